@@ -1,0 +1,153 @@
+"""The levels of a LoD: lengths or offsets in, read-only int64 offsets out, or an error that says where."""
+
+from __future__ import annotations
+
+import importlib
+
+import numpy as np
+
+from .arrays import integers
+from .errors import LoDError, LoDMismatchError
+
+_SHOWN = 8
+_compiled = None
+
+
+def compiled():
+    """``lodkit.cpu._lod``, imported on first use: a LoDTensor can be imported without Numba."""
+    global _compiled
+    if _compiled is None:
+        _compiled = importlib.import_module(".cpu._lod", __package__)
+    return _compiled
+
+
+def frozen(array):
+    """``array`` itself, made read-only."""
+    array.flags.writeable = False
+    return array
+
+
+def short(numbers):
+    """A list of numbers for a message: all of a few, the first of many."""
+    numbers = np.asarray(numbers)
+    shown = ", ".join(map(str, numbers[:_SHOWN].tolist()))
+    return f"[{shown}, ... {len(numbers)} in all]" if len(numbers) > _SHOWN else f"[{shown}]"
+
+
+def _vector(level, numbers, name):
+    where = f"{name}[{level}]"
+    if not np.iterable(numbers):
+        raise LoDError(f"{where} is {numbers!r}, not a list; give one list a level: [[3, 1, 2]]")
+    numbers = integers(numbers, where)
+    if numbers.ndim != 1:
+        raise LoDError(f"{where} has shape {numbers.shape}; a level is one-dimensional")
+    return numbers
+
+
+def from_lengths(lengths):
+    """Offsets of every level from its lengths, outermost first."""
+    levels = []
+    for level, numbers in enumerate(lengths):
+        numbers = _vector(level, numbers, "recursive_sequence_lengths")
+        offsets = compiled().lengths_to_offsets(numbers)
+        if offsets is None:
+            raise _bad_length(level, numbers)
+        if levels and levels[-1][-1] != len(numbers):
+            above = np.diff(levels[-1])
+            raise LoDError(
+                f"level {level} of recursive_sequence_lengths has {len(numbers)} lengths, "
+                f"but level {level - 1} sums to {above.sum()} ({short(above)}); "
+                "each level must have as many lengths as the level above sums to"
+            )
+        levels.append(frozen(offsets))
+    return tuple(levels)
+
+
+def _bad_length(level, numbers):
+    negative = np.flatnonzero(numbers < 0)
+    if not len(negative):
+        return LoDError(f"level {level} of recursive_sequence_lengths sums to more than 2**63 - 1 rows")
+    i = int(negative[0])
+    return LoDError(
+        f"level {level} of recursive_sequence_lengths is negative at position {i}: {numbers[i]}; "
+        "a length counts rows or sequences, 0 for an empty one"
+    )
+
+
+def from_offsets(offsets, absolute=False):
+    """Checked copies of the offsets of every level, outermost first, made relative if absolute."""
+    levels = [_checked_offsets(level, numbers) for level, numbers in enumerate(offsets)]
+    for level in range(len(levels) - 1):
+        upper, lower = levels[level], levels[level + 1]
+        if absolute:
+            levels[level] = _relative(level, upper, lower)
+        elif upper[-1] != len(lower) - 1:
+            raise LoDError(
+                f"last offset {upper[-1]} at level {level} does not equal the {len(lower) - 1} sequences "
+                f"of level {level + 1} ({short(upper)}); offsets count sequences of the next level: "
+                "for offsets in rows use LoDTensor.from_offsets(values, ..., absolute=True)"
+            )
+    return tuple(map(frozen, levels))
+
+
+def _checked_offsets(level, numbers):
+    offsets = _vector(level, numbers, "lod").copy()
+    if not len(offsets) or offsets[0] != 0:
+        found = f"start at {offsets[0]}" if len(offsets) else "are empty"
+        raise LoDError(
+            f"offsets at level {level} {found}; they start at 0, with one entry more than there are sequences"
+        )
+    i = compiled().first_decrease(offsets)
+    if i:
+        raise LoDError(
+            f"offsets at level {level} decrease at position {i}: offsets[{i - 1}]={offsets[i - 1]} > "
+            f"offsets[{i}]={offsets[i]}; each sequence ends where the next one starts"
+        )
+    return offsets
+
+
+def _relative(level, upper, lower):
+    """Row offsets as offsets into the next level, whose row offsets are ``lower``.
+
+    Empty sequences on a boundary go to the later side; those at the end to the last sequence.
+    """
+    places = np.searchsorted(lower, upper)
+    wrong = np.flatnonzero(lower[np.minimum(places, len(lower) - 1)] != upper)
+    if not len(wrong) and upper[-1] == lower[-1]:
+        places[-1] = len(lower) - 1
+        return places.astype(np.int64)
+    i = int(wrong[0]) if len(wrong) else len(upper) - 1
+    raise LoDError(
+        f"absolute offset {upper[i]} at position {i} of level {level} is not where a sequence of "
+        f"level {level + 1} starts ({short(lower)}); coarse levels come first, and the last offsets are equal"
+    )
+
+
+def check_rows(levels, values):
+    """Raise unless the innermost level describes exactly the rows of ``values``."""
+    if levels and values is not None and levels[-1][-1] != values.shape[0]:
+        last, rows = int(levels[-1][-1]), values.shape[0]
+        difference = f"{last - rows} too many" if last > rows else f"{rows - last} too few"
+        raise LoDError(
+            f"last offset {last} at level {len(levels) - 1} does not equal values.shape[0]={rows} "
+            f"({difference}); the innermost lengths must sum to the rows: {short(np.diff(levels[-1]))}"
+        )
+
+
+def mismatch(what, t, u):
+    """The error for two tensors of different structure: it names the first difference."""
+    if t.lod_level != u.lod_level:
+        return LoDMismatchError(f"{what}: lod_level {t.lod_level} against {u.lod_level}")
+    for level in range(t.lod_level):
+        a, b = t.lengths(level), u.lengths(level)
+        both = min(len(a), len(b))
+        differing = np.flatnonzero(a[:both] != b[:both])
+        if len(differing):
+            i = int(differing[0])
+            return LoDMismatchError(
+                f"{what}: different sequence lengths at level {level}; "
+                f"first difference at sequence {i}: {a[i]} vs {b[i]}"
+            )
+        if len(a) != len(b):
+            return LoDMismatchError(f"{what}: {len(a)} sequences against {len(b)} at level {level}")
+    return LoDMismatchError(f"{what}: {len(t)} rows against {len(u)}")

@@ -1,0 +1,43 @@
+"""Moving an array between the CPU and a GPU, by whichever CUDA library is there."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+import numpy as np
+
+from .arrays import device_of
+from .errors import DeviceError
+
+_TO_CUDA = {
+    "cupy": lambda module, array: module.asarray(array),
+    "torch": lambda module, array: module.from_numpy(np.ascontiguousarray(array)).cuda(),
+    "numba.cuda": lambda module, array: module.to_device(array),
+}
+
+
+def to_device(array, device):
+    """``array`` on ``"cpu"`` (as NumPy) or ``"cuda"`` (of a library that is already imported, if one is)."""
+    if device not in ("cpu", "cuda"):
+        raise ValueError(f'device must be "cpu" or "cuda", got {device!r}')
+    if device_of(array) == device:
+        return array
+    return _to_cpu(array) if device == "cpu" else _to_cuda(array)
+
+
+def _to_cpu(array):
+    for method in ("get", "copy_to_host"):
+        if hasattr(array, method):
+            return getattr(array, method)()
+    return array.detach().cpu().numpy()
+
+
+def _to_cuda(array):
+    failures = []
+    for name in sorted(_TO_CUDA, key=lambda name: name not in sys.modules):
+        try:
+            return _TO_CUDA[name](importlib.import_module(name), array)
+        except Exception as error:  # no library, no driver, no GPU: each has its own kind
+            failures.append(f"{name}: {str(error).splitlines()[0] if str(error) else type(error).__name__}")
+    raise DeviceError(f"no CUDA device can be reached ({'; '.join(failures)})")

@@ -1,0 +1,93 @@
+"""Checks of attribute values, made once from an operator's annotations."""
+
+from __future__ import annotations
+
+import numbers
+import types
+import typing
+
+import numpy as np
+
+
+class Scalar:
+    """Annotation: a number, or an array of one element (a learning rate)."""
+
+
+def is_scalar(value):
+    return isinstance(value, numbers.Real) or (isinstance(value, np.ndarray) and value.size == 1)
+
+
+def is_number(value):
+    return isinstance(value, float | int) or (isinstance(value, numbers.Real) and not isinstance(value, np.bool_))
+
+
+def is_integer(value):
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
+def is_flag(value):
+    return isinstance(value, bool | np.bool_)
+
+
+def is_none(value):
+    return value is None
+
+
+PLAIN = {
+    float: (is_number, "a number"),
+    int: (is_integer, "an integer"),
+    bool: (is_flag, "True or False"),
+    type(None): (is_none, "None"),
+    Scalar: (is_scalar, "a number or a one-element array"),
+}
+
+
+class Check:
+    """Callable: does the value fit? ``error(value)`` is the exception for one that does not."""
+
+    def __init__(self, test, expected, name, operator):
+        self.test, self.expected, self.name, self.operator = test, expected, name, operator
+        self.choices = None
+
+    def __call__(self, value):
+        return self.test(value)
+
+    def error(self, value):
+        text = f"{self.operator}: {self.name} must be {self.expected}, got {value!r}"
+        return ValueError(text) if self.choices and isinstance(value, str) else TypeError(text)
+
+
+def checker(hint, name, operator):
+    """The check for an attribute annotated with ``hint``."""
+    hints = typing.get_args(hint) if typing.get_origin(hint) in (typing.Union, types.UnionType) else (hint,)
+    tests, words, choices = [], [], ()
+    for h in hints:
+        if typing.get_origin(h) is typing.Literal:
+            choices = typing.get_args(h)
+            words.append("one of " + ", ".join(map(repr, choices)))
+        elif h in PLAIN:
+            tests.append(PLAIN[h][0])
+            words.append(PLAIN[h][1])
+        else:
+            tests.append(lambda value: True)
+            words.append("any value")
+    if choices and not tests:
+        test = _among(frozenset(choices))
+    elif len(tests) == 1 and not choices:
+        test = tests[0]
+    else:
+        among = _among(frozenset(choices))
+
+        def test(value):
+            return among(value) or any(t(value) for t in tests)
+
+    check = Check(test, " or ".join(words), name, operator)
+    check.choices = choices
+    return check
+
+
+def _among(choices):
+    def test(value):
+        return isinstance(value, str | int | None) and value in choices
+
+    return test

@@ -1,0 +1,158 @@
+"""Kernels over rows that several families share: check ids, copy rows, spread and place gradients."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..arrays import integers, native
+from ..jit import jitable, njit, prange, threaded
+from ..ops.embedding import bad_id
+
+NO_WEIGHTS = np.empty(0, np.float32)
+
+
+@jitable
+def first_at_least(offsets, row):
+    """Position of the first offset that is >= row."""
+    low, high = 0, len(offsets)
+    while low < high:
+        middle = (low + high) // 2
+        if offsets[middle] < row:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@njit
+def _any_outside(ids, height):
+    # No early exit: the loop vectorises, 0.15 ns an id, and a bad id is looked up by NumPy afterwards.
+    bad = 0
+    for i in range(len(ids)):
+        bad |= (ids[i] < 0) | (ids[i] >= height)
+    return bad
+
+
+def checked_ids(ids, height, name="ids"):
+    """``ids`` as C-contiguous int64, each inside ``[0, height)``."""
+    ids = integers(ids, name)
+    flat = ids if ids.ndim == 1 else ids.reshape(-1)
+    if _any_outside(flat, height):
+        raise bad_id(ids, height, name, int(np.argmax((flat < 0) | (flat >= height))))
+    return ids
+
+
+@threaded
+def copy_rows(table, ids, padding, chunk, out):
+    """``out[i] = table[ids[i]]``, zeros where the id is ``padding`` (-1: none)."""
+    rows, width = out.shape
+    for c in prange((rows + chunk - 1) // chunk):
+        for i in range(c * chunk, min(rows, (c + 1) * chunk)):
+            row = ids[i]
+            if row == padding:
+                for d in range(width):
+                    out[i, d] = 0
+            else:
+                for d in range(width):
+                    out[i, d] = table[row, d]
+
+
+@threaded
+def spread(grad, offsets, weights, factors, chunk, out):
+    """``out[i] = grad[s] * factors[s] * weights[i]`` for every row i of segment s."""
+    rows, width = out.shape
+    for c in prange((rows + chunk - 1) // chunk):
+        s = first_at_least(offsets, c * chunk + 1) - 1
+        for i in range(c * chunk, min(rows, (c + 1) * chunk)):
+            while offsets[s + 1] <= i:
+                s += 1
+            scale = factors[s] * weights[i] if len(weights) else factors[s]
+            for d in range(width):
+                out[i, d] = grad[s, d] * scale
+
+
+@threaded
+def place(grad, index, out):
+    """``out[index[s, d], d] = grad[s, d]`` into zeros; rows of different segments are different rows."""
+    segments, width = index.shape
+    for s in prange(segments):
+        for d in range(width):
+            if index[s, d] >= 0:
+                out[index[s, d], d] = grad[s, d]
+
+
+@jitable
+def _infinities(values, start, stop, d):
+    count = 0
+    for i in range(start, stop):
+        count += values[i, d] == np.inf
+    return count
+
+
+@threaded
+def logsumexp_shares(values, offsets, out, grad, result):
+    """``result[i] = grad[s] * exp(values[i] - out[s])``; 0 under -inf, equal shares for several +inf."""
+    width = values.shape[1]
+    for s in prange(len(offsets) - 1):
+        for i in range(offsets[s], offsets[s + 1]):
+            for d in range(width):
+                if out[s, d] == -np.inf:
+                    result[i, d] = 0
+                elif out[s, d] == np.inf:
+                    share = (values[i, d] == np.inf) / _infinities(values, offsets[s], offsets[s + 1], d)
+                    result[i, d] = grad[s, d] * share
+                else:
+                    result[i, d] = grad[s, d] * np.exp(values[i, d] - out[s, d])
+
+
+@threaded
+def row_products(values, ids, padding, offsets, base, grad, factors, chunk, result):
+    """``result[i] = factors[s] * sum((values[row] - base[s]) * grad[s])``: the gradient by weights."""
+    width = grad.shape[1]
+    for c in prange((len(result) + chunk - 1) // chunk):
+        s = first_at_least(offsets, c * chunk + 1) - 1
+        for i in range(c * chunk, min(len(result), (c + 1) * chunk)):
+            while offsets[s + 1] <= i:
+                s += 1
+            row = ids[i] if len(ids) else i
+            keep = np.float64(row != padding)
+            total = 0.0
+            for d in range(width):
+                total += (values[row, d] * keep - base[s, d]) * np.float64(grad[s, d])
+            result[i] = total * factors[s]
+
+
+@njit
+def lengths_of(offsets):
+    lengths = np.empty(len(offsets) - 1, np.float64)
+    for s in range(len(lengths)):
+        lengths[s] = offsets[s + 1] - offsets[s]
+    return lengths
+
+
+@njit
+def weight_sums(weights, offsets):
+    sums = np.zeros(len(offsets) - 1, np.float64)
+    for s in range(len(sums)):
+        for i in range(offsets[s], offsets[s + 1]):
+            sums[s] += weights[i]
+    return sums
+
+
+def factors(reduce, offsets, weights, dtype):
+    """By what a segment's gradient is multiplied: 1, 1/n, 1/sqrt(n), or 1 over the sum of its weights."""
+    if reduce == "sum":
+        return np.ones(len(offsets) - 1, dtype)
+    total = lengths_of(offsets) if weights is None else weight_sums(weights, offsets)
+    total = np.sqrt(total) if reduce == "sqrt" else total
+    return np.divide(1.0, total, out=np.zeros_like(total), where=total != 0).astype(dtype)
+
+
+def wide(array):
+    """float16 as float32: the CPU computes no halves."""
+    return array.astype(np.float32) if array.dtype == np.float16 else array
+
+
+def plain(vector):
+    """A vector as kernels read it: contiguous, in native byte order, float16 as float32."""
+    return np.ascontiguousarray(vector, np.float32 if vector.dtype == np.float16 else native(vector.dtype))

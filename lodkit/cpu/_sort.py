@@ -1,0 +1,123 @@
+"""Bring equal rows together: a stable radix sort of row numbers, and the table of their runs."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..jit import njit, prange, settings, threaded
+
+DIGIT = 11
+FEW = 64
+
+
+@threaded
+def _count(keys, shift, mask, chunk, counts):
+    for c in prange(len(counts)):
+        for i in range(c * chunk, min(len(keys), (c + 1) * chunk)):
+            counts[c, (keys[i] >> shift) & mask] += 1
+
+
+@njit
+def _starts(counts):
+    """Where each chunk puts its keys of each digit: digits in order, chunks in order inside a digit."""
+    total = 0
+    for digit in range(counts.shape[1]):
+        for c in range(counts.shape[0]):
+            count = counts[c, digit]
+            counts[c, digit] = total
+            total += count
+
+
+@threaded
+def _scatter(keys, shift, mask, chunk, starts, out):
+    for c in prange(len(starts)):
+        for i in range(c * chunk, min(len(keys), (c + 1) * chunk)):
+            digit = (keys[i] >> shift) & mask
+            out[starts[c, digit]] = keys[i]
+            starts[c, digit] += 1
+
+
+@njit
+def _pack(rows, bits, keys):
+    for i in range(len(rows)):
+        keys[i] = (rows[i] << bits) | i
+
+
+@njit
+def _insert(rows, bits, keys):
+    """Insertion sort: no histograms to clear for a handful of rows."""
+    for i in range(len(rows)):
+        key, at = (rows[i] << bits) | i, i
+        while at > 0 and keys[at - 1] > key:
+            keys[at] = keys[at - 1]
+            at -= 1
+        keys[at] = key
+
+
+@njit
+def _runs(keys, bits, order, starts, unique):
+    """Split sorted keys into their positions and the runs of equal rows; returns the number of runs."""
+    mask = (1 << bits) - 1
+    runs, last = 0, -1
+    for i in range(len(keys)):
+        order[i] = keys[i] & mask
+        row = keys[i] >> bits
+        if row != last:
+            starts[runs], unique[runs], last = i, row, row
+            runs += 1
+    starts[runs] = len(keys)
+    return runs
+
+
+def sort_rows(rows, height):
+    """Sort row numbers, stably.
+
+    Parameters
+    ----------
+    rows : int64 array
+        Each in ``[0, height)``.
+
+    Returns
+    -------
+    order : int64 array
+        Positions in ``rows``, sorted by row.
+    starts : int64 array
+        Where each run of one row starts in ``order``, and the end of the last.
+    unique : int64 array
+        The row of each run.
+    """
+    n = len(rows)
+    index_bits, row_bits = max(n - 1, 1).bit_length(), max(height - 1, 1).bit_length()
+    order, starts, unique = np.empty(n, np.int64), np.empty(n + 1, np.int64), np.empty(n, np.int64)
+    if index_bits + row_bits > 63:
+        return _sort_wide(rows)
+    keys = np.empty(n, np.int64)
+    if n <= FEW:
+        _insert(rows, index_bits, keys)
+    else:
+        keys = _radix(rows, index_bits, row_bits, keys)
+    runs = _runs(keys, index_bits, order, starts, unique)
+    return order, starts[: runs + 1], unique[:runs]
+
+
+def _radix(rows, index_bits, row_bits, keys):
+    n, passes = len(rows), -(-row_bits // DIGIT)
+    digit = -(-row_bits // passes)
+    chunk = 4 * settings.chunk_rows
+    _pack(rows, index_bits, keys)
+    spare = np.empty_like(keys)
+    for p in range(passes):
+        shift = index_bits + p * digit
+        counts = np.zeros((-(-n // chunk), 1 << digit), np.int64)
+        _count(n, keys, shift, (1 << digit) - 1, chunk, counts)
+        _starts(counts)
+        _scatter(n, keys, shift, (1 << digit) - 1, chunk, counts, spare)
+        keys, spare = spare, keys
+    return keys
+
+
+def _sort_wide(rows):
+    """Row and position do not fit one key (more than 2^63 combinations): NumPy's stable sort."""
+    order = np.argsort(rows, kind="stable")
+    unique, starts = np.unique(rows[order], return_index=True)
+    return order, np.append(starts, len(rows)), unique

@@ -1,0 +1,122 @@
+"""CPU kernels of lodkit/ops/conversions.py, and the checked offsets that segment kernels start from."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..arrays import integers
+from ..errors import LoDError
+from ..jit import njit
+from ..ops import conversions as ops
+from ..ops.segments import check_num_segments, check_rows
+from ..registry import Dense
+from . import _lod
+
+
+@njit
+def _differences(offsets, lengths):
+    """Lengths of offsets; False where they decrease or do not start at 0."""
+    lowest = np.int64(0) if offsets[0] == 0 else np.int64(-1)
+    for i in range(len(lengths)):
+        lengths[i] = offsets[i + 1] - offsets[i]
+        lowest = min(lowest, lengths[i])
+    return lowest >= 0
+
+
+@njit
+def _number(offsets, ids):
+    for s in range(len(offsets) - 1):
+        for i in range(offsets[s], offsets[s + 1]):
+            ids[i] = s
+
+
+@njit
+def _is_sorted(ids):
+    lowest = np.int64(0) if len(ids) == 0 else min(np.int64(0), ids[0])
+    for i in range(len(ids) - 1):
+        lowest = min(lowest, ids[i + 1] - ids[i])
+    return lowest >= 0
+
+
+@njit
+def _starts(ids, offsets):
+    """Offsets of sorted ids: where each id would be inserted."""
+    s = 0
+    for i in range(len(ids)):
+        while s <= ids[i]:
+            offsets[s] = i
+            s += 1
+    while s < len(offsets):
+        offsets[s] = len(ids)
+        s += 1
+
+
+@ops.lengths_to_offsets.kernel("cpu")
+def lengths_to_offsets(lengths: Dense, /):
+    vector = integers(lengths, "lengths")
+    if vector.ndim != 1:
+        ops.check_lengths(vector)
+    offsets = _lod.lengths_to_offsets(vector)
+    if offsets is None:
+        ops.check_lengths(vector)
+        raise LoDError("lengths add up to more than int64 holds")
+    return offsets
+
+
+@ops.offsets_to_lengths.kernel("cpu")
+def offsets_to_lengths(offsets: Dense, /):
+    offsets = integers(offsets, "offsets")
+    if offsets.ndim != 1 or not len(offsets):
+        ops.check_offsets(offsets)
+    lengths = np.empty(len(offsets) - 1, np.int64)
+    if not _differences(offsets, lengths):
+        ops.check_offsets(offsets)
+    return lengths
+
+
+@ops.offsets_to_segment_ids.kernel("cpu")
+def offsets_to_segment_ids(offsets: Dense, /):
+    offsets = checked_offsets(offsets)
+    ids = np.empty(offsets[-1], np.int64)
+    _number(offsets, ids)
+    return ids
+
+
+@ops.lengths_to_segment_ids.kernel("cpu")
+def lengths_to_segment_ids(lengths: Dense, /):
+    return offsets_to_segment_ids(lengths_to_offsets(lengths))
+
+
+@ops.segment_ids_to_offsets.kernel("cpu")
+def segment_ids_to_offsets(segment_ids: Dense, /, *, num_segments):
+    ids = integers(segment_ids, "segment_ids")
+    if ids.ndim != 1 or not _is_sorted(ids) or num_segments is not None:
+        ops.check_segment_ids(ids, num_segments)
+    if num_segments is None:
+        num_segments = int(ids[-1]) + 1 if len(ids) else 0
+    offsets = np.empty(num_segments + 1, np.int64)
+    _starts(ids, offsets)
+    return offsets
+
+
+@ops.segment_ids_to_lengths.kernel("cpu")
+def segment_ids_to_lengths(segment_ids: Dense, /, *, num_segments):
+    return offsets_to_lengths(segment_ids_to_offsets(segment_ids, num_segments=num_segments))
+
+
+def checked_offsets(offsets):
+    """Offsets that kernels may trust: int64, from 0, not decreasing."""
+    offsets = integers(offsets, "offsets")
+    offsets_to_lengths(offsets)
+    return offsets
+
+
+def to_offsets(segments, by, rows, num_segments):
+    """Offsets over ``rows`` rows from lengths, offsets or sorted ids."""
+    if by == "ids":
+        offsets = segment_ids_to_offsets(segments, num_segments=num_segments)
+    else:
+        offsets = lengths_to_offsets(segments) if by == "lengths" else checked_offsets(segments)
+        check_num_segments(by, num_segments, len(offsets) - 1)
+    check_rows(by, offsets, rows)
+    return offsets

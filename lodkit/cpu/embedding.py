@@ -1,0 +1,115 @@
+"""CPU kernels of lodkit/ops/embedding.py."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .. import arrays
+from ..arrays import check_values, matrix
+from ..jit import settings
+from ..lod_tensor import LoDTensor
+from ..ops.embedding import (
+    check_bag,
+    check_padding,
+    embedding_bag,
+    embedding_bag_grad,
+    embedding_bag_weights_grad,
+    lookup_table,
+    lookup_table_grad,
+)
+from ..ops.segments import check_weighted, check_weights
+from ..ops.sequence_pool import above
+from ..registry import Dense
+from ..selected_rows import SelectedRows
+from ._gradients import values_grad, weights_grad
+from ._rows import checked_ids, copy_rows
+from .segments import reduce_into
+from .selected_rows import dense_rows
+
+
+@lookup_table.kernel("cpu")
+def lookup(table: Dense, ids: Dense, /, *, padding_idx, is_sparse=True, out=None):
+    dtype = check_values(table.dtype, "lookup_table")
+    check_padding(padding_idx, len(table))
+    ids = checked_ids(ids, len(table))
+    out = arrays.output((*ids.shape, *table.shape[1:]), dtype, out)
+    rows = matrix(table)
+    padding = -1 if padding_idx is None else padding_idx
+    target = matrix(out.reshape(ids.size, rows.shape[1]))
+    copy_rows(target.size, rows, ids.reshape(-1), padding, settings.chunk_rows, target)
+    return out
+
+
+@lookup_table_grad.kernel("cpu")
+def lookup_grad(table: Dense, ids: Dense, grad: Dense, /, *, padding_idx, is_sparse):
+    dtype = check_values(table.dtype, "the gradient", floating=True)
+    check_padding(padding_idx, len(table))
+    ids = checked_ids(ids, len(table)).reshape(-1)
+    rows = grad.reshape(ids.size, *table.shape[1:]).astype(dtype, copy=False)
+    return table_grad(table, ids, rows, padding_idx, is_sparse)
+
+
+def table_grad(table, ids, rows, padding_idx, is_sparse):
+    """Rows that flow to ids as a table gradient, without the padding row."""
+    if padding_idx is not None:
+        keep = ids != padding_idx
+        ids, rows = ids[keep], rows[keep]
+    sparse = SelectedRows._wrap(ids, rows, len(table))
+    return sparse if is_sparse else dense_rows(sparse)
+
+
+@embedding_bag.kernel("cpu")
+def bag(
+    table: Dense,
+    ids: LoDTensor,
+    weights: Dense | None = None,
+    /,
+    *,
+    pool,
+    pad_value,
+    padding_idx,
+    is_sparse,
+    dtype,
+    out=None,
+):
+    bags = check_bag(ids)
+    flat = checked_ids(bags.values, len(table))
+    if weights is not None:
+        check_weighted(pool, weights)
+        check_weights(weights, len(flat), table.dtype)
+    if padding_idx is not None:
+        check_padding(padding_idx, len(table))
+    offsets = bags.row_offsets()
+    return above(bags, -1, reduce_into(table, flat, weights, padding_idx, offsets, pool, pad_value, out, dtype))
+
+
+@embedding_bag_grad.kernel("cpu")
+def bag_grad(
+    table: Dense,
+    ids: LoDTensor,
+    grad: Dense,
+    weights: Dense | None = None,
+    /,
+    *,
+    pool,
+    padding_idx,
+    is_sparse,
+):
+    check_weighted(pool, weights)
+    check_padding(padding_idx, len(table))
+    bags = check_bag(ids)
+    flat = checked_ids(bags.values, len(table))
+    rows = values_grad(table, flat, padding_idx, bags.row_offsets(), weights, None, grad, pool)
+    return table_grad(table, np.array(flat), rows, padding_idx, is_sparse)
+
+
+@embedding_bag_weights_grad.kernel("cpu")
+def bag_weights_grad(table: Dense, ids: LoDTensor, grad: Dense, weights: Dense, /, *, pool, padding_idx):
+    check_weighted(pool, weights)
+    check_padding(padding_idx, len(table))
+    bags = check_bag(ids)
+    flat = checked_ids(bags.values, len(table))
+    check_weights(weights, len(flat), table.dtype)
+    offsets = bags.row_offsets()
+    out = reduce_into(table, flat, weights, padding_idx, offsets, pool, 0.0) if pool == "mean" else None
+    return weights_grad(table, flat, padding_idx, offsets, weights, out, grad, pool)

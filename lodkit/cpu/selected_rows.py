@@ -1,0 +1,88 @@
+"""CPU kernels of lodkit/ops/selected_rows.py: sort, then reduce each run of equal rows."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .. import arrays
+from ..arrays import check_values, matrix, native
+from ..jit import njit
+from ..ops import selected_rows as ops
+from ..registry import Dense
+from ..selected_rows import SelectedRows
+from ._reduce import reduce_rows
+from ._sort import sort_rows
+
+
+@njit
+def _put_rows(unique, value, out):
+    for u in range(len(unique)):
+        for d in range(out.shape[1]):
+            out[unique[u], d] = value[u, d]
+
+
+@njit
+def _add_row(rows, value, out):
+    """Add rows that are listed once each."""
+    for u in range(len(rows)):
+        for d in range(out.shape[1]):
+            out[rows[u], d] += value[u, d]
+
+
+@ops.merge_selected_rows.kernel("cpu")
+def merge(x: SelectedRows, /):
+    check_values(x.dtype, "merge_selected_rows")
+    if x.is_merged:
+        return x
+    order, starts, unique = sort_rows(x.rows, x.height)
+    dtype = native(x.dtype)
+    value = arrays.output((len(unique), *x.value.shape[1:]), np.dtype(np.int64) if dtype.kind == "i" else dtype)
+    reduce_rows("sum", matrix(x.value), order, None, None, starts, value.dtype.type(0), matrix(value))
+    return SelectedRows._wrap(unique, value.astype(dtype, copy=False), x.height, merged=True)
+
+
+@ops.selected_rows_to_dense.kernel("cpu")
+def dense_rows(x: SelectedRows, /):
+    merged = merge(x)
+    # Fresh zeroed pages cost nothing until they are touched, so np.zeros beats filling huge pages.
+    dense = np.zeros(x.shape, merged.value.dtype)
+    _put_rows(merged.rows, matrix(merged.value), matrix(dense))
+    return dense
+
+
+@ops.get_tensor_from_selected_rows.kernel("cpu")
+def get_tensor(x: SelectedRows, /):
+    return x.value
+
+
+@ops.sum.kernel("cpu")
+def add_selected(*xs: SelectedRows):
+    ops.check_alike(xs)
+    return SelectedRows._wrap(
+        np.concatenate([x.rows for x in xs]), np.concatenate([x.value for x in xs]), xs[0].height
+    )
+
+
+@ops.sum.kernel("cpu")
+def add_dense(*xs: Dense):
+    ops.check_alike(xs)
+    dtype = native(xs[0].dtype)
+    if dtype == np.float16:
+        return np.sum([x.astype(np.float32) for x in xs], axis=0, dtype=np.float32).astype(dtype)
+    out = arrays.output(xs[0].shape, dtype)
+    out[...] = xs[0]
+    for x in xs[1:]:
+        out += x
+    return out
+
+
+@ops.sum.kernel("cpu")
+def add_mixed(*xs: Dense | SelectedRows):
+    ops.check_alike(xs)
+    sparse = merge(add_selected(*(x for x in xs if isinstance(x, SelectedRows))))
+    out = add_dense(*(x for x in xs if not isinstance(x, SelectedRows)))
+    if out.dtype == np.float16:
+        out[sparse.rows] = out[sparse.rows].astype(np.float32) + sparse.value
+    else:
+        _add_row(sparse.rows, matrix(sparse.value), matrix(out))
+    return out

@@ -1,0 +1,223 @@
+"""Descriptions of values without values: what ``infer`` reads and gives, and their protobuf wire form."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import operator
+
+import numpy as np
+
+from ._wire import BYTES, VARINT, DescError, fields, numbers, put, signed
+from .lod_tensor import LoDTensor
+from .selected_rows import SelectedRows
+
+#: Paddle's DataType numbers.
+DATA_TYPES = {
+    "bool": 0,
+    "int16": 1,
+    "int32": 2,
+    "int64": 3,
+    "float16": 4,
+    "float32": 5,
+    "float64": 6,
+    "uint8": 20,
+    "int8": 21,
+}
+_NAMES = {code: name for name, code in DATA_TYPES.items()}
+
+
+class VarType(enum.IntEnum):
+    """The kinds of variable of the SelectedRows design."""
+
+    LOD_TENSOR = 0
+    SELECTED_ROWS = 1
+
+
+@dataclasses.dataclass(frozen=True)
+class TensorDesc:
+    """``message TensorDesc``: a data type and dims, -1 where one is unknown."""
+
+    dtype: np.dtype
+    dims: tuple
+
+    def __post_init__(self):
+        dtype = np.dtype(self.dtype)
+        object.__setattr__(self, "dtype", dtype if dtype.isnative else dtype.newbyteorder("="))
+        object.__setattr__(self, "dims", tuple(operator.index(d) for d in self.dims))
+        if any(d < -1 for d in self.dims):
+            raise DescError(f"dims {self.dims} have a negative entry; only -1 stands for unknown")
+
+    def to_bytes(self):
+        if self.dtype.name not in DATA_TYPES:
+            raise DescError(f"{self.dtype} has no DataType number; there are {', '.join(DATA_TYPES)}")
+        dims = b"".join(put(2, VARINT, d) for d in self.dims)
+        return put(1, VARINT, DATA_TYPES[self.dtype.name]) + dims
+
+    @classmethod
+    def from_bytes(cls, data):
+        code, dims = None, []
+        for field, wire_type, payload in fields(data):
+            if field == 1:
+                code = _number("data_type", wire_type, payload)
+            elif field == 2:
+                if wire_type not in (VARINT, BYTES):
+                    raise DescError(f"dims have wire type {wire_type}, not 0 or 2")
+                dims += [signed(n) for n in numbers(wire_type, payload)]
+        if code is None:
+            raise DescError("TensorDesc lacks data_type, which is required")
+        if code not in _NAMES:
+            raise DescError(f"data_type {code} is unknown; there are {', '.join(map(str, _NAMES))}")
+        return cls(np.dtype(_NAMES[code]), tuple(dims))
+
+
+@dataclasses.dataclass(frozen=True)
+class LodTensorDesc:
+    """``message LodTensorDesc``: a TensorDesc and the number of levels."""
+
+    tensor: TensorDesc
+    lod_level: int = 0
+
+    def to_bytes(self):
+        return put(1, BYTES, self.tensor.to_bytes()) + put(2, VARINT, self.lod_level)
+
+    @classmethod
+    def from_bytes(cls, data):
+        tensor, level = None, 0
+        for field, wire_type, payload in fields(data):
+            if field == 1:
+                tensor = TensorDesc.from_bytes(_bytes("tensor", wire_type, payload))
+            elif field == 2:
+                level = signed(_number("lod_level", wire_type, payload), 32)
+        if tensor is None:
+            raise DescError("LodTensorDesc lacks tensor, which is required")
+        return cls(tensor, level)
+
+
+@dataclasses.dataclass(frozen=True)
+class VarDesc:
+    """``message VarDesc``: name, kind, data type, dims and levels of a variable.
+
+    Parameters
+    ----------
+    name : str
+    type : VarType
+    dtype : data-type
+    dims : tuple of int
+        -1 where a dimension is unknown. Those of SelectedRows are ``(height, *item)``, never the rows.
+    lod_level : int
+    persistable : bool
+        A parameter, which lives longer than a batch.
+
+    Examples
+    --------
+    >>> desc = VarDesc.of(LoDTensor(np.zeros((3, 4), np.float32), [[1, 2]]), "x")
+    >>> desc.unknown_batch().dims, desc.lod_level
+    ((-1, 4), 1)
+    >>> VarDesc.from_bytes(desc.to_bytes()) == desc
+    True
+    """
+
+    name: str
+    type: VarType
+    dtype: np.dtype
+    dims: tuple
+    lod_level: int = 0
+    persistable: bool = False
+
+    def __post_init__(self):
+        tensor = TensorDesc(self.dtype, self.dims)
+        object.__setattr__(self, "dtype", tensor.dtype)
+        object.__setattr__(self, "dims", tensor.dims)
+        object.__setattr__(self, "type", VarType(self.type))
+        if not 0 <= self.lod_level < 1 << 31:
+            raise DescError(f"lod_level {self.lod_level} is outside 0 .. 2^31 - 1")
+        if self.type is VarType.SELECTED_ROWS and self.lod_level:
+            raise DescError(f"SELECTED_ROWS has no levels, got lod_level {self.lod_level}")
+
+    @classmethod
+    def of(cls, value, name=""):
+        """Describe an array, a list, a LoDTensor or SelectedRows; None stays None."""
+        if value is None:
+            return None
+        if isinstance(value, SelectedRows):
+            return cls(name, VarType.SELECTED_ROWS, value.dtype, value.shape)
+        if isinstance(value, LoDTensor):
+            return cls(name, VarType.LOD_TENSOR, value.dtype, value.values.shape, value.lod_level)
+        array = value if hasattr(value, "dtype") and hasattr(value, "shape") else np.asarray(value)
+        return cls(name, VarType.LOD_TENSOR, array.dtype, array.shape)
+
+    def but(self, **changes):
+        """The same description with some fields changed."""
+        return dataclasses.replace(self, **changes)
+
+    def unknown_batch(self):
+        """The same with dim 0 unknown; SelectedRows and persistable variables stay as they are."""
+        if self.type is VarType.SELECTED_ROWS or self.persistable or not self.dims:
+            return self
+        return self.but(dims=(-1, *self.dims[1:]))
+
+    def covers(self, other):
+        """Whether ``other`` is what this describes: -1 covers any dimension."""
+        same = (self.type, self.dtype, self.lod_level) == (other.type, other.dtype, other.lod_level)
+        dims = zip(self.dims, other.dims, strict=False)
+        return same and len(self.dims) == len(other.dims) and all(a in (-1, b) for a, b in dims)
+
+    def to_bytes(self):
+        """The bytes that protobuf writes for this message."""
+        tensor = TensorDesc(self.dtype, self.dims)
+        out = put(1, BYTES, self.name.encode()) + put(2, VARINT, self.type)
+        if self.type is VarType.LOD_TENSOR:
+            out += put(3, BYTES, LodTensorDesc(tensor, self.lod_level).to_bytes())
+        else:
+            out += put(4, BYTES, tensor.to_bytes())
+        return out + (put(5, VARINT, 1) if self.persistable else b"")
+
+    @classmethod
+    def from_bytes(cls, data):
+        """Read a message; unknown fields are skipped, missing and contradictory ones raise DescError."""
+        found = {}
+        for field, wire_type, payload in fields(bytes(data)):
+            if field in _READERS:
+                key, read = _READERS[field]
+                found[key] = read(key, wire_type, payload)
+        for key in ("name", "type"):
+            if key not in found:
+                raise DescError(f"VarDesc lacks {key}, which is required")
+        if found["type"] not in (0, 1):
+            raise DescError(f"type {found['type']} is unknown; 0 is LOD_TENSOR, 1 SELECTED_ROWS")
+        kind = VarType(found["type"])
+        wanted, other = ("lod_desc", "selected_rows_desc")[:: 1 if kind is VarType.LOD_TENSOR else -1]
+        if wanted not in found or other in found:
+            raise DescError(f"type {kind.name} needs {wanted}, and no {other}")
+        desc = found[wanted]
+        level, tensor = (desc.lod_level, desc.tensor) if kind is VarType.LOD_TENSOR else (0, desc)
+        return cls(found["name"], kind, tensor.dtype, tensor.dims, level, found.get("persistable", False))
+
+
+def _bytes(name, wire_type, payload):
+    if wire_type != BYTES:
+        raise DescError(f"{name} has wire type {wire_type}, not 2")
+    return payload
+
+
+def _number(name, wire_type, payload):
+    if wire_type != VARINT:
+        raise DescError(f"{name} has wire type {wire_type}, not 0")
+    return payload
+
+
+def _text(name, wire_type, payload):
+    try:
+        return _bytes(name, wire_type, payload).decode()
+    except UnicodeDecodeError as error:
+        raise DescError(f"{name} is no UTF-8: {error}") from None
+
+
+_READERS = {
+    1: ("name", _text),
+    2: ("type", _number),
+    3: ("lod_desc", lambda *field: LodTensorDesc.from_bytes(_bytes(*field))),
+    4: ("selected_rows_desc", lambda *field: TensorDesc.from_bytes(_bytes(*field))),
+    5: ("persistable", lambda *field: bool(_number(*field))),
+}

@@ -1,0 +1,112 @@
+"""How CPU kernels are compiled: the one place that knows Numba's flags, its cache and its threads."""
+
+from __future__ import annotations
+
+import functools
+import types
+
+import numba
+from numba import prange
+from numba.core import config
+from numba.core.cpu_options import ParallelOptions
+from numba.extending import register_jitable
+
+from ._cache import DiskCache
+from ._fingerprint import jitables
+from ._guard import get_num_threads, run, set_num_threads
+
+__all__ = [
+    "get_num_threads",
+    "jitable",
+    "njit",
+    "prange",
+    "set_num_threads",
+    "settings",
+    "threaded",
+    "warmup",
+]
+
+#: Sizes that are read at every call. ``parallel_from``: the work, in elements, from which threads pay;
+#: ``chunk_rows``: rows in one step of a ``prange``; ``block_rows``: rows summed in the type of the values
+#: before they go into a total in float64.
+settings = types.SimpleNamespace(parallel_from=1 << 16, chunk_rows=4096, block_rows=64)
+
+# Only a prange runs in parallel: a sum that Numba spread over threads would depend on their number.
+_ONLY_PRANGE = ParallelOptions(False)
+_ONLY_PRANGE.enabled = _ONLY_PRANGE.prange = True
+
+
+def njit(function=None, /, **options):
+    """Compile a function at its first call, without the GIL and with NumPy's division, and keep it on disk.
+
+    Parameters
+    ----------
+    function : callable
+        A function in Numba's subset of Python. It may be a closure over numbers and jitable functions.
+    **options
+        More options for ``numba.njit``.
+    """
+    if function is None:
+        return functools.partial(njit, **options)
+    compiled = numba.njit(**{"nogil": True, "error_model": "numpy", **options})(function)
+    if compiled is not function:
+        compiled._cache = DiskCache(compiled)
+    return compiled
+
+
+def jitable(function):
+    """Let compiled code call a plain function, which stays one (see ``numba.extending.register_jitable``)."""
+    if not config.DISABLE_JIT and function not in jitables:
+        register_jitable(function)
+        jitables.add(function)
+    return function
+
+
+def threaded(function):
+    """Compile a function over ``prange`` twice: ``twins(work, *args)`` takes the parallel twin for much work.
+
+    Parameters
+    ----------
+    function : callable
+        The kernel. Both twins must give the same bits, so no sum may cross the steps of its ``prange``.
+
+    Returns
+    -------
+    callable
+        ``twins(work, *args)``, with attributes ``serial``, ``parallel`` and ``py_func``.
+    """
+    serial = njit(function)
+    parallel = serial if serial is function else njit(function, parallel=_ONLY_PRANGE)
+
+    @functools.wraps(function)
+    def twins(work, *args):
+        if work < settings.parallel_from:
+            return serial(*args)
+        return run(serial, parallel, args)
+
+    twins.serial, twins.parallel, twins.py_func = serial, parallel, function
+    return twins
+
+
+def warmup(op, dtypes=("float32",)):
+    """Compile an operator's kernels ahead of their first use, serial and parallel twins.
+
+    Parameters
+    ----------
+    op : str or Op
+        The operator, or its name.
+    dtypes : sequence of dtypes
+        The types of the values to compile for.
+    """
+    if isinstance(op, str):
+        from . import OPS
+
+        op = OPS[op]
+    usual = settings.parallel_from
+    try:
+        for settings.parallel_from in (usual, 0):
+            for dtype in [dtypes] if isinstance(dtypes, str) else dtypes:
+                for call in op.warmup_calls(dtype):
+                    call()
+    finally:
+        settings.parallel_from = usual

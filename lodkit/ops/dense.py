@@ -1,0 +1,249 @@
+"""The few dense operators that a small model needs; their kernels are the array library's own routines."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..arrays import check_values, integers, native
+from ..errors import DTypeError, RowIndexError
+from ..lod_tensor import LoDTensor
+from ..registry import Dense, op
+from .selected_rows import ShapeMismatchError
+
+
+def check_fc(x, weight, bias):
+    check_values(x.dtype, "fc", floating=True)
+    width = int(np.prod(x.shape[1:]))
+    if weight.ndim != 2 or x.ndim < 1 or weight.shape[0] != width:
+        raise ShapeMismatchError(f"fc: rows of {width} elements meet a weight of shape {weight.shape}; it must be ({width}, n)")
+    if bias is not None and bias.shape != (weight.shape[1],):
+        raise ShapeMismatchError(f"fc: the bias has shape {bias.shape}, it must be ({weight.shape[1]},)")
+    for name, array in (("weight", weight), ("bias", bias)):
+        if array is not None and native(array.dtype) != native(x.dtype):
+            raise DTypeError(f"fc: the {name} is {array.dtype}, the input {x.dtype}; convert with .astype(...)")
+    return x.reshape(len(x), width)
+
+
+def check_float(x, name):
+    check_values(x.dtype, name, floating=True)
+    return x
+
+
+def check_labels(logits, labels):
+    check_values(logits.dtype, "softmax_with_cross_entropy", floating=True)
+    if logits.ndim != 2:
+        raise ShapeMismatchError(f"logits have shape {logits.shape}; they must be (rows, classes)")
+    labels = integers(labels, "labels")
+    if labels.shape not in ((len(logits),), (len(logits), 1)):
+        raise ShapeMismatchError(f"labels have shape {labels.shape} for {len(logits)} rows; pass one class a row")
+    labels = labels.reshape(-1)
+    bad = (labels < 0) | (labels >= logits.shape[1])
+    if bad.any():
+        i = int(np.argmax(bad))
+        raise RowIndexError(f"labels[{i}] = {labels[i]} is outside [0, {logits.shape[1]}) (the number of classes)")
+    return labels
+
+
+def softmax(logits):
+    """Shifted by the maximum; a row of -inf gives 0, k entries of +inf get 1/k each."""
+    top = logits.max(axis=1, keepdims=True, initial=-np.inf)
+    with np.errstate(invalid="ignore", over="ignore"):
+        e = np.where(np.isposinf(top), np.isposinf(logits), np.exp(logits - np.where(np.isneginf(top), 0, top)))
+    total = e.sum(axis=1, keepdims=True)
+    return e / np.where(total == 0, 1, total)
+
+
+@op(rowwise=True)
+def fc(x: Dense, weight: Dense, bias: Dense | None = None, /) -> Dense:
+    """Return ``x @ weight + bias``, every row flattened.
+
+    >>> fc(np.array([[1., 2.]]), np.array([[1., 0.], [0., 1.]]), np.array([10., 20.]))
+    array([[11., 22.]])
+    """
+    rows = check_fc(x, weight, bias)
+    out = np.einsum("nk,km->nm", rows.astype(np.float64), weight.astype(np.float64))
+    return (out if bias is None else out + bias).astype(x.dtype)
+
+
+@fc.infer_rule
+def _(x, weight, bias=None):
+    return x.but(dims=(x.dims[0], weight.dims[1]))
+
+
+@fc.gradient
+def _(call, grad):
+    x, weight = call.inputs[:2]
+    grads = fc_grad(getattr(x, "values", x), weight, getattr(grad, "values", grad))
+    return grads[: len(call.inputs)]
+
+
+@op
+def fc_grad(x: Dense, weight: Dense, grad: Dense, /) -> tuple[Dense, Dense, Dense]:
+    """Return the gradients of ``fc`` by its input, weight and bias.
+
+    >>> fc_grad(np.array([[1., 2.]]), np.array([[3.], [4.]]), np.array([[1.]]))[0]
+    array([[3., 4.]])
+    """
+    rows = check_fc(x, weight, None).astype(np.float64)
+    g = grad.astype(np.float64)
+    by_x = np.einsum("nm,km->nk", g, weight.astype(np.float64)).reshape(x.shape)
+    return tuple(d.astype(x.dtype) for d in (by_x, np.einsum("nk,nm->km", rows, g), g.sum(axis=0)))
+
+
+@fc_grad.infer_rule
+def _(x, weight, grad):
+    return x, weight, weight.but(dims=weight.dims[1:])
+
+
+@op(rowwise=True)
+def tanh(x: Dense, /) -> Dense:
+    """Return the hyperbolic tangent of every element.
+
+    >>> tanh(np.array([0.]))
+    array([0.])
+    """
+    return np.asarray(np.tanh(check_float(x, "tanh").astype(np.float64)), x.dtype)
+
+
+@op(rowwise=True)
+def tanh_grad(out: Dense, grad: Dense, /) -> Dense:
+    """Return the gradient of ``tanh`` by its input, from its result.
+
+    >>> tanh_grad(np.array([0.5]), np.array([2.]))
+    array([1.5])
+    """
+    check_float(out, "tanh_grad")
+    return (grad * (1 - out.astype(np.float64) ** 2)).astype(out.dtype)
+
+
+@op(rowwise=True)
+def relu(x: Dense, /) -> Dense:
+    """Return the larger of every element and 0; NaN stays.
+
+    >>> relu(np.array([-1., 2.]))
+    array([0., 2.])
+    """
+    return np.where(x < 0, 0, check_values(x.dtype, "relu") and x).astype(x.dtype)
+
+
+@op(rowwise=True)
+def relu_grad(out: Dense, grad: Dense, /) -> Dense:
+    """Return the gradient of ``relu`` by its input, from its result.
+
+    >>> relu_grad(np.array([0., 2.]), np.array([5., 5.]))
+    array([0., 5.])
+    """
+    check_float(out, "relu_grad")
+    return np.where(out > 0, grad, 0).astype(out.dtype)
+
+
+@op(rowwise=True)
+def sigmoid(x: Dense, /) -> Dense:
+    """Return ``1 / (1 + exp(-x))`` of every element, without overflow.
+
+    >>> sigmoid(np.array([0.]))
+    array([0.5])
+    """
+    wide = check_float(x, "sigmoid").astype(np.float64)
+    small = np.exp(-np.abs(wide))
+    return np.asarray(np.where(wide >= 0, 1 / (1 + small), small / (1 + small)), x.dtype)
+
+
+@op(rowwise=True)
+def sigmoid_grad(out: Dense, grad: Dense, /) -> Dense:
+    """Return the gradient of ``sigmoid`` by its input, from its result.
+
+    >>> sigmoid_grad(np.array([0.5]), np.array([4.]))
+    array([1.])
+    """
+    wide = check_float(out, "sigmoid_grad").astype(np.float64)
+    return (grad * wide * (1 - wide)).astype(out.dtype)
+
+
+@op(rowwise=True)
+def softmax_with_cross_entropy(logits: Dense, labels: Dense, /) -> Dense:
+    """Return the cross entropy of each row's softmax with its class, shape ``(rows, 1)`` (Paddle).
+
+    >>> softmax_with_cross_entropy(np.zeros((1, 4)), [2]).round(4)
+    array([[1.3863]])
+    """
+    labels = check_labels(logits, labels)
+    with np.errstate(divide="ignore"):
+        logs = np.log(softmax(logits.astype(np.float64)))
+    return -logs[np.arange(len(labels)), labels].reshape(-1, 1).astype(logits.dtype)
+
+
+@softmax_with_cross_entropy.infer_rule
+def _(logits, labels):
+    return logits.but(dims=(logits.dims[0], 1))
+
+
+@softmax_with_cross_entropy.gradient
+def _(call, grad):
+    logits, labels = call.inputs
+    return softmax_with_cross_entropy_grad(logits, labels, grad), None
+
+
+@op(rowwise=True)
+def softmax_with_cross_entropy_grad(logits: Dense, labels: Dense, grad: Dense, /) -> Dense:
+    """Return the gradient of ``softmax_with_cross_entropy`` by the logits.
+
+    >>> softmax_with_cross_entropy_grad(np.zeros((1, 2)), [0], np.array([[1.]]))
+    array([[-0.5,  0.5]])
+    """
+    labels = check_labels(logits, labels)
+    result = softmax(logits.astype(np.float64))
+    result[np.arange(len(labels)), labels] -= 1
+    return (result * grad).astype(logits.dtype)
+
+
+@softmax_with_cross_entropy_grad.infer_rule
+def _(logits, labels, grad):
+    return logits
+
+
+@op
+def mean(x: Dense | LoDTensor, /) -> Dense:
+    """Return the mean of all elements, shape ``(1,)``; 0 of none.
+
+    >>> mean(np.array([1., 2.]))
+    array([1.5])
+    """
+    x = check_float(x.values if isinstance(x, LoDTensor) else x, "mean")
+    return np.array([x.astype(np.float64).sum() / max(x.size, 1)], x.dtype)
+
+
+@mean.infer_rule
+def _(x):
+    return x.but(dims=(1,), lod_level=0)
+
+
+@mean.gradient
+def _(call, grad):
+    x = call.inputs[0]
+    return mean_grad(getattr(x, "values", x), grad)
+
+
+@op
+def mean_grad(x: Dense, grad: Dense, /) -> Dense:
+    """Return the gradient of ``mean``: one share for every element.
+
+    >>> mean_grad(np.zeros(4), np.array([2.]))
+    array([0.5, 0.5, 0.5, 0.5])
+    """
+    return np.full(x.shape, grad.reshape(-1)[0] / max(x.size, 1), check_float(x, "mean_grad").dtype)
+
+
+@mean_grad.infer_rule
+def _(x, grad):
+    return x
+
+
+def _activation(forward, backward):
+    forward.infer_rule(lambda x: x)
+    backward.infer_rule(lambda out, grad: out)
+    forward.gradient(lambda call, grad: backward(call.outputs[0], grad))
+
+
+for _forward, _backward in ((tanh, tanh_grad), (relu, relu_grad), (sigmoid, sigmoid_grad)):
+    _activation(_forward, _backward)

@@ -1,0 +1,290 @@
+"""Look rows up in a table, one by one or pooled by bag; the table's gradient is SelectedRows by choice."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from ..arrays import check_values, integers, native
+from ..desc import VarDesc, VarType
+from ..errors import LoDLevelError, RowIndexError
+from ..lod_tensor import LoDTensor
+from ..registry import Dense, op
+from ..selected_rows import SelectedRows
+from .segments import check_weighted, check_weights, reduce_segments, reduce_segments_grad, result_dtype, weights_grad
+from .sequence_pool import above
+
+BagPool = Literal["sum", "mean", "sqrt", "max", "min"]
+
+
+def check_ids(ids, height, name="ids"):
+    """``ids`` as int64, each inside the table."""
+    ids = integers(ids, name)
+    bad = (ids < 0) | (ids >= height)
+    if bad.any():
+        raise bad_id(ids, height, name, int(np.argmax(bad.reshape(-1))))
+    return ids
+
+
+def bad_id(ids, height, name, position):
+    """The error for the id at ``position`` of the flattened ids."""
+    where = tuple(int(i) for i in np.unravel_index(position, ids.shape))
+    place = ", ".join(map(str, where))
+    return RowIndexError(
+        f"{name}[{place}] = {ids[where]} is outside [0, {height}) (the table has {height} rows); "
+        "map unknown ids to a row of their own first"
+    )
+
+
+def check_padding(padding_idx, height):
+    if padding_idx is not None and not 0 <= padding_idx < height:
+        raise RowIndexError(f"padding_idx = {padding_idx} is outside [0, {height}) (the table has {height} rows)")
+
+
+def table_grad(table, ids, rows, padding_idx, is_sparse):
+    """Rows that flow to ids as a table gradient: SelectedRows, or dense with duplicates added up."""
+    ids, rows = ids.reshape(-1), rows.reshape(ids.size, *table.shape[1:])
+    if padding_idx is not None:
+        rows, ids = rows[ids != padding_idx], ids[ids != padding_idx]
+    if is_sparse:
+        return SelectedRows(ids, rows.astype(table.dtype), len(table))
+    dense = np.zeros(table.shape, np.float64)
+    np.add.at(dense, ids, rows)
+    return dense.astype(table.dtype)
+
+
+def _grad_desc(table, is_sparse):
+    return table.but(type=VarType.SELECTED_ROWS if is_sparse else VarType.LOD_TENSOR)
+
+
+@op(rowwise=True)
+def lookup_table(table: Dense, ids: Dense, /, *, padding_idx: int | None = None, is_sparse: bool = True) -> Dense:
+    """Return ``table[ids]``: a row for every id, in the shape (or the structure) of the ids.
+
+    Paddle's lookup_table and lookup_table_v2, Caffe2's Gather.
+
+    Parameters
+    ----------
+    table : array of shape (height, *item)
+    ids : array of int32 or int64 of any shape, LoDTensor, or list
+    padding_idx : int, optional
+        This row reads as zeros and gets no gradient.
+    is_sparse : bool
+        Whether the gradient of the table is SelectedRows.
+
+    Raises
+    ------
+    RowIndexError
+        An id is negative or not below the height; the message gives position, id and bound.
+
+    Examples
+    --------
+    >>> table = np.array([[0., 1.], [2., 3.], [4., 5.]])
+    >>> lookup_table(table, [2, 0], padding_idx=0)
+    array([[4., 5.],
+           [0., 0.]])
+    """
+    check_values(table.dtype, "lookup_table")
+    check_padding(padding_idx, len(table))
+    ids = check_ids(ids, len(table))
+    rows = np.stack([table[i] for i in ids.reshape(-1)]) if ids.size else np.zeros((0, *table.shape[1:]), table.dtype)
+    rows[ids.reshape(-1) == padding_idx] = 0
+    return rows.reshape(*ids.shape, *table.shape[1:]).astype(native(table.dtype))
+
+
+@lookup_table.infer_rule
+def _(table, ids, *, padding_idx=None, is_sparse=True):
+    return table.but(type=VarType.LOD_TENSOR, dims=(*ids.dims, *table.dims[1:]), lod_level=ids.lod_level)
+
+
+@lookup_table.gradient
+def _(call, grad):
+    table, ids = call.inputs
+    return lookup_table_grad(table, getattr(ids, "values", ids), grad, **call.attrs)
+
+
+@op
+def lookup_table_grad(
+    table: Dense, ids: Dense, grad: Dense, /, *, padding_idx: int | None = None, is_sparse: bool = True
+) -> Dense | SelectedRows:
+    """Return the gradient of the table: SelectedRows with a row for every id, or dense.
+
+    TableLookupGrad of the SelectedRows design; ``infer`` says which kind. Rows for ``padding_idx`` are
+    left out (Paddle keeps them, and so trains the padding row).
+
+    >>> lookup_table_grad(np.zeros((100, 2)), np.array([73, 84]), np.array([[1., 2.], [3., 4.]]))
+    SelectedRows(rows=[73, 84], value=[[1., 2.], [3., 4.]], height=100)
+    """
+    check_values(table.dtype, "the gradient", floating=True)
+    check_padding(padding_idx, len(table))
+    return table_grad(table, check_ids(ids, len(table)), grad, padding_idx, is_sparse)
+
+
+@lookup_table_grad.infer_rule
+def _(table, ids, grad, *, padding_idx=None, is_sparse=True):
+    return _grad_desc(table, is_sparse)
+
+
+def check_bag(ids):
+    if ids.lod_level < 1:
+        raise LoDLevelError("embedding_bag needs ids with lod_level >= 1; attach lengths: LoDTensor(ids, [[...]])")
+    if ids.values.ndim != 1:
+        if ids.values.ndim == 2 and ids.values.shape[1] == 1:
+            return ids.with_values(ids.values.reshape(-1))
+        raise LoDLevelError(f"embedding_bag takes one id a row, got ids of shape {ids.values.shape}")
+    return ids
+
+
+@op
+def embedding_bag(
+    table: Dense,
+    ids: LoDTensor,
+    weights: Dense | None = None,
+    /,
+    *,
+    pool: BagPool = "sum",
+    pad_value: float = 0.0,
+    padding_idx: int | None = None,
+    is_sparse: bool = True,
+    dtype: Literal["float32"] | None = None,
+) -> Dense | LoDTensor:
+    """Look up and pool: ``sequence_pool(lookup_table(table, ids))`` in one pass, without the rows between.
+
+    Caffe2's SparseLengths{Sum, WeightedSum, Mean}, torch's EmbeddingBag, Paddle's
+    fused_embedding_seq_pool.
+
+    Parameters
+    ----------
+    table : array of shape (height, *item)
+    ids : LoDTensor of int32 or int64
+        The innermost sequences are the bags; the result keeps the levels above.
+    weights : array of shape (number of ids,), optional
+        With sum and mean; the mean divides by the sum of the weights.
+    pool : {"sum", "mean", "sqrt", "max", "min"}
+    pad_value : float
+        The result for an empty bag.
+    padding_idx : int, optional
+        This row reads as zeros and gets no gradient.
+    is_sparse : bool
+        Whether the gradient of the table is SelectedRows.
+    dtype : "float32", optional
+        The type of the result for a float16 table, whose own type it has by default.
+
+    Examples
+    --------
+    >>> table = np.array([[0., 1.], [2., 3.], [4., 5.]])
+    >>> embedding_bag(table, LoDTensor([2, 2, 1], [[2, 0, 1]]))
+    array([[ 8., 10.],
+           [ 0.,  0.],
+           [ 2.,  3.]])
+    """
+    check_weighted(pool, weights)
+    ids = check_bag(ids)
+    rows = lookup_table.definition(table, ids.values, padding_idx=padding_idx)
+    return above(ids, -1, reduce_segments(rows, ids.row_offsets(), weights, pool, pad_value, dtype))
+
+
+@embedding_bag.infer_rule
+def _(table, ids, weights=None, *, pool="sum", pad_value=0.0, padding_idx=None, is_sparse=True, dtype=None):
+    dtype = result_dtype(table.dtype, pool, dtype)
+    return VarDesc("", VarType.LOD_TENSOR, dtype, (-1, *table.dims[1:]), ids.lod_level - 1)
+
+
+@embedding_bag.gradient
+def _(call, grad):
+    table, ids, *rest = (*call.inputs, None)
+    weights = rest[0]
+    grad = getattr(grad, "values", grad)
+    keep = {k: call.attrs[k] for k in ("pool", "padding_idx")}
+    by_table = by_weights = None
+    if call.wanted[0]:
+        by_table = embedding_bag_grad(table, ids, grad, weights, is_sparse=call.attrs["is_sparse"], **keep)
+    if weights is not None and call.wanted[2]:
+        by_weights = embedding_bag_weights_grad(table, ids, grad, weights, **keep)
+    return by_table, None, by_weights
+
+
+@op
+def embedding_bag_grad(
+    table: Dense,
+    ids: LoDTensor,
+    grad: Dense,
+    weights: Dense | None = None,
+    /,
+    *,
+    pool: BagPool = "sum",
+    padding_idx: int | None = None,
+    is_sparse: bool = True,
+) -> Dense | SelectedRows:
+    """Return the gradient of ``embedding_bag`` by its table: SelectedRows with a row for every id, or dense.
+
+    >>> ids = LoDTensor([2, 2, 1], [[2, 0, 1]])
+    >>> embedding_bag_grad(np.zeros((3, 1)), ids, np.array([[1.], [5.], [4.]]), pool="mean")
+    SelectedRows(rows=[2, 2, 1], value=[[0.5], [0.5], [4.]], height=3)
+    """
+    check_weighted(pool, weights)
+    check_values(table.dtype, "the gradient", floating=True)
+    ids = check_bag(ids)
+    rows = lookup_table.definition(table, ids.values, padding_idx=padding_idx)
+    rows = reduce_segments_grad(rows, ids.row_offsets(), weights, None, grad, pool)
+    return table_grad(table, ids.values, rows, padding_idx, is_sparse)
+
+
+@embedding_bag_grad.infer_rule
+def _(table, ids, grad, weights=None, *, pool="sum", padding_idx=None, is_sparse=True):
+    return _grad_desc(table, is_sparse)
+
+
+@op
+def embedding_bag_weights_grad(
+    table: Dense,
+    ids: LoDTensor,
+    grad: Dense,
+    weights: Dense,
+    /,
+    *,
+    pool: BagPool = "sum",
+    padding_idx: int | None = None,
+) -> Dense:
+    """Return the gradient of ``embedding_bag`` by its weights.
+
+    >>> ids = LoDTensor([2, 1], [[2]])
+    >>> embedding_bag_weights_grad(np.array([[0.], [3.], [5.]]), ids, np.array([[2.]]), np.ones(2))
+    array([10.,  6.])
+    """
+    check_weighted(pool, weights)
+    ids = check_bag(ids)
+    rows = lookup_table.definition(table, ids.values, padding_idx=padding_idx)
+    weights = check_weights(weights, len(rows), table.dtype)
+    out = reduce_segments(rows, ids.row_offsets(), weights, pool, 0)
+    return weights_grad(rows, ids.row_offsets(), weights, out, grad, pool)
+
+
+@embedding_bag_weights_grad.infer_rule
+def _(table, ids, grad, weights, *, pool="sum", padding_idx=None):
+    return weights
+
+
+@lookup_table.example
+def _(dtype):
+    return [((np.ones((3, d), dtype), np.array([0, 2])), {}) for d in (4, 64)]
+
+
+@lookup_table_grad.example
+def _(dtype):
+    table = np.ones((3, 4), np.float32 if dtype.kind == "i" else dtype)
+    return [((table, np.array([0, 2]), table[:2]), {"is_sparse": s}) for s in (False, True)]
+
+
+@embedding_bag.example
+def _(dtype):
+    ids = LoDTensor(np.array([0, 2, 2]), [[1, 2]])
+    pools = ("sum", "mean") if dtype.kind == "f" else ("sum",)
+    return [((np.ones((3, d), dtype), ids), {"pool": p}) for d in (4, 16, 64) for p in pools]
+
+
+@embedding_bag_grad.example
+def _(dtype):
+    table = np.ones((3, 64), np.float32 if dtype.kind == "i" else dtype)
+    return [((table, LoDTensor(np.array([0, 2, 2]), [[1, 2]]), table[:2]), {"pool": p}) for p in ("sum", "mean")]

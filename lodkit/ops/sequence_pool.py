@@ -1,0 +1,128 @@
+"""Reduce every sequence of a LoDTensor to one row (Paddle's sequence_pool, at any level)."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from ..arrays import check_values
+from ..errors import LoDLevelError
+from ..lod_tensor import LoDTensor
+from ..registry import Dense, op
+from .segments import argreduce_segments, reduce_segments, reduce_segments_grad, result_dtype
+
+Pool = Literal["sum", "average", "mean", "sqrt", "max", "min", "logsumexp", "first", "last"]
+
+
+def above(x, level, rows):
+    """``rows``, one a sequence of ``level``, under the levels above it: a plain array when there are none."""
+    level = level % x.lod_level
+    return LoDTensor._wrap(rows, x._lod[:level]) if level else rows
+
+
+def inferred_level(x, level):
+    if not -x.lod_level <= level < x.lod_level:
+        raise LoDLevelError(f"level {level} does not exist: the tensor has lod_level {x.lod_level}")
+    return level % x.lod_level
+
+
+@op
+def sequence_pool(
+    x: LoDTensor,
+    /,
+    *,
+    pool: Pool = "sum",
+    pad_value: float = 0.0,
+    level: int = -1,
+    return_index: bool = False,
+) -> Dense | LoDTensor:
+    """Reduce all rows of every sequence of a level to one row.
+
+    The result keeps the levels above; an outer level is reduced in one pass over the rows
+    ("words straight to articles").
+
+    Parameters
+    ----------
+    x : LoDTensor
+    pool : {"sum", "average", "mean", "sqrt", "max", "min", "logsumexp", "first", "last"}
+        average and mean are one; sqrt is the sum divided by the square root of the length.
+    pad_value : float
+        The result for an empty sequence.
+    level : int
+        Which level's sequences; the innermost by default.
+    return_index : bool
+        With max and min: also return the row (of the whole batch) of the first extreme, int64;
+        -1 for an empty sequence.
+
+    Returns
+    -------
+    array, or LoDTensor when there are levels above; with return_index a tuple with the index.
+
+    Examples
+    --------
+    >>> x = LoDTensor(np.array([[1.], [2.], [3.], [4.]]), [[1, 0, 3]])
+    >>> sequence_pool(x, pool="max")
+    array([[1.],
+           [0.],
+           [4.]])
+    """
+    pool = "mean" if pool == "average" else pool
+    check_index(pool, return_index)
+    offsets = x.row_offsets(level)
+    out = above(x, level, reduce_segments(x.values, offsets, None, pool, pad_value))
+    return (out, above(x, level, argreduce_segments(x.values, offsets, pool))) if return_index else out
+
+
+def check_index(pool, return_index):
+    if return_index and pool not in ("max", "min"):
+        raise ValueError(f"return_index has a meaning with max and min, not with {pool}")
+
+
+@sequence_pool.infer_rule
+def _(x, *, pool="sum", pad_value=0.0, level=-1, return_index=False):
+    pool = "mean" if pool == "average" else pool
+    check_index(pool, return_index)
+    dims = (-1, *x.dims[1:])
+    out = x.but(dims=dims, lod_level=inferred_level(x, level), dtype=result_dtype(x.dtype, pool))
+    return (out, out.but(dtype=np.dtype(np.int64))) if return_index else out
+
+
+@sequence_pool.gradient
+def _(call, grad, *_):
+    keep = {k: call.attrs[k] for k in ("pool", "level")}
+    out = call.outputs[0]
+    return sequence_pool_grad(call.inputs[0], getattr(out, "values", out), grad, **keep)
+
+
+@op
+def sequence_pool_grad(x: LoDTensor, out: Dense, grad: Dense, /, *, pool: Pool = "sum", level: int = -1) -> LoDTensor:
+    """Return the gradient of ``sequence_pool`` by its input, with the input's structure.
+
+    Ties: the first of equal extremes gets the gradient. Empty sequences have no rows to get any.
+
+    >>> x = LoDTensor(np.array([[1.], [2.], [3.], [4.]]), [[1, 0, 3]])
+    >>> sequence_pool_grad(x, np.zeros((3, 1)), np.array([[1.], [2.], [3.]]), pool="average").values.ravel()
+    array([1., 1., 1., 1.])
+    """
+    check_values(x.values.dtype, "the gradient", floating=True)
+    pool = "mean" if pool == "average" else pool
+    return x.with_values(reduce_segments_grad(x.values, x.row_offsets(level), None, out, grad, pool))
+
+
+@sequence_pool_grad.infer_rule
+def _(x, out, grad, *, pool="sum", level=-1):
+    inferred_level(x, level)
+    return x
+
+
+@sequence_pool.example
+def _(dtype):
+    pools = ("sum", "mean", "max") if dtype.kind == "f" else ("sum", "max")
+    return [((LoDTensor(np.ones((3, d), dtype), [[1, 2]]),), {"pool": p}) for d in (1, 4, 16, 64) for p in pools]
+
+
+@sequence_pool_grad.example
+def _(dtype):
+    x = LoDTensor(np.ones((3, 4), np.float32 if dtype.kind == "i" else dtype), [[1, 2]])
+    return [((x, x.values[:2], x.values[:2]), {"pool": p}) for p in ("sum", "max")]

@@ -1,0 +1,329 @@
+"""Operators, and how a kernel is chosen for a call (OpWithKernel::Run of the SelectedRows design).
+
+An operator is its definition: a function whose positional-only parameters are inputs, annotated with
+the kinds they may be, and whose keyword-only parameters are attributes. A kernel is registered under
+(device, kinds of the inputs that may be of several kinds), read from its own annotations.
+"""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import html
+import importlib
+import importlib.util
+import inspect
+import types
+import typing
+
+import numpy as np
+
+from .arrays import device_of, one_device, parts, refuse_overlap
+from .checks import checker
+from .errors import LoDMismatchError, NoKernelError, UnknownOperatorError
+from .lod_tensor import LoDTensor
+from .selected_rows import SelectedRows
+from .tape import record, state
+
+
+class Dense:
+    """The kind of plain arrays: numpy.ndarray, or whatever exports ``__cuda_array_interface__``."""
+
+
+CONTAINERS = (LoDTensor, SelectedRows)
+
+
+class Registry(dict):
+    """Name -> Op. A name that is not there raises an error that suggests the nearest ones."""
+
+    def __missing__(self, name):
+        near = difflib.get_close_matches(str(name), self, n=3, cutoff=0.5)
+        hint = f"; did you mean {', '.join(near)}?" if near else f"; there are {', '.join(sorted(self))}"
+        raise UnknownOperatorError(f"no operator is called {name!r}{hint}")
+
+    def _repr_html_(self):
+        rows = "".join(f"<tr><td><code>{n}</code></td><td>{_matrix(op)}</td></tr>" for n, op in sorted(self.items()))
+        return f"<table><tr><th>operator</th><th>kernels</th></tr>{rows}</table>"
+
+
+OPS = Registry()
+
+
+class Op:
+    """One operator: callable, with ``infer``, ``select``, kernels by device and kind, and a gradient.
+
+    Use the ``op`` decorator to make one.
+    """
+
+    def __init__(self, definition, rowwise=False):
+        functools.update_wrapper(self, definition)
+        self.definition, self.rowwise, self.name = definition, rowwise, definition.__name__
+        self.family = definition.__module__.rpartition(".")[2]
+        self.signature = inspect.signature(definition)
+        hints = typing.get_type_hints(definition)
+        parameters = self.signature.parameters.values()
+        positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.VAR_POSITIONAL)]
+        self.inputs = {p.name: _kinds(hints.get(p.name, Dense)) for p in positional}
+        self.variadic = any(p.kind is p.VAR_POSITIONAL for p in positional)
+        self.required = sum(p.default is p.empty and p.kind is p.POSITIONAL_ONLY for p in positional)
+        keywords = [p for p in parameters if p.kind is p.KEYWORD_ONLY]
+        self.defaults = {p.name: p.default for p in keywords if p.default is not p.empty}
+        self._checks = {p.name: checker(hints.get(p.name), p.name, self.name) for p in keywords}
+        self._tests = {name: check.test for name, check in self._checks.items()}
+        self._varying = [i for i, kinds in enumerate(self.inputs.values()) if len(kinds - {type(None)}) > 1]
+        self.kernels, self._selected, self._loaded = {}, {}, set()
+        self.infer_function = self.gradient_rule = self.example_function = None
+
+    def __call__(self, *inputs, out=None, **attrs):
+        if out is not None:
+            return self._call_with_out(inputs, attrs, out)
+        try:
+            launch, containers = self._selected[tuple(map(type, inputs))]
+        except KeyError:
+            inputs = self._accept(inputs)
+            launch, containers = self._choose(inputs)
+        for i in containers:
+            if inputs[i].device != "cpu":
+                launch = self._launcher(inputs)
+        if attrs:
+            self._check_attrs(attrs)
+        result = launch(*inputs, **attrs)
+        if state.open:
+            record(self, inputs, attrs, result)
+        return result
+
+    def select(self, *inputs):
+        """Return the kernel that a call with these inputs would run."""
+        inputs = self._accept(inputs)
+        return self._find(one_device(self.name, inputs), self._kinds_of(inputs))
+
+    def infer(self, *descs, **attrs):
+        """Return the VarDesc (or a tuple of them) of the result, from descriptions alone."""
+        self._check_attrs(attrs)
+        result = self.infer_function(*descs, **attrs)
+        level = max((d.lod_level for d in descs if d is not None), default=0) if self.rowwise else 0
+        if level:
+            many = isinstance(result, tuple)
+            result = tuple(r.but(lod_level=level) for r in (result if many else (result,)))
+            result = result if many else result[0]
+        return result
+
+    # -- declaring -------------------------------------------------------------------------------
+
+    def kernel(self, device):
+        """Register the decorated function as the kernel for ``device`` and the kinds it is annotated with."""
+
+        def register(function):
+            hints = typing.get_type_hints(function)
+            names = list(inspect.signature(function).parameters)
+            key = tuple(_kind_key(_kinds(hints.get(names[i], Dense)), self.variadic) for i in self._varying)
+            keywords = function.__kwdefaults__ or {}
+            function.__kwdefaults__ = {**self.defaults, **keywords}
+            function.__defaults__ = self.definition.__defaults__
+            self.kernels[device, key] = function
+            self._selected.clear()
+            return function
+
+        return register
+
+    def infer_rule(self, function):
+        """Register the rule by which ``infer`` describes the result."""
+        self.infer_function = function
+        return function
+
+    def gradient(self, function):
+        """Register ``rule(call, *output_gradients) -> gradients of the inputs`` (see ``lodkit.tape.Call``)."""
+        self.gradient_rule = function
+        return function
+
+    def example(self, function):
+        """Register ``example(dtype) -> (inputs, attrs)``: a tiny call, for ``warmup``."""
+        self.example_function = function
+        return function
+
+    def warmup_calls(self, dtype):
+        """Yield calls without arguments that compile this operator's kernels for ``dtype``."""
+        for inputs, attrs in self.example_function(np.dtype(dtype)) if self.example_function else ():
+            yield functools.partial(self, *inputs, **attrs)
+
+    # -- choosing --------------------------------------------------------------------------------
+
+    def _accept(self, inputs):
+        """Inputs as kernels take them: lists become arrays, a LoDTensor without levels its values."""
+        if len(inputs) < max(self.required, self.variadic) or (not self.variadic and len(inputs) > len(self.inputs)):
+            raise TypeError(f"{self.name} takes {self.signature}, got {len(inputs)} inputs")
+        allowed = list(self.inputs.values())
+        allowed += allowed[-1:] * (len(inputs) - len(allowed))
+        return tuple(map(_accept_one, inputs, allowed))
+
+    def _kinds_of(self, inputs):
+        if self.variadic:
+            kinds = {_kind_of(x) for x in inputs}
+            return ("|".join(sorted(kind.__name__ for kind in kinds)),)
+        return tuple(_kind_of(inputs[i]).__name__ if i < len(inputs) else "None" for i in self._varying)
+
+    def _choose(self, inputs):
+        launch = self._launcher(inputs)
+        containers = tuple(i for i, x in enumerate(inputs) if isinstance(x, CONTAINERS))
+        if all(x is None or device_of(x) == "cpu" for x in inputs):
+            self._selected[tuple(map(type, inputs))] = launch, containers
+        return launch, containers
+
+    def _launcher(self, inputs):
+        self._check_kinds(inputs)
+        kernel = self._find(one_device(self.name, inputs), self._kinds_of(inputs))
+        if self.rowwise and any(isinstance(x, LoDTensor) for x in inputs):
+            return functools.partial(_run_rows, self.name, kernel)
+        return kernel
+
+    def _check_kinds(self, inputs):
+        for i, x in enumerate(inputs):
+            name = list(self.inputs)[min(i, len(self.inputs) - 1)]
+            allowed = self.inputs[name]
+            rows = self.rowwise and isinstance(x, LoDTensor) and Dense in allowed
+            if _kind_of(x) not in allowed and not rows:
+                self._miss(one_device(self.name, inputs), f"{name}={_kind_of(x).__name__}")
+
+    def _find(self, device, kinds):
+        if (device, kinds) not in self.kernels and device not in self._loaded:
+            self._loaded.add(device)
+            package = self.definition.__module__.rpartition(".ops.")[0]
+            module = f"{package}.{device}.{self.family}"
+            if package and importlib.util.find_spec(f"{package}.{device}") and importlib.util.find_spec(module):
+                importlib.import_module(module)
+        if (device, kinds) not in self.kernels:
+            self._miss(device, ", ".join(f"{list(self.inputs)[i]}={k}" for i, k in zip(self._varying, kinds, strict=False)))
+        return self.kernels[device, kinds]
+
+    def _miss(self, device, asked):
+        have = ", ".join(f"{d} {self._describe(k)}" for d, k in self.kernels) or "none"
+        raise NoKernelError(f"{self.name} has no {device} kernel for {asked or 'these inputs'}; kernels: {have}")
+
+    def _describe(self, kinds):
+        names = list(self.inputs)
+        return "(" + ", ".join(f"{names[i]}={k}" for i, k in zip(self._varying, kinds, strict=False)) + ")" if kinds else "(any)"
+
+    def _check_attrs(self, attrs):
+        for name, value in attrs.items():
+            test = self._tests.get(name)
+            if test is None or not test(value):
+                self._refuse(name, value)
+
+    def _refuse(self, name, value):
+        if name not in self._checks:
+            raise TypeError(f"{self.name} has no attribute {name!r}; it takes {self.signature}")
+        raise self._checks[name].error(value)
+
+    def _call_with_out(self, inputs, attrs, out):
+        inputs = self._accept(inputs)
+        launch = self._launcher(inputs)
+        kernel = launch.args[1] if isinstance(launch, functools.partial) else launch
+        if "out" not in inspect.signature(kernel).parameters:
+            raise TypeError(f"{self.name} takes no out=: its result is no plain array, or it works in place")
+        self._check_attrs(attrs)
+        for part in parts(out):
+            refuse_overlap("out", part, inputs)
+        result = launch(*inputs, out=out.values if isinstance(out, LoDTensor) else out, **attrs)
+        if state.open:
+            record(self, inputs, attrs, result)
+        return result
+
+    # -- showing ---------------------------------------------------------------------------------
+
+    def __repr__(self):
+        self._load_all()
+        lines = [f"{self.name}{self.signature}"]
+        for (device, kinds), kernel in self.kernels.items():
+            code = inspect.unwrap(kernel).__code__
+            where = "/".join(code.co_filename.replace("\\", "/").split("/")[-3:])
+            lines.append(f"  {device:5} {self._describe(kinds):40} {where}:{code.co_firstlineno}")
+        return "\n".join(lines)
+
+    def _repr_html_(self):
+        self._load_all()
+        return f"<code>{html.escape(self.name + str(self.signature))}</code><br>{_matrix(self)}"
+
+    def __reduce__(self):
+        return _by_name, (self.name,)
+
+    def _load_all(self):
+        for device in ("cpu", "cuda"):
+            try:
+                self._find(device, ("?",))
+            except NoKernelError:
+                continue
+
+
+def op(definition=None, /, *, rowwise=False):
+    """Make an operator of a definition, and register it in ``lodkit.OPS``.
+
+    Parameters
+    ----------
+    definition : callable
+        ``def name(input: Dense | SelectedRows, /, *, attribute=...)``; its body is the meaning.
+    rowwise : bool
+        The operator treats every row alone: a LoDTensor is unwrapped, and its structure put on the result.
+    """
+    if definition is None:
+        return functools.partial(op, rowwise=rowwise)
+    OPS[definition.__name__] = made = Op(definition, rowwise)
+    return made
+
+
+def run(name, *inputs, **attrs):
+    """Run an operator by name: ``run("sequence_pool", x, pool="max")``."""
+    return OPS[name](*inputs, **attrs)
+
+
+def _by_name(name):
+    from . import ops
+
+    return ops and OPS[name]
+
+
+def _kinds(hint):
+    """The kinds that an annotation allows."""
+    kinds = typing.get_args(hint) if typing.get_origin(hint) in (typing.Union, types.UnionType) else (hint,)
+    return frozenset(kinds)
+
+
+def _kind_key(kinds, variadic):
+    names = sorted(kind.__name__ for kind in kinds if kind is not type(None))
+    return "|".join(names) if variadic else names[0]
+
+
+def _kind_of(x):
+    if x is None:
+        return type(None)
+    return type(x) if isinstance(x, CONTAINERS) else Dense
+
+
+def _accept_one(x, allowed):
+    if isinstance(x, LoDTensor) and x.lod_level == 0 and LoDTensor not in allowed:
+        return x.values
+    if isinstance(x, list | tuple | int | float | np.generic) and Dense in allowed:
+        return np.asarray(x)
+    return x
+
+
+def _run_rows(name, kernel, *inputs, **attrs):
+    """Run a row-wise kernel on the values of LoDTensors, and give the result their structure."""
+    like = None
+    for x in inputs:
+        if isinstance(x, LoDTensor) and x.lod_level:
+            if like is not None and not like.same_lod(x):
+                raise LoDMismatchError(f"{name}: two inputs have different structure: {like.lod()} and {x.lod()}")
+            like = x if like is None else like
+    result = kernel(*(x.values if isinstance(x, LoDTensor) else x for x in inputs), **attrs)
+    if like is None:
+        return result
+    if isinstance(result, tuple):
+        return tuple(like.with_values(r) for r in result)
+    return like.with_values(result)
+
+
+def _matrix(op):
+    cells = "".join(
+        f"<tr><td>{device}</td><td>{html.escape(op._describe(kinds))}</td></tr>" for device, kinds in op.kernels
+    )
+    return f"<table>{cells}</table>"

@@ -1,0 +1,189 @@
+"""SelectedRows: the few rows of a tall table that a gradient touches."""
+
+from __future__ import annotations
+
+import operator
+
+import numpy as np
+
+from .arrays import device_of, integers
+from .errors import LoDError, RowIndexError
+
+_new = object.__new__
+
+
+class SelectedRows:
+    """Rows of a tall array, by number: ``dense[rows[i]] += value[i]``.
+
+    The SelectedRows of PaddlePaddle; an IndexedSlices, a sparse COO gradient. Rows may come in any order
+    and more than once: duplicates mean their sum.
+
+    Parameters
+    ----------
+    rows : array or list of int
+        Copied to a read-only int64 array; each must be in ``[0, height)``.
+    value : array of shape (len(rows), *item)
+        Shared, not copied.
+    height : int
+        Rows of the table.
+
+    Raises
+    ------
+    RowIndexError
+        A row outside the table; the message gives its position.
+
+    Examples
+    --------
+    >>> SelectedRows([73, 84], [[1., 2.], [3., 4.]], 100)
+    SelectedRows(rows=[73, 84], value=[[1., 2.], [3., 4.]], height=100)
+    """
+
+    __slots__ = ("__weakref__", "height", "is_merged", "rows", "value")
+    __array_ufunc__ = None
+
+    def __init__(self, rows, value, height):
+        if not hasattr(rows, "__cuda_array_interface__"):
+            rows = integers(rows, "rows").copy()
+            rows.flags.writeable = False
+        value = np.asarray(value) if isinstance(value, list | tuple | int | float) else value
+        device_of(value)
+        self.height = operator.index(height)
+        if self.height < 0:
+            raise RowIndexError(f"height = {height} is negative")
+        if rows.ndim != 1:
+            raise LoDError(f"rows must be one-dimensional, got shape {rows.shape}; pass rows.reshape(-1)")
+        if not value.ndim or len(value) != len(rows):
+            raise LoDError(f"{len(rows)} rows, but value has shape {value.shape}; give one row of values for each")
+        if isinstance(rows, np.ndarray) and len(rows) and (rows.min() < 0 or rows.max() >= self.height):
+            i = int(np.argmax((rows < 0) | (rows >= self.height)))
+            raise RowIndexError(
+                f"rows[{i}] = {rows[i]} is outside [0, {self.height}) (height={self.height}); "
+                "give the table's number of rows as height"
+            )
+        self.rows, self.value, self.is_merged = rows, value, False
+
+    @classmethod
+    def _wrap(cls, rows, value, height, merged=False):
+        """Of parts that were checked."""
+        self = _new(cls)
+        self.rows, self.value, self.height, self.is_merged = rows, value, height, merged
+        return self
+
+    @property
+    def shape(self):
+        """``(height, *item)``: the shape of the dense array."""
+        return (self.height, *self.value.shape[1:])
+
+    @property
+    def ndim(self):
+        return self.value.ndim
+
+    @property
+    def dtype(self):
+        return self.value.dtype
+
+    @property
+    def nbytes(self):
+        """Memory of rows and value."""
+        return self.rows.nbytes + self.value.nbytes
+
+    @property
+    def device(self):
+        return device_of(self.value)
+
+    def __len__(self):
+        return len(self.rows)
+
+    def get_tensor(self):
+        """Return the value, one row an entry (Paddle's name)."""
+        return self.value
+
+    def merge(self):
+        """Return the same with sorted rows, each once, duplicates added up; itself when it is merged."""
+        if self.is_merged:
+            return self
+        from .ops.selected_rows import merge_selected_rows
+
+        return merge_selected_rows(self)
+
+    def to_dense(self):
+        """Return the dense array of shape ``(height, *item)``."""
+        from .ops.selected_rows import selected_rows_to_dense
+
+        return selected_rows_to_dense(self)
+
+    def norm(self):
+        """Return the Euclidean norm of the dense array, a float."""
+        value = self.merge().value
+        return float(np.sqrt(np.square(value, dtype=np.float64).sum()))
+
+    def clip_by_norm(self, max_norm):
+        """Return the merged gradient, scaled so that its norm is at most ``max_norm``."""
+        if not max_norm >= 0:
+            raise ValueError(f"max_norm must be a number >= 0, got {max_norm}")
+        merged, norm = self.merge(), self.norm()
+        return merged if norm <= max_norm else merged * (max_norm / norm)
+
+    def split(self, height_sections):
+        """Return one SelectedRows for every section of the height, rows counted from its start, order kept.
+
+        >>> SelectedRows([7, 1], [[1.], [2.]], 10).split([5, 5])[1]
+        SelectedRows(rows=[2], value=[[1.]], height=5)
+        """
+        sections = [operator.index(s) for s in height_sections]
+        if sum(sections) != self.height or any(s < 0 for s in sections):
+            raise LoDError(f"height_sections {sections} add up to {sum(sections)}, not to the height {self.height}")
+        result, start = [], 0
+        for size in sections:
+            inside = (self.rows >= start) & (self.rows < start + size)
+            result.append(self._wrap(self.rows[inside] - start, self.value[inside], size, self.is_merged))
+            start += size
+        return result
+
+    def __add__(self, other):
+        if isinstance(other, SelectedRows | np.ndarray) or hasattr(other, "__cuda_array_interface__"):
+            from .ops.selected_rows import sum as add
+
+            return add(self, other)
+        return NotImplemented
+
+    __radd__ = __add__
+
+    def __mul__(self, number):
+        if not np.isscalar(number) or isinstance(number, str | bytes):
+            return NotImplemented
+        value = self.value * self.value.dtype.type(number) if self.dtype.kind == "f" else self.value * number
+        return self._wrap(self.rows, value, self.height, self.is_merged)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, number):
+        return self * (1 / number) if np.isscalar(number) else NotImplemented
+
+    def __neg__(self):
+        return self * -1
+
+    def __array__(self, dtype=None, copy=None):
+        size = self.dtype.itemsize * int(np.prod(self.shape, dtype=np.float64))
+        raise TypeError(
+            f"SelectedRows of height {self.height} is no array: dense it takes {size:,} bytes; "
+            "call .to_dense() if you mean it, or use .rows and .value"
+        )
+
+    def __reduce__(self):
+        return _restore, (np.array(self.rows), self.value, self.height, self.is_merged)
+
+    def __repr__(self):
+        from ._show import selected_rows_text
+
+        return selected_rows_text(self)
+
+    def _repr_html_(self):
+        from ._picture import selected_rows_html
+
+        return selected_rows_html(self)
+
+
+def _restore(rows, value, height, merged):
+    rows.flags.writeable = False
+    return SelectedRows._wrap(rows, value, height, merged)

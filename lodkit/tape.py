@@ -1,0 +1,178 @@
+"""Gradients: record operator calls, walk them backwards, ask each for its gradient operators."""
+
+from __future__ import annotations
+
+import threading
+import types
+
+import numpy as np
+
+from .errors import LodkitError
+from .lod_tensor import LoDTensor
+from .selected_rows import SelectedRows
+
+_local = threading.local()
+state = types.SimpleNamespace(open=0)  # tapes open in any thread: the one thing that a call looks at
+_lock = threading.Lock()
+
+
+class Call:
+    """One recorded call: what a gradient rule may look at.
+
+    Attributes
+    ----------
+    op : Op
+    inputs, outputs : tuple
+    attrs : dict
+        All attributes, defaults included.
+    wanted : tuple of bool
+        Which inputs need a gradient.
+    """
+
+    __slots__ = ("attrs", "inputs", "op", "outputs", "wanted")
+
+    def __init__(self, op, inputs, attrs, outputs):
+        self.op, self.inputs, self.attrs, self.outputs = op, inputs, attrs, outputs
+        self.wanted = ()
+
+
+class Tape:
+    """Record the operator calls of this thread and differentiate them.
+
+    After TensorFlow's GradientTape; a table that came from a lookup has a SelectedRows gradient.
+
+    Examples
+    --------
+    >>> import numpy as np, lodkit
+    >>> table = np.zeros((100, 2), np.float32)
+    >>> with lodkit.Tape() as tape:
+    ...     rows = lodkit.lookup_table(table, [73, 84])
+    >>> tape.gradient(rows, [table])[0]
+    SelectedRows(rows=[73, 84], value=[[1., 1.], [1., 1.]], height=100)
+    """
+
+    def __init__(self):
+        self._calls = []
+
+    def __enter__(self):
+        if not hasattr(_local, "tapes"):
+            _local.tapes = []
+        _local.tapes.append(self)
+        with _lock:
+            state.open += 1
+        return self
+
+    def __exit__(self, *error):
+        _local.tapes.remove(self)
+        with _lock:
+            state.open -= 1
+
+    def gradient(self, target, sources, output_gradients=None):
+        """Return the gradients of ``target`` by each of ``sources``.
+
+        Parameters
+        ----------
+        target : array, LoDTensor, or list of them
+            Their gradients add up.
+        sources : list of array or LoDTensor
+        output_gradients : array or list of arrays, optional
+            What flows into ``target``; ones by default.
+
+        Returns
+        -------
+        list
+            Like ``sources``; None where no path leads from a source to the target.
+
+        Raises
+        ------
+        LodkitError
+            An operator on the path has no gradient; the message names it.
+        """
+        targets = list(target) if isinstance(target, list | tuple) else [target]
+        if output_gradients is None:
+            given = [None] * len(targets)
+        else:
+            given = list(output_gradients) if isinstance(target, list | tuple) else [output_gradients]
+        if len(given) != len(targets):
+            raise ValueError(f"{len(given)} output_gradients for {len(targets)} targets")
+        found = {}
+        for t, g in zip(targets, given, strict=True):
+            _add(found, _key(t), _seed(t, g))
+        reached = self._reached(sources)
+        for call in reversed(self._calls):
+            grads = [found.get(_key(out)) for out in call.outputs]
+            wanted = tuple(_key(x) in reached for x in call.inputs)
+            if any(g is not None for g in grads) and any(wanted):
+                for x, g in zip(call.inputs, _backward(call, wanted, grads), strict=False):
+                    if g is not None and _key(x) in reached:
+                        _add(found, _key(x), g)
+        return [_like(source, found.get(_key(source))) for source in sources]
+
+    def _reached(self, sources):
+        """Keys of the sources and of everything computed from them."""
+        reached = {_key(s) for s in sources}
+        for call in self._calls:
+            if any(_key(x) in reached for x in call.inputs):
+                reached.update(map(_key, call.outputs))
+        return reached
+
+
+def record(op, inputs, attrs, result):
+    """Called by the registry while a tape is open."""
+    outputs = result if isinstance(result, tuple) else (result,)
+    for tape in getattr(_local, "tapes", ()):
+        tape._calls.append(Call(op, inputs, {**op.defaults, **attrs}, outputs))
+
+
+class paused:
+    """Calls made inside are not recorded: gradient rules call operators too."""
+
+    def __enter__(self):
+        self.tapes, _local.tapes = getattr(_local, "tapes", []), []
+
+    def __exit__(self, *error):
+        _local.tapes = self.tapes
+
+
+def _backward(call, wanted, grads):
+    if call.op.gradient_rule is None:
+        raise LodkitError(f"{call.op.name} has no gradient, but it lies between the target and a source")
+    view = Call(call.op, call.inputs, call.attrs, call.outputs)
+    view.wanted = wanted
+    with paused():
+        result = call.op.gradient_rule(view, *grads)
+    return result if isinstance(result, tuple) else (result,)
+
+
+def _key(x):
+    """A LoDTensor and its values are one variable."""
+    return id(x.values) if isinstance(x, LoDTensor) else id(x)
+
+
+def _seed(target, given):
+    values = target.values if isinstance(target, LoDTensor) else target
+    if given is None:
+        return np.ones_like(values)
+    given = given.values if isinstance(given, LoDTensor) else given
+    if isinstance(given, SelectedRows):
+        return given
+    given = np.asarray(given, values.dtype)
+    if given.shape != values.shape:
+        raise ValueError(f"output gradient of shape {given.shape} for a target of shape {values.shape}")
+    return given
+
+
+def _add(found, key, gradient):
+    gradient = gradient.values if isinstance(gradient, LoDTensor) else gradient
+    if key in found:
+        from .ops.selected_rows import sum as add
+
+        with paused():
+            gradient = add(found[key], gradient)
+    found[key] = gradient
+
+
+def _like(source, gradient):
+    if isinstance(source, LoDTensor) and isinstance(gradient, np.ndarray):
+        return source.with_values(gradient)
+    return gradient

@@ -1,0 +1,68 @@
+"""Devices, poisoned outputs, and the ways in which every sample is run."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+import pytest
+
+import lodkit
+from lodkit import arrays
+
+DEVICES = os.environ.get("LODKIT_TEST_DEVICES", "cpu").split(",")
+
+
+@pytest.fixture(params=DEVICES)
+def device(request):
+    return request.param
+
+
+@pytest.fixture(autouse=True)
+def poison(monkeypatch):
+    """Outputs start as NaN (or a wild integer), so that an element which no kernel writes shows."""
+    fresh = arrays.output
+
+    def poisoned(shape, dtype, out=None):
+        result = fresh(shape, dtype, out)
+        result.fill(np.nan if result.dtype.kind == "f" else -77)
+        return result
+
+    monkeypatch.setattr(arrays, "output", poisoned)
+
+
+@pytest.fixture
+def tiny_blocks(monkeypatch):
+    """Threads for any work, and chunks and blocks of 3 rows: every boundary is crossed."""
+    from lodkit.jit import settings
+
+    monkeypatch.setattr(settings, "parallel_from", 0)
+    monkeypatch.setattr(settings, "chunk_rows", 3)
+    monkeypatch.setattr(settings, "block_rows", 3)
+
+
+@pytest.fixture
+def serial_tiny_blocks(tiny_blocks, monkeypatch):
+    from lodkit.jit import settings
+
+    monkeypatch.setattr(settings, "parallel_from", 1 << 60)
+
+
+def copy(x):
+    """A copy that an in-place operator may change."""
+    if isinstance(x, lodkit.LoDTensor):
+        return x.with_values(x.values.copy())
+    if isinstance(x, lodkit.SelectedRows):
+        return lodkit.SelectedRows(x.rows, x.value.copy(), x.height)
+    return x.copy() if isinstance(x, np.ndarray) else x
+
+
+def flat(result):
+    """The results of a call as plain arrays, structure and kinds included."""
+    if isinstance(result, tuple):
+        return [part for r in result for part in flat(r)]
+    if isinstance(result, lodkit.LoDTensor):
+        return [result.values, *(np.array(level) for level in result.lod())]
+    if isinstance(result, lodkit.SelectedRows):
+        return [result.rows, result.value, np.array(result.height)]
+    return [result]

@@ -1,0 +1,244 @@
+"""What the disk cache may and may not give back, process by process."""
+
+from __future__ import annotations
+
+import os
+import textwrap
+import time
+
+import numpy as np
+import pytest
+from kernel_package import finish, make, run, start
+
+ADD = "print(kernels.add(x), *hits(kernels.add))"
+
+
+@pytest.fixture
+def kit(tmp_path):
+    return make(tmp_path)
+
+
+def edit(kit, name, old, new):
+    path = kit / "kit" / name
+    assert old in path.read_text()
+    path.write_text(path.read_text().replace(old, new))
+
+
+def entries(kit):
+    return sorted((kit / "cache").iterdir())
+
+
+def test_closures_over_plain_functions_and_intrinsics_hit_in_the_next_process(kit):
+    assert run(kit, ADD) == ["6.0", "0", "1"]
+    assert run(kit, ADD) == ["6.0", "1", "0"]
+    if os.name == "posix":
+        assert (kit / "cache").stat().st_mode & 0o777 == 0o700
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "expected"),
+    [
+        ("reducers.py", "total + x", "total - x", "-6.0"),
+        ("reducers.py", "SCALE = 1.0", "SCALE = 2.0", "12.0"),
+        ("kernels.py", "HALF = 0.5", "HALF = 1.0", "12.0"),
+        ("vectors.py", "builder.fadd", "builder.fmul", "7.0"),
+        ("vectors.py", "_twice(x) * 1.0", "_twice(x) * 3.0", "18.0"),
+    ],
+)
+def test_an_edit_in_what_a_kernel_calls_is_seen_and_undone(kit, name, old, new, expected):
+    assert run(kit, ADD)[0] == "6.0"
+    edit(kit, name, old, new)
+    assert run(kit, ADD) == [expected, "0", "1"]
+    edit(kit, name, new, old)
+    assert run(kit, ADD) == ["6.0", "1", "0"]
+
+
+def test_an_edit_that_changes_nothing_for_a_kernel_keeps_its_entry(kit):
+    run(kit, ADD)
+    edit(kit, "reducers.py", "def most", "# a comment\n\ndef most")
+    assert run(kit, ADD) == ["6.0", "1", "0"]
+
+
+def test_a_constant_of_a_module_is_seen(kit):
+    assert run(kit, "print(kernels.scaled(x))") == ["2.0"]
+    edit(kit, "reducers.py", "SCALE = 1.0", "SCALE = 4.0")
+    assert run(kit, "print(kernels.scaled(x), *hits(kernels.scaled))") == ["8.0", "0", "1"]
+
+
+def test_a_constant_changed_while_running_is_seen_by_the_next_signature(kit):
+    code = """
+    kernels.scaled(x)
+    kernels.reducers.SCALE = 5.0
+    print(kernels.scaled(x.astype("f4")))
+    """
+    assert run(kit, code) == ["10.0"]
+    assert run(kit, "print(kernels.scaled(x.astype('f4')))") == ["2.0"]
+
+
+def test_two_processes_fill_a_cold_cache_at_once(kit):
+    wait = "import os, time\nopen(os.environ['ME'], 'w').close()\n"
+    wait += "while not os.path.exists(os.environ['OTHER']): time.sleep(0.001)\n"
+    a, b = str(kit / "a"), str(kit / "b")
+    calls = [
+        "kernels.add(x)",
+        "kernels.add(x.astype('f4'))",
+        "kernels.most(x)",
+        "kernels.most(x.astype('f4'))",
+    ]
+    first = start(kit, wait + "print(" + ", ".join(calls) + ")", ME=a, OTHER=b)
+    second = start(kit, wait + "print(" + ", ".join(calls[::-1]) + ")", ME=b, OTHER=a)
+    assert finish(first) == ["6.0", "6.0", "3.0", "3.0"]
+    assert finish(second) == ["3.0", "3.0", "6.0", "6.0"]
+    last = "print(" + ", ".join(calls) + ", *hits(kernels.add), *hits(kernels.most))"
+    assert run(kit, last) == ["6.0", "6.0", "3.0", "3.0", "2", "0", "2", "0"]
+    assert len(entries(kit)) == 4
+
+
+def test_closures_of_one_factory_stored_by_two_processes_do_not_share_symbols(kit):
+    kernel = """
+    import math
+    from lodkit.jit import jitable, njit
+
+    def make(k):
+        @jitable
+        def step(x):
+            total = 0.0
+            for i in range(5):
+                total += math.sin(x + i) * math.cos(x * i) + math.exp(-x * i) + math.atan(x) ** i
+                total += math.log(x + 1 + i) + math.sin(2 * x + i) * math.cos(x * 3 * i) + math.tan(x) ** i
+            return total * 0 + k
+
+        @njit
+        def kernel(x):
+            total = 0.0
+            for i in range(x.size):
+                total += step(x[i])
+            for i in range(x.size):
+                total += step(x[i] + 1)
+            return total
+
+        return kernel
+
+    one, thousand = make(1.0), make(1000.0)
+    """
+    (kit / "kit" / "pair.py").write_text(textwrap.dedent(kernel))
+    assert run(kit, "from kit import pair; print(pair.one(x))") == ["8.0"]
+    assert run(kit, "from kit import pair; print(pair.thousand(x))") == ["8000.0"]
+    assert run(kit, "from kit import pair; print(pair.one(x), pair.thousand(x))") == ["8.0", "8000.0"]
+    assert run(kit, "from kit import pair; print(pair.thousand(x), pair.one(x))") == ["8000.0", "8.0"]
+
+
+def test_twins_and_options_share_a_directory(kit):
+    serial = """
+    out = np.empty_like(x)
+    kernels.doubled(1, x, out)
+    print(out.sum(), *hits(kernels.doubled.serial))
+    """
+    parallel = """
+    out = np.empty_like(x)
+    kernels.doubled(1 << 40, x, out)
+    print(out.sum(), *hits(kernels.doubled.parallel))
+    """
+    for hits in (["0", "1"], ["1", "0"]):
+        for code in (serial, parallel):
+            assert run(kit, code, NUMBA_NUM_THREADS="2") == ["12.0", *hits]
+    assert len(entries(kit)) == 2
+
+
+def test_a_run_with_bounds_checks_does_not_hit_unchecked_code(kit):
+    code = """
+    try:
+        kernels.third(np.arange(2.0))
+        print("unchecked")
+    except IndexError:
+        print("checked")
+    """
+    assert run(kit, code) == ["unchecked"]
+    assert run(kit, code, NUMBA_BOUNDSCHECK="1") == ["checked"]
+    assert run(kit, code) == ["unchecked"]
+
+
+@pytest.mark.parametrize(
+    "option", ["fastmath=True", "fastmath={'nsz'}", "error_model='python'", "nogil=False"]
+)
+def test_options_are_part_of_the_key(kit, option):
+    code = f"""
+    from lodkit.jit import njit
+    other = njit({option})(kernels.third.py_func)
+    kernels.third(x), other(x)
+    print(*hits(kernels.third), *hits(other))
+    """
+    assert run(kit, code) == ["0", "1", "0", "1"]
+    assert run(kit, code) == ["1", "0", "1", "0"]
+
+
+@pytest.mark.parametrize(
+    "change", [lambda b: b[:-100], lambda b: b"", lambda b: b[:-1] + b"?", lambda b: b"x" * 500]
+)
+def test_a_damaged_entry_is_compiled_anew(kit, change):
+    run(kit, ADD)
+    (entry,) = entries(kit)
+    entry.write_bytes(change(entry.read_bytes()))
+    assert run(kit, ADD) == ["6.0", "0", "1"]
+    assert run(kit, ADD) == ["6.0", "1", "0"]
+
+
+def test_an_install_where_nothing_can_be_written(kit):
+    (kit / "file").touch()
+    below = str(kit / "file" / "x")
+    for place in (
+        {"LODKIT_CACHE_DIR": below},
+        {"LODKIT_CACHE_DIR": "", "HOME": below, "XDG_CACHE_HOME": below},
+    ):
+        assert run(kit, ADD, **place) == ["6.0", "0", "1"]
+
+
+def test_directories_that_cannot_be_made(kit):
+    code = """
+    import os
+    def refuse(*args, **kwargs):
+        raise PermissionError("read-only")
+    os.makedirs = os.mkdir = refuse
+    """
+    assert run(kit, textwrap.dedent(code) + ADD) == ["6.0", "0", "1"]
+    assert not (kit / "cache").exists()
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="no owners here")
+def test_entries_that_others_can_write_are_not_loaded(kit):
+    run(kit, ADD)
+    cache = kit / "cache"
+    cache.chmod(0o777)
+    assert run(kit, ADD) == ["6.0", "0", "1"]
+    cache.chmod(0o755)
+    assert run(kit, ADD) == ["6.0", "1", "0"]
+    if os.geteuid() == 0:
+        os.chown(cache, 12345, 12345)
+        assert run(kit, ADD) == ["6.0", "0", "1"]
+
+
+def test_old_entries_are_removed_and_others_files_kept(kit):
+    run(kit, ADD)
+    (entry,) = entries(kit)
+    note = kit / "cache" / "note.txt"
+    note.touch()
+    long_ago = time.time() - 365 * 86400
+    for path in (entry, note):
+        os.utime(path, (long_ago, long_ago))
+    run(kit, "kernels.most(x)")
+    assert not entry.exists()
+    assert note.exists()
+    assert len(entries(kit)) == 2
+
+
+@pytest.mark.skipif("NUMBA_DISABLE_JIT" in os.environ, reason="no compiled code")
+def test_numba_asks_the_cache(tmp_path, monkeypatch):
+    from lodkit.jit import njit
+
+    monkeypatch.setenv("LODKIT_CACHE_DIR", str(tmp_path / "cache"))
+    first = njit(lambda x: x.sum())
+    again = njit(first.py_func)
+    assert first(np.ones(3)) == again(np.ones(3)) == 3.0
+    assert sum(first.stats.cache_misses.values()) == 1
+    assert sum(again.stats.cache_hits.values()) == 1
+    assert first.stats.cache_path == str(tmp_path / "cache")

@@ -1,0 +1,185 @@
+"""Rules that hold for every operator. Nothing here names one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from conftest import copy, flat
+from samples import SAMPLES
+
+import lodkit
+from lodkit import LoDTensor, SelectedRows, VarDesc
+
+CASES = [pytest.param(n, *case, id=f"{n}-{i}") for n, cases in SAMPLES.items() for i, case in enumerate(cases)]
+TOLERANCE = {2: 2e-3, 4: 2e-5, 8: 1e-11}
+
+
+def same(got, expected):
+    """Same kinds, structure, shapes, types; values to rounding."""
+    assert type(got) is type(expected)
+    for g, e in zip(flat(got), flat(expected), strict=True):
+        assert g.shape == e.shape
+        assert g.dtype == e.dtype
+        tolerance = TOLERANCE[g.dtype.itemsize] if g.dtype.kind == "f" else 0
+        np.testing.assert_allclose(g, e, rtol=tolerance, atol=tolerance)
+
+
+def same_bits(got, expected):
+    for g, e in zip(flat(got), flat(expected), strict=True):
+        np.testing.assert_array_equal(g, e)
+
+
+@pytest.mark.parametrize("name", lodkit.OPS)
+def test_is_documented_inferred_and_sampled(name):
+    op = lodkit.OPS[name]
+    assert op.__doc__ and ">>>" in op.__doc__
+    assert op.infer_function is not None
+    assert SAMPLES[name]
+
+
+@pytest.mark.parametrize(("name", "inputs", "attrs"), CASES)
+def test_kernel_equals_definition(name, inputs, attrs):
+    op = lodkit.OPS[name]
+    accepted = op._accept(tuple(map(copy, inputs)))
+    if op.rowwise:
+        like = next((x for x in accepted if isinstance(x, LoDTensor)), None)
+        expected = op.definition(*(x.values if isinstance(x, LoDTensor) else x for x in accepted), **attrs)
+        expected = expected if like is None else like.with_values(expected)
+    else:
+        expected = op.definition(*accepted, **attrs)
+    result = op(*map(copy, inputs), **attrs)
+    same(result, expected)
+    descs = [VarDesc.of(x) for x in op._accept(inputs)]
+    inferred = op.infer(*descs, **attrs)
+    many = isinstance(result, tuple)
+    for promise, value in zip(inferred if many else (inferred,), result if many else (result,), strict=True):
+        assert promise.covers(VarDesc.of(value)), (promise, VarDesc.of(value))
+    unknown = op.infer(*(d.unknown_batch() for d in descs), **attrs)
+    for promise, value in zip(unknown if many else (unknown,), result if many else (result,), strict=True):
+        assert promise.covers(VarDesc.of(value)), (promise, VarDesc.of(value))
+
+
+@pytest.mark.parametrize(("name", "inputs", "attrs"), CASES)
+def test_twins_give_the_same_bits(name, inputs, attrs, request):
+    """Serial, parallel at 1 and at 2 threads, in chunks and blocks of 3 rows; twice."""
+    op = lodkit.OPS[name]
+    request.getfixturevalue("tiny_blocks")
+    results = []
+    for threads in (1, 2, 2):
+        lodkit.set_num_threads(threads)
+        results.append(op(*map(copy, inputs), **attrs))
+    from lodkit.jit import settings
+
+    settings.parallel_from = 1 << 60
+    serial = op(*map(copy, inputs), **attrs)
+    for result in results:
+        same_bits(result, serial)
+    accepted = op._accept(tuple(map(copy, inputs)))
+    if not op.rowwise:
+        same(serial, op.definition(*accepted, **attrs))
+
+
+def layouts(x):
+    """The same values in memory that kernels find awkward."""
+    if isinstance(x, LoDTensor):
+        yield from (x.with_values(v) for v in layouts(x.values))
+    elif isinstance(x, SelectedRows):
+        yield from (SelectedRows(x.rows, v, x.height) for v in layouts(x.value))
+    elif isinstance(x, np.ndarray) and x.size:
+        yield np.asfortranarray(x)
+        yield np.repeat(x, 2, axis=0)[::2] if x.ndim else x
+        yield np.flip(np.flip(x).copy())
+        yield x.astype(x.dtype.newbyteorder())
+        frozen = x.copy()
+        frozen.flags.writeable = False
+        yield frozen
+
+
+@pytest.mark.parametrize("name", lodkit.OPS)
+def test_memory_layouts(name):
+    """Strided, Fortran-ordered, reversed, byte-swapped and read-only inputs give the same result, or are refused whole."""
+    op = lodkit.OPS[name]
+    inputs, attrs = SAMPLES[name][0]
+    expected = op(*map(copy, inputs), **attrs)
+    for i, x in enumerate(inputs):
+        for other in layouts(x):
+            args = [*map(copy, inputs)]
+            args[i] = other
+            before = copy(other)
+            try:
+                result = op(*args, **attrs)
+            except lodkit.LodkitError as error:
+                assert "read-only" in str(error) or "contiguous" in str(error)
+                same_bits(other, before)
+            else:
+                for g, e in zip(flat(result), flat(expected), strict=True):
+                    np.testing.assert_allclose(np.asarray(g, e.dtype), e, rtol=1e-6, atol=1e-12)
+
+
+def differentiable(name, inputs, attrs):
+    op = lodkit.OPS[name]
+    numbers = [getattr(x, "values", getattr(x, "value", x)) for x in inputs]
+    return op.gradient_rule and all(getattr(n, "dtype", None) != np.float16 for n in numbers)
+
+
+@pytest.mark.parametrize(
+    ("name", "inputs", "attrs"), [c for c in CASES if differentiable(*c.values)], ids=lambda v: v if isinstance(v, str) else ""
+)
+def test_gradient_is_that_of_the_definition(name, inputs, attrs):
+    """Central differences of the definition, in double precision."""
+    op = lodkit.OPS[name]
+    inputs = op._accept(tuple(map(as_double, inputs)))
+    if any(not np.isfinite(x.values if isinstance(x, LoDTensor) else x).all() for x in inputs if dense_float(x)):
+        pytest.skip("differences of infinities are NaN; the family's own tests have these")
+    with lodkit.Tape() as tape:
+        out = op(*inputs, **attrs)
+    out = out[0] if isinstance(out, tuple) else out
+    if isinstance(out, SelectedRows):
+        pytest.skip("its gradient is what flows in")
+    values = out.values if isinstance(out, LoDTensor) else out
+    if values.dtype.kind != "f":
+        pytest.skip("integers have no gradient")
+    weights = np.random.default_rng(0).normal(size=values.shape)
+    for i, x in enumerate(inputs):
+        if dense_float(x):
+            gradient = tape.gradient(out, [x], output_gradients=weights)[0]
+            check_differences(op, inputs, i, attrs, weights, gradient)
+
+
+def dense_float(x):
+    return isinstance(x, np.ndarray | LoDTensor) and (x.values if isinstance(x, LoDTensor) else x).dtype.kind == "f"
+
+
+def as_double(x):
+    if isinstance(x, LoDTensor):
+        return x.with_values(as_double(x.values)) if x.values.dtype.kind == "f" else x
+    if isinstance(x, SelectedRows):
+        return SelectedRows(x.rows, as_double(x.value), x.height)
+    return x.astype(np.float64) if isinstance(x, np.ndarray) and x.dtype.kind == "f" else x
+
+
+def check_differences(op, inputs, i, attrs, weights, gradient):
+    def loss(change):
+        moved = [*inputs]
+        x = inputs[i]
+        moved[i] = x.with_values(x.values + change) if isinstance(x, LoDTensor) else x + change
+        if op.rowwise:
+            moved = [m.values if isinstance(m, LoDTensor) else m for m in moved]
+        result = op.definition(*moved, **attrs)
+        result = result[0] if isinstance(result, tuple) else result
+        return ((result.values if isinstance(result, LoDTensor) else result) * weights).sum()
+
+    shape = (inputs[i].values if isinstance(inputs[i], LoDTensor) else inputs[i]).shape
+    found = gradient.to_dense() if isinstance(gradient, SelectedRows) else gradient
+    found = found.values if isinstance(found, LoDTensor) else found
+    places = list(np.ndindex(shape))
+    for place in places if len(places) < 40 else [places[k] for k in range(0, len(places), len(places) // 40)]:
+        step = np.zeros(shape)
+        step[place] = 1e-6
+        expected = (loss(step) - loss(-step)) / 2e-6
+        padding = attrs.get("padding_idx")
+        if padding is not None and i == 0 and place[0] == padding:
+            expected = 0.0
+        one_sided = (loss(step) - loss(0 * step)) / 1e-6
+        if abs(one_sided - expected) < 1e-4:  # not at a kink (ties of max, relu at 0)
+            assert abs(found[place] - expected) < 1e-5 * max(1, abs(expected)), (i, place)

@@ -1,0 +1,129 @@
+"""The encodings that a LoDTensor is made from, and turned into."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from lodkit import DeviceError, LoDError, LoDLevelError, LoDTensor, SegmentIdError, concat
+
+LENGTHS = [[3, 1, 2], [3, 2, 4, 1, 2, 3]]
+
+
+def test_from_segment_ids():
+    values = np.array([4, 1, 3, 6])
+    sorted_ids = LoDTensor.from_segment_ids(values, [0, 0, 2, 2], num_segments=4)
+    assert sorted_ids.lengths().tolist() == [2, 0, 2, 0]
+    assert sorted_ids.values is values
+    assert LoDTensor.from_segment_ids(values, [2, 0, 2, 0]).to_list() == [[1, 6], [], [4, 3]]
+    assert len(LoDTensor.from_segment_ids(values[:0], [])) == 0
+    for ids, count, message in [
+        ([0, -1, 1, 2], None, r"segment_ids\[1\] = -1 is outside \[0, 3\)"),
+        ([0, 1, 5, 2], 3, r"segment_ids\[2\] = 5 is outside \[0, 3\)"),
+        ([0, 1], None, r"one id a row is \(4,\)"),
+    ]:
+        with pytest.raises(SegmentIdError, match=message):
+            LoDTensor.from_segment_ids(values, ids, count)
+
+
+def test_from_padded_cuts_trailing_rows_only():
+    padded = np.array([[[0, 0], [1, 0], [0, 0]], [[0, 0]] * 3])
+    assert LoDTensor.from_padded(padded, pad_value=0).to_list() == [[[0, 0], [1, 0]], []]
+    assert LoDTensor.from_padded(padded, [3, 1]).lengths().tolist() == [3, 1]
+    nan = LoDTensor.from_padded(np.array([[1, np.nan, 2, np.nan]]), pad_value=np.nan)
+    assert nan.lengths().tolist() == [3]
+    with pytest.raises(TypeError, match="lengths or pad_value"):
+        LoDTensor.from_padded(padded)
+    with pytest.raises(LoDError, match="length 4 at position 1 exceeds the padded width 3"):
+        LoDTensor.from_padded(padded, [0, 4])
+    with pytest.raises(LoDError, match="1 lengths for 2"):
+        LoDTensor.from_padded(padded, [1])
+
+
+def test_to_padded():
+    t = LoDTensor(np.arange(15), LENGTHS)
+    padded = t.to_padded(-1)
+    assert padded.shape == (3, 3, 4)
+    assert padded[2].tolist() == [[10, 11, -1, -1], [12, 13, 14, -1], [-1] * 4]
+    assert t.to_padded(max_length=1)[:, :, 0].tolist() == [[0, 3, 5], [9, 0, 0], [10, 12, 0]]
+    assert t.to_padded(max_length=6).shape == (3, 3, 6)
+    with pytest.raises(TypeError, match=r"pad_value 0\.5 is no int64"):
+        t.to_padded(0.5)
+    with pytest.raises(LoDLevelError):
+        LoDTensor([1]).to_padded()
+
+
+def test_uniform():
+    values = np.arange(24).reshape(2, 3, 4)
+    t = LoDTensor.from_uniform(values)
+    assert t.lengths().tolist() == [3, 3]
+    assert np.shares_memory(t.to_uniform(), values)
+    assert np.array_equal(t.to_uniform(), values)
+    assert LoDTensor.from_uniform(np.zeros((0, 3, 4))).shape == (0, 4)
+    with pytest.raises(LoDError, match=r"lengths of level 0 differ \(1 at 0, 2 at 1\)"):
+        LoDTensor([1, 2, 3], [[1, 2]]).to_uniform()
+
+
+def test_from_nested_and_sequences():
+    assert LoDTensor.from_nested([[1, 2], [], [3]]).to_list() == [[1, 2], [], [3]]
+    vectors = LoDTensor.from_nested([[np.zeros(2), np.ones(2)], []])
+    assert (vectors.lod_level, vectors.shape) == (1, (2, 2))
+    assert LoDTensor.from_nested([[[1, 2]], []], lod_level=1).shape == (1, 2)
+    assert LoDTensor.from_nested([[], []], dtype=np.int32).dtype == np.int32
+    with pytest.raises(LoDError, match="item 1 of level 1 is 2, not a list"):
+        LoDTensor.from_nested([[[1], 2]])
+    t = LoDTensor.from_sequences([np.zeros((2, 3), np.float32), [], np.ones((1, 3), np.float32)])
+    assert (t.lengths().tolist(), t.dtype, t.shape) == ([2, 0, 1], np.float32, (3, 3))
+    assert LoDTensor.from_sequences([]).recursive_sequence_lengths() == [[]]
+    with pytest.raises(LoDError, match=r"sequence 1 has items of shape \(2,\)"):
+        LoDTensor.from_sequences([np.zeros((1, 3)), np.zeros((1, 2))])
+
+
+def test_absolute_offsets_with_empty_sequences():
+    t = LoDTensor.from_offsets(np.arange(5), [0, 0, 5, 5], [0, 0, 3, 3, 5, 5], absolute=True)
+    assert t.lod() == [[0, 0, 4, 5], [0, 0, 3, 3, 5, 5]]
+    with pytest.raises(LoDError, match="absolute offset 4 at position 1 of level 0"):
+        LoDTensor.from_offsets(np.arange(5), [0, 4, 5], [0, 3, 5], absolute=True)
+
+
+def test_levels_come_and_go():
+    t = LoDTensor(np.arange(15), LENGTHS)
+    more = t.append_level()
+    assert more.lengths().tolist() == [1] * 15
+    assert more.lengths(1).tolist() == LENGTHS[1]
+    assert more.drop_level().equals(t)
+    with pytest.raises(LoDLevelError, match="length at position 0 is 3"):
+        t.drop_level()
+
+
+class OnGpu:
+    """As much of a CUDA array as a LoDTensor needs: views, and a way back."""
+
+    __cuda_array_interface__ = None
+
+    def __init__(self, array):
+        self.array, self.shape, self.dtype = array, array.shape, array.dtype
+
+    def __getitem__(self, key):
+        return OnGpu(self.array[key])
+
+    def get(self):
+        return self.array
+
+
+def test_values_on_a_gpu():
+    t = LoDTensor(OnGpu(np.arange(15)), LENGTHS)
+    assert t.device == "cuda"
+    assert "device='cuda'" in repr(t)
+    assert np.shares_memory(t[0, 2].array, t.values.array)
+    assert t.slice(2).to("cpu").to_list() == [[[10, 11], [12, 13, 14]]]
+    for call in (t.to_padded, lambda: t[[0, 1]], lambda: concat([t, t])):
+        with pytest.raises(DeviceError, match=r"works on the CPU; .*\.to\('cpu'\)"):
+            call()
+
+
+def test_devices():
+    t = LoDTensor(np.arange(15), LENGTHS)
+    assert t.to("cpu") is t
+    with pytest.raises(ValueError, match="device must be"):
+        t.to("tpu")

@@ -1,0 +1,160 @@
+"""How a kernel is chosen, and what is said when none is there."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+
+import lodkit
+from lodkit import Dense, LoDTensor, SelectedRows
+
+PARAM = np.ones((3, 2), np.float32)
+GRAD = SelectedRows([2], np.ones((1, 2), np.float32), 3)
+
+
+def test_one_operator_selects_by_kind():
+    param = PARAM.copy()
+    lodkit.sgd(param, np.ones((3, 2), np.float32), lr=1.0)
+    lodkit.sgd(param, GRAD, lr=1.0)
+    np.testing.assert_array_equal(param, [[0, 0], [0, 0], [-1, -1]])
+    dense, sparse = lodkit.sgd.select(PARAM, PARAM), lodkit.sgd.select(PARAM, GRAD)
+    assert (dense.__name__, sparse.__name__) == ("sgd_dense", "sgd_rows")
+
+
+def test_run_by_name_and_unknown_names():
+    x = LoDTensor(np.ones((3, 1)), [[1, 2]])
+    np.testing.assert_array_equal(lodkit.run("sequence_pool", x, pool="sum"), lodkit.sequence_pool(x))
+    with pytest.raises(lodkit.UnknownOperatorError, match="did you mean sequence_pool"):
+        lodkit.run("sequence_pol", x)
+    with pytest.raises(KeyError):
+        lodkit.OPS["nothing_like_it"]
+    with pytest.raises(AttributeError):
+        lodkit.no_such_name  # noqa: B018
+
+
+def test_a_miss_lists_the_kernels():
+    with pytest.raises(lodkit.NoKernelError, match=r"sgd has no cpu kernel for grad=LoDTensor; kernels: .*SelectedRows"):
+        lodkit.sgd(PARAM, LoDTensor(PARAM, [[1, 2]]), lr=1.0)
+    with pytest.raises(NotImplementedError, match="sequence_pool has no cpu kernel for x=Dense"):
+        lodkit.sequence_pool(PARAM)
+    with pytest.raises(lodkit.NoKernelError, match="relu has no cpu kernel for x=SelectedRows"):
+        lodkit.relu(GRAD)
+
+
+@pytest.mark.parametrize(
+    ("attrs", "error", "text"),
+    [
+        ({"pool": "summ"}, ValueError, "pool must be one of 'sum'.*got 'summ'"),
+        ({"pool": 3}, TypeError, "pool must be one of"),
+        ({"pool": ["sum"]}, TypeError, "pool must be one of"),
+        ({"level": 1.5}, TypeError, "level must be an integer, got 1.5"),
+        ({"level": True}, TypeError, "level must be an integer"),
+        ({"pad_value": "0"}, TypeError, "pad_value must be a number"),
+        ({"return_index": 1}, TypeError, "return_index must be True or False"),
+        ({"pol": "sum"}, TypeError, "sequence_pool has no attribute 'pol'"),
+        ({"level": 2}, lodkit.LoDLevelError, "level"),
+        ({"return_index": True}, ValueError, "return_index has a meaning with max and min"),
+    ],
+)
+def test_attributes_are_checked(attrs, error, text):
+    x = LoDTensor(np.ones((3, 1)), [[1, 2]])
+    with pytest.raises(error, match=text):
+        lodkit.sequence_pool(x, **attrs)
+
+
+def test_wrong_number_of_inputs():
+    with pytest.raises(TypeError, match="lookup_table takes"):
+        lodkit.lookup_table(PARAM)
+    with pytest.raises(TypeError, match="relu takes"):
+        lodkit.relu(PARAM, PARAM)
+    with pytest.raises(TypeError):
+        lodkit.sum()
+
+
+def test_arrays_of_another_library_are_refused():
+    class Tensor:
+        """A CPU array that is no ndarray."""
+
+        device = None
+
+        def __array__(self, dtype=None, copy=None):
+            return PARAM
+
+    with pytest.raises(TypeError, match=r"np\.asarray"):
+        lodkit.relu(Tensor())
+
+
+def test_mixed_devices_are_refused():
+    class OnGpu:
+        __cuda_array_interface__ = {"shape": (3, 2)}
+        shape, dtype = (3, 2), np.dtype(np.float32)
+
+    with pytest.raises(lodkit.DeviceError, match="sgd: inputs on different devices"):
+        lodkit.sgd(PARAM, OnGpu(), lr=1.0)
+    with pytest.raises(lodkit.NoKernelError, match="no cuda kernel"):
+        lodkit.relu(OnGpu())
+
+
+def test_rowwise_operators_keep_structure():
+    x = LoDTensor(-np.ones((3, 2)), [[1, 2]])
+    y = lodkit.relu(x)
+    assert isinstance(y, LoDTensor)
+    assert y.same_lod(x)
+    assert lodkit.relu.infer(lodkit.VarDesc.of(x)).lod_level == 1
+    with pytest.raises(lodkit.LoDMismatchError):
+        lodkit.relu_grad(x, LoDTensor(np.ones((3, 2)), [[2, 1]]))
+    np.testing.assert_array_equal(lodkit.relu(LoDTensor(PARAM)), PARAM)
+
+
+def test_out_takes_the_result_or_is_refused_whole():
+    x = LoDTensor(np.arange(6.0).reshape(3, 2), [[1, 2]])
+    out = np.full((2, 2), 7.0)
+    assert lodkit.sequence_pool(x, out=out) is out
+    np.testing.assert_array_equal(out, [[0, 1], [6, 8]])
+    frozen = np.zeros((2, 2))
+    frozen.flags.writeable = False
+    for bad, text in [
+        (np.zeros((3, 2)), "shape"),
+        (np.zeros((2, 2), np.float32), "dtype"),
+        (np.zeros((2, 2), order="F"), "contiguous"),
+        (frozen, "read-only"),
+        (x.values[:2], "overlaps input 0"),
+    ]:
+        before = bad.copy()
+        with pytest.raises(ValueError, match=text):
+            lodkit.sequence_pool(x, out=bad)
+        np.testing.assert_array_equal(bad, before)
+    with pytest.raises(TypeError, match="takes no out="):
+        lodkit.sgd(PARAM.copy(), PARAM, lr=0.1, out=PARAM.copy())
+
+
+def test_an_operator_made_elsewhere():
+    @lodkit.op
+    def twice_for_tests(x: Dense | SelectedRows, /, *, times: int = 2) -> Dense:
+        """Multiply."""
+        return x * times
+
+    try:
+
+        @twice_for_tests.kernel("cpu")
+        def run(x: Dense, /, *, times):
+            return x * times
+
+        np.testing.assert_array_equal(lodkit.run("twice_for_tests", PARAM), 2 * PARAM)
+        np.testing.assert_array_equal(twice_for_tests(PARAM, times=3), 3 * PARAM)
+        with pytest.raises(lodkit.NoKernelError, match="x=SelectedRows; kernels: cpu"):
+            twice_for_tests(GRAD)
+    finally:
+        del lodkit.OPS["twice_for_tests"]
+
+
+def test_reprs_name_the_kernels():
+    text = repr(lodkit.sgd)
+    assert text.startswith("sgd(param")
+    assert "grad=SelectedRows" in text
+    assert "cpu/optimizers.py:" in text
+    assert "<table>" in lodkit.sgd._repr_html_()
+    assert "sequence_pool" in lodkit.OPS._repr_html_()
+    assert pickle.loads(pickle.dumps(lodkit.sgd)) is lodkit.sgd

@@ -1,0 +1,134 @@
+"""The layout is a promise: the same file name in ops, cpu and the benchmarks, every operator whole."""
+
+from __future__ import annotations
+
+import pathlib
+import re
+
+import numpy as np
+import pytest
+from samples import SAMPLES
+
+import lodkit
+from lodkit import registry
+
+PACKAGE = pathlib.Path(lodkit.__file__).parent
+ROOT = pathlib.Path(__file__).parents[1]
+FAMILIES = {op.family for op in lodkit.OPS.values()}
+
+
+def names(folder):
+    return {file.stem for file in folder.glob("[!_]*.py")}
+
+
+def test_files_are_named_after_families():
+    assert names(PACKAGE / "ops") == FAMILIES == names(PACKAGE / "cpu")
+
+
+def test_every_family_has_a_benchmark():
+    assert names(ROOT / "asv_benchmarks" / "benchmarks") >= FAMILIES
+
+
+def test_every_operator_has_samples_and_is_exported():
+    assert set(SAMPLES) == set(lodkit.OPS) == set(lodkit.ops.__all__)
+
+
+@pytest.mark.parametrize("name", lodkit.OPS)
+def test_every_operator_is_whole(name):
+    op = lodkit.OPS[name]
+    assert op.infer_function and op.__doc__
+    op._load_all()
+    assert any(device == "cpu" for device, _ in op.kernels), f"{name} has no CPU kernel"
+    for kernel in op.kernels.values():
+        assert kernel.__kwdefaults__ is None or set(op.defaults) <= set(kernel.__kwdefaults__)
+
+
+def test_every_differentiable_operator_links_its_gradient():
+    for name in lodkit.OPS:
+        if f"{name}_grad" in lodkit.OPS:
+            assert lodkit.OPS[name].gradient_rule
+
+
+def test_only_one_file_knows_numba_flags():
+    for file in [*(PACKAGE / "cpu").glob("*.py"), *(PACKAGE / "ops").glob("*.py")]:
+        assert not re.search(r"\bnumba\.njit|from numba import|import numba", file.read_text()), file
+
+
+def test_definitions_import_no_numba():
+    for file in (PACKAGE / "ops").glob("*.py"):
+        assert ".jit" not in file.read_text(), file
+
+
+def test_files_are_short():
+    for file in PACKAGE.rglob("*.py"):
+        assert len(file.read_text().splitlines()) <= 420, f"{file.name}: has a family split?"
+
+
+CAFFE2 = {
+    "Gather": (np.arange(6.0), np.array([-1, 2])),
+    "LengthsToSegmentIds": (np.array([2, 1], np.int32),),
+    "SegmentIdsToLengths": (np.array([0, 0, 1], np.int32),),
+    "Adagrad": (np.ones(3), np.ones(3), np.ones(3), np.array([-0.1])),
+    "SparseAdagrad": (np.ones((3, 1)), np.ones((3, 1)), np.array([1, 1]), np.ones((2, 1)), np.array([-0.1])),
+    **{f"Lengths{r}": (np.ones((3, 2)), np.array([1, 2], np.int32)) for r in ("Sum", "Mean", "Max")},
+    "LengthsWeightedSum": (np.ones((3, 2)), np.ones(3), np.array([1, 2], np.int32)),
+    **{f"SparseLengths{r}": (np.ones((4, 2)), np.array([3, 0, 1]), np.array([1, 2], np.int32)) for r in ("Sum", "Mean")},
+    "SparseLengthsWeightedSum": (np.ones((4, 2)), np.ones(3), np.array([3, 0, 1]), np.array([1, 2], np.int32)),
+}
+GRAD = lodkit.SelectedRows([1, 1], np.ones((2, 2)), 4)
+PADDLE = {
+    "lookup_table": ({"W": np.ones((4, 2)), "Ids": np.array([[1], [2]])}, {}),
+    "lookup_table_v2": ({"W": np.ones((4, 2)), "Ids": np.array([1, 2])}, {"padding_idx": -1}),
+    "sequence_pool": ({"X": lodkit.LoDTensor(np.ones((3, 2)), [[1, 2]])}, {"pooltype": "MAX"}),
+    "merge_selected_rows": ({"X": GRAD}, {}),
+    "get_tensor_from_selected_rows": ({"X": GRAD}, {}),
+    "sum": ({"X": [GRAD, np.ones((4, 2))]}, {}),
+    "sgd": ({"Param": np.ones((4, 2)), "Grad": GRAD, "LearningRate": np.array([0.1])}, {}),
+    "adagrad": (
+        {"Param": np.ones((4, 2)), "Grad": GRAD, "Moment": np.ones((4, 2)), "LearningRate": np.array([0.1])},
+        {"epsilon": 1e-6},
+    ),
+}
+
+
+@pytest.fixture
+def ran(monkeypatch):
+    """Names of the operators that ran."""
+    names = []
+    call = registry.Op.__call__
+
+    def recording(op, *inputs, **attrs):
+        names.append(op.name)
+        return call(op, *inputs, **attrs)
+
+    monkeypatch.setattr(registry.Op, "__call__", recording)
+    return names
+
+
+@pytest.mark.parametrize("name", lodkit.caffe2.OPERATORS)
+def test_caffe2_names_run_operators(name, ran):
+    getattr(lodkit.caffe2, name)(*CAFFE2[name])
+    assert ran
+
+
+@pytest.mark.parametrize("name", lodkit.paddle.TYPES)
+def test_paddle_types_run_operators(name, ran):
+    inputs, attrs = PADDLE[name]
+    outs = lodkit.paddle.run_op(name, inputs, attrs)
+    assert ran
+    descs = {
+        s: [lodkit.VarDesc.of(x) for x in v] if isinstance(v, list) else lodkit.VarDesc.of(v) for s, v in inputs.items()
+    }
+    inferred = lodkit.paddle.infer_op(name, descs, attrs)
+    assert set(inferred) == set(outs)
+    for slot, value in outs.items():
+        assert inferred[slot].covers(lodkit.VarDesc.of(value))
+
+
+@pytest.mark.parametrize("module", ["caffe2", "paddle"])
+def test_published_names_compute_nothing(module):
+    """No loops over data, no arithmetic of NumPy's: only conversions."""
+    text = re.sub(r">>> .*", "", (PACKAGE / f"{module}.py").read_text())
+    used = set(re.findall(r"np\.(\w+)", text))
+    assert used <= {"asarray", "float16", "int32", "negative", "dtype"}
+    assert not re.search(r"\.(sum|mean|max|min|cumsum|dot)\(", text)

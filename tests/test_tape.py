@@ -1,0 +1,128 @@
+"""Gradients through several operators, and what a tape refuses."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pytest
+
+import lodkit
+from lodkit import LoDTensor, SelectedRows
+
+rng = np.random.default_rng(0)
+
+
+def model():
+    table, weight, bias = rng.normal(size=(10, 4)), rng.normal(size=(4, 3)), np.zeros(3)
+    ids = LoDTensor(rng.integers(0, 10, 7), [[3, 0, 4]])
+    return table, weight, bias, ids, np.array([0, 2, 1])
+
+
+def loss_of(table, weight, bias, ids, labels):
+    hidden = lodkit.tanh(lodkit.embedding_bag(table, ids, pool="mean"))
+    return lodkit.mean(lodkit.softmax_with_cross_entropy(lodkit.fc(hidden, weight, bias), labels))
+
+
+def test_gradients_of_a_model_equal_differences():
+    table, weight, bias, ids, labels = model()
+    with lodkit.Tape() as tape:
+        loss = loss_of(table, weight, bias, ids, labels)
+    grads = tape.gradient(loss, [table, weight, bias])
+    assert isinstance(grads[0], SelectedRows)
+    assert len(grads[0].rows) == 7
+    for parameter, gradient in zip((table, weight, bias), grads, strict=True):
+        dense = gradient.to_dense() if isinstance(gradient, SelectedRows) else gradient
+        for place in list(np.ndindex(parameter.shape))[::3]:
+            parameter[place] += 1e-6
+            up = loss_of(table, weight, bias, ids, labels)[0]
+            parameter[place] -= 2e-6
+            down = loss_of(table, weight, bias, ids, labels)[0]
+            parameter[place] += 1e-6
+            assert abs(dense[place] - (up - down) / 2e-6) < 1e-7
+
+
+def test_a_second_contribution_appends():
+    table = np.ones((5, 2))
+    with lodkit.Tape() as tape:
+        a, b = lodkit.lookup_table(table, [1, 2]), lodkit.lookup_table(table, [2])
+    gradient = tape.gradient([a, b], [table])[0]
+    assert sorted(gradient.rows.tolist()) == [1, 2, 2]
+    np.testing.assert_array_equal(gradient.to_dense()[2], [2, 2])
+
+
+def test_dense_and_sparse_contributions_add():
+    table = np.ones((5, 2))
+    with lodkit.Tape() as tape:
+        outs = [lodkit.lookup_table(table, [1]), lodkit.lookup_table(table, [1], is_sparse=False), lodkit.relu(table)]
+    gradient = tape.gradient(outs, [table])[0]
+    np.testing.assert_array_equal(gradient, [[1, 1], [3, 3], [1, 1], [1, 1], [1, 1]])
+
+
+def test_a_lodtensor_and_its_values_are_one_variable():
+    x = LoDTensor(np.ones((3, 2)), [[1, 2]])
+    with lodkit.Tape() as tape:
+        y = lodkit.sequence_pool(lodkit.tanh(x), pool="average")
+    by_tensor, by_values = tape.gradient(y, [x, x.values], output_gradients=np.ones((2, 2)))
+    assert isinstance(by_tensor, LoDTensor)
+    assert by_tensor.same_lod(x)
+    np.testing.assert_array_equal(by_tensor.values, by_values)
+
+
+def test_lodtensor_targets_take_plain_gradients():
+    x = LoDTensor(np.ones((3, 2)), [[1, 2]])
+    with lodkit.Tape() as tape:
+        y = lodkit.relu(x)
+    gradient = tape.gradient(y, [x], output_gradients=np.arange(6.0).reshape(3, 2))[0]
+    np.testing.assert_array_equal(gradient.values, np.arange(6.0).reshape(3, 2))
+    with pytest.raises(ValueError, match="output gradient of shape"):
+        tape.gradient(y, [x], output_gradients=np.ones((2, 2)))
+
+
+def test_no_path_and_no_gradient():
+    x, other = np.ones((3, 2)), np.ones(2)
+    with lodkit.Tape() as tape:
+        y = lodkit.relu(x)
+        ids = lodkit.lengths_to_segment_ids(np.array([1, 2]))
+        z = lodkit.sgd(x, np.ones((3, 2)), lr=0.1)
+    assert tape.gradient(y, [other]) == [None]
+    assert len(ids) == 3
+    with pytest.raises(lodkit.LodkitError, match="sgd has no gradient"):
+        tape.gradient(z, [x])
+
+
+def test_asked_twice_and_after_closing():
+    x = np.ones(3)
+    with lodkit.Tape() as tape:
+        y = lodkit.mean(x)
+        lodkit.mean(x)
+    first, second = tape.gradient(y, [x]), tape.gradient(y, [x])
+    np.testing.assert_array_equal(first, second)
+    lodkit.mean(x)
+    assert len(tape._calls) == 2
+
+
+def test_a_tape_records_its_own_thread():
+    x = np.ones(3)
+    with lodkit.Tape() as tape:
+        worker = threading.Thread(target=lambda: lodkit.mean(x))
+        worker.start()
+        worker.join()
+    assert tape._calls == []
+
+
+def test_out_is_the_variable_inside_a_tape():
+    x = LoDTensor(np.ones((3, 2)), [[1, 2]])
+    out = np.empty((2, 2))
+    with lodkit.Tape() as tape:
+        lodkit.sequence_pool(x, out=out)
+    assert tape.gradient(out, [x])[0].same_lod(x)
+
+
+def test_gradients_by_weights():
+    table, ids = rng.normal(size=(5, 3)), LoDTensor([1, 2, 2], [[2, 1]])
+    weights = np.array([1.0, 2.0, 3.0])
+    with lodkit.Tape() as tape:
+        y = lodkit.embedding_bag(table, ids, weights, pool="sum")
+    by_weights = tape.gradient(y, [weights])[0]
+    np.testing.assert_allclose(by_weights, table[[1, 2, 2]].sum(axis=1))

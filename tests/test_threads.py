@@ -1,0 +1,230 @@
+"""Parallel kernels called from several threads and from forked children, under every threading layer."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+
+import pytest
+from kernel_package import ROOT
+
+PRELUDE = """
+import os, threading, warnings
+import numba, numpy as np
+from lodkit import get_num_threads, jit, set_num_threads
+from lodkit._guard import run
+from lodkit.jit import prange, threaded
+
+warnings.filterwarnings('ignore', 'This process .* is multi-threaded', DeprecationWarning)
+
+@threaded
+def root(x, out):
+    for i in prange(x.size):
+        out[i] = np.sqrt(x[i])
+
+x = np.arange(1 << 14, dtype=np.float64)
+expected = np.sqrt(x)
+
+def call():
+    out = np.empty_like(x)
+    root(1 << 40, x, out)
+    return bool((out == expected).all())
+
+def together(count=4, times=50):
+    good = []
+    def work():
+        good.append(all(call() for _ in range(times)))
+    threads = [threading.Thread(target=work) for _ in range(count)]
+    for t in threads: t.start()
+    return threads, good
+
+def joined(threads, good):
+    for t in threads: t.join()
+    return good == [True] * len(threads)
+
+def in_child(function):
+    pid = os.fork()
+    if not pid:
+        code = 1
+        try:
+            code = 0 if function() else 2
+        finally:
+            os._exit(code)
+    return os.waitpid(pid, 0)[1] == 0
+
+def parallel_calls():
+    calls = []
+    run(lambda *args: None, lambda *args: calls.append(args), ())
+    return len(calls)
+"""
+
+layers = pytest.mark.parametrize("layer", ["workqueue", "omp", "tbb"])
+needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory):
+    return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture
+def run(cache, tmp_path):
+    """Run code after the prelude in a process with four threads, and return what it prints."""
+    script = tmp_path / "script.py"
+
+    def run(code, layer="default", **env):
+        kept = {k: v for k, v in os.environ.items() if not k.startswith(("NUMBA_", "LODKIT_", "OMP_"))}
+        kept |= {"NUMBA_THREADING_LAYER": layer, "NUMBA_NUM_THREADS": "4", "OMP_WAIT_POLICY": "passive"}
+        kept |= {"PYTHONPATH": str(ROOT), "LODKIT_CACHE_DIR": str(cache)} | env
+        script.write_text(PRELUDE + textwrap.dedent(code))
+        done = subprocess.run(
+            [sys.executable, "-W", "error", script], env=kept, capture_output=True, text=True, timeout=120
+        )
+        if "No threading layer could be loaded" in done.stderr:
+            pytest.skip(f"{layer} is not installed")
+        assert done.returncode == 0, done.stderr
+        return done.stdout.split()
+
+    return run
+
+
+@layers
+def test_the_first_calls_come_from_four_threads_at_once(run, layer):
+    assert run("print(joined(*together()), numba.threading_layer())", layer) == ["True", layer]
+
+
+@needs_fork
+@layers
+def test_children_forked_before_and_after_the_first_call(run, layer):
+    code = """
+    child = in_child(call)
+    here = call()
+    print(child, here, in_child(call), in_child(lambda: in_child(call)), call())
+    """
+    assert run(code, layer) == ["True"] * 5
+
+
+@needs_fork
+@layers
+def test_children_forked_while_four_threads_call(run, layer):
+    code = """
+    call()
+    running = together(times=200)
+    children = [in_child(call) for _ in range(5)]
+    print(all(children), joined(*running), call())
+    """
+    # Numba's TBB layer says on stdout that it could not stop its threads before the fork.
+    assert run(code, layer)[-3:] == ["True"] * 3
+
+
+@needs_fork
+@layers
+def test_children_forked_by_another_thread(run, layer):
+    code = """
+    call()
+    results = []
+    thread = threading.Thread(target=lambda: results.append(in_child(call)))
+    thread.start()
+    thread.join()
+    print(*results, call())
+    """
+    assert run(code, layer)[-2:] == ["True"] * 2
+
+
+@needs_fork
+@layers
+def test_four_threads_in_a_forked_child(run, layer):
+    assert run("call(); print(in_child(lambda: joined(*together())))", layer) == ["True"]
+
+
+@needs_fork
+@pytest.mark.skipif(not hasattr(os, "register_at_fork"), reason="no hook to wait in")
+def test_a_child_forked_while_another_thread_compiles(run, tmp_path):
+    code = """
+    import time
+    thread = threading.Thread(target=root.serial, args=(x, x.copy()))
+    thread.start()
+    time.sleep(0.03)
+    print(in_child(call))
+    thread.join()
+    """
+    assert run(code, LODKIT_CACHE_DIR=str(tmp_path)) == ["True"]
+
+
+def test_one_thread_means_the_serial_twin(run):
+    code = """
+    print(parallel_calls(), get_num_threads())
+    set_num_threads(1)
+    print(parallel_calls(), get_num_threads())
+    set_num_threads(2)
+    print(parallel_calls(), get_num_threads())
+    """
+    assert run(code) == ["1", "4", "0", "1", "1", "2"]
+    assert run("print(parallel_calls())", NUMBA_NUM_THREADS="1") == ["0"]
+
+
+def test_a_limit_leaves_what_numba_was_told_as_it_was(run):
+    code = """
+    call()
+    set_num_threads(3)
+    print(call(), numba.get_num_threads())
+    numba.set_num_threads(2)
+    print(get_num_threads(), parallel_calls())
+    numba.set_num_threads(1)
+    print(get_num_threads(), parallel_calls())
+    """
+    assert run(code) == ["True", "4", "2", "1", "1", "0"]
+
+
+def test_numbers_of_threads_that_there_are_not(run):
+    code = """
+    for n in (0, 5, -1, 1.5):
+        try:
+            set_num_threads(n)
+        except (TypeError, ValueError) as error:
+            print(type(error).__name__)
+    """
+    assert run(code) == ["ValueError", "ValueError", "ValueError", "TypeError"]
+
+
+def test_a_call_from_inside_a_parallel_call_runs_serially_under_workqueue(run):
+    code = """
+    seen = []
+    def parallel(*args):
+        seen.append("parallel")
+        run(lambda *a: seen.append("serial"), parallel, args)
+    run(None, parallel, ())
+    print(*seen)
+    """
+    assert run(code, "workqueue") == ["parallel", "serial"]
+
+
+def test_work_decides(run):
+    code = """
+    out = np.empty_like(x)
+    root(jit.settings.parallel_from - 1, x, out)
+    print(len(root.serial.signatures), len(root.parallel.signatures))
+    root(jit.settings.parallel_from, x, out)
+    print(len(root.serial.signatures), len(root.parallel.signatures))
+    """
+    assert run(code) == ["1", "0", "1", "1"]
+
+
+def test_where_only_workqueue_can_be_loaded(run, tmp_path):
+    (tmp_path / "sitecustomize.py").write_text(
+        "import sys\nfor layer in ('omp', 'tbb'): sys.modules[f'numba.np.ufunc.{layer}pool'] = None\n"
+    )
+    path = os.pathsep.join([str(ROOT), str(tmp_path)])
+    code = "print(joined(*together()), numba.threading_layer())"
+    assert run(code, PYTHONPATH=path) == ["True", "workqueue"]
+
+
+@needs_fork
+@layers
+def test_where_fork_has_no_hooks(run, layer, tmp_path):
+    (tmp_path / "sitecustomize.py").write_text("import os, random\ndel os.register_at_fork\n")
+    path = os.pathsep.join([str(ROOT), str(tmp_path)])
+    code = "print(call(), in_child(call), joined(*together(times=5)), hasattr(os, 'register_at_fork'))"
+    assert run(code, layer, PYTHONPATH=path) == ["True", "True", "True", "False"]
