@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .errors import LodkitError
 
-VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5
+VARINT, FIXED64, BYTES, START, END, FIXED32 = range(6)
 
 
 class DescError(LodkitError, ValueError):
@@ -50,33 +50,88 @@ def signed(number, bits=64):
 
 
 def fields(data):
-    """Yield (field, wire type, payload) of a message; payload is a number or bytes."""
-    at = 0
+    """Yield (field, wire type, payload) of a message; payload is a number or bytes. Groups are skipped."""
+    at, groups = 0, []
     while at < len(data):
         tag, at = get_varint(data, at)
         field, wire_type = tag >> 3, tag & 7
         if not 0 < field < 1 << 29:
             raise DescError(f"field number {field} before byte {at} is outside 1 .. 2^29 - 1")
-        if wire_type == VARINT:
-            payload, at = get_varint(data, at)
+        if wire_type == START:
+            groups.append(field)
+        elif wire_type == END:
+            if not groups or groups.pop() != field:
+                raise DescError(f"group {field} ends before byte {at}, where it is not open")
         else:
-            size = {FIXED64: 8, FIXED32: 4}.get(wire_type)
-            if wire_type == BYTES:
-                size, at = get_varint(data, at)
-            if size is None:
-                raise DescError(f"wire type {wire_type} of field {field} is not supported")
-            if at + size > len(data):
-                raise DescError(f"truncated: field {field} has {size} bytes, {len(data) - at} are left")
-            payload, at = data[at : at + size], at + size
-        yield field, wire_type, payload
+            payload, at = _payload(data, at, field, wire_type)
+            if not groups:
+                yield field, wire_type, payload
+    if groups:
+        raise DescError(f"truncated: group {groups[-1]} does not end")
 
 
-def numbers(wire_type, payload):
-    """The varints of a repeated field, packed or not."""
+def _payload(data, at, field, wire_type):
     if wire_type == VARINT:
-        yield payload
-        return
+        return get_varint(data, at)
+    size = {FIXED64: 8, FIXED32: 4}.get(wire_type)
+    if wire_type == BYTES:
+        size, at = get_varint(data, at)
+    if size is None:
+        raise DescError(f"field {field} has wire type {wire_type}, which does not exist")
+    if at + size > len(data):
+        raise DescError(f"truncated: field {field} has {size} bytes, {len(data) - at} are left")
+    return data[at : at + size], at + size
+
+
+# How a field is read: (what was read before, or None; the payload) -> the value.
+
+
+def number(before, payload):
+    return payload
+
+
+def text(before, payload):
+    try:
+        return payload.decode()
+    except UnicodeDecodeError as error:
+        raise DescError(f"text is no UTF-8: {error}") from None
+
+
+def message(before, payload):
+    """A message that comes in several pieces is read as their concatenation, which merges them."""
+    before = bytearray() if before is None else before
+    before += payload
+    return before
+
+
+def numbers(before, payload):
+    """A repeated number: one by one, or packed."""
+    before = [] if before is None else before
+    if isinstance(payload, int):
+        before.append(payload)
+        return before
     at = 0
     while at < len(payload):
-        number, at = get_varint(payload, at)
-        yield number
+        item, at = get_varint(payload, at)
+        before.append(item)
+    return before
+
+
+_WIRE_TYPES = {number: (VARINT,), text: (BYTES,), message: (BYTES,), numbers: (VARINT, BYTES)}
+
+
+def read(data, layout, what, *required):
+    """The fields of a message by name; ``layout`` maps field numbers to (name, reader), others are skipped."""
+    found = {}
+    for field, wire_type, payload in fields(bytes(memoryview(data))):
+        if field not in layout:
+            continue
+        name, reader = layout[field]
+        allowed = _WIRE_TYPES[reader]
+        if wire_type not in allowed:
+            raise DescError(f"{name} of {what} has wire type {wire_type}, not {' or '.join(map(str, allowed))}")
+        found[name] = reader(found.get(name), payload)
+    for name in required:
+        if name not in found:
+            raise DescError(f"{what} lacks {name}, which is required")
+    return found

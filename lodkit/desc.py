@@ -8,7 +8,8 @@ import operator
 
 import numpy as np
 
-from ._wire import BYTES, VARINT, DescError, fields, numbers, put, signed
+from ._wire import BYTES, VARINT, DescError, message, number, numbers, put, read, signed, text
+from .arrays import device_of
 from .lod_tensor import LoDTensor
 from .selected_rows import SelectedRows
 
@@ -45,8 +46,8 @@ class TensorDesc:
         dtype = np.dtype(self.dtype)
         object.__setattr__(self, "dtype", dtype if dtype.isnative else dtype.newbyteorder("="))
         object.__setattr__(self, "dims", tuple(operator.index(d) for d in self.dims))
-        if any(d < -1 for d in self.dims):
-            raise DescError(f"dims {self.dims} have a negative entry; only -1 stands for unknown")
+        if not all(-1 <= d < 1 << 63 for d in self.dims):
+            raise DescError(f"dims {self.dims} have an entry outside 0 .. 2^63 - 1 that is not -1 (unknown)")
 
     def to_bytes(self):
         if self.dtype.name not in DATA_TYPES:
@@ -56,19 +57,11 @@ class TensorDesc:
 
     @classmethod
     def from_bytes(cls, data):
-        code, dims = None, []
-        for field, wire_type, payload in fields(data):
-            if field == 1:
-                code = _number("data_type", wire_type, payload)
-            elif field == 2:
-                if wire_type not in (VARINT, BYTES):
-                    raise DescError(f"dims have wire type {wire_type}, not 0 or 2")
-                dims += [signed(n) for n in numbers(wire_type, payload)]
-        if code is None:
-            raise DescError("TensorDesc lacks data_type, which is required")
+        found = read(data, {1: ("data_type", number), 2: ("dims", numbers)}, "TensorDesc", "data_type")
+        code = found["data_type"]
         if code not in _NAMES:
             raise DescError(f"data_type {code} is unknown; there are {', '.join(map(str, _NAMES))}")
-        return cls(np.dtype(_NAMES[code]), tuple(dims))
+        return cls(np.dtype(_NAMES[code]), tuple(signed(d) for d in found.get("dims", ())))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -78,20 +71,18 @@ class LodTensorDesc:
     tensor: TensorDesc
     lod_level: int = 0
 
+    def __post_init__(self):
+        object.__setattr__(self, "lod_level", operator.index(self.lod_level))
+        if not 0 <= self.lod_level < 1 << 31:
+            raise DescError(f"lod_level {self.lod_level} is outside 0 .. 2^31 - 1")
+
     def to_bytes(self):
         return put(1, BYTES, self.tensor.to_bytes()) + put(2, VARINT, self.lod_level)
 
     @classmethod
     def from_bytes(cls, data):
-        tensor, level = None, 0
-        for field, wire_type, payload in fields(data):
-            if field == 1:
-                tensor = TensorDesc.from_bytes(_bytes("tensor", wire_type, payload))
-            elif field == 2:
-                level = signed(_number("lod_level", wire_type, payload), 32)
-        if tensor is None:
-            raise DescError("LodTensorDesc lacks tensor, which is required")
-        return cls(tensor, level)
+        found = read(data, {1: ("tensor", message), 2: ("lod_level", number)}, "LodTensorDesc", "tensor")
+        return cls(TensorDesc.from_bytes(found["tensor"]), signed(found.get("lod_level", 0), 32))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -126,26 +117,27 @@ class VarDesc:
     persistable: bool = False
 
     def __post_init__(self):
-        tensor = TensorDesc(self.dtype, self.dims)
-        object.__setattr__(self, "dtype", tensor.dtype)
-        object.__setattr__(self, "dims", tensor.dims)
+        desc = LodTensorDesc(TensorDesc(self.dtype, self.dims), self.lod_level)
+        object.__setattr__(self, "dtype", desc.tensor.dtype)
+        object.__setattr__(self, "dims", desc.tensor.dims)
+        object.__setattr__(self, "lod_level", desc.lod_level)
         object.__setattr__(self, "type", VarType(self.type))
-        if not 0 <= self.lod_level < 1 << 31:
-            raise DescError(f"lod_level {self.lod_level} is outside 0 .. 2^31 - 1")
         if self.type is VarType.SELECTED_ROWS and self.lod_level:
             raise DescError(f"SELECTED_ROWS has no levels, got lod_level {self.lod_level}")
 
     @classmethod
     def of(cls, value, name=""):
-        """Describe an array, a list, a LoDTensor or SelectedRows; None stays None."""
+        """Describe an array, a list, a number, a LoDTensor or SelectedRows; None stays None."""
         if value is None:
             return None
         if isinstance(value, SelectedRows):
-            return cls(name, VarType.SELECTED_ROWS, value.dtype, value.shape)
-        if isinstance(value, LoDTensor):
-            return cls(name, VarType.LOD_TENSOR, value.dtype, value.values.shape, value.lod_level)
-        array = value if hasattr(value, "dtype") and hasattr(value, "shape") else np.asarray(value)
-        return cls(name, VarType.LOD_TENSOR, array.dtype, array.shape)
+            return cls(name, VarType.SELECTED_ROWS, _dtype(value.value), value.shape)
+        if not isinstance(value, LoDTensor):
+            array = value if hasattr(value, "dtype") else np.asarray(value)
+            return cls(name, VarType.LOD_TENSOR, _dtype(array), array.shape)
+        if value.values is None:
+            raise DescError("a LoDTensor without values has no dtype and no dims; call set_values(...) first")
+        return cls(name, VarType.LOD_TENSOR, _dtype(value.values), value.values.shape, value.lod_level)
 
     def but(self, **changes):
         """The same description with some fields changed."""
@@ -176,48 +168,31 @@ class VarDesc:
     @classmethod
     def from_bytes(cls, data):
         """Read a message; unknown fields are skipped, missing and contradictory ones raise DescError."""
-        found = {}
-        for field, wire_type, payload in fields(bytes(data)):
-            if field in _READERS:
-                key, read = _READERS[field]
-                found[key] = read(key, wire_type, payload)
-        for key in ("name", "type"):
-            if key not in found:
-                raise DescError(f"VarDesc lacks {key}, which is required")
+        found = read(data, _FIELDS, "VarDesc", "name", "type")
         if found["type"] not in (0, 1):
             raise DescError(f"type {found['type']} is unknown; 0 is LOD_TENSOR, 1 SELECTED_ROWS")
         kind = VarType(found["type"])
         wanted, other = ("lod_desc", "selected_rows_desc")[:: 1 if kind is VarType.LOD_TENSOR else -1]
         if wanted not in found or other in found:
             raise DescError(f"type {kind.name} needs {wanted}, and no {other}")
-        desc = found[wanted]
-        level, tensor = (desc.lod_level, desc.tensor) if kind is VarType.LOD_TENSOR else (0, desc)
-        return cls(found["name"], kind, tensor.dtype, tensor.dims, level, found.get("persistable", False))
+        if kind is VarType.LOD_TENSOR:
+            desc = LodTensorDesc.from_bytes(found[wanted])
+        else:
+            desc = LodTensorDesc(TensorDesc.from_bytes(found[wanted]))
+        tensor, persistable = desc.tensor, bool(found.get("persistable", 0))
+        return cls(found["name"], kind, tensor.dtype, tensor.dims, desc.lod_level, persistable)
 
 
-def _bytes(name, wire_type, payload):
-    if wire_type != BYTES:
-        raise DescError(f"{name} has wire type {wire_type}, not 2")
-    return payload
-
-
-def _number(name, wire_type, payload):
-    if wire_type != VARINT:
-        raise DescError(f"{name} has wire type {wire_type}, not 0")
-    return payload
-
-
-def _text(name, wire_type, payload):
-    try:
-        return _bytes(name, wire_type, payload).decode()
-    except UnicodeDecodeError as error:
-        raise DescError(f"{name} is no UTF-8: {error}") from None
-
-
-_READERS = {
-    1: ("name", _text),
-    2: ("type", _number),
-    3: ("lod_desc", lambda *field: LodTensorDesc.from_bytes(_bytes(*field))),
-    4: ("selected_rows_desc", lambda *field: TensorDesc.from_bytes(_bytes(*field))),
-    5: ("persistable", lambda *field: bool(_number(*field))),
+_FIELDS = {
+    1: ("name", text),
+    2: ("type", number),
+    3: ("lod_desc", message),
+    4: ("selected_rows_desc", message),
+    5: ("persistable", number),
 }
+
+
+def _dtype(array):
+    """The NumPy dtype of an array: PyTorch's CUDA tensors have dtypes of their own."""
+    interface = {} if device_of(array) == "cpu" else array.__cuda_array_interface__
+    return np.dtype(interface.get("typestr", array.dtype))

@@ -54,10 +54,19 @@ def njit(function=None, /, **options):
     return compiled
 
 
-def jitable(function):
-    """Let compiled code call a plain function, which stays one (see ``numba.extending.register_jitable``)."""
+def jitable(function=None, /, *, inline=False):
+    """Let compiled code call a plain function, which stays one. Other than a jitted one it keeps callers cacheable.
+
+    Parameters
+    ----------
+    function : callable
+    inline : bool
+        Put it into every caller, where LLVM might call it (and pass its vectors through memory).
+    """
+    if function is None:
+        return functools.partial(jitable, inline=inline)
     if not config.DISABLE_JIT and function not in jitables:
-        register_jitable(function)
+        register_jitable(forceinline=inline)(function)
         jitables.add(function)
     return function
 

@@ -1,6 +1,6 @@
-"""The reductions, as plain functions of scalars that every device shares: how to step, and how to finish.
+"""The reductions, as plain functions of scalars that every device shares: how to step, and by what to divide.
 
-A device's kernel template runs ``step`` over the rows of a segment and ``finish`` once; a CPU template takes
+A device's kernel template runs ``step`` over the rows of a segment and divides once; a CPU template takes
 the vector form of ``step`` from ``lodkit.simd``. logsumexp steps twice: for the maximum, and over the
 exponentials that it shifts.
 """
@@ -18,14 +18,14 @@ class Reducer(typing.NamedTuple):
     ----------
     step : callable
         ``step(so far, value)``.
-    finish : callable
-        ``finish(total, weight)``: weight is the number of rows, or the sum of their weights.
+    divisor : callable or None
+        The result is ``total / divisor(weight)``; weight is the number of rows, or the sum of their weights.
     adds : bool
         Whether steps add up (and so need blocks for accuracy, and may be weighted).
     """
 
     step: Callable
-    finish: Callable
+    divisor: Callable | None
     adds: bool
 
 
@@ -43,23 +43,19 @@ def smaller(best, x):
     return x if x < best or x != x else best
 
 
-def as_it_is(total, weight):
-    return total
+def all_of(weight):
+    return weight
 
 
-def over_weight(total, weight):
-    return total / weight
-
-
-def over_root(total, weight):
-    return total / weight**0.5
+def root_of(weight):
+    return weight**0.5
 
 
 REDUCERS = {
-    "sum": Reducer(plus, as_it_is, True),
-    "mean": Reducer(plus, over_weight, True),
-    "sqrt": Reducer(plus, over_root, True),
-    "max": Reducer(larger, as_it_is, False),
-    "min": Reducer(smaller, as_it_is, False),
-    "logsumexp": Reducer(larger, as_it_is, False),
+    "sum": Reducer(plus, None, True),
+    "mean": Reducer(plus, all_of, True),
+    "sqrt": Reducer(plus, root_of, True),
+    "max": Reducer(larger, None, False),
+    "min": Reducer(smaller, None, False),
+    "logsumexp": Reducer(larger, None, False),
 }

@@ -64,7 +64,9 @@ class SelectedRows:
 
     @classmethod
     def _wrap(cls, rows, value, height, merged=False):
-        """Of parts that were checked."""
+        """Of parts that were checked. ``rows`` becomes read-only: hand over an array that nobody else writes."""
+        if type(rows) is np.ndarray:
+            rows.flags.writeable = False
         self = _new(cls)
         self.rows, self.value, self.height, self.is_merged = rows, value, height, merged
         return self
@@ -121,7 +123,8 @@ class SelectedRows:
         """Return the merged gradient, scaled so that its norm is at most ``max_norm``."""
         if not max_norm >= 0:
             raise ValueError(f"max_norm must be a number >= 0, got {max_norm}")
-        merged, norm = self.merge(), self.norm()
+        merged = self.merge()
+        norm = merged.norm()
         return merged if norm <= max_norm else merged * (max_norm / norm)
 
     def split(self, height_sections):
@@ -149,19 +152,24 @@ class SelectedRows:
 
     __radd__ = __add__
 
-    def __mul__(self, number):
-        if not np.isscalar(number) or isinstance(number, str | bytes):
+    def _scaled(self, operation, number):
+        # Python's numbers leave the dtype of the values alone, NumPy's scalars would widen it.
+        if isinstance(number, np.generic | np.ndarray) and number.size == 1:
+            number = number.item()
+        if not isinstance(number, int | float):
             return NotImplemented
-        value = self.value * self.value.dtype.type(number) if self.dtype.kind == "f" else self.value * number
-        return self._wrap(self.rows, value, self.height, self.is_merged)
+        return self._wrap(self.rows, operation(self.value, number), self.height, self.is_merged)
+
+    def __mul__(self, number):
+        return self._scaled(operator.mul, number)
 
     __rmul__ = __mul__
 
     def __truediv__(self, number):
-        return self * (1 / number) if np.isscalar(number) else NotImplemented
+        return self._scaled(operator.truediv, number)
 
     def __neg__(self):
-        return self * -1
+        return self._wrap(self.rows, -self.value, self.height, self.is_merged)
 
     def __array__(self, dtype=None, copy=None):
         size = self.dtype.itemsize * int(np.prod(self.shape, dtype=np.float64))
@@ -171,7 +179,7 @@ class SelectedRows:
         )
 
     def __reduce__(self):
-        return _restore, (np.array(self.rows), self.value, self.height, self.is_merged)
+        return SelectedRows._wrap, (self.rows, self.value, self.height, self.is_merged)
 
     def __repr__(self):
         from ._show import selected_rows_text
@@ -182,8 +190,3 @@ class SelectedRows:
         from ._picture import selected_rows_html
 
         return selected_rows_html(self)
-
-
-def _restore(rows, value, height, merged):
-    rows.flags.writeable = False
-    return SelectedRows._wrap(rows, value, height, merged)
