@@ -57,28 +57,29 @@ if TYPE_CHECKING:
     from .tape import Tape
 
 
-def __getattr__(name):
-    if name in _MODULES:
-        return importlib.import_module(f".{name}", __name__)
-    if name in _HOME_OF:
-        if name == "run":
-            importlib.import_module(".ops", __name__)
-        value = getattr(importlib.import_module(f".{_HOME_OF[name]}", __name__), name)
-    elif name.startswith("_"):
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    else:
-        ops = importlib.import_module(".ops", __name__)
-        registry = importlib.import_module(".registry", __name__)
-        if name == "OPS":
-            value = registry.OPS
-        elif name in ops.__all__:
-            value = getattr(ops, name)
-        else:
+if not TYPE_CHECKING:  # a type checker takes a module with __getattr__ to have every name
+
+    def __getattr__(name):
+        if name in _MODULES:
+            return importlib.import_module(f".{name}", __name__)
+        if name in _HOME_OF:
+            if name == "run":
+                importlib.import_module(".ops", __name__)
+            value = getattr(importlib.import_module(f".{_HOME_OF[name]}", __name__), name)
+        elif name.startswith("_"):
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    globals()[name] = value
-    return value
+        else:
+            ops = importlib.import_module(".ops", __name__)
+            registry = importlib.import_module(".registry", __name__)
+            if name == "OPS":
+                value = registry.OPS
+            elif name in ops.__all__:
+                value = getattr(ops, name)
+            else:
+                raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        globals()[name] = value
+        return value
 
-
-def __dir__():
-    ops = importlib.import_module(".ops", __name__)
-    return sorted({*globals(), *_HOME_OF, *_MODULES, *ops.__all__, "OPS"})
+    def __dir__():
+        ops = importlib.import_module(".ops", __name__)
+        return sorted({*globals(), *_HOME_OF, *_MODULES, *ops.__all__, "OPS"})

@@ -77,11 +77,11 @@ class Op:
     def __call__(self, *inputs, out=None, **attrs):
         if out is not None:
             return self._call_with_out(inputs, attrs, out)
-        try:
-            launch, containers = self._selected[tuple(map(type, inputs))]
-        except KeyError:
+        found = self._selected.get(tuple(map(type, inputs)))
+        if found is None:
             inputs = self._accept(inputs)
-            launch, containers = self._choose(inputs)
+            found = self._choose(inputs)
+        launch, containers = found
         for i in containers:
             if inputs[i].device != "cpu":
                 launch = self._launcher(inputs)
@@ -185,17 +185,23 @@ class Op:
                 self._miss(one_device(self.name, inputs), f"{name}={_kind_of(x).__name__}")
 
     def _find(self, device, kinds):
-        if (device, kinds) not in self.kernels and device not in self._loaded:
+        if (device, kinds) not in self.kernels:
+            self._load(device)
+        if (device, kinds) not in self.kernels:
+            self._miss(device, ", ".join(f"{list(self.inputs)[i]}={k}" for i, k in zip(self._varying, kinds, strict=False)))
+        return self.kernels[device, kinds]
+
+    def _load(self, device):
+        """Import the family's kernels for a device, once, if there are any."""
+        if device not in self._loaded:
             self._loaded.add(device)
             package = self.definition.__module__.rpartition(".ops.")[0]
             module = f"{package}.{device}.{self.family}"
             if package and importlib.util.find_spec(f"{package}.{device}") and importlib.util.find_spec(module):
                 importlib.import_module(module)
-        if (device, kinds) not in self.kernels:
-            self._miss(device, ", ".join(f"{list(self.inputs)[i]}={k}" for i, k in zip(self._varying, kinds, strict=False)))
-        return self.kernels[device, kinds]
 
     def _miss(self, device, asked):
+        self._load(device)
         have = ", ".join(f"{d} {self._describe(k)}" for d, k in self.kernels) or "none"
         raise NoKernelError(f"{self.name} has no {device} kernel for {asked or 'these inputs'}; kernels: {have}")
 
@@ -248,10 +254,7 @@ class Op:
 
     def _load_all(self):
         for device in ("cpu", "cuda"):
-            try:
-                self._find(device, ("?",))
-            except NoKernelError:
-                continue
+            self._load(device)
 
 
 def op(definition=None, /, *, rowwise=False):

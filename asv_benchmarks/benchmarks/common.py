@@ -1,0 +1,31 @@
+"""Workloads that benchmarks share."""
+
+import numpy as np
+
+import lodkit
+
+ROWS, BAGS = 200_000, 4096
+
+
+def lengths(count, mean, rng):
+    """Power-law lengths with some empty segments, about ``mean`` long."""
+    return rng.multinomial(count * mean, rng.dirichlet(np.full(count, 0.5)))
+
+
+def ids(rng, height=ROWS, kind="uniform"):
+    """Bags of ids, mean 20."""
+    bags = rng.integers(0, 41, BAGS)
+    count = int(bags.sum())
+    drawn = rng.integers(0, height, count) if kind == "uniform" else np.minimum(rng.zipf(1.05, count), 1 << 40)
+    return lodkit.LoDTensor(drawn * 2654435761 % height, [bags])
+
+
+def table(rng, width, dtype=np.float32):
+    values = lodkit.empty((ROWS, width), dtype)
+    values[...] = rng.standard_normal(values.shape)
+    return values
+
+
+def gradient(rng, width, kind="uniform"):
+    flat = ids(rng, kind=kind).values
+    return lodkit.SelectedRows(flat, rng.standard_normal((len(flat), width), dtype=np.float32), ROWS)

@@ -1,0 +1,47 @@
+import numpy as np
+
+import lodkit
+
+from . import common
+
+
+class EmbeddingBag:
+    param_names = ["pool", "width", "ids"]
+    params = [["sum", "mean", "max"], [64, 128], ["uniform", "zipf"]]
+
+    def setup(self, pool, width, kind):
+        rng = np.random.default_rng(0)
+        self.table, self.ids = common.table(rng, width), common.ids(rng, kind=kind)
+        self.weights = np.ones(len(self.ids.values), np.float32)
+        self.out = lodkit.embedding_bag(self.table, self.ids, pool=pool)
+        self.time_gradient(pool)
+        if pool != "max":
+            lodkit.embedding_bag(self.table, self.ids, self.weights, pool=pool)
+
+    def time_run(self, pool, *_):
+        lodkit.embedding_bag(self.table, self.ids, pool=pool, out=self.out)
+
+    def time_weighted(self, pool, *_):
+        if pool == "max":
+            raise NotImplementedError
+        lodkit.embedding_bag(self.table, self.ids, self.weights, pool=pool)
+
+    def time_gradient(self, pool, *_):
+        lodkit.embedding_bag_grad(self.table, self.ids, self.out, pool=pool)
+
+
+class Lookup:
+    param_names = ["width"]
+    params = [[16, 64]]
+
+    def setup(self, width):
+        rng = np.random.default_rng(0)
+        self.table, self.ids = common.table(rng, width), common.ids(rng).values
+        self.rows = lodkit.lookup_table(self.table, self.ids)
+        self.time_dense_gradient(width)
+
+    def time_run(self, width):
+        lodkit.lookup_table(self.table, self.ids)
+
+    def time_dense_gradient(self, width):
+        lodkit.lookup_table_grad(self.table, self.ids, self.rows, is_sparse=False)

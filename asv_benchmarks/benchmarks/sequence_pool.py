@@ -1,0 +1,38 @@
+import numpy as np
+
+import lodkit
+
+from . import common
+
+
+class SequencePool:
+    param_names = ["pool", "width"]
+    params = [["sum", "mean", "max", "logsumexp", "last"], [1, 16, 64]]
+
+    def setup(self, pool, width):
+        rng = np.random.default_rng(0)
+        n = common.lengths(10_000, 20, rng)
+        values = rng.standard_normal((n.sum(), width), dtype=np.float32)
+        self.x = lodkit.LoDTensor(values, [n])
+        self.out = lodkit.sequence_pool(self.x, pool=pool)
+        self.time_gradient(pool)
+
+    def time_run(self, pool, *_):
+        lodkit.sequence_pool(self.x, pool=pool, out=self.out)
+
+    def time_gradient(self, pool, *_):
+        lodkit.sequence_pool_grad(self.x, self.out, self.out, pool=pool)
+
+
+class Small:
+    """Ten sequences of five rows: what a call costs."""
+
+    param_names = ["width"]
+    params = [[1, 16]]
+
+    def setup(self, width):
+        self.x = lodkit.LoDTensor(np.ones((50, width), np.float32), [[5] * 10])
+        lodkit.sequence_pool(self.x)
+
+    def time_run(self, width):
+        lodkit.sequence_pool(self.x)

@@ -1,0 +1,247 @@
+"""lodkit beside its peers: the same data in one process, interleaved, checked to agree.
+
+    python asv_benchmarks/compare.py [--threads 1,2] [--only REGEX] [--quick] [--device cpu]
+
+Every row gives the minimum and the median of each implementation in milliseconds, its ratio to a memcpy where
+memory is the limit, and how many times faster lodkit is than the best peer (of minima). Batches rotate, so that
+no implementation finds another's rows in the caches.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+import time
+
+if __name__ == "__main__" and "LODKIT_COMPARE_THREADS" not in os.environ:
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--threads", default="1,2")
+    options.add_argument("--only", default="")
+    options.add_argument("--quick", action="store_true", help="tiny data, one round: only to see that it runs")
+    options.add_argument("--device", default="cpu", choices=["cpu"])
+    chosen = options.parse_args()
+    status = 0
+    for threads in chosen.threads.split(","):
+        settings = dict.fromkeys(("LODKIT_COMPARE_THREADS", "NUMBA_NUM_THREADS", "OMP_NUM_THREADS"), threads)
+        settings |= {"OMP_WAIT_POLICY": "passive", "LODKIT_COMPARE_ONLY": chosen.only}
+        settings |= {"LODKIT_COMPARE_QUICK": "1" if chosen.quick else ""}
+        status |= subprocess.run([sys.executable, __file__], env={**os.environ, **settings}, check=False).returncode
+    sys.exit(status)
+
+import numpy as np
+
+import lodkit
+
+try:
+    import torch
+    import torch.nn.functional as F
+except ImportError:
+    torch = None
+try:
+    import scipy.sparse
+except ImportError:
+    scipy = None
+
+THREADS = int(os.environ.get("LODKIT_COMPARE_THREADS", "1"))
+QUICK = bool(os.environ.get("LODKIT_COMPARE_QUICK"))
+ROUNDS = 1 if QUICK else 25
+HEIGHT = 10_000 if QUICK else 1_000_000
+BATCHES = 3 if QUICK else 24
+rng = np.random.default_rng(0)
+ratios = {}
+
+
+def measure(name, calls, traffic=None, inner=1):
+    """Run {implementation: call(round)} in turn; the first is lodkit's. Results must agree to 1e-3."""
+    results = {label: call(0) for label, call in calls.items()}
+    reference = next(iter(results.values()))
+    for label, result in results.items():
+        if result is not None and reference is not None:
+            np.testing.assert_allclose(np.asarray(result), np.asarray(reference), rtol=1e-3, atol=1e-3, err_msg=label)
+    times = {label: [] for label in calls}
+    for r in range(ROUNDS):
+        for k, (label, call) in enumerate(calls.items()):
+            start = time.perf_counter()
+            for _ in range(inner):
+                call(r * len(calls) + k)
+            times[label].append((time.perf_counter() - start) / inner * 1e3)
+    best = {label: min(t) for label, t in times.items()}
+    copy = memcpy(traffic) if traffic else None
+    mine, *peers = best
+    for label in best:
+        share = f"  {best[label] / copy:6.2f} memcpy" if copy else ""
+        print(f"  {name:44} {label:24} min {best[label]:9.4f}  median {np.median(times[label]):9.4f} ms{share}")
+    if peers:
+        ratios[name] = min(best[p] for p in peers) / best[mine]
+        print(f"  {name:44} {'':24} {ratios[name]:.2f} times the best peer", flush=True)
+
+
+def memcpy(size):
+    source = np.ones(size // 4, np.float32)
+    target = np.empty_like(source)
+    times = []
+    for _ in range(7):
+        start = time.perf_counter()
+        np.copyto(target, source)
+        times.append(time.perf_counter() - start)
+    return min(times) * 1e3
+
+
+def table(width):
+    values = lodkit.empty((HEIGHT, width))
+    values[...] = rng.standard_normal(values.shape, dtype=np.float32)
+    return values
+
+
+def batches(kind, width=0):
+    """Bags of ids of mean 20, with the flat ids, their offsets, and a gradient row for each id."""
+    for _ in range(BATCHES):
+        lengths = rng.integers(0, 41, 64 if QUICK else 4096)
+        count = int(lengths.sum())
+        drawn = rng.integers(0, HEIGHT, count) if kind == "uniform" else np.minimum(rng.zipf(1.05, count), 1 << 40)
+        flat = drawn * 2654435761 % HEIGHT
+        rows = rng.standard_normal((count, width), dtype=np.float32) if width else None
+        yield lodkit.LoDTensor(flat, [lengths]), flat, np.concatenate([[0], np.cumsum(lengths)]), rows
+
+
+def power_law(segments, rows):
+    return rng.multinomial(rows, rng.dirichlet(np.full(segments, 0.5)))
+
+
+def embedding_bag():
+    for width in (64, 128):
+        w = table(width)
+        other = torch.from_numpy(w) if torch else None
+        for kind in ("uniform", "zipf"):
+            data = list(batches(kind))
+            peers = [(torch.from_numpy(flat), torch.from_numpy(o[:-1].copy())) for _, flat, o, _ in data] if torch else []
+            for pool in ("sum", "mean"):
+                calls = {"lodkit": lambda r, p=pool: lodkit.embedding_bag(w, data[r % BATCHES][0], pool=p)}
+                if torch:
+                    calls["torch"] = lambda r, p=pool: F.embedding_bag(
+                        peers[r % BATCHES][0], other, peers[r % BATCHES][1], mode=p
+                    )
+                measure(f"embedding_bag {pool} D={width} {kind}", calls)
+
+
+def sequence_pool():
+    rows, segments = (2000, 100) if QUICK else (2_000_000, 100_000)
+    x = table(64)[:rows] if rows <= HEIGHT else np.resize(table(64), (rows, 64))
+    t = lodkit.LoDTensor(x, [power_law(segments, rows)])
+    offsets, out = t.row_offsets(), np.empty((segments, 64), np.float32)
+    calls = {"lodkit": lambda r: lodkit.sequence_pool(t, out=out)}
+    if torch:
+        tx, every, starts = torch.from_numpy(x), torch.arange(rows), torch.from_numpy(offsets[:-1].copy())
+        lengths = torch.from_numpy(t.lengths().copy())
+        calls["torch embedding_bag"] = lambda r: F.embedding_bag(every, tx, starts, mode="sum")
+        calls["torch segment_reduce"] = lambda r: torch.segment_reduce(tx, "sum", lengths=lengths)
+    if scipy:
+        matrix = scipy.sparse.csr_array((np.ones(rows, np.float32), np.arange(rows), offsets), shape=(segments, rows))
+        calls["scipy csr"] = lambda r: matrix @ x
+    measure("sequence_pool sum 2M x 64", calls, x.nbytes)
+    for pool in ("mean", "max", "logsumexp"):
+        measure(f"sequence_pool {pool} 2M x 64", {"lodkit": lambda r, p=pool: lodkit.sequence_pool(t, pool=p, out=out)}, x.nbytes)
+
+
+def one_dimension():
+    rows, segments = (5000, 50) if QUICK else (5_000_000, 50_000)
+    x = rng.standard_normal(rows, dtype=np.float32)
+    t = lodkit.LoDTensor(x, [power_law(segments, rows) + 0])
+    full = np.flatnonzero(t.lengths())
+    starts = t.row_offsets()[full]
+    for pool, ufunc in (("sum", np.add), ("max", np.maximum)):
+
+        def reduceat(r, ufunc=ufunc):
+            out = np.zeros(segments, np.float32)
+            out[full] = ufunc.reduceat(x, starts)
+            return out
+
+        calls = {"lodkit": lambda r, p=pool: lodkit.sequence_pool(t, pool=p), "numpy reduceat": reduceat}
+        measure(f"sequence_pool {pool} 1-D 5M", calls, x.nbytes)
+
+
+def selected_rows():
+    for kind in ("uniform", "zipf"):
+        data = list(batches(kind, 64))
+        grads = [lodkit.SelectedRows(flat, rows, HEIGHT) for _, flat, _, rows in data]
+        calls = {"lodkit": lambda r: lodkit.merge_selected_rows(grads[r % BATCHES]).value}
+        coo = []
+        if torch:
+            coo = [
+                torch.sparse_coo_tensor(torch.from_numpy(g.rows.copy())[None], torch.from_numpy(g.value), (HEIGHT, 64))
+                for g in grads
+            ]
+            calls["torch coalesce"] = lambda r: coo[r % BATCHES].coalesce().values()
+        measure(f"SelectedRows merge {kind}", calls)
+        for name in ("sgd", "adagrad"):
+            updates(name, kind, grads, coo)
+
+
+def updates(name, kind, grads, coo):
+    w = table(64)
+    moment = np.zeros_like(w)
+    states = (moment,) if name == "adagrad" else ()
+
+    def mine(r):
+        lodkit.run(name, w, grads[r % BATCHES], *states, lr=0.01)
+
+    calls = {"lodkit": mine}
+    if torch:
+        parameter = torch.nn.Parameter(torch.from_numpy(table(64)))
+        optimizer = (torch.optim.SGD if name == "sgd" else torch.optim.Adagrad)([parameter], lr=0.01)
+
+        def theirs(r):
+            parameter.grad = coo[r % BATCHES]
+            optimizer.step()
+
+        calls["torch.optim"] = theirs
+    measure(f"{name} SelectedRows {kind}", calls)
+
+
+def small_calls():
+    for width in (1, 16):
+        x = np.ones((50, width), np.float32)
+        t = lodkit.LoDTensor(x[:, 0].copy() if width == 1 else x, [[5] * 10])
+        bags, w = lodkit.LoDTensor(np.arange(50) % 7, [[5] * 10]), np.ones((100, width), np.float32)
+        calls = {
+            "sequence_pool": lambda r, t=t: lodkit.sequence_pool(t),
+            "embedding_bag": lambda r, w=w, b=bags: lodkit.embedding_bag(w, b),
+            "lookup_table": lambda r, w=w, b=bags: lodkit.lookup_table(w, b.values),
+        }
+        for name, call in calls.items():
+            measure(f"{name} 10 sequences of 5, width {width}", {"lodkit": call}, inner=2000)
+    p, m = np.ones((100, 16), np.float32), np.ones((100, 16), np.float32)
+    g = lodkit.SelectedRows(np.arange(10) * 7, np.ones((10, 16), np.float32), 100)
+    measure("sgd 10 rows", {"lodkit": lambda r: lodkit.sgd(p, g, lr=0.0) * 0}, inner=2000)
+    measure("adagrad 10 rows", {"lodkit": lambda r: lodkit.adagrad(p, g, m, lr=0.0)[0] * 0}, inner=2000)
+
+
+def imports():
+    def seconds(code):
+        return lambda r: subprocess.run([sys.executable, "-c", code], check=True) and None
+
+    calls = {"numpy, lodkit": seconds("import numpy, lodkit"), "numpy": seconds("import numpy")}
+    measure("import", calls)
+
+
+GROUPS = (embedding_bag, sequence_pool, one_dimension, selected_rows, small_calls, imports)
+
+
+def run():
+    if torch:
+        torch.set_num_threads(THREADS)
+    versions = f"numpy {np.__version__}, lodkit {lodkit.__version__}" + (f", torch {torch.__version__}" if torch else "")
+    print(f"{THREADS} thread(s); {versions}")
+    for group in GROUPS:
+        if re.search(os.environ.get("LODKIT_COMPARE_ONLY", ""), group.__name__):
+            group()
+    bags = [r for name, r in ratios.items() if name.startswith("embedding_bag")]
+    if bags:
+        print(f"  embedding_bag, geometric mean over the best peer: {np.exp(np.mean(np.log(bags))):.2f}")
+
+
+if __name__ == "__main__":
+    run()

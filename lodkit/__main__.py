@@ -1,0 +1,71 @@
+"""``python -m lodkit``: train a real model on real ragged text."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from .errors import LodkitError
+
+
+def parser():
+    p = argparse.ArgumentParser(prog="python -m lodkit", description=__doc__)
+    p.add_argument(
+        "--data",
+        default="stdlib",
+        metavar="FILE",
+        help='JSON lines {"label": ..., "words": [...]} or label<TAB>text; the standard library\'s docstrings by default',
+    )
+    p.add_argument("--pool", default="mean", choices=["sum", "mean", "sqrt", "max", "min"])
+    p.add_argument("--optimizer", default="adagrad", choices=["adagrad", "sgd"])
+    p.add_argument("--epochs", type=_positive, default=12)
+    p.add_argument("--lr", type=float, default=0.1, help="learning rate")
+    p.add_argument("--dim", type=_positive, default=64, help="width of a word's row")
+    p.add_argument("--batch", type=_positive, default=64, help="texts a step")
+    p.add_argument("--seed", type=int, default=0)
+    p.add_argument("--device", default="cpu", choices=["cpu", "cuda"])
+    p.add_argument("--save", metavar="DIR", help="save the state after every epoch")
+    p.add_argument("--resume", metavar="DIR", help="go on from a saved state")
+    return p
+
+
+def _positive(text):
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text} is less than 1")
+    return number
+
+
+def main(argv=None):
+    options = parser().parse_args(argv)
+    try:
+        return run(options)
+    except KeyboardInterrupt:
+        kept = f"; {options.save} holds the last saved state" if options.save else ""
+        print(f"\ninterrupted{kept}", file=sys.stderr)
+        return 130
+    except (LodkitError, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+
+
+def run(options):
+    from .errors import DeviceError
+    from .train import Config, Job, describe
+
+    if options.device == "cuda":
+        raise DeviceError("the main job has no cuda kernels yet; run it with --device cpu")
+    names = ("data", "pool", "optimizer", "lr", "dim", "batch", "seed")
+    job = Job(Config(**{name: getattr(options, name) for name in names}), resume=options.resume)
+    print(describe(job))
+    job.run(options.epochs, options.save)
+    sparse, dense = job.update_times()
+    print(f"test accuracy: {100 * job.model.accuracy(*job.test):.1f} %")
+    print(f"majority baseline: {100 * job.majority():.1f} %")
+    print(f"rows a second: {job.rate:,.0f}")
+    print(f"table update: sparse {1e3 * sparse:.3f} ms, dense {1e3 * dense:.3f} ms ({dense / sparse:.1f} times)")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,228 @@
+"""The main job: predict a text's label from its words, with sparse gradients for the table of words."""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import json
+import os
+import pathlib
+import shutil
+import sys
+import time
+import uuid
+
+import numpy as np
+
+import lodkit
+
+from . import corpus as corpora
+from .errors import LodkitError
+
+
+class CheckpointError(LodkitError, ValueError):
+    """A directory that holds no state to go on from, or another model's."""
+
+
+@dataclasses.dataclass
+class Config:
+    """What defines a model; a resumed run must have the same."""
+
+    data: str = "stdlib"
+    pool: str = "mean"
+    optimizer: str = "adagrad"
+    lr: float = 0.1
+    dim: int = 64
+    batch: int = 64
+    seed: int = 0
+
+
+class Model:
+    """Word lookup and pooling, one linear layer."""
+
+    def __init__(self, words, labels, config):
+        rng = np.random.default_rng(config.seed)
+        self.config = config
+        table = lodkit.empty((words, config.dim))
+        table[...] = rng.standard_normal(table.shape, dtype=np.float32)
+        bound = config.dim**-0.5
+        self.parameters = {
+            "table": table,
+            "weight": rng.uniform(-bound, bound, (config.dim, labels)).astype(np.float32),
+            "bias": np.zeros(labels, np.float32),
+        }
+        states = config.optimizer == "adagrad"
+        self.moments = {name: np.zeros_like(p) for name, p in self.parameters.items()} if states else {}
+
+    def logits(self, ids):
+        table, weight, bias = self.parameters.values()
+        return lodkit.fc(lodkit.embedding_bag(table, ids, pool=self.config.pool), weight, bias)
+
+    def gradients(self, ids, labels):
+        """The loss of a batch and its gradients; the table's is SelectedRows."""
+        with lodkit.Tape() as tape:
+            loss = lodkit.mean(lodkit.softmax_with_cross_entropy(self.logits(ids), labels))
+        return float(loss[0]), tape.gradient(loss, list(self.parameters.values()))
+
+    def step(self, ids, labels):
+        loss, gradients = self.gradients(ids, labels)
+        for (name, parameter), gradient in zip(self.parameters.items(), gradients, strict=True):
+            self.update(parameter, gradient, self.moments.get(name))
+        return loss
+
+    def update(self, parameter, gradient, moment):
+        if moment is None:
+            lodkit.sgd(parameter, gradient, lr=self.config.lr)
+        else:
+            lodkit.adagrad(parameter, gradient, moment, lr=self.config.lr, epsilon=1e-10)
+
+    def accuracy(self, ids, labels):
+        return float((self.logits(ids).argmax(axis=1) == labels).mean()) if len(labels) else 0.0
+
+
+class Progress:
+    """A bar that is drawn over itself on a terminal; elsewhere one line an epoch."""
+
+    def __init__(self, epoch, epochs, total):
+        self.name, self.total = f"epoch {epoch:3}/{epochs}", total
+        self.started, self.live, self.drawn = time.perf_counter(), sys.stderr.isatty(), 0.0
+        self.losses, self.rows, self.done = [], 0, 0
+
+    def step(self, loss, rows, examples):
+        self.losses.append(loss)
+        self.rows += rows
+        self.done += examples
+        now = time.perf_counter()
+        if self.live and now - self.drawn > 0.1:
+            self.drawn = now
+            filled = 30 * self.done // max(self.total, 1)
+            bar = "#" * filled + "-" * (30 - filled)
+            print(f"\r{self.name} [{bar}] {self.facts()}", end="", file=sys.stderr, flush=True)
+
+    def facts(self):
+        return f"loss {np.mean(self.losses):.4f}  {self.rate():,.0f} rows/s"
+
+    def rate(self):
+        return self.rows / max(time.perf_counter() - self.started, 1e-9)
+
+    def close(self, extra):
+        if self.live:
+            print("\r" + " " * 100 + "\r", end="", file=sys.stderr)
+        print(f"{self.name}  {self.facts()}  {time.perf_counter() - self.started:.2f} s  {extra}", flush=True)
+
+
+class Job:
+    """Data, model and state of one training run."""
+
+    def __init__(self, config, data=None, resume=None):
+        self.config, self.epoch, self.rate = config, 0, 0.0
+        self.corpus = data or (corpora.standard_library() if config.data == "stdlib" else corpora.read(config.data))
+        self.names = sorted(set(self.corpus.labels))
+        number = {name: i for i, name in enumerate(self.names)}
+        labels = np.array([number[label] for label in self.corpus.labels])
+        train, test = corpora.split(self.corpus.labels, config.seed)
+        examples = self.corpus.examples
+        self.vocabulary = corpora.vocabulary([examples[i] for i in train])
+        self.train = corpora.encode([examples[i] for i in train], self.vocabulary), labels[train]
+        self.test = corpora.encode([examples[i] for i in test], self.vocabulary), labels[test]
+        self.model = Model(len(self.vocabulary) + 1, len(self.names), config)
+        if resume is not None:
+            self.load(resume)
+
+    def run(self, epochs, save=None):
+        """Train up to ``epochs``; the state is saved after each."""
+        ids, labels = self.train
+        while self.epoch < epochs:
+            seed = self.config.seed * 10_007 + self.epoch
+            self.epoch += 1
+            progress = Progress(self.epoch, epochs, len(labels))
+            for words, truth in lodkit.batches(ids, labels, size=self.config.batch, seed=seed):
+                progress.step(self.model.step(words, truth), len(words.values), len(truth))
+            self.rate = progress.rate()
+            progress.close(f"test accuracy {100 * self.model.accuracy(*self.test):.1f} %")
+            if save is not None:
+                self.save(save)
+
+    def save(self, folder):
+        """Write the state beside, then put it in place: an interrupt leaves the old one or the new one whole."""
+        folder = pathlib.Path(folder)
+        beside = folder.with_name(f".{folder.name}.{uuid.uuid4().hex[:8]}")
+        beside.mkdir(parents=True)
+        try:
+            moments = {f"moment_{name}": array for name, array in self.model.moments.items()}
+            np.savez(beside / "state.npz", **self.model.parameters, **moments)
+            meta = {"config": dataclasses.asdict(self.config), "epoch": self.epoch, "labels": self.names}
+            (beside / "meta.json").write_text(json.dumps({**meta, "words": list(self.vocabulary)}))
+            _swap(beside, folder)
+        finally:
+            shutil.rmtree(beside, ignore_errors=True)
+
+    def load(self, folder):
+        try:
+            meta = json.loads((pathlib.Path(folder) / "meta.json").read_text())
+            with np.load(pathlib.Path(folder) / "state.npz") as arrays:
+                state = dict(arrays)
+        except (OSError, ValueError, KeyError) as error:
+            raise CheckpointError(f"{folder}: no saved state ({error})") from None
+        config = dataclasses.asdict(self.config)
+        for name, value in meta["config"].items():
+            if config.get(name) != value:
+                raise CheckpointError(f"{folder}: saved with {name}={value!r}, not {config.get(name)!r}")
+        if meta["labels"] != self.names or meta["words"] != list(self.vocabulary):
+            raise CheckpointError(f"{folder}: saved for other data: labels or words differ")
+        for prefix, arrays in (("", self.model.parameters), ("moment_", self.model.moments)):
+            for name, array in arrays.items():
+                array[...] = state[prefix + name]
+        self.epoch = meta["epoch"]
+
+    def majority(self):
+        """The share of test examples that the most frequent training label gets right."""
+        top = collections.Counter(self.train[1].tolist()).most_common(1)[0][0]
+        return float((self.test[1] == top).mean()) if len(self.test[1]) else 0.0
+
+    def update_times(self):
+        """Seconds of one update of the table by a batch's sparse gradient, and by the same gradient made dense."""
+        ids, labels = self.train
+        words, truth = next(iter(lodkit.batches(ids, labels, size=self.config.batch, seed=0)))
+        _, (sparse, *_) = self.model.gradients(words, truth)
+        table, moment = self.model.parameters["table"].copy(), self.model.moments.get("table")
+        moment = None if moment is None else moment.copy()
+        return [_fastest(lambda g=g: self.model.update(table, g, moment)) for g in (sparse, sparse.to_dense())]
+
+
+def _swap(new, old):
+    """Put a directory in place of another. Only between two renames neither is there: ``old.previous`` is."""
+    if old.exists():
+        previous = old.with_name(old.name + ".previous")
+        shutil.rmtree(previous, ignore_errors=True)
+        os.replace(old, previous)
+        os.replace(new, old)
+        shutil.rmtree(previous, ignore_errors=True)
+    else:
+        os.replace(new, old)
+
+
+def _fastest(call, rounds=20):
+    times = []
+    for _ in range(rounds):
+        start = time.perf_counter()
+        call()
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def describe(job):
+    """What the data looks like: levels, lengths, padding avoided."""
+    ids = job.train[0]
+    lines = [f"{len(job.corpus.labels):,} texts, {len(job.names)} labels, {len(job.vocabulary):,} words in training"]
+    natural = job.corpus.natural
+    if natural is not None:
+        names = ("modules a package", "docstrings a module", "words a docstring")
+        for level, name in enumerate(names):
+            lengths = natural.lengths(level)
+            lines.append(
+                f"  level {level}: {len(lengths):,} sequences; {name}: "
+                f"min {lengths.min()}, median {int(np.median(lengths))}, max {lengths.max()}"
+            )
+    lines.append(f"  training batch: {len(ids.values):,} words; padding avoided: {100 * ids.padding_waste():.1f} %")
+    return "\n".join(lines)

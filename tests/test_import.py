@@ -1,0 +1,67 @@
+"""Importing stays light, and every public name is there for people and for type checkers."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+
+import pytest
+
+import lodkit
+
+
+def loaded_by(code):
+    out = subprocess.run(
+        [sys.executable, "-c", code + "; import sys; print(*sys.modules)"], capture_output=True, text=True, check=True
+    )
+    return set(out.stdout.split())
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import lodkit",
+        "import lodkit; lodkit.LoDTensor, lodkit.SelectedRows, lodkit.VarDesc, lodkit.Tape, lodkit.OPS, lodkit.sgd",
+        "import lodkit; dir(lodkit); lodkit.caffe2.LengthsSum; lodkit.paddle.run_op",
+    ],
+)
+def test_import_loads_neither_numba_nor_cuda(code):
+    assert not {"numba", "numba.cuda", "cupy", "torch"} & loaded_by(code)
+
+
+@pytest.mark.jit
+def test_a_cpu_call_does_not_load_cuda():
+    code = "import lodkit, numpy as np; lodkit.sgd(np.ones(2), np.ones(2), lr=1.0)"
+    assert "numba.cuda" not in loaded_by(code)
+
+
+@pytest.mark.parametrize("first", ["registry", "tape", "jit", "ops", "caffe2", "paddle", "cpu.embedding", "minibatches"])
+def test_any_module_may_be_imported_first(first):
+    subprocess.run([sys.executable, "-c", f"import lodkit.{first}"], check=True)
+
+
+def test_dir_lists_every_name():
+    names = dir(lodkit)
+    for name in ("LoDTensor", "SelectedRows", "VarDesc", "Tape", "OPS", "run", "op", "empty", "batches", "concat"):
+        assert name in names
+        assert getattr(lodkit, name) is not None
+    assert set(lodkit.OPS) <= set(names)
+    assert callable(lodkit.batches)
+    assert re.fullmatch(r"\d+\.\d+\.\d+", lodkit.__version__)
+
+
+def test_a_type_checker_sees_the_names(tmp_path):
+    pytest.importorskip("mypy")
+    user = tmp_path / "user.py"
+    user.write_text(
+        "import numpy as np, lodkit\n"
+        "x = lodkit.LoDTensor(np.ones((3, 2)), [[1, 2]])\n"
+        "lodkit.sequence_pool(x, pool='max'); lodkit.sgd; lodkit.Tape(); lodkit.VarDesc.of(x)\n"
+    )
+    command = [sys.executable, "-m", "mypy", "--follow-imports=silent", "--cache-dir", str(tmp_path / "c"), str(user)]
+    run = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert "Success" in run.stdout, run.stdout
+    user.write_text("import lodkit\nlodkit.no_such_thing\n")
+    run = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert "no_such_thing" in run.stdout

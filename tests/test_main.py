@@ -1,0 +1,128 @@
+"""The main job: data, training, saving, and what it says of bad input."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from lodkit import corpus
+from lodkit.__main__ import main
+from lodkit.train import Config, Job
+
+SMALL = ["--epochs", "2", "--dim", "8", "--batch", "4"]
+
+
+@pytest.fixture
+def texts(tmp_path):
+    """Forty short texts of two labels that differ in one word."""
+    path = tmp_path / "texts.tsv"
+    path.write_text("".join(f"{'ab'[i % 2]}\tthe word {'left' if i % 2 else 'right'} w{i % 7}\n" for i in range(40)))
+    return str(path)
+
+
+def test_trains_and_reports(texts, capsys):
+    assert main(["--data", texts, "--epochs", "30", "--lr", "0.5"]) == 0
+    out = capsys.readouterr().out
+    assert "test accuracy: 100.0 %" in out
+    assert "majority baseline: 50.0 %" in out
+    assert "rows a second" in out
+    assert "table update: sparse" in out
+
+
+@pytest.mark.parametrize("pool", ["sum", "max"])
+@pytest.mark.parametrize("optimizer", ["sgd", "adagrad"])
+def test_options(texts, pool, optimizer, capsys):
+    assert main(["--data", texts, *SMALL, "--pool", pool, "--optimizer", optimizer]) == 0
+
+
+def test_resumed_equals_uninterrupted(texts, tmp_path, capsys):
+    state = str(tmp_path / "state")
+    main(["--data", texts, *SMALL, "--save", state])
+    main(["--data", texts, *SMALL, "--epochs", "4", "--resume", state, "--save", state])
+    config = Config(data=texts, dim=8, batch=4)
+    resumed, whole = Job(config, resume=state), Job(config)
+    whole.run(4)
+    assert resumed.epoch == 4
+    for name, array in whole.model.parameters.items():
+        np.testing.assert_array_equal(resumed.model.parameters[name], array)
+
+
+def test_an_interrupt_leaves_the_last_state_whole(texts, tmp_path, capsys, monkeypatch):
+    state = tmp_path / "state"
+    main(["--data", texts, *SMALL, "--save", str(state)])
+    before = {f.name: f.read_bytes() for f in state.iterdir()}
+
+    def interrupted(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(json, "dumps", interrupted)
+    assert main(["--data", texts, *SMALL, "--epochs", "3", "--resume", str(state), "--save", str(state)]) == 130
+    assert {f.name: f.read_bytes() for f in state.iterdir()} == before
+    assert [p.name for p in tmp_path.iterdir() if p.name.startswith(".")] == []
+    assert "last saved state" in capsys.readouterr().err
+
+
+def test_json_lines_nested_as_deep_as_they_like(tmp_path, capsys):
+    path = tmp_path / "deep.jsonl"
+    lines = [{"label": i % 2, "words": [[["x", "y"], ["z"]], [["left" if i % 2 else "right"]]]} for i in range(20)]
+    path.write_text("\n".join(map(json.dumps, lines)) + "\n\n")
+    assert main(["--data", str(path), *SMALL]) == 0
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"a\tone\nno tab here\n", "line 2: neither"),
+        (b'{"label": "a", "words": ["x"]}\n{"label": "b"}\n', 'line 2: {...} lacks "words"'),
+        (b'{"label": "a", "words": ["x"]}\n{"label": "b", "words": [\n', "line 2: "),
+        (b'{"label": "a", "words": "x"}\n', 'line 1: "words" is no list'),
+        (b'{"label": "a", "words": ["x", 3]}\n', "line 1: a word is neither"),
+        (b'{"label": "a", "words": ["x", ["y"]]}\n', "line 1: words and lists of words"),
+        (b'{"label": "a", "words": ["x"]}\n{"label": "b", "words": [["x"]]}\n', "line 2: words are nested 2 deep"),
+        (b"a\tone\nb\t\xff\xfe\n", "line 2: "),
+        (b"", "there must be two labels"),
+        (b"a\tone\na\ttwo\n", "there must be two labels"),
+    ],
+)
+def test_bad_files_are_named_by_line(tmp_path, capsys, content, message):
+    path = tmp_path / "bad"
+    path.write_bytes(content)
+    assert main(["--data", str(path), *SMALL, "--save", str(tmp_path / "state")]) == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert "Traceback" not in error
+    assert not (tmp_path / "state").exists()
+
+
+def test_missing_file_and_bad_state(texts, tmp_path, capsys):
+    assert main(["--data", str(tmp_path / "none"), *SMALL]) == 2
+    assert main(["--data", texts, *SMALL, "--resume", str(tmp_path / "none")]) == 2
+    main(["--data", texts, *SMALL, "--save", str(tmp_path / "s")])
+    assert main(["--data", texts, *SMALL, "--resume", str(tmp_path / "s"), "--pool", "sum"]) == 2
+    assert "saved with pool='mean', not 'sum'" in capsys.readouterr().err
+    assert main(["--data", texts, "--device", "cuda"]) == 2
+
+
+def test_empty_texts_are_examples_too(tmp_path, capsys):
+    path = tmp_path / "t.tsv"
+    path.write_text("a\t\nb\tword\n" * 10)
+    assert main(["--data", str(path), *SMALL]) == 0
+
+
+def test_the_standard_library_is_a_corpus():
+    data = corpus.standard_library()
+    assert len(data.labels) == len(data.examples) > 1000
+    assert data.natural.lod_level == 3
+    assert data.natural.lengths(-1).sum() == sum(map(len, data.examples))
+    train, test = corpus.split(data.labels, seed=0)
+    assert len(train) + len(test) == len(data.labels)
+    assert not set(train) & set(test)
+
+
+def test_help_runs_as_a_module():
+    out = subprocess.run([sys.executable, "-m", "lodkit", "--help"], capture_output=True, text=True, check=True).stdout
+    assert "--resume" in out
