@@ -117,7 +117,9 @@ def embedding_bag():
         other = torch.from_numpy(w) if torch else None
         for kind in ("uniform", "zipf"):
             data = list(batches(kind))
-            peers = [(torch.from_numpy(flat), torch.from_numpy(o[:-1].copy())) for _, flat, o, _ in data] if torch else []
+            peers = (
+                [(torch.from_numpy(flat), torch.from_numpy(o[:-1].copy())) for _, flat, o, _ in data] if torch else []
+            )
             for pool in ("sum", "mean"):
                 calls = {"lodkit": lambda r, p=pool: lodkit.embedding_bag(w, data[r % BATCHES][0], pool=p)}
                 if torch:
@@ -143,7 +145,11 @@ def sequence_pool():
         calls["scipy csr"] = lambda r: matrix @ x
     measure("sequence_pool sum 2M x 64", calls, x.nbytes)
     for pool in ("mean", "max", "logsumexp"):
-        measure(f"sequence_pool {pool} 2M x 64", {"lodkit": lambda r, p=pool: lodkit.sequence_pool(t, pool=p, out=out)}, x.nbytes)
+        measure(
+            f"sequence_pool {pool} 2M x 64",
+            {"lodkit": lambda r, p=pool: lodkit.sequence_pool(t, pool=p, out=out)},
+            x.nbytes,
+        )
 
 
 def one_dimension():
@@ -233,7 +239,9 @@ GROUPS = (embedding_bag, sequence_pool, one_dimension, selected_rows, small_call
 def run():
     if torch:
         torch.set_num_threads(THREADS)
-    versions = f"numpy {np.__version__}, lodkit {lodkit.__version__}" + (f", torch {torch.__version__}" if torch else "")
+    versions = f"numpy {np.__version__}, lodkit {lodkit.__version__}" + (
+        f", torch {torch.__version__}" if torch else ""
+    )
     print(f"{THREADS} thread(s); {versions}")
     for group in GROUPS:
         if re.search(os.environ.get("LODKIT_COMPARE_ONLY", ""), group.__name__):

@@ -1,4 +1,4 @@
-"""Ragged batches without padding (LoDTensor) and sparse table gradients (SelectedRows), with kernels by device and kind."""
+"""Ragged batches without padding (LoDTensor), sparse table gradients (SelectedRows), and kernels for both."""
 
 from __future__ import annotations
 
@@ -35,7 +35,6 @@ _MODULES = ("caffe2", "paddle")
 if TYPE_CHECKING:
     from . import caffe2, paddle
     from .arrays import empty
-    from .minibatches import batches, concat
     from .desc import LodTensorDesc, TensorDesc, VarDesc, VarType
     from .errors import (
         DeviceError,
@@ -51,6 +50,7 @@ if TYPE_CHECKING:
     )
     from .jit import get_num_threads, set_num_threads, warmup
     from .lod_tensor import LoDTensor
+    from .minibatches import batches, concat
     from .ops import *  # noqa: F403
     from .registry import OPS, Dense, op, run
     from .selected_rows import SelectedRows

@@ -198,8 +198,7 @@ class Conversions:
         if len(differing):
             i = int(differing[0])
             raise LoDError(
-                f"lengths of level {level} differ ({lengths[0]} at 0, {lengths[i]} at {i}); "
-                "use to_padded() or .values"
+                f"lengths of level {level} differ ({lengths[0]} at 0, {lengths[i]} at {i}); use to_padded() or .values"
             )
         return int(lengths[0]) if len(lengths) else 0
 
@@ -215,9 +214,7 @@ class Conversions:
         lengths = self.lengths(-1)
         if (lengths != 1).any():
             i = int(np.argmax(lengths != 1))
-            raise LoDLevelError(
-                f"the innermost lengths must be 1; the length at position {i} is {lengths[i]}"
-            )
+            raise LoDLevelError(f"the innermost lengths must be 1; the length at position {i} is {lengths[i]}")
         return self._wrap(self._values, self._lod[:-1], self._base)
 
     def append_level(self):

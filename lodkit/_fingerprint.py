@@ -22,9 +22,7 @@ from numba.core.types import Type
 
 _IMPORTED = time.time()
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), type(Ellipsis), range, slice)
-_CODE = (
-    "name argcount posonlyargcount kwonlyargcount flags code names varnames freevars cellvars exceptiontable"
-)
+_CODE = "name argcount posonlyargcount kwonlyargcount flags code names varnames freevars cellvars exceptiontable"
 
 # Functions that Numba compiles from their own body wherever compiled code calls them.
 jitables: weakref.WeakSet[types.FunctionType] = weakref.WeakSet()

@@ -162,5 +162,7 @@ def one_device(op, values):
     """The device that all ``values`` share."""
     devices = {device_of(x) for x in values if x is not None}
     if len(devices) > 1:
-        raise DeviceError(f"{op}: inputs on different devices ({', '.join(sorted(devices))}); move them with .to(device)")
+        raise DeviceError(
+            f"{op}: inputs on different devices ({', '.join(sorted(devices))}); move them with .to(device)"
+        )
     return devices.pop() if devices else "cpu"

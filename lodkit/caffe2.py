@@ -28,30 +28,23 @@ def _only(name, **fixed):
 
 
 def _lengths(reduce, weighted):
-    if weighted:
+    def run_weighted(data, weights, lengths, *, grad_on_weights=0):
+        return ops.segment_reduce(data, lengths, weights, reduce=reduce, dtype=_float32(data))
 
-        def run(data, weights, lengths, *, grad_on_weights=0):
-            return ops.segment_reduce(data, lengths, weights, reduce=reduce, dtype=_float32(data))
-    else:
+    def run(data, lengths):
+        return ops.segment_reduce(data, lengths, reduce=reduce, dtype=_float32(data))
 
-        def run(data, lengths):
-            return ops.segment_reduce(data, lengths, reduce=reduce, dtype=_float32(data))
-
-    return run
+    return run_weighted if weighted else run
 
 
 def _sparse_lengths(reduce, weighted):
-    if weighted:
+    def run_weighted(data, weights, indices, lengths, *, grad_on_weights=0):
+        return ops.embedding_bag(data, LoDTensor(indices, [lengths]), weights, pool=reduce, dtype=_float32(data))
 
-        def run(data, weights, indices, lengths, *, grad_on_weights=0):
-            ids = LoDTensor(indices, [lengths])
-            return ops.embedding_bag(data, ids, weights, pool=reduce, dtype=_float32(data))
-    else:
+    def run(data, indices, lengths):
+        return ops.embedding_bag(data, LoDTensor(indices, [lengths]), pool=reduce, dtype=_float32(data))
 
-        def run(data, indices, lengths):
-            return ops.embedding_bag(data, LoDTensor(indices, [lengths]), pool=reduce, dtype=_float32(data))
-
-    return run
+    return run_weighted if weighted else run
 
 
 def _float32(data):

@@ -105,7 +105,9 @@ def read(path):
         labels.append(label)
         examples.append(example)
     if len(set(labels)) < 2:
-        raise CorpusError(f"{path}: {len(labels)} examples of {len(set(labels))} labels; there must be two labels at least")
+        raise CorpusError(
+            f"{path}: {len(labels)} examples of {len(set(labels))} labels; there must be two labels at least"
+        )
     return Corpus(labels, examples)
 
 

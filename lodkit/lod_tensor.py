@@ -43,7 +43,7 @@ class LoDTensor(Indexing, Conversions):
     """
 
     __slots__ = ("__weakref__", "_base", "_lod", "_rows", "_values")
-    __hash__ = None
+    __hash__ = None  # type: ignore[assignment]
     __array_ufunc__ = None
 
     def __init__(self, values, recursive_sequence_lengths=None, *, lod=None):

@@ -104,7 +104,9 @@ _LOOKUP = {
 _RATE = {"LearningRate": "lr"}
 TYPES = Registry(
     {
-        "lookup_table": Spec("lookup_table", ("W", "Ids"), attrs=_LOOKUP, fixed={"is_sparse": False}, before=_drop_last),
+        "lookup_table": Spec(
+            "lookup_table", ("W", "Ids"), attrs=_LOOKUP, fixed={"is_sparse": False}, before=_drop_last
+        ),
         "lookup_table_v2": Spec("lookup_table", ("W", "Ids"), attrs=_LOOKUP, fixed={"is_sparse": False}),
         "sequence_pool": Spec(
             "sequence_pool",
@@ -198,5 +200,3 @@ def _check_slots(op_type, spec, inputs):
     for slot in inputs:
         if slot not in known:
             raise SlotError(f"{op_type} has no input {slot}; its inputs are {', '.join(known)}")
-
-

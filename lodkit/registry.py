@@ -25,9 +25,12 @@ from .lod_tensor import LoDTensor
 from .selected_rows import SelectedRows
 from .tape import record, state
 
+if typing.TYPE_CHECKING:
+    Dense: typing.TypeAlias = typing.Any
+else:
 
-class Dense:
-    """The kind of plain arrays: numpy.ndarray, or whatever exports ``__cuda_array_interface__``."""
+    class Dense:
+        """The kind of plain arrays: numpy.ndarray, or whatever exports ``__cuda_array_interface__``."""
 
 
 CONTAINERS = (LoDTensor, SelectedRows)
@@ -188,7 +191,9 @@ class Op:
         if (device, kinds) not in self.kernels:
             self._load(device)
         if (device, kinds) not in self.kernels:
-            self._miss(device, ", ".join(f"{list(self.inputs)[i]}={k}" for i, k in zip(self._varying, kinds, strict=False)))
+            self._miss(
+                device, ", ".join(f"{list(self.inputs)[i]}={k}" for i, k in zip(self._varying, kinds, strict=False))
+            )
         return self.kernels[device, kinds]
 
     def _load(self, device):
@@ -207,7 +212,11 @@ class Op:
 
     def _describe(self, kinds):
         names = list(self.inputs)
-        return "(" + ", ".join(f"{names[i]}={k}" for i, k in zip(self._varying, kinds, strict=False)) + ")" if kinds else "(any)"
+        return (
+            "(" + ", ".join(f"{names[i]}={k}" for i, k in zip(self._varying, kinds, strict=False)) + ")"
+            if kinds
+            else "(any)"
+        )
 
     def _check_attrs(self, attrs):
         for name, value in attrs.items():

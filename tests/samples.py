@@ -58,7 +58,8 @@ RAGGED = [
 ]
 INTEGERS = [ragged([3, 0, 2], dtype=t) for t in (np.int32, np.int64)] + [ragged([2, 5], item=(), dtype=np.int64)]
 SPECIAL = LoDTensor(
-    np.array([[1, np.nan], [np.nan, -np.inf], [3, 2], [-np.inf, np.inf], [-np.inf, np.inf], [7, 7], [7, 7]]), [[3, 2, 2]]
+    np.array([[1, np.nan], [np.nan, -np.inf], [3, 2], [-np.inf, np.inf], [-np.inf, np.inf], [7, 7], [7, 7]]),
+    [[3, 2, 2]],
 )
 POOLS = ("sum", "average", "sqrt", "max", "min", "logsumexp", "first", "last")
 TABLE = reals(6, 3)
@@ -70,7 +71,11 @@ GRADIENTS += [rows(2, 2, 5, item=(20,), dtype=np.float32), rows(1, 1, 4, dtype=n
 
 def segmentations(lengths):
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    return {"lengths": np.array(lengths, np.int32), "offsets": offsets, "ids": np.repeat(np.arange(len(lengths)), lengths)}
+    return {
+        "lengths": np.array(lengths, np.int32),
+        "offsets": offsets,
+        "ids": np.repeat(np.arange(len(lengths)), lengths),
+    }
 
 
 def segment_cases():
@@ -173,9 +178,7 @@ SUMS = [
     (array(6, 3, dtype=np.float16), rows(1, 1, dtype=np.float16)),
 ]
 BAG = list(bag_cases())
-BAG_GRADS = [
-    ((i[0], i[1], g, *i[2:]), a) for i, o, g, a in with_gradient(BAG, "embedding_bag", ("pad_value", "dtype"))
-]
+BAG_GRADS = [((i[0], i[1], g, *i[2:]), a) for i, o, g, a in with_gradient(BAG, "embedding_bag", ("pad_value", "dtype"))]
 SEGMENTS = list(segment_cases())
 SEGMENT_GRADS = list(with_gradient(SEGMENTS, "segment_reduce", ("pad_value", "dtype")))
 SAMPLES = {
@@ -185,11 +188,26 @@ SAMPLES = {
     "embedding_bag_weights_grad": [
         (i, {k: v for k, v in a.items() if k != "is_sparse"}) for i, a in BAG_GRADS if len(i) == 4
     ],
-    "fc": [((x, reals(x.values.shape[1] if isinstance(x, LoDTensor) else x.size // max(len(x), 1) or x.shape[1], 4, dtype=x.dtype)), {}) for x in (*MATRICES[:1], *MATRICES[2:], ragged([2, 1]))]
+    "fc": [
+        (
+            (
+                x,
+                reals(
+                    x.values.shape[1] if isinstance(x, LoDTensor) else x.size // max(len(x), 1) or x.shape[1],
+                    4,
+                    dtype=x.dtype,
+                ),
+            ),
+            {},
+        )
+        for x in (*MATRICES[:1], *MATRICES[2:], ragged([2, 1]))
+    ]
     + [((reals(2, 3, 2), reals(6, 5), reals(5)), {}), ((reals(0, 3), reals(3, 2), reals(2)), {})],
     "fc_grad": [((reals(n, 3), reals(3, 2), reals(n, 2)), {}) for n in (0, 1, 4)],
     "gather": [((t, i), {}) for (t, i), a in LOOKUPS] + [((TABLE, vector(-1, 2, -6)), {"wrap": True})],
-    "gather_grad": [((t, i, reals(*i.shape, *t.shape[1:], dtype=t.dtype)), {}) for (t, i), a in PLAIN_LOOKUPS if t.dtype.kind == "f"],
+    "gather_grad": [
+        ((t, i, reals(*i.shape, *t.shape[1:], dtype=t.dtype)), {}) for (t, i), a in PLAIN_LOOKUPS if t.dtype.kind == "f"
+    ],
     "get_tensor_from_selected_rows": [((g,), {}) for g in GRADIENTS],
     "lengths_to_offsets": [((x,), {}) for x in LENGTHS],
     "lengths_to_segment_ids": [((x,), {}) for x in LENGTHS],

@@ -158,9 +158,7 @@ def test_a_run_with_bounds_checks_does_not_hit_unchecked_code(kit):
     assert run(kit, code) == ["unchecked"]
 
 
-@pytest.mark.parametrize(
-    "option", ["fastmath=True", "fastmath={'nsz'}", "error_model='python'", "nogil=False"]
-)
+@pytest.mark.parametrize("option", ["fastmath=True", "fastmath={'nsz'}", "error_model='python'", "nogil=False"])
 def test_options_are_part_of_the_key(kit, option):
     code = f"""
     from lodkit.jit import njit
@@ -172,9 +170,7 @@ def test_options_are_part_of_the_key(kit, option):
     assert run(kit, code) == ["1", "0", "1", "0"]
 
 
-@pytest.mark.parametrize(
-    "change", [lambda b: b[:-100], lambda b: b"", lambda b: b[:-1] + b"?", lambda b: b"x" * 500]
-)
+@pytest.mark.parametrize("change", [lambda b: b[:-100], lambda b: b"", lambda b: b[:-1] + b"?", lambda b: b"x" * 500])
 def test_a_damaged_entry_is_compiled_anew(kit, change):
     run(kit, ADD)
     (entry,) = entries(kit)

@@ -36,7 +36,9 @@ def test_a_cpu_call_does_not_load_cuda():
     assert "numba.cuda" not in loaded_by(code)
 
 
-@pytest.mark.parametrize("first", ["registry", "tape", "jit", "ops", "caffe2", "paddle", "cpu.embedding", "minibatches"])
+@pytest.mark.parametrize(
+    "first", ["registry", "tape", "jit", "ops", "caffe2", "paddle", "cpu.embedding", "minibatches"]
+)
 def test_any_module_may_be_imported_first(first):
     subprocess.run([sys.executable, "-c", f"import lodkit.{first}"], check=True)
 

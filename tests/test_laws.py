@@ -1,4 +1,4 @@
-"""The laws that need cases of their own: bad ids, accuracy, overlap, tall tables. A call that raises changed nothing."""
+"""Laws with cases of their own: bad ids, accuracy, overlap, tall tables. A call that raises changed nothing."""
 
 from __future__ import annotations
 
@@ -202,7 +202,9 @@ def test_any_lengths(lengths, pool, width):
     x = LoDTensor(data, [lengths])
     expected = lodkit.sequence_pool.definition(x, pool=pool, pad_value=0.25)
     np.testing.assert_allclose(lodkit.sequence_pool(x, pool=pool, pad_value=0.25), expected, rtol=1e-12, atol=1e-12)
-    by_ids = lodkit.segment_reduce(data, np.repeat(np.arange(len(lengths)), lengths), by="ids", num_segments=len(lengths))
+    by_ids = lodkit.segment_reduce(
+        data, np.repeat(np.arange(len(lengths)), lengths), by="ids", num_segments=len(lengths)
+    )
     np.testing.assert_allclose(by_ids, lodkit.sequence_pool(x), rtol=1e-12, atol=1e-12)
 
 

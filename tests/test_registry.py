@@ -31,11 +31,13 @@ def test_run_by_name_and_unknown_names():
     with pytest.raises(KeyError):
         lodkit.OPS["nothing_like_it"]
     with pytest.raises(AttributeError):
-        lodkit.no_such_name  # noqa: B018
+        lodkit.no_such_name
 
 
 def test_a_miss_lists_the_kernels():
-    with pytest.raises(lodkit.NoKernelError, match=r"sgd has no cpu kernel for grad=LoDTensor; kernels: .*SelectedRows"):
+    with pytest.raises(
+        lodkit.NoKernelError, match=r"sgd has no cpu kernel for grad=LoDTensor; kernels: .*SelectedRows"
+    ):
         lodkit.sgd(PARAM, LoDTensor(PARAM, [[1, 2]]), lr=1.0)
     with pytest.raises(NotImplementedError, match="sequence_pool has no cpu kernel for x=Dense"):
         lodkit.sequence_pool(PARAM)

@@ -72,7 +72,9 @@ CAFFE2 = {
     "SparseAdagrad": (np.ones((3, 1)), np.ones((3, 1)), np.array([1, 1]), np.ones((2, 1)), np.array([-0.1])),
     **{f"Lengths{r}": (np.ones((3, 2)), np.array([1, 2], np.int32)) for r in ("Sum", "Mean", "Max")},
     "LengthsWeightedSum": (np.ones((3, 2)), np.ones(3), np.array([1, 2], np.int32)),
-    **{f"SparseLengths{r}": (np.ones((4, 2)), np.array([3, 0, 1]), np.array([1, 2], np.int32)) for r in ("Sum", "Mean")},
+    **{
+        f"SparseLengths{r}": (np.ones((4, 2)), np.array([3, 0, 1]), np.array([1, 2], np.int32)) for r in ("Sum", "Mean")
+    },
     "SparseLengthsWeightedSum": (np.ones((4, 2)), np.ones(3), np.array([3, 0, 1]), np.array([1, 2], np.int32)),
 }
 GRAD = lodkit.SelectedRows([1, 1], np.ones((2, 2)), 4)

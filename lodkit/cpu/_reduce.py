@@ -192,7 +192,7 @@ LANES = 16
 def flat_kernel(reduce):
     """Kernel for one column: a segment is a run of numbers, taken 16 at a time; ``values`` is ``(1, rows)``."""
     reducer = REDUCERS[reduce]
-    step, scalar_step, adds = VECTOR_STEP[reducer.step], jitable(reducer.step), reducer.adds
+    step, scalar_step = VECTOR_STEP[reducer.step], jitable(reducer.step)
     divides, divisor = reducer.divisor is not None, jitable(reducer.divisor or reducers.all_of)
 
     @jitable

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from ..arrays import matrix, refuse_overlap
+from ..errors import RowIndexError
 from ..jit import jitable, njit, prange, settings, threaded
 from ..ops.optimizers import adagrad, check_update, learning_rate, sgd
 from ..registry import Dense
-from ..errors import RowIndexError
 from ..selected_rows import SelectedRows
 from ._rows import first_at_least, wide
 from ._sort import sort_rows

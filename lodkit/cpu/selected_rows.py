@@ -58,9 +58,7 @@ def get_tensor(x: SelectedRows, /):
 @ops.sum.kernel("cpu")
 def add_selected(*xs: SelectedRows):
     ops.check_alike(xs)
-    return SelectedRows._wrap(
-        np.concatenate([x.rows for x in xs]), np.concatenate([x.value for x in xs]), xs[0].height
-    )
+    return SelectedRows._wrap(np.concatenate([x.rows for x in xs]), np.concatenate([x.value for x in xs]), xs[0].height)
 
 
 @ops.sum.kernel("cpu")

@@ -43,14 +43,18 @@ def check_segment_ids(ids, num_segments=None):
     drops = np.diff(ids) < 0
     if drops.any():
         i = int(np.argmax(drops)) + 1
-        raise SegmentIdError(f"segment_ids decrease at position {i}: {ids[i - 1]}, then {ids[i]}; sort the rows by id first")
+        raise SegmentIdError(
+            f"segment_ids decrease at position {i}: {ids[i - 1]}, then {ids[i]}; sort the rows by id first"
+        )
     if len(ids) and ids[0] < 0:
         raise SegmentIdError(f"segment_ids[0] = {ids[0]} is negative; ids count from 0")
     if num_segments is not None and num_segments < 0:
         raise SegmentIdError(f"num_segments = {num_segments} is negative")
     if num_segments is not None and len(ids) and ids[-1] >= num_segments:
         i = int(np.argmax(ids >= num_segments))
-        raise SegmentIdError(f"segment_ids[{i}] = {ids[i]} is outside [0, {num_segments}) (num_segments={num_segments})")
+        raise SegmentIdError(
+            f"segment_ids[{i}] = {ids[i]} is outside [0, {num_segments}) (num_segments={num_segments})"
+        )
     return ids
 
 

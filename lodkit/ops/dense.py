@@ -15,7 +15,9 @@ def check_fc(x, weight, bias):
     check_values(x.dtype, "fc", floating=True)
     width = int(np.prod(x.shape[1:]))
     if weight.ndim != 2 or x.ndim < 1 or weight.shape[0] != width:
-        raise ShapeMismatchError(f"fc: rows of {width} elements meet a weight of shape {weight.shape}; it must be ({width}, n)")
+        raise ShapeMismatchError(
+            f"fc: rows of {width} elements meet a weight of shape {weight.shape}; it must be ({width}, n)"
+        )
     if bias is not None and bias.shape != (weight.shape[1],):
         raise ShapeMismatchError(f"fc: the bias has shape {bias.shape}, it must be ({weight.shape[1]},)")
     for name, array in (("weight", weight), ("bias", bias)):

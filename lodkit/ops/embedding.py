@@ -193,8 +193,7 @@ def _(table, ids, weights=None, *, pool="sum", pad_value=0.0, padding_idx=None, 
 
 @embedding_bag.gradient
 def _(call, grad):
-    table, ids, *rest = (*call.inputs, None)
-    weights = rest[0]
+    table, ids, weights = (*call.inputs, None)[:3]
     grad = getattr(grad, "values", grad)
     keep = {k: call.attrs[k] for k in ("pool", "padding_idx")}
     by_table = by_weights = None

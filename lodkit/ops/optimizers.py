@@ -25,7 +25,9 @@ def check_update(name, param, grad, *states):
     target = param.value if isinstance(param, SelectedRows) else param
     check_values(target.dtype, name, floating=True)
     if tuple(grad.shape) != tuple(param.shape):
-        raise ShapeMismatchError(f"{name}: the gradient has shape {tuple(grad.shape)}, the parameter {tuple(param.shape)}")
+        raise ShapeMismatchError(
+            f"{name}: the gradient has shape {tuple(grad.shape)}, the parameter {tuple(param.shape)}"
+        )
     for what, array in [("param", target), *states]:
         writable(array, f"{name}: {what}")
         if array.shape != target.shape:
@@ -33,7 +35,9 @@ def check_update(name, param, grad, *states):
         if array.dtype != target.dtype:
             raise DTypeError(f"{name}: {what} is {array.dtype}, the parameter {target.dtype}")
     if native(grad.dtype) != target.dtype:
-        raise DTypeError(f"{name}: the gradient is {grad.dtype}, the parameter {target.dtype}; convert with .astype(...)")
+        raise DTypeError(
+            f"{name}: the gradient is {grad.dtype}, the parameter {target.dtype}; convert with .astype(...)"
+        )
     return target
 
 
@@ -50,6 +54,11 @@ def merged(rows, value):
     """Each row once, with the sum of its values, and the values as float64."""
     unique, inverse = np.unique(rows, return_inverse=True)
     return unique, added(inverse, value, len(unique))
+
+
+def _facing(param, grad):
+    """The rows of a dense gradient that the parameter has."""
+    return grad[param.rows] if isinstance(param, SelectedRows) else grad
 
 
 @op
@@ -78,8 +87,7 @@ def sgd(
     """
     target, lr = check_update("sgd", param, grad), learning_rate(lr)
     if not isinstance(grad, SelectedRows):
-        grad = grad[param.rows] if isinstance(param, SelectedRows) else grad
-        target -= (lr * grad.astype(np.float64)).astype(target.dtype)
+        target -= (lr * _facing(param, grad).astype(np.float64)).astype(target.dtype)
         return param
     rows = key_positions(param, grad.rows) if isinstance(param, SelectedRows) else grad.rows
     if duplicates == "sequential":

@@ -213,8 +213,8 @@ def _(data, segments, weights=None, *, by="lengths", reduce="sum", num_segments=
 
 @segment_reduce.gradient
 def _(call, grad):
-    data, segments, *rest = (*call.inputs, None)
-    weights, attrs = rest[0], {k: call.attrs[k] for k in ("by", "reduce", "num_segments")}
+    data, segments, weights = (*call.inputs, None)[:3]
+    attrs = {k: call.attrs[k] for k in ("by", "reduce", "num_segments")}
     out = call.outputs[0]
     by_data = segment_reduce_grad(data, segments, out, grad, weights, **attrs) if call.wanted[0] else None
     wanted = weights is not None and call.wanted[2]
