@@ -14,7 +14,7 @@ def parser():
         "--data",
         default="stdlib",
         metavar="FILE",
-        help='JSON lines {"label": ..., "words": [...]} or label<TAB>text; by default the library's docstrings',
+        help='JSON lines {"label": ..., "words": [...]} or label<TAB>text; the standard library by default',
     )
     p.add_argument("--pool", default="mean", choices=["sum", "mean", "sqrt", "max", "min"])
     p.add_argument("--optimizer", default="adagrad", choices=["adagrad", "sgd"])

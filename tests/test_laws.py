@@ -129,6 +129,7 @@ def test_segment_ids_past_their_number():
     assert lodkit.segment_reduce(np.ones((3, 1)), [0, 1, 4], by="ids").shape == (5, 1)
 
 
+@pytest.mark.jit
 @pytest.mark.parametrize("dtype", [np.float32, np.float16])
 @pytest.mark.parametrize("item", [(), (1,), (3,), (16,)])
 def test_a_million_equal_values(dtype, item):
