@@ -12,7 +12,7 @@ _HOMES = {
     "selected_rows": ("SelectedRows",),
     "minibatches": ("batches", "concat"),
     "arrays": ("empty",),
-    "desc": ("LodTensorDesc", "TensorDesc", "VarDesc", "VarType"),
+    "desc": ("DescError", "LodTensorDesc", "TensorDesc", "VarDesc", "VarType"),
     "registry": ("Dense", "op", "run"),
     "tape": ("Tape",),
     "jit": ("get_num_threads", "set_num_threads", "warmup"),
@@ -35,7 +35,7 @@ _MODULES = ("caffe2", "paddle")
 if TYPE_CHECKING:
     from . import caffe2, paddle
     from .arrays import empty
-    from .desc import LodTensorDesc, TensorDesc, VarDesc, VarType
+    from .desc import DescError, LodTensorDesc, TensorDesc, VarDesc, VarType
     from .errors import (
         DeviceError,
         DTypeError,

@@ -10,6 +10,7 @@ from html import escape
 import numpy as np
 
 from ._show import amount, first_sequences, headline, selected_rows_text, summary
+from ._transfer import to_device
 
 _ITEMS, _SPANS, _LEVELS = 60, 24, 4  # bars drawn; sequences drawn a level; levels drawn
 _TABLED = 6  # levels that get a line in the table
@@ -38,7 +39,7 @@ def selected_rows_html(s):
     dense = s.height * (s.value.nbytes // count) if count else 0
     size = f"{amount(s.value.nbytes)} instead of {amount(dense)}"
     facts = escape(f"{count} of {s.height} rows · {s.value.dtype} · {size}")
-    places = np.unique(np.asarray(s.rows) * 300 // max(s.height, 1)).tolist()
+    places = np.unique(np.minimum(to_device(s.rows, "cpu") * (300 / max(s.height, 1)), 299).astype(int)).tolist()
     ticks = "".join(f"M{x + 1} 1v14" for x in places)
     strip = _svg(302, 16, f'<path d="{ticks}M.5 .5h301v15h-301z" {_STROKE}/>')
     return f"<div><b>SelectedRows</b> {facts}<br>{strip}{_details('values', selected_rows_text(s))}</div>"

@@ -44,7 +44,7 @@ def lookup(table: Dense, ids: Dense, /, *, padding_idx, is_sparse=True, out=None
 def lookup_grad(table: Dense, ids: Dense, grad: Dense, /, *, padding_idx, is_sparse):
     dtype = check_values(table.dtype, "the gradient", floating=True)
     check_padding(padding_idx, len(table))
-    ids = checked_ids(ids, len(table)).reshape(-1)
+    ids = np.array(checked_ids(ids, len(table))).reshape(-1)  # a copy: the gradient outlives the batch
     rows = grad.reshape(ids.size, *table.shape[1:]).astype(dtype, copy=False)
     return table_grad(table, ids, rows, padding_idx, is_sparse)
 

@@ -56,7 +56,7 @@ def merged(rows, value):
     return unique, added(inverse, value, len(unique))
 
 
-def _facing(param, grad):
+def _facing(param, grad) -> Dense:
     """The rows of a dense gradient that the parameter has."""
     return grad[param.rows] if isinstance(param, SelectedRows) else grad
 
@@ -133,8 +133,8 @@ def adagrad(
     array([ 0. ,  0. , -0.5])
     """
     check_update("adagrad", param, grad, ("moment", moment))
-    lr, sparse = learning_rate(lr), isinstance(grad, SelectedRows)
-    if not sparse:
+    lr = learning_rate(lr)
+    if not isinstance(grad, SelectedRows):
         updates = [(..., grad.astype(np.float64))]
     elif duplicates == "sequential":
         updates = [(row, g.astype(np.float64)) for row, g in zip(grad.rows, grad.value, strict=True)]
