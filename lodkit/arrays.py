@@ -15,6 +15,7 @@ from .errors import DeviceError, DTypeError, LodkitError
 
 HUGE = 1 << 21
 BIG = 1 << 22
+AS_THEY_ARE = frozenset(map(np.dtype, ("float32", "float64", "int32", "int64")))
 VALUE_TYPES = frozenset(map(np.dtype, ("float16", "float32", "float64", "int32", "int64")))
 
 
@@ -72,8 +73,7 @@ def _pages(size):
 def output(shape, dtype, out=None):
     """The array that a kernel fills: ``out`` when it fits, else a new one."""
     if out is None:
-        size = math.prod(shape) * dtype.itemsize
-        return np.empty(shape, dtype) if size < BIG else empty(shape, dtype)
+        return np.empty(shape, dtype) if math.prod(shape) * dtype.itemsize < BIG else empty(shape, dtype)
     if not isinstance(out, np.ndarray):
         raise TypeError(f"out must be a numpy.ndarray, got {type(out).__name__}")
     if out.shape != tuple(shape) or out.dtype != dtype:
@@ -107,6 +107,8 @@ def parts(x):
 
 def matrix(array):
     """``array`` with one row an item: ``(rows, elements)``, C-contiguous, float16 as its bits."""
+    if array.ndim == 2 and array.dtype in AS_THEY_ARE and array.flags.c_contiguous:
+        return array
     if array.ndim != 2:
         array = array.reshape(len(array), math.prod(array.shape[1:]))
     if not (array.flags.c_contiguous and array.dtype.isnative):

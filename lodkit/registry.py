@@ -88,8 +88,10 @@ class Op:
         for i in containers:
             if inputs[i].device != "cpu":
                 launch = self._launcher(inputs)
-        if attrs:
-            self._check_attrs(attrs)
+        for name, value in attrs.items():
+            test = self._tests.get(name)
+            if test is None or not test(value):
+                self._refuse(name, value)
         result = launch(*inputs, **attrs)
         if state.open:
             record(self, inputs, attrs, result)

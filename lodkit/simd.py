@@ -130,6 +130,18 @@ def _same(builder_name_float, builder_name_int):
 
 
 @intrinsic
+def _rolled(typing):
+    """An empty instruction that LLVM may not copy behind a branch of its own: no unrolling with a remainder."""
+
+    def generate(context, builder, signature, args):
+        nothing = ir.InlineAsm(ir.FunctionType(ir.VoidType(), []), "", "", side_effect=True)
+        builder.call(nothing, [], attrs=("convergent",))
+        return context.get_dummy_value()
+
+    return types.void(), generate
+
+
+@intrinsic
 def _like(typing, vector, number):
     def generate(context, builder, signature, args):
         lane = context.cast(builder, args[1], signature.args[1], vector.dtype)
@@ -316,6 +328,10 @@ def prefetch(array, i, j, size):
     """Ask for ``size`` bytes from ``array[i, j]`` on, ahead of their use."""
 
 
+def rolled():
+    """Keep the loop around this as it is written: one exit, so one mispredicted branch for a short segment."""
+
+
 def fma(a, b, c):
     """``a * b + c``."""
     return a * b + c
@@ -366,6 +382,7 @@ for _function, _compiled, _count in (
     (store, _store, 4),
     (full, _full, 3),
     (like, _like, 2),
+    (rolled, _rolled, 0),
     (widen, _widen, 1),
     (lane, _lane, 2),
     (prefetch, _prefetch, 4),

@@ -50,6 +50,7 @@ def _access(width, gather):
 
     @jitable
     def gathered_row_of(values, ids, i, j):
+        simd.rolled()
         simd.prefetch(values, ids[min(i + AHEAD, len(ids) - 1)], j, size)
         return ids[i]
 
@@ -262,11 +263,6 @@ def argreduce_kernel(reduce):
     return kernel
 
 
-@functools.cache
-def _width(columns):
-    return next((w for w in WIDTHS if w <= columns), 1)
-
-
 def reduce_rows(reduce, values, ids, weights, padding_idx, offsets, pad, out):
     """Reduce the rows of every segment into ``out``.
 
@@ -284,29 +280,28 @@ def reduce_rows(reduce, values, ids, weights, padding_idx, offsets, pad, out):
     offsets : int64 array
         Checked ones, over ids or rows.
     pad : scalar
-        Of the type of the result; what an empty segment gives.
+        Of the type of ``out``; what an empty segment gives.
     out : array of shape (segments, columns)
     """
     columns = out.shape[1]
-    if out.dtype == np.uint16:
-        pad = pad.view(np.uint16)
     if columns == 0 or len(offsets) == 1:
         return
-    work, chunk, block = offsets[-1] * columns, settings.chunk_rows, settings.block_rows
+    work, chunk, block = (len(values) if ids is None else len(ids)) * columns, settings.chunk_rows, settings.block_rows
     if reduce in ("first", "last"):
         row = offsets[:-1] if reduce == "first" else offsets[1:] - 1
         _take(out.size, values, np.where(offsets[1:] > offsets[:-1], row, -1), pad, out)
     elif columns == 1 and ids is None and weights is None and reduce != "logsumexp":
         flat_kernel(reduce)(work, values.reshape(1, -1), offsets, pad, chunk, block * LANES, out)
     else:
-        kernel = _kernel(reduce, _width(columns), ids is not None, weights is not None, padding_idx is not None)
+        kernel = _kernel(reduce, columns, ids is not None, weights is not None, padding_idx is not None)
         ids = NO_IDS if ids is None else ids
         weights = NO_WEIGHTS if weights is None else weights
         kernel(work, values, ids, weights, -1 if padding_idx is None else padding_idx, offsets, pad, chunk, block, out)
 
 
-@functools.cache
-def _kernel(reduce, width, gather, weighted, padded):
+@functools.lru_cache(1024)
+def _kernel(reduce, columns, gather, weighted, padded):
+    width = next(w for w in WIDTHS if w <= columns)
     if REDUCERS[reduce].adds:
         return sum_kernel(reduce, width, gather, weighted, padded)
     return logsumexp_kernel(width) if reduce == "logsumexp" else extreme_kernel(reduce, width, gather, padded)

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import functools
+
+import numpy as np
+
 from .. import arrays
 from ..arrays import matrix
 from ..ops.segments import (
@@ -20,12 +24,20 @@ from ._rows import plain
 from .conversions import to_offsets
 
 
+@functools.lru_cache(1024)
+def _result(dtype, reduce, asked, pad_value):
+    """The type of the result, and the pad value in it (as bits where it is float16)."""
+    dtype = result_dtype(dtype, reduce, asked)
+    pad = pad_of(pad_value, dtype)
+    return dtype, pad.view(np.uint16) if dtype == np.float16 else pad
+
+
 def reduce_into(values, ids, weights, padding_idx, offsets, reduce, pad_value, out=None, dtype=None):
     """Reduce rows of ``values`` (those at ``ids``, all where it is None) by offsets that were checked."""
-    dtype = result_dtype(values.dtype, reduce, dtype)
+    dtype, pad = _result(values.dtype, reduce, dtype, pad_value)
     weights = None if weights is None else plain(weights)
     out = arrays.output((len(offsets) - 1, *values.shape[1:]), dtype, out)
-    reduce_rows(reduce, matrix(values), ids, weights, padding_idx, offsets, pad_of(pad_value, dtype), matrix(out))
+    reduce_rows(reduce, matrix(values), ids, weights, padding_idx, offsets, pad, matrix(out))
     return out
 
 

@@ -37,7 +37,7 @@ def merge(x: SelectedRows, /):
     order, starts, unique = sort_rows(x.rows, x.height)
     dtype = native(x.dtype)
     value = arrays.output((len(unique), *x.value.shape[1:]), np.dtype(np.int64) if dtype.kind == "i" else dtype)
-    reduce_rows("sum", matrix(x.value), order, None, None, starts, value.dtype.type(0), matrix(value))
+    reduce_rows("sum", matrix(x.value), order, None, None, starts, matrix(value).dtype.type(0), matrix(value))
     return SelectedRows._wrap(unique, value.astype(dtype, copy=False), x.height, merged=True)
 
 

@@ -17,7 +17,7 @@ Pool = Literal["sum", "average", "mean", "sqrt", "max", "min", "logsumexp", "fir
 
 def above(x, level, rows):
     """``rows``, one a sequence of ``level``, under the levels above it: a plain array when there are none."""
-    level = level % x.lod_level
+    level %= len(x._lod)
     return LoDTensor._wrap(rows, x._lod[:level]) if level else rows
 
 
