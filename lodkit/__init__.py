@@ -13,7 +13,8 @@ _HOMES = {
     "minibatches": ("batches", "concat"),
     "arrays": ("empty",),
     "desc": ("DescError", "LodTensorDesc", "TensorDesc", "VarDesc", "VarType"),
-    "registry": ("Dense", "op", "run"),
+    "kinds": ("Dense",),
+    "registry": ("OPS", "op", "run"),
     "tape": ("Tape",),
     "jit": ("get_num_threads", "set_num_threads", "warmup"),
     "errors": (
@@ -33,53 +34,47 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 _MODULES = ("caffe2", "paddle")
 
 if TYPE_CHECKING:
-    from . import caffe2, paddle
-    from .arrays import empty
-    from .desc import DescError, LodTensorDesc, TensorDesc, VarDesc, VarType
-    from .errors import (
-        DeviceError,
-        DTypeError,
-        LoDError,
-        LodkitError,
-        LoDLevelError,
-        LoDMismatchError,
-        NoKernelError,
-        RowIndexError,
-        SegmentIdError,
-        UnknownOperatorError,
-    )
-    from .jit import get_num_threads, set_num_threads, warmup
-    from .lod_tensor import LoDTensor
-    from .minibatches import batches, concat
+    from . import caffe2 as caffe2
+    from . import paddle as paddle
+    from .arrays import empty as empty
+    from .desc import DescError as DescError
+    from .desc import LodTensorDesc as LodTensorDesc
+    from .desc import TensorDesc as TensorDesc
+    from .desc import VarDesc as VarDesc
+    from .desc import VarType as VarType
+    from .errors import *  # noqa: F403
+    from .jit import get_num_threads as get_num_threads
+    from .jit import set_num_threads as set_num_threads
+    from .jit import warmup as warmup
+    from .kinds import Dense as Dense
+    from .lod_tensor import LoDTensor as LoDTensor
+    from .minibatches import batches as batches
+    from .minibatches import concat as concat
     from .ops import *  # noqa: F403
-    from .registry import OPS, Dense, op, run
-    from .selected_rows import SelectedRows
-    from .tape import Tape
+    from .registry import OPS as OPS
+    from .registry import op as op
+    from .registry import run as run
+    from .selected_rows import SelectedRows as SelectedRows
+    from .tape import Tape as Tape
 
 
 if not TYPE_CHECKING:  # a type checker takes a module with __getattr__ to have every name
 
     def __getattr__(name):
+        if name == "__all__":
+            return _public()
         if name in _MODULES:
             return importlib.import_module(f".{name}", __name__)
-        if name in _HOME_OF:
-            if name == "run":
-                importlib.import_module(".ops", __name__)
-            value = getattr(importlib.import_module(f".{_HOME_OF[name]}", __name__), name)
-        elif name.startswith("_"):
+        if name.startswith("_") or (name not in _HOME_OF and name not in _public()):
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        else:
-            ops = importlib.import_module(".ops", __name__)
-            registry = importlib.import_module(".registry", __name__)
-            if name == "OPS":
-                value = registry.OPS
-            elif name in ops.__all__:
-                value = getattr(ops, name)
-            else:
-                raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        if name not in _HOME_OF or name in ("OPS", "run"):
+            importlib.import_module(".ops", __name__)
+        value = getattr(importlib.import_module(f".{_HOME_OF.get(name, 'ops')}", __name__), name)
         globals()[name] = value
         return value
 
     def __dir__():
-        ops = importlib.import_module(".ops", __name__)
-        return sorted({*globals(), *_HOME_OF, *_MODULES, *ops.__all__, "OPS"})
+        return sorted({*globals(), *_public()})
+
+    def _public():
+        return sorted({*_HOME_OF, *_MODULES, *importlib.import_module(".ops", __name__).__all__})

@@ -91,7 +91,7 @@ def read(path):
         raise CorpusError(f"{path}: {error.strerror}") from None
     for number, raw in enumerate(lines, 1):
         try:
-            line = raw.decode("utf8")
+            line = raw.decode("utf-8-sig")
             if not line.strip():
                 continue
             label, example = _from_json(line) if line.lstrip().startswith("{") else _from_text(line)

@@ -13,7 +13,6 @@ import html
 import importlib
 import importlib.util
 import inspect
-import types
 import typing
 
 import numpy as np
@@ -21,19 +20,9 @@ import numpy as np
 from .arrays import device_of, one_device, parts, refuse_overlap
 from .checks import checker
 from .errors import LoDMismatchError, NoKernelError, UnknownOperatorError
+from .kinds import CONTAINERS, Dense, accept, kind_key, kind_of, kinds_of
 from .lod_tensor import LoDTensor
-from .selected_rows import SelectedRows
 from .tape import record, state
-
-if typing.TYPE_CHECKING:
-    Dense: typing.TypeAlias = typing.Any
-else:
-
-    class Dense:
-        """The kind of plain arrays: numpy.ndarray, or whatever exports ``__cuda_array_interface__``."""
-
-
-CONTAINERS = (LoDTensor, SelectedRows)
 
 
 class Registry(dict):
@@ -66,7 +55,7 @@ class Op:
         hints = typing.get_type_hints(definition)
         parameters = self.signature.parameters.values()
         positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.VAR_POSITIONAL)]
-        self.inputs = {p.name: _kinds(hints.get(p.name, Dense)) for p in positional}
+        self.inputs = {p.name: kinds_of(hints.get(p.name, Dense)) for p in positional}
         self.variadic = any(p.kind is p.VAR_POSITIONAL for p in positional)
         self.required = sum(p.default is p.empty and p.kind is p.POSITIONAL_ONLY for p in positional)
         keywords = [p for p in parameters if p.kind is p.KEYWORD_ONLY]
@@ -121,7 +110,7 @@ class Op:
         def register(function):
             hints = typing.get_type_hints(function)
             names = list(inspect.signature(function).parameters)
-            key = tuple(_kind_key(_kinds(hints.get(names[i], Dense)), self.variadic) for i in self._varying)
+            key = tuple(kind_key(kinds_of(hints.get(names[i], Dense)), self.variadic) for i in self._varying)
             keywords = function.__kwdefaults__ or {}
             function.__kwdefaults__ = {**self.defaults, **keywords}
             function.__defaults__ = self.definition.__defaults__
@@ -159,13 +148,13 @@ class Op:
             raise TypeError(f"{self.name} takes {self.signature}, got {len(inputs)} inputs")
         allowed = list(self.inputs.values())
         allowed += allowed[-1:] * (len(inputs) - len(allowed))
-        return tuple(map(_accept_one, inputs, allowed))
+        return tuple(map(accept, inputs, allowed))
 
     def _kinds_of(self, inputs):
         if self.variadic:
-            kinds = {_kind_of(x) for x in inputs}
+            kinds = {kind_of(x) for x in inputs}
             return ("|".join(sorted(kind.__name__ for kind in kinds)),)
-        return tuple(_kind_of(inputs[i]).__name__ if i < len(inputs) else "None" for i in self._varying)
+        return tuple(kind_of(inputs[i]).__name__ if i < len(inputs) else "None" for i in self._varying)
 
     def _choose(self, inputs):
         launch = self._launcher(inputs)
@@ -186,8 +175,8 @@ class Op:
             name = list(self.inputs)[min(i, len(self.inputs) - 1)]
             allowed = self.inputs[name]
             rows = self.rowwise and isinstance(x, LoDTensor) and Dense in allowed
-            if _kind_of(x) not in allowed and not rows:
-                self._miss(one_device(self.name, inputs), f"{name}={_kind_of(x).__name__}")
+            if kind_of(x) not in allowed and not rows:
+                self._miss(one_device(self.name, inputs), f"{name}={kind_of(x).__name__}")
 
     def _find(self, device, kinds):
         if (device, kinds) not in self.kernels:
@@ -293,31 +282,6 @@ def _by_name(name):
     from . import ops
 
     return ops and OPS[name]
-
-
-def _kinds(hint):
-    """The kinds that an annotation allows."""
-    kinds = typing.get_args(hint) if typing.get_origin(hint) in (typing.Union, types.UnionType) else (hint,)
-    return frozenset(kinds)
-
-
-def _kind_key(kinds, variadic):
-    names = sorted(kind.__name__ for kind in kinds if kind is not type(None))
-    return "|".join(names) if variadic else names[0]
-
-
-def _kind_of(x):
-    if x is None:
-        return type(None)
-    return type(x) if isinstance(x, CONTAINERS) else Dense
-
-
-def _accept_one(x, allowed):
-    if isinstance(x, LoDTensor) and x.lod_level == 0 and LoDTensor not in allowed:
-        return x.values
-    if isinstance(x, list | tuple | int | float | np.generic) and Dense in allowed:
-        return np.asarray(x)
-    return x
 
 
 def _run_rows(name, kernel, *inputs, **attrs):

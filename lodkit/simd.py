@@ -12,279 +12,10 @@ import functools
 import operator
 
 import numpy as np
-from llvmlite import ir
-from numba.core import cgutils, types
-from numba.extending import intrinsic, models, overload, register_model
+from numba.extending import overload
 
-WIDE = {"float32": "float32", "float64": "float64", "uint16": "float32", "int32": "int64", "int64": "int64"}
-
-
-class Vector(types.Type):
-    """The Numba type of W lanes of one type."""
-
-    def __init__(self, dtype, width):
-        self.dtype, self.width = dtype, width
-        super().__init__(f"Vector({dtype}, {width})")
-
-
-@register_model(Vector)
-class VectorModel(models.PrimitiveModel):
-    def __init__(self, manager, vector):
-        lane = manager.lookup(vector.dtype).get_data_type()
-        super().__init__(manager, vector, ir.VectorType(lane, vector.width))
-
-
-def _of(array, width):
-    """The vector type that lanes of an array compute in."""
-    return Vector(getattr(types, WIDE[str(array.dtype)]), width.literal_value)
-
-
-def _pointer(context, builder, array_type, array, i, j, pointee):
-    made = context.make_array(array_type)(context, builder, array)
-    where = [builder.sext(x, ir.IntType(64)) if x.type.width < 64 else x for x in (i, j)]
-    pointer = cgutils.get_item_pointer(context, builder, array_type, made, where, wraparound=False)
-    return builder.bitcast(pointer, pointee.as_pointer())
-
-
-def _lanes(context, builder, array_type, width):
-    """The LLVM vector as it lies in memory, and its lanes' alignment."""
-    name = str(array_type.dtype)
-    lane = ir.HalfType() if name == "uint16" else context.get_data_type(array_type.dtype)
-    return ir.VectorType(lane, width), array_type.dtype.bitwidth // 8
-
-
-@intrinsic(prefer_literal=True)
-def _load(typing, array, i, j, width):
-    vector = _of(array, width)
-
-    def generate(context, builder, signature, args):
-        memory, align = _lanes(context, builder, array, vector.width)
-        value = builder.load(_pointer(context, builder, array, *args[:3], memory))
-        value.align = align
-        return _convert(builder, value, context.get_value_type(vector))
-
-    return vector(array, i, j, width), generate
-
-
-@intrinsic
-def _store(typing, array, i, j, vector):
-    def generate(context, builder, signature, args):
-        memory, align = _lanes(context, builder, array, vector.width)
-        value = _convert(builder, args[3], memory)
-        builder.store(value, _pointer(context, builder, array, *args[:3], memory)).align = align
-        return context.get_dummy_value()
-
-    return types.void(array, i, j, vector), generate
-
-
-def _bits(lane):
-    return {ir.HalfType: 16, ir.FloatType: 32, ir.DoubleType: 64}.get(type(lane)) or lane.width
-
-
-def _convert(builder, value, target):
-    """Lanes of one kind in another size; integers become floats."""
-    source, lane = value.type.element, target.element
-    if source == lane:
-        return value
-    if isinstance(source, ir.IntType) and not isinstance(lane, ir.IntType):
-        return builder.sitofp(value, target)
-    if isinstance(source, ir.DoubleType) and isinstance(lane, ir.HalfType):
-        value = builder.fptrunc(value, ir.VectorType(ir.FloatType(), target.count))  # double to half is a libcall
-        source = value.type.element
-    grows = _bits(lane) > _bits(source)
-    if isinstance(source, ir.IntType):
-        return (builder.sext if grows else builder.trunc)(value, target)
-    return (builder.fpext if grows else builder.fptrunc)(value, target)
-
-
-@intrinsic(prefer_literal=True)
-def _full(typing, array, width, number):
-    vector = _of(array, width)
-
-    def generate(context, builder, signature, args):
-        lane = context.cast(builder, args[2], signature.args[2], vector.dtype)
-        return _splat(builder, lane, vector.width)
-
-    return vector(array, width, number), generate
-
-
-def _splat(builder, lane, width):
-    vector = ir.VectorType(lane.type, width)
-    first = builder.insert_element(ir.Constant(vector, ir.Undefined), lane, ir.IntType(32)(0))
-    zeros = ir.Constant(ir.VectorType(ir.IntType(32), width), [0] * width)
-    return builder.shuffle_vector(first, ir.Constant(vector, ir.Undefined), zeros)
-
-
-def _same(builder_name_float, builder_name_int):
-    """An intrinsic over two vectors of one type, one LLVM instruction."""
-
-    @intrinsic
-    def run(typing, a, b):
-        def generate(context, builder, signature, args):
-            name = builder_name_float if isinstance(a.dtype, types.Float) else builder_name_int
-            return getattr(builder, name)(*args)
-
-        return a(a, b), generate
-
-    return run
-
-
-@intrinsic
-def _rolled(typing):
-    """An empty instruction that LLVM may not copy behind a branch of its own: no unrolling with a remainder."""
-
-    def generate(context, builder, signature, args):
-        nothing = ir.InlineAsm(ir.FunctionType(ir.VoidType(), []), "", "", side_effect=True)
-        builder.call(nothing, [], attrs=("convergent",))
-        return context.get_dummy_value()
-
-    return types.void(), generate
-
-
-@intrinsic
-def _like(typing, vector, number):
-    def generate(context, builder, signature, args):
-        lane = context.cast(builder, args[1], signature.args[1], vector.dtype)
-        return _splat(builder, lane, vector.width)
-
-    return vector(vector, number), generate
-
-
-_add, _sub, _mul = _same("fadd", "add"), _same("fsub", "sub"), _same("fmul", "mul")
-_div = _same("fdiv", "sdiv")
-
-
-@intrinsic
-def _fma(typing, a, b, c):
-    def generate(context, builder, signature, args):
-        if not isinstance(a.dtype, types.Float):
-            return builder.add(builder.mul(args[0], args[1]), args[2])
-        product = builder.fmul(args[0], args[1], flags=("contract",))
-        return builder.fadd(product, args[2], flags=("contract",))
-
-    return a(a, b, c), generate
-
-
-def _extreme(order):
-    """Larger (``>``) or smaller (``<``) lanes; NaN in either stays. Three instructions a register."""
-
-    @intrinsic
-    def run(typing, a, b):
-        def generate(context, builder, signature, args):
-            x, y = args
-            if not isinstance(a.dtype, types.Float):
-                return builder.select(builder.icmp_signed(order, y, x), y, x)
-            chosen = builder.select(builder.fcmp_ordered(order, y, x), y, x)
-            return builder.select(builder.fcmp_unordered("uno", y, y), y, chosen)
-
-        return a(a, b), generate
-
-    return run
-
-
-_maximum, _minimum = _extreme(">"), _extreme("<")
-
-
-@intrinsic
-def _widen(typing, a):
-    wide = Vector(types.float64 if isinstance(a.dtype, types.Float) else types.int64, a.width)
-
-    def generate(context, builder, signature, args):
-        return _convert(builder, args[0], context.get_value_type(wide))
-
-    return wide(a), generate
-
-
-@intrinsic
-def _lane(typing, a, k):
-    def generate(context, builder, signature, args):
-        return builder.extract_element(args[0], builder.trunc(args[1], ir.IntType(32)))
-
-    return a.dtype(a, k), generate
-
-
-@intrinsic
-def _prefetch(typing, array, i, j, size):
-    """Ask for the cache lines of a part of row i."""
-
-    def generate(context, builder, signature, args):
-        byte, i32, i64 = ir.IntType(8), ir.IntType(32), ir.IntType(64)
-        start = _pointer(context, builder, array, *args[:3], byte)
-        kind = ir.FunctionType(ir.VoidType(), [start.type, i32, i32, i32])
-        fetch = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
-        with cgutils.for_range_slice(builder, i64(0), args[3], i64(64), inc=True) as (at, _):
-            builder.call(fetch, [builder.gep(start, [at]), i32(0), i32(3), i32(1)])
-        return context.get_dummy_value()
-
-    return types.void(array, i, j, types.int64), generate
-
-
-@intrinsic
-def _log(typing, a):
-    """Scalar logarithms, a lane at a time: they are taken once a segment."""
-
-    def generate(context, builder, signature, args):
-        vector = args[0].type
-        name = f"llvm.log.v{a.width}f{a.dtype.bitwidth}"
-        call = cgutils.get_or_insert_function(builder.module, ir.FunctionType(vector, [vector]), name)
-        return builder.call(call, args)
-
-    return a(a), generate
-
-
-@intrinsic
-def _finite(typing, a):
-    def generate(context, builder, signature, args):
-        zero = ir.Constant(args[0].type, [0.0] * a.width)
-        known = builder.fcmp_ordered("==", builder.fsub(args[0], args[0]), zero)
-        return builder.select(known, args[0], zero)
-
-    return a(a), generate
-
-
-@intrinsic
-def _exp(typing, a):
-    """exp(x) = 2^n * p(r), |r| <= ln(2)/2, by Horner's rule; the exponent is put in as bits."""
-    double = a.dtype == types.float64
-    size, bias, mantissa = (64, 1023, 52) if double else (32, 127, 23)
-    high, low = (6.93147180369123816490e-01, 1.90821492927058770002e-10) if double else (0.693359375, -2.12194440e-4)
-    least, most = (-745.2, 709.79) if double else (-103.98, 88.73)
-    terms = 14 if double else 8
-
-    def generate(context, builder, signature, args):
-        (x,) = args
-        number = functools.partial(ir.Constant, x.type)
-        integer = ir.VectorType(ir.IntType(size), a.width)
-
-        def constant(value):
-            return number([value] * a.width)
-
-        def call(name, *operands):
-            kind = ir.FunctionType(x.type, [x.type] * len(operands))
-            suffix = f"v{a.width}f{size}"
-            return builder.call(cgutils.get_or_insert_function(builder.module, kind, f"llvm.{name}.{suffix}"), operands)
-
-        inside = call("minnum", call("maxnum", x, constant(least)), constant(most))
-        n = call("rint", builder.fmul(inside, constant(1.4426950408889634)))
-        r = builder.fsub(inside, builder.fmul(n, constant(high)))
-        r = builder.fsub(r, builder.fmul(n, constant(low)))
-        p, factorial = constant(0.0), [1.0]
-        for k in range(1, terms):
-            factorial.append(factorial[-1] * k)
-        for f in reversed(factorial):
-            p = builder.fadd(builder.fmul(p, r, flags=("contract",)), constant(1 / f), flags=("contract",))
-        # 2^n in two halves, so that results near the largest and the denormal ones come out.
-        whole = builder.fptosi(n, integer)
-        half = builder.ashr(whole, ir.Constant(integer, [1] * a.width))
-        for part in (half, builder.sub(whole, half)):
-            biased = builder.add(part, ir.Constant(integer, [bias] * a.width))
-            power = builder.shl(biased, ir.Constant(integer, [mantissa] * a.width))
-            p = builder.fmul(p, builder.bitcast(power, x.type))
-        p = builder.select(builder.fcmp_ordered(">", x, constant(most)), constant(float("inf")), p)
-        p = builder.select(builder.fcmp_ordered("<", x, constant(least)), constant(0.0), p)
-        return builder.select(builder.fcmp_unordered("uno", x, x), x, p)
-
-    return a(a), generate
+from . import _intrinsics
+from ._intrinsics import WIDE
 
 
 def _numpy(array, row, start, width):
@@ -296,6 +27,13 @@ def _numpy(array, row, start, width):
 def load(array, i, j, width):
     """The lanes ``array[i, j : j + width]``."""
     return _numpy(array, i, j, width)
+
+
+def load_first(array, i, j, width, count, rest):
+    """The first ``count`` lanes of ``array[i, j : j + width]``, all of it or fewer; the others are ``rest``."""
+    lanes = full(array, width, rest)
+    lanes[:count] = _numpy(array, i, j, min(count, width))[:count]
+    return lanes
 
 
 def store(array, i, j, vector):
@@ -317,6 +55,16 @@ def like(vector, number):
 def widen(vector):
     """float32 lanes as float64; others as they are."""
     return vector.astype(np.float64 if vector.dtype.kind == "f" else np.int64)
+
+
+def low(vector):
+    """The lower half of the lanes."""
+    return vector[: len(vector) // 2]
+
+
+def high(vector):
+    """The upper half of the lanes."""
+    return vector[len(vector) // 2 :]
 
 
 def lane(vector, k):
@@ -371,30 +119,33 @@ def minimum(a, b):
 
 def _bind(function, compiled, count):
     """Let compiled code call the intrinsic where Python calls the NumPy body."""
-    names = ", ".join("abcd"[:count])
+    names = ", ".join("abcdef"[:count])
     namespace = {"compiled": compiled}
     exec(f"def bind({names}):\n    return lambda {names}: compiled({names})", namespace)
     overload(function, prefer_literal=True, inline="always")(namespace["bind"])
 
 
 for _function, _compiled, _count in (
-    (load, _load, 4),
-    (store, _store, 4),
-    (full, _full, 3),
-    (like, _like, 2),
-    (rolled, _rolled, 0),
-    (widen, _widen, 1),
-    (lane, _lane, 2),
-    (prefetch, _prefetch, 4),
-    (add, _add, 2),
-    (sub, _sub, 2),
-    (mul, _mul, 2),
-    (div, _div, 2),
-    (fma, _fma, 3),
-    (maximum, _maximum, 2),
-    (minimum, _minimum, 2),
-    (log, _log, 1),
-    (finite, _finite, 1),
-    (exp, _exp, 1),
+    (load, _intrinsics.load, 4),
+    (load_first, _intrinsics.load_first, 6),
+    (store, _intrinsics.store, 4),
+    (full, _intrinsics.full, 3),
+    (like, _intrinsics.like, 2),
+    (rolled, _intrinsics.rolled, 0),
+    (widen, _intrinsics.widen, 1),
+    (low, _intrinsics.low, 1),
+    (high, _intrinsics.high, 1),
+    (lane, _intrinsics.lane, 2),
+    (prefetch, _intrinsics.prefetch, 4),
+    (add, _intrinsics.add, 2),
+    (sub, _intrinsics.sub, 2),
+    (mul, _intrinsics.mul, 2),
+    (div, _intrinsics.div, 2),
+    (fma, _intrinsics.fma, 3),
+    (maximum, _intrinsics.maximum, 2),
+    (minimum, _intrinsics.minimum, 2),
+    (log, _intrinsics.log, 1),
+    (finite, _intrinsics.finite, 1),
+    (exp, _intrinsics.exp, 1),
 ):
     _bind(_function, _compiled, _count)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -53,6 +54,12 @@ def test_dir_lists_every_name():
     assert re.fullmatch(r"\d+\.\d+\.\d+", lodkit.__version__)
 
 
+def test_star_import_gives_every_name():
+    code = "from lodkit import *; print(LoDTensor, SelectedRows, OPS['sgd'] is sgd, caffe2, RowIndexError, VarDesc)"
+    assert "True" in subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert not [name for name in lodkit.__all__ if name.startswith("_")]
+
+
 def test_a_type_checker_sees_the_names(tmp_path):
     pytest.importorskip("mypy")
     user = tmp_path / "user.py"
@@ -60,10 +67,13 @@ def test_a_type_checker_sees_the_names(tmp_path):
         "import numpy as np, lodkit\n"
         "x = lodkit.LoDTensor(np.ones((3, 2)), [[1, 2]])\n"
         "lodkit.sequence_pool(x, pool='max'); lodkit.sgd; lodkit.Tape(); lodkit.VarDesc.of(x)\n"
+        "lodkit.LoDError, lodkit.caffe2, lodkit.OPS, lodkit.warmup\n"
     )
-    command = [sys.executable, "-m", "mypy", "--follow-imports=silent", "--cache-dir", str(tmp_path / "c"), str(user)]
-    run = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+    env = {**os.environ, "MYPYPATH": os.path.dirname(os.path.dirname(lodkit.__file__))}
+    cache = ["--cache-dir", str(tmp_path / "c")]
+    command = [sys.executable, "-m", "mypy", "--follow-imports=silent", "--no-implicit-reexport", *cache, str(user)]
+    run = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path, env=env)
     assert "Success" in run.stdout, run.stdout
     user.write_text("import lodkit\nlodkit.no_such_thing\n")
-    run = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+    run = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path, env=env)
     assert "no_such_thing" in run.stdout

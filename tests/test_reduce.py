@@ -1,0 +1,86 @@
+"""Reductions at sizes that samples do not have: long segments go in pieces, and threads change no bit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import lodkit
+from lodkit.cpu._reduce import PIECE, pieces_of
+from lodkit.jit import settings
+
+REDUCERS = ("sum", "mean", "sqrt", "max", "min", "logsumexp", "first", "last")
+
+
+@pytest.fixture(params=[0, 1 << 60], ids=["parallel", "serial"])
+def small_pieces(request, monkeypatch):
+    monkeypatch.setattr(settings, "parallel_from", request.param)
+    monkeypatch.setattr(settings, "chunk_rows", 2)
+    monkeypatch.setattr(settings, "block_rows", 4)
+    return 2 * PIECE
+
+
+def long_segments(size):
+    """No rows, fewer than a piece, a piece, one more, and several pieces with and without a rest."""
+    return np.array([0, 5, size, 0, size + 1, 3 * size, 3 * size + 7, 0])
+
+
+def test_pieces_cover_every_segment_in_order():
+    offsets = np.cumsum([0, *long_segments(8)])
+    pieces, owners = pieces_of(offsets, 8)
+    assert np.diff(pieces).max() == 8 and np.diff(pieces).min() > 0
+    np.testing.assert_array_equal(pieces[owners], offsets)
+    assert len(pieces_of(np.array([0, 8, 8, 16]), 8)[0]) == 0
+
+
+@pytest.mark.parametrize("item", [(), (20,)])
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int32"])
+@pytest.mark.parametrize("reduce", REDUCERS)
+def test_long_segments_equal_the_definition(reduce, dtype, item, small_pieces):
+    if dtype == "int32" and reduce in ("mean", "sqrt", "logsumexp"):
+        pytest.skip("no meaning for integers")
+    lengths = long_segments(small_pieces)
+    rng = np.random.default_rng(0)
+    x = lodkit.LoDTensor((rng.normal(size=(lengths.sum(), *item)) * 4).astype(dtype), [lengths])
+    got = lodkit.sequence_pool(x, pool=reduce, pad_value=3)
+    expected = lodkit.sequence_pool.definition(x, pool=reduce, pad_value=3)
+    rtol = {"float16": 2e-3, "float32": 1e-5}.get(dtype, 1e-12)
+    np.testing.assert_allclose(got, expected, rtol=rtol, atol=rtol)
+    assert got.dtype == expected.dtype
+
+
+@pytest.mark.parametrize("pool", ["sum", "mean"])
+def test_long_weighted_bags_equal_the_definition(pool, small_pieces):
+    """Weights of a piece may add up to nothing while its rows do not."""
+    lengths = long_segments(small_pieces)
+    rng = np.random.default_rng(1)
+    table = rng.normal(size=(9, 5))
+    bags = lodkit.LoDTensor(rng.integers(0, 9, lengths.sum()), [lengths])
+    weights = np.resize([1.0, -1.0], lengths.sum())
+    weights[::7] = 2.0
+    got = lodkit.embedding_bag(table, bags, weights, pool=pool, padding_idx=2)
+    expected = lodkit.embedding_bag.definition(table, bags, weights, pool=pool, padding_idx=2)
+    np.testing.assert_allclose(got, expected, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("pool", REDUCERS)
+def test_nan_and_infinities_survive_pieces(pool, small_pieces):
+    values = np.ones((4 * small_pieces, 2), np.float32)
+    values[small_pieces + 1, 0], values[-1, 1] = np.nan, -np.inf
+    x = lodkit.LoDTensor(values, [[len(values)]])
+    np.testing.assert_allclose(
+        lodkit.sequence_pool(x, pool=pool), lodkit.sequence_pool.definition(x, pool=pool), rtol=1e-6
+    )
+
+
+@pytest.mark.jit
+@pytest.mark.parametrize("shape", [(1 << 20,), (1 << 17, 3)])
+@pytest.mark.parametrize("pool", REDUCERS)
+def test_threads_change_no_bit_of_a_long_segment(pool, shape, monkeypatch):
+    rng = np.random.default_rng(2)
+    x = lodkit.LoDTensor(rng.normal(size=shape).astype(np.float32), [[shape[0] - 10, 10]])
+    results = []
+    for least in (0, 1 << 60):
+        monkeypatch.setattr(settings, "parallel_from", least)
+        results.append(lodkit.sequence_pool(x, pool=pool).tobytes())
+    assert results[0] == results[1]

@@ -1,0 +1,165 @@
+"""Every function of simd.py does compiled what its NumPy body does, at any width."""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+import sys
+
+import numpy as np
+import pytest
+
+from lodkit import simd
+from lodkit.jit import njit
+
+pytestmark = pytest.mark.jit
+SPECIAL = [0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, 1e-30, -1e30, 88.0, -103.0, 3.5]
+FLOATS = ("float32", "float64")
+
+
+def numbers(dtype, count, seed=0):
+    if dtype == "int64":
+        return np.random.default_rng(seed).integers(-(1 << 40), 1 << 40, (1, count))
+    values = np.random.default_rng(seed).normal(size=count) * 20
+    values[: min(count, len(SPECIAL))] = SPECIAL[:count]
+    with np.errstate(over="ignore"):
+        return np.roll(values, seed).astype(dtype)[None]
+
+
+def arithmetic(width):
+    def kernel(a, b, out):
+        x, y = simd.load(a, 0, 0, width), simd.load(b, 0, 0, width)
+        simd.store(out, 0, 0, simd.add(x, y))
+        simd.store(out, 1, 0, simd.sub(x, y))
+        simd.store(out, 2, 0, simd.mul(x, y))
+        simd.store(out, 3, 0, simd.maximum(x, y))
+        simd.store(out, 4, 0, simd.minimum(x, y))
+        simd.store(out, 5, 0, simd.fma(x, y, simd.full(a, width, 2.0)))
+        simd.store(out, 6, 0, simd.like(x, simd.lane(y, width - 1)))
+        simd.store(out, 7, 0, simd.load_first(a, 0, 0, width, width // 2, 7))
+        simd.store(out, 8, 0, simd.widen(x))
+
+    return kernel
+
+
+def transcendental(width):
+    def kernel(a, b, out):
+        x, y = simd.load(a, 0, 0, width), simd.load(b, 0, 0, width)
+        simd.store(out, 0, 0, simd.exp(x))
+        simd.store(out, 1, 0, simd.log(simd.exp(y)))
+        simd.store(out, 2, 0, simd.finite(x))
+        simd.store(out, 3, 0, simd.div(x, y))
+
+    return kernel
+
+
+def both(kernel, rows, dtype, width, out_dtype=None):
+    a, b = numbers(dtype, width), numbers(dtype, width, 5)
+    outs = [np.zeros((rows, width), out_dtype or dtype) for _ in range(2)]
+    with np.errstate(all="ignore"):
+        kernel(a, b, outs[0])
+    njit(kernel)(a, b, outs[1])
+    return outs
+
+
+@pytest.mark.parametrize("width", [1, 4, 7, 16, 128])
+@pytest.mark.parametrize("dtype", [*FLOATS, "int64"])
+def test_arithmetic_agrees_with_numpy(dtype, width):
+    expected, got = both(arithmetic(width), 9, dtype, width)
+    exact = [0, 1, 2, 3, 4, 6, 7, 8]
+    np.testing.assert_array_equal(got[exact], expected[exact])
+    np.testing.assert_allclose(got[5], expected[5], rtol=1e-6)  # fused where the machine has it
+
+
+@pytest.mark.parametrize("width", [1, 5, 16, 64])
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_transcendental_functions(dtype, width):
+    expected, got = both(transcendental(width), 4, dtype, width)
+    np.testing.assert_allclose(got, expected, rtol=4 * np.finfo(dtype).eps, atol=np.finfo(dtype).smallest_subnormal)
+
+
+@pytest.mark.jit
+@pytest.mark.parametrize(("dtype", "low", "high"), [("float32", -105.0, 89.5), ("float64", -746.0, 711.0)])
+def test_exp_is_right_to_two_units_in_the_last_place(dtype, low, high):
+    x = np.linspace(low, high, 1 << 16).astype(dtype)[None]
+
+    @njit
+    def kernel(x, out):
+        for j in range(0, x.shape[1], 16):
+            simd.store(out, 0, j, simd.exp(simd.load(x, 0, j, 16)))
+
+    out = np.empty_like(x)
+    kernel(x, out)
+    with np.errstate(over="ignore", under="ignore"):
+        exact = np.exp(x.astype(np.longdouble))
+        rounded = exact.astype(dtype)
+        unit = np.spacing(np.minimum(rounded, np.finfo(dtype).max))
+    wrong = np.isfinite(rounded) & (np.abs(out - exact) > 2 * unit)
+    assert not wrong.any(), x[wrong][:5]
+    np.testing.assert_array_equal(np.isinf(out), np.isinf(rounded))
+
+
+@pytest.mark.parametrize("width", [1, 4, 16, 64])
+def test_halves_are_loaded_and_rounded_like_numpy(width):
+    halves = numbers("float16", width).view(np.uint16)
+
+    def kernel(a, b, out):
+        x = simd.load(a, 0, 0, width)
+        simd.store(out, 0, 0, simd.add(x, simd.full(a, width, 0.25)))
+        simd.store(out, 1, 0, simd.widen(x))
+        simd.store(out, 2, 0, simd.load_first(a, 0, 0, width, width - 1, 1))
+
+    expected, got = np.zeros((3, width), np.uint16), np.zeros((3, width), np.uint16)
+    with np.errstate(over="ignore"):
+        kernel(halves, halves, expected)
+    njit(kernel)(halves, halves, got)
+    np.testing.assert_array_equal(got.view(np.float16), expected.view(np.float16))
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_a_vector_folds_by_halves(dtype):
+    def kernel(a, b, out):
+        x = simd.load(a, 0, 0, 8)
+        x4 = simd.add(simd.low(x), simd.high(x))
+        x2 = simd.add(simd.low(x4), simd.high(x4))
+        simd.store(out, 0, 0, simd.add(simd.low(x2), simd.high(x2)))
+
+    a, out = np.arange(8, dtype=dtype)[None], np.zeros((1, 8), dtype)
+    njit(kernel)(a, a, out)
+    assert out[0].tolist() == [28, 0, 0, 0, 0, 0, 0, 0]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs mprotect")
+@pytest.mark.parametrize("count", range(6))
+def test_load_first_reads_nothing_past_its_count(count):
+    """The numbers end where a page does, and the next page may not be read."""
+    size = mmap.PAGESIZE
+    pages = np.frombuffer(mmap.mmap(-1, 2 * size), np.uint8)
+    libc = ctypes.CDLL(None, use_errno=True)
+    guard = ctypes.c_void_p(pages.ctypes.data + size)
+    assert libc.mprotect(guard, size, 0) == 0
+    try:
+        values = pages[:size].view(np.float32)[-4 - count :][None]
+        values[...] = np.arange(4 + count)
+        out = np.zeros((1, 16), np.float32)
+
+        def kernel(a, b, out):
+            simd.store(out, 0, 0, simd.load_first(a, 0, 4, 16, a.shape[1] - 4, -1))
+
+        njit(kernel)(values, values, out)
+        assert out[0].tolist() == [*range(4, 4 + count), *[-1] * (16 - count)]
+    finally:
+        libc.mprotect(guard, size, mmap.PROT_READ | mmap.PROT_WRITE)
+
+
+def test_prefetch_and_rolled_change_nothing():
+    def kernel(a, b, out):
+        for i in range(len(out)):
+            simd.rolled()
+            simd.prefetch(a, i, 0, 256)
+            simd.store(out, i, 0, simd.load(a, i, 0, 3))
+
+    a = np.arange(12.0).reshape(4, 3)
+    out = np.zeros_like(a)
+    njit(kernel)(a, a, out)
+    np.testing.assert_array_equal(out, a)
