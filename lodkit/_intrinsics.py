@@ -1,8 +1,6 @@
-"""The LLVM side of simd.py: the vector type, and one intrinsic for each of its functions."""
+"""The LLVM side of simd.py: the vector type, memory, arithmetic. Functions of lanes are in _lane_functions.py."""
 
 from __future__ import annotations
-
-import functools
 
 from llvmlite import ir
 from numba.core import cgutils, types
@@ -179,8 +177,8 @@ def fma(typing, a, b, c):
     return a(a, b, c), generate
 
 
-def _extreme(order):
-    """Larger (``>``) or smaller (``<``) lanes; NaN in either stays. Three instructions a register."""
+def _extreme(order, nan_stays):
+    """Larger (``>``) or smaller (``<``) lanes. One instruction a register, three where NaN in either stays."""
 
     @intrinsic
     def run(typing, a, b):
@@ -189,14 +187,14 @@ def _extreme(order):
             if not isinstance(a.dtype, types.Float):
                 return builder.select(builder.icmp_signed(order, y, x), y, x)
             chosen = builder.select(builder.fcmp_ordered(order, y, x), y, x)
-            return builder.select(builder.fcmp_unordered("uno", y, y), y, chosen)
+            return builder.select(builder.fcmp_unordered("uno", y, y), y, chosen) if nan_stays else chosen
 
         return a(a, b), generate
 
     return run
 
 
-maximum, minimum = _extreme(">"), _extreme("<")
+maximum, minimum, larger = _extreme(">", True), _extreme("<", True), _extreme(">", False)
 
 
 @intrinsic
@@ -238,7 +236,7 @@ def lane(typing, a, k):
 
 @intrinsic
 def prefetch(typing, array, i, j, size):
-    """Ask for the cache lines of a part of row i."""
+    """Ask for the cache lines of a part of row i, in the second-level cache."""
 
     def generate(context, builder, signature, args):
         byte, i32, i64 = ir.IntType(8), ir.IntType(32), ir.IntType(64)
@@ -246,75 +244,17 @@ def prefetch(typing, array, i, j, size):
         kind = ir.FunctionType(ir.VoidType(), [start.type, i32, i32, i32])
         fetch = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
         with cgutils.for_range_slice(builder, i64(0), args[3], i64(64), inc=True) as (at, _):
-            builder.call(fetch, [builder.gep(start, [at]), i32(0), i32(3), i32(1)])
+            builder.call(fetch, [builder.gep(start, [at]), i32(0), i32(2), i32(1)])
         return context.get_dummy_value()
 
     return types.void(array, i, j, types.int64), generate
 
 
 @intrinsic
-def log(typing, a):
-    """Scalar logarithms, a lane at a time: they are taken once a segment."""
+def narrow(typing, array, a):
+    vector = Vector(getattr(types, WIDE[str(array.dtype)]), a.width)
 
     def generate(context, builder, signature, args):
-        vector = args[0].type
-        name = f"llvm.log.v{a.width}f{a.dtype.bitwidth}"
-        call = cgutils.get_or_insert_function(builder.module, ir.FunctionType(vector, [vector]), name)
-        return builder.call(call, args)
+        return _convert(builder, args[1], context.get_value_type(vector))
 
-    return a(a), generate
-
-
-@intrinsic
-def finite(typing, a):
-    def generate(context, builder, signature, args):
-        zero = ir.Constant(args[0].type, [0.0] * a.width)
-        known = builder.fcmp_ordered("==", builder.fsub(args[0], args[0]), zero)
-        return builder.select(known, args[0], zero)
-
-    return a(a), generate
-
-
-@intrinsic
-def exp(typing, a):
-    """exp(x) = 2^n * p(r), |r| <= ln(2)/2, by Horner's rule; the exponent is put in as bits."""
-    double = a.dtype == types.float64
-    size, bias, mantissa = (64, 1023, 52) if double else (32, 127, 23)
-    high, low = (6.93147180369123816490e-01, 1.90821492927058770002e-10) if double else (0.693359375, -2.12194440e-4)
-    least, most = (-745.2, 709.79) if double else (-103.98, 88.73)
-    terms = 14 if double else 8
-
-    def generate(context, builder, signature, args):
-        (x,) = args
-        number = functools.partial(ir.Constant, x.type)
-        integer = ir.VectorType(ir.IntType(size), a.width)
-
-        def constant(value):
-            return number([value] * a.width)
-
-        def call(name, *operands):
-            kind = ir.FunctionType(x.type, [x.type] * len(operands))
-            suffix = f"v{a.width}f{size}"
-            return builder.call(cgutils.get_or_insert_function(builder.module, kind, f"llvm.{name}.{suffix}"), operands)
-
-        inside = call("minnum", call("maxnum", x, constant(least)), constant(most))
-        n = call("rint", builder.fmul(inside, constant(1.4426950408889634)))
-        r = builder.fsub(inside, builder.fmul(n, constant(high)))
-        r = builder.fsub(r, builder.fmul(n, constant(low)))
-        p, factorial = constant(0.0), [1.0]
-        for k in range(1, terms):
-            factorial.append(factorial[-1] * k)
-        for f in reversed(factorial):
-            p = builder.fadd(builder.fmul(p, r, flags=("contract",)), constant(1 / f), flags=("contract",))
-        # 2^n in two halves, so that results near the largest and the denormal ones come out.
-        whole = builder.fptosi(n, integer)
-        half = builder.ashr(whole, ir.Constant(integer, [1] * a.width))
-        for part in (half, builder.sub(whole, half)):
-            biased = builder.add(part, ir.Constant(integer, [bias] * a.width))
-            power = builder.shl(biased, ir.Constant(integer, [mantissa] * a.width))
-            p = builder.fmul(p, builder.bitcast(power, x.type))
-        p = builder.select(builder.fcmp_ordered(">", x, constant(most)), constant(float("inf")), p)
-        p = builder.select(builder.fcmp_ordered("<", x, constant(least)), constant(0.0), p)
-        return builder.select(builder.fcmp_unordered("uno", x, x), x, p)
-
-    return a(a), generate
+    return vector(array, a), generate

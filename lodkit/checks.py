@@ -14,11 +14,13 @@ class Scalar:
 
 
 def is_scalar(value):
-    return isinstance(value, numbers.Real) or (isinstance(value, np.ndarray) and value.size == 1)
+    return (
+        type(value) is float or isinstance(value, numbers.Real) or (isinstance(value, np.ndarray) and value.size == 1)
+    )
 
 
 def is_number(value):
-    return isinstance(value, float | int) or (isinstance(value, numbers.Real) and not isinstance(value, np.bool_))
+    return isinstance(value, (float, int)) or (isinstance(value, numbers.Real) and not isinstance(value, np.bool_))
 
 
 def is_integer(value):
@@ -33,6 +35,7 @@ def is_none(value):
     return value is None
 
 
+_WORDS = (str, int, type(None))
 PLAIN = {
     float: (is_number, "a number"),
     int: (is_integer, "an integer"),
@@ -88,6 +91,6 @@ def checker(hint, name, operator):
 
 def _among(choices):
     def test(value):
-        return isinstance(value, str | int | None) and value in choices
+        return isinstance(value, _WORDS) and value in choices
 
     return test

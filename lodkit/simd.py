@@ -14,7 +14,7 @@ import operator
 import numpy as np
 from numba.extending import overload
 
-from . import _intrinsics
+from . import _intrinsics, _lane_functions
 from ._intrinsics import WIDE
 
 
@@ -57,6 +57,11 @@ def widen(vector):
     return vector.astype(np.float64 if vector.dtype.kind == "f" else np.int64)
 
 
+def narrow(array, vector):
+    """Lanes in the type that the array's values compute in."""
+    return vector.astype(WIDE[array.dtype.name])
+
+
 def low(vector):
     """The lower half of the lanes."""
     return vector[: len(vector) // 2]
@@ -73,7 +78,11 @@ def lane(vector, k):
 
 
 def prefetch(array, i, j, size):
-    """Ask for ``size`` bytes from ``array[i, j]`` on, ahead of their use."""
+    """Ask for ``size`` bytes from ``array[i, j]`` on, ahead of their use.
+
+    They come into the second-level cache, which waits for many more lines at once than the first: random rows of
+    256 bytes arrive 1.4 to 1.8 times faster than by prefetches into the first.
+    """
 
 
 def rolled():
@@ -86,14 +95,21 @@ def fma(a, b, c):
 
 
 def exp(vector):
-    """e to the power of every lane, to 2 units in the last place; -inf gives 0, NaN stays."""
+    """e to the power of every lane, to 2 units in the last place; 0 below the smallest normal number, NaN stays."""
     with np.errstate(over="ignore", under="ignore"):
-        return np.exp(vector)
+        result = np.exp(vector)
+    return np.where(result < np.finfo(vector.dtype).smallest_normal, vector.dtype.type(0), result)
+
+
+def sqrt(vector):
+    """The square root of every lane; NaN below 0."""
+    with np.errstate(invalid="ignore"):
+        return np.sqrt(vector)
 
 
 def log(vector):
-    """The natural logarithm of every lane; 0 gives -inf."""
-    with np.errstate(divide="ignore"):
+    """The natural logarithm of every lane, to 3 units in the last place; 0 gives -inf, less than 0 NaN."""
+    with np.errstate(divide="ignore", invalid="ignore"):
         return np.log(vector)
 
 
@@ -110,6 +126,11 @@ add, sub, mul, div = (
 def maximum(a, b):
     """Larger lanes; NaN stays."""
     return np.maximum(a, b)
+
+
+def larger(a, b):
+    """``b`` where it is larger, else ``a``: quicker than ``maximum``, and a NaN in ``b`` is passed over."""
+    return np.where(b > a, b, a)
 
 
 def minimum(a, b):
@@ -133,6 +154,7 @@ for _function, _compiled, _count in (
     (like, _intrinsics.like, 2),
     (rolled, _intrinsics.rolled, 0),
     (widen, _intrinsics.widen, 1),
+    (narrow, _intrinsics.narrow, 2),
     (low, _intrinsics.low, 1),
     (high, _intrinsics.high, 1),
     (lane, _intrinsics.lane, 2),
@@ -144,8 +166,10 @@ for _function, _compiled, _count in (
     (fma, _intrinsics.fma, 3),
     (maximum, _intrinsics.maximum, 2),
     (minimum, _intrinsics.minimum, 2),
-    (log, _intrinsics.log, 1),
-    (finite, _intrinsics.finite, 1),
-    (exp, _intrinsics.exp, 1),
+    (sqrt, _lane_functions.sqrt, 1),
+    (larger, _intrinsics.larger, 2),
+    (log, _lane_functions.log, 1),
+    (finite, _lane_functions.finite, 1),
+    (exp, _lane_functions.exp, 1),
 ):
     _bind(_function, _compiled, _count)

@@ -25,6 +25,7 @@ from ._rows import lengths_of, weight_sums, wide
 
 PIECE = 16  # chunks in a piece of a long segment
 WIDTHS = (128, 64, 16, 4, 1)
+ENDS = ("first", "last")
 NO_IDS, NO_WEIGHTS = np.empty(0, np.int64), np.empty(0, np.float32)
 
 
@@ -48,38 +49,34 @@ def reduce_rows(reduce, values, ids, weights, padding_idx, offsets, pad, out):
         Of the type of ``out``; what an empty segment gives.
     out : array of shape (segments, columns)
     """
-    columns, rows = out.shape[1], len(values) if ids is None else len(ids)
+    columns, rows, chunk = out.shape[1], len(values) if ids is None else len(ids), settings.chunk_rows
     if columns == 0 or len(offsets) == 1:
         return
-    work, chunk, block = rows * columns, settings.chunk_rows, settings.block_rows
-    if rows > PIECE * chunk and reduce not in ("first", "last"):
+    if rows > PIECE * chunk:
         pieces, owners = pieces_of(offsets, PIECE * chunk)
-        if len(pieces):
+        if len(pieces) and reduce not in ENDS:
             _reduce_pieces(reduce, values, ids, weights, padding_idx, offsets, pieces, owners, pad, out)
             return
-    if reduce in ("first", "last"):
-        row = offsets[:-1] if reduce == "first" else offsets[1:] - 1
-        take(out.size, values, np.where(offsets[1:] > offsets[:-1], row, -1), pad, out)
-    elif columns == 1 and ids is None and weights is None and reduce != "logsumexp":
-        flat_kernel(reduce)(work, values.reshape(1, -1), offsets, pad, chunk, block * LANES, out)
-    else:
-        kernel = _kernel(reduce, columns, ids is not None, weights is not None, padding_idx is not None)
-        ids = NO_IDS if ids is None else ids
-        weights = NO_WEIGHTS if weights is None else weights
-        kernel(work, values, ids, weights, -1 if padding_idx is None else padding_idx, offsets, pad, chunk, block, out)
+    kernel = _kernel(reduce, columns, ids is not None, weights is not None, padding_idx is not None)
+    ids = NO_IDS if ids is None else ids
+    weights = NO_WEIGHTS if weights is None else weights
+    padding = -1 if padding_idx is None else padding_idx
+    kernel(rows * columns, values, ids, weights, padding, offsets, pad, chunk, settings.block_rows, out)
 
 
 @njit
 def pieces_of(offsets, size):
     """Offsets of segments cut into pieces, and the offsets of the segments over those; nothing where none is longer."""
-    owners = np.zeros(len(offsets), np.int64)
     longest = 0
     for s in range(len(offsets) - 1):
-        rows = offsets[s + 1] - offsets[s]
-        longest = max(longest, rows)
-        owners[s + 1] = owners[s] + (rows + size - 1) // size
-    pieces = np.empty(owners[-1] + 1 if longest > size else 0, np.int64)
-    for s in range(len(offsets) - 1 if len(pieces) else 0):
+        longest = max(longest, offsets[s + 1] - offsets[s])
+    if longest <= size:
+        return offsets[:0], offsets[:0]
+    owners = np.zeros(len(offsets), np.int64)
+    for s in range(len(offsets) - 1):
+        owners[s + 1] = owners[s] + (offsets[s + 1] - offsets[s] + size - 1) // size
+    pieces = np.empty(owners[-1] + 1, np.int64)
+    for s in range(len(offsets) - 1):
         for p in range(owners[s], owners[s + 1]):
             pieces[p] = offsets[s] + (p - owners[s]) * size
         pieces[owners[s + 1]] = offsets[s + 1]
@@ -104,10 +101,24 @@ def _reduce_pieces(reduce, values, ids, weights, padding_idx, offsets, pieces, o
 
 @functools.lru_cache(1024)
 def _kernel(reduce, columns, gather, weighted, padded):
+    """The launcher for a reduction; all take the same arguments."""
+    if reduce in ENDS:
+        return functools.partial(_take_ends, reduce)
+    if columns == 1 and not gather and not weighted and reduce != "logsumexp":
+        return functools.partial(_reduce_flat, flat_kernel(reduce))
     width = next(w for w in WIDTHS if w <= columns)
     if REDUCERS[reduce].adds:
         return sum_kernel(reduce, width, gather, weighted, padded)
     return logsumexp_kernel(width) if reduce == "logsumexp" else extreme_kernel(reduce, width, gather, padded)
+
+
+def _reduce_flat(kernel, work, values, ids, weights, padding, offsets, pad, chunk, block, out):
+    kernel(work, values.reshape(1, -1), offsets, pad, chunk, block * LANES, out)
+
+
+def _take_ends(reduce, work, values, ids, weights, padding, offsets, pad, chunk, block, out):
+    row = offsets[:-1] if reduce == "first" else offsets[1:] - 1
+    take(out.size, values, np.where(offsets[1:] > offsets[:-1], row, -1), pad, out)
 
 
 def argreduce_rows(reduce, values, ids, padding_idx, offsets):

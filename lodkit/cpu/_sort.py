@@ -44,17 +44,6 @@ def _pack(rows, bits, keys):
 
 
 @njit
-def _insert(rows, bits, keys):
-    """Insertion sort: no histograms to clear for a handful of rows."""
-    for i in range(len(rows)):
-        key, at = (rows[i] << bits) | i, i
-        while at > 0 and keys[at - 1] > key:
-            keys[at] = keys[at - 1]
-            at -= 1
-        keys[at] = key
-
-
-@njit
 def _runs(keys, bits, order, starts, unique):
     """Split sorted keys into their positions and the runs of equal rows; returns the number of runs."""
     mask = (1 << bits) - 1
@@ -67,6 +56,19 @@ def _runs(keys, bits, order, starts, unique):
             runs += 1
     starts[runs] = len(keys)
     return runs
+
+
+@njit
+def _sort_few(rows, bits, order, starts, unique):
+    """Insertion sort: no histograms to clear for a handful of rows."""
+    keys = np.empty(len(rows), np.int64)
+    for i in range(len(rows)):
+        key, at = (rows[i] << bits) | i, i
+        while at > 0 and keys[at - 1] > key:
+            keys[at] = keys[at - 1]
+            at -= 1
+        keys[at] = key
+    return _runs(keys, bits, order, starts, unique)
 
 
 def sort_rows(rows, height):
@@ -91,21 +93,20 @@ def sort_rows(rows, height):
     order, starts, unique = np.empty(n, np.int64), np.empty(n + 1, np.int64), np.empty(n, np.int64)
     if index_bits + row_bits > 63:
         return _sort_wide(rows)
-    keys = np.empty(n, np.int64)
     if n <= FEW:
-        _insert(rows, index_bits, keys)
+        runs = _sort_few(rows, index_bits, order, starts, unique)
     else:
-        keys = _radix(rows, index_bits, row_bits, keys)
-    runs = _runs(keys, index_bits, order, starts, unique)
+        runs = _runs(_radix(rows, index_bits, row_bits), index_bits, order, starts, unique)
     return order, starts[: runs + 1], unique[:runs]
 
 
-def _radix(rows, index_bits, row_bits, keys):
+def _radix(rows, index_bits, row_bits):
+    """Row and position in one key, sorted by row."""
     n, passes = len(rows), -(-row_bits // DIGIT)
     digit = -(-row_bits // passes)
     chunk = 4 * settings.chunk_rows
+    keys, spare = np.empty(n, np.int64), np.empty(n, np.int64)
     _pack(rows, index_bits, keys)
-    spare = np.empty_like(keys)
     for p in range(passes):
         shift = index_bits + p * digit
         counts = np.zeros((-(-n // chunk), 1 << digit), np.int64)

@@ -30,13 +30,14 @@ from .selected_rows import dense_rows
 @lookup_table.kernel("cpu")
 def lookup(table: Dense, ids: Dense, /, *, padding_idx, is_sparse=True, out=None):
     dtype = check_values(table.dtype, "lookup_table")
-    check_padding(padding_idx, len(table))
+    if padding_idx is not None:
+        check_padding(padding_idx, len(table))
     ids = checked_ids(ids, len(table))
-    out = arrays.output((*ids.shape, *table.shape[1:]), dtype, out)
-    rows = matrix(table)
-    padding = -1 if padding_idx is None else padding_idx
-    target = matrix(out.reshape(ids.size, rows.shape[1]))
-    copy_rows(target.size, rows, ids.reshape(-1), padding, settings.chunk_rows, target)
+    out = arrays.output(ids.shape + table.shape[1:], dtype, out)
+    rows, flat, target = matrix(table), ids, out
+    if ids.ndim != 1:
+        flat, target = ids.reshape(-1), out.reshape(ids.size, *table.shape[1:])
+    copy_rows(out.size, rows, flat, -1 if padding_idx is None else padding_idx, settings.chunk_rows, matrix(target))
     return out
 
 

@@ -17,18 +17,20 @@ Duplicates = Literal["merge", "sequential"]
 
 
 def learning_rate(lr):
-    return float(np.asarray(lr).reshape(-1)[0])
+    """A number, of a number or a one-element array."""
+    return lr if type(lr) is float else float(np.asarray(lr).reshape(-1)[0])
 
 
 def check_update(name, param, grad, *states):
     """Everything that can be wrong, before anything is written."""
     target = param.value if isinstance(param, SelectedRows) else param
     check_values(target.dtype, name, floating=True)
-    if tuple(grad.shape) != tuple(param.shape):
+    if grad.shape != param.shape:
         raise ShapeMismatchError(
             f"{name}: the gradient has shape {tuple(grad.shape)}, the parameter {tuple(param.shape)}"
         )
-    for what, array in [("param", target), *states]:
+    writable(target, name + ": param")
+    for what, array in states:
         writable(array, f"{name}: {what}")
         if array.shape != target.shape:
             raise ShapeMismatchError(f"{name}: {what} has shape {array.shape}, the parameter {target.shape}")
