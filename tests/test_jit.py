@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 from kernel_package import make, run
 
@@ -108,3 +111,17 @@ def test_what_is_used_of_numba_is_still_there():
     # Numbers from 1 up would mean that lodkit's own, from the whole range, are not used.
     assert lodkit.jit.njit
     assert bytecode.FunctionIdentity.from_function(function).unique_id > 1 << 16
+
+
+@pytest.mark.jit
+@pytest.mark.parametrize("name", ["embedding_bag", "sequence_pool", "merge_selected_rows", "adagrad"])
+def test_a_second_process_compiles_nothing(name):
+    """Every kernel of the package comes from the disk: no closure in it is told apart by an address."""
+    code = (
+        "from numba.core import event; import lodkit\n"
+        "with event.install_recorder('numba:compile') as compiled:\n"
+        f"    lodkit.warmup({name!r}, 'float32')\n"
+        "print(sorted({str(e.data['dispatcher']) for _, e in compiled.buffer}))"
+    )
+    outs = [subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True) for _ in range(2)]
+    assert outs[1].stdout.strip() == "[]"

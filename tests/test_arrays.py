@@ -1,0 +1,72 @@
+"""Allocation: alignment, huge pages where there are any, and systems that have none."""
+
+from __future__ import annotations
+
+import mmap
+import os
+
+import numpy as np
+import pytest
+
+import lodkit
+from lodkit import arrays
+
+BIG = (arrays.BIG // 4 + 1000,)
+
+
+@pytest.mark.parametrize("shape", [(), 0, 1, 7, (3, 5), (0, 4), (1 << 11, 1 << 10), BIG, [2, 3]])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64", "float16"])
+def test_empty_is_aligned_and_writable(shape, dtype):
+    array = lodkit.empty(shape, dtype)
+    assert array.shape == np.empty(shape).shape and array.dtype == dtype
+    assert (array.ctypes.data % 64 == 0 or not array.size) and array.flags.c_contiguous
+    array[...] = 1
+    assert (array == 1).all()
+
+
+def test_empty_takes_objects():
+    assert lodkit.empty(3, object).tolist() == [None, None, None]
+
+
+@pytest.mark.parametrize("missing", ["MADV_HUGEPAGE", "MAP_PRIVATE"])
+def test_empty_without_what_the_system_lacks(missing, monkeypatch):
+    monkeypatch.delattr(mmap, missing, raising=False)
+    array = lodkit.empty(BIG)
+    array[...] = 2
+    assert array.sum(dtype=np.float64) == 2 * BIG[0] and array.ctypes.data % 64 == 0
+
+
+def test_empty_where_advice_is_refused(monkeypatch):
+    class Refusing(mmap.mmap):
+        def madvise(self, *advice):
+            raise OSError("no")
+
+    monkeypatch.setattr(mmap, "mmap", Refusing)
+    array = lodkit.empty(BIG)
+    array[...] = 3
+    assert array[-1] == 3
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+def test_big_memory_is_not_shared_with_a_child():
+    array = lodkit.empty(BIG)
+    array[0] = 1
+    child = os.fork()
+    if child == 0:
+        array[0] = 2
+        os._exit(0)
+    os.waitpid(child, 0)
+    assert array[0] == 1
+
+
+def test_out_is_checked_before_anything_is_written():
+    good = np.zeros((2, 3), np.float32)
+    assert arrays.output((2, 3), good.dtype, good) is good
+    frozen = good.copy()
+    frozen.flags.writeable = False
+    for bad in (good.T, good[:, ::-1], good.astype(">f4"), good.astype("f8"), good[:1], frozen):
+        with pytest.raises(arrays.OutputError):
+            arrays.output((2, 3), np.dtype(np.float32), bad)
+    with pytest.raises(TypeError, match="list"):
+        arrays.output((2,), np.dtype(np.float32), [0, 0])
