@@ -7,7 +7,7 @@ import numpy as np
 from .. import arrays
 from ..arrays import check_values, matrix
 from ..jit import settings
-from ._reduce import argreduce_rows
+from ._reduce import argreduce_rows, width_of
 from ._rows import NO_WEIGHTS, factors, logsumexp_shares, place, plain, row_products, spread, wide
 
 NO_IDS = np.empty(0, np.int64)
@@ -26,7 +26,7 @@ def values_grad(values, ids, padding_idx, offsets, weights, out, grad, reduce):
         result = np.zeros((rows, g.shape[1]), g.dtype)
         if reduce == "logsumexp":
             x, o = matrix(wide(values)), matrix(wide(out))
-            logsumexp_shares(x.size * 8, x, offsets, o, g, result)
+            logsumexp_shares(width_of(x.shape[1]))(x.size * 8, x, offsets, o, g, result)
         else:
             place(g.size, g, _winners(values, ids, padding_idx, offsets, reduce, g.shape), result)
     else:

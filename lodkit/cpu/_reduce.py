@@ -99,6 +99,11 @@ def _reduce_pieces(reduce, values, ids, weights, padding_idx, offsets, pieces, o
     divide_kernel(reduce)(total, weight, pad, out)
 
 
+def width_of(columns):
+    """Lanes of a strip of columns; the last strip may overlap the one before."""
+    return next((w for w in WIDTHS if w <= columns), 1)
+
+
 @functools.lru_cache(1024)
 def _kernel(reduce, columns, gather, weighted, padded):
     """The launcher for a reduction; all take the same arguments."""
@@ -106,7 +111,7 @@ def _kernel(reduce, columns, gather, weighted, padded):
         return functools.partial(_take_ends, reduce)
     if columns == 1 and not gather and not weighted and reduce != "logsumexp":
         return functools.partial(_reduce_flat, flat_kernel(reduce))
-    width = next(w for w in WIDTHS if w <= columns)
+    width = width_of(columns)
     if REDUCERS[reduce].adds:
         return sum_kernel(reduce, width, gather, weighted, padded)
     return logsumexp_kernel(width) if reduce == "logsumexp" else extreme_kernel(reduce, width, gather, padded)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 
 from .. import simd
@@ -93,20 +95,32 @@ def _infinities(values, start, stop, d):
     return count
 
 
-@threaded
-def logsumexp_shares(values, offsets, out, grad, result):
+@functools.cache
+def logsumexp_shares(width):
     """``result[i] = grad[s] * exp(values[i] - out[s])``; 0 under -inf, equal shares for several +inf."""
-    width = values.shape[1]
-    for s in prange(len(offsets) - 1):
-        for i in range(offsets[s], offsets[s + 1]):
-            for d in range(width):
-                if out[s, d] == -np.inf:
-                    result[i, d] = 0
-                elif out[s, d] == np.inf:
-                    share = (values[i, d] == np.inf) / _infinities(values, offsets[s], offsets[s + 1], d)
-                    result[i, d] = grad[s, d] * share
-                else:
-                    result[i, d] = grad[s, d] * np.exp(values[i, d] - out[s, d])
+
+    @jitable
+    def share_out(values, out, grad, result, start, stop, s, d):
+        """One column under an infinite result."""
+        count = _infinities(values, start, stop, d)
+        for i in range(start, stop):
+            result[i, d] = grad[s, d] / count if values[i, d] == np.inf and out[s, d] == np.inf else 0
+
+    @threaded
+    def kernel(values, offsets, out, grad, result):
+        columns = values.shape[1]
+        for s in prange(len(offsets) - 1):
+            start, stop = offsets[s], offsets[s + 1]
+            for at in range(0, columns, width):
+                j = min(at, columns - width)
+                total, g = simd.load(out, s, j, width), simd.load(grad, s, j, width)
+                for i in range(start, stop):
+                    simd.store(result, i, j, simd.mul(g, simd.exp(simd.sub(simd.load(values, i, j, width), total))))
+            for d in range(columns):
+                if np.isinf(out[s, d]):
+                    share_out(values, out, grad, result, start, stop, s, d)
+
+    return kernel
 
 
 @threaded

@@ -16,7 +16,7 @@ AHEAD = 32  # rows between a prefetch and its use: 2.5 times faster than without
 LANES = 16
 
 
-def width_of(columns):
+def whole_width(columns):
     """Lanes that divide a row: a strip that overlapped another one would be updated twice."""
     return min(columns & -columns, 64)
 

@@ -12,7 +12,7 @@ from ..registry import Dense
 from ..selected_rows import SelectedRows
 from ._rows import first_at_least, wide
 from ._sort import sort_rows
-from ._updates import adagrad_step, dense_kernel, rows_kernel, sgd_step, width_of
+from ._updates import adagrad_step, dense_kernel, rows_kernel, sgd_step, whole_width
 
 DENSE_CHUNKS = 16  # a dense update reads in order: fewer, larger chunks
 
@@ -57,7 +57,7 @@ def _sparse(step, param, moment, at, runs, value, duplicates, lr, epsilon=0.0):
     order, starts = runs
     p, g, number = matrix(param), matrix(value), param.dtype.type
     if p.size and len(at):
-        kernel = rows_kernel(step, width_of(p.shape[1]), moment is not None, duplicates == "merge")
+        kernel = rows_kernel(step, whole_width(p.shape[1]), moment is not None, duplicates == "merge")
         m = p if moment is None else matrix(moment)
         kernel(g.size, p, m, at, order, starts, g, number(lr), number(epsilon), settings.chunk_rows)
 
