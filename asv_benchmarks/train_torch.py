@@ -15,7 +15,7 @@ import numpy as np
 import torch
 
 import lodkit
-from lodkit.train import Config, Job
+from lodkit.train import Config, Job, Model
 
 
 class Peer:
@@ -55,7 +55,7 @@ def main():
     lodkit.set_num_threads(options.threads)
     job = Job(Config())
     peer, (ids, labels) = Peer(job.model.parameters), job.train
-    job.model.gradients(*next(iter(lodkit.batches(ids, labels, size=64, seed=0))))  # compiles
+    Model(len(job.vocabulary) + 1, len(job.names), Config()).step(*next(lodkit.batches(ids, labels, size=64)))  # compiles
     mine, theirs = [], []
     for epoch in range(options.epochs):
         cut = [tensors(*batch) for batch in lodkit.batches(ids, labels, size=64, seed=epoch)]
