@@ -74,7 +74,8 @@ def _pages(size):
 def output(shape, dtype, out=None):
     """The array that a kernel fills: ``out`` when it fits, else a new one."""
     if out is None:
-        return np.empty(shape, dtype) if math.prod(shape) * dtype.itemsize < REUSED else empty(shape, dtype)
+        fresh = np.empty(shape, dtype)
+        return fresh if fresh.nbytes < REUSED else empty(shape, dtype)
     if not isinstance(out, np.ndarray):
         raise TypeError(f"out must be a numpy.ndarray, got {type(out).__name__}")
     if out.shape != tuple(shape) or out.dtype != dtype:

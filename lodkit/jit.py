@@ -28,8 +28,8 @@ __all__ = [
 
 #: Sizes that are read at every call. ``parallel_from``: the work, in elements, from which threads pay;
 #: ``chunk_rows``: rows in one step of a ``prange``; ``block_rows``: rows summed in the type of the values
-#: before they go into a total in float64.
-settings = types.SimpleNamespace(parallel_from=1 << 16, chunk_rows=4096, block_rows=64)
+#: before they go into a total in float64; ``few_rows``: the most rows that are sorted by insertion.
+settings = types.SimpleNamespace(parallel_from=1 << 16, chunk_rows=4096, block_rows=64, few_rows=64)
 
 # Only a prange runs in parallel: a sum that Numba spread over threads would depend on their number.
 _ONLY_PRANGE = ParallelOptions(False)

@@ -33,12 +33,13 @@ def poison(monkeypatch):
 
 @pytest.fixture
 def tiny_blocks(monkeypatch):
-    """Threads for any work, and chunks and blocks of 3 rows: every boundary is crossed."""
+    """Threads for any work, and chunks and blocks of 3 rows: every boundary is crossed, nothing is few."""
     from lodkit.jit import settings
 
     monkeypatch.setattr(settings, "parallel_from", 0)
     monkeypatch.setattr(settings, "chunk_rows", 3)
     monkeypatch.setattr(settings, "block_rows", 3)
+    monkeypatch.setattr(settings, "few_rows", 0)
 
 
 @pytest.fixture

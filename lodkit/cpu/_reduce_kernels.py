@@ -191,7 +191,7 @@ LANES = 32
 
 @functools.cache
 def flat_kernel(reduce):
-    """Kernel for one column: a segment is a run of numbers, taken 32 at a time, two chains of steps; ``values`` is ``(1, rows)``."""
+    """Kernel for one column: a segment is a run of numbers, taken 32 at a time. ``values`` is ``(1, rows)``."""
     reducer = REDUCERS[reduce]
     step, adds = VECTOR_STEP[reducer.step], reducer.adds
     divides, divisor = reducer.divisor is not None, jitable(reducer.divisor or reducers.all_of)

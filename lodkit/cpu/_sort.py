@@ -7,7 +7,6 @@ import numpy as np
 from ..jit import njit, prange, settings, threaded
 
 DIGIT = 11
-FEW = 64
 
 
 @threaded
@@ -59,7 +58,7 @@ def _runs(keys, bits, order, starts, unique):
 
 
 @njit
-def _sort_few(rows, bits, order, starts, unique):
+def sort_few(rows, bits, order, starts, unique):
     """Insertion sort: no histograms to clear for a handful of rows."""
     keys = np.empty(len(rows), np.int64)
     for i in range(len(rows)):
@@ -69,6 +68,11 @@ def _sort_few(rows, bits, order, starts, unique):
             at -= 1
         keys[at] = key
     return _runs(keys, bits, order, starts, unique)
+
+
+def bits_below(n):
+    """Bits of the numbers below n."""
+    return max(n - 1, 1).bit_length()
 
 
 def sort_rows(rows, height):
@@ -89,12 +93,12 @@ def sort_rows(rows, height):
         The row of each run.
     """
     n = len(rows)
-    index_bits, row_bits = max(n - 1, 1).bit_length(), max(height - 1, 1).bit_length()
+    index_bits, row_bits = bits_below(n), bits_below(height)
     order, starts, unique = np.empty(n, np.int64), np.empty(n + 1, np.int64), np.empty(n, np.int64)
     if index_bits + row_bits > 63:
         return _sort_wide(rows)
-    if n <= FEW:
-        runs = _sort_few(rows, index_bits, order, starts, unique)
+    if n <= settings.few_rows:
+        runs = sort_few(rows, index_bits, order, starts, unique)
     else:
         runs = _runs(_radix(rows, index_bits, row_bits), index_bits, order, starts, unique)
     return order, starts[: runs + 1], unique[:runs]

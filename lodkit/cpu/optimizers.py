@@ -11,9 +11,10 @@ from ..ops.optimizers import adagrad, check_update, learning_rate, sgd
 from ..registry import Dense
 from ..selected_rows import SelectedRows
 from ._rows import first_at_least, wide
-from ._sort import sort_rows
-from ._updates import adagrad_step, dense_kernel, rows_kernel, sgd_step, whole_width
+from ._sort import bits_below, sort_rows
+from ._updates import adagrad_step, dense_kernel, few_kernel, rows_kernel, sgd_step, whole_width
 
+TALL = 1 << 50  # above, a row and its position may not fit into one number
 DENSE_CHUNKS = 16  # a dense update reads in order: fewer, larger chunks
 
 
@@ -49,10 +50,23 @@ def _dense(step, param, moment, grad, lr, epsilon=0.0):
             moment[...] = m.reshape(param.shape)
 
 
-def _sparse(step, param, moment, at, runs, value, duplicates, lr, epsilon=0.0):
+def _sparse(step, param, moment, grad, duplicates, lr, epsilon=0.0):
+    """Update the rows of ``param`` (and ``moment``) that a gradient lists."""
+    n = len(grad.rows)
+    if n > settings.few_rows or grad.is_merged or param.dtype == np.float16 or grad.height > TALL:
+        order, starts, unique = _runs(grad)
+        _by_runs(step, param, moment, unique, (order, starts), grad.value, duplicates, lr, epsilon)
+    elif n and grad.value.size:
+        p, number = matrix(param), param.dtype.type
+        kernel = few_kernel(step, whole_width(p.shape[1]), moment is not None, duplicates == "merge")
+        m = p if moment is None else matrix(moment)
+        kernel(p, m, grad.rows, matrix(grad.value), number(lr), number(epsilon), bits_below(n))
+
+
+def _by_runs(step, param, moment, at, runs, value, duplicates, lr, epsilon=0.0):
     """Update the rows ``at`` of ``param``, each by its run of rows of ``value``."""
     if param.dtype == np.float16:
-        _sparse_half(step, param, moment, at, runs, value, duplicates, lr, epsilon)
+        _by_runs_half(step, param, moment, at, runs, value, duplicates, lr, epsilon)
         return
     order, starts = runs
     p, g, number = matrix(param), matrix(value), param.dtype.type
@@ -62,11 +76,11 @@ def _sparse(step, param, moment, at, runs, value, duplicates, lr, epsilon=0.0):
         kernel(g.size, p, m, at, order, starts, g, number(lr), number(epsilon), settings.chunk_rows)
 
 
-def _sparse_half(step, param, moment, at, runs, value, *options):
+def _by_runs_half(step, param, moment, at, runs, value, *options):
     """Update float16 rows as float32, and round them once."""
     targets = [array for array in (param, moment) if array is not None]
     copies = [array[at].astype(np.float32) for array in targets]
-    _sparse(step, copies[0], None if moment is None else copies[1], np.arange(len(at)), runs, wide(value), *options)
+    _by_runs(step, copies[0], None if moment is None else copies[1], np.arange(len(at)), runs, wide(value), *options)
     for array, copy in zip(targets, copies, strict=True):
         array[at] = copy
 
@@ -82,9 +96,8 @@ def sgd_dense(param: Dense, grad: Dense, /, *, lr, duplicates):
 @sgd.kernel("cpu")
 def sgd_rows(param: Dense, grad: SelectedRows, /, *, lr, duplicates):
     check_update("sgd", param, grad)
-    refuse_overlap("param", param, (grad,))
-    *runs, unique = _runs(grad)
-    _sparse(sgd_step, param, None, unique, runs, grad.value, duplicates, learning_rate(lr))
+    refuse_overlap("param", param, (grad.value,))
+    _sparse(sgd_step, param, None, grad, duplicates, learning_rate(lr))
     return param
 
 
@@ -99,7 +112,7 @@ def sgd_selected(param: SelectedRows, grad: SelectedRows, /, *, lr, duplicates):
     if missing >= 0:
         i, row = int(runs[0][runs[1][missing]]), unique[missing]
         raise RowIndexError(f"rows[{i}] = {row} of the gradient is no row of the SelectedRows parameter")
-    _sparse(sgd_step, param.value, None, at, runs, grad.value, duplicates, learning_rate(lr))
+    _by_runs(sgd_step, param.value, None, at, runs, grad.value, duplicates, learning_rate(lr))
     return param
 
 
@@ -123,8 +136,7 @@ def adagrad_dense(param: Dense, grad: Dense, moment: Dense, /, *, lr, epsilon, d
 @adagrad.kernel("cpu")
 def adagrad_rows(param: Dense, grad: SelectedRows, moment: Dense, /, *, lr, epsilon, duplicates):
     check_update("adagrad", param, grad, ("moment", moment))
-    refuse_overlap("param", param, (grad, moment))
-    refuse_overlap("moment", moment, (grad,))
-    *runs, unique = _runs(grad)
-    _sparse(adagrad_step, param, moment, unique, runs, grad.value, duplicates, learning_rate(lr), epsilon)
+    refuse_overlap("param", param, (grad.value, moment))
+    refuse_overlap("moment", moment, (grad.value,))
+    _sparse(adagrad_step, param, moment, grad, duplicates, learning_rate(lr), epsilon)
     return param, moment

@@ -127,13 +127,14 @@ def _(table, ids, grad, *, padding_idx=None, is_sparse=True):
 
 
 def check_bag(ids):
+    """Ids with lengths, one a row."""
+    if ids.lod_level and ids.values.ndim == 1:
+        return ids
     if ids.lod_level < 1:
         raise LoDLevelError("embedding_bag needs ids with lod_level >= 1; attach lengths: LoDTensor(ids, [[...]])")
-    if ids.values.ndim != 1:
-        if ids.values.ndim == 2 and ids.values.shape[1] == 1:
-            return ids.with_values(ids.values.reshape(-1))
-        raise LoDLevelError(f"embedding_bag takes one id a row, got ids of shape {ids.values.shape}")
-    return ids
+    if ids.values.ndim == 2 and ids.values.shape[1] == 1:
+        return ids.with_values(ids.values.reshape(-1))
+    raise LoDLevelError(f"embedding_bag takes one id a row, got ids of shape {ids.values.shape}")
 
 
 @op
