@@ -50,6 +50,8 @@ QUICK = bool(os.environ.get("LODKIT_COMPARE_QUICK"))
 ROUNDS = 1 if QUICK else 25
 HEIGHT = 10_000 if QUICK else 1_000_000
 BATCHES = 3 if QUICK else 24
+TRUSTED = {"check_invariants": False}
+INNER = 10 if QUICK else 500
 rng = np.random.default_rng(0)
 ratios = {}
 
@@ -177,7 +179,9 @@ def selected_rows():
         coo = []
         if torch:
             coo = [
-                torch.sparse_coo_tensor(torch.from_numpy(g.rows.copy())[None], torch.from_numpy(g.value), (HEIGHT, 64))
+                torch.sparse_coo_tensor(
+                    torch.from_numpy(g.rows.copy())[None], torch.from_numpy(g.value), (HEIGHT, 64), **TRUSTED
+                )
                 for g in grads
             ]
             calls["torch coalesce"] = lambda r: coo[r % BATCHES].coalesce().values()
@@ -208,21 +212,45 @@ def updates(name, kind, grads, coo):
 
 
 def small_calls():
+    lengths = np.full(10, 5)
+    starts = np.arange(10) * 5
     for width in (1, 16):
-        x = np.ones((50, width), np.float32)
-        t = lodkit.LoDTensor(x[:, 0].copy() if width == 1 else x, [[5] * 10])
-        bags, w = lodkit.LoDTensor(np.arange(50) % 7, [[5] * 10]), np.ones((100, width), np.float32)
-        calls = {
-            "sequence_pool": lambda r, t=t: lodkit.sequence_pool(t),
-            "embedding_bag": lambda r, w=w, b=bags: lodkit.embedding_bag(w, b),
-            "lookup_table": lambda r, w=w, b=bags: lodkit.lookup_table(w, b.values),
-        }
-        for name, call in calls.items():
-            measure(f"{name} 10 sequences of 5, width {width}", {"lodkit": call}, inner=2000)
-    p, m = np.ones((100, 16), np.float32), np.ones((100, 16), np.float32)
-    g = lodkit.SelectedRows(np.arange(10) * 7, np.ones((10, 16), np.float32), 100)
-    measure("sgd 10 rows", {"lodkit": lambda r: lodkit.sgd(p, g, lr=0.0) * 0}, inner=2000)
-    measure("adagrad 10 rows", {"lodkit": lambda r: lodkit.adagrad(p, g, m, lr=0.0)[0] * 0}, inner=2000)
+        x = np.ones((50, width), np.float32)[:, 0].copy() if width == 1 else np.ones((50, width), np.float32)
+        t, ids, w = lodkit.LoDTensor(x, [lengths]), np.arange(50) % 7, np.ones((100, width), np.float32)
+        bags = lodkit.LoDTensor(ids, [lengths])
+
+        def reduceat(r, x=x):
+            out = np.add.reduceat(x, starts)
+            out[lengths == 0] = 0
+            return out
+
+        pool = {"lodkit": lambda r, t=t: lodkit.sequence_pool(t), "numpy reduceat": reduceat}
+        bag = {"lodkit": lambda r, w=w, b=bags: lodkit.embedding_bag(w, b)}
+        look = {"lodkit": lambda r, w=w, i=ids: lodkit.lookup_table(w, i), "numpy index": lambda r, w=w, i=ids: w[i]}
+        if torch:
+            tx, tw, ti, to, tl = map(torch.from_numpy, (x, w, ids, starts, lengths))
+            pool["torch segment_reduce"] = lambda r, x=tx, n=tl: torch.segment_reduce(x, "sum", lengths=n)
+            bag["torch"] = lambda r, w=tw, i=ti, o=to: F.embedding_bag(i, w, o, mode="sum")
+            look["torch"] = lambda r, w=tw, i=ti: F.embedding(i, w)
+        for name, calls in (("sequence_pool", pool), ("embedding_bag", bag), ("lookup_table", look)):
+            measure(f"{name} 10 sequences of 5, width {width}", calls, inner=INNER)
+    for name in ("sgd", "adagrad"):
+        small_updates(name)
+
+
+def small_updates(name):
+    p, value, rows = np.ones((100, 16), np.float32), np.ones((10, 16), np.float32), np.arange(10) * 7
+    states = (np.ones_like(p),) if name == "adagrad" else ()
+    grad = lodkit.SelectedRows(rows, value, 100)
+    calls = {"lodkit": lambda r: lodkit.run(name, p, grad, *states, lr=0.0) is None and None}
+    if torch:
+        parameter = torch.nn.Parameter(torch.ones(100, 16))
+        parameter.grad = torch.sparse_coo_tensor(
+            torch.from_numpy(rows)[None], torch.from_numpy(value), (100, 16), **TRUSTED
+        )
+        optimizer = (torch.optim.SGD if name == "sgd" else torch.optim.Adagrad)([parameter], lr=0.0)
+        calls["torch.optim"] = lambda r: optimizer.step()
+    measure(f"{name} 10 rows", calls, inner=INNER)
 
 
 def imports():
@@ -246,7 +274,7 @@ def run():
     for group in GROUPS:
         if re.search(os.environ.get("LODKIT_COMPARE_ONLY", ""), group.__name__):
             group()
-    bags = [r for name, r in ratios.items() if name.startswith("embedding_bag")]
+    bags = [r for name, r in ratios.items() if "D=" in name]
     if bags:
         print(f"  embedding_bag, geometric mean over the best peer: {np.exp(np.mean(np.log(bags))):.2f}")
 
