@@ -27,6 +27,7 @@ _HOMES = {
         "NoKernelError",
         "RowIndexError",
         "SegmentIdError",
+        "ShapeMismatchError",
         "UnknownOperatorError",
     ),
 }

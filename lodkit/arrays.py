@@ -11,7 +11,7 @@ import mmap
 
 import numpy as np
 
-from .errors import DeviceError, DTypeError, LodkitError
+from .errors import DeviceError, DTypeError, LodkitError, ShapeMismatchError
 
 HUGE = 1 << 21
 BIG = 1 << 22
@@ -130,6 +130,15 @@ def check_values(dtype, what, *, floating=False):
         allowed = "float16, float32 or float64" + ("" if floating else ", int32 or int64")
         raise DTypeError(f"{what} takes {allowed}, not {dtype}; convert with .astype(...)")
     return dtype
+
+
+def check_gradient(grad, shape, name="grad"):
+    """Refuse what flows into a gradient operator when it has not the shape of the forward operator's result."""
+    if tuple(grad.shape) != tuple(shape):
+        raise ShapeMismatchError(f"{name} has shape {tuple(grad.shape)}, the result {tuple(shape)}; pass one like it")
+    if grad.dtype.kind not in "fiu":
+        raise DTypeError(f"{name} must hold floating numbers, not {grad.dtype}; convert with .astype(...)")
+    return grad
 
 
 def integers(x, name):

@@ -19,6 +19,10 @@ class LoDMismatchError(LoDError):
     """Two operands have different structure."""
 
 
+class ShapeMismatchError(LodkitError, ValueError):
+    """Two arrays that must have one shape have two."""
+
+
 class SegmentIdError(LodkitError, ValueError):
     """Segment ids are unsorted where they must be sorted, negative, or past the number of segments."""
 

@@ -224,5 +224,6 @@ def describe(job):
                 f"  level {level}: {len(lengths):,} sequences; {name}: "
                 f"min {lengths.min()}, median {int(np.median(lengths))}, max {lengths.max()}"
             )
-    lines.append(f"  training texts as one batch: {len(ids.values):,} words; padding avoided: {100 * ids.padding_waste():.1f} %")
+    waste = 100 * ids.padding_waste()
+    lines.append(f"  training texts as one batch: {len(ids.values):,} words; padding avoided: {waste:.1f} %")
     return "\n".join(lines)

@@ -185,3 +185,23 @@ def check_differences(op, inputs, i, attrs, weights, gradient):
         one_sided = (loss(step) - loss(0 * step)) / 1e-6
         if abs(one_sided - expected) < 1e-4:  # not at a kink (ties of max, relu at 0)
             assert abs(found[place] - expected) < 1e-5 * max(1, abs(expected)), (i, place)
+
+
+def reshaped(array):
+    """The same numbers in shapes that fit nothing: a row more, an axis more, a row less."""
+    yield np.concatenate([array, array[:1]])
+    yield array[..., None]
+    yield array[:-1]
+
+
+@pytest.mark.parametrize("name", [n for n in lodkit.OPS if n.endswith("_grad")])
+def test_a_gradient_refuses_what_is_not_like_the_result(name):
+    op, tried = lodkit.OPS[name], 0
+    for inputs, attrs in SAMPLES[name]:
+        for i, what in enumerate(op.inputs):
+            if what in ("grad", "out") and isinstance(inputs[i], np.ndarray) and len(inputs[i]):
+                for wrong in reshaped(inputs[i]):
+                    tried += 1
+                    with pytest.raises(lodkit.ShapeMismatchError, match=r"grad|out"):
+                        op(*inputs[:i], wrong, *inputs[i + 1 :], **attrs)
+    assert tried

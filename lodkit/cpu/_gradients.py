@@ -7,6 +7,7 @@ import numpy as np
 from .. import arrays
 from ..arrays import check_values, matrix
 from ..jit import settings
+from ..ops.segments import check_flow, check_weighted, check_weights
 from ._reduce import argreduce_rows, width_of
 from ._rows import NO_WEIGHTS, factors, logsumexp_shares, place, plain, row_products, spread, wide
 
@@ -20,12 +21,16 @@ def values_grad(values, ids, padding_idx, offsets, weights, out, grad, reduce):
     """
     dtype = check_values(values.dtype, "the gradient", floating=True)
     rows = len(values) if ids is None else len(ids)
+    check_flow(values, offsets, out, grad)
+    if weights is not None:
+        check_weighted(reduce, weights)
+        check_weights(weights, rows, dtype)
     g = matrix(wide(grad.astype(dtype, copy=False)))
     shape = (rows, *values.shape[1:])
     if reduce in ("max", "min", "first", "last", "logsumexp"):
         result = np.zeros((rows, g.shape[1]), g.dtype)
         if reduce == "logsumexp":
-            x, o = matrix(wide(values)), matrix(wide(out))
+            x, o = matrix(wide(values)), matrix(wide(out.astype(dtype, copy=False)))
             logsumexp_shares(width_of(x.shape[1]))(x.size * 8, x, offsets, o, g, result)
         else:
             place(g.size, g, _winners(values, ids, padding_idx, offsets, reduce, g.shape), result)
@@ -49,6 +54,7 @@ def _winners(values, ids, padding_idx, offsets, reduce, shape):
 
 def weights_grad(values, ids, padding_idx, offsets, weights, out, grad, reduce):
     """The gradient by the weights: each row's share in the result, times what flows in."""
+    check_flow(values, offsets, out, grad)
     g, x = matrix(wide(grad)), matrix(wide(values))
     base = matrix(wide(out)) if reduce == "mean" else np.zeros((len(g), g.shape[1]), x.dtype)
     scale = factors(reduce, offsets, plain(weights) if reduce == "mean" else None, np.float64)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arrays import native
+from ..arrays import check_gradient, native
 from ..lod_tensor import LoDTensor
 from ..ops import dense as ops
 from ..registry import Dense
@@ -25,7 +25,8 @@ def fc(x: Dense, weight: Dense, bias: Dense | None = None, /):
 
 @ops.fc_grad.kernel("cpu")
 def fc_grad(x: Dense, weight: Dense, grad: Dense, /):
-    rows, g, w = _half(ops.check_fc(x, weight, None)), _half(grad), _half(weight)
+    rows, w = _half(ops.check_fc(x, weight, None)), _half(weight)
+    g = _half(check_gradient(grad, (len(x), weight.shape[1])))
     dtype = native(x.dtype)
     by_x = (g @ w.T).reshape(x.shape)
     return tuple(d.astype(dtype, copy=False) for d in (by_x, rows.T @ g, g.sum(axis=0)))
@@ -38,7 +39,7 @@ def tanh(x: Dense, /):
 
 @ops.tanh_grad.kernel("cpu")
 def tanh_grad(out: Dense, grad: Dense, /):
-    y = _half(ops.check_float(out, "tanh_grad"))
+    y = _half(ops.check_flow(out, grad, "tanh_grad"))
     return (grad * (1 - y * y)).astype(native(out.dtype), copy=False)
 
 
@@ -50,7 +51,7 @@ def relu(x: Dense, /):
 
 @ops.relu_grad.kernel("cpu")
 def relu_grad(out: Dense, grad: Dense, /):
-    ops.check_float(out, "relu_grad")
+    ops.check_flow(out, grad, "relu_grad")
     return np.where(out > 0, grad, grad.dtype.type(0)).astype(native(out.dtype), copy=False)
 
 
@@ -64,7 +65,7 @@ def sigmoid(x: Dense, /):
 
 @ops.sigmoid_grad.kernel("cpu")
 def sigmoid_grad(out: Dense, grad: Dense, /):
-    y = _half(ops.check_float(out, "sigmoid_grad"))
+    y = _half(ops.check_flow(out, grad, "sigmoid_grad"))
     return (grad * (y * (1 - y))).astype(native(out.dtype), copy=False)
 
 
@@ -86,6 +87,7 @@ def softmax_with_cross_entropy(logits: Dense, labels: Dense, /):
 @ops.softmax_with_cross_entropy_grad.kernel("cpu")
 def softmax_with_cross_entropy_grad(logits: Dense, labels: Dense, grad: Dense, /):
     labels = ops.check_labels(logits, labels)
+    check_gradient(grad, (len(logits), 1))
     result = ops.softmax(_half(logits))
     result[np.arange(len(labels)), labels] -= 1
     result *= _half(grad)
@@ -106,4 +108,5 @@ def mean_of_rows(x: LoDTensor, /):
 @ops.mean_grad.kernel("cpu")
 def mean_grad(x: Dense, grad: Dense, /):
     dtype = native(ops.check_float(x, "mean_grad").dtype)
-    return np.full(x.shape, grad.reshape(-1)[0] / max(x.size, 1), dtype)
+    check_gradient(grad, (1,))
+    return np.full(x.shape, grad[0] / max(x.size, 1), dtype)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .. import arrays
-from ..arrays import check_values, matrix
+from ..arrays import check_gradient, check_values, matrix
 from ..jit import settings
 from ..lod_tensor import LoDTensor
 from ..ops.embedding import (
@@ -45,7 +45,9 @@ def lookup(table: Dense, ids: Dense, /, *, padding_idx, is_sparse=True, out=None
 def lookup_grad(table: Dense, ids: Dense, grad: Dense, /, *, padding_idx, is_sparse):
     dtype = check_values(table.dtype, "the gradient", floating=True)
     check_padding(padding_idx, len(table))
-    ids = np.array(checked_ids(ids, len(table))).reshape(-1)  # a copy: the gradient outlives the batch
+    ids = np.array(checked_ids(ids, len(table)))  # a copy: the gradient outlives the batch
+    ids, shape = ids.reshape(-1), ids.shape + table.shape[1:]
+    check_gradient(grad, shape)
     rows = grad.reshape(ids.size, *table.shape[1:]).astype(dtype, copy=False)
     return table_grad(table, ids, rows, padding_idx, is_sparse)
 
@@ -96,7 +98,6 @@ def bag_grad(
     padding_idx,
     is_sparse,
 ):
-    check_weighted(pool, weights)
     check_padding(padding_idx, len(table))
     bags = check_bag(ids)
     flat = checked_ids(bags.values, len(table))

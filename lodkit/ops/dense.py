@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arrays import check_values, integers, native
-from ..errors import DTypeError, RowIndexError
+from ..arrays import check_gradient, check_values, integers, native
+from ..errors import DTypeError, RowIndexError, ShapeMismatchError
 from ..lod_tensor import LoDTensor
 from ..registry import Dense, op
-from .selected_rows import ShapeMismatchError
 
 
 def check_fc(x, weight, bias):
@@ -29,6 +28,12 @@ def check_fc(x, weight, bias):
 def check_float(x, name):
     check_values(x.dtype, name, floating=True)
     return x
+
+
+def check_flow(out, grad, name):
+    """The result of an activation, and what flows into it."""
+    check_gradient(grad, check_float(out, name).shape)
+    return out
 
 
 def check_labels(logits, labels):
@@ -87,7 +92,7 @@ def fc_grad(x: Dense, weight: Dense, grad: Dense, /) -> tuple[Dense, Dense, Dens
     array([[3., 4.]])
     """
     rows = check_fc(x, weight, None).astype(np.float64)
-    g = grad.astype(np.float64)
+    g = check_gradient(grad, (len(x), weight.shape[1])).astype(np.float64)
     by_x = np.einsum("nm,km->nk", g, weight.astype(np.float64)).reshape(x.shape)
     return tuple(d.astype(x.dtype) for d in (by_x, np.einsum("nk,nm->km", rows, g), g.sum(axis=0)))
 
@@ -114,7 +119,7 @@ def tanh_grad(out: Dense, grad: Dense, /) -> Dense:
     >>> tanh_grad(np.array([0.5]), np.array([2.]))
     array([1.5])
     """
-    check_float(out, "tanh_grad")
+    check_flow(out, grad, "tanh_grad")
     return (grad * (1 - out.astype(np.float64) ** 2)).astype(out.dtype)
 
 
@@ -135,7 +140,7 @@ def relu_grad(out: Dense, grad: Dense, /) -> Dense:
     >>> relu_grad(np.array([0., 2.]), np.array([5., 5.]))
     array([0., 5.])
     """
-    check_float(out, "relu_grad")
+    check_flow(out, grad, "relu_grad")
     return np.where(out > 0, grad, 0).astype(out.dtype)
 
 
@@ -158,7 +163,7 @@ def sigmoid_grad(out: Dense, grad: Dense, /) -> Dense:
     >>> sigmoid_grad(np.array([0.5]), np.array([4.]))
     array([1.])
     """
-    wide = check_float(out, "sigmoid_grad").astype(np.float64)
+    wide = check_flow(out, grad, "sigmoid_grad").astype(np.float64)
     return (grad * wide * (1 - wide)).astype(out.dtype)
 
 
@@ -194,6 +199,7 @@ def softmax_with_cross_entropy_grad(logits: Dense, labels: Dense, grad: Dense, /
     array([[-0.5,  0.5]])
     """
     labels = check_labels(logits, labels)
+    check_gradient(grad, (len(logits), 1))
     result = softmax(logits.astype(np.float64))
     result[np.arange(len(labels)), labels] -= 1
     return (result * grad).astype(logits.dtype)
@@ -233,7 +239,8 @@ def mean_grad(x: Dense, grad: Dense, /) -> Dense:
     >>> mean_grad(np.zeros(4), np.array([2.]))
     array([0.5, 0.5, 0.5, 0.5])
     """
-    return np.full(x.shape, grad.reshape(-1)[0] / max(x.size, 1), check_float(x, "mean_grad").dtype)
+    check_gradient(grad, (1,))
+    return np.full(x.shape, grad[0] / max(x.size, 1), check_float(x, "mean_grad").dtype)
 
 
 @mean_grad.infer_rule

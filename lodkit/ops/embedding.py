@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from ..arrays import check_values, integers, native
+from ..arrays import check_gradient, check_values, integers, native
 from ..desc import VarDesc, VarType
 from ..errors import LoDLevelError, RowIndexError
 from ..lod_tensor import LoDTensor
@@ -118,7 +118,8 @@ def lookup_table_grad(
     """
     check_values(table.dtype, "the gradient", floating=True)
     check_padding(padding_idx, len(table))
-    return table_grad(table, check_ids(ids, len(table)), grad, padding_idx, is_sparse)
+    ids = check_ids(ids, len(table))
+    return table_grad(table, ids, check_gradient(grad, ids.shape + table.shape[1:]), padding_idx, is_sparse)
 
 
 @lookup_table_grad.infer_rule

@@ -8,10 +8,10 @@ import numpy as np
 
 from ..arrays import check_values, native, writable
 from ..checks import Scalar
-from ..errors import DTypeError, RowIndexError
+from ..errors import DTypeError, RowIndexError, ShapeMismatchError
 from ..registry import Dense, op
 from ..selected_rows import SelectedRows
-from .selected_rows import ShapeMismatchError, added
+from .selected_rows import added
 
 Duplicates = Literal["merge", "sequential"]
 

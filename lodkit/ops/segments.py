@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from ..arrays import check_values
+from ..arrays import check_gradient, check_values
 from ..errors import DTypeError, LoDError
 from ..registry import Dense, op
 from .conversions import check_offsets, lengths_to_offsets, segment_ids_to_offsets
@@ -97,8 +97,20 @@ def check_weighted(reduce, weights):
         raise ValueError(f"weights have a meaning with sum and mean, not with {reduce}")
 
 
+def check_flow(values, offsets, out, grad):
+    """What flows into the gradient of a reduction has the shape of its result, which ``out`` is where it is needed."""
+    shape = (len(offsets) - 1, *values.shape[1:])
+    check_gradient(grad, shape)
+    if out is not None:
+        check_gradient(out, shape, "out")
+
+
 def reduce_segments_grad(values, offsets, weights, out, grad, reduce):
     """The definition of the gradient by the values."""
+    check_flow(values, offsets, out, grad)
+    if weights is not None:
+        check_weighted(reduce, weights)
+        check_weights(weights, len(values), values.dtype)
     result = np.zeros(values.shape, np.float64)
     index = argreduce_segments(values, offsets, reduce) if reduce in ARG else None
     for s, (a, b) in enumerate(zip(offsets[:-1], offsets[1:], strict=True)):
@@ -129,6 +141,7 @@ def reduce_segments_grad(values, offsets, weights, out, grad, reduce):
 
 def weights_grad(values, offsets, weights, out, grad, reduce):
     """The definition of the gradient by the weights: the row's share in the result, times what flows in."""
+    check_flow(values, offsets, out, grad)
     result = np.zeros(len(values), np.float64)
     for s, (a, b) in enumerate(zip(offsets[:-1], offsets[1:], strict=True)):
         total = weights[a:b].astype(np.float64).sum() if reduce == "mean" else 1.0

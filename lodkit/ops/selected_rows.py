@@ -8,13 +8,9 @@ import numpy as np
 
 from ..arrays import check_values, native
 from ..desc import VarType
-from ..errors import DTypeError, LodkitError
+from ..errors import DTypeError, ShapeMismatchError
 from ..registry import Dense, op
 from ..selected_rows import SelectedRows
-
-
-class ShapeMismatchError(LodkitError, ValueError):
-    """Two operands that must have one shape have two."""
 
 
 def check_alike(xs):
