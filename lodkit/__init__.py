@@ -66,8 +66,14 @@ if not TYPE_CHECKING:  # a type checker takes a module with __getattr__ to have 
             return _public()
         if name in _MODULES:
             return importlib.import_module(f".{name}", __name__)
-        if name.startswith("_") or (name not in _HOME_OF and name not in _public()):
+        if name.startswith("_"):
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        if name not in _HOME_OF and name not in _public():
+            import difflib
+
+            near = difflib.get_close_matches(name, _public(), n=3)
+            hint = f"; did you mean {', '.join(near)}?" if near else ""
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")
         if name not in _HOME_OF or name in ("OPS", "run"):
             importlib.import_module(".ops", __name__)
         value = getattr(importlib.import_module(f".{_HOME_OF.get(name, 'ops')}", __name__), name)

@@ -132,6 +132,13 @@ def check_values(dtype, what, *, floating=False):
     return dtype
 
 
+def check_rows(array, name):
+    """Refuse an array without rows: of no dimension."""
+    if array.ndim == 0:
+        raise ShapeMismatchError(f"{name} has no dimension; the first one counts rows, pass {name}.reshape(1)")
+    return array
+
+
 def check_gradient(grad, shape, name="grad"):
     """Refuse what flows into a gradient operator when it has not the shape of the forward operator's result."""
     if tuple(grad.shape) != tuple(shape):

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import difflib
 import functools
-import html
 import importlib
 import importlib.util
 import inspect
@@ -17,9 +16,10 @@ import typing
 
 import numpy as np
 
+from . import _op_text
 from .arrays import device_of, one_device, parts, refuse_overlap
 from .checks import checker
-from .errors import LoDMismatchError, NoKernelError, UnknownOperatorError
+from .errors import LoDError, LoDMismatchError, NoKernelError, UnknownOperatorError
 from .kinds import Dense, accept, kind_key, kind_of, kinds_of
 from .lod_tensor import LoDTensor
 from .selected_rows import SelectedRows
@@ -35,8 +35,9 @@ class Registry(dict):
         raise UnknownOperatorError(f"no operator is called {name!r}{hint}")
 
     def _repr_html_(self):
-        rows = "".join(f"<tr><td><code>{n}</code></td><td>{_matrix(op)}</td></tr>" for n, op in sorted(self.items()))
-        return f"<table><tr><th>operator</th><th>kernels</th></tr>{rows}</table>"
+        for op in self.values():
+            op._load_all()
+        return _op_text.table_of(self)
 
 
 OPS = Registry()
@@ -52,7 +53,7 @@ class Op:
         functools.update_wrapper(self, definition)
         self.definition, self.rowwise, self.name = definition, rowwise, definition.__name__
         self.family = definition.__module__.rpartition(".")[2]
-        self.signature = inspect.signature(definition)
+        self.signature = _op_text.unquoted(inspect.signature(definition))
         hints = typing.get_type_hints(definition)
         parameters = self.signature.parameters.values()
         positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.VAR_POSITIONAL)]
@@ -61,6 +62,7 @@ class Op:
         self.required = sum(p.default is p.empty and p.kind is p.POSITIONAL_ONLY for p in positional)
         keywords = [p for p in parameters if p.kind is p.KEYWORD_ONLY]
         self.defaults = {p.name: p.default for p in keywords if p.default is not p.empty}
+        self._needed = [p.name for p in keywords if p.default is p.empty]
         self._checks = {p.name: checker(hints.get(p.name), p.name, self.name) for p in keywords}
         self._tests = {name: check.test for name, check in self._checks.items()}
         self._varying = [i for i, kinds in enumerate(self.inputs.values()) if len(kinds - {type(None)}) > 1]
@@ -94,6 +96,9 @@ class Op:
             test = self._tests.get(name)
             if test is None or not test(value):
                 self._refuse(name, value)
+        for name in self._needed:
+            if name not in attrs:
+                raise TypeError(f"{self.name} needs the attribute {name}; it takes {self.signature}")
         result = launch(*inputs, **attrs)
         if state.open:
             record(self, inputs, attrs, result)
@@ -180,6 +185,9 @@ class Op:
 
     def _launcher(self, inputs):
         self._check_kinds(inputs)
+        for name, x in zip(self.inputs, inputs, strict=False):
+            if isinstance(x, LoDTensor) and x.values is None:
+                raise LoDError(f"{self.name}: {name} has structure but no values; give it some with set_values(...)")
         kernel = self._find(one_device(self.name, inputs), self._kinds_of(inputs))
         if self.rowwise and any(isinstance(x, LoDTensor) for x in inputs):
             return functools.partial(_run_rows, self.name, kernel)
@@ -191,7 +199,8 @@ class Op:
             allowed = self.inputs[name]
             rows = self.rowwise and isinstance(x, LoDTensor) and Dense in allowed
             if kind_of(x) not in allowed and not rows:
-                self._miss(one_device(self.name, inputs), f"{name}={kind_of(x).__name__}")
+                wrap = f" (wrap it: LoDTensor({name}, [lengths]))" if LoDTensor in allowed else ""
+                self._miss(one_device(self.name, inputs), f"{name}={kind_of(x).__name__}{wrap}")
 
     def _find(self, device, kinds):
         if (device, kinds) not in self.kernels:
@@ -205,24 +214,16 @@ class Op:
     def _load(self, device):
         """Import the family's kernels for a device, once, if there are any."""
         if device not in self._loaded:
-            self._loaded.add(device)
             package = self.definition.__module__.rpartition(".ops.")[0]
             module = f"{package}.{device}.{self.family}"
             if package and importlib.util.find_spec(f"{package}.{device}") and importlib.util.find_spec(module):
                 importlib.import_module(module)
+            self._loaded.add(device)  # not before: another thread would find no kernels yet
 
     def _miss(self, device, asked):
         self._load(device)
-        have = ", ".join(f"{d} {self._describe(k)}" for d, k in self.kernels) or "none"
+        have = ", ".join(f"{d} {_op_text.describe(self, k)}" for d, k in self.kernels) or "none"
         raise NoKernelError(f"{self.name} has no {device} kernel for {asked or 'these inputs'}; kernels: {have}")
-
-    def _describe(self, kinds):
-        names = list(self.inputs)
-        return (
-            "(" + ", ".join(f"{names[i]}={k}" for i, k in zip(self._varying, kinds, strict=False)) + ")"
-            if kinds
-            else "(any)"
-        )
 
     def _check_attrs(self, attrs):
         for name, value in attrs.items():
@@ -253,16 +254,11 @@ class Op:
 
     def __repr__(self):
         self._load_all()
-        lines = [f"{self.name}{self.signature}"]
-        for (device, kinds), kernel in self.kernels.items():
-            code = inspect.unwrap(kernel).__code__
-            where = "/".join(code.co_filename.replace("\\", "/").split("/")[-3:])
-            lines.append(f"  {device:5} {self._describe(kinds):40} {where}:{code.co_firstlineno}")
-        return "\n".join(lines)
+        return _op_text.text(self)
 
     def _repr_html_(self):
         self._load_all()
-        return f"<code>{html.escape(self.name + str(self.signature))}</code><br>{_matrix(self)}"
+        return _op_text.page(self)
 
     def __reduce__(self):
         return _by_name, (self.name,)
@@ -313,10 +309,3 @@ def _run_rows(name, kernel, *inputs, **attrs):
     if isinstance(result, tuple):
         return tuple(like.with_values(r) for r in result)
     return like.with_values(result)
-
-
-def _matrix(op):
-    cells = "".join(
-        f"<tr><td>{device}</td><td>{html.escape(op._describe(kinds))}</td></tr>" for device, kinds in op.kernels
-    )
-    return f"<table>{cells}</table>"

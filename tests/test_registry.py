@@ -152,6 +152,34 @@ def test_an_operator_made_elsewhere():
         del lodkit.OPS["twice_for_tests"]
 
 
+def test_structure_without_values_is_refused():
+    shell = lodkit.LoDTensor(None, [[1, 2]])
+    for name in ("sequence_pool", "tanh"):
+        with pytest.raises(lodkit.LoDError, match=f"{name}: x has structure but no values"):
+            lodkit.run(name, shell)
+
+
+def test_a_needed_attribute_is_asked_for():
+    with pytest.raises(TypeError, match="sgd needs the attribute lr"):
+        lodkit.sgd(np.ones(2), np.ones(2))
+
+
+def test_arrays_where_sequences_belong_are_told_how():
+    with pytest.raises(lodkit.NoKernelError, match=r"wrap it: LoDTensor\(x, \[lengths\]\).*cpu \(x=LoDTensor\)"):
+        lodkit.sequence_pool(np.ones((3, 2)))
+
+
+def test_nothing_has_no_rows():
+    for call in (lodkit.lookup_table, lodkit.gather, lodkit.segment_reduce):
+        with pytest.raises(lodkit.ShapeMismatchError, match="no dimension"):
+            call(np.array(1.0), [0])
+
+
+def test_near_names_are_suggested():
+    with pytest.raises(AttributeError, match="did you mean sequence_pool"):
+        lodkit.sequence_pol
+
+
 def test_reprs_name_the_kernels():
     text = repr(lodkit.sgd)
     assert text.startswith("sgd(param")

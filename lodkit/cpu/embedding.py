@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .. import arrays
-from ..arrays import check_gradient, check_values, matrix
+from ..arrays import check_gradient, check_rows, check_values, matrix
 from ..jit import settings
 from ..lod_tensor import LoDTensor
 from ..ops.embedding import (
@@ -29,7 +29,7 @@ from .selected_rows import dense_rows
 
 @lookup_table.kernel("cpu")
 def lookup(table: Dense, ids: Dense, /, *, padding_idx, is_sparse=True, out=None):
-    dtype = check_values(table.dtype, "lookup_table")
+    dtype = check_values(check_rows(table, "table").dtype, "lookup_table")
     if padding_idx is not None:
         check_padding(padding_idx, len(table))
     ids = checked_ids(ids, len(table))
@@ -76,7 +76,7 @@ def bag(
     out=None,
 ):
     bags = check_bag(ids)
-    flat = checked_ids(bags.values, len(table))
+    flat = checked_ids(bags.values, len(check_rows(table, "table")))
     if weights is not None:
         check_weighted(pool, weights)
         check_weights(weights, len(flat), table.dtype)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..arrays import check_rows
 from ..ops.gather_scatter import gather, gather_grad, wrapped
 from ..registry import Dense
 from .embedding import lookup, lookup_grad
@@ -9,7 +10,7 @@ from .embedding import lookup, lookup_grad
 
 @gather.kernel("cpu")
 def run(data: Dense, ids: Dense, /, *, axis, wrap, out=None):
-    return lookup(data, wrapped(ids, len(data), wrap), padding_idx=None, out=out)
+    return lookup(data, wrapped(ids, len(check_rows(data, "data")), wrap), padding_idx=None, out=out)
 
 
 @gather_grad.kernel("cpu")

@@ -7,7 +7,7 @@ import functools
 import numpy as np
 
 from .. import arrays
-from ..arrays import matrix
+from ..arrays import check_rows, matrix
 from ..ops.segments import (
     check_weighted,
     check_weights,
@@ -55,7 +55,7 @@ def run(
     dtype,
     out=None,
 ):
-    offsets = to_offsets(segments, by, len(data), num_segments)
+    offsets = to_offsets(segments, by, len(check_rows(data, "data")), num_segments)
     if weights is not None:
         check_weighted(reduce, weights)
         check_weights(weights, len(data), data.dtype)

@@ -34,7 +34,7 @@ def check_offsets(offsets):
     drops = np.diff(offsets) < 0
     if drops.any():
         i = int(np.argmax(drops)) + 1
-        raise LoDError(f"offsets decrease at position {i}: {offsets[i - 1]}, then {offsets[i]}")
+        raise LoDError(f"offsets decrease at position {i}: {offsets[i - 1]}, then {offsets[i]}; they add up lengths")
     return offsets
 
 

@@ -25,9 +25,9 @@ def gather(data: Dense, ids: Dense, /, *, axis: Literal[0] = 0, wrap: bool = Fal
 
 
 def wrapped(ids, height, wrap):
-    """Ids that count from the end, counted from the start."""
+    """Ids that count from the end, counted from the start; those before the start stay as they are."""
     ids = integers(ids, "ids")
-    return np.where(ids < 0, ids + height, ids) if wrap else ids
+    return np.where((ids < 0) & (ids >= -height), ids + height, ids) if wrap else ids
 
 
 @gather.infer_rule

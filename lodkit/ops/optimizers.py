@@ -35,7 +35,9 @@ def check_update(name, param, grad, *states):
         if array.shape != target.shape:
             raise ShapeMismatchError(f"{name}: {what} has shape {array.shape}, the parameter {target.shape}")
         if array.dtype != target.dtype:
-            raise DTypeError(f"{name}: {what} is {array.dtype}, the parameter {target.dtype}")
+            raise DTypeError(
+                f"{name}: {what} is {array.dtype}, the parameter {target.dtype}; convert with .astype(...)"
+            )
     if native(grad.dtype) != target.dtype:
         raise DTypeError(
             f"{name}: the gradient is {grad.dtype}, the parameter {target.dtype}; convert with .astype(...)"
