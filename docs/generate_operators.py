@@ -6,6 +6,7 @@ import inspect
 import pathlib
 
 import lodkit
+from lodkit._op_text import describe
 
 
 def text():
@@ -18,7 +19,7 @@ def text():
         lines += [f"## {family}", ""]
         for name, op in ops:
             op._load_all()
-            kernels = ", ".join(f"{device} {op._describe(kinds)}" for device, kinds in op.kernels)
+            kernels = ", ".join(f"{device} {describe(op, kinds)}" for device, kinds in op.kernels)
             summary = inspect.getdoc(op).partition("\n\n")[0].replace("\n", " ")
             lines += [f"### `{name}{op.signature}`", "", summary, "", f"Kernels: {kernels}.", ""]
     return "\n".join(lines)

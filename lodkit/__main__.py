@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import math
+import pathlib
 import sys
 
 from .errors import LodkitError
@@ -18,21 +20,31 @@ def parser():
     )
     p.add_argument("--pool", default="mean", choices=["sum", "mean", "sqrt", "max", "min"])
     p.add_argument("--optimizer", default="adagrad", choices=["adagrad", "sgd"])
-    p.add_argument("--epochs", type=_positive, default=12)
-    p.add_argument("--lr", type=float, default=0.1, help="learning rate")
-    p.add_argument("--dim", type=_positive, default=64, help="width of a word's row")
-    p.add_argument("--batch", type=_positive, default=64, help="texts a step")
-    p.add_argument("--seed", type=int, default=0)
+    p.add_argument("--epochs", type=_integer(1), default=12)
+    p.add_argument("--lr", type=rate, default=0.1, help="learning rate")
+    p.add_argument("--dim", type=_integer(1), default=64, help="width of a word's row")
+    p.add_argument("--batch", type=_integer(1), default=64, help="texts a step")
+    p.add_argument("--seed", type=_integer(0), default=0)
     p.add_argument("--device", default="cpu", choices=["cpu", "cuda"])
     p.add_argument("--save", metavar="DIR", help="save the state after every epoch")
     p.add_argument("--resume", metavar="DIR", help="go on from a saved state")
     return p
 
 
-def _positive(text):
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{text} is less than 1")
+def _integer(least):
+    def integer(text):
+        number = int(text)
+        if number < least:
+            raise argparse.ArgumentTypeError(f"{text} is less than {least}")
+        return number
+
+    return integer
+
+
+def rate(text):
+    number = float(text)
+    if not 0 < number < math.inf:
+        raise argparse.ArgumentTypeError(f"{text} is no positive number")
     return number
 
 
@@ -41,7 +53,8 @@ def main(argv=None):
     try:
         return run(options)
     except KeyboardInterrupt:
-        kept = f"; {options.save} holds the last saved state" if options.save else ""
+        saved = options.save and pathlib.Path(options.save, "state.npz").exists()
+        kept = f"; {options.save} holds the last saved state" if saved else ""
         print(f"\ninterrupted{kept}", file=sys.stderr)
         return 130
     except (LodkitError, OSError) as error:
@@ -51,12 +64,14 @@ def main(argv=None):
 
 def run(options):
     from .errors import DeviceError
-    from .train import Config, Job, describe
+    from .train import Config, Job, check_folder, describe
 
     if options.device == "cuda":
         raise DeviceError("the main job has no cuda kernels yet; run it with --device cpu")
     names = ("data", "pool", "optimizer", "lr", "dim", "batch", "seed")
     job = Job(Config(**{name: getattr(options, name) for name in names}), resume=options.resume)
+    if options.save is not None:
+        check_folder(options.save)
     print(describe(job))
     job.run(options.epochs, options.save)
     sparse, dense = job.update_times()

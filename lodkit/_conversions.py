@@ -11,8 +11,11 @@ from . import _levels
 from ._indexing import require_cpu
 from ._levels import compiled, frozen
 from ._transfer import to_device
-from .arrays import empty, integers
+from .arrays import empty, from_lists, integers
+from .checks import is_integer, is_number
 from .errors import DTypeError, LoDError, LoDLevelError, SegmentIdError
+
+DEEPEST = 64
 
 
 class Conversions:
@@ -55,6 +58,8 @@ class Conversions:
         values, ids = cls(values).values, integers(ids, "segment_ids")
         if ids.shape != values.shape[:1]:
             raise SegmentIdError(f"segment_ids has shape {ids.shape}, one id a row is ({values.shape[0]},)")
+        if num_segments is not None and not is_integer(num_segments):
+            raise TypeError(f"num_segments must be an integer, got {num_segments!r}")
         count = int(ids.max(initial=-1)) + 1 if num_segments is None else num_segments
         outside = np.flatnonzero((ids < 0) | (ids >= count))
         if len(outside) or count < 0:
@@ -84,6 +89,8 @@ class Conversions:
         if lengths is not None:
             (offsets,) = _levels.from_lengths([lengths])
         elif pad_value is not None:
+            if not is_number(pad_value):
+                raise TypeError(f"pad_value must be a number, got {pad_value!r}")
             (offsets,) = _levels.from_lengths([_data_lengths(padded, pad_value)])
         else:
             raise TypeError("from_padded needs lengths or pad_value= to tell data from padding")
@@ -129,7 +136,7 @@ class Conversions:
                     raise LoDError(f"item {i} of level {level} is {part!r}, not a list; {rule}")
             lengths.append([len(part) for part in lists])
             lists = [row for part in lists for row in part]
-        return cls(np.asarray(lists, dtype), lengths)
+        return cls(_row_array(lists, dtype), lengths)
 
     @classmethod
     def from_sequences(cls, sequences):
@@ -166,14 +173,16 @@ class Conversions:
         """
         values, last = self._need_values(), self._level(-1)
         require_cpu(values, "to_padded")
+        if not is_number(pad_value):
+            raise TypeError(f"pad_value must be a number, got {pad_value!r}")
+        if max_length is not None and (not is_integer(max_length) or max_length < 0):
+            raise ValueError(f"max_length must be an integer >= 0, got {max_length!r}")
         with np.errstate(invalid="ignore"):
             fill = np.asarray(pad_value).astype(values.dtype)
         if values.dtype.kind in "iu" and (fill != pad_value).any():
             raise DTypeError(f"pad_value {pad_value} is no {values.dtype}; convert with .astype(...)")
         widths = [self.max_length(level) for level in range(last + 1)]
         widths[-1] = widths[-1] if max_length is None else int(max_length)
-        if widths[-1] < 0:
-            raise ValueError(f"max_length = {max_length} is negative")
         out = empty((len(self), *widths, *values.shape[1:]), values.dtype)
         out[...] = fill
         place = np.arange(len(self))
@@ -228,9 +237,16 @@ class Conversions:
         return self.with_values(to_device(self._need_values(), device))
 
 
+def _row_array(rows, dtype):
+    try:
+        return np.asarray(rows, dtype)
+    except ValueError as error:
+        raise LoDError(f"rows differ in shape or are no numbers ({error}); a row is a number or an array") from None
+
+
 def _batch(padded, what):
     if isinstance(padded, list | tuple):
-        padded = np.asarray(padded)
+        padded = from_lists(padded, what)
     require_cpu(padded, what)
     if padded.ndim < 2:
         raise LoDError(f"{what} takes (sequences, width, *item), got shape {padded.shape}")
@@ -249,5 +265,7 @@ def _depth(lists):
     depth, parts = 0, [lists]
     while parts := [part for part in parts if isinstance(part, list | tuple)]:
         depth += 1
+        if depth > DEEPEST:
+            raise LoDError(f"lists are nested more than {DEEPEST} deep; does one hold itself?")
         parts = [row for part in parts for row in part]
     return depth

@@ -156,6 +156,8 @@ def take_ranges(values, starts, stops):
 
 def require_cpu(values, what):
     if not isinstance(values, np.ndarray):
+        if not hasattr(values, "__cuda_array_interface__"):
+            raise TypeError(f"{what} takes a NumPy array, got {type(values).__name__}; convert with np.asarray(...)")
         raise DeviceError(f"{what} works on the CPU; move the tensor with .to('cpu')")
 
 
@@ -167,6 +169,8 @@ def _checked(i, count, level, branch):
     """``i`` counted from the start, or an error that says where it is outside."""
     if isinstance(i, bool | np.bool_):
         raise TypeError(f"{i!r} is no sequence number; select by mask with an array of {count} booleans")
+    if not _is_number(i):
+        raise TypeError(f"{i!r} selects no sequence; use numbers, slices, arrays of numbers or of {count} booleans")
     i = operator.index(i)
     if not -count <= i < count:
         place = f"level {level} of branch {tuple(branch)}" if len(branch) > 1 else f"level {level}"

@@ -44,10 +44,16 @@ def _vector(level, numbers, name):
     return numbers
 
 
+def _listed(levels, name):
+    if not np.iterable(levels):
+        raise LoDError(f"{name} is {levels!r}, not a list of levels; give one list a level: [[3, 1, 2]]")
+    return levels
+
+
 def from_lengths(lengths):
     """Offsets of every level from its lengths, outermost first."""
     levels = []
-    for level, numbers in enumerate(lengths):
+    for level, numbers in enumerate(_listed(lengths, "recursive_sequence_lengths")):
         numbers = _vector(level, numbers, "recursive_sequence_lengths")
         offsets = compiled().lengths_to_offsets(numbers)
         if offsets is None:
@@ -76,7 +82,7 @@ def _bad_length(level, numbers):
 
 def from_offsets(offsets, absolute=False):
     """Checked copies of the offsets of every level, outermost first, made relative if absolute."""
-    levels = [_checked_offsets(level, numbers) for level, numbers in enumerate(offsets)]
+    levels = [_checked_offsets(level, numbers) for level, numbers in enumerate(_listed(offsets, "lod"))]
     for level in range(len(levels) - 1):
         upper, lower = levels[level], levels[level + 1]
         if absolute:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import math
 import mmap
+import operator
 
 import numpy as np
 
-from .errors import DeviceError, DTypeError, LodkitError, ShapeMismatchError
+from .errors import DeviceError, DTypeError, LoDError, LodkitError, ShapeMismatchError
 
 HUGE = 1 << 21
 BIG = 1 << 22
@@ -45,12 +46,12 @@ def empty(shape, dtype=np.float32):
     >>> table.shape, table.ctypes.data % 64
     ((1000, 64), 0)
     """
-    shape = tuple(shape) if np.iterable(shape) else (shape,)
+    shape = tuple(map(operator.index, shape)) if np.iterable(shape) else (operator.index(shape),)
     dtype = np.dtype(dtype)
     size = math.prod(shape) * dtype.itemsize
-    if size < BIG or dtype.hasobject:
-        if dtype.hasobject:
-            return np.empty(shape, dtype)
+    if dtype.hasobject or not size or min(shape, default=0) < 0:
+        return np.empty(shape, dtype)  # which refuses negative sizes
+    if size < BIG:
         buffer, align = np.empty(size + 64, np.uint8), 64
     else:
         buffer, align = _pages(size + HUGE), HUGE
@@ -62,7 +63,10 @@ def _pages(size):
     """Private anonymous pages: Python's default is shared, which forks see and huge pages skip."""
     if not hasattr(mmap, "MAP_PRIVATE"):
         return np.empty(size, np.uint8)
-    pages = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    try:
+        pages = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    except (OSError, OverflowError) as error:
+        raise MemoryError(f"there is no memory for {size:,} bytes") from error
     if hasattr(pages, "madvise") and hasattr(mmap, "MADV_HUGEPAGE"):
         try:
             pages.madvise(mmap.MADV_HUGEPAGE)
@@ -76,7 +80,7 @@ def output(shape, dtype, out=None):
     if out is None:
         fresh = np.empty(shape, dtype)
         return fresh if fresh.nbytes < REUSED else empty(shape, dtype)
-    if not isinstance(out, np.ndarray):
+    if type(out) is not np.ndarray:
         raise TypeError(f"out must be a numpy.ndarray, got {type(out).__name__}")
     if out.shape != tuple(shape) or out.dtype != dtype:
         raise OutputError(f"out has shape {out.shape} and dtype {out.dtype}; the result is {tuple(shape)} {dtype}")
@@ -132,6 +136,14 @@ def check_values(dtype, what, *, floating=False):
     return dtype
 
 
+def from_lists(x, name):
+    """Lists of numbers as an array, or an error that says which are uneven."""
+    try:
+        return np.asarray(x)
+    except ValueError as error:
+        raise LoDError(f"{name} is a list of uneven lists; make a LoDTensor of it: LoDTensor.from_nested") from error
+
+
 def check_rows(array, name):
     """Refuse an array without rows: of no dimension."""
     if array.ndim == 0:
@@ -150,7 +162,7 @@ def check_gradient(grad, shape, name="grad"):
 
 def integers(x, name):
     """``x`` as a C-contiguous int64 array of any shape; lists are taken, floats and booleans are not."""
-    array = x if isinstance(x, np.ndarray) else np.asarray(x)
+    array = x if isinstance(x, np.ndarray) else from_lists(x, name)
     if array.dtype != np.int64 or not array.flags.c_contiguous:
         if array.size == 0:
             return np.empty(array.shape, np.int64)

@@ -76,7 +76,7 @@ def sparse_adagrad(param, moment, indices, grad, lr, *, epsilon=1e-5, decay=1.0,
 
 
 def _negative(lr):
-    return np.negative(np.asarray(lr))
+    return np.negative(np.asarray(lr, np.float64))
 
 
 OPERATORS = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+import sys
 import types
 import typing
 
@@ -14,12 +15,17 @@ class Scalar:
 
 
 def is_scalar(value):
-    return (
-        type(value) is float or isinstance(value, numbers.Real) or (isinstance(value, np.ndarray) and value.size == 1)
-    )
+    if type(value) is float:
+        return True
+    if isinstance(value, np.ndarray):
+        return value.size == 1 and value.dtype.kind in "fiu"
+    return is_number(value)
 
 
 def is_number(value):
+    """A real number that a float can hold."""
+    if isinstance(value, int) and abs(value) > sys.float_info.max:
+        return False
     return isinstance(value, (float, int)) or (isinstance(value, numbers.Real) and not isinstance(value, np.bool_))
 
 

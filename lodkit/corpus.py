@@ -96,6 +96,8 @@ def read(path):
                 continue
             label, example = _from_json(line) if line.lstrip().startswith("{") else _from_text(line)
             depth = _depth(example)
+        except RecursionError:
+            raise CorpusError(f"{path}, line {number}: nested too deep") from None
         except (ValueError, KeyError, TypeError) as error:
             raise CorpusError(f"{path}, line {number}: {error}") from None
         depths.setdefault(depth, number)
@@ -125,6 +127,8 @@ def _from_json(line):
             raise ValueError(f'{{...}} lacks "{key}"')
     if not isinstance(data["words"], list):
         raise ValueError('"words" is no list')
+    if not isinstance(data["label"], str | int | float):
+        raise ValueError(f'"label" is {data["label"]!r}, neither a string nor a number')
     return str(data["label"]), data["words"]
 
 

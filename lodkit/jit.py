@@ -107,14 +107,16 @@ def warmup(op, dtypes=("float32",)):
     dtypes : sequence of dtypes
         The types of the values to compile for.
     """
-    if isinstance(op, str):
-        from . import OPS
+    from . import OPS
 
-        op = OPS[op]
+    op = OPS[op] if isinstance(op, str) else op
+    if not hasattr(op, "warmup_calls"):
+        raise TypeError(f"op must be an operator or its name, got {op!r}")
+    dtypes = dtypes if isinstance(dtypes, list | tuple) else [dtypes]
     usual = settings.parallel_from
     try:
         for settings.parallel_from in (usual, 0):
-            for dtype in [dtypes] if isinstance(dtypes, str) else dtypes:
+            for dtype in dtypes:
                 for call in op.warmup_calls(dtype):
                     call()
     finally:

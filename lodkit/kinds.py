@@ -7,6 +7,8 @@ import typing
 
 import numpy as np
 
+from .arrays import from_lists
+from .errors import LoDError, LoDMismatchError
 from .lod_tensor import LoDTensor
 from .selected_rows import SelectedRows
 
@@ -40,10 +42,41 @@ def kind_of(x):
     return type(x) if isinstance(x, CONTAINERS) else Dense
 
 
-def accept(x, allowed):
+def accept(x, allowed, name):
     """``x`` as kernels take it: a list becomes an array, a LoDTensor without levels its values."""
     if isinstance(x, LoDTensor) and x.lod_level == 0 and LoDTensor not in allowed:
         return x.values
     if isinstance(x, list | tuple | int | float | np.generic) and Dense in allowed:
+        return from_lists(x, name)
+    if isinstance(x, np.ndarray) and type(x) is not np.ndarray:
+        if isinstance(x, np.ma.MaskedArray):
+            raise TypeError(f"{name} is a masked array, whose mask no operator looks at; pass {name}.filled(...)")
         return np.asarray(x)
     return x
+
+
+def check_whole(op, name, x):
+    """Refuse structure without rows for it: arrays can be resized after a LoDTensor was made of them."""
+    if isinstance(x, LoDTensor):
+        if x.values is None:
+            raise LoDError(f"{op}: {name} has structure but no values; give it some with set_values(...)")
+        if not x.has_valid_recursive_sequence_lengths():
+            raise LoDError(f"{op}: {name} was cut into {x.row_offsets()[-1]} rows, its values have {len(x.values)} now")
+    if isinstance(x, SelectedRows) and len(x.rows) != len(x.value):
+        raise LoDError(f"{op}: {name} lists {len(x.rows)} rows, its value has {len(x.value)} now")
+
+
+def run_rows(name, kernel, *inputs, **attrs):
+    """Run a row-wise kernel on the values of LoDTensors, and give the result their structure."""
+    like = None
+    for x in inputs:
+        if isinstance(x, LoDTensor) and x.lod_level:
+            if like is not None and not like.same_lod(x):
+                raise LoDMismatchError(f"{name}: two inputs have different structure: {like.lod()} and {x.lod()}")
+            like = x if like is None else like
+    result = kernel(*(x.values if isinstance(x, LoDTensor) else x for x in inputs), **attrs)
+    if like is None:
+        return result
+    if isinstance(result, tuple):
+        return tuple(like.with_values(r) for r in result)
+    return like.with_values(result)

@@ -9,8 +9,8 @@ import numpy as np
 from . import _levels
 from ._conversions import Conversions
 from ._indexing import Indexing
-from .arrays import device_of
-from .errors import LoDLevelError
+from .arrays import device_of, from_lists
+from .errors import LoDError, LoDLevelError, LoDMismatchError
 
 _new = object.__new__
 
@@ -52,7 +52,7 @@ class LoDTensor(Indexing, Conversions):
         if lod is not None:
             levels = _levels.from_offsets(lod)
         else:
-            levels = _levels.from_lengths(recursive_sequence_lengths or ())
+            levels = _levels.from_lengths(() if recursive_sequence_lengths is None else recursive_sequence_lengths)
         self._values, self._lod, self._base, self._rows = _rows_of(values), levels, 0, None
         if values is None and not levels:
             raise TypeError("a LoDTensor without values needs lengths: LoDTensor(None, [[...]])")
@@ -91,6 +91,8 @@ class LoDTensor(Indexing, Conversions):
         self._set_levels(_levels.from_offsets(offsets))
 
     def _set_levels(self, levels):
+        if not levels and self._values is None:
+            raise LoDError("a LoDTensor without values needs lengths")
         _levels.check_rows(levels, self._values)
         self._lod, self._rows = levels, None
 
@@ -104,6 +106,8 @@ class LoDTensor(Indexing, Conversions):
     def set_values(self, values):
         """Put other rows under the same structure, in place."""
         values = _rows_of(values)
+        if values is None and not self._lod:
+            raise LoDError("a LoDTensor without lengths needs values")
         _levels.check_rows(self._lod, values)
         self._values, self._base = values, 0
 
@@ -208,6 +212,8 @@ class LoDTensor(Indexing, Conversions):
 
     def same_lod(self, other):
         """Tell whether the structure is the same, by content."""
+        if not isinstance(other, LoDTensor):
+            raise TypeError(f"same_lod compares with a LoDTensor, got {type(other).__name__}")
         if self._lod is other._lod:
             return len(self) == len(other)
         if len(self._lod) != len(other._lod) or len(self) != len(other):
@@ -238,9 +244,14 @@ class LoDTensor(Indexing, Conversions):
             other = np.asarray(other)
         elif not (np.isscalar(other) or hasattr(other, "dtype")):
             return NotImplemented
-        result = compare(self._values, other)
-        if result.shape != self._values.shape:
-            raise ValueError(f"{sign}: shape {np.shape(other)} does not broadcast to {self.shape} (values)")
+        values = self._need_values()
+        try:
+            fits = np.broadcast_shapes(values.shape, np.shape(other)) == values.shape
+        except ValueError:
+            fits = False
+        if not fits:
+            raise LoDMismatchError(f"{sign}: shape {np.shape(other)} does not broadcast to {self.shape} (values)")
+        result = compare(values, other)
         return self.with_values(result)
 
     def __bool__(self):
@@ -270,7 +281,7 @@ def _rows_of(values):
     if values is None:
         return None
     if isinstance(values, list | tuple):
-        values = np.asarray(values)
+        values = from_lists(values, "values")
     if not (isinstance(values, np.ndarray) or hasattr(values, "__cuda_array_interface__")):
         rule = f"values must be a NumPy or CUDA array or a list, got {type(values).__name__}"
         raise TypeError(f"{rule}; convert with np.asarray(...)")

@@ -6,6 +6,7 @@ import numpy as np
 
 from ._indexing import require_cpu
 from ._levels import frozen
+from .arrays import from_lists
 from .checks import is_integer
 from .errors import LoDMismatchError
 from .lod_tensor import LoDTensor
@@ -84,7 +85,9 @@ def batches(t, *labels, size, seed=None, bucket=False):
     """
     if not is_integer(size) or size < 1:
         raise ValueError(f"size must be a positive integer, got {size!r}")
-    labels = [x if isinstance(x, LoDTensor) else np.asarray(x) for x in labels]
+    if not isinstance(t, LoDTensor):
+        raise TypeError(f"batches takes a LoDTensor, got {type(t).__name__}; LoDTensor(x) makes one of an array")
+    labels = [x if isinstance(x, LoDTensor) else from_lists(x, f"labels[{i}]") for i, x in enumerate(labels)]
     for i, x in enumerate(labels):
         if len(x) != len(t):
             raise ValueError(f"labels[{i}] has {len(x)} entries for {len(t)} sequences")

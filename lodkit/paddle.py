@@ -81,9 +81,18 @@ def _drop_last(table, ids):
     if isinstance(ids, VarDesc):
         return table, ids.but(dims=ids.dims[:-1])
     if isinstance(ids, LoDTensor):
+        _check_last(ids)
         return table, ids.with_values(ids.values.reshape(ids.values.shape[:-1]))
     ids = np.asarray(ids)
+    _check_last(ids)
     return table, ids.reshape(ids.shape[:-1])
+
+
+def _check_last(ids):
+    if ids.shape[-1:] != (1,):
+        raise SlotError(
+            f"Ids of lookup_table end in a dimension of 1, got shape {ids.shape}; lookup_table_v2 takes these"
+        )
 
 
 def _plain_index(out, index=None):

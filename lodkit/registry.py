@@ -19,8 +19,9 @@ import numpy as np
 from . import _op_text
 from .arrays import device_of, one_device, parts, refuse_overlap
 from .checks import checker
-from .errors import LoDError, LoDMismatchError, NoKernelError, UnknownOperatorError
-from .kinds import Dense, accept, kind_key, kind_of, kinds_of
+from .desc import VarDesc
+from .errors import NoKernelError, UnknownOperatorError
+from .kinds import Dense, accept, check_whole, kind_key, kind_of, kinds_of, run_rows
 from .lod_tensor import LoDTensor
 from .selected_rows import SelectedRows
 from .tape import record, state
@@ -51,13 +52,14 @@ class Op:
 
     def __init__(self, definition, rowwise=False):
         functools.update_wrapper(self, definition)
-        self.definition, self.rowwise, self.name = definition, rowwise, definition.__name__
+        self.definition, self.name = definition, definition.__name__
         self.family = definition.__module__.rpartition(".")[2]
         self.signature = _op_text.unquoted(inspect.signature(definition))
         hints = typing.get_type_hints(definition)
         parameters = self.signature.parameters.values()
         positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.VAR_POSITIONAL)]
         self.inputs = {p.name: kinds_of(hints.get(p.name, Dense)) for p in positional}
+        self.rowwise = frozenset(self.inputs if rowwise is True else rowwise or ())
         self.variadic = any(p.kind is p.VAR_POSITIONAL for p in positional)
         self.required = sum(p.default is p.empty and p.kind is p.POSITIONAL_ONLY for p in positional)
         keywords = [p for p in parameters if p.kind is p.KEYWORD_ONLY]
@@ -86,19 +88,19 @@ class Op:
         launch, ragged, sparse = found
         if ragged:
             for i in ragged:
-                if type(inputs[i]._values) is not np.ndarray:
+                values, lod = inputs[i]._values, inputs[i]._lod
+                if type(values) is not np.ndarray or (lod and lod[-1].item(-1) != len(values)):
                     launch = self._launcher(inputs)
         if sparse:
             for i in sparse:
-                if type(inputs[i].value) is not np.ndarray:
+                if type(inputs[i].value) is not np.ndarray or len(inputs[i].value) != len(inputs[i].rows):
                     launch = self._launcher(inputs)
         for name, value in attrs.items():
             test = self._tests.get(name)
             if test is None or not test(value):
                 self._refuse(name, value)
-        for name in self._needed:
-            if name not in attrs:
-                raise TypeError(f"{self.name} needs the attribute {name}; it takes {self.signature}")
+        if self._needed:
+            self._check_needed(attrs)
         result = launch(*inputs, **attrs)
         if state.open:
             record(self, inputs, attrs, result)
@@ -112,8 +114,13 @@ class Op:
     def infer(self, *descs, **attrs):
         """Return the VarDesc (or a tuple of them) of the result, from descriptions alone."""
         self._check_attrs(attrs)
+        for name, d in zip(self.inputs, descs, strict=False):
+            if not isinstance(d, VarDesc | None):
+                raise TypeError(f"{self.name}.infer: {name} must be a VarDesc, got {type(d).__name__}; VarDesc.of(...)")
+        self._check_needed(attrs)
         result = self.infer_function(*descs, **attrs)
-        level = max((d.lod_level for d in descs if d is not None), default=0) if self.rowwise else 0
+        rows = (d for name, d in zip(self.inputs, descs, strict=False) if name in self.rowwise and d is not None)
+        level = max((d.lod_level for d in rows), default=0)
         if level:
             many = isinstance(result, tuple)
             result = tuple(r.but(lod_level=level) for r in (result if many else (result,)))
@@ -166,7 +173,8 @@ class Op:
             raise TypeError(f"{self.name} takes {self.signature}, got {len(inputs)} inputs")
         allowed = list(self.inputs.values())
         allowed += allowed[-1:] * (len(inputs) - len(allowed))
-        return tuple(map(accept, inputs, allowed))
+        names = [*self.inputs] + [*self.inputs][-1:] * (len(inputs) - len(self.inputs))
+        return tuple(map(accept, inputs, allowed, names))
 
     def _kinds_of(self, inputs):
         if self.variadic:
@@ -186,18 +194,17 @@ class Op:
     def _launcher(self, inputs):
         self._check_kinds(inputs)
         for name, x in zip(self.inputs, inputs, strict=False):
-            if isinstance(x, LoDTensor) and x.values is None:
-                raise LoDError(f"{self.name}: {name} has structure but no values; give it some with set_values(...)")
+            check_whole(self.name, name, x)
         kernel = self._find(one_device(self.name, inputs), self._kinds_of(inputs))
         if self.rowwise and any(isinstance(x, LoDTensor) for x in inputs):
-            return functools.partial(_run_rows, self.name, kernel)
+            return functools.partial(run_rows, self.name, kernel)
         return kernel
 
     def _check_kinds(self, inputs):
         for i, x in enumerate(inputs):
             name = list(self.inputs)[min(i, len(self.inputs) - 1)]
             allowed = self.inputs[name]
-            rows = self.rowwise and isinstance(x, LoDTensor) and Dense in allowed
+            rows = name in self.rowwise and isinstance(x, LoDTensor)
             if kind_of(x) not in allowed and not rows:
                 wrap = f" (wrap it: LoDTensor({name}, [lengths]))" if LoDTensor in allowed else ""
                 self._miss(one_device(self.name, inputs), f"{name}={kind_of(x).__name__}{wrap}")
@@ -230,6 +237,11 @@ class Op:
             test = self._tests.get(name)
             if test is None or not test(value):
                 self._refuse(name, value)
+
+    def _check_needed(self, attrs):
+        for name in self._needed:
+            if name not in attrs:
+                raise TypeError(f"{self.name} needs the attribute {name}; it takes {self.signature}")
 
     def _refuse(self, name, value):
         if name not in self._checks:
@@ -275,8 +287,9 @@ def op(definition=None, /, *, rowwise=False):
     ----------
     definition : callable
         ``def name(input: Dense | SelectedRows, /, *, attribute=...)``; its body is the meaning.
-    rowwise : bool
-        The operator treats every row alone: a LoDTensor is unwrapped, and its structure put on the result.
+    rowwise : bool or tuple of str
+        The operator treats every row alone: a LoDTensor is unwrapped, and its structure put on the result. True for
+        all inputs, or the names of those that it is true of.
     """
     if definition is None:
         return functools.partial(op, rowwise=rowwise)
@@ -293,19 +306,3 @@ def _by_name(name):
     from . import ops
 
     return ops and OPS[name]
-
-
-def _run_rows(name, kernel, *inputs, **attrs):
-    """Run a row-wise kernel on the values of LoDTensors, and give the result their structure."""
-    like = None
-    for x in inputs:
-        if isinstance(x, LoDTensor) and x.lod_level:
-            if like is not None and not like.same_lod(x):
-                raise LoDMismatchError(f"{name}: two inputs have different structure: {like.lod()} and {x.lod()}")
-            like = x if like is None else like
-    result = kernel(*(x.values if isinstance(x, LoDTensor) else x for x in inputs), **attrs)
-    if like is None:
-        return result
-    if isinstance(result, tuple):
-        return tuple(like.with_values(r) for r in result)
-    return like.with_values(result)

@@ -6,10 +6,10 @@ import operator
 
 import numpy as np
 
-from .arrays import device_of, integers
+from .arrays import device_of, from_lists, integers
 from .errors import LoDError, RowIndexError
 
-_new = object.__new__
+_new, _set = object.__new__, object.__setattr__
 
 
 class SelectedRows:
@@ -45,22 +45,25 @@ class SelectedRows:
         if not hasattr(rows, "__cuda_array_interface__"):
             rows = integers(rows, "rows").copy()
             rows.flags.writeable = False
-        value = np.asarray(value) if isinstance(value, list | tuple | int | float) else value
-        device_of(value)
-        self.height = operator.index(height)
-        if self.height < 0:
+        value = from_lists(value, "value") if isinstance(value, list | tuple | int | float) else value
+        if not isinstance(value, np.ndarray) and not hasattr(value, "__cuda_array_interface__"):
+            raise TypeError(
+                f"expected a NumPy or CUDA array as value, got {type(value).__name__}; convert with np.asarray(...)"
+            )
+        height = operator.index(height)
+        if height < 0:
             raise RowIndexError(f"height = {height} is negative")
         if rows.ndim != 1:
             raise LoDError(f"rows must be one-dimensional, got shape {rows.shape}; pass rows.reshape(-1)")
         if not value.ndim or len(value) != len(rows):
             raise LoDError(f"{len(rows)} rows, but value has shape {value.shape}; give one row of values for each")
-        if isinstance(rows, np.ndarray) and len(rows) and (rows.min() < 0 or rows.max() >= self.height):
-            i = int(np.argmax((rows < 0) | (rows >= self.height)))
+        if isinstance(rows, np.ndarray) and len(rows) and (rows.min() < 0 or rows.max() >= height):
+            i = int(np.argmax((rows < 0) | (rows >= height)))
             raise RowIndexError(
-                f"rows[{i}] = {rows[i]} is outside [0, {self.height}) (height={self.height}); "
+                f"rows[{i}] = {rows[i]} is outside [0, {height}) (height={height}); "
                 "give the table's number of rows as height"
             )
-        self.rows, self.value, self.is_merged = rows, value, False
+        self._fill(rows, value, height, False)
 
     @classmethod
     def _wrap(cls, rows, value, height, merged=False):
@@ -68,8 +71,19 @@ class SelectedRows:
         if type(rows) is np.ndarray:
             rows.flags.writeable = False
         self = _new(cls)
-        self.rows, self.value, self.height, self.is_merged = rows, value, height, merged
+        self._fill(rows, value, height, merged)
         return self
+
+    def _fill(self, rows, value, height, merged):
+        _set(self, "rows", rows)
+        _set(self, "value", value)
+        _set(self, "height", height)
+        _set(self, "is_merged", merged)
+
+    def __setattr__(self, name, value):
+        raise AttributeError(
+            f"{name} of SelectedRows is read-only, kernels trust it; make SelectedRows(rows, value, height)"
+        )
 
     @property
     def shape(self):

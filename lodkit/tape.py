@@ -7,7 +7,7 @@ import types
 
 import numpy as np
 
-from .errors import LodkitError
+from .errors import DTypeError, LodkitError
 from .lod_tensor import LoDTensor
 from .selected_rows import SelectedRows
 
@@ -57,6 +57,8 @@ class Tape:
     def __enter__(self):
         if not hasattr(_local, "tapes"):
             _local.tapes = []
+        if self in _local.tapes:
+            raise LodkitError("this tape is open already; open another one inside it")
         _local.tapes.append(self)
         with _lock:
             state.open += 1
@@ -89,6 +91,12 @@ class Tape:
             An operator on the path has no gradient; the message names it.
         """
         targets = list(target) if isinstance(target, list | tuple) else [target]
+        if not isinstance(sources, list | tuple):
+            raise TypeError(f"sources must be a list of arrays, got {type(sources).__name__}; pass [source]")
+        for what, values in (("target", targets), ("sources", sources)):
+            for i, x in enumerate(values):
+                if not isinstance(x, np.ndarray | LoDTensor) and not hasattr(x, "__cuda_array_interface__"):
+                    raise TypeError(f"{what}[{i}] must be an array or a LoDTensor, got {type(x).__name__}")
         if output_gradients is None:
             given = [None] * len(targets)
         else:
@@ -156,7 +164,10 @@ def _seed(target, given):
     given = given.values if isinstance(given, LoDTensor) else given
     if isinstance(given, SelectedRows):
         return given
-    given = np.asarray(given, values.dtype)
+    given = np.asarray(given)
+    if given.dtype.kind not in "fiu":
+        raise DTypeError(f"an output gradient must hold floating numbers, not {given.dtype}")
+    given = given.astype(values.dtype, copy=False)
     if given.shape != values.shape:
         raise ValueError(f"output gradient of shape {given.shape} for a target of shape {values.shape}")
     return given

@@ -7,10 +7,11 @@ import dataclasses
 import json
 import os
 import pathlib
-import shutil
 import sys
+import tempfile
 import time
 import uuid
+import zipfile
 
 import numpy as np
 
@@ -18,6 +19,8 @@ import lodkit
 
 from . import corpus as corpora
 from .errors import LodkitError
+
+STATE = "state.npz"
 
 
 class CheckpointError(LodkitError, ValueError):
@@ -77,7 +80,7 @@ class Model:
             lodkit.adagrad(parameter, gradient, moment, lr=self.config.lr, epsilon=1e-10)
 
     def accuracy(self, ids, labels):
-        return float((self.logits(ids).argmax(axis=1) == labels).mean()) if len(labels) else 0.0
+        return float((self.logits(ids).argmax(axis=1) == labels).mean())
 
 
 class Progress:
@@ -121,6 +124,8 @@ class Job:
         number = {name: i for i, name in enumerate(self.names)}
         labels = np.array([number[label] for label in self.corpus.labels])
         train, test = corpora.split(self.corpus.labels, config.seed)
+        if not len(test):
+            raise corpora.CorpusError(f"{config.data}: no text is left for testing; a label needs 10 texts at least")
         examples = self.corpus.examples
         self.vocabulary = corpora.vocabulary([examples[i] for i in train])
         self.train = corpora.encode([examples[i] for i in train], self.vocabulary), labels[train]
@@ -144,41 +149,43 @@ class Job:
                 self.save(save)
 
     def save(self, folder):
-        """Write the state beside, then put it in place: an interrupt leaves the old one or the new one whole."""
-        folder = pathlib.Path(folder)
-        beside = folder.with_name(f".{folder.name}.{uuid.uuid4().hex[:8]}")
-        beside.mkdir(parents=True)
+        """Write the state beside, then rename it: an interrupt leaves the old one or the new one, whole."""
+        meta = {"config": dataclasses.asdict(self.config), "epoch": self.epoch, "labels": self.names}
+        meta["words"] = list(self.vocabulary)
+        state = pathlib.Path(folder, STATE)
+        state.parent.mkdir(parents=True, exist_ok=True)
+        beside = state.with_name(f".{STATE}.{uuid.uuid4().hex[:8]}.npz")
         try:
-            moments = {f"moment_{name}": array for name, array in self.model.moments.items()}
-            np.savez(beside / "state.npz", **self.model.parameters, **moments)
-            meta = {"config": dataclasses.asdict(self.config), "epoch": self.epoch, "labels": self.names}
-            (beside / "meta.json").write_text(json.dumps({**meta, "words": list(self.vocabulary)}))
-            _swap(beside, folder)
+            np.savez(beside, meta=np.array(json.dumps(meta)), **self._arrays())
+            os.replace(beside, state)
         finally:
-            shutil.rmtree(beside, ignore_errors=True)
+            beside.unlink(missing_ok=True)
+
+    def _arrays(self):
+        moments = {f"moment_{name}": array for name, array in self.model.moments.items()}
+        return {**self.model.parameters, **moments}
 
     def load(self, folder):
-        try:
-            meta = json.loads((pathlib.Path(folder) / "meta.json").read_text())
-            with np.load(pathlib.Path(folder) / "state.npz") as arrays:
-                state = dict(arrays)
-        except (OSError, ValueError, KeyError) as error:
-            raise CheckpointError(f"{folder}: no saved state ({error})") from None
+        meta, state = read_state(folder)
         config = dataclasses.asdict(self.config)
         for name, value in meta["config"].items():
             if config.get(name) != value:
                 raise CheckpointError(f"{folder}: saved with {name}={value!r}, not {config.get(name)!r}")
         if meta["labels"] != self.names or meta["words"] != list(self.vocabulary):
             raise CheckpointError(f"{folder}: saved for other data: labels or words differ")
-        for prefix, arrays in (("", self.model.parameters), ("moment_", self.model.moments)):
-            for name, array in arrays.items():
-                array[...] = state[prefix + name]
+        arrays = self._arrays()
+        for name, array in arrays.items():
+            found = state.get(name)
+            if found is None or found.shape != array.shape or found.dtype != array.dtype:
+                raise CheckpointError(f"{folder}: {name} is missing, or not {array.dtype} of shape {array.shape}")
+        for name, array in arrays.items():
+            array[...] = state[name]
         self.epoch = meta["epoch"]
 
     def majority(self):
         """The share of test examples that the most frequent training label gets right."""
         top = collections.Counter(self.train[1].tolist()).most_common(1)[0][0]
-        return float((self.test[1] == top).mean()) if len(self.test[1]) else 0.0
+        return float((self.test[1] == top).mean())
 
     def update_times(self):
         """Seconds of one update of the table by a batch's sparse gradient, and by the same gradient made dense."""
@@ -190,16 +197,33 @@ class Job:
         return [_fastest(lambda g=g: self.model.update(table, g, moment)) for g in (sparse, sparse.to_dense())]
 
 
-def _swap(new, old):
-    """Put a directory in place of another. Only between two renames neither is there: ``old.previous`` is."""
-    if old.exists():
-        previous = old.with_name(old.name + ".previous")
-        shutil.rmtree(previous, ignore_errors=True)
-        os.replace(old, previous)
-        os.replace(new, old)
-        shutil.rmtree(previous, ignore_errors=True)
-    else:
-        os.replace(new, old)
+def read_state(folder):
+    """What a run saved in a directory: its facts, and its arrays."""
+    try:
+        with open(pathlib.Path(folder, STATE), "rb") as file, np.load(file) as arrays:
+            state = dict(arrays)
+        meta = json.loads(str(state.pop("meta")))
+        right = isinstance(meta["config"], dict) and isinstance(meta["epoch"], int) and meta["epoch"] >= 0
+        if not right or not isinstance(meta["labels"], list) or not isinstance(meta["words"], list):
+            raise ValueError("its facts are damaged")
+    except FileNotFoundError:
+        raise CheckpointError(f"{folder}: no saved state: there is no {STATE} in it") from None
+    except (OSError, ValueError, KeyError, TypeError, EOFError, AttributeError, zipfile.BadZipFile) as error:
+        raise CheckpointError(f"{folder}: the saved state cannot be read ({error})") from None
+    return meta, state
+
+
+def check_folder(folder):
+    """Make the directory to save in before anything is trained; what others wrote there is not touched."""
+    folder = pathlib.Path(folder)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise CheckpointError(f"{folder}: cannot save there ({error.strerror}); give a directory") from None
+    if (folder / STATE).exists():
+        read_state(folder)
 
 
 def _fastest(call, rounds=20):

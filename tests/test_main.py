@@ -84,6 +84,8 @@ def test_json_lines_nested_as_deep_as_they_like(tmp_path, capsys):
         (b'{"label": "a", "words": ["x", ["y"]]}\n', "line 1: words and lists of words"),
         (b'{"label": "a", "words": ["x"]}\n{"label": "b", "words": [["x"]]}\n', "line 2: words are nested 2 deep"),
         (b"a\tone\nb\t\xff\xfe\n", "line 2: "),
+        (b'{"label": null, "words": ["x"]}\n', 'line 1: "label" is None'),
+        (b"{" + b'"label":' + b"[" * 100_000, "line 1: "),
         (b"", "there must be two labels"),
         (b"a\tone\na\ttwo\n", "there must be two labels"),
     ],
@@ -105,6 +107,75 @@ def test_missing_file_and_bad_state(texts, tmp_path, capsys):
     assert main(["--data", texts, *SMALL, "--resume", str(tmp_path / "s"), "--pool", "sum"]) == 2
     assert "saved with pool='mean', not 'sum'" in capsys.readouterr().err
     assert main(["--data", texts, "--device", "cuda"]) == 2
+
+
+def damaged(state, how):
+    """A saved state with something wrong in it."""
+    arrays = dict(np.load(state))
+    meta = json.loads(str(arrays["meta"]))
+    if how == "cut":
+        state.write_bytes(state.read_bytes()[:-100])
+    elif how == "text":
+        state.write_text("no archive")
+    elif how in meta:
+        del meta[how]
+        np.savez(state, **{**arrays, "meta": np.array(json.dumps(meta))})
+    elif how == "epoch is text":
+        np.savez(state, **{**arrays, "meta": np.array(json.dumps({**meta, "epoch": "x"}))})
+    elif how == "no facts":
+        np.savez(state, **{k: v for k, v in arrays.items() if k != "meta"})
+    elif how == "no bias":
+        np.savez(state, **{k: v for k, v in arrays.items() if k != "bias"})
+    else:
+        np.savez(state, **{**arrays, "table": arrays["table"][:1]})
+
+
+HOW = ["cut", "text", "epoch", "config", "words", "epoch is text", "no facts", "no bias", "another table"]
+
+
+@pytest.mark.parametrize("how", HOW)
+def test_a_damaged_state_is_refused(texts, tmp_path, capsys, how):
+    main(["--data", texts, *SMALL, "--save", str(tmp_path / "s")])
+    damaged(tmp_path / "s" / "state.npz", how)
+    assert main(["--data", texts, *SMALL, "--resume", str(tmp_path / "s")]) == 2
+    assert str(tmp_path / "s") in capsys.readouterr().err
+
+
+def test_saving_touches_nothing_of_others(texts, tmp_path, capsys):
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    (folder / "thesis.txt").write_text("all of it")
+    assert main(["--data", texts, *SMALL, "--save", str(folder)]) == 0
+    assert sorted(p.name for p in folder.iterdir()) == ["state.npz", "thesis.txt"]
+    assert main(["--data", texts, *SMALL, "--save", texts]) == 2
+    assert "cannot save there" in capsys.readouterr().err
+    (folder / "state.npz").write_text("something else of mine")
+    assert main(["--data", texts, *SMALL, "--save", str(folder)]) == 2
+    assert (folder / "state.npz").read_text() == "something else of mine"
+
+
+def test_an_interrupt_before_the_first_state_promises_none(texts, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(Job, "run", lambda *args: (_ for _ in ()).throw(KeyboardInterrupt))
+    assert main(["--data", texts, *SMALL, "--save", str(tmp_path / "s")]) == 130
+    assert "last saved state" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "options",
+    [["--lr", "nan"], ["--lr", "-1"], ["--seed", "-1"], ["--epochs", "0"], ["--epochs", "x"], ["--pool", "x"]],
+)
+def test_options_are_checked(options, capsys):
+    with pytest.raises(SystemExit) as exit:
+        main(options)
+    assert exit.value.code == 2
+    assert options[0] in capsys.readouterr().err
+
+
+def test_too_few_texts_to_hold_any_out(tmp_path, capsys):
+    path = tmp_path / "two"
+    path.write_text("a\tone\nb\ttwo\n")
+    assert main(["--data", str(path), *SMALL]) == 2
+    assert "no text is left for testing" in capsys.readouterr().err
 
 
 def test_empty_texts_are_examples_too(tmp_path, capsys):

@@ -16,11 +16,11 @@ from . import _lod
 @njit
 def _differences(offsets, lengths):
     """Lengths of offsets; False where they decrease or do not start at 0."""
-    lowest = np.int64(0) if offsets[0] == 0 else np.int64(-1)
+    bad = offsets[0] != 0
     for i in range(len(lengths)):
         lengths[i] = offsets[i + 1] - offsets[i]
-        lowest = min(lowest, lengths[i])
-    return lowest >= 0
+        bad |= offsets[i + 1] < offsets[i]  # the difference may be too large for int64
+    return not bad
 
 
 @njit
@@ -32,10 +32,10 @@ def _number(offsets, ids):
 
 @njit
 def _is_sorted(ids):
-    lowest = np.int64(0) if len(ids) == 0 else min(np.int64(0), ids[0])
+    bad = len(ids) > 0 and ids[0] < 0
     for i in range(len(ids) - 1):
-        lowest = min(lowest, ids[i + 1] - ids[i])
-    return lowest >= 0
+        bad |= ids[i + 1] < ids[i]
+    return not bad
 
 
 @njit

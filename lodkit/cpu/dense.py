@@ -58,7 +58,8 @@ def relu_grad(out: Dense, grad: Dense, /):
 @ops.sigmoid.kernel("cpu")
 def sigmoid(x: Dense, /):
     wide = _half(ops.check_float(x, "sigmoid"))
-    small = np.exp(-np.abs(wide))
+    with np.errstate(under="ignore"):
+        small = np.exp(-np.abs(wide))
     out = np.where(wide >= 0, wide.dtype.type(1), small) / (1 + small)
     return np.asarray(out, native(x.dtype))
 
@@ -76,7 +77,8 @@ def softmax_with_cross_entropy(logits: Dense, labels: Dense, /):
     top = rows.max(axis=1, keepdims=True, initial=-np.inf)
     if np.isfinite(top).all():
         shifted = rows - top
-        total = np.log(np.exp(shifted).sum(axis=1, keepdims=True))
+        with np.errstate(under="ignore"):
+            total = np.log(np.exp(shifted).sum(axis=1, keepdims=True))
         losses = total - np.take_along_axis(shifted, labels[:, None], axis=1)
     else:
         with np.errstate(divide="ignore"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from ..arrays import check_gradient, check_values, integers, native
@@ -54,13 +56,13 @@ def check_labels(logits, labels):
 def softmax(logits):
     """Shifted by the maximum; a row of -inf gives 0, k entries of +inf get 1/k each."""
     top = logits.max(axis=1, keepdims=True, initial=-np.inf)
-    with np.errstate(invalid="ignore", over="ignore"):
+    with np.errstate(invalid="ignore", over="ignore", under="ignore"):
         e = np.where(np.isposinf(top), np.isposinf(logits), np.exp(logits - np.where(np.isneginf(top), 0, top)))
     total = e.sum(axis=1, keepdims=True)
     return e / np.where(total == 0, 1, total)
 
 
-@op(rowwise=True)
+@op(rowwise=("x",))
 def fc(x: Dense, weight: Dense, bias: Dense | None = None, /) -> Dense:
     """Return ``x @ weight + bias``, every row flattened.
 
@@ -74,6 +76,9 @@ def fc(x: Dense, weight: Dense, bias: Dense | None = None, /) -> Dense:
 
 @fc.infer_rule
 def _(x, weight, bias=None):
+    width = -1 if -1 in x.dims[1:] else math.prod(x.dims[1:])
+    if len(weight.dims) != 2 or (width >= 0 and weight.dims[0] not in (-1, width)):
+        raise ShapeMismatchError(f"fc: rows of {width} elements meet a weight of shape {tuple(weight.dims)}")
     return x.but(dims=(x.dims[0], weight.dims[1]))
 
 

@@ -58,7 +58,7 @@ def _grad_desc(table, is_sparse):
     return table.but(type=VarType.SELECTED_ROWS if is_sparse else VarType.LOD_TENSOR)
 
 
-@op(rowwise=True)
+@op(rowwise=("ids",))
 def lookup_table(table: Dense, ids: Dense, /, *, padding_idx: int | None = None, is_sparse: bool = True) -> Dense:
     """Return ``table[ids]``: a row for every id, in the shape (or the structure) of the ids.
 

@@ -12,7 +12,7 @@ from ..selected_rows import SelectedRows
 from .embedding import lookup_table, lookup_table_grad
 
 
-@op(rowwise=True)
+@op(rowwise=("ids",))
 def gather(data: Dense, ids: Dense, /, *, axis: Literal[0] = 0, wrap: bool = False) -> Dense:
     """Return ``data[ids]``: a row for every id, in the shape (or the structure) of the ids.
 

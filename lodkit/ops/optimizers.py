@@ -23,7 +23,11 @@ def learning_rate(lr):
 
 def check_update(name, param, grad, *states):
     """Everything that can be wrong, before anything is written."""
-    target = param.value if isinstance(param, SelectedRows) else param
+    target = param
+    if isinstance(param, SelectedRows):
+        target = param.value
+        if not param.is_merged and len(np.unique(param.rows)) != len(param.rows):
+            raise RowIndexError(f"{name}: param lists a row more than once, which row is to change? merge() it first")
     check_values(target.dtype, name, floating=True)
     if grad.shape != param.shape:
         raise ShapeMismatchError(

@@ -49,9 +49,12 @@ def result_dtype(dtype, reduce, asked=None):
 
 def pad_of(pad_value, dtype):
     """``pad_value`` as a value of ``dtype``."""
-    if dtype.kind == "i" and pad_value != np.floor(pad_value):
-        raise ValueError(f"pad_value {pad_value} is no value of {dtype}; pass a whole number")
-    return dtype.type(pad_value)
+    with np.errstate(over="ignore", invalid="ignore"):
+        pad = np.asarray(pad_value, np.float64).astype(dtype)[()]
+    lost = pad != pad_value if dtype.kind == "i" else np.isinf(pad) and not np.isinf(pad_value)
+    if lost:
+        raise ValueError(f"pad_value {pad_value} is no value of {dtype}; pass one that is, or convert the values")
+    return pad
 
 
 def check_weights(weights, rows, dtype):
