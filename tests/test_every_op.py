@@ -86,8 +86,8 @@ def layouts(x):
     elif isinstance(x, SelectedRows):
         yield from (SelectedRows(x.rows, v, x.height) for v in layouts(x.value))
     elif isinstance(x, np.ndarray) and x.size:
-        yield np.asfortranarray(x)
-        yield np.repeat(x, 2, axis=0)[::2] if x.ndim else x
+        yield np.asfortranarray(x.copy())
+        yield np.repeat(x, 2, axis=0)[::2] if x.ndim else x.copy()
         yield np.flip(np.flip(x).copy())
         yield x.astype(x.dtype.newbyteorder())
         frozen = x.copy()
@@ -99,7 +99,16 @@ def layouts(x):
 def test_memory_layouts(name):
     """Strided, Fortran-ordered, reversed, swapped and read-only inputs give the same result, or are refused."""
     op = lodkit.OPS[name]
-    inputs, attrs = SAMPLES[name][0]
+    halves = [case for case in SAMPLES[name] if any(has_halves(x) for x in case[0])]
+    for inputs, attrs in SAMPLES[name][:1] + halves[:3]:
+        check_layouts(op, inputs, attrs)
+
+
+def has_halves(x):
+    return getattr(getattr(x, "values", getattr(x, "value", x)), "dtype", None) == np.float16
+
+
+def check_layouts(op, inputs, attrs):
     expected = op(*map(copy, inputs), **attrs)
     for i, x in enumerate(inputs):
         for other in layouts(x):
@@ -113,7 +122,8 @@ def test_memory_layouts(name):
                 same_bits(other, before)
             else:
                 for g, e in zip(flat(result), flat(expected), strict=True):
-                    np.testing.assert_allclose(np.asarray(g, e.dtype), e, rtol=1e-6, atol=1e-12)
+                    rtol = 1e-3 if e.dtype == np.float16 else 1e-6  # exp rounds otherwise in strided memory
+                    np.testing.assert_allclose(np.asarray(g, e.dtype), e, rtol=rtol, atol=1e-12)
 
 
 def differentiable(name, inputs, attrs):

@@ -219,3 +219,18 @@ def test_merge_of_any_rows(rows, height):
     np.testing.assert_array_equal(merged.rows, unique)
     np.testing.assert_array_equal(merged.value.ravel(), counts)
     assert merged.merge() is merged
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_no_gradient_is_no_step_whatever_epsilon(sparse):
+    grad = np.array([[0.0], [1.0]])
+    grad = lodkit.SelectedRows([1], grad[1:], 2) if sparse else grad
+    param, moment = lodkit.adagrad(np.ones((2, 1)), grad, np.zeros((2, 1)), lr=0.5, epsilon=0.0)
+    assert param.tolist() == [[1.0], [0.5]] and moment.tolist() == [[0.0], [1.0]]
+
+
+@pytest.mark.jit
+def test_a_million_equal_gradients_of_a_bias():
+    n = 1_000_000
+    x, w, g = np.ones((n, 1), np.float32), np.ones((1, 3), np.float32), np.full((n, 3), 0.1, np.float32)
+    np.testing.assert_allclose(lodkit.fc_grad(x, w, g)[2], n * np.float64(np.float32(0.1)), rtol=1e-6)

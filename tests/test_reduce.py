@@ -84,3 +84,25 @@ def test_threads_change_no_bit_of_a_long_segment(pool, shape, monkeypatch):
         monkeypatch.setattr(settings, "parallel_from", least)
         results.append(lodkit.sequence_pool(x, pool=pool).tobytes())
     assert results[0] == results[1]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "large"), [("float32", 1e8), ("float32", 1e6), ("float16", 1000.0), ("float64", 1e15)]
+)
+def test_the_gradient_of_logsumexp_of_large_values(dtype, large):
+    x = lodkit.LoDTensor(np.array([[large], [large], [1.0]], dtype), [[2, 1]])
+    out = lodkit.sequence_pool(x, pool="logsumexp")
+    got = lodkit.sequence_pool_grad(x, out, np.ones((2, 1), dtype), pool="logsumexp").values
+    assert got.ravel().tolist() == [0.5, 0.5, 1.0]
+
+
+def test_the_gradient_of_logsumexp_at_the_ends():
+    inf, nan = np.inf, np.nan
+    values = np.array([[inf, -inf, nan, 1.0], [inf, -inf, inf, -inf], [0.0, -inf, 1.0, nan]])
+    x = lodkit.LoDTensor(np.tile(values, (1, 5)), [[3]])
+    out = lodkit.sequence_pool(x, pool="logsumexp")
+    args = x, out, np.full(out.shape, 2.0)
+    got = lodkit.sequence_pool_grad(*args, pool="logsumexp").values[:, :4]
+    np.testing.assert_array_equal(got, [[1, 0, nan, nan], [1, 0, nan, nan], [0, 0, nan, nan]])
+    expected = lodkit.sequence_pool_grad.definition(*args, pool="logsumexp").values[:, :4]
+    np.testing.assert_array_equal(got, expected)

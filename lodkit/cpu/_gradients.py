@@ -30,8 +30,8 @@ def values_grad(values, ids, padding_idx, offsets, weights, out, grad, reduce):
     if reduce in ("max", "min", "first", "last", "logsumexp"):
         result = np.zeros((rows, g.shape[1]), g.dtype)
         if reduce == "logsumexp":
-            x, o = matrix(wide(values)), matrix(wide(out.astype(dtype, copy=False)))
-            logsumexp_shares(width_of(x.shape[1]))(x.size * 8, x, offsets, o, g, result)
+            x = matrix(wide(values))
+            logsumexp_shares(width_of(x.shape[1]))(x.size * 8, x, offsets, g, result)
         else:
             place(g.size, g, _winners(values, ids, padding_idx, offsets, reduce, g.shape), result)
     else:
@@ -55,8 +55,9 @@ def _winners(values, ids, padding_idx, offsets, reduce, shape):
 def weights_grad(values, ids, padding_idx, offsets, weights, out, grad, reduce):
     """The gradient by the weights: each row's share in the result, times what flows in."""
     check_flow(values, offsets, out, grad)
-    g, x = matrix(wide(grad)), matrix(wide(values))
-    base = matrix(wide(out)) if reduce == "mean" else np.zeros((len(g), g.shape[1]), x.dtype)
+    x = matrix(wide(values))
+    g = matrix(grad.astype(x.dtype, copy=False))
+    base = matrix(out.astype(x.dtype, copy=False)) if reduce == "mean" else np.zeros((len(g), g.shape[1]), x.dtype)
     scale = factors(reduce, offsets, plain(weights) if reduce == "mean" else None, np.float64)
     result = np.empty(len(weights), np.float64)
     where, padding = (NO_IDS, -1) if ids is None else (ids, -1 if padding_idx is None else padding_idx)

@@ -88,37 +88,45 @@ def place(grad, index, out):
 
 
 @jitable
-def _infinities(values, start, stop, d):
-    count = 0
+def infinite_shares(values, grad, result, start, stop, s, d):
+    """One column with an infinite maximum: equal shares for +inf, 0 under -inf, NaN where there is one."""
+    count, odd = 0, 0.0
     for i in range(start, stop):
         count += values[i, d] == np.inf
-    return count
+        odd += values[i, d] - values[i, d] if np.isnan(values[i, d]) else 0.0
+    for i in range(start, stop):
+        result[i, d] = (grad[s, d] / count if values[i, d] == np.inf else 0.0) + odd
 
 
 @functools.cache
 def logsumexp_shares(width):
-    """``result[i] = grad[s] * exp(values[i] - out[s])``; 0 under -inf, equal shares for several +inf."""
+    """``result[i] = grad[s] * exp(values[i]) / (the sum of those)``, shifted by the maximum.
 
-    @jitable
-    def share_out(values, out, grad, result, start, stop, s, d):
-        """One column under an infinite result."""
-        count = _infinities(values, start, stop, d)
-        for i in range(start, stop):
-            result[i, d] = grad[s, d] / count if values[i, d] == np.inf and out[s, d] == np.inf else 0
+    The forward result is not read: it is rounded, which for large values is an error in the exponent.
+    """
 
     @threaded
-    def kernel(values, offsets, out, grad, result):
+    def kernel(values, offsets, grad, result):
         columns = values.shape[1]
         for s in prange(len(offsets) - 1):
             start, stop = offsets[s], offsets[s + 1]
-            for at in range(0, columns, width):
+            for at in range(0, columns if start < stop else 0, width):
                 j = min(at, columns - width)
-                total, g = simd.load(out, s, j, width), simd.load(grad, s, j, width)
+                top = simd.load(values, start, j, width)
+                for i in range(start + 1, stop):
+                    top = simd.larger(top, simd.load(values, i, j, width))
+                shift = simd.finite(top)
+                total = simd.widen(simd.full(values, width, 0.0))
                 for i in range(start, stop):
-                    simd.store(result, i, j, simd.mul(g, simd.exp(simd.sub(simd.load(values, i, j, width), total))))
-            for d in range(columns):
-                if np.isinf(out[s, d]):
-                    share_out(values, out, grad, result, start, stop, s, d)
+                    x = simd.exp(simd.sub(simd.load(values, i, j, width), shift))
+                    simd.store(result, i, j, x)
+                    total = simd.add(total, simd.widen(x))
+                scale = simd.div(simd.load(grad, s, j, width), simd.narrow(values, total))
+                for i in range(start, stop):
+                    simd.store(result, i, j, simd.mul(simd.load(result, i, j, width), scale))
+                for k in range(width):
+                    if np.isinf(simd.lane(top, k)):
+                        infinite_shares(values, grad, result, start, stop, s, j + k)
 
     return kernel
 
@@ -168,9 +176,9 @@ def factors(reduce, offsets, weights, dtype):
 
 def wide(array):
     """float16 as float32: the CPU computes no halves."""
-    return array.astype(np.float32) if array.dtype == np.float16 else array
+    return array.astype(np.float32) if native(array.dtype) == np.float16 else array
 
 
 def plain(vector):
     """A vector as kernels read it: contiguous, in native byte order, float16 as float32."""
-    return np.ascontiguousarray(vector, np.float32 if vector.dtype == np.float16 else native(vector.dtype))
+    return np.ascontiguousarray(vector, np.float32 if native(vector.dtype) == np.float16 else native(vector.dtype))

@@ -12,6 +12,7 @@ import numpy as np
 
 from .. import simd
 from ..jit import jitable, njit, prange, threaded
+from ..ops.optimizers import LEAST_DIVISOR
 from ._rows import first_at_least
 from ._sort import sort_few
 
@@ -32,7 +33,7 @@ def sgd_step(p, state, g, lr, epsilon):
 @jitable
 def adagrad_step(p, state, g, lr, epsilon):
     state = simd.add(state, simd.mul(g, g))
-    divisor = simd.add(simd.sqrt(state), simd.like(p, epsilon))
+    divisor = simd.larger(simd.add(simd.sqrt(state), simd.like(p, epsilon)), simd.like(p, LEAST_DIVISOR))
     return simd.sub(p, simd.div(simd.mul(simd.like(p, lr), g), divisor)), state
 
 

@@ -29,7 +29,7 @@ def fc_grad(x: Dense, weight: Dense, grad: Dense, /):
     g = _half(check_gradient(grad, (len(x), weight.shape[1])))
     dtype = native(x.dtype)
     by_x = (g @ w.T).reshape(x.shape)
-    return tuple(d.astype(dtype, copy=False) for d in (by_x, rows.T @ g, g.sum(axis=0)))
+    return tuple(d.astype(dtype, copy=False) for d in (by_x, rows.T @ g, g.sum(axis=0, dtype=np.float64)))
 
 
 @ops.tanh.kernel("cpu")

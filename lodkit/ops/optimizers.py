@@ -13,6 +13,7 @@ from ..registry import Dense, op
 from ..selected_rows import SelectedRows
 from .selected_rows import added
 
+LEAST_DIVISOR = float(np.finfo(np.float32).smallest_normal)  # 0 / 0, with epsilon = 0, is no step
 Duplicates = Literal["merge", "sequential"]
 
 
@@ -151,7 +152,7 @@ def adagrad(
     for where, g in updates:
         square = moment[where] + g * g
         with np.errstate(invalid="ignore", divide="ignore"):
-            step = lr * g / (np.sqrt(square) + epsilon)
+            step = lr * g / np.maximum(np.sqrt(square) + epsilon, LEAST_DIVISOR)
         moment[where] = square
         param[where] = param[where] - step
     return param, moment

@@ -22,6 +22,16 @@ def _logsumexp(rows):
         return np.log(np.exp(rows - shift).sum(axis=0)) + shift
 
 
+def _shares(rows):
+    """The gradient of logsumexp: softmax, with 0 under -inf and equal shares for several +inf."""
+    top = rows.max(axis=0)
+    shares = np.exp(rows - np.where(np.isfinite(top), top, 0))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        shares = shares / shares.sum(axis=0)
+    ends = np.isposinf(rows) / np.maximum(np.isposinf(rows).sum(axis=0), 1)
+    return np.where(np.isposinf(top), ends, np.where(np.isneginf(top), 0, shares))
+
+
 REDUCE = {
     "sum": lambda rows: rows.sum(axis=0),
     "mean": lambda rows: rows.mean(axis=0),
@@ -131,12 +141,7 @@ def reduce_segments_grad(values, offsets, weights, out, grad, reduce):
         elif reduce in ARG:
             np.put_along_axis(result, index[s][None], g[None], axis=0)
         elif reduce == "logsumexp":
-            with np.errstate(invalid="ignore"):
-                share = np.exp(values[a:b].astype(np.float64) - _logsumexp(values[a:b].astype(np.float64)))
-            top = np.isposinf(values[a:b])
-            count = top.sum(axis=0)
-            share = np.where(count > 0, top / np.maximum(count, 1), share)
-            result[a:b] = np.where(np.isneginf(values[a:b].max(axis=0)), 0, share) * g
+            result[a:b] = g * _shares(values[a:b].astype(np.float64))
         else:
             result[a if reduce == "first" else b - 1] = g
     return result.astype(values.dtype)

@@ -90,6 +90,8 @@ def _(x, *, pool="sum", pad_value=0.0, level=-1, return_index=False):
 
 @sequence_pool.gradient
 def _(call, grad, *_):
+    if grad is None:
+        return None
     keep = {k: call.attrs[k] for k in ("pool", "level")}
     out = call.outputs[0]
     return sequence_pool_grad(call.inputs[0], getattr(out, "values", out), grad, **keep)
