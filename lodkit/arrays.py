@@ -127,6 +127,11 @@ def native(dtype):
     return dtype if dtype.isnative else dtype.newbyteorder("=")
 
 
+def wide(array):
+    """float16, of either byte order, as float32: the CPU computes no halves."""
+    return array.astype(np.float32) if native(array.dtype) == np.float16 else array
+
+
 def check_values(dtype, what, *, floating=False):
     """Refuse value types for which the operation has no meaning."""
     dtype = native(dtype)

@@ -13,6 +13,7 @@ import difflib
 import numpy as np
 
 from . import ops
+from .arrays import native
 from .lod_tensor import LoDTensor
 from .selected_rows import SelectedRows
 
@@ -48,7 +49,7 @@ def _sparse_lengths(reduce, weighted):
 
 
 def _float32(data):
-    return "float32" if getattr(data, "dtype", None) == np.float16 else None
+    return "float32" if hasattr(data, "dtype") and native(data.dtype) == np.float16 else None
 
 
 def gather(data, indices, *, axis=0, wrap_indices=None):

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from .. import arrays
-from ..arrays import check_values, matrix
+from ..arrays import check_values, matrix, wide
 from ..jit import settings
 from ..ops.segments import check_flow, check_weighted, check_weights
 from ._reduce import argreduce_rows, width_of
-from ._rows import NO_WEIGHTS, factors, logsumexp_shares, place, plain, row_products, spread, wide
+from ._rows import NO_WEIGHTS, factors, logsumexp_shares, place, plain, row_products, spread
 
 NO_IDS = np.empty(0, np.int64)
 

@@ -9,6 +9,7 @@ import functools
 
 import numpy as np
 
+from ..arrays import wide
 from ..jit import njit, settings
 from ..reducers import REDUCERS
 from ._reduce_kernels import (
@@ -21,7 +22,7 @@ from ._reduce_kernels import (
     sum_kernel,
     take,
 )
-from ._rows import lengths_of, weight_sums, wide
+from ._rows import lengths_of, weight_sums
 
 PIECE = 16  # chunks in a piece of a long segment
 WIDTHS = (128, 64, 16, 4, 1)

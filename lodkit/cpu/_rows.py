@@ -174,11 +174,6 @@ def factors(reduce, offsets, weights, dtype):
     return np.divide(1.0, total, out=np.zeros_like(total), where=total != 0).astype(dtype)
 
 
-def wide(array):
-    """float16 as float32: the CPU computes no halves."""
-    return array.astype(np.float32) if native(array.dtype) == np.float16 else array
-
-
 def plain(vector):
     """A vector as kernels read it: contiguous, in native byte order, float16 as float32."""
     return np.ascontiguousarray(vector, np.float32 if native(vector.dtype) == np.float16 else native(vector.dtype))

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arrays import check_gradient, native
+from ..arrays import check_gradient, native, wide
 from ..lod_tensor import LoDTensor
 from ..ops import dense as ops
 from ..registry import Dense
 
 
-def _half(x):
-    return x.astype(np.float32) if x.dtype == np.float16 else x
-
-
 @ops.fc.kernel("cpu")
 def fc(x: Dense, weight: Dense, bias: Dense | None = None, /):
     rows = ops.check_fc(x, weight, bias)
-    out = _half(rows) @ _half(weight)
+    out = wide(rows) @ wide(weight)
     if bias is not None:
         out += bias
     return out.astype(native(x.dtype), copy=False)
@@ -25,8 +21,8 @@ def fc(x: Dense, weight: Dense, bias: Dense | None = None, /):
 
 @ops.fc_grad.kernel("cpu")
 def fc_grad(x: Dense, weight: Dense, grad: Dense, /):
-    rows, w = _half(ops.check_fc(x, weight, None)), _half(weight)
-    g = _half(check_gradient(grad, (len(x), weight.shape[1])))
+    rows, w = wide(ops.check_fc(x, weight, None)), wide(weight)
+    g = wide(check_gradient(grad, (len(x), weight.shape[1])))
     dtype = native(x.dtype)
     by_x = (g @ w.T).reshape(x.shape)
     return tuple(d.astype(dtype, copy=False) for d in (by_x, rows.T @ g, g.sum(axis=0, dtype=np.float64)))
@@ -34,12 +30,12 @@ def fc_grad(x: Dense, weight: Dense, grad: Dense, /):
 
 @ops.tanh.kernel("cpu")
 def tanh(x: Dense, /):
-    return np.asarray(np.tanh(_half(ops.check_float(x, "tanh"))), native(x.dtype))
+    return np.asarray(np.tanh(wide(ops.check_float(x, "tanh"))), native(x.dtype))
 
 
 @ops.tanh_grad.kernel("cpu")
 def tanh_grad(out: Dense, grad: Dense, /):
-    y = _half(ops.check_flow(out, grad, "tanh_grad"))
+    y = wide(ops.check_flow(out, grad, "tanh_grad"))
     return (grad * (1 - y * y)).astype(native(out.dtype), copy=False)
 
 
@@ -57,23 +53,23 @@ def relu_grad(out: Dense, grad: Dense, /):
 
 @ops.sigmoid.kernel("cpu")
 def sigmoid(x: Dense, /):
-    wide = _half(ops.check_float(x, "sigmoid"))
+    y = wide(ops.check_float(x, "sigmoid"))
     with np.errstate(under="ignore"):
-        small = np.exp(-np.abs(wide))
-    out = np.where(wide >= 0, wide.dtype.type(1), small) / (1 + small)
+        small = np.exp(-np.abs(y))
+    out = np.where(y >= 0, y.dtype.type(1), small) / (1 + small)
     return np.asarray(out, native(x.dtype))
 
 
 @ops.sigmoid_grad.kernel("cpu")
 def sigmoid_grad(out: Dense, grad: Dense, /):
-    y = _half(ops.check_flow(out, grad, "sigmoid_grad"))
+    y = wide(ops.check_flow(out, grad, "sigmoid_grad"))
     return (grad * (y * (1 - y))).astype(native(out.dtype), copy=False)
 
 
 @ops.softmax_with_cross_entropy.kernel("cpu")
 def softmax_with_cross_entropy(logits: Dense, labels: Dense, /):
     labels = ops.check_labels(logits, labels)
-    rows = _half(logits)
+    rows = wide(logits)
     top = rows.max(axis=1, keepdims=True, initial=-np.inf)
     if np.isfinite(top).all():
         shifted = rows - top
@@ -90,9 +86,9 @@ def softmax_with_cross_entropy(logits: Dense, labels: Dense, /):
 def softmax_with_cross_entropy_grad(logits: Dense, labels: Dense, grad: Dense, /):
     labels = ops.check_labels(logits, labels)
     check_gradient(grad, (len(logits), 1))
-    result = ops.softmax(_half(logits))
+    result = ops.softmax(wide(logits))
     result[np.arange(len(labels)), labels] -= 1
-    result *= _half(grad)
+    result *= wide(grad)
     return result.astype(native(logits.dtype), copy=False)
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arrays import matrix, refuse_overlap
+from ..arrays import matrix, refuse_overlap, wide
 from ..errors import RowIndexError
 from ..jit import njit, settings
 from ..ops.optimizers import adagrad, check_update, learning_rate, sgd
 from ..registry import Dense
 from ..selected_rows import SelectedRows
-from ._rows import first_at_least, wide
+from ._rows import first_at_least
 from ._sort import bits_below, sort_rows
 from ._updates import adagrad_step, dense_kernel, few_kernel, rows_kernel, sgd_step, whole_width
 
