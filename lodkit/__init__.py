@@ -74,7 +74,7 @@ if not TYPE_CHECKING:  # a type checker takes a module with __getattr__ to have 
             near = difflib.get_close_matches(name, _public(), n=3)
             hint = f"; did you mean {', '.join(near)}?" if near else ""
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")
-        if name not in _HOME_OF or name in ("OPS", "run"):
+        if name not in _HOME_OF or name in ("OPS", "op", "run"):
             importlib.import_module(".ops", __name__)
         value = getattr(importlib.import_module(f".{_HOME_OF.get(name, 'ops')}", __name__), name)
         globals()[name] = value

@@ -34,12 +34,16 @@ def describe(op, kinds):
 
 def text(op):
     """An operator's signature, and its kernels."""
-    lines = [f"{op.name}{op.signature}"]
+    lines = [f"  {device:5} {kinds:40} {place}" for device, kinds, place in _rows(op)]
+    return "\n".join([f"{op.name}{op.signature}", *lines])
+
+
+def _rows(op):
+    """Device, kinds and place of every kernel."""
     for (device, kinds), kernel in op.kernels.items():
         code = inspect.unwrap(kernel).__code__
         where = "/".join(code.co_filename.replace("\\", "/").split("/")[-3:])
-        lines.append(f"  {device:5} {describe(op, kinds):40} {where}:{code.co_firstlineno}")
-    return "\n".join(lines)
+        yield device, describe(op, kinds), f"{where}:{code.co_firstlineno}"
 
 
 def page(op):
@@ -54,5 +58,5 @@ def table_of(ops):
 
 
 def _kernels(op):
-    cells = (f"<tr><td>{device}</td><td>{html.escape(describe(op, kinds))}</td></tr>" for device, kinds in op.kernels)
-    return f"<table>{''.join(cells)}</table>"
+    rows = ("".join(f"<td>{html.escape(cell)}</td>" for cell in row) for row in _rows(op))
+    return f"<table>{''.join(f'<tr>{row}</tr>' for row in rows)}</table>"

@@ -29,10 +29,10 @@ def kinds_of(hint):
     return frozenset(kinds)
 
 
-def kind_key(kinds, variadic):
-    """What stands in a kernel's key for an input that it takes as one of ``kinds``."""
-    names = sorted(kind.__name__ for kind in kinds if kind is not type(None))
-    return "|".join(names) if variadic else names[0]
+def kind_keys(kinds, variadic):
+    """What stands in a kernel's keys for an input that it takes as any of ``kinds``."""
+    names = sorted("None" if kind is type(None) else kind.__name__ for kind in kinds)
+    return ["|".join(n for n in names if n != "None")] if variadic else names
 
 
 def kind_of(x):
@@ -40,6 +40,11 @@ def kind_of(x):
     if x is None:
         return type(None)
     return type(x) if isinstance(x, CONTAINERS) else Dense
+
+
+def name_of(x):
+    """The kind of a value, as keys have it."""
+    return "None" if x is None else kind_of(x).__name__
 
 
 def accept(x, allowed, name):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import threading
 import types
 
@@ -29,11 +30,11 @@ class Call:
         Which inputs need a gradient.
     """
 
-    __slots__ = ("attrs", "inputs", "op", "outputs", "wanted")
+    __slots__ = ("attrs", "input_keys", "inputs", "op", "output_keys", "outputs", "wanted")
 
     def __init__(self, op, inputs, attrs, outputs):
         self.op, self.inputs, self.attrs, self.outputs = op, inputs, attrs, outputs
-        self.wanted = ()
+        self.wanted, self.input_keys, self.output_keys = (), (), ()
 
 
 class Tape:
@@ -52,7 +53,8 @@ class Tape:
     """
 
     def __init__(self):
-        self._calls = []
+        self._calls, self._alive = [], []
+        self._versions = {}  # id of an array -> how often it was written: out= and updates make another variable
 
     def __enter__(self):
         if not hasattr(_local, "tapes"):
@@ -105,23 +107,54 @@ class Tape:
             raise ValueError(f"{len(given)} output_gradients for {len(targets)} targets")
         found = {}
         for t, g in zip(targets, given, strict=True):
-            _add(found, _key(t), _seed(t, g))
-        reached = self._reached(sources)
+            _add(found, self._key(t), _seed(t, g))
+        wanted = {id(_memory(s)) for s in sources}
+        reached = self._reached(wanted)
         for call in reversed(self._calls):
-            grads = [found.get(_key(out)) for out in call.outputs]
-            wanted = tuple(_key(x) in reached for x in call.inputs)
-            if any(g is not None for g in grads) and any(wanted):
-                for x, g in zip(call.inputs, _backward(call, wanted, grads), strict=False):
-                    if g is not None and _key(x) in reached:
-                        _add(found, _key(x), g)
-        return [_like(source, found.get(_key(source))) for source in sources]
+            grads = [found.get(key) for key in call.output_keys]
+            needed = tuple(key in reached for key in call.input_keys)
+            if any(g is not None for g in grads) and any(needed):
+                for key, g in zip(call.input_keys, _backward(call, needed, grads), strict=False):
+                    if g is not None and key in reached:
+                        _add(found, key, g)
+        total = {}
+        for (where, _), g in found.items():
+            if where in wanted:
+                _add(total, where, g)
+        return _separate([_like(s, total.get(id(_memory(s)))) for s in sources], given)
+
+    def _record(self, call):
+        call.input_keys = tuple(map(self._key, call.inputs))
+        if call.op.updates:  # what was computed before depends on the numbers before
+            for out in call.outputs:
+                self._versions[id(_memory(out))] += 1
+            return
+        if any(out is x for out in call.outputs for x in call.inputs):
+            return  # nothing was done: a merged gradient merged
+        call.output_keys = tuple(map(self._written, call.outputs))
+        self._calls.append(call)
+
+    def _key(self, x):
+        """The variable that a value is now: an array and how often it was written."""
+        memory = _memory(x)
+        if id(memory) not in self._versions:
+            self._versions[id(memory)] = 0
+            self._alive.append(memory)  # so that no other array gets its id
+        return id(memory), self._versions[id(memory)]
+
+    def _written(self, out):
+        """The variable that a result is: another one than what ``out=`` held before."""
+        memory = _memory(out)
+        if id(memory) in self._versions:
+            self._versions[id(memory)] += 1
+        return self._key(out)
 
     def _reached(self, sources):
         """Keys of the sources and of everything computed from them."""
-        reached = {_key(s) for s in sources}
+        reached = {(where, n) for where in sources for n in range(self._versions.get(where, 0) + 1)}
         for call in self._calls:
-            if any(_key(x) in reached for x in call.inputs):
-                reached.update(map(_key, call.outputs))
+            if any(key in reached for key in call.input_keys):
+                reached.update(call.output_keys)
         return reached
 
 
@@ -129,7 +162,7 @@ def record(op, inputs, attrs, result):
     """Called by the registry while a tape is open."""
     outputs = result if isinstance(result, tuple) else (result,)
     for tape in getattr(_local, "tapes", ()):
-        tape._calls.append(Call(op, inputs, {**op.defaults, **attrs}, outputs))
+        tape._record(Call(op, inputs, {**op.defaults, **attrs}, outputs))
 
 
 class paused:
@@ -152,9 +185,24 @@ def _backward(call, wanted, grads):
     return result if isinstance(result, tuple) else (result,)
 
 
-def _key(x):
+def _memory(x):
     """A LoDTensor and its values are one variable."""
-    return id(x.values) if isinstance(x, LoDTensor) else id(x)
+    return x.values if isinstance(x, LoDTensor) else x
+
+
+def _separate(gradients, given):
+    """Gradients that share memory neither with each other nor with what flowed in: they may be scaled in place."""
+    seen = [_numbers(g) for g in given if g is not None]
+    for i, g in enumerate(gradients):
+        if g is not None:
+            if any(np.may_share_memory(_numbers(g), other) for other in seen if isinstance(other, np.ndarray)):
+                gradients[i] = g = copy.deepcopy(g)
+            seen.append(_numbers(g))
+    return gradients
+
+
+def _numbers(x):
+    return x.value if isinstance(x, SelectedRows) else _memory(x)
 
 
 def _seed(target, given):

@@ -180,6 +180,63 @@ def test_near_names_are_suggested():
         lodkit.sequence_pol
 
 
+@pytest.mark.parametrize(
+    ("name", "inputs"),
+    [
+        ("tanh", [np.ones((2, 3))]),
+        ("fc", [np.ones((2, 3)), np.ones((3, 4))]),
+        ("lengths_to_offsets", [np.array([1, 2])]),
+        ("sum", [np.ones(3), np.ones(3)]),
+        ("tanh", [lodkit.LoDTensor(np.ones((3, 1)), [[1, 2]])]),
+    ],
+)
+def test_every_operator_whose_result_is_an_array_takes_out(name, inputs):
+    expected = lodkit.run(name, *inputs)
+    out = np.empty_like(getattr(expected, "values", expected))
+    got = lodkit.run(name, *inputs, out=out)
+    assert getattr(got, "values", got) is out
+    np.testing.assert_array_equal(out, getattr(expected, "values", expected))
+    with pytest.raises(ValueError, match="out has shape"):
+        lodkit.run(name, *inputs, out=out[:1] if len(out) > 1 else out[:0])
+
+
+def test_a_kernel_may_take_several_kinds(monkeypatch):
+    monkeypatch.setattr(lodkit.registry, "OPS", lodkit.registry.Registry(lodkit.OPS))
+
+    @lodkit.op
+    def count(x: lodkit.Dense | lodkit.SelectedRows, y: lodkit.Dense | lodkit.SelectedRows | None = None, /) -> int:
+        return len(x)
+
+    @count.kernel("cpu")
+    def run(x: lodkit.Dense | lodkit.SelectedRows, y: lodkit.Dense | None = None, /):
+        return len(x)
+
+    grad = lodkit.SelectedRows([1], np.ones((1, 2)), 3)
+    assert [count(np.ones(4)), count(grad), count(grad, None), count(grad, np.ones(2))] == [4, 1, 1, 1]
+    with pytest.raises(lodkit.NoKernelError, match="y=SelectedRows"):
+        count(grad, grad)
+
+
+def test_select_refuses_what_a_call_refuses():
+    for name, inputs in (("sequence_pool", [np.ones(2)]), ("lookup_table", [None, [0]])):
+        with pytest.raises(lodkit.NoKernelError):
+            lodkit.OPS[name].select(*inputs)
+
+
+def test_a_name_is_taken_once(monkeypatch):
+    monkeypatch.setattr(lodkit.registry, "OPS", lodkit.registry.Registry(lodkit.OPS))
+    with pytest.raises(ValueError, match=r"lodkit.ops.dense has an operator 'mean' already"):
+
+        @lodkit.op
+        def mean(x: lodkit.Dense, /) -> lodkit.Dense:
+            return x
+
+
+def test_sequences_of_one_structure_add_up():
+    t = lodkit.LoDTensor(np.ones((3, 1)), [[1, 2]])
+    assert lodkit.sum(t, t).equals(t.with_values(np.full((3, 1), 2.0)))
+
+
 def test_reprs_name_the_kernels():
     text = repr(lodkit.sgd)
     assert text.startswith("sgd(param")

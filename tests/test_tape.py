@@ -79,15 +79,22 @@ def test_lodtensor_targets_take_plain_gradients():
         tape.gradient(y, [x], output_gradients=np.ones((2, 2)))
 
 
-def test_no_path_and_no_gradient():
+def test_no_path_and_no_gradient(monkeypatch):
+    monkeypatch.setattr(lodkit.registry, "OPS", lodkit.registry.Registry(lodkit.OPS))
+
+    @lodkit.op
+    def plain_op(x: lodkit.Dense, /) -> lodkit.Dense:
+        return x + 1
+
+    plain_op.kernel("cpu")(lambda x: x + 1)
     x, other = np.ones((3, 2)), np.ones(2)
     with lodkit.Tape() as tape:
         y = lodkit.relu(x)
         ids = lodkit.lengths_to_segment_ids(np.array([1, 2]))
-        z = lodkit.sgd(x, np.ones((3, 2)), lr=0.1)
+        z = plain_op(x)
     assert tape.gradient(y, [other]) == [None]
     assert len(ids) == 3
-    with pytest.raises(lodkit.LodkitError, match="sgd has no gradient"):
+    with pytest.raises(lodkit.LodkitError, match="plain_op has no gradient"):
         tape.gradient(z, [x])
 
 
@@ -126,3 +133,52 @@ def test_gradients_by_weights():
         y = lodkit.embedding_bag(table, ids, weights, pool="sum")
     by_weights = tape.gradient(y, [weights])[0]
     np.testing.assert_allclose(by_weights, table[[1, 2, 2]].sum(axis=1))
+
+
+def test_out_used_twice_is_two_variables():
+    first, second = np.ones((3, 2)), np.ones((3, 2))
+    buffer = np.empty((2, 2))
+    with lodkit.Tape() as tape:
+        lodkit.mean(lodkit.lookup_table(first, [0, 1], out=buffer))
+        target = lodkit.mean(lodkit.lookup_table(second, [0, 1], out=buffer))
+    by_first, by_second = tape.gradient(target, [first, second])
+    assert by_first is None
+    assert by_second.value.tolist() == [[0.25, 0.25]] * 2
+
+
+def test_steps_of_a_training_loop_under_one_tape():
+    param = np.full((2, 2), 3.0)
+    with lodkit.Tape() as tape:
+        for _ in range(3):
+            target = lodkit.mean(lodkit.relu(param))
+            (grad,) = tape.gradient(target, [param])
+            np.testing.assert_allclose(grad, 0.25)
+            lodkit.sgd(param, grad, lr=1.0)
+    np.testing.assert_allclose(param, 3 - 0.75)
+
+
+def test_gradients_share_no_memory():
+    p, q, flow = np.ones(2), np.ones(2), np.ones(2)
+    with lodkit.Tape() as tape:
+        total = lodkit.sum(p, q)
+        rows = lodkit.lookup_table(np.ones((3, 2)), [0])
+    by_p, by_q = tape.gradient(total, [p, q], flow)
+    by_p *= 5
+    assert by_q.tolist() == flow.tolist() == [1, 1]
+    assert tape.gradient(rows, [p]) == [None]
+
+
+def test_the_values_that_were_used_are_the_variable():
+    used = np.ones((3, 2))
+    x = lodkit.LoDTensor(used, [[1, 2]])
+    with lodkit.Tape() as tape:
+        y = lodkit.sequence_pool(x)
+    x.set_values(np.zeros((3, 2)))
+    assert tape.gradient(y, [used])[0].tolist() == [[1, 1]] * 3
+
+
+def test_an_index_has_no_gradient():
+    x = lodkit.LoDTensor(np.ones((3, 2)), [[1, 2]])
+    with lodkit.Tape() as tape:
+        _, index = lodkit.sequence_pool(x, pool="max", return_index=True)
+    assert tape.gradient(index, [x]) == [None]

@@ -90,7 +90,7 @@ def lookup_table(table: Dense, ids: Dense, /, *, padding_idx: int | None = None,
     ids = check_ids(ids, len(table))
     rows = np.stack([table[i] for i in ids.reshape(-1)]) if ids.size else np.zeros((0, *table.shape[1:]), table.dtype)
     rows[ids.reshape(-1) == padding_idx] = 0
-    return rows.reshape(*ids.shape, *table.shape[1:]).astype(native(table.dtype))
+    return rows.reshape(ids.shape + table.shape[1:]).astype(native(table.dtype))
 
 
 @lookup_table.infer_rule
@@ -189,6 +189,8 @@ def embedding_bag(
 
 @embedding_bag.infer_rule
 def _(table, ids, weights=None, *, pool="sum", pad_value=0.0, padding_idx=None, is_sparse=True, dtype=None):
+    if ids.lod_level < 1:
+        raise LoDLevelError("embedding_bag needs ids with lod_level >= 1; attach lengths: LoDTensor(ids, [[...]])")
     dtype = result_dtype(table.dtype, pool, dtype)
     return VarDesc("", VarType.LOD_TENSOR, dtype, (-1, *table.dims[1:]), ids.lod_level - 1)
 

@@ -70,7 +70,7 @@ def _facing(param, grad) -> Dense:
     return grad[param.rows] if isinstance(param, SelectedRows) else grad
 
 
-@op
+@op(updates=True)
 def sgd(
     param: Dense | SelectedRows,
     grad: Dense | SelectedRows,
@@ -113,7 +113,7 @@ def _(param, grad, *, lr, duplicates="merge"):
     return param
 
 
-@op
+@op(updates=True)
 def adagrad(
     param: Dense,
     grad: Dense | SelectedRows,

@@ -60,7 +60,7 @@ def result_dtype(dtype, reduce, asked=None):
 def pad_of(pad_value, dtype):
     """``pad_value`` as a value of ``dtype``."""
     with np.errstate(over="ignore", invalid="ignore"):
-        pad = np.asarray(pad_value, np.float64).astype(dtype)[()]
+        pad = np.asarray(pad_value + 0.0, np.float64).astype(dtype)[()]  # -0.0 is 0.0
     lost = pad != pad_value if dtype.kind == "i" else np.isinf(pad) and not np.isinf(pad_value)
     if lost:
         raise ValueError(f"pad_value {pad_value} is no value of {dtype}; pass one that is, or convert the values")

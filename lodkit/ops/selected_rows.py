@@ -51,7 +51,7 @@ def _(x):
     return x
 
 
-@op
+@op(rowwise=True)
 def sum(*xs: Dense | SelectedRows) -> Dense | SelectedRows:
     """Add arrays and SelectedRows up: SelectedRows if all are, dense otherwise.
 
