@@ -73,11 +73,14 @@ def run(options):
     if options.save is not None:
         check_folder(options.save)
     print(describe(job))
+    if job.epoch >= options.epochs:
+        print(f"{options.resume} is trained for {job.epoch} epochs already; --epochs is the number of all of them")
     job.run(options.epochs, options.save)
     sparse, dense = job.update_times()
     print(f"test accuracy: {100 * job.model.accuracy(*job.test):.1f} %")
     print(f"majority baseline: {100 * job.majority():.1f} %")
-    print(f"rows a second: {job.rate:,.0f}")
+    if job.rate:
+        print(f"rows a second: {job.rate:,.0f}")
     print(f"table update: sparse {1e3 * sparse:.3f} ms, dense {1e3 * dense:.3f} ms ({dense / sparse:.1f} times)")
     return 0
 

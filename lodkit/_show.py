@@ -20,10 +20,20 @@ _SEQUENCES = 5  # sequences shown of a big one
 _NUMBERS = 8  # rows read of a big array on a GPU
 _LENGTHS = 12  # lengths shown of a level
 _WIDTH = 100
+_LONGEST = 4000
 
 
 def text(t):
-    """The repr of a LoDTensor."""
+    """The repr of a LoDTensor, whatever is in it below 10 kB."""
+    return _bounded(_whole_text(t))
+
+
+def _bounded(line):
+    """A text without its middle when that is long: of strings as values, or of very many levels."""
+    return line if len(line) <= _LONGEST else f"{line[: _LONGEST // 2]} ... {line[-_LONGEST // 2 :]}"
+
+
+def _whole_text(t):
     if t.values is None:
         return f"LoDTensor(None, {_lengths(t)})"
     rest = [f"shape={t.shape}", f"dtype={_dtype(t)}"]
@@ -46,6 +56,10 @@ def text(t):
 
 def selected_rows_text(s):
     """The repr of a SelectedRows: ``SelectedRows(rows=[73, 84], value=[[1., 2.], [3., 4.]], height=100)``."""
+    return _bounded(_whole_rows_text(s))
+
+
+def _whole_rows_text(s):
     rows, tail = numbers(s.rows), f"height={s.height})"
     if math.prod(s.value.shape) <= _SMALL:
         return f"SelectedRows(rows={rows}, value={numbers(s.value)}, {tail}"

@@ -34,13 +34,13 @@ class Corpus(typing.NamedTuple):
         One an example.
     examples : list
         The words of each example, nested as deep as the data is.
-    natural : LoDTensor or None
-        The whole data as it lies in its source, with all its levels, where there are more.
+    natural : LoDTensor
+        The structure of the whole data, with all the levels of its source.
     """
 
     labels: list
     examples: list
-    natural: LoDTensor | None = None
+    natural: LoDTensor
 
 
 def words_of(text):
@@ -100,7 +100,8 @@ def read(path):
             raise CorpusError(f"{path}, line {number}: nested too deep") from None
         except (ValueError, KeyError, TypeError) as error:
             raise CorpusError(f"{path}, line {number}: {error}") from None
-        depths.setdefault(depth, number)
+        if depth:
+            depths.setdefault(depth, number)
         if len(depths) > 1:
             first, here = depths.values()
             raise CorpusError(f"{path}, line {here}: words are nested {depth} deep, on line {first} otherwise")
@@ -110,7 +111,13 @@ def read(path):
         raise CorpusError(
             f"{path}: {len(labels)} examples of {len(set(labels))} labels; there must be two labels at least"
         )
-    return Corpus(labels, examples)
+    natural = LoDTensor.from_nested([_numbered(x) for x in examples], lod_level=max(depths, default=1))
+    return Corpus(labels, examples, natural)
+
+
+def _numbered(x):
+    """Words of any depth as numbers: only their structure is of interest."""
+    return [_numbered(y) for y in x] if isinstance(x, list) else 0
 
 
 def _from_text(line):
@@ -133,13 +140,17 @@ def _from_json(line):
 
 
 def _depth(example):
-    """How deep words are nested: 1 for a list of words. Mixed depths are refused."""
-    depths = {_depth(x) + 1 if isinstance(x, list) else 1 for x in example}
-    if any(not isinstance(x, list | str) for x in example):
-        raise ValueError("a word is neither a string nor a list")
+    """How deep words are nested: 1 for a list of words, 0 where there are none. Mixed depths are refused."""
+    depths = set()
+    for x in example:
+        if not isinstance(x, list | str):
+            raise ValueError("a word is neither a string nor a list")
+        below = _depth(x) if isinstance(x, list) else 0
+        if below or isinstance(x, str):
+            depths.add(below + 1)
     if len(depths) > 1:
         raise ValueError("words and lists of words are mixed at one depth")
-    return depths.pop() if depths else 1
+    return depths.pop() if depths else 0
 
 
 def flatten(example):

@@ -169,7 +169,7 @@ class Job:
         meta, state = read_state(folder)
         config = dataclasses.asdict(self.config)
         for name, value in meta["config"].items():
-            if config.get(name) != value:
+            if name != "data" and config.get(name) != value:  # labels and words tell whether it is the same data
                 raise CheckpointError(f"{folder}: saved with {name}={value!r}, not {config.get(name)!r}")
         if meta["labels"] != self.names or meta["words"] != list(self.vocabulary):
             raise CheckpointError(f"{folder}: saved for other data: labels or words differ")
@@ -239,15 +239,14 @@ def describe(job):
     """What the data looks like: levels, lengths, padding avoided."""
     ids = job.train[0]
     lines = [f"{len(job.corpus.labels):,} texts, {len(job.names)} labels, {len(job.vocabulary):,} words in training"]
-    natural = job.corpus.natural
-    if natural is not None:
-        names = ("modules a package", "docstrings a module", "words a docstring")
-        for level, name in enumerate(names):
-            lengths = natural.lengths(level)
-            lines.append(
-                f"  level {level}: {len(lengths):,} sequences; {name}: "
-                f"min {lengths.min()}, median {int(np.median(lengths))}, max {lengths.max()}"
-            )
+    natural, known = job.corpus.natural, ("modules a package", "docstrings a module", "words a docstring")
+    for level in range(natural.lod_level):
+        lengths = natural.lengths(level)
+        what = known[level] if job.config.data == "stdlib" else "length"
+        lines.append(
+            f"  level {level}: {len(lengths):,} sequences; {what}: "
+            f"min {lengths.min()}, median {int(np.median(lengths))}, max {lengths.max()}"
+        )
     waste = 100 * ids.padding_waste()
     lines.append(f"  training texts as one batch: {len(ids.values):,} words; padding avoided: {waste:.1f} %")
     return "\n".join(lines)

@@ -171,6 +171,23 @@ def test_options_are_checked(options, capsys):
     assert options[0] in capsys.readouterr().err
 
 
+def test_sequences_without_words_fit_any_depth(tmp_path, capsys):
+    path = tmp_path / "empty.jsonl"
+    words = ['[["x", "y"], ["z"]]', "[]", "[[], []]", '[["x"], []]']
+    path.write_text("".join(f'{{"label": {i % 2}, "words": {words[i % 4]}}}\n' for i in range(40)))
+    assert main(["--data", str(path), *SMALL]) == 0
+    out = capsys.readouterr().out
+    assert "level 0: 40 sequences; length: min 0, median 2, max 2" in out
+    assert "level 1: 60 sequences; length: min 0" in out
+
+
+def test_a_state_may_be_older_than_asked(texts, tmp_path, capsys):
+    state = str(tmp_path / "s")
+    main(["--data", texts, *SMALL, "--save", state])
+    assert main(["--data", texts, *SMALL, "--epochs", "1", "--resume", state]) == 0
+    assert "trained for 2 epochs already" in capsys.readouterr().out
+
+
 def test_too_few_texts_to_hold_any_out(tmp_path, capsys):
     path = tmp_path / "two"
     path.write_text("a\tone\nb\ttwo\n")

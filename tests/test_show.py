@@ -110,3 +110,17 @@ def test_a_big_picture_is_cut(big):
     assert bars(svg, "v16") <= 60
     assert "…" not in picture(LoDTensor(np.arange(60)))
     assert "0" in picture(LoDTensor(np.arange(2), [[0, 2, 0]]))
+
+
+@pytest.mark.parametrize(
+    "t",
+    [
+        LoDTensor(np.array(["<b>x" * 5000] * 5), [[2, 3]]),
+        LoDTensor(np.array(["y" * 1200] * 100), [[60, 40]]),
+        LoDTensor(np.ones(1), [[1]] * 200),
+        SelectedRows([1], np.array([["z" * 20_000]]), 3),
+    ],
+)
+def test_reprs_stay_below_ten_kilobytes_whatever_is_in_them(t):
+    assert len(repr(t)) < 10_000
+    assert len(t._repr_html_()) < 10_000
