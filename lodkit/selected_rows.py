@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import typing
 
 import numpy as np
 
@@ -39,6 +40,10 @@ class SelectedRows:
     """
 
     __slots__ = ("__weakref__", "height", "is_merged", "rows", "value")
+    rows: np.ndarray
+    value: typing.Any
+    height: int
+    is_merged: bool
     __array_ufunc__ = None
 
     def __init__(self, rows, value, height):
