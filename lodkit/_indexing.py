@@ -109,6 +109,8 @@ class Indexing:
 
     def _descend(self, key):
         """``t[i, j, ...]``: numbers lead down the levels; what is left indexes the array arrived at."""
+        if not key:
+            return self
         depth = 0
         while depth < min(len(key), len(self._lod)) and _is_number(key[depth]):
             depth += 1

@@ -116,6 +116,8 @@ class LoDTensor(Indexing, Conversions):
         if type(values) is not np.ndarray or not values.ndim:
             values = _rows_of(values)
         lod = self._lod
+        if values is None and not lod:
+            raise LoDError("a LoDTensor without lengths needs values")
         if values is None or (lod and lod[-1][-1] != values.shape[0]):
             _levels.check_rows(lod, values)
         made = self._wrap(values, lod)

@@ -35,8 +35,6 @@ def fill(out, s, pad):
 
 def _access(width, gather):
     """How a kernel finds the row of its i-th value, and asks for a later one ahead of time."""
-    size = 4 * width  # bytes: all of float32's, and hardware fetches float64's other half
-
     if not gather:
 
         @jitable
@@ -48,7 +46,7 @@ def _access(width, gather):
     @jitable
     def gathered_row_of(values, ids, i, j):
         simd.rolled()
-        simd.prefetch(values, ids[min(i + AHEAD, len(ids) - 1)], j, size)
+        simd.prefetch(values, ids[min(i + AHEAD, len(ids) - 1)], j, width * values.itemsize)
         return ids[i]
 
     return gathered_row_of

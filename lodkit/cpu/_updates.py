@@ -39,7 +39,6 @@ def adagrad_step(p, state, g, lr, epsilon):
 
 def _run_sum(width):
     """The sum of a run's rows: the row itself, or the sum in double precision, rounded once."""
-    size = 4 * width
 
     @jitable(inline=True)
     def run_sum(value, order, start, stop, j):
@@ -47,7 +46,7 @@ def _run_sum(width):
             return simd.load(value, order[start], j, width)
         total = simd.widen(simd.full(value, width, 0))
         for i in range(start, stop):
-            simd.prefetch(value, order[min(i + AHEAD, len(order) - 1)], j, size)
+            simd.prefetch(value, order[min(i + AHEAD, len(order) - 1)], j, width * value.itemsize)
             total = simd.add(total, simd.widen(simd.load(value, order[i], j, width)))
         return simd.narrow(value, total)
 
@@ -57,10 +56,11 @@ def _run_sum(width):
 @functools.cache
 def rows_kernel(step, width, stateful, merge):
     """Kernel of an update by runs of gradient rows; chunks take the runs that start in their rows."""
-    run_sum, size = _run_sum(width), 4 * width
+    run_sum = _run_sum(width)
 
     @threaded
     def kernel(param, moment, at, order, starts, value, lr, epsilon, chunk):
+        size = width * param.itemsize
         for c in prange((len(order) + chunk - 1) // chunk):
             for u in range(first_at_least(starts, c * chunk), min(len(at), first_at_least(starts, (c + 1) * chunk))):
                 row, start, stop = at[u], starts[u], starts[u + 1]

@@ -35,7 +35,7 @@ def added(rows, value, height):
 def merge_selected_rows(x: SelectedRows, /) -> SelectedRows:
     """Return the same gradient with sorted rows, each once: duplicates are added up.
 
-    MergeAdd of Paddle, ``coalesce`` of torch.
+    MergeAdd of Paddle, ``coalesce`` of torch. Sums of int32 wrap around, as NumPy's do.
 
     >>> merge_selected_rows(SelectedRows([5, 1, 5], [[1.], [2.], [3.]], 9))
     SelectedRows(rows=[1, 5], value=[[2.], [4.]], height=9)
