@@ -91,7 +91,7 @@ def rolled():
 
 def fma(a, b, c):
     """``a * b + c``."""
-    return a * b + c
+    return add(mul(a, b), c)
 
 
 def exp(vector):
@@ -118,9 +118,18 @@ def finite(vector):
     return np.where(np.isfinite(vector), vector, vector.dtype.type(0))
 
 
-add, sub, mul, div = (
-    functools.wraps(f)(lambda a, b, f=f: f(a, b)) for f in (operator.add, operator.sub, operator.mul, operator.truediv)
-)
+def _silent(operation):
+    """Of two vectors, without NumPy's warnings: compiled code has none either."""
+
+    @functools.wraps(operation)
+    def run(a, b):
+        with np.errstate(all="ignore"):
+            return operation(a, b)
+
+    return run
+
+
+add, sub, mul, div = map(_silent, (operator.add, operator.sub, operator.mul, operator.truediv))
 
 
 def maximum(a, b):

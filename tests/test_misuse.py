@@ -24,6 +24,7 @@ HUGE = np.array([0, 2**63 - 1, -(2**63), -1, 3])
         lambda: lodkit.segment_reduce(np.ones((5, 2)), HUGE, by="ids"),
     ],
 )
+@pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning")  # where nothing is compiled
 def test_differences_that_int64_cannot_hold(call):
     with pytest.raises((lodkit.LoDError, lodkit.SegmentIdError), match="decrease"):
         call()
