@@ -113,6 +113,8 @@ def parts(x):
 
 def matrix(array):
     """``array`` with one row an item: ``(rows, elements)``, C-contiguous, float16 as its bits."""
+    if array.ndim == 1:
+        array = array.reshape(-1, 1)
     if array.ndim == 2 and array.dtype in AS_THEY_ARE and array.flags.c_contiguous:
         return array
     if array.ndim != 2:

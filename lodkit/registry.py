@@ -88,21 +88,21 @@ class Op:
             inputs = self._accept(inputs)
             found = self._choose(inputs)
         launch, ragged, sparse = found
-        if ragged:
-            for i in ragged:
-                values, lod = inputs[i]._values, inputs[i]._lod
-                if type(values) is not np.ndarray or (lod and lod[-1].item(-1) != len(values)):
-                    launch = self._launcher(inputs)
-        if sparse:
-            for i in sparse:
-                if type(inputs[i].value) is not np.ndarray or len(inputs[i].value) != len(inputs[i].rows):
-                    launch = self._launcher(inputs)
+        for i in ragged:
+            values, lod = inputs[i]._values, inputs[i]._lod
+            if type(values) is not np.ndarray or (lod and lod[-1].item(-1) != len(values)):
+                launch = self._launcher(inputs)
+        for i in sparse:
+            values = inputs[i].value
+            if type(values) is not np.ndarray or len(values) != len(inputs[i].rows):
+                launch = self._launcher(inputs)
         for name, value in attrs.items():
             test = self._tests.get(name)
             if test is None or not test(value):
                 self._refuse(name, value)
-        if self._needed:
-            self._check_needed(attrs)
+        for name in self._needed:
+            if name not in attrs:
+                self._check_needed(attrs)
         result = launch(*inputs, **attrs)
         if state.open:
             record(self, inputs, attrs, result)
