@@ -12,6 +12,7 @@ _HOMES = {
     "selected_rows": ("SelectedRows",),
     "minibatches": ("batches", "concat"),
     "arrays": ("empty",),
+    "bounds": ("bounds_check",),
     "desc": ("DescError", "LodTensorDesc", "TensorDesc", "VarDesc", "VarType"),
     "kinds": ("Dense",),
     "registry": ("OPS", "op", "run"),
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from . import caffe2 as caffe2
     from . import paddle as paddle
     from .arrays import empty as empty
+    from .bounds import bounds_check as bounds_check
     from .desc import DescError as DescError
     from .desc import LodTensorDesc as LodTensorDesc
     from .desc import TensorDesc as TensorDesc

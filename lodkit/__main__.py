@@ -63,13 +63,10 @@ def main(argv=None):
 
 
 def run(options):
-    from .errors import DeviceError
     from .train import Config, Job, check_folder, describe
 
-    if options.device == "cuda":
-        raise DeviceError("the main job has no cuda kernels yet; run it with --device cpu")
     names = ("data", "pool", "optimizer", "lr", "dim", "batch", "seed")
-    job = Job(Config(**{name: getattr(options, name) for name in names}), resume=options.resume)
+    job = Job(Config(**{name: getattr(options, name) for name in names}), resume=options.resume, device=options.device)
     if options.save is not None:
         check_folder(options.save)
     print(describe(job))

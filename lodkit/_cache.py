@@ -54,7 +54,7 @@ class DiskCache(NullCache):
         target_context.refresh()
         try:
             path = os.path.join(directory(), self._name(sig, target_context.codegen()))
-            payload = _read(path)
+            payload = read_entry(path)
             return payload and CompileResult._rebuild(target_context, *pickle.loads(payload))
         except Exception:  # whatever is wrong with an entry, compiling anew is right
             return None
@@ -64,8 +64,8 @@ class DiskCache(NullCache):
             return
         with contextlib.suppress(Exception):  # code that cannot be kept is still good code
             path = os.path.join(directory(make=True), self._name(sig, data.codegen))
-            _write(path, dumps(data._reduce()))
-            _prune_once(os.path.dirname(path), os.getpid())
+            write_entry(path, dumps(data._reduce()))
+            prune_once(os.path.dirname(path), os.getpid())
 
     def _name(self, sig, codegen):
         args, _ = sigutils.normalize_signature(sig)
@@ -94,7 +94,7 @@ def directory(make=False):
     return os.path.abspath(path)
 
 
-def _read(path):
+def read_entry(path):
     """Return what an entry holds; None where it was not written to its end or is damaged."""
     with open(path, "rb") as file:
         checksum, payload = file.read(_CHECKSUM), file.read()
@@ -105,7 +105,7 @@ def _read(path):
     return payload
 
 
-def _write(path, payload):
+def write_entry(path, payload):
     handle, draft = tempfile.mkstemp(suffix=".tmp", dir=os.path.dirname(path))
     try:
         with open(handle, "wb") as file:
@@ -118,7 +118,7 @@ def _write(path, payload):
 
 
 @functools.cache
-def _prune_once(path, process):
+def prune_once(path, process):
     """Remove the entries that were used longest ago, once a process, when it has first added one."""
     now, entries = time.time(), []
     with os.scandir(path) as found:

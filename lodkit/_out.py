@@ -6,7 +6,7 @@ import functools
 
 import numpy as np
 
-from .arrays import output, parts, refuse_overlap
+from .arrays import is_array, output, parts, refuse_overlap
 from .lod_tensor import LoDTensor
 from .tape import record, state
 
@@ -36,7 +36,12 @@ def call_with_out(op, inputs, attrs, out):
 
 def _copied(op, result, out):
     array = result.values if isinstance(result, LoDTensor) else result
-    if not isinstance(array, np.ndarray):
+    if not is_array(array):
         raise TypeError(f"{op.name} takes no out=: its result is no array but {type(result).__name__}")
-    output(array.shape, array.dtype, out)[...] = array
+    if isinstance(array, np.ndarray):
+        output(array.shape, array.dtype, out)[...] = array
+    else:
+        from .cuda.memory import copy_to
+
+        copy_to(array, out)
     return result.with_values(out) if isinstance(result, LoDTensor) else out

@@ -23,7 +23,12 @@ def to_device(array, device):
         raise ValueError(f'device must be "cpu" or "cuda", got {device!r}')
     if device_of(array) == device:
         return array
-    return _to_cpu(array) if device == "cpu" else _to_cuda(array)
+    if device == "cuda":
+        return _to_cuda(array)
+    result = _to_cpu(array)
+    if "lodkit.cuda.views" in sys.modules:
+        sys.modules["lodkit.cuda.views"].raise_pending()  # the device was waited for
+    return result
 
 
 def _to_cpu(array):

@@ -89,6 +89,8 @@ def output(shape, dtype, out=None):
 
 def writable(array, name):
     """``array`` itself, or an error when a kernel could not write all of it in place."""
+    if not isinstance(array, np.ndarray):
+        return array.writable(name)  # the View of a CUDA array
     if not array.flags.writeable:
         raise OutputError(f"{name} is read-only; pass a copy of it")
     if not array.flags.c_contiguous or not array.dtype.isnative:
@@ -100,15 +102,31 @@ def refuse_overlap(name, array, others):
     """Raise when memory of ``array``, which is written, may be that of an input, which is read."""
     for i, other in enumerate(others):
         for part in (other,) if type(other) is np.ndarray else parts(other):
-            if np.may_share_memory(array, part):
+            if may_share_memory(array, part):
                 raise OutputError(f"{name} overlaps input {i}; pass separate memory")
+
+
+def is_array(x):
+    """Whether this is an array of NumPy or of a CUDA library."""
+    return isinstance(x, np.ndarray) or hasattr(x, "__cuda_array_interface__")
 
 
 def parts(x):
     """The arrays that a value is made of."""
-    if isinstance(x, np.ndarray):
+    if is_array(x):
         return (x,)
-    return tuple(a for a in (getattr(x, "values", None), getattr(x, "value", None)) if isinstance(a, np.ndarray))
+    return tuple(a for a in (getattr(x, "values", None), getattr(x, "value", None)) if is_array(a))
+
+
+def may_share_memory(a, b):
+    """Whether two arrays may have memory in common."""
+    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
+        return np.may_share_memory(a, b)
+    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+        return False
+    from .cuda.memory import overlap
+
+    return overlap(a, b)
 
 
 def matrix(array):

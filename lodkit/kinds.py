@@ -7,7 +7,7 @@ import typing
 
 import numpy as np
 
-from .arrays import from_lists
+from .arrays import from_lists, is_array
 from .errors import LoDError, LoDMismatchError
 from .lod_tensor import LoDTensor
 from .selected_rows import SelectedRows
@@ -21,6 +21,7 @@ else:
 
 
 CONTAINERS = (LoDTensor, SelectedRows)
+LISTS = (list, tuple, int, float, np.generic)  # what becomes an array, on the device of the others
 
 
 def kinds_of(hint):
@@ -42,6 +43,12 @@ def kind_of(x):
     return type(x) if isinstance(x, CONTAINERS) else Dense
 
 
+def on_gpu(x):
+    """Whether a value's memory is on a GPU."""
+    x = getattr(x, "values", getattr(x, "value", x)) if isinstance(x, CONTAINERS) else x
+    return not isinstance(x, np.ndarray) and is_array(x)
+
+
 def name_of(x):
     """The kind of a value, as keys have it."""
     return "None" if x is None else kind_of(x).__name__
@@ -51,7 +58,7 @@ def accept(x, allowed, name):
     """``x`` as kernels take it: a list becomes an array, a LoDTensor without levels its values."""
     if isinstance(x, LoDTensor) and x.lod_level == 0 and LoDTensor not in allowed:
         return x.values
-    if isinstance(x, list | tuple | int | float | np.generic) and Dense in allowed:
+    if isinstance(x, LISTS) and Dense in allowed:
         return from_lists(x, name)
     if isinstance(x, np.ndarray) and type(x) is not np.ndarray:
         if isinstance(x, np.ma.MaskedArray):

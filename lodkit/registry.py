@@ -23,7 +23,7 @@ from .arrays import device_of, one_device
 from .checks import checker
 from .desc import VarDesc
 from .errors import NoKernelError, UnknownOperatorError
-from .kinds import Dense, accept, check_whole, kind_keys, kind_of, kinds_of, name_of, run_rows
+from .kinds import LISTS, Dense, accept, check_whole, kind_keys, kind_of, kinds_of, name_of, on_gpu, run_rows
 from .lod_tensor import LoDTensor
 from .selected_rows import SelectedRows
 from .tape import record, state
@@ -178,7 +178,14 @@ class Op:
         allowed = list(self.inputs.values())
         allowed += allowed[-1:] * (len(inputs) - len(allowed))
         names = [*self.inputs] + [*self.inputs][-1:] * (len(inputs) - len(self.inputs))
-        return tuple(map(accept, inputs, allowed, names))
+        accepted = tuple(map(accept, inputs, allowed, names))
+        if any(isinstance(x, LISTS) for x in inputs) and any(map(on_gpu, accepted)):
+            from .cuda.memory import beside
+
+            return tuple(
+                beside(a, accepted) if isinstance(x, LISTS) else a for x, a in zip(inputs, accepted, strict=True)
+            )
+        return accepted
 
     def _kinds_of(self, inputs):
         if self.variadic:
@@ -268,6 +275,7 @@ class Op:
     def _load_all(self):
         for device in ("cpu", "cuda"):
             self._load(device)
+        self.kernels = dict(sorted(self.kernels.items(), key=lambda item: item[0][0]))
 
 
 def op(definition=None, /, *, rowwise=False, updates=False):

@@ -7,10 +7,16 @@ import typing
 
 import numpy as np
 
-from .arrays import device_of, from_lists, integers
-from .errors import LoDError, RowIndexError
+from .arrays import device_of, from_lists, integers, is_array
+from .errors import DeviceError, LoDError, RowIndexError
 
 _new, _set = object.__new__, object.__setattr__
+
+
+def bad_row(rows, i, height):
+    return RowIndexError(
+        f"rows[{i}] = {rows[i]} is outside [0, {height}) (height={height}); give the table's number of rows as height"
+    )
 
 
 class SelectedRows:
@@ -47,27 +53,33 @@ class SelectedRows:
     __array_ufunc__ = None
 
     def __init__(self, rows, value, height):
-        if not hasattr(rows, "__cuda_array_interface__"):
-            rows = integers(rows, "rows").copy()
-            rows.flags.writeable = False
         value = from_lists(value, "value") if isinstance(value, list | tuple | int | float) else value
-        if not isinstance(value, np.ndarray) and not hasattr(value, "__cuda_array_interface__"):
+        if not is_array(value):
             raise TypeError(
                 f"expected a NumPy or CUDA array as value, got {type(value).__name__}; convert with np.asarray(...)"
             )
         height = operator.index(height)
         if height < 0:
             raise RowIndexError(f"height = {height} is negative")
+        if isinstance(value, np.ndarray):
+            if not isinstance(rows, np.ndarray) and is_array(rows):
+                raise DeviceError("rows are on a GPU and value is not; move one of them")
+            rows = integers(rows, "rows").copy()
+            rows.flags.writeable = False
+        else:
+            from .cuda.memory import rows_beside
+
+            rows = rows_beside(value, rows)
         if rows.ndim != 1:
             raise LoDError(f"rows must be one-dimensional, got shape {rows.shape}; pass rows.reshape(-1)")
         if not value.ndim or len(value) != len(rows):
             raise LoDError(f"{len(rows)} rows, but value has shape {value.shape}; give one row of values for each")
-        if isinstance(rows, np.ndarray) and len(rows) and (rows.min() < 0 or rows.max() >= height):
-            i = int(np.argmax((rows < 0) | (rows >= height)))
-            raise RowIndexError(
-                f"rows[{i}] = {rows[i]} is outside [0, {height}) (height={height}); "
-                "give the table's number of rows as height"
-            )
+        if not isinstance(value, np.ndarray):
+            from .cuda.ids import checked_ids
+
+            checked_ids(rows, height, "rows", lambda numbers, i: bad_row(numbers, i, height))
+        elif len(rows) and (rows.min() < 0 or rows.max() >= height):
+            raise bad_row(rows, int(np.argmax((rows < 0) | (rows >= height))), height)
         self._fill(rows, value, height, False)
 
     @classmethod
@@ -163,7 +175,7 @@ class SelectedRows:
         return result
 
     def __add__(self, other):
-        if isinstance(other, SelectedRows | np.ndarray) or hasattr(other, "__cuda_array_interface__"):
+        if isinstance(other, SelectedRows) or is_array(other):
             from .ops.selected_rows import sum as add
 
             return add(self, other)

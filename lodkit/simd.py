@@ -14,7 +14,7 @@ import operator
 import numpy as np
 from numba.extending import overload
 
-from . import _intrinsics, _lane_functions
+from . import _intrinsics, _lane_functions, reducers
 from ._intrinsics import WIDE
 
 
@@ -182,3 +182,6 @@ for _function, _compiled, _count in (
     (exp, _lane_functions.exp, 1),
 ):
     _bind(_function, _compiled, _count)
+
+#: The vector form of the reducers' steps.
+STEPS = {reducers.plus: add, reducers.larger: maximum, reducers.smaller: minimum}

@@ -8,6 +8,7 @@ import types
 
 import numpy as np
 
+from .arrays import is_array, may_share_memory
 from .errors import DTypeError, LodkitError
 from .lod_tensor import LoDTensor
 from .selected_rows import SelectedRows
@@ -97,7 +98,7 @@ class Tape:
             raise TypeError(f"sources must be a list of arrays, got {type(sources).__name__}; pass [source]")
         for what, values in (("target", targets), ("sources", sources)):
             for i, x in enumerate(values):
-                if not isinstance(x, np.ndarray | LoDTensor) and not hasattr(x, "__cuda_array_interface__"):
+                if not isinstance(x, LoDTensor) and not is_array(x):
                     raise TypeError(f"{what}[{i}] must be an array or a LoDTensor, got {type(x).__name__}")
         if output_gradients is None:
             given = [None] * len(targets)
@@ -195,7 +196,7 @@ def _separate(gradients, given):
     seen = [_numbers(g) for g in given if g is not None]
     for i, g in enumerate(gradients):
         if g is not None:
-            if any(np.may_share_memory(_numbers(g), other) for other in seen if isinstance(other, np.ndarray)):
+            if any(may_share_memory(_numbers(g), other) for other in seen if is_array(other)):
                 gradients[i] = g = copy.deepcopy(g)
             seen.append(_numbers(g))
     return gradients
@@ -207,11 +208,14 @@ def _numbers(x):
 
 def _seed(target, given):
     values = target.values if isinstance(target, LoDTensor) else target
+    on_cpu = isinstance(values, np.ndarray)
     if given is None:
-        return np.ones_like(values)
+        return np.ones_like(values) if on_cpu else _ones_on_gpu(values)
     given = given.values if isinstance(given, LoDTensor) else given
     if isinstance(given, SelectedRows):
         return given
+    if not on_cpu and not isinstance(given, np.ndarray):
+        return given  # the gradient operators check it
     given = np.asarray(given)
     if given.dtype.kind not in "fiu":
         raise DTypeError(f"an output gradient must hold floating numbers, not {given.dtype}")
@@ -219,6 +223,12 @@ def _seed(target, given):
     if given.shape != values.shape:
         raise ValueError(f"output gradient of shape {given.shape} for a target of shape {values.shape}")
     return given
+
+
+def _ones_on_gpu(values):
+    from .cuda.memory import full_like
+
+    return full_like(values, 1)
 
 
 def _add(found, key, gradient):
@@ -232,6 +242,6 @@ def _add(found, key, gradient):
 
 
 def _like(source, gradient):
-    if isinstance(source, LoDTensor) and isinstance(gradient, np.ndarray):
+    if isinstance(source, LoDTensor) and is_array(gradient):
         return source.with_values(gradient)
     return gradient

@@ -18,6 +18,7 @@ import numpy as np
 import lodkit
 
 from . import corpus as corpora
+from ._transfer import to_device
 from .errors import LodkitError
 
 STATE = "state.npz"
@@ -41,21 +42,23 @@ class Config:
 
 
 class Model:
-    """Word lookup and pooling, one linear layer."""
+    """Word lookup and pooling, one linear layer; on a GPU its arrays are of whichever CUDA library is there."""
 
-    def __init__(self, words, labels, config):
+    def __init__(self, words, labels, config, device="cpu"):
         rng = np.random.default_rng(config.seed)
-        self.config = config
+        self.config, self.device = config, device
         table = lodkit.empty((words, config.dim))
         table[...] = rng.standard_normal(table.shape, dtype=np.float32)
         bound = config.dim**-0.5
-        self.parameters = {
-            "table": table,
-            "weight": rng.uniform(-bound, bound, (config.dim, labels)).astype(np.float32),
-            "bias": np.zeros(labels, np.float32),
-        }
+        weight = rng.uniform(-bound, bound, (config.dim, labels)).astype(np.float32)
+        parameters = {"table": table, "weight": weight, "bias": np.zeros(labels, np.float32)}
         states = config.optimizer == "adagrad"
-        self.moments = {name: np.zeros_like(p) for name, p in self.parameters.items()} if states else {}
+        self.parameters = self.here(parameters)
+        self.moments = self.here({name: np.zeros_like(p) for name, p in parameters.items()}) if states else {}
+
+    def here(self, arrays):
+        """Arrays by name, on the model's device."""
+        return {name: to_device(array, self.device) for name, array in arrays.items()}
 
     def logits(self, ids):
         table, weight, bias = self.parameters.values()
@@ -63,9 +66,10 @@ class Model:
 
     def gradients(self, ids, labels):
         """The loss of a batch and its gradients; the table's is SelectedRows."""
+        ids, labels = ids.to(self.device), to_device(labels, self.device)
         with lodkit.Tape() as tape:
             loss = lodkit.mean(lodkit.softmax_with_cross_entropy(self.logits(ids), labels))
-        return float(loss[0]), tape.gradient(loss, list(self.parameters.values()))
+        return float(to_device(loss, "cpu")[0]), tape.gradient(loss, list(self.parameters.values()))
 
     def step(self, ids, labels):
         loss, gradients = self.gradients(ids, labels)
@@ -80,7 +84,8 @@ class Model:
             lodkit.adagrad(parameter, gradient, moment, lr=self.config.lr, epsilon=1e-10)
 
     def accuracy(self, ids, labels):
-        return float((self.logits(ids).argmax(axis=1) == labels).mean())
+        logits = to_device(self.logits(ids.to(self.device)), "cpu")
+        return float((logits.argmax(axis=1) == labels).mean())
 
 
 class Progress:
@@ -117,7 +122,7 @@ class Progress:
 class Job:
     """Data, model and state of one training run."""
 
-    def __init__(self, config, data=None, resume=None):
+    def __init__(self, config, data=None, resume=None, device="cpu"):
         self.config, self.epoch, self.rate = config, 0, 0.0
         self.corpus = data or (corpora.standard_library() if config.data == "stdlib" else corpora.read(config.data))
         self.names = sorted(set(self.corpus.labels))
@@ -130,7 +135,7 @@ class Job:
         self.vocabulary = corpora.vocabulary([examples[i] for i in train])
         self.train = corpora.encode([examples[i] for i in train], self.vocabulary), labels[train]
         self.test = corpora.encode([examples[i] for i in test], self.vocabulary), labels[test]
-        self.model = Model(len(self.vocabulary) + 1, len(self.names), config)
+        self.model = Model(len(self.vocabulary) + 1, len(self.names), config, device)
         if resume is not None:
             self.load(resume)
 
@@ -156,7 +161,8 @@ class Job:
         state.parent.mkdir(parents=True, exist_ok=True)
         beside = state.with_name(f".{STATE}.{uuid.uuid4().hex[:8]}.npz")
         try:
-            np.savez(beside, meta=np.array(json.dumps(meta)), **self._arrays())
+            arrays = {name: to_device(array, "cpu") for name, array in self._arrays().items()}
+            np.savez(beside, meta=np.array(json.dumps(meta)), **arrays)
             os.replace(beside, state)
         finally:
             beside.unlink(missing_ok=True)
@@ -176,10 +182,10 @@ class Job:
         arrays = self._arrays()
         for name, array in arrays.items():
             found = state.get(name)
-            if found is None or found.shape != array.shape or found.dtype != array.dtype:
-                raise CheckpointError(f"{folder}: {name} is missing, or not {array.dtype} of shape {array.shape}")
-        for name, array in arrays.items():
-            array[...] = state[name]
+            if found is None or found.shape != tuple(array.shape) or found.dtype != np.float32:
+                raise CheckpointError(f"{folder}: {name} is missing, or not float32 of shape {tuple(array.shape)}")
+        for where, prefix in ((self.model.parameters, ""), (self.model.moments, "moment_")):
+            where.update(self.model.here({name: state[prefix + name] for name in where}))
         self.epoch = meta["epoch"]
 
     def majority(self):
@@ -192,9 +198,16 @@ class Job:
         ids, labels = self.train
         words, truth = next(iter(lodkit.batches(ids, labels, size=self.config.batch, seed=0)))
         _, (sparse, *_) = self.model.gradients(words, truth)
-        table, moment = self.model.parameters["table"].copy(), self.model.moments.get("table")
-        moment = None if moment is None else moment.copy()
-        return [_fastest(lambda g=g: self.model.update(table, g, moment)) for g in (sparse, sparse.to_dense())]
+        model = self.model
+        states = model.parameters["table"], model.moments.get("table")
+        table, moment = (s if s is None else to_device(np.array(to_device(s, "cpu")), model.device) for s in states)
+
+        def update(gradient):
+            model.update(table, gradient, moment)
+            if model.device == "cuda":
+                to_device(table[:1], "cpu")  # waits until it is done
+
+        return [_fastest(lambda g=g: update(g)) for g in (sparse, sparse.to_dense())]
 
 
 def read_state(folder):

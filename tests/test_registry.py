@@ -90,12 +90,12 @@ def test_arrays_of_another_library_are_refused():
 
 def test_mixed_devices_are_refused():
     class OnGpu:
-        __cuda_array_interface__ = {"shape": (3, 2)}
         shape, dtype = (3, 2), np.dtype(np.float32)
+        __cuda_array_interface__ = {"shape": (3, 2), "typestr": "<f4", "data": (0, False), "version": 3}
 
     with pytest.raises(lodkit.DeviceError, match="sgd: inputs on different devices"):
         lodkit.sgd(PARAM, OnGpu(), lr=1.0)
-    with pytest.raises(lodkit.NoKernelError, match="no cuda kernel"):
+    with pytest.raises(lodkit.DeviceError, match=r"none can be reached|no arithmetic"):
         lodkit.relu(OnGpu())
 
 

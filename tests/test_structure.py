@@ -1,4 +1,4 @@
-"""The layout is a promise: the same file name in ops, cpu and the benchmarks, every operator whole."""
+"""The layout is a promise: the same file name in ops, cpu, cuda and the benchmarks, every operator whole."""
 
 from __future__ import annotations
 
@@ -23,6 +23,8 @@ def names(folder):
 
 def test_files_are_named_after_families():
     assert names(PACKAGE / "ops") == FAMILIES == names(PACKAGE / "cpu")
+    support = {"ids", "launch", "libraries", "memory", "vector", "views"}
+    assert names(PACKAGE / "cuda") - support == FAMILIES
 
 
 def test_every_family_has_a_benchmark():
@@ -38,7 +40,9 @@ def test_every_operator_is_whole(name):
     op = lodkit.OPS[name]
     assert op.infer_function and op.__doc__
     op._load_all()
-    assert any(device == "cpu" for device, _ in op.kernels), f"{name} has no CPU kernel"
+    cpu, cuda = ({kinds for device, kinds in op.kernels if device == where} for where in ("cpu", "cuda"))
+    assert cpu, f"{name} has no CPU kernel"
+    assert cpu == cuda, f"{name} has not the same kernels for cuda"
     for kernel in op.kernels.values():
         assert kernel.__kwdefaults__ is None or set(op.defaults) <= set(kernel.__kwdefaults__)
 
@@ -47,6 +51,11 @@ def test_every_differentiable_operator_links_its_gradient():
     for name in lodkit.OPS:
         if f"{name}_grad" in lodkit.OPS:
             assert lodkit.OPS[name].gradient_rule
+
+
+def test_only_one_file_knows_which_numba_cuda_there_is():
+    for file in {*PACKAGE.rglob("*.py")} - {PACKAGE / "cuda" / "launch.py"}:
+        assert not re.search(r"from numba import cuda|import numba\.cuda|from numba\.cuda", file.read_text()), file
 
 
 def test_only_one_file_knows_numba_flags():

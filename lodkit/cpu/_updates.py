@@ -1,7 +1,7 @@
 """The templates of every update of a parameter in place: dense, and by the sorted runs of a SelectedRows gradient.
 
-An optimizer is a step over vectors: ``step(parameter, state, gradient, lr, epsilon) -> (parameter, state)``. A
-parameter's row is read and written once, whatever number of gradient rows falls on it.
+An optimizer is a step of ``lodkit.steps``. A parameter's row is read and written once, whatever number of gradient rows
+falls on it.
 """
 
 from __future__ import annotations
@@ -10,9 +10,8 @@ import functools
 
 import numpy as np
 
-from .. import simd
+from .. import simd, steps
 from ..jit import jitable, njit, prange, threaded
-from ..ops.optimizers import LEAST_DIVISOR
 from ._rows import first_at_least
 from ._sort import sort_few
 
@@ -25,16 +24,7 @@ def whole_width(columns):
     return min(columns & -columns, 64)
 
 
-@jitable
-def sgd_step(p, state, g, lr, epsilon):
-    return simd.sub(p, simd.mul(simd.like(p, lr), g)), state
-
-
-@jitable
-def adagrad_step(p, state, g, lr, epsilon):
-    state = simd.add(state, simd.mul(g, g))
-    divisor = simd.larger(simd.add(simd.sqrt(state), simd.like(p, epsilon)), simd.like(p, LEAST_DIVISOR))
-    return simd.sub(p, simd.div(simd.mul(simd.like(p, lr), g), divisor)), state
+sgd_step, adagrad_step = jitable(steps.sgd), jitable(steps.adagrad)
 
 
 def _run_sum(width):

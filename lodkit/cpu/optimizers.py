@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ..arrays import matrix, refuse_overlap, wide
-from ..errors import RowIndexError
 from ..jit import njit, settings
-from ..ops.optimizers import adagrad, check_update, learning_rate, sgd
+from ..ops.optimizers import adagrad, check_update, learning_rate, missing_row, sgd
 from ..registry import Dense
 from ..selected_rows import SelectedRows
 from ._rows import first_at_least
@@ -111,7 +110,7 @@ def sgd_selected(param: SelectedRows, grad: SelectedRows, /, *, lr, duplicates):
     missing = _find(param.rows[keys], keys, unique, at)
     if missing >= 0:
         i, row = int(runs[0][runs[1][missing]]), unique[missing]
-        raise RowIndexError(f"rows[{i}] = {row} of the gradient is no row of the SelectedRows parameter")
+        raise missing_row(i, row)
     _by_runs(sgd_step, param.value, None, at, runs, grad.value, duplicates, learning_rate(lr))
     return param
 

@@ -38,18 +38,26 @@ def check_flow(out, grad, name):
     return out
 
 
-def check_labels(logits, labels):
+def check_classes(logits, labels):
+    """One label a row."""
     check_values(logits.dtype, "softmax_with_cross_entropy", floating=True)
     if logits.ndim != 2:
         raise ShapeMismatchError(f"logits have shape {logits.shape}; they must be (rows, classes)")
-    labels = integers(labels, "labels")
     if labels.shape not in ((len(logits),), (len(logits), 1)):
         raise ShapeMismatchError(f"labels have shape {labels.shape} for {len(logits)} rows; pass one class a row")
+
+
+def bad_label(labels, i, classes):
+    return RowIndexError(f"labels[{i}] = {labels[i]} is outside [0, {classes}) (the number of classes)")
+
+
+def check_labels(logits, labels):
+    labels = integers(labels, "labels")
+    check_classes(logits, labels)
     labels = labels.reshape(-1)
     bad = (labels < 0) | (labels >= logits.shape[1])
     if bad.any():
-        i = int(np.argmax(bad))
-        raise RowIndexError(f"labels[{i}] = {labels[i]} is outside [0, {logits.shape[1]}) (the number of classes)")
+        raise bad_label(labels, int(np.argmax(bad)), logits.shape[1])
     return labels
 
 

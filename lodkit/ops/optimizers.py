@@ -22,13 +22,21 @@ def learning_rate(lr):
     return lr if type(lr) is float else float(np.asarray(lr).reshape(-1)[0])
 
 
+def repeated_row(name):
+    return RowIndexError(f"{name}: param lists a row more than once, which row is to change? merge() it first")
+
+
+def missing_row(i, row):
+    return RowIndexError(f"rows[{i}] = {row} of the gradient is no row of the SelectedRows parameter")
+
+
 def check_update(name, param, grad, *states):
     """Everything that can be wrong, before anything is written."""
     target = param
     if isinstance(param, SelectedRows):
         target = param.value
         if not param.is_merged and len(np.unique(param.rows)) != len(param.rows):
-            raise RowIndexError(f"{name}: param lists a row more than once, which row is to change? merge() it first")
+            raise repeated_row(name)
     check_values(target.dtype, name, floating=True)
     if grad.shape != param.shape:
         raise ShapeMismatchError(
@@ -55,7 +63,7 @@ def key_positions(param, rows):
     keys = {int(key): i for i, key in enumerate(param.rows)}
     for i, row in enumerate(rows):
         if int(row) not in keys:
-            raise RowIndexError(f"rows[{i}] = {row} of the gradient is no row of the SelectedRows parameter")
+            raise missing_row(i, row)
     return np.array([keys[int(row)] for row in rows], np.int64)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import typing
 
 import numpy as np
 
@@ -11,6 +12,13 @@ from ..desc import VarType
 from ..errors import DTypeError, ShapeMismatchError
 from ..registry import Dense, op
 from ..selected_rows import SelectedRows
+
+
+class Alike(typing.NamedTuple):
+    """What ``check_alike`` looks at, of an array whose own shape or dtype is another library's."""
+
+    shape: tuple
+    dtype: np.dtype
 
 
 def check_alike(xs):

@@ -1,0 +1,1 @@
+"""CUDA kernels of the operators in lodkit/ops, a module a family."""

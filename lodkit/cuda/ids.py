@@ -1,0 +1,44 @@
+"""Ids on a GPU: looked at before they are used, as ``lodkit.bounds_check`` says."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..bounds import bounds_check
+from ..errors import DTypeError
+from ..ops.embedding import bad_id
+from . import vector
+from .launch import cuda, launch
+from .memory import view
+from .views import pending, raise_pending
+
+
+@cuda.jit
+def first_outside(ids, n, height, first):
+    """Put the position of the first id outside ``[0, height)`` into ``first[0]``, which is -1 while there is none."""
+    i = cuda.grid(1)
+    while i < n:
+        row = vector.number(ids, i)
+        if (row < 0) | (row >= height):
+            vector.atomic_first(first, 0, i)
+        i += cuda.gridsize(1)
+
+
+def checked_ids(ids, height, name="ids", error=None):
+    """The View of int32 or int64 ids, each inside ``[0, height)`` or reported as ``bounds_check`` says.
+
+    ``error(ids, position)`` makes the exception, from NumPy's ids.
+    """
+    ids = view(ids)
+    if ids.dtype not in (np.int32, np.int64):
+        raise DTypeError(f"{name} must be int32 or int64, not {ids.dtype}")
+    mode = bounds_check()
+    if mode == "clamp" or not ids.size:
+        return ids
+    first = ids.send(np.array([-1]))
+    launch(first_outside, ids.size, ids, ids.size, height, first)
+    error = error or (lambda numbers, at: bad_id(numbers, height, name, at))
+    pending.append((first, lambda at: error(ids.library.read(ids.array), at)))
+    if mode == "raise":
+        raise_pending()
+    return ids

@@ -1,0 +1,161 @@
+"""The array libraries that can reach a GPU: CuPy, PyTorch, Numba; and what lodkit asks of each.
+
+``view`` tells where an array's memory is, ``empty``, ``send`` and ``read`` make and move arrays, ``stream`` is the
+stream that its user works on, ``namespace`` its functions by the names of the array API.
+"""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+
+from ..errors import DeviceError, DTypeError
+from .views import View, checked
+
+
+def library_of(x):
+    """The library of a CUDA array, by the module that its type comes from."""
+    return _library(type(x))
+
+
+@functools.cache
+def _library(kind):
+    root = kind.__module__.partition(".")[0]
+    return _made(root if root in LIBRARIES else "numba")
+
+
+@functools.cache
+def _made(root):
+    return LIBRARIES[root]()
+
+
+class Cupy:
+    """CuPy."""
+
+    def __init__(self):
+        import cupy
+
+        self.cupy = cupy
+
+    def view(self, x):
+        is_copy = not x.flags.c_contiguous
+        if is_copy:
+            with self.cupy.cuda.Device(x.device.id):
+                x = self.cupy.ascontiguousarray(x)
+        return View(x, x.data.ptr, x.shape, checked(x.dtype), self, x.device.id, is_copy)
+
+    def empty(self, shape, dtype, device):
+        with self.cupy.cuda.Device(device):
+            return self.view(self.cupy.empty(shape, dtype))
+
+    def send(self, array, device):
+        with self.cupy.cuda.Device(device):
+            return self.view(self.cupy.asarray(array))
+
+    def read(self, x):
+        return x.get()
+
+    def namespace(self):
+        import array_api_compat.cupy as xp
+
+        return xp
+
+    def stream(self, device):
+        with self.cupy.cuda.Device(device):
+            return self.cupy.cuda.get_current_stream().ptr
+
+
+class Torch:
+    """PyTorch."""
+
+    def __init__(self):
+        import torch
+
+        self.torch = torch
+        self.to_torch = {np.dtype(n): getattr(torch, n) for n in ("float16", "float32", "float64", "int32", "int64")}
+        self.to_torch |= {np.dtype("uint8"): torch.uint8}
+        self.to_numpy = {kind: dtype for dtype, kind in self.to_torch.items()}
+
+    def view(self, x):
+        is_copy = not x.is_contiguous()
+        if is_copy:
+            x = x.contiguous()
+        dtype = self.to_numpy.get(x.dtype)
+        if dtype is None:
+            raise DTypeError(f"a tensor of {x.dtype} is no type of lodkit; convert with .to(torch.float32)")
+        return View(x, x.data_ptr(), x.shape, dtype, self, x.device.index, is_copy)
+
+    def empty(self, shape, dtype, device):
+        return self.view(self.torch.empty(shape, dtype=self.to_torch[dtype], device=f"cuda:{device}"))
+
+    def send(self, array, device):
+        return self.view(self.torch.from_numpy(array).to(f"cuda:{device}"))
+
+    def read(self, x):
+        return x.cpu().numpy()
+
+    def namespace(self):
+        import array_api_compat.torch as xp
+
+        return xp
+
+    def stream(self, device):
+        return self.torch.cuda.current_stream(device).cuda_stream
+
+
+class Numba:
+    """Numba's device arrays, and whatever else exports ``__cuda_array_interface__``."""
+
+    def __init__(self):
+        from .launch import cuda
+
+        self.cuda = cuda
+
+    def view(self, x):
+        interface = x.__cuda_array_interface__
+        dtype, strides = np.dtype(interface["typestr"]), interface.get("strides")
+        if strides is not None and strides != _strides(interface["shape"], dtype.itemsize):
+            raise DeviceError(
+                f"a strided CUDA array of shape {interface['shape']} cannot be read; pass a C-contiguous one"
+            )
+        return View(x, interface["data"][0] or 0, interface["shape"], checked(dtype), self, self._device(x))
+
+    def _device(self, x):
+        context = getattr(getattr(x, "gpu_data", None), "context", None)
+        if context is not None:
+            return context.device.id
+        try:
+            return self.cuda.get_current_device().id
+        except Exception as error:  # of a driver that is not there: each layer has its own kind
+            reason = str(error).strip().splitlines()[-1:] or [type(error).__name__]
+            raise DeviceError(f"an array says that it is on a GPU, but none can be reached: {reason[0]}") from error
+
+    def empty(self, shape, dtype, device):
+        with self.cuda.gpus[device]:
+            return self.view(self.cuda.device_array(shape, dtype))
+
+    def send(self, array, device):
+        with self.cuda.gpus[device]:
+            return self.view(self.cuda.to_device(array))
+
+    def read(self, x):
+        return self.cuda.as_cuda_array(x).copy_to_host()
+
+    def namespace(self):
+        raise DeviceError("Numba's device arrays have no arithmetic; make them arrays of CuPy or PyTorch")
+
+    def stream(self, device):
+        return 0
+
+
+#: The module that an array's type comes from -> the library. The tests add an emulated one.
+LIBRARIES = {"cupy": Cupy, "torch": Torch, "numba": Numba}
+
+
+def _strides(shape, itemsize):
+    strides = []
+    for size in reversed(shape):
+        strides.append(itemsize)
+        itemsize *= size
+    return tuple(reversed(strides))

@@ -1,0 +1,91 @@
+"""Arrays on a GPU as kernels take them: looked at, made, compared."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..arrays import OutputError, integers
+from ..errors import DeviceError, DTypeError
+from ..kinds import CONTAINERS, on_gpu
+from ..selected_rows import SelectedRows
+from .libraries import LIBRARIES, library_of
+from .views import View, checked
+
+__all__ = ["LIBRARIES", "View", "beside", "checked", "copy_to", "full_like", "library_of", "output", "overlap"]
+__all__ += ["refuse_overlap", "rows_beside", "view", "viewed"]
+
+
+def view(x):
+    """The View of a CUDA array, of C-contiguous memory: strided arrays are copied."""
+    return x if type(x) is View else library_of(x).view(x)
+
+
+def output(like, shape, dtype, out=None):
+    """The View that a kernel fills: of ``out`` where it fits, else of a new array like ``like``."""
+    shape, dtype = tuple(shape), np.dtype(dtype)
+    if out is None:
+        return like.like(shape, dtype)
+    if library_of(out) is not like.library:
+        raise TypeError(f"out must be an array of the inputs' library, got {type(out).__name__}")
+    found = view(out)
+    if found.shape != shape or found.dtype != dtype:
+        raise OutputError(f"out has shape {found.shape} and dtype {found.dtype}; the result is {shape} {dtype}")
+    return found.writable("out")
+
+
+def viewed(x):
+    """What a kernel is given, as Views: of an array, of the parts of SelectedRows; None stays None."""
+    if isinstance(x, SelectedRows):
+        return SelectedRows._wrap(view(x.rows), view(x.value), x.height, x.is_merged)
+    return None if x is None else view(x)
+
+
+def overlap(a, b):
+    """Whether the memory of two arrays, or Views, may be the same in part."""
+    a, b = view(a), view(b)
+    return bool(a.size and b.size and a.pointer < b.end and b.pointer < a.end)
+
+
+def refuse_overlap(name, array, others):
+    """Raise when the memory of ``array``, which is written, may be that of another View, which is read."""
+    for i, other in enumerate(others):
+        if overlap(array, other):
+            raise OutputError(f"{name} overlaps input {i}; pass separate memory")
+
+
+def copy_to(array, out):
+    """Copy an array into one like it."""
+    from ._elements import copied
+
+    source = view(array)
+    copied(source, output(source, source.shape, source.dtype, out))
+
+
+def full_like(array, number):
+    """An array like another, of one number."""
+    from ._elements import fill
+
+    like = view(array)
+    return fill(like.like(like.shape), number).array
+
+
+def rows_beside(value, rows):
+    """A copy of the rows of SelectedRows, int64, on the device of its value."""
+    from ._elements import convert
+
+    like = view(value)
+    if isinstance(rows, np.ndarray):
+        raise DeviceError("value is on a GPU and rows are not; move one of them")
+    if isinstance(rows, list | tuple):
+        return like.send(integers(rows, "rows")).array
+    rows = view(rows)
+    if rows.dtype not in (np.int32, np.int64):
+        raise DTypeError(f"rows must be int32 or int64, not {rows.dtype}")
+    return convert(rows, np.int64, new=True).array
+
+
+def beside(x, others):
+    """An array made of a list, on the device of the first CUDA array among ``others``."""
+    other = next(filter(on_gpu, others))
+    other = getattr(other, "values", getattr(other, "value", other)) if isinstance(other, CONTAINERS) else other
+    return view(other).send(x).array

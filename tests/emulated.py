@@ -1,0 +1,163 @@
+"""A GPU that is not there: an array library whose memory is NumPy's, and a launcher that runs kernels in the emulator.
+
+Its arrays can do nothing but be passed about, so that operators cannot lean on NumPy by mistake.
+"""
+
+from __future__ import annotations
+
+import array_api_compat.numpy
+import numpy as np
+import simt
+
+import lodkit
+from lodkit.cuda.memory import View, checked
+
+
+class Array:
+    """An array of the emulated library."""
+
+    def __init__(self, numpy, device=0):
+        self.numpy, self.gpu = numpy, device
+
+    @property
+    def __cuda_array_interface__(self):
+        return self.numpy.__array_interface__
+
+    @property
+    def shape(self):
+        return self.numpy.shape
+
+    @property
+    def ndim(self):
+        return self.numpy.ndim
+
+    @property
+    def dtype(self):
+        return self.numpy.dtype
+
+    def __len__(self):
+        return len(self.numpy)
+
+    def __getitem__(self, rows):
+        return Array(self.numpy[rows], self.gpu)
+
+    def reshape(self, *shape):
+        return Array(self.numpy.reshape(*shape), self.gpu)
+
+    def get(self):
+        return self.numpy.copy()
+
+
+class Numbers(Array):
+    """An array that the namespace made, which has arithmetic."""
+
+    device = "cuda"
+
+
+def _operator(name):
+    method = getattr(np.ndarray, name)
+
+    def call(self, *others):
+        with np.errstate(all="ignore"):
+            return _wrapped(method(self.numpy, *map(_bare, others)))
+
+    return call
+
+
+_OPERATORS = ["add", "radd", "sub", "rsub", "mul", "rmul", "truediv", "rtruediv", "neg", "getitem"]
+for _name in [*_OPERATORS, "lt", "le", "gt", "ge", "eq", "ne"]:
+    setattr(Numbers, f"__{_name}__", _operator(f"__{_name}__"))
+
+
+def _bare(x):
+    return x.numpy if isinstance(x, Array) else x
+
+
+def _wrapped(x):
+    return Numbers(np.asarray(x)) if isinstance(x, np.ndarray | np.generic) else x
+
+
+class Namespace:
+    """The array API for emulated arrays."""
+
+    def __getattr__(self, name):
+        found = getattr(array_api_compat.numpy, name)
+        if isinstance(found, type) or not callable(found):
+            return found
+
+        def call(*args, device=None, **keywords):
+            with np.errstate(all="ignore"):
+                return _wrapped(found(*map(_bare, args), **keywords))
+
+        return call
+
+
+class Library:
+    """What lodkit asks of an array library."""
+
+    def view(self, x):
+        is_copy = not x.numpy.flags.c_contiguous
+        if is_copy:
+            x = Array(np.ascontiguousarray(x.numpy), x.gpu)
+        return View(x, x.numpy.ctypes.data, x.shape, checked(x.dtype), self, x.gpu, is_copy)
+
+    def empty(self, shape, dtype, device):
+        fresh = lodkit.empty(shape, dtype)
+        fresh.fill(np.nan if fresh.dtype.kind == "f" else -77)
+        return self.view(Array(fresh, device))
+
+    def send(self, array, device):
+        return self.view(to_gpu(array, device))
+
+    def read(self, x):
+        return x.numpy.copy()
+
+    def namespace(self):
+        return Namespace()
+
+    def stream(self, device):
+        return 0
+
+
+class Launcher:
+    """Runs launches in the emulator, each in another order."""
+
+    def __init__(self, seed):
+        self.seed, self.launches = seed, 0
+
+    def __call__(self, kernel, blocks, block, args, exact):
+        self.launches += 1
+        pointers = [simt.Pointer(elements(a.array)) if type(a) is View else a for a in args]
+        if not exact:
+            blocks = min(blocks, 3)
+        simt.run(kernel, blocks, block, pointers, seed=None if self.seed is None else self.seed + self.launches)
+
+
+def elements(array):
+    """All elements of an array as kernels see them: float16 as its bits."""
+    flat = array.numpy.reshape(-1)
+    return flat.view(np.uint16) if flat.dtype == np.float16 else flat
+
+
+def to_gpu(x, device=0):
+    """A value on the emulated GPU."""
+    if isinstance(x, lodkit.LoDTensor):
+        return x.with_values(to_gpu(x.values, device))
+    if isinstance(x, lodkit.SelectedRows):
+        return lodkit.SelectedRows._wrap(to_gpu(x.rows, device), to_gpu(x.value, device), x.height, x.is_merged)
+    if not isinstance(x, np.ndarray):
+        return x
+    aligned = lodkit.empty(x.shape, x.dtype.newbyteorder("="))
+    aligned[...] = x
+    return Array(aligned, device)
+
+
+def to_numpy(x):
+    """A result, brought back."""
+    if isinstance(x, tuple):
+        return tuple(map(to_numpy, x))
+    if isinstance(x, lodkit.LoDTensor):
+        return x.with_values(to_numpy(x.values))
+    if isinstance(x, lodkit.SelectedRows):
+        return lodkit.SelectedRows._wrap(to_numpy(x.rows), to_numpy(x.value), x.height, x.is_merged)
+    return x.numpy if isinstance(x, Array) else x

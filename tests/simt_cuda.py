@@ -1,0 +1,358 @@
+"""What a kernel sees under ``simt.run``: checked memory, and a stand-in for the module ``numba.cuda``.
+
+A thread that has to wait for others switches to the hub, which is the scheduler in ``simt``, with a request
+``(operation, mask, value)``, and gets its result back; at a barrier of the block the mask is None.
+"""
+
+from __future__ import annotations
+
+import collections
+import operator
+import sys
+from collections.abc import Callable
+from fractions import Fraction
+from types import SimpleNamespace
+from typing import NamedTuple
+
+import numpy as np
+
+FULL = 0xFFFFFFFF
+
+
+class SimError(RuntimeError):
+    """A kernel did what it may not do, or what is undefined on a GPU."""
+
+
+class Dim3(NamedTuple):
+    """Indices and extents; as int64, so that arithmetic widens as it does in compiled code."""
+
+    x: np.int64
+    y: np.int64
+    z: np.int64
+
+    def __str__(self):
+        return f"({self.x}, {self.y}, {self.z})"
+
+
+class _Now:
+    """What runs now: set by the scheduler, read by the stand-in."""
+
+    kernel = function = args = hub = block = thread = None
+
+    def where(self):
+        return f"kernel {self.kernel!r}, block {self.block.index}, thread {self.thread.index}"
+
+
+now = _Now()
+
+
+def fail(message):
+    raise SimError(f"{message}; {now.where()}")
+
+
+class Memory:
+    """An array read and written one element at a time, whose indices are checked and do not wrap."""
+
+    def __init__(self, array, name):
+        self._array, self._name = array, name
+        self.dtype, self.shape, self.ndim, self.size = array.dtype, array.shape, array.ndim, array.size
+        self._length = array.size if array.ndim == 1 else -1
+        self._integral = array.dtype.kind in "iub"
+
+    def __len__(self):
+        return self.shape[0]
+
+    def __getitem__(self, index):
+        return self._array[self._place(index)]
+
+    def __setitem__(self, index, value):
+        self._array[self._place(index)] = self._fitting(value)
+
+    def update(self, index, operation, *values):
+        """Replace an element by ``operation(element, *values)``, in its own type, and return what it was."""
+        place = self._place(index)
+        old = self._array[place]
+        self._array[place] = operation(old, *(self.dtype.type(self._fitting(value)) for value in values))
+        return old
+
+    def _fitting(self, value):
+        """The value, in which typed integers have wrapped; literals must fit."""
+        if not self._integral:
+            return value
+        if isinstance(value, float | np.floating):
+            fail(f"{self._name} holds {self.dtype}, {value} is of {type(value).__name__}")
+        return value.astype(self.dtype) if isinstance(value, np.integer) else value
+
+    def _place(self, index):
+        """The index as Python's ints, all within bounds."""
+        try:
+            if self._length >= 0:
+                if 0 <= (place := operator.index(index)) < self._length:
+                    return place
+            else:
+                places = tuple(map(operator.index, index))
+                if len(places) == self.ndim and all(0 <= i < n for i, n in zip(places, self.shape, strict=True)):
+                    return places
+        except TypeError:
+            fail(f"{self._name} of shape {self.shape} cannot be indexed by {index!r}")
+        return fail(f"{self._name}: index {index} is out of bounds for {self.shape}")
+
+
+class Pointer(Memory):
+    """A raw pointer to the elements of a C-contiguous array, whose memory it shares.
+
+    ``load`` and ``store`` are vector accesses: ``n`` elements in one go, which must be aligned to their size.
+    """
+
+    def __init__(self, array, name="a pointer", races=False):
+        if not array.flags.c_contiguous:
+            raise ValueError("a pointer needs a C-contiguous array")
+        super().__init__(array.reshape(-1), name)
+        self._writers = {} if races else None
+        self._address = array.ctypes.data
+
+    def named(self, name, races):
+        """The same memory as a kernel's argument; with ``races``, remembering which block wrote what."""
+        return Pointer(self._array, name, races)
+
+    def __setitem__(self, index, value):
+        place = self._place(index)
+        old, self._array[place] = self._array[place], self._fitting(value)
+        if self._writers is None:
+            return
+        last, self._writers[place] = self._writers.get(place, now.block), now.block
+        if last is not now.block and old.tobytes() != self._array[place].tobytes():
+            new = self._array[place]
+            fail(f"{self._name}: two blocks write element {place}, {last.index} wrote {old} and this one {new}")
+
+    def load(self, i, n):
+        """The elements ``i`` to ``i + n - 1``, as a tuple."""
+        place = self._vector(i, n)
+        return tuple(self._array[place : place + n])
+
+    def store(self, i, values):
+        """Write as many elements from ``i`` on as there are values."""
+        place = self._vector(i, len(values))
+        for k, value in enumerate(values):
+            self[place + k] = value
+
+    def _vector(self, i, n):
+        place = self._place(i)
+        if place + n > self.size:
+            fail(f"{self._name}: {n} elements from {i} on are out of bounds for {self.shape}")
+        size = self.dtype.itemsize
+        if place % n or (self._address + place * size) % (n * size):
+            fail(f"{self._name}: a vector of {n} from element {i} on is misaligned")
+        return place
+
+
+def poisoned(shape, dtype):
+    """Fresh memory whose bits are all 1: NaN, or -1."""
+    dtype = np.dtype(dtype)
+    count = int(np.prod(shape, dtype=np.int64))
+    return np.full(count * dtype.itemsize, 0xFF, np.uint8).view(dtype).reshape(shape)
+
+
+def _dtype(kind):
+    """The NumPy dtype of a Numba type."""
+    return np.dtype(kind if isinstance(kind, type | np.dtype) else str(kind).replace("boolean", "bool"))
+
+
+def _shared_array(shape, dtype, alignment=None):
+    """Memory of the block's: dynamic for shape 0, else one array for every place in the code that asks."""
+    block, thread, dtype = now.block, now.thread, _dtype(dtype)
+    if shape == 0:
+        whole = block.dynamic.size // dtype.itemsize * dtype.itemsize
+        return Memory(block.dynamic[:whole].view(dtype), "dynamic shared memory")
+    # A factory's functions are of one code, but have globals of their own once they are copied, and memory too.
+    frame = sys._getframe(1)
+    site = id(frame.f_globals), id(frame.f_code), frame.f_lasti
+    thread.allocated += 1
+    if thread.allocated > len(block.sites):
+        block.sites.append((site, shape, dtype))
+    elif block.sites[thread.allocated - 1] != (site, shape, dtype):
+        fail("threads of a block allocate shared arrays in differing order")
+    if site not in block.shared:
+        block.shared[site] = Memory(poisoned(shape, dtype), f"shared array {shape} of {dtype}")
+    return block.shared[site]
+
+
+def _local_array(shape, dtype, alignment=None):
+    return Memory(poisoned(shape, dtype := _dtype(dtype)), f"local array {shape} of {dtype}")
+
+
+def _atomic(operation):
+    return lambda self, memory, index, *values: memory.update(index, operation, *values)
+
+
+class _Atomic:
+    add = _atomic(operator.add)
+    sub = _atomic(operator.sub)
+    and_ = _atomic(operator.and_)
+    or_ = _atomic(operator.or_)
+    xor = _atomic(operator.xor)
+    # A NaN on either side changes nothing, as in compiled code.
+    max = _atomic(lambda old, new: new if new > old else old)
+    min = _atomic(lambda old, new: new if new < old else old)
+    exch = _atomic(lambda old, new: new)
+    inc = _atomic(lambda old, top: old + 1 if old < top else 0)
+    dec = _atomic(lambda old, top: old - 1 if 0 < old <= top else top)
+    cas = _atomic(lambda old, expected, new: new if old == expected else old)
+
+
+def _bits(number):
+    """A number's bits as an int, how many there are, and its type; Python's ints are int64."""
+    kind = type(number) if isinstance(number, np.integer) else np.int64
+    width = 8 * kind().itemsize
+    return int(number) & ((1 << width) - 1), width, kind
+
+
+class Operation(NamedTuple):
+    """What threads do together: ``combine`` makes a dict of results of a dict of values, both by thread."""
+
+    name: str
+    combine: Callable
+
+
+SLEEP = Operation("nanosleep", None), None, None
+EXIT = Operation("exit", None), None, None
+WAITS = {"nanosleep"}  # the names under which a thread gives way to others
+
+
+def _operation(name, combine):
+    WAITS.add(name)
+    return Operation(name, combine)
+
+
+def _to_all(function):
+    return lambda posted: dict.fromkeys(posted, function(posted.values()))
+
+
+def _barrier(name, combine):
+    operation = _operation(name, _to_all(combine))
+    return lambda self, vote=True: now.hub.switch((operation, None, bool(vote)))
+
+
+def _meet(operation, mask, value, source=None):
+    """Wait for the lanes that a mask names; ``source`` is the lane to be read."""
+    mask, lane = int(mask) & FULL, now.thread.lane
+    for needed in (lane, lane if source is None else source):
+        if not mask >> needed & 1:
+            fail(f"{operation.name}: lane {lane} needs lane {needed}, which is not in its mask {mask:#x}")
+    return now.hub.switch((operation, mask, value if source is None else (value, source)))
+
+
+def _vote(name, combine):
+    operation = _operation(name, combine)
+    return lambda self, mask=FULL, value=None: _meet(operation, mask, value)
+
+
+def _shuffle(name, lane_to_read):
+    """A shuffle: the hardware takes five bits of its number, and leaves a value where there is no such lane."""
+    operation = _operation(name, _read)
+
+    def shuffle(self, mask, value, number):
+        source = lane_to_read(now.thread.lane, int(number) & 31)
+        return _meet(operation, mask, value, source if 0 <= source < 32 else now.thread.lane)
+
+    return shuffle
+
+
+def _read(posted):
+    values = {thread.lane: value for thread, (value, _) in posted.items()}
+    return {thread: values[source] for thread, (_, source) in posted.items()}
+
+
+def _lanes(threads):
+    """Lanes as the bits of an int32."""
+    return np.uint32(sum(1 << thread.lane for thread in threads)).astype(np.int32)
+
+
+def _ballot(posted):
+    return dict.fromkeys(posted, _lanes(thread for thread, vote in posted.items() if vote))
+
+
+def _match(posted):
+    alike = collections.defaultdict(list)
+    for thread, value in posted.items():
+        alike[value].append(thread)
+    masks = {value: _lanes(threads) for value, threads in alike.items()}
+    return {thread: masks[value] for thread, value in posted.items()}
+
+
+class Cuda:
+    """The part of ``numba.cuda`` that kernels use; results have the types that Numba gives them."""
+
+    shared, local, atomic = SimpleNamespace(array=_shared_array), SimpleNamespace(array=_local_array), _Atomic()
+    warpsize = 32
+    threadIdx = blockIdx = blockDim = gridDim = laneid = None
+
+    def __getattr__(self, name):
+        raise SimError(f"cuda.{name} is not emulated")
+
+    def activemask(self):
+        fail("activemask: which lanes are active is not defined")
+
+    def grid(self, ndim):
+        block, extent, thread = self.blockIdx, self.blockDim, self.threadIdx
+        x = block.x * extent.x + thread.x
+        return x if ndim == 1 else (x, block.y * extent.y + thread.y, block.z * extent.z + thread.z)[:ndim]
+
+    def gridsize(self, ndim):
+        size = tuple(map(operator.mul, self.blockDim, self.gridDim))
+        return size[0] if ndim == 1 else size[:ndim]
+
+    def threadfence(self):
+        """Nothing: what a thread writes is seen at once."""
+
+    threadfence_block = threadfence_system = threadfence
+
+    def nanosleep(self, nanoseconds):
+        now.hub.switch(SLEEP)
+
+    syncthreads = _barrier("syncthreads", lambda votes: None)
+    syncthreads_count = _barrier("syncthreads_count", lambda votes: np.int32(sum(votes)))
+    syncthreads_and = _barrier("syncthreads_and", lambda votes: np.int32(all(votes)))
+    syncthreads_or = _barrier("syncthreads_or", lambda votes: np.int32(any(votes)))
+
+    shfl_sync = _shuffle("shfl_sync", lambda lane, number: number)
+    shfl_up_sync = _shuffle("shfl_up_sync", operator.sub)
+    shfl_down_sync = _shuffle("shfl_down_sync", operator.add)
+    shfl_xor_sync = _shuffle("shfl_xor_sync", operator.xor)
+    ballot_sync = _vote("ballot_sync", _ballot)
+    any_sync = _vote("any_sync", _to_all(any))
+    all_sync = _vote("all_sync", _to_all(all))
+    match_any_sync = _vote("match_any_sync", _match)
+    syncwarp = _vote("syncwarp", _to_all(lambda votes: None))
+
+    def lanemask_lt(self):
+        return np.uint32((1 << now.thread.lane) - 1)
+
+    def popc(self, number):
+        bits, _, kind = _bits(number)
+        return kind(bits.bit_count())
+
+    def ffs(self, number):
+        bits, _, _ = _bits(number)
+        return np.uint32((bits & -bits).bit_length())
+
+    def clz(self, number):
+        bits, width, kind = _bits(number)
+        return kind(width - bits.bit_length())
+
+    def brev(self, number):
+        bits, width, _ = _bits(number)
+        width = max(width, 32)
+        return (np.uint64 if width == 64 else np.uint32)(int(f"{bits:0{width}b}"[::-1], 2))
+
+    def fma(self, a, b, c):
+        """``a * b + c``, rounded once."""
+        rounded = a * b + c
+        exact = Fraction(float(a)) * Fraction(float(b)) + Fraction(float(c)) if np.isfinite(rounded) else 0
+        return type(rounded)(float(exact)) if exact else rounded
+
+    def selp(self, condition, a, b):
+        return a if condition else b
+
+
+cuda = Cuda()

@@ -1,0 +1,67 @@
+"""CUDA kernels without a GPU: every sample in the emulator, beside the operator's definition."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("greenlet")
+pytest.importorskip("numba_cuda")
+pytest.importorskip("array_api_compat")
+
+import emulated
+from conftest import copy
+from samples import SAMPLES
+from test_every_op import same
+
+import lodkit
+from lodkit import LoDTensor
+from lodkit.cuda import _offsets, launch, memory
+
+SEEDS = (None, 1, 2)
+
+
+def has_cuda_kernel(name):
+    lodkit.OPS[name]._load("cuda")
+    return any(device == "cuda" for device, _ in lodkit.OPS[name].kernels)
+
+
+CASES = [
+    pytest.param(name, *case, seed, id=f"{name}-{i}-{seed}")
+    for name, cases in SAMPLES.items()
+    if has_cuda_kernel(name)
+    for i, case in enumerate(cases)
+    for seed in (SEEDS if i % 4 == 0 else SEEDS[i % 3 :][:1])
+]
+
+
+@pytest.fixture
+def gpu(monkeypatch, request):
+    """The emulated GPU; returns what moves a value there."""
+    monkeypatch.setitem(memory.LIBRARIES, "emulated", emulated.Library)
+    monkeypatch.setattr(launch, "runner", emulated.Launcher(getattr(request, "param", None)))
+    return emulated.to_gpu
+
+
+@pytest.mark.parametrize(("name", "inputs", "attrs", "gpu"), CASES, indirect=["gpu"])
+def test_kernel_equals_definition(name, inputs, attrs, gpu):
+    check(name, inputs, attrs, gpu)
+
+
+@pytest.mark.parametrize(("name", "inputs", "attrs", "gpu"), CASES[::3], indirect=["gpu"])
+def test_long_segments_are_cut(name, inputs, attrs, gpu, monkeypatch):
+    """The same in pieces of 3 rows."""
+    monkeypatch.setattr(_offsets.settings, "piece_rows", 3)
+    check(name, inputs, attrs, gpu)
+
+
+def check(name, inputs, attrs, gpu):
+    op = lodkit.OPS[name]
+    accepted = op._accept(tuple(map(copy, inputs)))
+    if op.rowwise:
+        like = next((x for x in accepted if isinstance(x, LoDTensor)), None)
+        expected = op.definition(*(x.values if isinstance(x, LoDTensor) else x for x in accepted), **attrs)
+        expected = expected if like is None else like.with_values(expected)
+    else:
+        expected = op.definition(*accepted, **attrs)
+    on_gpu = [gpu(x) for x in op._accept(tuple(map(copy, inputs)))]
+    same(emulated.to_numpy(op(*on_gpu, **attrs)), expected)

@@ -1,0 +1,74 @@
+"""Every CUDA kernel that the samples need compiles to machine code that is as it should be. No GPU, no driver."""
+
+from __future__ import annotations
+
+import importlib.util
+
+import pytest
+
+pytest.importorskip("greenlet")
+pytest.importorskip("numba_cuda")
+pytest.importorskip("array_api_compat")
+
+import emulated
+from conftest import copy
+from samples import SAMPLES
+
+import lodkit
+from lodkit.cuda import launch, memory
+
+pytestmark = [
+    pytest.mark.jit,
+    pytest.mark.skipif(importlib.util.find_spec("nvidia") is None, reason="the CUDA compiler is not installed"),
+    pytest.mark.timeout(900),
+]
+
+
+@pytest.fixture(scope="module")
+def launched():
+    """Every kernel with the types that it is launched with, for all samples."""
+    found, emulate = {}, emulated.Launcher(None)
+
+    def note(kernel, blocks, block, args, exact):
+        found[kernel, tuple(map(launch.type_name, args))] = None
+        emulate(kernel, blocks, block, args, exact)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(memory.LIBRARIES, "emulated", emulated.Library)
+        patch.setattr(launch, "runner", note)
+        for name, cases in SAMPLES.items():
+            op = lodkit.OPS[name]
+            for inputs, attrs in cases:
+                op(*map(emulated.to_gpu, op._accept(tuple(map(copy, inputs)))), **attrs)
+    return list(found)
+
+
+@pytest.mark.parametrize("capability", [(8, 0), (9, 0)])
+def test_machine_code(launched, capability):
+    """No registers are spilled, nothing lies on a stack, no float64 is computed where there is none."""
+    assert len(launched) > 200
+    for kernel, names in launched:
+        code, entry, report = launch.machine_code(kernel, names, capability)
+        where = kernel.py_func.__qualname__, kernel.py_func.__module__, names, report
+        assert code[:4] == b"\x7fELF" and entry
+        assert report["stack"] == report["spills"] == 0, where
+        assert report["registers"] <= 128, where
+        assert not report["doubles"] or any("float64" in name for name in names), where
+
+
+def test_rows_are_loaded_16_bytes_at_a_time(launched):
+    """Rows of 64 float32 are in the samples of every family that moves rows."""
+    wide = {}
+    for kernel, names in launched:
+        report = launch.machine_code(kernel, names, (9, 0))[2]
+        place = kernel.py_func.__module__, kernel.py_func.__qualname__
+        wide[place] = max(wide.get(place, 0), report["wide_loads"])
+    for module, name in (
+        ("_reduce_kernels", "reduce_kernel.<locals>.kernel"),
+        ("_row_kernels", "_kernel.<locals>.kernel"),
+        ("_rows", "_copy_kernel.<locals>.kernel"),
+        ("_rows", "_put_kernel.<locals>.kernel"),
+        ("_updates", "rows_kernel.<locals>.kernel"),
+        ("_updates", "dense_kernel.<locals>.kernel"),
+    ):
+        assert wide[f"lodkit.cuda.{module}", name] >= 1, name
