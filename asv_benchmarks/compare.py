@@ -1,6 +1,6 @@
 """lodkit beside its peers: the same data in one process, interleaved, checked to agree.
 
-    python asv_benchmarks/compare.py [--threads 1,2] [--only REGEX] [--quick] [--device cpu]
+    python asv_benchmarks/compare.py [--threads 1,2] [--only REGEX] [--quick] [--device cuda]
 
 Every row gives the minimum and the median of each implementation in milliseconds, its ratio to a memcpy where
 memory is the limit, and how many times faster lodkit is than the best peer (of minima). Batches rotate, so that
@@ -21,8 +21,12 @@ if __name__ == "__main__" and "LODKIT_COMPARE_THREADS" not in os.environ:
     options.add_argument("--threads", default="1,2")
     options.add_argument("--only", default="")
     options.add_argument("--quick", action="store_true", help="tiny data, one round: only to see that it runs")
-    options.add_argument("--device", default="cpu", choices=["cpu"])
+    options.add_argument("--device", default="cpu", choices=["cpu", "cuda"])
     chosen = options.parse_args()
+    if chosen.device == "cuda":
+        import compare_cuda
+
+        sys.exit(compare_cuda.run(chosen.only))
     status = 0
     for threads in chosen.threads.split(","):
         settings = dict.fromkeys(("LODKIT_COMPARE_THREADS", "NUMBA_NUM_THREADS", "OMP_NUM_THREADS"), threads)

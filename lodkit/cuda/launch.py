@@ -123,11 +123,15 @@ def _load(key):
     with _lock:
         if key not in _loaded:
             core = _core()
-            device = core.Device(device_id)
-            device.set_current()
+            device, before = core.Device(device_id), core.Device()
             code, entry, _ = machine_code(kernel, names, tuple(device.compute_capability))
+            device.set_current()
+            try:
+                loaded = core.ObjectCode.from_cubin(code).get_kernel(entry)
+            finally:
+                before.set_current()
             _loaded[key] = types.SimpleNamespace(
-                kernel=core.ObjectCode.from_cubin(code).get_kernel(entry),
+                kernel=loaded,
                 device=device,
                 current=core.Device,
                 launch=core.launch,
@@ -173,7 +177,6 @@ def machine_code(kernel, names, capability):
     made = _compiled(kernel, names, capability)
     with contextlib.suppress(OSError):
         if path:
-            directory(make=True)
             write_entry(path, pickle.dumps(made))
             prune_once(os.path.dirname(path), os.getpid())
     return made
@@ -186,7 +189,7 @@ def _path(kernel, names, capability):
     try:
         version = getattr(__import__("numba_cuda"), "__version__", "")
         text = repr((_FORMAT, numba.__version__, version, names, capability, fingerprint(kernel)))
-        return os.path.join(directory(), hashlib.sha256(text.encode()).hexdigest()[:40] + ".nbc")
+        return os.path.join(directory(make=True), hashlib.sha256(text.encode()).hexdigest()[:40] + ".nbc")
     except (OSError, Untold, ImportError):
         return None
 

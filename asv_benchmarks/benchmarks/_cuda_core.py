@@ -1,0 +1,40 @@
+"""A stand-in for ``cuda.core`` that counts launches, and an array library for it."""
+
+from __future__ import annotations
+
+import types
+
+
+class Core:
+    """What lodkit asks of ``cuda.core``, for GPUs that are not there."""
+
+    def __init__(self, capability=(9, 0)):
+        self.launches, self.current = [], 0
+        core = self
+
+        class Device:
+            compute_capability = capability
+            properties = types.SimpleNamespace(multiprocessor_count=132)
+
+            def __init__(self, device_id=None):
+                self.device_id = core.current if device_id is None else device_id
+
+            def set_current(self):
+                core.current = self.device_id
+
+        self.Device = Device
+        self.Stream = types.SimpleNamespace(from_handle=lambda handle: handle)
+        self.ObjectCode = types.SimpleNamespace(from_cubin=lambda code: types.SimpleNamespace(get_kernel=str))
+
+    def LaunchConfig(self, grid, block):
+        return grid, block
+
+    def launch(self, stream, config, kernel, *values):
+        self.launches.append((self.current, stream, config, kernel, values))
+
+
+class OnHost:
+    """An array library whose arrays are NumPy's, with a pointer."""
+
+    def stream(self, device):
+        return 0

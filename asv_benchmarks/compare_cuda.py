@@ -1,0 +1,196 @@
+"""lodkit beside PyTorch and CuPy on a GPU: ``python asv_benchmarks/compare.py --device cuda``.
+
+Arrays are PyTorch's. Every figure is the least of several rounds, each many calls between two events, implementations
+in turn, over batches that rotate. The share is of the traffic that the work needs, at the speed of a device-to-device
+copy: above 1 the second-level cache helps. The grid of embedding_bag is that of cuEmbed.
+"""
+
+from __future__ import annotations
+
+import itertools
+import sys
+
+import numpy as np
+
+try:
+    import torch
+except ImportError:
+    torch = None
+try:
+    import cupy
+except ImportError:
+    cupy = None
+
+import lodkit
+from lodkit import LoDTensor
+
+ROUNDS, CALLS, BATCHES = 7, 20, 4
+rng = np.random.default_rng(0)
+ratios = {}
+
+
+def fastest(calls):
+    """Milliseconds of every call, the least of the rounds."""
+    times = {label: [] for label in calls}
+    for call in calls.values():
+        call(0)
+    for _ in range(ROUNDS):
+        for label, call in calls.items():
+            start, stop = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+            start.record()
+            for r in range(CALLS):
+                call(r % BATCHES)
+            stop.record()
+            stop.synchronize()
+            times[label].append(start.elapsed_time(stop) / CALLS)
+    return {label: min(t) for label, t in times.items()}
+
+
+def agree(calls):
+    """Check that all give the same, those that give something."""
+    results = [call(0) for call in calls.values()]
+    results = [r.float() for r in results if r is not None]
+    for other in results[1:]:
+        torch.testing.assert_close(other, results[0], rtol=1e-3, atol=1e-3)
+
+
+def measure(name, calls, traffic):
+    """Print a row for each call, the first of which is lodkit's; ``traffic`` is in bytes."""
+    agree(calls)
+    best = fastest(calls)
+    least = traffic / copy_speed() * 1e3
+    mine, *peers = best
+    for label, ms in best.items():
+        print(f"  {name:56} {label:22} {ms:9.4f} ms  {least / ms:5.2f} of a copy's speed", flush=True)
+    if peers:
+        ratios[name] = min(best[p] for p in peers) / best[mine]
+        print(f"  {name:56} {'':22} {ratios[name]:.2f} times the best peer", flush=True)
+
+
+def copy_speed(size=1 << 30, found=[]):  # noqa: B006
+    """Bytes that a copy on the device reads and writes in a second, measured once."""
+    if not found:
+        source = torch.ones(size // 4, device="cuda")
+        target = torch.empty_like(source)
+        found.append(2 * size / fastest({"copy": lambda r: target.copy_(source) is None})["copy"] * 1e3)
+        print(f"device-to-device copy: {found[0] / 1e12:.2f} TB/s read and written")
+    return found[0]
+
+
+def numbers(rows, count, alpha):
+    """``count`` ids below ``rows``: uniform for alpha 0, else by a power law, scattered over the table."""
+    if not alpha:
+        return rng.integers(0, rows, count)
+    return (rng.zipf(alpha + 1e-9, count) * 2_654_435_761) % rows
+
+
+def bags(rows, batch, hotness, alpha):
+    """Rotating batches of ids, as LoDTensor and as what torch takes."""
+    offsets = torch.arange(batch, device="cuda") * hotness
+    made = []
+    for _ in range(BATCHES):
+        ids = torch.from_numpy(numbers(rows, batch * hotness, alpha)).cuda()
+        made.append((LoDTensor(ids, [np.full(batch, hotness)]), ids, offsets))
+    return made
+
+
+def embedding_bag():
+    """cuEmbed's grid: forward, and backward with the update."""
+    for rows, width in itertools.product((1_000_000, 10_000_000), (32, 128)):
+        table = torch.randn(rows, width, device="cuda")
+        for batch, hotness, alpha in itertools.product((1024, 16_384, 131_072), (1, 16, 64), (0, 1.05, 1.15)):
+            data, count = bags(rows, batch, hotness, alpha), batch * hotness
+            name = f"embedding_bag {rows // 10**6}M x {width} batch {batch} hotness {hotness} alpha {alpha}"
+            calls = {
+                "lodkit": lambda r, d=data, t=table: lodkit.embedding_bag(t, d[r][0]),
+                "torch": lambda r, d=data, t=table: torch.nn.functional.embedding_bag(d[r][1], t, d[r][2], mode="sum"),
+            }
+            measure(name, calls, count * (width * 4 + 8) + batch * width * 4)
+            if hotness > 1:
+                backward(name, table, data, batch, width)
+
+
+def backward(name, table, data, batch, width):
+    """The gradient of the table and its update by SGD; torch's goes the same way, sparse."""
+    flow, count = torch.randn(batch, width, device="cuda"), len(data[0][1])
+    parameter = torch.nn.Parameter(table)
+    optimizer = torch.optim.SGD([parameter], lr=0.0)
+
+    def mine(r):
+        lodkit.sgd(table, lodkit.embedding_bag_grad(table, data[r][0], flow), lr=0.0)
+
+    def torchs(r):
+        out = torch.nn.functional.embedding_bag(data[r][1], parameter, data[r][2], mode="sum", sparse=True)
+        parameter.grad = None
+        out.backward(flow)
+        optimizer.step()
+
+    unique = len(torch.unique(data[0][1]))
+    measure(f"{name}, backward", {"lodkit": mine, "torch": torchs}, count * (width * 4 + 8) + 2 * unique * width * 4)
+
+
+def sequence_pool():
+    """Segments of power-law lengths."""
+    rows, segments = 2_000_000, 100_000
+    lengths = rng.multinomial(rows, rng.dirichlet(np.full(segments, 0.5)))
+    x = torch.randn(rows, 64, device="cuda")
+    t, device_lengths = LoDTensor(x, [lengths]), torch.from_numpy(lengths).cuda()
+    traffic = (rows + segments) * 64 * 4
+    for pool in ("sum", "mean", "max"):
+        calls = {
+            "lodkit": lambda r, p=pool: lodkit.sequence_pool(t, pool=p),
+            "torch segment_reduce": lambda r, p=pool: torch.segment_reduce(x, p, lengths=device_lengths, initial=0),
+        }
+        calls = calls if pool == "sum" else {"lodkit": calls["lodkit"]}
+        measure(f"sequence_pool {pool} 2M x 64", calls, traffic)
+    ids = torch.repeat_interleave(torch.arange(segments, device="cuda"), device_lengths)
+    calls = {
+        "lodkit": lambda r: lodkit.sequence_pool(t),
+        "torch index_add": lambda r: torch.zeros(segments, 64, device="cuda").index_add_(0, ids, x),
+    }
+    measure("sequence_pool sum 2M x 64, beside index_add", calls, traffic)
+
+
+def selected_rows():
+    """A gradient of 82k rows, merged and applied."""
+    for alpha in (0, 1.05):
+        ids = torch.from_numpy(numbers(1_000_000, 82_000, alpha)).cuda()
+        value = torch.randn(82_000, 64, device="cuda")
+        grad = lodkit.SelectedRows(ids, value, 1_000_000)
+        coo = torch.sparse_coo_tensor(ids[None], value, (1_000_000, 64))
+        traffic = 2 * value.numel() * 4
+        calls = {
+            "lodkit": lambda r, g=grad: lodkit.merge_selected_rows(g).value,
+            "torch coalesce": lambda r, c=coo: c.clone().coalesce().values(),
+        }
+        measure(f"SelectedRows merge alpha {alpha}", calls, traffic)
+        for name in ("sgd", "adagrad"):
+            update(name, alpha, grad, coo, traffic)
+
+
+def update(name, alpha, grad, coo, traffic):
+    table = torch.zeros(1_000_000, 64, device="cuda")
+    states = (torch.zeros_like(table),) if name == "adagrad" else ()
+    parameter = torch.nn.Parameter(torch.zeros_like(table))
+    parameter.grad = coo
+    optimizer = (torch.optim.SGD if name == "sgd" else torch.optim.Adagrad)([parameter], lr=0.01)
+    calls = {
+        "lodkit": lambda r: lodkit.run(name, table, grad, *states, lr=0.01) is None and None,
+        "torch.optim": lambda r: optimizer.step(),
+    }
+    measure(f"{name} SelectedRows alpha {alpha}", calls, traffic)
+
+
+def run(only=""):
+    if torch is None or not torch.cuda.is_available():
+        print("compare.py --device cuda needs PyTorch and a GPU; none can be reached", file=sys.stderr)
+        return 2
+    name, other = torch.cuda.get_device_name(), f", cupy {cupy.__version__}" if cupy else ""
+    print(f"{name}; numpy {np.__version__}, lodkit {lodkit.__version__}, torch {torch.__version__}{other}")
+    for group in (sequence_pool, selected_rows, embedding_bag):
+        if only in group.__name__:
+            group()
+    cells = [r for name, r in ratios.items() if name.startswith("embedding_bag") and "backward" not in name]
+    if cells:
+        print(f"embedding_bag, geometric mean over the best peer: {np.exp(np.mean(np.log(cells))):.2f}")
+    return 0
