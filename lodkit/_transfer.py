@@ -1,4 +1,4 @@
-"""Moving an array between the CPU and a GPU, by whichever CUDA library is there."""
+"""Moving arrays between the CPU and a GPU, by whichever CUDA library is there."""
 
 from __future__ import annotations
 

@@ -7,6 +7,7 @@ import typing
 
 import numpy as np
 
+from ._transfer import to_device
 from .arrays import device_of, from_lists, integers, is_array
 from .errors import DeviceError, LoDError, RowIndexError
 
@@ -126,6 +127,12 @@ class SelectedRows:
 
     def __len__(self):
         return len(self.rows)
+
+    def to(self, device):
+        """Return the same with its arrays on ``"cpu"`` or ``"cuda"``; itself where they are there."""
+        if device == self.device:
+            return self
+        return self._wrap(to_device(self.rows, device), to_device(self.value, device), self.height, self.is_merged)
 
     def get_tensor(self):
         """Return the value, one row an entry (Paddle's name)."""

@@ -9,12 +9,14 @@ pytest.importorskip("numba_cuda")
 pytest.importorskip("array_api_compat")
 
 import emulated
-from conftest import copy
+from conftest import DEVICES, copy
 from samples import SAMPLES
 from test_every_op import same
 
 import lodkit
-from lodkit import LoDTensor
+from lodkit import LoDTensor, SelectedRows
+from lodkit._transfer import to_device
+from lodkit.arrays import is_array
 from lodkit.cuda import _offsets, launch, memory
 
 SEEDS = (None, 1, 2)
@@ -54,7 +56,27 @@ def test_long_segments_are_cut(name, inputs, attrs, gpu, monkeypatch):
     check(name, inputs, attrs, gpu)
 
 
-def check(name, inputs, attrs, gpu):
+def on_device(device):
+    """What moves a value to a device, and back."""
+
+    def move(x):
+        if isinstance(x, tuple):
+            return tuple(map(move, x))
+        if isinstance(x, LoDTensor | SelectedRows):
+            return x.to(device)
+        return to_device(x, device) if is_array(x) else x
+
+    return move
+
+
+@pytest.mark.skipif("cuda" not in DEVICES, reason="LODKIT_TEST_DEVICES names no cuda")
+@pytest.mark.parametrize(("name", "inputs", "attrs"), [case.values[:3] for case in CASES])
+def test_on_a_gpu(name, inputs, attrs):
+    """The same where there is one, in whichever array library is there."""
+    check(name, inputs, attrs, on_device("cuda"), on_device("cpu"))
+
+
+def check(name, inputs, attrs, gpu, home=emulated.to_numpy):
     op = lodkit.OPS[name]
     accepted = op._accept(tuple(map(copy, inputs)))
     if op.rowwise:
@@ -64,4 +86,4 @@ def check(name, inputs, attrs, gpu):
     else:
         expected = op.definition(*accepted, **attrs)
     on_gpu = [gpu(x) for x in op._accept(tuple(map(copy, inputs)))]
-    same(emulated.to_numpy(op(*on_gpu, **attrs)), expected)
+    same(home(op(*on_gpu, **attrs)), expected)

@@ -33,13 +33,16 @@ def array(device=0, dtype="float32"):
 
 @pytest.fixture
 def core(monkeypatch):
-    made, compiled = Core(), []
-    made.compiled = compiled
+    made = Core()
+    made.compiled = []
+
+    def machine_code(*key):
+        made.compiled.append(key)
+        return b"", f"kernel {key[0].py_func.__name__}", {}
+
     monkeypatch.setattr(launch, "_core", lambda: made)
     monkeypatch.setattr(launch, "_loaded", {})
-    monkeypatch.setattr(
-        launch, "machine_code", lambda *key: compiled.append(key) or (b"", "kernel " + key[0].py_func.__name__, {})
-    )
+    monkeypatch.setattr(launch, "machine_code", machine_code)
     launch._config.cache_clear()
     launch._stream.cache_clear()
     yield made

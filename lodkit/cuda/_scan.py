@@ -155,6 +155,11 @@ def write_offset(x, i, n, limit, upto, out, also):
         out[0] = 0
 
 
+@device
+def write_sum(x, i, n, limit, upto, out, also):
+    out[i] = upto
+
+
 def starts_of(value, x, limit, chunk, chunks):
     """Where the running sum of ``value`` stands at the start of every chunk, and at the end: one more than chunks."""
     totals = x.like((chunks,), np.int64)
@@ -185,9 +190,9 @@ def offsets_of(lengths):
     return out
 
 
-def offsets_in_chunks(lengths, chunk):
-    """The same, but starting from 0 again after every ``chunk`` lengths: ``out[i + 1]`` is the sum up to the i-th."""
-    n, out = lengths.size, lengths.like((lengths.size + 1,), np.int64)
-    kernel = scan_kernel(length, sums_in_warp, write_offset, False, ITEMS)
-    launch(kernel, -(-n // chunk) * BLOCK, lengths, n, 0, chunk, out, out, out, exact=True)
+def sums_in_chunks(x, chunk):
+    """The running sum up to each element of an int64 View, that one included, from 0 again after every ``chunk``."""
+    n, out = x.size, x.like((x.size,), np.int64)
+    kernel = scan_kernel(length, sums_in_warp, write_sum, False, ITEMS)
+    launch(kernel, -(-n // chunk) * BLOCK, x, n, 0, chunk, out, out, out, exact=True)
     return out

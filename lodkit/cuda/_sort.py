@@ -21,10 +21,10 @@ from ._scan import (
     before_thread,
     counts_in_warp,
     number_now,
-    offsets_in_chunks,
     scan_kernel,
     share,
     starts_of,
+    sums_in_chunks,
 )
 from .launch import BLOCK, cuda, device, launch
 from .memory import View
@@ -33,6 +33,7 @@ DIGIT_BITS = 8
 DIGITS = 1 << DIGIT_BITS  # as many as a block has threads: each looks after one
 ITEMS = 16  # ids of a tile that a thread has: a warp's are consecutive, its lanes take every 32nd
 WIDE_ITEMS = 8  # the same, where ids or positions take 8 bytes: a tile fits into 48 KiB of shared memory
+FEW_CHUNKS = 16  # so many counts are summed by every block for itself, quicker than by a launch
 NARROW = 1 << 31  # ids and positions below this are int32
 
 
@@ -146,15 +147,30 @@ def place_digits(counts, totals):
     return start, count
 
 
-@device
-def start_of_chunk(starts, chunks, totals):
-    """Where the block's ids of this thread's digit go: behind smaller digits, and those of its own in earlier chunks.
+def _start_of_chunk(summed):
+    """Where the block's ids of a thread's digit go: behind smaller digits, and those of its own in earlier chunks.
 
-    ``starts`` is ``offsets_in_chunks`` of the counts: it starts from 0 again for every digit.
+    ``counts`` has a row of chunks for every digit; where it is ``summed``, ``sums_in_chunks`` of that.
     """
-    digit, chunk = cuda.threadIdx.x, cuda.blockIdx.x
-    smaller, _ = before_thread(vector.number(starts, (digit + 1) * chunks), totals)
-    return smaller + (vector.number(starts, digit * chunks + chunk) if chunk > 0 else 0)
+
+    @device
+    def start_summed(counts, chunks, totals):
+        row, chunk = cuda.threadIdx.x * chunks, cuda.blockIdx.x
+        smaller, _ = before_thread(vector.number(counts, row + chunks - 1), totals)
+        return smaller + (vector.number(counts, row + chunk - 1) if chunk > 0 else 0)
+
+    @device
+    def start(counts, chunks, totals):
+        row = cuda.threadIdx.x * chunks
+        earlier = count = np.int64(0)
+        for c in range(chunks):
+            here = vector.number(counts, row + c)
+            earlier += here if c < cuda.blockIdx.x else 0
+            count += here
+        smaller, _ = before_thread(count, totals)
+        return smaller + earlier
+
+    return start_summed if summed else start
 
 
 @functools.cache
@@ -178,30 +194,34 @@ def _tile_sorter(first, items):
 
 
 @functools.cache
-def scatter_kernel(first, id_type, place_type, items):
-    """The kernel that brings ids and positions where ``starts`` says; in the first pass, position i is i."""
+def scatter_kernel(first, summed, id_type, place_type, items):
+    """The kernel that brings ids and positions where they go by a digit; in the first pass, position i is i.
+
+    ``counts`` is what ``count_kernel`` gives, or the ``sums_in_chunks`` of it where ``summed``.
+    """
     read, sort, tile = _reader(first, WARP, items), _tile_sorter(first, items), BLOCK * items
+    start_of_chunk = _start_of_chunk(summed)
 
     @cuda.jit
-    def kernel(ids, order, n, height, shift, mask, chunk, chunks, starts, ids_out, order_out):
+    def kernel(ids, order, n, height, shift, mask, chunk, chunks, counts, ids_out, order_out):
         totals, moves = cuda.shared.array(WARPS, np.int64), cuda.shared.array(DIGITS, np.int64)
-        counts = cuda.shared.array((WARPS, DIGITS), np.uint32)
+        seen = cuda.shared.array((WARPS, DIGITS), np.uint32)
         tile_ids, tile_order = cuda.shared.array(tile, id_type), cuda.shared.array(tile, place_type)
         keys, places = cuda.local.array(items, id_type), cuda.local.array(items, np.uint32)
         thread, base = cuda.threadIdx.x, cuda.blockIdx.x * chunk
-        stop, goes = min(n, base + chunk), start_of_chunk(starts, chunks, totals)
+        stop, goes = min(n, base + chunk), start_of_chunk(counts, chunks, totals)
         while base < stop:
             i = base + (thread & -WARP) * items + (thread & (WARP - 1))
             left = np.int32(min(stop - i, tile))
             read(ids, i, left, height, keys)
-            count_digits(keys, items, shift, mask, counts)
+            count_digits(keys, items, shift, mask, seen)
             cuda.syncthreads()
-            start, count = place_digits(counts, totals)
+            start, count = place_digits(seen, totals)
             moves[thread] = goes - start
             goes += count
             cuda.syncthreads()
             # Ids are read a second time, from the cache: to keep them would take more registers than there are.
-            sort(ids, order, i, left, height, shift, mask, counts, keys, places, tile_ids, tile_order)
+            sort(ids, order, i, left, height, shift, mask, seen, keys, places, tile_ids, tile_order)
             cuda.syncthreads()
             for place in range(thread, min(tile, stop - base), BLOCK):
                 to = moves[digit_of(tile_ids[place], shift, mask)] + place
@@ -239,8 +259,9 @@ def argsort(ids, height):
     for p in range(passes):
         where = n, height, p * digit, (1 << digit) - 1, chunk, chunks
         launch(count_kernel(p == 0, items), chunks * BLOCK, pairs[0], *where, counts, exact=True)
-        starts = offsets_in_chunks(counts, chunks)
-        kernel = scatter_kernel(p == 0, id_type, place_type, items)
+        summed = chunks > FEW_CHUNKS
+        kernel = scatter_kernel(p == 0, summed, id_type, place_type, items)
+        starts = sums_in_chunks(counts, chunks) if summed else counts
         launch(kernel, chunks * BLOCK, *pairs, *where, starts, *spare[p % 2], exact=True)
         pairs = spare[p % 2]
     return pairs
