@@ -78,7 +78,7 @@ def before_thread(x, totals):
 
 @functools.cache
 def totals_kernel(value):
-    """The kernel that sums what ``value`` gives, chunk by chunk."""
+    """The kernel that sums what ``value`` gives, chunk by chunk; what it takes is said at ``scan_kernel``."""
 
     @cuda.jit
     def kernel(x, n, limit, chunk, totals):
@@ -87,7 +87,7 @@ def totals_kernel(value):
         stop = min(n, (cuda.blockIdx.x + 1) * chunk)
         total = np.int64(0)
         while i < stop:
-            total += value(x, i, stop, limit)
+            total += value(x, i, limit)
             i += BLOCK
         _, total = before_thread(total, shared)
         if cuda.threadIdx.x == 0:
@@ -102,8 +102,7 @@ def scan_kernel(value, in_warp, write, given, items):
 
     Parameters
     ----------
-    value : device function of (x, i, stop, limit)
-        0 for i from stop on.
+    value : device function of (x, i, limit)
     in_warp : device function
         ``sums_in_warp``, or ``counts_in_warp`` for values 0 and 1.
     write : device function of (x, i, n, limit, upto, out, also)
@@ -124,7 +123,8 @@ def scan_kernel(value, in_warp, write, given, items):
         while base < stop:
             for k in range(items):
                 i = base + first + WARP * k
-                upto[k] = value(x, i, stop, limit)
+                number = value(x, min(i, stop - 1), limit)  # a branch would keep the loads of several i apart
+                upto[k] = number if i < stop else 0
             cuda.syncthreads()
             total = np.int64(0)
             for k in range(items):
@@ -143,9 +143,8 @@ def scan_kernel(value, in_warp, write, given, items):
 
 
 @device
-def length(x, i, stop, limit):
-    number = number_now(x, min(i, stop - 1))
-    return number if i < stop else 0
+def length(x, i, limit):
+    return number_now(x, i)
 
 
 @device

@@ -272,11 +272,10 @@ def _narrow(largest):
 
 
 @device
-def is_head(ids, i, stop, height):
+def is_head(ids, i, height):
     """1 where a run of an id below ``height`` starts in sorted ids, else 0."""
-    at = min(i, stop - 1)  # not a branch, which would keep the loads of several ids apart
-    row, before = number_now(ids, at), number_now(ids, max(at - 1, 0))
-    return np.int64(((i == 0) | (row != before)) & (row < height) & (i < stop))
+    row, before = number_now(ids, i), number_now(ids, max(i - 1, 0))
+    return np.int64(((i == 0) | (row != before)) & (row < height))
 
 
 @device
