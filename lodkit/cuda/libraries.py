@@ -90,10 +90,11 @@ class Torch:
         return self.view(self.torch.empty(shape, dtype=self.to_torch[dtype], device=f"cuda:{device}"))
 
     def send(self, array, device):
+        array = array if array.flags.writeable else array.copy()  # which PyTorch would warn of
         return self.view(self.torch.from_numpy(array).to(f"cuda:{device}"))
 
     def read(self, x):
-        return x.cpu().numpy()
+        return x.detach().cpu().numpy()
 
     def namespace(self):
         import array_api_compat.torch as xp
