@@ -155,6 +155,10 @@ class SelectedRows:
     def norm(self):
         """Return the Euclidean norm of the dense array, a float."""
         value = self.merge().value
+        if self.device == "cuda":
+            from .cuda.memory import norm
+
+            return norm(value)
         return float(np.sqrt(np.square(value, dtype=np.float64).sum()))
 
     def clip_by_norm(self, max_norm):

@@ -141,6 +141,17 @@ def test_a_tape_gives_gradients_where_the_variables_are(gpu):
     np.testing.assert_allclose(to_numpy(both.value), to_numpy(by_table.value) + ones)
 
 
+def test_the_methods_of_selected_rows(gpu):
+    grad = SelectedRows([4, 1, 4], gpu(np.array([[1.0], [2.0], [3.0]])), 6)
+    assert grad.norm() == pytest.approx(20**0.5)
+    merged = grad.merge()
+    assert to_numpy(merged.rows).tolist() == [1, 4] and merged.merge() is merged
+    assert to_numpy(grad.to_dense()).ravel().tolist() == [0, 2, 0, 0, 4, 0]
+    home = grad.to("cpu")
+    assert isinstance(home.value, np.ndarray) and home.to("cuda").device == "cuda"
+    assert len((grad + grad).rows) == 6
+
+
 def test_nothing_is_launched_for_nothing(gpu, monkeypatch):
     def fail(*args):
         raise AssertionError("launched")

@@ -8,7 +8,6 @@ import numpy as np
 
 from .. import simd
 from . import vector
-from ._elements import copied
 from ._reduce import group_of, width_of
 from ._reduce_kernels import reader
 from ._scan import offsets_of
@@ -105,8 +104,3 @@ def rows_without(padding, ids, rows):
     copy_rows(ids, order, None, left)
     copy_rows(rows, order, None, value)
     return left, value
-
-
-def copied_as(array, shape, dtype):
-    """A copy of an array in another shape and type."""
-    return copied(array, array.like(shape, dtype))

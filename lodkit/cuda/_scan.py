@@ -18,7 +18,7 @@ from .launch import BLOCK, cuda, device, launch
 
 WARP_BITS = 5
 WARPS = BLOCK // WARP
-ITEMS = 4  # that a thread has of a tile: a warp's are consecutive, so its lanes take every 32nd
+ITEMS = 6  # that a thread has of a tile: a warp's are consecutive, so its lanes take every 32nd
 CHUNKS = 1024  # at most: their totals are one tile
 
 
@@ -119,12 +119,12 @@ def scan_kernel(value, in_warp, write, given, items):
         thread, base = cuda.threadIdx.x, cuda.blockIdx.x * chunk
         stop = min(n, base + chunk)
         start = vector.number(starts, cuda.blockIdx.x) if given else np.int64(0)
-        first = (thread & -WARP) * items + (thread & (WARP - 1))
         while base < stop:
+            i = base + (thread & -WARP) * items + (thread & (WARP - 1))
+            left = np.int32(min(stop - i, BLOCK * items))
             for k in range(items):
-                i = base + first + WARP * k
-                number = value(x, min(i, stop - 1), limit)  # a branch would keep the loads of several i apart
-                upto[k] = number if i < stop else 0
+                number = value(x, i + min(WARP * k, left - 1), limit)  # a branch would keep the loads apart
+                upto[k] = number if WARP * k < left else 0
             cuda.syncthreads()
             total = np.int64(0)
             for k in range(items):
@@ -133,9 +133,8 @@ def scan_kernel(value, in_warp, write, given, items):
                 total += here
             before, everything = before_warp(total, totals)
             for k in range(items):
-                i = base + first + WARP * k
-                if i < stop:
-                    write(x, i, n, limit, start + before + upto[k], out, also)
+                if WARP * k < left:
+                    write(x, i + WARP * k, n, limit, start + before + upto[k], out, also)
             start += everything
             base += BLOCK * items
 

@@ -32,9 +32,9 @@ from .memory import View
 DIGIT_BITS = 8
 DIGITS = 1 << DIGIT_BITS  # as many as a block has threads: each looks after one
 ITEMS = 16  # ids of a tile that a thread has: a warp's are consecutive, its lanes take every 32nd
-WIDE_ITEMS = 8  # the same, where ids or positions take 8 bytes: a tile fits into 48 KiB of shared memory
+WIDE_ITEMS = 8  # the same where they are int64: a tile, with its positions, fits into 48 KiB of shared memory
 FEW_CHUNKS = 16  # so many counts are summed by every block for itself, quicker than by a launch
-NARROW = 1 << 31  # ids and positions below this are int32
+NARROW = 1 << 31  # below this, ids and positions are int32
 
 
 class Runs(NamedTuple):
@@ -194,10 +194,11 @@ def _tile_sorter(first, items):
 
 
 @functools.cache
-def scatter_kernel(first, summed, id_type, place_type, items):
-    """The kernel that brings ids and positions where they go by a digit; in the first pass, position i is i.
+def scatter_kernel(first, summed, kind, items):
+    """The kernel that brings ids and positions, both of one type, where they go by a digit.
 
-    ``counts`` is what ``count_kernel`` gives, or the ``sums_in_chunks`` of it where ``summed``.
+    In the first pass the position of the i-th id is i. ``counts`` is what ``count_kernel`` gives, or
+    ``sums_in_chunks`` of that where ``summed``.
     """
     read, sort, tile = _reader(first, WARP, items), _tile_sorter(first, items), BLOCK * items
     start_of_chunk = _start_of_chunk(summed)
@@ -206,8 +207,8 @@ def scatter_kernel(first, summed, id_type, place_type, items):
     def kernel(ids, order, n, height, shift, mask, chunk, chunks, counts, ids_out, order_out):
         totals, moves = cuda.shared.array(WARPS, np.int64), cuda.shared.array(DIGITS, np.int64)
         seen = cuda.shared.array((WARPS, DIGITS), np.uint32)
-        tile_ids, tile_order = cuda.shared.array(tile, id_type), cuda.shared.array(tile, place_type)
-        keys, places = cuda.local.array(items, id_type), cuda.local.array(items, np.uint32)
+        tile_ids, tile_order = cuda.shared.array(tile, kind), cuda.shared.array(tile, kind)
+        keys, places = cuda.local.array(items, kind), cuda.local.array(items, np.uint32)
         thread, base = cuda.threadIdx.x, cuda.blockIdx.x * chunk
         stop, goes = min(n, base + chunk), start_of_chunk(counts, chunks, totals)
         while base < stop:
@@ -242,33 +243,27 @@ def argsort(ids, height):
 
     Returns
     -------
-    sorted_ids : View of int32 or int64
-        int32 where that holds ``height``.
-    order : View of int32 or int64
-        The positions in ``ids`` that they come from.
+    sorted_ids, order : View of int32, or of int64 where ``height`` or the number of ids is 2^31 or more
+        The ids, and the positions in ``ids`` that they come from.
     """
-    n, id_type, place_type = ids.size, _narrow(height), _narrow(ids.size - 1)
-    items = ITEMS if id_type == place_type == np.int32 else WIDE_ITEMS
+    n, wide = ids.size, max(height, ids.size) >= NARROW
+    kind, items = (np.int64, WIDE_ITEMS) if wide else (np.int32, ITEMS)
     passes = max(1, -(-height.bit_length() // DIGIT_BITS))
     digit = -(-height.bit_length() // passes)
-    pairs, spare = (ids, ids), [(ids.like((n,), id_type), ids.like((n,), place_type)) for _ in range(min(passes, 2))]
+    pairs, spare = (ids, ids), [(ids.like((n,), kind), ids.like((n,), kind)) for _ in range(min(passes, 2))]
     if not n:
         return spare[0]
     chunk, chunks = share(n, BLOCK * items)
     counts = ids.like((DIGITS * chunks,), np.int64)
+    summed = chunks > FEW_CHUNKS
     for p in range(passes):
         where = n, height, p * digit, (1 << digit) - 1, chunk, chunks
         launch(count_kernel(p == 0, items), chunks * BLOCK, pairs[0], *where, counts, exact=True)
-        summed = chunks > FEW_CHUNKS
-        kernel = scatter_kernel(p == 0, summed, id_type, place_type, items)
         starts = sums_in_chunks(counts, chunks) if summed else counts
+        kernel = scatter_kernel(p == 0, summed, kind, items)
         launch(kernel, chunks * BLOCK, *pairs, *where, starts, *spare[p % 2], exact=True)
         pairs = spare[p % 2]
     return pairs
-
-
-def _narrow(largest):
-    return np.int32 if largest < NARROW else np.int64
 
 
 @device

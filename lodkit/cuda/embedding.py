@@ -19,9 +19,10 @@ from ..ops.segments import check_weighted, check_weights
 from ..ops.sequence_pool import above
 from ..registry import Dense
 from ..selected_rows import SelectedRows
+from ._elements import convert, copied
 from ._gradients import values_grad, weights_grad
 from ._offsets import offsets_like
-from ._rows import copied_as, copy_rows, rows_without
+from ._rows import copy_rows, rows_without
 from .ids import checked_ids
 from .memory import output, view
 from .segments import reduce_into
@@ -51,8 +52,8 @@ def lookup_grad(table: Dense, ids: Dense, grad: Dense, /, *, padding_idx, is_spa
 
 def table_grad(table, ids, rows, padding_idx, is_sparse):
     """Rows that flow to ids as a table gradient, without the padding row."""
-    flat = copied_as(ids, (ids.size,), np.int64)  # a copy: the gradient outlives the batch
-    value = copied_as(rows, (ids.size, *table.shape[1:]), table.dtype)
+    flat = copied(ids, ids.like((ids.size,), np.int64))  # a copy: the gradient outlives the batch
+    value = convert(rows, table.dtype).reshape(ids.size, *table.shape[1:])
     if padding_idx is not None:
         flat, value = rows_without(padding_idx, flat, value)
     sparse = SelectedRows._wrap(flat.array, value.array, len(table))

@@ -89,3 +89,10 @@ def beside(x, others):
     other = next(filter(on_gpu, others))
     other = getattr(other, "values", getattr(other, "value", other)) if isinstance(other, CONTAINERS) else other
     return view(other).send(x).array
+
+
+def norm(array):
+    """The Euclidean norm of all elements, by the array's library. Waits for the device."""
+    xp = library_of(array).namespace()
+    squares = xp.square(xp.astype(xp.asarray(array), xp.float64))
+    return float(view(xp.reshape(xp.sqrt(xp.sum(squares)), (1,))).read()[0])
