@@ -1,0 +1,227 @@
+"""Running sums and the radix sort on a GPU: in the emulator beside NumPy, and compiled."""
+
+from __future__ import annotations
+
+import importlib.util
+import itertools
+
+import numpy as np
+import pytest
+
+pytest.importorskip("greenlet")
+pytest.importorskip("numba_cuda")
+pytest.importorskip("array_api_compat")
+
+import emulated
+
+from lodkit.cuda import _scan, _sort, launch, memory
+from lodkit.cuda.launch import BLOCK
+
+SEEDS = (None, 1, 2)
+SIZES = (1, 31, 32, 33, BLOCK - 1, BLOCK, BLOCK + 1, 2 * BLOCK + 5, 4 * BLOCK + 100)
+
+
+def seeded(name, values):
+    """Run a test with every value, and each of the seeds in turn."""
+    cases = [(value, SEEDS[k % len(SEEDS)]) for k, value in enumerate(values)]
+    return pytest.mark.parametrize((name, "gpu"), cases, indirect=["gpu"])
+
+
+@pytest.fixture
+def gpu(monkeypatch, request):
+    """The emulated GPU; returns what makes a View of an array there. The parameter is a seed."""
+    monkeypatch.setitem(memory.LIBRARIES, "emulated", emulated.Library)
+    monkeypatch.setattr(launch, "runner", emulated.Launcher(getattr(request, "param", None)))
+    return lambda array: memory.view(emulated.to_gpu(np.asarray(array)))
+
+
+@pytest.fixture
+def tiny_tiles(monkeypatch):
+    """Tiles of a block's threads, and 3 chunks at most: 5 tiles are several of each."""
+    monkeypatch.setattr(_scan, "ITEMS", 1)
+    monkeypatch.setattr(_scan, "CHUNKS", 3)
+    monkeypatch.setattr(_sort, "ITEMS", 1)
+    monkeypatch.setattr(_sort, "WIDE_ITEMS", 1)
+
+
+def check_offsets(gpu, lengths):
+    found = _scan.offsets_of(gpu(lengths)).read()
+    assert found.dtype == np.int64
+    np.testing.assert_array_equal(found, np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]))
+
+
+def check_sort(gpu, ids, height):
+    """Sort; find the runs; both as NumPy does. Returns the type that the sort has chosen."""
+    ids = np.asarray(ids)
+    keys = np.where((ids < 0) | (ids >= height), height, ids.astype(np.int64))
+    expected = np.argsort(keys, kind="stable")
+    sorted_ids, order = _sort.argsort(gpu(ids), height)
+    np.testing.assert_array_equal(order.read(), expected)
+    np.testing.assert_array_equal(sorted_ids.read(), keys[expected])
+    rows, starts = np.unique(keys[expected][: np.count_nonzero(keys < height)], return_index=True)
+    found = _sort.runs(sorted_ids, order, height)
+    assert found.order is order and found.rows.dtype == found.offsets.dtype == np.int64
+    np.testing.assert_array_equal(found.rows.read(), rows)
+    np.testing.assert_array_equal(found.offsets.read(), [*starts, np.count_nonzero(keys < height)])
+    assert sorted_ids.dtype == order.dtype
+    return order.dtype
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.int64])
+@seeded("n", SIZES)
+def test_offsets(n, dtype, gpu, tiny_tiles):
+    check_offsets(gpu, np.random.default_rng(n).integers(0, 5, n).astype(dtype))
+
+
+@seeded("n", [1, BLOCK * _scan.ITEMS, BLOCK * _scan.ITEMS + 1])
+def test_offsets_above_2_to_31(n, gpu):
+    check_offsets(gpu, np.random.default_rng(n).integers(0, 2**31, n).astype(np.int32))
+    check_offsets(gpu, np.full(n, 2**40))
+
+
+def test_offsets_of_no_lengths(gpu):
+    assert _scan.offsets_of(gpu(np.zeros(0, np.int32))).read().tolist() == [0]
+    check_offsets(gpu, np.zeros(40, np.int32))
+
+
+def test_there_are_never_more_chunks_than_a_tile_has_room_for():
+    tile = BLOCK * _scan.ITEMS
+    for n in (1, tile, tile + 1, 10**6, 10**9, 2**40):
+        chunk, chunks = _scan.share(n, tile)
+        assert chunk % tile == 0 and (chunks - 1) * chunk < n <= chunks * chunk
+        assert chunks <= _scan.CHUNKS <= tile
+
+
+@seeded("n", SIZES)
+def test_sizes(n, gpu, tiny_tiles):
+    dtype = np.int32 if n % 2 else np.int64
+    check_sort(gpu, np.random.default_rng(n).integers(0, 3 * n, n).astype(dtype), 3 * n)
+
+
+@seeded("height", [1, 2, 255, 256, 257, 70_000, 2**31 - 1, 2**31, 2**31 + 5])
+def test_heights(height, gpu, tiny_tiles):
+    kind = check_sort(gpu, np.random.default_rng(height).integers(0, height, 300), height)
+    assert kind == (np.int32 if height < 2**31 else np.int64)
+
+
+PATTERNS = {
+    "equal": np.full(600, 300),
+    "ascending": np.arange(600),
+    "descending": np.arange(600)[::-1],
+    "duplicates": np.random.default_rng(0).integers(0, 30, 600),
+    "power law": np.minimum(np.random.default_rng(0).zipf(1.2, 600), 5000) - 1,
+    "largest": np.full(600, 4999),
+}
+
+
+@seeded("pattern", PATTERNS)
+def test_patterns(pattern, gpu, tiny_tiles):
+    check_sort(gpu, PATTERNS[pattern].astype(np.int32), 5000)
+
+
+@seeded("height", [200, 300, 70_000])
+def test_counts_of_many_chunks_are_summed(height, gpu, tiny_tiles, monkeypatch):
+    """The sums themselves are NumPy's: 256 blocks take long in the emulator."""
+    summed = []
+
+    def sums_in_chunks(counts, chunk):
+        summed.append(chunk)
+        return gpu(np.cumsum(counts.read().reshape(-1, chunk), axis=1).ravel())
+
+    monkeypatch.setattr(_sort, "FEW_CHUNKS", 1)
+    monkeypatch.setattr(_sort, "sums_in_chunks", sums_in_chunks)
+    check_sort(gpu, np.random.default_rng(0).integers(0, height, 700), height)
+    assert set(summed) == {3}
+
+
+@seeded("chunk", [1, 7, BLOCK, BLOCK + 1])
+def test_sums_start_again_in_every_chunk(chunk, gpu, tiny_tiles):
+    x = np.random.default_rng(0).integers(0, 2**40, 3 * chunk)
+    expected = np.cumsum(x.reshape(-1, chunk), axis=1).ravel()
+    np.testing.assert_array_equal(_scan.sums_in_chunks(gpu(x), chunk).read(), expected)
+
+
+@seeded("beyond", [-1, 0, 1])
+def test_whole_tiles(gpu, beyond):
+    n = BLOCK * _sort.ITEMS + beyond
+    check_sort(gpu, np.random.default_rng(n).integers(0, 200, n).astype(np.int32), 200)
+
+
+@seeded("height", [0, 1, 256, 5000, 2**31 + 5])
+def test_ids_outside_have_no_run(height, gpu, tiny_tiles):
+    outside = [-1, height, height + 1, -(2**31), 2**31 - 1, 2**32, 2**32 + 1, 2**63 - 1, -(2**63)]
+    ids = np.random.default_rng(height).choice([0, 1, 2, 255, 4999, height - 1, *outside], 400)
+    check_sort(gpu, ids, height)
+
+
+@pytest.mark.parametrize("gpu", [2], indirect=True)
+def test_many_ids_have_wide_positions(gpu, tiny_tiles, monkeypatch):
+    """As if 2^31 were 300."""
+    monkeypatch.setattr(_sort, "NARROW", 300)
+    ids = np.random.default_rng(0).integers(0, 90, 300).astype(np.int32)
+    assert check_sort(gpu, ids, 90) == np.int64
+    assert check_sort(gpu, ids[:-1], 90) == np.int32
+
+
+def test_nothing_but_ids_outside(gpu, tiny_tiles):
+    check_sort(gpu, np.full(5, 7), 7)
+
+
+def test_no_ids(gpu, monkeypatch):
+    check_sort(gpu, np.zeros(0, np.int32), 10)
+    monkeypatch.setattr(launch, "runner", None)
+    _sort.argsort(gpu(np.zeros(0, np.int32)), 10)
+
+
+def test_one_number_is_read_back(gpu, monkeypatch):
+    sizes = []
+
+    def reading(library, x, read=emulated.Library.read):
+        sizes.append(len(x))
+        return read(library, x)
+
+    monkeypatch.setattr(emulated.Library, "read", reading)
+    _scan.offsets_of(gpu(np.ones(10, np.int32)))
+    pairs = _sort.argsort(gpu(np.arange(10)), 10)
+    assert not sizes
+    _sort.runs(*pairs, 10)
+    assert len(sizes) == 1 and sizes[0] <= _scan.CHUNKS + 1
+
+
+@pytest.fixture(scope="module")
+def launched():
+    """All kernels, with the types that they can be launched with."""
+    found, emulate = {}, emulated.Launcher(None)
+
+    def note(kernel, blocks, block, args, exact):
+        found[kernel, tuple(map(launch.type_name, args))] = None
+
+    def run(*call):
+        note(*call)
+        emulate(*call)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(memory.LIBRARIES, "emulated", emulated.Library)
+        for dtype in (np.int32, np.int64):
+            patch.setattr(launch, "runner", run)
+            ids = memory.view(emulated.to_gpu(np.zeros(BLOCK * _scan.ITEMS + 1, dtype)))
+            _scan.offsets_of(ids)
+            _sort.runs(ids, ids, 1)
+            patch.setattr(launch, "runner", note)
+            for few, height in itertools.product((0, 16), (256, 2**31)):  # in several passes
+                patch.setattr(_sort, "FEW_CHUNKS", few)
+                _sort.argsort(ids, height)
+    return list(found)
+
+
+@pytest.mark.jit
+@pytest.mark.skipif(importlib.util.find_spec("nvidia") is None, reason="the CUDA compiler is not installed")
+@pytest.mark.parametrize("capability", [(8, 0), (9, 0)])
+def test_machine_code(launched, capability):
+    """Four blocks at once have enough registers, and shared memory fits without being asked for."""
+    assert len(launched) > 20
+    for kernel, names in launched:
+        report = launch.machine_code(kernel, names, capability)[2]
+        where = kernel.py_func.__qualname__, names, report
+        assert report["stack"] == report["spills"] == report["doubles"] == 0, where
+        assert report["registers"] <= 64, where
