@@ -12,7 +12,7 @@ from .errors import DeviceError
 
 _TO_CUDA = {
     "cupy": lambda module, array: module.asarray(array),
-    "torch": lambda module, array: module.from_numpy(np.ascontiguousarray(array)).cuda(),
+    "torch": lambda module, array: module.from_numpy(np.array(array, order="C")).cuda(),
     "numba.cuda": lambda module, array: module.to_device(array),
 }
 
@@ -40,7 +40,8 @@ def _to_cpu(array):
 
 def _to_cuda(array):
     failures = []
-    for name in sorted(_TO_CUDA, key=lambda name: name not in sys.modules):
+    # Numba's arrays come last: lodkit imports numba.cuda itself, so that it is there says nothing.
+    for name in sorted(_TO_CUDA, key=lambda name: (name == "numba.cuda", name not in sys.modules)):
         try:
             return _TO_CUDA[name](importlib.import_module(name), array)
         except Exception as error:  # no library, no driver, no GPU: each has its own kind

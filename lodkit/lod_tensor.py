@@ -292,6 +292,11 @@ def _rows_of(values):
     return values
 
 
+def values_of(x):
+    """The values of a LoDTensor; anything else as it is (a PyTorch tensor has a method of that name)."""
+    return x.values if isinstance(x, LoDTensor) else x
+
+
 def _restore(values, lod, base):
     t = LoDTensor(values, lod=lod)
     t._base = base

@@ -132,7 +132,10 @@ class SelectedRows:
         """Return the same with its arrays on ``"cpu"`` or ``"cuda"``; itself where they are there."""
         if device == self.device:
             return self
-        return self._wrap(to_device(self.rows, device), to_device(self.value, device), self.height, self.is_merged)
+        rows, value = to_device(self.rows, device), to_device(self.value, device)
+        if device == "cpu":  # where kernels trust them; on a GPU nobody may have looked
+            rows = SelectedRows(rows, value, self.height).rows
+        return self._wrap(rows, value, self.height, self.is_merged)
 
     def get_tensor(self):
         """Return the value, one row an entry (Paddle's name)."""

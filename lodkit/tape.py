@@ -214,8 +214,10 @@ def _seed(target, given):
     given = given.values if isinstance(given, LoDTensor) else given
     if isinstance(given, SelectedRows):
         return given
-    if not on_cpu and not isinstance(given, np.ndarray):
-        return given  # the gradient operators check it
+    if not on_cpu:
+        from .cuda.memory import flow_into
+
+        return flow_into(values, given)
     given = np.asarray(given)
     if given.dtype.kind not in "fiu":
         raise DTypeError(f"an output gradient must hold floating numbers, not {given.dtype}")

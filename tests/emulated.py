@@ -47,6 +47,9 @@ class Array:
     def get(self):
         return self.numpy.copy()
 
+    def values(self):
+        raise AssertionError("PyTorch's tensors have a method of this name")
+
 
 class Numbers(Array):
     """An array that the namespace made, which has arithmetic."""

@@ -27,8 +27,11 @@ class Library:
         return 100 + device
 
 
+LIBRARY = Library()
+
+
 def array(device=0, dtype="float32"):
-    return View(None, 4096 * (device + 1), (10, 4), np.dtype(dtype), Library(), device)
+    return View(None, 4096 * (device + 1), (10, 4), np.dtype(dtype), LIBRARY, device)
 
 
 @pytest.fixture

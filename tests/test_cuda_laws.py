@@ -14,7 +14,7 @@ from emulated import Array, to_numpy
 
 import lodkit
 from lodkit import LoDTensor, SelectedRows, _transfer
-from lodkit.cuda import launch, memory
+from lodkit.cuda import _offsets, ids, launch, memory
 from lodkit.cuda.launch import cuda
 
 TABLE = np.arange(12.0).reshape(6, 2)
@@ -94,9 +94,9 @@ def test_types_that_kernels_do_not_know(gpu):
     for dtype in (complex, np.bool_, ">f4"):
         with pytest.raises(lodkit.DTypeError, match=r"no type of lodkit|takes float16"):
             lodkit.lookup_table(Array(np.zeros((3, 2), dtype)), gpu(np.array([1])))
-    for ids in (np.array([0.5]), np.array([True])):
+    for odd in (np.array([0.5]), np.array([True])):
         with pytest.raises(lodkit.DTypeError, match=r"int32 or int64|no type of lodkit"):
-            lodkit.lookup_table(gpu(TABLE), Array(ids))
+            lodkit.lookup_table(gpu(TABLE), Array(odd))
 
 
 def test_strided_arrays_are_read_and_not_written(gpu):
@@ -206,3 +206,95 @@ def test_the_main_job_learns_on_the_emulated_gpu(gpu, tmp_path, capsys):
     assert "test accuracy: 100.0 %" in capsys.readouterr().out
     assert main([*options, "--epochs", "3", "--resume", str(tmp_path / "state"), "--device", "cuda"]) == 0
     assert main([*options, "--epochs", "4", "--resume", str(tmp_path / "state")]) == 0
+
+
+def test_rows_that_nobody_looked_at_are_looked_at_on_the_way_home(gpu):
+    lodkit.bounds_check("clamp")
+    grad = lodkit.lookup_table_grad(gpu(TABLE), gpu(np.array([5, -1])), gpu(np.ones((2, 2))))
+    with pytest.raises(lodkit.RowIndexError, match=r"rows\[1\] = -1"):
+        grad.to("cpu")
+
+
+def test_labels_are_looked_at_in_every_mode(gpu):
+    lodkit.bounds_check("clamp")
+    with pytest.raises(lodkit.RowIndexError, match=r"labels\[1\] = 3 is outside"):
+        lodkit.softmax_with_cross_entropy(gpu(np.zeros((2, 3))), gpu(np.array([0, 3])))
+
+
+def test_deferred_checks_do_not_pile_up(gpu, monkeypatch):
+    monkeypatch.setattr(ids, "MOST_PENDING", 3)
+    lodkit.bounds_check("defer")
+    for _ in range(3):
+        lodkit.lookup_table(gpu(TABLE), gpu(np.array([9])))
+    with pytest.raises(lodkit.RowIndexError, match=r"ids\[0\] = 9"):
+        lodkit.lookup_table(gpu(TABLE), gpu(np.array([9])))
+
+
+def test_strided_memory_overlaps_by_its_extent(gpu):
+    whole = Array(lodkit.empty((6, 2), np.float64))
+    assert memory.overlap(whole[::2], whole[1:2])
+    assert not memory.overlap(whole[:2], whole[2:])
+    assert not memory.overlap(whole[:0], whole)
+
+
+def test_two_gpus_are_not_mixed(gpu):
+    ids = LoDTensor(np.array([1, 5, 1]), [[2, 1]])
+    with pytest.raises(lodkit.DeviceError, match="cuda:0 and Library cuda:1"):
+        lodkit.embedding_bag(gpu(TABLE), gpu(ids, 1))
+    with pytest.raises(lodkit.DeviceError, match="out is on cuda:1, the inputs on cuda:0"):
+        lodkit.embedding_bag(gpu(TABLE), gpu(ids), out=gpu(np.zeros((2, 2)), 1))
+
+
+def test_a_gradient_of_another_type_is_converted(gpu):
+    x = LoDTensor(np.array([[0.5], [1.5], [2.0]], np.float32), [[2, 1]])
+    out = np.array([[1.0], [1.0]], np.float32)
+    for pool in ("sum", "sqrt", "logsumexp", "max"):
+        for dtype in (np.int64, np.float64, np.float16):
+            grad = np.array([[2], [3]], dtype)
+            expected = lodkit.sequence_pool_grad(x, out, grad, pool=pool)
+            found = lodkit.sequence_pool_grad(gpu(x), gpu(out), gpu(grad), pool=pool)
+            np.testing.assert_allclose(to_numpy(found).values, expected.values, rtol=1e-5)
+    weights, ids = np.array([0.5, 0.5, 2.0], np.float32), LoDTensor(np.array([1, 5, 1]), [[2, 1]])
+    table, grad = TABLE.astype(np.float32), np.array([[1, 2], [3, 4]])
+    for call in (lodkit.embedding_bag_grad, lodkit.embedding_bag_weights_grad):
+        expected = call(table, ids, grad, weights, pool="mean")
+        found = to_numpy(call(gpu(table), gpu(ids), gpu(grad), gpu(weights), pool="mean"))
+        np.testing.assert_allclose(getattr(found, "value", found), getattr(expected, "value", expected), rtol=1e-6)
+
+
+def test_long_sums_keep_their_accuracy(gpu, monkeypatch):
+    """Levels of pieces: 20,000 equal numbers in one segment, and for one row of a gradient."""
+    monkeypatch.setattr(_offsets.settings, "piece_rows", 16)
+    n = 20_000
+    ones = np.full((n, 1), 0.7, np.float32)
+    exact = n * np.float64(np.float32(0.7))
+    for item in (1, 2):
+        values = gpu(LoDTensor(np.repeat(ones, item, axis=1), [[n, 0]]))
+        total = to_numpy(lodkit.sequence_pool(values, pool="sum"))
+        np.testing.assert_allclose(total[0], exact, rtol=1e-6)
+        assert not total[1].any()
+        mean = to_numpy(lodkit.sequence_pool(values, pool="mean"))
+        np.testing.assert_allclose(mean[0], exact / n, rtol=1e-6)
+
+
+def test_bad_ids_are_the_callers_own(gpu, monkeypatch):
+    """What a call finds when it raises at once is nowhere that another thread could take it from."""
+
+    class Closed:
+        def append(self, check):
+            raise AssertionError("another thread could take this check")
+
+    monkeypatch.setattr(ids, "pending", Closed())
+    lodkit.lookup_table(gpu(TABLE), gpu(np.array([1, 5])))
+    with pytest.raises(lodkit.RowIndexError, match=r"ids\[1\] = 99"):
+        lodkit.lookup_table(gpu(TABLE), gpu(np.array([1, 99])))
+
+
+def test_updates_by_a_merged_gradient(gpu):
+    grad = SelectedRows([4, 1, 4], np.array([[1.0], [2.0], [3.0]]), 6)
+    for duplicates in ("merge", "sequential"):
+        param, expected = np.zeros((6, 1)), np.zeros((6, 1))
+        on_gpu = gpu(param)
+        lodkit.sgd(expected, grad.merge(), lr=0.5, duplicates=duplicates)
+        lodkit.sgd(on_gpu, gpu(grad).merge(), lr=0.5, duplicates=duplicates)
+        np.testing.assert_array_equal(to_numpy(on_gpu), expected)

@@ -9,13 +9,19 @@ from ..arrays import check_values
 from ..ops.segments import check_flow, check_weighted, check_weights
 from ..reducers import REDUCERS
 from . import _row_kernels as kernels
-from ._elements import fill
+from ._elements import convert, fill
 from ._reduce import group_of, reduce_rows, weight_totals, width_of
 from ._reduce_kernels import WARP
 from .launch import launch
 from .memory import view
 
 ENDS = {"first": 0, "last": 1}
+
+
+def computing_as(values, other):
+    """``other``, converted where it does not compute in the type that ``values`` do."""
+    alike = WIDE[other.type_name[:-1]] == WIDE[values.type_name[:-1]] if other.type_name[:-1] in WIDE else False
+    return other if alike else convert(other, values.dtype)
 
 
 def over_rows(kernel, width, a, b, c, ids, padding_idx, offsets, columns, out, height=0):
@@ -44,7 +50,7 @@ def argreduce_rows(reduce, values, ids, padding_idx, offsets, shape):
 def values_grad(values, ids, padding_idx, offsets, weights, out, grad, reduce):
     """The gradient by the reduced rows, ``values[ids]``, or all values where ids is None: a View, a row for each."""
     dtype = check_values(values.dtype, "the gradient", floating=True)
-    grad = view(grad)
+    grad = computing_as(values, view(grad))
     check_flow(values, offsets.offsets, out, grad)
     if weights is not None:
         check_weighted(reduce, weights)
@@ -80,7 +86,7 @@ def _shares(values, offsets, grad, result):
 
 def weights_grad(values, ids, padding_idx, offsets, weights, out, grad, reduce):
     """The gradient by the weights: each row's share in the result, times what flows in. A View."""
-    grad = view(grad)
+    grad, out = computing_as(values, view(grad)), None if out is None else computing_as(values, out)
     check_flow(values, offsets.offsets, out, grad)
     mean = reduce == "mean"
     totals = weight_totals(reduce, weights, offsets, values.dtype)

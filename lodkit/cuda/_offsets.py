@@ -16,7 +16,7 @@ from .launch import cuda, device, launch
 #: ``piece_rows``: rows that one group of threads reduces; longer segments are cut.
 settings = types.SimpleNamespace(piece_rows=256)
 
-_sent: dict[tuple, tuple] = {}  # (id of an offsets array, library, device) -> (the array, weakly, Offsets)
+_sent: dict[tuple, tuple] = {}  # (id of an offsets array, and where to) -> (the array, weakly, Offsets)
 
 
 class Offsets:
@@ -26,11 +26,11 @@ class Offsets:
     ----------
     offsets : View
         int64, one more than there are segments.
-    pieces, owners : View or None
-        Where a segment is longer than ``settings.piece_rows``: offsets of segments cut into pieces, and the offsets
-        of the segments over those pieces.
     rows : int
-        The last offset.
+        The last offset; of a level of pieces, at least that.
+    pieces, owners : View and Offsets, or None
+        Where a segment is longer than ``settings.piece_rows``: offsets of segments cut into pieces, and the offsets of
+        the segments over those pieces, which may be too long again.
     """
 
     __slots__ = ("offsets", "owners", "pieces", "rows")
@@ -44,18 +44,22 @@ class Offsets:
 
 
 def offsets_like(array, offsets):
-    """NumPy offsets that nobody changes, on the device of ``array``."""
-    key = id(offsets), array.library, array.device, settings.piece_rows
+    """NumPy offsets that nobody changes, on the device of ``array``, for its stream."""
+    stream = array.library.stream(array.device)
+    key = id(offsets), array.library, array.device, stream, settings.piece_rows
     found = _sent.get(key)
     if found is not None and found[0]() is offsets:
         return found[1]
-    pieces, owners = pieces_of(offsets, settings.piece_rows)
-    if len(pieces):
-        made = Offsets(array.send(offsets), int(offsets[-1]), array.send(pieces), array.send(owners))
-    else:
-        made = Offsets(array.send(offsets), int(offsets[-1]))
+    made = _sent_with_pieces(array, offsets)
     _sent[key] = weakref.ref(offsets, lambda _: _sent.pop(key, None)), made
     return made
+
+
+def _sent_with_pieces(array, offsets):
+    pieces, owners = pieces_of(offsets, settings.piece_rows)
+    if not len(pieces):
+        return Offsets(array.send(offsets), int(offsets[-1]))
+    return Offsets(array.send(offsets), int(offsets[-1]), array.send(pieces), _sent_with_pieces(array, owners))
 
 
 class Found(typing.NamedTuple):
@@ -143,4 +147,5 @@ def cut(offsets, found):
     owners, most = offsets_of(counts), n + found.last // piece
     pieces = offsets.like((most + 1,), np.int64)
     launch(_cut, most + 1, offsets, owners, n, most, piece, pieces)
-    return Offsets(offsets, found.last, pieces, owners)
+    upper = cut(owners, Found(-1, -(-found.longest // piece), 0, most))
+    return Offsets(offsets, found.last, pieces, upper)

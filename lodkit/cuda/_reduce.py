@@ -45,7 +45,6 @@ def reduce_rows(reduce, values, ids, weights, padding_idx, offsets, pad, out):
         What an empty segment gives.
     out : View of shape (segments, *item)
     """
-    wide = np.dtype(WIDE[values.type_name[:-1]])
     if not out.size:
         return
     if not (len(values) if ids is None else ids.size):
@@ -56,10 +55,27 @@ def reduce_rows(reduce, values, ids, weights, padding_idx, offsets, pad, out):
     if offsets.pieces is None or reduce in ("first", "last"):
         _run(reduce, *source, totals, offsets.offsets, offsets.offsets, pad, out)
         return
-    partial = values.like((len(offsets.pieces) - 1, *values.shape[1:]), wide)
     inner = "sum" if REDUCERS[reduce].adds else reduce
-    _run(inner, *source, None, offsets.pieces, offsets.pieces, 0.0, partial)
-    _run(reduce, partial, None, None, None, totals, offsets.offsets, offsets.owners, pad, out)
+    partial, owners = reduce_pieces(inner, *source, offsets)
+    _run(reduce, partial, None, None, None, totals, offsets.offsets, owners, pad, out)
+
+
+def reduce_pieces(reduce, values, ids, weights, padding_idx, offsets):
+    """Reduce the pieces of long segments, and the pieces of those while there are too many.
+
+    Returns
+    -------
+    partial : View
+        A row a piece.
+    owners : View
+        Offsets of the segments over them.
+    """
+    wide = np.dtype(WIDE[values.type_name[:-1]])
+    while offsets.pieces is not None:
+        partial = values.like((len(offsets.pieces) - 1, *values.shape[1:]), wide)
+        _run(reduce, values, ids, weights, padding_idx, None, offsets.pieces, offsets.pieces, 0.0, partial)
+        values, ids, weights, padding_idx, offsets = partial, None, None, None, offsets.owners
+    return values, offsets.offsets
 
 
 def weight_totals(reduce, weights, offsets, dtype):

@@ -94,7 +94,9 @@ def _labels(logits, labels):
     """Labels as int64 of shape (rows, 1), each a class."""
     ops.check_classes(view(logits), view(labels))
     classes = logits.shape[1]
-    checked_ids(labels, classes, "labels", lambda numbers, at: ops.bad_label(numbers.reshape(-1), at, classes))
+    checked_ids(
+        labels, classes, "labels", lambda numbers, at: ops.bad_label(numbers.reshape(-1), at, classes), always=True
+    )
     xp = _namespace(logits)
     return xp, xp.reshape(xp.astype(xp.asarray(labels), xp.int64, copy=False), (-1, 1))
 
@@ -153,4 +155,4 @@ def mean_grad(x: Dense, grad: Dense, /):
     ops.check_gradient(view(grad), (1,))
     xp = _namespace(x)
     share = xp.astype(_wide(xp, grad) / max(size, 1), x.dtype, copy=False)
-    return xp.zeros_like(xp.asarray(x)) + xp.reshape(share, (1,) * max(len(x.shape), 1))
+    return xp.zeros_like(xp.asarray(x)) + xp.reshape(share, (1,) * len(x.shape))

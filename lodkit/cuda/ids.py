@@ -24,21 +24,30 @@ def first_outside(ids, n, height, first):
         i += cuda.gridsize(1)
 
 
-def checked_ids(ids, height, name="ids", error=None):
+MOST_PENDING = 256  # deferred checks: each keeps its ids alive
+
+
+def checked_ids(ids, height, name="ids", error=None, always=False):
     """The View of int32 or int64 ids, each inside ``[0, height)`` or reported as ``bounds_check`` says.
 
-    ``error(ids, position)`` makes the exception, from NumPy's ids.
+    ``error(ids, position)`` makes the exception, from NumPy's ids. ``always`` raises in every mode: for those that go
+    to routines of the array library, which would read anywhere.
     """
     ids = view(ids)
     if ids.dtype not in (np.int32, np.int64):
         raise DTypeError(f"{name} must be int32 or int64, not {ids.dtype}")
-    mode = bounds_check()
+    mode = "raise" if always else bounds_check()
     if mode == "clamp" or not ids.size:
         return ids
     first = ids.send(np.array([-1]))
     launch(first_outside, ids.size, ids, ids.size, height, first)
     error = error or (lambda numbers, at: bad_id(numbers, height, name, at))
-    pending.append((first, lambda at: error(ids.library.read(ids.array), at)))
     if mode == "raise":
+        at = int(first.read()[0])
+        if at >= 0:
+            raise error(ids.read(), at)
+        return ids
+    pending.append((first, lambda at: error(ids.library.read(ids.array), at)))
+    if len(pending) > MOST_PENDING:
         raise_pending()
     return ids

@@ -42,6 +42,7 @@ BLOCKS_EACH = 8  # blocks of 256 threads that fill a multiprocessor
 _INSTALL = 'CUDA kernels need numba-cuda and cuda-core: pip install "lodkit[cuda]"'
 _FORMAT = "lodkit cuda 1"
 _lock = threading.RLock()  # Numba's compiler is not made for two threads at their first launch
+_thread = threading.local()
 _loaded: dict[tuple, types.SimpleNamespace] = {}
 
 
@@ -68,6 +69,10 @@ def launch(kernel, threads, *args, block=BLOCK, exact=False):
     """
     if threads <= 0:
         return
+    places = {(a.library, a.device) for a in args if type(a) is View}
+    if len(places) > 1:
+        names = sorted(f"{type(library).__name__} cuda:{device}" for library, device in places)
+        raise DeviceError(f"arrays of one call are of {' and '.join(names)}; bring them to one device and library")
     blocks = -(-threads // block)
     runner(kernel, blocks, block, args, exact)
 
@@ -81,6 +86,9 @@ def _on_device(kernel, blocks, block, args, exact):
         blocks = min(blocks, found.most_blocks)
     values = [a.pointer if type(a) is View else a for a in args]
     config, stream = _config(blocks, block), _stream(library.stream(device))
+    if not hasattr(_thread, "ready"):
+        found.device.set_current()  # a thread that has no context yet says that its device is 0
+        _thread.ready = True
     before = found.current()
     if before.device_id == device:
         found.launch(stream, config, found.kernel, *values)
@@ -198,19 +206,32 @@ def _compiled(kernel, names, capability):
     core = _core()
     with _lock, _compiler(capability):
         kinds = tuple(_numba_type(name) for name in names)
-        ptx, _ = cuda.compile_ptx(kernel.py_func, kinds, cc=capability, launch_bounds=BLOCK)
-    options = core.LinkerOptions(arch=f"sm_{capability[0]}{capability[1]}", verbose=True, ptxas_options=["-v"])
-    linker = core.Linker(core.ObjectCode.from_ptx(ptx.encode()), options=options)
-    code = bytes(linker.link("cubin").code)
-    log = linker.get_info_log()
+        try:
+            ptx, _ = cuda.compile_ptx(kernel.py_func, kinds, cc=capability, launch_bounds=BLOCK)
+        except Exception as error:
+            if type(error).__name__ in ("DynamicLibNotFoundError", "NvvmSupportError"):
+                raise DeviceError(f"a CUDA library is missing ({error}); {_INSTALL}") from error
+            raise
+    code, log = _linked(core, ptx, f"sm_{capability[0]}{capability[1]}")
+    registers = re.search(r"Used (\d+) registers", log)
     report = {
-        "registers": int(re.search(r"Used (\d+) registers", log).group(1)),
+        "registers": int(registers.group(1)) if registers else None,
         "stack": sum(map(int, re.findall(r"(\d+) bytes stack frame", log))),
         "spills": sum(map(int, re.findall(r"(\d+) bytes spill", log))),
         "wide_loads": len(re.findall(r"ld\.global\S*\.v4\.[fu]32|ld\.global\S*\.v2\.[fu]64", ptx)),
         "doubles": len(re.findall(r"\.f64\b", ptx)),
     }
     return code, re.search(r"\.entry\s+([\w$]+)", ptx).group(1), report
+
+
+def _linked(core, ptx, arch):
+    """Machine code, and what the linker says of it: nothing where it is the driver's, which knows no such options."""
+    source = core.ObjectCode.from_ptx(ptx.encode())
+    try:
+        linker = core.Linker(source, options=core.LinkerOptions(arch=arch, verbose=True, ptxas_options=["-v"]))
+        return bytes(linker.link("cubin").code), linker.get_info_log()
+    except ValueError:
+        return bytes(core.Linker(source, options=core.LinkerOptions(arch=arch)).link("cubin").code), ""
 
 
 def _numba_type(name):

@@ -15,14 +15,14 @@ from .views import View, checked
 
 
 def library_of(x):
-    """The library of a CUDA array, by the module that its type comes from."""
+    """The library of a CUDA array, by the module that its type, or a base of it, comes from."""
     return _library(type(x))
 
 
 @functools.cache
 def _library(kind):
-    root = kind.__module__.partition(".")[0]
-    return _made(root if root in LIBRARIES else "numba")
+    roots = [base.__module__.partition(".")[0] for base in kind.__mro__]
+    return _made(next((root for root in roots if root in LIBRARIES), "numba"))
 
 
 @functools.cache
@@ -129,8 +129,10 @@ class Numba:
         try:
             return self.cuda.get_current_device().id
         except Exception as error:  # of a driver that is not there: each layer has its own kind
-            reason = str(error).strip().splitlines()[-1:] or [type(error).__name__]
-            raise DeviceError(f"an array says that it is on a GPU, but none can be reached: {reason[0]}") from error
+            reason = " ".join(str(error).replace(":", "").split()) or type(error).__name__
+            raise DeviceError(
+                f'an array says that it is on a GPU, but none can be reached ({reason}); it needs "lodkit[cuda]"'
+            ) from error
 
     def empty(self, shape, dtype, device):
         with self.cuda.gpus[device]:

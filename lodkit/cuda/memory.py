@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from ..arrays import OutputError, integers
@@ -11,7 +13,18 @@ from ..selected_rows import SelectedRows
 from .libraries import LIBRARIES, library_of
 from .views import View, checked
 
-__all__ = ["LIBRARIES", "View", "beside", "checked", "copy_to", "full_like", "library_of", "output", "overlap"]
+__all__ = [
+    "LIBRARIES",
+    "View",
+    "beside",
+    "checked",
+    "copy_to",
+    "extent",
+    "full_like",
+    "library_of",
+    "output",
+    "overlap",
+]
 __all__ += ["refuse_overlap", "rows_beside", "view", "viewed"]
 
 
@@ -28,6 +41,8 @@ def output(like, shape, dtype, out=None):
     if library_of(out) is not like.library:
         raise TypeError(f"out must be an array of the inputs' library, got {type(out).__name__}")
     found = view(out)
+    if found.device != like.device:
+        raise DeviceError(f"out is on cuda:{found.device}, the inputs on cuda:{like.device}; pass one from there")
     if found.shape != shape or found.dtype != dtype:
         raise OutputError(f"out has shape {found.shape} and dtype {found.dtype}; the result is {shape} {dtype}")
     return found.writable("out")
@@ -42,8 +57,23 @@ def viewed(x):
 
 def overlap(a, b):
     """Whether the memory of two arrays, or Views, may be the same in part."""
-    a, b = view(a), view(b)
-    return bool(a.size and b.size and a.pointer < b.end and b.pointer < a.end)
+    (a, a_end), (b, b_end) = extent(a), extent(b)
+    return a < b_end and b < a_end
+
+
+def extent(x):
+    """Where the memory of an array starts and ends, by its strides where it has some."""
+    if type(x) is View:
+        return x.pointer, x.end
+    interface = x.__cuda_array_interface__
+    shape, itemsize = interface["shape"], np.dtype(interface["typestr"]).itemsize
+    start = interface["data"][0] or 0
+    if not all(shape):
+        return start, start
+    if interface.get("strides") is None:
+        return start, start + math.prod(shape) * itemsize
+    steps = [(n - 1) * stride for n, stride in zip(shape, interface["strides"], strict=True)]
+    return start + sum(s for s in steps if s < 0), start + sum(s for s in steps if s > 0) + itemsize
 
 
 def refuse_overlap(name, array, others):
@@ -96,3 +126,17 @@ def norm(array):
     xp = library_of(array).namespace()
     squares = xp.square(xp.astype(xp.asarray(array), xp.float64))
     return float(view(xp.reshape(xp.sqrt(xp.sum(squares)), (1,))).read()[0])
+
+
+def flow_into(values, given):
+    """What flows into a result on a GPU, as an array like it."""
+    from ._elements import convert
+
+    if isinstance(given, np.ndarray):
+        raise DeviceError("the output gradient is on the CPU, the target on a GPU; move it there")
+    like, found = view(values), view(given)
+    if found.dtype.kind not in "fiu":
+        raise DTypeError(f"an output gradient must hold floating numbers, not {found.dtype}")
+    if found.shape != like.shape:
+        raise ValueError(f"output gradient of shape {found.shape} for a target of shape {like.shape}")
+    return given if found.dtype == like.dtype else convert(found, like.dtype).array

@@ -9,8 +9,8 @@ from ..ops.optimizers import adagrad, check_update, learning_rate, missing_row, 
 from ..registry import Dense
 from ..selected_rows import SelectedRows
 from . import vector
-from ._offsets import Offsets, last_at_most
-from ._reduce import group_of, reduce_rows, width_of
+from ._offsets import last_at_most
+from ._reduce import group_of, reduce_pieces, width_of
 from ._rows import copy_rows
 from ._updates import dense_kernel, rows_kernel
 from .launch import cuda, launch
@@ -43,11 +43,7 @@ def _by_runs(step, param, moment, at, offsets, order, value, duplicates, lr, eps
     """Update the rows ``at`` of ``param``, each by its run of rows of ``value``."""
     starts, merge, columns = offsets.offsets, duplicates == "merge", param.columns
     if merge and offsets.pieces is not None:
-        pieces = Offsets(offsets.pieces, offsets.rows)
-        wide = np.float64 if value.dtype == np.float64 else np.float32
-        partial = value.like((len(pieces), *value.shape[1:]), wide)
-        reduce_rows("sum", value, order, None, None, pieces, 0, partial)
-        value, order, starts = partial, None, offsets.owners
+        (value, starts), order = reduce_pieces("sum", value, order, None, None, offsets), None
     width = width_of(columns, param, value, *(() if moment is None else (moment,)))
     bits, gather = group_of(columns, width), order is not None
     kernel = rows_kernel(step, width, moment is not None, gather, merge)

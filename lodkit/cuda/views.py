@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import math
 
 import numpy as np
@@ -88,14 +89,17 @@ def checked(dtype):
 
 
 #: Deferred checks of ids: where the first bad position comes, -1 for none; and what makes the error of a position.
-pending: list[tuple] = []
+pending: collections.deque[tuple] = collections.deque()
 
 
 def raise_pending():
     """Raise the error of the first deferred check that found something. Waits for the device if there is one."""
     found = None
-    while pending:
-        first, error = pending.pop(0)
+    while True:
+        try:
+            first, error = pending.popleft()
+        except IndexError:  # none is left; another thread may have taken the last
+            break
         at = int(first.library.read(first.array)[0])
         if at >= 0 and found is None:
             found = error(at)

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..arrays import check_gradient, check_values, integers, native
 from ..errors import DTypeError, RowIndexError, ShapeMismatchError
-from ..lod_tensor import LoDTensor
+from ..lod_tensor import LoDTensor, values_of
 from ..registry import Dense, op
 
 
@@ -93,7 +93,7 @@ def _(x, weight, bias=None):
 @fc.gradient
 def _(call, grad):
     x, weight = call.inputs[:2]
-    grads = fc_grad(getattr(x, "values", x), weight, getattr(grad, "values", grad))
+    grads = fc_grad(values_of(x), weight, values_of(grad))
     return grads[: len(call.inputs)]
 
 
@@ -242,7 +242,7 @@ def _(x):
 @mean.gradient
 def _(call, grad):
     x = call.inputs[0]
-    return mean_grad(getattr(x, "values", x), grad)
+    return mean_grad(values_of(x), grad)
 
 
 @op

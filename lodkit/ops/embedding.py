@@ -9,7 +9,7 @@ import numpy as np
 from ..arrays import check_gradient, check_values, integers, native
 from ..desc import VarDesc, VarType
 from ..errors import LoDLevelError, RowIndexError
-from ..lod_tensor import LoDTensor
+from ..lod_tensor import LoDTensor, values_of
 from ..registry import Dense, op
 from ..selected_rows import SelectedRows
 from .segments import check_weighted, check_weights, reduce_segments, reduce_segments_grad, result_dtype, weights_grad
@@ -101,7 +101,7 @@ def _(table, ids, *, padding_idx=None, is_sparse=True):
 @lookup_table.gradient
 def _(call, grad):
     table, ids = call.inputs
-    return lookup_table_grad(table, getattr(ids, "values", ids), grad, **call.attrs)
+    return lookup_table_grad(table, values_of(ids), grad, **call.attrs)
 
 
 @op
@@ -198,7 +198,7 @@ def _(table, ids, weights=None, *, pool="sum", pad_value=0.0, padding_idx=None, 
 @embedding_bag.gradient
 def _(call, grad):
     table, ids, weights = (*call.inputs, None)[:3]
-    grad = getattr(grad, "values", grad)
+    grad = values_of(grad)
     keep = {k: call.attrs[k] for k in ("pool", "padding_idx")}
     by_table = by_weights = None
     if call.wanted[0]:

@@ -7,6 +7,7 @@ from typing import Literal
 import numpy as np
 
 from ..arrays import integers
+from ..lod_tensor import values_of
 from ..registry import Dense, op
 from ..selected_rows import SelectedRows
 from .embedding import lookup_table, lookup_table_grad
@@ -38,7 +39,7 @@ def _(data, ids, *, axis=0, wrap=False):
 @gather.gradient
 def _(call, grad):
     data, ids = call.inputs
-    return gather_grad(data, getattr(ids, "values", ids), grad, wrap=call.attrs["wrap"])
+    return gather_grad(data, values_of(ids), grad, wrap=call.attrs["wrap"])
 
 
 @op

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..arrays import check_values
 from ..errors import LoDLevelError
-from ..lod_tensor import LoDTensor
+from ..lod_tensor import LoDTensor, values_of
 from ..registry import Dense, op
 from .segments import argreduce_segments, reduce_segments, reduce_segments_grad, result_dtype
 
@@ -94,7 +94,7 @@ def _(call, grad, *_):
         return None
     keep = {k: call.attrs[k] for k in ("pool", "level")}
     out = call.outputs[0]
-    return sequence_pool_grad(call.inputs[0], getattr(out, "values", out), grad, **keep)
+    return sequence_pool_grad(call.inputs[0], values_of(out), grad, **keep)
 
 
 @op
