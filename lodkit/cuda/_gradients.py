@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._intrinsics import WIDE
 from ..arrays import check_values
 from ..ops.segments import check_flow, check_weighted, check_weights
 from ..reducers import REDUCERS
@@ -20,8 +19,7 @@ ENDS = {"first": 0, "last": 1}
 
 def computing_as(values, other):
     """``other``, converted where it does not compute in the type that ``values`` do."""
-    alike = WIDE[other.type_name[:-1]] == WIDE[values.type_name[:-1]] if other.type_name[:-1] in WIDE else False
-    return other if alike else convert(other, values.dtype)
+    return other if other.wide == values.wide else convert(other, values.dtype)
 
 
 def over_rows(kernel, width, a, b, c, ids, padding_idx, offsets, columns, out, height=0):
@@ -36,7 +34,7 @@ def over_rows(kernel, width, a, b, c, ids, padding_idx, offsets, columns, out, h
 
 def argreduce_rows(reduce, values, ids, padding_idx, offsets, shape):
     """Position (in ids, or in the rows) of the first extreme of every segment and column; -1 for an empty one."""
-    wide = np.dtype(WIDE[values.type_name[:-1]])
+    wide = values.wide
     extremes = values.like(shape, wide)
     reduce_rows(reduce, values, ids, None, padding_idx, offsets, 0, extremes)
     index = fill(values.like(shape, np.int64), -1)
@@ -75,7 +73,7 @@ def values_grad(values, ids, padding_idx, offsets, weights, out, grad, reduce):
 
 def _shares(values, offsets, grad, result):
     """The gradient of logsumexp, from the values: its result is rounded, an error in the exponent of large ones."""
-    wide, columns = np.dtype(WIDE[values.type_name[:-1]]), values.columns
+    wide, columns = values.wide, values.columns
     tops, totals = grad.like(grad.shape, wide), grad.like(grad.shape, wide)
     exponentials = values.like(values.shape, wide)
     reduce_rows("max", values, None, None, None, offsets, 0, tops)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._intrinsics import WIDE
 from ..reducers import REDUCERS
 from ._elements import fill
 from ._reduce_kernels import WARP, reduce_kernel
@@ -70,7 +69,7 @@ def reduce_pieces(reduce, values, ids, weights, padding_idx, offsets):
     owners : View
         Offsets of the segments over them.
     """
-    wide = np.dtype(WIDE[values.type_name[:-1]])
+    wide = values.wide
     while offsets.pieces is not None:
         partial = values.like((len(offsets.pieces) - 1, *values.shape[1:]), wide)
         _run(reduce, values, ids, weights, padding_idx, None, offsets.pieces, offsets.pieces, 0.0, partial)
@@ -99,7 +98,7 @@ def _run(reduce, values, ids, weights, padding_idx, totals, rows, offsets, pad, 
     if not height:
         values = values.like((1, *values.shape[1:]))  # bad ids alone, which read nothing, still name an address
     kernel = reduce_kernel(reduce, width, WARP if shared else 1, ids is not None, weights is not None, divisor)
-    pad = np.dtype(WIDE[values.type_name[:-1]]).type(pad)
+    pad = values.wide.type(pad)
     padding = -1 if padding_idx is None else padding_idx
     some = offsets  # stands where an array is not there
     launch(

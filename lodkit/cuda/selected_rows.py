@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._intrinsics import WIDE
 from ..arrays import check_values
 from ..ops import selected_rows as ops
 from ..registry import Dense
@@ -89,9 +88,8 @@ def add_dense(*xs: Dense):
 
 def _total(views):
     """The sum of dense arrays, in the type that they compute in."""
-    total = convert(
-        views[0], WIDE[views[0].type_name[:-1]] if views[0].dtype == np.float16 else views[0].dtype, new=True
-    )
+    first = views[0]
+    total = convert(first, first.wide if first.dtype == np.float16 else first.dtype, new=True)
     for other in views[1:]:
         add_to(total, other)
     return total

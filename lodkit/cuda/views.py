@@ -7,6 +7,7 @@ import math
 
 import numpy as np
 
+from .._intrinsics import WIDE
 from ..arrays import OutputError
 from ..errors import DTypeError
 
@@ -39,6 +40,12 @@ class View:
     @property
     def size(self):
         return math.prod(self.shape)
+
+    @property
+    def wide(self):
+        """The type that its values compute in."""
+        name = self.type_name[:-1]
+        return np.dtype(WIDE.get(name, name))
 
     @property
     def end(self):
