@@ -29,6 +29,16 @@ def same_bits(got, expected):
         np.testing.assert_array_equal(g, e)
 
 
+def defined(op, inputs, attrs):
+    """What the operator's definition gives."""
+    accepted = op._accept(tuple(map(copy, inputs)))
+    if not op.rowwise:
+        return op.definition(*accepted, **attrs)
+    like = next((x for x in accepted if isinstance(x, LoDTensor)), None)
+    expected = op.definition(*(x.values if isinstance(x, LoDTensor) else x for x in accepted), **attrs)
+    return expected if like is None else like.with_values(expected)
+
+
 @pytest.mark.parametrize("name", lodkit.OPS)
 def test_is_documented_inferred_and_sampled(name):
     op = lodkit.OPS[name]
@@ -40,15 +50,8 @@ def test_is_documented_inferred_and_sampled(name):
 @pytest.mark.parametrize(("name", "inputs", "attrs"), CASES)
 def test_kernel_equals_definition(name, inputs, attrs):
     op = lodkit.OPS[name]
-    accepted = op._accept(tuple(map(copy, inputs)))
-    if op.rowwise:
-        like = next((x for x in accepted if isinstance(x, LoDTensor)), None)
-        expected = op.definition(*(x.values if isinstance(x, LoDTensor) else x for x in accepted), **attrs)
-        expected = expected if like is None else like.with_values(expected)
-    else:
-        expected = op.definition(*accepted, **attrs)
     result = op(*map(copy, inputs), **attrs)
-    same(result, expected)
+    same(result, defined(op, inputs, attrs))
     descs = [VarDesc.of(x) for x in op._accept(inputs)]
     inferred = op.infer(*descs, **attrs)
     many = isinstance(result, tuple)

@@ -14,6 +14,7 @@ class Launch:
     """Six arrays and six numbers."""
 
     def setup(self):
+        self.patches = []
         if importlib.util.find_spec("numba_cuda") is None:
             raise NotImplementedError("needs lodkit[cuda]")
         from lodkit.cuda import launch
@@ -30,7 +31,8 @@ class Launch:
             patch.start()
         launch._config.cache_clear()
         launch._stream.cache_clear()
-        arrays = [View(None, 4096 * i, (1000, 64), np.dtype("float32"), OnHost(), 0) for i in range(6)]
+        library = OnHost()
+        arrays = [View(None, 4096 * i, (1000, 64), np.dtype("float32"), library, 0) for i in range(6)]
         self.args = (_copy, 64_000, *arrays, -1, 1000, 64, 4, 1000, np.float32(0))
         self.run = launch.launch
         self.run(*self.args)
