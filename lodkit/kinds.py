@@ -43,9 +43,16 @@ def kind_of(x):
     return type(x) if isinstance(x, CONTAINERS) else Dense
 
 
+def numbers_of(x):
+    """The array that holds a value's numbers."""
+    if isinstance(x, SelectedRows):
+        return x.value
+    return x.values if isinstance(x, LoDTensor) else x
+
+
 def on_gpu(x):
     """Whether a value's memory is on a GPU."""
-    x = getattr(x, "values", getattr(x, "value", x)) if isinstance(x, CONTAINERS) else x
+    x = numbers_of(x)
     return not isinstance(x, np.ndarray) and is_array(x)
 
 

@@ -13,11 +13,6 @@ from lodkit import arrays
 DEVICES = os.environ.get("LODKIT_TEST_DEVICES", "cpu").split(",")
 
 
-@pytest.fixture(params=DEVICES)
-def device(request):
-    return request.param
-
-
 @pytest.fixture(autouse=True)
 def poison(monkeypatch):
     """Outputs start as NaN (or a wild integer), so that an element which no kernel writes shows."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..arrays import OutputError, integers
 from ..errors import DeviceError, DTypeError
-from ..kinds import CONTAINERS, on_gpu
+from ..kinds import numbers_of, on_gpu
 from ..selected_rows import SelectedRows
 from .libraries import LIBRARIES, library_of
 from .views import View, checked
@@ -116,9 +116,7 @@ def rows_beside(value, rows):
 
 def beside(x, others):
     """An array made of a list, on the device of the first CUDA array among ``others``."""
-    other = next(filter(on_gpu, others))
-    other = getattr(other, "values", getattr(other, "value", other)) if isinstance(other, CONTAINERS) else other
-    return view(other).send(x).array
+    return view(numbers_of(next(filter(on_gpu, others)))).send(x).array
 
 
 def norm(array):
