@@ -8,6 +8,7 @@ copy: above 1 the second-level cache helps. The grid of embedding_bag is that of
 from __future__ import annotations
 
 import itertools
+import re
 import sys
 
 import numpy as np
@@ -18,13 +19,17 @@ except ImportError:
     torch = None
 try:
     import cupy
+    import cupyx.scipy.sparse
 except ImportError:
     cupy = None
+
+import one_block
 
 import lodkit
 from lodkit import LoDTensor
 
 ROUNDS, CALLS, BATCHES = 7, 20, 4
+SCALE = 1  # --quick makes all data so many times smaller
 rng = np.random.default_rng(0)
 ratios = {}
 
@@ -46,17 +51,16 @@ def fastest(calls):
     return {label: min(t) for label, t in times.items()}
 
 
-def agree(calls):
+def agree(results):
     """Check that all give the same, those that give something."""
-    results = [call(0) for call in calls.values()]
-    results = [r.float() for r in results if r is not None]
-    for other in results[1:]:
-        torch.testing.assert_close(other, results[0], rtol=1e-3, atol=1e-3)
+    first, *others = [r.float() for r in results if r is not None] or [None]
+    for other in others:
+        torch.testing.assert_close(other, first, rtol=1e-3, atol=1e-3)
 
 
 def measure(name, calls, traffic):
     """Print a row for each call, the first of which is lodkit's; ``traffic`` is in bytes."""
-    agree(calls)
+    agree([call(0) for call in calls.values()])
     best = fastest(calls)
     least = traffic / copy_speed() * 1e3
     mine, *peers = best
@@ -67,9 +71,10 @@ def measure(name, calls, traffic):
         print(f"  {name:56} {'':22} {ratios[name]:.2f} times the best peer", flush=True)
 
 
-def copy_speed(size=1 << 30, found=[]):  # noqa: B006
+def copy_speed(size=(1 << 30), found=[]):  # noqa: B006
     """Bytes that a copy on the device reads and writes in a second, measured once."""
     if not found:
+        size //= SCALE
         source = torch.ones(size // 4, device="cuda")
         target = torch.empty_like(source)
         found.append(2 * size / fastest({"copy": lambda r: target.copy_(source)})["copy"] * 1e3)
@@ -95,19 +100,23 @@ def bags(rows, batch, hotness, alpha):
 
 
 def embedding_bag():
-    """cuEmbed's grid: forward, and backward with the update."""
-    for rows, width in itertools.product((1_000_000, 10_000_000), (32, 128)):
-        table = torch.randn(rows, width, device="cuda")
-        for batch, hotness, alpha in itertools.product((1024, 16_384, 131_072), (1, 16, 64), (0, 1.05, 1.15)):
-            data, count = bags(rows, batch, hotness, alpha), batch * hotness
-            name = f"embedding_bag {rows // 10**6}M x {width} batch {batch} hotness {hotness} alpha {alpha}"
-            calls = {
-                "lodkit": lambda r, d=data, t=table: lodkit.embedding_bag(t, d[r][0]),
-                "torch": lambda r, d=data, t=table: torch.nn.functional.embedding_bag(d[r][1], t, d[r][2], mode="sum"),
-            }
-            measure(name, calls, count * (width * 4 + 8) + batch * width * 4)
-            if hotness > 1:
-                backward(name, table, data, batch, width)
+    """cuEmbed's grid: forward, and backward with the update; the design's table of 1M x 64 with bags of 20."""
+    grid = itertools.product((1_000_000, 10_000_000), (32, 128), (1024, 16_384, 131_072), (1, 16, 64), (0, 1.05, 1.15))
+    ours = itertools.product((1_000_000,), (64, 128), (4096,), (20,), (0, 1.05))
+    table = None
+    for rows, width, batch, hotness, alpha in itertools.chain(grid, ours):
+        rows, batch = rows // SCALE, batch // SCALE
+        if table is None or table.shape != (rows, width):
+            table = torch.randn(rows, width, device="cuda")
+        data, count = bags(rows, batch, hotness, alpha), batch * hotness
+        name = f"embedding_bag {rows} x {width} batch {batch} hotness {hotness} alpha {alpha}"
+        calls = {
+            "lodkit": lambda r, d=data, t=table: lodkit.embedding_bag(t, d[r][0]),
+            "torch": lambda r, d=data, t=table: torch.nn.functional.embedding_bag(d[r][1], t, d[r][2], mode="sum"),
+        }
+        measure(name, calls, count * (width * 4 + 8) + batch * width * 4)
+        if hotness > 1:
+            backward(name, table, data, batch, width)
 
 
 def backward(name, table, data, batch, width):
@@ -116,48 +125,65 @@ def backward(name, table, data, batch, width):
     parameter = torch.nn.Parameter(table)
     optimizer = torch.optim.SGD([parameter], lr=0.0)
 
-    def mine(r):
-        lodkit.sgd(table, lodkit.embedding_bag_grad(table, data[r][0], flow), lr=0.0)
+    def gradient(r):
+        return lodkit.embedding_bag_grad(table, data[r][0], flow)
 
-    def torchs(r):
+    def torchs_gradient(r):
         out = torch.nn.functional.embedding_bag(data[r][1], parameter, data[r][2], mode="sum", sparse=True)
         parameter.grad = None
         out.backward(flow)
+        return parameter.grad
+
+    def mine(r):
+        lodkit.sgd(table, gradient(r), lr=0.0)
+
+    def torchs(r):
+        torchs_gradient(r)
         optimizer.step()
 
+    agree([gradient(0).merge().value, torchs_gradient(0).coalesce().values()])
     unique = len(torch.unique(data[0][1]))
     measure(f"{name}, backward", {"lodkit": mine, "torch": torchs}, count * (width * 4 + 8) + 2 * unique * width * 4)
 
 
 def sequence_pool():
-    """Segments of power-law lengths."""
-    rows, segments = 2_000_000, 100_000
-    lengths = rng.multinomial(rows, rng.dirichlet(np.full(segments, 0.5)))
+    """Segments of power-law lengths, none of them empty."""
+    rows, segments = 2_000_000 // SCALE, 100_000 // SCALE
+    lengths = 1 + rng.multinomial(rows - segments, rng.dirichlet(np.full(segments, 0.5)))
     x = torch.randn(rows, 64, device="cuda")
     t, device_lengths = LoDTensor(x, [lengths]), torch.from_numpy(lengths).cuda()
     traffic = (rows + segments) * 64 * 4
-    for pool in ("sum", "mean", "max"):
-        calls = {
-            "lodkit": lambda r, p=pool: lodkit.sequence_pool(t, pool=p),
-            "torch segment_reduce": lambda r, p=pool: torch.segment_reduce(x, p, lengths=device_lengths, initial=0),
-        }
-        calls = calls if pool == "sum" else {"lodkit": calls["lodkit"]}
-        measure(f"sequence_pool {pool} 2M x 64", calls, traffic)
     ids = torch.repeat_interleave(torch.arange(segments, device="cuda"), device_lengths)
     calls = {
         "lodkit": lambda r: lodkit.sequence_pool(t),
+        "torch segment_reduce": lambda r: torch.segment_reduce(x, "sum", lengths=device_lengths, initial=0),
         "torch index_add": lambda r: torch.zeros(segments, 64, device="cuda").index_add_(0, ids, x),
     }
-    measure("sequence_pool sum 2M x 64, beside index_add", calls, traffic)
+    if cupy:
+        ones, every = cupy.ones(rows, np.float32), cupy.arange(rows, dtype=np.int32)
+        starts = cupy.asarray(t.row_offsets(), dtype=np.int32)
+        matrix = cupyx.scipy.sparse.csr_matrix((ones, every, starts), shape=(segments, rows))
+        calls["cupy csr"] = lambda r: torch.as_tensor(matrix @ cupy.asarray(x), device="cuda")
+    measure(f"sequence_pool sum {rows} x 64", calls, traffic)
+    for pool in ("mean", "max", "logsumexp"):
+        calls = {"lodkit": lambda r, p=pool: lodkit.sequence_pool(t, pool=p)}
+        measure(f"sequence_pool {pool} {rows} x 64", calls, traffic)
+    offsets = torch.from_numpy(t.row_offsets().copy()).cuda()
+    calls = {
+        "lodkit": lambda r: lodkit.sequence_pool(t, pool="max", return_index=True)[0],
+        "one block a sequence": lambda r: one_block.largest(x, offsets)[0],
+    }
+    measure(f"sequence_pool max with index {rows} x 64", calls, traffic)
 
 
 def selected_rows():
     """A gradient of 82k rows, merged and applied."""
+    height, count = 1_000_000 // SCALE, 82_000 // SCALE
     for alpha in (0, 1.05):
-        ids = torch.from_numpy(numbers(1_000_000, 82_000, alpha)).cuda()
-        value = torch.randn(82_000, 64, device="cuda")
-        grad = lodkit.SelectedRows(ids, value, 1_000_000)
-        coo = torch.sparse_coo_tensor(ids[None], value, (1_000_000, 64))
+        ids = torch.from_numpy(numbers(height, count, alpha)).cuda()
+        value = torch.randn(count, 64, device="cuda")
+        grad = lodkit.SelectedRows(ids, value, height)
+        coo = torch.sparse_coo_tensor(ids[None], value, (height, 64))
         traffic = 2 * value.numel() * 4
         calls = {
             "lodkit": lambda r, g=grad: lodkit.merge_selected_rows(g).value,
@@ -169,27 +195,33 @@ def selected_rows():
 
 
 def update(name, alpha, grad, coo, traffic):
-    table = torch.zeros(1_000_000, 64, device="cuda")
+    table = torch.ones(coo.shape, device="cuda")
     states = (torch.zeros_like(table),) if name == "adagrad" else ()
-    parameter = torch.nn.Parameter(torch.zeros_like(table))
+    parameter = torch.nn.Parameter(table.clone())
     parameter.grad = coo
     optimizer = (torch.optim.SGD if name == "sgd" else torch.optim.Adagrad)([parameter], lr=0.01)
+    settings = {"epsilon": 1e-10} if name == "adagrad" else {}
 
     def mine(r):
-        lodkit.run(name, table, grad, *states, lr=0.01)
+        lodkit.run(name, table, grad, *states, lr=0.01, **settings)
 
+    mine(0), optimizer.step()
+    agree([table, parameter.detach()])
     calls = {"lodkit": mine, "torch.optim": lambda r: optimizer.step()}
     measure(f"{name} SelectedRows alpha {alpha}", calls, traffic)
 
 
-def run(only=""):
+def run(only="", quick=False):
+    global ROUNDS, CALLS, SCALE
     if torch is None or not torch.cuda.is_available():
         print("compare.py --device cuda needs PyTorch and a GPU; none can be reached", file=sys.stderr)
         return 2
+    if quick:
+        ROUNDS, CALLS, SCALE = 1, 1, 512
     name, other = torch.cuda.get_device_name(), f", cupy {cupy.__version__}" if cupy else ""
     print(f"{name}; numpy {np.__version__}, lodkit {lodkit.__version__}, torch {torch.__version__}{other}")
     for group in (sequence_pool, selected_rows, embedding_bag):
-        if only in group.__name__:
+        if re.search(only, group.__name__):
             group()
     cells = [r for name, r in ratios.items() if name.startswith("embedding_bag") and "backward" not in name]
     if cells:

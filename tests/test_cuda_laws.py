@@ -9,13 +9,18 @@ pytest.importorskip("greenlet")
 pytest.importorskip("numba_cuda")
 pytest.importorskip("array_api_compat")
 
+import pathlib
+import sys
+
 import emulated
 from emulated import Array, to_numpy
 
 import lodkit
 from lodkit import LoDTensor, SelectedRows, _transfer
 from lodkit.cuda import _offsets, ids, launch, memory
-from lodkit.cuda.launch import cuda
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "asv_benchmarks"))
+import one_block
 
 TABLE = np.arange(12.0).reshape(6, 2)
 
@@ -170,28 +175,12 @@ def test_offsets_are_sent_once(gpu, monkeypatch):
     assert len(sent) == 1
 
 
-@cuda.jit
-def _largest_in_blocks(values, offsets, columns, out, index):
-    """The review's program: a block a sequence, its threads over the columns."""
-    s, j = cuda.blockIdx.x, cuda.threadIdx.x
-    while j < columns:
-        best, at = values[offsets[s] * columns + j], offsets[s]
-        for i in range(offsets[s] + 1, offsets[s + 1]):
-            if values[i * columns + j] > best:
-                best, at = values[i * columns + j], i
-        out[s * columns + j], index[s * columns + j] = best, at
-        j += cuda.blockDim.x
-
-
 def test_max_with_index_is_that_of_one_block_a_sequence(gpu):
     x = gpu(LoDTensor(np.random.default_rng(0).integers(0, 5, (23, 7)).astype(np.float32), [[3, 1, 12, 7]]))
-    values = memory.view(x.values)
-    best, where = values.like((4, 7)), values.like((4, 7), np.int64)
-    offsets = values.send(x.row_offsets())
-    launch.launch(_largest_in_blocks, 4 * 32, values, offsets, 7, best, where, block=32, exact=True)
+    best, where = one_block.largest(x.values, gpu(x.row_offsets()))
     out, index = lodkit.sequence_pool(x, pool="max", return_index=True)
-    np.testing.assert_array_equal(to_numpy(out), best.read())
-    np.testing.assert_array_equal(to_numpy(index), where.read())
+    np.testing.assert_array_equal(to_numpy(out), to_numpy(best))
+    np.testing.assert_array_equal(to_numpy(index), to_numpy(where))
 
 
 def test_the_main_job_learns_on_the_emulated_gpu(gpu, tmp_path, capsys):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import enum
 import importlib.util
+import inspect
 import itertools
 
 import numpy as np
@@ -14,7 +16,7 @@ pytest.importorskip("array_api_compat")
 
 import emulated
 
-from lodkit.cuda import _scan, _sort, launch, memory
+from lodkit.cuda import _cub, _scan, _sort, launch, memory
 from lodkit.cuda.launch import BLOCK
 
 SEEDS = (None, 1, 2)
@@ -161,6 +163,56 @@ def test_many_ids_have_wide_positions(gpu, tiny_tiles, monkeypatch):
     ids = np.random.default_rng(0).integers(0, 90, 300).astype(np.int32)
     assert check_sort(gpu, ids, 90) == np.int64
     assert check_sort(gpu, ids[:-1], 90) == np.int32
+
+
+class Compute:
+    """What lodkit uses of ``cuda.compute``: it sorts by some bits, keeps the order of equal ones, and says no more."""
+
+    class SortOrder(enum.Enum):
+        ASCENDING = 0
+
+    def __init__(self):
+        self.bits = []
+
+    def radix_sort(
+        self,
+        *,
+        d_in_keys,
+        d_out_keys,
+        d_in_values,
+        d_out_values,
+        num_items,
+        order,
+        begin_bit=None,
+        end_bit=None,
+        stream=None,
+    ):
+        assert order is self.SortOrder.ASCENDING and stream.__cuda_stream__() == (0, 0)
+        assert len({a.__cuda_array_interface__["typestr"] for a in (d_in_keys, d_in_values)}) == 1
+        keys, values = (a.numpy[:num_items] for a in (d_in_keys, d_in_values))
+        by = np.argsort((keys >> begin_bit) & ((1 << (end_bit - begin_bit)) - 1), kind="stable")
+        d_out_keys.numpy[:], d_out_values.numpy[:] = keys[by], values[by]
+        self.bits.append(end_bit)
+
+
+@seeded("height", [1, 256, 5000, 2**31 - 1, 2**31 + 5])
+def test_cub_sorts_where_it_is_installed(height, gpu, tiny_tiles, monkeypatch):
+    found = Compute()
+    monkeypatch.setattr(_cub, "compute", lambda: found)
+    monkeypatch.setattr(_cub, "LARGE", 300)
+    ids = np.random.default_rng(height).choice([0, height - 1, height, height // 2, -1, 2**40], 300)
+    check_sort(gpu, ids, height)
+    assert found.bits == [height.bit_length()]
+    check_sort(gpu, ids[1:], height)
+    assert len(found.bits) == 1
+
+
+def test_the_stand_in_for_cub_takes_what_cub_takes():
+    """Needs cuda-cccl and a driver."""
+    if _cub.compute() is None:
+        pytest.skip("cuda.compute is not installed, or finds no driver")
+    theirs, ours = (inspect.signature(x.radix_sort).parameters for x in (_cub.compute(), Compute()))
+    assert set(ours) <= set(theirs) and _cub.compute().SortOrder.ASCENDING
 
 
 def test_nothing_but_ids_outside(gpu, tiny_tiles):

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from . import _scan, vector
+from . import _cub, _scan, vector
 from ._elements import fill
 from ._reduce_kernels import ALL, WARP
 from ._scan import (
@@ -248,6 +248,8 @@ def argsort(ids, height):
     """
     n, wide = ids.size, max(height, ids.size) >= NARROW
     kind, items = (np.int64, WIDE_ITEMS) if wide else (np.int32, ITEMS)
+    if n >= _cub.LARGE and _cub.compute() is not None:
+        return _cub.sort_pairs(ids, height, kind)
     passes = max(1, -(-height.bit_length() // DIGIT_BITS))
     digit = -(-height.bit_length() // passes)
     pairs, spare = (ids, ids), [(ids.like((n,), kind), ids.like((n,), kind)) for _ in range(min(passes, 2))]
