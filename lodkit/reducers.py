@@ -1,7 +1,7 @@
 """The reductions, as plain functions of scalars that every device shares: how to step, and by what to divide.
 
 A device's kernel template runs ``step`` over the rows of a segment and divides once; a CPU template takes
-the vector form of ``step`` from ``lodkit.simd``. logsumexp steps twice: for the maximum, and over the
+the vector form of ``step`` from ``lodkit.simd``. logsumexp and logmeanexp step twice: for the maximum, and over the
 exponentials that it shifts.
 """
 
@@ -20,17 +20,21 @@ class Reducer(typing.NamedTuple):
         ``step(so far, value)``.
     divisor : callable or None
         The result is ``total / divisor(weight)``; weight is the number of rows, or the sum of their weights.
-    adds : bool
-        Whether steps add up (and so need blocks for accuracy, and may be weighted).
+    start : float or None
+        What steps start from; None where they start from the first row.
     """
 
     step: Callable
     divisor: Callable | None
-    adds: bool
+    start: float | None
 
 
 def plus(total, x):
     return total + x
+
+
+def times(total, x):
+    return total * x
 
 
 def larger(best, x):
@@ -52,10 +56,12 @@ def root_of(weight):
 
 
 REDUCERS = {
-    "sum": Reducer(plus, None, True),
-    "mean": Reducer(plus, all_of, True),
-    "sqrt": Reducer(plus, root_of, True),
-    "max": Reducer(larger, None, False),
-    "min": Reducer(smaller, None, False),
-    "logsumexp": Reducer(larger, None, False),
+    "sum": Reducer(plus, None, 0.0),
+    "mean": Reducer(plus, all_of, 0.0),
+    "sqrt": Reducer(plus, root_of, 0.0),
+    "prod": Reducer(times, None, 1.0),
+    "max": Reducer(larger, None, None),
+    "min": Reducer(smaller, None, None),
+    "logsumexp": Reducer(larger, None, None),
+    "logmeanexp": Reducer(larger, all_of, None),
 }

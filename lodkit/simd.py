@@ -184,4 +184,4 @@ for _function, _compiled, _count in (
     _bind(_function, _compiled, _count)
 
 #: The vector form of the reducers' steps.
-STEPS = {reducers.plus: add, reducers.larger: maximum, reducers.smaller: minimum}
+STEPS = {reducers.plus: add, reducers.times: mul, reducers.larger: maximum, reducers.smaller: minimum}

@@ -7,9 +7,9 @@ import numpy as np
 from .. import arrays
 from ..arrays import check_values, matrix, wide
 from ..jit import settings
-from ..ops.segments import check_flow, check_weighted, check_weights
+from ..ops._reductions import check_flow, check_weighted, check_weights
 from ._reduce import argreduce_rows, width_of
-from ._rows import NO_WEIGHTS, factors, logsumexp_shares, place, plain, row_products, spread
+from ._rows import NO_WEIGHTS, factors, logsumexp_shares, place, plain, products_of_others, row_products, spread
 
 NO_IDS = np.empty(0, np.int64)
 
@@ -27,13 +27,13 @@ def values_grad(values, ids, padding_idx, offsets, weights, out, grad, reduce):
         check_weights(weights, rows, dtype)
     g = matrix(wide(grad.astype(dtype, copy=False)))
     shape = (rows, *values.shape[1:])
-    if reduce in ("max", "min", "first", "last", "logsumexp"):
+    if reduce in ("max", "min", "first", "last"):
         result = np.zeros((rows, g.shape[1]), g.dtype)
-        if reduce == "logsumexp":
-            x = matrix(wide(values))
-            logsumexp_shares(width_of(x.shape[1]))(x.size * 8, x, offsets, g, result)
-        else:
-            place(g.size, g, _winners(values, ids, padding_idx, offsets, reduce, g.shape), result)
+        place(g.size, g, _winners(values, ids, padding_idx, offsets, reduce, g.shape), result)
+    elif reduce in ("logsumexp", "logmeanexp", "prod"):
+        x, result = _looked_up(values, ids, padding_idx), np.zeros((rows, g.shape[1]), g.dtype)
+        kernel = products_of_others if reduce == "prod" else logsumexp_shares(width_of(x.shape[1]))
+        kernel(x.size * 8, x, offsets, g, result)
     else:
         result = arrays.output((rows, g.shape[1]), g.dtype)
         weights = None if weights is None else plain(weights)
@@ -41,6 +41,15 @@ def values_grad(values, ids, padding_idx, offsets, weights, out, grad, reduce):
         scale = factors(reduce, offsets, weights, g.dtype)
         spread(result.size, g, offsets, w, scale, settings.chunk_rows, result)
     return result.reshape(shape).astype(dtype, copy=False)
+
+
+def _looked_up(values, ids, padding_idx):
+    """The rows that were reduced, as a matrix."""
+    x = matrix(wide(values))
+    if ids is not None:
+        x = x[ids]
+        x[ids == padding_idx] = 0
+    return x
 
 
 def _winners(values, ids, padding_idx, offsets, reduce, shape):

@@ -89,7 +89,7 @@ def _reduce_pieces(reduce, values, ids, weights, padding_idx, offsets, pieces, o
     kind = np.dtype(np.int64 if values.dtype.kind == "i" else np.float64)
     partial = np.empty((len(pieces) - 1, out.shape[1]), kind)
     divides = REDUCERS[reduce].divisor is not None
-    inner = "sum" if divides else reduce
+    inner = "logsumexp" if reduce == "logmeanexp" else "sum" if divides else reduce
     reduce_rows(inner, values, ids, weights, padding_idx, pieces, kind.type(0), partial)
     if not divides:
         reduce_rows(inner, partial, None, None, None, owners, pad, out)
@@ -110,12 +110,14 @@ def _kernel(reduce, columns, gather, weighted, padded):
     """The launcher for a reduction; all take the same arguments."""
     if reduce in ENDS:
         return functools.partial(_take_ends, reduce)
-    if columns == 1 and not gather and not weighted and reduce != "logsumexp":
-        return functools.partial(_reduce_flat, flat_kernel(reduce))
     width = width_of(columns)
-    if REDUCERS[reduce].adds:
+    if reduce in ("logsumexp", "logmeanexp"):
+        return logsumexp_kernel(width, reduce == "logmeanexp", gather, padded)
+    if columns == 1 and not gather and not weighted:
+        return functools.partial(_reduce_flat, flat_kernel(reduce))
+    if REDUCERS[reduce].start is not None:
         return sum_kernel(reduce, width, gather, weighted, padded)
-    return logsumexp_kernel(width) if reduce == "logsumexp" else extreme_kernel(reduce, width, gather, padded)
+    return extreme_kernel(reduce, width, gather, padded)
 
 
 def _reduce_flat(kernel, work, values, ids, weights, padding, offsets, pad, chunk, block, out):
@@ -123,8 +125,10 @@ def _reduce_flat(kernel, work, values, ids, weights, padding, offsets, pad, chun
 
 
 def _take_ends(reduce, work, values, ids, weights, padding, offsets, pad, chunk, block, out):
-    row = offsets[:-1] if reduce == "first" else offsets[1:] - 1
-    take(out.size, values, np.where(offsets[1:] > offsets[:-1], row, -1), pad, out)
+    row, full = offsets[:-1] if reduce == "first" else offsets[1:] - 1, offsets[1:] > offsets[:-1]
+    if len(ids):
+        row = ids[np.where(full, row, 0)]
+    take(out.size, values, np.where(full, row, -1), pad, out)
 
 
 def argreduce_rows(reduce, values, ids, padding_idx, offsets):

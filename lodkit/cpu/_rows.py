@@ -9,7 +9,7 @@ import numpy as np
 from .. import simd
 from ..arrays import integers, native
 from ..jit import jitable, njit, prange, threaded
-from ..ops.embedding import bad_id
+from ..ops._tables import bad_id
 
 AHEAD = 32  # rows between a prefetch and its use
 NO_WEIGHTS = np.empty(0, np.float32)
@@ -29,7 +29,7 @@ def first_at_least(offsets, row):
 
 
 @njit
-def _any_outside(ids, height):
+def any_outside(ids, height):
     # No early exit: the loop vectorises, and a bad id is looked up by NumPy afterwards. Negative ones are huge.
     bad, limit = False, np.uint64(height)
     for i in range(len(ids)):
@@ -41,7 +41,7 @@ def checked_ids(ids, height, name="ids"):
     """``ids`` as C-contiguous int64, each inside ``[0, height)``."""
     ids = integers(ids, name)
     flat = ids if ids.ndim == 1 else ids.reshape(-1)
-    if _any_outside(flat, height):
+    if any_outside(flat, height):
         raise bad_id(ids, height, name, int(np.argmax((flat < 0) | (flat >= height))))
     return ids
 
@@ -129,6 +129,22 @@ def logsumexp_shares(width):
                         infinite_shares(values, grad, result, start, stop, s, j + k)
 
     return kernel
+
+
+@threaded
+def products_of_others(values, offsets, grad, result):
+    """``result[i] = grad[s]`` times the product of the other rows of the segment: nothing is divided by a zero."""
+    columns = values.shape[1]
+    for s in prange(len(offsets) - 1):
+        for i in range(offsets[s], offsets[s + 1]):
+            for d in range(columns):
+                before = result[i - 1, d] * values[i - 1, d] if i > offsets[s] else grad[s, d]
+                result[i, d] = before
+        after = np.ones(columns, values.dtype)
+        for i in range(offsets[s + 1] - 1, offsets[s] - 1, -1):
+            for d in range(columns):
+                result[i, d] *= after[d]
+                after[d] *= values[i, d]
 
 
 @threaded

@@ -8,9 +8,10 @@ from ..arrays import integers
 from ..errors import LoDError
 from ..jit import njit
 from ..ops import conversions as ops
-from ..ops.segments import check_num_segments, check_rows
+from ..ops.segments import check_num_segments, check_rows, check_unsorted_ids
 from ..registry import Dense
 from . import _lod
+from ._rows import any_outside
 
 
 @njit
@@ -88,10 +89,12 @@ def lengths_to_segment_ids(lengths: Dense, /):
 
 
 @ops.segment_ids_to_offsets.kernel("cpu")
-def segment_ids_to_offsets(segment_ids: Dense, /, *, num_segments):
+def segment_ids_to_offsets(segment_ids: Dense, /, *, num_segments, allow_gaps=True):
     ids = integers(segment_ids, "segment_ids")
     if ids.ndim != 1 or not _is_sorted(ids) or num_segments is not None:
         ops.check_segment_ids(ids, num_segments)
+    if not allow_gaps:
+        ops.check_no_gaps(ids)
     if num_segments is None:
         num_segments = int(ids[-1]) + 1 if len(ids) else 0
     offsets = np.empty(num_segments + 1, np.int64)
@@ -111,12 +114,21 @@ def checked_offsets(offsets):
     return offsets
 
 
-def to_offsets(segments, by, rows, num_segments):
-    """Offsets over ``rows`` rows from lengths, offsets or sorted ids."""
-    if by == "ids":
+def grouped(segments, by, rows, num_segments):
+    """Offsets over ``rows`` rows from lengths, offsets or segment ids, and the order of rows with unsorted ids."""
+    order = None
+    if by == "unsorted_ids":
+        ids = integers(segments, "segment_ids")
+        if ids.ndim != 1 or num_segments is None:
+            check_unsorted_ids(ids, num_segments)
+            num_segments = int(ids.max()) + 1 if len(ids) else 0
+        if num_segments < 0 or any_outside(ids, num_segments):
+            check_unsorted_ids(ids, num_segments)
+        offsets, order = _lod.sort_by_segment(ids, num_segments)
+    elif by == "ids":
         offsets = segment_ids_to_offsets(segments, num_segments=num_segments)
     else:
         offsets = lengths_to_offsets(segments) if by == "lengths" else checked_offsets(segments)
         check_num_segments(by, num_segments, len(offsets) - 1)
     check_rows(by, offsets, rows)
-    return offsets
+    return offsets, order

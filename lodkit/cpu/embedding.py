@@ -8,23 +8,22 @@ from .. import arrays
 from ..arrays import check_gradient, check_rows, check_values, matrix
 from ..jit import settings
 from ..lod_tensor import LoDTensor
+from ..ops._reductions import check_weighted, check_weights
+from ..ops._tables import check_padding
 from ..ops.embedding import (
     check_bag,
-    check_padding,
     embedding_bag,
     embedding_bag_grad,
     embedding_bag_weights_grad,
     lookup_table,
     lookup_table_grad,
 )
-from ..ops.segments import check_weighted, check_weights
 from ..ops.sequence_pool import above
 from ..registry import Dense
-from ..selected_rows import SelectedRows
 from ._gradients import values_grad, weights_grad
 from ._rows import checked_ids, copy_rows
 from .segments import reduce_into
-from .selected_rows import dense_rows
+from .selected_rows import table_grad
 
 
 @lookup_table.kernel("cpu")
@@ -50,15 +49,6 @@ def lookup_grad(table: Dense, ids: Dense, grad: Dense, /, *, padding_idx, is_spa
     check_gradient(grad, shape)
     rows = grad.reshape(ids.size, *table.shape[1:]).astype(dtype, copy=False)
     return table_grad(table, ids, rows, padding_idx, is_sparse)
-
-
-def table_grad(table, ids, rows, padding_idx, is_sparse):
-    """Rows that flow to ids as a table gradient, without the padding row."""
-    if padding_idx is not None:
-        keep = ids != padding_idx
-        ids, rows = ids[keep], rows[keep]
-    sparse = SelectedRows._wrap(ids, rows, len(table))
-    return sparse if is_sparse else dense_rows(sparse)
 
 
 @embedding_bag.kernel("cpu")

@@ -8,20 +8,15 @@ import numpy as np
 
 from .. import arrays
 from ..arrays import check_rows, matrix
-from ..ops.segments import (
-    check_weighted,
-    check_weights,
-    pad_of,
-    result_dtype,
-    segment_reduce,
-    segment_reduce_grad,
-    segment_reduce_weights_grad,
-)
+from ..ops._reductions import check_weighted, check_weights, pad_of, result_dtype
+from ..ops.conversions import check_vector
+from ..ops.segments import segment_reduce, segment_reduce_grad, segment_reduce_weights_grad
 from ..registry import Dense
 from ._gradients import values_grad, weights_grad
 from ._reduce import reduce_rows
-from ._rows import plain
-from .conversions import to_offsets
+from ._rows import checked_ids, plain
+from .conversions import grouped
+from .selected_rows import table_grad
 
 
 @functools.lru_cache(1024)
@@ -41,40 +36,87 @@ def reduce_into(values, ids, weights, padding_idx, offsets, reduce, pad_value, o
     return out
 
 
+def _reduced_rows(data, segments, weights, indices, by, num_segments):
+    """What is reduced: which rows of data (all for None), offsets over them, their weights, and their order."""
+    chosen, rows = None, len(check_rows(data, "data"))
+    if indices is not None:
+        chosen = checked_ids(check_vector(indices, "indices"), rows, "indices")
+        rows = len(chosen)
+    offsets, order = grouped(segments, by, rows, num_segments)
+    if weights is not None:
+        check_weights(weights, rows, data.dtype)
+    if order is not None:
+        chosen = order if chosen is None else chosen[order]
+        weights = None if weights is None else weights[order]
+    return chosen, offsets, weights, order
+
+
 @segment_reduce.kernel("cpu")
 def run(
     data: Dense,
     segments: Dense,
     weights: Dense | None = None,
+    indices: Dense | None = None,
     /,
     *,
     by,
     reduce,
     num_segments,
     pad_value,
+    is_sparse,
     dtype,
     out=None,
 ):
-    offsets = to_offsets(segments, by, len(check_rows(data, "data")), num_segments)
-    if weights is not None:
-        check_weighted(reduce, weights)
-        check_weights(weights, len(data), data.dtype)
-    return reduce_into(data, None, weights, None, offsets, reduce, pad_value, out, dtype)
+    check_weighted(reduce, weights)
+    chosen, offsets, weights, _ = _reduced_rows(data, segments, weights, indices, by, num_segments)
+    return reduce_into(data, chosen, weights, None, offsets, reduce, pad_value, out, dtype)
 
 
 @segment_reduce_grad.kernel("cpu")
 def run_grad(
-    data: Dense, segments: Dense, out: Dense, grad: Dense, weights: Dense | None = None, /, *, by, reduce, num_segments
+    data: Dense,
+    segments: Dense,
+    out: Dense,
+    grad: Dense,
+    weights: Dense | None = None,
+    indices: Dense | None = None,
+    /,
+    *,
+    by,
+    reduce,
+    num_segments,
+    is_sparse,
 ):
-    offsets = to_offsets(segments, by, len(data), num_segments)
-    return values_grad(data, None, None, offsets, weights, out, grad, reduce)
+    chosen, offsets, weights, order = _reduced_rows(data, segments, weights, indices, by, num_segments)
+    rows = values_grad(data, chosen, None, offsets, weights, out, grad, reduce)
+    if indices is not None:
+        return table_grad(data, np.array(chosen), rows, None, is_sparse)
+    return _put_back(rows, order)
 
 
 @segment_reduce_weights_grad.kernel("cpu")
 def run_weights_grad(
-    data: Dense, segments: Dense, out: Dense, grad: Dense, weights: Dense, /, *, by, reduce, num_segments
+    data: Dense,
+    segments: Dense,
+    out: Dense,
+    grad: Dense,
+    weights: Dense,
+    indices: Dense | None = None,
+    /,
+    *,
+    by,
+    reduce,
+    num_segments,
 ):
     check_weighted(reduce, weights)
-    offsets = to_offsets(segments, by, len(data), num_segments)
-    check_weights(weights, len(data), data.dtype)
-    return weights_grad(data, None, None, offsets, weights, out, grad, reduce)
+    chosen, offsets, weights, order = _reduced_rows(data, segments, weights, indices, by, num_segments)
+    return _put_back(weights_grad(data, chosen, None, offsets, weights, out, grad, reduce), order)
+
+
+def _put_back(rows, order):
+    """Rows in the order that they had before they were brought together."""
+    if order is None:
+        return rows
+    result = np.empty_like(rows)
+    result[order] = rows
+    return result

@@ -84,3 +84,12 @@ def add_mixed(*xs: Dense | SelectedRows):
     else:
         _add_row(sparse.rows, matrix(sparse.value), matrix(out))
     return out
+
+
+def table_grad(table, ids, rows, padding_idx, is_sparse):
+    """Rows that flow to ids as a table gradient, without the padding row."""
+    if padding_idx is not None:
+        keep = ids != padding_idx
+        ids, rows = ids[keep], rows[keep]
+    sparse = SelectedRows._wrap(ids, rows, len(table))
+    return sparse if is_sparse else dense_rows(sparse)

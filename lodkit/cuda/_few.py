@@ -45,12 +45,17 @@ def _table(ids, n, height, rows, offsets, count):
         i += cuda.gridsize(1)
 
 
+def sort_few(ids, height):
+    """What ``_sort.argsort`` gives, of at most FEW ids."""
+    sorted_ids, order = (ids.like((ids.size,), np.int64) for _ in range(2))
+    launch(_rank, ids.size, ids, ids.size, height, sorted_ids, order)
+    return sorted_ids, order
+
+
 def few_runs(ids, height):
     """The Runs of at most FEW ids. Waits for the device."""
-    n = ids.size
-    sorted_ids, order, rows = (ids.like((n,), np.int64) for _ in range(3))
-    offsets, count = ids.like((n + 1,), np.int64), ids.send(np.zeros(1, np.int64))
-    launch(_rank, n, ids, n, height, sorted_ids, order)
+    n, (sorted_ids, order) = ids.size, sort_few(ids, height)
+    rows, offsets, count = ids.like((n,), np.int64), ids.like((n + 1,), np.int64), ids.send(np.zeros(1, np.int64))
     launch(_table, n, sorted_ids, n, height, rows, offsets, count)
     runs = int(count.read()[0])
     return Runs(rows.part(0, runs), offsets.part(0, runs + 1) if runs else ids.send(np.zeros(1, np.int64)), order)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from ..arrays import check_values
-from ..ops.segments import check_flow, check_weighted, check_weights
+from ..ops._reductions import check_flow, check_weighted, check_weights
 from ..reducers import REDUCERS
 from . import _row_kernels as kernels
 from ._elements import convert, fill
 from ._reduce import group_of, reduce_rows, weight_totals, width_of
 from ._reduce_kernels import WARP
+from ._rows import copy_rows
 from .launch import launch
 from .memory import view
 
@@ -55,8 +56,12 @@ def values_grad(values, ids, padding_idx, offsets, weights, out, grad, reduce):
         check_weights(weights, offsets.rows, dtype)
     shape, columns = (offsets.rows, *values.shape[1:]), values.columns
     result = values.like(shape)
-    if reduce == "logsumexp":
-        _shares(values, offsets, grad, result)
+    if reduce in ("logsumexp", "logmeanexp", "prod"):
+        if ids is not None:
+            found = values.like(shape)
+            copy_rows(values, ids, padding_idx, found)
+            values = found
+        (_others if reduce == "prod" else _shares)(values, offsets, grad, result)
     elif reduce in ENDS:
         over_rows(kernels.place_kernel(ENDS[reduce]), 1, grad, None, None, None, None, offsets, columns, result)
     elif reduce in ("max", "min"):
@@ -80,6 +85,15 @@ def _shares(values, offsets, grad, result):
     over_rows(kernels.exponentials_kernel(), 1, values, tops, None, None, None, offsets, columns, exponentials)
     reduce_rows("sum", exponentials, None, None, None, offsets, 0, totals)
     over_rows(kernels.shares_kernel(), 1, grad, exponentials, totals, None, None, offsets, columns, result)
+
+
+def _others(values, offsets, grad, result):
+    """The gradient of prod: what flows in times the product of the other rows, so nothing is divided by a zero."""
+    segments, columns = len(offsets), values.columns
+    before = values.like(values.shape, values.wide)
+    launch(
+        kernels.others_kernel(), segments * columns, values, grad, offsets.offsets, segments, columns, before, result
+    )
 
 
 def weights_grad(values, ids, padding_idx, offsets, weights, out, grad, reduce):

@@ -54,7 +54,7 @@ def reduce_rows(reduce, values, ids, weights, padding_idx, offsets, pad, out):
     if offsets.pieces is None or reduce in ("first", "last"):
         _run(reduce, *source, totals, offsets.offsets, offsets.offsets, pad, out)
         return
-    inner = "sum" if REDUCERS[reduce].adds else reduce
+    inner = {"mean": "sum", "sqrt": "sum", "logmeanexp": "logsumexp"}.get(reduce, reduce)
     partial, owners = reduce_pieces(inner, *source, offsets)
     _run(reduce, partial, None, None, None, totals, offsets.offsets, owners, pad, out)
 

@@ -53,19 +53,21 @@ def across(step, stride):
     return combine
 
 
-def _sum(width, stride, gather, weighted):
-    read, combine = reader(width, gather), across(simd.add, stride)
+def _sum(reducer, width, stride, gather, weighted):
+    """The sum, or the product: what the reducer's steps give."""
+    step, zero = simd.STEPS[reducer.step], reducer.start
+    read, combine = reader(width, gather), across(step, stride)
 
     @device
     def total(values, ids, weights, start, begin, stop, j, columns, height, padding):
-        result = simd.full(values, width, 0)
+        result = simd.full(values, width, zero)
         i = begin
         while i < stop:
             x = read(values, ids, i, j, columns, height, padding)
             if weighted:
                 result = simd.fma(x, simd.like(x, vector.number(weights, i)), result)
             else:
-                result = simd.add(result, x)
+                result = step(result, x)
             i += stride
         return combine(result)
 
@@ -118,11 +120,20 @@ def _end(last, width, gather):
 def _body(reduce, width, stride, gather, weighted):
     if reduce in ("first", "last"):
         return _end(reduce == "last", width, gather)
-    if reduce == "logsumexp":
+    if reduce in ("logsumexp", "logmeanexp"):
         return _logsumexp(width, stride, gather)
-    if REDUCERS[reduce].adds:
-        return _sum(width, stride, gather, weighted)
+    if REDUCERS[reduce].start is not None:
+        return _sum(REDUCERS[reduce], width, stride, gather, weighted)
     return _extreme(simd.STEPS[REDUCERS[reduce].step], width, stride, gather)
+
+
+def _finish(reduce):
+    """What a mean does with a sum and the weight of its rows."""
+    if reduce == "sqrt":
+        return device(lambda total, by: simd.div(total, simd.sqrt(by)))
+    if reduce == "logmeanexp":
+        return device(lambda total, by: simd.sub(total, simd.log(by)))
+    return device(lambda total, by: simd.div(total, by))
 
 
 @functools.cache
@@ -140,8 +151,8 @@ def reduce_kernel(reduce, width, stride, gather, weighted, divisor):
     divisor : str or None
         What a sum is divided by: ``"rows"``, the differences of the offsets ``rows``, or ``"totals"``, an array.
     """
-    body = _body(reduce, width, stride, gather, weighted)
-    divides, by_totals, root = divisor is not None, divisor == "totals", reduce == "sqrt"
+    body, finish = _body(reduce, width, stride, gather, weighted), _finish(reduce)
+    divides, by_totals = divisor is not None, divisor == "totals"
 
     @cuda.jit
     def kernel(values, ids, weights, totals, rows, offsets, pad, padding, height, columns, bits, segments, out):
@@ -156,7 +167,7 @@ def reduce_kernel(reduce, width, stride, gather, weighted, divisor):
                     result = body(values, ids, weights, start, begin, stop, j, columns, height, padding)
                     if divides:
                         by = simd.like(result, totals[s] if by_totals else rows[s + 1] - rows[s])
-                        result = simd.div(result, simd.sqrt(by) if root else by)
+                        result = finish(result, by)
                 if stride == 1 or lane == 0:
                     vector.store(out, s * columns + j, result)
                 j += width << bits

@@ -134,6 +134,30 @@ def shares_kernel():
 
 
 @functools.cache
+def others_kernel():
+    """``out[i] = grad[s]`` times the product of the segment's other rows: a thread goes a column down, and up again."""
+
+    @cuda.jit
+    def kernel(values, grad, offsets, segments, columns, before, out):
+        at = cuda.grid(1)
+        while at < segments * columns:
+            s, j = at // columns, at % columns
+            product = vector.load(grad, at, 1)
+            for i in range(vector.number(offsets, s), vector.number(offsets, s + 1)):
+                vector.store(before, i * columns + j, product)
+                product = simd.mul(product, vector.load(values, i * columns + j, 1))
+            product, i = simd.like(product, 1), vector.number(offsets, s + 1) - 1
+            while i >= vector.number(offsets, s):
+                place = i * columns + j
+                vector.store(out, place, simd.mul(vector.load_written(before, place, 1), product))
+                product = simd.mul(product, vector.load(values, place, 1))
+                i -= 1
+            at += cuda.gridsize(1)
+
+    return kernel
+
+
+@functools.cache
 def products_kernel(gather, centred):
     """Each row's sum of ``x[i] * grad[s]``, or of ``(x[i] - base[s]) * grad[s] / totals[s]``: a warp takes a row."""
     read, combine = reader(1, gather), across(simd.add, WARP)

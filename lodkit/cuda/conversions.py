@@ -6,12 +6,15 @@ import numpy as np
 
 from ..errors import DTypeError, LoDError
 from ..ops import conversions as ops
-from ..ops.segments import check_num_segments, check_rows
+from ..ops.segments import check_num_segments, check_rows, check_unsorted_ids
 from ..registry import Dense
 from . import vector
-from ._offsets import cut, found_in, inspected
+from ._few import FEW, sort_few
+from ._offsets import LONG, cut, found_in, inspected
 from ._row_kernels import segment_of
 from ._scan import offsets_of
+from ._sort import argsort
+from .ids import first_outside
 from .launch import cuda, launch
 from .memory import view
 
@@ -93,27 +96,75 @@ def from_offsets(offsets):
     return cut(offsets, found)
 
 
-def from_ids(ids, num_segments):
+@cuda.jit
+def _first_gap(ids, n, found):
+    """Note the position of the first id that is more than one above the one before; the first stands behind -1."""
+    i = cuda.grid(1)
+    while i < n:
+        if vector.number(ids, i) - (vector.number(ids, i - 1) if i > 0 else -1) > 1:
+            vector.atomic_first(found, 0, i)
+        i += cuda.gridsize(1)
+
+
+@cuda.jit
+def _largest(ids, n, found):
+    """Note the largest id, as its distance from LONG, and the position of the first negative one."""
+    i = cuda.grid(1)
+    while i < n:
+        here = vector.number(ids, i)
+        if here < 0:
+            vector.atomic_first(found, 0, i)
+        else:
+            vector.atomic_first(found, 1, LONG - here)
+        i += cuda.gridsize(1)
+
+
+def from_ids(ids, num_segments, allow_gaps=True):
     """Checked Offsets of sorted segment ids. Waits for the device."""
     ids = integers(ids, "segment_ids")
     decrease, last = found_in(_first_unsorted, ids, ids.size, slots=2) if ids.size else (-1, -1)
     if decrease >= 0 or (num_segments is not None and not last < num_segments) or (num_segments or 0) < 0:
         ops.check_segment_ids(ids.read(), num_segments)
-    count = last + 1 if num_segments is None else num_segments
+    if not allow_gaps and found_in(_first_gap, ids, ids.size, slots=1)[0] >= 0:
+        ops.check_no_gaps(ids.read())
+    return _from_sorted(ids, last + 1 if num_segments is None else num_segments)
+
+
+def from_unsorted_ids(ids, num_segments):
+    """Checked Offsets of unsorted segment ids, and the order that brings equal ones together. Waits for the device."""
+    ids = integers(ids, "segment_ids")
+    if num_segments is None:
+        negative, largest = found_in(_largest, ids, ids.size, slots=2) if ids.size else (-1, -1)
+        num_segments = LONG - largest + 1 if largest >= 0 else 0
+    else:
+        negative = found_in(first_outside, ids, ids.size, num_segments, slots=1)[0]
+    if negative >= 0 or num_segments < 0:
+        check_unsorted_ids(ids.read(), num_segments)
+    sorted_ids, order = (sort_few if ids.size <= FEW else argsort)(ids, num_segments)
+    return _from_sorted(sorted_ids, num_segments), order
+
+
+def _from_sorted(ids, count):
     offsets = ids.like((count + 1,), np.int64)
     launch(_starts, count + 1, ids, ids.size, count, offsets)
     return cut(offsets, inspected(offsets))
 
 
-def to_offsets(segments, by, rows, num_segments):
-    """Offsets over ``rows`` rows from lengths, offsets or sorted ids. Waits for the device."""
-    if by == "ids":
+def grouped(segments, by, rows, num_segments):
+    """Offsets over ``rows`` rows from lengths, offsets or segment ids, and the order of rows with unsorted ids.
+
+    Waits for the device.
+    """
+    order = None
+    if by == "unsorted_ids":
+        offsets, order = from_unsorted_ids(segments, num_segments)
+    elif by == "ids":
         offsets = from_ids(segments, num_segments)
     else:
         offsets = from_lengths(segments) if by == "lengths" else from_offsets(segments)
         check_num_segments(by, num_segments, len(offsets))
     check_rows(by, (offsets.rows,), rows)
-    return offsets
+    return offsets, order
 
 
 def _lengths(offsets):
@@ -149,8 +200,8 @@ def lengths_to_segment_ids(lengths: Dense, /):
 
 
 @ops.segment_ids_to_offsets.kernel("cuda")
-def segment_ids_to_offsets(segment_ids: Dense, /, *, num_segments):
-    return from_ids(segment_ids, num_segments).offsets.array
+def segment_ids_to_offsets(segment_ids: Dense, /, *, num_segments, allow_gaps):
+    return from_ids(segment_ids, num_segments, allow_gaps).offsets.array
 
 
 @ops.segment_ids_to_lengths.kernel("cuda")

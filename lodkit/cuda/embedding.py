@@ -2,31 +2,27 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from ..arrays import check_gradient, check_rows, check_values
 from ..lod_tensor import LoDTensor
+from ..ops._reductions import check_weighted, check_weights
+from ..ops._tables import check_padding
 from ..ops.embedding import (
     check_bag,
-    check_padding,
     embedding_bag,
     embedding_bag_grad,
     embedding_bag_weights_grad,
     lookup_table,
     lookup_table_grad,
 )
-from ..ops.segments import check_weighted, check_weights
 from ..ops.sequence_pool import above
 from ..registry import Dense
-from ..selected_rows import SelectedRows
-from ._elements import convert, copied
 from ._gradients import values_grad, weights_grad
 from ._offsets import offsets_like
-from ._rows import copy_rows, rows_without
+from ._rows import copy_rows
 from .ids import checked_ids
 from .memory import output, view
 from .segments import reduce_into
-from .selected_rows import dense_rows
+from .selected_rows import table_grad
 
 
 @lookup_table.kernel("cuda")
@@ -48,16 +44,6 @@ def lookup_grad(table: Dense, ids: Dense, grad: Dense, /, *, padding_idx, is_spa
     ids, grad = checked_ids(ids, len(table)), view(grad)
     check_gradient(grad, ids.shape + table.shape[1:])
     return table_grad(table, ids, grad, padding_idx, is_sparse)
-
-
-def table_grad(table, ids, rows, padding_idx, is_sparse):
-    """Rows that flow to ids as a table gradient, without the padding row."""
-    flat = copied(ids, ids.like((ids.size,), np.int64))  # a copy: the gradient outlives the batch
-    value = convert(rows, table.dtype).reshape(ids.size, *table.shape[1:])
-    if padding_idx is not None:
-        flat, value = rows_without(padding_idx, flat, value)
-    sparse = SelectedRows._wrap(flat.array, value.array, len(table))
-    return sparse if is_sparse else dense_rows(sparse)
 
 
 @embedding_bag.kernel("cuda")

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..bounds import bounds_check
 from ..errors import DTypeError
-from ..ops.embedding import bad_id
+from ..ops._tables import bad_id
 from . import vector
 from .launch import cuda, launch
 from .memory import view

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from ..arrays import check_rows
-from ..ops.segments import (
-    check_weighted,
-    check_weights,
-    pad_of,
-    result_dtype,
-    segment_reduce,
-    segment_reduce_grad,
-    segment_reduce_weights_grad,
-)
+from ..ops._reductions import check_weighted, check_weights, pad_of, result_dtype
+from ..ops.segments import segment_reduce, segment_reduce_grad, segment_reduce_weights_grad
 from ..registry import Dense
 from ._gradients import values_grad, weights_grad
 from ._reduce import reduce_rows
-from .conversions import to_offsets
+from ._rows import copy_rows, put_rows
+from .conversions import grouped, integers
+from .ids import checked_ids
 from .memory import output, view
+from .selected_rows import table_grad
 
 
 def reduce_into(values, ids, weights, padding_idx, offsets, reduce, pad_value, out=None, dtype=None):
@@ -27,44 +23,96 @@ def reduce_into(values, ids, weights, padding_idx, offsets, reduce, pad_value, o
     return out
 
 
+def _reduced_rows(data, segments, weights, indices, by, num_segments):
+    """What is reduced: which rows of data (all for None), Offsets over them, their weights, and their order."""
+    chosen, rows = None, len(check_rows(data, "data"))
+    if indices is not None:
+        chosen = checked_ids(integers(indices, "indices"), rows, "indices")
+        rows = len(chosen)
+    offsets, order = grouped(segments, by, rows, num_segments)
+    if weights is not None:
+        weights = check_weights(view(weights), rows, data.dtype)
+    if order is not None:
+        chosen = order if chosen is None else _taken(chosen, order)
+        weights = None if weights is None else _taken(weights, order)
+    return chosen, offsets, weights, order
+
+
+def _taken(vector, order):
+    taken = vector.like(vector.shape)
+    copy_rows(vector, order, None, taken)
+    return taken
+
+
 @segment_reduce.kernel("cuda")
 def run(
     data: Dense,
     segments: Dense,
     weights: Dense | None = None,
+    indices: Dense | None = None,
     /,
     *,
     by,
     reduce,
     num_segments,
     pad_value,
+    is_sparse,
     dtype,
     out=None,
 ):
-    data = check_rows(view(data), "data")
-    offsets = to_offsets(segments, by, len(data), num_segments)
-    if weights is not None:
-        weights = view(weights)
-        check_weighted(reduce, weights)
-        check_weights(weights, len(data), data.dtype)
-    return reduce_into(data, None, weights, None, offsets, reduce, pad_value, out, dtype).array
+    check_weighted(reduce, weights)
+    data = view(data)
+    chosen, offsets, weights, _ = _reduced_rows(data, segments, weights, indices, by, num_segments)
+    return reduce_into(data, chosen, weights, None, offsets, reduce, pad_value, out, dtype).array
 
 
 @segment_reduce_grad.kernel("cuda")
 def run_grad(
-    data: Dense, segments: Dense, out: Dense, grad: Dense, weights: Dense | None = None, /, *, by, reduce, num_segments
+    data: Dense,
+    segments: Dense,
+    out: Dense,
+    grad: Dense,
+    weights: Dense | None = None,
+    indices: Dense | None = None,
+    /,
+    *,
+    by,
+    reduce,
+    num_segments,
+    is_sparse,
 ):
-    data, weights = view(data), None if weights is None else view(weights)
-    offsets = to_offsets(segments, by, len(data), num_segments)
-    return values_grad(data, None, None, offsets, weights, view(out), grad, reduce).array
+    data = view(data)
+    chosen, offsets, weights, order = _reduced_rows(data, segments, weights, indices, by, num_segments)
+    rows = values_grad(data, chosen, None, offsets, weights, view(out), grad, reduce)
+    if indices is not None:
+        return table_grad(data, chosen, rows, None, is_sparse)
+    return _put_back(rows, order).array
 
 
 @segment_reduce_weights_grad.kernel("cuda")
 def run_weights_grad(
-    data: Dense, segments: Dense, out: Dense, grad: Dense, weights: Dense, /, *, by, reduce, num_segments
+    data: Dense,
+    segments: Dense,
+    out: Dense,
+    grad: Dense,
+    weights: Dense,
+    indices: Dense | None = None,
+    /,
+    *,
+    by,
+    reduce,
+    num_segments,
 ):
-    data, weights = view(data), view(weights)
     check_weighted(reduce, weights)
-    offsets = to_offsets(segments, by, len(data), num_segments)
-    check_weights(weights, len(data), data.dtype)
-    return weights_grad(data, None, None, offsets, weights, view(out), grad, reduce).array
+    data = view(data)
+    chosen, offsets, weights, order = _reduced_rows(data, segments, weights, indices, by, num_segments)
+    return _put_back(weights_grad(data, chosen, None, offsets, weights, view(out), grad, reduce), order).array
+
+
+def _put_back(rows, order):
+    """Rows in the order that they had before they were brought together."""
+    if order is None:
+        return rows
+    result = rows.like(rows.shape)
+    put_rows(order, rows, result)
+    return result

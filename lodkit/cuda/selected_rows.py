@@ -12,7 +12,7 @@ from ._elements import add_to, convert, copied, fill, iota
 from ._few import FEW, few_runs
 from ._offsets import Offsets, cut, inspected, settings
 from ._reduce import reduce_rows
-from ._rows import add_rows, put_rows
+from ._rows import add_rows, put_rows, rows_without
 from ._sort import argsort, runs
 from .memory import view
 
@@ -102,3 +102,13 @@ def add_mixed(*xs: Dense | SelectedRows):
     total = _total([v for x, v in zip(xs, views, strict=True) if not isinstance(x, SelectedRows)])
     add_rows(view(sparse.rows), view(sparse.value), total)
     return convert(total, views[0].dtype).array
+
+
+def table_grad(table, ids, rows, padding_idx, is_sparse):
+    """Rows that flow to ids as a table gradient, without the padding row."""
+    flat = copied(ids, ids.like((ids.size,), np.int64))  # a copy: the gradient outlives the batch
+    value = convert(rows, table.dtype).reshape(ids.size, *table.shape[1:])
+    if padding_idx is not None:
+        flat, value = rows_without(padding_idx, flat, value)
+    sparse = SelectedRows._wrap(flat.array, value.array, len(table))
+    return sparse if is_sparse else dense_rows(sparse)

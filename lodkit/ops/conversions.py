@@ -58,6 +58,15 @@ def check_segment_ids(ids, num_segments=None):
     return ids
 
 
+def check_no_gaps(ids):
+    """Sorted ids that start at 0 and leave none out."""
+    jumps = np.diff(ids, prepend=-1) > 1
+    if jumps.any():
+        i = int(np.argmax(jumps))
+        after = f"after {ids[i - 1]}" if i else "at the start"
+        raise SegmentIdError(f"segment_ids[{i}] = {ids[i]} {after} leaves ids out; number segments from 0 without gaps")
+
+
 def _vector(x, rows=-1):
     return VarDesc("", x.type, np.dtype("int64"), (rows,))
 
@@ -155,18 +164,27 @@ def _(segment_ids, *, num_segments=None):
 
 
 @op
-def segment_ids_to_offsets(segment_ids: Dense, /, *, num_segments: int | None = None) -> Dense:
+def segment_ids_to_offsets(segment_ids: Dense, /, *, num_segments: int | None = None, allow_gaps: bool = True) -> Dense:
     """Return where each segment starts and the last one ends, from sorted segment ids, int64.
+
+    Parameters
+    ----------
+    num_segments : int, optional
+        The last id + 1 by default.
+    allow_gaps : bool
+        Whether ids may be left out, whose segments are empty. Caffe2's SortedSegment* refuse that.
 
     >>> segment_ids_to_offsets([0, 0, 2], num_segments=4)
     array([0, 2, 2, 3, 3])
     """
+    if not allow_gaps:
+        check_no_gaps(check_segment_ids(segment_ids, num_segments))
     lengths = segment_ids_to_lengths.definition(segment_ids, num_segments=num_segments)
     return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
 
 
 @segment_ids_to_offsets.infer_rule
-def _(segment_ids, *, num_segments=None):
+def _(segment_ids, *, num_segments=None, allow_gaps=True):
     return _vector(segment_ids, -1 if num_segments is None else num_segments + 1)
 
 

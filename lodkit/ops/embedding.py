@@ -6,52 +6,24 @@ from typing import Literal
 
 import numpy as np
 
-from ..arrays import check_gradient, check_values, integers, native
+from ..arrays import check_gradient, check_values, native
 from ..desc import VarDesc, VarType
-from ..errors import LoDLevelError, RowIndexError
+from ..errors import LoDLevelError
 from ..lod_tensor import LoDTensor, values_of
 from ..registry import Dense, op
 from ..selected_rows import SelectedRows
-from .segments import check_weighted, check_weights, reduce_segments, reduce_segments_grad, result_dtype, weights_grad
+from ._reductions import (
+    check_weighted,
+    check_weights,
+    reduce_segments,
+    reduce_segments_grad,
+    result_dtype,
+    weights_grad,
+)
+from ._tables import check_ids, check_padding, table_grad
 from .sequence_pool import above
 
-BagPool = Literal["sum", "mean", "sqrt", "max", "min"]
-
-
-def check_ids(ids, height, name="ids"):
-    """``ids`` as int64, each inside the table."""
-    ids = integers(ids, name)
-    bad = (ids < 0) | (ids >= height)
-    if bad.any():
-        raise bad_id(ids, height, name, int(np.argmax(bad.reshape(-1))))
-    return ids
-
-
-def bad_id(ids, height, name, position):
-    """The error for the id at ``position`` of the flattened ids."""
-    where = tuple(int(i) for i in np.unravel_index(position, ids.shape))
-    place = ", ".join(map(str, where))
-    return RowIndexError(
-        f"{name}[{place}] = {ids[where]} is outside [0, {height}) (the table has {height} rows); "
-        "map unknown ids to a row of their own first"
-    )
-
-
-def check_padding(padding_idx, height):
-    if padding_idx is not None and not 0 <= padding_idx < height:
-        raise RowIndexError(f"padding_idx = {padding_idx} is outside [0, {height}) (the table has {height} rows)")
-
-
-def table_grad(table, ids, rows, padding_idx, is_sparse):
-    """Rows that flow to ids as a table gradient: SelectedRows, or dense with duplicates added up."""
-    ids, rows = ids.reshape(-1), rows.reshape(ids.size, *table.shape[1:])
-    if padding_idx is not None:
-        rows, ids = rows[ids != padding_idx], ids[ids != padding_idx]
-    if is_sparse:
-        return SelectedRows(ids, rows.astype(table.dtype), len(table))
-    dense = np.zeros(table.shape, np.float64)
-    np.add.at(dense, ids, rows)
-    return dense.astype(table.dtype)
+BagPool = Literal["sum", "mean", "sqrt", "max", "min", "prod", "logsumexp", "logmeanexp"]
 
 
 def _grad_desc(table, is_sparse):
@@ -163,7 +135,7 @@ def embedding_bag(
         The innermost sequences are the bags; the result keeps the levels above.
     weights : array of shape (number of ids,), optional
         With sum and mean; the mean divides by the sum of the weights.
-    pool : {"sum", "mean", "sqrt", "max", "min"}
+    pool : {"sum", "mean", "sqrt", "max", "min", "prod", "logsumexp", "logmeanexp"}
     pad_value : float
         The result for an empty bag.
     padding_idx : int, optional

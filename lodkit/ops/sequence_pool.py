@@ -10,9 +10,9 @@ from ..arrays import check_values
 from ..errors import LoDLevelError
 from ..lod_tensor import LoDTensor, values_of
 from ..registry import Dense, op
-from .segments import argreduce_segments, reduce_segments, reduce_segments_grad, result_dtype
+from ._reductions import argreduce_segments, reduce_segments, reduce_segments_grad, result_dtype
 
-Pool = Literal["sum", "average", "mean", "sqrt", "max", "min", "logsumexp", "first", "last"]
+Pool = Literal["sum", "average", "mean", "sqrt", "max", "min", "prod", "logsumexp", "logmeanexp", "first", "last"]
 
 
 def above(x, level, rows):
@@ -45,7 +45,7 @@ def sequence_pool(
     Parameters
     ----------
     x : LoDTensor
-    pool : {"sum", "average", "mean", "sqrt", "max", "min", "logsumexp", "first", "last"}
+    pool : {"sum", "average", "mean", "sqrt", "max", "min", "prod", "logsumexp", "logmeanexp", "first", "last"}
         average and mean are one; sqrt is the sum divided by the square root of the length.
     pad_value : float
         The result for an empty sequence.

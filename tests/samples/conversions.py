@@ -16,7 +16,7 @@ SAMPLES = {
     "offsets_to_lengths": [((x,), {}) for x in OFFSETS],
     "offsets_to_segment_ids": [((x,), {}) for x in OFFSETS],
     "segment_ids_to_lengths": NUMBERED,
-    "segment_ids_to_offsets": NUMBERED,
+    "segment_ids_to_offsets": [*NUMBERED, ((IDS[0],), {"allow_gaps": False})],
 }
 CAFFE2 = {
     "LengthsToSegmentIds": (np.array([2, 1], np.int32),),

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from ._make import array, rng, vector, with_gradient
+from ._make import array, reals, rng, vector, with_gradient
 
 
 def segmentations(lengths):
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    ids = np.repeat(np.arange(len(lengths)), lengths)
     return {
         "lengths": np.array(lengths, np.int32),
         "offsets": offsets,
-        "ids": np.repeat(np.arange(len(lengths)), lengths),
+        "ids": ids,
+        "unsorted_ids": rng.permutation(ids),
     }
 
 
@@ -31,10 +33,42 @@ def segment_cases():
         weights = (rng.integers(1, 5, len(data)) / 2).astype(dtype)
         yield (data, vector(*lengths), weights), {"reduce": "mean"}
         yield (data, vector(*lengths), weights), {"reduce": "sum"}
+        yield (data, segmentations(lengths)["unsorted_ids"], weights), {"by": "unsorted_ids"}
     yield (array(0, 4), vector()), {}
     yield (array(0, 4), vector(0, 0)), {"reduce": "max"}
+    yield (array(0, 4), vector()), {"by": "unsorted_ids", "num_segments": 2}
     yield (array(3, 2, dtype=np.int32), vector(1, 2)), {}
     yield (array(3, 2, dtype=np.float16), vector(1, 2)), {"dtype": "float32"}
+    yield from other_reductions()
+    yield from gathered()
+
+
+def other_reductions():
+    """Products, also of zeros, and logarithms of sums."""
+    data = reals(7, 3)
+    data[2, 0] = data[5, 1] = data[6, 1] = 0
+    for reduce in ("prod", "logsumexp", "logmeanexp"):
+        yield (data, vector(3, 0, 4)), {"reduce": reduce}
+        yield (data, vector(1, 0, 1, 1, 0, 2, 2)), {"by": "unsorted_ids", "reduce": reduce}
+        yield (reals(5, dtype=np.float32), vector(4, 1)), {"reduce": reduce}
+        yield (array(4, 16, dtype=np.float16), vector(1, 3)), {"reduce": reduce}
+    yield (array(3, 2, dtype=np.int32), vector(1, 2)), {"reduce": "prod"}
+    extremes = np.array([[np.inf, -np.inf], [np.inf, -np.inf], [1.0, np.nan]])
+    yield (extremes, vector(2, 1)), {"reduce": "logmeanexp"}
+
+
+def gathered():
+    """Fused with a gather."""
+    table, picked, weights = reals(5, 3), vector(4, 0, 4, 2, 1, 1, 0, dtype=np.int32), reals(7) + 3
+    for by, segments in segmentations([3, 0, 4]).items():
+        for reduce in ("sum", "mean", "max", "prod", "logsumexp", "logmeanexp"):
+            yield (table, segments, None, picked), {"by": by, "reduce": reduce, "is_sparse": by != "ids"}
+        yield (table, segments, weights, picked), {"by": by, "reduce": "mean" if by == "ids" else "sum"}
+    yield (table, vector(7, 0), None, picked), {"reduce": "last"}
+    yield (table, vector(7), None, picked), {"reduce": "sqrt"}
+    yield (reals(4), vector(0, 0, 1), None, vector(3, 3, 0)), {"by": "unsorted_ids", "reduce": "min"}
+    yield (array(4, 20, dtype=np.float16), vector(2, 1), None, vector(3, 3, 0)), {}
+    yield (reals(0, 2), vector(0, 0), None, vector()), {}
 
 
 SEGMENTS = list(segment_cases())
@@ -42,7 +76,11 @@ SEGMENT_GRADS = list(with_gradient(SEGMENTS, "segment_reduce", ("pad_value", "dt
 SAMPLES = {
     "segment_reduce": SEGMENTS,
     "segment_reduce_grad": [((*i[:2], o, g, *i[2:]), a) for i, o, g, a in SEGMENT_GRADS],
-    "segment_reduce_weights_grad": [((*i[:2], o, g, *i[2:]), a) for i, o, g, a in SEGMENT_GRADS if len(i) == 3],
+    "segment_reduce_weights_grad": [
+        ((*i[:2], o, g, *i[2:]), {k: v for k, v in a.items() if k != "is_sparse"})
+        for i, o, g, a in SEGMENT_GRADS
+        if len(i) > 2 and i[2] is not None
+    ],
 }
 CAFFE2 = {
     **{f"Lengths{r}": (np.ones((3, 2)), np.array([1, 2], np.int32)) for r in ("Sum", "Mean", "Max")},
