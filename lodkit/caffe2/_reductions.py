@@ -1,36 +1,74 @@
-"""Reductions of segments: representation x reduction x fused gather."""
+"""Reductions of segments: the whole product of representation, reduction, and fused gather or not.
+
+Inputs are ``data, [weights,] [indices,] segments``. Caffe2 has about a third of these names; the others are what its
+page promises ("almost full cartesian product").
+"""
 
 from __future__ import annotations
 
 from .. import ops
-from ..lod_tensor import LoDTensor
 from ._common import float32
 
-REDUCTIONS = {"Sum": ("sum", False), "Mean": ("mean", False), "Max": ("max", False), "WeightedSum": ("sum", True)}
-FUSED = ("Sum", "Mean", "WeightedSum")
+REDUCTIONS = {
+    "Sum": "sum",
+    "Mean": "mean",
+    "SqrtMean": "sqrt",
+    "Max": "max",
+    "Min": "min",
+    "Prod": "prod",
+    "LogSumExp": "logsumexp",
+    "LogMeanExp": "logmeanexp",
+}
+WEIGHTED = {"WeightedSum": "sum", "WeightedMean": "mean"}
 
 
-def _lengths(reduce, weighted):
-    def run_weighted(data, weights, lengths, *, grad_on_weights=0):
-        return ops.segment_reduce(data, lengths, weights, reduce=reduce, dtype=float32(data))
-
-    def run(data, lengths):
-        return ops.segment_reduce(data, lengths, reduce=reduce, dtype=float32(data))
-
-    return run_weighted if weighted else run
+def _by_lengths(lengths):
+    return lengths, {"by": "lengths"}
 
 
-def _sparse_lengths(reduce, weighted):
-    def run_weighted(data, weights, indices, lengths, *, grad_on_weights=0):
-        return ops.embedding_bag(data, LoDTensor(indices, [lengths]), weights, pool=reduce, dtype=float32(data))
+def _by_sorted_ids(segment_ids):
+    """Caffe2's sorted ids start at 0 and leave none out."""
+    return ops.segment_ids_to_offsets(segment_ids, allow_gaps=False), {"by": "offsets"}
 
-    def run(data, indices, lengths):
-        return ops.embedding_bag(data, LoDTensor(indices, [lengths]), pool=reduce, dtype=float32(data))
 
-    return run_weighted if weighted else run
+def _by_unsorted_ids(segment_ids, num_segments=-1):
+    return segment_ids, {"by": "unsorted_ids", "num_segments": None if num_segments < 0 else num_segments}
+
+
+REPRESENTATIONS = {
+    "SortedSegment": _by_sorted_ids,
+    "SortedSegmentRange": _by_sorted_ids,
+    "UnsortedSegment": _by_unsorted_ids,
+    "Lengths": _by_lengths,
+}
+
+
+def _reduction(representation, reduce, weighted, fused):
+    """The function of one name. Its gradient by the weights is there whether or not ``grad_on_weights`` asks for it."""
+
+    def run(data, *others, grad_on_weights=0, **args):
+        expected = 1 + weighted + fused
+        if len(others) != expected:
+            raise TypeError(f"{run.__name__} takes {expected + 1} inputs, got {len(others) + 1}")
+        *between, segments = others
+        weights = between.pop(0) if weighted else None
+        indices = between.pop(0) if fused else None
+        segments, attrs = representation(segments, **args)
+        return ops.segment_reduce(data, segments, weights, indices, reduce=reduce, dtype=float32(data), **attrs)
+
+    return run
+
+
+def sparse_lengths_positional_weighted_sum(data, weights, indices, lengths):
+    """Each row is weighted by ``weights`` at its position inside its segment."""
+    weights = ops.gather(weights, ops.lengths_range_fill(lengths))
+    return ops.segment_reduce(data, lengths, weights, indices, dtype=float32(data))
 
 
 OPERATORS = {
-    **{f"Lengths{name}": _lengths(*reduction) for name, reduction in REDUCTIONS.items()},
-    **{f"SparseLengths{name}": _sparse_lengths(*REDUCTIONS[name]) for name in FUSED},
+    sparse + name + reduction: _reduction(representation, reduce, reduction in WEIGHTED, bool(sparse))
+    for sparse in ("", "Sparse")
+    for name, representation in REPRESENTATIONS.items()
+    for reduction, reduce in (REDUCTIONS | WEIGHTED).items()
 }
+OPERATORS["SparseLengthsPositionalWeightedSum"] = sparse_lengths_positional_weighted_sum

@@ -82,11 +82,19 @@ SAMPLES = {
         if len(i) > 2 and i[2] is not None
     ],
 }
+_REDUCTIONS = ["Sum", "Mean", "SqrtMean", "Max", "Min", "Prod", "LogSumExp", "LogMeanExp"]
+_REDUCTIONS += ["WeightedSum", "WeightedMean"]
+_SEGMENTS = dict.fromkeys(("SortedSegment", "SortedSegmentRange", "UnsortedSegment"), vector(0, 1, 1, dtype=np.int32))
+_SEGMENTS["Lengths"] = vector(1, 2, dtype=np.int32)
 CAFFE2 = {
-    **{f"Lengths{r}": (np.ones((3, 2)), np.array([1, 2], np.int32)) for r in ("Sum", "Mean", "Max")},
-    "LengthsWeightedSum": (np.ones((3, 2)), np.ones(3), np.array([1, 2], np.int32)),
-    **{
-        f"SparseLengths{r}": (np.ones((4, 2)), np.array([3, 0, 1]), np.array([1, 2], np.int32)) for r in ("Sum", "Mean")
-    },
-    "SparseLengthsWeightedSum": (np.ones((4, 2)), np.ones(3), np.array([3, 0, 1]), np.array([1, 2], np.int32)),
+    sparse + name + reduction: (
+        np.ones((3, 2)),
+        *((np.ones(3),) if "Weighted" in reduction else ()),
+        *((vector(2, 0, 1),) if sparse else ()),
+        segments,
+    )
+    for sparse in ("", "Sparse")
+    for name, segments in _SEGMENTS.items()
+    for reduction in _REDUCTIONS
 }
+CAFFE2["SparseLengthsPositionalWeightedSum"] = (np.ones((3, 2)), np.ones(2), vector(2, 0, 1), vector(1, 2))
