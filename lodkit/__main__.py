@@ -63,8 +63,13 @@ def main(argv=None):
 
 
 def run(options):
+    import numpy as np
+
+    from ._transfer import to_device
     from .train import Config, Job, check_folder, describe
 
+    if options.device == "cuda":
+        to_device(np.zeros(1), "cuda")  # where there is none, it says so before the texts are read
     names = ("data", "pool", "optimizer", "lr", "dim", "batch", "seed")
     job = Job(Config(**{name: getattr(options, name) for name in names}), resume=options.resume, device=options.device)
     if options.save is not None:

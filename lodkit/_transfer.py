@@ -35,7 +35,11 @@ def _to_cpu(array):
     for method in ("get", "copy_to_host"):
         if hasattr(array, method):
             return getattr(array, method)()
-    return array.detach().cpu().numpy()
+    if hasattr(array, "detach"):
+        return array.detach().cpu().numpy()
+    from .cuda.memory import view
+
+    return view(array).read()
 
 
 def _to_cuda(array):
@@ -45,5 +49,9 @@ def _to_cuda(array):
         try:
             return _TO_CUDA[name](importlib.import_module(name), array)
         except Exception as error:  # no library, no driver, no GPU: each has its own kind
-            failures.append(f"{name}: {str(error).splitlines()[0] if str(error) else type(error).__name__}")
-    raise DeviceError(f"no CUDA device can be reached ({'; '.join(failures)})")
+            reason = " ".join(str(error).replace(":", " ").split()) or type(error).__name__
+            failures.append(f"{name}: {reason}")
+    raise DeviceError(
+        f"no CUDA device can be reached ({'; '.join(failures)}); a GPU, its driver and an array library are needed: "
+        'CuPy, PyTorch, or pip install "lodkit[cuda]"'
+    )

@@ -108,7 +108,17 @@ def refuse_overlap(name, array, others):
 
 def is_array(x):
     """Whether this is an array of NumPy or of a CUDA library."""
-    return isinstance(x, np.ndarray) or hasattr(x, "__cuda_array_interface__")
+    return isinstance(x, np.ndarray) or exports_cuda(x)
+
+
+def exports_cuda(x):
+    """Whether this is an array of a CUDA library."""
+    try:
+        return hasattr(x, "__cuda_array_interface__")
+    except RuntimeError as error:  # PyTorch's, for a tensor that it differentiates
+        raise TypeError(
+            f"a {type(x).__name__} that requires grad: pass x.detach(), and differentiate with lodkit.Tape"
+        ) from error
 
 
 def parts(x):
@@ -197,6 +207,35 @@ def integers(x, name):
     return array
 
 
+def dtype_of(x):
+    """The type of an array's values, of whichever library it is."""
+    if isinstance(x, np.ndarray):
+        return native(x.dtype)
+    from .cuda.memory import view
+
+    return view(x).dtype
+
+
+def cast(x, dtype):
+    """An array in another type, on its device."""
+    if isinstance(x, np.ndarray):
+        return x.astype(dtype, copy=False)
+    from .cuda._elements import convert
+    from .cuda.memory import view
+
+    return convert(view(x), dtype).array
+
+
+def flat(x):
+    """An array, or a list, as a vector, on its device."""
+    if isinstance(x, np.ndarray) or not is_array(x):
+        return np.asarray(x).reshape(-1)
+    from .cuda.memory import view
+
+    found = view(x)
+    return found.reshape(found.size).array
+
+
 _DEVICES = {np.ndarray: "cpu"}
 
 
@@ -210,7 +249,7 @@ def device_of(x):
     device = getattr(x, "device", None)
     if isinstance(device, str):
         return device
-    if hasattr(x, "__cuda_array_interface__"):
+    if exports_cuda(x):
         return "cuda"
     raise TypeError(f"expected a NumPy or CUDA array, got {type(x).__name__}; convert with np.asarray(...)")
 

@@ -9,7 +9,7 @@ import numpy as np
 from . import _levels
 from ._conversions import Conversions
 from ._indexing import Indexing
-from .arrays import device_of, from_lists
+from .arrays import device_of, from_lists, is_array
 from .errors import LoDError, LoDLevelError, LoDMismatchError
 
 _new = object.__new__
@@ -284,7 +284,7 @@ def _rows_of(values):
         return None
     if isinstance(values, list | tuple):
         values = from_lists(values, "values")
-    if not (isinstance(values, np.ndarray) or hasattr(values, "__cuda_array_interface__")):
+    if not is_array(values):
         rule = f"values must be a NumPy or CUDA array or a list, got {type(values).__name__}"
         raise TypeError(f"{rule}; convert with np.asarray(...)")
     if len(values.shape) == 0:

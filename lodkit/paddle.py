@@ -13,6 +13,7 @@ from collections.abc import Callable
 import numpy as np
 
 from . import ops  # noqa: F401 - the definitions fill OPS
+from .arrays import cast, is_array
 from .desc import VarDesc
 from .errors import LodkitError
 from .lod_tensor import LoDTensor
@@ -83,7 +84,7 @@ def _drop_last(table, ids):
     if isinstance(ids, LoDTensor):
         _check_last(ids)
         return table, ids.with_values(ids.values.reshape(ids.values.shape[:-1]))
-    ids = np.asarray(ids)
+    ids = ids if is_array(ids) else np.asarray(ids)
     _check_last(ids)
     return table, ids.reshape(ids.shape[:-1])
 
@@ -101,7 +102,7 @@ def _plain_index(out, index=None):
         return (out,)
     if isinstance(index, VarDesc):
         return out, index.but(lod_level=0, dtype=np.dtype(np.int32))
-    return out, getattr(index, "values", index).astype(np.int32)
+    return out, cast(getattr(index, "values", index), np.int32)
 
 
 _LOOKUP = {

@@ -7,6 +7,7 @@ the kinds they may be, and whose keyword-only parameters are attributes. A kerne
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import functools
 import importlib
@@ -22,7 +23,7 @@ from ._out import call_with_out
 from .arrays import device_of, one_device
 from .checks import checker
 from .desc import VarDesc
-from .errors import NoKernelError, UnknownOperatorError
+from .errors import DeviceError, NoKernelError, UnknownOperatorError
 from .kinds import LISTS, Dense, accept, check_whole, kind_keys, kind_of, kinds_of, name_of, on_gpu, run_rows
 from .lod_tensor import LoDTensor
 from .selected_rows import SelectedRows
@@ -273,8 +274,9 @@ class Op:
         return _by_name, (self.name,)
 
     def _load_all(self):
-        for device in ("cpu", "cuda"):
-            self._load(device)
+        self._load("cpu")
+        with contextlib.suppress(DeviceError):  # the CUDA compiler is not installed
+            self._load("cuda")
         self.kernels = dict(sorted(self.kernels.items(), key=lambda item: item[0][0]))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import sys
 
 import pytest
 
@@ -15,7 +16,8 @@ from conftest import copy
 from samples import SAMPLES
 
 import lodkit
-from lodkit.cuda import _offsets, launch, memory
+from lodkit.cuda import _cub, _offsets, launch, memory
+from lodkit.cuda._elements import _copy
 
 pytestmark = [
     pytest.mark.jit,
@@ -51,6 +53,19 @@ def run_samples():
         op = lodkit.OPS[name]
         for inputs, attrs in cases:
             op(*map(emulated.to_gpu, op._accept(tuple(map(copy, inputs)))), **attrs)
+
+
+def test_no_kernel_is_left_out(launched):
+    """Those that a module has by name; the others are made by the kernels' templates when an operator asks for them."""
+    noted = {kernel for kernel, _ in launched}
+    for name, module in list(sys.modules.items()):
+        if name.startswith("lodkit.cuda."):
+            for x in vars(module).values():
+                if isinstance(x, type(_copy)) and not x.targetoptions.get("device"):
+                    assert x in noted or x in SORTING, f"{name}.{x.py_func.__name__}"
+
+
+SORTING = (_cub._keys,)  # of test_cuda_sort.py
 
 
 @pytest.mark.parametrize("capability", [(8, 0), (9, 0)])

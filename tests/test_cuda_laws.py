@@ -10,10 +10,14 @@ pytest.importorskip("numba_cuda")
 pytest.importorskip("array_api_compat")
 
 import pathlib
+import subprocess
 import sys
 
 import emulated
+from conftest import copy
 from emulated import Array, to_numpy
+from samples import CAFFE2, CAFFE2_ARGS
+from test_every_op import same
 
 import lodkit
 from lodkit import LoDTensor, SelectedRows, _transfer
@@ -287,3 +291,84 @@ def test_updates_by_a_merged_gradient(gpu):
         lodkit.sgd(expected, grad.merge(), lr=0.5, duplicates=duplicates)
         lodkit.sgd(on_gpu, gpu(grad).merge(), lr=0.5, duplicates=duplicates)
         np.testing.assert_array_equal(to_numpy(on_gpu), expected)
+
+
+def test_a_deferred_check_neither_sends_nor_reads(gpu, monkeypatch):
+    def fail(*args):
+        raise AssertionError("waits")
+
+    lodkit.bounds_check("defer")
+    table, flat = gpu(TABLE), gpu(np.array([1, 9]))
+    monkeypatch.setattr(emulated.Library, "send", fail)
+    with monkeypatch.context() as patch:
+        patch.setattr(emulated.Library, "read", fail)
+        lodkit.lookup_table(table, flat)
+    flat.numpy[1] = 1
+    with pytest.raises(lodkit.RowIndexError, match=r"position 1 was outside \[0, 6\) \(it is 1 by now\)"):
+        lodkit.OPS["lengths_to_offsets"](gpu(np.array([1])))
+
+
+class Exporter:
+    """The least that an array on a GPU can be."""
+
+    def __init__(self, interface):
+        self.__cuda_array_interface__ = interface
+        self.shape, self.dtype = interface["shape"], np.dtype(interface["typestr"])
+
+    def __len__(self):
+        return self.shape[0]
+
+
+def test_an_exporter_without_methods_says_what_is_missing():
+    interface = {"shape": (2,), "typestr": "<f4", "data": (4096, False), "version": 3}
+    with pytest.raises(lodkit.DeviceError, match="none can be reached"):
+        LoDTensor(Exporter(interface), [[2]]).to("cpu")
+
+
+class Parameter:
+    """A tensor that PyTorch differentiates exports nothing."""
+
+    @property
+    def __cuda_array_interface__(self):
+        raise RuntimeError("Can't get __cuda_array_interface__ on Variable that requires grad.")
+
+
+def test_a_parameter_of_torch_is_refused():
+    for call in (lambda: lodkit.relu(Parameter()), lambda: LoDTensor(Parameter(), [[1]])):
+        with pytest.raises(TypeError, match=r"requires grad: pass x\.detach\(\)"):
+            call()
+
+
+@pytest.mark.parametrize("name", lodkit.caffe2.OPERATORS)
+def test_published_names_take_arrays_of_a_gpu(name, gpu):
+    inputs = [gpu(copy(x)) if isinstance(x, np.ndarray | LoDTensor | SelectedRows) else x for x in CAFFE2[name]]
+    expected = getattr(lodkit.caffe2, name)(*map(copy, CAFFE2[name]), **CAFFE2_ARGS.get(name, {}))
+    same(to_numpy(getattr(lodkit.caffe2, name)(*inputs, **CAFFE2_ARGS.get(name, {}))), expected)
+
+
+def test_threads_may_make_the_first_calls():
+    """Half a module, imported by one thread while another imports the whole, would stay for good."""
+    code = """
+import threading
+import lodkit
+
+class Array:
+    __cuda_array_interface__ = {"shape": (2,), "typestr": "<i8", "data": (0, False), "version": 3}
+
+def call(name, gate):
+    gate.wait()
+    try:
+        lodkit.OPS[name](Array(), Array())
+    except lodkit.DeviceError:
+        return
+    failed.append(name)
+
+failed, gate = [], threading.Barrier(8)
+names = ["lookup_table", "gather", "segment_reduce", "sum"] * 2
+threads = [threading.Thread(target=call, args=(name, gate)) for name in names]
+[t.start() for t in threads], [t.join() for t in threads]
+lodkit.LoDTensor([1, 2], [[2]])
+raise SystemExit(bool(failed))
+"""
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0 and "Exception" not in done.stderr, done.stderr

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arrays import native
+from .._transfer import to_device
+from ..arrays import cast, dtype_of, is_array
 
 
 def only(name, **fixed):
@@ -16,9 +17,14 @@ def only(name, **fixed):
 
 def float32(data):
     """The type of a reduction's result where it is not that of its data: Caffe2's, for float16."""
-    return "float32" if hasattr(data, "dtype") and native(data.dtype) == np.float16 else None
+    return "float32" if is_array(data) and dtype_of(data) == np.float16 else None
+
+
+def int32(ids):
+    """Ids or lengths as Caffe2 gives them."""
+    return cast(ids, np.int32)
 
 
 def negative(lr):
     """A learning rate as lodkit takes it: Caffe2's optimizers add."""
-    return np.negative(np.asarray(lr, np.float64))
+    return np.negative(np.asarray(to_device(lr, "cpu") if is_array(lr) else lr, np.float64))

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from .. import ops
+from ..arrays import flat
+from ._common import int32
 
 
 def lengths_to_segment_ids(lengths):
-    return ops.lengths_to_segment_ids(lengths).astype(np.int32)
+    return int32(ops.lengths_to_segment_ids(lengths))
 
 
 def segment_ids_to_lengths(segment_ids, like=None):
-    ids = np.asarray(segment_ids).reshape(-1)
-    return ops.segment_ids_to_lengths(ids, num_segments=None if like is None else len(like)).astype(np.int32)
+    num_segments = None if like is None else len(like)
+    return int32(ops.segment_ids_to_lengths(flat(segment_ids), num_segments=num_segments))
 
 
 OPERATORS = {

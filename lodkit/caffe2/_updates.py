@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from .. import ops
+from ..arrays import flat
 from ..selected_rows import SelectedRows
 from ._common import negative, only
 
@@ -16,7 +15,7 @@ def adagrad(param, moment, grad, lr, *, epsilon=1e-5, decay=1.0, weight_decay=0.
 
 def sparse_adagrad(param, moment, indices, grad, lr, *, epsilon=1e-5, decay=1.0, weight_decay=0.0):
     only("SparseAdagrad", decay=(decay, 1.0), weight_decay=(weight_decay, 0.0))
-    rows = SelectedRows(np.asarray(indices).reshape(-1), grad, len(param))
+    rows = SelectedRows(flat(indices), grad, len(param))
     return ops.adagrad(param, rows, moment, lr=negative(lr), epsilon=float(epsilon), duplicates="sequential")
 
 

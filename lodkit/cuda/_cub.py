@@ -50,15 +50,16 @@ def sort_pairs(ids, height, kind):
     n, stream = ids.size, Stream(ids.library.stream(ids.device))
     keys, order, sorted_keys, sorted_order = (ids.like((n,), kind) for _ in range(4))
     launch(_keys, n, ids, n, height, keys, order)
-    compute().radix_sort(
-        d_in_keys=keys.array,
-        d_out_keys=sorted_keys.array,
-        d_in_values=order.array,
-        d_out_values=sorted_order.array,
-        num_items=n,
-        order=compute().SortOrder.ASCENDING,
-        begin_bit=0,
-        end_bit=max(1, height.bit_length()),
-        stream=stream,
-    )
+    with ids.library.on(ids.device):
+        compute().radix_sort(
+            d_in_keys=keys.array,
+            d_out_keys=sorted_keys.array,
+            d_in_values=order.array,
+            d_out_values=sorted_order.array,
+            num_items=n,
+            order=compute().SortOrder.ASCENDING,
+            begin_bit=0,
+            end_bit=max(1, height.bit_length()),
+            stream=stream,
+        )
     return sorted_keys, sorted_order

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from . import vector
+from ._elements import fill
 from ._sort import Runs
 from .launch import cuda, device, launch
 
@@ -55,7 +56,7 @@ def sort_few(ids, height):
 def few_runs(ids, height):
     """The Runs of at most FEW ids. Waits for the device."""
     n, (sorted_ids, order) = ids.size, sort_few(ids, height)
-    rows, offsets, count = ids.like((n,), np.int64), ids.like((n + 1,), np.int64), ids.send(np.zeros(1, np.int64))
+    rows, offsets, count = ids.like((n,), np.int64), ids.like((n + 1,), np.int64), fill(ids.like((1,), np.int64), 0)
     launch(_table, n, sorted_ids, n, height, rows, offsets, count)
     runs = int(count.read()[0])
-    return Runs(rows.part(0, runs), offsets.part(0, runs + 1) if runs else ids.send(np.zeros(1, np.int64)), order)
+    return Runs(rows.part(0, runs), offsets.part(0, runs + 1) if runs else fill(ids.like((1,), np.int64), 0), order)

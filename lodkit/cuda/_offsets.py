@@ -10,6 +10,7 @@ import numpy as np
 
 from ..cpu._reduce import pieces_of
 from . import vector
+from ._elements import fill
 from ._scan import offsets_of
 from .launch import cuda, device, launch
 
@@ -73,7 +74,7 @@ class Found(typing.NamedTuple):
 
 def found_in(kernel, array, *numbers, slots):
     """Run a kernel that notes things about an array in a few int64 slots, -1 so far, and read them. Waits."""
-    noted = array.send(np.full(slots, -1))
+    noted = fill(array.like((slots,), np.int64), -1)
     launch(kernel, array.size, array, *numbers, noted)
     return noted.read().tolist()
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from ..bounds import bounds_check
-from ..errors import DTypeError
+from ..errors import DTypeError, RowIndexError
 from ..ops._tables import bad_id
 from . import vector
+from ._elements import fill
 from .launch import cuda, launch
 from .memory import view
 from .views import pending, raise_pending
@@ -39,7 +40,7 @@ def checked_ids(ids, height, name="ids", error=None, always=False):
     mode = "raise" if always else bounds_check()
     if mode == "clamp" or not ids.size:
         return ids
-    first = ids.send(np.array([-1]))
+    first = fill(ids.like((1,), np.int64), -1)  # a copy from the CPU would wait
     launch(first_outside, ids.size, ids, ids.size, height, first)
     error = error or (lambda numbers, at: bad_id(numbers, height, name, at))
     if mode == "raise":
@@ -47,7 +48,15 @@ def checked_ids(ids, height, name="ids", error=None, always=False):
         if at >= 0:
             raise error(ids.read(), at)
         return ids
-    pending.append((first, lambda at: error(ids.library.read(ids.array), at)))
+    pending.append((first, lambda at: _late(error, ids.library.read(ids.array), at, height, name)))
     if len(pending) > MOST_PENDING:
         raise_pending()
     return ids
+
+
+def _late(error, numbers, at, height, name):
+    """The error of a deferred check, whose ids may have been written since."""
+    number = numbers.reshape(-1)[at]
+    if 0 <= number < height:
+        return RowIndexError(f"{name}: the id at position {at} was outside [0, {height}) (it is {number} by now)")
+    return error(numbers, at)

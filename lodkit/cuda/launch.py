@@ -25,9 +25,13 @@ from .._fingerprint import Untold, fingerprint
 from ..errors import DeviceError
 from .memory import View
 
+_INSTALL = 'CUDA kernels need numba-cuda and cuda-core: pip install "lodkit[cuda]"'
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # Numba's own CUDA target, where it is all there is, says that it is deprecated
-    from numba import cuda
+    try:
+        from numba import cuda
+    except ImportError as error:
+        raise DeviceError(_INSTALL) from error
 
 if getattr(cuda, "implementation", "") == "NVIDIA":
     from numba.cuda import descriptor, dispatcher, extending
@@ -39,7 +43,6 @@ __all__ = ["BLOCK", "cuda", "device", "extending", "launch", "numba_types"]
 
 BLOCK = 256
 BLOCKS_EACH = 8  # blocks of 256 threads that fill a multiprocessor
-_INSTALL = 'CUDA kernels need numba-cuda and cuda-core: pip install "lodkit[cuda]"'
 _FORMAT = "lodkit cuda 1"
 _lock = threading.RLock()  # Numba's compiler is not made for two threads at their first launch
 _thread = threading.local()
@@ -86,10 +89,10 @@ def _on_device(kernel, blocks, block, args, exact):
         blocks = min(blocks, found.most_blocks)
     values = [a.pointer if type(a) is View else a for a in args]
     config, stream = _config(blocks, block), _stream(library.stream(device))
-    if not hasattr(_thread, "ready"):
-        found.device.set_current()  # a thread that has no context yet says that its device is 0
-        _thread.ready = True
     before = found.current()
+    if not hasattr(_thread, "ready"):
+        before.set_current()  # a thread that has no context yet says that its device is 0, and has none to launch in
+        _thread.ready = True
     if before.device_id == device:
         found.launch(stream, config, found.kernel, *values)
         return

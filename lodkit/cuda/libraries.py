@@ -41,16 +41,20 @@ class Cupy:
     def view(self, x):
         is_copy = not x.flags.c_contiguous
         if is_copy:
-            with self.cupy.cuda.Device(x.device.id):
+            with self.on(x.device.id):
                 x = self.cupy.ascontiguousarray(x)
         return View(x, x.data.ptr, x.shape, checked(x.dtype), self, x.device.id, is_copy)
 
+    def on(self, device):
+        """A context in which a device is the current one."""
+        return self.cupy.cuda.Device(device)
+
     def empty(self, shape, dtype, device):
-        with self.cupy.cuda.Device(device):
+        with self.on(device):
             return self.view(self.cupy.empty(shape, dtype))
 
     def send(self, array, device):
-        with self.cupy.cuda.Device(device):
+        with self.on(device):
             return self.view(self.cupy.asarray(array))
 
     def read(self, x):
@@ -62,7 +66,7 @@ class Cupy:
         return xp
 
     def stream(self, device):
-        with self.cupy.cuda.Device(device):
+        with self.on(device):
             return self.cupy.cuda.get_current_stream().ptr
 
 
@@ -85,6 +89,9 @@ class Torch:
         if dtype is None:
             raise DTypeError(f"a tensor of {x.dtype} is no type of lodkit; convert with .to(torch.float32)")
         return View(x, x.data_ptr(), x.shape, dtype, self, x.device.index, is_copy)
+
+    def on(self, device):
+        return self.torch.cuda.device(device)
 
     def empty(self, shape, dtype, device):
         return self.view(self.torch.empty(shape, dtype=self.to_torch[dtype], device=f"cuda:{device}"))
@@ -120,26 +127,31 @@ class Numba:
             raise DeviceError(
                 f"a strided CUDA array of shape {interface['shape']} cannot be read; pass a C-contiguous one"
             )
-        return View(x, interface["data"][0] or 0, interface["shape"], checked(dtype), self, self._device(x))
+        pointer = interface["data"][0] or 0
+        return View(x, pointer, interface["shape"], checked(dtype), self, self._device(x, pointer))
 
-    def _device(self, x):
+    def _device(self, x, pointer):
         context = getattr(getattr(x, "gpu_data", None), "context", None)
         if context is not None:
             return context.device.id
         try:
-            return self.cuda.get_current_device().id
+            current = self.cuda.get_current_device().id
+            return current if not pointer else device_of_pointer(pointer, current)
         except Exception as error:  # of a driver that is not there: each layer has its own kind
             reason = " ".join(str(error).replace(":", "").split()) or type(error).__name__
             raise DeviceError(
                 f'an array says that it is on a GPU, but none can be reached ({reason}); it needs "lodkit[cuda]"'
             ) from error
 
+    def on(self, device):
+        return self.cuda.gpus[device]
+
     def empty(self, shape, dtype, device):
-        with self.cuda.gpus[device]:
+        with self.on(device):
             return self.view(self.cuda.device_array(shape, dtype))
 
     def send(self, array, device):
-        with self.cuda.gpus[device]:
+        with self.on(device):
             return self.view(self.cuda.to_device(array))
 
     def read(self, x):
@@ -150,6 +162,18 @@ class Numba:
 
     def stream(self, device):
         return 0
+
+
+def device_of_pointer(pointer, otherwise):
+    """The device whose memory a pointer is in, as the driver says."""
+    try:
+        from cuda.bindings import driver
+    except ImportError:
+        return otherwise
+    error, device = driver.cuPointerGetAttribute(
+        driver.CUpointer_attribute.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, pointer
+    )
+    return int(device) if error == driver.CUresult.CUDA_SUCCESS else otherwise
 
 
 #: The module that an array's type comes from -> the library. The tests add an emulated one.

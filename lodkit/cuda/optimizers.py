@@ -9,6 +9,7 @@ from ..ops.optimizers import adagrad, check_update, learning_rate, missing_row, 
 from ..registry import Dense
 from ..selected_rows import SelectedRows
 from . import vector
+from ._elements import fill
 from ._offsets import last_at_most
 from ._reduce import group_of, reduce_pieces, width_of
 from ._rows import copy_rows
@@ -94,7 +95,7 @@ def sgd_selected(param: SelectedRows, grad: SelectedRows, /, *, lr, duplicates):
     if not len(p.rows):
         raise missing_row(0, int(g.rows.part(0, 1).read()[0]))
     rows, offsets, order = runs_of(g)
-    at, missing = rows.like(rows.shape), rows.send(np.array([-1]))
+    at, missing = rows.like(rows.shape), fill(rows.like((1,)), -1)
     launch(_find, len(rows), keys, key_order, len(keys), rows, len(rows), order, offsets.offsets, at, missing)
     i = int(missing.read()[0])
     if i >= 0:
