@@ -7,13 +7,15 @@ from . import common
 
 class SegmentReduce:
     param_names = ["by", "reduce"]
-    params = [["lengths", "offsets", "ids"], ["sum", "mean", "max"]]
+    params = [["lengths", "offsets", "ids", "unsorted_ids"], ["sum", "mean", "max", "logsumexp"]]
 
     def setup(self, by, reduce):
         rng = np.random.default_rng(0)
         n = common.lengths(10_000, 20, rng)
         self.data = rng.standard_normal((n.sum(), 32), dtype=np.float32)
-        convert = {"lengths": lambda n: n, "offsets": lodkit.lengths_to_offsets, "ids": lodkit.lengths_to_segment_ids}
+        ids = lodkit.lengths_to_segment_ids
+        convert = {"lengths": lambda n: n, "offsets": lodkit.lengths_to_offsets, "ids": ids}
+        convert["unsorted_ids"] = lambda n: rng.permutation(ids(n))
         self.segments = convert[by](n)
         self.time_run(by, reduce)
 

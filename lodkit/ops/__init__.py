@@ -31,6 +31,7 @@ from .embedding import (
 )
 from .gather_scatter import gather, gather_grad
 from .optimizers import adagrad, sgd
+from .reduce_dims import reduce_dims, reduce_dims_grad, reduce_dims_weights_grad
 from .segments import segment_reduce, segment_reduce_grad, segment_reduce_weights_grad
 from .selected_rows import (
     get_tensor_from_selected_rows,
@@ -59,6 +60,9 @@ __all__ = [
     "merge_selected_rows",
     "offsets_to_lengths",
     "offsets_to_segment_ids",
+    "reduce_dims",
+    "reduce_dims_grad",
+    "reduce_dims_weights_grad",
     "relu",
     "relu_grad",
     "segment_ids_to_lengths",

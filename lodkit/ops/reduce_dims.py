@@ -1,0 +1,186 @@
+"""Reduce the first or the last dimensions of an array, each column as far as its length goes."""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+import numpy as np
+
+from ..arrays import check_gradient, check_values
+from ..errors import LoDError, ShapeMismatchError
+from ..registry import Dense, op
+from ._reductions import (
+    Reduction,
+    check_weighted,
+    check_weights,
+    reduce_segments,
+    reduce_segments_grad,
+    result_dtype,
+    weights_grad,
+)
+from .conversions import check_lengths, lengths_to_offsets
+
+Where = Literal["front", "back"]
+
+
+def split_dims(shape, where, num_dims):
+    """The dimensions that are reduced, and those that stay."""
+    if not 0 <= num_dims <= len(shape):
+        raise ShapeMismatchError(f"num_dims = {num_dims} of an array of shape {tuple(shape)}; pass 0 to {len(shape)}")
+    cut = num_dims if where == "front" else len(shape) - num_dims
+    return (shape[:cut], shape[cut:]) if where == "front" else (shape[cut:], shape[:cut])
+
+
+def check_columns(data, weights, lengths, where, num_dims):
+    """Sizes of what is reduced and of what stays, after a look at weights (one a row) and lengths (one a column)."""
+    reduced, kept = split_dims(data.shape, where, num_dims)
+    rows, columns = math.prod(reduced), math.prod(kept)
+    if weights is not None and (where == "back" or lengths is not None):
+        raise ValueError("weights have a meaning at the front, without lengths; there is one a row")
+    if weights is not None:
+        check_weights(weights, rows, data.dtype)
+    if lengths is not None and tuple(lengths.shape) != (columns,):
+        raise LoDError(f"lengths have shape {tuple(lengths.shape)}, but there are {columns} columns; pass one for each")
+    return rows, columns, kept
+
+
+def check_longest(lengths, rows):
+    """None of the lengths is more than there is to reduce."""
+    if len(lengths) and lengths.max() > rows:
+        i = int(np.argmax(lengths > rows))
+        raise LoDError(f"lengths[{i}] = {lengths[i]}, but only {rows} elements are reduced")
+
+
+def check_flow_like(kept, out, grad):
+    """What flows in, and the result, have the dimensions that stay."""
+    check_gradient(grad, kept)
+    check_gradient(out, kept, "out")
+
+
+def _as_segments(data, weights, lengths, where, num_dims):
+    """Elements column by column, offsets of the columns, a weight for each, and which elements they are."""
+    rows, columns, _ = check_columns(data, weights, lengths, where, num_dims)
+    lengths = np.full(columns, rows) if lengths is None else check_lengths(lengths)
+    check_longest(lengths, rows)
+    places = np.arange(data.size).reshape((rows, columns) if where == "front" else (columns, rows))
+    places = places.T if where == "front" else places
+    places = np.concatenate([[], *(p[:n] for p, n in zip(places, lengths, strict=True))]).astype(np.int64)
+    weights = None if weights is None else np.tile(weights, columns)
+    return data.reshape(-1)[places], lengths_to_offsets.definition(lengths), weights, places
+
+
+@op
+def reduce_dims(
+    data: Dense,
+    weights: Dense | None = None,
+    lengths: Dense | None = None,
+    /,
+    *,
+    reduce: Reduction = "sum",
+    where: Where = "front",
+    num_dims: int = 1,
+) -> Dense:
+    """Reduce the first, or the last, dimensions of an array.
+
+    Caffe2's ReduceFront and ReduceBack {Sum, Mean, Max}, ReduceFrontWeightedSum.
+
+    Parameters
+    ----------
+    data : array
+    weights : array of shape (product of the reduced dimensions,), optional
+        At the front, with sum and mean; the mean divides by the sum of the weights.
+    lengths : array of int, optional
+        How many elements of each column are reduced, one for every element of the result; all by default.
+    where : {"front", "back"}
+    num_dims : int
+        How many dimensions are reduced.
+
+    Returns
+    -------
+    array
+        Of the dimensions that stay; 0 where nothing is reduced.
+
+    Examples
+    --------
+    >>> reduce_dims(np.array([[1., 2.], [3., 4.]]), reduce="mean")
+    array([2., 3.])
+    >>> reduce_dims(np.array([[1., 2.], [3., 4.]]), None, [2, 1], where="back")
+    array([3., 3.])
+    """
+    check_weighted(reduce, weights)
+    elements, offsets, weights, _ = _as_segments(data, weights, lengths, where, num_dims)
+    result = reduce_segments(elements, offsets, weights, reduce, 0.0)
+    return result.reshape(split_dims(data.shape, where, num_dims)[1])
+
+
+@reduce_dims.infer_rule
+def _(data, weights=None, lengths=None, *, reduce="sum", where="front", num_dims=1):
+    kept = split_dims(data.dims, where, num_dims)[1]
+    return data.but(dims=tuple(kept), dtype=result_dtype(data.dtype, reduce), lod_level=0)
+
+
+@reduce_dims.gradient
+def _(call, grad):
+    data, weights, lengths = (*call.inputs, None, None)[:3]
+    inputs = data, call.outputs[0], grad, weights
+    by_data = reduce_dims_grad(*inputs, lengths, **call.attrs) if call.wanted[0] else None
+    wanted = weights is not None and call.wanted[1]
+    attrs = {k: v for k, v in call.attrs.items() if k != "where"}
+    return by_data, reduce_dims_weights_grad(*inputs, **attrs) if wanted else None
+
+
+@op
+def reduce_dims_grad(
+    data: Dense,
+    out: Dense,
+    grad: Dense,
+    weights: Dense | None = None,
+    lengths: Dense | None = None,
+    /,
+    *,
+    reduce: Reduction = "sum",
+    where: Where = "front",
+    num_dims: int = 1,
+) -> Dense:
+    """Return the gradient of ``reduce_dims`` by its data; elements beyond their column's length get 0.
+
+    >>> reduce_dims_grad(np.zeros((2, 2)), np.zeros(2), np.array([2., 4.]), reduce="mean")
+    array([[1., 2.],
+           [1., 2.]])
+    """
+    check_values(data.dtype, "the gradient", floating=True)
+    check_weighted(reduce, weights)
+    elements, offsets, weights, places = _as_segments(data, weights, lengths, where, num_dims)
+    check_flow_like(split_dims(data.shape, where, num_dims)[1], out, grad)
+    result = np.zeros(data.size, data.dtype)
+    flow = grad.reshape(-1), out.reshape(-1)
+    result[places] = reduce_segments_grad(elements, offsets, weights, flow[1], flow[0], reduce)
+    return result.reshape(data.shape)
+
+
+@reduce_dims_grad.infer_rule
+def _(data, out, grad, weights=None, lengths=None, **_):
+    return data
+
+
+@op
+def reduce_dims_weights_grad(
+    data: Dense, out: Dense, grad: Dense, weights: Dense, /, *, reduce: Reduction = "sum", num_dims: int = 1
+) -> Dense:
+    """Return the gradient of ``reduce_dims`` at the front by its weights.
+
+    >>> reduce_dims_weights_grad(np.array([[1., 2.], [3., 4.]]), np.zeros(2), np.ones(2), np.ones(2))
+    array([3., 7.])
+    """
+    check_weighted(reduce, weights)
+    rows, columns, kept = check_columns(data, weights, None, "front", num_dims)
+    check_flow_like(kept, out, grad)
+    one = (rows, columns), (1, columns)
+    offsets = np.array([0, rows])
+    return weights_grad(data.reshape(one[0]), offsets, weights, out.reshape(one[1]), grad.reshape(one[1]), reduce)
+
+
+@reduce_dims_weights_grad.infer_rule
+def _(data, out, grad, weights, **_):
+    return weights
