@@ -212,7 +212,7 @@ def test_a_gradient_refuses_what_is_not_like_the_result(name):
     op, tried = lodkit.OPS[name], 0
     for inputs, attrs in SAMPLES[name]:
         for i, what in enumerate(op.inputs):
-            if what in ("grad", "out") and isinstance(inputs[i], np.ndarray) and len(inputs[i]):
+            if what in ("grad", "out") and isinstance(inputs[i], np.ndarray) and inputs[i].ndim and len(inputs[i]):
                 for wrong in reshaped(inputs[i]):
                     tried += 1
                     with pytest.raises(lodkit.ShapeMismatchError, match=r"grad|out"):
