@@ -1,0 +1,138 @@
+"""What is particular to segment_reduce: unsorted ids, gaps, products of zeros, fused gathers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import lodkit
+
+DATA = np.arange(10.0).reshape(5, 2)
+EVERY = ("sum", "mean", "sqrt", "max", "min", "prod", "logsumexp", "logmeanexp", "first", "last")
+
+
+@pytest.mark.parametrize("reduce", EVERY)
+@given(ids=st.lists(st.integers(0, 4), max_size=12))
+@settings(deadline=None, max_examples=20)
+def test_unsorted_ids_give_what_sorted_ones_give(reduce, ids):
+    x = np.random.default_rng(len(ids)).normal(size=(len(ids), 3))
+    order = np.argsort(ids, kind="stable")
+    ids = np.array(ids, np.int64)
+    unsorted = lodkit.segment_reduce(x, ids, by="unsorted_ids", reduce=reduce, num_segments=5)
+    expected = lodkit.segment_reduce(x[order], ids[order], by="ids", reduce=reduce, num_segments=5)
+    np.testing.assert_array_equal(unsorted, expected)
+
+
+@pytest.mark.parametrize("reduce", EVERY)
+@pytest.mark.parametrize("by", ["lengths", "unsorted_ids"])
+def test_fused_equals_gather_and_reduce(reduce, by):
+    indices = np.array([4, 0, 4, 2, 1, 1])
+    segments = np.array([2, 0, 4]) if by == "lengths" else np.array([2, 0, 2, 2, 0, 0])
+    fused = lodkit.segment_reduce(DATA, segments, None, indices, by=by, reduce=reduce)
+    np.testing.assert_array_equal(fused, lodkit.segment_reduce(DATA[indices], segments, by=by, reduce=reduce))
+
+
+@pytest.mark.parametrize("reduce", EVERY)
+def test_fused_gradients_are_sparse_and_add_up_to_the_dense_one(reduce):
+    indices, ids = np.array([4, 0, 4, 2]), np.array([1, 0, 0, 1])
+    attrs = {"by": "unsorted_ids", "reduce": reduce}
+    with lodkit.Tape() as tape:
+        out = lodkit.segment_reduce(DATA, ids, None, indices, **attrs)
+    flow = np.arange(1.0, 5).reshape(2, 2)
+    sparse = tape.gradient(out, [DATA], output_gradients=flow)[0]
+    assert isinstance(sparse, lodkit.SelectedRows) and sparse.height == 5
+    with lodkit.Tape() as tape:
+        rows = lodkit.gather(DATA, indices)
+        out = lodkit.segment_reduce(rows, ids, **attrs)
+    expected = tape.gradient(out, [DATA], output_gradients=flow)[0]
+    np.testing.assert_allclose(sparse.to_dense(), expected.to_dense())
+
+
+def test_a_product_of_zeros_has_a_gradient():
+    x = np.array([2.0, 0.0, 3.0, 0.0, 0.0, 5.0])
+    with lodkit.Tape() as tape:
+        out = lodkit.segment_reduce(x, [3, 3], reduce="prod")
+    assert tape.gradient(out, [x])[0].tolist() == [0, 6, 0, 0, 0, 0]
+
+
+def test_products_of_integers_are_wide():
+    out = lodkit.segment_reduce(np.full(3, 1 << 20, np.int32), [3], reduce="prod")
+    assert out.dtype == np.int64 and out[0] == 1 << 60
+
+
+@pytest.mark.parametrize(
+    ("ids", "options", "message"),
+    [
+        ([0, -1, 2, 0, 0], {}, r"segment_ids\[1\] = -1 is negative"),
+        ([0, 1, 2, 0, 9], {"num_segments": 3}, r"segment_ids\[4\] = 9 is outside \[0, 3\)"),
+        ([0, 1, 2, 0, 1], {"num_segments": -1}, "num_segments = -1 is negative"),
+        ([0, 1], {}, "segment_ids number 2, but the data has 5 rows"),
+        ([[0, 1, 2, 0, 1]], {}, "one-dimensional"),
+        ([0.0, 1, 2, 0, 1], {}, "int32 or int64"),
+    ],
+)
+def test_wrong_unsorted_ids(ids, options, message):
+    with pytest.raises(lodkit.LodkitError, match=message):
+        lodkit.segment_reduce(DATA, np.array(ids), by="unsorted_ids", **options)
+
+
+@pytest.mark.parametrize(
+    ("indices", "error", "message"),
+    [
+        ([0, 5], lodkit.RowIndexError, r"indices\[1\] = 5 is outside \[0, 5\)"),
+        ([-1, 0], lodkit.RowIndexError, r"indices\[0\] = -1"),
+        ([0, 1, 2], lodkit.LoDError, "lengths add up to 2, but the data has 3 rows"),
+        ([[0, 1]], lodkit.LoDError, "indices must be one-dimensional"),
+    ],
+)
+def test_wrong_indices(indices, error, message):
+    with pytest.raises(error, match=message):
+        lodkit.segment_reduce(DATA, [1, 1], None, np.array(indices))
+
+
+@pytest.mark.parametrize(("ids", "at"), [([1, 1], 0), ([0, 0, 2], 2)])
+def test_gaps_are_refused_where_that_is_asked_for(ids, at):
+    with pytest.raises(lodkit.SegmentIdError, match=rf"segment_ids\[{at}\] = {ids[at]} .* leaves ids out"):
+        lodkit.segment_ids_to_offsets(ids, allow_gaps=False)
+    with pytest.raises(lodkit.SegmentIdError, match="leaves ids out"):
+        lodkit.caffe2.SortedSegmentSum(np.ones((len(ids), 1)), np.array(ids, np.int32))
+
+
+def test_a_last_id_of_minus_1_is_an_error():
+    """Caffe2 crashes."""
+    with pytest.raises(lodkit.SegmentIdError):
+        lodkit.caffe2.SortedSegmentSum(np.ones((2, 1)), np.array([0, -1], np.int32))
+
+
+def test_short_positional_weights_are_an_error():
+    """Caffe2 reads past their end."""
+    with pytest.raises(lodkit.RowIndexError, match=r"= 2 is outside \[0, 2\)"):
+        lodkit.caffe2.SparseLengthsPositionalWeightedSum(DATA, np.ones(2), np.array([0, 1, 2]), np.array([3]))
+
+
+def test_names_of_the_page():
+    """Every operator that Caffe2's sparse page prints, and those that its product of names promises."""
+    printed = "SortedSegmentSum SortedSegmentWeightedSum SortedSegmentRangeLogSumExp SortedSegmentRangeMean"
+    printed += " UnsortedSegmentSum UnsortedSegmentWeightedSum SparseSortedSegmentSum"
+    for name in [*printed.split(), "UnsortedSegmentMax", "SparseLengthsMax", "LengthsLogSumExp", "LengthsProd"]:
+        assert callable(getattr(lodkit.caffe2, name))
+    with pytest.raises(TypeError, match="SparseSortedSegmentWeightedSum takes 4 inputs, got 2"):
+        lodkit.caffe2.SparseSortedSegmentWeightedSum(DATA, np.array([0]))
+
+
+def test_the_example_of_the_page():
+    data = np.array([[1, 4], [3, 2], [8, 1], [9, 4], [5, 8]], np.float32)
+    out = lodkit.caffe2.SortedSegmentSum(data, np.array([0, 0, 0, 1, 1], np.int32))
+    assert out.tolist() == [[12, 7], [14, 12]]
+
+
+def test_the_gradient_of_an_unsorted_mean_stays_the_same():
+    """Caffe2's shrinks with every run of one operator."""
+    ids = np.array([1, 0, 1, 1, 0], np.int32)
+    with lodkit.Tape() as tape:
+        out = lodkit.caffe2.UnsortedSegmentMean(DATA, ids)
+    first, second = (tape.gradient(out, [DATA])[0] for _ in range(2))
+    np.testing.assert_array_equal(first, second)
+    np.testing.assert_allclose(first[:, 0], [1 / 3, 1 / 2, 1 / 3, 1 / 3, 1 / 2])
