@@ -14,7 +14,6 @@ import os
 import re
 import subprocess
 import sys
-import time
 
 if __name__ == "__main__" and "LODKIT_COMPARE_THREADS" not in os.environ:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -35,7 +34,9 @@ if __name__ == "__main__" and "LODKIT_COMPARE_THREADS" not in os.environ:
         status |= subprocess.run([sys.executable, __file__], env={**os.environ, **settings}, check=False).returncode
     sys.exit(status)
 
+import compare_sparse
 import numpy as np
+from measuring import BATCHES, HEIGHT, INNER, QUICK, THREADS, measure, ratios, rng
 
 import lodkit
 
@@ -49,51 +50,7 @@ try:
 except ImportError:
     scipy = None
 
-THREADS = int(os.environ.get("LODKIT_COMPARE_THREADS", "1"))
-QUICK = bool(os.environ.get("LODKIT_COMPARE_QUICK"))
-ROUNDS = 1 if QUICK else 25
-HEIGHT = 10_000 if QUICK else 1_000_000
-BATCHES = 3 if QUICK else 24
 TRUSTED = {"check_invariants": False}
-INNER = 10 if QUICK else 500
-rng = np.random.default_rng(0)
-ratios = {}
-
-
-def measure(name, calls, traffic=None, inner=1):
-    """Run {implementation: call(round)} in turn; the first is lodkit's. Results must agree to 1e-3."""
-    results = {label: call(0) for label, call in calls.items()}
-    reference = next(iter(results.values()))
-    for label, result in results.items():
-        if result is not None and reference is not None:
-            np.testing.assert_allclose(np.asarray(result), np.asarray(reference), rtol=1e-3, atol=1e-3, err_msg=label)
-    times = {label: [] for label in calls}
-    for r in range(ROUNDS):
-        for k, (label, call) in enumerate(calls.items()):
-            start = time.perf_counter()
-            for _ in range(inner):
-                call(r * len(calls) + k)
-            times[label].append((time.perf_counter() - start) / inner * 1e3)
-    best = {label: min(t) for label, t in times.items()}
-    copy = memcpy(traffic) if traffic else None
-    mine, *peers = best
-    for label in best:
-        share = f"  {best[label] / copy:6.2f} memcpy" if copy else ""
-        print(f"  {name:44} {label:24} min {best[label]:9.4f}  median {np.median(times[label]):9.4f} ms{share}")
-    if peers:
-        ratios[name] = min(best[p] for p in peers) / best[mine]
-        print(f"  {name:44} {'':24} {ratios[name]:.2f} times the best peer", flush=True)
-
-
-def memcpy(size):
-    source = np.ones(size // 4, np.float32)
-    target = np.empty_like(source)
-    times = []
-    for _ in range(7):
-        start = time.perf_counter()
-        np.copyto(target, source)
-        times.append(time.perf_counter() - start)
-    return min(times) * 1e3
 
 
 def table(width):
@@ -269,7 +226,7 @@ def imports():
     measure("import", calls)
 
 
-GROUPS = (embedding_bag, sequence_pool, one_dimension, selected_rows, small_calls, imports)
+GROUPS = (embedding_bag, sequence_pool, one_dimension, selected_rows, *compare_sparse.GROUPS, small_calls, imports)
 
 
 def run():

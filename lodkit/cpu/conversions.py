@@ -114,17 +114,22 @@ def checked_offsets(offsets):
     return offsets
 
 
+def unsorted_ids(segments, num_segments):
+    """Checked ids, int64, and how many segments there are."""
+    ids = integers(segments, "segment_ids")
+    if ids.ndim != 1 or num_segments is None:
+        check_unsorted_ids(ids, num_segments)
+        num_segments = int(ids.max()) + 1 if len(ids) else 0
+    if num_segments < 0 or any_outside(ids, num_segments):
+        check_unsorted_ids(ids, num_segments)
+    return ids, num_segments
+
+
 def grouped(segments, by, rows, num_segments):
     """Offsets over ``rows`` rows from lengths, offsets or segment ids, and the order of rows with unsorted ids."""
     order = None
     if by == "unsorted_ids":
-        ids = integers(segments, "segment_ids")
-        if ids.ndim != 1 or num_segments is None:
-            check_unsorted_ids(ids, num_segments)
-            num_segments = int(ids.max()) + 1 if len(ids) else 0
-        if num_segments < 0 or any_outside(ids, num_segments):
-            check_unsorted_ids(ids, num_segments)
-        offsets, order = _lod.sort_by_segment(ids, num_segments)
+        offsets, order = _lod.sort_by_segment(*unsorted_ids(segments, num_segments))
     elif by == "ids":
         offsets = segment_ids_to_offsets(segments, num_segments=num_segments)
     else:

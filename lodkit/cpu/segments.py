@@ -7,15 +7,17 @@ import functools
 import numpy as np
 
 from .. import arrays
-from ..arrays import check_rows, matrix
+from ..arrays import check_rows, matrix, native, wide
 from ..ops._reductions import check_weighted, check_weights, pad_of, result_dtype
 from ..ops.conversions import check_vector
+from ..ops.segments import check_rows as check_sizes
 from ..ops.segments import segment_reduce, segment_reduce_grad, segment_reduce_weights_grad
 from ..registry import Dense
 from ._gradients import values_grad, weights_grad
 from ._reduce import reduce_rows
 from ._rows import checked_ids, plain
-from .conversions import grouped
+from ._scatter import SCATTERED, scatter
+from .conversions import grouped, unsorted_ids
 from .selected_rows import table_grad
 
 
@@ -68,8 +70,23 @@ def run(
     out=None,
 ):
     check_weighted(reduce, weights)
+    if by == "unsorted_ids" and data.ndim == 1 and weights is None and indices is None and reduce in SCATTERED:
+        return _scattered(data, segments, reduce, num_segments, pad_value, dtype, out)
     chosen, offsets, weights, _ = _reduced_rows(data, segments, weights, indices, by, num_segments)
     return reduce_into(data, chosen, weights, None, offsets, reduce, pad_value, out, dtype)
+
+
+def _scattered(data, segments, reduce, num_segments, pad_value, dtype, out):
+    ids, num_segments = unsorted_ids(segments, num_segments)
+    check_sizes("unsorted_ids", (len(ids),), len(data))
+    dtype, _ = _result(data.dtype, reduce, dtype, pad_value)
+    out = arrays.output((num_segments,), dtype, out)
+    numbers = out if out.dtype != np.float16 else np.empty(num_segments, np.float32)
+    values = wide(data).astype(native(wide(data).dtype), copy=False)
+    scatter(values, ids, num_segments, reduce, numbers.dtype.type(pad_of(pad_value, dtype)), numbers)
+    if numbers is not out:
+        out[:] = numbers
+    return out
 
 
 @segment_reduce_grad.kernel("cpu")
