@@ -29,6 +29,18 @@ from .embedding import (
     lookup_table,
     lookup_table_grad,
 )
+from .features import (
+    concat_columns,
+    concat_columns_grad,
+    merge_features,
+    merge_features_grad,
+    pack_features,
+    pack_features_grad,
+    select_features,
+    select_features_grad,
+    stack_features,
+    stack_features_grad,
+)
 from .gather_scatter import gather, gather_grad
 from .optimizers import adagrad, sgd
 from .segments import segment_reduce, segment_reduce_grad, segment_reduce_weights_grad
@@ -42,6 +54,8 @@ from .sequence_pool import sequence_pool, sequence_pool_grad
 
 __all__ = [
     "adagrad",
+    "concat_columns",
+    "concat_columns_grad",
     "embedding_bag",
     "embedding_bag_grad",
     "embedding_bag_weights_grad",
@@ -56,9 +70,13 @@ __all__ = [
     "lookup_table_grad",
     "mean",
     "mean_grad",
+    "merge_features",
+    "merge_features_grad",
     "merge_selected_rows",
     "offsets_to_lengths",
     "offsets_to_segment_ids",
+    "pack_features",
+    "pack_features_grad",
     "relu",
     "relu_grad",
     "segment_ids_to_lengths",
@@ -66,6 +84,8 @@ __all__ = [
     "segment_reduce",
     "segment_reduce_grad",
     "segment_reduce_weights_grad",
+    "select_features",
+    "select_features_grad",
     "selected_rows_to_dense",
     "sequence_pool",
     "sequence_pool_grad",
@@ -74,6 +94,8 @@ __all__ = [
     "sigmoid_grad",
     "softmax_with_cross_entropy",
     "softmax_with_cross_entropy_grad",
+    "stack_features",
+    "stack_features_grad",
     "sum",
     "tanh",
     "tanh_grad",
