@@ -1,6 +1,8 @@
 """Where the rows of features go: ranges of an input's rows, and the rows of the result that each starts at.
 
-Structure alone, on the CPU; kernels then copy the ranges, and for a gradient copy them back.
+Structure alone, on the CPU; kernels then copy the ranges, and for a gradient copy them back. The functions ``plan_...``
+check inputs first: ``array`` makes of a value's rows what a device's kernels take. They return those, the levels of the
+result, and a Placement an input.
 """
 
 from __future__ import annotations
@@ -10,6 +12,9 @@ import typing
 import numpy as np
 
 from ._levels import compiled, frozen
+from .arrays import check_values
+from .lod_tensor import LoDTensor, values_of
+from .ops import _features as checks
 
 
 class Placement(typing.NamedTuple):
@@ -18,11 +23,6 @@ class Placement(typing.NamedTuple):
     starts: np.ndarray
     stops: np.ndarray
     to: np.ndarray
-
-    @property
-    def back(self):
-        """The same ranges, from the result to the input."""
-        return Placement(self.to, self.to + self.stops - self.starts, self.starts)
 
 
 def merged(inputs, keep=None):
@@ -101,3 +101,33 @@ def _offsets(ends):
     offsets = np.zeros(len(ends) + 1, np.int64)
     offsets[1:] = ends
     return frozen(offsets)
+
+
+def plan_merge(xs, array):
+    checks.check_examples("merge_features", xs)
+    values = [array(x.values) for x in xs]
+    checks.check_items("merge_features", values)
+    return values, *merged([x._lod for x in xs])
+
+
+def plan_stack(xs, presence, array):
+    checks.check_examples("stack_features", xs)
+    values = [array(values_of(x)) for x in xs]
+    checks.check_items("stack_features", values)
+    keep = checks.check_presence(presence, xs)
+    top = np.arange(keep.shape[1] + 1)
+    return values, *merged([(top, *(x._lod if isinstance(x, LoDTensor) else ())) for x in xs], keep)
+
+
+def plan_pack(x, presence, array):
+    x = checks.check_packed(array(x))
+    check_values(x.dtype, "pack_features")
+    level, place = packed(checks.check_mask(presence, x.shape[:2], "presence"))
+    return [x.reshape(x.shape[0] * x.shape[1], *x.shape[2:])], (level,), [place]
+
+
+def plan_select(x, keys, feature_keys, array):
+    values = array(x.values)
+    check_values(values.dtype, "select_features")
+    levels, place = selected(x, *checks.check_keys(x, keys, feature_keys))
+    return [values], levels, [place]

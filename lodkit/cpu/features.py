@@ -5,124 +5,80 @@ from __future__ import annotations
 import numpy as np
 
 from .. import arrays
-from .._placement import merged, packed, selected
+from .._placement import plan_merge, plan_pack, plan_select, plan_stack
 from ..arrays import check_gradient, check_values, native
-from ..lod_tensor import LoDTensor, values_of
+from ..lod_tensor import LoDTensor
 from ..ops import _features as checks
 from ..ops import features as ops
 from ..registry import Dense
 from ._lod import copy_rows
 
 
-def placed(xs, places, rows, out):
+def placed(xs, levels, places, out):
     """The rows of all inputs where they go."""
-    out = arrays.output((rows, *xs[0].shape[1:]), native(xs[0].dtype), out)
-    for x, place in zip(xs, places, strict=True):
-        copy_rows(x, place.starts, place.stops, out, place.to)
-    return out
+    out = arrays.output((levels[-1][-1], *xs[0].shape[1:]), native(xs[0].dtype), out)
+    for x, (starts, stops, to) in zip(xs, places, strict=True):
+        copy_rows(x, starts, stops, out, to)
+    return LoDTensor._wrap(out, levels)
 
 
-def placed_back(xs, places, rows, grad):
+def placed_back(xs, levels, places, grad):
     """The rows of a gradient where those of the inputs came from, zeros elsewhere."""
-    check_gradient(grad, (rows, *xs[0].shape[1:]))
-    made = []
-    for x, place in zip(xs, places, strict=True):
-        part = np.zeros(x.shape, check_values(x.dtype, "the gradient", floating=True))
-        copy_rows(grad, *place.back[:2], part, place.back.to)
-        made.append(part)
-    return tuple(made)
-
-
-def merge_levels(xs):
-    """The checked arrays of what is to be merged, the levels of the result, and where rows go."""
-    checks.check_examples("merge_features", xs)
-    values = [x.values for x in xs]
-    checks.check_items("merge_features", values)
-    return values, *merged([x._lod for x in xs])
+    check_gradient(grad, (levels[-1][-1], *xs[0].shape[1:]))
+    made = tuple(np.zeros(x.shape, check_values(x.dtype, "the gradient", floating=True)) for x in xs)
+    for part, (starts, stops, to) in zip(made, places, strict=True):
+        copy_rows(grad, to, to + stops - starts, part, starts)
+    return made
 
 
 @ops.merge_features.kernel("cpu")
 def merge(*xs: LoDTensor, out=None):
-    values, levels, places = merge_levels(xs)
-    return LoDTensor._wrap(placed(values, places, levels[-1][-1], out), levels)
+    return placed(*plan_merge(xs, np.asarray), out)
 
 
 @ops.merge_features_grad.kernel("cpu")
 def merge_grad(grad: Dense, /, *xs: LoDTensor):
-    values, levels, places = merge_levels(xs)
-    return placed_back(values, places, levels[-1][-1], grad)
-
-
-def stack_levels(xs, presence):
-    """The same of what is to be stacked, which gets a level on top."""
-    checks.check_examples("stack_features", xs)
-    values = [values_of(x) for x in xs]
-    checks.check_items("stack_features", values)
-    keep = checks.check_presence(presence, xs)
-    top = np.arange(keep.shape[1] + 1)
-    return values, *merged([(top, *(x._lod if isinstance(x, LoDTensor) else ())) for x in xs], keep)
-
-
-def stack(*xs, presence, out=None):
-    values, levels, places = stack_levels(xs, presence)
-    return LoDTensor._wrap(placed(values, places, levels[-1][-1], out), levels)
-
-
-def stack_grad(grad, /, *xs, presence):
-    values, levels, places = stack_levels(xs, presence)
-    return placed_back(values, places, levels[-1][-1], grad)
+    return placed_back(*plan_merge(xs, np.asarray), grad)
 
 
 @ops.stack_features.kernel("cpu")
 def stack_rows(*xs: Dense, presence, out=None):
-    return stack(*xs, presence=presence, out=out)
+    return placed(*plan_stack(xs, presence, np.asarray), out)
 
 
 @ops.stack_features.kernel("cpu")
 def stack_lists(*xs: LoDTensor, presence, out=None):
-    return stack(*xs, presence=presence, out=out)
+    return placed(*plan_stack(xs, presence, np.asarray), out)
 
 
 @ops.stack_features_grad.kernel("cpu")
 def stack_rows_grad(grad: Dense, /, *xs: Dense, presence):
-    return stack_grad(grad, *xs, presence=presence)
+    return placed_back(*plan_stack(xs, presence, np.asarray), grad)
 
 
 @ops.stack_features_grad.kernel("cpu")
 def stack_lists_grad(grad: Dense, /, *xs: LoDTensor, presence):
-    return stack_grad(grad, *xs, presence=presence)
-
-
-def pack_level(x, presence):
-    """The cells of ``x`` as rows, the level of those that stay, and where they go."""
-    check_values(checks.check_packed(x).dtype, "pack_features")
-    level, place = packed(checks.check_mask(presence, x.shape[:2], "presence"))
-    return x.reshape(x.shape[0] * x.shape[1], *x.shape[2:]), level, place
+    return placed_back(*plan_stack(xs, presence, np.asarray), grad)
 
 
 @ops.pack_features.kernel("cpu")
 def pack(x: Dense, /, *, presence, out=None):
-    cells, level, place = pack_level(x, presence)
-    return LoDTensor._wrap(placed([cells], [place], level[-1], out), (level,))
+    return placed(*plan_pack(x, presence, np.asarray), out)
 
 
 @ops.pack_features_grad.kernel("cpu")
 def pack_grad(x: Dense, grad: Dense, /, *, presence):
-    cells, level, place = pack_level(x, presence)
-    return placed_back([cells], [place], level[-1], grad)[0].reshape(x.shape)
+    return placed_back(*plan_pack(x, presence, np.asarray), grad)[0].reshape(x.shape)
 
 
 @ops.select_features.kernel("cpu")
 def select(values: LoDTensor, /, *, keys, feature_keys, out=None):
-    check_values(values.values.dtype, "select_features")
-    levels, place = selected(values, *checks.check_keys(values, keys, feature_keys))
-    return LoDTensor._wrap(placed([values.values], [place], levels[-1][-1], out), levels)
+    return placed(*plan_select(values, keys, feature_keys, np.asarray), out)
 
 
 @ops.select_features_grad.kernel("cpu")
 def select_grad(values: LoDTensor, grad: Dense, /, *, keys, feature_keys):
-    levels, place = selected(values, *checks.check_keys(values, keys, feature_keys))
-    return placed_back([values.values], [place], levels[-1][-1], grad)[0]
+    return placed_back(*plan_select(values, keys, feature_keys, np.asarray), grad)[0]
 
 
 @ops.concat_columns.kernel("cpu")

@@ -1,4 +1,4 @@
-"""What operators over nested features check before they move anything."""
+"""What operators over nested features check before they move anything, and what their definitions share."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ import numpy as np
 
 from .._transfer import to_device
 from ..arrays import check_gradient, check_values, integers, is_array, native
+from ..desc import VarDesc
 from ..errors import DTypeError, LoDError, LoDLevelError, LoDMismatchError, ShapeMismatchError
-from ..lod_tensor import LoDTensor
+from ..lod_tensor import LoDTensor, values_of
 
 
 def check_items(name, arrays):
@@ -52,7 +53,9 @@ def check_mask(mask, shape, name):
     """``mask`` as booleans of that shape."""
     mask = on_cpu(mask, name)
     if mask.shape != tuple(shape):
-        raise ShapeMismatchError(f"{name} has shape {mask.shape}, but there are {tuple(shape)} values to be there or not")
+        raise ShapeMismatchError(
+            f"{name} has shape {mask.shape}, but there are {tuple(shape)} values to be there or not"
+        )
     if mask.dtype != bool:
         wrong = np.flatnonzero((mask != 0) & (mask != 1)) if mask.dtype.kind in "iu" else np.zeros(mask.size)
         if len(wrong):
@@ -110,3 +113,33 @@ def check_columns(xs, grad=None):
     if grad is not None:
         check_gradient(grad, (xs[0].shape[0], sum(widths)))
     return widths
+
+
+def sources_of(forward, xs, *args):
+    """For every row of a result, the row that it is of, where the rows of all inputs are numbered through."""
+    numbered, start = [], 0
+    for x in xs:
+        rows = x.shape[0]
+        numbers = np.arange(start, start + rows)
+        numbered.append(x.with_values(numbers) if isinstance(x, LoDTensor) else numbers)
+        start += rows
+    return forward(numbered, *args).values
+
+
+def brought_back(sources, xs, grad):
+    """A gradient, brought back to where its rows come from; zeros for the others."""
+    xs = [values_of(x) for x in xs]
+    check_gradient(grad, (len(sources), *xs[0].shape[1:]))
+    for x in xs:
+        check_values(x.dtype, "the gradient", floating=True)
+    total = np.zeros((sum(len(x) for x in xs), *xs[0].shape[1:]), xs[0].dtype)
+    total[sources] = grad
+    return tuple(np.split(total, np.cumsum([len(x) for x in xs])[:-1]))
+
+
+def rows_of(x, *, lod_level, drop=1):
+    return VarDesc("", x.type, x.dtype, (-1, *x.dims[drop:]), lod_level)
+
+
+def like_inputs(xs):
+    return tuple(x.but(lod_level=0) for x in xs)

@@ -10,42 +10,24 @@ import typing
 
 import numpy as np
 
-from ..arrays import check_gradient, check_values
+from ..arrays import check_values
 from ..desc import VarDesc
 from ..lod_tensor import LoDTensor, values_of
 from ..minibatches import concat
 from ..registry import Dense, op
-from ._features import check_columns, check_examples, check_items, check_keys, check_mask, check_packed, check_presence
-
-
-def _sources(forward, xs, *args):
-    """For every row of a result, the row that it is of, where the rows of all inputs are numbered through."""
-    numbered, start = [], 0
-    for x in xs:
-        rows = x.shape[0]
-        numbers = np.arange(start, start + rows)
-        numbered.append(x.with_values(numbers) if isinstance(x, LoDTensor) else numbers)
-        start += rows
-    return forward(numbered, *args).values
-
-
-def _back(sources, xs, grad):
-    """A gradient, brought back to where its rows come from; zeros for the others."""
-    xs = [values_of(x) for x in xs]
-    check_gradient(grad, (len(sources), *xs[0].shape[1:]))
-    for x in xs:
-        check_values(x.dtype, "the gradient", floating=True)
-    total = np.zeros((sum(len(x) for x in xs), *xs[0].shape[1:]), xs[0].dtype)
-    total[sources] = grad
-    return tuple(np.split(total, np.cumsum([len(x) for x in xs])[:-1]))
-
-
-def _rows(x, *, lod_level, drop=1):
-    return VarDesc("", x.type, x.dtype, (-1, *x.dims[drop:]), lod_level)
-
-
-def _like_inputs(xs):
-    return tuple(x.but(lod_level=0) for x in xs)
+from ._features import (
+    brought_back,
+    check_columns,
+    check_examples,
+    check_items,
+    check_keys,
+    check_mask,
+    check_packed,
+    check_presence,
+    like_inputs,
+    rows_of,
+    sources_of,
+)
 
 
 def _merged(xs):
@@ -60,7 +42,7 @@ def merge_features(*xs: LoDTensor) -> LoDTensor:
     """Merge example by example: what the first input has of an example, then what the second has of it, and so on.
 
     MergeMulti{Scalar,List,Map}FeatureTensors of Caffe2, which merge keys and values in this way; a key that two
-    inputs have is there twice. Inputs have one lod_level (at least 1), one number of examples, one item shape and dtype.
+    inputs have is there twice. Inputs are of one lod_level (at least 1), number of examples, item shape and dtype.
 
     >>> merge_features(LoDTensor([1, 3, 1], [[2, 1]]), LoDTensor([7, 8, 9], [[1, 2]]))
     LoDTensor([[1, 3, 7], [1, 8, 9]], recursive_sequence_lengths=[[3, 3]], shape=(6,), dtype=int64)
@@ -72,7 +54,7 @@ def merge_features(*xs: LoDTensor) -> LoDTensor:
 
 @merge_features.infer_rule
 def _(*xs):
-    return _rows(xs[0], lod_level=xs[0].lod_level)
+    return rows_of(xs[0], lod_level=xs[0].lod_level)
 
 
 @merge_features.gradient
@@ -90,12 +72,12 @@ def merge_features_grad(grad: Dense, /, *xs: LoDTensor) -> tuple:
     """
     check_examples("merge_features", xs)
     check_items("merge_features", [x.values for x in xs])
-    return _back(_sources(_merged, xs), xs, grad)
+    return brought_back(sources_of(_merged, xs), xs, grad)
 
 
 @merge_features_grad.infer_rule
 def _(grad, *xs):
-    return _like_inputs(xs)
+    return like_inputs(xs)
 
 
 def _stacked(xs, masks):
@@ -140,7 +122,7 @@ def stack_features(*xs: Dense | LoDTensor, presence: typing.Any = None) -> LoDTe
 
 @stack_features.infer_rule
 def _(*xs, presence=None):
-    return _rows(xs[0], lod_level=xs[0].lod_level + 1)
+    return rows_of(xs[0], lod_level=xs[0].lod_level + 1)
 
 
 @stack_features.gradient
@@ -157,12 +139,12 @@ def stack_features_grad(grad: Dense, /, *xs: Dense | LoDTensor, presence: typing
     """
     check_examples("stack_features", xs)
     check_items("stack_features", [values_of(x) for x in xs])
-    return _back(_sources(_stacked, xs, check_presence(presence, xs)), xs, grad)
+    return brought_back(sources_of(_stacked, xs, check_presence(presence, xs)), xs, grad)
 
 
 @stack_features_grad.infer_rule
 def _(grad, *xs, presence=None):
-    return _like_inputs(xs)
+    return like_inputs(xs)
 
 
 def _packed(xs, mask):
@@ -191,7 +173,7 @@ def pack_features(x: Dense, /, *, presence: typing.Any) -> LoDTensor:
 
 @pack_features.infer_rule
 def _(x, *, presence):
-    return _rows(x, lod_level=1, drop=2)
+    return rows_of(x, lod_level=1, drop=2)
 
 
 @pack_features.gradient
@@ -208,7 +190,7 @@ def pack_features_grad(x: Dense, grad: Dense, /, *, presence: typing.Any) -> Den
     """
     flat = check_packed(x).reshape(x.shape[0] * x.shape[1], *x.shape[2:])
     sources = _packed([np.arange(len(flat)).reshape(x.shape[:2])], check_mask(presence, x.shape[:2], "presence"))
-    return _back(sources.values, [flat], grad)[0].reshape(x.shape)
+    return brought_back(sources.values, [flat], grad)[0].reshape(x.shape)
 
 
 @pack_features_grad.infer_rule
@@ -260,7 +242,7 @@ def select_features(values: LoDTensor, /, *, keys: typing.Any, feature_keys: typ
 
 @select_features.infer_rule
 def _(values, *, keys, feature_keys):
-    return _rows(values, lod_level=2)
+    return rows_of(values, lod_level=2)
 
 
 @select_features.gradient
@@ -269,17 +251,15 @@ def _(call, grad):
 
 
 @op
-def select_features_grad(
-    values: LoDTensor, grad: Dense, /, *, keys: typing.Any, feature_keys: typing.Any
-) -> Dense:
+def select_features_grad(values: LoDTensor, grad: Dense, /, *, keys: typing.Any, feature_keys: typing.Any) -> Dense:
     """Return the gradient of ``select_features`` by the values: 0 where a key was not read.
 
     >>> values = LoDTensor([0.5, 0.1, 0.7], [[2, 1]])
     >>> select_features_grad(values, np.array([5.0, 7.0]), keys=[1, 3, 1], feature_keys=[1])
     array([5., 0., 7.])
     """
-    sources = _sources(_selected, [values], *check_keys(values, keys, feature_keys))
-    return _back(sources, [values], grad)[0]
+    sources = sources_of(_selected, [values], *check_keys(values, keys, feature_keys))
+    return brought_back(sources, [values], grad)[0]
 
 
 @select_features_grad.infer_rule
