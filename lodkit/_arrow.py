@@ -48,7 +48,9 @@ def _whole(array, what):
     """``array`` itself, or an error that says where it has no value."""
     if array.null_count:
         i = int(np.argmax(array.is_null().to_numpy(zero_copy_only=False)))
-        raise LoDError(f"{what} is null at position {i}; fill it first: an empty map or list says that there is nothing")
+        raise LoDError(
+            f"{what} is null at position {i}; fill it first: an empty map or list says that there is nothing"
+        )
     return array
 
 

@@ -141,7 +141,9 @@ def text(features):
     often = ", ".join(f"{_name(int(unique[k]), features.names)} ({counts[k]} times)" for k in shown)
     more = f", ... {len(unique)} in all" if len(unique) > len(shown) else ""
     first = [f"  {line}" for line in _examples(features[:_FIRST])]
-    head = f"Features({len(features)} examples, {len(features.keys)} {features.kind}s, {features.values.shape[0]} values"
+    head = (
+        f"Features({len(features)} examples, {len(features.keys)} {features.kind}s, {features.values.shape[0]} values"
+    )
     return "\n".join([f"{head}, {tail}", f"  keys: {often}{more}", *first, "  ...)"])
 
 
@@ -156,7 +158,9 @@ def _examples(features):
     if host.kind == "scalar":
         rows = list(range(len(host.keys) + 1))
     for start, stop in pairwise(offsets):
-        parts = (f"{_name(int(host.keys[e]), host.names)}: {_value(host, rows[e], rows[e + 1])}" for e in range(start, stop))
+        parts = (
+            f"{_name(int(host.keys[e]), host.names)}: {_value(host, rows[e], rows[e + 1])}" for e in range(start, stop)
+        )
         yield "{" + ", ".join(parts) + "}"
 
 

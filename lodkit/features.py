@@ -7,16 +7,17 @@ import enum
 import numpy as np
 
 from . import _feature_lists, ops
+from ._feature_conversions import Conversions, check_count, checked_names
 from ._levels import frozen
 from .arrays import integers
 from .errors import LoDError, LoDMismatchError
 from .lod_tensor import LoDTensor
 from .minibatches import concat
-from .ops._features import check_mask, check_packed, check_presence, on_cpu
+from .ops._features import on_cpu
 from .ops.conversions import check_vector
 
 
-class Features:
+class Features(Conversions):
     """A batch of examples, each with a value, a list or a map for some feature keys.
 
     The structure (lengths and keys) is on the CPU, copied in, checked and read-only; values are shared, mutable, and
@@ -55,14 +56,14 @@ class Features:
     def __init__(self, lengths, keys, values_lengths, values, map_keys=None, *, names=None):
         lengths, keys = _lengths(lengths, "lengths"), check_vector(on_cpu(keys, "keys"), "keys")
         _check_sum("lengths", lengths, len(keys), "keys")
-        self._keys, self._map_keys, self.names = LoDTensor(frozen(keys.copy()), [lengths]), None, _checked_names(names)
+        self._keys, self._map_keys, self.names = LoDTensor(frozen(keys.copy()), [lengths]), None, checked_names(names)
         values = LoDTensor(values).values
         if values_lengths is None:
-            _check_count("values", values.shape[0], len(keys), "keys")
+            check_count("values", values.shape[0], len(keys), "keys")
             self._values = LoDTensor._wrap(values, self._keys._lod)
         else:
             counts = _lengths(values_lengths, "values_lengths")
-            _check_count("values_lengths", len(counts), len(keys), "keys")
+            check_count("values_lengths", len(counts), len(keys), "keys")
             _check_sum("values_lengths", counts, values.shape[0], "values")
             self._values = LoDTensor._wrap(values, (*self._keys._lod, *LoDTensor(None, [counts])._lod))
         if map_keys is not None:
@@ -71,7 +72,7 @@ class Features:
             map_keys = check_vector(map_keys, "map_keys") if isinstance(map_keys, list) else map_keys
             map_keys = integers(map_keys, "map_keys") if isinstance(map_keys, np.ndarray) else map_keys
             if tuple(map_keys.shape) != (values.shape[0],):
-                _check_count("map_keys", map_keys.shape[0], values.shape[0], "values")
+                check_count("map_keys", map_keys.shape[0], values.shape[0], "values")
                 raise LoDError(f"map_keys must be one-dimensional, got shape {tuple(map_keys.shape)}")
             self._map_keys = self._values.with_values(map_keys)
 
@@ -81,78 +82,6 @@ class Features:
         self = object.__new__(cls)
         self._keys, self._values, self._map_keys, self.names = keys, values, map_keys, names
         return self
-
-    @classmethod
-    def from_list(cls, examples, *, names=None, dtype=None, kind=None):
-        """Make features of a list of dictionaries: ``[{1: [10, 11], 3: [101]}, {}]``.
-
-        Parameters
-        ----------
-        examples : list of dict
-            Keys are integers, members of an IntEnum, or names of ``names``; values are all lists (sets come sorted),
-            all numbers, or all dictionaries of numbers.
-        names : type of enum.IntEnum, optional
-        dtype : data-type, optional
-            Of the values.
-        kind : {"list", "scalar", "map"}, optional
-            What the values are, where no example has any to tell by; lists by default.
-        """
-        return cls(*_feature_lists.arrays_of(examples, _checked_names(names), dtype, kind), names=names)
-
-    @classmethod
-    def from_arrow(cls, array, *, names=None):
-        """Make features of an Arrow array (or chunked array) of ``map<int, list<int>>``, an example a map.
-
-        The values may also be numbers, or maps of numbers. Of ``list<map<...>>`` the maps of all lists are the examples.
-        """
-        from ._arrow import arrays_of
-
-        return cls(*arrays_of(array), names=names)
-
-    @classmethod
-    def from_columns(cls, columns, presence=None, *, names=None):
-        """Make features of one column a key: MergeSingle{Scalar,List,Map}FeatureTensors of Caffe2.
-
-        Parameters
-        ----------
-        columns : dict
-            Of each key an array ``(examples, *item)``, a LoDTensor with a sequence an example, or for maps a pair of
-            LoDTensors, keys and values.
-        presence : dict or list of masks, optional
-            Which examples have the feature. All by default.
-        """
-        if not columns:
-            raise ValueError("from_columns needs at least one column; it tells how many examples there are")
-        names = _checked_names(names)
-        keys = integers([_feature_lists.number(key, names, "columns") for key in columns], "columns")
-        masks = [presence[key] for key in columns] if isinstance(presence, dict) else presence
-        pairs = [column if isinstance(column, tuple) else (None, column) for column in columns.values()]
-        values = ops.stack_features(*(v for _, v in pairs), presence=masks)
-        map_keys = None
-        if pairs[0][0] is not None:
-            map_keys = ops.stack_features(*(k for k, _ in pairs), presence=masks)
-            _check_maps(values, map_keys)
-        keep = check_presence(masks, [v for _, v in pairs])
-        return cls._wrap(LoDTensor._wrap(frozen(_keys_of(keep.T, keys)), values._lod[:1]), values, map_keys, names)
-
-    @classmethod
-    def from_dense(cls, x, keys, presence=None, *, names=None):
-        """Make features of a dense array ``(examples, keys, *item)``: MergeDenseFeatureTensors of Caffe2.
-
-        Parameters
-        ----------
-        x : array
-        keys : list of int
-        presence : mask of shape (examples, keys), optional
-            All are there by default.
-        """
-        shape = tuple(check_packed(x).shape[:2])
-        names = _checked_names(names)
-        keys = integers([_feature_lists.number(key, names, "keys") for key in on_cpu(keys, "keys").tolist()], "keys")
-        _check_count("keys", len(keys), shape[1], "columns")
-        mask = np.ones(shape, bool) if presence is None else check_mask(presence, shape, "presence")
-        values = ops.pack_features(x, presence=mask)
-        return cls._wrap(LoDTensor._wrap(frozen(_keys_of(mask, keys)), values._lod), values, None, names)
 
     # -- parts -----------------------------------------------------------------------------------
 
@@ -250,16 +179,6 @@ class Features:
     def __iter__(self):
         return iter(self.to_list())
 
-    def to_list(self):
-        """Return a list of dictionaries, one an example; keys are members of ``names`` where it has them."""
-        return _feature_lists.dictionaries(self)
-
-    def to_arrow(self):
-        """Return an Arrow array of maps, one an example."""
-        from ._arrow import array_of
-
-        return array_of(self.to("cpu"))
-
     # -- together --------------------------------------------------------------------------------
 
     def merge(self, *others):
@@ -347,17 +266,6 @@ class Features:
         return _feature_lists.text(self)
 
 
-def _keys_of(mask, keys):
-    """The key of every cell ``(examples, keys)`` of a mask that is there."""
-    return keys[np.nonzero(mask)[1]]
-
-
-def _checked_names(names):
-    if names is not None and not (isinstance(names, type) and issubclass(names, enum.IntEnum)):
-        raise TypeError(f"names must be a type of enum.IntEnum, got {names!r}; class Kind(enum.IntEnum): PAGE_ID = 1")
-    return names
-
-
 def _lengths(lengths, name):
     lengths = check_vector(on_cpu(lengths, name), name)
     if len(lengths) and lengths.min() < 0:
@@ -369,13 +277,3 @@ def _lengths(lengths, name):
 def _check_sum(name, lengths, count, what):
     if lengths.sum() != count:
         raise LoDError(f"{name} sum to {lengths.sum()}, but there are {count} {what}; each belongs to one length")
-
-
-def _check_count(name, found, count, what):
-    if found != count:
-        raise LoDError(f"{name} has {found} entries for {count} {what}; give one each")
-
-
-def _check_maps(values, map_keys):
-    if not values.same_lod(map_keys):
-        raise LoDMismatchError("the keys and values of a map column have different lengths; give one key a value")

@@ -95,7 +95,10 @@ def batches(t, *labels, size, seed=None, bucket=False):
         raise ValueError(f"size must be a positive integer, got {size!r}")
     if not isinstance(t, LoDTensor) and not _is_features(t):
         raise TypeError(f"batches takes a LoDTensor, got {type(t).__name__}; LoDTensor(x) makes one of an array")
-    labels = [x if isinstance(x, LoDTensor) or _is_features(x) else from_lists(x, f"labels[{i}]") for i, x in enumerate(labels)]
+    labels = [
+        x if isinstance(x, LoDTensor) or _is_features(x) else from_lists(x, f"labels[{i}]")
+        for i, x in enumerate(labels)
+    ]
     for i, x in enumerate(labels):
         if len(x) != len(t):
             raise ValueError(f"labels[{i}] has {len(x)} entries for {len(t)} sequences")

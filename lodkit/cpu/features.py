@@ -14,16 +14,18 @@ from ..registry import Dense
 from ._lod import copy_rows
 
 
-def placed(xs, levels, places, out):
+def placed(plan, out):
     """The rows of all inputs where they go."""
+    xs, levels, places = plan
     out = arrays.output((levels[-1][-1], *xs[0].shape[1:]), native(xs[0].dtype), out)
     for x, (starts, stops, to) in zip(xs, places, strict=True):
         copy_rows(x, starts, stops, out, to)
     return LoDTensor._wrap(out, levels)
 
 
-def placed_back(xs, levels, places, grad):
+def placed_back(plan, grad):
     """The rows of a gradient where those of the inputs came from, zeros elsewhere."""
+    xs, levels, places = plan
     check_gradient(grad, (levels[-1][-1], *xs[0].shape[1:]))
     made = tuple(np.zeros(x.shape, check_values(x.dtype, "the gradient", floating=True)) for x in xs)
     for part, (starts, stops, to) in zip(made, places, strict=True):
@@ -33,52 +35,52 @@ def placed_back(xs, levels, places, grad):
 
 @ops.merge_features.kernel("cpu")
 def merge(*xs: LoDTensor, out=None):
-    return placed(*plan_merge(xs, np.asarray), out)
+    return placed(plan_merge(xs, np.asarray), out)
 
 
 @ops.merge_features_grad.kernel("cpu")
 def merge_grad(grad: Dense, /, *xs: LoDTensor):
-    return placed_back(*plan_merge(xs, np.asarray), grad)
+    return placed_back(plan_merge(xs, np.asarray), grad)
 
 
 @ops.stack_features.kernel("cpu")
 def stack_rows(*xs: Dense, presence, out=None):
-    return placed(*plan_stack(xs, presence, np.asarray), out)
+    return placed(plan_stack(xs, presence, np.asarray), out)
 
 
 @ops.stack_features.kernel("cpu")
 def stack_lists(*xs: LoDTensor, presence, out=None):
-    return placed(*plan_stack(xs, presence, np.asarray), out)
+    return placed(plan_stack(xs, presence, np.asarray), out)
 
 
 @ops.stack_features_grad.kernel("cpu")
 def stack_rows_grad(grad: Dense, /, *xs: Dense, presence):
-    return placed_back(*plan_stack(xs, presence, np.asarray), grad)
+    return placed_back(plan_stack(xs, presence, np.asarray), grad)
 
 
 @ops.stack_features_grad.kernel("cpu")
 def stack_lists_grad(grad: Dense, /, *xs: LoDTensor, presence):
-    return placed_back(*plan_stack(xs, presence, np.asarray), grad)
+    return placed_back(plan_stack(xs, presence, np.asarray), grad)
 
 
 @ops.pack_features.kernel("cpu")
 def pack(x: Dense, /, *, presence, out=None):
-    return placed(*plan_pack(x, presence, np.asarray), out)
+    return placed(plan_pack(x, presence, np.asarray), out)
 
 
 @ops.pack_features_grad.kernel("cpu")
 def pack_grad(x: Dense, grad: Dense, /, *, presence):
-    return placed_back(*plan_pack(x, presence, np.asarray), grad)[0].reshape(x.shape)
+    return placed_back(plan_pack(x, presence, np.asarray), grad)[0].reshape(x.shape)
 
 
 @ops.select_features.kernel("cpu")
 def select(values: LoDTensor, /, *, keys, feature_keys, out=None):
-    return placed(*plan_select(values, keys, feature_keys, np.asarray), out)
+    return placed(plan_select(values, keys, feature_keys, np.asarray), out)
 
 
 @ops.select_features_grad.kernel("cpu")
 def select_grad(values: LoDTensor, grad: Dense, /, *, keys, feature_keys):
-    return placed_back(*plan_select(values, keys, feature_keys, np.asarray), grad)[0]
+    return placed_back(plan_select(values, keys, feature_keys, np.asarray), grad)[0]
 
 
 @ops.concat_columns.kernel("cpu")

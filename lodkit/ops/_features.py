@@ -67,11 +67,12 @@ def check_mask(mask, shape, name):
 def check_presence(presence, xs):
     """Booleans, a row a feature: which of its examples have it. All, where nothing is said."""
     count = len(xs[0]) if isinstance(xs[0], LoDTensor) else xs[0].shape[0]
-    if presence is None:
-        return np.ones((len(xs), count), bool)
+    presence = [None] * len(xs) if presence is None else presence
     if len(presence) != len(xs):
         raise ShapeMismatchError(f"presence has {len(presence)} masks for {len(xs)} features; give one each")
-    return np.stack([check_mask(mask, (count,), f"presence[{f}]") for f, mask in enumerate(presence)])
+    every = np.ones(count, bool)
+    masks = (every if m is None else check_mask(m, (count,), f"presence[{f}]") for f, m in enumerate(presence))
+    return np.stack([*masks])
 
 
 def check_keys(values, keys, feature_keys):

@@ -72,3 +72,16 @@ SAMPLES = {
     "concat_columns": COLUMNS,
     "concat_columns_grad": [*_gradients(COLUMNS, "concat_columns", first=True)],
 }
+
+ONES = np.ones(2, np.int32)
+HERE = np.array([True, False])
+IDS = {"feature_ids": [11]}
+CAFFE2 = {
+    "MergeDenseFeatureTensors": (np.ones((2, 1), np.float32), HERE[:, None], IDS),
+    "MergeSingleScalarFeatureTensors": (np.ones(2, np.float32), HERE, IDS),
+    "MergeSingleListFeatureTensors": (ONES, np.ones(2, np.float32), HERE, IDS),
+    "MergeSingleMapFeatureTensors": (ONES, np.ones(2, np.int64), np.ones(2, np.float32), HERE, IDS),
+    "MergeMultiScalarFeatureTensors": (ONES, np.ones(2, np.int64), np.ones(2, np.float32)),
+    "MergeMultiListFeatureTensors": (ONES, np.ones(2, np.int64), ONES, np.ones(2, np.float32)),
+    "MergeMultiMapFeatureTensors": (ONES, np.ones(2, np.int64), ONES, np.ones(2, np.int64), np.ones(2, np.float32)),
+}
