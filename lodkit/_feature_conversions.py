@@ -8,7 +8,7 @@ import numpy as np
 
 from . import _feature_lists, ops
 from ._levels import frozen
-from .arrays import integers
+from .arrays import from_lists, integers
 from .errors import LoDError, LoDMismatchError
 from .lod_tensor import LoDTensor
 from .ops._features import check_mask, check_packed, check_presence, on_cpu
@@ -63,7 +63,7 @@ class Conversions:
         names, columns = checked_names(names), list(columns.items() if isinstance(columns, dict) else columns)
         keys = integers([_feature_lists.number(key, names, "columns") for key, _ in columns], "columns")
         masks = [presence.get(key) for key, _ in columns] if isinstance(presence, dict) else presence
-        pairs = [column if isinstance(column, tuple) else (None, column) for _, column in columns]
+        pairs = [column if isinstance(column, tuple) else (None, _column(column)) for _, column in columns]
         values = ops.stack_features(*(v for _, v in pairs), presence=masks)
         map_keys = None
         if pairs[0][0] is not None:
@@ -85,7 +85,8 @@ class Conversions:
         """
         shape = tuple(check_packed(x).shape[:2])
         names = checked_names(names)
-        keys = integers([_feature_lists.number(key, names, "keys") for key in on_cpu(keys, "keys").tolist()], "keys")
+        keys = keys if isinstance(keys, list | tuple) else on_cpu(keys, "keys").tolist()
+        keys = integers([_feature_lists.number(key, names, "keys") for key in keys], "keys")
         check_count("keys", len(keys), shape[1], "columns")
         mask = np.ones(shape, bool) if presence is None else check_mask(presence, shape, "presence")
         values = ops.pack_features(x, presence=mask)
@@ -100,6 +101,10 @@ class Conversions:
         from ._arrow import array_of
 
         return array_of(self.to("cpu"))
+
+
+def _column(x):
+    return from_lists(x, "columns") if isinstance(x, list) else x
 
 
 def _keys_of(mask, keys):

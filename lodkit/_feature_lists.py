@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import enum
+import math
 from itertools import pairwise
 
 import numpy as np
@@ -133,8 +134,10 @@ def _inner(pairs, i, key):
 
 def text(features):
     """The repr: all examples of a small batch, the first of a big one."""
-    tail = f"dtype={features.dtype}" + ("" if features.device == "cpu" else f", device={features.device!r}")
-    if features.values.values.size <= _SMALL and len(features.keys) <= _SMALL and len(features) <= _SMALL:
+    tail = f"dtype={str(features.dtype).removeprefix('torch.')}" + (
+        "" if features.device == "cpu" else f", device={features.device!r}"
+    )
+    if math.prod(features.values.shape) <= _SMALL and len(features.keys) <= _SMALL and len(features) <= _SMALL:
         return f"Features([{', '.join(_examples(features))}], {tail})"
     unique, counts = np.unique(features.keys, return_counts=True)
     shown = np.argsort(-counts, kind="stable")[:_FIRST]

@@ -58,16 +58,14 @@ def _merge_multi(name, size, features):
     return run
 
 
-SINGLE = {"Scalar": (2, lambda values: values), "List": (3, _list), "Map": (4, _map)}
-MULTI = {
+SINGLE: dict = {"Scalar": (2, lambda values: values), "List": (3, _list), "Map": (4, _map)}
+MULTI: dict = {
     "Scalar": (3, lambda lengths, keys, values: Features(lengths, keys, None, values)),
     "List": (4, Features),
     "Map": (5, lambda lengths, keys, counts, map_keys, values: Features(lengths, keys, counts, values, map_keys)),
 }
 OPERATORS = {"MergeDenseFeatureTensors": merge_dense}
-for _kind, _how in SINGLE.items():
-    _name = f"MergeSingle{_kind}FeatureTensors"
-    OPERATORS[_name] = _merge_single(_name, *_how)
-for _kind, _how in MULTI.items():
-    _name = f"MergeMulti{_kind}FeatureTensors"
-    OPERATORS[_name] = _merge_multi(_name, *_how)
+for _merge, _prefix, _kinds in ((_merge_single, "MergeSingle", SINGLE), (_merge_multi, "MergeMulti", MULTI)):
+    for _kind, _how in _kinds.items():
+        _name = f"{_prefix}{_kind}FeatureTensors"
+        OPERATORS[_name] = _merge(_name, *_how)
