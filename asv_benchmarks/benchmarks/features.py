@@ -18,7 +18,7 @@ def batch(rng, kind="list"):
 
 class Merge:
     param_names = ["name"]
-    params = [["merge_features", "stack_features", "pack_features", "select_features", "concat_columns"]]
+    params = [["merge_features", "stack_features", "pack_features", "select_features"]]
 
     def setup(self, name):
         rng = np.random.default_rng(0)
@@ -33,11 +33,10 @@ class Merge:
             "stack_features": (columns, {"presence": [features.has(key) for key in range(KEYS)]}),
             "pack_features": ((dense,), masks),
             "select_features": ((values,), {"keys": features.keys, "feature_keys": range(KEYS)}),
-            "concat_columns": ((dense,) * KEYS, {}),
         }[name]
         out = lodkit.run(name, *self.inputs, **self.attrs)
-        grad = np.ones_like(out.values if isinstance(out, lodkit.LoDTensor) else out)
-        first = name in ("merge_features", "stack_features", "concat_columns")
+        grad = np.ones_like(out.values)
+        first = name in ("merge_features", "stack_features")
         self.back = (grad, *self.inputs) if first else (*self.inputs, grad)
         self.time_gradient(name)
 

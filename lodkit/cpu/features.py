@@ -8,7 +8,6 @@ from .. import arrays
 from .._placement import plan_merge, plan_pack, plan_select, plan_stack
 from ..arrays import check_gradient, check_values, native
 from ..lod_tensor import LoDTensor
-from ..ops import _features as checks
 from ..ops import features as ops
 from ..registry import Dense
 from ._lod import copy_rows
@@ -81,18 +80,3 @@ def select(values: LoDTensor, /, *, keys, feature_keys, out=None):
 @ops.select_features_grad.kernel("cpu")
 def select_grad(values: LoDTensor, grad: Dense, /, *, keys, feature_keys):
     return placed_back(plan_select(values, keys, feature_keys, np.asarray), grad)[0]
-
-
-@ops.concat_columns.kernel("cpu")
-def concat(*xs: Dense, out=None):
-    widths = checks.check_columns(xs)
-    rows = len(xs[0])
-    out = arrays.output((rows, sum(widths)), native(xs[0].dtype), out)
-    return np.concatenate([x.reshape(rows, w) for x, w in zip(xs, widths, strict=True)], axis=1, out=out)
-
-
-@ops.concat_columns_grad.kernel("cpu")
-def concat_grad(grad: Dense, /, *xs: Dense):
-    ends = np.cumsum(checks.check_columns(xs, grad))
-    parts = np.split(grad, ends[:-1], axis=1)
-    return tuple(p.reshape(x.shape).astype(native(x.dtype)) for p, x in zip(parts, xs, strict=True))

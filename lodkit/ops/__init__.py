@@ -1,5 +1,6 @@
 """What every operator means: signature, documentation, definition, infer rule, gradient. One module a family."""
 
+from .columns import concat_columns, concat_columns_grad
 from .conversions import (
     lengths_to_offsets,
     lengths_to_segment_ids,
@@ -30,8 +31,6 @@ from .embedding import (
     lookup_table_grad,
 )
 from .features import (
-    concat_columns,
-    concat_columns_grad,
     merge_features,
     merge_features_grad,
     pack_features,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from .._transfer import to_device
@@ -98,22 +96,6 @@ def check_packed(x):
     if len(x.shape) < 2:
         raise ShapeMismatchError(f"x has shape {tuple(x.shape)}; give (examples, features), or more dimensions")
     return x
-
-
-def check_columns(xs, grad=None):
-    """The width of each array that is put beside the others."""
-    for i, x in enumerate(xs):
-        if len(x.shape) not in (1, 2):
-            raise ShapeMismatchError(f"concat_columns: input {i} has shape {tuple(x.shape)}; give (rows, width)")
-        if x.shape[0] != xs[0].shape[0]:
-            raise ShapeMismatchError(f"concat_columns: input {i} has {x.shape[0]} rows, input 0 {xs[0].shape[0]}")
-        if native(x.dtype) != native(xs[0].dtype):
-            raise DTypeError(f"concat_columns: input {i} is {x.dtype}, input 0 {xs[0].dtype}; use .astype(...)")
-        check_values(x.dtype, "concat_columns", floating=grad is not None)
-    widths = [math.prod(x.shape[1:]) for x in xs]
-    if grad is not None:
-        check_gradient(grad, (xs[0].shape[0], sum(widths)))
-    return widths
 
 
 def sources_of(forward, xs, *args):

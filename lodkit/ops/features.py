@@ -5,19 +5,16 @@
 
 from __future__ import annotations
 
-import math
 import typing
 
 import numpy as np
 
 from ..arrays import check_values
-from ..desc import VarDesc
 from ..lod_tensor import LoDTensor, values_of
 from ..minibatches import concat
 from ..registry import Dense, op
 from ._features import (
     brought_back,
-    check_columns,
     check_examples,
     check_items,
     check_keys,
@@ -267,45 +264,6 @@ def _(values, grad, *, keys, feature_keys):
     return values.but(lod_level=0)
 
 
-@op
-def concat_columns(*xs: Dense) -> Dense:
-    """Put arrays side by side: ``(rows, width)`` each, or ``(rows,)`` for one column.
-
-    >>> concat_columns(np.array([[1, 2], [3, 4]]), np.array([5, 6]))
-    array([[1, 2, 5],
-           [3, 4, 6]])
-    """
-    check_columns(xs)
-    return np.concatenate([x.reshape(len(x), math.prod(x.shape[1:])) for x in xs], axis=1)
-
-
-@concat_columns.infer_rule
-def _(*xs):
-    widths = [math.prod(x.dims[1:]) for x in xs]
-    return VarDesc("", xs[0].type, xs[0].dtype, (xs[0].dims[0], -1 if min(widths) < 0 else sum(widths)))
-
-
-@concat_columns.gradient
-def _(call, grad):
-    return concat_columns_grad(grad, *call.inputs)
-
-
-@op
-def concat_columns_grad(grad: Dense, /, *xs: Dense) -> tuple:
-    """Return the gradients of ``concat_columns``: to each input its columns.
-
-    >>> concat_columns_grad(np.array([[1.0, 2.0]]), np.zeros((1, 1)), np.zeros(1))
-    (array([[1.]]), array([2.]))
-    """
-    ends = np.cumsum(check_columns(xs, grad))
-    return tuple(part.reshape(x.shape).copy() for part, x in zip(np.split(grad, ends[:-1], axis=1), xs, strict=True))
-
-
-@concat_columns_grad.infer_rule
-def _(grad, *xs):
-    return xs
-
-
 def _example(dtype):
     return LoDTensor(np.ones((3, 4), dtype), [[1, 1], [2, 1]])
 
@@ -314,4 +272,3 @@ merge_features.example(lambda dtype: [((_example(dtype), _example(dtype)), {})])
 stack_features.example(lambda dtype: [((_example(dtype), _example(dtype)), {})])
 pack_features.example(lambda dtype: [((np.ones((2, 2), dtype),), {"presence": [[True, False], [True, True]]})])
 select_features.example(lambda dtype: [((_example(dtype),), {"keys": [1, 2], "feature_keys": [1]})])
-concat_columns.example(lambda dtype: [((np.ones((2, 3), dtype), np.ones(2, dtype)), {})])

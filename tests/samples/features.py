@@ -45,13 +45,6 @@ SELECTED = [
     ((ragged([2], [1, 2], item=(), dtype=np.int32),), {"keys": [4, 4], "feature_keys": [5, 4]}),
     ((ragged([2], dtype=np.float16, item=()),), {"keys": [4, 5], "feature_keys": [5]}),
 ]
-COLUMNS = [
-    ((reals(3, 2), reals(3), reals(3, 4)), {}),
-    ((reals(0, 2), reals(0, 1)), {}),
-    ((array(2, 1, dtype=np.float16), array(2, 3, dtype=np.float16)), {}),
-    ((array(2, 2, dtype=np.int64),), {}),
-    ((reals(2, 0, dtype=np.float32), reals(2, 5, dtype=np.float32)), {}),
-]
 
 
 def _gradients(cases, name, first=False):
@@ -69,8 +62,6 @@ SAMPLES = {
     "pack_features_grad": [*_gradients(PACKED, "pack_features")],
     "select_features": SELECTED,
     "select_features_grad": [*_gradients(SELECTED, "select_features")],
-    "concat_columns": COLUMNS,
-    "concat_columns_grad": [*_gradients(COLUMNS, "concat_columns", first=True)],
 }
 
 ONES = np.ones(2, np.int32)
