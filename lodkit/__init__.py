@@ -10,6 +10,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "lod_tensor": ("LoDTensor",),
     "selected_rows": ("SelectedRows",),
+    "features": ("Features",),
     "minibatches": ("batches", "concat"),
     "arrays": ("empty",),
     "bounds": ("bounds_check",),
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from .desc import VarDesc as VarDesc
     from .desc import VarType as VarType
     from .errors import *  # noqa: F403
+    from .features import Features as Features
     from .jit import get_num_threads as get_num_threads
     from .jit import set_num_threads as set_num_threads
     from .jit import warmup as warmup

@@ -13,15 +13,15 @@ from .lod_tensor import LoDTensor
 
 
 def concat(tensors):
-    """Join LoDTensors of one lod_level and item shape: the sequences of the first, then of the next.
+    """Join LoDTensors of one lod_level and item shape: the sequences of the first, then of the next. Or Features.
 
     Parameters
     ----------
-    tensors : sequence of LoDTensor
+    tensors : sequence of LoDTensor, or of Features
 
     Returns
     -------
-    LoDTensor
+    LoDTensor, or Features
 
     Examples
     --------
@@ -32,6 +32,8 @@ def concat(tensors):
     if not tensors:
         raise ValueError("concat needs at least one LoDTensor")
     first = tensors[0]
+    if _is_features(first):
+        return first._concat(tensors)
     for i, t in enumerate(tensors):
         if not isinstance(t, LoDTensor):
             raise TypeError(f"concat takes LoDTensors, got {type(t).__name__} at position {i}")
@@ -44,6 +46,12 @@ def concat(tensors):
             raise LoDMismatchError(f"concat: only one of tensors 0 and {i} has values")
     levels = tuple(_joined([t._lod[level] for t in tensors]) for level in range(first.lod_level))
     return LoDTensor._wrap(None if first.values is None else _rows([t.values for t in tensors]), levels)
+
+
+def _is_features(x):
+    from .features import Features
+
+    return isinstance(x, Features)
 
 
 def _joined(offsets):
@@ -62,9 +70,9 @@ def batches(t, *labels, size, seed=None, bucket=False):
 
     Parameters
     ----------
-    t : LoDTensor
+    t : LoDTensor or Features
         Its outermost sequences are the examples.
-    *labels : array, list or LoDTensor
+    *labels : array, list, LoDTensor or Features
         One entry an example, batched alongside.
     size : int
         Examples in a batch; the last one may have fewer.
@@ -75,7 +83,7 @@ def batches(t, *labels, size, seed=None, bucket=False):
 
     Yields
     ------
-    LoDTensor, or a tuple of it and the labels' batches where labels are given.
+    Like ``t``, or a tuple of it and the labels' batches where labels are given.
 
     Examples
     --------
@@ -85,9 +93,12 @@ def batches(t, *labels, size, seed=None, bucket=False):
     """
     if not is_integer(size) or size < 1:
         raise ValueError(f"size must be a positive integer, got {size!r}")
-    if not isinstance(t, LoDTensor):
+    if not isinstance(t, LoDTensor) and not _is_features(t):
         raise TypeError(f"batches takes a LoDTensor, got {type(t).__name__}; LoDTensor(x) makes one of an array")
-    labels = [x if isinstance(x, LoDTensor) else from_lists(x, f"labels[{i}]") for i, x in enumerate(labels)]
+    labels = [
+        x if isinstance(x, LoDTensor) or _is_features(x) else from_lists(x, f"labels[{i}]")
+        for i, x in enumerate(labels)
+    ]
     for i, x in enumerate(labels):
         if len(x) != len(t):
             raise ValueError(f"labels[{i}] has {len(x)} entries for {len(t)} sequences")
@@ -105,6 +116,7 @@ _POOL = 64  # batches whose sequences are sorted by length together: alike, and 
 def _order(t, size, random, bucket):
     """The numbers of the sequences of each batch."""
     order = random.permutation(len(t))
+    t = t.values if _is_features(t) else t
     if bucket and t.lod_level:
         lengths = t.lengths(0, absolute=True)
         pools = (order[i : i + _POOL * size] for i in range(0, len(order), _POOL * size))

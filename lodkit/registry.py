@@ -139,11 +139,12 @@ class Op:
         def register(function):
             hints = typing.get_type_hints(function)
             names = list(inspect.signature(function).parameters)
-            taken = [kinds_of(hints.get(names[i], Dense)) for i in self._varying]
+            taken = [(i, kinds_of(hints.get(names[i], Dense))) for i in self._varying]
             keywords = function.__kwdefaults__ or {}
             function.__kwdefaults__ = {**self.defaults, **keywords}
             function.__defaults__ = self.definition.__defaults__
-            for key in itertools.product(*(kind_keys(kinds, self.variadic) for kinds in taken)):
+            last = len(self.inputs) - 1
+            for key in itertools.product(*(kind_keys(kinds, self.variadic and i == last) for i, kinds in taken)):
                 self.kernels[device, key] = function
             self._selected.clear()
             return function
@@ -174,7 +175,7 @@ class Op:
 
     def _accept(self, inputs):
         """Inputs as kernels take them: lists become arrays, a LoDTensor without levels its values."""
-        if len(inputs) < max(self.required, self.variadic) or (not self.variadic and len(inputs) > len(self.inputs)):
+        if len(inputs) < self.required + self.variadic or (not self.variadic and len(inputs) > len(self.inputs)):
             raise TypeError(f"{self.name} takes {self.signature}, got {len(inputs)} inputs")
         allowed = list(self.inputs.values())
         allowed += allowed[-1:] * (len(inputs) - len(allowed))
@@ -189,10 +190,12 @@ class Op:
         return accepted
 
     def _kinds_of(self, inputs):
-        if self.variadic:
-            names = {Dense.__name__ if self.rowwise and isinstance(x, LoDTensor) else name_of(x) for x in inputs}
-            return ("|".join(sorted(names)),)
-        return tuple(name_of(inputs[i]) if i < len(inputs) else "None" for i in self._varying)
+        names = [name_of(inputs[i]) if i < len(inputs) else "None" for i in self._varying]
+        if self.variadic and len(self.inputs) - 1 in self._varying:
+            many = inputs[len(self.inputs) - 1 :]
+            kinds = {Dense.__name__ if self.rowwise and isinstance(x, LoDTensor) else name_of(x) for x in many}
+            names[-1] = "|".join(sorted(kinds))
+        return tuple(names)
 
     def _choose(self, inputs):
         launch = self._launcher(inputs)
@@ -205,8 +208,8 @@ class Op:
 
     def _launcher(self, inputs):
         self._check_kinds(inputs)
-        for name, x in zip(self.inputs, inputs, strict=False):
-            check_whole(self.name, name, x)
+        for i, x in enumerate(inputs):
+            check_whole(self.name, list(self.inputs)[min(i, len(self.inputs) - 1)], x)
         kernel = self._find(one_device(self.name, inputs), self._kinds_of(inputs))
         if self.rowwise and any(isinstance(x, LoDTensor) for x in inputs):
             return functools.partial(run_rows, self.name, kernel)

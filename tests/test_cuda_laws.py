@@ -16,7 +16,7 @@ import sys
 import emulated
 from conftest import copy
 from emulated import Array, to_numpy
-from samples import CAFFE2, CAFFE2_ARGS
+from samples import CAFFE2
 from test_every_op import same
 
 import lodkit
@@ -341,9 +341,11 @@ def test_a_parameter_of_torch_is_refused():
 
 @pytest.mark.parametrize("name", lodkit.caffe2.OPERATORS)
 def test_published_names_take_arrays_of_a_gpu(name, gpu):
-    inputs = [gpu(copy(x)) if isinstance(x, np.ndarray | LoDTensor | SelectedRows) else x for x in CAFFE2[name]]
-    expected = getattr(lodkit.caffe2, name)(*map(copy, CAFFE2[name]), **CAFFE2_ARGS.get(name, {}))
-    same(to_numpy(getattr(lodkit.caffe2, name)(*inputs, **CAFFE2_ARGS.get(name, {}))), expected)
+    *inputs, last = CAFFE2[name]
+    attrs, inputs = (last, inputs) if isinstance(last, dict) else ({}, [*inputs, last])
+    on_gpu = [gpu(copy(x)) if isinstance(x, np.ndarray | LoDTensor | SelectedRows) else x for x in inputs]
+    expected = getattr(lodkit.caffe2, name)(*map(copy, inputs), **attrs)
+    same(to_numpy(getattr(lodkit.caffe2, name)(*on_gpu, **attrs)), expected)
 
 
 def test_threads_may_make_the_first_calls():

@@ -1,5 +1,6 @@
 """What every operator means: signature, documentation, definition, infer rule, gradient. One module a family."""
 
+from .columns import concat_columns, concat_columns_grad
 from .conversions import (
     lengths_to_offsets,
     lengths_to_segment_ids,
@@ -22,27 +23,28 @@ from .dense import (
     tanh,
     tanh_grad,
 )
-from .embedding import (
-    embedding_bag,
-    embedding_bag_grad,
-    embedding_bag_weights_grad,
-    lookup_table,
-    lookup_table_grad,
+from .embedding import embedding_bag, embedding_bag_grad, embedding_bag_weights_grad, lookup_table, lookup_table_grad
+from .features import (
+    merge_features,
+    merge_features_grad,
+    pack_features,
+    pack_features_grad,
+    select_features,
+    select_features_grad,
+    stack_features,
+    stack_features_grad,
 )
 from .gather_scatter import gather, gather_grad
 from .optimizers import adagrad, sgd
 from .reduce_dims import reduce_dims, reduce_dims_grad, reduce_dims_weights_grad
 from .segments import segment_reduce, segment_reduce_grad, segment_reduce_weights_grad
-from .selected_rows import (
-    get_tensor_from_selected_rows,
-    merge_selected_rows,
-    selected_rows_to_dense,
-    sum,
-)
+from .selected_rows import get_tensor_from_selected_rows, merge_selected_rows, selected_rows_to_dense, sum
 from .sequence_pool import sequence_pool, sequence_pool_grad
 
 __all__ = [
     "adagrad",
+    "concat_columns",
+    "concat_columns_grad",
     "embedding_bag",
     "embedding_bag_grad",
     "embedding_bag_weights_grad",
@@ -57,9 +59,13 @@ __all__ = [
     "lookup_table_grad",
     "mean",
     "mean_grad",
+    "merge_features",
+    "merge_features_grad",
     "merge_selected_rows",
     "offsets_to_lengths",
     "offsets_to_segment_ids",
+    "pack_features",
+    "pack_features_grad",
     "reduce_dims",
     "reduce_dims_grad",
     "reduce_dims_weights_grad",
@@ -70,6 +76,8 @@ __all__ = [
     "segment_reduce",
     "segment_reduce_grad",
     "segment_reduce_weights_grad",
+    "select_features",
+    "select_features_grad",
     "selected_rows_to_dense",
     "sequence_pool",
     "sequence_pool_grad",
@@ -78,6 +86,8 @@ __all__ = [
     "sigmoid_grad",
     "softmax_with_cross_entropy",
     "softmax_with_cross_entropy_grad",
+    "stack_features",
+    "stack_features_grad",
     "sum",
     "tanh",
     "tanh_grad",

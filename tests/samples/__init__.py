@@ -1,7 +1,7 @@
 """Samples of every operator: name -> list of (inputs, attrs). A module a family; a new operator adds an entry there.
 
 Each list has empty, single, nested, duplicate and many-dimensional cases in several types. A module may also have
-CAFFE2 (with CAFFE2_ARGS, where it needs some) and PADDLE: a call of every published name.
+CAFFE2 (a dictionary at the end of its inputs has the arguments) and PADDLE: a call of every published name.
 """
 
 from __future__ import annotations
@@ -9,10 +9,9 @@ from __future__ import annotations
 import importlib
 import pathlib
 
-SAMPLES, CAFFE2, CAFFE2_ARGS, PADDLE = {}, {}, {}, {}
+SAMPLES, CAFFE2, PADDLE = {}, {}, {}
 for _file in sorted(pathlib.Path(__file__).parent.glob("[!_]*.py")):
     _family = importlib.import_module(f"{__name__}.{_file.stem}")
     SAMPLES |= _family.SAMPLES
     CAFFE2 |= getattr(_family, "CAFFE2", {})
-    CAFFE2_ARGS |= getattr(_family, "CAFFE2_ARGS", {})
     PADDLE |= getattr(_family, "PADDLE", {})

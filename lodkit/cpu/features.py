@@ -1,0 +1,82 @@
+"""CPU kernels of lodkit/ops/features.py: ranges of rows are copied, and for a gradient copied back."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .. import arrays
+from .._placement import plan_merge, plan_pack, plan_select, plan_stack
+from ..arrays import check_gradient, check_values, native
+from ..lod_tensor import LoDTensor
+from ..ops import features as ops
+from ..registry import Dense
+from ._lod import copy_rows
+
+
+def placed(plan, out):
+    """The rows of all inputs where they go."""
+    xs, levels, places = plan
+    out = arrays.output((levels[-1][-1], *xs[0].shape[1:]), native(xs[0].dtype), out)
+    for x, (starts, stops, to) in zip(xs, places, strict=True):
+        copy_rows(x, starts, stops, out, to)
+    return LoDTensor._wrap(out, levels)
+
+
+def placed_back(plan, grad):
+    """The rows of a gradient where those of the inputs came from, zeros elsewhere."""
+    xs, levels, places = plan
+    check_gradient(grad, (levels[-1][-1], *xs[0].shape[1:]))
+    made = tuple(np.zeros(x.shape, check_values(x.dtype, "the gradient", floating=True)) for x in xs)
+    for part, (starts, stops, to) in zip(made, places, strict=True):
+        copy_rows(grad, to, to + stops - starts, part, starts)
+    return made
+
+
+@ops.merge_features.kernel("cpu")
+def merge(*xs: LoDTensor, out=None):
+    return placed(plan_merge(xs, np.asarray), out)
+
+
+@ops.merge_features_grad.kernel("cpu")
+def merge_grad(grad: Dense, /, *xs: LoDTensor):
+    return placed_back(plan_merge(xs, np.asarray), grad)
+
+
+@ops.stack_features.kernel("cpu")
+def stack_rows(*xs: Dense, presence, out=None):
+    return placed(plan_stack(xs, presence, np.asarray), out)
+
+
+@ops.stack_features.kernel("cpu")
+def stack_lists(*xs: LoDTensor, presence, out=None):
+    return placed(plan_stack(xs, presence, np.asarray), out)
+
+
+@ops.stack_features_grad.kernel("cpu")
+def stack_rows_grad(grad: Dense, /, *xs: Dense, presence):
+    return placed_back(plan_stack(xs, presence, np.asarray), grad)
+
+
+@ops.stack_features_grad.kernel("cpu")
+def stack_lists_grad(grad: Dense, /, *xs: LoDTensor, presence):
+    return placed_back(plan_stack(xs, presence, np.asarray), grad)
+
+
+@ops.pack_features.kernel("cpu")
+def pack(x: Dense, /, *, presence, out=None):
+    return placed(plan_pack(x, presence, np.asarray), out)
+
+
+@ops.pack_features_grad.kernel("cpu")
+def pack_grad(x: Dense, grad: Dense, /, *, presence):
+    return placed_back(plan_pack(x, presence, np.asarray), grad)[0].reshape(x.shape)
+
+
+@ops.select_features.kernel("cpu")
+def select(values: LoDTensor, /, *, keys, feature_keys, out=None):
+    return placed(plan_select(values, keys, feature_keys, np.asarray), out)
+
+
+@ops.select_features_grad.kernel("cpu")
+def select_grad(values: LoDTensor, grad: Dense, /, *, keys, feature_keys):
+    return placed_back(plan_select(values, keys, feature_keys, np.asarray), grad)[0]

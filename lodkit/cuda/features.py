@@ -1,0 +1,83 @@
+"""CUDA kernels of lodkit/ops/features.py. Structure is worked out on the CPU, where a LoDTensor has its own."""
+
+from __future__ import annotations
+
+from .._placement import plan_merge, plan_pack, plan_select, plan_stack
+from ..arrays import check_gradient, check_values
+from ..lod_tensor import LoDTensor
+from ..ops import features as ops
+from ..registry import Dense
+from ._elements import convert, fill
+from ._ranges import copy_ranges
+from .memory import output, view
+
+
+def placed(plan, out):
+    """The rows of all inputs where they go."""
+    xs, levels, places = plan
+    out = output(xs[0], (int(levels[-1][-1]), *xs[0].shape[1:]), xs[0].dtype, out)
+    for x, (starts, stops, to) in zip(xs, places, strict=True):
+        copy_ranges(x, starts, stops, out, to)
+    return LoDTensor._wrap(out.array, levels)
+
+
+def placed_back(plan, grad):
+    """The rows of a gradient where those of the inputs came from, zeros elsewhere."""
+    xs, levels, places = plan
+    grad = view(grad)
+    check_gradient(grad, (int(levels[-1][-1]), *xs[0].shape[1:]))
+    dtype = check_values(xs[0].dtype, "the gradient", floating=True)
+    made, grad = [fill(x.like(x.shape), 0) for x in xs], convert(grad, dtype)
+    for part, (starts, stops, to) in zip(made, places, strict=True):
+        copy_ranges(grad, to, to + stops - starts, part, starts)
+    return tuple(part.array for part in made)
+
+
+@ops.merge_features.kernel("cuda")
+def merge(*xs: LoDTensor, out=None):
+    return placed(plan_merge(xs, view), out)
+
+
+@ops.merge_features_grad.kernel("cuda")
+def merge_grad(grad: Dense, /, *xs: LoDTensor):
+    return placed_back(plan_merge(xs, view), grad)
+
+
+@ops.stack_features.kernel("cuda")
+def stack_rows(*xs: Dense, presence, out=None):
+    return placed(plan_stack(xs, presence, view), out)
+
+
+@ops.stack_features.kernel("cuda")
+def stack_lists(*xs: LoDTensor, presence, out=None):
+    return placed(plan_stack(xs, presence, view), out)
+
+
+@ops.stack_features_grad.kernel("cuda")
+def stack_rows_grad(grad: Dense, /, *xs: Dense, presence):
+    return placed_back(plan_stack(xs, presence, view), grad)
+
+
+@ops.stack_features_grad.kernel("cuda")
+def stack_lists_grad(grad: Dense, /, *xs: LoDTensor, presence):
+    return placed_back(plan_stack(xs, presence, view), grad)
+
+
+@ops.pack_features.kernel("cuda")
+def pack(x: Dense, /, *, presence, out=None):
+    return placed(plan_pack(x, presence, view), out)
+
+
+@ops.pack_features_grad.kernel("cuda")
+def pack_grad(x: Dense, grad: Dense, /, *, presence):
+    return placed_back(plan_pack(x, presence, view), grad)[0].reshape(tuple(x.shape))
+
+
+@ops.select_features.kernel("cuda")
+def select(values: LoDTensor, /, *, keys, feature_keys, out=None):
+    return placed(plan_select(values, keys, feature_keys, view), out)
+
+
+@ops.select_features_grad.kernel("cuda")
+def select_grad(values: LoDTensor, grad: Dense, /, *, keys, feature_keys):
+    return placed_back(plan_select(values, keys, feature_keys, view), grad)[0]

@@ -1,0 +1,274 @@
+"""Nested features, LIST<MAP<INT, LIST<INT>>> of Caffe2's sparse page: merge, stack, pack, read by key.
+
+``lodkit.Features`` holds the structure; these operators move its values.
+"""
+
+from __future__ import annotations
+
+import typing
+
+import numpy as np
+
+from ..arrays import check_values
+from ..lod_tensor import LoDTensor, values_of
+from ..minibatches import concat
+from ..registry import Dense, op
+from ._features import (
+    brought_back,
+    check_examples,
+    check_items,
+    check_keys,
+    check_mask,
+    check_packed,
+    check_presence,
+    like_inputs,
+    rows_of,
+    sources_of,
+)
+
+
+def _merged(xs):
+    parts = concat([xs[0][:0], *(x[i : i + 1] for i in range(len(xs[0])) for x in xs)])
+    upper, *lower = parts.recursive_sequence_lengths()
+    counts = [sum(upper[i : i + len(xs)]) for i in range(0, len(upper), len(xs))]
+    return LoDTensor(parts.values, [counts, *lower])
+
+
+@op
+def merge_features(*xs: LoDTensor) -> LoDTensor:
+    """Merge example by example: what the first input has of an example, then what the second has of it, and so on.
+
+    MergeMulti{Scalar,List,Map}FeatureTensors of Caffe2, which merge keys and values in this way; a key that two
+    inputs have is there twice. Inputs are of one lod_level (at least 1), number of examples, item shape and dtype.
+
+    >>> merge_features(LoDTensor([1, 3, 1], [[2, 1]]), LoDTensor([7, 8, 9], [[1, 2]]))
+    LoDTensor([[1, 3, 7], [1, 8, 9]], recursive_sequence_lengths=[[3, 3]], shape=(6,), dtype=int64)
+    """
+    check_examples("merge_features", xs)
+    check_items("merge_features", [x.values for x in xs])
+    return _merged(xs)
+
+
+@merge_features.infer_rule
+def _(*xs):
+    return rows_of(xs[0], lod_level=xs[0].lod_level)
+
+
+@merge_features.gradient
+def _(call, grad):
+    return merge_features_grad(values_of(grad), *call.inputs)
+
+
+@op
+def merge_features_grad(grad: Dense, /, *xs: LoDTensor) -> tuple:
+    """Return the gradients of ``merge_features`` by the values of its inputs.
+
+    >>> x, y = LoDTensor([1.0, 2.0], [[1, 1]]), LoDTensor([3.0], [[0, 1]])
+    >>> merge_features_grad(np.array([10.0, 20.0, 30.0]), x, y)
+    (array([10., 20.]), array([30.]))
+    """
+    check_examples("merge_features", xs)
+    check_items("merge_features", [x.values for x in xs])
+    return brought_back(sources_of(_merged, xs), xs, grad)
+
+
+@merge_features_grad.infer_rule
+def _(grad, *xs):
+    return like_inputs(xs)
+
+
+def _stacked(xs, masks):
+    kept = []
+    for x, mask in zip(xs, masks, strict=True):
+        part = x[mask]
+        lower = part.recursive_sequence_lengths() if isinstance(part, LoDTensor) else []
+        kept.append(LoDTensor(values_of(part), [mask.astype(np.int64), *lower]))
+    return _merged(kept)
+
+
+@op
+def stack_features(*xs: Dense | LoDTensor, presence: typing.Any = None) -> LoDTensor:
+    """Make examples of features, where each input has one feature of all examples.
+
+    MergeSingle{Scalar,List,Map}FeatureTensors of Caffe2, where an absent value that has a length shifts all that
+    follow; here its rows are left out.
+
+    Parameters
+    ----------
+    *xs : arrays of shape (examples, *item), or LoDTensors
+        A value an example, or a sequence an example.
+    presence : list of masks, optional
+        For each input, which examples have the feature. All by default.
+
+    Returns
+    -------
+    LoDTensor
+        Its outermost sequences are the examples, which have an entry for each feature that they have: a row, or a
+        sequence.
+
+    Examples
+    --------
+    >>> pages, posts = LoDTensor([10, 11, 11], [[2, 1]]), LoDTensor([101, 102, 103], [[1, 2]])
+    >>> stack_features(pages, posts, presence=[[True, True], [False, True]]).to_list()
+    [[[10, 11]], [[11], [102, 103]]]
+    """
+    check_examples("stack_features", xs)
+    check_items("stack_features", [values_of(x) for x in xs])
+    return _stacked(xs, check_presence(presence, xs))
+
+
+@stack_features.infer_rule
+def _(*xs, presence=None):
+    return rows_of(xs[0], lod_level=xs[0].lod_level + 1)
+
+
+@stack_features.gradient
+def _(call, grad):
+    return stack_features_grad(values_of(grad), *call.inputs, presence=call.attrs["presence"])
+
+
+@op
+def stack_features_grad(grad: Dense, /, *xs: Dense | LoDTensor, presence: typing.Any = None) -> tuple:
+    """Return the gradients of ``stack_features`` by its inputs: 0 for what is absent.
+
+    >>> stack_features_grad(np.array([5.0]), np.array([1.0, 2.0]), presence=[[False, True]])
+    (array([0., 5.]),)
+    """
+    check_examples("stack_features", xs)
+    check_items("stack_features", [values_of(x) for x in xs])
+    return brought_back(sources_of(_stacked, xs, check_presence(presence, xs)), xs, grad)
+
+
+@stack_features_grad.infer_rule
+def _(grad, *xs, presence=None):
+    return like_inputs(xs)
+
+
+def _packed(xs, mask):
+    return LoDTensor(xs[0].reshape(mask.size, *xs[0].shape[2:])[mask.reshape(-1)], [mask.sum(1)])
+
+
+@op
+def pack_features(x: Dense, /, *, presence: typing.Any) -> LoDTensor:
+    """Keep the values that are there: of each example a row for every feature that it has.
+
+    The values of MergeDenseFeatureTensors of Caffe2.
+
+    Parameters
+    ----------
+    x : array of shape (examples, features, *item)
+    presence : mask of shape (examples, features)
+
+    Examples
+    --------
+    >>> pack_features(np.array([[1, 2], [3, 4]]), presence=[[True, True], [False, True]]).to_list()
+    [[1, 2], [4]]
+    """
+    check_values(check_packed(x).dtype, "pack_features")
+    return _packed([x], check_mask(presence, x.shape[:2], "presence"))
+
+
+@pack_features.infer_rule
+def _(x, *, presence):
+    return rows_of(x, lod_level=1, drop=2)
+
+
+@pack_features.gradient
+def _(call, grad):
+    return pack_features_grad(call.inputs[0], values_of(grad), presence=call.attrs["presence"])
+
+
+@op
+def pack_features_grad(x: Dense, grad: Dense, /, *, presence: typing.Any) -> Dense:
+    """Return the gradient of ``pack_features``: 0 for what is absent.
+
+    >>> pack_features_grad(np.zeros((1, 2)), np.array([5.0]), presence=[[False, True]])
+    array([[0., 5.]])
+    """
+    flat = check_packed(x).reshape(x.shape[0] * x.shape[1], *x.shape[2:])
+    sources = _packed([np.arange(len(flat)).reshape(x.shape[:2])], check_mask(presence, x.shape[:2], "presence"))
+    return brought_back(sources.values, [flat], grad)[0].reshape(x.shape)
+
+
+@pack_features_grad.infer_rule
+def _(x, grad, *, presence):
+    return x.but(lod_level=0)
+
+
+def _selected(xs, keys, feature_keys):
+    (values,) = xs
+    bounds, lengths, rows = values.offsets(0), [], []
+    starts = values.row_offsets() if values.lod_level == 2 else np.arange(len(keys) + 1)
+    for key in feature_keys:
+        for i in range(len(values)):
+            found = [e for e in range(bounds[i], bounds[i + 1]) if keys[e] == key]
+            lengths.append(sum(int(starts[e + 1] - starts[e]) for e in found))
+            rows += [row for e in found for row in range(starts[e], starts[e + 1])]
+    upper = [len(values)] * len(feature_keys)
+    return LoDTensor(values.values[np.array(rows, np.int64)], [upper, lengths])
+
+
+@op
+def select_features(values: LoDTensor, /, *, keys: typing.Any, feature_keys: typing.Any) -> LoDTensor:
+    """Read features by key: for every key that is asked for, what each example has of it, in order.
+
+    Parameters
+    ----------
+    values : LoDTensor
+        Its outermost sequences are the examples. Of lod_level 1: a row a key; of 2: a sequence a key.
+    keys : array of int
+        The key of every entry of the outermost level: structure, which is read on the CPU.
+    feature_keys : list of int
+        The keys to read.
+
+    Returns
+    -------
+    LoDTensor
+        Of lod_level 2: for each key asked for a batch of all examples, empty for one without it. An example that has
+        a key twice gives what both hold, in order.
+
+    Examples
+    --------
+    >>> values = LoDTensor([10, 11, 101, 11, 50, 102, 103], [[2, 3], [2, 1, 1, 1, 2]])
+    >>> select_features(values, keys=[1, 3, 1, 2, 3], feature_keys=[3, 2]).to_list()
+    [[[101], [102, 103]], [[], [50]]]
+    """
+    check_values(values.values.dtype, "select_features")
+    return _selected([values], *check_keys(values, keys, feature_keys))
+
+
+@select_features.infer_rule
+def _(values, *, keys, feature_keys):
+    return rows_of(values, lod_level=2)
+
+
+@select_features.gradient
+def _(call, grad):
+    return select_features_grad(call.inputs[0], values_of(grad), **call.attrs)
+
+
+@op
+def select_features_grad(values: LoDTensor, grad: Dense, /, *, keys: typing.Any, feature_keys: typing.Any) -> Dense:
+    """Return the gradient of ``select_features`` by the values: 0 where a key was not read.
+
+    >>> values = LoDTensor([0.5, 0.1, 0.7], [[2, 1]])
+    >>> select_features_grad(values, np.array([5.0, 7.0]), keys=[1, 3, 1], feature_keys=[1])
+    array([5., 0., 7.])
+    """
+    sources = sources_of(_selected, [values], *check_keys(values, keys, feature_keys))
+    return brought_back(sources, [values], grad)[0]
+
+
+@select_features_grad.infer_rule
+def _(values, grad, *, keys, feature_keys):
+    return values.but(lod_level=0)
+
+
+def _example(dtype):
+    return LoDTensor(np.ones((3, 4), dtype), [[1, 1], [2, 1]])
+
+
+merge_features.example(lambda dtype: [((_example(dtype), _example(dtype)), {})])
+stack_features.example(lambda dtype: [((_example(dtype), _example(dtype)), {})])
+pack_features.example(lambda dtype: [((np.ones((2, 2), dtype),), {"presence": [[True, False], [True, True]]})])
+select_features.example(lambda dtype: [((_example(dtype),), {"keys": [1, 2], "feature_keys": [1]})])
