@@ -29,8 +29,24 @@ from .embedding import (
     lookup_table,
     lookup_table_grad,
 )
-from .gather_scatter import gather, gather_grad
+from .gather_scatter import batch_gather, batch_gather_grad, gather, gather_grad
 from .optimizers import adagrad, sgd
+from .ranges import (
+    gather_ranges,
+    gather_ranges_grad,
+    gather_ranges_to_dense,
+    lengths_gather,
+    lengths_gather_grad,
+    lengths_tile,
+)
+from .scatter import (
+    scatter,
+    scatter_assign,
+    scatter_grad,
+    scatter_weighted_sum,
+    weighted_sum,
+    weighted_sum_weights_grad,
+)
 from .segments import segment_reduce, segment_reduce_grad, segment_reduce_weights_grad
 from .selected_rows import (
     get_tensor_from_selected_rows,
@@ -42,6 +58,8 @@ from .sequence_pool import sequence_pool, sequence_pool_grad
 
 __all__ = [
     "adagrad",
+    "batch_gather",
+    "batch_gather_grad",
     "embedding_bag",
     "embedding_bag_grad",
     "embedding_bag_weights_grad",
@@ -49,7 +67,13 @@ __all__ = [
     "fc_grad",
     "gather",
     "gather_grad",
+    "gather_ranges",
+    "gather_ranges_grad",
+    "gather_ranges_to_dense",
     "get_tensor_from_selected_rows",
+    "lengths_gather",
+    "lengths_gather_grad",
+    "lengths_tile",
     "lengths_to_offsets",
     "lengths_to_segment_ids",
     "lookup_table",
@@ -61,6 +85,10 @@ __all__ = [
     "offsets_to_segment_ids",
     "relu",
     "relu_grad",
+    "scatter",
+    "scatter_assign",
+    "scatter_grad",
+    "scatter_weighted_sum",
     "segment_ids_to_lengths",
     "segment_ids_to_offsets",
     "segment_reduce",
@@ -77,4 +105,6 @@ __all__ = [
     "sum",
     "tanh",
     "tanh_grad",
+    "weighted_sum",
+    "weighted_sum_weights_grad",
 ]
