@@ -22,7 +22,7 @@ def gather_ranges(data, ranges):
     return values, lengths.astype(np.int32)
 
 
-def gather_ranges_to_dense(data, ranges, key=None, *, lengths, max_mismatched_ratio=0.01, **ratios):
+def gather_ranges_to_dense(data, ranges, key=None, lengths=(), *, max_mismatched_ratio=0.01, **ratios):
     return ops.gather_ranges_to_dense(
         data, ranges, key, lengths=tuple(lengths), max_mismatched_ratio=max_mismatched_ratio, **ratios
     )

@@ -110,7 +110,7 @@ def run_batch_grad(data: Dense, ids: Dense, grad: Dense, /, *, axis, wrap, match
     axis = check_axis(data.ndim, axis)
     ids = wrapped(ids, data.shape[axis], wrap)
     check_outer(data.shape, ids.shape, axis, match_outer)
-    ids = checked_ids(ids, data.shape[axis], always=True)
+    ids = checked_ids(ids, data.shape[axis])
     check_gradient(grad, gathered_shape(data.shape, ids.shape, axis, match_outer))
     rows = source_rows(data.shape, ids, axis, match_outer)
     return rows_grad(as_rows(data.shape, axis), rows, grad, data.dtype).reshape(*data.shape).array

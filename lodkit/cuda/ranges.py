@@ -45,13 +45,14 @@ def _split(ranges, n, rows, starts, lengths, first):
 
 
 @cuda.jit
-def _pick(offsets, ids, n, starts, lengths):
-    """Starts and lengths of the segments of these numbers."""
+def _pick(offsets, segments, ids, n, starts, lengths):
+    """Starts and lengths of the segments of these numbers; no rows for one outside."""
     i = cuda.grid(1)
     while i < n:
         s = vector.number(ids, i)
-        starts[i] = vector.number(offsets, s)
-        lengths[i] = vector.number(offsets, s + 1) - vector.number(offsets, s)
+        there = 0 <= s < segments
+        starts[i] = vector.number(offsets, s) if there else 0
+        lengths[i] = vector.number(offsets, s + 1) - vector.number(offsets, s) if there else 0
         i += cuda.gridsize(1)
 
 
@@ -108,9 +109,9 @@ def _ranges(ranges, rows):
 def _segments(items, lengths, ids):
     """Starts and lengths of the segments of these numbers. Waits for the device."""
     offsets = to_offsets(lengths, "lengths", len(items), None)
-    ids = checked_ids(ids, len(offsets), always=True)
+    ids = checked_ids(ids, len(offsets))
     starts, found = ids.like((ids.size,), np.int64), ids.like((ids.size,), np.int64)
-    launch(_pick, ids.size, offsets.offsets, ids, ids.size, starts, found)
+    launch(_pick, ids.size, offsets.offsets, len(offsets), ids, ids.size, starts, found)
     return starts, found
 
 

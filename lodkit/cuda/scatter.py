@@ -36,29 +36,32 @@ from .selected_rows import runs_of
 
 
 @cuda.jit
-def _find_last(rows, n, last):
+def _find_last(rows, n, height, last):
     """Put the number of the last of equal rows into ``last``, counted from the end; -1 for none."""
     i = cuda.grid(1)
     while i < n:
-        vector.atomic_first(last, vector.number(rows, i), n - 1 - i)
+        row = vector.number(rows, i)
+        if 0 <= row < height:
+            vector.atomic_first(last, row, n - 1 - i)
         i += cuda.gridsize(1)
 
 
 @cuda.jit
-def _keep_last(rows, last, n, kept):
-    """Rows, but -1 for those that are listed again later."""
+def _keep_last(rows, last, n, height, kept):
+    """Rows, but -1 for those that are listed again later, or outside."""
     i = cuda.grid(1)
     while i < n:
-        row = vector.number(rows, i)
-        kept[i] = row if vector.number(last, row) == n - 1 - i else -1
+        row, kept[i] = vector.number(rows, i), -1
+        if 0 <= row < height and vector.number(last, row) == n - 1 - i:
+            kept[i] = row
         i += cuda.gridsize(1)
 
 
 def _last_of(rows, height):
-    """Rows, all inside ``[0, height)``, but -1 for those that are listed again later."""
+    """Rows, but -1 for those that are listed again later, or outside ``[0, height)``."""
     last, kept = fill(rows.like((height,), np.int64), -1), rows.like((rows.size,), np.int64)
-    launch(_find_last, rows.size, rows, rows.size, last)
-    launch(_keep_last, rows.size, rows, last, rows.size, kept)
+    launch(_find_last, rows.size, rows, rows.size, height, last)
+    launch(_keep_last, rows.size, rows, last, rows.size, height, kept)
     return kept
 
 
@@ -66,7 +69,7 @@ def _last_of(rows, height):
 def assign(data: Dense, ids: Dense, slices: Dense, /):
     target, slices, ids = view(data), view(slices), view(ids)
     check_target("scatter_assign", target, ids.shape, [("slices", slices)])
-    ids = checked_ids(ids, len(target), always=True)
+    ids = checked_ids(ids, len(target))
     refuse_overlap("data", target, (ids, slices))
     if slices.size:
         put_rows(_last_of(ids, len(target)), slices.reshape(ids.size, *target.shape[1:]), target)
@@ -117,7 +120,7 @@ def add_weighted(data: Dense, weight: Dense, ids: Dense, /, *rest: Dense):
     xs, weights = pairs_of("scatter_weighted_sum", rest)
     check_target("scatter_weighted_sum", target, ids.shape, [(f"x{i}", x) for i, x in enumerate(xs, 1)])
     check_weights("scatter_weighted_sum", (weight, *weights), target.dtype)
-    ids = checked_ids(ids, len(target), always=True)
+    ids = checked_ids(ids, len(target))
     refuse_overlap("data", target, (weight, ids, *rest))
     if not target.size or not ids.size:
         return data
@@ -136,24 +139,25 @@ def add_weighted(data: Dense, weight: Dense, ids: Dense, /, *rest: Dense):
 
 
 @cuda.jit
-def _element_places(ids, sizes, axis, dims, n, places):
+def _element_places(ids, height, sizes, axis, dims, n, places):
     """Where each element of the ids points, in C order; ``sizes``: of the ids' axes, then the strides of the data's."""
     i = cuda.grid(1)
     while i < n:
-        place, rest = vector.number(ids, i) * vector.number(sizes, dims + axis), i
+        row, rest = vector.number(ids, i), i
+        place = row * vector.number(sizes, dims + axis)
         for back in range(dims):
             d = dims - 1 - back
             if d != axis:
                 place += rest % vector.number(sizes, d) * vector.number(sizes, dims + d)
             rest //= vector.number(sizes, d)
-        places[i] = place
+        places[i] = place if 0 <= row < height else -1
         i += cuda.gridsize(1)
 
 
 def _places(ids, shape, axis):
     strides = [math.prod(shape[d + 1 :]) for d in range(len(shape))]
     sizes, places = ids.send(np.array([*ids.shape, *strides], np.int64)), ids.like((ids.size,), np.int64)
-    launch(_element_places, ids.size, ids, sizes, axis, len(shape), ids.size, places)
+    launch(_element_places, ids.size, ids, shape[axis], sizes, axis, len(shape), ids.size, places)
     return _last_of(places, math.prod(shape))
 
 
@@ -163,7 +167,7 @@ def run(data: Dense, ids: Dense, updates: Dense, /, *, axis, out=None):
     check_values(data.dtype, "scatter")
     axis = check_elements("scatter", data.shape, ids.shape, axis)
     check_updates(data, ids.shape, updates)
-    ids = checked_ids(ids, data.shape[axis], always=True)
+    ids = checked_ids(ids, data.shape[axis])
     out = copied(data, output(data, data.shape, data.dtype, out))
     if ids.size:
         put_rows(_places(ids, data.shape, axis), updates.reshape(ids.size), out.reshape(out.size))
@@ -175,7 +179,7 @@ def run_grad(data: Dense, ids: Dense, grad: Dense, /, *, axis):
     data, ids, grad = view(data), view(ids), view(grad)
     check_values(data.dtype, "the gradient", floating=True)
     axis = check_elements("scatter_grad", data.shape, ids.shape, axis)
-    ids = checked_ids(ids, data.shape[axis], always=True)
+    ids = checked_ids(ids, data.shape[axis])
     by_data = convert(check_gradient(grad, data.shape), data.dtype, new=True)
     by_updates = fill(data.like(ids.shape), 0)
     if ids.size:

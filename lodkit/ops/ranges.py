@@ -120,7 +120,9 @@ def check_features(lengths, features):
     """``lengths`` as a tuple: the length of each feature."""
     lengths = tuple(integers(lengths, "lengths").reshape(-1).tolist())
     if len(lengths) != features:
-        raise LoDError(f"lengths={list(lengths)} are of {len(lengths)} features, ranges have {features} of each example")
+        raise LoDError(
+            f"lengths={list(lengths)} are of {len(lengths)} features, ranges have {features} of each example"
+        )
     if min(lengths, default=0) < 0:
         raise LoDError(f"lengths={list(lengths)} have a negative one; a feature has a fixed number of rows, 0 or more")
     return lengths

@@ -41,7 +41,10 @@ SAMPLES = {
     "gather_ranges_to_dense": [
         ((reals(6), RANGES), {"lengths": (1, 2)}),
         ((array(6, 2, dtype=np.float32), RANGES, vector(5, 2, 2, 9, 1, 1)), {"lengths": (3, 2)}),
-        ((array(6, dtype=np.int64), RANGES.astype(np.int32), vector(3, 2, 2, 1, 0, 9, dtype=np.int32)), {"lengths": [3, 2]}),
+        (
+            (array(6, dtype=np.int64), RANGES.astype(np.int32), vector(3, 2, 2, 1, 0, 9, dtype=np.int32)),
+            {"lengths": [3, 2]},
+        ),
         ((array(6, 3, dtype=np.float16), RANGES[:, 1:]), {"lengths": (2,), "max_empty_ratio": 0.5}),
         ((reals(6), RANGES[:0]), {"lengths": (1, 0)}),
     ],
@@ -53,6 +56,7 @@ SAMPLES = {
 }
 CAFFE2 = {
     "GatherRanges": (np.arange(6.0), RANGES),
+    "GatherRangesToDense": (np.arange(6.0), RANGES, None, (1, 2)),
     "LengthsGather": (np.arange(3.0), np.array([1, 2], np.int32), np.array([1])),
     "LengthsTile": (np.arange(2.0), np.array([1, 2], np.int32)),
 }

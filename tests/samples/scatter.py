@@ -38,7 +38,10 @@ def _weighted():
 ELEMENTS = [
     ((reals(2, 3), np.array([[1, 1], [2, 0]]), reals(2, 2)), {}),
     ((reals(6, 4), np.array([[1, 5, 0, 1], [1, 0, 0, 2]]), reals(2, 4)), {"axis": 0}),
-    ((reals(2, 3, 4, dtype=np.float32), np.array([[[3, 0]], [[1, 1]]]), reals(2, 1, 2, dtype=np.float32)), {"axis": -1}),
+    (
+        (reals(2, 3, 4, dtype=np.float32), np.array([[[3, 0]], [[1, 1]]]), reals(2, 1, 2, dtype=np.float32)),
+        {"axis": -1},
+    ),
     ((array(3, 2, dtype=np.float16), vector(0, 1, 1).reshape(3, 1), array(3, 1, dtype=np.float16)), {}),
     ((array(2, 2, dtype=np.int64), np.zeros((2, 0), np.int32), array(2, 0, dtype=np.int64)), {}),
     ((array(4, dtype=np.int32), vector(2, 2), array(2, dtype=np.int32)), {"axis": 0}),
