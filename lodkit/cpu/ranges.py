@@ -27,8 +27,9 @@ from .conversions import lengths_to_segment_ids, to_offsets
 from .gather_scatter import rows_grad
 
 
-def _joined(data, starts, lengths, out=None):
+def _joined(data, runs, out=None):
     """The rows of runs, one run after another."""
+    starts, lengths = runs
     ends = np.cumsum(lengths)
     out = arrays.output((int(ends[-1]) if len(ends) else 0, *data.shape[1:]), arrays.native(data.dtype), out)
     _lod.copy_rows(data, starts, starts + lengths, out, ends - lengths)
@@ -44,8 +45,9 @@ def _number_rows(starts, lengths, rows):
             at += 1
 
 
-def _joined_grad(data, starts, lengths, grad):
+def _joined_grad(data, runs, grad):
     dtype = check_values(data.dtype, "the gradient", floating=True)
+    starts, lengths = runs
     rows = np.empty(int(lengths.sum()), np.int64)
     check_gradient(grad, (len(rows), *data.shape[1:]))
     _number_rows(starts, lengths, rows)
@@ -62,12 +64,12 @@ def _runs(ranges):
 def run_ranges(data: Dense, ranges: Dense, /):
     check_values(check_rows(data, "data").dtype, "gather_ranges")
     ranges = check_ranges(ranges, len(data))
-    return _joined(data, *_runs(ranges)), ranges[..., 1].sum(axis=1)
+    return _joined(data, _runs(ranges)), ranges[..., 1].sum(axis=1)
 
 
 @gather_ranges_grad.kernel("cpu")
 def run_ranges_grad(data: Dense, ranges: Dense, grad: Dense, /):
-    return _joined_grad(data, *_runs(check_ranges(ranges, len(data))), grad)
+    return _joined_grad(data, _runs(check_ranges(ranges, len(data))), grad)
 
 
 @gather_ranges_to_dense.kernel("cpu")
@@ -118,12 +120,12 @@ def _segments(items, lengths, ids):
 @lengths_gather.kernel("cpu")
 def run_segments(items: Dense, lengths: Dense, ids: Dense, /, *, out=None):
     check_values(check_rows(items, "items").dtype, "lengths_gather")
-    return _joined(items, *_segments(items, lengths, ids), out)
+    return _joined(items, _segments(items, lengths, ids), out)
 
 
 @lengths_gather_grad.kernel("cpu")
 def run_segments_grad(items: Dense, lengths: Dense, ids: Dense, grad: Dense, /):
-    return _joined_grad(items, *_segments(items, lengths, ids), grad)
+    return _joined_grad(items, _segments(items, lengths, ids), grad)
 
 
 @lengths_tile.kernel("cpu")

@@ -124,17 +124,17 @@ def _rows_of(starts, lengths):
     return rows, offsets
 
 
-def _joined(data, starts, lengths, out=None):
+def _joined(data, runs, out=None):
     """The rows of runs, one run after another, and the offsets of the runs."""
-    rows, offsets = _rows_of(starts, lengths)
+    rows, offsets = _rows_of(*runs)
     out = output(data, (len(rows), *data.shape[1:]), data.dtype, out)
     copy_rows(data, rows, None, out)
     return out, offsets
 
 
-def _joined_grad(data, starts, lengths, grad):
+def _joined_grad(data, runs, grad):
     check_values(data.dtype, "the gradient", floating=True)
-    rows, _ = _rows_of(starts, lengths)
+    rows, _ = _rows_of(*runs)
     check_gradient(grad, (len(rows), *data.shape[1:]))
     return rows_grad(data.shape, rows, grad, data.dtype).array
 
@@ -144,7 +144,7 @@ def run_ranges(data: Dense, ranges: Dense, /):
     data = check_rows(view(data), "data")
     check_values(data.dtype, "gather_ranges")
     ranges, *runs = _ranges(ranges, len(data))
-    values, offsets = _joined(data, *runs)
+    values, offsets = _joined(data, runs)
     lengths = offsets.like((len(ranges),), np.int64)
     launch(_totals, len(ranges), offsets, ranges.shape[1], len(ranges), lengths)
     return values.array, lengths.array
@@ -154,7 +154,7 @@ def run_ranges(data: Dense, ranges: Dense, /):
 def run_ranges_grad(data: Dense, ranges: Dense, grad: Dense, /):
     data = view(data)
     _, *runs = _ranges(ranges, len(data))
-    return _joined_grad(data, *runs, view(grad))
+    return _joined_grad(data, runs, view(grad))
 
 
 @gather_ranges_to_dense.kernel("cuda")
@@ -199,13 +199,13 @@ def _keys(key, rows):
 def run_segments(items: Dense, lengths: Dense, ids: Dense, /, *, out=None):
     items = check_rows(view(items), "items")
     check_values(items.dtype, "lengths_gather")
-    return _joined(items, *_segments(items, lengths, ids), out)[0].array
+    return _joined(items, _segments(items, lengths, ids), out)[0].array
 
 
 @lengths_gather_grad.kernel("cuda")
 def run_segments_grad(items: Dense, lengths: Dense, ids: Dense, grad: Dense, /):
     items = view(items)
-    return _joined_grad(items, *_segments(items, lengths, ids), view(grad))
+    return _joined_grad(items, _segments(items, lengths, ids), view(grad))
 
 
 @lengths_tile.kernel("cuda")

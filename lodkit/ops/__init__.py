@@ -39,14 +39,7 @@ from .ranges import (
     lengths_gather_grad,
     lengths_tile,
 )
-from .scatter import (
-    scatter,
-    scatter_assign,
-    scatter_grad,
-    scatter_weighted_sum,
-    weighted_sum,
-    weighted_sum_weights_grad,
-)
+from .scatter import scatter, scatter_assign, scatter_grad
 from .segments import segment_reduce, segment_reduce_grad, segment_reduce_weights_grad
 from .selected_rows import (
     get_tensor_from_selected_rows,
@@ -55,6 +48,7 @@ from .selected_rows import (
     sum,
 )
 from .sequence_pool import sequence_pool, sequence_pool_grad
+from .weighted_sums import scatter_weighted_sum, weighted_sum, weighted_sum_weights_grad
 
 __all__ = [
     "adagrad",

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from lodkit import LoDTensor
-
-from ._make import array, ragged, reals, vector
+from ._make import array, reals, vector
 
 
-def _targets():
+def targets():
     """Data, ids, and a row for every id."""
     for shape, ids, dtype in (
         ((6, 3), vector(4, 1, 4, 4), np.float64),
@@ -23,18 +21,6 @@ def _targets():
         yield array(*shape, dtype=dtype), ids, array(*ids.shape, *shape[1:], dtype=dtype)
 
 
-def _weights(dtype):
-    return [np.array([w], dtype) for w in ((2, 3, -1) if np.dtype(dtype).kind == "i" else (0.5, 2, -0.25))]
-
-
-def _weighted():
-    for data, ids, x in _targets():
-        w0, w1, w2 = _weights(data.dtype)
-        yield (data, np.ones_like(w0), ids, x, w1), {}
-        if ids.size < 10:
-            yield (data, w0, ids, x, w1, x[::-1].copy(), w2.reshape(())), {}
-
-
 ELEMENTS = [
     ((reals(2, 3), np.array([[1, 1], [2, 0]]), reals(2, 2)), {}),
     ((reals(6, 4), np.array([[1, 5, 0, 1], [1, 0, 0, 2]]), reals(2, 4)), {"axis": 0}),
@@ -46,30 +32,13 @@ ELEMENTS = [
     ((array(2, 2, dtype=np.int64), np.zeros((2, 0), np.int32), array(2, 0, dtype=np.int64)), {}),
     ((array(4, dtype=np.int32), vector(2, 2), array(2, dtype=np.int32)), {"axis": 0}),
 ]
-SUMS = [
-    (reals(3, 2), reals(1), reals(3, 2), reals(1)),
-    (reals(5, dtype=np.float32), np.float32(2) * np.ones(1, np.float32)),
-    (array(2, 3, dtype=np.float16), np.array(0.5, np.float16), array(2, 3, dtype=np.float16), vector(2)),
-    (array(4, dtype=np.int32), vector(2), array(4, dtype=np.int32), vector(-1)),
-    (ragged([2, 1]), reals(1), ragged([2, 1]), reals(1)),
-    (reals(0, 3), reals(1)),
-]
 SAMPLES = {
     "scatter": ELEMENTS,
-    "scatter_assign": [(case, {}) for case in _targets()],
+    "scatter_assign": [(case, {}) for case in targets()],
     "scatter_grad": [((x, i, reals(*x.shape, dtype=x.dtype)), a) for (x, i, _), a in ELEMENTS if x.dtype.kind == "f"],
-    "scatter_weighted_sum": list(_weighted()),
-    "weighted_sum": [(case, {}) for case in SUMS],
-    "weighted_sum_weights_grad": [
-        ((x, w, reals(*x.shape, dtype=x.dtype)), {})
-        for x, w, *_ in SUMS
-        if not isinstance(x, LoDTensor) and x.dtype.kind == "f"
-    ],
 }
 CAFFE2 = {
     "Scatter": (np.zeros((2, 3)), np.array([[1], [2]]), np.ones((2, 1))),
     "ScatterAssign": (np.zeros((3, 2)), np.array([1, 1]), np.ones((2, 2))),
     "ScatterUpdate": (np.zeros((3, 2)), np.array([1, 1]), np.ones((2, 2))),
-    "ScatterWeightedSum": (np.zeros((3, 2)), np.ones(1), np.array([1, 1]), np.ones((2, 2)), np.ones(1)),
-    "WeightedSum": (np.zeros((3, 2)), np.ones(1), np.ones((3, 2)), np.ones(1)),
 }
