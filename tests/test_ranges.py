@@ -46,7 +46,7 @@ def test_fixed_ranges_that_do_not_fit(place):
         return lodkit.gather_ranges_to_dense(place.to(DATA), ranges, *map(place.to, key), **attrs)
 
     for attrs, text in (
-        ({"lengths": (1,)}, "1 of them, but ranges have 2"),
+        ({"lengths": (1,)}, "of 1 features, ranges have 2"),
         ({"lengths": (1, -2)}, "negative"),
     ):
         with pytest.raises(lodkit.LoDError, match=text):

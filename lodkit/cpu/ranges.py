@@ -1,11 +1,11 @@
-"""CPU kernels of lodkit/ops/ranges.py: runs of rows are copied as they lie."""
+"""CPU kernels of lodkit/ops/ranges.py: a source row for each row of the result, in front of the shared copy."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from .. import arrays
-from ..arrays import check_gradient, check_rows, check_values, integers, matrix
+from ..arrays import check_gradient, check_rows, check_values, integers, matrix, native
 from ..jit import njit, settings
 from ..ops.ranges import (
     check_features,
@@ -21,19 +21,9 @@ from ..ops.ranges import (
     lengths_tile,
 )
 from ..registry import Dense
-from . import _lod
 from ._rows import checked_ids, copy_rows
 from .conversions import lengths_to_segment_ids, to_offsets
 from .gather_scatter import rows_grad
-
-
-def _joined(data, runs, out=None):
-    """The rows of runs, one run after another."""
-    starts, lengths = runs
-    ends = np.cumsum(lengths)
-    out = arrays.output((int(ends[-1]) if len(ends) else 0, *data.shape[1:]), arrays.native(data.dtype), out)
-    _lod.copy_rows(data, starts, starts + lengths, out, ends - lengths)
-    return out
 
 
 @njit
@@ -45,12 +35,28 @@ def _number_rows(starts, lengths, rows):
             at += 1
 
 
-def _joined_grad(data, runs, grad):
-    dtype = check_values(data.dtype, "the gradient", floating=True)
-    starts, lengths = runs
+def _rows_of(starts, lengths):
+    """The row numbers of runs of rows, one run after another."""
     rows = np.empty(int(lengths.sum()), np.int64)
-    check_gradient(grad, (len(rows), *data.shape[1:]))
     _number_rows(starts, lengths, rows)
+    return rows
+
+
+def _taken(data, rows, shape, out=None):
+    """``data[rows]`` in a shape; zeros for row -1."""
+    out = arrays.output((*shape, *data.shape[1:]), native(data.dtype), out)
+    copy_rows(out.size, matrix(data), rows, -1, settings.chunk_rows, matrix(out.reshape(len(rows), *data.shape[1:])))
+    return out
+
+
+def _joined(data, runs, out=None):
+    rows = _rows_of(*runs)
+    return _taken(data, rows, rows.shape, out)
+
+
+def _joined_grad(data, runs, grad):
+    dtype, rows = check_values(data.dtype, "the gradient", floating=True), _rows_of(*runs)
+    check_gradient(grad, (len(rows), *data.shape[1:]))
     return rows_grad(data.shape, rows, grad, dtype)
 
 
@@ -84,21 +90,15 @@ def run_to_dense(
     max_mismatched_ratio,
     max_empty_ratio,
 ):
-    dtype = check_values(check_rows(data, "data").dtype, "gather_ranges_to_dense")
+    check_values(check_rows(data, "data").dtype, "gather_ranges_to_dense")
     ranges = check_ranges(ranges, len(data))
     lengths = check_features(lengths, ranges.shape[1])
     check_ratios(ranges, lengths, min_observation, max_mismatched_ratio, max_empty_ratio)
     if key is not None:
         key = integers(key, "key")
         check_key(key.shape, len(data))
-    outs = []
-    for f, length in enumerate(lengths):
-        out = arrays.output((len(ranges), length, *data.shape[1:]), dtype)
-        rows = _fixed_rows(ranges[:, f], length, key).reshape(-1)
-        target = out.reshape(len(rows), *data.shape[1:])
-        copy_rows(out.size, matrix(data), rows, -1, settings.chunk_rows, matrix(target))
-        outs.append(out)
-    return tuple(outs)
+    found = (_fixed_rows(ranges[:, f], length, key) for f, length in enumerate(lengths))
+    return tuple(_taken(data, rows.reshape(-1), rows.shape) for rows in found)
 
 
 def _fixed_rows(ranges, length, key):
@@ -130,9 +130,7 @@ def run_segments_grad(items: Dense, lengths: Dense, ids: Dense, grad: Dense, /):
 
 @lengths_tile.kernel("cpu")
 def run_tile(data: Dense, lengths: Dense, /, *, out=None):
-    dtype = check_values(check_rows(data, "data").dtype, "lengths_tile")
+    check_values(check_rows(data, "data").dtype, "lengths_tile")
     rows = lengths_to_segment_ids(lengths)
     check_tiles(len(data), len(lengths))
-    out = arrays.output((len(rows), *data.shape[1:]), dtype, out)
-    copy_rows(out.size, matrix(data), rows, -1, settings.chunk_rows, matrix(out))
-    return out
+    return _taken(data, rows, rows.shape, out)
