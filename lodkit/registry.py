@@ -175,7 +175,7 @@ class Op:
 
     def _accept(self, inputs):
         """Inputs as kernels take them: lists become arrays, a LoDTensor without levels its values."""
-        if len(inputs) < self.required + self.variadic or (not self.variadic and len(inputs) > len(self.inputs)):
+        if len(inputs) < max(self.required, self.variadic) or (not self.variadic and len(inputs) > len(self.inputs)):
             raise TypeError(f"{self.name} takes {self.signature}, got {len(inputs)} inputs")
         allowed = list(self.inputs.values())
         allowed += allowed[-1:] * (len(inputs) - len(allowed))

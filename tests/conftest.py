@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import types
 
 import numpy as np
 import pytest
@@ -42,6 +43,22 @@ def serial_tiny_blocks(tiny_blocks, monkeypatch):
     from lodkit.jit import settings
 
     monkeypatch.setattr(settings, "parallel_from", 1 << 60)
+
+
+@pytest.fixture(params=["cpu", "cuda"])
+def place(request, monkeypatch):
+    """What moves values to a device, by ``to``: the CPU, or the emulated GPU; ``home`` brings results back."""
+    if request.param == "cpu":
+        return types.SimpleNamespace(to=lambda x: x, home=lambda x: x)
+    for needed in ("greenlet", "numba_cuda", "array_api_compat"):
+        pytest.importorskip(needed)
+    import emulated
+
+    from lodkit.cuda import launch, memory
+
+    monkeypatch.setitem(memory.LIBRARIES, "emulated", emulated.Library)
+    monkeypatch.setattr(launch, "runner", emulated.Launcher(1))
+    return types.SimpleNamespace(to=emulated.to_gpu, home=emulated.to_numpy)
 
 
 def copy(x):

@@ -20,3 +20,21 @@ class Gather:
 
     def time_gradient(self, width):
         lodkit.gather_grad(self.data, self.ids, self.rows)
+
+
+class BatchGather:
+    param_names = ["width"]
+    params = [[1, 64]]
+
+    def setup(self, width):
+        rng = np.random.default_rng(0)
+        self.data = common.table(rng, width).reshape(200, -1, width)
+        self.ids = rng.integers(0, self.data.shape[1], 400)
+        self.flow = self.time_run(width)
+        self.time_gradient(width)
+
+    def time_run(self, width):
+        return lodkit.batch_gather(self.data, self.ids)
+
+    def time_gradient(self, width):
+        lodkit.batch_gather_grad(self.data, self.ids, self.flow)

@@ -1,12 +1,71 @@
-"""Gather and scatter."""
+"""Gather and scatter: rows, ranges, segments, single elements; and weighted sums."""
 
 from __future__ import annotations
+
+import numpy as np
 
 from .. import ops
 
 
-def gather(data, indices, *, axis=0, wrap_indices=None):
-    return ops.gather(data, indices, axis=axis, wrap=wrap_indices is None or bool(wrap_indices))
+def gather(data, indices, *, axis=0, match_outer=0, wrap_indices=None, dense_gradient=0):
+    wrap = axis == 0 if wrap_indices is None else bool(wrap_indices)
+    flags = {"match_outer": bool(match_outer), "is_sparse": not dense_gradient}
+    return ops.gather(data, indices, axis=axis, wrap=wrap, **flags)
 
 
-OPERATORS = {"Gather": gather}
+def batch_gather(data, indices, *, match_outer=0):
+    return ops.batch_gather(data, indices, match_outer=bool(match_outer))
+
+
+def gather_ranges(data, ranges):
+    values, lengths = ops.gather_ranges(data, ranges)
+    return values, int32(lengths)
+
+
+def gather_ranges_to_dense(data, ranges, key=None, lengths=(), *, max_mismatched_ratio=0.01, **ratios):
+    return ops.gather_ranges_to_dense(
+        data, ranges, key, lengths=tuple(lengths), max_mismatched_ratio=max_mismatched_ratio, **ratios
+    )
+
+
+def lengths_gather(items, lengths, indices):
+    return ops.lengths_gather(items, lengths, indices)
+
+
+def lengths_tile(data, lengths):
+    return ops.lengths_tile(data, lengths)
+
+
+def scatter_assign(data, indices, slices):
+    return ops.scatter_assign(data, indices, slices)
+
+
+def scatter_update(data, indices, slices):
+    return ops.scatter_assign(data, indices, slices)
+
+
+def scatter_weighted_sum(x0, weight0, indices, *pairs):
+    return ops.scatter_weighted_sum(x0, weight0, indices, *pairs)
+
+
+def scatter(data, indices, updates, *, axis=1):
+    return ops.scatter(data, indices, updates, axis=axis)
+
+
+def weighted_sum(*pairs, grad_on_w=0):
+    return ops.weighted_sum(*pairs)
+
+
+OPERATORS = {
+    "Gather": gather,
+    "BatchGather": batch_gather,
+    "GatherRanges": gather_ranges,
+    "GatherRangesToDense": gather_ranges_to_dense,
+    "LengthsGather": lengths_gather,
+    "LengthsTile": lengths_tile,
+    "ScatterAssign": scatter_assign,
+    "ScatterUpdate": scatter_update,
+    "ScatterWeightedSum": scatter_weighted_sum,
+    "Scatter": scatter,
+    "WeightedSum": weighted_sum,
+}

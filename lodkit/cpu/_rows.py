@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import simd
 from ..arrays import integers, native
-from ..jit import jitable, njit, prange, threaded
+from ..jit import get_num_threads, jitable, njit, prange, settings, threaded
 from ..ops._tables import bad_id
 
 AHEAD = 32  # rows between a prefetch and its use
@@ -61,6 +61,29 @@ def copy_rows(table, ids, padding, chunk, out):
             else:
                 for d in range(width):
                     out[i, d] = table[row, d]
+
+
+@threaded
+def put_rows(rows, values, parts, out):
+    """``out[rows[i]] = values[i]``, of several for one row the last; a part of ``out`` is written by one thread."""
+    share, last = (len(out) + parts - 1) // parts, len(rows) - 1
+    size = out.itemsize * out.shape[1]
+    for p in prange(parts):
+        start, stop = p * share, (p + 1) * share
+        for i in range(len(rows)):
+            ahead, row = rows[min(i + AHEAD, last)], rows[i]
+            if start <= ahead < stop:
+                simd.prefetch(out, ahead, 0, size)
+            if start <= row < stop:
+                for d in range(out.shape[1]):
+                    out[row, d] = values[i, d]
+
+
+def put_all(rows, values, out):
+    """``put_rows`` into two-dimensional ``out``, by as many threads as it takes."""
+    if out.size and len(rows):
+        parts = get_num_threads() if values.size >= settings.parallel_from else 1
+        put_rows(values.size, rows, values, parts, out)
 
 
 @threaded

@@ -34,15 +34,27 @@ from .features import (
     stack_features,
     stack_features_grad,
 )
-from .gather_scatter import gather, gather_grad
+from .gather_scatter import batch_gather, batch_gather_grad, gather, gather_grad
 from .optimizers import adagrad, sgd
+from .ranges import (
+    gather_ranges,
+    gather_ranges_grad,
+    gather_ranges_to_dense,
+    lengths_gather,
+    lengths_gather_grad,
+    lengths_tile,
+)
 from .reduce_dims import reduce_dims, reduce_dims_grad, reduce_dims_weights_grad
+from .scatter import scatter, scatter_assign, scatter_grad
 from .segments import segment_reduce, segment_reduce_grad, segment_reduce_weights_grad
 from .selected_rows import get_tensor_from_selected_rows, merge_selected_rows, selected_rows_to_dense, sum
 from .sequence_pool import sequence_pool, sequence_pool_grad
+from .weighted_sums import scatter_weighted_sum, weighted_sum, weighted_sum_weights_grad
 
 __all__ = [
     "adagrad",
+    "batch_gather",
+    "batch_gather_grad",
     "concat_columns",
     "concat_columns_grad",
     "embedding_bag",
@@ -52,7 +64,13 @@ __all__ = [
     "fc_grad",
     "gather",
     "gather_grad",
+    "gather_ranges",
+    "gather_ranges_grad",
+    "gather_ranges_to_dense",
     "get_tensor_from_selected_rows",
+    "lengths_gather",
+    "lengths_gather_grad",
+    "lengths_tile",
     "lengths_to_offsets",
     "lengths_to_segment_ids",
     "lookup_table",
@@ -71,6 +89,10 @@ __all__ = [
     "reduce_dims_weights_grad",
     "relu",
     "relu_grad",
+    "scatter",
+    "scatter_assign",
+    "scatter_grad",
+    "scatter_weighted_sum",
     "segment_ids_to_lengths",
     "segment_ids_to_offsets",
     "segment_reduce",
@@ -91,4 +113,6 @@ __all__ = [
     "sum",
     "tanh",
     "tanh_grad",
+    "weighted_sum",
+    "weighted_sum_weights_grad",
 ]

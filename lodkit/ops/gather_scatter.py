@@ -1,28 +1,99 @@
-"""Gather rows by index (Caffe2's Gather on axis 0)."""
+"""Gather rows, or entries along another axis, by index (Caffe2's Gather and BatchGather)."""
 
 from __future__ import annotations
 
-from typing import Literal
+import math
 
 import numpy as np
 
-from ..arrays import integers
-from ..lod_tensor import values_of
+from ..arrays import check_gradient, check_rows, check_values, integers, native
+from ..desc import VarType
+from ..errors import LoDLevelError, ShapeMismatchError
+from ..lod_tensor import LoDTensor, values_of
 from ..registry import Dense, op
 from ..selected_rows import SelectedRows
-from .embedding import lookup_table, lookup_table_grad
+from .embedding import check_ids, lookup_table, lookup_table_grad
 
 
-@op(rowwise=("ids",))
-def gather(data: Dense, ids: Dense, /, *, axis: Literal[0] = 0, wrap: bool = False) -> Dense:
-    """Return ``data[ids]``: a row for every id, in the shape (or the structure) of the ids.
+@op
+def gather(
+    data: Dense,
+    ids: Dense | LoDTensor,
+    /,
+    *,
+    axis: int = 0,
+    wrap: bool = False,
+    match_outer: bool = False,
+    is_sparse: bool = True,
+) -> Dense | LoDTensor:
+    """Return the entries of ``data`` at ``ids`` along an axis: on axis 0 a row for every id, in their structure.
 
-    Negative ids count from the end with ``wrap``, and are refused without.
+    Caffe2's Gather. Its result for an empty axis is ``data``, whatever the indices; here every id is outside.
 
+    Parameters
+    ----------
+    data : array
+    ids : array of int32 or int64 of any shape, LoDTensor (on axis 0), or list
+    axis : int
+        Negative ones count from the last axis.
+    wrap : bool
+        Negative ids count from the end; without, they are refused.
+    match_outer : bool
+        The ids have the axes of ``data`` before ``axis`` too: each entry there has ids of its own.
+    is_sparse : bool
+        Whether the gradient on axis 0 is SelectedRows.
+
+    Returns
+    -------
+    array of shape (*data.shape[:axis], *ids.shape, *data.shape[axis + 1:])
+        With ``match_outer``, ``ids.shape[axis:]`` in the middle.
+
+    Raises
+    ------
+    RowIndexError
+        An id outside the axis; the message gives position, id and bound.
+
+    Examples
+    --------
     >>> gather(np.array([10, 20, 30]), [[2, 0]])
     array([[30, 10]])
+    >>> gather(np.array([[10, 20, 30], [40, 50, 60]]), [-1, 0], axis=1, wrap=True)
+    array([[30, 10],
+           [60, 40]])
     """
-    return lookup_table.definition(data, wrapped(ids, len(data), wrap))
+    axis = check_axis(check_rows(data, "data").ndim, axis)
+    check_structure(ids, axis)
+    numbers = wrapped(values_of(ids), data.shape[axis], wrap)
+    check_outer(data.shape, numbers.shape, axis, match_outer)
+    return structured(_taken(data, numbers, axis, match_outer), ids)
+
+
+def _taken(data, ids, axis, match_outer):
+    check_values(data.dtype, "gather")
+    ids = check_ids(ids, data.shape[axis])
+    if not match_outer:
+        return np.take(data, ids, axis).astype(native(data.dtype))
+    out = np.zeros(gathered_shape(data.shape, ids.shape, axis, True), native(data.dtype))
+    for place in np.ndindex(data.shape[:axis]):
+        out[place] = data[place][ids[place]]
+    return out
+
+
+def check_axis(ndim, axis):
+    """``axis`` counted from the first one."""
+    if not -ndim <= axis < ndim:
+        raise ShapeMismatchError(f"axis = {axis} is outside [{-ndim}, {ndim}), the data has {ndim} dimensions")
+    return axis % ndim
+
+
+def check_structure(ids, axis):
+    if axis and isinstance(ids, LoDTensor) and ids.lod_level:
+        raise LoDLevelError(f"gather along axis {axis} gives no row an id, so no structure; pass ids.values")
+
+
+def structured(result, ids):
+    """The result, in the structure of the ids where they have one."""
+    return ids.with_values(result) if isinstance(ids, LoDTensor) and ids.lod_level else result
 
 
 def wrapped(ids, height, wrap):
@@ -31,30 +102,108 @@ def wrapped(ids, height, wrap):
     return np.where((ids < 0) & (ids >= -height), ids + height, ids) if wrap else ids
 
 
+def check_outer(shape, ids_shape, axis, match_outer):
+    if match_outer and tuple(ids_shape[:axis]) != tuple(shape[:axis]):
+        raise ShapeMismatchError(
+            f"match_outer: ids of shape {tuple(ids_shape)} do not start with the {axis} axes of data, "
+            f"{tuple(shape[:axis])}; give each entry there its own ids"
+        )
+
+
+def gathered_shape(shape, ids_shape, axis, match_outer):
+    """The shape of what is gathered along an axis."""
+    return (*shape[:axis], *ids_shape[axis if match_outer else 0 :], *shape[axis + 1 :])
+
+
+def as_rows(shape, axis):
+    """The shape of the same numbers with a row for each entry on the axes up to ``axis``."""
+    return (math.prod(shape[: axis + 1]), *shape[axis + 1 :])
+
+
+def _gathered(data, ids, axis, match_outer):
+    axis = check_axis(len(data.dims), axis)
+    dims = gathered_shape(data.dims, ids.dims, axis, match_outer)
+    return data.but(type=VarType.LOD_TENSOR, dims=dims, lod_level=ids.lod_level)
+
+
 @gather.infer_rule
-def _(data, ids, *, axis=0, wrap=False):
-    return lookup_table.infer_function(data, ids)
+def _(data, ids, *, axis=0, wrap=False, match_outer=False, is_sparse=True):
+    return _gathered(data, ids, axis, match_outer)
 
 
 @gather.gradient
 def _(call, grad):
     data, ids = call.inputs
-    return gather_grad(data, values_of(ids), grad, wrap=call.attrs["wrap"])
+    attrs = {k: call.attrs[k] for k in ("wrap", "match_outer")}
+    if check_axis(data.ndim, call.attrs["axis"]):
+        return batch_gather_grad(data, values_of(ids), grad, axis=call.attrs["axis"], **attrs)
+    return gather_grad(data, values_of(ids), grad, wrap=call.attrs["wrap"], is_sparse=call.attrs["is_sparse"])
 
 
 @op
-def gather_grad(data: Dense, ids: Dense, grad: Dense, /, *, wrap: bool = False) -> SelectedRows:
-    """Return the gradient of ``gather``: SelectedRows with a row for every id, duplicates kept.
+def gather_grad(
+    data: Dense, ids: Dense, grad: Dense, /, *, wrap: bool = False, is_sparse: bool = True
+) -> Dense | SelectedRows:
+    """Return the gradient of ``gather`` on axis 0: SelectedRows with a row for every id, duplicates kept; or dense.
 
-    >>> gather_grad(np.zeros((3, 1)), np.array([2, 2]), np.array([[1.], [5.]]))
+    The rows of ids that count from the end are counted from the start.
+
+    >>> gather_grad(np.zeros((3, 1)), np.array([2, -1]), np.array([[1.], [5.]]), wrap=True)
     SelectedRows(rows=[2, 2], value=[[1.], [5.]], height=3)
     """
-    return lookup_table_grad.definition(data, wrapped(ids, len(data), wrap), grad)
+    return lookup_table_grad.definition(data, wrapped(ids, len(data), wrap), grad, is_sparse=is_sparse)
 
 
 @gather_grad.infer_rule
-def _(data, ids, grad, *, wrap=False):
-    return lookup_table_grad.infer_function(data, ids, grad)
+def _(data, ids, grad, *, wrap=False, is_sparse=True):
+    return lookup_table_grad.infer_function(data, ids, grad, is_sparse=is_sparse)
+
+
+@op
+def batch_gather(data: Dense, ids: Dense, /, *, match_outer: bool = False) -> Dense:
+    """Return the entries of every row of ``data`` at ``ids``: ``gather`` on axis 1. Caffe2's BatchGather.
+
+    >>> batch_gather(np.array([[10, 20, 30], [40, 50, 60]]), [2, 0, 2])
+    array([[30, 10, 30],
+           [60, 40, 60]])
+    """
+    return gather.definition(data, ids, axis=1, match_outer=match_outer)
+
+
+@batch_gather.infer_rule
+def _(data, ids, *, match_outer=False):
+    return _gathered(data, ids, 1, match_outer)
+
+
+@batch_gather.gradient
+def _(call, grad):
+    return batch_gather_grad(*call.inputs, grad, match_outer=call.attrs["match_outer"])
+
+
+@op
+def batch_gather_grad(
+    data: Dense, ids: Dense, grad: Dense, /, *, axis: int = 1, wrap: bool = False, match_outer: bool = False
+) -> Dense:
+    """Return the gradient of ``gather`` along an axis, like ``data``: what flows to one entry adds up.
+
+    >>> batch_gather_grad(np.zeros((1, 3)), [2, 0, 2], np.array([[1., 2., 4.]]))
+    array([[2., 0., 5.]])
+    """
+    axis = check_axis(data.ndim, axis)
+    ids = wrapped(ids, data.shape[axis], wrap)
+    check_outer(data.shape, ids.shape, axis, match_outer)
+    check_values(data.dtype, "the gradient", floating=True)
+    ids = check_ids(ids, data.shape[axis])
+    check_gradient(grad, gathered_shape(data.shape, ids.shape, axis, match_outer))
+    result = np.zeros(data.shape, np.float64)
+    for place in np.ndindex(data.shape[:axis]):
+        np.add.at(result[place], ids[place] if match_outer else ids, grad[place])
+    return result.astype(native(data.dtype))
+
+
+@batch_gather_grad.infer_rule
+def _(data, ids, grad, *, axis=1, wrap=False, match_outer=False):
+    return data
 
 
 @gather.example
@@ -65,3 +214,8 @@ def _(dtype):
 @gather_grad.example
 def _(dtype):
     return [(inputs, {}) for inputs, attrs in lookup_table_grad.example_function(dtype) if attrs["is_sparse"]]
+
+
+@batch_gather.example
+def _(dtype):
+    return [((np.ones((2, 3, 4), dtype), np.array([0, 2])), {})]

@@ -1,0 +1,158 @@
+"""Scatter rows or single elements by index: of several for one place the last one stays."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..arrays import check_gradient, check_rows, check_values, native, writable
+from ..errors import DTypeError, ShapeMismatchError
+from ..registry import Dense, op
+from .embedding import check_ids
+from .gather_scatter import check_axis
+
+
+def check_target(name, data, ids_shape, rows):
+    """What can be wrong of an array that rows are written into, but the ids themselves, before anything is."""
+    check_values(check_rows(writable(data, f"{name}: data"), "data").dtype, name)
+    for what, x in rows:
+        if native(x.dtype) != native(data.dtype):
+            raise DTypeError(f"{name}: {what} is {x.dtype}, data is {data.dtype}; convert with .astype(...)")
+        if tuple(x.shape) != (*ids_shape, *data.shape[1:]):
+            raise ShapeMismatchError(
+                f"{name}: {what} has shape {tuple(x.shape)}; a row of data for every id is "
+                f"{(*ids_shape, *data.shape[1:])}"
+            )
+
+
+@op(updates=True)
+def scatter_assign(data: Dense, ids: Dense, slices: Dense, /) -> Dense:
+    """``data[ids] = slices``, in place; returns the data. Of rows for the same id the last one stays.
+
+    Caffe2's ScatterAssign.
+
+    Parameters
+    ----------
+    data : array of shape (rows, *item)
+    ids : array of int32 or int64 of any shape
+    slices : array of shape (*ids.shape, *item)
+        Of the type of the data.
+
+    Raises
+    ------
+    RowIndexError
+        An id outside the rows; nothing has changed then.
+
+    Examples
+    --------
+    >>> scatter_assign(np.zeros(4), [2, 0, 2], np.array([1., 2., 3.]))
+    array([2., 0., 3., 0.])
+    """
+    ids = check_ids(ids, len(check_rows(data, "data")))
+    check_target("scatter_assign", data, ids.shape, [("slices", slices)])
+    for row, value in zip(ids.reshape(-1), slices.reshape(ids.size, *data.shape[1:]), strict=True):
+        data[row] = value
+    return data
+
+
+@scatter_assign.infer_rule
+def _(data, ids, slices):
+    return data
+
+
+def check_elements(name, shape, ids_shape, axis):
+    """Ids for single elements: an axis each like the data's, not longer; any number of them along the axis."""
+    axis = check_axis(len(shape), axis)
+    fits = len(ids_shape) == len(shape)
+    if not fits or any(n > m for d, (n, m) in enumerate(zip(ids_shape, shape, strict=True)) if d != axis):
+        raise ShapeMismatchError(
+            f"{name}: ids of shape {tuple(ids_shape)} do not fit data of shape {tuple(shape)}; they have its axes, "
+            f"none but axis {axis} longer"
+        )
+    return axis
+
+
+def check_updates(data, ids_shape, updates):
+    if native(updates.dtype) != native(data.dtype):
+        raise DTypeError(f"scatter: updates are {updates.dtype}, data is {data.dtype}; convert with .astype(...)")
+    if tuple(updates.shape) != tuple(ids_shape):
+        raise ShapeMismatchError(f"scatter: updates have shape {tuple(updates.shape)}, ids {tuple(ids_shape)}")
+
+
+def _places(ids, axis):
+    """Where each element of the ids points, in order."""
+    for place in np.ndindex(ids.shape):
+        yield place, (*place[:axis], ids[place], *place[axis + 1 :])
+
+
+@op
+def scatter(data: Dense, ids: Dense, updates: Dense, /, *, axis: int = 1) -> Dense:
+    """Return the data with single elements replaced: ``out[i, ids[i, j], k] = updates[i, j, k]`` on axis 1.
+
+    Caffe2's Scatter, ScatterElements of ONNX. Of updates for the same element the last one stays.
+
+    Parameters
+    ----------
+    data : array
+    ids : array of int32 or int64
+        With the axes of the data, none but ``axis`` longer.
+    updates : array like ids
+        Of the type of the data.
+    axis : int
+        Negative ones count from the last axis.
+
+    >>> scatter(np.zeros((2, 3)), [[1], [2]], np.array([[5.], [7.]]))
+    array([[0., 5., 0.],
+           [0., 0., 7.]])
+    """
+    check_values(data.dtype, "scatter")
+    axis = check_elements("scatter", data.shape, np.shape(ids), axis)
+    check_updates(data, np.shape(ids), updates)
+    out, ids = data.astype(native(data.dtype)), check_ids(ids, data.shape[axis])
+    for place, target in _places(ids, axis):
+        out[target] = updates[place]
+    return out
+
+
+@scatter.infer_rule
+def _(data, ids, updates, *, axis=1):
+    return data
+
+
+@scatter.gradient
+def _(call, grad):
+    by_data, by_updates = scatter_grad(*call.inputs[:2], grad, axis=call.attrs["axis"])
+    return by_data, None, by_updates
+
+
+@op
+def scatter_grad(data: Dense, ids: Dense, grad: Dense, /, *, axis: int = 1) -> tuple[Dense, Dense]:
+    """Return the gradients of ``scatter`` by its data and its updates: an update that did not stay gets none.
+
+    >>> scatter_grad(np.zeros((1, 3)), [[1, 1]], np.array([[1., 2., 3.]]))
+    (array([[1., 0., 3.]]), array([[0., 2.]]))
+    """
+    dtype = check_values(data.dtype, "the gradient", floating=True)
+    axis = check_elements("scatter_grad", data.shape, np.shape(ids), axis)
+    ids = check_ids(ids, data.shape[axis])
+    by_data = check_gradient(grad, data.shape).astype(dtype)
+    last = {target: place for place, target in _places(ids, axis)}
+    by_updates = np.zeros(ids.shape, dtype)
+    for target, place in last.items():
+        by_updates[place] = by_data[target]
+        by_data[target] = 0
+    return by_data, by_updates
+
+
+@scatter_grad.infer_rule
+def _(data, ids, grad, *, axis=1):
+    return data, data.but(dims=ids.dims)
+
+
+@scatter_assign.example
+def _(dtype):
+    return [((np.ones((3, 4), dtype), np.array([2, 0]), np.ones((2, 4), dtype)), {})]
+
+
+@scatter.example
+def _(dtype):
+    return [((np.ones((3, 4), dtype), np.array([[2, 0]]), np.ones((1, 2), dtype)), {})]

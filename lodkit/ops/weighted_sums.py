@@ -1,0 +1,154 @@
+"""Weighted sums: of arrays, and into the rows of one."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ..arrays import check_gradient, check_rows, check_values, native
+from ..errors import DTypeError, ShapeMismatchError
+from ..lod_tensor import values_of
+from ..registry import Dense, op
+from .embedding import check_ids
+from .scatter import check_target
+
+
+def pairs_of(name, rest):
+    """Arrays and their weights, which take turns."""
+    if len(rest) % 2 or not rest:
+        raise TypeError(f"{name} adds arrays, each followed by its weight; got {len(rest)} of them after the others")
+    return rest[::2], rest[1::2]
+
+
+def check_weights(name, weights, dtype):
+    """One number each; whole ones where the values are."""
+    for i, w in enumerate(weights):
+        if math.prod(w.shape) != 1:
+            raise ShapeMismatchError(f"{name}: weight {i} has shape {tuple(w.shape)}; it is one number")
+        if w.dtype.kind not in ("iu" if dtype.kind == "i" else "fiu"):
+            raise DTypeError(f"{name}: weight {i} is {w.dtype}, the values {dtype}; convert with .astype(...)")
+
+
+def _exact(dtype):
+    """The type in which the definitions compute."""
+    return np.int64 if dtype.kind == "i" else np.float64
+
+
+@op(updates=True)
+def scatter_weighted_sum(data: Dense, weight: Dense, ids: Dense, /, *rest: Dense) -> Dense:
+    """``data[ids] = weight * data[ids] + w1 * x1 + w2 * x2 ...``, in place; returns the data.
+
+    A row that is listed n times is scaled n times, and gets all that is there for it: rounded once. Caffe2's
+    ScatterWeightedSum; with weights of 1 it is a scatter that adds.
+
+    Parameters
+    ----------
+    data : array of shape (rows, *item)
+    weight : number or array of one element
+        With integer data all weights are integers.
+    ids : array of int32 or int64 of any shape
+    *rest : array of shape (*ids.shape, *item), number, and so on
+        In turn what to add, of the type of the data, and its weight.
+
+    Raises
+    ------
+    RowIndexError
+        An id outside the rows; nothing has changed then.
+
+    Examples
+    --------
+    >>> scatter_weighted_sum(np.ones(3), 1.0, [2, 0, 2], np.array([1., 2., 3.]), -0.5)
+    array([ 0.,  1., -1.])
+    """
+    xs, weights = pairs_of("scatter_weighted_sum", rest)
+    ids = check_ids(ids, len(check_rows(data, "data")))
+    check_target("scatter_weighted_sum", data, ids.shape, [(f"x{i}", x) for i, x in enumerate(xs, 1)])
+    check_weights("scatter_weighted_sum", (weight, *weights), data.dtype)
+    rows, total = ids.reshape(-1), data.astype(_exact(data.dtype))
+    for row in rows:
+        total[row] *= np.reshape(weight, ())
+    for x, w in zip(xs, weights, strict=True):
+        np.add.at(total, rows, x.reshape(len(rows), *data.shape[1:]).astype(total.dtype) * np.reshape(w, ()))
+    data[rows] = total[rows]
+    return data
+
+
+@scatter_weighted_sum.infer_rule
+def _(data, weight, ids, *rest):
+    return data
+
+
+def check_alike(xs):
+    """Arrays of a weighted sum: of one shape and type."""
+    for i, x in enumerate(xs[1:], 1):
+        if tuple(x.shape) != tuple(xs[0].shape):
+            raise ShapeMismatchError(f"weighted_sum: array {i} has shape {tuple(x.shape)}, the first {xs[0].shape}")
+        if native(x.dtype) != native(xs[0].dtype):
+            raise DTypeError(f"weighted_sum: array {i} is {x.dtype}, the first {xs[0].dtype}; use .astype(...)")
+    return check_values(xs[0].dtype, "weighted_sum")
+
+
+@op(rowwise=("x", "rest"))
+def weighted_sum(x: Dense, weight: Dense, /, *rest: Dense) -> Dense:
+    """Return ``weight * x + w1 * x1 + w2 * x2 ...``. Caffe2's WeightedSum.
+
+    Parameters
+    ----------
+    x : array
+    weight : number or array of one element
+        With integer values all weights are integers.
+    *rest : array like x, number, and so on
+        In turn what to add, and its weight.
+
+    >>> weighted_sum(np.array([1., 2.]), 0.5, np.array([10., 20.]), 2.0)
+    array([20.5, 41. ])
+    """
+    xs, weights = pairs_of("weighted_sum", (x, weight, *rest))
+    dtype = check_alike(xs)
+    check_weights("weighted_sum", weights, dtype)
+    total = np.zeros(x.shape, _exact(dtype))
+    for one, w in zip(xs, weights, strict=True):
+        total += one.astype(total.dtype) * np.reshape(w, ())
+    return total.astype(dtype)
+
+
+@weighted_sum.infer_rule
+def _(x, weight, *rest):
+    return x
+
+
+@weighted_sum.gradient
+def _(call, grad):
+    result = []
+    for i, wanted in enumerate(call.wanted):
+        x, weight = call.inputs[i - i % 2 : i - i % 2 + 2]
+        by = weighted_sum_weights_grad(values_of(x), weight, grad) if wanted and i % 2 else None
+        result.append(weighted_sum(grad, weight) if wanted and not i % 2 else by)
+    return tuple(result)
+
+
+@op
+def weighted_sum_weights_grad(x: Dense, weight: Dense, grad: Dense, /) -> Dense:
+    """Return the gradient of ``weighted_sum`` by the weight of one array: the sum of ``x * grad``, like the weight.
+
+    >>> weighted_sum_weights_grad(np.array([1., 2.]), np.array([0.5]), np.array([10., 1.]))
+    array([12.])
+    """
+    check_values(x.dtype, "the gradient", floating=True)
+    check_values(weight.dtype, "the gradient by a weight", floating=True)
+    check_weights("weighted_sum_weights_grad", (weight,), x.dtype)
+    check_gradient(grad, x.shape)
+    total = (x.astype(np.float64) * grad).sum()
+    return np.full(weight.shape, total, native(weight.dtype))
+
+
+@weighted_sum_weights_grad.infer_rule
+def _(x, weight, grad):
+    return weight
+
+
+@scatter_weighted_sum.example
+def _(dtype):
+    ones = np.ones(2, dtype)
+    return [((np.ones(3, dtype), ones[:1], np.array([2, 2]), ones, ones[:1]), {})]

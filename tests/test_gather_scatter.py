@@ -1,0 +1,106 @@
+"""Gather: rows and other axes, ids that count from the end, and everything that can be wrong with them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import lodkit
+from lodkit import LoDTensor, SelectedRows
+from lodkit.caffe2 import BatchGather, Gather
+
+DATA = np.arange(24.0).reshape(2, 4, 3)
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2, -1, -2])
+def test_every_axis(axis, place):
+    ids = np.array([[1, 0], [1, 1]])
+    got = place.home(lodkit.gather(place.to(DATA), place.to(ids), axis=axis))
+    np.testing.assert_array_equal(got, np.take(DATA, ids, axis))
+
+
+def test_a_sparse_gradient_lists_rows_that_there_are(place):
+    data, ids = place.to(np.ones((4, 2))), place.to(np.array([-1, 2, -4]))
+    for call in (lambda: lodkit.gather(data, ids, wrap=True), lambda: Gather(data, ids)):
+        with lodkit.Tape() as tape:
+            out = call()
+        grad = place.home(tape.gradient(out, [data])[0])
+        assert isinstance(grad, SelectedRows)
+        assert grad.rows.tolist() == [3, 2, 0]
+
+
+def test_caffe2_wraps_on_axis_0_unless_told():
+    data = np.arange(6.0).reshape(2, 3)
+    np.testing.assert_array_equal(Gather(data, np.array([-1])), data[[-1]])
+    np.testing.assert_array_equal(Gather(data, np.array([-1]), axis=1, wrap_indices=1), data[:, [-1]])
+    for call in (
+        lambda: Gather(data, np.array([0, -1]), wrap_indices=0),
+        lambda: Gather(data, np.array([0, -1]), axis=1),
+        lambda: Gather(data, np.array([0, -3])),
+        lambda: BatchGather(data, np.array([0, -1])),
+    ):
+        with pytest.raises(lodkit.RowIndexError, match=r"ids\[1\] = -"):
+            call()
+
+
+def test_caffe2_dense_gradient():
+    data = np.ones((3, 2))
+    with lodkit.Tape() as tape:
+        out = Gather(data, np.array([-1, 2]), dense_gradient=1)
+    np.testing.assert_array_equal(tape.gradient(out, [data])[0], [[0, 0], [0, 0], [2, 2]])
+
+
+def test_each_batch_may_have_ids_of_its_own(place):
+    ids = np.array([[3, 3], [0, 1]])
+    got = place.home(BatchGather(place.to(DATA), place.to(ids), match_outer=1))
+    np.testing.assert_array_equal(got, np.take_along_axis(DATA, ids[..., None], 1))
+    got = place.home(Gather(place.to(DATA), place.to(ids), axis=1, match_outer=1))
+    np.testing.assert_array_equal(got, np.take_along_axis(DATA, ids[..., None], 1))
+
+
+def test_every_batch_of_ids_is_looked_at(place):
+    """Caffe2 looks at the ids of the first one only, and crashes on a bad later one."""
+    for ids in ([[0, 1], [2, 4]], [[0, 1], [2, 1 << 40]], [[0, 1], [2, -1]]):
+        with pytest.raises(lodkit.RowIndexError, match=rf"ids\[1, 1\] = {ids[1][1]} is outside \[0, 4\)"):
+            lodkit.gather(place.to(DATA), place.to(np.array(ids)), axis=1, match_outer=True)
+
+
+@pytest.mark.parametrize(
+    ("ids", "attrs", "error", "text"),
+    [
+        ([0], {"axis": 3}, lodkit.ShapeMismatchError, r"axis = 3 is outside \[-3, 3\)"),
+        ([0], {"axis": -4}, lodkit.ShapeMismatchError, r"axis = -4"),
+        ([[0], [0], [0]], {"axis": 1, "match_outer": True}, lodkit.ShapeMismatchError, r"\(3, 1\) do not start"),
+        ([4], {"axis": 1}, lodkit.RowIndexError, r"ids\[0\] = 4 is outside \[0, 4\)"),
+        ([-5], {"axis": 1, "wrap": True}, lodkit.RowIndexError, r"= -5 is outside"),
+        ([0.5], {"axis": 1}, lodkit.DTypeError, "int32 or int64"),
+    ],
+)
+def test_what_gather_refuses(ids, attrs, error, text, place):
+    with pytest.raises(error, match=text):
+        lodkit.gather(place.to(DATA), place.to(np.array(ids)), **attrs)
+
+
+def test_what_batch_gather_refuses(place):
+    with pytest.raises(lodkit.ShapeMismatchError, match="axis = 1"):
+        lodkit.batch_gather(place.to(np.ones(3)), place.to(np.array([0])))
+    with pytest.raises(lodkit.RowIndexError, match=r"ids\[0\] = 0 is outside \[0, 0\)"):
+        lodkit.batch_gather(place.to(np.ones((2, 0))), place.to(np.array([0])))
+    with pytest.raises(lodkit.DTypeError, match="takes float16"):
+        lodkit.batch_gather(place.to(np.ones((2, 2), np.uint8)), place.to(np.array([0])))
+    with pytest.raises(lodkit.DTypeError, match="gradient"):
+        lodkit.batch_gather_grad(*map(place.to, (np.ones((2, 2), int), np.array([0]), np.ones((2, 1), int))))
+
+
+def test_ids_with_structure_are_for_axis_0(place):
+    ids = LoDTensor(np.array([1, 0, 1]), [[1, 2]])
+    rows = lodkit.gather(place.to(DATA), place.to(ids))
+    assert rows.recursive_sequence_lengths() == [[1, 2]]
+    with pytest.raises(lodkit.LoDLevelError, match=r"pass ids\.values"):
+        lodkit.gather(place.to(DATA), place.to(ids), axis=1)
+
+
+def test_out(place):
+    out = place.to(np.zeros((2, 2, 3)))
+    assert lodkit.gather(place.to(DATA), place.to(np.array([3, 0])), axis=1, out=out) is out
+    np.testing.assert_array_equal(place.home(out), DATA[:, [3, 0]])
