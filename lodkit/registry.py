@@ -188,7 +188,7 @@ class Op:
         return accepted
 
     def _kinds_of(self, inputs):
-        if self.variadic:
+        if self.variadic and self._varying:
             names = {Dense.__name__ if self.rowwise and isinstance(x, LoDTensor) else name_of(x) for x in inputs}
             return ("|".join(sorted(names)),)
         return tuple(name_of(inputs[i]) if i < len(inputs) else "None" for i in self._varying)

@@ -30,6 +30,8 @@ from .embedding import (
     lookup_table_grad,
 )
 from .gather_scatter import gather, gather_grad
+from .id_lists import find, find_duplicate_elements, merge_id_lists, unique
+from .lengths import lengths_split, lengths_top_k, lengths_top_k_grad
 from .optimizers import adagrad, sgd
 from .segments import segment_reduce, segment_reduce_grad, segment_reduce_weights_grad
 from .selected_rows import (
@@ -39,6 +41,7 @@ from .selected_rows import (
     sum,
 )
 from .sequence_pool import sequence_pool, sequence_pool_grad
+from .shards import gather_by_key, lengths_partition, partition
 
 __all__ = [
     "adagrad",
@@ -47,18 +50,27 @@ __all__ = [
     "embedding_bag_weights_grad",
     "fc",
     "fc_grad",
+    "find",
+    "find_duplicate_elements",
     "gather",
+    "gather_by_key",
     "gather_grad",
     "get_tensor_from_selected_rows",
+    "lengths_partition",
+    "lengths_split",
     "lengths_to_offsets",
     "lengths_to_segment_ids",
+    "lengths_top_k",
+    "lengths_top_k_grad",
     "lookup_table",
     "lookup_table_grad",
     "mean",
     "mean_grad",
+    "merge_id_lists",
     "merge_selected_rows",
     "offsets_to_lengths",
     "offsets_to_segment_ids",
+    "partition",
     "relu",
     "relu_grad",
     "segment_ids_to_lengths",
@@ -77,4 +89,5 @@ __all__ = [
     "sum",
     "tanh",
     "tanh_grad",
+    "unique",
 ]

@@ -1,7 +1,8 @@
 """Samples of every operator: name -> list of (inputs, attrs). A module a family; a new operator adds an entry there.
 
 Each list has empty, single, nested, duplicate and many-dimensional cases in several types. A module may also have
-CAFFE2 and PADDLE: a call of every published name, which tests/test_structure.py makes.
+CAFFE2 and PADDLE: a call of every published name, which tests/test_structure.py makes. A dictionary at the end of a
+Caffe2 call holds arguments.
 """
 
 from __future__ import annotations
