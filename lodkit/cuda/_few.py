@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from . import vector
-from ._sort import Runs
+from ._sort import Runs, argsort, runs
 from .launch import cuda, device, launch
 
 FEW = 1024  # ids; with more the comparisons take longer than a radix sort's passes
@@ -52,5 +52,10 @@ def few_runs(ids, height):
     offsets, count = ids.like((n + 1,), np.int64), ids.send(np.zeros(1, np.int64))
     launch(_rank, n, ids, n, height, sorted_ids, order)
     launch(_table, n, sorted_ids, n, height, rows, offsets, count)
-    runs = int(count.read()[0])
-    return Runs(rows.part(0, runs), offsets.part(0, runs + 1) if runs else ids.send(np.zeros(1, np.int64)), order)
+    found = int(count.read()[0])
+    return Runs(rows.part(0, found), offsets.part(0, found + 1) if found else ids.send(np.zeros(1, np.int64)), order)
+
+
+def runs_below(ids, height):
+    """The Runs of ids, few or many; those outside ``[0, height)`` have none. Waits for the device."""
+    return few_runs(ids, height) if ids.size <= FEW else runs(*argsort(ids, height), height)

@@ -35,9 +35,14 @@ def check_data(data, shape):
 
 def check_keys(keys):
     keys = integers(keys, "keys")
+    check_dimension(keys)
+    return keys
+
+
+def check_dimension(keys):
+    """Keys that are at least a vector."""
     if not keys.ndim:
         raise LoDError("keys have no dimension; pass keys.reshape(1)")
-    return keys
 
 
 def _split(keys, data, count, pack_first_input):
@@ -193,7 +198,7 @@ def _(call, *grads):
     return _rows_back(call, grads, 2)
 
 
-def check_shards(keys, data):
+def check_shards(data):
     """Arrays that belong together: one a shard, of one type and one item shape."""
     if not data:
         raise TypeError("gather_by_key takes keys and one array a shard, got keys alone")
@@ -241,7 +246,7 @@ def gather_by_key(keys: Dense, /, *data: Dense) -> Dense:
     array([0.4, 0.7, 0.1, 0.6])
     """
     keys = check_keys(keys)
-    check_shards(keys, data)
+    check_shards(data)
     shards = keys.reshape(-1) % len(data)
     check_counts([(shards == p).sum() for p in range(len(data))], data)
     out = np.empty((keys.size, *data[0].shape[1:]), native(data[0].dtype))
