@@ -47,9 +47,7 @@ def lengths_partition(lengths, keys, *data, num_outputs, pack_first_input=0):
 
 def _as_given(parts, integers, inputs):
     """The outputs that stand for lengths and keys, in the types of these."""
-    return tuple(
-        x.astype(integers[i % inputs].dtype) if i % inputs < len(integers) else x for i, x in enumerate(parts)
-    )
+    return tuple(x.astype(integers[i % inputs].dtype) if i % inputs < len(integers) else x for i, x in enumerate(parts))
 
 
 OPERATORS = {

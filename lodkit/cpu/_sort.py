@@ -7,7 +7,7 @@ import numpy as np
 from ..jit import njit, prange, settings, threaded
 
 DIGIT = 11
-FEW_TIMES = 8  # NumPy sorts so many times ``settings.few_rows`` numbers of unknown range the quickest
+FEW_TIMES = 4  # so many times ``settings.few_rows`` numbers for each pass of ours are sorted quicker by NumPy
 
 
 @threaded
@@ -138,10 +138,11 @@ def _sort_wide(rows):
 
 def sort_numbers(numbers):
     """Sort any int64 numbers, stably; returns what ``sort_rows`` does."""
-    n = len(numbers)
-    if n <= FEW_TIMES * settings.few_rows:
+    n, few = len(numbers), FEW_TIMES * settings.few_rows
+    low, high = (int(numbers.min()), int(numbers.max())) if n > 2 * few else (0, 0)
+    passes = -(-bits_below(high - low + 1) // DIGIT)
+    if n <= few * max(passes, 2):
         return _runs_in(numbers, np.argsort(numbers, kind="stable"))
-    low, high = (int(numbers.min()), int(numbers.max())) if n else (0, 0)
     if high - low >= 1 << 62:
         return _sort_wide(numbers)
     if low >= 0 and bits_below(high + 1) == bits_below(high - low + 1):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .. import arrays
-from ..arrays import integers, matrix, native
+from ..arrays import matrix, native
 from ..jit import njit, prange, settings, threaded
 from ..ops import shards as ops
 from ..ops.conversions import check_vector

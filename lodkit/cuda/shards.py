@@ -55,7 +55,7 @@ def _checked_keys(keys):
 @ops.partition.kernel("cuda")
 def partition(keys: Dense, /, *data: Dense, num_outputs, pack_first_input):
     count = ops.shards_of("partition", num_outputs, 1 + len(data))
-    keys, data = _checked_keys(keys), [view(x) for x in data]
+    keys, data = _checked_keys(keys), tuple(map(view, data))
     ops.check_data(data, keys.shape)
     parts = _split(keys, data, _by_shard(keys, count), pack_first_input)
     return tuple(x for shard in parts for x in shard)
@@ -88,7 +88,7 @@ def _count(order, starts, offsets, segments, n, lengths):
 @ops.lengths_partition.kernel("cuda")
 def lengths_partition(lengths: Dense, keys: Dense, /, *data: Dense, num_outputs, pack_first_input):
     count = ops.shards_of("lengths_partition", num_outputs, 2 + len(data))
-    keys, data, offsets = integers(keys, "keys"), [view(x) for x in data], from_lengths(lengths)
+    keys, data, offsets = integers(keys, "keys"), tuple(map(view, data)), from_lengths(lengths)
     ops.check_sum(offsets.rows, len(keys))
     ops.check_data(data, keys.shape)
     by_shard, segments = _by_shard(keys, count), len(offsets)
@@ -101,7 +101,7 @@ def lengths_partition(lengths: Dense, keys: Dense, /, *data: Dense, num_outputs,
 
 @ops.gather_by_key.kernel("cuda")
 def gather_by_key(keys: Dense, /, *data: Dense, out=None):
-    keys, data = _checked_keys(keys), [view(x) for x in data]
+    keys, data = _checked_keys(keys), tuple(map(view, data))
     ops.check_shards(data)
     _, order, offsets = _by_shard(keys, len(data))
     starts, item = offsets.read(), data[0].shape[1:]

@@ -108,9 +108,9 @@ def merge_id_lists(*lists: LoDTensor) -> LoDTensor:
     check_samples(lists)
     ids = [check_vector(x.values, f"list {i}").tolist() for i, x in enumerate(lists)]
     offsets = [x.row_offsets().tolist() for x in lists]
-    merged = []
-    for s in range(len(offsets[0]) - 1):
-        merged.append(sorted({id for x, at in zip(ids, offsets, strict=True) for id in x[at[s] : at[s + 1]]}))
+    samples = range(len(offsets[0]) - 1)
+    parts = [[x[at[s] : at[s + 1]] for x, at in zip(ids, offsets, strict=True)] for s in samples]
+    merged = [sorted(set().union(*part)) for part in parts]
     values = np.array([id for sample in merged for id in sample], np.int64)
     return LoDTensor(values, [*lists[0].recursive_sequence_lengths()[:-1], list(map(len, merged))])
 

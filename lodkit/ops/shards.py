@@ -52,7 +52,10 @@ def _split(keys, data, count, pack_first_input):
     rows = [x.reshape(len(flat), *x.shape[keys.ndim :]) for x in data]
     for p in range(count):
         here = flat % count == p
-        yield here, [flat[here] // count if pack_first_input else flat[here], *(x[here].astype(native(x.dtype)) for x in rows)]
+        yield (
+            here,
+            [flat[here] // count if pack_first_input else flat[here], *(x[here].astype(native(x.dtype)) for x in rows)],
+        )
 
 
 @op
@@ -118,7 +121,7 @@ def zeros_like(x):
 
 
 def _rows_back(call, grads, first):
-    """The gradients of the inputs from ``first`` on: the rows of all shards brought together by the keys before them."""
+    """The gradients of inputs, from ``first`` on: rows of all shards brought together by the keys before them."""
     count, found = len(call.inputs), [None] * first
     for j in range(first, count):
         flows, outputs = grads[j::count], call.outputs[j::count]
