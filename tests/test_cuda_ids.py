@@ -18,7 +18,7 @@ from test_cuda import gpu  # noqa: F401
 
 import lodkit
 from lodkit import LoDTensor
-from lodkit.cuda import _few, _sort
+from lodkit.cuda import _few, _offsets, _sort
 
 WRONG = [*test_id_lists.WRONG, *test_lengths.WRONG, *test_shards.WRONG]
 
@@ -50,3 +50,16 @@ def test_wrong_inputs(name, inputs, attrs, error, text, gpu):  # noqa: F811
     arrays = [x if isinstance(x, LoDTensor) else np.asarray(x) for x in inputs]
     with pytest.raises(error):
         lodkit.OPS[name](*map(gpu, arrays), **attrs)
+
+
+@pytest.mark.parametrize("k", [1, 2, 40])
+def test_the_largest_of_long_segments(k, gpu, monkeypatch):  # noqa: F811
+    """Pieces of 4 rows, and pieces of those; more than are worth it are looked for in whole segments."""
+    monkeypatch.setattr(_offsets.settings, "piece_rows", 4)
+    values = np.random.default_rng(0).integers(0, 30, 120).astype(np.float32)
+    values[[3, 50, 51]] = np.nan
+    lengths = np.array([1, 100, 0, 19])
+    found = to_numpy(lodkit.lengths_top_k(gpu(values), gpu(lengths), k=k))
+    expected = lodkit.lengths_top_k.definition(values, lengths, k=k)
+    for got, wanted in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(got, wanted)

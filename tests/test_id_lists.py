@@ -71,8 +71,8 @@ LIST = LoDTensor([1, 2, 3], [[2, 1]])
 WRONG = [
     ("unique", ([[1, 2]],), {}, lodkit.LoDError, r"ids must be one-dimensional, got shape \(1, 2\)"),
     ("unique", (np.array([1.5]),), {}, lodkit.DTypeError, "ids must be int32 or int64, not float64"),
-    ("find_duplicate_elements", ([[1]],), {}, lodkit.LoDError, "ids must be one-dimensional"),
-    ("find_duplicate_elements", (np.array([True]),), {}, lodkit.DTypeError, "ids must be int32 or int64, not bool"),
+    ("find_duplicate_elements", ([[1]],), {}, lodkit.LoDError, r"data must be one-dimensional, got shape \(1, 1\)"),
+    ("find_duplicate_elements", (np.array([True]),), {}, lodkit.DTypeError, "takes float16.* not bool"),
     ("find", ([[1]], [1]), {}, lodkit.LoDError, "ids must be one-dimensional"),
     ("find", ([1], [1.0]), {}, lodkit.DTypeError, "queries must be int32 or int64, not float64"),
     ("find", ([1], [1]), {"missing_value": 1 << 63}, ValueError, "missing_value = 9223372036854775808 is no int64"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .._levels import frozen
-from ..arrays import integers
+from ..arrays import integers, wide
 from ..jit import njit, prange, settings, threaded
 from ..lod_tensor import LoDTensor
 from ..ops import id_lists as ops
@@ -68,10 +68,19 @@ def merge(*lists: LoDTensor):
     return LoDTensor._wrap(values, (*lists[0]._lod[:-1], frozen(offsets)))
 
 
+def _equal_integers(numbers):
+    """Integers that are equal where the numbers are: the bits of floating ones, without the sign of zero."""
+    if numbers.dtype.kind == "i":
+        return integers(numbers, "data")
+    numbers = wide(numbers) + 0.0
+    return integers(numbers.view(np.int32 if numbers.itemsize == 4 else np.int64), "data")
+
+
 @ops.find_duplicate_elements.kernel("cpu")
-def find_duplicates(ids: Dense, /):
-    order, starts, _ = sort_numbers(check_vector(ids, "ids"))
-    repeated = np.ones(len(order), bool)
+def find_duplicates(data: Dense, /):
+    ops.check_elements(data)
+    order, starts, _ = sort_numbers(_equal_integers(data))
+    repeated = data == data
     repeated[order[starts[:-1]]] = False
     return np.flatnonzero(repeated)
 

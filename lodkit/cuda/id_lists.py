@@ -9,15 +9,16 @@ from ..lod_tensor import LoDTensor
 from ..ops import id_lists as ops
 from ..registry import Dense
 from . import vector
-from ._elements import copied, fill
+from ._elements import convert, copied, fill
 from ._few import runs_below
 from ._numbers import LARGEST, extremes, run_of_each, runs_of_numbers
 from ._offsets import offsets_like
-from ._row_kernels import segment_of
+from ._row_kernels import first_at_least, segment_of
 from ._rows import copy_rows, positions_of
 from .conversions import from_ids, integers, offsets_to_lengths
 from .ids import ids_of
 from .launch import cuda, launch
+from .memory import view
 
 
 @ops.unique.kernel("cuda")
@@ -83,11 +84,28 @@ def _pass_over_first(offsets, order, runs, kept):
         run += cuda.gridsize(1)
 
 
+@cuda.jit
+def _equal_integers(bits, n, magnitude, infinity, keys, kept):
+    """Integers that are equal where floating numbers are, 1 for those that are not NaN."""
+    i = cuda.grid(1)
+    while i < n:
+        here = vector.number(bits, i)
+        keys[i] = here if here & magnitude else 0
+        kept[i] = 1 if here & magnitude <= infinity else 0
+        i += cuda.gridsize(1)
+
+
 @ops.find_duplicate_elements.kernel("cuda")
-def find_duplicates(ids: Dense, /):
-    ids = integers(ids, "ids")
-    found = runs_of_numbers(ids)
-    kept, runs = fill(ids.like(ids.shape, np.int64), 1), len(found.rows)
+def find_duplicates(data: Dense, /):
+    data = view(data)
+    ops.check_elements(data)
+    keys, kept = data, fill(data.like(data.shape, np.int64), 1)
+    if data.dtype.kind == "f":
+        bits, keys = convert(data, data.wide).as_integers(), data.like(data.shape, np.int64)
+        infinity = int(np.array(np.inf, data.wide).view(bits.dtype))
+        launch(_equal_integers, data.size, bits, data.size, int(np.iinfo(bits.dtype).max), infinity, keys, kept)
+    found = runs_of_numbers(keys)
+    runs = len(found.rows)
     launch(_pass_over_first, runs, found.offsets, found.order, runs, kept)
     return positions_of(kept).array
 
@@ -97,16 +115,11 @@ def _search(queries, n, rows, offsets, order, runs, missing, out):
     """The last position of the run of every query, by bisection."""
     i = cuda.grid(1)
     while i < n:
-        query, low, high = vector.number(queries, i), 0, runs
-        while low < high:
-            middle = (low + high) >> 1
-            if vector.number(rows, middle) < query:
-                low = middle + 1
-            else:
-                high = middle
+        query = vector.number(queries, i)
+        run = first_at_least(rows, 0, runs, query)
         out[i] = missing
-        if low < runs and vector.number(rows, low) == query:
-            out[i] = vector.number(order, vector.number(offsets, low + 1) - 1)
+        if run < runs and vector.number(rows, run) == query:
+            out[i] = vector.number(order, vector.number(offsets, run + 1) - 1)
         i += cuda.gridsize(1)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 
 from ..arrays import check_gradient, check_values
@@ -9,7 +11,7 @@ from ..ops import lengths as ops
 from ..registry import Dense
 from . import vector
 from ._elements import fill
-from ._offsets import found_in
+from ._offsets import found_in, settings
 from ._reduce_kernels import ALL, WARP
 from ._rows import copy_rows
 from ._scan import WARP_BITS
@@ -30,39 +32,74 @@ def before(values, a, b):
     return x > y or x != x
 
 
+@functools.cache
+def top_k_kernel(given):
+    """A warp looks k times for what comes first of the rest of its segment: of rows, or of candidates that are given.
+
+    A segment has ``times`` as many candidates as its offsets say. ``positions`` are -1 before.
+    """
+
+    @cuda.jit
+    def kernel(values, candidates, offsets, segments, times, k, positions):
+        s, lane = cuda.grid(1) >> WARP_BITS, cuda.threadIdx.x & (WARP - 1)
+        while s < segments:
+            start, stop = vector.number(offsets, s) * times, vector.number(offsets, s + 1) * times
+            last, j = np.int64(-1), 0
+            while j < min(k, stop - start):
+                best, i = np.int64(-1), start + lane
+                while i < stop:
+                    here = vector.number(candidates, i) if given else i
+                    if before(values, here, best) and (last < 0 or before(values, last, here)):
+                        best = here
+                    i += WARP
+                for bit in range(WARP_BITS):
+                    other = cuda.shfl_xor_sync(ALL, best, 1 << bit)
+                    if before(values, other, best):
+                        best = other
+                if lane == 0 and best >= 0:
+                    positions[s * k + j] = best
+                last, j = best, j + 1 if best >= 0 else k
+            s += cuda.gridsize(1) >> WARP_BITS
+
+    return kernel
+
+
+def _run(values, candidates, offsets, times, k):
+    segments = len(offsets) - 1
+    positions = fill(values.like((segments, k), np.int64), -1)
+    given = candidates is not None
+    some = candidates if given else offsets  # stands where an array is not there
+    launch(top_k_kernel(given), segments << WARP_BITS, values, some, offsets, segments, times, k, positions)
+    return positions
+
+
+def _largest(values, offsets, k):
+    """The positions of the k largest of every segment, -1 behind the last; of a long one, from those of its pieces."""
+    candidates, times = None, 1
+    while offsets.pieces is not None and 2 * k <= settings.piece_rows:
+        candidates = _run(values, candidates, offsets.pieces, times, k)
+        offsets, times = offsets.owners, k
+    return _run(values, candidates, offsets.offsets, times, k)
+
+
 @cuda.jit
-def _top_k(values, offsets, segments, k, positions, indices):
-    """A warp looks k times for what comes first of the rest of its segment."""
-    s, lane = cuda.grid(1) >> WARP_BITS, cuda.threadIdx.x & (WARP - 1)
-    while s < segments:
-        start, stop = vector.number(offsets, s), vector.number(offsets, s + 1)
-        last = np.int64(-1)
-        for j in range(min(k, stop - start)):
-            best, i = np.int64(-1), start + lane
-            while i < stop:
-                if before(values, i, best) and (last < 0 or before(values, last, i)):
-                    best = i
-                i += WARP
-            for bit in range(WARP_BITS):
-                other = cuda.shfl_xor_sync(ALL, best, 1 << bit)
-                if before(values, other, best):
-                    best = other
-            if lane == 0:
-                positions[s * k + j], indices[s * k + j] = best, best - start
-            last = best
-        s += cuda.gridsize(1) >> WARP_BITS
+def _within(positions, offsets, k, n, indices):
+    i = cuda.grid(1)
+    while i < n:
+        position = vector.number(positions, i)
+        indices[i] = position - vector.number(offsets, i // k) if position >= 0 else -1
+        i += cuda.gridsize(1)
 
 
 @ops.lengths_top_k.kernel("cuda")
 def top_k(values: Dense, lengths: Dense, /, *, k):
-    values = view(values)
+    values, k = view(values), int(k)
     ops.check_top_k(values, k)
     offsets = to_offsets(lengths, "lengths", len(values), None)
-    shape = len(offsets), k
-    positions, indices = (fill(values.like(shape, np.int64), -1) for _ in range(2))
-    launch(_top_k, len(offsets) << WARP_BITS, values, offsets.offsets, len(offsets), k, positions, indices)
-    top = values.like(shape)
-    copy_rows(values, positions.reshape(top.size), None, top.reshape(top.size))
+    positions = _largest(values, offsets, k)
+    top, indices, n = values.like(positions.shape), positions.like(positions.shape), positions.size
+    copy_rows(values, positions.reshape(n), None, top.reshape(n))
+    launch(_within, n, positions, offsets.offsets, k, n, indices)
     return top.array, indices.array
 
 

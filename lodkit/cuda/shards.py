@@ -8,11 +8,12 @@ from ..ops import shards as ops
 from ..registry import Dense
 from . import vector
 from ._elements import convert
+from ._row_kernels import first_at_least
 from ._rows import copy_rows, put_rows
 from ._sort import argsort
 from .conversions import from_ids, from_lengths, integers
 from .ids import ids_of
-from .launch import cuda, device, launch
+from .launch import cuda, launch
 from .memory import output, view
 
 
@@ -59,18 +60,6 @@ def partition(keys: Dense, /, *data: Dense, num_outputs, pack_first_input):
     ops.check_data(data, keys.shape)
     parts = _split(keys, data, _by_shard(keys, count), pack_first_input)
     return tuple(x for shard in parts for x in shard)
-
-
-@device
-def first_at_least(order, low, high, row):
-    """The first place from ``low`` on where ascending rows are at least ``row``; ``high`` where none is."""
-    while low < high:
-        middle = (low + high) >> 1
-        if vector.number(order, middle) < row:
-            low = middle + 1
-        else:
-            high = middle
-    return low
 
 
 @cuda.jit

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arrays import integers
+from ..arrays import check_values, integers
 from ..desc import VarDesc
-from ..errors import LoDLevelError, LoDMismatchError
+from ..errors import LoDError, LoDLevelError, LoDMismatchError
 from ..lod_tensor import LoDTensor
 from ..registry import Dense, op
 from .conversions import check_vector
@@ -120,33 +120,40 @@ def _(*lists):
     return lists[0].but(dtype=np.dtype("int64"), dims=(-1,))
 
 
-@op
-def find_duplicate_elements(ids: Dense, /) -> Dense:
-    """Return the positions, ascending, of every id that was there before: of second and later occurrences, int64.
+def check_elements(data):
+    """Elements of which two can be equal: a vector of numbers."""
+    check_values(data.dtype, "find_duplicate_elements")
+    if len(data.shape) != 1:
+        raise LoDError(f"data must be one-dimensional, got shape {tuple(data.shape)}; pass data.reshape(-1)")
 
-    FindDuplicateElements of Caffe2.
+
+@op
+def find_duplicate_elements(data: Dense, /) -> Dense:
+    """Return the positions of all elements that were there before, of second and later occurrences: ascending, int64.
+
+    FindDuplicateElements of Caffe2. NaN equals nothing, 0.0 equals -0.0.
 
     Parameters
     ----------
-    ids : vector of int32 or int64
+    data : vector of ids, or of floating numbers
 
     Raises
     ------
     LoDError, DTypeError
-        The ids are no vector of int32 or int64.
+        The data are no vector of float16, float32, float64, int32 or int64.
 
     Examples
     --------
     >>> find_duplicate_elements([4, 5, 4, 4, 5])
     array([2, 3, 4])
     """
-    ids = check_vector(ids, "ids").tolist()
-    return np.array([i for i, id in enumerate(ids) if id in ids[:i]], np.int64)
+    check_elements(data)
+    return np.array([i for i in range(len(data)) if (data[:i] == data[i]).any()], np.int64)
 
 
 @find_duplicate_elements.infer_rule
-def _(ids):
-    return _vector(ids)
+def _(data):
+    return _vector(data)
 
 
 def check_missing(missing_value):

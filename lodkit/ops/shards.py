@@ -20,7 +20,7 @@ def shards_of(name, num_outputs, inputs):
             f"{name}: num_outputs = {num_outputs} is no multiple of the {inputs} inputs; "
             "every shard gives an array for each"
         )
-    return num_outputs // inputs
+    return int(num_outputs) // inputs
 
 
 def check_data(data, shape):

@@ -6,7 +6,7 @@ import numpy as np
 
 from lodkit import LoDTensor
 
-from ._make import ids, rng, vector
+from ._make import FLOATS, ids, rng, vector
 
 ENDS = np.iinfo(np.int64)
 VECTORS = [
@@ -17,6 +17,7 @@ VECTORS = [
     vector(ENDS.max, ENDS.min, 0, ENDS.max, -1),
     rng.integers(0, 40, 60),
 ]
+REALS = [np.array([0.0, -0.0, np.nan, np.inf, np.nan, np.inf, -1.5], kind) for kind in FLOATS]
 BOTH = {"return_inverse": True, "return_counts": True}
 LISTS = [
     (LoDTensor([5, 3, 7], [[2, 1]]), LoDTensor([3, 4], [[1, 1]])),
@@ -28,7 +29,7 @@ LISTS = [
 SAMPLES = {
     "unique": [((x,), BOTH) for x in VECTORS] + [((VECTORS[0],), {}), ((VECTORS[3],), {"return_counts": True})],
     "merge_id_lists": [(lists, {}) for lists in LISTS],
-    "find_duplicate_elements": [((x,), {}) for x in VECTORS],
+    "find_duplicate_elements": [((x,), {}) for x in VECTORS + REALS],
     "find": [((x, vector(7, 3, -4)), {}) for x in VECTORS[1:]]
     + [
         ((VECTORS[0], vector(7, 8, 2).reshape(1, 3, 1)), {"missing_value": -5}),
