@@ -43,12 +43,16 @@ def _top_k(values, offsets, positions):
         count = min(offsets[s + 1] - start, len(heap))
         for j in range(len(heap)):
             heap[j] = start + j if j < count else -1
+        if count == 0:
+            continue
         for at in range(count // 2, -1, -1):
             sink(values, heap, at, count)
+        least = values[heap[0]]
         for i in range(start + count, offsets[s + 1]):
-            if before(values, i, heap[0]):
+            if not values[i] <= least and before(values, i, heap[0]):
                 heap[0] = i
                 sink(values, heap, 0, count)
+                least = values[heap[0]]
         for last in range(count - 1, 0, -1):
             heap[0], heap[last] = heap[last], heap[0]
             sink(values, heap, 0, last)
