@@ -135,16 +135,15 @@ class Launcher:
 
     def __call__(self, kernel, blocks, block, args, exact):
         self.launches += 1
-        pointers = [simt.Pointer(elements(a.array)) if type(a) is View else a for a in args]
+        pointers = [simt.Pointer(elements(a)) if type(a) is View else a for a in args]
         if not exact:
             blocks = min(blocks, 3)
         simt.run(kernel, blocks, block, pointers, seed=None if self.seed is None else self.seed + self.launches)
 
 
-def elements(array):
-    """All elements of an array as kernels see them: float16 as its bits."""
-    flat = array.numpy.reshape(-1)
-    return flat.view(np.uint16) if flat.dtype == np.float16 else flat
+def elements(view):
+    """All elements of a View as kernels see them: float16 as its bits."""
+    return view.array.numpy.reshape(-1).view(np.uint16 if view.dtype == np.float16 else view.dtype)
 
 
 def to_gpu(x, device=0):

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import difflib
 
-from . import _conversions, _features, _gather_scatter, _reduce_dims, _reductions, _updates
+from . import _conversions, _features, _gather_scatter, _id_lists, _reduce_dims, _reductions, _updates
 
 OPERATORS: dict = {}
 for _family in (
     _conversions,
     _features,
     _gather_scatter,
+    _id_lists,
     _reduce_dims,
     _reductions,
     _updates,

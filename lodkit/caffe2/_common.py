@@ -6,6 +6,7 @@ import numpy as np
 
 from .._transfer import to_device
 from ..arrays import cast, dtype_of, is_array
+from ..lod_tensor import LoDTensor
 
 
 def only(name, **fixed):
@@ -23,6 +24,21 @@ def float32(data):
 def int32(ids):
     """Ids or lengths as Caffe2 gives them."""
     return cast(ids, np.int32)
+
+
+def as_given(x, like):
+    """A result in the type of an input."""
+    return cast(x, dtype_of(like) if is_array(like) else np.int64)
+
+
+def number(x):
+    """The only element of an input, as a number of Python."""
+    return np.asarray(to_device(x, "cpu") if is_array(x) else x).item()
+
+
+def ragged(values, lengths):
+    """A LoDTensor of inputs: its structure is on the CPU, where Caffe2's lengths may be anywhere."""
+    return LoDTensor(values, [to_device(lengths, "cpu") if is_array(lengths) else lengths])
 
 
 def negative(lr):

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from .. import ops
+from ._common import int32
 
 
 def gather(data, indices, *, axis=0, match_outer=0, wrap_indices=None, dense_gradient=0):

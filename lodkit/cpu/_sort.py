@@ -7,6 +7,7 @@ import numpy as np
 from ..jit import njit, prange, settings, threaded
 
 DIGIT = 11
+FEW_TIMES = 4  # so many times ``settings.few_rows`` numbers for each pass of ours are sorted quicker by NumPy
 
 
 @threaded
@@ -122,7 +123,49 @@ def _radix(rows, index_bits, row_bits):
 
 
 def _sort_wide(rows):
-    """Row and position do not fit one key (more than 2^63 combinations): NumPy's stable sort."""
-    order = np.argsort(rows, kind="stable")
-    unique, starts = np.unique(rows[order], return_index=True)
-    return order, np.append(starts, len(rows)), unique
+    """The same where row and position do not fit one key: as many bits at a time as do, the lowest first."""
+    index_bits = bits_below(len(rows))
+    take, mask, order = 63 - index_bits, (1 << index_bits) - 1, None
+    for shift in range(0, 64, take):
+        bits = min(take, 64 - shift)
+        part = rows if order is None else rows[order]
+        if shift + bits == 64:
+            part = part ^ np.int64(-1 << 63)  # negative numbers before others
+        here = _radix((part >> shift) & ((1 << bits) - 1), index_bits, bits) & mask
+        order = here if order is None else order[here]
+    return _runs_in(rows, order)
+
+
+def sort_numbers(numbers):
+    """Sort any int64 numbers, stably; returns what ``sort_rows`` does."""
+    n, few = len(numbers), FEW_TIMES * settings.few_rows
+    low, high = (int(numbers.min()), int(numbers.max())) if n > 2 * few else (0, 0)
+    passes = -(-bits_below(high - low + 1) // DIGIT)
+    if n <= few * max(passes, 2):
+        return _runs_in(numbers, np.argsort(numbers, kind="stable"))
+    if high - low >= 1 << 62:
+        return _sort_wide(numbers)
+    if low >= 0 and bits_below(high + 1) == bits_below(high - low + 1):
+        return sort_rows(numbers, high + 1)
+    order, starts, unique = sort_rows(numbers - low, high - low + 1)
+    return order, starts, unique + low
+
+
+def _runs_in(numbers, order):
+    """Order, runs and their numbers, given the order."""
+    starts, unique = np.empty(len(order) + 1, np.int64), np.empty(len(order), np.int64)
+    runs = _list_runs(numbers, order, starts, unique)
+    return order, starts[: runs + 1], unique[:runs]
+
+
+@njit
+def _list_runs(numbers, order, starts, unique):
+    """Where the runs of equal numbers start, and of which; returns how many there are."""
+    runs = 0
+    for i in range(len(order)):
+        number = numbers[order[i]]
+        if runs == 0 or unique[runs - 1] != number:
+            starts[runs], unique[runs] = i, number
+            runs += 1
+    starts[runs] = len(order)
+    return runs

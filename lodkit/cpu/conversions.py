@@ -125,15 +125,21 @@ def unsorted_ids(segments, num_segments):
     return ids, num_segments
 
 
-def grouped(segments, by, rows, num_segments):
-    """Offsets over ``rows`` rows from lengths, offsets or segment ids, and the order of rows with unsorted ids."""
-    order = None
-    if by == "unsorted_ids":
-        offsets, order = _lod.sort_by_segment(*unsorted_ids(segments, num_segments))
-    elif by == "ids":
+def to_offsets(segments, by, rows, num_segments=None):
+    """Offsets over ``rows`` rows from lengths, offsets or sorted ids."""
+    if by == "ids":
         offsets = segment_ids_to_offsets(segments, num_segments=num_segments)
     else:
         offsets = lengths_to_offsets(segments) if by == "lengths" else checked_offsets(segments)
         check_num_segments(by, num_segments, len(offsets) - 1)
+    check_rows(by, offsets, rows)
+    return offsets
+
+
+def grouped(segments, by, rows, num_segments):
+    """The same, and the order that brings rows together: None but with unsorted ids."""
+    if by != "unsorted_ids":
+        return to_offsets(segments, by, rows, num_segments), None
+    offsets, order = _lod.sort_by_segment(*unsorted_ids(segments, num_segments))
     check_rows(by, offsets, rows)
     return offsets, order

@@ -22,7 +22,7 @@ from ..ops.ranges import (
 )
 from ..registry import Dense
 from ._rows import checked_ids, copy_rows
-from .conversions import grouped, lengths_to_segment_ids
+from .conversions import lengths_to_segment_ids, to_offsets
 from .gather_scatter import rows_grad
 
 
@@ -112,7 +112,7 @@ def _fixed_rows(ranges, length, key):
 
 def _segments(items, lengths, ids):
     """Starts and lengths of the segments of these numbers."""
-    offsets, _ = grouped(lengths, "lengths", len(items), None)
+    offsets = to_offsets(lengths, "lengths", len(items))
     ids = checked_ids(ids, len(offsets) - 1).reshape(-1)
     return offsets[ids], offsets[ids + 1] - offsets[ids]
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from . import vector
 from ._elements import fill
-from ._sort import Runs
+from ._sort import Runs, argsort, runs
 from .launch import cuda, device, launch
 
 FEW = 1024  # ids; with more the comparisons take longer than a radix sort's passes
@@ -58,5 +58,10 @@ def few_runs(ids, height):
     n, (sorted_ids, order) = ids.size, sort_few(ids, height)
     rows, offsets, count = ids.like((n,), np.int64), ids.like((n + 1,), np.int64), fill(ids.like((1,), np.int64), 0)
     launch(_table, n, sorted_ids, n, height, rows, offsets, count)
-    runs = int(count.read()[0])
-    return Runs(rows.part(0, runs), offsets.part(0, runs + 1) if runs else fill(ids.like((1,), np.int64), 0), order)
+    found = int(count.read()[0])
+    return Runs(rows.part(0, found), offsets.part(0, found + 1) if found else fill(ids.like((1,), np.int64), 0), order)
+
+
+def runs_below(ids, height):
+    """The Runs of ids, few or many; those outside ``[0, height)`` have none. Waits for the device."""
+    return few_runs(ids, height) if ids.size <= FEW else runs(*argsort(ids, height), height)

@@ -25,6 +25,18 @@ def segment_of(offsets, segments, row):
     return low
 
 
+@device
+def first_at_least(numbers, low, high, number):
+    """The first place from ``low`` on where ascending numbers are at least ``number``; ``high`` where none is."""
+    while low < high:
+        middle = (low + high) >> 1
+        if vector.number(numbers, middle) < number:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
 def _kernel(body, width):
     """``body`` for W columns of every row, with the segment that the row is in."""
 

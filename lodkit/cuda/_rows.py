@@ -91,16 +91,20 @@ def _list_kept(starts, n, order):
         i += cuda.gridsize(1)
 
 
+def positions_of(kept):
+    """Where a vector of 0 and 1 is 1, ascending. Waits for the device, to know how many there are."""
+    n, starts = kept.size, offsets_of(kept)
+    order = kept.like((int(starts.part(n, n + 1).read()[0]),), np.int64)
+    launch(_list_kept, n, starts, n, order)
+    return order
+
+
 def rows_without(padding, ids, rows):
     """Ids other than ``padding``, and their rows. Waits for the device, to know how many there are."""
-    n = ids.size
-    kept = ids.like((n,), np.int64)
-    launch(_is_other, n, ids, n, padding, kept)
-    starts = offsets_of(kept)
-    count = int(starts.part(n, n + 1).read()[0])
-    order = ids.like((count,), np.int64)
-    launch(_list_kept, n, starts, n, order)
-    left, value = ids.like((count,), np.int64), rows.like((count, *rows.shape[1:]))
+    kept = ids.like((ids.size,), np.int64)
+    launch(_is_other, ids.size, ids, ids.size, padding, kept)
+    order = positions_of(kept)
+    left, value = ids.like(order.shape, np.int64), rows.like((order.size, *rows.shape[1:]))
     copy_rows(ids, order, None, left)
     copy_rows(rows, order, None, value)
     return left, value

@@ -150,19 +150,22 @@ def _from_sorted(ids, count):
     return cut(offsets, inspected(offsets))
 
 
-def grouped(segments, by, rows, num_segments):
-    """Offsets over ``rows`` rows from lengths, offsets or segment ids, and the order of rows with unsorted ids.
-
-    Waits for the device.
-    """
-    order = None
-    if by == "unsorted_ids":
-        offsets, order = from_unsorted_ids(segments, num_segments)
-    elif by == "ids":
+def to_offsets(segments, by, rows, num_segments=None):
+    """Offsets over ``rows`` rows from lengths, offsets or sorted ids. Waits for the device."""
+    if by == "ids":
         offsets = from_ids(segments, num_segments)
     else:
         offsets = from_lengths(segments) if by == "lengths" else from_offsets(segments)
         check_num_segments(by, num_segments, len(offsets))
+    check_rows(by, (offsets.rows,), rows)
+    return offsets
+
+
+def grouped(segments, by, rows, num_segments):
+    """The same, and the order that brings rows together: None but with unsorted ids."""
+    if by != "unsorted_ids":
+        return to_offsets(segments, by, rows, num_segments), None
+    offsets, order = from_unsorted_ids(segments, num_segments)
     check_rows(by, (offsets.rows,), rows)
     return offsets, order
 

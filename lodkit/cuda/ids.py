@@ -25,6 +25,14 @@ def first_outside(ids, n, height, first):
         i += cuda.gridsize(1)
 
 
+def ids_of(ids, name):
+    """The View of int32 or int64 ids of any shape."""
+    ids = view(ids)
+    if ids.dtype not in (np.int32, np.int64):
+        raise DTypeError(f"{name} must be int32 or int64, not {ids.dtype}")
+    return ids
+
+
 MOST_PENDING = 256  # deferred checks: each keeps its ids alive
 
 
@@ -34,9 +42,7 @@ def checked_ids(ids, height, name="ids", error=None, always=False):
     ``error(ids, position)`` makes the exception, from NumPy's ids. ``always`` raises in every mode: for those that go
     to routines of the array library, which would read anywhere.
     """
-    ids = view(ids)
-    if ids.dtype not in (np.int32, np.int64):
-        raise DTypeError(f"{name} must be int32 or int64, not {ids.dtype}")
+    ids = ids_of(ids, name)
     mode = "raise" if always else bounds_check()
     if mode == "clamp" or not ids.size:
         return ids

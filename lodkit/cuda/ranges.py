@@ -25,7 +25,7 @@ from . import vector
 from ._row_kernels import segment_of
 from ._rows import copy_rows
 from ._scan import offsets_of
-from .conversions import grouped, lengths_to_segment_ids
+from .conversions import lengths_to_segment_ids, to_offsets
 from .gather_scatter import rows_grad
 from .ids import checked_ids
 from .launch import cuda, launch
@@ -108,7 +108,7 @@ def _ranges(ranges, rows):
 
 def _segments(items, lengths, ids):
     """Starts and lengths of the segments of these numbers. Waits for the device."""
-    offsets, _ = grouped(lengths, "lengths", len(items), None)
+    offsets = to_offsets(lengths, "lengths", len(items))
     ids = checked_ids(ids, len(offsets))
     starts, found = ids.like((ids.size,), np.int64), ids.like((ids.size,), np.int64)
     launch(_pick, ids.size, offsets.offsets, len(offsets), ids, ids.size, starts, found)

@@ -9,11 +9,10 @@ from ..ops import selected_rows as ops
 from ..registry import Dense
 from ..selected_rows import SelectedRows
 from ._elements import add_to, convert, copied, fill, iota
-from ._few import FEW, few_runs
+from ._few import runs_below
 from ._offsets import Offsets, cut, inspected, settings
 from ._reduce import reduce_rows
 from ._rows import add_rows, put_rows, rows_without
-from ._sort import argsort, runs
 from .memory import view
 
 
@@ -23,8 +22,8 @@ def runs_of(grad):
         rows = view(grad.rows)
         starts = iota(rows, len(rows) + 1)
         return rows, Offsets(starts, len(rows)), starts.part(0, len(rows))
-    ids, height = view(grad.rows), grad.height
-    found = few_runs(ids, height) if ids.size <= FEW else runs(*argsort(ids, height), height)
+    ids = view(grad.rows)
+    found = runs_below(ids, grad.height)
     if ids.size <= settings.piece_rows:
         return found.rows, Offsets(found.offsets, ids.size), found.order
     return found.rows, cut(found.offsets, inspected(found.offsets)), found.order

@@ -71,6 +71,11 @@ class View:
         """The same memory in another shape."""
         return View(self.array.reshape(shape), self.pointer, shape, self.dtype, self.library, self.device)
 
+    def as_integers(self):
+        """The bits of float32 or float64, in place, as integers of that size."""
+        dtype = np.dtype(f"int{8 * self.dtype.itemsize}")
+        return View(self.array, self.pointer, self.shape, dtype, self.library, self.device)
+
     def part(self, start, stop):
         """The rows from ``start`` to ``stop``, in place."""
         shape = (stop - start, *self.shape[1:])

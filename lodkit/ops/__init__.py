@@ -35,6 +35,8 @@ from .features import (
     stack_features_grad,
 )
 from .gather_scatter import batch_gather, batch_gather_grad, gather, gather_grad
+from .id_lists import find, find_duplicate_elements, merge_id_lists, unique
+from .lengths import lengths_split, lengths_top_k, lengths_top_k_grad
 from .optimizers import adagrad, sgd
 from .ranges import (
     gather_ranges,
@@ -49,6 +51,7 @@ from .scatter import scatter, scatter_assign, scatter_grad
 from .segments import segment_reduce, segment_reduce_grad, segment_reduce_weights_grad
 from .selected_rows import get_tensor_from_selected_rows, merge_selected_rows, selected_rows_to_dense, sum
 from .sequence_pool import sequence_pool, sequence_pool_grad
+from .shards import gather_by_key, lengths_partition, partition
 from .weighted_sums import scatter_weighted_sum, weighted_sum, weighted_sum_weights_grad
 
 __all__ = [
@@ -62,7 +65,10 @@ __all__ = [
     "embedding_bag_weights_grad",
     "fc",
     "fc_grad",
+    "find",
+    "find_duplicate_elements",
     "gather",
+    "gather_by_key",
     "gather_grad",
     "gather_ranges",
     "gather_ranges_grad",
@@ -70,20 +76,26 @@ __all__ = [
     "get_tensor_from_selected_rows",
     "lengths_gather",
     "lengths_gather_grad",
+    "lengths_partition",
+    "lengths_split",
     "lengths_tile",
     "lengths_to_offsets",
     "lengths_to_segment_ids",
+    "lengths_top_k",
+    "lengths_top_k_grad",
     "lookup_table",
     "lookup_table_grad",
     "mean",
     "mean_grad",
     "merge_features",
     "merge_features_grad",
+    "merge_id_lists",
     "merge_selected_rows",
     "offsets_to_lengths",
     "offsets_to_segment_ids",
     "pack_features",
     "pack_features_grad",
+    "partition",
     "reduce_dims",
     "reduce_dims_grad",
     "reduce_dims_weights_grad",
@@ -113,6 +125,7 @@ __all__ = [
     "sum",
     "tanh",
     "tanh_grad",
+    "unique",
     "weighted_sum",
     "weighted_sum_weights_grad",
 ]

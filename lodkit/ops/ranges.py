@@ -10,7 +10,7 @@ from ..errors import LoDError, RowIndexError
 from ..registry import Dense, op
 from .conversions import lengths_to_offsets, lengths_to_segment_ids
 from .embedding import check_ids
-from .segments import grouped, segment_reduce
+from .segments import segment_reduce, to_offsets
 
 
 def check_ranges_shape(shape):
@@ -234,7 +234,7 @@ def lengths_gather(items: Dense, lengths: Dense, ids: Dense, /) -> Dense:
 
 
 def _segment_rows(items, lengths, ids):
-    offsets, _ = grouped(lengths, "lengths", len(items))
+    offsets = to_offsets(lengths, "lengths", len(items))
     ids = check_ids(ids, len(offsets) - 1).reshape(-1)
     return _rows_of(offsets[ids], offsets[ids + 1] - offsets[ids])
 

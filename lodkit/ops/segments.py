@@ -26,28 +26,24 @@ from .conversions import check_offsets, check_vector, lengths_to_offsets, segmen
 Segmentation = Literal["lengths", "offsets", "ids", "unsorted_ids"]
 
 
-def grouped(segments, by, rows, num_segments=None):
-    """The definition of how ``rows`` rows fall into segments.
-
-    Returns
-    -------
-    offsets : int64 array
-        Over the rows in order.
-    order : int64 array or None
-        Which row comes when; None where the rows of a segment lie together already.
-    """
-    order = None
-    if by == "unsorted_ids":
-        ids = check_unsorted_ids(segments, num_segments)
-        order = np.argsort(ids, kind="stable")
-        offsets = segment_ids_to_offsets.definition(ids[order], num_segments=num_segments)
-    elif by == "ids":
+def to_offsets(segments, by, rows, num_segments=None):
+    """The definition of how lengths, offsets and sorted ids become offsets over ``rows`` rows."""
+    if by == "ids":
         offsets = segment_ids_to_offsets.definition(segments, num_segments=num_segments)
     else:
         offsets = lengths_to_offsets.definition(segments) if by == "lengths" else check_offsets(segments)
         check_num_segments(by, num_segments, len(offsets) - 1)
     check_rows(by, offsets, rows)
-    return offsets, order
+    return offsets
+
+
+def grouped(segments, by, rows, num_segments=None):
+    """The same, and the order that brings the rows of a segment together: None but with unsorted ids."""
+    if by != "unsorted_ids":
+        return to_offsets(segments, by, rows, num_segments), None
+    ids = check_unsorted_ids(segments, num_segments)
+    order = np.argsort(ids, kind="stable")
+    return to_offsets(ids[order], "ids", rows, num_segments), order
 
 
 def check_unsorted_ids(ids, num_segments=None):

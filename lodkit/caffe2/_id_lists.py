@@ -1,0 +1,61 @@
+"""Lists of ids, the largest of each segment, and rows split over shards."""
+
+from __future__ import annotations
+
+from .. import ops
+from ._common import as_given, int32, number, ragged
+
+
+def unique(indices):
+    distinct, remapping = ops.unique(indices, return_inverse=True)
+    return as_given(distinct, indices), int32(remapping)
+
+
+def merge_id_lists(*lengths_and_values):
+    pairs = zip(lengths_and_values[::2], lengths_and_values[1::2], strict=True)
+    merged = ops.merge_id_lists(*(ragged(values, lengths) for lengths, values in pairs))
+    return int32(merged.lengths()), as_given(merged.values, lengths_and_values[1])
+
+
+def find(index, query, *, missing_value=-1):
+    return int32(ops.find(index, query, missing_value=missing_value))
+
+
+def lengths_top_k(data, lengths, *, k=1):
+    values, indices = ops.lengths_top_k(data, lengths, k=k)
+    return values, int32(indices)
+
+
+def lengths_split(lengths, n_split_input=None, *, n_split=None):
+    if (n_split is None) == (n_split_input is None):
+        raise TypeError("LengthsSplit takes n_split as an argument or as a second input, and not as both")
+    parts = n_split if n_split_input is None else number(n_split_input)
+    return int32(ops.lengths_split(lengths, n_split=parts))
+
+
+def partition(keys, *data, num_outputs, pack_first_input=0):
+    parts = ops.partition(keys, *data, num_outputs=num_outputs, pack_first_input=bool(pack_first_input))
+    return _as_given(parts, (keys,), 1 + len(data))
+
+
+def lengths_partition(lengths, keys, *data, num_outputs, pack_first_input=0):
+    attrs = {"num_outputs": num_outputs, "pack_first_input": bool(pack_first_input)}
+    return _as_given(ops.lengths_partition(lengths, keys, *data, **attrs), (lengths, keys), 2 + len(data))
+
+
+def _as_given(parts, integers, inputs):
+    """The outputs that stand for lengths and keys, in the types of these."""
+    return tuple(as_given(x, integers[i % inputs]) if i % inputs < len(integers) else x for i, x in enumerate(parts))
+
+
+OPERATORS = {
+    "Unique": unique,
+    "MergeIdLists": merge_id_lists,
+    "FindDuplicateElements": lambda data: ops.find_duplicate_elements(data),
+    "Find": find,
+    "LengthsTopK": lengths_top_k,
+    "LengthsSplit": lengths_split,
+    "Partition": partition,
+    "LengthsPartition": lengths_partition,
+    "GatherByKey": lambda keys, *data: ops.gather_by_key(keys, *data),
+}

@@ -1,0 +1,222 @@
+"""Lists of ids as sets: distinct ids, the union of a sample's lists, repeated ids, where an id stands."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..arrays import check_values, integers
+from ..desc import VarDesc
+from ..errors import LoDError, LoDLevelError, LoDMismatchError
+from ..lod_tensor import LoDTensor
+from ..registry import Dense, op
+from .conversions import check_vector
+
+
+def _vector(x, rows=-1):
+    return VarDesc("", x.type, np.dtype("int64"), (rows,))
+
+
+@op
+def unique(ids: Dense, /, *, return_inverse: bool = False, return_counts: bool = False) -> Dense:
+    """Return the distinct ids, ascending.
+
+    Unique of Caffe2; ``np.unique`` by a radix sort.
+
+    Parameters
+    ----------
+    ids : vector of int32 or int64
+        Any integers, also negative ones.
+    return_inverse, return_counts : bool
+        Also return where each id stands among the distinct ones, and how often each of these comes.
+
+    Returns
+    -------
+    vector of int64, or tuple of them
+
+    Raises
+    ------
+    LoDError
+        The ids are no vector.
+    DTypeError
+        They are not int32 or int64.
+
+    Examples
+    --------
+    >>> unique([7, 2, 7, 9], return_inverse=True, return_counts=True)
+    (array([2, 7, 9]), array([1, 0, 1, 2]), array([1, 2, 1]))
+    """
+    ids = check_vector(ids, "ids")
+    distinct = np.array(sorted(set(ids.tolist())), np.int64)
+    inverse = np.searchsorted(distinct, ids).astype(np.int64)
+    counts = np.array([(inverse == i).sum() for i in range(len(distinct))], np.int64)
+    results = (distinct, *[inverse] * return_inverse, *[counts] * return_counts)
+    return results if len(results) > 1 else distinct
+
+
+@unique.infer_rule
+def _(ids, *, return_inverse=False, return_counts=False):
+    results = (_vector(ids), *[_vector(ids, ids.dims[0])] * return_inverse, *[_vector(ids)] * return_counts)
+    return results if len(results) > 1 else results[0]
+
+
+def check_samples(lists):
+    """Lists of the same samples: as many levels, the same structure above the lists, as many lists."""
+    first = lists[0]
+    for i, x in enumerate(lists):
+        if not x.lod_level:
+            raise LoDLevelError(f"merge_id_lists: list {i} has no levels; attach lengths: LoDTensor(ids, [lengths])")
+        samples, expected = len(x.row_offsets()) - 1, len(first.row_offsets()) - 1
+        if x.lod_level != first.lod_level or samples != expected:
+            raise LoDMismatchError(
+                f"merge_id_lists: list {i} has {samples} samples in {x.lod_level} levels, list 0 has {expected} in "
+                f"{first.lod_level}; give every sample a list in each, an empty one where it has none"
+            )
+        if not all(map(np.array_equal, x._lod[:-1], first._lod[:-1])):
+            raise LoDMismatchError(
+                f"merge_id_lists: the levels above list {i} are {x.lod()[:-1]}, those above list 0 {first.lod()[:-1]}"
+            )
+
+
+@op
+def merge_id_lists(*lists: LoDTensor) -> LoDTensor:
+    """Return the union of the lists of every sample: each id once, ascending.
+
+    MergeIdLists of Caffe2.
+
+    Parameters
+    ----------
+    *lists : LoDTensor
+        Of int32 or int64 ids, of the same samples in the same order; a sample's innermost sequence is its list. Levels
+        above have to be the same in all.
+
+    Returns
+    -------
+    LoDTensor of int64
+
+    Raises
+    ------
+    LoDMismatchError
+        Two lists have different samples.
+    LoDError, DTypeError
+        The values are no vector of int32 or int64.
+
+    Examples
+    --------
+    >>> merge_id_lists(LoDTensor([5, 3, 7], [[2, 1]]), LoDTensor([3, 4], [[1, 1]])).to_list()
+    [[3, 5], [4, 7]]
+    """
+    check_samples(lists)
+    ids = [check_vector(x.values, f"list {i}").tolist() for i, x in enumerate(lists)]
+    offsets = [x.row_offsets().tolist() for x in lists]
+    samples = range(len(offsets[0]) - 1)
+    parts = [[x[at[s] : at[s + 1]] for x, at in zip(ids, offsets, strict=True)] for s in samples]
+    merged = [sorted(set().union(*part)) for part in parts]
+    values = np.array([id for sample in merged for id in sample], np.int64)
+    return LoDTensor(values, [*lists[0].recursive_sequence_lengths()[:-1], list(map(len, merged))])
+
+
+@merge_id_lists.infer_rule
+def _(*lists):
+    return lists[0].but(dtype=np.dtype("int64"), dims=(-1,))
+
+
+def check_elements(data):
+    """Elements of which two can be equal: a vector of numbers."""
+    check_values(data.dtype, "find_duplicate_elements")
+    if len(data.shape) != 1:
+        raise LoDError(f"data must be one-dimensional, got shape {tuple(data.shape)}; pass data.reshape(-1)")
+
+
+@op
+def find_duplicate_elements(data: Dense, /) -> Dense:
+    """Return the positions of all elements that were there before, of second and later occurrences: ascending, int64.
+
+    FindDuplicateElements of Caffe2. NaN equals nothing, 0.0 equals -0.0.
+
+    Parameters
+    ----------
+    data : vector of ids, or of floating numbers
+
+    Raises
+    ------
+    LoDError, DTypeError
+        The data are no vector of float16, float32, float64, int32 or int64.
+
+    Examples
+    --------
+    >>> find_duplicate_elements([4, 5, 4, 4, 5])
+    array([2, 3, 4])
+    """
+    check_elements(data)
+    return np.array([i for i in range(len(data)) if (data[:i] == data[i]).any()], np.int64)
+
+
+@find_duplicate_elements.infer_rule
+def _(data):
+    return _vector(data)
+
+
+def check_missing(missing_value):
+    """What stands for a query that is not there: a number of int64."""
+    if not -(1 << 63) <= missing_value < 1 << 63:
+        raise ValueError(f"find: missing_value = {missing_value} is no int64; pass one, such as -1")
+    return missing_value
+
+
+@op(rowwise=("queries",))
+def find(ids: Dense, queries: Dense, /, *, missing_value: int = -1) -> Dense:
+    """Return where each query stands among the ids: the position of its last occurrence, int64.
+
+    Find of Caffe2.
+
+    Parameters
+    ----------
+    ids : vector of int32 or int64
+    queries : array of int32 or int64 of any shape, LoDTensor, or list
+    missing_value : int
+        The result for a query that is not among the ids.
+
+    Returns
+    -------
+    array, or LoDTensor, like the queries
+
+    Raises
+    ------
+    LoDError, DTypeError
+        The ids are no vector of int32 or int64, or the queries no integers.
+
+    Examples
+    --------
+    >>> find([4, 5, 4], [[4, 5], [6, 4]])
+    array([[ 2,  1],
+           [-1,  2]])
+    """
+    ids, queries = check_vector(ids, "ids"), integers(queries, "queries")
+    last = {id: i for i, id in enumerate(ids.tolist())}
+    found = [last.get(q, check_missing(missing_value)) for q in queries.reshape(-1).tolist()]
+    return np.array(found, np.int64).reshape(queries.shape)
+
+
+@find.infer_rule
+def _(ids, queries, *, missing_value=-1):
+    return queries.but(dtype=np.dtype("int64"))
+
+
+@unique.example
+def _(dtype):
+    return [((np.array([3, 1, 3]),), {"return_inverse": True})]
+
+
+@merge_id_lists.example
+def _(dtype):
+    return [((LoDTensor([3, 1, 3], [[2, 1]]),), {})]
+
+
+@find_duplicate_elements.example
+def _(dtype):
+    return [((np.array([3, 1, 3]),), {})]
+
+
+@find.example
+def _(dtype):
+    return [((np.array([3, 1, 3]), np.array([3])), {})]

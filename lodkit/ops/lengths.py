@@ -1,0 +1,189 @@
+"""What lengths say of segments: the largest values of each, and how it is cut into parts."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..arrays import check_gradient, check_values, integers, native
+from ..desc import VarDesc
+from ..errors import LoDError, RowIndexError, ShapeMismatchError
+from ..registry import Dense, op
+from .conversions import check_lengths, lengths_to_offsets
+from .segments import check_rows
+
+
+def check_top_k(values, k):
+    """Values as a vector, and how many of them are asked for."""
+    check_values(values.dtype, "lengths_top_k")
+    if values.ndim != 1:
+        raise ShapeMismatchError(f"values have shape {tuple(values.shape)}, not one dimension; pass one column")
+    if k < 1:
+        raise ValueError(f"lengths_top_k: k must be at least 1, got {k}")
+
+
+def _offsets(values, lengths):
+    offsets = lengths_to_offsets.definition(lengths)
+    check_rows("lengths", offsets, len(values))
+    return offsets
+
+
+@op
+def lengths_top_k(values: Dense, lengths: Dense, /, *, k: int) -> Dense:
+    """Return the k largest values of every segment, the largest first, and where in the segment they stand.
+
+    LengthsTopK of Caffe2. NaN counts as larger than every number, as in max; of equal values the first comes first.
+
+    Parameters
+    ----------
+    values : vector of shape (rows,)
+    lengths : vector of int32 or int64
+        They add up to the rows.
+    k : int
+        At least 1.
+
+    Returns
+    -------
+    values : array of shape (segments, k)
+        0 behind the last value of a shorter segment.
+    indices : int64 array of shape (segments, k)
+        From 0 within the segment, -1 behind the last.
+
+    Raises
+    ------
+    LoDError
+        A length is negative, or the lengths do not add up to the rows.
+    ShapeMismatchError
+        The values are no vector.
+    ValueError
+        k is less than 1.
+
+    Examples
+    --------
+    >>> lengths_top_k(np.array([1., 3., 2., 3., 5.]), [4, 0, 1], k=2)
+    (array([[3., 3.],
+           [0., 0.],
+           [5., 0.]]), array([[ 1,  3],
+           [-1, -1],
+           [ 0, -1]]))
+    """
+    check_top_k(values, k)
+    offsets = _offsets(values, lengths).tolist()
+    top = np.zeros((len(offsets) - 1, k), native(values.dtype))
+    indices = np.full(top.shape, -1, np.int64)
+    for s, (start, stop) in enumerate(zip(offsets[:-1], offsets[1:], strict=True)):
+        numbers = values[start:stop].tolist()
+        nan = [x != x for x in numbers]
+        best = sorted(range(len(numbers)), key=lambda i: (not nan[i], 0 if nan[i] else -numbers[i], i))[:k]
+        top[s, : len(best)], indices[s, : len(best)] = values[start:stop][best], best
+    return top, indices
+
+
+@lengths_top_k.infer_rule
+def _(values, lengths, *, k):
+    top = values.but(dims=(lengths.dims[0], k), lod_level=0)
+    return top, top.but(dtype=np.dtype("int64"))
+
+
+@lengths_top_k.gradient
+def _(call, grad, _):
+    values, lengths = call.inputs
+    if grad is None:
+        return None
+    return lengths_top_k_grad(values, lengths, call.outputs[1], grad), None
+
+
+def bad_index(indices, lengths, s, j):
+    """The error for an index outside its segment."""
+    return RowIndexError(
+        f"indices[{s}, {j}] = {indices[s, j]} is outside [-1, {lengths[s]}) (segment {s} has {lengths[s]} rows); "
+        "pass those that lengths_top_k gave for these lengths"
+    )
+
+
+def check_indices(indices, segments):
+    """One row of indices a segment."""
+    if indices.ndim != 2 or indices.shape[0] != segments:
+        raise LoDError(f"indices have shape {tuple(indices.shape)}; there is a row for each of the {segments} segments")
+
+
+@op
+def lengths_top_k_grad(values: Dense, lengths: Dense, indices: Dense, grad: Dense, /) -> Dense:
+    """Return the gradient of ``lengths_top_k`` by its values: zero but for the largest.
+
+    >>> grad = np.array([[1., 2.], [3., 4.]])
+    >>> lengths_top_k_grad(np.zeros(4), [3, 1], [[2, 0], [0, -1]], grad)
+    array([2., 0., 1., 3.])
+    """
+    check_values(values.dtype, "the gradient", floating=True)
+    check_top_k(values, 1)
+    offsets, indices = _offsets(values, lengths), integers(indices, "indices")
+    check_indices(indices, len(offsets) - 1)
+    for s, j in np.argwhere((indices < -1) | (indices >= np.diff(offsets)[:, None])):
+        raise bad_index(indices, np.diff(offsets), s, j)
+    check_gradient(grad, indices.shape)
+    result = np.zeros(len(values), native(values.dtype))
+    for s, j in np.argwhere(indices >= 0):
+        result[offsets[s] + indices[s, j]] = grad[s, j]
+    return result
+
+
+@lengths_top_k_grad.infer_rule
+def _(values, lengths, indices, grad):
+    return values
+
+
+@op
+def lengths_split(lengths: Dense, /, *, n_split: int) -> Dense:
+    """Cut every length into ``n_split`` parts as equal as can be, the longer ones first, int64.
+
+    LengthsSplit of Caffe2.
+
+    Parameters
+    ----------
+    lengths : vector of int32 or int64
+    n_split : int
+        At least 1.
+
+    Raises
+    ------
+    LoDError
+        A length is negative.
+    ValueError
+        ``n_split`` is less than 1.
+
+    Examples
+    --------
+    >>> lengths_split([9, 5, 1], n_split=3)
+    array([3, 3, 3, 2, 2, 1, 1, 0, 0])
+    """
+    check_split(n_split)
+    lengths = check_lengths(lengths).tolist()
+    return np.array([n // n_split + (j < n % n_split) for n in lengths for j in range(n_split)], np.int64)
+
+
+def check_split(n_split):
+    if n_split < 1:
+        raise ValueError(f"lengths_split: n_split must be at least 1, got {n_split}")
+
+
+@lengths_split.infer_rule
+def _(lengths, *, n_split):
+    rows = lengths.dims[0] * n_split if lengths.dims[0] >= 0 else -1
+    return VarDesc("", lengths.type, np.dtype("int64"), (rows,))
+
+
+@lengths_top_k.example
+def _(dtype):
+    return [((np.ones(3, dtype), np.array([2, 1])), {"k": 2})]
+
+
+@lengths_top_k_grad.example
+def _(dtype):
+    if np.dtype(dtype).kind != "f":
+        return []
+    return [((np.ones(3, dtype), np.array([2, 1]), np.array([[0], [0]]), np.ones((2, 1), dtype)), {})]
+
+
+@lengths_split.example
+def _(dtype):
+    return [((np.array([3, 1]),), {"n_split": 2})]
