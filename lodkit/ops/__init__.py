@@ -31,6 +31,13 @@ from .embedding import (
 )
 from .gather_scatter import gather, gather_grad
 from .optimizers import adagrad, sgd
+from .segmentation import (
+    lengths_range_fill,
+    lengths_to_ranges,
+    lengths_to_shape,
+    lengths_to_weights,
+    segment_ids_to_ranges,
+)
 from .segments import segment_reduce, segment_reduce_grad, segment_reduce_weights_grad
 from .selected_rows import (
     get_tensor_from_selected_rows,
@@ -50,8 +57,12 @@ __all__ = [
     "gather",
     "gather_grad",
     "get_tensor_from_selected_rows",
+    "lengths_range_fill",
     "lengths_to_offsets",
+    "lengths_to_ranges",
     "lengths_to_segment_ids",
+    "lengths_to_shape",
+    "lengths_to_weights",
     "lookup_table",
     "lookup_table_grad",
     "mean",
@@ -63,6 +74,7 @@ __all__ = [
     "relu_grad",
     "segment_ids_to_lengths",
     "segment_ids_to_offsets",
+    "segment_ids_to_ranges",
     "segment_reduce",
     "segment_reduce_grad",
     "segment_reduce_weights_grad",
