@@ -51,7 +51,7 @@ def _put_kernel(width, adds):
         i, lane = thread >> bits, thread & ((1 << bits) - 1)
         while i < n:
             place, j = vector.number(rows, i) * columns, lane * width
-            while j < columns:
+            while j < columns and place >= 0:
                 x = vector.load(value, i * columns + j, width)
                 vector.store(out, place + j, simd.add(vector.load_written(out, place + j, width), x) if adds else x)
                 j += width << bits
@@ -61,7 +61,7 @@ def _put_kernel(width, adds):
 
 
 def put_rows(rows, value, out, adds=False):
-    """``out[rows[i]] = value[i]``, for rows that are listed once and are there."""
+    """``out[rows[i]] = value[i]``, for rows that are listed once and are there; nothing for row -1."""
     if value.size:
         columns, width = value.columns, width_of(value.columns, value, out)
         bits = group_of(columns, width)

@@ -30,6 +30,7 @@ from .embedding import (
     lookup_table_grad,
 )
 from .gather_scatter import gather, gather_grad
+from .one_hot import dense_to_id_lists, one_hot, segment_one_hot
 from .optimizers import adagrad, sgd
 from .segmentation import (
     lengths_range_fill,
@@ -46,9 +47,15 @@ from .selected_rows import (
     sum,
 )
 from .sequence_pool import sequence_pool, sequence_pool_grad
+from .sparse_dense import sparse_to_dense, sparse_to_dense_mask, sparse_to_dense_mask_grad
+from .sparse_matrix import batch_dense_to_sparse, batch_sparse_to_dense, batch_sparse_to_dense_grad, sparse_matrix
 
 __all__ = [
     "adagrad",
+    "batch_dense_to_sparse",
+    "batch_sparse_to_dense",
+    "batch_sparse_to_dense_grad",
+    "dense_to_id_lists",
     "embedding_bag",
     "embedding_bag_grad",
     "embedding_bag_weights_grad",
@@ -70,11 +77,13 @@ __all__ = [
     "merge_selected_rows",
     "offsets_to_lengths",
     "offsets_to_segment_ids",
+    "one_hot",
     "relu",
     "relu_grad",
     "segment_ids_to_lengths",
     "segment_ids_to_offsets",
     "segment_ids_to_ranges",
+    "segment_one_hot",
     "segment_reduce",
     "segment_reduce_grad",
     "segment_reduce_weights_grad",
@@ -86,6 +95,10 @@ __all__ = [
     "sigmoid_grad",
     "softmax_with_cross_entropy",
     "softmax_with_cross_entropy_grad",
+    "sparse_matrix",
+    "sparse_to_dense",
+    "sparse_to_dense_mask",
+    "sparse_to_dense_mask_grad",
     "sum",
     "tanh",
     "tanh_grad",

@@ -127,15 +127,19 @@ def _(table, ids, grad, *, padding_idx=None, is_sparse=True):
     return _grad_desc(table, is_sparse)
 
 
-def check_bag(ids):
+def check_bag(ids, what="embedding_bag"):
     """Ids with lengths, one a row."""
     if ids.lod_level and ids.values.ndim == 1:
         return ids
-    if ids.lod_level < 1:
-        raise LoDLevelError("embedding_bag needs ids with lod_level >= 1; attach lengths: LoDTensor(ids, [[...]])")
+    check_lod_level(ids, what)
     if ids.values.ndim == 2 and ids.values.shape[1] == 1:
         return ids.with_values(ids.values.reshape(-1))
-    raise LoDLevelError(f"embedding_bag takes one id a row, got ids of shape {ids.values.shape}")
+    raise LoDLevelError(f"{what} takes one id a row, got ids of shape {ids.values.shape}")
+
+
+def check_lod_level(ids, what="embedding_bag"):
+    if ids.lod_level < 1:
+        raise LoDLevelError(f"{what} needs ids with lod_level >= 1; attach lengths: LoDTensor(ids, [[...]])")
 
 
 @op
@@ -189,8 +193,7 @@ def embedding_bag(
 
 @embedding_bag.infer_rule
 def _(table, ids, weights=None, *, pool="sum", pad_value=0.0, padding_idx=None, is_sparse=True, dtype=None):
-    if ids.lod_level < 1:
-        raise LoDLevelError("embedding_bag needs ids with lod_level >= 1; attach lengths: LoDTensor(ids, [[...]])")
+    check_lod_level(ids)
     dtype = result_dtype(table.dtype, pool, dtype)
     return VarDesc("", VarType.LOD_TENSOR, dtype, (-1, *table.dims[1:]), ids.lod_level - 1)
 
