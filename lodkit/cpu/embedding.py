@@ -7,6 +7,7 @@ import numpy as np
 from .. import arrays
 from ..arrays import check_gradient, check_rows, check_values, matrix
 from ..jit import settings
+from ..kinds import aligned
 from ..lod_tensor import LoDTensor
 from ..ops.embedding import (
     check_bag,
@@ -65,7 +66,7 @@ def table_grad(table, ids, rows, padding_idx, is_sparse):
 def bag(
     table: Dense,
     ids: LoDTensor,
-    weights: Dense | None = None,
+    weights: Dense | LoDTensor | None = None,
     /,
     *,
     pool,
@@ -78,6 +79,7 @@ def bag(
     bags = check_bag(ids)
     flat = checked_ids(bags.values, len(check_rows(table, "table")))
     if weights is not None:
+        weights = aligned(weights, ids, "weights")
         check_weighted(pool, weights)
         check_weights(weights, len(flat), table.dtype)
     if padding_idx is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..arrays import check_gradient, check_rows, check_values
+from ..kinds import aligned
 from ..lod_tensor import LoDTensor
 from ..ops.embedding import (
     check_bag,
@@ -64,7 +65,7 @@ def table_grad(table, ids, rows, padding_idx, is_sparse):
 def bag(
     table: Dense,
     ids: LoDTensor,
-    weights: Dense | None = None,
+    weights: Dense | LoDTensor | None = None,
     /,
     *,
     pool,
@@ -77,7 +78,7 @@ def bag(
     table, bags = check_rows(view(table), "table"), check_bag(ids)
     flat = checked_ids(bags.values, len(table))
     if weights is not None:
-        weights = view(weights)
+        weights = view(aligned(weights, ids, "weights"))
         check_weighted(pool, weights)
         check_weights(weights, len(flat), table.dtype)
     check_padding(padding_idx, len(table))

@@ -9,6 +9,7 @@ import numpy as np
 from ..arrays import check_gradient, check_values, integers, native
 from ..desc import VarDesc, VarType
 from ..errors import LoDLevelError, RowIndexError
+from ..kinds import aligned
 from ..lod_tensor import LoDTensor, values_of
 from ..registry import Dense, op
 from ..selected_rows import SelectedRows
@@ -146,7 +147,7 @@ def check_lod_level(ids, what="embedding_bag"):
 def embedding_bag(
     table: Dense,
     ids: LoDTensor,
-    weights: Dense | None = None,
+    weights: Dense | LoDTensor | None = None,
     /,
     *,
     pool: BagPool = "sum",
@@ -165,7 +166,7 @@ def embedding_bag(
     table : array of shape (height, *item)
     ids : LoDTensor of int32 or int64
         The innermost sequences are the bags; the result keeps the levels above.
-    weights : array of shape (number of ids,), optional
+    weights : array of shape (number of ids,), or LoDTensor of the structure of ids, optional
         With sum and mean; the mean divides by the sum of the weights.
     pool : {"sum", "mean", "sqrt", "max", "min"}
     pad_value : float
@@ -186,7 +187,7 @@ def embedding_bag(
            [ 2.,  3.]])
     """
     check_weighted(pool, weights)
-    ids = check_bag(ids)
+    ids, weights = check_bag(ids), aligned(weights, ids, "weights")
     rows = lookup_table.definition(table, ids.values, padding_idx=padding_idx)
     return above(ids, -1, reduce_segments(rows, ids.row_offsets(), weights, pool, pad_value, dtype))
 
@@ -201,7 +202,7 @@ def _(table, ids, weights=None, *, pool="sum", pad_value=0.0, padding_idx=None, 
 @embedding_bag.gradient
 def _(call, grad):
     table, ids, weights = (*call.inputs, None)[:3]
-    grad = values_of(grad)
+    grad, weights = values_of(grad), values_of(weights)
     keep = {k: call.attrs[k] for k in ("pool", "padding_idx")}
     by_table = by_weights = None
     if call.wanted[0]:

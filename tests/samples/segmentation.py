@@ -16,6 +16,7 @@ SAMPLES = {
 }
 CAFFE2 = {
     "LengthsRangeFill": (np.array([2, 1], np.int32),),
+    "LengthsToOffsets": (np.array([2, 1], np.int32),),
     "LengthsToRanges": (np.array([2, 1], np.int32),),
     "LengthsToShape": (np.array([2, 2], np.int32),),
     "LengthsToWeights": (np.array([2, 1], np.int32),),
