@@ -13,9 +13,9 @@ from ._elements import fill
 from ._offsets import offsets_like
 from ._reduce import reduce_rows
 from ._row_kernels import segment_of
-from .conversions import integers
 from .ids import checked_ids
 from .launch import cuda, launch
+from .memory import view
 
 
 @cuda.jit
@@ -85,7 +85,7 @@ def _absent(behind, n, cells):
 
 def checked_columns(ids, given, name, what):
     """The View of ids, each inside the bound, and the bound: the one given, else the largest id + 1. Waits."""
-    ids = integers(ids, name)
+    ids = view(ids)
     bound = count_of(given, largest(ids) if given is None else -1, what)
     return checked_ids(ids, bound, name, lambda numbers, at: outside(numbers, at, name, bound, what)), bound
 

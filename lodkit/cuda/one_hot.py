@@ -64,10 +64,9 @@ def _list_columns(starts, n, columns, ids):
 
 @one_hot.kernel("cuda")
 def run_one_hot(ids: Dense, /, *, size, out=None):
-    ids = view(ids)
-    flat, size = checked_columns(ids.reshape(ids.size), size, "ids", "size")
+    ids, size = checked_columns(ids, size, "ids", "size")
     out = fill(output(ids, (*ids.shape, size), np.float32, out), 0)
-    launch(_heat_each, flat.size, flat, flat.size, size, out)
+    launch(_heat_each, ids.size, ids, ids.size, size, out)
     return out.array
 
 

@@ -42,14 +42,15 @@ def run_sparse_matrix(ids: LoDTensor, scores: Dense | LoDTensor | None = None, /
     ids = check_bag(ids, "sparse_matrix")
     if scores is None:
         flat = view(ids.values)
-        scores = fill(flat.like(flat.shape, np.float32), 1)
-    scores = values_for(ids, scores, "scores", "sparse_matrix")
+        values = fill(flat.like(flat.shape, np.float32), 1)
+    else:
+        values = values_for(ids, scores, "scores", "sparse_matrix")
     flat, columns = checked_columns(ids.values, num_columns, "ids", "num_columns")
     offsets = ids.row_offsets()
     rows = len(offsets) - 1
     cells = cells_of(offsets, flat, columns)
-    dense = view(dense_rows(SelectedRows._wrap(cells.array, scores.array, rows * columns)))
-    return above(ids, -1, dense.reshape(rows, columns, *scores.shape[1:]).array)
+    dense = view(dense_rows(SelectedRows._wrap(cells.array, values.array, rows * columns)))
+    return above(ids, -1, dense.reshape(rows, columns, *values.shape[1:]).array)
 
 
 @batch_dense_to_sparse.kernel("cuda")

@@ -69,10 +69,8 @@ def dense_to_id_lists(dense: Dense, /) -> LoDTensor:
               recursive_sequence_lengths=[[2, 0, 1]], shape=(3,), dtype=int64)
     """
     check_two_axes(dense)
-    return LoDTensor.from_sequences([np.flatnonzero(row) for row in dense]) if len(dense) else _NO_LISTS
-
-
-_NO_LISTS = LoDTensor(np.empty(0, np.int64), [[]])
+    lists = [np.flatnonzero(row) for row in dense]
+    return LoDTensor(np.array([i for ids in lists for i in ids], np.int64), [[len(ids) for ids in lists]])
 
 
 def check_two_axes(dense):

@@ -61,7 +61,7 @@ def _(call, grad):
 def check_mask(mask):
     """The ids of the columns, int64: each once."""
     mask = check_vector(mask, "mask")
-    first: dict[int, int] = {}
+    first = {}
     for i, number in enumerate(mask.tolist()):
         if number < 0:
             raise RowIndexError(f"mask[{i}] = {number} is negative; negative ids are skipped, so no column is theirs")

@@ -191,19 +191,20 @@ def _(ids, values, grad):
     return ids.but(dtype=values.dtype, dims=values.dims)
 
 
-_IDS = LoDTensor(np.array([0, 2, 1]), [[2, 1]])
+def _ids():
+    return LoDTensor(np.array([0, 2, 1]), [[2, 1]])
 
 
 @sparse_matrix.example
 def _(dtype):
-    return [((_IDS, np.ones(3, dtype)), {})]
+    return [((_ids(), np.ones(3, dtype)), {})]
 
 
 @batch_dense_to_sparse.example
 def _(dtype):
-    return [((_IDS, np.ones((2, 3), dtype)), {})]
+    return [((_ids(), np.ones((2, 3), dtype)), {})]
 
 
 @batch_sparse_to_dense.example
 def _(dtype):
-    return [((_IDS, np.ones(3, dtype)), {})]
+    return [((_ids(), np.ones(3, dtype)), {})]
