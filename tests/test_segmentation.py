@@ -36,6 +36,7 @@ def test_weights_of_a_mean():
         np.testing.assert_allclose(pooled, lodkit.segment_reduce(data, lengths, reduce=reduce), rtol=1e-6)
 
 
+@pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning")  # where nothing is compiled
 @pytest.mark.parametrize("name", ["lengths_to_ranges", "lengths_range_fill", "lengths_to_weights", "lengths_to_shape"])
 def test_lengths_that_are_none(name):
     for lengths, error, message in [

@@ -80,7 +80,7 @@ class View:
 
     def send(self, array):
         """A NumPy array, brought to the same device."""
-        return self.library.send(np.ascontiguousarray(array), self.device)
+        return self.library.send(np.asarray(array, order="C"), self.device)
 
     def read(self):
         """The values, as a NumPy array. Waits for the device, and raises what was deferred until somebody waits."""

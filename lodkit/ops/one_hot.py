@@ -65,8 +65,7 @@ def dense_to_id_lists(dense: Dense, /) -> LoDTensor:
     DenseVectorToIdList of Caffe2. ``batch_dense_to_sparse(ids, dense)`` gives what stands there.
 
     >>> dense_to_id_lists(np.array([[0, 1, 0, 2], [0, 0, 0, 0], [3, 0, 0, 0]]))
-    LoDTensor([[1, 3], [], [0]],
-              recursive_sequence_lengths=[[2, 0, 1]], shape=(3,), dtype=int64)
+    LoDTensor([[1, 3], [], [0]], recursive_sequence_lengths=[[2, 0, 1]], shape=(3,), dtype=int64)
     """
     check_two_axes(dense)
     lists = [np.flatnonzero(row) for row in dense]

@@ -93,8 +93,7 @@ def batch_dense_to_sparse(ids: LoDTensor, dense: Dense | LoDTensor, /) -> LoDTen
     Examples
     --------
     >>> batch_dense_to_sparse(LoDTensor([2, 0, 1], [[2, 1]]), np.array([[5., 6., 7.], [8., 9., 0.]]))
-    LoDTensor([[7., 5.], [9.]],
-              recursive_sequence_lengths=[[2, 1]], shape=(3,), dtype=float64)
+    LoDTensor([[7., 5.], [9.]], recursive_sequence_lengths=[[2, 1]], shape=(3,), dtype=float64)
     """
     ids = check_bag(ids, "batch_dense_to_sparse")
     dense = check_dense(dense, len(ids.row_offsets()) - 1)
