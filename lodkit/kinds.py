@@ -7,6 +7,7 @@ import typing
 
 import numpy as np
 
+from ._levels import mismatch
 from .arrays import from_lists, is_array
 from .errors import LoDError, LoDMismatchError
 from .lod_tensor import LoDTensor
@@ -47,6 +48,16 @@ def numbers_of(x):
     """The array that holds a value's numbers."""
     if isinstance(x, SelectedRows):
         return x.value
+    return x.values if isinstance(x, LoDTensor) else x
+
+
+def aligned(x, like, name):
+    """The array of ``x``, one row for every row of ``like``: its own, or that of a LoDTensor of the same structure."""
+    if isinstance(x, LoDTensor) and x.lod_level:
+        if not isinstance(like, LoDTensor):
+            raise LoDMismatchError(f"{name} has lod_level {x.lod_level}, the ids have none; pass {name}.values")
+        if not x.same_lod(like):
+            raise mismatch(f"{name} against the ids", x, like)
     return x.values if isinstance(x, LoDTensor) else x
 
 

@@ -9,13 +9,14 @@ import numpy as np
 from . import _levels
 from ._conversions import Conversions
 from ._indexing import Indexing
+from ._sparse_matrix import SparseMatrices
 from .arrays import device_of, from_lists, is_array
 from .errors import LoDError, LoDLevelError, LoDMismatchError
 
 _new = object.__new__
 
 
-class LoDTensor(Indexing, Conversions):
+class LoDTensor(Indexing, Conversions, SparseMatrices):
     """A batch of sequences: an array, and how its rows are cut into sequences of sequences.
 
     Offsets are copied in, checked and read-only; values are shared and mutable.

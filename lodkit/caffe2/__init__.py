@@ -10,7 +10,16 @@ from __future__ import annotations
 
 import difflib
 
-from . import _conversions, _features, _gather_scatter, _id_lists, _reduce_dims, _reductions, _updates
+from . import (
+    _conversions,
+    _features,
+    _gather_scatter,
+    _id_lists,
+    _reduce_dims,
+    _reductions,
+    _sparse_dense,
+    _updates,
+)
 
 OPERATORS: dict = {}
 for _family in (
@@ -20,6 +29,7 @@ for _family in (
     _id_lists,
     _reduce_dims,
     _reductions,
+    _sparse_dense,
     _updates,
 ):
     OPERATORS |= _family.OPERATORS

@@ -36,6 +36,15 @@ def number(x):
     return np.asarray(to_device(x, "cpu") if is_array(x) else x).item()
 
 
+def beside(numbers, like):
+    """A list as an array where an input is."""
+    if isinstance(like, np.ndarray):
+        return np.asarray(numbers)
+    from ..cuda.memory import beside
+
+    return beside(np.asarray(numbers), (like,))
+
+
 def ragged(values, lengths):
     """A LoDTensor of inputs: its structure is on the CPU, where Caffe2's lengths may be anywhere."""
     return LoDTensor(values, [to_device(lengths, "cpu") if is_array(lengths) else lengths])

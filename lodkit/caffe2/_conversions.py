@@ -4,11 +4,23 @@ from __future__ import annotations
 
 from .. import ops
 from ..arrays import flat
-from ._common import int32
+from ._common import beside, int32
 
 
-def lengths_to_segment_ids(lengths):
-    return int32(ops.lengths_to_segment_ids(lengths))
+def _as_int32(convert):
+    def run(lengths):
+        return int32(convert(lengths))
+
+    return run
+
+
+def lengths_to_offsets(lengths, *, include_last_offset=False):
+    offsets = int32(ops.lengths_to_offsets(lengths))
+    return offsets if include_last_offset else offsets[:-1]
+
+
+def lengths_to_weights(lengths, *, power=0.5):
+    return ops.lengths_to_weights(lengths, power=power)
 
 
 def segment_ids_to_lengths(segment_ids, like=None):
@@ -16,7 +28,22 @@ def segment_ids_to_lengths(segment_ids, like=None):
     return int32(ops.segment_ids_to_lengths(flat(segment_ids), num_segments=num_segments))
 
 
+def segment_ids_to_ranges(segment_ids, like=None):
+    """Caffe2's SegmentIdsToRanges: segments behind the last id are [0, 0], those between two ids [start, 0]."""
+    ranges = ops.segment_ids_to_ranges(flat(segment_ids))
+    if like is not None:
+        segments = ops.lengths_range_fill(beside([len(ranges)], ranges))
+        ranges = ops.sparse_to_dense(segments, ranges, num_rows=len(like))
+    return int32(ranges)
+
+
 OPERATORS = {
-    "LengthsToSegmentIds": lengths_to_segment_ids,
+    "LengthsRangeFill": _as_int32(ops.lengths_range_fill),
+    "LengthsToOffsets": lengths_to_offsets,
+    "LengthsToRanges": _as_int32(ops.lengths_to_ranges),
+    "LengthsToSegmentIds": _as_int32(ops.lengths_to_segment_ids),
+    "LengthsToShape": _as_int32(ops.lengths_to_shape),
+    "LengthsToWeights": lengths_to_weights,
     "SegmentIdsToLengths": segment_ids_to_lengths,
+    "SegmentIdsToRanges": segment_ids_to_ranges,
 }

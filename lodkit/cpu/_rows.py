@@ -37,12 +37,13 @@ def any_outside(ids, height):
     return bad
 
 
-def checked_ids(ids, height, name="ids"):
-    """``ids`` as C-contiguous int64, each inside ``[0, height)``."""
+def checked_ids(ids, height, name="ids", error=None):
+    """``ids`` as C-contiguous int64, each inside ``[0, height)``; ``error(ids, position)`` makes the exception."""
     ids = integers(ids, name)
     flat = ids if ids.ndim == 1 else ids.reshape(-1)
     if any_outside(flat, height):
-        raise bad_id(ids, height, name, int(np.argmax((flat < 0) | (flat >= height))))
+        at = int(np.argmax((flat < 0) | (flat >= height)))
+        raise error(ids, at) if error else bad_id(ids, height, name, at)
     return ids
 
 

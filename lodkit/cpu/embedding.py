@@ -7,6 +7,7 @@ import numpy as np
 from .. import arrays
 from ..arrays import check_gradient, check_rows, check_values, matrix
 from ..jit import settings
+from ..kinds import aligned
 from ..lod_tensor import LoDTensor
 from ..ops._reductions import check_weighted, check_weights
 from ..ops._tables import check_padding
@@ -55,7 +56,7 @@ def lookup_grad(table: Dense, ids: Dense, grad: Dense, /, *, padding_idx, is_spa
 def bag(
     table: Dense,
     ids: LoDTensor,
-    weights: Dense | None = None,
+    weights: Dense | LoDTensor | None = None,
     /,
     *,
     pool,
@@ -68,6 +69,7 @@ def bag(
     bags = check_bag(ids)
     flat = checked_ids(bags.values, len(check_rows(table, "table")))
     if weights is not None:
+        weights = aligned(weights, ids, "weights")
         check_weighted(pool, weights)
         check_weights(weights, len(flat), table.dtype)
     if padding_idx is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..arrays import check_gradient, check_rows, check_values
+from ..kinds import aligned
 from ..lod_tensor import LoDTensor
 from ..ops._reductions import check_weighted, check_weights
 from ..ops._tables import check_padding
@@ -50,7 +51,7 @@ def lookup_grad(table: Dense, ids: Dense, grad: Dense, /, *, padding_idx, is_spa
 def bag(
     table: Dense,
     ids: LoDTensor,
-    weights: Dense | None = None,
+    weights: Dense | LoDTensor | None = None,
     /,
     *,
     pool,
@@ -63,7 +64,7 @@ def bag(
     table, bags = check_rows(view(table), "table"), check_bag(ids)
     flat = checked_ids(bags.values, len(table))
     if weights is not None:
-        weights = view(weights)
+        weights = view(aligned(weights, ids, "weights"))
         check_weighted(pool, weights)
         check_weights(weights, len(flat), table.dtype)
     check_padding(padding_idx, len(table))

@@ -37,6 +37,7 @@ from .features import (
 from .gather_scatter import batch_gather, batch_gather_grad, gather, gather_grad
 from .id_lists import find, find_duplicate_elements, merge_id_lists, unique
 from .lengths import lengths_split, lengths_top_k, lengths_top_k_grad
+from .one_hot import dense_to_id_lists, one_hot, segment_one_hot
 from .optimizers import adagrad, sgd
 from .ranges import (
     gather_ranges,
@@ -48,18 +49,31 @@ from .ranges import (
 )
 from .reduce_dims import reduce_dims, reduce_dims_grad, reduce_dims_weights_grad
 from .scatter import scatter, scatter_assign, scatter_grad
+from .segmentation import (
+    lengths_range_fill,
+    lengths_to_ranges,
+    lengths_to_shape,
+    lengths_to_weights,
+    segment_ids_to_ranges,
+)
 from .segments import segment_reduce, segment_reduce_grad, segment_reduce_weights_grad
 from .selected_rows import get_tensor_from_selected_rows, merge_selected_rows, selected_rows_to_dense, sum
 from .sequence_pool import sequence_pool, sequence_pool_grad
 from .shards import gather_by_key, lengths_partition, partition
+from .sparse_dense import sparse_to_dense, sparse_to_dense_mask, sparse_to_dense_mask_grad
+from .sparse_matrix import batch_dense_to_sparse, batch_sparse_to_dense, batch_sparse_to_dense_grad, sparse_matrix
 from .weighted_sums import scatter_weighted_sum, weighted_sum, weighted_sum_weights_grad
 
 __all__ = [
     "adagrad",
+    "batch_dense_to_sparse",
     "batch_gather",
     "batch_gather_grad",
+    "batch_sparse_to_dense",
+    "batch_sparse_to_dense_grad",
     "concat_columns",
     "concat_columns_grad",
+    "dense_to_id_lists",
     "embedding_bag",
     "embedding_bag_grad",
     "embedding_bag_weights_grad",
@@ -77,10 +91,14 @@ __all__ = [
     "lengths_gather",
     "lengths_gather_grad",
     "lengths_partition",
+    "lengths_range_fill",
     "lengths_split",
     "lengths_tile",
     "lengths_to_offsets",
+    "lengths_to_ranges",
     "lengths_to_segment_ids",
+    "lengths_to_shape",
+    "lengths_to_weights",
     "lengths_top_k",
     "lengths_top_k_grad",
     "lookup_table",
@@ -93,6 +111,7 @@ __all__ = [
     "merge_selected_rows",
     "offsets_to_lengths",
     "offsets_to_segment_ids",
+    "one_hot",
     "pack_features",
     "pack_features_grad",
     "partition",
@@ -107,6 +126,8 @@ __all__ = [
     "scatter_weighted_sum",
     "segment_ids_to_lengths",
     "segment_ids_to_offsets",
+    "segment_ids_to_ranges",
+    "segment_one_hot",
     "segment_reduce",
     "segment_reduce_grad",
     "segment_reduce_weights_grad",
@@ -120,6 +141,10 @@ __all__ = [
     "sigmoid_grad",
     "softmax_with_cross_entropy",
     "softmax_with_cross_entropy_grad",
+    "sparse_matrix",
+    "sparse_to_dense",
+    "sparse_to_dense_mask",
+    "sparse_to_dense_mask_grad",
     "stack_features",
     "stack_features_grad",
     "sum",

@@ -9,6 +9,7 @@ import numpy as np
 from ..arrays import check_gradient, check_values, native
 from ..desc import VarDesc, VarType
 from ..errors import LoDLevelError
+from ..kinds import aligned
 from ..lod_tensor import LoDTensor, values_of
 from ..registry import Dense, op
 from ..selected_rows import SelectedRows
@@ -99,22 +100,26 @@ def _(table, ids, grad, *, padding_idx=None, is_sparse=True):
     return _grad_desc(table, is_sparse)
 
 
-def check_bag(ids):
+def check_bag(ids, what="embedding_bag"):
     """Ids with lengths, one a row."""
     if ids.lod_level and ids.values.ndim == 1:
         return ids
-    if ids.lod_level < 1:
-        raise LoDLevelError("embedding_bag needs ids with lod_level >= 1; attach lengths: LoDTensor(ids, [[...]])")
+    check_lod_level(ids, what)
     if ids.values.ndim == 2 and ids.values.shape[1] == 1:
         return ids.with_values(ids.values.reshape(-1))
-    raise LoDLevelError(f"embedding_bag takes one id a row, got ids of shape {ids.values.shape}")
+    raise LoDLevelError(f"{what} takes one id a row, got ids of shape {ids.values.shape}")
+
+
+def check_lod_level(ids, what="embedding_bag"):
+    if ids.lod_level < 1:
+        raise LoDLevelError(f"{what} needs ids with lod_level >= 1; attach lengths: LoDTensor(ids, [[...]])")
 
 
 @op
 def embedding_bag(
     table: Dense,
     ids: LoDTensor,
-    weights: Dense | None = None,
+    weights: Dense | LoDTensor | None = None,
     /,
     *,
     pool: BagPool = "sum",
@@ -133,7 +138,7 @@ def embedding_bag(
     table : array of shape (height, *item)
     ids : LoDTensor of int32 or int64
         The innermost sequences are the bags; the result keeps the levels above.
-    weights : array of shape (number of ids,), optional
+    weights : array of shape (number of ids,), or LoDTensor of the structure of ids, optional
         With sum and mean; the mean divides by the sum of the weights.
     pool : {"sum", "mean", "sqrt", "max", "min", "prod", "logsumexp", "logmeanexp"}
     pad_value : float
@@ -154,15 +159,14 @@ def embedding_bag(
            [ 2.,  3.]])
     """
     check_weighted(pool, weights)
-    ids = check_bag(ids)
+    ids, weights = check_bag(ids), aligned(weights, ids, "weights")
     rows = lookup_table.definition(table, ids.values, padding_idx=padding_idx)
     return above(ids, -1, reduce_segments(rows, ids.row_offsets(), weights, pool, pad_value, dtype))
 
 
 @embedding_bag.infer_rule
 def _(table, ids, weights=None, *, pool="sum", pad_value=0.0, padding_idx=None, is_sparse=True, dtype=None):
-    if ids.lod_level < 1:
-        raise LoDLevelError("embedding_bag needs ids with lod_level >= 1; attach lengths: LoDTensor(ids, [[...]])")
+    check_lod_level(ids)
     dtype = result_dtype(table.dtype, pool, dtype)
     return VarDesc("", VarType.LOD_TENSOR, dtype, (-1, *table.dims[1:]), ids.lod_level - 1)
 
@@ -170,7 +174,7 @@ def _(table, ids, weights=None, *, pool="sum", pad_value=0.0, padding_idx=None, 
 @embedding_bag.gradient
 def _(call, grad):
     table, ids, weights = (*call.inputs, None)[:3]
-    grad = values_of(grad)
+    grad, weights = values_of(grad), values_of(weights)
     keep = {k: call.attrs[k] for k in ("pool", "padding_idx")}
     by_table = by_weights = None
     if call.wanted[0]:

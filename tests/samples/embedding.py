@@ -25,7 +25,7 @@ def bag_cases():
 BAG = list(bag_cases())
 BAG_GRADS = [((i[0], i[1], g, *i[2:]), a) for i, o, g, a in with_gradient(BAG, "embedding_bag", ("pad_value", "dtype"))]
 SAMPLES = {
-    "embedding_bag": BAG,
+    "embedding_bag": [*BAG, ((TABLE, BAGS[3], BAGS[3].with_values(reals(7))), {"pool": "mean"})],
     "embedding_bag_grad": BAG_GRADS,
     "embedding_bag_weights_grad": [
         (i, {k: v for k, v in a.items() if k != "is_sparse"}) for i, a in BAG_GRADS if len(i) == 4

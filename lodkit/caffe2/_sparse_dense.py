@@ -1,0 +1,53 @@
+"""Rows and features to dense arrays and back, one-hot and multi-hot rows."""
+
+from __future__ import annotations
+
+from .. import ops
+from ._common import int32, number, ragged
+
+
+def sparse_to_dense(indices, values, like=None, *, output_first_dim=0):
+    rows = output_first_dim or (None if like is None else len(like))
+    return ops.sparse_to_dense(indices, values, num_rows=rows)
+
+
+def sparse_to_dense_mask(
+    indices, values, default, lengths=None, *, mask, return_presence_mask=False, max_skipped_indices=50
+):
+    ids = indices if lengths is None else ragged(indices, lengths)
+    found = ops.sparse_to_dense_mask(ids, values, default, mask=mask, max_skipped=max_skipped_indices)
+    return found if return_presence_mask else found[0]
+
+
+def batch_sparse_to_dense(lengths, indices, values, like=None, *, dense_last_dim=-1, default_value=0.0):
+    columns = like.shape[1] if like is not None else dense_last_dim if dense_last_dim > 0 else None
+    ids = ragged(indices, lengths)
+    return ops.batch_sparse_to_dense(ids, values, num_columns=columns, pad_value=default_value)
+
+
+def batch_dense_to_sparse(lengths, indices, dense):
+    return ops.batch_dense_to_sparse(ragged(indices, lengths), dense).values
+
+
+def dense_vector_to_id_list(dense):
+    ids = ops.dense_to_id_lists(dense)
+    return int32(ids.lengths()), int32(ids.values)
+
+
+def segment_one_hot(lengths, indices, index_size):
+    return ops.segment_one_hot(ragged(indices, lengths), size=number(index_size))
+
+
+def one_hot(indices, index_size):
+    return ops.one_hot(indices, size=number(index_size))
+
+
+OPERATORS = {
+    "BatchDenseToSparse": batch_dense_to_sparse,
+    "BatchSparseToDense": batch_sparse_to_dense,
+    "DenseVectorToIdList": dense_vector_to_id_list,
+    "OneHot": one_hot,
+    "SegmentOneHot": segment_one_hot,
+    "SparseToDense": sparse_to_dense,
+    "SparseToDenseMask": sparse_to_dense_mask,
+}

@@ -1,0 +1,98 @@
+"""One-hot and multi-hot rows of ids, and the ids of such rows."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..arrays import check_values, integers
+from ..desc import VarDesc, VarType
+from ..errors import ShapeMismatchError
+from ..lod_tensor import LoDTensor
+from ..registry import Dense, op
+from ._columns import cells_of, check_inside
+from .embedding import check_bag, check_lod_level
+from .sequence_pool import above
+
+
+@op(rowwise=True)
+def one_hot(ids: Dense, /, *, size: int) -> Dense:
+    """Return a row of ``size`` for every id, float32, that is 1 at the id and 0 elsewhere.
+
+    OneHot of Caffe2, which writes anywhere for an id outside.
+
+    >>> one_hot([2, 0], size=3)
+    array([[0., 0., 1.],
+           [1., 0., 0.]], dtype=float32)
+    """
+    ids, size = check_inside(integers(ids, "ids"), size, "ids", "size")
+    return (ids[..., None] == np.arange(size)).astype(np.float32)
+
+
+@one_hot.infer_rule
+def _(ids, *, size):
+    return ids.but(dtype=np.dtype(np.float32), dims=(*ids.dims, size))
+
+
+@op
+def segment_one_hot(ids: LoDTensor, /, *, size: int) -> Dense | LoDTensor:
+    """Return a row of ``size`` for every sequence, float32, that is 1 at its ids and 0 elsewhere.
+
+    SegmentOneHot of Caffe2, which writes anywhere for an id outside. ``sparse_matrix`` counts equal ids.
+
+    >>> segment_one_hot(LoDTensor([2, 0, 2], [[1, 0, 2]]), size=3)
+    array([[0., 0., 1.],
+           [0., 0., 0.],
+           [1., 0., 1.]], dtype=float32)
+    """
+    ids = check_bag(ids, "segment_one_hot")
+    _, size = check_inside(ids.values, size, "ids", "size")
+    rows = len(ids.row_offsets()) - 1
+    hot = np.zeros(rows * size, np.float32)
+    hot[cells_of(ids, size)] = 1
+    return above(ids, -1, hot.reshape(rows, size))
+
+
+@segment_one_hot.infer_rule
+def _(ids, *, size):
+    check_lod_level(ids, "segment_one_hot")
+    return VarDesc("", VarType.LOD_TENSOR, np.dtype(np.float32), (-1, size), ids.lod_level - 1)
+
+
+@op
+def dense_to_id_lists(dense: Dense, /) -> LoDTensor:
+    """Return for every row of a matrix the columns that are not zero, as ids: int64.
+
+    DenseVectorToIdList of Caffe2. ``batch_dense_to_sparse(ids, dense)`` gives what stands there.
+
+    >>> dense_to_id_lists(np.array([[0, 1, 0, 2], [0, 0, 0, 0], [3, 0, 0, 0]]))
+    LoDTensor([[1, 3], [], [0]], recursive_sequence_lengths=[[2, 0, 1]], shape=(3,), dtype=int64)
+    """
+    check_two_axes(dense)
+    lists = [np.flatnonzero(row) for row in dense]
+    return LoDTensor(np.array([i for ids in lists for i in ids], np.int64), [[len(ids) for ids in lists]])
+
+
+def check_two_axes(dense):
+    check_values(dense.dtype, "dense_to_id_lists")
+    if dense.ndim != 2:
+        raise ShapeMismatchError(f"dense has shape {tuple(dense.shape)}; pass (sequences, columns)")
+
+
+@dense_to_id_lists.infer_rule
+def _(dense):
+    return VarDesc("", VarType.LOD_TENSOR, np.dtype(np.int64), (-1,), 1)
+
+
+@one_hot.example
+def _(dtype):
+    return [((np.array([0, 2]),), {"size": 3})]
+
+
+@segment_one_hot.example
+def _(dtype):
+    return [((LoDTensor(np.array([0, 2, 1]), [[2, 1]]),), {"size": 3})]
+
+
+@dense_to_id_lists.example
+def _(dtype):
+    return [((np.eye(3, dtype=dtype),), {})]

@@ -1,0 +1,137 @@
+"""What follows from a segmentation: the range of each segment, the place and the weight of each row, the shape."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..desc import VarDesc
+from ..errors import LoDError
+from ..registry import Dense, op
+from .conversions import check_lengths, lengths_to_offsets, segment_ids_to_offsets
+
+
+def _desc(x, dims, dtype="int64"):
+    return VarDesc("", x.type, np.dtype(dtype), dims)
+
+
+@op
+def lengths_to_ranges(lengths: Dense, /) -> Dense:
+    """Return offset and length of each segment: int64 of shape (segments, 2).
+
+    LengthsToRanges of Caffe2.
+
+    >>> lengths_to_ranges([3, 0, 2])
+    array([[0, 3],
+           [3, 0],
+           [3, 2]])
+    """
+    offsets = lengths_to_offsets.definition(lengths)
+    return np.stack([offsets[:-1], np.diff(offsets)], axis=1)
+
+
+@lengths_to_ranges.infer_rule
+def _(lengths):
+    return _desc(lengths, (lengths.dims[0], 2))
+
+
+@op
+def segment_ids_to_ranges(segment_ids: Dense, /, *, num_segments: int | None = None) -> Dense:
+    """Return offset and length of each segment, from sorted segment ids: int64 of shape (segments, 2).
+
+    A segment without rows has length 0 and stands where its rows would be. SegmentIdsToRanges of Caffe2, where
+    segments behind the last id stand at 0.
+
+    Parameters
+    ----------
+    num_segments : int, optional
+        The last id + 1 by default.
+
+    >>> segment_ids_to_ranges([0, 0, 2], num_segments=4)
+    array([[0, 2],
+           [2, 0],
+           [2, 1],
+           [3, 0]])
+    """
+    offsets = segment_ids_to_offsets.definition(segment_ids, num_segments=num_segments)
+    return np.stack([offsets[:-1], np.diff(offsets)], axis=1)
+
+
+@segment_ids_to_ranges.infer_rule
+def _(segment_ids, *, num_segments=None):
+    return _desc(segment_ids, (-1 if num_segments is None else num_segments, 2))
+
+
+@op
+def lengths_range_fill(lengths: Dense, /) -> Dense:
+    """Return for every row its place in its segment, int64: ``arange(length)`` of every segment, end to end.
+
+    LengthsRangeFill of Caffe2.
+
+    >>> lengths_range_fill([3, 0, 2])
+    array([0, 1, 2, 0, 1])
+    """
+    return np.array([i for n in check_lengths(lengths) for i in range(n)], np.int64)
+
+
+@lengths_range_fill.infer_rule
+def _(lengths):
+    return _desc(lengths, (-1,))
+
+
+@op
+def lengths_to_weights(lengths: Dense, /, *, power: float = 0.5) -> Dense:
+    """Return ``1 / length ** power`` for every row, float32.
+
+    As weights of a sum, power 1 gives the mean of every segment, and 0.5 the sum over the square root of its
+    length. LengthsToWeights of Caffe2.
+
+    >>> lengths_to_weights([4, 0, 1])
+    array([0.5, 0.5, 0.5, 0.5, 1. ], dtype=float32)
+    """
+    return np.array([float(n) ** -power for n in check_lengths(lengths) for _ in range(n)], np.float32)
+
+
+@lengths_to_weights.infer_rule
+def _(lengths, *, power=0.5):
+    return _desc(lengths, (-1,), "float32")
+
+
+@op
+def lengths_to_shape(lengths: Dense, /) -> Dense:
+    """Return the shape that segments of one length have together: ``[segments, length]``, int64.
+
+    LengthsToShape of Caffe2.
+
+    Raises
+    ------
+    LoDError
+        Two lengths differ.
+
+    Examples
+    --------
+    >>> lengths_to_shape([2, 2, 2])
+    array([3, 2])
+    """
+    lengths = check_lengths(lengths)
+    check_equal(lengths)
+    return np.array([len(lengths), lengths[0] if len(lengths) else 0], np.int64)
+
+
+def check_equal(lengths):
+    """Refuse lengths that differ from the first."""
+    others = np.flatnonzero(lengths != lengths[:1]) if len(lengths) else ()
+    if len(others):
+        i = int(others[0])
+        raise LoDError(
+            f"lengths[{i}] = {lengths[i]}, but lengths[0] = {lengths[0]}: segments of different lengths have no "
+            "shape together; pad them: LoDTensor(...).to_padded()"
+        )
+
+
+@lengths_to_shape.infer_rule
+def _(lengths):
+    return _desc(lengths, (2,))
+
+
+for _operator in (lengths_to_ranges, segment_ids_to_ranges, lengths_range_fill, lengths_to_weights, lengths_to_shape):
+    _operator.example(lambda dtype: [((np.array([1, 1, 1]),), {})])

@@ -1,0 +1,209 @@
+"""Ids as the columns of a matrix with a row for every sequence, and back (the sparse matrix of Caffe2's page)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..arrays import check_gradient, check_values, native
+from ..desc import VarDesc, VarType
+from ..lod_tensor import LoDTensor, values_of
+from ..registry import Dense, op
+from ._columns import cells_of, check_dense, check_inside, check_values_of
+from ._reductions import pad_of
+from .embedding import check_bag, check_lod_level
+from .selected_rows import added
+from .sequence_pool import above
+
+
+def _matrix_desc(ids, dtype, columns, item, what):
+    check_lod_level(ids, what)
+    return VarDesc("", VarType.LOD_TENSOR, dtype, (-1, -1 if columns is None else columns, *item), ids.lod_level - 1)
+
+
+@op
+def sparse_matrix(
+    ids: LoDTensor, scores: Dense | LoDTensor | None = None, /, *, num_columns: int | None = None
+) -> Dense | LoDTensor:
+    """Return the matrix that has the scores of every sequence in the columns of its ids, and zeros elsewhere.
+
+    Scores of the same id in one sequence add up; without scores the matrix counts ids. With a plain array of scores
+    it is also the gradient of ``batch_dense_to_sparse``. The sparse_matrix of Caffe2's page.
+
+    Parameters
+    ----------
+    ids : LoDTensor of int32 or int64
+        The innermost sequences are the rows; the result keeps the levels above.
+    scores : array of shape (number of ids, *item), or LoDTensor of the structure of ids, optional
+        1, float32, for every id by default.
+    num_columns : int, optional
+        The largest id + 1 by default.
+
+    Returns
+    -------
+    array of shape (sequences, num_columns, *item)
+
+    Raises
+    ------
+    RowIndexError
+        An id is negative or not below num_columns.
+
+    Examples
+    --------
+    >>> ids = LoDTensor([1, 3, 2, 3, 3], [[2, 3]])
+    >>> sparse_matrix(ids, np.array([0.4, 0.7, 0.5, 0.5, 0.1]))
+    array([[0. , 0.4, 0. , 0.7],
+           [0. , 0. , 0.5, 0.6]])
+    """
+    ids = check_bag(ids, "sparse_matrix")
+    scores = np.ones(len(ids.values), np.float32) if scores is None else scores
+    scores = check_values_of(scores, ids, "scores", "sparse_matrix")
+    _, columns = check_inside(ids.values, num_columns, "ids", "num_columns")
+    rows = len(ids.row_offsets()) - 1
+    dense = added(cells_of(ids, columns), scores, rows * columns).astype(native(scores.dtype))
+    return above(ids, -1, dense.reshape(rows, columns, *scores.shape[1:]))
+
+
+@sparse_matrix.infer_rule
+def _(ids, scores=None, *, num_columns=None):
+    dtype, item = (np.dtype("float32"), ()) if scores is None else (scores.dtype, scores.dims[1:])
+    return _matrix_desc(ids, dtype, num_columns, item, "sparse_matrix")
+
+
+@sparse_matrix.gradient
+def _(call, grad):
+    return None, batch_dense_to_sparse(call.inputs[0], grad)
+
+
+@op
+def batch_dense_to_sparse(ids: LoDTensor, dense: Dense | LoDTensor, /) -> LoDTensor:
+    """Return what stands in the columns of the ids of every sequence, in the structure of the ids.
+
+    BatchDenseToSparse of Caffe2, whose gradient keeps only the last of equal ids; here they add up.
+
+    Parameters
+    ----------
+    ids : LoDTensor of int32 or int64
+    dense : array of shape (sequences, columns, *item)
+
+    Returns
+    -------
+    LoDTensor
+        A row for every id.
+
+    Examples
+    --------
+    >>> batch_dense_to_sparse(LoDTensor([2, 0, 1], [[2, 1]]), np.array([[5., 6., 7.], [8., 9., 0.]]))
+    LoDTensor([[7., 5.], [9.]], recursive_sequence_lengths=[[2, 1]], shape=(3,), dtype=float64)
+    """
+    ids = check_bag(ids, "batch_dense_to_sparse")
+    dense = check_dense(dense, len(ids.row_offsets()) - 1)
+    check_values(dense.dtype, "batch_dense_to_sparse")
+    flat, _ = check_inside(ids.values, dense.shape[1], "ids", "dense.shape[1]")
+    return ids.with_values(dense[ids.segment_ids(), flat].astype(native(dense.dtype)))
+
+
+@batch_dense_to_sparse.infer_rule
+def _(ids, dense):
+    return ids.but(dtype=dense.dtype, dims=(ids.dims[0], *dense.dims[2:]))
+
+
+@batch_dense_to_sparse.gradient
+def _(call, grad):
+    ids, dense = call.inputs
+    return None, sparse_matrix(ids, grad, num_columns=values_of(dense).shape[1])
+
+
+@op
+def batch_sparse_to_dense(
+    ids: LoDTensor, values: Dense | LoDTensor, /, *, num_columns: int | None = None, pad_value: float = 0.0
+) -> Dense | LoDTensor:
+    """Return the matrix that has the values of every sequence in the columns of its ids; the last of equal ids wins.
+
+    BatchSparseToDense of Caffe2, whose gradient goes to all of equal ids; here to the last. ``sparse_matrix`` adds.
+
+    Parameters
+    ----------
+    ids : LoDTensor of int32 or int64
+        The innermost sequences are the rows; the result keeps the levels above.
+    values : array of shape (number of ids, *item), or LoDTensor of the structure of ids
+    num_columns : int, optional
+        The largest id + 1 by default.
+    pad_value : float
+        What stands in columns without an id.
+
+    Returns
+    -------
+    array of shape (sequences, num_columns, *item)
+
+    Examples
+    --------
+    >>> batch_sparse_to_dense(LoDTensor([1, 1, 0], [[2, 1]]), np.array([5., 6., 7.]), num_columns=3, pad_value=-1)
+    array([[-1.,  6., -1.],
+           [ 7., -1., -1.]])
+    """
+    ids = check_bag(ids, "batch_sparse_to_dense")
+    values = check_values_of(values, ids, "values", "batch_sparse_to_dense")
+    _, columns = check_inside(ids.values, num_columns, "ids", "num_columns")
+    dtype, rows = native(values.dtype), len(ids.row_offsets()) - 1
+    dense = np.full((rows * columns, *values.shape[1:]), pad_of(pad_value, dtype), dtype)
+    for cell, value in zip(cells_of(ids, columns), values, strict=True):
+        dense[cell] = value
+    return above(ids, -1, dense.reshape(rows, columns, *values.shape[1:]))
+
+
+@batch_sparse_to_dense.infer_rule
+def _(ids, values, *, num_columns=None, pad_value=0.0):
+    return _matrix_desc(ids, values.dtype, num_columns, values.dims[1:], "batch_sparse_to_dense")
+
+
+@batch_sparse_to_dense.gradient
+def _(call, grad):
+    return None, batch_sparse_to_dense_grad(*call.inputs, values_of(grad))
+
+
+@op
+def batch_sparse_to_dense_grad(ids: LoDTensor, values: Dense | LoDTensor, grad: Dense, /) -> LoDTensor:
+    """Return the gradient of ``batch_sparse_to_dense`` by its values: only the last of equal ids gets any.
+
+    >>> ids = LoDTensor([1, 1, 0], [[2, 1]])
+    >>> batch_sparse_to_dense_grad(ids, np.zeros(3), np.array([[1., 2.], [3., 4.]])).values
+    array([0., 2., 3.])
+    """
+    ids = check_bag(ids, "batch_sparse_to_dense")
+    values = check_values_of(values, ids, "values", "the gradient", floating=True)
+    check_matrix_grad(ids, values, grad)
+    _, columns = check_inside(ids.values, grad.shape[1], "ids", "grad.shape[1]")
+    flat, result = grad.reshape(-1, *values.shape[1:]), np.zeros(values.shape, native(values.dtype))
+    for cell, i in {cell: i for i, cell in enumerate(cells_of(ids, columns).tolist())}.items():
+        result[i] = flat[cell]
+    return ids.with_values(result)
+
+
+def check_matrix_grad(ids, values, grad):
+    """What flows into a matrix of the ids: a row for every sequence, and items like those of the values."""
+    columns = grad.shape[1:2] or (0,)
+    check_gradient(grad, (len(ids.row_offsets()) - 1, *columns, *values.shape[1:]))
+
+
+@batch_sparse_to_dense_grad.infer_rule
+def _(ids, values, grad):
+    return ids.but(dtype=values.dtype, dims=values.dims)
+
+
+def _ids():
+    return LoDTensor(np.array([0, 2, 1]), [[2, 1]])
+
+
+@sparse_matrix.example
+def _(dtype):
+    return [((_ids(), np.ones(3, dtype)), {})]
+
+
+@batch_dense_to_sparse.example
+def _(dtype):
+    return [((_ids(), np.ones((2, 3), dtype)), {})]
+
+
+@batch_sparse_to_dense.example
+def _(dtype):
+    return [((_ids(), np.ones(3, dtype)), {})]
