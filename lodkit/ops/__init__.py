@@ -31,6 +31,7 @@ from .embedding import (
 )
 from .gather_scatter import gather, gather_grad
 from .optimizers import adagrad, sgd
+from .quantized import cast, dequantize_rows, quantize_rows, quantized_embedding_bag
 from .segments import segment_reduce, segment_reduce_grad, segment_reduce_weights_grad
 from .selected_rows import (
     get_tensor_from_selected_rows,
@@ -42,6 +43,8 @@ from .sequence_pool import sequence_pool, sequence_pool_grad
 
 __all__ = [
     "adagrad",
+    "cast",
+    "dequantize_rows",
     "embedding_bag",
     "embedding_bag_grad",
     "embedding_bag_weights_grad",
@@ -59,6 +62,8 @@ __all__ = [
     "merge_selected_rows",
     "offsets_to_lengths",
     "offsets_to_segment_ids",
+    "quantize_rows",
+    "quantized_embedding_bag",
     "relu",
     "relu_grad",
     "segment_ids_to_lengths",
