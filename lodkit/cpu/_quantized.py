@@ -1,7 +1,7 @@
 """The loops over packed rows: pack, unpack, look up and pool.
 
 Lanes are codes as bytes hold them: the lowest bits of all bytes first, then the next. They are put in order once a
-segment and not once a row. A row adds ``scale * code`` to every lane, and its bias to one number that all share.
+segment, not once a row.
 """
 
 from __future__ import annotations
@@ -83,12 +83,12 @@ def dequantize_kernel(bits, width):
 
 
 def _sums(bits, width):
-    """What W columns from byte j on add up to: scaled codes and the sum of biases, of a block of rows or of more."""
+    """The sum of W columns from byte j on: of a block of rows in float32, of more in double precision."""
     size = width * bits // 8
 
     @jitable(inline=True)
     def block_sum(rows, params, ids, weights, padding, start, stop, j, out):
-        total, shift = simd.full(out, width, 0.0), 0.0
+        total = simd.full(out, width, 0.0)
         for i in range(start, stop):
             simd.rolled()
             ahead = ids[min(i + AHEAD, len(ids) - 1)]
@@ -101,20 +101,17 @@ def _sums(bits, width):
             scale, bias = simd.lane(pair, 0), simd.lane(pair, 1)
             if len(weights):
                 scale, bias = scale * weights[i], bias * weights[i]
-            codes = simd.load_codes(rows, row, j, size, bits)
-            total = simd.fma(codes, simd.like(codes, scale), total)
-            shift += bias
-        return total, shift
+            x = simd.load_codes(rows, row, j, size, bits)
+            total = simd.add(total, simd.fma(x, simd.like(x, scale), simd.like(x, bias)))
+        return total
 
     @jitable
     def long_sum(rows, params, ids, weights, padding, start, stop, j, block, out):
-        total, shift = simd.widen(simd.full(out, width, 0.0)), 0.0
+        total = simd.widen(simd.full(out, width, 0.0))
         for first in range(start, stop, block):
-            stop_block = min(first + block, stop)
-            part, more = block_sum(rows, params, ids, weights, padding, first, stop_block, j, out)
-            total = simd.add(total, simd.widen(part))
-            shift += more
-        return total, shift
+            last = min(first + block, stop)
+            total = simd.add(total, simd.widen(block_sum(rows, params, ids, weights, padding, first, last, j, out)))
+        return total
 
     return block_sum, long_sum
 
@@ -125,8 +122,7 @@ def bag_kernel(bits, width):
     each, (block_sum, long_sum) = 8 // bits, _sums(bits, width)
 
     @jitable
-    def put(out, s, j, total, shift, divisor):
-        total = simd.add(total, simd.like(total, shift))
+    def put(out, s, j, total, divisor):
         simd.store(out, s, j, simd.transpose(simd.div(total, simd.like(total, divisor)), each))
 
     @threaded
@@ -142,14 +138,11 @@ def bag_kernel(bits, width):
                     continue
                 for at in range(0, columns, width):
                     j = min(at, columns - width)
+                    taken = rows, params, ids, weights, padding, start, stop, j // each
                     if stop - start <= block:
-                        total, shift = block_sum(rows, params, ids, weights, padding, start, stop, j // each, out)
-                        put(out, s, j, total, shift, divisor)
+                        put(out, s, j, block_sum(*taken, out), divisor)
                     else:
-                        wide, far = long_sum(
-                            rows, params, ids, weights, padding, start, stop, j // each, block, out
-                        )
-                        put(out, s, j, wide, far, divisor)
+                        put(out, s, j, long_sum(*taken, block, out), divisor)
 
     return kernel
 
