@@ -78,7 +78,7 @@ def lane(vector, k):
 
 
 def load_codes(rows, i, j, size, bits):
-    """The codes in the bytes ``rows[i, j : j + size]``, as float32 lanes: the lowest bits of all bytes, then the next."""
+    """The codes in the bytes ``rows[i, j : j + size]``, as float32: the lowest bits of all bytes, then the next."""
     packed = rows[i, j : j + size]
     codes = [packed >> np.uint8(shift) & np.uint8(2**bits - 1) for shift in range(0, 8, bits)]
     return np.concatenate(codes).astype(np.float32)

@@ -45,9 +45,7 @@ def dequantize(rows: Dense, /, *, bits, out=None):
 
 
 @quantized_embedding_bag.kernel("cpu")
-def bag(
-    rows: Dense, ids: LoDTensor, weights: Dense | None = None, /, *, bits, pool, pad_value, padding_idx, out=None
-):
+def bag(rows: Dense, ids: LoDTensor, weights: Dense | None = None, /, *, bits, pool, pad_value, padding_idx, out=None):
     columns, bags = check_packed(rows, bits), check_bag(ids)
     flat = checked_ids(bags.values, len(rows))
     if weights is not None:

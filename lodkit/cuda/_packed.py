@@ -38,7 +38,7 @@ def store_param(rows, at, param, bits):
 def _bind():
     """Give the functions above their compiled form, where numba-cuda is there to compile."""
     intrinsic, overload = extending.intrinsic, extending.overload
-    i8, i16, i32 = ir.IntType(8), ir.IntType(16), ir.IntType(32)
+    i16, i32 = ir.IntType(16), ir.IntType(32)
 
     def read(builder, rows, at, pointee, align):
         loaded = builder.load(_pointer(builder, rows, at, pointee))

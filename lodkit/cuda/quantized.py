@@ -67,9 +67,7 @@ def dequantize(rows: Dense, /, *, bits, out=None):
 
 
 @quantized_embedding_bag.kernel("cuda")
-def bag(
-    rows: Dense, ids: LoDTensor, weights: Dense | None = None, /, *, bits, pool, pad_value, padding_idx, out=None
-):
+def bag(rows: Dense, ids: LoDTensor, weights: Dense | None = None, /, *, bits, pool, pad_value, padding_idx, out=None):
     rows, bags = view(rows), check_bag(ids)
     columns = check_packed(rows, bits)
     flat = checked_ids(bags.values, len(rows))

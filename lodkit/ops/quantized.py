@@ -17,7 +17,7 @@ from .sequence_pool import above
 
 Bits = Literal[8, 4, 2]
 Float = Literal["float16", "float32", "float64"]
-EPSILON = 1e-8  # added to the span of an 8-bit row, so that a constant one has a factor
+EPSILON = np.float32(1e-8)  # added to the span of an 8-bit row, so that a constant one has a factor
 
 
 def params_dtype(bits):
@@ -32,7 +32,7 @@ def check_columns(dims, bits):
     each = 8 // bits
     if dims[1] > 0 and dims[1] % each:
         raise ShapeMismatchError(
-            f"table has {dims[1]} columns; a byte holds {each} codes of {bits} bits, so pad them to a multiple of {each}"
+            f"table has {dims[1]} columns; a byte holds {each} codes of {bits} bits, pad them to a multiple of {each}"
         )
     return -1 if dims[1] < 0 else dims[1] // each + 2 * params_dtype(bits).itemsize
 
@@ -87,7 +87,11 @@ def quantize_rows(table: Dense, /, *, bits: Bits = 8) -> Dense:
         x = table.astype(np.float32)
         low, high = (x.min(axis=1), x.max(axis=1)) if x.shape[1] else np.zeros((2, len(x)), np.float32)
         if bits == 8:
-            scale, bias, factor = (high - low) / np.float32(255), low, np.float32(255) / (high - low + np.float32(EPSILON))
+            scale, bias, factor = (
+                (high - low) / np.float32(255),
+                low,
+                np.float32(255) / (high - low + EPSILON),
+            )
         else:
             bias = low.astype(np.float16).astype(np.float32)
             scale = ((high - bias) / np.float32(2**bits - 1)).astype(np.float16).astype(np.float32)

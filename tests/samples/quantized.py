@@ -24,7 +24,13 @@ def packed(rows, columns, bits):
     return lodkit.quantize_rows.definition(reals(rows, columns), bits=bits)
 
 
-ROWS = [(packed(6, 64, 8), 8), (packed(6, 64, 4), 4), (packed(6, 100, 2), 2), (packed(6, 6, 4), 4), (packed(6, 3, 8), 8)]
+ROWS = [
+    (packed(6, 64, 8), 8),
+    (packed(6, 64, 4), 4),
+    (packed(6, 100, 2), 2),
+    (packed(6, 6, 4), 4),
+    (packed(6, 3, 8), 8),
+]
 
 
 def bag_cases():
