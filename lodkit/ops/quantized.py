@@ -87,11 +87,8 @@ def quantize_rows(table: Dense, /, *, bits: Bits = 8) -> Dense:
         x = table.astype(np.float32)
         low, high = (x.min(axis=1), x.max(axis=1)) if x.shape[1] else np.zeros((2, len(x)), np.float32)
         if bits == 8:
-            scale, bias, factor = (
-                (high - low) / np.float32(255),
-                low,
-                np.float32(255) / (high - low + EPSILON),
-            )
+            scale, bias = (high - low) / np.float32(255), low
+            factor = np.float32(255) / (high - low + EPSILON)
         else:
             bias = low.astype(np.float16).astype(np.float32)
             scale = ((high - bias) / np.float32(2**bits - 1)).astype(np.float16).astype(np.float32)
