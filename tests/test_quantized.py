@@ -103,6 +103,24 @@ def test_a_half_table_is_read_as_it_is(pool):
     assert lodkit.embedding_bag(large, LoDTensor([0, 0], [[2]]), dtype="float32").tolist() == [[120000, 120000]]
 
 
+@pytest.mark.parametrize("pool", ["sum", "mean"])
+def test_weights_of_packed_rows_are_trained(pool):
+    rows, weights = lodkit.quantize_rows(TABLE, bits=4), np.arange(4.0) + 1
+    flow = np.random.default_rng(1).normal(size=(3, 20)).astype(np.float32)
+    grads = []
+    for table, bag, attrs in (
+        (rows, lodkit.quantized_embedding_bag, {"bits": 4}),
+        (lodkit.dequantize_rows(rows, bits=4), lodkit.embedding_bag, {}),
+    ):
+        with lodkit.Tape() as tape:
+            out = bag(table, BAGS, weights, pool=pool, **attrs)
+        grads += tape.gradient(out, [weights], output_gradients=flow)
+    np.testing.assert_allclose(*grads, rtol=1e-5, atol=1e-5)
+    with lodkit.Tape() as tape:
+        out = lodkit.quantized_embedding_bag(rows, BAGS, bits=4)
+    assert tape.gradient(out, [rows], output_gradients=flow) == [None]
+
+
 def test_lists_and_levels():
     nested = LoDTensor(IDS, [[1, 1], [3, 1]])
     bags = lodkit.quantized_embedding_bag(lodkit.quantize_rows(TABLE), nested)

@@ -65,17 +65,20 @@ def quantize_kernel(bits, width):
 
 @functools.cache
 def dequantize_kernel(bits, width):
-    """Unpack rows."""
+    """Unpack rows: those at ids, if there are any; ``padding`` reads as zeros."""
     each, size = 8 // bits, width * bits // 8
 
     @threaded
-    def kernel(rows, params, out):
+    def kernel(rows, params, ids, padding, out):
         columns = out.shape[1]
         for s in prange(len(out)):
-            pair = simd.load(params, s, 0, 2)
+            row = ids[s] if len(ids) else s
+            pair = simd.load(params, row, 0, 2)
+            if row == padding:
+                pair = simd.like(pair, 0.0)
             for at in range(0, columns, width):
                 j = min(at, columns - width)
-                x = simd.load_codes(rows, s, j // each, size, bits)
+                x = simd.load_codes(rows, row, j // each, size, bits)
                 x = simd.fma(x, simd.like(x, simd.lane(pair, 0)), simd.like(x, simd.lane(pair, 1)))
                 simd.store(out, s, j, simd.transpose(x, each))
 

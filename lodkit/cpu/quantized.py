@@ -11,9 +11,18 @@ from ..lod_tensor import LoDTensor
 from ..ops._reductions import check_weights, pad_of
 from ..ops._tables import check_padding
 from ..ops.embedding import check_bag
-from ..ops.quantized import cast, check_columns, check_packed, dequantize_rows, quantize_rows, quantized_embedding_bag
+from ..ops.quantized import (
+    cast,
+    check_columns,
+    check_packed,
+    dequantize_rows,
+    quantize_rows,
+    quantized_embedding_bag,
+    quantized_embedding_bag_weights_grad,
+)
 from ..ops.sequence_pool import above
 from ..registry import Dense
+from ._gradients import NO_IDS, weights_grad
 from ._quantized import bag_kernel, convert_kernel, dequantize_kernel, params_of, quantize_kernel, width_of
 from ._rows import NO_WEIGHTS, checked_ids
 
@@ -37,10 +46,14 @@ def quantize(table: Dense, /, *, bits, out=None):
 
 @dequantize_rows.kernel("cpu")
 def dequantize(rows: Dense, /, *, bits, out=None):
-    columns = check_packed(rows, bits)
-    rows = np.ascontiguousarray(rows)
-    out = arrays.output((len(rows), columns), np.float32, out)
-    dequantize_kernel(bits, width_of(columns, bits, STRIP))(out.size, rows, params_of(rows, bits), out)
+    out = arrays.output((len(rows), check_packed(rows, bits)), np.float32, out)
+    return _unpack(rows, NO_IDS, None, bits, out)
+
+
+def _unpack(rows, ids, padding_idx, bits, out):
+    """Rows at ids, or all of them, as float32."""
+    rows, kernel = np.ascontiguousarray(rows), dequantize_kernel(bits, width_of(out.shape[1], bits, STRIP))
+    kernel(out.size, rows, params_of(rows, bits), ids, -1 if padding_idx is None else padding_idx, out)
     return out
 
 
@@ -48,19 +61,25 @@ def dequantize(rows: Dense, /, *, bits, out=None):
 def bag(rows: Dense, ids: LoDTensor, weights: Dense | None = None, /, *, bits, pool, pad_value, padding_idx, out=None):
     columns, bags = check_packed(rows, bits), check_bag(ids)
     flat = checked_ids(bags.values, len(rows))
-    if weights is not None:
-        weights = np.ascontiguousarray(check_weights(weights, len(flat), FLOAT), FLOAT)
     check_padding(padding_idx, len(rows))
-    rows, offsets, pad = np.ascontiguousarray(rows), bags.row_offsets(), pad_of(pad_value, FLOAT)
-    out = arrays.output((len(offsets) - 1, columns), np.float32, out)
+    if weights is not None:
+        check_weights(weights, len(flat), FLOAT)
+    out = arrays.output((len(bags.row_offsets()) - 1, columns), np.float32, out)
+    _pool(rows, flat, weights, padding_idx, bags.row_offsets(), pool, pad_of(pad_value, FLOAT), out, bits)
+    return above(bags, -1, out)
+
+
+def _pool(rows, ids, weights, padding_idx, offsets, pool, pad, out, bits):
+    """Add up the rows of every bag."""
     if out.size:
+        rows, columns = np.ascontiguousarray(rows), out.shape[1]
         padding = -1 if padding_idx is None else padding_idx
         bag_kernel(bits, width_of(columns, bits))(
-            len(flat) * columns,
+            len(ids) * columns,
             rows,
             params_of(rows, bits),
-            flat,
-            NO_WEIGHTS if weights is None else weights,
+            ids,
+            NO_WEIGHTS if weights is None else np.ascontiguousarray(weights, FLOAT),
             padding,
             offsets,
             pool == "mean",
@@ -69,7 +88,20 @@ def bag(rows: Dense, ids: LoDTensor, weights: Dense | None = None, /, *, bits, p
             settings.block_rows,
             out,
         )
-    return above(bags, -1, out)
+    return out
+
+
+@quantized_embedding_bag_weights_grad.kernel("cpu")
+def bag_weights_grad(rows: Dense, ids: LoDTensor, grad: Dense, weights: Dense, /, *, bits, pool, padding_idx):
+    columns, bags = check_packed(rows, bits), check_bag(ids)
+    flat, offsets = checked_ids(bags.values, len(rows)), bags.row_offsets()
+    check_padding(padding_idx, len(rows))
+    check_weights(weights, len(flat), FLOAT)
+    out = np.empty((len(offsets) - 1, columns), FLOAT)
+    if pool == "mean":
+        _pool(rows, flat, weights, padding_idx, offsets, pool, FLOAT.type(0), out, bits)
+    taken = _unpack(rows, flat, padding_idx, bits, arrays.output((len(flat), columns), FLOAT))
+    return weights_grad(taken, None, None, offsets, weights, out, grad, pool)
 
 
 @cast.kernel("cpu")

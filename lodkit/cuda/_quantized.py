@@ -45,17 +45,19 @@ def _writer(lanes, aligned):
 
 
 @functools.cache
-def dequantize_kernel(bits, size, align, aligned):
-    """Unpack rows: a thread takes ``size`` bytes of codes."""
+def dequantize_kernel(bits, size, align, aligned, gather):
+    """Unpack rows, all or those at ids: a thread takes ``size`` bytes of codes."""
     each = 8 // bits
     read, write = _reader(bits, size, align), _writer(size * each, aligned)
 
     @cuda.jit
-    def kernel(rows, codes, steps, n, out):
+    def kernel(rows, ids, padding, height, codes, steps, n, out):
         i = cuda.grid(1)
         while i < n:
-            row, j = i // steps, i % steps * size
-            write(out, (row * codes + j) * each, read(rows, row, True, j, codes))
+            place, j = i // steps, i % steps * size
+            row = vector.number(ids, place) if gather else place
+            there = (row >= 0) & (row < height) & (row != padding)
+            write(out, (place * codes + j) * each, read(rows, row, there, j, codes))
             i += cuda.gridsize(1)
 
     return kernel

@@ -19,10 +19,12 @@ from ..ops.quantized import (
     params_dtype,
     quantize_rows,
     quantized_embedding_bag,
+    quantized_embedding_bag_weights_grad,
 )
 from ..ops.sequence_pool import above
 from ..registry import Dense
 from ._elements import convert, copied, fill
+from ._gradients import weights_grad
 from ._offsets import offsets_like
 from ._quantized import WARP, bag_kernel, dequantize_kernel, quantize_kernel
 from ._reduce import VECTOR, _run, group_of, reduce_pieces, weight_totals
@@ -57,13 +59,20 @@ def _form(rows, out, bits):
 @dequantize_rows.kernel("cuda")
 def dequantize(rows: Dense, /, *, bits, out=None):
     rows = view(rows)
-    columns = check_packed(rows, bits)
-    out = output(rows, (len(rows), columns), FLOAT, out)
+    out = output(rows, (len(rows), check_packed(rows, bits)), FLOAT, out)
+    return _unpack(rows, None, None, bits, out).array
+
+
+def _unpack(rows, ids, padding_idx, bits, out):
+    """Rows at ids, or all of them, as float32."""
     if out.size:
+        height, rows = len(rows), rows if len(rows) else rows.like((1, rows.shape[1]))
         codes, form = _form(rows, out, bits)
-        steps = codes // form[1]
-        launch(dequantize_kernel(*form), len(rows) * steps, rows, codes, steps, len(rows) * steps, out)
-    return out.array
+        steps, kernel = codes // form[1], dequantize_kernel(*form, ids is not None)
+        padding = -1 if padding_idx is None else padding_idx
+        some = rows if ids is None else ids  # stands where no ids are
+        launch(kernel, len(out) * steps, rows, some, padding, height, codes, steps, len(out) * steps, out)
+    return out
 
 
 @quantized_embedding_bag.kernel("cuda")
@@ -76,15 +85,16 @@ def bag(rows: Dense, ids: LoDTensor, weights: Dense | None = None, /, *, bits, p
     check_padding(padding_idx, len(rows))
     offsets, pad = offsets_like(rows, bags.row_offsets()), pad_of(pad_value, FLOAT)
     out = output(rows, (len(offsets), columns), FLOAT, out)
-    if out.size and not flat.size:
-        fill(out, pad)
-    elif out.size:
-        _pool(rows, flat, weights, padding_idx, offsets, pool, pad, out, bits)
+    _pool(rows, flat, weights, padding_idx, offsets, pool, pad, out, bits)
     return above(bags, -1, out.array)
 
 
 def _pool(rows, ids, weights, padding_idx, offsets, pool, pad, out, bits):
     """Add up the rows of every bag; those of a long one in pieces, as other reductions do."""
+    if not ids.size:
+        fill(out, pad)
+    if not ids.size or not out.size:
+        return
     totals = weight_totals(pool, weights, offsets, FLOAT)
     source = rows, ids, weights, padding_idx
     if offsets.pieces is None:
@@ -121,6 +131,21 @@ def _run_bags(rows, ids, weights, padding_idx, totals, lengths, offsets, divisor
         segments,
         out,
     )
+
+
+@quantized_embedding_bag_weights_grad.kernel("cuda")
+def bag_weights_grad(rows: Dense, ids: LoDTensor, grad: Dense, weights: Dense, /, *, bits, pool, padding_idx):
+    rows, bags, weights = view(rows), check_bag(ids), view(weights)
+    columns = check_packed(rows, bits)
+    flat = checked_ids(bags.values, len(rows))
+    check_padding(padding_idx, len(rows))
+    check_weights(weights, len(flat), FLOAT)
+    offsets, out = offsets_like(rows, bags.row_offsets()), None
+    if pool == "mean":
+        out = rows.like((len(offsets), columns), FLOAT)
+        _pool(rows, flat, weights, padding_idx, offsets, pool, FLOAT.type(0), out, bits)
+    taken = _unpack(rows, flat, padding_idx, bits, rows.like((flat.size, columns), FLOAT))
+    return weights_grad(taken, None, None, offsets, weights, out, grad, pool).array
 
 
 @cast.kernel("cuda")

@@ -31,7 +31,13 @@ from .embedding import (
 )
 from .gather_scatter import gather, gather_grad
 from .optimizers import adagrad, sgd
-from .quantized import cast, dequantize_rows, quantize_rows, quantized_embedding_bag
+from .quantized import (
+    cast,
+    dequantize_rows,
+    quantize_rows,
+    quantized_embedding_bag,
+    quantized_embedding_bag_weights_grad,
+)
 from .segments import segment_reduce, segment_reduce_grad, segment_reduce_weights_grad
 from .selected_rows import (
     get_tensor_from_selected_rows,
@@ -64,6 +70,7 @@ __all__ = [
     "offsets_to_segment_ids",
     "quantize_rows",
     "quantized_embedding_bag",
+    "quantized_embedding_bag_weights_grad",
     "relu",
     "relu_grad",
     "segment_ids_to_lengths",

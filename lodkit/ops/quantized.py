@@ -11,11 +11,12 @@ from ..desc import VarDesc, VarType
 from ..errors import DTypeError, LoDLevelError, ShapeMismatchError
 from ..lod_tensor import LoDTensor, values_of
 from ..registry import Dense, op
-from ._reductions import reduce_segments
+from ._reductions import check_weights, reduce_segments, weights_grad
 from .embedding import check_bag, lookup_table
 from .sequence_pool import above
 
 Bits = Literal[8, 4, 2]
+BagPool = Literal["sum", "mean"]
 Float = Literal["float16", "float32", "float64"]
 EPSILON = np.float32(1e-8)  # added to the span of an 8-bit row, so that a constant one has a factor
 
@@ -136,7 +137,7 @@ def quantized_embedding_bag(
     /,
     *,
     bits: Bits = 8,
-    pool: Literal["sum", "mean"] = "sum",
+    pool: BagPool = "sum",
     pad_value: float = 0.0,
     padding_idx: int | None = None,
 ) -> Dense | LoDTensor:
@@ -177,10 +178,13 @@ def quantized_embedding_bag(
            [ 0.,  0.,  0.,  0.],
            [ 0.,  1.,  2.,  3.]], dtype=float32)
     """
-    table = dequantize_rows.definition(rows, bits=bits)
     bags = check_bag(ids)
-    taken = lookup_table.definition(table, bags.values, padding_idx=padding_idx)
+    taken = _rows_at(rows, bags.values, bits, padding_idx)
     return above(bags, -1, reduce_segments(taken, bags.row_offsets(), weights, pool, pad_value))
+
+
+def _rows_at(rows, ids, bits, padding_idx):
+    return lookup_table.definition(dequantize_rows.definition(rows, bits=bits), ids, padding_idx=padding_idx)
 
 
 @quantized_embedding_bag.infer_rule
@@ -189,6 +193,46 @@ def _(rows, ids, weights=None, *, bits=8, pool="sum", pad_value=0.0, padding_idx
         raise LoDLevelError("ids need lod_level >= 1; attach lengths: LoDTensor(ids, [[...]])")
     dims = -1, check_packed_dims(rows.dims, bits)
     return VarDesc("", VarType.LOD_TENSOR, np.dtype(np.float32), dims, ids.lod_level - 1)
+
+
+@quantized_embedding_bag.gradient
+def _(call, grad):
+    rows, ids, weights = (*call.inputs, None)[:3]
+    if weights is None or not call.wanted[2]:
+        return None, None, None
+    keep = {k: call.attrs[k] for k in ("bits", "pool", "padding_idx")}
+    return None, None, quantized_embedding_bag_weights_grad(rows, ids, values_of(grad), weights, **keep)
+
+
+@op
+def quantized_embedding_bag_weights_grad(
+    rows: Dense,
+    ids: LoDTensor,
+    grad: Dense,
+    weights: Dense,
+    /,
+    *,
+    bits: Bits = 8,
+    pool: BagPool = "sum",
+    padding_idx: int | None = None,
+) -> Dense:
+    """Return the gradient of ``quantized_embedding_bag`` by its weights; packed rows themselves have none.
+
+    >>> rows = quantize_rows(np.array([[0., 1., 2., 3.], [4., 5., 6., 7.]]), bits=2)
+    >>> grad = np.ones((1, 4), np.float32)
+    >>> quantized_embedding_bag_weights_grad(rows, LoDTensor([1, 0], [[2]]), grad, np.ones(2), bits=2)
+    array([22.,  6.])
+    """
+    bags = check_bag(ids)
+    taken = _rows_at(rows, bags.values, bits, padding_idx)
+    check_weights(weights, len(taken), taken.dtype)
+    out = reduce_segments(taken, bags.row_offsets(), weights, pool, 0)
+    return weights_grad(taken, bags.row_offsets(), weights, out, grad, pool)
+
+
+@quantized_embedding_bag_weights_grad.infer_rule
+def _(rows, ids, grad, weights, *, bits=8, pool="sum", padding_idx=None):
+    return weights
 
 
 @op(rowwise=True)

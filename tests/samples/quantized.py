@@ -42,11 +42,23 @@ def bag_cases():
     yield (ROWS[0][0], ids([2, 0, 1])), {"pool": "mean"}
 
 
+BAG = list(bag_cases())
+WEIGHTED = [(inputs, attrs) for inputs, attrs in BAG if len(inputs) == 3]
+
+
+def weights_grad_cases():
+    for (rows, bags, weights), attrs in [*WEIGHTED, (WEIGHTED[0][0], {"bits": 8, "pool": "sum"})]:
+        attrs = {k: v for k, v in attrs.items() if k != "pad_value"}
+        columns = lodkit.dequantize_rows.definition(rows, bits=attrs["bits"]).shape[1]
+        yield (rows, bags, reals(len(bags.row_offsets()) - 1, columns, dtype=np.float32), weights), attrs
+
+
 SAMPLES = {
     "quantize_rows": [((table,), {"bits": bits}) for table, bits in TABLES],
     "dequantize_rows": [((rows,), {"bits": bits}) for rows, bits in ROWS]
     + [((packed(0, 4, 8),), {}), ((packed(2, 0, 2),), {"bits": 2})],
-    "quantized_embedding_bag": list(bag_cases()),
+    "quantized_embedding_bag": BAG,
+    "quantized_embedding_bag_weights_grad": list(weights_grad_cases()),
     "cast": [
         ((reals(3, 50, dtype=np.float32),), {"dtype": "float16"}),
         ((array(2, 3, dtype=np.float16),), {"dtype": "float32"}),
