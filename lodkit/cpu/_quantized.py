@@ -72,7 +72,7 @@ def dequantize_kernel(bits, width):
     def kernel(rows, params, ids, padding, out):
         columns = out.shape[1]
         for s in prange(len(out)):
-            row = ids[s] if len(ids) else s
+            row = ids[s] if len(ids) else np.int64(s)  # of a prange s is unsigned
             pair = simd.load(params, row, 0, 2)
             if row == padding:
                 pair = simd.like(pair, 0.0)
