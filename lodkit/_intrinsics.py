@@ -40,7 +40,7 @@ def _lanes(context, builder, array_type, width):
     """The LLVM vector as it lies in memory, and its lanes' alignment."""
     name = str(array_type.dtype)
     lane = ir.HalfType() if name == "uint16" else context.get_data_type(array_type.dtype)
-    return ir.VectorType(lane, width), array_type.dtype.bitwidth // 8
+    return ir.VectorType(lane, width), array_type.dtype.bitwidth // 8 if array_type.aligned else 1
 
 
 @intrinsic(prefer_literal=True)

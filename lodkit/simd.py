@@ -14,7 +14,7 @@ import operator
 import numpy as np
 from numba.extending import overload
 
-from . import _intrinsics, _lane_functions, reducers
+from . import _intrinsics, _lane_functions, _packing, reducers
 from ._intrinsics import WIDE
 
 
@@ -75,6 +75,31 @@ def high(vector):
 def lane(vector, k):
     """One lane."""
     return vector[k]
+
+
+def load_codes(rows, i, j, size, bits):
+    """The codes in the bytes ``rows[i, j : j + size]``, as float32: the lowest bits of all bytes, then the next."""
+    packed = rows[i, j : j + size]
+    codes = [packed >> np.uint8(shift) & np.uint8(2**bits - 1) for shift in range(0, 8, bits)]
+    return np.concatenate(codes).astype(np.float32)
+
+
+def store_codes(rows, i, j, codes, bits):
+    """Write codes, which are whole numbers of so many bits, as ``load_codes`` reads them."""
+    parts = codes.astype(np.uint8).reshape(8 // bits, -1)
+    packed = [part << np.uint8(bits * k) for k, part in enumerate(parts)]
+    rows[i, j : j + parts.shape[1]] = np.bitwise_or.reduce(packed)
+
+
+def transpose(vector, rows):
+    """The lanes, which are a matrix of so many rows, column after column."""
+    return vector.reshape(rows, -1).T.reshape(-1)
+
+
+def half(vector):
+    """float32 lanes, rounded to float16."""
+    with np.errstate(over="ignore", under="ignore"):
+        return vector.astype(np.float16).astype(np.float32)
 
 
 def prefetch(array, i, j, size):
@@ -168,6 +193,10 @@ for _function, _compiled, _count in (
     (high, _intrinsics.high, 1),
     (lane, _intrinsics.lane, 2),
     (prefetch, _intrinsics.prefetch, 4),
+    (load_codes, _packing.load_codes, 5),
+    (store_codes, _packing.store_codes, 5),
+    (transpose, _packing.transpose, 2),
+    (half, _packing.half, 1),
     (add, _intrinsics.add, 2),
     (sub, _intrinsics.sub, 2),
     (mul, _intrinsics.mul, 2),

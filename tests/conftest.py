@@ -21,7 +21,7 @@ def poison(monkeypatch):
 
     def poisoned(shape, dtype, out=None):
         result = fresh(shape, dtype, out)
-        result.fill(np.nan if result.dtype.kind == "f" else -77)
+        result.fill(np.nan if result.dtype.kind == "f" else 177 if result.dtype == np.uint8 else -77)
         return result
 
     monkeypatch.setattr(arrays, "output", poisoned)

@@ -152,8 +152,8 @@ def test_gradient_is_that_of_the_definition(name, inputs, attrs):
     if isinstance(out, SelectedRows):
         pytest.skip("its gradient is what flows in")
     values = out.values if isinstance(out, LoDTensor) else out
-    if values.dtype.kind != "f":
-        pytest.skip("integers have no gradient")
+    if values.dtype != np.float64:
+        pytest.skip("integers have no gradient, and what is rounded no differences")
     weights = np.random.default_rng(0).normal(size=values.shape)
     for i, x in enumerate(inputs):
         if dense_float(x):

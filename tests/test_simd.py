@@ -184,6 +184,55 @@ def test_load_first_reads_nothing_past_its_count(count):
         libc.mprotect(guard, size, mmap.PROT_READ | mmap.PROT_WRITE)
 
 
+@pytest.mark.parametrize("bits", [8, 4, 2])
+@pytest.mark.parametrize("size", [1, 4, 16, 32])
+def test_codes_are_unpacked_and_packed(bits, size):
+    each = 8 // bits
+
+    def kernel(rows, floats, again):
+        codes = simd.load_codes(rows, 0, 3, size, bits)
+        simd.store(floats, 0, 0, codes)
+        simd.store(floats, 1, 0, simd.transpose(codes, each))
+        simd.store_codes(again, 0, 3, codes, bits)
+
+    rows = np.random.default_rng(0).integers(0, 256, (1, size + 5)).astype(np.uint8)
+    results = []
+    for run in (kernel, njit(kernel)):
+        floats, again = np.zeros((2, size * each), np.float32), np.zeros_like(rows)
+        run(rows, floats, again)
+        np.testing.assert_array_equal(again[0, 3:-2], rows[0, 3:-2])
+        assert not again[0, :3].any() and not again[0, -2:].any()
+        results.append(floats)
+    np.testing.assert_array_equal(*results)
+    in_order = [rows[0, 3 + k * bits // 8] >> k * bits % 8 & 2**bits - 1 for k in range(size * each)]
+    np.testing.assert_array_equal(floats[1], in_order)
+
+
+@pytest.mark.parametrize("width", [1, 16])
+def test_half_rounds_like_numpy(width):
+    def kernel(a, b, out):
+        simd.store(out, 0, 0, simd.half(simd.load(a, 0, 0, width)))
+        simd.store(out, 1, 0, simd.half(simd.load(b, 0, 0, width)))
+
+    expected, got = both(kernel, 2, "float32", width)
+    np.testing.assert_array_equal(got, expected)
+
+
+def test_rows_that_are_not_aligned():
+    rows = np.zeros((3, 9), np.uint8)
+    params = rows[:, 1:].view(np.float32)
+    params[...] = np.arange(6).reshape(3, 2)
+
+    def kernel(a, b, out):
+        for i in range(len(a)):
+            simd.store(out, i, 0, simd.load(a, i, 0, 2))
+            simd.store(b, i, 0, simd.load(out, i, 0, 1))
+
+    out = np.zeros((3, 2), np.float32)
+    njit(kernel)(params, params, out)
+    np.testing.assert_array_equal(out, params)
+
+
 def test_prefetch_and_rolled_change_nothing():
     def kernel(a, b, out):
         for i in range(len(out)):

@@ -39,6 +39,13 @@ from .id_lists import find, find_duplicate_elements, merge_id_lists, unique
 from .lengths import lengths_split, lengths_top_k, lengths_top_k_grad
 from .one_hot import dense_to_id_lists, one_hot, segment_one_hot
 from .optimizers import adagrad, sgd
+from .quantized import (
+    cast,
+    dequantize_rows,
+    quantize_rows,
+    quantized_embedding_bag,
+    quantized_embedding_bag_weights_grad,
+)
 from .ranges import (
     gather_ranges,
     gather_ranges_grad,
@@ -71,9 +78,11 @@ __all__ = [
     "batch_gather_grad",
     "batch_sparse_to_dense",
     "batch_sparse_to_dense_grad",
+    "cast",
     "concat_columns",
     "concat_columns_grad",
     "dense_to_id_lists",
+    "dequantize_rows",
     "embedding_bag",
     "embedding_bag_grad",
     "embedding_bag_weights_grad",
@@ -115,6 +124,9 @@ __all__ = [
     "pack_features",
     "pack_features_grad",
     "partition",
+    "quantize_rows",
+    "quantized_embedding_bag",
+    "quantized_embedding_bag_weights_grad",
     "reduce_dims",
     "reduce_dims_grad",
     "reduce_dims_weights_grad",

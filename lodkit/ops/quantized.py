@@ -1,0 +1,282 @@
+"""Tables in few bits: rows of 8-, 4- or 2-bit codes with a scale and a bias each, as Caffe2 and FBGEMM have them."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from ..arrays import check_values, native
+from ..desc import VarDesc, VarType
+from ..errors import DTypeError, LoDLevelError, ShapeMismatchError
+from ..lod_tensor import LoDTensor, values_of
+from ..registry import Dense, op
+from ._reductions import check_weights, reduce_segments, weights_grad
+from .embedding import check_bag, lookup_table
+from .sequence_pool import above
+
+Bits = Literal[8, 4, 2]
+BagPool = Literal["sum", "mean"]
+Float = Literal["float16", "float32", "float64"]
+EPSILON = np.float32(1e-8)  # added to the span of an 8-bit row, so that a constant one has a factor
+
+
+def params_dtype(bits):
+    """The type of a row's scale and bias."""
+    return np.dtype(np.float32 if bits == 8 else np.float16)
+
+
+def check_columns(dims, bits):
+    """Bytes of a packed row, from the shape of the table; -1 where they are unknown."""
+    if len(dims) != 2:
+        raise ShapeMismatchError(f"table has shape {tuple(dims)}; rows of a matrix are quantized, pass (rows, columns)")
+    each = 8 // bits
+    if dims[1] > 0 and dims[1] % each:
+        raise ShapeMismatchError(
+            f"table has {dims[1]} columns; a byte holds {each} codes of {bits} bits, pad them to a multiple of {each}"
+        )
+    return -1 if dims[1] < 0 else dims[1] // each + 2 * params_dtype(bits).itemsize
+
+
+def check_packed(rows, bits, name="rows"):
+    """Columns that packed rows hold."""
+    if rows.dtype != np.uint8:
+        raise DTypeError(f"{name} must be packed rows of uint8, not {rows.dtype}; make them with quantize_rows")
+    return check_packed_dims(rows.shape, bits, name)
+
+
+def check_packed_dims(dims, bits, name="rows"):
+    params = 2 * params_dtype(bits).itemsize
+    if len(dims) != 2 or 0 <= dims[1] < params:
+        raise ShapeMismatchError(
+            f"{name} has shape {tuple(dims)}; a packed row of {bits} bits ends with {params} bytes of scale and bias"
+        )
+    return -1 if dims[1] < 0 else (dims[1] - params) * 8 // bits
+
+
+@op(rowwise=True)
+def quantize_rows(table: Dense, /, *, bits: Bits = 8) -> Dense:
+    """Return every row as codes of a few bits, with a scale and a bias behind them: ``x`` is ``scale * code + bias``.
+
+    The layout is that of Caffe2's FloatToFused{8, 4, 2}BitRowwiseQuantized and of FBGEMM, byte for byte: the codes,
+    low bits first, then scale and bias, of float32 with 8 bits and of float16 with 4 and 2. A row with a number that
+    is not finite reads as NaN; so does one beyond float16 with 4 and 2 bits.
+
+    Parameters
+    ----------
+    table : array of shape (rows, columns)
+        float16, float32 or float64, computed as float32. Columns are a multiple of 2 with 4 bits, of 4 with 2.
+    bits : {8, 4, 2}
+
+    Returns
+    -------
+    uint8 array of shape (rows, columns * bits / 8 + 8), with 4 and 2 bits (rows, columns * bits / 8 + 4)
+
+    Raises
+    ------
+    ShapeMismatchError
+        The table is no matrix, or its columns do not fill their bytes.
+
+    Examples
+    --------
+    >>> quantize_rows(np.array([[0., 1., 2., 3.]]), bits=2)
+    array([[228,   0,  60,   0,   0]], dtype=uint8)
+    """
+    check_values(table.dtype, "quantize_rows", floating=True)
+    check_columns(table.shape, bits)
+    with np.errstate(all="ignore"):
+        x = table.astype(np.float32)
+        low, high = (x.min(axis=1), x.max(axis=1)) if x.shape[1] else np.zeros((2, len(x)), np.float32)
+        if bits == 8:
+            scale, bias = (high - low) / np.float32(255), low
+            factor = np.float32(255) / (high - low + EPSILON)
+        else:
+            bias = low.astype(np.float16).astype(np.float32)
+            scale = ((high - bias) / np.float32(2**bits - 1)).astype(np.float16).astype(np.float32)
+            scale[scale == 0] = 1
+            factor = np.float32(1) / scale
+        exact = (x - bias[:, None]) * factor[:, None]
+        codes = np.rint(np.where(np.isnan(exact), 0, exact).clip(0, 2**bits - 1)).astype(np.uint8)
+        params = np.stack([scale, bias], axis=1).astype(params_dtype(bits)).view(np.uint8)
+    packed = [codes[:, k :: 8 // bits] << np.uint8(bits * k) for k in range(8 // bits)]
+    return np.concatenate([np.bitwise_or.reduce(packed), params], axis=1)
+
+
+@quantize_rows.infer_rule
+def _(table, *, bits=8):
+    return table.but(dtype=np.uint8, dims=(table.dims[0], check_columns(table.dims, bits)))
+
+
+@op(rowwise=True)
+def dequantize_rows(rows: Dense, /, *, bits: Bits = 8) -> Dense:
+    """Return the rows that ``quantize_rows`` packed, as float32: ``scale * code + bias``.
+
+    Caffe2's Fused{8, 4, 2}BitRowwiseQuantizedToFloat.
+
+    >>> dequantize_rows(quantize_rows(np.array([[0., 1., 2., 3.]]), bits=2), bits=2)
+    array([[0., 1., 2., 3.]], dtype=float32)
+    """
+    columns = check_packed(rows, bits)
+    packed = rows[:, : columns * bits // 8]
+    params = np.ascontiguousarray(rows[:, packed.shape[1] :]).view(params_dtype(bits)).astype(np.float32)
+    codes = np.stack([packed >> np.uint8(shift) & np.uint8(2**bits - 1) for shift in range(0, 8, bits)], axis=2)
+    with np.errstate(all="ignore"):
+        return codes.reshape(len(rows), columns) * params[:, :1] + params[:, 1:]
+
+
+@dequantize_rows.infer_rule
+def _(rows, *, bits=8):
+    return rows.but(dtype=np.float32, dims=(rows.dims[0], check_packed_dims(rows.dims, bits)))
+
+
+@op
+def quantized_embedding_bag(
+    rows: Dense,
+    ids: LoDTensor,
+    weights: Dense | None = None,
+    /,
+    *,
+    bits: Bits = 8,
+    pool: BagPool = "sum",
+    pad_value: float = 0.0,
+    padding_idx: int | None = None,
+) -> Dense | LoDTensor:
+    """Look up and pool packed rows: ``embedding_bag(dequantize_rows(rows), ids)`` without unpacking the table.
+
+    Caffe2's SparseLengths{Sum, WeightedSum, Mean}Fused{8, 4, 2}BitRowwise. A half-precision table needs no packing:
+    ``embedding_bag(table, ids, dtype="float32")`` reads float16 rows as they are.
+
+    Parameters
+    ----------
+    rows : uint8 array
+        What ``quantize_rows`` gives.
+    ids : LoDTensor of int32 or int64
+        The innermost sequences are the bags; the result keeps the levels above.
+    weights : array of shape (number of ids,), optional
+        The mean divides by their sum.
+    bits : {8, 4, 2}
+    pool : {"sum", "mean"}
+    pad_value : float
+        The result for an empty bag.
+    padding_idx : int, optional
+        This row reads as zeros.
+
+    Returns
+    -------
+    float32 array of shape (bags, columns)
+
+    Raises
+    ------
+    RowIndexError
+        An id is negative or not below the number of rows; the message gives position, id and bound.
+
+    Examples
+    --------
+    >>> rows = quantize_rows(np.array([[0., 1., 2., 3.], [4., 5., 6., 7.]]), bits=2)
+    >>> quantized_embedding_bag(rows, LoDTensor([1, 1, 0], [[2, 0, 1]]), bits=2)
+    array([[ 8., 10., 12., 14.],
+           [ 0.,  0.,  0.,  0.],
+           [ 0.,  1.,  2.,  3.]], dtype=float32)
+    """
+    bags = check_bag(ids)
+    taken = _rows_at(rows, bags.values, bits, padding_idx)
+    return above(bags, -1, reduce_segments(taken, bags.row_offsets(), weights, pool, pad_value))
+
+
+def _rows_at(rows, ids, bits, padding_idx):
+    return lookup_table.definition(dequantize_rows.definition(rows, bits=bits), ids, padding_idx=padding_idx)
+
+
+@quantized_embedding_bag.infer_rule
+def _(rows, ids, weights=None, *, bits=8, pool="sum", pad_value=0.0, padding_idx=None):
+    if ids.lod_level < 1:
+        raise LoDLevelError("ids need lod_level >= 1; attach lengths: LoDTensor(ids, [[...]])")
+    dims = -1, check_packed_dims(rows.dims, bits)
+    return VarDesc("", VarType.LOD_TENSOR, np.dtype(np.float32), dims, ids.lod_level - 1)
+
+
+@quantized_embedding_bag.gradient
+def _(call, grad):
+    rows, ids, weights = (*call.inputs, None)[:3]
+    if weights is None or not call.wanted[2]:
+        return None, None, None
+    keep = {k: call.attrs[k] for k in ("bits", "pool", "padding_idx")}
+    return None, None, quantized_embedding_bag_weights_grad(rows, ids, values_of(grad), weights, **keep)
+
+
+@op
+def quantized_embedding_bag_weights_grad(
+    rows: Dense,
+    ids: LoDTensor,
+    grad: Dense,
+    weights: Dense,
+    /,
+    *,
+    bits: Bits = 8,
+    pool: BagPool = "sum",
+    padding_idx: int | None = None,
+) -> Dense:
+    """Return the gradient of ``quantized_embedding_bag`` by its weights; packed rows themselves have none.
+
+    >>> rows = quantize_rows(np.array([[0., 1., 2., 3.], [4., 5., 6., 7.]]), bits=2)
+    >>> grad = np.ones((1, 4), np.float32)
+    >>> quantized_embedding_bag_weights_grad(rows, LoDTensor([1, 0], [[2]]), grad, np.ones(2), bits=2)
+    array([22.,  6.])
+    """
+    bags = check_bag(ids)
+    taken = _rows_at(rows, bags.values, bits, padding_idx)
+    check_weights(weights, len(taken), taken.dtype)
+    out = reduce_segments(taken, bags.row_offsets(), weights, pool, 0)
+    return weights_grad(taken, bags.row_offsets(), weights, out, grad, pool)
+
+
+@quantized_embedding_bag_weights_grad.infer_rule
+def _(rows, ids, grad, weights, *, bits=8, pool="sum", padding_idx=None):
+    return weights
+
+
+@op(rowwise=True)
+def cast(x: Dense, /, *, dtype: Float) -> Dense:
+    """Return the numbers in another floating type, each rounded to the nearest: what is too large becomes infinite.
+
+    Caffe2's FloatToHalf and HalfToFloat. The gradient comes back in the type of ``x``.
+
+    >>> cast(np.array([1.5, 70000, 1e-8], np.float32), dtype="float16")
+    array([1.5, inf, 0. ], dtype=float16)
+    """
+    check_values(x.dtype, "cast")
+    with np.errstate(over="ignore", under="ignore"):
+        return x.astype(dtype)
+
+
+@cast.infer_rule
+def _(x, *, dtype):
+    return x.but(dtype=dtype)
+
+
+@cast.gradient
+def _(call, grad):
+    kind = VarDesc.of(values_of(call.inputs[0])).dtype
+    return cast(grad, dtype=native(kind).name) if kind.kind == "f" else None
+
+
+@quantize_rows.example
+def _(dtype):
+    table = np.ones((3, 64), np.float32 if dtype.kind == "i" else dtype)
+    return [((table,), {"bits": bits}) for bits in (8, 4, 2)]
+
+
+@dequantize_rows.example
+def _(dtype):
+    return [((np.ones((3, 72 if bits == 8 else 8 * bits + 4), np.uint8),), {"bits": bits}) for bits in (8, 4, 2)]
+
+
+@quantized_embedding_bag.example
+def _(dtype):
+    ids = LoDTensor(np.array([0, 2, 2]), [[1, 2]])
+    return [((rows, ids), attrs) for (rows,), attrs in dequantize_rows.example_function(dtype)]
+
+
+@cast.example
+def _(dtype):
+    return [((np.ones((3, 64), "f2"),), {"dtype": "float32"}), ((np.ones((3, 64), "f4"),), {"dtype": "float16"})]
