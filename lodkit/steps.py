@@ -1,20 +1,97 @@
 """The optimizers, as steps over vectors that every device shares.
 
-``step(parameter, state, gradient, lr, epsilon) -> (parameter, state)``; a device's kernel templates say whence and
-whither, for a dense gradient and for the rows of SelectedRows.
+``step(parameter, states, gradient, squares, numbers) -> (parameter, states)``: lanes of a parameter, of each of its
+states and of the gradient, and the squares of the gradient's lanes, or in a row-wise step their mean over the row.
+``numbers`` are a rule's own. A device's kernel templates say whence and whither, for a dense gradient and for the rows
+of SelectedRows.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import NamedTuple
+
 from . import simd
-from .ops.optimizers import LEAST_DIVISOR
+from .jit import jitable
+from .ops._updates import LEAST_DIVISOR, check_rule, learning_rate
 
 
-def sgd(p, state, g, lr, epsilon):
-    return simd.sub(p, simd.mul(simd.like(p, lr), g)), state
+class Rule(NamedTuple):
+    """A step with its numbers.
+
+    Attributes
+    ----------
+    step : callable
+    numbers : tuple of float
+    weight_decay : float
+        So much of the parameter is added to the gradient first.
+    rowwise : bool
+        ``squares`` are the mean over a row, and the last state, if there is one, has one number a row.
+    """
+
+    step: Callable
+    numbers: tuple
+    weight_decay: float = 0.0
+    rowwise: bool = False
 
 
-def adagrad(p, state, g, lr, epsilon):
-    state = simd.add(state, simd.mul(g, g))
-    divisor = simd.larger(simd.add(simd.sqrt(state), simd.like(p, epsilon)), simd.like(p, LEAST_DIVISOR))
-    return simd.sub(p, simd.div(simd.mul(simd.like(p, lr), g), divisor)), state
+def sgd(p, states, g, squares, numbers):
+    return simd.sub(p, simd.mul(simd.like(p, numbers[0]), g)), states
+
+
+@jitable(inline=True)
+def _scaled(p, g, squares, lr, epsilon):
+    """A step against the gradient, over the root of the squares."""
+    divisor = simd.larger(simd.add(simd.sqrt(squares), simd.like(p, epsilon)), simd.like(p, LEAST_DIVISOR))
+    return simd.sub(p, simd.div(simd.mul(simd.like(p, lr), g), divisor))
+
+
+def adagrad(p, states, g, squares, numbers):
+    moment = simd.add(states[0], squares)
+    return _scaled(p, g, moment, numbers[0], numbers[1]), (moment,)
+
+
+def decaying_adagrad(p, states, g, squares, numbers):
+    moment = simd.add(simd.mul(simd.like(p, numbers[2]), states[0]), squares)
+    return _scaled(p, g, moment, numbers[0], numbers[1]), (moment,)
+
+
+@jitable(inline=True)
+def _clipped(x, bound):
+    return simd.minimum(simd.maximum(x, simd.sub(simd.like(x, 0), bound)), bound)
+
+
+def ftrl(p, states, g, squares, numbers):
+    lr, beta = simd.like(p, numbers[0]), simd.like(p, numbers[1])
+    squared = simd.add(states[0], squares)
+    root = simd.sqrt(squared)
+    rate = simd.div(simd.sub(root, simd.sqrt(states[0])), lr)
+    linear = simd.add(states[1], simd.sub(g, simd.mul(rate, p)))
+    divisor = simd.add(simd.div(simd.add(beta, root), lr), simd.like(p, numbers[3]))
+    excess = simd.sub(_clipped(linear, simd.like(p, numbers[2])), linear)
+    return simd.div(excess, simd.larger(divisor, simd.like(p, LEAST_DIVISOR))), (squared, linear)
+
+
+def shrink(p, states, g, squares, numbers):
+    return simd.mul(p, simd.like(p, numbers[0])), states
+
+
+def soft_threshold(p, states, g, squares, numbers):
+    return simd.sub(p, _clipped(p, simd.like(p, numbers[0]))), states
+
+
+def sgd_rule(lr):
+    return Rule(sgd, (learning_rate(lr),))
+
+
+def adagrad_rule(lr, epsilon, weight_decay, decay=1.0, rowwise=False):
+    check_rule(weight_decay=weight_decay, decay=decay)
+    if decay == 1:
+        return Rule(adagrad, (learning_rate(lr), epsilon), weight_decay, rowwise)
+    return Rule(decaying_adagrad, (learning_rate(lr), epsilon, decay), weight_decay, rowwise)
+
+
+def ftrl_rule(lr, beta, l1, l2):
+    lr = learning_rate(lr)
+    check_rule(lr=lr, beta=beta, l1=l1, l2=l2)
+    return Rule(ftrl, (lr, beta, l1, l2))

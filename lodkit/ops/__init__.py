@@ -30,7 +30,7 @@ from .embedding import (
     lookup_table_grad,
 )
 from .gather_scatter import gather, gather_grad
-from .optimizers import adagrad, sgd
+from .optimizers import adagrad, ftrl, rowwise_adagrad, sgd
 from .segments import segment_reduce, segment_reduce_grad, segment_reduce_weights_grad
 from .selected_rows import (
     get_tensor_from_selected_rows,
@@ -47,6 +47,7 @@ __all__ = [
     "embedding_bag_weights_grad",
     "fc",
     "fc_grad",
+    "ftrl",
     "gather",
     "gather_grad",
     "get_tensor_from_selected_rows",
@@ -61,6 +62,7 @@ __all__ = [
     "offsets_to_segment_ids",
     "relu",
     "relu_grad",
+    "rowwise_adagrad",
     "segment_ids_to_lengths",
     "segment_ids_to_offsets",
     "segment_reduce",
