@@ -1,0 +1,96 @@
+"""How an update of a parameter in place runs: dense, or by the runs of equal rows, each read and written once."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..ops._updates import check_update, whole_gradient
+from ..selected_rows import SelectedRows
+from ._elements import iota
+from ._offsets import Offsets
+from ._reduce import group_of, reduce_pieces, width_of
+from ._reduce_kernels import WARP
+from ._update_kernels import dense_kernel, rows_kernel, rowwise_kernel
+from .launch import launch
+from .memory import refuse_overlap, view, viewed
+from .selected_rows import dense_rows, runs_of
+
+NUMBERS = 4  # that a rule has at most
+
+
+def update(name, rule, param, grad, states=(), *, duplicates="merge", touches_all=False):
+    """Check everything, then step a parameter and its states.
+
+    Parameters
+    ----------
+    name : str
+        The operator's.
+    rule : steps.Rule
+    param, grad : array, and array or SelectedRows
+    states : sequence of (name, array)
+    duplicates : {"merge", "sequential"}
+    touches_all : bool
+        Whether rows without gradient change too.
+    """
+    param, grad, states = viewed(param), viewed(grad), [(what, view(array)) for what, array in states]
+    check_update(name, param, grad, *states, rowwise=rule.rowwise)
+    written = [("param", param), *states]
+    value = grad.value if isinstance(grad, SelectedRows) else grad
+    for i, (what, array) in enumerate(written):
+        refuse_overlap(what, array, (value, *(other for _, other in written[i + 1 :])))
+    arrays = [array for _, array in states]
+    if whole_gradient(grad, duplicates, touches_all):
+        grad = view(dense_rows(grad))
+    if isinstance(grad, SelectedRows):
+        update_rows(rule, param, arrays, grad, duplicates)
+    elif rule.rowwise:
+        every = iota(param, len(param) + 1)
+        update_runs(rule, param, arrays, every, Offsets(every, len(param)), None, grad)
+    else:
+        update_all(rule, param, arrays, grad)
+
+
+def _numbers(rule, param):
+    """Four numbers and the weight decay, in the type that the parameter computes in."""
+    number = np.float64 if param.dtype == np.float64 else np.float32
+    numbers = (*rule.numbers, *(0.0,) * (NUMBERS - len(rule.numbers)), rule.weight_decay)
+    return [number(n) for n in numbers]
+
+
+def _two(param, states):
+    """The states, and the parameter where there is none."""
+    return (*states, param, param)[:2]
+
+
+def update_all(rule, param, states, grad):
+    """Step all of a parameter."""
+    width = width_of(param.size, param, grad, *states)
+    kernel = dense_kernel(rule.step, width, len(states), bool(rule.weight_decay))
+    launch(kernel, param.size // width, param, *_two(param, states), grad, *_numbers(rule, param), param.size)
+
+
+def update_rows(rule, param, states, grad, duplicates):
+    """Step the rows of a parameter that a gradient lists."""
+    if len(grad.rows) and param.size:
+        at, offsets, order = runs_of(grad)
+        update_runs(rule, param, states, at, offsets, order, grad.value, duplicates)
+
+
+def update_runs(rule, param, states, at, offsets, order, value, duplicates="merge", scale=None):
+    """Step the rows ``at`` of a parameter, each by its run of rows of ``value``, times ``scale`` where that is given."""
+    runs, starts, merge, columns = len(offsets), offsets.offsets, duplicates == "merge", param.columns
+    if not runs or not columns:
+        return
+    if merge and offsets.pieces is not None:
+        (value, starts), order, scale = reduce_pieces("sum", value, order, scale, None, offsets), None, None
+    flags = order is not None, merge, bool(rule.weight_decay), scale is not None
+    order, scale = (starts if x is None else x for x in (order, scale))
+    arrays = param, *_two(param, states), at, order, starts, value, scale, *_numbers(rule, param), columns
+    if rule.rowwise:
+        width = width_of(columns, param, value, *states[:-1])
+        kernel = rowwise_kernel(rule.step, width, max(len(states) - 1, 0), bool(states), *flags)
+        launch(kernel, runs * WARP, *arrays, runs)
+    else:
+        width = width_of(columns, param, value, *states)
+        bits = group_of(columns, width)
+        launch(rows_kernel(rule.step, width, len(states), *flags), runs << bits, *arrays, bits, runs)
