@@ -8,6 +8,7 @@ of SelectedRows.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -27,12 +28,15 @@ class Rule(NamedTuple):
         So much of the parameter is added to the gradient first.
     rowwise : bool
         ``squares`` are the mean over a row, and the last state, if there is one, has one number a row.
+    pairs : bool
+        States have two numbers for each of the parameter, side by side.
     """
 
     step: Callable
     numbers: tuple
     weight_decay: float = 0.0
     rowwise: bool = False
+    pairs: bool = False
 
 
 def sgd(p, states, g, squares, numbers):
@@ -61,6 +65,7 @@ def _clipped(x, bound):
     return simd.minimum(simd.maximum(x, simd.sub(simd.like(x, 0), bound)), bound)
 
 
+@jitable(inline=True)
 def ftrl(p, states, g, squares, numbers):
     lr, beta = simd.like(p, numbers[0]), simd.like(p, numbers[1])
     squared = simd.add(states[0], squares)
@@ -72,12 +77,39 @@ def ftrl(p, states, g, squares, numbers):
     return simd.div(excess, simd.larger(divisor, simd.like(p, LEAST_DIVISOR))), (squared, linear)
 
 
+def ftrl_pairs(p, states, g, squares, numbers):
+    p, after = ftrl(p, (simd.evens(states[0]), simd.odds(states[0])), g, squares, numbers)
+    return p, (simd.paired(after[0], after[1]),)
+
+
 def shrink(p, states, g, squares, numbers):
     return simd.mul(p, simd.like(p, numbers[0])), states
 
 
 def soft_threshold(p, states, g, squares, numbers):
     return simd.sub(p, _clipped(p, simd.like(p, numbers[0]))), states
+
+
+def normalize(p, states, g, squares, numbers):
+    size = simd.add(simd.sqrt(simd.mul(squares, simd.like(p, numbers[1]))), simd.like(p, 1e-12))
+    return simd.mul(p, simd.div(simd.like(p, numbers[0]), size)), states
+
+
+def normalize_down(p, states, g, squares, numbers):
+    size = simd.add(simd.sqrt(simd.mul(squares, simd.like(p, numbers[1]))), simd.like(p, 1e-12))
+    return simd.mul(p, simd.minimum(simd.div(simd.like(p, numbers[0]), size), simd.like(p, 1))), states
+
+
+def normalize_rule(norm, use_max_norm, param):
+    """Weight decay makes a row its own gradient, so that its squares are the row's."""
+    check_rule(norm=norm)
+    columns = math.prod(param.shape[1:])
+    return Rule(normalize_down if use_max_norm else normalize, (norm, columns), weight_decay=1.0, rowwise=True)
+
+
+def lp_rule(p, reg_lambda):
+    check_rule(reg_lambda=reg_lambda)
+    return Rule(soft_threshold, (reg_lambda,)) if p == 1 else Rule(shrink, (1 - reg_lambda,))
 
 
 def sgd_rule(lr):
@@ -91,7 +123,7 @@ def adagrad_rule(lr, epsilon, weight_decay, decay=1.0, rowwise=False):
     return Rule(decaying_adagrad, (learning_rate(lr), epsilon, decay), weight_decay, rowwise)
 
 
-def ftrl_rule(lr, beta, l1, l2):
+def ftrl_rule(lr, beta, l1, l2, pairs=False):
     lr = learning_rate(lr)
     check_rule(lr=lr, beta=beta, l1=l1, l2=l2)
-    return Rule(ftrl, (lr, beta, l1, l2))
+    return Rule(ftrl_pairs if pairs else ftrl, (lr, beta, l1, l2), pairs=pairs)

@@ -1,7 +1,7 @@
 """The templates of every update of a parameter in place: dense, and by the sorted runs of a SelectedRows gradient.
 
 An optimizer is a step of ``lodkit.steps``. A parameter's row is read and written once, whatever number of gradient rows
-falls on it. ``count`` is the number of states that are like the parameter; ``numbers`` end with the weight decay where
+falls on it. ``count`` is the number of states that have ``each`` numbers for one of the parameter; ``numbers`` end with the weight decay where
 there is one; a gradient row is the ``order[i]``-th of ``value``, times ``scale[i]`` where it is ``weighted``.
 """
 
@@ -20,32 +20,33 @@ AHEAD = 32  # rows between a prefetch and its use: 2.5 times faster than without
 LANES = 16
 
 
-def whole_width(columns):
+def whole_width(columns, most=64):
     """Lanes that divide a row: a strip that overlapped another one would be updated twice."""
-    return min(columns & -columns, 64)
+    return min(columns & -columns, most)
 
 
-def _states(count, width):
-    """How some lanes of the states are read, written and asked for ahead of their use."""
+def _states(count, width, each=1):
+    """How some lanes of the states are read, written and asked for ahead of their use; each lane has so many numbers."""
     if not count:
         none = jitable(inline=True)(lambda states, row, j: ())
         return none, jitable(inline=True)(lambda states, row, j, lanes: None), none
     k = count - 1
-    read_others, write_others, fetch_others = _states(k, width)
+    read_others, write_others, fetch_others = _states(k, width, each)
+    lanes_each = each * width
 
     @jitable(inline=True)
     def read(states, row, j):
-        return read_others(states, row, j) + (simd.load(states[k], row, j, width),)  # noqa: RUF005
+        return read_others(states, row, j) + (simd.load(states[k], row, each * j, lanes_each),)  # noqa: RUF005
 
     @jitable(inline=True)
     def write(states, row, j, lanes):
         write_others(states, row, j, lanes)
-        simd.store(states[k], row, j, lanes[k])
+        simd.store(states[k], row, each * j, lanes[k])
 
     @jitable(inline=True)
     def fetch(states, row, j):
         fetch_others(states, row, j)
-        simd.prefetch(states[k], row, j, width * states[k].itemsize)
+        simd.prefetch(states[k], row, each * j, lanes_each * states[k].itemsize)
         return ()
 
     return read, write, fetch
@@ -78,9 +79,9 @@ def _gradient(width, decays, weighted):
 
 
 @functools.cache
-def rows_kernel(step, width, count, merge, decays=False, weighted=False):
+def rows_kernel(step, width, count, each, merge, decays=False, weighted=False):
     """Kernel of an update by runs of gradient rows; chunks take the runs that start in their rows."""
-    (read, write, fetch), gradient = _states(count, width), _gradient(width, decays, weighted)
+    (read, write, fetch), gradient = _states(count, width, each), _gradient(width, decays, weighted)
 
     @threaded
     def kernel(param, states, at, order, starts, value, scale, numbers, chunk):
@@ -107,9 +108,9 @@ def rows_kernel(step, width, count, merge, decays=False, weighted=False):
 
 
 @functools.cache
-def few_kernel(step, width, count, merge):
+def few_kernel(step, width, count, each, merge):
     """Kernel of an update by a handful of rows, sorted on the way: one call, where three take twice as long."""
-    update = rows_kernel(step, width, count, merge).serial
+    update = rows_kernel(step, width, count, each, merge).serial
 
     @njit
     def kernel(param, states, rows, value, numbers, bits):
@@ -191,8 +192,8 @@ def rowwise_kernel(step, width, count, keeps, merge, decays=False, weighted=Fals
     return kernel
 
 
-def _strip(step, width, count, decays):
-    read, write, _ = _states(count, width)
+def _strip(step, width, count, each, decays):
+    read, write, _ = _states(count, width, each)
 
     @jitable(inline=True)
     def update(param, states, grad, j, numbers):
@@ -206,9 +207,9 @@ def _strip(step, width, count, decays):
 
 
 @functools.cache
-def dense_kernel(step, count, decays=False):
+def dense_kernel(step, count, each, decays=False):
     """Kernel of a dense update; arrays are ``(1, elements)``."""
-    many, one = _strip(step, LANES, count, decays), _strip(step, 1, count, decays)
+    many, one = _strip(step, LANES, count, each, decays), _strip(step, 1, count, each, decays)
 
     @threaded
     def kernel(param, states, grad, numbers, chunk):

@@ -31,7 +31,7 @@ def update(name, rule, param, grad, states=(), *, duplicates="merge", touches_al
     touches_all : bool
         Whether rows without gradient change too.
     """
-    target = check_update(name, param, grad, *states, rowwise=rule.rowwise)
+    target = check_update(name, param, grad, *states, rowwise=rule.rowwise, pairs=rule.pairs)
     written = (("param", target), *states)
     value = grad.value if isinstance(grad, SelectedRows) else grad
     for i, (what, array) in enumerate(written):
@@ -59,7 +59,7 @@ def update_all(rule, param, states, grad):
     """Step all of a parameter."""
     arrays = (param, *states, np.ascontiguousarray(grad, param.dtype))
     p, *wides, g = (wide(array).reshape(1, -1) for array in arrays)
-    kernel = dense_kernel(jitable(rule.step), len(states), bool(rule.weight_decay))
+    kernel = dense_kernel(jitable(rule.step), len(states), 1 + rule.pairs, bool(rule.weight_decay))
     kernel(p.size, p, tuple(wides), g, _numbers(rule, p.dtype), DENSE_CHUNKS * settings.chunk_rows)
     if param.dtype == np.float16:
         for array, done in zip((param, *states), (p, *wides), strict=True):
@@ -74,6 +74,12 @@ def runs_of(grad):
     return sort_rows(grad.rows, grad.height)
 
 
+def _shape(rule, p, states):
+    """The step, how wide it is, and what its states are."""
+    width = whole_width(p.shape[1], 16 if rule.pairs else 64)
+    return jitable(rule.step), width, len(states), 1 + rule.pairs
+
+
 def update_rows(rule, param, states, grad, duplicates):
     """Step the rows of a parameter that a gradient lists."""
     n, plain = len(grad.rows), not (rule.rowwise or rule.weight_decay)
@@ -82,7 +88,7 @@ def update_rows(rule, param, states, grad, duplicates):
         update_runs(rule, param, states, unique, (order, starts), grad.value, duplicates)
     elif n and grad.value.size:
         p = matrix(param)
-        kernel = few_kernel(jitable(rule.step), whole_width(p.shape[1]), len(states), duplicates == "merge")
+        kernel = few_kernel(*_shape(rule, p, states), duplicates == "merge")
         numbers = _numbers(rule, p.dtype)
         kernel(p, tuple(map(matrix, states)), grad.rows, matrix(grad.value), numbers, bits_below(n))
 
@@ -95,12 +101,12 @@ def update_runs(rule, param, states, at, runs, value, duplicates="merge", scale=
     p, g = matrix(param), matrix(np.asarray(value, param.dtype))
     if not p.size or not len(at):
         return
-    width, merge = whole_width(p.shape[1]), duplicates == "merge"
-    flags = merge, bool(rule.weight_decay), scale is not None
+    flags = duplicates == "merge", bool(rule.weight_decay), scale is not None
     if rule.rowwise:
+        width = whole_width(p.shape[1])
         kernel = rowwise_kernel(jitable(rule.step), width, max(len(states) - 1, 0), bool(states), *flags)
     else:
-        kernel = rows_kernel(jitable(rule.step), width, len(states), *flags)
+        kernel = rows_kernel(*_shape(rule, p, states), *flags)
     scale = NO_WEIGHTS if scale is None else scale
     work = len(runs[0]) * p.shape[1]
     kernel(work, p, tuple(map(matrix, states)), at, *runs, g, scale, _numbers(rule, p.dtype), settings.chunk_rows)

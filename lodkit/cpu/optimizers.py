@@ -7,7 +7,7 @@ import numpy as np
 from ..arrays import refuse_overlap
 from ..jit import njit
 from ..ops._updates import check_update, missing_row
-from ..ops.optimizers import adagrad, ftrl, rowwise_adagrad, sgd
+from ..ops.optimizers import accumulators, adagrad, ftrl, rowwise_adagrad, sgd
 from ..registry import Dense
 from ..selected_rows import SelectedRows
 from ..steps import adagrad_rule, ftrl_rule, sgd_rule
@@ -95,7 +95,7 @@ def ftrl_update(
     param: Dense,
     grad: Dense | SelectedRows,
     squared: Dense,
-    linear: Dense,
+    linear: Dense | None = None,
     /,
     *,
     lr,
@@ -104,6 +104,6 @@ def ftrl_update(
     l2,
     duplicates,
 ):
-    states = ("squared", squared), ("linear", linear)
-    update("ftrl", ftrl_rule(lr, beta, l1, l2), param, grad, states, duplicates=duplicates)
-    return param, squared, linear
+    rule, states = ftrl_rule(lr, beta, l1, l2, pairs=linear is None), accumulators(squared, linear)
+    update("ftrl", rule, param, grad, states, duplicates=duplicates)
+    return (param, *(array for _, array in states))

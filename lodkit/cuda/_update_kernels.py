@@ -1,6 +1,6 @@
 """The templates of every update of a parameter in place: dense, and by the sorted runs of a SelectedRows gradient.
 
-``count`` is the number of states that are like the parameter, at most two; ``numbers`` are a rule's four and the weight
+``count`` is the number of states, at most two, that have ``each`` numbers for one of the parameter; ``numbers`` are a rule's four and the weight
 decay. What a kernel does not use stands for nothing.
 """
 
@@ -14,21 +14,22 @@ from ._reduce_kernels import WARP, across
 from .launch import cuda, device
 
 
-def _states(count, width):
-    """How some lanes of the states are read and written."""
+def _states(count, width, each=1):
+    """How some lanes of the states are read and written; each lane has so many numbers."""
     if not count:
         return device(lambda states, place: ()), device(lambda states, place, lanes: None)
     k = count - 1
-    read_others, write_others = _states(k, width)
+    read_others, write_others = _states(k, width, each)
+    lanes_each = each * width
 
     @device
     def read(states, place):
-        return read_others(states, place) + (vector.load_written(states[k], place, width),)  # noqa: RUF005
+        return read_others(states, place) + (vector.load_written(states[k], each * place, lanes_each),)  # noqa: RUF005
 
     @device
     def write(states, place, lanes):
         write_others(states, place, lanes)
-        vector.store(states[k], place, lanes[k])
+        vector.store(states[k], each * place, lanes[k])
 
     return read, write
 
@@ -51,13 +52,14 @@ def _gradient(width, gather, decays, weighted):
 
 
 @functools.cache
-def rows_kernel(step, width, count, gather, merge, decays=False, weighted=False):
+def rows_kernel(step, width, count, each, gather, merge, decays=False, weighted=False):
     """The kernel of an update by runs of gradient rows: ``order`` where there is one, else the rows themselves.
 
     A group of threads takes a run, and reads and writes its row of the parameter once. With ``merge`` the run's rows
     are added up first, else the parameter takes a step for each.
     """
-    (read, write), gradient, step = _states(count, width), _gradient(width, gather, decays, weighted), device(step)
+    (read, write), step = _states(count, width, each), device(step)
+    gradient = _gradient(width, gather, decays, weighted)
 
     @cuda.jit
     def kernel(param, one, two, at, order, starts, value, scale, n0, n1, n2, n3, decay, columns, bits, runs):
@@ -169,9 +171,9 @@ def rowwise_kernel(step, width, count, keeps, gather, merge, decays=False, weigh
 
 
 @functools.cache
-def dense_kernel(step, width, count, decays=False):
+def dense_kernel(step, width, count, each, decays=False):
     """The kernel of a dense update of ``n`` elements, W at a time."""
-    (read, write), step = _states(count, width), device(step)
+    (read, write), step = _states(count, width, each), device(step)
 
     @cuda.jit
     def kernel(param, one, two, grad, n0, n1, n2, n3, decay, n):

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..arrays import OutputError
 from ..ops._updates import check_update, whole_gradient
 from ..selected_rows import SelectedRows
 from ._elements import iota
 from ._offsets import Offsets
-from ._reduce import group_of, reduce_pieces, width_of
+from ._reduce import VECTOR, group_of, reduce_pieces, width_of
 from ._reduce_kernels import WARP
 from ._update_kernels import dense_kernel, rows_kernel, rowwise_kernel
 from .launch import launch
@@ -33,7 +34,7 @@ def update(name, rule, param, grad, states=(), *, duplicates="merge", touches_al
         Whether rows without gradient change too.
     """
     param, grad, states = viewed(param), viewed(grad), [(what, view(array)) for what, array in states]
-    check_update(name, param, grad, *states, rowwise=rule.rowwise)
+    check_update(name, param, grad, *states, rowwise=rule.rowwise, pairs=rule.pairs)
     written = [("param", param), *states]
     value = grad.value if isinstance(grad, SelectedRows) else grad
     for i, (what, array) in enumerate(written):
@@ -62,10 +63,23 @@ def _two(param, states):
     return (*states, param, param)[:2]
 
 
+def _width(rule, columns, param, grad, states):
+    """How many elements of a row are stepped at once; each has two numbers of a state that is in pairs."""
+    width = width_of(columns, param, grad, *states)
+    if not rule.pairs:
+        return width
+    size, pointer = 2 * param.dtype.itemsize, states[0].pointer
+    while width > 1 and pointer % min(VECTOR, width * size):
+        width //= 2
+    if pointer % size:
+        raise OutputError(f"pairs must start at a multiple of {size} bytes, not at {pointer:#x}; pass a copy")
+    return width
+
+
 def update_all(rule, param, states, grad):
     """Step all of a parameter."""
-    width = width_of(param.size, param, grad, *states)
-    kernel = dense_kernel(rule.step, width, len(states), bool(rule.weight_decay))
+    width = _width(rule, param.size, param, grad, states)
+    kernel = dense_kernel(rule.step, width, len(states), 1 + rule.pairs, bool(rule.weight_decay))
     launch(kernel, param.size // width, param, *_two(param, states), grad, *_numbers(rule, param), param.size)
 
 
@@ -91,6 +105,6 @@ def update_runs(rule, param, states, at, offsets, order, value, duplicates="merg
         kernel = rowwise_kernel(rule.step, width, max(len(states) - 1, 0), bool(states), *flags)
         launch(kernel, runs * WARP, *arrays, runs)
     else:
-        width = width_of(columns, param, value, *states)
+        width = _width(rule, columns, param, value, states)
         bits = group_of(columns, width)
-        launch(rows_kernel(rule.step, width, len(states), *flags), runs << bits, *arrays, bits, runs)
+        launch(rows_kernel(rule.step, width, len(states), 1 + rule.pairs, *flags), runs << bits, *arrays, bits, runs)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..ops._updates import check_update, missing_row, repeated_row
-from ..ops.optimizers import adagrad, ftrl, rowwise_adagrad, sgd
+from ..ops.optimizers import accumulators, adagrad, ftrl, rowwise_adagrad, sgd
 from ..registry import Dense
 from ..selected_rows import SelectedRows
 from ..steps import adagrad_rule, ftrl_rule, sgd_rule
@@ -118,7 +118,7 @@ def ftrl_update(
     param: Dense,
     grad: Dense | SelectedRows,
     squared: Dense,
-    linear: Dense,
+    linear: Dense | None = None,
     /,
     *,
     lr,
@@ -127,6 +127,6 @@ def ftrl_update(
     l2,
     duplicates,
 ):
-    states = ("squared", squared), ("linear", linear)
-    update("ftrl", ftrl_rule(lr, beta, l1, l2), param, grad, states, duplicates=duplicates)
-    return param, squared, linear
+    rule, states = ftrl_rule(lr, beta, l1, l2, pairs=linear is None), accumulators(squared, linear)
+    update("ftrl", rule, param, grad, states, duplicates=duplicates)
+    return (param, *(array for _, array in states))

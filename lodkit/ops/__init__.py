@@ -1,5 +1,6 @@
 """What every operator means: signature, documentation, definition, infer rule, gradient. One module a family."""
 
+from .bag_updates import embedding_bag_adagrad, embedding_bag_rowwise_adagrad
 from .conversions import (
     lengths_to_offsets,
     lengths_to_segment_ids,
@@ -31,6 +32,7 @@ from .embedding import (
 )
 from .gather_scatter import gather, gather_grad
 from .optimizers import adagrad, ftrl, rowwise_adagrad, sgd
+from .row_updates import rowwise_counter, sparse_lp_regularizer, sparse_normalize
 from .segments import segment_reduce, segment_reduce_grad, segment_reduce_weights_grad
 from .selected_rows import (
     get_tensor_from_selected_rows,
@@ -43,7 +45,9 @@ from .sequence_pool import sequence_pool, sequence_pool_grad
 __all__ = [
     "adagrad",
     "embedding_bag",
+    "embedding_bag_adagrad",
     "embedding_bag_grad",
+    "embedding_bag_rowwise_adagrad",
     "embedding_bag_weights_grad",
     "fc",
     "fc_grad",
@@ -63,6 +67,7 @@ __all__ = [
     "relu",
     "relu_grad",
     "rowwise_adagrad",
+    "rowwise_counter",
     "segment_ids_to_lengths",
     "segment_ids_to_offsets",
     "segment_reduce",
@@ -76,6 +81,8 @@ __all__ = [
     "sigmoid_grad",
     "softmax_with_cross_entropy",
     "softmax_with_cross_entropy_grad",
+    "sparse_lp_regularizer",
+    "sparse_normalize",
     "sum",
     "tanh",
     "tanh_grad",

@@ -28,6 +28,7 @@ _LIMITS = {
     "l1": (lambda x: x >= 0, "at least 0"),
     "l2": (lambda x: x >= 0, "at least 0"),
     "lr": (lambda x: x > 0, "larger than 0"),
+    "reg_lambda": (lambda x: 0 < x < 1, "between 0 and 1"),
     "norm": (lambda x: x > 0, "larger than 0"),
 }
 
@@ -59,30 +60,41 @@ def check_target(name, param):
     return writable(target, name + ": param")
 
 
-def check_update(name, param, grad, *states, rowwise=False):
-    """Everything that can be wrong, before anything is written. The last state of a row-wise update is a vector."""
-    target = check_target(name, check_rows(param, "param") if rowwise else param)
-    if grad.shape != param.shape:
-        raise ShapeMismatchError(
-            f"{name}: the gradient has shape {tuple(grad.shape)}, the parameter {tuple(param.shape)}"
-        )
+def check_states(name, target, states, rowwise=False, pairs=False):
+    """Refuse states that are not like the parameter. The last one of a row-wise update is a vector."""
     for i, (what, array) in enumerate(states):
         writable(array, f"{name}: {what}")
-        shape = target.shape[:1] if rowwise and i == len(states) - 1 else target.shape
+        shape = (*target.shape, 2) if pairs else target.shape
+        shape = target.shape[:1] if rowwise and i == len(states) - 1 else shape
         if tuple(array.shape) != tuple(shape):
             raise ShapeMismatchError(
-                f"{name}: {what} has shape {tuple(array.shape)}, "
-                + (f"the parameter {len(target)} rows" if shape != target.shape else f"the parameter {target.shape}")
+                f"{name}: {what} has shape {tuple(array.shape)}, the parameter {tuple(target.shape)}; "
+                f"pass one of shape {tuple(shape)}"
             )
         if array.dtype != target.dtype:
             raise DTypeError(
                 f"{name}: {what} is {array.dtype}, the parameter {target.dtype}; convert with .astype(...)"
             )
+
+
+def check_update(name, param, grad, *states, rowwise=False, pairs=False):
+    """Everything that can be wrong, before anything is written."""
+    target = check_target(name, check_rows(param, "param") if rowwise else param)
+    if grad.shape != param.shape:
+        raise ShapeMismatchError(
+            f"{name}: the gradient has shape {tuple(grad.shape)}, the parameter {tuple(param.shape)}"
+        )
+    check_states(name, target, states, rowwise, pairs)
+    check_flow_type(name, target, grad)
+    return target
+
+
+def check_flow_type(name, target, grad):
+    """Refuse a gradient of another type than the parameter's."""
     if native(grad.dtype) != target.dtype:
         raise DTypeError(
             f"{name}: the gradient is {grad.dtype}, the parameter {target.dtype}; convert with .astype(...)"
         )
-    return target
 
 
 def whole_gradient(grad, duplicates, touches_all):

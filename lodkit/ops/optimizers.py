@@ -170,12 +170,17 @@ def _(param, grad, moment, *, lr, **attrs):
     return param, moment
 
 
+def accumulators(squared, linear):
+    """The states of ftrl, with their names."""
+    return (("squared", squared),) if linear is None else (("squared", squared), ("linear", linear))
+
+
 @op(updates=True)
 def ftrl(
     param: Dense,
     grad: Dense | SelectedRows,
     squared: Dense,
-    linear: Dense,
+    linear: Dense | None = None,
     /,
     *,
     lr: Scalar,
@@ -183,8 +188,8 @@ def ftrl(
     l1: float = 0.0,
     l2: float = 0.0,
     duplicates: Duplicates = "merge",
-) -> tuple[Dense, Dense, Dense]:
-    """FTRL-Proximal, in place; returns the parameter and both accumulators.
+) -> tuple[Dense, ...]:
+    """FTRL-Proximal, in place; returns the parameter and its accumulators.
 
     ``n = squared + grad**2; linear += grad - (sqrt(n) - sqrt(squared)) / lr * param``, and then
     ``param = (l1 * sign(linear) - linear) / ((beta + sqrt(n)) / lr + l2)`` where ``|linear| > l1``, else 0.
@@ -194,7 +199,8 @@ def ftrl(
     Parameters
     ----------
     squared, linear : arrays like param
-        Accumulated squares and adjusted gradients; usually zeros at first.
+        Accumulated squares and adjusted gradients; usually zeros at first. Or one array of shape
+        ``(*param.shape, 2)`` that has both side by side, which is quicker for rows of a tall table (Caffe2's n_z).
     lr : float or one-element array
         Larger than 0; often called alpha.
     beta, l1, l2 : float
@@ -207,22 +213,24 @@ def ftrl(
     array([[ 0. ,  0. ],
            [-0.5,  0. ]])
     """
-    check_update("ftrl", param, grad, ("squared", squared), ("linear", linear))
+    pairs = linear is None
+    check_update("ftrl", param, grad, *accumulators(squared, linear), pairs=pairs)
+    n, linear = (squared[..., 0], squared[..., 1]) if pairs else (squared, linear)
     lr = learning_rate(lr)
     check_rule(lr=lr, beta=beta, l1=l1, l2=l2)
     for where, g in flows(grad, duplicates):
-        before, w = squared[where].astype(np.float64), param[where].astype(np.float64)
+        before, w = n[where].astype(np.float64), param[where].astype(np.float64)
         square = before + g * g
         z = linear[where] + g - (np.sqrt(square) - np.sqrt(before)) / lr * w
         divisor = np.maximum((beta + np.sqrt(square)) / lr + l2, LEAST_DIVISOR)
-        squared[where], linear[where] = square, z
+        n[where], linear[where] = square, z
         param[where] = (np.clip(z, -l1, l1) - z) / divisor
-    return param, squared, linear
+    return (param, squared) if pairs else (param, squared, linear)
 
 
 @ftrl.infer_rule
-def _(param, grad, squared, linear, *, lr, **attrs):
-    return param, squared, linear
+def _(param, grad, squared, linear=None, *, lr, **attrs):
+    return (param, squared) if linear is None else (param, squared, linear)
 
 
 @sgd.example

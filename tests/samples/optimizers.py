@@ -28,6 +28,11 @@ def with_states(shape, dtype, grad, states, rowwise=False):
     return reals(*shape, dtype=dtype), grad, *(np.abs(reals(*s, dtype=dtype)) for s in shapes)
 
 
+def paired(param, grad, squared, linear):
+    """Both accumulators of ftrl side by side."""
+    return param, grad, np.stack([squared, linear], axis=-1)
+
+
 SCALAR = {"lr": 0.1}
 DECAYS = {"lr": 0.5, "weight_decay": 0.1}
 SELECTED = SelectedRows([7, 2, 5], reals(3, 2), 10)
@@ -45,6 +50,7 @@ SAMPLES = {
         *optimizer_cases(2, lr=0.5, l1=0.2, l2=0.1),
         (with_states((), np.float64, reals(), 2), SCALAR),
         (with_states((6, 3), np.float64, DUPLICATE, 2), {"lr": 0.5, "beta": 0.0}),
+        *((paired(*inputs), attrs) for inputs, attrs in optimizer_cases(2, FEW[:1] + FEW[3:], lr=0.5, l1=0.2)),
     ],
     "rowwise_adagrad": [
         *optimizer_cases(1, [*FEW, GRADIENTS[5]], rowwise=True, lr=0.5, epsilon=1e-3),
@@ -62,6 +68,9 @@ SAMPLES = {
 CAFFE2 = {
     "Adagrad": (np.ones(3), np.ones(3), np.ones(3), np.array([-0.1])),
     "SparseAdagrad": (np.ones((3, 1)), np.ones((3, 1)), np.array([1, 1]), np.ones((2, 1)), np.array([-0.1])),
+    "RowWiseSparseAdagrad": (np.ones((3, 1)), np.ones(3), np.array([1, 1]), np.ones((2, 1)), np.array([-0.1])),
+    "Ftrl": (np.ones((3, 2)), np.ones((3, 2, 2)), np.ones((3, 2))),
+    "SparseFtrl": (np.ones((3, 2)), np.ones((3, 2, 2)), np.array([1, 1]), np.ones((2, 2)), np.array([0.1])),
 }
 _GRAD = SelectedRows([1, 1], np.ones((2, 2)), 4)
 PADDLE = {
