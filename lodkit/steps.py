@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from . import simd
 from .jit import jitable
-from .ops._updates import LEAST_DIVISOR, check_rule, learning_rate
+from .ops._updates import LEAST_DIVISOR, check_rule, corrected_rate, learning_rate
 
 
 class Rule(NamedTuple):
@@ -82,6 +82,49 @@ def ftrl_pairs(p, states, g, squares, numbers):
     return p, (simd.paired(after[0], after[1]),)
 
 
+def momentum(p, states, g, squares, numbers):
+    velocity = simd.add(simd.mul(simd.like(p, numbers[0]), states[0]), simd.mul(simd.like(p, numbers[1]), g))
+    return simd.sub(p, simd.mul(simd.like(p, numbers[2]), velocity)), (velocity,)
+
+
+def nesterov(p, states, g, squares, numbers):
+    kept, flow = simd.like(p, numbers[0]), simd.mul(simd.like(p, numbers[1]), g)
+    velocity = simd.add(simd.mul(kept, states[0]), flow)
+    ahead = simd.add(flow, simd.mul(kept, velocity))
+    return simd.sub(p, simd.mul(simd.like(p, numbers[2]), ahead)), (velocity,)
+
+
+@jitable(inline=True)
+def _towards(old, new, share):
+    """A moving average: ``(1 - share) * old + share * new``."""
+    return simd.add(old, simd.mul(simd.like(old, share), simd.sub(new, old)))
+
+
+def adam(p, states, g, squares, numbers):
+    first, second = _towards(states[0], g, numbers[1]), _towards(states[1], squares, numbers[2])
+    return _scaled(p, first, second, numbers[0], numbers[3]), (first, second)
+
+
+def adadelta(p, states, g, squares, numbers):
+    epsilon, square = simd.like(p, numbers[2]), _towards(states[0], squares, numbers[1])
+    step = simd.mul(simd.sqrt(simd.div(simd.add(states[1], epsilon), simd.add(square, epsilon))), g)
+    change = _towards(states[1], simd.mul(step, step), numbers[1])
+    return simd.sub(p, simd.mul(simd.like(p, numbers[0]), step)), (square, change)
+
+
+def rmsprop(p, states, g, squares, numbers):
+    square = _towards(states[0], squares, numbers[1])
+    root = simd.sqrt(simd.add(square, simd.like(p, numbers[3])))
+    flow = simd.div(simd.mul(simd.like(p, numbers[0]), g), root)
+    velocity = simd.add(simd.mul(simd.like(p, numbers[2]), states[1]), flow)
+    return simd.sub(p, velocity), (square, velocity)
+
+
+def storm(p, states, g, squares, numbers):
+    moment = simd.add(g, simd.mul(simd.like(p, numbers[1]), simd.sub(states[0], g)))
+    return simd.sub(p, simd.mul(simd.like(p, numbers[0]), moment)), (moment,)
+
+
 def shrink(p, states, g, squares, numbers):
     return simd.mul(p, simd.like(p, numbers[0])), states
 
@@ -127,3 +170,30 @@ def ftrl_rule(lr, beta, l1, l2, pairs=False):
     lr = learning_rate(lr)
     check_rule(lr=lr, beta=beta, l1=l1, l2=l2)
     return Rule(ftrl_pairs if pairs else ftrl, (lr, beta, l1, l2), pairs=pairs)
+
+
+def momentum_rule(lr, factor, use_nesterov, rate_in_velocity):
+    lr = learning_rate(lr)
+    check_rule(momentum=factor)
+    inner, outer = (lr, 1.0) if rate_in_velocity else (1.0, lr)
+    return Rule(nesterov if use_nesterov else momentum, (factor, inner, outer))
+
+
+def adam_rule(lr, beta1, beta2, epsilon, iteration, rowwise=False):
+    rate = corrected_rate(lr, beta1, beta2, iteration)
+    check_rule(epsilon=epsilon)
+    return Rule(adam, (rate, 1 - beta1, 1 - beta2, epsilon), rowwise=rowwise)
+
+
+def adadelta_rule(lr, decay, epsilon):
+    check_rule(decay=decay, positive_epsilon=epsilon)
+    return Rule(adadelta, (learning_rate(lr), 1 - decay, epsilon))
+
+
+def rmsprop_rule(lr, decay, factor, epsilon):
+    check_rule(decay=decay, momentum=factor, positive_epsilon=epsilon)
+    return Rule(rmsprop, (learning_rate(lr), 1 - decay, factor, epsilon))
+
+
+def storm_rule(rate, kept):
+    return Rule(storm, (rate, kept))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from .. import ops
 from ..lod_tensor import LoDTensor
 from ..selected_rows import SelectedRows

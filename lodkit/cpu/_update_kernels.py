@@ -1,8 +1,9 @@
 """The templates of every update of a parameter in place: dense, and by the sorted runs of a SelectedRows gradient.
 
 An optimizer is a step of ``lodkit.steps``. A parameter's row is read and written once, whatever number of gradient rows
-falls on it. ``count`` is the number of states that have ``each`` numbers for one of the parameter; ``numbers`` end with the weight decay where
-there is one; a gradient row is the ``order[i]``-th of ``value``, times ``scale[i]`` where it is ``weighted``.
+falls on it. ``count`` is the number of states, which have ``each`` numbers for one of the parameter; ``numbers`` end
+with the weight decay where there is one; a gradient row is the ``order[i]``-th of ``value``, times ``scale[i]`` where
+it is ``weighted``.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ def whole_width(columns, most=64):
 
 
 def _states(count, width, each=1):
-    """How some lanes of the states are read, written and asked for ahead of their use; each lane has so many numbers."""
+    """How some lanes of the states are read, written and asked for ahead of their use; ``each`` numbers a lane."""
     if not count:
         none = jitable(inline=True)(lambda states, row, j: ())
         return none, jitable(inline=True)(lambda states, row, j, lanes: None), none
@@ -79,12 +80,15 @@ def _gradient(width, decays, weighted):
 
 
 @functools.cache
-def rows_kernel(step, width, count, each, merge, decays=False, weighted=False):
-    """Kernel of an update by runs of gradient rows; chunks take the runs that start in their rows."""
+def rows_kernel(step, width, count, each, merge, decays=False, weighted=False, records=False):
+    """Kernel of an update by runs of gradient rows; chunks take the runs that start in their rows.
+
+    Where it ``records``, ``taken`` is what each gradient row took off the parameter; not with ``merge``.
+    """
     (read, write, fetch), gradient = _states(count, width, each), _gradient(width, decays, weighted)
 
     @threaded
-    def kernel(param, states, at, order, starts, value, scale, numbers, chunk):
+    def kernel(param, states, at, order, starts, value, scale, taken, numbers, chunk):
         size = width * param.itemsize
         for c in prange((len(order) + chunk - 1) // chunk):
             for u in range(first_at_least(starts, c * chunk), min(len(at), first_at_least(starts, (c + 1) * chunk))):
@@ -99,8 +103,10 @@ def rows_kernel(step, width, count, each, merge, decays=False, weighted=False):
                         p, lanes = step(p, lanes, g, simd.mul(g, g), numbers)
                     else:
                         for i in range(start, stop):
-                            g = gradient(value, order, scale, i, i + 1, j, p, numbers)
+                            g, before = gradient(value, order, scale, i, i + 1, j, p, numbers), p
                             p, lanes = step(p, lanes, g, simd.mul(g, g), numbers)
+                            if records:
+                                simd.store(taken, order[i], j, simd.sub(before, p))
                     simd.store(param, row, j, p)
                     write(states, row, j, lanes)
 
@@ -117,7 +123,7 @@ def few_kernel(step, width, count, each, merge):
         n = len(rows)
         order, starts, unique = np.empty(n, np.int64), np.empty(n + 1, np.int64), np.empty(n, np.int64)
         runs = sort_few(rows, bits, order, starts, unique)
-        update(param, states, unique[:runs], order, starts[: runs + 1], value, value[0], numbers, n)
+        update(param, states, unique[:runs], order, starts[: runs + 1], value, value[0], value, numbers, n)
 
     return kernel
 
@@ -174,7 +180,7 @@ def rowwise_kernel(step, width, count, keeps, merge, decays=False, weighted=Fals
     load, store, _ = _row_state(count, keeps)
 
     @threaded
-    def kernel(param, states, at, order, starts, value, scale, numbers, chunk):
+    def kernel(param, states, at, order, starts, value, scale, taken, numbers, chunk):
         size = param.shape[1] * param.itemsize
         for c in prange((len(order) + chunk - 1) // chunk):
             for u in range(first_at_least(starts, c * chunk), min(len(at), first_at_least(starts, (c + 1) * chunk))):
@@ -192,34 +198,36 @@ def rowwise_kernel(step, width, count, keeps, merge, decays=False, weighted=Fals
     return kernel
 
 
-def _strip(step, width, count, each, decays):
+def _strip(step, width, count, each, decays, records):
     read, write, _ = _states(count, width, each)
 
     @jitable(inline=True)
-    def update(param, states, grad, j, numbers):
-        p, g = simd.load(param, 0, j, width), simd.load(grad, 0, j, width)
-        g = simd.add(g, simd.mul(simd.like(p, numbers[-1]), p)) if decays else g
-        p, lanes = step(p, read(states, 0, j), g, simd.mul(g, g), numbers)
+    def update(param, states, grad, taken, j, numbers):
+        before, g = simd.load(param, 0, j, width), simd.load(grad, 0, j, width)
+        g = simd.add(g, simd.mul(simd.like(g, numbers[-1]), before)) if decays else g
+        p, lanes = step(before, read(states, 0, j), g, simd.mul(g, g), numbers)
         simd.store(param, 0, j, p)
         write(states, 0, j, lanes)
+        if records:
+            simd.store(taken, 0, j, simd.sub(before, p))
 
     return update
 
 
 @functools.cache
-def dense_kernel(step, count, each, decays=False):
+def dense_kernel(step, count, each, decays=False, records=False):
     """Kernel of a dense update; arrays are ``(1, elements)``."""
-    many, one = _strip(step, LANES, count, each, decays), _strip(step, 1, count, each, decays)
+    many, one = (_strip(step, width, count, each, decays, records) for width in (LANES, 1))
 
     @threaded
-    def kernel(param, states, grad, numbers, chunk):
+    def kernel(param, states, grad, taken, numbers, chunk):
         size = param.shape[1]
         for c in prange((size + chunk - 1) // chunk):
             start, stop = c * chunk, min(size, (c + 1) * chunk)
             whole = stop - (stop - start) % LANES
             for j in range(start, whole, LANES):
-                many(param, states, grad, j, numbers)
+                many(param, states, grad, taken, j, numbers)
             for j in range(whole, stop):
-                one(param, states, grad, j, numbers)
+                one(param, states, grad, taken, j, numbers)
 
     return kernel

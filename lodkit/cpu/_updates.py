@@ -17,7 +17,7 @@ TALL = 1 << 50  # above, a row and its position may not fit into one number
 DENSE_CHUNKS = 16  # a dense update reads in order: fewer, larger chunks
 
 
-def update(name, rule, param, grad, states=(), *, duplicates="merge", touches_all=False):
+def update(name, rule, param, grad, states=(), *, duplicates="merge", touches_all=False, records=False):
     """Check everything, then step a parameter and its states.
 
     Parameters
@@ -30,6 +30,8 @@ def update(name, rule, param, grad, states=(), *, duplicates="merge", touches_al
     duplicates : {"merge", "sequential"}
     touches_all : bool
         Whether rows without gradient change too.
+    records : bool
+        Whether to return what the gradient, or each of its rows one after another, took off the parameter.
     """
     target = check_update(name, param, grad, *states, rowwise=rule.rowwise, pairs=rule.pairs)
     written = (("param", target), *states)
@@ -39,13 +41,15 @@ def update(name, rule, param, grad, states=(), *, duplicates="merge", touches_al
     arrays = tuple(array for _, array in states)
     if whole_gradient(grad, duplicates, touches_all):
         grad = dense_rows(grad)
+    taken = np.zeros(value.shape, np.promote_types(target.dtype, np.float32)) if records else None
     if isinstance(grad, SelectedRows):
-        update_rows(rule, target, arrays, grad, duplicates)
+        update_rows(rule, target, arrays, grad, duplicates, taken)
     elif rule.rowwise:
         every = np.arange(len(target) + 1)
         update_runs(rule, target, arrays, every[:-1], (every[:-1], every), grad)
     else:
-        update_all(rule, target, arrays, grad)
+        update_all(rule, target, arrays, grad, taken)
+    return None if taken is None else taken.astype(target.dtype, copy=False)
 
 
 def _numbers(rule, dtype):
@@ -55,12 +59,13 @@ def _numbers(rule, dtype):
     return (*numbers, number(rule.weight_decay)) if rule.weight_decay else tuple(numbers)
 
 
-def update_all(rule, param, states, grad):
+def update_all(rule, param, states, grad, taken=None):
     """Step all of a parameter."""
     arrays = (param, *states, np.ascontiguousarray(grad, param.dtype))
     p, *wides, g = (wide(array).reshape(1, -1) for array in arrays)
-    kernel = dense_kernel(jitable(rule.step), len(states), 1 + rule.pairs, bool(rule.weight_decay))
-    kernel(p.size, p, tuple(wides), g, _numbers(rule, p.dtype), DENSE_CHUNKS * settings.chunk_rows)
+    kernel = dense_kernel(jitable(rule.step), len(states), 1 + rule.pairs, bool(rule.weight_decay), taken is not None)
+    taken = g if taken is None else taken.reshape(1, -1)
+    kernel(p.size, p, tuple(wides), g, taken, _numbers(rule, p.dtype), DENSE_CHUNKS * settings.chunk_rows)
     if param.dtype == np.float16:
         for array, done in zip((param, *states), (p, *wides), strict=True):
             array[...] = done.reshape(array.shape)
@@ -80,12 +85,12 @@ def _shape(rule, p, states):
     return jitable(rule.step), width, len(states), 1 + rule.pairs
 
 
-def update_rows(rule, param, states, grad, duplicates):
+def update_rows(rule, param, states, grad, duplicates, taken=None):
     """Step the rows of a parameter that a gradient lists."""
-    n, plain = len(grad.rows), not (rule.rowwise or rule.weight_decay)
+    n, plain = len(grad.rows), not (rule.rowwise or rule.weight_decay or taken is not None)
     if n > settings.few_rows or grad.is_merged or param.dtype == np.float16 or grad.height > TALL or not plain:
         order, starts, unique = runs_of(grad)
-        update_runs(rule, param, states, unique, (order, starts), grad.value, duplicates)
+        update_runs(rule, param, states, unique, (order, starts), grad.value, duplicates, taken=taken)
     elif n and grad.value.size:
         p = matrix(param)
         kernel = few_kernel(*_shape(rule, p, states), duplicates == "merge")
@@ -93,10 +98,10 @@ def update_rows(rule, param, states, grad, duplicates):
         kernel(p, tuple(map(matrix, states)), grad.rows, matrix(grad.value), numbers, bits_below(n))
 
 
-def update_runs(rule, param, states, at, runs, value, duplicates="merge", scale=None):
-    """Step the rows ``at`` of a parameter, each by its run of rows of ``value``, times ``scale`` where that is given."""
+def update_runs(rule, param, states, at, runs, value, duplicates="merge", scale=None, taken=None):
+    """Step the rows ``at`` of a parameter, each by its run of rows of ``value``, times ``scale`` where there is one."""
     if param.dtype == np.float16:
-        _update_runs_half(rule, param, states, at, runs, wide(value), duplicates, scale)
+        _update_runs_half(rule, param, states, at, runs, wide(value), duplicates, scale, taken)
         return
     p, g = matrix(param), matrix(np.asarray(value, param.dtype))
     if not p.size or not len(at):
@@ -106,10 +111,12 @@ def update_runs(rule, param, states, at, runs, value, duplicates="merge", scale=
         width = whole_width(p.shape[1])
         kernel = rowwise_kernel(jitable(rule.step), width, max(len(states) - 1, 0), bool(states), *flags)
     else:
-        kernel = rows_kernel(*_shape(rule, p, states), *flags)
-    scale = NO_WEIGHTS if scale is None else scale
+        kernel = rows_kernel(*_shape(rule, p, states), *flags, taken is not None)
+    scale, taken = NO_WEIGHTS if scale is None else scale, g if taken is None else matrix(taken)
     work = len(runs[0]) * p.shape[1]
-    kernel(work, p, tuple(map(matrix, states)), at, *runs, g, scale, _numbers(rule, p.dtype), settings.chunk_rows)
+    kernel(
+        work, p, tuple(map(matrix, states)), at, *runs, g, scale, taken, _numbers(rule, p.dtype), settings.chunk_rows
+    )
 
 
 def _update_runs_half(rule, param, states, at, runs, *options):

@@ -1,7 +1,7 @@
 """The templates of every update of a parameter in place: dense, and by the sorted runs of a SelectedRows gradient.
 
-``count`` is the number of states, at most two, that have ``each`` numbers for one of the parameter; ``numbers`` are a rule's four and the weight
-decay. What a kernel does not use stands for nothing.
+``count`` is the number of states, at most two, which have ``each`` numbers for one of the parameter; ``numbers`` are a
+rule's four and the weight decay. What a kernel does not use stands for nothing.
 """
 
 from __future__ import annotations
@@ -52,17 +52,17 @@ def _gradient(width, gather, decays, weighted):
 
 
 @functools.cache
-def rows_kernel(step, width, count, each, gather, merge, decays=False, weighted=False):
+def rows_kernel(step, width, count, each, gather, merge, decays=False, weighted=False, records=False):
     """The kernel of an update by runs of gradient rows: ``order`` where there is one, else the rows themselves.
 
     A group of threads takes a run, and reads and writes its row of the parameter once. With ``merge`` the run's rows
-    are added up first, else the parameter takes a step for each.
+    are added up first, else the parameter takes a step for each, and ``taken`` is what that took off it.
     """
     (read, write), step = _states(count, width, each), device(step)
     gradient = _gradient(width, gather, decays, weighted)
 
     @cuda.jit
-    def kernel(param, one, two, at, order, starts, value, scale, n0, n1, n2, n3, decay, columns, bits, runs):
+    def kernel(param, one, two, at, order, starts, value, scale, taken, n0, n1, n2, n3, decay, columns, bits, runs):
         states, numbers, thread = (one, two), (n0, n1, n2, n3, decay), cuda.grid(1)
         u, lane = thread >> bits, thread & ((1 << bits) - 1)
         while u < runs:
@@ -76,8 +76,10 @@ def rows_kernel(step, width, count, each, gather, merge, decays=False, weighted=
                     p, lanes = step(p, lanes, g, simd.mul(g, g), numbers)
                 else:
                     for i in range(start, stop):
-                        g = gradient(value, order, scale, i, i + 1, j, columns, p, numbers)
+                        g, before = gradient(value, order, scale, i, i + 1, j, columns, p, numbers), p
                         p, lanes = step(p, lanes, g, simd.mul(g, g), numbers)
+                        if records:
+                            vector.store(taken, vector.number(order, i) * columns + j, simd.sub(before, p))
                 vector.store(param, place, p)
                 write(states, place, lanes)
                 j += width << bits
@@ -117,7 +119,8 @@ def _row_step(step, width, count, keeps, gather, decays, weighted):
     Takes and returns the row's number, as one lane. Every thread reads what only it has written.
     """
     (read, write), gradient = _states(count, width), _gradient(width, gather, decays, weighted)
-    (_, _, spread), combine, folded, step = _row_state(count, keeps), across(simd.add, WARP), _folded(width), device(step)
+    (_, _, spread), combine = _row_state(count, keeps), across(simd.add, WARP)
+    folded, step = _folded(width), device(step)
 
     @device
     def update(param, states, row, number, value, order, scale, start, stop, columns, numbers):
@@ -153,7 +156,7 @@ def rowwise_kernel(step, width, count, keeps, gather, merge, decays=False, weigh
     load, store, _ = _row_state(count, keeps)
 
     @cuda.jit
-    def kernel(param, one, two, at, order, starts, value, scale, n0, n1, n2, n3, decay, columns, runs):
+    def kernel(param, one, two, at, order, starts, value, scale, taken, n0, n1, n2, n3, decay, columns, runs):
         states, numbers, u = (one, two), (n0, n1, n2, n3, decay), cuda.grid(1) >> 5
         while u < runs:
             row, start, stop = vector.number(at, u), vector.number(starts, u), vector.number(starts, u + 1)
@@ -171,19 +174,21 @@ def rowwise_kernel(step, width, count, keeps, gather, merge, decays=False, weigh
 
 
 @functools.cache
-def dense_kernel(step, width, count, each, decays=False):
+def dense_kernel(step, width, count, each, decays=False, records=False):
     """The kernel of a dense update of ``n`` elements, W at a time."""
     (read, write), step = _states(count, width, each), device(step)
 
     @cuda.jit
-    def kernel(param, one, two, grad, n0, n1, n2, n3, decay, n):
+    def kernel(param, one, two, grad, taken, n0, n1, n2, n3, decay, n):
         states, numbers, j = (one, two), (n0, n1, n2, n3, decay), cuda.grid(1) * width
         while j < n:
-            p, g = vector.load_written(param, j, width), vector.load(grad, j, width)
-            g = simd.add(g, simd.mul(simd.like(p, decay), p)) if decays else g
-            p, lanes = step(p, read(states, j), g, simd.mul(g, g), numbers)
+            before, g = vector.load_written(param, j, width), vector.load(grad, j, width)
+            g = simd.add(g, simd.mul(simd.like(g, decay), before)) if decays else g
+            p, lanes = step(before, read(states, j), g, simd.mul(g, g), numbers)
             vector.store(param, j, p)
             write(states, j, lanes)
+            if records:
+                vector.store(taken, j, simd.sub(before, p))
             j += cuda.gridsize(1) * width
 
     return kernel

@@ -19,7 +19,7 @@ from .selected_rows import dense_rows, runs_of
 NUMBERS = 4  # that a rule has at most
 
 
-def update(name, rule, param, grad, states=(), *, duplicates="merge", touches_all=False):
+def update(name, rule, param, grad, states=(), *, duplicates="merge", touches_all=False, records=False):
     """Check everything, then step a parameter and its states.
 
     Parameters
@@ -32,6 +32,8 @@ def update(name, rule, param, grad, states=(), *, duplicates="merge", touches_al
     duplicates : {"merge", "sequential"}
     touches_all : bool
         Whether rows without gradient change too.
+    records : bool
+        Whether to return what the gradient, or each of its rows one after another, took off the parameter.
     """
     param, grad, states = viewed(param), viewed(grad), [(what, view(array)) for what, array in states]
     check_update(name, param, grad, *states, rowwise=rule.rowwise, pairs=rule.pairs)
@@ -42,13 +44,15 @@ def update(name, rule, param, grad, states=(), *, duplicates="merge", touches_al
     arrays = [array for _, array in states]
     if whole_gradient(grad, duplicates, touches_all):
         grad = view(dense_rows(grad))
+    taken = value.like(value.shape) if records else None
     if isinstance(grad, SelectedRows):
-        update_rows(rule, param, arrays, grad, duplicates)
+        update_rows(rule, param, arrays, grad, duplicates, taken)
     elif rule.rowwise:
         every = iota(param, len(param) + 1)
         update_runs(rule, param, arrays, every, Offsets(every, len(param)), None, grad)
     else:
-        update_all(rule, param, arrays, grad)
+        update_all(rule, param, arrays, grad, taken)
+    return None if taken is None else taken.array
 
 
 def _numbers(rule, param):
@@ -76,22 +80,23 @@ def _width(rule, columns, param, grad, states):
     return width
 
 
-def update_all(rule, param, states, grad):
+def update_all(rule, param, states, grad, taken=None):
     """Step all of a parameter."""
     width = _width(rule, param.size, param, grad, states)
-    kernel = dense_kernel(rule.step, width, len(states), 1 + rule.pairs, bool(rule.weight_decay))
-    launch(kernel, param.size // width, param, *_two(param, states), grad, *_numbers(rule, param), param.size)
+    kernel = dense_kernel(rule.step, width, len(states), 1 + rule.pairs, bool(rule.weight_decay), taken is not None)
+    taken = grad if taken is None else taken
+    launch(kernel, param.size // width, param, *_two(param, states), grad, taken, *_numbers(rule, param), param.size)
 
 
-def update_rows(rule, param, states, grad, duplicates):
+def update_rows(rule, param, states, grad, duplicates, taken=None):
     """Step the rows of a parameter that a gradient lists."""
     if len(grad.rows) and param.size:
         at, offsets, order = runs_of(grad)
-        update_runs(rule, param, states, at, offsets, order, grad.value, duplicates)
+        update_runs(rule, param, states, at, offsets, order, grad.value, duplicates, taken=taken)
 
 
-def update_runs(rule, param, states, at, offsets, order, value, duplicates="merge", scale=None):
-    """Step the rows ``at`` of a parameter, each by its run of rows of ``value``, times ``scale`` where that is given."""
+def update_runs(rule, param, states, at, offsets, order, value, duplicates="merge", scale=None, taken=None):
+    """Step the rows ``at`` of a parameter, each by its run of rows of ``value``, times ``scale`` where there is one."""
     runs, starts, merge, columns = len(offsets), offsets.offsets, duplicates == "merge", param.columns
     if not runs or not columns:
         return
@@ -99,12 +104,14 @@ def update_runs(rule, param, states, at, offsets, order, value, duplicates="merg
         (value, starts), order, scale = reduce_pieces("sum", value, order, scale, None, offsets), None, None
     flags = order is not None, merge, bool(rule.weight_decay), scale is not None
     order, scale = (starts if x is None else x for x in (order, scale))
-    arrays = param, *_two(param, states), at, order, starts, value, scale, *_numbers(rule, param), columns
+    arrays = param, *_two(param, states), at, order, starts, value, scale, value if taken is None else taken
+    numbers = *_numbers(rule, param), columns
     if rule.rowwise:
         width = width_of(columns, param, value, *states[:-1])
         kernel = rowwise_kernel(rule.step, width, max(len(states) - 1, 0), bool(states), *flags)
-        launch(kernel, runs * WARP, *arrays, runs)
+        launch(kernel, runs * WARP, *arrays, *numbers, runs)
     else:
         width = _width(rule, columns, param, value, states)
         bits = group_of(columns, width)
-        launch(rows_kernel(rule.step, width, len(states), 1 + rule.pairs, *flags), runs << bits, *arrays, bits, runs)
+        kernel = rows_kernel(rule.step, width, len(states), 1 + rule.pairs, *flags, taken is not None)
+        launch(kernel, runs << bits, *arrays, *numbers, bits, runs)

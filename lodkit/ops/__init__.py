@@ -31,6 +31,8 @@ from .embedding import (
     lookup_table_grad,
 )
 from .gather_scatter import gather, gather_grad
+from .moment_optimizers import adadelta, adam, momentum, rmsprop, rowwise_adam
+from .norm_optimizers import storm, wngrad
 from .optimizers import adagrad, ftrl, rowwise_adagrad, sgd
 from .row_updates import rowwise_counter, sparse_lp_regularizer, sparse_normalize
 from .segments import segment_reduce, segment_reduce_grad, segment_reduce_weights_grad
@@ -43,7 +45,9 @@ from .selected_rows import (
 from .sequence_pool import sequence_pool, sequence_pool_grad
 
 __all__ = [
+    "adadelta",
     "adagrad",
+    "adam",
     "embedding_bag",
     "embedding_bag_adagrad",
     "embedding_bag_grad",
@@ -62,11 +66,14 @@ __all__ = [
     "mean",
     "mean_grad",
     "merge_selected_rows",
+    "momentum",
     "offsets_to_lengths",
     "offsets_to_segment_ids",
     "relu",
     "relu_grad",
+    "rmsprop",
     "rowwise_adagrad",
+    "rowwise_adam",
     "rowwise_counter",
     "segment_ids_to_lengths",
     "segment_ids_to_offsets",
@@ -83,7 +90,9 @@ __all__ = [
     "softmax_with_cross_entropy_grad",
     "sparse_lp_regularizer",
     "sparse_normalize",
+    "storm",
     "sum",
     "tanh",
     "tanh_grad",
+    "wngrad",
 ]

@@ -28,6 +28,12 @@ _LIMITS = {
     "l1": (lambda x: x >= 0, "at least 0"),
     "l2": (lambda x: x >= 0, "at least 0"),
     "lr": (lambda x: x > 0, "larger than 0"),
+    "beta1": (lambda x: 0 <= x < 1, "at least 0 and less than 1"),
+    "beta2": (lambda x: 0 <= x < 1, "at least 0 and less than 1"),
+    "momentum": (lambda x: x >= 0, "at least 0"),
+    "epsilon": (lambda x: x >= 0, "at least 0"),
+    "positive_epsilon": (lambda x: x > 0, "larger than 0"),
+    "iteration": (lambda x: x >= 0 and x == int(x), "a whole number from 0 on"),
     "reg_lambda": (lambda x: 0 < x < 1, "between 0 and 1"),
     "norm": (lambda x: x > 0, "larger than 0"),
 }
@@ -38,7 +44,14 @@ def check_rule(**numbers):
     for name, number in numbers.items():
         fits, expected = _LIMITS[name]
         if not fits(number):
-            raise ValueError(f"{name} must be {expected}, got {number}")
+            raise ValueError(f"{name.removeprefix('positive_')} must be {expected}, got {number}")
+
+
+def corrected_rate(lr, beta1, beta2, iteration):
+    """The learning rate of adam after ``iteration`` steps, both moments having started from zeros."""
+    done = learning_rate(iteration)
+    check_rule(beta1=beta1, beta2=beta2, iteration=done)
+    return learning_rate(lr) * np.sqrt(1 - beta2 ** (done + 1)).item() / (1 - beta1 ** (done + 1))
 
 
 def repeated_row(name):

@@ -213,19 +213,18 @@ def ftrl(
     array([[ 0. ,  0. ],
            [-0.5,  0. ]])
     """
-    pairs = linear is None
-    check_update("ftrl", param, grad, *accumulators(squared, linear), pairs=pairs)
-    n, linear = (squared[..., 0], squared[..., 1]) if pairs else (squared, linear)
+    check_update("ftrl", param, grad, *accumulators(squared, linear), pairs=linear is None)
+    n, adjusted = (squared[..., 0], squared[..., 1]) if linear is None else (squared, linear)
     lr = learning_rate(lr)
     check_rule(lr=lr, beta=beta, l1=l1, l2=l2)
     for where, g in flows(grad, duplicates):
         before, w = n[where].astype(np.float64), param[where].astype(np.float64)
         square = before + g * g
-        z = linear[where] + g - (np.sqrt(square) - np.sqrt(before)) / lr * w
+        z = adjusted[where] + g - (np.sqrt(square) - np.sqrt(before)) / lr * w
         divisor = np.maximum((beta + np.sqrt(square)) / lr + l2, LEAST_DIVISOR)
-        n[where], linear[where] = square, z
+        n[where], adjusted[where] = square, z
         param[where] = (np.clip(z, -l1, l1) - z) / divisor
-    return (param, squared) if pairs else (param, squared, linear)
+    return (param, squared) if linear is None else (param, squared, linear)
 
 
 @ftrl.infer_rule

@@ -19,7 +19,8 @@ LISTED = [
 
 
 def counters(dtype, *rows, **attrs):
-    return (vector(3, 9, 5, 0), np.abs(reals(4, dtype=dtype)), vector(*rows)), {"iteration": 7, "halflife": 2.5, **attrs}
+    inputs = vector(3, 9, 5, 0), np.abs(reals(4, dtype=dtype)), vector(*rows)
+    return inputs, {"iteration": 7, "halflife": 2.5, **attrs}
 
 
 SAMPLES = {
