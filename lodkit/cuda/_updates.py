@@ -107,7 +107,7 @@ def update_runs(rule, param, states, at, offsets, order, value, duplicates="merg
     arrays = param, *_two(param, states), at, order, starts, value, scale, value if taken is None else taken
     numbers = *_numbers(rule, param), columns
     if rule.rowwise:
-        width = width_of(columns, param, value, *states[:-1])
+        width = 1 if param.dtype == np.float64 else width_of(columns, param, value, *states[:-1])  # 2: 170 registers
         kernel = rowwise_kernel(rule.step, width, max(len(states) - 1, 0), bool(states), *flags)
         launch(kernel, runs * WARP, *arrays, *numbers, runs)
     else:

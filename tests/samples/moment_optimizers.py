@@ -4,28 +4,22 @@ from __future__ import annotations
 
 import numpy as np
 
-from ._make import GRADIENTS, reals
-from .optimizers import with_states
+from ._make import reals
+from .optimizers import HALF, NONE, REPEATED, WIDE, with_states
 
-REPEATED, NONE, WIDE, HALF = GRADIENTS[1], GRADIENTS[2], GRADIENTS[6], GRADIENTS[7]
 ONE_BY_ONE = {"duplicates": "sequential", "lazy": True}
 
 
 def cases(states, rowwise=False, **attrs):
-    for grad in (REPEATED, NONE, HALF):
-        yield with_states(grad.shape, grad.dtype, grad, states, rowwise), {"lr": 0.5, **attrs}
-    for grad in (REPEATED, WIDE):
-        yield with_states(grad.shape, grad.dtype, grad, states, rowwise), {"lr": 0.5, **attrs, **ONE_BY_ONE}
-    yield with_states((6, 20), np.float32, WIDE, states, rowwise), {"lr": 0.5, **attrs, "lazy": True}
-    yield with_states((6, 3), np.float64, reals(6, 3), states, rowwise), {"lr": np.array([0.1]), **attrs}
+    for grad, more in ((REPEATED, {}), (NONE, {}), (WIDE, {"lazy": True}), (HALF, ONE_BY_ONE), (reals(6, 3), {})):
+        yield with_states(grad.shape, grad.dtype, grad, states, rowwise), {"lr": np.array([0.5]), **attrs, **more}
 
 
 SAMPLES = {
     "momentum": [
         *cases(1, nesterov=True),
-        (with_states((6, 3), np.float64, REPEATED, 1), {"lr": 0.5, "rate_in_velocity": True, "lazy": True}),
+        (with_states(WIDE.shape, np.float32, WIDE, 1), {"lr": 0.5, "rate_in_velocity": True, "lazy": True}),
         (with_states((6, 3), np.float64, reals(6, 3), 1), {"lr": 0.5, "return_step": True}),
-        (with_states((6, 3), np.float64, REPEATED, 1), {"lr": 0.5, "return_step": True, **ONE_BY_ONE}),
         (with_states(HALF.shape, np.float16, HALF, 1), {"lr": 0.5, "return_step": True, **ONE_BY_ONE}),
     ],
     "adam": list(cases(2, iteration=3, epsilon=1e-3)),

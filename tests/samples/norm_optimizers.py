@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from ._make import GRADIENTS, reals
-from .optimizers import with_states
+from ._make import reals
+from .optimizers import HALF, NONE, REPEATED, WIDE, with_states
 
 
 def cases(states):
     for grad, attrs in (
-        (GRADIENTS[1], {}),
-        (GRADIENTS[2], {}),
-        (GRADIENTS[6], {"duplicates": "sequential"}),
-        (GRADIENTS[7], {}),
+        (REPEATED, {}),
+        (NONE, {}),
+        (WIDE, {"duplicates": "sequential"}),
+        (HALF, {}),
         (reals(6, 3, dtype=np.float32), {}),
         (np.zeros((2, 0)), {}),
     ):

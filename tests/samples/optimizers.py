@@ -8,14 +8,15 @@ from lodkit import SelectedRows
 
 from ._make import GRADIENTS, reals
 
-FEW = [GRADIENTS[1], GRADIENTS[2], GRADIENTS[4], *GRADIENTS[6:]]
+REPEATED, NONE, WIDE, HALF = GRADIENTS[1], GRADIENTS[2], GRADIENTS[6], GRADIENTS[7]
+BOTH = [(grad, duplicates) for grad in GRADIENTS for duplicates in ("merge", "sequential")]
+FEW = [(REPEATED, "merge"), (WIDE, "sequential"), (HALF, "merge"), (NONE, "sequential")]
 
 
 def optimizer_cases(states, gradients=FEW, rowwise=False, **attrs):
     """Sparse and dense cases of an optimizer with so many states; the last of a row-wise one is a vector."""
-    for grad in gradients:
-        for duplicates in ("merge", "sequential"):
-            yield with_states(grad.shape, grad.dtype, grad, states, rowwise), {"duplicates": duplicates, **attrs}
+    for grad, duplicates in gradients:
+        yield with_states(grad.shape, grad.dtype, grad, states, rowwise), {"duplicates": duplicates, **attrs}
     for shape, dtype in (((6, 3), np.float64), ((0, 3), np.float32), ((4,), np.float16)):
         yield with_states(shape, dtype, reals(*shape, dtype=dtype), states, rowwise), {**attrs, "lr": np.array([0.1])}
 
@@ -36,30 +37,28 @@ def paired(param, grad, squared, linear):
 SCALAR = {"lr": 0.1}
 DECAYS = {"lr": 0.5, "weight_decay": 0.1}
 SELECTED = SelectedRows([7, 2, 5], reals(3, 2), 10)
-DUPLICATE = GRADIENTS[1]
 SAMPLES = {
     "adagrad": [
-        *optimizer_cases(1, GRADIENTS, lr=0.5, epsilon=1e-3),
+        *optimizer_cases(1, BOTH, lr=0.5, epsilon=1e-3),
         (with_states((), np.float64, reals(), 1), SCALAR),
-        (with_states((6, 3), np.float64, DUPLICATE, 1), DECAYS),
-        (with_states((6, 3), np.float64, DUPLICATE, 1), {**DECAYS, "lazy": True, "duplicates": "sequential"}),
-        (with_states((6, 3), np.float64, DUPLICATE, 1), {"lr": 0.5, "decay": 0.9, "lazy": True}),
-        (with_states((6, 3), np.float32, reals(6, 3, dtype=np.float32), 1), {**DECAYS, "decay": 0.9}),
+        (with_states((6, 3), np.float64, REPEATED, 1), DECAYS),
+        (with_states((6, 3), np.float64, REPEATED, 1), {**DECAYS, "lazy": True, "duplicates": "sequential"}),
+        (with_states((6, 3), np.float64, REPEATED, 1), {"lr": 0.5, "decay": 0.9, "lazy": True}),
     ],
     "ftrl": [
         *optimizer_cases(2, lr=0.5, l1=0.2, l2=0.1),
         (with_states((), np.float64, reals(), 2), SCALAR),
-        (with_states((6, 3), np.float64, DUPLICATE, 2), {"lr": 0.5, "beta": 0.0}),
-        *((paired(*inputs), attrs) for inputs, attrs in optimizer_cases(2, FEW[:1] + FEW[3:], lr=0.5, l1=0.2)),
+        (with_states((6, 3), np.float64, REPEATED, 2), {"lr": 0.5, "beta": 0.0}),
+        *((paired(*inputs), attrs) for inputs, attrs in optimizer_cases(2, FEW[:2], lr=0.5, l1=0.2)),
     ],
     "rowwise_adagrad": [
-        *optimizer_cases(1, [*FEW, GRADIENTS[5]], rowwise=True, lr=0.5, epsilon=1e-3),
-        (with_states((6, 3), np.float64, DUPLICATE, 1, True), DECAYS),
-        (with_states((6, 3), np.float64, DUPLICATE, 1, True), {**DECAYS, "lazy": True, "duplicates": "sequential"}),
+        *optimizer_cases(1, [*FEW, (GRADIENTS[5], "merge")], rowwise=True, lr=0.5, epsilon=1e-3),
+        (with_states((6, 3), np.float64, REPEATED, 1, True), DECAYS),
+        (with_states((6, 3), np.float64, REPEATED, 1, True), {**DECAYS, "lazy": True, "duplicates": "sequential"}),
         (with_states((6, 80), np.float32, reals(6, 80, dtype=np.float32), 1, True), DECAYS),
     ],
     "sgd": [
-        *optimizer_cases(0, GRADIENTS, lr=0.5),
+        *optimizer_cases(0, BOTH, lr=0.5),
         (with_states((), np.float64, reals(), 0), SCALAR),
         ((SELECTED, SelectedRows([5, 5], reals(2, 2), 10)), SCALAR),
         ((SELECTED, reals(10, 2)), SCALAR),
