@@ -82,8 +82,8 @@ def sparse_lp_regularizer(
         A row is negative or not below the height. Nothing was changed then.
 
     >>> sparse_lp_regularizer(np.array([[3., -0.1], [5., 6.]]), [0], p=1, reg_lambda=0.5)
-    array([[ 2.5, -0. ],
-           [ 5. ,  6. ]])
+    array([[2.5, 0. ],
+           [5. , 6. ]])
     """
     check_target("sparse_lp_regularizer", check_rows(param, "param"))
     check_rule(reg_lambda=reg_lambda)
