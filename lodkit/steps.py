@@ -39,6 +39,7 @@ class Rule(NamedTuple):
     pairs: bool = False
 
 
+@jitable
 def sgd(p, states, g, squares, numbers):
     return simd.sub(p, simd.mul(simd.like(p, numbers[0]), g)), states
 
@@ -50,11 +51,13 @@ def _scaled(p, g, squares, lr, epsilon):
     return simd.sub(p, simd.div(simd.mul(simd.like(p, lr), g), divisor))
 
 
+@jitable
 def adagrad(p, states, g, squares, numbers):
     moment = simd.add(states[0], squares)
     return _scaled(p, g, moment, numbers[0], numbers[1]), (moment,)
 
 
+@jitable
 def decaying_adagrad(p, states, g, squares, numbers):
     moment = simd.add(simd.mul(simd.like(p, numbers[2]), states[0]), squares)
     return _scaled(p, g, moment, numbers[0], numbers[1]), (moment,)
@@ -77,16 +80,19 @@ def ftrl(p, states, g, squares, numbers):
     return simd.div(excess, simd.larger(divisor, simd.like(p, LEAST_DIVISOR))), (squared, linear)
 
 
+@jitable
 def ftrl_pairs(p, states, g, squares, numbers):
     p, after = ftrl(p, (simd.evens(states[0]), simd.odds(states[0])), g, squares, numbers)
     return p, (simd.paired(after[0], after[1]),)
 
 
+@jitable
 def momentum(p, states, g, squares, numbers):
     velocity = simd.add(simd.mul(simd.like(p, numbers[0]), states[0]), simd.mul(simd.like(p, numbers[1]), g))
     return simd.sub(p, simd.mul(simd.like(p, numbers[2]), velocity)), (velocity,)
 
 
+@jitable
 def nesterov(p, states, g, squares, numbers):
     kept, flow = simd.like(p, numbers[0]), simd.mul(simd.like(p, numbers[1]), g)
     velocity = simd.add(simd.mul(kept, states[0]), flow)
@@ -100,11 +106,13 @@ def _towards(old, new, share):
     return simd.add(old, simd.mul(simd.like(old, share), simd.sub(new, old)))
 
 
+@jitable
 def adam(p, states, g, squares, numbers):
     first, second = _towards(states[0], g, numbers[1]), _towards(states[1], squares, numbers[2])
     return _scaled(p, first, second, numbers[0], numbers[3]), (first, second)
 
 
+@jitable
 def adadelta(p, states, g, squares, numbers):
     epsilon, square = simd.like(p, numbers[2]), _towards(states[0], squares, numbers[1])
     step = simd.mul(simd.sqrt(simd.div(simd.add(states[1], epsilon), simd.add(square, epsilon))), g)
@@ -112,6 +120,7 @@ def adadelta(p, states, g, squares, numbers):
     return simd.sub(p, simd.mul(simd.like(p, numbers[0]), step)), (square, change)
 
 
+@jitable
 def rmsprop(p, states, g, squares, numbers):
     square = _towards(states[0], squares, numbers[1])
     root = simd.sqrt(simd.add(square, simd.like(p, numbers[3])))
@@ -120,24 +129,29 @@ def rmsprop(p, states, g, squares, numbers):
     return simd.sub(p, velocity), (square, velocity)
 
 
+@jitable
 def storm(p, states, g, squares, numbers):
     moment = simd.add(g, simd.mul(simd.like(p, numbers[1]), simd.sub(states[0], g)))
     return simd.sub(p, simd.mul(simd.like(p, numbers[0]), moment)), (moment,)
 
 
+@jitable
 def shrink(p, states, g, squares, numbers):
     return simd.mul(p, simd.like(p, numbers[0])), states
 
 
+@jitable
 def soft_threshold(p, states, g, squares, numbers):
     return simd.sub(p, _clipped(p, simd.like(p, numbers[0]))), states
 
 
+@jitable
 def normalize(p, states, g, squares, numbers):
     size = simd.add(simd.sqrt(simd.mul(squares, simd.like(p, numbers[1]))), simd.like(p, 1e-12))
     return simd.mul(p, simd.div(simd.like(p, numbers[0]), size)), states
 
 
+@jitable
 def normalize_down(p, states, g, squares, numbers):
     size = simd.add(simd.sqrt(simd.mul(squares, simd.like(p, numbers[1]))), simd.like(p, 1e-12))
     return simd.mul(p, simd.minimum(simd.div(simd.like(p, numbers[0]), size), simd.like(p, 1))), states

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..arrays import matrix, refuse_overlap, wide
-from ..jit import jitable, settings
+from ..jit import settings
 from ..ops._updates import check_update, whole_gradient
 from ..selected_rows import SelectedRows
 from ._rows import NO_WEIGHTS
@@ -63,7 +63,7 @@ def update_all(rule, param, states, grad, taken=None):
     """Step all of a parameter."""
     arrays = (param, *states, np.ascontiguousarray(grad, param.dtype))
     p, *wides, g = (wide(array).reshape(1, -1) for array in arrays)
-    kernel = dense_kernel(jitable(rule.step), len(states), 1 + rule.pairs, bool(rule.weight_decay), taken is not None)
+    kernel = dense_kernel(rule.step, len(states), 1 + rule.pairs, bool(rule.weight_decay), taken is not None)
     taken = g if taken is None else taken.reshape(1, -1)
     kernel(p.size, p, tuple(wides), g, taken, _numbers(rule, p.dtype), DENSE_CHUNKS * settings.chunk_rows)
     if param.dtype == np.float16:
@@ -82,7 +82,7 @@ def runs_of(grad):
 def _shape(rule, p, states):
     """The step, how wide it is, and what its states are."""
     width = whole_width(p.shape[1], 16 if rule.pairs else 64)
-    return jitable(rule.step), width, len(states), 1 + rule.pairs
+    return rule.step, width, len(states), 1 + rule.pairs
 
 
 def update_rows(rule, param, states, grad, duplicates, taken=None):
@@ -108,8 +108,8 @@ def update_runs(rule, param, states, at, runs, value, duplicates="merge", scale=
         return
     flags = duplicates == "merge", bool(rule.weight_decay), scale is not None
     if rule.rowwise:
-        width = whole_width(p.shape[1])
-        kernel = rowwise_kernel(jitable(rule.step), width, max(len(states) - 1, 0), bool(states), *flags)
+        width = whole_width(p.shape[1], 16)
+        kernel = rowwise_kernel(rule.step, width, max(len(states) - 1, 0), bool(states), *flags)
     else:
         kernel = rows_kernel(*_shape(rule, p, states), *flags, taken is not None)
     scale, taken = NO_WEIGHTS if scale is None else scale, g if taken is None else matrix(taken)
