@@ -226,6 +226,35 @@ def _half(first):
 low, high = _half(0), _half(1)
 
 
+def _every_second(first):
+    """The lanes of even (0) or of odd (1) number."""
+
+    @intrinsic
+    def run(typing, a):
+        width = a.width // 2
+
+        def generate(context, builder, signature, args):
+            chosen = ir.Constant(ir.VectorType(ir.IntType(32), width), [2 * k + first for k in range(width)])
+            return builder.shuffle_vector(args[0], args[0], chosen)
+
+        return Vector(a.dtype, width)(a), generate
+
+    return run
+
+
+evens, odds = _every_second(0), _every_second(1)
+
+
+@intrinsic
+def paired(typing, a, b):
+    def generate(context, builder, signature, args):
+        width = 2 * a.width
+        lanes = [k // 2 + k % 2 * a.width for k in range(width)]
+        return builder.shuffle_vector(*args, ir.Constant(ir.VectorType(ir.IntType(32), width), lanes))
+
+    return Vector(a.dtype, 2 * a.width)(a, b), generate
+
+
 @intrinsic
 def lane(typing, a, k):
     def generate(context, builder, signature, args):

@@ -72,6 +72,21 @@ def high(vector):
     return vector[len(vector) // 2 :]
 
 
+def evens(vector):
+    """Every second lane, from the first on."""
+    return vector[::2]
+
+
+def odds(vector):
+    """Every second lane, from the second on."""
+    return vector[1::2]
+
+
+def paired(a, b):
+    """The lanes of two vectors in turn: ``evens`` and ``odds`` are these."""
+    return np.stack([a, b], axis=1).reshape(-1)
+
+
 def lane(vector, k):
     """One lane."""
     return vector[k]
@@ -191,6 +206,9 @@ for _function, _compiled, _count in (
     (narrow, _intrinsics.narrow, 2),
     (low, _intrinsics.low, 1),
     (high, _intrinsics.high, 1),
+    (evens, _intrinsics.evens, 1),
+    (odds, _intrinsics.odds, 1),
+    (paired, _intrinsics.paired, 2),
     (lane, _intrinsics.lane, 2),
     (prefetch, _intrinsics.prefetch, 4),
     (load_codes, _packing.load_codes, 5),

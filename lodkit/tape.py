@@ -128,7 +128,8 @@ class Tape:
         call.input_keys = tuple(map(self._key, call.inputs))
         if call.op.updates:  # what was computed before depends on the numbers before
             for out in call.outputs:
-                self._versions[id(_memory(out))] += 1
+                key, version = self._key(out)
+                self._versions[key] = version + 1
             return
         if any(out is x for out in call.outputs for x in call.inputs):
             return  # nothing was done: a merged gradient merged

@@ -94,7 +94,7 @@ def test_rows_are_loaded_16_bytes_at_a_time(launched):
         ("_rows", "_copy_kernel.<locals>.kernel"),
         ("_rows", "_put_kernel.<locals>.kernel"),
         ("_ranges", "_range_kernel.<locals>.kernel"),
-        ("_updates", "rows_kernel.<locals>.kernel"),
-        ("_updates", "dense_kernel.<locals>.kernel"),
+        ("_update_kernels", "rows_kernel.<locals>.kernel"),
+        ("_update_kernels", "dense_kernel.<locals>.kernel"),
     ):
         assert wide[f"lodkit.cuda.{module}", name] >= 1, name

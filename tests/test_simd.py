@@ -39,6 +39,8 @@ def arithmetic(width):
         simd.store(out, 7, 0, simd.load_first(a, 0, 0, width, width // 2, 7))
         simd.store(out, 8, 0, simd.widen(x))
         simd.store(out, 9, 0, simd.larger(y, x))
+        simd.store(out, 10, 0, simd.evens(simd.paired(y, x)))
+        simd.store(out, 11, 0, simd.odds(simd.paired(y, x)))
 
     return kernel
 
@@ -68,7 +70,7 @@ def both(kernel, rows, dtype, width, out_dtype=None):
 @pytest.mark.parametrize("width", [1, 4, 7, 16, 128])
 @pytest.mark.parametrize("dtype", [*FLOATS, "int64"])
 def test_arithmetic_agrees_with_numpy(dtype, width):
-    expected, got = both(arithmetic(width), 10, dtype, width)
+    expected, got = both(arithmetic(width), 12, dtype, width)
     exact = [0, 1, 2, 3, 4, 6, 7, 8, 9]
     np.testing.assert_array_equal(got[exact], expected[exact])
     np.testing.assert_allclose(got[5], expected[5], rtol=1e-6)  # fused where the machine has it

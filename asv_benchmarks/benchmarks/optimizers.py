@@ -13,15 +13,24 @@ class Optimizers:
         rng = np.random.default_rng(0)
         self.param, grad = common.table(rng, 64), common.gradient(rng, 64, ids)
         self.grad = grad if kind == "sparse" else grad.to_dense()
-        self.moment = np.ones_like(self.param)
+        self.moment, self.by_row = np.ones_like(self.param), np.ones(len(self.param), np.float32)
+        self.pairs = np.zeros((*self.param.shape, 2), np.float32)
         self.time_sgd()
         self.time_adagrad()
+        self.time_rowwise_adagrad()
+        self.time_ftrl()
 
     def time_sgd(self, *_):
         lodkit.sgd(self.param, self.grad, lr=1e-3)
 
     def time_adagrad(self, *_):
         lodkit.adagrad(self.param, self.grad, self.moment, lr=1e-3)
+
+    def time_rowwise_adagrad(self, *_):
+        lodkit.rowwise_adagrad(self.param, self.grad, self.by_row, lr=1e-3)
+
+    def time_ftrl(self, *_):
+        lodkit.ftrl(self.param, self.grad, self.pairs, lr=1e-3, l1=1e-4)
 
 
 class Small:

@@ -31,6 +31,16 @@ def as_given(x, like):
     return cast(x, dtype_of(like) if is_array(like) else np.int64)
 
 
+def copied(x):
+    """The same numbers in an array of their own."""
+    if isinstance(x, np.ndarray):
+        return x.copy()
+    from ..cuda._elements import convert
+    from ..cuda.memory import view
+
+    return convert(view(x), view(x).dtype, new=True).array
+
+
 def number(x):
     """The only element of an input, as a number of Python."""
     return np.asarray(to_device(x, "cpu") if is_array(x) else x).item()

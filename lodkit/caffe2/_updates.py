@@ -5,18 +5,98 @@ from __future__ import annotations
 from .. import ops
 from ..arrays import flat
 from ..selected_rows import SelectedRows
-from ._common import negative, only
+from ._common import negative, number, only, ragged
+
+ONE_BY_ONE = {"duplicates": "sequential"}
+LAZY = {"duplicates": "sequential", "lazy": True}
+
+
+def rows(param, indices, grad):
+    """The gradient of the rows of a parameter."""
+    return SelectedRows(flat(indices), grad, len(param))
 
 
 def adagrad(param, moment, grad, lr, *, epsilon=1e-5, decay=1.0, weight_decay=0.0):
-    only("Adagrad", decay=(decay, 1.0), weight_decay=(weight_decay, 0.0))
-    return ops.adagrad(param, grad, moment, lr=negative(lr), epsilon=float(epsilon))
+    settings = {"epsilon": float(epsilon), "decay": float(decay), "weight_decay": float(weight_decay)}
+    return ops.adagrad(param, grad, moment, lr=negative(lr), **settings)
 
 
-def sparse_adagrad(param, moment, indices, grad, lr, *, epsilon=1e-5, decay=1.0, weight_decay=0.0):
-    only("SparseAdagrad", decay=(decay, 1.0), weight_decay=(weight_decay, 0.0))
-    rows = SelectedRows(flat(indices), grad, len(param))
-    return ops.adagrad(param, rows, moment, lr=negative(lr), epsilon=float(epsilon), duplicates="sequential")
+def _sparse_adagrad(name, update):
+    def run(param, moment, indices, grad, lr, *, epsilon=1e-5, decay=1.0, weight_decay=0.0, counter_halflife=-1):
+        only(name, decay=(decay, 1.0), counter_halflife=(counter_halflife, -1))
+        settings = {"epsilon": float(epsilon), "weight_decay": float(weight_decay)}
+        return update(param, rows(param, indices, grad), moment, lr=negative(lr), **settings, **LAZY)
+
+    return run
 
 
-OPERATORS = {"Adagrad": adagrad, "SparseAdagrad": sparse_adagrad}
+def _fused_adagrad(update, pool):
+    """The gradient of SparseLengthsSum or Mean goes to the table without a row an index between."""
+
+    def run(param, moment, indices, grad, lr, lengths, *, epsilon=1e-5, weight_decay=0.0):
+        settings = {"epsilon": float(epsilon), "weight_decay": float(weight_decay), "pool": pool}
+        ids = ragged(indices, lengths)
+        return update(param, ids, grad, moment, lr=negative(lr), **settings, **ONE_BY_ONE)
+
+    return run
+
+
+def _fused_weighted_adagrad(update):
+    """``aux_param`` has a weight an index; its gradient, the third output, is by the table before the update."""
+
+    def run(param, moment, aux_param, indices, grad, lr, lengths, *, epsilon=1e-5, weight_decay=0.0):
+        settings = {"epsilon": float(epsilon), "weight_decay": float(weight_decay)}
+        ids = ragged(indices, lengths)
+        aux_grad = ops.embedding_bag_weights_grad(param, ids, grad, aux_param)
+        updated = update(param, ids, grad, moment, aux_param, lr=negative(lr), **settings, **ONE_BY_ONE)
+        return *updated, aux_grad
+
+    return run
+
+
+def _alpha(name, alpha, given):
+    """Caffe2's learning rate, which comes as an argument or as the last input."""
+    if given and alpha is not None:
+        raise ValueError(f"{name}: alpha comes as an input or as an argument, not as both")
+    return number(given[0]) if given else 0.005 if alpha is None else float(alpha)
+
+
+def ftrl(var, n_z, grad, *alpha_input, alpha=None, beta=1.0, lambda1=0.001, lambda2=0.001):
+    settings = {"beta": float(beta), "l1": float(lambda1), "l2": float(lambda2)}
+    return ops.ftrl(var, grad, n_z, lr=_alpha("Ftrl", alpha, alpha_input), **settings)
+
+
+def sparse_ftrl(var, n_z, indices, grad, *alpha_input, alpha=None, beta=1.0, lambda1=0.001, lambda2=0.001):
+    settings = {"beta": float(beta), "l1": float(lambda1), "l2": float(lambda2), **ONE_BY_ONE}
+    return ops.ftrl(var, rows(var, indices, grad), n_z, lr=_alpha("SparseFtrl", alpha, alpha_input), **settings)
+
+
+def sparse_normalize(param, indices, grad=None, *, use_max_norm=True, norm=1.0):
+    return ops.sparse_normalize(param, indices, norm=float(norm), use_max_norm=bool(use_max_norm))
+
+
+def sparse_lp_regularizer(param, indices, grad=None, *, p=2.0, reg_lambda=1e-5):
+    return ops.sparse_lp_regularizer(param, indices, p=int(p), reg_lambda=float(reg_lambda), **ONE_BY_ONE)
+
+
+def row_wise_counter(prev_iter, counter, indices, iter, *, counter_halflife=-1):
+    return ops.rowwise_counter(prev_iter, counter, indices, iteration=number(iter), halflife=float(counter_halflife))
+
+
+FUSED = "FusedWithSparseLengths"
+OPERATORS = {
+    "Adagrad": adagrad,
+    "Ftrl": ftrl,
+    "RowWiseCounter": row_wise_counter,
+    "SparseFtrl": sparse_ftrl,
+    "SparseLpRegularizer": sparse_lp_regularizer,
+    "SparseNormalize": sparse_normalize,
+}
+for _name, _update, _fused in (
+    ("SparseAdagrad", ops.adagrad, ops.embedding_bag_adagrad),
+    ("RowWiseSparseAdagrad", ops.rowwise_adagrad, ops.embedding_bag_rowwise_adagrad),
+):
+    OPERATORS[_name] = _sparse_adagrad(_name, _update)
+    OPERATORS[f"{_name}{FUSED}SumGradient"] = _fused_adagrad(_fused, "sum")
+    OPERATORS[f"{_name}{FUSED}MeanGradient"] = _fused_adagrad(_fused, "mean")
+    OPERATORS[f"{_name}{FUSED}WeightedSumGradient"] = _fused_weighted_adagrad(_fused)

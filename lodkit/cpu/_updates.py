@@ -1,120 +1,128 @@
-"""The templates of every update of a parameter in place: dense, and by the sorted runs of a SelectedRows gradient.
-
-An optimizer is a step of ``lodkit.steps``. A parameter's row is read and written once, whatever number of gradient rows
-falls on it.
-"""
+"""How an update of a parameter in place runs: dense, or by the runs of equal rows, each read and written once."""
 
 from __future__ import annotations
 
-import functools
-
 import numpy as np
 
-from .. import simd, steps
-from ..jit import jitable, njit, prange, threaded
-from ._rows import first_at_least
-from ._sort import sort_few
+from ..arrays import matrix, refuse_overlap, wide
+from ..jit import settings
+from ..ops._updates import check_update, whole_gradient
+from ..selected_rows import SelectedRows
+from ._rows import NO_WEIGHTS
+from ._sort import bits_below, sort_rows
+from ._update_kernels import dense_kernel, few_kernel, rows_kernel, rowwise_kernel, whole_width
+from .selected_rows import dense_rows
 
-AHEAD = 32  # rows between a prefetch and its use: 2.5 times faster than without
-LANES = 16
-
-
-def whole_width(columns):
-    """Lanes that divide a row: a strip that overlapped another one would be updated twice."""
-    return min(columns & -columns, 64)
-
-
-sgd_step, adagrad_step = jitable(steps.sgd), jitable(steps.adagrad)
+TALL = 1 << 50  # above, a row and its position may not fit into one number
+DENSE_CHUNKS = 16  # a dense update reads in order: fewer, larger chunks
 
 
-def _run_sum(width):
-    """The sum of a run's rows: the row itself, or the sum in double precision, rounded once."""
+def update(name, rule, param, grad, states=(), *, duplicates="merge", touches_all=False, records=False):
+    """Check everything, then step a parameter and its states.
 
-    @jitable(inline=True)
-    def run_sum(value, order, start, stop, j):
-        if stop - start == 1:
-            return simd.load(value, order[start], j, width)
-        total = simd.widen(simd.full(value, width, 0))
-        for i in range(start, stop):
-            simd.prefetch(value, order[min(i + AHEAD, len(order) - 1)], j, width * value.itemsize)
-            total = simd.add(total, simd.widen(simd.load(value, order[i], j, width)))
-        return simd.narrow(value, total)
-
-    return run_sum
-
-
-@functools.cache
-def rows_kernel(step, width, stateful, merge):
-    """Kernel of an update by runs of gradient rows; chunks take the runs that start in their rows."""
-    run_sum = _run_sum(width)
-
-    @threaded
-    def kernel(param, moment, at, order, starts, value, lr, epsilon, chunk):
-        size = width * param.itemsize
-        for c in prange((len(order) + chunk - 1) // chunk):
-            for u in range(first_at_least(starts, c * chunk), min(len(at), first_at_least(starts, (c + 1) * chunk))):
-                row, start, stop = at[u], starts[u], starts[u + 1]
-                for j in range(0, param.shape[1], width):
-                    simd.prefetch(param, at[min(u + AHEAD, len(at) - 1)], j, size)
-                    simd.prefetch(value, order[min(start + AHEAD, len(order) - 1)], j, size)
-                    p = simd.load(param, row, j, width)
-                    state = simd.load(moment, row, j, width) if stateful else p
-                    if stateful:
-                        simd.prefetch(moment, at[min(u + AHEAD, len(at) - 1)], j, size)
-                    if merge:
-                        p, state = step(p, state, run_sum(value, order, start, stop, j), lr, epsilon)
-                    else:
-                        for i in range(start, stop):
-                            p, state = step(p, state, simd.load(value, order[i], j, width), lr, epsilon)
-                    simd.store(param, row, j, p)
-                    if stateful:
-                        simd.store(moment, row, j, state)
-
-    return kernel
+    Parameters
+    ----------
+    name : str
+        The operator's.
+    rule : steps.Rule
+    param, grad : array, and array or SelectedRows
+    states : sequence of (name, array)
+    duplicates : {"merge", "sequential"}
+    touches_all : bool
+        Whether rows without gradient change too.
+    records : bool
+        Whether to return what the gradient, or each of its rows one after another, took off the parameter.
+    """
+    target = check_update(name, param, grad, *states, rowwise=rule.rowwise, pairs=rule.pairs)
+    written = (("param", target), *states)
+    value = grad.value if isinstance(grad, SelectedRows) else grad
+    for i, (what, array) in enumerate(written):
+        refuse_overlap(what, array, (value, *(other for _, other in written[i + 1 :])))
+    arrays = tuple(array for _, array in states)
+    if whole_gradient(grad, duplicates, touches_all):
+        grad = dense_rows(grad)
+    taken = np.zeros(value.shape, np.promote_types(target.dtype, np.float32)) if records else None
+    if isinstance(grad, SelectedRows):
+        update_rows(rule, target, arrays, grad, duplicates, taken)
+    elif rule.rowwise:
+        every = np.arange(len(target) + 1)
+        update_runs(rule, target, arrays, every[:-1], (every[:-1], every), grad)
+    else:
+        update_all(rule, target, arrays, grad, taken)
+    return None if taken is None else taken.astype(target.dtype, copy=False)
 
 
-@functools.cache
-def few_kernel(step, width, stateful, merge):
-    """Kernel of an update by a handful of rows, sorted on the way: one call, where three take twice as long."""
-    update = rows_kernel(step, width, stateful, merge).serial
-
-    @njit
-    def kernel(param, moment, rows, value, lr, epsilon, bits):
-        n = len(rows)
-        order, starts, unique = np.empty(n, np.int64), np.empty(n + 1, np.int64), np.empty(n, np.int64)
-        runs = sort_few(rows, bits, order, starts, unique)
-        update(param, moment, unique[:runs], order, starts[: runs + 1], value, lr, epsilon, n)
-
-    return kernel
+def _numbers(rule, dtype):
+    """A rule's numbers, in the type that the parameter computes in."""
+    number = dtype.type
+    numbers = [number(n) for n in rule.numbers]
+    return (*numbers, number(rule.weight_decay)) if rule.weight_decay else tuple(numbers)
 
 
-def _strip(step, width, stateful):
-    @jitable(inline=True)
-    def update(param, moment, grad, j, lr, epsilon):
-        p = simd.load(param, 0, j, width)
-        state = simd.load(moment, 0, j, width) if stateful else p
-        p, state = step(p, state, simd.load(grad, 0, j, width), lr, epsilon)
-        simd.store(param, 0, j, p)
-        if stateful:
-            simd.store(moment, 0, j, state)
+def update_all(rule, param, states, grad, taken=None):
+    """Step all of a parameter."""
+    arrays = (param, *states, np.ascontiguousarray(grad, param.dtype))
+    p, *wides, g = (wide(array).reshape(1, -1) for array in arrays)
+    kernel = dense_kernel(rule.step, len(states), 1 + rule.pairs, bool(rule.weight_decay), taken is not None)
+    taken = g if taken is None else taken.reshape(1, -1)
+    kernel(p.size, p, tuple(wides), g, taken, _numbers(rule, p.dtype), DENSE_CHUNKS * settings.chunk_rows)
+    if param.dtype == np.float16:
+        for array, done in zip((param, *states), (p, *wides), strict=True):
+            array[...] = done.reshape(array.shape)
 
-    return update
+
+def runs_of(grad):
+    """A gradient's order, the starts of its runs, and their rows; one that is merged already is its own."""
+    if grad.is_merged:
+        positions = np.arange(len(grad.rows) + 1)
+        return positions[:-1], positions, grad.rows
+    return sort_rows(grad.rows, grad.height)
 
 
-@functools.cache
-def dense_kernel(step, stateful):
-    """Kernel of a dense update; arrays are ``(1, elements)``."""
-    many, one = _strip(step, LANES, stateful), _strip(step, 1, stateful)
+def _shape(rule, p, states):
+    """The step, how wide it is, and what its states are."""
+    width = whole_width(p.shape[1], 16 if rule.pairs else 64)
+    return rule.step, width, len(states), 1 + rule.pairs
 
-    @threaded
-    def kernel(param, moment, grad, lr, epsilon, chunk):
-        size = param.shape[1]
-        for c in prange((size + chunk - 1) // chunk):
-            start, stop = c * chunk, min(size, (c + 1) * chunk)
-            whole = stop - (stop - start) % LANES
-            for j in range(start, whole, LANES):
-                many(param, moment, grad, j, lr, epsilon)
-            for j in range(whole, stop):
-                one(param, moment, grad, j, lr, epsilon)
 
-    return kernel
+def update_rows(rule, param, states, grad, duplicates, taken=None):
+    """Step the rows of a parameter that a gradient lists."""
+    n, plain = len(grad.rows), not (rule.rowwise or rule.weight_decay or taken is not None)
+    if n > settings.few_rows or grad.is_merged or param.dtype == np.float16 or grad.height > TALL or not plain:
+        order, starts, unique = runs_of(grad)
+        update_runs(rule, param, states, unique, (order, starts), grad.value, duplicates, taken=taken)
+    elif n and grad.value.size:
+        p = matrix(param)
+        kernel = few_kernel(*_shape(rule, p, states), duplicates == "merge")
+        numbers = _numbers(rule, p.dtype)
+        kernel(p, tuple(map(matrix, states)), grad.rows, matrix(grad.value), numbers, bits_below(n))
+
+
+def update_runs(rule, param, states, at, runs, value, duplicates="merge", scale=None, taken=None):
+    """Step the rows ``at`` of a parameter, each by its run of rows of ``value``, times ``scale`` where there is one."""
+    if param.dtype == np.float16:
+        _update_runs_half(rule, param, states, at, runs, wide(value), duplicates, scale, taken)
+        return
+    p, g = matrix(param), matrix(np.asarray(value, param.dtype))
+    if not p.size or not len(at):
+        return
+    flags = duplicates == "merge", bool(rule.weight_decay), scale is not None
+    if rule.rowwise:
+        width = whole_width(p.shape[1], 16)
+        kernel = rowwise_kernel(rule.step, width, max(len(states) - 1, 0), bool(states), *flags)
+    else:
+        kernel = rows_kernel(*_shape(rule, p, states), *flags, taken is not None)
+    scale, taken = NO_WEIGHTS if scale is None else scale, g if taken is None else matrix(taken)
+    work = len(runs[0]) * p.shape[1]
+    kernel(
+        work, p, tuple(map(matrix, states)), at, *runs, g, scale, taken, _numbers(rule, p.dtype), settings.chunk_rows
+    )
+
+
+def _update_runs_half(rule, param, states, at, runs, *options):
+    """Step float16 rows as float32, and round them once."""
+    arrays = (param, *states)
+    copies = [array[at].astype(np.float32) for array in arrays]
+    update_runs(rule, copies[0], tuple(copies[1:]), np.arange(len(at)), runs, *options)
+    for array, copy in zip(arrays, copies, strict=True):
+        array[at] = copy

@@ -1,75 +1,117 @@
-"""The templates of every update of a parameter in place: dense, and by the sorted runs of a SelectedRows gradient."""
+"""How an update of a parameter in place runs: dense, or by the runs of equal rows, each read and written once."""
 
 from __future__ import annotations
 
-import functools
+import numpy as np
 
-from .. import simd
-from . import vector
-from .launch import cuda, device
+from ..arrays import OutputError
+from ..ops._updates import check_update, whole_gradient
+from ..selected_rows import SelectedRows
+from ._elements import iota
+from ._offsets import Offsets
+from ._reduce import VECTOR, group_of, reduce_pieces, width_of
+from ._reduce_kernels import WARP
+from ._update_kernels import dense_kernel, rows_kernel, rowwise_kernel
+from .launch import launch
+from .memory import refuse_overlap, view, viewed
+from .selected_rows import dense_rows, runs_of
 
-
-def _run_sum(width, gather):
-    @device
-    def run_sum(value, order, start, stop, j, columns):
-        total = simd.full(value, width, 0)
-        for i in range(start, stop):
-            row = vector.number(order, i) if gather else i
-            total = simd.add(total, vector.load(value, row * columns + j, width))
-        return total
-
-    return run_sum
+NUMBERS = 4  # that a rule has at most
 
 
-@functools.cache
-def rows_kernel(step, width, stateful, gather, merge):
-    """The kernel of an update by runs of gradient rows: ``order`` where there is one, else the rows themselves.
+def update(name, rule, param, grad, states=(), *, duplicates="merge", touches_all=False, records=False):
+    """Check everything, then step a parameter and its states.
 
-    A group of threads takes a run, and reads and writes its row of the parameter once. With ``merge`` the run's rows
-    are added up first, else the parameter takes a step for each.
+    Parameters
+    ----------
+    name : str
+        The operator's.
+    rule : steps.Rule
+    param, grad : array, and array or SelectedRows
+    states : sequence of (name, array)
+    duplicates : {"merge", "sequential"}
+    touches_all : bool
+        Whether rows without gradient change too.
+    records : bool
+        Whether to return what the gradient, or each of its rows one after another, took off the parameter.
     """
-    run_sum, step = _run_sum(width, gather), device(step)
-
-    @cuda.jit
-    def kernel(param, moment, at, order, starts, value, lr, epsilon, columns, bits, runs):
-        thread = cuda.grid(1)
-        u, lane = thread >> bits, thread & ((1 << bits) - 1)
-        while u < runs:
-            start, stop = vector.number(starts, u), vector.number(starts, u + 1)
-            j = lane * width
-            while j < columns:
-                place = vector.number(at, u) * columns + j
-                p = vector.load_written(param, place, width)
-                state = vector.load_written(moment, place, width) if stateful else p
-                if merge:
-                    p, state = step(p, state, run_sum(value, order, start, stop, j, columns), lr, epsilon)
-                else:
-                    for i in range(start, stop):
-                        p, state = step(p, state, run_sum(value, order, i, i + 1, j, columns), lr, epsilon)
-                vector.store(param, place, p)
-                if stateful:
-                    vector.store(moment, place, state)
-                j += width << bits
-            u += cuda.gridsize(1) >> bits
-
-    return kernel
+    param, grad, states = viewed(param), viewed(grad), [(what, view(array)) for what, array in states]
+    check_update(name, param, grad, *states, rowwise=rule.rowwise, pairs=rule.pairs)
+    written = [("param", param), *states]
+    value = grad.value if isinstance(grad, SelectedRows) else grad
+    for i, (what, array) in enumerate(written):
+        refuse_overlap(what, array, (value, *(other for _, other in written[i + 1 :])))
+    arrays = [array for _, array in states]
+    if whole_gradient(grad, duplicates, touches_all):
+        grad = view(dense_rows(grad))
+    taken = value.like(value.shape) if records else None
+    if isinstance(grad, SelectedRows):
+        update_rows(rule, param, arrays, grad, duplicates, taken)
+    elif rule.rowwise:
+        every = iota(param, len(param) + 1)
+        update_runs(rule, param, arrays, every, Offsets(every, len(param)), None, grad)
+    else:
+        update_all(rule, param, arrays, grad, taken)
+    return None if taken is None else taken.array
 
 
-@functools.cache
-def dense_kernel(step, width, stateful):
-    """The kernel of a dense update of ``n`` elements, W at a time."""
-    step = device(step)
+def _numbers(rule, param):
+    """Four numbers and the weight decay, in the type that the parameter computes in."""
+    number = np.float64 if param.dtype == np.float64 else np.float32
+    numbers = (*rule.numbers, *(0.0,) * (NUMBERS - len(rule.numbers)), rule.weight_decay)
+    return [number(n) for n in numbers]
 
-    @cuda.jit
-    def kernel(param, moment, grad, lr, epsilon, n):
-        j = cuda.grid(1) * width
-        while j < n:
-            p = vector.load_written(param, j, width)
-            state = vector.load_written(moment, j, width) if stateful else p
-            p, state = step(p, state, vector.load(grad, j, width), lr, epsilon)
-            vector.store(param, j, p)
-            if stateful:
-                vector.store(moment, j, state)
-            j += cuda.gridsize(1) * width
 
-    return kernel
+def _two(param, states):
+    """The states, and the parameter where there is none."""
+    return (*states, param, param)[:2]
+
+
+def _width(rule, columns, param, grad, states):
+    """How many elements of a row are stepped at once; each has two numbers of a state that is in pairs."""
+    width = width_of(columns, param, grad, *states)
+    if not rule.pairs:
+        return width
+    size, pointer = 2 * param.dtype.itemsize, states[0].pointer
+    while width > 1 and pointer % min(VECTOR, width * size):
+        width //= 2
+    if pointer % size:
+        raise OutputError(f"pairs must start at a multiple of {size} bytes, not at {pointer:#x}; pass a copy")
+    return width
+
+
+def update_all(rule, param, states, grad, taken=None):
+    """Step all of a parameter."""
+    width = _width(rule, param.size, param, grad, states)
+    kernel = dense_kernel(rule.step, width, len(states), 1 + rule.pairs, bool(rule.weight_decay), taken is not None)
+    taken = grad if taken is None else taken
+    launch(kernel, param.size // width, param, *_two(param, states), grad, taken, *_numbers(rule, param), param.size)
+
+
+def update_rows(rule, param, states, grad, duplicates, taken=None):
+    """Step the rows of a parameter that a gradient lists."""
+    if len(grad.rows) and param.size:
+        at, offsets, order = runs_of(grad)
+        update_runs(rule, param, states, at, offsets, order, grad.value, duplicates, taken=taken)
+
+
+def update_runs(rule, param, states, at, offsets, order, value, duplicates="merge", scale=None, taken=None):
+    """Step the rows ``at`` of a parameter, each by its run of rows of ``value``, times ``scale`` where there is one."""
+    runs, starts, merge, columns = len(offsets), offsets.offsets, duplicates == "merge", param.columns
+    if not runs or not columns:
+        return
+    if merge and offsets.pieces is not None:
+        (value, starts), order, scale = reduce_pieces("sum", value, order, scale, None, offsets), None, None
+    flags = order is not None, merge, bool(rule.weight_decay), scale is not None
+    order, scale = (starts if x is None else x for x in (order, scale))
+    arrays = param, *_two(param, states), at, order, starts, value, scale, value if taken is None else taken
+    numbers = *_numbers(rule, param), columns
+    if rule.rowwise:
+        width = 1 if param.dtype == np.float64 else width_of(columns, param, value, *states[:-1])  # 2: 170 registers
+        kernel = rowwise_kernel(rule.step, width, max(len(states) - 1, 0), bool(states), *flags)
+        launch(kernel, runs * WARP, *arrays, *numbers, runs)
+    else:
+        width = _width(rule, columns, param, value, states)
+        bits = group_of(columns, width)
+        kernel = rows_kernel(rule.step, width, len(states), 1 + rule.pairs, *flags, taken is not None)
+        launch(kernel, runs << bits, *arrays, *numbers, bits, runs)

@@ -2,55 +2,19 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from .. import steps
-from ..ops.optimizers import adagrad, check_update, learning_rate, missing_row, repeated_row, sgd
+from ..ops._updates import check_update, missing_row, repeated_row
+from ..ops.optimizers import accumulators, adagrad, ftrl, rowwise_adagrad, sgd
 from ..registry import Dense
 from ..selected_rows import SelectedRows
+from ..steps import adagrad_rule, ftrl_rule, sgd_rule
 from . import vector
 from ._elements import fill
 from ._offsets import last_at_most
-from ._reduce import group_of, reduce_pieces, width_of
 from ._rows import copy_rows
-from ._updates import dense_kernel, rows_kernel
+from ._updates import update, update_all, update_runs
 from .launch import cuda, launch
 from .memory import refuse_overlap, viewed
 from .selected_rows import runs_of
-
-
-def _numbers(param, lr, epsilon):
-    """Learning rate and epsilon, in the type that the parameter computes in."""
-    number = np.float64 if param.dtype == np.float64 else np.float32
-    return number(learning_rate(lr)), number(epsilon)
-
-
-def _dense(step, param, moment, grad, lr, epsilon=0.0):
-    """Update all of ``param`` (and ``moment``, where the optimizer has one)."""
-    arrays = (param, grad) if moment is None else (param, grad, moment)
-    width = width_of(param.size, *arrays)
-    kernel, state = dense_kernel(step, width, moment is not None), param if moment is None else moment
-    launch(kernel, param.size // width, param, state, grad, *_numbers(param, lr, epsilon), param.size)
-
-
-def _sparse(step, param, moment, grad, duplicates, lr, epsilon=0.0):
-    """Update the rows of ``param`` (and ``moment``) that a gradient lists."""
-    if len(grad.rows) and param.size:
-        at, offsets, order = runs_of(grad)
-        _by_runs(step, param, moment, at, offsets, order, grad.value, duplicates, lr, epsilon)
-
-
-def _by_runs(step, param, moment, at, offsets, order, value, duplicates, lr, epsilon=0.0):
-    """Update the rows ``at`` of ``param``, each by its run of rows of ``value``."""
-    starts, merge, columns = offsets.offsets, duplicates == "merge", param.columns
-    if merge and offsets.pieces is not None:
-        (value, starts), order = reduce_pieces("sum", value, order, None, None, offsets), None
-    width = width_of(columns, param, value, *(() if moment is None else (moment,)))
-    bits, gather = group_of(columns, width), order is not None
-    kernel = rows_kernel(step, width, moment is not None, gather, merge)
-    state, order = param if moment is None else moment, order if gather else starts
-    numbers = _numbers(param, lr, epsilon)
-    launch(kernel, len(at) << bits, param, state, at, order, starts, value, *numbers, columns, bits, len(at))
 
 
 @cuda.jit
@@ -69,19 +33,13 @@ def _find(keys, key_order, count, wanted, runs, order, starts, at, missing):
 
 @sgd.kernel("cuda")
 def sgd_dense(param: Dense, grad: Dense, /, *, lr, duplicates):
-    p, g = viewed(param), viewed(grad)
-    check_update("sgd", p, g)
-    refuse_overlap("param", p, (g,))
-    _dense(steps.sgd, p, None, g, lr)
+    update("sgd", sgd_rule(lr), param, grad)
     return param
 
 
 @sgd.kernel("cuda")
 def sgd_rows(param: Dense, grad: SelectedRows, /, *, lr, duplicates):
-    p, g = viewed(param), viewed(grad)
-    check_update("sgd", p, g)
-    refuse_overlap("param", p, (g.value,))
-    _sparse(steps.sgd, p, None, g, duplicates, lr)
+    update("sgd", sgd_rule(lr), param, grad, duplicates=duplicates)
     return param
 
 
@@ -101,7 +59,7 @@ def sgd_selected(param: SelectedRows, grad: SelectedRows, /, *, lr, duplicates):
     if i >= 0:
         raise missing_row(i, int(g.rows.part(i, i + 1).read()[0]))
     if p.value.size:
-        _by_runs(steps.sgd, p.value, None, at, offsets, order, g.value, duplicates, lr)
+        update_runs(sgd_rule(lr), p.value, (), at, offsets, order, g.value, duplicates)
     return param
 
 
@@ -112,7 +70,7 @@ def sgd_selected_dense(param: SelectedRows, grad: Dense, /, *, lr, duplicates):
     refuse_overlap("param", p.value, (g,))
     facing = p.value.like(p.value.shape)
     copy_rows(g, p.rows, None, facing)
-    _dense(steps.sgd, p.value, None, facing, lr)
+    update_all(sgd_rule(lr), p.value, (), facing)
     return param
 
 
@@ -126,20 +84,48 @@ def _keyed(param):
 
 
 @adagrad.kernel("cuda")
-def adagrad_dense(param: Dense, grad: Dense, moment: Dense, /, *, lr, epsilon, duplicates):
-    p, g, m = viewed(param), viewed(grad), viewed(moment)
-    check_update("adagrad", p, g, ("moment", m))
-    refuse_overlap("param", p, (g, m))
-    refuse_overlap("moment", m, (g,))
-    _dense(steps.adagrad, p, m, g, lr, epsilon)
+def adagrad_update(
+    param: Dense,
+    grad: Dense | SelectedRows,
+    moment: Dense,
+    /,
+    *,
+    lr,
+    epsilon,
+    duplicates,
+    weight_decay,
+    decay,
+    lazy,
+):
+    rule, touches_all = adagrad_rule(lr, epsilon, weight_decay, decay), not lazy and (weight_decay != 0 or decay != 1)
+    update("adagrad", rule, param, grad, (("moment", moment),), duplicates=duplicates, touches_all=touches_all)
     return param, moment
 
 
-@adagrad.kernel("cuda")
-def adagrad_rows(param: Dense, grad: SelectedRows, moment: Dense, /, *, lr, epsilon, duplicates):
-    p, g, m = viewed(param), viewed(grad), viewed(moment)
-    check_update("adagrad", p, g, ("moment", m))
-    refuse_overlap("param", p, (g.value, m))
-    refuse_overlap("moment", m, (g.value,))
-    _sparse(steps.adagrad, p, m, g, duplicates, lr, epsilon)
+@rowwise_adagrad.kernel("cuda")
+def rowwise_adagrad_update(
+    param: Dense, grad: Dense | SelectedRows, moment: Dense, /, *, lr, epsilon, duplicates, weight_decay, lazy
+):
+    rule, touches_all = adagrad_rule(lr, epsilon, weight_decay, rowwise=True), not lazy and weight_decay != 0
+    states = (("moment", moment),)
+    update("rowwise_adagrad", rule, param, grad, states, duplicates=duplicates, touches_all=touches_all)
     return param, moment
+
+
+@ftrl.kernel("cuda")
+def ftrl_update(
+    param: Dense,
+    grad: Dense | SelectedRows,
+    squared: Dense,
+    linear: Dense | None = None,
+    /,
+    *,
+    lr,
+    beta,
+    l1,
+    l2,
+    duplicates,
+):
+    rule, states = ftrl_rule(lr, beta, l1, l2, pairs=linear is None), accumulators(squared, linear)
+    update("ftrl", rule, param, grad, states, duplicates=duplicates)
+    return (param, *(array for _, array in states))

@@ -1,5 +1,6 @@
 """What every operator means: signature, documentation, definition, infer rule, gradient. One module a family."""
 
+from .bag_updates import embedding_bag_adagrad, embedding_bag_rowwise_adagrad
 from .columns import concat_columns, concat_columns_grad
 from .conversions import (
     lengths_to_offsets,
@@ -37,8 +38,10 @@ from .features import (
 from .gather_scatter import batch_gather, batch_gather_grad, gather, gather_grad
 from .id_lists import find, find_duplicate_elements, merge_id_lists, unique
 from .lengths import lengths_split, lengths_top_k, lengths_top_k_grad
+from .moment_optimizers import adadelta, adam, momentum, rmsprop, rowwise_adam
+from .norm_optimizers import storm, wngrad
 from .one_hot import dense_to_id_lists, one_hot, segment_one_hot
-from .optimizers import adagrad, sgd
+from .optimizers import adagrad, ftrl, rowwise_adagrad, sgd
 from .quantized import (
     cast,
     dequantize_rows,
@@ -55,6 +58,7 @@ from .ranges import (
     lengths_tile,
 )
 from .reduce_dims import reduce_dims, reduce_dims_grad, reduce_dims_weights_grad
+from .row_updates import rowwise_counter, sparse_lp_regularizer, sparse_normalize
 from .scatter import scatter, scatter_assign, scatter_grad
 from .segmentation import (
     lengths_range_fill,
@@ -72,7 +76,9 @@ from .sparse_matrix import batch_dense_to_sparse, batch_sparse_to_dense, batch_s
 from .weighted_sums import scatter_weighted_sum, weighted_sum, weighted_sum_weights_grad
 
 __all__ = [
+    "adadelta",
     "adagrad",
+    "adam",
     "batch_dense_to_sparse",
     "batch_gather",
     "batch_gather_grad",
@@ -84,12 +90,15 @@ __all__ = [
     "dense_to_id_lists",
     "dequantize_rows",
     "embedding_bag",
+    "embedding_bag_adagrad",
     "embedding_bag_grad",
+    "embedding_bag_rowwise_adagrad",
     "embedding_bag_weights_grad",
     "fc",
     "fc_grad",
     "find",
     "find_duplicate_elements",
+    "ftrl",
     "gather",
     "gather_by_key",
     "gather_grad",
@@ -118,6 +127,7 @@ __all__ = [
     "merge_features_grad",
     "merge_id_lists",
     "merge_selected_rows",
+    "momentum",
     "offsets_to_lengths",
     "offsets_to_segment_ids",
     "one_hot",
@@ -132,6 +142,10 @@ __all__ = [
     "reduce_dims_weights_grad",
     "relu",
     "relu_grad",
+    "rmsprop",
+    "rowwise_adagrad",
+    "rowwise_adam",
+    "rowwise_counter",
     "scatter",
     "scatter_assign",
     "scatter_grad",
@@ -153,16 +167,20 @@ __all__ = [
     "sigmoid_grad",
     "softmax_with_cross_entropy",
     "softmax_with_cross_entropy_grad",
+    "sparse_lp_regularizer",
     "sparse_matrix",
+    "sparse_normalize",
     "sparse_to_dense",
     "sparse_to_dense_mask",
     "sparse_to_dense_mask_grad",
     "stack_features",
     "stack_features_grad",
+    "storm",
     "sum",
     "tanh",
     "tanh_grad",
     "unique",
     "weighted_sum",
     "weighted_sum_weights_grad",
+    "wngrad",
 ]

@@ -2,75 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 import numpy as np
 
-from ..arrays import check_values, native, writable
 from ..checks import Scalar
-from ..errors import DTypeError, RowIndexError, ShapeMismatchError
 from ..registry import Dense, op
 from ..selected_rows import SelectedRows
-from .selected_rows import added
-
-LEAST_DIVISOR = float(np.finfo(np.float32).smallest_normal)  # 0 / 0, with epsilon = 0, is no step
-Duplicates = Literal["merge", "sequential"]
-
-
-def learning_rate(lr):
-    """A number, of a number or a one-element array."""
-    return lr if type(lr) is float else float(np.asarray(lr).reshape(-1)[0])
-
-
-def repeated_row(name):
-    return RowIndexError(f"{name}: param lists a row more than once, which row is to change? merge() it first")
-
-
-def missing_row(i, row):
-    return RowIndexError(f"rows[{i}] = {row} of the gradient is no row of the SelectedRows parameter")
-
-
-def check_update(name, param, grad, *states):
-    """Everything that can be wrong, before anything is written."""
-    target = param
-    if isinstance(param, SelectedRows):
-        target = param.value
-        if not param.is_merged and len(np.unique(param.rows)) != len(param.rows):
-            raise repeated_row(name)
-    check_values(target.dtype, name, floating=True)
-    if grad.shape != param.shape:
-        raise ShapeMismatchError(
-            f"{name}: the gradient has shape {tuple(grad.shape)}, the parameter {tuple(param.shape)}"
-        )
-    writable(target, name + ": param")
-    for what, array in states:
-        writable(array, f"{name}: {what}")
-        if array.shape != target.shape:
-            raise ShapeMismatchError(f"{name}: {what} has shape {array.shape}, the parameter {target.shape}")
-        if array.dtype != target.dtype:
-            raise DTypeError(
-                f"{name}: {what} is {array.dtype}, the parameter {target.dtype}; convert with .astype(...)"
-            )
-    if native(grad.dtype) != target.dtype:
-        raise DTypeError(
-            f"{name}: the gradient is {grad.dtype}, the parameter {target.dtype}; convert with .astype(...)"
-        )
-    return target
-
-
-def key_positions(param, rows):
-    """Where each row's key stands in a SelectedRows parameter."""
-    keys = {int(key): i for i, key in enumerate(param.rows)}
-    for i, row in enumerate(rows):
-        if int(row) not in keys:
-            raise missing_row(i, row)
-    return np.array([keys[int(row)] for row in rows], np.int64)
-
-
-def merged(rows, value):
-    """Each row once, with the sum of its values, and the values as float64."""
-    unique, inverse = np.unique(rows, return_inverse=True)
-    return unique, added(inverse, value, len(unique))
+from ._updates import (
+    LEAST_DIVISOR,
+    Duplicates,
+    beside,
+    check_rule,
+    check_update,
+    flows,
+    key_positions,
+    learning_rate,
+    merged,
+    row_means,
+)
 
 
 def _facing(param, grad) -> Dense:
@@ -131,11 +79,14 @@ def adagrad(
     lr: Scalar,
     epsilon: float = 1e-6,
     duplicates: Duplicates = "merge",
+    weight_decay: float = 0.0,
+    decay: float = 1.0,
+    lazy: bool = False,
 ) -> tuple[Dense, Dense]:
-    """``moment += grad**2; param -= lr * grad / (sqrt(moment) + epsilon)``, in place; returns both.
+    """``moment = decay * moment + grad**2; param -= lr * grad / (sqrt(moment) + epsilon)``, in place; returns both.
 
     Paddle's adagrad, Caffe2's Adagrad and SparseAdagrad. SelectedRows touch only their rows, which equals
-    the dense update, as rows without gradient stay.
+    the dense update: rows without gradient stay, unless there is decay.
 
     Parameters
     ----------
@@ -144,21 +95,24 @@ def adagrad(
     lr : float or one-element array
     duplicates : {"merge", "sequential"}
         Rows that SelectedRows lists twice: updated once by their sum, or one after another (Caffe2).
+    weight_decay : float
+        So much of the parameter is added to the gradient.
+    decay : float
+        What is left of the moment at each step.
+    lazy : bool
+        Whether SelectedRows leave other rows alone where there is decay too, as Caffe2 does; else those decay as they
+        do with the dense gradient.
 
     >>> param, moment = np.zeros((3, 1)), np.zeros((3, 1))
     >>> adagrad(param, SelectedRows([2, 2], [[1.], [2.]], 3), moment, lr=0.5, epsilon=0.0)[0].ravel()
     array([ 0. ,  0. , -0.5])
     """
     check_update("adagrad", param, grad, ("moment", moment))
+    check_rule(weight_decay=weight_decay, decay=decay)
     lr = learning_rate(lr)
-    if not isinstance(grad, SelectedRows):
-        updates = [(..., grad.astype(np.float64))]
-    elif duplicates == "sequential":
-        updates = [(row, g.astype(np.float64)) for row, g in zip(grad.rows, grad.value, strict=True)]
-    else:
-        updates = [merged(grad.rows, grad.value)]
-    for where, g in updates:
-        square = moment[where] + g * g
+    for where, g in flows(grad, duplicates, not lazy and (weight_decay != 0 or decay != 1)):
+        g = g + weight_decay * param[where]
+        square = decay * moment[where].astype(np.float64) + g * g
         with np.errstate(invalid="ignore", divide="ignore"):
             step = lr * g / np.maximum(np.sqrt(square) + epsilon, LEAST_DIVISOR)
         moment[where] = square
@@ -167,8 +121,115 @@ def adagrad(
 
 
 @adagrad.infer_rule
-def _(param, grad, moment, *, lr, epsilon=1e-6, duplicates="merge"):
+def _(param, grad, moment, *, lr, **attrs):
     return param, moment
+
+
+@op(updates=True)
+def rowwise_adagrad(
+    param: Dense,
+    grad: Dense | SelectedRows,
+    moment: Dense,
+    /,
+    *,
+    lr: Scalar,
+    epsilon: float = 1e-6,
+    duplicates: Duplicates = "merge",
+    weight_decay: float = 0.0,
+    lazy: bool = False,
+) -> tuple[Dense, Dense]:
+    """adagrad with one moment a row, the mean of the row's squares: ``moment[i] += mean(grad[i]**2)``; returns both.
+
+    Caffe2's RowWiseSparseAdagrad, FBGEMM's exact_rowwise_adagrad: the state of a table takes the memory of one column.
+
+    Parameters
+    ----------
+    moment : array of shape (rows of param,)
+    lr, epsilon, duplicates, weight_decay, lazy
+        As in adagrad.
+
+    >>> param, moment = np.zeros((3, 2)), np.zeros(3)
+    >>> rowwise_adagrad(param, SelectedRows([2], [[3., 4.]], 3), moment, lr=1.0)[1]
+    array([ 0. ,  0. , 12.5])
+    """
+    check_update("rowwise_adagrad", param, grad, ("moment", moment), rowwise=True)
+    check_rule(weight_decay=weight_decay)
+    lr = learning_rate(lr)
+    for where, g in flows(grad, duplicates, not lazy and weight_decay != 0):
+        g = g + weight_decay * param[where]
+        square = moment[where] + row_means(g * g)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            step = lr * g / beside(np.maximum(np.sqrt(square) + epsilon, LEAST_DIVISOR), g)
+        moment[where] = square
+        param[where] = param[where] - step
+    return param, moment
+
+
+@rowwise_adagrad.infer_rule
+def _(param, grad, moment, *, lr, **attrs):
+    return param, moment
+
+
+def accumulators(squared, linear):
+    """The states of ftrl, with their names."""
+    return (("squared", squared),) if linear is None else (("squared", squared), ("linear", linear))
+
+
+@op(updates=True)
+def ftrl(
+    param: Dense,
+    grad: Dense | SelectedRows,
+    squared: Dense,
+    linear: Dense | None = None,
+    /,
+    *,
+    lr: Scalar,
+    beta: float = 1.0,
+    l1: float = 0.0,
+    l2: float = 0.0,
+    duplicates: Duplicates = "merge",
+) -> tuple[Dense, ...]:
+    """FTRL-Proximal, in place; returns the parameter and its accumulators.
+
+    ``n = squared + grad**2; linear += grad - (sqrt(n) - sqrt(squared)) / lr * param``, and then
+    ``param = (l1 * sign(linear) - linear) / ((beta + sqrt(n)) / lr + l2)`` where ``|linear| > l1``, else 0.
+    Caffe2's Ftrl and SparseFtrl. SelectedRows touch only their rows, which equals the dense update of a
+    parameter that its accumulators give: zeros at first, and after any step.
+
+    Parameters
+    ----------
+    squared, linear : arrays like param
+        Accumulated squares and adjusted gradients; usually zeros at first. Or one array of shape
+        ``(*param.shape, 2)`` that has both side by side, which is quicker for rows of a tall table (Caffe2's n_z).
+    lr : float or one-element array
+        Larger than 0; often called alpha.
+    beta, l1, l2 : float
+        ``l1`` makes parameters exactly 0.
+    duplicates : {"merge", "sequential"}
+        Rows that SelectedRows lists twice: updated once by their sum, or one after another (Caffe2).
+
+    >>> states = np.zeros((2, 2)), np.zeros((2, 2))
+    >>> ftrl(np.zeros((2, 2)), SelectedRows([1], [[3., 0.5]], 2), *states, lr=1.0, l1=1.0)[0]
+    array([[ 0. ,  0. ],
+           [-0.5,  0. ]])
+    """
+    check_update("ftrl", param, grad, *accumulators(squared, linear), pairs=linear is None)
+    n, adjusted = (squared[..., 0], squared[..., 1]) if linear is None else (squared, linear)
+    lr = learning_rate(lr)
+    check_rule(lr=lr, beta=beta, l1=l1, l2=l2)
+    for where, g in flows(grad, duplicates):
+        before, w = n[where].astype(np.float64), param[where].astype(np.float64)
+        square = before + g * g
+        z = adjusted[where] + g - (np.sqrt(square) - np.sqrt(before)) / lr * w
+        divisor = np.maximum((beta + np.sqrt(square)) / lr + l2, LEAST_DIVISOR)
+        n[where], adjusted[where] = square, z
+        param[where] = (np.clip(z, -l1, l1) - z) / divisor
+    return (param, squared) if linear is None else (param, squared, linear)
+
+
+@ftrl.infer_rule
+def _(param, grad, squared, linear=None, *, lr, **attrs):
+    return (param, squared) if linear is None else (param, squared, linear)
 
 
 @sgd.example
@@ -181,3 +242,13 @@ def _(dtype):
 @adagrad.example
 def _(dtype):
     return [((*inputs, inputs[0].copy()), attrs) for inputs, attrs in sgd.example_function(dtype)]
+
+
+@rowwise_adagrad.example
+def _(dtype):
+    return [((*inputs, inputs[0][:, 0].copy()), attrs) for inputs, attrs in sgd.example_function(dtype)]
+
+
+@ftrl.example
+def _(dtype):
+    return [((*inputs, *np.zeros((2, 3, 20), inputs[0].dtype)), attrs) for inputs, attrs in sgd.example_function(dtype)]

@@ -8,28 +8,68 @@ from lodkit import SelectedRows
 
 from ._make import GRADIENTS, reals
 
-
-def optimizer_cases(states, **attrs):
-    for grad in GRADIENTS:
-        param = reals(*grad.shape, dtype=grad.dtype)
-        state = [np.abs(reals(*grad.shape, dtype=grad.dtype)) for _ in range(states)]
-        for duplicates in ("merge", "sequential"):
-            yield (param, grad, *state), {"lr": 0.5, "duplicates": duplicates, **attrs}
-    for shape, dtype in (((6, 3), np.float64), ((0, 3), np.float32), ((4,), np.float16), ((), np.float64)):
-        param, grad = reals(*shape, dtype=dtype), reals(*shape, dtype=dtype)
-        state = [np.abs(reals(*shape, dtype=dtype)) for _ in range(states)]
-        yield (param, grad, *state), {"lr": np.array([0.1]), **attrs}
+REPEATED, NONE, WIDE, HALF = GRADIENTS[1], GRADIENTS[2], GRADIENTS[6], GRADIENTS[7]
+BOTH = [(grad, duplicates) for grad in GRADIENTS for duplicates in ("merge", "sequential")]
+FEW = [(REPEATED, "merge"), (WIDE, "sequential"), (HALF, "merge"), (NONE, "sequential")]
 
 
+def optimizer_cases(states, gradients=FEW, rowwise=False, **attrs):
+    """Sparse and dense cases of an optimizer with so many states; the last of a row-wise one is a vector."""
+    for grad, duplicates in gradients:
+        yield with_states(grad.shape, grad.dtype, grad, states, rowwise), {"duplicates": duplicates, **attrs}
+    for shape, dtype in (((6, 3), np.float64), ((0, 3), np.float32), ((4,), np.float16)):
+        yield with_states(shape, dtype, reals(*shape, dtype=dtype), states, rowwise), {**attrs, "lr": np.array([0.1])}
+
+
+def with_states(shape, dtype, grad, states, rowwise=False):
+    """A parameter, its gradient, and states that are not negative."""
+    shapes = [shape] * states
+    if rowwise:
+        shapes[-1] = shape[:1]
+    return reals(*shape, dtype=dtype), grad, *(np.abs(reals(*s, dtype=dtype)) for s in shapes)
+
+
+def paired(param, grad, squared, linear):
+    """Both accumulators of ftrl side by side."""
+    return param, grad, np.stack([squared, linear], axis=-1)
+
+
+SCALAR = {"lr": 0.1}
+DECAYS = {"lr": 0.5, "weight_decay": 0.1}
 SELECTED = SelectedRows([7, 2, 5], reals(3, 2), 10)
 SAMPLES = {
-    "adagrad": list(optimizer_cases(1, epsilon=1e-3)),
-    "sgd": list(optimizer_cases(0))
-    + [((SELECTED, SelectedRows([5, 5], reals(2, 2), 10)), {"lr": 0.1}), ((SELECTED, reals(10, 2)), {"lr": 0.1})],
+    "adagrad": [
+        *optimizer_cases(1, BOTH, lr=0.5, epsilon=1e-3),
+        (with_states((), np.float64, reals(), 1), SCALAR),
+        (with_states((6, 3), np.float64, REPEATED, 1), DECAYS),
+        (with_states((6, 3), np.float64, REPEATED, 1), {**DECAYS, "lazy": True, "duplicates": "sequential"}),
+        (with_states((6, 3), np.float64, REPEATED, 1), {"lr": 0.5, "decay": 0.9, "lazy": True}),
+    ],
+    "ftrl": [
+        *optimizer_cases(2, lr=0.5, l1=0.2, l2=0.1),
+        (with_states((), np.float64, reals(), 2), SCALAR),
+        (with_states((6, 3), np.float64, REPEATED, 2), {"lr": 0.5, "beta": 0.0}),
+        *((paired(*inputs), attrs) for inputs, attrs in optimizer_cases(2, FEW[:2], lr=0.5, l1=0.2)),
+    ],
+    "rowwise_adagrad": [
+        *optimizer_cases(1, [*FEW, (GRADIENTS[5], "merge")], rowwise=True, lr=0.5, epsilon=1e-3),
+        (with_states((6, 3), np.float64, REPEATED, 1, True), DECAYS),
+        (with_states((6, 3), np.float64, REPEATED, 1, True), {**DECAYS, "lazy": True, "duplicates": "sequential"}),
+        (with_states((6, 80), np.float32, reals(6, 80, dtype=np.float32), 1, True), DECAYS),
+    ],
+    "sgd": [
+        *optimizer_cases(0, BOTH, lr=0.5),
+        (with_states((), np.float64, reals(), 0), SCALAR),
+        ((SELECTED, SelectedRows([5, 5], reals(2, 2), 10)), SCALAR),
+        ((SELECTED, reals(10, 2)), SCALAR),
+    ],
 }
 CAFFE2 = {
     "Adagrad": (np.ones(3), np.ones(3), np.ones(3), np.array([-0.1])),
     "SparseAdagrad": (np.ones((3, 1)), np.ones((3, 1)), np.array([1, 1]), np.ones((2, 1)), np.array([-0.1])),
+    "RowWiseSparseAdagrad": (np.ones((3, 1)), np.ones(3), np.array([1, 1]), np.ones((2, 1)), np.array([-0.1])),
+    "Ftrl": (np.ones((3, 2)), np.ones((3, 2, 2)), np.ones((3, 2))),
+    "SparseFtrl": (np.ones((3, 2)), np.ones((3, 2, 2)), np.array([1, 1]), np.ones((2, 2)), np.array([0.1])),
 }
 _GRAD = SelectedRows([1, 1], np.ones((2, 2)), 4)
 PADDLE = {

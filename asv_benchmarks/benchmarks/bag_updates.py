@@ -1,0 +1,28 @@
+import numpy as np
+
+import lodkit
+
+from . import common
+
+
+class BagUpdates:
+    """Beside what they fuse: the gradient of the bag, a row an id, and the update by it."""
+
+    def setup(self):
+        rng = np.random.default_rng(0)
+        self.param, self.ids = common.table(rng, 64), common.ids(rng)
+        self.grad = rng.standard_normal((common.BAGS, 64), dtype=np.float32)
+        self.moment, self.by_row = np.ones_like(self.param), np.ones(len(self.param), np.float32)
+        self.time_embedding_bag_adagrad()
+        self.time_embedding_bag_rowwise_adagrad()
+        self.time_unfused()
+
+    def time_embedding_bag_adagrad(self):
+        lodkit.embedding_bag_adagrad(self.param, self.ids, self.grad, self.moment, lr=1e-3, pool="mean")
+
+    def time_embedding_bag_rowwise_adagrad(self):
+        lodkit.embedding_bag_rowwise_adagrad(self.param, self.ids, self.grad, self.by_row, lr=1e-3)
+
+    def time_unfused(self):
+        grad = lodkit.embedding_bag_grad(self.param, self.ids, self.grad, pool="mean")
+        lodkit.adagrad(self.param, grad, self.moment, lr=1e-3)

@@ -1,0 +1,86 @@
+"""Optimizers with moving averages and with norms, in place: a table's by the rows that are listed."""
+
+from __future__ import annotations
+
+from .. import ops
+from ._common import copied, negative, number, only
+from ._updates import LAZY, ONE_BY_ONE, rows
+
+
+def momentum(grad, moment, lr, param, *, momentum=0.0, nesterov=0):
+    settings = {"momentum": float(momentum), "nesterov": bool(nesterov), "rate_in_velocity": True, "return_step": True}
+    param, moment, step = ops.momentum(param, grad, moment, lr=number(lr), **settings)
+    return step, moment, param
+
+
+def sparse_momentum(grad, moment, lr, param, indices, *, momentum=0.0, nesterov=0):
+    settings = {"momentum": float(momentum), "nesterov": bool(nesterov), "rate_in_velocity": True, "return_step": True}
+    param, moment, step = ops.momentum(param, rows(param, indices, grad), moment, lr=number(lr), **settings, **LAZY)
+    return step, moment, param
+
+
+def adam(param, moment1, moment2, grad, lr, iter, *, beta1=0.9, beta2=0.999, epsilon=1e-5):
+    settings = {"beta1": float(beta1), "beta2": float(beta2), "epsilon": float(epsilon)}
+    return ops.adam(param, grad, moment1, moment2, lr=negative(lr), iteration=number(iter), **settings)
+
+
+def _sparse_adam(name, update):
+    def run(param, moment1, moment2, indices, grad, lr, iter, *, beta1=0.9, beta2=0.999, epsilon=1e-5, enableRAdam=0):
+        only(name, enableRAdam=(enableRAdam, 0))
+        settings = {"beta1": float(beta1), "beta2": float(beta2), "epsilon": float(epsilon), **LAZY}
+        gradient = rows(param, indices, grad)
+        return update(param, gradient, moment1, moment2, lr=negative(lr), iteration=number(iter), **settings)
+
+    return run
+
+
+def adadelta(param, moment, moment_delta, grad, lr, *, epsilon=1e-5, decay=0.95):
+    settings = {"epsilon": float(epsilon), "decay": float(decay)}
+    return ops.adadelta(param, grad, moment, moment_delta, lr=negative(lr), **settings)
+
+
+def sparse_adadelta(param, moment, moment_delta, indices, grad, lr, *, epsilon=1e-5, decay=0.95):
+    settings = {"epsilon": float(epsilon), "decay": float(decay), **LAZY}
+    return ops.adadelta(param, rows(param, indices, grad), moment, moment_delta, lr=negative(lr), **settings)
+
+
+def rms_prop(grad, mean_squares, mom, lr, *, decay=0.9, momentum=0.0, epsilon=1e-5):
+    """Caffe2's RmsProp: the gradient becomes the step, which another operator takes."""
+    settings = {"decay": float(decay), "momentum": float(momentum), "epsilon": float(epsilon)}
+    _, mean_squares, mom = ops.rmsprop(copied(grad), grad, mean_squares, mom, lr=number(lr), **settings)
+    return copied(mom), mean_squares, mom
+
+
+def wngrad(param, seq_b, grad, lr, *, epsilon=1e-5):
+    return ops.wngrad(param, grad, seq_b, lr=negative(lr), epsilon=float(epsilon))
+
+
+def sparse_wngrad(param, seq_b, indices, grad, lr, *, epsilon=1e-5):
+    settings = {"epsilon": float(epsilon), **ONE_BY_ONE}
+    return ops.wngrad(param, rows(param, indices, grad), seq_b, lr=negative(lr), **settings)
+
+
+def storm(param, moment, grad_sq_sum, grad, lr, *, momentum=10.0, beta=0.1):
+    settings = {"momentum": float(momentum), "beta": float(beta)}
+    return ops.storm(param, grad, moment, grad_sq_sum, lr=negative(lr), **settings)
+
+
+def sparse_storm(param, moment, grad_sq_sum, grad, indices, lr, *, momentum=10.0, beta=0.1):
+    settings = {"momentum": float(momentum), "beta": float(beta), **LAZY}
+    return ops.storm(param, rows(param, indices, grad), moment, grad_sq_sum, lr=negative(lr), **settings)
+
+
+OPERATORS = {
+    "Adadelta": adadelta,
+    "Adam": adam,
+    "MomentumSGDUpdate": momentum,
+    "RmsProp": rms_prop,
+    "RowWiseSparseAdam": _sparse_adam("RowWiseSparseAdam", ops.rowwise_adam),
+    "SparseAdadelta": sparse_adadelta,
+    "SparseAdam": _sparse_adam("SparseAdam", ops.adam),
+    "SparseMomentumSGDUpdate": sparse_momentum,
+    "SparseStorm": sparse_storm,
+    "SparseWngrad": sparse_wngrad,
+    "Storm": storm,
+    "Wngrad": wngrad,
+}

@@ -1,0 +1,144 @@
+"""Updates of a table by what flows into ``embedding_bag``: the gradient of the table is never written down."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from ..arrays import check_gradient, check_rows
+from ..checks import Scalar
+from ..lod_tensor import LoDTensor
+from ..registry import Dense, op
+from ._updates import Duplicates, check_flow_type, check_rule, check_states, check_target
+from .embedding import check_bag, embedding_bag_grad
+from .optimizers import adagrad, rowwise_adagrad
+from .segments import check_weighted, check_weights
+
+MeanPool = Literal["sum", "mean", "sqrt"]
+
+
+def check_bag_update(name, param, ids, grad, states, weights, pool, rowwise=False):
+    """Everything that can be wrong but the ids themselves; returns the bags."""
+    bags = check_bag(ids)
+    check_rows(param, "param")
+    check_states(name, check_target(name, param), states, rowwise)
+    check_gradient(grad, (len(bags.row_offsets()) - 1, *param.shape[1:]))
+    check_flow_type(name, param, grad)
+    if weights is not None:
+        check_weighted(pool, weights)
+        check_weights(weights, len(bags.values), param.dtype)
+    return bags
+
+
+def _define(update, name, param, ids, grad, moment, weights, pool, **attrs):
+    states = (("moment", moment),)
+    bags = check_bag_update(name, param, ids, grad, states, weights, pool, rowwise=update is rowwise_adagrad)
+    by_rows = embedding_bag_grad.definition(param, bags, grad, weights, pool=pool)
+    return update.definition(param, by_rows, moment, lazy=True, **attrs)
+
+
+@op(updates=True)
+def embedding_bag_adagrad(
+    param: Dense,
+    ids: LoDTensor,
+    grad: Dense,
+    moment: Dense,
+    weights: Dense | None = None,
+    /,
+    *,
+    lr: Scalar,
+    pool: MeanPool = "sum",
+    epsilon: float = 1e-6,
+    duplicates: Duplicates = "merge",
+    weight_decay: float = 0.0,
+) -> tuple[Dense, Dense]:
+    """``adagrad`` of a table by the gradient of ``embedding_bag``, in one pass over the rows; returns both.
+
+    The same as ``adagrad(param, embedding_bag_grad(param, ids, grad, weights, pool=pool), moment, lazy=True)``
+    without the array of one row an id. Caffe2's SparseAdagradFusedWithSparseLengths{Sum, Mean,
+    WeightedSum}Gradient.
+
+    Parameters
+    ----------
+    param : array of shape (height, *item)
+        The table.
+    ids : LoDTensor of int32 or int64
+        The innermost sequences are the bags.
+    grad : array of shape (bags, *item)
+        What flows into the result of ``embedding_bag``.
+    moment : array like param
+        Accumulated squares.
+    weights : array of shape (number of ids,), optional
+        Those of ``embedding_bag``, with sum and mean.
+    lr : float or one-element array
+    pool : {"sum", "mean", "sqrt"}
+    epsilon, duplicates, weight_decay
+        As in ``adagrad``; rows that no id names do not decay.
+
+    Raises
+    ------
+    RowIndexError
+        An id is negative or not below the height. Nothing was changed then.
+
+    >>> param, moment = np.zeros((3, 1)), np.zeros((3, 1))
+    >>> embedding_bag_adagrad(param, LoDTensor([2, 2, 1], [[2, 1]]), np.array([[1.], [3.]]), moment, lr=0.5)[1].ravel()
+    array([0., 9., 4.])
+    """
+    check_rule(weight_decay=weight_decay)
+    attrs = {"lr": lr, "epsilon": epsilon, "duplicates": duplicates, "weight_decay": weight_decay}
+    return _define(adagrad, "embedding_bag_adagrad", param, ids, grad, moment, weights, pool, **attrs)
+
+
+@op(updates=True)
+def embedding_bag_rowwise_adagrad(
+    param: Dense,
+    ids: LoDTensor,
+    grad: Dense,
+    moment: Dense,
+    weights: Dense | None = None,
+    /,
+    *,
+    lr: Scalar,
+    pool: MeanPool = "sum",
+    epsilon: float = 1e-6,
+    duplicates: Duplicates = "merge",
+    weight_decay: float = 0.0,
+) -> tuple[Dense, Dense]:
+    """``rowwise_adagrad`` of a table by the gradient of ``embedding_bag``, in one pass over the rows; returns both.
+
+    Caffe2's RowWiseSparseAdagradFusedWithSparseLengths{Sum, Mean, WeightedSum}Gradient, FBGEMM's fused
+    exact_rowwise_adagrad.
+
+    Parameters
+    ----------
+    moment : array of shape (height,)
+        Accumulated means of squares, one a row.
+    param, ids, grad, weights, lr, pool, epsilon, duplicates, weight_decay
+        As in ``embedding_bag_adagrad``.
+
+    >>> param, moment = np.zeros((3, 2)), np.zeros(3)
+    >>> embedding_bag_rowwise_adagrad(param, LoDTensor([2, 1], [[2]]), np.array([[1., 3.]]), moment, lr=0.5)[1]
+    array([0., 5., 5.])
+    """
+    check_rule(weight_decay=weight_decay)
+    attrs = {"lr": lr, "epsilon": epsilon, "duplicates": duplicates, "weight_decay": weight_decay}
+    return _define(rowwise_adagrad, "embedding_bag_rowwise_adagrad", param, ids, grad, moment, weights, pool, **attrs)
+
+
+for _operator in (embedding_bag_adagrad, embedding_bag_rowwise_adagrad):
+
+    @_operator.infer_rule
+    def _(param, ids, grad, moment, weights=None, **attrs):
+        return param, moment
+
+
+@embedding_bag_adagrad.example
+def _(dtype):
+    param = np.ones((3, 16), dtype if dtype.kind == "f" else np.float32)
+    return [((param, LoDTensor(np.array([0, 2, 2]), [[1, 2]]), param[:2].copy(), param.copy()), {"lr": 0.1})]
+
+
+@embedding_bag_rowwise_adagrad.example
+def _(dtype):
+    return [((*i[:3], i[3][:, 0].copy()), attrs) for i, attrs in embedding_bag_adagrad.example_function(dtype)]

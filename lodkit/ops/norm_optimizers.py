@@ -1,0 +1,137 @@
+"""Updates whose rate falls with the norm of all gradients so far, one number a parameter: wngrad, storm."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..arrays import writable
+from ..checks import Scalar
+from ..errors import DTypeError, ShapeMismatchError
+from ..registry import Dense, op
+from ..selected_rows import SelectedRows
+from ._updates import Duplicates, check_rule, check_update, flows, learning_rate
+
+
+def check_total(name, what, total):
+    """Refuse what is no number that can be updated in place."""
+    if tuple(total.shape) != (1,):
+        raise ShapeMismatchError(f"{name}: {what} has shape {tuple(total.shape)}; pass one number, of shape (1,)")
+    if writable(total, f"{name}: {what}").dtype not in (np.float32, np.float64):
+        raise DTypeError(f"{name}: {what} must be float32 or float64, not {total.dtype}; convert with .astype(...)")
+
+
+def squares(grad, duplicates):
+    """The squared norm of a gradient: of its rows as they are listed where these go one after another."""
+    value = grad
+    if isinstance(grad, SelectedRows):
+        value = (grad if duplicates == "sequential" else grad.merge()).value
+    return float(np.square(value, dtype=np.float64).sum())
+
+
+def wngrad_numbers(lr, epsilon, before, square):
+    """The rate of a step, and the number after it."""
+    check_rule(epsilon=epsilon)
+    divisor = before + epsilon
+    if not divisor > 0:
+        raise ValueError(f"wngrad: scale + epsilon must be larger than 0, got {before} + {epsilon}")
+    return learning_rate(lr) / divisor, before + square / divisor
+
+
+def storm_numbers(lr, momentum, beta, before, square):
+    """The rate of a step, the share of the moment that is kept, and the number after it."""
+    after = before + square
+    if not after + beta > 0:
+        raise ValueError(f"storm: beta + total must be larger than 0, got {beta} + {after}")
+    rate = learning_rate(lr) * (beta + after) ** (-1 / 3)
+    return rate, 1 - momentum * rate * rate, after
+
+
+@op(updates=True)
+def wngrad(
+    param: Dense,
+    grad: Dense | SelectedRows,
+    scale: Dense,
+    /,
+    *,
+    lr: Scalar,
+    epsilon: float = 1e-5,
+    duplicates: Duplicates = "merge",
+) -> tuple[Dense, Dense]:
+    """``param -= lr / (scale + epsilon) * grad; scale += sum(grad**2) / (scale + epsilon)``, in place; returns both.
+
+    WNGrad; Caffe2's Wngrad and SparseWngrad. Rows without gradient stay, so SelectedRows equal the dense update.
+
+    Parameters
+    ----------
+    scale : array of shape (1,)
+        One number for the parameter; ones at first. On a GPU the call waits for it.
+    lr : float or one-element array
+    duplicates : {"merge", "sequential"}
+        Rows that SelectedRows lists twice: added up before they are squared, or not (Caffe2).
+
+    >>> wngrad(np.zeros(2), np.array([3., 4.]), np.ones(1), lr=1.0, epsilon=0.0)
+    (array([-3., -4.]), array([26.]))
+    """
+    check_update("wngrad", param, grad)
+    check_total("wngrad", "scale", scale)
+    rate, after = wngrad_numbers(lr, epsilon, float(scale[0]), squares(grad, duplicates))
+    for where, g in flows(grad, duplicates):
+        param[where] = param[where] - rate * g
+    scale[0] = after
+    return param, scale
+
+
+@wngrad.infer_rule
+def _(param, grad, scale, *, lr, **attrs):
+    return param, scale
+
+
+@op(updates=True)
+def storm(
+    param: Dense,
+    grad: Dense | SelectedRows,
+    moment: Dense,
+    total: Dense,
+    /,
+    *,
+    lr: Scalar,
+    momentum: float = 10.0,
+    beta: float = 0.1,
+    duplicates: Duplicates = "merge",
+    lazy: bool = False,
+) -> tuple[Dense, Dense, Dense]:
+    """STORM: steps along a corrected average of gradients; returns parameter, moment and total.
+
+    ``total += sum(grad**2); rate = lr * (beta + total)**(-1/3); moment = grad + (1 - momentum * rate**2) *
+    (moment - grad); param -= rate * moment``. Caffe2's Storm and SparseStorm.
+
+    Parameters
+    ----------
+    moment : array like param
+        Zeros at first.
+    total : array of shape (1,)
+        Squares of all gradients so far; zero at first. On a GPU the call waits for it.
+    lr : float or one-element array
+    duplicates : {"merge", "sequential"}
+        Rows that SelectedRows lists twice: updated once by their sum, or one after another (Caffe2).
+    lazy : bool
+        Whether SelectedRows leave other rows and their moment alone.
+
+    >>> storm(np.zeros(1), np.array([2.]), np.zeros(1), np.full(1, 4.), lr=1.0, momentum=1.0, beta=0.0)
+    (array([-0.25]), array([0.5]), array([8.]))
+    """
+    check_update("storm", param, grad, ("moment", moment))
+    check_total("storm", "total", total)
+    check_rule(momentum=momentum, beta=beta)
+    rate, kept, after = storm_numbers(lr, momentum, beta, float(total[0]), squares(grad, duplicates))
+    for where, g in flows(grad, duplicates, not lazy):
+        m = g + kept * (moment[where] - g)
+        moment[where] = m
+        param[where] = param[where] - rate * m
+    total[0] = after
+    return param, moment, total
+
+
+@storm.infer_rule
+def _(param, grad, moment, total, *, lr, **attrs):
+    return param, moment, total

@@ -1,0 +1,171 @@
+"""Updates of listed rows of a table that need no gradient: norms, regularizers, counters."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from ..arrays import check_rows, writable
+from ..checks import Scalar
+from ..errors import DTypeError, ShapeMismatchError
+from ..registry import Dense, op
+from ._updates import Duplicates, check_rule, check_target
+from .embedding import check_ids
+
+
+def rows_to_update(rows, duplicates):
+    """Lists of rows that a definition updates one after another."""
+    return [[row] for row in rows] if duplicates == "sequential" else [np.unique(rows)]
+
+
+@op(updates=True)
+def sparse_normalize(param: Dense, rows: Dense, /, *, norm: float = 1.0, use_max_norm: bool = True) -> Dense:
+    """Scale each listed row to the Euclidean norm ``norm``, in place: those whose norm is larger, or all.
+
+    Caffe2's SparseNormalize. A row that is listed twice is scaled once.
+
+    Parameters
+    ----------
+    param : array of shape (height, *item)
+    rows : array of int32 or int64
+    norm : float
+        Larger than 0.
+    use_max_norm : bool
+        Whether rows of a smaller norm stay as they are.
+
+    Raises
+    ------
+    RowIndexError
+        A row is negative or not below the height. Nothing was changed then.
+
+    >>> sparse_normalize(np.array([[3., 4.], [0.3, 0.4], [6., 8.]]), [0, 1])
+    array([[0.6, 0.8],
+           [0.3, 0.4],
+           [6. , 8. ]])
+    """
+    check_target("sparse_normalize", check_rows(param, "param"))
+    check_rule(norm=norm)
+    for row in np.unique(check_ids(rows, len(param), "rows")):
+        w = param[row].astype(np.float64)
+        factor = norm / (np.sqrt((w * w).sum()) + 1e-12)
+        param[row] = w * (np.minimum(factor, 1.0) if use_max_norm else factor)
+    return param
+
+
+@sparse_normalize.infer_rule
+def _(param, rows, **attrs):
+    return param
+
+
+@op(updates=True)
+def sparse_lp_regularizer(
+    param: Dense, rows: Dense, /, *, p: Literal[1, 2] = 2, reg_lambda: float = 1e-5, duplicates: Duplicates = "merge"
+) -> Dense:
+    """Draw the listed rows towards 0, in place: by ``reg_lambda`` (p = 1), or by that share of them (p = 2).
+
+    Caffe2's SparseLpRegularizer.
+
+    Parameters
+    ----------
+    param : array of shape (height, *item)
+    rows : array of int32 or int64
+    p : {1, 2}
+    reg_lambda : float
+        In (0, 1).
+    duplicates : {"merge", "sequential"}
+        Rows that are listed twice: drawn once, or once for each time (Caffe2).
+
+    Raises
+    ------
+    RowIndexError
+        A row is negative or not below the height. Nothing was changed then.
+
+    >>> sparse_lp_regularizer(np.array([[3., -0.1], [5., 6.]]), [0], p=1, reg_lambda=0.5)
+    array([[2.5, 0. ],
+           [5. , 6. ]])
+    """
+    check_target("sparse_lp_regularizer", check_rows(param, "param"))
+    check_rule(reg_lambda=reg_lambda)
+    for at in rows_to_update(check_ids(rows, len(param), "rows").reshape(-1), duplicates):
+        w = param[at].astype(np.float64)
+        param[at] = np.sign(w) * np.maximum(np.abs(w) - reg_lambda, 0) if p == 1 else w * (1 - reg_lambda)
+    return param
+
+
+@sparse_lp_regularizer.infer_rule
+def _(param, rows, **attrs):
+    return param
+
+
+def check_counter(prev_iter, counter):
+    """Refuse what is no pair of vectors that can be updated in place."""
+    if prev_iter.ndim != 1 or tuple(prev_iter.shape) != tuple(counter.shape):
+        raise ShapeMismatchError(
+            "rowwise_counter: prev_iter and counter must be vectors of one length, "
+            f"got shapes {tuple(prev_iter.shape)} and {tuple(counter.shape)}"
+        )
+    if writable(prev_iter, "rowwise_counter: prev_iter").dtype != np.int64:
+        raise DTypeError(f"rowwise_counter: prev_iter must be int64, not {prev_iter.dtype}")
+    if writable(counter, "rowwise_counter: counter").dtype not in (np.float32, np.float64):
+        raise DTypeError(f"rowwise_counter: counter must be float32 or float64, not {counter.dtype}")
+
+
+def iteration_number(iteration):
+    """A whole number, of a number or a one-element array."""
+    number = np.asarray(iteration).reshape(-1)[0]
+    if int(number) != number:
+        raise ValueError(f"iteration must be a whole number, got {number}")
+    return int(number)
+
+
+@op(updates=True)
+def rowwise_counter(
+    prev_iter: Dense, counter: Dense, rows: Dense, /, *, iteration: Scalar, halflife: float
+) -> tuple[Dense, Dense]:
+    """Count how often rows are used, with older uses fading: ``counter = 1 + 2**(-d / halflife) * counter``.
+
+    ``d`` is the number of iterations since the row's last use, which ``prev_iter`` has; both change in
+    place and are returned. A row that is listed twice counts twice. Caffe2's RowWiseCounter.
+
+    Parameters
+    ----------
+    prev_iter : int64 array of shape (height,)
+    counter : float array of shape (height,)
+    rows : array of int32 or int64
+    iteration : int or one-element array
+    halflife : float
+        In iterations; with 0 or less nothing changes.
+
+    Raises
+    ------
+    RowIndexError
+        A row is negative or not below the height. Nothing was changed then.
+
+    >>> rowwise_counter(np.array([0, 7]), np.array([4., 4.]), [0], iteration=10, halflife=10)
+    (array([10,  7]), array([3., 4.]))
+    """
+    check_counter(prev_iter, counter)
+    now = iteration_number(iteration)
+    for row in check_ids(rows, len(counter), "rows").reshape(-1) if halflife > 0 else ():
+        passed = max(0, now - int(prev_iter[row]))
+        counter[row] = 1 + np.exp2(-passed / halflife) * counter[row]
+        prev_iter[row] = max(now, prev_iter[row])
+    return prev_iter, counter
+
+
+@rowwise_counter.infer_rule
+def _(prev_iter, counter, rows, **attrs):
+    return prev_iter, counter
+
+
+@sparse_normalize.example
+def _(dtype):
+    param = np.ones((3, 16), dtype if dtype.kind == "f" else np.float32)
+    return [((param, np.array([0, 2, 2])), {})]
+
+
+sparse_lp_regularizer.example(sparse_normalize.example_function)
+rowwise_counter.example(
+    lambda dtype: [((np.zeros(3, np.int64), np.ones(3), np.array([0, 2])), {"iteration": 3, "halflife": 2.0})]
+)
