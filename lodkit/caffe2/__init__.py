@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import difflib
 
-from . import _conversions, _gather_scatter, _reductions, _updates
+from . import _conversions, _gather_scatter, _padding, _reductions, _updates
 
 OPERATORS: dict = {}
-for _family in (_conversions, _gather_scatter, _reductions, _updates):
+for _family in (_conversions, _gather_scatter, _padding, _reductions, _updates):
     OPERATORS |= _family.OPERATORS
 for _name, _run in OPERATORS.items():
     _run.__name__ = _run.__qualname__ = _name

@@ -22,3 +22,12 @@ def float32(data):
 def negative(lr):
     """A learning rate as lodkit takes it: Caffe2's optimizers add."""
     return np.negative(np.asarray(lr, np.float64))
+
+
+def int32(lengths):
+    """Lengths or ids in Caffe2's type, where they are."""
+    if isinstance(lengths, np.ndarray):
+        return lengths.astype(np.int32)
+    from ..cuda.memory import converted
+
+    return converted(lengths, np.int32)

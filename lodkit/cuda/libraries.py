@@ -74,7 +74,7 @@ class Torch:
 
         self.torch = torch
         self.to_torch = {np.dtype(n): getattr(torch, n) for n in ("float16", "float32", "float64", "int32", "int64")}
-        self.to_torch |= {np.dtype("uint8"): torch.uint8}
+        self.to_torch |= {np.dtype("uint8"): torch.uint8, np.dtype(bool): torch.bool}
         self.to_numpy = {kind: dtype for dtype, kind in self.to_torch.items()}
 
     def view(self, x):

@@ -15,6 +15,7 @@ _POINTERS = {
     np.dtype(name): ("uint16" if name == "float16" else name) + "*"
     for name in ("float16", "float32", "float64", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 }
+_POINTERS[np.dtype(bool)] = "uint8*"  # masks: results only, operators take no values of this type
 
 
 class View:

@@ -22,6 +22,13 @@ from .dense import (
     tanh,
     tanh_grad,
 )
+from .edge_padding import (
+    add_padding,
+    gather_padding,
+    pad_empty_samples,
+    pad_empty_samples_grad,
+    remove_padding,
+)
 from .embedding import (
     embedding_bag,
     embedding_bag_grad,
@@ -31,6 +38,13 @@ from .embedding import (
 )
 from .gather_scatter import gather, gather_grad
 from .optimizers import adagrad, sgd
+from .padding import (
+    lengths_pad,
+    pack_segments,
+    pack_segments_grad,
+    unpack_segments,
+    unpack_segments_grad,
+)
 from .segments import segment_reduce, segment_reduce_grad, segment_reduce_weights_grad
 from .selected_rows import (
     get_tensor_from_selected_rows,
@@ -39,9 +53,11 @@ from .selected_rows import (
     sum,
 )
 from .sequence_pool import sequence_pool, sequence_pool_grad
+from .time_major import pack_rnn_sequence, reverse_packed_segs, unpack_rnn_sequence
 
 __all__ = [
     "adagrad",
+    "add_padding",
     "embedding_bag",
     "embedding_bag_grad",
     "embedding_bag_weights_grad",
@@ -49,7 +65,9 @@ __all__ = [
     "fc_grad",
     "gather",
     "gather_grad",
+    "gather_padding",
     "get_tensor_from_selected_rows",
+    "lengths_pad",
     "lengths_to_offsets",
     "lengths_to_segment_ids",
     "lookup_table",
@@ -59,8 +77,15 @@ __all__ = [
     "merge_selected_rows",
     "offsets_to_lengths",
     "offsets_to_segment_ids",
+    "pack_rnn_sequence",
+    "pack_segments",
+    "pack_segments_grad",
+    "pad_empty_samples",
+    "pad_empty_samples_grad",
     "relu",
     "relu_grad",
+    "remove_padding",
+    "reverse_packed_segs",
     "segment_ids_to_lengths",
     "segment_ids_to_offsets",
     "segment_reduce",
@@ -77,4 +102,7 @@ __all__ = [
     "sum",
     "tanh",
     "tanh_grad",
+    "unpack_rnn_sequence",
+    "unpack_segments",
+    "unpack_segments_grad",
 ]
