@@ -88,7 +88,9 @@ def ran(monkeypatch):
 
 @pytest.mark.parametrize("name", lodkit.caffe2.OPERATORS)
 def test_caffe2_names_run_operators(name, ran):
-    getattr(lodkit.caffe2, name)(*CAFFE2[name])
+    *inputs, last = CAFFE2[name]
+    attrs, inputs = (last, inputs) if isinstance(last, dict) else ({}, [*inputs, last])
+    getattr(lodkit.caffe2, name)(*inputs, **attrs)
     assert ran
 
 

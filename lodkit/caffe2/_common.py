@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..arrays import native
+from ..kinds import on_gpu
 
 
 def only(name, **fixed):
@@ -26,7 +27,7 @@ def negative(lr):
 
 def int32(lengths):
     """Lengths or ids in Caffe2's type, where they are."""
-    if isinstance(lengths, np.ndarray):
+    if not on_gpu(lengths):
         return lengths.astype(np.int32)
     from ..cuda.memory import converted
 

@@ -16,25 +16,26 @@ CHUNK = 1 << 18  # bytes in one step of a prange
 ZEROS = np.zeros(2 * BLOCK, np.uint8)
 
 
-def copy_runs(source, starts, stops, slots, out, pads=ZEROS, lead=0):
+def copy_runs(source, runs, slots, out, pad=0, lead=0):
     """Fill every slot of ``out`` with a run of rows: padding, the rows as far as they fit, padding.
 
     Parameters
     ----------
     source : array of shape (rows, *item)
-    starts, stops : arrays of int64
-        The rows of each run.
+    runs : pair of arrays of int64
+        Where the rows of each run start, and where they stop.
     slots : array of int64
         Offsets over all rows of ``out``: slot s is ``out[slots[s]:slots[s + 1]]``.
     out : C-contiguous array of shape (rows, *item)
         It may hold Python objects; then padding is what it holds already.
-    pads : array of bytes
-        From ``number_pads`` or ``row_pads``: what stands before a run, and what stands behind it.
+    pad : scalar, or array of shape (2, *item)
+        What stands before a run, and what stands behind it.
     lead : int
         How many rows of padding stand before a run; below 0, how many of its rows are left out.
     """
-    if not out.size:
+    if not out.nbytes:
         return
+    starts, stops = runs
     if out.dtype.hasobject:
         for start, stop, first, last in zip(starts, stops, slots[:-1] + lead, slots[1:], strict=True):
             out[first : min(last, first + stop - start)] = source[start : min(stop, start + last - first)]
@@ -42,7 +43,7 @@ def copy_runs(source, starts, stops, slots, out, pads=ZEROS, lead=0):
     source = np.ascontiguousarray(source, out.dtype).reshape(-1).view(np.uint8)
     size = out.nbytes // len(out)
     chunk = min(settings.chunk_rows, max(1, CHUNK // size))
-    inputs = map(_constant, (source, starts, stops, slots, pads))
+    inputs = map(_constant, (source, starts, stops, slots, _padding(pad, out.dtype)))
     _copy(out.size, *inputs, lead, size, chunk, len(out), out.reshape(-1).view(np.uint8))
 
 
@@ -58,15 +59,20 @@ def even(count, width):
     return np.arange(count + 1) * width
 
 
-def number_pads(pad):
-    """Padding with one number, a NumPy scalar."""
+def _padding(pad, dtype):
+    """What stands before a run, then what stands behind it, as bytes: each as often as makes a block."""
+    pad = np.asarray(pad, dtype)
+    if pad.ndim:
+        rows = pad.reshape(2, -1)
+        return np.tile(rows, max(1, BLOCK // rows[0].nbytes)).reshape(-1).view(np.uint8)
+    if not any(pad.tobytes()):
+        return ZEROS
     return np.full(2 * max(1, BLOCK // pad.itemsize), pad).view(np.uint8)
 
 
-def row_pads(before, behind):
-    """Padding with a row before, and a row behind every run."""
-    repeats = max(1, BLOCK // max(1, before.nbytes))
-    return np.concatenate([np.tile(before.reshape(-1), repeats), np.tile(behind.reshape(-1), repeats)]).view(np.uint8)
+def between(offsets):
+    """The runs between offsets."""
+    return offsets[:-1], offsets[1:]
 
 
 @jitable

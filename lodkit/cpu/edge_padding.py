@@ -9,7 +9,7 @@ from ..arrays import check_gradient, check_rows, check_values
 from ..ops import edge_padding as ops
 from ..ops.segments import result_dtype
 from ..registry import Dense
-from ._row_maps import ZEROS, copy_runs, row_pads
+from ._row_maps import between, copy_runs
 from .conversions import lengths_to_offsets, to_offsets
 from .segments import reduce_into
 
@@ -20,14 +20,14 @@ def _offsets(data, lengths):
 
 
 def _pads(item, dtype, start, end):
-    """The rows of padding before and behind, as bytes."""
+    """The rows of padding before and behind; 0 where there are none."""
     if start is None and end is None:
-        return ZEROS
+        return 0
     before = np.zeros(item, dtype) if start is None else start
     behind = before if end is None else end
     for name, pad in (("start_padding", before), ("end_padding", behind)):
         ops.check_pad(pad, item, dtype, name)
-    return row_pads(np.asarray(before, dtype), np.asarray(behind, dtype))
+    return np.stack([before, behind])
 
 
 @ops.add_padding.kernel("cpu")
@@ -48,7 +48,7 @@ def add(
     pads = _pads(data.shape[1:], dtype, start_padding, end_padding)
     slots = offsets + np.arange(len(offsets)) * (before + behind)
     out = arrays.output((int(slots[-1]), *data.shape[1:]), dtype, out)
-    copy_runs(data, offsets[:-1], offsets[1:], slots, out, pads, before)
+    copy_runs(data, between(offsets), slots, out, pads, before)
     return out, np.diff(slots)
 
 
@@ -60,7 +60,7 @@ def remove(data: Dense, lengths: Dense | None = None, /, *, padding_width, end_p
     ops.check_removed(np.diff(offsets), before, behind)
     slots = offsets - np.arange(len(offsets)) * (before + behind)
     out = arrays.output((int(slots[-1]), *data.shape[1:]), dtype, out)
-    copy_runs(data, offsets[:-1], offsets[1:], slots, out, lead=-before)
+    copy_runs(data, between(offsets), slots, out, lead=-before)
     return out, np.diff(slots)
 
 
@@ -84,7 +84,7 @@ def pad_empty(data: Dense, lengths: Dense, /, *, out=None):
     padded = np.maximum(np.diff(offsets), 1)
     slots = lengths_to_offsets(padded)
     out = arrays.output((int(slots[-1]), *data.shape[1:]), dtype, out)
-    copy_runs(data, offsets[:-1], offsets[1:], slots, out)
+    copy_runs(data, between(offsets), slots, out)
     return out, padded
 
 
@@ -95,5 +95,5 @@ def pad_empty_grad(data: Dense, lengths: Dense, grad: Dense, /, *, out=None):
     padded = lengths_to_offsets(np.maximum(np.diff(offsets), 1))
     check_gradient(grad, (int(padded[-1]), *data.shape[1:]))
     out = arrays.output(data.shape, dtype, out)
-    copy_runs(grad, padded[:-1], padded[1:], offsets, out)
+    copy_runs(grad, between(padded), offsets, out)
     return out

@@ -9,15 +9,15 @@ from ..arrays import check_gradient, check_rows, check_values
 from ..ops import padding as ops
 from ..ops.segments import pad_of
 from ..registry import Dense
-from ._row_maps import copy_runs, even, number_pads
+from ._row_maps import between, copy_runs, even
 from .conversions import lengths_to_offsets, to_offsets
 
 
-def packed(data, offsets, width, out, pad):
+def packed(data, offsets, width, out, pad=0):
     """Fill ``out``, ``(segments, width, *item)``, by the rows of segments."""
     count = len(offsets) - 1
     target = out.reshape(count * width, *data.shape[1:])
-    copy_runs(data, offsets[:-1], offsets[1:], even(count, width), target, number_pads(pad))
+    copy_runs(data, between(offsets), even(count, width), target, pad)
     return out
 
 
@@ -25,7 +25,7 @@ def unpacked(data, offsets, out):
     """Fill ``out``, ``(rows, *item)``, from padded segments, zeros where they are too short."""
     count, width = data.shape[:2]
     starts = even(count, width)
-    copy_runs(data.reshape(count * width, *data.shape[2:]), starts[:-1], starts[1:], offsets, out)
+    copy_runs(data.reshape(count * width, *data.shape[2:]), between(starts), offsets, out)
     return out
 
 
@@ -65,7 +65,7 @@ def unpack_grad(data: Dense, lengths: Dense, grad: Dense, /, *, max_length, out=
     dtype = check_values(data.dtype, "the gradient", floating=True)
     offsets = _offsets(data, lengths, max_length)
     check_gradient(grad, (int(offsets[-1]), *data.shape[2:]))
-    return packed(grad, offsets, data.shape[1], arrays.output(data.shape, dtype, out), dtype.type(0))
+    return packed(grad, offsets, data.shape[1], arrays.output(data.shape, dtype, out))
 
 
 @ops.lengths_pad.kernel("cpu")

@@ -48,34 +48,34 @@ def _copy_kernel(width, is_even, has_rows):
     return kernel
 
 
-def copy_runs(source, starts, stops, slots, out, pads=0, lead=0):
+def copy_runs(source, runs, slots, out, pad=0, lead=0):
     """Fill every slot of ``out`` with a run of rows: padding, the rows as far as they fit, padding.
 
     Parameters
     ----------
     source : View of shape (rows, *item)
-    starts, stops : View of int64
-        The rows of each run.
+    runs : pair of Views of int64
+        Where the rows of each run start, and where they stop.
     slots : View of int64, or int
         Offsets over all rows of ``out``: slot s is ``out[slots[s]:slots[s + 1]]``. Or how many rows every slot has.
     out : View of shape (rows, *item)
-    pads : scalar, or View of shape (2, *item)
+    pad : scalar, or View of shape (2, *item)
         What stands before a run, and what stands behind it.
     lead : int
         How many rows of padding stand before a run; below 0, how many of its rows are left out.
     """
     if not out.size:
         return
-    has_rows, is_even = type(pads) is View, type(slots) is int
+    has_rows, is_even = type(pad) is View, type(slots) is int
     columns = out.columns
-    width = width_of(columns, source, out, *([pads] if has_rows else []))
+    width = width_of(columns, source, out, *([pad] if has_rows else []))
     bits = group_of(columns, width)
     if not len(source):
         source = source.like((1, *source.shape[1:]))  # which is not read, but has an address
-    pads = pads if has_rows else source.wide.type(pads)
+    pad = pad if has_rows else source.wide.type(pad)
     kernel = _copy_kernel(width, is_even, has_rows)
-    rows, count = len(out), len(starts)
-    launch(kernel, rows << bits, source, starts, stops, slots, count, lead, pads, columns, bits, rows, out)
+    (starts, stops), rows, count = runs, len(out), len(runs[0])
+    launch(kernel, rows << bits, source, starts, stops, slots, count, lead, pad, columns, bits, rows, out)
 
 
 @cuda.jit
@@ -123,6 +123,6 @@ def even(like, count, width):
     return out
 
 
-def runs(offsets):
-    """The starts and the stops of segments."""
+def between(offsets):
+    """The runs between offsets."""
     return offsets.part(0, len(offsets) - 1), offsets.part(1, len(offsets))

@@ -12,7 +12,7 @@ from ..registry import Dense
 from . import vector
 from ._elements import copied, fill
 from ._offsets import inspected, offsets_like
-from ._row_maps import clipped, copy_runs, runs, stretched
+from ._row_maps import between, clipped, copy_runs, stretched
 from .conversions import integers, lengths_of, summed
 from .launch import cuda, launch
 from .memory import output, view
@@ -85,7 +85,7 @@ def add(
     slots = stretched(offsets, before + behind)
     rows = len(data) + (len(offsets) - 1) * (before + behind)
     out = output(data, (rows, *data.shape[1:]), dtype, out)
-    copy_runs(data, *runs(offsets), slots, out, pads, before)
+    copy_runs(data, between(offsets), slots, out, pads, before)
     return out.array, lengths_of(slots).array
 
 
@@ -97,7 +97,7 @@ def remove(data: Dense, lengths: Dense | None = None, /, *, padding_width, end_p
     slots = _shortened(offsets, before, behind)
     rows = len(data) - (len(offsets) - 1) * (before + behind)
     out = output(data, (rows, *data.shape[1:]), dtype, out)
-    copy_runs(data, *runs(offsets), slots, out, lead=-before)
+    copy_runs(data, between(offsets), slots, out, lead=-before)
     return out.array, lengths_of(slots).array
 
 
@@ -122,7 +122,7 @@ def pad_empty(data: Dense, lengths: Dense, /, *, out=None):
     padded = clipped(integers(lengths, "lengths"), 1, np.iinfo(np.int64).max)
     slots, found = summed(padded)
     out = output(data, (found.last, *data.shape[1:]), dtype, out)
-    copy_runs(data, *runs(offsets), slots, out)
+    copy_runs(data, between(offsets), slots, out)
     return out.array, padded.array
 
 
@@ -133,5 +133,5 @@ def pad_empty_grad(data: Dense, lengths: Dense, grad: Dense, /, *, out=None):
     slots, found = summed(clipped(integers(lengths, "lengths"), 1, np.iinfo(np.int64).max))
     check_gradient(grad, (found.last, *data.shape[1:]))
     out = output(data, data.shape, dtype, out)
-    copy_runs(grad, *runs(slots), offsets, out)
+    copy_runs(grad, between(slots), offsets, out)
     return out.array

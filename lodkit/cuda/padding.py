@@ -10,7 +10,7 @@ from ..ops.segments import check_rows as check_sum
 from ..ops.segments import pad_of
 from ..registry import Dense
 from . import vector
-from ._row_maps import clipped, copy_runs, even, runs
+from ._row_maps import between, clipped, copy_runs, even
 from .conversions import integers, summed
 from .launch import cuda, launch
 from .memory import output, view
@@ -46,7 +46,7 @@ def packed(data, offsets, width, out, pad=0):
     """Fill ``out``, ``(segments, width, *item)``, by the rows of segments."""
     if width:
         count = len(offsets) - 1
-        copy_runs(data, *runs(offsets), width, out.reshape(count * width, *data.shape[1:]), pad)
+        copy_runs(data, between(offsets), width, out.reshape(count * width, *data.shape[1:]), pad)
     return out.array
 
 
@@ -54,7 +54,7 @@ def unpacked(data, offsets, out):
     """Fill ``out``, ``(rows, *item)``, from padded segments, zeros where they are too short."""
     count, width = data.shape[:2]
     starts = even(offsets, count, width)
-    copy_runs(data.reshape(count * width, *data.shape[2:]), *runs(starts), offsets, out)
+    copy_runs(data.reshape(count * width, *data.shape[2:]), between(starts), offsets, out)
     return out.array
 
 

@@ -15,7 +15,7 @@ ADDED = [
     ((reals(3), vector(3), np.array(0.5), np.array(2.0)), {}),
     ((reals(3, 64, dtype=np.float32), vector(1, 2), reals(64, dtype=np.float32)), {}),
     ((array(3, 4, dtype=np.float16), vector(1, 2), array(4, dtype=np.float16)), {}),
-    ((array(3, 2, dtype=np.int64), vector(3), array(2, dtype=np.int64), array(2, dtype=np.int64)), TWO_ONE),
+    ((array(3, 2, dtype=np.int64), vector(3), None, array(2, dtype=np.int64)), TWO_ONE),
     ((reals(0, 2), vector(), reals(2)), {}),
     ((reals(2, 2), vector(0, 2)), {"padding_width": 0}),
 ]

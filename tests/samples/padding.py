@@ -57,7 +57,7 @@ SAMPLES = {
 }
 ROWS, LENGTHS = np.ones((3, 2), np.float32), np.array([1, 2], np.int32)
 CAFFE2 = {
-    "LengthsPad": (ROWS, LENGTHS),
+    "LengthsPad": (ROWS, LENGTHS, {"target_length": 2}),
     "PackSegments": (LENGTHS, ROWS),
     "UnpackSegments": (LENGTHS, np.ones((2, 2), np.float32)),
 }
