@@ -27,7 +27,7 @@ def copy_runs(source, runs, slots, out, pad=0, lead=0):
     slots : array of int64
         Offsets over all rows of ``out``: slot s is ``out[slots[s]:slots[s + 1]]``.
     out : C-contiguous array of shape (rows, *item)
-        It may hold Python objects; then padding is what it holds already.
+        It may hold Python objects; then padding is what it holds already, and none of it leads.
     pad : scalar, or array of shape (2, *item)
         What stands before a run, and what stands behind it.
     lead : int
@@ -37,7 +37,7 @@ def copy_runs(source, runs, slots, out, pad=0, lead=0):
         return
     starts, stops = runs
     if out.dtype.hasobject:
-        for start, stop, first, last in zip(starts, stops, slots[:-1] + lead, slots[1:], strict=True):
+        for start, stop, first, last in zip(starts, stops, *between(slots), strict=True):
             out[first : min(last, first + stop - start)] = source[start : min(stop, start + last - first)]
         return
     source = np.ascontiguousarray(source, out.dtype).reshape(-1).view(np.uint8)
