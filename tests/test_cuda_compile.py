@@ -78,6 +78,7 @@ def test_rows_are_loaded_16_bytes_at_a_time(launched):
         ("_row_kernels", "_kernel.<locals>.kernel"),
         ("_rows", "_copy_kernel.<locals>.kernel"),
         ("_rows", "_put_kernel.<locals>.kernel"),
+        ("_row_maps", "_copy_kernel.<locals>.kernel"),
         ("_updates", "rows_kernel.<locals>.kernel"),
         ("_updates", "dense_kernel.<locals>.kernel"),
     ):

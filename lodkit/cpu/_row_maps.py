@@ -1,6 +1,7 @@
 """Segments of rows copied to other places, with padding around them: what packing, padding and cutting share.
 
-Rows are bytes here: one compiled kernel serves every type of value.
+Rows are bytes here: one compiled kernel serves every type of value. Rows in an order that has no runs, as the steps of
+time-major arrays, are copied by their numbers: ``_rows.copy_rows``, -1 for padding.
 """
 
 from __future__ import annotations
@@ -61,18 +62,23 @@ def even(count, width):
 
 def _padding(pad, dtype):
     """What stands before a run, then what stands behind it, as bytes: each as often as makes a block."""
+    if type(pad) is int and pad == 0:
+        return ZEROS
     pad = np.asarray(pad, dtype)
     if pad.ndim:
         rows = pad.reshape(2, -1)
         return np.tile(rows, max(1, BLOCK // rows[0].nbytes)).reshape(-1).view(np.uint8)
-    if not any(pad.tobytes()):
-        return ZEROS
     return np.full(2 * max(1, BLOCK // pad.itemsize), pad).view(np.uint8)
 
 
 def between(offsets):
     """The runs between offsets."""
     return offsets[:-1], offsets[1:]
+
+
+def lengths_between(offsets):
+    """How many rows each run between offsets has: ``np.diff``, at a third of its cost for a few."""
+    return offsets[1:] - offsets[:-1]
 
 
 @jitable

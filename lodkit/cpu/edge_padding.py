@@ -9,7 +9,7 @@ from ..arrays import check_gradient, check_rows, check_values
 from ..ops import edge_padding as ops
 from ..ops.segments import result_dtype
 from ..registry import Dense
-from ._row_maps import between, copy_runs
+from ._row_maps import between, copy_runs, lengths_between
 from .conversions import lengths_to_offsets, to_offsets
 from .segments import reduce_into
 
@@ -49,7 +49,7 @@ def add(
     slots = offsets + np.arange(len(offsets)) * (before + behind)
     out = arrays.output((int(slots[-1]), *data.shape[1:]), dtype, out)
     copy_runs(data, between(offsets), slots, out, pads, before)
-    return out, np.diff(slots)
+    return out, lengths_between(slots)
 
 
 @ops.remove_padding.kernel("cpu")
@@ -57,11 +57,11 @@ def remove(data: Dense, lengths: Dense | None = None, /, *, padding_width, end_p
     dtype = check_values(data.dtype, "remove_padding")
     before, behind = ops.check_widths(padding_width, end_padding_width)
     offsets = _offsets(data, lengths)
-    ops.check_removed(np.diff(offsets), before, behind)
+    ops.check_removed(lengths_between(offsets), before, behind)
     slots = offsets - np.arange(len(offsets)) * (before + behind)
     out = arrays.output((int(slots[-1]), *data.shape[1:]), dtype, out)
     copy_runs(data, between(offsets), slots, out, lead=-before)
-    return out, np.diff(slots)
+    return out, lengths_between(slots)
 
 
 @ops.gather_padding.kernel("cpu")
@@ -69,7 +69,7 @@ def gather(data: Dense, lengths: Dense | None = None, /, *, padding_width, end_p
     result_dtype(data.dtype, "sum")
     before, behind = ops.check_widths(padding_width, end_padding_width)
     offsets = _offsets(data, lengths)
-    ops.check_removed(np.diff(offsets), before, behind)
+    ops.check_removed(lengths_between(offsets), before, behind)
     starts = (offsets[:-1, None] + np.arange(before)).reshape(-1)
     ends = (offsets[1:, None] - behind + np.arange(behind)).reshape(-1)
     sides = np.array([0, len(starts), len(starts) + len(ends)])
@@ -81,7 +81,7 @@ def gather(data: Dense, lengths: Dense | None = None, /, *, padding_width, end_p
 def pad_empty(data: Dense, lengths: Dense, /, *, out=None):
     dtype = check_values(data.dtype, "pad_empty_samples")
     offsets = _offsets(data, lengths)
-    padded = np.maximum(np.diff(offsets), 1)
+    padded = np.maximum(lengths_between(offsets), 1)
     slots = lengths_to_offsets(padded)
     out = arrays.output((int(slots[-1]), *data.shape[1:]), dtype, out)
     copy_runs(data, between(offsets), slots, out)
@@ -92,7 +92,7 @@ def pad_empty(data: Dense, lengths: Dense, /, *, out=None):
 def pad_empty_grad(data: Dense, lengths: Dense, grad: Dense, /, *, out=None):
     dtype = check_values(data.dtype, "the gradient", floating=True)
     offsets = _offsets(data, lengths)
-    padded = lengths_to_offsets(np.maximum(np.diff(offsets), 1))
+    padded = lengths_to_offsets(np.maximum(lengths_between(offsets), 1))
     check_gradient(grad, (int(padded[-1]), *data.shape[1:]))
     out = arrays.output(data.shape, dtype, out)
     copy_runs(grad, between(padded), offsets, out)

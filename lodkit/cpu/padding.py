@@ -9,7 +9,7 @@ from ..arrays import check_gradient, check_rows, check_values
 from ..ops import padding as ops
 from ..ops.segments import pad_of
 from ..registry import Dense
-from ._row_maps import between, copy_runs, even
+from ._row_maps import between, copy_runs, even, lengths_between
 from .conversions import lengths_to_offsets, to_offsets
 
 
@@ -34,7 +34,7 @@ def pack(data: Dense, lengths: Dense, /, *, max_length, pad_value, return_presen
     dtype = check_values(data.dtype, "pack_segments")
     ops.check_width(max_length, "max_length")
     offsets = to_offsets(lengths, "lengths", len(check_rows(data, "data")), None)
-    counts, pad = np.diff(offsets), pad_of(pad_value, dtype)
+    counts, pad = lengths_between(offsets), pad_of(pad_value, dtype) if pad_value else 0
     out = arrays.output(ops.padded_shape(counts, max_length, data.shape), dtype, out)
     packed(data, offsets, out.shape[1], out, pad)
     return (out, np.arange(out.shape[1]) < counts[:, None]) if return_presence_mask else out
@@ -45,7 +45,7 @@ def pack_grad(data: Dense, lengths: Dense, grad: Dense, /, *, max_length, out=No
     dtype = check_values(data.dtype, "the gradient", floating=True)
     offsets = to_offsets(lengths, "lengths", len(check_rows(data, "data")), None)
     ops.check_width(max_length, "max_length")
-    check_gradient(grad, ops.padded_shape(np.diff(offsets), max_length, data.shape))
+    check_gradient(grad, ops.padded_shape(lengths_between(offsets), max_length, data.shape))
     return unpacked(grad, offsets, arrays.output(data.shape, dtype, out))
 
 
@@ -73,7 +73,7 @@ def pad_lengths(data: Dense, lengths: Dense, /, *, target_length, pad_value, out
     dtype = check_values(data.dtype, "lengths_pad")
     ops.check_width(target_length, "target_length")
     offsets = to_offsets(lengths, "lengths", len(check_rows(data, "data")), None)
-    counts, pad = np.diff(offsets), pad_of(pad_value, dtype)
+    counts, pad = lengths_between(offsets), pad_of(pad_value, dtype) if pad_value else 0
     ops.check_fit(counts, target_length, ops.LONGER)
     out = arrays.output((len(counts) * target_length, *data.shape[1:]), dtype, out)
     packed(data, offsets, target_length, out, pad)

@@ -10,6 +10,7 @@ from ..jit import njit, settings
 from ..ops import time_major as ops
 from ..ops.padding import check_fit, check_width
 from ..registry import Dense
+from ._row_maps import lengths_between
 from ._rows import copy_rows
 from .conversions import lengths_to_offsets, to_offsets
 
@@ -54,7 +55,7 @@ def _flat(data):
 def pack(data: Dense, lengths: Dense, /, *, num_steps, out=None):
     dtype = check_values(data.dtype, "pack_rnn_sequence")
     offsets = to_offsets(lengths, "lengths", len(check_rows(data, "data")), None)
-    counts = np.diff(offsets)
+    counts = lengths_between(offsets)
     if check_width(num_steps, "num_steps") is not None:
         check_fit(counts, num_steps, "pass a larger num_steps")
     rows = np.empty((counts.max(initial=0) if num_steps is None else num_steps, len(counts)), np.int64)
