@@ -9,7 +9,7 @@ import numpy as np
 
 from . import _levels
 from ._indexing import require_cpu
-from ._levels import compiled, frozen
+from ._levels import compiled, copy_runs, frozen
 from ._transfer import to_device
 from .arrays import empty, from_lists, integers
 from .checks import is_integer, is_number
@@ -100,10 +100,9 @@ class Conversions:
         if lengths.max(initial=0) > width:
             i = int(np.argmax(lengths))
             raise LoDError(f"length {lengths[i]} at position {i} exceeds the padded width {width}")
-        starts = np.arange(count) * width
         values = empty((int(offsets[-1]), *padded.shape[2:]), padded.dtype)
-        rows = padded.reshape(count * width, *padded.shape[2:])
-        compiled().copy_rows(rows, starts, starts + lengths, values, offsets[:-1])
+        starts = np.arange(count + 1) * width
+        copy_runs(padded.reshape(count * width, *padded.shape[2:]), (starts[:-1], starts[1:]), offsets, values)
         return cls._wrap(values, (offsets,))
 
     @classmethod
@@ -184,16 +183,18 @@ class Conversions:
         widths = [self.max_length(level) for level in range(last + 1)]
         widths[-1] = widths[-1] if max_length is None else int(max_length)
         out = empty((len(self), *widths, *values.shape[1:]), values.dtype)
-        out[...] = fill
+        if values.dtype.hasobject:
+            out[...] = fill
         place = np.arange(len(self))
         for level, width in enumerate(widths[:-1]):
             offsets = self._lod[level]
             lengths = np.diff(offsets)
             place = np.repeat(place * width - offsets[:-1], lengths) + np.arange(offsets[-1])
-        starts = self._lod[-1][:-1]
-        stops = np.minimum(self._lod[-1][1:], starts + widths[-1])
-        rows = out.reshape(math.prod(out.shape[: last + 2]), *values.shape[1:])
-        compiled().copy_rows(values, starts, stops, rows, place * widths[-1])
+        cells = math.prod(out.shape[: last + 1])
+        runs = np.zeros((2, cells), np.int64)
+        runs[:, place] = self._lod[-1][:-1], self._lod[-1][1:]
+        rows = out.reshape(cells * widths[-1], *values.shape[1:])
+        copy_runs(values, runs, np.arange(cells + 1) * widths[-1], rows, fill[()])
         return out
 
     def to_uniform(self):

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from ._levels import compiled, frozen
+from ._levels import compiled, copy_runs, frozen
 from .arrays import empty, integers
 from .errors import DeviceError, LoDError, LoDLevelError, RowIndexError
 
@@ -149,10 +149,9 @@ class Indexing:
 def take_ranges(values, starts, stops):
     """The rows ``values[starts[k]:stops[k]]``, joined."""
     require_cpu(values, "selecting sequences")
-    lengths = stops - starts
-    ends = np.cumsum(lengths)
-    out = empty((int(ends[-1]) if len(ends) else 0, *values.shape[1:]), values.dtype)
-    compiled().copy_rows(values, starts, stops, out, ends - lengths)
+    slots = compiled().lengths_to_offsets(stops - starts)
+    out = empty((int(slots[-1]), *values.shape[1:]), values.dtype)
+    copy_runs(values, (starts, stops), slots, out)
     return out
 
 

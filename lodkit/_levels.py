@@ -21,6 +21,13 @@ def compiled():
     return _compiled
 
 
+def copy_runs(*args):
+    """``lodkit.cpu._row_maps.copy_runs``, imported on first use."""
+    from .cpu._row_maps import copy_runs
+
+    copy_runs(*args)
+
+
 def frozen(array):
     """``array`` itself, made read-only."""
     array.flags.writeable = False

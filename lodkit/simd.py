@@ -125,6 +125,11 @@ def prefetch(array, i, j, size):
     """
 
 
+def copy(out, i, source, j, count):
+    """Copy ``source[j : j + count]`` to ``out[i : i + count]``, of arrays of bytes that do not overlap."""
+    out[i : i + count] = source[j : j + count]
+
+
 def rolled():
     """Keep the loop around this as it is written: one exit, so one mispredicted branch for a short segment."""
 
@@ -201,6 +206,7 @@ for _function, _compiled, _count in (
     (store, _intrinsics.store, 4),
     (full, _intrinsics.full, 3),
     (like, _intrinsics.like, 2),
+    (copy, _intrinsics.copy, 5),
     (rolled, _intrinsics.rolled, 0),
     (widen, _intrinsics.widen, 1),
     (narrow, _intrinsics.narrow, 2),

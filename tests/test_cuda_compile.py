@@ -96,5 +96,6 @@ def test_rows_are_loaded_16_bytes_at_a_time(launched):
         ("_ranges", "_range_kernel.<locals>.kernel"),
         ("_update_kernels", "rows_kernel.<locals>.kernel"),
         ("_update_kernels", "dense_kernel.<locals>.kernel"),
+        ("_row_maps", "_copy_kernel.<locals>.kernel"),
     ):
         assert wide[f"lodkit.cuda.{module}", name] >= 1, name

@@ -1,4 +1,4 @@
-"""Compiled structure work: lengths to offsets, checks, and copies of row ranges."""
+"""Compiled structure work: lengths to offsets, and checks."""
 
 from __future__ import annotations
 

@@ -12,6 +12,7 @@ from ..ops import id_lists as ops
 from ..ops.conversions import check_vector
 from ..registry import Dense
 from . import _lod
+from ._row_maps import copy_runs
 from ._rows import first_at_least
 from ._sort import sort_numbers
 from .conversions import offsets_to_segment_ids
@@ -64,7 +65,7 @@ def merge(*lists: LoDTensor):
     _deal(*sort_numbers(ids), samples, ends, np.full(len(starts), -1), merged)
     offsets = _lod.lengths_to_offsets(ends - starts)
     values = np.empty(offsets[-1], np.int64)
-    _lod.copy_rows(merged, starts, ends, values, offsets[:-1])
+    copy_runs(merged, (starts, ends), offsets, values)
     return LoDTensor._wrap(values, (*lists[0]._lod[:-1], frozen(offsets)))
 
 

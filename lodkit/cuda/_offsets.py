@@ -99,9 +99,10 @@ def _inspect(offsets, n, piece, found):
         s += cuda.gridsize(1)
 
 
-def inspected(offsets):
-    """Look at offsets (at least one) on their device. Waits."""
-    decrease, short, first, last = found_in(_inspect, offsets, offsets.size, settings.piece_rows, slots=4)
+def inspected(offsets, piece=None):
+    """Look at offsets (at least one) on their device: ``longest`` counts from ``piece`` rows up. Waits."""
+    piece = settings.piece_rows if piece is None else piece
+    decrease, short, first, last = found_in(_inspect, offsets, offsets.size, piece, slots=4)
     return Found(decrease, LONG - short if short >= 0 else 0, first, last)
 
 

@@ -74,15 +74,20 @@ def integers(x, name):
     return x
 
 
-def from_lengths(lengths):
-    """Checked Offsets of lengths. Waits for the device."""
+def summed(lengths, piece=None):
+    """Offsets of lengths, and what a look at them told: ``longest`` from ``piece`` rows up. Waits for the device."""
     lengths = integers(lengths, "lengths")
     offsets = offsets_of(lengths)
-    found = inspected(offsets)
+    found = inspected(offsets, piece)
     if found.decrease >= 0:
         ops.check_lengths(lengths.read())
         raise LoDError("lengths add up to more than int64 holds")
-    return cut(offsets, found)
+    return offsets, found
+
+
+def from_lengths(lengths):
+    """Checked Offsets of lengths. Waits for the device."""
+    return cut(*summed(lengths))
 
 
 def from_offsets(offsets):
@@ -170,10 +175,11 @@ def grouped(segments, by, rows, num_segments):
     return offsets, order
 
 
-def _lengths(offsets):
+def lengths_of(offsets):
+    """The differences of offsets."""
     lengths = offsets.like((len(offsets) - 1,), np.int64)
     launch(_difference, lengths.size, offsets, lengths.size, lengths)
-    return lengths.array
+    return lengths
 
 
 def _ids(offsets):
@@ -189,7 +195,7 @@ def lengths_to_offsets(lengths: Dense, /):
 
 @ops.offsets_to_lengths.kernel("cuda")
 def offsets_to_lengths(offsets: Dense, /):
-    return _lengths(from_offsets(offsets).offsets)
+    return lengths_of(from_offsets(offsets).offsets).array
 
 
 @ops.offsets_to_segment_ids.kernel("cuda")
@@ -209,4 +215,4 @@ def segment_ids_to_offsets(segment_ids: Dense, /, *, num_segments, allow_gaps):
 
 @ops.segment_ids_to_lengths.kernel("cuda")
 def segment_ids_to_lengths(segment_ids: Dense, /, *, num_segments):
-    return _lengths(from_ids(segment_ids, num_segments).offsets)
+    return lengths_of(from_ids(segment_ids, num_segments).offsets).array

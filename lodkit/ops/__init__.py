@@ -24,6 +24,7 @@ from .dense import (
     tanh,
     tanh_grad,
 )
+from .edge_padding import add_padding, gather_padding, pad_empty_samples, pad_empty_samples_grad, remove_padding
 from .embedding import embedding_bag, embedding_bag_grad, embedding_bag_weights_grad, lookup_table, lookup_table_grad
 from .features import (
     merge_features,
@@ -42,6 +43,7 @@ from .moment_optimizers import adadelta, adam, momentum, rmsprop, rowwise_adam
 from .norm_optimizers import storm, wngrad
 from .one_hot import dense_to_id_lists, one_hot, segment_one_hot
 from .optimizers import adagrad, ftrl, rowwise_adagrad, sgd
+from .padding import lengths_pad, pack_segments, pack_segments_grad, unpack_segments, unpack_segments_grad
 from .quantized import (
     cast,
     dequantize_rows,
@@ -73,12 +75,14 @@ from .sequence_pool import sequence_pool, sequence_pool_grad
 from .shards import gather_by_key, lengths_partition, partition
 from .sparse_dense import sparse_to_dense, sparse_to_dense_mask, sparse_to_dense_mask_grad
 from .sparse_matrix import batch_dense_to_sparse, batch_sparse_to_dense, batch_sparse_to_dense_grad, sparse_matrix
+from .time_major import pack_rnn_sequence, reverse_packed_segs, unpack_rnn_sequence
 from .weighted_sums import scatter_weighted_sum, weighted_sum, weighted_sum_weights_grad
 
 __all__ = [
     "adadelta",
     "adagrad",
     "adam",
+    "add_padding",
     "batch_dense_to_sparse",
     "batch_gather",
     "batch_gather_grad",
@@ -102,12 +106,14 @@ __all__ = [
     "gather",
     "gather_by_key",
     "gather_grad",
+    "gather_padding",
     "gather_ranges",
     "gather_ranges_grad",
     "gather_ranges_to_dense",
     "get_tensor_from_selected_rows",
     "lengths_gather",
     "lengths_gather_grad",
+    "lengths_pad",
     "lengths_partition",
     "lengths_range_fill",
     "lengths_split",
@@ -133,6 +139,11 @@ __all__ = [
     "one_hot",
     "pack_features",
     "pack_features_grad",
+    "pack_rnn_sequence",
+    "pack_segments",
+    "pack_segments_grad",
+    "pad_empty_samples",
+    "pad_empty_samples_grad",
     "partition",
     "quantize_rows",
     "quantized_embedding_bag",
@@ -142,6 +153,8 @@ __all__ = [
     "reduce_dims_weights_grad",
     "relu",
     "relu_grad",
+    "remove_padding",
+    "reverse_packed_segs",
     "rmsprop",
     "rowwise_adagrad",
     "rowwise_adam",
@@ -180,6 +193,9 @@ __all__ = [
     "tanh",
     "tanh_grad",
     "unique",
+    "unpack_rnn_sequence",
+    "unpack_segments",
+    "unpack_segments_grad",
     "weighted_sum",
     "weighted_sum_weights_grad",
     "wngrad",

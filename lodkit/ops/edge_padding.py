@@ -1,0 +1,275 @@
+"""Rows of padding before and behind every segment, or in place of an empty one (Caffe2's AddPadding)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..arrays import check_gradient, check_rows, check_values
+from ..errors import DTypeError, LoDError, ShapeMismatchError
+from ..registry import Dense, op
+from .conversions import check_lengths, lengths_to_offsets
+from .padding import segments_of
+from .segments import result_dtype
+
+
+def check_widths(padding_width, end_padding_width):
+    """How many rows of padding stand before and behind a segment."""
+    for name, width in (("padding_width", padding_width), ("end_padding_width", end_padding_width)):
+        if width is not None and width < 0:
+            raise ValueError(f"{name} = {width} is negative; it counts rows of padding")
+    return padding_width, padding_width if end_padding_width is None else end_padding_width
+
+
+def check_pad(pad, item, dtype, name):
+    """A row of padding, of the type and the shape of a row of data."""
+    if pad.dtype.kind != dtype.kind:
+        raise DTypeError(f"{name} is {pad.dtype}, the data {dtype}; convert one with .astype(...)")
+    if tuple(pad.shape) != tuple(item):
+        raise ShapeMismatchError(f"{name} has shape {tuple(pad.shape)}, a row of data {tuple(item)}; pass one like it")
+
+
+def check_removed(lengths, before, behind):
+    if len(lengths) and lengths.min() < before + behind:
+        i = int(np.argmax(lengths < before + behind))
+        raise LoDError(
+            f"lengths[{i}] = {lengths[i]} is less than the {before} + {behind} rows of padding of a segment; "
+            "pass the lengths that add_padding returned, with its widths"
+        )
+
+
+def _lengths_of(data, lengths):
+    """All rows are one segment where no lengths are given."""
+    return check_lengths([len(check_rows(data, "data"))] if lengths is None else lengths)
+
+
+@op
+def add_padding(
+    data: Dense,
+    lengths: Dense | None = None,
+    start_padding: Dense | None = None,
+    end_padding: Dense | None = None,
+    /,
+    *,
+    padding_width: int = 1,
+    end_padding_width: int | None = None,
+) -> tuple:
+    """Put rows of padding before and behind every segment. AddPadding of Caffe2.
+
+    Parameters
+    ----------
+    data : array of shape (rows, *item)
+    lengths : array of int32 or int64, optional
+        Rows of each segment; they add up to the rows of data. One segment by default.
+    start_padding, end_padding : array of shape (*item,), optional
+        What stands before and behind. Without ``end_padding`` the first stands on both sides; zeros by default.
+    padding_width, end_padding_width : int
+        How many rows of it. The second is like the first by default.
+
+    Returns
+    -------
+    padded : array of shape (rows and padding, *item)
+    lengths : array of int64
+        Rows of each segment with its padding.
+
+    Raises
+    ------
+    LoDError
+        Lengths are negative, or do not add up.
+    ShapeMismatchError, DTypeError
+        Padding is not like a row of data.
+
+    >>> add_padding(np.array([1, 2, 3]), [2, 1], np.array(7), np.array(9))
+    (array([7, 1, 2, 9, 7, 3, 9]), array([4, 3]))
+    """
+    dtype = check_values(data.dtype, "add_padding")
+    before, behind = check_widths(padding_width, end_padding_width)
+    lengths = _lengths_of(data, lengths)
+    rows = []
+    end_padding = start_padding if end_padding is None else end_padding
+    for name, pad, width in (("start_padding", start_padding, before), ("end_padding", end_padding, behind)):
+        pad = np.zeros(data.shape[1:], dtype) if pad is None else pad
+        check_pad(pad, data.shape[1:], dtype, name)
+        rows.append(np.repeat(pad[None], width, axis=0))
+    parts = [part for segment in segments_of(data, lengths) for part in (rows[0], segment, rows[1])]
+    return np.concatenate([data[:0], *parts]).astype(dtype), lengths + before + behind
+
+
+@add_padding.infer_rule
+def _(data, lengths=None, start_padding=None, end_padding=None, *, padding_width=1, end_padding_width=None):
+    count = 1 if lengths is None else lengths.dims[0]
+    known = data.dims[0] >= 0 and count >= 0
+    rows = data.dims[0] + count * sum(check_widths(padding_width, end_padding_width)) if known else -1
+    return data.but(dims=(rows, *data.dims[1:])), data.but(dtype=np.dtype("int64"), dims=(count,))
+
+
+@add_padding.gradient
+def _(call, grad, _):
+    padded = call.outputs[1]
+    start, end = (*call.inputs[2:], None, None)[:2]
+    by_data = remove_padding(grad, padded, **call.attrs)[0]
+    if start is None and end is None:
+        return by_data, None
+    before, behind = gather_padding(grad, padded, **call.attrs)
+    if end is None:
+        from .selected_rows import sum as add
+
+        before = add(before, behind)
+    return by_data, None, before, behind
+
+
+@op
+def remove_padding(
+    data: Dense, lengths: Dense | None = None, /, *, padding_width: int = 1, end_padding_width: int | None = None
+) -> tuple:
+    """Remove the first and last rows of every segment. RemovePadding of Caffe2.
+
+    Parameters
+    ----------
+    data : array of shape (rows, *item)
+    lengths : array of int32 or int64, optional
+        Rows of each segment, padding included. One segment by default.
+    padding_width, end_padding_width : int
+        How many rows to remove at the start and at the end. The second is like the first by default.
+
+    Returns
+    -------
+    rows : array of shape (rows without padding, *item)
+    lengths : array of int64
+        Rows that are left of each segment.
+
+    Raises
+    ------
+    LoDError
+        Lengths are negative, do not add up, or a segment has fewer rows than its padding.
+
+    >>> remove_padding(np.array([7, 1, 2, 9, 7, 3, 9]), [4, 3])
+    (array([1, 2, 3]), array([2, 1]))
+    """
+    dtype = check_values(data.dtype, "remove_padding")
+    before, behind = check_widths(padding_width, end_padding_width)
+    lengths = _lengths_of(data, lengths)
+    segments = segments_of(data, lengths)
+    check_removed(lengths, before, behind)
+    rows = np.concatenate([data[:0], *(s[before : len(s) - behind] for s in segments)])
+    return rows.astype(dtype), lengths - before - behind
+
+
+@remove_padding.infer_rule
+def _(data, lengths=None, *, padding_width=1, end_padding_width=None):
+    count = 1 if lengths is None else lengths.dims[0]
+    return data.but(dims=(-1, *data.dims[1:])), data.but(dtype=np.dtype("int64"), dims=(count,))
+
+
+@remove_padding.gradient
+def _(call, grad, _):
+    return add_padding(grad, call.outputs[1], **call.attrs)[0], None
+
+
+@op
+def gather_padding(
+    data: Dense, lengths: Dense | None = None, /, *, padding_width: int = 1, end_padding_width: int | None = None
+) -> tuple:
+    """Add up the padding before all segments, and that behind them. GatherPadding of Caffe2.
+
+    The gradient of ``add_padding`` by its paddings.
+
+    Parameters
+    ----------
+    data : array of shape (rows, *item)
+    lengths : array of int32 or int64, optional
+        Rows of each segment, padding included. One segment by default.
+    padding_width, end_padding_width : int
+        How many rows of padding stand before and behind. The second is like the first by default.
+
+    Returns
+    -------
+    before, behind : array of shape (*item,)
+        int32 adds up as int64.
+
+    Raises
+    ------
+    LoDError
+        Lengths are negative, do not add up, or a segment has fewer rows than its padding.
+
+    >>> gather_padding(np.array([7, 1, 2, 9, 7, 3, 9]), [4, 3])
+    (array(14), array(18))
+    """
+    dtype = result_dtype(data.dtype, "sum")
+    before, behind = check_widths(padding_width, end_padding_width)
+    lengths = _lengths_of(data, lengths)
+    segments = segments_of(data, lengths)
+    check_removed(lengths, before, behind)
+    wide = np.zeros((0, *data.shape[1:]), np.int64 if dtype.kind == "i" else np.float64)
+    starts = np.concatenate([wide, *(s[:before] for s in segments)])
+    ends = np.concatenate([wide, *(s[len(s) - behind :] for s in segments)])
+    return np.asarray(starts.sum(axis=0), dtype), np.asarray(ends.sum(axis=0), dtype)
+
+
+@gather_padding.infer_rule
+def _(data, lengths=None, *, padding_width=1, end_padding_width=None):
+    return (data.but(dtype=result_dtype(data.dtype, "sum"), dims=data.dims[1:]),) * 2
+
+
+@op
+def pad_empty_samples(data: Dense, lengths: Dense, /) -> tuple:
+    """Give every empty segment one row of zeros. PadEmptySamples of Caffe2.
+
+    Parameters
+    ----------
+    data : array of shape (rows, *item)
+    lengths : array of int32 or int64
+        Rows of each segment; they add up to the rows of data.
+
+    Returns
+    -------
+    padded : array of shape (rows and padding, *item)
+    lengths : array of int64
+        The lengths, 1 where they were 0.
+
+    Raises
+    ------
+    LoDError
+        Lengths are negative, or do not add up.
+
+    >>> pad_empty_samples(np.array([5, 6]), [1, 0, 1])
+    (array([5, 0, 6]), array([1, 1, 1]))
+    """
+    dtype = check_values(data.dtype, "pad_empty_samples")
+    zero = np.zeros((1, *data.shape[1:]), dtype)
+    rows = [segment if len(segment) else zero for segment in segments_of(data, lengths)]
+    return np.concatenate([data[:0], *rows]).astype(dtype), np.maximum(check_lengths(lengths), 1)
+
+
+@pad_empty_samples.infer_rule
+def _(data, lengths):
+    return data.but(dims=(-1, *data.dims[1:])), lengths.but(dtype=np.dtype("int64"))
+
+
+@pad_empty_samples.gradient
+def _(call, grad, _):
+    return pad_empty_samples_grad(*call.inputs, grad), None
+
+
+@op
+def pad_empty_samples_grad(data: Dense, lengths: Dense, grad: Dense, /) -> Dense:
+    """Return the gradient of ``pad_empty_samples``: without the rows of empty segments.
+
+    >>> pad_empty_samples_grad(np.zeros(2), [1, 0, 1], np.array([1., 2., 3.]))
+    array([1., 3.])
+    """
+    check_values(data.dtype, "the gradient", floating=True)
+    segments_of(data, lengths)
+    offsets = lengths_to_offsets.definition(np.maximum(check_lengths(lengths), 1))
+    check_gradient(grad, (offsets[-1], *data.shape[1:]))
+    kept = [start + i for start, n in zip(offsets[:-1], lengths, strict=True) for i in range(n)]
+    return grad[np.array(kept, np.int64)].astype(data.dtype)
+
+
+@pad_empty_samples_grad.infer_rule
+def _(data, lengths, grad):
+    return data
+
+
+for _operator in (add_padding, remove_padding, gather_padding, pad_empty_samples):
+    _operator.example(lambda dtype: [((np.ones((3, 2), dtype), np.array([3])), {})])
+pad_empty_samples_grad.example(lambda dtype: [((np.ones(2, dtype), np.array([2, 0]), np.ones(3, dtype)), {})])

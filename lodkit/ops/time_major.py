@@ -1,0 +1,143 @@
+"""Segments side by side, a step after the other, as recurrent layers read them (Caffe2's PackRNNSequence)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..arrays import check_values
+from ..registry import Dense, op
+from .conversions import check_lengths
+from .padding import check_fit, check_padded, check_width, pack_segments, unpack_segments
+
+STEPS = "there is a length for each column of data, of at most as many rows as it has"
+
+
+def check_steps(data, lengths):
+    """The lengths of the segments of a time-major array."""
+    lengths = check_lengths(lengths)
+    check_padded(data, len(lengths), axis=1)
+    check_fit(lengths, data.shape[0], STEPS)
+    return lengths
+
+
+@op
+def pack_rnn_sequence(data: Dense, lengths: Dense, /, *, num_steps: int | None = None) -> Dense:
+    """Put segments side by side, zeros behind the end of short ones. PackRNNSequence of Caffe2.
+
+    Parameters
+    ----------
+    data : array of shape (rows, *item)
+    lengths : array of int32 or int64
+        Rows of each segment; they add up to the rows of data.
+    num_steps : int, optional
+        At least the longest length, which it is by default.
+
+    Returns
+    -------
+    array of shape (num_steps, segments, *item)
+
+    Raises
+    ------
+    LoDError
+        Lengths are negative, do not add up, or one is more than ``num_steps``.
+
+    >>> pack_rnn_sequence(np.array([1, 2, 3]), [1, 2])
+    array([[1, 2],
+           [0, 3]])
+    """
+    if check_width(num_steps, "num_steps") is not None:
+        check_fit(check_lengths(lengths), num_steps, "pass a larger num_steps")
+    return np.swapaxes(pack_segments.definition(data, lengths, max_length=num_steps), 0, 1).copy()
+
+
+@pack_rnn_sequence.infer_rule
+def _(data, lengths, *, num_steps=None):
+    return data.but(dims=(-1 if num_steps is None else num_steps, lengths.dims[0], *data.dims[1:]))
+
+
+@pack_rnn_sequence.gradient
+def _(call, grad):
+    return unpack_rnn_sequence(grad, call.inputs[1]), None
+
+
+@op
+def unpack_rnn_sequence(data: Dense, lengths: Dense, /) -> Dense:
+    """Lay the segments of a time-major array end to end. UnpackRNNSequence of Caffe2.
+
+    Parameters
+    ----------
+    data : array of shape (steps, segments, *item)
+    lengths : array of int32 or int64
+        Rows of each segment, at most ``steps``.
+
+    Returns
+    -------
+    array of shape (rows, *item)
+
+    Raises
+    ------
+    LoDError
+        A length is negative or more than ``steps``, or there is not one for every segment.
+
+    >>> unpack_rnn_sequence(np.array([[1, 2], [0, 3]]), [1, 2])
+    array([1, 2, 3])
+    """
+    lengths = check_steps(data, lengths)
+    return unpack_segments.definition(np.swapaxes(data, 0, 1), lengths)
+
+
+@unpack_rnn_sequence.infer_rule
+def _(data, lengths):
+    return data.but(dims=(-1, *data.dims[2:]))
+
+
+@unpack_rnn_sequence.gradient
+def _(call, grad):
+    data, lengths = call.inputs
+    return pack_rnn_sequence(grad, lengths, num_steps=data.shape[0]), None
+
+
+@op
+def reverse_packed_segs(data: Dense, lengths: Dense, /) -> Dense:
+    """Reverse the first rows, as many as its length, of each segment; padding stays. ReversePackedSegs of Caffe2.
+
+    Parameters
+    ----------
+    data : array of shape (steps, segments, *item)
+    lengths : array of int32 or int64
+        Rows of each segment, at most ``steps``.
+
+    Returns
+    -------
+    array like data
+
+    Raises
+    ------
+    LoDError
+        A length is negative or more than ``steps``, or there is not one for every segment.
+
+    >>> reverse_packed_segs(np.array([[1, 4], [2, 5], [3, 6]]), [3, 2])
+    array([[3, 5],
+           [2, 4],
+           [1, 6]])
+    """
+    check_values(data.dtype, "reverse_packed_segs")
+    out = data.copy()
+    for s, n in enumerate(check_steps(data, lengths)):
+        out[:n, s] = data[:n, s][::-1]
+    return out.astype(out.dtype.newbyteorder("="))
+
+
+@reverse_packed_segs.infer_rule
+def _(data, lengths):
+    return data
+
+
+@reverse_packed_segs.gradient
+def _(call, grad):
+    return reverse_packed_segs(grad, call.inputs[1]), None
+
+
+for _operator in (unpack_rnn_sequence, reverse_packed_segs):
+    _operator.example(lambda dtype: [((np.ones((2, 1, 2), dtype), np.array([1])), {})])
+pack_rnn_sequence.example(lambda dtype: [((np.ones((2, 2), dtype), np.array([2])), {})])
