@@ -26,7 +26,7 @@ CASES = [
     pytest.param(name, *case, seed, id=f"{name}-{i}-{seed}")
     for name, cases in SAMPLES.items()
     for i, case in enumerate(cases)
-    for seed in SEEDS
+    for seed in (SEEDS if len(cases) < 9 else (SEEDS[i % 3],))  # every operator in every order, three times at least
 ]
 
 
@@ -64,7 +64,9 @@ def on_device(device):
 
 
 @pytest.mark.skipif("cuda" not in DEVICES, reason="LODKIT_TEST_DEVICES names no cuda")
-@pytest.mark.parametrize(("name", "inputs", "attrs"), [case.values[:3] for case in CASES[::3]])
+@pytest.mark.parametrize(
+    ("name", "inputs", "attrs"), [(name, *case) for name, cases in SAMPLES.items() for case in cases]
+)
 def test_on_a_gpu(name, inputs, attrs):
     """The same where there is one, in whichever array library is there."""
     check(name, inputs, attrs, on_device("cuda"), on_device("cpu"))

@@ -26,6 +26,8 @@ def check_items(name, arrays):
 
 def check_examples(name, xs):
     """As many examples in each, of as many levels."""
+    if not xs:
+        raise TypeError(f"{name} takes at least one input")
     for i, x in enumerate(xs):
         level = x.lod_level if isinstance(x, LoDTensor) else None
         if level == 0:
