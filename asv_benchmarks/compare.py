@@ -35,6 +35,7 @@ if __name__ == "__main__" and "LODKIT_COMPARE_THREADS" not in os.environ:
     sys.exit(status)
 
 import compare_sparse
+import compare_tables
 import numpy as np
 from measuring import BATCHES, HEIGHT, INNER, QUICK, THREADS, measure, ratios, rng
 
@@ -226,7 +227,16 @@ def imports():
     measure("import", calls)
 
 
-GROUPS = (embedding_bag, sequence_pool, one_dimension, selected_rows, *compare_sparse.GROUPS, small_calls, imports)
+GROUPS = (
+    embedding_bag,
+    sequence_pool,
+    one_dimension,
+    selected_rows,
+    *compare_sparse.GROUPS,
+    *compare_tables.GROUPS,
+    small_calls,
+    imports,
+)
 
 
 def run():

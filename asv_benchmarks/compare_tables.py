@@ -1,0 +1,125 @@
+"""The rows of compare.py for packing, ids, quantized tables and updates fused with what comes before them."""
+
+from __future__ import annotations
+
+import numpy as np
+from measuring import HEIGHT, QUICK, measure, rng
+
+import lodkit
+
+try:
+    import torch
+except ImportError:
+    torch = None
+
+SEQUENCES, BAGS, COUNT = (64, 50, 500) if QUICK else (4096, 2000, 100_000)
+
+
+def packing():
+    """Sequences of up to 100 rows of 64, padded and cut again."""
+    lengths = rng.integers(0, 101, SEQUENCES)
+    x = rng.standard_normal((lengths.sum(), 64), dtype=np.float32)
+    packed = lodkit.pack_segments(x, lengths)
+    out, rows = np.empty_like(packed), np.empty_like(x)
+    calls = {"lodkit": lambda r: lodkit.pack_segments(x, lengths)}
+    back = {"lodkit": lambda r: lodkit.unpack_segments(packed, lengths)}
+    ends = np.cumsum(lengths)
+
+    def numpy_pack(r):
+        result = np.zeros_like(packed)
+        for s, (n, end) in enumerate(zip(lengths, ends, strict=True)):
+            result[s, :n] = x[end - n : end]
+        return result
+
+    calls["numpy loop"] = numpy_pack
+    back["numpy mask"] = lambda r: packed[np.arange(packed.shape[1]) < lengths[:, None]]
+    if torch:
+        parts = list(torch.split(torch.from_numpy(x), lengths.tolist()))
+        calls["torch pad_sequence"] = lambda r: torch.nn.utils.rnn.pad_sequence(parts, batch_first=True)
+        tp, tl = torch.from_numpy(packed), torch.from_numpy(lengths)
+        there = torch.arange(packed.shape[1])[None] < tl[:, None]
+        back["torch mask, made before"] = lambda r: tp[there]
+    measure("pack_segments", calls, packed.nbytes)
+    measure(
+        "pack_segments, out=", calls | {"lodkit": lambda r: lodkit.pack_segments(x, lengths, out=out)}, packed.nbytes
+    )
+    measure("unpack_segments", back, x.nbytes)
+    back["lodkit"] = lambda r: lodkit.unpack_segments(packed, lengths, out=rows)
+    measure("unpack_segments, out=", back, x.nbytes)
+
+
+def ids():
+    """Distinct ids, with their positions; the largest 5 of each segment."""
+    drawn = np.minimum(rng.zipf(1.05, COUNT), 1 << 40) * 2654435761 % HEIGHT
+    calls = {"lodkit": lambda r: lodkit.unique(drawn, return_inverse=True)[1]}
+    calls["numpy unique"] = lambda r: np.unique(drawn, return_inverse=True)[1]
+    if torch:
+        given = torch.from_numpy(drawn)
+        calls["torch unique"] = lambda r: torch.unique(given, return_inverse=True)[1]
+    measure("unique with inverse, 100k ids", calls)
+    lengths = rng.multinomial(COUNT, rng.dirichlet(np.full(BAGS, 0.5)))
+    x = rng.standard_normal(COUNT, dtype=np.float32)
+    ends = np.cumsum(lengths)
+
+    def loop(r):
+        result = np.zeros((BAGS, 5), np.float32)
+        for s, (n, end) in enumerate(zip(lengths, ends, strict=True)):
+            top = -np.sort(-x[end - n : end])[:5]
+            result[s, : len(top)] = top
+        return result
+
+    calls = {"lodkit": lambda r: lodkit.lengths_top_k(x, lengths, k=5)[0], "numpy loop": loop}
+    measure("lengths_top_k of 5, 100k values", calls)
+
+
+def quantized():
+    """Bags of rows in 8 and 4 bits, beside float32 ones: 2,000 bags, 100k ids, 64 columns."""
+    table = rng.standard_normal((HEIGHT, 64), dtype=np.float32)
+    lengths = np.full(BAGS, COUNT // BAGS)
+    bags = lodkit.LoDTensor(rng.integers(0, HEIGHT, lengths.sum()), [lengths])
+    weights = rng.standard_normal(lengths.sum(), dtype=np.float32)
+    for bits in (8, 4):
+        rows = lodkit.quantize_rows(table, bits=bits)
+        unpacked = lodkit.dequantize_rows(rows, bits=bits)
+        calls = {
+            "lodkit": lambda r, q=rows, b=bits: lodkit.quantized_embedding_bag(q, bags, bits=b),
+            "lodkit, float32 table": lambda r, t=unpacked: lodkit.embedding_bag(t, bags),
+        }
+        if torch and bits == 8:
+            prepacked = torch.ops.quantized.embedding_bag_byte_prepack(torch.from_numpy(table))
+            flat, starts = torch.from_numpy(bags.values), torch.from_numpy(bags.offsets()[:-1].copy())
+            calls["torch byte_rowwise_offsets"] = lambda r: torch.ops.quantized.embedding_bag_byte_rowwise_offsets(
+                prepacked, flat, starts, False, 0
+            )
+        measure(f"bags of {bits} bits", calls)
+    calls = {
+        "lodkit": lambda r: lodkit.embedding_bag(table, bags, weights),
+        "lodkit lookup, weigh, pool": lambda r: lodkit.sequence_pool(
+            lodkit.LoDTensor(lodkit.lookup_table(table, bags.values) * weights[:, None], [lengths])
+        ),
+    }
+    measure("weighted bags, fused", calls)
+
+
+def fused_updates():
+    """Updates by SelectedRows beside gather, dense update, scatter."""
+    rows = np.unique(rng.integers(0, HEIGHT, COUNT))
+    value = rng.standard_normal((len(rows), 64), dtype=np.float32)
+    grad = lodkit.SelectedRows(rows, value, HEIGHT)
+    table = rng.standard_normal((HEIGHT, 64), dtype=np.float32)
+    for name, states in (("adagrad", 1), ("ftrl", 2)):
+        state = [np.ones_like(table) for _ in range(states)]
+
+        def fused(r, name=name, state=state):
+            lodkit.run(name, table, grad, *state, lr=0.01)
+
+        def unfused(r, name=name, state=state):
+            taken = [lodkit.gather(x, rows) for x in (table, *state)]
+            lodkit.run(name, taken[0], value, *taken[1:], lr=0.01)
+            for x, part in zip((table, *state), taken, strict=True):
+                lodkit.scatter_assign(x, rows, part)
+
+        measure(f"{name} of 100k rows, fused", {"lodkit": fused, "lodkit gather, update, scatter": unfused})
+
+
+GROUPS = (packing, ids, quantized, fused_updates)
