@@ -79,7 +79,7 @@ def twins():
                 yield pytest.param(name, inputs, attrs, id=f"{name}-{i}")
 
 
-@pytest.mark.parametrize(("name", "inputs", "attrs"), twins())
+@pytest.mark.parametrize(("name", "inputs", "attrs"), [*twins()])
 def test_twins_give_the_same_bits(name, inputs, attrs, request):
     """Serial, parallel at 1 and at 2 threads, in chunks and blocks of 3 rows; twice."""
     op = lodkit.OPS[name]
