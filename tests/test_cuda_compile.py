@@ -55,13 +55,13 @@ def run_samples(names=SAMPLES):
             op(*map(emulated.to_gpu, op._accept(tuple(map(copy, inputs)))), **attrs)
 
 
-def test_machine_code(launched):
-    """One test: what the samples launch is found out once, and so is its machine code."""
+@pytest.mark.parametrize("capability", [(8, 0), (9, 0)])
+def test_machine_code(launched, capability):
+    """One test a generation: what the samples launch takes a minute to find out."""
     assert len(launched) > 200
     wide = {}
     for kernel, names in launched:
-        for capability in ((8, 0), (9, 0)):
-            wide_loads = check_code(kernel, names, capability)
+        wide_loads = check_code(kernel, names, capability)
         place = kernel.py_func.__module__.rpartition(".")[2], kernel.py_func.__qualname__.partition(".")[0]
         wide[place] = max(wide.get(place, 0), wide_loads)
     assert all(wide[place] for place in WIDE), "rows are loaded 16 bytes at a time"

@@ -144,8 +144,11 @@ def test_four_threads_in_a_forked_child(run, layer):
 def test_a_child_forked_while_another_thread_compiles(run, tmp_path):
     code = """
     import time
+    from numba.core.compiler_lock import global_compiler_lock
     thread = threading.Thread(target=root.serial, args=(x, x.copy()))
     thread.start()
+    while thread.is_alive() and not global_compiler_lock.is_locked():
+        time.sleep(0.001)
     time.sleep(0.03)
     print(in_child(call))
     thread.join()
