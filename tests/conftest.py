@@ -14,6 +14,11 @@ from lodkit import arrays
 DEVICES = os.environ.get("LODKIT_TEST_DEVICES", "cpu").split(",")
 
 
+def pytest_collection_modifyitems(items):
+    """The longest tests come first: the other workers take what remains meanwhile."""
+    items.sort(key=lambda item: "test_machine_code" not in item.name)
+
+
 @pytest.fixture(autouse=True)
 def poison(monkeypatch):
     """Outputs start as NaN (or a wild integer), so that an element which no kernel writes shows."""
