@@ -179,8 +179,7 @@ class Op:
             raise TypeError(f"{self.name} takes {self.signature}, got {len(inputs)} inputs")
         allowed = list(self.inputs.values())
         allowed += allowed[-1:] * (len(inputs) - len(allowed))
-        names = [*self.inputs] + [*self.inputs][-1:] * (len(inputs) - len(self.inputs))
-        accepted = tuple(map(accept, inputs, allowed, names))
+        accepted = tuple(map(accept, inputs, allowed, self._names(inputs)))
         if any(isinstance(x, LISTS) for x in inputs) and any(map(on_gpu, accepted)):
             from .cuda.memory import beside
 
@@ -188,6 +187,11 @@ class Op:
                 beside(a, accepted) if isinstance(x, LISTS) else a for x, a in zip(inputs, accepted, strict=True)
             )
         return accepted
+
+    def _names(self, inputs):
+        """The names of what was given: the last one's again for each further input of a variadic operator."""
+        names = [*self.inputs]
+        return names[: len(inputs)] + names[-1:] * (len(inputs) - len(names))
 
     def _kinds_of(self, inputs):
         names = [name_of(inputs[i]) if i < len(inputs) else "None" for i in self._varying]
@@ -208,16 +212,15 @@ class Op:
 
     def _launcher(self, inputs):
         self._check_kinds(inputs)
-        for i, x in enumerate(inputs):
-            check_whole(self.name, list(self.inputs)[min(i, len(self.inputs) - 1)], x)
+        for name, x in zip(self._names(inputs), inputs, strict=True):
+            check_whole(self.name, name, x)
         kernel = self._find(one_device(self.name, inputs), self._kinds_of(inputs))
         if self.rowwise and any(isinstance(x, LoDTensor) for x in inputs):
             return functools.partial(run_rows, self.name, kernel)
         return kernel
 
     def _check_kinds(self, inputs):
-        for i, x in enumerate(inputs):
-            name = list(self.inputs)[min(i, len(self.inputs) - 1)]
+        for name, x in zip(self._names(inputs), inputs, strict=True):
             allowed = self.inputs[name]
             rows = name in self.rowwise and isinstance(x, LoDTensor)
             if kind_of(x) not in allowed and not rows:

@@ -8,6 +8,7 @@ of SelectedRows.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from typing import NamedTuple
@@ -174,10 +175,15 @@ def sgd_rule(lr):
 
 
 def adagrad_rule(lr, epsilon, weight_decay, decay=1.0, rowwise=False):
+    return _adagrad_rule(learning_rate(lr), epsilon, weight_decay, decay, rowwise)
+
+
+@functools.lru_cache(256)  # the checks cost as much as a third of an update of a few rows
+def _adagrad_rule(lr, epsilon, weight_decay, decay, rowwise):
     check_rule(weight_decay=weight_decay, decay=decay)
     if decay == 1:
-        return Rule(adagrad, (learning_rate(lr), epsilon), weight_decay, rowwise)
-    return Rule(decaying_adagrad, (learning_rate(lr), epsilon, decay), weight_decay, rowwise)
+        return Rule(adagrad, (lr, epsilon), weight_decay, rowwise)
+    return Rule(decaying_adagrad, (lr, epsilon, decay), weight_decay, rowwise)
 
 
 def ftrl_rule(lr, beta, l1, l2, pairs=False):

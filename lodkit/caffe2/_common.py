@@ -43,7 +43,7 @@ def copied(x):
 
 def number(x):
     """The only element of an input, as a number of Python."""
-    return np.asarray(to_device(x, "cpu") if is_array(x) else x).item()
+    return np.asarray(_home(x)).item()
 
 
 def beside(numbers, like):
@@ -57,9 +57,13 @@ def beside(numbers, like):
 
 def ragged(values, lengths):
     """A LoDTensor of inputs: its structure is on the CPU, where Caffe2's lengths may be anywhere."""
-    return LoDTensor(values, [to_device(lengths, "cpu") if is_array(lengths) else lengths])
+    return LoDTensor(values, [_home(lengths)])
 
 
 def negative(lr):
     """A learning rate as lodkit takes it: Caffe2's optimizers add."""
-    return np.negative(np.asarray(to_device(lr, "cpu") if is_array(lr) else lr, np.float64))
+    return np.negative(np.asarray(_home(lr), np.float64))
+
+
+def _home(x):
+    return to_device(x, "cpu") if is_array(x) else x

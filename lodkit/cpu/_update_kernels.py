@@ -113,14 +113,21 @@ def rows_kernel(step, width, count, each, merge, decays=False, weighted=False, r
     return kernel
 
 
+#: Of two states, as many as an optimizer has.
+_TAKEN = tuple(jitable(inline=True)(f) for f in (lambda a, b: (), lambda a, b: (a,), lambda a, b: (a, b)))
+
+
 @functools.cache
 def few_kernel(step, width, count, each, merge):
-    """Kernel of an update by a handful of rows, sorted on the way: one call, where three take twice as long."""
-    update = rows_kernel(step, width, count, each, merge).serial
+    """Kernel of an update by a handful of rows, sorted on the way: one call, where three take twice as long.
+
+    The states come one by one, any array in place of absent ones: a tuple's type takes Numba 1 us to find.
+    """
+    update, taken = rows_kernel(step, width, count, each, merge).serial, _TAKEN[count]
 
     @njit
-    def kernel(param, states, rows, value, numbers, bits):
-        n = len(rows)
+    def kernel(param, first, second, rows, value, numbers, bits):
+        n, states = len(rows), taken(first, second)
         order, starts, unique = np.empty(n, np.int64), np.empty(n + 1, np.int64), np.empty(n, np.int64)
         runs = sort_few(rows, bits, order, starts, unique)
         update(param, states, unique[:runs], order, starts[: runs + 1], value, value[0], value, numbers, n)

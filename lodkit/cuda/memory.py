@@ -18,7 +18,6 @@ __all__ = [
     "View",
     "beside",
     "checked",
-    "converted",
     "copy_to",
     "extent",
     "full_like",
@@ -90,13 +89,6 @@ def copy_to(array, out):
 
     source = view(array)
     copied(source, output(source, source.shape, source.dtype, out))
-
-
-def converted(array, dtype):
-    """An array in another type."""
-    from ._elements import convert
-
-    return convert(view(array), dtype).array
 
 
 def full_like(array, number):

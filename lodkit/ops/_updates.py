@@ -70,16 +70,17 @@ def check_target(name, param):
         if not param.is_merged and len(np.unique(param.rows)) != len(param.rows):
             raise repeated_row(name)
     check_values(target.dtype, name, floating=True)
-    return writable(target, name + ": param")
+    return writable(target, "param")
 
 
 def check_states(name, target, states, rowwise=False, pairs=False):
     """Refuse states that are not like the parameter. The last one of a row-wise update is a vector."""
-    for i, (what, array) in enumerate(states):
-        writable(array, f"{name}: {what}")
-        shape = (*target.shape, 2) if pairs else target.shape
-        shape = target.shape[:1] if rowwise and i == len(states) - 1 else shape
-        if tuple(array.shape) != tuple(shape):
+    shape = (*target.shape, 2) if pairs else target.shape
+    for i, (what, array) in enumerate(states, 1):
+        writable(array, what)
+        if rowwise and i == len(states):
+            shape = target.shape[:1]
+        if array.shape != shape:
             raise ShapeMismatchError(
                 f"{name}: {what} has shape {tuple(array.shape)}, the parameter {tuple(target.shape)}; "
                 f"pass one of shape {tuple(shape)}"
@@ -104,7 +105,7 @@ def check_update(name, param, grad, *states, rowwise=False, pairs=False):
 
 def check_flow_type(name, target, grad):
     """Refuse a gradient of another type than the parameter's."""
-    if native(grad.dtype) != target.dtype:
+    if grad.dtype is not target.dtype and native(grad.dtype) != target.dtype:
         raise DTypeError(
             f"{name}: the gradient is {grad.dtype}, the parameter {target.dtype}; convert with .astype(...)"
         )
