@@ -13,8 +13,11 @@ SCATTERED = ("sum", "mean", "sqrt", "prod", "max", "min")
 
 
 @functools.cache
-def _kernel(reduce):
-    """Kernel over values in order: one thread, so the bits of a result do not depend on how many there are."""
+def _kernel(reduce, counts):
+    """Kernel over values in order: one thread, so the bits of a result do not depend on how many there are.
+
+    Where it does not count, what an empty segment starts from is its result: half the time.
+    """
     reducer = REDUCERS[reduce]
     divides, divisor = reducer.divisor is not None, jitable(reducer.divisor or all_of)
     step = jitable(reducer.step)
@@ -24,9 +27,10 @@ def _kernel(reduce):
         for i in range(len(ids)):
             s = ids[i]
             total[s] = step(total[s], values[i])
-            count[s] += 1
+            if counts:
+                count[s] += 1
         for s in range(len(out)):
-            if count[s] == 0:
+            if counts and count[s] == 0:
                 out[s] = pad
             elif divides:
                 out[s] = total[s] / divisor(float(count[s]))
@@ -47,5 +51,7 @@ def _start(reduce, dtype):
 def scatter(values, ids, num_segments, reduce, pad, out):
     """Reduce a vector into ``out``, by checked ids; sums are of double precision."""
     wide = np.dtype(np.int64 if values.dtype.kind == "i" else np.float64)
-    total = np.full(num_segments, _start(reduce, wide), wide)
-    _kernel(reduce)(np.ascontiguousarray(values), ids, total, np.zeros(num_segments, np.int64), pad, out)
+    start = _start(reduce, wide)
+    total, counts = np.full(num_segments, start, wide), REDUCERS[reduce].divisor is not None or pad != start
+    count = np.zeros(num_segments if counts else 0, np.int64)
+    _kernel(reduce, counts)(np.ascontiguousarray(values), ids, total, count, pad, out)
