@@ -43,7 +43,8 @@ __all__ = ["BLOCK", "cuda", "device", "extending", "launch", "numba_types"]
 
 BLOCK = 256
 BLOCKS_EACH = 8  # blocks of 256 threads that fill a multiprocessor
-_FORMAT = "lodkit cuda 1"
+_FORMAT = "lodkit cuda 2"
+GENERATION = 8, 0  # kernels use nothing newer: Numba compiles for it, the linker for the GPU at hand
 _lock = threading.RLock()  # Numba's compiler is not made for two threads at their first launch
 _thread = threading.local()
 _loaded: dict[tuple, types.SimpleNamespace] = {}
@@ -205,16 +206,21 @@ def _path(kernel, names, capability):
         return None
 
 
-def _compiled(kernel, names, capability):
-    core = _core()
+@functools.lru_cache(1)  # machine code for one generation after another
+def _ptx(kernel, names, capability):
     with _lock, _compiler(capability):
         kinds = tuple(_numba_type(name) for name in names)
         try:
-            ptx, _ = cuda.compile_ptx(kernel.py_func, kinds, cc=capability, launch_bounds=BLOCK)
+            return cuda.compile_ptx(kernel.py_func, kinds, cc=capability, launch_bounds=BLOCK)[0]
         except Exception as error:
             if type(error).__name__ in ("DynamicLibNotFoundError", "NvvmSupportError"):
                 raise DeviceError(f"a CUDA library is missing ({error}); {_INSTALL}") from error
             raise
+
+
+def _compiled(kernel, names, capability):
+    core = _core()
+    ptx = _ptx(kernel, names, min(capability, GENERATION))
     code, log = _linked(core, ptx, f"sm_{capability[0]}{capability[1]}")
     registers = re.search(r"Used (\d+) registers", log)
     report = {
