@@ -28,6 +28,13 @@ def copy_runs(*args):
     copy_runs(*args)
 
 
+def move_runs(*args):
+    """``lodkit.cpu._row_maps.move_runs``, imported on first use."""
+    from .cpu._row_maps import move_runs
+
+    move_runs(*args)
+
+
 def frozen(array):
     """``array`` itself, made read-only."""
     array.flags.writeable = False

@@ -11,7 +11,7 @@ import typing
 
 import numpy as np
 
-from ._levels import compiled, frozen
+from ._levels import compiled, frozen, move_runs
 from .arrays import check_values
 from .lod_tensor import LoDTensor, values_of
 from .ops import _features as checks
@@ -23,6 +23,10 @@ class Placement(typing.NamedTuple):
     starts: np.ndarray
     stops: np.ndarray
     to: np.ndarray
+
+    def back(self):
+        """The way back: where the rows of the result came from."""
+        return Placement(self.to, self.to + self.stops - self.starts, self.starts)
 
 
 def merged(inputs, keep=None):
@@ -48,7 +52,7 @@ def merged(inputs, keep=None):
     for depth in range(1, len(inputs[0])):
         lengths = np.empty(levels[-1][-1], np.int64)
         for offsets, place in zip(inputs, places, strict=True):
-            compiled().copy_rows(np.diff(offsets[depth]), place.starts, place.stops, lengths, place.to)
+            move_runs(np.diff(offsets[depth]), place, lengths)
         levels.append(frozen(compiled().lengths_to_offsets(lengths)))
         bounds = [offsets[depth][b] for offsets, b in zip(inputs, bounds, strict=True)]
         ends, places = _places(bounds, keep)

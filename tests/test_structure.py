@@ -108,7 +108,7 @@ def test_paddle_types_run_operators(name, ran):
         assert inferred[slot].covers(lodkit.VarDesc.of(value))
 
 
-PUBLISHED = [*(PACKAGE / "caffe2").glob("*.py"), PACKAGE / "paddle.py"]
+PUBLISHED = [*(PACKAGE / "caffe2").glob("*.py"), *(PACKAGE / "paddle").glob("*.py")]
 
 
 @pytest.mark.parametrize("file", PUBLISHED, ids=lambda file: f"{file.parent.name}/{file.name}")
@@ -117,4 +117,4 @@ def test_published_names_compute_nothing(file):
     text = re.sub(r">>> .*", "", file.read_text())
     used = set(re.findall(r"np\.(\w+)", text))
     assert used <= {"asarray", "float16", "float32", "float64", "int32", "int64", "negative", "dtype", "ndarray"}
-    assert not re.search(r"\.(sum|mean|max|min|cumsum|dot)\(", text)
+    assert not re.search(r"(?<!\bops)\.(sum|mean|max|min|cumsum|dot)\(", text)

@@ -6,8 +6,6 @@ import numpy as np
 
 from ..jit import njit
 
-_UNITS = (np.dtype(np.uint64), np.dtype(np.uint32), np.dtype(np.uint8))
-
 
 def lengths_to_offsets(lengths):
     """Offsets of int64 ``lengths``; None when one is negative or the total does not fit int64."""
@@ -52,32 +50,6 @@ def _cut_offsets(offsets, starts, stops, out):
         for i in range(starts[r], stops[r]):
             k += 1
             out[k] = offsets[i + 1] + shift
-
-
-def copy_rows(source, starts, stops, target, to):
-    """Copy the rows ``source[starts[k]:stops[k]]`` to ``target[to[k]:]``; ``target`` is C-contiguous.
-
-    Any item type: plain memory is copied in the widest unit that divides a row.
-    """
-    if source.dtype.hasobject:
-        for start, stop, first in zip(starts.tolist(), stops.tolist(), to.tolist(), strict=True):
-            target[first : first + stop - start] = source[start:stop]
-        return
-    width = target.itemsize * int(np.prod(target.shape[1:], dtype=np.int64))
-    if width and len(target) and len(source):
-        unit = next(u for u in _UNITS if width % u.itemsize == 0)
-        flat = np.ascontiguousarray(source, target.dtype).reshape(-1).view(unit)
-        ranges = np.stack((starts, stops, to))
-        _copy_ranges(flat, ranges, target.reshape(-1).view(unit), width // unit.itemsize)
-
-
-@njit
-def _copy_ranges(source, ranges, target, width):
-    for r in range(ranges.shape[1]):
-        first, last = ranges[0, r] * width, ranges[1, r] * width
-        shift = ranges[2, r] * width - first
-        for i in range(first, last):
-            target[i + shift] = source[i]
 
 
 def sort_by_segment(ids, num_segments):

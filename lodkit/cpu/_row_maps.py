@@ -10,6 +10,7 @@ import numpy as np
 
 from .. import simd
 from ..jit import jitable, prange, settings, threaded
+from ._lod import lengths_to_offsets
 from ._rows import first_at_least
 
 BLOCK = 4096  # bytes of padding that are copied at once
@@ -46,6 +47,30 @@ def copy_runs(source, runs, slots, out, pad=0, lead=0):
     chunk = min(settings.chunk_rows, max(1, CHUNK // size))
     inputs = map(_constant, (source, starts, stops, slots, _padding(pad, out.dtype)))
     _copy(out.size, *inputs, lead, size, chunk, len(out), out.reshape(-1).view(np.uint8))
+
+
+def move_runs(source, place, out):
+    """Copy runs of rows to where they go; what no run covers stays as it is.
+
+    Parameters
+    ----------
+    source : array of shape (rows, *item)
+    place : Placement, or three arrays of int64
+        Where the rows of each run start and stop, and the row of ``out`` that it starts at. Runs may overlap in
+        ``source``, not in ``out``.
+    out : C-contiguous array of shape (rows, *item)
+        It may hold Python objects.
+    """
+    starts, stops, to = place
+    if out.dtype.hasobject:
+        for start, stop, first in zip(starts.tolist(), stops.tolist(), to.tolist(), strict=True):
+            out[first : first + stop - start] = source[start:stop]
+    elif out.nbytes and len(source):
+        offsets = lengths_to_offsets(stops - starts)
+        source = np.ascontiguousarray(source, out.dtype).reshape(-1).view(np.uint8)
+        size = out.nbytes // len(out)
+        chunk, work = min(settings.chunk_rows, max(1, CHUNK // size)), int(offsets[-1]) * size // out.itemsize
+        _move(work, *map(_constant, (source, starts, to, offsets)), size, chunk, out.reshape(-1).view(np.uint8))
 
 
 def _constant(array):
@@ -101,3 +126,15 @@ def _copy(source, starts, stops, slots, pads, lead, size, chunk, rows, out):
             simd.copy(out, run * size, source, (starts[s] + run - begin) * size, (rest - run) * size)
             _fill(pads, 1, rest * size, end * size, out)
             first, s = end, s + 1
+
+
+@threaded
+def _move(source, starts, to, offsets, size, chunk, out):
+    rows = offsets[-1]
+    for c in prange((rows + chunk - 1) // chunk):
+        first, last = c * chunk, min(rows, (c + 1) * chunk)
+        r = first_at_least(offsets, first + 1) - 1
+        while first < last:
+            stop, done = min(offsets[r + 1], last), first - offsets[r]
+            simd.copy(out, (to[r] + done) * size, source, (starts[r] + done) * size, (stop - first) * size)
+            first, r = stop, r + 1

@@ -4,32 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from .. import arrays
 from .._placement import plan_merge, plan_pack, plan_select, plan_stack
-from ..arrays import check_gradient, check_values, native
 from ..lod_tensor import LoDTensor
 from ..ops import features as ops
 from ..registry import Dense
-from ._lod import copy_rows
-
-
-def placed(plan, out):
-    """The rows of all inputs where they go."""
-    xs, levels, places = plan
-    out = arrays.output((levels[-1][-1], *xs[0].shape[1:]), native(xs[0].dtype), out)
-    for x, (starts, stops, to) in zip(xs, places, strict=True):
-        copy_rows(x, starts, stops, out, to)
-    return LoDTensor._wrap(out, levels)
-
-
-def placed_back(plan, grad):
-    """The rows of a gradient where those of the inputs came from, zeros elsewhere."""
-    xs, levels, places = plan
-    check_gradient(grad, (levels[-1][-1], *xs[0].shape[1:]))
-    made = tuple(np.zeros(x.shape, check_values(x.dtype, "the gradient", floating=True)) for x in xs)
-    for part, (starts, stops, to) in zip(made, places, strict=True):
-        copy_rows(grad, to, to + stops - starts, part, starts)
-    return made
+from ._placed import placed, placed_back
 
 
 @ops.merge_features.kernel("cpu")

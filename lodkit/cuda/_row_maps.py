@@ -78,6 +78,45 @@ def copy_runs(source, runs, slots, out, pad=0, lead=0):
     launch(kernel, rows << bits, source, starts, stops, slots, count, lead, pad, columns, bits, rows, out)
 
 
+@functools.cache
+def _run_kernel(width):
+    @cuda.jit
+    def kernel(source, starts, to, offsets, ranges, columns, bits, n, out):
+        thread = cuda.grid(1)
+        i, lane = thread >> bits, thread & ((1 << bits) - 1)
+        while i < n:
+            r = segment_of(offsets, ranges, i)
+            k = i - vector.number(offsets, r)
+            row, place = (vector.number(starts, r) + k) * columns, (vector.number(to, r) + k) * columns
+            j = lane * width
+            while j < columns:
+                vector.store(out, place + j, vector.load(source, row + j, width))
+                j += width << bits
+            i += cuda.gridsize(1) >> bits
+
+    return kernel
+
+
+def move_runs(source, place, out):
+    """Copy runs of rows to where they go; what no run covers stays as it is.
+
+    Parameters
+    ----------
+    source, out : View of shape (rows, *item)
+    place : Placement
+        Of arrays on the CPU. Runs may overlap in ``source``, not in ``out``.
+    """
+    starts, stops, to = place
+    n, rows = len(starts), int((stops - starts).sum())
+    if not rows * source.columns:
+        return
+    sent = source.send(np.concatenate([starts, to, np.zeros(1, np.int64), np.cumsum(stops - starts)]))
+    starts, to, offsets = sent.part(0, n), sent.part(n, 2 * n), sent.part(2 * n, 3 * n + 1)
+    columns, width = source.columns, width_of(source.columns, source, out)
+    bits = group_of(columns, width)
+    launch(_run_kernel(width), rows << bits, source, starts, to, offsets, n, columns, bits, rows, out)
+
+
 @cuda.jit
 def _stretch(offsets, n, step, out):
     i = cuda.grid(1)

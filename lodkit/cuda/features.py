@@ -3,34 +3,11 @@
 from __future__ import annotations
 
 from .._placement import plan_merge, plan_pack, plan_select, plan_stack
-from ..arrays import check_gradient, check_values
 from ..lod_tensor import LoDTensor
 from ..ops import features as ops
 from ..registry import Dense
-from ._elements import convert, fill
-from ._ranges import copy_ranges
-from .memory import output, view
-
-
-def placed(plan, out):
-    """The rows of all inputs where they go."""
-    xs, levels, places = plan
-    out = output(xs[0], (int(levels[-1][-1]), *xs[0].shape[1:]), xs[0].dtype, out)
-    for x, (starts, stops, to) in zip(xs, places, strict=True):
-        copy_ranges(x, starts, stops, out, to)
-    return LoDTensor._wrap(out.array, levels)
-
-
-def placed_back(plan, grad):
-    """The rows of a gradient where those of the inputs came from, zeros elsewhere."""
-    xs, levels, places = plan
-    grad = view(grad)
-    check_gradient(grad, (int(levels[-1][-1]), *xs[0].shape[1:]))
-    dtype = check_values(xs[0].dtype, "the gradient", floating=True)
-    made, grad = [fill(x.like(x.shape), 0) for x in xs], convert(grad, dtype)
-    for part, (starts, stops, to) in zip(made, places, strict=True):
-        copy_ranges(grad, to, to + stops - starts, part, starts)
-    return tuple(part.array for part in made)
+from ._placed import placed, placed_back
+from .memory import view
 
 
 @ops.merge_features.kernel("cuda")

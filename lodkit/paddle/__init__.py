@@ -1,0 +1,57 @@
+"""Paddle's operator types with Paddle's slots and attributes.
+
+``run_op("sequence_pool", {"X": x}, {"pooltype": "MAX"})`` returns ``{"Out": ..., "MaxIndex": ...}``.
+Nothing is computed here: slots and attributes are renamed and converted, then operators of ``lodkit.OPS`` run. A module
+a family. Where Paddle is wrong lodkit is right; docs/differences.md lists each case.
+"""
+
+from __future__ import annotations
+
+from .. import ops  # noqa: F401 - the definitions fill OPS
+from . import _optimizers, _selected_rows, _sequence_pool, _tables  # noqa: F401 - they fill TYPES
+from ._types import TYPES, Inferring, Running, SlotError, call
+
+__all__ = ["TYPES", "SlotError", "infer_op", "run_op"]
+
+
+def run_op(op_type, inputs, attrs=None):
+    """Run an operator type of Paddle.
+
+    Parameters
+    ----------
+    op_type : str
+    inputs : dict
+        Slot -> array, LoDTensor or SelectedRows; a list of them where Paddle takes several.
+    attrs : dict, optional
+
+    Returns
+    -------
+    dict
+        Slot -> value. Parameters of optimizers are updated in place.
+
+    Examples
+    --------
+    >>> import numpy as np, lodkit
+    >>> x = lodkit.LoDTensor(np.array([[1.], [2.], [4.]]), [[1, 2]])
+    >>> lodkit.paddle.run_op("sequence_pool", {"X": x}, {"pooltype": "SUM"})["Out"].ravel()
+    array([1., 6.])
+    """
+    return call(Running(), op_type, inputs, attrs or {})
+
+
+def infer_op(op_type, descs, attrs=None):
+    """Describe the outputs of an operator type from VarDesc of its inputs.
+
+    Parameters
+    ----------
+    op_type : str
+    descs : dict
+        Slot -> VarDesc (or a list of them).
+    attrs : dict, optional
+
+    Returns
+    -------
+    dict
+        Slot -> VarDesc.
+    """
+    return call(Inferring(), op_type, descs, attrs or {})

@@ -1,0 +1,22 @@
+"""Optimizers, which update their parameters in place."""
+
+from __future__ import annotations
+
+from ..desc import VarDesc
+from ._types import op_type
+
+
+def _rate(lr):
+    """A learning rate; a description of one has no number."""
+    return 0.0 if isinstance(lr, VarDesc) else lr
+
+
+@op_type
+def sgd(ops, Param, Grad, LearningRate):
+    return {"ParamOut": ops.sgd(Param, Grad, lr=_rate(LearningRate))}
+
+
+@op_type
+def adagrad(ops, Param, Grad, Moment, LearningRate, *, epsilon=1e-6):
+    param, moment = ops.adagrad(Param, Grad, Moment, lr=_rate(LearningRate), epsilon=epsilon)
+    return {"ParamOut": param, "MomentOut": moment}

@@ -1,0 +1,86 @@
+"""How an operator type of Paddle is told: a function whose signature has its slots, its attributes and their defaults.
+
+``@op_type def sequence_pool(ops, X, *, pooltype="AVERAGE")``: what stands before the star are input slots (those with a
+default may be absent), what stands behind it are attributes. ``ops.sequence_pool`` runs the operator, or infers from
+descriptions: the function is written once for both, and returns ``{output slot: value}``.
+"""
+
+from __future__ import annotations
+
+import inspect
+
+import numpy as np
+
+from ..arrays import cast, is_array
+from ..desc import VarDesc
+from ..errors import LodkitError
+from ..lod_tensor import LoDTensor
+from ..registry import OPS, Registry
+
+
+class SlotError(LodkitError, ValueError):
+    """A slot that the operator type needs is missing, or one that it has not was given."""
+
+
+TYPES = Registry()
+
+
+def op_type(function):
+    """Register a function as the operator type of its name."""
+    TYPES[function.__name__] = function
+    return function
+
+
+class Running:
+    """The operators of ``lodkit.OPS`` by name."""
+
+    def __getattr__(self, name):
+        return OPS[name]
+
+
+class Inferring:
+    """Their ``infer``, by name."""
+
+    def __getattr__(self, name):
+        return OPS[name].infer
+
+
+def call(ops, name, inputs, attrs):
+    """Call an operator type's function, after a look at what was given."""
+    function = TYPES[name]
+    _, *parameters = inspect.signature(function).parameters.values()
+    slots = {p.name: p for p in parameters if p.kind is not p.KEYWORD_ONLY}
+    names = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY]
+    for slot, p in slots.items():
+        if slot not in inputs and p.default is p.empty:
+            raise SlotError(f"{name} needs the input {slot}; its inputs are {', '.join(slots)}")
+    for slot in inputs:
+        if slot not in slots:
+            raise SlotError(f"{name} has no input {slot}; its inputs are {', '.join(slots)}")
+    for attr in attrs:
+        if attr not in names:
+            raise SlotError(f"{name} has no attribute {attr!r}; it has {', '.join(names) or 'none'}")
+    return function(ops, **inputs, **attrs)
+
+
+def listed(x):
+    """What a slot of several values holds, as a list."""
+    return list(x) if isinstance(x, list | tuple) else [x]
+
+
+def as_int32(x):
+    """Indices as Paddle gives them: int32, without LoD."""
+    if isinstance(x, VarDesc):
+        return x.but(lod_level=0, dtype=np.dtype(np.int32))
+    return cast(getattr(x, "values", x), np.int32)
+
+
+def without_last(x, slot):
+    """Ids without the last dimension of 1 that Paddle gives them."""
+    if isinstance(x, VarDesc):
+        return x.but(dims=x.dims[:-1])
+    values = x.values if isinstance(x, LoDTensor) else x if is_array(x) else np.asarray(x)
+    if values.shape[-1:] != (1,):
+        raise SlotError(f"{slot} end in a dimension of 1, got shape {tuple(values.shape)}; lookup_table_v2 takes these")
+    values = values.reshape(values.shape[:-1])
+    return x.with_values(values) if isinstance(x, LoDTensor) else values
