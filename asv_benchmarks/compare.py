@@ -38,18 +38,9 @@ import compare_sparse
 import compare_tables
 import numpy as np
 from measuring import BATCHES, HEIGHT, INNER, QUICK, THREADS, measure, ratios, rng
+from peers import scipy, torch
 
 import lodkit
-
-try:
-    import torch
-    import torch.nn.functional as F
-except ImportError:
-    torch = None
-try:
-    import scipy.sparse
-except ImportError:
-    scipy = None
 
 TRUSTED = {"check_invariants": False}
 
@@ -87,7 +78,7 @@ def embedding_bag():
             for pool in ("sum", "mean"):
                 calls = {"lodkit": lambda r, p=pool: lodkit.embedding_bag(w, data[r % BATCHES][0], pool=p)}
                 if torch:
-                    calls["torch"] = lambda r, p=pool: F.embedding_bag(
+                    calls["torch"] = lambda r, p=pool: torch.nn.functional.embedding_bag(
                         peers[r % BATCHES][0], other, peers[r % BATCHES][1], mode=p
                     )
                 measure(f"embedding_bag {pool} D={width} {kind}", calls)
@@ -102,10 +93,10 @@ def sequence_pool():
     if torch:
         tx, every, starts = torch.from_numpy(x), torch.arange(rows), torch.from_numpy(offsets[:-1].copy())
         lengths = torch.from_numpy(t.lengths().copy())
-        calls["torch embedding_bag"] = lambda r: F.embedding_bag(every, tx, starts, mode="sum")
+        calls["torch embedding_bag"] = lambda r: torch.nn.functional.embedding_bag(every, tx, starts, mode="sum")
         calls["torch segment_reduce"] = lambda r: torch.segment_reduce(tx, "sum", lengths=lengths)
     if scipy:
-        matrix = scipy.sparse.csr_array((np.ones(rows, np.float32), np.arange(rows), offsets), shape=(segments, rows))
+        matrix = scipy.csr_array((np.ones(rows, np.float32), np.arange(rows), offsets), shape=(segments, rows))
         calls["scipy csr"] = lambda r: matrix @ x
     measure("sequence_pool sum 2M x 64", calls, x.nbytes)
     for pool in ("mean", "max", "logsumexp"):
@@ -192,8 +183,8 @@ def small_calls():
         if torch:
             tx, tw, ti, to, tl = map(torch.from_numpy, (x, w, ids, starts, lengths))
             pool["torch segment_reduce"] = lambda r, x=tx, n=tl: torch.segment_reduce(x, "sum", lengths=n)
-            bag["torch"] = lambda r, w=tw, i=ti, o=to: F.embedding_bag(i, w, o, mode="sum")
-            look["torch"] = lambda r, w=tw, i=ti: F.embedding(i, w)
+            bag["torch"] = lambda r, w=tw, i=ti, o=to: torch.nn.functional.embedding_bag(i, w, o, mode="sum")
+            look["torch"] = lambda r, w=tw, i=ti: torch.nn.functional.embedding(i, w)
         for name, calls in (("sequence_pool", pool), ("embedding_bag", bag), ("lookup_table", look)):
             measure(f"{name} 10 sequences of 5, width {width}", calls, inner=INNER)
     for name in ("sgd", "adagrad"):

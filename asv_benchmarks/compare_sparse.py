@@ -4,17 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 from measuring import HEIGHT, QUICK, measure, rng
+from peers import awkward, scipy, tensorflow, torch
 
 import lodkit
-
-try:
-    import torch
-except ImportError:
-    torch = None
-try:
-    import scipy.sparse
-except ImportError:
-    scipy = None
 
 ROWS, SEGMENTS = (2000, 100) if QUICK else (1_000_000, 50_000)
 
@@ -26,9 +18,18 @@ def _segmentation():
     return ids, rng.permutation(ids)
 
 
-def _peers(x, ids, reduce):
+def _peers(x, ids, by, reduce):
     """What others offer for segments by ids."""
     calls = {}
+    if tensorflow and reduce != "logsumexp":
+        given, numbers = tensorflow.constant(x), tensorflow.constant(ids)
+        segments = getattr(tensorflow.math, f"unsorted_segment_{reduce}")
+        least = np.finfo(np.float32).min if reduce == "max" else None  # of an empty segment
+        calls["tensorflow"] = lambda r: np.where((y := segments(given, numbers, SEGMENTS).numpy()) == least, 0, y)
+    if awkward and by == "ids" and x.ndim == 1 and reduce in ("sum", "max"):
+        ragged = awkward.unflatten(x, np.bincount(ids, minlength=SEGMENTS))
+        total = getattr(awkward, reduce)
+        calls["awkward, built before"] = lambda r: np.asarray(awkward.fill_none(total(ragged, axis=1), 0))
     if torch:
         tx, ti = torch.from_numpy(x), torch.from_numpy(ids)
         wide = ti if x.ndim == 1 else ti[:, None].expand(-1, x.shape[1])
@@ -42,7 +43,7 @@ def _peers(x, ids, reduce):
             calls["torch index_add"] = lambda r: torch.zeros(shape).index_add_(0, ti, tx)
     if scipy and reduce == "sum":
         ones = np.ones(ROWS, np.float32)
-        matrix = scipy.sparse.csr_array((ones, (ids, np.arange(ROWS))), shape=(SEGMENTS, ROWS))
+        matrix = scipy.csr_array((ones, (ids, np.arange(ROWS))), shape=(SEGMENTS, ROWS))
         calls["scipy csr, built before"] = lambda r: matrix @ x
     if reduce == "sum" and x.ndim == 1:
         calls["numpy bincount"] = lambda r: np.bincount(ids, x, SEGMENTS)
@@ -58,7 +59,7 @@ def segments_by_ids():
             for reduce in ("sum", "mean", "max", "logsumexp"):
                 attrs = {"by": by, "reduce": reduce, "num_segments": SEGMENTS}
                 calls = {"lodkit": lambda r, x=x, i=ids, a=attrs: lodkit.segment_reduce(x, i, **a)}
-                measure(f"{reduce} by {by}, {width or 1} wide", calls | _peers(x, ids, reduce), x.nbytes)
+                measure(f"{reduce} by {by}, {width or 1} wide", calls | _peers(x, ids, by, reduce), x.nbytes)
 
 
 def fused():

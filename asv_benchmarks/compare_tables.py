@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 from measuring import HEIGHT, QUICK, measure, rng
+from peers import awkward, fbgemm, torch
 
 import lodkit
-
-try:
-    import torch
-except ImportError:
-    torch = None
 
 SEQUENCES, BAGS, COUNT = (64, 50, 500) if QUICK else (4096, 2000, 100_000)
 
@@ -39,6 +35,14 @@ def packing():
         tp, tl = torch.from_numpy(packed), torch.from_numpy(lengths)
         there = torch.arange(packed.shape[1])[None] < tl[:, None]
         back["torch mask, made before"] = lambda r: tp[there]
+    if fbgemm:
+        offsets, width = [torch.from_numpy(np.append(0, ends))], packed.shape[1]
+        given = torch.from_numpy(x)
+        calls["fbgemm"] = lambda r: fbgemm.jagged_to_padded_dense(given, offsets, [width], 0.0)
+        back["fbgemm"] = lambda r: fbgemm.dense_to_jagged(tp, offsets, len(x))[0]
+    if awkward:
+        ragged = awkward.unflatten(x, lengths)
+        calls["awkward"] = lambda r: _padded(ragged, packed.shape[1])
     measure("pack_segments", calls, packed.nbytes)
     measure(
         "pack_segments, out=", calls | {"lodkit": lambda r: lodkit.pack_segments(x, lengths, out=out)}, packed.nbytes
@@ -46,6 +50,12 @@ def packing():
     measure("unpack_segments", back, x.nbytes)
     back["lodkit"] = lambda r: lodkit.unpack_segments(packed, lengths, out=rows)
     measure("unpack_segments, out=", back, x.nbytes)
+
+
+def _padded(ragged, width):
+    """Pads as wide as a row, since awkward's None stands for a whole one."""
+    rows = awkward.to_packed(awkward.fill_none(awkward.pad_none(ragged, width, axis=1, clip=True), [0.0] * 64, axis=1))
+    return awkward.to_numpy(rows).astype(np.float32, copy=False)
 
 
 def ids():
@@ -72,6 +82,32 @@ def ids():
     measure("lengths_top_k of 5, 100k values", calls)
 
 
+def _torch_bags(table, bags, bits):
+    name = "byte" if bits == 8 else f"{bits}bit"
+    packed = getattr(torch.ops.quantized, f"embedding_bag_{name}_prepack")(torch.from_numpy(table))
+    run = getattr(torch.ops.quantized, f"embedding_bag_{name}_rowwise_offsets")
+    flat, starts = torch.from_numpy(bags.values), torch.from_numpy(bags.offsets()[:-1].copy())
+    return lambda r: run(packed, flat, starts, False, 0)
+
+
+def _fbgemm_bags(bags, bits):
+    """FBGEMM's bags for inference, over a table of its own with scales of half precision: nothing is returned."""
+    from fbgemm_gpu.split_embedding_configs import SparseType
+    from fbgemm_gpu.split_table_batched_embeddings_ops_common import EmbeddingLocation
+    from fbgemm_gpu.split_table_batched_embeddings_ops_inference import IntNBitTableBatchedEmbeddingBagsCodegen
+
+    kind = SparseType.INT8 if bits == 8 else SparseType.INT4
+    specs = [("table", HEIGHT, 64, kind, EmbeddingLocation.HOST)]
+    table = IntNBitTableBatchedEmbeddingBagsCodegen(specs, device="cpu", output_dtype=SparseType.FP32)
+    table.initialize_weights()
+    flat, offsets = torch.from_numpy(bags.values).int(), torch.from_numpy(bags.offsets().copy()).int()
+
+    def call(r):
+        table(flat, offsets)
+
+    return call
+
+
 def quantized():
     """Bags of rows in 8 and 4 bits, beside float32 ones: 2,000 bags, 100k ids, 64 columns."""
     table = rng.standard_normal((HEIGHT, 64), dtype=np.float32)
@@ -85,12 +121,10 @@ def quantized():
             "lodkit": lambda r, q=rows, b=bits: lodkit.quantized_embedding_bag(q, bags, bits=b),
             "lodkit, float32 table": lambda r, t=unpacked: lodkit.embedding_bag(t, bags),
         }
-        if torch and bits == 8:
-            prepacked = torch.ops.quantized.embedding_bag_byte_prepack(torch.from_numpy(table))
-            flat, starts = torch.from_numpy(bags.values), torch.from_numpy(bags.offsets()[:-1].copy())
-            calls["torch byte_rowwise_offsets"] = lambda r: torch.ops.quantized.embedding_bag_byte_rowwise_offsets(
-                prepacked, flat, starts, False, 0
-            )
+        if torch:
+            calls["torch"] = _torch_bags(table, bags, bits)
+        if fbgemm:
+            calls["fbgemm"] = _fbgemm_bags(bags, bits)
         measure(f"bags of {bits} bits", calls)
     calls = {
         "lodkit": lambda r: lodkit.embedding_bag(table, bags, weights),
