@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from .._rule_kernels import adagrad_kernels
 from ..ops._updates import check_update, missing_row, repeated_row
-from ..ops.optimizers import accumulators, adagrad, ftrl, rowwise_adagrad, sgd
+from ..ops.optimizers import sgd
 from ..registry import Dense
 from ..selected_rows import SelectedRows
-from ..steps import adagrad_rule, ftrl_rule, sgd_rule
+from ..steps import sgd_rule
 from . import vector
 from ._elements import fill
 from ._offsets import last_at_most
@@ -83,49 +84,4 @@ def _keyed(param):
     return SelectedRows._wrap(p.rows, p.value, p.height, merged=True), keys, order
 
 
-@adagrad.kernel("cuda")
-def adagrad_update(
-    param: Dense,
-    grad: Dense | SelectedRows,
-    moment: Dense,
-    /,
-    *,
-    lr,
-    epsilon,
-    duplicates,
-    weight_decay,
-    decay,
-    lazy,
-):
-    rule, touches_all = adagrad_rule(lr, epsilon, weight_decay, decay), not lazy and (weight_decay != 0 or decay != 1)
-    update("adagrad", rule, param, grad, (("moment", moment),), duplicates=duplicates, touches_all=touches_all)
-    return param, moment
-
-
-@rowwise_adagrad.kernel("cuda")
-def rowwise_adagrad_update(
-    param: Dense, grad: Dense | SelectedRows, moment: Dense, /, *, lr, epsilon, duplicates, weight_decay, lazy
-):
-    rule, touches_all = adagrad_rule(lr, epsilon, weight_decay, rowwise=True), not lazy and weight_decay != 0
-    states = (("moment", moment),)
-    update("rowwise_adagrad", rule, param, grad, states, duplicates=duplicates, touches_all=touches_all)
-    return param, moment
-
-
-@ftrl.kernel("cuda")
-def ftrl_update(
-    param: Dense,
-    grad: Dense | SelectedRows,
-    squared: Dense,
-    linear: Dense | None = None,
-    /,
-    *,
-    lr,
-    beta,
-    l1,
-    l2,
-    duplicates,
-):
-    rule, states = ftrl_rule(lr, beta, l1, l2, pairs=linear is None), accumulators(squared, linear)
-    update("ftrl", rule, param, grad, states, duplicates=duplicates)
-    return (param, *(array for _, array in states))
+adagrad_kernels("cuda", update)

@@ -1,0 +1,22 @@
+"""The other libraries that comparisons measure, where they are installed; None where they are not."""
+
+from __future__ import annotations
+
+import importlib
+import os
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+
+
+def _module(name):
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        return None
+
+
+torch = _module("torch")
+scipy = _module("scipy.sparse")
+fbgemm = torch and _module("fbgemm_gpu") and torch.ops.fbgemm
+tensorflow = _module("tensorflow")
+awkward = _module("awkward")
