@@ -8,6 +8,7 @@ import types
 import numba
 from numba import prange
 from numba.core import config
+from numba.core import types as numba_types
 from numba.core.cpu_options import ParallelOptions
 from numba.extending import register_jitable
 
@@ -51,7 +52,26 @@ def njit(function=None, /, **options):
     compiled = numba.njit(**{"nogil": True, "error_model": "numpy", **options})(function)
     if compiled is not function:
         compiled._cache = DiskCache(compiled)
+        compiled.compile = functools.partial(_compile, compiled, compiled.compile)
     return compiled
+
+
+def _compile(compiled, compile_types, given):
+    """Compile once for arrays that may be written and for those that may not: Numba would do it twice.
+
+    The code is the same, and launchers see to it that what a kernel fills may be written.
+    """
+    if type(given) is not tuple:
+        return compile_types(given)
+    kinds = tuple(kind.copy(readonly=False) if _is_read_only(kind) else kind for kind in given)
+    entry = compile_types(kinds)
+    if kinds != given:
+        compiled._insert([kind._code for kind in given], entry, False)
+    return entry
+
+
+def _is_read_only(kind):
+    return isinstance(kind, numba_types.Array) and not kind.mutable
 
 
 def jitable(function=None, /, *, inline=False):

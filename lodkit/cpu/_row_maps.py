@@ -45,8 +45,8 @@ def copy_runs(source, runs, slots, out, pad=0, lead=0):
     source = np.ascontiguousarray(source, out.dtype).reshape(-1).view(np.uint8)
     size = out.nbytes // len(out)
     chunk = min(settings.chunk_rows, max(1, CHUNK // size))
-    inputs = map(_constant, (source, starts, stops, slots, _padding(pad, out.dtype)))
-    _copy(out.size, *inputs, lead, size, chunk, len(out), out.reshape(-1).view(np.uint8))
+    pads = _padding(pad, out.dtype)
+    _copy(out.size, source, starts, stops, slots, pads, lead, size, chunk, len(out), out.reshape(-1).view(np.uint8))
 
 
 def move_runs(source, place, out):
@@ -70,14 +70,7 @@ def move_runs(source, place, out):
         source = np.ascontiguousarray(source, out.dtype).reshape(-1).view(np.uint8)
         size = out.nbytes // len(out)
         chunk, work = min(settings.chunk_rows, max(1, CHUNK // size)), int(offsets[-1]) * size // out.itemsize
-        _move(work, *map(_constant, (source, starts, to, offsets)), size, chunk, out.reshape(-1).view(np.uint8))
-
-
-def _constant(array):
-    """A read-only view, whatever the array is: so there is one type to compile for."""
-    array = array.view()
-    array.flags.writeable = False
-    return array
+        _move(work, source, starts, to, offsets, size, chunk, out.reshape(-1).view(np.uint8))
 
 
 def even(count, width):
