@@ -15,7 +15,7 @@ from ..reducers import REDUCERS
 from ._reduce_kernels import (
     LANES,
     argreduce_kernel,
-    divide_kernel,
+    divide_rows,
     extreme_kernel,
     flat_kernel,
     logsumexp_kernel,
@@ -27,6 +27,8 @@ from ._rows import lengths_of, weight_sums
 PIECE = 16  # chunks in a piece of a long segment
 WIDTHS = (128, 64, 16, 4, 1)
 ENDS = ("first", "last")
+#: What is divided, and by what: the kernels' own way to say it.
+_UNDIVIDED = {"mean": ("sum", 1), "sqrt": ("sum", 2), "logmeanexp": ("logsumexp", 1)}
 NO_IDS, NO_WEIGHTS = np.empty(0, np.int64), np.empty(0, np.float32)
 
 
@@ -58,11 +60,11 @@ def reduce_rows(reduce, values, ids, weights, padding_idx, offsets, pad, out):
         if len(pieces) and reduce not in ENDS:
             _reduce_pieces(reduce, values, ids, weights, padding_idx, offsets, pieces, owners, pad, out)
             return
-    kernel = _kernel(reduce, columns, ids is not None, weights is not None, padding_idx is not None)
+    kernel, divides = _kernel(reduce, columns, ids is not None, weights is not None, padding_idx is not None)
     ids = NO_IDS if ids is None else ids
     weights = NO_WEIGHTS if weights is None else weights
     padding = -1 if padding_idx is None else padding_idx
-    kernel(rows * columns, values, ids, weights, padding, offsets, pad, chunk, settings.block_rows, out)
+    kernel(rows * columns, values, ids, weights, padding, offsets, pad, divides, chunk, settings.block_rows, out)
 
 
 @njit
@@ -88,8 +90,7 @@ def _reduce_pieces(reduce, values, ids, weights, padding_idx, offsets, pieces, o
     """Reduce the pieces of segments, in double precision, and then their results."""
     kind = np.dtype(np.int64 if values.dtype.kind == "i" else np.float64)
     partial = np.empty((len(pieces) - 1, out.shape[1]), kind)
-    divides = REDUCERS[reduce].divisor is not None
-    inner = "logsumexp" if reduce == "logmeanexp" else "sum" if divides else reduce
+    inner, divides = _UNDIVIDED.get(reduce, (reduce, 0))
     reduce_rows(inner, values, ids, weights, padding_idx, pieces, kind.type(0), partial)
     if not divides:
         reduce_rows(inner, partial, None, None, None, owners, pad, out)
@@ -97,7 +98,7 @@ def _reduce_pieces(reduce, values, ids, weights, padding_idx, offsets, pieces, o
     total = np.empty(out.shape, kind)
     reduce_rows(inner, partial, None, None, None, owners, kind.type(0), total)
     weight = lengths_of(offsets) if weights is None else weight_sums(weights, offsets)
-    divide_kernel(reduce)(total, weight, pad, out)
+    divide_rows(total, weight, pad, divides, inner == "logsumexp", out)
 
 
 def width_of(columns):
@@ -107,24 +108,25 @@ def width_of(columns):
 
 @functools.lru_cache(1024)
 def _kernel(reduce, columns, gather, weighted, padded):
-    """The launcher for a reduction; all take the same arguments."""
-    if reduce in ENDS:
-        return functools.partial(_take_ends, reduce)
+    """The launcher for a reduction, all of which take the same arguments, and by what it divides."""
+    reduce, divides = _UNDIVIDED.get(reduce, (reduce, 0))
     width = width_of(columns)
-    if reduce in ("logsumexp", "logmeanexp"):
-        return logsumexp_kernel(width, reduce == "logmeanexp", gather, padded)
+    if reduce in ENDS:
+        return functools.partial(_take_ends, reduce), divides
+    if reduce == "logsumexp":
+        return logsumexp_kernel(width, gather, padded), divides
     if columns == 1 and not gather and not weighted:
-        return functools.partial(_reduce_flat, flat_kernel(reduce))
+        return functools.partial(_reduce_flat, flat_kernel(reduce)), divides
     if REDUCERS[reduce].start is not None:
-        return sum_kernel(reduce, width, gather, weighted, padded)
-    return extreme_kernel(reduce, width, gather, padded)
+        return sum_kernel(reduce, width, gather, weighted, padded), divides
+    return extreme_kernel(reduce, width, gather, padded), divides
 
 
-def _reduce_flat(kernel, work, values, ids, weights, padding, offsets, pad, chunk, block, out):
-    kernel(work, values.reshape(1, -1), offsets, pad, chunk, block * LANES, out)
+def _reduce_flat(kernel, work, values, ids, weights, padding, offsets, pad, divides, chunk, block, out):
+    kernel(work, values.reshape(1, -1), offsets, pad, divides, chunk, block * LANES, out)
 
 
-def _take_ends(reduce, work, values, ids, weights, padding, offsets, pad, chunk, block, out):
+def _take_ends(reduce, work, values, ids, weights, padding, offsets, pad, divides, chunk, block, out):
     row, full = offsets[:-1] if reduce == "first" else offsets[1:] - 1, offsets[1:] > offsets[:-1]
     if len(ids):
         row = ids[np.where(full, row, 0)]

@@ -3,7 +3,7 @@
 A segment's columns are taken W at a time and stay in registers over all its rows. The last W columns may
 overlap the ones before: they are computed twice, to the same bits, and nothing needs a mask. Sums run over
 blocks of rows in the type of the values and add up in double precision. Segments are dealt to threads by
-the rows they start at.
+the rows they start at. Each call says by what to divide: nothing (0), the weight of a segment (1), its root (2).
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ import functools
 
 import numpy as np
 
-from .. import reducers, simd
+from .. import simd
 from ..jit import jitable, njit, prange, threaded
-from ..reducers import REDUCERS
+from ..reducers import REDUCERS, root_of
 from ._rows import first_at_least
 
 AHEAD = 64  # rows between a prefetch and its use: 1.3 times faster than 16 on rows that are often read again
@@ -85,34 +85,43 @@ def _sums(reducer, width, gather, weighted, padded):
     return block_sum, long_sum
 
 
+jitable(root_of)
+
+
+@jitable(inline=True)
+def divided(total, weight, divides):
+    if divides == 0:
+        return total
+    return simd.div(total, simd.like(total, weight if divides == 1 else root_of(weight)))
+
+
 @functools.cache
 def sum_kernel(reduce, width, gather, weighted, padded):
     """Kernel of a reducer that adds up, or multiplies. One block, the usual case, goes around double precision: 1.2
     times faster.
     """
     block_sum, long_sum = _sums(REDUCERS[reduce], width, gather, weighted, padded)
-    divides, divisor = REDUCERS[reduce].divisor is not None, jitable(REDUCERS[reduce].divisor or reducers.all_of)
-
-    @jitable
-    def put(out, s, j, total, weight):
-        simd.store(out, s, j, simd.div(total, simd.like(total, divisor(weight))) if divides else total)
 
     @threaded
-    def kernel(values, ids, weights, padding, offsets, pad, chunk, block, out):
+    def kernel(values, ids, weights, padding, offsets, pad, divides, chunk, block, out):
         columns = out.shape[1]
         for c in prange(offsets[-1] // chunk + 1):
             for s in range(first_segment(offsets, chunk, c), first_segment(offsets, chunk, c + 1)):
                 start, stop = offsets[s], offsets[s + 1]
-                weight = add_up(weights, start, stop) if weighted and divides else float(stop - start)
+                weight = float(stop - start)
+                if weighted and divides:
+                    weight = add_up(weights, start, stop)
                 if start == stop or weight == 0:
                     fill(out, s, pad)
                     continue
                 for at in range(0, columns, width):
                     j = min(at, columns - width)
                     if stop - start <= block:
-                        put(out, s, j, block_sum(values, ids, weights, padding, start, stop, j), weight)
+                        total = block_sum(values, ids, weights, padding, start, stop, j)
+                        simd.store(out, s, j, divided(total, weight, divides))
                     else:
-                        put(out, s, j, long_sum(values, ids, weights, padding, start, stop, j, block), weight)
+                        long = long_sum(values, ids, weights, padding, start, stop, j, block)
+                        simd.store(out, s, j, divided(long, weight, divides))
 
     return kernel
 
@@ -127,11 +136,11 @@ def add_up(weights, start, stop):
 
 @functools.cache
 def extreme_kernel(reduce, width, gather, padded):
-    """Kernel of max and min."""
+    """Kernel of max and min, which divide by nothing."""
     row_of, step = _access(width, gather), simd.STEPS[REDUCERS[reduce].step]
 
     @threaded
-    def kernel(values, ids, weights, padding, offsets, pad, chunk, block, out):
+    def kernel(values, ids, weights, padding, offsets, pad, divides, chunk, block, out):
         columns = out.shape[1]
         for c in prange(offsets[-1] // chunk + 1):
             for s in range(first_segment(offsets, chunk, c), first_segment(offsets, chunk, c + 1)):
@@ -157,9 +166,9 @@ def extreme_kernel(reduce, width, gather, padded):
 
 
 @functools.cache
-def logsumexp_kernel(width, mean, gather, padded):
-    """Kernel of logsumexp, and of logmeanexp where it is a ``mean``: the maximum first, then the exponentials that it
-    shifts; the rows are in cache by then.
+def logsumexp_kernel(width, gather, padded):
+    """Kernel of logsumexp, and of logmeanexp where it divides: the maximum first, then the exponentials that it shifts;
+    the rows are in cache by then.
 
     A NaN may be passed over by the maximum: its exponential brings it back.
     """
@@ -172,7 +181,7 @@ def logsumexp_kernel(width, mean, gather, padded):
         return simd.full(values, width, 0.0) if padded and row == padding else x
 
     @threaded
-    def kernel(values, ids, weights, padding, offsets, pad, chunk, block, out):
+    def kernel(values, ids, weights, padding, offsets, pad, divides, chunk, block, out):
         columns = out.shape[1]
         for c in prange(offsets[-1] // chunk + 1):
             for s in range(first_segment(offsets, chunk, c), first_segment(offsets, chunk, c + 1)):
@@ -193,9 +202,8 @@ def logsumexp_kernel(width, mean, gather, padded):
                             x = read(values, ids, padding, i, j)
                             partial = simd.add(partial, simd.exp(simd.sub(x, shift)))
                         total = simd.add(total, simd.widen(partial))
-                    if mean:
-                        total = simd.div(total, simd.like(total, float(stop - start)))
-                    simd.store(out, s, j, simd.add(simd.log(simd.narrow(values, total)), shift))
+                    total = simd.narrow(values, divided(total, float(stop - start), divides))
+                    simd.store(out, s, j, simd.add(simd.log(total), shift))
 
     return kernel
 
@@ -209,7 +217,6 @@ def flat_kernel(reduce):
     reducer = REDUCERS[reduce]
     step, zero = simd.STEPS[reducer.step], reducer.start
     first = zero is None
-    divides, divisor = reducer.divisor is not None, jitable(reducer.divisor or reducers.all_of)
 
     @jitable
     def across(v):
@@ -230,7 +237,7 @@ def flat_kernel(reduce):
         return across(best)
 
     @threaded
-    def kernel(values, offsets, pad, chunk, block, out):
+    def kernel(values, offsets, pad, divides, chunk, block, out):
         for c in prange(offsets[-1] // chunk + 1):
             for s in range(first_segment(offsets, chunk, c), first_segment(offsets, chunk, c + 1)):
                 start, stop = offsets[s], offsets[s + 1]
@@ -240,30 +247,24 @@ def flat_kernel(reduce):
                 result = simd.widen(run(values, start, min(start + block, stop)))
                 for at in range(start + block, stop, block):
                     result = step(result, simd.widen(run(values, at, min(at + block, stop))))
-                if divides:
-                    result = simd.div(result, simd.like(result, divisor(float(stop - start))))
-                simd.store(out, s, 0, result)
+                simd.store(out, s, 0, divided(result, float(stop - start), divides))
 
     return kernel
 
 
-@functools.cache
-def divide_kernel(reduce):
-    """Kernel that makes means of sums, ``out = total / divisor(weight)``; of a logsumexp, ``total - log(weight)``."""
-    divisor, logs = jitable(REDUCERS[reduce].divisor), reduce == "logmeanexp"
-
-    @njit
-    def kernel(total, weight, pad, out):
-        for s in range(len(weight)):
-            if weight[s] == 0:
-                fill(out, s, pad)
-                continue
-            by = simd.full(total, 1, divisor(weight[s]))
-            for d in range(out.shape[1]):
-                x = simd.load(total, s, d, 1)
-                simd.store(out, s, d, simd.sub(x, simd.log(by)) if logs else simd.div(x, by))
-
-    return kernel
+@njit
+def divide_rows(total, weight, pad, divides, logs, out):
+    """Make means of sums, ``out = total / weight`` or its root; where it ``logs``, of a logsumexp."""
+    for s in range(len(weight)):
+        if weight[s] == 0:
+            fill(out, s, pad)
+            continue
+        for d in range(out.shape[1]):
+            x = simd.load(total, s, d, 1)
+            if logs:
+                simd.store(out, s, d, simd.sub(x, simd.log(simd.like(x, weight[s]))))
+            else:
+                simd.store(out, s, d, divided(x, weight[s], divides))
 
 
 @threaded
