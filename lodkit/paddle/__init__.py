@@ -8,10 +8,25 @@ a family. Where Paddle is wrong lodkit is right; docs/differences.md lists each 
 from __future__ import annotations
 
 from .. import ops  # noqa: F401 - the definitions fill OPS
+from .._stream_bytes import StreamError
+from .._stream_reading import load, load_combine, loads
+from .._stream_writing import dumps, save, save_combine
 from . import _optimizers, _selected_rows, _sequence_pool, _tables  # noqa: F401 - they fill TYPES
 from ._types import TYPES, Inferring, Running, SlotError, call
 
-__all__ = ["TYPES", "SlotError", "infer_op", "run_op"]
+__all__ = [
+    "TYPES",
+    "SlotError",
+    "StreamError",
+    "dumps",
+    "infer_op",
+    "load",
+    "load_combine",
+    "loads",
+    "run_op",
+    "save",
+    "save_combine",
+]
 
 
 def run_op(op_type, inputs, attrs=None):
