@@ -93,7 +93,7 @@ def create_lod_tensor(data, recursive_seq_lens, place=None):
     Parameters
     ----------
     data : array, LoDTensor or list
-        Rows, which are copied; of a LoDTensor its values. A list is nested as the lengths say, to any depth, and as in
+        Rows (NumPy's are copied); of a LoDTensor its values. A list is nested as the lengths say, to any depth, and as in
         Paddle its rows get a last dimension of 1.
     recursive_seq_lens : list of lists of int
         The lengths of every level, outermost first.

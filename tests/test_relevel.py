@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lodkit import LoDError, LoDLevelError, LoDTensor, RowIndexError, check_lod
+from lodkit import LoDError, LoDLevelError, LoDTensor, RowIndexError, check_lod, split
+from lodkit.paddle import dumps
+from lodkit.testing import assert_equal
 
 WORDS = LoDTensor(np.arange(15), [[3, 1, 2], [3, 2, 4, 1, 2, 3]])
 DEEP = LoDTensor(np.arange(20), lod=[[0, 2, 3], [0, 2, 4, 7], [0, 2, 5, 7, 10, 12, 15, 20]])
@@ -127,3 +129,21 @@ def test_lods_are_checked():
 def test_lods_that_are_none(lod, rows, absolute, message):
     with pytest.raises(LoDError, match=message):
         check_lod(lod, rows, absolute=absolute)
+
+
+def test_on_every_device(place):
+    """Offsets are on the CPU: what moves no rows works where the values are."""
+    t = LoDTensor(place.to(np.arange(6.0)), [[2, 1], [3, 1, 2]])
+    host = LoDTensor(np.arange(6.0), [[2, 1], [3, 1, 2]])
+    pairs = [
+        (t.slice_in_level(1, 1, 3), host.slice_in_level(1, 1, 3)),
+        (t.drop_level(0), host.drop_level(0)),
+        (t.append_level(), host.append_level()),
+        *zip(split(t, 2), split(host, 2), strict=True),
+    ]
+    for mine, theirs in pairs:
+        assert_equal(mine, theirs)
+        assert place.home(mine.values).tolist() == theirs.values.tolist()
+        assert dumps(mine) == dumps(theirs)
+    with pytest.raises(AssertionError, match=r"first at \[1, 0, 1\] \(row 5\): 5\.0 vs 6\.0"):
+        assert_equal(t, host.with_values([0.0, 1, 2, 3, 4, 6]))
