@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-import typing
 
 import numpy as np
 
 from . import _levels
+from ._fields import Field, no_list, place_of_row, uneven
 from ._transfer import to_device
 from .arrays import is_array
 from .checks import is_integer
@@ -17,15 +17,6 @@ from .lod_tensor import LoDTensor
 
 DEEPEST = 64
 _LOSSY = "iub"  # kinds of type that do not hold every number
-
-
-class Field(typing.NamedTuple):
-    """One of several things that an example consists of. ``shape``: of a row, None for as it comes."""
-
-    name: str
-    lod_level: int
-    dtype: np.dtype
-    shape: tuple | None
 
 
 class DataFeeder:
@@ -93,8 +84,8 @@ def create_lod_tensor(data, recursive_seq_lens, place=None):
     Parameters
     ----------
     data : array, LoDTensor or list
-        Rows (NumPy's are copied); of a LoDTensor its values. A list is nested as the lengths say, to any depth, and as in
-        Paddle its rows get a last dimension of 1.
+        Rows (NumPy's are copied); of a LoDTensor its values. A list is nested as the lengths say, to any depth, and
+        as in Paddle its rows get a last dimension of 1.
     recursive_seq_lens : list of lists of int
         The lengths of every level, outermost first.
     place : {"cpu", "cuda"}, optional
@@ -193,7 +184,7 @@ def _convert(field, column):
     for level in range(field.lod_level):
         for i, part in enumerate(parts):
             if not _is_list(part):
-                raise _no_list(field, column, level, i, part)
+                raise no_list(field, column, level, i, part)
         lengths.append([len(part) for part in parts])
         if level < field.lod_level - 1 or not all(isinstance(part, np.ndarray) for part in parts):
             parts = [row for part in parts for row in part]
@@ -213,7 +204,7 @@ def _joined(field, column, arrays):
     if not arrays:
         return []
     if any(a.shape[1:] != arrays[0].shape[1:] for a in arrays):
-        raise _uneven(field, column)
+        raise uneven(field, column)
     return np.concatenate(arrays)
 
 
@@ -222,14 +213,15 @@ def _rows(field, column, rows):
     try:
         array = np.asarray(rows)
     except ValueError:
-        raise _uneven(field, column) from None
+        raise uneven(field, column) from None
     if not len(rows):
         array = array.astype(field.dtype)
     shape = array.shape[1:] if field.shape is None else field.shape
     if len(rows) and math.prod(shape) != math.prod(array.shape[1:]):
+        place = place_of_row(field, column, 0)
         raise LoDError(
-            f"{_place(field, column, 0)}: a row has shape {array.shape[1:]}, the field's is {shape}; give rows of this "
-            "shape, or the field another lod_level"
+            f"{place}: a row has shape {array.shape[1:]}, the field's is {shape}; give rows of this shape, or "
+            "another lod_level to the field"
         )
     return _cast(field, column, array).reshape(len(rows), *shape)
 
@@ -239,64 +231,12 @@ def _cast(field, column, array):
     if array.dtype == field.dtype:
         return array
     if array.dtype.kind not in "biufc" or (array.dtype.kind == "c" and field.dtype.kind != "c"):
-        raise DTypeError(f"{_place(field, column, 0)}: rows of type {array.dtype}, the field's is {field.dtype}")
+        raise DTypeError(f"{place_of_row(field, column, 0)}: rows of type {array.dtype}, the field's is {field.dtype}")
     with np.errstate(invalid="ignore", over="ignore"):
         cast = array.astype(field.dtype)
-    if field.dtype.kind in _LOSSY:
-        differ = cast != array
-        if differ.any():
-            at = np.unravel_index(int(np.argmax(differ)), differ.shape)
-            place = _place(field, column, int(at[0]))
-            raise DTypeError(f"{place}: {array[at]} is no {field.dtype}; give the field another type")
+    differ = cast != array if field.dtype.kind in _LOSSY else np.isinf(cast) & np.isfinite(array)
+    if differ.any():
+        at = np.unravel_index(int(np.argmax(differ)), differ.shape)
+        place = place_of_row(field, column, int(at[0]))
+        raise DTypeError(f"{place}: {array[at]} is no {field.dtype}; give the field another type")
     return cast
-
-
-# -- errors: where it is, looked for only now ----------------------------------------------------
-
-
-def _walk(parts, depth, place=()):
-    """Every part that lies ``depth`` lists below the examples, and the numbers that lead to it."""
-    for i, part in enumerate(parts):
-        if depth:
-            yield from _walk(part, depth - 1, (*place, i))
-        else:
-            yield (*place, i), part
-
-
-def _name(field, place):
-    example, *inside = place
-    below = "".join(f"[{i}]" for i in inside)
-    return f"example {example}, field {field.name!r}" + (f", at {below} (depth {len(inside)})" if below else "")
-
-
-def _place(field, column, row):
-    """The name of a row by its number."""
-    for number, (place, _) in enumerate(_walk(column, field.lod_level)):
-        if number == row:
-            return _name(field, place)
-    raise IndexError(row)
-
-
-def _no_list(field, column, level, number, part):
-    place = next(place for i, (place, _) in enumerate(_walk(column, level)) if i == number)
-    return LoDError(
-        f"{_name(field, place)}: {part!r} is no list; lod_level {field.lod_level} means rows that lie "
-        f"{field.lod_level} lists deep in an example"
-    )
-
-
-def _uneven(field, column):
-    """The first row whose shape is not that of the first row."""
-    first = None
-    for place, row in _walk(column, field.lod_level):
-        try:
-            shape = np.shape(row)
-        except ValueError:
-            return LoDError(f"{_name(field, place)}: the row is a list of uneven lists; raise the field's lod_level")
-        first = shape if first is None else first
-        if shape != first:
-            return LoDError(
-                f"{_name(field, place)}: the row has shape {shape}, the first one {first}; rows of a field have one "
-                "shape: is its lod_level too low?"
-            )
-    return LoDError(f"field {field.name!r}: rows differ in shape")

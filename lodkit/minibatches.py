@@ -6,9 +6,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from ._indexing import require_cpu
 from ._levels import frozen
-from .arrays import from_lists, integers, is_array
+from .arrays import from_lists, integers, is_array, one_device
 from .checks import is_integer
 from .errors import LoDMismatchError, RowIndexError
 from .lod_tensor import LoDTensor
@@ -21,6 +20,7 @@ def concat(tensors):
     Parameters
     ----------
     tensors : sequence of LoDTensor, or of Features
+        On one device; on a GPU of one dtype.
 
     Returns
     -------
@@ -63,9 +63,12 @@ def _joined(offsets):
 
 
 def _rows(values):
-    for v in values:
-        require_cpu(v, "concat")
-    return np.concatenate(values)
+    if all(isinstance(v, np.ndarray) for v in values):
+        return np.concatenate(values)
+    one_device("concat", values)
+    from .cuda._placed import joined
+
+    return joined(values)
 
 
 def split(x, parts, *, by="sequences"):

@@ -109,9 +109,10 @@ def test_errors_say_where(level, column, message):
 
 
 def test_numbers_that_do_not_fit():
-    for dtype, number in (("int8", 200), ("uint8", -1), ("bool", 2), ("int64", 2.0**63)):
+    for dtype, number in (("int8", 200), ("uint8", -1), ("bool", 2), ("int64", 2.0**63), ("float16", 1e6)):
         with pytest.raises(DTypeError, match=f"is no {dtype}"):
             fed(0, [0, number], dtype)
+    assert fed(0, [np.inf], "float16").tolist() == [[np.inf]]
 
 
 def test_wrong_examples_and_fields():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lodkit import LoDError, LoDLevelError, LoDTensor, RowIndexError, check_lod, split
+from lodkit import LoDError, LoDLevelError, LoDTensor, RowIndexError, check_lod, concat, split
 from lodkit.paddle import dumps
 from lodkit.testing import assert_equal
 
@@ -140,6 +140,7 @@ def test_on_every_device(place):
         (t.drop_level(0), host.drop_level(0)),
         (t.append_level(), host.append_level()),
         *zip(split(t, 2), split(host, 2), strict=True),
+        (concat([t[1:], t, t[:0]]), concat([host[1:], host, host[:0]])),
     ]
     for mine, theirs in pairs:
         assert_equal(mine, theirs)
