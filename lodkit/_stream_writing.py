@@ -81,6 +81,8 @@ def save_combine(file, values):
         Those of a dict are written in the order of their names, sorted, as Paddle's ``save_vars`` and
         ``save_params`` write them. Names are not written.
     """
+    if isinstance(values, LoDTensor | SelectedRows) or is_array(values):
+        raise TypeError(f"save_combine takes a list or a dict of values, got a {type(values).__name__}; save takes one")
     if isinstance(values, dict):
         values = [values[name] for name in sorted(values)]
     _write(file, [piece for value in list(values) for piece in _pieces(value)])

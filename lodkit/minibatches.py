@@ -82,7 +82,8 @@ def split(x, parts, *, by="sequences"):
         How many: sizes differ by at most one, the larger ones first, as ``numpy.array_split`` has it; where there are
         fewer sequences than parts, the last ones are empty. Or the numbers at which the second and later parts start.
     by : {"sequences", "rows"}
-        ``"rows"``: whole sequences still, so that each part has about as many rows as the next.
+        ``"rows"``: whole sequences still, so that each part has about as many rows as the next. Of arrays and
+        SelectedRows it is the same as by sequences.
 
     Returns
     -------

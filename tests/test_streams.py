@@ -136,6 +136,9 @@ def test_what_paddle_has_no_type_for():
             dumps(wrong)
     with pytest.raises(TypeError, match=r"got list; convert with np\.asarray"):
         dumps([1, 2])
+    for one in (NESTED, ROWS, np.zeros((2, 2))):
+        with pytest.raises(TypeError, match="save takes one"):
+            save_combine(io.BytesIO(), one)
     with pytest.raises(LodkitError, match="structure without values"):
         dumps(LoDTensor(None, [[1]]))
 
