@@ -11,7 +11,8 @@ _HOMES = {
     "lod_tensor": ("LoDTensor",),
     "selected_rows": ("SelectedRows",),
     "features": ("Features",),
-    "minibatches": ("batches", "concat"),
+    "minibatches": ("batches", "concat", "split"),
+    "_levels": ("check_lod",),
     "arrays": ("empty",),
     "bounds": ("bounds_check",),
     "desc": ("DescError", "LodTensorDesc", "TensorDesc", "VarDesc", "VarType"),
@@ -34,11 +35,13 @@ _HOMES = {
     ),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
-_MODULES = ("caffe2", "paddle")
+_MODULES = ("caffe2", "paddle", "testing")
 
 if TYPE_CHECKING:
     from . import caffe2 as caffe2
     from . import paddle as paddle
+    from . import testing as testing
+    from ._levels import check_lod as check_lod
     from .arrays import empty as empty
     from .bounds import bounds_check as bounds_check
     from .desc import DescError as DescError
@@ -55,6 +58,7 @@ if TYPE_CHECKING:
     from .lod_tensor import LoDTensor as LoDTensor
     from .minibatches import batches as batches
     from .minibatches import concat as concat
+    from .minibatches import split as split
     from .ops import *  # noqa: F403
     from .registry import OPS as OPS
     from .registry import op as op

@@ -13,7 +13,7 @@ from ._levels import compiled, copy_runs, frozen
 from ._transfer import to_device
 from .arrays import empty, from_lists, integers
 from .checks import is_integer, is_number
-from .errors import DTypeError, LoDError, LoDLevelError, SegmentIdError
+from .errors import DTypeError, LoDError, SegmentIdError
 
 DEEPEST = 64
 
@@ -218,18 +218,6 @@ class Conversions:
         for offsets in reversed(self._lod):
             rows = [rows[a:b] for a, b in pairwise(offsets.tolist())]
         return rows
-
-    def drop_level(self):
-        """Return the tensor without its innermost level, whose lengths must all be 1 (a batch of images)."""
-        lengths = self.lengths(-1)
-        if (lengths != 1).any():
-            i = int(np.argmax(lengths != 1))
-            raise LoDLevelError(f"the innermost lengths must be 1; the length at position {i} is {lengths[i]}")
-        return self._wrap(self._values, self._lod[:-1], self._base)
-
-    def append_level(self):
-        """Return the tensor with an innermost level added, in which every row is a sequence of one."""
-        return self._wrap(self._values, (*self._lod, frozen(np.arange(self.shape[0] + 1))), self._base)
 
     def to(self, device):
         """Return the tensor with its values on ``"cpu"`` or ``"cuda"``; itself where they are there."""

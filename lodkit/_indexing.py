@@ -44,6 +44,40 @@ class Indexing:
         at = self._find(branch)
         return self._cut(len(branch) - 1, at, at + 1)
 
+    def slice_in_level(self, level, start, stop):
+        """Return the sequences ``start:stop`` of a level, numbered over the whole batch, as a view.
+
+        The levels above are gone: these sequences are the outermost of the result.
+
+        Parameters
+        ----------
+        level : int
+        start, stop : int
+            ``0 <= start <= stop <=`` the sequences of the level. Unlike ``t[a:b]``, nothing is cut to fit.
+
+        Returns
+        -------
+        LoDTensor
+            Of lod_level ``lod_level - level``; SliceInLevel of Paddle. Its ``offsets(absolute=True)`` say which rows
+            of this tensor it has.
+
+        Examples
+        --------
+        >>> from lodkit import LoDTensor
+        >>> t = LoDTensor(np.arange(15), [[3, 1, 2], [3, 2, 4, 1, 2, 3]])
+        >>> t.slice_in_level(1, 2, 4).lod(), t.slice_in_level(1, 2, 4).lod(absolute=True)
+        ([[0, 4, 5]], [[5, 9, 10]])
+        """
+        at = self._level(level)
+        count = len(self._lod[at]) - 1
+        start, stop = (_whole(i, name) for i, name in ((start, "start"), (stop, "stop")))
+        if not 0 <= start <= stop <= count:
+            raise RowIndexError(
+                f"start={start}, stop={stop} are no range of the {count} sequences of level {at}; "
+                f"0 <= start <= stop <= {count}"
+            )
+        return self._cut(at, start, stop)
+
     def __getitem__(self, key):
         if isinstance(key, tuple):
             return self._descend(key)
@@ -164,6 +198,12 @@ def require_cpu(values, what):
 
 def _is_number(i):
     return isinstance(i, int | np.integer) and not isinstance(i, bool)
+
+
+def _whole(i, name):
+    if not _is_number(i):
+        raise TypeError(f"{name} must be an integer, got {i!r}")
+    return operator.index(i)
 
 
 def _checked(i, count, level, branch):

@@ -155,19 +155,56 @@ def check_rows(levels, values):
 
 
 def mismatch(what, t, u):
-    """The error for two tensors of different structure: it names the first difference."""
+    """The error for two tensors of different structure."""
+    return LoDMismatchError(f"{what}: {difference(t, u)}")
+
+
+def difference(t, u):
+    """In which the structure of two tensors differs first."""
     if t.lod_level != u.lod_level:
-        return LoDMismatchError(f"{what}: lod_level {t.lod_level} against {u.lod_level}")
+        return f"lod_level {t.lod_level} against {u.lod_level}"
     for level in range(t.lod_level):
         a, b = t.lengths(level), u.lengths(level)
         both = min(len(a), len(b))
         differing = np.flatnonzero(a[:both] != b[:both])
         if len(differing):
             i = int(differing[0])
-            return LoDMismatchError(
-                f"{what}: different sequence lengths at level {level}; "
-                f"first difference at sequence {i}: {a[i]} vs {b[i]}"
-            )
+            at = f"first difference at sequence {i}: {a[i]} vs {b[i]}"
+            return f"different sequence lengths at level {level}; {at}"
         if len(a) != len(b):
-            return LoDMismatchError(f"{what}: {len(a)} sequences against {len(b)} at level {level}")
-    return LoDMismatchError(f"{what}: {len(t)} rows against {len(u)}")
+            return f"{len(a)} sequences against {len(b)} at level {level}"
+    return f"{len(t)} rows against {len(u)}"
+
+
+def check_lod(lod, rows=None, *, absolute=False):
+    """Raise unless offsets describe sequences: CheckLoD and CheckAbsLoD of Paddle.
+
+    Parameters
+    ----------
+    lod : list of lists of int
+        The offsets of every level, outermost first: from 0, not decreasing.
+    rows : int, optional
+        How many rows the innermost level has to describe, 0 included.
+    absolute : bool
+        False: offsets count sequences of the next level. True: they count rows, and each is also one of the next level.
+
+    Raises
+    ------
+    LoDError
+        It names the level, the position and the offsets.
+
+    Examples
+    --------
+    >>> check_lod([[0, 2, 3], [0, 2, 2, 5]], rows=5)
+    >>> check_lod([[0, 4, 5], [0, 2, 4, 5]], absolute=True)
+    >>> check_lod([[0, 2]], rows=0)
+    Traceback (most recent call last):
+        ...
+    lodkit.errors.LoDError: the innermost level ends at 2, and there are 0 rows; its last offset is their number
+    """
+    levels = from_offsets(lod, absolute)
+    if levels and rows is not None and levels[-1][-1] != rows:
+        last = levels[-1][-1]
+        raise LoDError(
+            f"the innermost level ends at {last}, and there are {rows} rows; its last offset is their number"
+        )

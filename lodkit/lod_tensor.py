@@ -9,6 +9,7 @@ import numpy as np
 from . import _levels
 from ._conversions import Conversions
 from ._indexing import Indexing
+from ._relevel import Relevelling
 from ._sparse_matrix import SparseMatrices
 from .arrays import device_of, from_lists, is_array
 from .errors import LoDError, LoDLevelError, LoDMismatchError
@@ -16,7 +17,7 @@ from .errors import LoDError, LoDLevelError, LoDMismatchError
 _new = object.__new__
 
 
-class LoDTensor(Indexing, Conversions, SparseMatrices):
+class LoDTensor(Indexing, Relevelling, Conversions, SparseMatrices):
     """A batch of sequences: an array, and how its rows are cut into sequences of sequences.
 
     Offsets are copied in, checked and read-only; values are shared and mutable.
@@ -83,9 +84,12 @@ class LoDTensor(Indexing, Conversions, SparseMatrices):
         """Tell whether the lengths fit the rows, as they do unless the array was resized since."""
         return self._values is None or not self._lod or bool(self._lod[-1][-1] == self._values.shape[0])
 
-    def lod(self):
-        """Return the offsets of every level, relative to the next level, outermost first, as lists."""
-        return [offsets.tolist() for offsets in self._lod]
+    def lod(self, absolute=False):
+        """Return the offsets of every level, outermost first, as lists.
+
+        They count sequences of the next level; absolute (ToAbsOffset of Paddle) rows, as ``offsets`` does.
+        """
+        return [self.offsets(level, absolute).tolist() for level in range(len(self._lod))]
 
     def set_lod(self, offsets):
         """Replace the structure by offsets, each level's counting the sequences of the next level."""

@@ -1,15 +1,17 @@
-"""Joining batches of sequences, and cutting one into shuffled mini-batches."""
+"""Joining batches of sequences, cutting one into even parts, and into shuffled mini-batches."""
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 
-from ._indexing import require_cpu
 from ._levels import frozen
-from .arrays import from_lists
+from .arrays import from_lists, integers, is_array, one_device
 from .checks import is_integer
-from .errors import LoDMismatchError
+from .errors import LoDMismatchError, RowIndexError
 from .lod_tensor import LoDTensor
+from .selected_rows import SelectedRows
 
 
 def concat(tensors):
@@ -18,6 +20,7 @@ def concat(tensors):
     Parameters
     ----------
     tensors : sequence of LoDTensor, or of Features
+        On one device; on a GPU of one dtype.
 
     Returns
     -------
@@ -60,9 +63,96 @@ def _joined(offsets):
 
 
 def _rows(values):
-    for v in values:
-        require_cpu(v, "concat")
-    return np.concatenate(values)
+    if all(isinstance(v, np.ndarray) for v in values):
+        return np.concatenate(values)
+    one_device("concat", values)
+    from .cuda._placed import joined
+
+    return joined(values)
+
+
+def split(x, parts, *, by="sequences"):
+    """Cut a batch into consecutive parts, one for each of several workers; ``concat`` joins them again.
+
+    Parameters
+    ----------
+    x : LoDTensor, Features, array or SelectedRows
+        Cut between outermost sequences, examples or rows; SelectedRows by the height, as ``x.to_dense()`` would be.
+    parts : int, or list of int
+        How many: sizes differ by at most one, the larger ones first, as ``numpy.array_split`` has it; where there are
+        fewer sequences than parts, the last ones are empty. Or the numbers at which the second and later parts start.
+    by : {"sequences", "rows"}
+        ``"rows"``: whole sequences still, so that each part has about as many rows as the next. Of arrays and
+        SelectedRows it is the same as by sequences.
+
+    Returns
+    -------
+    list
+        Views, as many as there are parts; of SelectedRows copies, rows counted from the part's start.
+
+    Examples
+    --------
+    >>> t = LoDTensor([1, 2, 3, 4, 5, 6], [[4, 1, 1]])
+    >>> [part.to_list() for part in split(t, 2)]
+    [[[1, 2, 3, 4], [5]], [[6]]]
+    >>> parts = split(t, 2, by="rows")
+    >>> [part.to_list() for part in parts]
+    [[[1, 2, 3, 4]], [[5], [6]]]
+
+    Labels are cut where the sequences were:
+
+    >>> starts = np.cumsum([len(part) for part in parts])[:-1]
+    >>> [part.tolist() for part in split(np.array([7, 8, 9]), starts)]
+    [[7], [8, 9]]
+    """
+    if by not in ("sequences", "rows"):
+        raise ValueError(f'by must be "sequences" or "rows", got {by!r}')
+    sparse = isinstance(x, SelectedRows)
+    if not (sparse or isinstance(x, LoDTensor) or is_array(x) or _is_features(x)):
+        x = from_lists(x, "x")
+    if not sparse and is_array(x) and not len(x.shape):
+        raise ValueError("an array without dimensions has no rows to split")
+    count = x.height if sparse else x.shape[0] if is_array(x) else len(x)
+    if np.ndim(parts):
+        starts = _starts(integers(parts, "parts"), count)
+    elif not is_integer(parts) or parts < 1:
+        raise ValueError(f"parts must be a positive integer, or a list of starts, got {parts!r}")
+    elif by == "rows" and (isinstance(x, LoDTensor) or _is_features(x)):
+        starts = _even_rows(x, parts)
+    else:
+        starts = _even(count, parts)
+    bounds = [0, *starts.tolist(), count]
+    if sparse:
+        return x.split(np.diff(bounds))
+    return [x[start:stop] for start, stop in pairwise(bounds)]
+
+
+def _even(count, parts):
+    """Where the second and later parts of ``count`` things start."""
+    size, larger = divmod(count, parts)
+    numbers = np.arange(1, parts)
+    return numbers * size + np.minimum(numbers, larger)
+
+
+def _even_rows(x, parts):
+    """Where they start so that each part has about as many rows: the sequence boundary next to an even cut."""
+    t = x.values if _is_features(x) else x
+    offsets = t.row_offsets(0) if t.lod_level else np.arange(len(t) + 1)
+    rows = int(offsets[-1])
+    if not rows:
+        return _even(len(t), parts)
+    wanted = np.arange(1, parts) * rows
+    after = np.searchsorted(offsets * parts, wanted)
+    before = np.maximum(after - 1, 0)
+    return np.where(wanted - offsets[before] * parts <= offsets[after] * parts - wanted, before, after)
+
+
+def _starts(starts, count):
+    bounds = np.concatenate([[0], starts.ravel(), [count]])
+    wrong = np.flatnonzero(np.diff(bounds) < 0)
+    if len(wrong) or starts.ndim != 1:
+        raise RowIndexError(f"parts {starts.tolist()} must be starts in ascending order, none below 0 or above {count}")
+    return starts
 
 
 def batches(t, *labels, size, seed=None, bucket=False):

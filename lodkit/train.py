@@ -5,12 +5,10 @@ from __future__ import annotations
 import collections
 import dataclasses
 import json
-import os
 import pathlib
 import sys
 import tempfile
 import time
-import uuid
 import zipfile
 
 import numpy as np
@@ -18,6 +16,7 @@ import numpy as np
 import lodkit
 
 from . import corpus as corpora
+from ._replacing import replacing
 from ._transfer import to_device
 from .errors import LodkitError
 
@@ -154,18 +153,14 @@ class Job:
                 self.save(save)
 
     def save(self, folder):
-        """Write the state beside, then rename it: an interrupt leaves the old one or the new one, whole."""
+        """Write the state: an interrupt leaves the old one or the new one, whole."""
         meta = {"config": dataclasses.asdict(self.config), "epoch": self.epoch, "labels": self.names}
         meta["words"] = list(self.vocabulary)
         state = pathlib.Path(folder, STATE)
         state.parent.mkdir(parents=True, exist_ok=True)
-        beside = state.with_name(f".{STATE}.{uuid.uuid4().hex[:8]}.npz")
-        try:
-            arrays = {name: to_device(array, "cpu") for name, array in self._arrays().items()}
-            np.savez(beside, meta=np.array(json.dumps(meta)), **arrays)
-            os.replace(beside, state)
-        finally:
-            beside.unlink(missing_ok=True)
+        arrays = {name: to_device(array, "cpu") for name, array in self._arrays().items()}
+        with replacing(state) as draft:
+            np.savez(draft, meta=np.array(json.dumps(meta)), **arrays)
 
     def _arrays(self):
         moments = {f"moment_{name}": array for name, array in self.model.moments.items()}

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import doctest
 import importlib.util
 import pathlib
 import re
 
 import pytest
+
+import lodkit
 
 DOCS = pathlib.Path(__file__).parents[1] / "docs"
 
@@ -22,3 +25,46 @@ def test_the_operators_page_is_current():
 def test_links_lead_somewhere(page):
     for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
         assert (page.parent / target).exists(), target
+
+
+def table(page, heading):
+    """The cells of the table below a heading."""
+    section = (DOCS / page).read_text().split(f"\n## {heading}\n")[1].split("\n## ")[0]
+    rows = [
+        [cell.strip() for cell in line.strip("|").split("|")] for line in section.splitlines() if line.startswith("|")
+    ]
+    return rows[2:]
+
+
+def test_the_examples_for_paddles_users_run():
+    failed, tried = doctest.testfile(str(DOCS / "paddle.md"), module_relative=False)
+    assert tried > 10
+    assert not failed
+
+
+def test_paddles_operator_types_are_where_the_page_says():
+    listed = set()
+    for types, native, there in table("paddle.md", "Operator types"):
+        names = re.findall(r"`(\w+)`", types.split("(")[0])
+        listed.update(names)
+        assert set(re.findall(r"`(\w+)`", native)) <= set(lodkit.OPS)
+        assert bool(native) == (there != "not yet"), names
+        for name in names:
+            published = name in lodkit.paddle.TYPES
+            assert published == (there == "yes"), f"{name} is {'there' if published else 'not there'}: say so"
+            assert name not in lodkit.OPS or there != "not yet", f"{name} is there natively: say so"
+    assert listed >= set(lodkit.paddle.TYPES), f"add {sorted(set(lodkit.paddle.TYPES) - listed)}"
+
+
+def test_paddles_methods_have_the_names_on_the_page():
+    of = {"t": lodkit.LoDTensor, "s": lodkit.SelectedRows, "lodkit": lodkit}
+    found = 0
+    for _, ours in table("paddle.md", "LoDTensor and SelectedRows"):
+        for code in re.findall(r"`([^`]*)`", ours):
+            for owner, *names in re.findall(r"\b(t|s|lodkit)\.(\w+)(?:\.(\w+))?", code):
+                value = of[owner]
+                for name in filter(None, names):
+                    value = getattr(value, name, None)
+                    found += 1
+                    assert value is not None, code
+    assert found > 30

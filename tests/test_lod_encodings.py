@@ -117,9 +117,11 @@ def test_values_on_a_gpu():
     assert "device='cuda'" in repr(t)
     assert np.shares_memory(t[0, 2].array, t.values.array)
     assert t.slice(2).to("cpu").to_list() == [[[10, 11], [12, 13, 14]]]
-    for call in (t.to_padded, lambda: t[[0, 1]], lambda: concat([t, t])):
+    for call in (t.to_padded, lambda: t[[0, 1]]):
         with pytest.raises(DeviceError, match=r"works on the CPU; .*\.to\('cpu'\)"):
             call()
+    with pytest.raises(DeviceError, match="concat: inputs on different devices"):
+        concat([t, t.to("cpu")])
 
 
 def test_devices():

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lodkit import LoDTensor, concat
+from lodkit import LoDTensor, concat, split
 
 settings.register_profile("lod", deadline=None, max_examples=60)
 law = settings(settings.get_profile("lod"))
@@ -116,3 +116,54 @@ def test_to_padded_holds_every_row_once(t):
     assert np.array_equal(padded[padded != -1], t.values.ravel())
     rows = np.prod(padded.shape[: t.lod_level + 1], dtype=int)
     assert t.padding_waste() == (1 - len(t.values) / rows if rows else 0)
+
+
+@law
+@given(tensors(), st.data())
+def test_slices_in_a_level(t, data):
+    level = data.draw(st.integers(0, t.lod_level - 1))
+    sequences = nested(t)
+    for _ in range(level):
+        sequences = [part for s in sequences for part in s]
+    start = data.draw(st.integers(0, len(sequences)))
+    stop = data.draw(st.integers(start, len(sequences)))
+    part = t.slice_in_level(level, start, stop)
+    assert nested(part) == sequences[start:stop]
+    assert part.lod_level == t.lod_level - level
+    first, last = part.offsets(0, absolute=True)[[0, -1]]
+    assert np.array_equal(t.values[first:last], part.values)
+    assert part.lod(absolute=True) == [part.offsets(k, absolute=True).tolist() for k in range(part.lod_level)]
+
+
+@law
+@given(tensors(), st.data())
+def test_levels_dropped_and_appended(t, data):
+    level = data.draw(st.integers(-t.lod_level, t.lod_level - 1))
+    without = t.drop_level(level)
+    assert without.values is t.values
+    assert without.lod_level == t.lod_level - 1
+    kept = [k for k in range(t.lod_level) if k != level % t.lod_level]
+    for k, at in enumerate(kept):
+        assert np.array_equal(without.row_offsets(k), t.row_offsets(at))
+    lengths = data.draw(st.lists(st.integers(0, 3), min_size=len(t.values), max_size=len(t.values)))
+    below = np.arange(sum(lengths))
+    more = t.append_level(lengths, below)
+    assert more.drop_level(-1).recursive_sequence_lengths()[:-1] == t.recursive_sequence_lengths()[:-1]
+    assert more.recursive_sequence_lengths() == [*t.recursive_sequence_lengths(), lengths]
+    assert more.values is below
+
+
+@law
+@given(tensors(), st.integers(1, 6))
+def test_parts_are_even_and_join(t, count):
+    for by in ("sequences", "rows"):
+        parts = split(t, count, by=by)
+        assert len(parts) == count
+        assert concat(parts).equals(t)
+        starts = np.cumsum([len(part) for part in parts])[:-1]
+        assert [part.to_list() for part in split(t, starts)] == [part.to_list() for part in parts]
+    sizes = [len(part) for part in split(t, count)]
+    assert sizes == [len(part) for part in np.array_split(np.arange(len(t)), count)]
+    rows, longest = len(t.values), t.lengths(0, absolute=True).max(initial=0)
+    for part in split(t, count, by="rows"):
+        assert abs(len(part.values) - rows / count) <= longest

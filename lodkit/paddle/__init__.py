@@ -1,17 +1,37 @@
-"""Paddle's operator types with Paddle's slots and attributes.
+"""Paddle's operator types with Paddle's slots and attributes, its streams of tensors, and its DataFeeder.
 
 ``run_op("sequence_pool", {"X": x}, {"pooltype": "MAX"})`` returns ``{"Out": ..., "MaxIndex": ...}``.
 Nothing is computed here: slots and attributes are renamed and converted, then operators of ``lodkit.OPS`` run. A module
-a family. Where Paddle is wrong lodkit is right; docs/differences.md lists each case.
+a family. ``load`` and ``load_combine`` read what Paddle saved. Where Paddle is wrong lodkit is right;
+docs/differences.md lists each case.
 """
 
 from __future__ import annotations
 
 from .. import ops  # noqa: F401 - the definitions fill OPS
+from .._feeding import DataFeeder, create_lod_tensor, create_random_int_lodtensor
+from .._stream_bytes import StreamError
+from .._stream_reading import load, load_combine, loads
+from .._stream_writing import dumps, save, save_combine
 from . import _optimizers, _selected_rows, _sequence_pool, _tables  # noqa: F401 - they fill TYPES
 from ._types import TYPES, Inferring, Running, SlotError, call
 
-__all__ = ["TYPES", "SlotError", "infer_op", "run_op"]
+__all__ = [
+    "TYPES",
+    "DataFeeder",
+    "SlotError",
+    "StreamError",
+    "create_lod_tensor",
+    "create_random_int_lodtensor",
+    "dumps",
+    "infer_op",
+    "load",
+    "load_combine",
+    "loads",
+    "run_op",
+    "save",
+    "save_combine",
+]
 
 
 def run_op(op_type, inputs, attrs=None):
