@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from .arrays import VALUE_TYPES, integers
 from .errors import DTypeError, LoDError
 
 
@@ -77,7 +78,8 @@ def _numbers(array, what, kinds="fiu"):
     values = array.to_numpy(zero_copy_only=False) if array.type != _pyarrow().null() else np.empty(0)
     if values.dtype.kind not in kinds and len(values):
         raise DTypeError(f"{what} must be {'integers' if kinds == 'iu' else 'numbers'}, not {array.type}")
-    return values.astype(np.int64) if kinds == "iu" else values
+    whole = kinds == "iu" or (values.dtype.kind in "iu" and values.dtype not in VALUE_TYPES)
+    return integers(values, what) if whole else values
 
 
 def array_of(features):

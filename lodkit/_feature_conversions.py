@@ -8,8 +8,8 @@ import numpy as np
 
 from . import _feature_lists, ops
 from ._levels import frozen
-from .arrays import from_lists, integers
-from .errors import LoDError, LoDMismatchError
+from .arrays import dtype_of, from_lists, integers
+from .errors import DTypeError, LoDError, LoDMismatchError
 from .lod_tensor import LoDTensor
 from .ops._features import check_mask, check_packed, check_presence, on_cpu
 
@@ -62,7 +62,7 @@ class Conversions:
             raise ValueError("from_columns needs at least one column; it tells how many examples there are")
         names, columns = checked_names(names), list(columns.items() if isinstance(columns, dict) else columns)
         keys = integers([_feature_lists.number(key, names, "columns") for key, _ in columns], "columns")
-        masks = [presence.get(key) for key, _ in columns] if isinstance(presence, dict) else presence
+        masks = _masks_of(presence, [key for key, _ in columns]) if isinstance(presence, dict) else presence
         pairs = [column if isinstance(column, tuple) else (None, _column(column)) for _, column in columns]
         values = ops.stack_features(*(v for _, v in pairs), presence=masks)
         map_keys = None
@@ -107,6 +107,13 @@ def _column(x):
     return from_lists(x, "columns") if isinstance(x, list) else x
 
 
+def _masks_of(presence, keys):
+    for key in presence:
+        if key not in keys:
+            raise ValueError(f"presence has key {key!r}, which no column has; columns are {', '.join(map(repr, keys))}")
+    return [presence.get(key) for key in keys]
+
+
 def _keys_of(mask, keys):
     """The key of every cell ``(examples, keys)`` of a mask that is there."""
     return keys[np.nonzero(mask)[1]]
@@ -126,3 +133,5 @@ def check_count(name, found, count, what):
 def _check_maps(values, map_keys):
     if not values.same_lod(map_keys):
         raise LoDMismatchError("the keys and values of a map column have different lengths; give one key a value")
+    if dtype_of(map_keys.values).kind not in "iu":
+        raise DTypeError(f"the keys of a map column must be integers, not {dtype_of(map_keys.values)}")

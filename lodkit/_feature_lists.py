@@ -92,9 +92,13 @@ def _rows(values, dtype):
     if not values:
         return np.empty(0, np.int64 if dtype is None else dtype)
     try:
-        rows = np.asarray(values, dtype)
+        rows = np.asarray(values)
     except ValueError as error:
         raise LoDError(f"values differ in shape or are no numbers ({error})") from None
+    if dtype is not None:
+        if rows.dtype.kind == "f" and np.dtype(dtype).kind != "f":
+            raise DTypeError(f"values are {rows.dtype}, and {np.dtype(dtype)} would cut them; round them first")
+        rows = rows.astype(dtype)
     if rows.dtype.kind not in "fiu":
         raise DTypeError(f"values must be numbers, not {rows.dtype}; map words to ids first")
     return rows

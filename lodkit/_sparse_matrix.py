@@ -73,17 +73,20 @@ class SparseMatrices:
         if scores.ndim != 1:
             raise ShapeMismatchError(f"scores have shape {scores.shape}; a matrix of SciPy holds one number an id")
         flat, columns = checked_columns(ids.values, num_columns, "ids", "num_columns")
-        offsets = ids.row_offsets()
-        # SciPy sorts and adds up in place, so the numbers are copies.
-        matrix = sparse.csr_array((wide(scores), flat, offsets), shape=(len(offsets) - 1, columns), copy=True)
-        matrix.sum_duplicates()
-        return matrix.asformat(format)
+        parts = _summed(ids.row_offsets(), flat, columns, wide(scores))
+        return sparse.csr_array(parts, shape=(len(ids.row_offsets()) - 1, columns)).asformat(format)
 
     @classmethod
     def from_scipy(cls, matrix):
         """Return ids and scores of a sparse matrix of SciPy: two LoDTensors of one structure.
 
-        The order and the duplicates of a CSR matrix stay, and so do zeros that it holds; other formats become CSR.
+        Order and duplicates stay as a CSR or COO matrix has them, and so do zeros that it holds; other formats become
+        CSR.
+
+        Raises
+        ------
+        RowIndexError
+            The matrix names a column, or a row, that it has not.
 
         Examples
         --------
@@ -91,11 +94,36 @@ class SparseMatrices:
         >>> ids.to_list(), scores.to_list()  # doctest: +SKIP
         ([[1], [0, 2]], [[4], [1, 2]])
         """
+        from .cpu._cells import checked_columns
+
         if not hasattr(matrix, "tocsr"):
             raise TypeError(f"from_scipy takes a sparse matrix of SciPy, got {type(matrix).__name__}")
         if len(matrix.shape) != 2:
             raise ValueError(f"from_scipy takes a matrix, got shape {matrix.shape}")
-        rows = matrix.tocsr()
-        check_values(rows.dtype, "from_scipy")
-        ids = cls.from_offsets(rows.indices.astype(np.int64), rows.indptr)
-        return ids, ids.with_values(rows.data)
+        check_values(matrix.dtype, "from_scipy")
+        if matrix.format == "coo":  # SciPy would add up duplicates one after another, in their own type
+            rows = checked_columns(matrix.row, matrix.shape[0], "matrix.row", "matrix.shape[0]")[0]
+            order = cls.from_segment_ids(np.arange(len(rows)), rows, matrix.shape[0])
+            columns, data, offsets = matrix.col[order.values], matrix.data[order.values], order.offsets()
+        else:
+            csr = matrix.tocsr()
+            columns, data, offsets = csr.indices, csr.data, csr.indptr
+        columns, _ = checked_columns(columns, matrix.shape[1], "the matrix's columns", "matrix.shape[1]")
+        ids = cls.from_offsets(columns, offsets)
+        return ids, ids.with_values(data)
+
+
+def _summed(offsets, columns, width, scores):
+    """Numbers, columns and offsets of a CSR matrix, sorted, each cell once: SciPy would add up in the scores' type."""
+    from .cpu._cells import cells_of
+    from .selected_rows import SelectedRows
+
+    names = None
+    if (len(offsets) - 1) * width >= 1 << 63:  # too many cells to be numbered
+        names, columns = np.unique(columns, return_inverse=True)
+        width = len(names)
+    cells = cells_of(offsets, columns, width)
+    merged = SelectedRows._wrap(cells, scores, (len(offsets) - 1) * width).merge()
+    starts = np.searchsorted(merged.rows, np.arange(len(offsets)) * width)
+    columns = merged.rows % max(width, 1)
+    return merged.value, columns if names is None else names[columns], starts

@@ -200,9 +200,18 @@ def check_gradient(grad, shape, name="grad"):
     return grad
 
 
+def plain_array(x, name):
+    """An array of a subclass of NumPy's as one of NumPy's; masked ones are refused."""
+    if type(x) is np.ndarray:
+        return x
+    if isinstance(x, np.ma.MaskedArray):
+        raise TypeError(f"{name} is a masked array, whose mask no operator looks at; pass {name}.filled(...)")
+    return np.asarray(x)
+
+
 def integers(x, name):
     """``x`` as a C-contiguous int64 array of any shape; lists are taken, floats and booleans are not."""
-    array = x if isinstance(x, np.ndarray) else from_lists(x, name)
+    array = plain_array(x, name) if isinstance(x, np.ndarray) else from_lists(x, name)
     if array.dtype != np.int64 or not array.flags.c_contiguous:
         if array.size == 0:
             return np.empty(array.shape, np.int64)
@@ -234,7 +243,7 @@ def cast(x, dtype):
 def flat(x):
     """An array, or a list, as a vector, on its device."""
     if isinstance(x, np.ndarray) or not is_array(x):
-        return np.asarray(x).reshape(-1)
+        return (plain_array(x, "an input") if isinstance(x, np.ndarray) else np.asarray(x)).reshape(-1)
     from .cuda.memory import view
 
     found = view(x)

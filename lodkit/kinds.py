@@ -8,7 +8,7 @@ import typing
 import numpy as np
 
 from ._levels import mismatch
-from .arrays import from_lists, is_array
+from .arrays import from_lists, is_array, plain_array
 from .errors import LoDError, LoDMismatchError
 from .lod_tensor import LoDTensor
 from .selected_rows import SelectedRows
@@ -79,9 +79,7 @@ def accept(x, allowed, name):
     if isinstance(x, LISTS) and Dense in allowed:
         return from_lists(x, name)
     if isinstance(x, np.ndarray) and type(x) is not np.ndarray:
-        if isinstance(x, np.ma.MaskedArray):
-            raise TypeError(f"{name} is a masked array, whose mask no operator looks at; pass {name}.filled(...)")
-        return np.asarray(x)
+        return plain_array(x, name)
     return x
 
 

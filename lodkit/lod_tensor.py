@@ -11,7 +11,7 @@ from ._conversions import Conversions
 from ._indexing import Indexing
 from ._relevel import Relevelling
 from ._sparse_matrix import SparseMatrices
-from .arrays import device_of, from_lists, is_array
+from .arrays import device_of, from_lists, is_array, plain_array
 from .errors import LoDError, LoDLevelError, LoDMismatchError
 
 _new = object.__new__
@@ -289,6 +289,8 @@ def _rows_of(values):
         return None
     if isinstance(values, list | tuple):
         values = from_lists(values, "values")
+    if isinstance(values, np.ma.MaskedArray):
+        plain_array(values, "values")
     if not is_array(values):
         rule = f"values must be a NumPy or CUDA array or a list, got {type(values).__name__}"
         raise TypeError(f"{rule}; convert with np.asarray(...)")

@@ -55,7 +55,7 @@ class Op:
 
     def __init__(self, definition, rowwise=False, updates=False):
         functools.update_wrapper(self, definition)
-        self.definition, self.name, self.updates = definition, definition.__name__, updates
+        self.definition, self.name = definition, definition.__name__
         self.family = definition.__module__.rpartition(".")[2]
         self.signature = _op_text.unquoted(inspect.signature(definition))
         hints = typing.get_type_hints(definition)
@@ -63,6 +63,7 @@ class Op:
         positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.VAR_POSITIONAL)]
         self.inputs = {p.name: kinds_of(hints.get(p.name, Dense)) for p in positional}
         self.rowwise = frozenset(self.inputs if rowwise is True else rowwise or ())
+        self.updates = frozenset([*self.inputs][:1] if updates is True else updates or ())
         self.variadic = any(p.kind is p.VAR_POSITIONAL for p in positional)
         self.required = sum(p.default is p.empty and p.kind is p.POSITIONAL_ONLY for p in positional)
         keywords = [p for p in parameters if p.kind is p.KEYWORD_ONLY]
@@ -179,7 +180,11 @@ class Op:
             raise TypeError(f"{self.name} takes {self.signature}, got {len(inputs)} inputs")
         allowed = list(self.inputs.values())
         allowed += allowed[-1:] * (len(inputs) - len(allowed))
-        accepted = tuple(map(accept, inputs, allowed, self._names(inputs)))
+        names = self._names(inputs)
+        for name, x in zip(names, inputs, strict=True) if self.updates else ():
+            if name in self.updates and isinstance(x, LISTS):
+                raise TypeError(f"{self.name}: {name} is updated in place, and a list would not be; pass an array")
+        accepted = tuple(map(accept, inputs, allowed, names))
         if any(isinstance(x, LISTS) for x in inputs) and any(map(on_gpu, accepted)):
             from .cuda.memory import beside
 
@@ -296,8 +301,8 @@ def op(definition=None, /, *, rowwise=False, updates=False):
     rowwise : bool or tuple of str
         The operator treats every row alone: a LoDTensor is unwrapped, and its structure put on the result. True for
         all inputs, or the names of those that it is true of.
-    updates : bool
-        The operator changes its first input in place, and returns it.
+    updates : bool or tuple of str
+        The operator changes inputs in place, and returns them: the first one for True, or those of these names.
     """
     if definition is None:
         return functools.partial(op, rowwise=rowwise, updates=updates)

@@ -8,7 +8,7 @@ import typing
 import numpy as np
 
 from ._transfer import to_device
-from .arrays import device_of, from_lists, integers, is_array
+from .arrays import device_of, from_lists, integers, is_array, plain_array
 from .errors import DeviceError, LoDError, RowIndexError
 
 _new, _set = object.__new__, object.__setattr__
@@ -55,6 +55,8 @@ class SelectedRows:
 
     def __init__(self, rows, value, height):
         value = from_lists(value, "value") if isinstance(value, list | tuple | int | float) else value
+        if isinstance(value, np.ma.MaskedArray):
+            plain_array(value, "value")
         if not is_array(value):
             raise TypeError(
                 f"expected a NumPy or CUDA array as value, got {type(value).__name__}; convert with np.asarray(...)"

@@ -414,3 +414,29 @@ def test_caffe2_names_take_int64_lengths_and_refuse_others():
         caffe2.MergeSingleListFeatureTensors(lengths[:1], values, here, feature_ids=[7])
     with pytest.raises(LoDError, match="lengths sum to 2"):
         caffe2.MergeMultiScalarFeatureTensors(lengths, numbers(1), numbers(2))
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "text"),
+    [
+        (lambda: Features.from_columns({1: np.ones(2)}, presence={2: [True, True]}), ValueError, "presence has key 2"),
+        (lambda: Features.from_list([{1: [2.7]}], dtype=np.int64), lodkit.DTypeError, "int64 would cut them"),
+        (
+            lambda: Features.from_columns({1: (LoDTensor([0.5], [[1]]), LoDTensor([1.0], [[1]]))}),
+            lodkit.DTypeError,
+            "keys of a map column must be integers",
+        ),
+    ],
+)
+def test_nothing_is_cut_or_left_out_silently(make, error, text):
+    with pytest.raises(error, match=text):
+        make()
+
+
+def test_keys_of_arrow_that_fit_no_int64_are_refused():
+    pa = pytest.importorskip("pyarrow")
+    maps = pa.array([[(2**64 - 1, [1])]], type=pa.map_(pa.uint64(), pa.list_(pa.int64())))
+    with pytest.raises(lodkit.DTypeError, match="keys must be int32 or int64, not uint64"):
+        Features.from_arrow(maps)
+    small = pa.array([[(1, [1, 2])]], type=pa.map_(pa.uint32(), pa.list_(pa.uint8())))
+    assert Features.from_arrow(small).feature(1).to_list() == [[1, 2]]

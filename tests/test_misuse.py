@@ -7,6 +7,7 @@ import sys
 
 import numpy as np
 import pytest
+from samples import SAMPLES
 
 import lodkit
 from lodkit import LoDTensor, SelectedRows
@@ -209,3 +210,31 @@ def test_small_numbers_raise_nothing_under_strict_settings():
     with np.errstate(all="raise"):
         lodkit.sigmoid(np.array([-1000.0, 1000.0]))
         lodkit.softmax_with_cross_entropy(np.array([[0.0, -1000.0]]), [0])
+
+
+MASKED = np.ma.array([0, 1], mask=[True, False])
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: lodkit.LoDTensor(MASKED, [[2]]),
+        lambda: lodkit.LoDTensor([1, 2], [MASKED]),
+        lambda: lodkit.SelectedRows(MASKED, np.ones((2, 1)), 4),
+        lambda: lodkit.SelectedRows([0, 1], MASKED, 4),
+        lambda: lodkit.caffe2.SegmentIdsToLengths(MASKED),
+    ],
+)
+def test_masked_arrays_are_refused(make):
+    with pytest.raises(TypeError, match="masked array, whose mask no operator looks at"):
+        make()
+
+
+@pytest.mark.parametrize("name", [name for name, op in lodkit.OPS.items() if op.updates])
+def test_a_list_is_not_updated_in_place(name):
+    op, (inputs, attrs) = lodkit.OPS[name], SAMPLES[name][0]
+    for i, what in enumerate(op.inputs):
+        if what in op.updates and i < len(inputs) and isinstance(inputs[i], np.ndarray):
+            given = [*inputs[:i], inputs[i].tolist(), *inputs[i + 1 :]]
+            with pytest.raises(TypeError, match=f"{what} is updated in place, and a list would not be"):
+                op(*given, **attrs)

@@ -116,3 +116,32 @@ def test_types_and_attributes_that_are_none():
         lodkit.batch_sparse_to_dense(IDS, np.arange(4), pad_value=0.5)
     with pytest.raises(lodkit.DTypeError, match="the gradient takes"):
         lodkit.batch_sparse_to_dense_grad(IDS, np.arange(4), np.ones((3, 5)))
+
+
+def test_a_million_equal_scores_in_one_cell():
+    ids = LoDTensor(np.zeros(10**6, np.int64), [[10**6]])
+    scores = np.full(10**6, 0.1, np.float32)
+    np.testing.assert_allclose(ids.to_scipy(scores).toarray(), [[1e5]], rtol=1e-5)
+
+
+def test_more_cells_than_can_be_numbered():
+    matrix = LoDTensor([2**62, 5, 2**62, 5], [[1, 3]]).to_scipy()
+    assert matrix.shape == (2, 2**62 + 1)
+    assert matrix.indices.tolist() == [2**62, 5, 2**62]
+    assert matrix.data.tolist() == [1, 2, 1]
+
+
+def test_duplicates_of_a_coo_matrix_stay():
+    sparse = pytest.importorskip("scipy.sparse")
+    matrix = sparse.coo_array((np.array([1.0, 2.0, 3.0]), ([1, 0, 1], [2, 1, 2])), shape=(2, 3))
+    ids, scores = LoDTensor.from_scipy(matrix)
+    assert ids.to_list() == [[1], [2, 2]]
+    assert scores.to_list() == [[2.0], [1.0, 3.0]]
+
+
+def test_a_matrix_that_names_a_column_it_has_not():
+    sparse = pytest.importorskip("scipy.sparse")
+    matrix = sparse.csr_array([[0, 4, 0], [1, 0, 2]])
+    matrix.indices[1] = 99
+    with pytest.raises(lodkit.RowIndexError, match=r"columns\[1\] = 99 is outside \[0, 3\)"):
+        LoDTensor.from_scipy(matrix)

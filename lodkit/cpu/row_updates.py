@@ -10,6 +10,7 @@ from ..arrays import check_rows, refuse_overlap
 from ..jit import njit
 from ..ops._updates import check_target
 from ..ops.row_updates import (
+    LONGEST,
     check_counter,
     iteration_number,
     rowwise_counter,
@@ -48,7 +49,7 @@ def regularize(param: Dense, rows: Dense, /, *, p, reg_lambda, duplicates):
 @njit
 def _count(prev_iter, counter, rows, now, rate):
     for row in rows:
-        passed = max(0, now - prev_iter[row])
+        passed = max(0, now - max(prev_iter[row], now - LONGEST))
         counter[row] = 1 + math.exp(-passed * rate) * counter[row]
         prev_iter[row] = max(now, prev_iter[row])
 

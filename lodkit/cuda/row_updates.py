@@ -10,6 +10,7 @@ from .. import simd
 from ..arrays import check_rows
 from ..ops._updates import check_target
 from ..ops.row_updates import (
+    LONGEST,
     check_counter,
     iteration_number,
     rowwise_counter,
@@ -67,7 +68,7 @@ def _count(prev_iter, counter, rows, starts, now, rate, runs):
     while u < runs:
         row, uses = vector.number(rows, u), vector.number(starts, u + 1) - vector.number(starts, u)
         last, before = prev_iter[row], vector.load_written(counter, row, 1)
-        passed = simd.like(before, max(0, now - last))
+        passed = simd.like(before, max(0, now - max(last, now - LONGEST)))
         faded = simd.mul(before, simd.exp(simd.mul(passed, simd.like(before, -rate))))
         vector.store(counter, row, simd.add(faded, simd.like(before, uses)))
         prev_iter[row] = max(now, last)

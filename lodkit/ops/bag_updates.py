@@ -38,7 +38,7 @@ def _define(update, name, param, ids, grad, moment, weights, pool, **attrs):
     return update.definition(param, by_rows, moment, lazy=True, **attrs)
 
 
-@op(updates=True)
+@op(updates=("param", "moment"))
 def embedding_bag_adagrad(
     param: Dense,
     ids: LoDTensor,
@@ -90,7 +90,7 @@ def embedding_bag_adagrad(
     return _define(adagrad, "embedding_bag_adagrad", param, ids, grad, moment, weights, pool, **attrs)
 
 
-@op(updates=True)
+@op(updates=("param", "moment"))
 def embedding_bag_rowwise_adagrad(
     param: Dense,
     ids: LoDTensor,

@@ -30,7 +30,7 @@ def check_record(grad, duplicates):
         raise ValueError('return_step with SelectedRows needs duplicates="sequential" and lazy=True')
 
 
-@op(updates=True)
+@op(updates=("param", "velocity"))
 def momentum(
     param: Dense,
     grad: Dense | SelectedRows,
@@ -93,7 +93,7 @@ def _(param, grad, velocity, *, return_step=False, **attrs):
     return (param, velocity, grad.but(type=param.type, dims=(-1, *grad.dims[1:]))) if return_step else (param, velocity)
 
 
-@op(updates=True)
+@op(updates=("param", "moment1", "moment2"))
 def adam(
     param: Dense,
     grad: Dense | SelectedRows,
@@ -141,7 +141,7 @@ def adam(
     return param, moment1, moment2
 
 
-@op(updates=True)
+@op(updates=("param", "moment1", "moment2"))
 def rowwise_adam(
     param: Dense,
     grad: Dense | SelectedRows,
@@ -182,7 +182,7 @@ def rowwise_adam(
     return param, moment1, moment2
 
 
-@op(updates=True)
+@op(updates=("param", "square", "change"))
 def adadelta(
     param: Dense,
     grad: Dense | SelectedRows,
@@ -223,7 +223,7 @@ def adadelta(
     return param, square, change
 
 
-@op(updates=True)
+@op(updates=("param", "square", "velocity"))
 def rmsprop(
     param: Dense,
     grad: Dense | SelectedRows,

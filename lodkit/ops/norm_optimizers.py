@@ -46,7 +46,7 @@ def storm_numbers(lr, momentum, beta, before, square):
     return rate, 1 - momentum * rate * rate, after
 
 
-@op(updates=True)
+@op(updates=("param", "scale"))
 def wngrad(
     param: Dense,
     grad: Dense | SelectedRows,
@@ -86,7 +86,7 @@ def _(param, grad, scale, *, lr, **attrs):
     return param, scale
 
 
-@op(updates=True)
+@op(updates=("param", "moment", "total"))
 def storm(
     param: Dense,
     grad: Dense | SelectedRows,

@@ -69,7 +69,7 @@ def _(param, grad, *, lr, duplicates="merge"):
     return param
 
 
-@op(updates=True)
+@op(updates=("param", "moment"))
 def adagrad(
     param: Dense,
     grad: Dense | SelectedRows,
@@ -125,7 +125,7 @@ def _(param, grad, moment, *, lr, **attrs):
     return param, moment
 
 
-@op(updates=True)
+@op(updates=("param", "moment"))
 def rowwise_adagrad(
     param: Dense,
     grad: Dense | SelectedRows,
@@ -175,7 +175,7 @@ def accumulators(squared, linear):
     return (("squared", squared),) if linear is None else (("squared", squared), ("linear", linear))
 
 
-@op(updates=True)
+@op(updates=("param", "squared", "linear"))
 def ftrl(
     param: Dense,
     grad: Dense | SelectedRows,

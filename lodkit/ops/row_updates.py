@@ -111,6 +111,9 @@ def check_counter(prev_iter, counter):
         raise DTypeError(f"rowwise_counter: counter must be float32 or float64, not {counter.dtype}")
 
 
+LONGEST = 1 << 62  # iterations between two uses, so that their difference fits int64
+
+
 def iteration_number(iteration):
     """A whole number, of a number or a one-element array."""
     number = np.asarray(iteration).reshape(-1)[0]
@@ -119,7 +122,7 @@ def iteration_number(iteration):
     return int(number)
 
 
-@op(updates=True)
+@op(updates=("prev_iter", "counter"))
 def rowwise_counter(
     prev_iter: Dense, counter: Dense, rows: Dense, /, *, iteration: Scalar, halflife: float
 ) -> tuple[Dense, Dense]:
