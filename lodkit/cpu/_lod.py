@@ -71,3 +71,94 @@ def _counting_sort(ids, offsets, order):
     for i in range(len(ids)):
         order[place[ids[i]]] = i
         place[ids[i]] += 1
+
+
+def segment_numbers(offsets):
+    """For every part the number of its sequence, by offsets that were checked."""
+    numbers = np.empty(offsets.item(-1), np.int64)
+    _segment_numbers(offsets, numbers)
+    return numbers
+
+
+@njit
+def _segment_numbers(offsets, numbers):
+    for s in range(len(offsets) - 1):
+        for i in range(offsets[s], offsets[s + 1]):
+            numbers[i] = s
+
+
+def reversed_numbers(offsets):
+    """The numbers of all parts, those of each sequence from its last one to its first."""
+    numbers = np.empty(offsets.item(-1), np.int64)
+    _reversed_numbers(offsets, numbers)
+    return numbers
+
+
+@njit
+def _reversed_numbers(offsets, numbers):
+    for s in range(len(offsets) - 1):
+        for i in range(offsets[s], offsets[s + 1]):
+            numbers[i] = offsets[s] + offsets[s + 1] - 1 - i
+
+
+def part_numbers(bounds, offsets, numbers):
+    """The numbers, within their level, of parts that are listed by their numbers within each sequence.
+
+    Also the position of the first that is no part of its sequence, or -1.
+    """
+    chosen = np.empty(len(numbers), np.int64)
+    return chosen, _part_numbers(bounds, offsets, numbers, chosen)
+
+
+@njit
+def _part_numbers(bounds, offsets, numbers, chosen):
+    bad = -1
+    for s in range(len(offsets) - 1):
+        for i in range(offsets[s], offsets[s + 1]):
+            chosen[i] = bounds[s] + numbers[i]
+            if bad < 0 and not 0 <= numbers[i] < bounds[s + 1] - bounds[s]:
+                bad = i
+    return bad
+
+
+_NONE = np.empty(0, np.int64)
+_FAR = 1 << 62  # two of these still add up in int64
+
+
+def range_bounds(bounds, ranges, starts, stops, by_lengths, wrap, clip):
+    """Where the ranges of each sequence start and stop, in parts of its level (see ``sequence_slice``).
+
+    Also the number of the first that is not inside its sequence, or -1. ``ranges`` are the offsets of the ranges, None
+    for one a sequence; ``starts`` and ``stops`` may be None.
+    """
+    several, has_starts, has_stops = ranges is not None, starts is not None, stops is not None
+    ranges = bounds if ranges is None else ranges
+    first = np.empty(ranges.item(-1) if several else len(bounds) - 1, np.int64)
+    last = np.empty_like(first)
+    starts, stops = starts if has_starts else _NONE, stops if has_stops else _NONE
+    flags = several, has_starts, has_stops, by_lengths, bool(wrap), bool(clip)
+    return first, last, _range_bounds(bounds, ranges, starts, stops, flags, first, last)
+
+
+@njit
+def _range_bounds(bounds, ranges, starts, stops, flags, first, last):
+    several, has_starts, has_stops, by_lengths, wrap, clip = flags
+    bad = -1
+    for s in range(len(bounds) - 1):
+        count = bounds[s + 1] - bounds[s]
+        for k in range(ranges[s] if several else s, ranges[s + 1] if several else s + 1):
+            start = starts[k] if has_starts else 0
+            start += count if wrap and start < 0 else 0
+            stop, fits = count, True
+            if has_stops and by_lengths:
+                start = min(max(start, -_FAR), count) if clip else start
+                stop, fits = start + min(stops[k], _FAR), stops[k] >= 0
+            elif has_stops:
+                stop = stops[k] + (count if wrap and stops[k] < 0 else 0)
+            if clip:
+                start = min(max(start, 0), count)
+                stop = max(min(stop, count), start)
+            if bad < 0 and not (fits and 0 <= start <= stop <= count):
+                bad = k
+            first[k], last[k] = bounds[s] + start, bounds[s] + stop
+    return bad

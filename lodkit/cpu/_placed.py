@@ -1,13 +1,24 @@
-"""Rows put where a plan of ``lodkit._placement`` says: what operators that move whole runs of rows share."""
+"""Rows put where a plan of ``lodkit._placement`` or ``lodkit._sequence_runs`` says: what moves of rows share."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from .. import arrays
-from ..arrays import check_gradient, check_values, native
+from .._placement import Placement
+from .._sequence_runs import overlap
+from ..arrays import check_gradient, check_values, matrix, native
 from ..lod_tensor import LoDTensor
 from ._row_maps import move_runs
+from ._rows import put_all, run_rows, take_rows
+from .gather_scatter import rows_grad
+
+array = np.asarray
+
+
+def structure(x):
+    """Numbers that plans read, where they read them."""
+    return x
 
 
 def placed(plan, out=None):
@@ -26,4 +37,27 @@ def placed_back(plan, grad):
     made = tuple(np.zeros(x.shape, check_values(x.dtype, "the gradient", floating=True)) for x in xs)
     for part, place in zip(made, places, strict=True):
         move_runs(grad, place.back(), part)
+    return made
+
+
+def moved(plan, out=None):
+    """The rows of an input that a plan takes, in its order."""
+    x, levels, place = plan
+    if type(place) is Placement:
+        return placed(([x], levels, [place]), out)
+    return LoDTensor._wrap(take_rows(x, place, out), levels)
+
+
+def moved_back(plan, grad):
+    """The rows of a gradient where those of the input came from: those of one row add up."""
+    x, levels, place = plan
+    dtype = check_values(x.dtype, "the gradient", floating=True)
+    check_gradient(grad, (levels[-1][-1], *x.shape[1:]))
+    runs = type(place) is Placement
+    if overlap(place):
+        return rows_grad(x.shape, run_rows(place.starts, place.stops) if runs else place, grad, dtype)
+    if runs:
+        return placed_back(([x], levels, [place]), grad)[0]
+    made = np.zeros(x.shape, dtype)
+    put_all(place, matrix(grad.astype(dtype, copy=False)), matrix(made))
     return made
