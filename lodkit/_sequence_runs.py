@@ -1,7 +1,7 @@
 """Which rows operators on sequences take, and the levels of their results: structure alone, on the CPU.
 
 A plan is ``(values, levels, place)``: what the device's kernels take of the input's rows, the levels of the result, and
-where its rows come from. That is a Placement of whole runs, or a vector of numbers of rows.
+where its rows come from: starts and stops of runs that follow each other there, or a vector of numbers of rows.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from ._levels import frozen
 from ._placement import Placement, merged
 from .arrays import check_values
 from .cpu._lod import (
-    cut_offsets,
+    cut_level,
     lengths_to_offsets,
     part_numbers,
     range_bounds,
@@ -26,11 +26,12 @@ from .ops import _sequences as checks
 
 def _parts(x, values, depth, starts, stops, above):
     """The parts ``starts[k]:stops[k]`` of a depth, one range after another, under the levels ``above``."""
-    levels = [*above]
+    levels, count = [*above], above[-1].item(-1) if above else len(starts)
     for offsets in x._lod[depth:]:
-        levels.append(frozen(cut_offsets(offsets, starts, stops)))
-        starts, stops = offsets[starts], offsets[stops]
-    return values, tuple(levels), Placement(starts, stops, lengths_to_offsets(stops - starts)[:-1])
+        cut, starts, stops = cut_level(offsets, starts, stops, count)
+        levels.append(frozen(cut))
+        count = cut.item(-1)
+    return values, tuple(levels), (starts, stops)
 
 
 def _numbered(x, values, depth, numbers, above):
@@ -38,6 +39,12 @@ def _numbered(x, values, depth, numbers, above):
     if depth == x.lod_level:
         return values, above, numbers
     return _parts(x, values, depth, numbers, numbers + 1, above)
+
+
+def laid(place):
+    """Runs, one after another in the result."""
+    starts, stops = place
+    return Placement(starts, stops, lengths_to_offsets(stops - starts)[:-1])
 
 
 def _values(x, name, array):
@@ -117,7 +124,7 @@ def _ascending(keys):
 
 def overlap(place):
     """Whether a row of the input is taken more than once."""
-    starts, stops = (place.starts, place.stops) if type(place) is Placement else (place, place + 1)
+    starts, stops = place if type(place) is tuple else (place, place + 1)
     some = np.flatnonzero(stops > starts)
     order = some[np.argsort(starts[some], kind="stable")]
     return bool((starts[order[1:]] < stops[order[:-1]]).any())

@@ -52,6 +52,25 @@ def _cut_offsets(offsets, starts, stops, out):
             out[k] = offsets[i + 1] + shift
 
 
+def cut_level(offsets, starts, stops, count):
+    """The same of a level, ``count`` sequences in all; and where their parts start and stop in the next one."""
+    out, first, last = np.empty(count + 1, np.int64), np.empty_like(starts), np.empty_like(stops)
+    _cut_level(offsets, starts, stops, out, first, last)
+    return out, first, last
+
+
+@njit
+def _cut_level(offsets, starts, stops, out, first, last):
+    k = 0
+    out[0] = 0
+    for r in range(len(starts)):
+        first[r], last[r] = offsets[starts[r]], offsets[stops[r]]
+        shift = out[k] - first[r]
+        for i in range(starts[r], stops[r]):
+            k += 1
+            out[k] = offsets[i + 1] + shift
+
+
 def sort_by_segment(ids, num_segments):
     """(offsets of the segments, numbers of the rows segment by segment in input order)."""
     offsets = np.empty(num_segments + 1, np.int64)

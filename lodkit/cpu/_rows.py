@@ -71,9 +71,9 @@ def take_rows(data, rows, out=None):
     return out
 
 
-def run_rows(starts, stops):
-    """The numbers of the rows of runs, one run after another."""
-    rows = np.empty(int((stops - starts).sum()), np.int64)
+def run_rows(starts, stops, count):
+    """The numbers of the rows of runs, ``count`` in all, one run after another."""
+    rows = np.empty(count, np.int64)
     _number_rows(starts, stops, rows)
     return rows
 

@@ -25,7 +25,7 @@ from .gather_scatter import rows_grad
 
 
 def _rows_of(starts, lengths):
-    return run_rows(starts, starts + lengths)
+    return run_rows(starts, starts + lengths, lengths.sum())
 
 
 def _joined(data, runs, out=None):

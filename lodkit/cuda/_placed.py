@@ -5,8 +5,7 @@ Plans are made on the CPU, where structure is.
 
 from __future__ import annotations
 
-from .._placement import Placement
-from .._sequence_runs import overlap
+from .._sequence_runs import laid, overlap
 from ..arrays import check_gradient, check_values
 from ..cpu._rows import run_rows
 from ..lod_tensor import LoDTensor
@@ -50,8 +49,8 @@ def placed_back(plan, grad):
 def moved(plan, out=None):
     """The rows of an input that a plan takes, in its order."""
     x, levels, place = plan
-    if type(place) is Placement:
-        return placed(([x], levels, [place]), out)
+    if type(place) is tuple:
+        return placed(([x], levels, [laid(place)]), out)
     return LoDTensor._wrap(taken(x, x.send(place), out), levels)
 
 
@@ -67,12 +66,12 @@ def moved_back(plan, grad):
     (x, levels, place), grad = plan, view(grad)
     dtype = check_values(x.dtype, "the gradient", floating=True)
     check_gradient(grad, (int(levels[-1][-1]), *x.shape[1:]))
-    runs = type(place) is Placement
+    runs = type(place) is tuple
     if overlap(place):
-        rows = run_rows(place.starts, place.stops) if runs else place
+        rows = run_rows(*place, levels[-1][-1]) if runs else place
         return rows_grad(x.shape, x.send(rows), grad, dtype).array
     if runs:
-        return placed_back(([x], levels, [place]), grad)[0]
+        return placed_back(([x], levels, [laid(place)]), grad)[0]
     made = fill(x.like(x.shape), 0)
     put_rows(x.send(place), convert(grad, dtype), made)
     return made.array

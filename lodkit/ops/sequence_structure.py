@@ -228,8 +228,6 @@ def sequence_concat(*xs: LoDTensor, axis: int = 0, level: int = 0) -> LoDTensor:
 
 
 def _concatenated(xs, axis, level):
-    if not xs:
-        raise TypeError("sequence_concat takes at least one input")
     axis, level = check_joined(xs, axis, level)
     check_values(xs[0].dtype, "sequence_concat")
     if not axis:
