@@ -35,6 +35,7 @@ def test_ends_of_every_level_are_pooled():
     assert last.to_list() == [[2, -1], [5], []]
 
 
+@pytest.mark.jit
 @pytest.mark.parametrize("make", [lodkit.sequence_expand, lodkit.sequence_expand_as])
 def test_many_copies_add_up_to_their_sum(make):
     """In float32, a million of one number."""
@@ -45,6 +46,7 @@ def test_many_copies_add_up_to_their_sum(make):
     np.testing.assert_allclose(gradient, [[1e5] * 3, [0.1] * 3], rtol=1e-6)
 
 
+@pytest.mark.jit
 def test_many_copies_of_a_sequence_add_up_to_their_sum():
     x, y = LoDTensor(np.zeros(2, np.float32), [[2]]), LoDTensor(np.zeros(1_000_000), [[1_000_000]])
     gradient = lodkit.sequence_expand_grad(x, y, np.full(2_000_000, 0.1, np.float32))

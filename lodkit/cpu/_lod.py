@@ -134,14 +134,15 @@ def _part_numbers(bounds, offsets, numbers, chosen):
     bad = -1
     for s in range(len(offsets) - 1):
         for i in range(offsets[s], offsets[s + 1]):
-            chosen[i] = bounds[s] + numbers[i]
-            if bad < 0 and not 0 <= numbers[i] < bounds[s + 1] - bounds[s]:
+            if 0 <= numbers[i] < bounds[s + 1] - bounds[s]:
+                chosen[i] = bounds[s] + numbers[i]
+            elif bad < 0:
                 bad = i
     return bad
 
 
 _NONE = np.empty(0, np.int64)
-_FAR = 1 << 62  # two of these still add up in int64
+_FAR = 1 << 62  # no sequence is so long, and two of these add up in int64
 
 
 def range_bounds(bounds, ranges, starts, stops, by_lengths, wrap, clip):
@@ -170,14 +171,14 @@ def _range_bounds(bounds, ranges, starts, stops, flags, first, last):
             start += count if wrap and start < 0 else 0
             stop, fits = count, True
             if has_stops and by_lengths:
-                start = min(max(start, -_FAR), count) if clip else start
-                stop, fits = start + min(stops[k], _FAR), stops[k] >= 0
+                stop, fits = min(max(start, -_FAR), _FAR - 1) + min(stops[k], _FAR), stops[k] >= 0
             elif has_stops:
                 stop = stops[k] + (count if wrap and stops[k] < 0 else 0)
             if clip:
                 start = min(max(start, 0), count)
                 stop = max(min(stop, count), start)
-            if bad < 0 and not (fits and 0 <= start <= stop <= count):
+            if fits and 0 <= start <= stop <= count:
+                first[k], last[k] = bounds[s] + start, bounds[s] + stop
+            elif bad < 0:
                 bad = k
-            first[k], last[k] = bounds[s] + start, bounds[s] + stop
     return bad

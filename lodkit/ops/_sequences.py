@@ -46,9 +46,6 @@ def added_back(x, sources, grad):
     return total.astype(dtype)
 
 
-# -- expand ------------------------------------------------------------------------------------------
-
-
 def check_repeats(name, x, y, offsets, what):
     """One row of ``x`` (or sequence, where it has some) for every sequence between offsets."""
     count, needed = (len(x), "sequences") if is_ragged(x) else (_rows(name, x), "rows")
@@ -62,9 +59,6 @@ def _rows(name, x):
     if not len(x.shape):
         raise ShapeMismatchError(f"{name}: x has no dimension; the first one counts rows, pass x.reshape(1)")
     return x.shape[0]
-
-
-# -- concat ------------------------------------------------------------------------------------------
 
 
 def check_joined(xs, axis, level):
@@ -117,9 +111,6 @@ def widths_of(xs, axis):
     return [math.prod(x.shape[axis:]) for x in xs]
 
 
-# -- slice, select, sort -----------------------------------------------------------------------------
-
-
 def range_of(i, count, start, stop, by, wrap, clip):
     """Where in sequence ``i``, which has ``count`` parts, a range starts and stops; None is an open end."""
     first = 0 if start is None else start + count if wrap and start < 0 else start
@@ -136,7 +127,8 @@ def range_of(i, count, start, stop, by, wrap, clip):
         return first, max(min(last, count), first)
     if not 0 <= first <= last <= count:
         asked = f"[{'' if start is None else start}:{'' if stop is None else stop}]"
-        asked = f"start {0 if start is None else start} and length {stop}" if by == "lengths" else asked
+        if by == "lengths" and stop is not None:
+            asked = f"start {start or 0} and length {stop}"
         negative = "" if wrap else ", where negative numbers do not count from the end"
         raise RowIndexError(
             f"sequence_slice: {asked} is not inside sequence {i}, which has {count} parts{negative}; "
