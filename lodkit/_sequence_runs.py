@@ -84,14 +84,14 @@ def plan_slice(x, starts, stops, by, wrap, clip, level, array):
     level = x._level(level)
     starts, stops, ranges = checks.check_slices(x, starts, stops, level)
     bounds, above = x._lod[level], x._lod[:level]
-    first, last, bad = range_bounds(bounds, ranges, starts, stops, by == "lengths", wrap, clip)
+    first, last, cut, bad = range_bounds(bounds, ranges, starts, stops, by == "lengths", wrap, clip)
     if bad >= 0:
         i = bad if ranges is None else int(np.searchsorted(ranges, bad, "right")) - 1
         given = (None if numbers is None else int(numbers[bad]) for numbers in (starts, stops))
         checks.range_of(i, int(bounds[i + 1] - bounds[i]), *given, by, wrap, clip)
     if ranges is not None:
         above = (*above, ranges)
-    return _parts(x, values, level + 1, first, last, (*above, frozen(lengths_to_offsets(last - first))))
+    return _parts(x, values, level + 1, first, last, (*above, frozen(cut)))
 
 
 def plan_select(x, selected, level, array):

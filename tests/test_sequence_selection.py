@@ -53,6 +53,12 @@ def test_overlapping_ranges_add_up():
     assert tape.gradient(out, [X])[0].values.tolist() == [1, 2, 1, 0, 1, 1]
 
 
+def test_one_stop_for_all_ranges_of_a_sequence():
+    starts = LoDTensor([0, 1, -1], [[2, 0, 1]])
+    assert lodkit.sequence_slice(X, starts, [2, 0, 2]).to_list() == [[[0, 1], [1]], [], [[5]]]
+    assert lodkit.sequence_slice(X, None, starts).to_list() == [[[], [0]], [], [[4]]]
+
+
 def test_paddle_takes_no_negative_offsets():
     offset, length = np.array([[0], [0], [-1]]), np.array([[1], [0], [1]])
     with pytest.raises(RowIndexError, match="sequence 2, which has 2 parts, where negative numbers do not count"):
@@ -62,12 +68,14 @@ def test_paddle_takes_no_negative_offsets():
 
 
 def test_ranges_that_do_not_fit_are_refused():
-    with pytest.raises(ShapeMismatchError, match=r"starts has shape \(2,\) for 3 sequences"):
+    with pytest.raises(ShapeMismatchError, match=r"starts has shape \(2,\); give 3 numbers, one each"):
         lodkit.sequence_slice(X, [0, 0])
     with pytest.raises(LoDMismatchError, match="stops has lod_level 1 and 2 lists"):
         lodkit.sequence_slice(X, None, LoDTensor([1], [[1, 0]]))
     with pytest.raises(LoDMismatchError, match="different numbers of ranges"):
         lodkit.sequence_slice(X, LoDTensor([0], [[1, 0, 0]]), LoDTensor([0], [[0, 1, 0]]))
+    with pytest.raises(ShapeMismatchError, match=r"starts has shape \(1, 1\); give 1 numbers"):
+        lodkit.sequence_slice(X, LoDTensor([[0]], [[1, 0, 0]]))
     with pytest.raises(lodkit.DTypeError, match="starts must be int32 or int64"):
         lodkit.sequence_slice(X, 0.5)
 

@@ -146,24 +146,24 @@ _FAR = 1 << 62  # no sequence is so long, and two of these add up in int64
 
 
 def range_bounds(bounds, ranges, starts, stops, by_lengths, wrap, clip):
-    """Where the ranges of each sequence start and stop, in parts of its level (see ``sequence_slice``).
+    """Where the ranges of each sequence start and stop, in parts of its level (see ``sequence_slice``); their offsets.
 
     Also the number of the first that is not inside its sequence, or -1. ``ranges`` are the offsets of the ranges, None
     for one a sequence; ``starts`` and ``stops`` may be None.
     """
     several, has_starts, has_stops = ranges is not None, starts is not None, stops is not None
     ranges = bounds if ranges is None else ranges
-    first = np.empty(ranges.item(-1) if several else len(bounds) - 1, np.int64)
-    last = np.empty_like(first)
+    count = ranges.item(-1) if several else len(bounds) - 1
+    first, last, cut = np.empty(count, np.int64), np.empty(count, np.int64), np.empty(count + 1, np.int64)
     starts, stops = starts if has_starts else _NONE, stops if has_stops else _NONE
     flags = several, has_starts, has_stops, by_lengths, bool(wrap), bool(clip)
-    return first, last, _range_bounds(bounds, ranges, starts, stops, flags, first, last)
+    return first, last, cut, _range_bounds(bounds, ranges, starts, stops, flags, first, last, cut)
 
 
 @njit
-def _range_bounds(bounds, ranges, starts, stops, flags, first, last):
+def _range_bounds(bounds, ranges, starts, stops, flags, first, last, cut):
     several, has_starts, has_stops, by_lengths, wrap, clip = flags
-    bad = -1
+    bad, cut[0] = -1, 0
     for s in range(len(bounds) - 1):
         count = bounds[s + 1] - bounds[s]
         for k in range(ranges[s] if several else s, ranges[s + 1] if several else s + 1):
@@ -178,7 +178,7 @@ def _range_bounds(bounds, ranges, starts, stops, flags, first, last):
                 start = min(max(start, 0), count)
                 stop = max(min(stop, count), start)
             if fits and 0 <= start <= stop <= count:
-                first[k], last[k] = bounds[s] + start, bounds[s] + stop
+                first[k], last[k], cut[k + 1] = bounds[s] + start, bounds[s] + stop, cut[k] + stop - start
             elif bad < 0:
                 bad = k
     return bad

@@ -139,30 +139,40 @@ def range_of(i, count, start, stop, by, wrap, clip):
 
 def check_slices(x, starts, stops, level):
     """Starts and stops as int64 vectors (None where absent), and the offsets of the ranges: None for one a sequence."""
-    count = count_parts(x, level)
-    offsets, numbers = None, []
-    for name, given in (("starts", starts), ("stops", stops)):
-        if is_ragged(given):
-            if given.lod_level != 1 or len(given) != count:
-                raise LoDMismatchError(
-                    f"sequence_slice: {name} has lod_level {given.lod_level} and {len(given)} lists; "
-                    f"give one level, a list of ranges for each of the {count} sequences"
-                )
-            if offsets is not None and not np.array_equal(offsets, given._lod[0]):
-                raise LoDMismatchError("sequence_slice: starts and stops list different numbers of ranges")
-            offsets = given._lod[0]
-        numbers.append(None if given is None else integers(values_of(given), name))
-    ranges = count if offsets is None else int(offsets[-1])
-    for k, (name, given) in enumerate((("starts", starts), ("stops", stops))):
-        if numbers[k] is None or numbers[k].ndim == 0 or is_ragged(given):
-            continue
-        if numbers[k].shape != (count,):
-            raise ShapeMismatchError(
-                f"sequence_slice: {name} has shape {numbers[k].shape} for {count} sequences; give one a sequence"
+    count, named = count_parts(x, level), (("starts", starts), ("stops", stops))
+    lists = [(name, given) for name, given in named if is_ragged(given)]
+    if not lists:
+        return _one_each("starts", starts, count), _one_each("stops", stops, count), None
+    offsets = lists[0][1]._lod[0]
+    for name, given in lists:
+        if given.lod_level != 1 or len(given) != count:
+            raise LoDMismatchError(
+                f"sequence_slice: {name} has lod_level {given.lod_level} and {len(given)} lists; "
+                f"give one level, a list of ranges for each of the {count} sequences"
             )
-        if offsets is not None:
-            numbers[k] = np.repeat(numbers[k], np.diff(offsets))
-    return *(n if n is None or n.ndim else np.full(ranges, n) for n in numbers), offsets
+        if not np.array_equal(offsets, given._lod[0]):
+            raise LoDMismatchError("sequence_slice: starts and stops list different numbers of ranges")
+    ranges = int(offsets[-1])
+    return *(_one_a_range(name, given, count, ranges, offsets) for name, given in named), offsets
+
+
+def _one_each(name, numbers, count):
+    """A number for each of ``count``: one for all of them is repeated."""
+    if numbers is None:
+        return None
+    numbers = integers(values_of(numbers), name)
+    if numbers.ndim == 0:
+        return np.full(count, numbers)
+    if numbers.shape != (count,):
+        raise ShapeMismatchError(f"sequence_slice: {name} has shape {numbers.shape}; give {count} numbers, one each")
+    return numbers
+
+
+def _one_a_range(name, numbers, count, ranges, offsets):
+    """The same of ranges that are listed: what is given for a sequence is for all of its ranges."""
+    if numbers is None or is_ragged(numbers):
+        return _one_each(name, numbers, ranges)
+    return np.repeat(_one_each(name, numbers, count), np.diff(offsets))
 
 
 def check_selected(x, selected, level):
