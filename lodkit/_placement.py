@@ -47,30 +47,41 @@ def merged(inputs, keep=None):
         One an input.
     """
     bounds = [levels[0] for levels in inputs]
-    ends, places = _places(bounds, keep)
-    levels = [_offsets(ends[:, -1])]
+    first, places = _between(bounds) if keep is None else _places(bounds, keep)
+    levels = [first]
     for depth in range(1, len(inputs[0])):
         lengths = np.empty(levels[-1][-1], np.int64)
         for offsets, place in zip(inputs, places, strict=True):
             move_runs(np.diff(offsets[depth]), place, lengths)
         levels.append(frozen(compiled().lengths_to_offsets(lengths)))
         bounds = [offsets[depth][b] for offsets, b in zip(inputs, bounds, strict=True)]
-        ends, places = _places(bounds, keep)
+        _, places = _between(bounds) if keep is None else _places(bounds, keep)
     return tuple(levels), places
 
 
+def _between(bounds):
+    """Offsets of the items of every example, of all inputs together; and where each input's go."""
+    total = bounds[0]
+    for b in bounds[1:]:
+        total = total + b
+    places, to = [], total[:-1]
+    for b in bounds:
+        starts, stops = b[:-1], b[1:]
+        places.append(Placement(starts, stops, to))
+        to = to + (stops - starts)
+    return frozen(total), places
+
+
 def _places(bounds, keep):
-    """Where the items of every example and input end, ``(examples, inputs)``; and where each input's go."""
-    counts = np.stack([np.diff(b) for b in bounds], axis=1)
-    if keep is not None:
-        counts *= keep.T
+    """The same, of the examples that an input is to ``keep``."""
+    counts = np.stack([np.diff(b) for b in bounds], axis=1) * keep.T
     ends = np.cumsum(counts, dtype=np.int64).reshape(counts.shape)
     places = []
     for f, b in enumerate(bounds):
         some = np.flatnonzero(counts[:, f])
         starts, lengths = b[some], counts[some, f]
         places.append(Placement(starts, starts + lengths, ends[some, f] - lengths))
-    return ends, places
+    return _offsets(ends[:, -1]), places
 
 
 def packed(mask):

@@ -19,12 +19,21 @@ import typing
 import numpy as np
 
 from . import _op_text
+from ._accepting import accept_inputs, names_of
 from ._out import call_with_out
 from .arrays import device_of, one_device
 from .checks import checker
 from .desc import VarDesc
 from .errors import DeviceError, NoKernelError, UnknownOperatorError
-from .kinds import LISTS, Dense, accept, check_whole, kind_keys, kind_of, kinds_of, name_of, on_gpu, run_rows
+from .kinds import (
+    Dense,
+    check_whole,
+    kind_keys,
+    kind_of,
+    kinds_of,
+    name_of,
+    run_rows,
+)
 from .lod_tensor import LoDTensor
 from .selected_rows import SelectedRows
 from .tape import record, state
@@ -174,29 +183,7 @@ class Op:
 
     # -- choosing --------------------------------------------------------------------------------
 
-    def _accept(self, inputs):
-        """Inputs as kernels take them: lists become arrays, a LoDTensor without levels its values."""
-        if len(inputs) < max(self.required, self.variadic) or (not self.variadic and len(inputs) > len(self.inputs)):
-            raise TypeError(f"{self.name} takes {self.signature}, got {len(inputs)} inputs")
-        allowed = list(self.inputs.values())
-        allowed += allowed[-1:] * (len(inputs) - len(allowed))
-        names = self._names(inputs)
-        for name, x in zip(names, inputs, strict=True) if self.updates else ():
-            if name in self.updates and isinstance(x, LISTS):
-                raise TypeError(f"{self.name}: {name} is updated in place, and a list would not be; pass an array")
-        accepted = tuple(map(accept, inputs, allowed, names))
-        if any(isinstance(x, LISTS) for x in inputs) and any(map(on_gpu, accepted)):
-            from .cuda.memory import beside
-
-            return tuple(
-                beside(a, accepted) if isinstance(x, LISTS) else a for x, a in zip(inputs, accepted, strict=True)
-            )
-        return accepted
-
-    def _names(self, inputs):
-        """The names of what was given: the last one's again for each further input of a variadic operator."""
-        names = [*self.inputs]
-        return names[: len(inputs)] + names[-1:] * (len(inputs) - len(names))
+    _accept, _names = accept_inputs, names_of
 
     def _kinds_of(self, inputs):
         names = [name_of(inputs[i]) if i < len(inputs) else "None" for i in self._varying]

@@ -52,6 +52,25 @@ def _cut_offsets(offsets, starts, stops, out):
             out[k] = offsets[i + 1] + shift
 
 
+def cut_level(offsets, starts, stops, count):
+    """The same of a level, ``count`` sequences in all; and where their parts start and stop in the next one."""
+    out, first, last = np.empty(count + 1, np.int64), np.empty_like(starts), np.empty_like(stops)
+    _cut_level(offsets, starts, stops, out, first, last)
+    return out, first, last
+
+
+@njit
+def _cut_level(offsets, starts, stops, out, first, last):
+    k = 0
+    out[0] = 0
+    for r in range(len(starts)):
+        first[r], last[r] = offsets[starts[r]], offsets[stops[r]]
+        shift = out[k] - first[r]
+        for i in range(starts[r], stops[r]):
+            k += 1
+            out[k] = offsets[i + 1] + shift
+
+
 def sort_by_segment(ids, num_segments):
     """(offsets of the segments, numbers of the rows segment by segment in input order)."""
     offsets = np.empty(num_segments + 1, np.int64)
@@ -71,3 +90,95 @@ def _counting_sort(ids, offsets, order):
     for i in range(len(ids)):
         order[place[ids[i]]] = i
         place[ids[i]] += 1
+
+
+def segment_numbers(offsets):
+    """For every part the number of its sequence, by offsets that were checked."""
+    numbers = np.empty(offsets.item(-1), np.int64)
+    _segment_numbers(offsets, numbers)
+    return numbers
+
+
+@njit
+def _segment_numbers(offsets, numbers):
+    for s in range(len(offsets) - 1):
+        for i in range(offsets[s], offsets[s + 1]):
+            numbers[i] = s
+
+
+def reversed_numbers(offsets):
+    """The numbers of all parts, those of each sequence from its last one to its first."""
+    numbers = np.empty(offsets.item(-1), np.int64)
+    _reversed_numbers(offsets, numbers)
+    return numbers
+
+
+@njit
+def _reversed_numbers(offsets, numbers):
+    for s in range(len(offsets) - 1):
+        for i in range(offsets[s], offsets[s + 1]):
+            numbers[i] = offsets[s] + offsets[s + 1] - 1 - i
+
+
+def part_numbers(bounds, offsets, numbers):
+    """The numbers, within their level, of parts that are listed by their numbers within each sequence.
+
+    Also the position of the first that is no part of its sequence, or -1.
+    """
+    chosen = np.empty(len(numbers), np.int64)
+    return chosen, _part_numbers(bounds, offsets, numbers, chosen)
+
+
+@njit
+def _part_numbers(bounds, offsets, numbers, chosen):
+    bad = -1
+    for s in range(len(offsets) - 1):
+        for i in range(offsets[s], offsets[s + 1]):
+            if 0 <= numbers[i] < bounds[s + 1] - bounds[s]:
+                chosen[i] = bounds[s] + numbers[i]
+            elif bad < 0:
+                bad = i
+    return bad
+
+
+_NONE = np.empty(0, np.int64)
+_FAR = 1 << 62  # no sequence is so long, and two of these add up in int64
+
+
+def range_bounds(bounds, ranges, starts, stops, by_lengths, wrap, clip):
+    """Where the ranges of each sequence start and stop, in parts of its level (see ``sequence_slice``); their offsets.
+
+    Also the number of the first that is not inside its sequence, or -1. ``ranges`` are the offsets of the ranges, None
+    for one a sequence; ``starts`` and ``stops`` may be None.
+    """
+    several, has_starts, has_stops = ranges is not None, starts is not None, stops is not None
+    ranges = bounds if ranges is None else ranges
+    count = ranges.item(-1) if several else len(bounds) - 1
+    first, last, cut = np.empty(count, np.int64), np.empty(count, np.int64), np.empty(count + 1, np.int64)
+    starts, stops = starts if has_starts else _NONE, stops if has_stops else _NONE
+    flags = several, has_starts, has_stops, by_lengths, bool(wrap), bool(clip)
+    return first, last, cut, _range_bounds(bounds, ranges, starts, stops, flags, first, last, cut)
+
+
+@njit
+def _range_bounds(bounds, ranges, starts, stops, flags, first, last, cut):
+    several, has_starts, has_stops, by_lengths, wrap, clip = flags
+    bad, cut[0] = -1, 0
+    for s in range(len(bounds) - 1):
+        count = bounds[s + 1] - bounds[s]
+        for k in range(ranges[s] if several else s, ranges[s + 1] if several else s + 1):
+            start = starts[k] if has_starts else 0
+            start += count if wrap and start < 0 else 0
+            stop, fits = count, True
+            if has_stops and by_lengths:
+                stop, fits = min(max(start, -_FAR), _FAR - 1) + min(stops[k], _FAR), stops[k] >= 0
+            elif has_stops:
+                stop = stops[k] + (count if wrap and stops[k] < 0 else 0)
+            if clip:
+                start = min(max(start, 0), count)
+                stop = max(min(stop, count), start)
+            if fits and 0 <= start <= stop <= count:
+                first[k], last[k], cut[k + 1] = bounds[s] + start, bounds[s] + stop, cut[k] + stop - start
+            elif bad < 0:
+                bad = k
+    return bad

@@ -1,13 +1,25 @@
-"""Rows put where a plan of ``lodkit._placement`` says: what operators that move whole runs of rows share."""
+"""Rows put where a plan of ``lodkit._placement`` or ``lodkit._sequence_runs`` says: what moves of rows share."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from .. import arrays
-from ..arrays import check_gradient, check_values, native
+from .._sequence_runs import laid, overlap
+from ..arrays import check_gradient, check_values, matrix, native
+from ..jit import settings
 from ..lod_tensor import LoDTensor
 from ._row_maps import move_runs
+from ._rows import put_all, run_rows, take_rows
+from .gather_scatter import rows_grad
+
+FEW_TIMES = 16  # up to so many times ``settings.few_rows`` rows, their numbers cost less than runs: half of a call
+array = np.asarray
+
+
+def structure(x):
+    """Numbers that plans read, where they read them."""
+    return x
 
 
 def placed(plan, out=None):
@@ -26,4 +38,30 @@ def placed_back(plan, grad):
     made = tuple(np.zeros(x.shape, check_values(x.dtype, "the gradient", floating=True)) for x in xs)
     for part, place in zip(made, places, strict=True):
         move_runs(grad, place.back(), part)
+    return made
+
+
+def moved(plan, out=None):
+    """The rows of an input that a plan takes, in its order."""
+    x, levels, place = plan
+    if type(place) is tuple:
+        rows = levels[-1].item(-1)
+        if rows > FEW_TIMES * settings.few_rows:
+            return placed(([x], levels, [laid(place)]), out)
+        place = run_rows(*place, rows)
+    return LoDTensor._wrap(take_rows(x, place, out), levels)
+
+
+def moved_back(plan, grad):
+    """The rows of a gradient where those of the input came from: those of one row add up."""
+    x, levels, place = plan
+    dtype = check_values(x.dtype, "the gradient", floating=True)
+    check_gradient(grad, (levels[-1][-1], *x.shape[1:]))
+    runs = type(place) is tuple
+    if overlap(place):
+        return rows_grad(x.shape, run_rows(*place, levels[-1][-1]) if runs else place, grad, dtype)
+    if runs:
+        return placed_back(([x], levels, [laid(place)]), grad)[0]
+    made = np.zeros(x.shape, dtype)
+    put_all(place, matrix(grad.astype(dtype, copy=False)), matrix(made))
     return made

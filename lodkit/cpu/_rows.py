@@ -6,8 +6,8 @@ import functools
 
 import numpy as np
 
-from .. import simd
-from ..arrays import integers, native
+from .. import arrays, simd
+from ..arrays import integers, matrix, native
 from ..jit import get_num_threads, jitable, njit, prange, settings, threaded
 from ..ops._tables import bad_id
 
@@ -62,6 +62,29 @@ def copy_rows(table, ids, padding, chunk, out):
             else:
                 for d in range(width):
                     out[i, d] = table[row, d]
+
+
+def take_rows(data, rows, out=None):
+    """``data[rows]`` for rows that are there; zeros for row -1."""
+    out = arrays.output((len(rows), *data.shape[1:]), native(data.dtype), out)
+    copy_rows(out.size, matrix(data), rows, -1, settings.chunk_rows, matrix(out))
+    return out
+
+
+def run_rows(starts, stops, count):
+    """The numbers of the rows of runs, ``count`` in all, one run after another."""
+    rows = np.empty(count, np.int64)
+    _number_rows(starts, stops, rows)
+    return rows
+
+
+@njit
+def _number_rows(starts, stops, rows):
+    at = 0
+    for r in range(len(starts)):
+        for i in range(starts[r], stops[r]):
+            rows[at] = i
+            at += 1
 
 
 @threaded

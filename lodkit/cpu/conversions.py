@@ -25,13 +25,6 @@ def _differences(offsets, lengths):
 
 
 @njit
-def _number(offsets, ids):
-    for s in range(len(offsets) - 1):
-        for i in range(offsets[s], offsets[s + 1]):
-            ids[i] = s
-
-
-@njit
 def _is_sorted(ids):
     bad = len(ids) > 0 and ids[0] < 0
     for i in range(len(ids) - 1):
@@ -74,10 +67,7 @@ def offsets_to_lengths(offsets: Dense, /):
 
 @ops.offsets_to_segment_ids.kernel("cpu")
 def offsets_to_segment_ids(offsets: Dense, /):
-    offsets = checked_offsets(offsets)
-    ids = np.empty(offsets[-1], np.int64)
-    _number(offsets, ids)
-    return ids
+    return _lod.segment_numbers(checked_offsets(offsets))
 
 
 @ops.lengths_to_segment_ids.kernel("cpu")

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .. import arrays
-from ..arrays import check_gradient, check_rows, check_values, integers, matrix, native
-from ..jit import njit, settings
+from ..arrays import check_gradient, check_rows, check_values, integers
 from ..ops.ranges import (
     check_features,
     check_key,
@@ -21,37 +19,17 @@ from ..ops.ranges import (
     lengths_tile,
 )
 from ..registry import Dense
-from ._rows import checked_ids, copy_rows
+from ._rows import checked_ids, run_rows, take_rows
 from .conversions import lengths_to_segment_ids, to_offsets
 from .gather_scatter import rows_grad
 
 
-@njit
-def _number_rows(starts, lengths, rows):
-    at = 0
-    for s in range(len(starts)):
-        for i in range(lengths[s]):
-            rows[at] = starts[s] + i
-            at += 1
-
-
 def _rows_of(starts, lengths):
-    """The row numbers of runs of rows, one run after another."""
-    rows = np.empty(int(lengths.sum()), np.int64)
-    _number_rows(starts, lengths, rows)
-    return rows
-
-
-def _taken(data, rows, shape, out=None):
-    """``data[rows]`` in a shape; zeros for row -1."""
-    out = arrays.output((*shape, *data.shape[1:]), native(data.dtype), out)
-    copy_rows(out.size, matrix(data), rows, -1, settings.chunk_rows, matrix(out.reshape(len(rows), *data.shape[1:])))
-    return out
+    return run_rows(starts, starts + lengths, lengths.sum())
 
 
 def _joined(data, runs, out=None):
-    rows = _rows_of(*runs)
-    return _taken(data, rows, rows.shape, out)
+    return take_rows(data, _rows_of(*runs), out)
 
 
 def _joined_grad(data, runs, grad):
@@ -98,7 +76,7 @@ def run_to_dense(
         key = integers(key, "key")
         check_key(key.shape, len(data))
     found = (_fixed_rows(ranges[:, f], length, key) for f, length in enumerate(lengths))
-    return tuple(_taken(data, rows.reshape(-1), rows.shape) for rows in found)
+    return tuple(take_rows(data, rows.reshape(-1)).reshape(*rows.shape, *data.shape[1:]) for rows in found)
 
 
 def _fixed_rows(ranges, length, key):
@@ -133,4 +111,4 @@ def run_tile(data: Dense, lengths: Dense, /, *, out=None):
     check_values(check_rows(data, "data").dtype, "lengths_tile")
     rows = lengths_to_segment_ids(lengths)
     check_tiles(len(data), len(lengths))
-    return _taken(data, rows, rows.shape, out)
+    return take_rows(data, rows, out)

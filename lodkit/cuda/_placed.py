@@ -1,16 +1,32 @@
-"""Rows put where a plan of ``lodkit._placement`` says, on a GPU. Plans are made on the CPU, where structure is."""
+"""Rows put where a plan of ``lodkit._placement`` or ``lodkit._sequence_runs`` says, on a GPU.
+
+Plans are made on the CPU, where structure is.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
 from .._placement import Placement
+from .._sequence_runs import laid, overlap
 from ..arrays import check_gradient, check_values
+from ..cpu._rows import run_rows
 from ..errors import DTypeError
 from ..lod_tensor import LoDTensor
 from ._elements import convert, fill
 from ._row_maps import move_runs
+from ._rows import copy_rows, put_rows
+from .gather_scatter import rows_grad
 from .memory import output, view
+
+array = view
+
+
+def structure(x):
+    """Numbers that plans read, where they read them. Waits for the device."""
+    if x is None:
+        return None
+    return x.with_values(view(x.values).read()) if isinstance(x, LoDTensor) else view(x).read()
 
 
 def placed(plan, out=None):
@@ -46,3 +62,34 @@ def joined(arrays):
         rows = x.shape[0]
         move_runs(x, Placement(*(np.array([n]) for n in (0, rows, end - rows))), out)
     return out.array
+
+
+def moved(plan, out=None):
+    """The rows of an input that a plan takes, in its order."""
+    x, levels, place = plan
+    if type(place) is tuple:
+        return placed(([x], levels, [laid(place)]), out)
+    return LoDTensor._wrap(taken(x, x.send(place), out), levels)
+
+
+def taken(x, rows, out=None):
+    """``x[rows]``, for rows that are there."""
+    out = output(x, (len(rows), *x.shape[1:]), x.dtype, out)
+    copy_rows(x, rows, None, out)
+    return out.array
+
+
+def moved_back(plan, grad):
+    """The rows of a gradient where those of the input came from: those of one row add up."""
+    (x, levels, place), grad = plan, view(grad)
+    dtype = check_values(x.dtype, "the gradient", floating=True)
+    check_gradient(grad, (int(levels[-1][-1]), *x.shape[1:]))
+    runs = type(place) is tuple
+    if overlap(place):
+        rows = run_rows(*place, levels[-1][-1]) if runs else place
+        return rows_grad(x.shape, x.send(rows), grad, dtype).array
+    if runs:
+        return placed_back(([x], levels, [laid(place)]), grad)[0]
+    made = fill(x.like(x.shape), 0)
+    put_rows(x.send(place), convert(grad, dtype), made)
+    return made.array

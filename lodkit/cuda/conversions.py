@@ -182,10 +182,11 @@ def lengths_of(offsets):
     return lengths
 
 
-def _ids(offsets):
+def segment_numbers(offsets):
+    """For every row the number of its segment, by checked Offsets."""
     ids = offsets.offsets.like((offsets.rows,), np.int64)
     launch(_number, ids.size, offsets.offsets, len(offsets), ids.size, ids)
-    return ids.array
+    return ids
 
 
 @ops.lengths_to_offsets.kernel("cuda")
@@ -200,12 +201,12 @@ def offsets_to_lengths(offsets: Dense, /):
 
 @ops.offsets_to_segment_ids.kernel("cuda")
 def offsets_to_segment_ids(offsets: Dense, /):
-    return _ids(from_offsets(offsets))
+    return segment_numbers(from_offsets(offsets)).array
 
 
 @ops.lengths_to_segment_ids.kernel("cuda")
 def lengths_to_segment_ids(lengths: Dense, /):
-    return _ids(from_lengths(lengths))
+    return segment_numbers(from_lengths(lengths)).array
 
 
 @ops.segment_ids_to_offsets.kernel("cuda")

@@ -72,6 +72,22 @@ from .segmentation import (
 from .segments import segment_reduce, segment_reduce_grad, segment_reduce_weights_grad
 from .selected_rows import get_tensor_from_selected_rows, merge_selected_rows, selected_rows_to_dense, sum
 from .sequence_pool import sequence_pool, sequence_pool_grad
+from .sequence_selection import (
+    sequence_select,
+    sequence_select_grad,
+    sequence_slice,
+    sequence_slice_grad,
+    sequence_sort,
+    sequence_sort_grad,
+)
+from .sequence_structure import (
+    sequence_concat,
+    sequence_concat_grad,
+    sequence_expand,
+    sequence_expand_as,
+    sequence_expand_grad,
+    sequence_reverse,
+)
 from .shards import gather_by_key, lengths_partition, partition
 from .sparse_dense import sparse_to_dense, sparse_to_dense_mask, sparse_to_dense_mask_grad
 from .sparse_matrix import batch_dense_to_sparse, batch_sparse_to_dense, batch_sparse_to_dense_grad, sparse_matrix
@@ -173,8 +189,20 @@ __all__ = [
     "select_features",
     "select_features_grad",
     "selected_rows_to_dense",
+    "sequence_concat",
+    "sequence_concat_grad",
+    "sequence_expand",
+    "sequence_expand_as",
+    "sequence_expand_grad",
     "sequence_pool",
     "sequence_pool_grad",
+    "sequence_reverse",
+    "sequence_select",
+    "sequence_select_grad",
+    "sequence_slice",
+    "sequence_slice_grad",
+    "sequence_sort",
+    "sequence_sort_grad",
     "sgd",
     "sigmoid",
     "sigmoid_grad",

@@ -9,6 +9,7 @@ from ..arrays import check_gradient, check_values, integers, is_array, native
 from ..desc import VarDesc
 from ..errors import DTypeError, LoDError, LoDLevelError, LoDMismatchError, ShapeMismatchError
 from ..lod_tensor import LoDTensor, values_of
+from ..minibatches import concat
 
 
 def check_items(name, arrays):
@@ -98,6 +99,14 @@ def check_packed(x):
     if len(x.shape) < 2:
         raise ShapeMismatchError(f"x has shape {tuple(x.shape)}; give (examples, features), or more dimensions")
     return x
+
+
+def merged(xs):
+    """What the first input has of each example, then what the second has of it, and so on."""
+    parts = concat([xs[0][:0], *(x[i : i + 1] for i in range(len(xs[0])) for x in xs)])
+    upper, *lower = parts.recursive_sequence_lengths()
+    counts = [sum(upper[i : i + len(xs)]) for i in range(0, len(upper), len(xs))]
+    return LoDTensor(parts.values, [counts, *lower])
 
 
 def sources_of(forward, xs, *args):

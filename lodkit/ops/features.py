@@ -11,7 +11,6 @@ import numpy as np
 
 from ..arrays import check_values
 from ..lod_tensor import LoDTensor, values_of
-from ..minibatches import concat
 from ..registry import Dense, op
 from ._features import (
     brought_back,
@@ -22,16 +21,10 @@ from ._features import (
     check_packed,
     check_presence,
     like_inputs,
+    merged,
     rows_of,
     sources_of,
 )
-
-
-def _merged(xs):
-    parts = concat([xs[0][:0], *(x[i : i + 1] for i in range(len(xs[0])) for x in xs)])
-    upper, *lower = parts.recursive_sequence_lengths()
-    counts = [sum(upper[i : i + len(xs)]) for i in range(0, len(upper), len(xs))]
-    return LoDTensor(parts.values, [counts, *lower])
 
 
 @op
@@ -46,7 +39,7 @@ def merge_features(*xs: LoDTensor) -> LoDTensor:
     """
     check_examples("merge_features", xs)
     check_items("merge_features", [x.values for x in xs])
-    return _merged(xs)
+    return merged(xs)
 
 
 @merge_features.infer_rule
@@ -69,7 +62,7 @@ def merge_features_grad(grad: Dense, /, *xs: LoDTensor) -> tuple:
     """
     check_examples("merge_features", xs)
     check_items("merge_features", [x.values for x in xs])
-    return brought_back(sources_of(_merged, xs), xs, grad)
+    return brought_back(sources_of(merged, xs), xs, grad)
 
 
 @merge_features_grad.infer_rule
@@ -83,7 +76,7 @@ def _stacked(xs, masks):
         part = x[mask]
         lower = part.recursive_sequence_lengths() if isinstance(part, LoDTensor) else []
         kept.append(LoDTensor(values_of(part), [mask.astype(np.int64), *lower]))
-    return _merged(kept)
+    return merged(kept)
 
 
 @op

@@ -13,7 +13,13 @@ from .._feeding import DataFeeder, create_lod_tensor, create_random_int_lodtenso
 from .._stream_bytes import StreamError
 from .._stream_reading import load, load_combine, loads
 from .._stream_writing import dumps, save, save_combine
-from . import _optimizers, _selected_rows, _sequence_pool, _tables  # noqa: F401 - they fill TYPES
+from . import (  # noqa: F401 - they fill TYPES
+    _optimizers,
+    _selected_rows,
+    _sequence_pool,
+    _sequence_structure,
+    _tables,
+)
 from ._types import TYPES, Inferring, Running, SlotError, call
 
 __all__ = [

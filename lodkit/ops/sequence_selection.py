@@ -1,0 +1,302 @@
+"""Parts of sequences: ranges (Paddle's sequence_slice), parts by number, and parts in the order of keys."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Literal
+
+import numpy as np
+
+from ..arrays import check_values
+from ..lod_tensor import LoDTensor, values_of
+from ..registry import Dense, op
+from ._features import rows_of
+from ._sequences import (
+    added_back,
+    check_selected,
+    check_slices,
+    check_sort_keys,
+    count_parts,
+    numbered,
+    picked,
+    range_of,
+    unselectable,
+)
+from .sequence_pool import inferred_level
+
+By = Literal["stops", "lengths"]
+
+
+def _sliced(x, starts, stops, by, wrap, clip, level):
+    level = x._level(level)
+    starts, stops, ranges = check_slices(x, starts, stops, level)
+    bounds, above = x.lod()[level], x.recursive_sequence_lengths()[:level]
+    if ranges is not None:
+        above.append(np.diff(ranges).tolist())
+    owners = range(len(bounds) - 1) if ranges is None else np.repeat(np.arange(len(bounds) - 1), np.diff(ranges))
+    numbers, lengths = [], []
+    for k, i in enumerate(map(int, owners)):
+        start, stop = (None if given is None else int(given[k]) for given in (starts, stops))
+        first, last = range_of(i, bounds[i + 1] - bounds[i], start, stop, by, wrap, clip)
+        numbers += range(bounds[i] + first, bounds[i] + last)
+        lengths.append(last - first)
+    return picked(x, level + 1, numbers, [*above, lengths])
+
+
+@op
+def sequence_slice(
+    x: LoDTensor,
+    starts: Dense | LoDTensor | None = None,
+    stops: Dense | LoDTensor | None = None,
+    /,
+    *,
+    by: By = "stops",
+    wrap: bool = True,
+    clip: bool = False,
+    level: int = -1,
+) -> LoDTensor:
+    """Take a range of every sequence, or several ranges: ``sequence[start:stop]``.
+
+    sequence_slice of Paddle, which takes offsets and lengths and no negative ones: ``by="lengths", wrap=False``.
+
+    Parameters
+    ----------
+    x : LoDTensor
+    starts, stops : arrays of int32 or int64, numbers, or LoDTensors, optional
+        One a sequence, or one for all. LoDTensors of one level list the ranges of each sequence: any number, in any
+        order, and they may overlap. Absent: from the first part, to the last one.
+    by : {"stops", "lengths"}
+        Whether ``stops`` are where ranges stop, or how long they are.
+    wrap : bool
+        Negative numbers count from the end of their sequence, as in NumPy; without, they are outside.
+    clip : bool
+        Of a range that is not inside its sequence take what there is, as NumPy's slices do.
+    level : int
+        Whose sequences; the innermost by default. Ranges of an outer one are of whole sequences.
+
+    Returns
+    -------
+    LoDTensor
+        Of several ranges a sequence, one level more: each range is a sequence.
+
+    Raises
+    ------
+    RowIndexError
+        A range starts before its sequence, stops behind it, or stops before it starts, and ``clip`` is not set.
+
+    Examples
+    --------
+    >>> x = LoDTensor([1, 2, 3, 4, 5, 6], [[3, 1, 2]])
+    >>> sequence_slice(x, [0, 0, 1], [2, 0, 1], by="lengths").to_list()
+    [[1, 2], [], [6]]
+    >>> sequence_slice(x, -1).to_list()
+    [[3], [4], [6]]
+    >>> sequence_slice(x, LoDTensor([0, 1, 0], [[2, 0, 1]]), 2).to_list()
+    [[[1, 2], [2]], [], [[5, 6]]]
+    """
+    check_values(x.dtype, "sequence_slice")
+    return _sliced(x, starts, stops, by, wrap, clip, level)
+
+
+@sequence_slice.infer_rule
+def _(x, starts=None, stops=None, *, by="stops", wrap=True, clip=False, level=-1):
+    inferred_level(x, level)
+    several = any(given is not None and given.lod_level for given in (starts, stops))
+    return rows_of(x, lod_level=x.lod_level + several)
+
+
+@sequence_slice.gradient
+def _(call, grad):
+    x, *ranges = call.inputs
+    return sequence_slice_grad(x, values_of(grad), *ranges, **call.attrs), None, None
+
+
+@op
+def sequence_slice_grad(
+    x: LoDTensor,
+    grad: Dense,
+    starts: Dense | LoDTensor | None = None,
+    stops: Dense | LoDTensor | None = None,
+    /,
+    *,
+    by: By = "stops",
+    wrap: bool = True,
+    clip: bool = False,
+    level: int = -1,
+) -> Dense:
+    """Return the gradient of ``sequence_slice`` by ``x``: 0 outside of ranges; where they overlap it adds up.
+
+    >>> sequence_slice_grad(LoDTensor([1.0, 2.0, 3.0], [[3]]), np.array([5.0]), [1], [2])
+    array([0., 5., 0.])
+    """
+    sources = _sliced(numbered(x), starts, stops, by, wrap, clip, level).values
+    return added_back(x, sources, grad)
+
+
+@sequence_slice_grad.infer_rule
+def _(x, grad, starts=None, stops=None, *, by="stops", wrap=True, clip=False, level=-1):
+    return x.but(lod_level=0)
+
+
+def _selected(x, selected, level):
+    level = x._level(level)
+    numbers, offsets = check_selected(x, selected, level)
+    bounds, chosen = x.lod()[level], []
+    for parent, (a, b) in enumerate(pairwise(offsets.tolist())):
+        count = bounds[parent + 1] - bounds[parent]
+        for position, number in enumerate(numbers[a:b].tolist()):
+            if not 0 <= number < count:
+                raise unselectable(number, parent, position, count, level)
+            chosen.append(bounds[parent] + number)
+    above = x.recursive_sequence_lengths()[:level]
+    return picked(x, level + 1, chosen, [*above, np.diff(offsets).tolist()])
+
+
+@op
+def sequence_select(x: LoDTensor, selected: LoDTensor, /, *, level: int = 0) -> LoDTensor:
+    """Take parts of every sequence by their numbers: of an article some sentences, in the order given.
+
+    What SubNestedSequenceLayer of Paddle's second version does.
+
+    Parameters
+    ----------
+    x : LoDTensor
+    selected : LoDTensor of int32 or int64
+        Its innermost sequences list the numbers of the parts to take, of each sequence of ``x``: from 0, in any order,
+        one may be there several times.
+    level : int
+        Whose parts: of the outermost sequences by default. Of the innermost ones, rows.
+
+    Returns
+    -------
+    LoDTensor
+        Of the same levels.
+
+    Raises
+    ------
+    RowIndexError
+        A number that is no part of its sequence; the message gives the sequence, the position and the bound.
+
+    Examples
+    --------
+    >>> x = LoDTensor([1, 2, 3, 4, 5, 6], [[2, 1], [3, 1, 2]])
+    >>> sequence_select(x, LoDTensor([1, 0, 0], [[2, 1]])).to_list()
+    [[[4], [1, 2, 3]], [[5, 6]]]
+    >>> sequence_select(x, LoDTensor([2, 0], [[1, 0, 1]]), level=-1).to_list()
+    [[[3], []], [[5]]]
+    """
+    check_values(x.dtype, "sequence_select")
+    return _selected(x, selected, level)
+
+
+@sequence_select.infer_rule
+def _(x, selected, *, level=0):
+    inferred_level(x, level)
+    return rows_of(x, lod_level=x.lod_level)
+
+
+@sequence_select.gradient
+def _(call, grad):
+    return sequence_select_grad(*call.inputs, values_of(grad), **call.attrs), None
+
+
+@op
+def sequence_select_grad(x: LoDTensor, selected: LoDTensor, grad: Dense, /, *, level: int = 0) -> Dense:
+    """Return the gradient of ``sequence_select`` by ``x``: that of a part taken several times adds up.
+
+    >>> x = LoDTensor([1.0, 2.0, 3.0], [[3]])
+    >>> sequence_select_grad(x, LoDTensor([2, 0, 2], [[3]]), np.array([1.0, 2.0, 4.0]))
+    array([2., 0., 5.])
+    """
+    return added_back(x, _selected(numbered(x), selected, level).values, grad)
+
+
+@sequence_select_grad.infer_rule
+def _(x, selected, grad, *, level=0):
+    return x.but(lod_level=0)
+
+
+def _sorted(x, keys, descending, level):
+    depth = 0 if level is None else x._level(level) + 1
+    count = count_parts(x, depth)
+    keys = check_sort_keys(values_of(keys), count, level).tolist()
+    groups = [(0, count)] if level is None else pairwise(x.lod()[depth - 1])
+
+    def place(i):
+        return keys[i] != keys[i], -keys[i] if descending else keys[i]
+
+    numbers = [i for a, b in groups for i in sorted(range(a, b), key=place)]
+    return picked(x, depth, numbers, x.recursive_sequence_lengths()[:depth])
+
+
+@op
+def sequence_sort(
+    x: LoDTensor, keys: Dense | LoDTensor, /, *, descending: bool = False, level: int | None = None
+) -> LoDTensor:
+    """Sort the sequences of a batch by keys, or the parts inside each sequence; equal keys keep their order.
+
+    Parameters
+    ----------
+    x : LoDTensor
+    keys : array of numbers, or LoDTensor
+        One for each of what is sorted. NaN comes last, in both orders.
+    descending : bool
+        The largest key first.
+    level : int, optional
+        Sort the parts inside each sequence of this level: rows in the innermost, -1. By default the outermost
+        sequences are sorted.
+
+    Returns
+    -------
+    LoDTensor
+        Of the same levels.
+
+    Examples
+    --------
+    >>> x = LoDTensor([1, 2, 3, 4, 5, 6], [[2, 1, 3]])
+    >>> sequence_sort(x, x.lengths(), descending=True).to_list()
+    [[4, 5, 6], [1, 2], [3]]
+    >>> sequence_sort(x, -x.values, level=-1).to_list()
+    [[2, 1], [3], [6, 5, 4]]
+    """
+    check_values(x.dtype, "sequence_sort")
+    return _sorted(x, keys, descending, level)
+
+
+@sequence_sort.infer_rule
+def _(x, keys, *, descending=False, level=None):
+    inferred_level(x, -1 if level is None else level)
+    return x
+
+
+@sequence_sort.gradient
+def _(call, grad):
+    return sequence_sort_grad(*call.inputs, values_of(grad), **call.attrs), None
+
+
+@op
+def sequence_sort_grad(
+    x: LoDTensor, keys: Dense | LoDTensor, grad: Dense, /, *, descending: bool = False, level: int | None = None
+) -> Dense:
+    """Return the gradient of ``sequence_sort`` by ``x``: what flows in, in the order that was before.
+
+    >>> sequence_sort_grad(LoDTensor([1.0, 2.0], [[1, 1]]), [7, 3], np.array([10.0, 20.0]))
+    array([20., 10.])
+    """
+    return added_back(x, _sorted(numbered(x), keys, descending, level).values, grad)
+
+
+@sequence_sort_grad.infer_rule
+def _(x, keys, grad, *, descending=False, level=None):
+    return x.but(lod_level=0)
+
+
+def _example(dtype):
+    return LoDTensor(np.ones((3, 4), dtype), [[1, 1], [2, 1]])
+
+
+sequence_slice.example(lambda dtype: [((_example(dtype), np.array([0, 0]), np.array([1, 1])), {})])
+sequence_select.example(
+    lambda dtype: [((_example(dtype), LoDTensor([0, 0], [[1, 1]])), {"level": level}) for level in (0, 1)]
+)
+sequence_sort.example(lambda dtype: [((_example(dtype), np.array([2, 1])), {"level": level}) for level in (None, 0)])

@@ -1,0 +1,286 @@
+"""Repeat, reverse and join sequences (Paddle's sequence_expand, sequence_expand_as, _reverse and _concat)."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+
+from ..arrays import check_gradient, check_values, native
+from ..lod_tensor import LoDTensor, values_of
+from ..registry import Dense, op
+from ._features import like_inputs, merged, rows_of
+from ._sequences import added_back, check_joined, check_repeats, is_ragged, numbered, picked
+from .sequence_pool import inferred_level, sequence_pool
+
+
+def _repeated(x, offsets):
+    numbers = [i for i, (a, b) in enumerate(pairwise(offsets.tolist())) for _ in range(a, b)]
+    if is_ragged(x):
+        return picked(x, 0, numbers, [])
+    values = values_of(x)
+    return values[np.array(numbers, np.int64)].astype(native(values.dtype))
+
+
+def _counted(x, y, ref_level):
+    offsets = y._lod[y._level(ref_level)]
+    check_repeats("sequence_expand", x, y, offsets, f"level {ref_level}")
+    return offsets
+
+
+@op
+def sequence_expand(x: Dense | LoDTensor, y: LoDTensor, /, *, ref_level: int = -1) -> Dense | LoDTensor:
+    """Repeat the i-th row of ``x``, or its i-th sequence, as often as the i-th sequence of ``y`` has parts.
+
+    sequence_expand of Paddle, where ``x`` has one level at most; here it may have any number of them.
+
+    Parameters
+    ----------
+    x : array of shape (sequences, *item), or LoDTensor
+        Of a LoDTensor its outermost sequences are repeated, each whole.
+    y : LoDTensor
+        Read for its structure alone.
+    ref_level : int
+        Whose lengths say how often: the innermost level by default, which counts rows.
+
+    Returns
+    -------
+    array, or LoDTensor of the levels of ``x`` where it has some
+        A length of 0 leaves its row or sequence out.
+
+    Raises
+    ------
+    LoDMismatchError
+        There are not as many rows (or sequences) in ``x`` as sequences in that level of ``y``.
+
+    Examples
+    --------
+    >>> y = LoDTensor(np.zeros(5), [[2, 0, 3]])
+    >>> sequence_expand(np.array([1, 2, 3]), y)
+    array([1, 1, 3, 3, 3])
+    >>> sequence_expand(LoDTensor([1, 2, 3, 4], [[1, 2, 1]]), y).to_list()
+    [[1], [1], [4], [4], [4]]
+    """
+    check_values(values_of(x).dtype, "sequence_expand")
+    return _repeated(x, _counted(x, y, ref_level))
+
+
+@sequence_expand.infer_rule
+def _(x, y, *, ref_level=-1):
+    inferred_level(y, ref_level)
+    return rows_of(x, lod_level=x.lod_level)
+
+
+@sequence_expand.gradient
+def _(call, grad):
+    return sequence_expand_grad(*call.inputs, values_of(grad), **call.attrs), None
+
+
+@op
+def sequence_expand_grad(x: Dense | LoDTensor, y: LoDTensor, grad: Dense, /, *, ref_level: int = -1) -> Dense:
+    """Return the gradient of ``sequence_expand`` by ``x``: the sum over the copies of a row, 0 where there are none.
+
+    >>> sequence_expand_grad(np.zeros(2), LoDTensor(np.zeros(3), [[3, 0]]), np.array([1.0, 2.0, 4.0]))
+    array([7., 0.])
+    """
+    sources = values_of(_repeated(numbered(x), _counted(x, y, ref_level)))
+    return added_back(x, sources, grad)
+
+
+@sequence_expand_grad.infer_rule
+def _(x, y, grad, *, ref_level=-1):
+    return x.but(lod_level=0)
+
+
+@op
+def sequence_expand_as(x: Dense | LoDTensor, y: LoDTensor, /, *, level: int = -1) -> LoDTensor:
+    """Repeat the i-th row of ``x`` for every row of the i-th sequence of ``y``, in the structure of ``y``.
+
+    sequence_expand_as of Paddle, at any depth: the way back from ``sequence_pool``.
+
+    Parameters
+    ----------
+    x : array of shape (sequences, *item), or LoDTensor
+        Of a LoDTensor the rows; its own structure is not looked at.
+    y : LoDTensor
+        Read for its structure alone.
+    level : int
+        Which level's sequences; the innermost by default.
+
+    Returns
+    -------
+    LoDTensor
+        A row for every row of ``y``.
+
+    Raises
+    ------
+    LoDMismatchError
+        There are not as many rows in ``x`` as sequences in that level of ``y``.
+
+    Examples
+    --------
+    >>> y = LoDTensor(np.zeros(5), [[2, 1], [2, 0, 3]])
+    >>> sequence_expand_as(np.array([1, 2, 3]), y).to_list()
+    [[[1, 1], []], [[3, 3, 3]]]
+    >>> sequence_expand_as(np.array([1, 2]), y, level=0).to_list()
+    [[[1, 1], []], [[2, 2, 2]]]
+    """
+    x = values_of(x)
+    check_values(x.dtype, "sequence_expand_as")
+    offsets = y.row_offsets(level)
+    check_repeats("sequence_expand_as", x, y, offsets, f"level {level}")
+    return y.with_values(_repeated(x, offsets))
+
+
+@sequence_expand_as.infer_rule
+def _(x, y, *, level=-1):
+    inferred_level(y, level)
+    return rows_of(x, lod_level=y.lod_level)
+
+
+@sequence_expand_as.gradient
+def _(call, grad):
+    y = call.inputs[1]
+    return values_of(sequence_pool(y.with_values(values_of(grad)), pool="sum", **call.attrs)), None
+
+
+@op
+def sequence_reverse(x: LoDTensor, /, *, level: int = -1) -> LoDTensor:
+    """Reverse the parts of every sequence of a level: rows in the innermost, whole sequences in an outer one.
+
+    sequence_reverse of Paddle, which has one level. It is its own gradient, and its own inverse.
+
+    Parameters
+    ----------
+    x : LoDTensor
+    level : int
+        Whose sequences; the innermost by default.
+
+    Returns
+    -------
+    LoDTensor
+        The lengths of the levels below an outer one are reversed with their sequences.
+
+    Examples
+    --------
+    >>> x = LoDTensor([1, 2, 3, 4, 5, 6], [[2, 1], [3, 1, 2]])
+    >>> sequence_reverse(x).to_list()
+    [[[3, 2, 1], [4]], [[6, 5]]]
+    >>> sequence_reverse(x, level=0).to_list()
+    [[[4], [1, 2, 3]], [[5, 6]]]
+    """
+    check_values(x.dtype, "sequence_reverse")
+    level = x._level(level)
+    numbers = [i for a, b in pairwise(x.lod()[level]) for i in reversed(range(a, b))]
+    return picked(x, level + 1, numbers, x.recursive_sequence_lengths()[: level + 1])
+
+
+@sequence_reverse.infer_rule
+def _(x, *, level=-1):
+    inferred_level(x, level)
+    return x
+
+
+@sequence_reverse.gradient
+def _(call, grad):
+    out = call.outputs[0]
+    return sequence_reverse(out.with_values(values_of(grad)), **call.attrs).values
+
+
+def _joined(xs, level):
+    whole = merged([LoDTensor(x.values, lod=x.lod()[level:]) for x in xs])
+    return LoDTensor(whole.values, [*xs[0].recursive_sequence_lengths()[:level], *whole.recursive_sequence_lengths()])
+
+
+@op
+def sequence_concat(*xs: LoDTensor, axis: int = 0, level: int = 0) -> LoDTensor:
+    """Join sequences: the i-th is that of the first input, then that of the second, and so on.
+
+    sequence_concat of Paddle; its first versions had axis and level, later ones have neither.
+
+    Parameters
+    ----------
+    *xs : LoDTensors
+        Of one lod_level, number of sequences, item shape and dtype.
+    axis : int
+        0 joins sequences. Another axis of the values joins the items of each row, and all inputs have one structure.
+    level : int
+        Whose sequences are joined, counted from the outermost; the levels above must be the same in all inputs.
+
+    Returns
+    -------
+    LoDTensor
+
+    Raises
+    ------
+    LoDMismatchError, LoDLevelError, ShapeMismatchError, DTypeError
+        Inputs do not fit each other; the message names the input.
+
+    Examples
+    --------
+    >>> x, y = LoDTensor([1, 2, 3], [[2], [2, 1]]), LoDTensor([4, 5, 6], [[2], [0, 3]])
+    >>> sequence_concat(x, y).to_list()
+    [[[1, 2], [3], [], [4, 5, 6]]]
+    >>> sequence_concat(x, y, level=1).to_list()
+    [[[1, 2], [3, 4, 5, 6]]]
+    """
+    return _concatenated(xs, axis, level)
+
+
+def _concatenated(xs, axis, level):
+    axis, level = check_joined(xs, axis, level)
+    check_values(xs[0].dtype, "sequence_concat")
+    if not axis:
+        return _joined(xs, level)
+    return xs[0].with_values(np.concatenate([x.values for x in xs], axis))
+
+
+@sequence_concat.infer_rule
+def _(*xs, axis=0, level=0):
+    inferred_level(xs[0], level)
+    dims = [*xs[0].dims]
+    counts = [x.dims[axis] for x in xs]
+    dims[axis] = -1 if min(counts) < 0 else sum(counts)
+    return xs[0].but(dims=dims)
+
+
+@sequence_concat.gradient
+def _(call, grad):
+    return sequence_concat_grad(values_of(grad), *call.inputs, **call.attrs)
+
+
+@op
+def sequence_concat_grad(grad: Dense, /, *xs: LoDTensor, axis: int = 0, level: int = 0) -> tuple:
+    """Return the gradients of ``sequence_concat`` by the values of its inputs: to each what came from it.
+
+    >>> x, y = LoDTensor([1.0, 2.0], [[1, 1]]), LoDTensor([3.0], [[0, 1]])
+    >>> sequence_concat_grad(np.array([10.0, 20.0, 30.0]), x, y)
+    (array([10., 20.]), array([30.]))
+    """
+    numbers, start = [], 0
+    for x in xs:
+        size = x.values.size
+        numbers.append(x.with_values(np.arange(start, start + size).reshape(x.shape)))
+        start += size
+    sources = _concatenated(numbers, axis, level).values
+    check_gradient(grad, sources.shape)
+    dtype = check_values(xs[0].dtype, "the gradient", floating=True)
+    total = np.zeros(start, dtype)
+    total[sources.ravel()] = np.asarray(grad).ravel()
+    ends = np.cumsum([x.values.size for x in xs])
+    return tuple(part.reshape(x.shape) for part, x in zip(np.split(total, ends[:-1]), xs, strict=True))
+
+
+@sequence_concat_grad.infer_rule
+def _(grad, *xs, axis=0, level=0):
+    return like_inputs(xs)
+
+
+def _example(dtype):
+    return LoDTensor(np.ones((3, 4), dtype), [[1, 1], [2, 1]])
+
+
+sequence_expand.example(lambda dtype: [((x, _example(dtype)), {}) for x in (np.ones((2, 4), dtype), _example(dtype))])
+sequence_expand_as.example(lambda dtype: [((np.ones((2, 4), dtype), _example(dtype)), {})])
+sequence_reverse.example(lambda dtype: [((_example(dtype),), {"level": level}) for level in (0, 1)])
+sequence_concat.example(lambda dtype: [((_example(dtype), _example(dtype)), {"axis": axis}) for axis in (0, 1)])
