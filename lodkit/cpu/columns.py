@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from .. import arrays
-from ..arrays import native
+from ..arrays import check_gradient, check_values, native
 from ..ops import columns as ops
 from ..registry import Dense
 
@@ -23,3 +25,31 @@ def concat_grad(grad: Dense, /, *xs: Dense):
     ends = np.cumsum(ops.check_columns(xs, grad))
     parts = np.split(grad, ends[:-1], axis=1)
     return tuple(p.reshape(x.shape).astype(native(x.dtype)) for p, x in zip(parts, xs, strict=True))
+
+
+def _ranges(starts, stops):
+    """Each range of the items, and of what lies side by side."""
+    ends = np.cumsum(stops - starts)
+    for start, stop, end in zip(starts.tolist(), stops.tolist(), ends.tolist(), strict=True):
+        yield slice(start, stop), slice(end - stop + start, end)
+
+
+@ops.slice_columns.kernel("cpu")
+def slice_(x: Dense, /, *, ranges, out=None):
+    starts, stops = ops.check_ranges(x, ranges)
+    out = arrays.output((len(x), int((stops - starts).sum())), native(x.dtype), out)
+    flat = x.reshape(len(x), math.prod(x.shape[1:]))
+    for source, place in _ranges(starts, stops):
+        out[:, place] = flat[:, source]
+    return out
+
+
+@ops.slice_columns_grad.kernel("cpu")
+def slice_grad(x: Dense, grad: Dense, /, *, ranges):
+    starts, stops = ops.check_ranges(x, ranges)
+    dtype = check_values(x.dtype, "the gradient", floating=True)
+    check_gradient(grad, (len(x), int((stops - starts).sum())))
+    total = np.zeros((len(x), math.prod(x.shape[1:])), np.float32 if dtype == np.float16 else dtype)
+    for place, source in _ranges(starts, stops):
+        total[:, place] += grad[:, source]
+    return total.reshape(x.shape).astype(dtype, copy=False)

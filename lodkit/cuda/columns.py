@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
+
+from .. import simd
+from ..arrays import check_gradient, check_values
 from ..ops import columns as ops
 from ..registry import Dense
 from . import vector
@@ -39,3 +43,42 @@ def concat_grad(grad: Dense, /, *xs: Dense):
         launch(_copy_columns, part.size, grad, sum(widths), start, part.size, width, part, width, 0)
         start += width
     return tuple(part.array for part in parts)
+
+
+@ops.slice_columns.kernel("cuda")
+def slice_(x: Dense, /, *, ranges, out=None):
+    x = view(x)
+    starts, stops = ops.check_ranges(x, ranges)
+    widths, first = (stops - starts).tolist(), 0
+    out = output(x, (len(x), sum(widths)), x.dtype, out)
+    for start, width in zip(starts.tolist(), widths, strict=True):
+        n = len(x) * width
+        launch(_copy_columns, n, x, x.columns, start, n, width, out, out.columns, first)
+        first += width
+    return out.array
+
+
+@cuda.jit
+def _add_columns(grad, width, offsets, sources, columns, n, out):
+    """The sum of the columns of ``grad`` that were made of each column, by lists of them."""
+    i = cuda.grid(1)
+    while i < n:
+        row, column = i // columns, i % columns
+        total = simd.full(grad, 1, 0.0)
+        for k in range(vector.number(offsets, column), vector.number(offsets, column + 1)):
+            total = simd.add(total, vector.load(grad, row * width + vector.number(sources, k), 1))
+        vector.store(out, i, total)
+        i += cuda.gridsize(1)
+
+
+@ops.slice_columns_grad.kernel("cuda")
+def slice_grad(x: Dense, grad: Dense, /, *, ranges):
+    x, grad = view(x), view(grad)
+    starts, stops = ops.check_ranges(x, ranges)
+    check_values(x.dtype, "the gradient", floating=True)
+    made_of = np.concatenate([np.zeros(0, np.int64), *map(np.arange, starts, stops)])
+    check_gradient(grad, (len(x), len(made_of)))
+    offsets = np.searchsorted(np.sort(made_of), np.arange(x.columns + 1))
+    offsets, sources, out = x.send(offsets), x.send(np.argsort(made_of, kind="stable")), x.like(x.shape)
+    launch(_add_columns, x.size, grad, len(made_of), offsets, sources, x.columns, x.size, out)
+    return out.array
