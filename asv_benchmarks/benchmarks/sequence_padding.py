@@ -38,18 +38,6 @@ class SequencePadding:
         lodkit.sequence_unpad_grad(self.padded, self.lengths, self.x.values, side=side)
 
 
-class Mask:
-    param_names = ["dtype"]
-    params = [["bool", "float32"]]
-
-    def setup(self, dtype):
-        self.lengths = np.random.default_rng(0).integers(0, 200, common.BAGS)
-        self.time_run(dtype)
-
-    def time_run(self, dtype):
-        lodkit.sequence_mask(self.lengths, dtype=dtype)
-
-
 class Small:
     """Ten sequences of five rows: what a call costs."""
 

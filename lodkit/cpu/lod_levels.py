@@ -1,15 +1,14 @@
-"""CPU kernels of lodkit/ops/lod_levels.py: rows that stay where they are under other levels, or are copied by runs."""
+"""CPU kernels of lodkit/ops/lod_levels.py: rows stay where they are, under other levels."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from .._level_plans import plan_merge, plan_split, reset_levels, reshaped_levels
-from ..arrays import check_values, native
+from .._level_plans import reset_levels, reshaped_levels
+from ..arrays import native
 from ..lod_tensor import LoDTensor, values_of
 from ..ops import lod_levels as ops
 from ..registry import Dense
-from ._placed import placed
 
 
 @ops.lod_reset.kernel("cpu")
@@ -28,16 +27,3 @@ def reshape(x: LoDTensor, /, *, new_dim):
     levels = reshaped_levels(x, new_dim)
     values = np.ascontiguousarray(x.values, native(x.values.dtype))
     return LoDTensor._wrap(values.reshape(levels[-1].item(-1), new_dim), levels)
-
-
-@ops.split_lod_tensor.kernel("cpu")
-def split(x: Dense | LoDTensor, mask: Dense, /, *, level):
-    check_values(values_of(x).dtype, "split_lod_tensor")
-    parts = [placed(plan) for plan in plan_split(x, mask, level, np.asarray)]
-    return tuple(parts) if ops.levels_of(x) else tuple(part.values for part in parts)
-
-
-@ops.merge_lod_tensor.kernel("cpu")
-def merge(in_true: Dense | LoDTensor, in_false: Dense | LoDTensor, mask: Dense, /, *, level, out=None):
-    made = placed(plan_merge(in_true, in_false, mask, level, np.asarray), out)
-    return made if ops.levels_of(in_true) else made.values

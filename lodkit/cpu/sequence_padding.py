@@ -7,8 +7,7 @@ import numpy as np
 from .. import arrays
 from .._levels import frozen
 from .._padded_runs import matched, pads_of
-from ..arrays import check_values, integers, native
-from ..jit import prange, settings, threaded
+from ..arrays import check_values, native
 from ..lod_tensor import LoDTensor, values_of
 from ..ops import sequence_padding as ops
 from ..ops.sequence_pool import above
@@ -21,6 +20,12 @@ from .segments import reduce_into
 def _flat(padded):
     """The rows of padded sequences."""
     return padded.reshape(padded.shape[0] * padded.shape[1], *padded.shape[2:])
+
+
+def _copied(source, plan, out, pad=0):
+    """Fill the slots of a plan by rows of ``source``."""
+    runs, slots = plan
+    copy_runs(source, runs, slots, out, pad)
 
 
 def _pad(pad, item, dtype):
@@ -38,7 +43,7 @@ def pad(x: LoDTensor, pad_value: Dense | None = None, /, *, padded_length, trunc
     kept, width = ops.room_for(lengths_between(offsets), padded_length, truncate)
     pad = _pad(pad_value, values.shape[1:], dtype)
     out = arrays.output((len(kept), width, *values.shape[1:]), dtype, out)
-    copy_runs(values, *matched(offsets, even(len(kept), width), kept, side), _flat(out), pad)
+    _copied(values, matched(offsets, even(len(kept), width), kept, side), _flat(out), pad)
     return above(x, -1, out), above(x, -1, kept)
 
 
@@ -47,7 +52,7 @@ def pad_grad(x: LoDTensor, grad: Dense, /, *, padded_length, side, out=None):
     dtype, offsets = check_values(x.dtype, "the gradient", floating=True), x.row_offsets()
     kept = ops.check_padded_grad(x, grad, padded_length)
     out = arrays.output(x.shape, dtype, out)
-    copy_runs(_flat(grad), *matched(even(*grad.shape[:2]), offsets, kept, side), out)
+    _copied(_flat(grad), matched(even(*grad.shape[:2]), offsets, kept, side), out)
     return x.with_values(out)
 
 
@@ -68,7 +73,7 @@ def unpad(x: Dense | LoDTensor, lengths: Dense | LoDTensor, /, *, side, out=None
     dtype, offsets = check_values(values.dtype, "sequence_unpad"), lengths_to_offsets(found)
     levels = (*ops.levels_above(x, lengths), frozen(offsets))
     out = arrays.output((int(offsets[-1]), *values.shape[2:]), dtype, out)
-    copy_runs(_flat(values), *matched(even(*values.shape[:2]), offsets, found, side), out)
+    _copied(_flat(values), matched(even(*values.shape[:2]), offsets, found, side), out)
     return LoDTensor._wrap(out, levels)
 
 
@@ -78,26 +83,5 @@ def unpad_grad(x: Dense | LoDTensor, lengths: Dense | LoDTensor, grad: Dense, /,
     dtype, offsets = check_values(values.dtype, "the gradient", floating=True), lengths_to_offsets(found)
     arrays.check_gradient(grad, (int(offsets[-1]), *values.shape[2:]))
     out = arrays.output(values.shape, dtype, out)
-    copy_runs(grad, *matched(offsets, even(*values.shape[:2]), found, side), _flat(out))
+    _copied(grad, matched(offsets, even(*values.shape[:2]), found, side), _flat(out))
     return x.with_values(out) if isinstance(x, LoDTensor) else out
-
-
-@threaded
-def _mask(lengths, one, chunk, out):
-    rows, width = out.shape
-    for c in prange((rows + chunk - 1) // chunk):
-        for i in range(c * chunk, min(rows, (c + 1) * chunk)):
-            n = min(lengths[i], width)
-            out[i, :n] = one
-            out[i, n:] = 0
-
-
-@ops.sequence_mask.kernel("cpu")
-def mask(lengths: Dense, /, *, max_length, dtype, out=None):
-    width = ops.check_mask_lengths(lengths, max_length)
-    lengths = integers(lengths, "lengths")
-    out = arrays.output((*lengths.shape, width), np.dtype(dtype), out)
-    bits = out.view(np.uint16) if dtype == "float16" else out
-    one = np.ones(1, dtype).view(bits.dtype)[0]
-    _mask(out.size, lengths.reshape(-1), one, settings.chunk_rows, bits.reshape(lengths.size, width))
-    return out

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from .. import simd
-from ..arrays import check_gradient, check_values
 from ..ops import columns as ops
 from ..registry import Dense
 from . import vector
@@ -48,12 +47,11 @@ def concat_grad(grad: Dense, /, *xs: Dense):
 @ops.slice_columns.kernel("cuda")
 def slice_(x: Dense, /, *, ranges, out=None):
     x = view(x)
-    starts, stops = ops.check_ranges(x, ranges)
-    widths, first = (stops - starts).tolist(), 0
-    out = output(x, (len(x), sum(widths)), x.dtype, out)
-    for start, width in zip(starts.tolist(), widths, strict=True):
-        n = len(x) * width
-        launch(_copy_columns, n, x, x.columns, start, n, width, out, out.columns, first)
+    pairs, total = ops.check_ranges(x, ranges)
+    out, first = output(x, (len(x), total), x.dtype, out), 0
+    for start, stop in pairs:
+        width, n = stop - start, len(x) * (stop - start)
+        launch(_copy_columns, n, x, x.columns, start, n, width, out, total, first)
         first += width
     return out.array
 
@@ -74,11 +72,9 @@ def _add_columns(grad, width, offsets, sources, columns, n, out):
 @ops.slice_columns_grad.kernel("cuda")
 def slice_grad(x: Dense, grad: Dense, /, *, ranges):
     x, grad = view(x), view(grad)
-    starts, stops = ops.check_ranges(x, ranges)
-    check_values(x.dtype, "the gradient", floating=True)
-    made_of = np.concatenate([np.zeros(0, np.int64), *map(np.arange, starts, stops)])
-    check_gradient(grad, (len(x), len(made_of)))
+    pairs, width = ops.check_ranges(x, ranges, grad)
+    made_of = np.concatenate([np.zeros(0, np.int64), *(np.arange(*pair) for pair in pairs)])
     offsets = np.searchsorted(np.sort(made_of), np.arange(x.columns + 1))
     offsets, sources, out = x.send(offsets), x.send(np.argsort(made_of, kind="stable")), x.like(x.shape)
-    launch(_add_columns, x.size, grad, len(made_of), offsets, sources, x.columns, x.size, out)
+    launch(_add_columns, x.size, grad, width, offsets, sources, x.columns, x.size, out)
     return out.array

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from .._level_plans import plan_merge, plan_split, reset_levels, reshaped_levels
+from .._level_plans import reset_levels, reshaped_levels
 from ..arrays import check_rows
 from ..lod_tensor import LoDTensor, values_of
 from ..ops import lod_levels as ops
 from ..registry import Dense
-from ._placed import placed
 from .memory import view
 
 
@@ -31,15 +30,3 @@ def append(x: Dense | LoDTensor, lengths: Dense, /):
 def reshape(x: LoDTensor, /, *, new_dim):
     levels = reshaped_levels(x, new_dim)
     return LoDTensor._wrap(view(x.values).reshape(levels[-1].item(-1), new_dim).array, levels)
-
-
-@ops.split_lod_tensor.kernel("cuda")
-def split(x: Dense | LoDTensor, mask: Dense, /, *, level):
-    parts = [placed(plan) for plan in plan_split(x, mask, level, view)]
-    return tuple(parts) if ops.levels_of(x) else tuple(part.values for part in parts)
-
-
-@ops.merge_lod_tensor.kernel("cuda")
-def merge(in_true: Dense | LoDTensor, in_false: Dense | LoDTensor, mask: Dense, /, *, level, out=None):
-    made = placed(plan_merge(in_true, in_false, mask, level, view), out)
-    return made if ops.levels_of(in_true) else made.values

@@ -31,14 +31,6 @@ def _repeat(pad, size, n, out):
         i += cuda.gridsize(1)
 
 
-@cuda.jit
-def _mask(lengths, width, one, n, out):
-    i = cuda.grid(1)
-    while i < n:
-        out[i] = one if i % width < vector.number(lengths, i // width) else 0
-        i += cuda.gridsize(1)
-
-
 def _flat(padded):
     """The rows of padded sequences."""
     return padded.reshape(padded.shape[0] * padded.shape[1], *padded.shape[2:])
@@ -126,14 +118,3 @@ def unpad_grad(x: Dense | LoDTensor, lengths: Dense | LoDTensor, grad: Dense, /,
     out = output(values, values.shape, dtype, out)
     _copied(grad, matched(offsets, even(*values.shape[:2]), found, side), _flat(out))
     return x.with_values(out.array) if isinstance(x, LoDTensor) else out.array
-
-
-@ops.sequence_mask.kernel("cuda")
-def mask(lengths: Dense, /, *, max_length, dtype, out=None):
-    lengths = view(lengths)
-    width = ops.check_mask_lengths(lengths.read(), max_length)
-    out = output(lengths, (*lengths.shape, width), dtype, out)
-    one = np.ones(1, dtype)
-    one = one.view(np.uint16) if dtype == "float16" else one.view(np.uint8) if dtype == "bool" else one
-    launch(_mask, out.size, lengths, width, one[0], out.size, out)
-    return out.array

@@ -39,7 +39,7 @@ from .features import (
 from .gather_scatter import batch_gather, batch_gather_grad, gather, gather_grad
 from .id_lists import find, find_duplicate_elements, merge_id_lists, unique
 from .lengths import lengths_split, lengths_top_k, lengths_top_k_grad
-from .lod_levels import lod_append, lod_reset, merge_lod_tensor, sequence_reshape, split_lod_tensor
+from .lod_levels import lod_append, lod_reset, sequence_reshape
 from .moment_optimizers import adadelta, adam, momentum, rmsprop, rowwise_adam
 from .norm_optimizers import storm, wngrad
 from .one_hot import dense_to_id_lists, one_hot, segment_one_hot
@@ -72,8 +72,8 @@ from .segmentation import (
 )
 from .segments import segment_reduce, segment_reduce_grad, segment_reduce_weights_grad
 from .selected_rows import get_tensor_from_selected_rows, merge_selected_rows, selected_rows_to_dense, sum
+from .sequence_mask import sequence_mask
 from .sequence_padding import (
-    sequence_mask,
     sequence_pad,
     sequence_pad_grad,
     sequence_pad_value_grad,
@@ -85,6 +85,7 @@ from .sequence_tokens import sequence_enumerate, sequence_erase
 from .shards import gather_by_key, lengths_partition, partition
 from .sparse_dense import sparse_to_dense, sparse_to_dense_mask, sparse_to_dense_mask_grad
 from .sparse_matrix import batch_dense_to_sparse, batch_sparse_to_dense, batch_sparse_to_dense_grad, sparse_matrix
+from .split_merge import merge_lod_tensor, split_lod_tensor
 from .time_major import pack_rnn_sequence, reverse_packed_segs, unpack_rnn_sequence
 from .weighted_sums import scatter_weighted_sum, weighted_sum, weighted_sum_weights_grad
 

@@ -1,4 +1,4 @@
-"""Sequences side by side in a padded array, laid end to end again, and which rows are data (Paddle's sequence_pad)."""
+"""Sequences side by side in a padded array, and laid end to end again (Paddle's sequence_pad, sequence_unpad)."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from typing import Literal
 import numpy as np
 
 from ..arrays import check_gradient, check_values, dtype_of, native
-from ..desc import VarDesc
-from ..errors import DTypeError, LoDError, ShapeMismatchError
+from ..errors import LoDError, ShapeMismatchError
 from ..kinds import aligned
 from ..lod_tensor import LoDTensor, values_of
 from ..registry import Dense, op
@@ -17,7 +16,6 @@ from .padding import check_width
 from .sequence_pool import above, inferred_level
 
 Side = Literal["right", "left"]
-MaskType = Literal["bool", "int32", "int64", "float16", "float32", "float64"]
 
 
 def room_for(lengths, padded_length, truncate):
@@ -283,54 +281,6 @@ def _(x, lengths, grad, *, side="right"):
     return x
 
 
-def check_mask_lengths(lengths, max_length):
-    """Lengths of any shape, and how many rows are masked."""
-    if lengths.size and lengths.dtype.kind not in "iu":
-        raise DTypeError(f"lengths must be int32 or int64, not {lengths.dtype}")
-    if lengths.size and lengths.min() < 0:
-        where = np.unravel_index(int(np.argmax(lengths < 0)), lengths.shape)
-        place = f"[{', '.join(map(str, where))}]" if where else ""
-        raise LoDError(f"lengths{place} = {lengths[where]} is negative; a length counts rows, 0 for an empty sequence")
-    return int(lengths.max(initial=0)) if check_width(max_length, "max_length") is None else max_length
-
-
-@op(rowwise=True)
-def sequence_mask(lengths: Dense, /, *, max_length: int | None = None, dtype: MaskType = "bool") -> Dense:
-    """Tell which rows of padded sequences are data: ``row < length``. sequence_mask of Paddle.
-
-    Parameters
-    ----------
-    lengths : array of int32 or int64, of any shape
-        A LoDTensor of them gives one of its structure.
-    max_length : int, optional
-        The width; the longest length by default. Longer ones are data all over.
-    dtype : {"bool", "int32", "int64", "float16", "float32", "float64"}
-        What the mask is made of: True and False, or 1 and 0.
-
-    Returns
-    -------
-    array of shape (*lengths.shape, max_length)
-
-    Raises
-    ------
-    LoDError
-        A length is negative.
-
-    >>> sequence_mask([2, 0, 3], dtype="int64")
-    array([[1, 1, 0],
-           [0, 0, 0],
-           [1, 1, 1]])
-    """
-    width = check_mask_lengths(lengths, max_length)
-    return (np.arange(width) < lengths[..., None]).astype(dtype)
-
-
-@sequence_mask.infer_rule
-def _(lengths, *, max_length=None, dtype="bool"):
-    dims = (*lengths.dims, -1 if max_length is None else max_length)
-    return VarDesc("", lengths.type, np.dtype(dtype), dims)
-
-
 def _batch(dtype):
     return LoDTensor(np.ones((2, 2), dtype), [[1, 1]])
 
@@ -340,4 +290,3 @@ sequence_pad_grad.example(lambda dtype: [((_batch(dtype), np.ones((2, 1, 2), dty
 sequence_pad_value_grad.example(lambda dtype: [((_batch(dtype), np.ones(2, dtype), np.ones((2, 1, 2), dtype)), {})])
 sequence_unpad.example(lambda dtype: [((np.ones((2, 1, 2), dtype), np.array([1, 1])), {})])
 sequence_unpad_grad.example(lambda dtype: [((np.ones((2, 1), dtype), np.array([1, 1]), np.ones(2, dtype)), {})])
-sequence_mask.example(lambda dtype: [((np.array([1, 2]),), {})])

@@ -60,16 +60,6 @@ def unpad_grads():
 
 
 SAMPLES = {
-    "sequence_mask": [
-        ((vector(3, 0, 2),), {}),
-        ((vector(3, 0, 2, dtype=np.int32),), {"max_length": 2, "dtype": "float32"}),
-        ((vector(1, 4).reshape(2, 1),), {"max_length": 5, "dtype": "int64"}),
-        ((LoDTensor(vector(2, 1, 0), [[1, 2]]),), {"dtype": "float16"}),
-        ((np.array(2),), {"dtype": "float64"}),
-        ((vector(),), {"dtype": "int32", "max_length": 2}),
-        ((vector(0, 0),), {}),
-        ((vector(3),), {"max_length": 0, "dtype": "float32"}),
-    ],
     "sequence_pad": PADS,
     "sequence_pad_grad": [*pad_grads(by_pad=False)],
     "sequence_pad_value_grad": [*pad_grads(by_pad=True)],
@@ -78,7 +68,6 @@ SAMPLES = {
 }
 X = LoDTensor(array(6, 2), [[2, 0, 3, 1]])
 PADDLE = {
-    "sequence_mask": ({"X": vector(3, 0, 2)}, {"maxlen": -1, "out_dtype": 5}),
     "sequence_pad": ({"X": X, "PadValue": array(1)}, {"padded_length": -1}),
     "sequence_unpad": ({"X": array(3, 4), "Length": vector(2, 0, 3)}, {}),
 }
