@@ -10,6 +10,7 @@ import numpy as np
 from . import _levels
 from ._levels import compiled, frozen
 from ._placement import Placement
+from .arrays import check_rows
 from .lod_tensor import LoDTensor, values_of
 from .ops import lod_levels as ops
 from .ops import split_merge as split
@@ -26,7 +27,7 @@ def reset_levels(x, y, target_lod, append):
     if append and upper:
         ops.check_appended(x, new[0][:-1])
         new = upper + new
-    _levels.check_rows(new, values_of(x))
+    _levels.check_rows(new, check_rows(values_of(x), "x"))
     return new
 
 
@@ -47,9 +48,8 @@ def _runs(mask):
 
 def plan_split(x, mask, level, array):
     """Plans of ``placed`` for the two parts; an array has one level, of all its rows."""
-    mask = split.check_split(x, mask, level)
+    mask, level = split.check_split(x, mask, level)
     values, levels = array(values_of(x)), levels_of(x)
-    level %= max(1, len(levels))
     upper = [_counted(levels, m, level) for m in (mask, ~mask)] if level else [(), ()]
     found, runs, totals = _runs(mask)
     plans = []
@@ -72,8 +72,8 @@ def _counted(levels, mask, level):
 
 def plan_merge(in_true, in_false, mask, level, array):
     """The plan of ``placed``; arrays have one level, of all their rows."""
-    mask, inputs = split.check_merge(in_true, in_false, mask, level), (in_true, in_false)
-    (to, ends, starts), runs, _ = _runs(mask)
+    (mask, level), inputs = split.check_merge(in_true, in_false, mask, level), (in_true, in_false)
+    (to, ends, starts), runs, _ = _runs(mask)  # which lie end to end in the inputs
     stops, total = starts + (ends - to), len(mask)
     upper, other = map(levels_of, inputs)
     levels = [*upper[: level - 1], frozen(upper[level - 1] + other[level - 1])] if level else []

@@ -11,15 +11,19 @@ from ..ops import lod_levels as ops
 from ..registry import Dense
 
 
+def _under(x, levels):
+    """The rows of x under other levels: another array of the same memory, as a Tape tells variables apart by it."""
+    return LoDTensor._wrap(values_of(x)[:], levels)
+
+
 @ops.lod_reset.kernel("cpu")
 def reset(x: Dense | LoDTensor, y: Dense | LoDTensor | None = None, /, *, target_lod, append):
-    # A view of the rows, not the array itself: a Tape tells variables apart by the array.
-    return LoDTensor._wrap(values_of(x)[:], reset_levels(x, y, target_lod, append))
+    return _under(x, reset_levels(x, y, target_lod, append))
 
 
 @ops.lod_append.kernel("cpu")
 def append(x: Dense | LoDTensor, lengths: Dense, /):
-    return LoDTensor._wrap(values_of(x)[:], reset_levels(x, lengths, None, True))
+    return _under(x, reset_levels(x, lengths, None, True))
 
 
 @ops.sequence_reshape.kernel("cpu")

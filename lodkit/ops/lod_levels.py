@@ -7,7 +7,7 @@ import typing
 
 import numpy as np
 
-from ..arrays import native
+from ..arrays import check_rows, native
 from ..errors import LoDError
 from ..lod_tensor import LoDTensor, values_of
 from ..registry import Dense, op
@@ -88,7 +88,7 @@ def lod_reset(
     if append and isinstance(x, LoDTensor) and x.lod_level:
         check_appended(x, new)
         levels = x.recursive_sequence_lengths() + levels
-    return LoDTensor(values_of(x), levels)
+    return LoDTensor(check_rows(values_of(x), "x"), levels)
 
 
 @lod_reset.infer_rule

@@ -150,6 +150,8 @@ def _(x, pad_value=None, *, padded_length=None, truncate=False, side="right"):
 @sequence_pad.gradient
 def _(call, grad, _):
     x, pad = (*call.inputs, None)[:2]
+    if grad is None:  # only the lengths were asked for
+        return None, None
     kept = {k: call.attrs[k] for k in ("padded_length", "side")}
     by_pad = pad is not None and call.wanted[1] and dtype_of(pad).kind == "f"
     by_x = sequence_pad_grad(x, grad, **kept) if call.wanted[0] else None

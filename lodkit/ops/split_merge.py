@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arrays import zeros_like
+from ..arrays import check_rows, zeros_like
 from ..errors import LoDLevelError, LoDMismatchError
 from ..lod_tensor import LoDTensor, values_of
 from ..registry import Dense, op
@@ -13,12 +13,22 @@ from .lod_levels import levels_of
 
 
 def check_split(x, mask, level):
-    """The mask as booleans: one for each sequence of the level, or each row of an array."""
-    if not isinstance(x, LoDTensor) or not x.lod_level:
-        if level != 0:
-            raise LoDLevelError(f"level {level} does not exist: x has no levels, its rows are level 0")
-        return _flat_mask(mask, len(values_of(x)), "row")
-    return _flat_mask(mask, len(x.row_offsets(level)) - 1, "sequence")
+    """The mask as booleans, one for each sequence of the level or each row of an array; the level, from 0."""
+    level = _level_of(levels_of(x), level, "x")
+    return _flat_mask(mask, *_counted(x, level)), level
+
+
+def _level_of(levels, level, name):
+    if not -len(levels) <= level < max(1, len(levels)):
+        has = f"{name} has lod_level {len(levels)}" if levels else f"{name} has no levels, its rows are level 0"
+        raise LoDLevelError(f"level {level} does not exist: {has}")
+    return level % len(levels) if levels else 0
+
+
+def _counted(x, level):
+    """How many sequences, or rows, a mask is about."""
+    levels = levels_of(x)
+    return (len(levels[level]) - 1, "sequence") if levels else (len(check_rows(values_of(x), "x")), "row")
 
 
 def _flat_mask(mask, count, what):
@@ -29,18 +39,17 @@ def _flat_mask(mask, count, what):
 
 
 def check_merge(in_true, in_false, mask, level):
-    """The mask as booleans; the two inputs have its True and its False sequences, and the same levels above."""
+    """The mask as booleans, and the level, from 0; the inputs have its True and False sequences, and levels alike."""
     check_items("merge_lod_tensor", [values_of(in_true), values_of(in_false)])
     upper, other = levels_of(in_true), levels_of(in_false)
     if len(upper) != len(other):
         raise LoDLevelError(f"merge_lod_tensor: in_true has lod_level {len(upper)}, in_false {len(other)}")
-    if not 0 <= level < max(1, len(upper)):
-        raise LoDLevelError(f"level {level} does not exist: the inputs have lod_level {len(upper)}; it counts from 0")
-    counts = [len(x._lod[level]) - 1 if upper else len(values_of(x)) for x in (in_true, in_false)]
-    mask = _flat_mask(mask, sum(counts), "sequence" if upper else "row")
-    if np.count_nonzero(mask) != counts[0]:
+    level = _level_of(upper, level, "in_true")
+    (trues, what), (falses, _) = _counted(in_true, level), _counted(in_false, level)
+    mask = _flat_mask(mask, trues + falses, what)
+    if np.count_nonzero(mask) != trues:
         raise LoDMismatchError(
-            f"merge_lod_tensor: the mask has {np.count_nonzero(mask)} True, in_true {counts[0]} sequences; "
+            f"merge_lod_tensor: the mask has {np.count_nonzero(mask)} True, in_true {trues} {what}s; "
             "pass what split_lod_tensor gave, with its mask"
         )
     for i in range(level - 1):
@@ -48,7 +57,7 @@ def check_merge(in_true, in_false, mask, level):
             raise LoDMismatchError(f"merge_lod_tensor: in_true and in_false have different lengths at level {i}")
     if level:
         _check_shares(mask, upper[level - 1], other[level - 1], level)
-    return mask
+    return mask, level
 
 
 def _check_shares(mask, in_true, in_false, level):
@@ -78,8 +87,8 @@ def split_lod_tensor(x: Dense | LoDTensor, mask: Dense, /, *, level: int = 0) ->
     mask : array of bool, or of 0 and 1
         ``(sequences,)`` or ``(sequences, 1)``.
     level : int
-        Whose sequences are parted, from 0, the outermost. The levels above count what each result has left (Paddle
-        drops them).
+        Whose sequences are parted: 0 for the outermost, -1 for the innermost. The levels above count what each
+        result has left (Paddle drops them).
 
     Returns
     -------
@@ -94,7 +103,7 @@ def split_lod_tensor(x: Dense | LoDTensor, mask: Dense, /, *, level: int = 0) ->
     >>> [part.to_list() for part in split_lod_tensor(x, [False, True, True])]
     [[[], [1, 2, 3]], [[0]]]
     """
-    mask = check_split(x, mask, level)
+    mask, level = check_split(x, mask, level)
     return _chosen(x, mask, level), _chosen(x, ~mask, level)
 
 
@@ -142,7 +151,7 @@ def merge_lod_tensor(
     mask : array of bool, or of 0 and 1
         ``(sequences,)`` or ``(sequences, 1)``.
     level : int
-        Whose sequences the mask is about, from 0, the outermost.
+        Whose sequences the mask is about.
 
     Returns
     -------
@@ -156,7 +165,7 @@ def merge_lod_tensor(
     >>> merge_lod_tensor(LoDTensor([1, 2, 3], [[0, 3]]), LoDTensor([0], [[1]]), [False, True, True]).to_list()
     [[0], [], [1, 2, 3]]
     """
-    mask, parts = check_merge(in_true, in_false, mask, level), (in_true, in_false)
+    (mask, level), parts = check_merge(in_true, in_false, mask, level), (in_true, in_false)
     order = np.empty(len(mask), np.int64)
     order[mask], order[~mask] = np.arange(mask.sum()), np.arange(mask.sum(), len(mask))
     lengths = [offsets[1:] - offsets[:-1] for offsets in levels_of(in_true)]

@@ -14,6 +14,7 @@ SPLITS = [
     ((ragged([2, 0, 1], [1, 0, 2], item=(2, 2)), np.array([False, True, True])), {}),
     ((ragged([2, 0, 2], [1, 0, 2, 3], item=(2,)), np.array([False, True, True, False])), {"level": 1}),
     ((ragged([1, 1], [2, 1], [1, 0, 2], item=()), vector(1, 0, 1)), {"level": 2}),
+    ((ragged([2], [2, 1], [1, 0, 2], item=()), vector(1, 0, 1)), {"level": -1}),
     ((ragged([2], [2, 1], [1, 0, 2], item=()), vector(1, 0)), {"level": 1}),
     ((reals(4, 2), np.array([True, True, False, True])), {}),
     ((ragged([2, 3], item=(64,), dtype=np.float32), np.array([True, True])), {}),
