@@ -13,6 +13,7 @@ def matched(source, target, counts, side):
     """Copy ``counts[s]`` rows of slot s of the source to slot s of the target.
 
     They stand first in both, and the padding behind them; with ``side="left"`` last, and the padding before them.
+    The slots of the target are passed on as they are, but for the left side.
     """
     if side == "right":
         starts = source[:-1]

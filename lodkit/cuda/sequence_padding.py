@@ -50,10 +50,16 @@ def _pad(pad, like):
 
 def _copied(source, plan, out, pad=0):
     """Fill the slots of a plan by rows of ``source``."""
-    (starts, stops), slots = plan
-    n = len(starts)
-    sent = source.send(np.concatenate([starts, stops, slots]))
-    copy_runs(source, (sent.part(0, n), sent.part(n, 2 * n)), sent.part(2 * n, len(sent)), out, pad)
+    runs, slots = plan
+    n, alike = len(runs[0]), isinstance(slots, int)
+    sent = source.send(np.concatenate(runs if alike else [*runs, slots]))
+    slots = slots if alike else sent.part(2 * n, len(sent))
+    copy_runs(source, (sent.part(0, n), sent.part(n, 2 * n)), slots, out, pad)
+
+
+def _slots(count, width, side):
+    """Slots of one width: that alone says where the rows start, where they stand first."""
+    return width if side == "right" else even(count, width)
 
 
 @ops.sequence_pad.kernel("cuda")
@@ -63,7 +69,7 @@ def pad(x: LoDTensor, pad_value: Dense | None = None, /, *, padded_length, trunc
     kept, width = ops.room_for(lengths_between(offsets), padded_length, truncate)
     pad = _pad(pad_value, values)
     out = output(values, (len(kept), width, *values.shape[1:]), dtype, out)
-    _copied(values, matched(offsets, even(len(kept), width), kept, side), _flat(out), pad)
+    _copied(values, matched(offsets, _slots(len(kept), width, side), kept, side), _flat(out), pad)
     return above(x, -1, out.array), above(x, -1, values.send(kept).array)
 
 
@@ -116,5 +122,5 @@ def unpad_grad(x: Dense | LoDTensor, lengths: Dense | LoDTensor, grad: Dense, /,
     dtype, offsets = check_values(values.dtype, "the gradient", floating=True), lengths_to_offsets(found)
     check_gradient(grad, (int(offsets[-1]), *values.shape[2:]))
     out = output(values, values.shape, dtype, out)
-    _copied(grad, matched(offsets, even(*values.shape[:2]), found, side), _flat(out))
+    _copied(grad, matched(offsets, _slots(len(values), values.shape[1], side), found, side), _flat(out))
     return x.with_values(out.array) if isinstance(x, LoDTensor) else out.array
