@@ -12,7 +12,7 @@ from ._levels import frozen
 from ._placement import Placement, merged
 from .arrays import check_values
 from .cpu._lod import (
-    cut_level,
+    cut_parts,
     lengths_to_offsets,
     part_numbers,
     range_bounds,
@@ -28,7 +28,7 @@ def _parts(x, values, depth, starts, stops, above):
     """The parts ``starts[k]:stops[k]`` of a depth, one range after another, under the levels ``above``."""
     levels, count = [*above], above[-1].item(-1) if above else len(starts)
     for offsets in x._lod[depth:]:
-        cut, starts, stops = cut_level(offsets, starts, stops, count)
+        cut, starts, stops = cut_parts(offsets, starts, stops, count)
         levels.append(frozen(cut))
         count = cut.item(-1)
     return values, tuple(levels), (starts, stops)

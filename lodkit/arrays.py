@@ -240,6 +240,15 @@ def cast(x, dtype):
     return convert(view(x), dtype).array
 
 
+def zeros_like(x):
+    """Zeros like an array, on its device."""
+    if isinstance(x, np.ndarray):
+        return np.zeros(x.shape, native(x.dtype))
+    from .cuda.memory import full_like
+
+    return full_like(x, 0)
+
+
 def flat(x):
     """An array, or a list, as a vector, on its device."""
     if isinstance(x, np.ndarray) or not is_array(x):

@@ -36,39 +36,66 @@ def first_decrease(numbers):
 
 def cut_offsets(offsets, starts, stops):
     """Offsets, from 0, of the sequences ``starts[k]:stops[k]`` of a level, joined."""
-    out = np.empty(int((stops - starts).sum()) + 1, np.int64)
-    _cut_offsets(offsets, starts, stops, out)
-    return out
+    return cut_parts(offsets, starts, stops, int((stops - starts).sum()))[0]
 
 
-@njit
-def _cut_offsets(offsets, starts, stops, out):
-    out[0] = 0
-    k = 0
-    for r in range(len(starts)):
-        shift = out[k] - offsets[starts[r]]
-        for i in range(starts[r], stops[r]):
-            k += 1
-            out[k] = offsets[i + 1] + shift
-
-
-def cut_level(offsets, starts, stops, count):
-    """The same of a level, ``count`` sequences in all; and where their parts start and stop in the next one."""
-    out, first, last = np.empty(count + 1, np.int64), np.empty_like(starts), np.empty_like(stops)
-    _cut_level(offsets, starts, stops, out, first, last)
+def cut_parts(offsets, starts, stops, count):
+    """The same, ``count`` sequences in all; and where their parts start and stop in the next level."""
+    out, first, last = np.empty(count + 1, np.int64), starts.copy(), stops.copy()
+    cut_level(offsets, first, last, np.empty_like(starts), out)
     return out, first, last
 
 
 @njit
-def _cut_level(offsets, starts, stops, out, first, last):
-    k = 0
+def runs_of(mask, starts, stops, to):
+    """Runs of equal numbers, those of True in row 0 and others in row 1, and where each row's lie end to end.
+
+    Returns how many runs there are, and how many numbers, of True and of False.
+    """
+    i, runs, others, trues, falses = 0, 0, 0, 0, 0
+    while i < len(mask):
+        first = i
+        while i < len(mask) and mask[i] == mask[first]:
+            i += 1
+        if mask[first]:
+            starts[0, runs], stops[0, runs], to[0, runs] = first, i, trues
+            runs, trues = runs + 1, trues + i - first
+        else:
+            starts[1, others], stops[1, others], to[1, others] = first, i, falses
+            others, falses = others + 1, falses + i - first
+    return runs, others, trues, falses
+
+
+@njit
+def cut_level(offsets, starts, stops, to, out):
+    """Fill ``out``: the offsets of the sequences of runs, joined. The runs become those of the next level, in place."""
     out[0] = 0
+    k = 0
     for r in range(len(starts)):
-        first[r], last[r] = offsets[starts[r]], offsets[stops[r]]
-        shift = out[k] - first[r]
+        to[r] = out[k]
+        shift = out[k] - offsets[starts[r]]
         for i in range(starts[r], stops[r]):
             k += 1
             out[k] = offsets[i + 1] + shift
+        starts[r], stops[r] = offsets[starts[r]], offsets[stops[r]]
+    return out[k]
+
+
+@njit
+def merge_level(in_true, in_false, side, runs, starts, stops, to, out):
+    """The same of runs of two levels in turn, from ``side`` on: 0 for a run of ``in_true``."""
+    out[0] = 0
+    k = 0
+    for turn in range(runs):
+        offsets, r = in_true if side == 0 else in_false, turn // 2
+        to[side, r] = out[k]
+        shift = out[k] - offsets[starts[side, r]]
+        for i in range(starts[side, r], stops[side, r]):
+            k += 1
+            out[k] = offsets[i + 1] + shift
+        starts[side, r], stops[side, r] = offsets[starts[side, r]], offsets[stops[side, r]]
+        side = 1 - side
+    return out[k]
 
 
 def sort_by_segment(ids, num_segments):

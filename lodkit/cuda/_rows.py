@@ -94,7 +94,12 @@ def _list_kept(starts, n, order):
 def positions_of(kept):
     """Where a vector of 0 and 1 is 1, ascending. Waits for the device, to know how many there are."""
     n, starts = kept.size, offsets_of(kept)
-    order = kept.like((int(starts.part(n, n + 1).read()[0]),), np.int64)
+    return listed(starts, int(starts.part(n, n + 1).read()[0]))
+
+
+def listed(starts, count):
+    """The same of running sums of 0 and 1, from 0, whose last is known."""
+    order, n = starts.like((count,), np.int64), starts.size - 1
     launch(_list_kept, n, starts, n, order)
     return order
 

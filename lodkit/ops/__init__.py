@@ -1,7 +1,7 @@
 """What every operator means: signature, documentation, definition, infer rule, gradient. One module a family."""
 
 from .bag_updates import embedding_bag_adagrad, embedding_bag_rowwise_adagrad
-from .columns import concat_columns, concat_columns_grad
+from .columns import concat_columns, concat_columns_grad, slice_columns, slice_columns_grad
 from .conversions import (
     lengths_to_offsets,
     lengths_to_segment_ids,
@@ -39,6 +39,7 @@ from .features import (
 from .gather_scatter import batch_gather, batch_gather_grad, gather, gather_grad
 from .id_lists import find, find_duplicate_elements, merge_id_lists, unique
 from .lengths import lengths_split, lengths_top_k, lengths_top_k_grad
+from .lod_levels import lod_append, lod_reset, sequence_reshape
 from .moment_optimizers import adadelta, adam, momentum, rmsprop, rowwise_adam
 from .norm_optimizers import storm, wngrad
 from .one_hot import dense_to_id_lists, one_hot, segment_one_hot
@@ -71,6 +72,14 @@ from .segmentation import (
 )
 from .segments import segment_reduce, segment_reduce_grad, segment_reduce_weights_grad
 from .selected_rows import get_tensor_from_selected_rows, merge_selected_rows, selected_rows_to_dense, sum
+from .sequence_mask import sequence_mask
+from .sequence_padding import (
+    sequence_pad,
+    sequence_pad_grad,
+    sequence_pad_value_grad,
+    sequence_unpad,
+    sequence_unpad_grad,
+)
 from .sequence_pool import sequence_pool, sequence_pool_grad
 from .sequence_selection import (
     sequence_select,
@@ -88,9 +97,11 @@ from .sequence_structure import (
     sequence_expand_grad,
     sequence_reverse,
 )
+from .sequence_tokens import sequence_enumerate, sequence_erase
 from .shards import gather_by_key, lengths_partition, partition
 from .sparse_dense import sparse_to_dense, sparse_to_dense_mask, sparse_to_dense_mask_grad
 from .sparse_matrix import batch_dense_to_sparse, batch_sparse_to_dense, batch_sparse_to_dense_grad, sparse_matrix
+from .split_merge import merge_lod_tensor, split_lod_tensor
 from .time_major import pack_rnn_sequence, reverse_packed_segs, unpack_rnn_sequence
 from .weighted_sums import scatter_weighted_sum, weighted_sum, weighted_sum_weights_grad
 
@@ -141,6 +152,8 @@ __all__ = [
     "lengths_to_weights",
     "lengths_top_k",
     "lengths_top_k_grad",
+    "lod_append",
+    "lod_reset",
     "lookup_table",
     "lookup_table_grad",
     "mean",
@@ -148,6 +161,7 @@ __all__ = [
     "merge_features",
     "merge_features_grad",
     "merge_id_lists",
+    "merge_lod_tensor",
     "merge_selected_rows",
     "momentum",
     "offsets_to_lengths",
@@ -191,11 +205,18 @@ __all__ = [
     "selected_rows_to_dense",
     "sequence_concat",
     "sequence_concat_grad",
+    "sequence_enumerate",
+    "sequence_erase",
     "sequence_expand",
     "sequence_expand_as",
     "sequence_expand_grad",
+    "sequence_mask",
+    "sequence_pad",
+    "sequence_pad_grad",
+    "sequence_pad_value_grad",
     "sequence_pool",
     "sequence_pool_grad",
+    "sequence_reshape",
     "sequence_reverse",
     "sequence_select",
     "sequence_select_grad",
@@ -203,9 +224,13 @@ __all__ = [
     "sequence_slice_grad",
     "sequence_sort",
     "sequence_sort_grad",
+    "sequence_unpad",
+    "sequence_unpad_grad",
     "sgd",
     "sigmoid",
     "sigmoid_grad",
+    "slice_columns",
+    "slice_columns_grad",
     "softmax_with_cross_entropy",
     "softmax_with_cross_entropy_grad",
     "sparse_lp_regularizer",
@@ -214,6 +239,7 @@ __all__ = [
     "sparse_to_dense",
     "sparse_to_dense_mask",
     "sparse_to_dense_mask_grad",
+    "split_lod_tensor",
     "stack_features",
     "stack_features_grad",
     "storm",

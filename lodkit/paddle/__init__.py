@@ -14,10 +14,13 @@ from .._stream_bytes import StreamError
 from .._stream_reading import load, load_combine, loads
 from .._stream_writing import dumps, save, save_combine
 from . import (  # noqa: F401 - they fill TYPES
+    _lod_levels,
     _optimizers,
     _selected_rows,
+    _sequence_padding,
     _sequence_pool,
     _sequence_structure,
+    _sequence_tokens,
     _tables,
 )
 from ._types import TYPES, Inferring, Running, SlotError, call

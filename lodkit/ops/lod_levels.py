@@ -1,0 +1,206 @@
+"""Other sequences of the same numbers: levels replaced and appended, rows made wider (Paddle's lod_reset)."""
+
+from __future__ import annotations
+
+import math
+import typing
+
+import numpy as np
+
+from ..arrays import check_rows, native
+from ..errors import LoDError
+from ..lod_tensor import LoDTensor, values_of
+from ..registry import Dense, op
+from ._features import on_cpu
+from .sequence_pool import inferred_level
+
+
+def levels_of(x):
+    """The offsets of every level; none of an array."""
+    return x._lod if isinstance(x, LoDTensor) else ()
+
+
+def check_one_given(y, target_lod):
+    if (y is None) == (target_lod is None):
+        given = "neither" if y is None else "both"
+        raise TypeError(f"lod_reset takes y or target_lod=, got {given}; y: lengths, or a LoDTensor with the levels")
+
+
+def levels_given(y, target_lod):
+    """The levels that a LoDTensor has, or that lengths or offsets make, as a LoDTensor without rows."""
+    check_one_given(y, target_lod)
+    if y is None:
+        return LoDTensor(None, lod=[target_lod])
+    if isinstance(y, LoDTensor) and y.lod_level:
+        return y
+    return LoDTensor(None, [on_cpu(values_of(y), "y")])
+
+
+def check_appended(x, lower):
+    """Refuse levels below those of ``x`` that have not a sequence for each of its rows."""
+    rows, count = x.row_offsets()[-1], len(lower)
+    if rows != count:
+        raise LoDError(
+            f"{count} sequences are appended below level {x.lod_level - 1}, which has {rows}; "
+            "give one length for each: they count what that level's lengths count now"
+        )
+
+
+@op
+def lod_reset(
+    x: Dense | LoDTensor,
+    y: Dense | LoDTensor | None = None,
+    /,
+    *,
+    target_lod: typing.Any = None,
+    append: bool = False,
+) -> LoDTensor:
+    """Cut the rows of x into other sequences; the rows are shared, not copied. lod_reset of Paddle.
+
+    Parameters
+    ----------
+    x : array or LoDTensor
+        Of ``rows`` rows.
+    y : LoDTensor, or array of int32 or int64, optional
+        A tensor whose levels, all of them, x is given; or the lengths of one level. (Paddle's array has offsets.)
+    target_lod : list of int, optional
+        Instead of y: the offsets of one level, from 0 to ``rows``.
+    append : bool
+        Put the new levels below those of x, which count the new sequences then, instead of in their place.
+
+    Returns
+    -------
+    LoDTensor
+
+    Raises
+    ------
+    LoDError
+        The lengths do not add up to the rows, or what is appended has not a sequence for each that x counts.
+
+    >>> x = LoDTensor(np.arange(6), [[2, 3, 1]])
+    >>> lod_reset(x, [4, 2]).to_list()
+    [[0, 1, 2, 3], [4, 5]]
+    >>> lod_reset(x, target_lod=[0, 1, 6]).lod()
+    [[0, 1, 6]]
+    """
+    new = levels_given(y, target_lod)
+    levels = new.recursive_sequence_lengths()
+    if append and isinstance(x, LoDTensor) and x.lod_level:
+        check_appended(x, new)
+        levels = x.recursive_sequence_lengths() + levels
+    return LoDTensor(check_rows(values_of(x), "x"), levels)
+
+
+@lod_reset.infer_rule
+def _(x, y=None, *, target_lod=None, append=False):
+    check_one_given(y, target_lod)
+    new = 1 if y is None else max(1, y.lod_level)
+    return x.but(lod_level=new + (x.lod_level if append else 0))
+
+
+@lod_reset.gradient
+def _(call, grad):
+    return values_of(grad), None
+
+
+@op
+def lod_append(x: Dense | LoDTensor, lengths: Dense, /) -> LoDTensor:
+    """Append a level below those of x: its rows become the sequences of the new level. lod_append of Paddle.
+
+    Paddle documents lengths and takes offsets. Rows are shared, not copied.
+
+    Parameters
+    ----------
+    x : array or LoDTensor
+    lengths : array of int32 or int64
+        A length for each sequence that the innermost level of x counts, which are its rows; they add up to the rows.
+
+    Returns
+    -------
+    LoDTensor
+
+    Raises
+    ------
+    LoDError
+        There is not a length for each, or they do not add up.
+
+    >>> x = LoDTensor(np.arange(4), [[3, 1]])
+    >>> lod_append(x, [1, 1, 2, 0]).to_list()
+    [[[0], [1], [2, 3]], [[]]]
+    """
+    return lod_reset.definition(x, lengths, append=True)
+
+
+@lod_append.infer_rule
+def _(x, lengths):
+    return x.but(lod_level=x.lod_level + 1)
+
+
+@lod_append.gradient
+def _(call, grad):
+    return values_of(grad), None
+
+
+def reshaped_offsets(x, new_dim):
+    """The innermost offsets, when every item has ``new_dim`` numbers."""
+    if new_dim < 1:
+        raise ValueError(f"new_dim = {new_dim}; an item has at least one number")
+    offsets, size = x.row_offsets(), math.prod(x.shape[1:])
+    made, rest = np.divmod(offsets * size, new_dim)
+    if rest.any():
+        s = int(np.argmax(rest != 0)) - 1
+        n = offsets[s + 1] - offsets[s]
+        raise LoDError(
+            f"sequence {s} has {n} rows of {size} numbers, {n * size} in all: no number of rows of new_dim = {new_dim}"
+        )
+    return made
+
+
+@op
+def sequence_reshape(x: LoDTensor, /, *, new_dim: int) -> LoDTensor:
+    """Read the numbers of every innermost sequence as rows of another width. sequence_reshape of Paddle.
+
+    Parameters
+    ----------
+    x : LoDTensor
+        Items of any shape are read in order. Levels above the innermost stay (Paddle's takes one).
+    new_dim : int
+        Numbers in a row of the result.
+
+    Returns
+    -------
+    LoDTensor
+        Rows ``(new_dim,)``. They share the memory of x where it is contiguous.
+
+    Raises
+    ------
+    LoDError
+        The numbers of a sequence do not make whole rows; the message names it.
+
+    >>> x = LoDTensor(np.arange(8).reshape(4, 2), [[1, 0, 3]])
+    >>> sequence_reshape(x, new_dim=1).recursive_sequence_lengths()
+    [[2, 0, 6]]
+    """
+    values = np.ascontiguousarray(x.values, native(x.dtype))
+    made = reshaped_offsets(x, new_dim)
+    return LoDTensor(values.reshape(made[-1], new_dim), [*x.recursive_sequence_lengths()[:-1], np.diff(made)])
+
+
+@sequence_reshape.infer_rule
+def _(x, *, new_dim):
+    inferred_level(x, -1)
+    return x.but(dims=(-1, new_dim))
+
+
+@sequence_reshape.gradient
+def _(call, grad):
+    return values_of(grad).reshape(tuple(call.inputs[0].shape))
+
+
+def _batch(dtype):
+    return LoDTensor(np.ones((2, 2), dtype), [[1, 1]])
+
+
+lod_reset.example(lambda dtype: [((_batch(dtype), [2]), {})])
+lod_append.example(lambda dtype: [((_batch(dtype), [1, 1]), {})])
+sequence_reshape.example(lambda dtype: [((_batch(dtype),), {"new_dim": 1})])

@@ -1,0 +1,65 @@
+"""Which rows of padded sequences are data (Paddle's sequence_mask)."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from ..desc import VarDesc
+from ..errors import DTypeError, LoDError
+from ..registry import Dense, op
+from .padding import check_width
+
+MaskType = Literal["bool", "int32", "int64", "float16", "float32", "float64"]
+
+
+def check_mask_lengths(lengths, max_length):
+    """Lengths of any shape, and how many rows are masked."""
+    if lengths.size and lengths.dtype.kind not in "iu":
+        raise DTypeError(f"lengths must be int32 or int64, not {lengths.dtype}")
+    if lengths.size and lengths.min() < 0:
+        where = np.unravel_index(int(np.argmax(lengths < 0)), lengths.shape)
+        place = f"[{', '.join(map(str, where))}]" if where else ""
+        raise LoDError(f"lengths{place} = {lengths[where]} is negative; a length counts rows, 0 for an empty sequence")
+    return int(lengths.max(initial=0)) if check_width(max_length, "max_length") is None else max_length
+
+
+@op(rowwise=True)
+def sequence_mask(lengths: Dense, /, *, max_length: int | None = None, dtype: MaskType = "bool") -> Dense:
+    """Tell which rows of padded sequences are data: ``row < length``. sequence_mask of Paddle.
+
+    Parameters
+    ----------
+    lengths : array of int32 or int64, of any shape
+        A LoDTensor of them gives one of its structure.
+    max_length : int, optional
+        The width; the longest length by default. Longer ones are data all over.
+    dtype : {"bool", "int32", "int64", "float16", "float32", "float64"}
+        What the mask is made of: True and False, or 1 and 0.
+
+    Returns
+    -------
+    array of shape (*lengths.shape, max_length)
+
+    Raises
+    ------
+    LoDError
+        A length is negative.
+
+    >>> sequence_mask([2, 0, 3], dtype="int64")
+    array([[1, 1, 0],
+           [0, 0, 0],
+           [1, 1, 1]])
+    """
+    width = check_mask_lengths(lengths, max_length)
+    return (np.arange(width) < lengths[..., None]).astype(dtype)
+
+
+@sequence_mask.infer_rule
+def _(lengths, *, max_length=None, dtype="bool"):
+    dims = (*lengths.dims, -1 if max_length is None else max_length)
+    return VarDesc("", lengths.type, np.dtype(dtype), dims)
+
+
+sequence_mask.example(lambda dtype: [((np.array([1, 2]),), {})])

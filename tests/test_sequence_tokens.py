@@ -1,0 +1,66 @@
+"""Tokens erased, and windows of them: what is refused, and the examples of Paddle."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from conftest import copy
+
+import lodkit
+from lodkit import DTypeError, LoDError, LoDLevelError, LoDTensor, ShapeMismatchError
+
+X = LoDTensor(np.array([[2], [2], [6], [1], [3], [9], [6], [1], [0], [1]], np.int32), [[3, 3, 4]])
+WINDOW = {"win_size": 2}
+
+#: (operator, inputs, attributes, error, what the message says)
+WRONG = [
+    ("sequence_erase", (X.with_values(np.ones((10, 2), int)),), {"tokens": [1]}, ShapeMismatchError, r"shape \(2,\)"),
+    ("sequence_erase", (X.with_values(np.ones(10)),), {"tokens": [1]}, DTypeError, "int32 or int64, not float64"),
+    ("sequence_erase", (X,), {"tokens": [0.5]}, DTypeError, "tokens must be int32 or int64, not float64"),
+    ("sequence_erase", (X,), {"tokens": 3}, LoDError, r"tokens has shape \(\)"),
+    ("sequence_erase", (LoDTensor(np.ones(2, int)),), {"tokens": [1]}, LoDLevelError, "lod_level 0"),
+    ("sequence_enumerate", (X.with_values(np.ones(10)),), WINDOW, DTypeError, "int32 or int64, not float64"),
+    ("sequence_enumerate", (X,), {"win_size": 0}, ValueError, "win_size = 0"),
+    ("sequence_enumerate", (X,), {"pad_value": 1 << 40, **WINDOW}, ValueError, "pad_value .* is no value of int32"),
+    ("sequence_enumerate", (LoDTensor(np.ones(2, int)),), WINDOW, LoDLevelError, "lod_level 0"),
+]
+
+
+@pytest.mark.parametrize(("name", "inputs", "attrs", "error", "text"), WRONG)
+def test_wrong_inputs_are_refused(name, inputs, attrs, error, text, place):
+    """By the kernels and by the definition."""
+    with pytest.raises(error, match=text):
+        lodkit.run(name, *(place.to(copy(x)) for x in inputs), **attrs)
+    with pytest.raises(error, match=text):
+        lodkit.OPS[name].definition(*map(copy, inputs), **attrs)
+
+
+def test_paddles_example_of_erase(place):
+    out = place.home(lodkit.sequence_erase(place.to(X), tokens=[2, 3, 5]))
+    assert out.values.ravel().tolist() == [6, 1, 9, 6, 1, 0, 1] and out.dtype == np.int32
+    assert out.lod() == [[0, 1, 3, 7]] and out.shape == (7, 1)
+
+
+def test_all_may_be_erased_at_any_depth(place):
+    x = LoDTensor(np.array([2, 2, 6, 1]), [[1, 1], [2, 2]])
+    assert lodkit.sequence_erase(place.to(x), tokens=[2]).recursive_sequence_lengths() == [[1, 1], [0, 2]]
+    out = lodkit.sequence_erase(place.to(x), tokens=range(10))
+    assert out.recursive_sequence_lengths() == [[1, 1], [0, 0]] and tuple(out.shape) == (0,)
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 300])
+def test_any_number_of_tokens(count):
+    rng = np.random.default_rng(count)
+    x = LoDTensor(rng.integers(-500, 500, 2000), [rng.multinomial(2000, np.full(70, 1 / 70))])
+    tokens = rng.integers(-500, 500, count)
+    kept = ~np.isin(x.values, tokens)
+    out = lodkit.sequence_erase(x, tokens=tokens)
+    assert (out.values == x.values[kept]).all()
+    assert (out.lengths() == np.bincount(x.segment_ids()[kept], minlength=70)).all()
+
+
+def test_windows_end_with_their_sequence(place):
+    x = LoDTensor(np.array([[1], [2], [3], [4], [5]]), [[3, 0, 2]])
+    out = place.home(lodkit.sequence_enumerate(place.to(x), win_size=3))
+    assert out.values.tolist() == [[1, 2, 3], [2, 3, 0], [3, 0, 0], [4, 5, 0], [5, 0, 0]]
+    assert out.same_lod(x)
