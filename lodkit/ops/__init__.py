@@ -71,6 +71,7 @@ from .segmentation import (
 )
 from .segments import segment_reduce, segment_reduce_grad, segment_reduce_weights_grad
 from .selected_rows import get_tensor_from_selected_rows, merge_selected_rows, selected_rows_to_dense, sum
+from .sequence_conv import row_conv, row_conv_grad, sequence_conv, sequence_conv_grad
 from .sequence_pool import sequence_pool, sequence_pool_grad
 from .shards import gather_by_key, lengths_partition, partition
 from .sparse_dense import sparse_to_dense, sparse_to_dense_mask, sparse_to_dense_mask_grad
@@ -156,6 +157,8 @@ __all__ = [
     "remove_padding",
     "reverse_packed_segs",
     "rmsprop",
+    "row_conv",
+    "row_conv_grad",
     "rowwise_adagrad",
     "rowwise_adam",
     "rowwise_counter",
@@ -173,6 +176,8 @@ __all__ = [
     "select_features",
     "select_features_grad",
     "selected_rows_to_dense",
+    "sequence_conv",
+    "sequence_conv_grad",
     "sequence_pool",
     "sequence_pool_grad",
     "sgd",
