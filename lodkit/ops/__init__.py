@@ -38,6 +38,7 @@ from .features import (
 )
 from .gather_scatter import batch_gather, batch_gather_grad, gather, gather_grad
 from .id_lists import find, find_duplicate_elements, merge_id_lists, unique
+from .im2sequence import im2sequence, im2sequence_grad
 from .lengths import lengths_split, lengths_top_k, lengths_top_k_grad
 from .moment_optimizers import adadelta, adam, momentum, rmsprop, rowwise_adam
 from .norm_optimizers import storm, wngrad
@@ -112,6 +113,8 @@ __all__ = [
     "gather_ranges_grad",
     "gather_ranges_to_dense",
     "get_tensor_from_selected_rows",
+    "im2sequence",
+    "im2sequence_grad",
     "lengths_gather",
     "lengths_gather_grad",
     "lengths_pad",
