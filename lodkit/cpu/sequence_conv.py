@@ -18,6 +18,7 @@ from .segments import reduce_into
 
 BLOCK = 1 << 20  # bytes of windows that are made before they are multiplied, while the cache has them
 LEAST = 128  # rows of a block, however wide: each block reads all of the filter
+MOST = 4096  # rows of a block, however narrow: the filter's gradient sums them in the type of the values
 
 
 @threaded
@@ -45,7 +46,7 @@ def _blocks(x, pads, offsets, start, length):
     columns, size = length * width, width * x.itemsize
     if pads is None:
         pads = np.zeros((sum(edges(start, length)), width), x.dtype)
-    step = max(LEAST, BLOCK // max(1, length * size))
+    step = min(max(LEAST, BLOCK // max(1, length * size)), MOST)
     buffer = np.empty((min(step, len(x)), columns), x.dtype)
     inputs = [a.reshape(-1).view(np.uint8) for a in (x, pads)]
     for first in range(0, len(x), step):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 
+from .. import simd
 from ..arrays import check_gradient, check_values
 from ..lod_tensor import LoDTensor
 from ..ops.im2sequence import check_grid, im2sequence, im2sequence_grad, levels_of
 from ..registry import Dense
-from .. import simd
 from . import vector
 from ._elements import convert
 from .launch import cuda, launch

@@ -75,6 +75,12 @@ from .selected_rows import get_tensor_from_selected_rows, merge_selected_rows, s
 from .sequence_conv import row_conv, row_conv_grad, sequence_conv, sequence_conv_grad
 from .sequence_pool import sequence_pool, sequence_pool_grad
 from .sequence_scatter import sequence_scatter, sequence_scatter_grad
+from .sequence_topk import (
+    sequence_topk,
+    sequence_topk_avg_pooling,
+    sequence_topk_avg_pooling_grad,
+    sequence_topk_grad,
+)
 from .shards import gather_by_key, lengths_partition, partition
 from .sparse_dense import sparse_to_dense, sparse_to_dense_mask, sparse_to_dense_mask_grad
 from .sparse_matrix import batch_dense_to_sparse, batch_sparse_to_dense, batch_sparse_to_dense_grad, sparse_matrix
@@ -186,6 +192,10 @@ __all__ = [
     "sequence_pool_grad",
     "sequence_scatter",
     "sequence_scatter_grad",
+    "sequence_topk",
+    "sequence_topk_avg_pooling",
+    "sequence_topk_avg_pooling_grad",
+    "sequence_topk_grad",
     "sgd",
     "sigmoid",
     "sigmoid_grad",

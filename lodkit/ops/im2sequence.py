@@ -39,7 +39,9 @@ def check_grid(shape, kernels, strides, paddings):
     kernels = _numbers("kernels", kernels, 2, 1)
     strides, (up, left, down, right) = _numbers("strides", strides, 2, 1), _numbers("paddings", paddings, 4, 0)
     if len(shape) != 4:
-        raise ShapeMismatchError(f"im2sequence: images have shape {tuple(shape)}; they must be (n, channels, height, width)")
+        raise ShapeMismatchError(
+            f"im2sequence: images have shape {tuple(shape)}; they must be (n, channels, height, width)"
+        )
     counts = []
     for axis, size, pad in ((0, shape[2], up + down), (1, shape[3], left + right)):
         if 0 <= size < kernels[axis] - pad:

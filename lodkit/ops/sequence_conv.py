@@ -18,7 +18,9 @@ def check_same_type(name, values, **others):
     check_values(values.dtype, name, floating=True)
     for what, array in others.items():
         if array is not None and native(array.dtype) != native(values.dtype):
-            raise DTypeError(f"{name}: the {what} is {array.dtype}, the input {values.dtype}; convert with .astype(...)")
+            raise DTypeError(
+                f"{name}: the {what} is {array.dtype}, the input {values.dtype}; convert with .astype(...)"
+            )
 
 
 def check_window(start, length):
@@ -35,8 +37,8 @@ def check_conv(values, weight, padding, start, length):
     width = math.prod(values.shape[1:])
     if weight.ndim != 2 or weight.shape[0] != length * width:
         raise ShapeMismatchError(
-            f"sequence_conv: windows of {length} rows of {width} elements meet a filter of shape {tuple(weight.shape)}; "
-            f"it must be ({length * width}, n)"
+            f"sequence_conv: windows of {length} rows of {width} elements meet a filter of shape "
+            f"{tuple(weight.shape)}; it must be ({length * width}, n)"
         )
     before, behind = edges(start, length)
     rows = before + behind, *values.shape[1:]

@@ -18,11 +18,15 @@ def check_target(values, ids):
     check_values(values.dtype, "sequence_scatter")
     count = len(ids.row_offsets()) - 1
     if len(values.shape) < 2:
-        raise ShapeMismatchError(f"sequence_scatter: x has shape {tuple(values.shape)}; it must be (sequences, n, *item)")
+        raise ShapeMismatchError(
+            f"sequence_scatter: x has shape {tuple(values.shape)}; it must be (sequences, n, *item)"
+        )
     if len(ids.shape) != 1:
         raise ShapeMismatchError(f"sequence_scatter: ids have shape {ids.shape}, not one dimension; pass one column")
     if values.shape[0] != count:
-        raise LoDMismatchError(f"sequence_scatter: x has {values.shape[0]} rows for {count} sequences of ids; pass one each")
+        raise LoDMismatchError(
+            f"sequence_scatter: x has {values.shape[0]} rows for {count} sequences of ids; pass one each"
+        )
 
 
 def check_updates(values, ids, updates, dtype):
@@ -133,5 +137,3 @@ def _(dtype):
         return []
     updates, x = LoDTensor(np.ones((2, 2), dtype), _IDS[1]), np.ones((1, 2, 2), dtype)
     return [((x, LoDTensor(*_IDS), updates, x), {})]
-
-

@@ -8,7 +8,16 @@ a family. Where Paddle is wrong lodkit is right; docs/differences.md lists each 
 from __future__ import annotations
 
 from .. import ops  # noqa: F401 - the definitions fill OPS
-from . import _im2sequence, _optimizers, _selected_rows, _sequence_conv, _sequence_pool, _sequence_scatter, _tables  # noqa: F401 - they fill TYPES
+from . import (  # noqa: F401 - they fill TYPES
+    _im2sequence,
+    _optimizers,
+    _selected_rows,
+    _sequence_conv,
+    _sequence_pool,
+    _sequence_scatter,
+    _sequence_topk,
+    _tables,
+)
 from ._types import TYPES, Inferring, Running, SlotError, call
 
 __all__ = ["TYPES", "SlotError", "infer_op", "run_op"]

@@ -46,13 +46,13 @@ ROW_CONV = [
 
 
 def _grads():
-    for (x, weight, *padding), out, grad, attrs in with_gradient(CONV, "sequence_conv"):
+    for (x, weight, *padding), _, grad, attrs in with_gradient(CONV, "sequence_conv"):
         yield (x, weight, grad, *padding), attrs
 
 
 SAMPLES = {
     "row_conv": ROW_CONV,
-    "row_conv_grad": [((*inputs, grad), {}) for inputs, out, grad, _ in with_gradient(ROW_CONV, "row_conv")],
+    "row_conv_grad": [((*inputs, grad), {}) for inputs, _, grad, _ in with_gradient(ROW_CONV, "row_conv")],
     "sequence_conv": CONV,
     "sequence_conv_grad": [*_grads()],
 }
