@@ -29,9 +29,8 @@ def test_windows_of_any_place_and_size(start, length):
 
 def test_filter_gradient_where_a_sequence_is_not_longer_than_the_start():
     """Paddle's has the windows of the sequence before in it."""
+    weight = np.ones((4, 1))
     with lodkit.Tape() as tape:
-        out = lodkit.sequence_conv(X, np.ones((4, 1)), context_start=1, context_length=2)
-        weight = np.ones((4, 1))
         out = lodkit.sequence_conv(X, weight, context_start=1, context_length=2)
     assert out.values.ravel().tolist() == [0, 11, 0]
     assert tape.gradient(out, [weight])[0].ravel().tolist() == [5, 6, 0, 0]
@@ -45,8 +44,11 @@ def test_the_window_is_centred_by_default():
 
 def test_padding_without_rows():
     """Paddle refuses it."""
-    out = lodkit.sequence_conv(X, np.eye(2), np.zeros((0, 2)), context_start=0, context_length=1)
+    padding = np.zeros((0, 2))
+    with lodkit.Tape() as tape:
+        out = lodkit.sequence_conv(X, np.eye(2), padding, context_start=0, context_length=1)
     assert out.equals(X)
+    assert tape.gradient(out, [padding])[0].shape == (0, 2)
 
 
 @pytest.mark.parametrize("rows", [1, 127, 128, 129, 5000])
@@ -62,6 +64,7 @@ def test_blocks_join(rows):
     assert by_filter.ravel().tolist() == [x.values.sum(), x.values[1:].sum()]
 
 
+@pytest.mark.jit
 def test_gradient_of_a_filter_of_many_rows():
     """Sums of float32 in blocks."""
     x = LoDTensor(np.full((1 << 18, 1), 0.1, np.float32), [[1 << 18]])

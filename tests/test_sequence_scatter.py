@@ -22,6 +22,7 @@ def test_every_update_of_an_element_counts(place):
     assert not x.any()
 
 
+@pytest.mark.jit
 def test_many_updates_of_one_element():
     n = 1 << 18
     ids = LoDTensor(np.zeros(n, np.int64), [[n]])

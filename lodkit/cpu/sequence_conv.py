@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from .. import arrays, simd
 from .._context import edges, uses_of_padding
-from ..arrays import check_gradient, native, wide
+from ..arrays import check_gradient, matrix, native, wide
 from ..jit import prange, settings, threaded
 from ..lod_tensor import LoDTensor
 from ..ops.sequence_conv import check_conv, check_row_conv, row_conv, row_conv_grad, sequence_conv, sequence_conv_grad
@@ -64,17 +62,16 @@ def _product(x, pads, offsets, start, length, weight, out):
     return out
 
 
-def _plain(array, rows):
-    """An array of so many rows that compute, C-contiguous."""
-    array = wide(array).reshape(rows, math.prod(array.shape[1:]))
-    return np.ascontiguousarray(array, native(array.dtype))
+def _plain(array):
+    """Rows that compute, C-contiguous."""
+    return matrix(wide(array))
 
 
 @sequence_conv.kernel("cpu")
 def conv(x: LoDTensor, filter: Dense, padding: Dense | None = None, /, *, context_start, context_length, out=None):
     start = check_conv(x.values, filter, padding, context_start, context_length)
-    values, weight = _plain(x.values, len(x.values)), _plain(filter, len(filter))
-    pads = None if padding is None else _plain(padding, len(padding))
+    values, weight = _plain(x.values), _plain(filter)
+    pads = None if padding is None else _plain(padding)
     dtype, shape = native(x.dtype), (len(values), weight.shape[1])
     out = arrays.output(shape, dtype, out)
     product = out if dtype == values.dtype else np.empty(shape, values.dtype)
@@ -90,9 +87,9 @@ def conv_grad(
 ):
     start = check_conv(x.values, filter, padding, context_start, context_length)
     check_gradient(grad, (len(x.values), filter.shape[1]))
-    values, weight, offsets = _plain(x.values, len(x.values)), _plain(filter, len(filter)), x.row_offsets()
-    g = _plain(grad.astype(values.dtype, copy=False), len(grad))
-    pads = None if padding is None else _plain(padding, len(padding))
+    values, weight, offsets = _plain(x.values), _plain(filter), x.row_offsets()
+    g = _plain(grad.astype(values.dtype, copy=False))
+    pads = None if padding is None else _plain(padding)
     by_filter = np.zeros(weight.shape)
     for first, windows in _blocks(values, pads, offsets, start, context_length):
         by_filter += windows.T @ g[first : first + len(windows)]
@@ -103,7 +100,7 @@ def conv_grad(
     found = [by_x.reshape(x.values.shape), by_filter]
     if padding is not None:
         rows, ends = uses_of_padding(offsets, start, context_length)
-        uses = reduce_into(g, rows, None, None, ends, "sum", 0.0).reshape(len(padding), -1)
+        uses = reduce_into(g, rows, None, None, ends, "sum", 0.0).reshape(len(padding), len(back))
         found.append((uses @ steps.reshape(back.shape)).reshape(padding.shape))
     return tuple(d.astype(native(x.dtype), copy=False) for d in found)
 
@@ -142,7 +139,7 @@ def _correlate(x, grad, offsets, chunk, sums):
 @row_conv.kernel("cpu")
 def look_ahead(x: LoDTensor, filter: Dense, /, *, out=None):
     check_row_conv(x.values, filter)
-    values, factors = _plain(x.values, len(x.values)), _plain(filter, len(filter))
+    values, factors = _plain(x.values), _plain(filter)
     out = arrays.output(x.values.shape, native(x.dtype), out)
     result = out.reshape(values.shape) if out.dtype == values.dtype else np.empty_like(values)
     _look(values.size * len(factors), values, factors, x.row_offsets(), 1, settings.chunk_rows, result)
@@ -155,8 +152,8 @@ def look_ahead(x: LoDTensor, filter: Dense, /, *, out=None):
 def look_back(x: LoDTensor, filter: Dense, grad: Dense, /):
     check_row_conv(x.values, filter)
     check_gradient(grad, x.values.shape)
-    values, factors, offsets = _plain(x.values, len(x.values)), _plain(filter, len(filter)), x.row_offsets()
-    g, work = _plain(grad.astype(values.dtype, copy=False), len(grad)), values.size * len(factors)
+    values, factors, offsets = _plain(x.values), _plain(filter), x.row_offsets()
+    g, work = _plain(grad.astype(values.dtype, copy=False)), values.size * len(factors)
     by_x, chunk = np.empty_like(values), settings.chunk_rows
     _look(work, g, factors, offsets, -1, chunk, by_x)
     sums = np.zeros((-(-len(values) // chunk), *factors.shape))

@@ -22,7 +22,6 @@ from ..ops.sequence_topk import (
     sequence_topk_grad,
 )
 from ..registry import Dense
-from ._lod import lengths_to_offsets
 from ._rows import copy_rows
 from .lengths import largest
 
@@ -31,6 +30,16 @@ def _plain(array):
     """Numbers that compute, one after another."""
     array = wide(array).reshape(-1)
     return np.ascontiguousarray(array, native(array.dtype))
+
+
+@njit
+def _ends(offsets, k, ends):
+    """Offsets of at most k of every segment; returns how many there are at most."""
+    most = ends[0] = 0
+    for s in range(len(offsets) - 1):
+        count = min(offsets[s + 1] - offsets[s], k)
+        most, ends[s + 1] = max(most, count), ends[s] + count
+    return most
 
 
 @njit
@@ -46,15 +55,14 @@ def _list(positions, offsets, ends, rows, indices):
 def top(x: LoDTensor, /, *, k):
     check_steps(x.values, k)
     offsets = x.row_offsets()
-    counts = np.minimum(offsets[1:] - offsets[:-1], k)
-    ends = frozen(lengths_to_offsets(counts))
-    positions = np.empty((len(counts), counts.max(initial=0)), np.int64)
+    ends = np.empty(len(offsets), np.int64)
+    positions = np.empty((len(offsets) - 1, _ends(offsets, k, ends)), np.int64)
     largest(len(x.values), _plain(x.values), offsets, positions)
     rows, indices = np.empty(ends[-1], np.int64), np.empty(ends[-1], np.int64)
     _list(positions, offsets, ends, rows, indices)
     values = arrays.output(rows.shape, native(x.dtype))
     copy_rows(values.size, matrix(x.values), rows, -1, settings.chunk_rows, matrix(values))
-    levels = *x._lod[:-1], ends
+    levels = *x._lod[:-1], frozen(ends)
     return LoDTensor._wrap(values, levels), LoDTensor._wrap(indices, levels)
 
 

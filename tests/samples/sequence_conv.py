@@ -28,7 +28,7 @@ CONV = [
     conv(ragged([1, 3, 2, 6], item=(2,)), -3, 2, 2, padded=True),
     conv(ragged([5, 2], item=(64,), dtype=np.float32), -1, 3, 8, padded=True),
     conv(ragged([4, 1], item=(2,), dtype=np.float16), 0, 2, 2, padded=True),
-    conv(ragged([4]), 0, 1),
+    conv(ragged([4]), 0, 1, padded=True),
     conv(ragged([]), -1, 2, padded=True),
     conv(ragged([0, 0]), 1, 2),
     conv(ragged([2, 1], item=(0,)), 0, 2),
