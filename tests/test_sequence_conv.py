@@ -51,7 +51,7 @@ def test_padding_without_rows():
     assert tape.gradient(out, [padding])[0].shape == (0, 2)
 
 
-@pytest.mark.parametrize("rows", [1, 127, 128, 129, 5000])
+@pytest.mark.parametrize("rows", [1, 127, 16384, 16385])
 def test_blocks_join(rows):
     """However many rows there are for the blocks of windows."""
     x = LoDTensor(np.arange(float(rows)) % 7, [[rows]])

@@ -14,9 +14,9 @@ from ..registry import Dense
 from ._rows import first_at_least
 from .segments import reduce_into
 
-BLOCK = 1 << 20  # bytes of windows that are made before they are multiplied, while the cache has them
+BLOCK = 1 << 22  # bytes of windows that are made before they are multiplied: in the cache, and enough for threads
 LEAST = 128  # rows of a block, however wide: each block reads all of the filter
-MOST = 4096  # rows of a block, however narrow: the filter's gradient sums them in the type of the values
+MOST = 1 << 14  # rows of a block, however narrow: the filter's gradient sums them in the type of the values
 
 
 @threaded
