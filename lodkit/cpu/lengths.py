@@ -36,7 +36,7 @@ def sink(values, heap, at, count):
 
 
 @threaded
-def _top_k(values, offsets, positions):
+def largest(values, offsets, positions):
     """The positions of the largest of every segment, in order: a heap holds the largest so far."""
     for s in prange(len(offsets) - 1):
         start, heap = offsets[s], positions[s]
@@ -73,7 +73,7 @@ def top_k(values: Dense, lengths: Dense, /, *, k):
     positions = np.empty((len(offsets) - 1, k), np.int64)
     top = arrays.output(positions.shape, native(values.dtype))
     numbers = wide(values)
-    _top_k(len(values), np.ascontiguousarray(numbers, native(numbers.dtype)), offsets, positions)
+    largest(len(values), np.ascontiguousarray(numbers, native(numbers.dtype)), offsets, positions)
     copy_rows(top.size, matrix(values), positions.reshape(-1), -1, settings.chunk_rows, matrix(top.reshape(-1)))
     _shift(positions, offsets, -1, positions)
     return top, positions

@@ -73,7 +73,7 @@ def _run(values, candidates, offsets, times, k):
     return positions
 
 
-def _largest(values, offsets, k):
+def largest(values, offsets, k):
     """The positions of the k largest of every segment, -1 behind the last; of a long one, from those of its pieces."""
     candidates, times = None, 1
     while offsets.pieces is not None and 2 * k <= settings.piece_rows:
@@ -96,7 +96,7 @@ def top_k(values: Dense, lengths: Dense, /, *, k):
     values, k = view(values), int(k)
     ops.check_top_k(values, k)
     offsets = to_offsets(lengths, "lengths", len(values), None)
-    positions = _largest(values, offsets, k)
+    positions = largest(values, offsets, k)
     top, indices, n = values.like(positions.shape), positions.like(positions.shape), positions.size
     copy_rows(values, positions.reshape(n), None, top.reshape(n))
     launch(_within, n, positions, offsets.offsets, k, n, indices)

@@ -38,6 +38,7 @@ from .features import (
 )
 from .gather_scatter import batch_gather, batch_gather_grad, gather, gather_grad
 from .id_lists import find, find_duplicate_elements, merge_id_lists, unique
+from .im2sequence import im2sequence, im2sequence_grad
 from .lengths import lengths_split, lengths_top_k, lengths_top_k_grad
 from .lod_levels import lod_append, lod_reset, sequence_reshape
 from .moment_optimizers import adadelta, adam, momentum, rmsprop, rowwise_adam
@@ -72,6 +73,7 @@ from .segmentation import (
 )
 from .segments import segment_reduce, segment_reduce_grad, segment_reduce_weights_grad
 from .selected_rows import get_tensor_from_selected_rows, merge_selected_rows, selected_rows_to_dense, sum
+from .sequence_conv import row_conv, row_conv_grad, sequence_conv, sequence_conv_grad
 from .sequence_mask import sequence_mask
 from .sequence_padding import (
     sequence_pad,
@@ -81,6 +83,7 @@ from .sequence_padding import (
     sequence_unpad_grad,
 )
 from .sequence_pool import sequence_pool, sequence_pool_grad
+from .sequence_scatter import sequence_scatter, sequence_scatter_grad
 from .sequence_selection import (
     sequence_select,
     sequence_select_grad,
@@ -98,6 +101,12 @@ from .sequence_structure import (
     sequence_reverse,
 )
 from .sequence_tokens import sequence_enumerate, sequence_erase
+from .sequence_topk import (
+    sequence_topk,
+    sequence_topk_avg_pooling,
+    sequence_topk_avg_pooling_grad,
+    sequence_topk_grad,
+)
 from .shards import gather_by_key, lengths_partition, partition
 from .sparse_dense import sparse_to_dense, sparse_to_dense_mask, sparse_to_dense_mask_grad
 from .sparse_matrix import batch_dense_to_sparse, batch_sparse_to_dense, batch_sparse_to_dense_grad, sparse_matrix
@@ -138,6 +147,8 @@ __all__ = [
     "gather_ranges_grad",
     "gather_ranges_to_dense",
     "get_tensor_from_selected_rows",
+    "im2sequence",
+    "im2sequence_grad",
     "lengths_gather",
     "lengths_gather_grad",
     "lengths_pad",
@@ -186,6 +197,8 @@ __all__ = [
     "remove_padding",
     "reverse_packed_segs",
     "rmsprop",
+    "row_conv",
+    "row_conv_grad",
     "rowwise_adagrad",
     "rowwise_adam",
     "rowwise_counter",
@@ -205,6 +218,8 @@ __all__ = [
     "selected_rows_to_dense",
     "sequence_concat",
     "sequence_concat_grad",
+    "sequence_conv",
+    "sequence_conv_grad",
     "sequence_enumerate",
     "sequence_erase",
     "sequence_expand",
@@ -218,12 +233,18 @@ __all__ = [
     "sequence_pool_grad",
     "sequence_reshape",
     "sequence_reverse",
+    "sequence_scatter",
+    "sequence_scatter_grad",
     "sequence_select",
     "sequence_select_grad",
     "sequence_slice",
     "sequence_slice_grad",
     "sequence_sort",
     "sequence_sort_grad",
+    "sequence_topk",
+    "sequence_topk_avg_pooling",
+    "sequence_topk_avg_pooling_grad",
+    "sequence_topk_grad",
     "sequence_unpad",
     "sequence_unpad_grad",
     "sgd",

@@ -14,13 +14,17 @@ from .._stream_bytes import StreamError
 from .._stream_reading import load, load_combine, loads
 from .._stream_writing import dumps, save, save_combine
 from . import (  # noqa: F401 - they fill TYPES
+    _im2sequence,
     _lod_levels,
     _optimizers,
     _selected_rows,
+    _sequence_conv,
     _sequence_padding,
     _sequence_pool,
+    _sequence_scatter,
     _sequence_structure,
     _sequence_tokens,
+    _sequence_topk,
     _tables,
 )
 from ._types import TYPES, Inferring, Running, SlotError, call

@@ -1,0 +1,172 @@
+"""Windows of images as sequences (Paddle's im2sequence)."""
+
+from __future__ import annotations
+
+import math
+import typing
+
+import numpy as np
+
+from ..arrays import check_gradient, check_values, native
+from ..errors import ShapeMismatchError
+from ..lod_tensor import LoDTensor, values_of
+from ..registry import Dense, op
+
+
+class Grid(typing.NamedTuple):
+    """Where windows lie: how many are above each other and side by side, and their numbers along both axes."""
+
+    down: int
+    across: int
+    kernels: tuple
+    strides: tuple
+    before: tuple  # padding above, and to the left
+
+    @property
+    def windows(self):
+        return self.down * self.across
+
+
+def _numbers(name, given, count, least):
+    numbers = tuple(given) if np.iterable(given) else ()
+    if len(numbers) != count or not all(isinstance(n, int | np.integer) and n >= least for n in numbers):
+        raise ValueError(f"im2sequence: {name} must be {count} integers of at least {least}, got {given!r}")
+    return tuple(map(int, numbers))
+
+
+def check_grid(shape, kernels, strides, paddings):
+    """The windows of images of a shape; -1 for how many there are where a size is -1, unknown."""
+    kernels = _numbers("kernels", kernels, 2, 1)
+    strides, (up, left, down, right) = _numbers("strides", strides, 2, 1), _numbers("paddings", paddings, 4, 0)
+    if len(shape) != 4:
+        raise ShapeMismatchError(
+            f"im2sequence: images have shape {tuple(shape)}; they must be (n, channels, height, width)"
+        )
+    counts = []
+    for axis, size, pad in ((0, shape[2], up + down), (1, shape[3], left + right)):
+        if 0 <= size < kernels[axis] - pad:
+            raise ShapeMismatchError(
+                f"im2sequence: no window of {kernels[axis]} fits into {('height', 'width')[axis]} {size} "
+                f"with {pad} of padding; pass smaller kernels, or larger paddings"
+            )
+        counts.append(-1 if size < 0 else (size + pad - kernels[axis]) // strides[axis] + 1)
+    return Grid(*counts, kernels, strides, (up, left))
+
+
+def levels_of(images, windows):
+    """One sequence an image."""
+    offsets = np.arange(images + 1) * windows
+    offsets.flags.writeable = False
+    return (offsets,)
+
+
+def _places(shape, grid):
+    """For every window: its row, its image, and where it starts in the image."""
+    for row in range(shape[0] * grid.windows):
+        image, window = divmod(row, grid.windows)
+        y, x = divmod(window, grid.across)
+        yield row, image, y * grid.strides[0] - grid.before[0], x * grid.strides[1] - grid.before[1]
+
+
+def _elements(shape, grid):
+    """For every element of every window: its row and column in the result, and where it is in the images."""
+    for row, image, top, left in _places(shape, grid):
+        for column, (c, i, j) in enumerate(np.ndindex(shape[1], *grid.kernels)):
+            if 0 <= top + i < shape[2] and 0 <= left + j < shape[3]:
+                yield (row, column), (image, c, top + i, left + j)
+
+
+@op
+def im2sequence(
+    x: Dense, /, *, kernels: typing.Any, strides: typing.Any = (1, 1), paddings: typing.Any = (0, 0, 0, 0)
+) -> LoDTensor:
+    """Cut images into windows: a sequence an image, a row a window, from left to right and then downwards.
+
+    im2sequence of Paddle.
+
+    Parameters
+    ----------
+    x : array of shape (n, channels, height, width)
+    kernels : pair of int
+        Height and width of a window.
+    strides : pair of int
+        How far apart windows are, downwards and to the right.
+    paddings : four int
+        Zeros above, to the left, below and to the right.
+
+    Returns
+    -------
+    LoDTensor
+        Rows ``(channels * kernel height * kernel width,)``.
+
+    Raises
+    ------
+    ShapeMismatchError
+        x has not four dimensions, or a window does not fit.
+    ValueError
+        A kernel or stride is less than 1, or a padding negative.
+
+    Examples
+    --------
+    >>> im2sequence(np.arange(6).reshape(1, 1, 2, 3), kernels=(2, 2)).to_list()
+    [[[0, 1, 3, 4], [1, 2, 4, 5]]]
+    """
+    dtype, grid = check_values(x.dtype, "im2sequence"), check_grid(x.shape, kernels, strides, paddings)
+    out = np.zeros((len(x) * grid.windows, x.shape[1] * math.prod(grid.kernels)), dtype)
+    for place, source in _elements(x.shape, grid):
+        out[place] = x[source]
+    return LoDTensor._wrap(out, levels_of(len(x), grid.windows))
+
+
+@im2sequence.infer_rule
+def _(x, *, kernels, strides=(1, 1), paddings=(0, 0, 0, 0)):
+    grid = check_grid(x.dims, kernels, strides, paddings)
+    rows = -1 if -1 in (x.dims[0], grid.down, grid.across) else x.dims[0] * grid.windows
+    columns = -1 if x.dims[1] < 0 else x.dims[1] * math.prod(grid.kernels)
+    return x.but(dims=(rows, columns), lod_level=1)
+
+
+@im2sequence.gradient
+def _(call, grad):
+    return im2sequence_grad(call.inputs[0], values_of(grad), **call.attrs)
+
+
+@op
+def im2sequence_grad(
+    x: Dense,
+    grad: Dense,
+    /,
+    *,
+    kernels: typing.Any,
+    strides: typing.Any = (1, 1),
+    paddings: typing.Any = (0, 0, 0, 0),
+) -> Dense:
+    """Return the gradient of ``im2sequence``: every element gets from all windows that it is in.
+
+    >>> im2sequence_grad(np.zeros((1, 1, 1, 3)), np.array([[1., 2.], [4., 8.]]), kernels=(1, 2))
+    array([[[[1., 6., 8.]]]])
+    """
+    dtype = check_values(x.dtype, "the gradient", floating=True)
+    grid = check_grid(x.shape, kernels, strides, paddings)
+    check_gradient(grad, (len(x) * grid.windows, x.shape[1] * math.prod(grid.kernels)))
+    result = np.zeros(x.shape)
+    for place, source in _elements(x.shape, grid):
+        result[source] += grad[place]
+    return result.astype(native(dtype))
+
+
+@im2sequence_grad.infer_rule
+def _(x, grad, *, kernels, strides=(1, 1), paddings=(0, 0, 0, 0)):
+    return x
+
+
+@im2sequence.example
+def _(dtype):
+    return [((np.ones((1, 1, 2, 2), dtype),), {"kernels": (2, 1)})]
+
+
+@im2sequence_grad.example
+def _(dtype):
+    if np.dtype(dtype).kind != "f":
+        return []
+    return [((np.ones((1, 1, 2, 2), dtype), np.ones((2, 2), dtype)), {"kernels": (2, 1)})]

@@ -1,0 +1,290 @@
+"""Convolutions along sequences: every row sees its neighbours in its own sequence, and what pads its ends."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from .._context import edges
+from ..arrays import check_gradient, check_values, native
+from ..errors import DTypeError, ShapeMismatchError
+from ..lod_tensor import LoDTensor, values_of
+from ..registry import Dense, op
+
+
+def check_same_type(name, values, **others):
+    """All of the floating type of the values."""
+    check_values(values.dtype, name, floating=True)
+    for what, array in others.items():
+        if array is not None and native(array.dtype) != native(values.dtype):
+            raise DTypeError(
+                f"{name}: the {what} is {array.dtype}, the input {values.dtype}; convert with .astype(...)"
+            )
+
+
+def check_window(start, length):
+    """Where the window starts, in rows from its own."""
+    if length < 1:
+        raise ValueError(f"sequence_conv: context_length must be at least 1, got {length}")
+    return -(length // 2) if start is None else int(start)
+
+
+def check_conv(values, weight, padding, start, length):
+    """Everything but the structure; returns where the window starts."""
+    start = check_window(start, length)
+    check_same_type("sequence_conv", values, filter=weight, padding=padding)
+    width = math.prod(values.shape[1:])
+    if weight.ndim != 2 or weight.shape[0] != length * width:
+        raise ShapeMismatchError(
+            f"sequence_conv: windows of {length} rows of {width} elements meet a filter of shape "
+            f"{tuple(weight.shape)}; it must be ({length * width}, n)"
+        )
+    before, behind = edges(start, length)
+    rows = before + behind, *values.shape[1:]
+    if padding is not None and tuple(padding.shape) != tuple(rows):
+        raise ShapeMismatchError(
+            f"sequence_conv: the padding has shape {tuple(padding.shape)}, it must be {tuple(rows)}: windows reach "
+            f"{before} rows before a sequence and {behind} behind it"
+        )
+    return start
+
+
+def _windows(x, padding, start, length):
+    """For every row and step of its window: the row of ``x`` there, or -1; and the row of padding, or -1."""
+    before, _ = edges(start, length)
+    for begin, end in zip(x.row_offsets()[:-1], x.row_offsets()[1:], strict=True):
+        for row in range(begin, end):
+            for step in range(length):
+                at = row + start + step
+                if begin <= at < end:
+                    yield row, step, at, -1
+                elif padding is not None:
+                    yield row, step, -1, before + at - (begin if at < begin else end)
+
+
+def _context(x, padding, start, length):
+    values = x.values.reshape(len(x.values), math.prod(x.values.shape[1:]))
+    context = np.zeros((len(values), length, values.shape[1]))
+    for row, step, at, edge in _windows(x, padding, start, length):
+        context[row, step] = values[at] if at >= 0 else padding[edge].reshape(-1)
+    return context.reshape(len(values), length * values.shape[1])
+
+
+@op
+def sequence_conv(
+    x: LoDTensor,
+    filter: Dense,
+    padding: Dense | None = None,
+    /,
+    *,
+    context_start: int | None = None,
+    context_length: int,
+) -> LoDTensor:
+    """Convolve along sequences: ``out[t]`` is the rows around t, side by side, times the filter.
+
+    sequence_conv of Paddle, at any number of levels. The window of row t has the rows from ``t + context_start`` on,
+    ``context_length`` of them, as far as they are in t's own innermost sequence; beyond its ends it has zeros, or the
+    rows of a learned padding.
+
+    Parameters
+    ----------
+    x : LoDTensor
+        Rows of any shape, which are flattened.
+    filter : array of shape (context_length * width, n)
+    padding : array of shape (before + behind, *item), optional
+        The ``before = max(0, -context_start)`` rows in front of every sequence, then the
+        ``behind = max(0, context_start + context_length - 1)`` rows behind it.
+    context_start : int, optional
+        Of any sign: 0 is the row itself, -1 the one before. ``-(context_length // 2)`` by default.
+    context_length : int
+        At least 1.
+
+    Returns
+    -------
+    LoDTensor
+        Rows ``(n,)``, in the structure of x. float16 is computed in float32.
+
+    Raises
+    ------
+    ShapeMismatchError
+        The filter or the padding does not fit the window.
+
+    Examples
+    --------
+    >>> x = LoDTensor(np.array([1., 2., 4., 8.]), [[3, 1]])
+    >>> sequence_conv(x, np.ones((3, 1)), context_length=3).values.ravel()
+    array([3., 7., 6., 8.])
+    >>> sequence_conv(x, np.ones((2, 1)), np.array([10.]), context_start=0, context_length=2).values.ravel()
+    array([ 3.,  6., 14., 18.])
+    """
+    start = check_conv(x.values, filter, padding, context_start, context_length)
+    out = np.einsum("tk,km->tm", _context(x, padding, start, context_length), filter.astype(np.float64))
+    return x.with_values(out.astype(native(x.dtype)))
+
+
+@sequence_conv.infer_rule
+def _(x, filter, padding=None, *, context_start=None, context_length):
+    check_window(context_start, context_length)
+    width = -1 if -1 in x.dims[1:] else context_length * math.prod(x.dims[1:])
+    if len(filter.dims) != 2 or (width >= 0 and filter.dims[0] not in (-1, width)):
+        raise ShapeMismatchError(f"sequence_conv: a filter of shape {tuple(filter.dims)} must be ({width}, n)")
+    return x.but(dims=(x.dims[0], filter.dims[1]))
+
+
+@sequence_conv.gradient
+def _(call, grad):
+    x, weight, *padding = call.inputs
+    return sequence_conv_grad(x, weight, values_of(grad), *padding, **call.attrs)
+
+
+@op
+def sequence_conv_grad(
+    x: LoDTensor,
+    filter: Dense,
+    grad: Dense,
+    padding: Dense | None = None,
+    /,
+    *,
+    context_start: int | None = None,
+    context_length: int,
+) -> tuple:
+    """Return the gradients of ``sequence_conv`` by the rows, the filter and the padding, where there is one.
+
+    >>> x = LoDTensor(np.array([1., 2., 4.]), [[2, 1]])
+    >>> sequence_conv_grad(x, np.array([[3.], [5.]]), np.ones((3, 1)), context_start=0, context_length=2)[0]
+    array([3., 8., 3.])
+    """
+    start = check_conv(x.values, filter, padding, context_start, context_length)
+    check_gradient(grad, (len(x.values), filter.shape[1]))
+    g = grad.astype(np.float64)
+    by_filter = np.einsum("tk,tm->km", _context(x, padding, start, context_length), g)
+    flow = np.einsum("tm,km->tk", g, filter.astype(np.float64)).reshape(len(g), context_length, *x.values.shape[1:])
+    by_x, by_padding = np.zeros(x.values.shape), [] if padding is None else [np.zeros(padding.shape)]
+    for row, step, at, edge in _windows(x, padding, start, context_length):
+        if at >= 0:
+            by_x[at] += flow[row, step]
+        else:
+            by_padding[0][edge] += flow[row, step]
+    return tuple(d.astype(native(x.dtype)) for d in (by_x, by_filter, *by_padding))
+
+
+@sequence_conv_grad.infer_rule
+def _(x, filter, grad, padding=None, *, context_start=None, context_length):
+    return x.but(lod_level=0), filter, *([] if padding is None else [padding])
+
+
+def check_row_conv(values, weight):
+    check_same_type("row_conv", values, filter=weight)
+    if tuple(weight.shape[1:]) != tuple(values.shape[1:]) or weight.ndim < 1:
+        raise ShapeMismatchError(
+            f"row_conv: the filter has shape {tuple(weight.shape)}, it must be (context, "
+            f"{', '.join(map(str, values.shape[1:]))}): a factor for every element of the rows ahead"
+        )
+
+
+def _ahead(x, context):
+    """Rows of ``x``, and for each the rows of its sequence from it on, at most ``context``."""
+    for begin, end in zip(x.row_offsets()[:-1], x.row_offsets()[1:], strict=True):
+        for row in range(begin, end):
+            yield row, range(row, min(end, row + context))
+
+
+@op
+def row_conv(x: LoDTensor, filter: Dense, /) -> LoDTensor:
+    """Let every row look ahead: ``out[t]`` is the sum of ``filter[k] * x[t + k]`` inside the innermost sequence.
+
+    row_conv of Paddle, which refuses empty sequences.
+
+    Parameters
+    ----------
+    x : LoDTensor
+        Rows of any shape.
+    filter : array of shape (context, *item)
+        ``filter[0]`` is for the row itself.
+
+    Returns
+    -------
+    LoDTensor
+        Like x. float16 is computed in float32.
+
+    Raises
+    ------
+    ShapeMismatchError
+        Rows of the filter are not like those of x.
+
+    Examples
+    --------
+    >>> row_conv(LoDTensor(np.array([1., 2., 4., 8.]), [[3, 0, 1]]), np.array([1., 10.])).values
+    array([21., 42.,  4.,  8.])
+    """
+    check_row_conv(x.values, filter)
+    values, factors, out = x.values.astype(np.float64), filter.astype(np.float64), np.zeros(x.values.shape)
+    for row, ahead in _ahead(x, len(filter)):
+        for at in ahead:
+            out[row] += factors[at - row] * values[at]
+    return x.with_values(out.astype(native(x.dtype)))
+
+
+@row_conv.infer_rule
+def _(x, filter):
+    return x
+
+
+@row_conv.gradient
+def _(call, grad):
+    return row_conv_grad(*call.inputs, values_of(grad))
+
+
+@op
+def row_conv_grad(x: LoDTensor, filter: Dense, grad: Dense, /) -> tuple[Dense, Dense]:
+    """Return the gradients of ``row_conv`` by its rows and its filter.
+
+    >>> row_conv_grad(LoDTensor(np.array([1., 2.]), [[2]]), np.array([1., 10.]), np.array([1., 1.]))
+    (array([ 1., 11.]), array([3., 2.]))
+    """
+    check_row_conv(x.values, filter)
+    g = check_gradient(grad, x.values.shape).astype(np.float64)
+    values, factors = x.values.astype(np.float64), filter.astype(np.float64)
+    by_x, by_filter = np.zeros(values.shape), np.zeros(factors.shape)
+    for row, ahead in _ahead(x, len(filter)):
+        for at in ahead:
+            by_x[at] += factors[at - row] * g[row]
+            by_filter[at - row] += values[at] * g[row]
+    return by_x.astype(native(x.dtype)), by_filter.astype(native(x.dtype))
+
+
+@row_conv_grad.infer_rule
+def _(x, filter, grad):
+    return x.but(lod_level=0), filter
+
+
+def _sequence(dtype):
+    return LoDTensor(np.ones((3, 2), dtype), [[2, 1]])
+
+
+@sequence_conv.example
+def _(dtype):
+    if np.dtype(dtype).kind != "f":
+        return []
+    return [((_sequence(dtype), np.ones((6, 2), dtype)), {"context_length": 3})]
+
+
+@sequence_conv_grad.example
+def _(dtype):
+    if np.dtype(dtype).kind != "f":
+        return []
+    arrays = np.ones((6, 2), dtype), np.ones((3, 2), dtype), np.ones((2, 2), dtype)
+    return [((_sequence(dtype), *arrays), {"context_length": 3})]
+
+
+@row_conv.example
+def _(dtype):
+    return [((_sequence(dtype), np.ones((2, 2), dtype)), {})] if np.dtype(dtype).kind == "f" else []
+
+
+@row_conv_grad.example
+def _(dtype):
+    if np.dtype(dtype).kind != "f":
+        return []
+    return [((_sequence(dtype), np.ones((2, 2), dtype), np.ones((3, 2), dtype)), {})]

@@ -1,0 +1,278 @@
+"""The largest steps of every sequence: which they are, and averages of them."""
+
+from __future__ import annotations
+
+import typing
+
+import numpy as np
+
+from ..arrays import check_gradient, check_values, integers, native
+from ..errors import LoDMismatchError, RowIndexError, ShapeMismatchError
+from ..lod_tensor import LoDTensor, values_of
+from ..registry import Dense, op
+
+
+def check_steps(values, k=1):
+    """A number a step, and how many of them are asked for."""
+    check_values(values.dtype, "sequence_topk")
+    if len(values.shape) != 1:
+        raise ShapeMismatchError(
+            f"sequence_topk: x has shape {tuple(values.shape)}, not one dimension; pass one column"
+        )
+    if k < 1:
+        raise ValueError(f"sequence_topk: k must be at least 1, got {k}")
+
+
+def check_chosen(x, indices):
+    """Indices for the sequences of ``x``."""
+    if len(indices.row_offsets()) != len(x.row_offsets()) or len(indices.shape) != 1:
+        raise LoDMismatchError(
+            f"sequence_topk_grad: indices of {len(indices.row_offsets()) - 1} sequences, of shape {indices.shape}, for "
+            f"the {len(x.row_offsets()) - 1} sequences of x; pass those that sequence_topk gave"
+        )
+
+
+def bad_index(x, indices, numbers, at):
+    s = int(indices.segment_ids()[at])
+    return RowIndexError(
+        f"indices: {numbers[at]} at position {at} is outside [0, {x.lengths()[s]}), the steps of sequence {s}; "
+        "pass those that sequence_topk gave"
+    )
+
+
+def _best(numbers, k):
+    """Positions of the largest, NaN first, and of equal ones the first."""
+    nan = [n != n for n in numbers]
+    return sorted(range(len(numbers)), key=lambda i: (not nan[i], 0 if nan[i] else -numbers[i], i))[:k]
+
+
+@op
+def sequence_topk(x: LoDTensor, /, *, k: int) -> tuple[LoDTensor, LoDTensor]:
+    """Return the k largest steps of every innermost sequence, the largest first, and where in it they stand.
+
+    A shorter sequence gives all that it has; nothing is padded (``lengths_top_k`` pads). NaN counts as larger than
+    every number, as in max; of equal values the first comes first. Levels above stay.
+
+    Parameters
+    ----------
+    x : LoDTensor
+        A number a step: shape ``(rows,)``.
+    k : int
+        At least 1.
+
+    Returns
+    -------
+    values : LoDTensor
+        Sequences of ``min(k, length)``.
+    indices : LoDTensor of int64
+        From 0 within each sequence.
+
+    Raises
+    ------
+    ShapeMismatchError
+        x has items.
+    ValueError
+        k is less than 1.
+
+    Examples
+    --------
+    >>> values, indices = sequence_topk(LoDTensor(np.array([1., 3., 2., 3., 5.]), [[4, 0, 1]]), k=2)
+    >>> values.to_list(), indices.to_list()
+    ([[3.0, 3.0], [], [5.0]], [[1, 3], [], [0]])
+    """
+    check_steps(x.values, k)
+    offsets = x.row_offsets().tolist()
+    best = [_best(x.values[a:b].tolist(), k) for a, b in zip(offsets[:-1], offsets[1:], strict=True)]
+    rows = [offsets[s] + i for s, chosen in enumerate(best) for i in chosen]
+    lengths = [*x.recursive_sequence_lengths()[:-1], [len(chosen) for chosen in best]]
+    values = x.values[np.array(rows, np.int64)].astype(native(x.dtype))
+    indices = np.array([i for chosen in best for i in chosen], np.int64)
+    return LoDTensor(values, lengths), LoDTensor(indices, lengths)
+
+
+@sequence_topk.infer_rule
+def _(x, *, k):
+    values = x.but(dims=(-1, *x.dims[1:]))
+    return values, values.but(dtype=np.dtype(np.int64))
+
+
+@sequence_topk.gradient
+def _(call, grad, _):
+    return None if grad is None else sequence_topk_grad(call.inputs[0], call.outputs[1], values_of(grad))
+
+
+@op
+def sequence_topk_grad(x: LoDTensor, indices: LoDTensor, grad: Dense, /) -> Dense:
+    """Return the gradient of ``sequence_topk`` by its values: zero but for the largest.
+
+    >>> x, indices = LoDTensor(np.zeros(4), [[3, 1]]), LoDTensor([2, 0, 0], [[2, 1]])
+    >>> sequence_topk_grad(x, indices, np.array([1., 2., 3.]))
+    array([2., 0., 1., 3.])
+    """
+    check_values(x.dtype, "the gradient", floating=True)
+    check_steps(x.values)
+    check_chosen(x, indices)
+    numbers, sequence = integers(indices.values, "indices"), indices.segment_ids()
+    for at in np.flatnonzero((numbers < 0) | (numbers >= x.lengths()[sequence])):
+        raise bad_index(x, indices, numbers, at)
+    result = np.zeros(len(x.values), native(x.dtype))
+    result[x.row_offsets()[sequence] + numbers] = check_gradient(grad, numbers.shape)
+    return result
+
+
+@sequence_topk_grad.infer_rule
+def _(x, indices, grad):
+    return x.but(lod_level=0)
+
+
+def check_topks(topks, channels):
+    """How many are averaged, ascending."""
+    found = tuple(topks) if np.iterable(topks) else ()
+    if not found or any(not isinstance(k, int | np.integer) or k < 1 for k in found) or list(found) != sorted(found):
+        raise ValueError(f"sequence_topk_avg_pooling: topks must be ascending integers of at least 1, got {topks!r}")
+    if channels < 1:
+        raise ValueError(f"sequence_topk_avg_pooling: channel_num must be at least 1, got {channels}")
+    return np.array(found, np.int64)
+
+
+def check_matrices(x, values, row, column, channels):
+    """The values of a matrix a channel and sequence, with a row for every one of ``row``."""
+    check_values(values.dtype, "sequence_topk_avg_pooling", floating=True)
+    if values.size != len(values):
+        raise ShapeMismatchError(f"sequence_topk_avg_pooling: x has shape {tuple(values.shape)}; it must be one column")
+    rows, columns = row.lengths(-1), column.lengths(-1)
+    if len(rows) != len(columns):
+        raise LoDMismatchError(
+            f"sequence_topk_avg_pooling: row has {len(rows)} sequences, column {len(columns)}; a matrix has one of each"
+        )
+    lengths, needed = x.lengths(-1), channels * rows * columns
+    if len(lengths) != len(needed) or (lengths != needed).any():
+        s = int(np.argmax(lengths != needed)) if len(lengths) == len(needed) else None
+        what = f"{len(lengths)} sequences for {len(needed)}" if s is None else f"{lengths[s]} rows in sequence {s}"
+        raise LoDMismatchError(
+            f"sequence_topk_avg_pooling: x has {what}; each has channel_num * rows * columns, here "
+            f"{channels} * {rows.tolist()[:8]} * {columns.tolist()[:8]}"
+        )
+
+
+def _largest(x, row, column, k, channels):
+    """For every row and channel: its numbers (column in the result), and the positions of the largest in x."""
+    for s, start in enumerate(x.row_offsets()[:-1]):
+        rows, columns = row.lengths()[s], column.lengths()[s]
+        for c in range(channels):
+            for r in range(rows):
+                first = start + (c * rows + r) * columns
+                numbers = x.values.reshape(-1)[first : first + columns].tolist()
+                yield row.row_offsets()[s] + r, c, [first + i for i in _best(numbers, k)]
+
+
+@op
+def sequence_topk_avg_pooling(
+    x: LoDTensor, row: LoDTensor, column: LoDTensor, /, *, topks: typing.Any, channel_num: int
+) -> LoDTensor:
+    """Average the largest of every row of matrices, which two sequences span: for text matching.
+
+    sequence_topk_avg_pooling of Paddle. Sequence i of x is ``channel_num`` matrices, one after another, with a row for
+    each of the i-th innermost sequence of ``row`` and a column for each of ``column``'s. NaN counts as larger than
+    every number.
+
+    Parameters
+    ----------
+    x : LoDTensor
+        One number an element: shape ``(elements,)`` or ``(elements, 1)``.
+    row, column : LoDTensor
+        Of which the structure is read alone.
+    topks : ascending ints
+        How many of the largest are averaged. Where a matrix has fewer columns, their sum is still divided by this.
+    channel_num : int
+
+    Returns
+    -------
+    LoDTensor
+        Rows ``(channel_num * len(topks),)``, those of a channel side by side, in the structure of ``row``; 0 without
+        columns.
+
+    Raises
+    ------
+    LoDMismatchError
+        A sequence of x has not as many numbers as its matrices.
+    ValueError
+        ``topks`` are none, not ascending, or less than 1.
+
+    Examples
+    --------
+    >>> row, column = LoDTensor(np.zeros(2), [[2]]), LoDTensor(np.zeros(3), [[3]])
+    >>> x = LoDTensor(np.array([5., 1., 3., 2., 8., 6.]), [[6]])
+    >>> sequence_topk_avg_pooling(x, row, column, topks=[1, 2], channel_num=1).values
+    array([[5., 4.],
+           [8., 7.]])
+    """
+    topks = check_topks(topks, channel_num)
+    check_matrices(x, x.values, row, column, channel_num)
+    out, flat = np.zeros((len(row.values), channel_num, len(topks))), x.values.reshape(-1).astype(np.float64)
+    for r, c, best in _largest(x, row, column, topks[-1], channel_num):
+        out[r, c] = [flat[best[:k]].sum() / k for k in topks]
+    return row.with_values(out.reshape(len(out), channel_num * len(topks)).astype(native(x.dtype)))
+
+
+@sequence_topk_avg_pooling.infer_rule
+def _(x, row, column, *, topks, channel_num):
+    columns = channel_num * len(check_topks(topks, channel_num))
+    return x.but(dims=(row.dims[0], columns), lod_level=row.lod_level)
+
+
+@sequence_topk_avg_pooling.gradient
+def _(call, grad):
+    return sequence_topk_avg_pooling_grad(*call.inputs, values_of(grad), **call.attrs), None, None
+
+
+@op
+def sequence_topk_avg_pooling_grad(
+    x: LoDTensor, row: LoDTensor, column: LoDTensor, grad: Dense, /, *, topks: typing.Any, channel_num: int
+) -> Dense:
+    """Return the gradient of ``sequence_topk_avg_pooling`` by its numbers: shares for the largest.
+
+    >>> row, column = LoDTensor(np.zeros(1), [[1]]), LoDTensor(np.zeros(3), [[3]])
+    >>> x = LoDTensor(np.array([5., 1., 3.]), [[3]])
+    >>> sequence_topk_avg_pooling_grad(x, row, column, np.array([[1., 4.]]), topks=[1, 2], channel_num=1)
+    array([3., 0., 2.])
+    """
+    topks = check_topks(topks, channel_num)
+    check_matrices(x, x.values, row, column, channel_num)
+    check_gradient(grad, (len(row.values), channel_num * len(topks)))
+    flow, result = grad.reshape(len(grad), channel_num, len(topks)).astype(np.float64), np.zeros(len(x.values))
+    for r, c, best in _largest(x, row, column, topks[-1], channel_num):
+        for rank, at in enumerate(best):
+            result[at] = (flow[r, c] / topks)[topks > rank].sum()
+    return result.reshape(x.values.shape).astype(native(x.dtype))
+
+
+@sequence_topk_avg_pooling_grad.infer_rule
+def _(x, row, column, grad, *, topks, channel_num):
+    return x.but(lod_level=0)
+
+
+def _matrices(dtype):
+    return [LoDTensor(np.ones(n, dtype), [[n]]) for n in (2, 1, 2)]
+
+
+sequence_topk.example(lambda dtype: [((LoDTensor(np.ones(3, dtype), [[2, 1]]),), {"k": 2})])
+
+
+@sequence_topk_grad.example
+def _(dtype):
+    if np.dtype(dtype).kind != "f":
+        return []
+    return [((LoDTensor(np.ones(3, dtype), [[2, 1]]), LoDTensor([1, 0], [[1, 1]]), np.ones(2, dtype)), {})]
+
+
+@sequence_topk_avg_pooling.example
+def _(dtype):
+    return [((*_matrices(dtype),), {"topks": [1], "channel_num": 1})] if np.dtype(dtype).kind == "f" else []
+
+
+@sequence_topk_avg_pooling_grad.example
+def _(dtype):
+    if np.dtype(dtype).kind != "f":
+        return []
+    return [((*_matrices(dtype), np.ones((1, 1), dtype)), {"topks": [1], "channel_num": 1})]
