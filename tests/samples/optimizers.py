@@ -26,7 +26,7 @@ def with_states(shape, dtype, grad, states, rowwise=False):
     shapes = [shape] * states
     if rowwise:
         shapes[-1] = shape[:1]
-    return reals(*shape, dtype=dtype), grad, *(np.abs(reals(*s, dtype=dtype)) for s in shapes)
+    return reals(*shape, dtype=dtype), grad, *(np.asarray(np.abs(reals(*s, dtype=dtype))) for s in shapes)
 
 
 def paired(param, grad, squared, linear):
