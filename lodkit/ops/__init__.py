@@ -72,6 +72,12 @@ from .segmentation import (
 from .segments import segment_reduce, segment_reduce_grad, segment_reduce_weights_grad
 from .selected_rows import get_tensor_from_selected_rows, merge_selected_rows, selected_rows_to_dense, sum
 from .sequence_pool import sequence_pool, sequence_pool_grad
+from .sequence_softmax import (
+    sequence_log_softmax,
+    sequence_log_softmax_grad,
+    sequence_softmax,
+    sequence_softmax_grad,
+)
 from .shards import gather_by_key, lengths_partition, partition
 from .sparse_dense import sparse_to_dense, sparse_to_dense_mask, sparse_to_dense_mask_grad
 from .sparse_matrix import batch_dense_to_sparse, batch_sparse_to_dense, batch_sparse_to_dense_grad, sparse_matrix
@@ -173,8 +179,12 @@ __all__ = [
     "select_features",
     "select_features_grad",
     "selected_rows_to_dense",
+    "sequence_log_softmax",
+    "sequence_log_softmax_grad",
     "sequence_pool",
     "sequence_pool_grad",
+    "sequence_softmax",
+    "sequence_softmax_grad",
     "sgd",
     "sigmoid",
     "sigmoid_grad",

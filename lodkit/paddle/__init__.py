@@ -8,7 +8,7 @@ a family. Where Paddle is wrong lodkit is right; docs/differences.md lists each 
 from __future__ import annotations
 
 from .. import ops  # noqa: F401 - the definitions fill OPS
-from . import _optimizers, _selected_rows, _sequence_pool, _tables  # noqa: F401 - they fill TYPES
+from . import _optimizers, _selected_rows, _sequence_arithmetic, _sequence_pool, _tables  # noqa: F401 - they fill TYPES
 from ._types import TYPES, Inferring, Running, SlotError, call
 
 __all__ = ["TYPES", "SlotError", "infer_op", "run_op"]
