@@ -12,11 +12,16 @@ NOTHING = np.empty((0, 0))
 WIDEST = 64  # lanes: with more, what exp needs is no longer kept in registers
 
 
-def strip_of(columns):
-    return FLAT if columns == 1 else min(WIDEST, width_of(columns))
+def strip_width(columns):
+    """Lanes of a strip of columns where more is computed than a sum."""
+    return min(WIDEST, width_of(columns))
 
 
-def as_strips(array, width):
+def _strip_of(columns):
+    return FLAT if columns == 1 else strip_width(columns)
+
+
+def _as_strips(array, width):
     """A matrix as the templates take it: one column as a row."""
     return array.reshape(1, -1) if width == FLAT else array
 
@@ -34,16 +39,16 @@ def softmax_rows(values, offsets, logs, out):
     rows, columns = values.shape
     if not values.size:
         return
-    width, sizes = strip_of(columns), (settings.chunk_rows, settings.block_rows)
-    kernel, x = softmax_kernel(width, logs), as_strips(values, width)
+    width, sizes = _strip_of(columns), (settings.chunk_rows, settings.block_rows)
+    kernel, x = softmax_kernel(width, logs), _as_strips(values, width)
     long = pieces_where_long(rows, offsets)
     if long is None:
-        kernel(values.size * 8, x, offsets, *sizes, NOTHING, NOTHING, as_strips(out, width))
+        kernel(values.size * 8, x, offsets, *sizes, NOTHING, NOTHING, _as_strips(out, width))
         return
     pieces, owners = long
     tops, totals = np.empty((2, len(pieces) - 1, columns))
     result = np.empty(out.shape, np.float32) if out.dtype == np.uint16 else out  # halves are rounded once
-    kernel(values.size * 8, x, pieces, *sizes, tops, totals, as_strips(result, width))
+    kernel(values.size * 8, x, pieces, *sizes, tops, totals, _as_strips(result, width))
     rescale_kernel(logs)(values.size, pieces, _factors(tops, totals, owners, logs), result)
     if result is not out:
         out.view(np.float16)[...] = result
@@ -81,11 +86,11 @@ def sums_of_products(a, b, offsets, logs=False):
     rows, columns = a.shape
     totals = np.zeros((len(offsets) - 1, columns))
     if a.size:
-        width = strip_of(columns)
+        width = _strip_of(columns)
         long = pieces_where_long(rows, offsets)
         pieces, owners = long or (offsets, None)
         partial = totals if long is None else np.empty((len(pieces) - 1, columns))
-        x, y = as_strips(a, width), as_strips(b, width)
+        x, y = _as_strips(a, width), _as_strips(b, width)
         kernel = products_kernel(width, logs)
         kernel(a.size, x, y, pieces, settings.chunk_rows, settings.block_rows, partial)
         if long is not None:
@@ -98,19 +103,17 @@ def softmax_grad_rows(y, grad, offsets, logs, result):
     rows, columns = y.shape
     if not y.size:
         return
-    width = strip_of(columns)
+    width = _strip_of(columns)
     long = pieces_where_long(rows, offsets)
     totals = NOTHING
     if long is not None:
         offsets, owners = long
         totals = _sum_over(sums_of_products(y, grad, offsets, logs), owners)
     kernel = gradient_kernel(width, logs, long is not None)
-    x, g, out = (as_strips(a, width) for a in (y, grad, result))
+    x, g, out = (_as_strips(a, width) for a in (y, grad, result))
     kernel(y.size * 4, x, g, offsets, settings.chunk_rows, settings.block_rows, totals, out)
 
 
 def _sum_over(partial, owners):
     """What the pieces of a segment come to, for every piece."""
     return _reduced("sum", partial, owners)[_owner_of(owners)]
-
-

@@ -44,24 +44,34 @@ def _access(width):
 
 
 @jitable
-def _itself(vector):
+def _itself(values, vector):
     return vector
 
 
 def _across(width, step):
-    """What all lanes of one column come to, in every lane; columns side by side stay as they are."""
+    """What the lanes of one column come to, as one lane; columns side by side stay as they are."""
     if width != FLAT:
         return _itself
 
     @jitable
-    def combine(v):
+    def combine(values, v):
         half = step(simd.low(v), simd.high(v))
         half = step(simd.low(half), simd.high(half))
         half = step(simd.low(half), simd.high(half))
         half = step(simd.low(half), simd.high(half))
-        return simd.like(v, simd.lane(step(simd.low(half), simd.high(half)), 0))
+        return step(simd.low(half), simd.high(half))
 
     return combine
+
+
+@jitable
+def _run_of(values, one):
+    return simd.full(values, LANES, simd.lane(one, 0))
+
+
+def _along(width):
+    """What one lane stands for in every lane of a run."""
+    return _run_of if width == FLAT else _itself
 
 
 @jitable
@@ -111,7 +121,7 @@ def softmax_kernel(width, logs):
     """
     flat = width == FLAT
     lanes = LANES if flat else width
-    read, write, step = _access(width)
+    (read, write, step), along = _access(width), _along(width)
     largest, added, odd_column = _across(width, simd.larger), _across(width, simd.add), _odd_column(flat, logs)
 
     @jitable
@@ -119,24 +129,24 @@ def softmax_kernel(width, logs):
         top = read(values, start, stop, j, -np.inf)
         for i in range(start + step, stop, step):
             top = simd.larger(top, read(values, i, stop, j, -np.inf))
-        return largest(top)
+        return largest(values, top)
 
     @jitable
     def total_of(values, start, stop, j, top, block):
-        total = simd.widen(simd.full(values, lanes, 0.0))
+        total, shift = simd.widen(simd.full(values, lanes, 0.0)), along(values, top)
         for first in range(start, stop, step * block):
             partial = simd.full(values, lanes, 0.0)
             for i in range(first, min(first + step * block, stop), step):
-                partial = simd.add(partial, simd.exp(simd.sub(read(values, i, stop, j, -np.inf), top)))
+                partial = simd.add(partial, simd.exp(simd.sub(read(values, i, stop, j, -np.inf), shift)))
             total = simd.add(total, simd.widen(partial))
-        return added(total)
+        return added(values, total)
 
     @jitable
     def finish(values, start, stop, j, top, total, out):
-        less = simd.log(simd.narrow(values, total))
-        scale = simd.narrow(values, simd.div(simd.like(total, 1.0), total))
+        shift, less = along(values, top), along(values, simd.log(simd.narrow(values, total)))
+        scale = along(values, simd.narrow(values, simd.div(simd.like(total, 1.0), total)))
         for i in range(start, stop, step):
-            x = simd.sub(read(values, i, stop, j, 0.0), top)
+            x = simd.sub(read(values, i, stop, j, 0.0), shift)
             write(out, i, stop, j, simd.sub(x, less) if logs else simd.mul(simd.exp(x), scale))
 
     @threaded
@@ -211,7 +221,7 @@ def _total_of(width, logs):
                 y, g = read(out, i, stop, j, 0.0), read(grad, i, stop, j, 0.0)
                 partial = simd.add(partial, simd.unless_minus_inf(g, y)) if logs else simd.fma(y, g, partial)
             total = simd.add(total, simd.widen(partial))
-        return added(total)
+        return added(out, total)
 
     return total_of
 
@@ -223,7 +233,7 @@ def gradient_kernel(width, logs, given):
     """
     flat = width == FLAT
     lanes = LANES if flat else width
-    (read, write, step), total_of = _access(width), _total_of(width, logs)
+    (read, write, step), along, total_of = _access(width), _along(width), _total_of(width, logs)
 
     @threaded
     def kernel(out, grad, offsets, chunk, block, totals, result):
@@ -232,13 +242,11 @@ def gradient_kernel(width, logs, given):
                 start, stop, columns = offsets[s], offsets[s + 1], 1 if flat else out.shape[1]
                 for at in range(0, columns if start < stop else 0, lanes):
                     j = max(0, min(at, columns - lanes))
-                    if given and flat:
-                        total = simd.widen(simd.full(out, lanes, totals[s, 0]))
-                    elif given:
-                        total = simd.load(totals, s, j, lanes)
+                    if given:
+                        total = simd.load(totals, s, j, 1 if flat else lanes)
                     else:
                         total = total_of(out, grad, start, stop, j, block)
-                    total = simd.narrow(out, total)
+                    total = along(out, simd.narrow(out, total))
                     for i in range(start, stop, step):
                         y, g = read(out, i, stop, j, 0.0), read(grad, i, stop, j, 0.0)
                         if logs:

@@ -1,4 +1,4 @@
-"""CUDA kernels of lodkit/ops/sequence_softmax.py: reductions of the segments, balanced as those are, and flat passes."""
+"""CUDA kernels of lodkit/ops/sequence_softmax.py: reductions of segments, as balanced as those are, and flat passes."""
 
 from __future__ import annotations
 
@@ -74,7 +74,10 @@ def _products_kernel(width, logs):
 
 @functools.cache
 def _gradient_kernel(width, logs):
-    """``(grad[i] - total[s]) * y[i]``, for logs ``grad[i] - total[s] * exp(y[i])``: a = results, b = grad, c = totals."""
+    """``(grad[i] - total[s]) * y[i]``, for logs ``grad[i] - total[s] * exp(y[i])``: a = results, b = grad, c = totals.
+
+    An entry of -inf gives and gets nothing in the second.
+    """
 
     @device
     def flow(i, s, j, result, grad, totals, ids, offsets, padding, height, columns, out):

@@ -71,6 +71,8 @@ from .segmentation import (
 )
 from .segments import segment_reduce, segment_reduce_grad, segment_reduce_weights_grad
 from .selected_rows import get_tensor_from_selected_rows, merge_selected_rows, selected_rows_to_dense, sum
+from .sequence_arithmetic import add_position_encoding, per_sequence, per_sequence_values_grad
+from .sequence_cumsum import sequence_cumsum
 from .sequence_pool import sequence_pool, sequence_pool_grad
 from .sequence_softmax import (
     sequence_log_softmax,
@@ -89,6 +91,7 @@ __all__ = [
     "adagrad",
     "adam",
     "add_padding",
+    "add_position_encoding",
     "batch_dense_to_sparse",
     "batch_gather",
     "batch_gather_grad",
@@ -151,6 +154,8 @@ __all__ = [
     "pad_empty_samples",
     "pad_empty_samples_grad",
     "partition",
+    "per_sequence",
+    "per_sequence_values_grad",
     "quantize_rows",
     "quantized_embedding_bag",
     "quantized_embedding_bag_weights_grad",
@@ -179,6 +184,7 @@ __all__ = [
     "select_features",
     "select_features_grad",
     "selected_rows_to_dense",
+    "sequence_cumsum",
     "sequence_log_softmax",
     "sequence_log_softmax_grad",
     "sequence_pool",
