@@ -62,7 +62,7 @@ def test_out(t):
     assert (out.values == 3).all()
     np.negative(t, out=out, where=t > 3)
     np.testing.assert_array_equal(out.values, np.where(t.values > 3, -t.values, 3))
-    with pytest.raises(TypeError, match=r"out must be a LoDTensor .* t\.with_values"):
+    with pytest.raises(TypeError, match=r"out must be a LoDTensor .*t\.with_values"):
         np.add(t, 1, out=np.zeros((3, 2)))
     with pytest.raises(TypeError, match="out must be a LoDTensor"):
         values += t

@@ -26,10 +26,12 @@ def check_sequences(x, dtype, values, shape, value_dtype, op, level):
     sequences = len(x.row_offsets(level)) - 1
     item = tuple(x.shape[1:])
     if isinstance(values, LoDTensor) and values.lod_level:
-        above = LoDTensor._wrap(None, x._lod[: level % len(x._lod)]) if level % len(x._lod) else None
-        if above is None or not values.same_lod(above):
-            what = f"values against the levels above level {level} of x"
-            raise mismatch(what, values, above) if above else LoDMismatchError(f"{what}: there are none")
+        levels, what = x._lod[: level % len(x._lod)], f"values against the levels above level {level} of x"
+        if not levels:
+            raise LoDMismatchError(f"{what}: there are none")
+        above = LoDTensor._wrap(None, levels)
+        if not values.same_lod(above):
+            raise mismatch(what, values, above)
     if shape not in ((sequences,), (sequences, *item)):
         wanted = f"({sequences},)" + (f" or {(sequences, *item)}" if item else "")
         raise ShapeMismatchError(f"values have shape {shape}; one a sequence of level {level} is {wanted}")
@@ -78,7 +80,7 @@ def per_sequence(x: LoDTensor, values: Dense | LoDTensor, /, *, op: Arithmetic =
     Examples
     --------
     >>> x = LoDTensor(np.array([1.0, 3.0, 5.0]), [[2, 1]])
-    >>> per_sequence(x, sequence_pool(x, pool="mean"), op="sub").values
+    >>> per_sequence(x, np.array([2.0, 5.0]), op="sub").values
     array([-1.,  1.,  0.])
     """
     values_array = values_of(values)
@@ -192,10 +194,10 @@ def add_position_encoding(
 
     Examples
     --------
-    >>> add_position_encoding(LoDTensor(np.zeros((3, 2)), [[2, 1]])).values.round(4)
-    array([[0.000e+00, 1.000e+00],
-           [1.000e-04, 1.000e+00],
-           [0.000e+00, 1.000e+00]])
+    >>> add_position_encoding(LoDTensor(np.zeros((3, 4)), [[2, 1]])).values.round(2)
+    array([[0.  , 0.  , 1.  , 1.  ],
+           [0.84, 0.  , 0.54, 1.  ],
+           [0.  , 0.  , 1.  , 1.  ]])
     """
     values, item = values_of(x), x.shape[1:]
     offsets, rows = x.row_offsets(level) if isinstance(x, LoDTensor) else None, values
