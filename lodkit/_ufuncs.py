@@ -59,15 +59,19 @@ def apply(ufunc, method, inputs, out=None, **kwargs):
     ragged = [x for x in (*inputs, *where) if isinstance(x, LoDTensor)]
     rank = max(len(x.shape) for x in ragged or [like])
     operands = [_operand(name, x, rank) for x in (*inputs, *where)]
-    _check_items(name, operands)
     if device_of(like) == "cuda":
+        _check_items(name, operands)
         made = _on_gpu(ufunc, operands, outs, kwargs)
     else:
         if where:
             kwargs["where"] = operands.pop()
         if outs:
             kwargs["out"] = tuple(o if o is None else o._need_values() for o in outs)
-        made = ufunc(*operands, **kwargs)
+        try:
+            made = ufunc(*operands, **kwargs)
+        except ValueError:
+            _check_items(name, operands)
+            raise
     if not isinstance(made, tuple):
         return outs[0] if outs else like.with_values(made)
     outs = outs or [None] * len(made)
@@ -94,6 +98,8 @@ def _one_structure(name, tensors):
 
 def _operand(name, x, rank):
     """Values that have ``rank`` dimensions, a row that has no more than items have then, or a number."""
+    if type(x) in (int, float, bool):
+        return x
     if isinstance(x, LoDTensor):
         values = x._need_values()
         item = tuple(values.shape[1:])

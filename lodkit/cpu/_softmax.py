@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from .._levels import frozen
 from ..jit import njit, settings
 from ._reduce import PIECE, pieces_of, reduce_rows, width_of
 from ._softmax_kernels import FLAT, gradient_kernel, products_kernel, rescale_kernel, softmax_kernel
@@ -31,7 +32,7 @@ def pieces_where_long(rows, offsets):
     if rows <= PIECE * settings.chunk_rows:
         return None
     pieces, owners = pieces_of(offsets, PIECE * settings.chunk_rows)
-    return (pieces, owners) if len(pieces) else None
+    return (frozen(pieces), owners) if len(pieces) else None  # read-only as offsets are: one type to compile for
 
 
 def softmax_rows(values, offsets, logs, out):
@@ -40,15 +41,15 @@ def softmax_rows(values, offsets, logs, out):
     if not values.size:
         return
     width, sizes = _strip_of(columns), (settings.chunk_rows, settings.block_rows)
-    kernel, x = softmax_kernel(width, logs), _as_strips(values, width)
+    kernel, x = softmax_kernel(width), _as_strips(values, width)
     long = pieces_where_long(rows, offsets)
     if long is None:
-        kernel(values.size * 8, x, offsets, *sizes, NOTHING, NOTHING, _as_strips(out, width))
+        kernel(values.size * 8, x, offsets, logs, *sizes, NOTHING, NOTHING, _as_strips(out, width))
         return
     pieces, owners = long
     tops, totals = np.empty((2, len(pieces) - 1, columns))
     result = np.empty(out.shape, np.float32) if out.dtype == np.uint16 else out  # halves are rounded once
-    kernel(values.size * 8, x, pieces, *sizes, tops, totals, _as_strips(result, width))
+    kernel(values.size * 8, x, pieces, logs, *sizes, tops, totals, _as_strips(result, width))
     rescale_kernel(logs)(values.size, pieces, _factors(tops, totals, owners, logs), result)
     if result is not out:
         out.view(np.float16)[...] = result
@@ -109,7 +110,7 @@ def softmax_grad_rows(y, grad, offsets, logs, result):
     if long is not None:
         offsets, owners = long
         totals = _sum_over(sums_of_products(y, grad, offsets, logs), owners)
-    kernel = gradient_kernel(width, logs, long is not None)
+    kernel = gradient_kernel(width, logs)
     x, g, out = (_as_strips(a, width) for a in (y, grad, result))
     kernel(y.size * 4, x, g, offsets, settings.chunk_rows, settings.block_rows, totals, out)
 

@@ -82,7 +82,7 @@ def _part(x, top):
     return np.exp(x - top)
 
 
-def _odd_column(flat, logs):
+def _odd_column(flat):
     """One column of a segment, number by number, where a maximum is infinite or NaN: the laws are kept here."""
     larger = jitable(reducers.larger)
 
@@ -91,7 +91,7 @@ def _odd_column(flat, logs):
         return simd.lane(simd.load(values, 0 if flat else i, i if flat else j, 1), 0)
 
     @jitable
-    def column(values, start, stop, j, out):
+    def column(values, start, stop, j, logs, out):
         top, total = number(values, start, j), 0.0
         for i in range(start, stop):
             top = larger(top, number(values, i, j))
@@ -113,16 +113,15 @@ def _odd_column(flat, logs):
 
 
 @functools.cache
-def softmax_kernel(width, logs):
-    """Kernel of softmax, or of its logarithm; a segment's maximum and total go to ``tops`` and ``totals``, where there
-    are such.
+def softmax_kernel(width):
+    """Kernel of softmax, or with ``logs`` of its logarithm.
 
-    A NaN may be passed over by the maximum: its exponential makes the total NaN.
+    A segment's maximum and total go to ``tops`` and ``totals``, where there are such. A NaN may be passed over by the maximum: its exponential makes the total NaN.
     """
     flat = width == FLAT
     lanes = LANES if flat else width
     (read, write, step), along = _access(width), _along(width)
-    largest, added, odd_column = _across(width, simd.larger), _across(width, simd.add), _odd_column(flat, logs)
+    largest, added, odd_column = _across(width, simd.larger), _across(width, simd.add), _odd_column(flat)
 
     @jitable
     def largest_of(values, start, stop, j):
@@ -142,15 +141,20 @@ def softmax_kernel(width, logs):
         return added(values, total)
 
     @jitable
-    def finish(values, start, stop, j, top, total, out):
+    def finish(values, start, stop, j, top, total, logs, out):
         shift, less = along(values, top), along(values, simd.log(simd.narrow(values, total)))
         scale = along(values, simd.narrow(values, simd.div(simd.like(total, 1.0), total)))
-        for i in range(start, stop, step):
-            x = simd.sub(read(values, i, stop, j, 0.0), shift)
-            write(out, i, stop, j, simd.sub(x, less) if logs else simd.mul(simd.exp(x), scale))
+        if logs:
+            for i in range(start, stop, step):
+                x = simd.sub(read(values, i, stop, j, 0.0), shift)
+                write(out, i, stop, j, simd.sub(x, less))
+        else:
+            for i in range(start, stop, step):
+                x = simd.sub(read(values, i, stop, j, 0.0), shift)
+                write(out, i, stop, j, simd.mul(simd.exp(x), scale))
 
     @threaded
-    def kernel(values, offsets, chunk, block, tops, totals, out):
+    def kernel(values, offsets, logs, chunk, block, tops, totals, out):
         for c in prange(offsets[-1] // chunk + 1):
             for s in range(first_segment(offsets, chunk, c), first_segment(offsets, chunk, c + 1)):
                 start, stop, columns = offsets[s], offsets[s + 1], 1 if flat else values.shape[1]
@@ -161,13 +165,13 @@ def softmax_kernel(width, logs):
                     total = simd.widen(top)
                     if not odd:
                         total = total_of(values, start, stop, j, top, block)
-                        finish(values, start, stop, j, top, total, out)
+                        finish(values, start, stop, j, top, total, logs, out)
                     if not odd and not len(tops):
                         continue
                     for k in range(1 if flat else lanes):
                         best, whole = np.float64(simd.lane(top, k)), simd.lane(total, k)
                         if odd:
-                            best, whole = odd_column(values, start, stop, j + k, out)
+                            best, whole = odd_column(values, start, stop, j + k, logs, out)
                         if len(tops):
                             tops[s, j + k], totals[s, j + k] = best, whole
 
@@ -227,9 +231,9 @@ def _total_of(width, logs):
 
 
 @functools.cache
-def gradient_kernel(width, logs, given):
-    """Kernel of ``(grad - total) * out``, for logs ``grad - total * exp(out)``, where the totals are ``given`` or those
-    of ``products_kernel``.
+def gradient_kernel(width, logs):
+    """Kernel of ``(grad - total) * out``, for logs ``grad - total * exp(out)``, whose totals are added up where none
+    are given.
     """
     flat = width == FLAT
     lanes = LANES if flat else width
@@ -242,7 +246,7 @@ def gradient_kernel(width, logs, given):
                 start, stop, columns = offsets[s], offsets[s + 1], 1 if flat else out.shape[1]
                 for at in range(0, columns if start < stop else 0, lanes):
                     j = max(0, min(at, columns - lanes))
-                    if given:
+                    if len(totals):
                         total = simd.load(totals, s, j, 1 if flat else lanes)
                     else:
                         total = total_of(out, grad, start, stop, j, block)

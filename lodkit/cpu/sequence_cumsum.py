@@ -17,28 +17,25 @@ from ._softmax import pieces_where_long, strip_width
 
 
 @functools.cache
-def _kernel(width, exclusive, reverse, given):
-    """Kernel of running sums of W columns, in double precision, from 0 or from the ``starts`` that are ``given``."""
+def _kernel(width):
+    """Kernel of running sums of W columns, in double precision, from 0 or from ``starts``, where there are some."""
 
     @threaded
-    def kernel(values, offsets, starts, chunk, out):
-        columns = values.shape[1]
+    def kernel(values, offsets, starts, exclusive, reverse, chunk, out):
+        columns, step = values.shape[1], -1 if reverse else 1
         for c in prange(offsets[-1] // chunk + 1):
             for s in range(first_segment(offsets, chunk, c), first_segment(offsets, chunk, c + 1)):
                 start, stop = offsets[s], offsets[s + 1]
                 for at in range(0, columns if start < stop else 0, width):
                     j = min(at, columns - width)
                     total = simd.widen(simd.full(values, width, 0))
-                    if given:
+                    if len(starts):
                         total = simd.load(starts, s, j, width)
-                    for k in range(stop - start):
-                        i = stop - 1 - k if reverse else start + k
-                        x = simd.widen(simd.load(values, i, j, width))
-                        if exclusive:
-                            simd.store(out, i, j, total)
-                        total = simd.add(total, x)
-                        if not exclusive:
-                            simd.store(out, i, j, total)
+                    i = stop - 1 if reverse else start
+                    while start <= i < stop:
+                        before, total = total, simd.add(total, simd.widen(simd.load(values, i, j, width)))
+                        simd.store(out, i, j, before if exclusive else total)
+                        i += step
 
     return kernel
 
@@ -56,8 +53,7 @@ def cumsum_rows(values, offsets, exclusive, reverse, out):
         reduce_rows("sum", values, None, None, None, offsets, wide.type(0), sums)
         starts = np.empty_like(sums)
         cumsum_rows(sums, owners, True, reverse, starts)
-    kernel = _kernel(width, exclusive, reverse, long is not None)
-    kernel(values.size, values, offsets, starts, settings.chunk_rows, out)
+    _kernel(width)(values.size, values, offsets, starts, exclusive, reverse, settings.chunk_rows, out)
 
 
 @sequence_cumsum.kernel("cpu")
