@@ -116,7 +116,8 @@ def _odd_column(flat):
 def softmax_kernel(width):
     """Kernel of softmax, or with ``logs`` of its logarithm.
 
-    A segment's maximum and total go to ``tops`` and ``totals``, where there are such. A NaN may be passed over by the maximum: its exponential makes the total NaN.
+    A segment's maximum and total go to ``tops`` and ``totals``, where there are such. A NaN may be passed over by the
+    maximum: its exponential makes the total NaN.
     """
     flat = width == FLAT
     lanes = LANES if flat else width
