@@ -56,28 +56,6 @@ def load(typing, array, i, j, width):
     return vector(array, i, j, width), generate
 
 
-@intrinsic(prefer_literal=True)
-def load_first(typing, array, i, j, width, count, rest):
-    vector = _of(array, width)
-
-    def generate(context, builder, signature, args):
-        memory, align = _lanes(context, builder, array, vector.width)
-        bits = ir.VectorType(ir.IntType(16), vector.width) if isinstance(memory.element, ir.HalfType) else memory
-        i32, number = ir.IntType(32), "i" if isinstance(bits.element, ir.IntType) else "f"
-        lanes = ir.Constant(ir.VectorType(ir.IntType(64), vector.width), list(range(vector.width)))
-        there = builder.icmp_signed("<", lanes, _splat(builder, args[4], vector.width))
-        start = _pointer(context, builder, array, *args[:3], bits)
-        kind = ir.FunctionType(bits, [start.type, i32, there.type, bits])
-        name = f"llvm.masked.load.v{vector.width}{number}{_bits(bits.element)}.p0"
-        call = cgutils.get_or_insert_function(builder.module, kind, name)
-        value = builder.call(call, [start, i32(align), there, ir.Constant(bits, None)])
-        value = _convert(builder, builder.bitcast(value, memory), context.get_value_type(vector))
-        other = context.cast(builder, args[5], signature.args[5], vector.dtype)
-        return builder.select(there, value, _splat(builder, other, vector.width))
-
-    return vector(array, i, j, width, types.int64, rest), generate
-
-
 @intrinsic
 def store(typing, array, i, j, vector):
     def generate(context, builder, signature, args):

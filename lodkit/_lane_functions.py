@@ -31,6 +31,26 @@ def finite(typing, a):
     return a(a), generate
 
 
+@intrinsic
+def all_finite(typing, a):
+    def generate(context, builder, signature, args):
+        zero = ir.Constant(args[0].type, [0.0] * a.width)
+        known = builder.fcmp_ordered("==", builder.fsub(args[0], args[0]), zero)
+        bits = ir.IntType(a.width)
+        return builder.icmp_unsigned("==", builder.bitcast(known, bits), bits(-1))
+
+    return types.boolean(a), generate
+
+
+@intrinsic
+def unless_minus_inf(typing, a, by):
+    def generate(context, builder, signature, args):
+        ends = builder.fcmp_ordered("==", args[1], ir.Constant(args[1].type, [float("-inf")] * by.width))
+        return builder.select(ends, ir.Constant(args[0].type, [0.0] * a.width), args[0])
+
+    return a(a, by), generate
+
+
 class _Lanes:
     """What exp and log share: the constants and the steps of one width and type."""
 

@@ -17,7 +17,7 @@ from .errors import LoDError, LoDLevelError, LoDMismatchError
 _new = object.__new__
 
 
-class LoDTensor(Indexing, Relevelling, Conversions, SparseMatrices):
+class LoDTensor(Indexing, Relevelling, Conversions, SparseMatrices, np.lib.mixins.NDArrayOperatorsMixin):
     """A batch of sequences: an array, and how its rows are cut into sequences of sequences.
 
     Offsets are copied in, checked and read-only; values are shared and mutable.
@@ -42,11 +42,13 @@ class LoDTensor(Indexing, Relevelling, Conversions, SparseMatrices):
               recursive_sequence_lengths=[[2, 1], [3, 1, 2]], shape=(6,), dtype=int64)
     >>> t[0, 1], t.lengths(0, absolute=True)
     (array([20]), array([4, 2]))
+    >>> t % 10 + 1
+    LoDTensor([[[1, 2, 3], [1]], [[1, 2]]],
+              recursive_sequence_lengths=[[2, 1], [3, 1, 2]], shape=(6,), dtype=int64)
     """
 
     __slots__ = ("__weakref__", "_base", "_lod", "_rows", "_values")
     __hash__ = None  # type: ignore[assignment]
-    __array_ufunc__ = None
 
     def __init__(self, values, recursive_sequence_lengths=None, *, lod=None):
         if lod is not None and recursive_sequence_lengths is not None:
@@ -265,6 +267,11 @@ class LoDTensor(Indexing, Relevelling, Conversions, SparseMatrices):
         raise ValueError("a LoDTensor has no truth value; use len(t), t.equals(u), t.values.any() or .all()")
 
     # -- protocols -------------------------------------------------------------------------------
+
+    def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
+        from ._ufuncs import apply
+
+        return apply(ufunc, method, inputs, **kwargs)
 
     def __array__(self, dtype=None, copy=None):
         raise TypeError("a LoDTensor is no array; use .values (all rows), .to_padded() or .to_uniform()")

@@ -14,7 +14,7 @@ import operator
 import numpy as np
 from numba.extending import overload
 
-from . import _intrinsics, _lane_functions, _packing, reducers
+from . import _first_lanes, _intrinsics, _lane_functions, _packing, reducers
 from ._intrinsics import WIDE
 
 
@@ -40,6 +40,11 @@ def store(array, i, j, vector):
     """Write lanes to ``array[i, j : j + width]``, rounded to its type."""
     half = array.dtype == np.uint16
     array[i, j : j + len(vector)] = vector.astype(np.float16).view(np.uint16) if half else vector
+
+
+def store_first(array, i, j, vector, count):
+    """Write the first ``count`` lanes to ``array[i, j : j + count]``, all of them where there are fewer."""
+    store(array, i, j, vector[:count])
 
 
 def full(array, width, number):
@@ -163,6 +168,16 @@ def finite(vector):
     return np.where(np.isfinite(vector), vector, vector.dtype.type(0))
 
 
+def all_finite(vector):
+    """Whether no lane is infinite or NaN."""
+    return bool(np.isfinite(vector).all())
+
+
+def unless_minus_inf(vector, by):
+    """The lanes of a vector, 0 where those of ``by`` are -inf."""
+    return np.where(np.isneginf(by), vector.dtype.type(0), vector)
+
+
 def _silent(operation):
     """Of two vectors, without NumPy's warnings: compiled code has none either."""
 
@@ -202,8 +217,9 @@ def _bind(function, compiled, count):
 
 for _function, _compiled, _count in (
     (load, _intrinsics.load, 4),
-    (load_first, _intrinsics.load_first, 6),
+    (load_first, _first_lanes.load_first, 6),
     (store, _intrinsics.store, 4),
+    (store_first, _first_lanes.store_first, 5),
     (full, _intrinsics.full, 3),
     (like, _intrinsics.like, 2),
     (copy, _intrinsics.copy, 5),
@@ -232,6 +248,8 @@ for _function, _compiled, _count in (
     (larger, _intrinsics.larger, 2),
     (log, _lane_functions.log, 1),
     (finite, _lane_functions.finite, 1),
+    (all_finite, _lane_functions.all_finite, 1),
+    (unless_minus_inf, _lane_functions.unless_minus_inf, 2),
     (exp, _lane_functions.exp, 1),
 ):
     _bind(_function, _compiled, _count)

@@ -71,7 +71,7 @@ GENERATIONS = (8, 0), (9, 0)
 #: Kernels that move rows: those of 64 float32 are in the samples of their families.
 WIDE = (
     ("_reduce_kernels", "reduce_kernel"),
-    ("_row_kernels", "_kernel"),
+    ("_row_kernels", "row_kernel"),
     ("_rows", "_copy_kernel"),
     ("_rows", "_put_kernel"),
     ("_row_maps", "_run_kernel"),

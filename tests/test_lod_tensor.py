@@ -271,8 +271,8 @@ def test_what_a_lod_tensor_refuses(t):
         hash(t)
     with pytest.raises(TypeError, match=r"\.values"):
         np.asarray(t)
-    with pytest.raises(TypeError):
-        np.exp(t)
+    with pytest.raises(TypeError, match="sequence_pool"):
+        np.sum(t)
 
 
 @pytest.mark.parametrize("protocol", range(2, 6))

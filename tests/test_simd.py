@@ -163,6 +163,40 @@ def test_a_vector_folds_by_halves(dtype):
     assert out[0].tolist() == [28, 0, 0, 0, 0, 0, 0, 0]
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "uint16", "int64"])
+@pytest.mark.parametrize("count", [0, 1, 5, 8, 9])
+def test_store_first_writes_nothing_past_its_count(count, dtype):
+    def kernel(a, b, out):
+        simd.store_first(out, 0, 1, simd.load(a, 0, 0, 8), count)
+
+    a, out = (
+        np.arange(1, 9, dtype=np.int64).astype("f2" if dtype == "uint16" else dtype)[None],
+        np.zeros((1, 10), dtype),
+    )
+    a = a.view(dtype)
+    njit(kernel)(a, a, out)
+    written = min(count, 8)
+    np.testing.assert_array_equal(out[0], [0, *a[0, :written], *[0] * (9 - written)])
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("odd", [0.0, np.inf, -np.inf, np.nan])
+@pytest.mark.parametrize("width", [1, 5, 16])
+def test_lanes_that_are_finite_or_minus_infinite(dtype, odd, width):
+    def kernel(a, b, out):
+        x = simd.load(b, 0, 0, width)
+        out[1, 0] = simd.all_finite(x)
+        simd.store(out, 0, 0, simd.unless_minus_inf(simd.load(a, 0, 0, width), x))
+
+    a, b = np.ones((1, width), dtype), np.full((1, width), -1e30, dtype)
+    b[0, -1] = odd
+    expected, got = np.zeros((2, width), dtype), np.zeros((2, width), dtype)
+    kernel(a, b, expected)
+    njit(kernel)(a, b, got)
+    np.testing.assert_array_equal(got, expected)
+    assert got[1, 0] == np.isfinite(odd) and got[0, -1] == (odd != -np.inf)
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="needs mprotect")
 @pytest.mark.parametrize("count", range(6))
 def test_load_first_reads_nothing_past_its_count(count):

@@ -37,7 +37,7 @@ def first_at_least(numbers, low, high, number):
     return low
 
 
-def _kernel(body, width):
+def row_kernel(body, width):
     """``body`` for W columns of every row, with the segment that the row is in."""
 
     @cuda.jit
@@ -75,7 +75,7 @@ def spread_kernel(width, weighted, divisor, root):
             x = simd.like(x, 0)
         vector.store(out, i * columns + j, x)
 
-    return _kernel(spread, width)
+    return row_kernel(spread, width)
 
 
 @functools.cache
@@ -90,7 +90,7 @@ def find_kernel(gather):
         if x == best or (x != x and best != best):
             vector.atomic_first(out, s * columns + j, i)
 
-    return _kernel(find, 1)
+    return row_kernel(find, 1)
 
 
 @functools.cache
@@ -108,7 +108,7 @@ def place_kernel(which):
         at = s * columns + j
         vector.store(out, i * columns + j, vector.load_where(chosen(i, s, at, where, offsets), grad, at, 1))
 
-    return _kernel(place, 1)
+    return row_kernel(place, 1)
 
 
 @functools.cache
@@ -126,7 +126,7 @@ def exponentials_kernel():
                 share = top
         vector.store(out, i * columns + j, share)
 
-    return _kernel(exponential, 1)
+    return row_kernel(exponential, 1)
 
 
 @functools.cache
@@ -142,7 +142,7 @@ def shares_kernel():
             flow = simd.like(flow, 0)
         vector.store(out, i * columns + j, flow)
 
-    return _kernel(share, 1)
+    return row_kernel(share, 1)
 
 
 @functools.cache

@@ -33,7 +33,7 @@ def number(values, at):
 
 def load_where(there, values, at, width):
     """The same where ``there`` is true, else zeros; nothing is read at ``at`` then."""
-    return load(values, at, width) if there else np.zeros(width, WIDE[values.dtype.name])
+    return load(values, at, width) if there else np.zeros(width, _wide_type(values.dtype))
 
 
 def load_written(values, at, width):
@@ -55,7 +55,12 @@ def atomic_first(out, at, position):
 def _wide(values, lanes):
     lanes = np.array(lanes, values.dtype)
     lanes = lanes.view(np.float16) if values.dtype == np.uint16 else lanes
-    return lanes.astype(WIDE[values.dtype.name])
+    return lanes.astype(_wide_type(values.dtype))
+
+
+@functools.cache  # the name of a type takes NumPy longer than all else here
+def _wide_type(dtype):
+    return np.dtype(WIDE[dtype.name])
 
 
 def _pointer(builder, pointer, at, pointee):

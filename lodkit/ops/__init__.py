@@ -73,7 +73,9 @@ from .segmentation import (
 )
 from .segments import segment_reduce, segment_reduce_grad, segment_reduce_weights_grad
 from .selected_rows import get_tensor_from_selected_rows, merge_selected_rows, selected_rows_to_dense, sum
+from .sequence_arithmetic import add_position_encoding, per_sequence, per_sequence_values_grad
 from .sequence_conv import row_conv, row_conv_grad, sequence_conv, sequence_conv_grad
+from .sequence_cumsum import sequence_cumsum
 from .sequence_mask import sequence_mask
 from .sequence_padding import (
     sequence_pad,
@@ -92,6 +94,7 @@ from .sequence_selection import (
     sequence_sort,
     sequence_sort_grad,
 )
+from .sequence_softmax import sequence_log_softmax, sequence_log_softmax_grad, sequence_softmax, sequence_softmax_grad
 from .sequence_structure import (
     sequence_concat,
     sequence_concat_grad,
@@ -119,6 +122,7 @@ __all__ = [
     "adagrad",
     "adam",
     "add_padding",
+    "add_position_encoding",
     "batch_dense_to_sparse",
     "batch_gather",
     "batch_gather_grad",
@@ -186,6 +190,8 @@ __all__ = [
     "pad_empty_samples",
     "pad_empty_samples_grad",
     "partition",
+    "per_sequence",
+    "per_sequence_values_grad",
     "quantize_rows",
     "quantized_embedding_bag",
     "quantized_embedding_bag_weights_grad",
@@ -220,11 +226,14 @@ __all__ = [
     "sequence_concat_grad",
     "sequence_conv",
     "sequence_conv_grad",
+    "sequence_cumsum",
     "sequence_enumerate",
     "sequence_erase",
     "sequence_expand",
     "sequence_expand_as",
     "sequence_expand_grad",
+    "sequence_log_softmax",
+    "sequence_log_softmax_grad",
     "sequence_mask",
     "sequence_pad",
     "sequence_pad_grad",
@@ -239,6 +248,8 @@ __all__ = [
     "sequence_select_grad",
     "sequence_slice",
     "sequence_slice_grad",
+    "sequence_softmax",
+    "sequence_softmax_grad",
     "sequence_sort",
     "sequence_sort_grad",
     "sequence_topk",

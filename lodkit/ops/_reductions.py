@@ -19,14 +19,22 @@ def _logsumexp(rows):
         return np.log(np.exp(rows - shift).sum(axis=0)) + shift
 
 
-def _shares(rows):
-    """The gradient of logsumexp and logmeanexp: softmax, with 0 under -inf and equal shares for several +inf."""
+def shares(rows):
+    """Softmax, the gradient of logsumexp and logmeanexp: 0 under -inf, equal shares for several +inf."""
     top = rows.max(axis=0)
-    shares = np.exp(rows - np.where(np.isfinite(top), top, 0))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        shares = shares / shares.sum(axis=0)
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore", under="ignore"):
+        parts = np.exp(rows - np.where(np.isfinite(top), top, 0))
+        parts = parts / parts.sum(axis=0)
     ends = np.isposinf(rows) / np.maximum(np.isposinf(rows).sum(axis=0), 1)
-    return np.where(np.isposinf(top), ends, np.where(np.isneginf(top), 0, shares))
+    return np.where(np.isposinf(top), ends, np.where(np.isneginf(top), 0, parts))
+
+
+def log_shares(rows):
+    """The logarithm of those."""
+    top = rows.max(axis=0)
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore", under="ignore"):
+        shifted = rows - top
+        return np.where(np.isinf(top), np.log(shares(rows)), shifted - np.log(np.exp(shifted).sum(axis=0)))
 
 
 def _others(rows):
@@ -149,7 +157,7 @@ def reduce_segments_grad(values, offsets, weights, out, grad, reduce):
         elif reduce in ARG:
             np.put_along_axis(result, index[s][None], g[None], axis=0)
         elif reduce in ("logsumexp", "logmeanexp"):
-            result[a:b] = g * _shares(values[a:b].astype(np.float64))
+            result[a:b] = g * shares(values[a:b].astype(np.float64))
         elif reduce == "prod":
             result[a:b] = g * _others(values[a:b].astype(np.float64))
         else:

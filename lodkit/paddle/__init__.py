@@ -18,6 +18,7 @@ from . import (  # noqa: F401 - they fill TYPES
     _lod_levels,
     _optimizers,
     _selected_rows,
+    _sequence_arithmetic,
     _sequence_conv,
     _sequence_padding,
     _sequence_pool,

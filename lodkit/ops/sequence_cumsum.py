@@ -1,0 +1,71 @@
+"""Running sums inside every sequence of a LoDTensor."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..arrays import check_values
+from ..lod_tensor import LoDTensor, values_of
+from ..registry import op
+from .sequence_pool import inferred_level
+
+
+def sum_dtype(dtype):
+    """The type of running sums: that of the values, int64 for integers."""
+    dtype = check_values(dtype, "sequence_cumsum")
+    return np.dtype(np.int64) if dtype.kind == "i" else dtype
+
+
+@op
+def sequence_cumsum(x: LoDTensor, /, *, exclusive: bool = False, reverse: bool = False, level: int = -1) -> LoDTensor:
+    """Return for every row the sum of its sequence's rows up to it.
+
+    Parameters
+    ----------
+    x : LoDTensor
+        Items of any shape.
+    exclusive : bool
+        Without the row itself: the first one gets 0.
+    reverse : bool
+        Of the rows from it on, instead of those up to it.
+    level : int
+        Which level's sequences; the innermost by default.
+
+    Returns
+    -------
+    LoDTensor of the structure of x
+        Integers give int64.
+
+    Examples
+    --------
+    >>> x = LoDTensor(np.array([1, 2, 3, 4, 5]), [[3, 0, 2]])
+    >>> sequence_cumsum(x).values
+    array([1, 3, 6, 4, 9])
+    >>> sequence_cumsum(x, exclusive=True, reverse=True).values
+    array([5, 3, 0, 5, 0])
+    """
+    dtype = sum_dtype(x.values.dtype)
+    wide = x.values.astype(dtype if dtype.kind == "i" else np.float64)
+    out = np.zeros_like(wide)
+    offsets = x.row_offsets(level)
+    for a, b in zip(offsets[:-1], offsets[1:], strict=True):
+        rows, sums = (v[a:b][::-1] if reverse else v[a:b] for v in (wide, out))
+        sums[int(exclusive) :] = np.cumsum(rows[: b - a - int(exclusive)], axis=0) if a < b else 0
+    return x.with_values(out.astype(dtype))
+
+
+@sequence_cumsum.infer_rule
+def _(x, *, exclusive=False, reverse=False, level=-1):
+    inferred_level(x, level)
+    return x.but(dtype=sum_dtype(x.dtype))
+
+
+@sequence_cumsum.gradient
+def _(call, grad):
+    x, attrs = call.inputs[0], call.attrs
+    return sequence_cumsum(x.with_values(values_of(grad)), **{**attrs, "reverse": not attrs["reverse"]})
+
+
+@sequence_cumsum.example
+def _(dtype):
+    return [((LoDTensor(np.ones((3, *item), dtype), [[1, 2]]),), {}) for item in ((), (4,), (16,), (64,))]
