@@ -34,6 +34,7 @@ if __name__ == "__main__" and "LODKIT_COMPARE_THREADS" not in os.environ:
         status |= subprocess.run([sys.executable, __file__], env={**os.environ, **settings}, check=False).returncode
     sys.exit(status)
 
+import compare_sequences
 import compare_sparse
 import compare_tables
 import numpy as np
@@ -224,6 +225,7 @@ GROUPS = (
     one_dimension,
     selected_rows,
     *compare_sparse.GROUPS,
+    *compare_sequences.GROUPS,
     *compare_tables.GROUPS,
     small_calls,
     imports,

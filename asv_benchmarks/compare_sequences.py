@@ -1,0 +1,128 @@
+"""The rows of compare.py for operators on sequences: few long ones, and many short ones."""
+
+from __future__ import annotations
+
+import numpy as np
+from measuring import QUICK, measure, rng
+from peers import awkward, fbgemm, torch
+
+import lodkit
+
+#: How many sequences, and how long they are at most; rows of 64.
+SHAPES = ((64, 20), (100, 5)) if QUICK else ((4096, 100), (100_000, 10))
+
+
+def _batches():
+    for count, most in SHAPES:
+        lengths = rng.integers(0, most + 1, count)
+        yield (
+            f"{count:,} sequences",
+            lodkit.LoDTensor(rng.standard_normal((lengths.sum(), 64), dtype=np.float32), [lengths]),
+        )
+
+
+def _tensors(t):
+    """The sequences as PyTorch's, and as its nested tensor."""
+    parts = list(torch.split(torch.from_numpy(t.values), t.lengths().tolist()))
+    return parts, torch.nested.nested_tensor(parts, layout=torch.jagged)
+
+
+def padded():
+    """sequence_pad and sequence_unpad."""
+    for what, t in _batches():
+        full, lengths = lodkit.sequence_pad(t)
+        out, rows, width = np.empty_like(full), np.empty_like(t.values), full.shape[1]
+        pad, back = {"lodkit": lambda r: lodkit.sequence_pad(t)[0]}, {}
+        back["lodkit"] = lambda r: lodkit.sequence_unpad(full, lengths).values
+        starts = t.offsets()
+
+        def loop(r, t=t, full=full, starts=starts):
+            result = np.zeros_like(full)
+            for s, (a, b) in enumerate(zip(starts[:-1], starts[1:], strict=True)):
+                result[s, : b - a] = t.values[a:b]
+            return result
+
+        pad["numpy loop"] = loop
+        back["numpy mask"] = lambda r: full[np.arange(width) < lengths[:, None]]
+        if torch:
+            parts, nested = _tensors(t)
+            pad["torch pad_sequence"] = lambda r: torch.nn.utils.rnn.pad_sequence(parts, batch_first=True)
+            pad["torch nested"] = lambda r: torch.nested.to_padded_tensor(nested, 0.0)
+        if fbgemm:
+            given, offsets = torch.from_numpy(t.values), [torch.from_numpy(starts.copy())]
+            dense, total = torch.from_numpy(full), len(t.values)
+            pad["fbgemm"] = lambda r: fbgemm.jagged_to_padded_dense(given, offsets, [width], 0.0)
+            back["fbgemm"] = lambda r: fbgemm.dense_to_jagged(dense, offsets, total)[0]
+        measure(f"sequence_pad, {what}", pad, full.nbytes)
+        measure(f"sequence_unpad, {what}", back, t.values.nbytes)
+        pad["lodkit"] = lambda r: lodkit.pack_segments(t.values, lengths, out=out)
+        back["lodkit"] = lambda r: lodkit.unpack_segments(full, lengths, out=rows)
+        measure(f"pack_segments, out=, {what}", pad, full.nbytes)
+        measure(f"unpack_segments, out=, {what}", back, t.values.nbytes)
+
+
+def moved():
+    """Sequences repeated, reversed and joined."""
+    for what, t in _batches():
+        lengths, starts = t.lengths(), t.offsets()
+        one = rng.standard_normal((len(t), 64), dtype=np.float32)
+        calls = {"lodkit": lambda r: lodkit.sequence_expand_as(one, t).values}
+        calls["numpy repeat"] = lambda r: np.repeat(one, lengths, axis=0)
+        if torch:
+            given, times = torch.from_numpy(one), torch.from_numpy(lengths)
+            calls["torch repeat_interleave"] = lambda r: torch.repeat_interleave(given, times, dim=0)
+        measure(f"sequence_expand_as, {what}", calls, t.values.nbytes)
+        order = np.repeat(starts[:-1] + starts[1:] - 1, lengths) - np.arange(len(t.values))
+        calls = {"lodkit": lambda r: lodkit.sequence_reverse(t).values}
+        calls["numpy index, made before"] = lambda r: t.values[order]
+        if torch:
+            x, rows = torch.from_numpy(t.values), torch.from_numpy(order)
+            calls["torch index_select, made before"] = lambda r: torch.index_select(x, 0, rows)
+        measure(f"sequence_reverse, {what}", calls, t.values.nbytes)
+        u = t.with_values(t.values + 1)
+
+        def loop(r, t=t, u=u, starts=starts):
+            pairs = zip(starts[:-1], starts[1:], strict=True)
+            return np.concatenate([part for a, b in pairs for part in (t.values[a:b], u.values[a:b])])
+
+        calls = {"lodkit": lambda r: lodkit.sequence_concat(t, u).values, "numpy loop": loop}
+        if awkward:
+            x, y = awkward.unflatten(t.values, lengths), awkward.unflatten(u.values, lengths)
+            calls["awkward"] = lambda r: awkward.flatten(awkward.concatenate([x, y], axis=1), axis=1)
+        measure(f"sequence_concat, {what}", calls, 2 * t.values.nbytes)
+
+
+def softmax():
+    """Softmax inside sequences: of numbers, and of rows."""
+    rows, segments = (5000, 50) if QUICK else (5_000_000, 50_000)
+    lengths = rng.multinomial(rows, rng.dirichlet(np.full(segments, 0.5)))
+    flat = lodkit.LoDTensor(rng.standard_normal(rows, dtype=np.float32), [lengths])
+    for what, t in (("1-D", flat), *_batches()):
+        full = t.row_offsets()[np.flatnonzero(t.lengths())]
+        counts = t.lengths()[t.lengths() > 0]
+
+        def reduceat(r, t=t, full=full, counts=counts):
+            top = np.maximum.reduceat(t.values, full, axis=0)
+            shares = np.exp(t.values - np.repeat(top, counts, axis=0))
+            return shares / np.repeat(np.add.reduceat(shares, full, axis=0), counts, axis=0)
+
+        calls = {"lodkit": lambda r, t=t: lodkit.sequence_softmax(t).values, "numpy reduceat": reduceat}
+        measure(f"sequence_softmax, {what}", calls, t.values.nbytes)
+
+
+def convolved():
+    """sequence_conv of three steps beside the bare matrix product that it contains."""
+    for what, t in _batches():
+        weights = rng.standard_normal((3 * 64, 64), dtype=np.float32)
+        windows = np.zeros((len(t.values), 3 * 64), np.float32)
+
+        def ours(r, t=t, weights=weights):
+            lodkit.sequence_conv(t, weights, context_start=-1, context_length=3)
+
+        def product(r, windows=windows, weights=weights):
+            np.matmul(windows, weights)
+
+        measure(f"sequence_conv, {what}", {"lodkit": ours, "numpy, the bare product": product})
+
+
+GROUPS = (padded, moved, softmax, convolved)
