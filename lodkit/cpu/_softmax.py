@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._levels import frozen
 from ..jit import njit, settings
 from ._reduce import PIECE, pieces_of, reduce_rows, width_of
 from ._softmax_kernels import FLAT, gradient_kernel, products_kernel, rescale_kernel, softmax_kernel
@@ -32,7 +31,7 @@ def pieces_where_long(rows, offsets):
     if rows <= PIECE * settings.chunk_rows:
         return None
     pieces, owners = pieces_of(offsets, PIECE * settings.chunk_rows)
-    return (frozen(pieces), owners) if len(pieces) else None  # read-only as offsets are: one type to compile for
+    return (pieces, owners) if len(pieces) else None
 
 
 def softmax_rows(values, offsets, logs, out):
