@@ -180,7 +180,7 @@ def adagrad_rule(lr, epsilon, weight_decay, decay=1.0, rowwise=False):
 
 @functools.lru_cache(256)  # the checks cost as much as a third of an update of a few rows
 def _adagrad_rule(lr, epsilon, weight_decay, decay, rowwise):
-    check_rule(weight_decay=weight_decay, decay=decay)
+    check_rule(weight_decay=weight_decay, decay=decay, epsilon=epsilon)
     if decay == 1:
         return Rule(adagrad, (lr, epsilon), weight_decay, rowwise)
     return Rule(decaying_adagrad, (lr, epsilon, decay), weight_decay, rowwise)

@@ -33,7 +33,7 @@ _LIMITS = {
     "momentum": (lambda x: x >= 0, "at least 0"),
     "epsilon": (lambda x: x >= 0, "at least 0"),
     "positive_epsilon": (lambda x: x > 0, "larger than 0"),
-    "iteration": (lambda x: x >= 0 and x == int(x), "a whole number from 0 on"),
+    "iteration": (lambda x: x >= 0 and x % 1 == 0, "a whole number from 0 on"),
     "reg_lambda": (lambda x: 0 < x < 1, "between 0 and 1"),
     "norm": (lambda x: x > 0, "larger than 0"),
 }

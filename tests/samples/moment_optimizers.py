@@ -30,6 +30,7 @@ SAMPLES = {
 _TABLE, _ROWS, _LISTED = np.ones((3, 2)), np.ones((2, 2)), np.array([1, 1])
 _RATE, _ITER = np.array([-0.1]), np.array([4])
 CAFFE2 = {
+    "MomentumSGD": (_TABLE.copy(), _TABLE.copy(), np.array([0.1])),
     "MomentumSGDUpdate": (_TABLE.copy(), _TABLE.copy(), np.array([0.1]), _TABLE.copy()),
     "SparseMomentumSGDUpdate": (_ROWS, _TABLE.copy(), np.array([0.1]), _TABLE.copy(), _LISTED),
     "Adam": (_TABLE.copy(), _TABLE.copy(), _TABLE.copy(), _TABLE.copy(), _RATE, _ITER),
