@@ -113,7 +113,7 @@ def check_counter(prev_iter, counter):
 
 def iteration_number(iteration):
     """A whole number, of a number or a one-element array."""
-    number = np.asarray(iteration).reshape(-1)[0]
+    number = np.asarray(iteration).item()
     if number % 1 != 0:
         raise ValueError(f"iteration must be a whole number, got {number}")
     if not -(1 << 63) <= number < 1 << 63:
