@@ -120,3 +120,20 @@ def test_wide_weights_are_refused():
     ):
         with pytest.raises(lodkit.DTypeError, match=f"weights of type {wide.dtype} over values of type float32"):
             getattr(lodkit.caffe2, name)(*inputs)
+
+
+def test_where_caffe2_is_wrong_at_the_ends():
+    """It gives -3.4e38 and NaN, counts a negative length as 0, and updates a table of float16 to garbage."""
+    inf, ids = np.inf, np.array([0, 0, 1], np.int32)
+    lowest = lodkit.caffe2.SortedSegmentRangeMax(np.array([-inf, -inf, 1], np.float32), ids)
+    assert lowest.tolist() == [-inf, 1]
+    assert lodkit.caffe2.SortedSegmentRangeLogSumExp(np.array([inf, 1, 1], np.float32), ids).tolist() == [inf, 1]
+    with pytest.raises(lodkit.LoDError, match=r"lengths\[1\] = -2 is negative"):
+        lodkit.caffe2.LengthsSum(DATA, np.array([5, -2], np.int32))
+    for dtype in (np.float16, np.float64):
+        table, moment, grad = np.ones((2, 1), dtype), np.zeros((2, 1), dtype), np.full((1, 1), 2, dtype)
+        lodkit.caffe2.SparseAdagrad(table, moment, np.array([1]), grad, np.array([-0.5]), epsilon=0.0)
+        assert (table.tolist(), moment.tolist()) == ([[1], [0.5]], [[0], [4]])
+    wrong = (np.ones((2, 1), np.int32), np.zeros((2, 1), np.int32), np.array([1]), np.ones((1, 1), np.int32))
+    with pytest.raises(lodkit.DTypeError, match="adagrad takes float16, float32 or float64"):
+        lodkit.caffe2.SparseAdagrad(*wrong, np.array([-0.5]))
