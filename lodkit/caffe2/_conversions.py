@@ -36,19 +36,21 @@ def lengths_to_weights(lengths, *, power=0.5):
 
 def segment_ids_to_lengths(segment_ids, like=None):
     num_segments = None if like is None else height(like, "like")
-    return int32(ops.segment_ids_to_lengths(flat(segment_ids), num_segments=num_segments))
+    ids = flat(segment_ids)
+    return int32(ops.segment_ids_to_lengths(ids, num_segments=num_segments), below=len(ids) + 1)
 
 
 def segment_ids_to_ranges(segment_ids, like=None):
     """Caffe2's SegmentIdsToRanges: segments behind the last id are [0, 0], those between two ids [start, 0]."""
-    ranges = ops.segment_ids_to_ranges(flat(segment_ids))
+    ids = flat(segment_ids)
+    ranges = ops.segment_ids_to_ranges(ids)
     if like is not None:
         rows = height(like, "like")
         if rows < len(ranges):
             raise SegmentIdError(f"SegmentIdsToRanges: like has {rows} rows, and the ids are of {len(ranges)} segments")
         segments = ops.lengths_range_fill(beside([len(ranges)], ranges))
         ranges = ops.sparse_to_dense(segments, ranges, num_rows=rows)
-    return int32(ranges)
+    return int32(ranges, below=len(ids) + 1)
 
 
 OPERATORS = {

@@ -18,7 +18,7 @@ def batch_gather(data, indices, *, match_outer=0):
 
 def gather_ranges(data, ranges):
     values, lengths = ops.gather_ranges(data, ranges)
-    return values, int32(lengths)
+    return values, int32(lengths, below=len(values) + 1)
 
 
 def gather_ranges_to_dense(
