@@ -162,6 +162,31 @@ def test_the_step_of_momentum_without_its_parameter(nesterov):
     np.testing.assert_array_equal(step, caffe2.MomentumSGDUpdate(grad, moment.copy(), lr, TABLE.copy(), **args)[0])
 
 
+@pytest.mark.parametrize("name", ["SparseAdam", "RowWiseSparseAdam"])
+@pytest.mark.parametrize("iter", [0, 3, 4, 5, 100])
+def test_rectified_adam(name, iter, place):
+    """RAdam's formula, whose first steps (up to the fifth, with beta2 = 0.999) are not over the root."""
+    table, grad, t, lr = TABLE / 4, TABLE[:2] + 1, iter + 1, -0.1
+    first, second = TABLE / 8, (TABLE if name == "SparseAdam" else TABLE[:, 0]) / 16
+    given = [place.to(x.copy()) for x in (table, first, second, np.array([2, 0]), grad)]
+    out = getattr(caffe2, name)(*given, lr, iter, enableRAdam=1)
+    squares = grad**2 if name == "SparseAdam" else (grad**2).mean(axis=1)
+    m = 0.9 * first[[2, 0]] + 0.1 * grad
+    v = 0.999 * second[[2, 0]] + 0.001 * squares
+    largest = 2 / (1 - 0.999) - 1
+    rho = largest - 2 * t * 0.999**t / (1 - 0.999**t)
+    if rho < 5:
+        step = m / (1 - 0.9**t)
+    else:
+        r = np.sqrt((rho - 4) * (rho - 2) / rho) * np.sqrt(largest / ((largest - 4) * (largest - 2)))
+        root = np.sqrt(v) + 1e-5
+        step = r * np.sqrt(1 - 0.999**t) / (1 - 0.9**t) * m / (root if name == "SparseAdam" else root[:, None])
+    table[[2, 0]] += lr * step
+    np.testing.assert_allclose(place.home(out[0]), table, rtol=1e-5)
+    np.testing.assert_allclose(place.home(out[1])[[2, 0]], m, rtol=1e-5)
+    np.testing.assert_allclose(place.home(out[2])[[2, 0]], v, rtol=1e-5)
+
+
 # -- EnsureDense ---------------------------------------------------------------------------------
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .. import ops
-from ._common import copied, negative, number, only
+from ._common import copied, negative, number
 from ._updates import LAZY, ONE_BY_ONE, rows
 
 
@@ -36,10 +36,10 @@ def adam(param, moment1, moment2, grad, lr, iter, *, beta1=0.9, beta2=0.999, eps
     return ops.adam(param, grad, moment1, moment2, lr=negative(lr), iteration=number(iter, "iter"), **settings)
 
 
-def _sparse_adam(name, update):
+def _sparse_adam(update):
     def run(param, moment1, moment2, indices, grad, lr, iter, *, beta1=0.9, beta2=0.999, epsilon=1e-5, enableRAdam=0):
-        only(name, enableRAdam=(enableRAdam, 0))
         settings = {"beta1": float(beta1), "beta2": float(beta2), "epsilon": float(epsilon), **LAZY}
+        settings["rectified"] = bool(enableRAdam)
         gradient = rows(param, indices, grad)
         return update(param, gradient, moment1, moment2, lr=negative(lr), iteration=number(iter, "iter"), **settings)
 
@@ -88,9 +88,9 @@ OPERATORS = {
     "MomentumSGD": momentum_step,
     "MomentumSGDUpdate": momentum,
     "RmsProp": rms_prop,
-    "RowWiseSparseAdam": _sparse_adam("RowWiseSparseAdam", ops.rowwise_adam),
+    "RowWiseSparseAdam": _sparse_adam(ops.rowwise_adam),
     "SparseAdadelta": sparse_adadelta,
-    "SparseAdam": _sparse_adam("SparseAdam", ops.adam),
+    "SparseAdam": _sparse_adam(ops.adam),
     "SparseMomentumSGDUpdate": sparse_momentum,
     "SparseStorm": sparse_storm,
     "SparseWngrad": sparse_wngrad,

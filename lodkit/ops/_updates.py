@@ -54,6 +54,19 @@ def corrected_rate(lr, beta1, beta2, iteration):
     return learning_rate(lr) * np.sqrt(1 - beta2 ** (done + 1)).item() / (1 - beta1 ** (done + 1))
 
 
+def adam_rate(lr, beta1, beta2, iteration, rectified):
+    """The rate of a step of adam, and whether the step is over the root of the squares: RAdam's first ones are not."""
+    rate, t = corrected_rate(lr, beta1, beta2, iteration), learning_rate(iteration) + 1
+    if not rectified:
+        return rate, True
+    largest = 2 / (1 - beta2) - 1
+    length = largest - 2 * t * beta2**t / (1 - beta2**t)
+    if length < 5:
+        return learning_rate(lr) / (1 - beta1**t), False
+    share = (length - 4) * (length - 2) * largest / ((largest - 4) * (largest - 2) * length)
+    return rate * share**0.5, True
+
+
 def repeated_row(name):
     return RowIndexError(f"{name}: param lists a row more than once, which row is to change? merge() it first")
 

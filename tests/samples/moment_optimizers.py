@@ -22,8 +22,11 @@ SAMPLES = {
         (with_states((6, 3), np.float64, reals(6, 3), 1), {"lr": 0.5, "return_step": True}),
         (with_states(HALF.shape, np.float16, HALF, 1), {"lr": 0.5, "return_step": True, **ONE_BY_ONE}),
     ],
-    "adam": list(cases(2, iteration=3, epsilon=1e-3)),
-    "rowwise_adam": list(cases(2, True, iteration=np.array([0]), epsilon=1e-3)),
+    "adam": [*cases(2, iteration=3, epsilon=1e-3), *cases(2, iteration=3, rectified=True)],
+    "rowwise_adam": [
+        *cases(2, True, iteration=np.array([0]), epsilon=1e-3),
+        *cases(2, True, iteration=9, epsilon=1e-3, rectified=True),
+    ],
     "adadelta": list(cases(2, epsilon=1e-3)),
     "rmsprop": list(cases(2, momentum=0.5, epsilon=1e-3)),
 }
