@@ -21,7 +21,16 @@ def text():
             op._load_all()
             kernels = ", ".join(f"{device} {describe(op, kinds)}" for device, kinds in op.kernels)
             summary = inspect.getdoc(op).partition("\n\n")[0].replace("\n", " ")
-            lines += [f"### `{name}{op.signature}`", "", summary, "", f"Kernels: {kernels}.", ""]
+            lines += [
+                f'<a id="{name}"></a>',
+                "",
+                f"### `{name}{op.signature}`",
+                "",
+                summary,
+                "",
+                f"Kernels: {kernels}.",
+                "",
+            ]
     return "\n".join(lines)
 
 

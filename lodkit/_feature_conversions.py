@@ -8,7 +8,7 @@ import numpy as np
 
 from . import _feature_lists, ops
 from ._levels import frozen
-from .arrays import dtype_of, from_lists, integers
+from .arrays import dtype_of, from_lists, integers, is_array
 from .errors import DTypeError, LoDError, LoDMismatchError
 from .lod_tensor import LoDTensor
 from .ops._features import check_mask, check_packed, check_presence, on_cpu
@@ -83,6 +83,9 @@ class Conversions:
         presence : mask of shape (examples, keys), optional
             All are there by default.
         """
+        x = _column(x)
+        if not is_array(x):
+            raise TypeError(f"x must be an array (examples, keys, *item), got {type(x).__name__}")
         shape = tuple(check_packed(x).shape[:2])
         names = checked_names(names)
         keys = keys if isinstance(keys, list | tuple) else on_cpu(keys, "keys").tolist()

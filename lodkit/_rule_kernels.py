@@ -104,8 +104,12 @@ def moment_kernels(device, update):
         epsilon,
         duplicates,
         lazy,
+        rectified,
     ):
-        rule, states = adam_rule(lr, beta1, beta2, epsilon, iteration), (("moment1", moment1), ("moment2", moment2))
+        rule, states = (
+            adam_rule(lr, beta1, beta2, epsilon, iteration, rectified),
+            (("moment1", moment1), ("moment2", moment2)),
+        )
         update("adam", rule, param, grad, states, duplicates=duplicates, touches_all=not lazy)
         return param, moment1, moment2
 
@@ -124,9 +128,10 @@ def moment_kernels(device, update):
         epsilon,
         duplicates,
         lazy,
+        rectified,
     ):
         rule, states = (
-            adam_rule(lr, beta1, beta2, epsilon, iteration, rowwise=True),
+            adam_rule(lr, beta1, beta2, epsilon, iteration, rectified, rowwise=True),
             (("moment1", moment1), ("moment2", moment2)),
         )
         update("rowwise_adam", rule, param, grad, states, duplicates=duplicates, touches_all=not lazy)

@@ -249,6 +249,24 @@ def zeros_like(x):
     return full_like(x, 0)
 
 
+def narrow(x):
+    """An array of int64 as int32, on its device, or an error that says what does not fit; on a GPU none is negative."""
+
+    def too_large(numbers, at):
+        number = numbers.reshape(-1)[at]
+        return DTypeError(f"{number} at position {at} of the result is no int32; lodkit's own operators give int64")
+
+    if isinstance(x, np.ndarray):
+        result = x.astype(np.int32, copy=False)
+        if not np.array_equal(result, x):
+            raise too_large(x, int(np.argmax(result.reshape(-1) != x.reshape(-1))))
+        return result
+    from .cuda.ids import checked_ids
+
+    checked_ids(x, 1 << 31, "the result", too_large)
+    return cast(x, np.int32)
+
+
 def flat(x):
     """An array, or a list, as a vector, on its device."""
     if isinstance(x, np.ndarray) or not is_array(x):

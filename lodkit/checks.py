@@ -18,7 +18,7 @@ def is_scalar(value):
     if type(value) is float:
         return True
     if isinstance(value, np.ndarray):
-        return value.size == 1 and value.dtype.kind in "fiu"
+        return value.size == 1 and value.dtype.kind in "fiu" and not isinstance(value, np.ma.MaskedArray)
     return is_number(value)
 
 

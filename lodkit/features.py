@@ -9,7 +9,7 @@ import numpy as np
 from . import _feature_lists, ops
 from ._feature_conversions import Conversions, check_count, checked_names
 from ._levels import frozen
-from .arrays import integers
+from .arrays import integers, is_array
 from .errors import LoDError, LoDMismatchError
 from .lod_tensor import LoDTensor
 from .minibatches import concat
@@ -69,7 +69,7 @@ class Features(Conversions):
         if map_keys is not None:
             if values_lengths is None:
                 raise LoDError("map_keys need values_lengths: how many entries the map of each key has")
-            map_keys = check_vector(map_keys, "map_keys") if isinstance(map_keys, list) else map_keys
+            map_keys = map_keys if is_array(map_keys) else check_vector(np.asarray(map_keys), "map_keys")
             map_keys = integers(map_keys, "map_keys") if isinstance(map_keys, np.ndarray) else map_keys
             if tuple(map_keys.shape) != (values.shape[0],):
                 check_count("map_keys", map_keys.shape[0], values.shape[0], "values")

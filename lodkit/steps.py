@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from . import simd
 from .jit import jitable
-from .ops._updates import LEAST_DIVISOR, check_rule, corrected_rate, learning_rate
+from .ops._updates import LEAST_DIVISOR, adam_rate, check_rule, learning_rate
 
 
 class Rule(NamedTuple):
@@ -114,6 +114,12 @@ def adam(p, states, g, squares, numbers):
 
 
 @jitable
+def unscaled_adam(p, states, g, squares, numbers):
+    first, second = _towards(states[0], g, numbers[1]), _towards(states[1], squares, numbers[2])
+    return simd.sub(p, simd.mul(simd.like(p, numbers[0]), first)), (first, second)
+
+
+@jitable
 def adadelta(p, states, g, squares, numbers):
     epsilon, square = simd.like(p, numbers[2]), _towards(states[0], squares, numbers[1])
     step = simd.mul(simd.sqrt(simd.div(simd.add(states[1], epsilon), simd.add(square, epsilon))), g)
@@ -180,7 +186,7 @@ def adagrad_rule(lr, epsilon, weight_decay, decay=1.0, rowwise=False):
 
 @functools.lru_cache(256)  # the checks cost as much as a third of an update of a few rows
 def _adagrad_rule(lr, epsilon, weight_decay, decay, rowwise):
-    check_rule(weight_decay=weight_decay, decay=decay)
+    check_rule(weight_decay=weight_decay, decay=decay, epsilon=epsilon)
     if decay == 1:
         return Rule(adagrad, (lr, epsilon), weight_decay, rowwise)
     return Rule(decaying_adagrad, (lr, epsilon, decay), weight_decay, rowwise)
@@ -199,10 +205,10 @@ def momentum_rule(lr, factor, use_nesterov, rate_in_velocity):
     return Rule(nesterov if use_nesterov else momentum, (factor, inner, outer))
 
 
-def adam_rule(lr, beta1, beta2, epsilon, iteration, rowwise=False):
-    rate = corrected_rate(lr, beta1, beta2, iteration)
+def adam_rule(lr, beta1, beta2, epsilon, iteration, rectified, rowwise=False):
+    rate, scaled = adam_rate(lr, beta1, beta2, iteration, rectified)
     check_rule(epsilon=epsilon)
-    return Rule(adam, (rate, 1 - beta1, 1 - beta2, epsilon), rowwise=rowwise)
+    return Rule(adam if scaled else unscaled_adam, (rate, 1 - beta1, 1 - beta2, epsilon), rowwise=rowwise)
 
 
 def adadelta_rule(lr, decay, epsilon):

@@ -108,7 +108,7 @@ def test_a_last_id_of_minus_1_is_an_error():
 
 def test_short_positional_weights_are_an_error():
     """Caffe2 reads past their end."""
-    with pytest.raises(lodkit.RowIndexError, match=r"= 2 is outside \[0, 2\)"):
+    with pytest.raises(lodkit.RowIndexError, match="weights are of 2 positions, and a segment is longer"):
         lodkit.caffe2.SparseLengthsPositionalWeightedSum(DATA, np.ones(2), np.array([0, 1, 2]), np.array([3]))
 
 
@@ -118,7 +118,7 @@ def test_names_of_the_page():
     printed += " UnsortedSegmentSum UnsortedSegmentWeightedSum SparseSortedSegmentSum"
     for name in [*printed.split(), "UnsortedSegmentMax", "SparseLengthsMax", "LengthsLogSumExp", "LengthsProd"]:
         assert callable(getattr(lodkit.caffe2, name))
-    with pytest.raises(TypeError, match="SparseSortedSegmentWeightedSum takes 4 inputs, got 2"):
+    with pytest.raises(TypeError, match="SparseSortedSegmentWeightedSum: missing a required argument: 'indices'"):
         lodkit.caffe2.SparseSortedSegmentWeightedSum(DATA, np.array([0]))
 
 

@@ -23,6 +23,7 @@ from . import (
     _sparse_dense,
     _updates,
 )
+from ._published import published
 
 OPERATORS: dict = {}
 for _family in (
@@ -38,10 +39,7 @@ for _family in (
     _sparse_dense,
     _updates,
 ):
-    OPERATORS |= _family.OPERATORS
-for _name, _run in OPERATORS.items():
-    _run.__name__ = _run.__qualname__ = _name
-    _run.__doc__ = _run.__doc__ or f"Caffe2's {_name}; arguments in Caffe2's order, under Caffe2's names."
+    OPERATORS |= {name: published(name, run) for name, run in _family.OPERATORS.items()}
 
 
 def __getattr__(name):

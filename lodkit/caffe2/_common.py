@@ -5,8 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from .._transfer import to_device
-from ..arrays import cast, dtype_of, is_array
+from ..arrays import cast, check_rows, dtype_of, is_array, narrow
+from ..checks import is_scalar
 from ..lod_tensor import LoDTensor
+
+MOST_INT32 = 2**31 - 1
 
 
 def only(name, **fixed):
@@ -21,18 +24,40 @@ def float32(data):
     return "float32" if is_array(data) and dtype_of(data) == np.float16 else None
 
 
-def int32(ids):
-    """Ids or lengths as Caffe2 gives them."""
-    return cast(ids, np.int32)
+def int32(ids, below=None):
+    """Ids or lengths as Caffe2 gives them; those that are ``below`` a small number need no look."""
+    if isinstance(ids, LoDTensor):
+        return ids.with_values(int32(ids.values, below))
+    return narrow(ids) if below is None or below > MOST_INT32 else cast(ids, np.int32)
 
 
-def as_given(x, like):
-    """A result in the type of an input."""
-    return cast(x, dtype_of(like) if is_array(like) else np.int64)
+def check_int32(name, number):
+    """Refuse an argument that Caffe2's int32 result cannot hold; what is no integer is the operator's to refuse."""
+    if isinstance(number, int) and not -MOST_INT32 <= number <= MOST_INT32:
+        raise ValueError(f"{name} = {number} is no int32, which Caffe2's ids and positions are")
+
+
+def as_given(x, *likes):
+    """A result in the widest type of some inputs."""
+    types = [dtype_of(like) if is_array(like) else np.dtype(np.int64) for like in likes]
+    return cast(x, max(types, key=lambda dtype: dtype.itemsize))
+
+
+def array(x):
+    """An input that was given as a list, or whose structure does not matter, as an array."""
+    if isinstance(x, LoDTensor):
+        return x.values
+    return x if is_array(x) else np.asarray(x)
+
+
+def height(x, name):
+    """How many rows an input has."""
+    return len(check_rows(array(x), name))
 
 
 def copied(x):
     """The same numbers in an array of their own."""
+    x = array(x)
     if isinstance(x, np.ndarray):
         return x.copy()
     from ..cuda._elements import convert
@@ -41,9 +66,13 @@ def copied(x):
     return convert(view(x), view(x).dtype, new=True).array
 
 
-def number(x):
+def number(x, name):
     """The only element of an input, as a number of Python."""
-    return np.asarray(_home(x)).item()
+    x = _home(x)
+    found = x if is_array(x) else np.asarray(x)
+    if not is_scalar(found):
+        raise TypeError(f"{name} must be a number or a one-element array, got {x!r}")
+    return found.item()
 
 
 def beside(numbers, like):
@@ -62,7 +91,7 @@ def ragged(values, lengths):
 
 def negative(lr):
     """A learning rate as lodkit takes it: Caffe2's optimizers add."""
-    return np.negative(np.asarray(_home(lr), np.float64))
+    return np.negative(number(lr, "lr"))
 
 
 def _home(x):

@@ -18,13 +18,15 @@ def batch_gather(data, indices, *, match_outer=0):
 
 def gather_ranges(data, ranges):
     values, lengths = ops.gather_ranges(data, ranges)
-    return values, int32(lengths)
+    return values, int32(lengths, below=len(values) + 1)
 
 
-def gather_ranges_to_dense(data, ranges, key=None, lengths=(), *, max_mismatched_ratio=0.01, **ratios):
-    return ops.gather_ranges_to_dense(
-        data, ranges, key, lengths=tuple(lengths), max_mismatched_ratio=max_mismatched_ratio, **ratios
-    )
+def gather_ranges_to_dense(
+    data, ranges, key=None, lengths=(), *, max_mismatched_ratio=0.01, max_empty_ratio=1.0, min_observation=10000
+):
+    ratios = {"max_mismatched_ratio": max_mismatched_ratio, "max_empty_ratio": max_empty_ratio}
+    options = {"lengths": tuple(lengths), "min_observation": min_observation, **ratios}
+    return ops.gather_ranges_to_dense(data, ranges, key, **options)
 
 
 def lengths_gather(items, lengths, indices):

@@ -3,33 +3,38 @@
 from __future__ import annotations
 
 from .. import ops
-from ._common import as_given, int32, number, ragged
+from ._common import as_given, check_int32, int32, number, ragged
 
 
 def unique(indices):
     distinct, remapping = ops.unique(indices, return_inverse=True)
-    return as_given(distinct, indices), int32(remapping)
+    return as_given(distinct, indices), int32(remapping, below=len(remapping))
 
 
 def merge_id_lists(*lengths_and_values):
-    pairs = zip(lengths_and_values[::2], lengths_and_values[1::2], strict=True)
-    merged = ops.merge_id_lists(*(ragged(values, lengths) for lengths, values in pairs))
-    return int32(merged.lengths()), as_given(merged.values, lengths_and_values[1])
+    lengths, values = lengths_and_values[::2], lengths_and_values[1::2]
+    if not lengths or len(lengths) != len(values):
+        raise TypeError(
+            f"MergeIdLists takes lengths and values in turn, two for each list; got {len(lengths_and_values)}"
+        )
+    merged = ops.merge_id_lists(*map(ragged, values, lengths))
+    return int32(merged.lengths()), as_given(merged.values, *values)
 
 
 def find(index, query, *, missing_value=-1):
-    return int32(ops.find(index, query, missing_value=missing_value))
+    check_int32("Find: missing_value", missing_value)
+    return int32(ops.find(index, query, missing_value=missing_value), below=len(index))
 
 
 def lengths_top_k(data, lengths, *, k=1):
     values, indices = ops.lengths_top_k(data, lengths, k=k)
-    return values, int32(indices)
+    return values, int32(indices, below=len(data))
 
 
 def lengths_split(lengths, n_split_input=None, *, n_split=None):
     if (n_split is None) == (n_split_input is None):
         raise TypeError("LengthsSplit takes n_split as an argument or as a second input, and not as both")
-    parts = n_split if n_split_input is None else number(n_split_input)
+    parts = n_split if n_split_input is None else number(n_split_input, "n_split")
     return int32(ops.lengths_split(lengths, n_split=parts))
 
 

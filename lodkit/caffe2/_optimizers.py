@@ -3,33 +3,45 @@
 from __future__ import annotations
 
 from .. import ops
-from ._common import copied, negative, number, only
+from ._common import copied, negative, number
 from ._updates import LAZY, ONE_BY_ONE, rows
 
 
+def _momentum_settings(momentum, nesterov):
+    return {"momentum": float(momentum), "nesterov": bool(nesterov), "rate_in_velocity": True, "return_step": True}
+
+
 def momentum(grad, moment, lr, param, *, momentum=0.0, nesterov=0):
-    settings = {"momentum": float(momentum), "nesterov": bool(nesterov), "rate_in_velocity": True, "return_step": True}
-    param, moment, step = ops.momentum(param, grad, moment, lr=number(lr), **settings)
+    settings = _momentum_settings(momentum, nesterov)
+    param, moment, step = ops.momentum(param, grad, moment, lr=number(lr, "lr"), **settings)
     return step, moment, param
 
 
+def momentum_step(grad, moment, lr, *, momentum=0.0, nesterov=0):
+    """Caffe2's MomentumSGD: the gradient becomes the step, which another operator takes."""
+    settings = _momentum_settings(momentum, nesterov)
+    _, moment, step = ops.momentum(copied(grad), grad, moment, lr=number(lr, "lr"), **settings)
+    return step, moment
+
+
 def sparse_momentum(grad, moment, lr, param, indices, *, momentum=0.0, nesterov=0):
-    settings = {"momentum": float(momentum), "nesterov": bool(nesterov), "rate_in_velocity": True, "return_step": True}
-    param, moment, step = ops.momentum(param, rows(param, indices, grad), moment, lr=number(lr), **settings, **LAZY)
+    settings = _momentum_settings(momentum, nesterov)
+    gradient = rows(param, indices, grad)
+    param, moment, step = ops.momentum(param, gradient, moment, lr=number(lr, "lr"), **settings, **LAZY)
     return step, moment, param
 
 
 def adam(param, moment1, moment2, grad, lr, iter, *, beta1=0.9, beta2=0.999, epsilon=1e-5):
     settings = {"beta1": float(beta1), "beta2": float(beta2), "epsilon": float(epsilon)}
-    return ops.adam(param, grad, moment1, moment2, lr=negative(lr), iteration=number(iter), **settings)
+    return ops.adam(param, grad, moment1, moment2, lr=negative(lr), iteration=number(iter, "iter"), **settings)
 
 
-def _sparse_adam(name, update):
+def _sparse_adam(update):
     def run(param, moment1, moment2, indices, grad, lr, iter, *, beta1=0.9, beta2=0.999, epsilon=1e-5, enableRAdam=0):
-        only(name, enableRAdam=(enableRAdam, 0))
         settings = {"beta1": float(beta1), "beta2": float(beta2), "epsilon": float(epsilon), **LAZY}
+        settings["rectified"] = bool(enableRAdam)
         gradient = rows(param, indices, grad)
-        return update(param, gradient, moment1, moment2, lr=negative(lr), iteration=number(iter), **settings)
+        return update(param, gradient, moment1, moment2, lr=negative(lr), iteration=number(iter, "iter"), **settings)
 
     return run
 
@@ -47,7 +59,7 @@ def sparse_adadelta(param, moment, moment_delta, indices, grad, lr, *, epsilon=1
 def rms_prop(grad, mean_squares, mom, lr, *, decay=0.9, momentum=0.0, epsilon=1e-5):
     """Caffe2's RmsProp: the gradient becomes the step, which another operator takes."""
     settings = {"decay": float(decay), "momentum": float(momentum), "epsilon": float(epsilon)}
-    _, mean_squares, mom = ops.rmsprop(copied(grad), grad, mean_squares, mom, lr=number(lr), **settings)
+    _, mean_squares, mom = ops.rmsprop(copied(grad), grad, mean_squares, mom, lr=number(lr, "lr"), **settings)
     return copied(mom), mean_squares, mom
 
 
@@ -73,11 +85,12 @@ def sparse_storm(param, moment, grad_sq_sum, grad, indices, lr, *, momentum=10.0
 OPERATORS = {
     "Adadelta": adadelta,
     "Adam": adam,
+    "MomentumSGD": momentum_step,
     "MomentumSGDUpdate": momentum,
     "RmsProp": rms_prop,
-    "RowWiseSparseAdam": _sparse_adam("RowWiseSparseAdam", ops.rowwise_adam),
+    "RowWiseSparseAdam": _sparse_adam(ops.rowwise_adam),
     "SparseAdadelta": sparse_adadelta,
-    "SparseAdam": _sparse_adam("SparseAdam", ops.adam),
+    "SparseAdam": _sparse_adam(ops.adam),
     "SparseMomentumSGDUpdate": sparse_momentum,
     "SparseStorm": sparse_storm,
     "SparseWngrad": sparse_wngrad,

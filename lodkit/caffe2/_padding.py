@@ -27,13 +27,13 @@ def lengths_pad(data, lengths, *, padding_value=-1.0, target_length=-1):
 def add_padding(data, lengths=None, start_padding=None, end_padding=None, *, padding_width=1, end_padding_width=-1):
     widths = {"padding_width": padding_width, "end_padding_width": _limit(end_padding_width)}
     padded, counts = ops.add_padding(data, lengths, start_padding, end_padding, **widths)
-    return padded, int32(counts)
+    return padded, int32(counts, below=len(padded) + 1)
 
 
 def remove_padding(data, lengths=None, *, padding_width=1, end_padding_width=-1):
     widths = {"padding_width": padding_width, "end_padding_width": _limit(end_padding_width)}
     rows, counts = ops.remove_padding(data, lengths, **widths)
-    return rows, int32(counts)
+    return rows, int32(counts, below=len(rows) + 1)
 
 
 def gather_padding(data, lengths=None, *, padding_width=1, end_padding_width=-1):
@@ -45,7 +45,7 @@ def pad_empty_samples(lengths, *features):
     if not features:
         return pad_empty_samples(lengths, ops.lengths_to_segment_ids(lengths))[0]
     padded = [ops.pad_empty_samples(feature, lengths) for feature in features]
-    return int32(padded[0][1]), *(rows for rows, _ in padded)
+    return int32(padded[0][1], below=len(padded[0][0]) + 1), *(rows for rows, _ in padded)
 
 
 def pack_rnn_sequence(values, lengths):

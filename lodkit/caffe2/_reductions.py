@@ -6,8 +6,11 @@ page promises ("almost full cartesian product").
 
 from __future__ import annotations
 
+import inspect
+
 from .. import ops
-from ._common import float32
+from ..errors import RowIndexError
+from ._common import float32, height
 
 REDUCTIONS = {
     "Sum": "sum",
@@ -31,8 +34,8 @@ def _by_sorted_ids(segment_ids):
     return ops.segment_ids_to_offsets(segment_ids, allow_gaps=False), {"by": "offsets"}
 
 
-def _by_unsorted_ids(segment_ids, num_segments=-1):
-    return segment_ids, {"by": "unsorted_ids", "num_segments": None if num_segments < 0 else num_segments}
+def _by_unsorted_ids(segment_ids, *, num_segments=-1):
+    return segment_ids, {"by": "unsorted_ids", "num_segments": None if num_segments == -1 else num_segments}
 
 
 REPRESENTATIONS = {
@@ -47,21 +50,34 @@ def _reduction(representation, reduce, weighted, fused):
     """The function of one name. Its gradient by the weights is there whether or not ``grad_on_weights`` asks for it."""
 
     def run(data, *others, grad_on_weights=0, **args):
-        expected = 1 + weighted + fused
-        if len(others) != expected:
-            raise TypeError(f"{run.__name__} takes {expected + 1} inputs, got {len(others) + 1}")
         *between, segments = others
         weights = between.pop(0) if weighted else None
         indices = between.pop(0) if fused else None
         segments, attrs = representation(segments, **args)
         return ops.segment_reduce(data, segments, weights, indices, reduce=reduce, dtype=float32(data), **attrs)
 
+    run.__signature__ = _signature(representation, weighted, fused)
     return run
+
+
+def _signature(representation, weighted, fused):
+    """Data, weights and indices where there are any, and what the representation takes."""
+    names = ["data", *["weights"] * weighted, *["indices"] * fused]
+    segments, *args = inspect.signature(representation).parameters.values()
+    option = inspect.Parameter("grad_on_weights", inspect.Parameter.KEYWORD_ONLY, default=0)
+    inputs = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in names]
+    return inspect.Signature([*inputs, segments, *args, option])
 
 
 def sparse_lengths_positional_weighted_sum(data, weights, indices, lengths):
     """Each row is weighted by ``weights`` at its position inside its segment."""
-    weights = ops.gather(weights, ops.lengths_range_fill(lengths))
+    try:
+        weights = ops.gather(weights, ops.lengths_range_fill(lengths))
+    except RowIndexError as error:
+        count = height(weights, "weights")
+        raise RowIndexError(
+            f"weights are of {count} positions, and a segment is longer; pass as many as it has"
+        ) from error
     return ops.segment_reduce(data, lengths, weights, indices, dtype=float32(data))
 
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from .. import ops
-from ._common import int32, number, ragged
+from ..arrays import dtype_of, is_array
+from ..errors import ShapeMismatchError
+from ..selected_rows import SelectedRows
+from ._common import array, height, int32, number, ragged
 
 
 def sparse_to_dense(indices, values, like=None, *, output_first_dim=0):
-    rows = output_first_dim or (None if like is None else len(like))
+    rows = output_first_dim or (None if like is None else height(like, "like"))
     return ops.sparse_to_dense(indices, values, num_rows=rows)
 
 
@@ -20,7 +23,13 @@ def sparse_to_dense_mask(
 
 
 def batch_sparse_to_dense(lengths, indices, values, like=None, *, dense_last_dim=-1, default_value=0.0):
-    columns = like.shape[1] if like is not None else dense_last_dim if dense_last_dim > 0 else None
+    columns = dense_last_dim if dense_last_dim > 0 else None
+    if like is not None:
+        if len(array(like).shape) < 2:
+            raise ShapeMismatchError(
+                "BatchSparseToDense: like has no columns; pass an array in the shape of the result"
+            )
+        columns = array(like).shape[1]
     ids = ragged(indices, lengths)
     return ops.batch_sparse_to_dense(ids, values, num_columns=columns, pad_value=default_value)
 
@@ -31,21 +40,30 @@ def batch_dense_to_sparse(lengths, indices, dense):
 
 def dense_vector_to_id_list(dense):
     ids = ops.dense_to_id_lists(dense)
-    return int32(ids.lengths()), int32(ids.values)
+    return int32(ids.lengths()), int32(ids.values, below=array(dense).shape[1])
 
 
 def segment_one_hot(lengths, indices, index_size):
-    return ops.segment_one_hot(ragged(indices, lengths), size=number(index_size))
+    return ops.segment_one_hot(ragged(indices, lengths), size=number(index_size, "index_size"))
 
 
 def one_hot(indices, index_size):
-    return ops.one_hot(indices, size=number(index_size))
+    return ops.one_hot(indices, size=number(index_size, "index_size"))
+
+
+def ensure_dense(input):
+    """Caffe2's EnsureDense: the same numbers, whose gradient is dense whatever flows into them."""
+    if isinstance(input, SelectedRows):
+        return ops.selected_rows_to_dense(input)
+    kind = dtype_of(input) if is_array(input) else None
+    return ops.sum(input) if kind is None or kind.kind != "f" else ops.cast(input, dtype=kind.name)
 
 
 OPERATORS = {
     "BatchDenseToSparse": batch_dense_to_sparse,
     "BatchSparseToDense": batch_sparse_to_dense,
     "DenseVectorToIdList": dense_vector_to_id_list,
+    "EnsureDense": ensure_dense,
     "OneHot": one_hot,
     "SegmentOneHot": segment_one_hot,
     "SparseToDense": sparse_to_dense,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from .. import ops
 from ..arrays import flat
 from ..selected_rows import SelectedRows
-from ._common import negative, number, only, ragged
+from ._common import height, negative, number, only, ragged
 
 ONE_BY_ONE = {"duplicates": "sequential"}
 LAZY = {"duplicates": "sequential", "lazy": True}
@@ -13,7 +13,7 @@ LAZY = {"duplicates": "sequential", "lazy": True}
 
 def rows(param, indices, grad):
     """The gradient of the rows of a parameter."""
-    return SelectedRows(flat(indices), grad, len(param))
+    return SelectedRows(flat(indices), grad, height(param, "param"))
 
 
 def adagrad(param, moment, grad, lr, *, epsilon=1e-5, decay=1.0, weight_decay=0.0):
@@ -58,7 +58,7 @@ def _alpha(name, alpha, given):
     """Caffe2's learning rate, which comes as an argument or as the last input."""
     if given and alpha is not None:
         raise ValueError(f"{name}: alpha comes as an input or as an argument, not as both")
-    return number(given[0]) if given else 0.005 if alpha is None else float(alpha)
+    return number(given[0] if given else 0.005 if alpha is None else alpha, "alpha")
 
 
 def ftrl(var, n_z, grad, *alpha_input, alpha=None, beta=1.0, lambda1=0.001, lambda2=0.001):
@@ -76,11 +76,14 @@ def sparse_normalize(param, indices, grad=None, *, use_max_norm=True, norm=1.0):
 
 
 def sparse_lp_regularizer(param, indices, grad=None, *, p=2.0, reg_lambda=1e-5):
-    return ops.sparse_lp_regularizer(param, indices, p=int(p), reg_lambda=float(reg_lambda), **ONE_BY_ONE)
+    p = int(p) if p in (1, 2) else p
+    return ops.sparse_lp_regularizer(param, indices, p=p, reg_lambda=float(reg_lambda), **ONE_BY_ONE)
 
 
 def row_wise_counter(prev_iter, counter, indices, iter, *, counter_halflife=-1):
-    return ops.rowwise_counter(prev_iter, counter, indices, iteration=number(iter), halflife=float(counter_halflife))
+    return ops.rowwise_counter(
+        prev_iter, counter, indices, iteration=number(iter, "iter"), halflife=float(counter_halflife)
+    )
 
 
 FUSED = "FusedWithSparseLengths"

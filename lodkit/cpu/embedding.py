@@ -100,7 +100,7 @@ def bag_grad(
 @embedding_bag_weights_grad.kernel("cpu")
 def bag_weights_grad(table: Dense, ids: LoDTensor, grad: Dense, weights: Dense, /, *, pool, padding_idx):
     check_weighted(pool, weights)
-    check_padding(padding_idx, len(table))
+    check_padding(padding_idx, len(check_rows(table, "table")))
     bags = check_bag(ids)
     flat = checked_ids(bags.values, len(table))
     check_weights(weights, len(flat), table.dtype)

@@ -46,7 +46,8 @@ def quantize(table: Dense, /, *, bits, out=None):
 
 @dequantize_rows.kernel("cpu")
 def dequantize(rows: Dense, /, *, bits, out=None):
-    out = arrays.output((len(rows), check_packed(rows, bits)), np.float32, out)
+    columns = check_packed(rows, bits)
+    out = arrays.output((len(rows), columns), np.float32, out)
     return _unpack(rows, NO_IDS, None, bits, out)
 
 

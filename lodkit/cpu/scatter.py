@@ -8,6 +8,7 @@ import numpy as np
 
 from .. import arrays
 from ..arrays import check_gradient, check_rows, check_values, matrix, refuse_overlap
+from ..ops._tables import bad_along
 from ..ops.scatter import check_elements, check_target, check_updates, scatter, scatter_assign, scatter_grad
 from ..registry import Dense
 from ._rows import checked_ids, put_all
@@ -37,7 +38,7 @@ def run(data: Dense, ids: Dense, updates: Dense, /, *, axis, out=None):
     dtype = check_values(data.dtype, "scatter")
     axis = check_elements("scatter", data.shape, np.shape(ids), axis)
     check_updates(data, np.shape(ids), updates)
-    ids = checked_ids(ids, data.shape[axis])
+    ids = checked_ids(ids, data.shape[axis], error=bad_along(data.shape[axis], axis))
     out = arrays.output(data.shape, dtype, out)
     out[...] = data
     put_all(_places(ids, data.shape, axis), matrix(updates.reshape(-1)), matrix(out.reshape(-1)))
@@ -48,7 +49,7 @@ def run(data: Dense, ids: Dense, updates: Dense, /, *, axis, out=None):
 def run_grad(data: Dense, ids: Dense, grad: Dense, /, *, axis):
     dtype = check_values(data.dtype, "the gradient", floating=True)
     axis = check_elements("scatter_grad", data.shape, np.shape(ids), axis)
-    ids = checked_ids(ids, data.shape[axis])
+    ids = checked_ids(ids, data.shape[axis], error=bad_along(data.shape[axis], axis))
     by_data = np.array(check_gradient(grad, data.shape), dtype, order="C")
     places, numbers = _places(ids, data.shape, axis), np.arange(ids.size)
     last, flat = np.empty(data.size, np.int64), by_data.reshape(-1)

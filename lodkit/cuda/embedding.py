@@ -95,7 +95,7 @@ def bag_grad(
 
 @embedding_bag_weights_grad.kernel("cuda")
 def bag_weights_grad(table: Dense, ids: LoDTensor, grad: Dense, weights: Dense, /, *, pool, padding_idx):
-    table, bags, weights = view(table), check_bag(ids), view(weights)
+    table, bags, weights = check_rows(view(table), "table"), check_bag(ids), view(weights)
     check_weighted(pool, weights)
     check_padding(padding_idx, len(table))
     flat = checked_ids(bags.values, len(table))

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..arrays import check_gradient, check_rows, check_values
 from ..lod_tensor import LoDTensor, values_of
+from ..ops._tables import bad_along
 from ..ops.gather_scatter import (
     as_rows,
     batch_gather,
@@ -83,7 +84,7 @@ def run(data: Dense, ids: Dense | LoDTensor, /, *, axis, wrap, match_outer, is_s
 def run_along(data, ids, axis, match_outer, out):
     dtype = check_values(data.dtype, "gather")
     check_outer(data.shape, ids.shape, axis, match_outer)
-    ids = checked_ids(ids, data.shape[axis])
+    ids = checked_ids(ids, data.shape[axis], error=bad_along(data.shape[axis], axis))
     out = output(data, gathered_shape(data.shape, ids.shape, axis, match_outer), dtype, out)
     rows = source_rows(data.shape, ids, axis, match_outer)
     target = out.reshape(len(rows), *data.shape[axis + 1 :])
@@ -110,7 +111,7 @@ def run_batch_grad(data: Dense, ids: Dense, grad: Dense, /, *, axis, wrap, match
     axis = check_axis(data.ndim, axis)
     ids = wrapped(ids, data.shape[axis], wrap)
     check_outer(data.shape, ids.shape, axis, match_outer)
-    ids = checked_ids(ids, data.shape[axis])
+    ids = checked_ids(ids, data.shape[axis], error=bad_along(data.shape[axis], axis))
     check_gradient(grad, gathered_shape(data.shape, ids.shape, axis, match_outer))
     rows = source_rows(data.shape, ids, axis, match_outer)
     return rows_grad(as_rows(data.shape, axis), rows, grad, data.dtype).reshape(*data.shape).array

@@ -59,7 +59,8 @@ def _form(rows, out, bits):
 @dequantize_rows.kernel("cuda")
 def dequantize(rows: Dense, /, *, bits, out=None):
     rows = view(rows)
-    out = output(rows, (len(rows), check_packed(rows, bits)), FLOAT, out)
+    columns = check_packed(rows, bits)
+    out = output(rows, (len(rows), columns), FLOAT, out)
     return _unpack(rows, None, None, bits, out).array
 
 

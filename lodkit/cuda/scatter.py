@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from ..arrays import check_gradient, check_values
+from ..ops._tables import bad_along
 from ..ops.scatter import check_elements, check_target, check_updates, scatter, scatter_assign, scatter_grad
 from ..registry import Dense
 from . import vector
@@ -87,7 +88,7 @@ def run(data: Dense, ids: Dense, updates: Dense, /, *, axis, out=None):
     check_values(data.dtype, "scatter")
     axis = check_elements("scatter", data.shape, ids.shape, axis)
     check_updates(data, ids.shape, updates)
-    ids = checked_ids(ids, data.shape[axis])
+    ids = checked_ids(ids, data.shape[axis], error=bad_along(data.shape[axis], axis))
     out = copied(data, output(data, data.shape, data.dtype, out))
     if ids.size:
         put_rows(_places(ids, data.shape, axis), updates.reshape(ids.size), out.reshape(out.size))
@@ -99,7 +100,7 @@ def run_grad(data: Dense, ids: Dense, grad: Dense, /, *, axis):
     data, ids, grad = view(data), view(ids), view(grad)
     check_values(data.dtype, "the gradient", floating=True)
     axis = check_elements("scatter_grad", data.shape, ids.shape, axis)
-    ids = checked_ids(ids, data.shape[axis])
+    ids = checked_ids(ids, data.shape[axis], error=bad_along(data.shape[axis], axis))
     by_data = convert(check_gradient(grad, data.shape), data.dtype, new=True)
     by_updates = fill(data.like(ids.shape), 0)
     if ids.size:

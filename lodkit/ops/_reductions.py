@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from ..arrays import check_gradient, check_values
+from ..arrays import VALUE_TYPES, check_gradient, check_values, native
 from ..errors import DTypeError, LoDError
 
 Reduction = Literal["sum", "mean", "sqrt", "max", "min", "prod", "logsumexp", "logmeanexp", "first", "last"]
@@ -87,8 +87,10 @@ def check_weights(weights, rows, dtype):
     """One weight a row, of the type of the values."""
     if weights.shape != (rows,):
         raise LoDError(f"weights have shape {weights.shape}, but there are {rows} rows; pass one weight a row")
-    if weights.dtype.kind != "f" or dtype.kind != "f":
-        raise DTypeError(f"weights of type {weights.dtype} over values of type {dtype}; both must be floating")
+    if not all(x.kind == "f" and native(x) in VALUE_TYPES for x in (weights.dtype, dtype)):
+        raise DTypeError(
+            f"weights of type {weights.dtype} over values of type {dtype}; both must be floating, of at most 64 bits"
+        )
     return weights
 
 

@@ -9,12 +9,13 @@ from ..errors import RowIndexError
 from ..selected_rows import SelectedRows
 
 
-def check_ids(ids, height, name="ids"):
-    """``ids`` as int64, each inside the table."""
+def check_ids(ids, height, name="ids", error=None):
+    """``ids`` as int64, each inside the table; ``error(ids, position)`` makes the exception."""
     ids = integers(ids, name)
     bad = (ids < 0) | (ids >= height)
     if bad.any():
-        raise bad_id(ids, height, name, int(np.argmax(bad.reshape(-1))))
+        at = int(np.argmax(bad.reshape(-1)))
+        raise error(ids, at) if error else bad_id(ids, height, name, at)
     return ids
 
 
@@ -26,6 +27,19 @@ def bad_id(ids, height, name, position):
         f"{name}[{place}] = {ids[where]} is outside [0, {height}) (the table has {height} rows); "
         "map unknown ids to a row of their own first"
     )
+
+
+def bad_along(size, axis):
+    """What makes the error for a bad id along an axis, whose entries are rows on the first alone."""
+    if not axis:
+        return None
+
+    def error(ids, position):
+        place = ", ".join(str(int(i)) for i in np.unravel_index(position, ids.shape))
+        number = ids.reshape(-1)[position]
+        return RowIndexError(f"ids[{place}] = {number} is outside [0, {size}) (axis {axis} of data has {size} entries)")
+
+    return error
 
 
 def check_padding(padding_idx, height):

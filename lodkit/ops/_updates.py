@@ -33,7 +33,7 @@ _LIMITS = {
     "momentum": (lambda x: x >= 0, "at least 0"),
     "epsilon": (lambda x: x >= 0, "at least 0"),
     "positive_epsilon": (lambda x: x > 0, "larger than 0"),
-    "iteration": (lambda x: x >= 0 and x == int(x), "a whole number from 0 on"),
+    "iteration": (lambda x: x >= 0 and x % 1 == 0, "a whole number from 0 on"),
     "reg_lambda": (lambda x: 0 < x < 1, "between 0 and 1"),
     "norm": (lambda x: x > 0, "larger than 0"),
 }
@@ -52,6 +52,19 @@ def corrected_rate(lr, beta1, beta2, iteration):
     done = learning_rate(iteration)
     check_rule(beta1=beta1, beta2=beta2, iteration=done)
     return learning_rate(lr) * np.sqrt(1 - beta2 ** (done + 1)).item() / (1 - beta1 ** (done + 1))
+
+
+def adam_rate(lr, beta1, beta2, iteration, rectified):
+    """The rate of a step of adam, and whether the step is over the root of the squares: RAdam's first ones are not."""
+    rate, t = corrected_rate(lr, beta1, beta2, iteration), learning_rate(iteration) + 1
+    if not rectified:
+        return rate, True
+    largest = 2 / (1 - beta2) - 1
+    length = largest - 2 * t * beta2**t / (1 - beta2**t)
+    if length < 5:
+        return learning_rate(lr) / (1 - beta1**t), False
+    share = (length - 4) * (length - 2) * largest / ((largest - 4) * (largest - 2) * length)
+    return rate * share**0.5, True
 
 
 def repeated_row(name):

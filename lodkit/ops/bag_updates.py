@@ -85,7 +85,7 @@ def embedding_bag_adagrad(
     >>> embedding_bag_adagrad(param, LoDTensor([2, 2, 1], [[2, 1]]), np.array([[1.], [3.]]), moment, lr=0.5)[1].ravel()
     array([0., 9., 4.])
     """
-    check_rule(weight_decay=weight_decay)
+    check_rule(weight_decay=weight_decay, epsilon=epsilon)
     attrs = {"lr": lr, "epsilon": epsilon, "duplicates": duplicates, "weight_decay": weight_decay}
     return _define(adagrad, "embedding_bag_adagrad", param, ids, grad, moment, weights, pool, **attrs)
 
@@ -121,7 +121,7 @@ def embedding_bag_rowwise_adagrad(
     >>> embedding_bag_rowwise_adagrad(param, LoDTensor([2, 1], [[2]]), np.array([[1., 3.]]), moment, lr=0.5)[1]
     array([0., 5., 5.])
     """
-    check_rule(weight_decay=weight_decay)
+    check_rule(weight_decay=weight_decay, epsilon=epsilon)
     attrs = {"lr": lr, "epsilon": epsilon, "duplicates": duplicates, "weight_decay": weight_decay}
     return _define(rowwise_adagrad, "embedding_bag_rowwise_adagrad", param, ids, grad, moment, weights, pool, **attrs)
 

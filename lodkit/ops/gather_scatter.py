@@ -12,7 +12,8 @@ from ..errors import LoDLevelError, ShapeMismatchError
 from ..lod_tensor import LoDTensor, values_of
 from ..registry import Dense, op
 from ..selected_rows import SelectedRows
-from .embedding import check_ids, lookup_table, lookup_table_grad
+from ._tables import bad_along, check_ids
+from .embedding import lookup_table, lookup_table_grad
 
 
 @op
@@ -70,7 +71,7 @@ def gather(
 
 def _taken(data, ids, axis, match_outer):
     check_values(data.dtype, "gather")
-    ids = check_ids(ids, data.shape[axis])
+    ids = check_ids(ids, data.shape[axis], error=bad_along(data.shape[axis], axis))
     if not match_outer:
         return np.take(data, ids, axis).astype(native(data.dtype))
     out = np.zeros(gathered_shape(data.shape, ids.shape, axis, True), native(data.dtype))
@@ -193,7 +194,7 @@ def batch_gather_grad(
     ids = wrapped(ids, data.shape[axis], wrap)
     check_outer(data.shape, ids.shape, axis, match_outer)
     check_values(data.dtype, "the gradient", floating=True)
-    ids = check_ids(ids, data.shape[axis])
+    ids = check_ids(ids, data.shape[axis], error=bad_along(data.shape[axis], axis))
     check_gradient(grad, gathered_shape(data.shape, ids.shape, axis, match_outer))
     result = np.zeros(data.shape, np.float64)
     for place in np.ndindex(data.shape[:axis]):

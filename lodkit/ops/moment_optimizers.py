@@ -14,10 +14,10 @@ from ..selected_rows import SelectedRows
 from ._updates import (
     LEAST_DIVISOR,
     Duplicates,
+    adam_rate,
     beside,
     check_rule,
     check_update,
-    corrected_rate,
     flows,
     learning_rate,
     row_means,
@@ -108,6 +108,7 @@ def adam(
     epsilon: float = 1e-8,
     duplicates: Duplicates = "merge",
     lazy: bool = False,
+    rectified: bool = False,
 ) -> tuple[Dense, Dense, Dense]:
     """Adam: step over the root of the averaged squares, along the averaged gradient; returns parameter and moments.
 
@@ -126,18 +127,21 @@ def adam(
         Rows that SelectedRows lists twice: updated once by their sum, or one after another (Caffe2).
     lazy : bool
         Whether SelectedRows leave other rows and their moments alone.
+    rectified : bool
+        RAdam: while the squares are an average of few steps, steps are not over their root, and then they are shorter.
+        Caffe2's enableRAdam.
 
     >>> param = np.zeros(2)
     >>> adam(param, np.array([1., -2.]), np.zeros(2), np.zeros(2), lr=0.1, iteration=0)[0].round(6)
     array([-0.1,  0.1])
     """
     check_update("adam", param, grad, ("moment1", moment1), ("moment2", moment2))
-    rate = corrected_rate(lr, beta1, beta2, iteration)
+    rate, scaled = adam_rate(lr, beta1, beta2, iteration, rectified)
     check_rule(epsilon=epsilon)
     for where, g in flows(grad, duplicates, not lazy):
         m, v = beta1 * moment1[where] + (1 - beta1) * g, beta2 * moment2[where] + (1 - beta2) * g * g
         moment1[where], moment2[where] = m, v
-        param[where] = param[where] - rate * m / np.maximum(np.sqrt(v) + epsilon, LEAST_DIVISOR)
+        param[where] = param[where] - rate * m / (np.maximum(np.sqrt(v) + epsilon, LEAST_DIVISOR) if scaled else 1)
     return param, moment1, moment2
 
 
@@ -156,6 +160,7 @@ def rowwise_adam(
     epsilon: float = 1e-8,
     duplicates: Duplicates = "merge",
     lazy: bool = False,
+    rectified: bool = False,
 ) -> tuple[Dense, Dense, Dense]:
     """adam with one average of squares a row, that of their mean; returns parameter and moments.
 
@@ -165,7 +170,7 @@ def rowwise_adam(
     ----------
     moment1 : array like param
     moment2 : array of shape (rows of param,)
-    lr, iteration, beta1, beta2, epsilon, duplicates, lazy
+    lr, iteration, beta1, beta2, epsilon, duplicates, lazy, rectified
         As in adam.
 
     >>> param, grad = np.zeros((1, 2)), np.array([[3., 4.]])
@@ -173,12 +178,13 @@ def rowwise_adam(
     array([6.25])
     """
     check_update("rowwise_adam", param, grad, ("moment1", moment1), ("moment2", moment2), rowwise=True)
-    rate = corrected_rate(lr, beta1, beta2, iteration)
+    rate, scaled = adam_rate(lr, beta1, beta2, iteration, rectified)
     check_rule(epsilon=epsilon)
     for where, g in flows(grad, duplicates, not lazy):
         m, v = beta1 * moment1[where] + (1 - beta1) * g, beta2 * moment2[where] + (1 - beta2) * row_means(g * g)
         moment1[where], moment2[where] = m, v
-        param[where] = param[where] - rate * m / beside(np.maximum(np.sqrt(v) + epsilon, LEAST_DIVISOR), m)
+        divisor = beside(np.maximum(np.sqrt(v) + epsilon, LEAST_DIVISOR), m) if scaled else 1
+        param[where] = param[where] - rate * m / divisor
     return param, moment1, moment2
 
 

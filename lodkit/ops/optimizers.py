@@ -108,7 +108,7 @@ def adagrad(
     array([ 0. ,  0. , -0.5])
     """
     check_update("adagrad", param, grad, ("moment", moment))
-    check_rule(weight_decay=weight_decay, decay=decay)
+    check_rule(weight_decay=weight_decay, decay=decay, epsilon=epsilon)
     lr = learning_rate(lr)
     for where, g in flows(grad, duplicates, not lazy and (weight_decay != 0 or decay != 1)):
         g = g + weight_decay * param[where]
@@ -153,7 +153,7 @@ def rowwise_adagrad(
     array([ 0. ,  0. , 12.5])
     """
     check_update("rowwise_adagrad", param, grad, ("moment", moment), rowwise=True)
-    check_rule(weight_decay=weight_decay)
+    check_rule(weight_decay=weight_decay, epsilon=epsilon)
     lr = learning_rate(lr)
     for where, g in flows(grad, duplicates, not lazy and weight_decay != 0):
         g = g + weight_decay * param[where]

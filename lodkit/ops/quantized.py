@@ -11,8 +11,10 @@ from ..desc import VarDesc, VarType
 from ..errors import DTypeError, LoDLevelError, ShapeMismatchError
 from ..lod_tensor import LoDTensor, values_of
 from ..registry import Dense, op
+from ..selected_rows import SelectedRows
 from ._reductions import check_weights, reduce_segments, weights_grad
 from .embedding import check_bag, lookup_table
+from .selected_rows import selected_rows_to_dense
 from .sequence_pool import above
 
 Bits = Literal[8, 4, 2]
@@ -257,6 +259,7 @@ def _(x, *, dtype):
 @cast.gradient
 def _(call, grad):
     kind = VarDesc.of(values_of(call.inputs[0])).dtype
+    grad = selected_rows_to_dense(grad) if isinstance(grad, SelectedRows) else grad
     return cast(grad, dtype=native(kind).name) if kind.kind == "f" else None
 
 

@@ -116,9 +116,11 @@ LONGEST = 1 << 62  # iterations between two uses, so that their difference fits 
 
 def iteration_number(iteration):
     """A whole number, of a number or a one-element array."""
-    number = np.asarray(iteration).reshape(-1)[0]
-    if int(number) != number:
+    number = np.asarray(iteration).item()
+    if number % 1 != 0:
         raise ValueError(f"iteration must be a whole number, got {number}")
+    if not -(1 << 63) <= number < 1 << 63:
+        raise ValueError(f"iteration must be a number of int64, got {number}")
     return int(number)
 
 

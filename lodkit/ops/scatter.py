@@ -7,7 +7,7 @@ import numpy as np
 from ..arrays import check_gradient, check_rows, check_values, native, writable
 from ..errors import DTypeError, ShapeMismatchError
 from ..registry import Dense, op
-from .embedding import check_ids
+from ._tables import bad_along, check_ids
 from .gather_scatter import check_axis
 
 
@@ -107,7 +107,10 @@ def scatter(data: Dense, ids: Dense, updates: Dense, /, *, axis: int = 1) -> Den
     check_values(data.dtype, "scatter")
     axis = check_elements("scatter", data.shape, np.shape(ids), axis)
     check_updates(data, np.shape(ids), updates)
-    out, ids = data.astype(native(data.dtype)), check_ids(ids, data.shape[axis])
+    out, ids = (
+        data.astype(native(data.dtype)),
+        check_ids(ids, data.shape[axis], error=bad_along(data.shape[axis], axis)),
+    )
     for place, target in _places(ids, axis):
         out[target] = updates[place]
     return out
@@ -133,7 +136,7 @@ def scatter_grad(data: Dense, ids: Dense, grad: Dense, /, *, axis: int = 1) -> t
     """
     dtype = check_values(data.dtype, "the gradient", floating=True)
     axis = check_elements("scatter_grad", data.shape, np.shape(ids), axis)
-    ids = check_ids(ids, data.shape[axis])
+    ids = check_ids(ids, data.shape[axis], error=bad_along(data.shape[axis], axis))
     by_data = check_gradient(grad, data.shape).astype(dtype)
     last = {target: place for place, target in _places(ids, axis)}
     by_updates = np.zeros(ids.shape, dtype)

@@ -21,4 +21,5 @@ SAMPLES = {
 CAFFE2 = {
     "LengthsToSegmentIds": (np.array([2, 1], np.int32),),
     "SegmentIdsToLengths": (np.array([0, 0, 1], np.int32),),
+    "SegmentIdsToLengthsOp": (np.array([0, 0, 1], np.int32),),
 }

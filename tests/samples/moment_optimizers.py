@@ -22,14 +22,18 @@ SAMPLES = {
         (with_states((6, 3), np.float64, reals(6, 3), 1), {"lr": 0.5, "return_step": True}),
         (with_states(HALF.shape, np.float16, HALF, 1), {"lr": 0.5, "return_step": True, **ONE_BY_ONE}),
     ],
-    "adam": list(cases(2, iteration=3, epsilon=1e-3)),
-    "rowwise_adam": list(cases(2, True, iteration=np.array([0]), epsilon=1e-3)),
+    "adam": [*cases(2, iteration=3, epsilon=1e-3), *cases(2, iteration=3, rectified=True)],
+    "rowwise_adam": [
+        *cases(2, True, iteration=np.array([0]), epsilon=1e-3),
+        *cases(2, True, iteration=9, epsilon=1e-3, rectified=True),
+    ],
     "adadelta": list(cases(2, epsilon=1e-3)),
     "rmsprop": list(cases(2, momentum=0.5, epsilon=1e-3)),
 }
 _TABLE, _ROWS, _LISTED = np.ones((3, 2)), np.ones((2, 2)), np.array([1, 1])
 _RATE, _ITER = np.array([-0.1]), np.array([4])
 CAFFE2 = {
+    "MomentumSGD": (_TABLE.copy(), _TABLE.copy(), np.array([0.1])),
     "MomentumSGDUpdate": (_TABLE.copy(), _TABLE.copy(), np.array([0.1]), _TABLE.copy()),
     "SparseMomentumSGDUpdate": (_ROWS, _TABLE.copy(), np.array([0.1]), _TABLE.copy(), _LISTED),
     "Adam": (_TABLE.copy(), _TABLE.copy(), _TABLE.copy(), _TABLE.copy(), _RATE, _ITER),

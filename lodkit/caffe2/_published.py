@@ -1,0 +1,39 @@
+"""How a published name is called: by Caffe2's arguments alone, and with every input that it needs."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+
+
+def published(name, run):
+    """``run`` under a name of Caffe2's, with errors that have this name and Caffe2's arguments."""
+    signature = inspect.signature(run)
+    parameters = signature.parameters.values()
+    inputs = [p for p in parameters if p.kind is not p.KEYWORD_ONLY]
+    variadic = any(p.kind is p.VAR_POSITIONAL for p in inputs)
+    required = [p.name for p in inputs if p.default is p.empty and p.kind is not p.VAR_POSITIONAL]
+    most = float("inf") if variadic else len(inputs)
+    known = {p.name for p in parameters if p.kind is p.KEYWORD_ONLY}
+    needed = {p.name for p in parameters if p.kind is p.KEYWORD_ONLY and p.default is p.empty}
+
+    @functools.wraps(run)
+    def call(*given, **args):
+        if not (len(required) <= len(given) <= most and needed <= args.keys() <= known):
+            given, args = bound(given, args)
+        for i, x in enumerate(given):
+            if x is None and (i < len(required) or i >= len(inputs) - variadic):
+                what = required[i] if i < len(required) else f"input {i}"
+                raise TypeError(f"{name}: {what} is None, and must be given; it takes {signature}")
+        return run(*given, **args)
+
+    def bound(given, args):
+        try:
+            found = signature.bind(*given, **args)
+        except TypeError as error:
+            raise TypeError(f"{name}: {error}; it takes {signature}") from None
+        return found.args, found.kwargs
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = run.__doc__ or f"Caffe2's {name}; arguments in Caffe2's order, under Caffe2's names."
+    return call
