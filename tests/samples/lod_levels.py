@@ -23,6 +23,8 @@ RESETS = [
     ((array(2, dtype=np.int64),), {"target_lod": [0, 2]}),
     ((reals(0, 2), vector()), {}),
     ((ragged([0, 0]), ragged([0], [])), {}),
+    ((ragged([2], [1, 1], [3, 0], item=(2, 2), dtype=np.float16), ragged([1, 2, 0], dtype=np.int64)), {}),
+    ((ragged([]), vector()), {}),
 ]
 APPENDS = [
     ((ragged([2, 1], item=(2,)), vector(1, 0, 2)), {}),
@@ -33,6 +35,8 @@ APPENDS = [
     ((ragged([1, 2], item=(64,), dtype=np.float32), [1, 1, 1]), {}),
     ((ragged([]), vector()), {}),
     ((ragged([0, 0], item=()), vector()), {}),
+    ((ragged([2], [0, 2], item=(2, 2)), vector(0, 2)), {}),
+    ((ragged([2, 0, 1, 0], item=(), dtype=np.int64), vector(1, 2, 0)), {}),
 ]
 RESHAPES = [
     ((ragged([2, 0, 4], item=(2,)),), {"new_dim": 4}),
@@ -45,6 +49,7 @@ RESHAPES = [
     ((ragged([2, 4], dtype=np.int64, item=()),), {"new_dim": 2}),
     ((ragged([0, 0], item=(3,)),), {"new_dim": 2}),
     ((ragged([], item=(3,)),), {"new_dim": 7}),
+    ((ragged([0, 2, 0], item=(2,)),), {"new_dim": 4}),
 ]
 SAMPLES = {
     "lod_append": APPENDS,

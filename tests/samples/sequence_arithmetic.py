@@ -34,6 +34,7 @@ FLOATS = [
     ((LINE, by(3, dtype=np.float32)), {"op": "mul"}),
     ((HALVES, array(3, 4, dtype=np.float16)), {}),
     ((HALVES, array(3, dtype=np.float16)), {"op": "mul"}),
+    ((ragged([1, 1], [2, 0], [1, 2]), by(2)), {}),
 ]
 INTEGERS = [
     ((ragged([2, 1], dtype=np.int64), array(2, 5, dtype=np.int64)), {"op": "mul"}),
@@ -48,6 +49,7 @@ ENCODED = [
     ragged([2, 1], item=(0,)),
     ragged([5, 0, 12], item=(64,), dtype=np.float32),
     ragged([4, 0, 2], item=(20,), dtype=np.float16),
+    ragged([1], [2], [3, 1], item=(4,)),
 ]
 SAMPLES = {
     "per_sequence": FLOATS + INTEGERS,

@@ -22,6 +22,8 @@ SLICED = [
     ((ragged([4, 3], item=(64,), dtype=np.float32), vector(1, 2)), {}),
     ((ragged([3, 2], dtype=np.float16), LoDTensor([0, 1, 0], [[2, 1]]), None), {}),
     ((ragged([3], item=(), dtype=np.int64), [1]), {}),
+    ((ragged([0, 2]), vector(0, 1), vector(0, 2)), {}),
+    ((ragged([3]), 1), {}),
 ]
 SELECTED = [
     ((ragged([3, 0, 2], [2, 0, 3, 1, 1]), LoDTensor([2, 0, 1, 1], [[2, 0, 2]])), {}),
@@ -34,6 +36,7 @@ SELECTED = [
     ((ragged([2], item=(64,), dtype=np.float32), LoDTensor([1, 0], [[2]])), {}),
     ((ragged([2], [2, 1], dtype=np.float16), LoDTensor([1, 1, 0], [[3]])), {}),
     ((ragged([1], [2], item=(), dtype=np.int64), LoDTensor([0], [[1]])), {}),
+    ((ragged([2], [2, 0]), LoDTensor([1, 0], [[2]])), {}),
 ]
 SORTED = [
     ((ragged([3, 0, 2, 0]), vector(2, 1, 2, 0)), {}),
@@ -47,6 +50,7 @@ SORTED = [
     ((ragged([3], item=(64,), dtype=np.float32), vector(4, 2, 2)), {"level": 0}),
     ((ragged([1, 2], dtype=np.float16), vector(5, 4)), {"descending": True}),
     ((ragged([3], item=(), dtype=np.int64), reals(3, dtype=np.float32)), {"level": 0}),
+    ((ragged([0, 2, 1]), vector(3, 1, 2)), {}),
 ]
 
 

@@ -37,6 +37,8 @@ EXPANDED_AS = [
     ((reals(2, 64, dtype=np.float32), ragged([1, 4], dtype=np.int64)), {}),
     ((array(2, 3, dtype=np.float16), ragged([3, 1], dtype=np.int64)), {}),
     ((array(2, dtype=np.int64), ragged([0, 4])), {}),
+    ((reals(3, 2), ragged([2], [1, 2], [2, 3, 0], item=(2, 2), dtype=np.float16)), {}),
+    ((reals(1, 2), ragged([3], dtype=np.int64)), {}),
 ]
 REVERSED = [
     ((ragged([0, 3, 0, 0, 1, 0]),), {}),

@@ -23,6 +23,7 @@ SPLITS = [
     ((ragged([0, 0]), np.array([False, True])), {}),
     ((ragged([]), np.zeros(0, bool)), {}),
     ((reals(0, 2), np.zeros(0, bool)), {}),
+    ((ragged([1, 0, 2, 1, 0], item=(2,)), np.array([True, True, True, False, False])), {}),
 ]
 
 
