@@ -80,8 +80,8 @@ class SparseMatrices:
     def from_scipy(cls, matrix):
         """Return ids and scores of a sparse matrix of SciPy: two LoDTensors of one structure.
 
-        Order and duplicates stay as a CSR or COO matrix has them, and so do zeros that it holds; other formats become
-        CSR.
+        Order and duplicates stay as a CSR matrix has them, and so do zeros that it holds; other formats become CSR, and
+        the duplicates of a COO matrix add up.
 
         Raises
         ------
@@ -101,10 +101,11 @@ class SparseMatrices:
         if len(matrix.shape) != 2:
             raise ValueError(f"from_scipy takes a matrix, got shape {matrix.shape}")
         check_values(matrix.dtype, "from_scipy")
-        if matrix.format == "coo":  # SciPy would add up duplicates one after another, in their own type
+        if matrix.format == "coo":
             rows = checked_columns(matrix.row, matrix.shape[0], "matrix.row", "matrix.shape[0]")[0]
-            order = cls.from_segment_ids(np.arange(len(rows)), rows, matrix.shape[0])
-            columns, data, offsets = matrix.col[order.values], matrix.data[order.values], order.offsets()
+            where = cls.from_segment_ids(np.arange(len(rows)), rows, matrix.shape[0])
+            columns = checked_columns(matrix.col[where.values], matrix.shape[1], "matrix.col", "matrix.shape[1]")[0]
+            data, columns, offsets = _summed(where.offsets(), columns, matrix.shape[1], matrix.data[where.values])
         else:
             csr = matrix.tocsr()
             columns, data, offsets = csr.indices, csr.data, csr.indptr

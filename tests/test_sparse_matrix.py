@@ -131,12 +131,13 @@ def test_more_cells_than_can_be_numbered():
     assert matrix.data.tolist() == [1, 2, 1]
 
 
-def test_duplicates_of_a_coo_matrix_stay():
+def test_duplicates_of_a_coo_matrix_add_up_precisely():
     sparse = pytest.importorskip("scipy.sparse")
-    matrix = sparse.coo_array((np.array([1.0, 2.0, 3.0]), ([1, 0, 1], [2, 1, 2])), shape=(2, 3))
+    cells = np.append(np.zeros(10**6, np.int32), 1)
+    matrix = sparse.coo_array((np.full(10**6 + 1, 0.1, np.float32), (cells, cells)), shape=(2, 3))
     ids, scores = LoDTensor.from_scipy(matrix)
-    assert ids.to_list() == [[1], [2, 2]]
-    assert scores.to_list() == [[2.0], [1.0, 3.0]]
+    assert ids.to_list() == [[0], [1]]
+    np.testing.assert_allclose(scores.values, [1e5, 0.1], rtol=1e-5)
 
 
 def test_a_matrix_that_names_a_column_it_has_not():
