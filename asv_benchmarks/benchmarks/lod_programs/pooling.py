@@ -54,7 +54,7 @@ def by_offsets(body, levels):
 
 
 def _in_order(body, levels):
-    """Sequences ``begin`` to ``end`` by lengths; the first has its own sequences from ``s`` on, and starts at ``row``."""
+    """Sequences ``begin`` to ``end`` by lengths; the first starts at ``row``, and its own are those from ``s`` on."""
 
     @jitable
     def pool(outer, inner, values, begin, end, s, row, out, index):
