@@ -123,7 +123,8 @@ def figure(times, threads, programs, columns, name):
 
 def shortened(svg):
     """Without what a reader does not see, which is half of it."""
-    svg = re.sub(r"<\?xml.*?\?>|<!DOCTYPE.*?>|<!--.*?-->|<metadata>.*?</metadata>| transform="rotate\(-0 .*?\"", "", svg, flags=re.S)
+    svg = re.sub(r"<\?xml.*?\?>|<!DOCTYPE.*?>|<!--.*?-->|<metadata>.*?</metadata>", "", svg, flags=re.S)
+    svg = re.sub(r' transform="rotate\(-0 .*?"', "", svg)
     svg = re.sub(r"font-family: [^;\"]*", "font-family: sans-serif", svg)
     svg = re.sub(r"(\d+\.\d)\d+", r"\1", svg)
     return re.sub(r"\s*\n\s*", "\n", svg).lstrip()
@@ -152,12 +153,8 @@ def write(times):
     page = PAGE.read_text()
     for threads in (1, 2):
         text = "\n".join(table(times, threads, 100_000))
-        page = re.sub(
-            f"(<!-- threads {threads} -->\n).*?(<!-- end -->)",
-            lambda m, t=text: f"{m[1]}\n{t}\n\n{m[2]}",
-            page,
-            flags=re.S,
-        )
+        start, end = f"<!-- threads {threads} -->\n", "<!-- end -->"
+        page = re.sub(f"{start}.*?{end}", lambda _, new=f"{start}\n{text}\n\n{end}": new, page, flags=re.S)
     PAGE.write_text(page)
 
 
