@@ -62,21 +62,24 @@ def measured(sizes, seconds):
 
 def least(calls, seconds):
     """The least time of each call, all in turn, for so many seconds a call."""
-    inner = {}
-    for name, call in calls.items():
-        call()
-        start = time.perf_counter()
-        call()
-        inner[name] = max(1, int(2e-4 / (time.perf_counter() - start)))
+    for call in calls.values():
+        call()  # compiles
+    inner = {name: max(1, int(1e-3 / timed(call, 1))) for name, call in calls.items()}
     best, stop, rounds = dict.fromkeys(calls, math.inf), time.perf_counter() + seconds * len(calls), 0
     while rounds < ROUNDS or time.perf_counter() < stop:
         rounds += 1
         for name, call in calls.items():
-            start = time.perf_counter()
-            for _ in range(inner[name]):
-                call()
-            best[name] = min(best[name], (time.perf_counter() - start) / inner[name])
+            if rounds > 1 and best[name] < SLOW:
+                call()  # brings back into the caches what the one before has driven out
+            best[name] = min(best[name], timed(call, inner[name]))
     return best
+
+
+def timed(call, times):
+    start = time.perf_counter()
+    for _ in range(times):
+        call()
+    return (time.perf_counter() - start) / times
 
 
 def ratios(times, threads, program, levels):
@@ -169,7 +172,7 @@ def main():
     FIGURES.mkdir(exist_ok=True)
     if not chosen.draw:
         print("load before:", os.getloadavg())
-        rows = list(measured([100, 1000, 10_000, 100_000, 1_000_000], 0.25))
+        rows = list(measured([100, 1000, 10_000, 100_000, 1_000_000], 0.15))
         with TIMES.open("w", newline="") as file:
             csv.writer(file, lineterminator="\n").writerows([COLUMNS, *rows])
         print("load after:", os.getloadavg())
