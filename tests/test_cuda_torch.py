@@ -55,7 +55,7 @@ class Library(libraries.Torch):
 def run_in_the_emulator(kernel, blocks, block, args, exact):
     def pointer(x):
         elements = plain(x.array).detach().numpy().reshape(-1)
-        return simt.Pointer(elements.view(np.uint16) if elements.dtype == np.float16 else elements)
+        return simt.Pointer(elements.view(np.uint16 if x.dtype == np.float16 else x.dtype))
 
     simt.run(kernel, blocks if exact else min(blocks, 3), block, [pointer(a) if type(a) is View else a for a in args])
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .._transfer import to_device
-from ..arrays import check_gradient, check_values, integers, is_array, native
+from ..arrays import check_gradient, check_values, dtype_of, integers, is_array
 from ..desc import VarDesc
 from ..errors import DTypeError, LoDError, LoDLevelError, LoDMismatchError, ShapeMismatchError
 from ..lod_tensor import LoDTensor, values_of
@@ -20,9 +20,9 @@ def check_items(name, arrays):
             raise ShapeMismatchError(
                 f"{name}: input {i} has items of shape {tuple(x.shape[1:])}, input 0 {tuple(first.shape[1:])}"
             )
-        if native(x.dtype) != native(first.dtype):
+        if dtype_of(x) != dtype_of(first):
             raise DTypeError(f"{name}: input {i} is {x.dtype}, input 0 {first.dtype}; convert with .astype(...)")
-    return check_values(first.dtype, name)
+    return check_values(dtype_of(first), name)
 
 
 def check_examples(name, xs):
