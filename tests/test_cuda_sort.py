@@ -269,11 +269,10 @@ def launched():
 
 @pytest.mark.jit
 @pytest.mark.skipif(importlib.util.find_spec("nvidia") is None, reason="the CUDA compiler is not installed")
-@pytest.mark.parametrize("capability", [(8, 0), (9, 0)])
-def test_machine_code(launched, capability):
+def test_machine_code(launched):
     """Four blocks at once have enough registers, and shared memory fits without being asked for."""
     assert len(launched) > 20
-    for kernel, names in launched:
+    for (kernel, names), capability in itertools.product(launched, [(8, 0), (9, 0)]):
         report = launch.machine_code(kernel, names, capability)[2]
         where = kernel.py_func.__qualname__, names, report
         assert report["stack"] == report["spills"] == report["doubles"] == 0, where

@@ -73,7 +73,7 @@ def numbers_type(inputs):
 def twins():
     """A few samples of an operator, in the type that most have: to compile a parallel twin takes seconds."""
     for name, cases in SAMPLES.items():
-        cases = cases[:: max(1, len(cases) // 5)]
+        cases = cases[:: max(1, len(cases) // 3)]
         usual, _ = collections.Counter(numbers_type(inputs) for inputs, _ in cases).most_common(1)[0]
         for i, (inputs, attrs) in enumerate(cases):
             if numbers_type(inputs) in (usual, None):
