@@ -9,7 +9,7 @@ import numpy as np
 
 from . import _levels
 from ._indexing import require_cpu
-from ._levels import compiled, copy_runs, frozen
+from ._levels import compiled, frozen, row_maps
 from ._transfer import to_device
 from .arrays import empty, from_lists, integers
 from .checks import is_integer, is_number
@@ -102,7 +102,9 @@ class Conversions:
             raise LoDError(f"length {lengths[i]} at position {i} exceeds the padded width {width}")
         values = empty((int(offsets[-1]), *padded.shape[2:]), padded.dtype)
         starts = np.arange(count + 1) * width
-        copy_runs(padded.reshape(count * width, *padded.shape[2:]), (starts[:-1], starts[1:]), offsets, values)
+        row_maps().copy_runs(
+            padded.reshape(count * width, *padded.shape[2:]), (starts[:-1], starts[1:]), offsets, values
+        )
         return cls._wrap(values, (offsets,))
 
     @classmethod
@@ -194,7 +196,7 @@ class Conversions:
         runs = np.zeros((2, cells), np.int64)
         runs[:, place] = self._lod[-1][:-1], self._lod[-1][1:]
         rows = out.reshape(cells * widths[-1], *values.shape[1:])
-        copy_runs(values, runs, np.arange(cells + 1) * widths[-1], rows, fill[()])
+        row_maps().copy_runs(values, runs, np.arange(cells + 1) * widths[-1], rows, fill[()])
         return out
 
     def to_uniform(self):

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from ._levels import compiled, copy_runs, frozen
+from ._levels import compiled, frozen, row_maps
 from .arrays import empty, integers
 from .errors import DeviceError, LoDError, LoDLevelError, RowIndexError
 
@@ -185,7 +185,7 @@ def take_ranges(values, starts, stops):
     require_cpu(values, "selecting sequences")
     slots = compiled().lengths_to_offsets(stops - starts)
     out = empty((int(slots[-1]), *values.shape[1:]), values.dtype)
-    copy_runs(values, (starts, stops), slots, out)
+    row_maps().copy_runs(values, (starts, stops), slots, out)
     return out
 
 

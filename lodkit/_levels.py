@@ -21,18 +21,9 @@ def compiled():
     return _compiled
 
 
-def copy_runs(*args):
-    """``lodkit.cpu._row_maps.copy_runs``, imported on first use."""
-    from .cpu._row_maps import copy_runs
-
-    copy_runs(*args)
-
-
-def move_runs(*args):
-    """``lodkit.cpu._row_maps.move_runs``, imported on first use."""
-    from .cpu._row_maps import move_runs
-
-    move_runs(*args)
+def row_maps():
+    """``lodkit.cpu._row_maps``, imported on first use."""
+    return importlib.import_module(".cpu._row_maps", __package__)
 
 
 def frozen(array):

@@ -11,7 +11,7 @@ import typing
 
 import numpy as np
 
-from ._levels import compiled, frozen, move_runs
+from ._levels import compiled, frozen, row_maps
 from .arrays import check_values
 from .lod_tensor import LoDTensor, values_of
 from .ops import _features as checks
@@ -52,7 +52,7 @@ def merged(inputs, keep=None):
     for depth in range(1, len(inputs[0])):
         lengths = np.empty(levels[-1][-1], np.int64)
         for offsets, place in zip(inputs, places, strict=True):
-            move_runs(np.diff(offsets[depth]), place, lengths)
+            row_maps().move_runs(np.diff(offsets[depth]), place, lengths)
         levels.append(frozen(compiled().lengths_to_offsets(lengths)))
         bounds = [offsets[depth][b] for offsets, b in zip(inputs, bounds, strict=True)]
         _, places = _between(bounds) if keep is None else _places(bounds, keep)

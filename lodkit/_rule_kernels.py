@@ -64,6 +64,31 @@ def adagrad_kernels(device, update):
         return (param, *(array for _, array in states))
 
 
+def _adam_kernel(op, update):
+    def adam_update(
+        param: Dense,
+        grad: Dense | SelectedRows,
+        moment1: Dense,
+        moment2: Dense,
+        /,
+        *,
+        lr,
+        iteration,
+        beta1,
+        beta2,
+        epsilon,
+        duplicates,
+        lazy,
+        rectified,
+    ):
+        rule = adam_rule(lr, beta1, beta2, epsilon, iteration, rectified, rowwise=op is rowwise_adam)
+        states = ("moment1", moment1), ("moment2", moment2)
+        update(op.name, rule, param, grad, states, duplicates=duplicates, touches_all=not lazy)
+        return param, moment1, moment2
+
+    return adam_update
+
+
 def moment_kernels(device, update):
     """Register the updates with moving averages."""
 
@@ -89,53 +114,8 @@ def moment_kernels(device, update):
         step = update("momentum", rule, param, grad, states, **options)
         return (param, velocity, step) if return_step else (param, velocity)
 
-    @adam.kernel(device)
-    def adam_update(
-        param: Dense,
-        grad: Dense | SelectedRows,
-        moment1: Dense,
-        moment2: Dense,
-        /,
-        *,
-        lr,
-        iteration,
-        beta1,
-        beta2,
-        epsilon,
-        duplicates,
-        lazy,
-        rectified,
-    ):
-        rule, states = (
-            adam_rule(lr, beta1, beta2, epsilon, iteration, rectified),
-            (("moment1", moment1), ("moment2", moment2)),
-        )
-        update("adam", rule, param, grad, states, duplicates=duplicates, touches_all=not lazy)
-        return param, moment1, moment2
-
-    @rowwise_adam.kernel(device)
-    def rowwise_adam_update(
-        param: Dense,
-        grad: Dense | SelectedRows,
-        moment1: Dense,
-        moment2: Dense,
-        /,
-        *,
-        lr,
-        iteration,
-        beta1,
-        beta2,
-        epsilon,
-        duplicates,
-        lazy,
-        rectified,
-    ):
-        rule, states = (
-            adam_rule(lr, beta1, beta2, epsilon, iteration, rectified, rowwise=True),
-            (("moment1", moment1), ("moment2", moment2)),
-        )
-        update("rowwise_adam", rule, param, grad, states, duplicates=duplicates, touches_all=not lazy)
-        return param, moment1, moment2
+    for op in (adam, rowwise_adam):
+        op.kernel(device)(_adam_kernel(op, update))
 
     @adadelta.kernel(device)
     def adadelta_update(

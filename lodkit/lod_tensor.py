@@ -296,8 +296,8 @@ def _rows_of(values):
         return None
     if isinstance(values, list | tuple):
         values = from_lists(values, "values")
-    if isinstance(values, np.ma.MaskedArray):
-        plain_array(values, "values")
+    if isinstance(values, np.ndarray):
+        values = plain_array(values, "values")
     if not is_array(values):
         rule = f"values must be a NumPy or CUDA array or a list, got {type(values).__name__}"
         raise TypeError(f"{rule}; convert with np.asarray(...)")

@@ -55,8 +55,8 @@ class SelectedRows:
 
     def __init__(self, rows, value, height):
         value = from_lists(value, "value") if isinstance(value, list | tuple | int | float) else value
-        if isinstance(value, np.ma.MaskedArray):
-            plain_array(value, "value")
+        if isinstance(value, np.ndarray):
+            value = plain_array(value, "value")
         if not is_array(value):
             raise TypeError(
                 f"expected a NumPy or CUDA array as value, got {type(value).__name__}; convert with np.asarray(...)"

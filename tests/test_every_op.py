@@ -236,3 +236,17 @@ def test_a_gradient_refuses_what_is_not_like_the_result(name):
                     with pytest.raises(lodkit.ShapeMismatchError, match=r"grad|out"):
                         op(*inputs[:i], wrong, *inputs[i + 1 :], **attrs)
     assert tried
+
+
+@pytest.mark.parametrize("name", [name for name, op in lodkit.OPS.items() if not op.updates])
+def test_out_is_filled_and_returned(name):
+    """Wherever a result is one array, or a LoDTensor: ``out`` itself comes back, with the same bits."""
+    op = lodkit.OPS[name]
+    for inputs, attrs in SAMPLES[name]:
+        expected = op(*map(copy, inputs), **attrs)
+        array = getattr(expected, "values", expected)
+        if isinstance(array, np.ndarray):
+            out = np.empty(array.shape, array.dtype)
+            got = op(*map(copy, inputs), out=out, **attrs)
+            assert getattr(got, "values", got) is out
+            np.testing.assert_array_equal(out, array)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..jit import njit
+from ..jit import jitable, njit
 
 
 def lengths_to_offsets(lengths):
@@ -66,18 +66,25 @@ def runs_of(mask, starts, stops, to):
     return runs, others, trues, falses
 
 
+@jitable
+def _append(offsets, r, starts, stops, to, k, out):
+    """Append the offsets of run r to the first k of ``out``. The run becomes that of the next level, in place."""
+    to[r] = out[k]
+    shift = out[k] - offsets[starts[r]]
+    for i in range(starts[r], stops[r]):
+        k += 1
+        out[k] = offsets[i + 1] + shift
+    starts[r], stops[r] = offsets[starts[r]], offsets[stops[r]]
+    return k
+
+
 @njit
 def cut_level(offsets, starts, stops, to, out):
-    """Fill ``out``: the offsets of the sequences of runs, joined. The runs become those of the next level, in place."""
+    """Fill ``out``: the offsets of the sequences of runs, joined."""
     out[0] = 0
     k = 0
     for r in range(len(starts)):
-        to[r] = out[k]
-        shift = out[k] - offsets[starts[r]]
-        for i in range(starts[r], stops[r]):
-            k += 1
-            out[k] = offsets[i + 1] + shift
-        starts[r], stops[r] = offsets[starts[r]], offsets[stops[r]]
+        k = _append(offsets, r, starts, stops, to, k, out)
     return out[k]
 
 
@@ -87,13 +94,8 @@ def merge_level(in_true, in_false, side, runs, starts, stops, to, out):
     out[0] = 0
     k = 0
     for turn in range(runs):
-        offsets, r = in_true if side == 0 else in_false, turn // 2
-        to[side, r] = out[k]
-        shift = out[k] - offsets[starts[side, r]]
-        for i in range(starts[side, r], stops[side, r]):
-            k += 1
-            out[k] = offsets[i + 1] + shift
-        starts[side, r], stops[side, r] = offsets[starts[side, r]], offsets[stops[side, r]]
+        offsets = in_true if side == 0 else in_false
+        k = _append(offsets, turn // 2, starts[side], stops[side], to[side], k, out)
         side = 1 - side
     return out[k]
 

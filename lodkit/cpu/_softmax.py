@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..jit import njit, settings
+from ..jit import settings
+from ._lod import segment_numbers
 from ._reduce import PIECE, pieces_of, reduce_rows, width_of
 from ._softmax_kernels import FLAT, gradient_kernel, products_kernel, rescale_kernel, softmax_kernel
 
@@ -56,11 +57,11 @@ def softmax_rows(values, offsets, logs, out):
 
 def _factors(tops, totals, owners, logs):
     """A piece's share in its segment, or the logarithm of it."""
-    best = _reduced("max", tops, owners)[_owner_of(owners)]
+    best = _reduced("max", tops, owners)[segment_numbers(owners)]
     with np.errstate(all="ignore"):
         shift = np.where(tops == best, 0.0, tops - best)
         parts = np.exp(shift) * totals
-        whole = _reduced("sum", parts, owners)[_owner_of(owners)]
+        whole = _reduced("sum", parts, owners)[segment_numbers(owners)]
         if logs:
             return np.where(whole == 0, -np.inf, shift + np.log(totals / whole))
         return np.where(whole == 0, 0.0, parts / whole)
@@ -70,15 +71,6 @@ def _reduced(reduce, partial, owners):
     out = np.empty((len(owners) - 1, partial.shape[1]))
     reduce_rows(reduce, partial, None, None, None, owners, np.float64(0), out)
     return out
-
-
-@njit
-def _owner_of(owners):
-    """The segment of every piece."""
-    numbers = np.empty(owners[-1], np.int64)
-    for s in range(len(owners) - 1):
-        numbers[owners[s] : owners[s + 1]] = s
-    return numbers
 
 
 def sums_of_products(a, b, offsets, logs=False):
@@ -116,4 +108,4 @@ def softmax_grad_rows(y, grad, offsets, logs, result):
 
 def _sum_over(partial, owners):
     """What the pieces of a segment come to, for every piece."""
-    return _reduced("sum", partial, owners)[_owner_of(owners)]
+    return _reduced("sum", partial, owners)[segment_numbers(owners)]

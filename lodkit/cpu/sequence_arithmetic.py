@@ -126,24 +126,24 @@ def longest(offsets):
     return int((offsets[1:] - offsets[:-1]).max(initial=0))
 
 
-def _encoded(x, offsets, alpha, beta, out):
-    dtype = ops.check_encoded(x.dtype, x.shape)
-    out = arrays.output(x.shape, dtype, out)
+def _encode(x, offsets, alpha, beta, out):
     if x.size:
         table = matrix(table_of(longest(offsets), x.shape[1:], float(beta), wide(out[:0]).dtype))
         source = matrix(x)
         kernel = _positions_kernel(width_of(source.shape[1]))
         kernel(x.size, source, table, offsets, table.dtype.type(alpha), settings.chunk_rows, matrix(out))
-    return out
 
 
 @ops.add_position_encoding.kernel("cpu")
 def encode(x: LoDTensor, /, *, alpha, beta, level, out=None):
-    return x.with_values(_encoded(x.values, x.row_offsets(level), alpha, beta, out))
+    out = arrays.output(x.shape, ops.check_encoded(x.dtype, x.shape), out)
+    _encode(x.values, x.row_offsets(level), alpha, beta, out)
+    return x.with_values(out)
 
 
 @ops.add_position_encoding.kernel("cpu")
 def encode_batch(x: Dense, /, *, alpha, beta, level, out=None):
     offsets, shape = ops.batched(x.shape)
-    out = None if out is None else arrays.output(x.shape, native(x.dtype), out).reshape(shape)
-    return _encoded(x.reshape(shape), offsets, alpha, beta, out).reshape(x.shape)
+    out = arrays.output(x.shape, ops.check_encoded(x.dtype, shape), out)
+    _encode(x.reshape(shape), offsets, alpha, beta, out.reshape(shape))
+    return out

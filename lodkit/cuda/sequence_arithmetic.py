@@ -122,26 +122,26 @@ def per_sequence_values_grad(x: LoDTensor, values: Dense | LoDTensor, grad: Dens
     return result.array
 
 
-def _encoded(x, offsets, alpha, beta, out):
-    dtype = ops.check_encoded(x.dtype, x.shape)
-    out = output(x, x.shape, dtype, out)
+def _encode(x, offsets, alpha, beta, out):
     if x.size:
         table = x.send(matrix(table_of(longest(offsets), tuple(x.shape[1:]), float(beta), x.wide)))
         width, factor = width_of(x.columns, x, table, out), x.send(np.array([alpha], x.wide))
         where = offsets_like(x, offsets)
         over_rows(_positions_kernel(width), width, x, table, factor, None, None, where, x.columns, out)
-    return out
 
 
 @ops.add_position_encoding.kernel("cuda")
 def encode(x: LoDTensor, /, *, alpha, beta, level, out=None):
-    return x.with_values(_encoded(view(x.values), x.row_offsets(level), alpha, beta, out).array)
+    values = view(x.values)
+    out = output(values, values.shape, ops.check_encoded(values.dtype, values.shape), out)
+    _encode(values, x.row_offsets(level), alpha, beta, out)
+    return x.with_values(out.array)
 
 
 @ops.add_position_encoding.kernel("cuda")
 def encode_batch(x: Dense, /, *, alpha, beta, level, out=None):
     x = view(x)
     offsets, shape = ops.batched(x.shape)
-    if out is not None:
-        out = output(x, x.shape, x.dtype, out).reshape(*shape).array
-    return _encoded(x.reshape(*shape), offsets, alpha, beta, out).reshape(*x.shape).array
+    out = output(x, x.shape, ops.check_encoded(x.dtype, shape), out)
+    _encode(x.reshape(*shape), offsets, alpha, beta, out.reshape(*shape))
+    return out.array

@@ -7,6 +7,7 @@ descriptions: the function is written once for both, and returns ``{output slot:
 
 from __future__ import annotations
 
+import functools
 import inspect
 
 import numpy as np
@@ -45,14 +46,21 @@ class Inferring:
         return OPS[name].infer
 
 
+@functools.cache  # to look at a signature takes longer than most calls
+def _told(function):
+    """Slots, those that must be there, and attributes."""
+    _, *parameters = inspect.signature(function).parameters.values()
+    slots = [p for p in parameters if p.kind is not p.KEYWORD_ONLY]
+    attributes = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY]
+    return [p.name for p in slots], [p.name for p in slots if p.default is p.empty], attributes
+
+
 def call(ops, name, inputs, attrs):
     """Call an operator type's function, after a look at what was given."""
     function = TYPES[name]
-    _, *parameters = inspect.signature(function).parameters.values()
-    slots = {p.name: p for p in parameters if p.kind is not p.KEYWORD_ONLY}
-    names = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY]
-    for slot, p in slots.items():
-        if slot not in inputs and p.default is p.empty:
+    slots, needed, names = _told(function)
+    for slot in needed:
+        if slot not in inputs:
             raise SlotError(f"{name} needs the input {slot}; its inputs are {', '.join(slots)}")
     for slot in inputs:
         if slot not in slots:
