@@ -265,18 +265,3 @@ def narrow(typing, array, a):
         return _convert(builder, args[1], context.get_value_type(vector))
 
     return vector(array, a), generate
-
-
-@intrinsic
-def copy(typing, out, i, source, j, count):
-    def generate(context, builder, signature, args):
-        pointers = [
-            cgutils.get_item_pointer(
-                context, builder, kind, context.make_array(kind)(context, builder, array), [at], wraparound=False
-            )
-            for kind, array, at in ((out, *args[:2]), (source, *args[2:4]))
-        ]
-        cgutils.raw_memcpy(builder, *pointers, args[4], 1)
-        return context.get_dummy_value()
-
-    return types.void(out, types.int64, source, types.int64, types.int64), generate

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import mmap
 import os
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 
 import lodkit
-from lodkit import arrays
+from lodkit import _pages, arrays
 
 BIG = (arrays.BIG // 4 + 1000,)
+
+
+@pytest.fixture(autouse=True)
+def nothing_kept(monkeypatch):
+    monkeypatch.setattr(_pages, "_kept", [])
 
 
 @pytest.mark.parametrize("shape", [(), 0, 1, 7, (3, 5), (0, 4), (1 << 11, 1 << 10), BIG, [2, 3]])
@@ -70,3 +76,42 @@ def test_out_is_checked_before_anything_is_written():
             arrays.output((2, 3), np.dtype(np.float32), bad)
     with pytest.raises(TypeError, match="list"):
         arrays.output((2,), np.dtype(np.float32), [0, 0])
+
+
+def _address(size):
+    return lodkit.empty(size).ctypes.data
+
+
+def test_memory_of_big_arrays_is_used_again():
+    array = lodkit.empty(2 * BIG[0])
+    array[:] = 5
+    address, view = array.ctypes.data, array[10:20].reshape(2, 5)
+    del array
+    other = _address(2 * BIG[0])
+    assert other != address and (view == 5).all()
+    del view
+    assert address in [_address(2 * BIG[0] - 5000) for _ in range(2)]
+    array = lodkit.empty(2 * BIG[0])
+    assert array.ctypes.data in (address, other)
+    assert _address(10 * BIG[0]) not in (address, other)
+
+
+def test_what_is_kept_is_bounded(monkeypatch):
+    monkeypatch.setattr(_pages, "MOST", 4 * arrays.BIG)
+    held = [lodkit.empty(BIG) for _ in range(6)]
+    huge = lodkit.empty(8 * BIG[0])
+    del held, huge
+    assert 0 < sum(map(len, _pages._kept)) <= 4 * arrays.BIG
+
+
+def test_threads_never_get_the_same_memory():
+    def work(number):
+        for _ in range(30):
+            array = lodkit.empty(BIG)
+            array[::4096] = number
+            if not (array[::4096] == number).all():
+                return False
+        return True
+
+    with ThreadPoolExecutor(8) as pool:
+        assert all(pool.map(work, range(8)))

@@ -66,6 +66,22 @@ def test_reversing_twice_changes_nothing(op):
     assert op(op(x)).equals(x)
 
 
+@pytest.mark.jit
+@pytest.mark.parametrize("width", [64, 67])
+def test_results_that_no_cache_holds(width):
+    """They are written past the caches, in rows and in runs, by both twins."""
+    lengths = np.random.default_rng(0).multinomial(140_000, np.full(2000, 1 / 2000))
+    x = LoDTensor(np.arange(140_000 * width, dtype=np.float32).reshape(-1, width), [lengths])
+    starts = x.offsets()
+    order = np.repeat(starts[:-1] + starts[1:] - 1, lengths) - np.arange(140_000)
+    assert x.values.nbytes > 1 << 25
+    assert (lodkit.sequence_reverse(x).values == x.values[order]).all()
+    padded, counts = lodkit.sequence_pad(x, np.array(-1, np.float32))
+    mask = np.arange(padded.shape[1]) < lengths[:, None]
+    assert (padded[mask] == x.values).all() and (padded[~mask] == -1).all()
+    assert lodkit.sequence_unpad(padded, counts).equals(x)
+
+
 JOINED = [  # the four cases of the first versions' documentation: axis, level, lods of the inputs and of the result
     (1, 1, [[0, 2, 4], [0, 1, 2, 3, 4]], [[0, 2, 4], [0, 1, 2, 3, 4]], [[0, 2, 4], [0, 1, 2, 3, 4]]),
     (0, 0, [[0, 2, 4], [0, 1, 2, 3, 4]], [[0, 2, 4], [0, 1, 3, 5, 7]], [[0, 2, 4], [0, 2, 5, 8, 11]]),

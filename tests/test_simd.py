@@ -280,3 +280,31 @@ def test_prefetch_and_rolled_change_nothing():
     out = np.zeros_like(a)
     njit(kernel)(a, a, out)
     np.testing.assert_array_equal(out, a)
+
+
+@pytest.mark.parametrize("name", ["copy", "stream"])
+def test_bytes_are_copied_between_any_boundaries(name):
+    function = getattr(simd, name)
+
+    @njit
+    def kernel(out, i, source, j, count):
+        function(out, i, source, j, count)
+        simd.settle()
+
+    source = np.arange(300).astype(np.uint8)
+    for run in (kernel, kernel.py_func):
+        for i in (0, 1, 63, 64, 65):
+            for count in (0, 1, 62, 63, 64, 65, 128, 200):
+                out = np.full(400, 255, np.uint8)
+                run(out, i, source, 7, count)
+                assert out[i : i + count].tolist() == source[7 : 7 + count].tolist()
+                assert (out[:i] == 255).all() and (out[i + count :] == 255).all()
+
+
+def test_streaming_goes_past_the_caches():
+    @njit
+    def kernel(out, source):
+        simd.stream(out, 0, source, 0, len(out))
+
+    kernel(np.empty(256, np.uint8), np.zeros(256, np.uint8))
+    assert "!nontemporal" in next(iter(kernel.inspect_llvm().values()))

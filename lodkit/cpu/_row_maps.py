@@ -11,7 +11,7 @@ import numpy as np
 from .. import simd
 from ..jit import jitable, prange, settings, threaded
 from ._lod import lengths_to_offsets
-from ._rows import first_at_least
+from ._rows import FAR, LONG, first_at_least
 
 BLOCK = 4096  # bytes of padding that are copied at once
 CHUNK = 1 << 18  # bytes in one step of a prange
@@ -100,10 +100,18 @@ def lengths_between(offsets):
 
 
 @jitable
+def _put(out, i, source, j, count):
+    if len(out) >= FAR and count >= LONG:
+        simd.stream(out, i, source, j, count)
+    else:
+        simd.copy(out, i, source, j, count)
+
+
+@jitable
 def _fill(pads, which, first, last, out):
     block = len(pads) // 2
     for at in range(first, last, block):
-        simd.copy(out, at, pads, which * block, min(block, last - at))
+        _put(out, at, pads, which * block, min(block, last - at))
 
 
 @threaded
@@ -116,9 +124,10 @@ def _copy(source, starts, stops, slots, pads, lead, size, chunk, rows, out):
             run = min(max(begin, first), end)
             rest = min(max(begin + stops[s] - starts[s], run), end)
             _fill(pads, 0, first * size, run * size, out)
-            simd.copy(out, run * size, source, (starts[s] + run - begin) * size, (rest - run) * size)
+            _put(out, run * size, source, (starts[s] + run - begin) * size, (rest - run) * size)
             _fill(pads, 1, rest * size, end * size, out)
             first, s = end, s + 1
+        simd.settle()
 
 
 @threaded
@@ -129,5 +138,6 @@ def _move(source, starts, to, offsets, size, chunk, out):
         r = first_at_least(offsets, first + 1) - 1
         while first < last:
             stop, done = min(offsets[r + 1], last), first - offsets[r]
-            simd.copy(out, (to[r] + done) * size, source, (starts[r] + done) * size, (stop - first) * size)
+            _put(out, (to[r] + done) * size, source, (starts[r] + done) * size, (stop - first) * size)
             first, r = stop, r + 1
+        simd.settle()
