@@ -35,10 +35,16 @@ def placed_back(plan, grad):
     """The rows of a gradient where those of the inputs came from, zeros elsewhere."""
     xs, levels, places = plan
     check_gradient(grad, (levels[-1][-1], *xs[0].shape[1:]))
-    made = tuple(np.zeros(x.shape, check_values(x.dtype, "the gradient", floating=True)) for x in xs)
+    start = _start(sum(map(len, xs)), levels)
+    made = tuple(start(x.shape, check_values(x.dtype, "the gradient", floating=True)) for x in xs)
     for part, place in zip(made, places, strict=True):
         move_runs(grad, place.back(), part)
     return made
+
+
+def _start(rows, levels):
+    """What gradients are made of: of zeros, unless each of the rows went to a place of its own."""
+    return arrays.output if rows == levels[-1][-1] else np.zeros
 
 
 def moved(plan, out=None):
@@ -62,6 +68,6 @@ def moved_back(plan, grad):
         return rows_grad(x.shape, run_rows(*place, levels[-1][-1]) if runs else place, grad, dtype)
     if runs:
         return placed_back(([x], levels, [laid(place)]), grad)[0]
-    made = np.zeros(x.shape, dtype)
+    made = _start(len(x), levels)(x.shape, dtype)
     put_all(place, matrix(grad.astype(dtype, copy=False)), matrix(made))
     return made
