@@ -89,7 +89,8 @@ def per_sequence(x: LoDTensor, values: Dense | LoDTensor, /, *, op, level, out=N
     dtype = native(rows.dtype)
     out = arrays.output(rows.shape, dtype, out)
     if rows.size:
-        source, to, by = matrix(rows), matrix(out), matrix(by.astype(dtype, copy=False))
+        computed = np.dtype(np.float32) if dtype == np.float16 else dtype  # values may be no halves: lengths, sums
+        source, to, by = matrix(rows), matrix(out), matrix(by.astype(computed, copy=False))
         columns = source.shape[1]
         if one or columns == 1:
             flat = source.reshape(1, -1), by, offsets, columns, settings.chunk_rows, to.reshape(1, -1)
