@@ -56,6 +56,18 @@ def test_gradients_of_both(op, shape):
     np.testing.assert_allclose(by_values, sums if len(shape) == 2 else sums.sum(1))
 
 
+def test_integers_have_no_gradient(place):
+    x, counts = place.to(X), place.to(np.array([2, 1, 3]))
+    with lodkit.Tape() as tape:
+        y = lodkit.per_sequence(x, counts, op="div")
+    by_x, by_counts = tape.gradient(y, [x, counts])
+    assert place.home(by_x).values.tolist() == [[0.5, 0.5], [0.5, 0.5], [1 / 3, 1 / 3]]
+    assert by_counts is None
+    for call in (lodkit.run, lambda name, *inputs: lodkit.OPS[name].definition(*map(place.home, inputs))):
+        with pytest.raises(lodkit.DTypeError, match="the gradient takes float16, float32 or float64, not int64"):
+            call("per_sequence_values_grad", x, counts, place.to(X.values))
+
+
 def test_per_sequence_refuses():
     for shape in ((2,), (2, 2), (3, 1), (3, 2, 1), ()):
         with pytest.raises(lodkit.ShapeMismatchError, match=r"one a sequence of level -1 is \(3,\) or \(3, 2\)"):

@@ -104,6 +104,7 @@ def per_sequence(x: LoDTensor, values: Dense | LoDTensor, /, *, op, level, out=N
 def per_sequence_values_grad(x: LoDTensor, values: Dense | LoDTensor, grad: Dense, /, *, op, level):
     rows, by, offsets = x.values, values_of(values), x.row_offsets(level)
     dtype = check_values(rows.dtype, "the gradient", floating=True)
+    check_values(by.dtype, "the gradient", floating=True)
     one = ops.check_sequences(x, dtype, values, by.shape, by.dtype, op, level)
     flow = matrix(check_gradient(grad, rows.shape).astype(dtype, copy=False))
     if op in ("mul", "div"):

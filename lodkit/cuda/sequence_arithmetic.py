@@ -103,6 +103,7 @@ def per_sequence(x: LoDTensor, values: Dense | LoDTensor, /, *, op, level, out=N
 def per_sequence_values_grad(x: LoDTensor, values: Dense | LoDTensor, grad: Dense, /, *, op, level):
     rows, by, one, offsets = _looked_at(x, values, op, level)
     check_values(rows.dtype, "the gradient", floating=True)
+    check_values(by.dtype, "the gradient", floating=True)
     flow = computing_as(rows, check_gradient(view(grad), rows.shape))
     sums = rows.like((len(offsets), *rows.shape[1:]), rows.wide)
     if rows.size and op in ("mul", "div"):
