@@ -166,5 +166,7 @@ def test_paddle_unpads_a_matrix_to_columns():
 def test_paddle_masks_by_a_tensor_in_any_type():
     mask = paddle.run_op("sequence_mask", {"X": np.array([1, 3]), "MaxLenTensor": np.array([2])}, {"out_dtype": 2})["Y"]
     assert mask.tolist() == [[1, 0], [1, 1]] and mask.dtype == np.int32
+    for none in (-1, -7):
+        assert paddle.run_op("sequence_mask", {"X": np.array([1, 3])}, {"maxlen": none})["Y"].shape == (2, 3)
     with pytest.raises(ValueError, match="dtype must be one of"):
         paddle.run_op("sequence_mask", {"X": np.array([1])}, {"out_dtype": 1})
