@@ -144,6 +144,8 @@ def create_random_int_lodtensor(recursive_seq_lens, base_shape, place, low, high
     >>> create_random_int_lodtensor([[2, 3]], [4], None, 0, 9, seed=0).shape
     (5, 4)
     """
+    if low > high:
+        raise ValueError(f"low = {low} is more than high = {high}; both are numbers that may come")
     structure = LoDTensor(None, recursive_seq_lens)
     random = np.random.default_rng(seed)
     rows = random.integers(low, high, (structure.shape[0], *base_shape), endpoint=True)

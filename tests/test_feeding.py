@@ -161,3 +161,5 @@ def test_create_random_int_lodtensor():
     assert set(made.values.ravel().tolist()) == {4, 5, 6}
     assert made.equals(create_random_int_lodtensor([[2, 1], [100, 0, 200]], [2, 3], None, 4, 6, seed=1))
     assert create_random_int_lodtensor([[]], [], None, 0, 0).shape == (0,)
+    with pytest.raises(ValueError, match="low = 5 is more than high = 3"):
+        create_random_int_lodtensor([[1]], [], None, 5, 3)

@@ -116,3 +116,18 @@ def test_paddle_resets_by_offsets():
     ones = {"target_lod": [*range(7)], "append": True}
     assert paddle.run_op("lod_reset", {"X": X}, ones)["Out"].lod() == [[0, 2, 3, 6], [*range(7)]]
     assert paddle.run_op("lod_reset", {"X": X.values, "Y": DEEP}, {"append": True})["Out"].same_lod(DEEP)
+
+
+def test_infer_op_where_paddle_infers_something_else():
+    """Paddle: lod_level 0, a width of 1, as many rows as images."""
+    infer, numbers = paddle.infer_op, np.array([[1], [0], [1]])
+    x, one = (lodkit.VarDesc.of(v).unknown_batch() for v in (X, numbers))
+    mask = lodkit.VarDesc.of(numbers == 1).unknown_batch()
+    parts = infer("split_lod_tensor", {"X": x, "Mask": mask})
+    whole = infer("merge_lod_tensor", {"X": x, "Mask": mask, "InTrue": parts["OutTrue"], "InFalse": parts["OutFalse"]})
+    cut = infer("sequence_slice", {"X": x, "Offset": one, "Length": one})
+    assert [found.lod_level for found in (*parts.values(), whole["Out"], cut["Out"])] == [1, 1, 1, 1]
+    padded = infer("sequence_pad", {"X": x, "PadValue": lodkit.VarDesc.of(np.zeros(1))})
+    assert padded["Out"].dims == (-1, -1, 2)
+    images = lodkit.VarDesc.of(np.zeros((2, 1, 3, 3)))
+    assert infer("im2sequence", {"X": images.unknown_batch()}, {"kernels": [2, 2]})["Out"].dims == (-1, 4)

@@ -28,6 +28,17 @@ def test_as_many_sequences_as_elements():
     assert lodkit.per_sequence(x, np.array([[1.0, 2.0], [3.0, 4.0]])).values.tolist() == [[1, 2], [1, 2], [3, 4]]
 
 
+@pytest.mark.parametrize("shape", [(2,), (2, 16)])
+@pytest.mark.parametrize("dtype", ["int64", "float32", "float64"])
+def test_values_that_are_no_halves(shape, dtype, place):
+    """70,000 and 2,049 are no float16; its rows compute with them in float32."""
+    x = LoDTensor(np.tile(np.array([[60000], [2048]], np.float16), (1, 16)), [[1, 1]])
+    values = np.repeat(np.array([70000, 2049], dtype), np.prod(shape) // 2).reshape(shape)
+    quotient, rest = (place.home(lodkit.per_sequence(place.to(x), place.to(values), op=op)) for op in ("div", "sub"))
+    assert quotient.values[0, 0] == np.float16(60000 / 70000)
+    assert rest.values[:, 0].tolist() == [-10000, -1]
+
+
 @pytest.mark.parametrize("op", ["add", "sub", "mul", "div"])
 @pytest.mark.parametrize("shape", [(3, 2), (3,)])
 def test_gradients_of_both(op, shape):
@@ -43,6 +54,18 @@ def test_gradients_of_both(op, shape):
     terms = {"add": flow, "sub": -flow, "mul": flow * X.values, "div": -flow * X.values / factor**2}[op]
     sums = np.stack([terms[:2].sum(0), np.zeros(2), terms[2]])
     np.testing.assert_allclose(by_values, sums if len(shape) == 2 else sums.sum(1))
+
+
+def test_integers_have_no_gradient(place):
+    x, counts = place.to(X), place.to(np.array([2, 1, 3]))
+    with lodkit.Tape() as tape:
+        y = lodkit.per_sequence(x, counts, op="div")
+    by_x, by_counts = tape.gradient(y, [x, counts])
+    assert place.home(by_x).values.tolist() == [[0.5, 0.5], [0.5, 0.5], [1 / 3, 1 / 3]]
+    assert by_counts is None
+    for call in (lodkit.run, lambda name, *inputs: lodkit.OPS[name].definition(*map(place.home, inputs))):
+        with pytest.raises(lodkit.DTypeError, match="the gradient takes float16, float32 or float64, not int64"):
+            call("per_sequence_values_grad", x, counts, place.to(X.values))
 
 
 def test_per_sequence_refuses():

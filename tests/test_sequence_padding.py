@@ -120,6 +120,16 @@ def test_gradient_of_the_padding(place):
         assert gradient.tolist() == expected and gradient.dtype == place.home(pad).dtype
 
 
+def test_gradient_of_the_padding_rounds_halves_once(place):
+    """80,000 and -80,000 are no halves; their sum is."""
+    x, grad = LoDTensor(np.zeros((0, 2), np.float16), [[0]]), np.tile(np.array([40, -40], np.float16), (1, 2000, 1))
+    for pad, expected in ((np.zeros(1, np.float16), [0]), (np.zeros(2, np.float32), [80000, -80000])):
+        inputs = map(place.to, (x, pad, grad))
+        got = place.home(lodkit.run("sequence_pad_value_grad", *inputs, padded_length=2000))
+        assert got.dtype == pad.dtype
+        assert got.tolist() == expected
+
+
 def test_infinities_and_nan_pass():
     padded, _ = lodkit.sequence_pad(LoDTensor(np.array([np.nan, np.inf]), [[2, 0]]), -np.inf)
     assert np.array_equal(padded, [[np.nan, np.inf], [-np.inf, -np.inf]], equal_nan=True)
@@ -156,5 +166,7 @@ def test_paddle_unpads_a_matrix_to_columns():
 def test_paddle_masks_by_a_tensor_in_any_type():
     mask = paddle.run_op("sequence_mask", {"X": np.array([1, 3]), "MaxLenTensor": np.array([2])}, {"out_dtype": 2})["Y"]
     assert mask.tolist() == [[1, 0], [1, 1]] and mask.dtype == np.int32
+    for none in (-1, -7):
+        assert paddle.run_op("sequence_mask", {"X": np.array([1, 3])}, {"maxlen": none})["Y"].shape == (2, 3)
     with pytest.raises(ValueError, match="dtype must be one of"):
         paddle.run_op("sequence_mask", {"X": np.array([1])}, {"out_dtype": 1})

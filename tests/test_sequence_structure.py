@@ -122,6 +122,23 @@ def test_empty_batches_are_legal_under_the_published_names():
     assert run_op("sequence_concat", {"X": [empty, empty]})["Out"].equals(empty)
 
 
+@pytest.mark.parametrize("lengths", [[1, 0, 0], [0, 0, 0]])
+def test_pooling_fewer_rows_than_sequences(lengths):
+    """Paddle refuses it."""
+    x = LoDTensor(np.full((sum(lengths), 2), 3, np.float32), [lengths])
+    for pool in ("SUM", "AVERAGE", "SQRT", "MAX", "FIRST", "LAST"):
+        out = run_op("sequence_pool", {"X": x}, {"pooltype": pool, "pad_value": -7.5})
+        assert out["Out"].tolist() == [[3.0 if n else -7.5] * 2 for n in lengths]
+    assert run_op("sequence_pool", {"X": x}, {"pooltype": "MAX"})["MaxIndex"].tolist() == [[n - 1] * 2 for n in lengths]
+
+
+def test_nan_is_the_maximum_wherever_it_stands():
+    """Paddle's maximum skips it behind the first row."""
+    x = LoDTensor(np.array([[1.0], [np.nan], [3.0], [np.nan], [2.0]], np.float32), [[3, 2]])
+    out = run_op("sequence_pool", {"X": x}, {"pooltype": "MAX"})
+    assert np.isnan(out["Out"]).all() and out["MaxIndex"].tolist() == [[1], [3]]
+
+
 def test_what_does_not_fit_is_refused_by_name():
     with pytest.raises(LoDMismatchError, match=r"sequence_expand: x has 3 rows, level 0 of y has 2 sequences"):
         lodkit.sequence_expand(np.zeros(3), Y, ref_level=0)

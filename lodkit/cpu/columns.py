@@ -52,4 +52,5 @@ def slice_grad(x: Dense, grad: Dense, /, *, ranges):
     total = np.zeros((len(x), math.prod(x.shape[1:])), np.float32 if dtype == np.float16 else dtype)
     for place, source in _ranges(pairs):
         total[:, place] += grad[:, source]
-    return total.reshape(x.shape).astype(dtype, copy=False)
+    with np.errstate(over="ignore"):
+        return total.reshape(x.shape).astype(dtype, copy=False)

@@ -70,4 +70,5 @@ def put_back(x: Dense, grad: Dense, /, *, kernels, strides, paddings):
     out = arrays.output(x.shape, flow.dtype)
     if out.size:
         _put_back(grad.size, flow, *_numbers(grid), out)
-    return out.astype(dtype, copy=False)
+    with np.errstate(over="ignore"):
+        return out.astype(dtype, copy=False)

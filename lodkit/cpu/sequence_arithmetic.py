@@ -89,7 +89,8 @@ def per_sequence(x: LoDTensor, values: Dense | LoDTensor, /, *, op, level, out=N
     dtype = native(rows.dtype)
     out = arrays.output(rows.shape, dtype, out)
     if rows.size:
-        source, to, by = matrix(rows), matrix(out), matrix(by.astype(dtype, copy=False))
+        computed = np.dtype(np.float32) if dtype == np.float16 else dtype  # values may be no halves: lengths, sums
+        source, to, by = matrix(rows), matrix(out), matrix(by.astype(computed, copy=False))
         columns = source.shape[1]
         if one or columns == 1:
             flat = source.reshape(1, -1), by, offsets, columns, settings.chunk_rows, to.reshape(1, -1)
@@ -103,6 +104,7 @@ def per_sequence(x: LoDTensor, values: Dense | LoDTensor, /, *, op, level, out=N
 def per_sequence_values_grad(x: LoDTensor, values: Dense | LoDTensor, grad: Dense, /, *, op, level):
     rows, by, offsets = x.values, values_of(values), x.row_offsets(level)
     dtype = check_values(rows.dtype, "the gradient", floating=True)
+    check_values(by.dtype, "the gradient", floating=True)
     one = ops.check_sequences(x, dtype, values, by.shape, by.dtype, op, level)
     flow = matrix(check_gradient(grad, rows.shape).astype(dtype, copy=False))
     if op in ("mul", "div"):

@@ -77,7 +77,8 @@ def conv(x: LoDTensor, filter: Dense, padding: Dense | None = None, /, *, contex
     product = out if dtype == values.dtype else np.empty(shape, values.dtype)
     _product(values, pads, x.row_offsets(), start, context_length, weight, product)
     if product is not out:
-        out[...] = product
+        with np.errstate(over="ignore"):
+            out[...] = product
     return x.with_values(out)
 
 
@@ -102,7 +103,8 @@ def conv_grad(
         rows, ends = uses_of_padding(offsets, start, context_length)
         uses = reduce_into(g, rows, None, None, ends, "sum", 0.0).reshape(len(padding), len(back))
         found.append((uses @ steps.reshape(back.shape)).reshape(padding.shape))
-    return tuple(d.astype(native(x.dtype), copy=False) for d in found)
+    with np.errstate(over="ignore"):
+        return tuple(d.astype(native(x.dtype), copy=False) for d in found)
 
 
 @threaded
@@ -144,7 +146,8 @@ def look_ahead(x: LoDTensor, filter: Dense, /, *, out=None):
     result = out.reshape(values.shape) if out.dtype == values.dtype else np.empty_like(values)
     _look(values.size * len(factors), values, factors, x.row_offsets(), 1, settings.chunk_rows, result)
     if out.dtype != values.dtype:
-        out[...] = result.reshape(out.shape)
+        with np.errstate(over="ignore"):
+            out[...] = result.reshape(out.shape)
     return x.with_values(out)
 
 
@@ -158,5 +161,6 @@ def look_back(x: LoDTensor, filter: Dense, grad: Dense, /):
     _look(work, g, factors, offsets, -1, chunk, by_x)
     sums = np.zeros((-(-len(values) // chunk), *factors.shape))
     _correlate(work, values, g, offsets, chunk, sums)
-    dtype = native(x.dtype)
-    return by_x.reshape(x.values.shape).astype(dtype, copy=False), sums.sum(axis=0).reshape(filter.shape).astype(dtype)
+    found = by_x.reshape(x.values.shape), sums.sum(axis=0).reshape(filter.shape)
+    with np.errstate(over="ignore"):
+        return tuple(d.astype(native(x.dtype), copy=False) for d in found)

@@ -61,10 +61,13 @@ def pad_value_grad(x: LoDTensor, pad_value: Dense, grad: Dense, /, *, padded_len
     check_values(x.dtype, "the gradient", floating=True)
     ops.check_pad(pad_value, x.shape[1:])
     pads = pads_of(ops.check_padded_grad(x, grad, padded_length), grad.shape[1], side)
-    total = reduce_into(_flat(grad), pads, None, None, np.array([0, len(pads)]), "sum", 0)
+    # Halves are rounded once: columns that overflow may add up to little.
+    wide = np.float32 if native(grad.dtype) == np.float16 else None
+    total = reduce_into(_flat(grad), pads, None, None, np.array([0, len(pads)]), "sum", 0, dtype=wide)
     if pad_value.size == 1:
         total = reduce_into(total.reshape(-1), None, None, None, np.array([0, total.size]), "sum", 0)
-    return total.reshape(pad_value.shape).astype(native(pad_value.dtype), copy=False)
+    with np.errstate(over="ignore"):
+        return total.reshape(pad_value.shape).astype(native(pad_value.dtype), copy=False)
 
 
 @ops.sequence_unpad.kernel("cpu")

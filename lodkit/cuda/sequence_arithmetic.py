@@ -90,7 +90,9 @@ def _looked_at(x, values, op, level):
 @ops.per_sequence.kernel("cuda")
 def per_sequence(x: LoDTensor, values: Dense | LoDTensor, /, *, op, level, out=None):
     rows, by, one, offsets = _looked_at(x, values, op, level)
-    by, out = computing_as(rows, by), output(rows, rows.shape, rows.dtype, out)
+    out = output(rows, rows.shape, rows.dtype, out)
+    if by.wide != rows.wide:
+        by = convert(by, rows.wide)  # not to float16: values may be no halves, such as lengths
     if rows.size:
         columns, width = rows.columns, width_of(rows.columns, rows, out, *([] if one else [by]))
         over_rows(_kernel(op, width, one), width, rows, by, None, None, None, offsets, columns, out)
@@ -101,6 +103,7 @@ def per_sequence(x: LoDTensor, values: Dense | LoDTensor, /, *, op, level, out=N
 def per_sequence_values_grad(x: LoDTensor, values: Dense | LoDTensor, grad: Dense, /, *, op, level):
     rows, by, one, offsets = _looked_at(x, values, op, level)
     check_values(rows.dtype, "the gradient", floating=True)
+    check_values(by.dtype, "the gradient", floating=True)
     flow = computing_as(rows, check_gradient(view(grad), rows.shape))
     sums = rows.like((len(offsets), *rows.shape[1:]), rows.wide)
     if rows.size and op in ("mul", "div"):

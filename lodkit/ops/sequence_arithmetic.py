@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 
 from .._levels import mismatch
-from ..arrays import check_gradient, check_values
+from ..arrays import check_gradient, check_values, dtype_of
 from ..errors import DTypeError, LoDMismatchError, ShapeMismatchError
 from ..lod_tensor import LoDTensor, values_of
 from ..registry import Dense, op
@@ -104,7 +104,7 @@ def _(call, grad):
     grad, by_x, by_values = values_of(grad), None, None
     if call.wanted[0]:
         by_x = per_sequence(x.with_values(grad), values, op=op, level=level) if op in ("mul", "div") else grad
-    if call.wanted[1]:
+    if call.wanted[1] and dtype_of(values_of(values)).kind == "f":
         by_values = per_sequence_values_grad(x, values, grad, op=op, level=level)
     return by_x, by_values
 
@@ -121,6 +121,7 @@ def per_sequence_values_grad(
     """
     check_values(x.values.dtype, "the gradient", floating=True)
     values = values_of(values)
+    check_values(values.dtype, "the gradient", floating=True)
     check_sequences(x, x.values.dtype, values, values.shape, values.dtype, op, level)
     check_gradient(grad, x.values.shape)
     flow = grad.astype(np.float64)

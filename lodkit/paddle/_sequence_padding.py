@@ -31,4 +31,5 @@ def sequence_unpad(ops, X, Length):
 def sequence_mask(ops, X, MaxLenTensor=None, *, maxlen=-1, out_dtype=3):
     if MaxLenTensor is not None:
         maxlen = -1 if isinstance(MaxLenTensor, VarDesc) else int(values_of(MaxLenTensor).reshape(-1)[0])
+    maxlen = max(maxlen, -1)  # of any negative number the longest length
     return {"Y": ops.sequence_mask(X, max_length=_width(maxlen), dtype=_NAMES.get(out_dtype, str(out_dtype)))}
