@@ -43,11 +43,13 @@ class Relevelling:
         >>> words.append_level([2, 0, 1], list("abc")).to_list()
         [[['a', 'b'], []], [['c']]]
         """
+        from .ops.conversions import check_lengths
+
         rows = self.shape[0]
         if lengths is None:
             below = frozen(np.arange(rows + 1))
         else:
-            (below,) = _levels.from_lengths([lengths])
+            (below,) = _levels.from_lengths([check_lengths(lengths)])
             if len(below) - 1 != rows and (self._lod or values is not None):
                 raise LoDError(f"{len(below) - 1} lengths for {rows} rows; give one for every row of the tensor")
         made = self._values if values is None else type(self)(values)._values

@@ -131,3 +131,15 @@ def test_infer_op_where_paddle_infers_something_else():
     assert padded["Out"].dims == (-1, -1, 2)
     images = lodkit.VarDesc.of(np.zeros((2, 1, 3, 3)))
     assert infer("im2sequence", {"X": images.unknown_batch()}, {"kernels": [2, 2]})["Out"].dims == (-1, 4)
+
+
+def test_operators_as_programs_tell_them():
+    """Every slot a list, and attributes that say where the operator came from."""
+    attrs = {"op_role": 0, "op_callstack": ["..."], "target_lod": [0, 3, 6]}
+    assert paddle.run_op("lod_reset", {"X": [X]}, attrs)["Out"].lod() == [[0, 3, 6]]
+    assert paddle.infer_op("lod_reset", {"X": [lodkit.VarDesc.of(X)]}, attrs)["Out"].lod_level == 1
+
+
+def test_lengths_that_are_appended_are_named():
+    with pytest.raises(lodkit.LoDError, match=r"lengths\[1\] = -1 is negative"):
+        X.append_level([1, -1, 6])

@@ -71,7 +71,7 @@ def test_levels_are_appended():
     [
         (LoDTensor([7, 8], [[2]]), [2], None, "1 lengths for 2 rows"),
         (LoDTensor([7, 8], [[2]]), [2, 1], None, "1 too many"),
-        (LoDTensor([7, 8], [[2]]), [1, -1], None, "negative at position 1: -1"),
+        (LoDTensor([7, 8], [[2]]), [1, -1], None, r"lengths\[1\] = -1 is negative"),
         (LoDTensor([7, 8]), [1], None, "1 too few"),
         (LoDTensor([7, 8]), [2], [1, 2], "1 lengths for 2 rows"),
         (LoDTensor([7, 8]), [2, 1], [1, 2], "1 too many"),

@@ -129,3 +129,10 @@ def test_names_of_paddle():
 def test_wrong_inputs(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+def test_windows_far_away_need_no_memory(place):
+    x = LoDTensor(np.ones((3, 2)), [[2, 1]])
+    for start in (-(10**9), 10**9):
+        out = lodkit.sequence_conv(place.to(x), place.to(np.ones((4, 1))), context_start=start, context_length=2)
+        assert (place.home(out).values == 0).all()

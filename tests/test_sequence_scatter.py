@@ -66,3 +66,9 @@ def test_ids_are_checked(place, bad):
 def test_wrong_inputs(place, x, ids, updates, error, message):
     with pytest.raises(error, match=message):
         scatter(place, x, ids, updates)
+
+
+def test_halves_are_rounded_once(place):
+    ids = LoDTensor(np.array([0, 0]), [[2]])
+    x, updates = np.full((1, 1), -60000, np.float16), ids.with_values(np.full(2, 60000, np.float16))
+    assert scatter(place, x, ids, updates).tolist() == [[60000]]

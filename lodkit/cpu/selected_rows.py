@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .. import arrays
-from ..arrays import check_values, matrix, native
+from ..arrays import check_values, matrix, native, wide
 from ..jit import njit
 from ..ops import selected_rows as ops
 from ..registry import Dense
@@ -77,13 +77,18 @@ def add_dense(*xs: Dense):
 @ops.sum.kernel("cpu")
 def add_mixed(*xs: Dense | SelectedRows):
     ops.check_alike(xs)
+    if native(xs[0].dtype) == np.float16:
+        with np.errstate(over="ignore"):
+            return add_mixed(*map(_widened, xs)).astype(np.float16)
     sparse = merge(add_selected(*(x for x in xs if isinstance(x, SelectedRows))))
     out = add_dense(*(x for x in xs if not isinstance(x, SelectedRows)))
-    if out.dtype == np.float16:
-        out[sparse.rows] = out[sparse.rows].astype(np.float32) + sparse.value
-    else:
-        _add_row(sparse.rows, matrix(sparse.value), matrix(out))
+    _add_row(sparse.rows, matrix(sparse.value), matrix(out))
     return out
+
+
+def _widened(x):
+    """float16 as float32: halves are rounded once, at the end."""
+    return SelectedRows._wrap(x.rows, wide(x.value), x.height) if isinstance(x, SelectedRows) else wide(x)
 
 
 def table_grad(table, ids, rows, padding_idx, is_sparse):

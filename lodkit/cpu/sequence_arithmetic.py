@@ -116,21 +116,21 @@ def per_sequence_values_grad(x: LoDTensor, values: Dense | LoDTensor, grad: Dens
 
 
 @functools.lru_cache(8)
-def table_of(length, item, beta, dtype):
-    """``beta`` times the encodings, in a type."""
+def _table(length, item, beta, dtype):
     table = (beta * ops.encodings(length, item)).astype(dtype)
     table.flags.writeable = False
     return table
 
 
-def longest(offsets):
-    """The most rows that a sequence has."""
-    return int((offsets[1:] - offsets[:-1]).max(initial=0))
+def table_of(offsets, item, beta, dtype):
+    """``beta`` times the encodings, in a type: up to a power of two, so that one is made for many batches."""
+    longest = int((offsets[1:] - offsets[:-1]).max(initial=0))
+    return matrix(_table(1 << max(longest - 1, 0).bit_length(), tuple(item), float(beta), dtype))
 
 
 def _encode(x, offsets, alpha, beta, out):
     if x.size:
-        table = matrix(table_of(longest(offsets), x.shape[1:], float(beta), wide(out[:0]).dtype))
+        table = table_of(offsets, x.shape[1:], beta, wide(out[:0]).dtype)
         source = matrix(x)
         kernel = _positions_kernel(width_of(source.shape[1]))
         kernel(x.size, source, table, offsets, table.dtype.type(alpha), settings.chunk_rows, matrix(out))

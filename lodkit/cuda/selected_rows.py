@@ -97,10 +97,17 @@ def _total(views):
 @ops.sum.kernel("cuda")
 def add_mixed(*xs: Dense | SelectedRows):
     views = _checked(xs)
-    sparse = merge(add_selected(*(x for x in xs if isinstance(x, SelectedRows))))
+    sparse = merge(add_selected(*(_widened(x) for x in xs if isinstance(x, SelectedRows))))
     total = _total([v for x, v in zip(xs, views, strict=True) if not isinstance(x, SelectedRows)])
     add_rows(view(sparse.rows), view(sparse.value), total)
     return convert(total, views[0].dtype).array
+
+
+def _widened(x):
+    """float16 as float32: halves are rounded once, at the end."""
+    value = view(x.value)
+    value = convert(value, value.wide if value.dtype == np.float16 else value.dtype)
+    return SelectedRows._wrap(x.rows, value.array, x.height)
 
 
 def table_grad(table, ids, rows, padding_idx, is_sparse):

@@ -7,8 +7,8 @@ import functools
 import numpy as np
 
 from .. import simd
-from ..arrays import check_gradient, check_values, matrix
-from ..cpu.sequence_arithmetic import STEPS, longest, table_of
+from ..arrays import check_gradient, check_values
+from ..cpu.sequence_arithmetic import STEPS, table_of
 from ..lod_tensor import LoDTensor, values_of
 from ..ops import sequence_arithmetic as ops
 from ..registry import Dense
@@ -127,7 +127,7 @@ def per_sequence_values_grad(x: LoDTensor, values: Dense | LoDTensor, grad: Dens
 
 def _encode(x, offsets, alpha, beta, out):
     if x.size:
-        table = x.send(matrix(table_of(longest(offsets), tuple(x.shape[1:]), float(beta), x.wide)))
+        table = x.send(table_of(offsets, x.shape[1:], beta, x.wide))
         width, factor = width_of(x.columns, x, table, out), x.send(np.array([alpha], x.wide))
         where = offsets_like(x, offsets)
         over_rows(_positions_kernel(width), width, x, table, factor, None, None, where, x.columns, out)

@@ -17,6 +17,7 @@ from ..desc import VarDesc
 from ..errors import LodkitError
 from ..lod_tensor import LoDTensor
 from ..registry import OPS, Registry
+from ..selected_rows import SelectedRows
 
 
 class SlotError(LodkitError, ValueError):
@@ -24,6 +25,9 @@ class SlotError(LodkitError, ValueError):
 
 
 TYPES = Registry()
+
+#: What a saved program says of every operator: where it came from, and where it runs. No operator reads these.
+OF_PROGRAMS = frozenset({"op_role", "op_role_var", "op_namescope", "op_callstack", "op_device", "with_quant_attr"})
 
 
 def op_type(function):
@@ -65,10 +69,18 @@ def call(ops, name, inputs, attrs):
     for slot in inputs:
         if slot not in slots:
             raise SlotError(f"{name} has no input {slot}; its inputs are {', '.join(slots)}")
+    attrs = {attr: value for attr, value in attrs.items() if attr not in OF_PROGRAMS}
     for attr in attrs:
         if attr not in names:
             raise SlotError(f"{name} has no attribute {attr!r}; it has {', '.join(names) or 'none'}")
-    return function(ops, **inputs, **attrs)
+    return function(ops, **{slot: _alone(x) for slot, x in inputs.items()}, **attrs)
+
+
+def _alone(x):
+    """A list of one variable, as programs give every slot, is that variable."""
+    if isinstance(x, list | tuple) and len(x) == 1:
+        return x[0] if isinstance(x[0], VarDesc | LoDTensor | SelectedRows) or is_array(x[0]) else x
+    return x
 
 
 def listed(x):
