@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from .. import simd
-from ..jit import jitable, prange, settings, threaded
+from ..jit import jitable, njit, prange, settings, threaded
 from ._lod import lengths_to_offsets
 from ._rows import FAR, LONG, first_at_least
 
@@ -66,11 +66,14 @@ def move_runs(source, place, out):
         for start, stop, first in zip(starts.tolist(), stops.tolist(), to.tolist(), strict=True):
             out[first : first + stop - start] = source[start:stop]
     elif out.nbytes and len(source):
-        offsets = lengths_to_offsets(stops - starts)
         source = np.ascontiguousarray(source, out.dtype).reshape(-1).view(np.uint8)
-        size = out.nbytes // len(out)
-        chunk, work = min(settings.chunk_rows, max(1, CHUNK // size)), int(offsets[-1]) * size // out.itemsize
-        _move(work, source, starts, to, offsets, size, chunk, out.reshape(-1).view(np.uint8))
+        size, target = out.nbytes // len(out), out.reshape(-1).view(np.uint8)
+        if out.size < settings.parallel_from:
+            _move_few(source, starts, stops, to, size, target)
+        else:
+            offsets = lengths_to_offsets(stops - starts)
+            chunk, work = min(settings.chunk_rows, max(1, CHUNK // size)), offsets.item(-1) * size // out.itemsize
+            _move(work, source, starts, to, offsets, size, chunk, target)
 
 
 def even(count, width):
@@ -128,6 +131,12 @@ def _copy(source, starts, stops, slots, pads, lead, size, chunk, rows, out):
             _fill(pads, 1, rest * size, end * size, out)
             first, s = end, s + 1
         simd.settle()
+
+
+@njit
+def _move_few(source, starts, stops, to, size, out):
+    for r in range(len(starts)):
+        simd.copy(out, to[r] * size, source, starts[r] * size, (stops[r] - starts[r]) * size)
 
 
 @threaded
