@@ -161,3 +161,19 @@ def test_create_random_int_lodtensor():
     assert set(made.values.ravel().tolist()) == {4, 5, 6}
     assert made.equals(create_random_int_lodtensor([[2, 1], [100, 0, 200]], [2, 3], None, 4, 6, seed=1))
     assert create_random_int_lodtensor([[]], [], None, 0, 0).shape == (0,)
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        [[(1 << 53) + 1, 5.0]],
+        [[(1 << 53) + 1], [5.0]],
+        [np.array([(1 << 53) + 1], np.uint64), np.array([5])],
+        [[np.uint64((1 << 53) + 1), 5]],
+        [[np.array((1 << 53) + 1), np.array(5.0)]],
+    ],
+)
+def test_large_ids_beside_floats_keep_their_digits(column):
+    feeder = DataFeeder([("ids", 1, np.int64)])
+    batch = feeder.feed([(part,) for part in column])
+    assert batch["ids"].values.tolist() == [(1 << 53) + 1, 5]

@@ -42,7 +42,8 @@ def _blocks(x, pads, offsets, start, length):
     """Where each block of rows starts, and their windows, until the next block is asked for."""
     width = x.shape[1]
     columns, size = length * width, width * x.itemsize
-    if pads is None:
+    if pads is None:  # windows that lie outside every sequence are one as good as the other
+        start = max(-len(x) - length, min(start, len(x)))
         pads = np.zeros((sum(edges(start, length)), width), x.dtype)
     step = min(max(LEAST, BLOCK // max(1, length * size)), MOST)
     buffer = np.empty((min(step, len(x)), columns), x.dtype)
