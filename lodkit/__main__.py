@@ -60,6 +60,9 @@ def main(argv=None):
     except (LodkitError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
+    except MemoryError as error:
+        print(f"error: {str(error) or 'no memory is left'}; a smaller --dim or --batch takes less", file=sys.stderr)
+        return 2
 
 
 def run(options):

@@ -11,7 +11,7 @@ from . import _levels
 from ._indexing import require_cpu
 from ._levels import compiled, frozen, row_maps
 from ._transfer import to_device
-from .arrays import empty, from_lists, integers
+from .arrays import empty, from_lists, integers, plain_array
 from .checks import is_integer, is_number
 from .errors import DTypeError, LoDError, SegmentIdError
 
@@ -151,7 +151,7 @@ class Conversions:
             return cls._wrap(below.values, (top, *below._lod))
         lengths = [len(s) for s in sequences]
         # An empty list has no type and no item shape of its own: it must not decide either.
-        arrays = [np.asarray(s) for s in sequences if len(s) or isinstance(s, np.ndarray)]
+        arrays = [_sequence(s, i) for i, s in enumerate(sequences) if len(s) or isinstance(s, np.ndarray)]
         for i, a in enumerate(arrays):
             if a.shape[1:] != arrays[0].shape[1:]:
                 shapes = f"{a.shape[1:]}, the first {arrays[0].shape[1:]}"
@@ -228,7 +228,13 @@ class Conversions:
         return self.with_values(to_device(self._need_values(), device))
 
 
+def _sequence(s, i):
+    return plain_array(s, f"sequence {i}") if isinstance(s, np.ndarray) else np.asarray(s)
+
+
 def _row_array(rows, dtype):
+    if isinstance(rows, list) and rows and isinstance(rows[0], np.ndarray):
+        rows = [plain_array(row, "a row") if isinstance(row, np.ndarray) else row for row in rows]
     try:
         return np.asarray(rows, dtype)
     except ValueError as error:

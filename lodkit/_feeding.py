@@ -9,13 +9,14 @@ import numpy as np
 from . import _levels
 from ._fields import Field, no_list, place_of_row, uneven
 from ._transfer import to_device
-from .arrays import is_array
+from .arrays import is_array, plain_array
 from .checks import is_integer
 from .desc import VarDesc, VarType
 from .errors import DTypeError, LoDError, LoDMismatchError
 from .lod_tensor import LoDTensor
 
 DEEPEST = 64
+EXACT = 1 << 53  # floats hold integers up to here
 _LOSSY = "iub"  # kinds of type that do not hold every number
 
 
@@ -187,6 +188,8 @@ def _convert(field, column):
         for i, part in enumerate(parts):
             if not _is_list(part):
                 raise no_list(field, column, level, i, part)
+            if isinstance(part, np.ma.MaskedArray):
+                plain_array(part, f"field {field.name!r}")
         lengths.append([len(part) for part in parts])
         if level < field.lod_level - 1 or not all(isinstance(part, np.ndarray) for part in parts):
             parts = [row for part in parts for row in part]
@@ -207,15 +210,14 @@ def _joined(field, column, arrays):
         return []
     if any(a.shape[1:] != arrays[0].shape[1:] for a in arrays):
         raise uneven(field, column)
+    if field.dtype.kind in "iu" and len({a.dtype for a in arrays}) > 1 and np.result_type(*arrays).kind == "f":
+        return [row for a in arrays for row in a]  # int64 beside uint64 or floats: NumPy would round them
     return np.concatenate(arrays)
 
 
 def _rows(field, column, rows):
     """Rows as an array of the field's type and shape."""
-    try:
-        array = np.asarray(rows)
-    except ValueError:
-        raise uneven(field, column) from None
+    array = _row_array(field, column, rows)
     if not len(rows):
         array = array.astype(field.dtype)
     shape = array.shape[1:] if field.shape is None else field.shape
@@ -225,7 +227,20 @@ def _rows(field, column, rows):
             f"{place}: a row has shape {array.shape[1:]}, the field's is {shape}; give rows of this shape, or "
             "another lod_level to the field"
         )
-    return _cast(field, column, array).reshape(len(rows), *shape)
+    cast = _cast(field, column, array)
+    if field.dtype.kind in "iu" and array.dtype.kind == "f" and np.abs(array).max(initial=0) >= EXACT:
+        numbers = rows if isinstance(rows, np.ndarray) else np.array(rows, dtype=object)
+        cast = np.array([int(number) for number in numbers.reshape(-1)], field.dtype)
+    return cast.reshape(len(rows), *shape)
+
+
+def _row_array(field, column, rows):
+    if isinstance(rows, list) and rows and isinstance(rows[0], np.ndarray):
+        rows = [plain_array(row, f"field {field.name!r}") if isinstance(row, np.ndarray) else row for row in rows]
+    try:
+        return np.asarray(rows)
+    except ValueError:
+        raise uneven(field, column) from None
 
 
 def _cast(field, column, array):

@@ -9,6 +9,8 @@ import typing
 
 import numpy as np
 
+MOST = (1 << 63) - 1
+
 
 class Scalar:
     """Annotation: a number, or an array of one element (a learning rate)."""
@@ -33,6 +35,11 @@ def is_integer(value):
     return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
+def is_plain_integer(value):
+    """Python's own integer, of 64 bits: what kernels compute with. NumPy's small ones would overflow."""
+    return type(value) is int and -MOST <= value <= MOST
+
+
 def is_flag(value):
     return isinstance(value, bool | np.bool_)
 
@@ -44,7 +51,7 @@ def is_none(value):
 _WORDS = (str, int, type(None))
 PLAIN = {
     float: (is_number, "a number"),
-    int: (is_integer, "an integer"),
+    int: (is_plain_integer, "an integer"),
     bool: (is_flag, "True or False"),
     type(None): (is_none, "None"),
     Scalar: (is_scalar, "a number or a one-element array"),
@@ -52,7 +59,7 @@ PLAIN = {
 
 
 class Check:
-    """Callable: does the value fit? ``error(value)`` is the exception for one that does not."""
+    """Callable: does the value fit as it is? ``settled(value)`` makes it fit, ``error(value)`` says why it cannot."""
 
     def __init__(self, test, expected, name, operator):
         self.test, self.expected, self.name, self.operator = test, expected, name, operator
@@ -61,8 +68,17 @@ class Check:
     def __call__(self, value):
         return self.test(value)
 
+    def settled(self, value):
+        """An integer of NumPy's as Python's; an error for what does not fit."""
+        plain = int(value) if is_integer(value) else None
+        if plain is None or not self.test(plain):
+            raise self.error(value)
+        return plain
+
     def error(self, value):
         text = f"{self.operator}: {self.name} must be {self.expected}, got {value!r}"
+        if is_integer(value) and "integer" in self.expected and abs(int(value)) > MOST:
+            return ValueError(f"{text}, which 64 bits do not hold")
         return ValueError(text) if self.choices and isinstance(value, str) else TypeError(text)
 
 

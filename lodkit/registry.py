@@ -110,7 +110,7 @@ class Op:
         for name, value in attrs.items():
             test = self._tests.get(name)
             if test is None or not test(value):
-                self._refuse(name, value)
+                attrs[name] = self._settled(name, value)
         for name in self._needed:
             if name not in attrs:
                 self._check_needed(attrs)
@@ -246,17 +246,17 @@ class Op:
         for name, value in attrs.items():
             test = self._tests.get(name)
             if test is None or not test(value):
-                self._refuse(name, value)
+                attrs[name] = self._settled(name, value)
 
     def _check_needed(self, attrs):
         for name in self._needed:
             if name not in attrs:
                 raise TypeError(f"{self.name} needs the attribute {name}; it takes {self.signature}")
 
-    def _refuse(self, name, value):
+    def _settled(self, name, value):
         if name not in self._checks:
             raise TypeError(f"{self.name} has no attribute {name!r}; it takes {self.signature}")
-        raise self._checks[name].error(value)
+        return self._checks[name].settled(value)
 
     # -- showing ---------------------------------------------------------------------------------
 

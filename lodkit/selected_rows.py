@@ -9,6 +9,7 @@ import numpy as np
 
 from ._transfer import to_device
 from .arrays import device_of, from_lists, integers, is_array, plain_array
+from .checks import MOST
 from .errors import DeviceError, LoDError, RowIndexError
 
 _new, _set = object.__new__, object.__setattr__
@@ -64,6 +65,8 @@ class SelectedRows:
         height = operator.index(height)
         if height < 0:
             raise RowIndexError(f"height = {height} is negative")
+        if height > MOST:
+            raise RowIndexError(f"height = {height}, which 64 bits do not hold")
         if isinstance(value, np.ndarray):
             if not isinstance(rows, np.ndarray) and is_array(rows):
                 raise DeviceError("rows are on a GPU and value is not; move one of them")

@@ -163,3 +163,19 @@ def test_create_random_int_lodtensor():
     assert create_random_int_lodtensor([[]], [], None, 0, 0).shape == (0,)
     with pytest.raises(ValueError, match="low = 5 is more than high = 3"):
         create_random_int_lodtensor([[1]], [], None, 5, 3)
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        [[(1 << 53) + 1, 5.0]],
+        [[(1 << 53) + 1], [5.0]],
+        [np.array([(1 << 53) + 1], np.uint64), np.array([5])],
+        [[np.uint64((1 << 53) + 1), 5]],
+        [[np.array((1 << 53) + 1), np.array(5.0)]],
+    ],
+)
+def test_large_ids_beside_floats_keep_their_digits(column):
+    feeder = DataFeeder([("ids", 1, np.int64)])
+    batch = feeder.feed([(part,) for part in column])
+    assert batch["ids"].values.tolist() == [(1 << 53) + 1, 5]

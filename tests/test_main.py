@@ -213,3 +213,9 @@ def test_the_standard_library_is_a_corpus():
 def test_help_runs_as_a_module():
     out = subprocess.run([sys.executable, "-m", "lodkit", "--help"], capture_output=True, text=True, check=True).stdout
     assert "--resume" in out
+
+
+def test_a_model_that_memory_does_not_hold(texts, capsys):
+    assert main(["--data", texts, "--dim", "99999999999999"]) == 2
+    assert "no memory for" in (err := capsys.readouterr().err)
+    assert "a smaller --dim or --batch takes less" in err

@@ -172,6 +172,23 @@ def test_an_id_from_the_end_is_named_as_it_was_given():
         (lambda: SelectedRows([1], SelectedRows([1], np.ones((1, 1)), 2), 4), TypeError, "NumPy or CUDA array"),
         (lambda: lodkit.warmup(None), TypeError, "op must be an operator"),
         (lambda: lodkit.relu.infer(np.ones(3)), TypeError, "x must be a VarDesc"),
+        (lambda: lodkit.stack_features(np.ones(3), presence=1.0), TypeError, "presence must be a list of masks"),
+        (lambda: lodkit.sparse_matrix(LoDTensor([(1 << 63) - 1], [[1]])), lodkit.RowIndexError, "no num_columns is"),
+        (
+            lambda: lodkit.sparse_to_dense_mask(np.array([1]), np.ones(1), np.zeros(()), mask=[1], max_skipped=-1),
+            ValueError,
+            "max_skipped must be 0 or more, got -1",
+        ),
+        (
+            lambda: lodkit.sequence_topk_avg_pooling(*[LoDTensor([[1.0]], [[1]])] * 3, topks=[1 << 63], channel_num=1),
+            ValueError,
+            "topks must be ascending integers",
+        ),
+        (lambda: lodkit.sequence_concat_grad(np.ones(3)), TypeError, "needs the inputs that were joined"),
+        (lambda: SelectedRows([0], np.ones((1, 1)), 1 << 63), lodkit.RowIndexError, "64 bits do not hold"),
+        (lambda: lodkit.paddle.run_op("sequence_pool", LoDTensor([1], [[1]])), TypeError, "inputs must be a dict"),
+        (lambda: lodkit.paddle.run_op("sequence_pool", {}, 5), TypeError, "attrs must be a dict"),
+        (lambda: lodkit.paddle.infer_op("sequence_mask", {"X": None}), lodkit.paddle.SlotError, "needs the input X"),
         (
             lambda: lodkit.sequence_pool(LoDTensor(np.ones(1, np.float16), [[1]]), pad_value=1e6),
             ValueError,
@@ -188,6 +205,49 @@ def test_an_id_from_the_end_is_named_as_it_was_given():
 def test_errors_name_what_is_wrong(call, error, text):
     with pytest.raises(error, match=text):
         call()
+
+
+@pytest.mark.parametrize("integer", [np.int8, np.uint8, np.uint64, np.int64])
+def test_attributes_of_numpys_integers(integer):
+    x = LoDTensor(np.arange(300.0).reshape(300, 1), [[299, 1]])
+    filters = np.ones((3, 1)), np.ones((100, 1))
+    for call in (
+        lambda i: lodkit.sequence_conv(x, filters[0], context_length=i(3)),
+        lambda i: lodkit.sequence_conv(x, filters[1], context_length=i(100), context_start=i(1)),
+        lambda i: lodkit.sequence_topk(LoDTensor(x.values[:, 0], [[300]]), k=i(100))[0],
+        lambda i: lodkit.sequence_enumerate(LoDTensor(np.arange(300), [[300]]), win_size=i(100)),
+        lambda i: lodkit.sequence_reshape(LoDTensor(np.ones((3, 2)), [[3]]), new_dim=i(1)),
+    ):
+        lodkit.testing.assert_equal(call(integer), call(int))
+
+
+@pytest.mark.parametrize("number", [1 << 63, -(1 << 70), np.uint64(1 << 63)])
+def test_attributes_that_64_bits_do_not_hold(number):
+    x = LoDTensor(np.array([0, 1, 2]), [[2, 1]])
+    for name, what in (
+        ("segment_one_hot", "size"),
+        ("sequence_topk", "k"),
+        ("sequence_reshape", "new_dim"),
+        ("sparse_matrix", "num_columns"),
+    ):
+        with pytest.raises(ValueError, match=f"{what} must be an integer.*64 bits do not hold"):
+            lodkit.run(name, x, **{what: number})
+        with pytest.raises(ValueError, match=f"{what} must be an integer.*64 bits do not hold"):
+            lodkit.OPS[name].infer(lodkit.VarDesc.of(x), **{what: number})
+
+
+def test_what_lies_outside_every_sequence_takes_no_memory():
+    x = LoDTensor(np.array([1.0, 2.0, 4.0]), [[2, 1]])
+    for start in (1 << 40, (1 << 63) - 1, -(1 << 40), -(1 << 63) + 1, 2, -4):
+        found = lodkit.sequence_conv(x, np.ones((2, 1)), context_start=start, context_length=2)
+        assert found.values.tolist() == [[0], [0], [0]]
+
+
+@pytest.mark.parametrize("pad", [np.array(1j), np.array("1"), np.array(["1", "2"]), np.array([None, 1])])
+def test_padding_that_is_no_number(pad):
+    for dtype in (np.float64, np.int64):
+        with pytest.raises(lodkit.DTypeError, match=r"pad_value is .*; pass a number"):
+            lodkit.sequence_pad(LoDTensor(np.ones((3, 2), dtype), [[2, 1]]), pad)
 
 
 def test_lengths_may_be_an_array():
@@ -212,6 +272,15 @@ def test_small_numbers_raise_nothing_under_strict_settings():
         lodkit.softmax_with_cross_entropy(np.array([[0.0, -1000.0]]), [0])
 
 
+@pytest.mark.parametrize("grad", [np.ones((2, 3), np.float16), SelectedRows([1], np.ones((1, 3), np.float16), 2)])
+def test_strict_settings_leave_nothing_half_updated(grad):
+    param, moment = np.ones((2, 2, 3), np.float16)
+    with np.errstate(all="raise"):
+        lodkit.adagrad(param, grad, moment, lr=1e30)
+    assert np.isinf(param[1]).all()
+    assert (moment[1] > 1).all()
+
+
 MASKED = np.ma.array([0, 1], mask=[True, False])
 
 
@@ -223,6 +292,12 @@ MASKED = np.ma.array([0, 1], mask=[True, False])
         lambda: lodkit.SelectedRows(MASKED, np.ones((2, 1)), 4),
         lambda: lodkit.SelectedRows([0, 1], MASKED, 4),
         lambda: lodkit.caffe2.SegmentIdsToLengths(MASKED),
+        lambda: lodkit.LoDTensor.from_nested([MASKED, MASKED]),
+        lambda: lodkit.LoDTensor.from_nested([[MASKED]], lod_level=1),
+        lambda: lodkit.LoDTensor.from_sequences([MASKED]),
+        lambda: lodkit.paddle.DataFeeder([("a", 0, np.int64)]).feed([(MASKED,)]),
+        lambda: lodkit.paddle.DataFeeder([("a", 1, np.int64)]).feed([(MASKED,)]),
+        lambda: lodkit.paddle.DataFeeder([("a", 1, np.int64)]).feed([([MASKED],)]),
     ],
 )
 def test_masked_arrays_are_refused(make):

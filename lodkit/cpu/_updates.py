@@ -67,8 +67,15 @@ def update_all(rule, param, states, grad, taken=None):
     taken = g if taken is None else taken.reshape(1, -1)
     kernel(p.size, p, tuple(wides), g, taken, _numbers(rule, p.dtype), DENSE_CHUNKS * settings.chunk_rows)
     if param.dtype == np.float16:
-        for array, done in zip((param, *states), (p, *wides), strict=True):
-            array[...] = done.reshape(array.shape)
+        olds = param, *states
+        _round_once(olds, [done.reshape(old.shape) for old, done in zip(olds, (p, *wides), strict=True)])
+
+
+def _round_once(halves, wides, at=...):
+    """Write what was stepped as float32; too large is inf, as in compiled code: an error would leave half of it."""
+    with np.errstate(all="ignore"):
+        for half, done in zip(halves, wides, strict=True):
+            half[at] = done
 
 
 def runs_of(grad):
@@ -128,5 +135,4 @@ def _update_runs_half(rule, param, states, at, runs, *options):
     arrays = (param, *states)
     copies = [array[at].astype(np.float32) for array in arrays]
     update_runs(rule, copies[0], tuple(copies[1:]), np.arange(len(at)), runs, *options)
-    for array, copy in zip(arrays, copies, strict=True):
-        array[at] = copy
+    _round_once(arrays, copies, at)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..arrays import check_values, integers
+from ..checks import MOST
 from ..errors import RowIndexError, ShapeMismatchError
 from ..kinds import aligned
 from ..lod_tensor import values_of
@@ -13,6 +14,8 @@ from ..lod_tensor import values_of
 def count_of(given, largest, what):
     """How many columns (or rows) there are: as many as given, else the largest id + 1."""
     if given is None:
+        if largest == MOST:
+            raise RowIndexError(f"an id is {largest}: no {what} is larger; drop it")
         return max(largest + 1, 0)
     if given < 0:
         raise ValueError(f"{what} = {given} is negative; it counts from 0")

@@ -69,6 +69,8 @@ def check_presence(presence, xs):
     """Booleans, a row a feature: which of its examples have it. All, where nothing is said."""
     count = len(xs[0]) if isinstance(xs[0], LoDTensor) else xs[0].shape[0]
     presence = [None] * len(xs) if presence is None else presence
+    if not np.iterable(presence) or not hasattr(presence, "__len__"):
+        raise TypeError(f"presence must be a list of masks, one a feature, got {presence!r}")
     if len(presence) != len(xs):
         raise ShapeMismatchError(f"presence has {len(presence)} masks for {len(xs)} features; give one each")
     every = np.ones(count, bool)

@@ -63,6 +63,8 @@ def _rows(name, x):
 
 def check_joined(xs, axis, level):
     """The axis and the level, counted from the first, of inputs whose sequences are joined."""
+    if not xs:
+        raise TypeError("sequence_concat_grad needs the inputs that were joined, got none")
     name, first = "sequence_concat", xs[0]
     ndim, levels = len(first.shape), first.lod_level
     if not -ndim <= axis < ndim:

@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 
 from ..arrays import check_gradient, check_values, dtype_of, native
-from ..errors import LoDError, ShapeMismatchError
+from ..errors import DTypeError, LoDError, ShapeMismatchError
 from ..kinds import aligned
 from ..lod_tensor import LoDTensor, values_of
 from ..registry import Dense, op
@@ -44,6 +44,8 @@ def check_pad(pad, item):
 
 def pad_as(pad, dtype):
     """What stands in the padding, in the type of the values, or an error where it cannot."""
+    if pad.dtype.kind not in "fiub":
+        raise DTypeError(f"pad_value is {pad.dtype}; pass a number, or a row of numbers")
     with np.errstate(over="ignore", invalid="ignore"):
         found = pad.astype(dtype)
         lost = found != pad if dtype.kind == "i" else np.isinf(found) & ~np.isinf(pad)

@@ -7,6 +7,7 @@ import typing
 import numpy as np
 
 from ..arrays import check_gradient, check_values, integers, native
+from ..checks import MOST, is_integer
 from ..errors import LoDMismatchError, RowIndexError, ShapeMismatchError
 from ..lod_tensor import LoDTensor, values_of
 from ..registry import Dense, op
@@ -128,7 +129,7 @@ def _(x, indices, grad):
 def check_topks(topks, channels):
     """How many are averaged, ascending."""
     found = tuple(topks) if np.iterable(topks) else ()
-    if not found or any(not isinstance(k, int | np.integer) or k < 1 for k in found) or list(found) != sorted(found):
+    if not found or any(not is_integer(k) or not 1 <= k <= MOST for k in found) or list(found) != sorted(found):
         raise ValueError(f"sequence_topk_avg_pooling: topks must be ascending integers of at least 1, got {topks!r}")
     if channels < 1:
         raise ValueError(f"sequence_topk_avg_pooling: channel_num must be at least 1, got {channels}")

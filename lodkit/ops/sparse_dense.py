@@ -98,6 +98,8 @@ def check_default(default, item, dtype):
 def check_skipped(ids, offsets, max_skipped):
     """Refuse ids that are negative in too many examples."""
     if max_skipped is not None:
+        if max_skipped < 0:
+            raise ValueError(f"max_skipped must be 0 or more, got {max_skipped}; None allows any number")
         bad = np.flatnonzero(np.asarray(ids) < 0)
         rows = np.unique(np.searchsorted(offsets, bad, side="right"))
         if len(rows) > max_skipped:
@@ -182,7 +184,8 @@ def last_of_mask(offsets, ids, mask):
 
 @sparse_to_dense_mask.infer_rule
 def _(ids, values, default, *, mask, max_skipped=None):
-    rows = (-1, len(mask)) if ids.lod_level else (len(mask),)
+    columns = len(check_mask(mask))
+    rows = (-1, columns) if ids.lod_level else (columns,)
     dense = VarDesc("", VarType.LOD_TENSOR, values.dtype, (*rows, *values.dims[1:]), max(ids.lod_level - 1, 0))
     return dense, dense.but(dtype=np.dtype(bool), dims=rows)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -62,9 +63,12 @@ def _told(function):
 def call(ops, name, inputs, attrs):
     """Call an operator type's function, after a look at what was given."""
     function = TYPES[name]
+    for what, given in (("inputs", inputs), ("attrs", attrs)):
+        if not isinstance(given, Mapping):
+            raise TypeError(f"{name}: {what} must be a dictionary, got {type(given).__name__}")
     slots, needed, names = _told(function)
     for slot in needed:
-        if slot not in inputs:
+        if inputs.get(slot) is None:
             raise SlotError(f"{name} needs the input {slot}; its inputs are {', '.join(slots)}")
     for slot in inputs:
         if slot not in slots:
