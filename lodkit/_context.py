@@ -13,6 +13,11 @@ def edges(start, length):
     return max(0, -start), max(0, start + length - 1)
 
 
+def near(start, length, rows):
+    """``start``, or one that gives the same where padding is zeros: windows outside every sequence are all alike."""
+    return max(-rows - length, min(start, rows))
+
+
 def uses_of_padding(offsets, start, length):
     """Which rows' windows have each row of padding at each of their steps.
 

@@ -11,7 +11,7 @@ from . import _levels
 from ._indexing import require_cpu
 from ._levels import compiled, frozen, row_maps
 from ._transfer import to_device
-from .arrays import empty, from_lists, integers, plain_array
+from .arrays import empty, from_lists, integers, plain_array, plain_rows
 from .checks import is_integer, is_number
 from .errors import DTypeError, LoDError, SegmentIdError
 
@@ -233,10 +233,8 @@ def _sequence(s, i):
 
 
 def _row_array(rows, dtype):
-    if isinstance(rows, list) and rows and isinstance(rows[0], np.ndarray):
-        rows = [plain_array(row, "a row") if isinstance(row, np.ndarray) else row for row in rows]
     try:
-        return np.asarray(rows, dtype)
+        return np.asarray(plain_rows(rows, "a row"), dtype)
     except ValueError as error:
         raise LoDError(f"rows differ in shape or are no numbers ({error}); a row is a number or an array") from None
 

@@ -9,7 +9,7 @@ import numpy as np
 from . import _levels
 from ._fields import Field, no_list, place_of_row, uneven
 from ._transfer import to_device
-from .arrays import is_array, plain_array
+from .arrays import is_array, plain_array, plain_rows
 from .checks import is_integer
 from .desc import VarDesc, VarType
 from .errors import DTypeError, LoDError, LoDMismatchError
@@ -235,10 +235,8 @@ def _rows(field, column, rows):
 
 
 def _row_array(field, column, rows):
-    if isinstance(rows, list) and rows and isinstance(rows[0], np.ndarray):
-        rows = [plain_array(row, f"field {field.name!r}") if isinstance(row, np.ndarray) else row for row in rows]
     try:
-        return np.asarray(rows)
+        return np.asarray(plain_rows(rows, f"field {field.name!r}"))
     except ValueError:
         raise uneven(field, column) from None
 

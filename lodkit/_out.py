@@ -1,4 +1,7 @@
-"""``out=``: where the result of a call is to go. Kernels fill it, or it is copied there where one cannot."""
+"""``out=``: where the result of a call is to go. Kernels fill it, or it is copied there where one cannot.
+
+A LoDTensor that is given becomes the result: its values are filled, and it takes the result's structure.
+"""
 
 from __future__ import annotations
 
@@ -29,6 +32,8 @@ def call_with_out(op, inputs, attrs, out):
         result = launch(*inputs, out=target, **attrs)
     else:
         result = _copied(op, launch(*inputs, **attrs), target)
+    if isinstance(out, LoDTensor) and isinstance(result, LoDTensor):
+        out._set_levels(result._lod)
     if state.open:
         record(op, inputs, attrs, result)
     return result

@@ -163,7 +163,7 @@ def check_values(dtype, what, *, floating=False):
 def from_lists(x, name):
     """Lists of numbers as an array, or an error that says which are uneven."""
     try:
-        return np.asarray(x)
+        return np.asarray(plain_rows(x, name))
     except ValueError as error:
         raise LoDError(f"{name} is a list of uneven lists; make a LoDTensor of it: LoDTensor.from_nested") from error
 
@@ -193,6 +193,13 @@ def plain_array(x, name):
     return np.asarray(x)
 
 
+def plain_rows(rows, name):
+    """A list of rows, of which none is a masked array."""
+    if isinstance(rows, list) and rows and isinstance(rows[0], np.ndarray):
+        return [plain_array(row, name) if isinstance(row, np.ndarray) else row for row in rows]
+    return rows
+
+
 def integers(x, name):
     """``x`` as a C-contiguous int64 array of any shape; lists are taken, floats and booleans are not."""
     array = plain_array(x, name) if isinstance(x, np.ndarray) else from_lists(x, name)
@@ -201,7 +208,7 @@ def integers(x, name):
             return np.empty(array.shape, np.int64)
         if array.dtype.kind not in "iu" or array.dtype == np.uint64:
             raise DTypeError(f"{name} must be int32 or int64, not {array.dtype}")
-        array = np.ascontiguousarray(array, np.int64)
+        array = np.asarray(array, np.int64, order="C")  # ascontiguousarray makes one number a vector
     return array
 
 

@@ -236,13 +236,6 @@ def test_attributes_that_64_bits_do_not_hold(number):
             lodkit.OPS[name].infer(lodkit.VarDesc.of(x), **{what: number})
 
 
-def test_what_lies_outside_every_sequence_takes_no_memory():
-    x = LoDTensor(np.array([1.0, 2.0, 4.0]), [[2, 1]])
-    for start in (1 << 40, (1 << 63) - 1, -(1 << 40), -(1 << 63) + 1, 2, -4):
-        found = lodkit.sequence_conv(x, np.ones((2, 1)), context_start=start, context_length=2)
-        assert found.values.tolist() == [[0], [0], [0]]
-
-
 @pytest.mark.parametrize("pad", [np.array(1j), np.array("1"), np.array(["1", "2"]), np.array([None, 1])])
 def test_padding_that_is_no_number(pad):
     for dtype in (np.float64, np.int64):
@@ -313,3 +306,19 @@ def test_a_list_is_not_updated_in_place(name):
             given = [*inputs[:i], inputs[i].tolist(), *inputs[i + 1 :]]
             with pytest.raises(TypeError, match=f"{what} is updated in place, and a list would not be"):
                 op(*given, **attrs)
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.int32, np.int64, ">i8"])
+def test_one_number_of_any_type_is_no_vector(dtype):
+    table, one = np.arange(6.0).reshape(3, 2), np.array(1, dtype)
+    assert lodkit.lookup_table(table, one).tolist() == [2, 3]
+    assert lodkit.gather(table, one).shape == (2,)
+    x = lodkit.LoDTensor(np.arange(4), [[2, 2]])
+    assert lodkit.sequence_slice(x, one).to_list() == [[1], [3]]
+
+
+def test_masked_arrays_in_lists_are_refused():
+    row = np.ma.array([1.0, 2.0], mask=[False, True])
+    for call in (lambda: lodkit.relu([row]), lambda: lodkit.LoDTensor([np.ones(2), row], [[2]])):
+        with pytest.raises(TypeError, match="masked array"):
+            call()

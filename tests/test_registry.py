@@ -110,6 +110,14 @@ def test_rowwise_operators_keep_structure():
     np.testing.assert_array_equal(lodkit.relu(LoDTensor(PARAM)), PARAM)
 
 
+def test_a_lod_tensor_given_as_out_becomes_the_result():
+    x = LoDTensor(np.arange(6.0).reshape(3, 2), [[1, 2]])
+    for name in ("tanh", "sequence_reverse"):
+        out = LoDTensor(np.zeros((3, 2)), [[1, 1], [2, 1]])
+        got = lodkit.run(name, x, out=out)
+        assert got.values is out.values and out.equals(got) and out.equals(lodkit.run(name, x))
+
+
 def test_out_takes_the_result_or_is_refused_whole():
     x = LoDTensor(np.arange(6.0).reshape(3, 2), [[1, 2]])
     out = np.full((2, 2), 7.0)

@@ -133,6 +133,6 @@ def test_wrong_inputs(call, error, message):
 
 def test_windows_far_away_need_no_memory(place):
     x = LoDTensor(np.ones((3, 2)), [[2, 1]])
-    for start in (-(10**9), 10**9):
+    for start in (2**63 - 1, 1 - 2**63, 10**9, -4, 3):
         out = lodkit.sequence_conv(place.to(x), place.to(np.ones((4, 1))), context_start=start, context_length=2)
         assert (place.home(out).values == 0).all()

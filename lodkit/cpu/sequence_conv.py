@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .. import arrays, simd
-from .._context import edges, uses_of_padding
+from .._context import edges, near, uses_of_padding
 from ..arrays import check_gradient, matrix, native, wide
 from ..jit import prange, settings, threaded
 from ..lod_tensor import LoDTensor
@@ -47,6 +47,7 @@ def _blocks(x, pads, offsets, start, length):
     width = x.shape[1]
     columns, size = length * width, width * x.itemsize
     if pads is None:
+        start = near(start, length, len(x))
         pads = np.zeros((min(sum(edges(start, length)), length), width), x.dtype)
     step = min(max(LEAST, BLOCK // max(1, length * size)), MOST)
     buffer = np.empty((min(step, len(x)), columns), x.dtype)

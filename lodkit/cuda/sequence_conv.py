@@ -7,7 +7,7 @@ import functools
 import numpy as np
 
 from .. import simd
-from .._context import uses_of_padding
+from .._context import near, uses_of_padding
 from ..arrays import check_gradient
 from ..lod_tensor import LoDTensor
 from ..ops.sequence_conv import (
@@ -60,6 +60,7 @@ def _window_kernel(width, has_pads):
 def _blocks(x, pads, offsets, start, length):
     """Where each block of rows starts and stops, and their windows."""
     columns = x.columns
+    start = near(start, length, len(x)) if pads is None else start
     step = max(1, BLOCK // max(1, length * columns * x.dtype.itemsize))
     for first in range(0, len(x), step):
         stop = min(first + step, len(x))
