@@ -76,6 +76,8 @@ def test_results_that_no_cache_holds(width):
     order = np.repeat(starts[:-1] + starts[1:] - 1, lengths) - np.arange(140_000)
     assert x.values.nbytes > 1 << 25
     assert (lodkit.sequence_reverse(x).values == x.values[order]).all()
+    one = x.values[: len(x)]
+    assert (lodkit.sequence_expand_as(one, x).values == np.repeat(one, lengths, axis=0)).all()
     padded, counts = lodkit.sequence_pad(x, np.array(-1, np.float32))
     mask = np.arange(padded.shape[1]) < lengths[:, None]
     assert (padded[mask] == x.values).all() and (padded[~mask] == -1).all()

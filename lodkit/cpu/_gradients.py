@@ -8,8 +8,9 @@ from .. import arrays
 from ..arrays import check_values, matrix, wide
 from ..jit import settings
 from ..ops._reductions import check_flow, check_weighted, check_weights
+from ._gradient_kernels import factors, logsumexp_shares, place, plain, products_of_others, row_products, spread
 from ._reduce import argreduce_rows, width_of
-from ._rows import NO_WEIGHTS, factors, logsumexp_shares, place, plain, products_of_others, row_products, spread
+from ._rows import NO_WEIGHTS
 
 NO_IDS = np.empty(0, np.int64)
 

@@ -12,6 +12,7 @@ import numpy as np
 from ..arrays import wide
 from ..jit import njit, settings
 from ..reducers import REDUCERS
+from ._gradient_kernels import lengths_of, weight_sums
 from ._reduce_kernels import (
     LANES,
     argreduce_kernel,
@@ -22,7 +23,6 @@ from ._reduce_kernels import (
     sum_kernel,
     take,
 )
-from ._rows import lengths_of, weight_sums
 
 PIECE = 16  # chunks in a piece of a long segment
 WIDTHS = (128, 64, 16, 4, 1)

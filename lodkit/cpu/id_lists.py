@@ -95,9 +95,9 @@ def _search(queries, distinct, last, missing, out):
 
 @ops.find.kernel("cpu")
 def find(ids: Dense, queries: Dense, /, *, missing_value):
-    queries, missing = integers(queries, "queries"), ops.check_missing(missing_value)
+    queries = integers(queries, "queries")
     order, starts, distinct = sort_numbers(check_vector(ids, "ids"))
     found = np.empty(queries.shape, np.int64)
     last = order[starts[1:] - 1]
-    _search(queries.size, queries.reshape(-1), distinct, last, np.int64(missing), found.reshape(-1))
+    _search(queries.size, queries.reshape(-1), distinct, last, np.int64(missing_value), found.reshape(-1))
     return found

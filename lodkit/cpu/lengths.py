@@ -9,7 +9,8 @@ from ..arrays import check_gradient, check_values, integers, matrix, native, wid
 from ..jit import jitable, njit, prange, settings, threaded
 from ..ops import lengths as ops
 from ..registry import Dense
-from ._rows import copy_rows, place
+from ._gradient_kernels import place
+from ._rows import copy_rows
 from .conversions import lengths_to_offsets, to_offsets
 
 

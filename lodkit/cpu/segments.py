@@ -13,9 +13,10 @@ from ..ops.conversions import check_vector
 from ..ops.segments import check_rows as check_sizes
 from ..ops.segments import segment_reduce, segment_reduce_grad, segment_reduce_weights_grad
 from ..registry import Dense
+from ._gradient_kernels import plain
 from ._gradients import values_grad, weights_grad
 from ._reduce import reduce_rows
-from ._rows import checked_ids, plain
+from ._rows import checked_ids
 from ._scatter import SCATTERED, scatter
 from .conversions import grouped, unsorted_ids
 from .selected_rows import table_grad

@@ -11,9 +11,8 @@ from ..lod_tensor import LoDTensor, values_of
 from ..ops import sequence_structure as ops
 from ..ops._sequences import check_joined, check_repeats, is_ragged, joined_shape
 from ..registry import Dense
-from ._lod import segment_numbers
 from ._placed import moved, moved_back, placed, placed_back
-from ._rows import take_rows
+from ._rows import repeat_rows
 from .segments import reduce_into
 
 
@@ -21,10 +20,9 @@ from .segments import reduce_into
 def expand(x: Dense | LoDTensor, y: LoDTensor, /, *, ref_level, out=None):
     if is_ragged(x):
         return moved(plan_expand(x, y, ref_level, np.asarray), out)
-    rows = segment_numbers(repeats(x, y, ref_level))
-    x = values_of(x)
+    offsets, x = repeats(x, y, ref_level), values_of(x)
     check_values(x.dtype, "sequence_expand")
-    return take_rows(x, rows, out)
+    return repeat_rows(x, offsets, out)
 
 
 @ops.sequence_expand_grad.kernel("cpu")
@@ -42,7 +40,7 @@ def expand_as(x: Dense | LoDTensor, y: LoDTensor, /, *, level, out=None):
     x, offsets = values_of(x), y.row_offsets(level)
     check_values(x.dtype, "sequence_expand_as")
     check_repeats("sequence_expand_as", x, y, offsets, f"level {level}")
-    return LoDTensor._wrap(take_rows(x, segment_numbers(offsets), out), y._lod)
+    return LoDTensor._wrap(repeat_rows(x, offsets, out), y._lod)
 
 
 @ops.sequence_reverse.kernel("cpu")

@@ -125,7 +125,7 @@ def _search(queries, n, rows, offsets, order, runs, missing, out):
 
 @ops.find.kernel("cuda")
 def find(ids: Dense, queries: Dense, /, *, missing_value):
-    queries, missing = ids_of(queries, "queries"), ops.check_missing(missing_value)
+    queries = ids_of(queries, "queries")
     found, out = runs_of_numbers(integers(ids, "ids")), queries.like(queries.shape, np.int64)
-    launch(_search, queries.size, queries, queries.size, *found, len(found.rows), int(missing), out)
+    launch(_search, queries.size, queries, queries.size, *found, len(found.rows), missing_value, out)
     return out.array

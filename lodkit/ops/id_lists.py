@@ -156,13 +156,6 @@ def _(data):
     return _vector(data)
 
 
-def check_missing(missing_value):
-    """What stands for a query that is not there: a number of int64."""
-    if not -(1 << 63) <= missing_value < 1 << 63:
-        raise ValueError(f"find: missing_value = {missing_value} is no int64; pass one, such as -1")
-    return missing_value
-
-
 @op(rowwise=("queries",))
 def find(ids: Dense, queries: Dense, /, *, missing_value: int = -1) -> Dense:
     """Return where each query stands among the ids: the position of its last occurrence, int64.
@@ -193,7 +186,7 @@ def find(ids: Dense, queries: Dense, /, *, missing_value: int = -1) -> Dense:
     """
     ids, queries = check_vector(ids, "ids"), integers(queries, "queries")
     last = {id: i for i, id in enumerate(ids.tolist())}
-    found = [last.get(q, check_missing(missing_value)) for q in queries.reshape(-1).tolist()]
+    found = [last.get(q, missing_value) for q in queries.reshape(-1).tolist()]
     return np.array(found, np.int64).reshape(queries.shape)
 
 
