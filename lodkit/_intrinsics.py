@@ -242,29 +242,6 @@ def lane(typing, a, k):
 
 
 @intrinsic
-def prefetch(typing, array, i, j, size):
-    """Ask for the cache lines that a part of row i touches, in the second-level cache."""
-
-    def generate(context, builder, signature, args):
-        byte, i32, i64 = ir.IntType(8), ir.IntType(32), ir.IntType(64)
-        start = _pointer(context, builder, array, *args[:3], byte)
-        kind = ir.FunctionType(ir.VoidType(), [start.type, i32, i32, i32])
-        fetch = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
-        with cgutils.for_range_slice(builder, i64(0), args[3], i64(64), inc=True) as (at, _):
-            builder.call(fetch, [builder.gep(start, [at]), i32(0), i32(2), i32(1)])
-        # Rows of NumPy's arrays begin in the midst of a line, and end in one more. Asking for it too, with a row's last
-        # part, brings rows of 64 bytes 3 times faster, of 256 bytes 1.4 times, and of 512 bytes 1.15 times.
-        width = cgutils.unpack_tuple(builder, context.make_array(array)(context, builder, args[0]).shape)[1]
-        behind = _pointer(context, builder, array, args[0], args[1], width, byte)
-        end = builder.gep(start, [args[3]])
-        end = builder.select(builder.icmp_unsigned(">=", end, behind), builder.gep(end, [i64(-1)]), start)
-        builder.call(fetch, [end, i32(0), i32(2), i32(1)])
-        return context.get_dummy_value()
-
-    return types.void(array, i, j, types.int64), generate
-
-
-@intrinsic
 def narrow(typing, array, a):
     vector = Vector(getattr(types, WIDE[str(array.dtype)]), a.width)
 

@@ -109,3 +109,20 @@ def test_the_gradient_of_logsumexp_at_the_ends():
     np.testing.assert_array_equal(got, [[1, 0, nan, nan], [1, 0, nan, nan], [0, 0, nan, nan]])
     expected = lodkit.sequence_pool_grad.definition(*args, pool="logsumexp").values[:, :4]
     np.testing.assert_array_equal(got, expected)
+
+
+@pytest.mark.jit
+@pytest.mark.parametrize("reduce", ["sum", "max", "logsumexp"])
+def test_rows_astride_cache_lines(reduce):
+    """Kernels of their own from 4 MiB up; the bits are the same."""
+    room = lodkit.empty(70_000 * 16 + 4)
+    ids = np.random.default_rng(0).integers(0, 70_000, 500)
+    found = []
+    for first in (0, 4):
+        table = room[first : first + 70_000 * 16].reshape(-1, 16)
+        table[...] = np.arange(table.size).reshape(table.shape) % 97
+        assert (table.ctypes.data % 64 > 0) == (first > 0)
+        found.append(lodkit.segment_reduce(table, np.full(50, 10), None, ids, by="lengths", reduce=reduce))
+    np.testing.assert_array_equal(*found)
+    if reduce == "max":
+        np.testing.assert_array_equal(found[0], table[ids].reshape(50, 10, 16).max(axis=1))

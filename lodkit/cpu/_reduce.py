@@ -9,12 +9,14 @@ import functools
 
 import numpy as np
 
-from ..arrays import wide
+from ..arrays import BIG, wide
 from ..jit import njit, settings
 from ..reducers import REDUCERS
 from ._gradient_kernels import lengths_of, weight_sums
 from ._reduce_kernels import (
+    ASTRIDE,
     LANES,
+    LINES,
     argreduce_kernel,
     divide_rows,
     extreme_kernel,
@@ -60,11 +62,19 @@ def reduce_rows(reduce, values, ids, weights, padding_idx, offsets, pad, out):
         if len(pieces) and reduce not in ENDS:
             _reduce_pieces(reduce, values, ids, weights, padding_idx, offsets, pieces, owners, pad, out)
             return
-    kernel, divides = _kernel(reduce, columns, ids is not None, weights is not None, padding_idx is not None)
+    gather = "" if ids is None else _lines(values)
+    kernel, divides = _kernel(reduce, columns, gather, weights is not None, padding_idx is not None)
     ids = NO_IDS if ids is None else ids
     weights = NO_WEIGHTS if weights is None else weights
     padding = -1 if padding_idx is None else padding_idx
     kernel(rows * columns, values, ids, weights, padding, offsets, pad, divides, chunk, settings.block_rows, out)
+
+
+def _lines(values):
+    """How rows lie to cache lines. Where they are few the caches hold them, and it does not matter."""
+    if values.nbytes < BIG:
+        return LINES
+    return ASTRIDE if values.ctypes.data % 64 or values.strides[0] % 64 else LINES
 
 
 @njit
