@@ -67,22 +67,31 @@ def power_law(segments, rows):
     return rng.multinomial(rows, rng.dirichlet(np.full(segments, 0.5)))
 
 
+def _bags(w, kind, what, pools):
+    other, data = torch and torch.from_numpy(w), list(batches(kind))
+    peers = [(torch.from_numpy(flat), torch.from_numpy(o[:-1].copy())) for _, flat, o, _ in data] if torch else []
+    for pool in pools:
+        calls = {"lodkit": lambda r, p=pool: lodkit.embedding_bag(w, data[r % BATCHES][0], pool=p)}
+        if torch:
+            calls["torch"] = lambda r, p=pool: torch.nn.functional.embedding_bag(
+                peers[r % BATCHES][0], other, peers[r % BATCHES][1], mode=p
+            )
+        measure(f"embedding_bag {pool} {what}", calls)
+
+
 def embedding_bag():
     for width in (64, 128):
         w = table(width)
-        other = torch.from_numpy(w) if torch else None
         for kind in ("uniform", "zipf"):
-            data = list(batches(kind))
-            peers = (
-                [(torch.from_numpy(flat), torch.from_numpy(o[:-1].copy())) for _, flat, o, _ in data] if torch else []
-            )
-            for pool in ("sum", "mean"):
-                calls = {"lodkit": lambda r, p=pool: lodkit.embedding_bag(w, data[r % BATCHES][0], pool=p)}
-                if torch:
-                    calls["torch"] = lambda r, p=pool: torch.nn.functional.embedding_bag(
-                        peers[r % BATCHES][0], other, peers[r % BATCHES][1], mode=p
-                    )
-                measure(f"embedding_bag {pool} D={width} {kind}", calls)
+            _bags(w, kind, f"D={width} {kind}", ("sum", "mean"))
+
+
+def embedding_bag_astride():
+    """Tables as NumPy allocates them, 16 bytes behind the start of a cache line."""
+    for width in (16, 64):
+        w = lodkit.empty(HEIGHT * width + 4)[4:].reshape(HEIGHT, width)
+        w[...] = rng.standard_normal(w.shape, dtype=np.float32)
+        _bags(w, "uniform", f"{width} wide, NumPy's table", ("sum",))
 
 
 def sequence_pool():
@@ -221,6 +230,7 @@ def imports():
 
 GROUPS = (
     embedding_bag,
+    embedding_bag_astride,
     sequence_pool,
     one_dimension,
     selected_rows,

@@ -113,8 +113,9 @@ def _put(out, i, source, j, count):
 @jitable
 def _fill(pads, which, first, last, out):
     block = len(pads) // 2
-    for at in range(first, last, block):
-        _put(out, at, pads, which * block, min(block, last - at))
+    while first < last:  # a range with a step divides, which took as long as the copy of a short run
+        _put(out, first, pads, which * block, min(block, last - first))
+        first += block
 
 
 @threaded
