@@ -151,7 +151,9 @@ class Conversions:
             return cls._wrap(below.values, (top, *below._lod))
         lengths = [len(s) for s in sequences]
         # An empty list has no type and no item shape of its own: it must not decide either.
-        arrays = [_sequence(s, i) for i, s in enumerate(sequences) if len(s) or isinstance(s, np.ndarray)]
+        arrays = [
+            plain_array(s, f"sequence {i}") for i, s in enumerate(sequences) if len(s) or isinstance(s, np.ndarray)
+        ]
         for i, a in enumerate(arrays):
             if a.shape[1:] != arrays[0].shape[1:]:
                 shapes = f"{a.shape[1:]}, the first {arrays[0].shape[1:]}"
@@ -226,10 +228,6 @@ class Conversions:
         if device == self.device:
             return self
         return self.with_values(to_device(self._need_values(), device))
-
-
-def _sequence(s, i):
-    return plain_array(s, f"sequence {i}") if isinstance(s, np.ndarray) else np.asarray(s)
 
 
 def _row_array(rows, dtype):

@@ -185,7 +185,7 @@ def check_gradient(grad, shape, name="grad"):
 
 
 def plain_array(x, name):
-    """An array of a subclass of NumPy's as one of NumPy's; masked ones are refused."""
+    """A list, or an array of a subclass of NumPy's, as one of NumPy's; masked ones are refused."""
     if type(x) is np.ndarray:
         return x
     if isinstance(x, np.ma.MaskedArray):
@@ -196,7 +196,7 @@ def plain_array(x, name):
 def plain_rows(rows, name):
     """A list of rows, of which none is a masked array."""
     if isinstance(rows, list) and rows and isinstance(rows[0], np.ndarray):
-        return [plain_array(row, name) if isinstance(row, np.ndarray) else row for row in rows]
+        return [plain_array(row, name) for row in rows]
     return rows
 
 
@@ -261,7 +261,7 @@ def narrow(x):
 def flat(x):
     """An array, or a list, as a vector, on its device."""
     if isinstance(x, np.ndarray) or not is_array(x):
-        return (plain_array(x, "an input") if isinstance(x, np.ndarray) else np.asarray(x)).reshape(-1)
+        return plain_array(x, "an input").reshape(-1)
     from .cuda.memory import view
 
     found = view(x)

@@ -95,11 +95,6 @@ def test_structure_changed_between_forward_and_backward():
         tape.gradient(y, [x])
 
 
-def test_masks_are_not_overlooked():
-    with pytest.raises(TypeError, match="masked array"):
-        lodkit.mean(np.ma.array([1.0, 100.0], mask=[0, 1]))
-
-
 def test_a_memory_map_is_an_array(tmp_path):
     table = np.memmap(tmp_path / "table", np.float32, "w+", shape=(4, 2))
     lodkit.sgd(table, SelectedRows([1, 1], np.ones((2, 2), np.float32), 4), lr=1.0)
@@ -274,30 +269,6 @@ def test_strict_settings_leave_nothing_half_updated(grad):
     assert (moment[1] > 1).all()
 
 
-MASKED = np.ma.array([0, 1], mask=[True, False])
-
-
-@pytest.mark.parametrize(
-    "make",
-    [
-        lambda: lodkit.LoDTensor(MASKED, [[2]]),
-        lambda: lodkit.LoDTensor([1, 2], [MASKED]),
-        lambda: lodkit.SelectedRows(MASKED, np.ones((2, 1)), 4),
-        lambda: lodkit.SelectedRows([0, 1], MASKED, 4),
-        lambda: lodkit.caffe2.SegmentIdsToLengths(MASKED),
-        lambda: lodkit.LoDTensor.from_nested([MASKED, MASKED]),
-        lambda: lodkit.LoDTensor.from_nested([[MASKED]], lod_level=1),
-        lambda: lodkit.LoDTensor.from_sequences([MASKED]),
-        lambda: lodkit.paddle.DataFeeder([("a", 0, np.int64)]).feed([(MASKED,)]),
-        lambda: lodkit.paddle.DataFeeder([("a", 1, np.int64)]).feed([(MASKED,)]),
-        lambda: lodkit.paddle.DataFeeder([("a", 1, np.int64)]).feed([([MASKED],)]),
-    ],
-)
-def test_masked_arrays_are_refused(make):
-    with pytest.raises(TypeError, match="masked array, whose mask no operator looks at"):
-        make()
-
-
 @pytest.mark.parametrize("name", [name for name, op in lodkit.OPS.items() if op.updates])
 def test_a_list_is_not_updated_in_place(name):
     op, (inputs, attrs) = lodkit.OPS[name], SAMPLES[name][0]
@@ -315,10 +286,3 @@ def test_one_number_of_any_type_is_no_vector(dtype):
     assert lodkit.gather(table, one).shape == (2,)
     x = lodkit.LoDTensor(np.arange(4), [[2, 2]])
     assert lodkit.sequence_slice(x, one).to_list() == [[1], [3]]
-
-
-def test_masked_arrays_in_lists_are_refused():
-    row = np.ma.array([1.0, 2.0], mask=[False, True])
-    for call in (lambda: lodkit.relu([row]), lambda: lodkit.LoDTensor([np.ones(2), row], [[2]])):
-        with pytest.raises(TypeError, match="masked array"):
-            call()

@@ -95,8 +95,8 @@ def _sums(bits, width):
         for i in range(start, stop):
             simd.rolled()
             ahead = ids[min(i + AHEAD, len(ids) - 1)]
-            simd.prefetch(rows, ahead, j, size + 8)
-            simd.prefetch(rows, ahead, rows.shape[1] - 1, 1)  # a row seldom starts where a cache line does
+            simd.prefetch_lines(rows, ahead, j, size + 8)
+            simd.prefetch_lines(rows, ahead, rows.shape[1] - 1, 1)  # a row seldom starts where a cache line does
             row = ids[i]
             if row == padding:
                 continue

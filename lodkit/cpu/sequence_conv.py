@@ -21,11 +21,8 @@ MOST = 1 << 14  # rows of a block, however narrow: the filter's gradient sums th
 
 @threaded
 def _windows(x, pads, offsets, start, length, size, chunk, first, out):
-    """For every row from ``first`` on: padding before, rows of its sequence, padding behind. All are bytes.
-
-    Of padding that is zeros, a window of it will do.
-    """
-    before, rows, room = max(0, -start), len(out) // (length * size), len(pads) // size
+    """For every row from ``first`` on: padding before, rows of its sequence, padding behind. All are bytes."""
+    before, rows = max(0, -start), len(out) // (length * size)
     for c in prange((rows + chunk - 1) // chunk):
         s = first_at_least(offsets, first + c * chunk + 1) - 1
         for i in range(c * chunk, min(rows, (c + 1) * chunk)):
@@ -35,11 +32,10 @@ def _windows(x, pads, offsets, start, length, size, chunk, first, out):
             lead, tail = min(max(-low, 0), length), min(max(low + length - count, 0), length)
             to, inner = i * length * size, length - lead - tail
             if lead:
-                simd.copy(out, to, pads, min(before + low, room - lead) * size, lead * size)
+                simd.copy(out, to, pads, (before + low) * size, lead * size)
             simd.copy(out, to + lead * size, x, (offsets[s] + max(low, 0)) * size, inner * size)
             if tail:
-                behind = min(before + max(low - count, 0), room - tail)
-                simd.copy(out, to + (lead + inner) * size, pads, behind * size, tail * size)
+                simd.copy(out, to + (lead + inner) * size, pads, (before + max(low - count, 0)) * size, tail * size)
 
 
 def _blocks(x, pads, offsets, start, length):
@@ -48,7 +44,7 @@ def _blocks(x, pads, offsets, start, length):
     columns, size = length * width, width * x.itemsize
     if pads is None:
         start = near(start, length, len(x))
-        pads = np.zeros((min(sum(edges(start, length)), length), width), x.dtype)
+        pads = np.zeros((sum(edges(start, length)), width), x.dtype)
     step = min(max(LEAST, BLOCK // max(1, length * size)), MOST)
     buffer = np.empty((min(step, len(x)), columns), x.dtype)
     inputs = [a.reshape(-1).view(np.uint8) for a in (x, pads)]
