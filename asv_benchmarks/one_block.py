@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from lodkit.cuda import memory
-from lodkit.cuda.launch import cuda, launch
+from lodkit.arrays.cuda import memory
+from lodkit.arrays.cuda.launch import cuda, launch
 
 
 @cuda.jit

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 
 import lodkit
-from lodkit.train import Config, Job, Model
+from lodkit.demo.train import Config, Job, Model
 
 
 class Peer:

@@ -6,7 +6,7 @@ import inspect
 import pathlib
 
 import lodkit
-from lodkit._op_text import describe
+from lodkit.registry.representation import describe
 
 
 def text():

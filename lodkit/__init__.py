@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 _HOMES = {
-    "lod_tensor": ("LoDTensor",),
-    "selected_rows": ("SelectedRows",),
-    "features": ("Features",),
-    "minibatches": ("batches", "concat", "split"),
-    "_levels": ("check_lod",),
+    "lod.lod_tensor": ("LoDTensor",),
+    "lod.selected_rows": ("SelectedRows",),
+    "lod.batching": ("batches", "concat", "split"),
+    "lod.levels": ("check_lod",),
+    "features.features": ("Features",),
     "arrays": ("empty",),
-    "bounds": ("bounds_check",),
-    "desc": ("DescError", "LodTensorDesc", "TensorDesc", "VarDesc", "VarType"),
-    "kinds": ("Dense",),
-    "registry": ("OPS", "op", "run"),
-    "tape": ("Tape",),
-    "jit": ("get_num_threads", "set_num_threads", "warmup"),
+    "arrays.bounds": ("bounds_check",),
+    "registry": ("Dense", "OPS", "op", "run"),
+    "registry.desc": ("DescError", "LodTensorDesc", "TensorDesc", "VarDesc", "VarType"),
+    "registry.tape": ("Tape",),
+    "registry.warmup": ("warmup",),
+    "jit": ("get_num_threads", "set_num_threads"),
     "errors": (
         "DTypeError",
         "DeviceError",
@@ -41,30 +41,30 @@ if TYPE_CHECKING:
     from . import caffe2 as caffe2
     from . import paddle as paddle
     from . import testing as testing
-    from ._levels import check_lod as check_lod
     from .arrays import empty as empty
-    from .bounds import bounds_check as bounds_check
-    from .desc import DescError as DescError
-    from .desc import LodTensorDesc as LodTensorDesc
-    from .desc import TensorDesc as TensorDesc
-    from .desc import VarDesc as VarDesc
-    from .desc import VarType as VarType
+    from .arrays.bounds import bounds_check as bounds_check
     from .errors import *  # noqa: F403
-    from .features import Features as Features
+    from .features.features import Features as Features
     from .jit import get_num_threads as get_num_threads
     from .jit import set_num_threads as set_num_threads
-    from .jit import warmup as warmup
-    from .kinds import Dense as Dense
-    from .lod_tensor import LoDTensor as LoDTensor
-    from .minibatches import batches as batches
-    from .minibatches import concat as concat
-    from .minibatches import split as split
+    from .lod.batching import batches as batches
+    from .lod.batching import concat as concat
+    from .lod.batching import split as split
+    from .lod.levels import check_lod as check_lod
+    from .lod.lod_tensor import LoDTensor as LoDTensor
+    from .lod.selected_rows import SelectedRows as SelectedRows
     from .ops import *  # noqa: F403
     from .registry import OPS as OPS
     from .registry import op as op
     from .registry import run as run
-    from .selected_rows import SelectedRows as SelectedRows
-    from .tape import Tape as Tape
+    from .registry.desc import DescError as DescError
+    from .registry.desc import LodTensorDesc as LodTensorDesc
+    from .registry.desc import TensorDesc as TensorDesc
+    from .registry.desc import VarDesc as VarDesc
+    from .registry.desc import VarType as VarType
+    from .registry.kinds import Dense as Dense
+    from .registry.tape import Tape as Tape
+    from .registry.warmup import warmup as warmup
 
 
 if not TYPE_CHECKING:  # a type checker takes a module with __getattr__ to have every name
@@ -82,7 +82,7 @@ if not TYPE_CHECKING:  # a type checker takes a module with __getattr__ to have 
             near = difflib.get_close_matches(name, _public(), n=3)
             hint = f"; did you mean {', '.join(near)}?" if near else ""
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")
-        if name not in _HOME_OF or name in ("OPS", "op", "run"):
+        if name not in _HOME_OF or name in ("OPS", "op", "run", "warmup"):
             importlib.import_module(".ops", __name__)
         value = getattr(importlib.import_module(f".{_HOME_OF.get(name, 'ops')}", __name__), name)
         globals()[name] = value

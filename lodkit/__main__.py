@@ -68,8 +68,8 @@ def main(argv=None):
 def run(options):
     import numpy as np
 
-    from ._transfer import to_device
-    from .train import Config, Job, check_folder, describe
+    from .arrays.transfer import to_device
+    from .demo.train import Config, Job, check_folder, describe
 
     if options.device == "cuda":
         to_device(np.zeros(1), "cuda")  # where there is none, it says so before the texts are read

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from . import _levels
-from ._transfer import to_device
-from .arrays import is_array
-from .features import Features
-from .lod_tensor import LoDTensor
-from .selected_rows import SelectedRows
+from .arrays.generic import is_array
+from .arrays.transfer import to_device
+from .features.features import Features
+from .lod import levels
+from .lod.lod_tensor import LoDTensor
+from .lod.selected_rows import SelectedRows
 
 __all__ = ["assert_allclose", "assert_equal"]
 
@@ -106,7 +106,7 @@ class _Comparison:
     def lod_tensors(self, place, t, u):
         __tracebackhide__ = True
         if not t.same_lod(u):
-            self.fail(place, _levels.difference(t, u))
+            self.fail(place, levels.difference(t, u))
         if (t.values is None) != (u.values is None):
             self.fail(place, "only one of the two has values")
         if t.values is not None:

@@ -59,7 +59,7 @@ def place(request, monkeypatch):
         pytest.importorskip(needed)
     import emulated
 
-    from lodkit.cuda import launch, memory
+    from lodkit.arrays.cuda import launch, memory
 
     monkeypatch.setitem(memory.LIBRARIES, "emulated", emulated.Library)
     monkeypatch.setattr(launch, "runner", emulated.Launcher(1))

@@ -12,7 +12,8 @@ import numpy as np
 import simt
 
 import lodkit
-from lodkit.cuda.memory import View, checked
+from lodkit.arrays.cuda.memory import checked
+from lodkit.arrays.cuda.views import View
 
 
 class Array:

@@ -10,14 +10,15 @@ import numpy as np
 import pytest
 
 import lodkit
-from lodkit import _pages, arrays
+from lodkit import arrays
+from lodkit.arrays import pages
 
 BIG = (arrays.BIG // 4 + 1000,)
 
 
 @pytest.fixture(autouse=True)
 def nothing_kept(monkeypatch):
-    monkeypatch.setattr(_pages, "_kept", [])
+    monkeypatch.setattr(pages, "_kept", [])
 
 
 @pytest.mark.parametrize("shape", [(), 0, 1, 7, (3, 5), (0, 4), (1 << 11, 1 << 10), BIG, [2, 3]])
@@ -97,11 +98,11 @@ def test_memory_of_big_arrays_is_used_again():
 
 
 def test_what_is_kept_is_bounded(monkeypatch):
-    monkeypatch.setattr(_pages, "MOST", 4 * arrays.BIG)
+    monkeypatch.setattr(pages, "MOST", 4 * arrays.BIG)
     held = [lodkit.empty(BIG) for _ in range(6)]
     huge = lodkit.empty(8 * BIG[0])
     del held, huge
-    assert 0 < sum(map(len, _pages._kept)) <= 4 * arrays.BIG
+    assert 0 < sum(map(len, pages._kept)) <= 4 * arrays.BIG
 
 
 def test_threads_never_get_the_same_memory():

@@ -10,7 +10,7 @@ from samples import CAFFE2
 
 import lodkit
 from lodkit import LoDTensor, SelectedRows, caffe2
-from lodkit.arrays import narrow
+from lodkit.arrays.generic import narrow
 
 TABLE = np.arange(6, dtype=np.float32).reshape(3, 2)
 LENGTHS, INDICES = np.array([2, 1], np.int32), np.array([0, 1, 2])

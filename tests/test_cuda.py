@@ -15,9 +15,10 @@ from test_every_op import defined, same
 
 import lodkit
 from lodkit import LoDTensor, SelectedRows
-from lodkit._transfer import to_device
-from lodkit.arrays import is_array
-from lodkit.cuda import _offsets, launch, memory
+from lodkit.arrays.cuda import launch, memory
+from lodkit.arrays.generic import is_array
+from lodkit.arrays.transfer import to_device
+from lodkit.kernels.cuda.primitives import offsets
 
 SEEDS = (None, 1, 2)
 
@@ -46,7 +47,7 @@ def test_kernel_equals_definition(name, inputs, attrs, gpu):
 @pytest.mark.parametrize(("name", "inputs", "attrs", "gpu"), CASES[::5], indirect=["gpu"])
 def test_long_segments_are_cut(name, inputs, attrs, gpu, monkeypatch):
     """The same in pieces of 3 rows."""
-    monkeypatch.setattr(_offsets.settings, "piece_rows", 3)
+    monkeypatch.setattr(offsets.settings, "piece_rows", 3)
     check(name, inputs, attrs, gpu)
 
 

@@ -16,8 +16,9 @@ from conftest import copy
 from samples import SAMPLES
 
 import lodkit
-from lodkit.cuda import _cub, _offsets, launch, memory
-from lodkit.cuda._elements import _copy
+from lodkit.arrays.cuda import launch, memory
+from lodkit.arrays.cuda.elementwise import _copy
+from lodkit.kernels.cuda.primitives import cub, offsets
 
 pytestmark = [
     pytest.mark.jit,
@@ -41,7 +42,7 @@ def launched():
         run_samples()
         known = {kernel.py_func.__code__ for kernel, _ in found}
         usual = len(found)
-        patch.setattr(_offsets.settings, "piece_rows", 3)
+        patch.setattr(offsets.settings, "piece_rows", 3)
         run_samples(name for name in SAMPLES if name.startswith(("segment_reduce", "sequence_pool", "merge", "sgd")))
     others = [key for key in list(found)[usual:] if key[0].py_func.__code__ not in known]
     assert others, "segments that are cut have kernels of their own"
@@ -70,16 +71,16 @@ def test_machine_code(launched):
 GENERATIONS = (8, 0), (9, 0)
 #: Kernels that move rows: those of 64 float32 are in the samples of their families.
 WIDE = (
-    ("_reduce_kernels", "reduce_kernel"),
-    ("_row_kernels", "row_kernel"),
-    ("_rows", "_copy_kernel"),
-    ("_rows", "_put_kernel"),
-    ("_row_maps", "_run_kernel"),
-    ("_update_kernels", "rows_kernel"),
-    ("_update_kernels", "dense_kernel"),
-    ("_row_maps", "_copy_kernel"),
+    ("reduce_kernels", "reduce_kernel"),
+    ("row_kernels", "row_kernel"),
+    ("gather", "_copy_kernel"),
+    ("gather", "_put_kernel"),
+    ("copy_runs", "_run_kernel"),
+    ("update_kernels", "rows_kernel"),
+    ("update_kernels", "dense_kernel"),
+    ("copy_runs", "_copy_kernel"),
 )
-SORTING = (_cub._keys,)  # of test_cuda_sort.py
+SORTING = (cub._keys,)  # of test_cuda_sort.py
 
 
 def check_code(kernel, names, capability):
@@ -96,7 +97,7 @@ def check_code(kernel, names, capability):
 def check_that_none_is_left_out(noted):
     """Those that a module has by name; the others are made by the kernels' templates when an operator asks for them."""
     for name, module in list(sys.modules.items()):
-        if name.startswith("lodkit.cuda."):
+        if name.startswith(("lodkit.arrays.cuda.", "lodkit.kernels.cuda.")):
             for x in vars(module).values():
                 if isinstance(x, type(_copy)) and not x.targetoptions.get("device"):
                     assert x in noted or x in SORTING, f"{name}.{x.py_func.__name__}"

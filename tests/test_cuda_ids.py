@@ -18,7 +18,7 @@ from test_cuda import gpu  # noqa: F401
 
 import lodkit
 from lodkit import LoDTensor
-from lodkit.cuda import _few, _offsets, _sort
+from lodkit.kernels.cuda.primitives import offsets, small_group_by, sort
 
 WRONG = [*test_id_lists.WRONG, *test_lengths.WRONG, *test_shards.WRONG]
 
@@ -26,9 +26,9 @@ WRONG = [*test_id_lists.WRONG, *test_lengths.WRONG, *test_shards.WRONG]
 @pytest.mark.parametrize("few", [0, 1024])
 @pytest.mark.parametrize("name", test_id_lists.RANGES)
 def test_ids_of_every_range(name, few, gpu, monkeypatch):  # noqa: F811
-    monkeypatch.setattr(_few, "FEW", few)
-    monkeypatch.setattr(_sort, "ITEMS", 1)
-    monkeypatch.setattr(_sort, "WIDE_ITEMS", 1)
+    monkeypatch.setattr(small_group_by, "FEW", few)
+    monkeypatch.setattr(sort, "ITEMS", 1)
+    monkeypatch.setattr(sort, "WIDE_ITEMS", 1)
     rng = np.random.default_rng(0)
     low, high = test_id_lists.RANGES[name]
     ids = rng.choice(rng.integers(low, high, 20, endpoint=True), 70)
@@ -55,7 +55,7 @@ def test_wrong_inputs(name, inputs, attrs, error, text, gpu):  # noqa: F811
 @pytest.mark.parametrize("k", [1, 2, 40])
 def test_the_largest_of_long_segments(k, gpu, monkeypatch):  # noqa: F811
     """Pieces of 4 rows, and pieces of those; more than are worth it are looked for in whole segments."""
-    monkeypatch.setattr(_offsets.settings, "piece_rows", 4)
+    monkeypatch.setattr(offsets.settings, "piece_rows", 4)
     values = np.random.default_rng(0).integers(0, 30, 120).astype(np.float32)
     values[[3, 50, 51]] = np.nan
     lengths = np.array([1, 100, 0, 19])

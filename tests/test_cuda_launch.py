@@ -12,9 +12,9 @@ import pytest
 pytest.importorskip("numba_cuda")
 
 from lodkit import DeviceError
-from lodkit.cuda import launch
-from lodkit.cuda._elements import _copy
-from lodkit.cuda.views import View
+from lodkit.arrays.cuda import launch
+from lodkit.arrays.cuda.elementwise import _copy
+from lodkit.arrays.cuda.views import View
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "asv_benchmarks"))
 from benchmarks._cuda_core import Core

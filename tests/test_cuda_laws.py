@@ -20,8 +20,10 @@ from samples import CAFFE2
 from test_every_op import same
 
 import lodkit
-from lodkit import LoDTensor, SelectedRows, _transfer
-from lodkit.cuda import _offsets, ids, launch, memory
+from lodkit import LoDTensor, SelectedRows
+from lodkit.arrays import transfer
+from lodkit.arrays.cuda import ids, launch, memory
+from lodkit.kernels.cuda.primitives import offsets
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "asv_benchmarks"))
 import one_block
@@ -33,7 +35,7 @@ TABLE = np.arange(12.0).reshape(6, 2)
 def gpu(monkeypatch):
     monkeypatch.setitem(memory.LIBRARIES, "emulated", emulated.Library)
     monkeypatch.setattr(launch, "runner", emulated.Launcher(3))
-    monkeypatch.setattr(_transfer, "_TO_CUDA", {"emulated": lambda module, array: module.to_gpu(array)})
+    monkeypatch.setattr(transfer, "_TO_CUDA", {"emulated": lambda module, array: module.to_gpu(array)})
     before = lodkit.bounds_check()
     yield emulated.to_gpu
     lodkit.bounds_check(before)
@@ -257,7 +259,7 @@ def test_a_gradient_of_another_type_is_converted(gpu):
 
 def test_long_sums_keep_their_accuracy(gpu, monkeypatch):
     """Levels of pieces: 20,000 equal numbers in one segment, and for one row of a gradient."""
-    monkeypatch.setattr(_offsets.settings, "piece_rows", 16)
+    monkeypatch.setattr(offsets.settings, "piece_rows", 16)
     n = 20_000
     ones = np.full((n, 1), 0.7, np.float32)
     exact = n * np.float64(np.float32(0.7))

@@ -16,8 +16,9 @@ pytest.importorskip("array_api_compat")
 
 import emulated
 
-from lodkit.cuda import _cub, _scan, _sort, launch, memory
-from lodkit.cuda.launch import BLOCK
+from lodkit.arrays.cuda import launch, memory
+from lodkit.arrays.cuda.launch import BLOCK
+from lodkit.kernels.cuda.primitives import cub, scan, sort
 
 SEEDS = (None, 1, 2)
 SIZES = (1, 31, 32, 33, BLOCK - 1, BLOCK, BLOCK + 1, 2 * BLOCK + 5, 4 * BLOCK + 100)
@@ -40,14 +41,14 @@ def gpu(monkeypatch, request):
 @pytest.fixture
 def tiny_tiles(monkeypatch):
     """Tiles of a block's threads, and 3 chunks at most: 5 tiles are several of each."""
-    monkeypatch.setattr(_scan, "ITEMS", 1)
-    monkeypatch.setattr(_scan, "CHUNKS", 3)
-    monkeypatch.setattr(_sort, "ITEMS", 1)
-    monkeypatch.setattr(_sort, "WIDE_ITEMS", 1)
+    monkeypatch.setattr(scan, "ITEMS", 1)
+    monkeypatch.setattr(scan, "CHUNKS", 3)
+    monkeypatch.setattr(sort, "ITEMS", 1)
+    monkeypatch.setattr(sort, "WIDE_ITEMS", 1)
 
 
 def check_offsets(gpu, lengths):
-    found = _scan.offsets_of(gpu(lengths)).read()
+    found = scan.offsets_of(gpu(lengths)).read()
     assert found.dtype == np.int64
     np.testing.assert_array_equal(found, np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]))
 
@@ -57,11 +58,11 @@ def check_sort(gpu, ids, height):
     ids = np.asarray(ids)
     keys = np.where((ids < 0) | (ids >= height), height, ids.astype(np.int64))
     expected = np.argsort(keys, kind="stable")
-    sorted_ids, order = _sort.argsort(gpu(ids), height)
+    sorted_ids, order = sort.argsort(gpu(ids), height)
     np.testing.assert_array_equal(order.read(), expected)
     np.testing.assert_array_equal(sorted_ids.read(), keys[expected])
     rows, starts = np.unique(keys[expected][: np.count_nonzero(keys < height)], return_index=True)
-    found = _sort.runs(sorted_ids, order, height)
+    found = sort.runs(sorted_ids, order, height)
     assert found.order is order and found.rows.dtype == found.offsets.dtype == np.int64
     np.testing.assert_array_equal(found.rows.read(), rows)
     np.testing.assert_array_equal(found.offsets.read(), [*starts, np.count_nonzero(keys < height)])
@@ -75,23 +76,23 @@ def test_offsets(n, dtype, gpu, tiny_tiles):
     check_offsets(gpu, np.random.default_rng(n).integers(0, 5, n).astype(dtype))
 
 
-@seeded("n", [1, BLOCK * _scan.ITEMS, BLOCK * _scan.ITEMS + 1])
+@seeded("n", [1, BLOCK * scan.ITEMS, BLOCK * scan.ITEMS + 1])
 def test_offsets_above_2_to_31(n, gpu):
     check_offsets(gpu, np.random.default_rng(n).integers(0, 2**31, n).astype(np.int32))
     check_offsets(gpu, np.full(n, 2**40))
 
 
 def test_offsets_of_no_lengths(gpu):
-    assert _scan.offsets_of(gpu(np.zeros(0, np.int32))).read().tolist() == [0]
+    assert scan.offsets_of(gpu(np.zeros(0, np.int32))).read().tolist() == [0]
     check_offsets(gpu, np.zeros(40, np.int32))
 
 
 def test_there_are_never_more_chunks_than_a_tile_has_room_for():
-    tile = BLOCK * _scan.ITEMS
+    tile = BLOCK * scan.ITEMS
     for n in (1, tile, tile + 1, 10**6, 10**9, 2**40):
-        chunk, chunks = _scan.share(n, tile)
+        chunk, chunks = scan.share(n, tile)
         assert chunk % tile == 0 and (chunks - 1) * chunk < n <= chunks * chunk
-        assert chunks <= _scan.CHUNKS <= tile
+        assert chunks <= scan.CHUNKS <= tile
 
 
 @seeded("n", SIZES)
@@ -130,8 +131,8 @@ def test_counts_of_many_chunks_are_summed(height, gpu, tiny_tiles, monkeypatch):
         summed.append(chunk)
         return gpu(np.cumsum(counts.read().reshape(-1, chunk), axis=1).ravel())
 
-    monkeypatch.setattr(_sort, "FEW_CHUNKS", 1)
-    monkeypatch.setattr(_sort, "sums_in_chunks", sums_in_chunks)
+    monkeypatch.setattr(sort, "FEW_CHUNKS", 1)
+    monkeypatch.setattr(sort, "sums_in_chunks", sums_in_chunks)
     check_sort(gpu, np.random.default_rng(0).integers(0, height, 700), height)
     assert set(summed) == {3}
 
@@ -140,12 +141,12 @@ def test_counts_of_many_chunks_are_summed(height, gpu, tiny_tiles, monkeypatch):
 def test_sums_start_again_in_every_chunk(chunk, gpu, tiny_tiles):
     x = np.random.default_rng(0).integers(0, 2**40, 3 * chunk)
     expected = np.cumsum(x.reshape(-1, chunk), axis=1).ravel()
-    np.testing.assert_array_equal(_scan.sums_in_chunks(gpu(x), chunk).read(), expected)
+    np.testing.assert_array_equal(scan.sums_in_chunks(gpu(x), chunk).read(), expected)
 
 
 @seeded("beyond", [-1, 0, 1])
 def test_whole_tiles(gpu, beyond):
-    n = BLOCK * _sort.ITEMS + beyond
+    n = BLOCK * sort.ITEMS + beyond
     check_sort(gpu, np.random.default_rng(n).integers(0, 200, n).astype(np.int32), 200)
 
 
@@ -159,7 +160,7 @@ def test_ids_outside_have_no_run(height, gpu, tiny_tiles):
 @pytest.mark.parametrize("gpu", [2], indirect=True)
 def test_many_ids_have_wide_positions(gpu, tiny_tiles, monkeypatch):
     """As if 2^31 were 300."""
-    monkeypatch.setattr(_sort, "NARROW", 300)
+    monkeypatch.setattr(sort, "NARROW", 300)
     ids = np.random.default_rng(0).integers(0, 90, 300).astype(np.int32)
     assert check_sort(gpu, ids, 90) == np.int64
     assert check_sort(gpu, ids[:-1], 90) == np.int32
@@ -198,8 +199,8 @@ class Compute:
 @seeded("height", [1, 256, 5000, 2**31 - 1, 2**31 + 5])
 def test_cub_sorts_where_it_is_installed(height, gpu, tiny_tiles, monkeypatch):
     found = Compute()
-    monkeypatch.setattr(_cub, "compute", lambda: found)
-    monkeypatch.setattr(_cub, "LARGE", 300)
+    monkeypatch.setattr(cub, "compute", lambda: found)
+    monkeypatch.setattr(cub, "LARGE", 300)
     ids = np.random.default_rng(height).choice([0, height - 1, height, height // 2, -1, 2**40], 300)
     check_sort(gpu, ids, height)
     assert found.bits == [height.bit_length()]
@@ -209,10 +210,10 @@ def test_cub_sorts_where_it_is_installed(height, gpu, tiny_tiles, monkeypatch):
 
 def test_the_stand_in_for_cub_takes_what_cub_takes():
     """Needs cuda-cccl and a driver."""
-    if _cub.compute() is None:
+    if cub.compute() is None:
         pytest.skip("cuda.compute is not installed, or finds no driver")
-    theirs, ours = (inspect.signature(x.radix_sort).parameters for x in (_cub.compute(), Compute()))
-    assert set(ours) <= set(theirs) and _cub.compute().SortOrder.ASCENDING
+    theirs, ours = (inspect.signature(x.radix_sort).parameters for x in (cub.compute(), Compute()))
+    assert set(ours) <= set(theirs) and cub.compute().SortOrder.ASCENDING
 
 
 def test_nothing_but_ids_outside(gpu, tiny_tiles):
@@ -222,7 +223,7 @@ def test_nothing_but_ids_outside(gpu, tiny_tiles):
 def test_no_ids(gpu, monkeypatch):
     check_sort(gpu, np.zeros(0, np.int32), 10)
     monkeypatch.setattr(launch, "runner", None)
-    _sort.argsort(gpu(np.zeros(0, np.int32)), 10)
+    sort.argsort(gpu(np.zeros(0, np.int32)), 10)
 
 
 def test_one_number_is_read_back(gpu, monkeypatch):
@@ -233,11 +234,11 @@ def test_one_number_is_read_back(gpu, monkeypatch):
         return read(library, x)
 
     monkeypatch.setattr(emulated.Library, "read", reading)
-    _scan.offsets_of(gpu(np.ones(10, np.int32)))
-    pairs = _sort.argsort(gpu(np.arange(10)), 10)
+    scan.offsets_of(gpu(np.ones(10, np.int32)))
+    pairs = sort.argsort(gpu(np.arange(10)), 10)
     assert not sizes
-    _sort.runs(*pairs, 10)
-    assert len(sizes) == 1 and sizes[0] <= _scan.CHUNKS + 1
+    sort.runs(*pairs, 10)
+    assert len(sizes) == 1 and sizes[0] <= scan.CHUNKS + 1
 
 
 @pytest.fixture(scope="module")
@@ -256,14 +257,14 @@ def launched():
         patch.setitem(memory.LIBRARIES, "emulated", emulated.Library)
         for dtype in (np.int32, np.int64):
             patch.setattr(launch, "runner", run)
-            ids = memory.view(emulated.to_gpu(np.zeros(BLOCK * _scan.ITEMS + 1, dtype)))
-            _scan.offsets_of(ids)
-            _sort.runs(ids, ids, 1)
+            ids = memory.view(emulated.to_gpu(np.zeros(BLOCK * scan.ITEMS + 1, dtype)))
+            scan.offsets_of(ids)
+            sort.runs(ids, ids, 1)
             patch.setattr(launch, "runner", note)
             for few, height in itertools.product((0, 16), (256, 2**31)):  # in several passes
-                patch.setattr(_sort, "FEW_CHUNKS", few)
-                _sort.argsort(ids, height)
-                launch.launch(_cub._keys, 1, ids, 1, height, ids, ids)
+                patch.setattr(sort, "FEW_CHUNKS", few)
+                sort.argsort(ids, height)
+                launch.launch(cub._keys, 1, ids, 1, height, ids, ids)
     return list(found)
 
 

@@ -18,8 +18,8 @@ from test_every_op import defined, same
 
 import lodkit
 from lodkit import LoDTensor, SelectedRows
-from lodkit.cuda import launch, libraries, memory
-from lodkit.cuda.views import View
+from lodkit.arrays.cuda import launch, libraries, memory
+from lodkit.arrays.cuda.views import View
 
 
 class Tensor(torch.Tensor):

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lodkit import LodkitError, LoDTensor, LodTensorDesc, SelectedRows, TensorDesc, VarDesc, VarType
-from lodkit.desc import DATA_TYPES, DescError
+from lodkit.registry.desc import DATA_TYPES, DescError
 
 LOD = bytes.fromhex("0a017810001a170a13080510ffffffffffffffffff0110800510e0031001")
 ROWS = bytes.fromhex("0a017810012206080510641002")
@@ -110,7 +110,7 @@ def test_bytes_are_protobufs(proto, desc):
 
 
 def test_the_proto_file_agrees_with_the_descriptors():
-    text = (resources.files("lodkit") / "framework.proto").read_text()
+    text = (resources.files("lodkit.registry") / "framework.proto").read_text()
     text = re.sub(r"//.*", "", text)
     file = proto_file()
     assert 'syntax = "proto2"' in text

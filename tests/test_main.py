@@ -9,9 +9,9 @@ import sys
 import numpy as np
 import pytest
 
-from lodkit import corpus
 from lodkit.__main__ import main
-from lodkit.train import Config, Job
+from lodkit.demo import corpus
+from lodkit.demo.train import Config, Job
 
 SMALL = ["--epochs", "2", "--dim", "8", "--batch", "4"]
 

@@ -144,8 +144,8 @@ def test_a_gpu_makes_offsets_of_lengths_in_so_many_launches(sequences, launches,
         pytest.importorskip(needed)
     import emulated
 
-    from lodkit.cuda import launch, memory
-    from lodkit.cuda._scan import offsets_of
+    from lodkit.arrays.cuda import launch, memory
+    from lodkit.kernels.cuda.primitives.scan import offsets_of
 
     monkeypatch.setitem(memory.LIBRARIES, "emulated", emulated.Library)
     monkeypatch.setattr(launch, "runner", emulated.Launcher(1))

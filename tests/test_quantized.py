@@ -246,7 +246,7 @@ def emulated(monkeypatch):
         pytest.importorskip(needed)
     import emulated
 
-    from lodkit.cuda import launch, memory
+    from lodkit.arrays.cuda import launch, memory
 
     monkeypatch.setitem(memory.LIBRARIES, "emulated", emulated.Library)
     monkeypatch.setattr(launch, "runner", emulated.Launcher(1))
@@ -295,9 +295,9 @@ def test_cuda_bad_ids(emulated):
 @pytest.mark.parametrize("pool", ["sum", "mean"])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_cuda_bags_too_long_for_one_piece(emulated, pool, weighted, monkeypatch):
-    from lodkit.cuda import _offsets
+    from lodkit.kernels.cuda.primitives import offsets
 
-    monkeypatch.setattr(_offsets.settings, "piece_rows", 3)
+    monkeypatch.setattr(offsets.settings, "piece_rows", 3)
     ids = LoDTensor(np.arange(40) % 6, [[1, 0, 39]])
     weights = (np.arange(40, dtype=np.float32) / 8 + 1,) if weighted else ()
     there = (emulated.to_gpu(ROWS), emulated.to_gpu(ids), *map(emulated.to_gpu, weights))

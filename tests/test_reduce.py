@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import lodkit
-from lodkit.cpu._reduce import PIECE, pieces_of
 from lodkit.jit import settings
+from lodkit.kernels.cpu.primitives.reduce import PIECE
+from lodkit.lod.offsets import pieces_of
 
 REDUCERS = ("sum", "mean", "sqrt", "max", "min", "logsumexp", "first", "last")
 

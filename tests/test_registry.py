@@ -9,6 +9,7 @@ import pytest
 
 import lodkit
 from lodkit import Dense, LoDTensor, SelectedRows
+from lodkit.registry import operators
 
 PARAM = np.ones((3, 2), np.float32)
 GRAD = SelectedRows([2], np.ones((1, 2), np.float32), 3)
@@ -209,7 +210,7 @@ def test_every_operator_whose_result_is_an_array_takes_out(name, inputs):
 
 
 def test_a_kernel_may_take_several_kinds(monkeypatch):
-    monkeypatch.setattr(lodkit.registry, "OPS", lodkit.registry.Registry(lodkit.OPS))
+    monkeypatch.setattr(operators, "OPS", operators.Registry(lodkit.OPS))
 
     @lodkit.op
     def count(x: lodkit.Dense | lodkit.SelectedRows, y: lodkit.Dense | lodkit.SelectedRows | None = None, /) -> int:
@@ -232,7 +233,7 @@ def test_select_refuses_what_a_call_refuses():
 
 
 def test_a_name_is_taken_once(monkeypatch):
-    monkeypatch.setattr(lodkit.registry, "OPS", lodkit.registry.Registry(lodkit.OPS))
+    monkeypatch.setattr(operators, "OPS", operators.Registry(lodkit.OPS))
     with pytest.raises(ValueError, match=r"lodkit.ops.dense has an operator 'mean' already"):
 
         @lodkit.op

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from lodkit import LoDTensor, SelectedRows
-from lodkit._picture import picture
+from lodkit.lod.repr_html import picture
 
 
 @pytest.fixture

@@ -9,8 +9,7 @@ import sys
 import numpy as np
 import pytest
 
-from lodkit import simd
-from lodkit.jit import njit
+from lodkit.jit import njit, simd
 
 pytestmark = pytest.mark.jit
 SPECIAL = [0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, 1e-30, -1e30, 88.0, -103.0, 3.5]

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from test_lod_properties import tensors
 
 from lodkit import DTypeError, LodkitError, LoDTensor, SelectedRows
-from lodkit.desc import DATA_TYPES
 from lodkit.paddle import StreamError, dumps, load, load_combine, loads, save, save_combine
+from lodkit.registry.desc import DATA_TYPES
 from lodkit.testing import assert_equal
 
 law = settings(deadline=None, max_examples=80, suppress_health_check=[HealthCheck.too_slow])

@@ -9,6 +9,7 @@ import pytest
 
 import lodkit
 from lodkit import LoDTensor, SelectedRows
+from lodkit.registry import operators
 
 rng = np.random.default_rng(0)
 
@@ -80,7 +81,7 @@ def test_lodtensor_targets_take_plain_gradients():
 
 
 def test_no_path_and_no_gradient(monkeypatch):
-    monkeypatch.setattr(lodkit.registry, "OPS", lodkit.registry.Registry(lodkit.OPS))
+    monkeypatch.setattr(operators, "OPS", operators.Registry(lodkit.OPS))
 
     @lodkit.op
     def plain_op(x: lodkit.Dense, /) -> lodkit.Dense:

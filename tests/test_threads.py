@@ -14,7 +14,7 @@ PRELUDE = """
 import os, threading, warnings
 import numba, numpy as np
 from lodkit import get_num_threads, jit, set_num_threads
-from lodkit._guard import run
+from lodkit.jit.threading_layer import run
 from lodkit.jit import prange, threaded
 
 warnings.filterwarnings('ignore', 'This process .* is multi-threaded', DeprecationWarning)

@@ -17,9 +17,9 @@ class Launch:
         self.patches = []
         if importlib.util.find_spec("numba_cuda") is None:
             raise NotImplementedError("needs lodkit[cuda]")
-        from lodkit.cuda import launch
-        from lodkit.cuda._elements import _copy
-        from lodkit.cuda.views import View
+        from lodkit.arrays.cuda import launch
+        from lodkit.arrays.cuda.elementwise import _copy
+        from lodkit.arrays.cuda.views import View
 
         self.core = Core()
         self.patches = [
@@ -38,7 +38,7 @@ class Launch:
         self.run(*self.args)
 
     def teardown(self):
-        from lodkit.cuda import launch
+        from lodkit.arrays.cuda import launch
 
         for patch in self.patches:
             patch.stop()

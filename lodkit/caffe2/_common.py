@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._transfer import to_device
-from ..arrays import cast, check_rows, dtype_of, is_array, narrow
-from ..checks import is_scalar
-from ..lod_tensor import LoDTensor
+from ..arrays import check_rows
+from ..arrays.checks import is_scalar
+from ..arrays.generic import cast, dtype_of, is_array, narrow
+from ..arrays.transfer import to_device
+from ..lod.lod_tensor import LoDTensor
 
 MOST_INT32 = 2**31 - 1
 
@@ -60,8 +61,8 @@ def copied(x):
     x = array(x)
     if isinstance(x, np.ndarray):
         return x.copy()
-    from ..cuda._elements import convert
-    from ..cuda.memory import view
+    from ..arrays.cuda.elementwise import convert
+    from ..arrays.cuda.memory import view
 
     return convert(view(x), view(x).dtype, new=True).array
 
@@ -79,9 +80,9 @@ def beside(numbers, like):
     """A list as an array where an input is."""
     if isinstance(like, np.ndarray):
         return np.asarray(numbers)
-    from ..cuda.memory import beside
+    from ..registry.inputs import to_device_of
 
-    return beside(np.asarray(numbers), (like,))
+    return to_device_of(np.asarray(numbers), (like,))
 
 
 def ragged(values, lengths):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .. import ops
-from ..arrays import flat
+from ..arrays.generic import flat
 from ..errors import SegmentIdError
 from ._common import beside, height, int32
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..features import Features
-from ..lod_tensor import LoDTensor
-from ..ops._features import on_cpu
+from ..features.features import Features
+from ..lod.lod_tensor import LoDTensor
+from ..ops.shared.features import on_cpu
 
 
 def _grouped(name, inputs, size, feature_ids=None):

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from .. import ops
-from ..arrays import dtype_of, is_array
+from ..arrays.generic import dtype_of, is_array
 from ..errors import ShapeMismatchError
-from ..selected_rows import SelectedRows
+from ..lod.selected_rows import SelectedRows
 from ._common import array, height, int32, number, ragged
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from .. import ops
-from ..arrays import flat
-from ..selected_rows import SelectedRows
+from ..arrays.generic import flat
+from ..lod.selected_rows import SelectedRows
 from ._common import height, negative, number, only, ragged
 
 ONE_BY_ONE = {"duplicates": "sequential"}

@@ -104,12 +104,7 @@ from .sequence_structure import (
     sequence_reverse,
 )
 from .sequence_tokens import sequence_enumerate, sequence_erase
-from .sequence_topk import (
-    sequence_topk,
-    sequence_topk_avg_pooling,
-    sequence_topk_avg_pooling_grad,
-    sequence_topk_grad,
-)
+from .sequence_topk import sequence_topk, sequence_topk_avg_pooling, sequence_topk_avg_pooling_grad, sequence_topk_grad
 from .shards import gather_by_key, lengths_partition, partition
 from .sparse_dense import sparse_to_dense, sparse_to_dense_mask, sparse_to_dense_mask_grad
 from .sparse_matrix import batch_dense_to_sparse, batch_sparse_to_dense, batch_sparse_to_dense_grad, sparse_matrix

@@ -7,13 +7,13 @@ from typing import Literal
 import numpy as np
 
 from ..arrays import check_gradient, check_rows
-from ..checks import Scalar
-from ..lod_tensor import LoDTensor
+from ..arrays.checks import Scalar
+from ..lod.lod_tensor import LoDTensor
 from ..registry import Dense, op
-from ._updates import Duplicates, check_flow_type, check_rule, check_states, check_target
 from .embedding import check_bag, embedding_bag_grad
 from .optimizers import adagrad, rowwise_adagrad
 from .segments import check_weighted, check_weights
+from .shared.updates import Duplicates, check_flow_type, check_rule, check_states, check_target
 
 MeanPool = Literal["sum", "mean", "sqrt"]
 

@@ -9,9 +9,9 @@ import typing
 import numpy as np
 
 from ..arrays import check_gradient, check_rows, check_values, native
-from ..desc import VarDesc
 from ..errors import DTypeError, RowIndexError, ShapeMismatchError
 from ..registry import Dense, op
+from ..registry.desc import VarDesc
 
 
 def check_columns(xs, grad=None):

@@ -4,26 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arrays import integers
-from ..desc import VarDesc
 from ..errors import LoDError, SegmentIdError
+from ..lod.levels import check_lengths, check_vector
 from ..registry import Dense, op
-
-
-def check_vector(x, name):
-    """``x`` as a vector of int64."""
-    x = integers(x, name)
-    if x.ndim != 1:
-        raise LoDError(f"{name} must be one-dimensional, got shape {x.shape}; pass {name}.reshape(-1)")
-    return x
-
-
-def check_lengths(lengths):
-    lengths = check_vector(lengths, "lengths")
-    if len(lengths) and lengths.min() < 0:
-        i = int(np.argmax(lengths < 0))
-        raise LoDError(f"lengths[{i}] = {lengths[i]} is negative; a length counts rows, 0 for an empty segment")
-    return lengths
+from ..registry.desc import VarDesc
 
 
 def check_offsets(offsets):

@@ -6,8 +6,9 @@ import numpy as np
 
 from ..arrays import check_gradient, check_rows, check_values
 from ..errors import DTypeError, LoDError, ShapeMismatchError
+from ..lod.levels import check_lengths
 from ..registry import Dense, op
-from .conversions import check_lengths, lengths_to_offsets
+from .conversions import lengths_to_offsets
 from .padding import segments_of
 from .segments import result_dtype
 

@@ -7,13 +7,14 @@ from typing import Literal
 import numpy as np
 
 from ..arrays import check_gradient, check_values, native
-from ..desc import VarDesc, VarType
 from ..errors import LoDLevelError
-from ..kinds import aligned
-from ..lod_tensor import LoDTensor, values_of
+from ..lod.lod_tensor import LoDTensor, values_of
+from ..lod.selected_rows import SelectedRows
 from ..registry import Dense, op
-from ..selected_rows import SelectedRows
-from ._reductions import (
+from ..registry.desc import VarDesc, VarType
+from ..registry.kinds import aligned
+from .sequence_pool import above
+from .shared.reductions import (
     check_weighted,
     check_weights,
     reduce_segments,
@@ -21,8 +22,7 @@ from ._reductions import (
     result_dtype,
     weights_grad,
 )
-from ._tables import check_ids, check_padding, table_grad
-from .sequence_pool import above
+from .shared.tables import check_ids, check_padding, table_grad
 
 BagPool = Literal["sum", "mean", "sqrt", "max", "min", "prod", "logsumexp", "logmeanexp"]
 

@@ -10,9 +10,9 @@ import typing
 import numpy as np
 
 from ..arrays import check_values
-from ..lod_tensor import LoDTensor, values_of
+from ..lod.lod_tensor import LoDTensor, values_of
 from ..registry import Dense, op
-from ._features import (
+from .shared.features import (
     brought_back,
     check_examples,
     check_items,

@@ -7,13 +7,13 @@ import math
 import numpy as np
 
 from ..arrays import check_gradient, check_rows, check_values, integers, native
-from ..desc import VarType
-from ..errors import LoDLevelError, ShapeMismatchError
-from ..lod_tensor import LoDTensor, values_of
+from ..errors import LoDLevelError, ShapeMismatchError, bad_along
+from ..lod.lod_tensor import LoDTensor, values_of
+from ..lod.selected_rows import SelectedRows
 from ..registry import Dense, op
-from ..selected_rows import SelectedRows
-from ._tables import bad_along, check_ids
+from ..registry.desc import VarType
 from .embedding import lookup_table, lookup_table_grad
+from .shared.tables import check_ids
 
 
 @op

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from ..arrays import check_values, integers
-from ..desc import VarDesc
 from ..errors import LoDError, LoDLevelError, LoDMismatchError
-from ..lod_tensor import LoDTensor
+from ..lod.levels import check_vector
+from ..lod.lod_tensor import LoDTensor
 from ..registry import Dense, op
-from .conversions import check_vector
+from ..registry.desc import VarDesc
 
 
 def _vector(x, rows=-1):

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..arrays import check_gradient, check_values, native
 from ..errors import ShapeMismatchError
-from ..lod_tensor import LoDTensor, values_of
+from ..lod.lod_tensor import LoDTensor, values_of
 from ..registry import Dense, op
 
 

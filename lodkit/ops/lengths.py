@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from ..arrays import check_gradient, check_values, integers, native
-from ..desc import VarDesc
 from ..errors import LoDError, RowIndexError, ShapeMismatchError
+from ..lod.levels import check_lengths
 from ..registry import Dense, op
-from .conversions import check_lengths, lengths_to_offsets
+from ..registry.desc import VarDesc
+from .conversions import lengths_to_offsets
 from .segments import check_rows
 
 

@@ -9,10 +9,10 @@ import numpy as np
 
 from ..arrays import check_rows, native
 from ..errors import LoDError
-from ..lod_tensor import LoDTensor, values_of
+from ..lod.lod_tensor import LoDTensor, values_of
 from ..registry import Dense, op
-from ._features import on_cpu
 from .sequence_pool import inferred_level
+from .shared.features import on_cpu
 
 
 def levels_of(x):

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..checks import Scalar
+from ..arrays.checks import Scalar
+from ..lod.selected_rows import SelectedRows
 from ..registry import Dense, op
-from ..selected_rows import SelectedRows
-from ._updates import (
+from .shared.updates import (
     LEAST_DIVISOR,
     Duplicates,
     adam_rate,

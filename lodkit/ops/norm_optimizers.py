@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from ..arrays import writable
-from ..checks import Scalar
+from ..arrays.checks import Scalar
 from ..errors import DTypeError, ShapeMismatchError
+from ..lod.selected_rows import SelectedRows
 from ..registry import Dense, op
-from ..selected_rows import SelectedRows
-from ._updates import Duplicates, check_rule, check_update, flows, learning_rate
+from .shared.updates import Duplicates, check_rule, check_update, flows, learning_rate
 
 
 def check_total(name, what, total):

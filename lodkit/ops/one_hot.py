@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from ..arrays import check_values, integers
-from ..desc import VarDesc, VarType
 from ..errors import ShapeMismatchError
-from ..lod_tensor import LoDTensor
+from ..lod.lod_tensor import LoDTensor
 from ..registry import Dense, op
-from ._columns import cells_of, check_inside
+from ..registry.desc import VarDesc, VarType
 from .embedding import check_bag, check_lod_level
 from .sequence_pool import above
+from .shared.columns import cells_of, check_inside
 
 
 @op(rowwise=True)

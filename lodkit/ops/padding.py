@@ -6,10 +6,11 @@ import numpy as np
 
 from ..arrays import check_gradient, check_rows, check_values
 from ..errors import LoDError, ShapeMismatchError
+from ..lod.levels import check_lengths
 from ..registry import Dense, op
-from ._reductions import pad_of
-from .conversions import check_lengths, lengths_to_offsets
+from .conversions import lengths_to_offsets
 from .segments import check_rows as check_sum
+from .shared.reductions import pad_of
 
 
 def segments_of(data, lengths):

@@ -7,15 +7,15 @@ from typing import Literal
 import numpy as np
 
 from ..arrays import check_values, native
-from ..desc import VarDesc, VarType
 from ..errors import DTypeError, LoDLevelError, ShapeMismatchError
-from ..lod_tensor import LoDTensor, values_of
+from ..lod.lod_tensor import LoDTensor, values_of
+from ..lod.selected_rows import SelectedRows
 from ..registry import Dense, op
-from ..selected_rows import SelectedRows
-from ._reductions import check_weights, reduce_segments, weights_grad
+from ..registry.desc import VarDesc, VarType
 from .embedding import check_bag, lookup_table
 from .selected_rows import selected_rows_to_dense
 from .sequence_pool import above
+from .shared.reductions import check_weights, reduce_segments, weights_grad
 
 Bits = Literal[8, 4, 2]
 BagPool = Literal["sum", "mean"]

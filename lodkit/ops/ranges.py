@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from ..arrays import check_gradient, check_rows, check_values, integers, native
-from ..desc import VarDesc, VarType
 from ..errors import LoDError, RowIndexError
 from ..registry import Dense, op
+from ..registry.desc import VarDesc, VarType
 from .conversions import lengths_to_offsets, lengths_to_segment_ids
 from .embedding import check_ids
 from .segments import segment_reduce, to_offsets

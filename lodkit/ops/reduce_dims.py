@@ -9,8 +9,10 @@ import numpy as np
 
 from ..arrays import check_gradient, check_values
 from ..errors import LoDError, ShapeMismatchError
+from ..lod.levels import check_lengths
 from ..registry import Dense, op
-from ._reductions import (
+from .conversions import lengths_to_offsets
+from .shared.reductions import (
     Reduction,
     check_weighted,
     check_weights,
@@ -19,7 +21,6 @@ from ._reductions import (
     result_dtype,
     weights_grad,
 )
-from .conversions import check_lengths, lengths_to_offsets
 
 Where = Literal["front", "back"]
 

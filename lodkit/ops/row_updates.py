@@ -7,11 +7,11 @@ from typing import Literal
 import numpy as np
 
 from ..arrays import check_rows, writable
-from ..checks import Scalar
+from ..arrays.checks import Scalar
 from ..errors import DTypeError, ShapeMismatchError
 from ..registry import Dense, op
-from ._updates import Duplicates, check_rule, check_target
 from .embedding import check_ids
+from .shared.updates import Duplicates, check_rule, check_target
 
 
 def rows_to_update(rows, duplicates):

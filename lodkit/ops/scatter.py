@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from ..arrays import check_gradient, check_rows, check_values, native, writable
-from ..errors import DTypeError, ShapeMismatchError
+from ..errors import DTypeError, ShapeMismatchError, bad_along
 from ..registry import Dense, op
-from ._tables import bad_along, check_ids
 from .gather_scatter import check_axis
+from .shared.tables import check_ids
 
 
 def check_target(name, data, ids_shape, rows):

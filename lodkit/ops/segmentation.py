@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..desc import VarDesc
 from ..errors import LoDError
+from ..lod.levels import check_lengths
 from ..registry import Dense, op
-from .conversions import check_lengths, lengths_to_offsets, segment_ids_to_offsets
+from ..registry.desc import VarDesc
+from .conversions import lengths_to_offsets, segment_ids_to_offsets
 
 
 def _desc(x, dims, dtype="int64"):

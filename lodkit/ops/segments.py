@@ -7,11 +7,13 @@ from typing import Literal
 import numpy as np
 
 from ..arrays import check_values
-from ..desc import VarType
 from ..errors import LoDError, SegmentIdError
+from ..lod.levels import check_vector
+from ..lod.selected_rows import SelectedRows
 from ..registry import Dense, op
-from ..selected_rows import SelectedRows
-from ._reductions import (
+from ..registry.desc import VarType
+from .conversions import check_offsets, lengths_to_offsets, segment_ids_to_offsets
+from .shared.reductions import (
     Reduction,
     check_weighted,
     check_weights,
@@ -20,8 +22,7 @@ from ._reductions import (
     result_dtype,
     weights_grad,
 )
-from ._tables import check_ids, table_grad
-from .conversions import check_offsets, check_vector, lengths_to_offsets, segment_ids_to_offsets
+from .shared.tables import check_ids, table_grad
 
 Segmentation = Literal["lengths", "offsets", "ids", "unsorted_ids"]
 

@@ -8,10 +8,10 @@ import typing
 import numpy as np
 
 from ..arrays import check_values, native
-from ..desc import VarType
 from ..errors import DTypeError, ShapeMismatchError
+from ..lod.selected_rows import SelectedRows
 from ..registry import Dense, op
-from ..selected_rows import SelectedRows
+from ..registry.desc import VarType
 
 
 class Alike(typing.NamedTuple):

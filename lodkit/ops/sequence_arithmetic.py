@@ -6,10 +6,11 @@ from typing import Literal
 
 import numpy as np
 
-from .._levels import mismatch
-from ..arrays import check_gradient, check_values, dtype_of
+from ..arrays import check_gradient, check_values
+from ..arrays.generic import dtype_of
 from ..errors import DTypeError, LoDMismatchError, ShapeMismatchError
-from ..lod_tensor import LoDTensor, values_of
+from ..lod.levels import mismatch
+from ..lod.lod_tensor import LoDTensor, values_of
 from ..registry import Dense, op
 from .sequence_pool import inferred_level
 

@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 
-from .._context import edges
 from ..arrays import check_gradient, check_values, native
 from ..errors import DTypeError, ShapeMismatchError
-from ..lod_tensor import LoDTensor, values_of
+from ..lod.lod_tensor import LoDTensor, values_of
+from ..lod.windows import edges
 from ..registry import Dense, op
 
 

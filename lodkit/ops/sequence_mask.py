@@ -6,9 +6,9 @@ from typing import Literal
 
 import numpy as np
 
-from ..desc import VarDesc
 from ..errors import DTypeError, LoDError
 from ..registry import Dense, op
+from ..registry.desc import VarDesc
 from .padding import check_width
 
 MaskType = Literal["bool", "int32", "int64", "float16", "float32", "float64"]

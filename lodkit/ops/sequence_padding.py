@@ -6,12 +6,13 @@ from typing import Literal
 
 import numpy as np
 
-from ..arrays import check_gradient, check_values, dtype_of, native
+from ..arrays import check_gradient, check_values, native
+from ..arrays.generic import dtype_of
 from ..errors import DTypeError, LoDError, ShapeMismatchError
-from ..kinds import aligned
-from ..lod_tensor import LoDTensor, values_of
+from ..lod.levels import check_vector
+from ..lod.lod_tensor import LoDTensor, values_of
 from ..registry import Dense, op
-from .conversions import check_vector
+from ..registry.kinds import aligned
 from .padding import check_width
 from .sequence_pool import above, inferred_level
 

@@ -8,9 +8,9 @@ import numpy as np
 
 from ..arrays import check_values
 from ..errors import LoDLevelError
-from ..lod_tensor import LoDTensor, values_of
+from ..lod.lod_tensor import LoDTensor, values_of
 from ..registry import Dense, op
-from ._reductions import argreduce_segments, reduce_segments, reduce_segments_grad, result_dtype
+from .shared.reductions import argreduce_segments, reduce_segments, reduce_segments_grad, result_dtype
 
 Pool = Literal["sum", "average", "mean", "sqrt", "max", "min", "prod", "logsumexp", "logmeanexp", "first", "last"]
 

@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 
-from .._levels import mismatch
 from ..arrays import check_gradient, check_values, integers, native
 from ..errors import DTypeError, LoDMismatchError, RowIndexError, ShapeMismatchError
-from ..lod_tensor import LoDTensor
+from ..lod.levels import mismatch
+from ..lod.lod_tensor import LoDTensor
 from ..registry import Dense, op
 
 

@@ -8,10 +8,11 @@ from typing import Literal
 import numpy as np
 
 from ..arrays import check_values
-from ..lod_tensor import LoDTensor, values_of
+from ..lod.lod_tensor import LoDTensor, values_of
 from ..registry import Dense, op
-from ._features import rows_of
-from ._sequences import (
+from .sequence_pool import inferred_level
+from .shared.features import rows_of
+from .shared.sequences import (
     added_back,
     check_selected,
     check_slices,
@@ -22,7 +23,6 @@ from ._sequences import (
     range_of,
     unselectable,
 )
-from .sequence_pool import inferred_level
 
 By = Literal["stops", "lengths"]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from ..arrays import check_gradient, check_values
-from ..lod_tensor import LoDTensor, values_of
+from ..lod.lod_tensor import LoDTensor, values_of
 from ..registry import Dense, op
-from ._reductions import log_shares, shares
 from .sequence_pool import inferred_level
+from .shared.reductions import log_shares, shares
 
 
 def _by_sequence(function, x, level, *others):

@@ -7,11 +7,11 @@ from itertools import pairwise
 import numpy as np
 
 from ..arrays import check_gradient, check_values, native
-from ..lod_tensor import LoDTensor, values_of
+from ..lod.lod_tensor import LoDTensor, values_of
 from ..registry import Dense, op
-from ._features import like_inputs, merged, rows_of
-from ._sequences import added_back, check_joined, check_repeats, is_ragged, numbered, picked
 from .sequence_pool import inferred_level, sequence_pool
+from .shared.features import like_inputs, merged, rows_of
+from .shared.sequences import added_back, check_joined, check_repeats, is_ragged, numbered, picked
 
 
 def _repeated(x, offsets):

@@ -7,9 +7,9 @@ import typing
 import numpy as np
 
 from ..arrays import check_gradient, check_values, integers, native
-from ..checks import MOST, is_integer
+from ..arrays.checks import MOST, is_integer
 from ..errors import LoDMismatchError, RowIndexError, ShapeMismatchError
-from ..lod_tensor import LoDTensor, values_of
+from ..lod.lod_tensor import LoDTensor, values_of
 from ..registry import Dense, op
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from ..arrays import check_values, integers, native
-from ..desc import VarDesc
 from ..errors import DTypeError, LoDError, ShapeMismatchError
+from ..lod.levels import check_vector
 from ..registry import Dense, op
-from .conversions import check_vector, lengths_to_offsets
+from ..registry.desc import VarDesc
+from .conversions import lengths_to_offsets
 
 INT64 = np.dtype("int64")
 
@@ -115,7 +116,7 @@ def zeros_like(x):
     """Zeros in the place of what flows into a result that nothing was computed from."""
     if isinstance(x, np.ndarray):
         return np.zeros_like(x)
-    from ..cuda.memory import full_like
+    from ..arrays.cuda.memory import full_like
 
     return full_like(x, 0)
 

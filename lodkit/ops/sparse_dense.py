@@ -7,16 +7,16 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..arrays import check_gradient, native
-from ..desc import VarDesc, VarType
 from ..errors import DTypeError, RowIndexError, ShapeMismatchError
-from ..lod_tensor import LoDTensor, values_of
+from ..lod.levels import check_vector
+from ..lod.lod_tensor import LoDTensor, values_of
 from ..registry import Dense, op
-from ._columns import check_inside, check_values_of
-from .conversions import check_vector
+from ..registry.desc import VarDesc, VarType
 from .embedding import check_bag
 from .gather_scatter import gather
 from .selected_rows import added
 from .sequence_pool import above
+from .shared.columns import check_inside, check_values_of
 
 
 @op

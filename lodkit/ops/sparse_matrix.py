@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from ..arrays import check_gradient, check_values, native
-from ..desc import VarDesc, VarType
-from ..lod_tensor import LoDTensor, values_of
+from ..lod.lod_tensor import LoDTensor, values_of
 from ..registry import Dense, op
-from ._columns import cells_of, check_dense, check_inside, check_values_of
-from ._reductions import pad_of
+from ..registry.desc import VarDesc, VarType
 from .embedding import check_bag, check_lod_level
 from .selected_rows import added
 from .sequence_pool import above
+from .shared.columns import cells_of, check_dense, check_inside, check_values_of
+from .shared.reductions import pad_of
 
 
 def _matrix_desc(ids, dtype, columns, item, what):

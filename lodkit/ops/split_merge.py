@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arrays import check_rows, zeros_like
+from ..arrays import check_rows
+from ..arrays.generic import zeros_like
 from ..errors import LoDLevelError, LoDMismatchError
-from ..lod_tensor import LoDTensor, values_of
+from ..lod.lod_tensor import LoDTensor, values_of
 from ..registry import Dense, op
-from ._features import check_items, check_mask, on_cpu
 from .lod_levels import levels_of
+from .shared.features import check_items, check_mask, on_cpu
 
 
 def check_split(x, mask, level):

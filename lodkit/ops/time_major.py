@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ..arrays import check_values
+from ..lod.levels import check_lengths
 from ..registry import Dense, op
-from .conversions import check_lengths
 from .padding import check_fit, check_padded, check_width, pack_segments, unpack_segments
 
 STEPS = "there is a length for each column of data, of at most as many rows as it has"

@@ -9,10 +9,6 @@ docs/differences.md lists each case.
 from __future__ import annotations
 
 from .. import ops  # noqa: F401 - the definitions fill OPS
-from .._feeding import DataFeeder, create_lod_tensor, create_random_int_lodtensor
-from .._stream_bytes import StreamError
-from .._stream_reading import load, load_combine, loads
-from .._stream_writing import dumps, save, save_combine
 from . import (  # noqa: F401 - they fill TYPES
     _im2sequence,
     _lod_levels,
@@ -29,6 +25,10 @@ from . import (  # noqa: F401 - they fill TYPES
     _tables,
 )
 from ._types import TYPES, Inferring, Running, SlotError, call
+from .feeding import DataFeeder, create_lod_tensor, create_random_int_lodtensor
+from .streams.bytes import StreamError
+from .streams.reading import load, load_combine, loads
+from .streams.writing import dumps, save, save_combine
 
 __all__ = [
     "TYPES",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..desc import VarDesc
+from ..registry.desc import VarDesc
 from ._types import op_type
 
 

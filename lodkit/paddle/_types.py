@@ -13,14 +13,17 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ..arrays import cast, is_array
-from ..desc import VarDesc
+from ..arrays.generic import cast, is_array
 from ..errors import LodkitError
-from ..lod_tensor import LoDTensor
-from ..registry import OPS, Registry
-from ..selected_rows import SelectedRows
+from ..lod.lod_tensor import LoDTensor
+from ..lod.selected_rows import SelectedRows
+from ..public import public
+from ..registry import OPS
+from ..registry.desc import VarDesc
+from ..registry.operators import Registry
 
 
+@public(home="lodkit.paddle")
 class SlotError(LodkitError, ValueError):
     """A slot that the operator type needs is missing, or one that it has not was given."""
 

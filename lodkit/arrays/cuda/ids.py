@@ -1,0 +1,67 @@
+"""Ids on a GPU: looked at before they are used, as ``lodkit.bounds_check`` says."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...errors import DTypeError, RowIndexError, bad_id
+from ..bounds import bounds_check
+from . import vector
+from .elementwise import fill
+from .launch import cuda, launch
+from .memory import view
+from .views import pending, raise_pending
+
+
+@cuda.jit
+def first_outside(ids, n, height, first):
+    """Put the position of the first id outside ``[0, height)`` into ``first[0]``, which is -1 while there is none."""
+    i = cuda.grid(1)
+    while i < n:
+        row = vector.number(ids, i)
+        if (row < 0) | (row >= height):
+            vector.atomic_first(first, 0, i)
+        i += cuda.gridsize(1)
+
+
+def ids_of(ids, name):
+    """The View of int32 or int64 ids of any shape."""
+    ids = view(ids)
+    if ids.dtype not in (np.int32, np.int64):
+        raise DTypeError(f"{name} must be int32 or int64, not {ids.dtype}")
+    return ids
+
+
+MOST_PENDING = 256  # deferred checks: each keeps its ids alive
+
+
+def checked_ids(ids, height, name="ids", error=None, always=False):
+    """The View of int32 or int64 ids, each inside ``[0, height)`` or reported as ``bounds_check`` says.
+
+    ``error(ids, position)`` makes the exception, from NumPy's ids. ``always`` raises in every mode: for those that go
+    to routines of the array library, which would read anywhere.
+    """
+    ids = ids_of(ids, name)
+    mode = "raise" if always else bounds_check()
+    if mode == "clamp" or not ids.size:
+        return ids
+    first = fill(ids.like((1,), np.int64), -1)  # a copy from the CPU would wait
+    launch(first_outside, ids.size, ids, ids.size, height, first)
+    error = error or (lambda numbers, at: bad_id(numbers, height, name, at))
+    if mode == "raise":
+        at = int(first.read()[0])
+        if at >= 0:
+            raise error(ids.read(), at)
+        return ids
+    pending.append((first, lambda at: _late(error, ids.library.read(ids.array), at, height, name)))
+    if len(pending) > MOST_PENDING:
+        raise_pending()
+    return ids
+
+
+def _late(error, numbers, at, height, name):
+    """The error of a deferred check, whose ids may have been written since."""
+    number = numbers.reshape(-1)[at]
+    if 0 <= number < height:
+        return RowIndexError(f"{name}: the id at position {at} was outside [0, {height}) (it is {number} by now)")
+    return error(numbers, at)

@@ -1,0 +1,269 @@
+"""How CUDA kernels are compiled and launched: the one file that knows which Numba CUDA package is there.
+
+A kernel is a plain ``@cuda.jit`` function over flat memory, and in a notebook it can be launched as one. The
+operators go a shorter way: Numba compiles it for raw pointers, once for every combination of types and compute
+capability, the machine code is kept on disk, and ``cuda.core`` launches it on the caller's stream. That takes 1 to 5
+us on the host, where Numba's own launch takes 43 to 118.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import os
+import pickle
+import re
+import threading
+import types
+import warnings
+
+import numpy as np
+
+from ...errors import DeviceError
+from ...jit.cache import directory, prune_once, read_entry, write_entry
+from ...jit.fingerprint import Untold, fingerprint
+from .views import View
+
+_INSTALL = 'CUDA kernels need numba-cuda and cuda-core: pip install "lodkit[cuda]"'
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # Numba's own CUDA target, where it is all there is, says that it is deprecated
+    try:
+        from numba import cuda
+    except ImportError as error:
+        raise DeviceError(_INSTALL) from error
+
+if getattr(cuda, "implementation", "") == "NVIDIA":
+    from numba.cuda import descriptor, dispatcher, extending
+    from numba.cuda import types as numba_types
+else:
+    descriptor = dispatcher = extending = numba_types = None  # type: ignore[assignment]  # Numba's own target
+
+__all__ = ["BLOCK", "cuda", "device", "extending", "launch", "numba_types"]
+
+BLOCK = 256
+BLOCKS_EACH = 8  # blocks of 256 threads that fill a multiprocessor
+_FORMAT = "lodkit cuda 2"
+GENERATION = 8, 0  # kernels use nothing newer: Numba compiles for it, the linker for the GPU at hand
+_lock = threading.RLock()  # Numba's compiler is not made for two threads at their first launch
+_thread = threading.local()
+_loaded: dict[tuple, types.SimpleNamespace] = {}
+
+
+def device(function):
+    """Let kernels call a function, which is put into them there."""
+    return cuda.jit(function, device=True, forceinline=True)
+
+
+def launch(kernel, threads, *args, block=BLOCK, exact=False):
+    """Launch a kernel on the device and the current stream of its first array.
+
+    Parameters
+    ----------
+    kernel : function under ``@cuda.jit``
+    threads : int
+        How many there is work for; with none, nothing is launched. There are no more blocks than fill the GPU, so
+        kernels go on to the next item by ``cuda.gridsize(1)``.
+    *args : View, int or NumPy scalar
+        Arrays, as pointers to their elements (float16 as uint16 bits), and numbers.
+    block : int
+        Threads of a block.
+    exact : bool
+        A block for every ``block`` threads, however many.
+    """
+    if threads <= 0:
+        return
+    places = {(a.library, a.device) for a in args if type(a) is View}
+    if len(places) > 1:
+        names = sorted(f"{type(library).__name__} cuda:{device}" for library, device in places)
+        raise DeviceError(f"arrays of one call are of {' and '.join(names)}; bring them to one device and library")
+    blocks = -(-threads // block)
+    runner(kernel, blocks, block, args, exact)
+
+
+def _on_device(kernel, blocks, block, args, exact):
+    array = next(a for a in args if type(a) is View)
+    device, library = array.device, array.library
+    key = kernel, device, tuple(type_name(a) for a in args)
+    found = _loaded.get(key) or _load(key)
+    if not exact:
+        blocks = min(blocks, found.most_blocks)
+    values = [a.pointer if type(a) is View else a for a in args]
+    config, stream = _config(blocks, block), _stream(library.stream(device))
+    before = found.current()
+    if not hasattr(_thread, "ready"):
+        before.set_current()  # a thread that has no context yet says that its device is 0, and has none to launch in
+        _thread.ready = True
+    if before.device_id == device:
+        found.launch(stream, config, found.kernel, *values)
+        return
+    found.device.set_current()
+    try:
+        found.launch(stream, config, found.kernel, *values)
+    finally:
+        before.set_current()
+
+
+#: What carries out a launch; the tests put an emulator here.
+runner = _on_device
+
+
+def type_name(x):
+    """The type of an argument: ``float32*`` for an array, ``int64`` for a number."""
+    if type(x) is View:
+        return x.type_name
+    if type(x) is int:
+        return "int64"
+    if isinstance(x, np.generic):
+        return x.dtype.name
+    raise TypeError(f"a kernel takes arrays, integers and NumPy scalars, got {x!r}")
+
+
+@functools.lru_cache(1024)
+def _config(blocks, block):
+    return _core().LaunchConfig(grid=blocks, block=block)
+
+
+@functools.lru_cache(64)
+def _stream(handle):
+    return _core().Stream.from_handle(handle)
+
+
+def _load(key):
+    """The loaded machine code of a kernel for one device."""
+    kernel, device_id, names = key
+    with _lock:
+        if key not in _loaded:
+            core = _core()
+            device, before = core.Device(device_id), core.Device()
+            code, entry, _ = machine_code(kernel, names, tuple(device.compute_capability))
+            device.set_current()
+            try:
+                loaded = core.ObjectCode.from_cubin(code).get_kernel(entry)
+            finally:
+                before.set_current()
+            _loaded[key] = types.SimpleNamespace(
+                kernel=loaded,
+                device=device,
+                current=core.Device,
+                launch=core.launch,
+                most_blocks=BLOCKS_EACH * device.properties.multiprocessor_count,
+            )
+        return _loaded[key]
+
+
+def _core():
+    try:
+        import cuda.core as core
+    except ImportError as error:
+        raise DeviceError(_INSTALL) from error
+    return core
+
+
+def machine_code(kernel, names, capability):
+    """Compile a kernel, or find it on disk.
+
+    Parameters
+    ----------
+    kernel : function under ``@cuda.jit``
+    names : sequence of str
+        The types of its arguments, as ``type_name`` gives them.
+    capability : tuple of int
+        The compute capability: ``(9, 0)``. No driver and no GPU is needed.
+
+    Returns
+    -------
+    code : bytes
+        A cubin.
+    entry : str
+        The kernel's name in it.
+    report : dict
+        What the compiler says: ``registers`` of a thread, ``stack`` and ``spills`` in bytes; and how many
+        ``wide_loads`` (of 16 bytes) and ``doubles`` (instructions on float64) there are in the PTX.
+    """
+    path = _path(kernel, names, capability)
+    with contextlib.suppress(OSError):
+        payload = path and read_entry(path)
+        if payload:
+            return pickle.loads(payload)
+    made = _compiled(kernel, names, capability)
+    with contextlib.suppress(OSError):
+        if path:
+            write_entry(path, pickle.dumps(made))
+            prune_once(os.path.dirname(path), os.getpid())
+    return made
+
+
+def _path(kernel, names, capability):
+    """Where the machine code is kept; None where it cannot be."""
+    import numba
+
+    try:
+        version = getattr(__import__("numba_cuda"), "__version__", "")
+        text = repr((_FORMAT, numba.__version__, version, names, capability, fingerprint(kernel)))
+        return os.path.join(directory(make=True), hashlib.sha256(text.encode()).hexdigest()[:40] + ".nbc")
+    except (OSError, Untold, ImportError):
+        return None
+
+
+@functools.lru_cache(1)  # machine code for one generation after another
+def _ptx(kernel, names, capability):
+    with _lock, _compiler(capability):
+        kinds = tuple(_numba_type(name) for name in names)
+        try:
+            return cuda.compile_ptx(kernel.py_func, kinds, cc=capability, launch_bounds=BLOCK)[0]
+        except Exception as error:
+            if type(error).__name__ in ("DynamicLibNotFoundError", "NvvmSupportError"):
+                raise DeviceError(f"a CUDA library is missing ({error}); {_INSTALL}") from error
+            raise
+
+
+def _compiled(kernel, names, capability):
+    core = _core()
+    ptx = _ptx(kernel, names, min(capability, GENERATION))
+    code, log = _linked(core, ptx, f"sm_{capability[0]}{capability[1]}")
+    registers = re.search(r"Used (\d+) registers", log)
+    report = {
+        "registers": int(registers.group(1)) if registers else None,
+        "stack": sum(map(int, re.findall(r"(\d+) bytes stack frame", log))),
+        "spills": sum(map(int, re.findall(r"(\d+) bytes spill", log))),
+        "wide_loads": len(re.findall(r"ld\.global\S*\.v4\.[fu]32|ld\.global\S*\.v2\.[fu]64", ptx)),
+        "doubles": len(re.findall(r"\.f64\b", ptx)),
+    }
+    return code, re.search(r"\.entry\s+([\w$]+)", ptx).group(1), report
+
+
+def _linked(core, ptx, arch):
+    """Machine code, and what the linker says of it: nothing where it is the driver's, which knows no such options."""
+    source = core.ObjectCode.from_ptx(ptx.encode())
+    try:
+        linker = core.Linker(source, options=core.LinkerOptions(arch=arch, verbose=True, ptxas_options=["-v"]))
+        return bytes(linker.link("cubin").code), linker.get_info_log()
+    except ValueError:
+        return bytes(core.Linker(source, options=core.LinkerOptions(arch=arch)).link("cubin").code), ""
+
+
+def _numba_type(name):
+    scalar = getattr(numba_types, name.rstrip("*"))
+    return numba_types.CPointer(scalar) if name.endswith("*") else scalar
+
+
+@contextlib.contextmanager
+def _compiler(capability):
+    """Make numba-cuda ready to compile: what stands in its way, on NumPy 2.5 or without a driver, is put right."""
+    if extending is None:
+        raise DeviceError(_INSTALL)
+    if not hasattr(np, "row_stack"):  # numba-cuda 0.30 looks for it when it first loads, NumPy 2.5 has it no more
+        np.row_stack = np.vstack  # noqa: NPY201
+        try:
+            descriptor.cuda_target.typing_context.refresh()
+            descriptor.cuda_target.target_context.refresh()
+        finally:
+            del np.row_stack  # noqa: NPY201
+    # Device functions ask the current device for its capability, though the kernel's is given.
+    real = dispatcher.get_current_device
+    dispatcher.get_current_device = lambda: types.SimpleNamespace(compute_capability=capability)
+    try:
+        yield
+    finally:
+        dispatcher.get_current_device = real

@@ -1,0 +1,188 @@
+"""The array libraries that can reach a GPU: CuPy, PyTorch, Numba; and what lodkit asks of each.
+
+``view`` tells where an array's memory is, ``empty``, ``send`` and ``read`` make and move arrays, ``stream`` is the
+stream that its user works on, ``namespace`` its functions by the names of the array API.
+"""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+
+from ...errors import DeviceError, DTypeError
+from .views import View, checked
+
+
+def library_of(x):
+    """The library of a CUDA array, by the module that its type, or a base of it, comes from."""
+    return _library(type(x))
+
+
+@functools.cache
+def _library(kind):
+    roots = [base.__module__.partition(".")[0] for base in kind.__mro__]
+    return _made(next((root for root in roots if root in LIBRARIES), "numba"))
+
+
+@functools.cache
+def _made(root):
+    return LIBRARIES[root]()
+
+
+class Cupy:
+    """CuPy."""
+
+    def __init__(self):
+        import cupy
+
+        self.cupy = cupy
+
+    def view(self, x):
+        is_copy = not x.flags.c_contiguous
+        if is_copy:
+            with self.on(x.device.id):
+                x = self.cupy.ascontiguousarray(x)
+        return View(x, x.data.ptr, x.shape, checked(x.dtype), self, x.device.id, is_copy)
+
+    def on(self, device):
+        """A context in which a device is the current one."""
+        return self.cupy.cuda.Device(device)
+
+    def empty(self, shape, dtype, device):
+        with self.on(device):
+            return self.view(self.cupy.empty(shape, dtype))
+
+    def send(self, array, device):
+        with self.on(device):
+            return self.view(self.cupy.asarray(array))
+
+    def read(self, x):
+        return x.get()
+
+    def namespace(self):
+        import array_api_compat.cupy as xp
+
+        return xp
+
+    def stream(self, device):
+        with self.on(device):
+            return self.cupy.cuda.get_current_stream().ptr
+
+
+class Torch:
+    """PyTorch."""
+
+    def __init__(self):
+        import torch
+
+        self.torch = torch
+        self.to_torch = {np.dtype(n): getattr(torch, n) for n in ("float16", "float32", "float64", "int32", "int64")}
+        self.to_torch |= {np.dtype("uint8"): torch.uint8, np.dtype(bool): torch.bool}
+        self.to_numpy = {kind: dtype for dtype, kind in self.to_torch.items()}
+
+    def view(self, x):
+        is_copy = not x.is_contiguous()
+        if is_copy:
+            x = x.contiguous()
+        dtype = self.to_numpy.get(x.dtype)
+        if dtype is None:
+            raise DTypeError(f"a tensor of {x.dtype} is no type of lodkit; convert with .to(torch.float32)")
+        return View(x, x.data_ptr(), x.shape, dtype, self, x.device.index, is_copy)
+
+    def on(self, device):
+        return self.torch.cuda.device(device)
+
+    def empty(self, shape, dtype, device):
+        return self.view(self.torch.empty(shape, dtype=self.to_torch[dtype], device=f"cuda:{device}"))
+
+    def send(self, array, device):
+        array = array if array.flags.writeable else array.copy()  # which PyTorch would warn of
+        return self.view(self.torch.from_numpy(array).to(f"cuda:{device}"))
+
+    def read(self, x):
+        return x.detach().cpu().numpy()
+
+    def namespace(self):
+        import array_api_compat.torch as xp
+
+        return xp
+
+    def stream(self, device):
+        return self.torch.cuda.current_stream(device).cuda_stream
+
+
+class Numba:
+    """Numba's device arrays, and whatever else exports ``__cuda_array_interface__``."""
+
+    def __init__(self):
+        from .launch import cuda
+
+        self.cuda = cuda
+
+    def view(self, x):
+        interface = x.__cuda_array_interface__
+        dtype, strides = np.dtype(interface["typestr"]), interface.get("strides")
+        if strides is not None and strides != _strides(interface["shape"], dtype.itemsize):
+            raise DeviceError(
+                f"a strided CUDA array of shape {interface['shape']} cannot be read; pass a C-contiguous one"
+            )
+        pointer = interface["data"][0] or 0
+        return View(x, pointer, interface["shape"], checked(dtype), self, self._device(x, pointer))
+
+    def _device(self, x, pointer):
+        context = getattr(getattr(x, "gpu_data", None), "context", None)
+        if context is not None:
+            return context.device.id
+        try:
+            current = self.cuda.get_current_device().id
+            return current if not pointer else device_of_pointer(pointer, current)
+        except Exception as error:  # of a driver that is not there: each layer has its own kind
+            reason = " ".join(str(error).replace(":", "").split()) or type(error).__name__
+            raise DeviceError(
+                f'an array says that it is on a GPU, but none can be reached ({reason}); it needs "lodkit[cuda]"'
+            ) from error
+
+    def on(self, device):
+        return self.cuda.gpus[device]
+
+    def empty(self, shape, dtype, device):
+        with self.on(device):
+            return self.view(self.cuda.device_array(shape, dtype))
+
+    def send(self, array, device):
+        with self.on(device):
+            return self.view(self.cuda.to_device(array))
+
+    def read(self, x):
+        return self.cuda.as_cuda_array(x).copy_to_host()
+
+    def namespace(self):
+        raise DeviceError("Numba's device arrays have no arithmetic; make them arrays of CuPy or PyTorch")
+
+    def stream(self, device):
+        return 0
+
+
+def device_of_pointer(pointer, otherwise):
+    """The device whose memory a pointer is in, as the driver says."""
+    try:
+        from cuda.bindings import driver
+    except ImportError:
+        return otherwise
+    error, device = driver.cuPointerGetAttribute(
+        driver.CUpointer_attribute.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, pointer
+    )
+    return int(device) if error == driver.CUresult.CUDA_SUCCESS else otherwise
+
+
+#: The module that an array's type comes from -> the library. The tests add an emulated one.
+LIBRARIES = {"cupy": Cupy, "torch": Torch, "numba": Numba}
+
+
+def _strides(shape, itemsize):
+    strides = []
+    for size in reversed(shape):
+        strides.append(itemsize)
+        itemsize *= size
+    return tuple(reversed(strides))

@@ -1,0 +1,140 @@
+"""Arrays on a GPU as kernels take them: looked at, made, compared."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ...errors import DeviceError, DTypeError, OutputError
+from .. import integers
+from .libraries import LIBRARIES, library_of
+from .views import View, checked
+
+__all__ = [
+    "LIBRARIES",
+    "View",
+    "checked",
+    "copy_to",
+    "extent",
+    "full_like",
+    "library_of",
+    "output",
+    "overlap",
+]
+__all__ += ["refuse_overlap", "rows_beside", "view"]
+
+
+def view(x):
+    """The View of a CUDA array, of C-contiguous memory: strided arrays are copied."""
+    return x if type(x) is View else library_of(x).view(x)
+
+
+def output(like, shape, dtype, out=None):
+    """The View that a kernel fills: of ``out`` where it fits, else of a new array like ``like``."""
+    shape, dtype = tuple(shape), np.dtype(dtype)
+    if out is None:
+        return like.like(shape, dtype)
+    if library_of(out) is not like.library:
+        raise TypeError(f"out must be an array of the inputs' library, got {type(out).__name__}")
+    found = view(out)
+    if found.device != like.device:
+        raise DeviceError(f"out is on cuda:{found.device}, the inputs on cuda:{like.device}; pass one from there")
+    if found.shape != shape or found.dtype != dtype:
+        raise OutputError(f"out has shape {found.shape} and dtype {found.dtype}; the result is {shape} {dtype}")
+    return found.writable("out")
+
+
+def overlap(a, b):
+    """Whether the memory of two arrays, or Views, may be the same in part."""
+    (a, a_end), (b, b_end) = extent(a), extent(b)
+    return a < b_end and b < a_end
+
+
+def extent(x):
+    """Where the memory of an array starts and ends, by its strides where it has some."""
+    if type(x) is View:
+        return x.pointer, x.end
+    interface = x.__cuda_array_interface__
+    shape, itemsize = interface["shape"], np.dtype(interface["typestr"]).itemsize
+    start = interface["data"][0] or 0
+    if not all(shape):
+        return start, start
+    if interface.get("strides") is None:
+        return start, start + math.prod(shape) * itemsize
+    steps = [(n - 1) * stride for n, stride in zip(shape, interface["strides"], strict=True)]
+    return start + sum(s for s in steps if s < 0), start + sum(s for s in steps if s > 0) + itemsize
+
+
+def refuse_overlap(name, array, others):
+    """Raise when the memory of ``array``, which is written, may be that of another View, which is read."""
+    for i, other in enumerate(others):
+        if overlap(array, other):
+            raise OutputError(f"{name} overlaps input {i}; pass separate memory")
+
+
+def copy_to(array, out):
+    """Copy an array into one like it."""
+    from .elementwise import copied
+
+    source = view(array)
+    copied(source, output(source, source.shape, source.dtype, out))
+
+
+def full_like(array, number):
+    """An array like another, of one number."""
+    from .elementwise import fill
+
+    like = view(array)
+    return fill(like.like(like.shape), number).array
+
+
+def rows_beside(value, rows):
+    """A copy of the rows of SelectedRows, int64, on the device of its value."""
+    from .elementwise import convert
+
+    like = view(value)
+    if isinstance(rows, np.ndarray):
+        raise DeviceError("value is on a GPU and rows are not; move one of them")
+    if isinstance(rows, list | tuple):
+        return like.send(integers(rows, "rows")).array
+    rows = view(rows)
+    if rows.dtype not in (np.int32, np.int64):
+        raise DTypeError(f"rows must be int32 or int64, not {rows.dtype}")
+    return convert(rows, np.int64, new=True).array
+
+
+def norm(array):
+    """The Euclidean norm of all elements, by the array's library. Waits for the device."""
+    xp = library_of(array).namespace()
+    squares = xp.square(xp.astype(xp.asarray(array), xp.float64))
+    return float(view(xp.reshape(xp.sqrt(xp.sum(squares)), (1,))).read()[0])
+
+
+def flow_into(values, given):
+    """What flows into a result on a GPU, as an array like it."""
+    from .elementwise import convert
+
+    if isinstance(given, np.ndarray):
+        raise DeviceError("the output gradient is on the CPU, the target on a GPU; move it there")
+    like, found = view(values), view(given)
+    if found.dtype.kind not in "fiu":
+        raise DTypeError(f"an output gradient must hold floating numbers, not {found.dtype}")
+    if found.shape != like.shape:
+        raise ValueError(f"output gradient of shape {found.shape} for a target of shape {like.shape}")
+    return given if found.dtype == like.dtype else convert(found, like.dtype).array
+
+
+def joined(arrays):
+    """The rows of all arrays, one after another."""
+    from .elementwise import copied
+
+    xs = [view(array) for array in arrays]
+    for i, x in enumerate(xs):
+        if x.dtype != xs[0].dtype:
+            raise DTypeError(f"concat: array {i} is {x.dtype}, array 0 {xs[0].dtype}; convert with lodkit.cast")
+    out, start = output(xs[0], (sum(map(len, xs)), *xs[0].shape[1:]), xs[0].dtype), 0
+    for x in xs:
+        copied(x, out.part(start, start + len(x)))
+        start += len(x)
+    return out.array

@@ -1,0 +1,199 @@
+"""Vectors in CUDA kernels: loads and stores of W elements at once, 16 bytes where W allows.
+
+Numba itself loads only numbers one by one. Arithmetic on loaded vectors is ``lodkit.jit.simd``, on both devices.
+float16 comes as uint16 bits and computes as float32; int32 computes as int64. Pointers are not checked and do not
+wrap: kernels make sure of their indices. W elements must lie on a multiple of their size, of 16 bytes if that is
+more. Every function has a Python body, which an emulator runs.
+"""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+from llvmlite import ir
+
+from ...jit import simd
+from ...jit.llvm.intrinsics import WIDE, Vector, VectorModel, _convert, _splat
+from .launch import extending
+from .launch import numba_types as types
+
+GLOBAL = 1  # LLVM's number for the address space of a GPU's memory: without it loads are generic ones, and slower
+
+
+def load(values, at, width):
+    """``width`` elements from ``values[at]`` on, of memory that nothing writes during the launch."""
+    return _wide(values, values.load(at, width))
+
+
+def number(values, at):
+    """The element ``values[at]``, wide, of memory that nothing writes during the launch."""
+    return load(values, at, 1)[0]
+
+
+def load_where(there, values, at, width):
+    """The same where ``there`` is true, else zeros; nothing is read at ``at`` then."""
+    return load(values, at, width) if there else np.zeros(width, _wide_type(values.dtype))
+
+
+def load_written(values, at, width):
+    """``width`` elements from ``values[at]`` on, of memory that this launch writes too."""
+    return _wide(values, values.load(at, width))
+
+
+def store(out, at, vector):
+    """Write lanes to ``out[at]`` and on, rounded to its type."""
+    half = out.dtype == np.uint16
+    out.store(at, vector.astype(np.float16).view(np.uint16) if half else vector.astype(out.dtype))
+
+
+def atomic_first(out, at, position):
+    """Make ``out[at]`` the smaller of itself, where -1 stands for none, and a position; others may do so as well."""
+    out.update(at, lambda old, new: new if old < 0 or new < old else old, position)
+
+
+def _wide(values, lanes):
+    lanes = np.array(lanes, values.dtype)
+    lanes = lanes.view(np.float16) if values.dtype == np.uint16 else lanes
+    return lanes.astype(_wide_type(values.dtype))
+
+
+@functools.cache  # the name of a type takes NumPy longer than all else here
+def _wide_type(dtype):
+    return np.dtype(WIDE[dtype.name])
+
+
+def _pointer(builder, pointer, at, pointee):
+    pointer = builder.addrspacecast(builder.gep(pointer, [at]), ir.PointerType(pointer.type.pointee, GLOBAL))
+    return builder.bitcast(pointer, ir.PointerType(pointee, GLOBAL))
+
+
+def _memory(context, pointer, width):
+    """The LLVM vector as it lies in memory, and its size in bytes; two float16 are one word, which is what moves."""
+    size = width * pointer.dtype.bitwidth // 8
+    if str(pointer.dtype) != "uint16":
+        return ir.VectorType(context.get_data_type(pointer.dtype), width), size
+    return ir.VectorType(ir.IntType(16) if width == 1 else ir.IntType(32), max(1, width // 2)), size
+
+
+def _halves_to_floats(builder, words, width):
+    """Lanes of float16, as they were loaded, as float32: one by one, LLVM's vectors of halves do not compile."""
+    i32, half = ir.IntType(32), ir.HalfType()
+    floats = ir.Constant(ir.VectorType(ir.FloatType(), width), ir.Undefined)
+    for k in range(width):
+        word = builder.extract_element(words, i32(k // 2))
+        if width > 1:
+            word = builder.trunc(builder.lshr(word, i32(16 * (k % 2))), ir.IntType(16))
+        lane = builder.fpext(builder.bitcast(word, half), ir.FloatType())
+        floats = builder.insert_element(floats, lane, i32(k))
+    return floats
+
+
+def _floats_to_halves(builder, lanes, memory):
+    """Lanes rounded to float16, as they are stored."""
+    i16, i32, half = ir.IntType(16), ir.IntType(32), ir.HalfType()
+    words = ir.Constant(memory, ir.Undefined)
+    width = lanes.type.count
+    bits = []
+    for k in range(width):
+        lane = builder.extract_element(lanes, i32(k))
+        if isinstance(lane.type, ir.DoubleType):
+            lane = builder.fptrunc(lane, ir.FloatType())
+        bits.append(builder.bitcast(builder.fptrunc(lane, half), i16))
+    for k in range(memory.count):
+        word = bits[0]
+        if width > 1:
+            high = builder.shl(builder.zext(bits[2 * k + 1], i32), i32(16))
+            word = builder.or_(builder.zext(bits[2 * k], i32), high)
+        words = builder.insert_element(words, word, i32(k))
+    return words
+
+
+def _bind():
+    """Give the functions above their compiled form, where numba-cuda is there to compile."""
+    intrinsic, overload = extending.intrinsic, extending.overload
+    extending.register_model(Vector)(VectorModel)
+
+    def vector_of(pointer, width):
+        return Vector(getattr(types, WIDE[str(pointer.dtype)]), width)
+
+    @functools.cache
+    def loader(width, constant):
+        @intrinsic
+        def run(typing, values, at):
+            vector = vector_of(values, width)
+
+            def generate(context, builder, signature, args):
+                memory, size = _memory(context, values, width)
+                lanes = builder.load(_pointer(builder, *args, memory))
+                lanes.align = min(size, 16)
+                if constant:
+                    lanes.set_metadata("invariant.load", builder.module.add_metadata([]))
+                if str(values.dtype) == "uint16":
+                    return _halves_to_floats(builder, lanes, width)
+                return _convert(builder, lanes, context.get_value_type(vector))
+
+            return vector(values, types.int64), generate
+
+        return run
+
+    @intrinsic
+    def where(typing, there, a):
+        def generate(context, builder, signature, args):
+            zero = ir.Constant(args[1].type.element, 0)
+            return builder.select(args[0], args[1], _splat(builder, zero, a.width))
+
+        return a(types.boolean, a), generate
+
+    @intrinsic
+    def put(typing, out, at, vector):
+        def generate(context, builder, signature, args):
+            memory, size = _memory(context, out, vector.width)
+            half = str(out.dtype) == "uint16"
+            lanes = _floats_to_halves(builder, args[2], memory) if half else _convert(builder, args[2], memory)
+            builder.store(lanes, _pointer(builder, *args[:2], memory)).align = min(size, 16)
+            return context.get_dummy_value()
+
+        return types.void(out, types.int64, vector), generate
+
+    @intrinsic
+    def smallest(typing, out, at, position):
+        def generate(context, builder, signature, args):
+            where = _pointer(builder, *args[:2], args[2].type)
+            builder.atomic_rmw("umin", where, args[2], "monotonic")
+            return context.get_dummy_value()
+
+        return types.void(out, types.int64, types.int64), generate
+
+    @overload(load, prefer_literal=True)
+    def _load(values, at, width):
+        read = loader(width.literal_value, True)
+        return lambda values, at, width: read(values, at)
+
+    @overload(number)
+    def _number(values, at):
+        read = loader(1, True)
+        return lambda values, at: simd.lane(read(values, at), 0)
+
+    @overload(load_written, prefer_literal=True)
+    def _load_written(values, at, width):
+        read = loader(width.literal_value, False)
+        return lambda values, at, width: read(values, at)
+
+    @overload(load_where, prefer_literal=True)
+    def _load_where(there, values, at, width):
+        read = loader(width.literal_value, True)
+        # Read at 0 instead: a branch would keep the loads of several rows from being under way at once.
+        return lambda there, values, at, width: where(there, read(values, at if there else 0))
+
+    @overload(atomic_first)
+    def _atomic_first(out, at, position):
+        return lambda out, at, position: smallest(out, at, position)
+
+    @overload(store)
+    def _store(out, at, vector):
+        return lambda out, at, vector: put(out, at, vector)
+
+
+if extending is not None:
+    _bind()

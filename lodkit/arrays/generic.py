@@ -1,0 +1,137 @@
+"""What works on an array of any library: where it lives, its type, casts, overlap."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..errors import DeviceError, DTypeError, OutputError
+from . import native, plain_array
+
+
+def refuse_overlap(name, array, others):
+    """Raise when memory of ``array``, which is written, may be that of an input, which is read."""
+    plain = type(array) is np.ndarray
+    for i, other in enumerate(others):
+        if plain and type(other) is np.ndarray:  # a third of the time
+            overlaps = np.may_share_memory(array, other)
+        else:
+            overlaps = any(may_share_memory(array, part) for part in parts(other))
+        if overlaps:
+            raise OutputError(f"{name} overlaps input {i}; pass separate memory")
+
+
+def is_array(x):
+    """Whether this is an array of NumPy or of a CUDA library."""
+    return isinstance(x, np.ndarray) or exports_cuda(x)
+
+
+def exports_cuda(x):
+    """Whether this is an array of a CUDA library."""
+    try:
+        return hasattr(x, "__cuda_array_interface__")
+    except RuntimeError as error:  # PyTorch's, for a tensor that it differentiates
+        raise TypeError(
+            f"a {type(x).__name__} that requires grad: pass x.detach(), and differentiate with lodkit.Tape"
+        ) from error
+
+
+def parts(x):
+    """The arrays that a value is made of."""
+    if is_array(x):
+        return (x,)
+    return tuple(a for a in (getattr(x, "values", None), getattr(x, "value", None)) if is_array(a))
+
+
+def may_share_memory(a, b):
+    """Whether two arrays may have memory in common."""
+    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
+        return np.may_share_memory(a, b)
+    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+        return False
+    from .cuda.memory import overlap
+
+    return overlap(a, b)
+
+
+def dtype_of(x):
+    """The type of an array's values, of whichever library it is."""
+    if isinstance(x, np.ndarray):
+        return native(x.dtype)
+    from .cuda.memory import view
+
+    return view(x).dtype
+
+
+def cast(x, dtype):
+    """An array in another type, on its device."""
+    if isinstance(x, np.ndarray):
+        return x.astype(dtype, copy=False)
+    from .cuda.elementwise import convert
+    from .cuda.memory import view
+
+    return convert(view(x), dtype).array
+
+
+def zeros_like(x):
+    """Zeros like an array, on its device."""
+    if isinstance(x, np.ndarray):
+        return np.zeros(x.shape, native(x.dtype))
+    from .cuda.memory import full_like
+
+    return full_like(x, 0)
+
+
+def narrow(x):
+    """An array of int64 as int32, on its device, or an error that says what does not fit; on a GPU none is negative."""
+
+    def too_large(numbers, at):
+        number = numbers.reshape(-1)[at]
+        return DTypeError(f"{number} at position {at} of the result is no int32; lodkit's own operators give int64")
+
+    if isinstance(x, np.ndarray):
+        result = x.astype(np.int32, copy=False)
+        if not np.array_equal(result, x):
+            raise too_large(x, int(np.argmax(result.reshape(-1) != x.reshape(-1))))
+        return result
+    from .cuda.ids import checked_ids
+
+    checked_ids(x, 1 << 31, "the result", too_large)
+    return cast(x, np.int32)
+
+
+def flat(x):
+    """An array, or a list, as a vector, on its device."""
+    if isinstance(x, np.ndarray) or not is_array(x):
+        return plain_array(x, "an input").reshape(-1)
+    from .cuda.memory import view
+
+    found = view(x)
+    return found.reshape(found.size).array
+
+
+_DEVICES = {np.ndarray: "cpu"}
+
+
+def device_of(x):
+    """``"cpu"`` or ``"cuda"``: where the memory of an array, LoDTensor or SelectedRows is."""
+    device = _DEVICES.get(type(x))
+    if device is not None:
+        return device
+    if isinstance(x, np.ndarray):
+        return "cpu"
+    device = getattr(x, "device", None)
+    if isinstance(device, str):
+        return device
+    if exports_cuda(x):
+        return "cuda"
+    raise TypeError(f"expected a NumPy or CUDA array, got {type(x).__name__}; convert with np.asarray(...)")
+
+
+def one_device(op, values):
+    """The device that all ``values`` share."""
+    devices = {device_of(x) for x in values if x is not None}
+    if len(devices) > 1:
+        raise DeviceError(
+            f"{op}: inputs on different devices ({', '.join(sorted(devices))}); move them with .to(device)"
+        )
+    return devices.pop() if devices else "cpu"

@@ -1,0 +1,57 @@
+"""Moving arrays between the CPU and a GPU, by whichever CUDA library is there."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+import numpy as np
+
+from ..errors import DeviceError
+from .generic import device_of
+
+_TO_CUDA = {
+    "cupy": lambda module, array: module.asarray(array),
+    "torch": lambda module, array: module.from_numpy(np.array(array, order="C")).cuda(),
+    "numba.cuda": lambda module, array: module.to_device(array),
+}
+
+
+def to_device(array, device):
+    """``array`` on ``"cpu"`` (as NumPy) or ``"cuda"`` (of a library that is already imported, if one is)."""
+    if device not in ("cpu", "cuda"):
+        raise ValueError(f'device must be "cpu" or "cuda", got {device!r}')
+    if device_of(array) == device:
+        return array
+    if device == "cuda":
+        return _to_cuda(array)
+    result = _to_cpu(array)
+    if "lodkit.arrays.cuda.views" in sys.modules:
+        sys.modules["lodkit.arrays.cuda.views"].raise_pending()  # the device was waited for
+    return result
+
+
+def _to_cpu(array):
+    for method in ("get", "copy_to_host"):
+        if hasattr(array, method):
+            return getattr(array, method)()
+    if hasattr(array, "detach"):
+        return array.detach().cpu().numpy()
+    from .cuda.memory import view
+
+    return view(array).read()
+
+
+def _to_cuda(array):
+    failures = []
+    # Numba's arrays come last: lodkit imports numba.cuda itself, so that it is there says nothing.
+    for name in sorted(_TO_CUDA, key=lambda name: (name == "numba.cuda", name not in sys.modules)):
+        try:
+            return _TO_CUDA[name](importlib.import_module(name), array)
+        except Exception as error:  # no library, no driver, no GPU: each has its own kind
+            reason = " ".join(str(error).replace(":", " ").split()) or type(error).__name__
+            failures.append(f"{name}: {reason}")
+    raise DeviceError(
+        f"no CUDA device can be reached ({'; '.join(failures)}); a GPU, its driver and an array library are needed: "
+        'CuPy, PyTorch, or pip install "lodkit[cuda]"'
+    )

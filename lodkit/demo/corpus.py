@@ -1,0 +1,190 @@
+"""Labelled ragged text: the standard library's docstrings, or the user's own file."""
+
+from __future__ import annotations
+
+import ast
+import collections
+import json
+import pathlib
+import re
+import sysconfig
+import typing
+import warnings
+
+import numpy as np
+
+from ..errors import LodkitError
+from ..lod.lod_tensor import LoDTensor
+
+SKIPPED = {"site-packages", "lib2to3", "test", "tests", "idle_test", "__pycache__"}
+WORDS = re.compile(r"[A-Za-z_]+|\d+|[^\w\s]")
+UNKNOWN = 0
+
+
+class CorpusError(LodkitError, ValueError):
+    """A file that cannot be read as labelled text; the message names the line."""
+
+
+class Corpus(typing.NamedTuple):
+    """Labelled examples.
+
+    Attributes
+    ----------
+    labels : list of str
+        One an example.
+    examples : list
+        The words of each example, nested as deep as the data is.
+    natural : LoDTensor
+        The structure of the whole data, with all the levels of its source.
+    """
+
+    labels: list
+    examples: list
+    natural: LoDTensor
+
+
+def words_of(text):
+    """Lower-case words, numbers and signs."""
+    return WORDS.findall(text.lower())
+
+
+def standard_library(least=20):
+    """Docstrings of the installed Python's standard library, labelled by package.
+
+    Packages with fewer than ``least`` docstrings are left out. Found on every machine; the natural
+    structure is package, module, docstring, word.
+    """
+    root = pathlib.Path(sysconfig.get_paths()["stdlib"])
+    packages = collections.defaultdict(list)
+    for path in sorted(root.rglob("*.py")):
+        parts = path.relative_to(root).parts
+        if not SKIPPED.intersection(parts):
+            docstrings = list(_docstrings(path))
+            if docstrings:
+                packages[parts[0].removesuffix(".py")].append(docstrings)
+    packages = {name: modules for name, modules in packages.items() if sum(map(len, modules)) >= least}
+    pairs = [(name, doc) for name, modules in packages.items() for module in modules for doc in module]
+    natural = [[[[0] * len(doc) for doc in module] for module in modules] for modules in packages.values()]
+    return Corpus([name for name, _ in pairs], [doc for _, doc in pairs], LoDTensor.from_nested(natural))
+
+
+def _docstrings(path):
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = ast.parse(path.read_text("utf8"))
+    except (SyntaxError, UnicodeDecodeError, ValueError):
+        return
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            words = words_of(ast.get_docstring(node) or "")
+            if words:
+                yield words
+
+
+def read(path):
+    """Read a file of JSON lines ``{"label": ..., "words": [...]}`` (nested lists too) or ``label<TAB>text`` lines."""
+    labels, examples, depths = [], [], {}
+    try:
+        lines = pathlib.Path(path).read_bytes().splitlines()
+    except OSError as error:
+        raise CorpusError(f"{path}: {error.strerror}") from None
+    for number, raw in enumerate(lines, 1):
+        try:
+            line = raw.decode("utf-8-sig")
+            if not line.strip():
+                continue
+            label, example = _from_json(line) if line.lstrip().startswith("{") else _from_text(line)
+            depth = _depth(example)
+        except RecursionError:
+            raise CorpusError(f"{path}, line {number}: nested too deep") from None
+        except (ValueError, KeyError, TypeError) as error:
+            raise CorpusError(f"{path}, line {number}: {error}") from None
+        if depth:
+            depths.setdefault(depth, number)
+        if len(depths) > 1:
+            first, here = depths.values()
+            raise CorpusError(f"{path}, line {here}: words are nested {depth} deep, on line {first} otherwise")
+        labels.append(label)
+        examples.append(example)
+    if len(set(labels)) < 2:
+        raise CorpusError(
+            f"{path}: {len(labels)} examples of {len(set(labels))} labels; there must be two labels at least"
+        )
+    natural = LoDTensor.from_nested([_numbered(x) for x in examples], lod_level=max(depths, default=1))
+    return Corpus(labels, examples, natural)
+
+
+def _numbered(x):
+    """Words of any depth as numbers: only their structure is of interest."""
+    return [_numbered(y) for y in x] if isinstance(x, list) else 0
+
+
+def _from_text(line):
+    label, tab, text = line.partition("\t")
+    if not tab:
+        raise ValueError('neither {"label": ..., "words": [...]} nor label<TAB>text')
+    return label.strip(), words_of(text)
+
+
+def _from_json(line):
+    data = json.loads(line)
+    for key in ("label", "words"):
+        if key not in data:
+            raise ValueError(f'{{...}} lacks "{key}"')
+    if not isinstance(data["words"], list):
+        raise ValueError('"words" is no list')
+    if not isinstance(data["label"], str | int | float):
+        raise ValueError(f'"label" is {data["label"]!r}, neither a string nor a number')
+    return str(data["label"]), data["words"]
+
+
+def _depth(example):
+    """How deep words are nested: 1 for a list of words, 0 where there are none. Mixed depths are refused."""
+    depths = set()
+    for x in example:
+        if not isinstance(x, list | str):
+            raise ValueError("a word is neither a string nor a list")
+        below = _depth(x) if isinstance(x, list) else 0
+        if below or isinstance(x, str):
+            depths.add(below + 1)
+    if len(depths) > 1:
+        raise ValueError("words and lists of words are mixed at one depth")
+    return depths.pop() if depths else 0
+
+
+def flatten(example):
+    """All words of an example, whatever its depth."""
+    for x in example:
+        if isinstance(x, list):
+            yield from flatten(x)
+        else:
+            yield x
+
+
+def vocabulary(examples):
+    """Word -> id, the most frequent first; 0 stands for unknown words."""
+    counts = collections.Counter(word for example in examples for word in flatten(example))
+    ordered = sorted(counts, key=lambda word: (-counts[word], word))
+    return {word: i for i, word in enumerate(ordered, UNKNOWN + 1)}
+
+
+def encode(examples, ids):
+    """Examples as a LoDTensor of word ids, one level: all words of an example are one sequence."""
+    words = [[ids.get(word, UNKNOWN) for word in flatten(example)] for example in examples]
+    lengths = np.array([len(w) for w in words], np.int64)
+    return LoDTensor(np.array([i for w in words for i in w], np.int64), [lengths])
+
+
+def split(labels, seed, share=0.1):
+    """Positions for training and for testing: ``share`` of every label's examples are for testing."""
+    rng = np.random.default_rng(seed)
+    places = collections.defaultdict(list)
+    for i, label in enumerate(labels):
+        places[label].append(i)
+    test = []
+    for label in sorted(places):
+        shuffled = rng.permutation(places[label])
+        test += shuffled[: int(len(shuffled) * share)].tolist()
+    held = set(test)
+    return np.array([i for i in range(len(labels)) if i not in held]), np.array(sorted(test), np.int64)

@@ -1,0 +1,260 @@
+"""The main job: predict a text's label from its words, with sparse gradients for the table of words."""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import json
+import pathlib
+import sys
+import tempfile
+import time
+import zipfile
+
+import numpy as np
+
+import lodkit
+
+from ..arrays.transfer import to_device
+from ..errors import LodkitError
+from ..files import replacing
+from . import corpus as corpora
+
+STATE = "state.npz"
+
+
+class CheckpointError(LodkitError, ValueError):
+    """A directory that holds no state to go on from, or another model's."""
+
+
+@dataclasses.dataclass
+class Config:
+    """What defines a model; a resumed run must have the same."""
+
+    data: str = "stdlib"
+    pool: str = "mean"
+    optimizer: str = "adagrad"
+    lr: float = 0.1
+    dim: int = 64
+    batch: int = 64
+    seed: int = 0
+
+
+class Model:
+    """Word lookup and pooling, one linear layer; on a GPU its arrays are of whichever CUDA library is there."""
+
+    def __init__(self, words, labels, config, device="cpu"):
+        rng = np.random.default_rng(config.seed)
+        self.config, self.device = config, device
+        table = lodkit.empty((words, config.dim))
+        table[...] = rng.standard_normal(table.shape, dtype=np.float32)
+        bound = config.dim**-0.5
+        weight = rng.uniform(-bound, bound, (config.dim, labels)).astype(np.float32)
+        parameters = {"table": table, "weight": weight, "bias": np.zeros(labels, np.float32)}
+        states = config.optimizer == "adagrad"
+        self.parameters = self.here(parameters)
+        self.moments = self.here({name: np.zeros_like(p) for name, p in parameters.items()}) if states else {}
+
+    def here(self, arrays):
+        """Arrays by name, on the model's device."""
+        return {name: to_device(array, self.device) for name, array in arrays.items()}
+
+    def logits(self, ids):
+        table, weight, bias = self.parameters.values()
+        return lodkit.fc(lodkit.embedding_bag(table, ids, pool=self.config.pool), weight, bias)
+
+    def gradients(self, ids, labels):
+        """The loss of a batch and its gradients; the table's is SelectedRows."""
+        ids, labels = ids.to(self.device), to_device(labels, self.device)
+        with lodkit.Tape() as tape:
+            loss = lodkit.mean(lodkit.softmax_with_cross_entropy(self.logits(ids), labels))
+        return float(to_device(loss, "cpu")[0]), tape.gradient(loss, list(self.parameters.values()))
+
+    def step(self, ids, labels):
+        loss, gradients = self.gradients(ids, labels)
+        for (name, parameter), gradient in zip(self.parameters.items(), gradients, strict=True):
+            self.update(parameter, gradient, self.moments.get(name))
+        return loss
+
+    def update(self, parameter, gradient, moment):
+        if moment is None:
+            lodkit.sgd(parameter, gradient, lr=self.config.lr)
+        else:
+            lodkit.adagrad(parameter, gradient, moment, lr=self.config.lr, epsilon=1e-10)
+
+    def accuracy(self, ids, labels):
+        logits = to_device(self.logits(ids.to(self.device)), "cpu")
+        return float((logits.argmax(axis=1) == labels).mean())
+
+
+class Progress:
+    """A bar that is drawn over itself on a terminal; elsewhere one line an epoch."""
+
+    def __init__(self, epoch, epochs, total):
+        self.name, self.total = f"epoch {epoch:3}/{epochs}", total
+        self.started, self.live, self.drawn = time.perf_counter(), sys.stderr.isatty(), 0.0
+        self.losses, self.rows, self.done = [], 0, 0
+
+    def step(self, loss, rows, examples):
+        self.losses.append(loss)
+        self.rows += rows
+        self.done += examples
+        now = time.perf_counter()
+        if self.live and now - self.drawn > 0.1:
+            self.drawn = now
+            filled = 30 * self.done // max(self.total, 1)
+            bar = "#" * filled + "-" * (30 - filled)
+            print(f"\r{self.name} [{bar}] {self.facts()}", end="", file=sys.stderr, flush=True)
+
+    def facts(self):
+        return f"loss {np.mean(self.losses):.4f}  {self.rate():,.0f} rows/s"
+
+    def rate(self):
+        return self.rows / max(time.perf_counter() - self.started, 1e-9)
+
+    def close(self, extra):
+        if self.live:
+            print("\r" + " " * 100 + "\r", end="", file=sys.stderr)
+        print(f"{self.name}  {self.facts()}  {time.perf_counter() - self.started:.2f} s  {extra}", flush=True)
+
+
+class Job:
+    """Data, model and state of one training run."""
+
+    def __init__(self, config, data=None, resume=None, device="cpu"):
+        self.config, self.epoch, self.rate = config, 0, 0.0
+        self.corpus = data or (corpora.standard_library() if config.data == "stdlib" else corpora.read(config.data))
+        self.names = sorted(set(self.corpus.labels))
+        number = {name: i for i, name in enumerate(self.names)}
+        labels = np.array([number[label] for label in self.corpus.labels])
+        train, test = corpora.split(self.corpus.labels, config.seed)
+        if not len(test):
+            raise corpora.CorpusError(f"{config.data}: no text is left for testing; a label needs 10 texts at least")
+        examples = self.corpus.examples
+        self.vocabulary = corpora.vocabulary([examples[i] for i in train])
+        self.train = corpora.encode([examples[i] for i in train], self.vocabulary), labels[train]
+        self.test = corpora.encode([examples[i] for i in test], self.vocabulary), labels[test]
+        self.model = Model(len(self.vocabulary) + 1, len(self.names), config, device)
+        if resume is not None:
+            self.load(resume)
+
+    def run(self, epochs, save=None):
+        """Train up to ``epochs``; the state is saved after each."""
+        ids, labels = self.train
+        while self.epoch < epochs:
+            seed = self.config.seed * 10_007 + self.epoch
+            self.epoch += 1
+            progress = Progress(self.epoch, epochs, len(labels))
+            for words, truth in lodkit.batches(ids, labels, size=self.config.batch, seed=seed):
+                progress.step(self.model.step(words, truth), len(words.values), len(truth))
+            self.rate = progress.rate()
+            progress.close(f"test accuracy {100 * self.model.accuracy(*self.test):.1f} %")
+            if save is not None:
+                self.save(save)
+
+    def save(self, folder):
+        """Write the state: an interrupt leaves the old one or the new one, whole."""
+        meta = {"config": dataclasses.asdict(self.config), "epoch": self.epoch, "labels": self.names}
+        meta["words"] = list(self.vocabulary)
+        state = pathlib.Path(folder, STATE)
+        state.parent.mkdir(parents=True, exist_ok=True)
+        arrays = {name: to_device(array, "cpu") for name, array in self._arrays().items()}
+        with replacing(state) as draft:
+            np.savez(draft, meta=np.array(json.dumps(meta)), **arrays)
+
+    def _arrays(self):
+        moments = {f"moment_{name}": array for name, array in self.model.moments.items()}
+        return {**self.model.parameters, **moments}
+
+    def load(self, folder):
+        meta, state = read_state(folder)
+        config = dataclasses.asdict(self.config)
+        for name, value in meta["config"].items():
+            if name != "data" and config.get(name) != value:  # labels and words tell whether it is the same data
+                raise CheckpointError(f"{folder}: saved with {name}={value!r}, not {config.get(name)!r}")
+        if meta["labels"] != self.names or meta["words"] != list(self.vocabulary):
+            raise CheckpointError(f"{folder}: saved for other data: labels or words differ")
+        arrays = self._arrays()
+        for name, array in arrays.items():
+            found = state.get(name)
+            if found is None or found.shape != tuple(array.shape) or found.dtype != np.float32:
+                raise CheckpointError(f"{folder}: {name} is missing, or not float32 of shape {tuple(array.shape)}")
+        for where, prefix in ((self.model.parameters, ""), (self.model.moments, "moment_")):
+            where.update(self.model.here({name: state[prefix + name] for name in where}))
+        self.epoch = meta["epoch"]
+
+    def majority(self):
+        """The share of test examples that the most frequent training label gets right."""
+        top = collections.Counter(self.train[1].tolist()).most_common(1)[0][0]
+        return float((self.test[1] == top).mean())
+
+    def update_times(self):
+        """Seconds of one update of the table by a batch's sparse gradient, and by the same gradient made dense."""
+        ids, labels = self.train
+        words, truth = next(iter(lodkit.batches(ids, labels, size=self.config.batch, seed=0)))
+        _, (sparse, *_) = self.model.gradients(words, truth)
+        model = self.model
+        states = model.parameters["table"], model.moments.get("table")
+        table, moment = (s if s is None else to_device(np.array(to_device(s, "cpu")), model.device) for s in states)
+
+        def update(gradient):
+            model.update(table, gradient, moment)
+            if model.device == "cuda":
+                to_device(table[:1], "cpu")  # waits until it is done
+
+        return [_fastest(lambda g=g: update(g)) for g in (sparse, sparse.to_dense())]
+
+
+def read_state(folder):
+    """What a run saved in a directory: its facts, and its arrays."""
+    try:
+        with open(pathlib.Path(folder, STATE), "rb") as file, np.load(file) as arrays:
+            state = dict(arrays)
+        meta = json.loads(str(state.pop("meta")))
+        right = isinstance(meta["config"], dict) and isinstance(meta["epoch"], int) and meta["epoch"] >= 0
+        if not right or not isinstance(meta["labels"], list) or not isinstance(meta["words"], list):
+            raise ValueError("its facts are damaged")
+    except FileNotFoundError:
+        raise CheckpointError(f"{folder}: no saved state: there is no {STATE} in it") from None
+    except (OSError, ValueError, KeyError, TypeError, EOFError, AttributeError, zipfile.BadZipFile) as error:
+        raise CheckpointError(f"{folder}: the saved state cannot be read ({error})") from None
+    return meta, state
+
+
+def check_folder(folder):
+    """Make the directory to save in before anything is trained; what others wrote there is not touched."""
+    folder = pathlib.Path(folder)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise CheckpointError(f"{folder}: cannot save there ({error.strerror}); give a directory") from None
+    if (folder / STATE).exists():
+        read_state(folder)
+
+
+def _fastest(call, rounds=20):
+    times = []
+    for _ in range(rounds):
+        start = time.perf_counter()
+        call()
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def describe(job):
+    """What the data looks like: levels, lengths, padding avoided."""
+    ids = job.train[0]
+    lines = [f"{len(job.corpus.labels):,} texts, {len(job.names)} labels, {len(job.vocabulary):,} words in training"]
+    natural, known = job.corpus.natural, ("modules a package", "docstrings a module", "words a docstring")
+    for level in range(natural.lod_level):
+        lengths = natural.lengths(level)
+        what = known[level] if job.config.data == "stdlib" else "length"
+        lines.append(
+            f"  level {level}: {len(lengths):,} sequences; {what}: "
+            f"min {lengths.min()}, median {int(np.median(lengths))}, max {lengths.max()}"
+        )
+    waste = 100 * ids.padding_waste()
+    lines.append(f"  training texts as one batch: {len(ids.values):,} words; padding avoided: {waste:.1f} %")
+    return "\n".join(lines)

@@ -1,0 +1,1 @@
+"""Nested features: dictionaries of LoDTensors and what becomes of them."""

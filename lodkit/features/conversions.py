@@ -1,0 +1,142 @@
+"""What features are made from, and what they turn into: dictionaries, Arrow's maps, columns, dense arrays."""
+
+from __future__ import annotations
+
+import enum
+
+import numpy as np
+
+from .. import ops
+from ..arrays import from_lists, integers
+from ..arrays.generic import dtype_of, is_array
+from ..errors import DTypeError, LoDError, LoDMismatchError
+from ..lod.levels import frozen
+from ..lod.lod_tensor import LoDTensor
+from ..ops.shared.features import check_mask, check_packed, check_presence, on_cpu
+from . import lists as _feature_lists
+
+
+class Conversions:
+    """One constructor an encoding, and the ways back."""
+
+    __slots__ = ()
+
+    @classmethod
+    def from_list(cls, examples, *, names=None, dtype=None, kind=None):
+        """Make features of a list of dictionaries: ``[{1: [10, 11], 3: [101]}, {}]``.
+
+        Parameters
+        ----------
+        examples : list of dict
+            Keys are integers, members of an IntEnum, or names of ``names``; values are all lists (sets come sorted),
+            all numbers, or all dictionaries of numbers.
+        names : type of enum.IntEnum, optional
+        dtype : data-type, optional
+            Of the values.
+        kind : {"list", "scalar", "map"}, optional
+            What the values are, where no example has any to tell by; lists by default.
+        """
+        return cls(*_feature_lists.arrays_of(examples, checked_names(names), dtype, kind), names=names)
+
+    @classmethod
+    def from_arrow(cls, array, *, names=None):
+        """Make features of an Arrow array (or chunked array) of ``map<int, list<int>>``, an example a map.
+
+        The values may also be numbers, or maps of numbers. The maps of all lists of a ``list<map<...>>`` are examples.
+        """
+        from ..interop.arrow import arrays_of
+
+        return cls(*arrays_of(array), names=names)
+
+    @classmethod
+    def from_columns(cls, columns, presence=None, *, names=None):
+        """Make features of one column a key: MergeSingle{Scalar,List,Map}FeatureTensors of Caffe2.
+
+        Parameters
+        ----------
+        columns : dict, or list of (key, column)
+            Of each key an array ``(examples, *item)``, a LoDTensor with a sequence an example, or for maps a pair of
+            LoDTensors, keys and values.
+        presence : dict or list of masks, optional
+            Which examples have the feature: all, where nothing or None is said.
+        """
+        if not columns:
+            raise ValueError("from_columns needs at least one column; it tells how many examples there are")
+        names, columns = checked_names(names), list(columns.items() if isinstance(columns, dict) else columns)
+        keys = integers([_feature_lists.number(key, names, "columns") for key, _ in columns], "columns")
+        masks = _masks_of(presence, [key for key, _ in columns]) if isinstance(presence, dict) else presence
+        pairs = [column if isinstance(column, tuple) else (None, _column(column)) for _, column in columns]
+        values = ops.stack_features(*(v for _, v in pairs), presence=masks)
+        map_keys = None
+        if pairs[0][0] is not None:
+            map_keys = ops.stack_features(*(k for k, _ in pairs), presence=masks)
+            _check_maps(values, map_keys)
+        keep = check_presence(masks, [v for _, v in pairs])
+        return cls._wrap(LoDTensor._wrap(frozen(_keys_of(keep.T, keys)), values._lod[:1]), values, map_keys, names)
+
+    @classmethod
+    def from_dense(cls, x, keys, presence=None, *, names=None):
+        """Make features of a dense array ``(examples, keys, *item)``: MergeDenseFeatureTensors of Caffe2.
+
+        Parameters
+        ----------
+        x : array
+        keys : list of int
+        presence : mask of shape (examples, keys), optional
+            All are there by default.
+        """
+        x = _column(x)
+        if not is_array(x):
+            raise TypeError(f"x must be an array (examples, keys, *item), got {type(x).__name__}")
+        shape = tuple(check_packed(x).shape[:2])
+        names = checked_names(names)
+        keys = keys if isinstance(keys, list | tuple) else on_cpu(keys, "keys").tolist()
+        keys = integers([_feature_lists.number(key, names, "keys") for key in keys], "keys")
+        check_count("keys", len(keys), shape[1], "columns")
+        mask = np.ones(shape, bool) if presence is None else check_mask(presence, shape, "presence")
+        values = ops.pack_features(x, presence=mask)
+        return cls._wrap(LoDTensor._wrap(frozen(_keys_of(mask, keys)), values._lod), values, None, names)
+
+    def to_list(self):
+        """Return a list of dictionaries, one an example; keys are members of ``names`` where it has them."""
+        return _feature_lists.dictionaries(self)
+
+    def to_arrow(self):
+        """Return an Arrow array of maps, one an example."""
+        from ..interop.arrow import array_of
+
+        return array_of(self.to("cpu"))
+
+
+def _column(x):
+    return from_lists(x, "columns") if isinstance(x, list) else x
+
+
+def _masks_of(presence, keys):
+    for key in presence:
+        if key not in keys:
+            raise ValueError(f"presence has key {key!r}, which no column has; columns are {', '.join(map(repr, keys))}")
+    return [presence.get(key) for key in keys]
+
+
+def _keys_of(mask, keys):
+    """The key of every cell ``(examples, keys)`` of a mask that is there."""
+    return keys[np.nonzero(mask)[1]]
+
+
+def checked_names(names):
+    if names is not None and not (isinstance(names, type) and issubclass(names, enum.IntEnum)):
+        raise TypeError(f"names must be a type of enum.IntEnum, got {names!r}; class Kind(enum.IntEnum): PAGE_ID = 1")
+    return names
+
+
+def check_count(name, found, count, what):
+    if found != count:
+        raise LoDError(f"{name} has {found} entries for {count} {what}; give one each")
+
+
+def _check_maps(values, map_keys):
+    if not values.same_lod(map_keys):
+        raise LoDMismatchError("the keys and values of a map column have different lengths; give one key a value")
+    if dtype_of(map_keys.values).kind not in "iu":
+        raise DTypeError(f"the keys of a map column must be integers, not {dtype_of(map_keys.values)}")

@@ -1,0 +1,282 @@
+"""Features: a batch of examples that are maps from feature keys to lists, LIST<MAP<INT, LIST<INT>>>."""
+
+from __future__ import annotations
+
+import enum
+
+import numpy as np
+
+from .. import ops
+from ..arrays import integers
+from ..arrays.generic import is_array
+from ..errors import LoDError, LoDMismatchError
+from ..lod.batching import Batch, concat
+from ..lod.levels import check_vector, frozen
+from ..lod.lod_tensor import LoDTensor
+from ..ops.shared.features import on_cpu
+from ..public import public
+from . import lists as _feature_lists
+from .conversions import Conversions, check_count, checked_names
+
+
+@public
+class Features(Batch, Conversions):
+    """A batch of examples, each with a value, a list or a map for some feature keys.
+
+    The structure (lengths and keys) is on the CPU, copied in, checked and read-only; values are shared, mutable, and
+    may be on a GPU. The four arrays are those that Caffe2's MergeMulti*FeatureTensors take and give.
+
+    Parameters
+    ----------
+    lengths : array of int
+        How many keys each example has.
+    keys : array of int
+        The keys of all examples. An example may have a key twice (see ``merge``): reading it gives both, in order.
+    values_lengths : array of int, or None
+        How many values each key has. None: one value a key.
+    values : array of shape (rows, *item)
+    map_keys : array of int, optional
+        One a row of ``values``: what the keys have are maps.
+    names : type of enum.IntEnum, optional
+        Names of keys, which are then read and printed by name.
+
+    Examples
+    --------
+    >>> class Kind(enum.IntEnum):
+    ...     PAGE_ID, APP_ID, POST_ID = 1, 2, 3
+    >>> features = Features([2, 3], [1, 3, 1, 2, 3], [2, 1, 1, 1, 2], [10, 11, 101, 11, 50, 102, 103], names=Kind)
+    >>> features
+    Features([{PAGE_ID: [10, 11], POST_ID: [101]}, {PAGE_ID: [11], APP_ID: [50], POST_ID: [102, 103]}], dtype=int64)
+    >>> features[Kind.APP_ID].to_list(), features["POST_ID"].to_list()
+    ([[], [50]], [[101], [102, 103]])
+    >>> features[1:].to_list() == [{1: [11], 2: [50], 3: [102, 103]}]
+    True
+    """
+
+    __slots__ = ("_keys", "_map_keys", "_values", "names")
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, lengths, keys, values_lengths, values, map_keys=None, *, names=None):
+        lengths, keys = _lengths(lengths, "lengths"), check_vector(on_cpu(keys, "keys"), "keys")
+        _check_sum("lengths", lengths, len(keys), "keys")
+        self._keys, self._map_keys, self.names = LoDTensor(frozen(keys.copy()), [lengths]), None, checked_names(names)
+        values = LoDTensor(values).values
+        if values_lengths is None:
+            check_count("values", values.shape[0], len(keys), "keys")
+            self._values = LoDTensor._wrap(values, self._keys._lod)
+        else:
+            counts = _lengths(values_lengths, "values_lengths")
+            check_count("values_lengths", len(counts), len(keys), "keys")
+            _check_sum("values_lengths", counts, values.shape[0], "values")
+            self._values = LoDTensor._wrap(values, (*self._keys._lod, *LoDTensor(None, [counts])._lod))
+        if map_keys is not None:
+            if values_lengths is None:
+                raise LoDError("map_keys need values_lengths: how many entries the map of each key has")
+            map_keys = map_keys if is_array(map_keys) else check_vector(np.asarray(map_keys), "map_keys")
+            map_keys = integers(map_keys, "map_keys") if isinstance(map_keys, np.ndarray) else map_keys
+            if tuple(map_keys.shape) != (values.shape[0],):
+                check_count("map_keys", map_keys.shape[0], values.shape[0], "values")
+                raise LoDError(f"map_keys must be one-dimensional, got shape {tuple(map_keys.shape)}")
+            self._map_keys = self._values.with_values(map_keys)
+
+    @classmethod
+    def _wrap(cls, keys, values, map_keys, names):
+        """Unchecked: LoDTensors of one structure."""
+        self = object.__new__(cls)
+        self._keys, self._values, self._map_keys, self.names = keys, values, map_keys, names
+        return self
+
+    # -- parts -----------------------------------------------------------------------------------
+
+    @property
+    def kind(self):
+        """What a key has: ``"scalar"``, ``"list"`` or ``"map"``."""
+        if self._map_keys is not None:
+            return "map"
+        return "scalar" if self._values.lod_level == 1 else "list"
+
+    @property
+    def lengths(self):
+        """How many keys each example has."""
+        return self._keys.lengths()
+
+    @property
+    def keys(self):
+        """The keys of all examples, int64, read-only."""
+        return self._keys.values
+
+    @property
+    def values_lengths(self):
+        """How many values each key has; None where it is one."""
+        return None if self._values.lod_level == 1 else self._values.lengths()
+
+    @property
+    def values(self):
+        """A LoDTensor: examples, their keys (unless a key has one value), values."""
+        return self._values
+
+    @property
+    def map_keys(self):
+        """The keys of the maps, a LoDTensor of the same structure as ``values``; None where there are no maps."""
+        return self._map_keys
+
+    @property
+    def dtype(self):
+        """The type of the values."""
+        return self._values.dtype
+
+    @property
+    def device(self):
+        """``"cpu"`` or ``"cuda"``: where the values are. Lengths and keys are always on the CPU."""
+        return self._values.device
+
+    def to(self, device):
+        """Return the features with their values on ``"cpu"`` or ``"cuda"``."""
+        return self._of(self._keys, lambda t: t.to(device))
+
+    def _of(self, keys, change):
+        """The same with other keys, and values and map_keys changed alike."""
+        map_keys = None if self._map_keys is None else change(self._map_keys)
+        return self._wrap(keys, change(self._values), map_keys, self.names)
+
+    def __len__(self):
+        return len(self._keys)
+
+    # -- reading ---------------------------------------------------------------------------------
+
+    def feature(self, key):
+        """Return one feature of all examples, empty where an example lacks it.
+
+        Parameters
+        ----------
+        key : int, IntEnum or str
+
+        Returns
+        -------
+        LoDTensor, or for maps two of one structure: keys and values
+            A sequence an example. A key that an example has twice gives what both hold, in order.
+        """
+        number = _feature_lists.number(key, self.names, "feature")
+        parts = [self._read(t, number) for t in (self._map_keys, self._values) if t is not None]
+        return parts[0] if len(parts) == 1 else tuple(parts)
+
+    def _read(self, t, number):
+        found = ops.select_features(t, keys=self.keys, feature_keys=[number])
+        return LoDTensor._wrap(found.values, found._lod[1:])
+
+    def has(self, key):
+        """Return a mask: which examples have a feature, be it empty."""
+        found = self.keys == _feature_lists.number(key, self.names, "has")
+        return np.bincount(self._keys.segment_ids()[found], minlength=len(self)) > 0
+
+    def __getitem__(self, key):
+        if isinstance(key, enum.Enum | str):
+            return self.feature(key)
+        if isinstance(key, slice) or (isinstance(key, list | np.ndarray) and np.ndim(key)):
+            return self._of(self._keys[key], lambda t: t[key])
+        raise TypeError(
+            f"features[{key!r}] may mean a key or an example; .feature({key!r}) reads a key, "
+            "features[i:i + 1] takes an example, features[list or mask] several"
+        )
+
+    def __iter__(self):
+        return iter(self.to_list())
+
+    # -- together --------------------------------------------------------------------------------
+
+    def merge(self, *others):
+        """Merge with features of the same examples: an example has the keys of all, in this order.
+
+        MergeMulti{Scalar,List,Map}FeatureTensors of Caffe2. A key that two have is there twice.
+        """
+        for i, other in enumerate(others):
+            if not isinstance(other, Features):
+                raise TypeError(f"merge takes Features, got {type(other).__name__} at position {i}")
+            if other.kind != self.kind:
+                raise LoDMismatchError(f"merge: these are {self.kind} features, those at position {i} {other.kind}")
+        every = (self, *others)
+        keys = ops.merge_features(*(f._keys for f in every))
+        values = ops.merge_features(*(f._values for f in every))
+        map_keys = None if self._map_keys is None else ops.merge_features(*(f._map_keys for f in every))
+        frozen(keys.values)
+        return self._wrap(LoDTensor._wrap(keys.values, values._lod[:1]), values, map_keys, self.names)
+
+    @classmethod
+    def _concat(cls, parts):
+        """The examples of all parts, one after another: ``lodkit.concat``."""
+        first = parts[0]
+        for i, part in enumerate(parts):
+            if not isinstance(part, cls) or part.kind != first.kind:
+                found = f"{part.kind} features" if isinstance(part, cls) else type(part).__name__
+                raise LoDMismatchError(f"concat: part {i} is {found}, part 0 {first.kind} features")
+        keys = concat([part._keys for part in parts])
+        values = concat([part._values for part in parts])
+        map_keys = None if first._map_keys is None else concat([part._map_keys for part in parts])
+        return cls._wrap(LoDTensor._wrap(frozen(keys.values), keys._lod), values, map_keys, first.names)
+
+    def pool(self, tables, pool="sum", **attrs):
+        """Look every feature up in a table of its own, pool what an example has of it, put the results side by side.
+
+        Maps pool the rows of their keys, weighted by their values.
+
+        Parameters
+        ----------
+        tables : dict
+            Of each key that is pooled a table ``(height, width)``; the columns come in this order.
+        pool : {"sum", "mean", "sqrt", "max", "min"}
+        **attrs
+            As ``lodkit.embedding_bag`` takes them: ``pad_value``, ``padding_idx``, ``is_sparse``, ``dtype``.
+
+        Returns
+        -------
+        array of shape (examples, sum of widths)
+            Its gradients by the tables are SelectedRows, unless ``is_sparse=False``.
+
+        Examples
+        --------
+        >>> features = Features.from_list([{1: [0, 1], 2: [1]}, {1: [1]}])
+        >>> features.pool({1: np.array([[1., 2.], [3., 4.]]), 2: np.array([[5.], [6.]])})
+        array([[4., 6., 6.],
+               [3., 4., 0.]])
+        """
+        if not tables:
+            raise ValueError("pool needs at least one table: {key: table}")
+        numbers = [_feature_lists.number(key, self.names, "tables") for key in tables]
+        if self._map_keys is None:
+            bags = ops.select_features(self._values, keys=self.keys, feature_keys=numbers)
+            bags = [(ids, None) for ids in bags.sequences(0)]
+        else:
+            bags = [(ids, weights.values) for ids, weights in map(self.feature, numbers)]
+        pooled = (
+            ops.embedding_bag(table, ids, weights, pool=pool, **attrs)
+            for table, (ids, weights) in zip(tables.values(), bags, strict=True)
+        )
+        return ops.concat_columns(*pooled)
+
+    # -- comparison ------------------------------------------------------------------------------
+
+    def equals(self, other):
+        """Tell whether the examples have the same keys in the same order, and the same values."""
+        if not isinstance(other, Features) or self.kind != other.kind or not self._keys.equals(other._keys):
+            return False
+        same_maps = self._map_keys is None or self._map_keys.equals(other._map_keys)
+        return same_maps and self._values.equals(other._values)
+
+    def __eq__(self, other):
+        return self.equals(other) if isinstance(other, Features) else NotImplemented
+
+    def __repr__(self):
+        return _feature_lists.text(self)
+
+
+def _lengths(lengths, name):
+    lengths = check_vector(on_cpu(lengths, name), name)
+    if len(lengths) and lengths.min() < 0:
+        i = int(np.argmin(lengths))
+        raise LoDError(f"{name}[{i}] = {lengths[i]} is negative; a length counts what is there, 0 for nothing")
+    return lengths
+
+
+def _check_sum(name, lengths, count, what):
+    if lengths.sum() != count:
+        raise LoDError(f"{name} sum to {lengths.sum()}, but there are {count} {what}; each belongs to one length")

@@ -1,0 +1,182 @@
+"""Features from Python dictionaries and back, and as text."""
+
+from __future__ import annotations
+
+import difflib
+import enum
+import math
+from itertools import pairwise
+
+import numpy as np
+
+from ..arrays import integers
+from ..arrays.checks import is_integer, is_number
+from ..errors import DTypeError, LoDError, RowIndexError
+from ..lod.repr_text import numbers
+
+_KINDS = ("scalar", "list", "map")
+_SMALL, _FIRST = 120, 3  # numbers shown in full; examples shown of more
+
+
+def number(key, names, where):
+    """A feature key as an integer: given as one, as a member of an IntEnum, or by name."""
+    if isinstance(key, str):
+        if names is None or key not in names.__members__:
+            known = [] if names is None else difflib.get_close_matches(key, names.__members__, n=3, cutoff=0)
+            hint = f"; names are {', '.join(known)}" if known else "; give names=, a type of enum.IntEnum"
+            raise RowIndexError(f"{where}: no feature is called {key!r}{hint}")
+        return int(names[key])
+    if isinstance(key, enum.Enum) and names is not None and not isinstance(key, names):
+        raise TypeError(f"{where}: {key!r} is no member of {names.__name__}, which names these features")
+    if not is_integer(key):
+        raise TypeError(f"{where}: a feature key is an integer, got {key!r}")
+    return int(key)
+
+
+def label(key, names):
+    """A key by its name, where it has one."""
+    try:
+        return key if names is None else names(key)
+    except ValueError:
+        return key
+
+
+def arrays_of(examples, names, dtype, kind):
+    """Lengths, keys, values_lengths, values and map_keys of a list of dictionaries."""
+    if kind is not None and kind not in _KINDS:
+        raise ValueError(f"kind must be one of {', '.join(_KINDS)}, got {kind!r}")
+    if isinstance(examples, dict) or not np.iterable(examples):
+        raise TypeError(f"examples must be a list of dictionaries, got {type(examples).__name__}")
+    lengths, keys, parts = [], [], []
+    for i, example in enumerate(examples):
+        if not isinstance(example, dict):
+            raise TypeError(f"example {i} must be a dictionary of features, got {type(example).__name__}")
+        lengths.append(len(example))
+        for key, value in example.items():
+            keys.append(number(key, names, f"example {i}"))
+            kind = kind or _kind_of(value)
+            parts.append(_checked(value, kind, i, key))
+    lengths, keys = _vector(lengths, "lengths"), _vector(keys, "keys")
+    if kind == "scalar":
+        return lengths, keys, None, _rows(parts, dtype), None
+    counts = _vector([len(part) for part in parts], "lengths")
+    if kind == "map":
+        inner = [key for part in parts for key in part]
+        map_keys = _vector(inner, "map_keys")
+        return lengths, keys, counts, _rows([v for part in parts for v in part.values()], dtype), map_keys
+    return lengths, keys, counts, _rows([v for part in parts for v in part], dtype), None
+
+
+def _kind_of(value):
+    return "map" if isinstance(value, dict) else "list" if np.iterable(value) else "scalar"
+
+
+def _checked(value, kind, i, key):
+    """One value, or an error that says where it is of another kind than the others."""
+    fits = _kind_of(value) == kind and not isinstance(value, str | bytes)
+    if not fits or (kind == "scalar" and not is_number(value)):
+        raise LoDError(f"example {i}, key {key!r}: {value!r} is no {kind}; the values of all keys are of one kind")
+    if kind == "map" and not all(map(is_integer, value)):
+        raise LoDError(f"example {i}, key {key!r}: {value!r} has keys that are no integers")
+    return sorted(value) if isinstance(value, set | frozenset) else value
+
+
+def _vector(values, name):
+    try:
+        return integers(np.array(values, np.int64), name)
+    except OverflowError as error:
+        raise DTypeError(f"{name} must fit int64: {error}") from None
+
+
+def _rows(values, dtype):
+    if not values:
+        return np.empty(0, np.int64 if dtype is None else dtype)
+    try:
+        rows = np.asarray(values)
+    except ValueError as error:
+        raise LoDError(f"values differ in shape or are no numbers ({error})") from None
+    if dtype is not None:
+        if rows.dtype.kind == "f" and np.dtype(dtype).kind != "f":
+            raise DTypeError(f"values are {rows.dtype}, and {np.dtype(dtype)} would cut them; round them first")
+        rows = rows.astype(dtype)
+    if rows.dtype.kind not in "fiu":
+        raise DTypeError(f"values must be numbers, not {rows.dtype}; map words to ids first")
+    return rows
+
+
+def entries(features):
+    """``(key, value)`` of every entry, a list an example."""
+    host = features.to("cpu")
+    keys, values = host._keys.to_list(), host.values.to_list()
+    if host.map_keys is not None:
+        maps = host.map_keys.to_list()
+        values = [[list(zip(*p, strict=True)) for p in zip(*e, strict=True)] for e in zip(maps, values, strict=True)]
+    return [list(zip(*example, strict=True)) for example in zip(keys, values, strict=True)]
+
+
+def dictionaries(features):
+    """A dictionary an example; no two entries may have one key."""
+    result = []
+    for i, example in enumerate(entries(features)):
+        made = {label(key, features.names): value for key, value in example}
+        if len(made) < len(example):
+            keys = [key for key, _ in example]
+            twice = label(next(key for key in keys if keys.count(key) > 1), features.names)
+            raise LoDError(f"example {i} has key {twice!r} twice, a dictionary cannot; .feature(key) reads both")
+        if features.kind == "map":
+            made = {key: _inner(pairs, i, key) for key, pairs in made.items()}
+        result.append(made)
+    return result
+
+
+def _inner(pairs, i, key):
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        raise LoDError(f"example {i}, key {key!r}: the map has a key twice, a dictionary cannot; read .map_keys")
+    return made
+
+
+def text(features):
+    """The repr: all examples of a small batch, the first of a big one."""
+    tail = f"dtype={str(features.dtype).removeprefix('torch.')}" + (
+        "" if features.device == "cpu" else f", device={features.device!r}"
+    )
+    if math.prod(features.values.shape) <= _SMALL and len(features.keys) <= _SMALL and len(features) <= _SMALL:
+        return f"Features([{', '.join(_examples(features))}], {tail})"
+    unique, counts = np.unique(features.keys, return_counts=True)
+    shown = np.argsort(-counts, kind="stable")[:_FIRST]
+    often = ", ".join(f"{_name(int(unique[k]), features.names)} ({counts[k]} times)" for k in shown)
+    more = f", ... {len(unique)} in all" if len(unique) > len(shown) else ""
+    first = [f"  {line}" for line in _examples(features[:_FIRST])]
+    head = (
+        f"Features({len(features)} examples, {len(features.keys)} {features.kind}s, {features.values.shape[0]} values"
+    )
+    return "\n".join([f"{head}, {tail}", f"  keys: {often}{more}", *first, "  ...)"])
+
+
+def _name(key, names):
+    return getattr(label(key, names), "name", str(key))
+
+
+def _examples(features):
+    """Each example in one line, its long lists shortened."""
+    host = features.to("cpu")
+    offsets, rows = host._keys.offsets().tolist(), host.values.row_offsets().tolist()
+    if host.kind == "scalar":
+        rows = list(range(len(host.keys) + 1))
+    for start, stop in pairwise(offsets):
+        parts = (
+            f"{_name(int(host.keys[e]), host.names)}: {_value(host, rows[e], rows[e + 1])}" for e in range(start, stop)
+        )
+        yield "{" + ", ".join(parts) + "}"
+
+
+def _value(features, start, stop):
+    values = features.values.values[start:stop]
+    if features.kind == "scalar":
+        return numbers(values, whole=24)[1:-1]
+    if features.kind == "list":
+        return numbers(values, whole=24)
+    keys = features.map_keys.values[start:stop]
+    shown = [f"{k}: {numbers(v[None])[1:-1]}" for k, v in zip(keys[:12].tolist(), values[:12], strict=True)]
+    return "{" + ", ".join([*shown, *(["..."] if len(keys) > 12 else [])]) + "}"

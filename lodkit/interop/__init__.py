@@ -1,0 +1,1 @@
+"""Values of other libraries: Arrow, SciPy."""

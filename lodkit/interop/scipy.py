@@ -1,0 +1,64 @@
+"""SciPy's sparse arrays from LoDTensors of ids, and back: a row for every sequence."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..arrays import check_values, wide
+from ..errors import ShapeMismatchError
+from ..kernels.cpu.primitives.cells import cells_of, checked_columns
+from ..lod.indexing import require_cpu
+from ..lod.selected_rows import SelectedRows
+from ..ops.embedding import check_bag
+from ..ops.shared.columns import check_values_of
+
+
+def to_scipy(ids, scores, num_columns, format):
+    """``LoDTensor.to_scipy``."""
+    from scipy import sparse
+
+    if format not in ("csr", "coo"):
+        raise ValueError(f"format must be 'csr' or 'coo', got {format!r}")
+    ids = check_bag(ids, "to_scipy")
+    require_cpu(ids._need_values(), "to_scipy")
+    scores = np.ones(len(ids.values), np.float32) if scores is None else scores
+    scores = check_values_of(np.asarray(scores) if isinstance(scores, list) else scores, ids, "scores", "to_scipy")
+    require_cpu(scores, "to_scipy")
+    if scores.ndim != 1:
+        raise ShapeMismatchError(f"scores have shape {scores.shape}; a matrix of SciPy holds one number an id")
+    flat, columns = checked_columns(ids.values, num_columns, "ids", "num_columns")
+    parts = _summed(ids.row_offsets(), flat, columns, wide(scores))
+    return sparse.csr_array(parts, shape=(len(ids.row_offsets()) - 1, columns)).asformat(format)
+
+
+def from_scipy(kind, matrix):
+    """``LoDTensor.from_scipy``: ``kind`` is LoDTensor."""
+    if not hasattr(matrix, "tocsr"):
+        raise TypeError(f"from_scipy takes a sparse matrix of SciPy, got {type(matrix).__name__}")
+    if len(matrix.shape) != 2:
+        raise ValueError(f"from_scipy takes a matrix, got shape {matrix.shape}")
+    check_values(matrix.dtype, "from_scipy")
+    if matrix.format == "coo":
+        rows = checked_columns(matrix.row, matrix.shape[0], "matrix.row", "matrix.shape[0]")[0]
+        where = kind.from_segment_ids(np.arange(len(rows)), rows, matrix.shape[0])
+        columns = checked_columns(matrix.col[where.values], matrix.shape[1], "matrix.col", "matrix.shape[1]")[0]
+        data, columns, offsets = _summed(where.offsets(), columns, matrix.shape[1], matrix.data[where.values])
+    else:
+        csr = matrix.tocsr()
+        columns, data, offsets = csr.indices, csr.data, csr.indptr
+    columns, _ = checked_columns(columns, matrix.shape[1], "the matrix's columns", "matrix.shape[1]")
+    ids = kind.from_offsets(columns, offsets)
+    return ids, ids.with_values(data)
+
+
+def _summed(offsets, columns, width, scores):
+    """Numbers, columns and offsets of a CSR matrix, sorted, each cell once: SciPy would add up in the scores' type."""
+    names = None
+    if (len(offsets) - 1) * width >= 1 << 63:  # too many cells to be numbered
+        names, columns = np.unique(columns, return_inverse=True)
+        width = len(names)
+    cells = cells_of(offsets, columns, width)
+    merged = SelectedRows._wrap(cells, scores, (len(offsets) - 1) * width).merge()
+    starts = np.searchsorted(merged.rows, np.arange(len(offsets)) * width)
+    columns = merged.rows % max(width, 1)
+    return merged.value, columns if names is None else names[columns], starts

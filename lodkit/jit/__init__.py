@@ -1,0 +1,116 @@
+"""How CPU kernels are compiled: the one place that knows Numba's flags, its cache and its threads."""
+
+from __future__ import annotations
+
+import functools
+import types
+
+import numba
+from numba import prange
+from numba.core import config
+from numba.core import types as numba_types
+from numba.core.cpu_options import ParallelOptions
+from numba.extending import register_jitable
+
+from .cache import DiskCache
+from .fingerprint import jitables
+from .threading_layer import get_num_threads, run, set_num_threads
+
+__all__ = [
+    "get_num_threads",
+    "jitable",
+    "njit",
+    "prange",
+    "set_num_threads",
+    "settings",
+    "threaded",
+]
+
+#: Sizes that are read at every call. ``parallel_from``: the work, in elements, from which threads pay;
+#: ``chunk_rows``: rows in one step of a ``prange``; ``block_rows``: rows summed in the type of the values
+#: before they go into a total in float64; ``few_rows``: the most rows that are sorted by insertion.
+settings = types.SimpleNamespace(parallel_from=1 << 16, chunk_rows=4096, block_rows=64, few_rows=64)
+
+# Only a prange runs in parallel: a sum that Numba spread over threads would depend on their number.
+_ONLY_PRANGE = ParallelOptions(False)
+_ONLY_PRANGE.enabled = _ONLY_PRANGE.prange = True
+
+
+def njit(function=None, /, **options):
+    """Compile a function at its first call, without the GIL and with NumPy's division, and keep it on disk.
+
+    Parameters
+    ----------
+    function : callable
+        A function in Numba's subset of Python. It may be a closure over numbers and jitable functions.
+    **options
+        More options for ``numba.njit``.
+    """
+    if function is None:
+        return functools.partial(njit, **options)
+    compiled = numba.njit(**{"nogil": True, "error_model": "numpy", **options})(function)
+    if compiled is not function:
+        compiled._cache = DiskCache(compiled)
+        compiled.compile = functools.partial(_compile, compiled, compiled.compile)
+    return compiled
+
+
+def _compile(compiled, compile_types, given):
+    """Compile once for arrays that may be written and for those that may not: Numba would do it twice.
+
+    The code is the same, and launchers see to it that what a kernel fills may be written.
+    """
+    if type(given) is not tuple:
+        return compile_types(given)
+    kinds = tuple(kind.copy(readonly=False) if _is_read_only(kind) else kind for kind in given)
+    entry = compile_types(kinds)
+    if kinds != given:
+        compiled._insert([kind._code for kind in given], entry, False)
+    return entry
+
+
+def _is_read_only(kind):
+    return isinstance(kind, numba_types.Array) and not kind.mutable
+
+
+def jitable(function=None, /, *, inline=False):
+    """Let compiled code call a plain function, which stays one. Other than a jitted one it keeps callers cacheable.
+
+    Parameters
+    ----------
+    function : callable
+    inline : bool
+        Put it into every caller, where LLVM might call it (and pass its vectors through memory).
+    """
+    if function is None:
+        return functools.partial(jitable, inline=inline)
+    if not config.DISABLE_JIT and function not in jitables:
+        register_jitable(forceinline=inline)(function)
+        jitables.add(function)
+    return function
+
+
+def threaded(function):
+    """Compile a function over ``prange`` twice: ``twins(work, *args)`` takes the parallel twin for much work.
+
+    Parameters
+    ----------
+    function : callable
+        The kernel. Both twins must give the same bits, so no sum may cross the steps of its ``prange``.
+
+    Returns
+    -------
+    callable
+        ``twins(work, *args)``, with attributes ``serial``, ``parallel`` and ``py_func``.
+    """
+    serial = njit(function)
+    parallel = serial if serial is function else njit(function, parallel=_ONLY_PRANGE)
+
+    @functools.wraps(function)
+    def twins(work, *args):
+        if work < settings.parallel_from:
+            return serial(*args)
+        return run(serial, parallel, args)
+
+    twins.serial, twins.parallel, twins.py_func = serial, parallel, function
+    return twins

@@ -1,0 +1,1 @@
+"""LLVM IR behind ``lodkit.jit.simd``: one module a group of intrinsics."""

@@ -1,0 +1,85 @@
+"""The LLVM side of simd.py: codes of a few bits, packed into bytes."""
+
+from __future__ import annotations
+
+from llvmlite import ir
+from numba.core import types
+from numba.extending import intrinsic
+
+from .intrinsics import Vector, _pointer
+
+
+def _shuffled(builder, a, b, lanes):
+    """The numbered lanes of two vectors."""
+    return builder.shuffle_vector(a, b, ir.Constant(ir.VectorType(ir.IntType(32), len(lanes)), lanes))
+
+
+def _each(vector, number):
+    return ir.Constant(vector, [number] * vector.count)
+
+
+@intrinsic(prefer_literal=True)
+def load_codes(typing, rows, i, j, size, bits):
+    size, bits = size.literal_value, bits.literal_value
+    lanes = Vector(types.float32, size * 8 // bits)
+
+    def generate(context, builder, signature, args):
+        bytes_, words = ir.VectorType(ir.IntType(8), size), ir.VectorType(ir.IntType(32), size)
+        packed = builder.load(_pointer(context, builder, rows, *args[:3], bytes_))
+        packed.align = 1
+        packed = builder.zext(packed, words)
+        parts = []
+        for shift in range(0, 8, bits):
+            part = builder.lshr(packed, _each(words, shift)) if shift else packed
+            part = builder.and_(part, _each(words, 2**bits - 1)) if bits < 8 else part
+            parts.append(builder.sitofp(part, ir.VectorType(ir.FloatType(), size)))
+        while len(parts) > 1:
+            both = range(2 * parts[0].type.count)
+            parts = [_shuffled(builder, *parts[k : k + 2], list(both)) for k in range(0, len(parts), 2)]
+        return parts[0]
+
+    return lanes(rows, i, j, types.literal(size), types.literal(bits)), generate
+
+
+@intrinsic(prefer_literal=True)
+def store_codes(typing, rows, i, j, codes, bits):
+    bits = bits.literal_value
+    size = codes.width * bits // 8
+
+    def generate(context, builder, signature, args):
+        words = ir.VectorType(ir.IntType(32), size)
+        numbers = builder.fptosi(args[3], ir.VectorType(ir.IntType(32), codes.width))
+        packed = ir.Constant(words, None)
+        for k in range(8 // bits):
+            part = _shuffled(builder, numbers, numbers, list(range(k * size, (k + 1) * size)))
+            packed = builder.or_(packed, builder.shl(part, _each(words, k * bits)))
+        bytes_ = ir.VectorType(ir.IntType(8), size)
+        where = _pointer(context, builder, rows, *args[:3], bytes_)
+        builder.store(builder.trunc(packed, bytes_), where).align = 1
+        return context.get_dummy_value()
+
+    return types.void(rows, i, j, codes, types.literal(bits)), generate
+
+
+@intrinsic(prefer_literal=True)
+def transpose(typing, a, rows):
+    rows = rows.literal_value
+    columns = a.width // rows
+
+    def generate(context, builder, signature, args):
+        return _shuffled(builder, args[0], args[0], [r * columns + c for c in range(columns) for r in range(rows)])
+
+    return a(a, types.literal(rows)), generate
+
+
+@intrinsic
+def half(typing, a):
+    def generate(context, builder, signature, args):
+        rounded = ir.Constant(args[0].type, ir.Undefined)
+        for k in range(a.width):  # one by one: a GPU's compiler takes no vectors of halves
+            lane = builder.extract_element(args[0], ir.IntType(32)(k))
+            lane = builder.fpext(builder.fptrunc(lane, ir.HalfType()), ir.FloatType())
+            rounded = builder.insert_element(rounded, lane, ir.IntType(32)(k))
+        return rounded
+
+    return a(a), generate

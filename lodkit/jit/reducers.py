@@ -1,0 +1,67 @@
+"""The reductions, as plain functions of scalars that every device shares: how to step, and by what to divide.
+
+A device's kernel template runs ``step`` over the rows of a segment and divides once; a CPU template takes
+the vector form of ``step`` from ``lodkit.jit.simd``. logsumexp and logmeanexp step twice: for the maximum, and over the
+exponentials that it shifts.
+"""
+
+from __future__ import annotations
+
+import typing
+from collections.abc import Callable
+
+
+class Reducer(typing.NamedTuple):
+    """How a segment is reduced.
+
+    Attributes
+    ----------
+    step : callable
+        ``step(so far, value)``.
+    divisor : callable or None
+        The result is ``total / divisor(weight)``; weight is the number of rows, or the sum of their weights.
+    start : float or None
+        What steps start from; None where they start from the first row.
+    """
+
+    step: Callable
+    divisor: Callable | None
+    start: float | None
+
+
+def plus(total, x):
+    return total + x
+
+
+def times(total, x):
+    return total * x
+
+
+def larger(best, x):
+    """The larger; NaN stays, the first of equals wins."""
+    return x if x > best or x != x else best
+
+
+def smaller(best, x):
+    """The smaller; NaN stays, the first of equals wins."""
+    return x if x < best or x != x else best
+
+
+def all_of(weight):
+    return weight
+
+
+def root_of(weight):
+    return weight**0.5
+
+
+REDUCERS = {
+    "sum": Reducer(plus, None, 0.0),
+    "mean": Reducer(plus, all_of, 0.0),
+    "sqrt": Reducer(plus, root_of, 0.0),
+    "prod": Reducer(times, None, 1.0),
+    "max": Reducer(larger, None, None),
+    "min": Reducer(smaller, None, None),
+    "logsumexp": Reducer(larger, None, None),
+    "logmeanexp": Reducer(larger, all_of, None),
+}

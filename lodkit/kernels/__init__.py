@@ -1,0 +1,1 @@
+"""How operators run: ``cpu`` and ``cuda`` have the file names of ``lodkit/ops``; ``common`` serves both."""

@@ -1,0 +1,43 @@
+"""How a row of numbers becomes codes of a few bits: plain functions of vectors, for both devices.
+
+They compute in float32 what FBGEMM does, step by step, so that the bytes are the same.
+"""
+
+from __future__ import annotations
+
+from ...jit import simd
+
+ROUNDS = 8388608.0  # 2^23: a float32 that is added to it loses its fraction, rounded to the nearest, ties to even
+
+
+def grid(bits):
+    """A function of a row's least and largest number, one lane each: its scale, bias, and the factor of codes."""
+    if bits == 8:
+
+        def grid_of(low, high):
+            span, all_codes = simd.sub(high, low), simd.like(low, 255.0)
+            return simd.div(span, all_codes), low, simd.div(all_codes, simd.add(span, simd.like(low, 1e-8)))
+
+        return grid_of
+    most = 2.0**bits - 1
+
+    def half_grid_of(low, high):
+        bias = simd.half(low)
+        scale = simd.half(simd.div(simd.sub(high, bias), simd.like(low, most)))
+        if simd.lane(scale, 0) == 0:
+            scale = simd.like(scale, 1.0)
+        return scale, bias, simd.div(simd.like(scale, 1.0), scale)
+
+    return half_grid_of
+
+
+def coder(bits):
+    """A function that makes codes, whole numbers still in float32, of numbers; of NaN 0."""
+    most = 2.0**bits - 1
+
+    def codes_of(x, bias, factor):
+        x = simd.mul(simd.sub(x, simd.like(x, simd.lane(bias, 0))), simd.like(x, simd.lane(factor, 0)))
+        x = simd.minimum(simd.larger(simd.like(x, 0.0), x), simd.like(x, most))
+        return simd.sub(simd.add(x, simd.like(x, ROUNDS)), simd.like(x, ROUNDS))
+
+    return codes_of

@@ -1,0 +1,135 @@
+"""CPU kernels of lodkit/ops/conversions.py, and the checked offsets that segment kernels start from."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...arrays import integers
+from ...arrays.ids import any_outside
+from ...errors import LoDError
+from ...jit import njit
+from ...lod import offsets as _lod
+from ...ops import conversions as ops
+from ...ops.segments import check_num_segments, check_rows, check_unsorted_ids
+from ...registry import Dense
+
+
+@njit
+def _differences(offsets, lengths):
+    """Lengths of offsets; False where they decrease or do not start at 0."""
+    bad = offsets[0] != 0
+    for i in range(len(lengths)):
+        lengths[i] = offsets[i + 1] - offsets[i]
+        bad |= offsets[i + 1] < offsets[i]  # the difference may be too large for int64
+    return not bad
+
+
+@njit
+def _is_sorted(ids):
+    bad = len(ids) > 0 and ids[0] < 0
+    for i in range(len(ids) - 1):
+        bad |= ids[i + 1] < ids[i]
+    return not bad
+
+
+@njit
+def _starts(ids, offsets):
+    """Offsets of sorted ids: every row moves its segment's end, without a branch (a third less time)."""
+    offsets[:] = 0
+    for i in range(len(ids)):
+        offsets[ids[i] + 1] = i + 1
+    for s in range(1, len(offsets)):
+        offsets[s] = max(offsets[s], offsets[s - 1])
+
+
+@ops.lengths_to_offsets.kernel("cpu")
+def lengths_to_offsets(lengths: Dense, /):
+    vector = integers(lengths, "lengths")
+    if vector.ndim != 1:
+        ops.check_lengths(vector)
+    offsets = _lod.lengths_to_offsets(vector)
+    if offsets is None:
+        ops.check_lengths(vector)
+        raise LoDError("lengths add up to more than int64 holds")
+    return offsets
+
+
+@ops.offsets_to_lengths.kernel("cpu")
+def offsets_to_lengths(offsets: Dense, /):
+    offsets = integers(offsets, "offsets")
+    if offsets.ndim != 1 or not len(offsets):
+        ops.check_offsets(offsets)
+    lengths = np.empty(len(offsets) - 1, np.int64)
+    if not _differences(offsets, lengths):
+        ops.check_offsets(offsets)
+    return lengths
+
+
+@ops.offsets_to_segment_ids.kernel("cpu")
+def offsets_to_segment_ids(offsets: Dense, /):
+    return _lod.segment_numbers(checked_offsets(offsets))
+
+
+@ops.lengths_to_segment_ids.kernel("cpu")
+def lengths_to_segment_ids(lengths: Dense, /):
+    return offsets_to_segment_ids(lengths_to_offsets(lengths))
+
+
+@ops.segment_ids_to_offsets.kernel("cpu")
+def segment_ids_to_offsets(segment_ids: Dense, /, *, num_segments, allow_gaps=True):
+    ids = integers(segment_ids, "segment_ids")
+    if ids.ndim != 1 or not _is_sorted(ids):
+        ops.check_segment_ids(ids, num_segments)
+    if not allow_gaps:
+        ops.check_no_gaps(ids)
+    needed = int(ids[-1]) + 1 if len(ids) else 0
+    if num_segments is None:
+        num_segments = needed
+    elif num_segments < needed:
+        ops.check_segment_ids(ids, num_segments)
+    offsets = np.empty(num_segments + 1, np.int64)
+    _starts(ids, offsets)
+    return offsets
+
+
+@ops.segment_ids_to_lengths.kernel("cpu")
+def segment_ids_to_lengths(segment_ids: Dense, /, *, num_segments):
+    return offsets_to_lengths(segment_ids_to_offsets(segment_ids, num_segments=num_segments))
+
+
+def checked_offsets(offsets):
+    """Offsets that kernels may trust: int64, from 0, not decreasing."""
+    offsets = integers(offsets, "offsets")
+    offsets_to_lengths(offsets)
+    return offsets
+
+
+def unsorted_ids(segments, num_segments):
+    """Checked ids, int64, and how many segments there are."""
+    ids = integers(segments, "segment_ids")
+    if ids.ndim != 1 or num_segments is None:
+        check_unsorted_ids(ids, num_segments)
+        num_segments = int(ids.max()) + 1 if len(ids) else 0
+    if num_segments < 0 or any_outside(ids, num_segments):
+        check_unsorted_ids(ids, num_segments)
+    return ids, num_segments
+
+
+def to_offsets(segments, by, rows, num_segments=None):
+    """Offsets over ``rows`` rows from lengths, offsets or sorted ids."""
+    if by == "ids":
+        offsets = segment_ids_to_offsets(segments, num_segments=num_segments)
+    else:
+        offsets = lengths_to_offsets(segments) if by == "lengths" else checked_offsets(segments)
+        check_num_segments(by, num_segments, len(offsets) - 1)
+    check_rows(by, offsets, rows)
+    return offsets
+
+
+def grouped(segments, by, rows, num_segments):
+    """The same, and the order that brings rows together: None but with unsorted ids."""
+    if by != "unsorted_ids":
+        return to_offsets(segments, by, rows, num_segments), None
+    offsets, order = _lod.sort_by_segment(*unsorted_ids(segments, num_segments))
+    check_rows(by, offsets, rows)
+    return offsets, order

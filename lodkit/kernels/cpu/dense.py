@@ -1,0 +1,110 @@
+"""CPU kernels of lodkit/ops/dense.py: NumPy's own routines, without double precision where none is needed."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...arrays import check_gradient, native, wide
+from ...lod.lod_tensor import LoDTensor
+from ...ops import dense as ops
+from ...registry import Dense
+
+
+@ops.fc.kernel("cpu")
+def fc(x: Dense, weight: Dense, bias: Dense | None = None, /):
+    rows = ops.check_fc(x, weight, bias)
+    out = wide(rows) @ wide(weight)
+    if bias is not None:
+        out += bias
+    return out.astype(native(x.dtype), copy=False)
+
+
+@ops.fc_grad.kernel("cpu")
+def fc_grad(x: Dense, weight: Dense, grad: Dense, /):
+    rows, w = wide(ops.check_fc(x, weight, None)), wide(weight)
+    g = wide(check_gradient(grad, (len(x), weight.shape[1])))
+    dtype = native(x.dtype)
+    by_x = (g @ w.T).reshape(x.shape)
+    return tuple(d.astype(dtype, copy=False) for d in (by_x, rows.T @ g, g.sum(axis=0, dtype=np.float64)))
+
+
+@ops.tanh.kernel("cpu")
+def tanh(x: Dense, /):
+    return np.asarray(np.tanh(wide(ops.check_float(x, "tanh"))), native(x.dtype))
+
+
+@ops.tanh_grad.kernel("cpu")
+def tanh_grad(out: Dense, grad: Dense, /):
+    y = wide(ops.check_flow(out, grad, "tanh_grad"))
+    return (grad * (1 - y * y)).astype(native(out.dtype), copy=False)
+
+
+@ops.relu.kernel("cpu")
+def relu(x: Dense, /):
+    dtype = ops.check_values(x.dtype, "relu")
+    return np.asarray(np.maximum(x, x.dtype.type(0)), dtype)
+
+
+@ops.relu_grad.kernel("cpu")
+def relu_grad(out: Dense, grad: Dense, /):
+    ops.check_flow(out, grad, "relu_grad")
+    return np.where(out > 0, grad, grad.dtype.type(0)).astype(native(out.dtype), copy=False)
+
+
+@ops.sigmoid.kernel("cpu")
+def sigmoid(x: Dense, /):
+    y = wide(ops.check_float(x, "sigmoid"))
+    with np.errstate(under="ignore"):
+        small = np.exp(-np.abs(y))
+    out = np.where(y >= 0, y.dtype.type(1), small) / (1 + small)
+    return np.asarray(out, native(x.dtype))
+
+
+@ops.sigmoid_grad.kernel("cpu")
+def sigmoid_grad(out: Dense, grad: Dense, /):
+    y = wide(ops.check_flow(out, grad, "sigmoid_grad"))
+    return (grad * (y * (1 - y))).astype(native(out.dtype), copy=False)
+
+
+@ops.softmax_with_cross_entropy.kernel("cpu")
+def softmax_with_cross_entropy(logits: Dense, labels: Dense, /):
+    labels = ops.check_labels(logits, labels)
+    rows = wide(logits)
+    top = rows.max(axis=1, keepdims=True, initial=-np.inf)
+    if np.isfinite(top).all():
+        shifted = rows - top
+        with np.errstate(under="ignore"):
+            total = np.log(np.exp(shifted).sum(axis=1, keepdims=True))
+        losses = total - np.take_along_axis(shifted, labels[:, None], axis=1)
+    else:
+        with np.errstate(divide="ignore"):
+            losses = -np.log(np.take_along_axis(ops.softmax(rows), labels[:, None], axis=1))
+    return losses.astype(native(logits.dtype), copy=False)
+
+
+@ops.softmax_with_cross_entropy_grad.kernel("cpu")
+def softmax_with_cross_entropy_grad(logits: Dense, labels: Dense, grad: Dense, /):
+    labels = ops.check_labels(logits, labels)
+    check_gradient(grad, (len(logits), 1))
+    result = ops.softmax(wide(logits))
+    result[np.arange(len(labels)), labels] -= 1
+    result *= wide(grad)
+    return result.astype(native(logits.dtype), copy=False)
+
+
+@ops.mean.kernel("cpu")
+def mean(x: Dense, /):
+    ops.check_float(x, "mean")
+    return np.array([x.sum(dtype=np.float64) / max(x.size, 1)], native(x.dtype))
+
+
+@ops.mean.kernel("cpu")
+def mean_of_rows(x: LoDTensor, /):
+    return mean(x.values)
+
+
+@ops.mean_grad.kernel("cpu")
+def mean_grad(x: Dense, grad: Dense, /):
+    dtype = native(ops.check_float(x, "mean_grad").dtype)
+    check_gradient(grad, (1,))
+    return np.full(x.shape, grad[0] / max(x.size, 1), dtype)

@@ -1,0 +1,102 @@
+"""CPU kernels of lodkit/ops/id_lists.py: sort, then look at the runs of equal ids."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...arrays import integers, wide
+from ...jit import njit, prange, settings, threaded
+from ...jit.search import lower_bound
+from ...lod import offsets as _lod
+from ...lod.copy_runs import copy_runs
+from ...lod.levels import check_vector, frozen
+from ...lod.lod_tensor import LoDTensor
+from ...ops import id_lists as ops
+from ...registry import Dense
+from .conversions import offsets_to_segment_ids
+from .primitives.sort import sort_numbers
+
+
+@threaded
+def _number_runs(order, starts, chunk, numbers):
+    """The number of its run for every position."""
+    n = len(order)
+    for c in prange((n + chunk - 1) // chunk):
+        run = lower_bound(starts, c * chunk + 1) - 1
+        for i in range(c * chunk, min(n, (c + 1) * chunk)):
+            while starts[run + 1] <= i:
+                run += 1
+            numbers[order[i]] = run
+
+
+@ops.unique.kernel("cpu")
+def unique(ids: Dense, /, *, return_inverse, return_counts):
+    order, starts, distinct = sort_numbers(check_vector(ids, "ids"))
+    results = [distinct.copy()]  # what was sorted has room for all ids
+    if return_inverse:
+        inverse = np.empty(len(order), np.int64)
+        _number_runs(len(order), order, starts, settings.chunk_rows, inverse)
+        results.append(inverse)
+    if return_counts:
+        results.append(np.diff(starts))
+    return tuple(results) if len(results) > 1 else results[0]
+
+
+@njit
+def _deal(order, starts, distinct, samples, ends, last, merged):
+    """Deal ids out to their samples, in ascending order and each once; ``ends[s]`` is where the next of s goes."""
+    for run in range(len(distinct)):
+        for i in range(starts[run], starts[run + 1]):
+            s = samples[order[i]]
+            if last[s] != run:
+                last[s] = run
+                merged[ends[s]] = distinct[run]
+                ends[s] += 1
+
+
+@ops.merge_id_lists.kernel("cpu")
+def merge(*lists: LoDTensor):
+    ops.check_samples(lists)
+    ids = np.concatenate([check_vector(x.values, f"list {i}") for i, x in enumerate(lists)])
+    samples = np.concatenate([offsets_to_segment_ids(x.row_offsets()) for x in lists])
+    starts = np.sum([x.row_offsets() for x in lists], axis=0)[:-1]  # room for all ids of a sample, of all lists
+    ends, merged = starts.copy(), np.empty_like(ids)
+    _deal(*sort_numbers(ids), samples, ends, np.full(len(starts), -1), merged)
+    offsets = _lod.lengths_to_offsets(ends - starts)
+    values = np.empty(offsets[-1], np.int64)
+    copy_runs(merged, (starts, ends), offsets, values)
+    return LoDTensor._wrap(values, (*lists[0]._lod[:-1], frozen(offsets)))
+
+
+def _equal_integers(numbers):
+    """Integers that are equal where the numbers are: the bits of floating ones, without the sign of zero."""
+    if numbers.dtype.kind == "i":
+        return integers(numbers, "data")
+    numbers = wide(numbers) + 0.0
+    return integers(numbers.view(np.int32 if numbers.itemsize == 4 else np.int64), "data")
+
+
+@ops.find_duplicate_elements.kernel("cpu")
+def find_duplicates(data: Dense, /):
+    ops.check_elements(data)
+    order, starts, _ = sort_numbers(_equal_integers(data))
+    repeated = data == data
+    repeated[order[starts[:-1]]] = False
+    return np.flatnonzero(repeated)
+
+
+@threaded
+def _search(queries, distinct, last, missing, out):
+    for q in prange(len(queries)):
+        run = lower_bound(distinct, queries[q])
+        out[q] = last[run] if run < len(distinct) and distinct[run] == queries[q] else missing
+
+
+@ops.find.kernel("cpu")
+def find(ids: Dense, queries: Dense, /, *, missing_value):
+    queries = integers(queries, "queries")
+    order, starts, distinct = sort_numbers(check_vector(ids, "ids"))
+    found = np.empty(queries.shape, np.int64)
+    last = order[starts[1:] - 1]
+    _search(queries.size, queries.reshape(-1), distinct, last, np.int64(missing_value), found.reshape(-1))
+    return found

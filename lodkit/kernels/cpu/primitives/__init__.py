@@ -1,0 +1,1 @@
+"""CPU kernels that several families share: reduce, gather, sort, update."""

@@ -1,0 +1,116 @@
+"""Kernels over rows that several families share: check ids, copy rows, put them in places."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .... import arrays
+from ....arrays import matrix, native
+from ....jit import get_num_threads, jitable, prange, settings, simd, threaded
+from ....jit.search import lower_bound
+from ....lod.copy_runs import FAR, LONG
+from ....lod.offsets import segment_numbers
+
+AHEAD = 32  # rows between a prefetch and its use
+NO_WEIGHTS = np.empty(0, np.float32)
+
+
+@jitable
+def _copy_numbers(table, ids, padding, out):
+    for i in range(len(out)):
+        row = ids[i]
+        out[i] = table[row] if row != padding else 0
+
+
+@threaded
+def copy_rows(table, ids, padding, chunk, out):
+    """``out[i] = table[ids[i]]``, zeros where the id is ``padding`` (-1: none)."""
+    rows, width = out.shape
+    size = table.itemsize * width
+    for c in prange((rows + chunk - 1) // chunk):
+        first, last = c * chunk, min(rows, (c + 1) * chunk)
+        if width == 1:  # a sixth of the time that the loops below take
+            _copy_numbers(table.reshape(-1), ids[first:last], padding, out.reshape(-1)[first:last])
+            first = last
+        for i in range(first, last):
+            row = ids[i]
+            simd.prefetch(table, ids[min(i + AHEAD, rows - 1)], 0, size)
+            if row == padding:
+                for d in range(width):
+                    out[i, d] = 0
+            else:
+                for d in range(width):
+                    out[i, d] = table[row, d]
+
+
+def goes_far(out):
+    """Whether a result is written past the caches, row by row."""
+    return out.nbytes >= FAR and out.nbytes >= LONG * len(out)
+
+
+def take_rows(data, rows, out=None):
+    """``data[rows]`` for rows that are there, most of them beside the one before; zeros for row -1."""
+    out = arrays.output((len(rows), *data.shape[1:]), native(data.dtype), out)
+    source, target = matrix(data), matrix(out)
+    if goes_far(out):
+        _stream_rows(out.size, source, rows, target.strides[0], settings.chunk_rows, target)
+    else:
+        copy_rows(out.size, source, rows, -1, settings.chunk_rows, target)
+    return out
+
+
+@threaded
+def _stream_rows(source, rows, size, chunk, out):
+    """``out[i] = source[rows[i]]``: 1.5 to 2 times faster than by ``copy_rows``, for rows all over a table slower."""
+    for c in prange((len(rows) + chunk - 1) // chunk):
+        for i in range(c * chunk, min(len(rows), (c + 1) * chunk)):
+            simd.prefetch(source, rows[min(i + AHEAD, len(rows) - 1)], 0, size)
+            if rows[i] < 0:
+                out[i] = 0
+            else:
+                simd.stream(out, i * size, source, rows[i] * size, size)
+        simd.settle()
+
+
+def repeat_rows(data, offsets, out=None):
+    """Row s of ``data`` for every row of segment s."""
+    out = arrays.output((offsets.item(-1), *data.shape[1:]), native(data.dtype), out)
+    if not goes_far(out):
+        return take_rows(data, segment_numbers(offsets), out)
+    target = matrix(out)
+    _stream_repeated(out.size, matrix(data), offsets, target.strides[0], settings.chunk_rows, target)
+    return out
+
+
+@threaded
+def _stream_repeated(source, offsets, size, chunk, out):
+    for c in prange((len(out) + chunk - 1) // chunk):
+        s = lower_bound(offsets, c * chunk + 1) - 1
+        for i in range(c * chunk, min(len(out), (c + 1) * chunk)):
+            while offsets[s + 1] <= i:
+                s += 1
+            simd.stream(out, i * size, source, s * size, size)
+        simd.settle()
+
+
+@threaded
+def put_rows(rows, values, parts, out):
+    """``out[rows[i]] = values[i]``, of several for one row the last; a part of ``out`` is written by one thread."""
+    share, last = (len(out) + parts - 1) // parts, len(rows) - 1
+    size = out.itemsize * out.shape[1]
+    for p in prange(parts):
+        start, stop = p * share, (p + 1) * share
+        for i in range(len(rows)):
+            ahead, row = rows[min(i + AHEAD, last)], rows[i]
+            if start <= ahead < stop:
+                simd.prefetch(out, ahead, 0, size)
+            if start <= row < stop:
+                for d in range(out.shape[1]):
+                    out[row, d] = values[i, d]
+
+
+def put_all(rows, values, out):
+    """``put_rows`` into two-dimensional ``out``, by as many threads as it takes."""
+    if out.size and len(rows):
+        parts = get_num_threads() if values.size >= settings.parallel_from else 1
+        put_rows(values.size, rows, values, parts, out)

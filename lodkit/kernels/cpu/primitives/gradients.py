@@ -1,0 +1,75 @@
+"""Gradients of segment reductions, for sequence_pool, segment_reduce and embedding_bag alike."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .... import arrays
+from ....arrays import check_values, matrix, wide
+from ....jit import settings
+from ....ops.shared.reductions import check_flow, check_weighted, check_weights
+from .gather import NO_WEIGHTS
+from .gradient_kernels import factors, logsumexp_shares, place, plain, products_of_others, row_products, spread
+from .reduce import argreduce_rows, width_of
+
+NO_IDS = np.empty(0, np.int64)
+
+
+def values_grad(values, ids, padding_idx, offsets, weights, out, grad, reduce):
+    """The gradient by the reduced rows: ``values[ids]``, or all values where ids is None.
+
+    Returns an array with one row a row that was reduced.
+    """
+    dtype = check_values(values.dtype, "the gradient", floating=True)
+    rows = len(values) if ids is None else len(ids)
+    check_flow(values, offsets, out, grad)
+    if weights is not None:
+        check_weighted(reduce, weights)
+        check_weights(weights, rows, dtype)
+    g = matrix(wide(grad.astype(dtype, copy=False)))
+    shape = (rows, *values.shape[1:])
+    if reduce in ("max", "min", "first", "last"):
+        result = np.zeros((rows, g.shape[1]), g.dtype)
+        place(g.size, g, _winners(values, ids, padding_idx, offsets, reduce, g.shape), result)
+    elif reduce in ("logsumexp", "logmeanexp", "prod"):
+        x, result = _looked_up(values, ids, padding_idx), np.zeros((rows, g.shape[1]), g.dtype)
+        kernel = products_of_others if reduce == "prod" else logsumexp_shares(width_of(x.shape[1]))
+        kernel(x.size * 8, x, offsets, g, result)
+    else:
+        result = arrays.output((rows, g.shape[1]), g.dtype)
+        weights = None if weights is None else plain(weights)
+        w = NO_WEIGHTS.astype(g.dtype) if weights is None else weights.astype(g.dtype, copy=False)
+        scale = factors(reduce, offsets, weights, g.dtype)
+        spread(result.size, g, offsets, w, scale, settings.chunk_rows, result)
+    return result.reshape(shape).astype(dtype, copy=False)
+
+
+def _looked_up(values, ids, padding_idx):
+    """The rows that were reduced, as a matrix."""
+    x = matrix(wide(values))
+    if ids is not None:
+        x = x[ids]
+        x[ids == padding_idx] = 0
+    return x
+
+
+def _winners(values, ids, padding_idx, offsets, reduce, shape):
+    """Which row gets each segment's gradient, -1 for none."""
+    if reduce in ("max", "min"):
+        return argreduce_rows(reduce, matrix(values), ids, padding_idx, offsets)
+    row = offsets[:-1] if reduce == "first" else offsets[1:] - 1
+    row = np.where(offsets[1:] > offsets[:-1], row, -1)
+    return np.ascontiguousarray(np.broadcast_to(row[:, None], shape))
+
+
+def weights_grad(values, ids, padding_idx, offsets, weights, out, grad, reduce):
+    """The gradient by the weights: each row's share in the result, times what flows in."""
+    check_flow(values, offsets, out, grad)
+    x = matrix(wide(values))
+    g = matrix(grad.astype(x.dtype, copy=False))
+    base = matrix(out.astype(x.dtype, copy=False)) if reduce == "mean" else np.zeros((len(g), g.shape[1]), x.dtype)
+    scale = factors(reduce, offsets, plain(weights) if reduce == "mean" else None, np.float64)
+    result = np.empty(len(weights), np.float64)
+    where, padding = (NO_IDS, -1) if ids is None else (ids, -1 if padding_idx is None else padding_idx)
+    row_products(len(result) * g.shape[1], x, where, padding, offsets, base, g, scale, settings.chunk_rows, result)
+    return result.astype(weights.dtype)

@@ -1,0 +1,165 @@
+"""The loops over packed rows: pack, unpack, look up and pool.
+
+Lanes are codes as bytes hold them: the lowest bits of all bytes first, then the next. They are put in order once a
+segment, not once a row.
+"""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+
+from ....jit import jitable, prange, simd, threaded
+from ...common.codes import coder, grid
+from .reduce_kernels import AHEAD, add_up, fill, first_segment
+
+WIDTHS = (128, 64, 16, 4)
+
+
+def width_of(columns, bits, most=WIDTHS[0]):
+    """Lanes of a strip of columns, which fill their bytes; the last strip may overlap the one before."""
+    return next((w for w in WIDTHS if w <= min(columns, most)), 8 // bits)
+
+
+def params_of(rows, bits):
+    """The scale and bias of every packed row, where they are; float16 as its bits."""
+    kind = np.dtype(np.float32 if bits == 8 else np.uint16)
+    return rows[:, rows.shape[1] - 2 * kind.itemsize :].view(kind)
+
+
+def _fold(step, width):
+    """All lanes of a vector in one, by halves."""
+    if width == 1:
+        return jitable(lambda v: v)
+    rest = _fold(step, width // 2)
+    return jitable(lambda v: rest(step(simd.low(v), simd.high(v))))
+
+
+@functools.cache
+def quantize_kernel(bits, width):
+    """Pack rows: their least and largest numbers first, then the codes between."""
+    each, size, grid_of, codes_of = 8 // bits, width * bits // 8, jitable(grid(bits)), jitable(coder(bits))
+    least, largest = _fold(simd.minimum, width), _fold(simd.maximum, width)
+
+    @threaded
+    def kernel(table, params, rows):
+        columns = table.shape[1]
+        for s in prange(len(table)):
+            low = simd.load_first(table, s, 0, width, min(width, columns), 0.0)
+            high = low
+            for at in range(width, columns, width):
+                x = simd.load(table, s, min(at, columns - width), width)
+                low, high = simd.minimum(low, x), simd.maximum(high, x)
+            scale, bias, factor = grid_of(least(low), largest(high))
+            simd.store(params, s, 0, scale)
+            simd.store(params, s, 1, bias)
+            for at in range(0, columns, width):
+                j = min(at, columns - width)
+                codes = codes_of(simd.load(table, s, j, width), bias, factor)
+                simd.store_codes(rows, s, j // each, simd.transpose(codes, size), bits)
+
+    return kernel
+
+
+@functools.cache
+def dequantize_kernel(bits, width):
+    """Unpack rows: those at ids, if there are any; ``padding`` reads as zeros."""
+    each, size = 8 // bits, width * bits // 8
+
+    @threaded
+    def kernel(rows, params, ids, padding, out):
+        columns = out.shape[1]
+        for s in prange(len(out)):
+            row = ids[s] if len(ids) else np.int64(s)  # of a prange s is unsigned
+            pair = simd.load(params, row, 0, 2)
+            if row == padding:
+                pair = simd.like(pair, 0.0)
+            for at in range(0, columns, width):
+                j = min(at, columns - width)
+                x = simd.load_codes(rows, row, j // each, size, bits)
+                x = simd.fma(x, simd.like(x, simd.lane(pair, 0)), simd.like(x, simd.lane(pair, 1)))
+                simd.store(out, s, j, simd.transpose(x, each))
+
+    return kernel
+
+
+def _sums(bits, width):
+    """The sum of W columns from byte j on: of a block of rows in float32, of more in double precision."""
+    size = width * bits // 8
+
+    @jitable(inline=True)
+    def block_sum(rows, params, ids, weights, padding, start, stop, j, out):
+        total = simd.full(out, width, 0.0)
+        for i in range(start, stop):
+            simd.rolled()
+            ahead = ids[min(i + AHEAD, len(ids) - 1)]
+            simd.prefetch_lines(rows, ahead, j, size + 8)
+            simd.prefetch_lines(rows, ahead, rows.shape[1] - 1, 1)  # a row seldom starts where a cache line does
+            row = ids[i]
+            if row == padding:
+                continue
+            pair = simd.load(params, row, 0, 2)
+            scale, bias = simd.lane(pair, 0), simd.lane(pair, 1)
+            if len(weights):
+                scale, bias = scale * weights[i], bias * weights[i]
+            x = simd.load_codes(rows, row, j, size, bits)
+            total = simd.add(total, simd.fma(x, simd.like(x, scale), simd.like(x, bias)))
+        return total
+
+    @jitable
+    def long_sum(rows, params, ids, weights, padding, start, stop, j, block, out):
+        total = simd.widen(simd.full(out, width, 0.0))
+        for first in range(start, stop, block):
+            last = min(first + block, stop)
+            total = simd.add(total, simd.widen(block_sum(rows, params, ids, weights, padding, first, last, j, out)))
+        return total
+
+    return block_sum, long_sum
+
+
+@functools.cache
+def bag_kernel(bits, width):
+    """Look up and pool. A bag of one block, the usual case, goes around double precision."""
+    each, (block_sum, long_sum) = 8 // bits, _sums(bits, width)
+
+    @jitable
+    def put(out, s, j, total, divisor):
+        simd.store(out, s, j, simd.transpose(simd.div(total, simd.like(total, divisor)), each))
+
+    @threaded
+    def kernel(rows, params, ids, weights, padding, offsets, divides, pad, chunk, block, out):
+        columns = out.shape[1]
+        for c in prange(offsets[-1] // chunk + 1):
+            for s in range(first_segment(offsets, chunk, c), first_segment(offsets, chunk, c + 1)):
+                start, stop, divisor = offsets[s], offsets[s + 1], 1.0
+                if divides:
+                    divisor = add_up(weights, start, stop) if len(weights) else float(stop - start)
+                if start == stop or divisor == 0:
+                    fill(out, s, pad)
+                    continue
+                for at in range(0, columns, width):
+                    j = min(at, columns - width)
+                    taken = rows, params, ids, weights, padding, start, stop, j // each
+                    if stop - start <= block:
+                        put(out, s, j, block_sum(*taken, out), divisor)
+                    else:
+                        put(out, s, j, long_sum(*taken, block, out), divisor)
+
+    return kernel
+
+
+@functools.cache
+def convert_kernel(width):
+    """``out = x`` in another type, of flat arrays; two strips may overlap, and write the same."""
+
+    @threaded
+    def kernel(x, chunk, out):
+        count = x.shape[1]
+        strips = (count + width - 1) // width
+        for c in prange((strips + chunk - 1) // chunk):
+            for k in range(c * chunk, min(strips, (c + 1) * chunk)):
+                j = min(k * width, count - width)
+                simd.store(out, 0, j, simd.load(x, 0, j, width))
+
+    return kernel

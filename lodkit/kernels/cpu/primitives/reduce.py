@@ -1,0 +1,136 @@
+"""How a segment reduction runs: which template, and in pieces where a segment is long.
+
+Pieces depend on the lengths and not on the number of threads, so neither do the bits of a result.
+"""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+
+from ....arrays import BIG, wide
+from ....jit import settings
+from ....jit.reducers import REDUCERS
+from ....lod.offsets import pieces_of
+from .gradient_kernels import lengths_of, weight_sums
+from .reduce_kernels import (
+    ASTRIDE,
+    LANES,
+    LINES,
+    argreduce_kernel,
+    divide_rows,
+    extreme_kernel,
+    flat_kernel,
+    logsumexp_kernel,
+    sum_kernel,
+    take,
+)
+
+PIECE = 16  # chunks in a piece of a long segment
+WIDTHS = (128, 64, 16, 4, 1)
+ENDS = ("first", "last")
+#: What is divided, and by what: the kernels' own way to say it.
+_UNDIVIDED = {"mean": ("sum", 1), "sqrt": ("sum", 2), "logmeanexp": ("logsumexp", 1)}
+NO_IDS, NO_WEIGHTS = np.empty(0, np.int64), np.empty(0, np.float32)
+
+
+def reduce_rows(reduce, values, ids, weights, padding_idx, offsets, pad, out):
+    """Reduce the rows of every segment into ``out``.
+
+    Parameters
+    ----------
+    reduce : str
+    values : array of shape (rows, columns)
+        C-contiguous; float16 as uint16 bits.
+    ids : int64 array or None
+        Which rows; all of them, in order, for None.
+    weights : array or None
+        One a row, with sum and mean.
+    padding_idx : int or None
+        Rows with this id read as zeros.
+    offsets : int64 array
+        Checked ones, over ids or rows.
+    pad : scalar
+        Of the type of ``out``; what an empty segment gives.
+    out : array of shape (segments, columns)
+    """
+    columns, rows, chunk = out.shape[1], len(values) if ids is None else len(ids), settings.chunk_rows
+    if columns == 0 or len(offsets) == 1:
+        return
+    if rows > PIECE * chunk:
+        pieces, owners = pieces_of(offsets, PIECE * chunk)
+        if len(pieces) and reduce not in ENDS:
+            _reduce_pieces(reduce, values, ids, weights, padding_idx, offsets, pieces, owners, pad, out)
+            return
+    gather = "" if ids is None else _lines(values)
+    kernel, divides = _kernel(reduce, columns, gather, weights is not None, padding_idx is not None)
+    ids = NO_IDS if ids is None else ids
+    weights = NO_WEIGHTS if weights is None else weights
+    padding = -1 if padding_idx is None else padding_idx
+    kernel(rows * columns, values, ids, weights, padding, offsets, pad, divides, chunk, settings.block_rows, out)
+
+
+def _lines(values):
+    """How rows lie to cache lines. Where they are few the caches hold them, and it does not matter."""
+    if values.nbytes < BIG:
+        return LINES
+    return ASTRIDE if values.ctypes.data % 64 or values.strides[0] % 64 else LINES
+
+
+def _reduce_pieces(reduce, values, ids, weights, padding_idx, offsets, pieces, owners, pad, out):
+    """Reduce the pieces of segments, in double precision, and then their results."""
+    kind = np.dtype(np.int64 if values.dtype.kind == "i" else np.float64)
+    partial = np.empty((len(pieces) - 1, out.shape[1]), kind)
+    inner, divides = _UNDIVIDED.get(reduce, (reduce, 0))
+    reduce_rows(inner, values, ids, weights, padding_idx, pieces, kind.type(0), partial)
+    if not divides:
+        reduce_rows(inner, partial, None, None, None, owners, pad, out)
+        return
+    total = np.empty(out.shape, kind)
+    reduce_rows(inner, partial, None, None, None, owners, kind.type(0), total)
+    weight = lengths_of(offsets) if weights is None else weight_sums(weights, offsets)
+    divide_rows(total, weight, pad, divides, inner == "logsumexp", out)
+
+
+def width_of(columns):
+    """Lanes of a strip of columns; the last strip may overlap the one before."""
+    return next((w for w in WIDTHS if w <= columns), 1)
+
+
+@functools.lru_cache(1024)
+def _kernel(reduce, columns, gather, weighted, padded):
+    """The launcher for a reduction, all of which take the same arguments, and by what it divides."""
+    reduce, divides = _UNDIVIDED.get(reduce, (reduce, 0))
+    width = width_of(columns)
+    if reduce in ENDS:
+        return functools.partial(_take_ends, reduce), divides
+    if reduce == "logsumexp":
+        return logsumexp_kernel(width, gather, padded), divides
+    if columns == 1 and not gather and not weighted:
+        return functools.partial(_reduce_flat, flat_kernel(reduce)), divides
+    if REDUCERS[reduce].start is not None:
+        return sum_kernel(reduce, width, gather, weighted, padded), divides
+    return extreme_kernel(reduce, width, gather, padded), divides
+
+
+def _reduce_flat(kernel, work, values, ids, weights, padding, offsets, pad, divides, chunk, block, out):
+    kernel(work, values.reshape(1, -1), offsets, pad, divides, chunk, block * LANES, out)
+
+
+def _take_ends(reduce, work, values, ids, weights, padding, offsets, pad, divides, chunk, block, out):
+    row, full = offsets[:-1] if reduce == "first" else offsets[1:] - 1, offsets[1:] > offsets[:-1]
+    if len(ids):
+        row = ids[np.where(full, row, 0)]
+    take(out.size, values, np.where(full, row, -1), pad, out)
+
+
+def argreduce_rows(reduce, values, ids, padding_idx, offsets):
+    """Position (in ids, or in the rows) of the first extreme of every segment and column; -1 for an empty one."""
+    values = wide(values.view(np.float16)) if values.dtype == np.uint16 else values
+    index = np.empty((len(offsets) - 1, values.shape[1]), np.int64)
+    padding = -1 if padding_idx is None else padding_idx
+    ids = NO_IDS if ids is None else ids
+    if len(index):
+        argreduce_kernel(reduce)(values.size, values, ids, padding, offsets, settings.chunk_rows, index)
+    return index

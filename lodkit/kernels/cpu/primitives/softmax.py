@@ -1,0 +1,111 @@
+"""How softmax of segments runs: which template, and in pieces where a segment is long."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ....jit import settings
+from ....lod.offsets import pieces_of, segment_numbers
+from .reduce import PIECE, reduce_rows, width_of
+from .softmax_kernels import FLAT, gradient_kernel, products_kernel, rescale_kernel, softmax_kernel
+
+NOTHING = np.empty((0, 0))
+WIDEST = 64  # lanes: with more, what exp needs is no longer kept in registers
+
+
+def strip_width(columns):
+    """Lanes of a strip of columns where more is computed than a sum."""
+    return min(WIDEST, width_of(columns))
+
+
+def _strip_of(columns):
+    return FLAT if columns == 1 else strip_width(columns)
+
+
+def _as_strips(array, width):
+    """A matrix as the templates take it: one column as a row."""
+    return array.reshape(1, -1) if width == FLAT else array
+
+
+def pieces_where_long(rows, offsets):
+    """Pieces of segments and the segments' offsets over those, where a segment is longer than one; else None."""
+    if rows <= PIECE * settings.chunk_rows:
+        return None
+    pieces, owners = pieces_of(offsets, PIECE * settings.chunk_rows)
+    return (pieces, owners) if len(pieces) else None
+
+
+def softmax_rows(values, offsets, logs, out):
+    """Softmax down every column of every segment, or its logarithm, into ``out``; matrices of one type."""
+    rows, columns = values.shape
+    if not values.size:
+        return
+    width, sizes = _strip_of(columns), (settings.chunk_rows, settings.block_rows)
+    kernel, x = softmax_kernel(width), _as_strips(values, width)
+    long = pieces_where_long(rows, offsets)
+    if long is None:
+        kernel(values.size * 8, x, offsets, logs, *sizes, NOTHING, NOTHING, _as_strips(out, width))
+        return
+    pieces, owners = long
+    tops, totals = np.empty((2, len(pieces) - 1, columns))
+    result = np.empty(out.shape, np.float32) if out.dtype == np.uint16 else out  # halves are rounded once
+    kernel(values.size * 8, x, pieces, logs, *sizes, tops, totals, _as_strips(result, width))
+    rescale_kernel(logs)(values.size, pieces, _factors(tops, totals, owners, logs), result)
+    if result is not out:
+        out.view(np.float16)[...] = result
+
+
+def _factors(tops, totals, owners, logs):
+    """A piece's share in its segment, or the logarithm of it."""
+    best = _reduced("max", tops, owners)[segment_numbers(owners)]
+    with np.errstate(all="ignore"):
+        shift = np.where(tops == best, 0.0, tops - best)
+        parts = np.exp(shift) * totals
+        whole = _reduced("sum", parts, owners)[segment_numbers(owners)]
+        if logs:
+            return np.where(whole == 0, -np.inf, shift + np.log(totals / whole))
+        return np.where(whole == 0, 0.0, parts / whole)
+
+
+def _reduced(reduce, partial, owners):
+    out = np.empty((len(owners) - 1, partial.shape[1]))
+    reduce_rows(reduce, partial, None, None, None, owners, np.float64(0), out)
+    return out
+
+
+def sums_of_products(a, b, offsets, logs=False):
+    """The sum of ``a * b`` over every segment, in double precision; with logs that of b where a is not -inf."""
+    rows, columns = a.shape
+    totals = np.zeros((len(offsets) - 1, columns))
+    if a.size:
+        width = _strip_of(columns)
+        long = pieces_where_long(rows, offsets)
+        pieces, owners = long or (offsets, None)
+        partial = totals if long is None else np.empty((len(pieces) - 1, columns))
+        x, y = _as_strips(a, width), _as_strips(b, width)
+        kernel = products_kernel(width, logs)
+        kernel(a.size, x, y, pieces, settings.chunk_rows, settings.block_rows, partial)
+        if long is not None:
+            reduce_rows("sum", partial, None, None, None, owners, np.float64(0), totals)
+    return totals
+
+
+def softmax_grad_rows(y, grad, offsets, logs, result):
+    """The gradient of softmax, or of its logarithm, whose result is ``y``; matrices of one type."""
+    rows, columns = y.shape
+    if not y.size:
+        return
+    width = _strip_of(columns)
+    long = pieces_where_long(rows, offsets)
+    totals = NOTHING
+    if long is not None:
+        offsets, owners = long
+        totals = _sum_over(sums_of_products(y, grad, offsets, logs), owners)
+    kernel = gradient_kernel(width, logs)
+    x, g, out = (_as_strips(a, width) for a in (y, grad, result))
+    kernel(y.size * 4, x, g, offsets, settings.chunk_rows, settings.block_rows, totals, out)
+
+
+def _sum_over(partial, owners):
+    """What the pieces of a segment come to, for every piece."""
+    return _reduced("sum", partial, owners)[segment_numbers(owners)]

@@ -1,0 +1,262 @@
+"""The templates of softmax down the columns of segments, and of its gradient.
+
+Wide rows are taken W columns at a time, a row a step; one column is a run of numbers, LANES of them a step. The maximum
+first, then the exponentials that it shifts, then the results: the segment is in cache by then.
+"""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+
+from ....jit import jitable, prange, reducers, simd, threaded
+from .reduce_kernels import LANES, first_segment
+
+FLAT = 0  # the width that stands for one column, whose values come as ``(1, rows)``
+
+
+@jitable(inline=True)
+def _read_run(values, i, stop, j, rest):
+    return simd.load_first(values, 0, i, LANES, stop - i, rest)
+
+
+@jitable(inline=True)
+def _write_run(out, i, stop, j, vector):
+    simd.store_first(out, 0, i, vector, stop - i)
+
+
+def _access(width):
+    """How a step reads and writes its lanes, and how many rows a step is."""
+    if width == FLAT:
+        return _read_run, _write_run, LANES
+
+    @jitable(inline=True)
+    def read(values, i, stop, j, rest):
+        return simd.load(values, i, j, width)
+
+    @jitable(inline=True)
+    def write(out, i, stop, j, vector):
+        simd.store(out, i, j, vector)
+
+    return read, write, 1
+
+
+@jitable
+def _itself(values, vector):
+    return vector
+
+
+def _across(width, step):
+    """What the lanes of one column come to, as one lane; columns side by side stay as they are."""
+    if width != FLAT:
+        return _itself
+
+    @jitable
+    def combine(values, v):
+        half = step(simd.low(v), simd.high(v))
+        half = step(simd.low(half), simd.high(half))
+        half = step(simd.low(half), simd.high(half))
+        half = step(simd.low(half), simd.high(half))
+        return step(simd.low(half), simd.high(half))
+
+    return combine
+
+
+@jitable
+def _run_of(values, one):
+    return simd.full(values, LANES, simd.lane(one, 0))
+
+
+def _along(width):
+    """What one lane stands for in every lane of a run."""
+    return _run_of if width == FLAT else _itself
+
+
+@jitable
+def _part(x, top):
+    """What a number adds to the total, under any maximum."""
+    if np.isinf(top):
+        return 1.0 if x == top and top > 0 else 0.0
+    return np.exp(x - top)
+
+
+def _odd_column(flat):
+    """One column of a segment, number by number, where a maximum is infinite or NaN: the laws are kept here."""
+    larger = jitable(reducers.larger)
+
+    @jitable
+    def number(values, i, j):
+        return simd.lane(simd.load(values, 0 if flat else i, i if flat else j, 1), 0)
+
+    @jitable
+    def column(values, start, stop, j, logs, out):
+        top, total = number(values, start, j), 0.0
+        for i in range(start, stop):
+            top = larger(top, number(values, i, j))
+        for i in range(start, stop):
+            total += _part(number(values, i, j), top)
+        for i in range(start, stop):
+            x = number(values, i, j)
+            part = _part(x, top)
+            if logs and np.isfinite(top):
+                y = x - top - np.log(total)
+            elif logs:
+                y = np.log(part / total) if part != 0 else -np.inf
+            else:
+                y = part / total if total != 0 else 0.0
+            simd.store(out, 0 if flat else i, i if flat else j, simd.full(out, 1, y))
+        return top, total
+
+    return column
+
+
+@functools.cache
+def softmax_kernel(width):
+    """Kernel of softmax, or with ``logs`` of its logarithm.
+
+    A segment's maximum and total go to ``tops`` and ``totals``, where there are such. A NaN may be passed over by the
+    maximum: its exponential makes the total NaN.
+    """
+    flat = width == FLAT
+    lanes = LANES if flat else width
+    (read, write, step), along = _access(width), _along(width)
+    largest, added, odd_column = _across(width, simd.larger), _across(width, simd.add), _odd_column(flat)
+
+    @jitable
+    def largest_of(values, start, stop, j):
+        top = read(values, start, stop, j, -np.inf)
+        for i in range(start + step, stop, step):
+            top = simd.larger(top, read(values, i, stop, j, -np.inf))
+        return largest(values, top)
+
+    @jitable
+    def total_of(values, start, stop, j, top, block):
+        total, shift = simd.widen(simd.full(values, lanes, 0.0)), along(values, top)
+        for first in range(start, stop, step * block):
+            partial = simd.full(values, lanes, 0.0)
+            for i in range(first, min(first + step * block, stop), step):
+                partial = simd.add(partial, simd.exp(simd.sub(read(values, i, stop, j, -np.inf), shift)))
+            total = simd.add(total, simd.widen(partial))
+        return added(values, total)
+
+    @jitable
+    def finish(values, start, stop, j, top, total, logs, out):
+        shift, less = along(values, top), along(values, simd.log(simd.narrow(values, total)))
+        scale = along(values, simd.narrow(values, simd.div(simd.like(total, 1.0), total)))
+        if logs:
+            for i in range(start, stop, step):
+                x = simd.sub(read(values, i, stop, j, 0.0), shift)
+                write(out, i, stop, j, simd.sub(x, less))
+        else:
+            for i in range(start, stop, step):
+                x = simd.sub(read(values, i, stop, j, 0.0), shift)
+                write(out, i, stop, j, simd.mul(simd.exp(x), scale))
+
+    @threaded
+    def kernel(values, offsets, logs, chunk, block, tops, totals, out):
+        for c in prange(offsets[-1] // chunk + 1):
+            for s in range(first_segment(offsets, chunk, c), first_segment(offsets, chunk, c + 1)):
+                start, stop, columns = offsets[s], offsets[s + 1], 1 if flat else values.shape[1]
+                for at in range(0, columns if start < stop else 0, lanes):
+                    j = max(0, min(at, columns - lanes))
+                    top = largest_of(values, start, stop, j)
+                    odd = not simd.all_finite(top)
+                    total = simd.widen(top)
+                    if not odd:
+                        total = total_of(values, start, stop, j, top, block)
+                        finish(values, start, stop, j, top, total, logs, out)
+                    if not odd and not len(tops):
+                        continue
+                    for k in range(1 if flat else lanes):
+                        best, whole = np.float64(simd.lane(top, k)), simd.lane(total, k)
+                        if odd:
+                            best, whole = odd_column(values, start, stop, j + k, logs, out)
+                        if len(tops):
+                            tops[s, j + k], totals[s, j + k] = best, whole
+
+    return kernel
+
+
+@functools.cache
+def rescale_kernel(logs):
+    """Kernel of what brings softmaxes of pieces together: each piece's rows times its factor, or plus it."""
+
+    @threaded
+    def kernel(pieces, factors, out):
+        for p in prange(len(pieces) - 1):
+            for i in range(pieces[p], pieces[p + 1]):
+                for d in range(out.shape[1]):
+                    out[i, d] = out[i, d] + factors[p, d] if logs else out[i, d] * factors[p, d]
+
+    return kernel
+
+
+@functools.cache
+def products_kernel(width, logs):
+    """Kernel of ``totals[s] = sum(grad * out)`` over a segment; for logs the sum of grad where out is not -inf."""
+    flat = width == FLAT
+    lanes = LANES if flat else width
+    total_of = _total_of(width, logs)
+
+    @threaded
+    def kernel(out, grad, offsets, chunk, block, totals):
+        for c in prange(offsets[-1] // chunk + 1):
+            for s in range(first_segment(offsets, chunk, c), first_segment(offsets, chunk, c + 1)):
+                for at in range(0, totals.shape[1], lanes):
+                    j = max(0, min(at, totals.shape[1] - lanes))
+                    total = total_of(out, grad, offsets[s], offsets[s + 1], j, block)
+                    for k in range(1 if flat else lanes):
+                        totals[s, j + k] = simd.lane(total, k)
+
+    return kernel
+
+
+def _total_of(width, logs):
+    read, _, step = _access(width)
+    lanes, added = LANES if width == FLAT else width, _across(width, simd.add)
+
+    @jitable
+    def total_of(out, grad, start, stop, j, block):
+        total = simd.widen(simd.full(out, lanes, 0.0))
+        for first in range(start, stop, step * block):
+            partial = simd.full(out, lanes, 0.0)
+            for i in range(first, min(first + step * block, stop), step):
+                y, g = read(out, i, stop, j, 0.0), read(grad, i, stop, j, 0.0)
+                partial = simd.add(partial, simd.unless_minus_inf(g, y)) if logs else simd.fma(y, g, partial)
+            total = simd.add(total, simd.widen(partial))
+        return added(out, total)
+
+    return total_of
+
+
+@functools.cache
+def gradient_kernel(width, logs):
+    """Kernel of ``(grad - total) * out``, for logs ``grad - total * exp(out)``, whose totals are added up where none
+    are given.
+    """
+    flat = width == FLAT
+    lanes = LANES if flat else width
+    (read, write, step), along, total_of = _access(width), _along(width), _total_of(width, logs)
+
+    @threaded
+    def kernel(out, grad, offsets, chunk, block, totals, result):
+        for c in prange(offsets[-1] // chunk + 1):
+            for s in range(first_segment(offsets, chunk, c), first_segment(offsets, chunk, c + 1)):
+                start, stop, columns = offsets[s], offsets[s + 1], 1 if flat else out.shape[1]
+                for at in range(0, columns if start < stop else 0, lanes):
+                    j = max(0, min(at, columns - lanes))
+                    if len(totals):
+                        total = simd.load(totals, s, j, 1 if flat else lanes)
+                    else:
+                        total = total_of(out, grad, start, stop, j, block)
+                    total = along(out, simd.narrow(out, total))
+                    for i in range(start, stop, step):
+                        y, g = read(out, i, stop, j, 0.0), read(grad, i, stop, j, 0.0)
+                        if logs:
+                            flow = simd.sub(simd.unless_minus_inf(g, y), simd.mul(simd.exp(y), total))
+                        else:
+                            flow = simd.mul(simd.sub(g, total), y)
+                        write(result, i, stop, j, flow)
+
+    return kernel

@@ -1,0 +1,245 @@
+"""The templates of every update of a parameter in place: dense, and by the sorted runs of a SelectedRows gradient.
+
+An optimizer is a step of ``kernels.common.optimizer_steps``. A parameter's row is read and written once, however many
+gradient rows fall on it. ``count`` is the number of states, which have ``each`` numbers for one of the parameter;
+``numbers`` end with the weight decay where there is one; a gradient row is the ``order[i]``-th of ``value``, times
+``scale[i]`` where it is ``weighted``.
+"""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+
+from ....jit import jitable, njit, prange, simd, threaded
+from ....jit.search import lower_bound
+from .sort import sort_few
+
+AHEAD = 32  # rows between a prefetch and its use: 2.5 times faster than without
+LANES = 16
+
+
+def whole_width(columns, most=64):
+    """Lanes that divide a row: a strip that overlapped another one would be updated twice."""
+    return min(columns & -columns, most)
+
+
+def _states(count, width, each=1):
+    """How some lanes of the states are read, written and asked for ahead of their use; ``each`` numbers a lane."""
+    if not count:
+        none = jitable(inline=True)(lambda states, row, j: ())
+        return none, jitable(inline=True)(lambda states, row, j, lanes: None), none
+    k = count - 1
+    read_others, write_others, fetch_others = _states(k, width, each)
+    lanes_each = each * width
+
+    @jitable(inline=True)
+    def read(states, row, j):
+        return read_others(states, row, j) + (simd.load(states[k], row, each * j, lanes_each),)  # noqa: RUF005
+
+    @jitable(inline=True)
+    def write(states, row, j, lanes):
+        write_others(states, row, j, lanes)
+        simd.store(states[k], row, each * j, lanes[k])
+
+    @jitable(inline=True)
+    def fetch(states, row, j):
+        fetch_others(states, row, j)
+        simd.prefetch(states[k], row, each * j, lanes_each * states[k].itemsize)
+        return ()
+
+    return read, write, fetch
+
+
+def _gradient(width, decays, weighted):
+    """The sum of a run's rows: the row itself, or the sum in double precision, rounded once; and the weight decay."""
+
+    @jitable(inline=True)
+    def one(value, order, scale, i, j):
+        g = simd.load(value, order[i], j, width)
+        return simd.mul(g, simd.like(g, scale[i])) if weighted else g
+
+    @jitable(inline=True)
+    def run_sum(value, order, scale, start, stop, j):
+        if stop - start == 1:
+            return one(value, order, scale, start, j)
+        total = simd.widen(simd.full(value, width, 0))
+        for i in range(start, stop):
+            simd.prefetch(value, order[min(i + AHEAD, len(order) - 1)], j, width * value.itemsize)
+            total = simd.add(total, simd.widen(one(value, order, scale, i, j)))
+        return simd.narrow(value, total)
+
+    @jitable(inline=True)
+    def gradient(value, order, scale, start, stop, j, p, numbers):
+        g = run_sum(value, order, scale, start, stop, j)
+        return simd.add(g, simd.mul(simd.like(p, numbers[-1]), p)) if decays else g
+
+    return gradient
+
+
+@functools.cache
+def rows_kernel(step, width, count, each, merge, decays=False, weighted=False, records=False):
+    """Kernel of an update by runs of gradient rows; chunks take the runs that start in their rows.
+
+    Where it ``records``, ``taken`` is what each gradient row took off the parameter; not with ``merge``.
+    """
+    (read, write, fetch), gradient = _states(count, width, each), _gradient(width, decays, weighted)
+
+    @threaded
+    def kernel(param, states, at, order, starts, value, scale, taken, numbers, chunk):
+        size = width * param.itemsize
+        for c in prange((len(order) + chunk - 1) // chunk):
+            for u in range(lower_bound(starts, c * chunk), min(len(at), lower_bound(starts, (c + 1) * chunk))):
+                row, start, stop = at[u], starts[u], starts[u + 1]
+                for j in range(0, param.shape[1], width):
+                    simd.prefetch(param, at[min(u + AHEAD, len(at) - 1)], j, size)
+                    simd.prefetch(value, order[min(start + AHEAD, len(order) - 1)], j, size)
+                    fetch(states, at[min(u + AHEAD, len(at) - 1)], j)
+                    p, lanes = simd.load(param, row, j, width), read(states, row, j)
+                    if merge:
+                        g = gradient(value, order, scale, start, stop, j, p, numbers)
+                        p, lanes = step(p, lanes, g, simd.mul(g, g), numbers)
+                    else:
+                        for i in range(start, stop):
+                            g, before = gradient(value, order, scale, i, i + 1, j, p, numbers), p
+                            p, lanes = step(p, lanes, g, simd.mul(g, g), numbers)
+                            if records:
+                                simd.store(taken, order[i], j, simd.sub(before, p))
+                    simd.store(param, row, j, p)
+                    write(states, row, j, lanes)
+
+    return kernel
+
+
+#: Of two states, as many as an optimizer has.
+_TAKEN = tuple(jitable(inline=True)(f) for f in (lambda a, b: (), lambda a, b: (a,), lambda a, b: (a, b)))
+
+
+@functools.cache
+def few_kernel(step, width, count, each, merge):
+    """Kernel of an update by a handful of rows, sorted on the way: one call, where three take twice as long.
+
+    The states come one by one, any array in place of absent ones: a tuple's type takes Numba 1 us to find.
+    """
+    update, taken = rows_kernel(step, width, count, each, merge).serial, _TAKEN[count]
+
+    @njit
+    def kernel(param, first, second, rows, value, numbers, bits):
+        n, states = len(rows), taken(first, second)
+        order, starts, unique = np.empty(n, np.int64), np.empty(n + 1, np.int64), np.empty(n, np.int64)
+        runs = sort_few(rows, bits, order, starts, unique)
+        update(param, states, unique[:runs], order, starts[: runs + 1], value, value[0], value, numbers, n)
+
+    return kernel
+
+
+def _row_state(k, keeps):
+    """How a row's one number, in the k-th state, is read, written and given to a step; nothing where there is none."""
+    if not keeps:
+        none = jitable(inline=True)(lambda states, row: 0.0)
+        return none, jitable(inline=True)(lambda states, row, number: None), jitable(inline=True)(lambda p, number: ())
+
+    @jitable(inline=True)
+    def write(states, row, number):
+        states[k][row, 0] = number
+
+    return (
+        jitable(inline=True)(lambda states, row: np.float64(states[k][row, 0])),
+        write,
+        jitable(inline=True)(lambda p, number: (simd.like(p, number),)),
+    )
+
+
+def _folded(width):
+    """The sum of the lanes of a vector, by halves, as one lane."""
+    if width == 1:
+        return jitable(inline=True)(lambda x: x)
+    half = _folded(width // 2)
+    return jitable(inline=True)(lambda x: half(simd.add(simd.low(x), simd.high(x))))
+
+
+def _row_step(step, width, count, keeps, decays, weighted):
+    """A row-wise step: once over the row for the squares, once to update it. Takes and returns the row's number."""
+    (read, write, _), gradient = _states(count, width), _gradient(width, decays, weighted)
+    (_, _, spread), folded = _row_state(count, keeps), _folded(width)
+
+    @jitable
+    def update(param, states, row, number, value, order, scale, start, stop, numbers):
+        columns, total, after = param.shape[1], simd.widen(simd.full(param, width, 0)), number
+        for j in range(0, columns, width):
+            p = simd.load(param, row, j, width)
+            g = gradient(value, order, scale, start, stop, j, p, numbers)
+            total = simd.add(total, simd.widen(simd.mul(g, g)))
+        mean = simd.lane(folded(total), 0) / columns
+        for j in range(0, columns, width):
+            p = simd.load(param, row, j, width)
+            g = gradient(value, order, scale, start, stop, j, p, numbers)
+            p, lanes = step(p, read(states, row, j) + spread(p, number), g, simd.like(p, mean), numbers)
+            simd.store(param, row, j, p)
+            write(states, row, j, lanes)
+            if keeps:
+                after = np.float64(simd.lane(lanes[count], 0))
+        return after
+
+    return update
+
+
+@functools.cache
+def rowwise_kernel(step, width, count, keeps, merge, decays=False, weighted=False):
+    """Kernel of a row-wise update by runs of gradient rows; ``keeps`` where the last state has one number a row."""
+    update = _row_step(step, width, count, keeps, decays, weighted)
+    load, store, _ = _row_state(count, keeps)
+
+    @threaded
+    def kernel(param, states, at, order, starts, value, scale, taken, numbers, chunk):
+        size = param.shape[1] * param.itemsize
+        for c in prange((len(order) + chunk - 1) // chunk):
+            for u in range(lower_bound(starts, c * chunk), min(len(at), lower_bound(starts, (c + 1) * chunk))):
+                row, start, stop = at[u], starts[u], starts[u + 1]
+                simd.prefetch(param, at[min(u + AHEAD, len(at) - 1)], 0, size)
+                simd.prefetch(value, order[min(start + AHEAD, len(order) - 1)], 0, size)
+                number = load(states, row)
+                if merge:
+                    number = update(param, states, row, number, value, order, scale, start, stop, numbers)
+                else:
+                    for i in range(start, stop):
+                        number = update(param, states, row, number, value, order, scale, i, i + 1, numbers)
+                store(states, row, number)
+
+    return kernel
+
+
+def _strip(step, width, count, each, decays, records):
+    read, write, _ = _states(count, width, each)
+
+    @jitable(inline=True)
+    def update(param, states, grad, taken, j, numbers):
+        before, g = simd.load(param, 0, j, width), simd.load(grad, 0, j, width)
+        g = simd.add(g, simd.mul(simd.like(g, numbers[-1]), before)) if decays else g
+        p, lanes = step(before, read(states, 0, j), g, simd.mul(g, g), numbers)
+        simd.store(param, 0, j, p)
+        write(states, 0, j, lanes)
+        if records:
+            simd.store(taken, 0, j, simd.sub(before, p))
+
+    return update
+
+
+@functools.cache
+def dense_kernel(step, count, each, decays=False, records=False):
+    """Kernel of a dense update; arrays are ``(1, elements)``."""
+    many, one = (_strip(step, width, count, each, decays, records) for width in (LANES, 1))
+
+    @threaded
+    def kernel(param, states, grad, taken, numbers, chunk):
+        size = param.shape[1]
+        for c in prange((size + chunk - 1) // chunk):
+            start, stop = c * chunk, min(size, (c + 1) * chunk)
+            whole = stop - (stop - start) % LANES
+            for j in range(start, whole, LANES):
+                many(param, states, grad, taken, j, numbers)
+            for j in range(whole, stop):
+                one(param, states, grad, taken, j, numbers)
+
+    return kernel

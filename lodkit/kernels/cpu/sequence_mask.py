@@ -1,0 +1,32 @@
+"""CPU kernels of lodkit/ops/sequence_mask.py."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ... import arrays
+from ...arrays import integers
+from ...jit import prange, settings, threaded
+from ...ops.sequence_mask import check_mask_lengths, sequence_mask
+from ...registry import Dense
+
+
+@threaded
+def _mask(lengths, one, chunk, out):
+    rows, width = out.shape
+    for c in prange((rows + chunk - 1) // chunk):
+        for i in range(c * chunk, min(rows, (c + 1) * chunk)):
+            n = min(lengths[i], width)
+            out[i, :n] = one
+            out[i, n:] = 0
+
+
+@sequence_mask.kernel("cpu")
+def mask(lengths: Dense, /, *, max_length, dtype, out=None):
+    width = check_mask_lengths(lengths, max_length)
+    lengths = integers(lengths, "lengths")
+    out = arrays.output((*lengths.shape, width), np.dtype(dtype), out)
+    bits = out.view(np.uint16) if dtype == "float16" else out
+    one = np.ones(1, dtype).view(bits.dtype)[0]
+    _mask(out.size, lengths.reshape(-1), one, settings.chunk_rows, bits.reshape(lengths.size, width))
+    return out

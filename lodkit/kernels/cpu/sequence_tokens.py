@@ -1,0 +1,78 @@
+"""CPU kernels of lodkit/ops/sequence_tokens.py."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ... import arrays
+from ...arrays import native
+from ...jit import jitable, prange, settings, threaded
+from ...jit.search import lower_bound
+from ...lod.levels import frozen
+from ...lod.lod_tensor import LoDTensor
+from ...lod.offsets import lengths_to_offsets
+from ...ops import sequence_tokens as ops
+
+
+def _plain(x):
+    """Tokens as a vector that kernels read."""
+    return np.ascontiguousarray(x.values, native(x.values.dtype)).reshape(-1)
+
+
+@jitable
+def _is_among(tokens, token):
+    at = lower_bound(tokens, token)
+    return at < len(tokens) and tokens[at] == token
+
+
+@threaded
+def _count(values, offsets, tokens, lengths):
+    for s in prange(len(lengths)):
+        kept = 0
+        for i in range(offsets[s], offsets[s + 1]):
+            kept += not _is_among(tokens, values[i])
+        lengths[s] = kept
+
+
+@threaded
+def _keep(values, offsets, tokens, ends, out):
+    for s in prange(len(ends) - 1):
+        k = ends[s]
+        for i in range(offsets[s], offsets[s + 1]):
+            if not _is_among(tokens, values[i]):
+                out[k] = values[i]
+                k += 1
+
+
+@ops.sequence_erase.kernel("cpu")
+def erase(x: LoDTensor, /, *, tokens, out=None):
+    ops.check_tokens(x.values, "sequence_erase")
+    values, offsets, tokens = _plain(x), x.row_offsets(), ops.checked_tokens(tokens)
+    lengths = np.empty(len(offsets) - 1, np.int64)
+    _count(len(values), values, offsets, tokens, lengths)
+    ends = lengths_to_offsets(lengths)
+    out = arrays.output((int(ends[-1]), *x.shape[1:]), values.dtype, out)
+    _keep(len(values), values, offsets, tokens, ends, out.reshape(-1))
+    return LoDTensor._wrap(out, (*x._lod[:-1], frozen(ends)))
+
+
+@threaded
+def _windows(values, offsets, pad, chunk, out):
+    rows, size = out.shape
+    for c in prange((rows + chunk - 1) // chunk):
+        s = lower_bound(offsets, c * chunk + 1) - 1
+        for i in range(c * chunk, min(rows, (c + 1) * chunk)):
+            while offsets[s + 1] <= i:
+                s += 1
+            for j in range(size):
+                out[i, j] = values[i + j] if i + j < offsets[s + 1] else pad
+
+
+@ops.sequence_enumerate.kernel("cpu")
+def enumerate_windows(x: LoDTensor, /, *, win_size, pad_value, out=None):
+    ops.check_tokens(x.values, "sequence_enumerate")
+    values, offsets = _plain(x), x.row_offsets()
+    pad = ops.check_window(win_size, pad_value, values.dtype)
+    out = arrays.output((len(values), win_size), values.dtype, out)
+    _windows(out.size, values, offsets, pad, settings.chunk_rows, out)
+    return x.with_values(out)

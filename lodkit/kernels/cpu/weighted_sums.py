@@ -1,0 +1,124 @@
+"""CPU kernels of lodkit/ops/weighted_sums.py: into rows, by their sorted ids, each row read and written once."""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+
+from ... import arrays
+from ...arrays import check_gradient, check_rows, check_values, matrix, native, wide
+from ...arrays.generic import refuse_overlap
+from ...arrays.ids import checked_ids
+from ...jit import jitable, prange, settings, simd, threaded
+from ...jit.llvm.intrinsics import WIDE
+from ...jit.search import lower_bound
+from ...ops.scatter import check_target
+from ...ops.weighted_sums import (
+    check_alike,
+    check_weights,
+    pairs_of,
+    scatter_weighted_sum,
+    weighted_sum,
+    weighted_sum_weights_grad,
+)
+from ...registry import Dense
+from .primitives.gather import AHEAD
+from .primitives.sort import sort_rows
+from .primitives.update import whole_width
+
+CHUNK = 16  # times as many elements as rows in a chunk
+
+
+def _number(weight, dtype):
+    """The one number of an array, in a type."""
+    return np.asarray(weight).reshape(-1).astype(dtype)[0]
+
+
+@functools.cache
+def _rows_kernel(width):
+    """Kernel of a weighted sum into rows: a row is read and written once, chunks take the runs that start in theirs."""
+
+    @jitable(inline=True)
+    def run_sum(values, order, start, stop, j):
+        if stop - start == 1:
+            return simd.load(values, order[start], j, width)
+        total = simd.widen(simd.full(values, width, 0))
+        for i in range(start, stop):
+            simd.prefetch(values, order[min(i + AHEAD, len(order) - 1)], j, width * values.itemsize)
+            total = simd.add(total, simd.widen(simd.load(values, order[i], j, width)))
+        return simd.narrow(values, total)
+
+    @threaded
+    def kernel(out, rows, starts, orders, values, scales, weights, chunk):
+        last, size = len(rows) - 1, width * out.itemsize
+        for c in prange((orders.shape[1] + chunk - 1) // chunk):
+            for u in range(lower_bound(starts, c * chunk), min(last + 1, lower_bound(starts, (c + 1) * chunk))):
+                for j in range(0, out.shape[1], width):
+                    simd.prefetch(out, rows[min(u + AHEAD, last)], j, size)
+                    simd.prefetch(values, orders[0, starts[min(u + AHEAD, last)]], j, size)
+                    total = simd.mul(simd.load(out, rows[u], j, width), simd.full(out, width, scales[u]))
+                    for m in range(len(weights)):
+                        more = run_sum(values, orders[m], starts[u], starts[u + 1], j)
+                        total = simd.add(total, simd.mul(more, simd.full(out, width, weights[m])))
+                    simd.store(out, rows[u], j, total)
+
+    return kernel
+
+
+@scatter_weighted_sum.kernel("cpu")
+def add_weighted(data: Dense, weight: Dense, ids: Dense, /, *rest: Dense):
+    xs, weights = pairs_of("scatter_weighted_sum", rest)
+    ids = checked_ids(ids, len(check_rows(data, "data")))
+    check_target("scatter_weighted_sum", data, ids.shape, [(f"x{i}", x) for i, x in enumerate(xs, 1)])
+    check_weights("scatter_weighted_sum", (weight, *weights), data.dtype)
+    refuse_overlap("data", data, (weight, ids, *rest))
+    if data.size and ids.size:
+        _add_rows(matrix(data), weight, ids.reshape(-1), xs, weights)
+    return data
+
+
+def _add_rows(out, weight, ids, xs, weights):
+    kind = np.dtype(WIDE[out.dtype.name])
+    order, starts, rows = sort_rows(ids, len(out))
+    orders = order + len(ids) * np.arange(len(xs)).reshape(-1, 1)
+    parts = [matrix(x.reshape(len(ids), out.shape[1])) for x in xs]
+    values = parts[0] if len(parts) == 1 else np.concatenate(parts)
+    with np.errstate(over="ignore"):
+        scales = np.power(_number(weight, kind), np.diff(starts), dtype=kind)
+    factors = np.array([_number(w, kind) for w in weights])
+    kernel = _rows_kernel(whole_width(out.shape[1]))
+    kernel(values.size, out, rows, starts, orders, values, scales, factors, settings.chunk_rows)
+
+
+@threaded
+def _add_scaled(x, weight, chunk, out):
+    for c in prange((len(x) + chunk - 1) // chunk):
+        for i in range(c * chunk, min(len(x), (c + 1) * chunk)):
+            out[i] += x[i] * weight
+
+
+@weighted_sum.kernel("cpu")
+def run_sum(x: Dense, weight: Dense, /, *rest: Dense, out=None):
+    xs, weights = pairs_of("weighted_sum", (x, weight, *rest))
+    dtype = check_alike(xs)
+    check_weights("weighted_sum", weights, dtype)
+    out = arrays.output(x.shape, dtype, out)
+    total = out if dtype != np.float16 else np.empty(x.shape, np.float32)
+    np.multiply(wide(x), _number(weight, total.dtype), out=total)
+    for one, w in zip(xs[1:], weights[1:], strict=True):
+        flat = np.ascontiguousarray(wide(one), total.dtype).reshape(-1)
+        _add_scaled(flat.size, flat, _number(w, total.dtype), CHUNK * settings.chunk_rows, total.reshape(-1))
+    if total is not out:
+        out[...] = total
+    return out
+
+
+@weighted_sum_weights_grad.kernel("cpu")
+def run_weights_grad(x: Dense, weight: Dense, grad: Dense, /):
+    check_values(x.dtype, "the gradient", floating=True)
+    check_values(weight.dtype, "the gradient by a weight", floating=True)
+    check_weights("weighted_sum_weights_grad", (weight,), x.dtype)
+    check_gradient(grad, x.shape)
+    total = np.multiply(x, grad, dtype=np.float64).sum()
+    return np.full(weight.shape, total, native(weight.dtype))

@@ -1,0 +1,219 @@
+"""CUDA kernels of lodkit/ops/conversions.py, and the checked offsets that segment kernels start from."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...arrays.cuda import vector
+from ...arrays.cuda.ids import first_outside
+from ...arrays.cuda.launch import cuda, launch
+from ...arrays.cuda.memory import view
+from ...errors import DTypeError, LoDError
+from ...ops import conversions as ops
+from ...ops.segments import check_num_segments, check_rows, check_unsorted_ids
+from ...registry import Dense
+from .primitives.offsets import LONG, cut, found_in, inspected
+from .primitives.row_kernels import segment_of
+from .primitives.scan import offsets_of
+from .primitives.small_group_by import FEW, sort_few
+from .primitives.sort import argsort
+
+
+@cuda.jit
+def _difference(offsets, n, lengths):
+    s = cuda.grid(1)
+    while s < n:
+        lengths[s] = vector.number(offsets, s + 1) - vector.number(offsets, s)
+        s += cuda.gridsize(1)
+
+
+@cuda.jit
+def _number(offsets, segments, n, ids):
+    i = cuda.grid(1)
+    while i < n:
+        ids[i] = segment_of(offsets, segments, i)
+        i += cuda.gridsize(1)
+
+
+@cuda.jit
+def _first_unsorted(ids, n, found):
+    """Note the position of the first id that is less than the one before, or negative; and the last id."""
+    i = cuda.grid(1)
+    while i < n:
+        here = vector.number(ids, i)
+        if here < (vector.number(ids, i - 1) if i > 0 else 0):
+            vector.atomic_first(found, 0, i)
+        if i == n - 1:
+            found[1] = here
+        i += cuda.gridsize(1)
+
+
+@cuda.jit
+def _starts(ids, n, segments, offsets):
+    """Where each segment would be inserted into sorted ids."""
+    s = cuda.grid(1)
+    while s <= segments:
+        low, high = 0, n
+        while low < high:
+            middle = (low + high) >> 1
+            if vector.number(ids, middle) < s:
+                low = middle + 1
+            else:
+                high = middle
+        offsets[s] = low
+        s += cuda.gridsize(1)
+
+
+def integers(x, name):
+    """The View of an int32 or int64 vector."""
+    x = view(x)
+    if x.dtype not in (np.int32, np.int64):
+        raise DTypeError(f"{name} must be int32 or int64, not {x.dtype}")
+    if x.ndim != 1:
+        raise LoDError(f"{name} must be one-dimensional, got shape {x.shape}; pass {name}.reshape(-1)")
+    return x
+
+
+def summed(lengths, piece=None):
+    """Offsets of lengths, and what a look at them told: ``longest`` from ``piece`` rows up. Waits for the device."""
+    lengths = integers(lengths, "lengths")
+    offsets = offsets_of(lengths)
+    found = inspected(offsets, piece)
+    if found.decrease >= 0:
+        ops.check_lengths(lengths.read())
+        raise LoDError("lengths add up to more than int64 holds")
+    return offsets, found
+
+
+def from_lengths(lengths):
+    """Checked Offsets of lengths. Waits for the device."""
+    return cut(*summed(lengths))
+
+
+def from_offsets(offsets):
+    """Checked Offsets of an array of them. Waits for the device."""
+    offsets = integers(offsets, "offsets")
+    if not offsets.size:
+        ops.check_offsets(offsets.read())
+    found = inspected(offsets)
+    if found.decrease >= 0 or found.first != 0:
+        ops.check_offsets(offsets.read())
+    return cut(offsets, found)
+
+
+@cuda.jit
+def _first_gap(ids, n, found):
+    """Note the position of the first id that is more than one above the one before; the first stands behind -1."""
+    i = cuda.grid(1)
+    while i < n:
+        if vector.number(ids, i) - (vector.number(ids, i - 1) if i > 0 else -1) > 1:
+            vector.atomic_first(found, 0, i)
+        i += cuda.gridsize(1)
+
+
+@cuda.jit
+def _largest(ids, n, found):
+    """Note the largest id, as its distance from LONG, and the position of the first negative one."""
+    i = cuda.grid(1)
+    while i < n:
+        here = vector.number(ids, i)
+        if here < 0:
+            vector.atomic_first(found, 0, i)
+        else:
+            vector.atomic_first(found, 1, LONG - here)
+        i += cuda.gridsize(1)
+
+
+def from_ids(ids, num_segments, allow_gaps=True):
+    """Checked Offsets of sorted segment ids. Waits for the device."""
+    ids = integers(ids, "segment_ids")
+    decrease, last = found_in(_first_unsorted, ids, ids.size, slots=2) if ids.size else (-1, -1)
+    if decrease >= 0 or (num_segments is not None and not last < num_segments) or (num_segments or 0) < 0:
+        ops.check_segment_ids(ids.read(), num_segments)
+    if not allow_gaps and found_in(_first_gap, ids, ids.size, slots=1)[0] >= 0:
+        ops.check_no_gaps(ids.read())
+    return _from_sorted(ids, last + 1 if num_segments is None else num_segments)
+
+
+def from_unsorted_ids(ids, num_segments):
+    """Checked Offsets of unsorted segment ids, and the order that brings equal ones together. Waits for the device."""
+    ids = integers(ids, "segment_ids")
+    if num_segments is None:
+        negative, largest = found_in(_largest, ids, ids.size, slots=2) if ids.size else (-1, -1)
+        num_segments = LONG - largest + 1 if largest >= 0 else 0
+    else:
+        negative = found_in(first_outside, ids, ids.size, num_segments, slots=1)[0]
+    if negative >= 0 or num_segments < 0:
+        check_unsorted_ids(ids.read(), num_segments)
+    sorted_ids, order = (sort_few if ids.size <= FEW else argsort)(ids, num_segments)
+    return _from_sorted(sorted_ids, num_segments), order
+
+
+def _from_sorted(ids, count):
+    offsets = ids.like((count + 1,), np.int64)
+    launch(_starts, count + 1, ids, ids.size, count, offsets)
+    return cut(offsets, inspected(offsets))
+
+
+def to_offsets(segments, by, rows, num_segments=None):
+    """Offsets over ``rows`` rows from lengths, offsets or sorted ids. Waits for the device."""
+    if by == "ids":
+        offsets = from_ids(segments, num_segments)
+    else:
+        offsets = from_lengths(segments) if by == "lengths" else from_offsets(segments)
+        check_num_segments(by, num_segments, len(offsets))
+    check_rows(by, (offsets.rows,), rows)
+    return offsets
+
+
+def grouped(segments, by, rows, num_segments):
+    """The same, and the order that brings rows together: None but with unsorted ids."""
+    if by != "unsorted_ids":
+        return to_offsets(segments, by, rows, num_segments), None
+    offsets, order = from_unsorted_ids(segments, num_segments)
+    check_rows(by, (offsets.rows,), rows)
+    return offsets, order
+
+
+def lengths_of(offsets):
+    """The differences of offsets."""
+    lengths = offsets.like((len(offsets) - 1,), np.int64)
+    launch(_difference, lengths.size, offsets, lengths.size, lengths)
+    return lengths
+
+
+def segment_numbers(offsets):
+    """For every row the number of its segment, by checked Offsets."""
+    ids = offsets.offsets.like((offsets.rows,), np.int64)
+    launch(_number, ids.size, offsets.offsets, len(offsets), ids.size, ids)
+    return ids
+
+
+@ops.lengths_to_offsets.kernel("cuda")
+def lengths_to_offsets(lengths: Dense, /):
+    return from_lengths(lengths).offsets.array
+
+
+@ops.offsets_to_lengths.kernel("cuda")
+def offsets_to_lengths(offsets: Dense, /):
+    return lengths_of(from_offsets(offsets).offsets).array
+
+
+@ops.offsets_to_segment_ids.kernel("cuda")
+def offsets_to_segment_ids(offsets: Dense, /):
+    return segment_numbers(from_offsets(offsets)).array
+
+
+@ops.lengths_to_segment_ids.kernel("cuda")
+def lengths_to_segment_ids(lengths: Dense, /):
+    return segment_numbers(from_lengths(lengths)).array
+
+
+@ops.segment_ids_to_offsets.kernel("cuda")
+def segment_ids_to_offsets(segment_ids: Dense, /, *, num_segments, allow_gaps):
+    return from_ids(segment_ids, num_segments, allow_gaps).offsets.array
+
+
+@ops.segment_ids_to_lengths.kernel("cuda")
+def segment_ids_to_lengths(segment_ids: Dense, /, *, num_segments):
+    return lengths_of(from_ids(segment_ids, num_segments).offsets).array

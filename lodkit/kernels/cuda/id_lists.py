@@ -1,0 +1,131 @@
+"""CUDA kernels of lodkit/ops/id_lists.py: sort, then look at the runs of equal ids."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...arrays.cuda import vector
+from ...arrays.cuda.elementwise import convert, copied, fill
+from ...arrays.cuda.ids import ids_of
+from ...arrays.cuda.launch import cuda, launch
+from ...arrays.cuda.memory import view
+from ...lod.levels import frozen
+from ...lod.lod_tensor import LoDTensor
+from ...ops import id_lists as ops
+from ...registry import Dense
+from .conversions import from_ids, integers, offsets_to_lengths
+from .primitives.gather import copy_rows, positions_of
+from .primitives.group_by_value import LARGEST, extremes, run_of_each, runs_of_numbers
+from .primitives.offsets import offsets_like
+from .primitives.row_kernels import first_at_least, segment_of
+from .primitives.small_group_by import runs_below
+
+
+@ops.unique.kernel("cuda")
+def unique(ids: Dense, /, *, return_inverse, return_counts):
+    found = runs_of_numbers(integers(ids, "ids"))
+    results = [found.rows.array]
+    if return_inverse:
+        results.append(run_of_each(found).array)
+    if return_counts:
+        results.append(offsets_to_lengths(found.offsets))
+    return tuple(results) if len(results) > 1 else results[0]
+
+
+@cuda.jit
+def _join(ids, offsets, samples, low, width, n, keys):
+    """One key of a sample and an id: ids of a sample are together, and ascend."""
+    i = cuda.grid(1)
+    while i < n:
+        keys[i] = segment_of(offsets, samples, i) * width + (vector.number(ids, i) - low)
+        i += cuda.gridsize(1)
+
+
+@cuda.jit
+def _part(keys, n, low, width, samples, ids):
+    i = cuda.grid(1)
+    while i < n:
+        key = vector.number(keys, i)
+        samples[i], ids[i] = key // width, key % width + low
+        i += cuda.gridsize(1)
+
+
+@ops.merge_id_lists.kernel("cuda")
+def merge(*lists: LoDTensor):
+    ops.check_samples(lists)
+    views, samples = [integers(x.values, f"list {i}") for i, x in enumerate(lists)], len(lists[0].row_offsets()) - 1
+    ends = np.cumsum([x.size for x in views]).tolist()
+    ids = views[0].like((ends[-1],), np.int64)
+    for x, end in zip(views, ends, strict=True):
+        copied(x, ids.part(end - x.size, end))
+    (low, high), distinct = extremes(ids), None
+    if (high - low + 1) * samples > LARGEST:  # no key holds a sample and such an id, but the number of its run
+        found = runs_of_numbers(ids)
+        ids, distinct, low, high = run_of_each(found), found.rows, 0, len(found.rows) - 1
+    width, keys = high - low + 1, ids.like(ids.shape)
+    for x, y, end in zip(lists, views, ends, strict=True):
+        offsets, start = offsets_like(y, x.row_offsets()).offsets, end - y.size
+        launch(_join, y.size, ids.part(start, end), offsets, samples, low, width, y.size, keys.part(start, end))
+    merged = runs_below(keys, max(width * samples, 1)).rows
+    owners, values = ids.like(merged.shape), ids.like(merged.shape)
+    launch(_part, merged.size, merged, merged.size, low, width, owners, values)
+    if distinct is not None:
+        numbers, values = values, ids.like(merged.shape)
+        copy_rows(distinct, numbers, None, values)
+    offsets = frozen(from_ids(owners, samples).offsets.read())
+    return LoDTensor._wrap(values.array, (*lists[0]._lod[:-1], offsets))
+
+
+@cuda.jit
+def _pass_over_first(offsets, order, runs, kept):
+    run = cuda.grid(1)
+    while run < runs:
+        kept[vector.number(order, vector.number(offsets, run))] = 0
+        run += cuda.gridsize(1)
+
+
+@cuda.jit
+def _equal_integers(bits, n, magnitude, infinity, keys, kept):
+    """Integers that are equal where floating numbers are, 1 for those that are not NaN."""
+    i = cuda.grid(1)
+    while i < n:
+        here = vector.number(bits, i)
+        keys[i] = here if here & magnitude else 0
+        kept[i] = 1 if here & magnitude <= infinity else 0
+        i += cuda.gridsize(1)
+
+
+@ops.find_duplicate_elements.kernel("cuda")
+def find_duplicates(data: Dense, /):
+    data = view(data)
+    ops.check_elements(data)
+    keys, kept = data, fill(data.like(data.shape, np.int64), 1)
+    if data.dtype.kind == "f":
+        bits, keys = convert(data, data.wide).as_integers(), data.like(data.shape, np.int64)
+        infinity = int(np.array(np.inf, data.wide).view(bits.dtype))
+        launch(_equal_integers, data.size, bits, data.size, int(np.iinfo(bits.dtype).max), infinity, keys, kept)
+    found = runs_of_numbers(keys)
+    runs = len(found.rows)
+    launch(_pass_over_first, runs, found.offsets, found.order, runs, kept)
+    return positions_of(kept).array
+
+
+@cuda.jit
+def _search(queries, n, rows, offsets, order, runs, missing, out):
+    """The last position of the run of every query, by bisection."""
+    i = cuda.grid(1)
+    while i < n:
+        query = vector.number(queries, i)
+        run = first_at_least(rows, 0, runs, query)
+        out[i] = missing
+        if run < runs and vector.number(rows, run) == query:
+            out[i] = vector.number(order, vector.number(offsets, run + 1) - 1)
+        i += cuda.gridsize(1)
+
+
+@ops.find.kernel("cuda")
+def find(ids: Dense, queries: Dense, /, *, missing_value):
+    queries = ids_of(queries, "queries")
+    found, out = runs_of_numbers(integers(ids, "ids")), queries.like(queries.shape, np.int64)
+    launch(_search, queries.size, queries, queries.size, *found, len(found.rows), missing_value, out)
+    return out.array

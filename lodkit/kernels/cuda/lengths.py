@@ -1,0 +1,159 @@
+"""CUDA kernels of lodkit/ops/lengths.py."""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+
+from ...arrays import check_gradient, check_values
+from ...arrays.cuda import vector
+from ...arrays.cuda.elementwise import fill
+from ...arrays.cuda.ids import ids_of
+from ...arrays.cuda.launch import cuda, device, launch
+from ...arrays.cuda.memory import view
+from ...ops import lengths as ops
+from ...registry import Dense
+from .conversions import from_lengths, integers, to_offsets
+from .primitives.gather import copy_rows
+from .primitives.offsets import found_in, settings
+from .primitives.reduce_kernels import ALL, WARP
+from .primitives.scan import WARP_BITS
+
+
+@device
+def before(values, a, b):
+    """Whether position a comes before b: NaN first, then larger values; of equal ones the first. None is -1."""
+    if a < 0 or b < 0:
+        return a >= 0
+    x, y = vector.number(values, a), vector.number(values, b)
+    if x == y or (x != x and y != y):
+        return a < b
+    return x > y or x != x
+
+
+@functools.cache
+def top_k_kernel(given):
+    """A warp looks k times for what comes first of the rest of its segment: of rows, or of candidates that are given.
+
+    A segment has ``times`` as many candidates as its offsets say. ``positions`` are -1 before.
+    """
+
+    @cuda.jit
+    def kernel(values, candidates, offsets, segments, times, k, positions):
+        s, lane = cuda.grid(1) >> WARP_BITS, cuda.threadIdx.x & (WARP - 1)
+        while s < segments:
+            start, stop = vector.number(offsets, s) * times, vector.number(offsets, s + 1) * times
+            last, j = np.int64(-1), 0
+            while j < min(k, stop - start):
+                best, i = np.int64(-1), start + lane
+                while i < stop:
+                    here = vector.number(candidates, i) if given else i
+                    if before(values, here, best) and (last < 0 or before(values, last, here)):
+                        best = here
+                    i += WARP
+                for bit in range(WARP_BITS):
+                    other = cuda.shfl_xor_sync(ALL, best, 1 << bit)
+                    if before(values, other, best):
+                        best = other
+                if lane == 0 and best >= 0:
+                    positions[s * k + j] = best
+                last, j = best, j + 1 if best >= 0 else k
+            s += cuda.gridsize(1) >> WARP_BITS
+
+    return kernel
+
+
+def _run(values, candidates, offsets, times, k):
+    segments = len(offsets) - 1
+    positions = fill(values.like((segments, k), np.int64), -1)
+    given = candidates is not None
+    some = candidates if given else offsets  # stands where an array is not there
+    launch(top_k_kernel(given), segments << WARP_BITS, values, some, offsets, segments, times, k, positions)
+    return positions
+
+
+def largest(values, offsets, k):
+    """The positions of the k largest of every segment, -1 behind the last; of a long one, from those of its pieces."""
+    candidates, times = None, 1
+    while offsets.pieces is not None and 2 * k <= settings.piece_rows:
+        candidates = _run(values, candidates, offsets.pieces, times, k)
+        offsets, times = offsets.owners, k
+    return _run(values, candidates, offsets.offsets, times, k)
+
+
+@cuda.jit
+def _within(positions, offsets, k, n, indices):
+    i = cuda.grid(1)
+    while i < n:
+        position = vector.number(positions, i)
+        indices[i] = position - vector.number(offsets, i // k) if position >= 0 else -1
+        i += cuda.gridsize(1)
+
+
+@ops.lengths_top_k.kernel("cuda")
+def top_k(values: Dense, lengths: Dense, /, *, k):
+    values, k = view(values), int(k)
+    ops.check_top_k(values, k)
+    offsets = to_offsets(lengths, "lengths", len(values), None)
+    positions = largest(values, offsets, k)
+    top, indices, n = values.like(positions.shape), positions.like(positions.shape), positions.size
+    copy_rows(values, positions.reshape(n), None, top.reshape(n))
+    launch(_within, n, positions, offsets.offsets, k, n, indices)
+    return top.array, indices.array
+
+
+@cuda.jit
+def _first_outside(indices, offsets, k, n, found):
+    i = cuda.grid(1)
+    while i < n:
+        s, index = i // k, vector.number(indices, i)
+        if index < -1 or index >= vector.number(offsets, s + 1) - vector.number(offsets, s):
+            vector.atomic_first(found, 0, i)
+        i += cuda.gridsize(1)
+
+
+@cuda.jit
+def _put_back(grad, indices, offsets, k, n, out):
+    i = cuda.grid(1)
+    while i < n:
+        index = vector.number(indices, i)
+        if index >= 0:
+            vector.store(out, vector.number(offsets, i // k) + index, vector.load(grad, i, 1))
+        i += cuda.gridsize(1)
+
+
+@ops.lengths_top_k_grad.kernel("cuda")
+def top_k_grad(values: Dense, lengths: Dense, indices: Dense, grad: Dense, /):
+    values, indices, grad = view(values), ids_of(indices, "indices"), view(grad)
+    check_values(values.dtype, "the gradient", floating=True)
+    ops.check_top_k(values, 1)
+    offsets = to_offsets(lengths, "lengths", len(values), None).offsets
+    ops.check_indices(indices, len(offsets) - 1)
+    k, n = indices.columns, indices.size
+    at = found_in(_first_outside, indices, offsets, k, n, slots=1)[0] if n else -1
+    if at >= 0:
+        raise ops.bad_index(indices.read(), np.diff(offsets.read()), *divmod(at, k))
+    check_gradient(grad, indices.shape)
+    result = fill(values.like(values.shape), 0)
+    launch(_put_back, n, grad, indices, offsets, k, n, result)
+    return result.array
+
+
+@cuda.jit
+def _split(lengths, parts, n, out):
+    i = cuda.grid(1)
+    while i < n:
+        length = vector.number(lengths, i // parts)
+        out[i] = length // parts + (1 if i % parts < length % parts else 0)
+        i += cuda.gridsize(1)
+
+
+@ops.lengths_split.kernel("cuda")
+def split(lengths: Dense, /, *, n_split):
+    ops.check_split(n_split)
+    lengths = integers(lengths, "lengths")
+    from_lengths(lengths)
+    out = lengths.like((lengths.size * n_split,), np.int64)
+    launch(_split, out.size, lengths, int(n_split), out.size, out)
+    return out.array

@@ -1,0 +1,1 @@
+"""CUDA kernels that several families share: reduce, gather, sort, scan, update."""

@@ -1,0 +1,113 @@
+"""Gradients of segment reductions, for sequence_pool, segment_reduce and embedding_bag alike."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ....arrays import check_values
+from ....arrays.cuda.elementwise import convert, fill
+from ....arrays.cuda.launch import launch
+from ....arrays.cuda.memory import view
+from ....jit.reducers import REDUCERS
+from ....ops.shared.reductions import check_flow, check_weighted, check_weights
+from . import row_kernels as kernels
+from .gather import copy_rows
+from .reduce import group_of, reduce_rows, weight_totals, width_of
+from .reduce_kernels import WARP
+
+ENDS = {"first": 0, "last": 1}
+
+
+def computing_as(values, other):
+    """``other``, converted where it does not compute in the type that ``values`` do."""
+    return other if other.wide == values.wide else convert(other, values.dtype)
+
+
+def over_rows(kernel, width, a, b, c, ids, padding_idx, offsets, columns, out, height=0):
+    """Launch a kernel of ``row_kernels`` over all rows of the segments; what it does not use may be None."""
+    some = offsets.offsets
+    a, b, c, ids = (some if x is None else x for x in (a, b, c, ids))
+    bits, padding = group_of(columns, width), -1 if padding_idx is None else padding_idx
+    rows = offsets.rows
+    threads = -(-rows // kernels.RUN) << bits if columns else 0
+    launch(kernel, threads, a, b, c, ids, some, padding, height, columns, bits, len(offsets), rows, out)
+
+
+def argreduce_rows(reduce, values, ids, padding_idx, offsets, shape):
+    """Position (in ids, or in the rows) of the first extreme of every segment and column; -1 for an empty one."""
+    wide = values.wide
+    extremes = values.like(shape, wide)
+    reduce_rows(reduce, values, ids, None, padding_idx, offsets, 0, extremes)
+    index = fill(values.like(shape, np.int64), -1)
+    source = values if len(values) else values.like((1, *values.shape[1:]))
+    kernel = kernels.find_kernel(ids is not None)
+    columns = extremes.columns
+    over_rows(kernel, 1, source, extremes, None, ids, padding_idx, offsets, columns, index, len(values))
+    return index
+
+
+def values_grad(values, ids, padding_idx, offsets, weights, out, grad, reduce):
+    """The gradient by the reduced rows, ``values[ids]``, or all values where ids is None: a View, a row for each."""
+    dtype = check_values(values.dtype, "the gradient", floating=True)
+    grad = computing_as(values, view(grad))
+    check_flow(values, offsets.offsets, out, grad)
+    if weights is not None:
+        check_weighted(reduce, weights)
+        check_weights(weights, offsets.rows, dtype)
+    shape, columns = (offsets.rows, *values.shape[1:]), values.columns
+    result = values.like(shape)
+    if reduce in ("logsumexp", "logmeanexp", "prod"):
+        if ids is not None:
+            found = values.like(shape)
+            copy_rows(values, ids, padding_idx, found)
+            values = found
+        (_others if reduce == "prod" else _shares)(values, offsets, grad, result)
+    elif reduce in ENDS:
+        over_rows(kernels.place_kernel(ENDS[reduce]), 1, grad, None, None, None, None, offsets, columns, result)
+    elif reduce in ("max", "min"):
+        where = argreduce_rows(reduce, values, ids, padding_idx, offsets, grad.shape)
+        over_rows(kernels.place_kernel(2), 1, grad, where, None, None, None, offsets, columns, result)
+    else:
+        totals = weight_totals(reduce, weights, offsets, dtype)
+        divisor = None if REDUCERS[reduce].divisor is None else "rows" if totals is None else "totals"
+        width = width_of(columns, grad, result)
+        kernel = kernels.spread_kernel(width, weights is not None, divisor, reduce == "sqrt")
+        over_rows(kernel, width, grad, weights, totals, None, None, offsets, columns, result)
+    return result
+
+
+def _shares(values, offsets, grad, result):
+    """The gradient of logsumexp, from the values: its result is rounded, an error in the exponent of large ones."""
+    wide, columns = values.wide, values.columns
+    tops, totals = grad.like(grad.shape, wide), grad.like(grad.shape, wide)
+    exponentials = values.like(values.shape, wide)
+    reduce_rows("max", values, None, None, None, offsets, 0, tops)
+    over_rows(kernels.exponentials_kernel(), 1, values, tops, None, None, None, offsets, columns, exponentials)
+    reduce_rows("sum", exponentials, None, None, None, offsets, 0, totals)
+    over_rows(kernels.shares_kernel(), 1, grad, exponentials, totals, None, None, offsets, columns, result)
+
+
+def _others(values, offsets, grad, result):
+    """The gradient of prod: what flows in times the product of the other rows, so nothing is divided by a zero."""
+    segments, columns = len(offsets), values.columns
+    before = values.like(values.shape, values.wide)
+    launch(
+        kernels.others_kernel(), segments * columns, values, grad, offsets.offsets, segments, columns, before, result
+    )
+
+
+def weights_grad(values, ids, padding_idx, offsets, weights, out, grad, reduce):
+    """The gradient by the weights: each row's share in the result, times what flows in. A View."""
+    grad, out = computing_as(values, view(grad)), None if out is None else computing_as(values, out)
+    check_flow(values, offsets.offsets, out, grad)
+    mean = reduce == "mean"
+    totals = weight_totals(reduce, weights, offsets, values.dtype)
+    result = weights.like(weights.shape)
+    some, height = offsets.offsets, len(values)
+    source = values if height else values.like((1, *values.shape[1:]))
+    kernel = kernels.products_kernel(ids is not None, mean)
+    a, b, c = (some if x is None else x for x in (ids, out if mean else None, totals))
+    padding, columns = -1 if padding_idx is None else padding_idx, values.columns
+    size = len(offsets), offsets.rows
+    launch(kernel, offsets.rows * WARP, source, a, b, grad, c, some, padding, height, columns, *size, result)
+    return result

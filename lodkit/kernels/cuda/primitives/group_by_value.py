@@ -1,0 +1,122 @@
+"""Bring equal integers together on a GPU, whatever their size: first into a range from 0, which the sort needs."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ....arrays.cuda import vector
+from ....arrays.cuda.launch import BLOCK, cuda, launch
+from .reduce_kernels import ALL, WARP
+from .row_kernels import segment_of
+from .scan import WARP_BITS, WARPS
+from .small_group_by import runs_below
+from .sort import Runs
+
+LOOKS = 128  # blocks at most that look for the extremes: what their warps find is read by the host
+LARGEST = (1 << 63) - 1
+LOW_BITS = 24  # numbers too far apart for the sort are cut: high parts, 40 bits, become numbers of their runs
+
+
+@cuda.jit
+def _extremes(numbers, n, found):
+    """The smallest and the largest number that each warp sees."""
+    i, warp = cuda.grid(1), cuda.grid(1) >> WARP_BITS
+    low = high = vector.number(numbers, min(i, n - 1))
+    while i < n:
+        here = vector.number(numbers, i)
+        low, high = min(low, here), max(high, here)
+        i += cuda.gridsize(1)
+    for k in range(WARP_BITS):
+        low = min(low, cuda.shfl_xor_sync(ALL, low, 1 << k))
+        high = max(high, cuda.shfl_xor_sync(ALL, high, 1 << k))
+    if cuda.threadIdx.x & (WARP - 1) == 0:
+        found[2 * warp], found[2 * warp + 1] = low, high
+
+
+def extremes(numbers):
+    """The smallest and the largest of an int32 or int64 View; 0 and 0 of none. Waits for the device."""
+    if not numbers.size:
+        return 0, 0
+    blocks = min(-(-numbers.size // BLOCK), LOOKS)
+    found = numbers.like((blocks * WARPS, 2), np.int64)
+    launch(_extremes, blocks * BLOCK, numbers, numbers.size, found, exact=True)
+    seen = found.read()
+    return int(seen[:, 0].min()), int(seen[:, 1].max())
+
+
+@cuda.jit
+def _add(numbers, n, by, out):
+    i = cuda.grid(1)
+    while i < n:
+        out[i] = vector.number(numbers, i) + by
+        i += cuda.gridsize(1)
+
+
+def _shifted(numbers, by):
+    out = numbers.like(numbers.shape, np.int64)
+    launch(_add, numbers.size, numbers, numbers.size, by, out)
+    return out
+
+
+@cuda.jit
+def _high_parts(numbers, n, out):
+    i = cuda.grid(1)
+    while i < n:
+        out[i] = vector.number(numbers, i) >> LOW_BITS
+        i += cuda.gridsize(1)
+
+
+@cuda.jit
+def _with_low_parts(ranks, numbers, n, out):
+    i = cuda.grid(1)
+    while i < n:
+        out[i] = (vector.number(ranks, i) << LOW_BITS) | (vector.number(numbers, i) & ((1 << LOW_BITS) - 1))
+        i += cuda.gridsize(1)
+
+
+@cuda.jit
+def _whole(keys, highs, n, out):
+    i = cuda.grid(1)
+    while i < n:
+        key = vector.number(keys, i)
+        high = vector.number(highs, key >> LOW_BITS)
+        out[i] = (high << LOW_BITS) | (key & ((1 << LOW_BITS) - 1))
+        i += cuda.gridsize(1)
+
+
+def _runs_far_apart(numbers):
+    n, parts = numbers.size, numbers.like(numbers.shape, np.int64)
+    launch(_high_parts, n, numbers, n, parts)
+    highs = runs_of_numbers(parts)
+    keys = numbers.like(numbers.shape, np.int64)
+    launch(_with_low_parts, n, run_of_each(highs), numbers, n, keys)
+    found = runs_below(keys, len(highs.rows) << LOW_BITS)
+    rows = found.rows.like(found.rows.shape)
+    launch(_whole, len(rows), found.rows, highs.rows, len(rows), rows)
+    return found._replace(rows=rows)
+
+
+def runs_of_numbers(numbers):
+    """The Runs of any int32 or int64 numbers; ``rows`` are the different ones. Waits for the device."""
+    low, high = extremes(numbers)
+    if low >= 0 and high < LARGEST:
+        return runs_below(numbers, high + 1)
+    if low >= -LARGEST and high - low < LARGEST:
+        found = runs_below(_shifted(numbers, -low), high - low + 1)
+        return found._replace(rows=_shifted(found.rows, low))
+    return _runs_far_apart(numbers)
+
+
+@cuda.jit
+def _number_runs(offsets, runs, order, n, out):
+    i = cuda.grid(1)
+    while i < n:
+        out[vector.number(order, i)] = segment_of(offsets, runs, i)
+        i += cuda.gridsize(1)
+
+
+def run_of_each(found: Runs):
+    """The number of its run for every position, int64."""
+    n, out = found.order.size, found.order.like(found.order.shape, np.int64)
+    launch(_number_runs, n, found.offsets, len(found.rows), found.order, n, out)
+    return out

@@ -1,0 +1,131 @@
+"""The CUDA loops over packed rows: pack, unpack, look up and pool."""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+
+from ....arrays.cuda import vector
+from ....arrays.cuda.launch import cuda, device
+from ....jit import simd
+from ...common.codes import coder, grid
+from . import packed as _packed
+from .reduce_kernels import WARP, across
+
+ZERO = np.float32(0)
+
+
+def _reader(bits, size, align):
+    """How a kernel reads the numbers in ``size`` bytes of a row, from byte j on; zeros where the row is not there."""
+    param = 4 if bits == 8 else 2
+
+    @device
+    def read(rows, row, there, j, codes):
+        start = (row if there else 0) * (codes + 2 * param)
+        scale = _packed.load_param(rows, start + codes, bits, align)
+        bias = _packed.load_param(rows, start + codes + param, bits, align)
+        x = _packed.load_codes(rows, start + j, size, bits)
+        return simd.fma(x, simd.like(x, scale if there else ZERO), simd.like(x, bias if there else ZERO))
+
+    return read
+
+
+def _writer(lanes, aligned):
+    """How a kernel writes lanes to memory that may be an array's own, aligned as it is."""
+
+    @device
+    def write(out, at, x):
+        if aligned:
+            vector.store(out, at, x)
+        else:
+            for k in range(lanes):
+                out[at + k] = simd.lane(x, k)
+
+    return write
+
+
+@functools.cache
+def dequantize_kernel(bits, size, align, aligned, gather):
+    """Unpack rows, all or those at ids: a thread takes ``size`` bytes of codes."""
+    each = 8 // bits
+    read, write = _reader(bits, size, align), _writer(size * each, aligned)
+
+    @cuda.jit
+    def kernel(rows, ids, padding, height, codes, steps, n, out):
+        i = cuda.grid(1)
+        while i < n:
+            place, j = i // steps, i % steps * size
+            row = vector.number(ids, place) if gather else place
+            there = (row >= 0) & (row < height) & (row != padding)
+            write(out, (place * codes + j) * each, read(rows, row, there, j, codes))
+            i += cuda.gridsize(1)
+
+    return kernel
+
+
+@functools.cache
+def bag_kernel(bits, size, align, aligned, weighted, divisor):
+    """Look up and pool: a group of threads takes a segment, as in ``reduce_kernels``; ``divisor`` is as there."""
+    each, divides, by_totals = 8 // bits, divisor is not None, divisor == "totals"
+    lanes = size * each
+    read, write = _reader(bits, size, align), _writer(lanes, aligned)
+
+    @device
+    def total(rows, ids, weights, start, stop, j, codes, height, padding, out):
+        result = simd.full(out, lanes, 0)
+        for i in range(start, stop):
+            row = vector.number(ids, i)
+            x = read(rows, row, (row >= 0) & (row < height) & (row != padding), j, codes)
+            result = simd.fma(x, simd.like(x, vector.number(weights, i)), result) if weighted else simd.add(result, x)
+        return result
+
+    @cuda.jit
+    def kernel(rows, ids, weights, totals, lengths, offsets, pad, padding, height, codes, group, segments, out):
+        thread = cuda.grid(1)
+        s, j = thread >> group, (thread & ((1 << group) - 1)) * size
+        while s < segments:
+            start, stop = offsets[s], offsets[s + 1]
+            for at in range(j, codes, size << group):
+                result = simd.full(out, lanes, pad)
+                if start < stop and (not by_totals or totals[s] != 0):
+                    result = total(rows, ids, weights, start, stop, at, codes, height, padding, out)
+                    if divides:
+                        by = totals[s] if by_totals else lengths[s + 1] - lengths[s]
+                        result = simd.div(result, simd.like(result, by))
+                write(out, (s * codes + at) * each, result)
+            s += cuda.gridsize(1) >> group
+
+    return kernel
+
+
+@functools.cache
+def quantize_kernel(bits):
+    """Pack rows: a warp takes one, a lane every 32nd byte."""
+    each, param = 8 // bits, 4 if bits == 8 else 2
+    grid_of, codes_of = device(grid(bits)), device(coder(bits))
+    least, largest = across(simd.minimum, WARP), across(simd.maximum, WARP)
+
+    @cuda.jit
+    def kernel(table, columns, codes, n, rows):
+        i, lane = cuda.grid(1) >> 5, cuda.grid(1) & 31
+        while i < n:
+            low = vector.load_where(columns > 0, table, i * columns + min(lane, columns - 1), 1)
+            high = low
+            for j in range(lane + WARP, columns, WARP):
+                x = vector.load(table, i * columns + j, 1)
+                low, high = simd.minimum(low, x), simd.maximum(high, x)
+            scale, bias, factor = grid_of(least(low), largest(high))
+            start = i * (codes + 2 * param)
+            if lane == 0:
+                _packed.store_param(rows, start + codes, scale, bits)
+                _packed.store_param(rows, start + codes + param, bias, bits)
+            for j in range(lane, codes, WARP):
+                packed = 0
+                for k in range(each):
+                    code = codes_of(vector.load(table, i * columns + j * each + k, 1), bias, factor)
+                    packed |= int(simd.lane(code, 0)) << (bits * k)
+                rows[start + j] = packed
+            i += cuda.gridsize(1) >> 5
+
+    return kernel

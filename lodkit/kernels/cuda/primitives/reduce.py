@@ -1,0 +1,120 @@
+"""How a segment reduction runs on a GPU: how wide, by how many threads, and in pieces where a segment is long."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ....arrays.cuda.elementwise import fill
+from ....arrays.cuda.launch import BLOCK, launch
+from ....jit.reducers import REDUCERS
+from .reduce_kernels import WARP, reduce_kernel
+
+VECTOR = 16  # bytes of the widest load
+
+
+def width_of(columns, *arrays):
+    """How many elements of a row are loaded at once, where all ``arrays`` have rows of so many columns."""
+    width = VECTOR // min(a.dtype.itemsize for a in arrays)
+    while columns % width or any(a.pointer % min(VECTOR, width * a.dtype.itemsize) for a in arrays):
+        width //= 2
+    return width
+
+
+def group_of(columns, width):
+    """The threads that share a row, as a power of two: enough for its columns, at most a block."""
+    return min(max(columns // width - 1, 0).bit_length(), BLOCK.bit_length() - 1)
+
+
+def reduce_rows(reduce, values, ids, weights, padding_idx, offsets, pad, out):
+    """Reduce the rows of every segment into ``out``.
+
+    Parameters
+    ----------
+    reduce : str
+    values : View of shape (rows, *item)
+    ids : View of int32 or int64, or None
+        Which rows; all of them, in order, for None. One outside reads as a row of zeros.
+    weights : View or None
+        One a row, with sum and mean.
+    padding_idx : int or None
+        Rows with this id read as zeros.
+    offsets : Offsets
+        Over ids or rows.
+    pad : scalar
+        What an empty segment gives.
+    out : View of shape (segments, *item)
+    """
+    if not out.size:
+        return
+    if not (len(values) if ids is None else ids.size):
+        fill(out, pad)
+        return
+    totals = weight_totals(reduce, weights, offsets, values.dtype)
+    source = values, ids, weights, padding_idx
+    if offsets.pieces is None or reduce in ("first", "last"):
+        _run(reduce, *source, totals, offsets.offsets, offsets.offsets, pad, out)
+        return
+    inner = {"mean": "sum", "sqrt": "sum", "logmeanexp": "logsumexp"}.get(reduce, reduce)
+    partial, owners = reduce_pieces(inner, *source, offsets)
+    _run(reduce, partial, None, None, None, totals, offsets.offsets, owners, pad, out)
+
+
+def reduce_pieces(reduce, values, ids, weights, padding_idx, offsets):
+    """Reduce the pieces of long segments, and the pieces of those while there are too many.
+
+    Returns
+    -------
+    partial : View
+        A row a piece.
+    owners : View
+        Offsets of the segments over them.
+    """
+    wide = values.wide
+    while offsets.pieces is not None:
+        partial = values.like((len(offsets.pieces) - 1, *values.shape[1:]), wide)
+        _run(reduce, values, ids, weights, padding_idx, None, offsets.pieces, offsets.pieces, 0.0, partial)
+        values, ids, weights, padding_idx, offsets = partial, None, None, None, offsets.owners
+    return values, offsets.offsets
+
+
+def weight_totals(reduce, weights, offsets, dtype):
+    """The sum of every segment's weights, where a weighted mean divides by it; else None."""
+    if weights is None or REDUCERS[reduce].divisor is None:
+        return None
+    totals = weights.like((len(offsets),), np.promote_types(dtype, np.float32))
+    reduce_rows("sum", weights, None, None, None, offsets, 0.0, totals)
+    return totals
+
+
+def _run(reduce, values, ids, weights, padding_idx, totals, rows, offsets, pad, out):
+    """One launch: segments by ``offsets``; a mean divides by ``totals``, or by the differences of ``rows``."""
+    columns, height = out.columns, len(values)
+    shared = columns == 1 and reduce not in ("first", "last")
+    width = width_of(columns, values, out)
+    bits = WARP.bit_length() - 1 if shared else group_of(columns, width)
+    divisor = None
+    if reduce in REDUCERS and REDUCERS[reduce].divisor is not None:
+        divisor = "rows" if totals is None else "totals"
+    if not height:
+        values = values.like((1, *values.shape[1:]))  # bad ids alone, which read nothing, still name an address
+    kernel = reduce_kernel(reduce, width, WARP if shared else 1, ids is not None, weights is not None, divisor)
+    pad = values.wide.type(pad)
+    padding = -1 if padding_idx is None else padding_idx
+    some = offsets  # stands where an array is not there
+    launch(
+        kernel,
+        (len(offsets) - 1) << bits,
+        values,
+        some if ids is None else ids,
+        some if weights is None else weights,
+        some if totals is None else totals,
+        rows,
+        offsets,
+        pad,
+        padding,
+        height,
+        columns,
+        bits,
+        len(offsets) - 1,
+        out,
+    )

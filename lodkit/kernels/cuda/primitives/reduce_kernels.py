@@ -1,0 +1,176 @@
+"""The template of the one segment reduction: access (row i, or row ids[i]) x weights x reducer, over offsets.
+
+A group of threads takes a segment: each W of its columns, which stay in registers over all the segment's rows, in
+order. Rows of one column are taken by the 32 lanes of a warp in turn, which then share what they have. Nothing is
+added atomically: the bits of a result depend on the lengths alone.
+"""
+
+from __future__ import annotations
+
+import functools
+
+from ....arrays.cuda import vector
+from ....arrays.cuda.launch import cuda, device
+from ....jit import simd
+from ....jit.reducers import REDUCERS
+
+WARP = 32
+ALL = 0xFFFFFFFF
+
+
+def reader(width, gather):
+    """How a kernel reads the columns from j on of its i-th row. An id outside, or ``padding``, reads as zeros."""
+    if not gather:
+
+        @device
+        def read(values, ids, i, j, columns, height, padding):
+            return vector.load(values, i * columns + j, width)
+
+        return read
+
+    @device
+    def read_id(values, ids, i, j, columns, height, padding):
+        row = vector.number(ids, i)
+        there = (row >= 0) & (row < height) & (row != padding)
+        return vector.load_where(there, values, row * columns + j, width)
+
+    return read_id
+
+
+def across(step, stride):
+    """Combine what the lanes of a warp have, where a warp shares a segment; every lane gets the result."""
+    if stride == 1:
+        return device(lambda x: x)
+
+    @device
+    def combine(x):
+        x = step(x, simd.like(x, cuda.shfl_xor_sync(ALL, simd.lane(x, 0), 16)))
+        x = step(x, simd.like(x, cuda.shfl_xor_sync(ALL, simd.lane(x, 0), 8)))
+        x = step(x, simd.like(x, cuda.shfl_xor_sync(ALL, simd.lane(x, 0), 4)))
+        x = step(x, simd.like(x, cuda.shfl_xor_sync(ALL, simd.lane(x, 0), 2)))
+        return step(x, simd.like(x, cuda.shfl_xor_sync(ALL, simd.lane(x, 0), 1)))
+
+    return combine
+
+
+def _sum(reducer, width, stride, gather, weighted):
+    """The sum, or the product: what the reducer's steps give."""
+    step, zero = simd.STEPS[reducer.step], reducer.start
+    read, combine = reader(width, gather), across(step, stride)
+
+    @device
+    def total(values, ids, weights, start, begin, stop, j, columns, height, padding):
+        result = simd.full(values, width, zero)
+        i = begin
+        while i < stop:
+            x = read(values, ids, i, j, columns, height, padding)
+            if weighted:
+                result = simd.fma(x, simd.like(x, vector.number(weights, i)), result)
+            else:
+                result = step(result, x)
+            i += stride
+        return combine(result)
+
+    return total
+
+
+def _extreme(step, width, stride, gather):
+    read, combine = reader(width, gather), across(step, stride)
+
+    @device
+    def extreme(values, ids, weights, start, begin, stop, j, columns, height, padding):
+        best = read(values, ids, start, j, columns, height, padding)
+        i = begin
+        while i < stop:
+            best = step(best, read(values, ids, i, j, columns, height, padding))
+            i += stride
+        return combine(best)
+
+    return extreme
+
+
+def _logsumexp(width, stride, gather):
+    read, combine = reader(width, gather), across(simd.add, stride)
+    largest = _extreme(simd.maximum, width, stride, gather)
+
+    @device
+    def logsumexp(values, ids, weights, start, begin, stop, j, columns, height, padding):
+        top = largest(values, ids, weights, start, begin, stop, j, columns, height, padding)
+        shift, total = simd.finite(top), simd.full(values, width, 0)
+        i = begin
+        while i < stop:
+            x = read(values, ids, i, j, columns, height, padding)
+            total = simd.add(total, simd.exp(simd.sub(x, shift)))
+            i += stride
+        return simd.add(simd.log(combine(total)), shift)
+
+    return logsumexp
+
+
+def _end(last, width, gather):
+    read = reader(width, gather)
+
+    @device
+    def end(values, ids, weights, start, begin, stop, j, columns, height, padding):
+        return read(values, ids, stop - 1 if last else start, j, columns, height, padding)
+
+    return end
+
+
+def _body(reduce, width, stride, gather, weighted):
+    if reduce in ("first", "last"):
+        return _end(reduce == "last", width, gather)
+    if reduce in ("logsumexp", "logmeanexp"):
+        return _logsumexp(width, stride, gather)
+    if REDUCERS[reduce].start is not None:
+        return _sum(REDUCERS[reduce], width, stride, gather, weighted)
+    return _extreme(simd.STEPS[REDUCERS[reduce].step], width, stride, gather)
+
+
+def _finish(reduce):
+    """What a mean does with a sum and the weight of its rows."""
+    if reduce == "sqrt":
+        return device(lambda total, by: simd.div(total, simd.sqrt(by)))
+    if reduce == "logmeanexp":
+        return device(lambda total, by: simd.sub(total, simd.log(by)))
+    return device(lambda total, by: simd.div(total, by))
+
+
+@functools.cache
+def reduce_kernel(reduce, width, stride, gather, weighted, divisor):
+    """The kernel of a reduction.
+
+    Parameters
+    ----------
+    reduce : str
+    width : int
+        Elements that a thread takes at once.
+    stride : int
+        1, or 32 where a warp shares the rows of a segment: then there is one column.
+    gather, weighted : bool
+    divisor : str or None
+        What a sum is divided by: ``"rows"``, the differences of the offsets ``rows``, or ``"totals"``, an array.
+    """
+    body, finish = _body(reduce, width, stride, gather, weighted), _finish(reduce)
+    divides, by_totals = divisor is not None, divisor == "totals"
+
+    @cuda.jit
+    def kernel(values, ids, weights, totals, rows, offsets, pad, padding, height, columns, bits, segments, out):
+        thread = cuda.grid(1)
+        s, lane = thread >> bits, thread & ((1 << bits) - 1)
+        while s < segments:
+            start, stop = offsets[s], offsets[s + 1]
+            begin, j = (start + lane, 0) if stride > 1 else (start, lane * width)
+            while j < columns:
+                result = simd.full(values, width, pad)
+                if start < stop and (not by_totals or totals[s] != 0):
+                    result = body(values, ids, weights, start, begin, stop, j, columns, height, padding)
+                    if divides:
+                        by = simd.like(result, totals[s] if by_totals else rows[s + 1] - rows[s])
+                        result = finish(result, by)
+                if stride == 1 or lane == 0:
+                    vector.store(out, s * columns + j, result)
+                j += width << bits
+            s += cuda.gridsize(1) >> bits
+
+    return kernel

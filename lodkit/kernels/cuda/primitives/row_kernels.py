@@ -1,0 +1,196 @@
+"""The template of what is done to every row by its segment: gradients of reductions, and where an extreme stands."""
+
+from __future__ import annotations
+
+import functools
+
+from ....arrays.cuda import vector
+from ....arrays.cuda.launch import cuda, device
+from ....jit import simd
+from .reduce_kernels import WARP, across, reader
+
+RUN = 16  # rows that a group of threads takes one after another: it searches for the segment of the first only
+
+
+@device
+def segment_of(offsets, segments, row):
+    """The segment that a row belongs to."""
+    low, high = 0, segments
+    while low < high:
+        middle = (low + high) >> 1
+        if vector.number(offsets, middle + 1) <= row:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@device
+def first_at_least(numbers, low, high, number):
+    """The first place from ``low`` on where ascending numbers are at least ``number``; ``high`` where none is."""
+    while low < high:
+        middle = (low + high) >> 1
+        if vector.number(numbers, middle) < number:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+def row_kernel(body, width):
+    """``body`` for W columns of every row, with the segment that the row is in."""
+
+    @cuda.jit
+    def kernel(a, b, c, ids, offsets, padding, height, columns, bits, segments, rows, out):
+        thread = cuda.grid(1)
+        first, lane = (thread >> bits) * RUN, thread & ((1 << bits) - 1)
+        while first < rows:
+            s = segment_of(offsets, segments, first)
+            for i in range(first, min(first + RUN, rows)):
+                while vector.number(offsets, s + 1) <= i:
+                    s += 1
+                j = lane * width
+                while j < columns:
+                    body(i, s, j, a, b, c, ids, offsets, padding, height, columns, out)
+                    j += width << bits
+            first += (cuda.gridsize(1) >> bits) * RUN
+
+    return kernel
+
+
+@functools.cache
+def spread_kernel(width, weighted, divisor, root):
+    """``out[i] = grad[s] * weights[i] / (totals[s], or the length of s)``: a = grad, b = weights, c = totals."""
+    divides, by_totals = divisor is not None, divisor == "totals"
+
+    @device
+    def spread(i, s, j, grad, weights, totals, ids, offsets, padding, height, columns, out):
+        x = vector.load(grad, s * columns + j, width)
+        if weighted:
+            x = simd.mul(x, simd.like(x, vector.number(weights, i)))
+        if divides:
+            by = simd.like(x, totals[s] if by_totals else offsets[s + 1] - offsets[s])
+            x = simd.div(x, simd.sqrt(by) if root else by)
+        if by_totals and totals[s] == 0:
+            x = simd.like(x, 0)
+        vector.store(out, i * columns + j, x)
+
+    return row_kernel(spread, width)
+
+
+@functools.cache
+def find_kernel(gather):
+    """Where each segment's extreme stands first: a = values, b = extremes, out = positions, -1 so far."""
+    read = reader(1, gather)
+
+    @device
+    def find(i, s, j, values, extremes, unused, ids, offsets, padding, height, columns, out):
+        x = simd.lane(read(values, ids, i, j, columns, height, padding), 0)
+        best = vector.number(extremes, s * columns + j)
+        if x == best or (x != x and best != best):
+            vector.atomic_first(out, s * columns + j, i)
+
+    return row_kernel(find, 1)
+
+
+@functools.cache
+def place_kernel(which):
+    """The gradient to one row of a segment, zeros to the others: a = grad, b = where, for each column."""
+
+    @device
+    def chosen(i, s, at, where, offsets):
+        if which == 0:
+            return i == offsets[s]
+        return i == offsets[s + 1] - 1 if which == 1 else i == vector.number(where, at)
+
+    @device
+    def place(i, s, j, grad, where, unused, ids, offsets, padding, height, columns, out):
+        at = s * columns + j
+        vector.store(out, i * columns + j, vector.load_where(chosen(i, s, at, where, offsets), grad, at, 1))
+
+    return row_kernel(place, 1)
+
+
+@functools.cache
+def exponentials_kernel():
+    """``exp(x - top)`` of the segment, 1 for the infinite of an infinite top, else 0: a = values, b = tops."""
+
+    @device
+    def exponential(i, s, j, values, tops, unused, ids, offsets, padding, height, columns, out):
+        x, top = vector.load(values, i * columns + j, 1), vector.load(tops, s * columns + j, 1)
+        number, most = simd.lane(x, 0), simd.lane(top, 0)
+        share = simd.exp(simd.sub(x, simd.finite(top)))
+        if most - most != 0:  # infinite, or NaN
+            share = simd.like(x, 1 if number == most and most > 0 else 0)
+            if most != most:
+                share = top
+        vector.store(out, i * columns + j, share)
+
+    return row_kernel(exponential, 1)
+
+
+@functools.cache
+def shares_kernel():
+    """``grad[s] * x[i] / total[s]``, 0 where the total is: a = grad, b = exponentials, c = their totals."""
+
+    @device
+    def share(i, s, j, grad, exponentials, totals, ids, offsets, padding, height, columns, out):
+        at = s * columns + j
+        x, total = vector.load(exponentials, i * columns + j, 1), vector.load(totals, at, 1)
+        flow = simd.mul(vector.load(grad, at, 1), simd.div(x, total))
+        if simd.lane(total, 0) == 0:
+            flow = simd.like(flow, 0)
+        vector.store(out, i * columns + j, flow)
+
+    return row_kernel(share, 1)
+
+
+@functools.cache
+def others_kernel():
+    """``out[i] = grad[s]`` times the product of the segment's other rows: a thread goes a column down, and up again."""
+
+    @cuda.jit
+    def kernel(values, grad, offsets, segments, columns, before, out):
+        at = cuda.grid(1)
+        while at < segments * columns:
+            s, j = at // columns, at % columns
+            product = vector.load(grad, at, 1)
+            for i in range(vector.number(offsets, s), vector.number(offsets, s + 1)):
+                vector.store(before, i * columns + j, product)
+                product = simd.mul(product, vector.load(values, i * columns + j, 1))
+            product, i = simd.like(product, 1), vector.number(offsets, s + 1) - 1
+            while i >= vector.number(offsets, s):
+                place = i * columns + j
+                vector.store(out, place, simd.mul(vector.load_written(before, place, 1), product))
+                product = simd.mul(product, vector.load(values, place, 1))
+                i -= 1
+            at += cuda.gridsize(1)
+
+    return kernel
+
+
+@functools.cache
+def products_kernel(gather, centred):
+    """Each row's sum of ``x[i] * grad[s]``, or of ``(x[i] - base[s]) * grad[s] / totals[s]``: a warp takes a row."""
+    read, combine = reader(1, gather), across(simd.add, WARP)
+
+    @cuda.jit
+    def kernel(values, ids, base, grad, totals, offsets, padding, height, columns, segments, rows, out):
+        i, lane = cuda.grid(1) >> 5, cuda.grid(1) & 31
+        while i < rows:
+            s = segment_of(offsets, segments, i)
+            total, j = simd.full(values, 1, 0), lane
+            while j < columns:
+                x, at = read(values, ids, i, j, columns, height, padding), s * columns + j
+                if centred:
+                    x = simd.sub(x, vector.load(base, at, 1))
+                total = simd.fma(x, vector.load(grad, at, 1), total)
+                j += WARP
+            total = combine(total)
+            if centred:
+                total = simd.div(total, simd.like(total, totals[s])) if totals[s] != 0 else simd.like(total, 0)
+            if lane == 0:
+                vector.store(out, i, total)
+            i += cuda.gridsize(1) >> 5
+
+    return kernel

@@ -1,0 +1,196 @@
+"""Running sums on a GPU: of lengths, which gives offsets, and of whatever else a kernel can look up.
+
+A chunk of the array belongs to a block, which goes through it tile by tile. Where there are several chunks, they are
+summed first, and the running sums of these totals are where each chunk starts.
+"""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+
+from ....arrays.cuda import vector
+from ....arrays.cuda.elementwise import fill
+from ....arrays.cuda.launch import BLOCK, cuda, device, launch
+from ....jit import simd
+from .reduce_kernels import ALL, WARP
+
+WARP_BITS = 5
+WARPS = BLOCK // WARP
+ITEMS = 6  # that a thread has of a tile: a warp's are consecutive, so its lanes take every 32nd
+CHUNKS = 1024  # at most: their totals are one tile
+
+
+def share(n, tile):
+    """Cut ``n`` items into at most CHUNKS chunks of whole tiles; returns how long they are, and how many."""
+    chunk = -(-n // (tile * CHUNKS)) * tile
+    return chunk, -(-n // chunk)
+
+
+@device
+def number_now(values, at):
+    """One element, loaded before the next barrier: a ``vector.number`` may be put off until it is used."""
+    return simd.lane(vector.load_written(values, at, 1), 0)
+
+
+@device
+def sums_in_warp(x):
+    """The sum of an int64 over this lane and those before it in the warp, and over all."""
+    lane = cuda.threadIdx.x & (WARP - 1)
+    for k in range(WARP_BITS):
+        below = cuda.shfl_up_sync(ALL, x, 1 << k)
+        x += below if lane >= 1 << k else 0
+    return x, cuda.shfl_sync(ALL, x, WARP - 1)
+
+
+@device
+def counts_in_warp(x):
+    """The same of numbers that are 0 or 1."""
+    ones = np.int64(cuda.ballot_sync(ALL, x != 0)) & ALL
+    return cuda.popc(ones & ((2 << (cuda.threadIdx.x & (WARP - 1))) - 1)), cuda.popc(ones)
+
+
+@device
+def before_warp(total, totals):
+    """Of one int64 a warp: the sum of those of earlier warps of the block, and of all.
+
+    All threads have to call it, and to wait for each other between two calls. ``totals`` is shared memory for one int64
+    a warp. It comes from the kernel: numba-cuda cannot link shared memory of a device function that two others call.
+    """
+    warp = cuda.threadIdx.x >> WARP_BITS
+    totals[warp] = total
+    cuda.syncthreads()
+    before = everything = np.int64(0)
+    for w in range(WARPS):
+        before += totals[w] if w < warp else 0
+        everything += totals[w]
+    return before, everything
+
+
+@device
+def before_thread(x, totals):
+    """The same of one int64 a thread: the sum of those of earlier threads of the block, and of all."""
+    upto, total = sums_in_warp(x)
+    before, everything = before_warp(total, totals)
+    return before + upto - x, everything
+
+
+@functools.cache
+def totals_kernel(value):
+    """The kernel that sums what ``value`` gives, chunk by chunk; what it takes is said at ``scan_kernel``."""
+
+    @cuda.jit
+    def kernel(x, n, limit, chunk, totals):
+        shared = cuda.shared.array(WARPS, np.int64)
+        i = cuda.blockIdx.x * chunk + cuda.threadIdx.x
+        stop = min(n, (cuda.blockIdx.x + 1) * chunk)
+        total = np.int64(0)
+        while i < stop:
+            total += value(x, i, limit)
+            i += BLOCK
+        _, total = before_thread(total, shared)
+        if cuda.threadIdx.x == 0:
+            totals[cuda.blockIdx.x] = total
+
+    return kernel
+
+
+@functools.cache
+def scan_kernel(value, in_warp, write, given, items):
+    """The kernel that hands ``write`` the running sum of ``value`` up to every i, i included.
+
+    Parameters
+    ----------
+    value : device function of (x, i, limit)
+    in_warp : device function
+        ``sums_in_warp``, or ``counts_in_warp`` for values 0 and 1.
+    write : device function of (x, i, n, limit, upto, out, also)
+        ``upto`` is the running sum.
+    given : bool
+        Whether ``starts`` says where a chunk starts. Otherwise every chunk starts from 0.
+    items : int
+        How many of a tile a thread has.
+    """
+
+    @cuda.jit
+    def kernel(x, n, limit, chunk, starts, out, also):
+        totals, upto = cuda.shared.array(WARPS, np.int64), cuda.local.array(items, np.int64)
+        thread, base = cuda.threadIdx.x, cuda.blockIdx.x * chunk
+        stop = min(n, base + chunk)
+        start = vector.number(starts, cuda.blockIdx.x) if given else np.int64(0)
+        while base < stop:
+            i = base + (thread & -WARP) * items + (thread & (WARP - 1))
+            left = np.int32(min(stop - i, BLOCK * items))
+            for k in range(items):
+                number = value(x, i + min(WARP * k, left - 1), limit)  # a branch would keep the loads apart
+                upto[k] = number if WARP * k < left else 0
+            cuda.syncthreads()
+            total = np.int64(0)
+            for k in range(items):
+                inside, here = in_warp(upto[k])
+                upto[k] = total + inside
+                total += here
+            before, everything = before_warp(total, totals)
+            for k in range(items):
+                if WARP * k < left:
+                    write(x, i + WARP * k, n, limit, start + before + upto[k], out, also)
+            start += everything
+            base += BLOCK * items
+
+    return kernel
+
+
+@device
+def length(x, i, limit):
+    return number_now(x, i)
+
+
+@device
+def write_offset(x, i, n, limit, upto, out, also):
+    out[i + 1] = upto
+    if i == 0:
+        out[0] = 0
+
+
+@device
+def write_sum(x, i, n, limit, upto, out, also):
+    out[i] = upto
+
+
+def starts_of(value, x, limit, chunk, chunks):
+    """Where the running sum of ``value`` stands at the start of every chunk, and at the end: one more than chunks."""
+    totals = x.like((chunks,), np.int64)
+    launch(totals_kernel(value), chunks * BLOCK, x, x.size, limit, chunk, totals, exact=True)
+    return offsets_of(totals)
+
+
+def offsets_of(lengths):
+    """Where each of consecutive segments starts, and the last one ends.
+
+    Parameters
+    ----------
+    lengths : View of int32 or int64
+
+    Returns
+    -------
+    View of int64
+        One more than there are lengths; the first is 0.
+    """
+    n, out = lengths.size, lengths.like((lengths.size + 1,), np.int64)
+    if not n:
+        return fill(out, 0)
+    chunk, chunks = share(n, BLOCK * ITEMS)
+    given = chunks > 1
+    starts = starts_of(length, lengths, 0, chunk, chunks) if given else out
+    kernel = scan_kernel(length, sums_in_warp, write_offset, given, ITEMS)
+    launch(kernel, chunks * BLOCK, lengths, n, 0, chunk, starts, out, out, exact=True)
+    return out
+
+
+def sums_in_chunks(x, chunk):
+    """The running sum up to each element of an int64 View, that one included, from 0 again after every ``chunk``."""
+    n, out = x.size, x.like((x.size,), np.int64)
+    kernel = scan_kernel(length, sums_in_warp, write_sum, False, ITEMS)
+    launch(kernel, -(-n // chunk) * BLOCK, x, n, 0, chunk, out, out, out, exact=True)
+    return out

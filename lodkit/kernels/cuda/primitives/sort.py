@@ -1,0 +1,304 @@
+"""Bring equal ids together on a GPU: a stable radix sort of ids with their positions, and the table of their runs.
+
+Digits of at most 8 bits, the least significant first. In every pass each block counts the digits of its chunk; running
+sums of the counts say where a chunk's ids of each digit go; and a second look brings them there, tile by tile, each
+sorted in shared memory first so that what is written lies together. Nothing depends on the order of threads.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import NamedTuple
+
+import numpy as np
+
+from ....arrays.cuda import vector
+from ....arrays.cuda.elementwise import fill
+from ....arrays.cuda.launch import BLOCK, cuda, device, launch
+from ....arrays.cuda.views import View
+from . import cub, scan
+from .reduce_kernels import ALL, WARP
+from .scan import (
+    WARP_BITS,
+    WARPS,
+    before_thread,
+    counts_in_warp,
+    number_now,
+    scan_kernel,
+    share,
+    starts_of,
+    sums_in_chunks,
+)
+
+DIGIT_BITS = 8
+DIGITS = 1 << DIGIT_BITS  # as many as a block has threads: each looks after one
+ITEMS = 16  # ids of a tile that a thread has: a warp's are consecutive, its lanes take every 32nd
+WIDE_ITEMS = 8  # the same where they are int64: a tile, with its positions, fits into 48 KiB of shared memory
+FEW_CHUNKS = 16  # so many counts are summed by every block for itself, quicker than by a launch
+NARROW = 1 << 31  # below this, ids and positions are int32
+
+
+class Runs(NamedTuple):
+    """Which positions hold each id.
+
+    Attributes
+    ----------
+    rows : View of int64
+        The different ids, ascending.
+    offsets : View of int64
+        One more than rows: where the positions of each start in ``order``.
+    order : View of int32 or int64
+        Positions, by id; of one id in ascending order.
+    """
+
+    rows: View
+    offsets: View
+    order: View
+
+
+@functools.cache
+def _reader(first, stride, items):
+    """How a thread reads its ids of a tile into ``keys``: every ``stride``-th of the ``left`` ones from i on.
+
+    In the first pass they are the caller's: those outside ``[0, height)`` become ``height``. Behind the last comes -1,
+    whose digits are the largest.
+    """
+
+    @device
+    def read(ids, i, left, height, keys):
+        for k in range(items):
+            key = number_now(ids, i + stride * k) if stride * k < left else -1
+            if first:
+                key = np.int64(min(np.uint64(key), np.uint64(height))) if stride * k < left else -1
+            keys[k] = key
+
+    return read
+
+
+@device
+def digit_of(key, shift, mask):
+    return (key >> shift) & mask & (DIGITS - 1)  # the last for the compiler, to see that no index is negative
+
+
+@functools.cache
+def count_kernel(first, items):
+    """The kernel that counts the digits of every chunk: ``counts[digit * chunks + chunk]``."""
+    read, tile = _reader(first, BLOCK, items), BLOCK * items
+
+    @cuda.jit
+    def kernel(ids, n, height, shift, mask, chunk, chunks, counts):
+        seen, keys = cuda.shared.array(DIGITS, np.int32), cuda.local.array(items, np.int64)
+        thread = cuda.threadIdx.x
+        i, stop = cuda.blockIdx.x * chunk + thread, min(n, (cuda.blockIdx.x + 1) * chunk)
+        seen[thread] = 0
+        cuda.syncthreads()
+        while i < stop:
+            left = np.int32(min(stop - i, tile))
+            read(ids, i, left, height, keys)
+            for k in range(items):
+                if BLOCK * k < left:
+                    cuda.atomic.add(seen, digit_of(keys[k], shift, mask), 1)
+            i += tile
+        cuda.syncthreads()
+        counts[thread * chunks + cuda.blockIdx.x] = seen[thread]
+
+    return kernel
+
+
+@device
+def count_digits(keys, items, shift, mask, counts):
+    """Count the digits of a warp's ids."""
+    warp, lane = cuda.threadIdx.x >> WARP_BITS, cuda.threadIdx.x & (WARP - 1)
+    for k in range(DIGITS // WARP):
+        counts[warp, lane + WARP * k] = 0
+    cuda.syncwarp(ALL)
+    for k in range(items):
+        cuda.atomic.add(counts, (warp, digit_of(keys[k], shift, mask)), 1)
+
+
+@device
+def next_place(digit, counts):
+    """Where the warp's next id of this digit goes, for each lane in turn; ``counts`` has moved on by then."""
+    warp, lane = cuda.threadIdx.x >> WARP_BITS, cuda.threadIdx.x & (WARP - 1)
+    same = np.int64(cuda.match_any_sync(ALL, np.int32(digit))) & ALL
+    place = counts[warp, digit] + cuda.popc(same & ((1 << lane) - 1))
+    cuda.syncwarp(ALL)
+    if same >> lane == 1:
+        counts[warp, digit] = place + 1
+    cuda.syncwarp(ALL)
+    return place
+
+
+@device
+def place_digits(counts, totals):
+    """Turn every warp's counts into where its ids go in the sorted tile.
+
+    Returns where this thread's digit starts in the tile, and how many ids have it. All threads have to call it, and
+    wait before and after.
+    """
+    digit, count = cuda.threadIdx.x, np.int64(0)
+    for w in range(WARPS):
+        count += counts[w, digit]
+    start, _ = before_thread(count, totals)
+    place = start
+    for w in range(WARPS):
+        here = counts[w, digit]
+        counts[w, digit] = place
+        place += here
+    return start, count
+
+
+def _start_of_chunk(summed):
+    """Where the block's ids of a thread's digit go: behind smaller digits, and those of its own in earlier chunks.
+
+    ``counts`` has a row of chunks for every digit; where it is ``summed``, ``sums_in_chunks`` of that.
+    """
+
+    @device
+    def start_summed(counts, chunks, totals):
+        row, chunk = cuda.threadIdx.x * chunks, cuda.blockIdx.x
+        smaller, _ = before_thread(vector.number(counts, row + chunks - 1), totals)
+        return smaller + (vector.number(counts, row + chunk - 1) if chunk > 0 else 0)
+
+    @device
+    def start(counts, chunks, totals):
+        row = cuda.threadIdx.x * chunks
+        earlier = count = np.int64(0)
+        for c in range(chunks):
+            here = vector.number(counts, row + c)
+            earlier += here if c < cuda.blockIdx.x else 0
+            count += here
+        smaller, _ = before_thread(count, totals)
+        return smaller + earlier
+
+    return start_summed if summed else start
+
+
+@functools.cache
+def _tile_sorter(first, items):
+    """How a warp puts its ids of a tile, and their positions, in the places that ``counts`` has for them."""
+    read = _reader(first, WARP, items)
+
+    @device
+    def sort(ids, order, i, left, height, shift, mask, counts, keys, places, tile_ids, tile_order):
+        read(ids, i, left, height, keys)
+        for k in range(items):
+            places[k] = next_place(digit_of(keys[k], shift, mask), counts)
+            tile_ids[places[k]] = keys[k]
+        for k in range(items):
+            position = i + WARP * k
+            if not first:
+                position = vector.number(order, position) if WARP * k < left else 0
+            tile_order[places[k]] = position
+
+    return sort
+
+
+@functools.cache
+def scatter_kernel(first, summed, kind, items):
+    """The kernel that brings ids and positions, both of one type, where they go by a digit.
+
+    In the first pass the position of the i-th id is i. ``counts`` is what ``count_kernel`` gives, or
+    ``sums_in_chunks`` of that where ``summed``.
+    """
+    read, sort, tile = _reader(first, WARP, items), _tile_sorter(first, items), BLOCK * items
+    start_of_chunk = _start_of_chunk(summed)
+
+    @cuda.jit
+    def kernel(ids, order, n, height, shift, mask, chunk, chunks, counts, ids_out, order_out):
+        totals, moves = cuda.shared.array(WARPS, np.int64), cuda.shared.array(DIGITS, np.int64)
+        seen = cuda.shared.array((WARPS, DIGITS), np.uint32)
+        tile_ids, tile_order = cuda.shared.array(tile, kind), cuda.shared.array(tile, kind)
+        keys, places = cuda.local.array(items, kind), cuda.local.array(items, np.uint32)
+        thread, base = cuda.threadIdx.x, cuda.blockIdx.x * chunk
+        stop, goes = min(n, base + chunk), start_of_chunk(counts, chunks, totals)
+        while base < stop:
+            i = base + (thread & -WARP) * items + (thread & (WARP - 1))
+            left = np.int32(min(stop - i, tile))
+            read(ids, i, left, height, keys)
+            count_digits(keys, items, shift, mask, seen)
+            cuda.syncthreads()
+            start, count = place_digits(seen, totals)
+            moves[thread] = goes - start
+            goes += count
+            cuda.syncthreads()
+            # Ids are read a second time, from the cache: to keep them would take more registers than there are.
+            sort(ids, order, i, left, height, shift, mask, seen, keys, places, tile_ids, tile_order)
+            cuda.syncthreads()
+            for place in range(thread, min(tile, stop - base), BLOCK):
+                to = moves[digit_of(tile_ids[place], shift, mask)] + place
+                ids_out[to], order_out[to] = tile_ids[place], tile_order[place]
+            base += tile
+
+    return kernel
+
+
+def argsort(ids, height):
+    """Sort ids, stably.
+
+    Parameters
+    ----------
+    ids : View of int32 or int64
+    height : int
+        Ids outside ``[0, height)`` count as ``height``: they come last.
+
+    Returns
+    -------
+    sorted_ids, order : View of int32, or of int64 where ``height`` or the number of ids is 2^31 or more
+        The ids, and the positions in ``ids`` that they come from.
+    """
+    n, wide = ids.size, max(height, ids.size) >= NARROW
+    kind, items = (np.int64, WIDE_ITEMS) if wide else (np.int32, ITEMS)
+    if n >= cub.LARGE and cub.compute() is not None:
+        return cub.sort_pairs(ids, height, kind)
+    passes = max(1, -(-height.bit_length() // DIGIT_BITS))
+    digit = -(-height.bit_length() // passes)
+    pairs, spare = (ids, ids), [(ids.like((n,), kind), ids.like((n,), kind)) for _ in range(min(passes, 2))]
+    if not n:
+        return spare[0]
+    chunk, chunks = share(n, BLOCK * items)
+    counts = ids.like((DIGITS * chunks,), np.int64)
+    summed = chunks > FEW_CHUNKS
+    for p in range(passes):
+        where = n, height, p * digit, (1 << digit) - 1, chunk, chunks
+        launch(count_kernel(p == 0, items), chunks * BLOCK, pairs[0], *where, counts, exact=True)
+        starts = sums_in_chunks(counts, chunks) if summed else counts
+        kernel = scatter_kernel(p == 0, summed, kind, items)
+        launch(kernel, chunks * BLOCK, *pairs, *where, starts, *spare[p % 2], exact=True)
+        pairs = spare[p % 2]
+    return pairs
+
+
+@device
+def is_head(ids, i, height):
+    """1 where a run of an id below ``height`` starts in sorted ids, else 0."""
+    row, before = number_now(ids, i), number_now(ids, max(i - 1, 0))
+    return np.int64(((i == 0) | (row != before)) & (row < height))
+
+
+@device
+def write_run(ids, i, n, height, heads, offsets, rows):
+    """Put down the run that starts at i, the ``heads``-th, and where the last one ends."""
+    row, before = vector.number(ids, i), vector.number(ids, i - 1) if i > 0 else -1
+    if row != before:
+        offsets[heads - 1 if row < height else heads] = i
+        if row < height:
+            rows[heads - 1] = row
+    if i == n - 1 and row < height:
+        offsets[heads] = n
+
+
+def runs(sorted_ids, order, height):
+    """The Runs of what ``argsort`` gives for the same ``height``; ids outside have none. Waits for the device."""
+    n, count = sorted_ids.size, 0
+    if n:
+        chunk, chunks = share(n, BLOCK * scan.ITEMS)
+        starts = starts_of(is_head, sorted_ids, height, chunk, chunks)
+        count = int(starts.read()[-1])
+    rows, offsets = order.like((count,), np.int64), order.like((count + 1,), np.int64)
+    if count:
+        kernel = scan_kernel(is_head, counts_in_warp, write_run, True, scan.ITEMS)
+        launch(kernel, chunks * BLOCK, sorted_ids, n, height, chunk, starts, offsets, rows, exact=True)
+    else:
+        fill(offsets, 0)
+    return Runs(rows, offsets, order)

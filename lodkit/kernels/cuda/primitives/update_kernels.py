@@ -1,0 +1,194 @@
+"""The templates of every update of a parameter in place: dense, and by the sorted runs of a SelectedRows gradient.
+
+``count`` is the number of states, at most two, which have ``each`` numbers for one of the parameter; ``numbers`` are a
+rule's four and the weight decay. What a kernel does not use stands for nothing.
+"""
+
+from __future__ import annotations
+
+import functools
+
+from ....arrays.cuda import vector
+from ....arrays.cuda.launch import cuda, device
+from ....jit import simd
+from .reduce_kernels import WARP, across
+
+
+def _states(count, width, each=1):
+    """How some lanes of the states are read and written; each lane has so many numbers."""
+    if not count:
+        return device(lambda states, place: ()), device(lambda states, place, lanes: None)
+    k = count - 1
+    read_others, write_others = _states(k, width, each)
+    lanes_each = each * width
+
+    @device
+    def read(states, place):
+        return read_others(states, place) + (vector.load_written(states[k], each * place, lanes_each),)  # noqa: RUF005
+
+    @device
+    def write(states, place, lanes):
+        write_others(states, place, lanes)
+        vector.store(states[k], each * place, lanes[k])
+
+    return read, write
+
+
+def _gradient(width, gather, decays, weighted):
+    """The sum of a run's rows, times ``scale`` where it is weighted; and the weight decay."""
+
+    @device
+    def gradient(value, order, scale, start, stop, j, columns, p, numbers):
+        total = simd.full(value, width, 0)
+        for i in range(start, stop):
+            row = vector.number(order, i) if gather else i
+            g = vector.load(value, row * columns + j, width)
+            if weighted:
+                g = simd.mul(g, simd.like(g, vector.number(scale, i)))
+            total = simd.add(total, g)
+        return simd.add(total, simd.mul(simd.like(p, numbers[4]), p)) if decays else total
+
+    return gradient
+
+
+@functools.cache
+def rows_kernel(step, width, count, each, gather, merge, decays=False, weighted=False, records=False):
+    """The kernel of an update by runs of gradient rows: ``order`` where there is one, else the rows themselves.
+
+    A group of threads takes a run, and reads and writes its row of the parameter once. With ``merge`` the run's rows
+    are added up first, else the parameter takes a step for each, and ``taken`` is what that took off it.
+    """
+    (read, write), step = _states(count, width, each), device(step)
+    gradient = _gradient(width, gather, decays, weighted)
+
+    @cuda.jit
+    def kernel(param, one, two, at, order, starts, value, scale, taken, n0, n1, n2, n3, decay, columns, bits, runs):
+        states, numbers, thread = (one, two), (n0, n1, n2, n3, decay), cuda.grid(1)
+        u, lane = thread >> bits, thread & ((1 << bits) - 1)
+        while u < runs:
+            start, stop = vector.number(starts, u), vector.number(starts, u + 1)
+            j = lane * width
+            while j < columns:
+                place = vector.number(at, u) * columns + j
+                p, lanes = vector.load_written(param, place, width), read(states, place)
+                if merge:
+                    g = gradient(value, order, scale, start, stop, j, columns, p, numbers)
+                    p, lanes = step(p, lanes, g, simd.mul(g, g), numbers)
+                else:
+                    for i in range(start, stop):
+                        g, before = gradient(value, order, scale, i, i + 1, j, columns, p, numbers), p
+                        p, lanes = step(p, lanes, g, simd.mul(g, g), numbers)
+                        if records:
+                            vector.store(taken, vector.number(order, i) * columns + j, simd.sub(before, p))
+                vector.store(param, place, p)
+                write(states, place, lanes)
+                j += width << bits
+            u += cuda.gridsize(1) >> bits
+
+    return kernel
+
+
+@functools.cache
+def _folded(width):
+    """The sum of the lanes of a vector, as one lane."""
+    if width == 1:
+        return device(lambda x: x)
+    half = _folded(width // 2)
+    return device(lambda x: half(simd.add(simd.low(x), simd.high(x))))
+
+
+def _row_state(k, keeps):
+    """How a row's one number, in the k-th state, is read, written and given to a step; nothing where there is none."""
+    if not keeps:
+        return device(lambda states, row, p: p), device(lambda states, row, number: None), device(lambda p, number: ())
+
+    @device
+    def write(states, row, number):
+        vector.store(states[k], row, number)
+
+    return (
+        device(lambda states, row, p: vector.load_written(states[k], row, 1)),
+        write,
+        device(lambda p, number: (simd.like(p, simd.lane(number, 0)),)),
+    )
+
+
+def _row_step(step, width, count, keeps, gather, decays, weighted):
+    """A warp's row-wise step: once over the row for the squares, once to update it.
+
+    Takes and returns the row's number, as one lane. Every thread reads what only it has written.
+    """
+    (read, write), gradient = _states(count, width), _gradient(width, gather, decays, weighted)
+    (_, _, spread), combine = _row_state(count, keeps), across(simd.add, WARP)
+    folded, step = _folded(width), device(step)
+
+    @device
+    def update(param, states, row, number, value, order, scale, start, stop, columns, numbers):
+        first = (cuda.threadIdx.x & (WARP - 1)) * width
+        total, after, j = simd.full(param, width, 0), number, first
+        while j < columns:
+            p = vector.load_written(param, row * columns + j, width)
+            g = gradient(value, order, scale, start, stop, j, columns, p, numbers)
+            total = simd.add(total, simd.mul(g, g))
+            j += WARP * width
+        total = combine(folded(total))
+        mean, j = simd.div(total, simd.like(total, columns)), first
+        while j < columns:
+            place = row * columns + j
+            p = vector.load_written(param, place, width)
+            g = gradient(value, order, scale, start, stop, j, columns, p, numbers)
+            squares = simd.like(p, simd.lane(mean, 0))
+            p, lanes = step(p, read(states, place) + spread(p, number), g, squares, numbers)
+            vector.store(param, place, p)
+            write(states, place, lanes)
+            if keeps:
+                after = simd.like(number, simd.lane(lanes[count], 0))
+            j += WARP * width
+        return after
+
+    return update
+
+
+@functools.cache
+def rowwise_kernel(step, width, count, keeps, gather, merge, decays=False, weighted=False):
+    """The kernel of a row-wise update by runs, a warp a run; ``keeps`` where the last state has one number a row."""
+    update = _row_step(step, width, count, keeps, gather, decays, weighted)
+    load, store, _ = _row_state(count, keeps)
+
+    @cuda.jit
+    def kernel(param, one, two, at, order, starts, value, scale, taken, n0, n1, n2, n3, decay, columns, runs):
+        states, numbers, u = (one, two), (n0, n1, n2, n3, decay), cuda.grid(1) >> 5
+        while u < runs:
+            row, start, stop = vector.number(at, u), vector.number(starts, u), vector.number(starts, u + 1)
+            number = load(states, row, simd.full(param, 1, 0))
+            if merge:
+                number = update(param, states, row, number, value, order, scale, start, stop, columns, numbers)
+            else:
+                for i in range(start, stop):
+                    number = update(param, states, row, number, value, order, scale, i, i + 1, columns, numbers)
+            if cuda.threadIdx.x & (WARP - 1) == 0:
+                store(states, row, number)
+            u += cuda.gridsize(1) >> 5
+
+    return kernel
+
+
+@functools.cache
+def dense_kernel(step, width, count, each, decays=False, records=False):
+    """The kernel of a dense update of ``n`` elements, W at a time."""
+    (read, write), step = _states(count, width, each), device(step)
+
+    @cuda.jit
+    def kernel(param, one, two, grad, taken, n0, n1, n2, n3, decay, n):
+        states, numbers, j = (one, two), (n0, n1, n2, n3, decay), cuda.grid(1) * width
+        while j < n:
+            before, g = vector.load_written(param, j, width), vector.load(grad, j, width)
+            g = simd.add(g, simd.mul(simd.like(g, decay), before)) if decays else g
+            p, lanes = step(before, read(states, j), g, simd.mul(g, g), numbers)
+            vector.store(param, j, p)
+            write(states, j, lanes)
+            if records:
+                vector.store(taken, j, simd.sub(before, p))
+            j += cuda.gridsize(1) * width
+
+    return kernel

@@ -1,0 +1,97 @@
+"""CUDA kernels of lodkit/ops/segmentation.py."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ...arrays.cuda import vector
+from ...arrays.cuda.launch import cuda, launch
+from ...ops import segmentation as ops
+from ...registry import Dense
+from .conversions import from_ids, from_lengths, integers
+from .primitives.offsets import found_in
+from .primitives.row_kernels import segment_of
+
+
+@cuda.jit
+def _pair(offsets, segments, ranges):
+    s = cuda.grid(1)
+    while s < segments:
+        start = vector.number(offsets, s)
+        ranges[2 * s], ranges[2 * s + 1] = start, vector.number(offsets, s + 1) - start
+        s += cuda.gridsize(1)
+
+
+@cuda.jit
+def _count(offsets, segments, n, places):
+    i = cuda.grid(1)
+    while i < n:
+        places[i] = i - vector.number(offsets, segment_of(offsets, segments, i))
+        i += cuda.gridsize(1)
+
+
+@cuda.jit
+def _weigh(offsets, segments, n, power, weights):
+    i = cuda.grid(1)
+    while i < n:
+        s = segment_of(offsets, segments, i)
+        length = vector.number(offsets, s + 1) - vector.number(offsets, s)
+        weights[i] = math.pow(float(length), -power)
+        i += cuda.gridsize(1)
+
+
+@cuda.jit
+def _compare(lengths, n, found):
+    """Note the position of the first length that is not the first one, and the first one."""
+    i = cuda.grid(1)
+    while i < n:
+        if vector.number(lengths, i) != vector.number(lengths, 0):
+            vector.atomic_first(found, 0, i)
+        if i == 0:
+            found[1] = vector.number(lengths, 0)
+        i += cuda.gridsize(1)
+
+
+def _ranges(offsets):
+    ranges = offsets.offsets.like((len(offsets), 2), np.int64)
+    launch(_pair, len(offsets), offsets.offsets, len(offsets), ranges)
+    return ranges.array
+
+
+def _rows(kernel, offsets, *numbers, dtype=np.int64):
+    """An element a row, by a kernel that looks for the row's segment."""
+    out = offsets.offsets.like((offsets.rows,), dtype)
+    launch(kernel, out.size, offsets.offsets, len(offsets), out.size, *numbers, out)
+    return out.array
+
+
+@ops.lengths_to_ranges.kernel("cuda")
+def lengths_to_ranges(lengths: Dense, /):
+    return _ranges(from_lengths(lengths))
+
+
+@ops.segment_ids_to_ranges.kernel("cuda")
+def segment_ids_to_ranges(segment_ids: Dense, /, *, num_segments):
+    return _ranges(from_ids(segment_ids, num_segments))
+
+
+@ops.lengths_range_fill.kernel("cuda")
+def lengths_range_fill(lengths: Dense, /):
+    return _rows(_count, from_lengths(lengths))
+
+
+@ops.lengths_to_weights.kernel("cuda")
+def lengths_to_weights(lengths: Dense, /, *, power):
+    return _rows(_weigh, from_lengths(lengths), np.float64(power), dtype=np.float32)
+
+
+@ops.lengths_to_shape.kernel("cuda")
+def lengths_to_shape(lengths: Dense, /):
+    from_lengths(lengths)
+    lengths = integers(lengths, "lengths")
+    other, first = found_in(_compare, lengths, lengths.size, slots=2) if lengths.size else (-1, 0)
+    if other >= 0:
+        ops.check_equal(lengths.read())
+    return lengths.send(np.array([lengths.size, first])).array

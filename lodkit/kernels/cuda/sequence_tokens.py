@@ -1,0 +1,61 @@
+"""CUDA kernels of lodkit/ops/sequence_tokens.py."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...arrays.cuda import vector
+from ...arrays.cuda.launch import cuda, launch
+from ...arrays.cuda.memory import output, view
+from ...lod.levels import frozen
+from ...lod.lod_tensor import LoDTensor
+from ...ops import sequence_tokens as ops
+from .primitives.gather import copy_rows, listed
+from .primitives.offsets import offsets_like
+from .primitives.row_kernels import first_at_least, segment_of
+from .primitives.scan import offsets_of
+
+
+@cuda.jit
+def _mark_kept(values, tokens, count, n, kept):
+    i = cuda.grid(1)
+    while i < n:
+        token = vector.number(values, i)
+        at = first_at_least(tokens, 0, count, token)
+        kept[i] = 0 if at < count and vector.number(tokens, at) == token else 1
+        i += cuda.gridsize(1)
+
+
+@ops.sequence_erase.kernel("cuda")
+def erase(x: LoDTensor, /, *, tokens, out=None):
+    values, tokens = view(x.values), ops.checked_tokens(tokens)
+    ops.check_tokens(values, "sequence_erase")
+    offsets, kept = x.row_offsets(), values.like((len(values),), np.int64)
+    launch(_mark_kept, kept.size, values, values.send(tokens), len(tokens), kept.size, kept)
+    upto, ends = offsets_of(kept), values.like(offsets.shape, np.int64)
+    copy_rows(upto, offsets_like(values, offsets).offsets, None, ends)
+    ends = ends.read()
+    out = output(values, (int(ends[-1]), *values.shape[1:]), values.dtype, out)
+    copy_rows(values, listed(upto, len(out)), None, out)
+    return LoDTensor._wrap(out.array, (*x._lod[:-1], frozen(ends)))
+
+
+@cuda.jit
+def _windows(values, offsets, segments, size, pad, n, out):
+    at = cuda.grid(1)
+    while at < n:
+        i, j = at // size, at % size
+        inside = i + j < vector.number(offsets, segment_of(offsets, segments, i) + 1)
+        out[at] = vector.number(values, i + j) if inside else pad
+        at += cuda.gridsize(1)
+
+
+@ops.sequence_enumerate.kernel("cuda")
+def enumerate_windows(x: LoDTensor, /, *, win_size, pad_value, out=None):
+    values = view(x.values)
+    ops.check_tokens(values, "sequence_enumerate")
+    pad = ops.check_window(win_size, pad_value, values.dtype)
+    offsets = offsets_like(values, x.row_offsets())
+    out = output(values, (len(values), win_size), values.dtype, out)
+    launch(_windows, out.size, values, offsets.offsets, len(offsets), win_size, pad, out.size, out)
+    return x.with_values(out.array)

@@ -1,0 +1,1 @@
+"""LoDTensor and SelectedRows: structure, encodings, indexing, batching, text and Jupyter views."""

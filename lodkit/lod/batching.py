@@ -1,0 +1,214 @@
+"""Joining batches of sequences, cutting one into even parts, and into shuffled mini-batches."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+
+from ..arrays import from_lists, integers
+from ..arrays.checks import is_integer
+from ..arrays.generic import is_array, one_device
+from ..errors import LoDMismatchError, RowIndexError
+from .levels import frozen
+from .lod_tensor import LoDTensor
+from .selected_rows import SelectedRows
+
+
+class Batch:
+    """A batch of examples that is no LoDTensor: ``Features``. It has ``len``, slices, ``values`` and ``_concat``."""
+
+    __slots__ = ()
+
+
+def concat(tensors):
+    """Join LoDTensors of one lod_level and item shape: the sequences of the first, then of the next. Or Features.
+
+    Parameters
+    ----------
+    tensors : sequence of LoDTensor, or of Features
+        On one device; on a GPU of one dtype.
+
+    Returns
+    -------
+    LoDTensor, or Features
+
+    Examples
+    --------
+    >>> concat([LoDTensor([1, 2], [[2]]), LoDTensor([3], [[0, 1]])])
+    LoDTensor([[1, 2], [], [3]], recursive_sequence_lengths=[[2, 0, 1]], shape=(3,), dtype=int64)
+    """
+    tensors = list(tensors)
+    if not tensors:
+        raise ValueError("concat needs at least one LoDTensor")
+    first = tensors[0]
+    if isinstance(first, Batch):
+        return first._concat(tensors)
+    for i, t in enumerate(tensors):
+        if not isinstance(t, LoDTensor):
+            raise TypeError(f"concat takes LoDTensors, got {type(t).__name__} at position {i}")
+        if t.lod_level != first.lod_level or t.shape[1:] != first.shape[1:]:
+            raise LoDMismatchError(
+                f"concat: tensor {i} has lod_level {t.lod_level} and items of shape {t.shape[1:]}, "
+                f"tensor 0 {first.lod_level} and {first.shape[1:]}"
+            )
+        if (t.values is None) != (first.values is None):
+            raise LoDMismatchError(f"concat: only one of tensors 0 and {i} has values")
+    levels = tuple(_joined([t._lod[level] for t in tensors]) for level in range(first.lod_level))
+    return LoDTensor._wrap(None if first.values is None else _rows([t.values for t in tensors]), levels)
+
+
+def _joined(offsets):
+    shifts = np.cumsum([0] + [o[-1] for o in offsets])
+    return frozen(np.concatenate([[0], *(o[1:] + shift for o, shift in zip(offsets, shifts, strict=False))]))
+
+
+def _rows(values):
+    if all(isinstance(v, np.ndarray) for v in values):
+        return np.concatenate(values)
+    one_device("concat", values)
+    from ..arrays.cuda.memory import joined
+
+    return joined(values)
+
+
+def split(x, parts, *, by="sequences"):
+    """Cut a batch into consecutive parts, one for each of several workers; ``concat`` joins them again.
+
+    Parameters
+    ----------
+    x : LoDTensor, Features, array or SelectedRows
+        Cut between outermost sequences, examples or rows; SelectedRows by the height, as ``x.to_dense()`` would be.
+    parts : int, or list of int
+        How many: sizes differ by at most one, the larger ones first, as ``numpy.array_split`` has it; where there are
+        fewer sequences than parts, the last ones are empty. Or the numbers at which the second and later parts start.
+    by : {"sequences", "rows"}
+        ``"rows"``: whole sequences still, so that each part has about as many rows as the next. Of arrays and
+        SelectedRows it is the same as by sequences.
+
+    Returns
+    -------
+    list
+        Views, as many as there are parts; of SelectedRows copies, rows counted from the part's start.
+
+    Examples
+    --------
+    >>> t = LoDTensor([1, 2, 3, 4, 5, 6], [[4, 1, 1]])
+    >>> [part.to_list() for part in split(t, 2)]
+    [[[1, 2, 3, 4], [5]], [[6]]]
+    >>> parts = split(t, 2, by="rows")
+    >>> [part.to_list() for part in parts]
+    [[[1, 2, 3, 4]], [[5], [6]]]
+
+    Labels are cut where the sequences were:
+
+    >>> starts = np.cumsum([len(part) for part in parts])[:-1]
+    >>> [part.tolist() for part in split(np.array([7, 8, 9]), starts)]
+    [[7], [8, 9]]
+    """
+    if by not in ("sequences", "rows"):
+        raise ValueError(f'by must be "sequences" or "rows", got {by!r}')
+    sparse = isinstance(x, SelectedRows)
+    if not (sparse or isinstance(x, LoDTensor) or is_array(x) or isinstance(x, Batch)):
+        x = from_lists(x, "x")
+    if not sparse and is_array(x) and not len(x.shape):
+        raise ValueError("an array without dimensions has no rows to split")
+    count = x.height if sparse else x.shape[0] if is_array(x) else len(x)
+    if np.ndim(parts):
+        starts = _starts(integers(parts, "parts"), count)
+    elif not is_integer(parts) or parts < 1:
+        raise ValueError(f"parts must be a positive integer, or a list of starts, got {parts!r}")
+    elif by == "rows" and (isinstance(x, LoDTensor | Batch)):
+        starts = _even_rows(x, parts)
+    else:
+        starts = _even(count, parts)
+    bounds = [0, *starts.tolist(), count]
+    if sparse:
+        return x.split(np.diff(bounds))
+    return [x[start:stop] for start, stop in pairwise(bounds)]
+
+
+def _even(count, parts):
+    """Where the second and later parts of ``count`` things start."""
+    size, larger = divmod(count, parts)
+    numbers = np.arange(1, parts)
+    return numbers * size + np.minimum(numbers, larger)
+
+
+def _even_rows(x, parts):
+    """Where they start so that each part has about as many rows: the sequence boundary next to an even cut."""
+    t = x.values if isinstance(x, Batch) else x
+    offsets = t.row_offsets(0) if t.lod_level else np.arange(len(t) + 1)
+    rows = int(offsets[-1])
+    if not rows:
+        return _even(len(t), parts)
+    wanted = np.arange(1, parts) * rows
+    after = np.searchsorted(offsets * parts, wanted)
+    before = np.maximum(after - 1, 0)
+    return np.where(wanted - offsets[before] * parts <= offsets[after] * parts - wanted, before, after)
+
+
+def _starts(starts, count):
+    bounds = np.concatenate([[0], starts.ravel(), [count]])
+    wrong = np.flatnonzero(np.diff(bounds) < 0)
+    if len(wrong) or starts.ndim != 1:
+        raise RowIndexError(f"parts {starts.tolist()} must be starts in ascending order, none below 0 or above {count}")
+    return starts
+
+
+def batches(t, *labels, size, seed=None, bucket=False):
+    """Yield every sequence once, in shuffled mini-batches.
+
+    Parameters
+    ----------
+    t : LoDTensor or Features
+        Its outermost sequences are the examples.
+    *labels : array, list, LoDTensor or Features
+        One entry an example, batched alongside.
+    size : int
+        Examples in a batch; the last one may have fewer.
+    seed : int or numpy.random.Generator, optional
+        The same seed gives the same batches.
+    bucket : bool
+        Put sequences of similar length together: less padding, where something still needs it.
+
+    Yields
+    ------
+    Like ``t``, or a tuple of it and the labels' batches where labels are given.
+
+    Examples
+    --------
+    >>> t = LoDTensor([1, 2, 3, 4], [[2, 1, 1]])
+    >>> sum(len(batch) for batch, label in batches(t, [0, 1, 0], size=2, seed=0))
+    3
+    """
+    if not is_integer(size) or size < 1:
+        raise ValueError(f"size must be a positive integer, got {size!r}")
+    if not isinstance(t, LoDTensor) and not isinstance(t, Batch):
+        raise TypeError(f"batches takes a LoDTensor, got {type(t).__name__}; LoDTensor(x) makes one of an array")
+    labels = [x if isinstance(x, LoDTensor | Batch) else from_lists(x, f"labels[{i}]") for i, x in enumerate(labels)]
+    for i, x in enumerate(labels):
+        if len(x) != len(t):
+            raise ValueError(f"labels[{i}] has {len(x)} entries for {len(t)} sequences")
+    return _batches(t, labels, _order(t, size, np.random.default_rng(seed), bucket))
+
+
+def _batches(t, labels, order):
+    for numbers in order:
+        yield (t[numbers], *(x[numbers] for x in labels)) if labels else t[numbers]
+
+
+_POOL = 64  # batches whose sequences are sorted by length together: alike, and still shuffled
+
+
+def _order(t, size, random, bucket):
+    """The numbers of the sequences of each batch."""
+    order = random.permutation(len(t))
+    t = t.values if isinstance(t, Batch) else t
+    if bucket and t.lod_level:
+        lengths = t.lengths(0, absolute=True)
+        pools = (order[i : i + _POOL * size] for i in range(0, len(order), _POOL * size))
+        pools = [pool[np.argsort(lengths[pool], kind="stable")] for pool in pools]
+        order = np.concatenate([order, *pools])[len(order) :]
+    cuts = [order[i : i + size] for i in range(0, len(order), size)]
+    return [cuts[i] for i in random.permutation(len(cuts))] if bucket else cuts

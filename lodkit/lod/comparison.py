@@ -1,0 +1,62 @@
+"""Comparing LoDTensors: structure and values by content."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..errors import LoDMismatchError
+from .levels import mismatch
+
+
+class Comparison:
+    """``same_lod``, ``equals``, ``==`` and ``!=``."""
+
+    __slots__ = ()
+    __hash__ = None  # type: ignore[assignment]
+
+    def same_lod(self, other):
+        """Tell whether the structure is the same, by content."""
+        if not isinstance(other, Comparison):
+            raise TypeError(f"same_lod compares with a LoDTensor, got {type(other).__name__}")
+        if self._lod is other._lod:
+            return len(self) == len(other)
+        if len(self._lod) != len(other._lod) or len(self) != len(other):
+            return False
+        return all(a is b or np.array_equal(a, b) for a, b in zip(self._lod, other._lod, strict=True))
+
+    def equals(self, other):
+        """Tell whether structure and values are the same, by content; NaN equals NaN."""
+        if not isinstance(other, Comparison) or self.shape != other.shape or not self.same_lod(other):
+            return False
+        a, b = self._values, other._values
+        if a is None or b is None:
+            return a is b
+        return bool(((a == b) | ((a != a) & (b != b))).all())
+
+    def __eq__(self, other):
+        return self._compare(other, "==", lambda a, b: a == b)
+
+    def __ne__(self, other):
+        return self._compare(other, "!=", lambda a, b: a != b)
+
+    def _compare(self, other, sign, compare):
+        if isinstance(other, Comparison):
+            if not self.same_lod(other):
+                raise mismatch(sign, self, other)
+            other = other._values
+        elif isinstance(other, list | tuple):
+            other = np.asarray(other)
+        elif not (np.isscalar(other) or hasattr(other, "dtype")):
+            return NotImplemented
+        values = self._need_values()
+        try:
+            fits = np.broadcast_shapes(values.shape, np.shape(other)) == values.shape
+        except ValueError:
+            fits = False
+        if not fits:
+            raise LoDMismatchError(f"{sign}: shape {np.shape(other)} does not broadcast to {self.shape} (values)")
+        result = compare(values, other)
+        return self.with_values(result)
+
+    def __bool__(self):
+        raise ValueError("a LoDTensor has no truth value; use len(t), t.equals(u), t.values.any() or .all()")

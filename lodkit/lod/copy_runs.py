@@ -1,0 +1,154 @@
+"""Segments of rows copied to other places, with padding around them: what packing, padding and cutting share.
+
+Rows are bytes here: one compiled kernel serves every type of value. Rows in an order that has no runs, as the steps of
+time-major arrays, are copied by their numbers: gather, -1 for padding.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..jit import jitable, njit, prange, settings, simd, threaded
+from ..jit.search import lower_bound
+from .offsets import lengths_to_offsets
+
+FAR = 1 << 25  # bytes of a result that no cache holds: long runs go past the caches
+LONG = 256  # bytes
+BLOCK = 4096  # bytes of padding that are copied at once
+CHUNK = 1 << 18  # bytes in one step of a prange
+ZEROS = np.zeros(2 * BLOCK, np.uint8)
+
+
+def copy_runs(source, runs, slots, out, pad=0, lead=0):
+    """Fill every slot of ``out`` with a run of rows: padding, the rows as far as they fit, padding.
+
+    Parameters
+    ----------
+    source : array of shape (rows, *item)
+    runs : pair of arrays of int64
+        Where the rows of each run start, and where they stop.
+    slots : array of int64
+        Offsets over all rows of ``out``: slot s is ``out[slots[s]:slots[s + 1]]``.
+    out : C-contiguous array of shape (rows, *item)
+        It may hold Python objects; then padding is what it holds already, and none of it leads.
+    pad : scalar, or array of shape (2, *item)
+        What stands before a run, and what stands behind it.
+    lead : int
+        How many rows of padding stand before a run; below 0, how many of its rows are left out.
+    """
+    if not out.nbytes:
+        return
+    starts, stops = runs
+    if out.dtype.hasobject:
+        for start, stop, first, last in zip(starts, stops, *between(slots), strict=True):
+            out[first : min(last, first + stop - start)] = source[start : min(stop, start + last - first)]
+        return
+    source = np.ascontiguousarray(source, out.dtype).reshape(-1).view(np.uint8)
+    size = out.nbytes // len(out)
+    chunk = min(settings.chunk_rows, max(1, CHUNK // size))
+    pads = _padding(pad, out.dtype)
+    _copy(out.size, source, starts, stops, slots, pads, lead, size, chunk, len(out), out.reshape(-1).view(np.uint8))
+
+
+def move_runs(source, place, out):
+    """Copy runs of rows to where they go; what no run covers stays as it is.
+
+    Parameters
+    ----------
+    source : array of shape (rows, *item)
+    place : Placement, or three arrays of int64
+        Where the rows of each run start and stop, and the row of ``out`` that it starts at. Runs may overlap in
+        ``source``, not in ``out``.
+    out : C-contiguous array of shape (rows, *item)
+        It may hold Python objects.
+    """
+    starts, stops, to = place
+    if out.dtype.hasobject:
+        for start, stop, first in zip(starts.tolist(), stops.tolist(), to.tolist(), strict=True):
+            out[first : first + stop - start] = source[start:stop]
+    elif out.nbytes and len(source):
+        source = np.ascontiguousarray(source, out.dtype).reshape(-1).view(np.uint8)
+        size, target = out.nbytes // len(out), out.reshape(-1).view(np.uint8)
+        if out.size < settings.parallel_from:
+            _move_few(source, starts, stops, to, size, target)
+        else:
+            offsets = lengths_to_offsets(stops - starts)
+            chunk, work = min(settings.chunk_rows, max(1, CHUNK // size)), offsets.item(-1) * size // out.itemsize
+            _move(work, source, starts, to, offsets, size, chunk, target)
+
+
+def even(count, width):
+    """Offsets of ``count`` slots of ``width`` rows each."""
+    return np.arange(count + 1) * width
+
+
+def _padding(pad, dtype):
+    """What stands before a run, then what stands behind it, as bytes: each as often as makes a block."""
+    if type(pad) is int and pad == 0:
+        return ZEROS
+    pad = np.asarray(pad, dtype)
+    if pad.ndim:
+        rows = pad.reshape(2, -1)
+        return np.tile(rows, max(1, BLOCK // rows[0].nbytes)).reshape(-1).view(np.uint8)
+    return np.full(2 * max(1, BLOCK // pad.itemsize), pad).view(np.uint8)
+
+
+def between(offsets):
+    """The runs between offsets."""
+    return offsets[:-1], offsets[1:]
+
+
+def lengths_between(offsets):
+    """How many rows each run between offsets has: ``np.diff``, at a third of its cost for a few."""
+    return offsets[1:] - offsets[:-1]
+
+
+@jitable
+def _put(out, i, source, j, count):
+    if len(out) >= FAR and count >= LONG:
+        simd.stream(out, i, source, j, count)
+    else:
+        simd.copy(out, i, source, j, count)
+
+
+@jitable
+def _fill(pads, which, first, last, out):
+    block = len(pads) // 2
+    while first < last:  # a range with a step divides, which took as long as the copy of a short run
+        _put(out, first, pads, which * block, min(block, last - first))
+        first += block
+
+
+@threaded
+def _copy(source, starts, stops, slots, pads, lead, size, chunk, rows, out):
+    for c in prange((rows + chunk - 1) // chunk):
+        first, last = c * chunk, min(rows, (c + 1) * chunk)
+        s = lower_bound(slots, first + 1) - 1
+        while first < last:
+            begin, end = slots[s] + lead, min(slots[s + 1], last)
+            run = min(max(begin, first), end)
+            rest = min(max(begin + stops[s] - starts[s], run), end)
+            _fill(pads, 0, first * size, run * size, out)
+            _put(out, run * size, source, (starts[s] + run - begin) * size, (rest - run) * size)
+            _fill(pads, 1, rest * size, end * size, out)
+            first, s = end, s + 1
+        simd.settle()
+
+
+@njit
+def _move_few(source, starts, stops, to, size, out):
+    for r in range(len(starts)):
+        simd.copy(out, to[r] * size, source, starts[r] * size, (stops[r] - starts[r]) * size)
+
+
+@threaded
+def _move(source, starts, to, offsets, size, chunk, out):
+    rows = offsets[-1]
+    for c in prange((rows + chunk - 1) // chunk):
+        first, last = c * chunk, min(rows, (c + 1) * chunk)
+        r = lower_bound(offsets, first + 1) - 1
+        while first < last:
+            stop, done = min(offsets[r + 1], last), first - offsets[r]
+            _put(out, (to[r] + done) * size, source, (starts[r] + done) * size, (stop - first) * size)
+            first, r = stop, r + 1
+        simd.settle()

@@ -1,0 +1,219 @@
+"""The levels of a LoD: lengths or offsets in, read-only int64 offsets out, or an error that says where."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..arrays import integers
+from ..errors import LoDError, LoDMismatchError
+
+_SHOWN = 8
+_compiled = None
+
+
+def compiled():
+    """``lodkit.lod.offsets``, imported on first use: a LoDTensor can be imported without Numba."""
+    global _compiled
+    if _compiled is None:
+        from . import offsets
+
+        _compiled = offsets
+    return _compiled
+
+
+def row_maps():
+    """``lodkit.lod.copy_runs``, imported on first use."""
+    from . import copy_runs
+
+    return copy_runs
+
+
+def frozen(array):
+    """``array`` itself, made read-only."""
+    array.flags.writeable = False
+    return array
+
+
+def short(numbers):
+    """A list of numbers for a message: all of a few, the first of many."""
+    numbers = np.asarray(numbers)
+    shown = ", ".join(map(str, numbers[:_SHOWN].tolist()))
+    return f"[{shown}, ... {len(numbers)} in all]" if len(numbers) > _SHOWN else f"[{shown}]"
+
+
+def _vector(level, numbers, name):
+    where = f"{name}[{level}]"
+    if not np.iterable(numbers):
+        raise LoDError(f"{where} is {numbers!r}, not a list; give one list a level: [[3, 1, 2]]")
+    numbers = integers(numbers, where)
+    if numbers.ndim != 1:
+        raise LoDError(f"{where} has shape {numbers.shape}; a level is one-dimensional")
+    return numbers
+
+
+def _listed(levels, name):
+    if not np.iterable(levels):
+        raise LoDError(f"{name} is {levels!r}, not a list of levels; give one list a level: [[3, 1, 2]]")
+    return levels
+
+
+def from_lengths(lengths):
+    """Offsets of every level from its lengths, outermost first."""
+    levels = []
+    for level, numbers in enumerate(_listed(lengths, "recursive_sequence_lengths")):
+        numbers = _vector(level, numbers, "recursive_sequence_lengths")
+        offsets = compiled().lengths_to_offsets(numbers)
+        if offsets is None:
+            raise _bad_length(level, numbers)
+        if levels and levels[-1][-1] != len(numbers):
+            above = np.diff(levels[-1])
+            raise LoDError(
+                f"level {level} of recursive_sequence_lengths has {len(numbers)} lengths, "
+                f"but level {level - 1} sums to {above.sum()} ({short(above)}); "
+                "each level must have as many lengths as the level above sums to"
+            )
+        levels.append(frozen(offsets))
+    return tuple(levels)
+
+
+def _bad_length(level, numbers):
+    negative = np.flatnonzero(numbers < 0)
+    if not len(negative):
+        return LoDError(f"level {level} of recursive_sequence_lengths sums to more than 2**63 - 1 rows")
+    i = int(negative[0])
+    return LoDError(
+        f"level {level} of recursive_sequence_lengths is negative at position {i}: {numbers[i]}; "
+        "a length counts rows or sequences, 0 for an empty one"
+    )
+
+
+def from_offsets(offsets, absolute=False):
+    """Checked copies of the offsets of every level, outermost first, made relative if absolute."""
+    levels = [_checked_offsets(level, numbers) for level, numbers in enumerate(_listed(offsets, "lod"))]
+    for level in range(len(levels) - 1):
+        upper, lower = levels[level], levels[level + 1]
+        if absolute:
+            levels[level] = _relative(level, upper, lower)
+        elif upper[-1] != len(lower) - 1:
+            raise LoDError(
+                f"last offset {upper[-1]} at level {level} does not equal the {len(lower) - 1} sequences "
+                f"of level {level + 1} ({short(upper)}); offsets count sequences of the next level: "
+                "for offsets in rows use LoDTensor.from_offsets(values, ..., absolute=True)"
+            )
+    return tuple(map(frozen, levels))
+
+
+def _checked_offsets(level, numbers):
+    offsets = _vector(level, numbers, "lod").copy()
+    if not len(offsets) or offsets[0] != 0:
+        found = f"start at {offsets[0]}" if len(offsets) else "are empty"
+        raise LoDError(
+            f"offsets at level {level} {found}; they start at 0, with one entry more than there are sequences"
+        )
+    i = compiled().first_decrease(offsets)
+    if i:
+        raise LoDError(
+            f"offsets at level {level} decrease at position {i}: offsets[{i - 1}]={offsets[i - 1]} > "
+            f"offsets[{i}]={offsets[i]}; each sequence ends where the next one starts"
+        )
+    return offsets
+
+
+def _relative(level, upper, lower):
+    """Row offsets as offsets into the next level, whose row offsets are ``lower``.
+
+    Empty sequences on a boundary go to the later side; those at the end to the last sequence.
+    """
+    places = np.searchsorted(lower, upper)
+    wrong = np.flatnonzero(lower[np.minimum(places, len(lower) - 1)] != upper)
+    if not len(wrong) and upper[-1] == lower[-1]:
+        places[-1] = len(lower) - 1
+        return places.astype(np.int64)
+    i = int(wrong[0]) if len(wrong) else len(upper) - 1
+    raise LoDError(
+        f"absolute offset {upper[i]} at position {i} of level {level} is not where a sequence of "
+        f"level {level + 1} starts ({short(lower)}); coarse levels come first, and the last offsets are equal"
+    )
+
+
+def check_rows(levels, values):
+    """Raise unless the innermost level describes exactly the rows of ``values``."""
+    if levels and values is not None and levels[-1][-1] != values.shape[0]:
+        last, rows = int(levels[-1][-1]), values.shape[0]
+        difference = f"{last - rows} too many" if last > rows else f"{rows - last} too few"
+        raise LoDError(
+            f"last offset {last} at level {len(levels) - 1} does not equal values.shape[0]={rows} "
+            f"({difference}); the innermost lengths must sum to the rows: {short(np.diff(levels[-1]))}"
+        )
+
+
+def mismatch(what, t, u):
+    """The error for two tensors of different structure."""
+    return LoDMismatchError(f"{what}: {difference(t, u)}")
+
+
+def difference(t, u):
+    """In which the structure of two tensors differs first."""
+    if t.lod_level != u.lod_level:
+        return f"lod_level {t.lod_level} against {u.lod_level}"
+    for level in range(t.lod_level):
+        a, b = t.lengths(level), u.lengths(level)
+        both = min(len(a), len(b))
+        differing = np.flatnonzero(a[:both] != b[:both])
+        if len(differing):
+            i = int(differing[0])
+            at = f"first difference at sequence {i}: {a[i]} vs {b[i]}"
+            return f"different sequence lengths at level {level}; {at}"
+        if len(a) != len(b):
+            return f"{len(a)} sequences against {len(b)} at level {level}"
+    return f"{len(t)} rows against {len(u)}"
+
+
+def check_lod(lod, rows=None, *, absolute=False):
+    """Raise unless offsets describe sequences: CheckLoD and CheckAbsLoD of Paddle.
+
+    Parameters
+    ----------
+    lod : list of lists of int
+        The offsets of every level, outermost first: from 0, not decreasing.
+    rows : int, optional
+        How many rows the innermost level has to describe, 0 included.
+    absolute : bool
+        False: offsets count sequences of the next level. True: they count rows, and each is also one of the next level.
+
+    Raises
+    ------
+    LoDError
+        It names the level, the position and the offsets.
+
+    Examples
+    --------
+    >>> check_lod([[0, 2, 3], [0, 2, 2, 5]], rows=5)
+    >>> check_lod([[0, 4, 5], [0, 2, 4, 5]], absolute=True)
+    >>> check_lod([[0, 2]], rows=0)
+    Traceback (most recent call last):
+        ...
+    lodkit.LoDError: the innermost level ends at 2, and there are 0 rows; its last offset is their number
+    """
+    levels = from_offsets(lod, absolute)
+    if levels and rows is not None and levels[-1][-1] != rows:
+        last = levels[-1][-1]
+        raise LoDError(
+            f"the innermost level ends at {last}, and there are {rows} rows; its last offset is their number"
+        )
+
+
+def check_vector(x, name):
+    """``x`` as a vector of int64."""
+    x = integers(x, name)
+    if x.ndim != 1:
+        raise LoDError(f"{name} must be one-dimensional, got shape {x.shape}; pass {name}.reshape(-1)")
+    return x
+
+
+def check_lengths(lengths):
+    lengths = check_vector(lengths, "lengths")
+    if len(lengths) and lengths.min() < 0:
+        i = int(np.argmax(lengths < 0))
+        raise LoDError(f"lengths[{i}] = {lengths[i]} is negative; a length counts rows, 0 for an empty segment")
+    return lengths

@@ -1,0 +1,273 @@
+"""LoDTensor: variable-length, nested sequences laid end to end without padding."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ..arrays import from_lists, plain_array
+from ..arrays.generic import device_of, is_array
+from ..errors import LoDError, LoDLevelError
+from ..public import public
+from . import levels as _levels
+from .comparison import Comparison
+from .encodings import Conversions
+from .indexing import Indexing
+from .relevel import Relevelling
+from .sparse_matrix import SparseMatrices
+
+_new = object.__new__
+
+
+@public
+class LoDTensor(Comparison, Indexing, Relevelling, Conversions, SparseMatrices, np.lib.mixins.NDArrayOperatorsMixin):
+    """A batch of sequences: an array, and how its rows are cut into sequences of sequences.
+
+    Offsets are copied in, checked and read-only; values are shared and mutable.
+
+    Parameters
+    ----------
+    values : array or list
+        ``(rows, *item)``: a NumPy or CUDA array. None: structure without values, see ``set_values``.
+    recursive_sequence_lengths : list of lists of int, optional
+        The lengths of every level, outermost first. Each level has as many lengths as the level above
+        sums to; the innermost sums to the rows. Without any it is a plain array, of lod_level 0.
+    lod : list of lists of int, optional
+        Instead of lengths: offsets, each level's counting the sequences of the next level.
+
+    Examples
+    --------
+    Two articles, of two sentences and of one:
+
+    >>> t = LoDTensor([10, 11, 12, 20, 30, 31], [[2, 1], [3, 1, 2]])
+    >>> t
+    LoDTensor([[[10, 11, 12], [20]], [[30, 31]]],
+              recursive_sequence_lengths=[[2, 1], [3, 1, 2]], shape=(6,), dtype=int64)
+    >>> t[0, 1], t.lengths(0, absolute=True)
+    (array([20]), array([4, 2]))
+    >>> t % 10 + 1
+    LoDTensor([[[1, 2, 3], [1]], [[1, 2]]],
+              recursive_sequence_lengths=[[2, 1], [3, 1, 2]], shape=(6,), dtype=int64)
+    """
+
+    __slots__ = ("__weakref__", "_base", "_lod", "_rows", "_values")
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, values, recursive_sequence_lengths=None, *, lod=None):
+        if lod is not None and recursive_sequence_lengths is not None:
+            raise TypeError("give recursive_sequence_lengths or lod=, not both")
+        if lod is not None:
+            levels = _levels.from_offsets(lod)
+        else:
+            levels = _levels.from_lengths(() if recursive_sequence_lengths is None else recursive_sequence_lengths)
+        self._values, self._lod, self._base, self._rows = _rows_of(values), levels, 0, None
+        if values is None and not levels:
+            raise TypeError("a LoDTensor without values needs lengths: LoDTensor(None, [[...]])")
+        _levels.check_rows(levels, self._values)
+
+    @classmethod
+    def _wrap(cls, values, levels, base=0):
+        """Unchecked: ``levels`` are read-only int64 offsets that fit ``values``."""
+        self = _new(cls)
+        self._values = values
+        self._lod = levels
+        self._base = base
+        self._rows = None
+        return self
+
+    @classmethod
+    def _restore(cls, values, lod, base):
+        """What pickle calls."""
+        made = cls(values, lod=lod)
+        made._base = base
+        return made
+
+    # -- the seed's names ------------------------------------------------------------------------
+
+    def recursive_sequence_lengths(self):
+        """Return the lengths of every level, outermost first, as lists."""
+        return [np.diff(offsets).tolist() for offsets in self._lod]
+
+    def set_recursive_sequence_lengths(self, lengths):
+        """Replace the structure; lengths that do not fit the rows raise, and change nothing."""
+        self._set_levels(_levels.from_lengths(lengths))
+
+    def has_valid_recursive_sequence_lengths(self):
+        """Tell whether the lengths fit the rows, as they do unless the array was resized since."""
+        return self._values is None or not self._lod or bool(self._lod[-1][-1] == self._values.shape[0])
+
+    def lod(self, absolute=False):
+        """Return the offsets of every level, outermost first, as lists.
+
+        They count sequences of the next level; absolute (ToAbsOffset of Paddle) rows, as ``offsets`` does.
+        """
+        return [self.offsets(level, absolute).tolist() for level in range(len(self._lod))]
+
+    def set_lod(self, offsets):
+        """Replace the structure by offsets, each level's counting the sequences of the next level."""
+        self._set_levels(_levels.from_offsets(offsets))
+
+    def _set_levels(self, levels):
+        if not levels and self._values is None:
+            raise LoDError("a LoDTensor without values needs lengths")
+        _levels.check_rows(levels, self._values)
+        self._lod, self._rows = levels, None
+
+    # -- values ----------------------------------------------------------------------------------
+
+    @property
+    def values(self):
+        """The rows of all sequences, ``(rows, *item)``: shared, not copied. None for structure only."""
+        return self._values
+
+    def set_values(self, values):
+        """Put other rows under the same structure, in place."""
+        values = _rows_of(values)
+        if values is None and not self._lod:
+            raise LoDError("a LoDTensor without lengths needs values")
+        _levels.check_rows(self._lod, values)
+        self._values, self._base = values, 0
+
+    def with_values(self, values):
+        """Return a tensor of the same structure with other rows."""
+        if type(values) is not np.ndarray or not values.ndim:
+            values = _rows_of(values)
+        lod = self._lod
+        if values is None and not lod:
+            raise LoDError("a LoDTensor without lengths needs values")
+        if values is None or (lod and lod[-1][-1] != values.shape[0]):
+            _levels.check_rows(lod, values)
+        made = self._wrap(values, lod)
+        made._rows = self._rows
+        return made
+
+    @property
+    def lod_level(self):
+        """How many levels there are; 0 for a plain array."""
+        return len(self._lod)
+
+    @property
+    def dtype(self):
+        """The type of the values; None for structure only."""
+        return getattr(self._values, "dtype", None)
+
+    @property
+    def device(self):
+        """``"cpu"`` or ``"cuda"``: where the values are. Offsets are always on the CPU."""
+        return "cpu" if self._values is None else device_of(self._values)
+
+    @property
+    def shape(self):
+        """The shape of ``values``: ``(rows, *item)``."""
+        return (int(self._lod[-1][-1]),) if self._values is None else tuple(self._values.shape)
+
+    @property
+    def nbytes(self):
+        """Bytes of values and offsets."""
+        values = 0 if self._values is None else self.dtype.itemsize * math.prod(self.shape)
+        return values + sum(offsets.nbytes for offsets in self._lod)
+
+    # -- structure -------------------------------------------------------------------------------
+
+    def __len__(self):
+        return len(self._lod[0]) - 1 if self._lod else self._values.shape[0]
+
+    def _level(self, level):
+        """``level`` counted from the outside."""
+        levels = len(self._lod)
+        if not -levels <= level < levels:
+            hint = "" if levels else "; attach lengths: LoDTensor(x, [[...]])"
+            raise LoDLevelError(f"level {level} does not exist: the tensor has lod_level {levels}{hint}")
+        return level % levels
+
+    def row_offsets(self, level=-1):
+        """Return the offsets of a level in rows of ``values``: int64, read-only, from 0."""
+        if level == -1 and self._lod:
+            return self._lod[-1]
+        level = self._level(level)
+        if self._rows is None:
+            rows = [self._lod[-1]]
+            for offsets in self._lod[-2::-1]:
+                rows.append(_levels.frozen(rows[-1][offsets]))
+            self._rows = tuple(reversed(rows))
+        return self._rows[level]
+
+    def offsets(self, level=-1, absolute=False):
+        """Return the offsets of a level, int64.
+
+        Parameters
+        ----------
+        level : int
+            The innermost by default.
+        absolute : bool
+            False: from 0, counting sequences of the next level. True: rows, and for a slice rows of the
+            tensor that it was cut from.
+        """
+        if absolute:
+            return self.row_offsets(level) + self._base
+        return self._lod[self._level(level)]
+
+    def lengths(self, level=-1, absolute=False):
+        """Return the lengths of a level's sequences, in sequences of the next level or, absolute, in rows."""
+        return np.diff(self.row_offsets(level) if absolute else self._lod[self._level(level)])
+
+    def segment_ids(self, level=-1):
+        """Return for every row the number of its sequence of a level."""
+        lengths = self.lengths(level, absolute=True)
+        return np.repeat(np.arange(len(lengths)), lengths)
+
+    def max_length(self, level=-1):
+        """Return the longest length of a level; 0 where there are no sequences."""
+        return int(self.lengths(level).max(initial=0))
+
+    def padding_waste(self):
+        """Return which part of a padded batch (``to_padded``) would be padding, from 0 to 1."""
+        padded = len(self)
+        for level in range(self.lod_level):
+            padded *= self.max_length(level)
+        return 1 - self.shape[0] / padded if padded else 0.0
+
+    # -- protocols -------------------------------------------------------------------------------
+
+    def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
+        from .ufuncs import apply
+
+        return apply(ufunc, method, inputs, **kwargs)
+
+    def __array__(self, dtype=None, copy=None):
+        raise TypeError("a LoDTensor is no array; use .values (all rows), .to_padded() or .to_uniform()")
+
+    def __reduce__(self):
+        return LoDTensor._restore, (self._values, self._lod, self._base)
+
+    def __repr__(self):
+        from .repr_text import text
+
+        return text(self)
+
+    def _repr_html_(self):
+        from .repr_html import html
+
+        return html(self)
+
+
+def _rows_of(values):
+    """``values`` as an array with rows: lists become NumPy arrays, arrays of other libraries are refused."""
+    if values is None:
+        return None
+    if isinstance(values, list | tuple):
+        values = from_lists(values, "values")
+    if isinstance(values, np.ndarray):
+        values = plain_array(values, "values")
+    if not is_array(values):
+        rule = f"values must be a NumPy or CUDA array or a list, got {type(values).__name__}"
+        raise TypeError(f"{rule}; convert with np.asarray(...)")
+    if len(values.shape) == 0:
+        raise ValueError("values must have at least one dimension, (rows, *item)")
+    return values
+
+
+def values_of(x):
+    """The values of a LoDTensor; anything else as it is (a PyTorch tensor has a method of that name)."""
+    return x.values if isinstance(x, LoDTensor) else x

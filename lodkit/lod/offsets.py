@@ -1,0 +1,248 @@
+"""Compiled structure work: lengths to offsets, and checks."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..jit import jitable, njit
+
+
+def lengths_to_offsets(lengths):
+    """Offsets of int64 ``lengths``; None when one is negative or the total does not fit int64."""
+    offsets = np.empty(len(lengths) + 1, np.int64)
+    return offsets if _sum_up(lengths, offsets) else None
+
+
+@njit
+def _sum_up(lengths, offsets):
+    total = np.int64(0)
+    signs = np.int64(0)  # its sign bit remembers every negative number seen, without a branch a length
+    offsets[0] = 0
+    for i in range(len(lengths)):
+        total += lengths[i]
+        signs |= lengths[i] | total
+        offsets[i + 1] = total
+    return signs >= 0
+
+
+@njit
+def first_decrease(numbers):
+    """Position of the first number below the one before it; 0 where there is none."""
+    for i in range(1, len(numbers)):
+        if numbers[i] < numbers[i - 1]:
+            return i
+    return 0
+
+
+def cut_offsets(offsets, starts, stops):
+    """Offsets, from 0, of the sequences ``starts[k]:stops[k]`` of a level, joined."""
+    return cut_parts(offsets, starts, stops, int((stops - starts).sum()))[0]
+
+
+def cut_parts(offsets, starts, stops, count):
+    """The same, ``count`` sequences in all; and where their parts start and stop in the next level."""
+    out, first, last = np.empty(count + 1, np.int64), starts.copy(), stops.copy()
+    cut_level(offsets, first, last, np.empty_like(starts), out)
+    return out, first, last
+
+
+@njit
+def runs_of(mask, starts, stops, to):
+    """Runs of equal numbers, those of True in row 0 and others in row 1, and where each row's lie end to end.
+
+    Returns how many runs there are, and how many numbers, of True and of False.
+    """
+    i, runs, others, trues, falses = 0, 0, 0, 0, 0
+    while i < len(mask):
+        first = i
+        while i < len(mask) and mask[i] == mask[first]:
+            i += 1
+        if mask[first]:
+            starts[0, runs], stops[0, runs], to[0, runs] = first, i, trues
+            runs, trues = runs + 1, trues + i - first
+        else:
+            starts[1, others], stops[1, others], to[1, others] = first, i, falses
+            others, falses = others + 1, falses + i - first
+    return runs, others, trues, falses
+
+
+@jitable
+def _append(offsets, r, starts, stops, to, k, out):
+    """Append the offsets of run r to the first k of ``out``. The run becomes that of the next level, in place."""
+    to[r] = out[k]
+    shift = out[k] - offsets[starts[r]]
+    for i in range(starts[r], stops[r]):
+        k += 1
+        out[k] = offsets[i + 1] + shift
+    starts[r], stops[r] = offsets[starts[r]], offsets[stops[r]]
+    return k
+
+
+@njit
+def cut_level(offsets, starts, stops, to, out):
+    """Fill ``out``: the offsets of the sequences of runs, joined."""
+    out[0] = 0
+    k = 0
+    for r in range(len(starts)):
+        k = _append(offsets, r, starts, stops, to, k, out)
+    return out[k]
+
+
+@njit
+def merge_level(in_true, in_false, side, runs, starts, stops, to, out):
+    """The same of runs of two levels in turn, from ``side`` on: 0 for a run of ``in_true``."""
+    out[0] = 0
+    k = 0
+    for turn in range(runs):
+        offsets = in_true if side == 0 else in_false
+        k = _append(offsets, turn // 2, starts[side], stops[side], to[side], k, out)
+        side = 1 - side
+    return out[k]
+
+
+def sort_by_segment(ids, num_segments):
+    """(offsets of the segments, numbers of the rows segment by segment in input order)."""
+    offsets = np.empty(num_segments + 1, np.int64)
+    order = np.empty(len(ids), np.int64)
+    _counting_sort(ids, offsets, order)
+    return offsets, order
+
+
+@njit
+def _counting_sort(ids, offsets, order):
+    offsets[:] = 0
+    for i in range(len(ids)):
+        offsets[ids[i] + 1] += 1
+    for s in range(1, len(offsets)):
+        offsets[s] += offsets[s - 1]
+    place = offsets[:-1].copy()
+    for i in range(len(ids)):
+        order[place[ids[i]]] = i
+        place[ids[i]] += 1
+
+
+def segment_numbers(offsets):
+    """For every part the number of its sequence, by offsets that were checked."""
+    numbers = np.empty(offsets.item(-1), np.int64)
+    _segment_numbers(offsets, numbers)
+    return numbers
+
+
+@njit
+def _segment_numbers(offsets, numbers):
+    for s in range(len(offsets) - 1):
+        for i in range(offsets[s], offsets[s + 1]):
+            numbers[i] = s
+
+
+def reversed_numbers(offsets):
+    """The numbers of all parts, those of each sequence from its last one to its first."""
+    numbers = np.empty(offsets.item(-1), np.int64)
+    _reversed_numbers(offsets, numbers)
+    return numbers
+
+
+@njit
+def _reversed_numbers(offsets, numbers):
+    for s in range(len(offsets) - 1):
+        for i in range(offsets[s], offsets[s + 1]):
+            numbers[i] = offsets[s] + offsets[s + 1] - 1 - i
+
+
+def part_numbers(bounds, offsets, numbers):
+    """The numbers, within their level, of parts that are listed by their numbers within each sequence.
+
+    Also the position of the first that is no part of its sequence, or -1.
+    """
+    chosen = np.empty(len(numbers), np.int64)
+    return chosen, _part_numbers(bounds, offsets, numbers, chosen)
+
+
+@njit
+def _part_numbers(bounds, offsets, numbers, chosen):
+    bad = -1
+    for s in range(len(offsets) - 1):
+        for i in range(offsets[s], offsets[s + 1]):
+            if 0 <= numbers[i] < bounds[s + 1] - bounds[s]:
+                chosen[i] = bounds[s] + numbers[i]
+            elif bad < 0:
+                bad = i
+    return bad
+
+
+_NONE = np.empty(0, np.int64)
+_FAR = 1 << 62  # no sequence is so long, and two of these add up in int64
+
+
+def range_bounds(bounds, ranges, starts, stops, by_lengths, wrap, clip):
+    """Where the ranges of each sequence start and stop, in parts of its level (see ``sequence_slice``); their offsets.
+
+    Also the number of the first that is not inside its sequence, or -1. ``ranges`` are the offsets of the ranges, None
+    for one a sequence; ``starts`` and ``stops`` may be None.
+    """
+    several, has_starts, has_stops = ranges is not None, starts is not None, stops is not None
+    ranges = bounds if ranges is None else ranges
+    count = ranges.item(-1) if several else len(bounds) - 1
+    first, last, cut = np.empty(count, np.int64), np.empty(count, np.int64), np.empty(count + 1, np.int64)
+    starts, stops = starts if has_starts else _NONE, stops if has_stops else _NONE
+    flags = several, has_starts, has_stops, by_lengths, bool(wrap), bool(clip)
+    return first, last, cut, _range_bounds(bounds, ranges, starts, stops, flags, first, last, cut)
+
+
+@njit
+def _range_bounds(bounds, ranges, starts, stops, flags, first, last, cut):
+    several, has_starts, has_stops, by_lengths, wrap, clip = flags
+    bad, cut[0] = -1, 0
+    for s in range(len(bounds) - 1):
+        count = bounds[s + 1] - bounds[s]
+        for k in range(ranges[s] if several else s, ranges[s + 1] if several else s + 1):
+            start = starts[k] if has_starts else 0
+            start += count if wrap and start < 0 else 0
+            stop, fits = count, True
+            if has_stops and by_lengths:
+                stop, fits = min(max(start, -_FAR), _FAR - 1) + min(stops[k], _FAR), stops[k] >= 0
+            elif has_stops:
+                stop = stops[k] + (count if wrap and stops[k] < 0 else 0)
+            if clip:
+                start = min(max(start, 0), count)
+                stop = max(min(stop, count), start)
+            if fits and 0 <= start <= stop <= count:
+                first[k], last[k], cut[k + 1] = bounds[s] + start, bounds[s] + stop, cut[k] + stop - start
+            elif bad < 0:
+                bad = k
+    return bad
+
+
+def run_rows(starts, stops, count):
+    """The numbers of the rows of runs, ``count`` in all, one run after another."""
+    rows = np.empty(count, np.int64)
+    _number_rows(starts, stops, rows)
+    return rows
+
+
+@njit
+def _number_rows(starts, stops, rows):
+    at = 0
+    for r in range(len(starts)):
+        for i in range(starts[r], stops[r]):
+            rows[at] = i
+            at += 1
+
+
+@njit
+def pieces_of(offsets, size):
+    """Offsets of segments cut into pieces, and the offsets of the segments over those; nothing where none is longer."""
+    longest = 0
+    for s in range(len(offsets) - 1):
+        longest = max(longest, offsets[s + 1] - offsets[s])
+    if longest <= size:
+        return offsets[:0], offsets[:0]
+    owners = np.zeros(len(offsets), np.int64)
+    for s in range(len(offsets) - 1):
+        owners[s + 1] = owners[s] + (offsets[s + 1] - offsets[s] + size - 1) // size
+    pieces = np.empty(owners[-1] + 1, np.int64)
+    for s in range(len(offsets) - 1):
+        for p in range(owners[s], owners[s + 1]):
+            pieces[p] = offsets[s] + (p - owners[s]) * size
+        pieces[owners[s + 1]] = offsets[s + 1]
+    return pieces, owners

@@ -1,0 +1,94 @@
+"""Levels put on a LoDTensor and taken off it; the rows stay."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..errors import LoDError, LoDLevelError
+from . import levels as _levels
+from .levels import frozen
+
+
+class Relevelling:
+    """``append_level`` and ``drop_level``."""
+
+    __slots__ = ()
+
+    def append_level(self, lengths=None, values=None):
+        """Return the tensor with an innermost level added: what was a row becomes a sequence of rows.
+
+        Parameters
+        ----------
+        lengths : array of int, optional
+            One for every row that there is now; of a plain array, however many sum to its rows. All 1 by default:
+            every row is a sequence of itself.
+        values : array, optional
+            The rows below the new level, as many as the lengths sum to. Those of the tensor by default.
+
+        Raises
+        ------
+        LoDError
+            The lengths are not one a row, or do not sum to the rows; nothing has changed.
+
+        Notes
+        -----
+        AppendLoD of Paddle.
+
+        Examples
+        --------
+        Sentences of words, and the letters of each word:
+
+        >>> from lodkit import LoDTensor
+        >>> words = LoDTensor([7, 8, 9], [[2, 1]])
+        >>> words.append_level([2, 0, 1], list("abc")).to_list()
+        [[['a', 'b'], []], [['c']]]
+        """
+        rows = self.shape[0]
+        if lengths is None:
+            below = frozen(np.arange(rows + 1))
+        else:
+            (below,) = _levels.from_lengths([_levels.check_lengths(lengths)])
+            if len(below) - 1 != rows and (self._lod or values is not None):
+                raise LoDError(f"{len(below) - 1} lengths for {rows} rows; give one for every row of the tensor")
+        made = self._values if values is None else type(self)(values)._values
+        levels = (*self._lod, below)
+        _levels.check_rows(levels, made)
+        return self._wrap(made, levels, self._base if values is None else 0)
+
+    def drop_level(self, level=None):
+        """Return the tensor without a level: its sequences are joined, within those of the level above.
+
+        Parameters
+        ----------
+        level : int, optional
+            Which. Without, the innermost, whose lengths must then all be 1: a batch of images needs no index.
+
+        Raises
+        ------
+        LoDLevelError
+            No such level, or, without ``level``, a length that is not 1.
+
+        Examples
+        --------
+        Articles of sentences of words: articles of words, and sentences of words.
+
+        >>> from lodkit import LoDTensor
+        >>> t = LoDTensor([1, 2, 3, 4, 5, 6], [[2, 1], [3, 1, 2]])
+        >>> t.drop_level(-1).to_list(), t.drop_level(0).to_list()
+        ([[1, 2, 3, 4], [5, 6]], [[1, 2, 3], [4], [5, 6]])
+        """
+        if level is None:
+            lengths = self.lengths(-1)
+            if (lengths != 1).any():
+                i = int(np.argmax(lengths != 1))
+                raise LoDLevelError(
+                    f"the innermost lengths must be 1; the length at position {i} is {lengths[i]}; "
+                    "drop_level(-1) joins sequences whatever their lengths"
+                )
+        at = self._level(-1 if level is None else level)
+        if self._values is None and len(self._lod) == 1:
+            raise LoDError("structure without values needs its only level; give it rows with set_values first")
+        above, below = self._lod[:at], self._lod[at + 1 :]
+        if above:
+            above = (*above[:-1], frozen(self._lod[at][above[-1]]))
+        return self._wrap(self._values, above + below, self._base)

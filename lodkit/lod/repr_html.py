@@ -1,0 +1,125 @@
+"""Jupyter's view of LoDTensor and SelectedRows: facts, the seed's picture of bars, the first values.
+
+Static HTML and SVG under 10 kB in the notebook's own colours: no script, nothing to load.
+"""
+
+from __future__ import annotations
+
+from html import escape
+
+import numpy as np
+
+from ..arrays.transfer import to_device
+from .repr_text import amount, first_sequences, headline, selected_rows_text, summary
+
+_ITEMS, _SPANS, _LEVELS = 60, 24, 4  # bars drawn; sequences drawn a level; levels drawn
+_TABLED = 6  # levels that get a line in the table
+_STROKE = 'fill="none" stroke="currentColor"'
+_LINE, _BAR = 18, 22  # heights of a line of lengths, and of the bars
+_TEXT = 3000  # characters of values
+
+
+def html(t):
+    """A LoDTensor: facts, picture, lengths of each level, first sequences."""
+    facts = headline(t) if t.values is not None else ["structure without values", f"lod_level={t.lod_level}"]
+    return "".join(
+        (
+            f"<div><b>LoDTensor</b> {escape(' · '.join(facts))}<br>",
+            picture(t),
+            _table(t),
+            "" if t.values is None else _details("first sequences", "\n".join(first_sequences(t))),
+            "</div>",
+        )
+    )
+
+
+def selected_rows_html(s):
+    """A SelectedRows: where in the table its rows are, and the first of them."""
+    count = len(s.rows)
+    dense = s.height * (s.value.nbytes // count) if count else 0
+    size = f"{amount(s.value.nbytes)} instead of {amount(dense)}"
+    facts = escape(f"{count} of {s.height} rows · {s.value.dtype} · {size}")
+    places = np.unique(np.minimum(to_device(s.rows, "cpu") * (300 / max(s.height, 1)), 299).astype(int)).tolist()
+    ticks = "".join(f"M{x + 1} 1v14" for x in places)
+    strip = _svg(302, 16, f'<path d="{ticks}M.5 .5h301v15h-301z" {_STROKE}/>')
+    return f"<div><b>SelectedRows</b> {facts}<br>{strip}{_details('values', selected_rows_text(s))}</div>"
+
+
+class _Layout:
+    """Where the bars of a LoDTensor stand, and from where to where each sequence goes."""
+
+    def __init__(self, t, step):
+        self.levels, self.step = t._lod[-_LEVELS:], step
+        self.x, self.items, self.full = 4, [], False
+        self.spans = [[] for _ in self.levels]
+        for i in range(len(self.levels[0]) - 1 if self.levels else len(t)):
+            self.part(0, i)
+            if self.full:
+                break
+
+    def part(self, level, i):
+        """Draw the sequence ``i`` of a level; past the innermost, the row ``i``."""
+        if level == len(self.levels):
+            self.full |= len(self.items) >= _ITEMS
+            if not self.full:
+                self.items.append(self.x)
+                self.x += self.step
+            return
+        self.full |= len(self.spans[level]) >= _SPANS
+        if self.full:
+            return
+        begin, first, stop = self.x, int(self.levels[level][i]), int(self.levels[level][i + 1])
+        for j in range(first, stop):
+            self.part(level + 1, j)
+            if self.full:
+                break
+        self.x = max(self.x, begin + 8)
+        self.spans[level].append((begin, self.x, stop - first))
+        self.x += 8
+
+
+def picture(t):
+    """The seed's picture: a bar a row (a box where rows are images) under the lengths of each level."""
+    boxes = len(t.shape) > 2
+    layout = _Layout(t, 14 if boxes else 6)
+    parts, y = [], 0
+    for spans in layout.spans:
+        parts.extend(f'<text x="{(a + b) // 2}" y="{y + 11}">{n}</text>' for a, b, n in spans)
+        lines = "".join(f"M{a} {y + 15}H{b - 4}" for a, b, n in spans)
+        parts.append(f'<path d="{lines}" {_STROKE} stroke-opacity=".4"/>')
+        y += _LINE
+    bar = "v10h10v-10z" if boxes else f"v{_BAR - 6}"
+    parts.append('<path d="' + "".join(f"M{x} {y + 4}{bar}" for x in layout.items) + f'" {_STROKE}/>')
+    if layout.full:
+        parts.append(f'<text x="{layout.x + 8}" y="{y + 14}">…</text>')
+    return _svg(layout.x + 24, y + _BAR, "".join(parts))
+
+
+def _table(t):
+    """A line a level: how many sequences, how long, how many empty, and a histogram."""
+    lines = [
+        f"<tr><td>level {level}</td><td>{len(lengths)} sequences</td><td>lengths {summary(lengths)}</td>"
+        f"<td>{int((lengths == 0).sum())} empty</td><td>{_histogram(lengths)}</td></tr>"
+        for level, lengths in ((level, t.lengths(level)) for level in range(min(t.lod_level, _TABLED)))
+    ]
+    return f"<table>{''.join(lines)}</table>" if lines else ""
+
+
+def _histogram(lengths):
+    if not len(lengths):
+        return ""
+    low, high = int(lengths.min()), int(lengths.max()) + 1
+    counts, _ = np.histogram(lengths, bins=min(12, high - low), range=(low, high))
+    heights = np.ceil(counts * 16 / counts.max()).astype(int).tolist()
+    bars = "".join(f"M{4 + 7 * i} 17v{-height}" for i, height in enumerate(heights) if height)
+    return _svg(90, 18, f'<path d="{bars}" {_STROKE} stroke-width="5"/>')
+
+
+def _svg(width, height, inner):
+    text = 'font-family="monospace" font-size="11" text-anchor="middle" fill="currentColor"'
+    return f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" {text}>{inner}</svg>'
+
+
+def _details(title, text):
+    text = text if len(text) <= _TEXT else text[:_TEXT] + " ..."
+    return f"<details><summary>{title}</summary><pre>{escape(text)}</pre></details>"

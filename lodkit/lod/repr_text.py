@@ -1,0 +1,154 @@
+"""Text for people: the reprs of LoDTensor and SelectedRows, whole when small, truncated when big.
+
+Their Jupyter pictures are in ``_picture``. Nothing here compiles, or reads more values than it shows.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+
+import numpy as np
+
+from ..arrays.generic import device_of
+from ..arrays.transfer import to_device
+
+_SMALL = 120  # numbers shown in full
+_PART = 24  # of one sequence among many
+_SEQUENCES = 5  # sequences shown of a big one
+_NUMBERS = 8  # rows read of a big array on a GPU
+_LENGTHS = 12  # lengths shown of a level
+_WIDTH = 100
+_LONGEST = 4000
+
+
+def text(t):
+    """The repr of a LoDTensor, whatever is in it below 10 kB."""
+    return _bounded(_whole_text(t))
+
+
+def _bounded(line):
+    """A text without its middle when that is long: of strings as values, or of very many levels."""
+    return line if len(line) <= _LONGEST else f"{line[: _LONGEST // 2]} ... {line[-_LONGEST // 2 :]}"
+
+
+def _whole_text(t):
+    if t.values is None:
+        return f"LoDTensor(None, {_lengths(t)})"
+    rest = [f"shape={t.shape}", f"dtype={_dtype(t)}"]
+    if t.device != "cpu":
+        rest.append(f"device={t.device!r}")
+    if not t.lod_level:
+        return f"LoDTensor({numbers(t.values)}, {', '.join(rest)})"
+    facts = ", ".join([f"recursive_sequence_lengths={_lengths(t)}", *rest])
+    if math.prod(t.values.shape) <= _SMALL and sum(map(len, t._lod)) <= _SMALL:
+        host = t.to("cpu")
+        parts = [_nested(host, 0, i) for i in range(len(t))]
+        whole = "[" + ", ".join(parts) + "]"
+        if len(whole) + len(facts) < _WIDTH - len("LoDTensor(, )"):
+            return f"LoDTensor({whole}, {facts})"
+        if len(whole) > _WIDTH:
+            whole = "[" + ",\n           ".join(parts) + "]"
+        return f"LoDTensor({whole},\n          {facts})"
+    return "\n  ".join([f"LoDTensor({', '.join(headline(t))}", *_level_lines(t), *first_sequences(t)]) + ")"
+
+
+def selected_rows_text(s):
+    """The repr of a SelectedRows: ``SelectedRows(rows=[73, 84], value=[[1., 2.], [3., 4.]], height=100)``."""
+    return _bounded(_whole_rows_text(s))
+
+
+def _whole_rows_text(s):
+    rows, tail = numbers(s.rows), f"height={s.height})"
+    if math.prod(s.value.shape) <= _SMALL:
+        return f"SelectedRows(rows={rows}, value={numbers(s.value)}, {tail}"
+    value = f"{tuple(s.value.shape)} {_dtype(s.value)} {numbers(s.value[:2])} ..."
+    return f"SelectedRows(rows={rows}, value={value}, {tail}"
+
+
+def numbers(array, whole=_SMALL):
+    """An array in one line, its middle left out when it is long. Of a long one on a GPU, the first rows."""
+    big = math.prod(array.shape) > whole
+    if big and device_of(array) != "cpu":
+        array = array[:_NUMBERS]
+    edges = {1: 4, 2: 2}.get(len(array.shape), 1)
+    with np.printoptions(threshold=0 if big else whole, edgeitems=edges, precision=4):
+        line = np.array2string(to_device(array, "cpu"), separator=", ", max_line_width=10**6)
+    return re.sub(r"(?<=\[) | (?=[,\]])", "", " ".join(line.split()))
+
+
+def headline(t):
+    """What there is: sequences, rows, type, bytes, padding avoided."""
+    kind = f"{' x '.join(map(str, t.shape))} {_dtype(t)}"
+    padded = math.prod(t.max_length(level) for level in range(t.lod_level)) * len(t)
+    avoided = (padded - t.shape[0]) * math.prod(t.shape[1:]) * t.dtype.itemsize
+    waste = [f"padding avoided {amount(avoided)} ({t.padding_waste():.0%})"] if t.lod_level else []
+    return [f"{len(t)} sequences", kind, f"lod_level={t.lod_level}", amount(t.nbytes), t.device, *waste]
+
+
+def summary(lengths):
+    """``min 0, median 9, max 182`` of some lengths."""
+    if not len(lengths):
+        return "none"
+    return f"min {lengths.min()}, median {np.median(lengths):g}, max {lengths.max()}"
+
+
+def amount(size):
+    """Bytes, readable: ``1.6 GB``."""
+    if size < 1000:
+        return f"{size} B"
+    thousands = min(int(math.log10(size)) // 3, 5)
+    return f"{size / 1000**thousands:.1f} {'kMGTP'[thousands - 1]}B"
+
+
+def _dtype(x):
+    return str(x.dtype).removeprefix("torch.")
+
+
+def _lengths(t):
+    return "[" + ", ".join(few(np.diff(offsets)) for offsets in t._lod) + "]"
+
+
+def few(lengths):
+    """``[3, 1, 2]``, or the first of many."""
+    shown = ", ".join(map(str, lengths[:_LENGTHS].tolist()))
+    return f"[{shown}, ...]" if len(lengths) > _LENGTHS else f"[{shown}]"
+
+
+def _level_lines(t):
+    for level in range(t.lod_level):
+        lengths = t.lengths(level)
+        yield f"level {level}: {len(lengths)} lengths {few(lengths)}: {summary(lengths)}"
+
+
+def _nested(t, level, i):
+    """One sequence, as nested lists."""
+    start, stop = int(t._lod[level][i]), int(t._lod[level][i + 1])
+    if level == t.lod_level - 1:
+        return numbers(t.values[start:stop])
+    return "[" + ", ".join(_nested(t, level + 1, j) for j in range(start, stop)) + "]"
+
+
+def first_sequences(t):
+    """The first sequences of the innermost level, with their branches: a line each."""
+    if not t.lod_level:
+        yield numbers(t.values)
+        return
+    ends = t.row_offsets()
+    branches = first_branches(t, _SEQUENCES)
+    for k, branch in enumerate(branches):
+        start, stop = int(ends[k]), int(ends[k + 1])
+        yield f"<{', '.join(map(str, branch))}> {stop - start} rows: {numbers(t.values[start:stop], _PART)}"
+    if len(ends) - 1 > len(branches):
+        yield "..."
+
+
+def first_branches(t, count):
+    """The branches of the first innermost sequences."""
+    branches = [()]
+    for level in range(t.lod_level):
+        lengths = np.diff(t._lod[level - 1][: len(branches) + 1]) if level else [len(t)]
+        below = ((*b, i) for b, n in zip(branches, lengths, strict=True) for i in range(n))
+        branches = list(itertools.islice(below, count))
+    return branches

@@ -1,0 +1,245 @@
+"""SelectedRows: the few rows of a tall table that a gradient touches."""
+
+from __future__ import annotations
+
+import operator
+import typing
+
+import numpy as np
+
+from ..arrays import from_lists, integers, plain_array
+from ..arrays.checks import MOST
+from ..arrays.generic import device_of, is_array
+from ..arrays.transfer import to_device
+from ..errors import DeviceError, LoDError, RowIndexError
+from ..public import public
+
+_new, _set = object.__new__, object.__setattr__
+
+
+def bad_row(rows, i, height):
+    return RowIndexError(
+        f"rows[{i}] = {rows[i]} is outside [0, {height}) (height={height}); give the table's number of rows as height"
+    )
+
+
+@public
+class SelectedRows:
+    """Rows of a tall array, by number: ``dense[rows[i]] += value[i]``.
+
+    The SelectedRows of PaddlePaddle; an IndexedSlices, a sparse COO gradient. Rows may come in any order
+    and more than once: duplicates mean their sum.
+
+    Parameters
+    ----------
+    rows : array or list of int
+        Copied to a read-only int64 array; each must be in ``[0, height)``.
+    value : array of shape (len(rows), *item)
+        Shared, not copied.
+    height : int
+        Rows of the table.
+
+    Raises
+    ------
+    RowIndexError
+        A row outside the table; the message gives its position.
+
+    Examples
+    --------
+    >>> SelectedRows([73, 84], [[1., 2.], [3., 4.]], 100)
+    SelectedRows(rows=[73, 84], value=[[1., 2.], [3., 4.]], height=100)
+    """
+
+    __slots__ = ("__weakref__", "height", "is_merged", "rows", "value")
+    rows: np.ndarray
+    value: typing.Any
+    height: int
+    is_merged: bool
+    __array_ufunc__ = None
+
+    def __init__(self, rows, value, height):
+        value = from_lists(value, "value") if isinstance(value, list | tuple | int | float) else value
+        if isinstance(value, np.ndarray):
+            value = plain_array(value, "value")
+        if not is_array(value):
+            raise TypeError(
+                f"expected a NumPy or CUDA array as value, got {type(value).__name__}; convert with np.asarray(...)"
+            )
+        height = operator.index(height)
+        if height < 0:
+            raise RowIndexError(f"height = {height} is negative")
+        if height > MOST:
+            raise RowIndexError(f"height = {height}, which 64 bits do not hold")
+        if isinstance(value, np.ndarray):
+            if not isinstance(rows, np.ndarray) and is_array(rows):
+                raise DeviceError("rows are on a GPU and value is not; move one of them")
+            rows = integers(rows, "rows").copy()
+            rows.flags.writeable = False
+        else:
+            from ..arrays.cuda.memory import rows_beside
+
+            rows = rows_beside(value, rows)
+        if rows.ndim != 1:
+            raise LoDError(f"rows must be one-dimensional, got shape {rows.shape}; pass rows.reshape(-1)")
+        if not value.ndim or len(value) != len(rows):
+            raise LoDError(f"{len(rows)} rows, but value has shape {value.shape}; give one row of values for each")
+        if not isinstance(value, np.ndarray):
+            from ..arrays.cuda.ids import checked_ids
+
+            checked_ids(rows, height, "rows", lambda numbers, i: bad_row(numbers, i, height))
+        elif len(rows) and (rows.min() < 0 or rows.max() >= height):
+            raise bad_row(rows, int(np.argmax((rows < 0) | (rows >= height))), height)
+        self._fill(rows, value, height, False)
+
+    @classmethod
+    def _wrap(cls, rows, value, height, merged=False):
+        """Of parts that were checked. ``rows`` becomes read-only: hand over an array that nobody else writes."""
+        if type(rows) is np.ndarray:
+            rows.flags.writeable = False
+        self = _new(cls)
+        self._fill(rows, value, height, merged)
+        return self
+
+    def _fill(self, rows, value, height, merged):
+        _set(self, "rows", rows)
+        _set(self, "value", value)
+        _set(self, "height", height)
+        _set(self, "is_merged", merged)
+
+    def __setattr__(self, name, value):
+        raise AttributeError(
+            f"{name} of SelectedRows is read-only, kernels trust it; make SelectedRows(rows, value, height)"
+        )
+
+    @property
+    def shape(self):
+        """``(height, *item)``: the shape of the dense array."""
+        return (self.height, *self.value.shape[1:])
+
+    @property
+    def ndim(self):
+        return self.value.ndim
+
+    @property
+    def dtype(self):
+        return self.value.dtype
+
+    @property
+    def nbytes(self):
+        """Memory of rows and value."""
+        return self.rows.nbytes + self.value.nbytes
+
+    @property
+    def device(self):
+        return device_of(self.value)
+
+    def __len__(self):
+        return len(self.rows)
+
+    def to(self, device):
+        """Return the same with its arrays on ``"cpu"`` or ``"cuda"``; itself where they are there."""
+        if device == self.device:
+            return self
+        rows, value = to_device(self.rows, device), to_device(self.value, device)
+        if device == "cpu":  # where kernels trust them; on a GPU nobody may have looked
+            rows = SelectedRows(rows, value, self.height).rows
+        return self._wrap(rows, value, self.height, self.is_merged)
+
+    def get_tensor(self):
+        """Return the value, one row an entry (Paddle's name)."""
+        return self.value
+
+    def merge(self):
+        """Return the same with sorted rows, each once, duplicates added up; itself when it is merged."""
+        if self.is_merged:
+            return self
+        from ..ops.selected_rows import merge_selected_rows
+
+        return merge_selected_rows(self)
+
+    def to_dense(self):
+        """Return the dense array of shape ``(height, *item)``."""
+        from ..ops.selected_rows import selected_rows_to_dense
+
+        return selected_rows_to_dense(self)
+
+    def norm(self):
+        """Return the Euclidean norm of the dense array, a float."""
+        value = self.merge().value
+        if self.device == "cuda":
+            from ..arrays.cuda.memory import norm
+
+            return norm(value)
+        return float(np.sqrt(np.square(value, dtype=np.float64).sum()))
+
+    def clip_by_norm(self, max_norm):
+        """Return the merged gradient, scaled so that its norm is at most ``max_norm``."""
+        if not max_norm >= 0:
+            raise ValueError(f"max_norm must be a number >= 0, got {max_norm}")
+        merged = self.merge()
+        norm = merged.norm()
+        return merged if norm <= max_norm else merged * (max_norm / norm)
+
+    def split(self, height_sections):
+        """Return one SelectedRows for every section of the height, rows counted from its start, order kept.
+
+        >>> SelectedRows([7, 1], [[1.], [2.]], 10).split([5, 5])[1]
+        SelectedRows(rows=[2], value=[[1.]], height=5)
+        """
+        sections = [operator.index(s) for s in height_sections]
+        if sum(sections) != self.height or any(s < 0 for s in sections):
+            raise LoDError(f"height_sections {sections} add up to {sum(sections)}, not to the height {self.height}")
+        result, start = [], 0
+        for size in sections:
+            inside = (self.rows >= start) & (self.rows < start + size)
+            result.append(self._wrap(self.rows[inside] - start, self.value[inside], size, self.is_merged))
+            start += size
+        return result
+
+    def __add__(self, other):
+        if isinstance(other, SelectedRows) or is_array(other):
+            from ..ops.selected_rows import sum as add
+
+            return add(self, other)
+        return NotImplemented
+
+    __radd__ = __add__
+
+    def _scaled(self, operation, number):
+        # Python's numbers leave the dtype of the values alone, NumPy's scalars would widen it.
+        if isinstance(number, np.generic | np.ndarray) and number.size == 1:
+            number = number.item()
+        if not isinstance(number, int | float):
+            return NotImplemented
+        return self._wrap(self.rows, operation(self.value, number), self.height, self.is_merged)
+
+    def __mul__(self, number):
+        return self._scaled(operator.mul, number)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, number):
+        return self._scaled(operator.truediv, number)
+
+    def __neg__(self):
+        return self._wrap(self.rows, -self.value, self.height, self.is_merged)
+
+    def __array__(self, dtype=None, copy=None):
+        size = self.dtype.itemsize * int(np.prod(self.shape, dtype=np.float64))
+        raise TypeError(
+            f"SelectedRows of height {self.height} is no array: dense it takes {size:,} bytes; "
+            "call .to_dense() if you mean it, or use .rows and .value"
+        )
+
+    def __reduce__(self):
+        return SelectedRows._wrap, (self.rows, self.value, self.height, self.is_merged)
+
+    def __repr__(self):
+        from .repr_text import selected_rows_text
+
+        return selected_rows_text(self)
+
+    def _repr_html_(self):
+        from .repr_html import selected_rows_html
+
+        return selected_rows_html(self)

@@ -1,0 +1,150 @@
+"""NumPy's ufuncs over the values of LoDTensors: what they give keeps the structure."""
+
+from __future__ import annotations
+
+import operator
+
+import numpy as np
+
+from ..arrays import from_lists
+from ..arrays.generic import device_of, is_array
+from ..errors import DeviceError, NoKernelError, ShapeMismatchError
+from .levels import mismatch
+from .lod_tensor import LoDTensor
+
+INSTEAD = {
+    "reduce": "lodkit.sequence_pool(t) reduces sequences, np.{0}.reduce(t.values) all rows",
+    "accumulate": "lodkit.sequence_cumsum(t) runs along sequences, np.{0}.accumulate(t.values) along all rows",
+    "reduceat": "lodkit.sequence_pool(t) reduces sequences",
+    "outer": "use t.values",
+    "at": "use t.values, or lodkit.scatter",
+}
+OPERATORS = {
+    "add": operator.add,
+    "subtract": operator.sub,
+    "multiply": operator.mul,
+    "divide": operator.truediv,
+    "floor_divide": operator.floordiv,
+    "remainder": operator.mod,
+    "power": operator.pow,
+    "less": operator.lt,
+    "less_equal": operator.le,
+    "greater": operator.gt,
+    "greater_equal": operator.ge,
+    "equal": operator.eq,
+    "not_equal": operator.ne,
+}
+ARRAY_API = {"absolute": "abs", "invert": "bitwise_invert"}  # where the array API has another name than NumPy
+
+
+def apply(ufunc, method, inputs, out=None, **kwargs):
+    """What ``LoDTensor.__array_ufunc__`` does: a ufunc row by row, over LoDTensors of one structure, rows and numbers.
+
+    A plain array is a row: of at most as many dimensions as the items that it is broadcast to. What it stands for is
+    never guessed from its length.
+    """
+    name = f"np.{ufunc.__name__}"
+    if method != "__call__":
+        raise TypeError(f"{name}.{method} of a LoDTensor: {INSTEAD[method].format(ufunc.__name__)}")
+    if ufunc.signature is not None:
+        raise TypeError(f"{name} of a LoDTensor does not go element by element; use t.values, or lodkit.fc(t, weight)")
+    where = (kwargs["where"],) if "where" in kwargs else ()
+    if not all(_fits(x) for x in (*inputs, *where)):
+        return NotImplemented
+    outs = out or ()
+    if any(not isinstance(o, LoDTensor | None) for o in outs):
+        raise TypeError(f"{name}: out must be a LoDTensor of the same structure; pass out=t.with_values(array)")
+    if ufunc in (np.equal, np.not_equal) and not outs and not kwargs:
+        return _compared(ufunc, *inputs)
+    like = _one_structure(name, [x for x in (*inputs, *where, *outs) if isinstance(x, LoDTensor)])
+    ragged = [x for x in (*inputs, *where) if isinstance(x, LoDTensor)]
+    rank = max(len(x.shape) for x in ragged or [like])
+    operands = [_operand(name, x, rank) for x in (*inputs, *where)]
+    if device_of(like) == "cuda":
+        _check_items(name, operands)
+        made = _on_gpu(ufunc, operands, outs, kwargs)
+    else:
+        if where:
+            kwargs["where"] = operands.pop()
+        if outs:
+            kwargs["out"] = tuple(o if o is None else o._need_values() for o in outs)
+        try:
+            made = ufunc(*operands, **kwargs)
+        except ValueError:
+            _check_items(name, operands)
+            raise
+    if not isinstance(made, tuple):
+        return outs[0] if outs else like.with_values(made)
+    outs = outs or [None] * len(made)
+    return tuple(like.with_values(m) if o is None else o for o, m in zip(outs, made, strict=True))
+
+
+def _fits(x):
+    return isinstance(x, LoDTensor | list | tuple) or np.isscalar(x) or is_array(x)
+
+
+def _compared(ufunc, a, b):
+    """``==`` and ``!=`` as LoDTensor has them, whichever side it is on."""
+    t, other = (a, b) if isinstance(a, LoDTensor) else (b, a)
+    return t == other if ufunc is np.equal else t != other
+
+
+def _one_structure(name, tensors):
+    first, *others = tensors
+    for other in others:
+        if not first.same_lod(other):
+            raise mismatch(name, first, other)
+    return first
+
+
+def _operand(name, x, rank):
+    """Values that have ``rank`` dimensions, a row that has no more than items have then, or a number."""
+    if type(x) in (int, float, bool):
+        return x
+    if isinstance(x, LoDTensor):
+        values = x._need_values()
+        item = tuple(values.shape[1:])
+        return values if len(item) + 1 == rank else values.reshape(len(values), *[1] * (rank - 1 - len(item)), *item)
+    x = from_lists(x, "a row") if isinstance(x, list | tuple) else x
+    shape = np.shape(x) if np.isscalar(x) else tuple(x.shape)
+    if len(shape) >= rank and not (len(shape) == rank and shape[0] == 1):
+        raise ShapeMismatchError(
+            f"{name}: an array of shape {shape} is no row, items have {rank - 1} dimensions; for a value a row pass "
+            "t.with_values(array), for one a sequence call lodkit.per_sequence(t, array)"
+        )
+    return x
+
+
+def _check_items(name, operands):
+    shapes = [tuple(np.shape(x) if np.isscalar(x) else x.shape) for x in operands]
+    try:
+        np.broadcast_shapes(*shapes)
+    except ValueError as error:
+        shown = " and ".join(map(str, shapes))
+        raise ShapeMismatchError(f"{name}: values and rows of shape {shown} do not broadcast") from error
+
+
+def _on_gpu(ufunc, operands, outs, kwargs):
+    """The same by the library of the arrays, by the names that the array API has."""
+    from ..arrays.cuda.memory import library_of
+
+    name = ufunc.__name__
+    if outs or kwargs:
+        raise DeviceError(f"np.{name} on a GPU takes no out= and no where=; use the array library on t.values")
+    first = next(x for x in operands if not _is_number(x) and not isinstance(x, np.ndarray))
+    if any(isinstance(x, np.ndarray) and x.ndim for x in operands):
+        raise DeviceError(f"np.{name}: a row is on the CPU, the values are on a GPU; move it there")
+    xp = library_of(first).namespace()
+    run = OPERATORS.get(name) or getattr(xp, ARRAY_API.get(name, name), None)
+    if run is None:
+        raise NoKernelError(f"np.{name} is not in the array API; use the array library: t.with_values(f(t.values))")
+    return run(
+        *(
+            x.item() if isinstance(x, np.generic | np.ndarray) else x if _is_number(x) else xp.asarray(x)
+            for x in operands
+        )
+    )
+
+
+def _is_number(x):
+    return np.isscalar(x) or (isinstance(x, np.ndarray) and x.ndim == 0)

@@ -1,0 +1,1 @@
+"""What several families of operators check, define and infer alike."""

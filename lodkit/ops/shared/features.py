@@ -1,0 +1,142 @@
+"""What operators over nested features check before they move anything, and what their definitions share."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...arrays import check_gradient, check_values, integers
+from ...arrays.generic import dtype_of, is_array
+from ...arrays.transfer import to_device
+from ...errors import DTypeError, LoDError, LoDLevelError, LoDMismatchError, ShapeMismatchError
+from ...lod.batching import concat
+from ...lod.lod_tensor import LoDTensor, values_of
+from ...registry.desc import VarDesc
+
+
+def check_items(name, arrays):
+    """All of one item shape and one dtype, which is returned."""
+    first = arrays[0]
+    for i, x in enumerate(arrays):
+        if tuple(x.shape[1:]) != tuple(first.shape[1:]):
+            raise ShapeMismatchError(
+                f"{name}: input {i} has items of shape {tuple(x.shape[1:])}, input 0 {tuple(first.shape[1:])}"
+            )
+        if dtype_of(x) != dtype_of(first):
+            raise DTypeError(f"{name}: input {i} is {x.dtype}, input 0 {first.dtype}; convert with .astype(...)")
+    return check_values(dtype_of(first), name)
+
+
+def check_examples(name, xs):
+    """As many examples in each, of as many levels."""
+    if not xs:
+        raise TypeError(f"{name} takes at least one input")
+    for i, x in enumerate(xs):
+        level = x.lod_level if isinstance(x, LoDTensor) else None
+        if level == 0:
+            raise LoDLevelError(f"{name}: input {i} has lod_level 0; attach lengths: LoDTensor(x, [[...]])")
+        if level is not None and level != xs[0].lod_level:
+            raise LoDLevelError(f"{name}: input {i} has lod_level {level}, input 0 {xs[0].lod_level}")
+        if level is None and not len(x.shape):
+            raise ShapeMismatchError(f"{name}: input {i} has no dimension; the first one counts examples")
+        count = len(x) if level is not None else x.shape[0]
+        first = len(xs[0]) if level is not None else xs[0].shape[0]
+        if count != first:
+            raise LoDMismatchError(f"{name}: input {i} has {count} examples, input 0 {first}; merging is by example")
+
+
+def on_cpu(x, name):
+    """Structure that was given as an array of any library, or as a list, as a NumPy array."""
+    if isinstance(x, np.ndarray):
+        return x
+    return to_device(x, "cpu") if is_array(x) else np.asarray(x)
+
+
+def check_mask(mask, shape, name):
+    """``mask`` as booleans of that shape."""
+    mask = on_cpu(mask, name)
+    if mask.shape != tuple(shape):
+        raise ShapeMismatchError(
+            f"{name} has shape {mask.shape}, but there are {tuple(shape)} values to be there or not"
+        )
+    if mask.dtype != bool:
+        wrong = np.flatnonzero((mask != 0) & (mask != 1)) if mask.dtype.kind in "iu" else np.zeros(mask.size)
+        if len(wrong):
+            found = mask.reshape(-1)[int(wrong[0])]
+            raise DTypeError(f"{name} holds {found!r} ({mask.dtype}); it says by True or False what is there")
+    return mask.astype(bool)
+
+
+def check_presence(presence, xs):
+    """Booleans, a row a feature: which of its examples have it. All, where nothing is said."""
+    count = len(xs[0]) if isinstance(xs[0], LoDTensor) else xs[0].shape[0]
+    presence = [None] * len(xs) if presence is None else presence
+    if not np.iterable(presence) or not hasattr(presence, "__len__"):
+        raise TypeError(f"presence must be a list of masks, one a feature, got {presence!r}")
+    if len(presence) != len(xs):
+        raise ShapeMismatchError(f"presence has {len(presence)} masks for {len(xs)} features; give one each")
+    every = np.ones(count, bool)
+    masks = (every if m is None else check_mask(m, (count,), f"presence[{f}]") for f, m in enumerate(presence))
+    return np.stack([*masks])
+
+
+def check_keys(values, keys, feature_keys):
+    """The key of every entry, and the keys that are read: int64."""
+    if values.lod_level not in (1, 2):
+        raise LoDLevelError(
+            f"features have a row a key (lod_level 1) or a list a key (lod_level 2), values have {values.lod_level}"
+        )
+    keys, read = integers(on_cpu(keys, "keys"), "keys"), integers(on_cpu(feature_keys, "feature_keys"), "feature_keys")
+    entries = int(values.lod()[0][-1])
+    if keys.shape != (entries,):
+        raise ShapeMismatchError(f"keys have shape {keys.shape}, the values {entries} entries; give one key an entry")
+    if read.ndim != 1:
+        raise ShapeMismatchError(f"feature_keys have shape {read.shape}; give a list of keys: [key]")
+    unique, counts = np.unique(read, return_counts=True)
+    if (counts > 1).any():
+        raise LoDError(f"feature_keys name key {unique[np.argmax(counts)]} twice; name each once")
+    return keys, read
+
+
+def check_packed(x):
+    """``x`` itself, of at least two dimensions."""
+    if len(x.shape) < 2:
+        raise ShapeMismatchError(f"x has shape {tuple(x.shape)}; give (examples, features), or more dimensions")
+    return x
+
+
+def merged(xs):
+    """What the first input has of each example, then what the second has of it, and so on."""
+    parts = concat([xs[0][:0], *(x[i : i + 1] for i in range(len(xs[0])) for x in xs)])
+    upper, *lower = parts.recursive_sequence_lengths()
+    counts = [sum(upper[i : i + len(xs)]) for i in range(0, len(upper), len(xs))]
+    return LoDTensor(parts.values, [counts, *lower])
+
+
+def sources_of(forward, xs, *args):
+    """For every row of a result, the row that it is of, where the rows of all inputs are numbered through."""
+    numbered, start = [], 0
+    for x in xs:
+        rows = x.shape[0]
+        numbers = np.arange(start, start + rows)
+        numbered.append(x.with_values(numbers) if isinstance(x, LoDTensor) else numbers)
+        start += rows
+    return forward(numbered, *args).values
+
+
+def brought_back(sources, xs, grad):
+    """A gradient, brought back to where its rows come from; zeros for the others."""
+    xs = [values_of(x) for x in xs]
+    check_gradient(grad, (len(sources), *xs[0].shape[1:]))
+    for x in xs:
+        check_values(x.dtype, "the gradient", floating=True)
+    total = np.zeros((sum(len(x) for x in xs), *xs[0].shape[1:]), xs[0].dtype)
+    total[sources] = grad
+    return tuple(np.split(total, np.cumsum([len(x) for x in xs])[:-1]))
+
+
+def rows_of(x, *, lod_level, drop=1):
+    return VarDesc("", x.type, x.dtype, (-1, *x.dims[drop:]), lod_level)
+
+
+def like_inputs(xs):
+    return tuple(x.but(lod_level=0) for x in xs)

@@ -1,0 +1,180 @@
+"""What every reduction of segments means, and its gradients: one NumPy call a segment, in double precision."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from ...arrays import VALUE_TYPES, check_gradient, check_values, native
+from ...errors import DTypeError, LoDError
+
+Reduction = Literal["sum", "mean", "sqrt", "max", "min", "prod", "logsumexp", "logmeanexp", "first", "last"]
+
+
+def _logsumexp(rows):
+    top = rows.max(axis=0)
+    shift = np.where(np.isfinite(top), top, 0)
+    with np.errstate(divide="ignore"):
+        return np.log(np.exp(rows - shift).sum(axis=0)) + shift
+
+
+def shares(rows):
+    """Softmax, the gradient of logsumexp and logmeanexp: 0 under -inf, equal shares for several +inf."""
+    top = rows.max(axis=0)
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore", under="ignore"):
+        parts = np.exp(rows - np.where(np.isfinite(top), top, 0))
+        parts = parts / parts.sum(axis=0)
+    ends = np.isposinf(rows) / np.maximum(np.isposinf(rows).sum(axis=0), 1)
+    return np.where(np.isposinf(top), ends, np.where(np.isneginf(top), 0, parts))
+
+
+def log_shares(rows):
+    """The logarithm of those."""
+    top = rows.max(axis=0)
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore", under="ignore"):
+        shifted = rows - top
+        return np.where(np.isinf(top), np.log(shares(rows)), shifted - np.log(np.exp(shifted).sum(axis=0)))
+
+
+def _others(rows):
+    """For every row the product of the others: the gradient of prod, also where there are zeros."""
+    before, after = np.ones_like(rows), np.ones_like(rows)
+    for i in range(1, len(rows)):
+        before[i] = before[i - 1] * rows[i - 1]
+        after[-1 - i] = after[-i] * rows[-i]
+    return before * after
+
+
+REDUCE = {
+    "sum": lambda rows: rows.sum(axis=0),
+    "mean": lambda rows: rows.mean(axis=0),
+    "sqrt": lambda rows: rows.sum(axis=0) / np.sqrt(len(rows)),
+    "max": lambda rows: rows.max(axis=0),
+    "min": lambda rows: rows.min(axis=0),
+    "prod": lambda rows: rows.prod(axis=0),
+    "logsumexp": _logsumexp,
+    "logmeanexp": lambda rows: _logsumexp(rows) - np.log(len(rows)),
+    "first": lambda rows: rows[0],
+    "last": lambda rows: rows[-1],
+}
+ARG = {"max": np.argmax, "min": np.argmin}
+
+
+def result_dtype(dtype, reduce, asked=None):
+    """The type of the values, but int64 for sum and prod of int32; means of integers have no meaning here."""
+    dtype = check_values(dtype, reduce)
+    if asked is not None:
+        if dtype not in (np.float16, np.float32):
+            raise DTypeError(f"dtype={asked!r} is for float16 data, not {dtype}; convert the result with .astype(...)")
+        return np.dtype(asked)
+    if dtype.kind == "i" and reduce in ("mean", "sqrt", "logsumexp", "logmeanexp"):
+        raise DTypeError(f"{reduce} of {dtype} values is no integer; convert with .astype(np.float32)")
+    return np.dtype(np.int64) if dtype.kind == "i" and reduce in ("sum", "prod") else dtype
+
+
+def pad_of(pad_value, dtype):
+    """``pad_value`` as a value of ``dtype``."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        pad = np.asarray(pad_value + 0.0, np.float64).astype(dtype)[()]  # -0.0 is 0.0
+    lost = pad != pad_value if dtype.kind == "i" else np.isinf(pad) and not np.isinf(pad_value)
+    if lost:
+        raise ValueError(f"pad_value {pad_value} is no value of {dtype}; pass one that is, or convert the values")
+    return pad
+
+
+def check_weights(weights, rows, dtype):
+    """One weight a row, of the type of the values."""
+    if weights.shape != (rows,):
+        raise LoDError(f"weights have shape {weights.shape}, but there are {rows} rows; pass one weight a row")
+    if not all(x.kind == "f" and native(x) in VALUE_TYPES for x in (weights.dtype, dtype)):
+        raise DTypeError(
+            f"weights of type {weights.dtype} over values of type {dtype}; both must be floating, of at most 64 bits"
+        )
+    return weights
+
+
+def reduce_segments(values, offsets, weights, reduce, pad_value, dtype=None):
+    """The definition that every segment reduction shares: one NumPy call a segment, in double precision."""
+    dtype = result_dtype(values.dtype, reduce, dtype)
+    out = np.full((len(offsets) - 1, *values.shape[1:]), pad_of(pad_value, dtype), dtype)
+    wide = values.astype(np.int64 if dtype.kind == "i" else np.float64)
+    if weights is not None:
+        check_weights(weights, len(values), dtype)
+        scale = weights.astype(np.float64).reshape(-1, *[1] * (values.ndim - 1))
+    for s, (a, b) in enumerate(zip(offsets[:-1], offsets[1:], strict=True)):
+        if a == b:
+            continue
+        if weights is None:
+            out[s] = REDUCE[reduce](wide[a:b])
+        elif reduce == "sum":
+            out[s] = (wide[a:b] * scale[a:b]).sum(axis=0)
+        elif scale[a:b].sum() != 0:
+            out[s] = (wide[a:b] * scale[a:b]).sum(axis=0) / scale[a:b].sum()
+    return out
+
+
+def argreduce_segments(values, offsets, reduce):
+    """Row of the first largest (smallest) value of each segment and column; -1 for an empty segment."""
+    index = np.full((len(offsets) - 1, *values.shape[1:]), -1, np.int64)
+    for s, (a, b) in enumerate(zip(offsets[:-1], offsets[1:], strict=True)):
+        if a < b:
+            index[s] = a + ARG[reduce](values[a:b], axis=0)
+    return index
+
+
+def check_weighted(reduce, weights):
+    if weights is not None and reduce not in ("sum", "mean"):
+        raise ValueError(f"weights have a meaning with sum and mean, not with {reduce}")
+
+
+def check_flow(values, offsets, out, grad):
+    """What flows into the gradient of a reduction has the shape of its result, which ``out`` is where it is needed."""
+    shape = (len(offsets) - 1, *values.shape[1:])
+    check_gradient(grad, shape)
+    if out is not None:
+        check_gradient(out, shape, "out")
+
+
+def reduce_segments_grad(values, offsets, weights, out, grad, reduce):
+    """The definition of the gradient by the values."""
+    check_flow(values, offsets, out, grad)
+    if weights is not None:
+        check_weighted(reduce, weights)
+        check_weights(weights, len(values), values.dtype)
+    result = np.zeros(values.shape, np.float64)
+    index = argreduce_segments(values, offsets, reduce) if reduce in ARG else None
+    for s, (a, b) in enumerate(zip(offsets[:-1], offsets[1:], strict=True)):
+        if a == b:
+            continue
+        g = grad[s].astype(np.float64)
+        w = 1.0 if weights is None else weights[a:b].astype(np.float64).reshape(-1, *[1] * (values.ndim - 1))
+        if reduce == "sum":
+            result[a:b] = g * w
+        elif reduce == "mean":
+            total = b - a if weights is None else w.sum()
+            result[a:b] = g * w / total if total != 0 else 0
+        elif reduce == "sqrt":
+            result[a:b] = g / np.sqrt(b - a)
+        elif reduce in ARG:
+            np.put_along_axis(result, index[s][None], g[None], axis=0)
+        elif reduce in ("logsumexp", "logmeanexp"):
+            result[a:b] = g * shares(values[a:b].astype(np.float64))
+        elif reduce == "prod":
+            result[a:b] = g * _others(values[a:b].astype(np.float64))
+        else:
+            result[a if reduce == "first" else b - 1] = g
+    return result.astype(values.dtype)
+
+
+def weights_grad(values, offsets, weights, out, grad, reduce):
+    """The definition of the gradient by the weights: the row's share in the result, times what flows in."""
+    check_flow(values, offsets, out, grad)
+    result = np.zeros(len(values), np.float64)
+    for s, (a, b) in enumerate(zip(offsets[:-1], offsets[1:], strict=True)):
+        total = weights[a:b].astype(np.float64).sum() if reduce == "mean" else 1.0
+        if a < b and total != 0:
+            base = out[s].astype(np.float64) if reduce == "mean" else 0.0
+            rows = (values[a:b].astype(np.float64) - base) * grad[s] / total
+            result[a:b] = rows.reshape(b - a, -1).sum(axis=1)
+    return result.astype(weights.dtype)

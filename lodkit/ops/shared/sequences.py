@@ -1,0 +1,216 @@
+"""What operators that move whole sequences check before they move anything, and what their definitions share."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ...arrays import check_gradient, check_values, integers, native
+from ...arrays.generic import dtype_of
+from ...errors import DTypeError, LoDError, LoDLevelError, LoDMismatchError, RowIndexError, ShapeMismatchError
+from ...lod.batching import concat
+from ...lod.lod_tensor import LoDTensor, values_of
+
+
+def is_ragged(x):
+    """Whether there are sequences at all: a LoDTensor may have no level."""
+    return isinstance(x, LoDTensor) and x.lod_level > 0
+
+
+def count_parts(x, depth):
+    """How many sequences a level has; below the innermost, how many rows there are."""
+    return len(x._lod[depth]) - 1 if depth < x.lod_level else x.shape[0]
+
+
+def picked(x, depth, numbers, above):
+    """The parts of a depth with these numbers, one after another, under levels of the lengths ``above``."""
+    parts = LoDTensor(x.values, lod=x.lod()[depth:])
+    joined = concat([parts[:0], *(parts[i : i + 1] for i in numbers)])
+    values = joined.values.astype(native(x.dtype), copy=False)
+    return LoDTensor(values, [*above, *joined.recursive_sequence_lengths()])
+
+
+def numbered(x):
+    """A value whose rows are their numbers: what an operator makes of it says where its rows come from."""
+    numbers = np.arange(values_of(x).shape[0])
+    return x.with_values(numbers) if isinstance(x, LoDTensor) else numbers
+
+
+def added_back(x, sources, grad):
+    """The gradient of ``x[sources]``: rows that come from one row add up, in double precision."""
+    values = values_of(x)
+    dtype = check_values(values.dtype, "the gradient", floating=True)
+    check_gradient(grad, (len(sources), *values.shape[1:]))
+    total = np.zeros(values.shape, np.float64)
+    np.add.at(total, sources, grad)
+    return total.astype(dtype)
+
+
+def check_repeats(name, x, y, offsets, what):
+    """One row of ``x`` (or sequence, where it has some) for every sequence between offsets."""
+    count, needed = (len(x), "sequences") if is_ragged(x) else (_rows(name, x), "rows")
+    if count != len(offsets) - 1:
+        raise LoDMismatchError(
+            f"{name}: x has {count} {needed}, {what} of y has {len(offsets) - 1} sequences; give one for each"
+        )
+
+
+def _rows(name, x):
+    if not len(x.shape):
+        raise ShapeMismatchError(f"{name}: x has no dimension; the first one counts rows, pass x.reshape(1)")
+    return x.shape[0]
+
+
+def check_joined(xs, axis, level):
+    """The axis and the level, counted from the first, of inputs whose sequences are joined."""
+    if not xs:
+        raise TypeError("sequence_concat_grad needs the inputs that were joined, got none")
+    name, first = "sequence_concat", xs[0]
+    ndim, levels = len(first.shape), first.lod_level
+    if not -ndim <= axis < ndim:
+        raise ShapeMismatchError(f"{name}: axis = {axis} is outside [{-ndim}, {ndim}), values have {ndim} dimensions")
+    axis, level = axis % ndim, first._level(level)
+    kept = levels if axis else level
+    for i, x in enumerate(xs[1:], 1):
+        if x.lod_level != levels:
+            raise LoDLevelError(f"{name}: input {i} has lod_level {x.lod_level}, input 0 {levels}")
+        if len(x) != len(first):
+            raise LoDMismatchError(
+                f"{name}: input {i} has {len(x)} sequences, input 0 {len(first)}; they join in pairs"
+            )
+        _check_above(name, first, x, i, kept, "axis is not 0" if axis else f"level {level} is joined")
+        if _without(x.shape, axis) != _without(first.shape, axis):
+            raise ShapeMismatchError(f"{name}: input {i} has values of shape {x.shape}, input 0 {first.shape}")
+        if dtype_of(x.values) != dtype_of(first.values):
+            raise DTypeError(f"{name}: input {i} is {x.dtype}, input 0 {first.dtype}; convert with .astype(...)")
+    return axis, level
+
+
+def _check_above(name, first, x, i, kept, why):
+    """The levels that joining leaves as they are, are the same."""
+    for level in range(kept):
+        a, b = first._lod[level], x._lod[level]
+        if a is not b and not np.array_equal(a, b):
+            at = int(np.argmax(np.diff(a) != np.diff(b)))
+            raise LoDMismatchError(
+                f"{name}: {why}, so level {level} must be that of input 0; "
+                f"sequence {at} of input {i} has length {b[at + 1] - b[at]}, of input 0 {a[at + 1] - a[at]}"
+            )
+
+
+def _without(shape, axis):
+    return *shape[1:axis], *shape[axis + 1 :]
+
+
+def joined_shape(xs, axis):
+    """The shape of arrays side by side on an axis."""
+    shape = xs[0].shape
+    return *shape[:axis], sum(x.shape[axis] for x in xs), *shape[axis + 1 :]
+
+
+def widths_of(xs, axis):
+    """How many numbers each array has on an axis and those behind it."""
+    return [math.prod(x.shape[axis:]) for x in xs]
+
+
+def range_of(i, count, start, stop, by, wrap, clip):
+    """Where in sequence ``i``, which has ``count`` parts, a range starts and stops; None is an open end."""
+    first = 0 if start is None else start + count if wrap and start < 0 else start
+    if stop is None:
+        last = count
+    elif by == "lengths":
+        if stop < 0:
+            raise LoDError(f"sequence_slice: the length {stop} for sequence {i} is negative; 0 takes nothing")
+        last = first + stop
+    else:
+        last = stop + count if wrap and stop < 0 else stop
+    if clip:
+        first = min(max(first, 0), count)
+        return first, max(min(last, count), first)
+    if not 0 <= first <= last <= count:
+        asked = f"[{'' if start is None else start}:{'' if stop is None else stop}]"
+        if by == "lengths" and stop is not None:
+            asked = f"start {start or 0} and length {stop}"
+        negative = "" if wrap else ", where negative numbers do not count from the end"
+        raise RowIndexError(
+            f"sequence_slice: {asked} is not inside sequence {i}, which has {count} parts{negative}; "
+            "clip=True takes what there is"
+        )
+    return first, last
+
+
+def check_slices(x, starts, stops, level):
+    """Starts and stops as int64 vectors (None where absent), and the offsets of the ranges: None for one a sequence."""
+    count, named = count_parts(x, level), (("starts", starts), ("stops", stops))
+    lists = [(name, given) for name, given in named if is_ragged(given)]
+    if not lists:
+        return _one_each("starts", starts, count), _one_each("stops", stops, count), None
+    offsets = lists[0][1]._lod[0]
+    for name, given in lists:
+        if given.lod_level != 1 or len(given) != count:
+            raise LoDMismatchError(
+                f"sequence_slice: {name} has lod_level {given.lod_level} and {len(given)} lists; "
+                f"give one level, a list of ranges for each of the {count} sequences"
+            )
+        if not np.array_equal(offsets, given._lod[0]):
+            raise LoDMismatchError("sequence_slice: starts and stops list different numbers of ranges")
+    ranges = int(offsets[-1])
+    return *(_one_a_range(name, given, count, ranges, offsets) for name, given in named), offsets
+
+
+def _one_each(name, numbers, count):
+    """A number for each of ``count``: one for all of them is repeated."""
+    if numbers is None:
+        return None
+    numbers = integers(values_of(numbers), name)
+    if numbers.ndim == 0:
+        return np.full(count, numbers)
+    if numbers.shape != (count,):
+        raise ShapeMismatchError(f"sequence_slice: {name} has shape {numbers.shape}; give {count} numbers, one each")
+    return numbers
+
+
+def _one_a_range(name, numbers, count, ranges, offsets):
+    """The same of ranges that are listed: what is given for a sequence is for all of its ranges."""
+    if numbers is None or is_ragged(numbers):
+        return _one_each(name, numbers, ranges)
+    return np.repeat(_one_each(name, numbers, count), np.diff(offsets))
+
+
+def check_selected(x, selected, level):
+    """The numbers that are selected, int64, each a part of its sequence; and their offsets."""
+    count = count_parts(x, level)
+    if not is_ragged(selected):
+        raise LoDLevelError("sequence_select: selected has lod_level 0; attach lengths: LoDTensor(selected, [[...]])")
+    offsets = selected._lod[-1]
+    if len(offsets) - 1 != count:
+        raise LoDMismatchError(
+            f"sequence_select: selected has {len(offsets) - 1} lists, level {level} of x {count} sequences; "
+            "give one list a sequence"
+        )
+    numbers = integers(values_of(selected), "selected")
+    if numbers.ndim != 1:
+        raise ShapeMismatchError(f"sequence_select: selected has values of shape {numbers.shape}; give one dimension")
+    return numbers, offsets
+
+
+def unselectable(number, parent, position, count, level):
+    """The error for a number that is no part of its sequence."""
+    return RowIndexError(
+        f"sequence_select: selected[{parent}][{position}] = {number} is outside [0, {count}), "
+        f"sequence {parent} of level {level} has {count} parts"
+    )
+
+
+def check_sort_keys(keys, count, level):
+    """One number for every part that is sorted."""
+    keys = np.asarray(keys)
+    if keys.dtype.kind not in "fiub":
+        raise DTypeError(f"sequence_sort: keys must be numbers, not {keys.dtype}")
+    if keys.shape != (count,):
+        what = "sequence" if level is None else "part of a sequence"
+        raise ShapeMismatchError(
+            f"sequence_sort: keys have shape {keys.shape}, there are {count} to sort; give one key a {what}"
+        )
+    return keys

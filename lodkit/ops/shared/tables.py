@@ -1,0 +1,36 @@
+"""Ids of a table: checked, the error for one outside, and the gradient that flows back to their rows."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...arrays import integers
+from ...errors import RowIndexError, bad_id
+from ...lod.selected_rows import SelectedRows
+
+
+def check_ids(ids, height, name="ids", error=None):
+    """``ids`` as int64, each inside the table; ``error(ids, position)`` makes the exception."""
+    ids = integers(ids, name)
+    bad = (ids < 0) | (ids >= height)
+    if bad.any():
+        at = int(np.argmax(bad.reshape(-1)))
+        raise error(ids, at) if error else bad_id(ids, height, name, at)
+    return ids
+
+
+def check_padding(padding_idx, height):
+    if padding_idx is not None and not 0 <= padding_idx < height:
+        raise RowIndexError(f"padding_idx = {padding_idx} is outside [0, {height}) (the table has {height} rows)")
+
+
+def table_grad(table, ids, rows, padding_idx, is_sparse):
+    """Rows that flow to ids as a table gradient: SelectedRows, or dense with duplicates added up."""
+    ids, rows = ids.reshape(-1), rows.reshape(ids.size, *table.shape[1:])
+    if padding_idx is not None:
+        rows, ids = rows[ids != padding_idx], ids[ids != padding_idx]
+    if is_sparse:
+        return SelectedRows(ids, rows.astype(table.dtype), len(table))
+    dense = np.zeros(table.shape, np.float64)
+    np.add.at(dense, ids, rows)
+    return dense.astype(table.dtype)

@@ -1,0 +1,174 @@
+"""What the definitions of updates share: checks of everything before anything is written, and what flows where."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from ...arrays import check_rows, check_values, native, writable
+from ...errors import DTypeError, RowIndexError, ShapeMismatchError
+from ...lod.selected_rows import SelectedRows
+from ..selected_rows import added
+
+LEAST_DIVISOR = float(np.finfo(np.float32).smallest_normal)  # 0 / 0, with epsilon = 0, is no step
+Duplicates = Literal["merge", "sequential"]
+
+
+def learning_rate(lr):
+    """A number, of a number or a one-element array."""
+    return lr if type(lr) is float else float(np.asarray(lr).reshape(-1)[0])
+
+
+#: What a number of a rule must be, by its name.
+_LIMITS = {
+    "decay": (lambda x: 0 <= x <= 1, "in [0, 1]"),
+    "weight_decay": (lambda x: x >= 0, "at least 0"),
+    "beta": (lambda x: x >= 0, "at least 0"),
+    "l1": (lambda x: x >= 0, "at least 0"),
+    "l2": (lambda x: x >= 0, "at least 0"),
+    "lr": (lambda x: x > 0, "larger than 0"),
+    "beta1": (lambda x: 0 <= x < 1, "at least 0 and less than 1"),
+    "beta2": (lambda x: 0 <= x < 1, "at least 0 and less than 1"),
+    "momentum": (lambda x: x >= 0, "at least 0"),
+    "epsilon": (lambda x: x >= 0, "at least 0"),
+    "positive_epsilon": (lambda x: x > 0, "larger than 0"),
+    "iteration": (lambda x: x >= 0 and x % 1 == 0, "a whole number from 0 on"),
+    "reg_lambda": (lambda x: 0 < x < 1, "between 0 and 1"),
+    "norm": (lambda x: x > 0, "larger than 0"),
+}
+
+
+def check_rule(**numbers):
+    """Refuse numbers with which a step has no meaning."""
+    for name, number in numbers.items():
+        fits, expected = _LIMITS[name]
+        if not fits(number):
+            raise ValueError(f"{name.removeprefix('positive_')} must be {expected}, got {number}")
+
+
+def corrected_rate(lr, beta1, beta2, iteration):
+    """The learning rate of adam after ``iteration`` steps, both moments having started from zeros."""
+    done = learning_rate(iteration)
+    check_rule(beta1=beta1, beta2=beta2, iteration=done)
+    return learning_rate(lr) * np.sqrt(1 - beta2 ** (done + 1)).item() / (1 - beta1 ** (done + 1))
+
+
+def adam_rate(lr, beta1, beta2, iteration, rectified):
+    """The rate of a step of adam, and whether the step is over the root of the squares: RAdam's first ones are not."""
+    rate, t = corrected_rate(lr, beta1, beta2, iteration), learning_rate(iteration) + 1
+    if not rectified:
+        return rate, True
+    largest = 2 / (1 - beta2) - 1
+    length = largest - 2 * t * beta2**t / (1 - beta2**t)
+    if length < 5:
+        return learning_rate(lr) / (1 - beta1**t), False
+    share = (length - 4) * (length - 2) * largest / ((largest - 4) * (largest - 2) * length)
+    return rate * share**0.5, True
+
+
+def repeated_row(name):
+    return RowIndexError(f"{name}: param lists a row more than once, which row is to change? merge() it first")
+
+
+def missing_row(i, row):
+    return RowIndexError(f"rows[{i}] = {row} of the gradient is no row of the SelectedRows parameter")
+
+
+def check_target(name, param):
+    """Refuse a parameter that cannot be updated in place; returns the array of its values."""
+    target = param
+    if isinstance(param, SelectedRows):
+        target = param.value
+        if not param.is_merged and len(np.unique(param.rows)) != len(param.rows):
+            raise repeated_row(name)
+    check_values(target.dtype, name, floating=True)
+    return writable(target, "param")
+
+
+def check_states(name, target, states, rowwise=False, pairs=False):
+    """Refuse states that are not like the parameter. The last one of a row-wise update is a vector."""
+    shape = (*target.shape, 2) if pairs else target.shape
+    for i, (what, array) in enumerate(states, 1):
+        writable(array, what)
+        if rowwise and i == len(states):
+            shape = target.shape[:1]
+        if array.shape != shape:
+            raise ShapeMismatchError(
+                f"{name}: {what} has shape {tuple(array.shape)}, the parameter {tuple(target.shape)}; "
+                f"pass one of shape {tuple(shape)}"
+            )
+        if array.dtype != target.dtype:
+            raise DTypeError(
+                f"{name}: {what} is {array.dtype}, the parameter {target.dtype}; convert with .astype(...)"
+            )
+
+
+def check_update(name, param, grad, *states, rowwise=False, pairs=False):
+    """Everything that can be wrong, before anything is written."""
+    target = check_target(name, check_rows(param, "param") if rowwise else param)
+    if grad.shape != param.shape:
+        raise ShapeMismatchError(
+            f"{name}: the gradient has shape {tuple(grad.shape)}, the parameter {tuple(param.shape)}"
+        )
+    check_states(name, target, states, rowwise, pairs)
+    check_flow_type(name, target, grad)
+    return target
+
+
+def check_flow_type(name, target, grad):
+    """Refuse a gradient of another type than the parameter's."""
+    if grad.dtype is not target.dtype and native(grad.dtype) != target.dtype:
+        raise DTypeError(
+            f"{name}: the gradient is {grad.dtype}, the parameter {target.dtype}; convert with .astype(...)"
+        )
+
+
+def whole_gradient(grad, duplicates, touches_all):
+    """Whether a gradient must be made dense, as rows without gradient change too."""
+    if not touches_all or not isinstance(grad, SelectedRows):
+        return False
+    if duplicates == "sequential":
+        raise ValueError(
+            'duplicates="sequential" has no meaning where rows without gradient change too; '
+            "pass lazy=True, which leaves them alone"
+        )
+    return True
+
+
+def key_positions(param, rows):
+    """Where each row's key stands in a SelectedRows parameter."""
+    keys = {int(key): i for i, key in enumerate(param.rows)}
+    for i, row in enumerate(rows):
+        if int(row) not in keys:
+            raise missing_row(i, row)
+    return np.array([keys[int(row)] for row in rows], np.int64)
+
+
+def merged(rows, value):
+    """Each row once, with the sum of its values, and the values as float64."""
+    unique, inverse = np.unique(rows, return_inverse=True)
+    return unique, added(inverse, value, len(unique))
+
+
+def flows(grad, duplicates, touches_all=False):
+    """What a definition does one after another: where, and the gradient there as float64."""
+    if whole_gradient(grad, duplicates, touches_all):
+        return [(slice(None), added(grad.rows, grad.value, grad.height))]
+    if not isinstance(grad, SelectedRows):
+        return [(... if not grad.ndim else slice(None), grad.astype(np.float64))]
+    if duplicates == "sequential":
+        return [([row], g[None].astype(np.float64)) for row, g in zip(grad.rows, grad.value, strict=True)]
+    return [merged(grad.rows, grad.value)]
+
+
+def row_means(squares):
+    """The mean of every row, in a shape that goes with the rows; 0 where they have no elements."""
+    if not squares.size:
+        return np.zeros(squares.shape[:1])
+    return squares.reshape(len(squares), -1).mean(axis=1)
+
+
+def beside(numbers, rows):
+    """A number a row, in a shape that goes with the rows."""
+    return numbers.reshape(-1, *(1,) * (rows.ndim - 1))

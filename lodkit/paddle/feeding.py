@@ -1,0 +1,261 @@
+"""Batches of examples as Python has them, made LoDTensors: Paddle's DataFeeder and its two makers of tensors."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ..arrays import plain_array, plain_rows
+from ..arrays.checks import is_integer
+from ..arrays.generic import is_array
+from ..arrays.transfer import to_device
+from ..errors import DTypeError, LoDError, LoDMismatchError
+from ..lod import levels
+from ..lod.lod_tensor import LoDTensor
+from ..public import public
+from ..registry.desc import VarDesc, VarType
+from .fields import Field, no_list, place_of_row, uneven
+
+DEEPEST = 64
+EXACT = 1 << 53  # floats hold integers up to here
+_LOSSY = "iub"  # kinds of type that do not hold every number
+
+
+@public(home="lodkit.paddle")
+class DataFeeder:
+    """Turns a batch of examples into one LoDTensor, or array, a field.
+
+    Paddle's DataFeeder. A field of lod_level 0 gives an array, one row an example. A deeper one takes nested lists:
+    of lod_level 1 a list of rows, of lod_level 2 a list of lists of rows. Arrays may stand for any of these lists.
+
+    Parameters
+    ----------
+    feed_list : list
+        One an entry of an example: ``(name, lod_level, dtype)`` or ``(name, lod_level, dtype, shape)``, where shape is
+        that of a row and ``[1]`` what most layers of Paddle want; rows of as many elements are reshaped. Or a VarDesc,
+        whose first dimension counts rows.
+    place : {"cpu", "cuda"}, optional
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> feeder = DataFeeder([("words", 1, np.int64, [1]), ("label", 0, np.int64, [1])])
+    >>> batch = feeder.feed([([3, 1], 0), ([4], 1)])
+    >>> batch["words"]
+    LoDTensor([[[3], [1]], [[4]]], recursive_sequence_lengths=[[2, 1]], shape=(3, 1), dtype=int64)
+    >>> batch["label"].tolist()
+    [[0], [1]]
+    """
+
+    def __init__(self, feed_list, place=None):
+        self.fields = [_field(i, entry) for i, entry in enumerate(feed_list)]
+        names = [field.name for field in self.fields]
+        for name in names:
+            if names.count(name) > 1:
+                raise ValueError(f"feed_list has the name {name!r} twice; each field has one of its own")
+        self.place = place
+
+    def feed(self, iterable):
+        """Return ``{name: LoDTensor or array}`` of a batch.
+
+        Parameters
+        ----------
+        iterable : iterable of tuples or lists
+            The examples, each with one entry a field.
+
+        Raises
+        ------
+        LoDError, DTypeError
+            The message names the example, the field, and how deep in its lists. Nothing is kept of such a batch.
+        """
+        examples = list(iterable)
+        for i, example in enumerate(examples):
+            if not isinstance(example, list | tuple):
+                raise TypeError(f"example {i} is a {type(example).__name__}; give a tuple with one entry a field")
+            if len(example) != len(self.fields):
+                names = ", ".join(field.name for field in self.fields)
+                raise LoDError(f"example {i} has {len(example)} entries for {len(self.fields)} fields ({names})")
+        batch = {}
+        for at, field in enumerate(self.fields):
+            made = _convert(field, [example[at] for example in examples])
+            batch[field.name] = made if self.place is None else _moved(made, self.place)
+        return batch
+
+
+def create_lod_tensor(data, recursive_seq_lens, place=None):
+    """Make a LoDTensor of rows and lengths, with Paddle's order of arguments.
+
+    Parameters
+    ----------
+    data : array, LoDTensor or list
+        Rows (NumPy's are copied); of a LoDTensor its values. A list is nested as the lengths say, to any depth, and
+        as in Paddle its rows get a last dimension of 1.
+    recursive_seq_lens : list of lists of int
+        The lengths of every level, outermost first.
+    place : {"cpu", "cuda"}, optional
+
+    Returns
+    -------
+    LoDTensor
+
+    Raises
+    ------
+    LoDMismatchError
+        A list whose lengths are others; the first difference is named.
+
+    Examples
+    --------
+    >>> create_lod_tensor([[3, 1], [4]], [[2, 1]])
+    LoDTensor([[[3], [1]], [[4]]], recursive_sequence_lengths=[[2, 1]], shape=(3, 1), dtype=int64)
+    """
+    if isinstance(data, LoDTensor):
+        data = data._need_values()
+    if is_array(data):
+        rows = data.copy() if isinstance(data, np.ndarray) else data
+        return _moved(LoDTensor(rows, recursive_seq_lens), place)
+    if not isinstance(data, list):
+        raise TypeError(f"data must be an array, a LoDTensor or a list, got {type(data).__name__}")
+    t = LoDTensor.from_nested(data, lod_level=len(recursive_seq_lens))
+    if t.lod_level:
+        wanted = LoDTensor(None, recursive_seq_lens)
+        if not t.same_lod(wanted):
+            raise LoDMismatchError(
+                f"the nested list and recursive_seq_lens have {levels.difference(t, wanted)}; LoDTensor.from_nested "
+                "counts the lengths itself"
+            )
+    return _moved(t.with_values(t.values[..., np.newaxis]), place)
+
+
+def create_random_int_lodtensor(recursive_seq_lens, base_shape, place, low, high, *, seed=None):
+    """Make a LoDTensor of random int64 numbers, with Paddle's order of arguments.
+
+    Parameters
+    ----------
+    recursive_seq_lens : list of lists of int
+    base_shape : list of int
+        The shape of a row.
+    place : {"cpu", "cuda"} or None
+    low, high : int
+        The smallest and the largest number: both may come.
+    seed : int or numpy.random.Generator, optional
+
+    Returns
+    -------
+    LoDTensor
+
+    Examples
+    --------
+    >>> create_random_int_lodtensor([[2, 3]], [4], None, 0, 9, seed=0).shape
+    (5, 4)
+    """
+    if low > high:
+        raise ValueError(f"low = {low} is more than high = {high}; both are numbers that may come")
+    structure = LoDTensor(None, recursive_seq_lens)
+    random = np.random.default_rng(seed)
+    rows = random.integers(low, high, (structure.shape[0], *base_shape), endpoint=True)
+    return _moved(structure.with_values(rows), place)
+
+
+def _moved(value, place):
+    if place is None:
+        return value
+    return value.to(place) if isinstance(value, LoDTensor) else to_device(value, place)
+
+
+def _field(i, entry):
+    if isinstance(entry, VarDesc):
+        if entry.type is not VarType.LOD_TENSOR:
+            raise LoDError(f"feed_list[{i}] ({entry.name!r}) is {entry.type.name}; what is fed is LOD_TENSOR")
+        item = entry.dims[1:]
+        return Field(entry.name, entry.lod_level, entry.dtype, None if min(item, default=0) < 0 else item)
+    if not isinstance(entry, list | tuple) or not 3 <= len(entry) <= 4:
+        raise TypeError(f"feed_list[{i}] is {entry!r}; give (name, lod_level, dtype[, shape]) or a VarDesc")
+    name, lod_level, dtype, shape = (*entry, None)[:4]
+    if not isinstance(name, str):
+        raise TypeError(f"feed_list[{i}]: name must be a string, got {name!r}")
+    if not is_integer(lod_level) or not 0 <= lod_level <= DEEPEST:
+        raise ValueError(
+            f"feed_list[{i}] ({name!r}): lod_level must be an integer from 0 to {DEEPEST}, got {lod_level!r}"
+        )
+    if shape is not None:
+        shape = tuple(shape)
+        if not all(is_integer(size) and size >= 0 for size in shape):
+            raise ValueError(f"feed_list[{i}] ({name!r}): shape is that of a row, without unknown sizes, got {shape}")
+    return Field(name, lod_level, np.dtype(dtype), shape)
+
+
+def _convert(field, column):
+    """What the examples have for one field."""
+    lengths, parts = [], column
+    for level in range(field.lod_level):
+        for i, part in enumerate(parts):
+            if not _is_list(part):
+                raise no_list(field, column, level, i, part)
+            if isinstance(part, np.ma.MaskedArray):
+                plain_array(part, f"field {field.name!r}")
+        lengths.append([len(part) for part in parts])
+        if level < field.lod_level - 1 or not all(isinstance(part, np.ndarray) for part in parts):
+            parts = [row for part in parts for row in part]
+        else:
+            parts = _joined(field, column, parts)
+    values = _rows(field, column, parts)
+    return LoDTensor(values, lengths) if lengths else values
+
+
+def _is_list(part):
+    return isinstance(part, list | tuple) or (isinstance(part, np.ndarray) and part.ndim > 0)
+
+
+def _joined(field, column, arrays):
+    """The rows of arrays; an empty one has no item shape and no type to say."""
+    arrays = [a for a in arrays if len(a)] or arrays[:1]
+    if not arrays:
+        return []
+    if any(a.shape[1:] != arrays[0].shape[1:] for a in arrays):
+        raise uneven(field, column)
+    if field.dtype.kind in "iu" and len({a.dtype for a in arrays}) > 1 and np.result_type(*arrays).kind == "f":
+        return [row for a in arrays for row in a]  # int64 beside uint64 or floats: NumPy would round them
+    return np.concatenate(arrays)
+
+
+def _rows(field, column, rows):
+    """Rows as an array of the field's type and shape."""
+    array = _row_array(field, column, rows)
+    if not len(rows):
+        array = array.astype(field.dtype)
+    shape = array.shape[1:] if field.shape is None else field.shape
+    if len(rows) and math.prod(shape) != math.prod(array.shape[1:]):
+        place = place_of_row(field, column, 0)
+        raise LoDError(
+            f"{place}: a row has shape {array.shape[1:]}, the field's is {shape}; give rows of this shape, or "
+            "another lod_level to the field"
+        )
+    cast = _cast(field, column, array)
+    if field.dtype.kind in "iu" and array.dtype.kind == "f" and np.abs(array).max(initial=0) >= EXACT:
+        numbers = rows if isinstance(rows, np.ndarray) else np.array(rows, dtype=object)
+        cast = np.array([int(number) for number in numbers.reshape(-1)], field.dtype)
+    return cast.reshape(len(rows), *shape)
+
+
+def _row_array(field, column, rows):
+    try:
+        return np.asarray(plain_rows(rows, f"field {field.name!r}"))
+    except ValueError:
+        raise uneven(field, column) from None
+
+
+def _cast(field, column, array):
+    """The array in the field's type, where that holds the same numbers; floats may lose digits."""
+    if array.dtype == field.dtype:
+        return array
+    if array.dtype.kind not in "biufc" or (array.dtype.kind == "c" and field.dtype.kind != "c"):
+        raise DTypeError(f"{place_of_row(field, column, 0)}: rows of type {array.dtype}, the field's is {field.dtype}")
+    with np.errstate(invalid="ignore", over="ignore"):
+        cast = array.astype(field.dtype)
+    differ = cast != array if field.dtype.kind in _LOSSY else np.isinf(cast) & np.isfinite(array)
+    if differ.any():
+        at = np.unravel_index(int(np.argmax(differ)), differ.shape)
+        place = place_of_row(field, column, int(at[0]))
+        raise DTypeError(f"{place}: {array[at]} is no {field.dtype}; give the field another type")
+    return cast

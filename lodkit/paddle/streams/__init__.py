@@ -1,0 +1,1 @@
+"""Paddle's binary streams of tensors: bytes, reading, writing."""

@@ -1,0 +1,7 @@
+"""Operators and how a kernel is chosen for a call: ``OPS``, ``op``, ``run``."""
+
+from .kinds import Dense as Dense
+from .operators import OPS as OPS
+from .operators import Op as Op
+from .operators import op as op
+from .operators import run as run

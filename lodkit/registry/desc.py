@@ -1,0 +1,203 @@
+"""Descriptions of values without values: what ``infer`` reads and gives, and their protobuf wire form."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import operator
+
+import numpy as np
+
+from ..arrays.generic import device_of
+from ..lod.lod_tensor import LoDTensor
+from ..lod.selected_rows import SelectedRows
+from ..public import public
+from .wire import BYTES, VARINT, DescError, message, number, numbers, put, read, signed, text
+
+#: Paddle's DataType numbers.
+DATA_TYPES = {
+    "bool": 0,
+    "int16": 1,
+    "int32": 2,
+    "int64": 3,
+    "float16": 4,
+    "float32": 5,
+    "float64": 6,
+    "uint8": 20,
+    "int8": 21,
+}
+_NAMES = {code: name for name, code in DATA_TYPES.items()}
+
+
+@public
+class VarType(enum.IntEnum):
+    """The kinds of variable of the SelectedRows design."""
+
+    LOD_TENSOR = 0
+    SELECTED_ROWS = 1
+
+
+@public
+@dataclasses.dataclass(frozen=True)
+class TensorDesc:
+    """``message TensorDesc``: a data type and dims, -1 where one is unknown."""
+
+    dtype: np.dtype
+    dims: tuple
+
+    def __post_init__(self):
+        dtype = np.dtype(self.dtype)
+        object.__setattr__(self, "dtype", dtype if dtype.isnative else dtype.newbyteorder("="))
+        object.__setattr__(self, "dims", tuple(operator.index(d) for d in self.dims))
+        if not all(-1 <= d < 1 << 63 for d in self.dims):
+            raise DescError(f"dims {self.dims} have an entry outside 0 .. 2^63 - 1 that is not -1 (unknown)")
+
+    def to_bytes(self):
+        if self.dtype.name not in DATA_TYPES:
+            raise DescError(f"{self.dtype} has no DataType number; there are {', '.join(DATA_TYPES)}")
+        dims = b"".join(put(2, VARINT, d) for d in self.dims)
+        return put(1, VARINT, DATA_TYPES[self.dtype.name]) + dims
+
+    @classmethod
+    def from_bytes(cls, data):
+        found = read(data, {1: ("data_type", number), 2: ("dims", numbers)}, "TensorDesc", "data_type")
+        code = found["data_type"]
+        if code not in _NAMES:
+            raise DescError(f"data_type {code} is unknown; there are {', '.join(map(str, _NAMES))}")
+        return cls(np.dtype(_NAMES[code]), tuple(signed(d) for d in found.get("dims", ())))
+
+
+@public
+@dataclasses.dataclass(frozen=True)
+class LodTensorDesc:
+    """``message LodTensorDesc``: a TensorDesc and the number of levels."""
+
+    tensor: TensorDesc
+    lod_level: int = 0
+
+    def __post_init__(self):
+        object.__setattr__(self, "lod_level", operator.index(self.lod_level))
+        if not 0 <= self.lod_level < 1 << 31:
+            raise DescError(f"lod_level {self.lod_level} is outside 0 .. 2^31 - 1")
+
+    def to_bytes(self):
+        return put(1, BYTES, self.tensor.to_bytes()) + put(2, VARINT, self.lod_level)
+
+    @classmethod
+    def from_bytes(cls, data):
+        found = read(data, {1: ("tensor", message), 2: ("lod_level", number)}, "LodTensorDesc", "tensor")
+        return cls(TensorDesc.from_bytes(found["tensor"]), signed(found.get("lod_level", 0), 32))
+
+
+@public
+@dataclasses.dataclass(frozen=True)
+class VarDesc:
+    """``message VarDesc``: name, kind, data type, dims and levels of a variable.
+
+    Parameters
+    ----------
+    name : str
+    type : VarType
+    dtype : data-type
+    dims : tuple of int
+        -1 where a dimension is unknown. Those of SelectedRows are ``(height, *item)``, never the rows.
+    lod_level : int
+    persistable : bool
+        A parameter, which lives longer than a batch.
+
+    Examples
+    --------
+    >>> desc = VarDesc.of(LoDTensor(np.zeros((3, 4), np.float32), [[1, 2]]), "x")
+    >>> desc.unknown_batch().dims, desc.lod_level
+    ((-1, 4), 1)
+    >>> VarDesc.from_bytes(desc.to_bytes()) == desc
+    True
+    """
+
+    name: str
+    type: VarType
+    dtype: np.dtype
+    dims: tuple
+    lod_level: int = 0
+    persistable: bool = False
+
+    def __post_init__(self):
+        desc = LodTensorDesc(TensorDesc(self.dtype, self.dims), self.lod_level)
+        object.__setattr__(self, "dtype", desc.tensor.dtype)
+        object.__setattr__(self, "dims", desc.tensor.dims)
+        object.__setattr__(self, "lod_level", desc.lod_level)
+        object.__setattr__(self, "type", VarType(self.type))
+        if self.type is VarType.SELECTED_ROWS and self.lod_level:
+            raise DescError(f"SELECTED_ROWS has no levels, got lod_level {self.lod_level}")
+
+    @classmethod
+    def of(cls, value, name=""):
+        """Describe an array, a list, a number, a LoDTensor or SelectedRows; None stays None."""
+        if value is None:
+            return None
+        if isinstance(value, SelectedRows):
+            return cls(name, VarType.SELECTED_ROWS, _dtype(value.value), value.shape)
+        if not isinstance(value, LoDTensor):
+            array = value if hasattr(value, "dtype") else np.asarray(value)
+            return cls(name, VarType.LOD_TENSOR, _dtype(array), array.shape)
+        if value.values is None:
+            raise DescError("a LoDTensor without values has no dtype and no dims; call set_values(...) first")
+        return cls(name, VarType.LOD_TENSOR, _dtype(value.values), value.values.shape, value.lod_level)
+
+    def but(self, **changes):
+        """The same description with some fields changed."""
+        return dataclasses.replace(self, **changes)
+
+    def unknown_batch(self):
+        """The same with dim 0 unknown; SelectedRows and persistable variables stay as they are."""
+        if self.type is VarType.SELECTED_ROWS or self.persistable or not self.dims:
+            return self
+        return self.but(dims=(-1, *self.dims[1:]))
+
+    def covers(self, other):
+        """Whether ``other`` is what this describes: -1 covers any dimension."""
+        same = (self.type, self.dtype, self.lod_level) == (other.type, other.dtype, other.lod_level)
+        dims = zip(self.dims, other.dims, strict=False)
+        return same and len(self.dims) == len(other.dims) and all(a in (-1, b) for a, b in dims)
+
+    def to_bytes(self):
+        """The bytes that protobuf writes for this message."""
+        tensor = TensorDesc(self.dtype, self.dims)
+        out = put(1, BYTES, self.name.encode()) + put(2, VARINT, self.type)
+        if self.type is VarType.LOD_TENSOR:
+            out += put(3, BYTES, LodTensorDesc(tensor, self.lod_level).to_bytes())
+        else:
+            out += put(4, BYTES, tensor.to_bytes())
+        return out + (put(5, VARINT, 1) if self.persistable else b"")
+
+    @classmethod
+    def from_bytes(cls, data):
+        """Read a message; unknown fields are skipped, missing and contradictory ones raise DescError."""
+        found = read(data, _FIELDS, "VarDesc", "name", "type")
+        if found["type"] not in (0, 1):
+            raise DescError(f"type {found['type']} is unknown; 0 is LOD_TENSOR, 1 SELECTED_ROWS")
+        kind = VarType(found["type"])
+        wanted, other = ("lod_desc", "selected_rows_desc")[:: 1 if kind is VarType.LOD_TENSOR else -1]
+        if wanted not in found or other in found:
+            raise DescError(f"type {kind.name} needs {wanted}, and no {other}")
+        if kind is VarType.LOD_TENSOR:
+            desc = LodTensorDesc.from_bytes(found[wanted])
+        else:
+            desc = LodTensorDesc(TensorDesc.from_bytes(found[wanted]))
+        tensor, persistable = desc.tensor, bool(found.get("persistable", 0))
+        return cls(found["name"], kind, tensor.dtype, tensor.dims, desc.lod_level, persistable)
+
+
+_FIELDS = {
+    1: ("name", text),
+    2: ("type", number),
+    3: ("lod_desc", message),
+    4: ("selected_rows_desc", message),
+    5: ("persistable", number),
+}
+
+
+def _dtype(array):
+    """The NumPy dtype of an array: PyTorch's CUDA tensors have dtypes of their own."""
+    interface = {} if device_of(array) == "cpu" else array.__cuda_array_interface__
+    return np.dtype(interface.get("typestr", array.dtype))

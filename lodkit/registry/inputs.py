@@ -1,0 +1,41 @@
+"""What an operator makes of the inputs that it is given, before a kernel is chosen."""
+
+from __future__ import annotations
+
+from .kinds import LISTS, accept, numbers_of, on_gpu
+
+
+def accept_inputs(op, inputs):
+    """Inputs as kernels take them: lists become arrays, a LoDTensor without levels its values."""
+    if len(inputs) < max(op.required, op.variadic) or (not op.variadic and len(inputs) > len(op.inputs)):
+        raise TypeError(f"{op.name} takes {op.signature}, got {len(inputs)} inputs")
+    allowed = list(op.inputs.values())
+    allowed += allowed[-1:] * (len(inputs) - len(allowed))
+    names = names_of(op, inputs)
+    if op.updates:
+        _check_updated(op, names, inputs)
+    accepted = tuple(map(accept, inputs, allowed, names))
+    if any(isinstance(x, LISTS) for x in inputs) and any(map(on_gpu, accepted)):
+        return tuple(
+            to_device_of(a, accepted) if isinstance(x, LISTS) else a for x, a in zip(inputs, accepted, strict=True)
+        )
+    return accepted
+
+
+def to_device_of(x, others):
+    """A NumPy array on the device of the first CUDA array among ``others``."""
+    from ..arrays.cuda.memory import view
+
+    return view(numbers_of(next(filter(on_gpu, others)))).send(x).array
+
+
+def names_of(op, inputs):
+    """The names of what was given: the last one's again for each further input of a variadic operator."""
+    names = [*op.inputs]
+    return names[: len(inputs)] + names[-1:] * (len(inputs) - len(names))
+
+
+def _check_updated(op, names, inputs):
+    for name, x in zip(names, inputs, strict=True):
+        if name in op.updates and isinstance(x, LISTS):
+            raise TypeError(f"{op.name}: {name} is updated in place, and a list would not be; pass an array")

@@ -1,0 +1,111 @@
+"""The kinds that an input may be of: Dense, LoDTensor, SelectedRows (or None, where it is optional)."""
+
+from __future__ import annotations
+
+import types
+import typing
+
+import numpy as np
+
+from ..arrays import from_lists, plain_array
+from ..arrays.generic import is_array
+from ..errors import LoDError, LoDMismatchError
+from ..lod.levels import mismatch
+from ..lod.lod_tensor import LoDTensor
+from ..lod.selected_rows import SelectedRows
+
+if typing.TYPE_CHECKING:
+    Dense: typing.TypeAlias = typing.Any
+else:
+
+    class Dense:
+        """The kind of plain arrays: numpy.ndarray, or whatever exports ``__cuda_array_interface__``."""
+
+
+CONTAINERS = (LoDTensor, SelectedRows)
+LISTS = (list, tuple, int, float, np.generic)  # what becomes an array, on the device of the others
+
+
+def kinds_of(hint):
+    """The kinds that an annotation allows."""
+    kinds = typing.get_args(hint) if typing.get_origin(hint) in (typing.Union, types.UnionType) else (hint,)
+    return frozenset(kinds)
+
+
+def kind_keys(kinds, variadic):
+    """What stands in a kernel's keys for an input that it takes as any of ``kinds``."""
+    names = sorted("None" if kind is type(None) else kind.__name__ for kind in kinds)
+    return ["|".join(n for n in names if n != "None")] if variadic else names
+
+
+def kind_of(x):
+    """The kind of a value."""
+    if x is None:
+        return type(None)
+    return type(x) if isinstance(x, CONTAINERS) else Dense
+
+
+def numbers_of(x):
+    """The array that holds a value's numbers."""
+    if isinstance(x, SelectedRows):
+        return x.value
+    return x.values if isinstance(x, LoDTensor) else x
+
+
+def aligned(x, like, name):
+    """The array of ``x``, one row for every row of ``like``: its own, or that of a LoDTensor of the same structure."""
+    if isinstance(x, LoDTensor) and x.lod_level:
+        if not isinstance(like, LoDTensor):
+            raise LoDMismatchError(f"{name} has lod_level {x.lod_level}, the ids have none; pass {name}.values")
+        if not x.same_lod(like):
+            raise mismatch(f"{name} against the ids", x, like)
+    return x.values if isinstance(x, LoDTensor) else x
+
+
+def on_gpu(x):
+    """Whether a value's memory is on a GPU."""
+    x = numbers_of(x)
+    return not isinstance(x, np.ndarray) and is_array(x)
+
+
+def name_of(x):
+    """The kind of a value, as keys have it."""
+    return "None" if x is None else kind_of(x).__name__
+
+
+def accept(x, allowed, name):
+    """``x`` as kernels take it: a list becomes an array, a LoDTensor without levels its values."""
+    if isinstance(x, LoDTensor) and x.lod_level == 0 and LoDTensor not in allowed:
+        return x.values
+    if isinstance(x, LISTS) and Dense in allowed:
+        return from_lists(x, name)
+    if isinstance(x, np.ndarray) and type(x) is not np.ndarray:
+        return plain_array(x, name)
+    return x
+
+
+def check_whole(op, name, x):
+    """Refuse structure without rows for it: arrays can be resized after a LoDTensor was made of them."""
+    if isinstance(x, LoDTensor):
+        if x.values is None:
+            raise LoDError(f"{op}: {name} has structure but no values; give it some with set_values(...)")
+        if not x.has_valid_recursive_sequence_lengths():
+            raise LoDError(f"{op}: {name} was cut into {x.row_offsets()[-1]} rows, its values have {len(x.values)} now")
+    if isinstance(x, SelectedRows) and len(x.rows) != len(x.value):
+        raise LoDError(f"{op}: {name} lists {len(x.rows)} rows, its value has {len(x.value)} now")
+
+
+def run_rows(name, kernel, *inputs, **attrs):
+    """Run a row-wise kernel on the values of LoDTensors, and give the result their structure."""
+    like = None
+    for x in inputs:
+        if isinstance(x, LoDTensor) and x.lod_level:
+            if like is not None and not like.same_lod(x):
+                raise LoDMismatchError(f"{name}: two inputs have different structure: {like.lod()} and {x.lod()}")
+            like = x if like is None else like
+    result = kernel(*(x.values if isinstance(x, LoDTensor) else x for x in inputs), **attrs)
+    if like is None:
+        return result
+    if isinstance(result, tuple):
+        return tuple(like.with_values(r) for r in result)
+    return like.with_values(result)

@@ -1,0 +1,53 @@
+"""``out=``: where the result of a call is to go. Kernels fill it, or it is copied there where one cannot.
+
+A LoDTensor that is given becomes the result: its values are filled, and it takes the result's structure.
+"""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+
+from ..arrays import output
+from ..arrays.generic import is_array, parts, refuse_overlap
+from ..lod.lod_tensor import LoDTensor
+from .tape import record, state
+
+
+def call_with_out(op, inputs, attrs, out):
+    """Call an operator with ``out=``; shape, type and overlap are checked before anything is written."""
+    if op.updates:
+        raise TypeError(f"{op.name} takes no out=: it works in place")
+    inputs = op._accept(inputs)
+    launch = op._launcher(inputs)
+    op._check_attrs(attrs)
+    op._check_needed(attrs)
+    for part in parts(out):
+        refuse_overlap("out", part, inputs)
+    kernel = launch.args[1] if isinstance(launch, functools.partial) else launch
+    target = out.values if isinstance(out, LoDTensor) else out
+    if target is None:
+        raise TypeError("out is a LoDTensor without values; give it some with set_values(...)")
+    if "out" in (kernel.__kwdefaults__ or ()):
+        result = launch(*inputs, out=target, **attrs)
+    else:
+        result = _copied(op, launch(*inputs, **attrs), target)
+    if isinstance(out, LoDTensor) and isinstance(result, LoDTensor):
+        out._set_levels(result._lod)
+    if state.open:
+        record(op, inputs, attrs, result)
+    return result
+
+
+def _copied(op, result, out):
+    array = result.values if isinstance(result, LoDTensor) else result
+    if not is_array(array):
+        raise TypeError(f"{op.name} takes no out=: its result is no array but {type(result).__name__}")
+    if isinstance(array, np.ndarray):
+        output(array.shape, array.dtype, out)[...] = array
+    else:
+        from ..arrays.cuda.memory import copy_to
+
+        copy_to(array, out)
+    return result.with_values(out) if isinstance(result, LoDTensor) else out
