@@ -10,6 +10,7 @@ import pytest
 
 import lodkit
 from lodkit import arrays
+from lodkit.kernels.cpu.primitives import device
 
 DEVICES = os.environ.get("LODKIT_TEST_DEVICES", "cpu").split(",")
 
@@ -24,12 +25,13 @@ def poison(monkeypatch):
     """Outputs start as NaN (or a wild integer), so that an element which no kernel writes shows."""
     fresh = arrays.output
 
-    def poisoned(shape, dtype, out=None):
+    def poisoned(shape, dtype, out=None, like=None):
         result = fresh(shape, dtype, out)
         result.fill(np.nan if result.dtype.kind == "f" else 177 if result.dtype == np.uint8 else -77)
         return result
 
     monkeypatch.setattr(arrays, "output", poisoned)
+    monkeypatch.setattr(device, "output", poisoned)
 
 
 @pytest.fixture

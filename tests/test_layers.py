@@ -21,6 +21,7 @@ LAYERS = (
     ("lod",),
     ("registry",),
     ("ops",),
+    ("kernels",),
     ("kernels.common",),
     ("kernels.cpu", "kernels.cuda"),
     ("interop",),

@@ -20,8 +20,9 @@ def test_one_operator_selects_by_kind():
     lodkit.sgd(param, np.ones((3, 2), np.float32), lr=1.0)
     lodkit.sgd(param, GRAD, lr=1.0)
     np.testing.assert_array_equal(param, [[0, 0], [0, 0], [-1, -1]])
-    dense, sparse = lodkit.sgd.select(PARAM, PARAM), lodkit.sgd.select(PARAM, GRAD)
-    assert (dense.__name__, sparse.__name__) == ("sgd_dense", "sgd_rows")
+    one, rows = lodkit.sgd.select(PARAM, GRAD), lodkit.sgd.select(GRAD, GRAD)
+    assert (one.__name__, rows.__name__) == ("sgd", "sgd_selected")
+    assert lodkit.sum.select(PARAM, PARAM) is not lodkit.sum.select(GRAD, GRAD)
 
 
 def test_run_by_name_and_unknown_names():

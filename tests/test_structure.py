@@ -22,7 +22,7 @@ def names(folder):
 
 def test_files_are_named_after_families():
     kernels = PACKAGE / "kernels"
-    assert names(PACKAGE / "ops") == FAMILIES == names(kernels / "cpu") == names(kernels / "cuda")
+    assert names(PACKAGE / "ops") == FAMILIES >= names(kernels / "cpu") | names(kernels / "cuda")
 
 
 def test_every_family_has_a_benchmark():

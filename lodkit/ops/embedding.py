@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from ..arrays import check_gradient, check_values, native
+from ..arrays import check_gradient, check_rows, check_values
 from ..errors import LoDLevelError
 from ..lod.lod_tensor import LoDTensor, values_of
 from ..lod.selected_rows import SelectedRows
@@ -14,6 +14,7 @@ from ..registry import Dense, op
 from ..registry.desc import VarDesc, VarType
 from ..registry.kinds import aligned
 from .sequence_pool import above
+from .shared import plain
 from .shared.reductions import (
     check_weighted,
     check_weights,
@@ -22,13 +23,30 @@ from .shared.reductions import (
     result_dtype,
     weights_grad,
 )
-from .shared.tables import check_ids, check_padding, table_grad
+from .shared.tables import check_padding, table_grad
 
 BagPool = Literal["sum", "mean", "sqrt", "max", "min", "prod", "logsumexp", "logmeanexp"]
 
 
 def _grad_desc(table, is_sparse):
     return table.but(type=VarType.SELECTED_ROWS if is_sparse else VarType.LOD_TENSOR)
+
+
+def prepare_lookup(on, table, ids, padding_idx, what="lookup_table"):
+    """Check the inputs of a lookup on any device. Returns the table, the type of its values, and the ids."""
+    table = check_rows(table, "table")
+    dtype = check_values(table.dtype, what)
+    if padding_idx is not None:
+        check_padding(padding_idx, len(table))
+    return table, dtype, on.checked_ids(ids, len(table))
+
+
+def prepare_lookup_grad(on, table, ids, grad, padding_idx):
+    """Check the inputs of its gradient. Returns the table, the ids and the gradient."""
+    check_values(table.dtype, "the gradient", floating=True)
+    check_padding(padding_idx, len(table))
+    ids = on.checked_ids(ids, len(table))
+    return table, ids, check_gradient(grad, ids.shape + table.shape[1:])
 
 
 @op(rowwise=("ids",))
@@ -58,12 +76,10 @@ def lookup_table(table: Dense, ids: Dense, /, *, padding_idx: int | None = None,
     array([[4., 5.],
            [0., 0.]])
     """
-    check_values(table.dtype, "lookup_table")
-    check_padding(padding_idx, len(table))
-    ids = check_ids(ids, len(table))
-    rows = np.stack([table[i] for i in ids.reshape(-1)]) if ids.size else np.zeros((0, *table.shape[1:]), table.dtype)
+    table, dtype, ids = prepare_lookup(plain, table, ids, padding_idx)
+    rows = np.stack([table[i] for i in ids.reshape(-1)]) if ids.size else np.zeros((0, *table.shape[1:]), dtype)
     rows[ids.reshape(-1) == padding_idx] = 0
-    return rows.reshape(ids.shape + table.shape[1:]).astype(native(table.dtype))
+    return rows.reshape(ids.shape + table.shape[1:]).astype(dtype)
 
 
 @lookup_table.infer_rule
@@ -89,10 +105,7 @@ def lookup_table_grad(
     >>> lookup_table_grad(np.zeros((100, 2)), np.array([73, 84]), np.array([[1., 2.], [3., 4.]]))
     SelectedRows(rows=[73, 84], value=[[1., 2.], [3., 4.]], height=100)
     """
-    check_values(table.dtype, "the gradient", floating=True)
-    check_padding(padding_idx, len(table))
-    ids = check_ids(ids, len(table))
-    return table_grad(table, ids, check_gradient(grad, ids.shape + table.shape[1:]), padding_idx, is_sparse)
+    return table_grad(*prepare_lookup_grad(plain, table, ids, grad, padding_idx), padding_idx, is_sparse)
 
 
 @lookup_table_grad.infer_rule
@@ -113,6 +126,25 @@ def check_bag(ids, what="embedding_bag"):
 def check_lod_level(ids, what="embedding_bag"):
     if ids.lod_level < 1:
         raise LoDLevelError(f"{what} needs ids with lod_level >= 1; attach lengths: LoDTensor(ids, [[...]])")
+
+
+def prepare_bag(on, table, ids, weights, pool, padding_idx):
+    """Check the inputs of embedding_bag and its gradients on any device.
+
+    Returns
+    -------
+    table, bags, flat, weights
+        The table, a LoDTensor of one id a row, its ids, and their weights or None.
+    """
+    bags, table = check_bag(ids), check_rows(table, "table")
+    flat = on.checked_ids(bags.values, len(table))
+    if weights is not None:
+        weights = aligned(weights, ids, "weights")
+        check_weighted(pool, weights)
+        check_weights(weights, len(flat), table.dtype)
+    if padding_idx is not None:
+        check_padding(padding_idx, len(table))
+    return table, bags, flat, weights
 
 
 @op
@@ -158,10 +190,9 @@ def embedding_bag(
            [ 0.,  0.],
            [ 2.,  3.]])
     """
-    check_weighted(pool, weights)
-    ids, weights = check_bag(ids), aligned(weights, ids, "weights")
-    rows = lookup_table.definition(table, ids.values, padding_idx=padding_idx)
-    return above(ids, -1, reduce_segments(rows, ids.row_offsets(), weights, pool, pad_value, dtype))
+    table, bags, flat, weights = prepare_bag(plain, table, ids, weights, pool, padding_idx)
+    rows = lookup_table.definition(table, flat, padding_idx=padding_idx)
+    return above(bags, -1, reduce_segments(rows, bags.row_offsets(), weights, pool, pad_value, dtype))
 
 
 @embedding_bag.infer_rule
@@ -202,12 +233,11 @@ def embedding_bag_grad(
     >>> embedding_bag_grad(np.zeros((3, 1)), ids, np.array([[1.], [5.], [4.]]), pool="mean")
     SelectedRows(rows=[2, 2, 1], value=[[0.5], [0.5], [4.]], height=3)
     """
-    check_weighted(pool, weights)
+    table, bags, flat, weights = prepare_bag(plain, table, ids, weights, pool, padding_idx)
     check_values(table.dtype, "the gradient", floating=True)
-    ids = check_bag(ids)
-    rows = lookup_table.definition(table, ids.values, padding_idx=padding_idx)
-    rows = reduce_segments_grad(rows, ids.row_offsets(), weights, None, grad, pool)
-    return table_grad(table, ids.values, rows, padding_idx, is_sparse)
+    rows = lookup_table.definition(table, flat, padding_idx=padding_idx)
+    rows = reduce_segments_grad(rows, bags.row_offsets(), weights, None, grad, pool)
+    return table_grad(table, flat, rows, padding_idx, is_sparse)
 
 
 @embedding_bag_grad.infer_rule
@@ -232,12 +262,10 @@ def embedding_bag_weights_grad(
     >>> embedding_bag_weights_grad(np.array([[0.], [3.], [5.]]), ids, np.array([[2.]]), np.ones(2))
     array([10.,  6.])
     """
-    check_weighted(pool, weights)
-    ids = check_bag(ids)
-    rows = lookup_table.definition(table, ids.values, padding_idx=padding_idx)
-    weights = check_weights(weights, len(rows), table.dtype)
-    out = reduce_segments(rows, ids.row_offsets(), weights, pool, 0)
-    return weights_grad(rows, ids.row_offsets(), weights, out, grad, pool)
+    table, bags, flat, weights = prepare_bag(plain, table, ids, weights, pool, padding_idx)
+    rows = lookup_table.definition(table, flat, padding_idx=padding_idx)
+    out = reduce_segments(rows, bags.row_offsets(), weights, pool, 0)
+    return weights_grad(rows, bags.row_offsets(), weights, out, grad, pool)
 
 
 @embedding_bag_weights_grad.infer_rule

@@ -6,14 +6,14 @@ import math
 
 import numpy as np
 
-from ..arrays import check_gradient, check_rows, check_values, integers, native
+from ..arrays import check_gradient, check_rows, check_values
 from ..errors import LoDLevelError, ShapeMismatchError, bad_along
 from ..lod.lod_tensor import LoDTensor, values_of
 from ..lod.selected_rows import SelectedRows
 from ..registry import Dense, op
 from ..registry.desc import VarType
 from .embedding import lookup_table, lookup_table_grad
-from .shared.tables import check_ids
+from .shared import plain
 
 
 @op
@@ -62,22 +62,32 @@ def gather(
     array([[30, 10],
            [60, 40]])
     """
-    axis = check_axis(check_rows(data, "data").ndim, axis)
-    check_structure(ids, axis)
-    numbers = wrapped(values_of(ids), data.shape[axis], wrap)
-    check_outer(data.shape, numbers.shape, axis, match_outer)
-    return structured(_taken(data, numbers, axis, match_outer), ids)
-
-
-def _taken(data, ids, axis, match_outer):
-    check_values(data.dtype, "gather")
-    ids = check_ids(ids, data.shape[axis], error=bad_along(data.shape[axis], axis))
+    data, dtype, axis, numbers = prepare_gather(plain, data, ids, axis, wrap, match_outer)
     if not match_outer:
-        return np.take(data, ids, axis).astype(native(data.dtype))
-    out = np.zeros(gathered_shape(data.shape, ids.shape, axis, True), native(data.dtype))
+        return structured(np.take(data, numbers, axis).astype(dtype), ids)
+    out = np.zeros(gathered_shape(data.shape, numbers.shape, axis, True), dtype)
     for place in np.ndindex(data.shape[:axis]):
-        out[place] = data[place][ids[place]]
-    return out
+        out[place] = data[place][numbers[place]]
+    return structured(out, ids)
+
+
+def prepare_gather(on, data, ids, axis, wrap, match_outer, what="gather"):
+    """Check the inputs of a gather on any device. Returns data, dtype, the axis from 0, and ids from 0."""
+    data = check_rows(data, "data")
+    axis = check_axis(data.ndim, axis)
+    if axis and isinstance(ids, LoDTensor) and ids.lod_level:
+        raise LoDLevelError(f"gather along axis {axis} gives no row an id, so no structure; pass ids.values")
+    numbers = on.wrap_ids(values_of(ids), data.shape[axis], wrap)
+    check_outer(data.shape, numbers.shape, axis, match_outer)
+    dtype = check_values(data.dtype, what)
+    return data, dtype, axis, on.checked_ids(numbers, data.shape[axis], error=bad_along(data.shape[axis], axis))
+
+
+def prepare_gather_grad(on, data, ids, grad, axis, wrap, match_outer):
+    """The same for its gradient along an axis, which is returned last."""
+    data, dtype, axis, ids = prepare_gather(on, data, ids, axis, wrap, match_outer, "the gradient")
+    check_values(data.dtype, "the gradient", floating=True)
+    return data, dtype, axis, ids, check_gradient(grad, gathered_shape(data.shape, ids.shape, axis, match_outer))
 
 
 def check_axis(ndim, axis):
@@ -87,20 +97,9 @@ def check_axis(ndim, axis):
     return axis % ndim
 
 
-def check_structure(ids, axis):
-    if axis and isinstance(ids, LoDTensor) and ids.lod_level:
-        raise LoDLevelError(f"gather along axis {axis} gives no row an id, so no structure; pass ids.values")
-
-
 def structured(result, ids):
     """The result, in the structure of the ids where they have one."""
     return ids.with_values(result) if isinstance(ids, LoDTensor) and ids.lod_level else result
-
-
-def wrapped(ids, height, wrap):
-    """Ids that count from the end, counted from the start; those before the start stay as they are."""
-    ids = integers(ids, "ids")
-    return np.where((ids < 0) & (ids >= -height), ids + height, ids) if wrap else ids
 
 
 def check_outer(shape, ids_shape, axis, match_outer):
@@ -152,7 +151,7 @@ def gather_grad(
     >>> gather_grad(np.zeros((3, 1)), np.array([2, -1]), np.array([[1.], [5.]]), wrap=True)
     SelectedRows(rows=[2, 2], value=[[1.], [5.]], height=3)
     """
-    return lookup_table_grad.definition(data, wrapped(ids, len(data), wrap), grad, is_sparse=is_sparse)
+    return lookup_table_grad.definition(data, plain.wrap_ids(ids, len(data), wrap), grad, is_sparse=is_sparse)
 
 
 @gather_grad.infer_rule
@@ -190,16 +189,11 @@ def batch_gather_grad(
     >>> batch_gather_grad(np.zeros((1, 3)), [2, 0, 2], np.array([[1., 2., 4.]]))
     array([[2., 0., 5.]])
     """
-    axis = check_axis(data.ndim, axis)
-    ids = wrapped(ids, data.shape[axis], wrap)
-    check_outer(data.shape, ids.shape, axis, match_outer)
-    check_values(data.dtype, "the gradient", floating=True)
-    ids = check_ids(ids, data.shape[axis], error=bad_along(data.shape[axis], axis))
-    check_gradient(grad, gathered_shape(data.shape, ids.shape, axis, match_outer))
+    data, dtype, axis, ids, grad = prepare_gather_grad(plain, data, ids, grad, axis, wrap, match_outer)
     result = np.zeros(data.shape, np.float64)
     for place in np.ndindex(data.shape[:axis]):
         np.add.at(result[place], ids[place] if match_outer else ids, grad[place])
-    return result.astype(native(data.dtype))
+    return result.astype(dtype)
 
 
 @batch_gather_grad.infer_rule

@@ -9,8 +9,8 @@ from ..errors import LoDError, RowIndexError
 from ..registry import Dense, op
 from ..registry.desc import VarDesc, VarType
 from .conversions import lengths_to_offsets, lengths_to_segment_ids
-from .embedding import check_ids
 from .segments import segment_reduce, to_offsets
+from .shared.tables import check_ids
 
 
 def check_ranges_shape(shape):

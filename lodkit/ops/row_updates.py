@@ -10,7 +10,7 @@ from ..arrays import check_rows, writable
 from ..arrays.checks import Scalar
 from ..errors import DTypeError, ShapeMismatchError
 from ..registry import Dense, op
-from .embedding import check_ids
+from .shared.tables import check_ids
 from .shared.updates import Duplicates, check_rule, check_target
 
 

@@ -67,22 +67,21 @@ def sequence_pool(
            [0.],
            [4.]])
     """
-    pool = "mean" if pool == "average" else pool
-    check_index(pool, return_index)
-    offsets = x.row_offsets(level)
+    pool, offsets = reduction(pool, return_index), x.row_offsets(level)
     out = above(x, level, reduce_segments(x.values, offsets, None, pool, pad_value))
     return (out, above(x, level, argreduce_segments(x.values, offsets, pool))) if return_index else out
 
 
-def check_index(pool, return_index):
+def reduction(pool, return_index=False):
+    """The reduction that a pool is: average and mean are one."""
     if return_index and pool not in ("max", "min"):
         raise ValueError(f"return_index has a meaning with max and min, not with {pool}")
+    return "mean" if pool == "average" else pool
 
 
 @sequence_pool.infer_rule
 def _(x, *, pool="sum", pad_value=0.0, level=-1, return_index=False):
-    pool = "mean" if pool == "average" else pool
-    check_index(pool, return_index)
+    pool = reduction(pool, return_index)
     dims = (-1, *x.dims[1:])
     out = x.but(dims=dims, lod_level=inferred_level(x, level), dtype=result_dtype(x.dtype, pool))
     return (out, out.but(dtype=np.dtype(np.int64))) if return_index else out
@@ -108,7 +107,7 @@ def sequence_pool_grad(x: LoDTensor, out: Dense, grad: Dense, /, *, pool: Pool =
     array([1., 1., 1., 1.])
     """
     check_values(x.values.dtype, "the gradient", floating=True)
-    pool = "mean" if pool == "average" else pool
+    pool = reduction(pool)
     return x.with_values(reduce_segments_grad(x.values, x.row_offsets(level), None, out, grad, pool))
 
 

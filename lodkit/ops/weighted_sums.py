@@ -10,8 +10,8 @@ from ..arrays import check_gradient, check_rows, check_values, native
 from ..errors import DTypeError, ShapeMismatchError
 from ..lod.lod_tensor import values_of
 from ..registry import Dense, op
-from .embedding import check_ids
 from .scatter import check_target
+from .shared.tables import check_ids
 
 
 def pairs_of(name, rest):

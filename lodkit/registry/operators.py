@@ -7,13 +7,9 @@ the kinds they may be, and whose keyword-only parameters are attributes. A kerne
 
 from __future__ import annotations
 
-import contextlib
 import difflib
 import functools
-import importlib
-import importlib.util
 import inspect
-import itertools
 import operator
 import typing
 
@@ -21,13 +17,14 @@ import numpy as np
 
 from ..arrays.checks import checker
 from ..arrays.generic import device_of, one_device
-from ..errors import DeviceError, NoKernelError, UnknownOperatorError
+from ..errors import UnknownOperatorError
 from ..lod.lod_tensor import LoDTensor
 from ..lod.selected_rows import SelectedRows
 from . import representation
 from .desc import VarDesc
 from .inputs import accept_inputs, names_of
-from .kinds import Dense, check_whole, kind_keys, kind_of, kinds_of, name_of, run_rows
+from .kernel_table import KernelTable
+from .kinds import Dense, check_whole, kind_of, kinds_of, name_of, run_rows
 from .out import call_with_out
 from .tape import record, state
 
@@ -53,7 +50,7 @@ OPS = Registry()
 OPS.__module__ = "lodkit"  # the home that its pickles name
 
 
-class Op:
+class Op(KernelTable):
     """One operator: callable, with ``infer``, ``select``, kernels by device and kind, and a gradient.
 
     Use the ``op`` decorator to make one.
@@ -78,7 +75,7 @@ class Op:
         self._checks = {p.name: checker(hints.get(p.name), p.name, self.name) for p in keywords}
         self._tests = {name: check.test for name, check in self._checks.items()}
         self._varying = [i for i, kinds in enumerate(self.inputs.values()) if len(kinds - {type(None)}) > 1]
-        self.kernels, self._selected, self._loaded = {}, {}, set()
+        self.kernels, self._selected, self._shared, self._loaded = {}, {}, [], set()
         self.infer_function = self.gradient_rule = self.example_function = None
 
     def __call__(self, *inputs, out=None, **attrs):
@@ -140,24 +137,6 @@ class Op:
 
     # -- declaring -------------------------------------------------------------------------------
 
-    def kernel(self, device):
-        """Register the decorated function as the kernel for ``device`` and the kinds it is annotated with."""
-
-        def register(function):
-            hints = typing.get_type_hints(function)
-            names = list(inspect.signature(function).parameters)
-            taken = [(i, kinds_of(hints.get(names[i], Dense))) for i in self._varying]
-            keywords = function.__kwdefaults__ or {}
-            function.__kwdefaults__ = {**self.defaults, **keywords}
-            function.__defaults__ = self.definition.__defaults__
-            last = len(self.inputs) - 1
-            for key in itertools.product(*(kind_keys(kinds, self.variadic and i == last) for i, kinds in taken)):
-                self.kernels[device, key] = function
-            self._selected.clear()
-            return function
-
-        return register
-
     def infer_rule(self, function):
         """Register the rule by which ``infer`` describes the result."""
         self.infer_function = function
@@ -216,30 +195,6 @@ class Op:
                 wrap = f" (wrap it: LoDTensor({name}, [lengths]))" if LoDTensor in allowed else ""
                 self._miss(one_device(self.name, inputs), f"{name}={kind_of(x).__name__}{wrap}")
 
-    def _find(self, device, kinds):
-        if (device, kinds) not in self.kernels:
-            self._load(device)
-        if (device, kinds) not in self.kernels:
-            self._miss(
-                device, ", ".join(f"{list(self.inputs)[i]}={k}" for i, k in zip(self._varying, kinds, strict=False))
-            )
-        return self.kernels[device, kinds]
-
-    def _load(self, device):
-        """Import the family's kernels for a device, once, if there are any."""
-        if device not in self._loaded:
-            package = self.definition.__module__.rpartition(".ops.")[0]
-            kernels = f"{package}.kernels"
-            for module in (f"{kernels}.common.{self.family}", f"{kernels}.{device}.{self.family}"):
-                if package and _exists(module):
-                    importlib.import_module(module)
-            self._loaded.add(device)  # not before: another thread would find no kernels yet
-
-    def _miss(self, device, asked):
-        self._load_all()
-        have = ", ".join(f"{d} {representation.describe(self, k)}" for d, k in self.kernels) or "none"
-        raise NoKernelError(f"{self.name} has no {device} kernel for {asked or 'these inputs'}; kernels: {have}")
-
     def _check_attrs(self, attrs):
         for name, value in attrs.items():
             test = self._tests.get(name)
@@ -269,12 +224,6 @@ class Op:
     def __reduce__(self):
         return operator.getitem, (OPS, self.name)
 
-    def _load_all(self):
-        self._load("cpu")
-        with contextlib.suppress(DeviceError):  # the CUDA compiler is not installed
-            self._load("cuda")
-        self.kernels = dict(sorted(self.kernels.items(), key=lambda item: item[0][0]))
-
 
 def op(definition=None, /, *, rowwise=False, updates=False):
     """Make an operator of a definition, and register it in ``lodkit.OPS``.
@@ -301,9 +250,3 @@ def op(definition=None, /, *, rowwise=False, updates=False):
 def run(name, *inputs, **attrs):
     """Run an operator by name: ``run("sequence_pool", x, pool="max")``."""
     return OPS[name](*inputs, **attrs)
-
-
-def _exists(module):
-    """Whether a module can be imported, and each package that it is in."""
-    parts = module.split(".")
-    return all(importlib.util.find_spec(".".join(parts[:n])) for n in range(1, len(parts) + 1))

@@ -12,6 +12,7 @@ import numpy as np
 from ..arrays import output
 from ..arrays.generic import is_array, parts, refuse_overlap
 from ..lod.lod_tensor import LoDTensor
+from .kinds import run_rows
 from .tape import record, state
 
 
@@ -25,7 +26,7 @@ def call_with_out(op, inputs, attrs, out):
     op._check_needed(attrs)
     for part in parts(out):
         refuse_overlap("out", part, inputs)
-    kernel = launch.args[1] if isinstance(launch, functools.partial) else launch
+    kernel = launch.args[1] if isinstance(launch, functools.partial) and launch.func is run_rows else launch
     target = out.values if isinstance(out, LoDTensor) else out
     if target is None:
         raise TypeError("out is a LoDTensor without values; give it some with set_values(...)")

@@ -67,8 +67,15 @@ class View:
         """A new array on the same device, of the same library."""
         return self.library.empty(shape, self.dtype if dtype is None else np.dtype(dtype), self.device)
 
+    @property
+    def __cuda_array_interface__(self):
+        return self.array.__cuda_array_interface__
+
     def reshape(self, *shape):
-        """The same memory in another shape."""
+        """The same memory in another shape; one number may be -1, as in NumPy."""
+        if -1 in shape:
+            known = -math.prod(shape)
+            shape = tuple(self.size // max(known, 1) if n == -1 else n for n in shape)
         return View(self.array.reshape(shape), self.pointer, shape, self.dtype, self.library, self.device)
 
     def as_integers(self):

@@ -24,6 +24,10 @@ from ...ops.shared import sequences as checks
 from .copy_plan import Placement, merged
 
 
+def _same(x):
+    return x
+
+
 def _parts(x, values, depth, starts, stops, above):
     """The parts ``starts[k]:stops[k]`` of a depth, one range after another, under the levels ``above``."""
     levels, count = [*above], above[-1].item(-1) if above else len(starts)
@@ -61,25 +65,25 @@ def repeats(x, y, ref_level):
     return offsets
 
 
-def plan_expand(x, y, ref_level, array):
+def plan_expand(x, y, ref_level, array=_same):
     """Only where ``x`` has sequences."""
     values = _values(x, "sequence_expand", array)
     return _numbered(x, values, 0, segment_numbers(repeats(x, y, ref_level)), ())
 
 
-def plan_reverse(x, level, array):
+def plan_reverse(x, level, array=_same):
     values = _values(x, "sequence_reverse", array)
     level = x._level(level)
     return _numbered(x, values, level + 1, reversed_numbers(x._lod[level]), x._lod[: level + 1])
 
 
-def plan_concat(xs, level, array):
+def plan_concat(xs, level, array=_same):
     values = [_values(x, "sequence_concat", array) for x in xs]
     levels, places = merged([x._lod[level:] for x in xs])
     return values, (*xs[0]._lod[:level], *levels), places
 
 
-def plan_slice(x, starts, stops, by, wrap, clip, level, array):
+def plan_slice(x, starts, stops, by, wrap, clip, level, array=_same):
     values = _values(x, "sequence_slice", array)
     level = x._level(level)
     starts, stops, ranges = checks.check_slices(x, starts, stops, level)
@@ -94,7 +98,7 @@ def plan_slice(x, starts, stops, by, wrap, clip, level, array):
     return _parts(x, values, level + 1, first, last, (*above, frozen(cut)))
 
 
-def plan_select(x, selected, level, array):
+def plan_select(x, selected, level, array=_same):
     values = _values(x, "sequence_select", array)
     level = x._level(level)
     numbers, offsets = checks.check_selected(x, selected, level)
@@ -106,7 +110,7 @@ def plan_select(x, selected, level, array):
     return _numbered(x, values, level + 1, chosen, (*x._lod[:level], offsets))
 
 
-def plan_sort(x, keys, descending, level, array):
+def plan_sort(x, keys, descending, level, array=_same):
     values = _values(x, "sequence_sort", array)
     depth = 0 if level is None else x._level(level) + 1
     keys = checks.check_sort_keys(values_of(keys), checks.count_parts(x, depth), level)

@@ -11,7 +11,7 @@ from ...ops import edge_padding as ops
 from ...ops.segments import result_dtype
 from ...registry import Dense
 from .conversions import lengths_to_offsets, to_offsets
-from .segments import reduce_into
+from .primitives.reduce import reduce_into
 
 
 def _offsets(data, lengths):

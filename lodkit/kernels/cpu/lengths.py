@@ -10,7 +10,7 @@ from ...jit import jitable, njit, prange, settings, threaded
 from ...ops import lengths as ops
 from ...registry import Dense
 from .conversions import lengths_to_offsets, to_offsets
-from .primitives.gather import copy_rows
+from .primitives.gather import gather_kernel
 from .primitives.gradient_kernels import place
 
 
@@ -75,7 +75,7 @@ def top_k(values: Dense, lengths: Dense, /, *, k):
     top = arrays.output(positions.shape, native(values.dtype))
     numbers = wide(values)
     largest(len(values), np.ascontiguousarray(numbers, native(numbers.dtype)), offsets, positions)
-    copy_rows(top.size, matrix(values), positions.reshape(-1), -1, settings.chunk_rows, matrix(top.reshape(-1)))
+    gather_kernel(top.size, matrix(values), positions.reshape(-1), -1, settings.chunk_rows, matrix(top.reshape(-1)))
     _shift(positions, offsets, -1, positions)
     return top, positions
 

@@ -1,4 +1,4 @@
-"""CPU kernels of lodkit/ops/optimizers.py. Sparse updates sort, then update each row once, in one pass."""
+"""CPU kernels of lodkit/ops/optimizers.py: sgd of SelectedRows parameters."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from ...ops.optimizers import sgd
 from ...ops.shared.updates import check_update, missing_row
 from ...registry import Dense
 from ..common.optimizer_steps import sgd_rule
-from ..common.rule_kernels import adagrad_kernels
-from .primitives.update import runs_of, update, update_all, update_runs
+from .primitives.update import runs_of, update_all, update_runs
 
 
 @njit
@@ -25,18 +24,6 @@ def _find(keys, key_order, wanted, at):
             return u
         at[u] = key_order[k]
     return -1
-
-
-@sgd.kernel("cpu")
-def sgd_dense(param: Dense, grad: Dense, /, *, lr, duplicates):
-    update("sgd", sgd_rule(lr), param, grad)
-    return param
-
-
-@sgd.kernel("cpu")
-def sgd_rows(param: Dense, grad: SelectedRows, /, *, lr, duplicates):
-    update("sgd", sgd_rule(lr), param, grad, duplicates=duplicates)
-    return param
 
 
 @sgd.kernel("cpu")
@@ -60,6 +47,3 @@ def sgd_selected_dense(param: SelectedRows, grad: Dense, /, *, lr, duplicates):
     refuse_overlap("param", param.value, (grad,))
     update_all(sgd_rule(lr), param.value, (), grad[param.rows])
     return param
-
-
-adagrad_kernels("cpu", update)

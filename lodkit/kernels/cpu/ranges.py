@@ -22,8 +22,8 @@ from ...ops.ranges import (
 )
 from ...registry import Dense
 from .conversions import lengths_to_segment_ids, to_offsets
-from .gather_scatter import rows_grad
 from .primitives.gather import take_rows
+from .primitives.merge import rows_grad
 
 
 def _rows_of(starts, lengths):

@@ -18,7 +18,7 @@ from ...ops.shared.reductions import check_weighted
 from ...registry import Dense
 from .conversions import lengths_to_offsets
 from .primitives.gradients import values_grad, weights_grad
-from .segments import reduce_into
+from .primitives.reduce import reduce_into
 
 
 @njit

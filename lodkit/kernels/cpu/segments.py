@@ -2,41 +2,21 @@
 
 from __future__ import annotations
 
-import functools
-
 import numpy as np
 
 from ... import arrays
-from ...arrays import check_rows, matrix, native, wide
+from ...arrays import check_rows, native, wide
 from ...arrays.ids import checked_ids
 from ...lod.levels import check_vector
 from ...ops.segments import check_rows as check_sizes
 from ...ops.segments import segment_reduce, segment_reduce_grad, segment_reduce_weights_grad
-from ...ops.shared.reductions import check_weighted, check_weights, pad_of, result_dtype
+from ...ops.shared.reductions import check_weighted, check_weights, pad_of
 from ...registry import Dense
 from .conversions import grouped, unsorted_ids
-from .primitives.gradient_kernels import plain
 from .primitives.gradients import values_grad, weights_grad
-from .primitives.reduce import reduce_rows
+from .primitives.merge import table_grad
+from .primitives.reduce import reduce_into, result_of
 from .primitives.scatter import SCATTERED, scatter
-from .selected_rows import table_grad
-
-
-@functools.lru_cache(1024)
-def _result(dtype, reduce, asked, pad_value):
-    """The type of the result, and the pad value in it (as bits where it is float16)."""
-    dtype = result_dtype(dtype, reduce, asked)
-    pad = pad_of(pad_value, dtype)
-    return dtype, pad.view(np.uint16) if dtype == np.float16 else pad
-
-
-def reduce_into(values, ids, weights, padding_idx, offsets, reduce, pad_value, out=None, dtype=None):
-    """Reduce rows of ``values`` (those at ``ids``, all where it is None) by offsets that were checked."""
-    dtype, pad = _result(values.dtype, reduce, dtype, pad_value)
-    weights = None if weights is None else plain(weights)
-    out = arrays.output((len(offsets) - 1, *values.shape[1:]), dtype, out)
-    reduce_rows(reduce, matrix(values), ids, weights, padding_idx, offsets, pad, matrix(out))
-    return out
 
 
 def _reduced_rows(data, segments, weights, indices, by, num_segments):
@@ -80,7 +60,7 @@ def run(
 def _scattered(data, segments, reduce, num_segments, pad_value, dtype, out):
     ids, num_segments = unsorted_ids(segments, num_segments)
     check_sizes("unsorted_ids", (len(ids),), len(data))
-    dtype, _ = _result(data.dtype, reduce, dtype, pad_value)
+    dtype, _ = result_of(data.dtype, reduce, dtype, pad_value)
     out = arrays.output((num_segments,), dtype, out)
     numbers = out if out.dtype != np.float16 else np.empty(num_segments, np.float32)
     values = wide(data).astype(native(wide(data).dtype), copy=False)

@@ -5,20 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from ... import arrays
-from ...arrays import check_values, matrix, native, wide
+from ...arrays import matrix, native, wide
 from ...jit import njit
 from ...lod.selected_rows import SelectedRows
 from ...ops import selected_rows as ops
 from ...registry import Dense
-from .primitives.reduce import reduce_rows
-from .primitives.sort import sort_rows
-
-
-@njit
-def _put_rows(unique, value, out):
-    for u in range(len(unique)):
-        for d in range(out.shape[1]):
-            out[unique[u], d] = value[u, d]
+from .primitives.merge import dense_rows, merge_rows
 
 
 @njit
@@ -31,23 +23,12 @@ def _add_row(rows, value, out):
 
 @ops.merge_selected_rows.kernel("cpu")
 def merge(x: SelectedRows, /):
-    check_values(x.dtype, "merge_selected_rows")
-    if x.is_merged:
-        return x
-    order, starts, unique = sort_rows(x.rows, x.height)
-    dtype = native(x.dtype)
-    value = arrays.output((len(unique), *x.value.shape[1:]), np.dtype(np.int64) if dtype.kind == "i" else dtype)
-    reduce_rows("sum", matrix(x.value), order, None, None, starts, matrix(value).dtype.type(0), matrix(value))
-    return SelectedRows._wrap(unique, value.astype(dtype, copy=False), x.height, merged=True)
+    return merge_rows(x)
 
 
 @ops.selected_rows_to_dense.kernel("cpu")
-def dense_rows(x: SelectedRows, /):
-    merged = merge(x)
-    # Fresh zeroed pages cost nothing until they are touched, so np.zeros beats filling huge pages.
-    dense = np.zeros(x.shape, merged.value.dtype)
-    _put_rows(merged.rows, matrix(merged.value), matrix(dense))
-    return dense
+def dense(x: SelectedRows, /):
+    return dense_rows(x)
 
 
 @ops.get_tensor_from_selected_rows.kernel("cpu")
@@ -80,7 +61,7 @@ def add_mixed(*xs: Dense | SelectedRows):
     if native(xs[0].dtype) == np.float16:
         with np.errstate(over="ignore"):
             return add_mixed(*map(_widened, xs)).astype(np.float16)
-    sparse = merge(add_selected(*(x for x in xs if isinstance(x, SelectedRows))))
+    sparse = merge_rows(add_selected(*(x for x in xs if isinstance(x, SelectedRows))))
     out = add_dense(*(x for x in xs if not isinstance(x, SelectedRows)))
     _add_row(sparse.rows, matrix(sparse.value), matrix(out))
     return out
@@ -89,12 +70,3 @@ def add_mixed(*xs: Dense | SelectedRows):
 def _widened(x):
     """float16 as float32: halves are rounded once, at the end."""
     return SelectedRows._wrap(x.rows, wide(x.value), x.height) if isinstance(x, SelectedRows) else wide(x)
-
-
-def table_grad(table, ids, rows, padding_idx, is_sparse):
-    """Rows that flow to ids as a table gradient, without the padding row."""
-    if padding_idx is not None:
-        keep = ids != padding_idx
-        ids, rows = ids[keep], rows[keep]
-    sparse = SelectedRows._wrap(ids, rows, len(table))
-    return sparse if is_sparse else dense_rows(sparse)

@@ -12,7 +12,7 @@ from ...lod.lod_tensor import LoDTensor
 from ...lod.windows import edges, near, uses_of_padding
 from ...ops.sequence_conv import check_conv, check_row_conv, row_conv, row_conv_grad, sequence_conv, sequence_conv_grad
 from ...registry import Dense
-from .segments import reduce_into
+from .primitives.reduce import reduce_into
 
 BLOCK = 1 << 22  # bytes of windows that are made before they are multiplied: in the cache, and enough for threads
 LEAST = 128  # rows of a block, however wide: each block reads all of the filter

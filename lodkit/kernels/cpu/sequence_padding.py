@@ -14,7 +14,7 @@ from ...ops.sequence_pool import above
 from ...registry import Dense
 from ..common.padded_runs import matched, pads_of
 from .conversions import lengths_to_offsets
-from .segments import reduce_into
+from .primitives.reduce import reduce_into
 
 
 def _flat(padded):

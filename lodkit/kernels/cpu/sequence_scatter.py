@@ -10,7 +10,7 @@ from ...lod.lod_tensor import LoDTensor
 from ...lod.selected_rows import SelectedRows
 from ...ops.sequence_scatter import bad_id, check_target, check_updates, sequence_scatter, sequence_scatter_grad
 from ...registry import Dense
-from .primitives.gather import copy_rows
+from .primitives.gather import gather_kernel
 from .selected_rows import add_mixed
 
 
@@ -40,5 +40,5 @@ def gather_updates(x: Dense, ids: LoDTensor, updates: LoDTensor, grad: Dense, /)
     dtype = check_values(x.dtype, "the gradient", floating=True)
     flow, places = _elements(check_gradient(grad, x.shape).astype(dtype, copy=False)), _places(x, ids)
     out = arrays.output(updates.shape, dtype)
-    copy_rows(out.size, matrix(flow), places, -1, settings.chunk_rows, matrix(out))
+    gather_kernel(out.size, matrix(flow), places, -1, settings.chunk_rows, matrix(out))
     return out

@@ -13,7 +13,7 @@ from ...registry import Dense
 from ..common.sequence_plans import plan_concat, plan_expand, plan_reverse, repeats
 from .primitives.copy_by_plan import moved, moved_back, placed, placed_back
 from .primitives.gather import repeat_rows
-from .segments import reduce_into
+from .primitives.reduce import reduce_into
 
 
 @ops.sequence_expand.kernel("cpu")

@@ -23,7 +23,7 @@ from ...ops.sequence_topk import (
 from ...registry import Dense
 from ..common.matrices import matrix_rows
 from .lengths import largest
-from .primitives.gather import copy_rows
+from .primitives.gather import gather_kernel
 
 
 def _plain(array):
@@ -61,7 +61,7 @@ def top(x: LoDTensor, /, *, k):
     rows, indices = np.empty(ends[-1], np.int64), np.empty(ends[-1], np.int64)
     _list(positions, offsets, ends, rows, indices)
     values = arrays.output(rows.shape, native(x.dtype))
-    copy_rows(values.size, matrix(x.values), rows, -1, settings.chunk_rows, matrix(values))
+    gather_kernel(values.size, matrix(x.values), rows, -1, settings.chunk_rows, matrix(values))
     levels = *x._lod[:-1], frozen(ends)
     return LoDTensor._wrap(values, levels), LoDTensor._wrap(indices, levels)
 

@@ -12,7 +12,7 @@ from ...lod.levels import check_vector
 from ...ops import shards as ops
 from ...registry import Dense
 from .conversions import lengths_to_offsets
-from .primitives.gather import copy_rows
+from .primitives.gather import gather_kernel
 
 
 @threaded
@@ -32,7 +32,7 @@ def shards_of(keys, count):
 def _cut(rows, order, offsets):
     """The rows of every shard: consecutive parts of one array."""
     out = arrays.output((len(order), *rows.shape[1:]), native(rows.dtype))
-    copy_rows(out.size, matrix(rows), order, -1, settings.chunk_rows, matrix(out))
+    gather_kernel(out.size, matrix(rows), order, -1, settings.chunk_rows, matrix(out))
     return [out[a:b] for a, b in zip(offsets[:-1], offsets[1:], strict=True)]
 
 

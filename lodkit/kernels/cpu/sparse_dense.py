@@ -14,8 +14,8 @@ from ...ops import sparse_dense as ops
 from ...ops.shared.columns import check_values_of
 from ...registry import Dense
 from .primitives.cells import cells_of, checked_columns, find_columns, find_last, put_last
+from .primitives.merge import dense_rows
 from .primitives.reduce import reduce_rows
-from .selected_rows import dense_rows
 from .sparse_matrix import pick_rows, rows_of
 
 

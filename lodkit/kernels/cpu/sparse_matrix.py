@@ -22,8 +22,8 @@ from ...ops.sparse_matrix import (
 )
 from ...registry import Dense
 from .primitives.cells import cells_of, checked_columns, find_last, put_last
-from .primitives.gather import copy_rows
-from .selected_rows import dense_rows
+from .primitives.gather import gather_kernel
+from .primitives.merge import dense_rows
 
 
 @sparse_matrix.kernel("cpu")
@@ -52,7 +52,7 @@ def run_batch_dense_to_sparse(ids: LoDTensor, dense: Dense | LoDTensor, /, *, ou
 
 def pick_rows(rows, which, out):
     """``out[i] = rows[which[i]]``, zeros where that is -1."""
-    copy_rows(out.size, matrix(rows), which, -1, settings.chunk_rows, matrix(out))
+    gather_kernel(out.size, matrix(rows), which, -1, settings.chunk_rows, matrix(out))
 
 
 @batch_sparse_to_dense.kernel("cpu")

@@ -12,7 +12,7 @@ from ...ops import time_major as ops
 from ...ops.padding import check_fit, check_width
 from ...registry import Dense
 from .conversions import lengths_to_offsets, to_offsets
-from .primitives.gather import copy_rows
+from .primitives.gather import gather_kernel
 
 
 @njit
@@ -43,7 +43,7 @@ def _reversed(lengths, rows):
 
 def _copied(data, rows, out):
     """``out[i] = data[rows[i]]``, zeros for -1."""
-    copy_rows(out.size, matrix(data), rows.reshape(-1), -1, settings.chunk_rows, matrix(out))
+    gather_kernel(out.size, matrix(data), rows.reshape(-1), -1, settings.chunk_rows, matrix(out))
 
 
 def _flat(data):

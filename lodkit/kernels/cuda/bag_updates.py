@@ -13,11 +13,11 @@ from ...ops.bag_updates import check_bag_update, embedding_bag_adagrad, embeddin
 from ...registry import Dense
 from ..common.optimizer_steps import adagrad_rule
 from .conversions import offsets_to_segment_ids
-from .primitives.gather import copy_rows
+from .primitives.gather import gather
 from .primitives.gradients import values_grad
+from .primitives.merge import runs_of
 from .primitives.offsets import offsets_like
 from .primitives.update import update_runs
-from .selected_rows import runs_of
 
 
 def _update(name, rule, param, ids, grad, states, weights, pool, duplicates):
@@ -41,7 +41,7 @@ def _update(name, rule, param, ids, grad, states, weights, pool, duplicates):
 def _ordered(vector, order):
     """``vector[order]``"""
     out = vector.like((order.size,))
-    copy_rows(vector, order, None, out)
+    gather(vector, order, None, out)
     return out
 
 

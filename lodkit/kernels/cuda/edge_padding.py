@@ -16,7 +16,7 @@ from ...registry import Dense
 from .conversions import integers, lengths_of, summed
 from .primitives.copy_runs import between, clipped, copy_runs, stretched
 from .primitives.offsets import inspected, offsets_like
-from .segments import reduce_into
+from .primitives.reduce import reduce_into
 
 
 @cuda.jit

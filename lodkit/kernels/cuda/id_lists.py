@@ -14,7 +14,7 @@ from ...lod.lod_tensor import LoDTensor
 from ...ops import id_lists as ops
 from ...registry import Dense
 from .conversions import from_ids, integers, offsets_to_lengths
-from .primitives.gather import copy_rows, positions_of
+from .primitives.gather import gather, positions_of
 from .primitives.group_by_value import LARGEST, extremes, run_of_each, runs_of_numbers
 from .primitives.offsets import offsets_like
 from .primitives.row_kernels import first_at_least, segment_of
@@ -71,7 +71,7 @@ def merge(*lists: LoDTensor):
     launch(_part, merged.size, merged, merged.size, low, width, owners, values)
     if distinct is not None:
         numbers, values = values, ids.like(merged.shape)
-        copy_rows(distinct, numbers, None, values)
+        gather(distinct, numbers, None, values)
     offsets = frozen(from_ids(owners, samples).offsets.read())
     return LoDTensor._wrap(values.array, (*lists[0]._lod[:-1], offsets))
 

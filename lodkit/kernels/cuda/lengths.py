@@ -15,7 +15,7 @@ from ...arrays.cuda.memory import view
 from ...ops import lengths as ops
 from ...registry import Dense
 from .conversions import from_lengths, integers, to_offsets
-from .primitives.gather import copy_rows
+from .primitives.gather import gather
 from .primitives.offsets import found_in, settings
 from .primitives.reduce_kernels import ALL, WARP
 from .primitives.scan import WARP_BITS
@@ -98,7 +98,7 @@ def top_k(values: Dense, lengths: Dense, /, *, k):
     offsets = to_offsets(lengths, "lengths", len(values), None)
     positions = largest(values, offsets, k)
     top, indices, n = values.like(positions.shape), positions.like(positions.shape), positions.size
-    copy_rows(values, positions.reshape(n), None, top.reshape(n))
+    gather(values, positions.reshape(n), None, top.reshape(n))
     launch(_within, n, positions, offsets.offsets, k, n, indices)
     return top.array, indices.array
 

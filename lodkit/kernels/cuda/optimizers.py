@@ -1,4 +1,4 @@
-"""CUDA kernels of lodkit/ops/optimizers.py. Sparse updates sort, then update each row once, in one pass."""
+"""CUDA kernels of lodkit/ops/optimizers.py: sgd of SelectedRows parameters."""
 
 from __future__ import annotations
 
@@ -11,12 +11,11 @@ from ...ops.optimizers import sgd
 from ...ops.shared.updates import check_update, missing_row, repeated_row
 from ...registry import Dense
 from ..common.optimizer_steps import sgd_rule
-from ..common.rule_kernels import adagrad_kernels
-from .primitives.gather import copy_rows
+from .primitives.gather import gather
+from .primitives.merge import runs_of
 from .primitives.offsets import last_at_most
-from .primitives.update import update, update_all, update_runs
+from .primitives.update import update_all, update_runs
 from .primitives.views import viewed
-from .selected_rows import runs_of
 
 
 @cuda.jit
@@ -31,18 +30,6 @@ def _find(keys, key_order, count, wanted, runs, order, starts, at, missing):
         else:
             vector.atomic_first(missing, 0, vector.number(order, vector.number(starts, u)))
         u += cuda.gridsize(1)
-
-
-@sgd.kernel("cuda")
-def sgd_dense(param: Dense, grad: Dense, /, *, lr, duplicates):
-    update("sgd", sgd_rule(lr), param, grad)
-    return param
-
-
-@sgd.kernel("cuda")
-def sgd_rows(param: Dense, grad: SelectedRows, /, *, lr, duplicates):
-    update("sgd", sgd_rule(lr), param, grad, duplicates=duplicates)
-    return param
 
 
 @sgd.kernel("cuda")
@@ -71,7 +58,7 @@ def sgd_selected_dense(param: SelectedRows, grad: Dense, /, *, lr, duplicates):
     check_update("sgd", p, g)
     refuse_overlap("param", p.value, (g,))
     facing = p.value.like(p.value.shape)
-    copy_rows(g, p.rows, None, facing)
+    gather(g, p.rows, None, facing)
     update_all(sgd_rule(lr), p.value, (), facing)
     return param
 
@@ -83,6 +70,3 @@ def _keyed(param):
     if len(keys) != len(p.rows):
         raise repeated_row("sgd")
     return SelectedRows._wrap(p.rows, p.value, p.height, merged=True), keys, order
-
-
-adagrad_kernels("cuda", update)

@@ -26,8 +26,8 @@ from ...ops.ranges import (
 )
 from ...registry import Dense
 from .conversions import lengths_to_segment_ids, to_offsets
-from .gather_scatter import rows_grad
-from .primitives.gather import copy_rows
+from .primitives.gather import gather
+from .primitives.merge import rows_grad
 from .primitives.row_kernels import segment_of
 from .primitives.scan import offsets_of
 
@@ -128,7 +128,7 @@ def _joined(data, runs, out=None):
     """The rows of runs, one run after another, and the offsets of the runs."""
     rows, offsets = _rows_of(*runs)
     out = output(data, (len(rows), *data.shape[1:]), data.dtype, out)
-    copy_rows(data, rows, None, out)
+    gather(data, rows, None, out)
     return out, offsets
 
 
@@ -182,7 +182,7 @@ def run_to_dense(
         sizes = f, len(lengths), length, rows.size
         launch(_fixed_rows, rows.size, starts, found, keys, int(key is not None), *sizes, rows)
         out = data.like((len(ranges), length, *data.shape[1:]))
-        copy_rows(data, rows, None, out.reshape(len(rows), *data.shape[1:]))
+        gather(data, rows, None, out.reshape(len(rows), *data.shape[1:]))
         outs.append(out.array)
     return tuple(outs)
 
@@ -215,5 +215,5 @@ def run_tile(data: Dense, lengths: Dense, /, *, out=None):
     rows = view(lengths_to_segment_ids(lengths))
     check_tiles(len(data), view(lengths).size)
     out = output(data, (len(rows), *data.shape[1:]), data.dtype, out)
-    copy_rows(data, rows, None, out)
+    gather(data, rows, None, out)
     return out.array

@@ -23,9 +23,9 @@ from .conversions import from_lengths
 from .primitives.gather import put_rows
 from .primitives.gradients import values_grad, weights_grad
 from .primitives.offsets import cut, inspected
+from .primitives.reduce import reduce_into
 from .primitives.row_kernels import segment_of
 from .primitives.views import viewed
-from .segments import reduce_into
 
 
 @cuda.jit

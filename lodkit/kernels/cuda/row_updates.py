@@ -25,9 +25,9 @@ from ...ops.row_updates import (
 from ...ops.shared.updates import check_target
 from ...registry import Dense
 from ..common.optimizer_steps import lp_rule, normalize_rule
+from .primitives.merge import runs_of
 from .primitives.offsets import Offsets
 from .primitives.update import update_runs
-from .selected_rows import runs_of
 
 
 def _runs(rows, height):

@@ -15,7 +15,7 @@ from ...arrays.cuda.memory import output, refuse_overlap, view
 from ...errors import bad_along
 from ...ops.scatter import check_elements, check_target, check_updates, scatter, scatter_assign, scatter_grad
 from ...registry import Dense
-from .primitives.gather import copy_rows, put_rows
+from .primitives.gather import gather, put_rows
 
 
 @cuda.jit
@@ -105,6 +105,6 @@ def run_grad(data: Dense, ids: Dense, grad: Dense, /, *, axis):
     by_updates = fill(data.like(ids.shape), 0)
     if ids.size:
         places = _places(ids, data.shape, axis)
-        copy_rows(by_data.reshape(data.size), places, None, by_updates.reshape(ids.size))
+        gather(by_data.reshape(data.size), places, None, by_updates.reshape(ids.size))
         put_rows(places, fill(data.like((ids.size,)), 0), by_data.reshape(data.size))
     return by_data.array, by_updates.array

@@ -4,23 +4,15 @@ from __future__ import annotations
 
 from ...arrays import check_rows
 from ...arrays.cuda.ids import checked_ids
-from ...arrays.cuda.memory import output, view
+from ...arrays.cuda.memory import view
 from ...ops.segments import segment_reduce, segment_reduce_grad, segment_reduce_weights_grad
-from ...ops.shared.reductions import check_weighted, check_weights, pad_of, result_dtype
+from ...ops.shared.reductions import check_weighted, check_weights
 from ...registry import Dense
 from .conversions import grouped, integers
-from .primitives.gather import copy_rows, put_rows
+from .primitives.gather import gather, put_rows
 from .primitives.gradients import values_grad, weights_grad
-from .primitives.reduce import reduce_rows
-from .selected_rows import table_grad
-
-
-def reduce_into(values, ids, weights, padding_idx, offsets, reduce, pad_value, out=None, dtype=None):
-    """Reduce rows of ``values`` (those at ``ids``, all where it is None) by checked offsets; a View."""
-    dtype = result_dtype(values.dtype, reduce, dtype)
-    out = output(values, (len(offsets), *values.shape[1:]), dtype, out)
-    reduce_rows(reduce, values, ids, weights, padding_idx, offsets, pad_of(pad_value, dtype), out)
-    return out
+from .primitives.merge import table_grad
+from .primitives.reduce import reduce_into
 
 
 def _reduced_rows(data, segments, weights, indices, by, num_segments):
@@ -40,7 +32,7 @@ def _reduced_rows(data, segments, weights, indices, by, num_segments):
 
 def _taken(vector, order):
     taken = vector.like(vector.shape)
-    copy_rows(vector, order, None, taken)
+    gather(vector, order, None, taken)
     return taken
 
 

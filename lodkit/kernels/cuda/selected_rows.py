@@ -4,50 +4,23 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...arrays import check_values
-from ...arrays.cuda.elementwise import add_to, convert, copied, fill, iota
+from ...arrays.cuda.elementwise import add_to, convert, copied
 from ...arrays.cuda.memory import view
 from ...lod.selected_rows import SelectedRows
 from ...ops import selected_rows as ops
 from ...registry import Dense
-from .primitives.gather import add_rows, put_rows, rows_without
-from .primitives.offsets import Offsets, cut, inspected, settings
-from .primitives.reduce import reduce_rows
-from .primitives.small_group_by import runs_below
-
-
-def runs_of(grad):
-    """The runs of equal rows of a gradient: distinct rows, Offsets, and the order of its rows. Waits for the device."""
-    if grad.is_merged:
-        rows = view(grad.rows)
-        starts = iota(rows, len(rows) + 1)
-        return rows, Offsets(starts, len(rows)), starts.part(0, len(rows))
-    ids = view(grad.rows)
-    found = runs_below(ids, grad.height)
-    if ids.size <= settings.piece_rows:
-        return found.rows, Offsets(found.offsets, ids.size), found.order
-    return found.rows, cut(found.offsets, inspected(found.offsets)), found.order
+from .primitives.gather import add_rows
+from .primitives.merge import dense_rows, merge_rows
 
 
 @ops.merge_selected_rows.kernel("cuda")
 def merge(x: SelectedRows, /):
-    value = view(x.value)
-    check_values(value.dtype, "merge_selected_rows")
-    if x.is_merged:
-        return x
-    rows, offsets, order = runs_of(x)
-    merged = value.like((len(rows), *value.shape[1:]), np.int64 if value.dtype.kind == "i" else value.dtype)
-    reduce_rows("sum", value, order, None, None, offsets, 0, merged)
-    return SelectedRows._wrap(rows.array, convert(merged, value.dtype).array, x.height, merged=True)
+    return merge_rows(x)
 
 
 @ops.selected_rows_to_dense.kernel("cuda")
-def dense_rows(x: SelectedRows, /):
-    merged = merge(x)
-    value = view(merged.value)
-    dense = fill(value.like((x.height, *value.shape[1:])), 0)
-    put_rows(view(merged.rows), value, dense)
-    return dense.array
+def dense(x: SelectedRows, /):
+    return dense_rows(x)
 
 
 @ops.get_tensor_from_selected_rows.kernel("cuda")
@@ -97,7 +70,7 @@ def _total(views):
 @ops.sum.kernel("cuda")
 def add_mixed(*xs: Dense | SelectedRows):
     views = _checked(xs)
-    sparse = merge(add_selected(*(_widened(x) for x in xs if isinstance(x, SelectedRows))))
+    sparse = merge_rows(add_selected(*(_widened(x) for x in xs if isinstance(x, SelectedRows))))
     total = _total([v for x, v in zip(xs, views, strict=True) if not isinstance(x, SelectedRows)])
     add_rows(view(sparse.rows), view(sparse.value), total)
     return convert(total, views[0].dtype).array
@@ -108,13 +81,3 @@ def _widened(x):
     value = view(x.value)
     value = convert(value, value.wide if value.dtype == np.float16 else value.dtype)
     return SelectedRows._wrap(x.rows, value.array, x.height)
-
-
-def table_grad(table, ids, rows, padding_idx, is_sparse):
-    """Rows that flow to ids as a table gradient, without the padding row."""
-    flat = copied(ids, ids.like((ids.size,), np.int64))  # a copy: the gradient outlives the batch
-    value = convert(rows, table.dtype).reshape(ids.size, *table.shape[1:])
-    if padding_idx is not None:
-        flat, value = rows_without(padding_idx, flat, value)
-    sparse = SelectedRows._wrap(flat.array, value.array, len(table))
-    return sparse if is_sparse else dense_rows(sparse)

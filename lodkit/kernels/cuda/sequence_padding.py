@@ -20,7 +20,7 @@ from ..common.padded_runs import matched, pads_of
 from .conversions import integers
 from .primitives.copy_runs import copy_runs
 from .primitives.offsets import offsets_like
-from .segments import reduce_into
+from .primitives.reduce import reduce_into
 
 
 @cuda.jit

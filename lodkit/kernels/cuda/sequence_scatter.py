@@ -14,7 +14,7 @@ from ...lod.lod_tensor import LoDTensor
 from ...lod.selected_rows import SelectedRows
 from ...ops.sequence_scatter import bad_id, check_target, check_updates, sequence_scatter, sequence_scatter_grad
 from ...registry import Dense
-from .primitives.gather import copy_rows
+from .primitives.gather import gather
 from .primitives.offsets import offsets_like
 from .primitives.row_kernels import segment_of
 from .selected_rows import add_mixed
@@ -61,5 +61,5 @@ def gather_updates(x: Dense, ids: LoDTensor, updates: LoDTensor, grad: Dense, /)
     check_values(x.dtype, "the gradient", floating=True)
     flow, places = convert(check_gradient(grad, x.shape), x.dtype), _places(x, ids)
     out = x.like(updates.shape)
-    copy_rows(_elements(flow), places, None, out)
+    gather(_elements(flow), places, None, out)
     return out.array

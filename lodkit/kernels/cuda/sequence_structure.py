@@ -18,8 +18,8 @@ from .columns import join_columns, split_columns
 from .conversions import segment_numbers
 from .primitives.copy_by_plan import moved, moved_back, placed, placed_back, taken
 from .primitives.offsets import offsets_like
+from .primitives.reduce import reduce_into
 from .primitives.row_kernels import segment_of
-from .segments import reduce_into
 
 
 @cuda.jit

@@ -10,7 +10,7 @@ from ...arrays.cuda.memory import output, view
 from ...lod.levels import frozen
 from ...lod.lod_tensor import LoDTensor
 from ...ops import sequence_tokens as ops
-from .primitives.gather import copy_rows, listed
+from .primitives.gather import gather, listed
 from .primitives.offsets import offsets_like
 from .primitives.row_kernels import first_at_least, segment_of
 from .primitives.scan import offsets_of
@@ -33,10 +33,10 @@ def erase(x: LoDTensor, /, *, tokens, out=None):
     offsets, kept = x.row_offsets(), values.like((len(values),), np.int64)
     launch(_mark_kept, kept.size, values, values.send(tokens), len(tokens), kept.size, kept)
     upto, ends = offsets_of(kept), values.like(offsets.shape, np.int64)
-    copy_rows(upto, offsets_like(values, offsets).offsets, None, ends)
+    gather(upto, offsets_like(values, offsets).offsets, None, ends)
     ends = ends.read()
     out = output(values, (int(ends[-1]), *values.shape[1:]), values.dtype, out)
-    copy_rows(values, listed(upto, len(out)), None, out)
+    gather(values, listed(upto, len(out)), None, out)
     return LoDTensor._wrap(out.array, (*x._lod[:-1], frozen(ends)))
 
 

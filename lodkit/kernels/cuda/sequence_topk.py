@@ -27,7 +27,7 @@ from ...ops.sequence_topk import (
 from ...registry import Dense
 from ..common.matrices import matrix_rows
 from .lengths import largest
-from .primitives.gather import copy_rows, put_rows
+from .primitives.gather import gather, put_rows
 from .primitives.offsets import found_in, offsets_like
 from .primitives.row_kernels import segment_of
 
@@ -55,7 +55,7 @@ def top(x: LoDTensor, /, *, k):
         offsets = offsets_like(values, x.row_offsets())
         positions, starts = largest(values, offsets, k), offsets_like(values, ends).offsets
         launch(_list, n, positions, offsets.offsets, starts, len(counts), k, n, rows, indices)
-        copy_rows(values, rows, None, best)
+        gather(values, rows, None, best)
     levels = *x._lod[:-1], ends
     return LoDTensor._wrap(best.array, levels), LoDTensor._wrap(indices.array, levels)
 

@@ -12,7 +12,7 @@ from ...arrays.cuda.memory import output, view
 from ...ops import shards as ops
 from ...registry import Dense
 from .conversions import from_ids, from_lengths, integers
-from .primitives.gather import copy_rows, put_rows
+from .primitives.gather import gather, put_rows
 from .primitives.row_kernels import first_at_least
 from .primitives.sort import argsort
 
@@ -42,7 +42,7 @@ def _split(keys, data, by_shard, pack_first_input):
     columns = []
     for x in (flat, *(x.reshape(keys.size, *x.shape[keys.ndim :]) for x in data)):
         rows = x.like(x.shape)
-        copy_rows(x, order, None, rows)
+        gather(x, order, None, rows)
         columns.append([rows.part(a, b).array for a, b in zip(starts[:-1], starts[1:], strict=True)])
     return list(zip(*columns, strict=True))
 

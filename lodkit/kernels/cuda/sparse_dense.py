@@ -13,10 +13,10 @@ from ...ops import sparse_dense as ops
 from ...registry import Dense
 from .conversions import integers
 from .primitives.cells import absent_in, cells_of, checked_columns, find_columns, find_last, seen_in
-from .primitives.gather import copy_rows, put_rows
+from .primitives.gather import gather, put_rows
+from .primitives.merge import dense_rows
 from .primitives.offsets import offsets_like
 from .primitives.reduce import reduce_rows
-from .selected_rows import dense_rows
 from .sparse_matrix import rows_of, values_for
 
 
@@ -45,7 +45,7 @@ def sparse_to_dense_mask(ids: Dense | LoDTensor, values: Dense | LoDTensor, defa
     shape = ops.mask_shape(ids, mask, item)
     dense, axes = values.like(shape), len(shape) - len(item)
     rows, everywhere = rows_of(dense, axes), fill(behind.like(behind.shape), 0)
-    copy_rows(convert(default, values.dtype).reshape(1, *item), everywhere, None, rows)
+    gather(convert(default, values.dtype).reshape(1, *item), everywhere, None, rows)
     put_rows(last, values, rows)
     return ops.under(ids, dense.array), ops.under(ids, seen_in(behind, shape[:axes]).array)
 
@@ -59,7 +59,7 @@ def sparse_to_dense_mask_grad(ids: Dense | LoDTensor, values: Dense, grad: Dense
     last, behind = _last_of(ids, mask)
     rows = convert(rows_of(grad, grad.ndim - len(item)), values.dtype)
     by_values, by_default = values.like(values.shape), values.like((1, *item))
-    copy_rows(rows, last, None, by_values)
+    gather(rows, last, None, by_values)
     everything = offsets_like(grad, np.array([0, behind.size]))
     reduce_rows("sum", rows, absent_in(behind), None, None, everything, 0, by_default)
     return by_values.array, by_default.reshape(*item).array

@@ -25,8 +25,8 @@ from ...ops.sparse_matrix import (
 from ...registry import Dense
 from ...registry.kinds import aligned
 from .primitives.cells import cells_of, checked_columns, find_last
-from .primitives.gather import copy_rows, put_rows
-from .selected_rows import dense_rows
+from .primitives.gather import gather, put_rows
+from .primitives.merge import dense_rows
 
 
 def values_for(ids, values, name, what, floating=False):
@@ -61,7 +61,7 @@ def run_batch_dense_to_sparse(ids: LoDTensor, dense: Dense | LoDTensor, /, *, ou
     dtype = check_values(dense.dtype, "batch_dense_to_sparse")
     flat, columns = checked_columns(ids.values, dense.shape[1], "ids", "dense.shape[1]")
     out = output(dense, (flat.size, *dense.shape[2:]), dtype, out)
-    copy_rows(rows_of(dense, 2), cells_of(offsets, flat, columns), None, out)
+    gather(rows_of(dense, 2), cells_of(offsets, flat, columns), None, out)
     return ids.with_values(out.array)
 
 
@@ -90,5 +90,5 @@ def run_batch_sparse_to_dense_grad(ids: LoDTensor, values: Dense | LoDTensor, gr
     flat, columns = checked_columns(ids.values, grad.shape[1], "ids", "grad.shape[1]")
     offsets, result = ids.row_offsets(), values.like(values.shape)
     last, _ = find_last(cells_of(offsets, flat, columns), (len(offsets) - 1) * columns)
-    copy_rows(convert(rows_of(grad, 2), values.dtype), last, None, result)
+    gather(convert(rows_of(grad, 2), values.dtype), last, None, result)
     return ids.with_values(result.array)

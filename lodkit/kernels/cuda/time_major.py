@@ -14,7 +14,7 @@ from ...ops.segments import check_rows as check_sum
 from ...registry import Dense
 from .conversions import integers, summed
 from .padding import fitted
-from .primitives.gather import copy_rows
+from .primitives.gather import gather
 from .primitives.row_kernels import segment_of
 
 
@@ -53,7 +53,7 @@ def _copied(kernel, segments, count, n, data, out):
     """Rows of ``data`` by the map that a kernel makes, zeros for -1."""
     rows = data.like((n,), np.int64)
     launch(kernel, n, segments, count, n, rows)
-    copy_rows(data, rows, None, out)
+    gather(data, rows, None, out)
     return out.array
 
 

@@ -22,10 +22,10 @@ from ...ops.weighted_sums import (
     weighted_sum_weights_grad,
 )
 from ...registry import Dense
-from .primitives.gather import copy_rows, put_rows
+from .primitives.gather import gather, put_rows
+from .primitives.merge import runs_of
 from .primitives.offsets import offsets_like
 from .primitives.reduce import reduce_rows
-from .selected_rows import runs_of
 
 
 @device
@@ -79,7 +79,7 @@ def add_weighted(data: Dense, weight: Dense, ids: Dense, /, *rest: Dense):
     flat = ids.reshape(ids.size)
     rows, offsets, order = runs_of(SelectedRows._wrap(flat, xs[0], len(target)))
     total = target.like((len(rows), *target.shape[1:]), target.wide)
-    copy_rows(target, rows, None, total)
+    gather(target, rows, None, total)
     launch(_scale_runs, total.size, total, _number(weight, target), offsets.offsets, total.columns, total.size)
     for x, w in zip(xs, weights, strict=True):
         sums = total.like(total.shape)

@@ -11,8 +11,8 @@ from ....lod.copy_runs import move_runs
 from ....lod.lod_tensor import LoDTensor
 from ....lod.offsets import run_rows
 from ...common.sequence_plans import laid, overlap
-from ..gather_scatter import rows_grad
 from .gather import put_all, take_rows
+from .merge import rows_grad
 
 FEW_TIMES = 16  # up to so many times ``settings.few_rows`` rows, their numbers cost less than runs: half of a call
 array = np.asarray

@@ -9,11 +9,13 @@ import functools
 
 import numpy as np
 
-from ....arrays import BIG, wide
+from .... import arrays
+from ....arrays import BIG, matrix, wide
 from ....jit import settings
 from ....jit.reducers import REDUCERS
 from ....lod.offsets import pieces_of
-from .gradient_kernels import lengths_of, weight_sums
+from ....ops.shared.reductions import pad_of, result_dtype
+from .gradient_kernels import lengths_of, plain, weight_sums
 from .reduce_kernels import (
     ASTRIDE,
     LANES,
@@ -125,12 +127,29 @@ def _take_ends(reduce, work, values, ids, weights, padding, offsets, pad, divide
     take(out.size, values, np.where(full, row, -1), pad, out)
 
 
-def argreduce_rows(reduce, values, ids, padding_idx, offsets):
+def argreduce_rows(reduce, values, ids, padding_idx, offsets, shape):
     """Position (in ids, or in the rows) of the first extreme of every segment and column; -1 for an empty one."""
-    values = wide(values.view(np.float16)) if values.dtype == np.uint16 else values
+    values = matrix(wide(values))
     index = np.empty((len(offsets) - 1, values.shape[1]), np.int64)
     padding = -1 if padding_idx is None else padding_idx
     ids = NO_IDS if ids is None else ids
     if len(index):
         argreduce_kernel(reduce)(values.size, values, ids, padding, offsets, settings.chunk_rows, index)
-    return index
+    return index.reshape(shape)
+
+
+@functools.lru_cache(1024)
+def result_of(dtype, reduce, asked, pad_value):
+    """The type of the result, and the pad value in it (as bits where it is float16)."""
+    dtype = result_dtype(dtype, reduce, asked)
+    pad = pad_of(pad_value, dtype)
+    return dtype, pad.view(np.uint16) if dtype == np.float16 else pad
+
+
+def reduce_into(values, ids, weights, padding_idx, offsets, reduce, pad_value, out=None, dtype=None):
+    """Reduce rows of ``values`` (those at ``ids``, all where it is None) by offsets that were checked."""
+    dtype, pad = result_of(values.dtype, reduce, dtype, pad_value)
+    weights = None if weights is None else plain(weights)
+    out = arrays.output((len(offsets) - 1, *values.shape[1:]), dtype, out)
+    reduce_rows(reduce, matrix(values), ids, weights, padding_idx, offsets, pad, matrix(out))
+    return out

@@ -11,8 +11,8 @@ from ....arrays.generic import refuse_overlap
 from ....jit import settings
 from ....lod.selected_rows import SelectedRows
 from ....ops.shared.updates import check_update, whole_gradient
-from ..selected_rows import dense_rows
 from .gather import NO_WEIGHTS
+from .merge import dense_rows
 from .sort import bits_below, sort_rows
 from .update_kernels import dense_kernel, few_kernel, rows_kernel, rowwise_kernel, whole_width
 

@@ -11,9 +11,9 @@ from ....arrays.cuda.memory import output, view
 from ....lod.lod_tensor import LoDTensor
 from ....lod.offsets import run_rows
 from ...common.sequence_plans import laid, overlap
-from ..gather_scatter import rows_grad
 from .copy_runs import move_runs
-from .gather import copy_rows, put_rows
+from .gather import gather, put_rows
+from .merge import rows_grad
 
 array = view
 
@@ -57,7 +57,7 @@ def moved(plan, out=None):
 def taken(x, rows, out=None):
     """``x[rows]``, for rows that are there."""
     out = output(x, (len(rows), *x.shape[1:]), x.dtype, out)
-    copy_rows(x, rows, None, out)
+    gather(x, rows, None, out)
     return out.array
 
 

@@ -32,7 +32,7 @@ def _copy_kernel(width):
     return kernel
 
 
-def copy_rows(table, ids, padding_idx, out):
+def gather(table, ids, padding_idx, out):
     """``out[i] = table[ids[i]]``; zeros where the id is ``padding_idx``, or outside the table."""
     if not out.size:
         return
@@ -110,6 +110,6 @@ def rows_without(padding, ids, rows):
     launch(_is_other, ids.size, ids, ids.size, padding, kept)
     order = positions_of(kept)
     left, value = ids.like(order.shape, np.int64), rows.like((order.size, *rows.shape[1:]))
-    copy_rows(ids, order, None, left)
-    copy_rows(rows, order, None, value)
+    gather(ids, order, None, left)
+    gather(rows, order, None, value)
     return left, value

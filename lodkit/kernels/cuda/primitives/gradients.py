@@ -11,7 +11,8 @@ from ....arrays.cuda.memory import view
 from ....jit.reducers import REDUCERS
 from ....ops.shared.reductions import check_flow, check_weighted, check_weights
 from . import row_kernels as kernels
-from .gather import copy_rows
+from .gather import gather
+from .offsets import offsets_like
 from .reduce import group_of, reduce_rows, weight_totals, width_of
 from .reduce_kernels import WARP
 
@@ -35,7 +36,7 @@ def over_rows(kernel, width, a, b, c, ids, padding_idx, offsets, columns, out, h
 
 def argreduce_rows(reduce, values, ids, padding_idx, offsets, shape):
     """Position (in ids, or in the rows) of the first extreme of every segment and column; -1 for an empty one."""
-    wide = values.wide
+    wide, offsets = values.wide, offsets_like(values, offsets)
     extremes = values.like(shape, wide)
     reduce_rows(reduce, values, ids, None, padding_idx, offsets, 0, extremes)
     index = fill(values.like(shape, np.int64), -1)
@@ -49,7 +50,7 @@ def argreduce_rows(reduce, values, ids, padding_idx, offsets, shape):
 def values_grad(values, ids, padding_idx, offsets, weights, out, grad, reduce):
     """The gradient by the reduced rows, ``values[ids]``, or all values where ids is None: a View, a row for each."""
     dtype = check_values(values.dtype, "the gradient", floating=True)
-    grad = computing_as(values, view(grad))
+    grad, offsets = computing_as(values, view(grad)), offsets_like(values, offsets)
     check_flow(values, offsets.offsets, out, grad)
     if weights is not None:
         check_weighted(reduce, weights)
@@ -59,7 +60,7 @@ def values_grad(values, ids, padding_idx, offsets, weights, out, grad, reduce):
     if reduce in ("logsumexp", "logmeanexp", "prod"):
         if ids is not None:
             found = values.like(shape)
-            copy_rows(values, ids, padding_idx, found)
+            gather(values, ids, padding_idx, found)
             values = found
         (_others if reduce == "prod" else _shares)(values, offsets, grad, result)
     elif reduce in ENDS:
@@ -99,6 +100,7 @@ def _others(values, offsets, grad, result):
 def weights_grad(values, ids, padding_idx, offsets, weights, out, grad, reduce):
     """The gradient by the weights: each row's share in the result, times what flows in. A View."""
     grad, out = computing_as(values, view(grad)), None if out is None else computing_as(values, out)
+    offsets = offsets_like(values, offsets)
     check_flow(values, offsets.offsets, out, grad)
     mean = reduce == "mean"
     totals = weight_totals(reduce, weights, offsets, values.dtype)

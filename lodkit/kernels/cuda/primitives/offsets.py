@@ -45,7 +45,9 @@ class Offsets:
 
 
 def offsets_like(array, offsets):
-    """NumPy offsets that nobody changes, on the device of ``array``, for its stream."""
+    """NumPy offsets that nobody changes, on the device of ``array``, for its stream; Offsets are those already."""
+    if type(offsets) is Offsets:
+        return offsets
     stream = array.library.stream(array.device)
     key = id(offsets), array.library, array.device, stream, settings.piece_rows
     found = _sent.get(key)

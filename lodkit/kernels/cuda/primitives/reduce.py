@@ -6,7 +6,10 @@ import numpy as np
 
 from ....arrays.cuda.elementwise import fill
 from ....arrays.cuda.launch import BLOCK, launch
+from ....arrays.cuda.memory import output
 from ....jit.reducers import REDUCERS
+from ....ops.shared.reductions import pad_of, result_dtype
+from .offsets import offsets_like
 from .reduce_kernels import WARP, reduce_kernel
 
 VECTOR = 16  # bytes of the widest load
@@ -118,3 +121,11 @@ def _run(reduce, values, ids, weights, padding_idx, totals, rows, offsets, pad, 
         len(offsets) - 1,
         out,
     )
+
+
+def reduce_into(values, ids, weights, padding_idx, offsets, reduce, pad_value, out=None, dtype=None):
+    """Reduce rows of ``values`` (those at ``ids``, all where it is None) by checked offsets; a View."""
+    dtype, offsets = result_dtype(values.dtype, reduce, dtype), offsets_like(values, offsets)
+    out = output(values, (len(offsets), *values.shape[1:]), dtype, out)
+    reduce_rows(reduce, values, ids, weights, padding_idx, offsets, pad_of(pad_value, dtype), out)
+    return out

@@ -10,7 +10,7 @@ from ....arrays.cuda.memory import refuse_overlap, view
 from ....errors import OutputError
 from ....lod.selected_rows import SelectedRows
 from ....ops.shared.updates import check_update, whole_gradient
-from ..selected_rows import dense_rows, runs_of
+from .merge import dense_rows, runs_of
 from .offsets import Offsets
 from .reduce import VECTOR, group_of, reduce_pieces, width_of
 from .reduce_kernels import WARP

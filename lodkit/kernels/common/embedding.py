@@ -1,0 +1,69 @@
+"""Kernels of lodkit/ops/embedding.py: checked inputs in front of the shared gather and reduction."""
+
+from __future__ import annotations
+
+from ...lod.lod_tensor import LoDTensor
+from ...ops import embedding as ops
+from ...registry import Dense
+
+
+@ops.lookup_table.kernel("cpu", "cuda")
+def lookup_table(on, table: Dense, ids: Dense, /, *, padding_idx, is_sparse=True, out=None):
+    table, dtype, ids = ops.prepare_lookup(on, table, ids, padding_idx)
+    out = on.output(ids.shape + table.shape[1:], dtype, out, table)
+    on.gather(table, ids, padding_idx, out)
+    return out
+
+
+@ops.lookup_table_grad.kernel("cpu", "cuda")
+def lookup_table_grad(on, table: Dense, ids: Dense, grad: Dense, /, *, padding_idx, is_sparse):
+    table, ids, grad = ops.prepare_lookup_grad(on, table, ids, grad, padding_idx)
+    return on.table_grad(table, ids, grad, padding_idx, is_sparse)
+
+
+@ops.embedding_bag.kernel("cpu", "cuda")
+def embedding_bag(
+    on,
+    table: Dense,
+    ids: LoDTensor,
+    weights: Dense | LoDTensor | None = None,
+    /,
+    *,
+    pool,
+    pad_value,
+    padding_idx,
+    is_sparse,
+    dtype,
+    out=None,
+):
+    table, bags, flat, weights = ops.prepare_bag(on, table, ids, weights, pool, padding_idx)
+    offsets = bags.row_offsets()
+    out = on.reduce_into(table, flat, weights, padding_idx, offsets, pool, pad_value, out, dtype)
+    return ops.above(bags, -1, out)
+
+
+@ops.embedding_bag_grad.kernel("cpu", "cuda")
+def embedding_bag_grad(
+    on,
+    table: Dense,
+    ids: LoDTensor,
+    grad: Dense,
+    weights: Dense | None = None,
+    /,
+    *,
+    pool,
+    padding_idx,
+    is_sparse,
+):
+    table, bags, flat, weights = ops.prepare_bag(on, table, ids, weights, pool, padding_idx)
+    offsets = bags.row_offsets()
+    rows = on.values_grad(table, flat, padding_idx, offsets, weights, None, grad, pool)
+    return on.table_grad(table, flat, rows, padding_idx, is_sparse)
+
+
+@ops.embedding_bag_weights_grad.kernel("cpu", "cuda")
+def embedding_bag_weights_grad(on, table: Dense, ids: LoDTensor, grad: Dense, weights: Dense, /, *, pool, padding_idx):
+    table, bags, flat, weights = ops.prepare_bag(on, table, ids, weights, pool, padding_idx)
+    offsets = bags.row_offsets()
+    out = on.reduce_into(table, flat, weights, padding_idx, offsets, pool, 0.0) if pool == "mean" else None
+    return on.weights_grad(table, flat, padding_idx, offsets, weights, out, grad, pool)

@@ -1,0 +1,45 @@
+"""Kernels of lodkit/ops/gather_scatter.py: lookups, of rows and along another axis."""
+
+from __future__ import annotations
+
+from ...lod.lod_tensor import LoDTensor
+from ...ops import gather_scatter as ops
+from ...registry import Dense
+from .embedding import lookup_table_grad
+
+
+@ops.gather.kernel("cpu", "cuda")
+def gather(on, data: Dense, ids: Dense | LoDTensor, /, *, axis, wrap, match_outer, is_sparse, out=None):
+    data, dtype, axis, numbers = ops.prepare_gather(on, data, ids, axis, wrap, match_outer)
+    if axis:
+        return _gather_along(on, data, numbers, dtype, axis, match_outer, out)
+    out = on.output(numbers.shape + data.shape[1:], dtype, out, data)
+    on.gather(data, numbers, None, out)
+    return ops.structured(out, ids)
+
+
+@ops.batch_gather.kernel("cpu", "cuda")
+def batch_gather(on, data: Dense, ids: Dense, /, *, match_outer, out=None):
+    data, dtype, axis, numbers = ops.prepare_gather(on, data, ids, 1, False, match_outer)
+    return _gather_along(on, data, numbers, dtype, axis, match_outer, out)
+
+
+def _gather_along(on, data, ids, dtype, axis, match_outer, out):
+    rows = on.gather_scatter.source_rows(data.shape, ids, axis, match_outer)
+    out = on.output(ops.gathered_shape(data.shape, ids.shape, axis, match_outer), dtype, out, data)
+    source, target = data.reshape(*ops.as_rows(data.shape, axis)), out.reshape(len(rows), *data.shape[axis + 1 :])
+    on.gather(source, rows, None, target)
+    return out
+
+
+@ops.gather_grad.kernel("cpu", "cuda")
+def gather_grad(on, data: Dense, ids: Dense, grad: Dense, /, *, wrap, is_sparse):
+    return lookup_table_grad(on, data, on.wrap_ids(ids, len(data), wrap), grad, padding_idx=None, is_sparse=is_sparse)
+
+
+@ops.batch_gather_grad.kernel("cpu", "cuda")
+def batch_gather_grad(on, data: Dense, ids: Dense, grad: Dense, /, *, axis, wrap, match_outer):
+    data, dtype, axis, numbers, grad = ops.prepare_gather_grad(on, data, ids, grad, axis, wrap, match_outer)
+    rows = on.gather_scatter.source_rows(data.shape, numbers, axis, match_outer)
+    result = on.rows_grad(ops.as_rows(data.shape, axis), rows, grad, dtype)
+    return result.reshape(*data.shape)

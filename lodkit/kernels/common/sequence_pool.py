@@ -1,0 +1,29 @@
+"""Kernels of lodkit/ops/sequence_pool.py."""
+
+from __future__ import annotations
+
+from ... import ops
+from ...lod.lod_tensor import LoDTensor
+from ...ops.sequence_pool import above, reduction
+from ...registry import Dense
+
+
+@ops.sequence_pool.kernel("cpu", "cuda")
+def sequence_pool(on, x: LoDTensor, /, *, pool, pad_value, level, return_index, out=None):
+    reduce = reduction(pool, return_index)
+    values = x.values
+    offsets = x.row_offsets(level)
+    out = on.reduce_into(values, None, None, None, offsets, reduce, pad_value, out)
+    result = above(x, level, out)
+    if not return_index:
+        return result
+    index = on.argreduce_rows(reduce, values, None, None, offsets, out.shape)
+    return result, above(x, level, index)
+
+
+@ops.sequence_pool_grad.kernel("cpu", "cuda")
+def sequence_pool_grad(on, x: LoDTensor, out: Dense, grad: Dense, /, *, pool, level):
+    values = x.values
+    offsets = x.row_offsets(level)
+    grad = on.values_grad(values, None, None, offsets, None, out, grad, reduction(pool))
+    return x.with_values(grad)

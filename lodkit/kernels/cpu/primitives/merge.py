@@ -1,0 +1,60 @@
+"""SelectedRows merged and made dense, and gradients that are either."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .... import arrays
+from ....arrays import check_values, matrix, native
+from ....jit import njit
+from ....lod.selected_rows import SelectedRows
+from .reduce import reduce_rows
+from .sort import sort_rows
+
+
+@njit
+def _put_rows(unique, value, out):
+    for u in range(len(unique)):
+        for d in range(out.shape[1]):
+            out[unique[u], d] = value[u, d]
+
+
+def merge_rows(x):
+    """SelectedRows with sorted rows, each once: sort, then reduce each run of equal rows."""
+    check_values(x.dtype, "merge_selected_rows")
+    if x.is_merged:
+        return x
+    order, starts, unique = sort_rows(x.rows, x.height)
+    dtype = native(x.dtype)
+    value = arrays.output((len(unique), *x.value.shape[1:]), np.dtype(np.int64) if dtype.kind == "i" else dtype)
+    reduce_rows("sum", matrix(x.value), order, None, None, starts, matrix(value).dtype.type(0), matrix(value))
+    return SelectedRows._wrap(unique, value.astype(dtype, copy=False), x.height, merged=True)
+
+
+def dense_rows(x):
+    """SelectedRows as an array."""
+    merged = merge_rows(x)
+    # Fresh zeroed pages cost nothing until they are touched, so np.zeros beats filling huge pages.
+    dense = np.zeros(x.shape, merged.value.dtype)
+    _put_rows(merged.rows, matrix(merged.value), matrix(dense))
+    return dense
+
+
+def table_grad(table, ids, rows, padding_idx, is_sparse):
+    """Rows of a gradient by ids as the gradient of the table, without the padding row."""
+    dtype = native(table.dtype)
+    flat = ids.reshape(-1)
+    rows = rows.reshape(ids.size, *table.shape[1:]).astype(dtype, copy=False)
+    if padding_idx is None:
+        flat = flat.copy()  # the gradient outlives the batch
+    else:
+        keep = flat != padding_idx
+        flat, rows = flat[keep], rows[keep]
+    sparse = SelectedRows._wrap(flat, rows, len(table))
+    return sparse if is_sparse else dense_rows(sparse)
+
+
+def rows_grad(shape, rows, grad, dtype):
+    """The dense gradient of ``data[rows]``, where ``data`` has this shape."""
+    value = grad.reshape(len(rows), *shape[1:]).astype(native(dtype), copy=False)
+    return dense_rows(SelectedRows._wrap(rows, value, shape[0]))

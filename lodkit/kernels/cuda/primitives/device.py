@@ -1,0 +1,109 @@
+"""A GPU, as launchers that serve every device see it: the argument ``on`` of those in ``kernels/common``.
+
+Arrays are Views of any CUDA library's. Both devices have these names, with the same arguments; other names are the
+families' modules of this device, as ``on.gather_scatter``.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+
+import numpy as np
+
+from ....arrays.cuda import memory, vector
+from ....arrays.cuda.elementwise import convert as convert
+from ....arrays.cuda.elementwise import fill
+from ....arrays.cuda.ids import checked_ids as checked_ids
+from ....arrays.cuda.launch import cuda, launch
+from ....arrays.cuda.memory import view
+from ....arrays.cuda.views import View
+from ....lod.lod_tensor import LoDTensor
+from ....lod.selected_rows import SelectedRows
+from ... import importing
+from .views import viewed
+
+
+def launcher(function):
+    """What the registry calls: arrays become Views, which ``function`` takes after this module, and Views arrays."""
+
+    @functools.wraps(function)
+    def launch(*inputs, **attrs):
+        return _returned(function(sys.modules[__name__], *map(_given, inputs), **attrs))
+
+    launch.__kwdefaults__ = function.__kwdefaults__
+    return launch
+
+
+def _given(x):
+    if isinstance(x, LoDTensor):
+        if len(x._lod) > 1:
+            x.row_offsets(0)  # kept with x: offsets are sent to the device once
+        made = x._wrap(None if x.values is None else view(x.values), x._lod, x._base)
+        made._rows = x._rows
+        return made
+    return viewed(x)
+
+
+def _returned(x):
+    if isinstance(x, tuple):
+        return tuple(map(_returned, x))
+    if isinstance(x, LoDTensor):
+        return x._wrap(_returned(x.values), x._lod, x._base)
+    if isinstance(x, SelectedRows):
+        return x._wrap(_returned(x.rows), _returned(x.value), x.height, x.is_merged)
+    return x.array if type(x) is View else x
+
+
+def output(shape, dtype, out=None, like=None):
+    """The View that a kernel fills: of ``out`` where it fits, else of a new array like ``like``."""
+    return memory.output(like, shape, dtype, out)
+
+
+def zeros(shape, dtype, like):
+    """A new array of zeros, on the device of ``like``."""
+    return fill(like.like(shape, dtype), 0)
+
+
+def send(like, x):
+    """A NumPy array on the device of ``like``."""
+    return like.send(x)
+
+
+def read(x):
+    """An array as one of NumPy's. Waits for the device."""
+    return x.read()
+
+
+@cuda.jit
+def _wrap(ids, n, height, out):
+    """Count ids that are counted from the end from the start; those before the start stay as they are."""
+    i = cuda.grid(1)
+    while i < n:
+        row = vector.number(ids, i)
+        out[i] = row + height if -height <= row < 0 else row
+        i += cuda.gridsize(1)
+
+
+def wrap_ids(ids, height, wrap):
+    """Ids that count from the end, counted from the start; those before the start stay as they are."""
+    ids = view(ids)
+    if not wrap:
+        return ids
+    out = ids.like(ids.shape, np.int64)
+    launch(_wrap, ids.size, ids, ids.size, height, out)
+    return out
+
+
+#: Names that are imported when they are first used: module -> names.
+HOMES = {
+    "copy_by_plan": ("moved", "moved_back", "placed", "placed_back", "structure"),
+    "gather": ("gather",),
+    "gradients": ("argreduce_rows", "values_grad", "weights_grad"),
+    "merge": ("dense_rows", "merge_rows", "rows_grad", "table_grad"),
+    "reduce": ("reduce_into",),
+    "softmax": ("softmax_grad_rows", "softmax_rows"),
+    "update": ("update",),
+}
+
+__getattr__ = importing(__name__, HOMES)

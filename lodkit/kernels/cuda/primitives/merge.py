@@ -1,0 +1,64 @@
+"""SelectedRows merged and made dense, and gradients that are either."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ....arrays import check_values
+from ....arrays.cuda.elementwise import convert, copied, fill, iota
+from ....arrays.cuda.memory import view
+from ....lod.selected_rows import SelectedRows
+from .gather import put_rows, rows_without
+from .offsets import Offsets, cut, inspected, settings
+from .reduce import reduce_rows
+from .small_group_by import runs_below
+
+
+def runs_of(grad):
+    """The runs of equal rows of a gradient: distinct rows, Offsets, and the order of its rows. Waits for the device."""
+    if grad.is_merged:
+        rows = view(grad.rows)
+        starts = iota(rows, len(rows) + 1)
+        return rows, Offsets(starts, len(rows)), starts.part(0, len(rows))
+    ids = view(grad.rows)
+    found = runs_below(ids, grad.height)
+    if ids.size <= settings.piece_rows:
+        return found.rows, Offsets(found.offsets, ids.size), found.order
+    return found.rows, cut(found.offsets, inspected(found.offsets)), found.order
+
+
+def merge_rows(x):
+    """SelectedRows with sorted rows, each once: sort, then reduce each run of equal rows."""
+    value = view(x.value)
+    check_values(value.dtype, "merge_selected_rows")
+    if x.is_merged:
+        return x
+    rows, offsets, order = runs_of(x)
+    merged = value.like((len(rows), *value.shape[1:]), np.int64 if value.dtype.kind == "i" else value.dtype)
+    reduce_rows("sum", value, order, None, None, offsets, 0, merged)
+    return SelectedRows._wrap(rows.array, convert(merged, value.dtype).array, x.height, merged=True)
+
+
+def dense_rows(x):
+    """SelectedRows as an array."""
+    merged = merge_rows(x)
+    value = view(merged.value)
+    dense = fill(value.like((x.height, *value.shape[1:])), 0)
+    put_rows(view(merged.rows), value, dense)
+    return dense.array
+
+
+def table_grad(table, ids, rows, padding_idx, is_sparse):
+    """Rows of a gradient by ids as the gradient of the table, without the padding row."""
+    flat = copied(ids, ids.like((ids.size,), np.int64))  # a copy: the gradient outlives the batch
+    value = convert(rows, table.dtype).reshape(ids.size, *table.shape[1:])
+    if padding_idx is not None:
+        flat, value = rows_without(padding_idx, flat, value)
+    sparse = SelectedRows._wrap(flat.array, value.array, len(table))
+    return sparse if is_sparse else dense_rows(sparse)
+
+
+def rows_grad(shape, rows, grad, dtype):
+    """The dense gradient of ``data[rows]``, where ``data`` has this shape: a View."""
+    value = convert(grad, dtype).reshape(len(rows), *shape[1:])
+    return view(dense_rows(SelectedRows._wrap(rows.array, value.array, shape[0])))

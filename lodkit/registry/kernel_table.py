@@ -1,0 +1,95 @@
+"""The kernels of an operator, by device and kinds: how they are registered, loaded by name, and found."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import importlib.util
+import inspect
+import itertools
+import typing
+
+from ..errors import DeviceError, NoKernelError
+from . import representation
+from .kinds import Dense, kind_keys, kinds_of
+
+
+class KernelTable:
+    """What ``Op`` does with kernels."""
+
+    def kernel(self, *devices):
+        """Register the decorated function as the kernel for a device and the kinds it is annotated with.
+
+        Parameters
+        ----------
+        *devices : {"cpu", "cuda"}
+            One, or several: the function then serves each of them, and takes what the device offers first, the module
+            ``lodkit.kernels.cpu.primitives.device`` or ``lodkit.kernels.cuda.primitives.device``.
+        """
+
+        def register(function):
+            keywords = function.__kwdefaults__ or {}
+            function.__kwdefaults__ = {**self.defaults, **keywords}
+            function.__defaults__ = self.definition.__defaults__
+            if len(devices) == 1:
+                self._add_kernel(devices[0], function, function)
+            else:
+                self._shared.append((devices, function))
+                for device in self._loaded.intersection(devices):
+                    self._bind(device)
+            return function
+
+        return register
+
+    def _bind(self, device):
+        """Give the functions that serve several devices what one offers; twice, where threads meet, is harmless."""
+        for devices, function in self._shared:
+            if device in devices:
+                offered = importlib.import_module(f"lodkit.kernels.{device}.primitives.device")
+                self._add_kernel(device, function, offered.launcher(function), skip=1)
+
+    def _add_kernel(self, device, function, launch, skip=0):
+        hints = typing.get_type_hints(function)
+        names = list(inspect.signature(function).parameters)[skip:]
+        taken = [(i, kinds_of(hints.get(names[i], Dense))) for i in self._varying]
+        last = len(self.inputs) - 1
+        for key in itertools.product(*(kind_keys(kinds, self.variadic and i == last) for i, kinds in taken)):
+            self.kernels[device, key] = launch
+        self._selected.clear()
+
+    def _find(self, device, kinds):
+        if (device, kinds) not in self.kernels:
+            self._load(device)
+        if (device, kinds) not in self.kernels:
+            self._miss(
+                device, ", ".join(f"{list(self.inputs)[i]}={k}" for i, k in zip(self._varying, kinds, strict=False))
+            )
+        return self.kernels[device, kinds]
+
+    def _load(self, device):
+        """Import the family's kernels for a device, once, if there are any."""
+        if device not in self._loaded:
+            package = self.definition.__module__.rpartition(".ops.")[0]
+            kernels = f"{package}.kernels"
+            for module in (f"{kernels}.common.{self.family}", f"{kernels}.{device}.{self.family}"):
+                if package and _exists(module):
+                    importlib.import_module(module)
+            self._bind(device)
+            self._loaded.add(device)  # not before: another thread would find no kernels yet
+
+    def _miss(self, device, asked):
+        self._load_all()
+        have = ", ".join(f"{d} {representation.describe(self, k)}" for d, k in self.kernels) or "none"
+        raise NoKernelError(f"{self.name} has no {device} kernel for {asked or 'these inputs'}; kernels: {have}")
+
+    def _load_all(self):
+        self._load("cpu")
+        with contextlib.suppress(DeviceError):  # the CUDA compiler is not installed
+            self._load("cuda")
+        self.kernels = dict(sorted(self.kernels.items(), key=lambda item: item[0][0]))
+
+
+def _exists(module):
+    """Whether a module can be imported, and each package that it is in."""
+    parts = module.split(".")
+    return all(importlib.util.find_spec(".".join(parts[:n])) for n in range(1, len(parts) + 1))
