@@ -43,7 +43,7 @@ def _(x):
 """
 
 KERNELS = """
-from lodkit.jit import jitable, njit, prange, threaded
+from lodkit.jit import jitable, njit, prange, parallel_kernel
 from . import reducers
 from .vectors import twice
 
@@ -63,7 +63,7 @@ def make(step):
 
 add, most = make(reducers.add), make(reducers.most)
 
-@threaded
+@parallel_kernel
 def doubled(x, out):
     for i in prange(x.size):
         out[i] = x[i] + x[i]

@@ -46,8 +46,8 @@ def test_kernel_equals_definition(name, inputs, attrs, gpu):
 
 @pytest.mark.parametrize(("name", "inputs", "attrs", "gpu"), CASES[::5], indirect=["gpu"])
 def test_long_segments_are_cut(name, inputs, attrs, gpu, monkeypatch):
-    """The same in pieces of 3 rows."""
-    monkeypatch.setattr(offsets.settings, "piece_rows", 3)
+    """The same in tiles of 3 rows."""
+    monkeypatch.setattr(offsets.settings, "tile_rows", 3)
     check(name, inputs, attrs, gpu)
 
 

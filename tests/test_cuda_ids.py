@@ -54,8 +54,8 @@ def test_wrong_inputs(name, inputs, attrs, error, text, gpu):  # noqa: F811
 
 @pytest.mark.parametrize("k", [1, 2, 40])
 def test_the_largest_of_long_segments(k, gpu, monkeypatch):  # noqa: F811
-    """Pieces of 4 rows, and pieces of those; more than are worth it are looked for in whole segments."""
-    monkeypatch.setattr(offsets.settings, "piece_rows", 4)
+    """Tiles of 4 rows, and tiles of those; more than are worth it are looked for in whole segments."""
+    monkeypatch.setattr(offsets.settings, "tile_rows", 4)
     values = np.random.default_rng(0).integers(0, 30, 120).astype(np.float32)
     values[[3, 50, 51]] = np.nan
     lengths = np.array([1, 100, 0, 19])

@@ -65,8 +65,8 @@ def test_kernels_divide_as_numpy_does_and_release_the_gil(kit):
 
 def test_only_a_prange_is_parallel(kit):
     code = """
-    from lodkit.jit import njit, prange, threaded
-    @threaded
+    from lodkit.jit import njit, prange, parallel_kernel
+    @parallel_kernel
     def total(x, out):
         for i in prange(out.size):
             out[i] = 0

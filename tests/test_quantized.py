@@ -297,7 +297,7 @@ def test_cuda_bad_ids(emulated):
 def test_cuda_bags_too_long_for_one_piece(emulated, pool, weighted, monkeypatch):
     from lodkit.kernels.cuda.primitives import offsets
 
-    monkeypatch.setattr(offsets.settings, "piece_rows", 3)
+    monkeypatch.setattr(offsets.settings, "tile_rows", 3)
     ids = LoDTensor(np.arange(40) % 6, [[1, 0, 39]])
     weights = (np.arange(40, dtype=np.float32) / 8 + 1,) if weighted else ()
     there = (emulated.to_gpu(ROWS), emulated.to_gpu(ids), *map(emulated.to_gpu, weights))

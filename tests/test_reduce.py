@@ -1,4 +1,4 @@
-"""Reductions at sizes that samples do not have: long segments go in pieces, and threads change no bit."""
+"""Reductions at sizes that samples do not have: long segments go in tiles, and threads change no bit."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import pytest
 
 import lodkit
 from lodkit.jit import settings
-from lodkit.kernels.cpu.primitives.reduce import PIECE
-from lodkit.lod.offsets import pieces_of
+from lodkit.kernels.cpu.primitives.reduce import TILE
+from lodkit.lod.offsets import tiles_of
 
 REDUCERS = ("sum", "mean", "sqrt", "max", "min", "logsumexp", "first", "last")
 
@@ -18,20 +18,20 @@ def small_pieces(request, monkeypatch):
     monkeypatch.setattr(settings, "parallel_from", request.param)
     monkeypatch.setattr(settings, "chunk_rows", 2)
     monkeypatch.setattr(settings, "block_rows", 4)
-    return 2 * PIECE
+    return 2 * TILE
 
 
 def long_segments(size):
-    """No rows, fewer than a piece, a piece, one more, and several pieces with and without a rest."""
+    """No rows, fewer than a tile, a tile, one more, and several tiles with and without a rest."""
     return np.array([0, 5, size, 0, size + 1, 3 * size, 3 * size + 7, 0])
 
 
 def test_pieces_cover_every_segment_in_order():
     offsets = np.cumsum([0, *long_segments(8)])
-    pieces, owners = pieces_of(offsets, 8)
-    assert np.diff(pieces).max() == 8 and np.diff(pieces).min() > 0
-    np.testing.assert_array_equal(pieces[owners], offsets)
-    assert len(pieces_of(np.array([0, 8, 8, 16]), 8)[0]) == 0
+    tiles, tile_offsets = tiles_of(offsets, 8)
+    assert np.diff(tiles).max() == 8 and np.diff(tiles).min() > 0
+    np.testing.assert_array_equal(tiles[tile_offsets], offsets)
+    assert len(tiles_of(np.array([0, 8, 8, 16]), 8)[0]) == 0
 
 
 #: Types and items in turn: to compile a reduction takes seconds.
@@ -55,7 +55,7 @@ def test_long_segments_equal_the_definition(reduce, dtype, item, small_pieces):
 
 @pytest.mark.parametrize("pool", ["sum", "mean"])
 def test_long_weighted_bags_equal_the_definition(pool, small_pieces):
-    """Weights of a piece may add up to nothing while its rows do not."""
+    """Weights of a tile may add up to nothing while its rows do not."""
     lengths = long_segments(small_pieces)
     rng = np.random.default_rng(1)
     table = rng.normal(size=(9, 5))

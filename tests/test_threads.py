@@ -15,11 +15,11 @@ import os, threading, warnings
 import numba, numpy as np
 from lodkit import get_num_threads, jit, set_num_threads
 from lodkit.jit.threading_layer import run
-from lodkit.jit import prange, threaded
+from lodkit.jit import prange, parallel_kernel
 
 warnings.filterwarnings('ignore', 'This process .* is multi-threaded', DeprecationWarning)
 
-@threaded
+@parallel_kernel
 def root(x, out):
     for i in prange(x.size):
         out[i] = np.sqrt(x[i])

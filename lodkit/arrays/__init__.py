@@ -99,7 +99,7 @@ def native(dtype):
     return dtype if dtype.isnative else dtype.newbyteorder("=")
 
 
-def wide(array):
+def upcast(array):
     """float16, of either byte order, as float32: the CPU computes no halves."""
     return array.astype(np.float32) if native(array.dtype) == np.float16 else array
 

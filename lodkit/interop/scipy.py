@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arrays import check_values, wide
+from ..arrays import check_values, upcast
 from ..errors import ShapeMismatchError
 from ..kernels.cpu.primitives.cells import cells_of, checked_columns
 from ..lod.indexing import require_cpu
@@ -27,7 +27,7 @@ def to_scipy(ids, scores, num_columns, format):
     if scores.ndim != 1:
         raise ShapeMismatchError(f"scores have shape {scores.shape}; a matrix of SciPy holds one number an id")
     flat, columns = checked_columns(ids.values, num_columns, "ids", "num_columns")
-    parts = _summed(ids.row_offsets(), flat, columns, wide(scores))
+    parts = _summed(ids.row_offsets(), flat, columns, upcast(scores))
     return sparse.csr_array(parts, shape=(len(ids.row_offsets()) - 1, columns)).asformat(format)
 
 

@@ -23,7 +23,7 @@ __all__ = [
     "prange",
     "set_num_threads",
     "settings",
-    "threaded",
+    "parallel_kernel",
 ]
 
 #: Sizes that are read at every call. ``parallel_from``: the work, in elements, from which threads pay;
@@ -90,8 +90,11 @@ def jitable(function=None, /, *, inline=False):
     return function
 
 
-def threaded(function):
-    """Compile a function over ``prange`` twice: ``twins(work, *args)`` takes the parallel twin for much work.
+def parallel_kernel(function):
+    """Compile a function over ``prange`` twice, serial and parallel.
+
+    Calls take one argument more than the function, first: ``kernel(num_elements, *args)``. From
+    ``settings.parallel_from`` elements on, the parallel twin runs.
 
     Parameters
     ----------
@@ -101,14 +104,14 @@ def threaded(function):
     Returns
     -------
     callable
-        ``twins(work, *args)``, with attributes ``serial``, ``parallel`` and ``py_func``.
+        ``kernel(num_elements, *args)``, with attributes ``serial``, ``parallel`` and ``py_func``.
     """
     serial = njit(function)
     parallel = serial if serial is function else njit(function, parallel=_ONLY_PRANGE)
 
     @functools.wraps(function)
-    def twins(work, *args):
-        if work < settings.parallel_from:
+    def twins(num_elements, *args):
+        if num_elements < settings.parallel_from:
             return serial(*args)
         return run(serial, parallel, args)
 

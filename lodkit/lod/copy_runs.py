@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..jit import jitable, njit, prange, settings, simd, threaded
+from ..jit import jitable, njit, parallel_kernel, prange, settings, simd
 from ..jit.search import lower_bound
 from .offsets import lengths_to_offsets
 
@@ -56,7 +56,7 @@ def move_runs(source, place, out):
     Parameters
     ----------
     source : array of shape (rows, *item)
-    place : Placement, or three arrays of int64
+    place : CopyPlan, or three arrays of int64
         Where the rows of each run start and stop, and the row of ``out`` that it starts at. Runs may overlap in
         ``source``, not in ``out``.
     out : C-contiguous array of shape (rows, *item)
@@ -119,7 +119,7 @@ def _fill(pads, which, first, last, out):
         first += block
 
 
-@threaded
+@parallel_kernel
 def _copy(source, starts, stops, slots, pads, lead, size, chunk, rows, out):
     for c in prange((rows + chunk - 1) // chunk):
         first, last = c * chunk, min(rows, (c + 1) * chunk)
@@ -141,7 +141,7 @@ def _move_few(source, starts, stops, to, size, out):
         simd.copy(out, to[r] * size, source, starts[r] * size, (stops[r] - starts[r]) * size)
 
 
-@threaded
+@parallel_kernel
 def _move(source, starts, to, offsets, size, chunk, out):
     rows = offsets[-1]
     for c in prange((rows + chunk - 1) // chunk):

@@ -230,19 +230,19 @@ def _number_rows(starts, stops, rows):
 
 
 @njit
-def pieces_of(offsets, size):
-    """Offsets of segments cut into pieces, and the offsets of the segments over those; nothing where none is longer."""
+def tiles_of(offsets, size):
+    """Offsets of segments cut into tiles, and the offsets of the segments over those; nothing where none is longer."""
     longest = 0
     for s in range(len(offsets) - 1):
         longest = max(longest, offsets[s + 1] - offsets[s])
     if longest <= size:
         return offsets[:0], offsets[:0]
-    owners = np.zeros(len(offsets), np.int64)
+    tile_offsets = np.zeros(len(offsets), np.int64)
     for s in range(len(offsets) - 1):
-        owners[s + 1] = owners[s] + (offsets[s + 1] - offsets[s] + size - 1) // size
-    pieces = np.empty(owners[-1] + 1, np.int64)
+        tile_offsets[s + 1] = tile_offsets[s] + (offsets[s + 1] - offsets[s] + size - 1) // size
+    tiles = np.empty(tile_offsets[-1] + 1, np.int64)
     for s in range(len(offsets) - 1):
-        for p in range(owners[s], owners[s + 1]):
-            pieces[p] = offsets[s] + (p - owners[s]) * size
-        pieces[owners[s + 1]] = offsets[s + 1]
-    return pieces, owners
+        for p in range(tile_offsets[s], tile_offsets[s + 1]):
+            tiles[p] = offsets[s] + (p - tile_offsets[s]) * size
+        tiles[tile_offsets[s + 1]] = offsets[s + 1]
+    return tiles, tile_offsets

@@ -32,7 +32,7 @@ def check_float(x, name):
     return x
 
 
-def check_flow(out, grad, name):
+def check_grad_output(out, grad, name):
     """The result of an activation, and what flows into it."""
     check_gradient(grad, check_float(out, name).shape)
     return out
@@ -132,7 +132,7 @@ def tanh_grad(out: Dense, grad: Dense, /) -> Dense:
     >>> tanh_grad(np.array([0.5]), np.array([2.]))
     array([1.5])
     """
-    check_flow(out, grad, "tanh_grad")
+    check_grad_output(out, grad, "tanh_grad")
     return (grad * (1 - out.astype(np.float64) ** 2)).astype(out.dtype)
 
 
@@ -153,7 +153,7 @@ def relu_grad(out: Dense, grad: Dense, /) -> Dense:
     >>> relu_grad(np.array([0., 2.]), np.array([5., 5.]))
     array([0., 5.])
     """
-    check_flow(out, grad, "relu_grad")
+    check_grad_output(out, grad, "relu_grad")
     return np.where(out > 0, grad, 0).astype(out.dtype)
 
 
@@ -176,7 +176,7 @@ def sigmoid_grad(out: Dense, grad: Dense, /) -> Dense:
     >>> sigmoid_grad(np.array([0.5]), np.array([4.]))
     array([1.])
     """
-    wide = check_flow(out, grad, "sigmoid_grad").astype(np.float64)
+    wide = check_grad_output(out, grad, "sigmoid_grad").astype(np.float64)
     return (grad * wide * (1 - wide)).astype(out.dtype)
 
 

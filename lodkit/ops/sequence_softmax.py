@@ -81,7 +81,7 @@ def sequence_softmax_grad(out: LoDTensor, grad: Dense, /, *, level: int = -1) ->
     >>> sequence_softmax_grad(LoDTensor(np.array([0.5, 0.5, 1.0]), [[2, 1]]), np.array([2.0, 0.0, 3.0])).values
     array([ 0.5, -0.5,  0. ])
     """
-    check_flow(out.values, grad, "sequence_softmax_grad")
+    check_grad_output(out.values, grad, "sequence_softmax_grad")
     return _by_sequence(lambda y, g: (g - (g * y).sum(axis=0)) * y, out, level, grad)
 
 
@@ -95,7 +95,7 @@ def sequence_log_softmax_grad(out: LoDTensor, grad: Dense, /, *, level: int = -1
     >>> sequence_log_softmax_grad(out, np.array([2.0, 0.0, 3.0])).values
     array([ 1., -1.,  0.])
     """
-    check_flow(out.values, grad, "sequence_log_softmax_grad")
+    check_grad_output(out.values, grad, "sequence_log_softmax_grad")
     return _by_sequence(_log_grad, out, level, grad)
 
 
@@ -104,7 +104,7 @@ def _log_grad(y, g):
     return g - np.exp(y) * g.sum(axis=0)
 
 
-def check_flow(values, grad, name):
+def check_grad_output(values, grad, name):
     """The result, and what flows into it."""
     check_values(values.dtype, name, floating=True)
     return check_gradient(grad, values.shape)

@@ -169,7 +169,7 @@ def record(op, inputs, attrs, result):
         tape._record(Call(op, inputs, {**op.defaults, **attrs}, outputs))
 
 
-class paused:
+class no_grad:
     """Calls made inside are not recorded: gradient rules call operators too."""
 
     def __enter__(self):
@@ -184,7 +184,7 @@ def _backward(call, wanted, grads):
         raise LodkitError(f"{call.op.name} has no gradient, but it lies between the target and a source")
     view = Call(call.op, call.inputs, call.attrs, call.outputs)
     view.wanted = wanted
-    with paused():
+    with no_grad():
         result = call.op.gradient_rule(view, *grads)
     return result if isinstance(result, tuple) else (result,)
 
@@ -218,9 +218,9 @@ def _seed(target, given):
     if isinstance(given, SelectedRows):
         return given
     if not on_cpu:
-        from ..arrays.cuda.memory import flow_into
+        from ..arrays.cuda.memory import grad_output_like
 
-        return flow_into(values, given)
+        return grad_output_like(values, given)
     given = np.asarray(given)
     if given.dtype.kind not in "fiu":
         raise DTypeError(f"an output gradient must hold floating numbers, not {given.dtype}")
@@ -241,7 +241,7 @@ def _add(found, key, gradient):
     if key in found:
         from ..ops.selected_rows import sum as add
 
-        with paused():
+        with no_grad():
             gradient = add(found[key], gradient)
     found[key] = gradient
 

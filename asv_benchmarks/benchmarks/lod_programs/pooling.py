@@ -9,7 +9,7 @@ import functools
 
 import numpy as np
 
-from lodkit.jit import jitable, njit, prange, threaded
+from lodkit.jit import jitable, njit, parallel_kernel, prange
 
 BLOCK = 256  # sequences that a block of a GPU, or one step of a thread, takes
 
@@ -41,7 +41,7 @@ def scan(lengths, offsets):
 
 @functools.cache
 def by_offsets(body, levels):
-    @threaded
+    @parallel_kernel
     def kernel(outer, inner, values, out, index):
         for block in prange(-(-(len(outer) - 1) // BLOCK)):
             for i in range(block * BLOCK, min((block + 1) * BLOCK, len(outer) - 1)):
@@ -88,7 +88,7 @@ def by_blocks(body, levels, size=BLOCK):
     """Every block of ``size`` sequences sums the lengths in front of it again."""
     pool = _in_order(body, levels)
 
-    @threaded
+    @parallel_kernel
     def kernel(outer, inner, values, out, index):
         for block in prange(-(-len(outer) // size)):
             begin, before = block * size, 0

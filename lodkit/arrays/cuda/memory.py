@@ -111,7 +111,7 @@ def norm(array):
     return float(view(xp.reshape(xp.sqrt(xp.sum(squares)), (1,))).read()[0])
 
 
-def flow_into(values, given):
+def grad_output_like(values, given):
     """What flows into a result on a GPU, as an array like it."""
     from .elementwise import convert
 

@@ -42,7 +42,7 @@ class View:
         return math.prod(self.shape)
 
     @property
-    def wide(self):
+    def compute_dtype(self):
         """The type that its values compute in."""
         name = self.type_name[:-1]
         return np.dtype(WIDE.get(name, name))

@@ -2,7 +2,7 @@
 
 Structure alone, on the CPU; kernels then copy the ranges, and for a gradient copy them back. The functions ``plan_...``
 check inputs first: ``array`` makes of a value's rows what a device's kernels take. They return those, the levels of the
-result, and a Placement an input.
+result, and a CopyPlan an input.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ...lod.lod_tensor import LoDTensor, values_of
 from ...ops.shared import features as checks
 
 
-class Placement(typing.NamedTuple):
+class CopyPlan(typing.NamedTuple):
     """The rows ``starts[r]:stops[r]`` of one input are the rows from ``to[r]`` on of the result: int64 arrays."""
 
     starts: np.ndarray
@@ -26,7 +26,7 @@ class Placement(typing.NamedTuple):
 
     def back(self):
         """The way back: where the rows of the result came from."""
-        return Placement(self.to, self.to + self.stops - self.starts, self.starts)
+        return CopyPlan(self.to, self.to + self.stops - self.starts, self.starts)
 
 
 def merged(inputs, keep=None):
@@ -43,7 +43,7 @@ def merged(inputs, keep=None):
     -------
     levels : tuple
         Those of the result.
-    places : list of Placement
+    places : list of CopyPlan
         One an input.
     """
     bounds = [levels[0] for levels in inputs]
@@ -67,7 +67,7 @@ def _between(bounds):
     places, to = [], total[:-1]
     for b in bounds:
         starts, stops = b[:-1], b[1:]
-        places.append(Placement(starts, stops, to))
+        places.append(CopyPlan(starts, stops, to))
         to = to + (stops - starts)
     return frozen(total), places
 
@@ -80,14 +80,14 @@ def _places(bounds, keep):
     for f, b in enumerate(bounds):
         some = np.flatnonzero(counts[:, f])
         starts, lengths = b[some], counts[some, f]
-        places.append(Placement(starts, starts + lengths, ends[some, f] - lengths))
+        places.append(CopyPlan(starts, starts + lengths, ends[some, f] - lengths))
     return _offsets(ends[:, -1]), places
 
 
 def packed(mask):
     """The level of what a mask ``(examples, features)`` leaves, and where its cells go."""
     starts = np.flatnonzero(mask)
-    return _offsets(np.cumsum(np.count_nonzero(mask, axis=1))), Placement(starts, starts + 1, np.arange(len(starts)))
+    return _offsets(np.cumsum(np.count_nonzero(mask, axis=1))), CopyPlan(starts, starts + 1, np.arange(len(starts)))
 
 
 def selected(values, keys, feature_keys):
@@ -109,7 +109,7 @@ def selected(values, keys, feature_keys):
     some = some[order]
     ends = _offsets(np.cumsum(rows[some + 1] - rows[some]))
     levels = frozen(np.arange(len(feature_keys) + 1) * examples), frozen(ends[offsets])
-    return levels, Placement(rows[some], rows[some + 1], ends[:-1])
+    return levels, CopyPlan(rows[some], rows[some + 1], ends[:-1])
 
 
 def _offsets(ends):

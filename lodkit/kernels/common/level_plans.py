@@ -14,7 +14,7 @@ from ...lod.lod_tensor import LoDTensor, values_of
 from ...ops import lod_levels as ops
 from ...ops import split_merge as split
 from ...ops.lod_levels import levels_of
-from .copy_plan import Placement
+from .copy_plan import CopyPlan
 
 
 def reset_levels(x, y, target_lod, append):
@@ -60,7 +60,7 @@ def plan_split(x, mask, level, array):
             made.append(np.empty(total + 1, np.int64))
             total = compiled().cut_level(offsets, starts, stops, to, made[-1])
             frozen(made[-1])
-        plans.append(([values], tuple(made) or (np.array([0, total]),), [Placement(starts, stops, to)]))
+        plans.append(([values], tuple(made) or (np.array([0, total]),), [CopyPlan(starts, stops, to)]))
     return plans
 
 
@@ -81,5 +81,5 @@ def plan_merge(in_true, in_false, mask, level, array):
         levels.append(np.empty(total + 1, np.int64))
         total = compiled().merge_level(*offsets, 1 - mask[:1].sum(), sum(runs), starts, stops, to, levels[-1])
         frozen(levels[-1])
-    places = [Placement(starts[k, :n], stops[k, :n], to[k, :n]) for k, n in enumerate(runs)]
+    places = [CopyPlan(starts[k, :n], stops[k, :n], to[k, :n]) for k, n in enumerate(runs)]
     return [array(values_of(x)) for x in inputs], tuple(levels) or (np.array([0, total]),), places

@@ -21,7 +21,7 @@ from ...lod.offsets import (
     sort_by_segment,
 )
 from ...ops.shared import sequences as checks
-from .copy_plan import Placement, merged
+from .copy_plan import CopyPlan, merged
 
 
 def _same(x):
@@ -48,7 +48,7 @@ def _numbered(x, values, depth, numbers, above):
 def laid(place):
     """Runs, one after another in the result."""
     starts, stops = place
-    return Placement(starts, stops, lengths_to_offsets(stops - starts)[:-1])
+    return CopyPlan(starts, stops, lengths_to_offsets(stops - starts)[:-1])
 
 
 def _values(x, name, array):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...arrays import wide
+from ...arrays import upcast
 from ...arrays.generic import refuse_overlap
 from ...arrays.ids import checked_ids
 from ...lod.lod_tensor import LoDTensor
@@ -36,7 +36,7 @@ def _factors(offsets, weights, pool, dtype):
     if weights is None and pool == "sum":
         return None
     ones = np.ones(len(offsets) - 1, np.promote_types(dtype, np.float32))
-    weights = None if weights is None else wide(weights)
+    weights = None if weights is None else upcast(weights)
     return values_grad(np.empty(offsets[-1], ones.dtype), None, None, offsets, weights, None, ones, pool)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...arrays import check_gradient, native, wide
+from ...arrays import check_gradient, native, upcast
 from ...lod.lod_tensor import LoDTensor
 from ...ops import dense as ops
 from ...registry import Dense
@@ -13,7 +13,7 @@ from ...registry import Dense
 @ops.fc.kernel("cpu")
 def fc(x: Dense, weight: Dense, bias: Dense | None = None, /):
     rows = ops.check_fc(x, weight, bias)
-    out = wide(rows) @ wide(weight)
+    out = upcast(rows) @ upcast(weight)
     if bias is not None:
         out += bias
     return out.astype(native(x.dtype), copy=False)
@@ -21,8 +21,8 @@ def fc(x: Dense, weight: Dense, bias: Dense | None = None, /):
 
 @ops.fc_grad.kernel("cpu")
 def fc_grad(x: Dense, weight: Dense, grad: Dense, /):
-    rows, w = wide(ops.check_fc(x, weight, None)), wide(weight)
-    g = wide(check_gradient(grad, (len(x), weight.shape[1])))
+    rows, w = upcast(ops.check_fc(x, weight, None)), upcast(weight)
+    g = upcast(check_gradient(grad, (len(x), weight.shape[1])))
     dtype = native(x.dtype)
     by_x = (g @ w.T).reshape(x.shape)
     return tuple(d.astype(dtype, copy=False) for d in (by_x, rows.T @ g, g.sum(axis=0, dtype=np.float64)))
@@ -30,12 +30,12 @@ def fc_grad(x: Dense, weight: Dense, grad: Dense, /):
 
 @ops.tanh.kernel("cpu")
 def tanh(x: Dense, /):
-    return np.asarray(np.tanh(wide(ops.check_float(x, "tanh"))), native(x.dtype))
+    return np.asarray(np.tanh(upcast(ops.check_float(x, "tanh"))), native(x.dtype))
 
 
 @ops.tanh_grad.kernel("cpu")
 def tanh_grad(out: Dense, grad: Dense, /):
-    y = wide(ops.check_flow(out, grad, "tanh_grad"))
+    y = upcast(ops.check_grad_output(out, grad, "tanh_grad"))
     return (grad * (1 - y * y)).astype(native(out.dtype), copy=False)
 
 
@@ -47,13 +47,13 @@ def relu(x: Dense, /):
 
 @ops.relu_grad.kernel("cpu")
 def relu_grad(out: Dense, grad: Dense, /):
-    ops.check_flow(out, grad, "relu_grad")
+    ops.check_grad_output(out, grad, "relu_grad")
     return np.where(out > 0, grad, grad.dtype.type(0)).astype(native(out.dtype), copy=False)
 
 
 @ops.sigmoid.kernel("cpu")
 def sigmoid(x: Dense, /):
-    y = wide(ops.check_float(x, "sigmoid"))
+    y = upcast(ops.check_float(x, "sigmoid"))
     with np.errstate(under="ignore"):
         small = np.exp(-np.abs(y))
     out = np.where(y >= 0, y.dtype.type(1), small) / (1 + small)
@@ -62,14 +62,14 @@ def sigmoid(x: Dense, /):
 
 @ops.sigmoid_grad.kernel("cpu")
 def sigmoid_grad(out: Dense, grad: Dense, /):
-    y = wide(ops.check_flow(out, grad, "sigmoid_grad"))
+    y = upcast(ops.check_grad_output(out, grad, "sigmoid_grad"))
     return (grad * (y * (1 - y))).astype(native(out.dtype), copy=False)
 
 
 @ops.softmax_with_cross_entropy.kernel("cpu")
 def softmax_with_cross_entropy(logits: Dense, labels: Dense, /):
     labels = ops.check_labels(logits, labels)
-    rows = wide(logits)
+    rows = upcast(logits)
     top = rows.max(axis=1, keepdims=True, initial=-np.inf)
     if np.isfinite(top).all():
         shifted = rows - top
@@ -86,9 +86,9 @@ def softmax_with_cross_entropy(logits: Dense, labels: Dense, /):
 def softmax_with_cross_entropy_grad(logits: Dense, labels: Dense, grad: Dense, /):
     labels = ops.check_labels(logits, labels)
     check_gradient(grad, (len(logits), 1))
-    result = ops.softmax(wide(logits))
+    result = ops.softmax(upcast(logits))
     result[np.arange(len(labels)), labels] -= 1
-    result *= wide(grad)
+    result *= upcast(grad)
     return result.astype(native(logits.dtype), copy=False)
 
 

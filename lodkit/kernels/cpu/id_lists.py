@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...arrays import integers, wide
-from ...jit import njit, prange, settings, threaded
+from ...arrays import integers, upcast
+from ...jit import njit, parallel_kernel, prange, settings
 from ...jit.search import lower_bound
 from ...lod import offsets as _lod
 from ...lod.copy_runs import copy_runs
@@ -17,7 +17,7 @@ from .conversions import offsets_to_segment_ids
 from .primitives.sort import sort_numbers
 
 
-@threaded
+@parallel_kernel
 def _number_runs(order, starts, chunk, numbers):
     """The number of its run for every position."""
     n = len(order)
@@ -72,7 +72,7 @@ def _equal_integers(numbers):
     """Integers that are equal where the numbers are: the bits of floating ones, without the sign of zero."""
     if numbers.dtype.kind == "i":
         return integers(numbers, "data")
-    numbers = wide(numbers) + 0.0
+    numbers = upcast(numbers) + 0.0
     return integers(numbers.view(np.int32 if numbers.itemsize == 4 else np.int64), "data")
 
 
@@ -85,7 +85,7 @@ def find_duplicates(data: Dense, /):
     return np.flatnonzero(repeated)
 
 
-@threaded
+@parallel_kernel
 def _search(queries, distinct, last, missing, out):
     for q in prange(len(queries)):
         run = lower_bound(distinct, queries[q])

@@ -7,14 +7,14 @@ import math
 import numpy as np
 
 from ... import arrays
-from ...arrays import check_gradient, check_values, matrix, native, wide
-from ...jit import prange, threaded
+from ...arrays import check_gradient, check_values, matrix, native, upcast
+from ...jit import parallel_kernel, prange
 from ...lod.lod_tensor import LoDTensor
 from ...ops.im2sequence import check_grid, im2sequence, im2sequence_grad, levels_of
 from ...registry import Dense
 
 
-@threaded
+@parallel_kernel
 def _cut(x, across, kernels, strides, before, out):
     """Every window's elements: ``out[image, window, channel, i, j]``."""
     height, width = x.shape[2:]
@@ -29,7 +29,7 @@ def _cut(x, across, kernels, strides, before, out):
                     out[n, w, c, i, j] = x[n, c, top + i, left + j] if there else 0
 
 
-@threaded
+@parallel_kernel
 def _put_back(grad, across, kernels, strides, before, out):
     """Add every window's elements to the image, a channel after the other."""
     images, channels, height, width = out.shape
@@ -65,7 +65,7 @@ def put_back(x: Dense, grad: Dense, /, *, kernels, strides, paddings):
     dtype = check_values(x.dtype, "the gradient", floating=True)
     grid = check_grid(x.shape, kernels, strides, paddings)
     check_gradient(grad, (len(x) * grid.windows, x.shape[1] * math.prod(grid.kernels)))
-    flow = wide(grad.astype(dtype, copy=False))
+    flow = upcast(grad.astype(dtype, copy=False))
     flow = np.ascontiguousarray(flow, native(flow.dtype)).reshape(len(x), grid.windows, x.shape[1], *grid.kernels)
     out = arrays.output(x.shape, flow.dtype)
     if out.size:

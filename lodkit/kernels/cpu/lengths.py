@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ... import arrays
-from ...arrays import check_gradient, check_values, integers, matrix, native, wide
-from ...jit import jitable, njit, prange, settings, threaded
+from ...arrays import check_gradient, check_values, integers, matrix, native, upcast
+from ...jit import jitable, njit, parallel_kernel, prange, settings
 from ...ops import lengths as ops
 from ...registry import Dense
 from .conversions import lengths_to_offsets, to_offsets
@@ -36,7 +36,7 @@ def sink(values, heap, at, count):
         at = child
 
 
-@threaded
+@parallel_kernel
 def largest(values, offsets, positions):
     """The positions of the largest of every segment, in order: a heap holds the largest so far."""
     for s in prange(len(offsets) - 1):
@@ -73,7 +73,7 @@ def top_k(values: Dense, lengths: Dense, /, *, k):
     offsets = to_offsets(lengths, "lengths", len(values), None)
     positions = np.empty((len(offsets) - 1, k), np.int64)
     top = arrays.output(positions.shape, native(values.dtype))
-    numbers = wide(values)
+    numbers = upcast(values)
     largest(len(values), np.ascontiguousarray(numbers, native(numbers.dtype)), offsets, positions)
     gather_kernel(top.size, matrix(values), positions.reshape(-1), -1, settings.chunk_rows, matrix(top.reshape(-1)))
     _shift(positions, offsets, -1, positions)
@@ -107,7 +107,7 @@ def top_k_grad(values: Dense, lengths: Dense, indices: Dense, grad: Dense, /):
     return result
 
 
-@threaded
+@parallel_kernel
 def _split(lengths, parts, out):
     for i in prange(len(lengths)):
         each, more = lengths[i] // parts, lengths[i] % parts

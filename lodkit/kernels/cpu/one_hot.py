@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ... import arrays
-from ...arrays import matrix, wide
-from ...jit import prange, threaded
+from ...arrays import matrix, upcast
+from ...jit import parallel_kernel, prange
 from ...lod.levels import frozen
 from ...lod.lod_tensor import LoDTensor
 from ...ops.embedding import check_bag
@@ -17,7 +17,7 @@ from .conversions import lengths_to_offsets
 from .primitives.cells import checked_columns
 
 
-@threaded
+@parallel_kernel
 def _heat(offsets, ids, out):
     for s in prange(len(out)):
         for d in range(out.shape[1]):
@@ -26,7 +26,7 @@ def _heat(offsets, ids, out):
             out[s, ids[i]] = 1
 
 
-@threaded
+@parallel_kernel
 def _count(dense, counts):
     for s in prange(len(dense)):
         count = 0
@@ -35,7 +35,7 @@ def _count(dense, counts):
         counts[s] = count
 
 
-@threaded
+@parallel_kernel
 def _list(dense, offsets, ids):
     for s in prange(len(dense)):
         at = offsets[s]
@@ -65,7 +65,7 @@ def run_segment_one_hot(ids: LoDTensor, /, *, size, out=None):
 @dense_to_id_lists.kernel("cpu")
 def run_dense_to_id_lists(dense: Dense, /):
     check_two_axes(dense)
-    rows, counts = matrix(wide(dense)), np.empty(len(dense), np.int64)
+    rows, counts = matrix(upcast(dense)), np.empty(len(dense), np.int64)
     _count(rows.size, rows, counts)
     offsets = lengths_to_offsets(counts)
     ids = np.empty(offsets[-1], np.int64)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ... import arrays
-from ...arrays import check_rows, native, wide
+from ...arrays import check_rows, native, upcast
 from ...arrays.ids import checked_ids
 from ...lod.levels import check_vector
 from ...ops.segments import check_rows as check_sizes
@@ -63,7 +63,7 @@ def _scattered(data, segments, reduce, num_segments, pad_value, dtype, out):
     dtype, _ = result_of(data.dtype, reduce, dtype, pad_value)
     out = arrays.output((num_segments,), dtype, out)
     numbers = out if out.dtype != np.float16 else np.empty(num_segments, np.float32)
-    values = wide(data).astype(native(wide(data).dtype), copy=False)
+    values = upcast(data).astype(native(upcast(data).dtype), copy=False)
     scatter(values, ids, num_segments, reduce, numbers.dtype.type(pad_of(pad_value, dtype)), numbers)
     if numbers is not out:
         out[:] = numbers

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ... import arrays
-from ...arrays import matrix, native, wide
+from ...arrays import matrix, native, upcast
 from ...jit import njit
 from ...lod.selected_rows import SelectedRows
 from ...ops import selected_rows as ops
@@ -69,4 +69,4 @@ def add_mixed(*xs: Dense | SelectedRows):
 
 def _widened(x):
     """float16 as float32: halves are rounded once, at the end."""
-    return SelectedRows._wrap(x.rows, wide(x.value), x.height) if isinstance(x, SelectedRows) else wide(x)
+    return SelectedRows._wrap(x.rows, upcast(x.value), x.height) if isinstance(x, SelectedRows) else upcast(x)

@@ -7,8 +7,8 @@ import functools
 import numpy as np
 
 from ... import arrays
-from ...arrays import check_gradient, check_values, matrix, native, wide
-from ...jit import prange, settings, simd, threaded
+from ...arrays import check_gradient, check_values, matrix, native, upcast
+from ...jit import parallel_kernel, prange, settings, simd
 from ...jit.search import lower_bound
 from ...lod.lod_tensor import LoDTensor, values_of
 from ...ops import sequence_arithmetic as ops
@@ -24,7 +24,7 @@ def _items_kernel(op, width):
     """Kernel of ``out[i] = x[i] op values[s]``."""
     step = STEPS[op]
 
-    @threaded
+    @parallel_kernel
     def kernel(x, values, offsets, chunk, out):
         rows, columns = x.shape
         for c in prange((rows + chunk - 1) // chunk):
@@ -44,7 +44,7 @@ def _numbers_kernel(op):
     """The same where a sequence has one number: its rows are a run of numbers, ``columns`` a row."""
     step = STEPS[op]
 
-    @threaded
+    @parallel_kernel
     def kernel(x, values, offsets, columns, chunk, out):
         rows = offsets[-1]
         for c in prange((rows + chunk - 1) // chunk):
@@ -65,7 +65,7 @@ def _numbers_kernel(op):
 def _positions_kernel(width):
     """Kernel of ``out[i] = alpha * x[i] + table[position of i]``."""
 
-    @threaded
+    @parallel_kernel
     def kernel(x, table, offsets, alpha, chunk, out):
         rows, columns = x.shape
         for c in prange((rows + chunk - 1) // chunk):
@@ -116,7 +116,7 @@ def per_sequence_values_grad(x: LoDTensor, values: Dense | LoDTensor, grad: Dens
 
 def _encode(x, offsets, alpha, beta, out):
     if x.size:
-        table = table_of(offsets, x.shape[1:], beta, wide(out[:0]).dtype)
+        table = table_of(offsets, x.shape[1:], beta, upcast(out[:0]).dtype)
         source = matrix(x)
         kernel = _positions_kernel(width_of(source.shape[1]))
         kernel(x.size, source, table, offsets, table.dtype.type(alpha), settings.chunk_rows, matrix(out))

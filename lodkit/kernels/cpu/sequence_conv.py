@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ... import arrays
-from ...arrays import check_gradient, matrix, native, wide
-from ...jit import prange, settings, simd, threaded
+from ...arrays import check_gradient, matrix, native, upcast
+from ...jit import parallel_kernel, prange, settings, simd
 from ...jit.search import lower_bound
 from ...lod.lod_tensor import LoDTensor
 from ...lod.windows import edges, near, uses_of_padding
@@ -19,7 +19,7 @@ LEAST = 128  # rows of a block, however wide: each block reads all of the filter
 MOST = 1 << 14  # rows of a block, however narrow: the filter's gradient sums them in the type of the values
 
 
-@threaded
+@parallel_kernel
 def _windows(x, pads, offsets, start, length, size, chunk, first, out):
     """For every row from ``first`` on: padding before, rows of its sequence, padding behind. All are bytes."""
     before, rows = max(0, -start), len(out) // (length * size)
@@ -65,7 +65,7 @@ def _product(x, pads, offsets, start, length, weight, out):
 
 def _plain(array):
     """Rows that compute, C-contiguous."""
-    return matrix(wide(array))
+    return matrix(upcast(array))
 
 
 @sequence_conv.kernel("cpu")
@@ -108,7 +108,7 @@ def conv_grad(
         return tuple(d.astype(native(x.dtype), copy=False) for d in found)
 
 
-@threaded
+@parallel_kernel
 def _look(x, factors, offsets, step, chunk, out):
     """``out[t]`` = the sum of ``factors[k] * x[t + k * step]`` inside t's sequence; ``step`` is 1 or -1."""
     rows, columns = out.shape
@@ -125,7 +125,7 @@ def _look(x, factors, offsets, step, chunk, out):
                     out[i, d] += factors[k, d] * x[i + k * step, d]
 
 
-@threaded
+@parallel_kernel
 def _correlate(x, grad, offsets, chunk, sums):
     """``sums[c, k]`` = the sum of ``grad[t] * x[t + k]`` over the rows t of chunk c, where both are in a sequence."""
     parts, context, columns = sums.shape

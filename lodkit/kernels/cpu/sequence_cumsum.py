@@ -8,19 +8,19 @@ import numpy as np
 
 from ... import arrays
 from ...arrays import matrix
-from ...jit import prange, settings, simd, threaded
+from ...jit import parallel_kernel, prange, settings, simd
 from ...lod.lod_tensor import LoDTensor
 from ...ops.sequence_cumsum import sequence_cumsum, sum_dtype
 from .primitives.reduce import reduce_rows
 from .primitives.reduce_kernels import first_segment
-from .primitives.softmax import pieces_where_long, strip_width
+from .primitives.softmax import tiles_where_long, strip_width
 
 
 @functools.cache
 def _kernel(width):
     """Kernel of running sums of W columns, in double precision, from 0 or from ``starts``, where there are some."""
 
-    @threaded
+    @parallel_kernel
     def kernel(values, offsets, starts, exclusive, reverse, chunk, out):
         columns, step = values.shape[1], -1 if reverse else 1
         for c in prange(offsets[-1] // chunk + 1):
@@ -41,12 +41,12 @@ def _kernel(width):
 
 
 def cumsum_rows(values, offsets, exclusive, reverse, out):
-    """Running sums down every column of every segment, into ``out``; a long one in pieces, whose sums come first."""
+    """Running sums down every column of every segment, into ``out``; a long one in tiles, whose sums come first."""
     if not values.size:
         return
     wide = np.dtype(np.int64 if values.dtype.kind == "i" else np.float64)
     width, starts = strip_width(values.shape[1]), np.empty((0, 0), wide)
-    long = pieces_where_long(len(values), offsets)
+    long = tiles_where_long(len(values), offsets)
     if long is not None:
         offsets, owners = long
         sums = np.empty((len(offsets) - 1, values.shape[1]), wide)

@@ -6,12 +6,12 @@ import numpy as np
 
 from ... import arrays
 from ...arrays import integers
-from ...jit import prange, settings, threaded
+from ...jit import parallel_kernel, prange, settings
 from ...ops.sequence_mask import check_mask_lengths, sequence_mask
 from ...registry import Dense
 
 
-@threaded
+@parallel_kernel
 def _mask(lengths, one, chunk, out):
     rows, width = out.shape
     for c in prange((rows + chunk - 1) // chunk):

@@ -6,7 +6,7 @@ from ... import arrays
 from ...arrays import check_values, matrix
 from ...lod.lod_tensor import LoDTensor
 from ...ops.sequence_softmax import (
-    check_flow,
+    check_grad_output,
     sequence_log_softmax,
     sequence_log_softmax_grad,
     sequence_softmax,
@@ -35,7 +35,7 @@ def log_softmax(x: LoDTensor, /, *, level, out=None):
 
 def _run_grad(out, grad, level, logs, name):
     y, offsets = out.values, out.row_offsets(level)
-    check_flow(y, grad, name)
+    check_grad_output(y, grad, name)
     result = arrays.output(y.shape, y.dtype.newbyteorder("="))
     softmax_grad_rows(matrix(y), matrix(grad.astype(result.dtype, copy=False)), offsets, logs, matrix(result))
     return out.with_values(result)

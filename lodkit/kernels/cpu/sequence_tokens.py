@@ -6,7 +6,7 @@ import numpy as np
 
 from ... import arrays
 from ...arrays import native
-from ...jit import jitable, prange, settings, threaded
+from ...jit import jitable, parallel_kernel, prange, settings
 from ...jit.search import lower_bound
 from ...lod.levels import frozen
 from ...lod.lod_tensor import LoDTensor
@@ -25,7 +25,7 @@ def _is_among(tokens, token):
     return at < len(tokens) and tokens[at] == token
 
 
-@threaded
+@parallel_kernel
 def _count(values, offsets, tokens, lengths):
     for s in prange(len(lengths)):
         kept = 0
@@ -34,7 +34,7 @@ def _count(values, offsets, tokens, lengths):
         lengths[s] = kept
 
 
-@threaded
+@parallel_kernel
 def _keep(values, offsets, tokens, ends, out):
     for s in prange(len(ends) - 1):
         k = ends[s]
@@ -56,7 +56,7 @@ def erase(x: LoDTensor, /, *, tokens, out=None):
     return LoDTensor._wrap(out, (*x._lod[:-1], frozen(ends)))
 
 
-@threaded
+@parallel_kernel
 def _windows(values, offsets, pad, chunk, out):
     rows, size = out.shape
     for c in prange((rows + chunk - 1) // chunk):

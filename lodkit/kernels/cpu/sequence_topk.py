@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ... import arrays
-from ...arrays import check_gradient, check_values, integers, matrix, native, wide
-from ...jit import njit, prange, settings, threaded
+from ...arrays import check_gradient, check_values, integers, matrix, native, upcast
+from ...jit import njit, parallel_kernel, prange, settings
 from ...lod.levels import frozen
 from ...lod.lod_tensor import LoDTensor
 from ...ops.sequence_topk import (
@@ -28,7 +28,7 @@ from .primitives.gather import gather_kernel
 
 def _plain(array):
     """Numbers that compute, one after another."""
-    array = wide(array).reshape(-1)
+    array = upcast(array).reshape(-1)
     return np.ascontiguousarray(array, native(array.dtype))
 
 
@@ -92,7 +92,7 @@ def top_grad(x: LoDTensor, indices: LoDTensor, grad: Dense, /):
     return result
 
 
-@threaded
+@parallel_kernel
 def _average(values, positions, order, topks, out):
     """The sums of the first ``topks[q]`` of every row, over ``topks[q]``."""
     for o in prange(len(order)):
@@ -104,7 +104,7 @@ def _average(values, positions, order, topks, out):
             out[o, q] = total / topks[q]
 
 
-@threaded
+@parallel_kernel
 def _share(grad, positions, order, topks, out):
     """What every one of the largest gets: from all averages that it is in."""
     for o in prange(len(order)):

@@ -6,7 +6,7 @@ import numpy as np
 
 from ... import arrays
 from ...arrays import matrix, native
-from ...jit import njit, prange, settings, threaded
+from ...jit import njit, parallel_kernel, prange, settings
 from ...lod import offsets as _lod
 from ...lod.levels import check_vector
 from ...ops import shards as ops
@@ -15,7 +15,7 @@ from .conversions import lengths_to_offsets
 from .primitives.gather import gather_kernel
 
 
-@threaded
+@parallel_kernel
 def _shards(keys, count, chunk, shards):
     for c in prange((len(keys) + chunk - 1) // chunk):
         for i in range(c * chunk, min(len(keys), (c + 1) * chunk)):
@@ -73,7 +73,7 @@ def lengths_partition(lengths: Dense, keys: Dense, /, *data: Dense, num_outputs,
     return tuple(x for n, shard in zip(inside, parts, strict=True) for x in (n, *shard))
 
 
-@threaded
+@parallel_kernel
 def _put(rows, value, out):
     """``out[rows[i]] = value[i]``; rows are listed once each."""
     for i in prange(len(rows)):

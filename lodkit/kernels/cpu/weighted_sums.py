@@ -7,10 +7,10 @@ import functools
 import numpy as np
 
 from ... import arrays
-from ...arrays import check_gradient, check_rows, check_values, matrix, native, wide
+from ...arrays import check_gradient, check_rows, check_values, matrix, native, upcast
 from ...arrays.generic import refuse_overlap
 from ...arrays.ids import checked_ids
-from ...jit import jitable, prange, settings, simd, threaded
+from ...jit import jitable, parallel_kernel, prange, settings, simd
 from ...jit.llvm.intrinsics import WIDE
 from ...jit.search import lower_bound
 from ...ops.scatter import check_target
@@ -49,7 +49,7 @@ def _rows_kernel(width):
             total = simd.add(total, simd.widen(simd.load(values, order[i], j, width)))
         return simd.narrow(values, total)
 
-    @threaded
+    @parallel_kernel
     def kernel(out, rows, starts, orders, values, scales, weights, chunk):
         last, size = len(rows) - 1, width * out.itemsize
         for c in prange((orders.shape[1] + chunk - 1) // chunk):
@@ -91,7 +91,7 @@ def _add_rows(out, weight, ids, xs, weights):
     kernel(values.size, out, rows, starts, orders, values, scales, factors, settings.chunk_rows)
 
 
-@threaded
+@parallel_kernel
 def _add_scaled(x, weight, chunk, out):
     for c in prange((len(x) + chunk - 1) // chunk):
         for i in range(c * chunk, min(len(x), (c + 1) * chunk)):
@@ -105,9 +105,9 @@ def run_sum(x: Dense, weight: Dense, /, *rest: Dense, out=None):
     check_weights("weighted_sum", weights, dtype)
     out = arrays.output(x.shape, dtype, out)
     total = out if dtype != np.float16 else np.empty(x.shape, np.float32)
-    np.multiply(wide(x), _number(weight, total.dtype), out=total)
+    np.multiply(upcast(x), _number(weight, total.dtype), out=total)
     for one, w in zip(xs[1:], weights[1:], strict=True):
-        flat = np.ascontiguousarray(wide(one), total.dtype).reshape(-1)
+        flat = np.ascontiguousarray(upcast(one), total.dtype).reshape(-1)
         _add_scaled(flat.size, flat, _number(w, total.dtype), CHUNK * settings.chunk_rows, total.reshape(-1))
     if total is not out:
         out[...] = total

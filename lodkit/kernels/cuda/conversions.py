@@ -74,11 +74,11 @@ def integers(x, name):
     return x
 
 
-def summed(lengths, piece=None):
-    """Offsets of lengths, and what a look at them told: ``longest`` from ``piece`` rows up. Waits for the device."""
+def summed(lengths, tile=None):
+    """Offsets of lengths, and what a look at them told: ``longest`` from ``tile`` rows up. Waits for the device."""
     lengths = integers(lengths, "lengths")
     offsets = offsets_of(lengths)
-    found = inspected(offsets, piece)
+    found = inspected(offsets, tile)
     if found.decrease >= 0:
         ops.check_lengths(lengths.read())
         raise LoDError("lengths add up to more than int64 holds")

@@ -51,7 +51,7 @@ def tanh(x: Dense, /):
 
 @ops.tanh_grad.kernel("cuda")
 def tanh_grad(out: Dense, grad: Dense, /):
-    ops.check_flow(view(out), view(grad), "tanh_grad")
+    ops.check_grad_output(view(out), view(grad), "tanh_grad")
     xp = _namespace(out)
     y = _wide(xp, out)
     return xp.astype(_wide(xp, grad) * (1 - y * y), out.dtype, copy=False)
@@ -67,7 +67,7 @@ def relu(x: Dense, /):
 
 @ops.relu_grad.kernel("cuda")
 def relu_grad(out: Dense, grad: Dense, /):
-    ops.check_flow(view(out), view(grad), "relu_grad")
+    ops.check_grad_output(view(out), view(grad), "relu_grad")
     xp = _namespace(out)
     y, g = xp.asarray(out), xp.asarray(grad)
     return xp.astype(xp.where(y > 0, g, xp.zeros_like(g)), out.dtype, copy=False)
@@ -84,7 +84,7 @@ def sigmoid(x: Dense, /):
 
 @ops.sigmoid_grad.kernel("cuda")
 def sigmoid_grad(out: Dense, grad: Dense, /):
-    ops.check_flow(view(out), view(grad), "sigmoid_grad")
+    ops.check_grad_output(view(out), view(grad), "sigmoid_grad")
     xp = _namespace(out)
     y = _wide(xp, out)
     return xp.astype(_wide(xp, grad) * (y * (1 - y)), out.dtype, copy=False)

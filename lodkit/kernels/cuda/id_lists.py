@@ -17,7 +17,7 @@ from .conversions import from_ids, integers, offsets_to_lengths
 from .primitives.gather import gather, positions_of
 from .primitives.group_by_value import LARGEST, extremes, run_of_each, runs_of_numbers
 from .primitives.offsets import offsets_like
-from .primitives.row_kernels import first_at_least, segment_of
+from .primitives.row_kernels import lower_bound, segment_of
 from .primitives.small_group_by import runs_below
 
 
@@ -101,8 +101,8 @@ def find_duplicates(data: Dense, /):
     ops.check_elements(data)
     keys, kept = data, fill(data.like(data.shape, np.int64), 1)
     if data.dtype.kind == "f":
-        bits, keys = convert(data, data.wide).as_integers(), data.like(data.shape, np.int64)
-        infinity = int(np.array(np.inf, data.wide).view(bits.dtype))
+        bits, keys = convert(data, data.compute_dtype).as_integers(), data.like(data.shape, np.int64)
+        infinity = int(np.array(np.inf, data.compute_dtype).view(bits.dtype))
         launch(_equal_integers, data.size, bits, data.size, int(np.iinfo(bits.dtype).max), infinity, keys, kept)
     found = runs_of_numbers(keys)
     runs = len(found.rows)
@@ -116,7 +116,7 @@ def _search(queries, n, rows, offsets, order, runs, missing, out):
     i = cuda.grid(1)
     while i < n:
         query = vector.number(queries, i)
-        run = first_at_least(rows, 0, runs, query)
+        run = lower_bound(rows, 0, runs, query)
         out[i] = missing
         if run < runs and vector.number(rows, run) == query:
             out[i] = vector.number(order, vector.number(offsets, run + 1) - 1)

@@ -74,11 +74,11 @@ def _run(values, candidates, offsets, times, k):
 
 
 def largest(values, offsets, k):
-    """The positions of the k largest of every segment, -1 behind the last; of a long one, from those of its pieces."""
+    """The positions of the k largest of every segment, -1 behind the last; of a long one, from those of its tiles."""
     candidates, times = None, 1
-    while offsets.pieces is not None and 2 * k <= settings.piece_rows:
-        candidates = _run(values, candidates, offsets.pieces, times, k)
-        offsets, times = offsets.owners, k
+    while offsets.tiles is not None and 2 * k <= settings.tile_rows:
+        candidates = _run(values, candidates, offsets.tiles, times, k)
+        offsets, times = offsets.tile_offsets, k
     return _run(values, candidates, offsets.offsets, times, k)
 
 

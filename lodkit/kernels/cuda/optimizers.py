@@ -13,7 +13,7 @@ from ...registry import Dense
 from ..common.optimizer_steps import sgd_rule
 from .primitives.gather import gather
 from .primitives.merge import runs_of
-from .primitives.offsets import last_at_most
+from .primitives.offsets import upper_bound
 from .primitives.update import update_all, update_runs
 from .primitives.views import viewed
 
@@ -24,8 +24,8 @@ def _find(keys, key_order, count, wanted, runs, order, starts, at, missing):
     u = cuda.grid(1)
     while u < runs:
         row = vector.number(wanted, u)
-        k = last_at_most(keys, count - 1, row)
-        if vector.number(keys, k) == row:
+        k = upper_bound(keys, 0, count, row) - 1
+        if k >= 0 and vector.number(keys, k) == row:
             at[u] = vector.number(key_order, k)
         else:
             vector.atomic_first(missing, 0, vector.number(order, vector.number(starts, u)))

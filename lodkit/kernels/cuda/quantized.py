@@ -30,7 +30,7 @@ from ...registry import Dense
 from .primitives.gradients import weights_grad
 from .primitives.offsets import offsets_like
 from .primitives.quantized import WARP, bag_kernel, dequantize_kernel, quantize_kernel
-from .primitives.reduce import VECTOR, _run, group_of, reduce_pieces, weight_totals
+from .primitives.reduce import VECTOR, _run, group_of, reduce_tiles, weight_totals
 
 FLOAT = np.dtype(np.float32)
 
@@ -91,20 +91,20 @@ def bag(rows: Dense, ids: LoDTensor, weights: Dense | None = None, /, *, bits, p
 
 
 def _pool(rows, ids, weights, padding_idx, offsets, pool, pad, out, bits):
-    """Add up the rows of every bag; those of a long one in pieces, as other reductions do."""
+    """Add up the rows of every bag; those of a long one in tiles, as other reductions do."""
     if not ids.size:
         fill(out, pad)
     if not ids.size or not out.size:
         return
     totals = weight_totals(pool, weights, offsets, FLOAT)
     source = rows, ids, weights, padding_idx
-    if offsets.pieces is None:
+    if offsets.tiles is None:
         divisor = None if pool == "sum" else "rows" if totals is None else "totals"
         _run_bags(*source, totals, offsets.offsets, offsets.offsets, divisor, pad, out, bits)
         return
-    partial = out.like((len(offsets.pieces) - 1, out.columns))
-    _run_bags(*source, None, offsets.pieces, offsets.pieces, None, FLOAT.type(0), partial, bits)
-    partial, owners = reduce_pieces("sum", partial, None, None, None, offsets.owners)
+    partial = out.like((len(offsets.tiles) - 1, out.columns))
+    _run_bags(*source, None, offsets.tiles, offsets.tiles, None, FLOAT.type(0), partial, bits)
+    partial, owners = reduce_tiles("sum", partial, None, None, None, offsets.tile_offsets)
     _run(pool, partial, None, None, None, totals, offsets.offsets, owners, pad, out)
 
 

@@ -61,7 +61,7 @@ def add_dense(*xs: Dense):
 def _total(views):
     """The sum of dense arrays, in the type that they compute in."""
     first = views[0]
-    total = convert(first, first.wide if first.dtype == np.float16 else first.dtype, new=True)
+    total = convert(first, first.compute_dtype if first.dtype == np.float16 else first.dtype, new=True)
     for other in views[1:]:
         add_to(total, other)
     return total
@@ -79,5 +79,5 @@ def add_mixed(*xs: Dense | SelectedRows):
 def _widened(x):
     """float16 as float32: halves are rounded once, at the end."""
     value = view(x.value)
-    value = convert(value, value.wide if value.dtype == np.float16 else value.dtype)
+    value = convert(value, value.compute_dtype if value.dtype == np.float16 else value.dtype)
     return SelectedRows._wrap(x.rows, value.array, x.height)

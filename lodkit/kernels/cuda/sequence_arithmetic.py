@@ -91,8 +91,8 @@ def _looked_at(x, values, op, level):
 def per_sequence(x: LoDTensor, values: Dense | LoDTensor, /, *, op, level, out=None):
     rows, by, one, offsets = _looked_at(x, values, op, level)
     out = output(rows, rows.shape, rows.dtype, out)
-    if by.wide != rows.wide:
-        by = convert(by, rows.wide)  # not to float16: values may be no halves, such as lengths
+    if by.compute_dtype != rows.compute_dtype:
+        by = convert(by, rows.compute_dtype)  # not to float16: values may be no halves, such as lengths
     if rows.size:
         columns, width = rows.columns, width_of(rows.columns, rows, out, *([] if one else [by]))
         over_rows(_kernel(op, width, one), width, rows, by, None, None, None, offsets, columns, out)
@@ -105,9 +105,9 @@ def per_sequence_values_grad(x: LoDTensor, values: Dense | LoDTensor, grad: Dens
     check_values(rows.dtype, "the gradient", floating=True)
     check_values(by.dtype, "the gradient", floating=True)
     flow = computing_as(rows, check_gradient(view(grad), rows.shape))
-    sums = rows.like((len(offsets), *rows.shape[1:]), rows.wide)
+    sums = rows.like((len(offsets), *rows.shape[1:]), rows.compute_dtype)
     if rows.size and op in ("mul", "div"):
-        products, width = rows.like(rows.shape, rows.wide), width_of(rows.columns, rows, flow)
+        products, width = rows.like(rows.shape, rows.compute_dtype), width_of(rows.columns, rows, flow)
         over_rows(_products_kernel(width), width, rows, flow, None, None, None, offsets, rows.columns, products)
         flow = products
     reduce_rows("sum", flow, None, None, None, offsets, 0, sums)
@@ -127,8 +127,8 @@ def per_sequence_values_grad(x: LoDTensor, values: Dense | LoDTensor, grad: Dens
 
 def _encode(x, offsets, alpha, beta, out):
     if x.size:
-        table = x.send(table_of(offsets, x.shape[1:], beta, x.wide))
-        width, factor = width_of(x.columns, x, table, out), x.send(np.array([alpha], x.wide))
+        table = x.send(table_of(offsets, x.shape[1:], beta, x.compute_dtype))
+        width, factor = width_of(x.columns, x, table, out), x.send(np.array([alpha], x.compute_dtype))
         where = offsets_like(x, offsets)
         over_rows(_positions_kernel(width), width, x, table, factor, None, None, where, x.columns, out)
 

@@ -77,7 +77,9 @@ def _product(x, pads, offsets, start, length, weight, out):
 
 def _plain(array):
     """An array of rows that compute."""
-    return convert(array, array.wide if array.dtype == np.float16 else array.dtype).reshape(len(array), array.columns)
+    return convert(array, array.compute_dtype if array.dtype == np.float16 else array.dtype).reshape(
+        len(array), array.columns
+    )
 
 
 def _checked(x, filter, padding, start, length):
@@ -193,7 +195,7 @@ def look_back(x: LoDTensor, filter: Dense, grad: Dense, /):
     by_x, by_filter = values.like(values.shape), values.like(factors.shape)
     _look(g, factors, offsets, -1, by_x)
     chunks, context, columns = -(-len(values) // CHUNK), len(factors), values.columns
-    sums = values.like((chunks, context * columns), values.wide)
+    sums = values.like((chunks, context * columns), values.compute_dtype)
     numbers = len(offsets) - 1, context, columns, len(values), sums.size
     launch(_correlate, sums.size, values, g, offsets, *numbers, sums)
     flat = by_filter.reshape(1, context * columns)

@@ -1,4 +1,4 @@
-"""CUDA kernels of lodkit/ops/sequence_cumsum.py. Long segments go in pieces: their sums first, then all at once."""
+"""CUDA kernels of lodkit/ops/sequence_cumsum.py. Long segments go in tiles: their sums first, then all at once."""
 
 from __future__ import annotations
 
@@ -78,13 +78,13 @@ def _rows_kernel(width, exclusive, reverse, given):
 
 
 def _cumsum(values, offsets, exclusive, reverse, out):
-    starts, given = values.like((1,), values.wide), offsets.pieces is not None
+    starts, given = values.like((1,), values.compute_dtype), offsets.tiles is not None
     if given:
-        pieces, shape = offsets.pieces, (len(offsets.pieces) - 1, *values.shape[1:])
-        sums, starts = values.like(shape, values.wide), values.like(shape, values.wide)
-        reduce_rows("sum", values, None, None, None, Offsets(pieces, offsets.rows), 0, sums)
-        _cumsum(sums, offsets.owners, True, reverse, starts)
-        offsets = Offsets(pieces, offsets.rows)
+        tiles, shape = offsets.tiles, (len(offsets.tiles) - 1, *values.shape[1:])
+        sums, starts = values.like(shape, values.compute_dtype), values.like(shape, values.compute_dtype)
+        reduce_rows("sum", values, None, None, None, Offsets(tiles, offsets.rows), 0, sums)
+        _cumsum(sums, offsets.tile_offsets, True, reverse, starts)
+        offsets = Offsets(tiles, offsets.rows)
     segments, columns = len(offsets), values.columns
     if columns == 1:
         kernel = _column_kernel(exclusive, reverse, given)

@@ -97,7 +97,7 @@ def pad_value_grad(x: LoDTensor, pad_value: Dense, grad: Dense, /, *, padded_len
 
 def _sum(values, rows, count):
     offsets = offsets_like(values, np.array([0, count]))
-    wide = values.wide if values.dtype == np.float16 else None  # halves are rounded once
+    wide = values.compute_dtype if values.dtype == np.float16 else None  # halves are rounded once
     return reduce_into(values, rows, None, None, offsets, "sum", 0, dtype=wide)
 
 

@@ -11,7 +11,7 @@ from ...arrays.cuda.memory import output, view
 from ...jit import simd
 from ...lod.lod_tensor import LoDTensor
 from ...ops.sequence_softmax import (
-    check_flow,
+    check_grad_output,
     sequence_log_softmax,
     sequence_log_softmax_grad,
     sequence_softmax,
@@ -99,7 +99,7 @@ def _run(x, level, logs, name, out):
     out = output(values, values.shape, dtype, out)
     if not values.size:
         return x.with_values(out.array)
-    wide, columns, shape = values.wide, values.columns, (len(offsets), *values.shape[1:])
+    wide, columns, shape = values.compute_dtype, values.columns, (len(offsets), *values.shape[1:])
     tops, totals = values.like(shape, wide), values.like(shape, wide)
     exponentials = values.like(values.shape, wide)
     reduce_rows("max", values, None, None, None, offsets, 0, tops)
@@ -124,12 +124,12 @@ def log_softmax(x: LoDTensor, /, *, level, out=None):
 
 def _run_grad(out, grad, level, logs, name):
     y = view(out.values)
-    grad = computing_as(y, check_flow(y, view(grad), name))
+    grad = computing_as(y, check_grad_output(y, view(grad), name))
     offsets, columns = offsets_like(y, out.row_offsets(level)), y.columns
     result = y.like(y.shape)
     if not y.size:
         return out.with_values(result.array)
-    products, totals = y.like(y.shape, y.wide), y.like((len(offsets), *y.shape[1:]), y.wide)
+    products, totals = y.like(y.shape, y.compute_dtype), y.like((len(offsets), *y.shape[1:]), y.compute_dtype)
     width = width_of(columns, y, grad, products)
     over_rows(_products_kernel(width, logs), width, y, grad, None, None, None, offsets, columns, products)
     reduce_rows("sum", products, None, None, None, offsets, 0, totals)

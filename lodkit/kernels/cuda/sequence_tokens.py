@@ -12,7 +12,7 @@ from ...lod.lod_tensor import LoDTensor
 from ...ops import sequence_tokens as ops
 from .primitives.gather import gather, listed
 from .primitives.offsets import offsets_like
-from .primitives.row_kernels import first_at_least, segment_of
+from .primitives.row_kernels import lower_bound, segment_of
 from .primitives.scan import offsets_of
 
 
@@ -21,7 +21,7 @@ def _mark_kept(values, tokens, count, n, kept):
     i = cuda.grid(1)
     while i < n:
         token = vector.number(values, i)
-        at = first_at_least(tokens, 0, count, token)
+        at = lower_bound(tokens, 0, count, token)
         kept[i] = 0 if at < count and vector.number(tokens, at) == token else 1
         i += cuda.gridsize(1)
 

@@ -13,7 +13,7 @@ from ...ops import shards as ops
 from ...registry import Dense
 from .conversions import from_ids, from_lengths, integers
 from .primitives.gather import gather, put_rows
-from .primitives.row_kernels import first_at_least
+from .primitives.row_kernels import lower_bound
 from .primitives.sort import argsort
 
 
@@ -69,8 +69,8 @@ def _count(order, starts, offsets, segments, n, lengths):
     while i < n:
         shard, s = i // segments, i % segments
         start, stop = vector.number(starts, shard), vector.number(starts, shard + 1)
-        begin = first_at_least(order, start, stop, vector.number(offsets, s))
-        lengths[i] = first_at_least(order, begin, stop, vector.number(offsets, s + 1)) - begin
+        begin = lower_bound(order, start, stop, vector.number(offsets, s))
+        lengths[i] = lower_bound(order, begin, stop, vector.number(offsets, s + 1)) - begin
         i += cuda.gridsize(1)
 
 

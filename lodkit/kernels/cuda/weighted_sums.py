@@ -63,7 +63,7 @@ def _add_scaled(x, weight, n, total):
 
 def _number(weight, like):
     """A weight in the type that values compute in."""
-    return convert(weight.reshape(1), like.wide)
+    return convert(weight.reshape(1), like.compute_dtype)
 
 
 @scatter_weighted_sum.kernel("cuda")
@@ -78,7 +78,7 @@ def add_weighted(data: Dense, weight: Dense, ids: Dense, /, *rest: Dense):
         return data
     flat = ids.reshape(ids.size)
     rows, offsets, order = runs_of(SelectedRows._wrap(flat, xs[0], len(target)))
-    total = target.like((len(rows), *target.shape[1:]), target.wide)
+    total = target.like((len(rows), *target.shape[1:]), target.compute_dtype)
     gather(target, rows, None, total)
     launch(_scale_runs, total.size, total, _number(weight, target), offsets.offsets, total.columns, total.size)
     for x, w in zip(xs, weights, strict=True):
@@ -95,7 +95,7 @@ def run_sum(x: Dense, weight: Dense, /, *rest: Dense, out=None):
     xs, weights = pairs_of("weighted_sum", [view(one) for one in (x, weight, *rest)])
     dtype, first = check_alike(xs), xs[0]
     check_weights("weighted_sum", weights, dtype)
-    total = fill(first.like(first.shape, first.wide), 0)
+    total = fill(first.like(first.shape, first.compute_dtype), 0)
     for one, w in zip(xs, weights, strict=True):
         launch(_add_scaled, total.size, one, _number(w, first), total.size, total)
     return copied(total, output(first, first.shape, dtype, out)).array
@@ -116,7 +116,7 @@ def run_weights_grad(x: Dense, weight: Dense, grad: Dense, /):
     check_values(weight.dtype, "the gradient by a weight", floating=True)
     check_weights("weighted_sum_weights_grad", (weight,), x.dtype)
     grad = convert(check_gradient(grad, x.shape), x.dtype)
-    products, total = x.like((x.size,), x.wide), x.like((1,), x.wide)
+    products, total = x.like((x.size,), x.compute_dtype), x.like((1,), x.compute_dtype)
     launch(_multiply, x.size, x, grad, x.size, products)
     reduce_rows("sum", products, None, None, None, offsets_like(x, np.array([0, x.size])), 0, total)
     return convert(total, weight.dtype).reshape(*weight.shape).array

@@ -128,7 +128,7 @@ def check_weighted(reduce, weights):
         raise ValueError(f"weights have a meaning with sum and mean, not with {reduce}")
 
 
-def check_flow(values, offsets, out, grad):
+def check_grad_output(values, offsets, out, grad):
     """What flows into the gradient of a reduction has the shape of its result, which ``out`` is where it is needed."""
     shape = (len(offsets) - 1, *values.shape[1:])
     check_gradient(grad, shape)
@@ -138,7 +138,7 @@ def check_flow(values, offsets, out, grad):
 
 def reduce_segments_grad(values, offsets, weights, out, grad, reduce):
     """The definition of the gradient by the values."""
-    check_flow(values, offsets, out, grad)
+    check_grad_output(values, offsets, out, grad)
     if weights is not None:
         check_weighted(reduce, weights)
         check_weights(weights, len(values), values.dtype)
@@ -169,7 +169,7 @@ def reduce_segments_grad(values, offsets, weights, out, grad, reduce):
 
 def weights_grad(values, offsets, weights, out, grad, reduce):
     """The definition of the gradient by the weights: the row's share in the result, times what flows in."""
-    check_flow(values, offsets, out, grad)
+    check_grad_output(values, offsets, out, grad)
     result = np.zeros(len(values), np.float64)
     for s, (a, b) in enumerate(zip(offsets[:-1], offsets[1:], strict=True)):
         total = weights[a:b].astype(np.float64).sum() if reduce == "mean" else 1.0

@@ -9,7 +9,7 @@ import numpy as np
 
 from ....arrays import integers
 from ....arrays.ids import checked_ids
-from ....jit import prange, threaded
+from ....jit import parallel_kernel, prange
 from ....jit.search import lower_bound
 from ....ops.shared.columns import count_of, outside
 
@@ -28,14 +28,14 @@ def cells_of(offsets, columns, size):
     return cells
 
 
-@threaded
+@parallel_kernel
 def _number(offsets, columns, size, cells):
     for s in prange(len(offsets) - 1):
         for i in range(offsets[s], offsets[s + 1]):
             cells[i] = s * size + columns[i] if columns[i] >= 0 else -1
 
 
-@threaded
+@parallel_kernel
 def find_columns(ids, mask, order, chunk, columns):
     """``columns[i]``: where in the unsorted mask the id is, -1 where it is not; ``mask`` is the sorted one."""
     for c in prange((len(ids) + chunk - 1) // chunk):
@@ -44,7 +44,7 @@ def find_columns(ids, mask, order, chunk, columns):
             columns[i] = order[at] if at < len(mask) and mask[at] == ids[i] else -1
 
 
-@threaded
+@parallel_kernel
 def put_last(offsets, cells, values, out):
     """``out[cells[i]] = values[i]``: of equal cells the last one stays, -1 is passed over."""
     for s in prange(len(offsets) - 1):
@@ -53,7 +53,7 @@ def put_last(offsets, cells, values, out):
                 out[cells[i], d] = values[i, d]
 
 
-@threaded
+@parallel_kernel
 def find_last(offsets, cells, seen, last):
     """``last[i]``: the cell, where none behind has the same, else -1. Cells that there are become ``seen``."""
     for s in prange(len(offsets) - 1):

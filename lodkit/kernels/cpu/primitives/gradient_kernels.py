@@ -7,11 +7,11 @@ import functools
 import numpy as np
 
 from ....arrays import native
-from ....jit import jitable, njit, prange, simd, threaded
+from ....jit import jitable, njit, parallel_kernel, prange, simd
 from ....jit.search import lower_bound
 
 
-@threaded
+@parallel_kernel
 def spread(grad, offsets, weights, factors, chunk, out):
     """``out[i] = grad[s] * factors[s] * weights[i]`` for every row i of segment s."""
     rows, width = out.shape
@@ -25,7 +25,7 @@ def spread(grad, offsets, weights, factors, chunk, out):
                 out[i, d] = grad[s, d] * scale
 
 
-@threaded
+@parallel_kernel
 def place(grad, index, out):
     """``out[index[s, d], d] = grad[s, d]`` into zeros; rows of different segments are different rows."""
     segments, width = index.shape
@@ -53,7 +53,7 @@ def logsumexp_shares(width):
     The forward result is not read: it is rounded, which for large values is an error in the exponent.
     """
 
-    @threaded
+    @parallel_kernel
     def kernel(values, offsets, grad, result):
         columns = values.shape[1]
         for s in prange(len(offsets) - 1):
@@ -79,7 +79,7 @@ def logsumexp_shares(width):
     return kernel
 
 
-@threaded
+@parallel_kernel
 def products_of_others(values, offsets, grad, result):
     """``result[i] = grad[s]`` times the product of the other rows of the segment: nothing is divided by a zero."""
     columns = values.shape[1]
@@ -95,7 +95,7 @@ def products_of_others(values, offsets, grad, result):
                 after[d] *= values[i, d]
 
 
-@threaded
+@parallel_kernel
 def row_products(values, ids, padding, offsets, base, grad, factors, chunk, result):
     """``result[i] = factors[s] * sum((values[row] - base[s]) * grad[s])``: the gradient by weights."""
     width = grad.shape[1]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from .... import arrays
-from ....arrays import check_values, matrix, wide
+from ....arrays import check_values, matrix, upcast
 from ....jit import settings
-from ....ops.shared.reductions import check_flow, check_weighted, check_weights
+from ....ops.shared.reductions import check_grad_output, check_weighted, check_weights
 from .gather import NO_WEIGHTS
 from .gradient_kernels import factors, logsumexp_shares, place, plain, products_of_others, row_products, spread
 from .reduce import argreduce_rows, width_of
@@ -22,11 +22,11 @@ def values_grad(values, ids, padding_idx, offsets, weights, out, grad, reduce):
     """
     dtype = check_values(values.dtype, "the gradient", floating=True)
     rows = len(values) if ids is None else len(ids)
-    check_flow(values, offsets, out, grad)
+    check_grad_output(values, offsets, out, grad)
     if weights is not None:
         check_weighted(reduce, weights)
         check_weights(weights, rows, dtype)
-    g = matrix(wide(grad.astype(dtype, copy=False)))
+    g = matrix(upcast(grad.astype(dtype, copy=False)))
     shape = (rows, *values.shape[1:])
     if reduce in ("max", "min", "first", "last"):
         result = np.zeros((rows, g.shape[1]), g.dtype)
@@ -46,7 +46,7 @@ def values_grad(values, ids, padding_idx, offsets, weights, out, grad, reduce):
 
 def _looked_up(values, ids, padding_idx):
     """The rows that were reduced, as a matrix."""
-    x = matrix(wide(values))
+    x = matrix(upcast(values))
     if ids is not None:
         x = x[ids]
         x[ids == padding_idx] = 0
@@ -64,8 +64,8 @@ def _winners(values, ids, padding_idx, offsets, reduce, shape):
 
 def weights_grad(values, ids, padding_idx, offsets, weights, out, grad, reduce):
     """The gradient by the weights: each row's share in the result, times what flows in."""
-    check_flow(values, offsets, out, grad)
-    x = matrix(wide(values))
+    check_grad_output(values, offsets, out, grad)
+    x = matrix(upcast(values))
     g = matrix(grad.astype(x.dtype, copy=False))
     base = matrix(out.astype(x.dtype, copy=False)) if reduce == "mean" else np.zeros((len(g), g.shape[1]), x.dtype)
     scale = factors(reduce, offsets, plain(weights) if reduce == "mean" else None, np.float64)

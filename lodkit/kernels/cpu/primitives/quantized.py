@@ -10,7 +10,7 @@ import functools
 
 import numpy as np
 
-from ....jit import jitable, prange, simd, threaded
+from ....jit import jitable, parallel_kernel, prange, simd
 from ...common.codes import coder, grid
 from .reduce_kernels import AHEAD, add_up, fill, first_segment
 
@@ -42,7 +42,7 @@ def quantize_kernel(bits, width):
     each, size, grid_of, codes_of = 8 // bits, width * bits // 8, jitable(grid(bits)), jitable(coder(bits))
     least, largest = _fold(simd.minimum, width), _fold(simd.maximum, width)
 
-    @threaded
+    @parallel_kernel
     def kernel(table, params, rows):
         columns = table.shape[1]
         for s in prange(len(table)):
@@ -67,7 +67,7 @@ def dequantize_kernel(bits, width):
     """Unpack rows: those at ids, if there are any; ``padding`` reads as zeros."""
     each, size = 8 // bits, width * bits // 8
 
-    @threaded
+    @parallel_kernel
     def kernel(rows, params, ids, padding, out):
         columns = out.shape[1]
         for s in prange(len(out)):
@@ -127,7 +127,7 @@ def bag_kernel(bits, width):
     def put(out, s, j, total, divisor):
         simd.store(out, s, j, simd.transpose(simd.div(total, simd.like(total, divisor)), each))
 
-    @threaded
+    @parallel_kernel
     def kernel(rows, params, ids, weights, padding, offsets, divides, pad, chunk, block, out):
         columns = out.shape[1]
         for c in prange(offsets[-1] // chunk + 1):
@@ -153,7 +153,7 @@ def bag_kernel(bits, width):
 def convert_kernel(width):
     """``out = x`` in another type, of flat arrays; two strips may overlap, and write the same."""
 
-    @threaded
+    @parallel_kernel
     def kernel(x, chunk, out):
         count = x.shape[1]
         strips = (count + width - 1) // width

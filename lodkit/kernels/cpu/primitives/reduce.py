@@ -1,6 +1,6 @@
-"""How a segment reduction runs: which template, and in pieces where a segment is long.
+"""How a segment reduction runs: which template, and in tiles where a segment is long.
 
-Pieces depend on the lengths and not on the number of threads, so neither do the bits of a result.
+Tiles depend on the lengths and not on the number of threads, so neither do the bits of a result.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ import functools
 import numpy as np
 
 from .... import arrays
-from ....arrays import BIG, matrix, wide
+from ....arrays import BIG, matrix, upcast
 from ....jit import settings
 from ....jit.reducers import REDUCERS
-from ....lod.offsets import pieces_of
+from ....lod.offsets import tiles_of
 from ....ops.shared.reductions import pad_of, result_dtype
 from .gradient_kernels import lengths_of, plain, weight_sums
 from .reduce_kernels import (
@@ -29,7 +29,7 @@ from .reduce_kernels import (
     take,
 )
 
-PIECE = 16  # chunks in a piece of a long segment
+TILE = 16  # chunks in a tile of a long segment
 WIDTHS = (128, 64, 16, 4, 1)
 ENDS = ("first", "last")
 #: What is divided, and by what: the kernels' own way to say it.
@@ -60,10 +60,10 @@ def reduce_rows(reduce, values, ids, weights, padding_idx, offsets, pad, out):
     columns, rows, chunk = out.shape[1], len(values) if ids is None else len(ids), settings.chunk_rows
     if columns == 0 or len(offsets) == 1:
         return
-    if rows > PIECE * chunk:
-        pieces, owners = pieces_of(offsets, PIECE * chunk)
-        if len(pieces) and reduce not in ENDS:
-            _reduce_pieces(reduce, values, ids, weights, padding_idx, offsets, pieces, owners, pad, out)
+    if rows > TILE * chunk:
+        tiles, tile_offsets = tiles_of(offsets, TILE * chunk)
+        if len(tiles) and reduce not in ENDS:
+            _reduce_tiles(reduce, values, ids, weights, padding_idx, offsets, tiles, tile_offsets, pad, out)
             return
     gather = "" if ids is None else _lines(values)
     kernel, divides = _kernel(reduce, columns, gather, weights is not None, padding_idx is not None)
@@ -80,17 +80,17 @@ def _lines(values):
     return ASTRIDE if values.ctypes.data % 64 or values.strides[0] % 64 else LINES
 
 
-def _reduce_pieces(reduce, values, ids, weights, padding_idx, offsets, pieces, owners, pad, out):
-    """Reduce the pieces of segments, in double precision, and then their results."""
+def _reduce_tiles(reduce, values, ids, weights, padding_idx, offsets, tiles, tile_offsets, pad, out):
+    """Reduce the tiles of segments, in double precision, and then their results."""
     kind = np.dtype(np.int64 if values.dtype.kind == "i" else np.float64)
-    partial = np.empty((len(pieces) - 1, out.shape[1]), kind)
+    partial = np.empty((len(tiles) - 1, out.shape[1]), kind)
     inner, divides = _UNDIVIDED.get(reduce, (reduce, 0))
-    reduce_rows(inner, values, ids, weights, padding_idx, pieces, kind.type(0), partial)
+    reduce_rows(inner, values, ids, weights, padding_idx, tiles, kind.type(0), partial)
     if not divides:
-        reduce_rows(inner, partial, None, None, None, owners, pad, out)
+        reduce_rows(inner, partial, None, None, None, tile_offsets, pad, out)
         return
     total = np.empty(out.shape, kind)
-    reduce_rows(inner, partial, None, None, None, owners, kind.type(0), total)
+    reduce_rows(inner, partial, None, None, None, tile_offsets, kind.type(0), total)
     weight = lengths_of(offsets) if weights is None else weight_sums(weights, offsets)
     divide_rows(total, weight, pad, divides, inner == "logsumexp", out)
 
@@ -129,7 +129,7 @@ def _take_ends(reduce, work, values, ids, weights, padding, offsets, pad, divide
 
 def argreduce_rows(reduce, values, ids, padding_idx, offsets, shape):
     """Position (in ids, or in the rows) of the first extreme of every segment and column; -1 for an empty one."""
-    values = matrix(wide(values))
+    values = matrix(upcast(values))
     index = np.empty((len(offsets) - 1, values.shape[1]), np.int64)
     padding = -1 if padding_idx is None else padding_idx
     ids = NO_IDS if ids is None else ids

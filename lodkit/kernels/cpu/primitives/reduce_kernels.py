@@ -12,7 +12,7 @@ import functools
 
 import numpy as np
 
-from ....jit import jitable, njit, prange, simd, threaded
+from ....jit import jitable, njit, parallel_kernel, prange, simd
 from ....jit.reducers import REDUCERS, root_of
 from ....jit.search import lower_bound
 
@@ -109,7 +109,7 @@ def sum_kernel(reduce, width, gather, weighted, padded):
     """
     block_sum, long_sum = _sums(REDUCERS[reduce], width, gather, weighted, padded)
 
-    @threaded
+    @parallel_kernel
     def kernel(values, ids, weights, padding, offsets, pad, divides, chunk, block, out):
         columns = out.shape[1]
         for c in prange(offsets[-1] // chunk + 1):
@@ -146,7 +146,7 @@ def extreme_kernel(reduce, width, gather, padded):
     """Kernel of max and min, which divide by nothing."""
     row_of, step = _access(width, gather), simd.STEPS[REDUCERS[reduce].step]
 
-    @threaded
+    @parallel_kernel
     def kernel(values, ids, weights, padding, offsets, pad, divides, chunk, block, out):
         columns = out.shape[1]
         for c in prange(offsets[-1] // chunk + 1):
@@ -187,7 +187,7 @@ def logsumexp_kernel(width, gather, padded):
         x = simd.load(values, row, j, width)
         return simd.full(values, width, 0.0) if padded and row == padding else x
 
-    @threaded
+    @parallel_kernel
     def kernel(values, ids, weights, padding, offsets, pad, divides, chunk, block, out):
         columns = out.shape[1]
         for c in prange(offsets[-1] // chunk + 1):
@@ -243,7 +243,7 @@ def flat_kernel(reduce):
             best = step(best, simd.load_first(values, 0, i, LANES, stop - i, rest))
         return across(best)
 
-    @threaded
+    @parallel_kernel
     def kernel(values, offsets, pad, divides, chunk, block, out):
         for c in prange(offsets[-1] // chunk + 1):
             for s in range(first_segment(offsets, chunk, c), first_segment(offsets, chunk, c + 1)):
@@ -274,7 +274,7 @@ def divide_rows(total, weight, pad, divides, logs, out):
                 simd.store(out, s, d, divided(x, weight[s], divides))
 
 
-@threaded
+@parallel_kernel
 def take(values, rows, pad, out):
     for s in prange(len(rows)):
         for d in range(out.shape[1]):
@@ -286,7 +286,7 @@ def argreduce_kernel(reduce):
     """Kernel of the position of the first extreme (the first NaN, where there is one)."""
     step = jitable(REDUCERS[reduce].step)
 
-    @threaded
+    @parallel_kernel
     def kernel(values, ids, padding, offsets, chunk, index):
         for c in prange(offsets[-1] // chunk + 1):
             best = np.empty(index.shape[1], values.dtype)

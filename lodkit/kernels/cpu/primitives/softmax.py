@@ -1,12 +1,12 @@
-"""How softmax of segments runs: which template, and in pieces where a segment is long."""
+"""How softmax of segments runs: which template, and in tiles where a segment is long."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from ....jit import settings
-from ....lod.offsets import pieces_of, segment_numbers
-from .reduce import PIECE, reduce_rows, width_of
+from ....lod.offsets import segment_numbers, tiles_of
+from .reduce import TILE, reduce_rows, width_of
 from .softmax_kernels import FLAT, gradient_kernel, products_kernel, rescale_kernel, softmax_kernel
 
 NOTHING = np.empty((0, 0))
@@ -27,12 +27,12 @@ def _as_strips(array, width):
     return array.reshape(1, -1) if width == FLAT else array
 
 
-def pieces_where_long(rows, offsets):
-    """Pieces of segments and the segments' offsets over those, where a segment is longer than one; else None."""
-    if rows <= PIECE * settings.chunk_rows:
+def tiles_where_long(rows, offsets):
+    """Tiles of segments and the segments' offsets over those, where a segment is longer than one; else None."""
+    if rows <= TILE * settings.chunk_rows:
         return None
-    pieces, owners = pieces_of(offsets, PIECE * settings.chunk_rows)
-    return (pieces, owners) if len(pieces) else None
+    tiles, tile_offsets = tiles_of(offsets, TILE * settings.chunk_rows)
+    return (tiles, tile_offsets) if len(tiles) else None
 
 
 def softmax_rows(values, offsets, logs, out):
@@ -42,34 +42,34 @@ def softmax_rows(values, offsets, logs, out):
         return
     width, sizes = _strip_of(columns), (settings.chunk_rows, settings.block_rows)
     kernel, x = softmax_kernel(width), _as_strips(values, width)
-    long = pieces_where_long(rows, offsets)
+    long = tiles_where_long(rows, offsets)
     if long is None:
         kernel(values.size * 8, x, offsets, logs, *sizes, NOTHING, NOTHING, _as_strips(out, width))
         return
-    pieces, owners = long
-    tops, totals = np.empty((2, len(pieces) - 1, columns))
+    tiles, tile_offsets = long
+    tops, totals = np.empty((2, len(tiles) - 1, columns))
     result = np.empty(out.shape, np.float32) if out.dtype == np.uint16 else out  # halves are rounded once
-    kernel(values.size * 8, x, pieces, logs, *sizes, tops, totals, _as_strips(result, width))
-    rescale_kernel(logs)(values.size, pieces, _factors(tops, totals, owners, logs), result)
+    kernel(values.size * 8, x, tiles, logs, *sizes, tops, totals, _as_strips(result, width))
+    rescale_kernel(logs)(values.size, tiles, _factors(tops, totals, tile_offsets, logs), result)
     if result is not out:
         out.view(np.float16)[...] = result
 
 
-def _factors(tops, totals, owners, logs):
-    """A piece's share in its segment, or the logarithm of it."""
-    best = _reduced("max", tops, owners)[segment_numbers(owners)]
+def _factors(tops, totals, tile_offsets, logs):
+    """A tile's share in its segment, or the logarithm of it."""
+    best = _reduced("max", tops, tile_offsets)[segment_numbers(tile_offsets)]
     with np.errstate(all="ignore"):
         shift = np.where(tops == best, 0.0, tops - best)
         parts = np.exp(shift) * totals
-        whole = _reduced("sum", parts, owners)[segment_numbers(owners)]
+        whole = _reduced("sum", parts, tile_offsets)[segment_numbers(tile_offsets)]
         if logs:
             return np.where(whole == 0, -np.inf, shift + np.log(totals / whole))
         return np.where(whole == 0, 0.0, parts / whole)
 
 
-def _reduced(reduce, partial, owners):
-    out = np.empty((len(owners) - 1, partial.shape[1]))
-    reduce_rows(reduce, partial, None, None, None, owners, np.float64(0), out)
+def _reduced(reduce, partial, tile_offsets):
+    out = np.empty((len(tile_offsets) - 1, partial.shape[1]))
+    reduce_rows(reduce, partial, None, None, None, tile_offsets, np.float64(0), out)
     return out
 
 
@@ -79,14 +79,14 @@ def sums_of_products(a, b, offsets, logs=False):
     totals = np.zeros((len(offsets) - 1, columns))
     if a.size:
         width = _strip_of(columns)
-        long = pieces_where_long(rows, offsets)
-        pieces, owners = long or (offsets, None)
-        partial = totals if long is None else np.empty((len(pieces) - 1, columns))
+        long = tiles_where_long(rows, offsets)
+        tiles, tile_offsets = long or (offsets, None)
+        partial = totals if long is None else np.empty((len(tiles) - 1, columns))
         x, y = _as_strips(a, width), _as_strips(b, width)
         kernel = products_kernel(width, logs)
-        kernel(a.size, x, y, pieces, settings.chunk_rows, settings.block_rows, partial)
+        kernel(a.size, x, y, tiles, settings.chunk_rows, settings.block_rows, partial)
         if long is not None:
-            reduce_rows("sum", partial, None, None, None, owners, np.float64(0), totals)
+            reduce_rows("sum", partial, None, None, None, tile_offsets, np.float64(0), totals)
     return totals
 
 
@@ -96,16 +96,16 @@ def softmax_grad_rows(y, grad, offsets, logs, result):
     if not y.size:
         return
     width = _strip_of(columns)
-    long = pieces_where_long(rows, offsets)
+    long = tiles_where_long(rows, offsets)
     totals = NOTHING
     if long is not None:
-        offsets, owners = long
-        totals = _sum_over(sums_of_products(y, grad, offsets, logs), owners)
+        offsets, tile_offsets = long
+        totals = _sum_over(sums_of_products(y, grad, offsets, logs), tile_offsets)
     kernel = gradient_kernel(width, logs)
     x, g, out = (_as_strips(a, width) for a in (y, grad, result))
     kernel(y.size * 4, x, g, offsets, settings.chunk_rows, settings.block_rows, totals, out)
 
 
-def _sum_over(partial, owners):
-    """What the pieces of a segment come to, for every piece."""
-    return _reduced("sum", partial, owners)[segment_numbers(owners)]
+def _sum_over(partial, tile_offsets):
+    """What the tiles of a segment come to, for every tile."""
+    return _reduced("sum", partial, tile_offsets)[segment_numbers(tile_offsets)]

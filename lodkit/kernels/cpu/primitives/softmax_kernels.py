@@ -10,7 +10,7 @@ import functools
 
 import numpy as np
 
-from ....jit import jitable, prange, reducers, simd, threaded
+from ....jit import jitable, parallel_kernel, prange, reducers, simd
 from .reduce_kernels import LANES, first_segment
 
 FLAT = 0  # the width that stands for one column, whose values come as ``(1, rows)``
@@ -153,7 +153,7 @@ def softmax_kernel(width):
                 x = simd.sub(read(values, i, stop, j, 0.0), shift)
                 write(out, i, stop, j, simd.mul(simd.exp(x), scale))
 
-    @threaded
+    @parallel_kernel
     def kernel(values, offsets, logs, chunk, block, tops, totals, out):
         for c in prange(offsets[-1] // chunk + 1):
             for s in range(first_segment(offsets, chunk, c), first_segment(offsets, chunk, c + 1)):
@@ -180,12 +180,12 @@ def softmax_kernel(width):
 
 @functools.cache
 def rescale_kernel(logs):
-    """Kernel of what brings softmaxes of pieces together: each piece's rows times its factor, or plus it."""
+    """Kernel of what brings softmaxes of tiles together: each tile's rows times its factor, or plus it."""
 
-    @threaded
-    def kernel(pieces, factors, out):
-        for p in prange(len(pieces) - 1):
-            for i in range(pieces[p], pieces[p + 1]):
+    @parallel_kernel
+    def kernel(tiles, factors, out):
+        for p in prange(len(tiles) - 1):
+            for i in range(tiles[p], tiles[p + 1]):
                 for d in range(out.shape[1]):
                     out[i, d] = out[i, d] + factors[p, d] if logs else out[i, d] * factors[p, d]
 
@@ -199,7 +199,7 @@ def products_kernel(width, logs):
     lanes = LANES if flat else width
     total_of = _total_of(width, logs)
 
-    @threaded
+    @parallel_kernel
     def kernel(out, grad, offsets, chunk, block, totals):
         for c in prange(offsets[-1] // chunk + 1):
             for s in range(first_segment(offsets, chunk, c), first_segment(offsets, chunk, c + 1)):
@@ -239,7 +239,7 @@ def gradient_kernel(width, logs):
     lanes = LANES if flat else width
     (read, write, step), along, total_of = _access(width), _along(width), _total_of(width, logs)
 
-    @threaded
+    @parallel_kernel
     def kernel(out, grad, offsets, chunk, block, totals, result):
         for c in prange(offsets[-1] // chunk + 1):
             for s in range(first_segment(offsets, chunk, c), first_segment(offsets, chunk, c + 1)):

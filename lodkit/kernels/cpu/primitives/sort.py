@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from ....jit import njit, prange, settings, threaded
+from ....jit import njit, parallel_kernel, prange, settings
 
 DIGIT = 11
 FEW_TIMES = 4  # so many times ``settings.few_rows`` numbers for each pass of ours are sorted quicker by NumPy
 
 
-@threaded
+@parallel_kernel
 def _count(keys, shift, mask, chunk, counts):
     for c in prange(len(counts)):
         for i in range(c * chunk, min(len(keys), (c + 1) * chunk)):
@@ -28,7 +28,7 @@ def _starts(counts):
             total += count
 
 
-@threaded
+@parallel_kernel
 def _scatter(keys, shift, mask, chunk, starts, out):
     for c in prange(len(starts)):
         for i in range(c * chunk, min(len(keys), (c + 1) * chunk)):

@@ -6,7 +6,7 @@ import functools
 
 import numpy as np
 
-from ....arrays import matrix, wide
+from ....arrays import matrix, upcast
 from ....arrays.generic import refuse_overlap
 from ....jit import settings
 from ....lod.selected_rows import SelectedRows
@@ -63,7 +63,7 @@ def _numbers(rule, dtype):
 def update_all(rule, param, states, grad, taken=None):
     """Step all of a parameter."""
     arrays = (param, *states, np.ascontiguousarray(grad, param.dtype))
-    p, *wides, g = (wide(array).reshape(1, -1) for array in arrays)
+    p, *wides, g = (upcast(array).reshape(1, -1) for array in arrays)
     kernel = dense_kernel(rule.step, len(states), 1 + rule.pairs, bool(rule.weight_decay), taken is not None)
     taken = g if taken is None else taken.reshape(1, -1)
     kernel(p.size, p, tuple(wides), g, taken, _numbers(rule, p.dtype), DENSE_CHUNKS * settings.chunk_rows)
@@ -113,7 +113,7 @@ def update_rows(rule, param, states, grad, duplicates, taken=None):
 def update_runs(rule, param, states, at, runs, value, duplicates="merge", scale=None, taken=None):
     """Step the rows ``at`` of a parameter, each by its run of rows of ``value``, times ``scale`` where there is one."""
     if param.dtype == np.float16:
-        _update_runs_half(rule, param, states, at, runs, wide(value), duplicates, scale, taken)
+        _update_runs_half(rule, param, states, at, runs, upcast(value), duplicates, scale, taken)
         return
     p, g = matrix(param), matrix(np.asarray(value, param.dtype))
     if not p.size or not len(at):

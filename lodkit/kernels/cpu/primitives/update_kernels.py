@@ -12,7 +12,7 @@ import functools
 
 import numpy as np
 
-from ....jit import jitable, njit, prange, simd, threaded
+from ....jit import jitable, njit, parallel_kernel, prange, simd
 from ....jit.search import lower_bound
 from .sort import sort_few
 
@@ -86,7 +86,7 @@ def rows_kernel(step, width, count, each, merge, decays=False, weighted=False, r
     """
     (read, write, fetch), gradient = _states(count, width, each), _gradient(width, decays, weighted)
 
-    @threaded
+    @parallel_kernel
     def kernel(param, states, at, order, starts, value, scale, taken, numbers, chunk):
         size = width * param.itemsize
         for c in prange((len(order) + chunk - 1) // chunk):
@@ -191,7 +191,7 @@ def rowwise_kernel(step, width, count, keeps, merge, decays=False, weighted=Fals
     update = _row_step(step, width, count, keeps, decays, weighted)
     load, store, _ = _row_state(count, keeps)
 
-    @threaded
+    @parallel_kernel
     def kernel(param, states, at, order, starts, value, scale, taken, numbers, chunk):
         size = param.shape[1] * param.itemsize
         for c in prange((len(order) + chunk - 1) // chunk):
@@ -231,7 +231,7 @@ def dense_kernel(step, count, each, decays=False, records=False):
     """Kernel of a dense update; arrays are ``(1, elements)``."""
     many, one = (_strip(step, width, count, each, decays, records) for width in (LANES, 1))
 
-    @threaded
+    @parallel_kernel
     def kernel(param, states, grad, taken, numbers, chunk):
         size = param.shape[1]
         for c in prange((size + chunk - 1) // chunk):

@@ -72,7 +72,7 @@ def copy_runs(source, runs, slots, out, pad=0, lead=0):
     bits = group_of(columns, width)
     if not len(source):
         source = source.like((1, *source.shape[1:]))  # which is not read, but has an address
-    pad = pad if has_rows else source.wide.type(pad)
+    pad = pad if has_rows else source.compute_dtype.type(pad)
     kernel = _copy_kernel(width, is_even, has_rows)
     (starts, stops), rows, count = runs, len(out), len(runs[0])
     launch(kernel, rows << bits, source, starts, stops, slots, count, lead, pad, columns, bits, rows, out)
@@ -103,7 +103,7 @@ def move_runs(source, place, out):
     Parameters
     ----------
     source, out : View of shape (rows, *item)
-    place : Placement
+    place : CopyPlan
         Of arrays on the CPU. Runs may overlap in ``source``, not in ``out``.
     """
     starts, stops, to = place

@@ -9,7 +9,7 @@ from ....arrays.cuda.elementwise import convert, fill
 from ....arrays.cuda.launch import launch
 from ....arrays.cuda.memory import view
 from ....jit.reducers import REDUCERS
-from ....ops.shared.reductions import check_flow, check_weighted, check_weights
+from ....ops.shared.reductions import check_grad_output, check_weighted, check_weights
 from . import row_kernels as kernels
 from .gather import gather
 from .offsets import offsets_like
@@ -21,7 +21,7 @@ ENDS = {"first": 0, "last": 1}
 
 def computing_as(values, other):
     """``other``, converted where it does not compute in the type that ``values`` do."""
-    return other if other.wide == values.wide else convert(other, values.dtype)
+    return other if other.compute_dtype == values.compute_dtype else convert(other, values.dtype)
 
 
 def over_rows(kernel, width, a, b, c, ids, padding_idx, offsets, columns, out, height=0):
@@ -36,7 +36,7 @@ def over_rows(kernel, width, a, b, c, ids, padding_idx, offsets, columns, out, h
 
 def argreduce_rows(reduce, values, ids, padding_idx, offsets, shape):
     """Position (in ids, or in the rows) of the first extreme of every segment and column; -1 for an empty one."""
-    wide, offsets = values.wide, offsets_like(values, offsets)
+    wide, offsets = values.compute_dtype, offsets_like(values, offsets)
     extremes = values.like(shape, wide)
     reduce_rows(reduce, values, ids, None, padding_idx, offsets, 0, extremes)
     index = fill(values.like(shape, np.int64), -1)
@@ -51,7 +51,7 @@ def values_grad(values, ids, padding_idx, offsets, weights, out, grad, reduce):
     """The gradient by the reduced rows, ``values[ids]``, or all values where ids is None: a View, a row for each."""
     dtype = check_values(values.dtype, "the gradient", floating=True)
     grad, offsets = computing_as(values, view(grad)), offsets_like(values, offsets)
-    check_flow(values, offsets.offsets, out, grad)
+    check_grad_output(values, offsets.offsets, out, grad)
     if weights is not None:
         check_weighted(reduce, weights)
         check_weights(weights, offsets.rows, dtype)
@@ -79,7 +79,7 @@ def values_grad(values, ids, padding_idx, offsets, weights, out, grad, reduce):
 
 def _shares(values, offsets, grad, result):
     """The gradient of logsumexp, from the values: its result is rounded, an error in the exponent of large ones."""
-    wide, columns = values.wide, values.columns
+    wide, columns = values.compute_dtype, values.columns
     tops, totals = grad.like(grad.shape, wide), grad.like(grad.shape, wide)
     exponentials = values.like(values.shape, wide)
     reduce_rows("max", values, None, None, None, offsets, 0, tops)
@@ -91,7 +91,7 @@ def _shares(values, offsets, grad, result):
 def _others(values, offsets, grad, result):
     """The gradient of prod: what flows in times the product of the other rows, so nothing is divided by a zero."""
     segments, columns = len(offsets), values.columns
-    before = values.like(values.shape, values.wide)
+    before = values.like(values.shape, values.compute_dtype)
     launch(
         kernels.others_kernel(), segments * columns, values, grad, offsets.offsets, segments, columns, before, result
     )
@@ -101,7 +101,7 @@ def weights_grad(values, ids, padding_idx, offsets, weights, out, grad, reduce):
     """The gradient by the weights: each row's share in the result, times what flows in. A View."""
     grad, out = computing_as(values, view(grad)), None if out is None else computing_as(values, out)
     offsets = offsets_like(values, offsets)
-    check_flow(values, offsets.offsets, out, grad)
+    check_grad_output(values, offsets.offsets, out, grad)
     mean = reduce == "mean"
     totals = weight_totals(reduce, weights, offsets, values.dtype)
     result = weights.like(weights.shape)

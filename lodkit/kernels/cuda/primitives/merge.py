@@ -22,7 +22,7 @@ def runs_of(grad):
         return rows, Offsets(starts, len(rows)), starts.part(0, len(rows))
     ids = view(grad.rows)
     found = runs_below(ids, grad.height)
-    if ids.size <= settings.piece_rows:
+    if ids.size <= settings.tile_rows:
         return found.rows, Offsets(found.offsets, ids.size), found.order
     return found.rows, cut(found.offsets, inspected(found.offsets)), found.order
 

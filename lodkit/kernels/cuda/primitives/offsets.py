@@ -11,11 +11,11 @@ import numpy as np
 from ....arrays.cuda import vector
 from ....arrays.cuda.elementwise import fill
 from ....arrays.cuda.launch import cuda, device, launch
-from ....lod.offsets import pieces_of
+from ....lod.offsets import tiles_of
 from .scan import offsets_of
 
-#: ``piece_rows``: rows that one group of threads reduces; longer segments are cut.
-settings = types.SimpleNamespace(piece_rows=256)
+#: ``tile_rows``: rows that one group of threads reduces; longer segments are cut.
+settings = types.SimpleNamespace(tile_rows=256)
 
 _sent: dict[tuple, tuple] = {}  # (id of an offsets array, and where to) -> (the array, weakly, Offsets)
 
@@ -28,16 +28,16 @@ class Offsets:
     offsets : View
         int64, one more than there are segments.
     rows : int
-        The last offset; of a level of pieces, at least that.
-    pieces, owners : View and Offsets, or None
-        Where a segment is longer than ``settings.piece_rows``: offsets of segments cut into pieces, and the offsets of
-        the segments over those pieces, which may be too long again.
+        The last offset; of a level of tiles, at least that.
+    tiles, tile_offsets : View and Offsets, or None
+        Where a segment is longer than ``settings.tile_rows``: offsets of segments cut into tiles, and the offsets of
+        the segments over those tiles, which may be too long again.
     """
 
-    __slots__ = ("offsets", "owners", "pieces", "rows")
+    __slots__ = ("offsets", "rows", "tile_offsets", "tiles")
 
-    def __init__(self, offsets, rows, pieces=None, owners=None):
-        self.offsets, self.rows, self.pieces, self.owners = offsets, rows, pieces, owners
+    def __init__(self, offsets, rows, tiles=None, tile_offsets=None):
+        self.offsets, self.rows, self.tiles, self.tile_offsets = offsets, rows, tiles, tile_offsets
 
     def __len__(self):
         """How many segments there are."""
@@ -49,20 +49,20 @@ def offsets_like(array, offsets):
     if type(offsets) is Offsets:
         return offsets
     stream = array.library.stream(array.device)
-    key = id(offsets), array.library, array.device, stream, settings.piece_rows
+    key = id(offsets), array.library, array.device, stream, settings.tile_rows
     found = _sent.get(key)
     if found is not None and found[0]() is offsets:
         return found[1]
-    made = _sent_with_pieces(array, offsets)
+    made = _sent_with_tiles(array, offsets)
     _sent[key] = weakref.ref(offsets, lambda _: _sent.pop(key, None)), made
     return made
 
 
-def _sent_with_pieces(array, offsets):
-    pieces, owners = pieces_of(offsets, settings.piece_rows)
-    if not len(pieces):
+def _sent_with_tiles(array, offsets):
+    tiles, tile_offsets = tiles_of(offsets, settings.tile_rows)
+    if not len(tiles):
         return Offsets(array.send(offsets), int(offsets[-1]))
-    return Offsets(array.send(offsets), int(offsets[-1]), array.send(pieces), _sent_with_pieces(array, owners))
+    return Offsets(array.send(offsets), int(offsets[-1]), array.send(tiles), _sent_with_tiles(array, tile_offsets))
 
 
 class Found(typing.NamedTuple):
@@ -85,14 +85,14 @@ LONG = 1 << 62
 
 
 @cuda.jit
-def _inspect(offsets, n, piece, found):
+def _inspect(offsets, n, tile, found):
     s = cuda.grid(1)
     while s < n:
         here = vector.number(offsets, s)
         length = here - vector.number(offsets, s - 1) if s > 0 else 0
         if length < 0:
             vector.atomic_first(found, 0, s)
-        elif length > piece:
+        elif length > tile:
             vector.atomic_first(found, 1, LONG - length)
         if s == 0:
             found[2] = here
@@ -101,55 +101,54 @@ def _inspect(offsets, n, piece, found):
         s += cuda.gridsize(1)
 
 
-def inspected(offsets, piece=None):
-    """Look at offsets (at least one) on their device: ``longest`` counts from ``piece`` rows up. Waits."""
-    piece = settings.piece_rows if piece is None else piece
-    decrease, short, first, last = found_in(_inspect, offsets, offsets.size, piece, slots=4)
+def inspected(offsets, tile=None):
+    """Look at offsets (at least one) on their device: ``longest`` counts from ``tile`` rows up. Waits."""
+    tile = settings.tile_rows if tile is None else tile
+    decrease, short, first, last = found_in(_inspect, offsets, offsets.size, tile, slots=4)
     return Found(decrease, LONG - short if short >= 0 else 0, first, last)
 
 
 @device
-def last_at_most(offsets, n, row):
-    """Position of the last of the offsets ``0 .. n`` that is <= row."""
-    low, high = 0, n
+def upper_bound(numbers, low, high, number):
+    """The first place from ``low`` on where ascending numbers are above ``number``; ``high`` where none is."""
     while low < high:
-        middle = (low + high + 1) >> 1
-        if vector.number(offsets, middle) <= row:
-            low = middle
+        middle = (low + high) >> 1
+        if vector.number(numbers, middle) <= number:
+            low = middle + 1
         else:
-            high = middle - 1
+            high = middle
     return low
 
 
 @cuda.jit
-def _count_pieces(offsets, n, piece, counts):
+def _count_tiles(offsets, n, tile, counts):
     s = cuda.grid(1)
     while s < n:
-        counts[s] = (vector.number(offsets, s + 1) - vector.number(offsets, s) + piece - 1) // piece
+        counts[s] = (vector.number(offsets, s + 1) - vector.number(offsets, s) + tile - 1) // tile
         s += cuda.gridsize(1)
 
 
 @cuda.jit
-def _cut(offsets, owners, n, most, piece, pieces):
-    """Where each piece starts; those that there are not, all behind the last, have no rows."""
+def _cut(offsets, tile_offsets, n, most, tile, tiles):
+    """Where each tile starts; those that there are not, all behind the last, have no rows."""
     p = cuda.grid(1)
     while p <= most:
-        s = last_at_most(owners, n, p)
-        pieces[p] = vector.number(offsets, s)
+        s = upper_bound(tile_offsets, 0, n + 1, p) - 1
+        tiles[p] = vector.number(offsets, s)
         if s < n:
-            pieces[p] += (p - vector.number(owners, s)) * piece
+            tiles[p] += (p - vector.number(tile_offsets, s)) * tile
         p += cuda.gridsize(1)
 
 
 def cut(offsets, found):
-    """Offsets, with the pieces of its long segments where there are some."""
-    n, piece = len(offsets) - 1, settings.piece_rows
-    if found.longest <= piece:
+    """Offsets, with the tiles of its long segments where there are some."""
+    n, tile = len(offsets) - 1, settings.tile_rows
+    if found.longest <= tile:
         return Offsets(offsets, found.last)
     counts = offsets.like((n,), np.int64)
-    launch(_count_pieces, n, offsets, n, piece, counts)
-    owners, most = offsets_of(counts), n + found.last // piece
-    pieces = offsets.like((most + 1,), np.int64)
-    launch(_cut, most + 1, offsets, owners, n, most, piece, pieces)
-    upper = cut(owners, Found(-1, -(-found.longest // piece), 0, most))
-    return Offsets(offsets, found.last, pieces, upper)
+    launch(_count_tiles, n, offsets, n, tile, counts)
+    tile_offsets, most = offsets_of(counts), n + found.last // tile
+    tiles = offsets.like((most + 1,), np.int64)
+    launch(_cut, most + 1, offsets, tile_offsets, n, most, tile, tiles)
+    upper = cut(tile_offsets, Found(-1, -(-found.longest // tile), 0, most))
+    return Offsets(offsets, found.last, tiles, upper)

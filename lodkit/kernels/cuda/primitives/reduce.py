@@ -1,4 +1,4 @@
-"""How a segment reduction runs on a GPU: how wide, by how many threads, and in pieces where a segment is long."""
+"""How a segment reduction runs on a GPU: how wide, by how many threads, and in tiles where a segment is long."""
 
 from __future__ import annotations
 
@@ -54,29 +54,29 @@ def reduce_rows(reduce, values, ids, weights, padding_idx, offsets, pad, out):
         return
     totals = weight_totals(reduce, weights, offsets, values.dtype)
     source = values, ids, weights, padding_idx
-    if offsets.pieces is None or reduce in ("first", "last"):
+    if offsets.tiles is None or reduce in ("first", "last"):
         _run(reduce, *source, totals, offsets.offsets, offsets.offsets, pad, out)
         return
     inner = {"mean": "sum", "sqrt": "sum", "logmeanexp": "logsumexp"}.get(reduce, reduce)
-    partial, owners = reduce_pieces(inner, *source, offsets)
-    _run(reduce, partial, None, None, None, totals, offsets.offsets, owners, pad, out)
+    partial, tile_offsets = reduce_tiles(inner, *source, offsets)
+    _run(reduce, partial, None, None, None, totals, offsets.offsets, tile_offsets, pad, out)
 
 
-def reduce_pieces(reduce, values, ids, weights, padding_idx, offsets):
-    """Reduce the pieces of long segments, and the pieces of those while there are too many.
+def reduce_tiles(reduce, values, ids, weights, padding_idx, offsets):
+    """Reduce the tiles of long segments, and the tiles of those while there are too many.
 
     Returns
     -------
     partial : View
-        A row a piece.
-    owners : View
+        A row a tile.
+    tile_offsets : View
         Offsets of the segments over them.
     """
-    wide = values.wide
-    while offsets.pieces is not None:
-        partial = values.like((len(offsets.pieces) - 1, *values.shape[1:]), wide)
-        _run(reduce, values, ids, weights, padding_idx, None, offsets.pieces, offsets.pieces, 0.0, partial)
-        values, ids, weights, padding_idx, offsets = partial, None, None, None, offsets.owners
+    wide = values.compute_dtype
+    while offsets.tiles is not None:
+        partial = values.like((len(offsets.tiles) - 1, *values.shape[1:]), wide)
+        _run(reduce, values, ids, weights, padding_idx, None, offsets.tiles, offsets.tiles, 0.0, partial)
+        values, ids, weights, padding_idx, offsets = partial, None, None, None, offsets.tile_offsets
     return values, offsets.offsets
 
 
@@ -101,7 +101,7 @@ def _run(reduce, values, ids, weights, padding_idx, totals, rows, offsets, pad, 
     if not height:
         values = values.like((1, *values.shape[1:]))  # bad ids alone, which read nothing, still name an address
     kernel = reduce_kernel(reduce, width, WARP if shared else 1, ids is not None, weights is not None, divisor)
-    pad = values.wide.type(pad)
+    pad = values.compute_dtype.type(pad)
     padding = -1 if padding_idx is None else padding_idx
     some = offsets  # stands where an array is not there
     launch(

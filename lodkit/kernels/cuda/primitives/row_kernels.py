@@ -26,7 +26,7 @@ def segment_of(offsets, segments, row):
 
 
 @device
-def first_at_least(numbers, low, high, number):
+def lower_bound(numbers, low, high, number):
     """The first place from ``low`` on where ascending numbers are at least ``number``; ``high`` where none is."""
     while low < high:
         middle = (low + high) >> 1

@@ -12,7 +12,7 @@ from ....lod.selected_rows import SelectedRows
 from ....ops.shared.updates import check_update, whole_gradient
 from .merge import dense_rows, runs_of
 from .offsets import Offsets
-from .reduce import VECTOR, group_of, reduce_pieces, width_of
+from .reduce import VECTOR, group_of, reduce_tiles, width_of
 from .reduce_kernels import WARP
 from .update_kernels import dense_kernel, rows_kernel, rowwise_kernel
 from .views import viewed
@@ -101,8 +101,8 @@ def update_runs(rule, param, states, at, offsets, order, value, duplicates="merg
     runs, starts, merge, columns = len(offsets), offsets.offsets, duplicates == "merge", param.columns
     if not runs or not columns:
         return
-    if merge and offsets.pieces is not None:
-        (value, starts), order, scale = reduce_pieces("sum", value, order, scale, None, offsets), None, None
+    if merge and offsets.tiles is not None:
+        (value, starts), order, scale = reduce_tiles("sum", value, order, scale, None, offsets), None, None
     flags = order is not None, merge, bool(rule.weight_decay), scale is not None
     order, scale = (starts if x is None else x for x in (order, scale))
     arrays = param, *_two(param, states), at, order, starts, value, scale, value if taken is None else taken
