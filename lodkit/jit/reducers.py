@@ -7,8 +7,17 @@ exponentials that it shifts.
 
 from __future__ import annotations
 
+import enum
 import typing
 from collections.abc import Callable
+
+
+class Divisor(enum.IntEnum):
+    """What a reduction divides its total by."""
+
+    NOTHING = 0
+    WEIGHT = 1
+    ROOT_OF_WEIGHT = 2
 
 
 class Reducer(typing.NamedTuple):

@@ -1,4 +1,4 @@
-"""Binary search in ascending offsets, inside kernels."""
+"""Walks over ascending offsets, inside kernels: where a row belongs, and the segments of a chunk of rows."""
 
 from __future__ import annotations
 
@@ -16,3 +16,28 @@ def lower_bound(offsets, row):
         else:
             high = middle
     return low
+
+
+@jitable(inline=True)
+def segment_of(offsets, row):
+    """Number of the segment that a row lies in."""
+    return lower_bound(offsets, row + 1) - 1
+
+
+@jitable(inline=True)
+def advance(offsets, s, row):
+    """The same for a row at or behind those of segment s."""
+    while offsets[s + 1] <= row:
+        s += 1
+    return s
+
+
+@jitable
+def _first_segment(offsets, chunk, c):
+    return 0 if c == 0 else min(len(offsets) - 1, lower_bound(offsets, c * chunk))
+
+
+@jitable(inline=True)
+def segments_in(offsets, chunk, c):
+    """Range of the segments whose first row lies in chunk c; there are ``offsets[-1] // chunk + 1`` chunks."""
+    return range(_first_segment(offsets, chunk, c), _first_segment(offsets, chunk, c + 1))

@@ -6,7 +6,7 @@ import numpy as np
 
 from ...arrays import integers, upcast
 from ...jit import njit, parallel_kernel, prange, settings
-from ...jit.search import lower_bound
+from ...jit.search import advance, lower_bound, segment_of
 from ...lod import offsets as _lod
 from ...lod.copy_runs import copy_runs
 from ...lod.levels import check_vector, frozen
@@ -22,10 +22,9 @@ def _number_runs(order, starts, chunk, numbers):
     """The number of its run for every position."""
     n = len(order)
     for c in prange((n + chunk - 1) // chunk):
-        run = lower_bound(starts, c * chunk + 1) - 1
+        run = segment_of(starts, c * chunk)
         for i in range(c * chunk, min(n, (c + 1) * chunk)):
-            while starts[run + 1] <= i:
-                run += 1
+            run = advance(starts, run, i)
             numbers[order[i]] = run
 
 

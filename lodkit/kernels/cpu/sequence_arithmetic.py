@@ -9,7 +9,7 @@ import numpy as np
 from ... import arrays
 from ...arrays import check_gradient, check_values, matrix, native, upcast
 from ...jit import parallel_kernel, prange, settings, simd
-from ...jit.search import lower_bound
+from ...jit.search import segment_of
 from ...lod.lod_tensor import LoDTensor, values_of
 from ...ops import sequence_arithmetic as ops
 from ...registry import Dense
@@ -17,6 +17,7 @@ from ..common.sequence_arithmetic import STEPS, table_of
 from .primitives.reduce import reduce_rows, width_of
 from .primitives.reduce_kernels import LANES
 from .primitives.softmax import sums_of_products
+from .primitives.templates import row_kernel
 
 
 @functools.cache
@@ -24,19 +25,10 @@ def _items_kernel(op, width):
     """Kernel of ``out[i] = x[i] op values[s]``."""
     step = STEPS[op]
 
-    @parallel_kernel
-    def kernel(x, values, offsets, chunk, out):
-        rows, columns = x.shape
-        for c in prange((rows + chunk - 1) // chunk):
-            s = lower_bound(offsets, c * chunk + 1) - 1
-            for i in range(c * chunk, min(rows, (c + 1) * chunk)):
-                while offsets[s + 1] <= i:
-                    s += 1
-                for at in range(0, columns, width):
-                    j = min(at, columns - width)
-                    simd.store(out, i, j, step(simd.load(x, i, j, width), simd.load(values, s, j, width)))
+    def body(i, s, j, x, values, unused, offsets, out):
+        simd.store(out, i, j, step(simd.load(x, i, j, width), simd.load(values, s, j, width)))
 
-    return kernel
+    return row_kernel(body, width)
 
 
 @functools.cache
@@ -49,7 +41,7 @@ def _numbers_kernel(op):
         rows = offsets[-1]
         for c in prange((rows + chunk - 1) // chunk):
             first, last = c * chunk, min(rows, (c + 1) * chunk)
-            s = lower_bound(offsets, first + 1) - 1
+            s = segment_of(offsets, first)
             while first < last:
                 end = min(offsets[s + 1], last)
                 by, stop = simd.full(x, LANES, simd.lane(simd.load(values, s, 0, 1), 0)), end * columns
@@ -65,20 +57,11 @@ def _numbers_kernel(op):
 def _positions_kernel(width):
     """Kernel of ``out[i] = alpha * x[i] + table[position of i]``."""
 
-    @parallel_kernel
-    def kernel(x, table, offsets, alpha, chunk, out):
-        rows, columns = x.shape
-        for c in prange((rows + chunk - 1) // chunk):
-            s = lower_bound(offsets, c * chunk + 1) - 1
-            for i in range(c * chunk, min(rows, (c + 1) * chunk)):
-                while offsets[s + 1] <= i:
-                    s += 1
-                for at in range(0, columns, width):
-                    j = min(at, columns - width)
-                    scaled = simd.mul(simd.load(x, i, j, width), simd.full(x, width, alpha))
-                    simd.store(out, i, j, simd.add(scaled, simd.load(table, i - offsets[s], j, width)))
+    def body(i, s, j, x, table, alpha, offsets, out):
+        scaled = simd.mul(simd.load(x, i, j, width), simd.full(x, width, alpha))
+        simd.store(out, i, j, simd.add(scaled, simd.load(table, i - offsets[s], j, width)))
 
-    return kernel
+    return row_kernel(body, width)
 
 
 @ops.per_sequence.kernel("cpu")
@@ -95,7 +78,7 @@ def per_sequence(x: LoDTensor, values: Dense | LoDTensor, /, *, op, level, out=N
             flat = source.reshape(1, -1), by, offsets, columns, settings.chunk_rows, to.reshape(1, -1)
             _numbers_kernel(op)(rows.size, *flat)
         else:
-            _items_kernel(op, width_of(columns))(rows.size, source, by, offsets, settings.chunk_rows, to)
+            _items_kernel(op, width_of(columns))(rows.size, source, by, 0, offsets, settings.chunk_rows, to)
     return x.with_values(out)
 
 
@@ -119,7 +102,7 @@ def _encode(x, offsets, alpha, beta, out):
         table = table_of(offsets, x.shape[1:], beta, upcast(out[:0]).dtype)
         source = matrix(x)
         kernel = _positions_kernel(width_of(source.shape[1]))
-        kernel(x.size, source, table, offsets, table.dtype.type(alpha), settings.chunk_rows, matrix(out))
+        kernel(x.size, source, table, table.dtype.type(alpha), offsets, settings.chunk_rows, matrix(out))
 
 
 @ops.add_position_encoding.kernel("cpu")

@@ -7,12 +7,13 @@ import numpy as np
 from ... import arrays
 from ...arrays import check_gradient, matrix, native, upcast
 from ...jit import parallel_kernel, prange, settings, simd
-from ...jit.search import lower_bound
+from ...jit.search import advance, segment_of
 from ...lod.lod_tensor import LoDTensor
 from ...lod.windows import edges, near, uses_of_padding
 from ...ops.sequence_conv import check_conv, check_row_conv, row_conv, row_conv_grad, sequence_conv, sequence_conv_grad
 from ...registry import Dense
 from .primitives.reduce import reduce_into
+from .primitives.templates import row_kernel
 
 BLOCK = 1 << 22  # bytes of windows that are made before they are multiplied: in the cache, and enough for threads
 LEAST = 128  # rows of a block, however wide: each block reads all of the filter
@@ -24,10 +25,9 @@ def _windows(x, pads, offsets, start, length, size, chunk, first, out):
     """For every row from ``first`` on: padding before, rows of its sequence, padding behind. All are bytes."""
     before, rows = max(0, -start), len(out) // (length * size)
     for c in prange((rows + chunk - 1) // chunk):
-        s = lower_bound(offsets, first + c * chunk + 1) - 1
+        s = segment_of(offsets, first + c * chunk)
         for i in range(c * chunk, min(rows, (c + 1) * chunk)):
-            while offsets[s + 1] <= first + i:
-                s += 1
+            s = advance(offsets, s, first + i)
             low, count = first + i + start - offsets[s], offsets[s + 1] - offsets[s]
             lead, tail = min(max(-low, 0), length), min(max(low + length - count, 0), length)
             to, inner = i * length * size, length - lead - tail
@@ -108,21 +108,17 @@ def conv_grad(
         return tuple(d.astype(native(x.dtype), copy=False) for d in found)
 
 
-@parallel_kernel
-def _look(x, factors, offsets, step, chunk, out):
-    """``out[t]`` = the sum of ``factors[k] * x[t + k * step]`` inside t's sequence; ``step`` is 1 or -1."""
-    rows, columns = out.shape
-    for c in prange((rows + chunk - 1) // chunk):
-        s = lower_bound(offsets, c * chunk + 1) - 1
-        for i in range(c * chunk, min(rows, (c + 1) * chunk)):
-            while offsets[s + 1] <= i:
-                s += 1
-            for d in range(columns):
-                out[i, d] = 0
-            there = offsets[s + 1] - i if step > 0 else i - offsets[s] + 1
-            for k in range(min(len(factors), there)):
-                for d in range(columns):
-                    out[i, d] += factors[k, d] * x[i + k * step, d]
+def _look_row(i, s, _, x, factors, step, offsets, out):
+    for d in range(out.shape[1]):
+        out[i, d] = 0
+    there = offsets[s + 1] - i if step > 0 else i - offsets[s] + 1
+    for k in range(min(len(factors), there)):
+        for d in range(out.shape[1]):
+            out[i, d] += factors[k, d] * x[i + k * step, d]
+
+
+#: ``out[t]`` = the sum of ``factors[k] * x[t + k * step]`` inside t's sequence; ``step`` is 1 or -1.
+_look = row_kernel(_look_row)
 
 
 @parallel_kernel
@@ -130,10 +126,9 @@ def _correlate(x, grad, offsets, chunk, sums):
     """``sums[c, k]`` = the sum of ``grad[t] * x[t + k]`` over the rows t of chunk c, where both are in a sequence."""
     parts, context, columns = sums.shape
     for c in prange(parts):
-        s = lower_bound(offsets, c * chunk + 1) - 1
+        s = segment_of(offsets, c * chunk)
         for i in range(c * chunk, min(len(x), (c + 1) * chunk)):
-            while offsets[s + 1] <= i:
-                s += 1
+            s = advance(offsets, s, i)
             for k in range(min(context, offsets[s + 1] - i)):
                 for d in range(columns):
                     sums[c, k, d] += np.float64(grad[i, d]) * x[i + k, d]
@@ -145,7 +140,7 @@ def look_ahead(x: LoDTensor, filter: Dense, /, *, out=None):
     values, factors = _plain(x.values), _plain(filter)
     out = arrays.output(x.values.shape, native(x.dtype), out)
     result = out.reshape(values.shape) if out.dtype == values.dtype else np.empty_like(values)
-    _look(values.size * len(factors), values, factors, x.row_offsets(), 1, settings.chunk_rows, result)
+    _look(values.size * len(factors), values, factors, 1, x.row_offsets(), settings.chunk_rows, result)
     if out.dtype != values.dtype:
         with np.errstate(over="ignore"):
             out[...] = result.reshape(out.shape)
@@ -159,7 +154,7 @@ def look_back(x: LoDTensor, filter: Dense, grad: Dense, /):
     values, factors, offsets = _plain(x.values), _plain(filter), x.row_offsets()
     g, work = _plain(grad.astype(values.dtype, copy=False)), values.size * len(factors)
     by_x, chunk = np.empty_like(values), settings.chunk_rows
-    _look(work, g, factors, offsets, -1, chunk, by_x)
+    _look(work, g, factors, -1, offsets, chunk, by_x)
     sums = np.zeros((-(-len(values) // chunk), *factors.shape))
     _correlate(work, values, g, offsets, chunk, sums)
     found = by_x.reshape(x.values.shape), sums.sum(axis=0).reshape(filter.shape)

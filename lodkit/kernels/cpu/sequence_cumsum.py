@@ -9,11 +9,11 @@ import numpy as np
 from ... import arrays
 from ...arrays import matrix
 from ...jit import parallel_kernel, prange, settings, simd
+from ...jit.search import segments_in
 from ...lod.lod_tensor import LoDTensor
 from ...ops.sequence_cumsum import sequence_cumsum, sum_dtype
 from .primitives.reduce import reduce_rows
-from .primitives.reduce_kernels import first_segment
-from .primitives.softmax import tiles_where_long, strip_width
+from .primitives.softmax import strip_width, tiles_where_long
 
 
 @functools.cache
@@ -24,7 +24,7 @@ def _kernel(width):
     def kernel(values, offsets, starts, exclusive, reverse, chunk, out):
         columns, step = values.shape[1], -1 if reverse else 1
         for c in prange(offsets[-1] // chunk + 1):
-            for s in range(first_segment(offsets, chunk, c), first_segment(offsets, chunk, c + 1)):
+            for s in segments_in(offsets, chunk, c):
                 start, stop = offsets[s], offsets[s + 1]
                 for at in range(0, columns if start < stop else 0, width):
                     j = min(at, columns - width)

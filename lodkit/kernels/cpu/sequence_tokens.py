@@ -12,6 +12,7 @@ from ...lod.levels import frozen
 from ...lod.lod_tensor import LoDTensor
 from ...lod.offsets import lengths_to_offsets
 from ...ops import sequence_tokens as ops
+from .primitives.templates import row_kernel
 
 
 def _plain(x):
@@ -56,16 +57,12 @@ def erase(x: LoDTensor, /, *, tokens, out=None):
     return LoDTensor._wrap(out, (*x._lod[:-1], frozen(ends)))
 
 
-@parallel_kernel
-def _windows(values, offsets, pad, chunk, out):
-    rows, size = out.shape
-    for c in prange((rows + chunk - 1) // chunk):
-        s = lower_bound(offsets, c * chunk + 1) - 1
-        for i in range(c * chunk, min(rows, (c + 1) * chunk)):
-            while offsets[s + 1] <= i:
-                s += 1
-            for j in range(size):
-                out[i, j] = values[i + j] if i + j < offsets[s + 1] else pad
+def _window(i, s, _, values, pad, unused, offsets, out):
+    for j in range(out.shape[1]):
+        out[i, j] = values[i + j] if i + j < offsets[s + 1] else pad
+
+
+_windows = row_kernel(_window)
 
 
 @ops.sequence_enumerate.kernel("cpu")
@@ -74,5 +71,5 @@ def enumerate_windows(x: LoDTensor, /, *, win_size, pad_value, out=None):
     values, offsets = _plain(x), x.row_offsets()
     pad = ops.check_window(win_size, pad_value, values.dtype)
     out = arrays.output((len(values), win_size), values.dtype, out)
-    _windows(out.size, values, offsets, pad, settings.chunk_rows, out)
+    _windows(out.size, values, pad, 0, offsets, settings.chunk_rows, out)
     return x.with_values(out)

@@ -7,7 +7,7 @@ import numpy as np
 from .... import arrays
 from ....arrays import matrix, native
 from ....jit import get_num_threads, jitable, parallel_kernel, prange, settings, simd
-from ....jit.search import lower_bound
+from ....jit.search import advance, segment_of
 from ....lod.copy_runs import FAR, LONG
 from ....lod.offsets import segment_numbers
 
@@ -94,10 +94,9 @@ def repeat_rows(data, offsets, out=None):
 @parallel_kernel
 def _stream_repeated(source, offsets, size, chunk, out):
     for c in prange((len(out) + chunk - 1) // chunk):
-        s = lower_bound(offsets, c * chunk + 1) - 1
+        s = segment_of(offsets, c * chunk)
         for i in range(c * chunk, min(len(out), (c + 1) * chunk)):
-            while offsets[s + 1] <= i:
-                s += 1
+            s = advance(offsets, s, i)
             simd.stream(out, i * size, source, s * size, size)
         simd.settle()
 

@@ -8,21 +8,18 @@ import numpy as np
 
 from ....arrays import native
 from ....jit import jitable, njit, parallel_kernel, prange, simd
-from ....jit.search import lower_bound
+from ....jit.search import advance, segment_of
+from .templates import row_kernel
 
 
-@parallel_kernel
-def spread(grad, offsets, weights, factors, chunk, out):
-    """``out[i] = grad[s] * factors[s] * weights[i]`` for every row i of segment s."""
-    rows, width = out.shape
-    for c in prange((rows + chunk - 1) // chunk):
-        s = lower_bound(offsets, c * chunk + 1) - 1
-        for i in range(c * chunk, min(rows, (c + 1) * chunk)):
-            while offsets[s + 1] <= i:
-                s += 1
-            scale = factors[s] * weights[i] if len(weights) else factors[s]
-            for d in range(width):
-                out[i, d] = grad[s, d] * scale
+def _spread(i, s, j, grad, factors, weights, offsets, out):
+    scale = factors[s] * weights[i] if len(weights) else factors[s]
+    for d in range(out.shape[1]):
+        out[i, d] = grad[s, d] * scale
+
+
+#: ``out[i] = grad[s] * factors[s] * weights[i]`` for every row i of segment s.
+spread = row_kernel(_spread)
 
 
 @parallel_kernel
@@ -100,10 +97,9 @@ def row_products(values, ids, padding, offsets, base, grad, factors, chunk, resu
     """``result[i] = factors[s] * sum((values[row] - base[s]) * grad[s])``: the gradient by weights."""
     width = grad.shape[1]
     for c in prange((len(result) + chunk - 1) // chunk):
-        s = lower_bound(offsets, c * chunk + 1) - 1
+        s = segment_of(offsets, c * chunk)
         for i in range(c * chunk, min(len(result), (c + 1) * chunk)):
-            while offsets[s + 1] <= i:
-                s += 1
+            s = advance(offsets, s, i)
             row = ids[i] if len(ids) else i
             keep = np.float64(row != padding)
             total = 0.0

@@ -40,7 +40,7 @@ def values_grad(values, ids, padding_idx, offsets, weights, out, grad, reduce):
         weights = None if weights is None else plain(weights)
         w = NO_WEIGHTS.astype(g.dtype) if weights is None else weights.astype(g.dtype, copy=False)
         scale = factors(reduce, offsets, weights, g.dtype)
-        spread(result.size, g, offsets, w, scale, settings.chunk_rows, result)
+        spread(result.size, g, scale, w, offsets, settings.chunk_rows, result)
     return result.reshape(shape).astype(dtype, copy=False)
 
 

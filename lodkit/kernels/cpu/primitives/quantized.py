@@ -11,8 +11,10 @@ import functools
 import numpy as np
 
 from ....jit import jitable, parallel_kernel, prange, simd
+from ....jit.search import segments_in
 from ...common.codes import coder, grid
-from .reduce_kernels import AHEAD, add_up, fill, first_segment
+from .reduce_kernels import AHEAD, weight_of
+from .templates import fill
 
 WIDTHS = (128, 64, 16, 4)
 
@@ -131,10 +133,10 @@ def bag_kernel(bits, width):
     def kernel(rows, params, ids, weights, padding, offsets, divides, pad, chunk, block, out):
         columns = out.shape[1]
         for c in prange(offsets[-1] // chunk + 1):
-            for s in range(first_segment(offsets, chunk, c), first_segment(offsets, chunk, c + 1)):
+            for s in segments_in(offsets, chunk, c):
                 start, stop, divisor = offsets[s], offsets[s + 1], 1.0
                 if divides:
-                    divisor = add_up(weights, start, stop) if len(weights) else float(stop - start)
+                    divisor = weight_of(weights, start, stop) if len(weights) else float(stop - start)
                 if start == stop or divisor == 0:
                     fill(out, s, pad)
                     continue

@@ -12,7 +12,7 @@ import numpy as np
 from .... import arrays
 from ....arrays import BIG, matrix, upcast
 from ....jit import settings
-from ....jit.reducers import REDUCERS
+from ....jit.reducers import REDUCERS, Divisor
 from ....lod.offsets import tiles_of
 from ....ops.shared.reductions import pad_of, result_dtype
 from .gradient_kernels import lengths_of, plain, weight_sums
@@ -32,8 +32,12 @@ from .reduce_kernels import (
 TILE = 16  # chunks in a tile of a long segment
 WIDTHS = (128, 64, 16, 4, 1)
 ENDS = ("first", "last")
-#: What is divided, and by what: the kernels' own way to say it.
-_UNDIVIDED = {"mean": ("sum", 1), "sqrt": ("sum", 2), "logmeanexp": ("logsumexp", 1)}
+#: Reductions that divide: the one that they finish, and the Divisor (a plain integer, which Numba finds faster).
+_UNDIVIDED = {
+    "mean": ("sum", int(Divisor.WEIGHT)),
+    "sqrt": ("sum", int(Divisor.ROOT_OF_WEIGHT)),
+    "logmeanexp": ("logsumexp", int(Divisor.WEIGHT)),
+}
 NO_IDS, NO_WEIGHTS = np.empty(0, np.int64), np.empty(0, np.float32)
 
 
@@ -66,11 +70,11 @@ def reduce_rows(reduce, values, ids, weights, padding_idx, offsets, pad, out):
             _reduce_tiles(reduce, values, ids, weights, padding_idx, offsets, tiles, tile_offsets, pad, out)
             return
     gather = "" if ids is None else _lines(values)
-    kernel, divides = _kernel(reduce, columns, gather, weights is not None, padding_idx is not None)
+    kernel, divisor = _kernel(reduce, columns, gather, weights is not None, padding_idx is not None)
     ids = NO_IDS if ids is None else ids
     weights = NO_WEIGHTS if weights is None else weights
     padding = -1 if padding_idx is None else padding_idx
-    kernel(rows * columns, values, ids, weights, padding, offsets, pad, divides, chunk, settings.block_rows, out)
+    kernel(rows * columns, values, ids, weights, padding, offsets, pad, divisor, chunk, settings.block_rows, out)
 
 
 def _lines(values):
@@ -84,15 +88,15 @@ def _reduce_tiles(reduce, values, ids, weights, padding_idx, offsets, tiles, til
     """Reduce the tiles of segments, in double precision, and then their results."""
     kind = np.dtype(np.int64 if values.dtype.kind == "i" else np.float64)
     partial = np.empty((len(tiles) - 1, out.shape[1]), kind)
-    inner, divides = _UNDIVIDED.get(reduce, (reduce, 0))
+    inner, divisor = _UNDIVIDED.get(reduce, (reduce, int(Divisor.NOTHING)))
     reduce_rows(inner, values, ids, weights, padding_idx, tiles, kind.type(0), partial)
-    if not divides:
+    if not divisor:
         reduce_rows(inner, partial, None, None, None, tile_offsets, pad, out)
         return
     total = np.empty(out.shape, kind)
     reduce_rows(inner, partial, None, None, None, tile_offsets, kind.type(0), total)
     weight = lengths_of(offsets) if weights is None else weight_sums(weights, offsets)
-    divide_rows(total, weight, pad, divides, inner == "logsumexp", out)
+    divide_rows(total, weight, pad, divisor, inner == "logsumexp", out)
 
 
 def width_of(columns):
@@ -102,25 +106,25 @@ def width_of(columns):
 
 @functools.lru_cache(1024)
 def _kernel(reduce, columns, gather, weighted, padded):
-    """The launcher for a reduction, all of which take the same arguments, and by what it divides."""
-    reduce, divides = _UNDIVIDED.get(reduce, (reduce, 0))
+    """The launcher for a reduction, all of which take the same arguments, and by what it divisor."""
+    reduce, divisor = _UNDIVIDED.get(reduce, (reduce, int(Divisor.NOTHING)))
     width = width_of(columns)
     if reduce in ENDS:
-        return functools.partial(_take_ends, reduce), divides
+        return functools.partial(_take_ends, reduce), divisor
     if reduce == "logsumexp":
-        return logsumexp_kernel(width, gather, padded), divides
+        return logsumexp_kernel(width, gather, padded), divisor
     if columns == 1 and not gather and not weighted:
-        return functools.partial(_reduce_flat, flat_kernel(reduce)), divides
+        return functools.partial(_reduce_flat, flat_kernel(reduce)), divisor
     if REDUCERS[reduce].start is not None:
-        return sum_kernel(reduce, width, gather, weighted, padded), divides
-    return extreme_kernel(reduce, width, gather, padded), divides
+        return sum_kernel(reduce, width, gather, weighted, padded, weighted and divisor != 0), divisor
+    return extreme_kernel(reduce, width, gather, padded), divisor
 
 
-def _reduce_flat(kernel, work, values, ids, weights, padding, offsets, pad, divides, chunk, block, out):
-    kernel(work, values.reshape(1, -1), offsets, pad, divides, chunk, block * LANES, out)
+def _reduce_flat(kernel, work, values, ids, weights, padding, offsets, pad, divisor, chunk, block, out):
+    kernel(work, values.reshape(1, -1), offsets, pad, divisor, chunk, block * LANES, out)
 
 
-def _take_ends(reduce, work, values, ids, weights, padding, offsets, pad, divides, chunk, block, out):
+def _take_ends(reduce, work, values, ids, weights, padding, offsets, pad, divisor, chunk, block, out):
     row, full = offsets[:-1] if reduce == "first" else offsets[1:] - 1, offsets[1:] > offsets[:-1]
     if len(ids):
         row = ids[np.where(full, row, 0)]

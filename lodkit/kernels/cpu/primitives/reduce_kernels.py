@@ -3,7 +3,7 @@
 A segment's columns are taken W at a time and stay in registers over all its rows. The last W columns may
 overlap the ones before: they are computed twice, to the same bits, and nothing needs a mask. Sums run over
 blocks of rows in the type of the values and add up in double precision. Segments are dealt to threads by
-the rows they start at. Each call says by what to divide: nothing (0), the weight of a segment (1), its root (2).
+the rows they start at. Each call says by what to divide (``Divisor``).
 """
 
 from __future__ import annotations
@@ -13,25 +13,14 @@ import functools
 import numpy as np
 
 from ....jit import jitable, njit, parallel_kernel, prange, simd
-from ....jit.reducers import REDUCERS, root_of
-from ....jit.search import lower_bound
+from ....jit.reducers import REDUCERS, Divisor, root_of
+from ....jit.search import segments_in
+from .templates import fill, length_of, segment_kernel
 
 AHEAD = 64  # rows between a prefetch and its use: 1.3 times faster than 16 on rows that are often read again
 
 
 LINES, ASTRIDE = "lines", "astride"
-
-
-@jitable
-def first_segment(offsets, chunk, c):
-    """The first segment of chunk c: segments belong to the chunk that their first row lies in."""
-    return 0 if c == 0 else min(len(offsets) - 1, lower_bound(offsets, c * chunk))
-
-
-@jitable
-def fill(out, s, pad):
-    for d in range(out.shape[1]):
-        out[s, d] = pad
 
 
 def _access(width, gather):
@@ -56,6 +45,19 @@ def _access(width, gather):
         return ids[i]
 
     return gathered_row_of
+
+
+def _reader(width, gather, padded):
+    """How a kernel reads W columns of the row of its i-th value: zeros of a padding row."""
+    row_of = _access(width, gather)
+
+    @jitable(inline=True)
+    def read(values, ids, padding, i, j):
+        row = row_of(values, ids, i, j)
+        x = simd.load(values, row, j, width)
+        return simd.full(values, width, 0.0) if padded and row == padding else x
+
+    return read
 
 
 def _sums(reducer, width, gather, weighted, padded):
@@ -96,45 +98,33 @@ jitable(root_of)
 
 
 @jitable(inline=True)
-def divided(total, weight, divides):
-    if divides == 0:
+def divided(total, weight, divisor):
+    if divisor == Divisor.NOTHING:
         return total
-    return simd.div(total, simd.like(total, weight if divides == 1 else root_of(weight)))
+    return simd.div(total, simd.like(total, weight if divisor == Divisor.WEIGHT else root_of(weight)))
 
 
 @functools.cache
-def sum_kernel(reduce, width, gather, weighted, padded):
+def sum_kernel(reduce, width, gather, weighted, padded, divides):
     """Kernel of a reducer that adds up, or multiplies. One block, the usual case, goes around double precision: 1.2
     times faster.
     """
     block_sum, long_sum = _sums(REDUCERS[reduce], width, gather, weighted, padded)
 
-    @parallel_kernel
-    def kernel(values, ids, weights, padding, offsets, pad, divides, chunk, block, out):
-        columns = out.shape[1]
-        for c in prange(offsets[-1] // chunk + 1):
-            for s in range(first_segment(offsets, chunk, c), first_segment(offsets, chunk, c + 1)):
-                start, stop = offsets[s], offsets[s + 1]
-                weight = float(stop - start)
-                if weighted and divides:
-                    weight = add_up(weights, start, stop)
-                if start == stop or weight == 0:
-                    fill(out, s, pad)
-                    continue
-                for at in range(0, columns, width):
-                    j = min(at, columns - width)
-                    if stop - start <= block:
-                        total = block_sum(values, ids, weights, padding, start, stop, j)
-                        simd.store(out, s, j, divided(total, weight, divides))
-                    else:
-                        long = long_sum(values, ids, weights, padding, start, stop, j, block)
-                        simd.store(out, s, j, divided(long, weight, divides))
+    def body(s, start, stop, j, weight, values, ids, weights, padding, divisor, block, out):
+        if stop - start <= block:
+            total = block_sum(values, ids, weights, padding, start, stop, j)
+            simd.store(out, s, j, divided(total, weight, divisor))
+        else:
+            long = long_sum(values, ids, weights, padding, start, stop, j, block)
+            simd.store(out, s, j, divided(long, weight, divisor))
 
-    return kernel
+    return segment_kernel(body, width, weight_of if divides else length_of)
 
 
 @jitable
-def add_up(weights, start, stop):
+def weight_of(weights, start, stop):
+    """Sum of the weights of a segment."""
     result = 0.0
     for i in range(start, stop):
         result += weights[i]
@@ -144,32 +134,15 @@ def add_up(weights, start, stop):
 @functools.cache
 def extreme_kernel(reduce, width, gather, padded):
     """Kernel of max and min, which divide by nothing."""
-    row_of, step = _access(width, gather), simd.STEPS[REDUCERS[reduce].step]
+    read, step = _reader(width, gather, padded), simd.STEPS[REDUCERS[reduce].step]
 
-    @parallel_kernel
-    def kernel(values, ids, weights, padding, offsets, pad, divides, chunk, block, out):
-        columns = out.shape[1]
-        for c in prange(offsets[-1] // chunk + 1):
-            for s in range(first_segment(offsets, chunk, c), first_segment(offsets, chunk, c + 1)):
-                start, stop = offsets[s], offsets[s + 1]
-                if start == stop:
-                    fill(out, s, pad)
-                    continue
-                for at in range(0, columns, width):
-                    j = min(at, columns - width)
-                    first = ids[start] if gather else start
-                    best = simd.load(values, first, j, width)
-                    if padded and first == padding:
-                        best = simd.full(values, width, 0.0)
-                    for i in range(start + 1, stop):
-                        row = row_of(values, ids, i, j)
-                        x = simd.load(values, row, j, width)
-                        if padded and row == padding:
-                            x = simd.full(values, width, 0.0)
-                        best = step(best, x)
-                    simd.store(out, s, j, best)
+    def body(s, start, stop, j, weight, values, ids, weights, padding, divisor, block, out):
+        best = read(values, ids, padding, start, j)
+        for i in range(start + 1, stop):
+            best = step(best, read(values, ids, padding, i, j))
+        simd.store(out, s, j, best)
 
-    return kernel
+    return segment_kernel(body, width)
 
 
 @functools.cache
@@ -179,40 +152,23 @@ def logsumexp_kernel(width, gather, padded):
 
     A NaN may be passed over by the maximum: its exponential brings it back.
     """
-    row_of = _access(width, gather)
+    read = _reader(width, gather, padded)
 
-    @jitable(inline=True)
-    def read(values, ids, padding, i, j):
-        row = row_of(values, ids, i, j)
-        x = simd.load(values, row, j, width)
-        return simd.full(values, width, 0.0) if padded and row == padding else x
+    def body(s, start, stop, j, weight, values, ids, weights, padding, divisor, block, out):
+        top = read(values, ids, padding, start, j)
+        for i in range(start + 1, stop):
+            top = simd.larger(top, read(values, ids, padding, i, j))
+        shift = simd.finite(top)
+        total = simd.widen(simd.full(values, width, 0.0))
+        for first in range(start, stop, block):
+            partial = simd.full(values, width, 0.0)
+            for i in range(first, min(first + block, stop)):
+                partial = simd.add(partial, simd.exp(simd.sub(read(values, ids, padding, i, j), shift)))
+            total = simd.add(total, simd.widen(partial))
+        total = simd.narrow(values, divided(total, weight, divisor))
+        simd.store(out, s, j, simd.add(simd.log(total), shift))
 
-    @parallel_kernel
-    def kernel(values, ids, weights, padding, offsets, pad, divides, chunk, block, out):
-        columns = out.shape[1]
-        for c in prange(offsets[-1] // chunk + 1):
-            for s in range(first_segment(offsets, chunk, c), first_segment(offsets, chunk, c + 1)):
-                start, stop = offsets[s], offsets[s + 1]
-                if start == stop:
-                    fill(out, s, pad)
-                    continue
-                for at in range(0, columns, width):
-                    j = min(at, columns - width)
-                    top = read(values, ids, padding, start, j)
-                    for i in range(start + 1, stop):
-                        top = simd.larger(top, read(values, ids, padding, i, j))
-                    shift = simd.finite(top)
-                    total = simd.widen(simd.full(values, width, 0.0))
-                    for first in range(start, stop, block):
-                        partial = simd.full(values, width, 0.0)
-                        for i in range(first, min(first + block, stop)):
-                            x = read(values, ids, padding, i, j)
-                            partial = simd.add(partial, simd.exp(simd.sub(x, shift)))
-                        total = simd.add(total, simd.widen(partial))
-                    total = simd.narrow(values, divided(total, float(stop - start), divides))
-                    simd.store(out, s, j, simd.add(simd.log(total), shift))
-
-    return kernel
+    return segment_kernel(body, width)
 
 
 LANES = 32
@@ -244,9 +200,9 @@ def flat_kernel(reduce):
         return across(best)
 
     @parallel_kernel
-    def kernel(values, offsets, pad, divides, chunk, block, out):
+    def kernel(values, offsets, pad, divisor, chunk, block, out):
         for c in prange(offsets[-1] // chunk + 1):
-            for s in range(first_segment(offsets, chunk, c), first_segment(offsets, chunk, c + 1)):
+            for s in segments_in(offsets, chunk, c):
                 start, stop = offsets[s], offsets[s + 1]
                 if start == stop:
                     fill(out, s, pad)
@@ -254,13 +210,13 @@ def flat_kernel(reduce):
                 result = simd.widen(run(values, start, min(start + block, stop)))
                 for at in range(start + block, stop, block):
                     result = step(result, simd.widen(run(values, at, min(at + block, stop))))
-                simd.store(out, s, 0, divided(result, float(stop - start), divides))
+                simd.store(out, s, 0, divided(result, float(stop - start), divisor))
 
     return kernel
 
 
 @njit
-def divide_rows(total, weight, pad, divides, logs, out):
+def divide_rows(total, weight, pad, divisor, logs, out):
     """Make means of sums, ``out = total / weight`` or its root; where it ``logs``, of a logsumexp."""
     for s in range(len(weight)):
         if weight[s] == 0:
@@ -271,7 +227,7 @@ def divide_rows(total, weight, pad, divides, logs, out):
             if logs:
                 simd.store(out, s, d, simd.sub(x, simd.log(simd.like(x, weight[s]))))
             else:
-                simd.store(out, s, d, divided(x, weight[s], divides))
+                simd.store(out, s, d, divided(x, weight[s], divisor))
 
 
 @parallel_kernel
@@ -290,7 +246,7 @@ def argreduce_kernel(reduce):
     def kernel(values, ids, padding, offsets, chunk, index):
         for c in prange(offsets[-1] // chunk + 1):
             best = np.empty(index.shape[1], values.dtype)
-            for s in range(first_segment(offsets, chunk, c), first_segment(offsets, chunk, c + 1)):
+            for s in segments_in(offsets, chunk, c):
                 fill(index, s, -1)
                 for i in range(offsets[s], offsets[s + 1]):
                     row = ids[i] if len(ids) else i

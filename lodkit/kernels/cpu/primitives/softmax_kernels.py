@@ -11,7 +11,8 @@ import functools
 import numpy as np
 
 from ....jit import jitable, parallel_kernel, prange, reducers, simd
-from .reduce_kernels import LANES, first_segment
+from ....jit.search import segments_in
+from .reduce_kernels import LANES
 
 FLAT = 0  # the width that stands for one column, whose values come as ``(1, rows)``
 
@@ -156,7 +157,7 @@ def softmax_kernel(width):
     @parallel_kernel
     def kernel(values, offsets, logs, chunk, block, tops, totals, out):
         for c in prange(offsets[-1] // chunk + 1):
-            for s in range(first_segment(offsets, chunk, c), first_segment(offsets, chunk, c + 1)):
+            for s in segments_in(offsets, chunk, c):
                 start, stop, columns = offsets[s], offsets[s + 1], 1 if flat else values.shape[1]
                 for at in range(0, columns if start < stop else 0, lanes):
                     j = max(0, min(at, columns - lanes))
@@ -202,7 +203,7 @@ def products_kernel(width, logs):
     @parallel_kernel
     def kernel(out, grad, offsets, chunk, block, totals):
         for c in prange(offsets[-1] // chunk + 1):
-            for s in range(first_segment(offsets, chunk, c), first_segment(offsets, chunk, c + 1)):
+            for s in segments_in(offsets, chunk, c):
                 for at in range(0, totals.shape[1], lanes):
                     j = max(0, min(at, totals.shape[1] - lanes))
                     total = total_of(out, grad, offsets[s], offsets[s + 1], j, block)
@@ -242,7 +243,7 @@ def gradient_kernel(width, logs):
     @parallel_kernel
     def kernel(out, grad, offsets, chunk, block, totals, result):
         for c in prange(offsets[-1] // chunk + 1):
-            for s in range(first_segment(offsets, chunk, c), first_segment(offsets, chunk, c + 1)):
+            for s in segments_in(offsets, chunk, c):
                 start, stop, columns = offsets[s], offsets[s + 1], 1 if flat else out.shape[1]
                 for at in range(0, columns if start < stop else 0, lanes):
                     j = max(0, min(at, columns - lanes))

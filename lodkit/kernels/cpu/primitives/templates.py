@@ -1,0 +1,84 @@
+"""Templates of kernels over ragged rows: ``body`` computes, the template walks, in chunks that threads share.
+
+W columns are taken at a time. The last strip of a row may overlap the one before: its columns are computed twice, to
+the same bits, and nothing needs a mask. Chunks are cut by rows and not by segments, which may be of any length, at
+places that do not depend on the number of threads; so neither do the bits of a result. float16 comes as uint16 bits,
+which ``simd.load`` and ``simd.store`` convert.
+"""
+
+from __future__ import annotations
+
+from ....jit import jitable, parallel_kernel, prange
+from ....jit.search import advance, segment_of, segments_in
+
+
+def row_kernel(body, width=0):
+    """Make a kernel of ``body(i, s, j, a, b, c, offsets, out)`` for row i of ``out``, in segment s.
+
+    Call the kernel as ``kernel(num_elements, a, b, c, offsets, chunk, out)``; a, b and c are the body's own.
+
+    Parameters
+    ----------
+    body : callable
+        Computes W columns from j on; all of a row, with j = 0, where ``width`` is 0.
+    width : int
+        W: see ``reduce.width_of``.
+    """
+    body = jitable(inline=True)(body)
+
+    @parallel_kernel
+    def kernel(a, b, c, offsets, chunk, out):
+        rows, columns = out.shape
+        step = width if width else max(columns, 1)
+        for k in prange((rows + chunk - 1) // chunk):
+            s = segment_of(offsets, k * chunk)
+            for i in range(k * chunk, min(rows, (k + 1) * chunk)):
+                s = advance(offsets, s, i)
+                for j in range(0, columns, step):
+                    body(i, s, min(j, columns - step), a, b, c, offsets, out)
+
+    return kernel
+
+
+@jitable(inline=True)
+def length_of(weights, start, stop):
+    """Number of rows of a segment: its weight where rows have none."""
+    return float(stop - start)
+
+
+@jitable
+def fill(out, s, pad):
+    for d in range(out.shape[1]):
+        out[s, d] = pad
+
+
+def segment_kernel(body, width, weigh=length_of):
+    """Make a kernel of ``body(s, start, stop, j, weight, values, ids, weights, padding, divisor, block, out)``.
+
+    It reduces W columns from j on of the rows ``start:stop`` of segment s into row s of ``out``. Call the kernel as
+    ``kernel(num_elements, values, ids, weights, padding, offsets, pad, divisor, chunk, block, out)``.
+
+    Parameters
+    ----------
+    body : callable
+    width : int
+    weigh : callable
+        ``weigh(weights, start, stop)``: weight of a segment; one of weight 0 gets ``pad``.
+    """
+    body = jitable(inline=True)(body)
+
+    @parallel_kernel
+    def kernel(values, ids, weights, padding, offsets, pad, divisor, chunk, block, out):
+        columns = out.shape[1]
+        for c in prange(offsets[-1] // chunk + 1):
+            for s in segments_in(offsets, chunk, c):
+                start, stop = offsets[s], offsets[s + 1]
+                weight = weigh(weights, start, stop)
+                if start == stop or weight == 0:
+                    fill(out, s, pad)
+                    continue
+                for at in range(0, columns, width):
+                    j = min(at, columns - width)
+                    body(s, start, stop, j, weight, values, ids, weights, padding, divisor, block, out)
+
+    return kernel
