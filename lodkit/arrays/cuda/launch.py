@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import inspect
 import hashlib
 import os
 import pickle
@@ -53,6 +54,32 @@ _loaded: dict[tuple, types.SimpleNamespace] = {}
 def device(function):
     """Let kernels call a function, which is put into them there."""
     return cuda.jit(function, device=True, forceinline=True)
+
+
+def elementwise(body):
+    """Make ``call(n, *args)``, which launches a kernel of ``body(i, *args)`` for every i below n.
+
+    Parameters
+    ----------
+    body : function
+        A plain function, compiled for the device; its other parameters are those of ``launch``.
+    """
+    names = ", ".join(inspect.signature(body).parameters).partition(", ")[2]
+    scope = {"cuda": cuda, "body": device(body), "__name__": body.__module__}
+    # Kernels take a fixed number of arguments: the loop is written for as many as the body has.
+    exec(
+        f"def {body.__name__}(n, {names}):\n    i = cuda.grid(1)\n    while i < n:\n"
+        f"        body(i, {names})\n        i += cuda.gridsize(1)\n",
+        scope,
+    )
+    kernel = cuda.jit(scope[body.__name__])
+
+    @functools.wraps(body)
+    def call(n, *args):
+        launch(kernel, n, n, *args)
+
+    call.kernel = kernel
+    return call
 
 
 def launch(kernel, threads, *args, block=BLOCK, exact=False):
