@@ -54,13 +54,15 @@ def gather_ranges_to_dense(
 @ops.lengths_gather.kernel("cpu", "cuda")
 def lengths_gather(on, items: Dense, lengths: Dense, ids: Dense, /, *, out=None):
     ops.check_data("lengths_gather", items, "items")
-    rows, _ = on.ranges.rows_of(*on.ranges.segments(len(items), lengths, ids))
+    starts, found = on.ranges.segments(len(items), lengths, ids)
+    rows, _ = on.ranges.rows_of(starts, found)
     return on.take_rows(items, rows, out)
 
 
 @ops.lengths_gather_grad.kernel("cpu", "cuda")
 def lengths_gather_grad(on, items: Dense, lengths: Dense, ids: Dense, grad: Dense, /):
-    return _rows_grad(on, items, *on.ranges.segments(len(items), lengths, ids), grad)
+    starts, found = on.ranges.segments(len(items), lengths, ids)
+    return _rows_grad(on, items, starts, found, grad)
 
 
 @ops.lengths_tile.kernel("cpu", "cuda")
