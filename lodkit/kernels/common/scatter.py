@@ -11,7 +11,9 @@ from ...registry import Dense
 def scatter_assign(on, data: Dense, ids: Dense, slices: Dense, /):
     ids = prepare_assign(on, data, ids, slices)
     on.refuse_overlap("data", data, (ids, slices))
-    on.scatter.put_last(ids.reshape(-1), slices.reshape(ids.size, *data.shape[1:]), data)
+    if ids.ndim != 1:
+        ids, slices = ids.reshape(-1), slices.reshape(ids.size, *data.shape[1:])
+    on.scatter.put_last(ids, slices, data)
     return data
 
 
@@ -26,6 +28,6 @@ def scatter(on, data: Dense, ids: Dense, updates: Dense, /, *, axis, out=None):
 @ops.scatter_grad.kernel("cpu", "cuda")
 def scatter_grad(on, data: Dense, ids: Dense, grad: Dense, /, *, axis):
     dtype, ids, axis = prepare_scatter_grad(on, data, ids, grad, axis)
-    by_data = on.copied(grad, on.output(data.shape, dtype, None, data))
+    by_data = on.convert(grad, dtype, new=True)
     by_updates = on.scatter.take_last(by_data.reshape(-1), on.scatter.places(ids, data.shape, axis))
     return by_data, by_updates.reshape(*ids.shape)

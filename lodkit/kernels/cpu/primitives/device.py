@@ -43,9 +43,14 @@ def read(x):
     return x
 
 
-def convert(x, dtype):
-    """An array in another type; itself where it has that type."""
-    return x.astype(native(dtype), copy=False)
+def part(x, start, stop):
+    """The rows from ``start`` to ``stop``, in place."""
+    return x[start:stop]
+
+
+def convert(x, dtype, new=False):
+    """An array in another type; itself where it has that type, unless it must be ``new``: in C order then."""
+    return np.array(x, native(dtype), order="C") if new else x.astype(native(dtype), copy=False)
 
 
 def copied(source, out):

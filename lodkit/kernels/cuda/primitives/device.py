@@ -78,6 +78,11 @@ def read(x):
     return x.read()
 
 
+def part(x, start, stop):
+    """The rows from ``start`` to ``stop``, in place."""
+    return x.part(start, stop)
+
+
 @cuda.jit
 def _wrap(ids, n, height, out):
     """Count ids that are counted from the end from the start; those before the start stay as they are."""
