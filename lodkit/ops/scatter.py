@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+import operator
+
 import numpy as np
 
 from ..arrays import check_gradient, check_rows, check_values, native, writable
@@ -68,8 +71,8 @@ def _(data, ids, slices):
 def check_elements(name, shape, ids_shape, axis):
     """The axis, from 0, along which ids select elements: on other axes they are not longer than the data."""
     axis = check_axis(len(shape), axis)
-    fits = len(ids_shape) == len(shape)
-    if not fits or any(n > m for d, (n, m) in enumerate(zip(ids_shape, shape, strict=True)) if d != axis):
+    limits = (*shape[:axis], math.inf, *shape[axis + 1 :])
+    if len(ids_shape) != len(shape) or any(map(operator.gt, ids_shape, limits)):
         raise ShapeMismatchError(
             f"{name}: ids of shape {tuple(ids_shape)} do not fit data of shape {tuple(shape)}; they have its axes, "
             f"none but axis {axis} longer"

@@ -29,10 +29,9 @@ def prepare(x, ids, updates):
         raise LoDMismatchError(f"sequence_scatter: x has {x.shape[0]} rows for {count} sequences of ids; pass one each")
     if not updates.same_lod(ids):
         raise mismatch("sequence_scatter: updates against ids", updates, ids)
-    if math.prod(updates.shape[1:]) != math.prod(x.shape[2:]):
-        raise ShapeMismatchError(
-            f"sequence_scatter: updates have items of shape {updates.shape[1:]}, x of {tuple(x.shape[2:])}"
-        )
+    item, expected = updates.shape[1:], tuple(x.shape[2:])
+    if item != expected and math.prod(item) != math.prod(expected):
+        raise ShapeMismatchError(f"sequence_scatter: updates have items of shape {item}, x of {expected}")
     if native(updates.dtype) != dtype:
         raise DTypeError(f"sequence_scatter: updates are {updates.dtype}, x {x.dtype}; convert with .astype(...)")
     return dtype

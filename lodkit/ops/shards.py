@@ -203,10 +203,11 @@ def check_shards(data):
             raise ShapeMismatchError(f"shard {p} has rows of shape {tuple(x.shape[1:])}, shard 0 {data[0].shape[1:]}")
 
 
-def check_counts(counts, data):
-    """Refuse shards without one row per key of theirs."""
-    for p, (count, x) in enumerate(zip(counts, data, strict=True)):
-        if count != len(x):
+def check_counts(offsets, data):
+    """Refuse shards without one row per key of theirs, by the offsets of the shards."""
+    for p, x in enumerate(data):
+        if len(x) != offsets[p + 1] - offsets[p]:
+            count = offsets[p + 1] - offsets[p]
             raise ShapeMismatchError(f"shard {p} has {len(x)} rows, but {count} of the keys belong to it")
 
 
@@ -241,7 +242,7 @@ def gather_by_key(keys: Dense, /, *data: Dense) -> Dense:
     keys = check_keys(plain, keys)
     check_shards(data)
     shards = keys.reshape(-1) % len(data)
-    check_counts([(shards == p).sum() for p in range(len(data))], data)
+    check_counts([(shards < p).sum() for p in range(len(data) + 1)], data)
     out = np.empty((keys.size, *data[0].shape[1:]), native(data[0].dtype))
     for p, x in enumerate(data):
         out[shards == p] = x

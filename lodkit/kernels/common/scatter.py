@@ -1,4 +1,4 @@
-"""Kernels of lodkit/ops/scatter.py: numbers of places, in front of copies of which the last one stays."""
+"""Kernels of lodkit/ops/scatter.py: of several updates for one place, the last one stays."""
 
 from __future__ import annotations
 

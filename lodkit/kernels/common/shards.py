@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import itertools
 
-import numpy as np
-
 from ...arrays import native
 from ...ops import shards as ops
 from ...registry import Dense
@@ -50,8 +48,8 @@ def gather_by_key(on, keys: Dense, /, *data: Dense, out=None):
     keys = ops.check_keys(on, keys)
     ops.check_shards(data)
     _, order, offsets = on.shards.by_shard(keys, len(data))
-    starts, item = on.read(offsets), data[0].shape[1:]
-    ops.check_counts(np.diff(starts), data)
+    starts, item = on.read(offsets).tolist(), data[0].shape[1:]
+    ops.check_counts(starts, data)
     out = on.output(keys.shape + item, native(data[0].dtype), out, data[0])
-    on.shards.put_shards(order, starts, data, out.reshape(keys.size, *item))
+    on.shards.put_shards(order, starts, data, out if keys.ndim == 1 else out.reshape(keys.size, *item))
     return out

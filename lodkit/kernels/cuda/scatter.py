@@ -14,7 +14,7 @@ from .primitives.gather import gather, put_rows
 
 @cuda.jit
 def _find_last(rows, n, height, last):
-    """Put the number of the last of equal rows into ``last``, counted from the end; -1 for none."""
+    """Put the position of the last of equal rows into ``last``, counted from the end; -1 for none."""
     i = cuda.grid(1)
     while i < n:
         row = vector.number(rows, i)
@@ -58,7 +58,7 @@ def take_last(x, places):
 
 @cuda.jit
 def _element_places(ids, height, sizes, axis, dims, n, places):
-    """Where each element of the ids points, in C order; ``sizes``: of the ids' axes, then the strides of the data's."""
+    """Number of the element that each of the ids selects; ``sizes``: axes of the ids, then strides of the data."""
     i = cuda.grid(1)
     while i < n:
         row, rest = vector.number(ids, i), i

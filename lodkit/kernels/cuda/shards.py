@@ -70,4 +70,4 @@ def count_rows(shards, offsets, count):
 def put_shards(order, starts, data, out):
     """Put the rows of each shard where its keys are."""
     for p, x in enumerate(data):
-        put_rows(order.part(int(starts[p]), int(starts[p + 1])), x, out)
+        put_rows(order.part(starts[p], starts[p + 1]), x, out)
