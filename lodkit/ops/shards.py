@@ -61,7 +61,7 @@ def _split(keys, data, count, pack_first_input):
 def partition(keys: Dense, /, *data: Dense, num_outputs: int, pack_first_input: bool = False) -> Dense:
     """Split keys, and what belongs to them, over shards: a key belongs to the shard ``key mod shards``.
 
-    Partition of Caffe2. Inside a shard the order stays. ``gather_by_key`` is the inverse.
+    Partition of Caffe2. The order within a shard is kept. ``gather_by_key`` is the inverse.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def partition(keys: Dense, /, *data: Dense, num_outputs: int, pack_first_input: 
         The shard of a negative key is not negative either: -1 of 3 shards is in the last.
     *data : array of shape (*keys.shape, *item)
     num_outputs : int
-        How many arrays are returned: shards times inputs.
+        Number of arrays returned: shards times inputs.
     pack_first_input : bool
         Return ``(key - shard) / shards`` for the keys.
 
@@ -143,7 +143,7 @@ def lengths_partition(
     keys : vector of int32 or int64
     *data : array of shape (rows, *item)
     num_outputs : int
-        How many arrays are returned: shards times inputs.
+        Number of arrays returned: shards times inputs.
     pack_first_input : bool
         Return ``(key - shard) / shards`` for the keys.
 

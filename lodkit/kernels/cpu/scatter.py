@@ -18,7 +18,7 @@ def put_last(rows, values, out):
 def take_last(x, places):
     """Elements of ``x`` at places, 0 for a place that is listed again later; zeros are left there."""
     last, numbers = np.empty(len(x), np.int64), np.arange(len(places))
-    put_all(places, matrix(numbers), matrix(last))
+    put_all(places, numbers.reshape(-1, 1), last.reshape(-1, 1))
     found = np.where(last[places] == numbers, x[places], x.dtype.type(0))
     x[places] = 0
     return found
