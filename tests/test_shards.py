@@ -75,7 +75,7 @@ WRONG = [
     ("lengths_partition", ([5], KEYS), {"num_outputs": 3}, ValueError, "no multiple of the 2 inputs"),
     ("lengths_partition", ([1], KEYS[None]), {"num_outputs": 2}, lodkit.LoDError, "keys must be one-dimensional"),
     ("lengths_partition", ([5], KEYS, ROWS[1:]), {"num_outputs": 3}, lodkit.ShapeMismatchError, "data 0 has shape"),
-    ("gather_by_key", (KEYS,), {}, TypeError, "one array a shard, got keys alone"),
+    ("gather_by_key", (KEYS,), {}, TypeError, "one array per shard, got keys alone"),
     ("gather_by_key", (KEYS, ROWS, ROWS), {}, lodkit.ShapeMismatchError, "shard 0 has 5 rows, but 3 of the keys"),
     ("gather_by_key", (KEYS, ROWS[:3], ROWS[:1]), {}, lodkit.ShapeMismatchError, "shard 1 has 1 rows, but 2 of"),
     ("gather_by_key", (KEYS, ROWS[:3], ROWS[:2, :1]), {}, lodkit.ShapeMismatchError, r"shard 1 has rows of shape \(1,"),

@@ -1,4 +1,4 @@
-"""Lists of ids as sets: distinct ids, the union of a sample's lists, repeated ids, where an id stands."""
+"""Lists of ids as sets: distinct ids, the union of a sample's lists, repeated ids, the position of an id."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def unique(ids: Dense, /, *, return_inverse: bool = False, return_counts: bool =
     ids : vector of int32 or int64
         Any integers, also negative ones.
     return_inverse, return_counts : bool
-        Also return where each id stands among the distinct ones, and how often each of these comes.
+        Also return the position of each id among the distinct ones, and the number of times that each of these occurs.
 
     Returns
     -------
@@ -36,7 +36,7 @@ def unique(ids: Dense, /, *, return_inverse: bool = False, return_counts: bool =
     Raises
     ------
     LoDError
-        The ids are no vector.
+        The ids are not a vector.
     DTypeError
         They are not int32 or int64.
 
@@ -60,7 +60,7 @@ def _(ids, *, return_inverse=False, return_counts=False):
 
 
 def check_samples(lists):
-    """Lists of the same samples: as many levels, the same structure above the lists, as many lists."""
+    """Refuse lists of different samples: they have the same levels above the lists, and as many lists."""
     first = lists[0]
     for i, x in enumerate(lists):
         if not x.lod_level:
@@ -98,7 +98,7 @@ def merge_id_lists(*lists: LoDTensor) -> LoDTensor:
     LoDMismatchError
         Two lists have different samples.
     LoDError, DTypeError
-        The values are no vector of int32 or int64.
+        The values are not a vector of int32 or int64.
 
     Examples
     --------
@@ -121,7 +121,7 @@ def _(*lists):
 
 
 def check_elements(data):
-    """Elements of which two can be equal: a vector of numbers."""
+    """Refuse data that are not a vector of numbers."""
     check_values(data.dtype, "find_duplicate_elements")
     if len(data.shape) != 1:
         raise LoDError(f"data must be one-dimensional, got shape {tuple(data.shape)}; pass data.reshape(-1)")
@@ -129,7 +129,7 @@ def check_elements(data):
 
 @op
 def find_duplicate_elements(data: Dense, /) -> Dense:
-    """Return the positions of all elements that were there before, of second and later occurrences: ascending, int64.
+    """Return the positions of second and later occurrences of elements, ascending, int64.
 
     FindDuplicateElements of Caffe2. NaN equals nothing, 0.0 equals -0.0.
 
@@ -140,7 +140,7 @@ def find_duplicate_elements(data: Dense, /) -> Dense:
     Raises
     ------
     LoDError, DTypeError
-        The data are no vector of float16, float32, float64, int32 or int64.
+        The data are not a vector of float16, float32, float64, int32 or int64.
 
     Examples
     --------
@@ -158,7 +158,7 @@ def _(data):
 
 @op(rowwise=("queries",))
 def find(ids: Dense, queries: Dense, /, *, missing_value: int = -1) -> Dense:
-    """Return where each query stands among the ids: the position of its last occurrence, int64.
+    """Return the position of each query among the ids, that of its last occurrence, int64.
 
     Find of Caffe2.
 
@@ -176,7 +176,7 @@ def find(ids: Dense, queries: Dense, /, *, missing_value: int = -1) -> Dense:
     Raises
     ------
     LoDError, DTypeError
-        The ids are no vector of int32 or int64, or the queries no integers.
+        The ids are not a vector of int32 or int64, or the queries are not integers.
 
     Examples
     --------

@@ -1,10 +1,10 @@
-"""What lengths say of segments: the largest values of each, and how it is cut into parts."""
+"""Segments by their lengths: the largest values of each, and lengths cut into parts."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from ..arrays import check_gradient, check_values, integers, native
+from ..arrays import check_gradient, check_values, integers
 from ..errors import LoDError, RowIndexError, ShapeMismatchError
 from ..lod.levels import check_lengths
 from ..registry import Dense, op
@@ -13,13 +13,14 @@ from .conversions import lengths_to_offsets
 from .segments import check_rows
 
 
-def check_top_k(values, k):
-    """Values as a vector, and how many of them are asked for."""
-    check_values(values.dtype, "lengths_top_k")
+def check_top_k(values, k=1, what="lengths_top_k", floating=False):
+    """The type of a vector of values, if ``what`` takes it; k is at least 1."""
+    dtype = check_values(values.dtype, what, floating=floating)
     if values.ndim != 1:
         raise ShapeMismatchError(f"values have shape {tuple(values.shape)}, not one dimension; pass one column")
     if k < 1:
         raise ValueError(f"lengths_top_k: k must be at least 1, got {k}")
+    return dtype
 
 
 def _offsets(values, lengths):
@@ -30,7 +31,7 @@ def _offsets(values, lengths):
 
 @op
 def lengths_top_k(values: Dense, lengths: Dense, /, *, k: int) -> Dense:
-    """Return the k largest values of every segment, the largest first, and where in the segment they stand.
+    """Return the k largest values of every segment, the largest first, and their positions in the segment.
 
     LengthsTopK of Caffe2. NaN counts as larger than every number, as in max; of equal values the first comes first.
 
@@ -54,7 +55,7 @@ def lengths_top_k(values: Dense, lengths: Dense, /, *, k: int) -> Dense:
     LoDError
         A length is negative, or the lengths do not add up to the rows.
     ShapeMismatchError
-        The values are no vector.
+        The values are not a vector.
     ValueError
         k is less than 1.
 
@@ -67,9 +68,8 @@ def lengths_top_k(values: Dense, lengths: Dense, /, *, k: int) -> Dense:
            [-1, -1],
            [ 0, -1]]))
     """
-    check_top_k(values, k)
-    offsets = _offsets(values, lengths).tolist()
-    top = np.zeros((len(offsets) - 1, k), native(values.dtype))
+    dtype, offsets = check_top_k(values, k), _offsets(values, lengths).tolist()
+    top = np.zeros((len(offsets) - 1, k), dtype)
     indices = np.full(top.shape, -1, np.int64)
     for s, (start, stop) in enumerate(zip(offsets[:-1], offsets[1:], strict=True)):
         numbers = values[start:stop].tolist()
@@ -102,27 +102,26 @@ def bad_index(indices, lengths, s, j):
 
 
 def check_indices(indices, segments):
-    """One row of indices a segment."""
+    """Refuse indices without one row per segment."""
     if indices.ndim != 2 or indices.shape[0] != segments:
         raise LoDError(f"indices have shape {tuple(indices.shape)}; there is a row for each of the {segments} segments")
 
 
 @op
 def lengths_top_k_grad(values: Dense, lengths: Dense, indices: Dense, grad: Dense, /) -> Dense:
-    """Return the gradient of ``lengths_top_k`` by its values: zero but for the largest.
+    """Return the gradient of ``lengths_top_k`` by its values: 0 except for the largest.
 
     >>> grad = np.array([[1., 2.], [3., 4.]])
     >>> lengths_top_k_grad(np.zeros(4), [3, 1], [[2, 0], [0, -1]], grad)
     array([2., 0., 1., 3.])
     """
-    check_values(values.dtype, "the gradient", floating=True)
-    check_top_k(values, 1)
+    dtype = check_top_k(values, what="the gradient", floating=True)
     offsets, indices = _offsets(values, lengths), integers(indices, "indices")
     check_indices(indices, len(offsets) - 1)
     for s, j in np.argwhere((indices < -1) | (indices >= np.diff(offsets)[:, None])):
         raise bad_index(indices, np.diff(offsets), s, j)
     check_gradient(grad, indices.shape)
-    result = np.zeros(len(values), native(values.dtype))
+    result = np.zeros(len(values), dtype)
     for s, j in np.argwhere(indices >= 0):
         result[offsets[s] + indices[s, j]] = grad[s, j]
     return result

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arrays import check_gradient, check_rows, check_values, integers, native
+from ..arrays import check_gradient, check_rows, check_values, integers
 from ..errors import LoDError, RowIndexError
 from ..registry import Dense, op
 from ..registry.desc import VarDesc, VarType
 from .conversions import lengths_to_offsets, lengths_to_segment_ids
 from .segments import segment_reduce, to_offsets
+from .shared import plain
 from .shared.tables import check_ids
+
+
+def check_data(name, data, what="data"):
+    """The type of data with rows, if the operator takes it."""
+    return check_values(check_rows(data, what).dtype, name)
 
 
 def check_ranges_shape(shape):
@@ -19,7 +25,7 @@ def check_ranges_shape(shape):
 
 
 def bad_range(ranges, i, rows):
-    """The error for the i-th range of all."""
+    """The error for the i-th of all ranges."""
     example, feature = divmod(i, ranges.shape[1])
     start, length = ranges[example, feature].tolist()
     return RowIndexError(
@@ -29,28 +35,34 @@ def bad_range(ranges, i, rows):
 
 
 def check_ranges(ranges, rows):
-    """``ranges`` as int64, each inside the data."""
+    """Starts and lengths of ranges, int64 of shape (examples, ranges of each), each inside the data."""
     ranges = integers(ranges, "ranges")
     check_ranges_shape(ranges.shape)
-    start, length = ranges[..., 0], ranges[..., 1]
-    bad = (start < 0) | (length < 0) | (start > rows - np.maximum(length, 0))
+    starts, lengths = np.ascontiguousarray(ranges[..., 0]), np.ascontiguousarray(ranges[..., 1])
+    bad = (starts < 0) | (lengths < 0) | (starts > rows - np.maximum(lengths, 0))
     if bad.any():
         raise bad_range(ranges, int(np.argmax(bad)), rows)
-    return ranges
+    return starts, lengths
 
 
 def _rows_of(starts, lengths):
-    """The row numbers of runs of rows, one run after another."""
-    return np.array([i for start, n in zip(starts, lengths, strict=True) for i in range(start, start + n)], np.int64)
+    """Row numbers of runs of rows, one run after another."""
+    runs = zip(starts.reshape(-1), lengths.reshape(-1), strict=True)
+    return np.array([i for start, n in runs for i in range(start, start + n)], np.int64)
+
+
+def check_grad(data, rows, grad):
+    """The type of the gradient of ``data[rows]``, if it has one."""
+    dtype = check_values(data.dtype, "the gradient", floating=True)
+    check_gradient(grad, (len(rows), *data.shape[1:]))
+    return dtype
 
 
 def _rows_grad(data, rows, grad):
     """The dense gradient of ``data[rows]``."""
-    check_values(data.dtype, "the gradient", floating=True)
-    check_gradient(grad, (len(rows), *data.shape[1:]))
-    result = np.zeros(data.shape, np.float64)
+    dtype, result = check_grad(data, rows, grad), np.zeros(data.shape, np.float64)
     np.add.at(result, rows, grad)
-    return result.astype(native(data.dtype))
+    return result.astype(dtype)
 
 
 def _some_rows(data):
@@ -59,7 +71,7 @@ def _some_rows(data):
 
 @op
 def gather_ranges(data: Dense, ranges: Dense, /) -> tuple[Dense, Dense]:
-    """Return the rows of all ranges, one range after another, and how many rows each example has.
+    """Return the rows of all ranges, one range after another, and the number of rows of each example.
 
     Caffe2's GatherRanges.
 
@@ -84,10 +96,9 @@ def gather_ranges(data: Dense, ranges: Dense, /) -> tuple[Dense, Dense]:
     >>> gather_ranges(np.array([1, 2, 3, 4, 5, 6]), [[[0, 1], [2, 2]], [[4, 1], [5, 1]]])
     (array([1, 3, 4, 5, 6]), array([3, 2]))
     """
-    check_values(check_rows(data, "data").dtype, "gather_ranges")
-    ranges = check_ranges(ranges, len(data))
-    rows = _rows_of(*ranges.reshape(-1, 2).T)
-    return data[rows].astype(native(data.dtype)), ranges[..., 1].sum(axis=1)
+    dtype = check_data("gather_ranges", data)
+    starts, lengths = check_ranges(ranges, len(data))
+    return data[_rows_of(starts, lengths)].astype(dtype), lengths.sum(axis=1)
 
 
 @gather_ranges.infer_rule
@@ -102,13 +113,12 @@ def _(call, by_values, by_lengths=None):
 
 @op
 def gather_ranges_grad(data: Dense, ranges: Dense, grad: Dense, /) -> Dense:
-    """Return the gradient of ``gather_ranges`` by its data: what flows to a row of several ranges adds up.
+    """Return the gradient of ``gather_ranges`` by its data: gradients of a row in several ranges add up.
 
     >>> gather_ranges_grad(np.zeros(4), [[[0, 2], [1, 2]]], np.array([1., 2., 4., 8.]))
     array([1., 6., 8., 0.])
     """
-    ranges = check_ranges(ranges, len(data))
-    return _rows_grad(data, _rows_of(*ranges.reshape(-1, 2).T), grad)
+    return _rows_grad(data, _rows_of(*check_ranges(ranges, len(data))), grad)
 
 
 @gather_ranges_grad.infer_rule
@@ -117,7 +127,7 @@ def _(data, ranges, grad):
 
 
 def check_features(lengths, features):
-    """``lengths`` as a tuple: the length of each feature."""
+    """Length of each feature, as a tuple."""
     lengths = tuple(integers(lengths, "lengths").reshape(-1).tolist())
     if len(lengths) != features:
         raise LoDError(
@@ -128,26 +138,30 @@ def check_features(lengths, features):
     return lengths
 
 
-def check_ratios(ranges, lengths, min_observation, max_mismatched_ratio, max_empty_ratio):
+def check_ratios(found, lengths, min_observation, max_mismatched_ratio, max_empty_ratio):
     """Refuse a batch in which too many ranges of a feature are empty, or of another length."""
-    found = ranges[..., 1]
     empty = (found == 0).sum(axis=0)
     mismatched = ((found != np.array(lengths, np.int64)) & (found != 0)).sum(axis=0)
-    observed = max(len(ranges), min_observation)
+    observed = max(len(found), min_observation)
     for what, counts, most in (
         ("empty", empty, max_empty_ratio),
         ("not as long as lengths says", mismatched, max_mismatched_ratio),
     ):
         for feature in np.flatnonzero(counts > observed * most) if most < 1 else ():
             raise LoDError(
-                f"{counts[feature]} of {len(ranges)} ranges of feature {feature} (lengths: {lengths[feature]}) are "
+                f"{counts[feature]} of {len(found)} ranges of feature {feature} (lengths: {lengths[feature]}) are "
                 f"{what}, more than {most} of {observed}; allow more by max_empty_ratio= or max_mismatched_ratio="
             )
 
 
-def check_key(shape, rows):
-    if tuple(shape) != (rows,):
-        raise LoDError(f"key has shape {tuple(shape)}, the data {rows} rows; pass one key a row")
+def check_key(on, key, rows):
+    """Keys on any device, one per row; None stays None."""
+    if key is None:
+        return None
+    key = on.integers(key, "key")
+    if key.shape != (rows,):
+        raise LoDError(f"key has shape {key.shape}, the data {rows} rows; pass one key per row")
+    return key
 
 
 @op
@@ -174,7 +188,7 @@ def gather_ranges_to_dense(
     key : array of int, of shape (rows,), optional
         The rows of a range are sorted by key; equal keys keep their order.
     lengths : tuple of int
-        How many rows each feature has.
+        Number of rows of each feature.
     min_observation : int
     max_mismatched_ratio, max_empty_ratio : float
         Raise where more than this part of a feature's ranges, or of ``min_observation`` if there are fewer, have
@@ -191,16 +205,14 @@ def gather_ranges_to_dense(
            [5]]), array([[2, 3],
            [0, 0]]))
     """
-    check_values(check_rows(data, "data").dtype, "gather_ranges_to_dense")
-    ranges = check_ranges(ranges, len(data))
-    lengths = check_features(lengths, ranges.shape[1])
-    check_ratios(ranges, lengths, min_observation, max_mismatched_ratio, max_empty_ratio)
-    if key is not None:
-        key = integers(key, "key")
-        check_key(key.shape, len(data))
-    outs = [np.zeros((len(ranges), n, *data.shape[1:]), native(data.dtype)) for n in lengths]
-    for e, f in np.ndindex(ranges.shape[:2]):
-        start, n = ranges[e, f]
+    dtype = check_data("gather_ranges_to_dense", data)
+    starts, found = check_ranges(ranges, len(data))
+    lengths = check_features(lengths, found.shape[1])
+    check_ratios(found, lengths, min_observation, max_mismatched_ratio, max_empty_ratio)
+    key = check_key(plain, key, len(data))
+    outs = [np.zeros((len(found), n, *data.shape[1:]), dtype) for n in lengths]
+    for e, f in np.ndindex(found.shape):
+        start, n = starts[e, f], found[e, f]
         if n == lengths[f]:
             order = np.arange(n) if key is None else np.argsort(key[start : start + n], kind="stable")
             outs[f][e] = data[start : start + n][order]
@@ -214,7 +226,7 @@ def _(data, ranges, key=None, *, lengths, min_observation=10000, max_mismatched_
 
 @op
 def lengths_gather(items: Dense, lengths: Dense, ids: Dense, /) -> Dense:
-    """Return the rows of whole segments, by their numbers, one segment after another. Caffe2's LengthsGather.
+    """Return the rows of whole segments, by their ids, one segment after another. Caffe2's LengthsGather.
 
     Their lengths are ``gather(lengths, ids)``.
 
@@ -224,13 +236,13 @@ def lengths_gather(items: Dense, lengths: Dense, ids: Dense, /) -> Dense:
     lengths : array of int32 or int64
         They add up to the rows.
     ids : array of int32 or int64
-        Numbers of segments, any number of times each.
+        Segments, each any number of times.
 
     >>> lengths_gather(np.array([1, 2, 3, 4, 5, 6]), [0, 2, 3, 1], [2, 0, 3])
     array([3, 4, 5, 6])
     """
-    check_values(check_rows(items, "items").dtype, "lengths_gather")
-    return items[_segment_rows(items, lengths, ids)].astype(native(items.dtype))
+    dtype = check_data("lengths_gather", items, "items")
+    return items[_segment_rows(items, lengths, ids)].astype(dtype)
 
 
 def _segment_rows(items, lengths, ids):
@@ -251,7 +263,7 @@ def _(call, grad):
 
 @op
 def lengths_gather_grad(items: Dense, lengths: Dense, ids: Dense, grad: Dense, /) -> Dense:
-    """Return the gradient of ``lengths_gather`` by its items: what flows to a segment taken twice adds up.
+    """Return the gradient of ``lengths_gather`` by its items: gradients of a segment taken twice add up.
 
     >>> lengths_gather_grad(np.zeros(3), [1, 2], [1, 1], np.array([1., 2., 4., 8.]))
     array([ 0.,  5., 10.])
@@ -266,7 +278,7 @@ def _(items, lengths, ids, grad):
 
 def check_tiles(rows, lengths):
     if lengths != rows:
-        raise LoDError(f"{lengths} lengths for {rows} rows of data; give how often each row comes")
+        raise LoDError(f"{lengths} lengths for {rows} rows of data; pass one length per row")
 
 
 @op
@@ -276,10 +288,10 @@ def lengths_tile(data: Dense, lengths: Dense, /) -> Dense:
     >>> lengths_tile(np.array([10, 20, 30]), [2, 0, 1])
     array([10, 10, 30])
     """
-    check_values(check_rows(data, "data").dtype, "lengths_tile")
+    dtype = check_data("lengths_tile", data)
     rows = lengths_to_segment_ids.definition(lengths)
     check_tiles(len(data), len(lengths_to_offsets.definition(lengths)) - 1)
-    return data[rows].astype(native(data.dtype))
+    return data[rows].astype(dtype)
 
 
 @lengths_tile.infer_rule

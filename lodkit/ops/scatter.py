@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import math
+import operator
+
 import numpy as np
 
 from ..arrays import check_gradient, check_rows, check_values, native, writable
 from ..errors import DTypeError, ShapeMismatchError, bad_along
 from ..registry import Dense, op
 from .gather_scatter import check_axis
-from .shared.tables import check_ids
+from .shared import plain
 
 
 def check_target(name, data, ids_shape, rows):
-    """What can be wrong of an array that rows are written into, but the ids themselves, before anything is."""
+    """Refuse data that rows cannot be written into, and rows that do not fit; ids are checked elsewhere."""
     check_values(check_rows(writable(data, f"{name}: data"), "data").dtype, name)
     for what, x in rows:
         if native(x.dtype) != native(data.dtype):
@@ -40,18 +43,24 @@ def scatter_assign(data: Dense, ids: Dense, slices: Dense, /) -> Dense:
     Raises
     ------
     RowIndexError
-        An id outside the rows; nothing has changed then.
+        An id outside the rows; nothing is written.
 
     Examples
     --------
     >>> scatter_assign(np.zeros(4), [2, 0, 2], np.array([1., 2., 3.]))
     array([2., 0., 3., 0.])
     """
-    ids = check_ids(ids, len(check_rows(data, "data")))
-    check_target("scatter_assign", data, ids.shape, [("slices", slices)])
+    ids = prepare_assign(plain, data, ids, slices)
     for row, value in zip(ids.reshape(-1), slices.reshape(ids.size, *data.shape[1:]), strict=True):
         data[row] = value
     return data
+
+
+def prepare_assign(on, data, ids, slices):
+    """Check the inputs of scatter_assign on any device. Returns ids."""
+    ids = on.checked_ids(ids, len(check_rows(data, "data")))
+    check_target("scatter_assign", data, ids.shape, [("slices", slices)])
+    return ids
 
 
 @scatter_assign.infer_rule
@@ -60,10 +69,10 @@ def _(data, ids, slices):
 
 
 def check_elements(name, shape, ids_shape, axis):
-    """Ids for single elements: an axis each like the data's, not longer; any number of them along the axis."""
+    """The axis, from 0, along which ids select elements: on other axes they are not longer than the data."""
     axis = check_axis(len(shape), axis)
-    fits = len(ids_shape) == len(shape)
-    if not fits or any(n > m for d, (n, m) in enumerate(zip(ids_shape, shape, strict=True)) if d != axis):
+    limits = (*shape[:axis], math.inf, *shape[axis + 1 :])
+    if len(ids_shape) != len(shape) or any(map(operator.gt, ids_shape, limits)):
         raise ShapeMismatchError(
             f"{name}: ids of shape {tuple(ids_shape)} do not fit data of shape {tuple(shape)}; they have its axes, "
             f"none but axis {axis} longer"
@@ -71,15 +80,28 @@ def check_elements(name, shape, ids_shape, axis):
     return axis
 
 
-def check_updates(data, ids_shape, updates):
+def prepare_scatter(on, data, ids, updates, axis):
+    """Check the inputs of scatter on any device. Returns the type, ids, and the axis from 0."""
+    dtype = check_values(data.dtype, "scatter")
+    axis = check_elements("scatter", data.shape, ids.shape, axis)
     if native(updates.dtype) != native(data.dtype):
         raise DTypeError(f"scatter: updates are {updates.dtype}, data is {data.dtype}; convert with .astype(...)")
-    if tuple(updates.shape) != tuple(ids_shape):
-        raise ShapeMismatchError(f"scatter: updates have shape {tuple(updates.shape)}, ids {tuple(ids_shape)}")
+    if tuple(updates.shape) != tuple(ids.shape):
+        raise ShapeMismatchError(f"scatter: updates have shape {tuple(updates.shape)}, ids {tuple(ids.shape)}")
+    return dtype, on.checked_ids(ids, data.shape[axis], error=bad_along(data.shape[axis], axis)), axis
+
+
+def prepare_scatter_grad(on, data, ids, grad, axis):
+    """The same for its gradient; ``grad`` must have the shape of the data."""
+    dtype = check_values(data.dtype, "the gradient", floating=True)
+    axis = check_elements("scatter_grad", data.shape, ids.shape, axis)
+    ids = on.checked_ids(ids, data.shape[axis], error=bad_along(data.shape[axis], axis))
+    check_gradient(grad, data.shape)
+    return dtype, ids, axis
 
 
 def _places(ids, axis):
-    """Where each element of the ids points, in order."""
+    """Place in ids, and place in the data, of each update."""
     for place in np.ndindex(ids.shape):
         yield place, (*place[:axis], ids[place], *place[axis + 1 :])
 
@@ -104,13 +126,8 @@ def scatter(data: Dense, ids: Dense, updates: Dense, /, *, axis: int = 1) -> Den
     array([[0., 5., 0.],
            [0., 0., 7.]])
     """
-    check_values(data.dtype, "scatter")
-    axis = check_elements("scatter", data.shape, np.shape(ids), axis)
-    check_updates(data, np.shape(ids), updates)
-    out, ids = (
-        data.astype(native(data.dtype)),
-        check_ids(ids, data.shape[axis], error=bad_along(data.shape[axis], axis)),
-    )
+    dtype, ids, axis = prepare_scatter(plain, data, ids, updates, axis)
+    out = data.astype(dtype)
     for place, target in _places(ids, axis):
         out[target] = updates[place]
     return out
@@ -134,10 +151,8 @@ def scatter_grad(data: Dense, ids: Dense, grad: Dense, /, *, axis: int = 1) -> t
     >>> scatter_grad(np.zeros((1, 3)), [[1, 1]], np.array([[1., 2., 3.]]))
     (array([[1., 0., 3.]]), array([[0., 2.]]))
     """
-    dtype = check_values(data.dtype, "the gradient", floating=True)
-    axis = check_elements("scatter_grad", data.shape, np.shape(ids), axis)
-    ids = check_ids(ids, data.shape[axis], error=bad_along(data.shape[axis], axis))
-    by_data = check_gradient(grad, data.shape).astype(dtype)
+    dtype, ids, axis = prepare_scatter_grad(plain, data, ids, grad, axis)
+    by_data = grad.astype(dtype)
     last = {target: place for place, target in _places(ids, axis)}
     by_updates = np.zeros(ids.shape, dtype)
     for target, place in last.items():

@@ -1,4 +1,4 @@
-"""Add what sequences list to rows of a dense array, a sequence a row (Paddle's sequence_scatter)."""
+"""Add the updates that each sequence lists to its row of a dense array (Paddle's sequence_scatter)."""
 
 from __future__ import annotations
 
@@ -6,50 +6,57 @@ import math
 
 import numpy as np
 
-from ..arrays import check_gradient, check_values, integers, native
+from ..arrays import check_gradient, check_values, native
 from ..errors import DTypeError, LoDMismatchError, RowIndexError, ShapeMismatchError
 from ..lod.levels import mismatch
 from ..lod.lod_tensor import LoDTensor
 from ..registry import Dense, op
+from .shared.tables import check_ids
 
 
-def check_target(values, ids):
-    """A row of ``values`` for every innermost sequence of ids, which are a vector."""
-    check_values(values.dtype, "sequence_scatter")
+def prepare(x, ids, updates):
+    """Check everything but the numbers of ids: x has a row per innermost sequence, updates an item per id.
+
+    Returns the type of the result.
+    """
+    dtype = check_values(x.dtype, "sequence_scatter")
     count = len(ids.row_offsets()) - 1
-    if len(values.shape) < 2:
-        raise ShapeMismatchError(
-            f"sequence_scatter: x has shape {tuple(values.shape)}; it must be (sequences, n, *item)"
-        )
+    if len(x.shape) < 2:
+        raise ShapeMismatchError(f"sequence_scatter: x has shape {tuple(x.shape)}; it must be (sequences, n, *item)")
     if len(ids.shape) != 1:
         raise ShapeMismatchError(f"sequence_scatter: ids have shape {ids.shape}, not one dimension; pass one column")
-    if values.shape[0] != count:
-        raise LoDMismatchError(
-            f"sequence_scatter: x has {values.shape[0]} rows for {count} sequences of ids; pass one each"
-        )
-
-
-def check_updates(values, ids, updates, dtype):
-    """An update like the items of ``values`` for every id, of its type."""
+    if x.shape[0] != count:
+        raise LoDMismatchError(f"sequence_scatter: x has {x.shape[0]} rows for {count} sequences of ids; pass one each")
     if not updates.same_lod(ids):
         raise mismatch("sequence_scatter: updates against ids", updates, ids)
-    if math.prod(updates.shape[1:]) != math.prod(values.shape[2:]):
-        raise ShapeMismatchError(
-            f"sequence_scatter: updates have items of shape {updates.shape[1:]}, x of {tuple(values.shape[2:])}"
-        )
-    if native(dtype) != native(values.dtype):
-        raise DTypeError(f"sequence_scatter: updates are {dtype}, x {values.dtype}; convert with .astype(...)")
+    item, expected = updates.shape[1:], tuple(x.shape[2:])
+    if item != expected and math.prod(item) != math.prod(expected):
+        raise ShapeMismatchError(f"sequence_scatter: updates have items of shape {item}, x of {expected}")
+    if native(updates.dtype) != dtype:
+        raise DTypeError(f"sequence_scatter: updates are {updates.dtype}, x {x.dtype}; convert with .astype(...)")
+    return dtype
 
 
-def bad_id(ids, height, at):
-    return RowIndexError(f"ids: {ids[at]} at position {at} is outside [0, {height}) (the elements of a row of x)")
+def prepare_grad(x, ids, updates, grad):
+    """The same for its gradient; ``grad`` must have the shape of x."""
+    prepare(x, ids, updates)
+    dtype = check_values(x.dtype, "the gradient", floating=True)
+    check_gradient(grad, x.shape)
+    return dtype
+
+
+def bad_element(width):
+    """What makes the error for an id outside a row of ``width`` elements."""
+
+    def error(ids, at):
+        return RowIndexError(f"ids: {ids[at]} at position {at} is outside [0, {width}) (the elements of a row of x)")
+
+    return error
 
 
 def _places(x, ids):
     """Row and element of x for every id."""
-    numbers = integers(ids.values, "ids")
-    for at in np.flatnonzero((numbers < 0) | (numbers >= x.shape[1])):
-        raise bad_id(numbers, x.shape[1], at)
+    numbers = check_ids(ids.values, x.shape[1], error=bad_element(x.shape[1]))
     return np.array([s for s, n in enumerate(ids.lengths()) for _ in range(n)], np.int64), numbers
 
 
@@ -63,7 +70,7 @@ def sequence_scatter(x: Dense, ids: LoDTensor, updates: LoDTensor, /) -> Dense:
     Parameters
     ----------
     x : array of shape (sequences, n, *item)
-        A row for every innermost sequence of ids.
+        One row per innermost sequence of ids.
     ids : LoDTensor of int32 or int64
         Of shape ``(rows,)``, each inside ``[0, n)``.
     updates : LoDTensor
@@ -78,7 +85,7 @@ def sequence_scatter(x: Dense, ids: LoDTensor, updates: LoDTensor, /) -> Dense:
     RowIndexError
         An id is outside; nothing is written.
     LoDMismatchError
-        Ids and updates differ in structure, or x has not a row for each sequence.
+        Ids and updates differ in structure, or x does not have one row per sequence.
 
     Examples
     --------
@@ -87,11 +94,10 @@ def sequence_scatter(x: Dense, ids: LoDTensor, updates: LoDTensor, /) -> Dense:
     array([[6., 1., 3.],
            [1., 9., 1.]])
     """
-    check_target(x, ids)
-    check_updates(x, ids, updates, updates.dtype)
+    dtype = prepare(x, ids, updates)
     out = x.astype(np.int64 if x.dtype.kind == "i" else np.float64)
     np.add.at(out, _places(x, ids), updates.values.reshape(len(ids.values), *x.shape[2:]).astype(out.dtype))
-    return out.astype(native(x.dtype))
+    return out.astype(dtype)
 
 
 @sequence_scatter.infer_rule
@@ -106,16 +112,14 @@ def _(call, grad):
 
 @op
 def sequence_scatter_grad(x: Dense, ids: LoDTensor, updates: LoDTensor, grad: Dense, /) -> Dense:
-    """Return the gradient of ``sequence_scatter`` by its updates; by x it is what flows in.
+    """Return the gradient of ``sequence_scatter`` by its updates; by x it is ``grad``.
 
     >>> ids = LoDTensor([1, 1, 0], [[3]])
     >>> sequence_scatter_grad(np.ones((1, 2)), ids, ids.with_values(np.ones(3)), np.array([[3., 5.]]))
     array([5., 5., 3.])
     """
-    check_target(x, ids)
-    check_updates(x, ids, updates, updates.dtype)
-    check_values(x.dtype, "the gradient", floating=True)
-    return check_gradient(grad, x.shape)[_places(x, ids)].reshape(updates.shape).astype(native(x.dtype))
+    dtype = prepare_grad(x, ids, updates, grad)
+    return grad[_places(x, ids)].reshape(updates.shape).astype(dtype)
 
 
 @sequence_scatter_grad.infer_rule

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arrays import check_values, integers, native
+from ..arrays import check_values, native
+from ..arrays.generic import zeros_like
 from ..errors import DTypeError, LoDError, ShapeMismatchError
 from ..lod.levels import check_vector
 from ..registry import Dense, op
 from ..registry.desc import VarDesc
 from .conversions import lengths_to_offsets
+from .shared import plain
 
 INT64 = np.dtype("int64")
 
 
 def shards_of(name, num_outputs, inputs):
-    """How many shards there are when each gives an array for every input."""
+    """Number of shards, each of which gives an array per input."""
     if num_outputs < 1 or num_outputs % inputs:
         raise ValueError(
             f"{name}: num_outputs = {num_outputs} is no multiple of the {inputs} inputs; "
@@ -25,7 +27,7 @@ def shards_of(name, num_outputs, inputs):
 
 
 def check_data(data, shape):
-    """What is split beside the keys: a row for every key."""
+    """Refuse data without a row per key."""
     for i, x in enumerate(data):
         check_values(x.dtype, f"data {i}")
         if tuple(x.shape[: len(shape)]) != tuple(shape):
@@ -34,20 +36,16 @@ def check_data(data, shape):
             )
 
 
-def check_keys(keys):
-    keys = integers(keys, "keys")
-    check_dimension(keys)
+def check_keys(on, keys):
+    """Keys on any device, of at least one dimension."""
+    keys = on.integers(keys, "keys")
+    if not keys.ndim:
+        raise LoDError("keys have no dimension; pass keys.reshape(1)")
     return keys
 
 
-def check_dimension(keys):
-    """Keys that are at least a vector."""
-    if not keys.ndim:
-        raise LoDError("keys have no dimension; pass keys.reshape(1)")
-
-
 def _split(keys, data, count, pack_first_input):
-    """For every shard its keys and its rows of each array."""
+    """Rows of each shard, as a mask, then its keys and its rows of each array."""
     check_data(data, keys.shape)
     flat = keys.reshape(-1)
     rows = [x.reshape(len(flat), *x.shape[keys.ndim :]) for x in data]
@@ -63,7 +61,7 @@ def _split(keys, data, count, pack_first_input):
 def partition(keys: Dense, /, *data: Dense, num_outputs: int, pack_first_input: bool = False) -> Dense:
     """Split keys, and what belongs to them, over shards: a key belongs to the shard ``key mod shards``.
 
-    Partition of Caffe2. Inside a shard the order stays. ``gather_by_key`` is the inverse.
+    Partition of Caffe2. The order within a shard is kept. ``gather_by_key`` is the inverse.
 
     Parameters
     ----------
@@ -71,7 +69,7 @@ def partition(keys: Dense, /, *data: Dense, num_outputs: int, pack_first_input: 
         The shard of a negative key is not negative either: -1 of 3 shards is in the last.
     *data : array of shape (*keys.shape, *item)
     num_outputs : int
-        How many arrays are returned: shards times inputs.
+        Number of arrays returned: shards times inputs.
     pack_first_input : bool
         Return ``(key - shard) / shards`` for the keys.
 
@@ -95,11 +93,11 @@ def partition(keys: Dense, /, *data: Dense, num_outputs: int, pack_first_input: 
     (array([4, 6]), array([0.4, 0.6]), array([7, 1]), array([0.7, 0.1]))
     """
     count = shards_of("partition", num_outputs, 1 + len(data))
-    return tuple(part for _, parts in _split(check_keys(keys), data, count, pack_first_input) for part in parts)
+    return tuple(part for _, parts in _split(check_keys(plain, keys), data, count, pack_first_input) for part in parts)
 
 
 def _parts(keys, data):
-    """What a shard gives."""
+    """Descriptions of the results of a shard."""
     return (_vector(keys), *(x.but(dims=(-1, *x.dims[len(keys.dims) :]), lod_level=0) for x in data))
 
 
@@ -112,25 +110,16 @@ def _(keys, *data, num_outputs, pack_first_input=False):
     return _parts(keys, data) * shards_of("partition", num_outputs, 1 + len(data))
 
 
-def zeros_like(x):
-    """Zeros in the place of what flows into a result that nothing was computed from."""
-    if isinstance(x, np.ndarray):
-        return np.zeros_like(x)
-    from ..arrays.cuda.memory import full_like
-
-    return full_like(x, 0)
-
-
 def _rows_back(call, grads, first):
-    """The gradients of inputs, from ``first`` on: rows of all shards brought together by the keys before them."""
+    """Gradients of inputs, from ``first`` on: rows of all shards gathered by the keys before them; zeros for None."""
     count, found = len(call.inputs), [None] * first
     for j in range(first, count):
-        flows, outputs = grads[j::count], call.outputs[j::count]
-        if not call.wanted[j] or all(g is None for g in flows):
+        by_shard, outputs = grads[j::count], call.outputs[j::count]
+        if not call.wanted[j] or all(g is None for g in by_shard):
             found.append(None)
             continue
-        flows = [zeros_like(x) if g is None else g for g, x in zip(flows, outputs, strict=True)]
-        found.append(gather_by_key(call.inputs[first - 1], *flows))
+        by_shard = [zeros_like(x) if g is None else g for g, x in zip(by_shard, outputs, strict=True)]
+        found.append(gather_by_key(call.inputs[first - 1], *by_shard))
     return tuple(found)
 
 
@@ -154,7 +143,7 @@ def lengths_partition(
     keys : vector of int32 or int64
     *data : array of shape (rows, *item)
     num_outputs : int
-        How many arrays are returned: shards times inputs.
+        Number of arrays returned: shards times inputs.
     pack_first_input : bool
         Return ``(key - shard) / shards`` for the keys.
 
@@ -186,7 +175,7 @@ def lengths_partition(
 
 
 def check_sum(total, rows):
-    """Lengths that add up to the keys."""
+    """Refuse lengths that do not add up to the keys."""
     if total != rows:
         raise LoDError(f"lengths add up to {total}, but there are {rows} keys; every key belongs to one segment")
 
@@ -203,9 +192,9 @@ def _(call, *grads):
 
 
 def check_shards(data):
-    """Arrays that belong together: one a shard, of one type and one item shape."""
+    """Refuse shards that differ in type or in the shape of items."""
     if not data:
-        raise TypeError("gather_by_key takes keys and one array a shard, got keys alone")
+        raise TypeError("gather_by_key takes keys and one array per shard, got keys alone")
     for p, x in enumerate(data):
         check_values(x.dtype, f"shard {p}")
         if native(x.dtype) != native(data[0].dtype):
@@ -214,10 +203,11 @@ def check_shards(data):
             raise ShapeMismatchError(f"shard {p} has rows of shape {tuple(x.shape[1:])}, shard 0 {data[0].shape[1:]}")
 
 
-def check_counts(counts, data):
-    """As many rows in each shard as keys belong to it."""
-    for p, (count, x) in enumerate(zip(counts, data, strict=True)):
-        if count != len(x):
+def check_counts(offsets, data):
+    """Refuse shards without one row per key of theirs, by the offsets of the shards."""
+    for p, x in enumerate(data):
+        if len(x) != offsets[p + 1] - offsets[p]:
+            count = offsets[p + 1] - offsets[p]
             raise ShapeMismatchError(f"shard {p} has {len(x)} rows, but {count} of the keys belong to it")
 
 
@@ -231,7 +221,7 @@ def gather_by_key(keys: Dense, /, *data: Dense) -> Dense:
     ----------
     keys : array of int32 or int64 of any shape
     *data : array of shape (rows, *item)
-        One a shard, of one type: the rows of the keys ``key mod shards``, in the order of these keys.
+        One per shard, of one type: the rows of the keys ``key mod shards``, in the order of these keys.
 
     Returns
     -------
@@ -249,10 +239,10 @@ def gather_by_key(keys: Dense, /, *data: Dense) -> Dense:
     >>> gather_by_key([4, 7, 1, 6], np.array([.4, .6]), np.array([.7, .1]))
     array([0.4, 0.7, 0.1, 0.6])
     """
-    keys = check_keys(keys)
+    keys = check_keys(plain, keys)
     check_shards(data)
     shards = keys.reshape(-1) % len(data)
-    check_counts([(shards == p).sum() for p in range(len(data))], data)
+    check_counts([(shards < p).sum() for p in range(len(data) + 1)], data)
     out = np.empty((keys.size, *data[0].shape[1:]), native(data[0].dtype))
     for p, x in enumerate(data):
         out[shards == p] = x

@@ -1,4 +1,4 @@
-"""CPU kernels of lodkit/ops/id_lists.py: sort, then look at the runs of equal ids."""
+"""CPU kernels of lodkit/ops/id_lists.py: sort, then visit the runs of equal ids."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .primitives.sort import sort_numbers
 
 @parallel_kernel
 def _number_runs(order, starts, chunk, numbers):
-    """The number of its run for every position."""
+    """Number of the run of each position."""
     n = len(order)
     for c in prange((n + chunk - 1) // chunk):
         run = segment_of(starts, c * chunk)
@@ -43,7 +43,7 @@ def unique(ids: Dense, /, *, return_inverse, return_counts):
 
 @njit
 def _deal(order, starts, distinct, samples, ends, last, merged):
-    """Deal ids out to their samples, in ascending order and each once; ``ends[s]`` is where the next of s goes."""
+    """Append ids to their samples, in ascending order and each once; ``ends[s]`` is where the next id of s goes."""
     for run in range(len(distinct)):
         for i in range(starts[run], starts[run + 1]):
             s = samples[order[i]]
@@ -54,7 +54,7 @@ def _deal(order, starts, distinct, samples, ends, last, merged):
 
 
 @ops.merge_id_lists.kernel("cpu")
-def merge(*lists: LoDTensor):
+def merge_id_lists(*lists: LoDTensor):
     ops.check_samples(lists)
     ids = np.concatenate([check_vector(x.values, f"list {i}") for i, x in enumerate(lists)])
     samples = np.concatenate([offsets_to_segment_ids(x.row_offsets()) for x in lists])
@@ -76,7 +76,7 @@ def _equal_integers(numbers):
 
 
 @ops.find_duplicate_elements.kernel("cpu")
-def find_duplicates(data: Dense, /):
+def find_duplicate_elements(data: Dense, /):
     ops.check_elements(data)
     order, starts, _ = sort_numbers(_equal_integers(data))
     repeated = data == data

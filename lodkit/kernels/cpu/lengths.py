@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ... import arrays
-from ...arrays import check_gradient, check_values, integers, matrix, native, upcast
+from ...arrays import check_gradient, integers, matrix, native, upcast
 from ...jit import jitable, njit, parallel_kernel, prange, settings
 from ...ops import lengths as ops
 from ...registry import Dense
@@ -38,7 +38,7 @@ def sink(values, heap, at, count):
 
 @parallel_kernel
 def largest(values, offsets, positions):
-    """The positions of the largest of every segment, in order: a heap holds the largest so far."""
+    """Positions of the largest values of every segment, in order: a heap holds the largest so far."""
     for s in prange(len(offsets) - 1):
         start, heap = offsets[s], positions[s]
         count = min(offsets[s + 1] - start, len(heap))
@@ -61,18 +61,17 @@ def largest(values, offsets, positions):
 
 @njit
 def _shift(numbers, offsets, sign, out):
-    """Positions in the batch to indices in their segments, or back; -1 stays."""
+    """Convert positions in the batch to indices in their segments, or back; -1 stays."""
     for s in range(len(numbers)):
         for j in range(numbers.shape[1]):
             out[s, j] = numbers[s, j] + sign * offsets[s] if numbers[s, j] >= 0 else -1
 
 
 @ops.lengths_top_k.kernel("cpu")
-def top_k(values: Dense, lengths: Dense, /, *, k):
-    ops.check_top_k(values, k)
-    offsets = to_offsets(lengths, "lengths", len(values), None)
+def lengths_top_k(values: Dense, lengths: Dense, /, *, k):
+    dtype, offsets = ops.check_top_k(values, k), to_offsets(lengths, "lengths", len(values))
     positions = np.empty((len(offsets) - 1, k), np.int64)
-    top = arrays.output(positions.shape, native(values.dtype))
+    top = arrays.output(positions.shape, dtype)
     numbers = upcast(values)
     largest(len(values), np.ascontiguousarray(numbers, native(numbers.dtype)), offsets, positions)
     gather_kernel(top.size, matrix(values), positions.reshape(-1), -1, settings.chunk_rows, matrix(top.reshape(-1)))
@@ -82,7 +81,7 @@ def top_k(values: Dense, lengths: Dense, /, *, k):
 
 @njit
 def _outside(indices, offsets):
-    """The place of the first index outside its segment, or -1."""
+    """Position of the first index outside its segment, or -1."""
     for s in range(len(indices)):
         for j in range(indices.shape[1]):
             if indices[s, j] < -1 or indices[s, j] >= offsets[s + 1] - offsets[s]:
@@ -91,10 +90,9 @@ def _outside(indices, offsets):
 
 
 @ops.lengths_top_k_grad.kernel("cpu")
-def top_k_grad(values: Dense, lengths: Dense, indices: Dense, grad: Dense, /):
-    dtype = check_values(values.dtype, "the gradient", floating=True)
-    ops.check_top_k(values, 1)
-    offsets, indices = to_offsets(lengths, "lengths", len(values), None), integers(indices, "indices")
+def lengths_top_k_grad(values: Dense, lengths: Dense, indices: Dense, grad: Dense, /):
+    dtype = ops.check_top_k(values, what="the gradient", floating=True)
+    offsets, indices = to_offsets(lengths, "lengths", len(values)), integers(indices, "indices")
     ops.check_indices(indices, len(offsets) - 1)
     at = _outside(indices, offsets)
     if at >= 0:
@@ -102,8 +100,8 @@ def top_k_grad(values: Dense, lengths: Dense, indices: Dense, grad: Dense, /):
     check_gradient(grad, indices.shape)
     result, positions = np.zeros(len(values), dtype), np.empty_like(indices)
     _shift(indices, offsets, 1, positions)
-    flow = grad.astype(dtype, copy=False).reshape(-1)
-    place(flow.size, matrix(flow), positions.reshape(-1, 1), matrix(result))
+    grad = grad.astype(dtype, copy=False).reshape(-1)
+    place(grad.size, matrix(grad), positions.reshape(-1, 1), matrix(result))
     return result
 
 
@@ -116,7 +114,7 @@ def _split(lengths, parts, out):
 
 
 @ops.lengths_split.kernel("cpu")
-def split(lengths: Dense, /, *, n_split):
+def lengths_split(lengths: Dense, /, *, n_split):
     ops.check_split(n_split)
     lengths = integers(lengths, "lengths")
     lengths_to_offsets(lengths)

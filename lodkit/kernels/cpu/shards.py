@@ -1,18 +1,15 @@
-"""CPU kernels of lodkit/ops/shards.py: the order of rows by shard, in front of the shared copy of rows."""
+"""CPU part of lodkit/ops/shards.py: the order of rows by shard."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from ... import arrays
-from ...arrays import matrix, native
+from ...arrays import matrix
 from ...jit import njit, parallel_kernel, prange, settings
 from ...lod import offsets as _lod
-from ...lod.levels import check_vector
-from ...ops import shards as ops
-from ...registry import Dense
+from ...lod.levels import check_vector as check_vector
+from ...ops.shards import check_sum
 from .conversions import lengths_to_offsets
-from .primitives.gather import gather_kernel
 
 
 @parallel_kernel
@@ -22,36 +19,24 @@ def _shards(keys, count, chunk, shards):
             shards[i] = keys[i] % count
 
 
-def shards_of(keys, count):
-    """The shard of every key."""
-    shards = np.empty(len(keys), np.int64)
-    _shards(len(keys), keys, count, settings.chunk_rows, shards)
-    return shards
-
-
-def _cut(rows, order, offsets):
-    """The rows of every shard: consecutive parts of one array."""
-    out = arrays.output((len(order), *rows.shape[1:]), native(rows.dtype))
-    gather_kernel(out.size, matrix(rows), order, -1, settings.chunk_rows, matrix(out))
-    return [out[a:b] for a, b in zip(offsets[:-1], offsets[1:], strict=True)]
-
-
-def split(keys, shards, data, count, pack_first_input):
-    """For every shard its keys, then its rows of each of the data."""
+def by_shard(keys, count):
+    """Shard of each key, rows in the order of their shards, and offsets of the shards."""
+    shards = np.empty(keys.size, np.int64)
+    _shards(len(shards), keys.reshape(-1), count, settings.chunk_rows, shards)
     offsets, order = _lod.sort_by_segment(shards, count)
-    rows = [x.reshape(keys.size, *x.shape[keys.ndim :]) for x in data]
-    flat = keys.reshape(-1)
-    columns = [_cut(x, order, offsets) for x in (flat // count if pack_first_input else flat, *rows)]
-    return list(zip(*columns, strict=True))
+    return shards, order, offsets
 
 
-@ops.partition.kernel("cpu")
-def partition(keys: Dense, /, *data: Dense, num_outputs, pack_first_input):
-    count = ops.shards_of("partition", num_outputs, 1 + len(data))
-    keys = ops.check_keys(keys)
-    ops.check_data(data, keys.shape)
-    parts = split(keys, shards_of(keys.reshape(-1), count), data, count, pack_first_input)
-    return tuple(x for shard in parts for x in shard)
+def key_column(keys, shards, count, pack):
+    """Keys, int64; divided by the number of shards to pack them."""
+    return keys // count if pack else keys
+
+
+def segment_offsets(lengths, rows):
+    """Checked offsets of lengths of all rows."""
+    offsets = lengths_to_offsets(lengths)
+    check_sum(offsets[-1], rows)
+    return offsets
 
 
 @njit
@@ -61,16 +46,11 @@ def _count(shards, offsets, lengths):
             lengths[shards[i], s] += 1
 
 
-@ops.lengths_partition.kernel("cpu")
-def lengths_partition(lengths: Dense, keys: Dense, /, *data: Dense, num_outputs, pack_first_input):
-    count = ops.shards_of("lengths_partition", num_outputs, 2 + len(data))
-    keys, offsets = check_vector(keys, "keys"), lengths_to_offsets(lengths)
-    ops.check_sum(offsets[-1], len(keys))
-    ops.check_data(data, keys.shape)
-    shards, inside = shards_of(keys, count), np.zeros((count, len(offsets) - 1), np.int64)
-    _count(shards, offsets, inside)
-    parts = split(keys, shards, data, count, pack_first_input)
-    return tuple(x for n, shard in zip(inside, parts, strict=True) for x in (n, *shard))
+def count_rows(shards, offsets, count):
+    """Number of rows of each segment, per shard."""
+    lengths = np.zeros((count, len(offsets) - 1), np.int64)
+    _count(shards[0], offsets, lengths)
+    return lengths
 
 
 @parallel_kernel
@@ -81,15 +61,8 @@ def _put(rows, value, out):
             out[rows[i], d] = value[i, d]
 
 
-@ops.gather_by_key.kernel("cpu")
-def gather_by_key(keys: Dense, /, *data: Dense, out=None):
-    keys = ops.check_keys(keys)
-    ops.check_shards(data)
-    offsets, order = _lod.sort_by_segment(shards_of(keys.reshape(-1), len(data)), len(data))
-    ops.check_counts(np.diff(offsets), data)
-    item = data[0].shape[1:]
-    out = arrays.output(keys.shape + item, native(data[0].dtype), out)
-    rows = matrix(out.reshape(keys.size, *item))
+def put_shards(order, starts, data, out):
+    """Put the rows of each shard where its keys are."""
+    target = matrix(out)
     for p, x in enumerate(data):
-        _put(x.size, order[offsets[p] : offsets[p + 1]], matrix(x), rows)
-    return out
+        _put(x.size, order[starts[p] : starts[p + 1]], matrix(x), target)

@@ -1,4 +1,4 @@
-"""CUDA kernels of lodkit/ops/id_lists.py: sort, then look at the runs of equal ids."""
+"""CUDA kernels of lodkit/ops/id_lists.py: sort, then visit the runs of equal ids."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def unique(ids: Dense, /, *, return_inverse, return_counts):
 
 @cuda.jit
 def _join(ids, offsets, samples, low, width, n, keys):
-    """One key of a sample and an id: ids of a sample are together, and ascend."""
+    """Join sample and id into one key: ids of a sample are together, and ascend."""
     i = cuda.grid(1)
     while i < n:
         keys[i] = segment_of(offsets, samples, i) * width + (vector.number(ids, i) - low)
@@ -51,33 +51,33 @@ def _part(keys, n, low, width, samples, ids):
 
 
 @ops.merge_id_lists.kernel("cuda")
-def merge(*lists: LoDTensor):
+def merge_id_lists(*lists: LoDTensor):
     ops.check_samples(lists)
-    views, samples = [integers(x.values, f"list {i}") for i, x in enumerate(lists)], len(lists[0].row_offsets()) - 1
+    views, count = [integers(x.values, f"list {i}") for i, x in enumerate(lists)], len(lists[0].row_offsets()) - 1
     ends = np.cumsum([x.size for x in views]).tolist()
     ids = views[0].like((ends[-1],), np.int64)
     for x, end in zip(views, ends, strict=True):
         copied(x, ids.part(end - x.size, end))
     (low, high), distinct = extremes(ids), None
-    if (high - low + 1) * samples > LARGEST:  # no key holds a sample and such an id, but the number of its run
+    if (high - low + 1) * count > LARGEST:  # a key holds no sample and such an id, but the number of its run
         found = runs_of_numbers(ids)
         ids, distinct, low, high = run_of_each(found), found.rows, 0, len(found.rows) - 1
     width, keys = high - low + 1, ids.like(ids.shape)
     for x, y, end in zip(lists, views, ends, strict=True):
         offsets, start = offsets_like(y, x.row_offsets()).offsets, end - y.size
-        launch(_join, y.size, ids.part(start, end), offsets, samples, low, width, y.size, keys.part(start, end))
-    merged = runs_below(keys, max(width * samples, 1)).rows
-    owners, values = ids.like(merged.shape), ids.like(merged.shape)
-    launch(_part, merged.size, merged, merged.size, low, width, owners, values)
+        launch(_join, y.size, ids.part(start, end), offsets, count, low, width, y.size, keys.part(start, end))
+    merged = runs_below(keys, max(width * count, 1)).rows
+    samples, values = ids.like(merged.shape), ids.like(merged.shape)
+    launch(_part, merged.size, merged, merged.size, low, width, samples, values)
     if distinct is not None:
         numbers, values = values, ids.like(merged.shape)
         gather(distinct, numbers, None, values)
-    offsets = frozen(from_ids(owners, samples).offsets.read())
+    offsets = frozen(from_ids(samples, count).offsets.read())
     return LoDTensor._wrap(values.array, (*lists[0]._lod[:-1], offsets))
 
 
 @cuda.jit
-def _pass_over_first(offsets, order, runs, kept):
+def _clear_first(offsets, order, runs, kept):
     run = cuda.grid(1)
     while run < runs:
         kept[vector.number(order, vector.number(offsets, run))] = 0
@@ -86,7 +86,7 @@ def _pass_over_first(offsets, order, runs, kept):
 
 @cuda.jit
 def _equal_integers(bits, n, magnitude, infinity, keys, kept):
-    """Integers that are equal where floating numbers are, 1 for those that are not NaN."""
+    """Integers that are equal where floating numbers are; ``kept`` is 1 for those that are not NaN, else 0."""
     i = cuda.grid(1)
     while i < n:
         here = vector.number(bits, i)
@@ -96,7 +96,7 @@ def _equal_integers(bits, n, magnitude, infinity, keys, kept):
 
 
 @ops.find_duplicate_elements.kernel("cuda")
-def find_duplicates(data: Dense, /):
+def find_duplicate_elements(data: Dense, /):
     data = view(data)
     ops.check_elements(data)
     keys, kept = data, fill(data.like(data.shape, np.int64), 1)
@@ -106,13 +106,13 @@ def find_duplicates(data: Dense, /):
         launch(_equal_integers, data.size, bits, data.size, int(np.iinfo(bits.dtype).max), infinity, keys, kept)
     found = runs_of_numbers(keys)
     runs = len(found.rows)
-    launch(_pass_over_first, runs, found.offsets, found.order, runs, kept)
+    launch(_clear_first, runs, found.offsets, found.order, runs, kept)
     return positions_of(kept).array
 
 
 @cuda.jit
 def _search(queries, n, rows, offsets, order, runs, missing, out):
-    """The last position of the run of every query, by bisection."""
+    """Last position of the run of every query, by bisection."""
     i = cuda.grid(1)
     while i < n:
         query = vector.number(queries, i)

@@ -6,7 +6,7 @@ import functools
 
 import numpy as np
 
-from ...arrays import check_gradient, check_values
+from ...arrays import check_gradient
 from ...arrays.cuda import vector
 from ...arrays.cuda.elementwise import fill
 from ...arrays.cuda.ids import ids_of
@@ -34,7 +34,7 @@ def before(values, a, b):
 
 @functools.cache
 def top_k_kernel(given):
-    """A warp looks k times for what comes first of the rest of its segment: of rows, or of candidates that are given.
+    """Kernel in which a warp finds, k times, the first of the rest of its segment: of rows, or of given candidates.
 
     A segment has ``times`` as many candidates as its offsets say. ``positions`` are -1 before.
     """
@@ -68,13 +68,13 @@ def _run(values, candidates, offsets, times, k):
     segments = len(offsets) - 1
     positions = fill(values.like((segments, k), np.int64), -1)
     given = candidates is not None
-    some = candidates if given else offsets  # stands where an array is not there
+    some = candidates if given else offsets  # any array, where there are no candidates
     launch(top_k_kernel(given), segments << WARP_BITS, values, some, offsets, segments, times, k, positions)
     return positions
 
 
 def largest(values, offsets, k):
-    """The positions of the k largest of every segment, -1 behind the last; of a long one, from those of its tiles."""
+    """Positions of the k largest of every segment, -1 behind the last; of a long segment, from those of its tiles."""
     candidates, times = None, 1
     while offsets.tiles is not None and 2 * k <= settings.tile_rows:
         candidates = _run(values, candidates, offsets.tiles, times, k)
@@ -92,10 +92,10 @@ def _within(positions, offsets, k, n, indices):
 
 
 @ops.lengths_top_k.kernel("cuda")
-def top_k(values: Dense, lengths: Dense, /, *, k):
-    values, k = view(values), int(k)
+def lengths_top_k(values: Dense, lengths: Dense, /, *, k):
+    values = view(values)
     ops.check_top_k(values, k)
-    offsets = to_offsets(lengths, "lengths", len(values), None)
+    offsets = to_offsets(lengths, "lengths", len(values))
     positions = largest(values, offsets, k)
     top, indices, n = values.like(positions.shape), positions.like(positions.shape), positions.size
     gather(values, positions.reshape(n), None, top.reshape(n))
@@ -124,11 +124,10 @@ def _put_back(grad, indices, offsets, k, n, out):
 
 
 @ops.lengths_top_k_grad.kernel("cuda")
-def top_k_grad(values: Dense, lengths: Dense, indices: Dense, grad: Dense, /):
+def lengths_top_k_grad(values: Dense, lengths: Dense, indices: Dense, grad: Dense, /):
     values, indices, grad = view(values), ids_of(indices, "indices"), view(grad)
-    check_values(values.dtype, "the gradient", floating=True)
-    ops.check_top_k(values, 1)
-    offsets = to_offsets(lengths, "lengths", len(values), None).offsets
+    ops.check_top_k(values, what="the gradient", floating=True)
+    offsets = to_offsets(lengths, "lengths", len(values)).offsets
     ops.check_indices(indices, len(offsets) - 1)
     k, n = indices.columns, indices.size
     at = found_in(_first_outside, indices, offsets, k, n, slots=1)[0] if n else -1
@@ -150,10 +149,10 @@ def _split(lengths, parts, n, out):
 
 
 @ops.lengths_split.kernel("cuda")
-def split(lengths: Dense, /, *, n_split):
+def lengths_split(lengths: Dense, /, *, n_split):
     ops.check_split(n_split)
     lengths = integers(lengths, "lengths")
     from_lengths(lengths)
     out = lengths.like((lengths.size * n_split,), np.int64)
-    launch(_split, out.size, lengths, int(n_split), out.size, out)
+    launch(_split, out.size, lengths, n_split, out.size, out)
     return out.array

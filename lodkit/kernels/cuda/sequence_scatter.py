@@ -1,23 +1,15 @@
-"""CUDA kernels of lodkit/ops/sequence_scatter.py: updates are rows of a SelectedRows over all elements."""
+"""CUDA part of lodkit/ops/sequence_scatter.py."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from ...arrays import check_gradient, check_values
 from ...arrays.cuda import vector
-from ...arrays.cuda.elementwise import convert
 from ...arrays.cuda.ids import checked_ids
 from ...arrays.cuda.launch import cuda, launch
-from ...arrays.cuda.memory import view
-from ...lod.lod_tensor import LoDTensor
-from ...lod.selected_rows import SelectedRows
-from ...ops.sequence_scatter import bad_id, check_target, check_updates, sequence_scatter, sequence_scatter_grad
-from ...registry import Dense
-from .primitives.gather import gather
+from ...ops.sequence_scatter import bad_element
 from .primitives.offsets import offsets_like
 from .primitives.row_kernels import segment_of
-from .selected_rows import add_mixed
 
 
 @cuda.jit
@@ -28,38 +20,10 @@ def _find_places(ids, offsets, segments, width, n, places):
         i += cuda.gridsize(1)
 
 
-def _places(x, ids):
-    """Which of all elements of x each id points to."""
-    width = x.shape[1]
-    # In every mode of bounds_check: an id of another row's element would be taken for that.
-    numbers = checked_ids(ids.values, width, "ids", lambda found, at: bad_id(found, width, at), always=True)
+def places(ids, width):
+    """Number, among all elements of x, of the element that each id selects."""
+    # In every mode of bounds_check: an id outside would select an element of another row.
+    numbers = checked_ids(ids.values, width, "ids", bad_element(width), always=True)
     offsets, places = offsets_like(numbers, ids.row_offsets()).offsets, numbers.like(numbers.shape, np.int64)
     launch(_find_places, len(numbers), numbers, offsets, len(offsets) - 1, width, len(numbers), places)
     return places
-
-
-def _elements(x):
-    return x.reshape(x.shape[0] * x.shape[1], *x.shape[2:])
-
-
-@sequence_scatter.kernel("cuda")
-def scatter(x: Dense, ids: LoDTensor, updates: LoDTensor, /):
-    x = view(x)
-    check_target(x, ids)
-    check_updates(x, ids, updates, view(updates.values).dtype)
-    flat, places = _elements(x), _places(x, ids)
-    value = view(updates.values).reshape(len(places), *x.shape[2:])
-    out = add_mixed(flat.array, SelectedRows._wrap(places.array, value.array, len(flat)))
-    return view(out).reshape(*x.shape).array
-
-
-@sequence_scatter_grad.kernel("cuda")
-def gather_updates(x: Dense, ids: LoDTensor, updates: LoDTensor, grad: Dense, /):
-    x, grad = view(x), view(grad)
-    check_target(x, ids)
-    check_updates(x, ids, updates, view(updates.values).dtype)
-    check_values(x.dtype, "the gradient", floating=True)
-    flow, places = convert(check_gradient(grad, x.shape), x.dtype), _places(x, ids)
-    out = x.like(updates.shape)
-    gather(_elements(flow), places, None, out)
-    return out.array

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...arrays import integers
+from ...arrays import integers as integers
 from .tables import check_ids as checked_ids  # noqa: F401
 
 

@@ -11,8 +11,10 @@ import sys
 
 import numpy as np
 
+from ....arrays import integers as integers
 from ....arrays import native
 from ....arrays import output as output
+from ....arrays.generic import refuse_overlap as refuse_overlap
 from ....arrays.ids import checked_ids as checked_ids
 from ....ops.shared.plain import wrap_ids as wrap_ids
 from ... import importing
@@ -41,15 +43,26 @@ def read(x):
     return x
 
 
-def convert(x, dtype):
-    """An array in another type; itself where it has that type."""
-    return x.astype(native(dtype), copy=False)
+def part(x, start, stop):
+    """The rows from ``start`` to ``stop``, in place."""
+    return x[start:stop]
+
+
+def convert(x, dtype, new=False):
+    """An array in another type; itself where it has that type, unless it must be ``new``: in C order then."""
+    return np.array(x, native(dtype), order="C") if new else x.astype(native(dtype), copy=False)
+
+
+def copied(source, out):
+    """Copy all elements, in order, rounded to the type of ``out``."""
+    out[...] = source
+    return out
 
 
 #: Names that are imported when they are first used: module -> names.
 HOMES = {
     "copy_by_plan": ("moved", "moved_back", "placed", "placed_back", "structure"),
-    "gather": ("gather",),
+    "gather": ("gather", "take_rows"),
     "gradients": ("values_grad", "weights_grad"),
     "merge": ("dense_rows", "merge_rows", "rows_grad", "table_grad"),
     "reduce": ("argreduce_rows", "reduce_into"),

@@ -13,9 +13,12 @@ import numpy as np
 
 from ....arrays.cuda import memory, vector
 from ....arrays.cuda.elementwise import convert as convert
+from ....arrays.cuda.elementwise import copied as copied
 from ....arrays.cuda.elementwise import fill
 from ....arrays.cuda.ids import checked_ids as checked_ids
+from ....arrays.cuda.ids import ids_of as integers  # noqa: F401
 from ....arrays.cuda.launch import cuda, launch
+from ....arrays.cuda.memory import refuse_overlap as refuse_overlap
 from ....arrays.cuda.memory import view
 from ....arrays.cuda.views import View
 from ....lod.lod_tensor import LoDTensor
@@ -75,6 +78,11 @@ def read(x):
     return x.read()
 
 
+def part(x, start, stop):
+    """The rows from ``start`` to ``stop``, in place."""
+    return x.part(start, stop)
+
+
 @cuda.jit
 def _wrap(ids, n, height, out):
     """Count ids that are counted from the end from the start; those before the start stay as they are."""
@@ -98,7 +106,7 @@ def wrap_ids(ids, height, wrap):
 #: Names that are imported when they are first used: module -> names.
 HOMES = {
     "copy_by_plan": ("moved", "moved_back", "placed", "placed_back", "structure"),
-    "gather": ("gather",),
+    "gather": ("gather", "take_rows"),
     "gradients": ("argreduce_rows", "values_grad", "weights_grad"),
     "merge": ("dense_rows", "merge_rows", "rows_grad", "table_grad"),
     "reduce": ("reduce_into",),

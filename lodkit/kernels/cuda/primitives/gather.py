@@ -8,6 +8,7 @@ import numpy as np
 
 from ....arrays.cuda import vector
 from ....arrays.cuda.launch import cuda, launch
+from ....arrays.cuda.memory import output
 from ....jit import simd
 from .reduce import group_of, width_of
 from .reduce_kernels import reader
@@ -41,6 +42,13 @@ def gather(table, ids, padding_idx, out):
     bits, padding = group_of(columns, width), -1 if padding_idx is None else padding_idx
     source = table if len(table) else table.like((1, *table.shape[1:]))
     launch(_copy_kernel(width), ids.size << bits, source, ids, padding, len(table), columns, bits, ids.size, out)
+
+
+def take_rows(data, rows, out=None):
+    """``data[rows]``; zeros for a row outside the data."""
+    out = output(data, (len(rows), *data.shape[1:]), data.dtype, out)
+    gather(data, rows, None, out)
+    return out
 
 
 @functools.cache

@@ -1,0 +1,73 @@
+"""Kernels of lodkit/ops/ranges.py: a source row for each row of the result, in front of the shared copy."""
+
+from __future__ import annotations
+
+from ...ops import ranges as ops
+from ...registry import Dense
+
+
+@ops.gather_ranges.kernel("cpu", "cuda")
+def gather_ranges(on, data: Dense, ranges: Dense, /):
+    ops.check_data("gather_ranges", data)
+    starts, lengths = on.ranges.check_ranges(ranges, len(data))
+    rows, offsets = on.ranges.rows_of(starts.reshape(-1), lengths.reshape(-1))
+    return on.take_rows(data, rows), on.ranges.totals(lengths, offsets)
+
+
+@ops.gather_ranges_grad.kernel("cpu", "cuda")
+def gather_ranges_grad(on, data: Dense, ranges: Dense, grad: Dense, /):
+    starts, lengths = on.ranges.check_ranges(ranges, len(data))
+    return _rows_grad(on, data, starts.reshape(-1), lengths.reshape(-1), grad)
+
+
+def _rows_grad(on, data, starts, lengths, grad):
+    rows, _ = on.ranges.rows_of(starts, lengths)
+    return on.rows_grad(data.shape, rows, grad, ops.check_grad(data, rows, grad))
+
+
+@ops.gather_ranges_to_dense.kernel("cpu", "cuda")
+def gather_ranges_to_dense(
+    on,
+    data: Dense,
+    ranges: Dense,
+    key: Dense | None = None,
+    /,
+    *,
+    lengths,
+    min_observation,
+    max_mismatched_ratio,
+    max_empty_ratio,
+):
+    ops.check_data("gather_ranges_to_dense", data)
+    starts, found = on.ranges.check_ranges(ranges, len(data))
+    lengths = ops.check_features(lengths, found.shape[1])
+    if min(max_mismatched_ratio, max_empty_ratio) < 1:
+        ops.check_ratios(on.read(found), lengths, min_observation, max_mismatched_ratio, max_empty_ratio)
+    key = ops.check_key(on, key, len(data))
+    outs = []
+    for feature, length in enumerate(lengths):
+        out = on.take_rows(data, on.ranges.fixed_rows(starts, found, key, feature, length))
+        outs.append(out.reshape(len(found), length, *data.shape[1:]))
+    return tuple(outs)
+
+
+@ops.lengths_gather.kernel("cpu", "cuda")
+def lengths_gather(on, items: Dense, lengths: Dense, ids: Dense, /, *, out=None):
+    ops.check_data("lengths_gather", items, "items")
+    starts, found = on.ranges.segments(len(items), lengths, ids)
+    rows, _ = on.ranges.rows_of(starts, found)
+    return on.take_rows(items, rows, out)
+
+
+@ops.lengths_gather_grad.kernel("cpu", "cuda")
+def lengths_gather_grad(on, items: Dense, lengths: Dense, ids: Dense, grad: Dense, /):
+    starts, found = on.ranges.segments(len(items), lengths, ids)
+    return _rows_grad(on, items, starts, found, grad)
+
+
+@ops.lengths_tile.kernel("cpu", "cuda")
+def lengths_tile(on, data: Dense, lengths: Dense, /, *, out=None):
+    ops.check_data("lengths_tile", data)
+    rows = on.ranges.segment_ids(lengths)
+    ops.check_tiles(len(data), lengths.size)
+    return on.take_rows(data, rows, out)

@@ -1,0 +1,30 @@
+"""Kernels of lodkit/ops/sequence_scatter.py: updates are rows of a SelectedRows over all elements."""
+
+from __future__ import annotations
+
+from ... import ops
+from ...lod.lod_tensor import LoDTensor
+from ...lod.selected_rows import SelectedRows
+from ...ops.sequence_scatter import prepare, prepare_grad
+from ...registry import Dense
+
+
+def _elements(x):
+    return x.reshape(x.shape[0] * x.shape[1], *x.shape[2:])
+
+
+@ops.sequence_scatter.kernel("cpu", "cuda")
+def sequence_scatter(on, x: Dense, ids: LoDTensor, updates: LoDTensor, /):
+    prepare(x, ids, updates)
+    flat, places = _elements(x), on.sequence_scatter.places(ids, x.shape[1])
+    value = updates.values.reshape(len(places), *x.shape[2:])
+    rows = SelectedRows._wrap(places, value, len(flat))
+    return on.selected_rows.add_mixed(flat, rows).reshape(*x.shape)
+
+
+@ops.sequence_scatter_grad.kernel("cpu", "cuda")
+def sequence_scatter_grad(on, x: Dense, ids: LoDTensor, updates: LoDTensor, grad: Dense, /):
+    dtype = prepare_grad(x, ids, updates, grad)
+    places, out = on.sequence_scatter.places(ids, x.shape[1]), on.output(updates.shape, dtype, None, x)
+    on.gather(_elements(on.convert(grad, dtype)), places, None, out)
+    return out
