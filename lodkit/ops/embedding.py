@@ -105,7 +105,8 @@ def lookup_table_grad(
     >>> lookup_table_grad(np.zeros((100, 2)), np.array([73, 84]), np.array([[1., 2.], [3., 4.]]))
     SelectedRows(rows=[73, 84], value=[[1., 2.], [3., 4.]], height=100)
     """
-    return table_grad(*prepare_lookup_grad(plain, table, ids, grad, padding_idx), padding_idx, is_sparse)
+    table, ids, grad = prepare_lookup_grad(plain, table, ids, grad, padding_idx)
+    return table_grad(table, ids, grad, padding_idx, is_sparse)
 
 
 @lookup_table_grad.infer_rule
