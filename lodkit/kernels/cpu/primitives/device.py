@@ -14,6 +14,10 @@ import numpy as np
 from ....arrays import native
 from ....arrays import output as output
 from ....arrays.ids import checked_ids as checked_ids
+from ....lod.copy_runs import copy_runs as copy_runs
+from ....ops.shared.plain import clip_lengths as clip_lengths
+from ....ops.shared.plain import read as read
+from ....ops.shared.plain import send as send
 from ....ops.shared.plain import wrap_ids as wrap_ids
 from ... import importing
 
@@ -31,16 +35,6 @@ def zeros(shape, dtype, like):
     return np.zeros(shape, native(dtype))
 
 
-def send(like, x):
-    """A NumPy array on the device of ``like``."""
-    return x
-
-
-def read(x):
-    """An array as one of NumPy's."""
-    return x
-
-
 def convert(x, dtype):
     """An array in another type; itself where it has that type."""
     return x.astype(native(dtype), copy=False)
@@ -48,6 +42,7 @@ def convert(x, dtype):
 
 #: Names that are imported when they are first used: module -> names.
 HOMES = {
+    ".conversions": ("sum_lengths",),
     "copy_by_plan": ("moved", "moved_back", "placed", "placed_back", "structure"),
     "gather": ("gather",),
     "gradients": ("values_grad", "weights_grad"),
