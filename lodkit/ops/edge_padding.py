@@ -97,9 +97,9 @@ def add_padding(
     lengths : array of int32 or int64, optional
         Rows of each segment; they add up to the rows of data. One segment by default.
     start_padding, end_padding : array of shape (*item,), optional
-        What stands before and behind. Without ``end_padding`` the first stands on both sides; zeros by default.
+        Row of padding before and behind. ``end_padding`` is like ``start_padding`` by default, both are zeros without.
     padding_width, end_padding_width : int
-        How many rows of it. The second is like the first by default.
+        Number of such rows. The second is like the first by default.
 
     Returns
     -------
@@ -162,7 +162,7 @@ def remove_padding(
     lengths : array of int32 or int64, optional
         Rows of each segment, padding included. One segment by default.
     padding_width, end_padding_width : int
-        How many rows to remove at the start and at the end. The second is like the first by default.
+        Number of rows to remove at the start and at the end. The second is like the first by default.
 
     Returns
     -------
@@ -202,7 +202,7 @@ def _(call, grad, _):
 def gather_padding(
     data: Dense, lengths: Dense | None = None, /, *, padding_width: int = 1, end_padding_width: int | None = None
 ) -> tuple:
-    """Add up the padding before all segments, and that behind them. GatherPadding of Caffe2.
+    """Add up the padding before all segments, and the padding behind them. GatherPadding of Caffe2.
 
     The gradient of ``add_padding`` by its paddings.
 
@@ -212,7 +212,7 @@ def gather_padding(
     lengths : array of int32 or int64, optional
         Rows of each segment, padding included. One segment by default.
     padding_width, end_padding_width : int
-        How many rows of padding stand before and behind. The second is like the first by default.
+        Number of rows of padding before and behind. The second is like the first by default.
 
     Returns
     -------
@@ -283,7 +283,7 @@ def _(call, grad, _):
 
 @op
 def pad_empty_samples_grad(data: Dense, lengths: Dense, grad: Dense, /) -> Dense:
-    """Return the gradient of ``pad_empty_samples``: without the rows of empty segments.
+    """Return the gradient of ``pad_empty_samples``: that of its result without the rows of empty segments.
 
     >>> pad_empty_samples_grad(np.zeros(2), [1, 0, 1], np.array([1., 2., 3.]))
     array([1., 3.])

@@ -100,7 +100,7 @@ def pack_segments(
         The width; rows beyond it are cut off. The longest length by default.
     pad_value : float
     return_presence_mask : bool
-        Return also which rows are data: bool, ``(segments, width)``.
+        Return also a mask of the rows that are data: bool, ``(segments, width)``.
 
     Returns
     -------
@@ -140,7 +140,7 @@ def _(call, grad, *_):
 
 @op
 def pack_segments_grad(data: Dense, lengths: Dense, grad: Dense, /, *, max_length: int | None = None) -> Dense:
-    """Return the gradient of ``pack_segments``: a row for every row of data, zeros for those that were cut off.
+    """Return the gradient of ``pack_segments``: zeros for rows that were cut off.
 
     >>> pack_segments_grad(np.zeros(3), [1, 2], np.array([[1.], [2.]]), max_length=1)
     array([1., 2., 0.])
@@ -176,7 +176,7 @@ def unpack_segments(data: Dense, lengths: Dense, /, *, max_length: int | None = 
     Raises
     ------
     LoDError
-        A length is negative or more than ``width``, or there is not one for every segment.
+        A length is negative or more than ``width``, or there is not one per segment.
 
     >>> unpack_segments(np.array([[1, 0], [2, 3]]), [1, 2])
     array([1, 2, 3])

@@ -38,7 +38,7 @@ def room_for(offsets, padded_length, truncate):
 
 
 def check_pad(pad, item):
-    """One number, or a row of them."""
+    """Refuse padding that is neither one number nor a row of x."""
     if pad.size != 1 and pad.shape != item:
         shapes = f"shape {pad.shape}, a row of x {item}"
         raise ShapeMismatchError(f"pad_value has {shapes}; pass one number, or a row")
@@ -122,19 +122,19 @@ def sequence_pad(
     x : LoDTensor
         Of rows ``(*item)``. Paddle's takes one level; here the levels above the innermost stay above both results.
     pad_value : number, or array of shape (*item,), optional
-        What stands in the padding: 0 by default. It has a gradient too.
+        Value of the padding: 0 by default. It has a gradient too.
     padded_length : int, optional
         The width; the longest length by default.
     truncate : bool
         Cut a sequence that is longer than ``padded_length``, which is an error otherwise.
     side : {"right", "left"}
-        Where the padding stands, and where rows are cut off: behind the rows, or before them.
+        Side of the padding, and of rows that are cut off: behind the rows, or before them.
 
     Returns
     -------
     padded : array of shape (sequences, width, *item), or LoDTensor where there are levels above
     lengths : the same of shape (sequences,), int64
-        How many rows of each are data: what ``sequence_unpad`` takes.
+        Rows of each that are data, as ``sequence_unpad`` takes them.
 
     Raises
     ------
@@ -209,7 +209,7 @@ def _(x, grad, *, padded_length=None, side="right"):
 def sequence_pad_value_grad(
     x: LoDTensor, pad_value: Dense, grad: Dense, /, *, padded_length: int | None = None, side: Side = "right"
 ) -> Dense:
-    """Return the gradient of ``sequence_pad`` by what stands in the padding: the sum over all of it.
+    """Return the gradient of ``sequence_pad`` by the value of the padding: the sum over all of it.
 
     >>> x = LoDTensor(np.zeros(3), [[1, 2]])
     >>> sequence_pad_value_grad(x, np.zeros(1), np.array([[1.0, 2.0], [4.0, 8.0]]))
@@ -238,10 +238,10 @@ def sequence_unpad(x: Dense | LoDTensor, lengths: Dense | LoDTensor, /, *, side:
     x : array of shape (sequences, width, *item)
         A LoDTensor of such rows keeps its levels, above that of the sequences.
     lengths : array of int32 or int64
-        How many rows of each sequence are data, at most ``width``. They may have the levels, as ``sequence_pad``
-        gives both.
+        Rows of each sequence that are data, at most ``width``. They may have the levels, as ``sequence_pad`` gives
+        both.
     side : {"right", "left"}
-        Where the padding stands: behind the rows, or before them.
+        Side of the padding: behind the rows, or before them.
 
     Returns
     -------
@@ -251,7 +251,7 @@ def sequence_unpad(x: Dense | LoDTensor, lengths: Dense | LoDTensor, /, *, side:
     Raises
     ------
     LoDError
-        A length is negative or more than ``width``, or there is not one for every sequence.
+        A length is negative or more than ``width``, or there is not one per sequence.
 
     >>> sequence_unpad(np.array([[1, 2, 0], [0, 0, 0], [3, 4, 5]]), [2, 0, 3])
     LoDTensor([[1, 2], [], [3, 4, 5]], recursive_sequence_lengths=[[2, 0, 3]], shape=(5,), dtype=int64)

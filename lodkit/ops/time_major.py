@@ -1,4 +1,4 @@
-"""Segments side by side, a step after the other, as recurrent layers read them (Caffe2's PackRNNSequence)."""
+"""Segments side by side, step by step, as recurrent layers read them (Caffe2's PackRNNSequence)."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def unpack_rnn_sequence(data: Dense, lengths: Dense, /) -> Dense:
     Raises
     ------
     LoDError
-        A length is negative or more than ``steps``, or there is not one for every segment.
+        A length is negative or more than ``steps``, or there is not one per segment.
 
     >>> unpack_rnn_sequence(np.array([[1, 2], [0, 3]]), [1, 2])
     array([1, 2, 3])
@@ -99,7 +99,7 @@ def _(call, grad):
 
 @op
 def reverse_packed_segs(data: Dense, lengths: Dense, /) -> Dense:
-    """Reverse the first rows, as many as its length, of each segment; padding stays. ReversePackedSegs of Caffe2.
+    """Reverse the rows of each segment that are data; padding stays. ReversePackedSegs of Caffe2.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def reverse_packed_segs(data: Dense, lengths: Dense, /) -> Dense:
     Raises
     ------
     LoDError
-        A length is negative or more than ``steps``, or there is not one for every segment.
+        A length is negative or more than ``steps``, or there is not one per segment.
 
     >>> reverse_packed_segs(np.array([[1, 4], [2, 5], [3, 6]]), [3, 2])
     array([[3, 5],
