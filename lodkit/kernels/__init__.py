@@ -10,7 +10,8 @@ import sys
 def importing(module, homes):
     """Make the ``__getattr__`` of a device's module: names are imported when they are first used.
 
-    ``homes`` lists names by the module of ``primitives`` that they stand in; other names are modules of families.
+    ``homes`` lists names by the module of ``primitives`` that they stand in (of a family with a leading dot); other
+    names are modules of families.
     """
     home_of = {name: home for home, names in homes.items() for name in names}
     package = module.rpartition(".")[0]

@@ -25,20 +25,24 @@ def copy_runs(source, runs, slots, out, pad=0, lead=0):
     Parameters
     ----------
     source : array of shape (rows, *item)
-    runs : pair of arrays of int64
-        Where the rows of each run start, and where they stop.
-    slots : array of int64
-        Offsets over all rows of ``out``: slot s is ``out[slots[s]:slots[s + 1]]``.
+    runs : array of int64, int, or pair of arrays of int64
+        Offsets of runs that follow one another; the rows of each; or the start and the stop of each run.
+    slots : array of int64, or int
+        Offsets over all rows of ``out``: slot s is ``out[slots[s]:slots[s + 1]]``. Or the rows of each slot.
     out : C-contiguous array of shape (rows, *item)
         It may hold Python objects; then padding is what it holds already, and none of it leads.
     pad : scalar, or array of shape (2, *item)
-        What stands before a run, and what stands behind it.
+        Padding before a run, and behind it.
     lead : int
-        How many rows of padding stand before a run; below 0, how many of its rows are left out.
+        Rows of padding before a run; if negative, rows of the run to leave out.
     """
     if not out.nbytes:
         return
-    starts, stops = runs
+    if type(runs) is int:
+        runs = even(len(slots) - 1, runs)
+    starts, stops = runs if type(runs) is tuple else between(runs)
+    if type(slots) is int:
+        slots = even(len(starts), slots)
     if out.dtype.hasobject:
         for start, stop, first, last in zip(starts, stops, *between(slots), strict=True):
             out[first : min(last, first + stop - start)] = source[start : min(stop, start + last - first)]
@@ -79,7 +83,7 @@ def move_runs(source, place, out):
 
 def even(count, width):
     """Offsets of ``count`` slots of ``width`` rows each."""
-    return np.arange(count + 1) * width
+    return np.arange(0, (count + 1) * width, width) if width else np.zeros(count + 1, np.int64)
 
 
 def _padding(pad, dtype):

@@ -101,10 +101,7 @@ class Conversions:
             i = int(np.argmax(lengths))
             raise LoDError(f"length {lengths[i]} at position {i} exceeds the padded width {width}")
         values = empty((int(offsets[-1]), *padded.shape[2:]), padded.dtype)
-        starts = np.arange(count + 1) * width
-        row_maps().copy_runs(
-            padded.reshape(count * width, *padded.shape[2:]), (starts[:-1], starts[1:]), offsets, values
-        )
+        row_maps().copy_runs(padded.reshape(count * width, *padded.shape[2:]), width, offsets, values)
         return cls._wrap(values, (offsets,))
 
     @classmethod
@@ -198,7 +195,7 @@ class Conversions:
         runs = np.zeros((2, cells), np.int64)
         runs[:, place] = self._lod[-1][:-1], self._lod[-1][1:]
         rows = out.reshape(cells * widths[-1], *values.shape[1:])
-        row_maps().copy_runs(values, runs, np.arange(cells + 1) * widths[-1], rows, fill[()])
+        row_maps().copy_runs(values, tuple(runs), widths[-1], rows, fill[()])
         return out
 
     def to_uniform(self):

@@ -15,7 +15,7 @@ from ..registry.desc import VarDesc
 
 
 def check_columns(xs, grad=None):
-    """The width of each array that is put beside the others."""
+    """Check arrays to put side by side, and their gradient. Returns the width of each."""
     for i, x in enumerate(xs):
         if len(x.shape) not in (1, 2):
             raise ShapeMismatchError(f"concat_columns: input {i} has shape {tuple(x.shape)}; give (rows, width)")
@@ -55,7 +55,7 @@ def _(call, grad):
 
 @op
 def concat_columns_grad(grad: Dense, /, *xs: Dense) -> tuple:
-    """Return the gradients of ``concat_columns``: to each input its columns.
+    """Return the gradients of ``concat_columns``: the columns of each input.
 
     >>> concat_columns_grad(np.array([[1.0, 2.0]]), np.zeros((1, 1)), np.zeros(1))
     (array([[1.]]), array([2.]))
@@ -70,7 +70,7 @@ def _(grad, *xs):
 
 
 def pairs_of(ranges):
-    """Ranges as a list of pairs of numbers, and the sum of their widths."""
+    """Ranges as a list of pairs of integers, and the sum of their widths."""
     try:
         pairs = [(operator.index(start), operator.index(stop)) for start, stop in ranges]
     except (TypeError, ValueError) as error:
@@ -79,7 +79,7 @@ def pairs_of(ranges):
 
 
 def check_ranges(x, ranges, grad=None):
-    """Ranges of columns, each inside the items of x, and the sum of their widths."""
+    """Check ranges of columns, and their gradient. Returns them as pairs of integers, and the sum of their widths."""
     check_values(check_rows(x, "x").dtype, "slice_columns", floating=grad is not None)
     columns, (pairs, width) = math.prod(x.shape[1:]), pairs_of(ranges)
     for i, (start, stop) in enumerate(pairs):
@@ -94,14 +94,14 @@ def check_ranges(x, ranges, grad=None):
 
 @op(rowwise=("x",))
 def slice_columns(x: Dense, /, *, ranges: typing.Any) -> Dense:
-    """Put ranges of the columns of every row side by side: the SliceProjection of the LoD review.
+    """Put ranges of the columns of each row side by side: the SliceProjection of the LoD review.
 
     Parameters
     ----------
     x : array of shape (rows, *item), or LoDTensor
         Items of several dimensions are read in order. A LoDTensor keeps its structure.
     ranges : list of (start, stop)
-        They may overlap, and stand in any order.
+        In any order; they may overlap.
 
     Returns
     -------
@@ -134,7 +134,7 @@ def _(call, grad):
 
 @op(rowwise=("x",))
 def slice_columns_grad(x: Dense, grad: Dense, /, *, ranges: typing.Any) -> Dense:
-    """Return the gradient of ``slice_columns``: what several ranges have of a column adds up.
+    """Return the gradient of ``slice_columns``: the sum over the ranges that a column is in.
 
     >>> slice_columns_grad(np.zeros((1, 3)), np.array([[1.0, 2.0, 4.0]]), ranges=[(0, 2), (1, 2)])
     array([[1., 6., 0.]])

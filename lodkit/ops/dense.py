@@ -33,18 +33,18 @@ def check_float(x, name):
 
 
 def check_grad_output(out, grad, name):
-    """The result of an activation, and what flows into it."""
+    """Check the result of an activation, and the gradient by it."""
     check_gradient(grad, check_float(out, name).shape)
     return out
 
 
 def check_classes(logits, labels):
-    """One label a row."""
+    """Check logits and the shape of labels: one per row."""
     check_values(logits.dtype, "softmax_with_cross_entropy", floating=True)
     if logits.ndim != 2:
         raise ShapeMismatchError(f"logits have shape {logits.shape}; they must be (rows, classes)")
     if labels.shape not in ((len(logits),), (len(logits), 1)):
-        raise ShapeMismatchError(f"labels have shape {labels.shape} for {len(logits)} rows; pass one class a row")
+        raise ShapeMismatchError(f"labels have shape {labels.shape} for {len(logits)} rows; pass one class per row")
 
 
 def bad_label(labels, i, classes):
@@ -62,7 +62,7 @@ def check_labels(logits, labels):
 
 
 def softmax(logits):
-    """Shifted by the maximum; a row of -inf gives 0, k entries of +inf get 1/k each."""
+    """Softmax of rows, shifted by the maximum; a row of -inf gives 0, k entries of +inf get 1/k each."""
     top = logits.max(axis=1, keepdims=True, initial=-np.inf)
     with np.errstate(invalid="ignore", over="ignore", under="ignore"):
         e = np.where(np.isposinf(top), np.isposinf(logits), np.exp(logits - np.where(np.isneginf(top), 0, top)))
@@ -247,7 +247,7 @@ def _(call, grad):
 
 @op
 def mean_grad(x: Dense, grad: Dense, /) -> Dense:
-    """Return the gradient of ``mean``: one share for every element.
+    """Return the gradient of ``mean``: an equal share per element.
 
     >>> mean_grad(np.zeros(4), np.array([2.]))
     array([0.5, 0.5, 0.5, 0.5])

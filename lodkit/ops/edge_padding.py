@@ -6,31 +6,37 @@ import numpy as np
 
 from ..arrays import check_gradient, check_rows, check_values
 from ..errors import DTypeError, LoDError, ShapeMismatchError
-from ..lod.levels import check_lengths
 from ..registry import Dense, op
-from .conversions import lengths_to_offsets
-from .padding import segments_of
+from .padding import split_rows
+from .segments import check_rows as check_sum
 from .segments import result_dtype
+from .shared import plain
 
 
 def check_widths(padding_width, end_padding_width):
-    """How many rows of padding stand before and behind a segment."""
+    """Rows of padding before and behind a segment."""
     for name, width in (("padding_width", padding_width), ("end_padding_width", end_padding_width)):
         if width is not None and width < 0:
             raise ValueError(f"{name} = {width} is negative; it counts rows of padding")
     return padding_width, padding_width if end_padding_width is None else end_padding_width
 
 
-def check_pad(pad, item, dtype, name):
-    """A row of padding, of the type and the shape of a row of data."""
-    if pad.dtype.kind != dtype.kind:
-        raise DTypeError(f"{name} is {pad.dtype}, the data {dtype}; convert one with .astype(...)")
-    if tuple(pad.shape) != tuple(item):
-        raise ShapeMismatchError(f"{name} has shape {tuple(pad.shape)}, a row of data {tuple(item)}; pass one like it")
+def check_pads(data, start, end):
+    """Refuse padding that is not like a row of data. Returns the rows before and behind; None for zeros."""
+    for name, pad in (("start_padding", start), ("end_padding", end)):
+        if pad is None:
+            continue
+        if pad.dtype.kind != data.dtype.kind:
+            raise DTypeError(f"{name} is {pad.dtype}, the data {data.dtype}; convert one with .astype(...)")
+        if tuple(pad.shape) != tuple(data.shape[1:]):
+            item = tuple(data.shape[1:])
+            raise ShapeMismatchError(f"{name} has shape {tuple(pad.shape)}, a row of data {item}; pass one like it")
+    return start, start if end is None else end
 
 
 def check_removed(lengths, before, behind):
-    if len(lengths) and lengths.min() < before + behind:
+    """Refuse segments with fewer rows than their padding."""
+    if len(lengths) and np.minimum.reduce(lengths) < before + behind:
         i = int(np.argmax(lengths < before + behind))
         raise LoDError(
             f"lengths[{i}] = {lengths[i]} is less than the {before} + {behind} rows of padding of a segment; "
@@ -38,9 +44,38 @@ def check_removed(lengths, before, behind):
         )
 
 
-def _lengths_of(data, lengths):
-    """All rows are one segment where no lengths are given."""
-    return check_lengths([len(check_rows(data, "data"))] if lengths is None else lengths)
+def offsets_of(on, data, lengths):
+    """Checked offsets of the segments of all rows, on any device; without lengths, of one segment."""
+    rows = len(check_rows(data, "data"))
+    if lengths is None:
+        return on.send(data, np.array([0, rows]))
+    offsets, total, _ = on.sum_lengths(lengths)
+    check_sum("lengths", (total,), rows)
+    return offsets
+
+
+def prepare_edges(on, data, lengths, what, padding_width, end_padding_width):
+    """Check segments that get or have padding, on any device.
+
+    Returns the type of the values, the offsets, and the rows of padding before and behind.
+    """
+    dtype = check_values(data.dtype, what)
+    before, behind = check_widths(padding_width, end_padding_width)
+    return dtype, offsets_of(on, data, lengths), before, behind
+
+
+def prepare_samples(on, data, lengths, what, grad=None):
+    """Check segments of which empty ones get a row, on any device.
+
+    Returns the type of the values, the offsets, the lengths then, their offsets, and the rows in all.
+    """
+    dtype = check_values(data.dtype, what, floating=grad is not None)
+    offsets = offsets_of(on, data, lengths)
+    padded = on.clip_lengths(lengths, low=1)
+    slots, rows, _ = on.sum_lengths(padded)
+    if grad is not None:
+        check_gradient(grad, (rows, *data.shape[1:]))
+    return dtype, offsets, padded, slots, rows
 
 
 @op
@@ -62,9 +97,9 @@ def add_padding(
     lengths : array of int32 or int64, optional
         Rows of each segment; they add up to the rows of data. One segment by default.
     start_padding, end_padding : array of shape (*item,), optional
-        What stands before and behind. Without ``end_padding`` the first stands on both sides; zeros by default.
+        Row of padding before and behind. ``end_padding`` is like ``start_padding`` by default, both are zeros without.
     padding_width, end_padding_width : int
-        How many rows of it. The second is like the first by default.
+        Number of such rows. The second is like the first by default.
 
     Returns
     -------
@@ -82,17 +117,14 @@ def add_padding(
     >>> add_padding(np.array([1, 2, 3]), [2, 1], np.array(7), np.array(9))
     (array([7, 1, 2, 9, 7, 3, 9]), array([4, 3]))
     """
-    dtype = check_values(data.dtype, "add_padding")
-    before, behind = check_widths(padding_width, end_padding_width)
-    lengths = _lengths_of(data, lengths)
-    rows = []
-    end_padding = start_padding if end_padding is None else end_padding
-    for name, pad, width in (("start_padding", start_padding, before), ("end_padding", end_padding, behind)):
-        pad = np.zeros(data.shape[1:], dtype) if pad is None else pad
-        check_pad(pad, data.shape[1:], dtype, name)
-        rows.append(np.repeat(pad[None], width, axis=0))
-    parts = [part for segment in segments_of(data, lengths) for part in (rows[0], segment, rows[1])]
-    return np.concatenate([data[:0], *parts]).astype(dtype), lengths + before + behind
+    dtype, offsets, before, behind = prepare_edges(
+        plain, data, lengths, "add_padding", padding_width, end_padding_width
+    )
+    zero = np.zeros(data.shape[1:], dtype)
+    pads = [zero if pad is None else pad for pad in check_pads(data, start_padding, end_padding)]
+    first, last = np.repeat(pads[:1], before, axis=0), np.repeat(pads[1:], behind, axis=0)
+    parts = [part for rows in split_rows(data, offsets) for part in (first, rows, last)]
+    return np.concatenate([data[:0], *parts]).astype(dtype), np.diff(offsets) + before + behind
 
 
 @add_padding.infer_rule
@@ -130,7 +162,7 @@ def remove_padding(
     lengths : array of int32 or int64, optional
         Rows of each segment, padding included. One segment by default.
     padding_width, end_padding_width : int
-        How many rows to remove at the start and at the end. The second is like the first by default.
+        Number of rows to remove at the start and at the end. The second is like the first by default.
 
     Returns
     -------
@@ -146,12 +178,12 @@ def remove_padding(
     >>> remove_padding(np.array([7, 1, 2, 9, 7, 3, 9]), [4, 3])
     (array([1, 2, 3]), array([2, 1]))
     """
-    dtype = check_values(data.dtype, "remove_padding")
-    before, behind = check_widths(padding_width, end_padding_width)
-    lengths = _lengths_of(data, lengths)
-    segments = segments_of(data, lengths)
+    dtype, offsets, before, behind = prepare_edges(
+        plain, data, lengths, "remove_padding", padding_width, end_padding_width
+    )
+    lengths = np.diff(offsets)
     check_removed(lengths, before, behind)
-    rows = np.concatenate([data[:0], *(s[before : len(s) - behind] for s in segments)])
+    rows = np.concatenate([data[:0], *(s[before : len(s) - behind] for s in split_rows(data, offsets))])
     return rows.astype(dtype), lengths - before - behind
 
 
@@ -170,7 +202,7 @@ def _(call, grad, _):
 def gather_padding(
     data: Dense, lengths: Dense | None = None, /, *, padding_width: int = 1, end_padding_width: int | None = None
 ) -> tuple:
-    """Add up the padding before all segments, and that behind them. GatherPadding of Caffe2.
+    """Add up the padding before all segments, and the padding behind them. GatherPadding of Caffe2.
 
     The gradient of ``add_padding`` by its paddings.
 
@@ -180,7 +212,7 @@ def gather_padding(
     lengths : array of int32 or int64, optional
         Rows of each segment, padding included. One segment by default.
     padding_width, end_padding_width : int
-        How many rows of padding stand before and behind. The second is like the first by default.
+        Number of rows of padding before and behind. The second is like the first by default.
 
     Returns
     -------
@@ -195,11 +227,9 @@ def gather_padding(
     >>> gather_padding(np.array([7, 1, 2, 9, 7, 3, 9]), [4, 3])
     (array(14), array(18))
     """
-    dtype = result_dtype(data.dtype, "sum")
-    before, behind = check_widths(padding_width, end_padding_width)
-    lengths = _lengths_of(data, lengths)
-    segments = segments_of(data, lengths)
-    check_removed(lengths, before, behind)
+    _, offsets, before, behind = prepare_edges(plain, data, lengths, "sum", padding_width, end_padding_width)
+    dtype, segments = result_dtype(data.dtype, "sum"), split_rows(data, offsets)
+    check_removed(np.diff(offsets), before, behind)
     wide = np.zeros((0, *data.shape[1:]), np.int64 if dtype.kind == "i" else np.float64)
     starts = np.concatenate([wide, *(s[:before] for s in segments)])
     ends = np.concatenate([wide, *(s[len(s) - behind :] for s in segments)])
@@ -235,10 +265,10 @@ def pad_empty_samples(data: Dense, lengths: Dense, /) -> tuple:
     >>> pad_empty_samples(np.array([5, 6]), [1, 0, 1])
     (array([5, 0, 6]), array([1, 1, 1]))
     """
-    dtype = check_values(data.dtype, "pad_empty_samples")
+    dtype, offsets, padded, _, _ = prepare_samples(plain, data, lengths, "pad_empty_samples")
     zero = np.zeros((1, *data.shape[1:]), dtype)
-    rows = [segment if len(segment) else zero for segment in segments_of(data, lengths)]
-    return np.concatenate([data[:0], *rows]).astype(dtype), np.maximum(check_lengths(lengths), 1)
+    parts = [rows if len(rows) else zero for rows in split_rows(data, offsets)]
+    return np.concatenate([data[:0], *parts]).astype(dtype), padded
 
 
 @pad_empty_samples.infer_rule
@@ -253,17 +283,14 @@ def _(call, grad, _):
 
 @op
 def pad_empty_samples_grad(data: Dense, lengths: Dense, grad: Dense, /) -> Dense:
-    """Return the gradient of ``pad_empty_samples``: without the rows of empty segments.
+    """Return the gradient of ``pad_empty_samples``: that of its result without the rows of empty segments.
 
     >>> pad_empty_samples_grad(np.zeros(2), [1, 0, 1], np.array([1., 2., 3.]))
     array([1., 3.])
     """
-    check_values(data.dtype, "the gradient", floating=True)
-    segments_of(data, lengths)
-    offsets = lengths_to_offsets.definition(np.maximum(check_lengths(lengths), 1))
-    check_gradient(grad, (offsets[-1], *data.shape[1:]))
-    kept = [start + i for start, n in zip(offsets[:-1], lengths, strict=True) for i in range(n)]
-    return grad[np.array(kept, np.int64)].astype(data.dtype)
+    dtype, _, _, slots, _ = prepare_samples(plain, data, lengths, "the gradient", grad)
+    parts = [rows[:n] for rows, n in zip(split_rows(grad, slots), lengths, strict=True)]
+    return np.concatenate([grad[:0], *parts]).astype(dtype)
 
 
 @pad_empty_samples_grad.infer_rule

@@ -7,17 +7,18 @@ import typing
 
 import numpy as np
 
-from ..arrays import check_gradient, check_values, native
+from ..arrays import check_gradient, check_values
 from ..errors import ShapeMismatchError
+from ..lod.levels import frozen
 from ..lod.lod_tensor import LoDTensor, values_of
 from ..registry import Dense, op
 
 
 class Grid(typing.NamedTuple):
-    """Where windows lie: how many are above each other and side by side, and their numbers along both axes."""
+    """Grid of the windows of an image."""
 
-    down: int
-    across: int
+    down: int  # windows along the height
+    across: int  # windows along the width
     kernels: tuple
     strides: tuple
     before: tuple  # padding above, and to the left
@@ -35,7 +36,7 @@ def _numbers(name, given, count, least):
 
 
 def check_grid(shape, kernels, strides, paddings):
-    """The windows of images of a shape; -1 for how many there are where a size is -1, unknown."""
+    """The grid of windows of images of a shape; counts are -1 along axes of unknown size, -1."""
     kernels = _numbers("kernels", kernels, 2, 1)
     strides, (up, left, down, right) = _numbers("strides", strides, 2, 1), _numbers("paddings", paddings, 4, 0)
     if len(shape) != 4:
@@ -53,15 +54,29 @@ def check_grid(shape, kernels, strides, paddings):
     return Grid(*counts, kernels, strides, (up, left))
 
 
-def levels_of(images, windows):
-    """One sequence an image."""
-    offsets = np.arange(images + 1) * windows
-    offsets.flags.writeable = False
-    return (offsets,)
+def prepare(x, kernels, strides, paddings, grad=None):
+    """Check images, and the gradient of their windows, on any device.
+
+    Returns the type of the values, the grid of windows, and the shape of the result.
+    """
+    what = "im2sequence" if grad is None else "the gradient"
+    dtype, grid = (
+        check_values(x.dtype, what, floating=grad is not None),
+        check_grid(x.shape, kernels, strides, paddings),
+    )
+    shape = len(x) * grid.windows, x.shape[1] * math.prod(grid.kernels)
+    if grad is not None:
+        check_gradient(grad, shape)
+    return dtype, grid, shape
+
+
+def sequences_of(rows, images, windows):
+    """A LoDTensor of one sequence per image."""
+    return LoDTensor._wrap(rows, (frozen(np.arange(images + 1) * windows),))
 
 
 def _places(shape, grid):
-    """For every window: its row, its image, and where it starts in the image."""
+    """Row, image, and start in the image of each window."""
     for row in range(shape[0] * grid.windows):
         image, window = divmod(row, grid.windows)
         y, x = divmod(window, grid.across)
@@ -69,7 +84,7 @@ def _places(shape, grid):
 
 
 def _elements(shape, grid):
-    """For every element of every window: its row and column in the result, and where it is in the images."""
+    """Place in the result, and in the images, of each element of each window."""
     for row, image, top, left in _places(shape, grid):
         for column, (c, i, j) in enumerate(np.ndindex(shape[1], *grid.kernels)):
             if 0 <= top + i < shape[2] and 0 <= left + j < shape[3]:
@@ -80,7 +95,7 @@ def _elements(shape, grid):
 def im2sequence(
     x: Dense, /, *, kernels: typing.Any, strides: typing.Any = (1, 1), paddings: typing.Any = (0, 0, 0, 0)
 ) -> LoDTensor:
-    """Cut images into windows: a sequence an image, a row a window, from left to right and then downwards.
+    """Cut images into windows: a sequence per image, a row per window, from left to right and then downwards.
 
     im2sequence of Paddle.
 
@@ -90,7 +105,7 @@ def im2sequence(
     kernels : pair of int
         Height and width of a window.
     strides : pair of int
-        How far apart windows are, downwards and to the right.
+        Distances between windows, downwards and to the right.
     paddings : four int
         Zeros above, to the left, below and to the right.
 
@@ -111,11 +126,11 @@ def im2sequence(
     >>> im2sequence(np.arange(6).reshape(1, 1, 2, 3), kernels=(2, 2)).to_list()
     [[[0, 1, 3, 4], [1, 2, 4, 5]]]
     """
-    dtype, grid = check_values(x.dtype, "im2sequence"), check_grid(x.shape, kernels, strides, paddings)
-    out = np.zeros((len(x) * grid.windows, x.shape[1] * math.prod(grid.kernels)), dtype)
+    dtype, grid, shape = prepare(x, kernels, strides, paddings)
+    out = np.zeros(shape, dtype)
     for place, source in _elements(x.shape, grid):
         out[place] = x[source]
-    return LoDTensor._wrap(out, levels_of(len(x), grid.windows))
+    return sequences_of(out, len(x), grid.windows)
 
 
 @im2sequence.infer_rule
@@ -141,18 +156,16 @@ def im2sequence_grad(
     strides: typing.Any = (1, 1),
     paddings: typing.Any = (0, 0, 0, 0),
 ) -> Dense:
-    """Return the gradient of ``im2sequence``: every element gets from all windows that it is in.
+    """Return the gradient of ``im2sequence``: the sum over the windows that an element is in.
 
     >>> im2sequence_grad(np.zeros((1, 1, 1, 3)), np.array([[1., 2.], [4., 8.]]), kernels=(1, 2))
     array([[[[1., 6., 8.]]]])
     """
-    dtype = check_values(x.dtype, "the gradient", floating=True)
-    grid = check_grid(x.shape, kernels, strides, paddings)
-    check_gradient(grad, (len(x) * grid.windows, x.shape[1] * math.prod(grid.kernels)))
+    dtype, grid, _ = prepare(x, kernels, strides, paddings, grad)
     result = np.zeros(x.shape)
     for place, source in _elements(x.shape, grid):
         result[source] += grad[place]
-    return result.astype(native(dtype))
+    return result.astype(dtype)
 
 
 @im2sequence_grad.infer_rule
@@ -160,13 +173,5 @@ def _(x, grad, *, kernels, strides=(1, 1), paddings=(0, 0, 0, 0)):
     return x
 
 
-@im2sequence.example
-def _(dtype):
-    return [((np.ones((1, 1, 2, 2), dtype),), {"kernels": (2, 1)})]
-
-
-@im2sequence_grad.example
-def _(dtype):
-    if np.dtype(dtype).kind != "f":
-        return []
-    return [((np.ones((1, 1, 2, 2), dtype), np.ones((2, 2), dtype)), {"kernels": (2, 1)})]
+im2sequence.example(lambda dtype: [((np.ones((1, 1, 2, 2), dtype),), {"kernels": (2, 1)})])
+im2sequence_grad.example(lambda dtype: [((np.ones((1, 1, 2, 2), dtype), np.ones((2, 2), dtype)), {"kernels": (2, 1)})])

@@ -2,62 +2,80 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 
 from ..arrays import check_gradient, check_rows, check_values
 from ..errors import LoDError, ShapeMismatchError
-from ..lod.levels import check_lengths
 from ..registry import Dense, op
-from .conversions import lengths_to_offsets
 from .segments import check_rows as check_sum
+from .shared import plain
 from .shared.reductions import pad_of
 
-
-def segments_of(data, lengths):
-    """The definition's segments: arrays of rows, after the checks."""
-    offsets = lengths_to_offsets.definition(lengths)
-    check_sum("lengths", offsets, len(check_rows(data, "data")))
-    return [data[a:b] for a, b in zip(offsets[:-1], offsets[1:], strict=True)]
+CUT = "pass max_length= for segments that were cut to it"
+LONGER = "pass a larger target_length, or cut with pack_segments(..., max_length=...)"
 
 
 def check_width(width, name):
-    if width is not None and width < 0:
+    """A number of rows, or None."""
+    if width is None:
+        return None
+    if width < 0:
         raise ValueError(f"{name} = {width} is negative; it counts the rows of a padded segment")
-    return width
+    return int(width)
 
 
-def check_fit(lengths, width, remedy):
-    """Refuse lengths above ``width``."""
-    if len(lengths) and lengths.max() > width:
-        i = int(np.argmax(lengths > width))
-        raise LoDError(f"lengths[{i}] = {lengths[i]} is more than the {width} rows of a padded segment; {remedy}")
+def too_long(on, offsets, width, remedy):
+    """The error for the first segment longer than ``width``."""
+    lengths = np.diff(on.read(offsets))
+    i = int(np.argmax(lengths > width))
+    return LoDError(f"lengths[{i}] = {lengths[i]} is more than the {width} rows of a padded segment; {remedy}")
 
 
-def check_padded(data, count, axis=0):
-    """Refuse what is no padded array of ``count`` segments, which stand on ``axis``, 0 or 1."""
-    order = "(segments, rows, *item)" if axis == 0 else "(rows, segments, *item)"
-    if len(data.shape) < 2:
-        raise ShapeMismatchError(f"data has shape {tuple(data.shape)}; padded segments are {order}")
-    if data.shape[axis] != count:
-        raise LoDError(f"data has {data.shape[axis]} segments, of shape {tuple(data.shape)}; lengths has {count}")
+def prepare_packed(on, data, lengths, what, width, name="max_length", remedy=None, grad=None):
+    """Check segments to put side by side, on any device; with a remedy, none may be longer than ``width``.
+
+    Returns the type of the values, the offsets, and the width: the longest length unless it is given.
+    """
+    dtype = check_values(data.dtype, what, floating=grad is not None)
+    width = check_width(width, name)
+    offsets, rows, longest = on.sum_lengths(lengths, longest=width is None or remedy is not None)
+    check_sum("lengths", (rows,), len(check_rows(data, "data")))
+    if width is None:
+        width = longest
+    elif remedy is not None and longest > width:
+        raise too_long(on, offsets, width, remedy)
+    if grad is not None:
+        check_gradient(grad, (len(offsets) - 1, width, *data.shape[1:]))
+    return dtype, offsets, width
 
 
-CUT = "pass max_length= for segments that were cut to it"
+def prepare_unpacked(on, data, lengths, what, axis=0, max_length=None, remedy=CUT, grad=None):
+    """Check a padded array, whose segments stand on axis 0 or 1, on any device.
+
+    Returns the type of the values, the offsets, and the rows of all segments.
+    """
+    dtype = check_values(data.dtype, what, floating=grad is not None)
+    if max_length is not None:
+        lengths = on.clip_lengths(lengths, high=check_width(max_length, "max_length"))
+    offsets, rows, longest = on.sum_lengths(lengths, longest=True)
+    shape, count = data.shape, len(offsets) - 1
+    if len(shape) < 2:
+        order = "(rows, segments, *item)" if axis else "(segments, rows, *item)"
+        raise ShapeMismatchError(f"data has shape {shape}; padded segments are {order}")
+    if shape[axis] != count:
+        raise LoDError(f"data has {shape[axis]} segments, of shape {shape}; lengths has {count}")
+    if longest > shape[1 - axis]:
+        raise too_long(on, offsets, shape[1 - axis], remedy)
+    if grad is not None:
+        check_gradient(grad, (rows, *shape[2:]))
+    return dtype, offsets, rows
 
 
-def check_unpacked(data, lengths, max_length):
-    """The lengths of the segments of a padded array, cut to ``max_length``."""
-    lengths = check_lengths(lengths)
-    check_padded(data, len(lengths))
-    if check_width(max_length, "max_length") is not None:
-        lengths = np.minimum(lengths, max_length)
-    check_fit(lengths, data.shape[1], CUT)
-    return lengths
-
-
-def padded_shape(lengths, max_length, shape):
-    width = max_length if max_length is not None else int(lengths.max(initial=0))
-    return len(lengths), width, *shape[1:]
+def split_rows(data, offsets):
+    """Rows of each segment."""
+    return [data[a:b] for a, b in pairwise(offsets.tolist())]
 
 
 @op
@@ -82,7 +100,7 @@ def pack_segments(
         The width; rows beyond it are cut off. The longest length by default.
     pad_value : float
     return_presence_mask : bool
-        Return also which rows are data: bool, ``(segments, width)``.
+        Return also a mask of the rows that are data: bool, ``(segments, width)``.
 
     Returns
     -------
@@ -98,13 +116,11 @@ def pack_segments(
            [-1, -1, -1],
            [ 2,  3,  4]])
     """
-    dtype = check_values(data.dtype, "pack_segments")
-    check_width(max_length, "max_length")
-    segments, lengths = segments_of(data, lengths), check_lengths(lengths)
-    out = np.full(padded_shape(lengths, max_length, data.shape), pad_of(pad_value, dtype), dtype)
+    dtype, offsets, width = prepare_packed(plain, data, lengths, "pack_segments", max_length)
+    out = np.full((len(offsets) - 1, width, *data.shape[1:]), pad_of(pad_value, dtype), dtype)
     mask = np.zeros(out.shape[:2], bool)
-    for s, rows in enumerate(segments):
-        out[s, : len(rows)] = rows[: out.shape[1]]
+    for s, rows in enumerate(split_rows(data, offsets)):
+        out[s, : len(rows)] = rows[:width]
         mask[s, : len(rows)] = True
     return (out, mask) if return_presence_mask else out
 
@@ -124,18 +140,16 @@ def _(call, grad, *_):
 
 @op
 def pack_segments_grad(data: Dense, lengths: Dense, grad: Dense, /, *, max_length: int | None = None) -> Dense:
-    """Return the gradient of ``pack_segments``: a row for every row of data, zeros for those that were cut off.
+    """Return the gradient of ``pack_segments``: zeros for rows that were cut off.
 
     >>> pack_segments_grad(np.zeros(3), [1, 2], np.array([[1.], [2.]]), max_length=1)
     array([1., 2., 0.])
     """
-    check_values(data.dtype, "the gradient", floating=True)
-    segments, lengths = segments_of(data, lengths), check_lengths(lengths)
-    check_gradient(grad, padded_shape(lengths, check_width(max_length, "max_length"), data.shape))
-    result = [np.zeros((0, *data.shape[1:]))]
-    for rows, g in zip(segments, grad, strict=True):
-        result += [g[: len(rows)], 0.0 * rows[len(g) :]]
-    return np.concatenate(result).astype(data.dtype)
+    dtype, offsets, width = prepare_packed(plain, data, lengths, "the gradient", max_length, grad=grad)
+    result = np.zeros(data.shape, dtype)
+    for rows, g in zip(split_rows(result, offsets), grad, strict=True):
+        rows[:width] = g[: len(rows)]
+    return result
 
 
 @pack_segments_grad.infer_rule
@@ -162,14 +176,13 @@ def unpack_segments(data: Dense, lengths: Dense, /, *, max_length: int | None = 
     Raises
     ------
     LoDError
-        A length is negative or more than ``width``, or there is not one for every segment.
+        A length is negative or more than ``width``, or there is not one per segment.
 
     >>> unpack_segments(np.array([[1, 0], [2, 3]]), [1, 2])
     array([1, 2, 3])
     """
-    dtype = check_values(data.dtype, "unpack_segments")
-    lengths = check_unpacked(data, lengths, max_length)
-    rows = [segment[:n] for segment, n in zip(data, lengths, strict=True)]
+    dtype, offsets, _ = prepare_unpacked(plain, data, lengths, "unpack_segments", max_length=max_length)
+    rows = [segment[:n] for segment, n in zip(data, np.diff(offsets), strict=True)]
     return np.concatenate([np.empty((0, *data.shape[2:]), dtype), *rows]).astype(dtype)
 
 
@@ -191,10 +204,8 @@ def unpack_segments_grad(data: Dense, lengths: Dense, grad: Dense, /, *, max_len
     array([[1., 0.],
            [2., 3.]])
     """
-    check_values(data.dtype, "the gradient", floating=True)
-    lengths = check_unpacked(data, lengths, max_length)
-    check_gradient(grad, (lengths.sum(), *data.shape[2:]))
-    return pack_segments.definition(grad, lengths, max_length=data.shape[1]).astype(data.dtype)
+    dtype, offsets, _ = prepare_unpacked(plain, data, lengths, "the gradient", max_length=max_length, grad=grad)
+    return pack_segments.definition(grad, np.diff(offsets), max_length=data.shape[1]).astype(dtype)
 
 
 @unpack_segments_grad.infer_rule
@@ -227,13 +238,9 @@ def lengths_pad(data: Dense, lengths: Dense, /, *, target_length: int, pad_value
     >>> lengths_pad(np.array([1, 2, 3]), [1, 2], target_length=2)
     array([1, 0, 2, 3])
     """
-    lengths = check_lengths(lengths)
-    check_fit(lengths, check_width(target_length, "target_length"), LONGER)
+    prepare_packed(plain, data, lengths, "lengths_pad", target_length, "target_length", LONGER)
     packed = pack_segments.definition(data, lengths, max_length=target_length, pad_value=pad_value)
     return packed.reshape(len(lengths) * target_length, *data.shape[1:])
-
-
-LONGER = "pass a larger target_length, or cut with pack_segments(..., max_length=...)"
 
 
 @lengths_pad.infer_rule

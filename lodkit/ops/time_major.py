@@ -1,23 +1,24 @@
-"""Segments side by side, a step after the other, as recurrent layers read them (Caffe2's PackRNNSequence)."""
+"""Segments side by side, step by step, as recurrent layers read them (Caffe2's PackRNNSequence)."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from ..arrays import check_values
-from ..lod.levels import check_lengths
 from ..registry import Dense, op
-from .padding import check_fit, check_padded, check_width, pack_segments, unpack_segments
+from .padding import pack_segments, prepare_packed, prepare_unpacked, unpack_segments
+from .shared import plain
 
 STEPS = "there is a length for each column of data, of at most as many rows as it has"
 
 
-def check_steps(data, lengths):
-    """The lengths of the segments of a time-major array."""
-    lengths = check_lengths(lengths)
-    check_padded(data, len(lengths), axis=1)
-    check_fit(lengths, data.shape[0], STEPS)
-    return lengths
+def prepare_steps(on, data, lengths, num_steps):
+    """Check ``pack_rnn_sequence`` on any device. Returns the type of the values, the offsets, and the steps."""
+    return prepare_packed(on, data, lengths, "pack_rnn_sequence", num_steps, "num_steps", "pass a larger num_steps")
+
+
+def prepare_time_major(on, data, lengths, what):
+    """Check a time-major array on any device. Returns the type of the values, the offsets, and the rows in all."""
+    return prepare_unpacked(on, data, lengths, what, axis=1, remedy=STEPS)
 
 
 @op
@@ -45,8 +46,7 @@ def pack_rnn_sequence(data: Dense, lengths: Dense, /, *, num_steps: int | None =
     array([[1, 2],
            [0, 3]])
     """
-    if check_width(num_steps, "num_steps") is not None:
-        check_fit(check_lengths(lengths), num_steps, "pass a larger num_steps")
+    prepare_steps(plain, data, lengths, num_steps)
     return np.swapaxes(pack_segments.definition(data, lengths, max_length=num_steps), 0, 1).copy()
 
 
@@ -77,12 +77,12 @@ def unpack_rnn_sequence(data: Dense, lengths: Dense, /) -> Dense:
     Raises
     ------
     LoDError
-        A length is negative or more than ``steps``, or there is not one for every segment.
+        A length is negative or more than ``steps``, or there is not one per segment.
 
     >>> unpack_rnn_sequence(np.array([[1, 2], [0, 3]]), [1, 2])
     array([1, 2, 3])
     """
-    lengths = check_steps(data, lengths)
+    prepare_time_major(plain, data, lengths, "unpack_rnn_sequence")
     return unpack_segments.definition(np.swapaxes(data, 0, 1), lengths)
 
 
@@ -99,7 +99,7 @@ def _(call, grad):
 
 @op
 def reverse_packed_segs(data: Dense, lengths: Dense, /) -> Dense:
-    """Reverse the first rows, as many as its length, of each segment; padding stays. ReversePackedSegs of Caffe2.
+    """Reverse the rows of each segment that are data; padding stays. ReversePackedSegs of Caffe2.
 
     Parameters
     ----------
@@ -114,18 +114,18 @@ def reverse_packed_segs(data: Dense, lengths: Dense, /) -> Dense:
     Raises
     ------
     LoDError
-        A length is negative or more than ``steps``, or there is not one for every segment.
+        A length is negative or more than ``steps``, or there is not one per segment.
 
     >>> reverse_packed_segs(np.array([[1, 4], [2, 5], [3, 6]]), [3, 2])
     array([[3, 5],
            [2, 4],
            [1, 6]])
     """
-    check_values(data.dtype, "reverse_packed_segs")
-    out = data.copy()
-    for s, n in enumerate(check_steps(data, lengths)):
+    dtype, offsets, _ = prepare_time_major(plain, data, lengths, "reverse_packed_segs")
+    out = data.astype(dtype)
+    for s, n in enumerate(np.diff(offsets)):
         out[:n, s] = data[:n, s][::-1]
-    return out.astype(out.dtype.newbyteorder("="))
+    return out
 
 
 @reverse_packed_segs.infer_rule

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import inspect
 import hashlib
+import inspect
 import os
 import pickle
 import re

@@ -97,6 +97,13 @@ def segment_ids_to_lengths(segment_ids: Dense, /, *, num_segments):
     return offsets_to_lengths(segment_ids_to_offsets(segment_ids, num_segments=num_segments))
 
 
+def sum_lengths(lengths, longest=False):
+    """Checked offsets of lengths, their sum and, if asked for, the longest."""
+    offsets = lengths_to_offsets(lengths)
+    longest = int(np.maximum.reduce(offsets[1:] - offsets[:-1], initial=0)) if longest else None
+    return offsets, offsets.item(-1), longest
+
+
 def checked_offsets(offsets):
     """Offsets that kernels may trust: int64, from 0, not decreasing."""
     offsets = integers(offsets, "offsets")

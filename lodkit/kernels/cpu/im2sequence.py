@@ -1,22 +1,17 @@
-"""CPU kernels of lodkit/ops/im2sequence.py."""
+"""CPU part of lodkit/ops/im2sequence.py."""
 
 from __future__ import annotations
-
-import math
 
 import numpy as np
 
 from ... import arrays
-from ...arrays import check_gradient, check_values, matrix, native, upcast
+from ...arrays import matrix, upcast
 from ...jit import parallel_kernel, prange
-from ...lod.lod_tensor import LoDTensor
-from ...ops.im2sequence import check_grid, im2sequence, im2sequence_grad, levels_of
-from ...registry import Dense
 
 
 @parallel_kernel
 def _cut(x, across, kernels, strides, before, out):
-    """Every window's elements: ``out[image, window, channel, i, j]``."""
+    """Copy the elements of each window: ``out[image, window, channel, i, j]``."""
     height, width = x.shape[2:]
     for row in prange(out.shape[0] * out.shape[1]):
         n, w = row // out.shape[1], row % out.shape[1]
@@ -31,7 +26,7 @@ def _cut(x, across, kernels, strides, before, out):
 
 @parallel_kernel
 def _put_back(grad, across, kernels, strides, before, out):
-    """Add every window's elements to the image, a channel after the other."""
+    """Add the elements of each window to the image, channel by channel."""
     images, channels, height, width = out.shape
     for plane in prange(images * channels):
         n, c = plane // channels, plane % channels
@@ -49,26 +44,17 @@ def _numbers(grid):
     return grid.across, grid.kernels, grid.strides, grid.before
 
 
-@im2sequence.kernel("cpu")
-def cut(x: Dense, /, *, kernels, strides, paddings, out=None):
-    dtype, grid = check_values(x.dtype, "im2sequence"), check_grid(x.shape, kernels, strides, paddings)
-    channels = x.shape[1]
-    out = arrays.output((len(x) * grid.windows, channels * math.prod(grid.kernels)), dtype, out)
-    if out.size:
-        windows = matrix(out).reshape(len(x), grid.windows, channels, *grid.kernels)
-        _cut(out.size, matrix(x).reshape(x.shape), *_numbers(grid), windows)
-    return LoDTensor._wrap(out, levels_of(len(x), grid.windows))
+def cut(x, grid, out):
+    """Fill ``out`` with the windows of images."""
+    windows = matrix(out).reshape(len(x), grid.windows, x.shape[1], *grid.kernels)
+    _cut(out.size, matrix(x).reshape(x.shape), *_numbers(grid), windows)
 
 
-@im2sequence_grad.kernel("cpu")
-def put_back(x: Dense, grad: Dense, /, *, kernels, strides, paddings):
-    dtype = check_values(x.dtype, "the gradient", floating=True)
-    grid = check_grid(x.shape, kernels, strides, paddings)
-    check_gradient(grad, (len(x) * grid.windows, x.shape[1] * math.prod(grid.kernels)))
-    flow = upcast(grad.astype(dtype, copy=False))
-    flow = np.ascontiguousarray(flow, native(flow.dtype)).reshape(len(x), grid.windows, x.shape[1], *grid.kernels)
-    out = arrays.output(x.shape, flow.dtype)
+def put_back(grad, grid, x):
+    """A new array like ``x``: the sum of the windows of ``grad`` that each element is in."""
+    windows = np.ascontiguousarray(upcast(grad)).reshape(len(x), grid.windows, x.shape[1], *grid.kernels)
+    out = arrays.output(x.shape, windows.dtype)
     if out.size:
-        _put_back(grad.size, flow, *_numbers(grid), out)
+        _put_back(grad.size, windows, *_numbers(grid), out)
     with np.errstate(over="ignore"):
-        return out.astype(dtype, copy=False)
+        return out.astype(grad.dtype, copy=False)

@@ -1,4 +1,4 @@
-"""CUDA kernels of lodkit/ops/columns.py."""
+"""CUDA part of lodkit/ops/columns.py."""
 
 from __future__ import annotations
 
@@ -6,10 +6,7 @@ import numpy as np
 
 from ...arrays.cuda import vector
 from ...arrays.cuda.launch import cuda, launch
-from ...arrays.cuda.memory import output, view
 from ...jit import simd
-from ...ops import columns as ops
-from ...registry import Dense
 
 
 @cuda.jit
@@ -31,7 +28,7 @@ def join_columns(views, widths, out):
 
 
 def split_columns(grad, views, widths):
-    """New arrays like these, each of its columns."""
+    """New arrays like ``views``, each of its columns."""
     parts, start = [x.like(x.shape) for x in views], 0
     for part, width in zip(parts, widths, strict=True):
         launch(_copy_columns, part.size, grad, sum(widths), start, part.size, width, part, width, 0)
@@ -39,36 +36,17 @@ def split_columns(grad, views, widths):
     return tuple(part.array for part in parts)
 
 
-@ops.concat_columns.kernel("cuda")
-def concat(*xs: Dense, out=None):
-    views = [view(x) for x in xs]
-    widths = ops.check_columns(views)
-    out = output(views[0], (len(views[0]), sum(widths)), views[0].dtype, out)
-    join_columns(views, widths, out)
-    return out.array
-
-
-@ops.concat_columns_grad.kernel("cuda")
-def concat_grad(grad: Dense, /, *xs: Dense):
-    views, grad = [view(x) for x in xs], view(grad)
-    return split_columns(grad, views, ops.check_columns(views, grad))
-
-
-@ops.slice_columns.kernel("cuda")
-def slice_(x: Dense, /, *, ranges, out=None):
-    x = view(x)
-    pairs, total = ops.check_ranges(x, ranges)
-    out, first = output(x, (len(x), total), x.dtype, out), 0
+def take_columns(x, pairs, out):
+    """Put ranges of the columns of ``x`` side by side into ``out``."""
+    first = 0
     for start, stop in pairs:
         width, n = stop - start, len(x) * (stop - start)
-        launch(_copy_columns, n, x, x.columns, start, n, width, out, total, first)
+        launch(_copy_columns, n, x, x.columns, start, n, width, out, out.columns, first)
         first += width
-    return out.array
 
 
 @cuda.jit
 def _add_columns(grad, width, offsets, sources, columns, n, out):
-    """The sum of the columns of ``grad`` that were made of each column, by lists of them."""
     i = cuda.grid(1)
     while i < n:
         row, column = i // columns, i % columns
@@ -79,12 +57,10 @@ def _add_columns(grad, width, offsets, sources, columns, n, out):
         i += cuda.gridsize(1)
 
 
-@ops.slice_columns_grad.kernel("cuda")
-def slice_grad(x: Dense, grad: Dense, /, *, ranges):
-    x, grad = view(x), view(grad)
-    pairs, width = ops.check_ranges(x, ranges, grad)
+def add_columns(x, grad, pairs):
+    """A new array like ``x``: the sum of the columns of ``grad`` that were made of each column."""
     made_of = np.concatenate([np.zeros(0, np.int64), *(np.arange(*pair) for pair in pairs)])
     offsets = np.searchsorted(np.sort(made_of), np.arange(x.columns + 1))
     offsets, sources, out = x.send(offsets), x.send(np.argsort(made_of, kind="stable")), x.like(x.shape)
-    launch(_add_columns, x.size, grad, width, offsets, sources, x.columns, x.size, out)
-    return out.array
+    launch(_add_columns, x.size, grad, grad.columns, offsets, sources, x.columns, x.size, out)
+    return out

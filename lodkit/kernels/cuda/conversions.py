@@ -85,6 +85,28 @@ def summed(lengths, tile=None):
     return offsets, found
 
 
+def sum_lengths(lengths, longest=False):
+    """Checked offsets of lengths, their sum and, if asked for, the longest. Synchronises with the device."""
+    offsets, found = summed(lengths, 0 if longest else None)
+    return offsets, found.last, found.longest
+
+
+@cuda.jit
+def _clip(lengths, n, low, high, out):
+    i = cuda.grid(1)
+    while i < n:
+        out[i] = min(max(vector.number(lengths, i), low), high)
+        i += cuda.gridsize(1)
+
+
+def clip_lengths(lengths, low=-(1 << 63), high=(1 << 63) - 1):
+    """Lengths as int64, none below ``low`` and none above ``high``."""
+    lengths = integers(lengths, "lengths")
+    out = lengths.like(lengths.shape, np.int64)
+    launch(_clip, out.size, lengths, out.size, low, high, out)
+    return out
+
+
 def from_lengths(lengths):
     """Checked Offsets of lengths. Waits for the device."""
     return cut(*summed(lengths))

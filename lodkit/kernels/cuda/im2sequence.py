@@ -1,18 +1,10 @@
-"""CUDA kernels of lodkit/ops/im2sequence.py: a thread an element."""
+"""CUDA part of lodkit/ops/im2sequence.py: a thread per element."""
 
 from __future__ import annotations
 
-import math
-
-from ...arrays import check_gradient, check_values
 from ...arrays.cuda import vector
-from ...arrays.cuda.elementwise import convert
 from ...arrays.cuda.launch import cuda, launch
-from ...arrays.cuda.memory import output, view
 from ...jit import simd
-from ...lod.lod_tensor import LoDTensor
-from ...ops.im2sequence import check_grid, im2sequence, im2sequence_grad, levels_of
-from ...registry import Dense
 
 
 @cuda.jit
@@ -32,7 +24,7 @@ def _cut(x, height, width, across, windows, rows, columns, down, right, up, left
 
 @cuda.jit
 def _put_back(grad, height, width, across, windows, rows, columns, down, right, up, left, channels, n, out):
-    """Every element of the images gets from the windows that it is in, the first of them first."""
+    """Add to each element of the images those of the windows that it is in, in order."""
     at = cuda.grid(1)
     while at < n:
         y, z, plane = at // width % height + up, at % width + left, at // (width * height)
@@ -51,22 +43,14 @@ def _numbers(shape, grid):
     return *shape[2:], grid.across, grid.windows, *grid.kernels, *grid.strides, *grid.before, shape[1]
 
 
-@im2sequence.kernel("cuda")
-def cut(x: Dense, /, *, kernels, strides, paddings, out=None):
-    x = view(x)
-    dtype, grid = check_values(x.dtype, "im2sequence"), check_grid(x.shape, kernels, strides, paddings)
-    out = output(x, (len(x) * grid.windows, x.shape[1] * math.prod(grid.kernels)), dtype, out)
+def cut(x, grid, out):
+    """Fill ``out`` with the windows of images."""
     source = x if x.size else x.like((1,))  # windows of padding alone, which read nothing, still name an address
     launch(_cut, out.size, source, *_numbers(x.shape, grid), out.size, out)
-    return LoDTensor._wrap(out.array, levels_of(len(x), grid.windows))
 
 
-@im2sequence_grad.kernel("cuda")
-def put_back(x: Dense, grad: Dense, /, *, kernels, strides, paddings):
-    x, grad = view(x), view(grad)
-    dtype = check_values(x.dtype, "the gradient", floating=True)
-    grid = check_grid(x.shape, kernels, strides, paddings)
-    check_gradient(grad, (len(x) * grid.windows, x.shape[1] * math.prod(grid.kernels)))
+def put_back(grad, grid, x):
+    """A new array like ``x``: the sum of the windows of ``grad`` that each element is in."""
     out = x.like(x.shape)
-    launch(_put_back, out.size, convert(grad, dtype), *_numbers(x.shape, grid), out.size, out)
-    return out.array
+    launch(_put_back, out.size, grad, *_numbers(x.shape, grid), out.size, out)
+    return out

@@ -5,7 +5,31 @@ from __future__ import annotations
 import numpy as np
 
 from ...arrays import integers as integers
+from ..conversions import lengths_to_offsets
 from .tables import check_ids as checked_ids  # noqa: F401
+
+
+def read(x):
+    """An array as one of NumPy's."""
+    return x
+
+
+def send(like, x):
+    """A NumPy array on the device of ``like``."""
+    return x
+
+
+def clip_lengths(lengths, low=None, high=None):
+    """Lengths as int64, none below ``low`` and none above ``high``."""
+    lengths = integers(lengths, "lengths")
+    lengths = lengths if low is None else np.maximum(lengths, low)
+    return lengths if high is None else np.minimum(lengths, high)
+
+
+def sum_lengths(lengths, longest=False):
+    """Checked offsets of lengths, their sum and, if asked for, the longest."""
+    offsets = lengths_to_offsets.definition(lengths)
+    return offsets, offsets.item(-1), int(np.diff(offsets).max(initial=0)) if longest else None
 
 
 def wrap_ids(ids, height, wrap):

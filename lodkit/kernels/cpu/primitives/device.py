@@ -16,6 +16,10 @@ from ....arrays import native
 from ....arrays import output as output
 from ....arrays.generic import refuse_overlap as refuse_overlap
 from ....arrays.ids import checked_ids as checked_ids
+from ....lod.copy_runs import copy_runs as copy_runs
+from ....ops.shared.plain import clip_lengths as clip_lengths
+from ....ops.shared.plain import read as read
+from ....ops.shared.plain import send as send
 from ....ops.shared.plain import wrap_ids as wrap_ids
 from ... import importing
 
@@ -31,16 +35,6 @@ def launcher(function):
 def zeros(shape, dtype, like):
     """A new array of zeros."""
     return np.zeros(shape, native(dtype))
-
-
-def send(like, x):
-    """A NumPy array on the device of ``like``."""
-    return x
-
-
-def read(x):
-    """An array as one of NumPy's."""
-    return x
 
 
 def part(x, start, stop):
@@ -61,6 +55,7 @@ def copied(source, out):
 
 #: Names that are imported when they are first used: module -> names.
 HOMES = {
+    ".conversions": ("sum_lengths",),
     "copy_by_plan": ("moved", "moved_back", "placed", "placed_back", "structure"),
     "gather": ("gather", "take_rows"),
     "gradients": ("values_grad", "weights_grad"),

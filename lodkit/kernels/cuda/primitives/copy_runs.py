@@ -14,16 +14,22 @@ from .reduce import group_of, width_of
 from .row_kernels import segment_of
 
 
-def _slots(is_even):
-    """How a kernel finds the slot of a row, and where it starts: all of one width, or by offsets."""
+def _ranges(is_even):
+    """Device functions for the range of a row, and the start and stop of a range: by one width, or by offsets."""
     if is_even:
-        return device(lambda slots, count, i: i // slots), device(lambda slots, s: s * slots)
-    return device(lambda slots, count, i: segment_of(slots, count, i)), device(lambda slots, s: vector.number(slots, s))
+        return (
+            device(lambda width, count, i: i // width),
+            device(lambda width, s: s * width),
+            device(lambda width, s: (s + 1) * width),
+        )
+    number = device(lambda numbers, s: vector.number(numbers, s))
+    return device(lambda offsets, count, i: segment_of(offsets, count, i)), number, number
 
 
 @functools.cache
-def _copy_kernel(width, is_even, has_rows):
-    slot_of, start_of = _slots(is_even)
+def _copy_kernel(width, is_even, runs_are_even, has_rows):
+    slot_of, start_of, _ = _ranges(is_even)
+    _, run_start, run_stop = _ranges(runs_are_even)
 
     @device
     def padding(source, pads, side, columns, j):
@@ -35,8 +41,8 @@ def _copy_kernel(width, is_even, has_rows):
         i, lane = thread >> bits, thread & ((1 << bits) - 1)
         while i < rows:
             s = slot_of(slots, count, i)
-            at, row = i - start_of(slots, s) - lead, vector.number(starts, s)
-            there, j = (at >= 0) & (at < vector.number(stops, s) - row), lane * width
+            at, row = i - start_of(slots, s) - lead, run_start(starts, s)
+            there, j = (at >= 0) & (at < run_stop(stops, s) - row), lane * width
             while j < columns:
                 x = vector.load_where(there, source, (row + at) * columns + j, width)
                 if not there:
@@ -54,27 +60,33 @@ def copy_runs(source, runs, slots, out, pad=0, lead=0):
     Parameters
     ----------
     source : View of shape (rows, *item)
-    runs : pair of Views of int64
-        Where the rows of each run start, and where they stop.
-    slots : View of int64, or int
-        Offsets over all rows of ``out``: slot s is ``out[slots[s]:slots[s + 1]]``. Or how many rows every slot has.
+    runs : View of int64, int, or pair of NumPy arrays of int64
+        Offsets of runs that follow one another; the rows of each; or the start and the stop of each run.
+    slots : View of int64, int, or NumPy array of int64 with a pair of runs
+        Offsets over all rows of ``out``: slot s is ``out[slots[s]:slots[s + 1]]``. Or the rows of each slot.
     out : View of shape (rows, *item)
     pad : scalar, or View of shape (2, *item)
-        What stands before a run, and what stands behind it.
+        Padding before a run, and behind it.
     lead : int
-        How many rows of padding stand before a run; below 0, how many of its rows are left out.
+        Rows of padding before a run; if negative, rows of the run to leave out.
     """
     if not out.size:
         return
-    has_rows, is_even = type(pad) is View, type(slots) is int
+    has_rows, is_even, runs_are_even = type(pad) is View, type(slots) is int, type(runs) is int
+    if type(runs) is tuple:
+        n = count = len(runs[0])
+        sent = source.send(np.concatenate(runs if is_even else [*runs, slots]))  # in one transfer
+        starts, stops, slots = sent.part(0, n), sent.part(n, 2 * n), slots if is_even else sent.part(2 * n, len(sent))
+    else:
+        count = len(slots if runs_are_even else runs) - 1
+        starts, stops = runs, runs if runs_are_even else runs.part(1, count + 1)
     columns = out.columns
     width = width_of(columns, source, out, *([pad] if has_rows else []))
     bits = group_of(columns, width)
     if not len(source):
         source = source.like((1, *source.shape[1:]))  # which is not read, but has an address
     pad = pad if has_rows else source.compute_dtype.type(pad)
-    kernel = _copy_kernel(width, is_even, has_rows)
-    (starts, stops), rows, count = runs, len(out), len(runs[0])
+    kernel, rows = _copy_kernel(width, is_even, runs_are_even, has_rows), len(out)
     launch(kernel, rows << bits, source, starts, stops, slots, count, lead, pad, columns, bits, rows, out)
 
 
@@ -115,53 +127,3 @@ def move_runs(source, place, out):
     columns, width = source.columns, width_of(source.columns, source, out)
     bits = group_of(columns, width)
     launch(_run_kernel(width), rows << bits, source, starts, to, offsets, n, columns, bits, rows, out)
-
-
-@cuda.jit
-def _stretch(offsets, n, step, out):
-    i = cuda.grid(1)
-    while i < n:
-        out[i] = vector.number(offsets, i) + i * step
-        i += cuda.gridsize(1)
-
-
-def stretched(offsets, step):
-    """Offsets of segments that are ``step`` rows longer."""
-    out = offsets.like(offsets.shape, np.int64)
-    launch(_stretch, out.size, offsets, out.size, step, out)
-    return out
-
-
-@cuda.jit
-def _clip(numbers, n, low, high, out):
-    i = cuda.grid(1)
-    while i < n:
-        out[i] = min(max(vector.number(numbers, i), low), high)
-        i += cuda.gridsize(1)
-
-
-def clipped(numbers, low, high):
-    """Integers, none below ``low`` and none above ``high``."""
-    out = numbers.like(numbers.shape, np.int64)
-    launch(_clip, out.size, numbers, out.size, low, high, out)
-    return out
-
-
-@cuda.jit
-def _ramp(n, step, out):
-    i = cuda.grid(1)
-    while i < n:
-        out[i] = i * step
-        i += cuda.gridsize(1)
-
-
-def even(like, count, width):
-    """Offsets of ``count`` slots of ``width`` rows each, on the device of a View."""
-    out = like.like((count + 1,), np.int64)
-    launch(_ramp, count + 1, count + 1, width, out)
-    return out
-
-
-def between(offsets):
-    """The runs between offsets."""
-    return offsets.part(0, len(offsets) - 1), offsets.part(1, len(offsets))

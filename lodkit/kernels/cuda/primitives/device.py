@@ -105,7 +105,9 @@ def wrap_ids(ids, height, wrap):
 
 #: Names that are imported when they are first used: module -> names.
 HOMES = {
+    ".conversions": ("clip_lengths", "sum_lengths"),
     "copy_by_plan": ("moved", "moved_back", "placed", "placed_back", "structure"),
+    "copy_runs": ("copy_runs",),
     "gather": ("gather", "take_rows"),
     "gradients": ("argreduce_rows", "values_grad", "weights_grad"),
     "merge": ("dense_rows", "merge_rows", "rows_grad", "table_grad"),
