@@ -10,8 +10,9 @@ from ...lod.lod_tensor import LoDTensor
 from ...lod.selected_rows import SelectedRows
 from ...ops.sequence_scatter import bad_id, check_target, check_updates, sequence_scatter, sequence_scatter_grad
 from ...registry import Dense
+from ..common.selected_rows import sum_mixed
+from .primitives import device
 from .primitives.gather import gather_kernel
-from .selected_rows import add_mixed
 
 
 def _places(x, ids):
@@ -30,7 +31,7 @@ def scatter(x: Dense, ids: LoDTensor, updates: LoDTensor, /):
     check_updates(x, ids, updates, updates.dtype)
     flat, places = _elements(x), _places(x, ids)
     value = updates.values.reshape(len(places), *x.shape[2:])
-    return add_mixed(flat, SelectedRows._wrap(places, value, len(flat))).reshape(x.shape)
+    return sum_mixed(device, flat, SelectedRows._wrap(places, value, len(flat))).reshape(x.shape)
 
 
 @sequence_scatter_grad.kernel("cpu")

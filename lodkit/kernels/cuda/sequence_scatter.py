@@ -14,10 +14,11 @@ from ...lod.lod_tensor import LoDTensor
 from ...lod.selected_rows import SelectedRows
 from ...ops.sequence_scatter import bad_id, check_target, check_updates, sequence_scatter, sequence_scatter_grad
 from ...registry import Dense
+from ..common.selected_rows import sum_mixed
+from .primitives import device
 from .primitives.gather import gather
 from .primitives.offsets import offsets_like
 from .primitives.row_kernels import segment_of
-from .selected_rows import add_mixed
 
 
 @cuda.jit
@@ -49,8 +50,8 @@ def scatter(x: Dense, ids: LoDTensor, updates: LoDTensor, /):
     check_updates(x, ids, updates, view(updates.values).dtype)
     flat, places = _elements(x), _places(x, ids)
     value = view(updates.values).reshape(len(places), *x.shape[2:])
-    out = add_mixed(flat.array, SelectedRows._wrap(places.array, value.array, len(flat)))
-    return view(out).reshape(*x.shape).array
+    out = sum_mixed(device, flat, SelectedRows._wrap(places, value, len(flat)))
+    return out.reshape(*x.shape).array
 
 
 @sequence_scatter_grad.kernel("cuda")

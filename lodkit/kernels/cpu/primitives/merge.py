@@ -19,6 +19,18 @@ def _put_rows(unique, value, out):
             out[unique[u], d] = value[u, d]
 
 
+@njit
+def _add_rows(unique, value, out):
+    for u in range(len(unique)):
+        for d in range(out.shape[1]):
+            out[unique[u], d] += value[u, d]
+
+
+def add_rows(rows, value, out):
+    """``out[rows[i]] += value[i]``, for rows that are listed once."""
+    _add_rows(rows, matrix(value), matrix(out))
+
+
 def merge_rows(x):
     """SelectedRows with sorted rows, each once: sort, then reduce each run of equal rows."""
     check_values(x.dtype, "merge_selected_rows")

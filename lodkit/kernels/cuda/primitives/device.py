@@ -12,8 +12,11 @@ import sys
 import numpy as np
 
 from ....arrays.cuda import memory, vector
+from ....arrays.cuda.elementwise import add_to as add_to
 from ....arrays.cuda.elementwise import convert as convert
+from ....arrays.cuda.elementwise import copied as copied
 from ....arrays.cuda.elementwise import fill
+from ....arrays.cuda.ids import check_vector as check_vector
 from ....arrays.cuda.ids import checked_ids as checked_ids
 from ....arrays.cuda.launch import cuda, launch
 from ....arrays.cuda.memory import view
@@ -71,8 +74,13 @@ def send(like, x):
 
 
 def read(x):
-    """An array as one of NumPy's. Waits for the device."""
+    """An array as one of NumPy's. Synchronises with the device."""
     return x.read()
+
+
+def joined(arrays):
+    """The rows of all arrays, one after another."""
+    return view(memory.joined(arrays))
 
 
 @cuda.jit
@@ -98,7 +106,7 @@ def wrap_ids(ids, height, wrap):
 #: Names that are imported when they are first used: module -> names.
 HOMES = {
     "copy_by_plan": ("moved", "moved_back", "placed", "placed_back", "structure"),
-    "gather": ("gather",),
+    "gather": ("add_rows", "gather", "put_rows", "take"),
     "gradients": ("argreduce_rows", "values_grad", "weights_grad"),
     "merge": ("dense_rows", "merge_rows", "rows_grad", "table_grad"),
     "reduce": ("reduce_into",),
