@@ -29,15 +29,6 @@ def _appended(on, xs):
     return SelectedRows._wrap(on.joined([x.rows for x in xs]), on.joined([x.value for x in xs]), xs[0].height)
 
 
-def _total(on, xs, dtype):
-    """The sum of dense arrays; of float16 in float32, to be rounded once."""
-    dtype = np.float32 if dtype == np.float16 else dtype
-    total = on.copied(xs[0], on.output(xs[0].shape, dtype, None, xs[0]))
-    for x in xs[1:]:
-        on.add_to(total, x)
-    return total
-
-
 @ops.sum.kernel("cpu", "cuda")
 def sum_selected(on, *xs: SelectedRows):
     ops.check_alike(xs)
@@ -47,14 +38,15 @@ def sum_selected(on, *xs: SelectedRows):
 @ops.sum.kernel("cpu", "cuda")
 def sum_dense(on, *xs: Dense):
     dtype = ops.check_alike(xs)
-    total = _total(on, xs, dtype)
+    total = on.total(xs, np.float32 if dtype == np.float16 else dtype)
     return total if total.dtype == dtype else on.convert(total, dtype)
 
 
 @ops.sum.kernel("cpu", "cuda")
 def sum_mixed(on, *xs: Dense | SelectedRows):
     dtype = ops.check_alike(xs)
-    total = _total(on, [x for x in xs if not isinstance(x, SelectedRows)], dtype)
+    wide = np.float32 if dtype == np.float16 else dtype  # float16 is rounded once, at the end
+    total = on.total([x for x in xs if not isinstance(x, SelectedRows)], wide)
     sparse = _appended(on, [x for x in xs if isinstance(x, SelectedRows)])
     value = on.convert(sparse.value, total.dtype)
     merged = on.merge_rows(SelectedRows._wrap(sparse.rows, value, sparse.height))

@@ -7,7 +7,6 @@ this device, as ``on.gather_scatter``.
 from __future__ import annotations
 
 import functools
-import operator
 import sys
 
 import numpy as np
@@ -16,10 +15,14 @@ from ....arrays import native
 from ....arrays import output as output
 from ....arrays.ids import checked_ids as checked_ids
 from ....lod.levels import check_vector as check_vector
+from ....ops.shared.plain import put_rows as put_rows
+from ....ops.shared.plain import take as take
 from ....ops.shared.plain import wrap_ids as wrap_ids
 from ... import importing
 
-add_to, joined, take = operator.iadd, np.concatenate, operator.getitem
+joined = np.concatenate
+#: Reductions of a vector by unsorted ids that ``segments.scatter`` makes without a sort.
+SCATTERED = ("sum", "mean", "sqrt", "prod", "max", "min")
 
 
 def launcher(function):
@@ -50,24 +53,12 @@ def convert(x, dtype):
     return x.astype(native(dtype), copy=False)
 
 
-def copied(source, out):
-    """Copy all elements, rounded to the type of ``out``."""
-    out[...] = source
-    return out
-
-
-def put_rows(rows, value, out):
-    """``out[rows[i]] = value[i]``, for rows that are listed once."""
-    out[rows] = value
-    return out
-
-
 #: Names that are imported when they are first used: module -> names.
 HOMES = {
     "copy_by_plan": ("moved", "moved_back", "placed", "placed_back", "structure"),
     "gather": ("gather",),
     "gradients": ("values_grad", "weights_grad"),
-    "merge": ("add_rows", "dense_rows", "merge_rows", "rows_grad", "table_grad"),
+    "merge": ("add_rows", "dense_rows", "merge_rows", "rows_grad", "table_grad", "total"),
     "reduce": ("argreduce_rows", "reduce_into"),
     "softmax": ("softmax_grad_rows", "softmax_rows"),
     "update": ("update",),

@@ -52,6 +52,15 @@ def dense_rows(x):
     return dense
 
 
+def total(xs, dtype):
+    """The sum of arrays, computed in ``dtype``: a new array."""
+    out = arrays.output(xs[0].shape, dtype)
+    out[...] = xs[0]
+    for x in xs[1:]:
+        out += x
+    return out
+
+
 def table_grad(table, ids, rows, padding_idx, is_sparse):
     """Rows of a gradient by ids as the gradient of the table, without the padding row."""
     dtype = native(table.dtype)

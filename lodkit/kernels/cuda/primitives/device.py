@@ -12,9 +12,7 @@ import sys
 import numpy as np
 
 from ....arrays.cuda import memory, vector
-from ....arrays.cuda.elementwise import add_to as add_to
 from ....arrays.cuda.elementwise import convert as convert
-from ....arrays.cuda.elementwise import copied as copied
 from ....arrays.cuda.elementwise import fill
 from ....arrays.cuda.ids import check_vector as check_vector
 from ....arrays.cuda.ids import checked_ids as checked_ids
@@ -25,6 +23,9 @@ from ....lod.lod_tensor import LoDTensor
 from ....lod.selected_rows import SelectedRows
 from ... import importing
 from .views import viewed
+
+#: Reductions of a vector by unsorted ids that ``segments.scatter`` makes without a sort: none.
+SCATTERED = ()
 
 
 def launcher(function):
@@ -108,7 +109,7 @@ HOMES = {
     "copy_by_plan": ("moved", "moved_back", "placed", "placed_back", "structure"),
     "gather": ("add_rows", "gather", "put_rows", "take"),
     "gradients": ("argreduce_rows", "values_grad", "weights_grad"),
-    "merge": ("dense_rows", "merge_rows", "rows_grad", "table_grad"),
+    "merge": ("dense_rows", "merge_rows", "rows_grad", "table_grad", "total"),
     "reduce": ("reduce_into",),
     "softmax": ("softmax_grad_rows", "softmax_rows"),
     "update": ("update",),

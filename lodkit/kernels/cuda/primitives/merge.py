@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ....arrays import check_values
-from ....arrays.cuda.elementwise import convert, copied, fill, iota
+from ....arrays.cuda.elementwise import add_to, convert, copied, fill, iota
 from ....arrays.cuda.memory import view
 from ....lod.selected_rows import SelectedRows
 from .gather import put_rows, rows_without
@@ -44,6 +44,14 @@ def dense_rows(x):
     merged = merge_rows(x)
     value = merged.value
     return put_rows(merged.rows, value, fill(value.like(merged.shape), 0)).array
+
+
+def total(xs, dtype):
+    """The sum of arrays, computed in ``dtype``: a new array."""
+    out = convert(xs[0], dtype, new=True)
+    for x in xs[1:]:
+        add_to(out, x)
+    return out
 
 
 def table_grad(table, ids, rows, padding_idx, is_sparse):
