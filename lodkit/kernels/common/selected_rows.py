@@ -8,6 +8,8 @@ from ...lod.selected_rows import SelectedRows
 from ...ops import selected_rows as ops
 from ...registry import Dense
 
+_HALF = np.dtype(np.float16)
+
 
 @ops.merge_selected_rows.kernel("cpu", "cuda")
 def merge_selected_rows(on, x: SelectedRows, /):
@@ -38,14 +40,14 @@ def sum_selected(on, *xs: SelectedRows):
 @ops.sum.kernel("cpu", "cuda")
 def sum_dense(on, *xs: Dense):
     dtype = ops.check_alike(xs)
-    total = on.total(xs, np.float32 if dtype == np.float16 else dtype)
+    total = on.total(xs, np.float32 if dtype == _HALF else dtype)
     return total if total.dtype == dtype else on.convert(total, dtype)
 
 
 @ops.sum.kernel("cpu", "cuda")
 def sum_mixed(on, *xs: Dense | SelectedRows):
     dtype = ops.check_alike(xs)
-    wide = np.float32 if dtype == np.float16 else dtype  # float16 is rounded once, at the end
+    wide = np.float32 if dtype == _HALF else dtype  # float16 is rounded once, at the end
     total = on.total([x for x in xs if not isinstance(x, SelectedRows)], wide)
     sparse = _appended(on, [x for x in xs if isinstance(x, SelectedRows)])
     value = on.convert(sparse.value, total.dtype)
