@@ -79,28 +79,26 @@ def segment_reduce(
     ----------
     data : array of shape (rows, *item)
     segments : array of int32 or int64
-        Lengths (one a segment), offsets (one more than segments), or segment ids (one a row), sorted or not.
+        Lengths (one per segment), offsets (one more than segments), or segment ids (one per row), sorted or not.
     weights : array of shape (rows,), optional
         With sum and mean; the mean divides by the sum of the weights.
     indices : array of int32 or int64, optional
-        The rows that are reduced are ``data[indices]``, which are not written anywhere; segments and weights are of
-        these.
+        Reduce ``data[indices]``, which is not written anywhere; segments and weights are of these rows.
     by : {"lengths", "offsets", "ids", "unsorted_ids"}
-        What ``segments`` are.
+        Representation of ``segments``.
     num_segments : int, optional
-        With ids: how many segments there are, the largest id + 1 by default, for which unsorted ids are looked at once
-        more.
+        With ids: number of segments, the largest id + 1 by default, which unsorted ids are searched for.
     pad_value : float
         The result for an empty segment.
     is_sparse : bool
-        With indices: whether the gradient of the data is SelectedRows.
+        With indices: make the gradient of the data SelectedRows.
     dtype : "float32", optional
         The type of the result for float16 data, whose own type it has by default.
 
     Raises
     ------
     LoDError, SegmentIdError
-        Segments that are malformed, or not of as many rows as there are; the message gives position and value.
+        Segments are malformed, or of another number of rows than the data; the message gives position and value.
     RowIndexError
         One of the indices is outside the data.
 

@@ -1,4 +1,4 @@
-"""SelectedRows merged and made dense, and gradients that are either."""
+"""SelectedRows merged, made dense and added up, and gradients of tables."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def total(xs, dtype):
 
 
 def table_grad(table, ids, rows, padding_idx, is_sparse):
-    """Rows of a gradient by ids as the gradient of the table, without the padding row."""
+    """Gradient of a table, from a row per id: SelectedRows or dense, without the padding row."""
     dtype = native(table.dtype)
     flat = ids.reshape(-1)
     rows = rows.reshape(ids.size, *table.shape[1:]).astype(dtype, copy=False)

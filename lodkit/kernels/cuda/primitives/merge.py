@@ -1,4 +1,4 @@
-"""SelectedRows merged and made dense, and gradients that are either."""
+"""SelectedRows merged, made dense and added up, and gradients of tables."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def total(xs, dtype):
 
 
 def table_grad(table, ids, rows, padding_idx, is_sparse):
-    """Rows of a gradient by ids as the gradient of the table, without the padding row."""
+    """Gradient of a table, from a row per id: SelectedRows or dense, without the padding row."""
     flat = copied(ids, ids.like((ids.size,), np.int64))  # a copy: the gradient outlives the batch
     value = convert(rows, table.dtype).reshape(ids.size, *table.shape[1:])
     if padding_idx is not None:
