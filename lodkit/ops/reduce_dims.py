@@ -29,17 +29,18 @@ def split_dims(shape, where, num_dims):
     """Reduced and kept dimensions."""
     if not 0 <= num_dims <= len(shape):
         raise ShapeMismatchError(f"num_dims = {num_dims} of an array of shape {tuple(shape)}; pass 0 to {len(shape)}")
-    cut = num_dims if where == "front" else len(shape) - num_dims
-    return (shape[:cut], shape[cut:]) if where == "front" else (shape[cut:], shape[:cut])
+    if where == "front":
+        return shape[:num_dims], shape[num_dims:]
+    return shape[len(shape) - num_dims :], shape[: len(shape) - num_dims]
 
 
 def check_columns(data, weights, lengths, where, num_dims):
     """Check weights, one per row, and lengths, one per column. Returns rows, columns and the kept dimensions."""
     reduced, kept = split_dims(data.shape, where, num_dims)
     rows, columns = math.prod(reduced), math.prod(kept)
-    if weights is not None and (where == "back" or lengths is not None):
-        raise ValueError("weights have a meaning at the front, without lengths; there is one a row")
     if weights is not None:
+        if where == "back" or lengths is not None:
+            raise ValueError("weights have a meaning at the front, without lengths; there is one per row")
         check_weights(weights, rows, data.dtype)
     if lengths is not None and tuple(lengths.shape) != (columns,):
         raise LoDError(f"lengths have shape {tuple(lengths.shape)}, but there are {columns} columns; pass one for each")

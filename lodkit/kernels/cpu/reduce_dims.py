@@ -28,4 +28,4 @@ def positions(data, lengths, rows, step, stride):
 
 def even_offsets(data, segments, length):
     """Offsets of segments of one length."""
-    return np.arange(segments + 1) * length
+    return np.array([0, length]) if segments == 1 else np.arange(segments + 1) * length
