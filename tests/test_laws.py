@@ -203,7 +203,7 @@ def test_padding_idx_is_checked_and_never_updated():
 def test_embedding_bag_needs_bags():
     with pytest.raises(lodkit.LoDLevelError, match="attach lengths"):
         lodkit.embedding_bag(TABLE, LoDTensor(np.array([0, 1])))
-    with pytest.raises(lodkit.LoDError, match="one weight a row"):
+    with pytest.raises(lodkit.LoDError, match="one weight per row"):
         lodkit.embedding_bag(TABLE, LoDTensor([0, 1], [[2]]), np.ones(3))
     with pytest.raises(ValueError, match="weights have a meaning with sum and mean"):
         lodkit.embedding_bag(TABLE, LoDTensor([0, 1], [[2]]), np.ones(2), pool="max")

@@ -205,7 +205,7 @@ def test_wrong_bags(name):
         ((TABLE.copy(), BAGS, flow[:2], moment), "grad has shape"),
         ((TABLE.copy(), BAGS, flow.astype(np.float64), moment), "the gradient is float64"),
         ((TABLE.copy(), BAGS, flow, moment[:3]), "moment has shape"),
-        ((TABLE.copy(), BAGS, flow, moment, weights[:2]), "one weight a row"),
+        ((TABLE.copy(), BAGS, flow, moment, weights[:2]), "one weight per row"),
     ):
         refused(op, inputs, attrs, match)
     refused(op, (TABLE.copy(), BAGS, flow, moment, weights), {**attrs, "pool": "sqrt"}, "weights have a meaning")

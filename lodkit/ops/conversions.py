@@ -1,4 +1,4 @@
-"""Lengths, offsets and sorted segment ids: three ways to write one segmentation (Caffe2's sparse page)."""
+"""Lengths, offsets and segment ids: representations of one segmentation (Caffe2's sparse page)."""
 
 from __future__ import annotations
 
@@ -35,20 +35,65 @@ def check_segment_ids(ids, num_segments=None):
     if num_segments is not None and num_segments < 0:
         raise SegmentIdError(f"num_segments = {num_segments} is negative")
     if num_segments is not None and len(ids) and ids[-1] >= num_segments:
-        i = int(np.argmax(ids >= num_segments))
-        raise SegmentIdError(
-            f"segment_ids[{i}] = {ids[i]} is outside [0, {num_segments}) (num_segments={num_segments})"
-        )
+        raise _outside(ids, int(np.argmax(ids >= num_segments)), num_segments)
     return ids
 
 
 def check_no_gaps(ids):
-    """Sorted ids that start at 0 and leave none out."""
+    """Refuse sorted ids that leave one out, or do not start at 0."""
     jumps = np.diff(ids, prepend=-1) > 1
     if jumps.any():
         i = int(np.argmax(jumps))
         after = f"after {ids[i - 1]}" if i else "at the start"
         raise SegmentIdError(f"segment_ids[{i}] = {ids[i]} {after} leaves ids out; number segments from 0 without gaps")
+
+
+def check_unsorted_ids(ids, num_segments=None):
+    ids = check_vector(ids, "segment_ids")
+    if num_segments is not None and num_segments < 0:
+        raise SegmentIdError(f"num_segments = {num_segments} is negative")
+    bad = (ids < 0) | (ids >= (np.iinfo(np.int64).max if num_segments is None else num_segments))
+    if bad.any():
+        i = int(np.argmax(bad))
+        if ids[i] < 0:
+            raise SegmentIdError(f"segment_ids[{i}] = {ids[i]} is negative; ids count from 0")
+        raise _outside(ids, i, num_segments)
+    return ids
+
+
+def _outside(ids, i, num_segments):
+    return SegmentIdError(f"segment_ids[{i}] = {ids[i]} is outside [0, {num_segments}) (num_segments={num_segments})")
+
+
+def check_num_segments(by, given, found):
+    if given is not None and given != found:
+        raise LoDError(f"num_segments = {given}, but there are {found} segments by {by}")
+
+
+def check_rows(by, offsets, rows):
+    if offsets[-1] != rows:
+        what = {"lengths": "lengths add up to", "offsets": "the last offset is"}.get(by, "segment_ids number")
+        raise LoDError(f"{what} {offsets[-1]}, but the data has {rows} rows; every row belongs to one segment")
+
+
+def to_offsets(segments, by, rows, num_segments=None):
+    """Offsets over ``rows`` rows from lengths, offsets or sorted ids."""
+    if by == "ids":
+        offsets = segment_ids_to_offsets.definition(segments, num_segments=num_segments)
+    else:
+        offsets = lengths_to_offsets.definition(segments) if by == "lengths" else check_offsets(segments)
+        check_num_segments(by, num_segments, len(offsets) - 1)
+    check_rows(by, offsets, rows)
+    return offsets
+
+
+def grouped(segments, by, rows, num_segments=None):
+    """Offsets, and the order that brings the rows of a segment together: None unless ids are unsorted."""
+    if by != "unsorted_ids":
+        return to_offsets(segments, by, rows, num_segments), None
+    ids = check_unsorted_ids(segments, num_segments)
+    order = np.argsort(ids, kind="stable")
+    return to_offsets(ids[order], "ids", rows, num_segments), order
 
 
 def _vector(x, rows=-1):
@@ -57,7 +102,7 @@ def _vector(x, rows=-1):
 
 @op
 def lengths_to_offsets(lengths: Dense, /) -> Dense:
-    """Return where each segment starts, and where the last one ends: int64, one entry more than lengths.
+    """Return the start of each segment and the end of the last: int64, one entry more than lengths.
 
     From LengthsToOffsets of Caffe2 (with ``include_last_offset``).
 
@@ -91,7 +136,7 @@ def _(offsets):
 
 @op
 def lengths_to_segment_ids(lengths: Dense, /) -> Dense:
-    """Return the number of its segment for every row, int64.
+    """Return the segment of each row, int64.
 
     LengthsToSegmentIds of Caffe2, whose one-liner on the page has its loops swapped.
 
@@ -109,7 +154,7 @@ def _(lengths):
 
 @op
 def offsets_to_segment_ids(offsets: Dense, /) -> Dense:
-    """Return the number of its segment for every row, int64.
+    """Return the segment of each row, int64.
 
     >>> offsets_to_segment_ids([0, 3, 3, 4])
     array([0, 0, 0, 2])
@@ -125,7 +170,7 @@ def _(offsets):
 
 @op
 def segment_ids_to_lengths(segment_ids: Dense, /, *, num_segments: int | None = None) -> Dense:
-    """Return how many rows each segment has, from sorted segment ids (gaps are empty segments), int64.
+    """Return the length of each segment, from sorted segment ids (gaps are empty segments), int64.
 
     SegmentIdsToLengths of Caffe2.
 
@@ -149,14 +194,14 @@ def _(segment_ids, *, num_segments=None):
 
 @op
 def segment_ids_to_offsets(segment_ids: Dense, /, *, num_segments: int | None = None, allow_gaps: bool = True) -> Dense:
-    """Return where each segment starts and the last one ends, from sorted segment ids, int64.
+    """Return the start of each segment and the end of the last, from sorted segment ids, int64.
 
     Parameters
     ----------
     num_segments : int, optional
         The last id + 1 by default.
     allow_gaps : bool
-        Whether ids may be left out, whose segments are empty. Caffe2's SortedSegment* refuse that.
+        Accept ids that are left out: their segments are empty. Caffe2's SortedSegment* refuse that.
 
     >>> segment_ids_to_offsets([0, 0, 2], num_segments=4)
     array([0, 2, 2, 3, 3])

@@ -1,4 +1,4 @@
-"""Reduce the first or the last dimensions of an array, each column as far as its length goes."""
+"""Reduce the first or the last dimensions of an array, each column up to its length."""
 
 from __future__ import annotations
 
@@ -26,20 +26,21 @@ Where = Literal["front", "back"]
 
 
 def split_dims(shape, where, num_dims):
-    """The dimensions that are reduced, and those that stay."""
+    """Reduced and kept dimensions."""
     if not 0 <= num_dims <= len(shape):
         raise ShapeMismatchError(f"num_dims = {num_dims} of an array of shape {tuple(shape)}; pass 0 to {len(shape)}")
-    cut = num_dims if where == "front" else len(shape) - num_dims
-    return (shape[:cut], shape[cut:]) if where == "front" else (shape[cut:], shape[:cut])
+    if where == "front":
+        return shape[:num_dims], shape[num_dims:]
+    return shape[len(shape) - num_dims :], shape[: len(shape) - num_dims]
 
 
 def check_columns(data, weights, lengths, where, num_dims):
-    """Sizes of what is reduced and of what stays, after a look at weights (one a row) and lengths (one a column)."""
+    """Check weights, one per row, and lengths, one per column. Returns rows, columns and the kept dimensions."""
     reduced, kept = split_dims(data.shape, where, num_dims)
     rows, columns = math.prod(reduced), math.prod(kept)
-    if weights is not None and (where == "back" or lengths is not None):
-        raise ValueError("weights have a meaning at the front, without lengths; there is one a row")
     if weights is not None:
+        if where == "back" or lengths is not None:
+            raise ValueError("weights have a meaning at the front, without lengths; there is one per row")
         check_weights(weights, rows, data.dtype)
     if lengths is not None and tuple(lengths.shape) != (columns,):
         raise LoDError(f"lengths have shape {tuple(lengths.shape)}, but there are {columns} columns; pass one for each")
@@ -47,28 +48,28 @@ def check_columns(data, weights, lengths, where, num_dims):
 
 
 def check_longest(lengths, rows):
-    """None of the lengths is more than there is to reduce."""
+    """Refuse a length greater than the number of reduced elements."""
     if len(lengths) and lengths.max() > rows:
         i = int(np.argmax(lengths > rows))
         raise LoDError(f"lengths[{i}] = {lengths[i]}, but only {rows} elements are reduced")
 
 
-def check_flow_like(kept, out, grad):
-    """What flows in, and the result, have the dimensions that stay."""
+def check_grad_output(kept, out, grad):
+    """Refuse a gradient, or a result, of other dimensions than the kept ones."""
     check_gradient(grad, kept)
     check_gradient(out, kept, "out")
 
 
 def _as_segments(data, weights, lengths, where, num_dims):
-    """Elements column by column, offsets of the columns, a weight for each, and which elements they are."""
+    """Elements column by column, offsets of the columns, a weight and a position for each element."""
     rows, columns, _ = check_columns(data, weights, lengths, where, num_dims)
     lengths = np.full(columns, rows) if lengths is None else check_lengths(lengths)
     check_longest(lengths, rows)
-    places = np.arange(data.size).reshape((rows, columns) if where == "front" else (columns, rows))
-    places = places.T if where == "front" else places
-    places = np.concatenate([[], *(p[:n] for p, n in zip(places, lengths, strict=True))]).astype(np.int64)
+    positions = np.arange(data.size).reshape((rows, columns) if where == "front" else (columns, rows))
+    positions = positions.T if where == "front" else positions
+    positions = np.concatenate([[], *(p[:n] for p, n in zip(positions, lengths, strict=True))]).astype(np.int64)
     weights = None if weights is None else np.tile(weights, columns)
-    return data.reshape(-1)[places], lengths_to_offsets.definition(lengths), weights, places
+    return data.reshape(-1)[positions], lengths_to_offsets.definition(lengths), weights, positions
 
 
 @op
@@ -92,15 +93,15 @@ def reduce_dims(
     weights : array of shape (product of the reduced dimensions,), optional
         At the front, with sum and mean; the mean divides by the sum of the weights.
     lengths : array of int, optional
-        How many elements of each column are reduced, one for every element of the result; all by default.
+        Number of elements that are reduced per column, one per element of the result; all by default.
     where : {"front", "back"}
     num_dims : int
-        How many dimensions are reduced.
+        Number of reduced dimensions.
 
     Returns
     -------
     array
-        Of the dimensions that stay; 0 where nothing is reduced.
+        Of the kept dimensions; 0 where nothing is reduced.
 
     Examples
     --------
@@ -152,11 +153,10 @@ def reduce_dims_grad(
     """
     check_values(data.dtype, "the gradient", floating=True)
     check_weighted(reduce, weights)
-    elements, offsets, weights, places = _as_segments(data, weights, lengths, where, num_dims)
-    check_flow_like(split_dims(data.shape, where, num_dims)[1], out, grad)
+    elements, offsets, weights, positions = _as_segments(data, weights, lengths, where, num_dims)
+    check_grad_output(split_dims(data.shape, where, num_dims)[1], out, grad)
     result = np.zeros(data.size, data.dtype)
-    flow = grad.reshape(-1), out.reshape(-1)
-    result[places] = reduce_segments_grad(elements, offsets, weights, flow[1], flow[0], reduce)
+    result[positions] = reduce_segments_grad(elements, offsets, weights, out.reshape(-1), grad.reshape(-1), reduce)
     return result.reshape(data.shape)
 
 
@@ -176,10 +176,9 @@ def reduce_dims_weights_grad(
     """
     check_weighted(reduce, weights)
     rows, columns, kept = check_columns(data, weights, None, "front", num_dims)
-    check_flow_like(kept, out, grad)
-    one = (rows, columns), (1, columns)
-    offsets = np.array([0, rows])
-    return weights_grad(data.reshape(one[0]), offsets, weights, out.reshape(one[1]), grad.reshape(one[1]), reduce)
+    check_grad_output(kept, out, grad)
+    values, out, grad = data.reshape(rows, columns), out.reshape(1, columns), grad.reshape(1, columns)
+    return weights_grad(values, np.array([0, rows]), weights, out, grad, reduce)
 
 
 @reduce_dims_weights_grad.infer_rule

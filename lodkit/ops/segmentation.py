@@ -1,4 +1,4 @@
-"""What follows from a segmentation: the range of each segment, the place and the weight of each row, the shape."""
+"""Arrays derived from a segmentation: range of each segment, position and weight of each row, shape."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ def _(lengths):
 def segment_ids_to_ranges(segment_ids: Dense, /, *, num_segments: int | None = None) -> Dense:
     """Return offset and length of each segment, from sorted segment ids: int64 of shape (segments, 2).
 
-    A segment without rows has length 0 and stands where its rows would be. SegmentIdsToRanges of Caffe2, where
-    segments behind the last id stand at 0.
+    An empty segment has the offset that its rows would have. SegmentIdsToRanges of Caffe2, where segments after the
+    last id have offset 0.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def _(segment_ids, *, num_segments=None):
 
 @op
 def lengths_range_fill(lengths: Dense, /) -> Dense:
-    """Return for every row its place in its segment, int64: ``arange(length)`` of every segment, end to end.
+    """Return the position of each row in its segment, int64: ``arange(length)`` of every segment, end to end.
 
     LengthsRangeFill of Caffe2.
 
@@ -81,10 +81,10 @@ def _(lengths):
 
 @op
 def lengths_to_weights(lengths: Dense, /, *, power: float = 0.5) -> Dense:
-    """Return ``1 / length ** power`` for every row, float32.
+    """Return ``1 / length ** power`` for each row, float32.
 
-    As weights of a sum, power 1 gives the mean of every segment, and 0.5 the sum over the square root of its
-    length. LengthsToWeights of Caffe2.
+    As weights of a sum, power 1 gives the mean of each segment, and 0.5 the sum over the square root of its length.
+    LengthsToWeights of Caffe2.
 
     >>> lengths_to_weights([4, 0, 1])
     array([0.5, 0.5, 0.5, 0.5, 1. ], dtype=float32)
@@ -99,7 +99,7 @@ def _(lengths, *, power=0.5):
 
 @op
 def lengths_to_shape(lengths: Dense, /) -> Dense:
-    """Return the shape that segments of one length have together: ``[segments, length]``, int64.
+    """Return the shape of segments of equal length as one array: ``[segments, length]``, int64.
 
     LengthsToShape of Caffe2.
 

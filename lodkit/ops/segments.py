@@ -6,13 +6,14 @@ from typing import Literal
 
 import numpy as np
 
+from .. import arrays
 from ..arrays import check_values
-from ..errors import LoDError, SegmentIdError
-from ..lod.levels import check_vector
 from ..lod.selected_rows import SelectedRows
 from ..registry import Dense, op
 from ..registry.desc import VarType
-from .conversions import check_offsets, lengths_to_offsets, segment_ids_to_offsets
+from .conversions import check_rows as check_rows
+from .conversions import to_offsets as to_offsets
+from .shared import plain
 from .shared.reductions import (
     Reduction,
     check_weighted,
@@ -22,68 +23,36 @@ from .shared.reductions import (
     result_dtype,
     weights_grad,
 )
-from .shared.tables import check_ids, table_grad
+from .shared.tables import table_grad
 
 Segmentation = Literal["lengths", "offsets", "ids", "unsorted_ids"]
 
 
-def to_offsets(segments, by, rows, num_segments=None):
-    """The definition of how lengths, offsets and sorted ids become offsets over ``rows`` rows."""
-    if by == "ids":
-        offsets = segment_ids_to_offsets.definition(segments, num_segments=num_segments)
-    else:
-        offsets = lengths_to_offsets.definition(segments) if by == "lengths" else check_offsets(segments)
-        check_num_segments(by, num_segments, len(offsets) - 1)
-    check_rows(by, offsets, rows)
-    return offsets
+def prepare_segments(on, data, segments, weights, indices, by, num_segments):
+    """Check the inputs of a segment reduction, or of its gradients, on any device.
 
-
-def grouped(segments, by, rows, num_segments=None):
-    """The same, and the order that brings the rows of a segment together: None but with unsorted ids."""
-    if by != "unsorted_ids":
-        return to_offsets(segments, by, rows, num_segments), None
-    ids = check_unsorted_ids(segments, num_segments)
-    order = np.argsort(ids, kind="stable")
-    return to_offsets(ids[order], "ids", rows, num_segments), order
-
-
-def check_unsorted_ids(ids, num_segments=None):
-    ids = check_vector(ids, "segment_ids")
-    if num_segments is not None and num_segments < 0:
-        raise SegmentIdError(f"num_segments = {num_segments} is negative")
-    bad = (ids < 0) | (ids >= (np.iinfo(np.int64).max if num_segments is None else num_segments))
-    if bad.any():
-        i = int(np.argmax(bad))
-        if ids[i] < 0:
-            raise SegmentIdError(f"segment_ids[{i}] = {ids[i]} is negative; ids count from 0")
-        raise SegmentIdError(
-            f"segment_ids[{i}] = {ids[i]} is outside [0, {num_segments}) (num_segments={num_segments})"
-        )
-    return ids
-
-
-def check_num_segments(by, given, found):
-    if given is not None and given != found:
-        raise LoDError(f"num_segments = {given}, but there are {found} segments by {by}")
-
-
-def check_rows(by, offsets, rows):
-    if offsets[-1] != rows:
-        what = {"lengths": "lengths add up to", "offsets": "the last offset is"}.get(by, "segment_ids number")
-        raise LoDError(f"{what} {offsets[-1]}, but the data has {rows} rows; every row belongs to one segment")
-
-
-def _reduced_rows(data, segments, weights, indices, by, num_segments):
-    """What is reduced: rows, offsets over them, weights, which rows of data they are, and in what order they come."""
-    chosen = None if indices is None else check_ids(check_vector(indices, "indices"), len(data), "indices")
-    rows = len(data) if chosen is None else len(chosen)
-    offsets, order = grouped(segments, by, rows, num_segments)
+    Returns
+    -------
+    ids, offsets, weights, order
+        The rows of data that are reduced (None: all, in order), offsets over them, their weights, and the order that
+        brings the rows of unsorted segments together, else None.
+    """
+    ids, rows = None, len(arrays.check_rows(data, "data"))
+    if indices is not None:
+        ids = on.checked_ids(on.check_vector(indices, "indices"), rows, "indices")
+        rows = len(ids)
+    offsets, order = on.conversions.grouped(segments, by, rows, num_segments)
     if weights is not None:
         check_weights(weights, rows, data.dtype)
     if order is not None:
-        chosen = order if chosen is None else chosen[order]
-        weights = None if weights is None else weights[order]
-    return data if chosen is None else data[chosen], offsets, weights, chosen, order
+        ids = order if ids is None else on.take(ids, order)
+        weights = None if weights is None else on.take(weights, order)
+    return ids, offsets, weights, order
+
+
+def restored(on, rows, order):
+    """Rows in the order of the input, from the ``order`` of ``prepare_segments``."""
+    return rows if order is None else on.put_rows(order, rows, on.output(rows.shape, rows.dtype, None, rows))
 
 
 @op
@@ -110,28 +79,26 @@ def segment_reduce(
     ----------
     data : array of shape (rows, *item)
     segments : array of int32 or int64
-        Lengths (one a segment), offsets (one more than segments), or segment ids (one a row), sorted or not.
+        Lengths (one per segment), offsets (one more than segments), or segment ids (one per row), sorted or not.
     weights : array of shape (rows,), optional
         With sum and mean; the mean divides by the sum of the weights.
     indices : array of int32 or int64, optional
-        The rows that are reduced are ``data[indices]``, which are not written anywhere; segments and weights are of
-        these.
+        Reduce ``data[indices]``, which is not written anywhere; segments and weights are of these rows.
     by : {"lengths", "offsets", "ids", "unsorted_ids"}
-        What ``segments`` are.
+        Representation of ``segments``.
     num_segments : int, optional
-        With ids: how many segments there are, the largest id + 1 by default, for which unsorted ids are looked at once
-        more.
+        With ids: number of segments, the largest id + 1 by default, which unsorted ids are searched for.
     pad_value : float
         The result for an empty segment.
     is_sparse : bool
-        With indices: whether the gradient of the data is SelectedRows.
+        With indices: make the gradient of the data SelectedRows.
     dtype : "float32", optional
         The type of the result for float16 data, whose own type it has by default.
 
     Raises
     ------
     LoDError, SegmentIdError
-        Segments that are malformed, or not of as many rows as there are; the message gives position and value.
+        Segments are malformed, or of another number of rows than the data; the message gives position and value.
     RowIndexError
         One of the indices is outside the data.
 
@@ -147,7 +114,8 @@ def segment_reduce(
            [5, 8]])
     """
     check_weighted(reduce, weights)
-    rows, offsets, weights, _, _ = _reduced_rows(data, segments, weights, indices, by, num_segments)
+    ids, offsets, weights, _ = prepare_segments(plain, data, segments, weights, indices, by, num_segments)
+    rows = data if ids is None else data[ids]
     return reduce_segments(rows, offsets, weights, reduce, pad_value, dtype)
 
 
@@ -197,11 +165,12 @@ def segment_reduce_grad(
     """
     check_values(data.dtype, "the gradient", floating=True)
     check_weighted(reduce, weights)
-    rows, offsets, weights, chosen, order = _reduced_rows(data, segments, weights, indices, by, num_segments)
+    ids, offsets, weights, order = prepare_segments(plain, data, segments, weights, indices, by, num_segments)
+    rows = data if ids is None else data[ids]
     result = reduce_segments_grad(rows, offsets, weights, out, grad, reduce)
     if indices is not None:
-        return table_grad(data, chosen, result, None, is_sparse)
-    return result if order is None else result[np.argsort(order)]
+        return table_grad(data, ids, result, None, is_sparse)
+    return restored(plain, result, order)
 
 
 @segment_reduce_grad.infer_rule
@@ -230,9 +199,10 @@ def segment_reduce_weights_grad(
     array([ 1., 20., 30.])
     """
     check_weighted(reduce, weights)
-    rows, offsets, weights, _, order = _reduced_rows(data, segments, weights, indices, by, num_segments)
+    ids, offsets, weights, order = prepare_segments(plain, data, segments, weights, indices, by, num_segments)
+    rows = data if ids is None else data[ids]
     result = weights_grad(rows, offsets, weights, out, grad, reduce)
-    return result if order is None else result[np.argsort(order)]
+    return restored(plain, result, order)
 
 
 @segment_reduce_weights_grad.infer_rule

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import builtins
-import typing
 
 import numpy as np
 
@@ -14,25 +13,19 @@ from ..registry import Dense, op
 from ..registry.desc import VarType
 
 
-class Alike(typing.NamedTuple):
-    """What ``check_alike`` looks at, of an array whose own shape or dtype is another library's."""
-
-    shape: tuple
-    dtype: np.dtype
-
-
 def check_alike(xs):
-    """All of one shape and one dtype."""
+    """Refuse arrays or SelectedRows of different shapes or dtypes. Returns the dtype."""
+    shape, dtype = xs[0].shape, native(xs[0].dtype)
     for i, x in enumerate(xs[1:], 1):
-        if tuple(x.shape) != tuple(xs[0].shape):
-            raise ShapeMismatchError(f"sum: input {i} has shape {tuple(x.shape)}, input 0 {tuple(xs[0].shape)}")
-        if native(x.dtype) != native(xs[0].dtype):
+        if x.shape != shape:
+            raise ShapeMismatchError(f"sum: input {i} has shape {x.shape}, input 0 {shape}")
+        if native(x.dtype) != dtype:
             raise DTypeError(f"sum: input {i} is {x.dtype}, input 0 {xs[0].dtype}; convert with .astype(...)")
-    check_values(xs[0].dtype, "sum")
+    return check_values(dtype, "sum")
 
 
 def added(rows, value, height):
-    """The rows of a dense array of ``height`` rows, duplicates added up in double precision."""
+    """Add rows up to a dense array of ``height`` rows, in double precision."""
     wide = np.int64 if value.dtype.kind == "i" else np.float64
     dense = np.zeros((height, *value.shape[1:]), wide)
     np.add.at(dense, rows, value.astype(wide))
@@ -69,13 +62,13 @@ def sum(*xs: Dense | SelectedRows) -> Dense | SelectedRows:
     >>> sum(grad, np.zeros((3, 1))).ravel()
     array([0., 3., 0.])
     """
-    check_alike(xs)
+    dtype = check_alike(xs)
     if all(isinstance(x, SelectedRows) for x in xs):
         rows, value = np.concatenate([x.rows for x in xs]), np.concatenate([x.value for x in xs])
         return SelectedRows._wrap(rows, value, xs[0].height)
     dense = [added(x.rows, x.value, x.height) if isinstance(x, SelectedRows) else x for x in xs]
-    wide = np.int64 if xs[0].dtype.kind == "i" else np.float64
-    return builtins.sum(d.astype(wide) for d in dense).astype(xs[0].dtype)
+    wide = np.int64 if dtype.kind == "i" else np.float64
+    return builtins.sum(d.astype(wide) for d in dense).astype(dtype)
 
 
 @sum.infer_rule
@@ -107,7 +100,7 @@ def _(x):
 
 @op
 def get_tensor_from_selected_rows(x: SelectedRows, /) -> Dense:
-    """Return the value of SelectedRows as a plain array, one row an entry (no copy).
+    """Return the value of SelectedRows as a plain array, one row per entry (no copy).
 
     >>> get_tensor_from_selected_rows(SelectedRows([7, 2], [[1.], [2.]], 9)).ravel()
     array([1., 2.])

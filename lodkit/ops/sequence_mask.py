@@ -1,4 +1,4 @@
-"""Which rows of padded sequences are data (Paddle's sequence_mask)."""
+"""Masks of padded sequences (Paddle's sequence_mask)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MaskType = Literal["bool", "int32", "int64", "float16", "float32", "float64"]
 
 
 def check_mask_lengths(lengths, max_length):
-    """Lengths of any shape, and how many rows are masked."""
+    """Check lengths of any shape. Returns the width of the mask."""
     if lengths.size and lengths.dtype.kind not in "iu":
         raise DTypeError(f"lengths must be int32 or int64, not {lengths.dtype}")
     if lengths.size and lengths.min() < 0:
@@ -27,16 +27,16 @@ def check_mask_lengths(lengths, max_length):
 
 @op(rowwise=True)
 def sequence_mask(lengths: Dense, /, *, max_length: int | None = None, dtype: MaskType = "bool") -> Dense:
-    """Tell which rows of padded sequences are data: ``row < length``. sequence_mask of Paddle.
+    """Return the mask of the data in padded sequences: ``row < length``. sequence_mask of Paddle.
 
     Parameters
     ----------
     lengths : array of int32 or int64, of any shape
-        A LoDTensor of them gives one of its structure.
+        From a LoDTensor, the mask is a LoDTensor of its structure.
     max_length : int, optional
-        The width; the longest length by default. Longer ones are data all over.
+        The width; the greatest length by default. Longer sequences are all data.
     dtype : {"bool", "int32", "int64", "float16", "float32", "float64"}
-        What the mask is made of: True and False, or 1 and 0.
+        Type of the mask: True and False, or 1 and 0.
 
     Returns
     -------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...errors import DTypeError, RowIndexError, bad_id
+from ...errors import DTypeError, LoDError, RowIndexError, bad_id
 from ..bounds import bounds_check
 from . import vector
 from .elementwise import fill
@@ -30,6 +30,14 @@ def ids_of(ids, name):
     if ids.dtype not in (np.int32, np.int64):
         raise DTypeError(f"{name} must be int32 or int64, not {ids.dtype}")
     return ids
+
+
+def check_vector(x, name):
+    """The View of an int32 or int64 vector."""
+    x = ids_of(x, name)
+    if x.ndim != 1:
+        raise LoDError(f"{name} must be one-dimensional, got shape {x.shape}; pass {name}.reshape(-1)")
+    return x
 
 
 MOST_PENDING = 256  # deferred checks: each keeps its ids alive

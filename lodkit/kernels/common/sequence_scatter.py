@@ -7,6 +7,7 @@ from ...lod.lod_tensor import LoDTensor
 from ...lod.selected_rows import SelectedRows
 from ...ops.sequence_scatter import prepare, prepare_grad
 from ...registry import Dense
+from .selected_rows import sum_mixed
 
 
 def _elements(x):
@@ -19,7 +20,7 @@ def sequence_scatter(on, x: Dense, ids: LoDTensor, updates: LoDTensor, /):
     flat, places = _elements(x), on.sequence_scatter.places(ids, x.shape[1])
     value = updates.values.reshape(len(places), *x.shape[2:])
     rows = SelectedRows._wrap(places, value, len(flat))
-    return on.selected_rows.add_mixed(flat, rows).reshape(*x.shape)
+    return sum_mixed(on, flat, rows).reshape(*x.shape)
 
 
 @ops.sequence_scatter_grad.kernel("cpu", "cuda")

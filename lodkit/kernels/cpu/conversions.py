@@ -1,4 +1,4 @@
-"""CPU kernels of lodkit/ops/conversions.py, and the checked offsets that segment kernels start from."""
+"""CPU kernels of lodkit/ops/conversions.py, and checked offsets for other kernels."""
 
 from __future__ import annotations
 
@@ -10,13 +10,12 @@ from ...errors import LoDError
 from ...jit import njit
 from ...lod import offsets as _lod
 from ...ops import conversions as ops
-from ...ops.segments import check_num_segments, check_rows, check_unsorted_ids
 from ...registry import Dense
 
 
 @njit
 def _differences(offsets, lengths):
-    """Lengths of offsets; False where they decrease or do not start at 0."""
+    """Fill in lengths from offsets; False if those decrease or do not start at 0."""
     bad = offsets[0] != 0
     for i in range(len(lengths)):
         lengths[i] = offsets[i + 1] - offsets[i]
@@ -34,7 +33,7 @@ def _is_sorted(ids):
 
 @njit
 def _starts(ids, offsets):
-    """Offsets of sorted ids: every row moves its segment's end, without a branch (a third less time)."""
+    """Fill in offsets from sorted ids: each row moves the end of its segment, without a branch (a third less time)."""
     offsets[:] = 0
     for i in range(len(ids)):
         offsets[ids[i] + 1] = i + 1
@@ -112,13 +111,13 @@ def checked_offsets(offsets):
 
 
 def unsorted_ids(segments, num_segments):
-    """Checked ids, int64, and how many segments there are."""
+    """Checked ids, int64, and the number of segments."""
     ids = integers(segments, "segment_ids")
     if ids.ndim != 1 or num_segments is None:
-        check_unsorted_ids(ids, num_segments)
+        ops.check_unsorted_ids(ids, num_segments)
         num_segments = int(ids.max()) + 1 if len(ids) else 0
     if num_segments < 0 or any_outside(ids, num_segments):
-        check_unsorted_ids(ids, num_segments)
+        ops.check_unsorted_ids(ids, num_segments)
     return ids, num_segments
 
 
@@ -128,15 +127,15 @@ def to_offsets(segments, by, rows, num_segments=None):
         offsets = segment_ids_to_offsets(segments, num_segments=num_segments)
     else:
         offsets = lengths_to_offsets(segments) if by == "lengths" else checked_offsets(segments)
-        check_num_segments(by, num_segments, len(offsets) - 1)
-    check_rows(by, offsets, rows)
+        ops.check_num_segments(by, num_segments, len(offsets) - 1)
+    ops.check_rows(by, offsets, rows)
     return offsets
 
 
 def grouped(segments, by, rows, num_segments):
-    """The same, and the order that brings rows together: None but with unsorted ids."""
+    """Offsets, and the order that brings the rows of a segment together: None unless ids are unsorted."""
     if by != "unsorted_ids":
         return to_offsets(segments, by, rows, num_segments), None
     offsets, order = _lod.sort_by_segment(*unsorted_ids(segments, num_segments))
-    check_rows(by, offsets, rows)
+    ops.check_rows(by, offsets, rows)
     return offsets, order

@@ -18,10 +18,10 @@ def _pair(offsets, ranges):
 
 
 @njit
-def _count(offsets, places):
+def _count(offsets, positions):
     for s in range(len(offsets) - 1):
         for i in range(offsets[s], offsets[s + 1]):
-            places[i] = i - offsets[s]
+            positions[i] = i - offsets[s]
 
 
 @njit
@@ -50,9 +50,9 @@ def segment_ids_to_ranges(segment_ids: Dense, /, *, num_segments):
 @ops.lengths_range_fill.kernel("cpu")
 def lengths_range_fill(lengths: Dense, /):
     offsets = lengths_to_offsets(lengths)
-    places = np.empty(offsets[-1], np.int64)
-    _count(offsets, places)
-    return places
+    positions = np.empty(offsets[-1], np.int64)
+    _count(offsets, positions)
+    return positions
 
 
 @ops.lengths_to_weights.kernel("cpu")

@@ -1,120 +1,71 @@
-"""CPU kernels of lodkit/ops/segments.py."""
+"""CPU part of lodkit/ops/segments.py: numbers with unsorted ids, whose sort costs more than the numbers."""
 
 from __future__ import annotations
+
+import functools
 
 import numpy as np
 
 from ... import arrays
-from ...arrays import check_rows, native, upcast
-from ...arrays.ids import checked_ids
-from ...lod.levels import check_vector
-from ...ops.segments import check_rows as check_sizes
-from ...ops.segments import segment_reduce, segment_reduce_grad, segment_reduce_weights_grad
-from ...ops.shared.reductions import check_weighted, check_weights, pad_of
-from ...registry import Dense
-from .conversions import grouped, unsorted_ids
-from .primitives.gradients import values_grad, weights_grad
-from .primitives.merge import table_grad
-from .primitives.reduce import reduce_into, result_of
-from .primitives.scatter import SCATTERED, scatter
+from ...arrays import native, upcast
+from ...jit import jitable, njit
+from ...jit.reducers import REDUCERS, all_of
+from ...ops.conversions import check_rows
+from ...ops.shared.reductions import pad_of
+from .conversions import unsorted_ids
+from .primitives.reduce import result_of
 
 
-def _reduced_rows(data, segments, weights, indices, by, num_segments):
-    """What is reduced: which rows of data (all for None), offsets over them, their weights, and their order."""
-    chosen, rows = None, len(check_rows(data, "data"))
-    if indices is not None:
-        chosen = checked_ids(check_vector(indices, "indices"), rows, "indices")
-        rows = len(chosen)
-    offsets, order = grouped(segments, by, rows, num_segments)
-    if weights is not None:
-        check_weights(weights, rows, data.dtype)
-    if order is not None:
-        chosen = order if chosen is None else chosen[order]
-        weights = None if weights is None else weights[order]
-    return chosen, offsets, weights, order
+@functools.cache
+def _kernel(reduce, counts):
+    """Kernel over values in order: one thread, so the bits of a result do not depend on the number of threads.
+
+    ``counts`` marks empty segments; without, their result is the initial value: half the time.
+    """
+    reducer = REDUCERS[reduce]
+    divides, divisor = reducer.divisor is not None, jitable(reducer.divisor or all_of)
+    step = jitable(reducer.step)
+
+    @njit
+    def kernel(values, ids, total, count, pad, out):
+        for i in range(len(ids)):
+            s = ids[i]
+            total[s] = step(total[s], values[i])
+            if counts:
+                count[s] += 1
+        for s in range(len(out)):
+            if counts and count[s] == 0:
+                out[s] = pad
+            elif divides:
+                out[s] = total[s] / divisor(float(count[s]))
+            else:
+                out[s] = total[s]
+
+    return kernel
 
 
-@segment_reduce.kernel("cpu")
-def run(
-    data: Dense,
-    segments: Dense,
-    weights: Dense | None = None,
-    indices: Dense | None = None,
-    /,
-    *,
-    by,
-    reduce,
-    num_segments,
-    pad_value,
-    is_sparse,
-    dtype,
-    out=None,
-):
-    check_weighted(reduce, weights)
-    if by == "unsorted_ids" and data.ndim == 1 and weights is None and indices is None and reduce in SCATTERED:
-        return _scattered(data, segments, reduce, num_segments, pad_value, dtype, out)
-    chosen, offsets, weights, _ = _reduced_rows(data, segments, weights, indices, by, num_segments)
-    return reduce_into(data, chosen, weights, None, offsets, reduce, pad_value, out, dtype)
+def _start(reduce, dtype):
+    """The initial value of a segment, in the wide type of the values."""
+    if reduce in ("max", "min"):
+        low, high = (-np.inf, np.inf) if dtype.kind == "f" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
+        return low if reduce == "max" else high
+    return REDUCERS[reduce].start
 
 
-def _scattered(data, segments, reduce, num_segments, pad_value, dtype, out):
+def scatter(data, segments, reduce, num_segments, pad_value, dtype, out):
+    """Reduce a vector by unsorted ids, without a sort; sums are of double precision."""
     ids, num_segments = unsorted_ids(segments, num_segments)
-    check_sizes("unsorted_ids", (len(ids),), len(data))
+    check_rows("unsorted_ids", (len(ids),), len(data))
     dtype, _ = result_of(data.dtype, reduce, dtype, pad_value)
     out = arrays.output((num_segments,), dtype, out)
     numbers = out if out.dtype != np.float16 else np.empty(num_segments, np.float32)
-    values = upcast(data).astype(native(upcast(data).dtype), copy=False)
-    scatter(values, ids, num_segments, reduce, numbers.dtype.type(pad_of(pad_value, dtype)), numbers)
+    values = upcast(data)
+    values = values.astype(native(values.dtype), copy=False)
+    wide = np.dtype(np.int64 if values.dtype.kind == "i" else np.float64)
+    pad, start = numbers.dtype.type(pad_of(pad_value, dtype)), _start(reduce, wide)
+    total, counts = np.full(num_segments, start, wide), REDUCERS[reduce].divisor is not None or pad != start
+    count = np.zeros(num_segments if counts else 0, np.int64)
+    _kernel(reduce, counts)(np.ascontiguousarray(values), ids, total, count, pad, numbers)
     if numbers is not out:
         out[:] = numbers
     return out
-
-
-@segment_reduce_grad.kernel("cpu")
-def run_grad(
-    data: Dense,
-    segments: Dense,
-    out: Dense,
-    grad: Dense,
-    weights: Dense | None = None,
-    indices: Dense | None = None,
-    /,
-    *,
-    by,
-    reduce,
-    num_segments,
-    is_sparse,
-):
-    chosen, offsets, weights, order = _reduced_rows(data, segments, weights, indices, by, num_segments)
-    rows = values_grad(data, chosen, None, offsets, weights, out, grad, reduce)
-    if indices is not None:
-        return table_grad(data, np.array(chosen), rows, None, is_sparse)
-    return _put_back(rows, order)
-
-
-@segment_reduce_weights_grad.kernel("cpu")
-def run_weights_grad(
-    data: Dense,
-    segments: Dense,
-    out: Dense,
-    grad: Dense,
-    weights: Dense,
-    indices: Dense | None = None,
-    /,
-    *,
-    by,
-    reduce,
-    num_segments,
-):
-    check_weighted(reduce, weights)
-    chosen, offsets, weights, order = _reduced_rows(data, segments, weights, indices, by, num_segments)
-    return _put_back(weights_grad(data, chosen, None, offsets, weights, out, grad, reduce), order)
-
-
-def _put_back(rows, order):
-    """Rows in the order that they had before they were brought together."""
-    if order is None:
-        return rows
-    result = np.empty_like(rows)
-    result[order] = rows
-    return result

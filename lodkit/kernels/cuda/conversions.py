@@ -1,19 +1,18 @@
-"""CUDA kernels of lodkit/ops/conversions.py, and the checked offsets that segment kernels start from."""
+"""CUDA kernels of lodkit/ops/conversions.py, and checked offsets for other kernels."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from ...arrays.cuda import vector
+from ...arrays.cuda.ids import check_vector as integers
 from ...arrays.cuda.ids import first_outside
 from ...arrays.cuda.launch import cuda, launch
-from ...arrays.cuda.memory import view
-from ...errors import DTypeError, LoDError
+from ...errors import LoDError
 from ...ops import conversions as ops
-from ...ops.segments import check_num_segments, check_rows, check_unsorted_ids
 from ...registry import Dense
 from .primitives.offsets import LONG, cut, found_in, inspected
-from .primitives.row_kernels import segment_of
+from .primitives.row_kernels import lower_bound, segment_of
 from .primitives.scan import offsets_of
 from .primitives.small_group_by import FEW, sort_few
 from .primitives.sort import argsort
@@ -37,7 +36,7 @@ def _number(offsets, segments, n, ids):
 
 @cuda.jit
 def _first_unsorted(ids, n, found):
-    """Note the position of the first id that is less than the one before, or negative; and the last id."""
+    """Note the position of the first id that is negative or below its predecessor; and the last id."""
     i = cuda.grid(1)
     while i < n:
         here = vector.number(ids, i)
@@ -50,32 +49,15 @@ def _first_unsorted(ids, n, found):
 
 @cuda.jit
 def _starts(ids, n, segments, offsets):
-    """Where each segment would be inserted into sorted ids."""
+    """Fill in offsets from sorted ids."""
     s = cuda.grid(1)
     while s <= segments:
-        low, high = 0, n
-        while low < high:
-            middle = (low + high) >> 1
-            if vector.number(ids, middle) < s:
-                low = middle + 1
-            else:
-                high = middle
-        offsets[s] = low
+        offsets[s] = lower_bound(ids, 0, n, s)
         s += cuda.gridsize(1)
 
 
-def integers(x, name):
-    """The View of an int32 or int64 vector."""
-    x = view(x)
-    if x.dtype not in (np.int32, np.int64):
-        raise DTypeError(f"{name} must be int32 or int64, not {x.dtype}")
-    if x.ndim != 1:
-        raise LoDError(f"{name} must be one-dimensional, got shape {x.shape}; pass {name}.reshape(-1)")
-    return x
-
-
 def summed(lengths, tile=None):
-    """Offsets of lengths, and what a look at them told: ``longest`` from ``tile`` rows up. Waits for the device."""
+    """Offsets of lengths, and what ``inspected`` found in them. Synchronises with the device."""
     lengths = integers(lengths, "lengths")
     offsets = offsets_of(lengths)
     found = inspected(offsets, tile)
@@ -108,12 +90,12 @@ def clip_lengths(lengths, low=-(1 << 63), high=(1 << 63) - 1):
 
 
 def from_lengths(lengths):
-    """Checked Offsets of lengths. Waits for the device."""
+    """Checked Offsets of lengths. Synchronises with the device."""
     return cut(*summed(lengths))
 
 
 def from_offsets(offsets):
-    """Checked Offsets of an array of them. Waits for the device."""
+    """Checked Offsets of an array of them. Synchronises with the device."""
     offsets = integers(offsets, "offsets")
     if not offsets.size:
         ops.check_offsets(offsets.read())
@@ -125,7 +107,7 @@ def from_offsets(offsets):
 
 @cuda.jit
 def _first_gap(ids, n, found):
-    """Note the position of the first id that is more than one above the one before; the first stands behind -1."""
+    """Note the position of the first id more than one above its predecessor, which is -1 for the first."""
     i = cuda.grid(1)
     while i < n:
         if vector.number(ids, i) - (vector.number(ids, i - 1) if i > 0 else -1) > 1:
@@ -147,7 +129,7 @@ def _largest(ids, n, found):
 
 
 def from_ids(ids, num_segments, allow_gaps=True):
-    """Checked Offsets of sorted segment ids. Waits for the device."""
+    """Checked Offsets of sorted segment ids. Synchronises with the device."""
     ids = integers(ids, "segment_ids")
     decrease, last = found_in(_first_unsorted, ids, ids.size, slots=2) if ids.size else (-1, -1)
     if decrease >= 0 or (num_segments is not None and not last < num_segments) or (num_segments or 0) < 0:
@@ -158,7 +140,7 @@ def from_ids(ids, num_segments, allow_gaps=True):
 
 
 def from_unsorted_ids(ids, num_segments):
-    """Checked Offsets of unsorted segment ids, and the order that brings equal ones together. Waits for the device."""
+    """Checked Offsets of unsorted segment ids, and an order that groups them. Synchronises with the device."""
     ids = integers(ids, "segment_ids")
     if num_segments is None:
         negative, largest = found_in(_largest, ids, ids.size, slots=2) if ids.size else (-1, -1)
@@ -166,7 +148,7 @@ def from_unsorted_ids(ids, num_segments):
     else:
         negative = found_in(first_outside, ids, ids.size, num_segments, slots=1)[0]
     if negative >= 0 or num_segments < 0:
-        check_unsorted_ids(ids.read(), num_segments)
+        ops.check_unsorted_ids(ids.read(), num_segments)
     sorted_ids, order = (sort_few if ids.size <= FEW else argsort)(ids, num_segments)
     return _from_sorted(sorted_ids, num_segments), order
 
@@ -178,22 +160,22 @@ def _from_sorted(ids, count):
 
 
 def to_offsets(segments, by, rows, num_segments=None):
-    """Offsets over ``rows`` rows from lengths, offsets or sorted ids. Waits for the device."""
+    """Offsets over ``rows`` rows from lengths, offsets or sorted ids. Synchronises with the device."""
     if by == "ids":
         offsets = from_ids(segments, num_segments)
     else:
         offsets = from_lengths(segments) if by == "lengths" else from_offsets(segments)
-        check_num_segments(by, num_segments, len(offsets))
-    check_rows(by, (offsets.rows,), rows)
+        ops.check_num_segments(by, num_segments, len(offsets))
+    ops.check_rows(by, (offsets.rows,), rows)
     return offsets
 
 
 def grouped(segments, by, rows, num_segments):
-    """The same, and the order that brings rows together: None but with unsorted ids."""
+    """Offsets, and the order that brings the rows of a segment together: None unless ids are unsorted."""
     if by != "unsorted_ids":
         return to_offsets(segments, by, rows, num_segments), None
     offsets, order = from_unsorted_ids(segments, num_segments)
-    check_rows(by, (offsets.rows,), rows)
+    ops.check_rows(by, (offsets.rows,), rows)
     return offsets, order
 
 
@@ -205,7 +187,7 @@ def lengths_of(offsets):
 
 
 def segment_numbers(offsets):
-    """For every row the number of its segment, by checked Offsets."""
+    """The segment of each row, from checked Offsets."""
     ids = offsets.offsets.like((offsets.rows,), np.int64)
     launch(_number, ids.size, offsets.offsets, len(offsets), ids.size, ids)
     return ids

@@ -25,10 +25,10 @@ def _pair(offsets, segments, ranges):
 
 
 @cuda.jit
-def _count(offsets, segments, n, places):
+def _count(offsets, segments, n, positions):
     i = cuda.grid(1)
     while i < n:
-        places[i] = i - vector.number(offsets, segment_of(offsets, segments, i))
+        positions[i] = i - vector.number(offsets, segment_of(offsets, segments, i))
         i += cuda.gridsize(1)
 
 
@@ -44,7 +44,7 @@ def _weigh(offsets, segments, n, power, weights):
 
 @cuda.jit
 def _compare(lengths, n, found):
-    """Note the position of the first length that is not the first one, and the first one."""
+    """Note the position of the first length unlike ``lengths[0]``, and ``lengths[0]``."""
     i = cuda.grid(1)
     while i < n:
         if vector.number(lengths, i) != vector.number(lengths, 0):
@@ -61,7 +61,7 @@ def _ranges(offsets):
 
 
 def _rows(kernel, offsets, *numbers, dtype=np.int64):
-    """An element a row, by a kernel that looks for the row's segment."""
+    """One element per row, from a kernel that searches for its segment."""
     out = offsets.offsets.like((offsets.rows,), dtype)
     launch(kernel, out.size, offsets.offsets, len(offsets), out.size, *numbers, out)
     return out.array

@@ -1,4 +1,4 @@
-"""What every reduction of segments means, and its gradients: one NumPy call a segment, in double precision."""
+"""Definitions of segment reductions and their gradients: one NumPy call per segment, in double precision."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def shares(rows):
 
 
 def log_shares(rows):
-    """The logarithm of those."""
+    """Logarithm of ``shares``."""
     top = rows.max(axis=0)
     with np.errstate(invalid="ignore", divide="ignore", over="ignore", under="ignore"):
         shifted = rows - top
@@ -38,7 +38,7 @@ def log_shares(rows):
 
 
 def _others(rows):
-    """For every row the product of the others: the gradient of prod, also where there are zeros."""
+    """Product of the other rows, for each row: the gradient of prod, zeros included."""
     before, after = np.ones_like(rows), np.ones_like(rows)
     for i in range(1, len(rows)):
         before[i] = before[i - 1] * rows[i - 1]
@@ -62,7 +62,7 @@ ARG = {"max": np.argmax, "min": np.argmin}
 
 
 def result_dtype(dtype, reduce, asked=None):
-    """The type of the values, but int64 for sum and prod of int32; means of integers have no meaning here."""
+    """Type of the result: that of the values, int64 for sum and prod of int32. Means of integers are refused."""
     dtype = check_values(dtype, reduce)
     if asked is not None:
         if dtype not in (np.float16, np.float32):
@@ -84,9 +84,9 @@ def pad_of(pad_value, dtype):
 
 
 def check_weights(weights, rows, dtype):
-    """One weight a row, of the type of the values."""
+    """Refuse weights that are not one per row, or not floating."""
     if weights.shape != (rows,):
-        raise LoDError(f"weights have shape {weights.shape}, but there are {rows} rows; pass one weight a row")
+        raise LoDError(f"weights have shape {weights.shape}, but there are {rows} rows; pass one weight per row")
     if not all(x.kind == "f" and native(x) in VALUE_TYPES for x in (weights.dtype, dtype)):
         raise DTypeError(
             f"weights of type {weights.dtype} over values of type {dtype}; both must be floating, of at most 64 bits"
@@ -95,7 +95,7 @@ def check_weights(weights, rows, dtype):
 
 
 def reduce_segments(values, offsets, weights, reduce, pad_value, dtype=None):
-    """The definition that every segment reduction shares: one NumPy call a segment, in double precision."""
+    """Define all segment reductions."""
     dtype = result_dtype(values.dtype, reduce, dtype)
     out = np.full((len(offsets) - 1, *values.shape[1:]), pad_of(pad_value, dtype), dtype)
     wide = values.astype(np.int64 if dtype.kind == "i" else np.float64)
@@ -115,7 +115,7 @@ def reduce_segments(values, offsets, weights, reduce, pad_value, dtype=None):
 
 
 def argreduce_segments(values, offsets, reduce):
-    """Row of the first largest (smallest) value of each segment and column; -1 for an empty segment."""
+    """Row of the first extreme of each segment and column; -1 for an empty segment."""
     index = np.full((len(offsets) - 1, *values.shape[1:]), -1, np.int64)
     for s, (a, b) in enumerate(zip(offsets[:-1], offsets[1:], strict=True)):
         if a < b:
@@ -129,7 +129,7 @@ def check_weighted(reduce, weights):
 
 
 def check_grad_output(values, offsets, out, grad):
-    """What flows into the gradient of a reduction has the shape of its result, which ``out`` is where it is needed."""
+    """Refuse an output gradient, or a result ``out``, of another shape than the result of the reduction."""
     shape = (len(offsets) - 1, *values.shape[1:])
     check_gradient(grad, shape)
     if out is not None:
@@ -137,7 +137,7 @@ def check_grad_output(values, offsets, out, grad):
 
 
 def reduce_segments_grad(values, offsets, weights, out, grad, reduce):
-    """The definition of the gradient by the values."""
+    """Define the gradient by the values."""
     check_grad_output(values, offsets, out, grad)
     if weights is not None:
         check_weighted(reduce, weights)
@@ -168,7 +168,7 @@ def reduce_segments_grad(values, offsets, weights, out, grad, reduce):
 
 
 def weights_grad(values, offsets, weights, out, grad, reduce):
-    """The definition of the gradient by the weights: the row's share in the result, times what flows in."""
+    """Define the gradient by the weights: the share of each row in the result, times the output gradient."""
     check_grad_output(values, offsets, out, grad)
     result = np.zeros(len(values), np.float64)
     for s, (a, b) in enumerate(zip(offsets[:-1], offsets[1:], strict=True)):

@@ -1,4 +1,4 @@
-"""Ids of a table: checked, the error for one outside, and the gradient that flows back to their rows."""
+"""Ids of a table: checks, and the gradient of the table."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ...lod.selected_rows import SelectedRows
 
 
 def check_ids(ids, height, name="ids", error=None):
-    """``ids`` as int64, each inside the table; ``error(ids, position)`` makes the exception."""
+    """``ids`` as int64, each in ``[0, height)``; ``error(ids, position)`` makes the exception."""
     ids = integers(ids, name)
     bad = (ids < 0) | (ids >= height)
     if bad.any():
@@ -25,7 +25,7 @@ def check_padding(padding_idx, height):
 
 
 def table_grad(table, ids, rows, padding_idx, is_sparse):
-    """Rows that flow to ids as a table gradient: SelectedRows, or dense with duplicates added up."""
+    """Gradient of a table, from a row per id: SelectedRows, or dense with duplicates added up."""
     ids, rows = ids.reshape(-1), rows.reshape(ids.size, *table.shape[1:])
     if padding_idx is not None:
         rows, ids = rows[ids != padding_idx], ids[ids != padding_idx]

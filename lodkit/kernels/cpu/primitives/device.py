@@ -17,11 +17,18 @@ from ....arrays import output as output
 from ....arrays.generic import refuse_overlap as refuse_overlap
 from ....arrays.ids import checked_ids as checked_ids
 from ....lod.copy_runs import copy_runs as copy_runs
+from ....lod.levels import check_vector as check_vector
 from ....ops.shared.plain import clip_lengths as clip_lengths
+from ....ops.shared.plain import put_rows as put_rows
 from ....ops.shared.plain import read as read
 from ....ops.shared.plain import send as send
+from ....ops.shared.plain import take as take
 from ....ops.shared.plain import wrap_ids as wrap_ids
 from ... import importing
+
+joined = np.concatenate
+#: Reductions of a vector by unsorted ids that ``segments.scatter`` makes without a sort.
+SCATTERED = ("sum", "mean", "sqrt", "prod", "max", "min")
 
 
 def launcher(function):
@@ -59,7 +66,7 @@ HOMES = {
     "copy_by_plan": ("moved", "moved_back", "placed", "placed_back", "structure"),
     "gather": ("gather", "take_rows"),
     "gradients": ("values_grad", "weights_grad"),
-    "merge": ("dense_rows", "merge_rows", "rows_grad", "table_grad"),
+    "merge": ("add_rows", "dense_rows", "merge_rows", "rows_grad", "table_grad", "total"),
     "reduce": ("argreduce_rows", "reduce_into"),
     "softmax": ("softmax_grad_rows", "softmax_rows"),
     "update": ("update",),

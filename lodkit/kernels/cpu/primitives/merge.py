@@ -1,4 +1,4 @@
-"""SelectedRows merged and made dense, and gradients that are either."""
+"""SelectedRows merged, made dense and added up, and gradients of tables."""
 
 from __future__ import annotations
 
@@ -17,6 +17,18 @@ def _put_rows(unique, value, out):
     for u in range(len(unique)):
         for d in range(out.shape[1]):
             out[unique[u], d] = value[u, d]
+
+
+@njit
+def _add_rows(unique, value, out):
+    for u in range(len(unique)):
+        for d in range(out.shape[1]):
+            out[unique[u], d] += value[u, d]
+
+
+def add_rows(rows, value, out):
+    """``out[rows[i]] += value[i]``, for rows that are listed once."""
+    _add_rows(rows, matrix(value), matrix(out))
 
 
 def merge_rows(x):
@@ -40,8 +52,17 @@ def dense_rows(x):
     return dense
 
 
+def total(xs, dtype):
+    """The sum of arrays, computed in ``dtype``: a new array."""
+    out = arrays.output(xs[0].shape, dtype)
+    out[...] = xs[0]
+    for x in xs[1:]:
+        out += x
+    return out
+
+
 def table_grad(table, ids, rows, padding_idx, is_sparse):
-    """Rows of a gradient by ids as the gradient of the table, without the padding row."""
+    """Gradient of a table, from a row per id: SelectedRows or dense, without the padding row."""
     dtype = native(table.dtype)
     flat = ids.reshape(-1)
     rows = rows.reshape(ids.size, *table.shape[1:]).astype(dtype, copy=False)

@@ -15,6 +15,7 @@ from ....arrays.cuda import memory, vector
 from ....arrays.cuda.elementwise import convert as convert
 from ....arrays.cuda.elementwise import copied as copied
 from ....arrays.cuda.elementwise import fill
+from ....arrays.cuda.ids import check_vector as check_vector
 from ....arrays.cuda.ids import checked_ids as checked_ids
 from ....arrays.cuda.ids import ids_of as integers  # noqa: F401
 from ....arrays.cuda.launch import cuda, launch
@@ -25,6 +26,9 @@ from ....lod.lod_tensor import LoDTensor
 from ....lod.selected_rows import SelectedRows
 from ... import importing
 from .views import viewed
+
+#: Reductions of a vector by unsorted ids that ``segments.scatter`` makes without a sort: none.
+SCATTERED = ()
 
 
 def launcher(function):
@@ -74,13 +78,18 @@ def send(like, x):
 
 
 def read(x):
-    """An array as one of NumPy's. Waits for the device."""
+    """An array as one of NumPy's. Synchronises with the device."""
     return x.read()
 
 
 def part(x, start, stop):
     """The rows from ``start`` to ``stop``, in place."""
     return x.part(start, stop)
+
+
+def joined(arrays):
+    """The rows of all arrays, one after another."""
+    return view(memory.joined(arrays))
 
 
 @cuda.jit
@@ -108,9 +117,9 @@ HOMES = {
     ".conversions": ("clip_lengths", "sum_lengths"),
     "copy_by_plan": ("moved", "moved_back", "placed", "placed_back", "structure"),
     "copy_runs": ("copy_runs",),
-    "gather": ("gather", "take_rows"),
+    "gather": ("add_rows", "gather", "put_rows", "take", "take_rows"),
     "gradients": ("argreduce_rows", "values_grad", "weights_grad"),
-    "merge": ("dense_rows", "merge_rows", "rows_grad", "table_grad"),
+    "merge": ("dense_rows", "merge_rows", "rows_grad", "table_grad", "total"),
     "reduce": ("reduce_into",),
     "softmax": ("softmax_grad_rows", "softmax_rows"),
     "update": ("update",),

@@ -44,6 +44,11 @@ def gather(table, ids, padding_idx, out):
     launch(_copy_kernel(width), ids.size << bits, source, ids, padding, len(table), columns, bits, ids.size, out)
 
 
+def take(x, rows):
+    """``x[rows]``, for rows that are there."""
+    return take_rows(x, rows)
+
+
 def take_rows(data, rows, out=None):
     """``data[rows]``; zeros for a row outside the data."""
     out = output(data, (len(rows), *data.shape[1:]), data.dtype, out)
@@ -74,6 +79,7 @@ def put_rows(rows, value, out, adds=False):
         columns, width = value.columns, width_of(value.columns, value, out)
         bits = group_of(columns, width)
         launch(_put_kernel(width, adds), len(rows) << bits, rows, value, columns, bits, len(rows), out)
+    return out
 
 
 def add_rows(rows, value, out):
@@ -113,11 +119,8 @@ def listed(starts, count):
 
 
 def rows_without(padding, ids, rows):
-    """Ids other than ``padding``, and their rows. Waits for the device, to know how many there are."""
+    """Ids other than ``padding``, and their rows. Synchronises with the device."""
     kept = ids.like((ids.size,), np.int64)
     launch(_is_other, ids.size, ids, ids.size, padding, kept)
     order = positions_of(kept)
-    left, value = ids.like(order.shape, np.int64), rows.like((order.size, *rows.shape[1:]))
-    gather(ids, order, None, left)
-    gather(rows, order, None, value)
-    return left, value
+    return take(ids, order), take(rows, order)

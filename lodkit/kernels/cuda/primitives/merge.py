@@ -1,11 +1,11 @@
-"""SelectedRows merged and made dense, and gradients that are either."""
+"""SelectedRows merged, made dense and added up, and gradients of tables."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from ....arrays import check_values
-from ....arrays.cuda.elementwise import convert, copied, fill, iota
+from ....arrays.cuda.elementwise import add_to, convert, copied, fill, iota
 from ....arrays.cuda.memory import view
 from ....lod.selected_rows import SelectedRows
 from .gather import put_rows, rows_without
@@ -15,7 +15,7 @@ from .small_group_by import runs_below
 
 
 def runs_of(grad):
-    """The runs of equal rows of a gradient: distinct rows, Offsets, and the order of its rows. Waits for the device."""
+    """Runs of equal rows of a gradient: distinct rows, Offsets, order of its rows. Synchronises with the device."""
     if grad.is_merged:
         rows = view(grad.rows)
         starts = iota(rows, len(rows) + 1)
@@ -28,28 +28,34 @@ def runs_of(grad):
 
 
 def merge_rows(x):
-    """SelectedRows with sorted rows, each once: sort, then reduce each run of equal rows."""
+    """SelectedRows, of Views, with sorted rows, each once: sort, then reduce each run of equal rows."""
     value = view(x.value)
     check_values(value.dtype, "merge_selected_rows")
     if x.is_merged:
-        return x
+        return SelectedRows._wrap(view(x.rows), value, x.height, merged=True)
     rows, offsets, order = runs_of(x)
     merged = value.like((len(rows), *value.shape[1:]), np.int64 if value.dtype.kind == "i" else value.dtype)
     reduce_rows("sum", value, order, None, None, offsets, 0, merged)
-    return SelectedRows._wrap(rows.array, convert(merged, value.dtype).array, x.height, merged=True)
+    return SelectedRows._wrap(rows, convert(merged, value.dtype), x.height, merged=True)
 
 
 def dense_rows(x):
     """SelectedRows as an array."""
     merged = merge_rows(x)
-    value = view(merged.value)
-    dense = fill(value.like((x.height, *value.shape[1:])), 0)
-    put_rows(view(merged.rows), value, dense)
-    return dense.array
+    value = merged.value
+    return put_rows(merged.rows, value, fill(value.like(merged.shape), 0)).array
+
+
+def total(xs, dtype):
+    """The sum of arrays, computed in ``dtype``: a new array."""
+    out = convert(xs[0], dtype, new=True)
+    for x in xs[1:]:
+        add_to(out, x)
+    return out
 
 
 def table_grad(table, ids, rows, padding_idx, is_sparse):
-    """Rows of a gradient by ids as the gradient of the table, without the padding row."""
+    """Gradient of a table, from a row per id: SelectedRows or dense, without the padding row."""
     flat = copied(ids, ids.like((ids.size,), np.int64))  # a copy: the gradient outlives the batch
     value = convert(rows, table.dtype).reshape(ids.size, *table.shape[1:])
     if padding_idx is not None:

@@ -1,0 +1,59 @@
+"""Kernels of lodkit/ops/selected_rows.py: sort, then reduce each run of equal rows."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...lod.selected_rows import SelectedRows
+from ...ops import selected_rows as ops
+from ...registry import Dense
+
+_HALF = np.dtype(np.float16)
+
+
+@ops.merge_selected_rows.kernel("cpu", "cuda")
+def merge_selected_rows(on, x: SelectedRows, /):
+    return on.merge_rows(x)
+
+
+@ops.selected_rows_to_dense.kernel("cpu", "cuda")
+def selected_rows_to_dense(on, x: SelectedRows, /):
+    return on.dense_rows(x)
+
+
+@ops.get_tensor_from_selected_rows.kernel("cpu")
+@ops.get_tensor_from_selected_rows.kernel("cuda")
+def get_tensor_from_selected_rows(x: SelectedRows, /):
+    return x.value
+
+
+def _appended(on, xs):
+    return SelectedRows._wrap(on.joined([x.rows for x in xs]), on.joined([x.value for x in xs]), xs[0].height)
+
+
+@ops.sum.kernel("cpu", "cuda")
+def sum_selected(on, *xs: SelectedRows):
+    ops.check_alike(xs)
+    return _appended(on, xs)
+
+
+@ops.sum.kernel("cpu", "cuda")
+def sum_dense(on, *xs: Dense):
+    dtype = ops.check_alike(xs)
+    total = on.total(xs, np.float32 if dtype == _HALF else dtype)
+    return total if total.dtype == dtype else on.convert(total, dtype)
+
+
+@ops.sum.kernel("cpu", "cuda")
+def sum_mixed(on, *xs: Dense | SelectedRows):
+    dtype = ops.check_alike(xs)
+    wide = np.float32 if dtype == _HALF else dtype  # float16 is rounded once, at the end
+    total = on.total([x for x in xs if not isinstance(x, SelectedRows)], wide)
+    sparse = _appended(on, [x for x in xs if isinstance(x, SelectedRows)])
+    value = on.convert(sparse.value, total.dtype)
+    merged = on.merge_rows(SelectedRows._wrap(sparse.rows, value, sparse.height))
+    on.add_rows(merged.rows, merged.value, total)
+    if total.dtype == dtype:
+        return total
+    with np.errstate(over="ignore"):
+        return on.convert(total, dtype)
