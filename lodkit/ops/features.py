@@ -14,8 +14,7 @@ from ..lod.lod_tensor import LoDTensor, values_of
 from ..registry import Dense, op
 from .shared.features import (
     brought_back,
-    check_examples,
-    check_items,
+    check_features,
     check_keys,
     check_mask,
     check_packed,
@@ -37,8 +36,7 @@ def merge_features(*xs: LoDTensor) -> LoDTensor:
     >>> merge_features(LoDTensor([1, 3, 1], [[2, 1]]), LoDTensor([7, 8, 9], [[1, 2]]))
     LoDTensor([[1, 3, 7], [1, 8, 9]], recursive_sequence_lengths=[[3, 3]], shape=(6,), dtype=int64)
     """
-    check_examples("merge_features", xs)
-    check_items("merge_features", [x.values for x in xs])
+    check_features("merge_features", xs)
     return merged(xs)
 
 
@@ -60,8 +58,7 @@ def merge_features_grad(grad: Dense, /, *xs: LoDTensor) -> tuple:
     >>> merge_features_grad(np.array([10.0, 20.0, 30.0]), x, y)
     (array([10., 20.]), array([30.]))
     """
-    check_examples("merge_features", xs)
-    check_items("merge_features", [x.values for x in xs])
+    check_features("merge_features", xs)
     return brought_back(sources_of(merged, xs), xs, grad)
 
 
@@ -105,9 +102,12 @@ def stack_features(*xs: Dense | LoDTensor, presence: typing.Any = None) -> LoDTe
     >>> stack_features(pages, posts, presence=[[True, True], [False, True]]).to_list()
     [[[10, 11]], [[11], [102, 103]]]
     """
-    check_examples("stack_features", xs)
-    check_items("stack_features", [values_of(x) for x in xs])
-    return _stacked(xs, check_presence(presence, xs))
+    return _stacked(xs, prepare_stack(xs, presence)[1])
+
+
+def prepare_stack(xs, presence):
+    """Check the inputs. Returns their rows, and booleans per input: which examples have it."""
+    return check_features("stack_features", xs), check_presence(presence, xs)
 
 
 @stack_features.infer_rule
@@ -127,9 +127,7 @@ def stack_features_grad(grad: Dense, /, *xs: Dense | LoDTensor, presence: typing
     >>> stack_features_grad(np.array([5.0]), np.array([1.0, 2.0]), presence=[[False, True]])
     (array([0., 5.]),)
     """
-    check_examples("stack_features", xs)
-    check_items("stack_features", [values_of(x) for x in xs])
-    return brought_back(sources_of(_stacked, xs, check_presence(presence, xs)), xs, grad)
+    return brought_back(sources_of(_stacked, xs, prepare_stack(xs, presence)[1]), xs, grad)
 
 
 @stack_features_grad.infer_rule
@@ -137,8 +135,8 @@ def _(grad, *xs, presence=None):
     return like_inputs(xs)
 
 
-def _packed(xs, mask):
-    return LoDTensor(xs[0].reshape(mask.size, *xs[0].shape[2:])[mask.reshape(-1)], [mask.sum(1)])
+def _packed(x, mask):
+    return LoDTensor(x.reshape(mask.size, *x.shape[2:])[mask.reshape(-1)], [mask.sum(1)])
 
 
 @op
@@ -157,8 +155,13 @@ def pack_features(x: Dense, /, *, presence: typing.Any) -> LoDTensor:
     >>> pack_features(np.array([[1, 2], [3, 4]]), presence=[[True, True], [False, True]]).to_list()
     [[1, 2], [4]]
     """
+    return _packed(x, prepare_pack(x, presence))
+
+
+def prepare_pack(x, presence):
+    """Check the inputs. Returns booleans: which values are present."""
     check_values(check_packed(x).dtype, "pack_features")
-    return _packed([x], check_mask(presence, x.shape[:2], "presence"))
+    return check_mask(presence, x.shape[:2], "presence")
 
 
 @pack_features.infer_rule
@@ -178,8 +181,9 @@ def pack_features_grad(x: Dense, grad: Dense, /, *, presence: typing.Any) -> Den
     >>> pack_features_grad(np.zeros((1, 2)), np.array([5.0]), presence=[[False, True]])
     array([[0., 5.]])
     """
-    flat = check_packed(x).reshape(x.shape[0] * x.shape[1], *x.shape[2:])
-    sources = _packed([np.arange(len(flat)).reshape(x.shape[:2])], check_mask(presence, x.shape[:2], "presence"))
+    mask = prepare_pack(x, presence)
+    flat = x.reshape(mask.size, *x.shape[2:])
+    sources = _packed(np.arange(mask.size).reshape(mask.shape), mask)
     return brought_back(sources.values, [flat], grad)[0].reshape(x.shape)
 
 
@@ -226,8 +230,13 @@ def select_features(values: LoDTensor, /, *, keys: typing.Any, feature_keys: typ
     >>> select_features(values, keys=[1, 3, 1, 2, 3], feature_keys=[3, 2]).to_list()
     [[[101], [102, 103]], [[], [50]]]
     """
+    return _selected([values], *prepare_select(values, keys, feature_keys))
+
+
+def prepare_select(values, keys, feature_keys):
+    """Check the inputs. Returns the key of every entry, and the keys to read: int64."""
     check_values(values.values.dtype, "select_features")
-    return _selected([values], *check_keys(values, keys, feature_keys))
+    return check_keys(values, keys, feature_keys)
 
 
 @select_features.infer_rule
@@ -248,7 +257,7 @@ def select_features_grad(values: LoDTensor, grad: Dense, /, *, keys: typing.Any,
     >>> select_features_grad(values, np.array([5.0, 7.0]), keys=[1, 3, 1], feature_keys=[1])
     array([5., 0., 7.])
     """
-    sources = sources_of(_selected, [values], *check_keys(values, keys, feature_keys))
+    sources = sources_of(_selected, [values], *prepare_select(values, keys, feature_keys))
     return brought_back(sources, [values], grad)[0]
 
 

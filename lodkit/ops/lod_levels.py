@@ -9,6 +9,7 @@ import numpy as np
 
 from ..arrays import check_rows, native
 from ..errors import LoDError
+from ..lod import levels
 from ..lod.lod_tensor import LoDTensor, values_of
 from ..registry import Dense, op
 from .sequence_pool import inferred_level
@@ -21,29 +22,32 @@ def levels_of(x):
 
 
 def check_one_given(y, target_lod):
+    """Refuse both of ``y`` and ``target_lod``, and neither."""
     if (y is None) == (target_lod is None):
         given = "neither" if y is None else "both"
         raise TypeError(f"lod_reset takes y or target_lod=, got {given}; y: lengths, or a LoDTensor with the levels")
 
 
-def levels_given(y, target_lod):
-    """The levels that a LoDTensor has, or that lengths or offsets make, as a LoDTensor without rows."""
+def reset_levels(x, y, target_lod, append):
+    """Check the inputs of ``lod_reset``. Returns the levels of the result."""
     check_one_given(y, target_lod)
     if y is None:
-        return LoDTensor(None, lod=[target_lod])
-    if isinstance(y, LoDTensor) and y.lod_level:
-        return y
-    return LoDTensor(None, [on_cpu(values_of(y), "y")])
-
-
-def check_appended(x, lower):
-    """Refuse levels below those of ``x`` that have not a sequence for each of its rows."""
-    rows, count = x.row_offsets()[-1], len(lower)
-    if rows != count:
-        raise LoDError(
-            f"{count} sequences are appended below level {x.lod_level - 1}, which has {rows}; "
-            "give one length for each: they count what that level's lengths count now"
-        )
+        new = levels.from_offsets([target_lod])
+    elif isinstance(y, LoDTensor) and y.lod_level:
+        new = y._lod
+    else:
+        new = levels.from_lengths((on_cpu(values_of(y), "y"),))
+    upper = levels_of(x)
+    if append and upper:
+        rows, count = upper[-1].item(-1), len(new[0]) - 1
+        if rows != count:
+            raise LoDError(
+                f"{count} sequences are appended below level {len(upper) - 1}, which has {rows}; "
+                "give one length for each: they count what that level's lengths count now"
+            )
+        new = upper + new
+    levels.check_rows(new, check_rows(values_of(x), "x"))
+    return new
 
 
 @op
@@ -83,12 +87,7 @@ def lod_reset(
     >>> lod_reset(x, target_lod=[0, 1, 6]).lod()
     [[0, 1, 6]]
     """
-    new = levels_given(y, target_lod)
-    levels = new.recursive_sequence_lengths()
-    if append and isinstance(x, LoDTensor) and x.lod_level:
-        check_appended(x, new)
-        levels = x.recursive_sequence_lengths() + levels
-    return LoDTensor(check_rows(values_of(x), "x"), levels)
+    return LoDTensor(values_of(x), lod=reset_levels(x, y, target_lod, append))
 
 
 @lod_reset.infer_rule

@@ -105,9 +105,10 @@ def _log_grad(y, g):
 
 
 def check_grad_output(values, grad, name):
-    """The result, and what flows into it."""
-    check_values(values.dtype, name, floating=True)
-    return check_gradient(grad, values.shape)
+    """Check the forward result, and the gradient that flows into it. Returns the dtype of the gradient."""
+    dtype = check_values(values.dtype, name, floating=True)
+    check_gradient(grad, values.shape)
+    return dtype
 
 
 @sequence_softmax.infer_rule

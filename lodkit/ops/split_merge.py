@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arrays import check_rows
+from ..arrays import check_rows, check_values
 from ..arrays.generic import zeros_like
 from ..errors import LoDLevelError, LoDMismatchError
 from ..lod.lod_tensor import LoDTensor, values_of
@@ -13,8 +13,9 @@ from .lod_levels import levels_of
 from .shared.features import check_items, check_mask, on_cpu
 
 
-def check_split(x, mask, level):
-    """The mask as booleans, one for each sequence of the level or each row of an array; the level, from 0."""
+def prepare_split(x, mask, level):
+    """Check the inputs. Returns the mask as booleans, one per sequence of the level or row of an array; the level."""
+    check_values(values_of(x).dtype, "split_lod_tensor")
     level = _level_of(levels_of(x), level, "x")
     return _flat_mask(mask, *_counted(x, level)), level
 
@@ -39,8 +40,11 @@ def _flat_mask(mask, count, what):
     return check_mask(mask.reshape(count), (count,), "mask")
 
 
-def check_merge(in_true, in_false, mask, level):
-    """The mask as booleans, and the level, from 0; the inputs have its True and False sequences, and levels alike."""
+def prepare_merge(in_true, in_false, mask, level):
+    """Check that the inputs have the True and the False sequences of the mask, and levels alike.
+
+    Returns the mask as booleans, and the level, from 0.
+    """
     check_items("merge_lod_tensor", [values_of(in_true), values_of(in_false)])
     upper, other = levels_of(in_true), levels_of(in_false)
     if len(upper) != len(other):
@@ -104,7 +108,7 @@ def split_lod_tensor(x: Dense | LoDTensor, mask: Dense, /, *, level: int = 0) ->
     >>> [part.to_list() for part in split_lod_tensor(x, [False, True, True])]
     [[[], [1, 2, 3]], [[0]]]
     """
-    mask, level = check_split(x, mask, level)
+    mask, level = prepare_split(x, mask, level)
     return _chosen(x, mask, level), _chosen(x, ~mask, level)
 
 
@@ -166,7 +170,7 @@ def merge_lod_tensor(
     >>> merge_lod_tensor(LoDTensor([1, 2, 3], [[0, 3]]), LoDTensor([0], [[1]]), [False, True, True]).to_list()
     [[0], [], [1, 2, 3]]
     """
-    (mask, level), parts = check_merge(in_true, in_false, mask, level), (in_true, in_false)
+    (mask, level), parts = prepare_merge(in_true, in_false, mask, level), (in_true, in_false)
     order = np.empty(len(mask), np.int64)
     order[mask], order[~mask] = np.arange(mask.sum()), np.arange(mask.sum(), len(mask))
     lengths = [offsets[1:] - offsets[:-1] for offsets in levels_of(in_true)]

@@ -26,8 +26,8 @@ def check_items(name, arrays):
     return check_values(dtype_of(first), name)
 
 
-def check_examples(name, xs):
-    """As many examples in each, of as many levels."""
+def check_features(name, xs):
+    """Check that inputs have as many examples and levels, one item shape and one dtype. Returns their rows."""
     if not xs:
         raise TypeError(f"{name} takes at least one input")
     for i, x in enumerate(xs):
@@ -42,6 +42,9 @@ def check_examples(name, xs):
         first = len(xs[0]) if level is not None else xs[0].shape[0]
         if count != first:
             raise LoDMismatchError(f"{name}: input {i} has {count} examples, input 0 {first}; merging is by example")
+    values = [values_of(x) for x in xs]
+    check_items(name, values)
+    return values
 
 
 def on_cpu(x, name):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from ...arrays import check_gradient, check_values, integers, native
@@ -47,23 +45,8 @@ def added_back(x, sources, grad):
     return total.astype(dtype)
 
 
-def check_repeats(name, x, y, offsets, what):
-    """One row of ``x`` (or sequence, where it has some) for every sequence between offsets."""
-    count, needed = (len(x), "sequences") if is_ragged(x) else (_rows(name, x), "rows")
-    if count != len(offsets) - 1:
-        raise LoDMismatchError(
-            f"{name}: x has {count} {needed}, {what} of y has {len(offsets) - 1} sequences; give one for each"
-        )
-
-
-def _rows(name, x):
-    if not len(x.shape):
-        raise ShapeMismatchError(f"{name}: x has no dimension; the first one counts rows, pass x.reshape(1)")
-    return x.shape[0]
-
-
-def check_joined(xs, axis, level):
-    """The axis and the level, counted from the first, of inputs whose sequences are joined."""
+def prepare_concat(xs, axis, level, what="sequence_concat", floating=False):
+    """Check the inputs. Returns the axis and the level, from 0, and the dtype."""
     if not xs:
         raise TypeError("sequence_concat_grad needs the inputs that were joined, got none")
     name, first = "sequence_concat", xs[0]
@@ -84,11 +67,11 @@ def check_joined(xs, axis, level):
             raise ShapeMismatchError(f"{name}: input {i} has values of shape {x.shape}, input 0 {first.shape}")
         if dtype_of(x.values) != dtype_of(first.values):
             raise DTypeError(f"{name}: input {i} is {x.dtype}, input 0 {first.dtype}; convert with .astype(...)")
-    return axis, level
+    return axis, level, check_values(first.values.dtype, what, floating=floating)
 
 
 def _check_above(name, first, x, i, kept, why):
-    """The levels that joining leaves as they are, are the same."""
+    """Check that input ``i`` has the levels that joining keeps of the first."""
     for level in range(kept):
         a, b = first._lod[level], x._lod[level]
         if a is not b and not np.array_equal(a, b):
@@ -101,17 +84,6 @@ def _check_above(name, first, x, i, kept, why):
 
 def _without(shape, axis):
     return *shape[1:axis], *shape[axis + 1 :]
-
-
-def joined_shape(xs, axis):
-    """The shape of arrays side by side on an axis."""
-    shape = xs[0].shape
-    return *shape[:axis], sum(x.shape[axis] for x in xs), *shape[axis + 1 :]
-
-
-def widths_of(xs, axis):
-    """How many numbers each array has on an axis and those behind it."""
-    return [math.prod(x.shape[axis:]) for x in xs]
 
 
 def range_of(i, count, start, stop, by, wrap, clip):

@@ -46,9 +46,14 @@ def convert(x, dtype):
     return x.astype(native(dtype), copy=False)
 
 
+def contiguous(x):
+    """An array as C-contiguous memory in native byte order; itself where it is."""
+    return np.ascontiguousarray(x, native(x.dtype))
+
+
 #: Names that are imported when they are first used: module -> names.
 HOMES = {
-    "copy_by_plan": ("moved", "moved_back", "placed", "placed_back", "structure"),
+    "copy_by_plan": ("move_runs", "scatter_rows", "structure", "take_rows"),
     "gather": ("gather",),
     "gradients": ("values_grad", "weights_grad"),
     "merge": ("dense_rows", "merge_rows", "rows_grad", "table_grad"),

@@ -49,7 +49,9 @@ def _returned(x):
     if isinstance(x, tuple):
         return tuple(map(_returned, x))
     if isinstance(x, LoDTensor):
-        return x._wrap(_returned(x.values), x._lod, x._base)
+        made = x._wrap(_returned(x.values), x._lod, x._base)
+        made._rows = x._rows
+        return made
     if isinstance(x, SelectedRows):
         return x._wrap(_returned(x.rows), _returned(x.value), x.height, x.is_merged)
     return x.array if type(x) is View else x
@@ -75,6 +77,11 @@ def read(x):
     return x.read()
 
 
+def contiguous(x):
+    """A View itself: its memory is C-contiguous."""
+    return x
+
+
 @cuda.jit
 def _wrap(ids, n, height, out):
     """Count ids that are counted from the end from the start; those before the start stay as they are."""
@@ -97,7 +104,7 @@ def wrap_ids(ids, height, wrap):
 
 #: Names that are imported when they are first used: module -> names.
 HOMES = {
-    "copy_by_plan": ("moved", "moved_back", "placed", "placed_back", "structure"),
+    "copy_by_plan": ("move_runs", "scatter_rows", "structure", "take_rows"),
     "gather": ("gather",),
     "gradients": ("argreduce_rows", "values_grad", "weights_grad"),
     "merge": ("dense_rows", "merge_rows", "rows_grad", "table_grad"),
