@@ -1,4 +1,4 @@
-"""Other sequences of the same numbers: levels replaced and appended, rows made wider (Paddle's lod_reset)."""
+"""Replace and append levels, and change the width of rows (Paddle's lod_reset, lod_append, sequence_reshape)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .shared.features import on_cpu
 
 
 def levels_of(x):
-    """The offsets of every level; none of an array."""
+    """The offsets of every level; an array has none."""
     return x._lod if isinstance(x, LoDTensor) else ()
 
 
@@ -30,8 +30,8 @@ def check_one_given(y, target_lod):
 
 def reset_levels(x, y, target_lod, append):
     """Check the inputs of ``lod_reset``. Returns the levels of the result."""
-    check_one_given(y, target_lod)
-    if y is None:
+    if y is None or target_lod is not None:
+        check_one_given(y, target_lod)
         new = levels.from_offsets([target_lod])
     elif isinstance(y, LoDTensor) and y.lod_level:
         new = y._lod
@@ -66,11 +66,11 @@ def lod_reset(
     x : array or LoDTensor
         Of ``rows`` rows.
     y : LoDTensor, or array of int32 or int64, optional
-        A tensor whose levels, all of them, x is given; or the lengths of one level. (Paddle's array has offsets.)
+        A tensor with the new levels; or the lengths of one level. (Paddle's array has offsets.)
     target_lod : list of int, optional
         Instead of y: the offsets of one level, from 0 to ``rows``.
     append : bool
-        Put the new levels below those of x, which count the new sequences then, instead of in their place.
+        Put the new levels below those of x, not in their place; those of x then count the new sequences.
 
     Returns
     -------
@@ -79,7 +79,7 @@ def lod_reset(
     Raises
     ------
     LoDError
-        The lengths do not add up to the rows, or what is appended has not a sequence for each that x counts.
+        The lengths do not add up to the rows, or an appended level does not have a sequence per row of x.
 
     >>> x = LoDTensor(np.arange(6), [[2, 3, 1]])
     >>> lod_reset(x, [4, 2]).to_list()
@@ -112,7 +112,7 @@ def lod_append(x: Dense | LoDTensor, lengths: Dense, /) -> LoDTensor:
     ----------
     x : array or LoDTensor
     lengths : array of int32 or int64
-        A length for each sequence that the innermost level of x counts, which are its rows; they add up to the rows.
+        A length per row of x; they add up to the rows.
 
     Returns
     -------
@@ -121,7 +121,7 @@ def lod_append(x: Dense | LoDTensor, lengths: Dense, /) -> LoDTensor:
     Raises
     ------
     LoDError
-        There is not a length for each, or they do not add up.
+        There is not one length per row, or they do not add up.
 
     >>> x = LoDTensor(np.arange(4), [[3, 1]])
     >>> lod_append(x, [1, 1, 2, 0]).to_list()
@@ -141,7 +141,7 @@ def _(call, grad):
 
 
 def reshaped_offsets(x, new_dim):
-    """The innermost offsets, when every item has ``new_dim`` numbers."""
+    """Return the innermost offsets of rows of ``new_dim`` numbers."""
     if new_dim < 1:
         raise ValueError(f"new_dim = {new_dim}; an item has at least one number")
     offsets, size = x.row_offsets(), math.prod(x.shape[1:])
@@ -157,24 +157,24 @@ def reshaped_offsets(x, new_dim):
 
 @op
 def sequence_reshape(x: LoDTensor, /, *, new_dim: int) -> LoDTensor:
-    """Read the numbers of every innermost sequence as rows of another width. sequence_reshape of Paddle.
+    """Reshape the rows of every innermost sequence to another width. sequence_reshape of Paddle.
 
     Parameters
     ----------
     x : LoDTensor
-        Items of any shape are read in order. Levels above the innermost stay (Paddle's takes one).
+        Items of any shape, in row-major order. Levels above the innermost stay (Paddle takes one level).
     new_dim : int
-        Numbers in a row of the result.
+        The width of a row of the result.
 
     Returns
     -------
     LoDTensor
-        Rows ``(new_dim,)``. They share the memory of x where it is contiguous.
+        Rows of shape ``(new_dim,)``. They share the memory of x where it is contiguous.
 
     Raises
     ------
     LoDError
-        The numbers of a sequence do not make whole rows; the message names it.
+        The numbers of a sequence do not fill whole rows; the message names it.
 
     >>> x = LoDTensor(np.arange(8).reshape(4, 2), [[1, 0, 3]])
     >>> sequence_reshape(x, new_dim=1).recursive_sequence_lengths()

@@ -57,26 +57,26 @@ def _check_repeats(name, x, offsets, level):
 def sequence_expand(x: Dense | LoDTensor, y: LoDTensor, /, *, ref_level: int = -1) -> Dense | LoDTensor:
     """Repeat the i-th row of ``x``, or its i-th sequence, as often as the i-th sequence of ``y`` has parts.
 
-    sequence_expand of Paddle, where ``x`` has one level at most; here it may have any number of them.
+    sequence_expand of Paddle, where ``x`` has at most one level; here it may have any number.
 
     Parameters
     ----------
     x : array of shape (sequences, *item), or LoDTensor
-        Of a LoDTensor its outermost sequences are repeated, each whole.
+        Of a LoDTensor, the outermost sequences are repeated.
     y : LoDTensor
-        Read for its structure alone.
+        Gives its structure only.
     ref_level : int
-        Whose lengths say how often: the innermost level by default, which counts rows.
+        The level of ``y`` whose lengths are the counts; the innermost by default, which counts rows.
 
     Returns
     -------
-    array, or LoDTensor of the levels of ``x`` where it has some
+    array, or LoDTensor with the levels of ``x`` where it has some
         A length of 0 leaves its row or sequence out.
 
     Raises
     ------
     LoDMismatchError
-        There are not as many rows (or sequences) in ``x`` as sequences in that level of ``y``.
+        ``x`` does not have one row (or sequence) per sequence of that level of ``y``.
 
     Examples
     --------
@@ -102,7 +102,7 @@ def _(call, grad):
 
 @op
 def sequence_expand_grad(x: Dense | LoDTensor, y: LoDTensor, grad: Dense, /, *, ref_level: int = -1) -> Dense:
-    """Return the gradient of ``sequence_expand`` by ``x``: the sum over the copies of a row, 0 where there are none.
+    """Return the gradient of ``sequence_expand`` by ``x``: the sum over the copies of each row, 0 without copies.
 
     >>> sequence_expand_grad(np.zeros(2), LoDTensor(np.zeros(3), [[3, 0]]), np.array([1.0, 2.0, 4.0]))
     array([7., 0.])
@@ -120,26 +120,26 @@ def _(x, y, grad, *, ref_level=-1):
 def sequence_expand_as(x: Dense | LoDTensor, y: LoDTensor, /, *, level: int = -1) -> LoDTensor:
     """Repeat the i-th row of ``x`` for every row of the i-th sequence of ``y``, in the structure of ``y``.
 
-    sequence_expand_as of Paddle, at any depth: the way back from ``sequence_pool``.
+    sequence_expand_as of Paddle, at any depth: the reverse of ``sequence_pool``.
 
     Parameters
     ----------
     x : array of shape (sequences, *item), or LoDTensor
-        Of a LoDTensor the rows; its own structure is not looked at.
+        Of a LoDTensor, the rows; its own structure is ignored.
     y : LoDTensor
-        Read for its structure alone.
+        Gives its structure only.
     level : int
-        Which level's sequences; the innermost by default.
+        The level of the sequences; the innermost by default.
 
     Returns
     -------
     LoDTensor
-        A row for every row of ``y``.
+        One row per row of ``y``.
 
     Raises
     ------
     LoDMismatchError
-        There are not as many rows in ``x`` as sequences in that level of ``y``.
+        ``x`` does not have one row per sequence of that level of ``y``.
 
     Examples
     --------
@@ -168,13 +168,13 @@ def _(call, grad):
 def sequence_reverse(x: LoDTensor, /, *, level: int = -1) -> LoDTensor:
     """Reverse the parts of every sequence of a level: rows in the innermost, whole sequences in an outer one.
 
-    sequence_reverse of Paddle, which has one level. It is its own gradient, and its own inverse.
+    sequence_reverse of Paddle, which takes one level. It is its own gradient, and its own inverse.
 
     Parameters
     ----------
     x : LoDTensor
     level : int
-        Whose sequences; the innermost by default.
+        The level of the sequences; the innermost by default.
 
     Returns
     -------
@@ -214,18 +214,18 @@ def _joined(xs, level):
 
 @op
 def sequence_concat(*xs: LoDTensor, axis: int = 0, level: int = 0) -> LoDTensor:
-    """Join sequences: the i-th is that of the first input, then that of the second, and so on.
+    """Join the i-th sequences of all inputs, for every i.
 
     sequence_concat of Paddle; its first versions had axis and level, later ones have neither.
 
     Parameters
     ----------
     *xs : LoDTensors
-        Of one lod_level, number of sequences, item shape and dtype.
+        With one lod_level, number of sequences, item shape and dtype.
     axis : int
-        0 joins sequences. Another axis of the values joins the items of each row, and all inputs have one structure.
+        0 joins sequences. Another axis of the values joins the items of each row; all inputs then have one structure.
     level : int
-        Whose sequences are joined, counted from the outermost; the levels above must be the same in all inputs.
+        The level of the sequences; the levels above must be the same in all inputs.
 
     Returns
     -------
@@ -234,7 +234,7 @@ def sequence_concat(*xs: LoDTensor, axis: int = 0, level: int = 0) -> LoDTensor:
     Raises
     ------
     LoDMismatchError, LoDLevelError, ShapeMismatchError, DTypeError
-        Inputs do not fit each other; the message names the input.
+        An input does not fit the first; the message names it.
 
     Examples
     --------
@@ -270,7 +270,7 @@ def _(call, grad):
 
 @op
 def sequence_concat_grad(grad: Dense, /, *xs: LoDTensor, axis: int = 0, level: int = 0) -> tuple:
-    """Return the gradients of ``sequence_concat`` by the values of its inputs: to each what came from it.
+    """Return the gradients of ``sequence_concat`` by the values of its inputs.
 
     >>> x, y = LoDTensor([1.0, 2.0], [[1, 1]]), LoDTensor([3.0], [[0, 1]])
     >>> sequence_concat_grad(np.array([10.0, 20.0, 30.0]), x, y)

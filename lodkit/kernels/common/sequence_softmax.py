@@ -5,7 +5,7 @@ from __future__ import annotations
 from ... import ops
 from ...arrays import check_values
 from ...lod.lod_tensor import LoDTensor
-from ...ops.sequence_softmax import check_grad_output
+from ...ops.sequence_softmax import prepare
 from ...registry import Dense
 
 
@@ -28,7 +28,7 @@ def sequence_log_softmax(on, x: LoDTensor, /, *, level, out=None):
 
 def _gradient(on, y, grad, level, logs, name):
     values, offsets = y.values, y.row_offsets(level)
-    result = on.output(values.shape, check_grad_output(values, grad, name), None, values)
+    result = on.output(values.shape, prepare(name, values, grad), None, values)
     on.softmax_grad_rows(values, grad, offsets, logs, result)
     return y.with_values(result)
 

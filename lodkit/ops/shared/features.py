@@ -1,4 +1,4 @@
-"""What operators over nested features check before they move anything, and what their definitions share."""
+"""Checks of operators over nested features, and what their definitions share."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ...registry.desc import VarDesc
 
 
 def check_items(name, arrays):
-    """All of one item shape and one dtype, which is returned."""
+    """Check that arrays have one item shape and one dtype. Returns the dtype."""
     first = arrays[0]
     for i, x in enumerate(arrays):
         if tuple(x.shape[1:]) != tuple(first.shape[1:]):
@@ -48,14 +48,14 @@ def check_features(name, xs):
 
 
 def on_cpu(x, name):
-    """Structure that was given as an array of any library, or as a list, as a NumPy array."""
+    """An array of any library, or a list, as a NumPy array."""
     if isinstance(x, np.ndarray):
         return x
     return to_device(x, "cpu") if is_array(x) else np.asarray(x)
 
 
 def check_mask(mask, shape, name):
-    """``mask`` as booleans of that shape."""
+    """Check a mask of this shape. Returns it as booleans."""
     mask = on_cpu(mask, name)
     if mask.shape != tuple(shape):
         raise ShapeMismatchError(
@@ -70,7 +70,7 @@ def check_mask(mask, shape, name):
 
 
 def check_presence(presence, xs):
-    """Booleans, a row a feature: which of its examples have it. All, where nothing is said."""
+    """Check masks. Returns booleans, a row per feature: which examples have it. All by default."""
     count = len(xs[0]) if isinstance(xs[0], LoDTensor) else xs[0].shape[0]
     presence = [None] * len(xs) if presence is None else presence
     if not np.iterable(presence) or not hasattr(presence, "__len__"):
@@ -83,7 +83,7 @@ def check_presence(presence, xs):
 
 
 def check_keys(values, keys, feature_keys):
-    """The key of every entry, and the keys that are read: int64."""
+    """Check keys. Returns the key of each entry, and the keys to read: int64."""
     if values.lod_level not in (1, 2):
         raise LoDLevelError(
             f"features have a row a key (lod_level 1) or a list a key (lod_level 2), values have {values.lod_level}"
@@ -101,14 +101,14 @@ def check_keys(values, keys, feature_keys):
 
 
 def check_packed(x):
-    """``x`` itself, of at least two dimensions."""
+    """Refuse ``x`` of less than two dimensions."""
     if len(x.shape) < 2:
         raise ShapeMismatchError(f"x has shape {tuple(x.shape)}; give (examples, features), or more dimensions")
     return x
 
 
 def merged(xs):
-    """What the first input has of each example, then what the second has of it, and so on."""
+    """Merge LoDTensors example by example."""
     parts = concat([xs[0][:0], *(x[i : i + 1] for i in range(len(xs[0])) for x in xs)])
     upper, *lower = parts.recursive_sequence_lengths()
     counts = [sum(upper[i : i + len(xs)]) for i in range(0, len(upper), len(xs))]
@@ -116,7 +116,7 @@ def merged(xs):
 
 
 def sources_of(forward, xs, *args):
-    """For every row of a result, the row that it is of, where the rows of all inputs are numbered through."""
+    """Per row of a result, the number of its source; the rows of all inputs are numbered in order."""
     numbered, start = [], 0
     for x in xs:
         rows = x.shape[0]
@@ -127,7 +127,7 @@ def sources_of(forward, xs, *args):
 
 
 def brought_back(sources, xs, grad):
-    """A gradient, brought back to where its rows come from; zeros for the others."""
+    """Copy the rows of a gradient back to their sources; zeros elsewhere."""
     xs = [values_of(x) for x in xs]
     check_gradient(grad, (len(sources), *xs[0].shape[1:]))
     for x in xs:
