@@ -112,7 +112,7 @@ def lod_append(x: Dense | LoDTensor, lengths: Dense, /) -> LoDTensor:
     ----------
     x : array or LoDTensor
     lengths : array of int32 or int64
-        A length per row of x; they add up to the rows.
+        One length per row where x has levels, any number where it has none; they add up to the rows.
 
     Returns
     -------

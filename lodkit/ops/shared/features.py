@@ -58,14 +58,12 @@ def check_mask(mask, shape, name):
     """Check a mask of this shape. Returns it as booleans."""
     mask = on_cpu(mask, name)
     if mask.shape != tuple(shape):
-        raise ShapeMismatchError(
-            f"{name} has shape {mask.shape}, but there are {tuple(shape)} values to be there or not"
-        )
+        raise ShapeMismatchError(f"{name} has shape {mask.shape}; give a mask of shape {tuple(shape)}, one per value")
     if mask.dtype != bool:
         wrong = np.flatnonzero((mask != 0) & (mask != 1)) if mask.dtype.kind in "iu" else np.zeros(mask.size)
         if len(wrong):
             found = mask.reshape(-1)[int(wrong[0])]
-            raise DTypeError(f"{name} holds {found!r} ({mask.dtype}); it says by True or False what is there")
+            raise DTypeError(f"{name} holds {found!r} ({mask.dtype}); give True for what is present, and False")
     return mask.astype(bool)
 
 
@@ -74,7 +72,7 @@ def check_presence(presence, xs):
     count = len(xs[0]) if isinstance(xs[0], LoDTensor) else xs[0].shape[0]
     presence = [None] * len(xs) if presence is None else presence
     if not np.iterable(presence) or not hasattr(presence, "__len__"):
-        raise TypeError(f"presence must be a list of masks, one a feature, got {presence!r}")
+        raise TypeError(f"presence must be a list of masks, one per feature, got {presence!r}")
     if len(presence) != len(xs):
         raise ShapeMismatchError(f"presence has {len(presence)} masks for {len(xs)} features; give one each")
     every = np.ones(count, bool)
@@ -86,12 +84,12 @@ def check_keys(values, keys, feature_keys):
     """Check keys. Returns the key of each entry, and the keys to read: int64."""
     if values.lod_level not in (1, 2):
         raise LoDLevelError(
-            f"features have a row a key (lod_level 1) or a list a key (lod_level 2), values have {values.lod_level}"
+            f"features have a row per key (lod_level 1) or a list per key (lod_level 2), values have {values.lod_level}"
         )
     keys, read = integers(on_cpu(keys, "keys"), "keys"), integers(on_cpu(feature_keys, "feature_keys"), "feature_keys")
     entries = int(values.lod()[0][-1])
     if keys.shape != (entries,):
-        raise ShapeMismatchError(f"keys have shape {keys.shape}, the values {entries} entries; give one key an entry")
+        raise ShapeMismatchError(f"keys have shape {keys.shape}, the values {entries} entries; give one key per entry")
     if read.ndim != 1:
         raise ShapeMismatchError(f"feature_keys have shape {read.shape}; give a list of keys: [key]")
     unique, counts = np.unique(read, return_counts=True)
@@ -130,9 +128,8 @@ def brought_back(sources, xs, grad):
     """Copy the rows of a gradient back to their sources; zeros elsewhere."""
     xs = [values_of(x) for x in xs]
     check_gradient(grad, (len(sources), *xs[0].shape[1:]))
-    for x in xs:
-        check_values(x.dtype, "the gradient", floating=True)
-    total = np.zeros((sum(len(x) for x in xs), *xs[0].shape[1:]), xs[0].dtype)
+    dtype = check_values(xs[0].dtype, "the gradient", floating=True)
+    total = np.zeros((sum(map(len, xs)), *xs[0].shape[1:]), dtype)
     total[sources] = grad
     return tuple(np.split(total, np.cumsum([len(x) for x in xs])[:-1]))
 

@@ -159,7 +159,7 @@ def check_selected(x, selected, level):
     if len(offsets) - 1 != count:
         raise LoDMismatchError(
             f"sequence_select: selected has {len(offsets) - 1} lists, level {level} of x {count} sequences; "
-            "give one list a sequence"
+            "give one list per sequence"
         )
     numbers = integers(values_of(selected), "selected")
     if numbers.ndim != 1:
@@ -183,6 +183,6 @@ def check_sort_keys(keys, count, level):
     if keys.shape != (count,):
         what = "sequence" if level is None else "part of a sequence"
         raise ShapeMismatchError(
-            f"sequence_sort: keys have shape {keys.shape}, there are {count} to sort; give one key a {what}"
+            f"sequence_sort: keys have shape {keys.shape}, there are {count} to sort; give one key per {what}"
         )
     return keys
