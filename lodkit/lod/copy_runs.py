@@ -55,14 +55,13 @@ def copy_runs(source, runs, slots, out, pad=0, lead=0):
 
 
 def move_runs(source, place, out):
-    """Copy runs of rows to where they go; what no run covers stays as it is.
+    """Copy runs of rows to their places; other rows of ``out`` stay as they are.
 
     Parameters
     ----------
     source : array of shape (rows, *item)
     place : CopyPlan, or three arrays of int64
-        Where the rows of each run start and stop, and the row of ``out`` that it starts at. Runs may overlap in
-        ``source``, not in ``out``.
+        Start and stop of each run, and its first row in ``out``. Runs may overlap in ``source``, not in ``out``.
     out : C-contiguous array of shape (rows, *item)
         It may hold Python objects.
     """

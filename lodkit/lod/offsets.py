@@ -1,4 +1,4 @@
-"""Compiled structure work: lengths to offsets, and checks."""
+"""Compiled functions over offsets: made of lengths, cut, merged, sorted and checked."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def lengths_to_offsets(lengths):
 @njit
 def _sum_up(lengths, offsets):
     total = np.int64(0)
-    signs = np.int64(0)  # its sign bit remembers every negative number seen, without a branch a length
+    signs = np.int64(0)  # its sign bit is set by every negative number, without a branch per length
     offsets[0] = 0
     for i in range(len(lengths)):
         total += lengths[i]
@@ -27,7 +27,7 @@ def _sum_up(lengths, offsets):
 
 @njit
 def first_decrease(numbers):
-    """Position of the first number below the one before it; 0 where there is none."""
+    """Position of the first number below its predecessor; 0 where there is none."""
     for i in range(1, len(numbers)):
         if numbers[i] < numbers[i - 1]:
             return i
@@ -35,12 +35,12 @@ def first_decrease(numbers):
 
 
 def cut_offsets(offsets, starts, stops):
-    """Offsets, from 0, of the sequences ``starts[k]:stops[k]`` of a level, joined."""
+    """Offsets, from 0, of the sequences ``starts[k]:stops[k]`` of a level."""
     return cut_parts(offsets, starts, stops, int((stops - starts).sum()))[0]
 
 
 def cut_parts(offsets, starts, stops, count):
-    """The same, ``count`` sequences in all; and where their parts start and stop in the next level."""
+    """The same for ``count`` sequences in all; and the starts and stops of their parts in the next level."""
     out, first, last = np.empty(count + 1, np.int64), starts.copy(), stops.copy()
     cut_level(offsets, first, last, np.empty_like(starts), out)
     return out, first, last
@@ -48,9 +48,9 @@ def cut_parts(offsets, starts, stops, count):
 
 @njit
 def runs_of(mask, starts, stops, to):
-    """Runs of equal numbers, those of True in row 0 and others in row 1, and where each row's lie end to end.
+    """Find the runs of True, in row 0, and of False, in row 1; ``to`` are their starts where those of a row are joined.
 
-    Returns how many runs there are, and how many numbers, of True and of False.
+    Returns the numbers of runs of True and of False, and of their elements.
     """
     i, runs, others, trues, falses = 0, 0, 0, 0, 0
     while i < len(mask):
@@ -68,7 +68,7 @@ def runs_of(mask, starts, stops, to):
 
 @jitable
 def _append(offsets, r, starts, stops, to, k, out):
-    """Append the offsets of run r to the first k of ``out``. The run becomes that of the next level, in place."""
+    """Append the offsets of run r to ``out[:k + 1]``, and make it the run of the next level, in place. Returns k."""
     to[r] = out[k]
     shift = out[k] - offsets[starts[r]]
     for i in range(starts[r], stops[r]):
@@ -80,7 +80,7 @@ def _append(offsets, r, starts, stops, to, k, out):
 
 @njit
 def cut_level(offsets, starts, stops, to, out):
-    """Fill ``out``: the offsets of the sequences of runs, joined."""
+    """Fill ``out`` with the offsets of runs, which become those of the next level. Returns the last offset."""
     out[0] = 0
     k = 0
     for r in range(len(starts)):
@@ -90,7 +90,7 @@ def cut_level(offsets, starts, stops, to, out):
 
 @njit
 def merge_level(in_true, in_false, side, runs, starts, stops, to, out):
-    """The same of runs of two levels in turn, from ``side`` on: 0 for a run of ``in_true``."""
+    """The same for runs of two levels in turn, from ``side`` on: 0 starts with a run of ``in_true``."""
     out[0] = 0
     k = 0
     for turn in range(runs):
@@ -101,7 +101,7 @@ def merge_level(in_true, in_false, side, runs, starts, stops, to, out):
 
 
 def sort_by_segment(ids, num_segments):
-    """(offsets of the segments, numbers of the rows segment by segment in input order)."""
+    """Return the offsets of segments, and the numbers of their rows, segment by segment, in input order."""
     offsets = np.empty(num_segments + 1, np.int64)
     order = np.empty(len(ids), np.int64)
     _counting_sort(ids, offsets, order)
@@ -122,7 +122,7 @@ def _counting_sort(ids, offsets, order):
 
 
 def segment_numbers(offsets):
-    """For every part the number of its sequence, by offsets that were checked."""
+    """The number of the sequence of each part, by checked offsets."""
     numbers = np.empty(offsets.item(-1), np.int64)
     _segment_numbers(offsets, numbers)
     return numbers
@@ -136,7 +136,7 @@ def _segment_numbers(offsets, numbers):
 
 
 def reversed_numbers(offsets):
-    """The numbers of all parts, those of each sequence from its last one to its first."""
+    """The numbers of all parts, those of each sequence from its last to its first."""
     numbers = np.empty(offsets.item(-1), np.int64)
     _reversed_numbers(offsets, numbers)
     return numbers
@@ -150,9 +150,9 @@ def _reversed_numbers(offsets, numbers):
 
 
 def part_numbers(bounds, offsets, numbers):
-    """The numbers, within their level, of parts that are listed by their numbers within each sequence.
+    """Numbers within each sequence as numbers within the level.
 
-    Also the position of the first that is no part of its sequence, or -1.
+    Also the position of the first that is outside its sequence, or -1.
     """
     chosen = np.empty(len(numbers), np.int64)
     return chosen, _part_numbers(bounds, offsets, numbers, chosen)
@@ -175,10 +175,10 @@ _FAR = 1 << 62  # no sequence is so long, and two of these add up in int64
 
 
 def range_bounds(bounds, ranges, starts, stops, by_lengths, wrap, clip):
-    """Where the ranges of each sequence start and stop, in parts of its level (see ``sequence_slice``); their offsets.
+    """Starts and stops of the ranges of each sequence, in parts of its level, and their offsets: ``sequence_slice``.
 
-    Also the number of the first that is not inside its sequence, or -1. ``ranges`` are the offsets of the ranges, None
-    for one a sequence; ``starts`` and ``stops`` may be None.
+    Also the number of the first range that is not inside its sequence, or -1. ``ranges`` are the offsets of the ranges,
+    None for one per sequence; ``starts`` and ``stops`` may be None.
     """
     several, has_starts, has_stops = ranges is not None, starts is not None, stops is not None
     ranges = bounds if ranges is None else ranges
@@ -214,7 +214,7 @@ def _range_bounds(bounds, ranges, starts, stops, flags, first, last, cut):
 
 
 def run_rows(starts, stops, count):
-    """The numbers of the rows of runs, ``count`` in all, one run after another."""
+    """The numbers of the rows of runs, ``count`` in all, run by run."""
     rows = np.empty(count, np.int64)
     _number_rows(starts, stops, rows)
     return rows
@@ -231,7 +231,7 @@ def _number_rows(starts, stops, rows):
 
 @njit
 def tiles_of(offsets, size):
-    """Offsets of segments cut into tiles, and the offsets of the segments over those; nothing where none is longer."""
+    """Offsets of the tiles of segments, and of segments over tiles; empty where no segment is longer than a tile."""
     longest = 0
     for s in range(len(offsets) - 1):
         longest = max(longest, offsets[s + 1] - offsets[s])

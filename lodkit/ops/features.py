@@ -12,39 +12,26 @@ import numpy as np
 from ..arrays import check_values
 from ..lod.lod_tensor import LoDTensor, values_of
 from ..registry import Dense, op
-from .shared.features import (
-    brought_back,
-    check_examples,
-    check_items,
-    check_keys,
-    check_mask,
-    check_packed,
-    check_presence,
-    like_inputs,
-    merged,
-    rows_of,
-    sources_of,
-)
+from .shared import features as shared
 
 
 @op
 def merge_features(*xs: LoDTensor) -> LoDTensor:
-    """Merge example by example: what the first input has of an example, then what the second has of it, and so on.
+    """Merge example by example: join the entries of an example in the first input, in the second, and so on.
 
-    MergeMulti{Scalar,List,Map}FeatureTensors of Caffe2, which merge keys and values in this way; a key that two
-    inputs have is there twice. Inputs are of one lod_level (at least 1), number of examples, item shape and dtype.
+    MergeMulti{Scalar,List,Map}FeatureTensors of Caffe2, which merge keys and values in this way; a key of two inputs
+    appears twice. Inputs have one lod_level (at least 1), number of examples, item shape and dtype.
 
     >>> merge_features(LoDTensor([1, 3, 1], [[2, 1]]), LoDTensor([7, 8, 9], [[1, 2]]))
     LoDTensor([[1, 3, 7], [1, 8, 9]], recursive_sequence_lengths=[[3, 3]], shape=(6,), dtype=int64)
     """
-    check_examples("merge_features", xs)
-    check_items("merge_features", [x.values for x in xs])
-    return merged(xs)
+    shared.check_features("merge_features", xs)
+    return shared.merged(xs)
 
 
 @merge_features.infer_rule
 def _(*xs):
-    return rows_of(xs[0], lod_level=xs[0].lod_level)
+    return shared.rows_of(xs[0], lod_level=xs[0].lod_level)
 
 
 @merge_features.gradient
@@ -60,14 +47,13 @@ def merge_features_grad(grad: Dense, /, *xs: LoDTensor) -> tuple:
     >>> merge_features_grad(np.array([10.0, 20.0, 30.0]), x, y)
     (array([10., 20.]), array([30.]))
     """
-    check_examples("merge_features", xs)
-    check_items("merge_features", [x.values for x in xs])
-    return brought_back(sources_of(merged, xs), xs, grad)
+    shared.check_features("merge_features", xs)
+    return shared.brought_back(shared.sources_of(shared.merged, xs), xs, grad)
 
 
 @merge_features_grad.infer_rule
 def _(grad, *xs):
-    return like_inputs(xs)
+    return shared.like_inputs(xs)
 
 
 def _stacked(xs, masks):
@@ -76,12 +62,12 @@ def _stacked(xs, masks):
         part = x[mask]
         lower = part.recursive_sequence_lengths() if isinstance(part, LoDTensor) else []
         kept.append(LoDTensor(values_of(part), [mask.astype(np.int64), *lower]))
-    return merged(kept)
+    return shared.merged(kept)
 
 
 @op
 def stack_features(*xs: Dense | LoDTensor, presence: typing.Any = None) -> LoDTensor:
-    """Make examples of features, where each input has one feature of all examples.
+    """Make examples of features: each input has one feature of all examples.
 
     MergeSingle{Scalar,List,Map}FeatureTensors of Caffe2, where an absent value that has a length shifts all that
     follow; here its rows are left out.
@@ -89,15 +75,14 @@ def stack_features(*xs: Dense | LoDTensor, presence: typing.Any = None) -> LoDTe
     Parameters
     ----------
     *xs : arrays of shape (examples, *item), or LoDTensors
-        A value an example, or a sequence an example.
+        One value per example, or one sequence per example.
     presence : list of masks, optional
-        For each input, which examples have the feature. All by default.
+        Per input, which examples have the feature. All by default.
 
     Returns
     -------
     LoDTensor
-        Its outermost sequences are the examples, which have an entry for each feature that they have: a row, or a
-        sequence.
+        Its outermost sequences are the examples, with one entry per feature that is present: a row, or a sequence.
 
     Examples
     --------
@@ -105,14 +90,17 @@ def stack_features(*xs: Dense | LoDTensor, presence: typing.Any = None) -> LoDTe
     >>> stack_features(pages, posts, presence=[[True, True], [False, True]]).to_list()
     [[[10, 11]], [[11], [102, 103]]]
     """
-    check_examples("stack_features", xs)
-    check_items("stack_features", [values_of(x) for x in xs])
-    return _stacked(xs, check_presence(presence, xs))
+    return _stacked(xs, prepare_stack(xs, presence)[1])
+
+
+def prepare_stack(xs, presence):
+    """Check the inputs. Returns their rows, and booleans per input: which examples have it."""
+    return shared.check_features("stack_features", xs), shared.check_presence(presence, xs)
 
 
 @stack_features.infer_rule
 def _(*xs, presence=None):
-    return rows_of(xs[0], lod_level=xs[0].lod_level + 1)
+    return shared.rows_of(xs[0], lod_level=xs[0].lod_level + 1)
 
 
 @stack_features.gradient
@@ -127,23 +115,21 @@ def stack_features_grad(grad: Dense, /, *xs: Dense | LoDTensor, presence: typing
     >>> stack_features_grad(np.array([5.0]), np.array([1.0, 2.0]), presence=[[False, True]])
     (array([0., 5.]),)
     """
-    check_examples("stack_features", xs)
-    check_items("stack_features", [values_of(x) for x in xs])
-    return brought_back(sources_of(_stacked, xs, check_presence(presence, xs)), xs, grad)
+    return shared.brought_back(shared.sources_of(_stacked, xs, prepare_stack(xs, presence)[1]), xs, grad)
 
 
 @stack_features_grad.infer_rule
 def _(grad, *xs, presence=None):
-    return like_inputs(xs)
+    return shared.like_inputs(xs)
 
 
-def _packed(xs, mask):
-    return LoDTensor(xs[0].reshape(mask.size, *xs[0].shape[2:])[mask.reshape(-1)], [mask.sum(1)])
+def _packed(x, mask):
+    return LoDTensor(x.reshape(mask.size, *x.shape[2:])[mask.reshape(-1)], [mask.sum(1)])
 
 
 @op
 def pack_features(x: Dense, /, *, presence: typing.Any) -> LoDTensor:
-    """Keep the values that are there: of each example a row for every feature that it has.
+    """Keep the values that are present: per example, one row per feature that it has.
 
     The values of MergeDenseFeatureTensors of Caffe2.
 
@@ -157,13 +143,18 @@ def pack_features(x: Dense, /, *, presence: typing.Any) -> LoDTensor:
     >>> pack_features(np.array([[1, 2], [3, 4]]), presence=[[True, True], [False, True]]).to_list()
     [[1, 2], [4]]
     """
-    check_values(check_packed(x).dtype, "pack_features")
-    return _packed([x], check_mask(presence, x.shape[:2], "presence"))
+    return _packed(x, prepare_pack(x, presence))
+
+
+def prepare_pack(x, presence):
+    """Check the inputs. Returns booleans: which values are present."""
+    check_values(shared.check_packed(x).dtype, "pack_features")
+    return shared.check_mask(presence, x.shape[:2], "presence")
 
 
 @pack_features.infer_rule
 def _(x, *, presence):
-    return rows_of(x, lod_level=1, drop=2)
+    return shared.rows_of(x, lod_level=1, drop=2)
 
 
 @pack_features.gradient
@@ -178,9 +169,10 @@ def pack_features_grad(x: Dense, grad: Dense, /, *, presence: typing.Any) -> Den
     >>> pack_features_grad(np.zeros((1, 2)), np.array([5.0]), presence=[[False, True]])
     array([[0., 5.]])
     """
-    flat = check_packed(x).reshape(x.shape[0] * x.shape[1], *x.shape[2:])
-    sources = _packed([np.arange(len(flat)).reshape(x.shape[:2])], check_mask(presence, x.shape[:2], "presence"))
-    return brought_back(sources.values, [flat], grad)[0].reshape(x.shape)
+    mask = prepare_pack(x, presence)
+    flat = x.reshape(mask.size, *x.shape[2:])
+    sources = _packed(np.arange(mask.size).reshape(mask.shape), mask)
+    return shared.brought_back(sources.values, [flat], grad)[0].reshape(x.shape)
 
 
 @pack_features_grad.infer_rule
@@ -203,22 +195,22 @@ def _selected(xs, keys, feature_keys):
 
 @op
 def select_features(values: LoDTensor, /, *, keys: typing.Any, feature_keys: typing.Any) -> LoDTensor:
-    """Read features by key: for every key that is asked for, what each example has of it, in order.
+    """Read features by key: for each key to read, the rows of each example under it, in order.
 
     Parameters
     ----------
     values : LoDTensor
-        Its outermost sequences are the examples. Of lod_level 1: a row a key; of 2: a sequence a key.
+        Its outermost sequences are the examples. Of lod_level 1: one row per key; of 2: one sequence per key.
     keys : array of int
-        The key of every entry of the outermost level: structure, which is read on the CPU.
+        The key of each entry of the outermost level: structure, which is read on the CPU.
     feature_keys : list of int
         The keys to read.
 
     Returns
     -------
     LoDTensor
-        Of lod_level 2: for each key asked for a batch of all examples, empty for one without it. An example that has
-        a key twice gives what both hold, in order.
+        Of lod_level 2: per key to read a batch of all examples, empty where an example does not have it. The rows of
+        a key that an example has twice are joined.
 
     Examples
     --------
@@ -226,13 +218,18 @@ def select_features(values: LoDTensor, /, *, keys: typing.Any, feature_keys: typ
     >>> select_features(values, keys=[1, 3, 1, 2, 3], feature_keys=[3, 2]).to_list()
     [[[101], [102, 103]], [[], [50]]]
     """
+    return _selected([values], *prepare_select(values, keys, feature_keys))
+
+
+def prepare_select(values, keys, feature_keys):
+    """Check the inputs. Returns the key of every entry, and the keys to read: int64."""
     check_values(values.values.dtype, "select_features")
-    return _selected([values], *check_keys(values, keys, feature_keys))
+    return shared.check_keys(values, keys, feature_keys)
 
 
 @select_features.infer_rule
 def _(values, *, keys, feature_keys):
-    return rows_of(values, lod_level=2)
+    return shared.rows_of(values, lod_level=2)
 
 
 @select_features.gradient
@@ -248,8 +245,8 @@ def select_features_grad(values: LoDTensor, grad: Dense, /, *, keys: typing.Any,
     >>> select_features_grad(values, np.array([5.0, 7.0]), keys=[1, 3, 1], feature_keys=[1])
     array([5., 0., 7.])
     """
-    sources = sources_of(_selected, [values], *check_keys(values, keys, feature_keys))
-    return brought_back(sources, [values], grad)[0]
+    sources = shared.sources_of(_selected, [values], *prepare_select(values, keys, feature_keys))
+    return shared.brought_back(sources, [values], grad)[0]
 
 
 @select_features_grad.infer_rule

@@ -1,4 +1,4 @@
-"""Other sequences of the same numbers: levels replaced and appended, rows made wider (Paddle's lod_reset)."""
+"""Replace and append levels, and change the width of rows (Paddle's lod_reset, lod_append, sequence_reshape)."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 
 from ..arrays import check_rows, native
 from ..errors import LoDError
+from ..lod import levels
 from ..lod.lod_tensor import LoDTensor, values_of
 from ..registry import Dense, op
 from .sequence_pool import inferred_level
@@ -16,34 +17,37 @@ from .shared.features import on_cpu
 
 
 def levels_of(x):
-    """The offsets of every level; none of an array."""
+    """The offsets of every level; an array has none."""
     return x._lod if isinstance(x, LoDTensor) else ()
 
 
 def check_one_given(y, target_lod):
+    """Refuse both of ``y`` and ``target_lod``, and neither."""
     if (y is None) == (target_lod is None):
         given = "neither" if y is None else "both"
         raise TypeError(f"lod_reset takes y or target_lod=, got {given}; y: lengths, or a LoDTensor with the levels")
 
 
-def levels_given(y, target_lod):
-    """The levels that a LoDTensor has, or that lengths or offsets make, as a LoDTensor without rows."""
-    check_one_given(y, target_lod)
-    if y is None:
-        return LoDTensor(None, lod=[target_lod])
-    if isinstance(y, LoDTensor) and y.lod_level:
-        return y
-    return LoDTensor(None, [on_cpu(values_of(y), "y")])
-
-
-def check_appended(x, lower):
-    """Refuse levels below those of ``x`` that have not a sequence for each of its rows."""
-    rows, count = x.row_offsets()[-1], len(lower)
-    if rows != count:
-        raise LoDError(
-            f"{count} sequences are appended below level {x.lod_level - 1}, which has {rows}; "
-            "give one length for each: they count what that level's lengths count now"
-        )
+def reset_levels(x, y, target_lod, append):
+    """Check the inputs of ``lod_reset``. Returns the levels of the result."""
+    if y is None or target_lod is not None:
+        check_one_given(y, target_lod)
+        new = levels.from_offsets([target_lod])
+    elif isinstance(y, LoDTensor) and y.lod_level:
+        new = y._lod
+    else:
+        new = levels.from_lengths((on_cpu(values_of(y), "y"),))
+    upper = levels_of(x)
+    if append and upper:
+        rows, count = upper[-1].item(-1), len(new[0]) - 1
+        if rows != count:
+            raise LoDError(
+                f"{count} sequences are appended below level {len(upper) - 1}, which has {rows}; "
+                "give one length for each: they count what that level's lengths count now"
+            )
+        new = upper + new
+    levels.check_rows(new, check_rows(values_of(x), "x"))
+    return new
 
 
 @op
@@ -62,11 +66,11 @@ def lod_reset(
     x : array or LoDTensor
         Of ``rows`` rows.
     y : LoDTensor, or array of int32 or int64, optional
-        A tensor whose levels, all of them, x is given; or the lengths of one level. (Paddle's array has offsets.)
+        A tensor with the new levels; or the lengths of one level. (Paddle's array has offsets.)
     target_lod : list of int, optional
         Instead of y: the offsets of one level, from 0 to ``rows``.
     append : bool
-        Put the new levels below those of x, which count the new sequences then, instead of in their place.
+        Put the new levels below those of x, not in their place; those of x then count the new sequences.
 
     Returns
     -------
@@ -75,7 +79,7 @@ def lod_reset(
     Raises
     ------
     LoDError
-        The lengths do not add up to the rows, or what is appended has not a sequence for each that x counts.
+        The lengths do not add up to the rows, or an appended level does not have a sequence per row of x.
 
     >>> x = LoDTensor(np.arange(6), [[2, 3, 1]])
     >>> lod_reset(x, [4, 2]).to_list()
@@ -83,12 +87,7 @@ def lod_reset(
     >>> lod_reset(x, target_lod=[0, 1, 6]).lod()
     [[0, 1, 6]]
     """
-    new = levels_given(y, target_lod)
-    levels = new.recursive_sequence_lengths()
-    if append and isinstance(x, LoDTensor) and x.lod_level:
-        check_appended(x, new)
-        levels = x.recursive_sequence_lengths() + levels
-    return LoDTensor(check_rows(values_of(x), "x"), levels)
+    return LoDTensor(values_of(x), lod=reset_levels(x, y, target_lod, append))
 
 
 @lod_reset.infer_rule
@@ -113,7 +112,7 @@ def lod_append(x: Dense | LoDTensor, lengths: Dense, /) -> LoDTensor:
     ----------
     x : array or LoDTensor
     lengths : array of int32 or int64
-        A length for each sequence that the innermost level of x counts, which are its rows; they add up to the rows.
+        One length per row where x has levels, any number where it has none; they add up to the rows.
 
     Returns
     -------
@@ -122,7 +121,7 @@ def lod_append(x: Dense | LoDTensor, lengths: Dense, /) -> LoDTensor:
     Raises
     ------
     LoDError
-        There is not a length for each, or they do not add up.
+        There is not one length per row, or they do not add up.
 
     >>> x = LoDTensor(np.arange(4), [[3, 1]])
     >>> lod_append(x, [1, 1, 2, 0]).to_list()
@@ -142,7 +141,7 @@ def _(call, grad):
 
 
 def reshaped_offsets(x, new_dim):
-    """The innermost offsets, when every item has ``new_dim`` numbers."""
+    """Return the innermost offsets of rows of ``new_dim`` numbers."""
     if new_dim < 1:
         raise ValueError(f"new_dim = {new_dim}; an item has at least one number")
     offsets, size = x.row_offsets(), math.prod(x.shape[1:])
@@ -158,24 +157,24 @@ def reshaped_offsets(x, new_dim):
 
 @op
 def sequence_reshape(x: LoDTensor, /, *, new_dim: int) -> LoDTensor:
-    """Read the numbers of every innermost sequence as rows of another width. sequence_reshape of Paddle.
+    """Reshape the rows of every innermost sequence to another width. sequence_reshape of Paddle.
 
     Parameters
     ----------
     x : LoDTensor
-        Items of any shape are read in order. Levels above the innermost stay (Paddle's takes one).
+        Items of any shape, in row-major order. Levels above the innermost stay (Paddle takes one level).
     new_dim : int
-        Numbers in a row of the result.
+        The width of a row of the result.
 
     Returns
     -------
     LoDTensor
-        Rows ``(new_dim,)``. They share the memory of x where it is contiguous.
+        Rows of shape ``(new_dim,)``. They share the memory of x where it is contiguous.
 
     Raises
     ------
     LoDError
-        The numbers of a sequence do not make whole rows; the message names it.
+        The numbers of a sequence do not fill whole rows; the message names it.
 
     >>> x = LoDTensor(np.arange(8).reshape(4, 2), [[1, 0, 3]])
     >>> sequence_reshape(x, new_dim=1).recursive_sequence_lengths()

@@ -1,4 +1,4 @@
-"""Parts of sequences: ranges (Paddle's sequence_slice), parts by number, and parts in the order of keys."""
+"""Select parts of sequences: by ranges (Paddle's sequence_slice), by their numbers, in the order of keys."""
 
 from __future__ import annotations
 
@@ -11,25 +11,15 @@ from ..arrays import check_values
 from ..lod.lod_tensor import LoDTensor, values_of
 from ..registry import Dense, op
 from .sequence_pool import inferred_level
+from .shared import sequences as shared
 from .shared.features import rows_of
-from .shared.sequences import (
-    added_back,
-    check_selected,
-    check_slices,
-    check_sort_keys,
-    count_parts,
-    numbered,
-    picked,
-    range_of,
-    unselectable,
-)
 
 By = Literal["stops", "lengths"]
 
 
 def _sliced(x, starts, stops, by, wrap, clip, level):
     level = x._level(level)
-    starts, stops, ranges = check_slices(x, starts, stops, level)
+    starts, stops, ranges = shared.check_slices(x, starts, stops, level)
     bounds, above = x.lod()[level], x.recursive_sequence_lengths()[:level]
     if ranges is not None:
         above.append(np.diff(ranges).tolist())
@@ -37,10 +27,10 @@ def _sliced(x, starts, stops, by, wrap, clip, level):
     numbers, lengths = [], []
     for k, i in enumerate(map(int, owners)):
         start, stop = (None if given is None else int(given[k]) for given in (starts, stops))
-        first, last = range_of(i, bounds[i + 1] - bounds[i], start, stop, by, wrap, clip)
+        first, last = shared.range_of(i, bounds[i + 1] - bounds[i], start, stop, by, wrap, clip)
         numbers += range(bounds[i] + first, bounds[i] + last)
         lengths.append(last - first)
-    return picked(x, level + 1, numbers, [*above, lengths])
+    return shared.picked(x, level + 1, numbers, [*above, lengths])
 
 
 @op
@@ -63,26 +53,26 @@ def sequence_slice(
     ----------
     x : LoDTensor
     starts, stops : arrays of int32 or int64, numbers, or LoDTensors, optional
-        One a sequence, or one for all. LoDTensors of one level list the ranges of each sequence: any number, in any
-        order, and they may overlap. Absent: from the first part, to the last one.
+        One per sequence, or one for all. LoDTensors of one level list the ranges of each sequence: any number, in any
+        order; ranges may overlap. By default from the first part, or to the last.
     by : {"stops", "lengths"}
-        Whether ``stops`` are where ranges stop, or how long they are.
+        Whether ``stops`` are stops or lengths.
     wrap : bool
-        Negative numbers count from the end of their sequence, as in NumPy; without, they are outside.
+        Count negative numbers from the end of their sequence, as NumPy does; else they are out of range.
     clip : bool
-        Of a range that is not inside its sequence take what there is, as NumPy's slices do.
+        Clip ranges to their sequence, as NumPy's slices do.
     level : int
-        Whose sequences; the innermost by default. Ranges of an outer one are of whole sequences.
+        The level of the sequences; the innermost by default. Ranges of an outer level are of whole sequences.
 
     Returns
     -------
     LoDTensor
-        Of several ranges a sequence, one level more: each range is a sequence.
+        With lists of ranges, one level more: each range is a sequence.
 
     Raises
     ------
     RowIndexError
-        A range starts before its sequence, stops behind it, or stops before it starts, and ``clip`` is not set.
+        A range is not inside its sequence, or stops before it starts, and ``clip`` is not set.
 
     Examples
     --------
@@ -124,13 +114,13 @@ def sequence_slice_grad(
     clip: bool = False,
     level: int = -1,
 ) -> Dense:
-    """Return the gradient of ``sequence_slice`` by ``x``: 0 outside of ranges; where they overlap it adds up.
+    """Return the gradient of ``sequence_slice`` by ``x``: 0 outside of ranges; the sum where ranges overlap.
 
     >>> sequence_slice_grad(LoDTensor([1.0, 2.0, 3.0], [[3]]), np.array([5.0]), [1], [2])
     array([0., 5., 0.])
     """
-    sources = _sliced(numbered(x), starts, stops, by, wrap, clip, level).values
-    return added_back(x, sources, grad)
+    sources = _sliced(shared.numbered(x), starts, stops, by, wrap, clip, level).values
+    return shared.added_back(x, sources, grad)
 
 
 @sequence_slice_grad.infer_rule
@@ -140,42 +130,42 @@ def _(x, grad, starts=None, stops=None, *, by="stops", wrap=True, clip=False, le
 
 def _selected(x, selected, level):
     level = x._level(level)
-    numbers, offsets = check_selected(x, selected, level)
+    numbers, offsets = shared.check_selected(x, selected, level)
     bounds, chosen = x.lod()[level], []
     for parent, (a, b) in enumerate(pairwise(offsets.tolist())):
         count = bounds[parent + 1] - bounds[parent]
         for position, number in enumerate(numbers[a:b].tolist()):
             if not 0 <= number < count:
-                raise unselectable(number, parent, position, count, level)
+                raise shared.unselectable(number, parent, position, count, level)
             chosen.append(bounds[parent] + number)
     above = x.recursive_sequence_lengths()[:level]
-    return picked(x, level + 1, chosen, [*above, np.diff(offsets).tolist()])
+    return shared.picked(x, level + 1, chosen, [*above, np.diff(offsets).tolist()])
 
 
 @op
 def sequence_select(x: LoDTensor, selected: LoDTensor, /, *, level: int = 0) -> LoDTensor:
-    """Take parts of every sequence by their numbers: of an article some sentences, in the order given.
+    """Take parts of every sequence by their numbers: some sentences of an article, in the order given.
 
-    What SubNestedSequenceLayer of Paddle's second version does.
+    SubNestedSequenceLayer of Paddle's second version.
 
     Parameters
     ----------
     x : LoDTensor
     selected : LoDTensor of int32 or int64
-        Its innermost sequences list the numbers of the parts to take, of each sequence of ``x``: from 0, in any order,
-        one may be there several times.
+        Its innermost sequences list the parts to take of each sequence of ``x``: numbers from 0, in any order; one may
+        be listed several times.
     level : int
-        Whose parts: of the outermost sequences by default. Of the innermost ones, rows.
+        The level whose parts to take; the outermost by default. Parts of the innermost are rows.
 
     Returns
     -------
     LoDTensor
-        Of the same levels.
+        With as many levels.
 
     Raises
     ------
     RowIndexError
-        A number that is no part of its sequence; the message gives the sequence, the position and the bound.
+        A number is outside its sequence; the message gives the sequence, the position and the bound.
 
     Examples
     --------
@@ -202,13 +192,13 @@ def _(call, grad):
 
 @op
 def sequence_select_grad(x: LoDTensor, selected: LoDTensor, grad: Dense, /, *, level: int = 0) -> Dense:
-    """Return the gradient of ``sequence_select`` by ``x``: that of a part taken several times adds up.
+    """Return the gradient of ``sequence_select`` by ``x``: the sum over all copies of each part.
 
     >>> x = LoDTensor([1.0, 2.0, 3.0], [[3]])
     >>> sequence_select_grad(x, LoDTensor([2, 0, 2], [[3]]), np.array([1.0, 2.0, 4.0]))
     array([2., 0., 5.])
     """
-    return added_back(x, _selected(numbered(x), selected, level).values, grad)
+    return shared.added_back(x, _selected(shared.numbered(x), selected, level).values, grad)
 
 
 @sequence_select_grad.infer_rule
@@ -218,15 +208,15 @@ def _(x, selected, grad, *, level=0):
 
 def _sorted(x, keys, descending, level):
     depth = 0 if level is None else x._level(level) + 1
-    count = count_parts(x, depth)
-    keys = check_sort_keys(values_of(keys), count, level).tolist()
+    count = shared.count_parts(x, depth)
+    keys = shared.check_sort_keys(values_of(keys), count, level).tolist()
     groups = [(0, count)] if level is None else pairwise(x.lod()[depth - 1])
 
     def place(i):
         return keys[i] != keys[i], -keys[i] if descending else keys[i]
 
     numbers = [i for a, b in groups for i in sorted(range(a, b), key=place)]
-    return picked(x, depth, numbers, x.recursive_sequence_lengths()[:depth])
+    return shared.picked(x, depth, numbers, x.recursive_sequence_lengths()[:depth])
 
 
 @op
@@ -239,9 +229,9 @@ def sequence_sort(
     ----------
     x : LoDTensor
     keys : array of numbers, or LoDTensor
-        One for each of what is sorted. NaN comes last, in both orders.
+        One per sequence, or part, to sort. NaN comes last, in both orders.
     descending : bool
-        The largest key first.
+        Sort from the largest key to the smallest.
     level : int, optional
         Sort the parts inside each sequence of this level: rows in the innermost, -1. By default the outermost
         sequences are sorted.
@@ -249,7 +239,7 @@ def sequence_sort(
     Returns
     -------
     LoDTensor
-        Of the same levels.
+        With as many levels.
 
     Examples
     --------
@@ -278,12 +268,12 @@ def _(call, grad):
 def sequence_sort_grad(
     x: LoDTensor, keys: Dense | LoDTensor, grad: Dense, /, *, descending: bool = False, level: int | None = None
 ) -> Dense:
-    """Return the gradient of ``sequence_sort`` by ``x``: what flows in, in the order that was before.
+    """Return the gradient of ``sequence_sort`` by ``x``: ``grad`` in the original order.
 
     >>> sequence_sort_grad(LoDTensor([1.0, 2.0], [[1, 1]]), [7, 3], np.array([10.0, 20.0]))
     array([20., 10.])
     """
-    return added_back(x, _sorted(numbered(x), keys, descending, level).values, grad)
+    return shared.added_back(x, _sorted(shared.numbered(x), keys, descending, level).values, grad)
 
 
 @sequence_sort_grad.infer_rule

@@ -1,6 +1,8 @@
-"""Softmax inside every sequence of a LoDTensor (Paddle's sequence_softmax, at any level, of items of any rank)."""
+"""Softmax of every sequence of a LoDTensor (Paddle's sequence_softmax, at any level, for items of any rank)."""
 
 from __future__ import annotations
+
+from itertools import pairwise
 
 import numpy as np
 
@@ -11,21 +13,29 @@ from .sequence_pool import inferred_level
 from .shared.reductions import log_shares, shares
 
 
-def _by_sequence(function, x, level, *others):
-    """``function`` of the rows of every sequence that has some, in double precision."""
-    offsets, out = x.row_offsets(level), np.zeros(x.values.shape)
-    for a, b in zip(offsets[:-1], offsets[1:], strict=True):
+def prepare(name, values, grad=None):
+    """Check the values, or the forward result and the gradient that flows into it. Returns the dtype of the result."""
+    dtype = check_values(values.dtype, name, floating=True)
+    if grad is not None:
+        check_gradient(grad, values.shape)
+    return dtype
+
+
+def _by_sequence(name, function, x, level, *grads):
+    """Apply a function to the rows of every sequence that is not empty, in double precision."""
+    dtype, offsets, out = prepare(name, x.values, *grads), x.row_offsets(level), np.zeros(x.values.shape)
+    for a, b in pairwise(offsets):
         if a < b:
-            out[a:b] = function(*(v[a:b].astype(np.float64) for v in (x.values, *others)))
+            out[a:b] = function(*(v[a:b].astype(np.float64) for v in (x.values, *grads)))
     with np.errstate(under="ignore"):
-        return x.with_values(out.astype(x.values.dtype.newbyteorder("=")))
+        return x.with_values(out.astype(dtype))
 
 
 @op
 def sequence_softmax(x: LoDTensor, /, *, level: int = -1) -> LoDTensor:
     """Return the softmax of every sequence of a level, down each column of its items: columns sum to 1.
 
-    Shifted by the maximum, so that large numbers do not overflow. A column of -inf alone gives 0; k entries of +inf get
+    Shifted by the maximum, so that large numbers do not overflow. A column of only -inf gives 0; k entries of +inf get
     1/k each; NaN makes its column of the sequence NaN. float16 is computed in float32. sequence_softmax of Paddle.
 
     Parameters
@@ -33,7 +43,7 @@ def sequence_softmax(x: LoDTensor, /, *, level: int = -1) -> LoDTensor:
     x : LoDTensor
         Floating values, items of any shape.
     level : int
-        Which level's sequences; the innermost by default.
+        The level of the sequences; the innermost by default.
 
     Returns
     -------
@@ -44,22 +54,21 @@ def sequence_softmax(x: LoDTensor, /, *, level: int = -1) -> LoDTensor:
     >>> sequence_softmax(LoDTensor(np.array([0.0, 0.0, 1000.0, 1000.0, 1000.0, 1000.0]), [[2, 0, 4]])).values
     array([0.5 , 0.5 , 0.25, 0.25, 0.25, 0.25])
     """
-    check_values(x.values.dtype, "sequence_softmax", floating=True)
-    return _by_sequence(shares, x, level)
+    return _by_sequence("sequence_softmax", shares, x, level)
 
 
 @op
 def sequence_log_softmax(x: LoDTensor, /, *, level: int = -1) -> LoDTensor:
-    """Return the logarithm of ``sequence_softmax``, which does not lose small shares.
+    """Return the logarithm of ``sequence_softmax``, without underflow.
 
-    A column of -inf alone gives -inf.
+    A column of only -inf gives -inf.
 
     Parameters
     ----------
     x : LoDTensor
         Floating values, items of any shape.
     level : int
-        Which level's sequences; the innermost by default.
+        The level of the sequences; the innermost by default.
 
     Returns
     -------
@@ -70,8 +79,7 @@ def sequence_log_softmax(x: LoDTensor, /, *, level: int = -1) -> LoDTensor:
     >>> sequence_log_softmax(LoDTensor(np.array([0.0, 1000.0, 5.0]), [[2, 1]])).values
     array([-1000.,     0.,     0.])
     """
-    check_values(x.values.dtype, "sequence_log_softmax", floating=True)
-    return _by_sequence(log_shares, x, level)
+    return _by_sequence("sequence_log_softmax", log_shares, x, level)
 
 
 @op
@@ -81,33 +89,25 @@ def sequence_softmax_grad(out: LoDTensor, grad: Dense, /, *, level: int = -1) ->
     >>> sequence_softmax_grad(LoDTensor(np.array([0.5, 0.5, 1.0]), [[2, 1]]), np.array([2.0, 0.0, 3.0])).values
     array([ 0.5, -0.5,  0. ])
     """
-    check_grad_output(out.values, grad, "sequence_softmax_grad")
-    return _by_sequence(lambda y, g: (g - (g * y).sum(axis=0)) * y, out, level, grad)
+    return _by_sequence("sequence_softmax_grad", lambda y, g: (g - (g * y).sum(axis=0)) * y, out, level, grad)
 
 
 @op
 def sequence_log_softmax_grad(out: LoDTensor, grad: Dense, /, *, level: int = -1) -> LoDTensor:
     """Return the gradient of ``sequence_log_softmax``, from its result: ``grad - exp(out) * sum(grad)``.
 
-    An entry of -inf gives and gets no gradient.
+    An entry of -inf contributes no gradient, and gets none.
 
     >>> out = LoDTensor(np.log([0.5, 0.5, 1.0]), [[2, 1]])
     >>> sequence_log_softmax_grad(out, np.array([2.0, 0.0, 3.0])).values
     array([ 1., -1.,  0.])
     """
-    check_grad_output(out.values, grad, "sequence_log_softmax_grad")
-    return _by_sequence(_log_grad, out, level, grad)
+    return _by_sequence("sequence_log_softmax_grad", _log_grad, out, level, grad)
 
 
 def _log_grad(y, g):
     g = np.where(np.isneginf(y), 0, g)
     return g - np.exp(y) * g.sum(axis=0)
-
-
-def check_grad_output(values, grad, name):
-    """The result, and what flows into it."""
-    check_values(values.dtype, name, floating=True)
-    return check_gradient(grad, values.shape)
 
 
 @sequence_softmax.infer_rule
@@ -134,10 +134,10 @@ def _(call, grad):
     return sequence_log_softmax_grad(call.outputs[0], values_of(grad), level=call.attrs["level"])
 
 
-def _examples(dtype, *flows):
+def _examples(dtype, *grads):
     dtype = np.dtype(np.float32) if dtype.kind == "i" else dtype
     items = [LoDTensor(np.ones((3, *item), dtype), [[1, 2]]) for item in ((), (4,), (16,), (64,))]
-    return [((x, *(x.values for _ in flows)), {}) for x in items]
+    return [((x, *(x.values for _ in grads)), {}) for x in items]
 
 
 for _operator in (sequence_softmax, sequence_log_softmax):

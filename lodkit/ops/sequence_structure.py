@@ -7,11 +7,12 @@ from itertools import pairwise
 import numpy as np
 
 from ..arrays import check_gradient, check_values, native
+from ..errors import LoDMismatchError, ShapeMismatchError
 from ..lod.lod_tensor import LoDTensor, values_of
 from ..registry import Dense, op
 from .sequence_pool import inferred_level, sequence_pool
 from .shared.features import like_inputs, merged, rows_of
-from .shared.sequences import added_back, check_joined, check_repeats, is_ragged, numbered, picked
+from .shared.sequences import added_back, is_ragged, numbered, picked, prepare_concat
 
 
 def _repeated(x, offsets):
@@ -22,36 +23,60 @@ def _repeated(x, offsets):
     return values[np.array(numbers, np.int64)].astype(native(values.dtype))
 
 
-def _counted(x, y, ref_level):
+def prepare_expand(x, y, ref_level, what="sequence_expand", floating=False):
+    """Check the inputs. Returns offsets that say how often to repeat each row, or sequence, of x; and the dtype."""
+    dtype = check_values(values_of(x).dtype, what, floating=floating)
     offsets = y._lod[y._level(ref_level)]
-    check_repeats("sequence_expand", x, y, offsets, f"level {ref_level}")
-    return offsets
+    _check_repeats("sequence_expand", x, offsets, ref_level)
+    return offsets, dtype
+
+
+def prepare_expand_as(x, y, level):
+    """Check the inputs. Returns the rows of x, and offsets that say how often to repeat each."""
+    x, offsets = values_of(x), y.row_offsets(level)
+    check_values(x.dtype, "sequence_expand_as")
+    _check_repeats("sequence_expand_as", x, offsets, level)
+    return x, offsets
+
+
+def _check_repeats(name, x, offsets, level):
+    """Check that ``x`` has one row per segment, or one sequence where it has levels."""
+    if is_ragged(x):
+        count, needed = len(x), "sequences"
+    elif not x.shape:
+        raise ShapeMismatchError(f"{name}: x has no dimension; the first one counts rows, pass x.reshape(1)")
+    else:
+        count, needed = x.shape[0], "rows"
+    if count != len(offsets) - 1:
+        raise LoDMismatchError(
+            f"{name}: x has {count} {needed}, level {level} of y has {len(offsets) - 1} sequences; give one for each"
+        )
 
 
 @op
 def sequence_expand(x: Dense | LoDTensor, y: LoDTensor, /, *, ref_level: int = -1) -> Dense | LoDTensor:
     """Repeat the i-th row of ``x``, or its i-th sequence, as often as the i-th sequence of ``y`` has parts.
 
-    sequence_expand of Paddle, where ``x`` has one level at most; here it may have any number of them.
+    sequence_expand of Paddle, where ``x`` has at most one level; here it may have any number.
 
     Parameters
     ----------
     x : array of shape (sequences, *item), or LoDTensor
-        Of a LoDTensor its outermost sequences are repeated, each whole.
+        Of a LoDTensor, the outermost sequences are repeated.
     y : LoDTensor
-        Read for its structure alone.
+        Gives its structure only.
     ref_level : int
-        Whose lengths say how often: the innermost level by default, which counts rows.
+        The level of ``y`` whose lengths are the counts; the innermost by default, which counts rows.
 
     Returns
     -------
-    array, or LoDTensor of the levels of ``x`` where it has some
+    array, or LoDTensor with the levels of ``x`` where it has some
         A length of 0 leaves its row or sequence out.
 
     Raises
     ------
     LoDMismatchError
-        There are not as many rows (or sequences) in ``x`` as sequences in that level of ``y``.
+        ``x`` does not have one row (or sequence) per sequence of that level of ``y``.
 
     Examples
     --------
@@ -61,8 +86,7 @@ def sequence_expand(x: Dense | LoDTensor, y: LoDTensor, /, *, ref_level: int = -
     >>> sequence_expand(LoDTensor([1, 2, 3, 4], [[1, 2, 1]]), y).to_list()
     [[1], [1], [4], [4], [4]]
     """
-    check_values(values_of(x).dtype, "sequence_expand")
-    return _repeated(x, _counted(x, y, ref_level))
+    return _repeated(x, prepare_expand(x, y, ref_level)[0])
 
 
 @sequence_expand.infer_rule
@@ -78,12 +102,12 @@ def _(call, grad):
 
 @op
 def sequence_expand_grad(x: Dense | LoDTensor, y: LoDTensor, grad: Dense, /, *, ref_level: int = -1) -> Dense:
-    """Return the gradient of ``sequence_expand`` by ``x``: the sum over the copies of a row, 0 where there are none.
+    """Return the gradient of ``sequence_expand`` by ``x``: the sum over the copies of each row, 0 without copies.
 
     >>> sequence_expand_grad(np.zeros(2), LoDTensor(np.zeros(3), [[3, 0]]), np.array([1.0, 2.0, 4.0]))
     array([7., 0.])
     """
-    sources = values_of(_repeated(numbered(x), _counted(x, y, ref_level)))
+    sources = values_of(_repeated(numbered(x), prepare_expand(x, y, ref_level)[0]))
     return added_back(x, sources, grad)
 
 
@@ -96,26 +120,26 @@ def _(x, y, grad, *, ref_level=-1):
 def sequence_expand_as(x: Dense | LoDTensor, y: LoDTensor, /, *, level: int = -1) -> LoDTensor:
     """Repeat the i-th row of ``x`` for every row of the i-th sequence of ``y``, in the structure of ``y``.
 
-    sequence_expand_as of Paddle, at any depth: the way back from ``sequence_pool``.
+    sequence_expand_as of Paddle, at any depth: the reverse of ``sequence_pool``.
 
     Parameters
     ----------
     x : array of shape (sequences, *item), or LoDTensor
-        Of a LoDTensor the rows; its own structure is not looked at.
+        Of a LoDTensor, the rows; its own structure is ignored.
     y : LoDTensor
-        Read for its structure alone.
+        Gives its structure only.
     level : int
-        Which level's sequences; the innermost by default.
+        The level of the sequences; the innermost by default.
 
     Returns
     -------
     LoDTensor
-        A row for every row of ``y``.
+        One row per row of ``y``.
 
     Raises
     ------
     LoDMismatchError
-        There are not as many rows in ``x`` as sequences in that level of ``y``.
+        ``x`` does not have one row per sequence of that level of ``y``.
 
     Examples
     --------
@@ -125,11 +149,7 @@ def sequence_expand_as(x: Dense | LoDTensor, y: LoDTensor, /, *, level: int = -1
     >>> sequence_expand_as(np.array([1, 2]), y, level=0).to_list()
     [[[1, 1], []], [[2, 2, 2]]]
     """
-    x = values_of(x)
-    check_values(x.dtype, "sequence_expand_as")
-    offsets = y.row_offsets(level)
-    check_repeats("sequence_expand_as", x, y, offsets, f"level {level}")
-    return y.with_values(_repeated(x, offsets))
+    return y.with_values(_repeated(*prepare_expand_as(x, y, level)))
 
 
 @sequence_expand_as.infer_rule
@@ -148,13 +168,13 @@ def _(call, grad):
 def sequence_reverse(x: LoDTensor, /, *, level: int = -1) -> LoDTensor:
     """Reverse the parts of every sequence of a level: rows in the innermost, whole sequences in an outer one.
 
-    sequence_reverse of Paddle, which has one level. It is its own gradient, and its own inverse.
+    sequence_reverse of Paddle, which takes one level. It is its own gradient, and its own inverse.
 
     Parameters
     ----------
     x : LoDTensor
     level : int
-        Whose sequences; the innermost by default.
+        The level of the sequences; the innermost by default.
 
     Returns
     -------
@@ -194,18 +214,18 @@ def _joined(xs, level):
 
 @op
 def sequence_concat(*xs: LoDTensor, axis: int = 0, level: int = 0) -> LoDTensor:
-    """Join sequences: the i-th is that of the first input, then that of the second, and so on.
+    """Join the i-th sequences of all inputs, for every i.
 
     sequence_concat of Paddle; its first versions had axis and level, later ones have neither.
 
     Parameters
     ----------
     *xs : LoDTensors
-        Of one lod_level, number of sequences, item shape and dtype.
+        With one lod_level, number of sequences, item shape and dtype.
     axis : int
-        0 joins sequences. Another axis of the values joins the items of each row, and all inputs have one structure.
+        0 joins sequences. Another axis of the values joins the items of each row; all inputs then have one structure.
     level : int
-        Whose sequences are joined, counted from the outermost; the levels above must be the same in all inputs.
+        The level of the sequences; the levels above must be the same in all inputs.
 
     Returns
     -------
@@ -214,7 +234,7 @@ def sequence_concat(*xs: LoDTensor, axis: int = 0, level: int = 0) -> LoDTensor:
     Raises
     ------
     LoDMismatchError, LoDLevelError, ShapeMismatchError, DTypeError
-        Inputs do not fit each other; the message names the input.
+        An input does not fit the first; the message names it.
 
     Examples
     --------
@@ -224,12 +244,11 @@ def sequence_concat(*xs: LoDTensor, axis: int = 0, level: int = 0) -> LoDTensor:
     >>> sequence_concat(x, y, level=1).to_list()
     [[[1, 2], [3, 4, 5, 6]]]
     """
+    axis, level, _ = prepare_concat(xs, axis, level)
     return _concatenated(xs, axis, level)
 
 
 def _concatenated(xs, axis, level):
-    axis, level = check_joined(xs, axis, level)
-    check_values(xs[0].dtype, "sequence_concat")
     if not axis:
         return _joined(xs, level)
     return xs[0].with_values(np.concatenate([x.values for x in xs], axis))
@@ -251,12 +270,13 @@ def _(call, grad):
 
 @op
 def sequence_concat_grad(grad: Dense, /, *xs: LoDTensor, axis: int = 0, level: int = 0) -> tuple:
-    """Return the gradients of ``sequence_concat`` by the values of its inputs: to each what came from it.
+    """Return the gradients of ``sequence_concat`` by the values of its inputs.
 
     >>> x, y = LoDTensor([1.0, 2.0], [[1, 1]]), LoDTensor([3.0], [[0, 1]])
     >>> sequence_concat_grad(np.array([10.0, 20.0, 30.0]), x, y)
     (array([10., 20.]), array([30.]))
     """
+    axis, level, dtype = prepare_concat(xs, axis, level, "the gradient", floating=True)
     numbers, start = [], 0
     for x in xs:
         size = x.values.size
@@ -264,7 +284,6 @@ def sequence_concat_grad(grad: Dense, /, *xs: LoDTensor, axis: int = 0, level: i
         start += size
     sources = _concatenated(numbers, axis, level).values
     check_gradient(grad, sources.shape)
-    dtype = check_values(xs[0].dtype, "the gradient", floating=True)
     total = np.zeros(start, dtype)
     total[sources.ravel()] = np.asarray(grad).ravel()
     ends = np.cumsum([x.values.size for x in xs])

@@ -1,4 +1,4 @@
-"""Sequences of tokens: some deleted, and windows of those that follow (Paddle's sequence_erase, sequence_enumerate)."""
+"""Delete tokens of sequences, and list windows of them (Paddle's sequence_erase, sequence_enumerate)."""
 
 from __future__ import annotations
 
@@ -13,20 +13,33 @@ from ..registry import op
 from .sequence_pool import inferred_level
 
 
-def check_tokens(values, what):
-    """Refuse what is not one integer a row."""
+def _check_tokens(name, values):
+    """Check that values are one integer per row. Returns the dtype."""
     if tuple(values.shape[1:]) not in ((), (1,)):
-        raise ShapeMismatchError(f"{what}: x has rows of shape {tuple(values.shape[1:])}; a token is one number")
-    if native(values.dtype) not in (np.int32, np.int64):
-        raise DTypeError(f"{what} takes int32 or int64, not {values.dtype}; convert with .astype(...)")
+        raise ShapeMismatchError(f"{name}: x has rows of shape {tuple(values.shape[1:])}; a token is one number")
+    dtype = native(values.dtype)
+    if dtype not in (np.int32, np.int64):
+        raise DTypeError(f"{name} takes int32 or int64, not {values.dtype}; convert with .astype(...)")
+    return dtype
 
 
-def checked_tokens(tokens):
-    """The tokens to delete: int64, ascending."""
-    found = integers(np.asarray(tokens), "tokens")
+def prepare_erase(values, tokens):
+    """Check the inputs. Returns the dtype, and the tokens to delete: int64, ascending."""
+    dtype, found = _check_tokens("sequence_erase", values), integers(np.asarray(tokens), "tokens")
     if found.ndim != 1:
         raise LoDError(f"tokens has shape {found.shape}; give a list of numbers")
-    return np.sort(found)
+    return dtype, np.sort(found)
+
+
+def check_windows(values, win_size, pad_value):
+    """Check the inputs of ``sequence_enumerate``. Returns the dtype."""
+    dtype = _check_tokens("sequence_enumerate", values)
+    if win_size < 1:
+        raise ValueError(f"win_size = {win_size}; a window has at least its own token")
+    span = np.iinfo(dtype)
+    if not span.min <= pad_value <= span.max:
+        raise ValueError(f"pad_value {pad_value} is no value of {dtype}; pass one that is, or convert the tokens")
+    return dtype
 
 
 @op
@@ -38,21 +51,21 @@ def sequence_erase(x: LoDTensor, /, *, tokens: typing.Any) -> LoDTensor:
     x : LoDTensor
         int32 or int64, of rows of one number: ``(rows,)`` or ``(rows, 1)``.
     tokens : list of int
-        The numbers whose rows are deleted.
+        The tokens to delete.
 
     Returns
     -------
     LoDTensor
-        Of as many sequences, at every level; some may be empty.
+        With as many sequences at every level; some may be empty.
 
     >>> sequence_erase(LoDTensor([2, 2, 6, 1, 3, 9], [[3, 3]]), tokens=[2, 3, 5]).to_list()
     [[6], [1, 9]]
     """
-    check_tokens(x.values, "sequence_erase")
-    kept = ~np.isin(x.values.reshape(-1), checked_tokens(tokens))
+    dtype, tokens = prepare_erase(x.values, tokens)
+    kept = ~np.isin(x.values.reshape(-1), tokens)
     bounds, values = x.offsets(), x.values[kept]
     lengths = [int(kept[a:b].sum()) for a, b in zip(bounds[:-1], bounds[1:], strict=True)]
-    return LoDTensor(values.astype(native(x.dtype)), [*x.recursive_sequence_lengths()[:-1], lengths])
+    return LoDTensor(values.astype(dtype), [*x.recursive_sequence_lengths()[:-1], lengths])
 
 
 @sequence_erase.infer_rule
@@ -61,28 +74,18 @@ def _(x, *, tokens):
     return x.but(dims=(-1, *x.dims[1:]))
 
 
-def check_window(win_size, pad_value, dtype):
-    """What pads a window, in the type of the tokens."""
-    if win_size < 1:
-        raise ValueError(f"win_size = {win_size}; a window has at least its own token")
-    span = np.iinfo(dtype)
-    if not span.min <= pad_value <= span.max:
-        raise ValueError(f"pad_value {pad_value} is no value of {dtype}; pass one that is, or convert the tokens")
-    return pad_value
-
-
 @op
 def sequence_enumerate(x: LoDTensor, /, *, win_size: int, pad_value: int = 0) -> LoDTensor:
-    """Give every token the window of those from it on, up to the end of its sequence. sequence_enumerate of Paddle.
+    """Return the window that starts at each token, up to the end of its sequence. sequence_enumerate of Paddle.
 
     Parameters
     ----------
     x : LoDTensor
         int32 or int64, of rows of one number: ``(rows,)`` or ``(rows, 1)``.
     win_size : int
-        How many tokens a window has.
+        The tokens of a window.
     pad_value : int
-        What stands in a window behind the end of the innermost sequence.
+        Fills a window behind the end of the innermost sequence.
 
     Returns
     -------
@@ -95,9 +98,7 @@ def sequence_enumerate(x: LoDTensor, /, *, win_size: int, pad_value: int = 0) ->
            [3, 0],
            [4, 0]])
     """
-    check_tokens(x.values, "sequence_enumerate")
-    dtype = native(x.dtype)
-    out = np.full((len(x.values), win_size), check_window(win_size, pad_value, dtype), dtype)
+    out = np.full((len(x.values), win_size), pad_value, check_windows(x.values, win_size, pad_value))
     bounds = x.offsets()
     for i, stop in enumerate(np.repeat(bounds[1:], x.lengths())):
         window = x.values.reshape(-1)[i : min(i + win_size, stop)]

@@ -1,10 +1,10 @@
-"""A batch parted by a mask, and put together again (Paddle's split_lod_tensor, merge_lod_tensor)."""
+"""Split a batch by a mask, and merge it again (Paddle's split_lod_tensor, merge_lod_tensor)."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from ..arrays import check_rows
+from ..arrays import check_rows, check_values
 from ..arrays.generic import zeros_like
 from ..errors import LoDLevelError, LoDMismatchError
 from ..lod.lod_tensor import LoDTensor, values_of
@@ -13,8 +13,9 @@ from .lod_levels import levels_of
 from .shared.features import check_items, check_mask, on_cpu
 
 
-def check_split(x, mask, level):
-    """The mask as booleans, one for each sequence of the level or each row of an array; the level, from 0."""
+def prepare_split(x, mask, level):
+    """Check the inputs. Returns the mask as booleans, one per sequence of the level or row of an array; the level."""
+    check_values(values_of(x).dtype, "split_lod_tensor")
     level = _level_of(levels_of(x), level, "x")
     return _flat_mask(mask, *_counted(x, level)), level
 
@@ -27,7 +28,7 @@ def _level_of(levels, level, name):
 
 
 def _counted(x, level):
-    """How many sequences, or rows, a mask is about."""
+    """The number of elements of a mask, and the noun for them: sequences, or rows of an array."""
     levels = levels_of(x)
     return (len(levels[level]) - 1, "sequence") if levels else (len(check_rows(values_of(x), "x")), "row")
 
@@ -39,8 +40,11 @@ def _flat_mask(mask, count, what):
     return check_mask(mask.reshape(count), (count,), "mask")
 
 
-def check_merge(in_true, in_false, mask, level):
-    """The mask as booleans, and the level, from 0; the inputs have its True and False sequences, and levels alike."""
+def prepare_merge(in_true, in_false, mask, level):
+    """Check that the inputs have the True and the False sequences of the mask, and levels alike.
+
+    Returns the mask as booleans, and the level, from 0.
+    """
     check_items("merge_lod_tensor", [values_of(in_true), values_of(in_false)])
     upper, other = levels_of(in_true), levels_of(in_false)
     if len(upper) != len(other):
@@ -62,7 +66,7 @@ def check_merge(in_true, in_false, mask, level):
 
 
 def _check_shares(mask, in_true, in_false, level):
-    """Refuse a mask that is not True for as many sequences as ``in_true`` has of each one above."""
+    """Refuse a mask that does not have as many True per sequence above as ``in_true`` has sequences there."""
     above = f"the sequences of level {level - 1}"
     if len(in_true) != len(in_false):
         raise LoDMismatchError(
@@ -79,17 +83,17 @@ def _check_shares(mask, in_true, in_false, level):
 
 @op
 def split_lod_tensor(x: Dense | LoDTensor, mask: Dense, /, *, level: int = 0) -> tuple:
-    """Part a batch in two: the sequences where a mask is True, and the others. split_lod_tensor of Paddle.
+    """Split a batch in two: the sequences where a mask is True, and the others. split_lod_tensor of Paddle.
 
     Parameters
     ----------
     x : array or LoDTensor
-        An array is parted by rows.
+        An array is split by rows.
     mask : array of bool, or of 0 and 1
         ``(sequences,)`` or ``(sequences, 1)``.
     level : int
-        Whose sequences are parted: 0 for the outermost, -1 for the innermost. The levels above count what each
-        result has left (Paddle drops them).
+        The level whose sequences to split: 0 for the outermost, -1 for the innermost. The levels above count the
+        sequences that each result keeps (Paddle drops them).
 
     Returns
     -------
@@ -98,13 +102,13 @@ def split_lod_tensor(x: Dense | LoDTensor, mask: Dense, /, *, level: int = 0) ->
     Raises
     ------
     LoDMismatchError
-        The mask has not one number for each sequence.
+        The mask does not have one number per sequence.
 
     >>> x = LoDTensor(np.arange(4), [[1, 0, 3]])
     >>> [part.to_list() for part in split_lod_tensor(x, [False, True, True])]
     [[[], [1, 2, 3]], [[0]]]
     """
-    mask, level = check_split(x, mask, level)
+    mask, level = prepare_split(x, mask, level)
     return _chosen(x, mask, level), _chosen(x, ~mask, level)
 
 
@@ -133,7 +137,7 @@ def _(call, *grads):
 
 
 def _like(out, grad):
-    """A gradient with the structure of a result; zeros where nothing flows."""
+    """A gradient with the structure of a result; zeros for None."""
     if grad is None:
         grad = zeros_like(values_of(out))
     return out.with_values(grad) if isinstance(out, LoDTensor) else grad
@@ -143,7 +147,7 @@ def _like(out, grad):
 def merge_lod_tensor(
     in_true: Dense | LoDTensor, in_false: Dense | LoDTensor, mask: Dense, /, *, level: int = 0
 ) -> Dense | LoDTensor:
-    """Put back together what ``split_lod_tensor`` parted. merge_lod_tensor of Paddle, right for empty sequences.
+    """Merge the two parts that ``split_lod_tensor`` made. merge_lod_tensor of Paddle, right for empty sequences.
 
     Parameters
     ----------
@@ -152,7 +156,7 @@ def merge_lod_tensor(
     mask : array of bool, or of 0 and 1
         ``(sequences,)`` or ``(sequences, 1)``.
     level : int
-        Whose sequences the mask is about.
+        The level whose sequences the mask marks.
 
     Returns
     -------
@@ -161,12 +165,12 @@ def merge_lod_tensor(
     Raises
     ------
     LoDMismatchError
-        The inputs have not the sequences that the mask tells of.
+        The inputs do not have the sequences that the mask marks.
 
     >>> merge_lod_tensor(LoDTensor([1, 2, 3], [[0, 3]]), LoDTensor([0], [[1]]), [False, True, True]).to_list()
     [[0], [], [1, 2, 3]]
     """
-    (mask, level), parts = check_merge(in_true, in_false, mask, level), (in_true, in_false)
+    (mask, level), parts = prepare_merge(in_true, in_false, mask, level), (in_true, in_false)
     order = np.empty(len(mask), np.int64)
     order[mask], order[~mask] = np.arange(mask.sum()), np.arange(mask.sum(), len(mask))
     lengths = [offsets[1:] - offsets[:-1] for offsets in levels_of(in_true)]

@@ -90,6 +90,10 @@ class View:
         pointer = self.pointer + start * self.columns * self.dtype.itemsize
         return View(self.array[start:stop], pointer, shape, self.dtype, self.library, self.device)
 
+    def __getitem__(self, rows):
+        """The rows of a slice, in place."""
+        return self.part(*rows.indices(len(self))[:2])
+
     def send(self, array):
         """A NumPy array, brought to the same device."""
         return self.library.send(np.asarray(array, order="C"), self.device)

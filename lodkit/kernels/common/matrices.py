@@ -1,4 +1,4 @@
-"""Batches of matrices laid end to end, with channels: where their rows are. Structure alone, on the CPU."""
+"""Rows of batches of matrices, which are laid end to end, with channels. Structure alone, on the CPU."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import numpy as np
 
 
 def matrix_rows(row_offsets, column_offsets, channels):
-    """Where the rows of matrices are: matrix i of each of the channels has as many rows and columns as sequence i.
+    """Locate the rows of matrices: in each channel, matrix i has as many rows and columns as sequence i.
 
     Returns
     -------
     offsets : int64 array
-        Of all rows of all matrices: those of the first sequence's first channel, of its second, and so on.
+        Of all rows of all matrices: of the first sequence the first channel, the second, and so on.
     order : int64 array
-        Which of these are the channels of row 0 of the sequences, of row 1, and so on.
+        The numbers of these rows in the order of the result: per row of the sequences, its channels.
     """
     rows, columns = np.diff(row_offsets), np.diff(column_offsets)
     offsets = np.concatenate([[0], np.cumsum(np.repeat(columns, channels * rows))])

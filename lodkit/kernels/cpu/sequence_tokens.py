@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from ... import arrays
-from ...arrays import native
 from ...jit import jitable, parallel_kernel, prange, settings
 from ...jit.search import lower_bound
 from ...lod.levels import frozen
@@ -13,11 +12,6 @@ from ...lod.lod_tensor import LoDTensor
 from ...lod.offsets import lengths_to_offsets
 from ...ops import sequence_tokens as ops
 from .primitives.templates import row_kernel
-
-
-def _plain(x):
-    """Tokens as a vector that kernels read."""
-    return np.ascontiguousarray(x.values, native(x.values.dtype)).reshape(-1)
 
 
 @jitable
@@ -46,13 +40,13 @@ def _keep(values, offsets, tokens, ends, out):
 
 
 @ops.sequence_erase.kernel("cpu")
-def erase(x: LoDTensor, /, *, tokens, out=None):
-    ops.check_tokens(x.values, "sequence_erase")
-    values, offsets, tokens = _plain(x), x.row_offsets(), ops.checked_tokens(tokens)
+def sequence_erase(x: LoDTensor, /, *, tokens, out=None):
+    dtype, tokens = ops.prepare_erase(x.values, tokens)
+    values, offsets = np.ascontiguousarray(x.values, dtype).reshape(-1), x.row_offsets()
     lengths = np.empty(len(offsets) - 1, np.int64)
     _count(len(values), values, offsets, tokens, lengths)
     ends = lengths_to_offsets(lengths)
-    out = arrays.output((int(ends[-1]), *x.shape[1:]), values.dtype, out)
+    out = arrays.output((int(ends[-1]), *x.shape[1:]), dtype, out)
     _keep(len(values), values, offsets, tokens, ends, out.reshape(-1))
     return LoDTensor._wrap(out, (*x._lod[:-1], frozen(ends)))
 
@@ -66,10 +60,9 @@ _windows = row_kernel(_window)
 
 
 @ops.sequence_enumerate.kernel("cpu")
-def enumerate_windows(x: LoDTensor, /, *, win_size, pad_value, out=None):
-    ops.check_tokens(x.values, "sequence_enumerate")
-    values, offsets = _plain(x), x.row_offsets()
-    pad = ops.check_window(win_size, pad_value, values.dtype)
-    out = arrays.output((len(values), win_size), values.dtype, out)
-    _windows(out.size, values, pad, 0, offsets, settings.chunk_rows, out)
+def sequence_enumerate(x: LoDTensor, /, *, win_size, pad_value, out=None):
+    dtype = ops.check_windows(x.values, win_size, pad_value)
+    values = np.ascontiguousarray(x.values, dtype).reshape(-1)
+    out = arrays.output((len(values), win_size), dtype, out)
+    _windows(out.size, values, dtype.type(pad_value), 0, x.row_offsets(), settings.chunk_rows, out)
     return x.with_values(out)

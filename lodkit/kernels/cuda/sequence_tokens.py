@@ -27,15 +27,15 @@ def _mark_kept(values, tokens, count, n, kept):
 
 
 @ops.sequence_erase.kernel("cuda")
-def erase(x: LoDTensor, /, *, tokens, out=None):
-    values, tokens = view(x.values), ops.checked_tokens(tokens)
-    ops.check_tokens(values, "sequence_erase")
+def sequence_erase(x: LoDTensor, /, *, tokens, out=None):
+    values = view(x.values)
+    dtype, tokens = ops.prepare_erase(values, tokens)
     offsets, kept = x.row_offsets(), values.like((len(values),), np.int64)
     launch(_mark_kept, kept.size, values, values.send(tokens), len(tokens), kept.size, kept)
     upto, ends = offsets_of(kept), values.like(offsets.shape, np.int64)
     gather(upto, offsets_like(values, offsets).offsets, None, ends)
     ends = ends.read()
-    out = output(values, (int(ends[-1]), *values.shape[1:]), values.dtype, out)
+    out = output(values, (int(ends[-1]), *values.shape[1:]), dtype, out)
     gather(values, listed(upto, len(out)), None, out)
     return LoDTensor._wrap(out.array, (*x._lod[:-1], frozen(ends)))
 
@@ -51,11 +51,9 @@ def _windows(values, offsets, segments, size, pad, n, out):
 
 
 @ops.sequence_enumerate.kernel("cuda")
-def enumerate_windows(x: LoDTensor, /, *, win_size, pad_value, out=None):
+def sequence_enumerate(x: LoDTensor, /, *, win_size, pad_value, out=None):
     values = view(x.values)
-    ops.check_tokens(values, "sequence_enumerate")
-    pad = ops.check_window(win_size, pad_value, values.dtype)
+    out = output(values, (len(values), win_size), ops.check_windows(values, win_size, pad_value), out)
     offsets = offsets_like(values, x.row_offsets())
-    out = output(values, (len(values), win_size), values.dtype, out)
-    launch(_windows, out.size, values, offsets.offsets, len(offsets), win_size, pad, out.size, out)
+    launch(_windows, out.size, values, offsets.offsets, len(offsets), win_size, pad_value, out.size, out)
     return x.with_values(out.array)

@@ -1,4 +1,4 @@
-"""What operators over nested features check before they move anything, and what their definitions share."""
+"""Checks of operators over nested features, and what their definitions share."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ...registry.desc import VarDesc
 
 
 def check_items(name, arrays):
-    """All of one item shape and one dtype, which is returned."""
+    """Check that arrays have one item shape and one dtype. Returns the dtype."""
     first = arrays[0]
     for i, x in enumerate(arrays):
         if tuple(x.shape[1:]) != tuple(first.shape[1:]):
@@ -26,8 +26,8 @@ def check_items(name, arrays):
     return check_values(dtype_of(first), name)
 
 
-def check_examples(name, xs):
-    """As many examples in each, of as many levels."""
+def check_features(name, xs):
+    """Check that inputs have as many examples and levels, one item shape and one dtype. Returns their rows."""
     if not xs:
         raise TypeError(f"{name} takes at least one input")
     for i, x in enumerate(xs):
@@ -42,36 +42,37 @@ def check_examples(name, xs):
         first = len(xs[0]) if level is not None else xs[0].shape[0]
         if count != first:
             raise LoDMismatchError(f"{name}: input {i} has {count} examples, input 0 {first}; merging is by example")
+    values = [values_of(x) for x in xs]
+    check_items(name, values)
+    return values
 
 
 def on_cpu(x, name):
-    """Structure that was given as an array of any library, or as a list, as a NumPy array."""
+    """An array of any library, or a list, as a NumPy array."""
     if isinstance(x, np.ndarray):
         return x
     return to_device(x, "cpu") if is_array(x) else np.asarray(x)
 
 
 def check_mask(mask, shape, name):
-    """``mask`` as booleans of that shape."""
+    """Check a mask of this shape. Returns it as booleans."""
     mask = on_cpu(mask, name)
     if mask.shape != tuple(shape):
-        raise ShapeMismatchError(
-            f"{name} has shape {mask.shape}, but there are {tuple(shape)} values to be there or not"
-        )
+        raise ShapeMismatchError(f"{name} has shape {mask.shape}; give a mask of shape {tuple(shape)}, one per value")
     if mask.dtype != bool:
         wrong = np.flatnonzero((mask != 0) & (mask != 1)) if mask.dtype.kind in "iu" else np.zeros(mask.size)
         if len(wrong):
             found = mask.reshape(-1)[int(wrong[0])]
-            raise DTypeError(f"{name} holds {found!r} ({mask.dtype}); it says by True or False what is there")
+            raise DTypeError(f"{name} holds {found!r} ({mask.dtype}); give True for what is present, and False")
     return mask.astype(bool)
 
 
 def check_presence(presence, xs):
-    """Booleans, a row a feature: which of its examples have it. All, where nothing is said."""
+    """Check masks. Returns booleans, a row per feature: which examples have it. All by default."""
     count = len(xs[0]) if isinstance(xs[0], LoDTensor) else xs[0].shape[0]
     presence = [None] * len(xs) if presence is None else presence
     if not np.iterable(presence) or not hasattr(presence, "__len__"):
-        raise TypeError(f"presence must be a list of masks, one a feature, got {presence!r}")
+        raise TypeError(f"presence must be a list of masks, one per feature, got {presence!r}")
     if len(presence) != len(xs):
         raise ShapeMismatchError(f"presence has {len(presence)} masks for {len(xs)} features; give one each")
     every = np.ones(count, bool)
@@ -80,15 +81,15 @@ def check_presence(presence, xs):
 
 
 def check_keys(values, keys, feature_keys):
-    """The key of every entry, and the keys that are read: int64."""
+    """Check keys. Returns the key of each entry, and the keys to read: int64."""
     if values.lod_level not in (1, 2):
         raise LoDLevelError(
-            f"features have a row a key (lod_level 1) or a list a key (lod_level 2), values have {values.lod_level}"
+            f"features have a row per key (lod_level 1) or a list per key (lod_level 2), values have {values.lod_level}"
         )
     keys, read = integers(on_cpu(keys, "keys"), "keys"), integers(on_cpu(feature_keys, "feature_keys"), "feature_keys")
     entries = int(values.lod()[0][-1])
     if keys.shape != (entries,):
-        raise ShapeMismatchError(f"keys have shape {keys.shape}, the values {entries} entries; give one key an entry")
+        raise ShapeMismatchError(f"keys have shape {keys.shape}, the values {entries} entries; give one key per entry")
     if read.ndim != 1:
         raise ShapeMismatchError(f"feature_keys have shape {read.shape}; give a list of keys: [key]")
     unique, counts = np.unique(read, return_counts=True)
@@ -98,14 +99,14 @@ def check_keys(values, keys, feature_keys):
 
 
 def check_packed(x):
-    """``x`` itself, of at least two dimensions."""
+    """Refuse ``x`` of less than two dimensions."""
     if len(x.shape) < 2:
         raise ShapeMismatchError(f"x has shape {tuple(x.shape)}; give (examples, features), or more dimensions")
     return x
 
 
 def merged(xs):
-    """What the first input has of each example, then what the second has of it, and so on."""
+    """Merge LoDTensors example by example."""
     parts = concat([xs[0][:0], *(x[i : i + 1] for i in range(len(xs[0])) for x in xs)])
     upper, *lower = parts.recursive_sequence_lengths()
     counts = [sum(upper[i : i + len(xs)]) for i in range(0, len(upper), len(xs))]
@@ -113,7 +114,7 @@ def merged(xs):
 
 
 def sources_of(forward, xs, *args):
-    """For every row of a result, the row that it is of, where the rows of all inputs are numbered through."""
+    """Per row of a result, the number of its source; the rows of all inputs are numbered in order."""
     numbered, start = [], 0
     for x in xs:
         rows = x.shape[0]
@@ -124,12 +125,11 @@ def sources_of(forward, xs, *args):
 
 
 def brought_back(sources, xs, grad):
-    """A gradient, brought back to where its rows come from; zeros for the others."""
+    """Copy the rows of a gradient back to their sources; zeros elsewhere."""
     xs = [values_of(x) for x in xs]
     check_gradient(grad, (len(sources), *xs[0].shape[1:]))
-    for x in xs:
-        check_values(x.dtype, "the gradient", floating=True)
-    total = np.zeros((sum(len(x) for x in xs), *xs[0].shape[1:]), xs[0].dtype)
+    dtype = check_values(xs[0].dtype, "the gradient", floating=True)
+    total = np.zeros((sum(map(len, xs)), *xs[0].shape[1:]), dtype)
     total[sources] = grad
     return tuple(np.split(total, np.cumsum([len(x) for x in xs])[:-1]))
 

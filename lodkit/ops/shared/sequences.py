@@ -1,8 +1,6 @@
-"""What operators that move whole sequences check before they move anything, and what their definitions share."""
+"""Checks of operators that move whole sequences, and what their definitions share."""
 
 from __future__ import annotations
-
-import math
 
 import numpy as np
 
@@ -14,17 +12,17 @@ from ...lod.lod_tensor import LoDTensor, values_of
 
 
 def is_ragged(x):
-    """Whether there are sequences at all: a LoDTensor may have no level."""
+    """Whether ``x`` has sequences: a LoDTensor may have no level."""
     return isinstance(x, LoDTensor) and x.lod_level > 0
 
 
 def count_parts(x, depth):
-    """How many sequences a level has; below the innermost, how many rows there are."""
+    """The number of sequences of a level; below the innermost, of rows."""
     return len(x._lod[depth]) - 1 if depth < x.lod_level else x.shape[0]
 
 
 def picked(x, depth, numbers, above):
-    """The parts of a depth with these numbers, one after another, under levels of the lengths ``above``."""
+    """Take the parts of a depth with these numbers, in this order, under levels of the lengths ``above``."""
     parts = LoDTensor(x.values, lod=x.lod()[depth:])
     joined = concat([parts[:0], *(parts[i : i + 1] for i in numbers)])
     values = joined.values.astype(native(x.dtype), copy=False)
@@ -32,13 +30,13 @@ def picked(x, depth, numbers, above):
 
 
 def numbered(x):
-    """A value whose rows are their numbers: what an operator makes of it says where its rows come from."""
+    """``x`` with the number of each row as its value: the result of an operator lists the rows that it took."""
     numbers = np.arange(values_of(x).shape[0])
     return x.with_values(numbers) if isinstance(x, LoDTensor) else numbers
 
 
 def added_back(x, sources, grad):
-    """The gradient of ``x[sources]``: rows that come from one row add up, in double precision."""
+    """Return the gradient of ``x[sources]``: the gradients of equal sources add up, in double precision."""
     values = values_of(x)
     dtype = check_values(values.dtype, "the gradient", floating=True)
     check_gradient(grad, (len(sources), *values.shape[1:]))
@@ -47,23 +45,8 @@ def added_back(x, sources, grad):
     return total.astype(dtype)
 
 
-def check_repeats(name, x, y, offsets, what):
-    """One row of ``x`` (or sequence, where it has some) for every sequence between offsets."""
-    count, needed = (len(x), "sequences") if is_ragged(x) else (_rows(name, x), "rows")
-    if count != len(offsets) - 1:
-        raise LoDMismatchError(
-            f"{name}: x has {count} {needed}, {what} of y has {len(offsets) - 1} sequences; give one for each"
-        )
-
-
-def _rows(name, x):
-    if not len(x.shape):
-        raise ShapeMismatchError(f"{name}: x has no dimension; the first one counts rows, pass x.reshape(1)")
-    return x.shape[0]
-
-
-def check_joined(xs, axis, level):
-    """The axis and the level, counted from the first, of inputs whose sequences are joined."""
+def prepare_concat(xs, axis, level, what="sequence_concat", floating=False):
+    """Check the inputs. Returns the axis and the level, from 0, and the dtype."""
     if not xs:
         raise TypeError("sequence_concat_grad needs the inputs that were joined, got none")
     name, first = "sequence_concat", xs[0]
@@ -84,11 +67,11 @@ def check_joined(xs, axis, level):
             raise ShapeMismatchError(f"{name}: input {i} has values of shape {x.shape}, input 0 {first.shape}")
         if dtype_of(x.values) != dtype_of(first.values):
             raise DTypeError(f"{name}: input {i} is {x.dtype}, input 0 {first.dtype}; convert with .astype(...)")
-    return axis, level
+    return axis, level, check_values(first.values.dtype, what, floating=floating)
 
 
 def _check_above(name, first, x, i, kept, why):
-    """The levels that joining leaves as they are, are the same."""
+    """Check that input ``i`` has the levels that joining keeps of the first."""
     for level in range(kept):
         a, b = first._lod[level], x._lod[level]
         if a is not b and not np.array_equal(a, b):
@@ -103,19 +86,8 @@ def _without(shape, axis):
     return *shape[1:axis], *shape[axis + 1 :]
 
 
-def joined_shape(xs, axis):
-    """The shape of arrays side by side on an axis."""
-    shape = xs[0].shape
-    return *shape[:axis], sum(x.shape[axis] for x in xs), *shape[axis + 1 :]
-
-
-def widths_of(xs, axis):
-    """How many numbers each array has on an axis and those behind it."""
-    return [math.prod(x.shape[axis:]) for x in xs]
-
-
 def range_of(i, count, start, stop, by, wrap, clip):
-    """Where in sequence ``i``, which has ``count`` parts, a range starts and stops; None is an open end."""
+    """The start and the stop of a range in sequence ``i``, which has ``count`` parts; None is an open end."""
     first = 0 if start is None else start + count if wrap and start < 0 else start
     if stop is None:
         last = count
@@ -141,7 +113,7 @@ def range_of(i, count, start, stop, by, wrap, clip):
 
 
 def check_slices(x, starts, stops, level):
-    """Starts and stops as int64 vectors (None where absent), and the offsets of the ranges: None for one a sequence."""
+    """Return starts and stops as int64 vectors or None, and the offsets of the ranges: None for one per sequence."""
     count, named = count_parts(x, level), (("starts", starts), ("stops", stops))
     lists = [(name, given) for name, given in named if is_ragged(given)]
     if not lists:
@@ -160,7 +132,7 @@ def check_slices(x, starts, stops, level):
 
 
 def _one_each(name, numbers, count):
-    """A number for each of ``count``: one for all of them is repeated."""
+    """Return ``count`` numbers: a single one is repeated."""
     if numbers is None:
         return None
     numbers = integers(values_of(numbers), name)
@@ -172,14 +144,14 @@ def _one_each(name, numbers, count):
 
 
 def _one_a_range(name, numbers, count, ranges, offsets):
-    """The same of ranges that are listed: what is given for a sequence is for all of its ranges."""
+    """The same for ranges that are listed: the number of a sequence is that of each of its ranges."""
     if numbers is None or is_ragged(numbers):
         return _one_each(name, numbers, ranges)
     return np.repeat(_one_each(name, numbers, count), np.diff(offsets))
 
 
 def check_selected(x, selected, level):
-    """The numbers that are selected, int64, each a part of its sequence; and their offsets."""
+    """Return the numbers to select, int64, and their offsets; whether they are in range is checked later."""
     count = count_parts(x, level)
     if not is_ragged(selected):
         raise LoDLevelError("sequence_select: selected has lod_level 0; attach lengths: LoDTensor(selected, [[...]])")
@@ -187,7 +159,7 @@ def check_selected(x, selected, level):
     if len(offsets) - 1 != count:
         raise LoDMismatchError(
             f"sequence_select: selected has {len(offsets) - 1} lists, level {level} of x {count} sequences; "
-            "give one list a sequence"
+            "give one list per sequence"
         )
     numbers = integers(values_of(selected), "selected")
     if numbers.ndim != 1:
@@ -196,7 +168,7 @@ def check_selected(x, selected, level):
 
 
 def unselectable(number, parent, position, count, level):
-    """The error for a number that is no part of its sequence."""
+    """The error for a number outside its sequence."""
     return RowIndexError(
         f"sequence_select: selected[{parent}][{position}] = {number} is outside [0, {count}), "
         f"sequence {parent} of level {level} has {count} parts"
@@ -204,13 +176,13 @@ def unselectable(number, parent, position, count, level):
 
 
 def check_sort_keys(keys, count, level):
-    """One number for every part that is sorted."""
+    """Check that there is one key per part to sort."""
     keys = np.asarray(keys)
     if keys.dtype.kind not in "fiub":
         raise DTypeError(f"sequence_sort: keys must be numbers, not {keys.dtype}")
     if keys.shape != (count,):
         what = "sequence" if level is None else "part of a sequence"
         raise ShapeMismatchError(
-            f"sequence_sort: keys have shape {keys.shape}, there are {count} to sort; give one key a {what}"
+            f"sequence_sort: keys have shape {keys.shape}, there are {count} to sort; give one key per {what}"
         )
     return keys

@@ -60,10 +60,15 @@ def copied(source, out):
     return out
 
 
+def contiguous(x):
+    """An array as C-contiguous memory in native byte order; itself where it is."""
+    return np.ascontiguousarray(x, native(x.dtype))
+
+
 #: Names that are imported when they are first used: module -> names.
 HOMES = {
     ".conversions": ("sum_lengths",),
-    "copy_by_plan": ("moved", "moved_back", "placed", "placed_back", "structure"),
+    "copy_by_plan": ("move_runs", "scatter_rows", "structure"),
     "gather": ("gather", "take_rows"),
     "gradients": ("values_grad", "weights_grad"),
     "merge": ("add_rows", "dense_rows", "merge_rows", "rows_grad", "table_grad", "total"),

@@ -1,9 +1,10 @@
-"""How softmax of segments runs: which template, and in tiles where a segment is long."""
+"""Softmax of segments: the choice of a template, and tiles of long segments."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from ....arrays import matrix
 from ....jit import settings
 from ....lod.offsets import segment_numbers, tiles_of
 from .reduce import TILE, reduce_rows, width_of
@@ -14,7 +15,7 @@ WIDEST = 64  # lanes: with more, what exp needs is no longer kept in registers
 
 
 def strip_width(columns):
-    """Lanes of a strip of columns where more is computed than a sum."""
+    """The lanes of a strip of columns, in kernels that compute more than a sum."""
     return min(WIDEST, width_of(columns))
 
 
@@ -23,12 +24,12 @@ def _strip_of(columns):
 
 
 def _as_strips(array, width):
-    """A matrix as the templates take it: one column as a row."""
+    """A matrix as templates take it: one column as a row."""
     return array.reshape(1, -1) if width == FLAT else array
 
 
 def tiles_where_long(rows, offsets):
-    """Tiles of segments and the segments' offsets over those, where a segment is longer than one; else None."""
+    """Tiles of segments, and the offsets of segments over them; None where no segment is longer than a tile."""
     if rows <= TILE * settings.chunk_rows:
         return None
     tiles, tile_offsets = tiles_of(offsets, TILE * settings.chunk_rows)
@@ -36,10 +37,11 @@ def tiles_where_long(rows, offsets):
 
 
 def softmax_rows(values, offsets, logs, out):
-    """Softmax down every column of every segment, or its logarithm, into ``out``; matrices of one type."""
-    rows, columns = values.shape
+    """Put the softmax of every column of every segment, or its logarithm, into ``out``."""
     if not values.size:
         return
+    values, out = matrix(values), matrix(out)
+    rows, columns = values.shape
     width, sizes = _strip_of(columns), (settings.chunk_rows, settings.block_rows)
     kernel, x = softmax_kernel(width), _as_strips(values, width)
     long = tiles_where_long(rows, offsets)
@@ -56,7 +58,7 @@ def softmax_rows(values, offsets, logs, out):
 
 
 def _factors(tops, totals, tile_offsets, logs):
-    """A tile's share in its segment, or the logarithm of it."""
+    """The share of each tile in its segment, or its logarithm."""
     best = _reduced("max", tops, tile_offsets)[segment_numbers(tile_offsets)]
     with np.errstate(all="ignore"):
         shift = np.where(tops == best, 0.0, tops - best)
@@ -74,7 +76,7 @@ def _reduced(reduce, partial, tile_offsets):
 
 
 def sums_of_products(a, b, offsets, logs=False):
-    """The sum of ``a * b`` over every segment, in double precision; with logs that of b where a is not -inf."""
+    """Sum ``a * b`` over every segment, in double precision; with logs, ``b`` where ``a`` is not -inf."""
     rows, columns = a.shape
     totals = np.zeros((len(offsets) - 1, columns))
     if a.size:
@@ -90,11 +92,12 @@ def sums_of_products(a, b, offsets, logs=False):
     return totals
 
 
-def softmax_grad_rows(y, grad, offsets, logs, result):
-    """The gradient of softmax, or of its logarithm, whose result is ``y``; matrices of one type."""
-    rows, columns = y.shape
+def softmax_grad_rows(y, grad, offsets, logs, out):
+    """Put the gradient of softmax, or of its logarithm, whose result is ``y``, into ``out``."""
     if not y.size:
         return
+    y, grad, out = matrix(y), matrix(grad.astype(out.dtype, copy=False)), matrix(out)
+    rows, columns = y.shape
     width = _strip_of(columns)
     long = tiles_where_long(rows, offsets)
     totals = NOTHING
@@ -102,10 +105,10 @@ def softmax_grad_rows(y, grad, offsets, logs, result):
         offsets, tile_offsets = long
         totals = _sum_over(sums_of_products(y, grad, offsets, logs), tile_offsets)
     kernel = gradient_kernel(width, logs)
-    x, g, out = (_as_strips(a, width) for a in (y, grad, result))
+    x, g, out = (_as_strips(a, width) for a in (y, grad, out))
     kernel(y.size * 4, x, g, offsets, settings.chunk_rows, settings.block_rows, totals, out)
 
 
 def _sum_over(partial, tile_offsets):
-    """What the tiles of a segment come to, for every tile."""
+    """The sum over all tiles of a segment, for each of them."""
     return _reduced("sum", partial, tile_offsets)[segment_numbers(tile_offsets)]

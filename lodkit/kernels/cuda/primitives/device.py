@@ -56,7 +56,9 @@ def _returned(x):
     if isinstance(x, tuple):
         return tuple(map(_returned, x))
     if isinstance(x, LoDTensor):
-        return x._wrap(_returned(x.values), x._lod, x._base)
+        made = x._wrap(_returned(x.values), x._lod, x._base)
+        made._rows = x._rows
+        return made
     if isinstance(x, SelectedRows):
         return x._wrap(_returned(x.rows), _returned(x.value), x.height, x.is_merged)
     return x.array if type(x) is View else x
@@ -92,6 +94,11 @@ def joined(arrays):
     return view(memory.joined(arrays))
 
 
+def contiguous(x):
+    """A View itself: its memory is C-contiguous."""
+    return x
+
+
 @cuda.jit
 def _wrap(ids, n, height, out):
     """Count ids that are counted from the end from the start; those before the start stay as they are."""
@@ -115,7 +122,7 @@ def wrap_ids(ids, height, wrap):
 #: Names that are imported when they are first used: module -> names.
 HOMES = {
     ".conversions": ("clip_lengths", "sum_lengths"),
-    "copy_by_plan": ("moved", "moved_back", "placed", "placed_back", "structure"),
+    "copy_by_plan": ("move_runs", "scatter_rows", "structure"),
     "copy_runs": ("copy_runs",),
     "gather": ("add_rows", "gather", "put_rows", "take", "take_rows"),
     "gradients": ("argreduce_rows", "values_grad", "weights_grad"),

@@ -9,6 +9,7 @@ import numpy as np
 from ....arrays.cuda import vector
 from ....arrays.cuda.launch import cuda, launch
 from ....arrays.cuda.memory import output
+from ....arrays.cuda.views import View
 from ....jit import simd
 from .reduce import group_of, width_of
 from .reduce_kernels import reader
@@ -50,9 +51,9 @@ def take(x, rows):
 
 
 def take_rows(data, rows, out=None):
-    """``data[rows]``; zeros for a row outside the data."""
+    """``data[rows]``, by a View of their numbers or NumPy's; zeros for a row outside the data."""
     out = output(data, (len(rows), *data.shape[1:]), data.dtype, out)
-    gather(data, rows, None, out)
+    gather(data, rows if type(rows) is View else data.send(rows), None, out)
     return out
 
 

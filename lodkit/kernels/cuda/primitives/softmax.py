@@ -1,27 +1,16 @@
-"""CUDA kernels of lodkit/ops/sequence_softmax.py: reductions of segments, as balanced as those are, and flat passes."""
+"""Softmax of segments on a GPU: reductions of segments, as balanced as those are, and flat passes."""
 
 from __future__ import annotations
 
 import functools
 
-from ...arrays import check_values
-from ...arrays.cuda import vector
-from ...arrays.cuda.launch import device
-from ...arrays.cuda.memory import output, view
-from ...jit import simd
-from ...lod.lod_tensor import LoDTensor
-from ...ops.sequence_softmax import (
-    check_grad_output,
-    sequence_log_softmax,
-    sequence_log_softmax_grad,
-    sequence_softmax,
-    sequence_softmax_grad,
-)
-from ...registry import Dense
-from .primitives import row_kernels as kernels
-from .primitives.gradients import computing_as, over_rows
-from .primitives.offsets import offsets_like
-from .primitives.reduce import reduce_rows, width_of
+from ....arrays.cuda import vector
+from ....arrays.cuda.launch import device
+from ....jit import simd
+from . import row_kernels as kernels
+from .gradients import computing_as, over_rows
+from .offsets import offsets_like
+from .reduce import reduce_rows, width_of
 
 
 @functools.cache
@@ -76,11 +65,11 @@ def _products_kernel(width, logs):
 def _gradient_kernel(width, logs):
     """``(grad[i] - total[s]) * y[i]``, for logs ``grad[i] - total[s] * exp(y[i])``: a = results, b = grad, c = totals.
 
-    An entry of -inf gives and gets nothing in the second.
+    For logs, an entry of -inf gives and gets nothing.
     """
 
     @device
-    def flow(i, s, j, result, grad, totals, ids, offsets, padding, height, columns, out):
+    def gradient(i, s, j, result, grad, totals, ids, offsets, padding, height, columns, out):
         y, g = vector.load(result, i * columns + j, width), vector.load(grad, i * columns + j, width)
         total = vector.load(totals, s * columns + j, width)
         if logs:
@@ -89,16 +78,14 @@ def _gradient_kernel(width, logs):
             x = simd.mul(simd.sub(g, total), y)
         vector.store(out, i * columns + j, x)
 
-    return kernels.row_kernel(flow, width)
+    return kernels.row_kernel(gradient, width)
 
 
-def _run(x, level, logs, name, out):
-    values = view(x.values)
-    dtype = check_values(values.dtype, name, floating=True)
-    offsets = offsets_like(values, x.row_offsets(level))
-    out = output(values, values.shape, dtype, out)
+def softmax_rows(values, offsets, logs, out):
+    """Put the softmax of every column of every segment, or its logarithm, into ``out``."""
     if not values.size:
-        return x.with_values(out.array)
+        return
+    offsets = offsets_like(values, offsets)
     wide, columns, shape = values.compute_dtype, values.columns, (len(offsets), *values.shape[1:])
     tops, totals = values.like(shape, wide), values.like(shape, wide)
     exponentials = values.like(values.shape, wide)
@@ -109,39 +96,15 @@ def _run(x, level, logs, name, out):
         over_rows(_log_softmax_kernel(), 1, values, tops, totals, None, None, offsets, columns, out)
     else:
         over_rows(_softmax_kernel(), 1, exponentials, totals, None, None, None, offsets, columns, out)
-    return x.with_values(out.array)
 
 
-@sequence_softmax.kernel("cuda")
-def softmax(x: LoDTensor, /, *, level, out=None):
-    return _run(x, level, False, "sequence_softmax", out)
-
-
-@sequence_log_softmax.kernel("cuda")
-def log_softmax(x: LoDTensor, /, *, level, out=None):
-    return _run(x, level, True, "sequence_log_softmax", out)
-
-
-def _run_grad(out, grad, level, logs, name):
-    y = view(out.values)
-    grad = computing_as(y, check_grad_output(y, view(grad), name))
-    offsets, columns = offsets_like(y, out.row_offsets(level)), y.columns
-    result = y.like(y.shape)
+def softmax_grad_rows(y, grad, offsets, logs, out):
+    """Put the gradient of softmax, or of its logarithm, whose result is ``y``, into ``out``."""
     if not y.size:
-        return out.with_values(result.array)
+        return
+    grad, offsets, columns = computing_as(y, grad), offsets_like(y, offsets), y.columns
     products, totals = y.like(y.shape, y.compute_dtype), y.like((len(offsets), *y.shape[1:]), y.compute_dtype)
     width = width_of(columns, y, grad, products)
     over_rows(_products_kernel(width, logs), width, y, grad, None, None, None, offsets, columns, products)
     reduce_rows("sum", products, None, None, None, offsets, 0, totals)
-    over_rows(_gradient_kernel(width, logs), width, y, grad, totals, None, None, offsets, columns, result)
-    return out.with_values(result.array)
-
-
-@sequence_softmax_grad.kernel("cuda")
-def softmax_grad(out: LoDTensor, grad: Dense, /, *, level):
-    return _run_grad(out, grad, level, False, "sequence_softmax_grad")
-
-
-@sequence_log_softmax_grad.kernel("cuda")
-def log_softmax_grad(out: LoDTensor, grad: Dense, /, *, level):
-    return _run_grad(out, grad, level, True, "sequence_log_softmax_grad")
+    over_rows(_gradient_kernel(width, logs), width, y, grad, totals, None, None, offsets, columns, out)

@@ -1,0 +1,84 @@
+"""Rows copied as plans say, and gradients copied back."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...arrays import check_gradient, check_values, native
+from ...jit import settings
+from ...lod.lod_tensor import LoDTensor
+from ...lod.offsets import lengths_to_offsets, run_rows
+from .copy_plan import CopyPlan
+
+FEW_TIMES = 16  # up to so many times ``settings.few_rows`` rows, their numbers cost less than runs: half of a call
+
+
+def placed(on, plan, out=None):
+    """Copy the rows of all inputs to their places."""
+    xs, levels, places = plan
+    out = on.output((levels[-1].item(-1), *xs[0].shape[1:]), native(xs[0].dtype), out, xs[0])
+    for x, place in zip(xs, places, strict=True):
+        on.move_runs(x, place, out)
+    return LoDTensor._wrap(out, levels)
+
+
+def placed_back(on, plan, grad):
+    """Copy the rows of a gradient back to the places that those of the inputs came from; zeros elsewhere."""
+    xs, levels, places = plan
+    rows = levels[-1].item(-1)
+    check_gradient(grad, (rows, *xs[0].shape[1:]))
+    dtype = check_values(xs[0].dtype, "the gradient", floating=True)
+    grad = grad if grad.dtype == dtype else on.convert(grad, dtype)
+    made = tuple(_new(on, x, dtype, rows == sum(map(len, xs))) for x in xs)
+    for part, place in zip(made, places, strict=True):
+        on.move_runs(grad, place.back(), part)
+    return made
+
+
+def _new(on, x, dtype, filled):
+    """A new array like ``x``: of zeros, unless all its rows are ``filled``."""
+    return on.output(x.shape, dtype, None, x) if filled else on.zeros(x.shape, dtype, x)
+
+
+def moved(on, plan, out=None):
+    """Take the rows of an input that a plan lists, in its order."""
+    x, levels, place = plan
+    if type(place) is tuple:
+        rows = levels[-1].item(-1)
+        if rows > FEW_TIMES * settings.few_rows:
+            return placed(on, ([x], levels, [_laid(place)]), out)
+        place = run_rows(*place, rows)
+    return LoDTensor._wrap(on.take_rows(x, place, out), levels)
+
+
+def moved_back(on, plan, grad):
+    """Add the rows of a gradient to the rows that those of the result were taken from."""
+    x, levels, place = plan
+    rows = levels[-1].item(-1)
+    dtype = check_values(x.dtype, "the gradient", floating=True)
+    check_gradient(grad, (rows, *x.shape[1:]))
+    runs = type(place) is tuple
+    if _overlap(place):
+        return on.rows_grad(x.shape, on.send(x, run_rows(*place, rows) if runs else place), grad, dtype)
+    if runs:
+        return placed_back(on, ([x], levels, [_laid(place)]), grad)[0]
+    made = _new(on, x, dtype, rows == len(x))
+    on.scatter_rows(place, on.convert(grad, dtype), made)
+    return made
+
+
+def _laid(runs):
+    """The plan that copies runs to one after another."""
+    starts, stops = runs
+    return CopyPlan(starts, stops, lengths_to_offsets(stops - starts)[:-1])
+
+
+def _overlap(place):
+    """Whether a row of the input is taken more than once."""
+    if type(place) is not tuple:
+        rows = np.sort(place)
+        return bool((rows[1:] == rows[:-1]).any())
+    starts, stops = place
+    some = np.flatnonzero(stops > starts)
+    order = some[np.argsort(starts[some], kind="stable")]
+    return bool((starts[order[1:]] < stops[order[:-1]]).any())

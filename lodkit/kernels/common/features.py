@@ -1,0 +1,98 @@
+"""Kernels of lodkit/ops/features.py: plans in front of the shared copies of rows."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...lod.levels import frozen
+from ...lod.lod_tensor import LoDTensor
+from ...lod.offsets import sort_by_segment
+from ...ops import features as ops
+from ...ops.shared.features import check_features
+from ...registry import Dense
+from .copy_by_plan import placed, placed_back
+from .copy_plan import CopyPlan, offsets_to, plan_merge
+
+
+def _merge(xs):
+    return check_features("merge_features", xs), *plan_merge([x._lod for x in xs])
+
+
+@ops.merge_features.kernel("cpu", "cuda")
+def merge_features(on, *xs: LoDTensor, out=None):
+    return placed(on, _merge(xs), out)
+
+
+@ops.merge_features_grad.kernel("cpu", "cuda")
+def merge_features_grad(on, grad: Dense, /, *xs: LoDTensor):
+    return placed_back(on, _merge(xs), grad)
+
+
+def _stack(xs, presence):
+    values, keep = ops.prepare_stack(xs, presence)
+    top = np.arange(keep.shape[1] + 1)
+    return values, *plan_merge([(top, *(x._lod if isinstance(x, LoDTensor) else ())) for x in xs], keep)
+
+
+@ops.stack_features.kernel("cpu", "cuda")
+def stack_rows(on, *xs: Dense, presence, out=None):
+    return placed(on, _stack(xs, presence), out)
+
+
+@ops.stack_features.kernel("cpu", "cuda")
+def stack_sequences(on, *xs: LoDTensor, presence, out=None):
+    return placed(on, _stack(xs, presence), out)
+
+
+@ops.stack_features_grad.kernel("cpu", "cuda")
+def stack_rows_grad(on, grad: Dense, /, *xs: Dense, presence):
+    return placed_back(on, _stack(xs, presence), grad)
+
+
+@ops.stack_features_grad.kernel("cpu", "cuda")
+def stack_sequences_grad(on, grad: Dense, /, *xs: LoDTensor, presence):
+    return placed_back(on, _stack(xs, presence), grad)
+
+
+def _pack(x, presence):
+    mask = ops.prepare_pack(x, presence)
+    starts = np.flatnonzero(mask)
+    level = offsets_to(np.cumsum(np.count_nonzero(mask, axis=1)))
+    plan = CopyPlan(starts, starts + 1, np.arange(len(starts)))
+    return [x.reshape(mask.size, *x.shape[2:])], (level,), [plan]
+
+
+@ops.pack_features.kernel("cpu", "cuda")
+def pack_features(on, x: Dense, /, *, presence, out=None):
+    return placed(on, _pack(x, presence), out)
+
+
+@ops.pack_features_grad.kernel("cpu", "cuda")
+def pack_features_grad(on, x: Dense, grad: Dense, /, *, presence):
+    return placed_back(on, _pack(x, presence), grad)[0].reshape(*x.shape)
+
+
+def _select(values, keys, feature_keys):
+    keys, feature_keys = ops.prepare_select(values, keys, feature_keys)
+    examples, entries = len(values), np.arange(len(keys) + 1)
+    rows = values.row_offsets() if values.lod_level == 2 else entries
+    order = np.argsort(feature_keys)
+    place = np.searchsorted(feature_keys, keys, sorter=order)
+    which = order[np.minimum(place, len(order) - 1)] if len(order) else np.zeros(len(keys), np.int64)
+    some = np.flatnonzero(feature_keys[which] == keys) if len(order) else entries[:0]
+    batch = which[some] * examples + np.repeat(np.arange(examples), values.lengths(0))[some]
+    offsets, order = sort_by_segment(batch, len(feature_keys) * examples)
+    some = some[order]
+    ends = offsets_to(np.cumsum(rows[some + 1] - rows[some]))
+    levels = frozen(np.arange(len(feature_keys) + 1) * examples), frozen(ends[offsets])
+    return [values.values], levels, [CopyPlan(rows[some], rows[some + 1], ends[:-1])]
+
+
+@ops.select_features.kernel("cpu", "cuda")
+def select_features(on, values: LoDTensor, /, *, keys, feature_keys, out=None):
+    return placed(on, _select(values, keys, feature_keys), out)
+
+
+@ops.select_features_grad.kernel("cpu", "cuda")
+def select_features_grad(on, values: LoDTensor, grad: Dense, /, *, keys, feature_keys):
+    return placed_back(on, _select(values, keys, feature_keys), grad)[0]
