@@ -72,7 +72,9 @@ class View:
         return self.array.__cuda_array_interface__
 
     def reshape(self, *shape):
-        """The same memory in another shape; one number may be -1, as in NumPy."""
+        """The same memory in another shape, given as in NumPy; one number may be -1."""
+        if len(shape) == 1 and type(shape[0]) is tuple:
+            shape = shape[0]
         if -1 in shape:
             known = -math.prod(shape)
             shape = tuple(self.size // max(known, 1) if n == -1 else n for n in shape)

@@ -11,9 +11,12 @@ import sys
 
 import numpy as np
 
+from ....arrays import integers as integers
 from ....arrays import native
 from ....arrays import output as output
 from ....arrays.ids import checked_ids as checked_ids
+from ....ops.shared.plain import largest_id as largest_id
+from ....ops.shared.plain import read as read
 from ....ops.shared.plain import wrap_ids as wrap_ids
 from ... import importing
 
@@ -36,9 +39,13 @@ def send(like, x):
     return x
 
 
-def read(x):
-    """An array as one of NumPy's."""
-    return x
+def fill(out, number):
+    """Put ``number`` into every element of ``out``."""
+    out[...] = number
+    return out
+
+
+fill_rows = fill
 
 
 def convert(x, dtype):
@@ -48,6 +55,7 @@ def convert(x, dtype):
 
 #: Names that are imported when they are first used: module -> names.
 HOMES = {
+    "cells": ("absent_in", "cells_of", "find_columns", "find_last", "put_last"),
     "copy_by_plan": ("moved", "moved_back", "placed", "placed_back", "structure"),
     "gather": ("gather",),
     "gradients": ("values_grad", "weights_grad"),

@@ -13,8 +13,9 @@ import numpy as np
 
 from ....arrays.cuda import memory, vector
 from ....arrays.cuda.elementwise import convert as convert
-from ....arrays.cuda.elementwise import fill
+from ....arrays.cuda.elementwise import fill as fill
 from ....arrays.cuda.ids import checked_ids as checked_ids
+from ....arrays.cuda.ids import ids_of as integers  # noqa: F401
 from ....arrays.cuda.launch import cuda, launch
 from ....arrays.cuda.memory import view
 from ....arrays.cuda.views import View
@@ -97,8 +98,9 @@ def wrap_ids(ids, height, wrap):
 
 #: Names that are imported when they are first used: module -> names.
 HOMES = {
+    "cells": ("absent_in", "cells_of", "find_columns", "find_last", "largest_id", "put_last"),
     "copy_by_plan": ("moved", "moved_back", "placed", "placed_back", "structure"),
-    "gather": ("gather",),
+    "gather": ("fill_rows", "gather"),
     "gradients": ("argreduce_rows", "values_grad", "weights_grad"),
     "merge": ("dense_rows", "merge_rows", "rows_grad", "table_grad"),
     "reduce": ("reduce_into",),

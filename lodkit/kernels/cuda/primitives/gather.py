@@ -7,6 +7,7 @@ import functools
 import numpy as np
 
 from ....arrays.cuda import vector
+from ....arrays.cuda.elementwise import convert, fill
 from ....arrays.cuda.launch import cuda, launch
 from ....jit import simd
 from .reduce import group_of, width_of
@@ -41,6 +42,12 @@ def gather(table, ids, padding_idx, out):
     bits, padding = group_of(columns, width), -1 if padding_idx is None else padding_idx
     source = table if len(table) else table.like((1, *table.shape[1:]))
     launch(_copy_kernel(width), ids.size << bits, source, ids, padding, len(table), columns, bits, ids.size, out)
+
+
+def fill_rows(out, row):
+    """Put a row into every row of ``out``."""
+    source = convert(row, out.dtype).reshape(1, *out.shape[1:])
+    gather(source, fill(out.like((len(out),), np.int64), 0), None, out)
 
 
 @functools.cache
