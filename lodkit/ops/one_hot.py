@@ -37,7 +37,8 @@ def _(ids, *, size):
 def prepare_segments(on, ids, size):
     """Check the ids of segment_one_hot on any device. Returns a LoDTensor of one id per row, its ids, and the size."""
     bags = check_bag(ids, "segment_one_hot")
-    return bags, *checked_columns(on, bags.values, size, "ids", "size")
+    flat, size = checked_columns(on, bags.values, size, "ids", "size")
+    return bags, flat, size
 
 
 @op

@@ -160,11 +160,14 @@ def prepare_encoding(x, level):
     """
     if isinstance(x, LoDTensor):
         rows, offsets = x.values, x.row_offsets(level)
-    elif x.ndim < 3:
-        raise ShapeMismatchError(f"x has shape {tuple(x.shape)}; a dense batch is (sequences, length, ..., width)")
+        shape = rows.shape
     else:
-        rows, offsets = x.reshape(x.shape[0] * x.shape[1], *x.shape[2:]), np.arange(x.shape[0] + 1) * x.shape[1]
-    dtype, shape = check_values(rows.dtype, "add_position_encoding", floating=True), rows.shape
+        shape = x.shape
+        if len(shape) < 3:
+            raise ShapeMismatchError(f"x has shape {tuple(shape)}; a dense batch is (sequences, length, ..., width)")
+        offsets, shape = np.arange(shape[0] + 1) * shape[1], (shape[0] * shape[1], *shape[2:])
+        rows = x.reshape(shape)
+    dtype = check_values(rows.dtype, "add_position_encoding", floating=True)
     if len(shape) < 2 or shape[-1] % 2:
         raise ShapeMismatchError(f"items of shape {tuple(shape[1:])} have no two halves; their last axis must be even")
     return rows, offsets, dtype

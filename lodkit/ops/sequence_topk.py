@@ -27,7 +27,7 @@ def check_steps(values, k=1):
 
 def prepare_grad(on, x, indices):
     """Check the inputs of the gradient but ``grad`` on any device. Returns the indices' numbers."""
-    check_values(x.dtype, "the gradient", floating=True)
+    check_values(x.values.dtype, "the gradient", floating=True)
     check_steps(x.values)
     if len(indices.row_offsets()) != len(x.row_offsets()) or len(indices.shape) != 1:
         raise LoDMismatchError(
@@ -156,7 +156,7 @@ def prepare_matrices(x, row, column, topks, channels):
             f"sequence_topk_avg_pooling: x has {what}; each has channel_num * rows * columns, here "
             f"{channels} * {rows.tolist()[:8]} * {columns.tolist()[:8]}"
         )
-    return topks, (row.shape[0], channels * len(topks))
+    return topks, (len(row.values), channels * len(topks))
 
 
 def _largest(x, row, column, k, channels):

@@ -93,7 +93,7 @@ def prepare_mask(on, ids, values, mask, what, floating=False):
 
 
 def check_default(default, item, dtype):
-    """The row of absent ids: an item, of a type that converts to that of the values."""
+    """Check the row of absent ids: an item, of a type that converts to that of the values."""
     if tuple(default.shape) != tuple(item):
         raise ShapeMismatchError(f"default has shape {tuple(default.shape)}, an item of values {tuple(item)}")
     if default.dtype.kind not in ("fiu" if dtype.kind == "f" else "iu"):

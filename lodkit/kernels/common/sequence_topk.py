@@ -13,12 +13,13 @@ from .matrices import matrix_rows
 
 @ops.sequence_topk.kernel("cpu", "cuda")
 def sequence_topk(on, x: LoDTensor, /, *, k):
-    check_steps(x.values, k)
-    ends, rows, indices = on.sequence_topk.top_rows(x.values, x.row_offsets(), k)
-    values = on.output(rows.shape, native(x.dtype), None, x.values)
-    on.gather(x.values, rows, None, values)
+    values = x.values
+    check_steps(values, k)
+    ends, rows, indices = on.sequence_topk.top_rows(values, x.row_offsets(), k)
+    best = on.output(rows.shape, native(values.dtype), None, values)
+    on.gather(values, rows, None, best)
     levels = *x._lod[:-1], frozen(ends)
-    return LoDTensor._wrap(values, levels), LoDTensor._wrap(indices, levels)
+    return LoDTensor._wrap(best, levels), LoDTensor._wrap(indices, levels)
 
 
 @ops.sequence_topk_grad.kernel("cpu", "cuda")
@@ -28,16 +29,14 @@ def sequence_topk_grad(on, x: LoDTensor, indices: LoDTensor, grad: Dense, /):
     if at >= 0:
         raise bad_index(x, indices, on.read(numbers), at)
     check_gradient(grad, numbers.shape)
-    result = on.zeros(x.shape, x.dtype, x.values)
-    on.sequence_topk.put_rows(rows, grad, result)
-    return result
+    return on.sequence_topk.placed(rows, grad, x.values)
 
 
 @ops.sequence_topk_avg_pooling.kernel("cpu", "cuda")
 def sequence_topk_avg_pooling(on, x: LoDTensor, row: LoDTensor, column: LoDTensor, /, *, topks, channel_num, out=None):
     topks, shape = prepare_matrices(x, row, column, topks, channel_num)
     offsets, order = matrix_rows(row.row_offsets(), column.row_offsets(), channel_num)
-    out = on.output(shape, native(x.dtype), out, x.values)
+    out = on.output(shape, native(x.values.dtype), out, x.values)
     on.sequence_topk.average(x.values, offsets, order, topks, out)
     return row.with_values(out)
 

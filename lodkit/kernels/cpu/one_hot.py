@@ -6,7 +6,7 @@ import numpy as np
 
 from ...arrays import matrix, upcast
 from ...jit import parallel_kernel, prange
-from .conversions import lengths_to_offsets
+from ...lod.offsets import lengths_to_offsets
 
 
 def mark(offsets, ids, out):
@@ -24,7 +24,7 @@ def _mark(offsets, ids, out):
 
 
 def list_columns(dense):
-    """Non-zero columns of each row, and the rows' offsets over them."""
+    """Offsets of the rows over their non-zero columns, and these."""
     rows, counts = matrix(upcast(dense)), np.empty(len(dense), np.int64)
     _count(rows.size, rows, counts)
     offsets = lengths_to_offsets(counts)

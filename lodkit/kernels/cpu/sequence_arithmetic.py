@@ -80,7 +80,7 @@ def _positions_kernel(width):
 
 def apply(op, is_number, rows, by, offsets, out):
     """``out[i] = rows[i] op by[s]``, where ``by`` has an item or a number per segment."""
-    kind = np.dtype(np.float32) if rows.dtype == np.float16 else native(rows.dtype)
+    kind = np.dtype(np.float32) if out.dtype == np.float16 else out.dtype
     source, to, by = matrix(rows), matrix(out), matrix(by.astype(kind, copy=False))  # lengths, sums: not to float16
     columns = source.shape[1]
     if is_number or columns == 1:

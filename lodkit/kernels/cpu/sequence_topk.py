@@ -60,9 +60,11 @@ def _rows_of(indices, ends, offsets, rows):
     return -1
 
 
-def put_rows(rows, values, out):
-    """``out[rows] = values``."""
-    out[rows] = values
+def placed(rows, grad, like):
+    """An array like ``like`` with the gradient at these rows, zeros elsewhere."""
+    result = np.zeros(len(like), native(like.dtype))
+    result[rows] = grad
+    return result
 
 
 def _positions(values, offsets, k):

@@ -65,7 +65,7 @@ def _list_columns(starts, n, columns, ids):
 
 
 def list_columns(dense):
-    """Non-zero columns of each row, and the rows' offsets over them, on the CPU. Synchronises with the device."""
+    """Offsets, on the CPU, of the rows over their non-zero columns, and these. Synchronises with the device."""
     kept = dense.like((dense.size,), np.int64)
     launch(_is_not_zero, dense.size, dense, dense.size, kept)
     starts, offsets = offsets_of(kept), dense.like((len(dense) + 1,), np.int64)

@@ -9,7 +9,7 @@ from ...arrays.cuda.elementwise import convert, fill
 from ...arrays.cuda.launch import cuda, launch
 from ...jit import simd
 from .lengths import largest
-from .primitives.gather import put_rows as put
+from .primitives.gather import put_rows
 from .primitives.offsets import found_in, offsets_like
 from .primitives.row_kernels import segment_of
 
@@ -67,9 +67,11 @@ def rows_of(indices, ends, offsets):
     return at, rows
 
 
-def put_rows(rows, values, out):
-    """``out[rows] = values``."""
-    put(rows, convert(values, out.dtype), out)
+def placed(rows, grad, like):
+    """An array like ``like`` with the gradient at these rows, zeros elsewhere."""
+    result = fill(like.like(like.shape), 0)
+    put_rows(rows, convert(grad, like.dtype), result)
+    return result
 
 
 @cuda.jit

@@ -33,8 +33,11 @@ def outside(ids, position, name, bound, what):
 
 def checked_columns(on, ids, given, name, what):
     """Check ids on any device. Returns them and their bound: the one given, else the largest id + 1."""
-    ids = on.integers(ids, name)
-    bound = count_of(given, on.largest_id(ids) if given is None else -1, what)
+    largest = -1
+    if given is None:
+        ids = on.integers(ids, name)
+        largest = on.largest_id(ids)
+    bound = count_of(given, largest, what)
     return on.checked_ids(ids, bound, name, lambda numbers, at: outside(numbers, at, name, bound, what)), bound
 
 
