@@ -70,7 +70,7 @@ def test_integers_have_no_gradient(place):
 
 def test_per_sequence_refuses():
     for shape in ((2,), (2, 2), (3, 1), (3, 2, 1), ()):
-        with pytest.raises(lodkit.ShapeMismatchError, match=r"one a sequence of level -1 is \(3,\) or \(3, 2\)"):
+        with pytest.raises(lodkit.ShapeMismatchError, match=r"one per sequence of level -1 is \(3,\) or \(3, 2\)"):
             lodkit.per_sequence(X, np.ones(shape))
     whole = LoDTensor(np.arange(3), [[2, 1]])
     with pytest.raises(lodkit.DTypeError, match="div of int64 rows"):

@@ -30,6 +30,12 @@ def test_how_many_rows_there_are():
     assert c2.SparseToDense(*args, output_first_dim=5).tolist() == [1, 0, 2, 0, 0]
 
 
+def test_indices_stay_writable():
+    indices = np.array([0, 2])
+    lodkit.sparse_to_dense(indices, np.ones(2))
+    assert indices.flags.writeable
+
+
 def test_the_last_of_equal_ids_wins():
     with lodkit.Tape() as tape:
         default = np.array(0.5)

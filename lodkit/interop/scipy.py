@@ -6,11 +6,11 @@ import numpy as np
 
 from ..arrays import check_values, upcast
 from ..errors import ShapeMismatchError
-from ..kernels.cpu.primitives.cells import cells_of, checked_columns
+from ..kernels.cpu.primitives import device as cpu
 from ..lod.indexing import require_cpu
 from ..lod.selected_rows import SelectedRows
 from ..ops.embedding import check_bag
-from ..ops.shared.columns import check_values_of
+from ..ops.shared.columns import check_values_of, checked_columns
 
 
 def to_scipy(ids, scores, num_columns, format):
@@ -26,7 +26,7 @@ def to_scipy(ids, scores, num_columns, format):
     require_cpu(scores, "to_scipy")
     if scores.ndim != 1:
         raise ShapeMismatchError(f"scores have shape {scores.shape}; a matrix of SciPy holds one number an id")
-    flat, columns = checked_columns(ids.values, num_columns, "ids", "num_columns")
+    flat, columns = checked_columns(cpu, ids.values, num_columns, "ids", "num_columns")
     parts = _summed(ids.row_offsets(), flat, columns, upcast(scores))
     return sparse.csr_array(parts, shape=(len(ids.row_offsets()) - 1, columns)).asformat(format)
 
@@ -39,14 +39,14 @@ def from_scipy(kind, matrix):
         raise ValueError(f"from_scipy takes a matrix, got shape {matrix.shape}")
     check_values(matrix.dtype, "from_scipy")
     if matrix.format == "coo":
-        rows = checked_columns(matrix.row, matrix.shape[0], "matrix.row", "matrix.shape[0]")[0]
+        rows = checked_columns(cpu, matrix.row, matrix.shape[0], "matrix.row", "matrix.shape[0]")[0]
         where = kind.from_segment_ids(np.arange(len(rows)), rows, matrix.shape[0])
-        columns = checked_columns(matrix.col[where.values], matrix.shape[1], "matrix.col", "matrix.shape[1]")[0]
+        columns = checked_columns(cpu, matrix.col[where.values], matrix.shape[1], "matrix.col", "matrix.shape[1]")[0]
         data, columns, offsets = _summed(where.offsets(), columns, matrix.shape[1], matrix.data[where.values])
     else:
         csr = matrix.tocsr()
         columns, data, offsets = csr.indices, csr.data, csr.indptr
-    columns, _ = checked_columns(columns, matrix.shape[1], "the matrix's columns", "matrix.shape[1]")
+    columns, _ = checked_columns(cpu, columns, matrix.shape[1], "the matrix's columns", "matrix.shape[1]")
     ids = kind.from_offsets(columns, offsets)
     return ids, ids.with_values(data)
 
@@ -57,7 +57,7 @@ def _summed(offsets, columns, width, scores):
     if (len(offsets) - 1) * width >= 1 << 63:  # too many cells to be numbered
         names, columns = np.unique(columns, return_inverse=True)
         width = len(names)
-    cells = cells_of(offsets, columns, width)
+    cells = cpu.cells_of(offsets, columns, width)
     merged = SelectedRows._wrap(cells, scores, (len(offsets) - 1) * width).merge()
     starts = np.searchsorted(merged.rows, np.arange(len(offsets)) * width)
     columns = merged.rows % max(width, 1)

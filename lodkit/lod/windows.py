@@ -1,4 +1,4 @@
-"""Windows of context around the rows of sequences: how many rows of padding they reach, and which rows reach each.
+"""Windows of context around the rows of sequences: rows of padding that they reach, and the rows that reach each.
 
 Structure alone, on the CPU, for both devices.
 """
@@ -9,17 +9,17 @@ import numpy as np
 
 
 def edges(start, length):
-    """How many rows of padding windows reach before a sequence, and how many behind it."""
+    """Number of rows of padding before a sequence, and behind it."""
     return max(0, -start), max(0, start + length - 1)
 
 
 def near(start, length, rows):
-    """``start``, or one that gives the same where padding is zeros: windows outside every sequence are all alike."""
+    """``start``, clipped: with zeros as padding all windows outside every sequence are alike."""
     return max(-rows - length, min(start, rows))
 
 
 def uses_of_padding(offsets, start, length):
-    """Which rows' windows have each row of padding at each of their steps.
+    """List the rows whose windows have each row of padding at each of their steps.
 
     Parameters
     ----------

@@ -4,27 +4,28 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arrays import check_values, integers
+from ..arrays import check_values
 from ..errors import ShapeMismatchError
 from ..lod.lod_tensor import LoDTensor
 from ..registry import Dense, op
 from ..registry.desc import VarDesc, VarType
 from .embedding import check_bag, check_lod_level
 from .sequence_pool import above
-from .shared.columns import cells_of, check_inside
+from .shared import plain
+from .shared.columns import cells_of, checked_columns
 
 
 @op(rowwise=True)
 def one_hot(ids: Dense, /, *, size: int) -> Dense:
-    """Return a row of ``size`` for every id, float32, that is 1 at the id and 0 elsewhere.
+    """Return a row of ``size`` per id, float32: 1 at the id and 0 elsewhere.
 
-    OneHot of Caffe2, which writes anywhere for an id outside.
+    OneHot of Caffe2, which writes out of bounds for an id outside.
 
     >>> one_hot([2, 0], size=3)
     array([[0., 0., 1.],
            [1., 0., 0.]], dtype=float32)
     """
-    ids, size = check_inside(integers(ids, "ids"), size, "ids", "size")
+    ids, size = checked_columns(plain, ids, size, "ids", "size")
     return (ids[..., None] == np.arange(size)).astype(np.float32)
 
 
@@ -33,23 +34,29 @@ def _(ids, *, size):
     return ids.but(dtype=np.dtype(np.float32), dims=(*ids.dims, size))
 
 
+def prepare_segments(on, ids, size):
+    """Check the ids of segment_one_hot on any device. Returns a LoDTensor of one id per row, its ids, and the size."""
+    bags = check_bag(ids, "segment_one_hot")
+    flat, size = checked_columns(on, bags.values, size, "ids", "size")
+    return bags, flat, size
+
+
 @op
 def segment_one_hot(ids: LoDTensor, /, *, size: int) -> Dense | LoDTensor:
-    """Return a row of ``size`` for every sequence, float32, that is 1 at its ids and 0 elsewhere.
+    """Return a row of ``size`` per sequence, float32: 1 at its ids and 0 elsewhere.
 
-    SegmentOneHot of Caffe2, which writes anywhere for an id outside. ``sparse_matrix`` counts equal ids.
+    SegmentOneHot of Caffe2, which writes out of bounds for an id outside. ``sparse_matrix`` counts equal ids.
 
     >>> segment_one_hot(LoDTensor([2, 0, 2], [[1, 0, 2]]), size=3)
     array([[0., 0., 1.],
            [0., 0., 0.],
            [1., 0., 1.]], dtype=float32)
     """
-    ids = check_bag(ids, "segment_one_hot")
-    _, size = check_inside(ids.values, size, "ids", "size")
-    rows = len(ids.row_offsets()) - 1
+    bags, _, size = prepare_segments(plain, ids, size)
+    rows = len(bags.row_offsets()) - 1
     hot = np.zeros(rows * size, np.float32)
-    hot[cells_of(ids, size)] = 1
-    return above(ids, -1, hot.reshape(rows, size))
+    hot[cells_of(bags, size)] = 1
+    return above(bags, -1, hot.reshape(rows, size))
 
 
 @segment_one_hot.infer_rule
@@ -60,9 +67,9 @@ def _(ids, *, size):
 
 @op
 def dense_to_id_lists(dense: Dense, /) -> LoDTensor:
-    """Return for every row of a matrix the columns that are not zero, as ids: int64.
+    """Return the non-zero columns of each row of a matrix, as ids: int64.
 
-    DenseVectorToIdList of Caffe2. ``batch_dense_to_sparse(ids, dense)`` gives what stands there.
+    DenseVectorToIdList of Caffe2. ``batch_dense_to_sparse(ids, dense)`` returns their entries.
 
     >>> dense_to_id_lists(np.array([[0, 1, 0, 2], [0, 0, 0, 0], [3, 0, 0, 0]]))
     LoDTensor([[1, 3], [], [0]], recursive_sequence_lengths=[[2, 0, 1]], shape=(3,), dtype=int64)

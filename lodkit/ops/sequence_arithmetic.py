@@ -1,4 +1,4 @@
-"""Arithmetic with one value a sequence, and with one a position (Paddle's add_position_encoding)."""
+"""Arithmetic with one value per sequence, and with one per position (Paddle's add_position_encoding)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from ..arrays import check_gradient, check_values
+from ..arrays import check_gradient, check_values, native
 from ..arrays.generic import dtype_of
 from ..errors import DTypeError, LoDMismatchError, ShapeMismatchError
 from ..lod.levels import mismatch
@@ -18,14 +18,18 @@ Arithmetic = Literal["add", "sub", "mul", "div"]
 OPERATIONS = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide}
 
 
-def check_sequences(x, dtype, values, shape, value_dtype, op, level):
-    """One value a sequence: tells whether each is one number for all elements of the items, instead of an item.
+def prepare(x, values, op, level, what="per_sequence", floating=False):
+    """Check the inputs of per_sequence, or of its gradient.
 
-    ``values`` is looked at for its structure; shape and type are those of its array.
+    Returns
+    -------
+    rows, by, offsets, is_number
+        Both arrays, the rows' offsets, and whether each value is one number for all elements of the items.
     """
-    dtype, value_dtype = check_values(dtype, "per_sequence"), check_values(value_dtype, "per_sequence")
-    sequences = len(x.row_offsets(level)) - 1
-    item = tuple(x.shape[1:])
+    rows, by, offsets = x.values, values_of(values), x.row_offsets(level)
+    dtype = check_values(rows.dtype, what, floating=floating)
+    value_dtype = check_values(by.dtype, what, floating=floating)
+    sequences, item, shape = len(offsets) - 1, rows.shape[1:], by.shape
     if isinstance(values, LoDTensor) and values.lod_level:
         levels, what = x._lod[: level % len(x._lod)], f"values against the levels above level {level} of x"
         if not levels:
@@ -35,26 +39,19 @@ def check_sequences(x, dtype, values, shape, value_dtype, op, level):
             raise mismatch(what, values, above)
     if shape not in ((sequences,), (sequences, *item)):
         wanted = f"({sequences},)" + (f" or {(sequences, *item)}" if item else "")
-        raise ShapeMismatchError(f"values have shape {shape}; one a sequence of level {level} is {wanted}")
+        raise ShapeMismatchError(f"values have shape {shape}; one per sequence of level {level} is {wanted}")
     if dtype.kind == "i" and (op == "div" or value_dtype.kind == "f"):
         raise DTypeError(
             f"{op} of {dtype} rows by {value_dtype} values is no {dtype}; convert the rows with .astype(...)"
         )
-    return shape != (sequences, *item)
-
-
-def _rows(x, values, level):
-    """The value of every row, in double precision, in as many dimensions as the rows have."""
-    of_rows = np.repeat(values_of(values), np.diff(x.row_offsets(level)), axis=0)
-    of_rows = of_rows.reshape(*of_rows.shape, *[1] * (x.values.ndim - of_rows.ndim))
-    return of_rows.astype(np.int64 if of_rows.dtype.kind == "i" else np.float64)
+    return rows, by, offsets, shape != (sequences, *item)
 
 
 @op
 def per_sequence(x: LoDTensor, values: Dense | LoDTensor, /, *, op: Arithmetic = "add", level: int = -1) -> LoDTensor:
-    """Add one value a sequence to all its rows; or subtract it, multiply or divide them by it.
+    """Add one value per sequence to all its rows; or subtract it, multiply or divide them by it.
 
-    ``x + y`` with a plain array takes it for a row: one value a sequence is said so by this name.
+    ``x + y`` with a plain array takes it for a row; this name says that it has one value per sequence.
 
     Parameters
     ----------
@@ -65,7 +62,7 @@ def per_sequence(x: LoDTensor, values: Dense | LoDTensor, /, *, op: Arithmetic =
         items.
     op : {"add", "sub", "mul", "div"}
     level : int
-        Which level's sequences; the innermost by default.
+        Level of the sequences; the innermost by default.
 
     Returns
     -------
@@ -74,9 +71,9 @@ def per_sequence(x: LoDTensor, values: Dense | LoDTensor, /, *, op: Arithmetic =
     Raises
     ------
     ShapeMismatchError
-        There is not one value for every sequence.
+        There is not one value per sequence.
     DTypeError
-        The result would be no integer and the rows are.
+        The rows are integers and the result would not be.
 
     Examples
     --------
@@ -84,12 +81,12 @@ def per_sequence(x: LoDTensor, values: Dense | LoDTensor, /, *, op: Arithmetic =
     >>> per_sequence(x, np.array([2.0, 5.0]), op="sub").values
     array([-1.,  1.,  0.])
     """
-    values_array = values_of(values)
-    check_sequences(x, x.values.dtype, values, values_array.shape, values_array.dtype, op, level)
-    wide = x.values.astype(np.int64 if x.values.dtype.kind == "i" else np.float64)
+    rows, by, offsets, _ = prepare(x, values, op, level)
+    by = np.repeat(by, np.diff(offsets), axis=0)
+    by = by.reshape(*by.shape, *[1] * (rows.ndim - by.ndim))
+    wide, by = (v.astype(np.int64 if v.dtype.kind == "i" else np.float64) for v in (rows, by))
     with np.errstate(all="ignore"):
-        out = OPERATIONS[op](wide, _rows(x, values, level))
-        return x.with_values(out.astype(x.values.dtype.newbyteorder("=")))
+        return x.with_values(OPERATIONS[op](wide, by).astype(native(rows.dtype)))
 
 
 @per_sequence.infer_rule
@@ -120,26 +117,21 @@ def per_sequence_values_grad(
     >>> per_sequence_values_grad(x, np.ones(2), np.array([1.0, 1.0, 2.0]), op="mul")
     array([ 4., 10.])
     """
-    check_values(x.values.dtype, "the gradient", floating=True)
-    values = values_of(values)
-    check_values(values.dtype, "the gradient", floating=True)
-    check_sequences(x, x.values.dtype, values, values.shape, values.dtype, op, level)
-    check_gradient(grad, x.values.shape)
-    flow = grad.astype(np.float64)
+    rows, by, offsets, _ = prepare(x, values, op, level, "the gradient", floating=True)
+    g = check_gradient(grad, rows.shape).astype(np.float64)
     if op in ("mul", "div"):
-        flow = flow * x.values.astype(np.float64)
-    flow = flow.sum(axis=tuple(range(values.ndim, flow.ndim)))
-    offsets = x.row_offsets(level)
-    sums = np.array([flow[a:b].sum(axis=0) for a, b in zip(offsets[:-1], offsets[1:], strict=True)])
-    return finished(sums.reshape(values.shape), values, op)
+        g = g * rows.astype(np.float64)
+    g = g.sum(axis=tuple(range(by.ndim, g.ndim)))
+    sums = np.array([g[a:b].sum(axis=0) for a, b in zip(offsets[:-1], offsets[1:], strict=True)])
+    return finished(sums.reshape(by.shape), by, op)
 
 
 def finished(sums, values, op):
-    """The gradient by the values from the sums over sequences, in the type of the values."""
+    """Gradient by the values from the sums over sequences, in the type of the values."""
     with np.errstate(all="ignore"):
         if op == "div":
             sums = -sums / np.square(values.astype(np.float64))
-        return (-sums if op == "sub" else sums).astype(values.dtype.newbyteorder("="))
+        return (-sums if op == "sub" else sums).astype(native(values.dtype))
 
 
 @per_sequence_values_grad.infer_rule
@@ -149,7 +141,7 @@ def _(x, values, grad, *, op="add", level=-1):
 
 
 def encodings(length, item):
-    """What positions from 0 on are told by: sines in the first half of an item's last axis, cosines in the second."""
+    """Encodings of positions from 0 on: sines in the first half of an item's last axis, cosines in the second."""
     width = item[-1] if item else 1
     half = width // 2
     powers = np.arange(half) / max(half - 1, 1)
@@ -158,19 +150,27 @@ def encodings(length, item):
     return np.ascontiguousarray(np.broadcast_to(table.reshape(length, *[1] * (len(item) - 1), width), (length, *item)))
 
 
-def check_encoded(dtype, shape):
-    """Rows that have two halves."""
-    dtype = check_values(dtype, "add_position_encoding", floating=True)
+def prepare_encoding(x, level):
+    """Check the input of add_position_encoding.
+
+    Returns
+    -------
+    rows, offsets, dtype
+        The rows of a LoDTensor or of a dense batch (sequences, length, ...), offsets of the sequences, their type.
+    """
+    if isinstance(x, LoDTensor):
+        rows, offsets = x.values, x.row_offsets(level)
+        shape = rows.shape
+    else:
+        shape = x.shape
+        if len(shape) < 3:
+            raise ShapeMismatchError(f"x has shape {tuple(shape)}; a dense batch is (sequences, length, ..., width)")
+        offsets, shape = np.arange(shape[0] + 1) * shape[1], (shape[0] * shape[1], *shape[2:])
+        rows = x.reshape(shape)
+    dtype = check_values(rows.dtype, "add_position_encoding", floating=True)
     if len(shape) < 2 or shape[-1] % 2:
         raise ShapeMismatchError(f"items of shape {tuple(shape[1:])} have no two halves; their last axis must be even")
-    return dtype
-
-
-def batched(shape):
-    """A dense batch (sequences, length, ...): offsets of its rows, and the shape of these."""
-    if len(shape) < 3:
-        raise ShapeMismatchError(f"x has shape {tuple(shape)}; a dense batch is (sequences, length, ..., width)")
-    return np.arange(shape[0] + 1) * shape[1], (shape[0] * shape[1], *shape[2:])
+    return rows, offsets, dtype
 
 
 @op
@@ -188,7 +188,7 @@ def add_position_encoding(
         Floating values; the width is even.
     alpha, beta : float
     level : int
-        Which level's sequences positions are counted in; the innermost by default.
+        Level of the sequences that positions are counted in; the innermost by default.
 
     Returns
     -------
@@ -201,15 +201,10 @@ def add_position_encoding(
            [0.84, 0.  , 0.54, 1.  ],
            [0.  , 0.  , 1.  , 1.  ]])
     """
-    values, item = values_of(x), x.shape[1:]
-    offsets, rows = x.row_offsets(level) if isinstance(x, LoDTensor) else None, values
-    if offsets is None:
-        offsets, shape = batched(values.shape)
-        rows, item = values.reshape(shape), shape[1:]
-    dtype = check_encoded(rows.dtype, rows.shape)
-    table = encodings(int(np.diff(offsets).max(initial=0)), item)
+    rows, offsets, dtype = prepare_encoding(x, level)
+    table = encodings(int(np.diff(offsets).max(initial=0)), rows.shape[1:])
     position = np.arange(len(rows)) - np.repeat(offsets[:-1], np.diff(offsets))
-    out = (alpha * rows.astype(np.float64) + beta * table[position]).astype(dtype).reshape(values.shape)
+    out = (alpha * rows.astype(np.float64) + beta * table[position]).astype(dtype).reshape(x.shape)
     return x.with_values(out) if isinstance(x, LoDTensor) else out
 
 

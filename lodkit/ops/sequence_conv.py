@@ -1,4 +1,4 @@
-"""Convolutions along sequences: every row sees its neighbours in its own sequence, and what pads its ends."""
+"""Convolutions along sequences: each row sees its neighbours in its own sequence, and the padding of its ends."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..registry import Dense, op
 
 
 def check_same_type(name, values, **others):
-    """All of the floating type of the values."""
+    """Refuse arrays of another type than the values, which must be floating."""
     check_values(values.dtype, name, floating=True)
     for what, array in others.items():
         if array is not None and native(array.dtype) != native(values.dtype):
@@ -24,14 +24,14 @@ def check_same_type(name, values, **others):
 
 
 def check_window(start, length):
-    """Where the window starts, in rows from its own."""
+    """Start of the window, relative to its own row."""
     if length < 1:
         raise ValueError(f"sequence_conv: context_length must be at least 1, got {length}")
     return -(length // 2) if start is None else int(start)
 
 
 def check_conv(values, weight, padding, start, length):
-    """Everything but the structure; returns where the window starts."""
+    """Check the inputs of sequence_conv. Returns the start of the window."""
     start = check_window(start, length)
     check_same_type("sequence_conv", values, filter=weight, padding=padding)
     width = math.prod(values.shape[1:])
@@ -51,7 +51,7 @@ def check_conv(values, weight, padding, start, length):
 
 
 def _windows(x, padding, start, length):
-    """For every row and step of its window: the row of ``x`` there, or -1; and the row of padding, or -1."""
+    """For each row and step of its window: the row of ``x`` there, or -1; and the row of padding, or -1."""
     before, _ = edges(start, length)
     for begin, end in zip(x.row_offsets()[:-1], x.row_offsets()[1:], strict=True):
         for row in range(begin, end):
@@ -83,9 +83,9 @@ def sequence_conv(
 ) -> LoDTensor:
     """Convolve along sequences: ``out[t]`` is the rows around t, side by side, times the filter.
 
-    sequence_conv of Paddle, at any number of levels. The window of row t has the rows from ``t + context_start`` on,
-    ``context_length`` of them, as far as they are in t's own innermost sequence; beyond its ends it has zeros, or the
-    rows of a learned padding.
+    sequence_conv of Paddle, at any number of levels. The window of row t has ``context_length`` rows from
+    ``t + context_start`` on, inside t's own innermost sequence; beyond its ends it has zeros, or the rows of a learned
+    padding.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def sequence_conv(
         The ``before = max(0, -context_start)`` rows in front of every sequence, then the
         ``behind = max(0, context_start + context_length - 1)`` rows behind it.
     context_start : int, optional
-        Of any sign: 0 is the row itself, -1 the one before. ``-(context_length // 2)`` by default.
+        0 is the row itself, -1 the one before. ``-(context_length // 2)`` by default.
     context_length : int
         At least 1.
 
@@ -149,7 +149,7 @@ def sequence_conv_grad(
     context_start: int | None = None,
     context_length: int,
 ) -> tuple:
-    """Return the gradients of ``sequence_conv`` by the rows, the filter and the padding, where there is one.
+    """Return the gradients of ``sequence_conv`` by the rows, the filter and the padding, if given.
 
     >>> x = LoDTensor(np.array([1., 2., 4.]), [[2, 1]])
     >>> sequence_conv_grad(x, np.array([[3.], [5.]]), np.ones((3, 1)), context_start=0, context_length=2)[0]
@@ -159,13 +159,14 @@ def sequence_conv_grad(
     check_gradient(grad, (len(x.values), filter.shape[1]))
     g = grad.astype(np.float64)
     by_filter = np.einsum("tk,tm->km", _context(x, padding, start, context_length), g)
-    flow = np.einsum("tm,km->tk", g, filter.astype(np.float64)).reshape(len(g), context_length, *x.values.shape[1:])
+    by_context = np.einsum("tm,km->tk", g, filter.astype(np.float64))
+    by_context = by_context.reshape(len(g), context_length, *x.values.shape[1:])
     by_x, by_padding = np.zeros(x.values.shape), [] if padding is None else [np.zeros(padding.shape)]
     for row, step, at, edge in _windows(x, padding, start, context_length):
         if at >= 0:
-            by_x[at] += flow[row, step]
+            by_x[at] += by_context[row, step]
         else:
-            by_padding[0][edge] += flow[row, step]
+            by_padding[0][edge] += by_context[row, step]
     return tuple(d.astype(native(x.dtype)) for d in (by_x, by_filter, *by_padding))
 
 
@@ -179,12 +180,12 @@ def check_row_conv(values, weight):
     if tuple(weight.shape[1:]) != tuple(values.shape[1:]) or weight.ndim < 1:
         raise ShapeMismatchError(
             f"row_conv: the filter has shape {tuple(weight.shape)}, it must be (context, "
-            f"{', '.join(map(str, values.shape[1:]))}): a factor for every element of the rows ahead"
+            f"{', '.join(map(str, values.shape[1:]))}): a factor per element of the rows ahead"
         )
 
 
 def _ahead(x, context):
-    """Rows of ``x``, and for each the rows of its sequence from it on, at most ``context``."""
+    """Each row of ``x``, and the rows of its sequence from it on, at most ``context``."""
     for begin, end in zip(x.row_offsets()[:-1], x.row_offsets()[1:], strict=True):
         for row in range(begin, end):
             yield row, range(row, min(end, row + context))
@@ -192,7 +193,7 @@ def _ahead(x, context):
 
 @op
 def row_conv(x: LoDTensor, filter: Dense, /) -> LoDTensor:
-    """Let every row look ahead: ``out[t]`` is the sum of ``filter[k] * x[t + k]`` inside the innermost sequence.
+    """Let each row look ahead: ``out[t]`` is the sum of ``filter[k] * x[t + k]`` inside the innermost sequence.
 
     row_conv of Paddle, which refuses empty sequences.
 

@@ -1,4 +1,4 @@
-"""Running sums inside every sequence of a LoDTensor."""
+"""Running sums inside each sequence of a LoDTensor."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from .sequence_pool import inferred_level
 
 
 def sum_dtype(dtype):
-    """The type of running sums: that of the values, int64 for integers."""
+    """Type of running sums: that of the values, int64 for integers."""
     dtype = check_values(dtype, "sequence_cumsum")
     return np.dtype(np.int64) if dtype.kind == "i" else dtype
 
 
 @op
 def sequence_cumsum(x: LoDTensor, /, *, exclusive: bool = False, reverse: bool = False, level: int = -1) -> LoDTensor:
-    """Return for every row the sum of its sequence's rows up to it.
+    """Return the running sum of rows within each sequence.
 
     Parameters
     ----------
     x : LoDTensor
         Items of any shape.
     exclusive : bool
-        Without the row itself: the first one gets 0.
+        Leave out the row itself: the first one gets 0.
     reverse : bool
-        Of the rows from it on, instead of those up to it.
+        Sum the rows from it on, instead of those up to it.
     level : int
-        Which level's sequences; the innermost by default.
+        Level of the sequences; the innermost by default.
 
     Returns
     -------

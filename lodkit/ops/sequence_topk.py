@@ -1,4 +1,4 @@
-"""The largest steps of every sequence: which they are, and averages of them."""
+"""The largest elements of each sequence: their values and indices, and averages of them."""
 
 from __future__ import annotations
 
@@ -6,15 +6,16 @@ import typing
 
 import numpy as np
 
-from ..arrays import check_gradient, check_values, integers, native
+from ..arrays import check_gradient, check_values, native
 from ..arrays.checks import MOST, is_integer
 from ..errors import LoDMismatchError, RowIndexError, ShapeMismatchError
 from ..lod.lod_tensor import LoDTensor, values_of
 from ..registry import Dense, op
+from .shared import plain
 
 
 def check_steps(values, k=1):
-    """A number a step, and how many of them are asked for."""
+    """One number per step, and k."""
     check_values(values.dtype, "sequence_topk")
     if len(values.shape) != 1:
         raise ShapeMismatchError(
@@ -24,13 +25,16 @@ def check_steps(values, k=1):
         raise ValueError(f"sequence_topk: k must be at least 1, got {k}")
 
 
-def check_chosen(x, indices):
-    """Indices for the sequences of ``x``."""
+def prepare_grad(on, x, indices):
+    """Check the inputs of the gradient but ``grad`` on any device. Returns the indices' numbers."""
+    check_values(x.values.dtype, "the gradient", floating=True)
+    check_steps(x.values)
     if len(indices.row_offsets()) != len(x.row_offsets()) or len(indices.shape) != 1:
         raise LoDMismatchError(
             f"sequence_topk_grad: indices of {len(indices.row_offsets()) - 1} sequences, of shape {indices.shape}, for "
             f"the {len(x.row_offsets()) - 1} sequences of x; pass those that sequence_topk gave"
         )
+    return on.integers(indices.values, "indices")
 
 
 def bad_index(x, indices, numbers, at):
@@ -49,15 +53,15 @@ def _best(numbers, k):
 
 @op
 def sequence_topk(x: LoDTensor, /, *, k: int) -> tuple[LoDTensor, LoDTensor]:
-    """Return the k largest steps of every innermost sequence, the largest first, and where in it they stand.
+    """Return the k largest elements of each innermost sequence, in descending order, and their indices in it.
 
-    A shorter sequence gives all that it has; nothing is padded (``lengths_top_k`` pads). NaN counts as larger than
+    A shorter sequence gives all of its elements; nothing is padded (``lengths_top_k`` pads). NaN counts as larger than
     every number, as in max; of equal values the first comes first. Levels above stay.
 
     Parameters
     ----------
     x : LoDTensor
-        A number a step: shape ``(rows,)``.
+        One number per step: shape ``(rows,)``.
     k : int
         At least 1.
 
@@ -66,7 +70,7 @@ def sequence_topk(x: LoDTensor, /, *, k: int) -> tuple[LoDTensor, LoDTensor]:
     values : LoDTensor
         Sequences of ``min(k, length)``.
     indices : LoDTensor of int64
-        From 0 within each sequence.
+        Counted from 0 within each sequence.
 
     Raises
     ------
@@ -104,16 +108,13 @@ def _(call, grad, _):
 
 @op
 def sequence_topk_grad(x: LoDTensor, indices: LoDTensor, grad: Dense, /) -> Dense:
-    """Return the gradient of ``sequence_topk`` by its values: zero but for the largest.
+    """Return the gradient of ``sequence_topk`` by its input: zero except at the largest elements.
 
     >>> x, indices = LoDTensor(np.zeros(4), [[3, 1]]), LoDTensor([2, 0, 0], [[2, 1]])
     >>> sequence_topk_grad(x, indices, np.array([1., 2., 3.]))
     array([2., 0., 1., 3.])
     """
-    check_values(x.dtype, "the gradient", floating=True)
-    check_steps(x.values)
-    check_chosen(x, indices)
-    numbers, sequence = integers(indices.values, "indices"), indices.segment_ids()
+    numbers, sequence = prepare_grad(plain, x, indices), indices.segment_ids()
     for at in np.flatnonzero((numbers < 0) | (numbers >= x.lengths()[sequence])):
         raise bad_index(x, indices, numbers, at)
     result = np.zeros(len(x.values), native(x.dtype))
@@ -127,7 +128,7 @@ def _(x, indices, grad):
 
 
 def check_topks(topks, channels):
-    """How many are averaged, ascending."""
+    """Numbers of elements to average, ascending."""
     found = tuple(topks) if np.iterable(topks) else ()
     if not found or any(not is_integer(k) or not 1 <= k <= MOST for k in found) or list(found) != sorted(found):
         raise ValueError(f"sequence_topk_avg_pooling: topks must be ascending integers of at least 1, got {topks!r}")
@@ -136,8 +137,9 @@ def check_topks(topks, channels):
     return np.array(found, np.int64)
 
 
-def check_matrices(x, values, row, column, channels):
-    """The values of a matrix a channel and sequence, with a row for every one of ``row``."""
+def prepare_matrices(x, row, column, topks, channels):
+    """Check the inputs of sequence_topk_avg_pooling. Returns topks, and the shape of the result's values."""
+    topks, values = check_topks(topks, channels), x.values
     check_values(values.dtype, "sequence_topk_avg_pooling", floating=True)
     if values.size != len(values):
         raise ShapeMismatchError(f"sequence_topk_avg_pooling: x has shape {tuple(values.shape)}; it must be one column")
@@ -154,10 +156,11 @@ def check_matrices(x, values, row, column, channels):
             f"sequence_topk_avg_pooling: x has {what}; each has channel_num * rows * columns, here "
             f"{channels} * {rows.tolist()[:8]} * {columns.tolist()[:8]}"
         )
+    return topks, (len(row.values), channels * len(topks))
 
 
 def _largest(x, row, column, k, channels):
-    """For every row and channel: its numbers (column in the result), and the positions of the largest in x."""
+    """For each row and channel: both, and the positions of the largest elements in x."""
     for s, start in enumerate(x.row_offsets()[:-1]):
         rows, columns = row.lengths()[s], column.lengths()[s]
         for c in range(channels):
@@ -171,20 +174,20 @@ def _largest(x, row, column, k, channels):
 def sequence_topk_avg_pooling(
     x: LoDTensor, row: LoDTensor, column: LoDTensor, /, *, topks: typing.Any, channel_num: int
 ) -> LoDTensor:
-    """Average the largest of every row of matrices, which two sequences span: for text matching.
+    """Average the largest elements of each row of matrices that two sequences span, for text matching.
 
-    sequence_topk_avg_pooling of Paddle. Sequence i of x is ``channel_num`` matrices, one after another, with a row for
-    each of the i-th innermost sequence of ``row`` and a column for each of ``column``'s. NaN counts as larger than
+    sequence_topk_avg_pooling of Paddle. Sequence i of x is ``channel_num`` matrices, one after another, with a row per
+    row of the i-th innermost sequence of ``row`` and a column per row of that of ``column``. NaN counts as larger than
     every number.
 
     Parameters
     ----------
     x : LoDTensor
-        One number an element: shape ``(elements,)`` or ``(elements, 1)``.
+        Shape ``(elements,)`` or ``(elements, 1)``.
     row, column : LoDTensor
-        Of which the structure is read alone.
+        Only their structure is read.
     topks : ascending ints
-        How many of the largest are averaged. Where a matrix has fewer columns, their sum is still divided by this.
+        Numbers of largest elements to average. If a matrix has fewer columns, their sum is still divided by this.
     channel_num : int
 
     Returns
@@ -208,12 +211,11 @@ def sequence_topk_avg_pooling(
     array([[5., 4.],
            [8., 7.]])
     """
-    topks = check_topks(topks, channel_num)
-    check_matrices(x, x.values, row, column, channel_num)
+    topks, shape = prepare_matrices(x, row, column, topks, channel_num)
     out, flat = np.zeros((len(row.values), channel_num, len(topks))), x.values.reshape(-1).astype(np.float64)
     for r, c, best in _largest(x, row, column, topks[-1], channel_num):
         out[r, c] = [flat[best[:k]].sum() / k for k in topks]
-    return row.with_values(out.reshape(len(out), channel_num * len(topks)).astype(native(x.dtype)))
+    return row.with_values(out.reshape(shape).astype(native(x.dtype)))
 
 
 @sequence_topk_avg_pooling.infer_rule
@@ -231,20 +233,19 @@ def _(call, grad):
 def sequence_topk_avg_pooling_grad(
     x: LoDTensor, row: LoDTensor, column: LoDTensor, grad: Dense, /, *, topks: typing.Any, channel_num: int
 ) -> Dense:
-    """Return the gradient of ``sequence_topk_avg_pooling`` by its numbers: shares for the largest.
+    """Return the gradient of ``sequence_topk_avg_pooling`` by ``x``: shares for the largest elements.
 
     >>> row, column = LoDTensor(np.zeros(1), [[1]]), LoDTensor(np.zeros(3), [[3]])
     >>> x = LoDTensor(np.array([5., 1., 3.]), [[3]])
     >>> sequence_topk_avg_pooling_grad(x, row, column, np.array([[1., 4.]]), topks=[1, 2], channel_num=1)
     array([3., 0., 2.])
     """
-    topks = check_topks(topks, channel_num)
-    check_matrices(x, x.values, row, column, channel_num)
-    check_gradient(grad, (len(row.values), channel_num * len(topks)))
-    flow, result = grad.reshape(len(grad), channel_num, len(topks)).astype(np.float64), np.zeros(len(x.values))
+    topks, shape = prepare_matrices(x, row, column, topks, channel_num)
+    g = check_gradient(grad, shape).reshape(len(grad), channel_num, len(topks)).astype(np.float64)
+    result = np.zeros(len(x.values))
     for r, c, best in _largest(x, row, column, topks[-1], channel_num):
         for rank, at in enumerate(best):
-            result[at] = (flow[r, c] / topks)[topks > rank].sum()
+            result[at] = (g[r, c] / topks)[topks > rank].sum()
     return result.reshape(x.values.shape).astype(native(x.dtype))
 
 

@@ -1,4 +1,4 @@
-"""Rows put where their index says: among the rows of a dense array, or in the columns of their example."""
+"""Rows placed by their index: among the rows of a dense array, or in the columns of their example."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import numpy as np
 
 from ..arrays import check_gradient, native
 from ..errors import DTypeError, RowIndexError, ShapeMismatchError
-from ..lod.levels import check_vector
 from ..lod.lod_tensor import LoDTensor, values_of
 from ..registry import Dense, op
 from ..registry.desc import VarDesc, VarType
@@ -16,7 +15,16 @@ from .embedding import check_bag
 from .gather_scatter import gather
 from .selected_rows import added
 from .sequence_pool import above
-from .shared.columns import check_inside, check_values_of
+from .shared import plain
+from .shared.columns import check_values_of, checked_columns, checked_vector
+
+
+def prepare(on, indices, values, num_rows):
+    """Check the inputs of sparse_to_dense on any device. Returns the indices, their values, and the number of rows."""
+    indices = checked_vector(on, indices, "indices")
+    values = check_values_of(values, indices, "values", "sparse_to_dense")
+    indices, rows = checked_columns(on, indices, num_rows, "indices", "num_rows")
+    return indices, values, rows
 
 
 @op
@@ -42,10 +50,7 @@ def sparse_to_dense(indices: Dense, values: Dense, /, *, num_rows: int | None = 
     >>> sparse_to_dense([2, 0, 2], np.array([1., 5., 3.]), num_rows=4)
     array([5., 0., 4., 0.])
     """
-    indices = check_vector(indices, "indices")
-    check_values_of(values, indices, "values", "sparse_to_dense")
-    indices, rows = check_inside(indices, num_rows, "indices", "num_rows")
-    return added(indices, values, rows).astype(native(values.dtype))
+    return added(*prepare(plain, indices, values, num_rows)).astype(native(values.dtype))
 
 
 @sparse_to_dense.infer_rule
@@ -59,8 +64,8 @@ def _(call, grad):
 
 
 def check_mask(mask):
-    """The ids of the columns, int64: each once."""
-    mask = check_vector(mask, "mask")
+    """Ids of the columns, int64: each once."""
+    mask = checked_vector(plain, mask, "mask")
     first = {}
     for i, number in enumerate(mask.tolist()):
         if number < 0:
@@ -70,37 +75,38 @@ def check_mask(mask):
     return mask
 
 
-def mask_offsets(ids):
-    """The structure of ids as offsets: a plain array is one example."""
-    return ids.row_offsets() if isinstance(ids, LoDTensor) else np.array([0, len(ids)])
+def prepare_mask(on, ids, values, mask, what, floating=False):
+    """Check the inputs of sparse_to_dense_mask and its gradient on any device.
 
-
-def mask_ids(ids):
-    """Ids of one or of many examples, one a row."""
-    if isinstance(ids, LoDTensor) and ids.lod_level:
-        return check_bag(ids, "sparse_to_dense_mask")
-    return values_of(ids)
-
-
-def mask_shape(ids, mask, item):
-    """The shape of the result: without its first axis for one example."""
-    return (len(mask), *item) if not isinstance(ids, LoDTensor) else (len(ids.row_offsets()) - 1, len(mask), *item)
+    Returns
+    -------
+    ids, flat, values, mask, offsets, shape
+        A LoDTensor of one id per row, or an array of one example's; its ids; their values; the ids of the columns;
+        offsets of the examples; and the shape of the presence, without the first axis for one example.
+    """
+    many = isinstance(ids, LoDTensor) and ids.lod_level
+    ids, mask = check_bag(ids, "sparse_to_dense_mask") if many else values_of(ids), check_mask(mask)
+    values = check_values_of(values, ids, "values", what, floating)
+    flat = checked_vector(on, values_of(ids), "ids")
+    offsets = ids.row_offsets() if many else np.array([0, len(flat)])
+    return ids, flat, values, mask, offsets, (len(offsets) - 1, len(mask)) if many else (len(mask),)
 
 
 def check_default(default, item, dtype):
-    """The row that stands where there is no id: an item, of a type that goes into that of the values."""
+    """Check the row of absent ids: an item, of a type that converts to that of the values."""
     if tuple(default.shape) != tuple(item):
         raise ShapeMismatchError(f"default has shape {tuple(default.shape)}, an item of values {tuple(item)}")
     if default.dtype.kind not in ("fiu" if dtype.kind == "f" else "iu"):
         raise DTypeError(f"default is {default.dtype}, values are {dtype}; convert it with .astype(...)")
 
 
-def check_skipped(ids, offsets, max_skipped):
+def check_skipped(on, ids, offsets, max_skipped):
     """Refuse ids that are negative in too many examples."""
     if max_skipped is not None:
         if max_skipped < 0:
             raise ValueError(f"max_skipped must be 0 or more, got {max_skipped}; None allows any number")
-        bad = np.flatnonzero(np.asarray(ids) < 0)
+        ids = on.read(ids)
+        bad = np.flatnonzero(ids < 0)
         rows = np.unique(np.searchsorted(offsets, bad, side="right"))
         if len(rows) > max_skipped:
             raise RowIndexError(
@@ -119,7 +125,7 @@ def sparse_to_dense_mask(
     mask: Sequence[int],
     max_skipped: int | None = None,
 ) -> tuple:
-    """Return for every example the values of the ids that ``mask`` lists, in its order, and which of them it has.
+    """Return per example the values of the ids that ``mask`` lists, in its order, and which of them it has.
 
     Ids that mask does not list are passed over, and so are negative ones. The last of equal ids in an example wins,
     and alone gets the gradient. SparseToDenseMask of Caffe2.
@@ -129,11 +135,11 @@ def sparse_to_dense_mask(
     ids : LoDTensor of int32 or int64, or an array of one example's
     values : array of shape (number of ids, *item), or LoDTensor of the structure of ids
     default : array of shape item
-        What stands for an id that an example does not have.
+        The value of an id that an example does not have.
     mask : sequence of int
         The ids of the columns.
     max_skipped : int, optional
-        How many examples may have negative ids; any number by default.
+        Number of examples that may have negative ids; any by default.
 
     Returns
     -------
@@ -152,27 +158,24 @@ def sparse_to_dense_mask(
     array([[ True,  True],
            [False, False]])
     """
-    ids, mask = mask_ids(ids), check_mask(mask)
-    values = check_values_of(values, ids, "values", "sparse_to_dense_mask")
+    ids, flat, values, mask, offsets, shape = prepare_mask(plain, ids, values, mask, "sparse_to_dense_mask")
     check_default(default, values.shape[1:], native(values.dtype))
-    offsets, flat = mask_offsets(ids), check_vector(values_of(ids), "ids")
-    check_skipped(flat, offsets, max_skipped)
-    shape = mask_shape(ids, mask, values.shape[1:])
+    check_skipped(plain, flat, offsets, max_skipped)
     dense = np.empty((len(offsets) - 1, len(mask), *values.shape[1:]), native(values.dtype))
     dense[...] = default
     presence = np.zeros(dense.shape[:2], bool)
-    for (row, column), i in last_of_mask(offsets, flat, mask).items():
+    for (row, column), i in _last_of_mask(offsets, flat, mask).items():
         dense[row, column], presence[row, column] = values[i], True
-    return under(ids, dense.reshape(shape)), under(ids, presence.reshape(shape[: 1 + isinstance(ids, LoDTensor)]))
+    return under(ids, dense.reshape(*shape, *values.shape[1:])), under(ids, presence.reshape(shape))
 
 
 def under(ids, rows):
-    """Rows, one an example, under the levels above the examples."""
+    """Rows, one per example, under the levels above the examples."""
     return above(ids, -1, rows) if isinstance(ids, LoDTensor) else rows
 
 
-def last_of_mask(offsets, ids, mask):
-    """(example, column) -> the last id that belongs there."""
+def _last_of_mask(offsets, ids, mask):
+    """(example, column) -> position of its last id."""
     column = {number: k for k, number in enumerate(mask.tolist())}
     last = {}
     for s, (a, b) in enumerate(zip(offsets[:-1], offsets[1:], strict=True)):
@@ -207,13 +210,11 @@ def sparse_to_dense_mask_grad(ids: Dense | LoDTensor, values: Dense, grad: Dense
     >>> by_values, by_default.item()
     (array([ 0., 20.,  0.]), 40.0)
     """
-    ids, mask = mask_ids(ids), check_mask(mask)
-    check_values_of(values, ids, "values", "the gradient", floating=True)
-    check_gradient(grad, mask_shape(ids, mask, values.shape[1:]))
-    offsets, flat = mask_offsets(ids), check_vector(values_of(ids), "ids")
+    _, flat, values, mask, offsets, shape = prepare_mask(plain, ids, values, mask, "the gradient", floating=True)
+    check_gradient(grad, (*shape, *values.shape[1:]))
     left = np.array(grad, np.float64).reshape(len(offsets) - 1, len(mask), *values.shape[1:])
     by_values = np.zeros(values.shape, np.float64)
-    for (row, column), i in last_of_mask(offsets, flat, mask).items():
+    for (row, column), i in _last_of_mask(offsets, flat, mask).items():
         by_values[i] = left[row, column]
         left[row, column] = 0
     dtype = native(values.dtype)

@@ -1,4 +1,4 @@
-"""Ids as the columns of a matrix with a row for every sequence, and back (the sparse matrix of Caffe2's page)."""
+"""Ids as columns of a matrix with a row per sequence, and back (the sparse matrix of Caffe2's page)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from ..registry.desc import VarDesc, VarType
 from .embedding import check_bag, check_lod_level
 from .selected_rows import added
 from .sequence_pool import above
-from .shared.columns import cells_of, check_dense, check_inside, check_values_of
+from .shared import plain
+from .shared.columns import cells_of, check_dense, check_values_of, checked_columns
 from .shared.reductions import pad_of
 
 
@@ -20,11 +21,26 @@ def _matrix_desc(ids, dtype, columns, item, what):
     return VarDesc("", VarType.LOD_TENSOR, dtype, (-1, -1 if columns is None else columns, *item), ids.lod_level - 1)
 
 
+def prepare_matrix(on, ids, values, num_columns, name, what):
+    """Check the inputs of a matrix of ids on any device.
+
+    Returns
+    -------
+    bags, flat, values, columns
+        A LoDTensor of one id per row, its ids, their values or None, and the number of columns.
+    """
+    bags = check_bag(ids, what)
+    if values is not None:
+        values = check_values_of(values, bags, name, what)
+    flat, columns = checked_columns(on, bags.values, num_columns, "ids", "num_columns")
+    return bags, flat, values, columns
+
+
 @op
 def sparse_matrix(
     ids: LoDTensor, scores: Dense | LoDTensor | None = None, /, *, num_columns: int | None = None
 ) -> Dense | LoDTensor:
-    """Return the matrix that has the scores of every sequence in the columns of its ids, and zeros elsewhere.
+    """Return the matrix with the scores of each sequence in the columns of its ids, and zeros elsewhere.
 
     Scores of the same id in one sequence add up; without scores the matrix counts ids. With a plain array of scores
     it is also the gradient of ``batch_dense_to_sparse``. The sparse_matrix of Caffe2's page.
@@ -34,7 +50,7 @@ def sparse_matrix(
     ids : LoDTensor of int32 or int64
         The innermost sequences are the rows; the result keeps the levels above.
     scores : array of shape (number of ids, *item), or LoDTensor of the structure of ids, optional
-        1, float32, for every id by default.
+        1, float32, for each id by default.
     num_columns : int, optional
         The largest id + 1 by default.
 
@@ -54,13 +70,11 @@ def sparse_matrix(
     array([[0. , 0.4, 0. , 0.7],
            [0. , 0. , 0.5, 0.6]])
     """
-    ids = check_bag(ids, "sparse_matrix")
-    scores = np.ones(len(ids.values), np.float32) if scores is None else scores
-    scores = check_values_of(scores, ids, "scores", "sparse_matrix")
-    _, columns = check_inside(ids.values, num_columns, "ids", "num_columns")
-    rows = len(ids.row_offsets()) - 1
-    dense = added(cells_of(ids, columns), scores, rows * columns).astype(native(scores.dtype))
-    return above(ids, -1, dense.reshape(rows, columns, *scores.shape[1:]))
+    bags, flat, scores, columns = prepare_matrix(plain, ids, scores, num_columns, "scores", "sparse_matrix")
+    scores = np.ones(len(flat), np.float32) if scores is None else scores
+    rows = len(bags.row_offsets()) - 1
+    dense = added(cells_of(bags, columns), scores, rows * columns).astype(native(scores.dtype))
+    return above(bags, -1, dense.reshape(rows, columns, *scores.shape[1:]))
 
 
 @sparse_matrix.infer_rule
@@ -74,9 +88,17 @@ def _(call, grad):
     return None, batch_dense_to_sparse(call.inputs[0], grad)
 
 
+def prepare_columns(on, ids, dense):
+    """Check the inputs of batch_dense_to_sparse on any device. Returns a LoDTensor of one id per row, ids, dense."""
+    bags = check_bag(ids, "batch_dense_to_sparse")
+    dense = check_dense(dense, len(bags.row_offsets()) - 1)
+    check_values(dense.dtype, "batch_dense_to_sparse")
+    return bags, checked_columns(on, bags.values, dense.shape[1], "ids", "dense.shape[1]")[0], dense
+
+
 @op
 def batch_dense_to_sparse(ids: LoDTensor, dense: Dense | LoDTensor, /) -> LoDTensor:
-    """Return what stands in the columns of the ids of every sequence, in the structure of the ids.
+    """Return the entries in the columns of each sequence's ids, in the structure of the ids.
 
     BatchDenseToSparse of Caffe2, whose gradient keeps only the last of equal ids; here they add up.
 
@@ -88,18 +110,15 @@ def batch_dense_to_sparse(ids: LoDTensor, dense: Dense | LoDTensor, /) -> LoDTen
     Returns
     -------
     LoDTensor
-        A row for every id.
+        A row per id.
 
     Examples
     --------
     >>> batch_dense_to_sparse(LoDTensor([2, 0, 1], [[2, 1]]), np.array([[5., 6., 7.], [8., 9., 0.]]))
     LoDTensor([[7., 5.], [9.]], recursive_sequence_lengths=[[2, 1]], shape=(3,), dtype=float64)
     """
-    ids = check_bag(ids, "batch_dense_to_sparse")
-    dense = check_dense(dense, len(ids.row_offsets()) - 1)
-    check_values(dense.dtype, "batch_dense_to_sparse")
-    flat, _ = check_inside(ids.values, dense.shape[1], "ids", "dense.shape[1]")
-    return ids.with_values(dense[ids.segment_ids(), flat].astype(native(dense.dtype)))
+    bags, flat, dense = prepare_columns(plain, ids, dense)
+    return bags.with_values(dense[bags.segment_ids(), flat].astype(native(dense.dtype)))
 
 
 @batch_dense_to_sparse.infer_rule
@@ -117,7 +136,7 @@ def _(call, grad):
 def batch_sparse_to_dense(
     ids: LoDTensor, values: Dense | LoDTensor, /, *, num_columns: int | None = None, pad_value: float = 0.0
 ) -> Dense | LoDTensor:
-    """Return the matrix that has the values of every sequence in the columns of its ids; the last of equal ids wins.
+    """Return the matrix with the values of each sequence in the columns of its ids; the last of equal ids wins.
 
     BatchSparseToDense of Caffe2, whose gradient goes to all of equal ids; here to the last. ``sparse_matrix`` adds.
 
@@ -129,7 +148,7 @@ def batch_sparse_to_dense(
     num_columns : int, optional
         The largest id + 1 by default.
     pad_value : float
-        What stands in columns without an id.
+        The entry of columns without an id.
 
     Returns
     -------
@@ -141,14 +160,12 @@ def batch_sparse_to_dense(
     array([[-1.,  6., -1.],
            [ 7., -1., -1.]])
     """
-    ids = check_bag(ids, "batch_sparse_to_dense")
-    values = check_values_of(values, ids, "values", "batch_sparse_to_dense")
-    _, columns = check_inside(ids.values, num_columns, "ids", "num_columns")
-    dtype, rows = native(values.dtype), len(ids.row_offsets()) - 1
+    bags, _, values, columns = prepare_matrix(plain, ids, values, num_columns, "values", "batch_sparse_to_dense")
+    dtype, rows = native(values.dtype), len(bags.row_offsets()) - 1
     dense = np.full((rows * columns, *values.shape[1:]), pad_of(pad_value, dtype), dtype)
-    for cell, value in zip(cells_of(ids, columns), values, strict=True):
+    for cell, value in zip(cells_of(bags, columns), values, strict=True):
         dense[cell] = value
-    return above(ids, -1, dense.reshape(rows, columns, *values.shape[1:]))
+    return above(bags, -1, dense.reshape(rows, columns, *values.shape[1:]))
 
 
 @batch_sparse_to_dense.infer_rule
@@ -161,6 +178,15 @@ def _(call, grad):
     return None, batch_sparse_to_dense_grad(*call.inputs, values_of(grad))
 
 
+def prepare_matrix_grad(on, ids, values, grad):
+    """Check the inputs of the gradient on any device. Returns a LoDTensor of one id per row, its ids, their values."""
+    bags = check_bag(ids, "batch_sparse_to_dense")
+    values = check_values_of(values, bags, "values", "the gradient", floating=True)
+    columns = grad.shape[1:2] or (0,)
+    check_gradient(grad, (len(bags.row_offsets()) - 1, *columns, *values.shape[1:]))
+    return bags, checked_columns(on, bags.values, grad.shape[1], "ids", "grad.shape[1]")[0], values
+
+
 @op
 def batch_sparse_to_dense_grad(ids: LoDTensor, values: Dense | LoDTensor, grad: Dense, /) -> LoDTensor:
     """Return the gradient of ``batch_sparse_to_dense`` by its values: only the last of equal ids gets any.
@@ -169,20 +195,11 @@ def batch_sparse_to_dense_grad(ids: LoDTensor, values: Dense | LoDTensor, grad: 
     >>> batch_sparse_to_dense_grad(ids, np.zeros(3), np.array([[1., 2.], [3., 4.]])).values
     array([0., 2., 3.])
     """
-    ids = check_bag(ids, "batch_sparse_to_dense")
-    values = check_values_of(values, ids, "values", "the gradient", floating=True)
-    check_matrix_grad(ids, values, grad)
-    _, columns = check_inside(ids.values, grad.shape[1], "ids", "grad.shape[1]")
+    bags, _, values = prepare_matrix_grad(plain, ids, values, grad)
     flat, result = grad.reshape(-1, *values.shape[1:]), np.zeros(values.shape, native(values.dtype))
-    for cell, i in {cell: i for i, cell in enumerate(cells_of(ids, columns).tolist())}.items():
+    for cell, i in {cell: i for i, cell in enumerate(cells_of(bags, grad.shape[1]).tolist())}.items():
         result[i] = flat[cell]
-    return ids.with_values(result)
-
-
-def check_matrix_grad(ids, values, grad):
-    """What flows into a matrix of the ids: a row for every sequence, and items like those of the values."""
-    columns = grad.shape[1:2] or (0,)
-    check_gradient(grad, (len(ids.row_offsets()) - 1, *columns, *values.shape[1:]))
+    return bags.with_values(result)
 
 
 @batch_sparse_to_dense_grad.infer_rule

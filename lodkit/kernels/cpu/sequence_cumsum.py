@@ -6,19 +6,16 @@ import functools
 
 import numpy as np
 
-from ... import arrays
 from ...arrays import matrix
 from ...jit import parallel_kernel, prange, settings, simd
 from ...jit.search import segments_in
-from ...lod.lod_tensor import LoDTensor
-from ...ops.sequence_cumsum import sequence_cumsum, sum_dtype
 from .primitives.reduce import reduce_rows
 from .primitives.softmax import strip_width, tiles_where_long
 
 
 @functools.cache
 def _kernel(width):
-    """Kernel of running sums of W columns, in double precision, from 0 or from ``starts``, where there are some."""
+    """Kernel of running sums of W columns, in double precision, from 0 or from ``starts``, if given."""
 
     @parallel_kernel
     def kernel(values, offsets, starts, exclusive, reverse, chunk, out):
@@ -40,25 +37,16 @@ def _kernel(width):
     return kernel
 
 
-def cumsum_rows(values, offsets, exclusive, reverse, out):
-    """Running sums down every column of every segment, into ``out``; a long one in tiles, whose sums come first."""
-    if not values.size:
-        return
+def cumsum(values, offsets, exclusive, reverse, out):
+    """Running sums down each column of each segment into ``out``; a long one in tiles, whose sums come first."""
+    values, out = matrix(values), matrix(out)
     wide = np.dtype(np.int64 if values.dtype.kind == "i" else np.float64)
     width, starts = strip_width(values.shape[1]), np.empty((0, 0), wide)
     long = tiles_where_long(len(values), offsets)
     if long is not None:
-        offsets, owners = long
+        offsets, tile_offsets = long
         sums = np.empty((len(offsets) - 1, values.shape[1]), wide)
         reduce_rows("sum", values, None, None, None, offsets, wide.type(0), sums)
         starts = np.empty_like(sums)
-        cumsum_rows(sums, owners, True, reverse, starts)
+        cumsum(sums, tile_offsets, True, reverse, starts)
     _kernel(width)(values.size, values, offsets, starts, exclusive, reverse, settings.chunk_rows, out)
-
-
-@sequence_cumsum.kernel("cpu")
-def run(x: LoDTensor, /, *, exclusive, reverse, level, out=None):
-    values, offsets = x.values, x.row_offsets(level)
-    out = arrays.output(values.shape, sum_dtype(values.dtype), out)
-    cumsum_rows(matrix(values), offsets, bool(exclusive), bool(reverse), matrix(out))
-    return x.with_values(out)

@@ -1,4 +1,4 @@
-"""CUDA kernels of lodkit/ops/sequence_conv.py: windows made side by side, and the array library's matrix product."""
+"""CUDA kernels of lodkit/ops/sequence_conv.py: windows side by side, and the array library's matrix product."""
 
 from __future__ import annotations
 
@@ -6,16 +6,12 @@ import functools
 
 import numpy as np
 
-from ...arrays import check_gradient
 from ...arrays.cuda import vector
 from ...arrays.cuda.elementwise import convert, copied, fill
 from ...arrays.cuda.launch import cuda, launch
-from ...arrays.cuda.memory import library_of, output, view
+from ...arrays.cuda.memory import view
 from ...jit import simd
-from ...lod.lod_tensor import LoDTensor
 from ...lod.windows import near, uses_of_padding
-from ...ops.sequence_conv import check_conv, check_row_conv, row_conv, row_conv_grad, sequence_conv, sequence_conv_grad
-from ...registry import Dense
 from .primitives.offsets import offsets_like
 from .primitives.reduce import group_of, reduce_rows, width_of
 from .primitives.row_kernels import segment_of
@@ -51,7 +47,7 @@ def _window_kernel(width, has_pads):
 
 
 def _blocks(x, pads, offsets, start, length):
-    """Where each block of rows starts and stops, and their windows."""
+    """First row and end of each block, and the windows of its rows."""
     columns = x.columns
     start = near(start, length, len(x)) if pads is None else start
     step = max(1, BLOCK // max(1, length * columns * x.dtype.itemsize))
@@ -68,68 +64,55 @@ def _blocks(x, pads, offsets, start, length):
 
 
 def _product(x, pads, offsets, start, length, weight, out):
-    """``out[t]`` = the window of row t times ``weight``, rounded to the type of ``out``."""
-    xp = library_of(weight).namespace()
+    """``out[t]`` is the window of row t times ``weight``, rounded to the type of ``out``."""
+    xp = x.library.namespace()
     for first, stop, windows in _blocks(x, pads, offsets, start, length):
         copied(view(xp.matmul(windows, weight)), out.part(first, stop))
-    return out
 
 
 def _plain(array):
-    """An array of rows that compute."""
+    """Rows to compute with; None stays None."""
+    if array is None:
+        return None
     return convert(array, array.compute_dtype if array.dtype == np.float16 else array.dtype).reshape(
         len(array), array.columns
     )
 
 
-def _checked(x, filter, padding, start, length):
-    """Views of the rows, the filter and the padding; the offsets on their device; where the window starts."""
-    values, weight, pads = view(x.values), view(filter), None if padding is None else view(padding)
-    start = check_conv(values, weight, pads, start, length)
-    offsets = offsets_like(values, x.row_offsets()).offsets
-    return _plain(values), _plain(weight), None if pads is None else _plain(pads), offsets, start
+def convolve(x, weight, pads, offsets, start, length, out):
+    """``out[t]`` is the window of row t times ``weight``."""
+    sent = offsets_like(x, offsets).offsets
+    _product(_plain(x), _plain(pads), sent, start, length, _plain(weight).array, out)
 
 
-@sequence_conv.kernel("cuda")
-def conv(x: LoDTensor, filter: Dense, padding: Dense | None = None, /, *, context_start, context_length, out=None):
-    values, weight, pads, offsets, start = _checked(x, filter, padding, context_start, context_length)
-    source = view(x.values)
-    out = output(source, (len(source), weight.shape[1]), source.dtype, out)
-    _product(values, pads, offsets, start, context_length, weight.array, out)
-    return x.with_values(out.array)
-
-
-@sequence_conv_grad.kernel("cuda")
-def conv_grad(
-    x: LoDTensor, filter: Dense, grad: Dense, padding: Dense | None = None, /, *, context_start, context_length
-):
-    values, weight, pads, offsets, start = _checked(x, filter, padding, context_start, context_length)
-    check_gradient(view(grad), (len(values), weight.shape[1]))
-    xp, dtype = library_of(filter).namespace(), view(x.values).dtype
-    g = convert(view(grad), values.dtype)
-    by_filter = fill(values.like(weight.shape, np.float64), 0).array
-    for first, stop, windows in _blocks(values, pads, offsets, start, context_length):
+def convolve_grad(x, weight, pads, offsets, start, length, grad):
+    """Gradients of ``convolve`` by the rows, the weight and the padding, if given."""
+    xp, dtype, sent = x.library.namespace(), x.dtype, offsets_like(x, offsets).offsets
+    values, weight, by_x = _plain(x), _plain(weight), x.like(x.shape)
+    g = convert(grad, values.dtype)
+    by_weight = fill(values.like(weight.shape, np.float64), 0).array
+    for first, stop, windows in _blocks(values, _plain(pads), sent, start, length):
         share = xp.matmul(xp.permute_dims(xp.asarray(windows), (1, 0)), g.part(first, stop).array)
-        by_filter = xp.asarray(by_filter) + xp.astype(share, xp.float64)
-    steps = xp.permute_dims(xp.reshape(weight.array, (context_length, values.columns, weight.columns)), (0, 2, 1))
-    # A row gets from each row that sees it, through that step's part of the filter: a convolution the other way round.
-    shape = context_length * weight.columns, values.columns
-    back, by_x = xp.reshape(xp.flip(steps, axis=0), shape), values.like(x.values.shape, dtype)
-    _product(g, None, offsets, 1 - start - context_length, context_length, back, by_x.reshape(*values.shape))
-    found = [by_x, convert(view(by_filter), dtype)]
-    if padding is not None:
-        rows, ends = uses_of_padding(x.row_offsets(), start, context_length)
-        uses = values.like((len(ends) - 1, weight.columns))
-        reduce_rows("sum", g, values.send(rows), None, None, offsets_like(values, ends), 0, uses)
-        uses = uses.reshape(len(pads), context_length * weight.columns)
-        shares = xp.reshape(xp.matmul(uses.array, xp.reshape(steps, shape)), tuple(padding.shape))
-        found.append(convert(view(shares), dtype))
-    return tuple(part.array for part in found)
+        by_weight = xp.asarray(by_weight) + xp.astype(share, xp.float64)
+    steps = xp.permute_dims(xp.reshape(weight.array, (length, values.columns, weight.columns)), (0, 2, 1))
+    # A row gets from each row that sees it, through that step's part of the weight: a convolution backwards.
+    shape = length * weight.columns, values.columns
+    back = xp.reshape(xp.flip(steps, axis=0), shape)
+    _product(g, None, sent, 1 - start - length, length, back, by_x.reshape(values.shape))
+    by_weight = convert(view(by_weight), dtype)
+    if pads is None:
+        return by_x, by_weight
+    rows, ends = uses_of_padding(offsets, start, length)
+    uses = values.like((len(ends) - 1, weight.columns))
+    reduce_rows("sum", g, values.send(rows), None, None, offsets_like(values, ends), 0, uses)
+    uses = uses.reshape(len(pads), length * weight.columns)
+    by_pads = xp.reshape(xp.matmul(uses.array, xp.reshape(steps, shape)), pads.shape)
+    return by_x, by_weight, convert(view(by_pads), dtype)
 
 
 @functools.cache
 def _look_kernel(width):
-    """``out[t]`` = the sum of ``factors[k] * x[t + k * step]`` inside t's sequence; ``step`` is 1 or -1."""
+    """``out[t]`` is the sum of ``factors[k] * x[t + k * step]`` inside t's sequence; ``step`` is 1 or -1."""
 
     @cuda.jit
     def kernel(x, factors, offsets, segments, context, step, columns, bits, rows, out):
@@ -152,7 +135,7 @@ def _look_kernel(width):
 
 def _look(x, factors, offsets, step, out):
     if out.size:
-        columns, some = x.columns, factors if len(factors) else x  # which is not read, but has an address
+        columns, some = x.columns, factors if len(factors) else x  # not read, but it has an address
         width = width_of(columns, x, some, out)
         bits = group_of(columns, width)
         numbers = len(offsets) - 1, len(factors), step, columns, bits, len(x)
@@ -161,7 +144,7 @@ def _look(x, factors, offsets, step, out):
 
 @cuda.jit
 def _correlate(x, grad, offsets, segments, context, columns, rows, n, out):
-    """A chunk's sum of ``grad[t, d] * x[t + k, d]``, where both rows are in one sequence."""
+    """Sum per chunk of ``grad[t, d] * x[t + k, d]``, where both rows are in one sequence."""
     at = cuda.grid(1)
     while at < n:
         k, d = at // columns % context, at % columns
@@ -177,27 +160,19 @@ def _correlate(x, grad, offsets, segments, context, columns, rows, n, out):
         at += cuda.gridsize(1)
 
 
-@row_conv.kernel("cuda")
-def look_ahead(x: LoDTensor, filter: Dense, /, *, out=None):
-    values, factors = view(x.values), view(filter)
-    check_row_conv(values, factors)
-    out = output(values, values.shape, values.dtype, out)
-    _look(values, factors, offsets_like(values, x.row_offsets()).offsets, 1, out)
-    return x.with_values(out.array)
+def look_ahead(x, factors, offsets, out):
+    """``out[t]`` is the sum of ``factors[k] * x[t + k]`` inside t's sequence."""
+    _look(x, factors, offsets_like(x, offsets).offsets, 1, out)
 
 
-@row_conv_grad.kernel("cuda")
-def look_back(x: LoDTensor, filter: Dense, grad: Dense, /):
-    values, factors, g = view(x.values), view(filter), view(grad)
-    check_row_conv(values, factors)
-    g = convert(check_gradient(g, values.shape), values.dtype)
-    offsets = offsets_like(values, x.row_offsets()).offsets
-    by_x, by_filter = values.like(values.shape), values.like(factors.shape)
+def look_back(x, factors, offsets, grad):
+    """Gradients of ``look_ahead`` by the rows and the factors."""
+    g, offsets = convert(grad, x.dtype), offsets_like(x, offsets).offsets
+    by_x, by_factors = x.like(x.shape), x.like(factors.shape)
     _look(g, factors, offsets, -1, by_x)
-    chunks, context, columns = -(-len(values) // CHUNK), len(factors), values.columns
-    sums = values.like((chunks, context * columns), values.compute_dtype)
-    numbers = len(offsets) - 1, context, columns, len(values), sums.size
-    launch(_correlate, sums.size, values, g, offsets, *numbers, sums)
-    flat = by_filter.reshape(1, context * columns)
-    reduce_rows("sum", sums, None, None, None, offsets_like(values, np.array([0, chunks])), 0, flat)
-    return by_x.array, by_filter.array
+    chunks, context, columns = -(-len(x) // CHUNK), len(factors), x.columns
+    sums = x.like((chunks, context * columns), x.compute_dtype)
+    launch(_correlate, sums.size, x, g, offsets, len(offsets) - 1, context, columns, len(x), sums.size, sums)
+    flat = by_factors.reshape(1, context * columns)
+    reduce_rows("sum", sums, None, None, None, offsets_like(x, np.array([0, chunks])), 0, flat)
+    return by_x, by_factors

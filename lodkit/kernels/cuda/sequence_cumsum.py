@@ -6,10 +6,7 @@ import functools
 
 from ...arrays.cuda import vector
 from ...arrays.cuda.launch import cuda, device, launch
-from ...arrays.cuda.memory import output, view
 from ...jit import simd
-from ...lod.lod_tensor import LoDTensor
-from ...ops.sequence_cumsum import sequence_cumsum, sum_dtype
 from .primitives.offsets import Offsets, offsets_like
 from .primitives.reduce import group_of, reduce_rows, width_of
 from .primitives.reduce_kernels import ALL, WARP
@@ -27,7 +24,7 @@ def _upto_in_warp(x, lane):
 
 @functools.cache
 def _column_kernel(exclusive, reverse, given):
-    """One column: a warp takes a segment, 32 rows at a time."""
+    """One column: one warp per segment, 32 rows at a time."""
 
     @cuda.jit
     def kernel(values, offsets, starts, segments, out):
@@ -55,7 +52,7 @@ def _column_kernel(exclusive, reverse, given):
 
 @functools.cache
 def _rows_kernel(width, exclusive, reverse, given):
-    """A group of threads takes a segment, each W of its columns, which stay in registers."""
+    """One group of threads per segment, each with W of its columns, which stay in registers."""
 
     @cuda.jit
     def kernel(values, offsets, starts, columns, bits, segments, out):
@@ -77,13 +74,15 @@ def _rows_kernel(width, exclusive, reverse, given):
     return kernel
 
 
-def _cumsum(values, offsets, exclusive, reverse, out):
+def cumsum(values, offsets, exclusive, reverse, out):
+    """Running sums down each column of each segment into ``out``; a long one in tiles, whose sums come first."""
+    offsets = offsets_like(values, offsets)
     starts, given = values.like((1,), values.compute_dtype), offsets.tiles is not None
     if given:
         tiles, shape = offsets.tiles, (len(offsets.tiles) - 1, *values.shape[1:])
         sums, starts = values.like(shape, values.compute_dtype), values.like(shape, values.compute_dtype)
         reduce_rows("sum", values, None, None, None, Offsets(tiles, offsets.rows), 0, sums)
-        _cumsum(sums, offsets.tile_offsets, True, reverse, starts)
+        cumsum(sums, offsets.tile_offsets, True, reverse, starts)
         offsets = Offsets(tiles, offsets.rows)
     segments, columns = len(offsets), values.columns
     if columns == 1:
@@ -94,13 +93,3 @@ def _cumsum(values, offsets, exclusive, reverse, out):
     bits = group_of(columns, width)
     kernel = _rows_kernel(width, exclusive, reverse, given)
     launch(kernel, segments << bits, values, offsets.offsets, starts, columns, bits, segments, out)
-
-
-@sequence_cumsum.kernel("cuda")
-def run(x: LoDTensor, /, *, exclusive, reverse, level, out=None):
-    values = view(x.values)
-    out = output(values, values.shape, sum_dtype(values.dtype), out)
-    offsets = offsets_like(values, x.row_offsets(level))
-    if values.size:
-        _cumsum(values, offsets, bool(exclusive), bool(reverse), out)
-    return x.with_values(out.array)

@@ -4,37 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...arrays import check_gradient, check_values
 from ...arrays.cuda import vector
 from ...arrays.cuda.elementwise import convert, fill
-from ...arrays.cuda.ids import ids_of
 from ...arrays.cuda.launch import cuda, launch
-from ...arrays.cuda.memory import output, view
 from ...jit import simd
-from ...lod.levels import frozen
-from ...lod.lod_tensor import LoDTensor
-from ...ops.sequence_topk import (
-    bad_index,
-    check_chosen,
-    check_matrices,
-    check_steps,
-    check_topks,
-    sequence_topk,
-    sequence_topk_avg_pooling,
-    sequence_topk_avg_pooling_grad,
-    sequence_topk_grad,
-)
-from ...registry import Dense
-from ..common.matrices import matrix_rows
 from .lengths import largest
-from .primitives.gather import gather, put_rows
+from .primitives.gather import put_rows
 from .primitives.offsets import found_in, offsets_like
 from .primitives.row_kernels import segment_of
 
 
 @cuda.jit
 def _list(positions, offsets, ends, segments, k, n, rows, indices):
-    """The positions of all segments end to end, and where in their segments they are."""
+    """Positions of all segments end to end, and their indices in their segments."""
     i = cuda.grid(1)
     while i < n:
         s = segment_of(ends, segments, i)
@@ -43,21 +25,16 @@ def _list(positions, offsets, ends, segments, k, n, rows, indices):
         i += cuda.gridsize(1)
 
 
-@sequence_topk.kernel("cuda")
-def top(x: LoDTensor, /, *, k):
-    values = view(x.values)
-    check_steps(values, k)
-    counts = np.minimum(x.lengths(), k)
-    ends = frozen(np.concatenate([[0], np.cumsum(counts)]))
+def top_rows(values, offsets, k):
+    """Offsets, on the CPU, of the k largest of each segment, their positions, and their indices in their segments."""
+    counts = np.minimum(np.diff(offsets), k)
+    ends = np.concatenate([[0], np.cumsum(counts)])
     n, k = int(ends[-1]), int(counts.max(initial=0))
-    rows, indices, best = values.like((n,), np.int64), values.like((n,), np.int64), values.like((n,))
+    rows, indices = values.like((n,), np.int64), values.like((n,), np.int64)
     if n:
-        offsets = offsets_like(values, x.row_offsets())
-        positions, starts = largest(values, offsets, k), offsets_like(values, ends).offsets
-        launch(_list, n, positions, offsets.offsets, starts, len(counts), k, n, rows, indices)
-        gather(values, rows, None, best)
-    levels = *x._lod[:-1], ends
-    return LoDTensor._wrap(best.array, levels), LoDTensor._wrap(indices.array, levels)
+        sent, starts = offsets_like(values, offsets), offsets_like(values, ends).offsets
+        launch(_list, n, largest(values, sent, k), sent.offsets, starts, len(counts), k, n, rows, indices)
+    return ends, rows, indices
 
 
 @cuda.jit
@@ -78,28 +55,28 @@ def _find_rows(indices, ends, offsets, segments, n, rows):
         i += cuda.gridsize(1)
 
 
-@sequence_topk_grad.kernel("cuda")
-def top_grad(x: LoDTensor, indices: LoDTensor, grad: Dense, /):
-    values, numbers, grad = view(x.values), ids_of(indices.values, "indices"), view(grad)
-    dtype = check_values(values.dtype, "the gradient", floating=True)
-    check_steps(values)
-    check_chosen(x, indices)
-    result, n = fill(values.like(values.shape), 0), len(numbers)
-    offsets, ends = (offsets_like(values, t.row_offsets()).offsets for t in (x, indices))
-    numbered = ends, offsets, len(offsets) - 1, n
-    at = found_in(_find_outside, numbers, *numbered, slots=1)[0] if n else -1
-    if at >= 0:
-        raise bad_index(x, indices, numbers.read(), at)
-    check_gradient(grad, numbers.shape)
-    rows = values.like((n,), np.int64)
-    launch(_find_rows, n, numbers, *numbered, rows)
-    put_rows(rows, convert(grad, dtype), result)
-    return result.array
+def rows_of(indices, ends, offsets):
+    """The first index outside its segment, or -1; and the positions in the batch of all. Synchronises."""
+    n, rows = len(indices), indices.like((len(indices),), np.int64)
+    if not n:
+        return -1, rows
+    numbers = *(offsets_like(indices, each).offsets for each in (ends, offsets)), len(offsets) - 1, n
+    at = found_in(_find_outside, indices, *numbers, slots=1)[0]
+    if at < 0:
+        launch(_find_rows, n, indices, *numbers, rows)
+    return at, rows
+
+
+def placed(rows, grad, like):
+    """An array like ``like`` with the gradient at these rows, zeros elsewhere."""
+    result = fill(like.like(like.shape), 0)
+    put_rows(rows, convert(grad, like.dtype), result)
+    return result
 
 
 @cuda.jit
 def _average(values, positions, order, topks, count, k, n, out):
-    """The sums of the first ``topks[q]`` of every row, over ``topks[q]``: a thread a row."""
+    """Sum of the first ``topks[q]`` of each row, over ``topks[q]``: one thread per row."""
     o = cuda.grid(1)
     while o < n:
         total, j, best = simd.full(values, 1, 0), 0, vector.number(order, o) * k
@@ -115,7 +92,7 @@ def _average(values, positions, order, topks, count, k, n, out):
 
 @cuda.jit
 def _share(grad, positions, order, topks, count, k, n, out):
-    """What every one of the largest gets, from all averages that it is in: a thread each."""
+    """Gradient of each selected element, from all averages that it is in: one thread each."""
     i = cuda.grid(1)
     while i < n:
         o, j = i // k, i % k
@@ -123,39 +100,29 @@ def _share(grad, positions, order, topks, count, k, n, out):
         for q in range(count):
             top = vector.number(topks, q)
             if top > j:
-                flow = vector.load(grad, o * count + q, 1)
-                share = simd.add(share, simd.div(flow, simd.like(flow, top)))
+                g = vector.load(grad, o * count + q, 1)
+                share = simd.add(share, simd.div(g, simd.like(g, top)))
         if at >= 0:
             vector.store(out, at, share)
         i += cuda.gridsize(1)
 
 
-def _positions(x, row, column, topks, channels):
-    """Values, positions of the k largest of the matrices' rows, the order of the result's, ``topks``; and k."""
-    values = view(x.values)
-    check_matrices(x, values, row, column, channels)
-    offsets, order = matrix_rows(row.row_offsets(), column.row_offsets(), channels)
+def _positions(values, offsets, order, topks):
+    """Values, positions of the k largest of each segment, order and ``topks`` on the device; their number, and k."""
+    values = values if len(values) else values.like((1,))  # not read, but it has an address
     k = max(1, min(int(topks[-1]), int(np.diff(offsets).max(initial=0))))
-    values = values if len(values) else values.like((1,))  # which is not read, but has an address
     positions = largest(values.reshape(len(values)), offsets_like(values, offsets), k)
-    return values, positions, values.send(order), values.send(topks), k
+    return values, positions, values.send(order), values.send(topks), len(topks), k
 
 
-@sequence_topk_avg_pooling.kernel("cuda")
-def pool(x: LoDTensor, row: LoDTensor, column: LoDTensor, /, *, topks, channel_num, out=None):
-    topks = check_topks(topks, channel_num)
-    values, positions, order, counts, k = _positions(x, row, column, topks, channel_num)
-    out = output(values, (row.shape[0], channel_num * len(topks)), values.dtype, out)
-    launch(_average, len(order), values, positions, order, counts, len(topks), k, len(order), out)
-    return row.with_values(out.array)
+def average(values, offsets, order, topks, out):
+    """Averages of the ``topks`` largest of each segment, in this order of the segments, into ``out``."""
+    launch(_average, len(order), *_positions(values, offsets, order, topks), len(order), out)
 
 
-@sequence_topk_avg_pooling_grad.kernel("cuda")
-def pool_grad(x: LoDTensor, row: LoDTensor, column: LoDTensor, grad: Dense, /, *, topks, channel_num):
-    topks = check_topks(topks, channel_num)
-    values, positions, order, counts, k = _positions(x, row, column, topks, channel_num)
-    check_gradient(view(grad), (row.shape[0], channel_num * len(topks)))
-    result, n = fill(values.like(x.shape), 0), len(order) * k
-    flow = convert(view(grad), values.dtype)
-    launch(_share, n, flow, positions, order, counts, len(topks), k, n, result)
-    return result.array
+def average_grad(values, grad, offsets, order, topks):
+    """Gradient of the averages by the values."""
+    result, (_, *positions) = fill(values.like(values.shape), 0), _positions(values, offsets, order, topks)
+    n = len(order) * positions[-1]
+    launch(_share, n, convert(grad, values.dtype), *positions, n, result)
+    return result

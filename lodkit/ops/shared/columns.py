@@ -1,4 +1,4 @@
-"""What operators check whose ids are columns of a matrix, or rows: each inside, and one value each."""
+"""Checks of ids that are columns of a matrix, or rows: each inside the bound, and one value per id."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import numpy as np
 
 from ...arrays import check_values, integers
 from ...arrays.checks import MOST
-from ...errors import RowIndexError, ShapeMismatchError
+from ...errors import LoDError, RowIndexError, ShapeMismatchError
 from ...lod.lod_tensor import values_of
 from ...registry.kinds import aligned
 
 
 def count_of(given, largest, what):
-    """How many columns (or rows) there are: as many as given, else the largest id + 1."""
+    """Number of columns (or rows): the one given, else the largest id + 1."""
     if given is None:
         if largest == MOST:
             raise RowIndexError(f"an id is {largest}: no {what} is larger; drop it")
@@ -23,7 +23,7 @@ def count_of(given, largest, what):
 
 
 def outside(ids, position, name, bound, what):
-    """The error for the id at ``position`` of the flattened ids."""
+    """Error for the id at ``position`` of the flattened ids."""
     where = tuple(int(i) for i in np.unravel_index(position, ids.shape))
     place, remedy = ", ".join(map(str, where)), f"drop it, or make {what} larger"
     if ids[where] < 0:
@@ -31,32 +31,36 @@ def outside(ids, position, name, bound, what):
     return RowIndexError(f"{name}[{place}] = {ids[where]} is outside [0, {bound}) ({what} = {bound}); {remedy}")
 
 
-def check_inside(ids, given, name, what):
-    """Ids as int64, each inside the bound, and the bound."""
-    ids = integers(ids, name)
-    bound = count_of(given, int(ids.max(initial=-1)), what)
-    bad = (ids < 0) | (ids >= bound)
-    if bad.any():
-        raise outside(ids, int(np.argmax(bad)), name, bound, what)
-    return ids, bound
+def checked_columns(on, ids, given, name, what):
+    """Check ids on any device. Returns them and their bound: the one given, else the largest id + 1."""
+    largest = -1
+    if given is None:
+        ids = on.integers(ids, name)
+        largest = on.largest_id(ids)
+    bound = count_of(given, largest, what)
+    return on.checked_ids(ids, bound, name, lambda numbers, at: outside(numbers, at, name, bound, what)), bound
+
+
+def checked_vector(on, x, name):
+    """Integers as a vector, on any device."""
+    x = on.integers(x, name)
+    if x.ndim != 1:
+        raise LoDError(f"{name} must be one-dimensional, got shape {x.shape}; pass {name}.reshape(-1)")
+    return x
 
 
 def check_values_of(values, ids, name, what, floating=False):
-    """The array of values, one row for every id, of a type that can be computed with."""
+    """Values as an array with one row per id, of a type to compute with."""
     values = aligned(values, ids, name)
     check_values(values.dtype, what, floating=floating)
-    check_one_each(values, len(values_of(ids)), name)
+    rows, count = values.shape[0] if values.shape else "no", len(values_of(ids))
+    if rows != count:
+        raise ShapeMismatchError(f"{name} has {rows} rows for {count} ids; pass one row per id")
     return values
 
 
-def check_one_each(values, count, name):
-    rows = values.shape[0] if values.shape else "no"
-    if rows != count:
-        raise ShapeMismatchError(f"{name} has {rows} rows for {count} ids; pass one row an id")
-
-
 def check_dense(dense, rows):
-    """The array of a matrix (or of one of items), with a row for every sequence."""
+    """The array of a matrix, (sequences, columns, *item)."""
     dense = values_of(dense)
     if dense.ndim < 2 or len(dense) != rows:
         rule = f"pass (sequences, columns, *item), a row for each of the {rows} sequences"
@@ -65,5 +69,5 @@ def check_dense(dense, rows):
 
 
 def cells_of(ids, columns):
-    """The cell of each id in a matrix that is read row by row."""
+    """Cell of each id in a matrix, counted row by row."""
     return ids.segment_ids() * columns + integers(ids.values, "ids")

@@ -39,6 +39,11 @@ def sum_lengths(lengths, longest=False):
     return offsets, offsets.item(-1), int(np.diff(offsets).max(initial=0)) if longest else None
 
 
+def largest_id(ids):
+    """The largest of ids, -1 where there are none."""
+    return int(ids.max(initial=-1))
+
+
 def wrap_ids(ids, height, wrap):
     """Ids that count from the end, counted from the start; those before the start stay as they are."""
     ids = integers(ids, "ids")

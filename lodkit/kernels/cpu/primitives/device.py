@@ -19,6 +19,7 @@ from ....arrays.ids import checked_ids as checked_ids
 from ....lod.copy_runs import copy_runs as copy_runs
 from ....lod.levels import check_vector as check_vector
 from ....ops.shared.plain import clip_lengths as clip_lengths
+from ....ops.shared.plain import largest_id as largest_id
 from ....ops.shared.plain import put_rows as put_rows
 from ....ops.shared.plain import read as read
 from ....ops.shared.plain import send as send
@@ -54,6 +55,15 @@ def convert(x, dtype, new=False):
     return np.array(x, native(dtype), order="C") if new else x.astype(native(dtype), copy=False)
 
 
+def fill(out, number):
+    """Put ``number`` into every element of ``out``."""
+    out[...] = number
+    return out
+
+
+fill_rows = fill
+
+
 def copied(source, out):
     """Copy all elements, in order, rounded to the type of ``out``."""
     out[...] = source
@@ -68,6 +78,7 @@ def contiguous(x):
 #: Names that are imported when they are first used: module -> names.
 HOMES = {
     ".conversions": ("sum_lengths",),
+    "cells": ("absent_in", "cells_of", "find_columns", "find_last", "put_last"),
     "copy_by_plan": ("move_runs", "scatter_rows", "structure"),
     "gather": ("gather", "take_rows"),
     "gradients": ("values_grad", "weights_grad"),

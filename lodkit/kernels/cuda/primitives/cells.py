@@ -1,6 +1,6 @@
-"""Kernels over the cells of a matrix that has a row for every sequence, and of each row the columns of its ids.
+"""Kernels over the cells of a matrix with a row per sequence, whose columns are numbered by ids.
 
-Of the ids of one cell the last one is found by an atomic minimum of how many ids come behind it.
+The last of equal cells is found by an atomic minimum of the number of ids behind it.
 """
 
 from __future__ import annotations
@@ -9,10 +9,8 @@ import numpy as np
 
 from ....arrays.cuda import vector
 from ....arrays.cuda.elementwise import fill
-from ....arrays.cuda.ids import checked_ids
 from ....arrays.cuda.launch import cuda, launch
-from ....arrays.cuda.memory import view
-from ....ops.shared.columns import count_of, outside
+from .gather import put_rows
 from .offsets import offsets_like
 from .reduce import reduce_rows
 from .row_kernels import segment_of
@@ -20,7 +18,6 @@ from .row_kernels import segment_of
 
 @cuda.jit
 def _number(offsets, segments, columns, size, n, cells):
-    """The cell of each id; -1 where its column is outside."""
     i = cuda.grid(1)
     while i < n:
         column = vector.number(columns, i)
@@ -31,7 +28,6 @@ def _number(offsets, segments, columns, size, n, cells):
 
 @cuda.jit
 def _find(ids, n, mask, order, count, columns):
-    """Where in the unsorted mask each id is, -1 where it is not; ``mask`` is the sorted one."""
     i = cuda.grid(1)
     while i < n:
         row, low, high = vector.number(ids, i), 0, count
@@ -49,7 +45,7 @@ def _find(ids, n, mask, order, count, columns):
 
 @cuda.jit
 def _count_behind(cells, n, behind):
-    """How many ids come behind the last one of each cell; -1 for a cell without any."""
+    """Number of ids behind the last one of each cell; -1 for a cell without any."""
     i = cuda.grid(1)
     while i < n:
         if vector.number(cells, i) >= 0:
@@ -83,15 +79,8 @@ def _absent(behind, n, cells):
         i += cuda.gridsize(1)
 
 
-def checked_columns(ids, given, name, what):
-    """The View of ids, each inside the bound, and the bound: the one given, else the largest id + 1. Waits."""
-    ids = view(ids)
-    bound = count_of(given, largest(ids) if given is None else -1, what)
-    return checked_ids(ids, bound, name, lambda numbers, at: outside(numbers, at, name, bound, what)), bound
-
-
-def largest(ids):
-    """The largest of ids, -1 where there are none. Waits for the device."""
+def largest_id(ids):
+    """The largest of ids, -1 where there are none. Synchronises with the device."""
     if not ids.size:
         return -1
     out = ids.like((1,))
@@ -100,7 +89,7 @@ def largest(ids):
 
 
 def cells_of(offsets, columns, size):
-    """The cell of each id, by its column of ``size``; -1 where the column is outside."""
+    """Cell of each id, by its column of ``size``; -1 for a column outside."""
     cells = columns.like((columns.size,), np.int64)
     segments = offsets_like(columns, offsets)
     launch(_number, cells.size, segments.offsets, len(segments), columns, size, cells.size, cells)
@@ -108,29 +97,33 @@ def cells_of(offsets, columns, size):
 
 
 def find_columns(ids, mask):
-    """Where in the mask each id is, -1 where it is not."""
+    """Position of each id in the mask, -1 if absent."""
     order, columns = np.argsort(mask), ids.like((ids.size,), np.int64)
     launch(_find, ids.size, ids, ids.size, ids.send(mask[order]), ids.send(order), len(mask), columns)
     return columns
 
 
-def find_last(cells, count):
-    """Of each id its cell, where none behind has the same, else -1; and what tells which of all cells have any."""
+def find_last(offsets, cells, count):
+    """Cell of each id that is the last of its cell, -1 for others; and, by cell, -1 for cells without any."""
     behind, last = fill(cells.like((count,)), -1), cells.like((cells.size,))
     launch(_count_behind, cells.size, cells, cells.size, behind)
     launch(_choose, cells.size, cells, behind, cells.size, last)
     return last, behind
 
 
-def seen_in(behind, shape):
-    """Which cells have an id: bool."""
-    seen = behind.like(shape, bool)
+def put_last(offsets, cells, values, out, presence=False):
+    """``out[cells[i]] = values[i]``: the last of equal cells wins, -1 is skipped. Returns which have any, if asked."""
+    last, behind = find_last(offsets, cells, len(out))
+    put_rows(last, values, out)
+    if not presence:
+        return None
+    seen = behind.like(behind.shape, bool)
     launch(_tell, behind.size, behind, behind.size, seen)
     return seen
 
 
 def absent_in(behind):
-    """The cells that have no id, -1 for the others."""
+    """Cells without an id, -1 for others."""
     cells = behind.like(behind.shape)
     launch(_absent, behind.size, behind, behind.size, cells)
     return cells

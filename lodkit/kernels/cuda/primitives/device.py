@@ -14,7 +14,7 @@ import numpy as np
 from ....arrays.cuda import memory, vector
 from ....arrays.cuda.elementwise import convert as convert
 from ....arrays.cuda.elementwise import copied as copied
-from ....arrays.cuda.elementwise import fill
+from ....arrays.cuda.elementwise import fill as fill
 from ....arrays.cuda.ids import check_vector as check_vector
 from ....arrays.cuda.ids import checked_ids as checked_ids
 from ....arrays.cuda.ids import ids_of as integers  # noqa: F401
@@ -122,9 +122,10 @@ def wrap_ids(ids, height, wrap):
 #: Names that are imported when they are first used: module -> names.
 HOMES = {
     ".conversions": ("clip_lengths", "sum_lengths"),
+    "cells": ("absent_in", "cells_of", "find_columns", "find_last", "largest_id", "put_last"),
     "copy_by_plan": ("move_runs", "scatter_rows", "structure"),
     "copy_runs": ("copy_runs",),
-    "gather": ("add_rows", "gather", "put_rows", "take", "take_rows"),
+    "gather": ("add_rows", "fill_rows", "gather", "put_rows", "take", "take_rows"),
     "gradients": ("argreduce_rows", "values_grad", "weights_grad"),
     "merge": ("dense_rows", "merge_rows", "rows_grad", "table_grad", "total"),
     "reduce": ("reduce_into",),

@@ -7,6 +7,7 @@ import functools
 import numpy as np
 
 from ....arrays.cuda import vector
+from ....arrays.cuda.elementwise import convert, fill
 from ....arrays.cuda.launch import cuda, launch
 from ....arrays.cuda.memory import output
 from ....arrays.cuda.views import View
@@ -55,6 +56,12 @@ def take_rows(data, rows, out=None):
     out = output(data, (len(rows), *data.shape[1:]), data.dtype, out)
     gather(data, rows if type(rows) is View else data.send(rows), None, out)
     return out
+
+
+def fill_rows(out, row):
+    """Put a row into every row of ``out``."""
+    source = convert(row, out.dtype).reshape(1, *out.shape[1:])
+    gather(source, fill(out.like((len(out),), np.int64), 0), None, out)
 
 
 @functools.cache
