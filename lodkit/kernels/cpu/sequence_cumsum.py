@@ -13,7 +13,7 @@ from ...lod.lod_tensor import LoDTensor
 from ...ops.sequence_cumsum import sequence_cumsum, sum_dtype
 from .primitives.reduce import reduce_rows
 from .primitives.reduce_kernels import first_segment
-from .primitives.softmax import strip_width, tiles_where_long
+from .primitives.softmax import tiles_where_long, strip_width
 
 
 @functools.cache
