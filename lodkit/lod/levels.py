@@ -211,9 +211,9 @@ def check_vector(x, name):
     return x
 
 
-def check_lengths(lengths):
-    lengths = check_vector(lengths, "lengths")
+def check_lengths(lengths, name="lengths"):
+    lengths = check_vector(lengths, name)
     if len(lengths) and lengths.min() < 0:
         i = int(np.argmax(lengths < 0))
-        raise LoDError(f"lengths[{i}] = {lengths[i]} is negative; a length counts rows, 0 for an empty segment")
+        raise LoDError(f"{name}[{i}] = {lengths[i]} is negative; a length counts rows, 0 for an empty segment")
     return lengths
