@@ -47,7 +47,7 @@ REPRESENTATIONS = {
 
 
 def _reduction(representation, reduce, weighted, fused):
-    """Make the function of one name. Weights always have a gradient, whatever ``grad_on_weights``."""
+    """Make the function of one name. ``grad_on_weights`` is ignored: weights always have a gradient."""
 
     def run(data, *others, grad_on_weights=0, **args):
         *between, segments = others

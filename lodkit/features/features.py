@@ -194,12 +194,7 @@ class Features(Batch, Conversions):
                 raise TypeError(f"merge takes Features, got {type(other).__name__} at position {i}")
             if other.kind != self.kind:
                 raise LoDMismatchError(f"merge: these are {self.kind} features, those at position {i} {other.kind}")
-        merged = (self, *others)
-        keys = ops.merge_features(*(f._keys for f in merged))
-        values = ops.merge_features(*(f._values for f in merged))
-        map_keys = None if self._map_keys is None else ops.merge_features(*(f._map_keys for f in merged))
-        frozen(keys.values)
-        return self._wrap(LoDTensor._wrap(keys.values, values._lod[:1]), values, map_keys, self.names)
+        return self._joined((self, *others), lambda tensors: ops.merge_features(*tensors))
 
     @classmethod
     def _concat(cls, parts):
@@ -209,10 +204,13 @@ class Features(Batch, Conversions):
             if not isinstance(part, cls) or part.kind != first.kind:
                 found = f"{part.kind} features" if isinstance(part, cls) else type(part).__name__
                 raise LoDMismatchError(f"concat: part {i} is {found}, part 0 {first.kind} features")
-        keys = concat([part._keys for part in parts])
-        values = concat([part._values for part in parts])
-        map_keys = None if first._map_keys is None else concat([part._map_keys for part in parts])
-        return cls._wrap(LoDTensor._wrap(frozen(keys.values), keys._lod), values, map_keys, first.names)
+        return first._joined(parts, concat)
+
+    def _joined(self, parts, join):
+        """Join keys, values and map_keys of features of one kind by ``join``."""
+        keys, values = join([part._keys for part in parts]), join([part._values for part in parts])
+        map_keys = None if self._map_keys is None else join([part._map_keys for part in parts])
+        return self._wrap(LoDTensor._wrap(frozen(keys.values), values._lod[:1]), values, map_keys, self.names)
 
     def pool(self, tables, pool="sum", **attrs):
         """Look up each feature in its own table, pool it per example, and concatenate the columns.

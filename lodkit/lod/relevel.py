@@ -82,7 +82,7 @@ class Relevelling:
                 i = int(np.argmax(lengths != 1))
                 raise LoDLevelError(
                     f"the innermost lengths must be 1; the length at position {i} is {lengths[i]}; "
-                    "drop_level(-1) joins sequences whatever their lengths"
+                    "drop_level(-1) joins sequences of any length"
                 )
         at = self._level(-1 if level is None else level)
         if self._values is None and len(self._lod) == 1:
