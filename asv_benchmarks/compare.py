@@ -1,10 +1,9 @@
-"""lodkit beside its peers: the same data in one process, interleaved, checked to agree.
+"""Compare lodkit with its peers on the same data in one process, interleaved; results must agree.
 
     python asv_benchmarks/compare.py [--threads 1,2] [--only REGEX] [--quick] [--device cuda]
 
-Every row gives the minimum and the median of each implementation in milliseconds, its ratio to a memcpy where
-memory is the limit, and how many times faster lodkit is than the best peer (of minima). Batches rotate, so that
-no implementation finds another's rows in the caches.
+Rows give the minimum and median of each implementation in milliseconds, the ratio to a memcpy where memory-bound, and
+lodkit's speedup over the best peer (of minima). Batches rotate, so that no implementation finds another's rows cached.
 """
 
 from __future__ import annotations
@@ -17,9 +16,9 @@ import sys
 
 if __name__ == "__main__" and "LODKIT_COMPARE_THREADS" not in os.environ:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--threads", default="1,2", help="of the CPU")
+    options.add_argument("--threads", default="1,2", help="numbers of CPU threads")
     options.add_argument("--only", default="")
-    options.add_argument("--quick", action="store_true", help="tiny data, one round: only to see that it runs")
+    options.add_argument("--quick", action="store_true", help="tiny data, one round: a smoke test")
     options.add_argument("--device", default="cpu", choices=["cpu", "cuda"])
     chosen = options.parse_args()
     if chosen.device == "cuda":
@@ -53,7 +52,7 @@ def table(width):
 
 
 def batches(kind, width=0):
-    """Bags of ids of mean 20, with the flat ids, their offsets, and a gradient row for each id."""
+    """Yield bags of 20 ids on average, with flat ids, offsets, and one gradient row per id."""
     for _ in range(BATCHES):
         lengths = rng.integers(0, 41, 64 if QUICK else 4096)
         count = int(lengths.sum())
@@ -87,7 +86,7 @@ def embedding_bag():
 
 
 def embedding_bag_astride():
-    """Tables as NumPy allocates them, 16 bytes behind the start of a cache line."""
+    """Compare on tables as NumPy allocates them, 16 bytes past a cache line."""
     for width in (16, 64):
         w = np.empty((HEIGHT, width), np.float32)
         w[...] = rng.standard_normal(w.shape, dtype=np.float32)

@@ -1,8 +1,8 @@
-"""lodkit beside PyTorch and CuPy on a GPU: ``python asv_benchmarks/compare.py --device cuda``.
+"""Compare lodkit with PyTorch and CuPy on a GPU: ``python asv_benchmarks/compare.py --device cuda``.
 
-Arrays are PyTorch's. Every figure is the least of several rounds, each many calls between two events, implementations
-in turn, over batches that rotate. The share is of the traffic that the work needs, at the speed of a device-to-device
-copy: above 1 the second-level cache helps. The grid of embedding_bag is that of cuEmbed.
+Arrays are PyTorch's. Times are minima of several rounds of many calls between two events, interleaved, over rotating
+batches. The share is the minimal traffic relative to the bandwidth of a device-to-device copy: above 1 the L2 cache
+helps. The grid of embedding_bag is cuEmbed's.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ import lodkit
 from lodkit import LoDTensor
 
 ROUNDS, CALLS, BATCHES = 7, 20, 4
-SCALE = 1  # --quick makes all data so many times smaller
+SCALE = 1  # --quick divides sizes by this
 rng = np.random.default_rng(0)
 ratios = {}
 
 
 def fastest(calls):
-    """Milliseconds of every call, the least of the rounds."""
+    """Return the minimum milliseconds per call."""
     times = {label: [] for label in calls}
     for call in calls.values():
         call(0)
@@ -52,14 +52,14 @@ def fastest(calls):
 
 
 def agree(results):
-    """Check that all give the same, those that give something."""
+    """Check that all results that are not None agree."""
     first, *others = [r.float() for r in results if r is not None] or [None]
     for other in others:
         torch.testing.assert_close(other, first, rtol=1e-3, atol=1e-3)
 
 
 def measure(name, calls, traffic):
-    """Print a row for each call, the first of which is lodkit's; ``traffic`` is in bytes."""
+    """Print one row per call, lodkit's first; ``traffic`` is in bytes."""
     agree([call(0) for call in calls.values()])
     best = fastest(calls)
     least = traffic / copy_speed() * 1e3
@@ -72,7 +72,7 @@ def measure(name, calls, traffic):
 
 
 def copy_speed(size=(1 << 30), found=[]):  # noqa: B006
-    """Bytes that a copy on the device reads and writes in a second, measured once."""
+    """Measure the bytes per second of a device copy, read and written, once."""
     if not found:
         size //= SCALE
         source = torch.ones(size // 4, device="cuda")
@@ -83,14 +83,14 @@ def copy_speed(size=(1 << 30), found=[]):  # noqa: B006
 
 
 def numbers(rows, count, alpha):
-    """``count`` ids below ``rows``: uniform for alpha 0, else by a power law, scattered over the table."""
+    """Draw ``count`` ids below ``rows``: uniform for alpha 0, else from a power law, scattered over the table."""
     if not alpha:
         return rng.integers(0, rows, count)
     return (rng.zipf(alpha + 1e-9, count) * 2_654_435_761) % rows
 
 
 def bags(rows, batch, hotness, alpha):
-    """Rotating batches of ids, as LoDTensor and as what torch takes."""
+    """Make rotating batches of ids, as LoDTensors and as torch's inputs."""
     offsets = torch.arange(batch, device="cuda") * hotness
     made = []
     for _ in range(BATCHES):
@@ -100,7 +100,7 @@ def bags(rows, batch, hotness, alpha):
 
 
 def embedding_bag():
-    """cuEmbed's grid: forward, and backward with the update; the design's table of 1M x 64 with bags of 20."""
+    """Compare on cuEmbed's grid, forward, and backward with the update; and on 1M x 64 with bags of 20."""
     grid = itertools.product((1_000_000, 10_000_000), (32, 128), (1024, 16_384, 131_072), (1, 16, 64), (0, 1.05, 1.15))
     ours = itertools.product((1_000_000,), (64, 128), (4096,), (20,), (0, 1.05))
     table = None
@@ -120,18 +120,18 @@ def embedding_bag():
 
 
 def backward(name, table, data, batch, width):
-    """The gradient of the table and its update by SGD; torch's goes the same way, sparse."""
-    flow, count = torch.randn(batch, width, device="cuda"), len(data[0][1])
+    """Compare the sparse gradient of the table and its update by SGD."""
+    grad, count = torch.randn(batch, width, device="cuda"), len(data[0][1])
     parameter = torch.nn.Parameter(table)
     optimizer = torch.optim.SGD([parameter], lr=0.0)
 
     def gradient(r):
-        return lodkit.embedding_bag_grad(table, data[r][0], flow)
+        return lodkit.embedding_bag_grad(table, data[r][0], grad)
 
     def torchs_gradient(r):
         out = torch.nn.functional.embedding_bag(data[r][1], parameter, data[r][2], mode="sum", sparse=True)
         parameter.grad = None
-        out.backward(flow)
+        out.backward(grad)
         return parameter.grad
 
     def mine(r):
@@ -147,7 +147,7 @@ def backward(name, table, data, batch, width):
 
 
 def sequence_pool():
-    """Segments of power-law lengths, none of them empty."""
+    """Compare on nonempty segments of power-law lengths."""
     rows, segments = 2_000_000 // SCALE, 100_000 // SCALE
     lengths = 1 + rng.multinomial(rows - segments, rng.dirichlet(np.full(segments, 0.5)))
     x = torch.randn(rows, 64, device="cuda")
@@ -177,7 +177,7 @@ def sequence_pool():
 
 
 def selected_rows():
-    """A gradient of 82k rows, merged and applied."""
+    """Compare merging and applying a gradient of 82k rows."""
     height, count = 1_000_000 // SCALE, 82_000 // SCALE
     for alpha in (0, 1.05):
         ids = torch.from_numpy(numbers(height, count, alpha)).cuda()
@@ -214,7 +214,7 @@ def update(name, alpha, grad, coo, traffic):
 def run(only="", quick=False):
     global ROUNDS, CALLS, SCALE
     if torch is None or not torch.cuda.is_available():
-        print("compare.py --device cuda needs PyTorch and a GPU; none can be reached", file=sys.stderr)
+        print("compare.py --device cuda needs PyTorch and a GPU", file=sys.stderr)
         return 2
     if quick:
         ROUNDS, CALLS, SCALE = 1, 1, 512

@@ -1,4 +1,4 @@
-"""The rows of compare.py for operators on sequences: few long ones, and many short ones."""
+"""Comparisons of sequence operators: few long sequences, and many short ones."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from peers import awkward, fbgemm, torch
 
 import lodkit
 
-#: How many sequences, and how long they are at most; rows of 64.
+#: (number of sequences, maximum length); rows of 64.
 SHAPES = ((64, 20), (100, 5)) if QUICK else ((4096, 100), (100_000, 10))
 
 
@@ -22,13 +22,13 @@ def _batches():
 
 
 def _tensors(t):
-    """The sequences as PyTorch's, and as its nested tensor."""
+    """Convert sequences to a list of PyTorch tensors, and to a nested tensor."""
     parts = list(torch.split(torch.from_numpy(t.values), t.lengths().tolist()))
     return parts, torch.nested.nested_tensor(parts, layout=torch.jagged)
 
 
 def padded():
-    """sequence_pad and sequence_unpad."""
+    """Compare sequence_pad and sequence_unpad."""
     for what, t in _batches():
         full, lengths = lodkit.sequence_pad(t)
         out, rows, width = np.empty_like(full), np.empty_like(t.values), full.shape[1]
@@ -62,7 +62,7 @@ def padded():
 
 
 def moved():
-    """Sequences repeated, reversed and joined."""
+    """Compare expanding, reversing and concatenating sequences."""
     for what, t in _batches():
         lengths, starts = t.lengths(), t.offsets()
         one = rng.standard_normal((len(t), 64), dtype=np.float32)
@@ -93,7 +93,7 @@ def moved():
 
 
 def softmax():
-    """Softmax inside sequences: of numbers, and of rows."""
+    """Compare softmax within sequences, of numbers and of rows."""
     rows, segments = (5000, 50) if QUICK else (5_000_000, 50_000)
     lengths = rng.multinomial(rows, rng.dirichlet(np.full(segments, 0.5)))
     flat = lodkit.LoDTensor(rng.standard_normal(rows, dtype=np.float32), [lengths])
@@ -111,7 +111,7 @@ def softmax():
 
 
 def convolved():
-    """sequence_conv of three steps beside the bare matrix product that it contains."""
+    """Compare sequence_conv of three steps with its matrix product alone."""
     for what, t in _batches():
         weights = rng.standard_normal((3 * 64, 64), dtype=np.float32)
         windows = np.zeros((len(t.values), 3 * 64), np.float32)

@@ -1,4 +1,4 @@
-"""The rows of compare.py for Caffe2's sparse operators: segments by ids, fused against unfused."""
+"""Comparisons of Caffe2's sparse operators: segments by ids, fused and unfused."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ ROWS, SEGMENTS = (2000, 100) if QUICK else (1_000_000, 50_000)
 
 
 def _segmentation():
-    """Power-law lengths, their sorted ids, and the same ids in random order."""
+    """Return segment ids of power-law lengths, sorted and shuffled."""
     lengths = rng.multinomial(ROWS, rng.dirichlet(np.full(SEGMENTS, 0.5)))
     ids = np.repeat(np.arange(SEGMENTS), lengths)
     return ids, rng.permutation(ids)
 
 
 def _peers(x, ids, by, reduce):
-    """What others offer for segments by ids."""
+    """Return the peers' calls for segments by ids."""
     calls = {}
     if tensorflow and reduce != "logsumexp":
         given, numbers = tensorflow.constant(x), tensorflow.constant(ids)
         segments = getattr(tensorflow.math, f"unsorted_segment_{reduce}")
-        least = np.finfo(np.float32).min if reduce == "max" else None  # of an empty segment
+        least = np.finfo(np.float32).min if reduce == "max" else None  # result of an empty segment
         calls["tensorflow"] = lambda r: np.where((y := segments(given, numbers, SEGMENTS).numpy()) == least, 0, y)
     if awkward and by == "ids" and x.ndim == 1 and reduce in ("sum", "max"):
         ragged = awkward.unflatten(x, np.bincount(ids, minlength=SEGMENTS))
@@ -51,7 +51,7 @@ def _peers(x, ids, by, reduce):
 
 
 def segments_by_ids():
-    """Sorted and unsorted ids, rows of 64 and scalars."""
+    """Compare sorted and unsorted ids, rows of 64 and scalars."""
     sorted_ids, unsorted_ids = _segmentation()
     for width in (64, 0):
         x = rng.standard_normal((ROWS, width) if width else ROWS, dtype=np.float32)
@@ -63,7 +63,7 @@ def segments_by_ids():
 
 
 def fused():
-    """Reductions fused with a gather beside the two steps."""
+    """Compare reductions fused with a gather with the two steps."""
     table = rng.standard_normal((HEIGHT, 64), dtype=np.float32)
     sorted_ids, unsorted_ids = _segmentation()
     indices = rng.integers(0, HEIGHT, ROWS)

@@ -1,4 +1,4 @@
-"""The rows of compare.py for packing, ids, quantized tables and updates fused with what comes before them."""
+"""Comparisons of packing, ids, quantized tables and fused updates."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SEQUENCES, BAGS, COUNT = (64, 50, 500) if QUICK else (4096, 2000, 100_000)
 
 
 def packing():
-    """Sequences of up to 100 rows of 64, padded and cut again."""
+    """Pad and unpad sequences of up to 100 rows of 64."""
     lengths = rng.integers(0, 101, SEQUENCES)
     x = rng.standard_normal((lengths.sum(), 64), dtype=np.float32)
     packed = lodkit.pack_segments(x, lengths)
@@ -53,13 +53,13 @@ def packing():
 
 
 def _padded(ragged, width):
-    """Pads as wide as a row, since awkward's None stands for a whole one."""
+    """Pad with whole rows, since awkward's None replaces a whole row."""
     rows = awkward.to_packed(awkward.fill_none(awkward.pad_none(ragged, width, axis=1, clip=True), [0.0] * 64, axis=1))
     return awkward.to_numpy(rows).astype(np.float32, copy=False)
 
 
 def ids():
-    """Distinct ids, with their positions; the largest 5 of each segment."""
+    """Compare distinct ids with inverse, and the top 5 per segment."""
     drawn = np.minimum(rng.zipf(1.05, COUNT), 1 << 40) * 2654435761 % HEIGHT
     calls = {"lodkit": lambda r: lodkit.unique(drawn, return_inverse=True)[1]}
     calls["numpy unique"] = lambda r: np.unique(drawn, return_inverse=True)[1]
@@ -91,7 +91,7 @@ def _torch_bags(table, bags, bits):
 
 
 def _fbgemm_bags(bags, bits):
-    """FBGEMM's bags for inference, over a table of its own with scales of half precision: nothing is returned."""
+    """Make FBGEMM's inference bags, over a table of its own with float16 scales; they return None."""
     from fbgemm_gpu.split_embedding_configs import SparseType
     from fbgemm_gpu.split_table_batched_embeddings_ops_common import EmbeddingLocation
     from fbgemm_gpu.split_table_batched_embeddings_ops_inference import IntNBitTableBatchedEmbeddingBagsCodegen
@@ -109,7 +109,7 @@ def _fbgemm_bags(bags, bits):
 
 
 def quantized():
-    """Bags of rows in 8 and 4 bits, beside float32 ones: 2,000 bags, 100k ids, 64 columns."""
+    """Compare 8 and 4 bit bags with float32 bags: 2,000 bags, 100k ids, 64 columns."""
     table = rng.standard_normal((HEIGHT, 64), dtype=np.float32)
     lengths = np.full(BAGS, COUNT // BAGS)
     bags = lodkit.LoDTensor(rng.integers(0, HEIGHT, lengths.sum()), [lengths])
@@ -136,7 +136,7 @@ def quantized():
 
 
 def fused_updates():
-    """Updates by SelectedRows beside gather, dense update, scatter."""
+    """Compare updates by SelectedRows with gather, dense update, scatter."""
     rows = np.unique(rng.integers(0, HEIGHT, COUNT))
     value = rng.standard_normal((len(rows), 64), dtype=np.float32)
     grad = lodkit.SelectedRows(rows, value, HEIGHT)

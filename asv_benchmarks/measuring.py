@@ -1,4 +1,4 @@
-"""What a comparison needs: data sizes, the measuring itself, and the ratios that came out."""
+"""Data sizes, measurement and ratios of comparisons."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ratios = {}
 
 
 def measure(name, calls, traffic=None, inner=1):
-    """Run {implementation: call(round)} in turn; the first is lodkit's. Results must agree to 1e-3."""
+    """Time {implementation: call(round)}, interleaved, lodkit's first. Results must agree to 1e-3."""
     results = {label: call(0) for label, call in calls.items()}
     reference = next(iter(results.values()))
     for label, result in results.items():

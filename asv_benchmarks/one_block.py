@@ -1,6 +1,6 @@
-"""Max with index as the LoD review wrote it for a GPU: a block a sequence, its threads over the columns.
+"""Max with index, the GPU kernel of the LoD review: one block per sequence, its threads over the columns.
 
-It is here to be compared with: it leaves most of the GPU idle where one sequence is long, and reads 4 bytes at a time.
+A baseline: it leaves most of the GPU idle if one sequence is long, and loads 4 bytes at a time.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def kernel(values, offsets, columns, out, index):
 
 
 def largest(values, offsets, block=32):
-    """The largest of each column in sequences that all have rows, and where it first stands."""
+    """Return the maximum per column of nonempty sequences, and its first row."""
     values, offsets = memory.view(values), memory.view(offsets)
     sequences, columns = len(offsets) - 1, values.columns
     out, index = values.like((sequences, columns)), values.like((sequences, columns), np.int64)

@@ -1,4 +1,4 @@
-"""The other libraries that comparisons measure, where they are installed; None where they are not."""
+"""Peer libraries, None where not installed."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""The main job beside PyTorch: the same texts, split, batches, initial numbers and learning rate, in one process.
+"""Compare the demo with PyTorch: the same texts, split, batches, initial values and learning rate, in one process.
 
     python asv_benchmarks/train_torch.py [--epochs 12] [--threads 1]
 
 The model is EmbeddingBag (mean, 64 wide, sparse gradients), a linear layer and Adagrad at 0.1, in batches of 64.
-lodkit's time of an epoch includes shuffling and cutting the batches; PyTorch is handed them ready.
+lodkit's time per epoch includes making the batches, which PyTorch is given.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from lodkit.demo.train import Config, Job, Model
 
 
 class Peer:
-    """The same model in PyTorch, from the same initial numbers."""
+    """The same model in PyTorch, with the same initial values."""
 
     def __init__(self, parameters):
         table, weight, bias = (torch.from_numpy(p.copy()) for p in parameters.values())
@@ -73,7 +73,7 @@ def main():
             f"  torch {theirs[-1]:.3f} s {100 * peer.accuracy(tensors(*job.test)):.1f} %"
         )
     print(f"{options.threads} thread(s); numpy {np.__version__}, torch {torch.__version__}")
-    print(f"least time of an epoch: lodkit {min(mine):.3f} s, torch {min(theirs):.3f} s")
+    print(f"minimum time per epoch: lodkit {min(mine):.3f} s, torch {min(theirs):.3f} s")
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from lodkit.registry.representation import describe
 
 
 def text():
-    """The page."""
+    """Return the page."""
     families = {}
     for name, op in sorted(lodkit.OPS.items()):
         families.setdefault(op.family, []).append((name, op))

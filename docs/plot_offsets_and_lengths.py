@@ -2,9 +2,8 @@
 
     OMP_WAIT_POLICY=passive python docs/plot_offsets_and_lengths.py [--again | --draw | --quick]
 
-``--again`` keeps a time measured before where it is less: on a machine that others use, run it a few times.
-``--draw`` measures nothing and draws what was measured before; ``--quick`` only shows that it runs, and writes nothing.
-Representations take turns, so that all see the same machine; a time is the least of its rounds.
+``--again`` keeps smaller times of earlier runs: repeat it on a shared machine. ``--draw`` draws earlier times without
+measuring; ``--quick`` is a smoke test and writes nothing. Representations are interleaved; times are minima.
 """
 
 from __future__ import annotations
@@ -32,13 +31,13 @@ COLORS = {
     "each": "#cc79a7",
     "absolute": "#e69f00",
 }
-SAID = {"each": "resummed by each sequence", "views": "offsets, not re-based"}
-SLOW = 0.05  # seconds: a call that takes longer is not followed to larger sizes
+LABELS = {"each": "resummed by each sequence", "views": "offsets, not re-based"}
+SLOW = 0.05  # seconds: slower calls are not measured at larger sizes
 ROUNDS = 7  # at least
 
 
 def measured(sizes, seconds):
-    """Rows of the table of times."""
+    """Yield rows of the table of times."""
     sys.path.insert(0, str(DOCS.parent / "asv_benchmarks"))
     from benchmarks.lod_programs import PROGRAMS, draw
 
@@ -62,7 +61,7 @@ def measured(sizes, seconds):
 
 
 def least(calls, seconds):
-    """The least time of each call, all in turn, for so many seconds a call."""
+    """Return the minimum time of each call, interleaved, for ``seconds`` per call."""
     for call in calls.values():
         call()  # compiles
     inner = {name: max(1, int(1e-3 / timed(call, 1))) for name, call in calls.items()}
@@ -71,7 +70,7 @@ def least(calls, seconds):
         rounds += 1
         for name, call in calls.items():
             if rounds > 1 and best[name] < SLOW:
-                call()  # brings back into the caches what the one before has driven out
+                call()  # reloads the caches after the previous call
             best[name] = min(best[name], timed(call, inner[name]))
     return best
 
@@ -84,7 +83,7 @@ def timed(call, times):
 
 
 def ratios(times, threads, program, levels):
-    """{representation: [(sequences, how many times the time of offsets)]}."""
+    """Return {representation: [(sequences, time relative to offsets)]}."""
     rows = [row for row in times if row[:3] == (threads, program, levels)]
     base = {size: t for *_, size, representation, t in rows if representation == "offsets"}
     curves = {}
@@ -117,16 +116,16 @@ def figure(times, threads, programs, columns, name):
         axes.tick_params(left=False, bottom=False)
         axes.grid(axis="y", lw=0.3)
     drawn.supxlabel("sequences")
-    drawn.supylabel("times as long as by offsets")
+    drawn.supylabel("time relative to offsets")
     known = {r: known[r] for r in COLORS if r in known}
-    labels = [SAID.get(r, r) for r in known]
+    labels = [LABELS.get(r, r) for r in known]
     drawn.legend(known.values(), labels, loc="outside upper center", ncols=4, frameon=False)
     drawn.savefig(FIGURES / name, metadata={"Date": None, "Creator": None})
     (FIGURES / name).write_text(shortened((FIGURES / name).read_text()))
 
 
 def shortened(svg):
-    """Without what a reader does not see, which is half of it."""
+    """Remove invisible parts, half of the file."""
     svg = re.sub(r"<\?xml.*?\?>|<!DOCTYPE.*?>|<!--.*?-->|<metadata>.*?</metadata>", "", svg, flags=re.S)
     svg = re.sub(r' transform="rotate\(-0 .*?"', "", svg)
     svg = re.sub(r"font-family: [^;\"]*", "font-family: sans-serif", svg)
@@ -135,19 +134,19 @@ def shortened(svg):
 
 
 def table(times, threads, size):
-    """Microseconds by offsets, and how many times as long the others take, at one size."""
+    """Yield a table of times with offsets, and the others relative to it, at one size."""
     names = [r for r in COLORS if any(row[0] == threads and row[4] == r for row in times)]
-    yield f"| {size:,} sequences | levels | {' | '.join(SAID.get(r, r) for r in names)} |"
+    yield f"| {size:,} sequences | levels | {' | '.join(LABELS.get(r, r) for r in names)} |"
     yield f"|---|---|{'---|' * len(names)}"
     for program in dict.fromkeys(row[1] for row in times if row[0] == threads):
         for levels in (1, 2):
             found = {r: dict(points).get(size) for r, points in ratios(times, threads, program, levels).items()}
             base = next(row[5] for row in times if row[:5] == (threads, program, levels, size, "offsets"))
             cells = ["" if found.get(r) is None else f"{float(f'{found[r]:.2g}'):,.7g}" for r in names[1:]]
-            yield f"| {program} | {levels} | {said(base)} | {' | '.join(cells)} |"
+            yield f"| {program} | {levels} | {format_time(base)} | {' | '.join(cells)} |"
 
 
-def said(microseconds):
+def format_time(microseconds):
     return f"{microseconds:.3g} µs" if microseconds < 1000 else f"{microseconds / 1000:.3g} ms"
 
 

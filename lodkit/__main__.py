@@ -22,12 +22,12 @@ def parser():
     p.add_argument("--optimizer", default="adagrad", choices=["adagrad", "sgd"])
     p.add_argument("--epochs", type=_integer(1), default=12)
     p.add_argument("--lr", type=rate, default=0.1, help="learning rate")
-    p.add_argument("--dim", type=_integer(1), default=64, help="width of a word's row")
-    p.add_argument("--batch", type=_integer(1), default=64, help="texts a step")
+    p.add_argument("--dim", type=_integer(1), default=64, help="embedding width")
+    p.add_argument("--batch", type=_integer(1), default=64, help="texts per step")
     p.add_argument("--seed", type=_integer(0), default=0)
     p.add_argument("--device", default="cpu", choices=["cpu", "cuda"])
     p.add_argument("--save", metavar="DIR", help="save the state after every epoch")
-    p.add_argument("--resume", metavar="DIR", help="go on from a saved state")
+    p.add_argument("--resume", metavar="DIR", help="resume from a saved state")
     return p
 
 
@@ -44,7 +44,7 @@ def _integer(least):
 def rate(text):
     number = float(text)
     if not 0 < number < math.inf:
-        raise argparse.ArgumentTypeError(f"{text} is no positive number")
+        raise argparse.ArgumentTypeError(f"{text} is not a positive number")
     return number
 
 
@@ -61,7 +61,7 @@ def main(argv=None):
         print(f"error: {error}", file=sys.stderr)
         return 2
     except MemoryError as error:
-        print(f"error: {str(error) or 'no memory is left'}; a smaller --dim or --batch takes less", file=sys.stderr)
+        print(f"error: {str(error) or 'out of memory'}; reduce --dim or --batch", file=sys.stderr)
         return 2
 
 
@@ -72,20 +72,20 @@ def run(options):
     from .demo.train import Config, Job, check_folder, describe
 
     if options.device == "cuda":
-        to_device(np.zeros(1), "cuda")  # where there is none, it says so before the texts are read
+        to_device(np.zeros(1), "cuda")  # raises without a GPU, before the texts are read
     names = ("data", "pool", "optimizer", "lr", "dim", "batch", "seed")
     job = Job(Config(**{name: getattr(options, name) for name in names}), resume=options.resume, device=options.device)
     if options.save is not None:
         check_folder(options.save)
     print(describe(job))
     if job.epoch >= options.epochs:
-        print(f"{options.resume} is trained for {job.epoch} epochs already; --epochs is the number of all of them")
+        print(f"{options.resume} is already trained for {job.epoch} epochs; --epochs is the total")
     job.run(options.epochs, options.save)
     sparse, dense = job.update_times()
     print(f"test accuracy: {100 * job.model.accuracy(*job.test):.1f} %")
     print(f"majority baseline: {100 * job.majority():.1f} %")
     if job.rate:
-        print(f"rows a second: {job.rate:,.0f}")
+        print(f"rows per second: {job.rate:,.0f}")
     print(f"table update: sparse {1e3 * sparse:.3f} ms, dense {1e3 * dense:.3f} ms ({dense / sparse:.1f} times)")
     return 0
 

@@ -1,4 +1,4 @@
-"""The errors that lodkit raises. A message states the rule, the place, the values and the remedy."""
+"""Errors of lodkit. A message states the rule, the place, the values and the remedy."""
 
 from __future__ import annotations
 
@@ -9,57 +9,57 @@ from .public import public
 
 @public
 class LodkitError(Exception):
-    """What every error of lodkit derives from."""
+    """Base of all errors of lodkit."""
 
 
 @public
 class LoDError(LodkitError, ValueError):
-    """Malformed structure: lengths that do not add up, offsets that decrease, a tensor without rows for them."""
+    """Malformed structure: lengths that do not sum to the rows, decreasing offsets."""
 
 
 @public
 class LoDLevelError(LoDError):
-    """An operator needs more (or fewer) levels than the tensor has."""
+    """The tensor has too few or too many levels."""
 
 
 @public
 class LoDMismatchError(LoDError):
-    """Two operands have different structure."""
+    """Operands differ in structure."""
 
 
 @public
 class ShapeMismatchError(LodkitError, ValueError):
-    """Two arrays that must have one shape have two."""
+    """Shapes do not match."""
 
 
 @public
 class OutputError(LodkitError, ValueError):
-    """An array given as ``out=``, or to be updated in place, cannot take the result."""
+    """An array given as ``out=``, or to be updated in place, cannot hold the result."""
 
 
 @public
 class SegmentIdError(LodkitError, ValueError):
-    """Segment ids are unsorted where they must be sorted, negative, or past the number of segments."""
+    """Segment ids are unsorted, negative, or not below the number of segments."""
 
 
 @public
 class RowIndexError(LodkitError, IndexError):
-    """A row or an id lies outside the table."""
+    """A row or an id is out of range."""
 
 
 @public
 class DTypeError(LodkitError, TypeError):
-    """The operation has no meaning for values of this type."""
+    """The operation is not defined for this dtype."""
 
 
 @public
 class NoKernelError(LodkitError, NotImplementedError):
-    """No kernel is registered for these inputs; the message lists the kernels there are."""
+    """No kernel is registered for these inputs; the message lists those that are."""
 
 
 @public
 class DeviceError(LodkitError, RuntimeError):
-    """Inputs live on different devices, or on one that cannot be reached."""
+    """Inputs are on different devices, or on an unavailable one."""
 
 
 @public
@@ -71,17 +71,17 @@ class UnknownOperatorError(LodkitError, KeyError):
 
 
 def bad_id(ids, height, name, position):
-    """The error for the id at ``position`` of the flattened ids."""
-    where = tuple(int(i) for i in np.unravel_index(position, ids.shape))
-    place = ", ".join(map(str, where))
+    """Return the error for the id at ``position`` of the flattened ids."""
+    index = tuple(int(i) for i in np.unravel_index(position, ids.shape))
+    place = ", ".join(map(str, index))
     return RowIndexError(
-        f"{name}[{place}] = {ids[where]} is outside [0, {height}) (the table has {height} rows); "
+        f"{name}[{place}] = {ids[index]} is outside [0, {height}) (the table has {height} rows); "
         "map unknown ids to a row of their own first"
     )
 
 
 def bad_along(size, axis):
-    """What makes the error for a bad id along an axis, whose entries are rows on the first alone."""
+    """Return a function that makes the error for a bad id along an axis; None for axis 0, the default."""
     if not axis:
         return None
 

@@ -1,4 +1,4 @@
-"""Files that are replaced whole or not at all."""
+"""Atomic replacement of files."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import uuid
 
 @contextlib.contextmanager
 def replacing(path):
-    """Give a path beside ``path`` to write to, then rename it: an interrupt leaves the old file or the new one."""
+    """Yield a temporary path beside ``path``, then rename it: an interrupt leaves the old or the new file."""
     folder, name = os.path.split(os.path.realpath(os.fsdecode(path)))
     stem, suffix = os.path.splitext(name)
     draft = os.path.join(folder, f".{stem}.{uuid.uuid4().hex[:8]}{suffix}")

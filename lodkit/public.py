@@ -1,4 +1,4 @@
-"""The public home of a class, whichever file it stands in."""
+"""Public module names of classes."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ import sys
 
 
 def public(cls=None, /, *, home="lodkit"):
-    """Make ``home`` the module of a class: pickles, reprs and tracebacks say ``lodkit.LoDTensor``.
+    """Set ``home`` as the module of a class, so that pickles, reprs and tracebacks name ``lodkit.LoDTensor``.
 
-    Files may move then, and pickles stay readable. doctest looks for classes by their module, so it is told where this
-    one stands (``__test__``).
+    Pickles then survive moved files. ``__test__`` tells doctest, which finds classes by module, about the class.
     """
     if cls is None:
         return functools.partial(public, home=home)

@@ -1,4 +1,4 @@
-"""Assertions for tests, as ``numpy.testing`` has them: the message names the first difference."""
+"""Assertions for tests, as in ``numpy.testing``; the message names the first difference."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ def assert_equal(actual, desired, *, strict=True, err_msg=""):
     Parameters
     ----------
     actual, desired : LoDTensor, SelectedRows, Features or array; or lists, tuples and dicts of them
-        On any device. NaN equals NaN. SelectedRows are compared row by row as they are; where order and duplicates
-        do not matter compare ``x.merge()``.
+        On any device. NaN equals NaN. SelectedRows are compared row by row; to ignore order and duplicates, compare
+        ``x.merge()``.
     strict : bool
-        Also the dtypes are equal, where both sides have one (a list has none).
+        Compare dtypes too, if both sides have one (a list has none).
     err_msg : str
-        Put in front.
+        Prefix of the message.
 
     Raises
     ------
@@ -54,11 +54,11 @@ def assert_allclose(actual, desired, rtol=1e-7, atol=0, *, equal_nan=True, stric
     Parameters
     ----------
     actual, desired
-        As in ``assert_equal``. Structure, shapes and rows have to be the same.
+        As in ``assert_equal``. Structure, shapes and rows must be equal.
     rtol, atol : float
     equal_nan : bool
     strict : bool
-        Also the dtypes are equal.
+        Compare dtypes too.
     err_msg : str
 
     Raises
@@ -81,7 +81,7 @@ def _equal(a, b):
 
 
 class _Comparison:
-    """A walk through two values that stops at the first difference."""
+    """Comparison of two values up to the first difference."""
 
     def __init__(self, same, strict, err_msg):
         self.same, self.strict, self.err_msg = same, strict, err_msg
@@ -101,7 +101,7 @@ class _Comparison:
             return self.sequences(place, a, b)
         if a is None or b is None:
             return None if a is b else self.fail(place, f"{_kind(a)} where {_kind(b)} is desired")
-        return self.arrays(place, _array(a), _array(b), _has_dtype(a) and _has_dtype(b))
+        return self.arrays(place, _array(a), _array(b), hasattr(a, "dtype") and hasattr(b, "dtype"))
 
     def lod_tensors(self, place, t, u):
         __tracebackhide__ = True
@@ -129,7 +129,7 @@ class _Comparison:
     def dicts(self, place, a, b):
         for key in [*b, *a]:
             if key not in a or key not in b:
-                self.fail(place, f"the key {key!r} is only in {'actual' if key in a else 'desired'}")
+                self.fail(place, f"key {key!r} is only in {'actual' if key in a else 'desired'}")
         for key in b:
             self.compare(f"{place}[{key!r}]", a[key], b[key])
 
@@ -140,7 +140,7 @@ class _Comparison:
             self.compare(f"{place}[{i}]", x, y)
 
     def arrays(self, place, a, b, typed, t=None):
-        """Two arrays; ``t`` has the structure by which a row is named."""
+        """Compare arrays; ``t`` has the structure that names rows."""
         __tracebackhide__ = True
         if self.strict and typed and a.dtype != b.dtype:
             self.fail(place, f"dtype {a.dtype} against {b.dtype}")
@@ -178,11 +178,7 @@ def _largest(a, b, differ):
 
 
 def _kind(x):
-    return "None" if x is None else f"{type(x).__name__}"
-
-
-def _has_dtype(x):
-    return hasattr(x, "dtype")
+    return "None" if x is None else type(x).__name__
 
 
 def _array(x):

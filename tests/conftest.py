@@ -1,4 +1,4 @@
-"""Devices, poisoned outputs, and the ways in which every sample is run."""
+"""Devices, poisoned outputs, and fixtures that shrink block sizes."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ DEVICES = os.environ.get("LODKIT_TEST_DEVICES", "cpu").split(",")
 
 
 def pytest_collection_modifyitems(items):
-    """The longest tests come first: the other workers take what remains meanwhile."""
+    """Run the longest tests first, for balance between workers."""
     items.sort(key=lambda item: "test_machine_code" not in item.name)
 
 
 @pytest.fixture(autouse=True)
 def poison(monkeypatch):
-    """Outputs start as NaN (or a wild integer), so that an element which no kernel writes shows."""
+    """Fill outputs with NaN (or an unlikely integer), to expose unwritten elements."""
     fresh = arrays.output
 
     def poisoned(shape, dtype, out=None, like=None):
@@ -36,7 +36,7 @@ def poison(monkeypatch):
 
 @pytest.fixture
 def tiny_blocks(monkeypatch):
-    """Threads for any work, and chunks and blocks of 3 rows: every boundary is crossed, nothing is few."""
+    """Always use threads, and chunks and blocks of 3 rows, so that every boundary is crossed."""
     from lodkit.jit import settings
 
     monkeypatch.setattr(settings, "parallel_from", 0)
@@ -54,11 +54,11 @@ def serial_tiny_blocks(tiny_blocks, monkeypatch):
 
 @pytest.fixture(params=["cpu", "cuda"])
 def place(request, monkeypatch):
-    """What moves values to a device, by ``to``: the CPU, or the emulated GPU; ``home`` brings results back."""
+    """The CPU or the emulated GPU: ``to`` moves values there, ``home`` brings results back."""
     if request.param == "cpu":
         return types.SimpleNamespace(to=lambda x: x, home=lambda x: x)
-    for needed in ("greenlet", "numba_cuda", "array_api_compat"):
-        pytest.importorskip(needed)
+    for module in ("greenlet", "numba_cuda", "array_api_compat"):
+        pytest.importorskip(module)
     import emulated
 
     from lodkit.arrays.cuda import launch, memory
@@ -69,7 +69,7 @@ def place(request, monkeypatch):
 
 
 def copy(x):
-    """A copy that an in-place operator may change."""
+    """Copy an input, for in-place operators."""
     if isinstance(x, lodkit.LoDTensor):
         return x.with_values(x.values.copy())
     if isinstance(x, lodkit.SelectedRows):
@@ -78,7 +78,7 @@ def copy(x):
 
 
 def flat(result):
-    """The results of a call as plain arrays, structure and kinds included."""
+    """Flatten the results of a call to plain arrays, including structure."""
     if isinstance(result, tuple):
         return [part for r in result for part in flat(r)]
     if isinstance(result, lodkit.LoDTensor):

@@ -1,6 +1,6 @@
-"""A GPU that is not there: an array library whose memory is NumPy's, and a launcher that runs kernels in the emulator.
+"""An emulated GPU: an array library backed by NumPy, and a launcher that runs kernels in the emulator.
 
-Its arrays can do nothing but be passed about, so that operators cannot lean on NumPy by mistake.
+Its arrays have no arithmetic, so that operators cannot use NumPy by mistake.
 """
 
 from __future__ import annotations
@@ -51,11 +51,11 @@ class Array:
         return self.numpy.copy()
 
     def values(self):
-        raise AssertionError("PyTorch's tensors have a method of this name")
+        raise AssertionError("PyTorch tensors have a method of this name")
 
 
-class Numbers(Array):
-    """An array that the namespace made, which has arithmetic."""
+class Computed(Array):
+    """An array made by the namespace, with arithmetic."""
 
     device = "cuda"
 
@@ -72,7 +72,7 @@ def _operator(name):
 
 _OPERATORS = ["add", "radd", "sub", "rsub", "mul", "rmul", "truediv", "rtruediv", "neg", "getitem"]
 for _name in [*_OPERATORS, "lt", "le", "gt", "ge", "eq", "ne"]:
-    setattr(Numbers, f"__{_name}__", _operator(f"__{_name}__"))
+    setattr(Computed, f"__{_name}__", _operator(f"__{_name}__"))
 
 
 def _bare(x):
@@ -80,7 +80,7 @@ def _bare(x):
 
 
 def _wrapped(x):
-    return Numbers(np.asarray(x)) if isinstance(x, np.ndarray | np.generic) else x
+    return Computed(np.asarray(x)) if isinstance(x, np.ndarray | np.generic) else x
 
 
 class Namespace:
@@ -99,7 +99,7 @@ class Namespace:
 
 
 class Library:
-    """What lodkit asks of an array library."""
+    """The array library interface that lodkit uses."""
 
     def view(self, x):
         is_copy = not x.numpy.flags.c_contiguous
@@ -129,7 +129,7 @@ class Library:
 
 
 class Launcher:
-    """Runs launches in the emulator, each in another order."""
+    """Run launches in the emulator, each with its own order."""
 
     def __init__(self, seed):
         self.seed, self.launches = seed, 0
@@ -143,12 +143,12 @@ class Launcher:
 
 
 def elements(view):
-    """All elements of a View as kernels see them: float16 as its bits."""
+    """Return all elements of a View as kernels see them, float16 as bits."""
     return view.array.numpy.reshape(-1).view(np.uint16 if view.dtype == np.float16 else view.dtype)
 
 
 def to_gpu(x, device=0):
-    """A value on the emulated GPU."""
+    """Move a value to the emulated GPU."""
     if isinstance(x, lodkit.LoDTensor):
         return x.with_values(to_gpu(x.values, device))
     if isinstance(x, lodkit.SelectedRows):
@@ -161,7 +161,7 @@ def to_gpu(x, device=0):
 
 
 def to_numpy(x):
-    """A result, brought back."""
+    """Copy a result back."""
     if isinstance(x, tuple):
         return tuple(map(to_numpy, x))
     if isinstance(x, lodkit.LoDTensor):

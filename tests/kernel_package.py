@@ -1,4 +1,4 @@
-"""A small package of kernels, and processes that use it."""
+"""A small package of kernels, and processes that run it."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def make(folder):
 def start(kit, code, **env):
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("NUMBA_", "LODKIT_", "COV_"))}
     paths = {"PYTHONPATH": os.pathsep.join([str(ROOT), str(kit)]), "LODKIT_CACHE_DIR": str(kit / "cache")}
-    # A .pyc counts as fresh when an edit keeps the second and the size.
+    # A .pyc counts as fresh if an edit keeps the mtime in seconds and the size.
     kept |= paths | {"PYTHONDONTWRITEBYTECODE": "1"} | env
     command = [sys.executable, "-W", "error", "-c", PRELUDE + textwrap.dedent(code)]
     return subprocess.Popen(command, env=kept, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)

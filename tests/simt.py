@@ -1,10 +1,10 @@
-"""Runs numba.cuda kernels without a GPU: every thread in Python, with barriers and warps, and errors for bugs.
+"""Emulator of numba.cuda kernels: runs every thread in Python, with barriers and warps, and raises for bugs.
 
-A kernel's function is copied, and sees a stand-in for ``numba.cuda`` (``simt_cuda``). One that never waits is called
-thread by thread; in others a thread is a greenlet, which gives way where it waits. Between two waits a thread runs
-alone, so races show only by the order of threads, which a seed shuffles, and by what memory is poisoned with. A loop
-that waits for another thread's write must call ``nanosleep``. Numba's typing is not emulated: arithmetic is NumPy's
-on typed numbers and Python's on literals.
+A kernel's function is copied to use a stand-in for ``numba.cuda`` (``simt_cuda``). Kernels without synchronisation are
+called thread by thread; in others each thread is a greenlet, which yields where it waits. Between waits a thread runs
+alone, so races show only through the order of threads, which a seed shuffles, and through poisoned memory. A loop that
+polls another thread's write must call ``nanosleep``. Numba's typing is not emulated: arithmetic is NumPy's on typed
+numbers and Python's on literals.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from simt_cuda import EXIT, SLEEP, WAITS, Dim3, Pointer, SimError, cuda, now, po
 
 __all__ = ["Pointer", "SimError", "run"]
 
-ROUNDS = 1000  # of letting every block go on; threads that still sleep then would do so for ever
+ROUNDS = 1000  # of resuming every block; threads that still sleep are deadlocked
 
 
 def run(kernel, grid, block, args, *, shared=0, seed=None, races=True):
-    """Run a kernel for ``grid`` blocks of ``block`` threads.
+    """Run a kernel with ``grid`` blocks of ``block`` threads.
 
-    What the kernel refers to is frozen at its first run, as it is when it is compiled.
+    Globals and closures are frozen at the first run, as in compilation.
 
     Parameters
     ----------
     kernel : dispatcher or function
-        What ``cuda.jit`` makes, or takes.
+        Result or argument of ``cuda.jit``.
     grid, block : int or tuple of up to three
     args : sequence
         Pointers, C-contiguous arrays (which become pointers), NumPy scalars, ints (which become int64).
@@ -42,20 +42,20 @@ def run(kernel, grid, block, args, *, shared=0, seed=None, races=True):
     seed : int, optional
         Shuffles blocks, warps and lanes; None leaves them in order.
     races : bool
-        Raise where two blocks store different values to one element of an argument.
+        Raise if two blocks store different values to one element of an argument.
     """
-    function, waits = _copied(getattr(kernel, "py_func", kernel))
+    function, synchronises = _copied(getattr(kernel, "py_func", kernel))
     cuda.gridDim, cuda.blockDim = _extents(grid), _extents(block)
     if not all(cuda.gridDim) or not 0 < np.prod(cuda.blockDim) <= 1024:
         raise ValueError(f"{cuda.gridDim} blocks of {cuda.blockDim} threads cannot be launched")
-    chance = random.Random(seed)
-    order = list if seed is None else lambda items: chance.sample(items, len(items))
+    rng = random.Random(seed)
+    order = list if seed is None else lambda items: rng.sample(items, len(items))
     now.function, now.args, now.kernel = function, _arguments(function, args, races), function.__qualname__
     now.hub, indices = getcurrent(), _indices(cuda.blockDim)
     blocks = (_Block(index, indices, shared) for index in order(_indices(cuda.gridDim)))
     try:
         with np.errstate(all="ignore"):
-            (_run_waiting if waits else _run_in_turn)(blocks, order)
+            (_run_greenlets if synchronises else _run_in_turn)(blocks, order)
     except Exception as error:
         if now.thread and not isinstance(error, SimError):
             error.add_note(now.where())
@@ -70,7 +70,7 @@ def _extents(extents):
 
 
 def _indices(extents):
-    """Every index within extents, x fastest."""
+    """Return all indices within extents, x fastest."""
     ranges = [[np.int64(i) for i in range(extent)] for extent in reversed(extents)]
     return [Dim3(x, y, z) for z, y, x in itertools.product(*ranges)]
 
@@ -96,7 +96,7 @@ _copies = weakref.WeakKeyDictionary()
 
 
 def _copied(function):
-    """A kernel's copy that sees the stand-in, and whether its threads may wait for each other; made once."""
+    """Return a kernel's copy that uses the stand-in, and whether its threads synchronise; cached."""
     if function not in _copies:
         made = {}
         copy = _copy(function, made)
@@ -105,7 +105,7 @@ def _copied(function):
 
 
 def _copy(function, made):
-    """Copy a function, and what it calls as far as it needs it; ``made`` maps functions to their copies."""
+    """Copy a function and, where needed, its callees; ``made`` maps functions to copies."""
     scope, cells, names = {"__builtins__": function.__builtins__}, function.__closure__ or (), _names(function.__code__)
     empty = tuple(CellType() for _ in cells)
     made[function] = FunctionType(function.__code__, scope, function.__name__, function.__defaults__, empty)
@@ -119,7 +119,7 @@ def _copy(function, made):
 
 
 def _replaced(value, names, made):
-    """What a copy refers to in place of a value; of modules only the attributes that it names."""
+    """Return the replacement of a referenced value; in modules, of the attributes in ``names``."""
     if _is_cuda(value):
         return cuda
     if isinstance(value, ModuleType):
@@ -133,7 +133,7 @@ def _replaced(value, names, made):
 
 
 def _needs_copy(value, seen):
-    """Whether this is numba.cuda or a compiled function, or a function that refers to such."""
+    """Return whether this is numba.cuda, a compiled function, or a function that refers to one."""
     if _is_cuda(value) or isinstance(getattr(value, "py_func", None), FunctionType):
         return True
     if not isinstance(value, FunctionType) or value in seen:
@@ -143,7 +143,7 @@ def _needs_copy(value, seen):
 
 
 def _referred(function):
-    """What a function's code may refer to: its closure, globals, and the attributes of modules, by their names."""
+    """Return the values a function may refer to: closure, globals, and attributes of modules."""
     names, scope = _names(function.__code__), function.__globals__
     direct = [scope[name] for name in names if name in scope] + [c.cell_contents for c in function.__closure__ or ()]
     modules = [vars(value) for value in direct if isinstance(value, ModuleType)]
@@ -160,7 +160,7 @@ def _names(code):
 
 
 class _Thread:
-    """One thread: ``request`` is what it waits for, None if it can go on, and ``result`` what it gets then."""
+    """A thread: ``request`` is the operation it waits for, None if it can run, and ``result`` its result."""
 
     __slots__ = ("allocated", "index", "lane", "laneid", "request", "result", "worker")
 
@@ -170,7 +170,7 @@ class _Thread:
 
 
 class _Block:
-    """A block's threads, and its shared memory: arrays by call site, and the sites in the order of the calls."""
+    """A block's threads and shared memory: arrays by call site, and sites in order of calls."""
 
     def __init__(self, index, indices, dynamic):
         self.index, self.dynamic, self.shared, self.sites = index, poisoned(dynamic, np.uint8), {}, []
@@ -179,7 +179,7 @@ class _Block:
 
 
 def _run_in_turn(blocks, order):
-    """Call the function for one thread after the other."""
+    """Call the function for each thread in turn."""
     function, args = now.function, now.args
     for block in blocks:
         now.block, cuda.blockIdx = block, block.index
@@ -189,33 +189,33 @@ def _run_in_turn(blocks, order):
                 function(*args)
 
 
-_idle = collections.defaultdict(list)  # greenlets without a thread, by their hub: a new one costs ten switches
+_idle = collections.defaultdict(list)  # unused greenlets per hub: a new one costs ten switches
 
 
 def _work(_):
-    """The life of a greenlet: one thread after the other."""
+    """Run threads, one after another, in a greenlet."""
     with np.errstate(all="ignore"):
         while True:
             now.function(*now.args)
             now.hub.switch(EXIT)
 
 
-def _run_waiting(blocks, order):
-    """Run blocks one after the other; those whose threads sleep go on once all have had their turn."""
+def _run_greenlets(blocks, order):
+    """Run blocks in turn; blocks with sleeping threads resume in the next round."""
     busy = set()
     try:
         for _ in range(ROUNDS):
             blocks = [block for block in blocks if not _run_block(block, order, busy)]
             if not blocks:
                 return
-        _fail("some threads sleep for ever")
+        _fail("some threads sleep forever")
     finally:
         for worker in busy:
             worker.throw()
 
 
 def _run_block(block, order, busy):
-    """Run a block to its end, or until some of its threads sleep and no other can go on; True at the end."""
+    """Run a block until it ends (True), or until only sleeping threads are left (False)."""
     now.block, cuda.blockIdx = block, block.index
     for thread in block.threads:
         if thread.request is SLEEP:
@@ -238,7 +238,7 @@ def _run_block(block, order, busy):
 
 
 def _step(thread, busy):
-    """Let a thread run until it waits or exits."""
+    """Run a thread until it waits or exits."""
     if thread.worker is None:
         thread.worker = _idle[now.hub].pop() if _idle[now.hub] else greenlet(_work)
         busy.add(thread.worker)
@@ -250,7 +250,7 @@ def _step(thread, busy):
 
 
 def _exchange(warp):
-    """Carry out the operations that all their lanes have come to; return these lanes, which can go on."""
+    """Complete the warp operations that all their lanes have reached; return these lanes."""
     ready, groups = [], collections.defaultdict(list)
     for thread in warp:
         operation, mask, _ = thread.request
@@ -268,7 +268,7 @@ def _exchange(warp):
 
 
 def _meet(threads):
-    """Give threads that wait for the same operation its results."""
+    """Pass the results of an operation to the threads that wait for it."""
     results = threads[0].request[0].combine({thread: thread.request[2] for thread in threads})
     for thread in threads:
         thread.request, thread.result = None, results[thread]
@@ -288,7 +288,7 @@ def _fail(what):
 
 def _doing(thread):
     if thread.request is None:
-        return "can go on"
+        return "can run"
     if thread.request is EXIT:
         return "have exited"
     frame = thread.worker.gr_frame

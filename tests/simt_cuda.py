@@ -1,7 +1,7 @@
-"""What a kernel sees under ``simt.run``: checked memory, and a stand-in for the module ``numba.cuda``.
+"""Environment of kernels under ``simt.run``: checked memory, and a stand-in for ``numba.cuda``.
 
-A thread that has to wait for others switches to the hub, which is the scheduler in ``simt``, with a request
-``(operation, mask, value)``, and gets its result back; at a barrier of the block the mask is None.
+A thread that waits switches to the hub, the scheduler in ``simt``, with a request ``(operation, mask, value)``, and
+gets its result back; for a block barrier the mask is None.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ FULL = 0xFFFFFFFF
 
 
 class SimError(RuntimeError):
-    """A kernel did what it may not do, or what is undefined on a GPU."""
+    """A kernel did something invalid, or undefined on a GPU."""
 
 
 class Dim3(NamedTuple):
-    """Indices and extents; as int64, so that arithmetic widens as it does in compiled code."""
+    """Indices and extents; int64, so that arithmetic widens as in compiled code."""
 
     x: np.int64
     y: np.int64
@@ -35,7 +35,7 @@ class Dim3(NamedTuple):
 
 
 class _Now:
-    """What runs now: set by the scheduler, read by the stand-in."""
+    """State of the running thread: set by the scheduler, read by the stand-in."""
 
     kernel = function = args = hub = block = thread = None
 
@@ -51,7 +51,7 @@ def fail(message):
 
 
 class Memory:
-    """An array read and written one element at a time, whose indices are checked and do not wrap."""
+    """An array with elementwise access; indices are checked and do not wrap."""
 
     def __init__(self, array, name):
         self._array, self._name = array, name
@@ -66,17 +66,17 @@ class Memory:
         return self._array[self._place(index)]
 
     def __setitem__(self, index, value):
-        self._array[self._place(index)] = self._fitting(value)
+        self._array[self._place(index)] = self._cast(value)
 
     def update(self, index, operation, *values):
-        """Replace an element by ``operation(element, *values)``, in its own type, and return what it was."""
+        """Replace an element by ``operation(element, *values)``, in its dtype, and return the old one."""
         place = self._place(index)
         old = self._array[place]
-        self._array[place] = operation(old, *(self.dtype.type(self._fitting(value)) for value in values))
+        self._array[place] = operation(old, *(self.dtype.type(self._cast(value)) for value in values))
         return old
 
-    def _fitting(self, value):
-        """The value, in which typed integers have wrapped; literals must fit."""
+    def _cast(self, value):
+        """Cast a value: typed integers wrap, literals must fit."""
         if not self._integral:
             return value
         if isinstance(value, float | np.floating):
@@ -84,7 +84,7 @@ class Memory:
         return value.astype(self.dtype) if isinstance(value, np.integer) else value
 
     def _place(self, index):
-        """The index as Python's ints, all within bounds."""
+        """Return the index as Python ints, checked against the bounds."""
         try:
             if self._length >= 0:
                 if 0 <= (place := operator.index(index)) < self._length:
@@ -99,9 +99,9 @@ class Memory:
 
 
 class Pointer(Memory):
-    """A raw pointer to the elements of a C-contiguous array, whose memory it shares.
+    """A raw pointer to the memory of a C-contiguous array.
 
-    ``load`` and ``store`` are vector accesses: ``n`` elements in one go, which must be aligned to their size.
+    ``load`` and ``store`` are vector accesses of ``n`` elements, which must be aligned to their size.
     """
 
     def __init__(self, array, name="a pointer", races=False):
@@ -112,12 +112,12 @@ class Pointer(Memory):
         self._address = array.ctypes.data
 
     def named(self, name, races):
-        """The same memory as a kernel's argument; with ``races``, remembering which block wrote what."""
+        """Return the same memory as a kernel argument; with ``races``, record the writers of elements."""
         return Pointer(self._array, name, races)
 
     def __setitem__(self, index, value):
         place = self._place(index)
-        old, self._array[place] = self._array[place], self._fitting(value)
+        old, self._array[place] = self._array[place], self._cast(value)
         if self._writers is None:
             return
         last, self._writers[place] = self._writers.get(place, now.block), now.block
@@ -126,12 +126,12 @@ class Pointer(Memory):
             fail(f"{self._name}: two blocks write element {place}, {last.index} wrote {old} and this one {new}")
 
     def load(self, i, n):
-        """The elements ``i`` to ``i + n - 1``, as a tuple."""
+        """Load elements ``i`` to ``i + n - 1`` as a tuple."""
         place = self._vector(i, n)
         return tuple(self._array[place : place + n])
 
     def store(self, i, values):
-        """Write as many elements from ``i`` on as there are values."""
+        """Store values from element ``i``."""
         place = self._vector(i, len(values))
         for k, value in enumerate(values):
             self[place + k] = value
@@ -147,24 +147,24 @@ class Pointer(Memory):
 
 
 def poisoned(shape, dtype):
-    """Fresh memory whose bits are all 1: NaN, or -1."""
+    """Allocate memory with all bits set: NaN, or -1."""
     dtype = np.dtype(dtype)
     count = int(np.prod(shape, dtype=np.int64))
     return np.full(count * dtype.itemsize, 0xFF, np.uint8).view(dtype).reshape(shape)
 
 
 def _dtype(kind):
-    """The NumPy dtype of a Numba type."""
+    """Return the NumPy dtype of a Numba type."""
     return np.dtype(kind if isinstance(kind, type | np.dtype) else str(kind).replace("boolean", "bool"))
 
 
 def _shared_array(shape, dtype, alignment=None):
-    """Memory of the block's: dynamic for shape 0, else one array for every place in the code that asks."""
+    """Return shared memory: dynamic for shape 0, else one array per call site."""
     block, thread, dtype = now.block, now.thread, _dtype(dtype)
     if shape == 0:
         whole = block.dynamic.size // dtype.itemsize * dtype.itemsize
         return Memory(block.dynamic[:whole].view(dtype), "dynamic shared memory")
-    # A factory's functions are of one code, but have globals of their own once they are copied, and memory too.
+    # Functions of a factory share code, but their copies have their own globals, and so their own memory.
     frame = sys._getframe(1)
     site = id(frame.f_globals), id(frame.f_code), frame.f_lasti
     thread.allocated += 1
@@ -191,7 +191,7 @@ class _Atomic:
     and_ = _atomic(operator.and_)
     or_ = _atomic(operator.or_)
     xor = _atomic(operator.xor)
-    # A NaN on either side changes nothing, as in compiled code.
+    # A NaN on either side keeps the old value, as in compiled code.
     max = _atomic(lambda old, new: new if new > old else old)
     min = _atomic(lambda old, new: new if new < old else old)
     exch = _atomic(lambda old, new: new)
@@ -201,14 +201,14 @@ class _Atomic:
 
 
 def _bits(number):
-    """A number's bits as an int, how many there are, and its type; Python's ints are int64."""
+    """Return a number's bits as an int, their count, and its type; Python ints are int64."""
     kind = type(number) if isinstance(number, np.integer) else np.int64
     width = 8 * kind().itemsize
     return int(number) & ((1 << width) - 1), width, kind
 
 
 class Operation(NamedTuple):
-    """What threads do together: ``combine`` makes a dict of results of a dict of values, both by thread."""
+    """A collective operation: ``combine`` maps values to results, both dicts by thread."""
 
     name: str
     combine: Callable
@@ -216,7 +216,7 @@ class Operation(NamedTuple):
 
 SLEEP = Operation("nanosleep", None), None, None
 EXIT = Operation("exit", None), None, None
-WAITS = {"nanosleep"}  # the names under which a thread gives way to others
+WAITS = {"nanosleep"}  # names of functions that yield to other threads
 
 
 def _operation(name, combine):
@@ -234,11 +234,11 @@ def _barrier(name, combine):
 
 
 def _meet(operation, mask, value, source=None):
-    """Wait for the lanes that a mask names; ``source`` is the lane to be read."""
+    """Wait for the lanes in a mask; ``source`` is the lane to read."""
     mask, lane = int(mask) & FULL, now.thread.lane
-    for needed in (lane, lane if source is None else source):
-        if not mask >> needed & 1:
-            fail(f"{operation.name}: lane {lane} needs lane {needed}, which is not in its mask {mask:#x}")
+    for required in (lane, lane if source is None else source):
+        if not mask >> required & 1:
+            fail(f"{operation.name}: lane {lane} needs lane {required}, which is not in its mask {mask:#x}")
     return now.hub.switch((operation, mask, value if source is None else (value, source)))
 
 
@@ -248,7 +248,7 @@ def _vote(name, combine):
 
 
 def _shuffle(name, lane_to_read):
-    """A shuffle: the hardware takes five bits of its number, and leaves a value where there is no such lane."""
+    """Make a shuffle; the hardware uses five bits of the number, and keeps a value without such a lane."""
     operation = _operation(name, _read)
 
     def shuffle(self, mask, value, number):
@@ -264,7 +264,7 @@ def _read(posted):
 
 
 def _lanes(threads):
-    """Lanes as the bits of an int32."""
+    """Return lanes as bits of an int32."""
     return np.uint32(sum(1 << thread.lane for thread in threads)).astype(np.int32)
 
 
@@ -281,7 +281,7 @@ def _match(posted):
 
 
 class Cuda:
-    """The part of ``numba.cuda`` that kernels use; results have the types that Numba gives them."""
+    """The part of ``numba.cuda`` that kernels use; result types are Numba's."""
 
     shared, local, atomic = SimpleNamespace(array=_shared_array), SimpleNamespace(array=_local_array), _Atomic()
     warpsize = 32
@@ -291,7 +291,7 @@ class Cuda:
         raise SimError(f"cuda.{name} is not emulated")
 
     def activemask(self):
-        fail("activemask: which lanes are active is not defined")
+        fail("activemask: active lanes are undefined")
 
     def grid(self, ndim):
         block, extent, thread = self.blockIdx, self.blockDim, self.threadIdx
@@ -303,7 +303,7 @@ class Cuda:
         return size[0] if ndim == 1 else size[:ndim]
 
     def threadfence(self):
-        """Nothing: what a thread writes is seen at once."""
+        """Do nothing: writes are visible at once."""
 
     threadfence_block = threadfence_system = threadfence
 
@@ -346,7 +346,7 @@ class Cuda:
         return (np.uint64 if width == 64 else np.uint32)(int(f"{bits:0{width}b}"[::-1], 2))
 
     def fma(self, a, b, c):
-        """``a * b + c``, rounded once."""
+        """Return ``a * b + c``, rounded once."""
         rounded = a * b + c
         exact = Fraction(float(a)) * Fraction(float(b)) + Fraction(float(c)) if np.isfinite(rounded) else 0
         return type(rounded)(float(exact)) if exact else rounded

@@ -93,7 +93,7 @@ def test_int32_on_each_device(place):
 
 def test_ids_keep_their_type_and_their_numbers():
     assert caffe2.Find(INDICES, np.array([5]), missing_value=-(2**31) + 1).tolist() == [-(2**31) + 1]
-    with pytest.raises(ValueError, match=f"Find: missing_value = {HUGE} is no int32"):
+    with pytest.raises(ValueError, match=f"Find: missing_value = {HUGE} does not fit int32"):
         caffe2.Find(INDICES, INDICES, missing_value=HUGE)
     one = np.array([1], np.int32)
     lengths, values = caffe2.MergeIdLists(one, one, one, np.array([HUGE]))
@@ -209,11 +209,11 @@ def test_ensure_dense(place):
 
 SCALAR, WIDE = np.array(1.0, np.float32), TABLE.astype(np.longdouble)
 WRONG = [
-    ("MergeIdLists", (LENGTHS, INDICES, LENGTHS), {}, "takes lengths and values in turn, .* got 3"),
+    ("MergeIdLists", (LENGTHS, INDICES, LENGTHS), {}, "takes alternating lengths and values, .* got 3"),
     ("Gather", (TABLE, [2]), {"axis": 1}, r"ids\[0\] = 2 is outside \[0, 2\) \(axis 1 of data has 2 entries\)"),
     ("Gather", (TABLE, [3]), {}, r"\(the table has 3 rows\)"),
     ("Scatter", (TABLE, [[2]], SCALAR.reshape(1, 1)), {}, "axis 1 of data has 2 entries"),
-    ("SegmentIdsToRanges", (INDICES, SCALAR.reshape(1)), {}, "like has 1 rows, and the ids are of 3 segments"),
+    ("SegmentIdsToRanges", (INDICES, SCALAR.reshape(1)), {}, "like has 1 rows, but the ids have 3 segments"),
     ("SegmentIdsToLengths", (INDICES, SCALAR), {}, "like has no dimension"),
     ("BatchSparseToDense", (LENGTHS, INDICES, TABLE[:, 0], [1]), {}, "like has no columns"),
     ("MergeDenseFeatureTensors", ("ab", TABLE > 0), {"feature_ids": [1, 2]}, "must be an array .*, got str"),

@@ -129,7 +129,7 @@ def test_scipy_adds_equal_ids_up_and_leaves_the_tensors_alone():
 
 def test_what_is_no_matrix():
     sparse = pytest.importorskip("scipy.sparse")
-    with pytest.raises(TypeError, match="sparse matrix of SciPy, got list"):
+    with pytest.raises(TypeError, match="SciPy sparse matrix, got list"):
         LoDTensor.from_scipy([[1, 2]])
     with pytest.raises(lodkit.DTypeError, match="from_scipy takes float16"):
         LoDTensor.from_scipy(sparse.csr_array([[True, False]]))

@@ -112,7 +112,7 @@ def test_the_review_also_writes_fine_levels_first(articles):
     """Its 0,3,5,9,10,12,15 / 0,9,10,15 has the sentences first; here the articles come first."""
     fine, coarse = [0, 3, 5, 9, 10, 12, 15], [0, 9, 10, 15]
     assert LoDTensor.from_offsets(np.arange(15), coarse, fine, absolute=True).equals(articles)
-    with pytest.raises(LoDError, match="coarse levels come first"):
+    with pytest.raises(LoDError, match="outermost levels come first"):
         LoDTensor.from_offsets(np.arange(15), fine, coarse, absolute=True)
 
 

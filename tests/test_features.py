@@ -63,13 +63,13 @@ def test_reading_by_key(page):
     assert Features.from_list(NUMBERS).feature(3).to_list() == [[0.75], [0.25]]
     keys, values = Features.from_list(SCORES).feature(1)
     assert keys.to_list() == [[10, 11], [], []] and values.to_list() == [[0.5, 0.25], [], []]
-    with pytest.raises(TypeError, match=r"features\[1\] may mean a key or an example"):
+    with pytest.raises(TypeError, match=r"features\[1\] is ambiguous"):
         page[1]
     with pytest.raises(RowIndexError, match="'PAGE'; names are PAGE_ID"):
         page["PAGE"]
     with pytest.raises(RowIndexError, match="give names="):
         Features.from_list(PAGE)["PAGE_ID"]
-    with pytest.raises(TypeError, match="no member of Kind"):
+    with pytest.raises(TypeError, match="not a member of Kind"):
         page[Other.PAGE_ID]
     with pytest.raises(TypeError, match="a feature key is an integer, got True"):
         page.feature(True)
@@ -152,10 +152,10 @@ def test_dictionaries_of_other_things():
         ({1: [2]}, TypeError, "must be a list of dictionaries, got dict"),
         ([{1: [2]}, [3]], TypeError, "example 1 must be a dictionary of features, got list"),
         ([{1: [2]}, {2.5: [3]}], TypeError, "example 1: a feature key is an integer, got 2.5"),
-        ([{1: [2], 3: 4}], LoDError, "example 0, key 3: 4 is no list"),
-        ([{1: 2}, {3: [4]}], LoDError, r"example 1, key 3: \[4\] is no scalar"),
-        ([{1: "words"}], LoDError, "key 1: 'words' is no list"),
-        ([{1: {2.5: 1}}], LoDError, "has keys that are no integers"),
+        ([{1: [2], 3: 4}], LoDError, "example 0, key 3: 4 is not a list"),
+        ([{1: 2}, {3: [4]}], LoDError, r"example 1, key 3: \[4\] is not a scalar"),
+        ([{1: "words"}], LoDError, "key 1: 'words' is not a list"),
+        ([{1: {2.5: 1}}], LoDError, "has keys that are not integers"),
         ([{1: [1, "a"]}], (DTypeError, LoDError), "numbers"),
         ([{1: [1, [2]]}], LoDError, "differ in shape"),
         ([{1 << 70: [1]}], DTypeError, "keys must fit int64"),
@@ -347,7 +347,7 @@ def test_arrow():
         Features.from_arrow(pa.array([[("a", 1)]], pa.map_(pa.string(), pa.int64())))
     with pytest.raises(DTypeError, match="the values must be numbers, not string"):
         Features.from_arrow(pa.array([[(1, "a")]], pa.map_(pa.int64(), pa.string())))
-    with pytest.raises(DTypeError, match="no Arrow numbers"):
+    with pytest.raises(DTypeError, match="one number per value"):
         Features.from_list([{1: [[1, 2]]}]).to_arrow()
 
 
@@ -420,7 +420,7 @@ def test_caffe2_names_take_int64_lengths_and_refuse_others():
     ("make", "error", "text"),
     [
         (lambda: Features.from_columns({1: np.ones(2)}, presence={2: [True, True]}), ValueError, "presence has key 2"),
-        (lambda: Features.from_list([{1: [2.7]}], dtype=np.int64), lodkit.DTypeError, "int64 would cut them"),
+        (lambda: Features.from_list([{1: [2.7]}], dtype=np.int64), lodkit.DTypeError, "int64 would truncate"),
         (
             lambda: Features.from_columns({1: (LoDTensor([0.5], [[1]]), LoDTensor([1.0], [[1]]))}),
             lodkit.DTypeError,

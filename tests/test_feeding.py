@@ -44,7 +44,7 @@ def test_descriptions_as_fields():
     assert batch["words"].shape == (2, 1)
     assert batch["image"].shape == (1, 4, 3)
     assert all(desc.unknown_batch().covers(VarDesc.of(batch[desc.name])) for desc in descs[:1])
-    with pytest.raises(LoDError, match="SELECTED_ROWS; what is fed is LOD_TENSOR"):
+    with pytest.raises(LoDError, match="SELECTED_ROWS; only LOD_TENSOR can be fed"):
         DataFeeder([VarDesc("w", VarType.SELECTED_ROWS, np.float32, (10, 2))])
 
 
@@ -82,23 +82,27 @@ def test_numbers_keep_their_value(dtype):
 
 
 WRONG = [
-    (1, [[1], 7], "example 1, field 'x': 7 is no list; lod_level 1 means rows that lie 1 lists deep"),
-    (1, [[1], "ab"], "example 1, field 'x': 'ab' is no list"),
-    (2, [[[1], [2]], [[3], 4]], "example 1, field 'x', at [1] (depth 1): 4 is no list"),
-    (3, [[], [[[1], None]]], "example 1, field 'x', at [0][1] (depth 2): None is no list"),
+    (1, [[1], 7], "example 1, field 'x': 7 is not a list; with lod_level 1, rows are 1 lists deep"),
+    (1, [[1], "ab"], "example 1, field 'x': 'ab' is not a list"),
+    (2, [[[1], [2]], [[3], 4]], "example 1, field 'x', at [1] (depth 1): 4 is not a list"),
+    (3, [[], [[[1], None]]], "example 1, field 'x', at [0][1] (depth 2): None is not a list"),
     (1, [[1, 2], [3, [4, 5]]], "example 1, field 'x', at [1] (depth 1): the row has shape (2,), the first one ()"),
     (1, [[1], [[[2], [3, 4]]]], "at [0] (depth 1): the row is a list of uneven lists; raise the field's lod_level"),
-    (1, [[[1, 2]], [[3, 4]]], "example 0, field 'x', at [0] (depth 1): a row has shape (2,), the field's is (1,)"),
+    (1, [[[1, 2]], [[3, 4]]], "example 0, field 'x', at [0] (depth 1): a row has shape (2,), the field (1,)"),
     (
         1,
         [np.zeros((2, 1), int), np.zeros((2, 3), int)],
         "example 1, field 'x', at [0] (depth 1): the row has shape (3,)",
     ),
     (0, [1, [1, 2]], "example 1, field 'x': the row has shape (2,), the first one ()"),
-    (1, [[1, 2], [], [3, 2.5]], "example 2, field 'x', at [1] (depth 1): 2.5 is no int64; give the field another type"),
-    (1, [[1], [float("nan")]], "example 1, field 'x', at [0] (depth 1): nan is no int64"),
-    (1, [[], ["a"]], "example 1, field 'x', at [0] (depth 1): rows of type <U1, the field's is int64"),
-    (0, [1j], "rows of type complex128"),
+    (
+        1,
+        [[1, 2], [], [3, 2.5]],
+        "example 2, field 'x', at [1] (depth 1): int64 cannot hold 2.5; change the field's dtype",
+    ),
+    (1, [[1], [float("nan")]], "example 1, field 'x', at [0] (depth 1): int64 cannot hold nan"),
+    (1, [[], ["a"]], "example 1, field 'x', at [0] (depth 1): rows are <U1, the field is int64"),
+    (0, [1j], "rows are complex128"),
 ]
 
 
@@ -110,7 +114,7 @@ def test_errors_say_where(level, column, message):
 
 def test_numbers_that_do_not_fit():
     for dtype, number in (("int8", 200), ("uint8", -1), ("bool", 2), ("int64", 2.0**63), ("float16", 1e6)):
-        with pytest.raises(DTypeError, match=f"is no {dtype}"):
+        with pytest.raises(DTypeError, match=f"{dtype} cannot hold"):
             fed(0, [0, number], dtype)
     assert fed(0, [np.inf], "float16").tolist() == [[np.inf]]
 

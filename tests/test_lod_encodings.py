@@ -20,7 +20,7 @@ def test_from_segment_ids():
     for ids, count, message in [
         ([0, -1, 1, 2], None, r"segment_ids\[1\] = -1 is outside \[0, 3\)"),
         ([0, 1, 5, 2], 3, r"segment_ids\[2\] = 5 is outside \[0, 3\)"),
-        ([0, 1], None, r"one id a row is \(4,\)"),
+        ([0, 1], None, r"must be \(4,\), one id per row"),
     ]:
         with pytest.raises(SegmentIdError, match=message):
             LoDTensor.from_segment_ids(values, ids, count)
@@ -47,7 +47,7 @@ def test_to_padded():
     assert padded[2].tolist() == [[10, 11, -1, -1], [12, 13, 14, -1], [-1] * 4]
     assert t.to_padded(max_length=1)[:, :, 0].tolist() == [[0, 3, 5], [9, 0, 0], [10, 12, 0]]
     assert t.to_padded(max_length=6).shape == (3, 3, 6)
-    with pytest.raises(TypeError, match=r"pad_value 0\.5 is no int64"):
+    with pytest.raises(TypeError, match=r"int64 cannot hold pad_value 0\.5"):
         t.to_padded(0.5)
     with pytest.raises(LoDLevelError):
         LoDTensor([1]).to_padded()

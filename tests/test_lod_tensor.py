@@ -57,7 +57,7 @@ def test_no_levels_is_a_plain_array():
         ([[3, 1, 3]], LoDError, r"last offset 7 .* does not equal values.shape\[0\]=6 \(1 too many\)"),
         ([[3, 1]], LoDError, r"last offset 4 .*\(2 too few\)"),
         ([[]], LoDError, r"last offset 0 .*\(6 too few\)"),
-        ([3, 1, 2], LoDError, r"is 3, not a list; give one list a level.*\[\[3, 1, 2\]\]"),
+        ([3, 1, 2], LoDError, r"is 3, not a list; give one list per level.*\[\[3, 1, 2\]\]"),
         ([[[3, 1, 2]]], LoDError, r"\[0\] has shape \(1, 3\); a level is one-dimensional"),
         ([[3.0, 1.0, 2.0]], TypeError, r"lengths\[0\] must be int32 or int64, not float64"),
         ([[True, False]], TypeError, r"recursive_sequence_lengths\[0\].*bool"),
@@ -180,7 +180,7 @@ def test_slices_of_four_levels(deep):
         with pytest.raises(IndexError, match="out of range"):
             deep.slice(*branch)
     for branch in [(), (1, 0, 1, 2, 0)]:
-        with pytest.raises(LoDLevelError, match="1 to 4 numbers"):
+        with pytest.raises(LoDLevelError, match="1 to 4 indices"):
             deep.slice(*branch)
 
 
@@ -206,7 +206,7 @@ def test_indexing(t):
     assert t[5:].recursive_sequence_lengths() == [[], []]
     with pytest.raises(IndexError, match=r"sequence index 7 is out of range for 3 sequences \(level 0\)"):
         t[7]
-    with pytest.raises(IndexError, match="numbers come first"):
+    with pytest.raises(IndexError, match="integers come first"):
         t[:, 0]
     with pytest.raises(TypeError, match="mask"):
         t[True]

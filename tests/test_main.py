@@ -29,7 +29,7 @@ def test_trains_and_reports(texts, capsys):
     out = capsys.readouterr().out
     assert "test accuracy: 100.0 %" in out
     assert "majority baseline: 50.0 %" in out
-    assert "rows a second" in out
+    assert "rows per second" in out
     assert "table update: sparse" in out
 
 
@@ -79,15 +79,15 @@ def test_json_lines_nested_as_deep_as_they_like(tmp_path, capsys):
         (b"a\tone\nno tab here\n", "line 2: neither"),
         (b'{"label": "a", "words": ["x"]}\n{"label": "b"}\n', 'line 2: {...} lacks "words"'),
         (b'{"label": "a", "words": ["x"]}\n{"label": "b", "words": [\n', "line 2: "),
-        (b'{"label": "a", "words": "x"}\n', 'line 1: "words" is no list'),
+        (b'{"label": "a", "words": "x"}\n', 'line 1: "words" is not a list'),
         (b'{"label": "a", "words": ["x", 3]}\n', "line 1: a word is neither"),
         (b'{"label": "a", "words": ["x", ["y"]]}\n', "line 1: words and lists of words"),
         (b'{"label": "a", "words": ["x"]}\n{"label": "b", "words": [["x"]]}\n', "line 2: words are nested 2 deep"),
         (b"a\tone\nb\t\xff\xfe\n", "line 2: "),
         (b'{"label": null, "words": ["x"]}\n', 'line 1: "label" is None'),
         (b"{" + b'"label":' + b"[" * 100_000, "line 1: "),
-        (b"", "there must be two labels"),
-        (b"a\tone\na\ttwo\n", "there must be two labels"),
+        (b"", "at least two labels are needed"),
+        (b"a\tone\na\ttwo\n", "at least two labels are needed"),
     ],
 )
 def test_bad_files_are_named_by_line(tmp_path, capsys, content, message):
@@ -184,7 +184,7 @@ def test_a_state_may_be_older_than_asked(texts, tmp_path, capsys):
     state = str(tmp_path / "s")
     main(["--data", texts, *SMALL, "--save", state])
     assert main(["--data", texts, *SMALL, "--epochs", "1", "--resume", state]) == 0
-    assert "trained for 2 epochs already" in capsys.readouterr().out
+    assert "already trained for 2 epochs" in capsys.readouterr().out
 
 
 def test_too_few_texts_to_hold_any_out(tmp_path, capsys):
@@ -218,4 +218,4 @@ def test_help_runs_as_a_module():
 def test_a_model_that_memory_does_not_hold(texts, capsys):
     assert main(["--data", texts, "--dim", "99999999999999"]) == 2
     assert "no memory for" in (err := capsys.readouterr().err)
-    assert "a smaller --dim or --batch takes less" in err
+    assert "reduce --dim or --batch" in err

@@ -42,7 +42,9 @@ def test_slices_of_nothing():
 
 @pytest.mark.parametrize(("start", "stop"), [(-1, 2), (0, 4), (2, 1), (4, 4)])
 def test_slices_outside(start, stop):
-    with pytest.raises(RowIndexError, match=rf"start={start}, stop={stop} are no range of the 3 sequences of level 0"):
+    with pytest.raises(
+        RowIndexError, match=rf"start={start}, stop={stop} is not a range of the 3 sequences of level 0"
+    ):
         WORDS.slice_in_level(0, start, stop)
 
 
@@ -120,8 +122,8 @@ def test_lods_are_checked():
         ([[]], None, False, "level 0 are empty"),
         ([[0, 2, 1]], None, False, "decrease at position 2"),
         ([[0, 2], [0, 3]], None, False, "last offset 2 at level 0"),
-        ([[0, 3]], 0, False, "ends at 3, and there are 0 rows"),
-        ([[0, 3]], 4, False, "ends at 3, and there are 4 rows"),
+        ([[0, 3]], 0, False, "ends at 3, but there are 0 rows"),
+        ([[0, 3]], 4, False, "ends at 3, but there are 4 rows"),
         ([[0, 1, 5], [0, 2, 5]], None, True, "absolute offset 1"),
         ([[0, 4], [0, 2, 5]], 5, True, "absolute offset 4"),
     ],

@@ -57,7 +57,7 @@ def test_segment_ids_that_are_none():
             call(np.array([2, 1], np.int32))
     with pytest.raises(lodkit.SegmentIdError, match=r"segment_ids\[1\] = 2 is outside \[0, 2\)"):
         lodkit.segment_ids_to_ranges([0, 2], num_segments=2)
-    with pytest.raises(lodkit.SegmentIdError, match="like has 2 rows, and the ids are of 3 segments"):
+    with pytest.raises(lodkit.SegmentIdError, match="like has 2 rows, but the ids have 3 segments"):
         c2.SegmentIdsToRanges(np.array([0, 2], np.int32), np.ones(2))
 
 

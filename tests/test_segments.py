@@ -108,7 +108,7 @@ def test_a_last_id_of_minus_1_is_an_error():
 
 def test_short_positional_weights_are_an_error():
     """Caffe2 reads past their end."""
-    with pytest.raises(lodkit.RowIndexError, match="weights are of 2 positions, and a segment is longer"):
+    with pytest.raises(lodkit.RowIndexError, match="weights has 2 positions, but a segment is longer"):
         lodkit.caffe2.SparseLengthsPositionalWeightedSum(DATA, np.ones(2), np.array([0, 1, 2]), np.array([3]))
 
 

@@ -106,7 +106,7 @@ def test_arrays_of_other_libraries_are_refused():
 def test_a_value_of_its_own(grad):
     """No dense copy behind the user's back, no comparison, usable as a key."""
     for convert in (np.asarray, np.array, np.linalg.norm):
-        with pytest.raises(TypeError, match=r"takes 800 bytes; call \.to_dense\(\)"):
+        with pytest.raises(TypeError, match=r"takes 800 bytes: call \.to_dense\(\)"):
             convert(grad)
     with pytest.raises(TypeError, match="__array_ufunc__"):
         np.exp(grad)

@@ -595,7 +595,7 @@ def shuffling(shuffle):
         (16, lambda lane: cuda.shfl_down_sync(0xFFFF, 1, 8), "shfl_down_sync: lane 8 needs lane 16, which is not in"),
         (2, lambda lane: cuda.shfl_sync(3 - lane, 1, lane), "lane 1, which .* 0x3 names, has exited; .* 31 have"),
         (2, lambda lane: cuda.any_sync(3, 1) if lane else cuda.all_sync(3, 1), "deadlock; .* 1 wait at any_sync.0x3."),
-        (1, lambda lane: cuda.activemask(), "activemask: which lanes are active is not defined"),
+        (1, lambda lane: cuda.activemask(), "activemask: active lanes are undefined"),
         (1, lambda lane: cuda.match_all_sync(1, 1), "cuda.match_all_sync is not emulated"),
     ],
 )
@@ -616,7 +616,7 @@ def sleepers(flag):
 
 
 def test_sleep_for_ever():
-    with raises("threads sleep for ever; of the threads 2 wait at nanosleep in line"):
+    with raises("threads sleep forever; of the threads 2 wait at nanosleep in line"):
         simt.run(sleepers, 2, 2, (np.zeros(1, np.int32),))
 
 
@@ -668,7 +668,7 @@ def test_two_blocks_that_write_one_element(seed):
 
 
 def test_kernels_that_never_wait_need_no_greenlets(monkeypatch):
-    monkeypatch.setattr(simt, "_run_waiting", None)
+    monkeypatch.setattr(simt, "_run_greenlets", None)
     simt.run(copy, 1, 4, (floats(4), floats(4), 4))
     with pytest.raises(TypeError):
         simt.run(tree_sum, 1, 64, (floats(64), floats(1)))

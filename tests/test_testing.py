@@ -63,7 +63,7 @@ DIFFERENT = [
     (S, SelectedRows([7, 1], S.value + [[0, 0], [0, 1]], 10), ".value: values differ first at [1, 1]: 4.0 vs 5.0"),
     (F, Features([2, 0, 1], [1, 3, 2], [2, 1, 1], [10, 11, 101, 11]), ".keys: values differ first at [2, 0] (row 2)"),
     (F, Features([2, 0, 1], [1, 3, 1], None, [10, 11, 101]), "list features against scalar"),
-    ({"a": 1}, {"a": 1, "b": 2}, "the key 'b' is only in desired"),
+    ({"a": 1}, {"a": 1, "b": 2}, "key 'b' is only in desired"),
     ({"a": [T, 1]}, {"a": [T, 2]}, "actual['a'][1]: values differ first: 1 vs 2; 1 element differs, by at most 1"),
     ([1], [1, 2], "1 items against 2"),
     (np.array([True]), np.array([False]), "True vs False"),

@@ -1,1 +1,1 @@
-"""Benchmarks for asv, a file a family. Compilation happens in setup; lower is better everywhere."""
+"""Benchmarks for asv, one file per family. Setup compiles; lower is better everywhere."""

@@ -1,4 +1,4 @@
-"""A stand-in for ``cuda.core`` that counts launches, and an array library for it."""
+"""A mock of ``cuda.core`` that records launches, and an array library for it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import types
 
 
 class Core:
-    """What lodkit asks of ``cuda.core``, for GPUs that are not there."""
+    """The part of ``cuda.core`` that lodkit uses, without a GPU."""
 
     def __init__(self, capability=(9, 0)):
         self.launches, self.current = [], 0
@@ -34,7 +34,7 @@ class Core:
 
 
 class OnHost:
-    """An array library whose arrays are NumPy's, with a pointer."""
+    """An array library without arrays."""
 
     def stream(self, device):
         return 0

@@ -6,7 +6,7 @@ from . import common
 
 
 class BagUpdates:
-    """Beside what they fuse: the gradient of the bag, a row an id, and the update by it."""
+    """Fused updates, and their separate steps: the gradient of the bag, one row per id, and the update."""
 
     def setup(self):
         rng = np.random.default_rng(0)

@@ -1,4 +1,4 @@
-"""Workloads that benchmarks share."""
+"""Shared workloads."""
 
 import numpy as np
 
@@ -8,12 +8,12 @@ ROWS, BAGS = 200_000, 4096
 
 
 def lengths(count, mean, rng):
-    """Power-law lengths with some empty segments, about ``mean`` long."""
+    """Draw power-law lengths around ``mean``, some of them 0."""
     return rng.multinomial(count * mean, rng.dirichlet(np.full(count, 0.5)))
 
 
 def ids(rng, height=ROWS, kind="uniform"):
-    """Bags of ids, mean 20."""
+    """Draw bags of 20 ids on average."""
     bags = rng.integers(0, 41, BAGS)
     count = int(bags.sum())
     drawn = rng.integers(0, height, count) if kind == "uniform" else np.minimum(rng.zipf(1.05, count), 1 << 40)

@@ -4,7 +4,7 @@ import lodkit
 
 
 class Classifier:
-    """The dense part of the main job: one layer, its loss and their gradients."""
+    """The dense part of the demo: one layer, its loss and their gradients."""
 
     def setup(self):
         rng = np.random.default_rng(0)

@@ -8,7 +8,7 @@ EXAMPLES, KEYS = 4096, 8
 
 
 def batch(rng, kind="list"):
-    """Examples with some of 8 keys each, mean 10 ids a key."""
+    """Examples with some of 8 keys, 10 ids per key on average."""
     keep = rng.random((EXAMPLES, KEYS)) < 0.8
     keys = np.nonzero(keep)[1]
     counts = rng.integers(0, 21, len(keys)) if kind == "list" else None
@@ -48,7 +48,7 @@ class Merge:
 
 
 class Pool:
-    """Eight tables, against what a loop over their bags takes that are there already."""
+    """Eight tables, against a loop over precomputed bags."""
 
     def setup(self):
         rng = np.random.default_rng(0)

@@ -1,4 +1,4 @@
-"""What a CUDA launch costs on the host, beside the driver's part: cuda.core is replaced by a stand-in that counts."""
+"""Host time of a CUDA launch without the driver: cuda.core is mocked."""
 
 from __future__ import annotations
 

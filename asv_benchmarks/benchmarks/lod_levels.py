@@ -6,7 +6,7 @@ from . import common
 
 
 class LodLevels:
-    """Rows are shared: what is measured is structure."""
+    """Structure only: rows are shared."""
 
     param_names = ["sequences"]
     params = [[10, common.BAGS]]

@@ -2,7 +2,7 @@ from .lod_programs import PROGRAMS, REPRESENTATIONS, draw, prepare
 
 
 class OffsetsAndLengths:
-    """The same programs on the same batch, in every representation of its structure."""
+    """The same programs on the same batch, in every representation."""
 
     param_names = ["program", "representation", "levels", "sequences"]
     params = [list(PROGRAMS), REPRESENTATIONS, [1, 2], [100, 10_000]]

@@ -34,7 +34,7 @@ class Optimizers:
 
 
 class Small:
-    """Ten rows: what a call costs."""
+    """Overhead per call, on ten rows."""
 
     def setup(self):
         self.param = np.ones((100, 16), np.float32)

@@ -10,7 +10,7 @@ import lodkit
 
 
 class Package:
-    """What importing and calling cost besides the work itself."""
+    """Overhead of import and calls."""
 
     def setup(self):
         self.x = lodkit.LoDTensor(np.ones((4, 1), np.float32), [[2, 2]])

@@ -25,7 +25,7 @@ class SequencePool:
 
 
 class Small:
-    """Ten sequences of five rows: what a call costs."""
+    """Overhead per call, on ten sequences of five rows."""
 
     param_names = ["width"]
     params = [[1, 16]]

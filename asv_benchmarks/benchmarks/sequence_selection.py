@@ -6,7 +6,7 @@ from . import common
 
 
 class Selection:
-    """Of ten thousand sequences of mean 20, 64 wide: a range of each, half of them, all in another order."""
+    """Slice, select and sort ten thousand sequences of mean length 20, 64 wide."""
 
     param_names = ["name"]
     params = [["sequence_slice", "sequence_select", "sequence_sort"]]

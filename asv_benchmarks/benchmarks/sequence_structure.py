@@ -6,7 +6,7 @@ from . import common
 
 
 class Sequences:
-    """Ten thousand sequences of mean 20, 64 wide, and what their gradients take."""
+    """Ten thousand sequences of mean length 20, 64 wide, with gradients."""
 
     param_names = ["name"]
     params = [["sequence_expand", "sequence_expand_as", "sequence_reverse", "sequence_concat"]]
@@ -29,7 +29,7 @@ class Sequences:
 
 
 class Small:
-    """Ten sequences of five rows: what a call costs."""
+    """Overhead per call, on ten sequences of five rows."""
 
     param_names = ["name"]
     params = Sequences.params

@@ -20,7 +20,7 @@ class SparseToDense:
 
 
 class SparseToDenseMask:
-    """64 of 256 features of every example."""
+    """64 of 256 features per example."""
 
     def setup(self):
         rng = np.random.default_rng(0)

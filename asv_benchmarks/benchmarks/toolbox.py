@@ -8,7 +8,7 @@ from . import common
 
 
 class Streams:
-    """A table of 50 MB, saved and loaded as Paddle does it."""
+    """Save and load a table of 50 MB in Paddle's format."""
 
     def setup(self):
         self.table = common.table(np.random.default_rng(0), 64)
@@ -25,7 +25,7 @@ class Streams:
 
 
 class Batches:
-    """Examples in, parts for workers out."""
+    """Feed, split and slice batches."""
 
     def setup(self):
         self.ids = common.ids(np.random.default_rng(0))

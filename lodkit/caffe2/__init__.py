@@ -1,9 +1,9 @@
 """Caffe2's operators under their own names: ``lodkit.caffe2.SparseLengthsSum(data, indices, lengths)``.
 
-Argument order, argument names, defaults and output order are Caffe2's; so are its conventions: the
-optimizers add (``w += lr * ...``, so lr is negative), duplicates are updated one after another, float16
-tables give float32. Nothing is computed here: inputs are renamed, reordered and converted, then operators
-of ``lodkit.OPS`` run. A module a family. Where Caffe2 is wrong lodkit is right; docs/differences.md lists each case.
+Argument order and names, defaults and output order are Caffe2's; so are its conventions: optimizers add
+(``w += lr * ...``, so lr is negative), duplicates are updated sequentially, float16 tables give float32.
+Nothing is computed here: inputs are renamed, reordered and converted, then operators of ``lodkit.OPS`` run.
+One module per family. docs/differences.md lists Caffe2's bugs, which lodkit does not repeat.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ from __future__ import annotations
 from .. import ops
 from ..arrays.generic import flat
 from ..errors import SegmentIdError
-from ._common import beside, height, int32
+from ._common import array_like, height, int32
 
 
 def lengths_to_segment_ids(lengths):
@@ -13,25 +13,13 @@ def lengths_to_segment_ids(lengths):
 
 
 def lengths_range_fill(lengths):
-    places = ops.lengths_range_fill(lengths)
-    return int32(places, below=len(places))
-
-
-def lengths_to_ranges(lengths):
-    return int32(ops.lengths_to_ranges(lengths))
-
-
-def lengths_to_shape(lengths):
-    return int32(ops.lengths_to_shape(lengths))
+    positions = ops.lengths_range_fill(lengths)
+    return int32(positions, below=len(positions))
 
 
 def lengths_to_offsets(lengths, *, include_last_offset=False):
     offsets = int32(ops.lengths_to_offsets(lengths))
     return offsets if include_last_offset else offsets[:-1]
-
-
-def lengths_to_weights(lengths, *, power=0.5):
-    return ops.lengths_to_weights(lengths, power=power)
 
 
 def segment_ids_to_lengths(segment_ids, like=None):
@@ -41,25 +29,25 @@ def segment_ids_to_lengths(segment_ids, like=None):
 
 
 def segment_ids_to_ranges(segment_ids, like=None):
-    """Caffe2's SegmentIdsToRanges: segments behind the last id are [0, 0], those between two ids [start, 0]."""
+    """SegmentIdsToRanges of Caffe2: segments after the last id are [0, 0], gaps between ids [start, 0]."""
     ids = flat(segment_ids)
     ranges = ops.segment_ids_to_ranges(ids)
     if like is not None:
         rows = height(like, "like")
         if rows < len(ranges):
-            raise SegmentIdError(f"SegmentIdsToRanges: like has {rows} rows, and the ids are of {len(ranges)} segments")
-        segments = ops.lengths_range_fill(beside([len(ranges)], ranges))
+            raise SegmentIdError(f"SegmentIdsToRanges: like has {rows} rows, but the ids have {len(ranges)} segments")
+        segments = ops.lengths_range_fill(array_like([len(ranges)], ranges))
         ranges = ops.sparse_to_dense(segments, ranges, num_rows=rows)
     return int32(ranges, below=len(ids) + 1)
 
 
-OPERATORS = {
+OPERATORS: dict = {
     "LengthsRangeFill": lengths_range_fill,
     "LengthsToOffsets": lengths_to_offsets,
-    "LengthsToRanges": lengths_to_ranges,
+    "LengthsToRanges": lambda lengths: int32(ops.lengths_to_ranges(lengths)),
     "LengthsToSegmentIds": lengths_to_segment_ids,
-    "LengthsToShape": lengths_to_shape,
-    "LengthsToWeights": lengths_to_weights,
+    "LengthsToShape": lambda lengths: int32(ops.lengths_to_shape(lengths)),
+    "LengthsToWeights": lambda lengths, *, power=0.5: ops.lengths_to_weights(lengths, power=power),
     "SegmentIdsToLengths": segment_ids_to_lengths,
     "SegmentIdsToLengthsOp": segment_ids_to_lengths,
     "SegmentIdsToRanges": segment_ids_to_ranges,

@@ -1,6 +1,6 @@
 """Nested features: Merge{Dense, Single, Multi}{Scalar, List, Map}FeatureTensors.
 
-Lengths, keys and presence are structure: they are read and returned on the CPU, wherever the values are.
+Lengths, keys and presence are read and returned on the CPU, wherever the values are.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from ..ops.shared.features import on_cpu
 
 
 def _grouped(name, inputs, size, feature_ids=None):
-    """The inputs of each feature, or of each representation."""
+    """Group the inputs per feature, or per set of features."""
     if not inputs or len(inputs) % size:
-        raise TypeError(f"{name} takes {size} inputs for each that is merged, got {len(inputs)}")
+        raise TypeError(f"{name} takes {size} inputs for each merged feature, got {len(inputs)}")
     groups = [inputs[i : i + size] for i in range(0, len(inputs), size)]
     if feature_ids is not None and len(feature_ids) != len(groups):
         raise ValueError(f"{name}: feature_ids has {len(feature_ids)} ids for {len(groups)} features; give one each")
@@ -23,7 +23,7 @@ def _grouped(name, inputs, size, feature_ids=None):
 
 
 def _outputs(features):
-    """What Caffe2 returns: lengths, keys, then by kind values_lengths and the maps' keys, values."""
+    """Return Caffe2's outputs: lengths, keys, [values_lengths, [map keys,]] values."""
     counts = () if features.values_lengths is None else (features.values_lengths.astype(np.int32),)
     map_keys = () if features.map_keys is None else (features.map_keys.values,)
     return features.lengths.astype(np.int32), features.keys, *counts, *map_keys, features.values.values

@@ -1,4 +1,4 @@
-"""Gather and scatter: rows, ranges, segments, single elements; and weighted sums."""
+"""Gather and scatter of rows, ranges, segments and elements; weighted sums."""
 
 from __future__ import annotations
 
@@ -29,28 +29,8 @@ def gather_ranges_to_dense(
     return ops.gather_ranges_to_dense(data, ranges, key, **options)
 
 
-def lengths_gather(items, lengths, indices):
-    return ops.lengths_gather(items, lengths, indices)
-
-
-def lengths_tile(data, lengths):
-    return ops.lengths_tile(data, lengths)
-
-
 def scatter_assign(data, indices, slices):
     return ops.scatter_assign(data, indices, slices)
-
-
-def scatter_update(data, indices, slices):
-    return ops.scatter_assign(data, indices, slices)
-
-
-def scatter_weighted_sum(x0, weight0, indices, *pairs):
-    return ops.scatter_weighted_sum(x0, weight0, indices, *pairs)
-
-
-def scatter(data, indices, updates, *, axis=1):
-    return ops.scatter(data, indices, updates, axis=axis)
 
 
 def weighted_sum(*pairs, grad_on_w=0):
@@ -62,11 +42,11 @@ OPERATORS = {
     "BatchGather": batch_gather,
     "GatherRanges": gather_ranges,
     "GatherRangesToDense": gather_ranges_to_dense,
-    "LengthsGather": lengths_gather,
-    "LengthsTile": lengths_tile,
+    "LengthsGather": lambda items, lengths, indices: ops.lengths_gather(items, lengths, indices),
+    "LengthsTile": lambda data, lengths: ops.lengths_tile(data, lengths),
     "ScatterAssign": scatter_assign,
-    "ScatterUpdate": scatter_update,
-    "ScatterWeightedSum": scatter_weighted_sum,
-    "Scatter": scatter,
+    "ScatterUpdate": scatter_assign,
+    "ScatterWeightedSum": lambda x0, weight0, indices, *pairs: ops.scatter_weighted_sum(x0, weight0, indices, *pairs),
+    "Scatter": lambda data, indices, updates, *, axis=1: ops.scatter(data, indices, updates, axis=axis),
     "WeightedSum": weighted_sum,
 }

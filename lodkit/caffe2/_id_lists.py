@@ -1,24 +1,24 @@
-"""Lists of ids, the largest of each segment, and rows split over shards."""
+"""Id lists, top-k per segment, and rows split over shards."""
 
 from __future__ import annotations
 
 from .. import ops
-from ._common import as_given, check_int32, int32, number, ragged
+from ._common import check_int32, int32, number, ragged, widest
 
 
 def unique(indices):
     distinct, remapping = ops.unique(indices, return_inverse=True)
-    return as_given(distinct, indices), int32(remapping, below=len(remapping))
+    return widest(distinct, indices), int32(remapping, below=len(remapping))
 
 
 def merge_id_lists(*lengths_and_values):
     lengths, values = lengths_and_values[::2], lengths_and_values[1::2]
     if not lengths or len(lengths) != len(values):
         raise TypeError(
-            f"MergeIdLists takes lengths and values in turn, two for each list; got {len(lengths_and_values)}"
+            f"MergeIdLists takes alternating lengths and values, two per list; got {len(lengths_and_values)}"
         )
     merged = ops.merge_id_lists(*map(ragged, values, lengths))
-    return int32(merged.lengths()), as_given(merged.values, *values)
+    return int32(merged.lengths()), widest(merged.values, *values)
 
 
 def find(index, query, *, missing_value=-1):
@@ -33,24 +33,24 @@ def lengths_top_k(data, lengths, *, k=1):
 
 def lengths_split(lengths, n_split_input=None, *, n_split=None):
     if (n_split is None) == (n_split_input is None):
-        raise TypeError("LengthsSplit takes n_split as an argument or as a second input, and not as both")
+        raise TypeError("LengthsSplit takes n_split as an argument or as a second input, not both")
     parts = n_split if n_split_input is None else number(n_split_input, "n_split")
     return int32(ops.lengths_split(lengths, n_split=parts))
 
 
 def partition(keys, *data, num_outputs, pack_first_input=0):
     parts = ops.partition(keys, *data, num_outputs=num_outputs, pack_first_input=bool(pack_first_input))
-    return _as_given(parts, (keys,), 1 + len(data))
+    return _cast_like(parts, (keys,), 1 + len(data))
 
 
 def lengths_partition(lengths, keys, *data, num_outputs, pack_first_input=0):
     attrs = {"num_outputs": num_outputs, "pack_first_input": bool(pack_first_input)}
-    return _as_given(ops.lengths_partition(lengths, keys, *data, **attrs), (lengths, keys), 2 + len(data))
+    return _cast_like(ops.lengths_partition(lengths, keys, *data, **attrs), (lengths, keys), 2 + len(data))
 
 
-def _as_given(parts, integers, inputs):
-    """The outputs that stand for lengths and keys, in the types of these."""
-    return tuple(as_given(x, integers[i % inputs]) if i % inputs < len(integers) else x for i, x in enumerate(parts))
+def _cast_like(parts, integers, inputs):
+    """Cast the outputs for lengths and keys to the dtypes of these inputs."""
+    return tuple(widest(x, integers[i % inputs]) if i % inputs < len(integers) else x for i, x in enumerate(parts))
 
 
 OPERATORS = {

@@ -1,10 +1,10 @@
-"""Optimizers with moving averages and with norms, in place: a table's by the rows that are listed."""
+"""Optimizers with moving averages and with norms, in place; sparse ones update the listed rows."""
 
 from __future__ import annotations
 
 from .. import ops
 from ._common import copied, negative, number
-from ._updates import LAZY, ONE_BY_ONE, rows
+from ._updates import LAZY, SEQUENTIAL, rows
 
 
 def _momentum_settings(momentum, nesterov):
@@ -18,7 +18,7 @@ def momentum(grad, moment, lr, param, *, momentum=0.0, nesterov=0):
 
 
 def momentum_step(grad, moment, lr, *, momentum=0.0, nesterov=0):
-    """Caffe2's MomentumSGD: the gradient becomes the step, which another operator takes."""
+    """MomentumSGD of Caffe2: returns the step, which another operator applies."""
     settings = _momentum_settings(momentum, nesterov)
     _, moment, step = ops.momentum(copied(grad), grad, moment, lr=number(lr, "lr"), **settings)
     return step, moment
@@ -57,7 +57,7 @@ def sparse_adadelta(param, moment, moment_delta, indices, grad, lr, *, epsilon=1
 
 
 def rms_prop(grad, mean_squares, mom, lr, *, decay=0.9, momentum=0.0, epsilon=1e-5):
-    """Caffe2's RmsProp: the gradient becomes the step, which another operator takes."""
+    """RmsProp of Caffe2: returns the step, which another operator applies."""
     settings = {"decay": float(decay), "momentum": float(momentum), "epsilon": float(epsilon)}
     _, mean_squares, mom = ops.rmsprop(copied(grad), grad, mean_squares, mom, lr=number(lr, "lr"), **settings)
     return copied(mom), mean_squares, mom
@@ -68,7 +68,7 @@ def wngrad(param, seq_b, grad, lr, *, epsilon=1e-5):
 
 
 def sparse_wngrad(param, seq_b, indices, grad, lr, *, epsilon=1e-5):
-    settings = {"epsilon": float(epsilon), **ONE_BY_ONE}
+    settings = {"epsilon": float(epsilon), **SEQUENTIAL}
     return ops.wngrad(param, rows(param, indices, grad), seq_b, lr=negative(lr), **settings)
 
 

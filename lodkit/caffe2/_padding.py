@@ -48,27 +48,15 @@ def pad_empty_samples(lengths, *features):
     return int32(padded[0][1], below=len(padded[0][0]) + 1), *(rows for rows, _ in padded)
 
 
-def pack_rnn_sequence(values, lengths):
-    return ops.pack_rnn_sequence(values, lengths)
-
-
-def unpack_rnn_sequence(values, lengths):
-    return ops.unpack_rnn_sequence(values, lengths)
-
-
-def reverse_packed_segs(data, lengths):
-    return ops.reverse_packed_segs(data, lengths)
-
-
 OPERATORS = {
     "AddPadding": add_padding,
     "GatherPadding": gather_padding,
     "LengthsPad": lengths_pad,
-    "PackRNNSequence": pack_rnn_sequence,
+    "PackRNNSequence": lambda values, lengths: ops.pack_rnn_sequence(values, lengths),
     "PackSegments": pack_segments,
     "PadEmptySamples": pad_empty_samples,
     "RemovePadding": remove_padding,
-    "ReversePackedSegs": reverse_packed_segs,
-    "UnpackRNNSequence": unpack_rnn_sequence,
+    "ReversePackedSegs": lambda data, lengths: ops.reverse_packed_segs(data, lengths),
+    "UnpackRNNSequence": lambda values, lengths: ops.unpack_rnn_sequence(values, lengths),
     "UnpackSegments": unpack_segments,
 }

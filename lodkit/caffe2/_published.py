@@ -1,4 +1,4 @@
-"""How a published name is called: by Caffe2's arguments alone, and with every input that it needs."""
+"""Calls of published names: only Caffe2's arguments, and all required inputs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import inspect
 
 
 def published(name, run):
-    """``run`` under a name of Caffe2's, with errors that have this name and Caffe2's arguments."""
+    """Wrap ``run`` under a Caffe2 name; errors show this name and Caffe2's arguments."""
     signature = inspect.signature(run)
     parameters = signature.parameters.values()
     inputs = [p for p in parameters if p.kind is not p.KEYWORD_ONLY]
@@ -24,7 +24,7 @@ def published(name, run):
         for i, x in enumerate(given):
             if x is None and (i < len(required) or i >= len(inputs) - variadic):
                 what = required[i] if i < len(required) else f"input {i}"
-                raise TypeError(f"{name}: {what} is None, and must be given; it takes {signature}")
+                raise TypeError(f"{name}: {what} is None but required; it takes {signature}")
         return run(*given, **args)
 
     def bound(given, args):

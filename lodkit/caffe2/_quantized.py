@@ -1,4 +1,4 @@
-"""Tables in few bits: packing, unpacking, and bags of packed rows."""
+"""Quantized tables: packing, unpacking, and bags of packed rows."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ REDUCTIONS = {"Sum": "sum", "Mean": "mean", "Max": "max"}
 
 
 def _reduction(where, reduce):
-    # The recorded runs pass num_reduce_dims, which Caffe2 does not know (its own has no s), and passes over.
+    # Caffe2 ignores num_reduce_dims (its argument has no s); its recorded runs pass it.
     def run(data, lengths=None, *, num_reduce_dim=1, num_reduce_dims=None):
         return ops.reduce_dims(data, None, lengths, reduce=reduce, where=where, num_dims=num_reduce_dim)
 

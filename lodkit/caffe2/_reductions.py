@@ -1,7 +1,7 @@
-"""Reductions of segments: the whole product of representation, reduction, and fused gather or not.
+"""Segment reductions: the product of representation, reduction, and fused gather or not.
 
-Inputs are ``data, [weights,] [indices,] segments``. Caffe2 has about a third of these names; the others are what its
-page promises ("almost full cartesian product").
+Inputs are ``data, [weights,] [indices,] segments``. Caffe2 has about a third of these names; its page promises all
+("almost full cartesian product").
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def _by_lengths(lengths):
 
 
 def _by_sorted_ids(segment_ids):
-    """Caffe2's sorted ids start at 0 and leave none out."""
+    """Convert sorted ids, which in Caffe2 start at 0 without gaps."""
     return ops.segment_ids_to_offsets(segment_ids, allow_gaps=False), {"by": "offsets"}
 
 
@@ -47,7 +47,7 @@ REPRESENTATIONS = {
 
 
 def _reduction(representation, reduce, weighted, fused):
-    """The function of one name. Its gradient by the weights is there whether or not ``grad_on_weights`` asks for it."""
+    """Make the function of one name. ``grad_on_weights`` is ignored: weights always have a gradient."""
 
     def run(data, *others, grad_on_weights=0, **args):
         *between, segments = others
@@ -61,7 +61,7 @@ def _reduction(representation, reduce, weighted, fused):
 
 
 def _signature(representation, weighted, fused):
-    """Data, weights and indices where there are any, and what the representation takes."""
+    """Return the signature: data, [weights], [indices], and the representation's parameters."""
     names = ["data", *["weights"] * weighted, *["indices"] * fused]
     segments, *args = inspect.signature(representation).parameters.values()
     option = inspect.Parameter("grad_on_weights", inspect.Parameter.KEYWORD_ONLY, default=0)
@@ -70,14 +70,12 @@ def _signature(representation, weighted, fused):
 
 
 def sparse_lengths_positional_weighted_sum(data, weights, indices, lengths):
-    """Each row is weighted by ``weights`` at its position inside its segment."""
+    """Weight each row by ``weights[position in its segment]``."""
     try:
         weights = ops.gather(weights, ops.lengths_range_fill(lengths))
     except RowIndexError as error:
         count = height(weights, "weights")
-        raise RowIndexError(
-            f"weights are of {count} positions, and a segment is longer; pass as many as it has"
-        ) from error
+        raise RowIndexError(f"weights has {count} positions, but a segment is longer; pass one per position") from error
     return ops.segment_reduce(data, lengths, weights, indices, dtype=float32(data))
 
 

@@ -1,4 +1,4 @@
-"""Rows and features to dense arrays and back, one-hot and multi-hot rows."""
+"""Sparse rows and features to and from dense arrays; one-hot and multi-hot rows."""
 
 from __future__ import annotations
 
@@ -26,9 +26,7 @@ def batch_sparse_to_dense(lengths, indices, values, like=None, *, dense_last_dim
     columns = dense_last_dim if dense_last_dim > 0 else None
     if like is not None:
         if len(array(like).shape) < 2:
-            raise ShapeMismatchError(
-                "BatchSparseToDense: like has no columns; pass an array in the shape of the result"
-            )
+            raise ShapeMismatchError("BatchSparseToDense: like has no columns; pass an array of the result's shape")
         columns = array(like).shape[1]
     ids = ragged(indices, lengths)
     return ops.batch_sparse_to_dense(ids, values, num_columns=columns, pad_value=default_value)
@@ -52,7 +50,7 @@ def one_hot(indices, index_size):
 
 
 def ensure_dense(input):
-    """Caffe2's EnsureDense: the same numbers, whose gradient is dense whatever flows into them."""
+    """EnsureDense of Caffe2: the identity, with a dense gradient."""
     if isinstance(input, SelectedRows):
         return ops.selected_rows_to_dense(input)
     kind = dtype_of(input) if is_array(input) else None

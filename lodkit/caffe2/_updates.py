@@ -1,4 +1,4 @@
-"""Updates of tables and dense parameters, in place."""
+"""In-place updates of tables and dense parameters."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from ..arrays.generic import flat
 from ..lod.selected_rows import SelectedRows
 from ._common import height, negative, number, only, ragged
 
-ONE_BY_ONE = {"duplicates": "sequential"}
+SEQUENTIAL = {"duplicates": "sequential"}
 LAZY = {"duplicates": "sequential", "lazy": True}
 
 
 def rows(param, indices, grad):
-    """The gradient of the rows of a parameter."""
+    """Make the SelectedRows gradient of a parameter."""
     return SelectedRows(flat(indices), grad, height(param, "param"))
 
 
@@ -31,33 +31,33 @@ def _sparse_adagrad(name, update):
 
 
 def _fused_adagrad(update, pool):
-    """The gradient of SparseLengthsSum or Mean goes to the table without a row an index between."""
+    """Apply the gradient of SparseLengthsSum or Mean without materializing one row per index."""
 
     def run(param, moment, indices, grad, lr, lengths, *, epsilon=1e-5, weight_decay=0.0):
         settings = {"epsilon": float(epsilon), "weight_decay": float(weight_decay), "pool": pool}
         ids = ragged(indices, lengths)
-        return update(param, ids, grad, moment, lr=negative(lr), **settings, **ONE_BY_ONE)
+        return update(param, ids, grad, moment, lr=negative(lr), **settings, **SEQUENTIAL)
 
     return run
 
 
 def _fused_weighted_adagrad(update):
-    """``aux_param`` has a weight an index; its gradient, the third output, is by the table before the update."""
+    """``aux_param`` has one weight per index; its gradient, the third output, uses the table before the update."""
 
     def run(param, moment, aux_param, indices, grad, lr, lengths, *, epsilon=1e-5, weight_decay=0.0):
         settings = {"epsilon": float(epsilon), "weight_decay": float(weight_decay)}
         ids = ragged(indices, lengths)
         aux_grad = ops.embedding_bag_weights_grad(param, ids, grad, aux_param)
-        updated = update(param, ids, grad, moment, aux_param, lr=negative(lr), **settings, **ONE_BY_ONE)
+        updated = update(param, ids, grad, moment, aux_param, lr=negative(lr), **settings, **SEQUENTIAL)
         return *updated, aux_grad
 
     return run
 
 
 def _alpha(name, alpha, given):
-    """Caffe2's learning rate, which comes as an argument or as the last input."""
+    """Return the learning rate, an argument or the last input."""
     if given and alpha is not None:
-        raise ValueError(f"{name}: alpha comes as an input or as an argument, not as both")
+        raise ValueError(f"{name}: give alpha as an input or as an argument, not both")
     return number(given[0] if given else 0.005 if alpha is None else alpha, "alpha")
 
 
@@ -67,7 +67,7 @@ def ftrl(var, n_z, grad, *alpha_input, alpha=None, beta=1.0, lambda1=0.001, lamb
 
 
 def sparse_ftrl(var, n_z, indices, grad, *alpha_input, alpha=None, beta=1.0, lambda1=0.001, lambda2=0.001):
-    settings = {"beta": float(beta), "l1": float(lambda1), "l2": float(lambda2), **ONE_BY_ONE}
+    settings = {"beta": float(beta), "l1": float(lambda1), "l2": float(lambda2), **SEQUENTIAL}
     return ops.ftrl(var, rows(var, indices, grad), n_z, lr=_alpha("SparseFtrl", alpha, alpha_input), **settings)
 
 
@@ -77,7 +77,7 @@ def sparse_normalize(param, indices, grad=None, *, use_max_norm=True, norm=1.0):
 
 def sparse_lp_regularizer(param, indices, grad=None, *, p=2.0, reg_lambda=1e-5):
     p = int(p) if p in (1, 2) else p
-    return ops.sparse_lp_regularizer(param, indices, p=p, reg_lambda=float(reg_lambda), **ONE_BY_ONE)
+    return ops.sparse_lp_regularizer(param, indices, p=p, reg_lambda=float(reg_lambda), **SEQUENTIAL)
 
 
 def row_wise_counter(prev_iter, counter, indices, iter, *, counter_halflife=-1):

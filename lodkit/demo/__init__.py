@@ -1,1 +1,1 @@
-"""The main job: train a model on the docstrings of the standard library."""
+"""Demo: train a model on the docstrings of the standard library."""

@@ -1,4 +1,4 @@
-"""Labelled ragged text: the standard library's docstrings, or the user's own file."""
+"""Labelled ragged text: docstrings of the standard library, or a user's file."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ UNKNOWN = 0
 
 
 class CorpusError(LodkitError, ValueError):
-    """A file that cannot be read as labelled text; the message names the line."""
+    """The file is not labelled text; the message names the line."""
 
 
 class Corpus(typing.NamedTuple):
@@ -31,11 +31,11 @@ class Corpus(typing.NamedTuple):
     Attributes
     ----------
     labels : list of str
-        One an example.
+        One per example.
     examples : list
-        The words of each example, nested as deep as the data is.
+        Words per example, nested as in the data.
     natural : LoDTensor
-        The structure of the whole data, with all the levels of its source.
+        Structure of all data, with every level of its source.
     """
 
     labels: list
@@ -44,15 +44,15 @@ class Corpus(typing.NamedTuple):
 
 
 def words_of(text):
-    """Lower-case words, numbers and signs."""
+    """Return lower-case words, numbers and signs."""
     return WORDS.findall(text.lower())
 
 
 def standard_library(least=20):
-    """Docstrings of the installed Python's standard library, labelled by package.
+    """Return docstrings of the installed standard library, labelled by package.
 
-    Packages with fewer than ``least`` docstrings are left out. Found on every machine; the natural
-    structure is package, module, docstring, word.
+    Packages with fewer than ``least`` docstrings are skipped; the levels are package, module,
+    docstring, word.
     """
     root = pathlib.Path(sysconfig.get_paths()["stdlib"])
     packages = collections.defaultdict(list)
@@ -97,26 +97,26 @@ def read(path):
             label, example = _from_json(line) if line.lstrip().startswith("{") else _from_text(line)
             depth = _depth(example)
         except RecursionError:
-            raise CorpusError(f"{path}, line {number}: nested too deep") from None
+            raise CorpusError(f"{path}, line {number}: nested too deeply") from None
         except (ValueError, KeyError, TypeError) as error:
             raise CorpusError(f"{path}, line {number}: {error}") from None
         if depth:
             depths.setdefault(depth, number)
         if len(depths) > 1:
             first, here = depths.values()
-            raise CorpusError(f"{path}, line {here}: words are nested {depth} deep, on line {first} otherwise")
+            raise CorpusError(f"{path}, line {here}: words are nested {depth} deep, but not on line {first}")
         labels.append(label)
         examples.append(example)
     if len(set(labels)) < 2:
         raise CorpusError(
-            f"{path}: {len(labels)} examples of {len(set(labels))} labels; there must be two labels at least"
+            f"{path}: {len(labels)} examples of {len(set(labels))} labels; at least two labels are needed"
         )
     natural = LoDTensor.from_nested([_numbered(x) for x in examples], lod_level=max(depths, default=1))
     return Corpus(labels, examples, natural)
 
 
 def _numbered(x):
-    """Words of any depth as numbers: only their structure is of interest."""
+    """Replace words at any depth by 0; only their structure matters."""
     return [_numbered(y) for y in x] if isinstance(x, list) else 0
 
 
@@ -133,14 +133,14 @@ def _from_json(line):
         if key not in data:
             raise ValueError(f'{{...}} lacks "{key}"')
     if not isinstance(data["words"], list):
-        raise ValueError('"words" is no list')
+        raise ValueError('"words" is not a list')
     if not isinstance(data["label"], str | int | float):
         raise ValueError(f'"label" is {data["label"]!r}, neither a string nor a number')
     return str(data["label"]), data["words"]
 
 
 def _depth(example):
-    """How deep words are nested: 1 for a list of words, 0 where there are none. Mixed depths are refused."""
+    """Return the nesting depth of words: 1 for a list of words, 0 without words. Mixed depths raise."""
     depths = set()
     for x in example:
         if not isinstance(x, list | str):
@@ -154,7 +154,7 @@ def _depth(example):
 
 
 def flatten(example):
-    """All words of an example, whatever its depth."""
+    """Yield all words of an example, at any depth."""
     for x in example:
         if isinstance(x, list):
             yield from flatten(x)
@@ -163,28 +163,28 @@ def flatten(example):
 
 
 def vocabulary(examples):
-    """Word -> id, the most frequent first; 0 stands for unknown words."""
+    """Map words to ids, most frequent first; 0 is for unknown words."""
     counts = collections.Counter(word for example in examples for word in flatten(example))
     ordered = sorted(counts, key=lambda word: (-counts[word], word))
     return {word: i for i, word in enumerate(ordered, UNKNOWN + 1)}
 
 
 def encode(examples, ids):
-    """Examples as a LoDTensor of word ids, one level: all words of an example are one sequence."""
+    """Encode examples as a LoDTensor of word ids, one sequence per example."""
     words = [[ids.get(word, UNKNOWN) for word in flatten(example)] for example in examples]
     lengths = np.array([len(w) for w in words], np.int64)
     return LoDTensor(np.array([i for w in words for i in w], np.int64), [lengths])
 
 
 def split(labels, seed, share=0.1):
-    """Positions for training and for testing: ``share`` of every label's examples are for testing."""
+    """Return training and test indices; ``share`` of each label's examples are for testing."""
     rng = np.random.default_rng(seed)
-    places = collections.defaultdict(list)
+    by_label = collections.defaultdict(list)
     for i, label in enumerate(labels):
-        places[label].append(i)
+        by_label[label].append(i)
     test = []
-    for label in sorted(places):
-        shuffled = rng.permutation(places[label])
+    for label in sorted(by_label):
+        shuffled = rng.permutation(by_label[label])
         test += shuffled[: int(len(shuffled) * share)].tolist()
     held = set(test)
     return np.array([i for i in range(len(labels)) if i not in held]), np.array(sorted(test), np.int64)

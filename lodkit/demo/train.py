@@ -1,4 +1,4 @@
-"""The main job: predict a text's label from its words, with sparse gradients for the table of words."""
+"""Predict a text's label from its words, with sparse gradients for the word table."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ STATE = "state.npz"
 
 
 class CheckpointError(LodkitError, ValueError):
-    """A directory that holds no state to go on from, or another model's."""
+    """The directory has no state to resume from, or another model's."""
 
 
 @dataclasses.dataclass
 class Config:
-    """What defines a model; a resumed run must have the same."""
+    """Definition of a model; must be equal in a resumed run."""
 
     data: str = "stdlib"
     pool: str = "mean"
@@ -41,7 +41,7 @@ class Config:
 
 
 class Model:
-    """Word lookup and pooling, one linear layer; on a GPU its arrays are of whichever CUDA library is there."""
+    """Word lookup, pooling and one linear layer, on the CPU or a GPU."""
 
     def __init__(self, words, labels, config, device="cpu"):
         rng = np.random.default_rng(config.seed)
@@ -56,7 +56,7 @@ class Model:
         self.moments = self.here({name: np.zeros_like(p) for name, p in parameters.items()}) if states else {}
 
     def here(self, arrays):
-        """Arrays by name, on the model's device."""
+        """Move arrays by name to the model's device."""
         return {name: to_device(array, self.device) for name, array in arrays.items()}
 
     def logits(self, ids):
@@ -64,7 +64,7 @@ class Model:
         return lodkit.fc(lodkit.embedding_bag(table, ids, pool=self.config.pool), weight, bias)
 
     def gradients(self, ids, labels):
-        """The loss of a batch and its gradients; the table's is SelectedRows."""
+        """Return the loss of a batch and its gradients; the table's is SelectedRows."""
         ids, labels = ids.to(self.device), to_device(labels, self.device)
         with lodkit.Tape() as tape:
             loss = lodkit.mean(lodkit.softmax_with_cross_entropy(self.logits(ids), labels))
@@ -88,7 +88,7 @@ class Model:
 
 
 class Progress:
-    """A bar that is drawn over itself on a terminal; elsewhere one line an epoch."""
+    """A progress bar on a terminal; elsewhere one line per epoch."""
 
     def __init__(self, epoch, epochs, total):
         self.name, self.total = f"epoch {epoch:3}/{epochs}", total
@@ -129,7 +129,7 @@ class Job:
         labels = np.array([number[label] for label in self.corpus.labels])
         train, test = corpora.split(self.corpus.labels, config.seed)
         if not len(test):
-            raise corpora.CorpusError(f"{config.data}: no text is left for testing; a label needs 10 texts at least")
+            raise corpora.CorpusError(f"{config.data}: no text is left for testing; a label needs at least 10 texts")
         examples = self.corpus.examples
         self.vocabulary = corpora.vocabulary([examples[i] for i in train])
         self.train = corpora.encode([examples[i] for i in train], self.vocabulary), labels[train]
@@ -139,7 +139,7 @@ class Job:
             self.load(resume)
 
     def run(self, epochs, save=None):
-        """Train up to ``epochs``; the state is saved after each."""
+        """Train up to ``epochs``, saving the state after each."""
         ids, labels = self.train
         while self.epoch < epochs:
             seed = self.config.seed * 10_007 + self.epoch
@@ -153,7 +153,7 @@ class Job:
                 self.save(save)
 
     def save(self, folder):
-        """Write the state: an interrupt leaves the old one or the new one, whole."""
+        """Write the state atomically."""
         meta = {"config": dataclasses.asdict(self.config), "epoch": self.epoch, "labels": self.names}
         meta["words"] = list(self.vocabulary)
         state = pathlib.Path(folder, STATE)
@@ -170,7 +170,7 @@ class Job:
         meta, state = read_state(folder)
         config = dataclasses.asdict(self.config)
         for name, value in meta["config"].items():
-            if name != "data" and config.get(name) != value:  # labels and words tell whether it is the same data
+            if name != "data" and config.get(name) != value:  # labels and words identify the data
                 raise CheckpointError(f"{folder}: saved with {name}={value!r}, not {config.get(name)!r}")
         if meta["labels"] != self.names or meta["words"] != list(self.vocabulary):
             raise CheckpointError(f"{folder}: saved for other data: labels or words differ")
@@ -184,12 +184,12 @@ class Job:
         self.epoch = meta["epoch"]
 
     def majority(self):
-        """The share of test examples that the most frequent training label gets right."""
+        """Return the test accuracy of always predicting the most frequent training label."""
         top = collections.Counter(self.train[1].tolist()).most_common(1)[0][0]
         return float((self.test[1] == top).mean())
 
     def update_times(self):
-        """Seconds of one update of the table by a batch's sparse gradient, and by the same gradient made dense."""
+        """Return the seconds of one table update by a sparse gradient, and by the same gradient, dense."""
         ids, labels = self.train
         words, truth = next(iter(lodkit.batches(ids, labels, size=self.config.batch, seed=0)))
         _, (sparse, *_) = self.model.gradients(words, truth)
@@ -200,29 +200,29 @@ class Job:
         def update(gradient):
             model.update(table, gradient, moment)
             if model.device == "cuda":
-                to_device(table[:1], "cpu")  # waits until it is done
+                to_device(table[:1], "cpu")  # synchronises
 
         return [_fastest(lambda g=g: update(g)) for g in (sparse, sparse.to_dense())]
 
 
 def read_state(folder):
-    """What a run saved in a directory: its facts, and its arrays."""
+    """Read the metadata and arrays saved in a directory."""
     try:
         with open(pathlib.Path(folder, STATE), "rb") as file, np.load(file) as arrays:
             state = dict(arrays)
         meta = json.loads(str(state.pop("meta")))
-        right = isinstance(meta["config"], dict) and isinstance(meta["epoch"], int) and meta["epoch"] >= 0
-        if not right or not isinstance(meta["labels"], list) or not isinstance(meta["words"], list):
-            raise ValueError("its facts are damaged")
+        valid = isinstance(meta["config"], dict) and isinstance(meta["epoch"], int) and meta["epoch"] >= 0
+        if not valid or not isinstance(meta["labels"], list) or not isinstance(meta["words"], list):
+            raise ValueError("its metadata are damaged")
     except FileNotFoundError:
-        raise CheckpointError(f"{folder}: no saved state: there is no {STATE} in it") from None
+        raise CheckpointError(f"{folder}: no saved state: it has no {STATE}") from None
     except (OSError, ValueError, KeyError, TypeError, EOFError, AttributeError, zipfile.BadZipFile) as error:
         raise CheckpointError(f"{folder}: the saved state cannot be read ({error})") from None
     return meta, state
 
 
 def check_folder(folder):
-    """Make the directory to save in before anything is trained; what others wrote there is not touched."""
+    """Make the directory to save in before training; raise if it has a file that is not a state."""
     folder = pathlib.Path(folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -244,10 +244,10 @@ def _fastest(call, rounds=20):
 
 
 def describe(job):
-    """What the data looks like: levels, lengths, padding avoided."""
+    """Describe the data: levels, lengths, padding avoided."""
     ids = job.train[0]
     lines = [f"{len(job.corpus.labels):,} texts, {len(job.names)} labels, {len(job.vocabulary):,} words in training"]
-    natural, known = job.corpus.natural, ("modules a package", "docstrings a module", "words a docstring")
+    natural, known = job.corpus.natural, ("modules per package", "docstrings per module", "words per docstring")
     for level in range(natural.lod_level):
         lengths = natural.lengths(level)
         what = known[level] if job.config.data == "stdlib" else "length"

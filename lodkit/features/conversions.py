@@ -1,4 +1,4 @@
-"""What features are made from, and what they turn into: dictionaries, Arrow's maps, columns, dense arrays."""
+"""Conversions of features: dictionaries, Arrow maps, columns, dense arrays."""
 
 from __future__ import annotations
 
@@ -17,32 +17,32 @@ from . import lists as _feature_lists
 
 
 class Conversions:
-    """One constructor an encoding, and the ways back."""
+    """One constructor per encoding, and the conversions back."""
 
     __slots__ = ()
 
     @classmethod
     def from_list(cls, examples, *, names=None, dtype=None, kind=None):
-        """Make features of a list of dictionaries: ``[{1: [10, 11], 3: [101]}, {}]``.
+        """Make features from a list of dictionaries: ``[{1: [10, 11], 3: [101]}, {}]``.
 
         Parameters
         ----------
         examples : list of dict
-            Keys are integers, members of an IntEnum, or names of ``names``; values are all lists (sets come sorted),
-            all numbers, or all dictionaries of numbers.
+            Keys are integers, members of an IntEnum, or names in ``names``; values are all lists (sets are sorted), all
+            numbers, or all dictionaries of numbers.
         names : type of enum.IntEnum, optional
         dtype : data-type, optional
-            Of the values.
+            Dtype of the values.
         kind : {"list", "scalar", "map"}, optional
-            What the values are, where no example has any to tell by; lists by default.
+            Kind of the values; default: inferred from the first, else "list".
         """
         return cls(*_feature_lists.arrays_of(examples, checked_names(names), dtype, kind), names=names)
 
     @classmethod
     def from_arrow(cls, array, *, names=None):
-        """Make features of an Arrow array (or chunked array) of ``map<int, list<int>>``, an example a map.
+        """Make features from an Arrow array (or chunked array) of ``map<int, list<int>>``, one example per map.
 
-        The values may also be numbers, or maps of numbers. The maps of all lists of a ``list<map<...>>`` are examples.
+        Values may also be numbers, or maps of numbers. Of a ``list<map<...>>``, each map in a list is an example.
         """
         from ..interop.arrow import arrays_of
 
@@ -50,18 +50,18 @@ class Conversions:
 
     @classmethod
     def from_columns(cls, columns, presence=None, *, names=None):
-        """Make features of one column a key: MergeSingle{Scalar,List,Map}FeatureTensors of Caffe2.
+        """Make features from one column per key: Caffe2's MergeSingle{Scalar,List,Map}FeatureTensors.
 
         Parameters
         ----------
         columns : dict, or list of (key, column)
-            Of each key an array ``(examples, *item)``, a LoDTensor with a sequence an example, or for maps a pair of
+            A column is an array ``(examples, *item)``, a LoDTensor with one sequence per example, or for maps a pair of
             LoDTensors, keys and values.
         presence : dict or list of masks, optional
-            Which examples have the feature: all, where nothing or None is said.
+            Examples that have the feature. Defaults to all, as does None for a key.
         """
         if not columns:
-            raise ValueError("from_columns needs at least one column; it tells how many examples there are")
+            raise ValueError("from_columns needs at least one column, for the number of examples")
         names, columns = checked_names(names), list(columns.items() if isinstance(columns, dict) else columns)
         keys = integers([_feature_lists.number(key, names, "columns") for key, _ in columns], "columns")
         masks = _masks_of(presence, [key for key, _ in columns]) if isinstance(presence, dict) else presence
@@ -76,14 +76,14 @@ class Conversions:
 
     @classmethod
     def from_dense(cls, x, keys, presence=None, *, names=None):
-        """Make features of a dense array ``(examples, keys, *item)``: MergeDenseFeatureTensors of Caffe2.
+        """Make features from a dense array ``(examples, keys, *item)``: Caffe2's MergeDenseFeatureTensors.
 
         Parameters
         ----------
         x : array
         keys : list of int
         presence : mask of shape (examples, keys), optional
-            All are there by default.
+            Defaults to all.
         """
         x = _column(x)
         if not is_array(x):
@@ -98,11 +98,11 @@ class Conversions:
         return cls._wrap(LoDTensor._wrap(frozen(_keys_of(mask, keys)), values._lod), values, None, names)
 
     def to_list(self):
-        """Return a list of dictionaries, one an example; keys are members of ``names`` where it has them."""
+        """Return one dictionary per example; keys are members of ``names`` where it has them."""
         return _feature_lists.dictionaries(self)
 
     def to_arrow(self):
-        """Return an Arrow array of maps, one an example."""
+        """Return an Arrow array of maps, one per example."""
         from ..interop.arrow import array_of
 
         return array_of(self.to("cpu"))
@@ -115,12 +115,12 @@ def _column(x):
 def _masks_of(presence, keys):
     for key in presence:
         if key not in keys:
-            raise ValueError(f"presence has key {key!r}, which no column has; columns are {', '.join(map(repr, keys))}")
+            raise ValueError(f"presence has key {key!r}, but no column has; columns are {', '.join(map(repr, keys))}")
     return [presence.get(key) for key in keys]
 
 
 def _keys_of(mask, keys):
-    """The key of every cell ``(examples, keys)`` of a mask that is there."""
+    """Return the key of each true cell of a mask ``(examples, keys)``."""
     return keys[np.nonzero(mask)[1]]
 
 
@@ -137,6 +137,6 @@ def check_count(name, found, count, what):
 
 def _check_maps(values, map_keys):
     if not values.same_lod(map_keys):
-        raise LoDMismatchError("the keys and values of a map column have different lengths; give one key a value")
+        raise LoDMismatchError("the keys and values of a map column have different lengths; give one key per value")
     if dtype_of(map_keys.values).kind not in "iu":
         raise DTypeError(f"the keys of a map column must be integers, not {dtype_of(map_keys.values)}")

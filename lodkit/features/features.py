@@ -11,7 +11,7 @@ from ..arrays import integers
 from ..arrays.generic import is_array
 from ..errors import LoDError, LoDMismatchError
 from ..lod.batching import Batch, concat
-from ..lod.levels import check_vector, frozen
+from ..lod.levels import check_lengths, check_vector, frozen
 from ..lod.lod_tensor import LoDTensor
 from ..ops.shared.features import on_cpu
 from ..public import public
@@ -23,22 +23,22 @@ from .conversions import Conversions, check_count, checked_names
 class Features(Batch, Conversions):
     """A batch of examples, each with a value, a list or a map for some feature keys.
 
-    The structure (lengths and keys) is on the CPU, copied in, checked and read-only; values are shared, mutable, and
-    may be on a GPU. The four arrays are those that Caffe2's MergeMulti*FeatureTensors take and give.
+    Lengths and keys are on the CPU, copied in, checked and read-only; values are shared, mutable, and may be on a GPU.
+    The four arrays are those of Caffe2's MergeMulti*FeatureTensors.
 
     Parameters
     ----------
     lengths : array of int
-        How many keys each example has.
+        Number of keys per example.
     keys : array of int
-        The keys of all examples. An example may have a key twice (see ``merge``): reading it gives both, in order.
+        Keys of all examples. A key may repeat in an example (see ``merge``): reading it returns both, in order.
     values_lengths : array of int, or None
-        How many values each key has. None: one value a key.
+        Number of values per key. None: one value per key.
     values : array of shape (rows, *item)
     map_keys : array of int, optional
-        One a row of ``values``: what the keys have are maps.
+        One per row of ``values``: each key then has a map.
     names : type of enum.IntEnum, optional
-        Names of keys, which are then read and printed by name.
+        Names of keys, for reading and printing.
 
     Examples
     --------
@@ -57,7 +57,7 @@ class Features(Batch, Conversions):
     __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, lengths, keys, values_lengths, values, map_keys=None, *, names=None):
-        lengths, keys = _lengths(lengths, "lengths"), check_vector(on_cpu(keys, "keys"), "keys")
+        lengths, keys = check_lengths(on_cpu(lengths, "lengths")), check_vector(on_cpu(keys, "keys"), "keys")
         _check_sum("lengths", lengths, len(keys), "keys")
         self._keys, self._map_keys, self.names = LoDTensor(frozen(keys.copy()), [lengths]), None, checked_names(names)
         values = LoDTensor(values).values
@@ -65,13 +65,13 @@ class Features(Batch, Conversions):
             check_count("values", values.shape[0], len(keys), "keys")
             self._values = LoDTensor._wrap(values, self._keys._lod)
         else:
-            counts = _lengths(values_lengths, "values_lengths")
+            counts = check_lengths(on_cpu(values_lengths, "values_lengths"), "values_lengths")
             check_count("values_lengths", len(counts), len(keys), "keys")
             _check_sum("values_lengths", counts, values.shape[0], "values")
             self._values = LoDTensor._wrap(values, (*self._keys._lod, *LoDTensor(None, [counts])._lod))
         if map_keys is not None:
             if values_lengths is None:
-                raise LoDError("map_keys need values_lengths: how many entries the map of each key has")
+                raise LoDError("map_keys need values_lengths, the number of entries per key")
             map_keys = map_keys if is_array(map_keys) else check_vector(np.asarray(map_keys), "map_keys")
             map_keys = integers(map_keys, "map_keys") if isinstance(map_keys, np.ndarray) else map_keys
             if tuple(map_keys.shape) != (values.shape[0],):
@@ -81,7 +81,7 @@ class Features(Batch, Conversions):
 
     @classmethod
     def _wrap(cls, keys, values, map_keys, names):
-        """Unchecked: LoDTensors of one structure."""
+        """Make features unchecked, from LoDTensors of one structure."""
         self = object.__new__(cls)
         self._keys, self._values, self._map_keys, self.names = keys, values, map_keys, names
         return self
@@ -90,44 +90,44 @@ class Features(Batch, Conversions):
 
     @property
     def kind(self):
-        """What a key has: ``"scalar"``, ``"list"`` or ``"map"``."""
+        """Kind of the values: ``"scalar"``, ``"list"`` or ``"map"``."""
         if self._map_keys is not None:
             return "map"
         return "scalar" if self._values.lod_level == 1 else "list"
 
     @property
     def lengths(self):
-        """How many keys each example has."""
+        """Number of keys per example."""
         return self._keys.lengths()
 
     @property
     def keys(self):
-        """The keys of all examples, int64, read-only."""
+        """Keys of all examples, int64, read-only."""
         return self._keys.values
 
     @property
     def values_lengths(self):
-        """How many values each key has; None where it is one."""
+        """Number of values per key; None if always one."""
         return None if self._values.lod_level == 1 else self._values.lengths()
 
     @property
     def values(self):
-        """A LoDTensor: examples, their keys (unless a key has one value), values."""
+        """A LoDTensor with levels for examples and (unless scalar) keys."""
         return self._values
 
     @property
     def map_keys(self):
-        """The keys of the maps, a LoDTensor of the same structure as ``values``; None where there are no maps."""
+        """Keys of the maps, a LoDTensor structured as ``values``; None without maps."""
         return self._map_keys
 
     @property
     def dtype(self):
-        """The type of the values."""
+        """Dtype of the values."""
         return self._values.dtype
 
     @property
     def device(self):
-        """``"cpu"`` or ``"cuda"``: where the values are. Lengths and keys are always on the CPU."""
+        """Device of the values, ``"cpu"`` or ``"cuda"``. Lengths and keys are always on the CPU."""
         return self._values.device
 
     def to(self, device):
@@ -135,7 +135,7 @@ class Features(Batch, Conversions):
         return self._of(self._keys, lambda t: t.to(device))
 
     def _of(self, keys, change):
-        """The same with other keys, and values and map_keys changed alike."""
+        """Replace the keys, and apply ``change`` to values and map_keys."""
         map_keys = None if self._map_keys is None else change(self._map_keys)
         return self._wrap(keys, change(self._values), map_keys, self.names)
 
@@ -145,7 +145,7 @@ class Features(Batch, Conversions):
     # -- reading ---------------------------------------------------------------------------------
 
     def feature(self, key):
-        """Return one feature of all examples, empty where an example lacks it.
+        """Return one feature of all examples, empty where absent.
 
         Parameters
         ----------
@@ -154,7 +154,7 @@ class Features(Batch, Conversions):
         Returns
         -------
         LoDTensor, or for maps two of one structure: keys and values
-            A sequence an example. A key that an example has twice gives what both hold, in order.
+            One sequence per example; the values of a repeated key are concatenated.
         """
         number = _feature_lists.number(key, self.names, "feature")
         parts = [self._read(t, number) for t in (self._map_keys, self._values) if t is not None]
@@ -165,7 +165,7 @@ class Features(Batch, Conversions):
         return LoDTensor._wrap(found.values, found._lod[1:])
 
     def has(self, key):
-        """Return a mask: which examples have a feature, be it empty."""
+        """Return a mask of the examples that have a feature, even if empty."""
         found = self.keys == _feature_lists.number(key, self.names, "has")
         return np.bincount(self._keys.segment_ids()[found], minlength=len(self)) > 0
 
@@ -175,62 +175,60 @@ class Features(Batch, Conversions):
         if isinstance(key, slice) or (isinstance(key, list | np.ndarray) and np.ndim(key)):
             return self._of(self._keys[key], lambda t: t[key])
         raise TypeError(
-            f"features[{key!r}] may mean a key or an example; .feature({key!r}) reads a key, "
-            "features[i:i + 1] takes an example, features[list or mask] several"
+            f"features[{key!r}] is ambiguous: .feature({key!r}) reads a key, "
+            "features[i:i + 1] selects an example, features[list or mask] several"
         )
 
     def __iter__(self):
         return iter(self.to_list())
 
-    # -- together --------------------------------------------------------------------------------
+    # -- merging ---------------------------------------------------------------------------------
 
     def merge(self, *others):
-        """Merge with features of the same examples: an example has the keys of all, in this order.
+        """Merge with features of the same examples: each example gets the keys of all, in this order.
 
-        MergeMulti{Scalar,List,Map}FeatureTensors of Caffe2. A key that two have is there twice.
+        Caffe2's MergeMulti{Scalar,List,Map}FeatureTensors. Common keys repeat.
         """
         for i, other in enumerate(others):
             if not isinstance(other, Features):
                 raise TypeError(f"merge takes Features, got {type(other).__name__} at position {i}")
             if other.kind != self.kind:
                 raise LoDMismatchError(f"merge: these are {self.kind} features, those at position {i} {other.kind}")
-        every = (self, *others)
-        keys = ops.merge_features(*(f._keys for f in every))
-        values = ops.merge_features(*(f._values for f in every))
-        map_keys = None if self._map_keys is None else ops.merge_features(*(f._map_keys for f in every))
-        frozen(keys.values)
-        return self._wrap(LoDTensor._wrap(keys.values, values._lod[:1]), values, map_keys, self.names)
+        return self._joined((self, *others), lambda tensors: ops.merge_features(*tensors))
 
     @classmethod
     def _concat(cls, parts):
-        """The examples of all parts, one after another: ``lodkit.concat``."""
+        """Concatenate the examples of all parts (``lodkit.concat``)."""
         first = parts[0]
         for i, part in enumerate(parts):
             if not isinstance(part, cls) or part.kind != first.kind:
                 found = f"{part.kind} features" if isinstance(part, cls) else type(part).__name__
                 raise LoDMismatchError(f"concat: part {i} is {found}, part 0 {first.kind} features")
-        keys = concat([part._keys for part in parts])
-        values = concat([part._values for part in parts])
-        map_keys = None if first._map_keys is None else concat([part._map_keys for part in parts])
-        return cls._wrap(LoDTensor._wrap(frozen(keys.values), keys._lod), values, map_keys, first.names)
+        return first._joined(parts, concat)
+
+    def _joined(self, parts, join):
+        """Join keys, values and map_keys of features of one kind by ``join``."""
+        keys, values = join([part._keys for part in parts]), join([part._values for part in parts])
+        map_keys = None if self._map_keys is None else join([part._map_keys for part in parts])
+        return self._wrap(LoDTensor._wrap(frozen(keys.values), values._lod[:1]), values, map_keys, self.names)
 
     def pool(self, tables, pool="sum", **attrs):
-        """Look every feature up in a table of its own, pool what an example has of it, put the results side by side.
+        """Look up each feature in its own table, pool it per example, and concatenate the columns.
 
         Maps pool the rows of their keys, weighted by their values.
 
         Parameters
         ----------
         tables : dict
-            Of each key that is pooled a table ``(height, width)``; the columns come in this order.
+            Key -> table ``(height, width)``; columns are in this order.
         pool : {"sum", "mean", "sqrt", "max", "min"}
         **attrs
-            As ``lodkit.embedding_bag`` takes them: ``pad_value``, ``padding_idx``, ``is_sparse``, ``dtype``.
+            Passed to ``lodkit.embedding_bag``: ``pad_value``, ``padding_idx``, ``is_sparse``, ``dtype``.
 
         Returns
         -------
         array of shape (examples, sum of widths)
-            Its gradients by the tables are SelectedRows, unless ``is_sparse=False``.
+            Gradients of the tables are SelectedRows, unless ``is_sparse=False``.
 
         Examples
         --------
@@ -256,7 +254,7 @@ class Features(Batch, Conversions):
     # -- comparison ------------------------------------------------------------------------------
 
     def equals(self, other):
-        """Tell whether the examples have the same keys in the same order, and the same values."""
+        """Return whether the examples have the same keys in the same order, and the same values."""
         if not isinstance(other, Features) or self.kind != other.kind or not self._keys.equals(other._keys):
             return False
         same_maps = self._map_keys is None or self._map_keys.equals(other._map_keys)
@@ -269,14 +267,6 @@ class Features(Batch, Conversions):
         return _feature_lists.text(self)
 
 
-def _lengths(lengths, name):
-    lengths = check_vector(on_cpu(lengths, name), name)
-    if len(lengths) and lengths.min() < 0:
-        i = int(np.argmin(lengths))
-        raise LoDError(f"{name}[{i}] = {lengths[i]} is negative; a length counts what is there, 0 for nothing")
-    return lengths
-
-
 def _check_sum(name, lengths, count, what):
     if lengths.sum() != count:
-        raise LoDError(f"{name} sum to {lengths.sum()}, but there are {count} {what}; each belongs to one length")
+        raise LoDError(f"{name} sum to {lengths.sum()}, but there are {count} {what}; each must be counted once")

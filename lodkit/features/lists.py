@@ -1,4 +1,4 @@
-"""Features from Python dictionaries and back, and as text."""
+"""Features from and to Python dictionaries, and their repr."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from ..errors import DTypeError, LoDError, RowIndexError
 from ..lod.repr_text import numbers
 
 _KINDS = ("scalar", "list", "map")
-_SMALL, _FIRST = 120, 3  # numbers shown in full; examples shown of more
+_SMALL, _FIRST = 120, 3  # numbers shown in full; examples shown of a larger batch
 
 
 def number(key, names, where):
-    """A feature key as an integer: given as one, as a member of an IntEnum, or by name."""
+    """Return a feature key (integer, member of an IntEnum, or name) as an integer."""
     if isinstance(key, str):
         if names is None or key not in names.__members__:
             known = [] if names is None else difflib.get_close_matches(key, names.__members__, n=3, cutoff=0)
@@ -27,14 +27,14 @@ def number(key, names, where):
             raise RowIndexError(f"{where}: no feature is called {key!r}{hint}")
         return int(names[key])
     if isinstance(key, enum.Enum) and names is not None and not isinstance(key, names):
-        raise TypeError(f"{where}: {key!r} is no member of {names.__name__}, which names these features")
+        raise TypeError(f"{where}: {key!r} is not a member of {names.__name__}, the names of these features")
     if not is_integer(key):
         raise TypeError(f"{where}: a feature key is an integer, got {key!r}")
     return int(key)
 
 
 def label(key, names):
-    """A key by its name, where it has one."""
+    """Return the member of ``names`` for a key, or the key."""
     try:
         return key if names is None else names(key)
     except ValueError:
@@ -42,7 +42,7 @@ def label(key, names):
 
 
 def arrays_of(examples, names, dtype, kind):
-    """Lengths, keys, values_lengths, values and map_keys of a list of dictionaries."""
+    """Return lengths, keys, values_lengths, values and map_keys of a list of dictionaries."""
     if kind is not None and kind not in _KINDS:
         raise ValueError(f"kind must be one of {', '.join(_KINDS)}, got {kind!r}")
     if isinstance(examples, dict) or not np.iterable(examples):
@@ -72,12 +72,12 @@ def _kind_of(value):
 
 
 def _checked(value, kind, i, key):
-    """One value, or an error that says where it is of another kind than the others."""
+    """Return a value, or raise if its kind differs from the others."""
     fits = _kind_of(value) == kind and not isinstance(value, str | bytes)
     if not fits or (kind == "scalar" and not is_number(value)):
-        raise LoDError(f"example {i}, key {key!r}: {value!r} is no {kind}; the values of all keys are of one kind")
+        raise LoDError(f"example {i}, key {key!r}: {value!r} is not a {kind}; all values must be of one kind")
     if kind == "map" and not all(map(is_integer, value)):
-        raise LoDError(f"example {i}, key {key!r}: {value!r} has keys that are no integers")
+        raise LoDError(f"example {i}, key {key!r}: {value!r} has keys that are not integers")
     return sorted(value) if isinstance(value, set | frozenset) else value
 
 
@@ -94,10 +94,10 @@ def _rows(values, dtype):
     try:
         rows = np.asarray(values)
     except ValueError as error:
-        raise LoDError(f"values differ in shape or are no numbers ({error})") from None
+        raise LoDError(f"values differ in shape or are not numbers ({error})") from None
     if dtype is not None:
         if rows.dtype.kind == "f" and np.dtype(dtype).kind != "f":
-            raise DTypeError(f"values are {rows.dtype}, and {np.dtype(dtype)} would cut them; round them first")
+            raise DTypeError(f"values are {rows.dtype}, which {np.dtype(dtype)} would truncate; round them first")
         rows = rows.astype(dtype)
     if rows.dtype.kind not in "fiu":
         raise DTypeError(f"values must be numbers, not {rows.dtype}; map words to ids first")
@@ -105,7 +105,7 @@ def _rows(values, dtype):
 
 
 def entries(features):
-    """``(key, value)`` of every entry, a list an example."""
+    """Return lists of ``(key, value)``, one per example."""
     host = features.to("cpu")
     keys, values = host._keys.to_list(), host.values.to_list()
     if host.map_keys is not None:
@@ -115,14 +115,16 @@ def entries(features):
 
 
 def dictionaries(features):
-    """A dictionary an example; no two entries may have one key."""
+    """Return one dictionary per example; repeated keys raise."""
     result = []
     for i, example in enumerate(entries(features)):
         made = {label(key, features.names): value for key, value in example}
         if len(made) < len(example):
             keys = [key for key, _ in example]
             twice = label(next(key for key in keys if keys.count(key) > 1), features.names)
-            raise LoDError(f"example {i} has key {twice!r} twice, a dictionary cannot; .feature(key) reads both")
+            raise LoDError(
+                f"example {i} has key {twice!r} twice, which a dictionary cannot hold; .feature(key) reads both"
+            )
         if features.kind == "map":
             made = {key: _inner(pairs, i, key) for key, pairs in made.items()}
         result.append(made)
@@ -132,12 +134,14 @@ def dictionaries(features):
 def _inner(pairs, i, key):
     made = dict(pairs)
     if len(made) < len(pairs):
-        raise LoDError(f"example {i}, key {key!r}: the map has a key twice, a dictionary cannot; read .map_keys")
+        raise LoDError(
+            f"example {i}, key {key!r}: the map has a key twice, which a dictionary cannot hold; read .map_keys"
+        )
     return made
 
 
 def text(features):
-    """The repr: all examples of a small batch, the first of a big one."""
+    """Return the repr: all examples of a small batch, the first of a large one."""
     tail = f"dtype={str(features.dtype).removeprefix('torch.')}" + (
         "" if features.device == "cpu" else f", device={features.device!r}"
     )
@@ -159,7 +163,7 @@ def _name(key, names):
 
 
 def _examples(features):
-    """Each example in one line, its long lists shortened."""
+    """Yield one line per example, with long lists truncated."""
     host = features.to("cpu")
     offsets, rows = host._keys.offsets().tolist(), host.values.row_offsets().tolist()
     if host.kind == "scalar":

@@ -1,4 +1,4 @@
-"""Features from Arrow's maps and back. pyarrow is imported here alone, where it is used."""
+"""Features from and to Arrow maps. pyarrow is imported on first use."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _is_list(kind):
 
 
 def arrays_of(array):
-    """Lengths, keys, values_lengths, values and map_keys of an array of maps."""
+    """Return lengths, keys, values_lengths, values and map_keys of an array of maps."""
     pa = _pyarrow()
     if isinstance(array, pa.ChunkedArray):
         array = array.combine_chunks()
@@ -31,38 +31,36 @@ def arrays_of(array):
     if not isinstance(array, pa.Array):
         raise TypeError(f"from_arrow takes an Arrow array, got {type(array).__name__}")
     if _is_list(array.type):
-        _, array = _cut(array, "the array")
+        _, array = _list_parts(array, "the array")
     if not pa.types.is_map(array.type):
         raise DTypeError(f"from_arrow takes maps, or lists of maps, not {array.type}")
-    lengths, keys, items = _cut_map(array, "the array")
+    lengths, keys, items = _map_parts(array, "the array")
     keys = _numbers(keys, "keys", "iu")
     if pa.types.is_map(items.type):
-        counts, map_keys, values = _cut_map(items, "the values")
+        counts, map_keys, values = _map_parts(items, "the values")
         return lengths, keys, counts, _numbers(values, "the values"), _numbers(map_keys, "the maps' keys", "iu")
     if _is_list(items.type):
-        counts, values = _cut(items, "the values")
+        counts, values = _list_parts(items, "the values")
         return lengths, keys, counts, _numbers(values, "the values"), None
     return lengths, keys, None, _numbers(items, "the values"), None
 
 
-def _whole(array, what):
-    """``array`` itself, or an error that says where it has no value."""
+def _no_nulls(array, what):
+    """Return ``array``, or raise with the position of its first null."""
     if array.null_count:
         i = int(np.argmax(array.is_null().to_numpy(zero_copy_only=False)))
-        raise LoDError(
-            f"{what} is null at position {i}; fill it first: an empty map or list says that there is nothing"
-        )
+        raise LoDError(f"{what} is null at position {i}; fill it first, with an empty map or list")
     return array
 
 
-def _cut(array, what):
-    """Lengths and children of a list array, of its own rows alone."""
-    children = _whole(array, what).flatten()
+def _list_parts(array, what):
+    """Return lengths and children of a list array, without rows outside its slice."""
+    children = _no_nulls(array, what).flatten()
     return np.diff(_offsets(array)), children
 
 
-def _cut_map(array, what):
-    offsets = _offsets(_whole(array, what))
+def _map_parts(array, what):
+    offsets = _offsets(_no_nulls(array, what))
     start, stop = int(offsets[0]), int(offsets[-1])
     return np.diff(offsets), array.keys[start:stop], array.items[start:stop]
 
@@ -74,31 +72,31 @@ def _offsets(array):
 
 
 def _numbers(array, what, kinds="fiu"):
-    array = _whole(array, what)
+    array = _no_nulls(array, what)
     values = array.to_numpy(zero_copy_only=False) if array.type != _pyarrow().null() else np.empty(0)
     if values.dtype.kind not in kinds and len(values):
         raise DTypeError(f"{what} must be {'integers' if kinds == 'iu' else 'numbers'}, not {array.type}")
-    whole = kinds == "iu" or (values.dtype.kind in "iu" and values.dtype not in VALUE_TYPES)
-    return integers(values, what) if whole else values
+    is_integral = kinds == "iu" or (values.dtype.kind in "iu" and values.dtype not in VALUE_TYPES)
+    return integers(values, what) if is_integral else values
 
 
 def array_of(features):
-    """An array of maps, one an example."""
+    """Return an array of maps, one per example."""
     pa = _pyarrow()
     values = features.values.values
     if values.ndim != 1:
-        raise DTypeError(f"values of shape {values.shape} are no Arrow numbers; to_arrow takes one number a value")
+        raise DTypeError(f"values have shape {values.shape}; to_arrow takes one number per value")
     items = pa.array(np.ascontiguousarray(values))
     if features.kind != "scalar":
-        offsets = _narrow(features.values.offsets())
+        offsets = _int32_offsets(features.values.offsets())
         if features.kind == "map":
             items = pa.MapArray.from_arrays(offsets, pa.array(features.map_keys.values), items)
         else:
             items = pa.ListArray.from_arrays(offsets, items)
-    return pa.MapArray.from_arrays(_narrow(features.values.offsets(0)), pa.array(features.keys), items)
+    return pa.MapArray.from_arrays(_int32_offsets(features.values.offsets(0)), pa.array(features.keys), items)
 
 
-def _narrow(offsets):
+def _int32_offsets(offsets):
     if offsets[-1] >= 1 << 31:
-        raise LoDError(f"{offsets[-1]} values are more than the int32 offsets of one Arrow array reach; slice first")
+        raise LoDError(f"{offsets[-1]} values exceed the int32 offsets of one Arrow array; slice first")
     return _pyarrow().array(offsets.astype(np.int32))

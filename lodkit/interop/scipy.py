@@ -1,4 +1,4 @@
-"""SciPy's sparse arrays from LoDTensors of ids, and back: a row for every sequence."""
+"""LoDTensors of ids from and to SciPy sparse arrays, one row per sequence."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def to_scipy(ids, scores, num_columns, format):
     scores = check_values_of(np.asarray(scores) if isinstance(scores, list) else scores, ids, "scores", "to_scipy")
     require_cpu(scores, "to_scipy")
     if scores.ndim != 1:
-        raise ShapeMismatchError(f"scores have shape {scores.shape}; a matrix of SciPy holds one number an id")
+        raise ShapeMismatchError(f"scores have shape {scores.shape}; a SciPy matrix holds one number per id")
     flat, columns = checked_columns(cpu, ids.values, num_columns, "ids", "num_columns")
     parts = _summed(ids.row_offsets(), flat, columns, upcast(scores))
     return sparse.csr_array(parts, shape=(len(ids.row_offsets()) - 1, columns)).asformat(format)
@@ -34,7 +34,7 @@ def to_scipy(ids, scores, num_columns, format):
 def from_scipy(kind, matrix):
     """``LoDTensor.from_scipy``: ``kind`` is LoDTensor."""
     if not hasattr(matrix, "tocsr"):
-        raise TypeError(f"from_scipy takes a sparse matrix of SciPy, got {type(matrix).__name__}")
+        raise TypeError(f"from_scipy takes a SciPy sparse matrix, got {type(matrix).__name__}")
     if len(matrix.shape) != 2:
         raise ValueError(f"from_scipy takes a matrix, got shape {matrix.shape}")
     check_values(matrix.dtype, "from_scipy")
@@ -52,13 +52,13 @@ def from_scipy(kind, matrix):
 
 
 def _summed(offsets, columns, width, scores):
-    """Numbers, columns and offsets of a CSR matrix, sorted, each cell once: SciPy would add up in the scores' type."""
-    names = None
-    if (len(offsets) - 1) * width >= 1 << 63:  # too many cells to be numbered
-        names, columns = np.unique(columns, return_inverse=True)
-        width = len(names)
+    """Return values, columns and offsets of CSR, sorted, duplicates summed; SciPy would sum in the scores' dtype."""
+    distinct = None
+    if (len(offsets) - 1) * width >= 1 << 63:  # cell numbers would overflow int64
+        distinct, columns = np.unique(columns, return_inverse=True)
+        width = len(distinct)
     cells = cpu.cells_of(offsets, columns, width)
     merged = SelectedRows._wrap(cells, scores, (len(offsets) - 1) * width).merge()
     starts = np.searchsorted(merged.rows, np.arange(len(offsets)) * width)
     columns = merged.rows % max(width, 1)
-    return merged.value, columns if names is None else names[columns], starts
+    return merged.value, columns if distinct is None else distinct[columns], starts

@@ -1,4 +1,4 @@
-"""Joining batches of sequences, cutting one into even parts, and into shuffled mini-batches."""
+"""Concatenation, even splits and shuffled mini-batches of sequences."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from .selected_rows import SelectedRows
 
 
 class Batch:
-    """A batch of examples that is no LoDTensor: ``Features``. It has ``len``, slices, ``values`` and ``_concat``."""
+    """Base of batches that are not LoDTensors (``Features``): ``len``, slices, ``values``, ``_concat``."""
 
     __slots__ = ()
 
 
 def concat(tensors):
-    """Join LoDTensors of one lod_level and item shape: the sequences of the first, then of the next. Or Features.
+    """Concatenate LoDTensors of one lod_level and item shape, or Features, along the outermost level.
 
     Parameters
     ----------
     tensors : sequence of LoDTensor, or of Features
-        On one device; on a GPU of one dtype.
+        On one device; on a GPU, of one dtype.
 
     Returns
     -------
@@ -54,16 +54,16 @@ def concat(tensors):
             )
         if (t.values is None) != (first.values is None):
             raise LoDMismatchError(f"concat: only one of tensors 0 and {i} has values")
-    levels = tuple(_joined([t._lod[level] for t in tensors]) for level in range(first.lod_level))
-    return LoDTensor._wrap(None if first.values is None else _rows([t.values for t in tensors]), levels)
+    levels = tuple(_concat_offsets([t._lod[level] for t in tensors]) for level in range(first.lod_level))
+    return LoDTensor._wrap(None if first.values is None else _concat_rows([t.values for t in tensors]), levels)
 
 
-def _joined(offsets):
+def _concat_offsets(offsets):
     shifts = np.cumsum([0] + [o[-1] for o in offsets])
     return frozen(np.concatenate([[0], *(o[1:] + shift for o, shift in zip(offsets, shifts, strict=False))]))
 
 
-def _rows(values):
+def _concat_rows(values):
     if all(isinstance(v, np.ndarray) for v in values):
         return np.concatenate(values)
     one_device("concat", values)
@@ -73,23 +73,22 @@ def _rows(values):
 
 
 def split(x, parts, *, by="sequences"):
-    """Cut a batch into consecutive parts, one for each of several workers; ``concat`` joins them again.
+    """Split a batch into consecutive parts, one per worker; ``concat`` is the inverse.
 
     Parameters
     ----------
     x : LoDTensor, Features, array or SelectedRows
-        Cut between outermost sequences, examples or rows; SelectedRows by the height, as ``x.to_dense()`` would be.
+        Split between outermost sequences, examples or rows; SelectedRows along the height, as ``x.to_dense()``.
     parts : int, or list of int
-        How many: sizes differ by at most one, the larger ones first, as ``numpy.array_split`` has it; where there are
-        fewer sequences than parts, the last ones are empty. Or the numbers at which the second and later parts start.
+        Number of parts: sizes differ by at most one, larger ones first, as in ``numpy.array_split``; with fewer
+        sequences than parts, the last ones are empty. Or the starts of the second and later parts.
     by : {"sequences", "rows"}
-        ``"rows"``: whole sequences still, so that each part has about as many rows as the next. Of arrays and
-        SelectedRows it is the same as by sequences.
+        ``"rows"``: balance the number of rows; sequences stay whole. For arrays and SelectedRows both are the same.
 
     Returns
     -------
     list
-        Views, as many as there are parts; of SelectedRows copies, rows counted from the part's start.
+        One view per part; of SelectedRows copies, with rows counted from the start of the part.
 
     Examples
     --------
@@ -100,7 +99,7 @@ def split(x, parts, *, by="sequences"):
     >>> [part.to_list() for part in parts]
     [[[1, 2, 3, 4]], [[5], [6]]]
 
-    Labels are cut where the sequences were:
+    Split labels at the same places:
 
     >>> starts = np.cumsum([len(part) for part in parts])[:-1]
     >>> [part.tolist() for part in split(np.array([7, 8, 9]), starts)]
@@ -129,52 +128,52 @@ def split(x, parts, *, by="sequences"):
 
 
 def _even(count, parts):
-    """Where the second and later parts of ``count`` things start."""
+    """Return the starts of the second and later of even parts."""
     size, larger = divmod(count, parts)
     numbers = np.arange(1, parts)
     return numbers * size + np.minimum(numbers, larger)
 
 
 def _even_rows(x, parts):
-    """Where they start so that each part has about as many rows: the sequence boundary next to an even cut."""
+    """Return the starts that balance rows: the sequence boundaries nearest to even splits."""
     t = x.values if isinstance(x, Batch) else x
     offsets = t.row_offsets(0) if t.lod_level else np.arange(len(t) + 1)
     rows = int(offsets[-1])
     if not rows:
         return _even(len(t), parts)
-    wanted = np.arange(1, parts) * rows
-    after = np.searchsorted(offsets * parts, wanted)
+    targets = np.arange(1, parts) * rows
+    after = np.searchsorted(offsets * parts, targets)
     before = np.maximum(after - 1, 0)
-    return np.where(wanted - offsets[before] * parts <= offsets[after] * parts - wanted, before, after)
+    return np.where(targets - offsets[before] * parts <= offsets[after] * parts - targets, before, after)
 
 
 def _starts(starts, count):
     bounds = np.concatenate([[0], starts.ravel(), [count]])
     wrong = np.flatnonzero(np.diff(bounds) < 0)
     if len(wrong) or starts.ndim != 1:
-        raise RowIndexError(f"parts {starts.tolist()} must be starts in ascending order, none below 0 or above {count}")
+        raise RowIndexError(f"parts {starts.tolist()} must be ascending starts in [0, {count}]")
     return starts
 
 
 def batches(t, *labels, size, seed=None, bucket=False):
-    """Yield every sequence once, in shuffled mini-batches.
+    """Yield shuffled mini-batches that cover every sequence once.
 
     Parameters
     ----------
     t : LoDTensor or Features
-        Its outermost sequences are the examples.
+        Outermost sequences are examples.
     *labels : array, list, LoDTensor or Features
-        One entry an example, batched alongside.
+        One entry per example, batched alongside.
     size : int
-        Examples in a batch; the last one may have fewer.
+        Examples per batch; the last one may have fewer.
     seed : int or numpy.random.Generator, optional
         The same seed gives the same batches.
     bucket : bool
-        Put sequences of similar length together: less padding, where something still needs it.
+        Batch sequences of similar length together, which reduces padding.
 
     Yields
     ------
-    Like ``t``, or a tuple of it and the labels' batches where labels are given.
+    Like ``t``, or with labels a tuple of it and their batches.
 
     Examples
     --------
@@ -185,7 +184,7 @@ def batches(t, *labels, size, seed=None, bucket=False):
     if not is_integer(size) or size < 1:
         raise ValueError(f"size must be a positive integer, got {size!r}")
     if not isinstance(t, LoDTensor) and not isinstance(t, Batch):
-        raise TypeError(f"batches takes a LoDTensor, got {type(t).__name__}; LoDTensor(x) makes one of an array")
+        raise TypeError(f"batches takes a LoDTensor, got {type(t).__name__}; wrap an array in LoDTensor(x)")
     labels = [x if isinstance(x, LoDTensor | Batch) else from_lists(x, f"labels[{i}]") for i, x in enumerate(labels)]
     for i, x in enumerate(labels):
         if len(x) != len(t):
@@ -194,15 +193,15 @@ def batches(t, *labels, size, seed=None, bucket=False):
 
 
 def _batches(t, labels, order):
-    for numbers in order:
-        yield (t[numbers], *(x[numbers] for x in labels)) if labels else t[numbers]
+    for indices in order:
+        yield (t[indices], *(x[indices] for x in labels)) if labels else t[indices]
 
 
-_POOL = 64  # batches whose sequences are sorted by length together: alike, and still shuffled
+_POOL = 64  # batches sorted by length together, which keeps some randomness
 
 
 def _order(t, size, random, bucket):
-    """The numbers of the sequences of each batch."""
+    """Return the indices of the sequences of each batch."""
     order = random.permutation(len(t))
     t = t.values if isinstance(t, Batch) else t
     if bucket and t.lod_level:
@@ -210,5 +209,5 @@ def _order(t, size, random, bucket):
         pools = (order[i : i + _POOL * size] for i in range(0, len(order), _POOL * size))
         pools = [pool[np.argsort(lengths[pool], kind="stable")] for pool in pools]
         order = np.concatenate([order, *pools])[len(order) :]
-    cuts = [order[i : i + size] for i in range(0, len(order), size)]
-    return [cuts[i] for i in random.permutation(len(cuts))] if bucket else cuts
+    chunks = [order[i : i + size] for i in range(0, len(order), size)]
+    return [chunks[i] for i in random.permutation(len(chunks))] if bucket else chunks

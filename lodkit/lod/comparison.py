@@ -1,4 +1,4 @@
-"""Comparing LoDTensors: structure and values by content."""
+"""Comparison of LoDTensors by content."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Comparison:
     __hash__ = None  # type: ignore[assignment]
 
     def same_lod(self, other):
-        """Tell whether the structure is the same, by content."""
+        """Return whether the structure is the same, by content."""
         if not isinstance(other, Comparison):
             raise TypeError(f"same_lod compares with a LoDTensor, got {type(other).__name__}")
         if self._lod is other._lod:
@@ -25,7 +25,7 @@ class Comparison:
         return all(a is b or np.array_equal(a, b) for a, b in zip(self._lod, other._lod, strict=True))
 
     def equals(self, other):
-        """Tell whether structure and values are the same, by content; NaN equals NaN."""
+        """Return whether structure and values are the same, by content; NaN equals NaN."""
         if not isinstance(other, Comparison) or self.shape != other.shape or not self.same_lod(other):
             return False
         a, b = self._values, other._values
@@ -55,8 +55,7 @@ class Comparison:
             fits = False
         if not fits:
             raise LoDMismatchError(f"{sign}: shape {np.shape(other)} does not broadcast to {self.shape} (values)")
-        result = compare(values, other)
-        return self.with_values(result)
+        return self.with_values(compare(values, other))
 
     def __bool__(self):
         raise ValueError("a LoDTensor has no truth value; use len(t), t.equals(u), t.values.any() or .all()")

@@ -1,4 +1,4 @@
-"""The encodings that a LoDTensor is made from, and those that it turns into."""
+"""Conversions between LoDTensor and other encodings."""
 
 from __future__ import annotations
 
@@ -15,49 +15,49 @@ from . import levels as _levels
 from .indexing import require_cpu
 from .levels import compiled, frozen, row_maps
 
-DEEPEST = 64
+MAX_DEPTH = 64
 
 
 class Conversions:
-    """One constructor an encoding, and the ways back."""
+    """One constructor per encoding, and the conversions back."""
 
     __slots__ = ()
 
     @classmethod
     def from_lengths(cls, values, *lengths):
-        """Make a LoDTensor of rows and the lengths of each level, outermost first."""
+        """Make a LoDTensor from rows and lengths per level, outermost first."""
         return cls(values, lengths)
 
     @classmethod
     def from_offsets(cls, values, *offsets, absolute=False):
-        """Make a LoDTensor of rows and the offsets of each level, outermost first.
+        """Make a LoDTensor from rows and offsets per level, outermost first.
 
         Parameters
         ----------
         values : array
         *offsets : array of int
-            From 0, one entry more than there are sequences.
+            From 0, one more than there are sequences.
         absolute : bool
-            False: offsets count sequences of the next level. True: they count rows; then empty sequences
-            that lie between two sequences of the level above belong to the later one.
+            False: offsets count sequences of the next level. True: rows; empty sequences between two
+            sequences of the level above then belong to the later one.
         """
         return cls(values, lod=_levels.from_offsets(offsets, absolute))
 
     @classmethod
     def from_segment_ids(cls, values, ids, num_segments=None):
-        """Make a LoDTensor of one level from the number of its sequence for every row.
+        """Make a LoDTensor of one level from a segment id per row.
 
         Parameters
         ----------
         values : array
         ids : array of int
-            In any order; rows of one sequence keep theirs. Sorted ids share ``values``, others copy them.
+            In any order; the sort is stable. Sorted ids share ``values``, unsorted ids copy them.
         num_segments : int, optional
-            The largest id + 1 by default.
+            Default: the largest id + 1.
         """
         values, ids = cls(values).values, integers(ids, "segment_ids")
         if ids.shape != values.shape[:1]:
-            raise SegmentIdError(f"segment_ids has shape {ids.shape}, one id a row is ({values.shape[0]},)")
+            raise SegmentIdError(f"segment_ids has shape {ids.shape}, but must be ({values.shape[0]},), one id per row")
         if num_segments is not None and not is_integer(num_segments):
             raise TypeError(f"num_segments must be an integer, got {num_segments!r}")
         count = int(ids.max(initial=-1)) + 1 if num_segments is None else num_segments
@@ -80,9 +80,9 @@ class Conversions:
         padded : array
             ``(sequences, width, *item)``.
         lengths : array of int, optional
-            How many rows of each are data.
+            Rows of data per sequence.
         pad_value : scalar, optional
-            Without lengths: trailing rows that hold nothing else are cut; inner ones are data.
+            Without lengths: trailing rows of this value alone are padding; inner ones are data.
         """
         padded = _batch(padded, "from_padded")
         count, width = padded.shape[:2]
@@ -106,7 +106,7 @@ class Conversions:
 
     @classmethod
     def from_uniform(cls, values):
-        """Make a LoDTensor of one level from ``(sequences, length, *item)``: all have that length."""
+        """Make a LoDTensor of one level from ``(sequences, length, *item)``: equal lengths."""
         values = cls(values).values
         if len(values.shape) < 2:
             raise LoDError(f"from_uniform takes (sequences, length, *item), got shape {tuple(values.shape)}")
@@ -115,14 +115,14 @@ class Conversions:
 
     @classmethod
     def from_nested(cls, lists, *, lod_level=None, dtype=None):
-        """Make a LoDTensor of nested lists; arrays and numbers in them are rows.
+        """Make a LoDTensor from nested lists of rows, which are arrays or numbers.
 
         Parameters
         ----------
         lists : list
-            The batch: a list of sequences, which are lists of rows, or of sequences in turn.
+            A list of sequences, which are lists of rows or of sequences.
         lod_level : int, optional
-            How many levels of sequences there are below the batch; deeper lists are items. All by default.
+            Number of levels below the batch; deeper lists are items. Default: all.
         dtype : data-type, optional
         """
         depth = max(_depth(lists) - 1, 0) if lod_level is None else lod_level
@@ -138,7 +138,7 @@ class Conversions:
 
     @classmethod
     def from_sequences(cls, sequences):
-        """Make a LoDTensor of what iterating over it gives: arrays ``(length, *item)``, or LoDTensors."""
+        """Make a LoDTensor from its sequences: arrays ``(length, *item)``, or LoDTensors."""
         sequences = list(sequences)
         if sequences and all(isinstance(s, cls) for s in sequences):
             from .batching import concat
@@ -147,7 +147,7 @@ class Conversions:
             (top,) = _levels.from_lengths([[len(s) for s in sequences]])
             return cls._wrap(below.values, (top, *below._lod))
         lengths = [len(s) for s in sequences]
-        # An empty list has no type and no item shape of its own: it must not decide either.
+        # An empty list has neither dtype nor item shape and must not decide them.
         arrays = [
             plain_array(s, f"sequence {i}") for i, s in enumerate(sequences) if len(s) or isinstance(s, np.ndarray)
         ]
@@ -158,13 +158,13 @@ class Conversions:
         return cls(np.concatenate(arrays) if arrays else np.empty(0), [lengths])
 
     def to_padded(self, pad_value=0, max_length=None):
-        """Return a dense array, one axis a level, with ``pad_value`` after the end of short sequences.
+        """Return a dense array, one axis per level, with ``pad_value`` after the end of short sequences.
 
         Parameters
         ----------
         pad_value : scalar
         max_length : int, optional
-            Width of the innermost padded axis; longer sequences are cut. The longest by default.
+            Width of the innermost padded axis; longer sequences are truncated. Default: the longest.
 
         Returns
         -------
@@ -180,26 +180,26 @@ class Conversions:
         with np.errstate(invalid="ignore"):
             fill = np.asarray(pad_value).astype(values.dtype)
         if values.dtype.kind in "iu" and (fill != pad_value).any():
-            raise DTypeError(f"pad_value {pad_value} is no {values.dtype}; convert with .astype(...)")
+            raise DTypeError(f"{values.dtype} cannot hold pad_value {pad_value}; convert with .astype(...)")
         widths = [self.max_length(level) for level in range(last + 1)]
         widths[-1] = widths[-1] if max_length is None else int(max_length)
         out = empty((len(self), *widths, *values.shape[1:]), values.dtype)
         if values.dtype.hasobject:
             out[...] = fill
-        place = np.arange(len(self))
+        cell = np.arange(len(self))
         for level, width in enumerate(widths[:-1]):
             offsets = self._lod[level]
             lengths = np.diff(offsets)
-            place = np.repeat(place * width - offsets[:-1], lengths) + np.arange(offsets[-1])
-        cells = math.prod(out.shape[: last + 1])
-        runs = np.zeros((2, cells), np.int64)
-        runs[:, place] = self._lod[-1][:-1], self._lod[-1][1:]
-        rows = out.reshape(cells * widths[-1], *values.shape[1:])
+            cell = np.repeat(cell * width - offsets[:-1], lengths) + np.arange(offsets[-1])
+        num_cells = math.prod(out.shape[: last + 1])
+        runs = np.zeros((2, num_cells), np.int64)
+        runs[:, cell] = self._lod[-1][:-1], self._lod[-1][1:]
+        rows = out.reshape(num_cells * widths[-1], *values.shape[1:])
         row_maps().copy_runs(values, tuple(runs), widths[-1], rows, fill[()])
         return out
 
     def to_uniform(self):
-        """Return ``values`` with one axis a level, where all lengths of a level are equal: no copy."""
+        """Return ``values`` with one axis per level, without a copy; lengths of a level must be equal."""
         widths = [self._uniform_length(level) for level in range(self.lod_level)]
         return self._need_values().reshape((len(self), *widths, *self.shape[1:]))
 
@@ -221,7 +221,7 @@ class Conversions:
         return rows
 
     def to(self, device):
-        """Return the tensor with its values on ``"cpu"`` or ``"cuda"``; itself where they are there."""
+        """Return the tensor with its values on ``"cpu"`` or ``"cuda"``; itself if they are there."""
         if device == self.device:
             return self
         return self.with_values(to_device(self._need_values(), device))
@@ -231,7 +231,7 @@ def _row_array(rows, dtype):
     try:
         return np.asarray(plain_rows(rows, "a row"), dtype)
     except ValueError as error:
-        raise LoDError(f"rows differ in shape or are no numbers ({error}); a row is a number or an array") from None
+        raise LoDError(f"rows differ in shape or are not numbers ({error}); a row is a number or an array") from None
 
 
 def _batch(padded, what):
@@ -244,18 +244,18 @@ def _batch(padded, what):
 
 
 def _data_lengths(padded, pad_value):
-    """Length of each sequence up to its last row that is not all padding; NaN counts as equal to NaN."""
+    """Return lengths up to the last row that is not all padding; NaN equals NaN."""
     data = (padded != pad_value) & ((padded == padded) | (pad_value == pad_value))
     data = data.any(axis=tuple(range(2, padded.ndim)))
     return np.where(data, np.arange(1, padded.shape[1] + 1), 0).max(axis=1, initial=0)
 
 
 def _depth(lists):
-    """How many lists deep the deepest row is."""
+    """Return the depth of the deepest row."""
     depth, parts = 0, [lists]
     while parts := [part for part in parts if isinstance(part, list | tuple)]:
         depth += 1
-        if depth > DEEPEST:
-            raise LoDError(f"lists are nested more than {DEEPEST} deep; does one hold itself?")
+        if depth > MAX_DEPTH:
+            raise LoDError(f"lists are nested more than {MAX_DEPTH} deep; does one contain itself?")
         parts = [row for part in parts for row in part]
     return depth

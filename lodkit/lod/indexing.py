@@ -1,4 +1,4 @@
-"""What ``t[...]``, ``t.slice(...)`` and iteration give: views wherever sequences stay together."""
+"""Indexing, slicing and iteration; results are views wherever sequences stay contiguous."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from itertools import pairwise
 import numpy as np
 
 from ..arrays import empty, integers
+from ..arrays.checks import is_integer
 from ..errors import DeviceError, LoDError, LoDLevelError, RowIndexError
 from .levels import compiled, frozen, row_maps
 
 
 class Indexing:
-    """Sequences of a LoDTensor, by number, branch, range, index array or mask."""
+    """Selection by index, branch, range, index array or mask."""
 
     __slots__ = ()
 
@@ -23,7 +24,7 @@ class Indexing:
         Parameters
         ----------
         *branch : int
-            Which sequence of the outermost level, which of its sequences, and so on.
+            Index at the outermost level, index within that sequence, and so on.
 
         Returns
         -------
@@ -40,26 +41,26 @@ class Indexing:
         array([10, 12])
         """
         if not 1 <= len(branch) <= len(self._lod):
-            raise LoDLevelError(f"slice takes 1 to {len(self._lod)} numbers (lod_level), got {branch}")
+            raise LoDLevelError(f"slice takes 1 to {len(self._lod)} indices (lod_level), got {branch}")
         at = self._find(branch)
         return self._cut(len(branch) - 1, at, at + 1)
 
     def slice_in_level(self, level, start, stop):
-        """Return the sequences ``start:stop`` of a level, numbered over the whole batch, as a view.
+        """Return the sequences ``start:stop`` of a level, counted over the whole batch, as a view.
 
-        The levels above are gone: these sequences are the outermost of the result.
+        The levels above are dropped.
 
         Parameters
         ----------
         level : int
         start, stop : int
-            ``0 <= start <= stop <=`` the sequences of the level. Unlike ``t[a:b]``, nothing is cut to fit.
+            ``0 <= start <= stop <=`` the sequences of the level; not clipped, unlike ``t[a:b]``.
 
         Returns
         -------
         LoDTensor
-            Of lod_level ``lod_level - level``; SliceInLevel of Paddle. Its ``offsets(absolute=True)`` say which rows
-            of this tensor it has.
+            Of lod_level ``lod_level - level`` (Paddle's SliceInLevel). Its ``offsets(absolute=True)`` are rows of this
+            tensor.
 
         Examples
         --------
@@ -70,10 +71,10 @@ class Indexing:
         """
         at = self._level(level)
         count = len(self._lod[at]) - 1
-        start, stop = (_whole(i, name) for i, name in ((start, "start"), (stop, "stop")))
+        start, stop = (_integer(i, name) for i, name in ((start, "start"), (stop, "stop")))
         if not 0 <= start <= stop <= count:
             raise RowIndexError(
-                f"start={start}, stop={stop} are no range of the {count} sequences of level {at}; "
+                f"start={start}, stop={stop} is not a range of the {count} sequences of level {at}; "
                 f"0 <= start <= stop <= {count}"
             )
         return self._cut(at, start, stop)
@@ -84,7 +85,7 @@ class Indexing:
         if isinstance(key, slice):
             return self._range(key)
         if isinstance(key, list | np.ndarray) and np.ndim(key):
-            return self._select(_numbers(key, len(self)))
+            return self._select(_indices(key, len(self)))
         return self._part((key,))
 
     def __iter__(self):
@@ -93,7 +94,7 @@ class Indexing:
         return iter(self.sequences(0))
 
     def sequences(self, level=-1):
-        """Return all sequences of a level, in order, as views: arrays at the innermost, else LoDTensors."""
+        """Return the sequences of a level, in order, as views: arrays at the innermost, else LoDTensors."""
         level = self._level(level)
         if level == len(self._lod) - 1:
             values = self._need_values()
@@ -101,7 +102,7 @@ class Indexing:
         return [self._cut(level + 1, a, b) for a, b in pairwise(self._lod[level].tolist())]
 
     def branches(self):
-        """Return ``(branch, sequence)`` of every innermost sequence, in order: ``((0, 2), array)``."""
+        """Return ``(branch, sequence)`` per innermost sequence, in order: ``((0, 2), array)``."""
         branches = [()]
         for level, offsets in enumerate(self._lod):
             counts = np.diff(self._lod[level - 1]).tolist() if level else [len(offsets) - 1]
@@ -111,7 +112,7 @@ class Indexing:
     # -- finding ---------------------------------------------------------------------------------
 
     def _find(self, branch):
-        """The number, within its level, of the sequence that a branch leads to."""
+        """Return the index, within its level, of the sequence at a branch."""
         at, start, count = 0, 0, len(self)
         for level, i in enumerate(branch):
             if level:
@@ -121,7 +122,7 @@ class Indexing:
         return at
 
     def _cut(self, level, start, stop):
-        """A view of the sequences ``start:stop`` of a level; past the innermost level, of rows."""
+        """Return a view of the sequences ``start:stop`` of a level, or of rows below the innermost."""
         levels = []
         for offsets in self._lod[level:]:
             first, last = int(offsets[start]), int(offsets[stop])
@@ -131,7 +132,7 @@ class Indexing:
         return self._wrap(values, tuple(levels), self._base + start)
 
     def _part(self, branch):
-        """One sequence, a level down: an array at the innermost level, a row below it."""
+        """Return the sequence at a branch: a LoDTensor, at the innermost level an array, below it a row."""
         at = self._find(branch)
         level = len(branch) - 1
         if not self._lod:
@@ -142,17 +143,17 @@ class Indexing:
         return self._cut(level + 1, start, stop)
 
     def _descend(self, key):
-        """``t[i, j, ...]``: numbers lead down the levels; what is left indexes the array arrived at."""
+        """Index by ``t[i, j, ...]``: one integer per level, then the array reached."""
         if not key:
             return self
         depth = 0
-        while depth < min(len(key), len(self._lod)) and _is_number(key[depth]):
+        while depth < min(len(key), len(self._lod)) and is_integer(key[depth]):
             depth += 1
         if not depth:
             if len(key) == 1:
                 return self[key[0]]
             if self._lod:
-                raise IndexError(f"t[{key[0]!r}, ...]: numbers come first, as in t[i, j] and t[i, a:b]")
+                raise IndexError(f"t[{key[0]!r}, ...]: integers come first, as in t[i, j] and t[i, a:b]")
             return self._values[key]
         part, rest = self._part(key[:depth]), key[depth:]
         return part[rest] if rest else part
@@ -165,9 +166,9 @@ class Indexing:
             return self._select(np.arange(len(self))[key])
         return self._cut(0, start, max(start, stop))
 
-    def _select(self, numbers):
-        """The sequences of these numbers, copied together."""
-        starts, stops, levels = numbers, numbers + 1, []
+    def _select(self, indices):
+        """Return a copy of the sequences at these indices."""
+        starts, stops, levels = indices, indices + 1, []
         for offsets in self._lod:
             levels.append(frozen(compiled().cut_offsets(offsets, starts, stops)))
             starts, stops = offsets[starts], offsets[stops]
@@ -181,7 +182,7 @@ class Indexing:
 
 
 def take_ranges(values, starts, stops):
-    """The rows ``values[starts[k]:stops[k]]``, joined."""
+    """Concatenate ``values[starts[k]:stops[k]]``."""
     require_cpu(values, "selecting sequences")
     slots = compiled().lengths_to_offsets(stops - starts)
     out = empty((int(slots[-1]), *values.shape[1:]), values.dtype)
@@ -196,22 +197,20 @@ def require_cpu(values, what):
         raise DeviceError(f"{what} works on the CPU; move the tensor with .to('cpu')")
 
 
-def _is_number(i):
-    return isinstance(i, int | np.integer) and not isinstance(i, bool)
-
-
-def _whole(i, name):
-    if not _is_number(i):
+def _integer(i, name):
+    if not is_integer(i):
         raise TypeError(f"{name} must be an integer, got {i!r}")
     return operator.index(i)
 
 
 def _checked(i, count, level, branch):
-    """``i`` counted from the start, or an error that says where it is outside."""
+    """Return ``i`` as a non-negative index, or raise."""
     if isinstance(i, bool | np.bool_):
-        raise TypeError(f"{i!r} is no sequence number; select by mask with an array of {count} booleans")
-    if not _is_number(i):
-        raise TypeError(f"{i!r} selects no sequence; use numbers, slices, arrays of numbers or of {count} booleans")
+        raise TypeError(f"{i!r} is not a sequence index; select by mask with an array of {count} booleans")
+    if not is_integer(i):
+        raise TypeError(
+            f"{i!r} is not a sequence index; use integers, slices, arrays of integers or of {count} booleans"
+        )
     i = operator.index(i)
     if not -count <= i < count:
         place = f"level {level} of branch {tuple(branch)}" if len(branch) > 1 else f"level {level}"
@@ -219,19 +218,19 @@ def _checked(i, count, level, branch):
     return i % count
 
 
-def _numbers(key, count):
-    """Sequence numbers, from 0, from an index array or a mask."""
+def _indices(key, count):
+    """Convert an index array or a mask to non-negative indices."""
     key = np.asarray(key) if len(key) else np.empty(0, np.int64)
     if key.ndim != 1:
-        raise LoDError(f"sequences are selected by a one-dimensional array, got shape {key.shape}")
+        raise LoDError(f"an index array must be one-dimensional, got shape {key.shape}")
     if key.dtype == bool:
         if len(key) != count:
             raise RowIndexError(f"boolean mask has {len(key)} entries for {count} sequences")
         return np.flatnonzero(key)
-    numbers = integers(key, "sequence numbers")
-    outside = np.flatnonzero((numbers < -count) | (numbers >= count))
+    indices = integers(key, "sequence indices")
+    outside = np.flatnonzero((indices < -count) | (indices >= count))
     if len(outside):
         i = int(outside[0])
-        place = f"sequence index {numbers[i]} at position {i}"
+        place = f"sequence index {indices[i]} at position {i}"
         raise RowIndexError(f"{place} is out of range for {count} sequences")
-    return np.where(numbers < 0, numbers + count, numbers)
+    return np.where(indices < 0, indices + count, indices)

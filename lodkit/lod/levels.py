@@ -1,4 +1,4 @@
-"""The levels of a LoD: lengths or offsets in, read-only int64 offsets out, or an error that says where."""
+"""Levels of a LoD: lengths or offsets, checked, to read-only int64 offsets."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _compiled = None
 
 
 def compiled():
-    """``lodkit.lod.offsets``, imported on first use: a LoDTensor can be imported without Numba."""
+    """Import ``lodkit.lod.offsets`` on first use: importing LoDTensor does not import Numba."""
     global _compiled
     if _compiled is None:
         from . import offsets
@@ -22,20 +22,20 @@ def compiled():
 
 
 def row_maps():
-    """``lodkit.lod.copy_runs``, imported on first use."""
+    """Import ``lodkit.lod.copy_runs`` on first use."""
     from . import copy_runs
 
     return copy_runs
 
 
 def frozen(array):
-    """``array`` itself, made read-only."""
+    """Make ``array`` read-only and return it."""
     array.flags.writeable = False
     return array
 
 
 def short(numbers):
-    """A list of numbers for a message: all of a few, the first of many."""
+    """Format numbers for a message, truncated after the first few."""
     numbers = np.asarray(numbers)
     shown = ", ".join(map(str, numbers[:_SHOWN].tolist()))
     return f"[{shown}, ... {len(numbers)} in all]" if len(numbers) > _SHOWN else f"[{shown}]"
@@ -44,7 +44,7 @@ def short(numbers):
 def _vector(level, numbers, name):
     where = f"{name}[{level}]"
     if not np.iterable(numbers):
-        raise LoDError(f"{where} is {numbers!r}, not a list; give one list a level: [[3, 1, 2]]")
+        raise LoDError(f"{where} is {numbers!r}, not a list; give one list per level: [[3, 1, 2]]")
     numbers = integers(numbers, where)
     if numbers.ndim != 1:
         raise LoDError(f"{where} has shape {numbers.shape}; a level is one-dimensional")
@@ -53,12 +53,12 @@ def _vector(level, numbers, name):
 
 def _listed(levels, name):
     if not np.iterable(levels):
-        raise LoDError(f"{name} is {levels!r}, not a list of levels; give one list a level: [[3, 1, 2]]")
+        raise LoDError(f"{name} is {levels!r}, not a list of levels; give one list per level: [[3, 1, 2]]")
     return levels
 
 
 def from_lengths(lengths):
-    """Offsets of every level from its lengths, outermost first."""
+    """Convert lengths per level, outermost first, to offsets."""
     levels = []
     for level, numbers in enumerate(_listed(lengths, "recursive_sequence_lengths")):
         numbers = _vector(level, numbers, "recursive_sequence_lengths")
@@ -88,7 +88,7 @@ def _bad_length(level, numbers):
 
 
 def from_offsets(offsets, absolute=False):
-    """Checked copies of the offsets of every level, outermost first, made relative if absolute."""
+    """Check and copy offsets per level, outermost first; absolute ones become relative."""
     levels = [_checked_offsets(level, numbers) for level, numbers in enumerate(_listed(offsets, "lod"))]
     for level in range(len(levels) - 1):
         upper, lower = levels[level], levels[level + 1]
@@ -120,9 +120,9 @@ def _checked_offsets(level, numbers):
 
 
 def _relative(level, upper, lower):
-    """Row offsets as offsets into the next level, whose row offsets are ``lower``.
+    """Convert row offsets to offsets into the next level, whose row offsets are ``lower``.
 
-    Empty sequences on a boundary go to the later side; those at the end to the last sequence.
+    Empty sequences on a boundary belong to the later sequence, those at the end to the last.
     """
     places = np.searchsorted(lower, upper)
     wrong = np.flatnonzero(lower[np.minimum(places, len(lower) - 1)] != upper)
@@ -131,13 +131,13 @@ def _relative(level, upper, lower):
         return places.astype(np.int64)
     i = int(wrong[0]) if len(wrong) else len(upper) - 1
     raise LoDError(
-        f"absolute offset {upper[i]} at position {i} of level {level} is not where a sequence of "
-        f"level {level + 1} starts ({short(lower)}); coarse levels come first, and the last offsets are equal"
+        f"absolute offset {upper[i]} at position {i} of level {level} is not the start of a "
+        f"sequence of level {level + 1} ({short(lower)}); outermost levels come first, last offsets are equal"
     )
 
 
 def check_rows(levels, values):
-    """Raise unless the innermost level describes exactly the rows of ``values``."""
+    """Raise unless the innermost lengths sum to the rows of ``values``."""
     if levels and values is not None and levels[-1][-1] != values.shape[0]:
         last, rows = int(levels[-1][-1]), values.shape[0]
         difference = f"{last - rows} too many" if last > rows else f"{rows - last} too few"
@@ -148,12 +148,12 @@ def check_rows(levels, values):
 
 
 def mismatch(what, t, u):
-    """The error for two tensors of different structure."""
+    """Return the error for tensors of different structure."""
     return LoDMismatchError(f"{what}: {difference(t, u)}")
 
 
 def difference(t, u):
-    """In which the structure of two tensors differs first."""
+    """Describe the first difference in structure of two tensors."""
     if t.lod_level != u.lod_level:
         return f"lod_level {t.lod_level} against {u.lod_level}"
     for level in range(t.lod_level):
@@ -170,21 +170,21 @@ def difference(t, u):
 
 
 def check_lod(lod, rows=None, *, absolute=False):
-    """Raise unless offsets describe sequences: CheckLoD and CheckAbsLoD of Paddle.
+    """Raise unless offsets are valid (Paddle's CheckLoD and CheckAbsLoD).
 
     Parameters
     ----------
     lod : list of lists of int
-        The offsets of every level, outermost first: from 0, not decreasing.
+        Offsets per level, outermost first: from 0, non-decreasing.
     rows : int, optional
-        How many rows the innermost level has to describe, 0 included.
+        Number of rows at which the innermost level must end.
     absolute : bool
-        False: offsets count sequences of the next level. True: they count rows, and each is also one of the next level.
+        False: offsets count sequences of the next level. True: rows, and each is also an offset of the next level.
 
     Raises
     ------
     LoDError
-        It names the level, the position and the offsets.
+        Names the level, the position and the offsets.
 
     Examples
     --------
@@ -193,27 +193,27 @@ def check_lod(lod, rows=None, *, absolute=False):
     >>> check_lod([[0, 2]], rows=0)
     Traceback (most recent call last):
         ...
-    lodkit.LoDError: the innermost level ends at 2, and there are 0 rows; its last offset is their number
+    lodkit.LoDError: the innermost level ends at 2, but there are 0 rows; its last offset must be the number of rows
     """
     levels = from_offsets(lod, absolute)
     if levels and rows is not None and levels[-1][-1] != rows:
         last = levels[-1][-1]
         raise LoDError(
-            f"the innermost level ends at {last}, and there are {rows} rows; its last offset is their number"
+            f"the innermost level ends at {last}, but there are {rows} rows; its last offset must be the number of rows"
         )
 
 
 def check_vector(x, name):
-    """``x`` as a vector of int64."""
+    """Return ``x`` as an int64 vector."""
     x = integers(x, name)
     if x.ndim != 1:
         raise LoDError(f"{name} must be one-dimensional, got shape {x.shape}; pass {name}.reshape(-1)")
     return x
 
 
-def check_lengths(lengths):
-    lengths = check_vector(lengths, "lengths")
+def check_lengths(lengths, name="lengths"):
+    lengths = check_vector(lengths, name)
     if len(lengths) and lengths.min() < 0:
         i = int(np.argmax(lengths < 0))
-        raise LoDError(f"lengths[{i}] = {lengths[i]} is negative; a length counts rows, 0 for an empty segment")
+        raise LoDError(f"{name}[{i}] = {lengths[i]} is negative; a length counts rows, 0 for an empty segment")
     return lengths

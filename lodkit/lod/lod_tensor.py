@@ -22,19 +22,19 @@ _new = object.__new__
 
 @public
 class LoDTensor(Comparison, Indexing, Relevelling, Conversions, SparseMatrices, np.lib.mixins.NDArrayOperatorsMixin):
-    """A batch of sequences: an array, and how its rows are cut into sequences of sequences.
+    """A batch of nested sequences: an array of rows, and lengths per level that group them.
 
     Offsets are copied in, checked and read-only; values are shared and mutable.
 
     Parameters
     ----------
     values : array or list
-        ``(rows, *item)``: a NumPy or CUDA array. None: structure without values, see ``set_values``.
+        ``(rows, *item)``: a NumPy or CUDA array. None for structure without values (see ``set_values``).
     recursive_sequence_lengths : list of lists of int, optional
-        The lengths of every level, outermost first. Each level has as many lengths as the level above
-        sums to; the innermost sums to the rows. Without any it is a plain array, of lod_level 0.
+        Lengths per level, outermost first. Each level has as many lengths as the level above sums to;
+        the innermost sums to the number of rows. Default: a plain array, lod_level 0.
     lod : list of lists of int, optional
-        Instead of lengths: offsets, each level's counting the sequences of the next level.
+        Offsets per level, instead of lengths; they count sequences of the next level.
 
     Examples
     --------
@@ -68,7 +68,7 @@ class LoDTensor(Comparison, Indexing, Relevelling, Conversions, SparseMatrices, 
 
     @classmethod
     def _wrap(cls, values, levels, base=0):
-        """Unchecked: ``levels`` are read-only int64 offsets that fit ``values``."""
+        """Make a tensor unchecked; ``levels`` are read-only int64 offsets that fit ``values``."""
         self = _new(cls)
         self._values = values
         self._lod = levels
@@ -78,34 +78,34 @@ class LoDTensor(Comparison, Indexing, Relevelling, Conversions, SparseMatrices, 
 
     @classmethod
     def _restore(cls, values, lod, base):
-        """What pickle calls."""
+        """Unpickle."""
         made = cls(values, lod=lod)
         made._base = base
         return made
 
-    # -- the seed's names ------------------------------------------------------------------------
+    # -- Paddle's names --------------------------------------------------------------------------
 
     def recursive_sequence_lengths(self):
-        """Return the lengths of every level, outermost first, as lists."""
+        """Return lengths per level, outermost first, as lists."""
         return [np.diff(offsets).tolist() for offsets in self._lod]
 
     def set_recursive_sequence_lengths(self, lengths):
-        """Replace the structure; lengths that do not fit the rows raise, and change nothing."""
+        """Replace the structure in place; lengths that do not sum to the rows raise and change nothing."""
         self._set_levels(_levels.from_lengths(lengths))
 
     def has_valid_recursive_sequence_lengths(self):
-        """Tell whether the lengths fit the rows, as they do unless the array was resized since."""
+        """Return whether the lengths sum to the rows; False only if the array was resized since."""
         return self._values is None or not self._lod or bool(self._lod[-1][-1] == self._values.shape[0])
 
     def lod(self, absolute=False):
-        """Return the offsets of every level, outermost first, as lists.
+        """Return offsets per level, outermost first, as lists.
 
-        They count sequences of the next level; absolute (ToAbsOffset of Paddle) rows, as ``offsets`` does.
+        They count sequences of the next level, or rows if ``absolute`` (Paddle's ToAbsOffset).
         """
         return [self.offsets(level, absolute).tolist() for level in range(len(self._lod))]
 
     def set_lod(self, offsets):
-        """Replace the structure by offsets, each level's counting the sequences of the next level."""
+        """Replace the structure in place, by offsets that count sequences of the next level."""
         self._set_levels(_levels.from_offsets(offsets))
 
     def _set_levels(self, levels):
@@ -118,11 +118,11 @@ class LoDTensor(Comparison, Indexing, Relevelling, Conversions, SparseMatrices, 
 
     @property
     def values(self):
-        """The rows of all sequences, ``(rows, *item)``: shared, not copied. None for structure only."""
+        """Rows of all sequences, ``(rows, *item)``; shared, not copied. None for structure only."""
         return self._values
 
     def set_values(self, values):
-        """Put other rows under the same structure, in place."""
+        """Replace the values in place; the structure stays."""
         values = _rows_of(values)
         if values is None and not self._lod:
             raise LoDError("a LoDTensor without lengths needs values")
@@ -130,7 +130,7 @@ class LoDTensor(Comparison, Indexing, Relevelling, Conversions, SparseMatrices, 
         self._values, self._base = values, 0
 
     def with_values(self, values):
-        """Return a tensor of the same structure with other rows."""
+        """Return a tensor of the same structure with these values."""
         if type(values) is not np.ndarray or not values.ndim:
             values = _rows_of(values)
         lod = self._lod
@@ -144,22 +144,22 @@ class LoDTensor(Comparison, Indexing, Relevelling, Conversions, SparseMatrices, 
 
     @property
     def lod_level(self):
-        """How many levels there are; 0 for a plain array."""
+        """Number of levels; 0 for a plain array."""
         return len(self._lod)
 
     @property
     def dtype(self):
-        """The type of the values; None for structure only."""
+        """Dtype of the values; None for structure only."""
         return getattr(self._values, "dtype", None)
 
     @property
     def device(self):
-        """``"cpu"`` or ``"cuda"``: where the values are. Offsets are always on the CPU."""
+        """Device of the values, ``"cpu"`` or ``"cuda"``. Offsets are always on the CPU."""
         return "cpu" if self._values is None else device_of(self._values)
 
     @property
     def shape(self):
-        """The shape of ``values``: ``(rows, *item)``."""
+        """Shape of ``values``, ``(rows, *item)``."""
         return (int(self._lod[-1][-1]),) if self._values is None else tuple(self._values.shape)
 
     @property
@@ -174,7 +174,7 @@ class LoDTensor(Comparison, Indexing, Relevelling, Conversions, SparseMatrices, 
         return len(self._lod[0]) - 1 if self._lod else self._values.shape[0]
 
     def _level(self, level):
-        """``level`` counted from the outside."""
+        """Return ``level`` as a non-negative number."""
         levels = len(self._lod)
         if not -levels <= level < levels:
             hint = "" if levels else "; attach lengths: LoDTensor(x, [[...]])"
@@ -182,7 +182,7 @@ class LoDTensor(Comparison, Indexing, Relevelling, Conversions, SparseMatrices, 
         return level % levels
 
     def row_offsets(self, level=-1):
-        """Return the offsets of a level in rows of ``values``: int64, read-only, from 0."""
+        """Return the offsets of a level in rows of ``values``, from 0; int64, read-only."""
         if level == -1 and self._lod:
             return self._lod[-1]
         level = self._level(level)
@@ -199,30 +199,29 @@ class LoDTensor(Comparison, Indexing, Relevelling, Conversions, SparseMatrices, 
         Parameters
         ----------
         level : int
-            The innermost by default.
+            Innermost by default.
         absolute : bool
-            False: from 0, counting sequences of the next level. True: rows, and for a slice rows of the
-            tensor that it was cut from.
+            False: sequences of the next level, from 0. True: rows; for a slice, rows of the tensor it views.
         """
         if absolute:
             return self.row_offsets(level) + self._base
         return self._lod[self._level(level)]
 
     def lengths(self, level=-1, absolute=False):
-        """Return the lengths of a level's sequences, in sequences of the next level or, absolute, in rows."""
+        """Return the lengths of a level, in sequences of the next level, or in rows if ``absolute``."""
         return np.diff(self.row_offsets(level) if absolute else self._lod[self._level(level)])
 
     def segment_ids(self, level=-1):
-        """Return for every row the number of its sequence of a level."""
+        """Return the sequence of each row, as an index into a level."""
         lengths = self.lengths(level, absolute=True)
         return np.repeat(np.arange(len(lengths)), lengths)
 
     def max_length(self, level=-1):
-        """Return the longest length of a level; 0 where there are no sequences."""
+        """Return the longest length of a level; 0 without sequences."""
         return int(self.lengths(level).max(initial=0))
 
     def padding_waste(self):
-        """Return which part of a padded batch (``to_padded``) would be padding, from 0 to 1."""
+        """Return the fraction of a padded batch (``to_padded``) that is padding."""
         padded = len(self)
         for level in range(self.lod_level):
             padded *= self.max_length(level)
@@ -236,7 +235,7 @@ class LoDTensor(Comparison, Indexing, Relevelling, Conversions, SparseMatrices, 
         return apply(ufunc, method, inputs, **kwargs)
 
     def __array__(self, dtype=None, copy=None):
-        raise TypeError("a LoDTensor is no array; use .values (all rows), .to_padded() or .to_uniform()")
+        raise TypeError("a LoDTensor is not an array; use .values (all rows), .to_padded() or .to_uniform()")
 
     def __reduce__(self):
         return LoDTensor._restore, (self._values, self._lod, self._base)
@@ -253,7 +252,7 @@ class LoDTensor(Comparison, Indexing, Relevelling, Conversions, SparseMatrices, 
 
 
 def _rows_of(values):
-    """``values`` as an array with rows: lists become NumPy arrays, arrays of other libraries are refused."""
+    """Return ``values`` as an array of at least one dimension; lists become NumPy arrays."""
     if values is None:
         return None
     if isinstance(values, list | tuple):
@@ -269,5 +268,5 @@ def _rows_of(values):
 
 
 def values_of(x):
-    """The values of a LoDTensor; anything else as it is (a PyTorch tensor has a method of that name)."""
+    """Return the values of a LoDTensor, anything else unchanged (PyTorch has a ``values`` method)."""
     return x.values if isinstance(x, LoDTensor) else x

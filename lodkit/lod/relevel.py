@@ -1,4 +1,4 @@
-"""Levels put on a LoDTensor and taken off it; the rows stay."""
+"""Levels added to and removed from a LoDTensor; rows are shared."""
 
 from __future__ import annotations
 
@@ -15,24 +15,23 @@ class Relevelling:
     __slots__ = ()
 
     def append_level(self, lengths=None, values=None):
-        """Return the tensor with an innermost level added: what was a row becomes a sequence of rows.
+        """Return the tensor with an innermost level added: each row becomes a sequence of rows.
 
         Parameters
         ----------
         lengths : array of int, optional
-            One for every row that there is now; of a plain array, however many sum to its rows. All 1 by default:
-            every row is a sequence of itself.
+            One per current row; for a plain array, any number that sum to its rows. Default: all 1.
         values : array, optional
-            The rows below the new level, as many as the lengths sum to. Those of the tensor by default.
+            Rows below the new level, as many as the lengths sum to. Default: those of the tensor.
 
         Raises
         ------
         LoDError
-            The lengths are not one a row, or do not sum to the rows; nothing has changed.
+            There is not one length per row, or they do not sum to the rows.
 
         Notes
         -----
-        AppendLoD of Paddle.
+        Paddle's AppendLoD.
 
         Examples
         --------
@@ -49,28 +48,28 @@ class Relevelling:
         else:
             (below,) = _levels.from_lengths([_levels.check_lengths(lengths)])
             if len(below) - 1 != rows and (self._lod or values is not None):
-                raise LoDError(f"{len(below) - 1} lengths for {rows} rows; give one for every row of the tensor")
+                raise LoDError(f"{len(below) - 1} lengths for {rows} rows; give one per row of the tensor")
         made = self._values if values is None else type(self)(values)._values
         levels = (*self._lod, below)
         _levels.check_rows(levels, made)
         return self._wrap(made, levels, self._base if values is None else 0)
 
     def drop_level(self, level=None):
-        """Return the tensor without a level: its sequences are joined, within those of the level above.
+        """Return the tensor without a level: its sequences are joined within those of the level above.
 
         Parameters
         ----------
         level : int, optional
-            Which. Without, the innermost, whose lengths must then all be 1: a batch of images needs no index.
+            Default: the innermost, whose lengths must then all be 1 (a batch of images needs no index).
 
         Raises
         ------
         LoDLevelError
-            No such level, or, without ``level``, a length that is not 1.
+            The level does not exist, or, without ``level``, a length is not 1.
 
         Examples
         --------
-        Articles of sentences of words: articles of words, and sentences of words.
+        Articles of sentences of words become articles of words, or sentences of words:
 
         >>> from lodkit import LoDTensor
         >>> t = LoDTensor([1, 2, 3, 4, 5, 6], [[2, 1], [3, 1, 2]])
@@ -83,7 +82,7 @@ class Relevelling:
                 i = int(np.argmax(lengths != 1))
                 raise LoDLevelError(
                     f"the innermost lengths must be 1; the length at position {i} is {lengths[i]}; "
-                    "drop_level(-1) joins sequences whatever their lengths"
+                    "drop_level(-1) joins sequences of any length"
                 )
         at = self._level(-1 if level is None else level)
         if self._values is None and len(self._lod) == 1:

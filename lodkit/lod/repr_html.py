@@ -1,6 +1,6 @@
-"""Jupyter's view of LoDTensor and SelectedRows: facts, the seed's picture of bars, the first values.
+"""Jupyter views of LoDTensor and SelectedRows: facts, a picture of bars, the first values.
 
-Static HTML and SVG under 10 kB in the notebook's own colours: no script, nothing to load.
+Static HTML and SVG below 10 kB in the notebook's colours, without scripts.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ import numpy as np
 from ..arrays.transfer import to_device
 from .repr_text import amount, first_sequences, headline, selected_rows_text, summary
 
-_ITEMS, _SPANS, _LEVELS = 60, 24, 4  # bars drawn; sequences drawn a level; levels drawn
-_TABLED = 6  # levels that get a line in the table
+_ITEMS, _SPANS, _LEVELS = 60, 24, 4  # drawn: bars; sequences per level; levels
+_TABLED = 6  # levels in the table
 _STROKE = 'fill="none" stroke="currentColor"'
-_LINE, _BAR = 18, 22  # heights of a line of lengths, and of the bars
+_LINE, _BAR = 18, 22  # heights of a line of lengths and of the bars
 _TEXT = 3000  # characters of values
 
 
 def html(t):
-    """A LoDTensor: facts, picture, lengths of each level, first sequences."""
+    """Render a LoDTensor: facts, picture, lengths per level, first sequences."""
     facts = headline(t) if t.values is not None else ["structure without values", f"lod_level={t.lod_level}"]
     return "".join(
         (
@@ -34,7 +34,7 @@ def html(t):
 
 
 def selected_rows_html(s):
-    """A SelectedRows: where in the table its rows are, and the first of them."""
+    """Render a SelectedRows: its rows within the table, and the first values."""
     count = len(s.rows)
     dense = s.height * (s.value.nbytes // count) if count else 0
     size = f"{amount(s.value.nbytes)} instead of {amount(dense)}"
@@ -46,7 +46,7 @@ def selected_rows_html(s):
 
 
 class _Layout:
-    """Where the bars of a LoDTensor stand, and from where to where each sequence goes."""
+    """Positions of the bars and spans of the sequences of a LoDTensor."""
 
     def __init__(self, t, step):
         self.levels, self.step = t._lod[-_LEVELS:], step
@@ -58,7 +58,7 @@ class _Layout:
                 break
 
     def part(self, level, i):
-        """Draw the sequence ``i`` of a level; past the innermost, the row ``i``."""
+        """Lay out sequence ``i`` of a level; below the innermost, row ``i``."""
         if level == len(self.levels):
             self.full |= len(self.items) >= _ITEMS
             if not self.full:
@@ -79,7 +79,7 @@ class _Layout:
 
 
 def picture(t):
-    """The seed's picture: a bar a row (a box where rows are images) under the lengths of each level."""
+    """Draw one bar per row (a box if rows are images) under the lengths of each level."""
     boxes = len(t.shape) > 2
     layout = _Layout(t, 14 if boxes else 6)
     parts, y = [], 0
@@ -96,7 +96,7 @@ def picture(t):
 
 
 def _table(t):
-    """A line a level: how many sequences, how long, how many empty, and a histogram."""
+    """Render one line per level: number of sequences, lengths, empty ones, histogram."""
     lines = [
         f"<tr><td>level {level}</td><td>{len(lengths)} sequences</td><td>lengths {summary(lengths)}</td>"
         f"<td>{int((lengths == 0).sum())} empty</td><td>{_histogram(lengths)}</td></tr>"

@@ -1,6 +1,6 @@
-"""Text for people: the reprs of LoDTensor and SelectedRows, whole when small, truncated when big.
+"""Reprs of LoDTensor and SelectedRows, truncated when large.
 
-Their Jupyter pictures are in ``_picture``. Nothing here compiles, or reads more values than it shows.
+Nothing here compiles, or reads more values than it shows. ``repr_html`` has the Jupyter views.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ from ..arrays.generic import device_of
 from ..arrays.transfer import to_device
 
 _SMALL = 120  # numbers shown in full
-_PART = 24  # of one sequence among many
-_SEQUENCES = 5  # sequences shown of a big one
-_NUMBERS = 8  # rows read of a big array on a GPU
-_LENGTHS = 12  # lengths shown of a level
+_PART = 24  # numbers shown of one sequence among many
+_SEQUENCES = 5  # sequences shown of a large tensor
+_NUMBERS = 8  # rows read of a large array on a GPU
+_LENGTHS = 12  # lengths shown per level
 _WIDTH = 100
 _LONGEST = 4000
 
 
 def text(t):
-    """The repr of a LoDTensor, whatever is in it below 10 kB."""
+    """Return the repr of a LoDTensor, always below 10 kB."""
     return _bounded(_whole_text(t))
 
 
 def _bounded(line):
-    """A text without its middle when that is long: of strings as values, or of very many levels."""
+    """Elide the middle of a long text (string values, very many levels)."""
     return line if len(line) <= _LONGEST else f"{line[: _LONGEST // 2]} ... {line[-_LONGEST // 2 :]}"
 
 
@@ -55,7 +55,7 @@ def _whole_text(t):
 
 
 def selected_rows_text(s):
-    """The repr of a SelectedRows: ``SelectedRows(rows=[73, 84], value=[[1., 2.], [3., 4.]], height=100)``."""
+    """Return the repr of a SelectedRows: ``SelectedRows(rows=[73], value=[[1., 2.]], height=100)``."""
     return _bounded(_whole_rows_text(s))
 
 
@@ -68,7 +68,7 @@ def _whole_rows_text(s):
 
 
 def numbers(array, whole=_SMALL):
-    """An array in one line, its middle left out when it is long. Of a long one on a GPU, the first rows."""
+    """Format an array in one line, eliding the middle of a large one, on a GPU all but its first rows."""
     big = math.prod(array.shape) > whole
     if big and device_of(array) != "cpu":
         array = array[:_NUMBERS]
@@ -79,7 +79,7 @@ def numbers(array, whole=_SMALL):
 
 
 def headline(t):
-    """What there is: sequences, rows, type, bytes, padding avoided."""
+    """Return the facts: sequences, shape, dtype, bytes, padding avoided."""
     kind = f"{' x '.join(map(str, t.shape))} {_dtype(t)}"
     padded = math.prod(t.max_length(level) for level in range(t.lod_level)) * len(t)
     avoided = (padded - t.shape[0]) * math.prod(t.shape[1:]) * t.dtype.itemsize
@@ -88,14 +88,14 @@ def headline(t):
 
 
 def summary(lengths):
-    """``min 0, median 9, max 182`` of some lengths."""
+    """Format the distribution of lengths: ``min 0, median 9, max 182``."""
     if not len(lengths):
         return "none"
     return f"min {lengths.min()}, median {np.median(lengths):g}, max {lengths.max()}"
 
 
 def amount(size):
-    """Bytes, readable: ``1.6 GB``."""
+    """Format bytes: ``1.6 GB``."""
     if size < 1000:
         return f"{size} B"
     thousands = min(int(math.log10(size)) // 3, 5)
@@ -111,7 +111,7 @@ def _lengths(t):
 
 
 def few(lengths):
-    """``[3, 1, 2]``, or the first of many."""
+    """Format lengths, truncated: ``[3, 1, 2, ...]``."""
     shown = ", ".join(map(str, lengths[:_LENGTHS].tolist()))
     return f"[{shown}, ...]" if len(lengths) > _LENGTHS else f"[{shown}]"
 
@@ -123,7 +123,7 @@ def _level_lines(t):
 
 
 def _nested(t, level, i):
-    """One sequence, as nested lists."""
+    """Format a sequence as nested lists."""
     start, stop = int(t._lod[level][i]), int(t._lod[level][i + 1])
     if level == t.lod_level - 1:
         return numbers(t.values[start:stop])
@@ -131,7 +131,7 @@ def _nested(t, level, i):
 
 
 def first_sequences(t):
-    """The first sequences of the innermost level, with their branches: a line each."""
+    """Yield one line per sequence, with its branch, for the first of the innermost level."""
     if not t.lod_level:
         yield numbers(t.values)
         return
@@ -145,7 +145,7 @@ def first_sequences(t):
 
 
 def first_branches(t, count):
-    """The branches of the first innermost sequences."""
+    """Return the branches of the first ``count`` innermost sequences."""
     branches = [()]
     for level in range(t.lod_level):
         lengths = np.diff(t._lod[level - 1][: len(branches) + 1]) if level else [len(t)]

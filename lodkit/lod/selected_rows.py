@@ -27,8 +27,8 @@ def bad_row(rows, i, height):
 class SelectedRows:
     """Rows of a tall array, by number: ``dense[rows[i]] += value[i]``.
 
-    The SelectedRows of PaddlePaddle; an IndexedSlices, a sparse COO gradient. Rows may come in any order
-    and more than once: duplicates mean their sum.
+    PaddlePaddle's SelectedRows, TensorFlow's IndexedSlices, PyTorch's sparse COO gradient. Rows may be in
+    any order and repeat: duplicates are summed.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ class SelectedRows:
     Raises
     ------
     RowIndexError
-        A row outside the table; the message gives its position.
+        A row is out of range; the message gives its position.
 
     Examples
     --------
@@ -69,7 +69,7 @@ class SelectedRows:
         if height < 0:
             raise RowIndexError(f"height = {height} is negative")
         if height > MOST:
-            raise RowIndexError(f"height = {height}, which 64 bits do not hold")
+            raise RowIndexError(f"height = {height} does not fit int64")
         if isinstance(value, np.ndarray):
             if not isinstance(rows, np.ndarray) and is_array(rows):
                 raise DeviceError("rows are on a GPU and value is not; move one of them")
@@ -82,7 +82,7 @@ class SelectedRows:
         if rows.ndim != 1:
             raise LoDError(f"rows must be one-dimensional, got shape {rows.shape}; pass rows.reshape(-1)")
         if not value.ndim or len(value) != len(rows):
-            raise LoDError(f"{len(rows)} rows, but value has shape {value.shape}; give one row of values for each")
+            raise LoDError(f"{len(rows)} rows, but value has shape {value.shape}; give one row of values per row")
         if not isinstance(value, np.ndarray):
             from ..arrays.cuda.ids import checked_ids
 
@@ -93,7 +93,7 @@ class SelectedRows:
 
     @classmethod
     def _wrap(cls, rows, value, height, merged=False):
-        """Of parts that were checked. ``rows`` becomes read-only: hand over an array that nobody else writes."""
+        """Make from checked parts. ``rows`` becomes read-only: pass an array that is not written elsewhere."""
         if type(rows) is np.ndarray:
             rows.flags.writeable = False
         self = _new(cls)
@@ -107,13 +107,11 @@ class SelectedRows:
         _set(self, "is_merged", merged)
 
     def __setattr__(self, name, value):
-        raise AttributeError(
-            f"{name} of SelectedRows is read-only, kernels trust it; make SelectedRows(rows, value, height)"
-        )
+        raise AttributeError(f"{name} of SelectedRows is read-only; make a new SelectedRows(rows, value, height)")
 
     @property
     def shape(self):
-        """``(height, *item)``: the shape of the dense array."""
+        """Shape of the dense array, ``(height, *item)``."""
         return (self.height, *self.value.shape[1:])
 
     @property
@@ -126,7 +124,7 @@ class SelectedRows:
 
     @property
     def nbytes(self):
-        """Memory of rows and value."""
+        """Bytes of rows and value."""
         return self.rows.nbytes + self.value.nbytes
 
     @property
@@ -137,20 +135,20 @@ class SelectedRows:
         return len(self.rows)
 
     def to(self, device):
-        """Return the same with its arrays on ``"cpu"`` or ``"cuda"``; itself where they are there."""
+        """Return a copy on ``"cpu"`` or ``"cuda"``; itself if it is there."""
         if device == self.device:
             return self
         rows, value = to_device(self.rows, device), to_device(self.value, device)
-        if device == "cpu":  # where kernels trust them; on a GPU nobody may have looked
+        if device == "cpu":  # CPU kernels trust rows; those from a GPU may be unchecked
             rows = SelectedRows(rows, value, self.height).rows
         return self._wrap(rows, value, self.height, self.is_merged)
 
     def get_tensor(self):
-        """Return the value, one row an entry (Paddle's name)."""
+        """Return ``value``, one row per entry (Paddle's name)."""
         return self.value
 
     def merge(self):
-        """Return the same with sorted rows, each once, duplicates added up; itself when it is merged."""
+        """Return sorted, unique rows with duplicates summed; itself if merged."""
         if self.is_merged:
             return self
         from ..ops.selected_rows import merge_selected_rows
@@ -158,7 +156,7 @@ class SelectedRows:
         return merge_selected_rows(self)
 
     def to_dense(self):
-        """Return the dense array of shape ``(height, *item)``."""
+        """Return the dense array, ``(height, *item)``."""
         from ..ops.selected_rows import selected_rows_to_dense
 
         return selected_rows_to_dense(self)
@@ -181,7 +179,7 @@ class SelectedRows:
         return merged if norm <= max_norm else merged * (max_norm / norm)
 
     def split(self, height_sections):
-        """Return one SelectedRows for every section of the height, rows counted from its start, order kept.
+        """Split along the height: one SelectedRows per section, rows counted from its start, order kept.
 
         >>> SelectedRows([7, 1], [[1.], [2.]], 10).split([5, 5])[1]
         SelectedRows(rows=[2], value=[[1.]], height=5)
@@ -206,7 +204,7 @@ class SelectedRows:
     __radd__ = __add__
 
     def _scaled(self, operation, number):
-        # Python's numbers leave the dtype of the values alone, NumPy's scalars would widen it.
+        # Python numbers keep the dtype of the values, NumPy scalars would widen it.
         if isinstance(number, np.generic | np.ndarray) and number.size == 1:
             number = number.item()
         if not isinstance(number, int | float):
@@ -227,8 +225,8 @@ class SelectedRows:
     def __array__(self, dtype=None, copy=None):
         size = self.dtype.itemsize * int(np.prod(self.shape, dtype=np.float64))
         raise TypeError(
-            f"SelectedRows of height {self.height} is no array: dense it takes {size:,} bytes; "
-            "call .to_dense() if you mean it, or use .rows and .value"
+            f"SelectedRows of height {self.height} is not an array; its dense form takes {size:,} bytes: "
+            "call .to_dense(), or use .rows and .value"
         )
 
     def __reduce__(self):

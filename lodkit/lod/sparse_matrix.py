@@ -1,4 +1,4 @@
-"""LoDTensors of ids as sparse matrices, with a row for every sequence: the methods, computed above this room."""
+"""LoDTensors of ids as sparse matrices, one row per sequence."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ import typing
 
 
 class SparseMatrices:
-    """To and from the matrix whose columns the ids are."""
+    """Conversions to and from matrices whose columns are ids."""
 
     __slots__ = ()
 
     def to_sparse_matrix(self, scores=None, num_columns=None):
-        """Return the dense matrix with the scores of every sequence in the columns of its ids: ``sparse_matrix``.
+        """Return the dense matrix of scores, one row per sequence, one column per id: ``sparse_matrix``.
 
         Parameters
         ----------
         scores : LoDTensor of the same structure, or array, optional
-            Those of the same id in one sequence add up; without any the matrix counts ids.
+            Scores of equal ids in a sequence are summed. Default: 1, which counts ids.
         num_columns : int, optional
-            The largest id + 1 by default.
+            Default: the largest id + 1.
         """
         from ..ops import sparse_matrix
 
@@ -26,7 +26,7 @@ class SparseMatrices:
 
     @classmethod
     def from_sparse_matrix(cls, dense):
-        """Return ids and scores of a matrix: two LoDTensors of one structure, of what is not zero.
+        """Return ids and scores of the nonzeros of a matrix: two LoDTensors of one structure.
 
         Examples
         --------
@@ -42,14 +42,14 @@ class SparseMatrices:
         return ids, batch_dense_to_sparse(ids, dense)
 
     def to_scipy(self, scores=None, num_columns=None, *, format: typing.Literal["csr", "coo"] = "csr"):
-        """Return a sparse array of SciPy, a row for every innermost sequence: what ``to_sparse_matrix`` is dense.
+        """Return a SciPy sparse array, one row per innermost sequence; ``to_sparse_matrix`` returns a dense one.
 
         Parameters
         ----------
         scores : LoDTensor of the same structure, or array, optional
-            Those of the same id in one sequence add up; 1, float32, by default. float16 becomes float32.
+            Scores of equal ids in a sequence are summed. Default: 1, float32. float16 becomes float32.
         num_columns : int, optional
-            The largest id + 1 by default.
+            Default: the largest id + 1.
         format : {"csr", "coo"}
         """
         from ..interop.scipy import to_scipy
@@ -58,15 +58,15 @@ class SparseMatrices:
 
     @classmethod
     def from_scipy(cls, matrix):
-        """Return ids and scores of a sparse matrix of SciPy: two LoDTensors of one structure.
+        """Return ids and scores of a SciPy sparse matrix: two LoDTensors of one structure.
 
-        Order and duplicates stay as a CSR matrix has them, and so do zeros that it holds; other formats become CSR, and
-        the duplicates of a COO matrix add up.
+        CSR keeps its order, duplicates and explicit zeros; other formats are converted to CSR; duplicates of COO are
+        summed.
 
         Raises
         ------
         RowIndexError
-            The matrix names a column, or a row, that it has not.
+            A row or column index is out of range.
 
         Examples
         --------

@@ -1,4 +1,4 @@
-"""NumPy's ufuncs over the values of LoDTensors: what they give keeps the structure."""
+"""NumPy ufuncs on LoDTensors: elementwise on values, same structure."""
 
 from __future__ import annotations
 
@@ -34,20 +34,20 @@ OPERATORS = {
     "equal": operator.eq,
     "not_equal": operator.ne,
 }
-ARRAY_API = {"absolute": "abs", "invert": "bitwise_invert"}  # where the array API has another name than NumPy
+ARRAY_API = {"absolute": "abs", "invert": "bitwise_invert"}  # NumPy name -> array API name
 
 
 def apply(ufunc, method, inputs, out=None, **kwargs):
-    """What ``LoDTensor.__array_ufunc__`` does: a ufunc row by row, over LoDTensors of one structure, rows and numbers.
+    """Implement ``LoDTensor.__array_ufunc__``: apply a ufunc to LoDTensors of one structure, rows and numbers.
 
-    A plain array is a row: of at most as many dimensions as the items that it is broadcast to. What it stands for is
-    never guessed from its length.
+    A plain array is one row, broadcast to items, with at most as many dimensions; its meaning never depends on its
+    length.
     """
     name = f"np.{ufunc.__name__}"
     if method != "__call__":
         raise TypeError(f"{name}.{method} of a LoDTensor: {INSTEAD[method].format(ufunc.__name__)}")
     if ufunc.signature is not None:
-        raise TypeError(f"{name} of a LoDTensor does not go element by element; use t.values, or lodkit.fc(t, weight)")
+        raise TypeError(f"{name} of a LoDTensor is not elementwise; use t.values, or lodkit.fc(t, weight)")
     where = (kwargs["where"],) if "where" in kwargs else ()
     if not all(_fits(x) for x in (*inputs, *where)):
         return NotImplemented
@@ -84,7 +84,7 @@ def _fits(x):
 
 
 def _compared(ufunc, a, b):
-    """``==`` and ``!=`` as LoDTensor has them, whichever side it is on."""
+    """Compare by ``LoDTensor.__eq__`` or ``__ne__``, with the LoDTensor on either side."""
     t, other = (a, b) if isinstance(a, LoDTensor) else (b, a)
     return t == other if ufunc is np.equal else t != other
 
@@ -98,7 +98,7 @@ def _one_structure(name, tensors):
 
 
 def _operand(name, x, rank):
-    """Values that have ``rank`` dimensions, a row that has no more than items have then, or a number."""
+    """Return values of ``rank`` dimensions, a row of at most an item's dimensions, or a number."""
     if type(x) in (int, float, bool):
         return x
     if isinstance(x, LoDTensor):
@@ -109,8 +109,8 @@ def _operand(name, x, rank):
     shape = np.shape(x) if np.isscalar(x) else tuple(x.shape)
     if len(shape) >= rank and not (len(shape) == rank and shape[0] == 1):
         raise ShapeMismatchError(
-            f"{name}: an array of shape {shape} is no row, items have {rank - 1} dimensions; for a value a row pass "
-            "t.with_values(array), for one a sequence call lodkit.per_sequence(t, array)"
+            f"{name}: an array of shape {shape} is not a row, items have {rank - 1} dimensions; for one value per row "
+            "pass t.with_values(array), for one per sequence call lodkit.per_sequence(t, array)"
         )
     return x
 
@@ -125,7 +125,7 @@ def _check_items(name, operands):
 
 
 def _on_gpu(ufunc, operands, outs, kwargs):
-    """The same by the library of the arrays, by the names that the array API has."""
+    """Apply the array library's function of that name in the array API."""
     from ..arrays.cuda.memory import library_of
 
     name = ufunc.__name__
@@ -133,7 +133,7 @@ def _on_gpu(ufunc, operands, outs, kwargs):
         raise DeviceError(f"np.{name} on a GPU takes no out= and no where=; use the array library on t.values")
     first = next(x for x in operands if not _is_number(x) and not isinstance(x, np.ndarray))
     if any(isinstance(x, np.ndarray) and x.ndim for x in operands):
-        raise DeviceError(f"np.{name}: a row is on the CPU, the values are on a GPU; move it there")
+        raise DeviceError(f"np.{name}: a row is on the CPU, the values are on a GPU; move it to the GPU")
     xp = library_of(first).namespace()
     run = OPERATORS.get(name) or getattr(xp, ARRAY_API.get(name, name), None)
     if run is None:

@@ -1,6 +1,6 @@
-"""Windows of context around the rows of sequences: rows of padding that they reach, and the rows that reach each.
+"""Context windows around the rows of sequences: their rows of padding, and the rows that read each.
 
-Structure alone, on the CPU, for both devices.
+Computed on the CPU for both devices.
 """
 
 from __future__ import annotations
@@ -9,29 +9,29 @@ import numpy as np
 
 
 def edges(start, length):
-    """Number of rows of padding before a sequence, and behind it."""
+    """Return the number of rows of padding before and after a sequence."""
     return max(0, -start), max(0, start + length - 1)
 
 
 def near(start, length, rows):
-    """``start``, clipped: with zeros as padding all windows outside every sequence are alike."""
+    """Clip ``start`` to where windows overlap a sequence; with zero padding the result is the same."""
     return max(-rows - length, min(start, rows))
 
 
 def uses_of_padding(offsets, start, length):
-    """List the rows whose windows have each row of padding at each of their steps.
+    """Return the rows whose windows read each row of padding, per step.
 
     Parameters
     ----------
     offsets : int64 array
-        Of the sequences, in rows.
+        Offsets of the sequences, in rows.
     start, length : int
-        The window of row t has the rows from ``t + start`` on, ``length`` of them.
+        The window of row t is ``t + start`` to ``t + start + length``.
 
     Returns
     -------
     rows, ends : int64 arrays
-        ``rows[ends[u]:ends[u + 1]]`` are those that have padding ``u // length`` at step ``u % length``.
+        ``rows[ends[u]:ends[u + 1]]`` read padding ``u // length`` at step ``u % length``.
     """
     starts, stops = offsets[:-1], offsets[1:]
     before, behind = edges(start, length)

@@ -1,15 +1,15 @@
 """Paddle's operator types with Paddle's slots and attributes, its streams of tensors, and its DataFeeder.
 
 ``run_op("sequence_pool", {"X": x}, {"pooltype": "MAX"})`` returns ``{"Out": ..., "MaxIndex": ...}``.
-Nothing is computed here: slots and attributes are renamed and converted, then operators of ``lodkit.OPS`` run. A module
-a family. ``load`` and ``load_combine`` read what Paddle saved. Where Paddle is wrong lodkit is right;
-docs/differences.md lists each case.
+Nothing is computed here: slots and attributes are renamed and converted, then operators of ``lodkit.OPS`` run. One
+module per family. ``load`` and ``load_combine`` read files saved by Paddle. docs/differences.md lists Paddle's bugs,
+which lodkit does not repeat.
 """
 
 from __future__ import annotations
 
-from .. import ops  # noqa: F401 - the definitions fill OPS
-from . import (  # noqa: F401 - they fill TYPES
+from .. import ops  # noqa: F401 - registers the operators in OPS
+from . import (  # noqa: F401 - register operator types in TYPES
     _im2sequence,
     _lod_levels,
     _optimizers,

@@ -1,4 +1,4 @@
-"""Images as sequences. The input Y, real sizes of padded images, is not there."""
+"""Images as sequences. The input Y, true sizes of padded images, is not supported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows cut into other sequences, batches split and merged."""
+"""Replaced levels, and batches split and merged by a mask."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ def lod_reset(ops, X, Y=None, *, target_lod=(), append=False):
     if Y is None:
         return {"Out": ops.lod_reset(X, target_lod=target_lod, append=append)}
     if getattr(Y, "lod_level", 0):
-        return {"Out": ops.lod_reset(X, Y)}  # all levels of Y, whatever append says
+        return {"Out": ops.lod_reset(X, Y)}  # all levels of Y, regardless of append
     return {"Out": ops.lod_reset(X, ops.offsets_to_lengths(Y), append=append)}
 
 
@@ -27,5 +27,5 @@ def split_lod_tensor(ops, X, Mask, *, level=0):
 
 @op_type
 def merge_lod_tensor(ops, X, Mask, InTrue, InFalse, *, level=0):
-    """X is not read: the inputs have their levels, and the result those of both."""
+    """X is ignored: levels come from InTrue and InFalse."""
     return {"Out": ops.merge_lod_tensor(InTrue, InFalse, Mask, level=level)}

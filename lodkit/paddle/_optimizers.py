@@ -1,4 +1,4 @@
-"""Optimizers, which update their parameters in place."""
+"""Optimizers; parameters are updated in place."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from ._types import op_type
 
 
 def _rate(lr):
-    """A learning rate; a description of one has no number."""
+    """Return the learning rate, 0 for a description."""
     return 0.0 if isinstance(lr, VarDesc) else lr
 
 

@@ -1,4 +1,4 @@
-"""SelectedRows, and sums of them."""
+"""SelectedRows and sums."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arithmetic inside sequences."""
+"""Arithmetic within sequences."""
 
 from __future__ import annotations
 

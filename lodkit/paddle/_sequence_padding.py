@@ -1,4 +1,4 @@
-"""Padding, and masks of it."""
+"""Padding and masks."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _NAMES = {code: name for name, code in DATA_TYPES.items()}
 
 
 def _width(number):
-    """A width, which Paddle gives as -1 for the longest length."""
+    """Convert a width: Paddle's -1, the longest length, to None."""
     return None if number == -1 else number
 
 
@@ -31,5 +31,5 @@ def sequence_unpad(ops, X, Length):
 def sequence_mask(ops, X, MaxLenTensor=None, *, maxlen=-1, out_dtype=3):
     if MaxLenTensor is not None:
         maxlen = -1 if isinstance(MaxLenTensor, VarDesc) else int(values_of(MaxLenTensor).reshape(-1)[0])
-    maxlen = max(maxlen, -1)  # of any negative number the longest length
+    maxlen = max(maxlen, -1)  # any negative number means the longest length
     return {"Y": ops.sequence_mask(X, max_length=_width(maxlen), dtype=_NAMES.get(out_dtype, str(out_dtype)))}

@@ -1,4 +1,4 @@
-"""Reductions of sequences."""
+"""Pooling of sequences."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Updates of rows by sequences."""
+"""Scatter by sequences."""
 
 from __future__ import annotations
 

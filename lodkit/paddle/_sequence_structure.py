@@ -1,4 +1,4 @@
-"""Sequences repeated, reversed, cut and joined."""
+"""Sequences expanded, reversed, sliced and concatenated."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def sequence_reverse(ops, X):
 
 
 def _vector(x):
-    """One number a sequence, of shape (sequences, 1) in Paddle."""
+    """Flatten one number per sequence, of shape (sequences, 1) in Paddle."""
     return x.but(dims=x.dims[:1]) if isinstance(x, VarDesc) else flat(values_of(x))
 
 
@@ -35,5 +35,5 @@ def sequence_slice(ops, X, Offset, Length):
 
 @op_type
 def sequence_concat(ops, X, *, axis=0, level=None):
-    """Without ``level`` the outermost sequences are joined; given, as in the first versions, it counts from within."""
+    """Concatenate outermost sequences; ``level``, of early versions, counts from the innermost."""
     return {"Out": ops.sequence_concat(*listed(X), axis=axis, level=0 if level is None else -1 - level)}

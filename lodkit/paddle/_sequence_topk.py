@@ -1,4 +1,4 @@
-"""Averages of the largest. The output pos, which Paddle's gradient reads, is not there."""
+"""Averages of the top k. The output pos, which Paddle's gradient reads, is not supported."""
 
 from __future__ import annotations
 

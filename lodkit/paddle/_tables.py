@@ -1,4 +1,4 @@
-"""Lookups in tables."""
+"""Table lookups."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""How an operator type of Paddle is told: a function whose signature has its slots, its attributes and their defaults.
+"""Declaration of Paddle's operator types: a function whose signature has the slots, the attributes and their defaults.
 
-``@op_type def sequence_pool(ops, X, *, pooltype="AVERAGE")``: what stands before the star are input slots (those with a
-default may be absent), what stands behind it are attributes. ``ops.sequence_pool`` runs the operator, or infers from
-descriptions: the function is written once for both, and returns ``{output slot: value}``.
+``@op_type def sequence_pool(ops, X, *, pooltype="AVERAGE")``: parameters before the star are input slots (a default
+makes them optional), those after it attributes. ``ops.sequence_pool`` runs the operator, or infers from descriptions:
+one function serves both, and returns ``{output slot: value}``.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from ..registry.operators import Registry
 
 @public(home="lodkit.paddle")
 class SlotError(LodkitError, ValueError):
-    """A slot that the operator type needs is missing, or one that it has not was given."""
+    """A required slot of the operator type is missing, or a slot is unknown."""
 
 
 TYPES = Registry()
 
-#: What a saved program says of every operator: where it came from, and where it runs. No operator reads these.
-OF_PROGRAMS = frozenset({"op_role", "op_role_var", "op_namescope", "op_callstack", "op_device", "with_quant_attr"})
+#: Attributes of every operator in a saved program (origin, device), which no operator reads.
+IGNORED = frozenset({"op_role", "op_role_var", "op_namescope", "op_callstack", "op_device", "with_quant_attr"})
 
 
 def op_type(function):
@@ -41,22 +41,22 @@ def op_type(function):
 
 
 class Running:
-    """The operators of ``lodkit.OPS`` by name."""
+    """Operators of ``lodkit.OPS`` by name."""
 
     def __getattr__(self, name):
         return OPS[name]
 
 
 class Inferring:
-    """Their ``infer``, by name."""
+    """``infer`` of the operators by name."""
 
     def __getattr__(self, name):
         return OPS[name].infer
 
 
-@functools.cache  # to look at a signature takes longer than most calls
-def _told(function):
-    """Slots, those that must be there, and attributes."""
+@functools.cache  # inspecting a signature takes longer than most calls
+def _parameters(function):
+    """Return slots, required slots and attributes."""
     _, *parameters = inspect.signature(function).parameters.values()
     slots = [p for p in parameters if p.kind is not p.KEYWORD_ONLY]
     attributes = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY]
@@ -64,50 +64,52 @@ def _told(function):
 
 
 def call(ops, name, inputs, attrs):
-    """Call an operator type's function, after a look at what was given."""
+    """Check inputs and attributes, and call an operator type's function."""
     function = TYPES[name]
     for what, given in (("inputs", inputs), ("attrs", attrs)):
         if not isinstance(given, Mapping):
             raise TypeError(f"{name}: {what} must be a dictionary, got {type(given).__name__}")
-    slots, needed, names = _told(function)
-    for slot in needed:
+    slots, required, names = _parameters(function)
+    for slot in required:
         if inputs.get(slot) is None:
             raise SlotError(f"{name} needs the input {slot}; its inputs are {', '.join(slots)}")
     for slot in inputs:
         if slot not in slots:
             raise SlotError(f"{name} has no input {slot}; its inputs are {', '.join(slots)}")
-    attrs = {attr: value for attr, value in attrs.items() if attr not in OF_PROGRAMS}
+    attrs = {attr: value for attr, value in attrs.items() if attr not in IGNORED}
     for attr in attrs:
         if attr not in names:
             raise SlotError(f"{name} has no attribute {attr!r}; it has {', '.join(names) or 'none'}")
-    return function(ops, **{slot: _alone(x) for slot, x in inputs.items()}, **attrs)
+    return function(ops, **{slot: _unwrapped(x) for slot, x in inputs.items()}, **attrs)
 
 
-def _alone(x):
-    """A list of one variable, as programs give every slot, is that variable."""
+def _unwrapped(x):
+    """Unwrap a list of one variable, the form of slots in programs."""
     if isinstance(x, list | tuple) and len(x) == 1:
         return x[0] if isinstance(x[0], VarDesc | LoDTensor | SelectedRows) or is_array(x[0]) else x
     return x
 
 
 def listed(x):
-    """What a slot of several values holds, as a list."""
+    """Return the values of a slot as a list."""
     return list(x) if isinstance(x, list | tuple) else [x]
 
 
 def as_int32(x):
-    """Indices as Paddle gives them: int32, without LoD."""
+    """Convert indices to Paddle's: int32, without LoD."""
     if isinstance(x, VarDesc):
         return x.but(lod_level=0, dtype=np.dtype(np.int32))
     return cast(getattr(x, "values", x), np.int32)
 
 
 def without_last(x, slot):
-    """Ids without the last dimension of 1 that Paddle gives them."""
+    """Remove the trailing dimension of 1 of Paddle's ids."""
     if isinstance(x, VarDesc):
         return x.but(dims=x.dims[:-1])
     values = x.values if isinstance(x, LoDTensor) else x if is_array(x) else np.asarray(x)
     if values.shape[-1:] != (1,):
-        raise SlotError(f"{slot} end in a dimension of 1, got shape {tuple(values.shape)}; lookup_table_v2 takes these")
+        raise SlotError(
+            f"{slot} must end in a dimension of 1, got shape {tuple(values.shape)}; lookup_table_v2 takes these"
+        )
     values = values.reshape(values.shape[:-1])
     return x.with_values(values) if isinstance(x, LoDTensor) else values

@@ -1,4 +1,4 @@
-"""Batches of examples as Python has them, made LoDTensors: Paddle's DataFeeder and its two makers of tensors."""
+"""Batches of Python examples to LoDTensors: Paddle's DataFeeder, create_lod_tensor, create_random_int_lodtensor."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ from ..arrays.generic import is_array
 from ..arrays.transfer import to_device
 from ..errors import DTypeError, LoDError, LoDMismatchError
 from ..lod import levels
+from ..lod.encodings import MAX_DEPTH
 from ..lod.lod_tensor import LoDTensor
 from ..public import public
 from ..registry.desc import VarDesc, VarType
-from .fields import Field, no_list, place_of_row, uneven
+from .fields import Field, not_a_list, place_of_row, uneven
 
-DEEPEST = 64
 EXACT = 1 << 53  # floats hold integers up to here
-_LOSSY = "iub"  # kinds of type that do not hold every number
+_LOSSY = "iub"  # kinds of dtypes that do not hold every number
 
 
 @public(home="lodkit.paddle")
 class DataFeeder:
-    """Turns a batch of examples into one LoDTensor, or array, a field.
+    """Convert a batch of examples to one LoDTensor or array per field.
 
-    Paddle's DataFeeder. A field of lod_level 0 gives an array, one row an example. A deeper one takes nested lists:
-    of lod_level 1 a list of rows, of lod_level 2 a list of lists of rows. Arrays may stand for any of these lists.
+    Paddle's DataFeeder. A field of lod_level 0 becomes an array, one row per example. Deeper ones take nested lists:
+    for lod_level 1 a list of rows, for lod_level 2 a list of lists of rows. Any of these lists may be an array.
 
     Parameters
     ----------
     feed_list : list
-        One an entry of an example: ``(name, lod_level, dtype)`` or ``(name, lod_level, dtype, shape)``, where shape is
-        that of a row and ``[1]`` what most layers of Paddle want; rows of as many elements are reshaped. Or a VarDesc,
-        whose first dimension counts rows.
+        One per entry of an example: ``(name, lod_level, dtype)`` or ``(name, lod_level, dtype, shape)``, with the shape
+        of a row (``[1]`` for most layers of Paddle), to which rows are reshaped. Or a VarDesc, whose first dimension
+        counts rows.
     place : {"cpu", "cuda"}, optional
 
     Examples
@@ -53,26 +53,26 @@ class DataFeeder:
         names = [field.name for field in self.fields]
         for name in names:
             if names.count(name) > 1:
-                raise ValueError(f"feed_list has the name {name!r} twice; each field has one of its own")
+                raise ValueError(f"feed_list has the name {name!r} twice; names must be unique")
         self.place = place
 
     def feed(self, iterable):
-        """Return ``{name: LoDTensor or array}`` of a batch.
+        """Convert a batch to ``{name: LoDTensor or array}``.
 
         Parameters
         ----------
         iterable : iterable of tuples or lists
-            The examples, each with one entry a field.
+            Examples, each with one entry per field.
 
         Raises
         ------
         LoDError, DTypeError
-            The message names the example, the field, and how deep in its lists. Nothing is kept of such a batch.
+            The message names the example, the field, and the position in its lists.
         """
         examples = list(iterable)
         for i, example in enumerate(examples):
             if not isinstance(example, list | tuple):
-                raise TypeError(f"example {i} is a {type(example).__name__}; give a tuple with one entry a field")
+                raise TypeError(f"example {i} is a {type(example).__name__}; give a tuple with one entry per field")
             if len(example) != len(self.fields):
                 names = ", ".join(field.name for field in self.fields)
                 raise LoDError(f"example {i} has {len(example)} entries for {len(self.fields)} fields ({names})")
@@ -84,15 +84,15 @@ class DataFeeder:
 
 
 def create_lod_tensor(data, recursive_seq_lens, place=None):
-    """Make a LoDTensor of rows and lengths, with Paddle's order of arguments.
+    """Make a LoDTensor from rows and lengths, in Paddle's order of arguments.
 
     Parameters
     ----------
     data : array, LoDTensor or list
-        Rows (NumPy's are copied); of a LoDTensor its values. A list is nested as the lengths say, to any depth, and
-        as in Paddle its rows get a last dimension of 1.
+        Rows (copied if NumPy's); of a LoDTensor, its values. A list is nested according to the lengths, and as in
+        Paddle its rows get a trailing dimension of 1.
     recursive_seq_lens : list of lists of int
-        The lengths of every level, outermost first.
+        Lengths per level, outermost first.
     place : {"cpu", "cuda"}, optional
 
     Returns
@@ -102,7 +102,7 @@ def create_lod_tensor(data, recursive_seq_lens, place=None):
     Raises
     ------
     LoDMismatchError
-        A list whose lengths are others; the first difference is named.
+        The lengths of a list differ; the message names the first difference.
 
     Examples
     --------
@@ -128,16 +128,16 @@ def create_lod_tensor(data, recursive_seq_lens, place=None):
 
 
 def create_random_int_lodtensor(recursive_seq_lens, base_shape, place, low, high, *, seed=None):
-    """Make a LoDTensor of random int64 numbers, with Paddle's order of arguments.
+    """Make a LoDTensor of random int64 values, in Paddle's order of arguments.
 
     Parameters
     ----------
     recursive_seq_lens : list of lists of int
     base_shape : list of int
-        The shape of a row.
+        Shape of a row.
     place : {"cpu", "cuda"} or None
     low, high : int
-        The smallest and the largest number: both may come.
+        Smallest and largest value, both inclusive.
     seed : int or numpy.random.Generator, optional
 
     Returns
@@ -150,7 +150,7 @@ def create_random_int_lodtensor(recursive_seq_lens, base_shape, place, low, high
     (5, 4)
     """
     if low > high:
-        raise ValueError(f"low = {low} is more than high = {high}; both are numbers that may come")
+        raise ValueError(f"low = {low} is more than high = {high}; both are inclusive")
     structure = LoDTensor(None, recursive_seq_lens)
     random = np.random.default_rng(seed)
     rows = random.integers(low, high, (structure.shape[0], *base_shape), endpoint=True)
@@ -166,7 +166,7 @@ def _moved(value, place):
 def _field(i, entry):
     if isinstance(entry, VarDesc):
         if entry.type is not VarType.LOD_TENSOR:
-            raise LoDError(f"feed_list[{i}] ({entry.name!r}) is {entry.type.name}; what is fed is LOD_TENSOR")
+            raise LoDError(f"feed_list[{i}] ({entry.name!r}) is {entry.type.name}; only LOD_TENSOR can be fed")
         item = entry.dims[1:]
         return Field(entry.name, entry.lod_level, entry.dtype, None if min(item, default=0) < 0 else item)
     if not isinstance(entry, list | tuple) or not 3 <= len(entry) <= 4:
@@ -174,31 +174,31 @@ def _field(i, entry):
     name, lod_level, dtype, shape = (*entry, None)[:4]
     if not isinstance(name, str):
         raise TypeError(f"feed_list[{i}]: name must be a string, got {name!r}")
-    if not is_integer(lod_level) or not 0 <= lod_level <= DEEPEST:
+    if not is_integer(lod_level) or not 0 <= lod_level <= MAX_DEPTH:
         raise ValueError(
-            f"feed_list[{i}] ({name!r}): lod_level must be an integer from 0 to {DEEPEST}, got {lod_level!r}"
+            f"feed_list[{i}] ({name!r}): lod_level must be an integer from 0 to {MAX_DEPTH}, got {lod_level!r}"
         )
     if shape is not None:
         shape = tuple(shape)
         if not all(is_integer(size) and size >= 0 for size in shape):
-            raise ValueError(f"feed_list[{i}] ({name!r}): shape is that of a row, without unknown sizes, got {shape}")
+            raise ValueError(f"feed_list[{i}] ({name!r}): shape must be of a row, without unknown sizes, got {shape}")
     return Field(name, lod_level, np.dtype(dtype), shape)
 
 
 def _convert(field, column):
-    """What the examples have for one field."""
+    """Convert one field of all examples."""
     lengths, parts = [], column
     for level in range(field.lod_level):
         for i, part in enumerate(parts):
             if not _is_list(part):
-                raise no_list(field, column, level, i, part)
+                raise not_a_list(field, column, level, i, part)
             if isinstance(part, np.ma.MaskedArray):
                 plain_array(part, f"field {field.name!r}")
         lengths.append([len(part) for part in parts])
         if level < field.lod_level - 1 or not all(isinstance(part, np.ndarray) for part in parts):
             parts = [row for part in parts for row in part]
         else:
-            parts = _joined(field, column, parts)
+            parts = _concat(field, column, parts)
     values = _rows(field, column, parts)
     return LoDTensor(values, lengths) if lengths else values
 
@@ -207,20 +207,20 @@ def _is_list(part):
     return isinstance(part, list | tuple) or (isinstance(part, np.ndarray) and part.ndim > 0)
 
 
-def _joined(field, column, arrays):
-    """The rows of arrays; an empty one has no item shape and no type to say."""
+def _concat(field, column, arrays):
+    """Concatenate arrays, ignoring item shape and dtype of empty ones."""
     arrays = [a for a in arrays if len(a)] or arrays[:1]
     if not arrays:
         return []
     if any(a.shape[1:] != arrays[0].shape[1:] for a in arrays):
         raise uneven(field, column)
     if field.dtype.kind in "iu" and len({a.dtype for a in arrays}) > 1 and np.result_type(*arrays).kind == "f":
-        return [row for a in arrays for row in a]  # int64 beside uint64 or floats: NumPy would round them
+        return [row for a in arrays for row in a]  # NumPy would round int64 beside uint64 or floats
     return np.concatenate(arrays)
 
 
 def _rows(field, column, rows):
-    """Rows as an array of the field's type and shape."""
+    """Convert rows to an array of the field's dtype and shape."""
     array = _row_array(field, column, rows)
     if not len(rows):
         array = array.astype(field.dtype)
@@ -228,8 +228,8 @@ def _rows(field, column, rows):
     if len(rows) and math.prod(shape) != math.prod(array.shape[1:]):
         place = place_of_row(field, column, 0)
         raise LoDError(
-            f"{place}: a row has shape {array.shape[1:]}, the field's is {shape}; give rows of this shape, or "
-            "another lod_level to the field"
+            f"{place}: a row has shape {array.shape[1:]}, the field {shape}; give rows of this shape, or "
+            "change the field's lod_level"
         )
     cast = _cast(field, column, array)
     if field.dtype.kind in "iu" and array.dtype.kind == "f" and np.abs(array).max(initial=0) >= EXACT:
@@ -246,16 +246,16 @@ def _row_array(field, column, rows):
 
 
 def _cast(field, column, array):
-    """The array in the field's type, where that holds the same numbers; floats may lose digits."""
+    """Cast to the field's dtype, or raise if values change; floats may lose digits."""
     if array.dtype == field.dtype:
         return array
     if array.dtype.kind not in "biufc" or (array.dtype.kind == "c" and field.dtype.kind != "c"):
-        raise DTypeError(f"{place_of_row(field, column, 0)}: rows of type {array.dtype}, the field's is {field.dtype}")
+        raise DTypeError(f"{place_of_row(field, column, 0)}: rows are {array.dtype}, the field is {field.dtype}")
     with np.errstate(invalid="ignore", over="ignore"):
         cast = array.astype(field.dtype)
     differ = cast != array if field.dtype.kind in _LOSSY else np.isinf(cast) & np.isfinite(array)
     if differ.any():
         at = np.unravel_index(int(np.argmax(differ)), differ.shape)
         place = place_of_row(field, column, int(at[0]))
-        raise DTypeError(f"{place}: {array[at]} is no {field.dtype}; give the field another type")
+        raise DTypeError(f"{place}: {field.dtype} cannot hold {array[at]}; change the field's dtype")
     return cast

@@ -1,4 +1,4 @@
-"""A field of the examples that are fed, and the errors of one: they look for the place only when something is wrong."""
+"""Fields of examples, and their errors, which search for the place only on failure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..errors import LoDError
 
 
 class Field(typing.NamedTuple):
-    """One of several things that an example consists of. ``shape``: of a row, None for as it comes."""
+    """One entry of an example. ``shape``: of a row, None for any."""
 
     name: str
     lod_level: int
@@ -19,7 +19,7 @@ class Field(typing.NamedTuple):
 
 
 def walk(parts, depth, place=()):
-    """Every part that lies ``depth`` lists below the examples, and the numbers that lead to it."""
+    """Yield the index path and value of every part ``depth`` lists below the examples."""
     for i, part in enumerate(parts):
         if depth:
             yield from walk(part, depth - 1, (*place, i))
@@ -34,23 +34,23 @@ def name(field, place):
 
 
 def place_of_row(field, column, row):
-    """The name of a row by its number."""
+    """Name a row by its number."""
     for number, (place, _) in enumerate(walk(column, field.lod_level)):
         if number == row:
             return name(field, place)
     raise IndexError(row)
 
 
-def no_list(field, column, level, number, part):
+def not_a_list(field, column, level, number, part):
     place = next(place for i, (place, _) in enumerate(walk(column, level)) if i == number)
     return LoDError(
-        f"{name(field, place)}: {part!r} is no list; lod_level {field.lod_level} means rows that lie "
+        f"{name(field, place)}: {part!r} is not a list; with lod_level {field.lod_level}, rows are "
         f"{field.lod_level} lists deep in an example"
     )
 
 
 def uneven(field, column):
-    """The first row whose shape is not that of the first row."""
+    """Return the error for the first row whose shape differs from the first row's."""
     first = None
     for place, row in walk(column, field.lod_level):
         try:
@@ -61,6 +61,6 @@ def uneven(field, column):
         if shape != first:
             return LoDError(
                 f"{name(field, place)}: the row has shape {shape}, the first one {first}; rows of a field have one "
-                "shape: is its lod_level too low?"
+                "shape; is its lod_level too low?"
             )
     return LoDError(f"field {field.name!r}: rows differ in shape")

@@ -1,7 +1,7 @@
-"""Samples of every operator: name -> list of (inputs, attrs). A module a family; a new operator adds an entry there.
+"""Samples of every operator: name -> list of (inputs, attrs), one module per family.
 
-Each list has empty, single, nested, duplicate and many-dimensional cases in several types. A module may also have
-CAFFE2 (a dictionary at the end of its inputs has the arguments) and PADDLE: a call of every published name.
+Each list has empty, single, nested, duplicate and many-dimensional cases in several dtypes. A module may also have
+CAFFE2 (a trailing dictionary of inputs has the arguments) and PADDLE: a call of every published name.
 """
 
 from __future__ import annotations
@@ -11,9 +11,7 @@ import os
 import pathlib
 
 SAMPLES, CAFFE2, PADDLE = {}, {}, {}
-_most = int(
-    os.environ.get("LODKIT_TEST_SAMPLES", 1 << 30)
-)  # of an operator: a lane that only looks for bounds takes few
+_most = int(os.environ.get("LODKIT_TEST_SAMPLES", 1 << 30))  # per operator: the bounds-check lane takes few
 for _file in sorted(pathlib.Path(__file__).parent.glob("[!_]*.py")):
     _family = importlib.import_module(f"{__name__}.{_file.stem}")
     SAMPLES |= {name: cases[:_most] for name, cases in _family.SAMPLES.items()}

@@ -1,4 +1,4 @@
-"""What samples are made of: values such that no sum of a few is rounded in float16, and data that several share."""
+"""Helpers and shared data of samples; sums of a few values are exact in float16."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ TYPES = (*FLOATS, np.int32, np.int64)
 
 
 def array(*shape, dtype=np.float32):
-    """Values that no sum of a few can round in float16."""
+    """Draw values whose sums are exact in float16."""
     return (rng.integers(-8, 9, shape) / (1 if np.dtype(dtype).kind == "i" else 4)).astype(dtype)
 
 
@@ -45,7 +45,7 @@ GRADIENTS += [rows(2, 2, 5, item=(20,), dtype=np.float32), rows(1, 1, 4, dtype=n
 
 
 def with_gradient(cases, keep, drop=()):
-    """Cases of a gradient operator: those of the forward one, its result and a gradient beside them."""
+    """Yield the cases of a gradient operator: forward inputs, result, gradient, attributes."""
     import lodkit
 
     for inputs, attrs in cases:

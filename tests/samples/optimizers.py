@@ -14,7 +14,7 @@ FEW = [(REPEATED, "merge"), (WIDE, "sequential"), (HALF, "merge"), (NONE, "seque
 
 
 def optimizer_cases(states, gradients=FEW, rowwise=False, **attrs):
-    """Sparse and dense cases of an optimizer with so many states; the last of a row-wise one is a vector."""
+    """Make sparse and dense cases of an optimizer; the last state of a row-wise one is a vector."""
     for grad, duplicates in gradients:
         yield with_states(grad.shape, grad.dtype, grad, states, rowwise), {"duplicates": duplicates, **attrs}
     for shape, dtype in (((6, 3), np.float64), ((0, 3), np.float32), ((4,), np.float16)):
@@ -22,7 +22,7 @@ def optimizer_cases(states, gradients=FEW, rowwise=False, **attrs):
 
 
 def with_states(shape, dtype, grad, states, rowwise=False):
-    """A parameter, its gradient, and states that are not negative."""
+    """Make a parameter, its gradient, and non-negative states."""
     shapes = [shape] * states
     if rowwise:
         shapes[-1] = shape[:1]
@@ -30,7 +30,7 @@ def with_states(shape, dtype, grad, states, rowwise=False):
 
 
 def paired(param, grad, squared, linear):
-    """Both accumulators of ftrl side by side."""
+    """Stack both accumulators of ftrl."""
     return param, grad, np.stack([squared, linear], axis=-1)
 
 

@@ -37,7 +37,7 @@ PADS = [
 
 
 def grads(cases):
-    """Cases of a gradient operator: those of the forward one, and what flows into its result."""
+    """Yield cases of a gradient operator: forward inputs and the gradient of the result."""
     import lodkit
 
     for name, forward in cases:

@@ -8,7 +8,7 @@ from ._make import array, reals, vector
 
 
 def targets():
-    """Data, ids, and a row for every id."""
+    """Make data, ids, and one row per id."""
     for shape, ids, dtype in (
         ((6, 3), vector(4, 1, 4, 4), np.float64),
         ((6, 64), vector(0, 5, 0), np.float32),

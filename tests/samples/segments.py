@@ -48,7 +48,7 @@ def segment_cases():
 
 
 def other_reductions():
-    """Products, also of zeros, and logarithms of sums."""
+    """Yield products, also of zeros, and logarithms of sums."""
     data = reals(7, 3)
     data[2, 0] = data[5, 1] = data[6, 1] = 0
     for reduce in ("prod", "logsumexp", "logmeanexp"):
@@ -62,7 +62,7 @@ def other_reductions():
 
 
 def gathered():
-    """Fused with a gather."""
+    """Yield reductions fused with a gather."""
     table, picked, weights = reals(5, 3), vector(4, 0, 4, 2, 1, 1, 0, dtype=np.int32), reals(7) + 3
     reductions = ("sum", "mean", "max", "prod", "logsumexp", "logmeanexp")
     for k, (by, segments) in enumerate(segmentations([3, 0, 4]).items()):

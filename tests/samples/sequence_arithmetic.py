@@ -16,7 +16,7 @@ HALVES = ragged([4, 0, 2], item=(4,), dtype=np.float16)
 
 
 def by(*shape, dtype=np.float64):
-    """Divisors that are far from 0."""
+    """Draw divisors far from 0."""
     return (reals(*shape) ** 2 + 0.5).astype(dtype)
 
 

@@ -8,7 +8,7 @@ from ._make import array, ragged, reals, with_gradient
 
 
 def conv(x, start, length, columns=3, padded=False):
-    """A call of sequence_conv with a filter that fits, and padding."""
+    """Make a call of sequence_conv with filter and padding."""
     make = array if x.dtype == np.float16 else reals
     width = int(np.prod(x.values.shape[1:]))
     first = -(length // 2) if start is None else start

@@ -38,7 +38,7 @@ UNPADS = [
 
 
 def pad_grads(by_pad):
-    """Cases of the gradients: the forward one's inputs, and what flows into its result."""
+    """Yield cases of the gradients: forward inputs and the gradient of the result."""
     import lodkit
 
     for inputs, attrs in PADS:

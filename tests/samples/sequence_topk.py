@@ -29,7 +29,7 @@ def top_grad(inputs, attrs):
 
 
 def matrices(rows, columns, channels, topks, dtype=np.float64, item=(1,), above=()):
-    """A call with as many rows and columns as said, in matrices of distinct numbers."""
+    """Make a call on matrices of distinct numbers with these rows and columns."""
     lengths = [channels * r * c for r, c in zip(rows, columns, strict=True)]
     x = ragged(*above, lengths, item=item, dtype=dtype)
     x = x.with_values(rng.permutation(x.values.size).reshape(x.shape).astype(dtype))

@@ -26,7 +26,7 @@ SEGMENTED = [
 
 
 def _gathered():
-    """Keys and the rows of every shard, from what was split."""
+    """Return keys and the rows of every shard."""
     for (keys, *data), attrs in SPLITS:
         if data:
             parts = OPS["partition"].definition(keys, *data, **attrs)

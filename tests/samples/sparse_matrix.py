@@ -15,7 +15,7 @@ BARE = ids([0, 0])
 
 
 def scored():
-    """Ids, and values of several items and types."""
+    """Make ids, and values of several item shapes and dtypes."""
     yield REPEATED, reals(5)
     yield NESTED, reals(4, 2, 3)
     yield NONE, reals(0, 2)

@@ -1,14 +1,14 @@
-"""The programs that the review of the LoD design asked for: each in every representation, giving the same.
+"""Programs from the LoD design review, each in every representation, with equal results.
 
 ``PROGRAMS[name][representation](batch)`` allocates and returns a call without arguments, which returns arrays.
 
-- offsets: lodkit's own; a slice's are written anew, from 0
-- views: offsets of a slice stay those of the batch
+- offsets: lodkit's own; those of a slice are rewritten, from 0
+- views: a slice keeps the offsets of the batch
 - running: lengths, and a running sum
-- scanned: lengths, made into offsets first
-- resummed: lengths, summed again by every block of 256 sequences, or for every query
-- each: the same by every sequence, as a block of the review's kernel for a GPU would
-- absolute: lengths of the outermost level that count rows, ``9 1 5``, and a running sum
+- scanned: lengths, scanned to offsets first
+- resummed: lengths, summed again by every block of 256 sequences, or per query
+- each: the same per sequence, as by a block of the review's GPU kernel
+- absolute: lengths of the outermost level in rows, ``9 1 5``, and a running sum
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ REPRESENTATIONS = ["offsets", "views", "running", "scanned", "resummed", "each",
 
 
 def prepare(program, representation, batch):
-    """A call without arguments that runs a program; a NotImplementedError where the representation cannot say it."""
+    """Return a call without arguments that runs a program; NotImplementedError if not representable."""
     made = PROGRAMS[program](batch).get(representation)
     if made is None:
         raise NotImplementedError(f"{program} of {batch.levels} levels by {representation}")
@@ -33,10 +33,10 @@ def prepare(program, representation, batch):
 
 
 def _scanned(batch, call):
-    """``call``, which reads ``batch.room``, behind a scan of the lengths of all levels."""
+    """Scan the lengths of all levels to ``batch.scanned``, then call ``call``, which reads it."""
 
     def scanned():
-        for lengths, offsets in zip(batch.lengths, batch.room, strict=True):
+        for lengths, offsets in zip(batch.lengths, batch.scanned, strict=True):
             scan(lengths, offsets)
         return call()
 
@@ -63,7 +63,7 @@ def _pooled(body):
         return {
             "offsets": call(offsets, batch.offsets, values.size),
             "running": call(by_lengths(body, levels), batch.lengths),
-            "scanned": _scanned(batch, call(offsets, batch.room, values.size)),
+            "scanned": _scanned(batch, call(offsets, batch.scanned, values.size)),
             "resummed": call(blocks, batch.lengths, values.size),
             "each": call(each, batch.lengths, values.size),
             "absolute": call(by_lengths(body, 1), [batch.absolute]),
@@ -88,7 +88,9 @@ def _walked(batch):
     return {
         "offsets": call(walking.walk_offsets, batch.offsets[0] if nested else bounds, batch.offsets[-1]),
         "running": call(walking.walk_lengths, batch.lengths[0] if nested else one, batch.lengths[-1]),
-        "scanned": _scanned(batch, call(walking.walk_offsets, batch.room[0] if nested else bounds, batch.room[-1])),
+        "scanned": _scanned(
+            batch, call(walking.walk_offsets, batch.scanned[0] if nested else bounds, batch.scanned[-1])
+        ),
         "absolute": call(walking.walk_absolute, batch.absolute if nested else rows, batch.lengths[-1]),
     }
 
@@ -108,7 +110,7 @@ def _stepped(batch):
     return {
         "offsets": call(by_offsets, batch.offsets),
         "running": call(by_lengths, batch.lengths),
-        "scanned": _scanned(batch, call(by_offsets, batch.room)),
+        "scanned": _scanned(batch, call(by_offsets, batch.scanned)),
     }
 
 
@@ -130,7 +132,7 @@ def _found(batch):
     by_offsets, by_lengths = finding.find_offsets(levels), finding.find_lengths
     return {
         "offsets": call(by_offsets, batch.offsets, batch.branches),
-        "scanned": _scanned(batch, call(by_offsets, batch.room, batch.branches)),
+        "scanned": _scanned(batch, call(by_offsets, batch.scanned, batch.branches)),
         "resummed": call(by_lengths(levels), batch.lengths, batch.branches),
         "absolute": call(by_lengths(1), [batch.absolute], batch.branches),
     }
@@ -143,7 +145,7 @@ def _sliced(batch, branches):
     return call, {
         "offsets": call(rebased, batch.offsets, branches, made),
         "views": call(views, batch.offsets, branches),
-        "scanned": _scanned(batch, call(views, batch.room, branches)),
+        "scanned": _scanned(batch, call(views, batch.scanned, branches)),
     }
 
 

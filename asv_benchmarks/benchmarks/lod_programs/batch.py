@@ -9,22 +9,22 @@ QUERIES = 100
 
 
 class Batch:
-    """Values, and how they are cut, outermost level first.
+    """Values and structure, outermost level first.
 
     Attributes
     ----------
     values : array
-        A row each.
+        One per row.
     lengths, offsets : list of int64 arrays
         ``3 1 2 / 3 2 4 1 2 3`` and ``0 3 4 6 / 0 3 5 9 10 12 15``.
     absolute : int64 array
-        The rows of each outermost sequence, ``9 1 5``.
-    room : list of int64 arrays
-        Where offsets are made of lengths; allocated beforehand, which is kind to lengths.
+        Rows per outermost sequence, ``9 1 5``.
+    scanned : list of int64 arrays
+        Preallocated output for offsets scanned from lengths, which favours lengths.
     branches : int64 array
-        ``(queries, 2)``: an outermost sequence, and the number of one in it.
+        ``(queries, 2)``: an outermost sequence, and the index of a sequence within it.
     parts : int64 array
-        The same, of all slices in order, each with its last sequence.
+        The same for all slices in order, each with its last sequence.
     """
 
     def __init__(self, values, *lengths, branches=()):
@@ -33,7 +33,7 @@ class Batch:
         self.offsets = [np.concatenate([[0], n.cumsum()]) for n in self.lengths]
         starts = self.offsets[0] if len(lengths) == 1 else self.offsets[1][self.offsets[0]]
         self.absolute = np.diff(starts)
-        self.room = [np.empty_like(o) for o in self.offsets]
+        self.scanned = [np.empty_like(o) for o in self.offsets]
         self.branches = np.asarray(branches, np.int64).reshape(-1, 2)
         firsts = np.arange(0, len(self.lengths[0]), PIECE if self.levels == 1 else 1)
         self.parts = np.stack([firsts, np.full_like(firsts, 1 << 40)], axis=1)
@@ -44,7 +44,7 @@ class Batch:
 
 
 def draw(sequences, levels, width=None, seed=0):
-    """A batch of about so many innermost sequences: 0 to 16 rows each, and 0 to 16 of them in an outer one."""
+    """Draw a batch of about ``sequences`` innermost sequences of 0 to 16 rows, 0 to 16 per outer one."""
     rng = np.random.default_rng(seed)
     lengths = [rng.integers(0, 17, sequences if levels == 1 else sequences // 8)]
     if levels == 2:

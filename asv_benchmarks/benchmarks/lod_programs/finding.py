@@ -1,7 +1,7 @@
-"""Sequences found by number: ``t[i]``, and slices, which are batches of their own.
+"""Lookup of sequences by index: ``t[i]``, and slices.
 
-A slice of two levels is ``<i>``; of one level, PIECE sequences from i on. What is asked of it is where its j-th
-sequence lies, so that ``<i>`` and j are the branch ``<i,j>``.
+A slice of two levels is ``<i>``; of one level, PIECE sequences from i. The query is the bounds of its j-th sequence,
+the branch ``<i,j>``.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def summed(lengths, start, stop):
 
 @functools.cache
 def find_offsets(levels):
-    """Rows of ``t[i]``."""
+    """Find the rows of ``t[i]``."""
 
     @njit
     def kernel(outer, inner, branches, out):
@@ -45,18 +45,18 @@ def find_lengths(levels):
             start = summed(outer, 0, i)
             stop = start + outer[i]
             if levels == 2:
-                first, behind = start, stop
+                first, end = start, stop
                 start = summed(inner, 0, first)
-                stop = start + summed(inner, first, behind)
+                stop = start + summed(inner, first, end)
             out[q, 0], out[q, 1] = start, stop
 
     return kernel
 
 
 @jitable
-def _within(first, behind, j):
-    """The j-th sequence of a slice, its last if there are not so many; -1 if there are none."""
-    return min(first + j, behind - 1) if first < behind else -1
+def _within(first, end, j):
+    """Return the j-th sequence of a slice, at most its last; -1 if it is empty."""
+    return min(first + j, end - 1) if first < end else -1
 
 
 def _bounds(levels):
@@ -71,34 +71,34 @@ def _bounds(levels):
 
 @functools.cache
 def slice_rebased(levels):
-    """Offsets of a slice start at 0: they are written anew."""
+    """Rewrite offsets of a slice to start at 0."""
     bounds = _bounds(levels)
 
     @njit
     def kernel(outer, inner, branches, made, out):
         at = 0
         for q in range(len(branches)):
-            first, behind = bounds(outer, branches[q, 0])
+            first, end = bounds(outer, branches[q, 0])
             base = inner[first]
-            for s in range(first, behind + 1):
+            for s in range(first, end + 1):
                 made[at + s - first] = inner[s] - base
-            j = at + _within(0, behind - first, branches[q, 1])
+            j = at + _within(0, end - first, branches[q, 1])
             out[q, 0], out[q, 1] = (base + made[j], base + made[j + 1]) if j >= at else (base, base)
-            at += behind - first + 1
+            at += end - first + 1
 
     return kernel
 
 
 @functools.cache
 def slice_views(levels):
-    """Offsets of a slice stay those of the batch, ``10 12 15``: nothing is written."""
+    """Keep offsets of the batch in a slice, ``10 12 15``, without writes."""
     bounds = _bounds(levels)
 
     @njit
     def kernel(outer, inner, branches, out):
         for q in range(len(branches)):
-            first, behind = bounds(outer, branches[q, 0])
-            s = _within(first, behind, branches[q, 1])
+            first, end = bounds(outer, branches[q, 0])
+            s = _within(first, end, branches[q, 1])
             out[q, 0], out[q, 1] = (inner[s], inner[s + 1]) if s >= 0 else (inner[first], inner[first])
 
     return kernel
@@ -106,17 +106,17 @@ def slice_views(levels):
 
 @functools.cache
 def slice_lengths(levels):
-    """Lengths of a slice are a view too, of a place that has to be found."""
+    """Sum lengths to locate a slice, whose lengths are a view."""
 
     @njit
     def kernel(outer, inner, branches, out):
         for q in range(len(branches)):
             first = branches[q, 0]
-            behind = min(first + PIECE, len(inner))
+            end = min(first + PIECE, len(inner))
             if levels == 2:
                 first = summed(outer, 0, branches[q, 0])
-                behind = first + outer[branches[q, 0]]
-            s = _within(first, behind, branches[q, 1])
+                end = first + outer[branches[q, 0]]
+            s = _within(first, end, branches[q, 1])
             out[q, 0] = summed(inner, 0, max(s, first))
             out[q, 1] = out[q, 0] + (inner[s] if s >= 0 else 0)
 
@@ -125,18 +125,18 @@ def slice_lengths(levels):
 
 @functools.cache
 def cut_lengths(levels):
-    """All slices one after another, of each its last sequence: the place of the next one is where this one ends."""
+    """Take all slices in order, and the last sequence of each; each starts where the previous ends."""
 
     @njit
     def kernel(outer, inner, out):
         first = row = 0
         for q in range(len(out)):
-            behind = first + outer[q] if levels == 2 else min(first + PIECE, len(inner))
+            end = first + outer[q] if levels == 2 else min(first + PIECE, len(inner))
             out[q, 0] = out[q, 1] = row
-            for s in range(first, behind):
+            for s in range(first, end):
                 out[q, 0] = row
                 row += inner[s]
                 out[q, 1] = row
-            first = behind
+            first = end
 
     return kernel

@@ -1,6 +1,6 @@
-"""One number for each outermost sequence, which a block of them can give without the others: the last row, the largest.
+"""One number per outermost sequence, independent of the others: the last row, the maximum.
 
-A program is a body; a representation is a loop that tells it where each sequence starts and stops.
+A program is a body; a representation is a loop that passes it the start and stop of each sequence.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import numpy as np
 
 from lodkit.jit import jitable, njit, parallel_kernel, prange
 
-BLOCK = 256  # sequences that a block of a GPU, or one step of a thread, takes
+BLOCK = 256  # sequences per GPU block, or per step of a thread
 
 
 @jitable
@@ -33,7 +33,7 @@ def largest(values, start, stop, i, out, index):
 
 @njit
 def scan(lengths, offsets):
-    """Offsets of lengths."""
+    """Convert lengths to offsets."""
     offsets[0] = 0
     for i in range(len(lengths)):
         offsets[i + 1] = offsets[i] + lengths[i]
@@ -54,7 +54,7 @@ def by_offsets(body, levels):
 
 
 def _in_order(body, levels):
-    """Sequences ``begin`` to ``end`` by lengths; the first starts at ``row``, and its own are those from ``s`` on."""
+    """Pool sequences ``begin`` to ``end`` by lengths; the first starts at ``row`` and inner sequence ``s``."""
 
     @jitable
     def pool(outer, inner, values, begin, end, s, row, out, index):
@@ -73,7 +73,7 @@ def _in_order(body, levels):
 
 @functools.cache
 def by_lengths(body, levels):
-    """A running sum, as the review has it."""
+    """Pool with a running sum, as in the review."""
     pool = _in_order(body, levels)
 
     @njit
@@ -85,7 +85,7 @@ def by_lengths(body, levels):
 
 @functools.cache
 def by_blocks(body, levels, size=BLOCK):
-    """Every block of ``size`` sequences sums the lengths in front of it again."""
+    """Pool in blocks of ``size`` sequences, each summing all previous lengths again."""
     pool = _in_order(body, levels)
 
     @parallel_kernel

@@ -1,4 +1,4 @@
-"""Every sequence in order, and the walk of a recurrence: a step of every sequence, then the next."""
+"""Sequences in order, and the time steps of a recurrence."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def total(values, start, stop):
 
 @njit
 def walk_offsets(outer, inner, values, out):
-    """The sum of every innermost sequence; a batch of one level is one outer sequence."""
+    """Sum each innermost sequence; a batch of one level is one outer sequence."""
     for i in range(len(outer) - 1):
         for s in range(outer[i], outer[i + 1]):
             out[s] = total(values, inner[s], inner[s + 1])
@@ -39,7 +39,7 @@ def walk_lengths(outer, inner, values, out):
 
 @njit
 def walk_absolute(outer, inner, values, out):
-    """``outer`` counts rows: how many sequences lie in one shows only when its rows are used up."""
+    """Sum with ``outer`` in rows: an outer sequence ends when its rows are used up."""
     s = row = stop = 0
     for i in range(len(outer)):
         stop += outer[i]
@@ -52,7 +52,7 @@ def walk_absolute(outer, inner, values, out):
 
 @functools.cache
 def step_offsets(levels):
-    """``state[i] = state[i] / 2 + x``, x the t-th row of i, or the sum of its t-th sequence."""
+    """Compute ``state[i] = state[i] / 2 + x`` with x the t-th row of i, or the sum of its t-th sequence."""
 
     @njit
     def kernel(outer, inner, values, steps, state):
@@ -71,7 +71,7 @@ def step_offsets(levels):
 
 @njit
 def step_lengths(outer, inner, values, steps, state):
-    """By lengths, of one level: an addition for every sequence at every step."""
+    """Step by lengths of one level: one addition per sequence and step."""
     state[:] = 0
     for t in range(steps):
         row = 0
@@ -83,7 +83,7 @@ def step_lengths(outer, inner, values, steps, state):
 
 @njit
 def step_nested_lengths(outer, inner, values, steps, state):
-    """By lengths, of two levels: all inner lengths are summed at every step."""
+    """Step by lengths of two levels: all inner lengths are summed at every step."""
     state[:] = 0
     for t in range(steps):
         first = row = 0

@@ -1,4 +1,4 @@
-"""A binary file of which it is known how many bytes are left."""
+"""Binary files with a known number of remaining bytes."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from ...public import public
 
 @public(home="lodkit.paddle")
 class StreamError(LodkitError, ValueError):
-    """Bytes that are no stream of Paddle: the message says what is wrong, at which byte, and what helps."""
+    """The bytes are not a Paddle stream; the message gives the error, the byte and a remedy."""
 
 
 class Reader:
-    """What is read next, after a look whether it is there: no memory is taken for bytes that are not."""
+    """Reader that checks for remaining bytes before it allocates memory for them."""
 
     def __init__(self, file):
         if isinstance(file, io.TextIOBase):
             raise TypeError('the file is open as text; open it with mode "rb"')
         if not (hasattr(file, "readinto") and hasattr(file, "seekable") and file.seekable()):
-            raise TypeError("the file cannot tell how many bytes are left; read it, and call loads(data)")
+            raise TypeError("the file must be seekable and have readinto; else read it, and call loads(data)")
         self.file, self.at = file, file.tell()
         self.end = file.seek(0, os.SEEK_END)
         self.go(self.at)
@@ -37,7 +37,7 @@ class Reader:
         return self.end - self.at
 
     def need(self, count, what):
-        """Raise unless ``count`` bytes are there."""
+        """Raise unless ``count`` bytes are left."""
         if count > self.left:
             raise StreamError(
                 f"truncated: {what} at byte {self.at} takes {count:,} bytes, {self.left:,} are left; "
@@ -45,7 +45,7 @@ class Reader:
             )
 
     def fill(self, array, what):
-        """Read the memory of a contiguous array."""
+        """Read into a contiguous array."""
         self.need(array.nbytes, what)
         rest = memoryview(array.reshape(-1).view(np.uint8))
         while len(rest):
@@ -56,7 +56,7 @@ class Reader:
         return array
 
     def take(self, count, what):
-        """The next ``count`` bytes."""
+        """Read ``count`` bytes."""
         self.need(count, what)
         return self.fill(np.empty(count, np.uint8), what).tobytes()
 
@@ -64,6 +64,6 @@ class Reader:
         return struct.unpack(form, self.take(struct.calcsize(form), what))[0]
 
     def integers(self, count, what):
-        """``count`` int64, which the stream may hold as uint64: what is too large reads as negative."""
+        """Read ``count`` int64; uint64 beyond int64 read as negative."""
         self.need(8 * count, what)
         return self.fill(np.empty(count, "<i8"), what).astype(np.int64, copy=False)

@@ -1,6 +1,6 @@
-"""Paddle's binary streams of tensors, read: every number in them is held against the bytes that are there.
+"""Reading of Paddle's binary tensor streams; every size is checked against the remaining bytes.
 
-``_stream_writing`` has the format.
+``writing.py`` documents the format.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ import numpy as np
 from ...arrays import empty
 from ...errors import LoDError, LodkitError
 from ...lod import levels as _levels
+from ...lod.encodings import MAX_DEPTH
 from ...lod.lod_tensor import LoDTensor
 from ...lod.selected_rows import SelectedRows, bad_row
 from ...registry.desc import TensorDesc
 from .bytes import Reader, StreamError
 from .writing import VERSION
 
-DEEPEST = 64  # levels, and dimensions: NumPy has no more
 LONGEST_DESC = 1 << 16
 _KNOWN = {
     b"\x80": "; it looks like a pickle, as paddle.save and paddle.static.save write: pickle.load reads it",
@@ -28,23 +28,23 @@ _KNOWN = {
 
 
 def loads(data, kind=LoDTensor):
-    """Read the bytes of one value.
+    """Read one value from bytes.
 
     Parameters
     ----------
     data : bytes
     kind : type
-        ``LoDTensor``, also for tensors without levels, as parameters are, or ``SelectedRows``: a stream does not say.
+        ``LoDTensor`` (also for plain parameters) or ``SelectedRows``: the stream does not record it.
 
     Returns
     -------
     numpy.ndarray, LoDTensor or SelectedRows
-        An array where there are no levels.
+        An array if there are no levels.
 
     Raises
     ------
     StreamError
-        The bytes are no such stream, or there are more of them. No memory is taken for what is not there.
+        The bytes are not such a stream, or some are left. No memory is allocated for missing bytes.
 
     Examples
     --------
@@ -56,12 +56,12 @@ def loads(data, kind=LoDTensor):
 
 
 def load(file, kind=LoDTensor):
-    """Read what ``save`` wrote, or Paddle's ``save`` operator: one variable.
+    """Read one variable written by ``save``, or by Paddle's ``save`` operator.
 
     Parameters
     ----------
     file : path or binary file
-        A file at a path holds one value. A file that is open is read from where it stands to the end of the value.
+        A path holds one value. An open file is read from its position to the end of the value.
     kind : type
         As in ``loads``.
 
@@ -81,15 +81,15 @@ def load(file, kind=LoDTensor):
 
 
 def load_combine(file, names=None, kind=LoDTensor):
-    """Read what ``save_combine`` wrote, or Paddle's ``save_combine`` operator: all values to the end of the file.
+    """Read all values written by ``save_combine``, or by Paddle's ``save_combine`` operator.
 
     Parameters
     ----------
     file : path or binary file
     names : list of str, optional
-        One a value, in the order of the file: Paddle's ``save_vars`` and ``save_inference_model`` sort by name.
+        One per value, in file order: Paddle's ``save_vars`` and ``save_inference_model`` sort by name.
     kind : type
-        As in ``loads``, of every value.
+        As in ``loads``, for every value.
 
     Returns
     -------
@@ -98,7 +98,7 @@ def load_combine(file, names=None, kind=LoDTensor):
     Raises
     ------
     StreamError
-        As ``loads``, or the file has not as many values as there are names.
+        As ``loads``, or the number of values differs from the number of names.
     """
     if not hasattr(file, "read"):
         with open(file, "rb") as opened:
@@ -106,7 +106,7 @@ def load_combine(file, names=None, kind=LoDTensor):
     reader, values = Reader(file), []
     names = None if names is None else list(names)
     if names is not None and len(set(names)) != len(names):
-        raise ValueError(f"a name is there twice: {names}")
+        raise ValueError(f"names must be unique: {names}")
     while reader.left:
         try:
             values.append(_read(reader, kind))
@@ -115,12 +115,12 @@ def load_combine(file, names=None, kind=LoDTensor):
     if names is None:
         return values
     if len(names) != len(values):
-        raise StreamError(f"{len(values)} values in the file for {len(names)} names; give one a value, in its order")
+        raise StreamError(f"{len(values)} values in the file for {len(names)} names; give one per value, in file order")
     return dict(zip(names, values, strict=True))
 
 
 def _whole(reader, kind):
-    """The one value that the file holds."""
+    """Read a file of one value; on failure, try the other kind for the error message."""
     start = reader.at
     try:
         return _only(reader, kind)
@@ -155,13 +155,13 @@ def _check_version(reader, what):
     version = int.from_bytes(data, "little")
     if version != VERSION:
         hint = next((text for start, text in _KNOWN.items() if data.startswith(start)), "")
-        raise StreamError(f"the version of {what} at byte {at} is {version}, not {VERSION}: no stream of Paddle{hint}")
+        raise StreamError(f"the version of {what} at byte {at} is {version}, not {VERSION}: not a Paddle stream{hint}")
 
 
 def _read_lod_tensor(reader):
     at, count = reader.at, reader.number("<Q", "the number of levels")
-    if count > DEEPEST:
-        raise StreamError(f"{count:,} levels at byte {at}, more than {DEEPEST}: no stream of Paddle")
+    if count > MAX_DEPTH:
+        raise StreamError(f"{count:,} levels at byte {at}, more than {MAX_DEPTH}: not a Paddle stream")
     start, levels = reader.at, [_read_level(reader, level) for level in range(count)]
     try:
         levels = _levels.from_offsets(levels)
@@ -173,16 +173,18 @@ def _read_lod_tensor(reader):
 
 def _check_fit(levels, shape):
     if levels and not shape:
-        return f"{len(levels)} levels, and a tensor without dimensions"
+        return f"{len(levels)} levels, but a tensor without dimensions"
     if levels and levels[-1][-1] != shape[0]:
-        return f"the innermost level ends at {levels[-1][-1]}, the tensor has {shape[0]} rows; set lengths that fit"
+        return f"the innermost level ends at {levels[-1][-1]}, but there are {shape[0]} rows; these must be equal"
     return None
 
 
 def _read_level(reader, level):
     at, size = reader.at, reader.number("<Q", f"the size of level {level}")
     if size % 8 or not size:
-        raise StreamError(f"level {level} at byte {at} has {size:,} bytes; it has 8 an offset, and one offset or more")
+        raise StreamError(
+            f"level {level} at byte {at} has {size:,} bytes; it must have 8 per offset, and at least one offset"
+        )
     return reader.integers(size // 8, f"level {level}")
 
 
@@ -191,24 +193,24 @@ def _read_selected_rows(reader):
     rows = reader.integers(count, f"{count:,} row numbers")
     height_at, height = reader.at, reader.number("<q", "the height")
     if height < 0:
-        raise StreamError(f"the height at byte {height_at} is {height}; a table has 0 rows or more")
+        raise StreamError(f"the height at byte {height_at} is {height}; it must be >= 0")
     outside = (rows < 0) | (rows >= height)
     if outside.any():
         i = int(np.argmax(outside))
         raise StreamError(f"{bad_row(rows, i, height)}; that row number is at byte {at + 8 + 8 * i}")
 
     def fit(shape):
-        return None if shape[:1] == (count,) else f"{count:,} row numbers, and a value of shape {shape}"
+        return None if shape[:1] == (count,) else f"{count:,} row numbers, but a value of shape {shape}"
 
     return SelectedRows._wrap(rows, _read_tensor(reader, fit), height)
 
 
 def _read_tensor(reader, misfit):
-    """The array of a Tensor stream; ``misfit(shape)`` says why it may not have a shape, before memory is taken."""
+    """Read an array; ``misfit(shape)`` returns an error or None, before memory is allocated."""
     _check_version(reader, "a tensor")
     at, size = reader.at, reader.number("<i", "the size of TensorDesc")
     if not 0 <= size <= LONGEST_DESC:
-        raise StreamError(f"TensorDesc at byte {at} has {size:,} bytes; it has 2 to {LONGEST_DESC:,}")
+        raise StreamError(f"TensorDesc at byte {at} has {size:,} bytes; it must have 2 to {LONGEST_DESC:,}")
     at, data = reader.at, reader.take(size, "TensorDesc")
     try:
         desc = TensorDesc.from_bytes(data)
@@ -223,15 +225,15 @@ def _read_tensor(reader, misfit):
     bits = array.reshape(-1).view(np.uint8)
     if desc.dtype == bool and bits.max(initial=0) > 1:
         i = int(np.argmax(bits > 1))
-        raise StreamError(f"a bool is 0 or 1, at byte {start + i} it is {bits[i]}; save the values as uint8")
+        raise StreamError(f"a bool at byte {start + i} is {bits[i]}, not 0 or 1; save the values as uint8")
     return array.astype(desc.dtype, copy=False)
 
 
 def _bad_dims(dims, itemsize):
     if min(dims, default=0) < 0:
-        return f"dims {dims} have an unknown one; data have known dims"
-    if len(dims) > DEEPEST:
-        return f"{len(dims)} dims, more than {DEEPEST}"
+        return f"dims {dims} must all be known"
+    if len(dims) > MAX_DEPTH:
+        return f"{len(dims)} dims, more than {MAX_DEPTH}"
     if math.prod(max(d, 1) for d in dims) * itemsize >= 1 << 63:
-        return f"dims {dims} are more than any memory"
+        return f"dims {dims} exceed the address space"
     return None

@@ -1,4 +1,4 @@
-"""Paddle's binary streams of tensors, written: what its operators save and save_combine write.
+"""Writing of Paddle's binary tensor streams, the format of its operators save and save_combine.
 
 ::
 
@@ -6,7 +6,7 @@
     SelectedRows  u32 version = 0 | u64 rows | i64 row numbers[] | i64 height | Tensor
     Tensor        u32 version = 0 | i32 bytes | TensorDesc (protobuf) | the data, row-major
 
-All little-endian. A stream does not say which of the two kinds it is: in Paddle the program does.
+All little-endian. A stream does not record which of the two kinds it is; in Paddle the program does.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def dumps(value):
     Parameters
     ----------
     value : LoDTensor, array or SelectedRows
-        An array is a tensor without levels. Arrays on a GPU are fetched.
+        An array is a tensor without levels. Arrays on a GPU are copied to the CPU.
 
     Returns
     -------
@@ -41,7 +41,7 @@ def dumps(value):
     Raises
     ------
     DTypeError
-        Paddle has no such type of values; those there are: bool, int8 to int64, uint8, float16 to float64.
+        Paddle lacks the dtype; it has bool, int8 to int64, uint8, float16 to float64.
 
     Examples
     --------
@@ -49,7 +49,7 @@ def dumps(value):
     >>> dumps(LoDTensor(np.array([[5]], np.uint8), [[1]])).hex(" ", -4)
     '00000000 01000000 00000000 10000000 00000000 00000000 00000000 01000000 00000000 00000000 06000000 08141001 100105'
     """
-    return b"".join(_pieces(value))
+    return b"".join(_chunks(value))
 
 
 def save(file, value):
@@ -58,8 +58,7 @@ def save(file, value):
     Parameters
     ----------
     file : path or binary file
-        A path is replaced at once, when everything is written: an interrupt leaves the old file or the new one.
-        A file is written from where it stands.
+        A path is replaced atomically, once all is written. An open file is written from its position.
     value : LoDTensor, array or SelectedRows
 
     Raises
@@ -67,65 +66,64 @@ def save(file, value):
     DTypeError
         As ``dumps``; nothing has been written.
     """
-    _write(file, _pieces(value))
+    _write(file, _chunks(value))
 
 
 def save_combine(file, values):
-    """Write several values, one after another, as Paddle's ``save_combine`` operator does.
+    """Write several values in sequence, as Paddle's ``save_combine`` operator does.
 
     Parameters
     ----------
     file : path or binary file
         As in ``save``.
     values : list, or dict of str
-        Those of a dict are written in the order of their names, sorted, as Paddle's ``save_vars`` and
-        ``save_params`` write them. Names are not written.
+        A dict is written sorted by name, as by Paddle's ``save_vars`` and ``save_params``. Names are not
+        written.
     """
     if isinstance(values, LoDTensor | SelectedRows) or is_array(values):
         raise TypeError(f"save_combine takes a list or a dict of values, got a {type(values).__name__}; save takes one")
     if isinstance(values, dict):
         values = [values[name] for name in sorted(values)]
-    _write(file, [piece for value in list(values) for piece in _pieces(value)])
+    _write(file, [chunk for value in list(values) for chunk in _chunks(value)])
 
 
-def _pieces(value):
-    """What a value's stream consists of: bytes, and the memory of its array last."""
+def _chunks(value):
+    """Return the buffers of a stream; the last is the array's memory."""
     if isinstance(value, SelectedRows):
         rows = to_device(value.rows, "cpu")
         head = [struct.pack("<IQ", VERSION, len(rows)), rows.astype("<i8").tobytes(), struct.pack("<q", value.height)]
-        return head + _tensor_pieces(value.value)
+        return head + _tensor_chunks(value.value)
     if not isinstance(value, LoDTensor):
         if not is_array(value):
             rule = f"a stream holds a LoDTensor, an array or SelectedRows, got {type(value).__name__}"
             raise TypeError(f"{rule}; convert with np.asarray(...), or write several with save_combine")
-        return [struct.pack("<IQ", VERSION, 0), *_tensor_pieces(value)]
+        return [struct.pack("<IQ", VERSION, 0), *_tensor_chunks(value)]
     head = [struct.pack("<IQ", VERSION, value.lod_level)]
     for offsets in value._lod:
         head += [struct.pack("<Q", offsets.nbytes), offsets.astype("<u8").tobytes()]
-    return head + _tensor_pieces(value._need_values())
+    return head + _tensor_chunks(value._need_values())
 
 
-def _tensor_pieces(array):
+def _tensor_chunks(array):
     array = to_device(array, "cpu")
     if array.dtype.name not in DATA_TYPES:
         known = ", ".join(DATA_TYPES)
-        raise DTypeError(f"Paddle has no type {array.dtype}; there are {known}: convert with .astype(...)")
+        raise DTypeError(f"Paddle has no dtype {array.dtype}, only {known}; convert with .astype(...)")
     desc = TensorDesc(array.dtype, array.shape).to_bytes()
     data = np.asarray(array, array.dtype.newbyteorder("<"), order="C")
     return [struct.pack("<Ii", VERSION, len(desc)), desc, data.reshape(-1).view(np.uint8).data]
 
 
-def _write(file, pieces):
+def _write(file, chunks):
     if hasattr(file, "write"):
-        for piece in pieces:
-            _write_all(file, memoryview(piece))
+        for chunk in chunks:
+            _write_all(file, memoryview(chunk))
         return
     with replacing(file) as draft, open(draft, "xb") as opened:
-        for piece in pieces:
-            opened.write(piece)
+        opened.writelines(chunks)
 
 
 def _write_all(file, rest):
     while len(rest):
-        written = file.write(rest)  # an unbuffered file may take a part; some say nothing
+        written = file.write(rest)  # unbuffered files may write a part; some return None
         rest = rest[len(rest) if written is None else written :]
