@@ -28,19 +28,10 @@ def params_of(rows, bits):
     return rows[:, rows.shape[1] - 2 * kind.itemsize :].view(kind)
 
 
-def _fold(step, width):
-    """All lanes of a vector in one, by halves."""
-    if width == 1:
-        return jitable(lambda v: v)
-    rest = _fold(step, width // 2)
-    return jitable(lambda v: rest(step(simd.low(v), simd.high(v))))
-
-
 @functools.cache
 def quantize_kernel(bits, width):
     """Pack rows: their least and largest numbers first, then the codes between."""
     each, size, grid_of, codes_of = 8 // bits, width * bits // 8, jitable(grid(bits)), jitable(coder(bits))
-    least, largest = _fold(simd.minimum, width), _fold(simd.maximum, width)
 
     @parallel_kernel
     def kernel(table, params, rows):
@@ -51,7 +42,7 @@ def quantize_kernel(bits, width):
             for at in range(width, columns, width):
                 x = simd.load(table, s, min(at, columns - width), width)
                 low, high = simd.minimum(low, x), simd.maximum(high, x)
-            scale, bias, factor = grid_of(least(low), largest(high))
+            scale, bias, factor = grid_of(simd.reduce(simd.minimum, low), simd.reduce(simd.maximum, high))
             simd.store(params, s, 0, scale)
             simd.store(params, s, 1, bias)
             for at in range(0, columns, width):

@@ -151,18 +151,10 @@ def _row_state(k, keeps):
     )
 
 
-def _folded(width):
-    """The sum of the lanes of a vector, by halves, as one lane."""
-    if width == 1:
-        return jitable(inline=True)(lambda x: x)
-    half = _folded(width // 2)
-    return jitable(inline=True)(lambda x: half(simd.add(simd.low(x), simd.high(x))))
-
-
 def _row_step(step, width, count, keeps, decays, weighted):
     """A row-wise step: once over the row for the squares, once to update it. Takes and returns the row's number."""
     (read, write, _), gradient = _states(count, width), _gradient(width, decays, weighted)
-    (_, _, spread), folded = _row_state(count, keeps), _folded(width)
+    _, _, spread = _row_state(count, keeps)
 
     @jitable
     def update(param, states, row, number, value, order, scale, start, stop, numbers):
@@ -171,7 +163,7 @@ def _row_step(step, width, count, keeps, decays, weighted):
             p = simd.load(param, row, j, width)
             g = gradient(value, order, scale, start, stop, j, p, numbers)
             total = simd.add(total, simd.widen(simd.mul(g, g)))
-        mean = simd.lane(folded(total), 0) / columns
+        mean = simd.lane(simd.reduce(simd.add, total), 0) / columns
         for j in range(0, columns, width):
             p = simd.load(param, row, j, width)
             g = gradient(value, order, scale, start, stop, j, p, numbers)

@@ -88,15 +88,6 @@ def rows_kernel(step, width, count, each, gather, merge, decays=False, weighted=
     return kernel
 
 
-@functools.cache
-def _folded(width):
-    """The sum of the lanes of a vector, as one lane."""
-    if width == 1:
-        return device(lambda x: x)
-    half = _folded(width // 2)
-    return device(lambda x: half(simd.add(simd.low(x), simd.high(x))))
-
-
 def _row_state(k, keeps):
     """How a row's one number, in the k-th state, is read, written and given to a step; nothing where there is none."""
     if not keeps:
@@ -120,7 +111,7 @@ def _row_step(step, width, count, keeps, gather, decays, weighted):
     """
     (read, write), gradient = _states(count, width), _gradient(width, gather, decays, weighted)
     (_, _, spread), combine = _row_state(count, keeps), across(simd.add, WARP)
-    folded, step = _folded(width), device(step)
+    step = device(step)
 
     @device
     def update(param, states, row, number, value, order, scale, start, stop, columns, numbers):
@@ -131,7 +122,7 @@ def _row_step(step, width, count, keeps, gather, decays, weighted):
             g = gradient(value, order, scale, start, stop, j, columns, p, numbers)
             total = simd.add(total, simd.mul(g, g))
             j += WARP * width
-        total = combine(folded(total))
+        total = combine(simd.reduce(simd.add, total))
         mean, j = simd.div(total, simd.like(total, columns)), first
         while j < columns:
             place = row * columns + j
