@@ -18,7 +18,7 @@ from .shared.updates import (
     beside,
     check_rule,
     check_update,
-    flows,
+    grad_steps,
     learning_rate,
     row_means,
 )
@@ -77,7 +77,7 @@ def momentum(
     inner, outer = (lr, 1.0) if rate_in_velocity else (1.0, lr)
     if return_step:
         check_record(grad, duplicates)
-    for where, g in flows(grad, duplicates, not lazy):
+    for where, g in grad_steps(grad, duplicates, not lazy):
         v = momentum * velocity[where].astype(np.float64) + inner * g
         steps.append(outer * (inner * g + momentum * v if nesterov else v))
         velocity[where] = v
@@ -138,7 +138,7 @@ def adam(
     check_update("adam", param, grad, ("moment1", moment1), ("moment2", moment2))
     rate, scaled = adam_rate(lr, beta1, beta2, iteration, rectified)
     check_rule(epsilon=epsilon)
-    for where, g in flows(grad, duplicates, not lazy):
+    for where, g in grad_steps(grad, duplicates, not lazy):
         m, v = beta1 * moment1[where] + (1 - beta1) * g, beta2 * moment2[where] + (1 - beta2) * g * g
         moment1[where], moment2[where] = m, v
         param[where] = param[where] - rate * m / (np.maximum(np.sqrt(v) + epsilon, LEAST_DIVISOR) if scaled else 1)
@@ -180,7 +180,7 @@ def rowwise_adam(
     check_update("rowwise_adam", param, grad, ("moment1", moment1), ("moment2", moment2), rowwise=True)
     rate, scaled = adam_rate(lr, beta1, beta2, iteration, rectified)
     check_rule(epsilon=epsilon)
-    for where, g in flows(grad, duplicates, not lazy):
+    for where, g in grad_steps(grad, duplicates, not lazy):
         m, v = beta1 * moment1[where] + (1 - beta1) * g, beta2 * moment2[where] + (1 - beta2) * row_means(g * g)
         moment1[where], moment2[where] = m, v
         divisor = beside(np.maximum(np.sqrt(v) + epsilon, LEAST_DIVISOR), m) if scaled else 1
@@ -221,7 +221,7 @@ def adadelta(
     check_update("adadelta", param, grad, ("square", square), ("change", change))
     check_rule(decay=decay, positive_epsilon=epsilon)
     lr = learning_rate(lr)
-    for where, g in flows(grad, duplicates, not lazy):
+    for where, g in grad_steps(grad, duplicates, not lazy):
         h, d = decay * square[where].astype(np.float64) + (1 - decay) * g * g, change[where].astype(np.float64)
         step = np.sqrt((d + epsilon) / (h + epsilon)) * g
         square[where], change[where] = h, decay * d + (1 - decay) * step * step
@@ -263,7 +263,7 @@ def rmsprop(
     check_update("rmsprop", param, grad, ("square", square), ("velocity", velocity))
     check_rule(decay=decay, momentum=momentum, positive_epsilon=epsilon)
     lr = learning_rate(lr)
-    for where, g in flows(grad, duplicates, not lazy):
+    for where, g in grad_steps(grad, duplicates, not lazy):
         h = decay * square[where].astype(np.float64) + (1 - decay) * g * g
         v = momentum * velocity[where].astype(np.float64) + lr * g / np.sqrt(h + epsilon)
         square[where], velocity[where] = h, v

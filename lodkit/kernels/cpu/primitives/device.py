@@ -7,15 +7,20 @@ this device, as ``on.gather_scatter``.
 from __future__ import annotations
 
 import functools
+import operator
 import sys
 
 import numpy as np
 
 from ....arrays import native
 from ....arrays import output as output
+from ....arrays.generic import refuse_overlap as refuse_overlap
 from ....arrays.ids import checked_ids as checked_ids
+from ....ops.shared.plain import squared_norm as squared_norm
 from ....ops.shared.plain import wrap_ids as wrap_ids
 from ... import importing
+
+take = operator.getitem
 
 
 def launcher(function):
@@ -46,6 +51,12 @@ def convert(x, dtype):
     return x.astype(native(dtype), copy=False)
 
 
+def fill(out, number):
+    """Put ``number`` into every element of ``out``."""
+    out[...] = number
+    return out
+
+
 #: Names that are imported when they are first used: module -> names.
 HOMES = {
     "copy_by_plan": ("moved", "moved_back", "placed", "placed_back", "structure"),
@@ -54,7 +65,8 @@ HOMES = {
     "merge": ("dense_rows", "merge_rows", "rows_grad", "table_grad"),
     "reduce": ("argreduce_rows", "reduce_into"),
     "softmax": ("softmax_grad_rows", "softmax_rows"),
-    "update": ("update",),
+    "sort": ("sort_rows",),
+    "update": ("record_like", "single_runs", "update_all", "update_rows", "update_runs"),
 }
 
 __getattr__ = importing(__name__, HOMES)

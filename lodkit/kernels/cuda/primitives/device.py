@@ -13,9 +13,10 @@ import numpy as np
 
 from ....arrays.cuda import memory, vector
 from ....arrays.cuda.elementwise import convert as convert
-from ....arrays.cuda.elementwise import fill
+from ....arrays.cuda.elementwise import fill as fill
 from ....arrays.cuda.ids import checked_ids as checked_ids
 from ....arrays.cuda.launch import cuda, launch
+from ....arrays.cuda.memory import refuse_overlap as refuse_overlap
 from ....arrays.cuda.memory import view
 from ....arrays.cuda.views import View
 from ....lod.lod_tensor import LoDTensor
@@ -75,6 +76,11 @@ def read(x):
     return x.read()
 
 
+def squared_norm(x):
+    """The sum of all squares, in double precision. Synchronises with the device."""
+    return memory.norm(view(x).array) ** 2
+
+
 @cuda.jit
 def _wrap(ids, n, height, out):
     """Count ids that are counted from the end from the start; those before the start stay as they are."""
@@ -98,12 +104,12 @@ def wrap_ids(ids, height, wrap):
 #: Names that are imported when they are first used: module -> names.
 HOMES = {
     "copy_by_plan": ("moved", "moved_back", "placed", "placed_back", "structure"),
-    "gather": ("gather",),
+    "gather": ("gather", "take"),
     "gradients": ("argreduce_rows", "values_grad", "weights_grad"),
-    "merge": ("dense_rows", "merge_rows", "rows_grad", "table_grad"),
+    "merge": ("dense_rows", "merge_rows", "rows_grad", "sort_rows", "table_grad"),
     "reduce": ("reduce_into",),
     "softmax": ("softmax_grad_rows", "softmax_rows"),
-    "update": ("update",),
+    "update": ("record_like", "single_runs", "update_all", "update_rows", "update_runs"),
 }
 
 __getattr__ = importing(__name__, HOMES)

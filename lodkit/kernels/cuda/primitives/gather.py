@@ -43,6 +43,13 @@ def gather(table, ids, padding_idx, out):
     launch(_copy_kernel(width), ids.size << bits, source, ids, padding, len(table), columns, bits, ids.size, out)
 
 
+def take(x, rows):
+    """``x[rows]``, for rows that are there."""
+    out = x.like((rows.size, *x.shape[1:]))
+    gather(x, rows, None, out)
+    return out
+
+
 @functools.cache
 def _put_kernel(width, adds):
     @cuda.jit
