@@ -14,29 +14,30 @@ from .embedding import check_bag, embedding_bag_grad
 from .optimizers import adagrad, rowwise_adagrad
 from .segments import check_weighted, check_weights
 from .shared import plain
-from .shared.updates import Duplicates, check_grad_dtype, check_rule, check_states, check_target, refuse_overlaps
+from .shared.updates import Duplicates, check_grad_dtype, check_rule, check_states, check_target
 
 MeanPool = Literal["sum", "mean", "sqrt"]
 
 
-def prepare_bag_update(on, name, param, ids, grad, states, weights, pool, rowwise=False):
+def prepare_bag_update(on, name, param, ids, grad, moment, weights, pool, rowwise=False):
     """Check all inputs. Returns the bags, a LoDTensor of one id per row, and their ids."""
     bags = check_bag(ids)
     check_rows(param, "param")
-    check_states(name, check_target(name, param), states, rowwise)
+    check_states(name, check_target(name, param), (("moment", moment),), rowwise)
     check_gradient(grad, (len(bags.row_offsets()) - 1, *param.shape[1:]))
     check_grad_dtype(name, param, grad)
     if weights is not None:
         check_weighted(pool, weights)
         check_weights(weights, len(bags.values), param.dtype)
     flat = on.checked_ids(bags.values, len(param))
-    refuse_overlaps(on, (("param", param), *states), (grad, flat) if weights is None else (grad, flat, weights))
+    read = (grad, flat) if weights is None else (grad, flat, weights)
+    on.refuse_overlap("param", param, (*read, moment))
+    on.refuse_overlap("moment", moment, read)
     return bags, flat
 
 
 def _define(update, name, param, ids, grad, moment, weights, pool, **attrs):
-    states = (("moment", moment),)
-    bags, _ = prepare_bag_update(plain, name, param, ids, grad, states, weights, pool, update is rowwise_adagrad)
+    bags, _ = prepare_bag_update(plain, name, param, ids, grad, moment, weights, pool, update is rowwise_adagrad)
     by_rows = embedding_bag_grad.definition(param, bags, grad, weights, pool=pool)
     return update.definition(param, by_rows, moment, lazy=True, **attrs)
 

@@ -1,7 +1,7 @@
 """Updates with moving averages, in place: momentum, adam, adadelta, rmsprop.
 
-Averages fade where there is no gradient. With SelectedRows all rows take the step that the dense gradient gives them,
-or, ``lazy``, only those that are listed, which takes as long as these are many.
+Averages decay where there is no gradient. With SelectedRows all rows take the step of the dense gradient; with
+``lazy`` only the listed rows do, in time proportional to their number.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from .shared.updates import (
 
 
 def check_record(grad, duplicates):
-    """What a row took off is known where rows are taken one after another."""
+    """Refuse to record the steps of rows that are merged first."""
     if isinstance(grad, SelectedRows) and duplicates != "sequential":
         raise ValueError('return_step with SelectedRows needs duplicates="sequential" and lazy=True')
 
@@ -64,8 +64,8 @@ def momentum(
     rate_in_velocity : bool
         The velocity holds ``lr * grad``: a change of the learning rate acts slowly.
     return_step : bool
-        Also return what was taken off the parameter: an array like the gradient, or like the value of SelectedRows,
-        whose rows must be taken one after another.
+        Also return the step that was subtracted from the parameter: an array like the gradient, or like the value of
+        SelectedRows, whose duplicates must be sequential.
 
     >>> param, velocity = np.zeros(2), np.ones(2)
     >>> momentum(param, np.array([1., 2.]), velocity, lr=0.5, momentum=0.5)
@@ -110,7 +110,7 @@ def adam(
     lazy: bool = False,
     rectified: bool = False,
 ) -> tuple[Dense, Dense, Dense]:
-    """Adam: step over the root of the averaged squares, along the averaged gradient; returns parameter and moments.
+    """Adam: steps along the averaged gradient, over the root of the averaged squares; returns parameter and moments.
 
     ``moment1 = beta1 * moment1 + (1 - beta1) * grad``, the same of ``grad**2`` with beta2, and
     ``param -= rate * moment1 / (sqrt(moment2) + epsilon)``. The rate is ``lr * sqrt(1 - beta2**t) / (1 - beta1**t)``,
@@ -122,13 +122,13 @@ def adam(
         Averages of the gradient and of its squares; zeros at first.
     lr : float or one-element array
     iteration : int or one-element array
-        How many steps were made before this one.
+        Number of steps before this one.
     duplicates : {"merge", "sequential"}
         Rows that SelectedRows lists twice: updated once by their sum, or one after another (Caffe2).
     lazy : bool
         Whether SelectedRows leave other rows and their moments alone.
     rectified : bool
-        RAdam: while the squares are an average of few steps, steps are not over their root, and then they are shorter.
+        RAdam: the first steps are not divided by the root of the averaged squares, the next ones are shortened.
         Caffe2's enableRAdam.
 
     >>> param = np.zeros(2)
@@ -162,7 +162,7 @@ def rowwise_adam(
     lazy: bool = False,
     rectified: bool = False,
 ) -> tuple[Dense, Dense, Dense]:
-    """adam with one average of squares a row, that of their mean; returns parameter and moments.
+    """adam with one average of squares per row, that of their mean; returns parameter and moments.
 
     Caffe2's RowWiseSparseAdam, FBGEMM's partial_rowwise_adam.
 
@@ -252,7 +252,7 @@ def rmsprop(
     Parameters
     ----------
     square, velocity : arrays like param
-        The average of squares, and what is left of earlier steps; zeros at first.
+        The average of squares, and the decayed sum of earlier steps; zeros at first.
     lr : float or one-element array
     duplicates, lazy
         As in adam.

@@ -19,7 +19,7 @@ def prepare(on, name, param, grad, states, what, total, duplicates):
     Returns
     -------
     before, square
-        The number to update, and the squared norm of the gradient: of its rows as they are listed where they are
+        The number to update, and the squared norm of the gradient: of its merged rows unless ``duplicates`` are
         ``sequential``.
     """
     check_update(name, param, grad, *states)
@@ -28,7 +28,7 @@ def prepare(on, name, param, grad, states, what, total, duplicates):
     if writable(total, f"{name}: {what}").dtype not in (np.float32, np.float64):
         raise DTypeError(f"{name}: {what} must be float32 or float64, not {total.dtype}; convert with .astype(...)")
     sparse = isinstance(grad, SelectedRows)
-    on.refuse_overlap(what, total, (param, grad.value if sparse else grad, *(array for _, array in states)))
+    on.refuse_overlap(what, total, (param, grad.value if sparse else grad, *[array for _, array in states]))
     if sparse:
         grad = (grad if duplicates == "sequential" else on.merge_rows(grad)).value
     return float(on.read(total)[0]), on.squared_norm(grad)

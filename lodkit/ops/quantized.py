@@ -23,12 +23,9 @@ Bits = Literal[8, 4, 2]
 BagPool = Literal["sum", "mean"]
 Float = Literal["float16", "float32", "float64"]
 FLOAT = np.dtype(np.float32)
+HALF = np.dtype(np.float16)
+PARAMS: dict[int, np.dtype] = {8: FLOAT, 4: HALF, 2: HALF}  # the type of a row's scale and bias, by bits
 EPSILON = np.float32(1e-8)  # added to the span of an 8-bit row, so that a constant one has a factor
-
-
-def params_dtype(bits):
-    """The type of a row's scale and bias."""
-    return np.dtype(np.float32 if bits == 8 else np.float16)
 
 
 def check_columns(dims, bits):
@@ -40,7 +37,7 @@ def check_columns(dims, bits):
         raise ShapeMismatchError(
             f"table has {dims[1]} columns; a byte holds {each} codes of {bits} bits, pad them to a multiple of {each}"
         )
-    return -1 if dims[1] < 0 else dims[1] // each + 2 * params_dtype(bits).itemsize
+    return -1 if dims[1] < 0 else dims[1] // each + 2 * PARAMS[bits].itemsize
 
 
 def check_packed(rows, bits, name="rows"):
@@ -51,7 +48,7 @@ def check_packed(rows, bits, name="rows"):
 
 
 def check_packed_dims(dims, bits, name="rows"):
-    params = 2 * params_dtype(bits).itemsize
+    params = 2 * PARAMS[bits].itemsize
     if len(dims) != 2 or 0 <= dims[1] < params:
         raise ShapeMismatchError(
             f"{name} has shape {tuple(dims)}; a packed row of {bits} bits ends with {params} bytes of scale and bias"
@@ -117,7 +114,7 @@ def quantize_rows(table: Dense, /, *, bits: Bits = 8) -> Dense:
             factor = np.float32(1) / scale
         exact = (x - bias[:, None]) * factor[:, None]
         codes = np.rint(np.where(np.isnan(exact), 0, exact).clip(0, 2**bits - 1)).astype(np.uint8)
-        params = np.stack([scale, bias], axis=1).astype(params_dtype(bits)).view(np.uint8)
+        params = np.stack([scale, bias], axis=1).astype(PARAMS[bits]).view(np.uint8)
     packed = [codes[:, k :: 8 // bits] << np.uint8(bits * k) for k in range(8 // bits)]
     return np.concatenate([np.bitwise_or.reduce(packed), params], axis=1)
 
@@ -138,7 +135,7 @@ def dequantize_rows(rows: Dense, /, *, bits: Bits = 8) -> Dense:
     """
     columns = check_packed(rows, bits)
     packed = rows[:, : columns * bits // 8]
-    params = np.ascontiguousarray(rows[:, packed.shape[1] :]).view(params_dtype(bits)).astype(np.float32)
+    params = np.ascontiguousarray(rows[:, packed.shape[1] :]).view(PARAMS[bits]).astype(np.float32)
     codes = np.stack([packed >> np.uint8(shift) & np.uint8(2**bits - 1) for shift in range(0, 8, bits)], axis=2)
     with np.errstate(all="ignore"):
         return codes.reshape(len(rows), columns) * params[:, :1] + params[:, 1:]

@@ -11,7 +11,7 @@ from ..arrays.checks import Scalar
 from ..errors import DTypeError, ShapeMismatchError
 from ..registry import Dense, op
 from .shared import plain
-from .shared.updates import Duplicates, check_rule, check_target, refuse_overlaps
+from .shared.updates import Duplicates, check_rule, check_target
 
 
 def prepare_rows(on, name, param, rows):
@@ -112,7 +112,8 @@ def prepare_counter(on, prev_iter, counter, rows, iteration):
     if writable(counter, "rowwise_counter: counter").dtype not in (np.float32, np.float64):
         raise DTypeError(f"rowwise_counter: counter must be float32 or float64, not {counter.dtype}")
     rows, now = on.checked_ids(rows, len(counter), "rows"), iteration_number(iteration)
-    refuse_overlaps(on, (("prev_iter", prev_iter), ("counter", counter)), (rows,))
+    on.refuse_overlap("prev_iter", prev_iter, (rows, counter))
+    on.refuse_overlap("counter", counter, (rows,))
     return rows if rows.ndim == 1 else rows.reshape(-1), now
 
 
@@ -121,7 +122,7 @@ LONGEST = 1 << 62  # iterations between two uses, so that their difference fits 
 
 def iteration_number(iteration):
     """An int, of a number or a one-element array."""
-    number = np.asarray(iteration).item()
+    number = iteration if type(iteration) is int else np.asarray(iteration).item()
     if number % 1 != 0:
         raise ValueError(f"iteration must be a whole number, got {number}")
     if not -(1 << 63) <= number < 1 << 63:

@@ -59,7 +59,7 @@ def scatter_weighted_sum(data: Dense, weight: Dense, ids: Dense, /, *rest: Dense
         With integer data all weights are integers.
     ids : array of int32 or int64 of any shape
     *rest : array of shape (*ids.shape, *item), number, and so on
-        In turn what to add, of the type of the data, and its weight.
+        Alternating: an array to add, of the type of the data, and its weight.
 
     Raises
     ------
@@ -109,7 +109,7 @@ def weighted_sum(x: Dense, weight: Dense, /, *rest: Dense) -> Dense:
     weight : number or array of one element
         With integer values all weights are integers.
     *rest : array like x, number, and so on
-        In turn what to add, and its weight.
+        Alternating: an array to add, and its weight.
 
     >>> weighted_sum(np.array([1., 2.]), 0.5, np.array([10., 20.]), 2.0)
     array([20.5, 41. ])

@@ -25,8 +25,8 @@ def _adagrad(op, rowwise):
         duplicates,
         weight_decay,
     ):
-        rule, states = adagrad_rule(lr, epsilon, weight_decay, rowwise=rowwise), (("moment", moment),)
-        bags, flat = ops.prepare_bag_update(on, op.name, param, ids, grad, states, weights, pool, rowwise)
+        rule = adagrad_rule(lr, epsilon, weight_decay, rowwise=rowwise)
+        bags, flat = ops.prepare_bag_update(on, op.name, param, ids, grad, moment, weights, pool, rowwise)
         if flat.size:
             order, starts, rows = on.sort_rows(flat, len(param))
             bag, scale = on.bag_updates.bag_rows(bags.row_offsets(), weights, pool, order, grad)

@@ -10,6 +10,8 @@ from ...ops import row_updates as ops
 from ...registry import Dense
 from .optimizer_steps import lp_rule, normalize_rule
 
+INT64 = np.dtype(np.int64)
+
 
 def _update(on, name, rule, param, rows, duplicates="merge"):
     """Step the listed rows, by a gradient of zeros: each once, or once for each time that it is listed."""
@@ -19,7 +21,7 @@ def _update(on, name, rule, param, rows, duplicates="merge"):
         if duplicates == "merge":
             rows, starts = unique, on.single_runs(unique)
         no_gradient = on.zeros((1, *param.shape[1:]), param.dtype, param)
-        first = on.zeros((rows.size,), np.dtype(np.int64), rows)
+        first = on.zeros((rows.size,), INT64, rows)
         on.update_runs(rule, param, (), unique, starts, first, no_gradient, duplicates)
     return param
 

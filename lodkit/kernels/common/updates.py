@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...lod.selected_rows import SelectedRows
-from ...ops.shared.updates import check_merged, check_update, refuse_overlaps
+from ...ops.shared.updates import check_merged, check_update
 
 
 def update(on, name, rule, param, grad, states=(), *, duplicates="merge", touches_all=False, records=False):
@@ -22,12 +22,14 @@ def update(on, name, rule, param, grad, states=(), *, duplicates="merge", touche
     touches_all : bool
         Whether rows without gradient change too.
     records : bool
-        Whether to return what the gradient, or each of its rows one after another, took off the parameter.
+        Whether to return the steps that were subtracted, in the shape of the gradient or of its listed rows.
     """
     check_update(name, param, grad, *states, rowwise=rule.rowwise, pairs=rule.pairs)
-    sparse = isinstance(grad, SelectedRows)
+    sparse, arrays = isinstance(grad, SelectedRows), [array for _, array in states]
     value = grad.value if sparse else grad
-    _, *arrays = refuse_overlaps(on, (("param", param), *states), (value,))
+    on.refuse_overlap("param", param, [value, *arrays])
+    for i, (what, array) in enumerate(states, 1):
+        on.refuse_overlap(what, array, [value, *arrays[i:]])
     if sparse and touches_all:
         check_merged(duplicates)
         grad, sparse = on.dense_rows(grad), False

@@ -19,7 +19,7 @@ CHUNK = 16  # elements of a chunk, per row of other kernels' chunks
 
 def _number(weight, dtype):
     """The one number of an array, in a type."""
-    return np.asarray(weight).reshape(-1).astype(dtype)[0]
+    return weight.reshape(-1).astype(dtype, copy=False)[0]
 
 
 @functools.cache
@@ -88,4 +88,5 @@ def add_arrays(xs, weights, out):
 
 def sum_products(x, grad, like):
     """The sum of ``x * grad``, as an array like another."""
-    return np.full(like.shape, np.multiply(x, grad, dtype=np.float64).sum(), native(like.dtype))
+    total = np.multiply(x, grad, dtype=np.float64).sum()
+    return np.asarray(total, native(like.dtype)).reshape(like.shape)

@@ -9,7 +9,7 @@ import numpy as np
 from ...arrays.cuda.elementwise import convert, fill
 from ...arrays.cuda.elementwise import copied as copied
 from ...arrays.cuda.launch import launch
-from ...ops.quantized import FLOAT, params_dtype
+from ...ops.quantized import FLOAT, PARAMS
 from .primitives.offsets import offsets_like
 from .primitives.quantized import WARP, bag_kernel, dequantize_kernel, quantize_kernel
 from .primitives.reduce import VECTOR, _run, group_of, reduce_tiles, weight_totals
@@ -26,7 +26,7 @@ def pack(table, bits, out):
 
 def _form(rows, out, bits):
     """Bytes of codes per row, and the form of a kernel: bits, bytes per thread, alignment of params and of ``out``."""
-    codes, param = out.columns * bits // 8, params_dtype(bits).itemsize
+    codes, param = out.columns * bits // 8, PARAMS[bits].itemsize
     size = math.gcd(bits, codes, rows.shape[1], rows.pointer)  # 8 codes, or fewer
     align = math.gcd(param, codes + rows.pointer, rows.shape[1])
     return codes, (bits, size, align, out.pointer % VECTOR == 0)

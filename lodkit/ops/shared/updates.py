@@ -16,7 +16,7 @@ Duplicates = Literal["merge", "sequential"]
 
 
 def learning_rate(lr):
-    """A number, of a number or a one-element array."""
+    """A float, of a number or a one-element array."""
     return lr if type(lr) is float else float(np.asarray(lr).reshape(-1)[0])
 
 
@@ -40,7 +40,7 @@ _LIMITS = {
 
 
 def check_rule(**numbers):
-    """Refuse numbers with which a step has no meaning."""
+    """Refuse numbers outside their limits."""
     for name, number in numbers.items():
         fits, expected = _LIMITS[name]
         if not fits(number):
@@ -48,14 +48,14 @@ def check_rule(**numbers):
 
 
 def corrected_rate(lr, beta1, beta2, iteration):
-    """The learning rate of adam after ``iteration`` steps, both moments having started from zeros."""
+    """The learning rate of adam after ``iteration`` steps, corrected for moments that start from zeros."""
     done = learning_rate(iteration)
     check_rule(beta1=beta1, beta2=beta2, iteration=done)
     return learning_rate(lr) * np.sqrt(1 - beta2 ** (done + 1)).item() / (1 - beta1 ** (done + 1))
 
 
 def adam_rate(lr, beta1, beta2, iteration, rectified):
-    """The rate of a step of adam, and whether the step is over the root of the squares: RAdam's first ones are not."""
+    """The rate of a step of adam, and whether to divide it by the root of the squares, as RAdam does not at first."""
     rate, t = corrected_rate(lr, beta1, beta2, iteration), learning_rate(iteration) + 1
     if not rectified:
         return rate, True
@@ -75,7 +75,7 @@ def check_target(name, param):
 
 
 def check_states(name, target, states, rowwise=False, pairs=False):
-    """Refuse states that are not like the parameter. The last one of a row-wise update is a vector."""
+    """Refuse states unlike the parameter. The last one of a row-wise update is a vector."""
     shape = (*target.shape, 2) if pairs else target.shape
     for i, (what, array) in enumerate(states, 1):
         writable(array, what)
@@ -99,7 +99,8 @@ def check_update(name, param, grad, *states, rowwise=False, pairs=False):
         raise ShapeMismatchError(
             f"{name}: the gradient has shape {tuple(grad.shape)}, the parameter {tuple(param.shape)}"
         )
-    check_states(name, target, states, rowwise, pairs)
+    if states:
+        check_states(name, target, states, rowwise, pairs)
     check_grad_dtype(name, target, grad)
     return target
 
@@ -121,19 +122,8 @@ def check_merged(duplicates):
         )
 
 
-def refuse_overlaps(on, written, read):
-    """Refuse arrays to write, given with their names, that share memory with each other or with arrays to read.
-
-    Returns the arrays to write.
-    """
-    arrays = [array for _, array in written]
-    for i, (name, array) in enumerate(written, 1):
-        on.refuse_overlap(name, array, (*read, *arrays[i:]))
-    return arrays
-
-
 def merged(rows, value):
-    """Each row once, with the sum of its values, and the values as float64."""
+    """Each row once, and the sum of its values in float64."""
     unique, inverse = np.unique(rows, return_inverse=True)
     return unique, added(inverse, value, len(unique))
 

@@ -1,7 +1,7 @@
-"""The loops over packed rows: pack, unpack, look up and pool.
+"""Loops over packed rows: pack, unpack, look up and pool.
 
-Lanes are codes as bytes hold them: the lowest bits of all bytes first, then the next. They are put in order once a
-segment, not once a row.
+Lanes are codes as bytes hold them: the lowest bits of all bytes first, then the next. They are put in order once per
+segment, not once per row.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ def width_of(columns, bits, most=WIDTHS[0]):
 
 
 def params_of(rows, bits):
-    """The scale and bias of every packed row, where they are; float16 as its bits."""
+    """A view of the scale and bias of each packed row; float16 as its bits."""
     kind = np.dtype(np.float32 if bits == 8 else np.uint16)
     return rows[:, rows.shape[1] - 2 * kind.itemsize :].view(kind)
 
 
 @functools.cache
 def quantize_kernel(bits, width):
-    """Pack rows: their least and largest numbers first, then the codes between."""
+    """Pack rows: first their minimum and maximum, then the codes between."""
     each, size, grid_of, codes_of = 8 // bits, width * bits // 8, jitable(grid(bits)), jitable(coder(bits))
 
     @parallel_kernel
@@ -55,7 +55,7 @@ def quantize_kernel(bits, width):
 
 @functools.cache
 def dequantize_kernel(bits, width):
-    """Unpack rows: those at ids, if there are any; ``padding`` reads as zeros."""
+    """Unpack rows: those at ids if any, else all; ``padding`` reads as zeros."""
     each, size = 8 // bits, width * bits // 8
 
     @parallel_kernel
@@ -111,7 +111,7 @@ def _sums(bits, width):
 
 @functools.cache
 def bag_kernel(bits, width):
-    """Look up and pool. A bag of one block, the usual case, goes around double precision."""
+    """Look up and pool. A bag of one block, the usual case, skips double precision."""
     each, (block_sum, long_sum) = 8 // bits, _sums(bits, width)
 
     @jitable
@@ -142,7 +142,7 @@ def bag_kernel(bits, width):
 
 @functools.cache
 def convert_kernel(width):
-    """``out = x`` in another type, of flat arrays; two strips may overlap, and write the same."""
+    """``out = x`` in another type, of flat arrays; strips may overlap, and write the same numbers."""
 
     @parallel_kernel
     def kernel(x, chunk, out):

@@ -17,7 +17,7 @@ DENSE_CHUNKS = 16  # a dense update reads in order: fewer, larger chunks
 
 
 def record_like(value):
-    """An array for what each element of a gradient takes off a parameter."""
+    """An array for the steps of the elements of a gradient."""
     return np.zeros(value.shape, np.promote_types(value.dtype, np.float32))
 
 

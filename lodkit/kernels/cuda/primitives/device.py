@@ -30,7 +30,9 @@ def launcher(function):
 
     @functools.wraps(function)
     def launch(*inputs, **attrs):
-        return _returned(function(sys.modules[__name__], *map(_given, inputs), **attrs))
+        given = list(map(_given, inputs))
+        result = function(sys.modules[__name__], *given, **attrs)
+        return inputs[0] if type(result) is SelectedRows and result is given[0] else _returned(result)
 
     launch.__kwdefaults__ = function.__kwdefaults__
     return launch

@@ -18,7 +18,7 @@ NUMBERS = 4  # of a rule, at most
 
 
 def record_like(value):
-    """A View for what each element of a gradient takes off a parameter."""
+    """A View for the steps of the elements of a gradient."""
     return value.like(value.shape)
 
 
