@@ -302,3 +302,10 @@ def test_caffe2_arguments_that_exclude_each_other():
         lodkit.caffe2.Ftrl(TABLE.copy(), zeros((6, 4, 2)), TABLE.copy(), np.array([0.1]), alpha=0.1)
     with pytest.raises(ValueError, match="counter_halflife"):
         lodkit.caffe2.RowWiseSparseAdagrad(TABLE, ones(6), ROWS, TABLE[:3], ones(1), counter_halflife=3)
+
+
+@pytest.mark.parametrize("grad", [SelectedRows([4, 1], np.ones((2, 2), np.float32), 6), np.ones((6, 2), np.float32)])
+def test_a_parameter_of_selected_rows_is_returned_itself(place, grad):
+    param = place.to(SelectedRows(np.array([1, 4]), np.zeros((2, 2), np.float32), 6))
+    assert lodkit.sgd(param, place.to(grad), lr=1.0) is param
+    np.testing.assert_array_equal(place.home(param.value), -1)

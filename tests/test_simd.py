@@ -162,6 +162,24 @@ def test_a_vector_folds_by_halves(dtype):
     assert out[0].tolist() == [28, 0, 0, 0, 0, 0, 0, 0]
 
 
+@pytest.mark.parametrize("step", [simd.add, simd.mul, simd.maximum, simd.minimum])
+@pytest.mark.parametrize("width", [1, 2, 16, 128])
+def test_lanes_are_reduced_by_halves(width, step):
+    """The order decides the bits: every lane of the lower half meets the one at its place in the upper half."""
+
+    def kernel(a, out):
+        simd.store(out, 0, 0, simd.reduce(step, simd.load(a, 0, 0, width)))
+
+    a = np.random.default_rng(0).normal(size=(1, width)).astype(np.float32)
+    expected = a[0]
+    while len(expected) > 1:
+        expected = step(*np.split(expected, 2))
+    plain, compiled = np.zeros((2, 1, 1), np.float32)
+    kernel(a, plain)
+    njit(kernel)(a, compiled)
+    assert plain.tobytes() == compiled.tobytes() == expected.tobytes()
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64", "uint16", "int64"])
 @pytest.mark.parametrize("count", [0, 1, 5, 8, 9])
 def test_store_first_writes_nothing_past_its_count(count, dtype):

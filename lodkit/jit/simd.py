@@ -79,6 +79,13 @@ def high(vector):
     return vector[len(vector) // 2 :]
 
 
+def reduce(step, vector):
+    """Combine all lanes into one: the lower half with the upper one, again and again."""
+    while len(vector) > 1:
+        vector = step(low(vector), high(vector))
+    return vector
+
+
 def evens(vector):
     """Every second lane, from the first on."""
     return vector[::2]
@@ -282,6 +289,14 @@ for _function, _compiled, _count in (
     (exp, vector_math.exp, 1),
 ):
     _bind(_function, _compiled, _count)
+
+
+@overload(reduce, jit_options={"forceinline": True})
+def _reduce(step, vector):
+    if vector.width == 1:
+        return lambda step, vector: vector
+    return lambda step, vector: reduce(step, step(low(vector), high(vector)))
+
 
 #: The vector form of the reducers' steps.
 STEPS = {reducers.plus: add, reducers.times: mul, reducers.larger: maximum, reducers.smaller: minimum}

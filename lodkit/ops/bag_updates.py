@@ -1,4 +1,4 @@
-"""Updates of a table by what flows into ``embedding_bag``: the gradient of the table is never written down."""
+"""Updates of a table by the gradient of ``embedding_bag``, which is never stored."""
 
 from __future__ import annotations
 
@@ -13,27 +13,31 @@ from ..registry import Dense, op
 from .embedding import check_bag, embedding_bag_grad
 from .optimizers import adagrad, rowwise_adagrad
 from .segments import check_weighted, check_weights
-from .shared.updates import Duplicates, check_flow_type, check_rule, check_states, check_target
+from .shared import plain
+from .shared.updates import Duplicates, check_grad_dtype, check_rule, check_states, check_target
 
 MeanPool = Literal["sum", "mean", "sqrt"]
 
 
-def check_bag_update(name, param, ids, grad, states, weights, pool, rowwise=False):
-    """Everything that can be wrong but the ids themselves; returns the bags."""
+def prepare_bag_update(on, name, param, ids, grad, moment, weights, pool, rowwise=False):
+    """Check all inputs. Returns the bags, a LoDTensor of one id per row, and their ids."""
     bags = check_bag(ids)
     check_rows(param, "param")
-    check_states(name, check_target(name, param), states, rowwise)
+    check_states(name, check_target(name, param), (("moment", moment),), rowwise)
     check_gradient(grad, (len(bags.row_offsets()) - 1, *param.shape[1:]))
-    check_flow_type(name, param, grad)
+    check_grad_dtype(name, param, grad)
     if weights is not None:
         check_weighted(pool, weights)
         check_weights(weights, len(bags.values), param.dtype)
-    return bags
+    flat = on.checked_ids(bags.values, len(param))
+    read = (grad, flat) if weights is None else (grad, flat, weights)
+    on.refuse_overlap("param", param, (*read, moment))
+    on.refuse_overlap("moment", moment, read)
+    return bags, flat
 
 
 def _define(update, name, param, ids, grad, moment, weights, pool, **attrs):
-    states = (("moment", moment),)
-    bags = check_bag_update(name, param, ids, grad, states, weights, pool, rowwise=update is rowwise_adagrad)
+    bags, _ = prepare_bag_update(plain, name, param, ids, grad, moment, weights, pool, update is rowwise_adagrad)
     by_rows = embedding_bag_grad.definition(param, bags, grad, weights, pool=pool)
     return update.definition(param, by_rows, moment, lazy=True, **attrs)
 
@@ -56,7 +60,7 @@ def embedding_bag_adagrad(
     """``adagrad`` of a table by the gradient of ``embedding_bag``, in one pass over the rows; returns both.
 
     The same as ``adagrad(param, embedding_bag_grad(param, ids, grad, weights, pool=pool), moment, lazy=True)``
-    without the array of one row an id. Caffe2's SparseAdagradFusedWithSparseLengths{Sum, Mean,
+    without an array of one row per id. Caffe2's SparseAdagradFusedWithSparseLengths{Sum, Mean,
     WeightedSum}Gradient.
 
     Parameters
@@ -66,7 +70,7 @@ def embedding_bag_adagrad(
     ids : LoDTensor of int32 or int64
         The innermost sequences are the bags.
     grad : array of shape (bags, *item)
-        What flows into the result of ``embedding_bag``.
+        Gradient of the result of ``embedding_bag``.
     moment : array like param
         Accumulated squares.
     weights : array of shape (number of ids,), optional
@@ -113,7 +117,7 @@ def embedding_bag_rowwise_adagrad(
     Parameters
     ----------
     moment : array of shape (height,)
-        Accumulated means of squares, one a row.
+        Accumulated means of squares, one per row.
     param, ids, grad, weights, lr, pool, epsilon, duplicates, weight_decay
         As in ``embedding_bag_adagrad``.
 

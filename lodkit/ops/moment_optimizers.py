@@ -1,7 +1,7 @@
 """Updates with moving averages, in place: momentum, adam, adadelta, rmsprop.
 
-Averages fade where there is no gradient. With SelectedRows all rows take the step that the dense gradient gives them,
-or, ``lazy``, only those that are listed, which takes as long as these are many.
+Averages decay where there is no gradient. With SelectedRows all rows take the step of the dense gradient; with
+``lazy`` only the listed rows do, in time proportional to their number.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from .shared.updates import (
     beside,
     check_rule,
     check_update,
-    flows,
+    grad_steps,
     learning_rate,
     row_means,
 )
 
 
 def check_record(grad, duplicates):
-    """What a row took off is known where rows are taken one after another."""
+    """Refuse to record the steps of rows that are merged first."""
     if isinstance(grad, SelectedRows) and duplicates != "sequential":
         raise ValueError('return_step with SelectedRows needs duplicates="sequential" and lazy=True')
 
@@ -64,8 +64,8 @@ def momentum(
     rate_in_velocity : bool
         The velocity holds ``lr * grad``: a change of the learning rate acts slowly.
     return_step : bool
-        Also return what was taken off the parameter: an array like the gradient, or like the value of SelectedRows,
-        whose rows must be taken one after another.
+        Also return the step that was subtracted from the parameter: an array like the gradient, or like the value of
+        SelectedRows, whose duplicates must be sequential.
 
     >>> param, velocity = np.zeros(2), np.ones(2)
     >>> momentum(param, np.array([1., 2.]), velocity, lr=0.5, momentum=0.5)
@@ -77,7 +77,7 @@ def momentum(
     inner, outer = (lr, 1.0) if rate_in_velocity else (1.0, lr)
     if return_step:
         check_record(grad, duplicates)
-    for where, g in flows(grad, duplicates, not lazy):
+    for where, g in grad_steps(grad, duplicates, not lazy):
         v = momentum * velocity[where].astype(np.float64) + inner * g
         steps.append(outer * (inner * g + momentum * v if nesterov else v))
         velocity[where] = v
@@ -110,7 +110,7 @@ def adam(
     lazy: bool = False,
     rectified: bool = False,
 ) -> tuple[Dense, Dense, Dense]:
-    """Adam: step over the root of the averaged squares, along the averaged gradient; returns parameter and moments.
+    """Adam: steps along the averaged gradient, over the root of the averaged squares; returns parameter and moments.
 
     ``moment1 = beta1 * moment1 + (1 - beta1) * grad``, the same of ``grad**2`` with beta2, and
     ``param -= rate * moment1 / (sqrt(moment2) + epsilon)``. The rate is ``lr * sqrt(1 - beta2**t) / (1 - beta1**t)``,
@@ -122,13 +122,13 @@ def adam(
         Averages of the gradient and of its squares; zeros at first.
     lr : float or one-element array
     iteration : int or one-element array
-        How many steps were made before this one.
+        Number of steps before this one.
     duplicates : {"merge", "sequential"}
         Rows that SelectedRows lists twice: updated once by their sum, or one after another (Caffe2).
     lazy : bool
         Whether SelectedRows leave other rows and their moments alone.
     rectified : bool
-        RAdam: while the squares are an average of few steps, steps are not over their root, and then they are shorter.
+        RAdam: the first steps are not divided by the root of the averaged squares, the next ones are shortened.
         Caffe2's enableRAdam.
 
     >>> param = np.zeros(2)
@@ -138,7 +138,7 @@ def adam(
     check_update("adam", param, grad, ("moment1", moment1), ("moment2", moment2))
     rate, scaled = adam_rate(lr, beta1, beta2, iteration, rectified)
     check_rule(epsilon=epsilon)
-    for where, g in flows(grad, duplicates, not lazy):
+    for where, g in grad_steps(grad, duplicates, not lazy):
         m, v = beta1 * moment1[where] + (1 - beta1) * g, beta2 * moment2[where] + (1 - beta2) * g * g
         moment1[where], moment2[where] = m, v
         param[where] = param[where] - rate * m / (np.maximum(np.sqrt(v) + epsilon, LEAST_DIVISOR) if scaled else 1)
@@ -162,7 +162,7 @@ def rowwise_adam(
     lazy: bool = False,
     rectified: bool = False,
 ) -> tuple[Dense, Dense, Dense]:
-    """adam with one average of squares a row, that of their mean; returns parameter and moments.
+    """adam with one average of squares per row, that of their mean; returns parameter and moments.
 
     Caffe2's RowWiseSparseAdam, FBGEMM's partial_rowwise_adam.
 
@@ -180,7 +180,7 @@ def rowwise_adam(
     check_update("rowwise_adam", param, grad, ("moment1", moment1), ("moment2", moment2), rowwise=True)
     rate, scaled = adam_rate(lr, beta1, beta2, iteration, rectified)
     check_rule(epsilon=epsilon)
-    for where, g in flows(grad, duplicates, not lazy):
+    for where, g in grad_steps(grad, duplicates, not lazy):
         m, v = beta1 * moment1[where] + (1 - beta1) * g, beta2 * moment2[where] + (1 - beta2) * row_means(g * g)
         moment1[where], moment2[where] = m, v
         divisor = beside(np.maximum(np.sqrt(v) + epsilon, LEAST_DIVISOR), m) if scaled else 1
@@ -221,7 +221,7 @@ def adadelta(
     check_update("adadelta", param, grad, ("square", square), ("change", change))
     check_rule(decay=decay, positive_epsilon=epsilon)
     lr = learning_rate(lr)
-    for where, g in flows(grad, duplicates, not lazy):
+    for where, g in grad_steps(grad, duplicates, not lazy):
         h, d = decay * square[where].astype(np.float64) + (1 - decay) * g * g, change[where].astype(np.float64)
         step = np.sqrt((d + epsilon) / (h + epsilon)) * g
         square[where], change[where] = h, decay * d + (1 - decay) * step * step
@@ -252,7 +252,7 @@ def rmsprop(
     Parameters
     ----------
     square, velocity : arrays like param
-        The average of squares, and what is left of earlier steps; zeros at first.
+        The average of squares, and the decayed sum of earlier steps; zeros at first.
     lr : float or one-element array
     duplicates, lazy
         As in adam.
@@ -263,7 +263,7 @@ def rmsprop(
     check_update("rmsprop", param, grad, ("square", square), ("velocity", velocity))
     check_rule(decay=decay, momentum=momentum, positive_epsilon=epsilon)
     lr = learning_rate(lr)
-    for where, g in flows(grad, duplicates, not lazy):
+    for where, g in grad_steps(grad, duplicates, not lazy):
         h = decay * square[where].astype(np.float64) + (1 - decay) * g * g
         v = momentum * velocity[where].astype(np.float64) + lr * g / np.sqrt(h + epsilon)
         square[where], velocity[where] = h, v

@@ -1,4 +1,4 @@
-"""Updates whose rate falls with the norm of all gradients so far, one number a parameter: wngrad, storm."""
+"""Updates whose rate falls with the norm of all gradients so far, one number per parameter: wngrad, storm."""
 
 from __future__ import annotations
 
@@ -9,23 +9,29 @@ from ..arrays.checks import Scalar
 from ..errors import DTypeError, ShapeMismatchError
 from ..lod.selected_rows import SelectedRows
 from ..registry import Dense, op
-from .shared.updates import Duplicates, check_rule, check_update, flows, learning_rate
+from .shared import plain
+from .shared.updates import Duplicates, check_rule, check_update, grad_steps, learning_rate
 
 
-def check_total(name, what, total):
-    """Refuse what is no number that can be updated in place."""
+def prepare(on, name, param, grad, states, what, total, duplicates):
+    """Check all inputs before a rate is made of them.
+
+    Returns
+    -------
+    before, square
+        The number to update, and the squared norm of the gradient: of its merged rows unless ``duplicates`` are
+        ``sequential``.
+    """
+    check_update(name, param, grad, *states)
     if tuple(total.shape) != (1,):
         raise ShapeMismatchError(f"{name}: {what} has shape {tuple(total.shape)}; pass one number, of shape (1,)")
     if writable(total, f"{name}: {what}").dtype not in (np.float32, np.float64):
         raise DTypeError(f"{name}: {what} must be float32 or float64, not {total.dtype}; convert with .astype(...)")
-
-
-def squares(grad, duplicates):
-    """The squared norm of a gradient: of its rows as they are listed where these go one after another."""
-    value = grad
-    if isinstance(grad, SelectedRows):
-        value = (grad if duplicates == "sequential" else grad.merge()).value
-    return float(np.square(value, dtype=np.float64).sum())
+    sparse = isinstance(grad, SelectedRows)
+    on.refuse_overlap(what, total, (param, grad.value if sparse else grad, *[array for _, array in states]))
+    if sparse:
+        grad = (grad if duplicates == "sequential" else on.merge_rows(grad)).value
+    return float(on.read(total)[0]), on.squared_norm(grad)
 
 
 def wngrad_numbers(lr, epsilon, before, square):
@@ -39,6 +45,7 @@ def wngrad_numbers(lr, epsilon, before, square):
 
 def storm_numbers(lr, momentum, beta, before, square):
     """The rate of a step, the share of the moment that is kept, and the number after it."""
+    check_rule(momentum=momentum, beta=beta)
     after = before + square
     if not after + beta > 0:
         raise ValueError(f"storm: beta + total must be larger than 0, got {beta} + {after}")
@@ -64,7 +71,7 @@ def wngrad(
     Parameters
     ----------
     scale : array of shape (1,)
-        One number for the parameter; ones at first. On a GPU the call waits for it.
+        One number for the parameter; ones at first. On a GPU the call synchronises to read it.
     lr : float or one-element array
     duplicates : {"merge", "sequential"}
         Rows that SelectedRows lists twice: added up before they are squared, or not (Caffe2).
@@ -72,10 +79,8 @@ def wngrad(
     >>> wngrad(np.zeros(2), np.array([3., 4.]), np.ones(1), lr=1.0, epsilon=0.0)
     (array([-3., -4.]), array([26.]))
     """
-    check_update("wngrad", param, grad)
-    check_total("wngrad", "scale", scale)
-    rate, after = wngrad_numbers(lr, epsilon, float(scale[0]), squares(grad, duplicates))
-    for where, g in flows(grad, duplicates):
+    rate, after = wngrad_numbers(lr, epsilon, *prepare(plain, "wngrad", param, grad, (), "scale", scale, duplicates))
+    for where, g in grad_steps(grad, duplicates):
         param[where] = param[where] - rate * g
     scale[0] = after
     return param, scale
@@ -110,7 +115,7 @@ def storm(
     moment : array like param
         Zeros at first.
     total : array of shape (1,)
-        Squares of all gradients so far; zero at first. On a GPU the call waits for it.
+        Squares of all gradients so far; zero at first. On a GPU the call synchronises to read it.
     lr : float or one-element array
     duplicates : {"merge", "sequential"}
         Rows that SelectedRows lists twice: updated once by their sum, or one after another (Caffe2).
@@ -120,11 +125,10 @@ def storm(
     >>> storm(np.zeros(1), np.array([2.]), np.zeros(1), np.full(1, 4.), lr=1.0, momentum=1.0, beta=0.0)
     (array([-0.25]), array([0.5]), array([8.]))
     """
-    check_update("storm", param, grad, ("moment", moment))
-    check_total("storm", "total", total)
-    check_rule(momentum=momentum, beta=beta)
-    rate, kept, after = storm_numbers(lr, momentum, beta, float(total[0]), squares(grad, duplicates))
-    for where, g in flows(grad, duplicates, not lazy):
+    states = (("moment", moment),)
+    found = prepare(plain, "storm", param, grad, states, "total", total, duplicates)
+    rate, kept, after = storm_numbers(lr, momentum, beta, *found)
+    for where, g in grad_steps(grad, duplicates, not lazy):
         m = g + kept * (moment[where] - g)
         moment[where] = m
         param[where] = param[where] - rate * m

@@ -5,25 +5,48 @@ from __future__ import annotations
 import numpy as np
 
 from ..arrays.checks import Scalar
+from ..errors import RowIndexError
 from ..lod.selected_rows import SelectedRows
 from ..registry import Dense, op
+from .shared import plain
 from .shared.updates import (
     LEAST_DIVISOR,
     Duplicates,
     beside,
     check_rule,
     check_update,
-    flows,
-    key_positions,
+    grad_steps,
     learning_rate,
     merged,
     row_means,
 )
 
 
-def _facing(param, grad) -> Dense:
-    """The rows of a dense gradient that the parameter has."""
-    return grad[param.rows] if isinstance(param, SelectedRows) else grad
+def sort_keys(on, param):
+    """Sort the rows of a SelectedRows parameter, each of which it must list once. Returns them and their order."""
+    order, _, keys = on.sort_rows(param.rows, param.height)
+    if len(keys) != len(param.rows):
+        raise RowIndexError("sgd: param lists a row more than once, which row is to change? merge() it first")
+    return keys, order
+
+
+def prepare_selected(on, param, grad):
+    """Check the update of a SelectedRows parameter by a gradient of either kind."""
+    check_update("sgd", param, grad)
+    on.refuse_overlap("param", param.value, (grad.value if isinstance(grad, SelectedRows) else grad,))
+
+
+def missing_row(i, row):
+    return RowIndexError(f"rows[{i}] = {row} of the gradient is no row of the SelectedRows parameter")
+
+
+def _key_positions(param, rows):
+    """The position of each row among those of a SelectedRows parameter."""
+    keys = {int(key): i for i, key in enumerate(param.rows)}
+    for i, row in enumerate(rows):
+        if int(row) not in keys:
+            raise missing_row(i, row)
+    return np.array([keys[int(row)] for row in rows], np.int64)
 
 
 @op(updates=True)
@@ -50,11 +73,15 @@ def sgd(
     >>> sgd(param, SelectedRows([2, 2], [[1.], [2.]], 3), lr=0.5).ravel()
     array([ 1. ,  1. , -0.5])
     """
+    selected = isinstance(param, SelectedRows)
+    if selected:
+        sort_keys(plain, param)
     target, lr = check_update("sgd", param, grad), learning_rate(lr)
     if not isinstance(grad, SelectedRows):
-        target -= (lr * _facing(param, grad).astype(np.float64)).astype(target.dtype)
+        grad = grad[param.rows] if selected else grad
+        target -= (lr * grad.astype(np.float64)).astype(target.dtype)
         return param
-    rows = key_positions(param, grad.rows) if isinstance(param, SelectedRows) else grad.rows
+    rows = _key_positions(param, grad.rows) if selected else grad.rows
     if duplicates == "sequential":
         for row, g in zip(rows, grad.value, strict=True):
             target[row] = target[row] - lr * g.astype(np.float64)
@@ -96,12 +123,12 @@ def adagrad(
     duplicates : {"merge", "sequential"}
         Rows that SelectedRows lists twice: updated once by their sum, or one after another (Caffe2).
     weight_decay : float
-        So much of the parameter is added to the gradient.
+        Share of the parameter that is added to the gradient.
     decay : float
-        What is left of the moment at each step.
+        Factor of the moment at each step.
     lazy : bool
-        Whether SelectedRows leave other rows alone where there is decay too, as Caffe2 does; else those decay as they
-        do with the dense gradient.
+        Whether SelectedRows leave other rows alone even where there is decay, as Caffe2 does; else those decay as with
+        the dense gradient.
 
     >>> param, moment = np.zeros((3, 1)), np.zeros((3, 1))
     >>> adagrad(param, SelectedRows([2, 2], [[1.], [2.]], 3), moment, lr=0.5, epsilon=0.0)[0].ravel()
@@ -110,7 +137,7 @@ def adagrad(
     check_update("adagrad", param, grad, ("moment", moment))
     check_rule(weight_decay=weight_decay, decay=decay, epsilon=epsilon)
     lr = learning_rate(lr)
-    for where, g in flows(grad, duplicates, not lazy and (weight_decay != 0 or decay != 1)):
+    for where, g in grad_steps(grad, duplicates, not lazy and (weight_decay != 0 or decay != 1)):
         g = g + weight_decay * param[where]
         square = decay * moment[where].astype(np.float64) + g * g
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -138,7 +165,7 @@ def rowwise_adagrad(
     weight_decay: float = 0.0,
     lazy: bool = False,
 ) -> tuple[Dense, Dense]:
-    """adagrad with one moment a row, the mean of the row's squares: ``moment[i] += mean(grad[i]**2)``; returns both.
+    """adagrad with one moment per row, the mean of the row's squares: ``moment[i] += mean(grad[i]**2)``; returns both.
 
     Caffe2's RowWiseSparseAdagrad, FBGEMM's exact_rowwise_adagrad: the state of a table takes the memory of one column.
 
@@ -155,7 +182,7 @@ def rowwise_adagrad(
     check_update("rowwise_adagrad", param, grad, ("moment", moment), rowwise=True)
     check_rule(weight_decay=weight_decay, epsilon=epsilon)
     lr = learning_rate(lr)
-    for where, g in flows(grad, duplicates, not lazy and weight_decay != 0):
+    for where, g in grad_steps(grad, duplicates, not lazy and weight_decay != 0):
         g = g + weight_decay * param[where]
         square = moment[where] + row_means(g * g)
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -200,7 +227,7 @@ def ftrl(
     ----------
     squared, linear : arrays like param
         Accumulated squares and adjusted gradients; usually zeros at first. Or one array of shape
-        ``(*param.shape, 2)`` that has both side by side, which is quicker for rows of a tall table (Caffe2's n_z).
+        ``(*param.shape, 2)`` with both side by side, which is faster for rows of a tall table (Caffe2's n_z).
     lr : float or one-element array
         Larger than 0; often called alpha.
     beta, l1, l2 : float
@@ -217,7 +244,7 @@ def ftrl(
     n, adjusted = (squared[..., 0], squared[..., 1]) if linear is None else (squared, linear)
     lr = learning_rate(lr)
     check_rule(lr=lr, beta=beta, l1=l1, l2=l2)
-    for where, g in flows(grad, duplicates):
+    for where, g in grad_steps(grad, duplicates):
         before, w = n[where].astype(np.float64), param[where].astype(np.float64)
         square = before + g * g
         z = adjusted[where] + g - (np.sqrt(square) - np.sqrt(before)) / lr * w

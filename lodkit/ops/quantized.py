@@ -1,4 +1,4 @@
-"""Tables in few bits: rows of 8-, 4- or 2-bit codes with a scale and a bias each, as Caffe2 and FBGEMM have them."""
+"""Tables in few bits: rows of 8-, 4- or 2-bit codes with a scale and a bias each, as in Caffe2 and FBGEMM."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from ..registry.desc import VarDesc, VarType
 from .embedding import check_bag, lookup_table
 from .selected_rows import selected_rows_to_dense
 from .sequence_pool import above
+from .shared import plain
 from .shared.reductions import check_weights, reduce_segments, weights_grad
+from .shared.tables import check_padding
 
 Bits = Literal[8, 4, 2]
 BagPool = Literal["sum", "mean"]
 Float = Literal["float16", "float32", "float64"]
+FLOAT = np.dtype(np.float32)
+HALF = np.dtype(np.float16)
+PARAMS: dict[int, np.dtype] = {8: FLOAT, 4: HALF, 2: HALF}  # the type of a row's scale and bias, by bits
 EPSILON = np.float32(1e-8)  # added to the span of an 8-bit row, so that a constant one has a factor
 
 
-def params_dtype(bits):
-    """The type of a row's scale and bias."""
-    return np.dtype(np.float32 if bits == 8 else np.float16)
-
-
 def check_columns(dims, bits):
-    """Bytes of a packed row, from the shape of the table; -1 where they are unknown."""
+    """Bytes of a packed row, from the shape of the table; -1 if unknown."""
     if len(dims) != 2:
         raise ShapeMismatchError(f"table has shape {tuple(dims)}; rows of a matrix are quantized, pass (rows, columns)")
     each = 8 // bits
@@ -37,18 +37,18 @@ def check_columns(dims, bits):
         raise ShapeMismatchError(
             f"table has {dims[1]} columns; a byte holds {each} codes of {bits} bits, pad them to a multiple of {each}"
         )
-    return -1 if dims[1] < 0 else dims[1] // each + 2 * params_dtype(bits).itemsize
+    return -1 if dims[1] < 0 else dims[1] // each + 2 * PARAMS[bits].itemsize
 
 
 def check_packed(rows, bits, name="rows"):
-    """Columns that packed rows hold."""
+    """Check packed rows. Returns the number of columns that they hold."""
     if rows.dtype != np.uint8:
         raise DTypeError(f"{name} must be packed rows of uint8, not {rows.dtype}; make them with quantize_rows")
     return check_packed_dims(rows.shape, bits, name)
 
 
 def check_packed_dims(dims, bits, name="rows"):
-    params = 2 * params_dtype(bits).itemsize
+    params = 2 * PARAMS[bits].itemsize
     if len(dims) != 2 or 0 <= dims[1] < params:
         raise ShapeMismatchError(
             f"{name} has shape {tuple(dims)}; a packed row of {bits} bits ends with {params} bytes of scale and bias"
@@ -56,13 +56,29 @@ def check_packed_dims(dims, bits, name="rows"):
     return -1 if dims[1] < 0 else (dims[1] - params) * 8 // bits
 
 
+def prepare_quantize(table, bits):
+    """Check a table. Returns the shape of its packed rows."""
+    check_values(table.dtype, "quantize_rows", floating=True)
+    return len(table), check_columns(table.shape, bits)
+
+
+def prepare_bag(on, rows, ids, weights, bits, padding_idx):
+    """Check the inputs of a bag. Returns its columns, a LoDTensor of one id per row, and the ids."""
+    columns, bags = check_packed(rows, bits), check_bag(ids)
+    flat = on.checked_ids(bags.values, len(rows))
+    if weights is not None:
+        check_weights(weights, len(flat), FLOAT)
+    check_padding(padding_idx, len(rows))
+    return columns, bags, flat
+
+
 @op(rowwise=True)
 def quantize_rows(table: Dense, /, *, bits: Bits = 8) -> Dense:
-    """Return every row as codes of a few bits, with a scale and a bias behind them: ``x`` is ``scale * code + bias``.
+    """Return every row as codes of a few bits, followed by a scale and a bias: ``x`` is ``scale * code + bias``.
 
-    The layout is that of Caffe2's FloatToFused{8, 4, 2}BitRowwiseQuantized and of FBGEMM, byte for byte: the codes,
-    low bits first, then scale and bias, of float32 with 8 bits and of float16 with 4 and 2. A row with a number that
-    is not finite reads as NaN; so does one beyond float16 with 4 and 2 bits.
+    The layout is that of Caffe2's FloatToFused{8, 4, 2}BitRowwiseQuantized and of FBGEMM, byte for byte: codes, low
+    bits first, then scale and bias, in float32 with 8 bits and in float16 with 4 and 2. A row with a number that is
+    not finite reads as NaN; so does one beyond float16 with 4 and 2 bits.
 
     Parameters
     ----------
@@ -77,15 +93,14 @@ def quantize_rows(table: Dense, /, *, bits: Bits = 8) -> Dense:
     Raises
     ------
     ShapeMismatchError
-        The table is no matrix, or its columns do not fill their bytes.
+        The table is not a matrix, or its columns do not fill their bytes.
 
     Examples
     --------
     >>> quantize_rows(np.array([[0., 1., 2., 3.]]), bits=2)
     array([[228,   0,  60,   0,   0]], dtype=uint8)
     """
-    check_values(table.dtype, "quantize_rows", floating=True)
-    check_columns(table.shape, bits)
+    prepare_quantize(table, bits)
     with np.errstate(all="ignore"):
         x = table.astype(np.float32)
         low, high = (x.min(axis=1), x.max(axis=1)) if x.shape[1] else np.zeros((2, len(x)), np.float32)
@@ -99,7 +114,7 @@ def quantize_rows(table: Dense, /, *, bits: Bits = 8) -> Dense:
             factor = np.float32(1) / scale
         exact = (x - bias[:, None]) * factor[:, None]
         codes = np.rint(np.where(np.isnan(exact), 0, exact).clip(0, 2**bits - 1)).astype(np.uint8)
-        params = np.stack([scale, bias], axis=1).astype(params_dtype(bits)).view(np.uint8)
+        params = np.stack([scale, bias], axis=1).astype(PARAMS[bits]).view(np.uint8)
     packed = [codes[:, k :: 8 // bits] << np.uint8(bits * k) for k in range(8 // bits)]
     return np.concatenate([np.bitwise_or.reduce(packed), params], axis=1)
 
@@ -120,7 +135,7 @@ def dequantize_rows(rows: Dense, /, *, bits: Bits = 8) -> Dense:
     """
     columns = check_packed(rows, bits)
     packed = rows[:, : columns * bits // 8]
-    params = np.ascontiguousarray(rows[:, packed.shape[1] :]).view(params_dtype(bits)).astype(np.float32)
+    params = np.ascontiguousarray(rows[:, packed.shape[1] :]).view(PARAMS[bits]).astype(np.float32)
     codes = np.stack([packed >> np.uint8(shift) & np.uint8(2**bits - 1) for shift in range(0, 8, bits)], axis=2)
     with np.errstate(all="ignore"):
         return codes.reshape(len(rows), columns) * params[:, :1] + params[:, 1:]
@@ -151,7 +166,7 @@ def quantized_embedding_bag(
     Parameters
     ----------
     rows : uint8 array
-        What ``quantize_rows`` gives.
+        Result of ``quantize_rows``.
     ids : LoDTensor of int32 or int64
         The innermost sequences are the bags; the result keeps the levels above.
     weights : array of shape (number of ids,), optional
@@ -180,13 +195,14 @@ def quantized_embedding_bag(
            [ 0.,  0.,  0.,  0.],
            [ 0.,  1.,  2.,  3.]], dtype=float32)
     """
-    bags = check_bag(ids)
-    taken = _rows_at(rows, bags.values, bits, padding_idx)
+    bags, taken = _rows_of(rows, ids, weights, bits, padding_idx)
     return above(bags, -1, reduce_segments(taken, bags.row_offsets(), weights, pool, pad_value))
 
 
-def _rows_at(rows, ids, bits, padding_idx):
-    return lookup_table.definition(dequantize_rows.definition(rows, bits=bits), ids, padding_idx=padding_idx)
+def _rows_of(rows, ids, weights, bits, padding_idx):
+    """Checked bags, and the unpacked row of each id."""
+    _, bags, flat = prepare_bag(plain, rows, ids, weights, bits, padding_idx)
+    return bags, lookup_table.definition(dequantize_rows.definition(rows, bits=bits), flat, padding_idx=padding_idx)
 
 
 @quantized_embedding_bag.infer_rule
@@ -225,9 +241,7 @@ def quantized_embedding_bag_weights_grad(
     >>> quantized_embedding_bag_weights_grad(rows, LoDTensor([1, 0], [[2]]), grad, np.ones(2), bits=2)
     array([22.,  6.])
     """
-    bags = check_bag(ids)
-    taken = _rows_at(rows, bags.values, bits, padding_idx)
-    check_weights(weights, len(taken), taken.dtype)
+    bags, taken = _rows_of(rows, ids, weights, bits, padding_idx)
     out = reduce_segments(taken, bags.row_offsets(), weights, pool, 0)
     return weights_grad(taken, bags.row_offsets(), weights, out, grad, pool)
 
@@ -239,7 +253,7 @@ def _(rows, ids, grad, weights, *, bits=8, pool="sum", padding_idx=None):
 
 @op(rowwise=True)
 def cast(x: Dense, /, *, dtype: Float) -> Dense:
-    """Return the numbers in another floating type, each rounded to the nearest: what is too large becomes infinite.
+    """Return the numbers in another floating type, each rounded to the nearest; too large ones become infinite.
 
     Caffe2's FloatToHalf and HalfToFloat. The gradient comes back in the type of ``x``.
 

@@ -10,13 +10,16 @@ from ..arrays import check_rows, writable
 from ..arrays.checks import Scalar
 from ..errors import DTypeError, ShapeMismatchError
 from ..registry import Dense, op
-from .shared.tables import check_ids
+from .shared import plain
 from .shared.updates import Duplicates, check_rule, check_target
 
 
-def rows_to_update(rows, duplicates):
-    """Lists of rows that a definition updates one after another."""
-    return [[row] for row in rows] if duplicates == "sequential" else [np.unique(rows)]
+def prepare_rows(on, name, param, rows):
+    """Check a parameter and the rows of it to update. Returns these as a vector."""
+    check_target(name, check_rows(param, "param"))
+    rows = on.checked_ids(rows, len(param), "rows")
+    on.refuse_overlap("param", param, (rows,))
+    return rows if rows.ndim == 1 else rows.reshape(-1)
 
 
 @op(updates=True)
@@ -44,9 +47,8 @@ def sparse_normalize(param: Dense, rows: Dense, /, *, norm: float = 1.0, use_max
            [0.3, 0.4],
            [6. , 8. ]])
     """
-    check_target("sparse_normalize", check_rows(param, "param"))
     check_rule(norm=norm)
-    for row in np.unique(check_ids(rows, len(param), "rows")):
+    for row in np.unique(prepare_rows(plain, "sparse_normalize", param, rows)):
         w = param[row].astype(np.float64)
         factor = norm / (np.sqrt((w * w).sum()) + 1e-12)
         param[row] = w * (np.minimum(factor, 1.0) if use_max_norm else factor)
@@ -62,7 +64,7 @@ def _(param, rows, **attrs):
 def sparse_lp_regularizer(
     param: Dense, rows: Dense, /, *, p: Literal[1, 2] = 2, reg_lambda: float = 1e-5, duplicates: Duplicates = "merge"
 ) -> Dense:
-    """Draw the listed rows towards 0, in place: by ``reg_lambda`` (p = 1), or by that share of them (p = 2).
+    """Shrink the listed rows towards 0, in place: by ``reg_lambda`` (p = 1), or by that share of them (p = 2).
 
     Caffe2's SparseLpRegularizer.
 
@@ -74,7 +76,7 @@ def sparse_lp_regularizer(
     reg_lambda : float
         In (0, 1).
     duplicates : {"merge", "sequential"}
-        Rows that are listed twice: drawn once, or once for each time (Caffe2).
+        Rows that are listed twice: shrunk once, or once for each time (Caffe2).
 
     Raises
     ------
@@ -85,9 +87,9 @@ def sparse_lp_regularizer(
     array([[2.5, 0. ],
            [5. , 6. ]])
     """
-    check_target("sparse_lp_regularizer", check_rows(param, "param"))
     check_rule(reg_lambda=reg_lambda)
-    for at in rows_to_update(check_ids(rows, len(param), "rows").reshape(-1), duplicates):
+    rows = prepare_rows(plain, "sparse_lp_regularizer", param, rows)
+    for at in rows[:, None] if duplicates == "sequential" else [np.unique(rows)]:
         w = param[at].astype(np.float64)
         param[at] = np.sign(w) * np.maximum(np.abs(w) - reg_lambda, 0) if p == 1 else w * (1 - reg_lambda)
     return param
@@ -98,8 +100,8 @@ def _(param, rows, **attrs):
     return param
 
 
-def check_counter(prev_iter, counter):
-    """Refuse what is no pair of vectors that can be updated in place."""
+def prepare_counter(on, prev_iter, counter, rows, iteration):
+    """Check the vectors to update, rows and iteration. Returns the rows as a vector, and the iteration as an int."""
     if prev_iter.ndim != 1 or tuple(prev_iter.shape) != tuple(counter.shape):
         raise ShapeMismatchError(
             "rowwise_counter: prev_iter and counter must be vectors of one length, "
@@ -109,14 +111,18 @@ def check_counter(prev_iter, counter):
         raise DTypeError(f"rowwise_counter: prev_iter must be int64, not {prev_iter.dtype}")
     if writable(counter, "rowwise_counter: counter").dtype not in (np.float32, np.float64):
         raise DTypeError(f"rowwise_counter: counter must be float32 or float64, not {counter.dtype}")
+    rows, now = on.checked_ids(rows, len(counter), "rows"), iteration_number(iteration)
+    on.refuse_overlap("prev_iter", prev_iter, (rows, counter))
+    on.refuse_overlap("counter", counter, (rows,))
+    return rows if rows.ndim == 1 else rows.reshape(-1), now
 
 
 LONGEST = 1 << 62  # iterations between two uses, so that their difference fits int64
 
 
 def iteration_number(iteration):
-    """A whole number, of a number or a one-element array."""
-    number = np.asarray(iteration).item()
+    """An int, of a number or a one-element array."""
+    number = iteration if type(iteration) is int else np.asarray(iteration).item()
     if number % 1 != 0:
         raise ValueError(f"iteration must be a whole number, got {number}")
     if not -(1 << 63) <= number < 1 << 63:
@@ -128,10 +134,10 @@ def iteration_number(iteration):
 def rowwise_counter(
     prev_iter: Dense, counter: Dense, rows: Dense, /, *, iteration: Scalar, halflife: float
 ) -> tuple[Dense, Dense]:
-    """Count how often rows are used, with older uses fading: ``counter = 1 + 2**(-d / halflife) * counter``.
+    """Count uses of rows, with older ones fading: ``counter = 1 + 2**(-d / halflife) * counter``.
 
-    ``d`` is the number of iterations since the row's last use, which ``prev_iter`` has; both change in
-    place and are returned. A row that is listed twice counts twice. Caffe2's RowWiseCounter.
+    ``d`` is the number of iterations since the row's last use, ``prev_iter``; both change in place and are returned.
+    A row that is listed twice counts twice. Caffe2's RowWiseCounter.
 
     Parameters
     ----------
@@ -150,9 +156,8 @@ def rowwise_counter(
     >>> rowwise_counter(np.array([0, 7]), np.array([4., 4.]), [0], iteration=10, halflife=10)
     (array([10,  7]), array([3., 4.]))
     """
-    check_counter(prev_iter, counter)
-    now = iteration_number(iteration)
-    for row in check_ids(rows, len(counter), "rows").reshape(-1) if halflife > 0 else ():
+    rows, now = prepare_counter(plain, prev_iter, counter, rows, iteration)
+    for row in rows if halflife > 0 else ():
         passed = max(0, now - int(prev_iter[row]))
         counter[row] = 1 + np.exp2(-passed / halflife) * counter[row]
         prev_iter[row] = max(now, prev_iter[row])

@@ -11,23 +11,33 @@ from ..errors import DTypeError, ShapeMismatchError
 from ..lod.lod_tensor import values_of
 from ..registry import Dense, op
 from .scatter import check_target
-from .shared.tables import check_ids
+from .shared import plain
 
 
 def pairs_of(name, rest):
-    """Arrays and their weights, which take turns."""
+    """Arrays and their weights, which alternate."""
     if len(rest) % 2 or not rest:
         raise TypeError(f"{name} adds arrays, each followed by its weight; got {len(rest)} of them after the others")
     return rest[::2], rest[1::2]
 
 
 def check_weights(name, weights, dtype):
-    """One number each; whole ones where the values are."""
+    """Check that each weight is one number, an integer where the values are integers."""
     for i, w in enumerate(weights):
         if math.prod(w.shape) != 1:
             raise ShapeMismatchError(f"{name}: weight {i} has shape {tuple(w.shape)}; it is one number")
         if w.dtype.kind not in ("iu" if dtype.kind == "i" else "fiu"):
             raise DTypeError(f"{name}: weight {i} is {w.dtype}, the values {dtype}; convert with .astype(...)")
+
+
+def prepare_scatter(on, data, weight, ids, rest):
+    """Check the inputs of scatter_weighted_sum. Returns the ids, the arrays to add, and their weights."""
+    xs, weights = pairs_of("scatter_weighted_sum", rest)
+    ids = on.checked_ids(ids, len(check_rows(data, "data")))
+    check_target("scatter_weighted_sum", data, ids.shape, [(f"x{i}", x) for i, x in enumerate(xs, 1)])
+    check_weights("scatter_weighted_sum", (weight, *weights), data.dtype)
+    on.refuse_overlap("data", data, (weight, ids, *rest))
+    return ids, xs, weights
 
 
 def _exact(dtype):
@@ -39,7 +49,7 @@ def _exact(dtype):
 def scatter_weighted_sum(data: Dense, weight: Dense, ids: Dense, /, *rest: Dense) -> Dense:
     """``data[ids] = weight * data[ids] + w1 * x1 + w2 * x2 ...``, in place; returns the data.
 
-    A row that is listed n times is scaled n times, and gets all that is there for it: rounded once. Caffe2's
+    A row that is listed n times is scaled n times and gets the sum of all its summands, rounded once. Caffe2's
     ScatterWeightedSum; with weights of 1 it is a scatter that adds.
 
     Parameters
@@ -49,7 +59,7 @@ def scatter_weighted_sum(data: Dense, weight: Dense, ids: Dense, /, *rest: Dense
         With integer data all weights are integers.
     ids : array of int32 or int64 of any shape
     *rest : array of shape (*ids.shape, *item), number, and so on
-        In turn what to add, of the type of the data, and its weight.
+        Alternating: an array to add, of the type of the data, and its weight.
 
     Raises
     ------
@@ -61,10 +71,7 @@ def scatter_weighted_sum(data: Dense, weight: Dense, ids: Dense, /, *rest: Dense
     >>> scatter_weighted_sum(np.ones(3), 1.0, [2, 0, 2], np.array([1., 2., 3.]), -0.5)
     array([ 0.,  1., -1.])
     """
-    xs, weights = pairs_of("scatter_weighted_sum", rest)
-    ids = check_ids(ids, len(check_rows(data, "data")))
-    check_target("scatter_weighted_sum", data, ids.shape, [(f"x{i}", x) for i, x in enumerate(xs, 1)])
-    check_weights("scatter_weighted_sum", (weight, *weights), data.dtype)
+    ids, xs, weights = prepare_scatter(plain, data, weight, ids, rest)
     rows, total = ids.reshape(-1), data.astype(_exact(data.dtype))
     for row in rows:
         total[row] *= np.reshape(weight, ())
@@ -79,14 +86,17 @@ def _(data, weight, ids, *rest):
     return data
 
 
-def check_alike(xs):
-    """Arrays of a weighted sum: of one shape and type."""
+def prepare_sum(rest):
+    """Check arrays and their weights, which alternate. Returns the type of the arrays, these, and the weights."""
+    xs, weights = pairs_of("weighted_sum", rest)
     for i, x in enumerate(xs[1:], 1):
         if tuple(x.shape) != tuple(xs[0].shape):
             raise ShapeMismatchError(f"weighted_sum: array {i} has shape {tuple(x.shape)}, the first {xs[0].shape}")
         if native(x.dtype) != native(xs[0].dtype):
             raise DTypeError(f"weighted_sum: array {i} is {x.dtype}, the first {xs[0].dtype}; use .astype(...)")
-    return check_values(xs[0].dtype, "weighted_sum")
+    dtype = check_values(xs[0].dtype, "weighted_sum")
+    check_weights("weighted_sum", weights, dtype)
+    return dtype, xs, weights
 
 
 @op(rowwise=("x", "rest"))
@@ -99,14 +109,12 @@ def weighted_sum(x: Dense, weight: Dense, /, *rest: Dense) -> Dense:
     weight : number or array of one element
         With integer values all weights are integers.
     *rest : array like x, number, and so on
-        In turn what to add, and its weight.
+        Alternating: an array to add, and its weight.
 
     >>> weighted_sum(np.array([1., 2.]), 0.5, np.array([10., 20.]), 2.0)
     array([20.5, 41. ])
     """
-    xs, weights = pairs_of("weighted_sum", (x, weight, *rest))
-    dtype = check_alike(xs)
-    check_weights("weighted_sum", weights, dtype)
+    dtype, xs, weights = prepare_sum((x, weight, *rest))
     total = np.zeros(x.shape, _exact(dtype))
     for one, w in zip(xs, weights, strict=True):
         total += one.astype(total.dtype) * np.reshape(w, ())
@@ -128,6 +136,14 @@ def _(call, grad):
     return tuple(result)
 
 
+def check_weights_grad(x, weight, grad):
+    """Check the inputs of the gradient by a weight."""
+    check_values(x.dtype, "the gradient", floating=True)
+    check_values(weight.dtype, "the gradient by a weight", floating=True)
+    check_weights("weighted_sum_weights_grad", (weight,), x.dtype)
+    check_gradient(grad, x.shape)
+
+
 @op
 def weighted_sum_weights_grad(x: Dense, weight: Dense, grad: Dense, /) -> Dense:
     """Return the gradient of ``weighted_sum`` by the weight of one array: the sum of ``x * grad``, like the weight.
@@ -135,10 +151,7 @@ def weighted_sum_weights_grad(x: Dense, weight: Dense, grad: Dense, /) -> Dense:
     >>> weighted_sum_weights_grad(np.array([1., 2.]), np.array([0.5]), np.array([10., 1.]))
     array([12.])
     """
-    check_values(x.dtype, "the gradient", floating=True)
-    check_values(weight.dtype, "the gradient by a weight", floating=True)
-    check_weights("weighted_sum_weights_grad", (weight,), x.dtype)
-    check_gradient(grad, x.shape)
+    check_weights_grad(x, weight, grad)
     total = (x.astype(np.float64) * grad).sum()
     return np.full(weight.shape, total, native(weight.dtype))
 

@@ -1,6 +1,6 @@
-"""How a row of numbers becomes codes of a few bits: plain functions of vectors, for both devices.
+"""Codes of a few bits of a row of numbers: plain functions of vectors, for both devices.
 
-They compute in float32 what FBGEMM does, step by step, so that the bytes are the same.
+They follow FBGEMM in float32, step by step, so that the bytes are the same.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ ROUNDS = 8388608.0  # 2^23: a float32 that is added to it loses its fraction, ro
 
 
 def grid(bits):
-    """A function of a row's least and largest number, one lane each: its scale, bias, and the factor of codes."""
+    """Make the function of a row's minimum and maximum, one lane each, that gives scale, bias and factor of codes."""
     if bits == 8:
 
         def grid_of(low, high):
@@ -32,7 +32,7 @@ def grid(bits):
 
 
 def coder(bits):
-    """A function that makes codes, whole numbers still in float32, of numbers; of NaN 0."""
+    """Make the function of numbers, bias and factor that gives codes: whole numbers in float32, 0 for NaN."""
     most = 2.0**bits - 1
 
     def codes_of(x, bias, factor):

@@ -6,6 +6,7 @@ from ...lod.selected_rows import SelectedRows
 from ...ops import moment_optimizers as ops
 from ...registry import Dense
 from .optimizer_steps import adadelta_rule, adam_rule, momentum_rule, rmsprop_rule
+from .updates import update
 
 
 @ops.momentum.kernel("cpu", "cuda")
@@ -28,7 +29,7 @@ def momentum(
         ops.check_record(grad, duplicates)
     rule, states = momentum_rule(lr, momentum, nesterov, rate_in_velocity), (("velocity", velocity),)
     options = {"duplicates": duplicates, "touches_all": not lazy, "records": return_step}
-    step = on.update("momentum", rule, param, grad, states, **options)
+    step = update(on, "momentum", rule, param, grad, states, **options)
     return (param, velocity, step) if return_step else (param, velocity)
 
 
@@ -53,7 +54,7 @@ def _adam(op):
     ):
         rule = adam_rule(lr, beta1, beta2, epsilon, iteration, rectified, rowwise=op is ops.rowwise_adam)
         states = ("moment1", moment1), ("moment2", moment2)
-        on.update(op.name, rule, param, grad, states, duplicates=duplicates, touches_all=not lazy)
+        update(on, op.name, rule, param, grad, states, duplicates=duplicates, touches_all=not lazy)
         return param, moment1, moment2
 
 
@@ -77,7 +78,7 @@ def adadelta(
     lazy,
 ):
     rule, states = adadelta_rule(lr, decay, epsilon), (("square", square), ("change", change))
-    on.update("adadelta", rule, param, grad, states, duplicates=duplicates, touches_all=not lazy)
+    update(on, "adadelta", rule, param, grad, states, duplicates=duplicates, touches_all=not lazy)
     return param, square, change
 
 
@@ -98,5 +99,5 @@ def rmsprop(
     lazy,
 ):
     rule, states = rmsprop_rule(lr, decay, momentum, epsilon), (("square", square), ("velocity", velocity))
-    on.update("rmsprop", rule, param, grad, states, duplicates=duplicates, touches_all=not lazy)
+    update(on, "rmsprop", rule, param, grad, states, duplicates=duplicates, touches_all=not lazy)
     return param, square, velocity

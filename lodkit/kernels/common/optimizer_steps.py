@@ -1,9 +1,9 @@
-"""The optimizers, as steps over vectors that every device shares.
+"""The optimizers, as steps over vectors, for all devices.
 
 ``step(parameter, states, gradient, squares, numbers) -> (parameter, states)``: lanes of a parameter, of each of its
 states and of the gradient, and the squares of the gradient's lanes, or in a row-wise step their mean over the row.
-``numbers`` are a rule's own. A device's kernel templates say whence and whither, for a dense gradient and for the rows
-of SelectedRows.
+``numbers`` are those of the rule. The kernel templates of a device load and store the lanes, for a dense gradient and
+for the rows of SelectedRows.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ class Rule(NamedTuple):
     step : callable
     numbers : tuple of float
     weight_decay : float
-        So much of the parameter is added to the gradient first.
+        Share of the parameter that is added to the gradient first.
     rowwise : bool
-        ``squares`` are the mean over a row, and the last state, if there is one, has one number a row.
+        ``squares`` are the mean over a row, and the last state, if any, has one number per row.
     pairs : bool
         States have two numbers for each of the parameter, side by side.
     """
@@ -94,9 +94,9 @@ def momentum(p, states, g, squares, numbers):
 
 @jitable
 def nesterov(p, states, g, squares, numbers):
-    kept, flow = simd.like(p, numbers[0]), simd.mul(simd.like(p, numbers[1]), g)
-    velocity = simd.add(simd.mul(kept, states[0]), flow)
-    ahead = simd.add(flow, simd.mul(kept, velocity))
+    kept, scaled = simd.like(p, numbers[0]), simd.mul(simd.like(p, numbers[1]), g)
+    velocity = simd.add(simd.mul(kept, states[0]), scaled)
+    ahead = simd.add(scaled, simd.mul(kept, velocity))
     return simd.sub(p, simd.mul(simd.like(p, numbers[2]), ahead)), (velocity,)
 
 
@@ -130,8 +130,8 @@ def adadelta(p, states, g, squares, numbers):
 def rmsprop(p, states, g, squares, numbers):
     square = _towards(states[0], squares, numbers[1])
     root = simd.sqrt(simd.add(square, simd.like(p, numbers[3])))
-    flow = simd.div(simd.mul(simd.like(p, numbers[0]), g), root)
-    velocity = simd.add(simd.mul(simd.like(p, numbers[2]), states[1]), flow)
+    step = simd.div(simd.mul(simd.like(p, numbers[0]), g), root)
+    velocity = simd.add(simd.mul(simd.like(p, numbers[2]), states[1]), step)
     return simd.sub(p, velocity), (square, velocity)
 
 
@@ -151,20 +151,25 @@ def soft_threshold(p, states, g, squares, numbers):
     return simd.sub(p, _clipped(p, simd.like(p, numbers[0]))), states
 
 
+@jitable(inline=True)
+def _to_norm(p, squares, numbers):
+    """The factor that gives a row its norm."""
+    size = simd.add(simd.sqrt(simd.mul(squares, simd.like(p, numbers[1]))), simd.like(p, 1e-12))
+    return simd.div(simd.like(p, numbers[0]), size)
+
+
 @jitable
 def normalize(p, states, g, squares, numbers):
-    size = simd.add(simd.sqrt(simd.mul(squares, simd.like(p, numbers[1]))), simd.like(p, 1e-12))
-    return simd.mul(p, simd.div(simd.like(p, numbers[0]), size)), states
+    return simd.mul(p, _to_norm(p, squares, numbers)), states
 
 
 @jitable
 def normalize_down(p, states, g, squares, numbers):
-    size = simd.add(simd.sqrt(simd.mul(squares, simd.like(p, numbers[1]))), simd.like(p, 1e-12))
-    return simd.mul(p, simd.minimum(simd.div(simd.like(p, numbers[0]), size), simd.like(p, 1))), states
+    return simd.mul(p, simd.minimum(_to_norm(p, squares, numbers), simd.like(p, 1))), states
 
 
 def normalize_rule(norm, use_max_norm, param):
-    """Weight decay makes a row its own gradient, so that its squares are the row's."""
+    """The rule of sparse_normalize: a weight decay of 1 makes a row its own gradient, and its squares the row's."""
     check_rule(norm=norm)
     columns = math.prod(param.shape[1:])
     return Rule(normalize_down if use_max_norm else normalize, (norm, columns), weight_decay=1.0, rowwise=True)

@@ -6,11 +6,31 @@ from ...lod.selected_rows import SelectedRows
 from ...ops import optimizers as ops
 from ...registry import Dense
 from .optimizer_steps import adagrad_rule, ftrl_rule, sgd_rule
+from .updates import update
 
 
 @ops.sgd.kernel("cpu", "cuda")
 def sgd(on, param: Dense, grad: Dense | SelectedRows, /, *, lr, duplicates):
-    on.update("sgd", sgd_rule(lr), param, grad, duplicates=duplicates)
+    update(on, "sgd", sgd_rule(lr), param, grad, duplicates=duplicates)
+    return param
+
+
+@ops.sgd.kernel("cpu", "cuda")
+def sgd_selected(on, param: SelectedRows, grad: SelectedRows, /, *, lr, duplicates):
+    keys, key_order = ops.sort_keys(on, param)
+    ops.prepare_selected(on, param, grad)
+    if len(grad.rows):
+        at, starts, order = on.optimizers.positions(keys, key_order, grad)
+        on.update_runs(sgd_rule(lr), param.value, (), at, starts, order, grad.value, duplicates)
+    return param
+
+
+@ops.sgd.kernel("cpu", "cuda")
+def sgd_selected_dense(on, param: SelectedRows, grad: Dense, /, *, lr, duplicates):
+    if not param.is_merged:
+        ops.sort_keys(on, param)
+    ops.prepare_selected(on, param, grad)
+    on.update_all(sgd_rule(lr), param.value, (), on.take(grad, param.rows))
     return param
 
 
@@ -29,11 +49,9 @@ def adagrad(
     decay,
     lazy,
 ):
-    rule, touches_all = (
-        adagrad_rule(lr, epsilon, weight_decay, decay),
-        not lazy and (weight_decay != 0 or decay != 1),
-    )
-    on.update("adagrad", rule, param, grad, (("moment", moment),), duplicates=duplicates, touches_all=touches_all)
+    rule, states = adagrad_rule(lr, epsilon, weight_decay, decay), (("moment", moment),)
+    touches_all = not lazy and (weight_decay != 0 or decay != 1)
+    update(on, "adagrad", rule, param, grad, states, duplicates=duplicates, touches_all=touches_all)
     return param, moment
 
 
@@ -41,9 +59,9 @@ def adagrad(
 def rowwise_adagrad(
     on, param: Dense, grad: Dense | SelectedRows, moment: Dense, /, *, lr, epsilon, duplicates, weight_decay, lazy
 ):
-    rule, touches_all = adagrad_rule(lr, epsilon, weight_decay, rowwise=True), not lazy and weight_decay != 0
-    states = (("moment", moment),)
-    on.update("rowwise_adagrad", rule, param, grad, states, duplicates=duplicates, touches_all=touches_all)
+    rule, states = adagrad_rule(lr, epsilon, weight_decay, rowwise=True), (("moment", moment),)
+    touches_all = not lazy and weight_decay != 0
+    update(on, "rowwise_adagrad", rule, param, grad, states, duplicates=duplicates, touches_all=touches_all)
     return param, moment
 
 
@@ -63,5 +81,5 @@ def ftrl(
     duplicates,
 ):
     rule, states = ftrl_rule(lr, beta, l1, l2, pairs=linear is None), ops.accumulators(squared, linear)
-    on.update("ftrl", rule, param, grad, states, duplicates=duplicates)
+    update(on, "ftrl", rule, param, grad, states, duplicates=duplicates)
     return (param, *(array for _, array in states))

@@ -1,4 +1,4 @@
-"""CPU kernels of lodkit/ops/weighted_sums.py: into rows, by their sorted ids, each row read and written once."""
+"""Weighted sums: into rows, by their sorted ids, each row read and written once, and of whole arrays."""
 
 from __future__ import annotations
 
@@ -6,33 +6,20 @@ import functools
 
 import numpy as np
 
-from ... import arrays
-from ...arrays import check_gradient, check_rows, check_values, matrix, native, upcast
-from ...arrays.generic import refuse_overlap
-from ...arrays.ids import checked_ids
+from ...arrays import matrix, native, upcast
 from ...jit import jitable, parallel_kernel, prange, settings, simd
 from ...jit.llvm.intrinsics import WIDE
 from ...jit.search import lower_bound
-from ...ops.scatter import check_target
-from ...ops.weighted_sums import (
-    check_alike,
-    check_weights,
-    pairs_of,
-    scatter_weighted_sum,
-    weighted_sum,
-    weighted_sum_weights_grad,
-)
-from ...registry import Dense
 from .primitives.gather import AHEAD
 from .primitives.sort import sort_rows
 from .primitives.update import whole_width
 
-CHUNK = 16  # times as many elements as rows in a chunk
+CHUNK = 16  # elements of a chunk, per row of other kernels' chunks
 
 
 def _number(weight, dtype):
     """The one number of an array, in a type."""
-    return np.asarray(weight).reshape(-1).astype(dtype)[0]
+    return weight.reshape(-1).astype(dtype, copy=False)[0]
 
 
 @functools.cache
@@ -66,19 +53,9 @@ def _rows_kernel(width):
     return kernel
 
 
-@scatter_weighted_sum.kernel("cpu")
-def add_weighted(data: Dense, weight: Dense, ids: Dense, /, *rest: Dense):
-    xs, weights = pairs_of("scatter_weighted_sum", rest)
-    ids = checked_ids(ids, len(check_rows(data, "data")))
-    check_target("scatter_weighted_sum", data, ids.shape, [(f"x{i}", x) for i, x in enumerate(xs, 1)])
-    check_weights("scatter_weighted_sum", (weight, *weights), data.dtype)
-    refuse_overlap("data", data, (weight, ids, *rest))
-    if data.size and ids.size:
-        _add_rows(matrix(data), weight, ids.reshape(-1), xs, weights)
-    return data
-
-
-def _add_rows(out, weight, ids, xs, weights):
+def add_rows(data, weight, ids, xs, weights):
+    """``data[ids] = weight * data[ids] + w1 * x1 ...``"""
+    out = matrix(data)
     kind = np.dtype(WIDE[out.dtype.name])
     order, starts, rows = sort_rows(ids, len(out))
     orders = order + len(ids) * np.arange(len(xs)).reshape(-1, 1)
@@ -98,27 +75,18 @@ def _add_scaled(x, weight, chunk, out):
             out[i] += x[i] * weight
 
 
-@weighted_sum.kernel("cpu")
-def run_sum(x: Dense, weight: Dense, /, *rest: Dense, out=None):
-    xs, weights = pairs_of("weighted_sum", (x, weight, *rest))
-    dtype = check_alike(xs)
-    check_weights("weighted_sum", weights, dtype)
-    out = arrays.output(x.shape, dtype, out)
-    total = out if dtype != np.float16 else np.empty(x.shape, np.float32)
-    np.multiply(upcast(x), _number(weight, total.dtype), out=total)
+def add_arrays(xs, weights, out):
+    """``out = w0 * x0 + w1 * x1 ...``, computed in float32 where ``out`` is float16."""
+    total = out if out.dtype != np.float16 else np.empty(out.shape, np.float32)
+    np.multiply(upcast(xs[0]), _number(weights[0], total.dtype), out=total)
     for one, w in zip(xs[1:], weights[1:], strict=True):
         flat = np.ascontiguousarray(upcast(one), total.dtype).reshape(-1)
         _add_scaled(flat.size, flat, _number(w, total.dtype), CHUNK * settings.chunk_rows, total.reshape(-1))
     if total is not out:
         out[...] = total
-    return out
 
 
-@weighted_sum_weights_grad.kernel("cpu")
-def run_weights_grad(x: Dense, weight: Dense, grad: Dense, /):
-    check_values(x.dtype, "the gradient", floating=True)
-    check_values(weight.dtype, "the gradient by a weight", floating=True)
-    check_weights("weighted_sum_weights_grad", (weight,), x.dtype)
-    check_gradient(grad, x.shape)
+def sum_products(x, grad, like):
+    """The sum of ``x * grad``, as an array like another."""
     total = np.multiply(x, grad, dtype=np.float64).sum()
-    return np.full(weight.shape, total, native(weight.dtype))
+    return np.asarray(total, native(like.dtype)).reshape(like.shape)

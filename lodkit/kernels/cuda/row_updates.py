@@ -1,64 +1,12 @@
-"""CUDA kernels of lodkit/ops/row_updates.py: steps without a gradient, by the runs of the listed rows."""
+"""The kernel of ``rowwise_counter``."""
 
 from __future__ import annotations
 
-import math
-
-import numpy as np
-
-from ...arrays import check_rows
 from ...arrays.cuda import vector
-from ...arrays.cuda.elementwise import fill, iota
-from ...arrays.cuda.ids import checked_ids
 from ...arrays.cuda.launch import cuda, launch
-from ...arrays.cuda.memory import refuse_overlap, view
 from ...jit import simd
-from ...lod.selected_rows import SelectedRows
-from ...ops.row_updates import (
-    LONGEST,
-    check_counter,
-    iteration_number,
-    rowwise_counter,
-    sparse_lp_regularizer,
-    sparse_normalize,
-)
-from ...ops.shared.updates import check_target
-from ...registry import Dense
-from ..common.optimizer_steps import lp_rule, normalize_rule
-from .primitives.merge import runs_of
-from .primitives.offsets import Offsets
-from .primitives.update import update_runs
-
-
-def _runs(rows, height):
-    """The distinct rows, and the Offsets of their runs."""
-    return runs_of(SelectedRows._wrap(rows, rows, height))[:2]
-
-
-def _update(name, rule, param, rows, duplicates="merge"):
-    """Step the listed rows, by a gradient that is 0: each once, or once for each time that it is listed."""
-    check_target(name, check_rows(param, "param"))
-    rows = checked_ids(rows, len(param), "rows")
-    refuse_overlap("param", param, (rows,))
-    if not rows.size:
-        return param.array
-    unique, runs = _runs(rows, len(param))
-    if duplicates == "merge":
-        runs = Offsets(iota(rows, len(unique) + 1), len(unique))
-    no_gradient, first = fill(param.like((1, *param.shape[1:])), 0), fill(rows.like((runs.rows,), np.int64), 0)
-    update_runs(rule, param, [], unique, runs, first, no_gradient, duplicates)
-    return param.array
-
-
-@sparse_normalize.kernel("cuda")
-def normalize(param: Dense, rows: Dense, /, *, norm, use_max_norm):
-    param = view(param)
-    return _update("sparse_normalize", normalize_rule(norm, use_max_norm, param), param, rows)
-
-
-@sparse_lp_regularizer.kernel("cuda")
-def regularize(param: Dense, rows: Dense, /, *, p, reg_lambda, duplicates):
-    return _update("sparse_lp_regularizer", lp_rule(p, reg_lambda), view(param), rows, duplicates)
+from ...ops.row_updates import LONGEST
+from .primitives.merge import sort_rows
 
 
 @cuda.jit
@@ -75,15 +23,7 @@ def _count(prev_iter, counter, rows, starts, now, rate, runs):
         u += cuda.gridsize(1)
 
 
-@rowwise_counter.kernel("cuda")
-def count(prev_iter: Dense, counter: Dense, rows: Dense, /, *, iteration, halflife):
-    prev, counts = view(prev_iter), view(counter)
-    check_counter(prev, counts)
-    rows, now = checked_ids(rows, len(counts), "rows"), iteration_number(iteration)
-    refuse_overlap("prev_iter", prev, (rows, counts))
-    refuse_overlap("counter", counts, (rows,))
-    if halflife > 0 and rows.size:
-        unique, runs = _runs(rows, len(counts))
-        rate = counts.dtype.type(math.log(2) / halflife)
-        launch(_count, len(unique), prev, counts, unique, runs.offsets, now, rate, len(unique))
-    return prev_iter, counter
+def count(prev_iter, counter, rows, now, rate):
+    """Count every use of the rows. Synchronises with the device."""
+    _, starts, rows = sort_rows(rows, len(counter))
+    launch(_count, len(rows), prev_iter, counter, rows, starts.offsets, now, counter.dtype.type(rate), len(rows))

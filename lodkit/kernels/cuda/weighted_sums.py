@@ -1,29 +1,15 @@
-"""CUDA kernels of lodkit/ops/weighted_sums.py: into rows, by their sorted ids, each row read and written once."""
+"""Weighted sums: into rows, by their sorted ids, each row read and written once, and of whole arrays."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from ...arrays import check_gradient, check_values
 from ...arrays.cuda import vector
 from ...arrays.cuda.elementwise import convert, copied, fill
-from ...arrays.cuda.ids import checked_ids
 from ...arrays.cuda.launch import cuda, device, launch
-from ...arrays.cuda.memory import output, refuse_overlap, view
 from ...jit import simd
-from ...lod.selected_rows import SelectedRows
-from ...ops.scatter import check_target
-from ...ops.weighted_sums import (
-    check_alike,
-    check_weights,
-    pairs_of,
-    scatter_weighted_sum,
-    weighted_sum,
-    weighted_sum_weights_grad,
-)
-from ...registry import Dense
 from .primitives.gather import gather, put_rows
-from .primitives.merge import runs_of
+from .primitives.merge import sort_rows
 from .primitives.offsets import offsets_like
 from .primitives.reduce import reduce_rows
 
@@ -41,7 +27,7 @@ def _power(x, n):
 
 @cuda.jit
 def _scale_runs(total, weight, starts, columns, n):
-    """Scale the row of every run as often as the run is long."""
+    """Scale the row of each run once per member of the run."""
     i = cuda.grid(1)
     while i < n:
         u = i // columns
@@ -66,39 +52,26 @@ def _number(weight, like):
     return convert(weight.reshape(1), like.compute_dtype)
 
 
-@scatter_weighted_sum.kernel("cuda")
-def add_weighted(data: Dense, weight: Dense, ids: Dense, /, *rest: Dense):
-    target, weight, ids, rest = view(data), view(weight), view(ids), tuple(map(view, rest))
-    xs, weights = pairs_of("scatter_weighted_sum", rest)
-    check_target("scatter_weighted_sum", target, ids.shape, [(f"x{i}", x) for i, x in enumerate(xs, 1)])
-    check_weights("scatter_weighted_sum", (weight, *weights), target.dtype)
-    ids = checked_ids(ids, len(target))
-    refuse_overlap("data", target, (weight, ids, *rest))
-    if not target.size or not ids.size:
-        return data
-    flat = ids.reshape(ids.size)
-    rows, offsets, order = runs_of(SelectedRows._wrap(flat, xs[0], len(target)))
-    total = target.like((len(rows), *target.shape[1:]), target.compute_dtype)
-    gather(target, rows, None, total)
-    launch(_scale_runs, total.size, total, _number(weight, target), offsets.offsets, total.columns, total.size)
+def add_rows(data, weight, ids, xs, weights):
+    """``data[ids] = weight * data[ids] + w1 * x1 ...``"""
+    order, offsets, rows = sort_rows(ids, len(data))
+    total = data.like((len(rows), *data.shape[1:]), data.compute_dtype)
+    gather(data, rows, None, total)
+    launch(_scale_runs, total.size, total, _number(weight, data), offsets.offsets, total.columns, total.size)
     for x, w in zip(xs, weights, strict=True):
         sums = total.like(total.shape)
-        values = x.reshape(ids.size, *target.shape[1:])
+        values = x.reshape(ids.size, *data.shape[1:])
         reduce_rows("sum", values, order, None, None, offsets, 0, sums)
-        launch(_add_scaled, total.size, sums, _number(w, target), total.size, total)
-    put_rows(rows, total, target)
-    return data
+        launch(_add_scaled, total.size, sums, _number(w, data), total.size, total)
+    put_rows(rows, total, data)
 
 
-@weighted_sum.kernel("cuda")
-def run_sum(x: Dense, weight: Dense, /, *rest: Dense, out=None):
-    xs, weights = pairs_of("weighted_sum", [view(one) for one in (x, weight, *rest)])
-    dtype, first = check_alike(xs), xs[0]
-    check_weights("weighted_sum", weights, dtype)
-    total = fill(first.like(first.shape, first.compute_dtype), 0)
-    for one, w in zip(xs, weights, strict=True):
-        launch(_add_scaled, total.size, one, _number(w, first), total.size, total)
-    return copied(total, output(first, first.shape, dtype, out)).array
+def add_arrays(xs, weights, out):
+    """``out = w0 * x0 + w1 * x1 ...``, computed in float32 where ``out`` is float16."""
+    total = fill(out.like(out.shape, out.compute_dtype), 0)
+    for x, w in zip(xs, weights, strict=True):
+        launch(_add_scaled, total.size, x, _number(w, out), total.size, total)
+    copied(total, out)
 
 
 @cuda.jit
@@ -109,14 +82,10 @@ def _multiply(x, grad, n, products):
         i += cuda.gridsize(1)
 
 
-@weighted_sum_weights_grad.kernel("cuda")
-def run_weights_grad(x: Dense, weight: Dense, grad: Dense, /):
-    x, weight, grad = view(x), view(weight), view(grad)
-    check_values(x.dtype, "the gradient", floating=True)
-    check_values(weight.dtype, "the gradient by a weight", floating=True)
-    check_weights("weighted_sum_weights_grad", (weight,), x.dtype)
-    grad = convert(check_gradient(grad, x.shape), x.dtype)
+def sum_products(x, grad, like):
+    """The sum of ``x * grad``, as an array like another."""
+    grad = convert(grad, x.dtype)
     products, total = x.like((x.size,), x.compute_dtype), x.like((1,), x.compute_dtype)
     launch(_multiply, x.size, x, grad, x.size, products)
     reduce_rows("sum", products, None, None, None, offsets_like(x, np.array([0, x.size])), 0, total)
-    return convert(total, weight.dtype).reshape(*weight.shape).array
+    return convert(total, like.dtype).reshape(*like.shape)

@@ -8,6 +8,7 @@ import numpy as np
 
 from ...arrays import integers as integers
 from ...arrays import output as output
+from ...arrays.generic import refuse_overlap as refuse_overlap
 from ...lod.levels import check_vector as check_vector
 from .. import conversions as conversions
 from ..conversions import lengths_to_offsets
@@ -42,6 +43,22 @@ def sum_lengths(lengths, longest=False):
 def largest_id(ids):
     """The largest of ids, -1 where there are none."""
     return int(ids.max(initial=-1))
+
+
+def merge_rows(x):
+    """SelectedRows with sorted rows, each once."""
+    return x.merge()
+
+
+def sort_rows(rows, height):
+    """Sort row numbers, stably: their order, the start of each run of equal ones, and the row of each run."""
+    unique, counts = np.unique(rows, return_counts=True)
+    return np.argsort(rows, kind="stable"), np.concatenate([[0], np.cumsum(counts)]), unique
+
+
+def squared_norm(x):
+    """The sum of all squares, in double precision."""
+    return float(np.square(x, dtype=np.float64).sum())
 
 
 def wrap_ids(ids, height, wrap):

@@ -1,4 +1,4 @@
-"""What the definitions of updates share: checks of everything before anything is written, and what flows where."""
+"""Checks that all updates share, before anything is written, and the gradients that their definitions step by."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 
 from ...arrays import check_rows, check_values, native, writable
-from ...errors import DTypeError, RowIndexError, ShapeMismatchError
+from ...errors import DTypeError, ShapeMismatchError
 from ...lod.selected_rows import SelectedRows
 from ..selected_rows import added
 
@@ -16,11 +16,11 @@ Duplicates = Literal["merge", "sequential"]
 
 
 def learning_rate(lr):
-    """A number, of a number or a one-element array."""
+    """A float, of a number or a one-element array."""
     return lr if type(lr) is float else float(np.asarray(lr).reshape(-1)[0])
 
 
-#: What a number of a rule must be, by its name.
+#: Tests and descriptions of the numbers of a rule, by name.
 _LIMITS = {
     "decay": (lambda x: 0 <= x <= 1, "in [0, 1]"),
     "weight_decay": (lambda x: x >= 0, "at least 0"),
@@ -40,7 +40,7 @@ _LIMITS = {
 
 
 def check_rule(**numbers):
-    """Refuse numbers with which a step has no meaning."""
+    """Refuse numbers outside their limits."""
     for name, number in numbers.items():
         fits, expected = _LIMITS[name]
         if not fits(number):
@@ -48,14 +48,14 @@ def check_rule(**numbers):
 
 
 def corrected_rate(lr, beta1, beta2, iteration):
-    """The learning rate of adam after ``iteration`` steps, both moments having started from zeros."""
+    """The learning rate of adam after ``iteration`` steps, corrected for moments that start from zeros."""
     done = learning_rate(iteration)
     check_rule(beta1=beta1, beta2=beta2, iteration=done)
     return learning_rate(lr) * np.sqrt(1 - beta2 ** (done + 1)).item() / (1 - beta1 ** (done + 1))
 
 
 def adam_rate(lr, beta1, beta2, iteration, rectified):
-    """The rate of a step of adam, and whether the step is over the root of the squares: RAdam's first ones are not."""
+    """The rate of a step of adam, and whether to divide it by the root of the squares, as RAdam does not at first."""
     rate, t = corrected_rate(lr, beta1, beta2, iteration), learning_rate(iteration) + 1
     if not rectified:
         return rate, True
@@ -67,27 +67,15 @@ def adam_rate(lr, beta1, beta2, iteration, rectified):
     return rate * share**0.5, True
 
 
-def repeated_row(name):
-    return RowIndexError(f"{name}: param lists a row more than once, which row is to change? merge() it first")
-
-
-def missing_row(i, row):
-    return RowIndexError(f"rows[{i}] = {row} of the gradient is no row of the SelectedRows parameter")
-
-
 def check_target(name, param):
     """Refuse a parameter that cannot be updated in place; returns the array of its values."""
-    target = param
-    if isinstance(param, SelectedRows):
-        target = param.value
-        if not param.is_merged and len(np.unique(param.rows)) != len(param.rows):
-            raise repeated_row(name)
+    target = param.value if isinstance(param, SelectedRows) else param
     check_values(target.dtype, name, floating=True)
     return writable(target, "param")
 
 
 def check_states(name, target, states, rowwise=False, pairs=False):
-    """Refuse states that are not like the parameter. The last one of a row-wise update is a vector."""
+    """Refuse states unlike the parameter. The last one of a row-wise update is a vector."""
     shape = (*target.shape, 2) if pairs else target.shape
     for i, (what, array) in enumerate(states, 1):
         writable(array, what)
@@ -105,18 +93,19 @@ def check_states(name, target, states, rowwise=False, pairs=False):
 
 
 def check_update(name, param, grad, *states, rowwise=False, pairs=False):
-    """Everything that can be wrong, before anything is written."""
+    """Check a parameter, its gradient and its states; returns the array of the parameter's values."""
     target = check_target(name, check_rows(param, "param") if rowwise else param)
     if grad.shape != param.shape:
         raise ShapeMismatchError(
             f"{name}: the gradient has shape {tuple(grad.shape)}, the parameter {tuple(param.shape)}"
         )
-    check_states(name, target, states, rowwise, pairs)
-    check_flow_type(name, target, grad)
+    if states:
+        check_states(name, target, states, rowwise, pairs)
+    check_grad_dtype(name, target, grad)
     return target
 
 
-def check_flow_type(name, target, grad):
+def check_grad_dtype(name, target, grad):
     """Refuse a gradient of another type than the parameter's."""
     if grad.dtype is not target.dtype and native(grad.dtype) != target.dtype:
         raise DTypeError(
@@ -124,36 +113,25 @@ def check_flow_type(name, target, grad):
         )
 
 
-def whole_gradient(grad, duplicates, touches_all):
-    """Whether a gradient must be made dense, as rows without gradient change too."""
-    if not touches_all or not isinstance(grad, SelectedRows):
-        return False
+def check_merged(duplicates):
+    """Refuse updates of one row after another where rows without gradient change too."""
     if duplicates == "sequential":
         raise ValueError(
             'duplicates="sequential" has no meaning where rows without gradient change too; '
             "pass lazy=True, which leaves them alone"
         )
-    return True
-
-
-def key_positions(param, rows):
-    """Where each row's key stands in a SelectedRows parameter."""
-    keys = {int(key): i for i, key in enumerate(param.rows)}
-    for i, row in enumerate(rows):
-        if int(row) not in keys:
-            raise missing_row(i, row)
-    return np.array([keys[int(row)] for row in rows], np.int64)
 
 
 def merged(rows, value):
-    """Each row once, with the sum of its values, and the values as float64."""
+    """Each row once, and the sum of its values in float64."""
     unique, inverse = np.unique(rows, return_inverse=True)
     return unique, added(inverse, value, len(unique))
 
 
-def flows(grad, duplicates, touches_all=False):
-    """What a definition does one after another: where, and the gradient there as float64."""
-    if whole_gradient(grad, duplicates, touches_all):
+def grad_steps(grad, duplicates, touches_all=False):
+    """Steps of a definition, one after another: an index, and the gradient there as float64."""
+    if touches_all and isinstance(grad, SelectedRows):
+        check_merged(duplicates)
         return [(slice(None), added(grad.rows, grad.value, grad.height))]
     if not isinstance(grad, SelectedRows):
         return [(... if not grad.ndim else slice(None), grad.astype(np.float64))]
@@ -163,12 +141,12 @@ def flows(grad, duplicates, touches_all=False):
 
 
 def row_means(squares):
-    """The mean of every row, in a shape that goes with the rows; 0 where they have no elements."""
+    """The mean of each row; 0 for rows of no elements."""
     if not squares.size:
         return np.zeros(squares.shape[:1])
     return squares.reshape(len(squares), -1).mean(axis=1)
 
 
 def beside(numbers, rows):
-    """A number a row, in a shape that goes with the rows."""
+    """One number per row, in a shape that broadcasts over the rows."""
     return numbers.reshape(-1, *(1,) * (rows.ndim - 1))

@@ -23,6 +23,7 @@ from ....ops.shared.plain import largest_id as largest_id
 from ....ops.shared.plain import put_rows as put_rows
 from ....ops.shared.plain import read as read
 from ....ops.shared.plain import send as send
+from ....ops.shared.plain import squared_norm as squared_norm
 from ....ops.shared.plain import take as take
 from ....ops.shared.plain import wrap_ids as wrap_ids
 from ... import importing
@@ -85,7 +86,8 @@ HOMES = {
     "merge": ("add_rows", "dense_rows", "merge_rows", "rows_grad", "table_grad", "total"),
     "reduce": ("argreduce_rows", "reduce_into"),
     "softmax": ("softmax_grad_rows", "softmax_rows"),
-    "update": ("update",),
+    "sort": ("sort_rows",),
+    "update": ("record_like", "single_runs", "update_all", "update_rows", "update_runs"),
 }
 
 __getattr__ = importing(__name__, HOMES)

@@ -1,7 +1,7 @@
-"""The loops over packed rows: pack, unpack, look up and pool.
+"""Loops over packed rows: pack, unpack, look up and pool.
 
-Lanes are codes as bytes hold them: the lowest bits of all bytes first, then the next. They are put in order once a
-segment, not once a row.
+Lanes are codes as bytes hold them: the lowest bits of all bytes first, then the next. They are put in order once per
+segment, not once per row.
 """
 
 from __future__ import annotations
@@ -25,24 +25,15 @@ def width_of(columns, bits, most=WIDTHS[0]):
 
 
 def params_of(rows, bits):
-    """The scale and bias of every packed row, where they are; float16 as its bits."""
+    """A view of the scale and bias of each packed row; float16 as its bits."""
     kind = np.dtype(np.float32 if bits == 8 else np.uint16)
     return rows[:, rows.shape[1] - 2 * kind.itemsize :].view(kind)
 
 
-def _fold(step, width):
-    """All lanes of a vector in one, by halves."""
-    if width == 1:
-        return jitable(lambda v: v)
-    rest = _fold(step, width // 2)
-    return jitable(lambda v: rest(step(simd.low(v), simd.high(v))))
-
-
 @functools.cache
 def quantize_kernel(bits, width):
-    """Pack rows: their least and largest numbers first, then the codes between."""
+    """Pack rows: first their minimum and maximum, then the codes between."""
     each, size, grid_of, codes_of = 8 // bits, width * bits // 8, jitable(grid(bits)), jitable(coder(bits))
-    least, largest = _fold(simd.minimum, width), _fold(simd.maximum, width)
 
     @parallel_kernel
     def kernel(table, params, rows):
@@ -53,7 +44,7 @@ def quantize_kernel(bits, width):
             for at in range(width, columns, width):
                 x = simd.load(table, s, min(at, columns - width), width)
                 low, high = simd.minimum(low, x), simd.maximum(high, x)
-            scale, bias, factor = grid_of(least(low), largest(high))
+            scale, bias, factor = grid_of(simd.reduce(simd.minimum, low), simd.reduce(simd.maximum, high))
             simd.store(params, s, 0, scale)
             simd.store(params, s, 1, bias)
             for at in range(0, columns, width):
@@ -66,7 +57,7 @@ def quantize_kernel(bits, width):
 
 @functools.cache
 def dequantize_kernel(bits, width):
-    """Unpack rows: those at ids, if there are any; ``padding`` reads as zeros."""
+    """Unpack rows: those at ids if any, else all; ``padding`` reads as zeros."""
     each, size = 8 // bits, width * bits // 8
 
     @parallel_kernel
@@ -122,7 +113,7 @@ def _sums(bits, width):
 
 @functools.cache
 def bag_kernel(bits, width):
-    """Look up and pool. A bag of one block, the usual case, goes around double precision."""
+    """Look up and pool. A bag of one block, the usual case, skips double precision."""
     each, (block_sum, long_sum) = 8 // bits, _sums(bits, width)
 
     @jitable
@@ -153,7 +144,7 @@ def bag_kernel(bits, width):
 
 @functools.cache
 def convert_kernel(width):
-    """``out = x`` in another type, of flat arrays; two strips may overlap, and write the same."""
+    """``out = x`` in another type, of flat arrays; strips may overlap, and write the same numbers."""
 
     @parallel_kernel
     def kernel(x, chunk, out):

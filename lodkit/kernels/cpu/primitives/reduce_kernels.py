@@ -182,22 +182,13 @@ def flat_kernel(reduce):
     first = zero is None
 
     @jitable
-    def across(v):
-        """The lanes of a vector, by halves."""
-        v = step(simd.low(v), simd.high(v))
-        v = step(simd.low(v), simd.high(v))
-        v = step(simd.low(v), simd.high(v))
-        v = step(simd.low(v), simd.high(v))
-        return step(simd.low(v), simd.high(v))
-
-    @jitable
     def run(values, start, stop):
         """All numbers of a block, in an order that only its length decides."""
         rest = simd.lane(simd.load(values, 0, start, 1), 0) if first else zero
         best = simd.load_first(values, 0, start, LANES, stop - start, rest)
         for i in range(start + LANES, stop, LANES):
             best = step(best, simd.load_first(values, 0, i, LANES, stop - i, rest))
-        return across(best)
+        return simd.reduce(step, best)
 
     @parallel_kernel
     def kernel(values, offsets, pad, divisor, chunk, block, out):

@@ -55,11 +55,7 @@ def _across(width, step):
 
     @jitable
     def combine(values, v):
-        half = step(simd.low(v), simd.high(v))
-        half = step(simd.low(half), simd.high(half))
-        half = step(simd.low(half), simd.high(half))
-        half = step(simd.low(half), simd.high(half))
-        return step(simd.low(half), simd.high(half))
+        return simd.reduce(step, v)
 
     return combine
 

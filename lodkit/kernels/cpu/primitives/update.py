@@ -1,4 +1,4 @@
-"""How an update of a parameter in place runs: dense, or by the runs of equal rows, each read and written once."""
+"""Updates of a parameter in place: dense, or by the runs of equal rows, each read and written once."""
 
 from __future__ import annotations
 
@@ -7,12 +7,8 @@ import functools
 import numpy as np
 
 from ....arrays import matrix, upcast
-from ....arrays.generic import refuse_overlap
 from ....jit import settings
-from ....lod.selected_rows import SelectedRows
-from ....ops.shared.updates import check_update, whole_gradient
 from .gather import NO_WEIGHTS
-from .merge import dense_rows
 from .sort import bits_below, sort_rows
 from .update_kernels import dense_kernel, few_kernel, rows_kernel, rowwise_kernel, whole_width
 
@@ -20,39 +16,14 @@ TALL = 1 << 50  # above, a row and its position may not fit into one number
 DENSE_CHUNKS = 16  # a dense update reads in order: fewer, larger chunks
 
 
-def update(name, rule, param, grad, states=(), *, duplicates="merge", touches_all=False, records=False):
-    """Check everything, then step a parameter and its states.
+def record_like(value):
+    """An array for the steps of the elements of a gradient."""
+    return np.zeros(value.shape, np.promote_types(value.dtype, np.float32))
 
-    Parameters
-    ----------
-    name : str
-        The operator's.
-    rule : steps.Rule
-    param, grad : array, and array or SelectedRows
-    states : sequence of (name, array)
-    duplicates : {"merge", "sequential"}
-    touches_all : bool
-        Whether rows without gradient change too.
-    records : bool
-        Whether to return what the gradient, or each of its rows one after another, took off the parameter.
-    """
-    target = check_update(name, param, grad, *states, rowwise=rule.rowwise, pairs=rule.pairs)
-    value = grad.value if isinstance(grad, SelectedRows) else grad
-    arrays = [array for _, array in states]
-    refuse_overlap("param", target, [value, *arrays])
-    for i, (what, array) in enumerate(states):
-        refuse_overlap(what, array, [value, *arrays[i + 1 :]])
-    if whole_gradient(grad, duplicates, touches_all):
-        grad = dense_rows(grad)
-    taken = np.zeros(value.shape, np.promote_types(target.dtype, np.float32)) if records else None
-    if isinstance(grad, SelectedRows):
-        update_rows(rule, target, arrays, grad, duplicates, taken)
-    elif rule.rowwise:
-        every = np.arange(len(target) + 1)
-        update_runs(rule, target, arrays, every[:-1], (every[:-1], every), grad)
-    else:
-        update_all(rule, target, arrays, grad, taken)
-    return None if taken is None else taken.astype(target.dtype, copy=False)
+
+def single_runs(rows):
+    """Starts of runs of one row each."""
+    return np.arange(len(rows) + 1)
 
 
 def _numbers(rule, dtype):
@@ -62,6 +33,10 @@ def _numbers(rule, dtype):
 
 def update_all(rule, param, states, grad, taken=None):
     """Step all of a parameter."""
+    if rule.rowwise:
+        starts = single_runs(param)
+        update_runs(rule, param, states, starts[:-1], starts, starts[:-1], grad)
+        return
     arrays = (param, *states, np.ascontiguousarray(grad, param.dtype))
     p, *wides, g = (upcast(array).reshape(1, -1) for array in arrays)
     kernel = dense_kernel(rule.step, len(states), 1 + rule.pairs, bool(rule.weight_decay), taken is not None)
@@ -73,22 +48,22 @@ def update_all(rule, param, states, grad, taken=None):
 
 
 def _round_once(halves, wides, at=...):
-    """Write what was stepped as float32; too large is inf, as in compiled code: an error would leave half of it."""
+    """Round stepped float32 to float16; too large becomes inf, as in compiled code: an error would leave half of it."""
     with np.errstate(all="ignore"):
         for half, done in zip(halves, wides, strict=True):
             half[at] = done
 
 
 def runs_of(grad):
-    """A gradient's order, the starts of its runs, and their rows; one that is merged already is its own."""
+    """Order of the rows of a gradient, start of each run of equal ones, and the row of each run."""
     if grad.is_merged:
-        positions = np.arange(len(grad.rows) + 1)
-        return positions[:-1], positions, grad.rows
+        starts = single_runs(grad.rows)
+        return starts[:-1], starts, grad.rows
     return sort_rows(grad.rows, grad.height)
 
 
 def _shape(rule, columns, count):
-    """The step, how wide it is, and what its states are."""
+    """The step, its width, the number of its states, and the numbers per element of each."""
     return rule.step, whole_width(columns, 16 if rule.pairs else 64), count, 1 + rule.pairs
 
 
@@ -102,7 +77,7 @@ def update_rows(rule, param, states, grad, duplicates, taken=None):
     n, plain = len(grad.rows), not (rule.rowwise or rule.weight_decay or taken is not None)
     if n > settings.few_rows or grad.is_merged or param.dtype == np.float16 or grad.height > TALL or not plain:
         order, starts, unique = runs_of(grad)
-        update_runs(rule, param, states, unique, (order, starts), grad.value, duplicates, taken=taken)
+        update_runs(rule, param, states, unique, starts, order, grad.value, duplicates, taken=taken)
     elif n and grad.value.size:
         p = matrix(param)
         first, second = [*map(matrix, states), p, p][:2]
@@ -110,10 +85,10 @@ def update_rows(rule, param, states, grad, duplicates, taken=None):
         kernel(p, first, second, grad.rows, matrix(grad.value), numbers, bits_below(n))
 
 
-def update_runs(rule, param, states, at, runs, value, duplicates="merge", scale=None, taken=None):
-    """Step the rows ``at`` of a parameter, each by its run of rows of ``value``, times ``scale`` where there is one."""
+def update_runs(rule, param, states, at, starts, order, value, duplicates="merge", scale=None, taken=None):
+    """Step the rows ``at`` of a parameter, each by its rows of ``value``, in ``order``, times ``scale`` if any."""
     if param.dtype == np.float16:
-        _update_runs_half(rule, param, states, at, runs, upcast(value), duplicates, scale, taken)
+        _update_runs_half(rule, param, states, at, starts, order, upcast(value), duplicates, scale, taken)
         return
     p, g = matrix(param), matrix(np.asarray(value, param.dtype))
     if not p.size or not len(at):
@@ -125,15 +100,13 @@ def update_runs(rule, param, states, at, runs, value, duplicates="merge", scale=
     else:
         kernel = rows_kernel(*_shape(rule, p.shape[1], len(states)), *flags, taken is not None)
     scale, taken = NO_WEIGHTS if scale is None else scale, g if taken is None else matrix(taken)
-    work = len(runs[0]) * p.shape[1]
-    kernel(
-        work, p, tuple(map(matrix, states)), at, *runs, g, scale, taken, _numbers(rule, p.dtype), settings.chunk_rows
-    )
+    states, numbers = tuple(map(matrix, states)), _numbers(rule, p.dtype)
+    kernel(p.shape[1] * len(order), p, states, at, order, starts, g, scale, taken, numbers, settings.chunk_rows)
 
 
-def _update_runs_half(rule, param, states, at, runs, *options):
+def _update_runs_half(rule, param, states, at, *runs):
     """Step float16 rows as float32, and round them once."""
     arrays = (param, *states)
     copies = [array[at].astype(np.float32) for array in arrays]
-    update_runs(rule, copies[0], tuple(copies[1:]), np.arange(len(at)), runs, *options)
+    update_runs(rule, copies[0], tuple(copies[1:]), np.arange(len(at)), *runs)
     _round_once(arrays, copies, at)

@@ -1,7 +1,7 @@
-"""The templates of every update of a parameter in place: dense, and by the sorted runs of a SelectedRows gradient.
+"""Templates of all updates of a parameter in place: dense, and by the sorted runs of a SelectedRows gradient.
 
 An optimizer is a step of ``kernels.common.optimizer_steps``. A parameter's row is read and written once, however many
-gradient rows fall on it. ``count`` is the number of states, which have ``each`` numbers for one of the parameter;
+gradient rows fall on it. ``count`` is the number of states, which have ``each`` numbers per element of the parameter;
 ``numbers`` end with the weight decay where there is one; a gradient row is the ``order[i]``-th of ``value``, times
 ``scale[i]`` where it is ``weighted``.
 """
@@ -26,7 +26,7 @@ def whole_width(columns, most=64):
 
 
 def _states(count, width, each=1):
-    """How some lanes of the states are read, written and asked for ahead of their use; ``each`` numbers a lane."""
+    """Functions that read, write and prefetch lanes of the states, with ``each`` numbers per lane."""
     if not count:
         none = jitable(inline=True)(lambda states, row, j: ())
         return none, jitable(inline=True)(lambda states, row, j, lanes: None), none
@@ -82,7 +82,7 @@ def _gradient(width, decays, weighted):
 def rows_kernel(step, width, count, each, merge, decays=False, weighted=False, records=False):
     """Kernel of an update by runs of gradient rows; chunks take the runs that start in their rows.
 
-    Where it ``records``, ``taken`` is what each gradient row took off the parameter; not with ``merge``.
+    With ``records`` and without ``merge``, ``taken`` gets the step of each gradient row.
     """
     (read, write, fetch), gradient = _states(count, width, each), _gradient(width, decays, weighted)
 
@@ -118,7 +118,7 @@ _TAKEN = tuple(jitable(inline=True)(f) for f in (lambda a, b: (), lambda a, b: (
 
 @functools.cache
 def few_kernel(step, width, count, each, merge):
-    """Kernel of an update by a handful of rows, sorted on the way: one call, where three take twice as long.
+    """Kernel of an update by a handful of rows, which it sorts first: one call, as three take twice as long.
 
     The states come one by one, any array in place of absent ones: a tuple's type takes Numba 1 us to find.
     """
@@ -135,7 +135,7 @@ def few_kernel(step, width, count, each, merge):
 
 
 def _row_state(k, keeps):
-    """How a row's one number, in the k-th state, is read, written and given to a step; nothing where there is none."""
+    """Functions that read the one number of a row in the k-th state, write it, and give it to a step; or do nothing."""
     if not keeps:
         none = jitable(inline=True)(lambda states, row: 0.0)
         return none, jitable(inline=True)(lambda states, row, number: None), jitable(inline=True)(lambda p, number: ())
@@ -151,18 +151,10 @@ def _row_state(k, keeps):
     )
 
 
-def _folded(width):
-    """The sum of the lanes of a vector, by halves, as one lane."""
-    if width == 1:
-        return jitable(inline=True)(lambda x: x)
-    half = _folded(width // 2)
-    return jitable(inline=True)(lambda x: half(simd.add(simd.low(x), simd.high(x))))
-
-
 def _row_step(step, width, count, keeps, decays, weighted):
     """A row-wise step: once over the row for the squares, once to update it. Takes and returns the row's number."""
     (read, write, _), gradient = _states(count, width), _gradient(width, decays, weighted)
-    (_, _, spread), folded = _row_state(count, keeps), _folded(width)
+    _, _, spread = _row_state(count, keeps)
 
     @jitable
     def update(param, states, row, number, value, order, scale, start, stop, numbers):
@@ -171,7 +163,7 @@ def _row_step(step, width, count, keeps, decays, weighted):
             p = simd.load(param, row, j, width)
             g = gradient(value, order, scale, start, stop, j, p, numbers)
             total = simd.add(total, simd.widen(simd.mul(g, g)))
-        mean = simd.lane(folded(total), 0) / columns
+        mean = simd.lane(simd.reduce(simd.add, total), 0) / columns
         for j in range(0, columns, width):
             p = simd.load(param, row, j, width)
             g = gradient(value, order, scale, start, stop, j, p, numbers)
@@ -187,7 +179,7 @@ def _row_step(step, width, count, keeps, decays, weighted):
 
 @functools.cache
 def rowwise_kernel(step, width, count, keeps, merge, decays=False, weighted=False):
-    """Kernel of a row-wise update by runs of gradient rows; ``keeps`` where the last state has one number a row."""
+    """Kernel of a row-wise update by runs of gradient rows; ``keeps`` where the last state has one number per row."""
     update = _row_step(step, width, count, keeps, decays, weighted)
     load, store, _ = _row_state(count, keeps)
 

@@ -36,7 +36,9 @@ def launcher(function):
 
     @functools.wraps(function)
     def launch(*inputs, **attrs):
-        return _returned(function(sys.modules[__name__], *map(_given, inputs), **attrs))
+        given = list(map(_given, inputs))
+        result = function(sys.modules[__name__], *given, **attrs)
+        return inputs[0] if type(result) is SelectedRows and result is given[0] else _returned(result)
 
     launch.__kwdefaults__ = function.__kwdefaults__
     return launch
@@ -99,6 +101,11 @@ def contiguous(x):
     return x
 
 
+def squared_norm(x):
+    """The sum of all squares, in double precision. Synchronises with the device."""
+    return memory.norm(view(x).array) ** 2
+
+
 @cuda.jit
 def _wrap(ids, n, height, out):
     """Count ids that are counted from the end from the start; those before the start stay as they are."""
@@ -127,10 +134,10 @@ HOMES = {
     "copy_runs": ("copy_runs",),
     "gather": ("add_rows", "fill_rows", "gather", "put_rows", "take", "take_rows"),
     "gradients": ("argreduce_rows", "values_grad", "weights_grad"),
-    "merge": ("dense_rows", "merge_rows", "rows_grad", "table_grad", "total"),
+    "merge": ("dense_rows", "merge_rows", "rows_grad", "sort_rows", "table_grad", "total"),
     "reduce": ("reduce_into",),
     "softmax": ("softmax_grad_rows", "softmax_rows"),
-    "update": ("update",),
+    "update": ("record_like", "single_runs", "update_all", "update_rows", "update_runs"),
 }
 
 __getattr__ = importing(__name__, HOMES)

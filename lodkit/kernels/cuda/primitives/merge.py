@@ -20,11 +20,16 @@ def runs_of(grad):
         rows = view(grad.rows)
         starts = iota(rows, len(rows) + 1)
         return rows, Offsets(starts, len(rows)), starts.part(0, len(rows))
-    ids = view(grad.rows)
-    found = runs_below(ids, grad.height)
-    if ids.size <= settings.tile_rows:
-        return found.rows, Offsets(found.offsets, ids.size), found.order
-    return found.rows, cut(found.offsets, inspected(found.offsets)), found.order
+    order, offsets, rows = sort_rows(view(grad.rows), grad.height)
+    return rows, offsets, order
+
+
+def sort_rows(rows, height):
+    """Sort row numbers, stably: their order, Offsets of the runs of equal ones, the row of each. Synchronises."""
+    found = runs_below(rows, height)
+    if rows.size <= settings.tile_rows:
+        return found.order, Offsets(found.offsets, rows.size), found.rows
+    return found.order, cut(found.offsets, inspected(found.offsets)), found.rows
 
 
 def merge_rows(x):

@@ -1,4 +1,4 @@
-"""The CUDA loops over packed rows: pack, unpack, look up and pool."""
+"""CUDA loops over packed rows: pack, unpack, look up and pool."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ZERO = np.float32(0)
 
 
 def _reader(bits, size, align):
-    """How a kernel reads the numbers in ``size`` bytes of a row, from byte j on; zeros where the row is not there."""
+    """A function that reads the numbers in ``size`` bytes of a row, from byte j on; zeros unless the row is there."""
     param = 4 if bits == 8 else 2
 
     @device
@@ -32,7 +32,7 @@ def _reader(bits, size, align):
 
 
 def _writer(lanes, aligned):
-    """How a kernel writes lanes to memory that may be an array's own, aligned as it is."""
+    """A function that writes lanes to memory, which may not be aligned to vectors."""
 
     @device
     def write(out, at, x):
@@ -66,7 +66,7 @@ def dequantize_kernel(bits, size, align, aligned, gather):
 
 @functools.cache
 def bag_kernel(bits, size, align, aligned, weighted, divisor):
-    """Look up and pool: a group of threads takes a segment, as in ``reduce_kernels``; ``divisor`` is as there."""
+    """Look up and pool: one group of threads per segment, and ``divisor``, as in ``reduce_kernels``."""
     each, divides, by_totals = 8 // bits, divisor is not None, divisor == "totals"
     lanes = size * each
     read, write = _reader(bits, size, align), _writer(lanes, aligned)
@@ -101,7 +101,7 @@ def bag_kernel(bits, size, align, aligned, weighted, divisor):
 
 @functools.cache
 def quantize_kernel(bits):
-    """Pack rows: a warp takes one, a lane every 32nd byte."""
+    """Pack rows: one warp per row, every 32nd byte per lane."""
     each, param = 8 // bits, 4 if bits == 8 else 2
     grid_of, codes_of = device(grid(bits)), device(coder(bits))
     least, largest = across(simd.minimum, WARP), across(simd.maximum, WARP)

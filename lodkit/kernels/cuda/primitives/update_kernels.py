@@ -1,7 +1,7 @@
-"""The templates of every update of a parameter in place: dense, and by the sorted runs of a SelectedRows gradient.
+"""Templates of all updates of a parameter in place: dense, and by the sorted runs of a SelectedRows gradient.
 
-``count`` is the number of states, at most two, which have ``each`` numbers for one of the parameter; ``numbers`` are a
-rule's four and the weight decay. What a kernel does not use stands for nothing.
+``count`` is the number of states, at most two, which have ``each`` numbers per element of the parameter; ``numbers``
+are four of the rule and the weight decay. Arguments that a kernel does not use may be anything.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from .reduce_kernels import WARP, across
 
 
 def _states(count, width, each=1):
-    """How some lanes of the states are read and written; each lane has so many numbers."""
+    """Functions that read and write lanes of the states, with ``each`` numbers per lane."""
     if not count:
         return device(lambda states, place: ()), device(lambda states, place, lanes: None)
     k = count - 1
@@ -53,10 +53,10 @@ def _gradient(width, gather, decays, weighted):
 
 @functools.cache
 def rows_kernel(step, width, count, each, gather, merge, decays=False, weighted=False, records=False):
-    """The kernel of an update by runs of gradient rows: ``order`` where there is one, else the rows themselves.
+    """Kernel of an update by runs of gradient rows, in ``order`` where it gathers.
 
     A group of threads takes a run, and reads and writes its row of the parameter once. With ``merge`` the run's rows
-    are added up first, else the parameter takes a step for each, and ``taken`` is what that took off it.
+    are added up first, else the parameter takes a step for each, which ``taken`` records.
     """
     (read, write), step = _states(count, width, each), device(step)
     gradient = _gradient(width, gather, decays, weighted)
@@ -88,17 +88,8 @@ def rows_kernel(step, width, count, each, gather, merge, decays=False, weighted=
     return kernel
 
 
-@functools.cache
-def _folded(width):
-    """The sum of the lanes of a vector, as one lane."""
-    if width == 1:
-        return device(lambda x: x)
-    half = _folded(width // 2)
-    return device(lambda x: half(simd.add(simd.low(x), simd.high(x))))
-
-
 def _row_state(k, keeps):
-    """How a row's one number, in the k-th state, is read, written and given to a step; nothing where there is none."""
+    """Functions that read the one number of a row in the k-th state, write it, and give it to a step; or do nothing."""
     if not keeps:
         return device(lambda states, row, p: p), device(lambda states, row, number: None), device(lambda p, number: ())
 
@@ -120,7 +111,7 @@ def _row_step(step, width, count, keeps, gather, decays, weighted):
     """
     (read, write), gradient = _states(count, width), _gradient(width, gather, decays, weighted)
     (_, _, spread), combine = _row_state(count, keeps), across(simd.add, WARP)
-    folded, step = _folded(width), device(step)
+    step = device(step)
 
     @device
     def update(param, states, row, number, value, order, scale, start, stop, columns, numbers):
@@ -131,7 +122,7 @@ def _row_step(step, width, count, keeps, gather, decays, weighted):
             g = gradient(value, order, scale, start, stop, j, columns, p, numbers)
             total = simd.add(total, simd.mul(g, g))
             j += WARP * width
-        total = combine(folded(total))
+        total = combine(simd.reduce(simd.add, total))
         mean, j = simd.div(total, simd.like(total, columns)), first
         while j < columns:
             place = row * columns + j
@@ -151,7 +142,7 @@ def _row_step(step, width, count, keeps, gather, decays, weighted):
 
 @functools.cache
 def rowwise_kernel(step, width, count, keeps, gather, merge, decays=False, weighted=False):
-    """The kernel of a row-wise update by runs, a warp a run; ``keeps`` where the last state has one number a row."""
+    """Kernel of a row-wise update by runs, one warp per run; ``keeps`` where the last state has one number per row."""
     update = _row_step(step, width, count, keeps, gather, decays, weighted)
     load, store, _ = _row_state(count, keeps)
 
@@ -175,7 +166,7 @@ def rowwise_kernel(step, width, count, keeps, gather, merge, decays=False, weigh
 
 @functools.cache
 def dense_kernel(step, width, count, each, decays=False, records=False):
-    """The kernel of a dense update of ``n`` elements, W at a time."""
+    """Kernel of a dense update of ``n`` elements, ``width`` at a time."""
     (read, write), step = _states(count, width, each), device(step)
 
     @cuda.jit

@@ -1,0 +1,41 @@
+"""Kernels of lodkit/ops/norm_optimizers.py: a rate made of the gradient's norm, then a rule of the template."""
+
+from __future__ import annotations
+
+from ...lod.selected_rows import SelectedRows
+from ...ops import norm_optimizers as ops
+from ...registry import Dense
+from .optimizer_steps import sgd_rule, storm_rule
+from .updates import update
+
+
+@ops.wngrad.kernel("cpu", "cuda")
+def wngrad(on, param: Dense, grad: Dense | SelectedRows, scale: Dense, /, *, lr, epsilon, duplicates):
+    before, square = ops.prepare(on, "wngrad", param, grad, (), "scale", scale, duplicates)
+    rate, after = ops.wngrad_numbers(lr, epsilon, before, square)
+    update(on, "wngrad", sgd_rule(rate), param, grad, duplicates=duplicates)
+    on.fill(scale, after)
+    return param, scale
+
+
+@ops.storm.kernel("cpu", "cuda")
+def storm(
+    on,
+    param: Dense,
+    grad: Dense | SelectedRows,
+    moment: Dense,
+    total: Dense,
+    /,
+    *,
+    lr,
+    momentum,
+    beta,
+    duplicates,
+    lazy,
+):
+    states = (("moment", moment),)
+    before, square = ops.prepare(on, "storm", param, grad, states, "total", total, duplicates)
+    rate, kept, after = ops.storm_numbers(lr, momentum, beta, before, square)
+    update(on, "storm", storm_rule(rate, kept), param, grad, states, duplicates=duplicates, touches_all=not lazy)
+    on.fill(total, after)
+    return param, moment, total

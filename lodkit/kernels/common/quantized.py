@@ -1,0 +1,55 @@
+"""Kernels of lodkit/ops/quantized.py: checked inputs in front of the loops of the device."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...arrays import check_values
+from ...lod.lod_tensor import LoDTensor
+from ...ops import quantized as ops
+from ...ops.quantized import FLOAT
+from ...ops.shared.reductions import pad_of
+from ...registry import Dense
+
+
+@ops.quantize_rows.kernel("cpu", "cuda")
+def quantize_rows(on, table: Dense, /, *, bits, out=None):
+    out = on.output(ops.prepare_quantize(table, bits), np.uint8, out, table)
+    return on.quantized.pack(table, bits, out)
+
+
+@ops.dequantize_rows.kernel("cpu", "cuda")
+def dequantize_rows(on, rows: Dense, /, *, bits, out=None):
+    out = on.output((len(rows), ops.check_packed(rows, bits)), FLOAT, out, rows)
+    return on.quantized.unpack(rows, None, None, bits, out)
+
+
+@ops.quantized_embedding_bag.kernel("cpu", "cuda")
+def quantized_embedding_bag(
+    on, rows: Dense, ids: LoDTensor, weights: Dense | None = None, /, *, bits, pool, pad_value, padding_idx, out=None
+):
+    columns, bags, flat = ops.prepare_bag(on, rows, ids, weights, bits, padding_idx)
+    offsets, pad = bags.row_offsets(), pad_of(pad_value, FLOAT)
+    out = on.output((len(offsets) - 1, columns), FLOAT, out, rows)
+    out = on.quantized.pool_rows(rows, flat, weights, padding_idx, offsets, pool, pad, bits, out)
+    return ops.above(bags, -1, out)
+
+
+@ops.quantized_embedding_bag_weights_grad.kernel("cpu", "cuda")
+def quantized_embedding_bag_weights_grad(
+    on, rows: Dense, ids: LoDTensor, grad: Dense, weights: Dense, /, *, bits, pool, padding_idx
+):
+    columns, bags, flat = ops.prepare_bag(on, rows, ids, weights, bits, padding_idx)
+    offsets, means = bags.row_offsets(), None
+    if pool == "mean":
+        means = on.output((len(offsets) - 1, columns), FLOAT, None, rows)
+        on.quantized.pool_rows(rows, flat, weights, padding_idx, offsets, pool, FLOAT.type(0), bits, means)
+    taken = on.output((len(flat), columns), FLOAT, None, rows)
+    on.quantized.unpack(rows, flat, padding_idx, bits, taken)
+    return on.weights_grad(taken, None, None, offsets, weights, means, grad, pool)
+
+
+@ops.cast.kernel("cpu", "cuda")
+def cast(on, x: Dense, /, *, dtype, out=None):
+    check_values(x.dtype, "cast")
+    return on.quantized.copied(x, on.output(x.shape, np.dtype(dtype), out, x))

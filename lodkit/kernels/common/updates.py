@@ -1,0 +1,41 @@
+"""The one update of a parameter in place: checks, then the templates of the device."""
+
+from __future__ import annotations
+
+from ...lod.selected_rows import SelectedRows
+from ...ops.shared.updates import check_merged, check_update
+
+
+def update(on, name, rule, param, grad, states=(), *, duplicates="merge", touches_all=False, records=False):
+    """Check everything, then step a parameter and its states.
+
+    Parameters
+    ----------
+    on : module
+        The device.
+    name : str
+        The operator's.
+    rule : optimizer_steps.Rule
+    param, grad : array, and array or SelectedRows
+    states : sequence of (name, array)
+    duplicates : {"merge", "sequential"}
+    touches_all : bool
+        Whether rows without gradient change too.
+    records : bool
+        Whether to return the steps that were subtracted, in the shape of the gradient or of its listed rows.
+    """
+    check_update(name, param, grad, *states, rowwise=rule.rowwise, pairs=rule.pairs)
+    sparse, arrays = isinstance(grad, SelectedRows), [array for _, array in states]
+    value = grad.value if sparse else grad
+    on.refuse_overlap("param", param, [value, *arrays])
+    for i, (what, array) in enumerate(states, 1):
+        on.refuse_overlap(what, array, [value, *arrays[i:]])
+    if sparse and touches_all:
+        check_merged(duplicates)
+        grad, sparse = on.dense_rows(grad), False
+    taken = on.record_like(value) if records else None
+    if sparse:
+        on.update_rows(rule, param, arrays, grad, duplicates, taken)
+    else:
+        on.update_all(rule, param, arrays, grad, taken)
+    return None if taken is None else on.convert(taken, param.dtype)
