@@ -5,25 +5,22 @@ from __future__ import annotations
 import numpy as np
 
 from ...arrays.cuda import vector
-from ...arrays.cuda.launch import cuda, launch
+from ...arrays.cuda.launch import elementwise
 from ...jit import simd
 
 
-@cuda.jit
-def _copy_columns(source, source_width, source_start, n, width, out, out_width, out_start):
-    i = cuda.grid(1)
-    while i < n:
-        row, column = i // width, i % width
-        x = vector.load(source, row * source_width + source_start + column, 1)
-        vector.store(out, row * out_width + out_start + column, x)
-        i += cuda.gridsize(1)
+@elementwise
+def _copy_columns(i, source, source_width, source_start, width, out, out_width, out_start):
+    row, column = i // width, i % width
+    x = vector.load(source, row * source_width + source_start + column, 1)
+    vector.store(out, row * out_width + out_start + column, x)
 
 
 def join_columns(views, widths, out):
     """Put rows of these widths side by side into ``out``."""
     start = 0
     for x, width in zip(views, widths, strict=True):
-        launch(_copy_columns, x.size, x, width, 0, x.size, width, out, sum(widths), start)
+        _copy_columns(x.size, x, width, 0, width, out, sum(widths), start)
         start += width
 
 
@@ -31,7 +28,7 @@ def split_columns(grad, views, widths):
     """New arrays like ``views``, each of its columns."""
     parts, start = [x.like(x.shape) for x in views], 0
     for part, width in zip(parts, widths, strict=True):
-        launch(_copy_columns, part.size, grad, sum(widths), start, part.size, width, part, width, 0)
+        _copy_columns(part.size, grad, sum(widths), start, width, part, width, 0)
         start += width
     return tuple(part.array for part in parts)
 
@@ -41,20 +38,17 @@ def take_columns(x, pairs, out):
     first = 0
     for start, stop in pairs:
         width, n = stop - start, len(x) * (stop - start)
-        launch(_copy_columns, n, x, x.columns, start, n, width, out, out.columns, first)
+        _copy_columns(n, x, x.columns, start, width, out, out.columns, first)
         first += width
 
 
-@cuda.jit
-def _add_columns(grad, width, offsets, sources, columns, n, out):
-    i = cuda.grid(1)
-    while i < n:
-        row, column = i // columns, i % columns
-        total = simd.full(grad, 1, 0.0)
-        for k in range(vector.number(offsets, column), vector.number(offsets, column + 1)):
-            total = simd.add(total, vector.load(grad, row * width + vector.number(sources, k), 1))
-        vector.store(out, i, total)
-        i += cuda.gridsize(1)
+@elementwise
+def _add_columns(i, grad, width, offsets, sources, columns, out):
+    row, column = i // columns, i % columns
+    total = simd.full(grad, 1, 0.0)
+    for k in range(vector.number(offsets, column), vector.number(offsets, column + 1)):
+        total = simd.add(total, vector.load(grad, row * width + vector.number(sources, k), 1))
+    vector.store(out, i, total)
 
 
 def add_columns(x, grad, pairs):
@@ -62,5 +56,5 @@ def add_columns(x, grad, pairs):
     made_of = np.concatenate([np.zeros(0, np.int64), *(np.arange(*pair) for pair in pairs)])
     offsets = np.searchsorted(np.sort(made_of), np.arange(x.columns + 1))
     offsets, sources, out = x.send(offsets), x.send(np.argsort(made_of, kind="stable")), x.like(x.shape)
-    launch(_add_columns, x.size, grad, grad.columns, offsets, sources, x.columns, x.size, out)
+    _add_columns(x.size, grad, grad.columns, offsets, sources, x.columns, out)
     return out

@@ -7,7 +7,7 @@ import numpy as np
 from ...arrays.cuda import vector
 from ...arrays.cuda.ids import check_vector as integers
 from ...arrays.cuda.ids import first_outside
-from ...arrays.cuda.launch import cuda, launch
+from ...arrays.cuda.launch import cuda, elementwise, launch
 from ...errors import LoDError
 from ...ops import conversions as ops
 from ...registry import Dense
@@ -18,20 +18,14 @@ from .primitives.small_group_by import FEW, sort_few
 from .primitives.sort import argsort
 
 
-@cuda.jit
-def _difference(offsets, n, lengths):
-    s = cuda.grid(1)
-    while s < n:
-        lengths[s] = vector.number(offsets, s + 1) - vector.number(offsets, s)
-        s += cuda.gridsize(1)
+@elementwise
+def _difference(s, offsets, lengths):
+    lengths[s] = vector.number(offsets, s + 1) - vector.number(offsets, s)
 
 
-@cuda.jit
-def _number(offsets, segments, n, ids):
-    i = cuda.grid(1)
-    while i < n:
-        ids[i] = segment_of(offsets, segments, i)
-        i += cuda.gridsize(1)
+@elementwise
+def _number(i, offsets, segments, ids):
+    ids[i] = segment_of(offsets, segments, i)
 
 
 @cuda.jit
@@ -73,19 +67,16 @@ def sum_lengths(lengths, longest=False):
     return offsets, found.last, found.longest
 
 
-@cuda.jit
-def _clip(lengths, n, low, high, out):
-    i = cuda.grid(1)
-    while i < n:
-        out[i] = min(max(vector.number(lengths, i), low), high)
-        i += cuda.gridsize(1)
+@elementwise
+def _clip(i, lengths, low, high, out):
+    out[i] = min(max(vector.number(lengths, i), low), high)
 
 
 def clip_lengths(lengths, low=-(1 << 63), high=(1 << 63) - 1):
     """Lengths as int64, none below ``low`` and none above ``high``."""
     lengths = integers(lengths, "lengths")
     out = lengths.like(lengths.shape, np.int64)
-    launch(_clip, out.size, lengths, out.size, low, high, out)
+    _clip(out.size, lengths, low, high, out)
     return out
 
 
@@ -182,14 +173,14 @@ def grouped(segments, by, rows, num_segments):
 def lengths_of(offsets):
     """The differences of offsets."""
     lengths = offsets.like((len(offsets) - 1,), np.int64)
-    launch(_difference, lengths.size, offsets, lengths.size, lengths)
+    _difference(lengths.size, offsets, lengths)
     return lengths
 
 
 def segment_numbers(offsets):
     """The segment of each row, from checked Offsets."""
     ids = offsets.offsets.like((offsets.rows,), np.int64)
-    launch(_number, ids.size, offsets.offsets, len(offsets), ids.size, ids)
+    _number(ids.size, offsets.offsets, len(offsets), ids)
     return ids
 
 

@@ -6,32 +6,26 @@ import numpy as np
 
 from ...arrays.cuda import vector
 from ...arrays.cuda.elementwise import copied, fill
-from ...arrays.cuda.launch import cuda, launch
+from ...arrays.cuda.launch import elementwise
 from ...ops.edge_padding import check_pads, check_removed
 from .conversions import lengths_of
 from .primitives.offsets import inspected
 from .primitives.reduce import reduce_into
 
 
-@cuda.jit
-def _edges(offsets, segments, before, behind, n, rows):
+@elementwise
+def _edges(i, offsets, segments, before, behind, rows):
     """The rows before all segments, segment by segment, then those behind them."""
-    i = cuda.grid(1)
-    while i < n:
-        if i < segments * before:
-            rows[i] = vector.number(offsets, i // before) + i % before
-        else:
-            k = i - segments * before
-            rows[i] = vector.number(offsets, k // behind + 1) - behind + k % behind
-        i += cuda.gridsize(1)
+    if i < segments * before:
+        rows[i] = vector.number(offsets, i // before) + i % before
+    else:
+        k = i - segments * before
+        rows[i] = vector.number(offsets, k // behind + 1) - behind + k % behind
 
 
-@cuda.jit
-def _stretch(offsets, n, step, out):
-    i = cuda.grid(1)
-    while i < n:
-        out[i] = vector.number(offsets, i) + i * step
-        i += cuda.gridsize(1)
+@elementwise
+def _stretch(i, offsets, step, out):
+    out[i] = vector.number(offsets, i) + i * step
 
 
 def pads(data, start, end):
@@ -48,7 +42,7 @@ def pads(data, start, end):
 def stretched(offsets, step):
     """Offsets of segments that are ``step`` rows longer."""
     out = offsets.like(offsets.shape, np.int64)
-    launch(_stretch, out.size, offsets, out.size, step, out)
+    _stretch(out.size, offsets, step, out)
     return out
 
 
@@ -65,7 +59,7 @@ def edge_sums(data, offsets, before, behind):
     shortened(offsets, before, behind)
     count = len(offsets) - 1
     rows = data.like((count * (before + behind),), np.int64)
-    launch(_edges, rows.size, offsets, count, before, behind, rows.size, rows)
+    _edges(rows.size, offsets, count, before, behind, rows)
     sides = np.array([0, count * before, rows.size])
     sums = reduce_into(data, rows, None, None, sides, "sum", 0.0)
     return tuple(sums.part(k, k + 1).reshape(*data.shape[1:]) for k in (0, 1))

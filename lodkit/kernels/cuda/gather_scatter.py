@@ -7,22 +7,19 @@ import math
 import numpy as np
 
 from ...arrays.cuda import vector
-from ...arrays.cuda.launch import cuda, launch
+from ...arrays.cuda.launch import elementwise
 
 
-@cuda.jit
-def _source_rows(ids, height, count, own, n, rows):
+@elementwise
+def _source_rows(i, ids, height, count, own, rows):
     """The row that every gathered one comes from, -1 where the id is outside; ``own``: each batch has its ids."""
-    i = cuda.grid(1)
-    while i < n:
-        row = vector.number(ids, i if own else i % count)
-        rows[i] = i // count * height + row if 0 <= row < height else -1
-        i += cuda.gridsize(1)
+    row = vector.number(ids, i if own else i % count)
+    rows[i] = i // count * height + row if 0 <= row < height else -1
 
 
 def source_rows(shape, ids, axis, match_outer):
     """The row of ``as_rows(shape, axis)`` that every gathered one comes from."""
     outer, count = math.prod(shape[:axis]), math.prod(ids.shape[axis if match_outer else 0 :])
     rows = ids.like((outer * count,), np.int64)
-    launch(_source_rows, rows.size, ids, shape[axis], count, int(match_outer), rows.size, rows)
+    _source_rows(rows.size, ids, shape[axis], count, int(match_outer), rows)
     return rows

@@ -7,7 +7,7 @@ import numpy as np
 from ...arrays.cuda import vector
 from ...arrays.cuda.elementwise import convert, copied, fill
 from ...arrays.cuda.ids import ids_of
-from ...arrays.cuda.launch import cuda, launch
+from ...arrays.cuda.launch import cuda, elementwise, launch
 from ...arrays.cuda.memory import view
 from ...lod.levels import frozen
 from ...lod.lod_tensor import LoDTensor
@@ -32,22 +32,16 @@ def unique(ids: Dense, /, *, return_inverse, return_counts):
     return tuple(results) if len(results) > 1 else results[0]
 
 
-@cuda.jit
-def _join(ids, offsets, samples, low, width, n, keys):
+@elementwise
+def _join(i, ids, offsets, samples, low, width, keys):
     """Join sample and id into one key: ids of a sample are together, and ascend."""
-    i = cuda.grid(1)
-    while i < n:
-        keys[i] = segment_of(offsets, samples, i) * width + (vector.number(ids, i) - low)
-        i += cuda.gridsize(1)
+    keys[i] = segment_of(offsets, samples, i) * width + (vector.number(ids, i) - low)
 
 
-@cuda.jit
-def _part(keys, n, low, width, samples, ids):
-    i = cuda.grid(1)
-    while i < n:
-        key = vector.number(keys, i)
-        samples[i], ids[i] = key // width, key % width + low
-        i += cuda.gridsize(1)
+@elementwise
+def _part(i, keys, low, width, samples, ids):
+    key = vector.number(keys, i)
+    samples[i], ids[i] = key // width, key % width + low
 
 
 @ops.merge_id_lists.kernel("cuda")
@@ -65,10 +59,10 @@ def merge_id_lists(*lists: LoDTensor):
     width, keys = high - low + 1, ids.like(ids.shape)
     for x, y, end in zip(lists, views, ends, strict=True):
         offsets, start = offsets_like(y, x.row_offsets()).offsets, end - y.size
-        launch(_join, y.size, ids.part(start, end), offsets, count, low, width, y.size, keys.part(start, end))
+        _join(y.size, ids.part(start, end), offsets, count, low, width, keys.part(start, end))
     merged = runs_below(keys, max(width * count, 1)).rows
     samples, values = ids.like(merged.shape), ids.like(merged.shape)
-    launch(_part, merged.size, merged, merged.size, low, width, samples, values)
+    _part(merged.size, merged, low, width, samples, values)
     if distinct is not None:
         numbers, values = values, ids.like(merged.shape)
         gather(distinct, numbers, None, values)
@@ -76,23 +70,17 @@ def merge_id_lists(*lists: LoDTensor):
     return LoDTensor._wrap(values.array, (*lists[0]._lod[:-1], offsets))
 
 
-@cuda.jit
-def _clear_first(offsets, order, runs, kept):
-    run = cuda.grid(1)
-    while run < runs:
-        kept[vector.number(order, vector.number(offsets, run))] = 0
-        run += cuda.gridsize(1)
+@elementwise
+def _clear_first(run, offsets, order, kept):
+    kept[vector.number(order, vector.number(offsets, run))] = 0
 
 
-@cuda.jit
-def _equal_integers(bits, n, magnitude, infinity, keys, kept):
+@elementwise
+def _equal_integers(i, bits, magnitude, infinity, keys, kept):
     """Integers that are equal where floating numbers are; ``kept`` is 1 for those that are not NaN, else 0."""
-    i = cuda.grid(1)
-    while i < n:
-        here = vector.number(bits, i)
-        keys[i] = here if here & magnitude else 0
-        kept[i] = 1 if here & magnitude <= infinity else 0
-        i += cuda.gridsize(1)
+    here = vector.number(bits, i)
+    keys[i] = here if here & magnitude else 0
+    kept[i] = 1 if here & magnitude <= infinity else 0
 
 
 @ops.find_duplicate_elements.kernel("cuda")
@@ -103,10 +91,10 @@ def find_duplicate_elements(data: Dense, /):
     if data.dtype.kind == "f":
         bits, keys = convert(data, data.compute_dtype).as_integers(), data.like(data.shape, np.int64)
         infinity = int(np.array(np.inf, data.compute_dtype).view(bits.dtype))
-        launch(_equal_integers, data.size, bits, data.size, int(np.iinfo(bits.dtype).max), infinity, keys, kept)
+        _equal_integers(data.size, bits, int(np.iinfo(bits.dtype).max), infinity, keys, kept)
     found = runs_of_numbers(keys)
     runs = len(found.rows)
-    launch(_clear_first, runs, found.offsets, found.order, runs, kept)
+    _clear_first(runs, found.offsets, found.order, kept)
     return positions_of(kept).array
 
 

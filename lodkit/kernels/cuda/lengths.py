@@ -10,7 +10,7 @@ from ...arrays import check_gradient
 from ...arrays.cuda import vector
 from ...arrays.cuda.elementwise import fill
 from ...arrays.cuda.ids import ids_of
-from ...arrays.cuda.launch import cuda, device, launch
+from ...arrays.cuda.launch import cuda, device, elementwise, launch
 from ...arrays.cuda.memory import view
 from ...ops import lengths as ops
 from ...registry import Dense
@@ -82,13 +82,10 @@ def largest(values, offsets, k):
     return _run(values, candidates, offsets.offsets, times, k)
 
 
-@cuda.jit
-def _within(positions, offsets, k, n, indices):
-    i = cuda.grid(1)
-    while i < n:
-        position = vector.number(positions, i)
-        indices[i] = position - vector.number(offsets, i // k) if position >= 0 else -1
-        i += cuda.gridsize(1)
+@elementwise
+def _within(i, positions, offsets, k, indices):
+    position = vector.number(positions, i)
+    indices[i] = position - vector.number(offsets, i // k) if position >= 0 else -1
 
 
 @ops.lengths_top_k.kernel("cuda")
@@ -99,7 +96,7 @@ def lengths_top_k(values: Dense, lengths: Dense, /, *, k):
     positions = largest(values, offsets, k)
     top, indices, n = values.like(positions.shape), positions.like(positions.shape), positions.size
     gather(values, positions.reshape(n), None, top.reshape(n))
-    launch(_within, n, positions, offsets.offsets, k, n, indices)
+    _within(n, positions, offsets.offsets, k, indices)
     return top.array, indices.array
 
 
@@ -113,14 +110,11 @@ def _first_outside(indices, offsets, k, n, found):
         i += cuda.gridsize(1)
 
 
-@cuda.jit
-def _put_back(grad, indices, offsets, k, n, out):
-    i = cuda.grid(1)
-    while i < n:
-        index = vector.number(indices, i)
-        if index >= 0:
-            vector.store(out, vector.number(offsets, i // k) + index, vector.load(grad, i, 1))
-        i += cuda.gridsize(1)
+@elementwise
+def _put_back(i, grad, indices, offsets, k, out):
+    index = vector.number(indices, i)
+    if index >= 0:
+        vector.store(out, vector.number(offsets, i // k) + index, vector.load(grad, i, 1))
 
 
 @ops.lengths_top_k_grad.kernel("cuda")
@@ -135,17 +129,14 @@ def lengths_top_k_grad(values: Dense, lengths: Dense, indices: Dense, grad: Dens
         raise ops.bad_index(indices.read(), np.diff(offsets.read()), *divmod(at, k))
     check_gradient(grad, indices.shape)
     result = fill(values.like(values.shape), 0)
-    launch(_put_back, n, grad, indices, offsets, k, n, result)
+    _put_back(n, grad, indices, offsets, k, result)
     return result.array
 
 
-@cuda.jit
-def _split(lengths, parts, n, out):
-    i = cuda.grid(1)
-    while i < n:
-        length = vector.number(lengths, i // parts)
-        out[i] = length // parts + (1 if i % parts < length % parts else 0)
-        i += cuda.gridsize(1)
+@elementwise
+def _split(i, lengths, parts, out):
+    length = vector.number(lengths, i // parts)
+    out[i] = length // parts + (1 if i % parts < length % parts else 0)
 
 
 @ops.lengths_split.kernel("cuda")
@@ -154,5 +145,5 @@ def lengths_split(lengths: Dense, /, *, n_split):
     lengths = integers(lengths, "lengths")
     from_lengths(lengths)
     out = lengths.like((lengths.size * n_split,), np.int64)
-    launch(_split, out.size, lengths, n_split, out.size, out)
+    _split(out.size, lengths, n_split, out)
     return out.array

@@ -4,24 +4,21 @@ from __future__ import annotations
 
 from ...arrays.cuda import vector
 from ...arrays.cuda.elementwise import fill
-from ...arrays.cuda.launch import cuda, launch
+from ...arrays.cuda.launch import elementwise
 from ...ops.optimizers import missing_row
 from .primitives.merge import runs_of
 from .primitives.offsets import upper_bound
 
 
-@cuda.jit
-def _find(keys, key_order, count, wanted, runs, order, starts, at, missing):
+@elementwise
+def _find(u, keys, key_order, count, wanted, order, starts, at, missing):
     """Find each wanted row among the sorted keys of a parameter; ``missing[0]`` is the first gradient row without."""
-    u = cuda.grid(1)
-    while u < runs:
-        row = vector.number(wanted, u)
-        k = upper_bound(keys, 0, count, row) - 1
-        if k >= 0 and vector.number(keys, k) == row:
-            at[u] = vector.number(key_order, k)
-        else:
-            vector.atomic_first(missing, 0, vector.number(order, vector.number(starts, u)))
-        u += cuda.gridsize(1)
+    row = vector.number(wanted, u)
+    k = upper_bound(keys, 0, count, row) - 1
+    if k >= 0 and vector.number(keys, k) == row:
+        at[u] = vector.number(key_order, k)
+    else:
+        vector.atomic_first(missing, 0, vector.number(order, vector.number(starts, u)))
 
 
 def positions(keys, key_order, grad):
@@ -30,7 +27,7 @@ def positions(keys, key_order, grad):
         raise missing_row(0, int(grad.rows.part(0, 1).read()[0]))
     rows, starts, order = runs_of(grad)
     at, missing = rows.like(rows.shape), fill(rows.like((1,)), -1)
-    launch(_find, len(rows), keys, key_order, len(keys), rows, len(rows), order, starts.offsets, at, missing)
+    _find(len(rows), keys, key_order, len(keys), rows, order, starts.offsets, at, missing)
     i = int(missing.read()[0])
     if i >= 0:
         raise missing_row(i, int(grad.rows.part(i, i + 1).read()[0]))

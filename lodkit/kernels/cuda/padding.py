@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from ...arrays.cuda import vector
-from ...arrays.cuda.launch import cuda, launch
+from ...arrays.cuda.launch import elementwise
 
 
-@cuda.jit
-def _mark(offsets, width, n, mask):
-    i = cuda.grid(1)
-    while i < n:
-        s = i // width
-        length = vector.number(offsets, s + 1) - vector.number(offsets, s)
-        mask[i] = 1 if i - s * width < length else 0
-        i += cuda.gridsize(1)
+@elementwise
+def _mark(i, offsets, width, mask):
+    s = i // width
+    length = vector.number(offsets, s + 1) - vector.number(offsets, s)
+    mask[i] = 1 if i - s * width < length else 0
 
 
 def presence_mask(offsets, width):
     """Mask of the rows of padded segments that are data."""
     mask = offsets.like((len(offsets) - 1, width), bool)
-    launch(_mark, mask.size, offsets, width, mask.size, mask)
+    _mark(mask.size, offsets, width, mask)
     return mask

@@ -6,7 +6,7 @@ import numpy as np
 
 from ...arrays.cuda import vector
 from ...arrays.cuda.ids import checked_ids, ids_of
-from ...arrays.cuda.launch import cuda, launch
+from ...arrays.cuda.launch import cuda, elementwise, launch
 from ...ops import ranges as ops
 from .conversions import from_lengths, segment_numbers, to_offsets
 from .primitives.offsets import found_in
@@ -26,34 +26,25 @@ def _split(ranges, n, rows, starts, lengths, first):
         i += cuda.gridsize(1)
 
 
-@cuda.jit
-def _pick(offsets, segments, ids, n, starts, lengths):
+@elementwise
+def _pick(i, offsets, segments, ids, starts, lengths):
     """Starts and lengths of the segments with these ids; no rows for an id outside."""
-    i = cuda.grid(1)
-    while i < n:
-        s = vector.number(ids, i)
-        there = 0 <= s < segments
-        starts[i] = vector.number(offsets, s) if there else 0
-        lengths[i] = vector.number(offsets, s + 1) - vector.number(offsets, s) if there else 0
-        i += cuda.gridsize(1)
+    s = vector.number(ids, i)
+    there = 0 <= s < segments
+    starts[i] = vector.number(offsets, s) if there else 0
+    lengths[i] = vector.number(offsets, s + 1) - vector.number(offsets, s) if there else 0
 
 
-@cuda.jit
-def _number_rows(starts, offsets, segments, n, rows):
-    i = cuda.grid(1)
-    while i < n:
-        s = segment_of(offsets, segments, i)
-        rows[i] = vector.number(starts, s) + i - vector.number(offsets, s)
-        i += cuda.gridsize(1)
+@elementwise
+def _number_rows(i, starts, offsets, segments, rows):
+    s = segment_of(offsets, segments, i)
+    rows[i] = vector.number(starts, s) + i - vector.number(offsets, s)
 
 
-@cuda.jit
-def _totals(offsets, each, n, lengths):
+@elementwise
+def _totals(i, offsets, each, lengths):
     """Number of rows of every ``each`` segments together."""
-    i = cuda.grid(1)
-    while i < n:
-        lengths[i] = vector.number(offsets, (i + 1) * each) - vector.number(offsets, i * each)
-        i += cuda.gridsize(1)
+    lengths[i] = vector.number(offsets, (i + 1) * each) - vector.number(offsets, i * each)
 
 
 @cuda.jit
@@ -89,14 +80,14 @@ def rows_of(starts, lengths):
     offsets, n = offsets_of(lengths), len(lengths)
     total = int(offsets.part(n, n + 1).read()[0])
     rows = starts.like((total,), np.int64)
-    launch(_number_rows, total, starts, offsets, n, total, rows)
+    _number_rows(total, starts, offsets, n, rows)
     return rows, offsets
 
 
 def totals(lengths, offsets):
     """Rows of each example, by the offsets of all ranges."""
     out = lengths.like((len(lengths),))
-    launch(_totals, len(out), offsets, lengths.shape[1], len(out), out)
+    _totals(len(out), offsets, lengths.shape[1], out)
     return out
 
 
@@ -113,7 +104,7 @@ def segments(rows, lengths, ids):
     offsets = to_offsets(lengths, "lengths", rows)
     ids = checked_ids(ids, len(offsets))
     starts, found = (ids.like((ids.size,), np.int64) for _ in range(2))
-    launch(_pick, ids.size, offsets.offsets, len(offsets), ids, ids.size, starts, found)
+    _pick(ids.size, offsets.offsets, len(offsets), ids, starts, found)
     return starts, found
 
 

@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 from ...arrays.cuda import vector
-from ...arrays.cuda.launch import cuda, launch
+from ...arrays.cuda.launch import elementwise
 from ...jit import simd
 from ...ops.row_updates import LONGEST
 from .primitives.merge import sort_rows
 
 
-@cuda.jit
-def _count(prev_iter, counter, rows, starts, now, rate, runs):
+@elementwise
+def _count(u, prev_iter, counter, rows, starts, now, rate):
     """Of a row that is listed several times, all but the first use come without delay: they count in full."""
-    u = cuda.grid(1)
-    while u < runs:
-        row, uses = vector.number(rows, u), vector.number(starts, u + 1) - vector.number(starts, u)
-        last, before = prev_iter[row], vector.load_written(counter, row, 1)
-        passed = simd.like(before, max(0, now - max(last, now - LONGEST)))
-        faded = simd.mul(before, simd.exp(simd.mul(passed, simd.like(before, -rate))))
-        vector.store(counter, row, simd.add(faded, simd.like(before, uses)))
-        prev_iter[row] = max(now, last)
-        u += cuda.gridsize(1)
+    row, uses = vector.number(rows, u), vector.number(starts, u + 1) - vector.number(starts, u)
+    last, before = prev_iter[row], vector.load_written(counter, row, 1)
+    passed = simd.like(before, max(0, now - max(last, now - LONGEST)))
+    faded = simd.mul(before, simd.exp(simd.mul(passed, simd.like(before, -rate))))
+    vector.store(counter, row, simd.add(faded, simd.like(before, uses)))
+    prev_iter[row] = max(now, last)
 
 
 def count(prev_iter, counter, rows, now, rate):
     """Count every use of the rows. Synchronises with the device."""
     _, starts, rows = sort_rows(rows, len(counter))
-    launch(_count, len(rows), prev_iter, counter, rows, starts.offsets, now, counter.dtype.type(rate), len(rows))
+    _count(len(rows), prev_iter, counter, rows, starts.offsets, now, counter.dtype.type(rate))

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...arrays.cuda import vector
 from ...arrays.cuda.elementwise import fill
-from ...arrays.cuda.launch import cuda, launch
+from ...arrays.cuda.launch import cuda, elementwise, launch
 from .primitives.gather import gather, put_rows
 
 
@@ -56,25 +56,22 @@ def take_last(x, places):
     return found
 
 
-@cuda.jit
-def _element_places(ids, height, sizes, axis, dims, n, places):
+@elementwise
+def _element_places(i, ids, height, sizes, axis, dims, places):
     """Number of the element that each of the ids selects; ``sizes``: axes of the ids, then strides of the data."""
-    i = cuda.grid(1)
-    while i < n:
-        row, rest = vector.number(ids, i), i
-        place = row * vector.number(sizes, dims + axis)
-        for back in range(dims):
-            d = dims - 1 - back
-            if d != axis:
-                place += rest % vector.number(sizes, d) * vector.number(sizes, dims + d)
-            rest //= vector.number(sizes, d)
-        places[i] = place if 0 <= row < height else -1
-        i += cuda.gridsize(1)
+    row, rest = vector.number(ids, i), i
+    place = row * vector.number(sizes, dims + axis)
+    for back in range(dims):
+        d = dims - 1 - back
+        if d != axis:
+            place += rest % vector.number(sizes, d) * vector.number(sizes, dims + d)
+        rest //= vector.number(sizes, d)
+    places[i] = place if 0 <= row < height else -1
 
 
 def places(ids, shape, axis):
     """Number of the element of the data that each of the ids selects, in C order; -1 for an id outside."""
     strides = [math.prod(shape[d + 1 :]) for d in range(len(shape))]
     sizes, places = ids.send(np.array([*ids.shape, *strides], np.int64)), ids.like((ids.size,), np.int64)
-    launch(_element_places, ids.size, ids, shape[axis], sizes, axis, len(shape), ids.size, places)
+    _element_places(ids.size, ids, shape[axis], sizes, axis, len(shape), places)
     return places

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from ...arrays.cuda import vector
-from ...arrays.cuda.launch import cuda, launch
+from ...arrays.cuda.launch import cuda, elementwise, launch
 from ...ops import segmentation as ops
 from ...registry import Dense
 from .conversions import from_ids, from_lengths, integers
@@ -15,13 +15,10 @@ from .primitives.offsets import found_in
 from .primitives.row_kernels import segment_of
 
 
-@cuda.jit
-def _pair(offsets, segments, ranges):
-    s = cuda.grid(1)
-    while s < segments:
-        start = vector.number(offsets, s)
-        ranges[2 * s], ranges[2 * s + 1] = start, vector.number(offsets, s + 1) - start
-        s += cuda.gridsize(1)
+@elementwise
+def _pair(s, offsets, ranges):
+    start = vector.number(offsets, s)
+    ranges[2 * s], ranges[2 * s + 1] = start, vector.number(offsets, s + 1) - start
 
 
 @cuda.jit
@@ -56,7 +53,7 @@ def _compare(lengths, n, found):
 
 def _ranges(offsets):
     ranges = offsets.offsets.like((len(offsets), 2), np.int64)
-    launch(_pair, len(offsets), offsets.offsets, len(offsets), ranges)
+    _pair(len(offsets), offsets.offsets, ranges)
     return ranges.array
 
 

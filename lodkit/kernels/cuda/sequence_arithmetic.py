@@ -8,7 +8,7 @@ import numpy as np
 
 from ...arrays.cuda import vector
 from ...arrays.cuda.elementwise import convert
-from ...arrays.cuda.launch import cuda, device, launch
+from ...arrays.cuda.launch import device, elementwise
 from ...jit import simd
 from ..common.sequence_arithmetic import STEPS
 from .primitives import row_kernels as kernels
@@ -57,23 +57,17 @@ def _positions_kernel(width):
     return kernels.row_kernel(encode, width)
 
 
-@cuda.jit
-def _finish_division(sums, values, n, out):
-    i = cuda.grid(1)
-    while i < n:
-        by = vector.load(values, i, 1)
-        total = simd.div(simd.div(vector.load(sums, i, 1), by), by)
-        vector.store(out, i, simd.sub(simd.like(total, 0), total))
-        i += cuda.gridsize(1)
+@elementwise
+def _finish_division(i, sums, values, out):
+    by = vector.load(values, i, 1)
+    total = simd.div(simd.div(vector.load(sums, i, 1), by), by)
+    vector.store(out, i, simd.sub(simd.like(total, 0), total))
 
 
-@cuda.jit
-def _negate(sums, n, out):
-    i = cuda.grid(1)
-    while i < n:
-        total = vector.load(sums, i, 1)
-        vector.store(out, i, simd.sub(simd.like(total, 0), total))
-        i += cuda.gridsize(1)
+@elementwise
+def _negate(i, sums, out):
+    total = vector.load(sums, i, 1)
+    vector.store(out, i, simd.sub(simd.like(total, 0), total))
 
 
 def apply(op, is_number, rows, by, offsets, out):
@@ -103,9 +97,9 @@ def values_grad(op, is_number, rows, by, grad, offsets):
         return convert(sums, by.dtype).reshape(by.shape)
     result = by.like(by.shape)
     if op == "div":
-        launch(_finish_division, by.size, sums, computing_as(sums, by), by.size, result)
+        _finish_division(by.size, sums, computing_as(sums, by), result)
     else:
-        launch(_negate, by.size, sums, by.size, result)
+        _negate(by.size, sums, result)
     return result
 
 

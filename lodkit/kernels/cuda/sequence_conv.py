@@ -8,7 +8,7 @@ import numpy as np
 
 from ...arrays.cuda import vector
 from ...arrays.cuda.elementwise import convert, copied, fill
-from ...arrays.cuda.launch import cuda, launch
+from ...arrays.cuda.launch import cuda, elementwise, launch
 from ...arrays.cuda.memory import view
 from ...jit import simd
 from ...lod.windows import near, uses_of_padding
@@ -142,22 +142,19 @@ def _look(x, factors, offsets, step, out):
         launch(_look_kernel(width), len(x) << bits, x, some, offsets, *numbers, out)
 
 
-@cuda.jit
-def _correlate(x, grad, offsets, segments, context, columns, rows, n, out):
+@elementwise
+def _correlate(at, x, grad, offsets, segments, context, columns, rows, out):
     """Sum per chunk of ``grad[t, d] * x[t + k, d]``, where both rows are in one sequence."""
-    at = cuda.grid(1)
-    while at < n:
-        k, d = at // columns % context, at % columns
-        first = at // (columns * context) * CHUNK
-        s, total = segment_of(offsets, segments, first), simd.full(x, 1, 0)
-        for i in range(first, min(first + CHUNK, rows)):
-            while vector.number(offsets, s + 1) <= i:
-                s += 1
-            there = i + k < vector.number(offsets, s + 1)
-            seen = vector.load_where(there, x, (i + k) * columns + d, 1)
-            total = simd.fma(vector.load(grad, i * columns + d, 1), seen, total)
-        vector.store(out, at, total)
-        at += cuda.gridsize(1)
+    k, d = at // columns % context, at % columns
+    first = at // (columns * context) * CHUNK
+    s, total = segment_of(offsets, segments, first), simd.full(x, 1, 0)
+    for i in range(first, min(first + CHUNK, rows)):
+        while vector.number(offsets, s + 1) <= i:
+            s += 1
+        there = i + k < vector.number(offsets, s + 1)
+        seen = vector.load_where(there, x, (i + k) * columns + d, 1)
+        total = simd.fma(vector.load(grad, i * columns + d, 1), seen, total)
+    vector.store(out, at, total)
 
 
 def look_ahead(x, factors, offsets, out):
@@ -172,7 +169,7 @@ def look_back(x, factors, offsets, grad):
     _look(g, factors, offsets, -1, by_x)
     chunks, context, columns = -(-len(x) // CHUNK), len(factors), x.columns
     sums = x.like((chunks, context * columns), x.compute_dtype)
-    launch(_correlate, sums.size, x, g, offsets, len(offsets) - 1, context, columns, len(x), sums.size, sums)
+    _correlate(sums.size, x, g, offsets, len(offsets) - 1, context, columns, len(x), sums)
     flat = by_factors.reshape(1, context * columns)
     reduce_rows("sum", sums, None, None, None, offsets_like(x, np.array([0, chunks])), 0, flat)
     return by_x, by_factors

@@ -5,18 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from ...arrays.cuda import vector
-from ...arrays.cuda.launch import cuda, launch
+from ...arrays.cuda.launch import elementwise
 from ...arrays.cuda.memory import output, view
 from ...ops.sequence_mask import check_mask_lengths, sequence_mask
 from ...registry import Dense
 
 
-@cuda.jit
-def _mask(lengths, width, one, n, out):
-    i = cuda.grid(1)
-    while i < n:
-        out[i] = one if i % width < vector.number(lengths, i // width) else 0
-        i += cuda.gridsize(1)
+@elementwise
+def _mask(i, lengths, width, one, out):
+    out[i] = one if i % width < vector.number(lengths, i // width) else 0
 
 
 @sequence_mask.kernel("cuda")
@@ -26,5 +23,5 @@ def mask(lengths: Dense, /, *, max_length, dtype, out=None):
     out = output(lengths, (*lengths.shape, width), dtype, out)
     one = np.ones(1, dtype)
     one = one.view(np.uint16) if dtype == "float16" else one.view(np.uint8) if dtype == "bool" else one
-    launch(_mask, out.size, lengths, width, one[0], out.size, out)
+    _mask(out.size, lengths, width, one[0], out)
     return out.array

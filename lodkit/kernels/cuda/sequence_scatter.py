@@ -6,18 +6,15 @@ import numpy as np
 
 from ...arrays.cuda import vector
 from ...arrays.cuda.ids import checked_ids
-from ...arrays.cuda.launch import cuda, launch
+from ...arrays.cuda.launch import elementwise
 from ...ops.sequence_scatter import bad_element
 from .primitives.offsets import offsets_like
 from .primitives.row_kernels import segment_of
 
 
-@cuda.jit
-def _find_places(ids, offsets, segments, width, n, places):
-    i = cuda.grid(1)
-    while i < n:
-        places[i] = segment_of(offsets, segments, i) * width + vector.number(ids, i)
-        i += cuda.gridsize(1)
+@elementwise
+def _find_places(i, ids, offsets, segments, width, places):
+    places[i] = segment_of(offsets, segments, i) * width + vector.number(ids, i)
 
 
 def places(ids, width):
@@ -25,5 +22,5 @@ def places(ids, width):
     # In every mode of bounds_check: an id outside would select an element of another row.
     numbers = checked_ids(ids.values, width, "ids", bad_element(width), always=True)
     offsets, places = offsets_like(numbers, ids.row_offsets()).offsets, numbers.like(numbers.shape, np.int64)
-    launch(_find_places, len(numbers), numbers, offsets, len(offsets) - 1, width, len(numbers), places)
+    _find_places(len(numbers), numbers, offsets, len(offsets) - 1, width, places)
     return places

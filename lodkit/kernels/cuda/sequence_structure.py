@@ -8,7 +8,7 @@ import numpy as np
 
 from ...arrays.cuda import vector
 from ...arrays.cuda.elementwise import convert
-from ...arrays.cuda.launch import cuda, launch
+from ...arrays.cuda.launch import elementwise
 from .columns import join_columns, split_columns
 from .conversions import segment_numbers
 from .primitives.gather import take_rows
@@ -21,19 +21,16 @@ def repeat_rows(data, offsets, out=None):
     return take_rows(data, segment_numbers(offsets_like(data, offsets)), out)
 
 
-@cuda.jit
-def _reversed(offsets, segments, n, rows):
-    i = cuda.grid(1)
-    while i < n:
-        s = segment_of(offsets, segments, i)
-        rows[i] = vector.number(offsets, s) + vector.number(offsets, s + 1) - 1 - i
-        i += cuda.gridsize(1)
+@elementwise
+def _reversed(i, offsets, segments, rows):
+    s = segment_of(offsets, segments, i)
+    rows[i] = vector.number(offsets, s) + vector.number(offsets, s + 1) - 1 - i
 
 
 def reversed_rows(values, offsets):
     """The numbers of all rows, those of each sequence from its last to its first."""
     offsets, rows = offsets_like(values, offsets), values.like((len(values),), np.int64)
-    launch(_reversed, len(values), offsets.offsets, len(offsets), len(values), rows)
+    _reversed(len(values), offsets.offsets, len(offsets), rows)
     return rows
 
 

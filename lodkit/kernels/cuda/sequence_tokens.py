@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...arrays.cuda import vector
-from ...arrays.cuda.launch import cuda, launch
+from ...arrays.cuda.launch import elementwise
 from ...arrays.cuda.memory import output, view
 from ...lod.levels import frozen
 from ...lod.lod_tensor import LoDTensor
@@ -16,14 +16,11 @@ from .primitives.row_kernels import lower_bound, segment_of
 from .primitives.scan import offsets_of
 
 
-@cuda.jit
-def _mark_kept(values, tokens, count, n, kept):
-    i = cuda.grid(1)
-    while i < n:
-        token = vector.number(values, i)
-        at = lower_bound(tokens, 0, count, token)
-        kept[i] = 0 if at < count and vector.number(tokens, at) == token else 1
-        i += cuda.gridsize(1)
+@elementwise
+def _mark_kept(i, values, tokens, count, kept):
+    token = vector.number(values, i)
+    at = lower_bound(tokens, 0, count, token)
+    kept[i] = 0 if at < count and vector.number(tokens, at) == token else 1
 
 
 @ops.sequence_erase.kernel("cuda")
@@ -31,7 +28,7 @@ def sequence_erase(x: LoDTensor, /, *, tokens, out=None):
     values = view(x.values)
     dtype, tokens = ops.prepare_erase(values, tokens)
     offsets, kept = x.row_offsets(), values.like((len(values),), np.int64)
-    launch(_mark_kept, kept.size, values, values.send(tokens), len(tokens), kept.size, kept)
+    _mark_kept(kept.size, values, values.send(tokens), len(tokens), kept)
     upto, ends = offsets_of(kept), values.like(offsets.shape, np.int64)
     gather(upto, offsets_like(values, offsets).offsets, None, ends)
     ends = ends.read()
@@ -40,14 +37,11 @@ def sequence_erase(x: LoDTensor, /, *, tokens, out=None):
     return LoDTensor._wrap(out.array, (*x._lod[:-1], frozen(ends)))
 
 
-@cuda.jit
-def _windows(values, offsets, segments, size, pad, n, out):
-    at = cuda.grid(1)
-    while at < n:
-        i, j = at // size, at % size
-        inside = i + j < vector.number(offsets, segment_of(offsets, segments, i) + 1)
-        out[at] = vector.number(values, i + j) if inside else pad
-        at += cuda.gridsize(1)
+@elementwise
+def _windows(at, values, offsets, segments, size, pad, out):
+    i, j = at // size, at % size
+    inside = i + j < vector.number(offsets, segment_of(offsets, segments, i) + 1)
+    out[at] = vector.number(values, i + j) if inside else pad
 
 
 @ops.sequence_enumerate.kernel("cuda")
@@ -55,5 +49,5 @@ def sequence_enumerate(x: LoDTensor, /, *, win_size, pad_value, out=None):
     values = view(x.values)
     out = output(values, (len(values), win_size), ops.check_windows(values, win_size, pad_value), out)
     offsets = offsets_like(values, x.row_offsets())
-    launch(_windows, out.size, values, offsets.offsets, len(offsets), win_size, pad_value, out.size, out)
+    _windows(out.size, values, offsets.offsets, len(offsets), win_size, pad_value, out)
     return x.with_values(out.array)

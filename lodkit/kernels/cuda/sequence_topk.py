@@ -6,7 +6,7 @@ import numpy as np
 
 from ...arrays.cuda import vector
 from ...arrays.cuda.elementwise import convert, fill
-from ...arrays.cuda.launch import cuda, launch
+from ...arrays.cuda.launch import cuda, elementwise, launch
 from ...jit import simd
 from .lengths import largest
 from .primitives.gather import put_rows
@@ -14,15 +14,12 @@ from .primitives.offsets import found_in, offsets_like
 from .primitives.row_kernels import segment_of
 
 
-@cuda.jit
-def _list(positions, offsets, ends, segments, k, n, rows, indices):
+@elementwise
+def _list(i, positions, offsets, ends, segments, k, rows, indices):
     """Positions of all segments end to end, and their indices in their segments."""
-    i = cuda.grid(1)
-    while i < n:
-        s = segment_of(ends, segments, i)
-        rows[i] = vector.number(positions, s * k + i - vector.number(ends, s))
-        indices[i] = rows[i] - vector.number(offsets, s)
-        i += cuda.gridsize(1)
+    s = segment_of(ends, segments, i)
+    rows[i] = vector.number(positions, s * k + i - vector.number(ends, s))
+    indices[i] = rows[i] - vector.number(offsets, s)
 
 
 def top_rows(values, offsets, k):
@@ -33,7 +30,7 @@ def top_rows(values, offsets, k):
     rows, indices = values.like((n,), np.int64), values.like((n,), np.int64)
     if n:
         sent, starts = offsets_like(values, offsets), offsets_like(values, ends).offsets
-        launch(_list, n, largest(values, sent, k), sent.offsets, starts, len(counts), k, n, rows, indices)
+        _list(n, largest(values, sent, k), sent.offsets, starts, len(counts), k, rows, indices)
     return ends, rows, indices
 
 

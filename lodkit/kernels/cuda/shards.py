@@ -6,7 +6,7 @@ import numpy as np
 
 from ...arrays.cuda import vector
 from ...arrays.cuda.elementwise import convert
-from ...arrays.cuda.launch import cuda, launch
+from ...arrays.cuda.launch import cuda, elementwise, launch
 from ...ops.shards import check_sum
 from .conversions import from_ids, from_lengths
 from .conversions import integers as check_vector  # noqa: F401
@@ -15,13 +15,10 @@ from .primitives.row_kernels import lower_bound
 from .primitives.sort import argsort
 
 
-@cuda.jit
-def _divide(keys, count, n, quotients, shards):
-    i = cuda.grid(1)
-    while i < n:
-        key = vector.number(keys, i)
-        quotients[i], shards[i] = key // count, key % count
-        i += cuda.gridsize(1)
+@elementwise
+def _divide(i, keys, count, quotients, shards):
+    key = vector.number(keys, i)
+    quotients[i], shards[i] = key // count, key % count
 
 
 def by_shard(keys, count):
@@ -30,7 +27,7 @@ def by_shard(keys, count):
     Synchronises with the device.
     """
     quotients, shards = (keys.like((keys.size,), np.int64) for _ in range(2))
-    launch(_divide, keys.size, keys, count, keys.size, quotients, shards)
+    _divide(keys.size, keys, count, quotients, shards)
     numbers, order = argsort(shards, count)
     return quotients, order, from_ids(numbers, count).offsets
 

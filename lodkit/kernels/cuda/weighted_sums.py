@@ -6,7 +6,7 @@ import numpy as np
 
 from ...arrays.cuda import vector
 from ...arrays.cuda.elementwise import convert, copied, fill
-from ...arrays.cuda.launch import cuda, device, launch
+from ...arrays.cuda.launch import device, elementwise
 from ...jit import simd
 from .primitives.gather import gather, put_rows
 from .primitives.merge import sort_rows
@@ -25,26 +25,20 @@ def _power(x, n):
     return result
 
 
-@cuda.jit
-def _scale_runs(total, weight, starts, columns, n):
+@elementwise
+def _scale_runs(i, total, weight, starts, columns):
     """Scale the row of each run once per member of the run."""
-    i = cuda.grid(1)
-    while i < n:
-        u = i // columns
-        times = vector.number(starts, u + 1) - vector.number(starts, u)
-        x = vector.load_written(total, i, 1)
-        vector.store(total, i, simd.mul(x, simd.like(x, _power(vector.number(weight, 0), times))))
-        i += cuda.gridsize(1)
+    u = i // columns
+    times = vector.number(starts, u + 1) - vector.number(starts, u)
+    x = vector.load_written(total, i, 1)
+    vector.store(total, i, simd.mul(x, simd.like(x, _power(vector.number(weight, 0), times))))
 
 
-@cuda.jit
-def _add_scaled(x, weight, n, total):
-    i = cuda.grid(1)
-    while i < n:
-        one = vector.load(x, i, 1)
-        scaled = simd.mul(one, simd.like(one, vector.number(weight, 0)))
-        vector.store(total, i, simd.add(vector.load_written(total, i, 1), scaled))
-        i += cuda.gridsize(1)
+@elementwise
+def _add_scaled(i, x, weight, total):
+    one = vector.load(x, i, 1)
+    scaled = simd.mul(one, simd.like(one, vector.number(weight, 0)))
+    vector.store(total, i, simd.add(vector.load_written(total, i, 1), scaled))
 
 
 def _number(weight, like):
@@ -57,12 +51,12 @@ def add_rows(data, weight, ids, xs, weights):
     order, offsets, rows = sort_rows(ids, len(data))
     total = data.like((len(rows), *data.shape[1:]), data.compute_dtype)
     gather(data, rows, None, total)
-    launch(_scale_runs, total.size, total, _number(weight, data), offsets.offsets, total.columns, total.size)
+    _scale_runs(total.size, total, _number(weight, data), offsets.offsets, total.columns)
     for x, w in zip(xs, weights, strict=True):
         sums = total.like(total.shape)
         values = x.reshape(ids.size, *data.shape[1:])
         reduce_rows("sum", values, order, None, None, offsets, 0, sums)
-        launch(_add_scaled, total.size, sums, _number(w, data), total.size, total)
+        _add_scaled(total.size, sums, _number(w, data), total)
     put_rows(rows, total, data)
 
 
@@ -70,22 +64,19 @@ def add_arrays(xs, weights, out):
     """``out = w0 * x0 + w1 * x1 ...``, computed in float32 where ``out`` is float16."""
     total = fill(out.like(out.shape, out.compute_dtype), 0)
     for x, w in zip(xs, weights, strict=True):
-        launch(_add_scaled, total.size, x, _number(w, out), total.size, total)
+        _add_scaled(total.size, x, _number(w, out), total)
     copied(total, out)
 
 
-@cuda.jit
-def _multiply(x, grad, n, products):
-    i = cuda.grid(1)
-    while i < n:
-        vector.store(products, i, simd.mul(vector.load(x, i, 1), vector.load(grad, i, 1)))
-        i += cuda.gridsize(1)
+@elementwise
+def _multiply(i, x, grad, products):
+    vector.store(products, i, simd.mul(vector.load(x, i, 1), vector.load(grad, i, 1)))
 
 
 def sum_products(x, grad, like):
     """The sum of ``x * grad``, as an array like another."""
     grad = convert(grad, x.dtype)
     products, total = x.like((x.size,), x.compute_dtype), x.like((1,), x.compute_dtype)
-    launch(_multiply, x.size, x, grad, x.size, products)
+    _multiply(x.size, x, grad, products)
     reduce_rows("sum", products, None, None, None, offsets_like(x, np.array([0, x.size])), 0, total)
     return convert(total, like.dtype).reshape(*like.shape)

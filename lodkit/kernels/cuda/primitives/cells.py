@@ -9,38 +9,32 @@ import numpy as np
 
 from ....arrays.cuda import vector
 from ....arrays.cuda.elementwise import fill
-from ....arrays.cuda.launch import cuda, launch
+from ....arrays.cuda.launch import cuda, elementwise, launch
 from .gather import put_rows
 from .offsets import offsets_like
 from .reduce import reduce_rows
 from .row_kernels import segment_of
 
 
-@cuda.jit
-def _number(offsets, segments, columns, size, n, cells):
-    i = cuda.grid(1)
-    while i < n:
-        column = vector.number(columns, i)
-        inside = (column >= 0) & (column < size)
-        cells[i] = segment_of(offsets, segments, i) * size + column if inside else -1
-        i += cuda.gridsize(1)
+@elementwise
+def _number(i, offsets, segments, columns, size, cells):
+    column = vector.number(columns, i)
+    inside = (column >= 0) & (column < size)
+    cells[i] = segment_of(offsets, segments, i) * size + column if inside else -1
 
 
-@cuda.jit
-def _find(ids, n, mask, order, count, columns):
-    i = cuda.grid(1)
-    while i < n:
-        row, low, high = vector.number(ids, i), 0, count
-        while low < high:
-            middle = (low + high) >> 1
-            if vector.number(mask, middle) < row:
-                low = middle + 1
-            else:
-                high = middle
-        columns[i] = -1
-        if low < count and vector.number(mask, low) == row:
-            columns[i] = vector.number(order, low)
-        i += cuda.gridsize(1)
+@elementwise
+def _find(i, ids, mask, order, count, columns):
+    row, low, high = vector.number(ids, i), 0, count
+    while low < high:
+        middle = (low + high) >> 1
+        if vector.number(mask, middle) < row:
+            low = middle + 1
+        else:
+            high = middle
+    columns[i] = -1
+    if low < count and vector.number(mask, low) == row:
+        columns[i] = vector.number(order, low)
 
 
 @cuda.jit
@@ -63,20 +57,14 @@ def _choose(cells, behind, n, last):
         i += cuda.gridsize(1)
 
 
-@cuda.jit
-def _tell(behind, n, seen):
-    i = cuda.grid(1)
-    while i < n:
-        seen[i] = 1 if vector.number(behind, i) >= 0 else 0
-        i += cuda.gridsize(1)
+@elementwise
+def _tell(i, behind, seen):
+    seen[i] = 1 if vector.number(behind, i) >= 0 else 0
 
 
-@cuda.jit
-def _absent(behind, n, cells):
-    i = cuda.grid(1)
-    while i < n:
-        cells[i] = -1 if vector.number(behind, i) >= 0 else i
-        i += cuda.gridsize(1)
+@elementwise
+def _absent(i, behind, cells):
+    cells[i] = -1 if vector.number(behind, i) >= 0 else i
 
 
 def largest_id(ids):
@@ -92,14 +80,14 @@ def cells_of(offsets, columns, size):
     """Cell of each id, by its column of ``size``; -1 for a column outside."""
     cells = columns.like((columns.size,), np.int64)
     segments = offsets_like(columns, offsets)
-    launch(_number, cells.size, segments.offsets, len(segments), columns, size, cells.size, cells)
+    _number(cells.size, segments.offsets, len(segments), columns, size, cells)
     return cells
 
 
 def find_columns(ids, mask):
     """Position of each id in the mask, -1 if absent."""
     order, columns = np.argsort(mask), ids.like((ids.size,), np.int64)
-    launch(_find, ids.size, ids, ids.size, ids.send(mask[order]), ids.send(order), len(mask), columns)
+    _find(ids.size, ids, ids.send(mask[order]), ids.send(order), len(mask), columns)
     return columns
 
 
@@ -118,12 +106,12 @@ def put_last(offsets, cells, values, out, presence=False):
     if not presence:
         return None
     seen = behind.like(behind.shape, bool)
-    launch(_tell, behind.size, behind, behind.size, seen)
+    _tell(behind.size, behind, seen)
     return seen
 
 
 def absent_in(behind):
     """Cells without an id, -1 for others."""
     cells = behind.like(behind.shape)
-    launch(_absent, behind.size, behind, behind.size, cells)
+    _absent(behind.size, behind, cells)
     return cells

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ....arrays.cuda.launch import cuda, launch
+from ....arrays.cuda.launch import elementwise
 
 LARGE = 1 << 20  # ids; below that a sort is a few launches of tens of microseconds, whoever does it
 
@@ -37,19 +37,16 @@ class Stream(NamedTuple):
         return 0, self.handle
 
 
-@cuda.jit
-def _keys(ids, n, height, keys, order):
-    i = cuda.grid(1)
-    while i < n:
-        keys[i], order[i] = np.int64(min(np.uint64(ids[i]), np.uint64(height))), i
-        i += cuda.gridsize(1)
+@elementwise
+def _keys(i, ids, height, keys, order):
+    keys[i], order[i] = np.int64(min(np.uint64(ids[i]), np.uint64(height))), i
 
 
 def sort_pairs(ids, height, kind):
     """What ``_sort.argsort`` gives, by ``cuda.compute``, on the bits that ids have."""
     n, stream = ids.size, Stream(ids.library.stream(ids.device))
     keys, order, sorted_keys, sorted_order = (ids.like((n,), kind) for _ in range(4))
-    launch(_keys, n, ids, n, height, keys, order)
+    _keys(n, ids, height, keys, order)
     with ids.library.on(ids.device):
         compute().radix_sort(
             d_in_keys=keys.array,

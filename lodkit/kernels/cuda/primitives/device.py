@@ -18,7 +18,7 @@ from ....arrays.cuda.elementwise import fill as fill
 from ....arrays.cuda.ids import check_vector as check_vector
 from ....arrays.cuda.ids import checked_ids as checked_ids
 from ....arrays.cuda.ids import ids_of as integers  # noqa: F401
-from ....arrays.cuda.launch import cuda, launch
+from ....arrays.cuda.launch import elementwise
 from ....arrays.cuda.memory import refuse_overlap as refuse_overlap
 from ....arrays.cuda.memory import view
 from ....arrays.cuda.views import View
@@ -106,14 +106,11 @@ def squared_norm(x):
     return memory.norm(view(x).array) ** 2
 
 
-@cuda.jit
-def _wrap(ids, n, height, out):
+@elementwise
+def _wrap(i, ids, height, out):
     """Count ids that are counted from the end from the start; those before the start stay as they are."""
-    i = cuda.grid(1)
-    while i < n:
-        row = vector.number(ids, i)
-        out[i] = row + height if -height <= row < 0 else row
-        i += cuda.gridsize(1)
+    row = vector.number(ids, i)
+    out[i] = row + height if -height <= row < 0 else row
 
 
 def wrap_ids(ids, height, wrap):
@@ -122,7 +119,7 @@ def wrap_ids(ids, height, wrap):
     if not wrap:
         return ids
     out = ids.like(ids.shape, np.int64)
-    launch(_wrap, ids.size, ids, ids.size, height, out)
+    _wrap(ids.size, ids, height, out)
     return out
 
 

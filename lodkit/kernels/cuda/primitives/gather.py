@@ -8,7 +8,7 @@ import numpy as np
 
 from ....arrays.cuda import vector
 from ....arrays.cuda.elementwise import convert, fill
-from ....arrays.cuda.launch import cuda, launch
+from ....arrays.cuda.launch import cuda, elementwise, launch
 from ....arrays.cuda.memory import output
 from ....arrays.cuda.views import View
 from ....jit import simd
@@ -95,22 +95,16 @@ def add_rows(rows, value, out):
     put_rows(rows, value, out, adds=True)
 
 
-@cuda.jit
-def _is_other(ids, n, padding, kept):
-    i = cuda.grid(1)
-    while i < n:
-        kept[i] = 1 if vector.number(ids, i) != padding else 0
-        i += cuda.gridsize(1)
+@elementwise
+def _is_other(i, ids, padding, kept):
+    kept[i] = 1 if vector.number(ids, i) != padding else 0
 
 
-@cuda.jit
-def _list_kept(starts, n, order):
+@elementwise
+def _list_kept(i, starts, order):
     """Where the rows stand that are kept: those before which one fewer is kept than behind."""
-    i = cuda.grid(1)
-    while i < n:
-        if vector.number(starts, i) < vector.number(starts, i + 1):
-            order[vector.number(starts, i)] = i
-        i += cuda.gridsize(1)
+    if vector.number(starts, i) < vector.number(starts, i + 1):
+        order[vector.number(starts, i)] = i
 
 
 def positions_of(kept):
@@ -122,13 +116,13 @@ def positions_of(kept):
 def listed(starts, count):
     """The same of running sums of 0 and 1, from 0, whose last is known."""
     order, n = starts.like((count,), np.int64), starts.size - 1
-    launch(_list_kept, n, starts, n, order)
+    _list_kept(n, starts, order)
     return order
 
 
 def rows_without(padding, ids, rows):
     """Ids other than ``padding``, and their rows. Synchronises with the device."""
     kept = ids.like((ids.size,), np.int64)
-    launch(_is_other, ids.size, ids, ids.size, padding, kept)
+    _is_other(ids.size, ids, padding, kept)
     order = positions_of(kept)
     return take(ids, order), take(rows, order)

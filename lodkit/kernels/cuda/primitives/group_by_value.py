@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ....arrays.cuda import vector
-from ....arrays.cuda.launch import BLOCK, cuda, launch
+from ....arrays.cuda.launch import BLOCK, cuda, elementwise, launch
 from .reduce_kernels import ALL, WARP
 from .row_kernels import segment_of
 from .scan import WARP_BITS, WARPS
@@ -44,55 +44,43 @@ def extremes(numbers):
     return int(seen[:, 0].min()), int(seen[:, 1].max())
 
 
-@cuda.jit
-def _add(numbers, n, by, out):
-    i = cuda.grid(1)
-    while i < n:
-        out[i] = vector.number(numbers, i) + by
-        i += cuda.gridsize(1)
+@elementwise
+def _add(i, numbers, by, out):
+    out[i] = vector.number(numbers, i) + by
 
 
 def _shifted(numbers, by):
     out = numbers.like(numbers.shape, np.int64)
-    launch(_add, numbers.size, numbers, numbers.size, by, out)
+    _add(numbers.size, numbers, by, out)
     return out
 
 
-@cuda.jit
-def _high_parts(numbers, n, out):
-    i = cuda.grid(1)
-    while i < n:
-        out[i] = vector.number(numbers, i) >> LOW_BITS
-        i += cuda.gridsize(1)
+@elementwise
+def _high_parts(i, numbers, out):
+    out[i] = vector.number(numbers, i) >> LOW_BITS
 
 
-@cuda.jit
-def _with_low_parts(ranks, numbers, n, out):
-    i = cuda.grid(1)
-    while i < n:
-        out[i] = (vector.number(ranks, i) << LOW_BITS) | (vector.number(numbers, i) & ((1 << LOW_BITS) - 1))
-        i += cuda.gridsize(1)
+@elementwise
+def _with_low_parts(i, ranks, numbers, out):
+    out[i] = (vector.number(ranks, i) << LOW_BITS) | (vector.number(numbers, i) & ((1 << LOW_BITS) - 1))
 
 
-@cuda.jit
-def _whole(keys, highs, n, out):
-    i = cuda.grid(1)
-    while i < n:
-        key = vector.number(keys, i)
-        high = vector.number(highs, key >> LOW_BITS)
-        out[i] = (high << LOW_BITS) | (key & ((1 << LOW_BITS) - 1))
-        i += cuda.gridsize(1)
+@elementwise
+def _whole(i, keys, highs, out):
+    key = vector.number(keys, i)
+    high = vector.number(highs, key >> LOW_BITS)
+    out[i] = (high << LOW_BITS) | (key & ((1 << LOW_BITS) - 1))
 
 
 def _runs_far_apart(numbers):
     n, parts = numbers.size, numbers.like(numbers.shape, np.int64)
-    launch(_high_parts, n, numbers, n, parts)
+    _high_parts(n, numbers, parts)
     highs = runs_of_numbers(parts)
     keys = numbers.like(numbers.shape, np.int64)
-    launch(_with_low_parts, n, run_of_each(highs), numbers, n, keys)
+    _with_low_parts(n, run_of_each(highs), numbers, keys)
     found = runs_below(keys, len(highs.rows) << LOW_BITS)
     rows = found.rows.like(found.rows.shape)
-    launch(_whole, len(rows), found.rows, highs.rows, len(rows), rows)
+    _whole(len(rows), found.rows, highs.rows, rows)
     return found._replace(rows=rows)
 
 
@@ -107,16 +95,13 @@ def runs_of_numbers(numbers):
     return _runs_far_apart(numbers)
 
 
-@cuda.jit
-def _number_runs(offsets, runs, order, n, out):
-    i = cuda.grid(1)
-    while i < n:
-        out[vector.number(order, i)] = segment_of(offsets, runs, i)
-        i += cuda.gridsize(1)
+@elementwise
+def _number_runs(i, offsets, runs, order, out):
+    out[vector.number(order, i)] = segment_of(offsets, runs, i)
 
 
 def run_of_each(found: Runs):
     """The number of its run for every position, int64."""
     n, out = found.order.size, found.order.like(found.order.shape, np.int64)
-    launch(_number_runs, n, found.offsets, len(found.rows), found.order, n, out)
+    _number_runs(n, found.offsets, len(found.rows), found.order, out)
     return out

@@ -10,7 +10,7 @@ import numpy as np
 
 from ....arrays.cuda import vector
 from ....arrays.cuda.elementwise import fill
-from ....arrays.cuda.launch import cuda, device, launch
+from ....arrays.cuda.launch import cuda, device, elementwise, launch
 from ....lod.offsets import tiles_of
 from .scan import offsets_of
 
@@ -120,12 +120,9 @@ def upper_bound(numbers, low, high, number):
     return low
 
 
-@cuda.jit
-def _count_tiles(offsets, n, tile, counts):
-    s = cuda.grid(1)
-    while s < n:
-        counts[s] = (vector.number(offsets, s + 1) - vector.number(offsets, s) + tile - 1) // tile
-        s += cuda.gridsize(1)
+@elementwise
+def _count_tiles(s, offsets, tile, counts):
+    counts[s] = (vector.number(offsets, s + 1) - vector.number(offsets, s) + tile - 1) // tile
 
 
 @cuda.jit
@@ -146,7 +143,7 @@ def cut(offsets, found):
     if found.longest <= tile:
         return Offsets(offsets, found.last)
     counts = offsets.like((n,), np.int64)
-    launch(_count_tiles, n, offsets, n, tile, counts)
+    _count_tiles(n, offsets, tile, counts)
     tile_offsets, most = offsets_of(counts), n + found.last // tile
     tiles = offsets.like((most + 1,), np.int64)
     launch(_cut, most + 1, offsets, tile_offsets, n, most, tile, tiles)
