@@ -20,8 +20,8 @@ def quantize_rows(on, table: Dense, /, *, bits, out=None):
 
 @ops.dequantize_rows.kernel("cpu", "cuda")
 def dequantize_rows(on, rows: Dense, /, *, bits, out=None):
-    out = on.output((len(rows), ops.check_packed(rows, bits)), FLOAT, out, rows)
-    return on.quantized.unpack(rows, None, None, bits, out)
+    columns = ops.check_packed(rows, bits)
+    return on.quantized.unpack(rows, None, None, bits, on.output((len(rows), columns), FLOAT, out, rows))
 
 
 @ops.quantized_embedding_bag.kernel("cpu", "cuda")
