@@ -298,7 +298,7 @@ def test_caffe2_momentum_and_counter_check_their_indices():
 
 
 def test_caffe2_arguments_that_exclude_each_other():
-    with pytest.raises(ValueError, match="alpha comes as an input or as an argument"):
+    with pytest.raises(ValueError, match="give alpha as an input or as an argument"):
         lodkit.caffe2.Ftrl(TABLE.copy(), zeros((6, 4, 2)), TABLE.copy(), np.array([0.1]), alpha=0.1)
     with pytest.raises(ValueError, match="counter_halflife"):
         lodkit.caffe2.RowWiseSparseAdagrad(TABLE, ones(6), ROWS, TABLE[:3], ones(1), counter_halflife=3)
