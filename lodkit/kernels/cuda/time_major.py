@@ -10,8 +10,7 @@ from .primitives.row_kernels import segment_of
 
 
 @cuda.jit
-def packed(offsets, count, n, rows):
-    """Row at each step of each segment; -1 behind its end."""
+def _packed(offsets, count, n, rows):
     i = cuda.grid(1)
     while i < n:
         s = i % count
@@ -21,8 +20,7 @@ def packed(offsets, count, n, rows):
 
 
 @cuda.jit
-def unpacked(offsets, count, n, rows):
-    """Place of each row in a time-major array."""
+def _unpacked(offsets, count, n, rows):
     i = cuda.grid(1)
     while i < n:
         s = segment_of(offsets, count, i)
@@ -31,8 +29,7 @@ def unpacked(offsets, count, n, rows):
 
 
 @cuda.jit
-def reversed_steps(offsets, count, n, rows):
-    """Place of the row that comes to each step of each segment."""
+def _reversed(offsets, count, n, rows):
     i = cuda.grid(1)
     while i < n:
         t, s = i // count, i % count
@@ -41,8 +38,22 @@ def reversed_steps(offsets, count, n, rows):
         i += cuda.gridsize(1)
 
 
-def made(row_map, offsets, n):
-    """A map of ``n`` rows."""
-    rows = offsets.like((n,), np.int64)
-    launch(row_map, n, offsets, len(offsets) - 1, n, rows)
+def _map(kernel, offsets, n):
+    rows, count = offsets.like((n,), np.int64), len(offsets) - 1
+    launch(kernel, n, offsets, count, n, rows)
     return rows
+
+
+def packed(offsets, steps):
+    """Row at each step of each segment; -1 behind its end."""
+    return _map(_packed, offsets, steps * (len(offsets) - 1))
+
+
+def unpacked(offsets, n):
+    """Place of each of ``n`` rows in a time-major array."""
+    return _map(_unpacked, offsets, n)
+
+
+def reversed_rows(offsets, steps):
+    """Place of the row that comes to each step of each segment."""
+    return _map(_reversed, offsets, steps * (len(offsets) - 1))
