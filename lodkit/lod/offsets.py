@@ -26,6 +26,15 @@ def _sum_up(lengths, offsets):
 
 
 @njit
+def longest_length(offsets):
+    """The longest of the lengths; 0 if there are none."""
+    longest = 0
+    for i in range(1, len(offsets)):
+        longest = max(longest, offsets[i] - offsets[i - 1])
+    return longest
+
+
+@njit
 def first_decrease(numbers):
     """Position of the first number below its predecessor; 0 where there is none."""
     for i in range(1, len(numbers)):

@@ -15,19 +15,19 @@ from ..registry.desc import VarDesc
 
 
 def check_columns(xs, grad=None):
-    """Check arrays to put side by side, and their gradient. Returns the width of each."""
+    """Check arrays to put side by side, and their gradient. Returns the type of all, and the width of each."""
     for i, x in enumerate(xs):
         if len(x.shape) not in (1, 2):
             raise ShapeMismatchError(f"concat_columns: input {i} has shape {tuple(x.shape)}; give (rows, width)")
         if x.shape[0] != xs[0].shape[0]:
             raise ShapeMismatchError(f"concat_columns: input {i} has {x.shape[0]} rows, input 0 {xs[0].shape[0]}")
-        if native(x.dtype) != native(xs[0].dtype):
+        if x.dtype != xs[0].dtype and native(x.dtype) != native(xs[0].dtype):
             raise DTypeError(f"concat_columns: input {i} is {x.dtype}, input 0 {xs[0].dtype}; use .astype(...)")
-        check_values(x.dtype, "concat_columns", floating=grad is not None)
+        dtype = check_values(x.dtype, "concat_columns", floating=grad is not None)
     widths = [math.prod(x.shape[1:]) for x in xs]
     if grad is not None:
         check_gradient(grad, (xs[0].shape[0], sum(widths)))
-    return widths
+    return dtype, widths
 
 
 @op
@@ -60,7 +60,7 @@ def concat_columns_grad(grad: Dense, /, *xs: Dense) -> tuple:
     >>> concat_columns_grad(np.array([[1.0, 2.0]]), np.zeros((1, 1)), np.zeros(1))
     (array([[1.]]), array([2.]))
     """
-    ends = np.cumsum(check_columns(xs, grad))
+    ends = np.cumsum(check_columns(xs, grad)[1])
     return tuple(part.reshape(x.shape).copy() for part, x in zip(np.split(grad, ends[:-1], axis=1), xs, strict=True))
 
 
@@ -79,8 +79,11 @@ def pairs_of(ranges):
 
 
 def check_ranges(x, ranges, grad=None):
-    """Check ranges of columns, and their gradient. Returns them as pairs of integers, and the sum of their widths."""
-    check_values(check_rows(x, "x").dtype, "slice_columns", floating=grad is not None)
+    """Check ranges of columns, and their gradient.
+
+    Returns the type of the values, the ranges as pairs of integers, and the sum of their widths.
+    """
+    dtype = check_values(check_rows(x, "x").dtype, "slice_columns", floating=grad is not None)
     columns, (pairs, width) = math.prod(x.shape[1:]), pairs_of(ranges)
     for i, (start, stop) in enumerate(pairs):
         if not 0 <= start <= stop <= columns:
@@ -89,7 +92,7 @@ def check_ranges(x, ranges, grad=None):
             )
     if grad is not None:
         check_gradient(grad, (x.shape[0], width))
-    return pairs, width
+    return dtype, pairs, width
 
 
 @op(rowwise=("x",))
@@ -116,10 +119,10 @@ def slice_columns(x: Dense, /, *, ranges: typing.Any) -> Dense:
     array([[3, 4, 1],
            [7, 8, 5]])
     """
-    pairs, _ = check_ranges(x, ranges)
+    dtype, pairs, _ = check_ranges(x, ranges)
     flat = x.reshape(len(x), math.prod(x.shape[1:]))
     parts = [flat[:, :0], *(flat[:, a:b] for a, b in pairs)]
-    return np.concatenate(parts, axis=1).astype(native(x.dtype))
+    return np.concatenate(parts, axis=1).astype(dtype)
 
 
 @slice_columns.infer_rule
@@ -139,12 +142,12 @@ def slice_columns_grad(x: Dense, grad: Dense, /, *, ranges: typing.Any) -> Dense
     >>> slice_columns_grad(np.zeros((1, 3)), np.array([[1.0, 2.0, 4.0]]), ranges=[(0, 2), (1, 2)])
     array([[1., 6., 0.]])
     """
-    pairs, _ = check_ranges(x, ranges, grad)
+    dtype, pairs, _ = check_ranges(x, ranges, grad)
     total, first = np.zeros((len(x), math.prod(x.shape[1:]))), 0
     for a, b in pairs:
         total[:, a:b] += grad[:, first : first + b - a]
         first += b - a
-    return total.reshape(x.shape).astype(native(x.dtype))
+    return total.reshape(x.shape).astype(dtype)
 
 
 @slice_columns_grad.infer_rule

@@ -50,7 +50,8 @@ def offsets_of(on, data, lengths):
     if lengths is None:
         return on.send(data, np.array([0, rows]))
     offsets, total, _ = on.sum_lengths(lengths)
-    check_sum("lengths", (total,), rows)
+    if total != rows:
+        check_sum("lengths", (total,), rows)
     return offsets
 
 

@@ -14,6 +14,7 @@ from .shared import plain
 from .shared.reductions import pad_of
 
 CUT = "pass max_length= for segments that were cut to it"
+STEPS = "there is a length for each column of data, of at most as many rows as it has"
 LONGER = "pass a larger target_length, or cut with pack_segments(..., max_length=...)"
 
 
@@ -41,7 +42,8 @@ def prepare_packed(on, data, lengths, what, width, name="max_length", remedy=Non
     dtype = check_values(data.dtype, what, floating=grad is not None)
     width = check_width(width, name)
     offsets, rows, longest = on.sum_lengths(lengths, longest=width is None or remedy is not None)
-    check_sum("lengths", (rows,), len(check_rows(data, "data")))
+    if rows != len(check_rows(data, "data")):
+        check_sum("lengths", (rows,), len(data))
     if width is None:
         width = longest
     elif remedy is not None and longest > width:
@@ -51,7 +53,7 @@ def prepare_packed(on, data, lengths, what, width, name="max_length", remedy=Non
     return dtype, offsets, width
 
 
-def prepare_unpacked(on, data, lengths, what, axis=0, max_length=None, remedy=CUT, grad=None):
+def prepare_unpacked(on, data, lengths, what, axis=0, max_length=None, grad=None):
     """Check a padded array, whose segments stand on axis 0 or 1, on any device.
 
     Returns the type of the values, the offsets, and the rows of all segments.
@@ -67,7 +69,7 @@ def prepare_unpacked(on, data, lengths, what, axis=0, max_length=None, remedy=CU
     if shape[axis] != count:
         raise LoDError(f"data has {shape[axis]} segments, of shape {shape}; lengths has {count}")
     if longest > shape[1 - axis]:
-        raise too_long(on, offsets, shape[1 - axis], remedy)
+        raise too_long(on, offsets, shape[1 - axis], STEPS if axis else CUT)
     if grad is not None:
         check_gradient(grad, (rows, *shape[2:]))
     return dtype, offsets, rows

@@ -8,17 +8,7 @@ from ..registry import Dense, op
 from .padding import pack_segments, prepare_packed, prepare_unpacked, unpack_segments
 from .shared import plain
 
-STEPS = "there is a length for each column of data, of at most as many rows as it has"
-
-
-def prepare_steps(on, data, lengths, num_steps):
-    """Check ``pack_rnn_sequence`` on any device. Returns the type of the values, the offsets, and the steps."""
-    return prepare_packed(on, data, lengths, "pack_rnn_sequence", num_steps, "num_steps", "pass a larger num_steps")
-
-
-def prepare_time_major(on, data, lengths, what):
-    """Check a time-major array on any device. Returns the type of the values, the offsets, and the rows in all."""
-    return prepare_unpacked(on, data, lengths, what, axis=1, remedy=STEPS)
+LARGER = "pass a larger num_steps"
 
 
 @op
@@ -46,7 +36,7 @@ def pack_rnn_sequence(data: Dense, lengths: Dense, /, *, num_steps: int | None =
     array([[1, 2],
            [0, 3]])
     """
-    prepare_steps(plain, data, lengths, num_steps)
+    prepare_packed(plain, data, lengths, "pack_rnn_sequence", num_steps, "num_steps", LARGER)
     return np.swapaxes(pack_segments.definition(data, lengths, max_length=num_steps), 0, 1).copy()
 
 
@@ -82,7 +72,7 @@ def unpack_rnn_sequence(data: Dense, lengths: Dense, /) -> Dense:
     >>> unpack_rnn_sequence(np.array([[1, 2], [0, 3]]), [1, 2])
     array([1, 2, 3])
     """
-    prepare_time_major(plain, data, lengths, "unpack_rnn_sequence")
+    prepare_unpacked(plain, data, lengths, "unpack_rnn_sequence", axis=1)
     return unpack_segments.definition(np.swapaxes(data, 0, 1), lengths)
 
 
@@ -121,7 +111,7 @@ def reverse_packed_segs(data: Dense, lengths: Dense, /) -> Dense:
            [2, 4],
            [1, 6]])
     """
-    dtype, offsets, _ = prepare_time_major(plain, data, lengths, "reverse_packed_segs")
+    dtype, offsets, _ = prepare_unpacked(plain, data, lengths, "reverse_packed_segs", axis=1)
     out = data.astype(dtype)
     for s, n in enumerate(np.diff(offsets)):
         out[:n, s] = data[:n, s][::-1]

@@ -2,33 +2,32 @@
 
 from __future__ import annotations
 
-from ...arrays import native
 from ...ops import columns as ops
 from ...registry import Dense
 
 
 @ops.concat_columns.kernel("cpu", "cuda")
 def concat_columns(on, *xs: Dense, out=None):
-    widths = ops.check_columns(xs)
-    out = on.output((len(xs[0]), sum(widths)), native(xs[0].dtype), out, xs[0])
+    dtype, widths = ops.check_columns(xs)
+    out = on.output((len(xs[0]), sum(widths)), dtype, out, xs[0])
     on.columns.join_columns(xs, widths, out)
     return out
 
 
 @ops.concat_columns_grad.kernel("cpu", "cuda")
 def concat_columns_grad(on, grad: Dense, /, *xs: Dense):
-    return on.columns.split_columns(grad, xs, ops.check_columns(xs, grad))
+    return on.columns.split_columns(grad, xs, ops.check_columns(xs, grad)[1])
 
 
 @ops.slice_columns.kernel("cpu", "cuda")
 def slice_columns(on, x: Dense, /, *, ranges, out=None):
-    pairs, width = ops.check_ranges(x, ranges)
-    out = on.output((len(x), width), native(x.dtype), out, x)
+    dtype, pairs, width = ops.check_ranges(x, ranges)
+    out = on.output((len(x), width), dtype, out, x)
     on.columns.take_columns(x, pairs, out)
     return out
 
 
 @ops.slice_columns_grad.kernel("cpu", "cuda")
 def slice_columns_grad(on, x: Dense, grad: Dense, /, *, ranges):
-    pairs, _ = ops.check_ranges(x, ranges, grad)
+    _, pairs, _ = ops.check_ranges(x, ranges, grad)
     return on.columns.add_columns(x, grad, pairs)

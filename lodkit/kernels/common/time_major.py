@@ -7,30 +7,27 @@ from ...registry import Dense
 from .padded_runs import flat
 
 
-def _copied(on, data, row_map, offsets, out):
-    """Copy the rows of ``data`` that a map lists; zeros for -1."""
-    on.gather(data, on.time_major.made(row_map, offsets, len(out)), None, out)
-
-
 @ops.pack_rnn_sequence.kernel("cpu", "cuda")
 def pack_rnn_sequence(on, data: Dense, lengths: Dense, /, *, num_steps, out=None):
-    dtype, offsets, steps = ops.prepare_steps(on, data, lengths, num_steps)
+    dtype, offsets, steps = ops.prepare_packed(
+        on, data, lengths, "pack_rnn_sequence", num_steps, "num_steps", ops.LARGER
+    )
     out = on.output((steps, len(offsets) - 1, *data.shape[1:]), dtype, out, data)
-    _copied(on, data, on.time_major.packed, offsets, flat(out))
+    on.gather(data, on.time_major.packed(offsets, steps), None, flat(out))
     return out
 
 
 @ops.unpack_rnn_sequence.kernel("cpu", "cuda")
 def unpack_rnn_sequence(on, data: Dense, lengths: Dense, /, *, out=None):
-    dtype, offsets, rows = ops.prepare_time_major(on, data, lengths, "unpack_rnn_sequence")
+    dtype, offsets, rows = ops.prepare_unpacked(on, data, lengths, "unpack_rnn_sequence", axis=1)
     out = on.output((rows, *data.shape[2:]), dtype, out, data)
-    _copied(on, flat(data), on.time_major.unpacked, offsets, out)
+    on.gather(flat(data), on.time_major.unpacked(offsets, rows), None, out)
     return out
 
 
 @ops.reverse_packed_segs.kernel("cpu", "cuda")
 def reverse_packed_segs(on, data: Dense, lengths: Dense, /, *, out=None):
-    dtype, offsets, _ = ops.prepare_time_major(on, data, lengths, "reverse_packed_segs")
+    dtype, offsets, _ = ops.prepare_unpacked(on, data, lengths, "reverse_packed_segs", axis=1)
     out = on.output(data.shape, dtype, out, data)
-    _copied(on, flat(data), on.time_major.reversed_steps, offsets, flat(out))
+    on.gather(flat(data), on.time_major.reversed_rows(offsets, len(data)), None, flat(out))
     return out

@@ -41,5 +41,8 @@ def add_columns(x, grad, pairs):
     total = np.zeros((len(x), math.prod(x.shape[1:])), np.float32 if dtype == np.float16 else dtype)
     for place, source in _slices(pairs):
         total[:, place] += grad[:, source]
+    total = total.reshape(x.shape)
+    if total.dtype == dtype:  # errstate costs as much as the sum of a few
+        return total
     with np.errstate(over="ignore"):
-        return total.reshape(x.shape).astype(dtype, copy=False)
+        return total.astype(dtype)

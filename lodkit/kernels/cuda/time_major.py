@@ -10,30 +10,41 @@ from .primitives.row_kernels import segment_of
 
 
 @elementwise
-def packed(i, offsets, count, rows):
-    """Row at each step of each segment; -1 behind its end."""
+def _packed(i, offsets, count, rows):
     s = i % count
     row = vector.number(offsets, s) + i // count
     rows[i] = row if row < vector.number(offsets, s + 1) else -1
 
 
 @elementwise
-def unpacked(i, offsets, count, rows):
-    """Place of each row in a time-major array."""
+def _unpacked(i, offsets, count, rows):
     s = segment_of(offsets, count, i)
     rows[i] = (i - vector.number(offsets, s)) * count + s
 
 
 @elementwise
-def reversed_steps(i, offsets, count, rows):
-    """Place of the row that comes to each step of each segment."""
+def _reversed(i, offsets, count, rows):
     t, s = i // count, i % count
     length = vector.number(offsets, s + 1) - vector.number(offsets, s)
     rows[i] = (length - 1 - t if t < length else t) * count + s
 
 
-def made(row_map, offsets, n):
-    """A map of ``n`` rows."""
-    rows = offsets.like((n,), np.int64)
-    row_map(n, offsets, len(offsets) - 1, rows)
+def _map(row_map, offsets, n):
+    rows, count = offsets.like((n,), np.int64), len(offsets) - 1
+    row_map(n, offsets, count, rows)
     return rows
+
+
+def packed(offsets, steps):
+    """Row at each step of each segment; -1 behind its end."""
+    return _map(_packed, offsets, steps * (len(offsets) - 1))
+
+
+def unpacked(offsets, n):
+    """Place of each of ``n`` rows in a time-major array."""
+    return _map(_unpacked, offsets, n)
+
+
+def reversed_rows(offsets, steps):
+    """Place of the row that comes to each step of each segment."""
+    return _map(_reversed, offsets, steps * (len(offsets) - 1))
