@@ -6,12 +6,9 @@ import functools
 import types
 
 import numba
-from numba import prange
-from numba.core import config
-from numba.core import types as numba_types
-from numba.core.cpu_options import ParallelOptions
-from numba.extending import register_jitable
+from numba import config, prange
 
+from . import private_numba
 from .cache import DiskCache
 from .fingerprint import jitables
 from .threading_layer import get_num_threads, run, set_num_threads
@@ -32,8 +29,7 @@ __all__ = [
 settings = types.SimpleNamespace(parallel_from=1 << 16, chunk_rows=4096, block_rows=64, few_rows=64)
 
 # Only a prange runs in parallel: a sum that Numba spread over threads would depend on their number.
-_ONLY_PRANGE = ParallelOptions(False)
-_ONLY_PRANGE.enabled = _ONLY_PRANGE.prange = True
+_ONLY_PRANGE = private_numba.only_prange()
 
 
 def njit(function=None, /, **options):
@@ -50,7 +46,7 @@ def njit(function=None, /, **options):
         return functools.partial(njit, **options)
     compiled = numba.njit(**{"nogil": True, "error_model": "numpy", **options})(function)
     if compiled is not function:
-        compiled._cache = DiskCache(compiled)
+        private_numba.set_cache(compiled, DiskCache(compiled))
         compiled.compile = functools.partial(_compile, compiled, compiled.compile)
     return compiled
 
@@ -62,15 +58,11 @@ def _compile(compiled, compile_types, given):
     """
     if type(given) is not tuple:
         return compile_types(given)
-    kinds = tuple(kind.copy(readonly=False) if _is_read_only(kind) else kind for kind in given)
+    kinds = tuple(map(private_numba.writable, given))
     entry = compile_types(kinds)
     if kinds != given:
-        compiled._insert([kind._code for kind in given], entry, False)
+        private_numba.share_entry(compiled, given, entry)
     return entry
-
-
-def _is_read_only(kind):
-    return isinstance(kind, numba_types.Array) and not kind.mutable
 
 
 def jitable(function=None, /, *, inline=False):
@@ -85,7 +77,7 @@ def jitable(function=None, /, *, inline=False):
     if function is None:
         return functools.partial(jitable, inline=inline)
     if not config.DISABLE_JIT and function not in jitables:
-        register_jitable(forceinline=inline)(function)
+        private_numba.inline_jitable(function, inline)
         jitables.add(function)
     return function
 

@@ -11,7 +11,6 @@ import contextlib
 import functools
 import hashlib
 import os
-import pickle
 import stat
 import sys
 import tempfile
@@ -20,11 +19,9 @@ import time
 import llvmlite
 import numba
 import numpy as np
-from numba.core import bytecode, config, sigutils
-from numba.core.caching import NullCache
-from numba.core.compiler import CompileResult
-from numba.core.serialize import dumps
+from numba import config
 
+from . import private_numba
 from .fingerprint import fingerprint, plain
 
 _FORMAT = "lodkit 1"
@@ -34,11 +31,10 @@ _MOST_ENTRIES, _MOST_BYTES, _MOST_DAYS = 20_000, 1 << 30, 60
 
 # Numba numbers functions 1, 2, 3 and builds symbols from the number. Two closures of one factory, compiled
 # in two processes, would share their symbols, and loaded together one would run the other's code.
-_numbers = iter(lambda: int.from_bytes(os.urandom(6), "little"), None)
-bytecode.FunctionIdentity._unique_ids = _numbers  # type: ignore[assignment]
+private_numba.number_functions(iter(lambda: int.from_bytes(os.urandom(6), "little"), None))
 
 
-class DiskCache(NullCache):
+class DiskCache(private_numba.NullCache):
     """What a dispatcher asks for compiled code before it compiles, and hands it to afterwards."""
 
     def __init__(self, dispatcher):
@@ -55,24 +51,24 @@ class DiskCache(NullCache):
         try:
             path = os.path.join(directory(), self._name(sig, target_context.codegen()))
             payload = read_entry(path)
-            return payload and CompileResult._rebuild(target_context, *pickle.loads(payload))
+            return payload and private_numba.deserialise(target_context, payload)
         except Exception:  # whatever is wrong with an entry, compiling anew is right
             return None
 
     def save_overload(self, sig, data):
-        if any(not lifted.can_cache for lifted in data.lifted) or data.library.has_dynamic_globals:
+        if not private_numba.is_storable(data):
             return
         with contextlib.suppress(Exception):  # code that cannot be kept is still good code
             path = os.path.join(directory(make=True), self._name(sig, data.codegen))
-            write_entry(path, dumps(data._reduce()))
+            write_entry(path, private_numba.serialise(data))
             prune_once(os.path.dirname(path), os.getpid())
 
     def _name(self, sig, codegen):
-        args, _ = sigutils.normalize_signature(sig)
+        args = private_numba.argument_types(sig)
         versions = _FORMAT, numba.__version__, llvmlite.__version__, np.__version__, sys.version
         settings = [(name, getattr(config, name, None)) for name in _SETTINGS]
         types = plain(" ".join(f"{arg} {arg!r}" for arg in args))
-        text = repr((versions, codegen.magic_tuple(), settings, types, fingerprint(self._dispatcher)))
+        text = repr((versions, private_numba.target_of(codegen), settings, types, fingerprint(self._dispatcher)))
         return hashlib.sha256(text.encode()).hexdigest()[:40] + ".nbc"
 
 

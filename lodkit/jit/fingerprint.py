@@ -7,7 +7,6 @@ counts by the files that define it.
 
 from __future__ import annotations
 
-import dis
 import functools
 import hashlib
 import os
@@ -17,8 +16,9 @@ import types
 import weakref
 
 import numpy as np
-from numba.core.dispatcher import Dispatcher
-from numba.core.types import Type
+from numba import types as numba_types
+
+from .private_numba import names_read, options_of
 
 _IMPORTED = time.time()
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), type(Ellipsis), range, slice)
@@ -61,8 +61,8 @@ class _Walk:
             return self.function(value)
         if kind is types.ModuleType:
             return self.module(value, attributes)
-        if isinstance(value, Dispatcher):
-            return f"jit {self.options(value.targetoptions)} {self.function(value.py_func, compiled=True)}"
+        if (options := options_of(value)) is not None:
+            return f"jit {self.options(options)} {self.function(value.py_func, compiled=True)}"
         if isinstance(value, (tuple, list)):
             return f"{kind.__qualname__}({', '.join(self.value(v, attributes) for v in value)})"
         if kind is dict:
@@ -116,13 +116,13 @@ class _Walk:
         """Return the text for what is known by its place: a ufunc, a class, an intrinsic, a Numba type."""
         named = value if hasattr(value, "__qualname__") or hasattr(value, "__name__") else type(value)
         owner = getattr(named, "__module__", None) or "builtins"
-        if named is not value and not isinstance(value, Type) and not self.is_own(owner):
+        if named is not value and not isinstance(value, numba_types.Type) and not self.is_own(owner):
             raise Untold(repr(value))
         parts = [
             self.name_of(owner, getattr(named, "__qualname__", None) or named.__name__),
             self.files(owner),
         ]
-        if isinstance(value, Type):
+        if isinstance(value, numba_types.Type):
             parts.append(plain(str(value)))
         wrapped = getattr(value, "__wrapped__", None)
         if isinstance(wrapped, types.FunctionType) and self.is_own(owner):
@@ -186,12 +186,7 @@ def _content_digest(path, mtime_ns, size):
 @functools.lru_cache(maxsize=4096)
 def _names(code):
     """Return the names of the globals, and of the attributes, that a code object and those inside it read."""
-    names, attributes = {}, {}
-    for instruction in dis.get_instructions(code):
-        if instruction.opname == "LOAD_GLOBAL":
-            names[instruction.argval] = None
-        elif instruction.opname in ("LOAD_ATTR", "LOAD_METHOD"):
-            attributes[instruction.argval] = None
+    names, attributes = names_read(code)
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
             inner_names, inner_attributes = _names(constant)

@@ -15,9 +15,9 @@ import sys
 import threading
 
 import numba
-from numba.core import config
-from numba.core.compiler_lock import global_compiler_lock
-from numba.np.ufunc import parallel as _numba_threads
+from numba import config
+
+from .private_numba import compiler_lock, set_thread_count, thread_count
 
 _limit: int = config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]
 
@@ -47,7 +47,7 @@ class _Process:
         try:
             if self.layer is None:
                 _preload_tbb()
-                with global_compiler_lock:
+                with compiler_lock:
                     numba.get_num_threads()
                 self.layer = _layer()
         finally:
@@ -71,7 +71,7 @@ def run(serial, parallel, args):
     process = _process()
     if process.serial_only or not (process.layer or process.launch()):
         return serial(*args)
-    here, limit = _numba_threads._get_num_threads(), _limit
+    here, limit = thread_count(), _limit
     if here < 2:
         return serial(*args)
     alone = process.layer == "workqueue"
@@ -80,11 +80,11 @@ def run(serial, parallel, args):
     process.inside.append(None)
     try:
         if limit < here:
-            _numba_threads._set_num_threads(limit)
+            set_thread_count(limit)
         return parallel(*args)
     finally:
         if limit < here:
-            _numba_threads._set_num_threads(here)
+            set_thread_count(here)
         process.inside.pop()
         if alone:
             process.lock.release()
@@ -109,7 +109,7 @@ def get_num_threads():
     process = _process()
     if process.serial_only:
         return 1
-    here = _numba_threads._get_num_threads() if process.layer else _limit
+    here = thread_count() if process.layer else _limit
     return max(1, min(_limit, here))
 
 
@@ -127,7 +127,7 @@ def _preload_tbb():
 # A child forked while another thread compiles would wait for ever for that thread's lock.
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(
-        before=global_compiler_lock.acquire,
-        after_in_parent=global_compiler_lock.release,
-        after_in_child=global_compiler_lock.release,
+        before=compiler_lock.acquire,
+        after_in_parent=compiler_lock.release,
+        after_in_child=compiler_lock.release,
     )

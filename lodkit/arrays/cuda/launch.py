@@ -1,4 +1,4 @@
-"""How CUDA kernels are compiled and launched: the one file that knows which Numba CUDA package is there.
+"""Compiling and launching CUDA kernels.
 
 A kernel is a plain ``@cuda.jit`` function over flat memory, and in a notebook it can be launched as one. The
 operators go a shorter way: Numba compiles it for raw pointers, once for every combination of types and compute
@@ -16,28 +16,15 @@ import pickle
 import re
 import threading
 import types
-import warnings
 
 import numpy as np
 
 from ...errors import DeviceError
 from ...jit.cache import directory, prune_once, read_entry, write_entry
 from ...jit.fingerprint import Untold, fingerprint
+from .private_numba import INSTALL, compiling_for, cuda, extending, is_missing_library, version
+from .private_numba import types as numba_types
 from .views import View
-
-_INSTALL = 'CUDA kernels need numba-cuda and cuda-core: pip install "lodkit[cuda]"'
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore")  # Numba's own CUDA target, where it is all there is, says that it is deprecated
-    try:
-        from numba import cuda
-    except ImportError as error:
-        raise DeviceError(_INSTALL) from error
-
-if getattr(cuda, "implementation", "") == "NVIDIA":
-    from numba.cuda import descriptor, dispatcher, extending
-    from numba.cuda import types as numba_types
-else:
-    descriptor = dispatcher = extending = numba_types = None  # type: ignore[assignment]  # Numba's own target
 
 __all__ = ["BLOCK", "cuda", "device", "extending", "launch", "numba_types"]
 
@@ -156,7 +143,7 @@ def _core():
     try:
         import cuda.core as core
     except ImportError as error:
-        raise DeviceError(_INSTALL) from error
+        raise DeviceError(INSTALL) from error
     return core
 
 
@@ -199,8 +186,7 @@ def _path(kernel, names, capability):
     import numba
 
     try:
-        version = getattr(__import__("numba_cuda"), "__version__", "")
-        text = repr((_FORMAT, numba.__version__, version, names, capability, fingerprint(kernel)))
+        text = repr((_FORMAT, numba.__version__, version(), names, capability, fingerprint(kernel)))
         return os.path.join(directory(make=True), hashlib.sha256(text.encode()).hexdigest()[:40] + ".nbc")
     except (OSError, Untold, ImportError):
         return None
@@ -208,13 +194,13 @@ def _path(kernel, names, capability):
 
 @functools.lru_cache(1)  # machine code for one generation after another
 def _ptx(kernel, names, capability):
-    with _lock, _compiler(capability):
+    with _lock, compiling_for(capability):
         kinds = tuple(_numba_type(name) for name in names)
         try:
             return cuda.compile_ptx(kernel.py_func, kinds, cc=capability, launch_bounds=BLOCK)[0]
         except Exception as error:
-            if type(error).__name__ in ("DynamicLibNotFoundError", "NvvmSupportError"):
-                raise DeviceError(f"a CUDA library is missing ({error}); {_INSTALL}") from error
+            if is_missing_library(error):
+                raise DeviceError(f"a CUDA library is missing ({error}); {INSTALL}") from error
             raise
 
 
@@ -246,24 +232,3 @@ def _linked(core, ptx, arch):
 def _numba_type(name):
     scalar = getattr(numba_types, name.rstrip("*"))
     return numba_types.CPointer(scalar) if name.endswith("*") else scalar
-
-
-@contextlib.contextmanager
-def _compiler(capability):
-    """Make numba-cuda ready to compile: what stands in its way, on NumPy 2.5 or without a driver, is put right."""
-    if extending is None:
-        raise DeviceError(_INSTALL)
-    if not hasattr(np, "row_stack"):  # numba-cuda 0.30 looks for it when it first loads, NumPy 2.5 has it no more
-        np.row_stack = np.vstack  # noqa: NPY201
-        try:
-            descriptor.cuda_target.typing_context.refresh()
-            descriptor.cuda_target.target_context.refresh()
-        finally:
-            del np.row_stack  # noqa: NPY201
-    # Device functions ask the current device for its capability, though the kernel's is given.
-    real = dispatcher.get_current_device
-    dispatcher.get_current_device = lambda: types.SimpleNamespace(compute_capability=capability)
-    try:
-        yield
-    finally:
-        dispatcher.get_current_device = real

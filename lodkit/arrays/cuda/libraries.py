@@ -11,6 +11,7 @@ import functools
 import numpy as np
 
 from ...errors import DeviceError, DTypeError
+from .private_numba import device_of_array
 from .views import View, checked
 
 
@@ -127,13 +128,12 @@ class Numba:
             raise DeviceError(
                 f"a strided CUDA array of shape {interface['shape']} cannot be read; pass a C-contiguous one"
             )
-        pointer = interface["data"][0] or 0
-        return View(x, pointer, interface["shape"], checked(dtype), self, self._device(x, pointer))
+        pointer, device = interface["data"][0] or 0, device_of_array(x)
+        if device is None:
+            device = self._device(pointer)
+        return View(x, pointer, interface["shape"], checked(dtype), self, device)
 
-    def _device(self, x, pointer):
-        context = getattr(getattr(x, "gpu_data", None), "context", None)
-        if context is not None:
-            return context.device.id
+    def _device(self, pointer):
         try:
             current = self.cuda.get_current_device().id
             return current if not pointer else device_of_pointer(pointer, current)

@@ -15,8 +15,7 @@ from llvmlite import ir
 
 from ...jit import simd
 from ...jit.llvm.intrinsics import WIDE, Vector, VectorModel, _convert, _splat
-from .launch import extending
-from .launch import numba_types as types
+from .private_numba import extending, types
 
 GLOBAL = 1  # LLVM's number for the address space of a GPU's memory: without it loads are generic ones, and slower
 

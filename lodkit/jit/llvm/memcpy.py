@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from llvmlite import ir
-from numba.core import cgutils, types
+from numba import types
+from numba.core import cgutils
 from numba.extending import intrinsic
 
 LINE = 64  # bytes of a cache line: what goes past the caches must fill whole ones

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from llvmlite import ir
-from numba.core import cgutils, types
+from numba import types
+from numba.core import cgutils
 from numba.extending import intrinsic
 
 from .intrinsics import _pointer
