@@ -34,8 +34,8 @@ class Untold(Exception):
 
 def fingerprint(dispatcher):
     """Return the text for a jitted function: its options, and everything that it reaches."""
-    own = {__package__, dispatcher.py_func.__module__.partition(".")[0]}
-    return _Walk(own).value(dispatcher)
+    modules = __name__, dispatcher.py_func.__module__ or ""
+    return _Walk({module.partition(".")[0] for module in modules}).value(dispatcher)
 
 
 def plain(text):

@@ -8,20 +8,18 @@ us on the host, where Numba's own launch takes 43 to 118.
 
 from __future__ import annotations
 
-import contextlib
 import functools
-import hashlib
-import os
 import pickle
 import re
 import threading
 import types
 
+import numba
 import numpy as np
 
 from ...errors import DeviceError
-from ...jit.cache import directory, prune_once, read_entry, write_entry
-from ...jit.fingerprint import Untold, fingerprint
+from ...jit.cache import entry_name, failing_softly, load, store
+from ...jit.fingerprint import fingerprint
 from .private_numba import INSTALL, compiling_for, cuda, extending, is_missing_library, version
 from .private_numba import types as numba_types
 from .views import View
@@ -168,28 +166,17 @@ def machine_code(kernel, names, capability):
         What the compiler says: ``registers`` of a thread, ``stack`` and ``spills`` in bytes; and how many
         ``wide_loads`` (of 16 bytes) and ``doubles`` (instructions on float64) there are in the PTX.
     """
-    path = _path(kernel, names, capability)
-    with contextlib.suppress(OSError):
-        payload = path and read_entry(path)
+    name = None
+    with failing_softly():
+        name = entry_name(_FORMAT, numba.__version__, version(), names, capability, fingerprint(kernel))
+        payload = load(name)
         if payload:
             return pickle.loads(payload)
     made = _compiled(kernel, names, capability)
-    with contextlib.suppress(OSError):
-        if path:
-            write_entry(path, pickle.dumps(made))
-            prune_once(os.path.dirname(path), os.getpid())
+    if name:
+        with failing_softly():
+            store(name, pickle.dumps(made))
     return made
-
-
-def _path(kernel, names, capability):
-    """Where the machine code is kept; None where it cannot be."""
-    import numba
-
-    try:
-        text = repr((_FORMAT, numba.__version__, version(), names, capability, fingerprint(kernel)))
-        return os.path.join(directory(make=True), hashlib.sha256(text.encode()).hexdigest()[:40] + ".nbc")
-    except (OSError, Untold, ImportError):
-        return None
 
 
 @functools.lru_cache(1)  # machine code for one generation after another

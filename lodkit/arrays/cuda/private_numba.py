@@ -30,8 +30,12 @@ __all__ = ["INSTALL", "compiling_for", "cuda", "device_of_array", "extending", "
 
 
 def version():
-    """Version of numba-cuda; ImportError without it."""
-    return getattr(__import__("numba_cuda"), "__version__", "")
+    """Version of numba-cuda; empty without it."""
+    try:
+        import numba_cuda
+    except ImportError:
+        return ""
+    return numba_cuda.__version__
 
 
 @contextlib.contextmanager
