@@ -86,7 +86,7 @@ class KernelTable:
         self._load("cpu")
         with contextlib.suppress(DeviceError):  # the CUDA compiler is not installed
             self._load("cuda")
-        self.kernels = dict(sorted(self.kernels.items(), key=lambda item: item[0][0]))
+        self.kernels = dict(sorted(self.kernels.items()))
 
 
 def _exists(module):
