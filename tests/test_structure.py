@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import pathlib
 import re
+import subprocess
+import sys
 
 import pytest
 from samples import CAFFE2, PADDLE, SAMPLES
@@ -74,6 +77,29 @@ def test_only_one_file_knows_numba_flags():
 def test_definitions_import_no_numba():
     for file in (PACKAGE / "ops").rglob("*.py"):
         assert ".jit" not in file.read_text(), file
+
+
+WARMUP = """
+import lodkit
+from lodkit.registry import Op
+run, ran, missing = Op.__call__, set(), []
+Op.__call__ = lambda op, /, *inputs, **attrs: ran.add(op.name) or run(op, *inputs, **attrs)
+for name, op in lodkit.OPS.items():
+    ran.clear()
+    for dtype in ("float16", "float32", "float64"):
+        for call in op.warmup_calls(dtype):
+            call()
+    missing += [name] * (name not in ran)
+print(*missing)
+"""
+
+
+def test_warmup_reaches_every_operator():
+    """Uncompiled, which is quick: examples are there, gradients are reached from those of their forward operators."""
+    env = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
+    done = subprocess.run([sys.executable, "-c", WARMUP], capture_output=True, text=True, check=False, env=env)
+    assert done.returncode == 0, done.stderr
+    assert not done.stdout.split(), f"give these an @X.example, which warmup compiles: {done.stdout}"
 
 
 def test_files_are_short():

@@ -163,10 +163,3 @@ def _(x, grad, *, kernels, strides=(1, 1), paddings=(0, 0, 0, 0)):
 @im2sequence.example
 def _(dtype):
     return [((np.ones((1, 1, 2, 2), dtype),), {"kernels": (2, 1)})]
-
-
-@im2sequence_grad.example
-def _(dtype):
-    if np.dtype(dtype).kind != "f":
-        return []
-    return [((np.ones((1, 1, 2, 2), dtype), np.ones((2, 2), dtype)), {"kernels": (2, 1)})]

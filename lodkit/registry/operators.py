@@ -26,7 +26,7 @@ from .inputs import accept_inputs, names_of
 from .kernel_table import KernelTable
 from .kinds import Dense, check_whole, kind_of, kinds_of, name_of, run_rows
 from .out import call_with_out
-from .tape import record, state
+from .tape import differentiate, record, state
 
 
 class Registry(dict):
@@ -148,14 +148,22 @@ class Op(KernelTable):
         return function
 
     def example(self, function):
-        """Register ``example(dtype) -> (inputs, attrs)``: a tiny call, for ``warmup``."""
+        """Register ``example(dtype) -> [(inputs, attrs), ...]``: tiny calls, for ``warmup``. Gradients need none."""
         self.example_function = function
         return function
 
     def warmup_calls(self, dtype):
-        """Yield calls without arguments that compile this operator's kernels for ``dtype``."""
-        for inputs, attrs in self.example_function(np.dtype(dtype)) if self.example_function else ():
-            yield functools.partial(self, *inputs, **attrs)
+        """Yield calls without arguments that compile this operator's kernels for ``dtype``.
+
+        A gradient operator, X_grad or X_weights_grad, runs when the examples of X are differentiated.
+        """
+        if self.example_function:
+            for inputs, attrs in self.example_function(np.dtype(dtype)):
+                yield functools.partial(self, *inputs, **attrs)
+        elif self.name.endswith("_grad"):
+            forward = max((name for name in OPS if self.name.startswith(f"{name}_")), key=len)
+            for call in OPS[forward].warmup_calls(dtype):
+                yield functools.partial(differentiate, call)
 
     # -- choosing --------------------------------------------------------------------------------
 

@@ -162,6 +162,18 @@ class Tape:
         return reached
 
 
+def differentiate(call):
+    """Run ``functools.partial(op, *inputs, **attrs)``, and the gradients of its floating outputs by such inputs."""
+    with Tape() as tape:
+        result = call()
+    outputs = result if isinstance(result, tuple) else (result,)
+    tape.gradient([x for x in outputs if _is_floating(x)], [x for x in call.args if _is_floating(x)])
+
+
+def _is_floating(x):
+    return is_array(_memory(x)) and _memory(x).dtype.kind == "f"
+
+
 def record(op, inputs, attrs, result):
     """Called by the registry while a tape is open."""
     outputs = result if isinstance(result, tuple) else (result,)
