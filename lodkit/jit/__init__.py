@@ -1,4 +1,4 @@
-"""How CPU kernels are compiled: the one place that knows Numba's flags, its cache and its threads."""
+"""Compiling CPU kernels: Numba's flags, a disk cache and a threading layer that is safe to enter."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ __all__ = [
     "parallel_kernel",
 ]
 
-#: Sizes that are read at every call. ``parallel_from``: the work, in elements, from which threads pay;
-#: ``chunk_rows``: rows in one step of a ``prange``; ``block_rows``: rows summed in the type of the values
-#: before they go into a total in float64; ``few_rows``: the most rows that are sorted by insertion.
+#: Sizes, read at every call. ``parallel_from``: number of elements from which kernels run in parallel; ``chunk_rows``:
+#: rows per step of a ``prange``; ``block_rows``: rows summed in the type of the values before they are added to a
+#: float64 total; ``few_rows``: number of rows up to which insertion sort is used.
 settings = types.SimpleNamespace(parallel_from=1 << 16, chunk_rows=4096, block_rows=64, few_rows=64)
 
-# Only a prange runs in parallel: a sum that Numba spread over threads would depend on their number.
+# A sum that Numba itself parallelised would depend on the number of threads.
 _ONLY_PRANGE = private_numba.only_prange()
 
 
 def njit(function=None, /, **options):
-    """Compile a function at its first call, without the GIL and with NumPy's division, and keep it on disk.
+    """Compile a function at its first call, releasing the GIL, dividing as NumPy does, and cached on disk.
 
     Parameters
     ----------
@@ -52,9 +52,9 @@ def njit(function=None, /, **options):
 
 
 def _compile(compiled, compile_types, given):
-    """Compile once for arrays that may be written and for those that may not: Numba would do it twice.
+    """Compile once for writable and read-only arrays, where Numba would compile twice.
 
-    The code is the same, and launchers see to it that what a kernel fills may be written.
+    The code is the same; launchers make sure that outputs are writable.
     """
     if type(given) is not tuple:
         return compile_types(given)
@@ -66,13 +66,13 @@ def _compile(compiled, compile_types, given):
 
 
 def jitable(function=None, /, *, inline=False):
-    """Let compiled code call a plain function, which stays one. Other than a jitted one it keeps callers cacheable.
+    """Let compiled code call a plain function, which stays one. Unlike a jitted function it keeps callers cacheable.
 
     Parameters
     ----------
     function : callable
     inline : bool
-        Put it into every caller, where LLVM might call it (and pass its vectors through memory).
+        Inline it into every caller; LLVM might call it otherwise, and pass its vectors through memory.
     """
     if function is None:
         return functools.partial(jitable, inline=inline)
@@ -85,13 +85,12 @@ def jitable(function=None, /, *, inline=False):
 def parallel_kernel(function):
     """Compile a function over ``prange`` twice, serial and parallel.
 
-    Calls take one argument more than the function, first: ``kernel(num_elements, *args)``. From
-    ``settings.parallel_from`` elements on, the parallel twin runs.
+    The parallel twin runs from ``settings.parallel_from`` elements on.
 
     Parameters
     ----------
     function : callable
-        The kernel. Both twins must give the same bits, so no sum may cross the steps of its ``prange``.
+        Both twins must give the same bits, so no sum may cross the steps of its ``prange``.
 
     Returns
     -------

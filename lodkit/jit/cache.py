@@ -1,4 +1,4 @@
-"""A disk cache for compiled code in which no two processes, edits or options can be mistaken for each other.
+"""Disk cache for compiled code that never confuses two processes, edits or options.
 
 Every entry is one file, named by the digest of all that its code depends on and put in place by one rename: there is
 no index to race for, and nothing to invalidate. Without a directory to write to, code is compiled in memory, and one
@@ -32,8 +32,8 @@ _CHECKSUM = hashlib.sha256().digest_size
 _MOST_ENTRIES, _MOST_BYTES, _MOST_DAYS = 20_000, 1 << 30, 60
 _warned = threading.Lock()  # acquired by whoever warns first, and never released
 
-# Numba numbers functions 1, 2, 3 and builds symbols from the number. Two closures of one factory, compiled
-# in two processes, would share their symbols, and loaded together one would run the other's code.
+# Numba builds symbols from a counter. Closures of one factory, compiled in two processes, would share symbols, and
+# loaded together one would run the code of the other.
 private_numba.number_functions(iter(lambda: int.from_bytes(os.urandom(6), "little"), None))
 
 

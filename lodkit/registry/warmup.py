@@ -17,7 +17,7 @@ def warmup(op, dtypes=("float32",)):
     op : str or Op
         The operator, or its name.
     dtypes : sequence of dtypes
-        The types of the values to compile for; those that the operator refuses are skipped.
+        Types of values; those that the operator refuses are skipped.
     """
     op = OPS[op] if isinstance(op, str) else op
     if not hasattr(op, "warmup_calls"):

@@ -1,9 +1,9 @@
 """Compiling and launching CUDA kernels.
 
-A kernel is a plain ``@cuda.jit`` function over flat memory, and in a notebook it can be launched as one. The
-operators go a shorter way: Numba compiles it for raw pointers, once for every combination of types and compute
-capability, the machine code is kept on disk, and ``cuda.core`` launches it on the caller's stream. That takes 1 to 5
-us on the host, where Numba's own launch takes 43 to 118.
+A kernel is a plain ``@cuda.jit`` function over flat memory, which a notebook may launch as usual. Operators take a
+shorter path: Numba compiles it for raw pointers, once per combination of types and compute capability, the machine code
+is kept on disk, and ``cuda.core`` launches it on the caller's stream. That takes 1 to 5 us on the host, where Numba's
+own launch takes 43 to 118.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from .views import View
 __all__ = ["BLOCK", "cuda", "device", "extending", "launch", "numba_types"]
 
 BLOCK = 256
-BLOCKS_EACH = 8  # blocks of 256 threads that fill a multiprocessor
+BLOCKS_EACH = 8  # blocks per multiprocessor that fill it
 _FORMAT = "lodkit cuda 2"
 GENERATION = 8, 0  # kernels use nothing newer: Numba compiles for it, the linker for the GPU at hand
-_lock = threading.RLock()  # Numba's compiler is not made for two threads at their first launch
+_lock = threading.RLock()  # Numba's compiler is not thread-safe at its first launch
 _thread = threading.local()
 _loaded: dict[tuple, types.SimpleNamespace] = {}
 
 
 def device(function):
-    """Let kernels call a function, which is put into them there."""
+    """Compile a device function, inlined into kernels."""
     return cuda.jit(function, device=True, forceinline=True)
 
 
@@ -47,14 +47,14 @@ def launch(kernel, threads, *args, block=BLOCK, exact=False):
     ----------
     kernel : function under ``@cuda.jit``
     threads : int
-        How many there is work for; with none, nothing is launched. There are no more blocks than fill the GPU, so
-        kernels go on to the next item by ``cuda.gridsize(1)``.
+        Number of work items; nothing is launched for none. The grid is no larger than fills the GPU, so kernels
+        stride by ``cuda.gridsize(1)``.
     *args : View, int or NumPy scalar
         Arrays, as pointers to their elements (float16 as uint16 bits), and numbers.
     block : int
-        Threads of a block.
+        Threads per block.
     exact : bool
-        A block for every ``block`` threads, however many.
+        Launch one thread per work item, however large the grid.
     """
     if threads <= 0:
         return
@@ -77,7 +77,7 @@ def _on_device(kernel, blocks, block, args, exact):
     config, stream = _config(blocks, block), _stream(library.stream(device))
     before = found.current()
     if not hasattr(_thread, "ready"):
-        before.set_current()  # a thread that has no context yet says that its device is 0, and has none to launch in
+        before.set_current()  # a thread without a context reports device 0, and cannot launch
         _thread.ready = True
     if before.device_id == device:
         found.launch(stream, config, found.kernel, *values)
@@ -89,12 +89,12 @@ def _on_device(kernel, blocks, block, args, exact):
         before.set_current()
 
 
-#: What carries out a launch; the tests put an emulator here.
+#: Carries out launches; tests put an emulator here.
 runner = _on_device
 
 
 def type_name(x):
-    """The type of an argument: ``float32*`` for an array, ``int64`` for a number."""
+    """Type of an argument: ``float32*`` for an array, ``int64`` for a number."""
     if type(x) is View:
         return x.type_name
     if type(x) is int:
@@ -115,7 +115,7 @@ def _stream(handle):
 
 
 def _load(key):
-    """The loaded machine code of a kernel for one device."""
+    """Load the machine code of a kernel for one device."""
     kernel, device_id, names = key
     with _lock:
         if key not in _loaded:
@@ -146,7 +146,7 @@ def _core():
 
 
 def machine_code(kernel, names, capability):
-    """Compile a kernel, or find it on disk.
+    """Compile a kernel, or read it from disk.
 
     Parameters
     ----------
@@ -163,8 +163,8 @@ def machine_code(kernel, names, capability):
     entry : str
         The kernel's name in it.
     report : dict
-        What the compiler says: ``registers`` of a thread, ``stack`` and ``spills`` in bytes; and how many
-        ``wide_loads`` (of 16 bytes) and ``doubles`` (instructions on float64) there are in the PTX.
+        From the compiler: ``registers`` per thread, ``stack`` and ``spills`` in bytes; counted in the PTX:
+        ``wide_loads`` (of 16 bytes) and ``doubles`` (float64 instructions).
     """
     name = None
     with failing_softly():
@@ -207,7 +207,7 @@ def _compiled(kernel, names, capability):
 
 
 def _linked(core, ptx, arch):
-    """Machine code, and what the linker says of it: nothing where it is the driver's, which knows no such options."""
+    """Machine code and the linker's log, which is empty if the driver links: it knows no such options."""
     source = core.ObjectCode.from_ptx(ptx.encode())
     try:
         linker = core.Linker(source, options=core.LinkerOptions(arch=arch, verbose=True, ptxas_options=["-v"]))

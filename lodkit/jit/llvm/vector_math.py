@@ -1,4 +1,4 @@
-"""The LLVM side of simd.py: exp, log, sqrt of every lane. Numba's wheels carry no vector mathematics."""
+"""LLVM side of simd.py: exp, log, sqrt of every lane. Numba's wheels have no vector mathematics."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def unless_minus_inf(typing, a, by):
 
 
 class _Lanes:
-    """What exp and log share: the constants and the steps of one width and type."""
+    """Constants and steps that exp and log share, of one width and type."""
 
     def __init__(self, builder, vector):
         self.builder, self.width, self.double = builder, vector.width, vector.dtype == types.float64
@@ -92,7 +92,7 @@ class _Lanes:
 
 @intrinsic
 def exp(typing, a):
-    """exp(x) = 2^n * p(r), |r| <= ln(2)/2: n comes of adding a number so large that no fraction is left."""
+    """exp(x) = 2^n * p(r), |r| <= ln(2)/2; adding a number too large for a fraction rounds to n."""
 
     def generate(context, builder, signature, args):
         (x,), do = args, _Lanes(builder, a)
