@@ -1,4 +1,4 @@
-"""Write docs/operators.md from the registry: ``python docs/generate_operators.py``."""
+"""Write docs/operators.md and lodkit/ops/__init__.pyi from the registry: ``python docs/generate_operators.py``."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ import pathlib
 import lodkit
 from lodkit.registry.representation import describe
 
+ROOT = pathlib.Path(__file__).parents[1]
 
-def text():
-    """Return the page."""
+
+def page():
+    """Return the page of all operators."""
     families = {}
     for name, op in sorted(lodkit.OPS.items()):
         families.setdefault(op.family, []).append((name, op))
@@ -34,5 +36,14 @@ def text():
     return "\n".join(lines)
 
 
+def stub():
+    """The names of ``lodkit.ops``, for type checkers."""
+    names = sorted((op.family, name) for name, op in lodkit.OPS.items())
+    return "".join(f"from .{family} import {name} as {name}\n" for family, name in names)
+
+
+GENERATED = {ROOT / "docs" / "operators.md": page, ROOT / "lodkit" / "ops" / "__init__.pyi": stub}
+
 if __name__ == "__main__":
-    (pathlib.Path(__file__).parent / "operators.md").write_text(text())
+    for file, text in GENERATED.items():
+        file.write_text(text())

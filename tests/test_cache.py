@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import textwrap
 import time
@@ -179,6 +180,25 @@ def test_a_damaged_entry_is_compiled_anew(kit, change):
     assert run(kit, ADD) == ["6.0", "1", "0"]
 
 
+#: Two kernels in the place at hand: their results, hits and misses, and the text of the one warning.
+WARNED = """
+import warnings
+with warnings.catch_warnings(record=True) as told:
+    warnings.simplefilter("always")
+    print(kernels.add(x), kernels.most(x), *hits(kernels.add))
+assert len(told) == 1, told
+assert told[0].category is RuntimeWarning
+print(told[0].message)
+"""
+
+
+def warned(kit, before="", **place):
+    """What WARNED prints of its results, and the warning."""
+    found = run(kit, textwrap.dedent(before) + WARNED, **place)
+    assert "set LODKIT_CACHE_DIR to a directory" in " ".join(found)
+    return found[:4], " ".join(found[4:])
+
+
 def test_an_install_where_nothing_can_be_written(kit):
     (kit / "file").touch()
     below = str(kit / "file" / "x")
@@ -186,7 +206,9 @@ def test_an_install_where_nothing_can_be_written(kit):
         {"LODKIT_CACHE_DIR": below},
         {"LODKIT_CACHE_DIR": "", "HOME": below, "XDG_CACHE_HOME": below},
     ):
-        assert run(kit, ADD, **place) == ["6.0", "0", "1"]
+        found, warning = warned(kit, **place)
+        assert found == ["6.0", "3.0", "0", "1"]
+        assert below in warning
 
 
 def test_directories_that_cannot_be_made(kit):
@@ -196,7 +218,10 @@ def test_directories_that_cannot_be_made(kit):
         raise PermissionError("read-only")
     os.makedirs = os.mkdir = refuse
     """
-    assert run(kit, textwrap.dedent(code) + ADD) == ["6.0", "0", "1"]
+    found, warning = warned(kit, code)
+    assert found == ["6.0", "3.0", "0", "1"]
+    assert "PermissionError: read-only" in warning
+    assert "report" not in warning
     assert not (kit / "cache").exists()
 
 
@@ -205,12 +230,55 @@ def test_entries_that_others_can_write_are_not_loaded(kit):
     run(kit, ADD)
     cache = kit / "cache"
     cache.chmod(0o777)
-    assert run(kit, ADD) == ["6.0", "0", "1"]
+    found, warning = warned(kit)
+    assert found == ["6.0", "3.0", "0", "1"]
+    assert f"others can write to {cache}" in warning
     cache.chmod(0o755)
     assert run(kit, ADD) == ["6.0", "1", "0"]
     if os.geteuid() == 0:
         os.chown(cache, 12345, 12345)
-        assert run(kit, ADD) == ["6.0", "0", "1"]
+        assert warned(kit) == (found, warning)
+
+
+@pytest.mark.parametrize("broken", ["serialise", "deserialise", "target_of"])
+def test_a_numba_that_no_longer_fits_is_reported(kit, broken):
+    run(kit, ADD)
+    code = f"""
+    from lodkit.jit import private_numba
+    private_numba.{broken} = lambda *args: args.no_such_thing
+    """
+    found, warning = warned(kit, code)
+    assert found == ["6.0", "3.0", *("01" if broken != "serialise" else "10")]
+    assert "AttributeError: 'tuple' object has no attribute 'no_such_thing'" in warning
+    assert "report" in warning
+    assert run(kit, ADD) == ["6.0", "1", "0"]
+
+
+def test_a_whole_cache_that_is_read_only_serves_in_silence(kit):
+    run(kit, ADD)
+    code = """
+    import tempfile
+    def refuse(*args, **kwargs):
+        raise PermissionError("read-only")
+    tempfile.mkstemp = refuse
+    """
+    assert run(kit, textwrap.dedent(code) + ADD) == ["6.0", "1", "0"]
+    assert warned(kit, code)[0] == ["6.0", "3.0", "1", "0"]
+
+
+def test_code_that_no_entry_can_stand_for_is_no_reason_to_warn(kit):
+    code = """
+    import ctypes
+    from lodkit.jit import njit
+    absolute = ctypes.CDLL(None).abs
+    absolute.argtypes, absolute.restype = [ctypes.c_int], ctypes.c_int
+    by_address = njit(lambda x: absolute(x))
+    given = njit(lambda f, x: f(x))
+    big = np.zeros(1 << 18)
+    over_array = njit(lambda i: big[i])
+    print(by_address(-3), given(njit(lambda x: x + 1), 3), over_array(5))
+    """
+    assert run(kit, code) == ["3", "4", "0.0"]
 
 
 def test_old_entries_are_removed_and_others_files_kept(kit):
@@ -238,3 +306,13 @@ def test_numba_asks_the_cache(tmp_path, monkeypatch):
     assert sum(first.stats.cache_misses.values()) == 1
     assert sum(again.stats.cache_hits.values()) == 1
     assert first.stats.cache_path == str(tmp_path / "cache")
+
+
+@pytest.mark.skipif("NUMBA_DISABLE_JIT" in os.environ, reason="no compiled code")
+def test_a_kernel_of_another_package_depends_on_what_it_takes_from_lodkit():
+    from lodkit.jit import njit, simd
+    from lodkit.jit.fingerprint import fingerprint
+
+    kernel = njit(lambda x: simd.settle())
+    with open(simd.__file__, "rb") as file:
+        assert hashlib.sha256(file.read()).hexdigest() in fingerprint(kernel)

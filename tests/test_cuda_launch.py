@@ -12,7 +12,7 @@ import pytest
 pytest.importorskip("numba_cuda")
 
 from lodkit import DeviceError
-from lodkit.arrays.cuda import launch
+from lodkit.arrays.cuda import launch, private_numba
 from lodkit.arrays.cuda.elementwise import _copy
 from lodkit.arrays.cuda.views import View
 
@@ -109,8 +109,8 @@ def test_without_the_packages_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "cuda.core", None)
     with pytest.raises(DeviceError, match=r"lodkit\[cuda\]"):
         launch.launch(_copy, 40, array(), 40, array())
-    monkeypatch.setattr(launch, "extending", None)
-    with pytest.raises(DeviceError, match=r"lodkit\[cuda\]"), launch._compiler((9, 0)):
+    monkeypatch.setattr(private_numba, "extending", None)
+    with pytest.raises(DeviceError, match=r"lodkit\[cuda\]"), private_numba.compiling_for((9, 0)):
         pass
 
 

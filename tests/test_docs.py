@@ -1,4 +1,4 @@
-"""The generated page is current, links lead somewhere, and what pages show runs."""
+"""Generated files are current, links lead somewhere, and what pages show runs."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ import lodkit
 DOCS = pathlib.Path(__file__).parents[1] / "docs"
 
 
-def test_the_operators_page_is_current():
+def test_generated_files_are_current():
     spec = importlib.util.spec_from_file_location("generate_operators", DOCS / "generate_operators.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    assert (DOCS / "operators.md").read_text() == module.text(), "run python docs/generate_operators.py"
+    for file, text in module.GENERATED.items():
+        assert file.read_text() == text(), f"{file} is stale: run python docs/generate_operators.py"
 
 
 @pytest.mark.parametrize("page", [*DOCS.glob("*.md"), DOCS.parent / "README.md"], ids=lambda page: page.name)

@@ -38,7 +38,8 @@ def test_a_cpu_call_does_not_load_cuda():
 
 
 @pytest.mark.parametrize(
-    "first", ["registry", "registry.tape", "jit", "ops", "caffe2", "paddle", "kernels.common.embedding", "lod.batching"]
+    "first",
+    ["registry", "registry.tape", "jit", "ops", "caffe2", "paddle", "kernels.common.embedding", "lod.batching"],
 )
 def test_any_module_may_be_imported_first(first):
     subprocess.run([sys.executable, "-c", f"import lodkit.{first}"], check=True)
@@ -60,6 +61,21 @@ def test_star_import_gives_every_name():
     assert not [name for name in lodkit.__all__ if name.startswith("_")]
 
 
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import lodkit.ops",
+        "import lodkit.ops.sequence_pool",
+        "from lodkit.ops.sequence_pool import sequence_pool_grad",
+        "from lodkit.ops import sequence_mask, shared; import lodkit.ops.sequence_mask",
+        "import lodkit; lodkit.sequence_pool; from lodkit.ops.scatter import scatter_grad",
+    ],
+)
+def test_a_family_named_as_an_operator_gives_the_operator(code):
+    check = "import lodkit.ops as ops, lodkit; assert all(getattr(ops, n) is lodkit.OPS[n] for n in lodkit.OPS)"
+    subprocess.run([sys.executable, "-c", f"{code}; {check}"], check=True)
+
+
 def test_a_type_checker_sees_the_names(tmp_path):
     pytest.importorskip("mypy")
     user = tmp_path / "user.py"
@@ -68,6 +84,7 @@ def test_a_type_checker_sees_the_names(tmp_path):
         "x = lodkit.LoDTensor(np.ones((3, 2)), [[1, 2]])\n"
         "lodkit.sequence_pool(x, pool='max'); lodkit.sgd; lodkit.Tape(); lodkit.VarDesc.of(x)\n"
         "lodkit.LoDError, lodkit.caffe2, lodkit.OPS, lodkit.warmup\n"
+        + "".join(f"lodkit.{name}, lodkit.ops.{name}\n" for name in lodkit.OPS)
     )
     env = {**os.environ, "MYPYPATH": os.path.dirname(os.path.dirname(lodkit.__file__))}
     cache = ["--cache-dir", str(tmp_path / "c")]

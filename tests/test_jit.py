@@ -85,34 +85,6 @@ def test_only_a_prange_is_parallel(kit):
     assert run(kit, code, NUMBA_NUM_THREADS="4") == ["3"]
 
 
-def test_what_is_used_of_numba_is_still_there():
-    """A new Numba that fails here needs a look at _cache.py, _fingerprint.py and _guard.py."""
-    from numba.core import bytecode, caching, compiler, config, cpu_options, dispatcher, sigutils
-    from numba.core.compiler_lock import global_compiler_lock
-    from numba.np.ufunc import parallel
-
-    import lodkit.jit
-
-    def function(x):
-        return x
-
-    assert {"load_overload", "save_overload", "cache_path"} <= set(dir(caching.NullCache))
-    assert {"_reduce", "_rebuild"} <= set(dir(compiler.CompileResult))
-    assert {"lifted", "library"} <= set(compiler.CR_FIELDS)
-    assert all(hasattr(config, name) for name in ("BOUNDSCHECK", "OPT", "NUMBA_NUM_THREADS", "DISABLE_JIT"))
-    assert callable(sigutils.normalize_signature)
-    assert {"stats", "compile"} <= set(dir(dispatcher.Dispatcher))
-    assert {"enabled", "prange", "reduction", "numpy"} <= set(cpu_options.ParallelOptions.__slots__)
-    assert callable(global_compiler_lock.acquire)
-    assert callable(global_compiler_lock.release)
-    parallel.get_num_threads()
-    assert parallel._get_num_threads() == parallel.get_num_threads()
-    parallel._set_num_threads(parallel._get_num_threads())
-    # Numbers from 1 up would mean that lodkit's own, from the whole range, are not used.
-    assert lodkit.jit.njit
-    assert bytecode.FunctionIdentity.from_function(function).unique_id > 1 << 16
-
-
 @pytest.mark.jit
 @pytest.mark.parametrize("name", ["embedding_bag", "sequence_pool", "merge_selected_rows", "adagrad"])
 def test_a_second_process_compiles_nothing(name):

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import pathlib
 import re
+import subprocess
+import sys
 
 import pytest
 from samples import CAFFE2, PADDLE, SAMPLES
@@ -51,9 +54,19 @@ def test_every_differentiable_operator_links_its_gradient():
             assert lodkit.OPS[name].gradient_rule
 
 
-def test_only_one_file_knows_which_numba_cuda_there_is():
-    for file in {*PACKAGE.rglob("*.py")} - {PACKAGE / "arrays" / "cuda" / "launch.py"}:
-        assert not re.search(r"from numba import cuda|import numba\.cuda|from numba\.cuda", file.read_text()), file
+FENCES = {PACKAGE / "jit" / "private_numba.py", PACKAGE / "arrays" / "cuda" / "private_numba.py"}
+PUBLIC = r"""(?x) import\ numba\b(?!\.) | from\ numba\ import\ (?!cuda) | from\ numba\.extending\ import
+    | from\ numba\.core\ import\ cgutils$"""
+INTERNALS = r"""(?x) \._(cache|code|insert|rebuild|reduce|unique_ids|[gs]et_num_threads)\b | \bimport\ dis\b | \bdis\.
+    | opname | magic_tuple | normalize_signature | has_dynamic_globals | can_cache | readonly= | targetoptions
+    | gpu_data | row_stack | dispatcher\.get_current | register_jitable | ParallelOptions | FunctionIdentity"""
+
+
+def test_internals_of_numba_stand_behind_two_fences():
+    for file in {*PACKAGE.rglob("*.py")} - FENCES:
+        for line in re.findall(r"^\s*((?:import|from) numba.*?)(?:\s*#.*)?$", file.read_text(), re.M):
+            assert re.match(PUBLIC, line), f"{file}: {line}"
+        assert not re.search(INTERNALS, file.read_text()), f"{file}: {re.search(INTERNALS, file.read_text())}"
 
 
 def test_only_one_file_knows_numba_flags():
@@ -64,6 +77,29 @@ def test_only_one_file_knows_numba_flags():
 def test_definitions_import_no_numba():
     for file in (PACKAGE / "ops").rglob("*.py"):
         assert ".jit" not in file.read_text(), file
+
+
+WARMUP = """
+import lodkit
+from lodkit.registry import Op
+run, ran, missing = Op.__call__, set(), []
+Op.__call__ = lambda op, /, *inputs, **attrs: ran.add(op.name) or run(op, *inputs, **attrs)
+for name, op in lodkit.OPS.items():
+    ran.clear()
+    for dtype in ("float16", "float32", "float64"):
+        for call in op.warmup_calls(dtype):
+            call()
+    missing += [name] * (name not in ran)
+print(*missing)
+"""
+
+
+def test_warmup_reaches_every_operator():
+    """Uncompiled, which is quick: examples are there, gradients are reached from those of their forward operators."""
+    env = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
+    done = subprocess.run([sys.executable, "-c", WARMUP], capture_output=True, text=True, check=False, env=env)
+    assert done.returncode == 0, done.stderr
+    assert not done.stdout.split(), f"give these an @X.example, which warmup compiles: {done.stdout}"
 
 
 def test_files_are_short():

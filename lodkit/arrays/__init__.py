@@ -1,7 +1,7 @@
-"""Arrays: on which device they live, how they are allocated, and the row view that kernels take.
+"""Arrays: device, allocation, checks, and the row view that kernels take.
 
-Nothing here computes. ``matrix`` copies only what a kernel cannot address (a last axis that is not
-contiguous, foreign byte order); what must be updated in place is refused instead (``writable``).
+Nothing here computes. ``matrix`` copies only what a kernel cannot address: arrays that are not C-contiguous, or of
+foreign byte order. Such an array is refused if it must be updated in place (``writable``).
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ _INT64 = np.dtype(np.int64)
 
 
 def empty(shape, dtype=np.float32):
-    """Return an uninitialised array on a 64-byte boundary; on huge pages when it is big.
+    """Return an uninitialised array aligned to 64 bytes, and to huge pages if it is big.
 
-    From 4 MiB up the memory is private, anonymous and advised to 2 MiB pages where the system has
-    them: 1.3 to 1.6 times faster gathers than from ``np.empty``. Up to 256 MiB of it is kept for the next arrays when
-    it is free again, as long as the system does not need it: writing to fresh pages takes three times as long.
+    From 4 MiB up the memory is private, anonymous and advised to 2 MiB pages where the system has them: gathers are
+    1.3 to 1.6 times faster than from ``np.empty``. Up to 256 MiB of freed memory is kept for later arrays as long as
+    the system does not need it: writing to fresh pages takes three times as long.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def empty(shape, dtype=np.float32):
 
 
 def output(shape, dtype, out=None, like=None):
-    """The array that a kernel fills: ``out`` where it fits, else a new one. ``like`` is for other devices."""
+    """Array for a kernel to fill: ``out`` if it fits, a new one by default. ``like`` is for other devices."""
     if out is None:
         fresh = np.empty(shape, dtype)
         return fresh if fresh.nbytes < BIG else empty(shape, dtype)
@@ -70,7 +70,7 @@ def output(shape, dtype, out=None, like=None):
 
 
 def writable(array, name):
-    """``array`` itself, or an error when a kernel could not write all of it in place."""
+    """Return ``array``; OutputError unless kernels can write to it in place."""
     if not isinstance(array, np.ndarray):
         return array.writable(name)  # the View of a CUDA array
     flags = array.flags
@@ -82,7 +82,7 @@ def writable(array, name):
 
 
 def matrix(array):
-    """``array`` with one row an item: ``(rows, elements)``, C-contiguous, float16 as its bits."""
+    """``array`` as a matrix of one row per item: ``(rows, elements)``, C-contiguous, float16 as uint16 bits."""
     if array.ndim == 1:
         array = array.reshape(-1, 1)
     if array.ndim == 2 and array.dtype in AS_THEY_ARE and array.flags.c_contiguous:
@@ -95,17 +95,17 @@ def matrix(array):
 
 
 def native(dtype):
-    """The same type in this machine's byte order."""
+    """Data type in native byte order."""
     return dtype if dtype.isnative else dtype.newbyteorder("=")
 
 
 def upcast(array):
-    """float16, of either byte order, as float32: the CPU computes no halves."""
+    """float16 of either byte order as float32, since CPU kernels compute no halves; other arrays as they are."""
     return array.astype(np.float32) if native(array.dtype) == np.float16 else array
 
 
 def check_values(dtype, what, *, floating=False):
-    """Refuse value types for which the operation has no meaning."""
+    """Check the value type of an operation. Returns it in native byte order."""
     if dtype in _FLOATS or (dtype in VALUE_TYPES and not floating):  # native already: 100 ns less
         return dtype
     dtype = native(dtype)
@@ -116,7 +116,7 @@ def check_values(dtype, what, *, floating=False):
 
 
 def from_lists(x, name):
-    """Lists of numbers as an array, or an error that says which are uneven."""
+    """Lists of numbers as an array; LoDError if they are uneven."""
     try:
         return np.asarray(plain_rows(x, name))
     except ValueError as error:
@@ -124,14 +124,14 @@ def from_lists(x, name):
 
 
 def check_rows(array, name):
-    """Refuse an array without rows: of no dimension."""
+    """Refuse an array of no dimension, which has no rows."""
     if array.ndim == 0:
         raise ShapeMismatchError(f"{name} has no dimension; the first one counts rows, pass {name}.reshape(1)")
     return array
 
 
 def check_gradient(grad, shape, name="grad"):
-    """Refuse what flows into a gradient operator when it has not the shape of the forward operator's result."""
+    """Check that a gradient has the shape of the forward operator's result, and a numeric type."""
     if tuple(grad.shape) != tuple(shape):
         raise ShapeMismatchError(f"{name} has shape {tuple(grad.shape)}, the result {tuple(shape)}; pass one like it")
     if grad.dtype.kind not in "fiu":
@@ -140,7 +140,7 @@ def check_gradient(grad, shape, name="grad"):
 
 
 def plain_array(x, name):
-    """A list, or an array of a subclass of NumPy's, as one of NumPy's; masked ones are refused."""
+    """A list, or an array of a subclass of numpy.ndarray, as a numpy.ndarray; masked arrays are refused."""
     if type(x) is np.ndarray:
         return x
     if isinstance(x, np.ma.MaskedArray):
@@ -149,14 +149,14 @@ def plain_array(x, name):
 
 
 def plain_rows(rows, name):
-    """A list of rows, of which none is a masked array."""
+    """Rows of a list as plain arrays; masked ones are refused."""
     if isinstance(rows, list) and rows and isinstance(rows[0], np.ndarray):
         return [plain_array(row, name) for row in rows]
     return rows
 
 
 def integers(x, name):
-    """``x`` as a C-contiguous int64 array of any shape; lists are taken, floats and booleans are not."""
+    """``x``, an array or list of integers, as a C-contiguous int64 array of the same shape."""
     if type(x) is np.ndarray and x.dtype is _INT64 and x.flags.c_contiguous:  # 130 ns less
         return x
     array = plain_array(x, name) if isinstance(x, np.ndarray) else from_lists(x, name)

@@ -1,4 +1,4 @@
-"""What CUDA operators do about ids that are outside their table."""
+"""How CUDA operators treat ids outside their table."""
 
 from __future__ import annotations
 
@@ -10,22 +10,21 @@ _mode: Mode = "raise"
 
 
 def bounds_check(mode: Mode | None = None) -> Mode:
-    """Say what CUDA operators do about bad ids, for the whole process; the CPU always raises at once.
+    """Set how CUDA operators of this process treat bad ids; the CPU always raises at once.
 
-    Whatever is said, nothing is read or written outside an array: a bad id reads as a row of zeros and writes nothing.
+    In every mode nothing is read or written outside an array: a bad id reads as a row of zeros and writes nothing.
 
     Parameters
     ----------
     mode : {"raise", "defer", "clamp"}, optional
-        "raise" looks at the ids before anything is written and raises RowIndexError there, which waits for the
-        device once a call. "defer" looks as well but does not wait: the error comes with the next lodkit call that
-        waits (a merge, ``.to("cpu")``), when results of the bad call have been made. "clamp" does not look. Without a
-        mode nothing is changed.
+        "raise" checks ids before anything is written, and raises RowIndexError: one synchronisation per call.
+        "defer" checks without synchronising: the next lodkit call that synchronises (a merge, ``.to("cpu")``) raises,
+        after the bad call has written its results. "clamp" does not check. The mode stays as it is by default.
 
     Returns
     -------
     str
-        The mode before.
+        The previous mode.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Checks of attribute values, made once from an operator's annotations."""
+"""Checks of attribute values, built once from the annotations of an operator."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def is_scalar(value):
 
 
 def is_number(value):
-    """A real number that a float can hold."""
+    """Whether a value is a real number in the range of float64."""
     if isinstance(value, int) and abs(value) > sys.float_info.max:
         return False
     return isinstance(value, (float, int)) or (isinstance(value, numbers.Real) and not isinstance(value, np.bool_))
@@ -36,7 +36,7 @@ def is_integer(value):
 
 
 def is_plain_integer(value):
-    """Python's own integer, of 64 bits: what kernels compute with. NumPy's small ones would overflow."""
+    """Whether a value is a Python integer of 64 bits; NumPy's small integers would overflow in kernels."""
     return type(value) is int and -MOST <= value <= MOST
 
 
@@ -59,7 +59,7 @@ PLAIN = {
 
 
 class Check:
-    """Callable: does the value fit as it is? ``settled(value)`` makes it fit, ``error(value)`` says why it cannot."""
+    """Test of a value, by a call; ``settled(value)`` converts it, ``error(value)`` is the exception for a misfit."""
 
     def __init__(self, test, expected, name, operator):
         self.test, self.expected, self.name, self.operator = test, expected, name, operator
@@ -69,7 +69,7 @@ class Check:
         return self.test(value)
 
     def settled(self, value):
-        """An integer of NumPy's as Python's; an error for what does not fit."""
+        """Convert an integer of NumPy's to Python's; raise for any other value."""
         plain = int(value) if is_integer(value) else None
         if plain is None or not self.test(plain):
             raise self.error(value)
@@ -83,7 +83,7 @@ class Check:
 
 
 def checker(hint, name, operator):
-    """The check for an attribute annotated with ``hint``."""
+    """Make the check of an attribute annotated with ``hint``."""
     hints = typing.get_args(hint) if typing.get_origin(hint) in (typing.Union, types.UnionType) else (hint,)
     tests, words, choices = [], [], ()
     for h in hints:

@@ -1,4 +1,4 @@
-"""What works on an array of any library: where it lives, its type, casts, overlap."""
+"""Functions of arrays of any library: device, dtype, casts, overlap."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from . import native, plain_array
 
 
 def refuse_overlap(name, array, others):
-    """Raise when memory of ``array``, which is written, may be that of an input, which is read."""
+    """Raise if ``array``, an output, may share memory with an input."""
     plain = type(array) is np.ndarray
     for i, other in enumerate(others):
         if plain and type(other) is np.ndarray:  # a third of the time
@@ -21,29 +21,29 @@ def refuse_overlap(name, array, others):
 
 
 def is_array(x):
-    """Whether this is an array of NumPy or of a CUDA library."""
+    """Whether ``x`` is an array of NumPy or of a CUDA library."""
     return isinstance(x, np.ndarray) or exports_cuda(x)
 
 
 def exports_cuda(x):
-    """Whether this is an array of a CUDA library."""
+    """Whether ``x`` is an array of a CUDA library."""
     try:
         return hasattr(x, "__cuda_array_interface__")
-    except RuntimeError as error:  # PyTorch's, for a tensor that it differentiates
+    except RuntimeError as error:  # of PyTorch, for a tensor that requires grad
         raise TypeError(
             f"a {type(x).__name__} that requires grad: pass x.detach(), and differentiate with lodkit.Tape"
         ) from error
 
 
 def parts(x):
-    """The arrays that a value is made of."""
+    """Arrays that a value consists of."""
     if is_array(x):
         return (x,)
     return tuple(a for a in (getattr(x, "values", None), getattr(x, "value", None)) if is_array(a))
 
 
 def may_share_memory(a, b):
-    """Whether two arrays may have memory in common."""
+    """Whether two arrays may share memory."""
     if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
         return np.may_share_memory(a, b)
     if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
@@ -54,7 +54,7 @@ def may_share_memory(a, b):
 
 
 def dtype_of(x):
-    """The type of an array's values, of whichever library it is."""
+    """NumPy dtype of an array of any library."""
     if isinstance(x, np.ndarray):
         return native(x.dtype)
     from .cuda.memory import view
@@ -63,7 +63,7 @@ def dtype_of(x):
 
 
 def cast(x, dtype):
-    """An array in another type, on its device."""
+    """Convert an array to another dtype, on its device."""
     if isinstance(x, np.ndarray):
         return x.astype(dtype, copy=False)
     from .cuda.elementwise import convert
@@ -82,7 +82,7 @@ def zeros_like(x):
 
 
 def narrow(x):
-    """An array of int64 as int32, on its device, or an error that says what does not fit; on a GPU none is negative."""
+    """Convert int64 to int32, on the device of the array; DTypeError on overflow. On a GPU none may be negative."""
 
     def too_large(numbers, at):
         number = numbers.reshape(-1)[at]
@@ -100,7 +100,7 @@ def narrow(x):
 
 
 def flat(x):
-    """An array, or a list, as a vector, on its device."""
+    """Flatten an array, on its device, or a list."""
     if isinstance(x, np.ndarray) or not is_array(x):
         return plain_array(x, "an input").reshape(-1)
     from .cuda.memory import view
@@ -113,7 +113,7 @@ _DEVICES = {np.ndarray: "cpu"}
 
 
 def device_of(x):
-    """``"cpu"`` or ``"cuda"``: where the memory of an array, LoDTensor or SelectedRows is."""
+    """Device of an array, LoDTensor or SelectedRows: ``"cpu"`` or ``"cuda"``."""
     device = _DEVICES.get(type(x))
     if device is not None:
         return device
@@ -128,7 +128,7 @@ def device_of(x):
 
 
 def one_device(op, values):
-    """The device that all ``values`` share."""
+    """Device shared by all ``values``; there are no implicit device copies."""
     devices = {device_of(x) for x in values if x is not None}
     if len(devices) > 1:
         raise DeviceError(

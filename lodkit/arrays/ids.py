@@ -1,4 +1,4 @@
-"""Ids of rows of a table, checked on the CPU by compiled code."""
+"""Checks of row ids, compiled, on the CPU."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from . import integers
 
 @njit
 def any_outside(ids, height):
-    # No early exit: the loop vectorises, and a bad id is looked up by NumPy afterwards. Negative ones are huge.
+    # Without an early exit the loop vectorises. Negative ids are huge as unsigned numbers.
     bad, limit = False, np.uint64(height)
     for i in range(len(ids)):
         bad |= np.uint64(ids[i]) >= limit
@@ -19,7 +19,7 @@ def any_outside(ids, height):
 
 
 def checked_ids(ids, height, name="ids", error=None):
-    """``ids`` as C-contiguous int64, each inside ``[0, height)``; ``error(ids, position)`` makes the exception."""
+    """Check that ids are in ``[0, height)``. Returns them as C-contiguous int64; ``error(ids, position)`` is the exception."""
     ids = integers(ids, name)
     flat = ids if ids.ndim == 1 else ids.reshape(-1)
     if any_outside(flat, height):

@@ -1,8 +1,7 @@
-"""Memory for big arrays: private anonymous mappings on huge pages, kept for the next array when the last one is gone.
+"""Memory for big arrays: private anonymous mappings on huge pages, kept for later arrays.
 
-A fresh page costs more than what a kernel writes to it (52 MB: 3.7 ms of faults, 1.8 ms to fill), and batches follow
-each other in much the same sizes. What is kept is given to the system to take whenever it is short of memory
-(MADV_FREE), so that it is no process's burden.
+Page faults cost more than filling a page (52 MB: 3.7 ms of faults, 1.8 ms to fill), and batches repeat in similar
+sizes. The system may reclaim kept memory whenever it is short (MADV_FREE).
 """
 
 from __future__ import annotations
@@ -12,14 +11,14 @@ import weakref
 
 import numpy as np
 
-MOST = 1 << 28  # bytes that are kept
+MOST = 1 << 28  # kept bytes
 
-# Whole operations of lists are atomic, and no lock is held when the collector runs ``_keep`` in the midst of others.
+# No lock: the collector may run ``_keep`` at any point, and single operations of lists are atomic.
 _kept: list[mmap.mmap] = []
 
 
 def allocate(size):
-    """An array of at least ``size`` bytes, with whatever was in them."""
+    """Allocate an uninitialised array of at least ``size`` bytes."""
     if not hasattr(mmap, "MAP_PRIVATE"):
         return np.empty(size, np.uint8)
     mapping = _taken(size) or _mapped(size)
@@ -29,7 +28,7 @@ def allocate(size):
 
 
 def _taken(size):
-    """The smallest mapping that is kept and fits; none of more than twice the size."""
+    """Take the smallest kept mapping of ``size`` to ``2 * size`` bytes, if any."""
     for mapping in sorted((m for m in tuple(_kept) if size <= len(m) <= 2 * size), key=len):
         try:
             _kept.remove(mapping)
@@ -40,7 +39,7 @@ def _taken(size):
 
 
 def _mapped(size):
-    """A new mapping. Python's default is shared: forks see it, and huge pages skip it."""
+    """Make a private mapping; Python's default, a shared one, is visible to forks and gets no huge pages."""
     try:
         mapping = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     except (OSError, OverflowError) as error:
@@ -50,7 +49,7 @@ def _mapped(size):
 
 
 def _keep(mapping):
-    """Called when no view of the array is left."""
+    """Keep a mapping whose array is gone."""
     if len(mapping) <= MOST:
         _advise(mapping, "MADV_FREE")
         _kept.append(mapping)
@@ -59,7 +58,7 @@ def _keep(mapping):
 
 
 def _advise(mapping, advice):
-    """Advice is taken where the system knows it."""
+    """Advise the system on a mapping, if it knows the advice."""
     if hasattr(mapping, "madvise") and hasattr(mmap, advice):
         try:
             mapping.madvise(getattr(mmap, advice))

@@ -1,4 +1,4 @@
-"""Moving arrays between the CPU and a GPU, by whichever CUDA library is there."""
+"""Moving arrays between the CPU and a GPU, by any CUDA library."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _TO_CUDA = {
 
 
 def to_device(array, device):
-    """``array`` on ``"cpu"`` (as NumPy) or ``"cuda"`` (of a library that is already imported, if one is)."""
+    """Move an array to ``"cpu"`` (NumPy) or ``"cuda"`` (of an imported library if there is one)."""
     if device not in ("cpu", "cuda"):
         raise ValueError(f'device must be "cpu" or "cuda", got {device!r}')
     if device_of(array) == device:
@@ -27,7 +27,7 @@ def to_device(array, device):
         return _to_cuda(array)
     result = _to_cpu(array)
     if "lodkit.arrays.cuda.views" in sys.modules:
-        sys.modules["lodkit.arrays.cuda.views"].raise_pending()  # the device was waited for
+        sys.modules["lodkit.arrays.cuda.views"].raise_pending()  # the copy synchronised
     return result
 
 
@@ -44,7 +44,7 @@ def _to_cpu(array):
 
 def _to_cuda(array):
     failures = []
-    # Numba's arrays come last: lodkit imports numba.cuda itself, so that it is there says nothing.
+    # Numba comes last: lodkit itself may have imported it.
     for name in sorted(_TO_CUDA, key=lambda name: (name == "numba.cuda", name not in sys.modules)):
         try:
             return _TO_CUDA[name](importlib.import_module(name), array)

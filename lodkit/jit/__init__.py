@@ -1,4 +1,4 @@
-"""How CPU kernels are compiled: the one place that knows Numba's flags, its cache and its threads."""
+"""Compiling CPU kernels: Numba's flags, a disk cache and a threading layer that is safe to enter."""
 
 from __future__ import annotations
 
@@ -6,12 +6,9 @@ import functools
 import types
 
 import numba
-from numba import prange
-from numba.core import config
-from numba.core import types as numba_types
-from numba.core.cpu_options import ParallelOptions
-from numba.extending import register_jitable
+from numba import config, prange
 
+from . import private_numba
 from .cache import DiskCache
 from .fingerprint import jitables
 from .threading_layer import get_num_threads, run, set_num_threads
@@ -26,18 +23,17 @@ __all__ = [
     "parallel_kernel",
 ]
 
-#: Sizes that are read at every call. ``parallel_from``: the work, in elements, from which threads pay;
-#: ``chunk_rows``: rows in one step of a ``prange``; ``block_rows``: rows summed in the type of the values
-#: before they go into a total in float64; ``few_rows``: the most rows that are sorted by insertion.
+#: Sizes, read at every call. ``parallel_from``: number of elements from which kernels run in parallel; ``chunk_rows``:
+#: rows per step of a ``prange``; ``block_rows``: rows summed in the type of the values before they are added to a
+#: float64 total; ``few_rows``: number of rows up to which insertion sort is used.
 settings = types.SimpleNamespace(parallel_from=1 << 16, chunk_rows=4096, block_rows=64, few_rows=64)
 
-# Only a prange runs in parallel: a sum that Numba spread over threads would depend on their number.
-_ONLY_PRANGE = ParallelOptions(False)
-_ONLY_PRANGE.enabled = _ONLY_PRANGE.prange = True
+# A sum that Numba itself parallelised would depend on the number of threads.
+_ONLY_PRANGE = private_numba.only_prange()
 
 
 def njit(function=None, /, **options):
-    """Compile a function at its first call, without the GIL and with NumPy's division, and keep it on disk.
+    """Compile a function at its first call, releasing the GIL, dividing as NumPy does, and cached on disk.
 
     Parameters
     ----------
@@ -50,42 +46,38 @@ def njit(function=None, /, **options):
         return functools.partial(njit, **options)
     compiled = numba.njit(**{"nogil": True, "error_model": "numpy", **options})(function)
     if compiled is not function:
-        compiled._cache = DiskCache(compiled)
+        private_numba.set_cache(compiled, DiskCache(compiled))
         compiled.compile = functools.partial(_compile, compiled, compiled.compile)
     return compiled
 
 
 def _compile(compiled, compile_types, given):
-    """Compile once for arrays that may be written and for those that may not: Numba would do it twice.
+    """Compile once for writable and read-only arrays, where Numba would compile twice.
 
-    The code is the same, and launchers see to it that what a kernel fills may be written.
+    The code is the same; launchers make sure that outputs are writable.
     """
     if type(given) is not tuple:
         return compile_types(given)
-    kinds = tuple(kind.copy(readonly=False) if _is_read_only(kind) else kind for kind in given)
+    kinds = tuple(map(private_numba.writable, given))
     entry = compile_types(kinds)
     if kinds != given:
-        compiled._insert([kind._code for kind in given], entry, False)
+        private_numba.share_entry(compiled, given, entry)
     return entry
 
 
-def _is_read_only(kind):
-    return isinstance(kind, numba_types.Array) and not kind.mutable
-
-
 def jitable(function=None, /, *, inline=False):
-    """Let compiled code call a plain function, which stays one. Other than a jitted one it keeps callers cacheable.
+    """Let compiled code call a plain function, which stays one. Unlike a jitted function it keeps callers cacheable.
 
     Parameters
     ----------
     function : callable
     inline : bool
-        Put it into every caller, where LLVM might call it (and pass its vectors through memory).
+        Inline it into every caller; LLVM might call it otherwise, and pass its vectors through memory.
     """
     if function is None:
         return functools.partial(jitable, inline=inline)
     if not config.DISABLE_JIT and function not in jitables:
-        register_jitable(forceinline=inline)(function)
+        private_numba.inline_jitable(function, inline)
         jitables.add(function)
     return function
 
@@ -93,13 +85,12 @@ def jitable(function=None, /, *, inline=False):
 def parallel_kernel(function):
     """Compile a function over ``prange`` twice, serial and parallel.
 
-    Calls take one argument more than the function, first: ``kernel(num_elements, *args)``. From
-    ``settings.parallel_from`` elements on, the parallel twin runs.
+    The parallel twin runs from ``settings.parallel_from`` elements on.
 
     Parameters
     ----------
     function : callable
-        The kernel. Both twins must give the same bits, so no sum may cross the steps of its ``prange``.
+        Both twins must give the same bits, so no sum may cross the steps of its ``prange``.
 
     Returns
     -------

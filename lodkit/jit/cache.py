@@ -1,8 +1,8 @@
-"""A disk cache for compiled code in which no two processes, edits or options can be mistaken for each other.
+"""Disk cache for compiled code that never confuses two processes, edits or options.
 
-Every entry is one file whose name is the digest of all that its code depends on, put in place by one rename:
-there is no index to race for, and nothing to invalidate. Where no directory can be used code is compiled in
-memory.
+Every entry is one file, named by the digest of all that its code depends on and put in place by one rename: there is
+no index to race for, and nothing to invalidate. Without a directory to write to, code is compiled in memory, and one
+RuntimeWarning per process says so.
 """
 
 from __future__ import annotations
@@ -11,35 +11,34 @@ import contextlib
 import functools
 import hashlib
 import os
-import pickle
 import stat
 import sys
 import tempfile
+import threading
 import time
+import warnings
 
 import llvmlite
 import numba
 import numpy as np
-from numba.core import bytecode, config, sigutils
-from numba.core.caching import NullCache
-from numba.core.compiler import CompileResult
-from numba.core.serialize import dumps
+from numba import config
 
-from .fingerprint import fingerprint, plain
+from . import private_numba
+from .fingerprint import Untold, fingerprint, plain
 
 _FORMAT = "lodkit 1"
 _SETTINGS = ("BOUNDSCHECK", "OPT", "LOOP_VECTORIZE", "SLP_VECTORIZE", "DEBUGINFO_DEFAULT", "USING_SVML")
 _CHECKSUM = hashlib.sha256().digest_size
 _MOST_ENTRIES, _MOST_BYTES, _MOST_DAYS = 20_000, 1 << 30, 60
+_warned = threading.Lock()  # acquired by whoever warns first, and never released
 
-# Numba numbers functions 1, 2, 3 and builds symbols from the number. Two closures of one factory, compiled
-# in two processes, would share their symbols, and loaded together one would run the other's code.
-_numbers = iter(lambda: int.from_bytes(os.urandom(6), "little"), None)
-bytecode.FunctionIdentity._unique_ids = _numbers  # type: ignore[assignment]
+# Numba builds symbols from a counter. Closures of one factory, compiled in two processes, would share symbols, and
+# loaded together one would run the code of the other.
+private_numba.number_functions(iter(lambda: int.from_bytes(os.urandom(6), "little"), None))
 
 
-class DiskCache(NullCache):
-    """What a dispatcher asks for compiled code before it compiles, and hands it to afterwards."""
+class DiskCache(private_numba.NullCache):
+    """Cache of a dispatcher, which asks it before compiling and hands it the result afterwards."""
 
     def __init__(self, dispatcher):
         self._dispatcher = dispatcher
@@ -52,32 +51,66 @@ class DiskCache(NullCache):
 
     def load_overload(self, sig, target_context):
         target_context.refresh()
-        try:
-            path = os.path.join(directory(), self._name(sig, target_context.codegen()))
-            payload = read_entry(path)
-            return payload and CompileResult._rebuild(target_context, *pickle.loads(payload))
-        except Exception:  # whatever is wrong with an entry, compiling anew is right
-            return None
+        with failing_softly():
+            payload = load(self._name(sig, target_context.codegen()))
+            return payload and private_numba.deserialise(target_context, payload)
+        return None
 
     def save_overload(self, sig, data):
-        if any(not lifted.can_cache for lifted in data.lifted) or data.library.has_dynamic_globals:
-            return
-        with contextlib.suppress(Exception):  # code that cannot be kept is still good code
-            path = os.path.join(directory(make=True), self._name(sig, data.codegen))
-            write_entry(path, dumps(data._reduce()))
-            prune_once(os.path.dirname(path), os.getpid())
+        if private_numba.is_storable(data):
+            with failing_softly():
+                store(self._name(sig, data.codegen), private_numba.serialise(data))
 
     def _name(self, sig, codegen):
-        args, _ = sigutils.normalize_signature(sig)
+        args = private_numba.argument_types(sig)
         versions = _FORMAT, numba.__version__, llvmlite.__version__, np.__version__, sys.version
         settings = [(name, getattr(config, name, None)) for name in _SETTINGS]
         types = plain(" ".join(f"{arg} {arg!r}" for arg in args))
-        text = repr((versions, codegen.magic_tuple(), settings, types, fingerprint(self._dispatcher)))
-        return hashlib.sha256(text.encode()).hexdigest()[:40] + ".nbc"
+        return entry_name(versions, private_numba.target_of(codegen), settings, types, fingerprint(self._dispatcher))
+
+
+def entry_name(*parts):
+    """File name of the entry for code that depends on ``parts``, compared by their representation."""
+    return hashlib.sha256(repr(parts).encode()).hexdigest()[:40] + ".nbc"
+
+
+def load(name):
+    """Content of an entry; None if there is none, or it is damaged."""
+    try:
+        return read_entry(os.path.join(directory(), name))
+    except OSError:
+        return None
+
+
+def store(name, payload):
+    """Write an entry."""
+    path = directory(make=True)
+    write_entry(os.path.join(path, name), payload)
+    prune_once(path, os.getpid())
+
+
+@contextlib.contextmanager
+def failing_softly():
+    """Context whose errors end it with one warning per process, since compiling anew is always right.
+
+    Code that cannot be stored by its nature (``Untold``) is no reason to warn.
+    """
+    try:
+        yield
+    except Untold:
+        return
+    except Exception as error:
+        if _warned.acquire(blocking=False):
+            reason = f"{type(error).__name__}: {error}"
+            remedy = "set LODKIT_CACHE_DIR to a directory that only you can write to"
+            if not isinstance(error, OSError):
+                remedy += f"; if it is one, lodkit does not fit Numba {numba.__version__}: please report this"
+            message = f"compiled code cannot be kept on disk ({reason}), every process compiles it again; {remedy}"
+            warnings.warn(message, RuntimeWarning, stacklevel=2)
 
 
 def directory(make=False):
-    """Return the directory of the cache; OSError where there is none that only this user can write to."""
+    """Directory of the cache; OSError unless only this user can write to it."""
     path = os.environ.get("LODKIT_CACHE_DIR")
     if not path:
         base = os.environ.get("XDG_CACHE_HOME", "")
@@ -95,7 +128,7 @@ def directory(make=False):
 
 
 def read_entry(path):
-    """Return what an entry holds; None where it was not written to its end or is damaged."""
+    """Content of an entry; None if it was not written to its end or is damaged."""
     with open(path, "rb") as file:
         checksum, payload = file.read(_CHECKSUM), file.read()
     if hashlib.sha256(payload).digest() != checksum:
@@ -111,15 +144,16 @@ def write_entry(path, payload):
         with open(handle, "wb") as file:
             file.write(hashlib.sha256(payload).digest() + payload)
         os.replace(draft, path)
-    except BaseException:
+    except BaseException as error:
         with contextlib.suppress(OSError):
             os.unlink(draft)
-        raise
+        if not isinstance(error, PermissionError) or not os.path.exists(path):  # Windows: another process reads it
+            raise
 
 
 @functools.cache
 def prune_once(path, process):
-    """Remove the entries that were used longest ago, once a process, when it has first added one."""
+    """Remove the least recently used entries, once per process, after its first addition."""
     now, entries = time.time(), []
     with os.scandir(path) as found:
         for entry in found:

@@ -1,13 +1,12 @@
-"""What compiled code depends on, as text that is the same in every process and changes with any of it.
+"""Fingerprints: text of all that compiled code depends on, equal in every process.
 
-Functions count by their bytecode, constants and free variables, and so does every function that they
-reach. What Numba does not compile from its own body (an intrinsic, a function with an overload, a type)
-counts by the files that define it.
+A function is identified by its bytecode, constants and free variables, and so is every function that it reaches.
+Whatever Numba does not compile from its own body (intrinsics, functions with an overload, types) is identified by the
+files that define it.
 """
 
 from __future__ import annotations
 
-import dis
 import functools
 import hashlib
 import os
@@ -17,36 +16,37 @@ import types
 import weakref
 
 import numpy as np
-from numba.core.dispatcher import Dispatcher
-from numba.core.types import Type
+from numba import types as numba_types
+
+from .private_numba import names_read, options_of
 
 _IMPORTED = time.time()
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), type(Ellipsis), range, slice)
 _CODE = "name argcount posonlyargcount kwonlyargcount flags code names varnames freevars cellvars exceptiontable"
 
-# Functions that Numba compiles from their own body wherever compiled code calls them.
+# Functions that Numba compiles from their own body into every caller.
 jitables: weakref.WeakSet[types.FunctionType] = weakref.WeakSet()
 
 
 class Untold(Exception):
-    """Something that no text can stand for, so that code which depends on it is not stored."""
+    """A value that cannot be fingerprinted; code that depends on it is not stored."""
 
 
 def fingerprint(dispatcher):
-    """Return the text for a jitted function: its options, and everything that it reaches."""
-    own = {__package__, dispatcher.py_func.__module__.partition(".")[0]}
-    return _Walk(own).value(dispatcher)
+    """Fingerprint a jitted function: its options, and all that it reaches."""
+    modules = __name__, dispatcher.py_func.__module__ or ""
+    return _Walk({module.partition(".")[0] for module in modules}).value(dispatcher)
 
 
 def plain(text):
-    """Return a text, unless it shows an address: another process may have another object there."""
+    """Return a text, unless it holds an address, which means nothing in another process."""
     if " at 0x" in text:
         raise Untold(text)
     return text
 
 
 class _Walk:
-    """A walk over all that a function reaches: free variables, globals, attributes of modules."""
+    """Walk over all that a function reaches: free variables, globals, attributes of modules."""
 
     def __init__(self, packages):
         self.packages, self.seen, self.modules = packages, {}, set()
@@ -61,8 +61,8 @@ class _Walk:
             return self.function(value)
         if kind is types.ModuleType:
             return self.module(value, attributes)
-        if isinstance(value, Dispatcher):
-            return f"jit {self.options(value.targetoptions)} {self.function(value.py_func, compiled=True)}"
+        if (options := options_of(value)) is not None:
+            return f"jit {self.options(options)} {self.function(value.py_func, compiled=True)}"
         if isinstance(value, (tuple, list)):
             return f"{kind.__qualname__}({', '.join(self.value(v, attributes) for v in value)})"
         if kind is dict:
@@ -96,7 +96,7 @@ class _Walk:
         return " ".join(parts) + ("" if compiled else self.files(function.__module__))
 
     def code(self, code):
-        # Where a line stands is left out: moving a function changes nothing that it computes.
+        # Without line numbers: moving a function changes nothing that it computes.
         fields = " ".join(repr(getattr(code, f"co_{field}", None)) for field in _CODE.split())
         return f"{fields} {self.value(code.co_consts)}"
 
@@ -113,16 +113,16 @@ class _Walk:
         return plain(", ".join(f"{name}={_option(value)}" for name, value in sorted(options.items())))
 
     def named(self, value):
-        """Return the text for what is known by its place: a ufunc, a class, an intrinsic, a Numba type."""
+        """Fingerprint a value by its qualified name: a ufunc, a class, an intrinsic, a Numba type."""
         named = value if hasattr(value, "__qualname__") or hasattr(value, "__name__") else type(value)
         owner = getattr(named, "__module__", None) or "builtins"
-        if named is not value and not isinstance(value, Type) and not self.is_own(owner):
+        if named is not value and not isinstance(value, numba_types.Type) and not self.is_own(owner):
             raise Untold(repr(value))
         parts = [
             self.name_of(owner, getattr(named, "__qualname__", None) or named.__name__),
             self.files(owner),
         ]
-        if isinstance(value, Type):
+        if isinstance(value, numba_types.Type):
             parts.append(plain(str(value)))
         wrapped = getattr(value, "__wrapped__", None)
         if isinstance(wrapped, types.FunctionType) and self.is_own(owner):
@@ -134,7 +134,7 @@ class _Walk:
         return f"{module}.{name} {getattr(top, '__version__', '')}"
 
     def files(self, name):
-        """Return digests of the file of a module, and of those of its package's that it takes things from."""
+        """Digests of a module's file, and of the files of own modules that it imports from."""
         if not self.is_own(name) or name in self.modules:
             return ""
         self.modules.add(name)
@@ -164,14 +164,14 @@ def _option(value):
 
 
 def _owner(value):
-    """Return the name of the module that a value is, or was defined in."""
+    """Name of a module, or of the module that defines a value."""
     owner = value.__name__ if isinstance(value, types.ModuleType) else getattr(value, "__module__", "")
     return owner if isinstance(owner, str) else ""
 
 
 def _file_digest(path):
     status = os.stat(path)
-    # The module was loaded from what stood there before, which nobody can read any more.
+    # The module was loaded from an earlier version of the file.
     if max(status.st_mtime, status.st_ctime) > _IMPORTED:
         raise OSError(f"{path} has changed since it was imported")
     return _content_digest(path, status.st_mtime_ns, status.st_size)
@@ -185,13 +185,8 @@ def _content_digest(path, mtime_ns, size):
 
 @functools.lru_cache(maxsize=4096)
 def _names(code):
-    """Return the names of the globals, and of the attributes, that a code object and those inside it read."""
-    names, attributes = {}, {}
-    for instruction in dis.get_instructions(code):
-        if instruction.opname == "LOAD_GLOBAL":
-            names[instruction.argval] = None
-        elif instruction.opname in ("LOAD_ATTR", "LOAD_METHOD"):
-            attributes[instruction.argval] = None
+    """Names of globals and of attributes that a code object, and those nested in it, read."""
+    names, attributes = names_read(code)
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
             inner_names, inner_attributes = _names(constant)

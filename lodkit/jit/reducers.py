@@ -1,8 +1,7 @@
-"""The reductions, as plain functions of scalars that every device shares: how to step, and by what to divide.
+"""Reductions as plain functions of scalars, shared by all devices: a step and a divisor.
 
-A device's kernel template runs ``step`` over the rows of a segment and divides once; a CPU template takes
-the vector form of ``step`` from ``lodkit.jit.simd``. logsumexp and logmeanexp step twice: for the maximum, and over the
-exponentials that it shifts.
+Kernel templates run ``step`` over the rows of a segment and divide once; CPU templates take the vector form of ``step``
+from ``lodkit.jit.simd``. logsumexp and logmeanexp run twice: for the maximum, and over the shifted exponentials.
 """
 
 from __future__ import annotations
@@ -21,16 +20,16 @@ class Divisor(enum.IntEnum):
 
 
 class Reducer(typing.NamedTuple):
-    """How a segment is reduced.
+    """Reduction of a segment.
 
     Attributes
     ----------
     step : callable
-        ``step(so far, value)``.
+        ``step(accumulated, value)``.
     divisor : callable or None
         The result is ``total / divisor(weight)``; weight is the number of rows, or the sum of their weights.
     start : float or None
-        What steps start from; None where they start from the first row.
+        Initial value; None to start from the first row.
     """
 
     step: Callable

@@ -1,9 +1,9 @@
-"""Explicit vectors for CPU kernels: W lanes in registers, whatever width the machine's own have.
+"""Explicit vectors for CPU kernels: W lanes in registers, on machines of any vector width.
 
-W is a constant of the kernel's closure; LLVM cuts ``<W x T>`` to what the machine has. Lanes are loaded from
-rows of two-dimensional C-contiguous arrays (strided ones would be read wrong, launchers see to that). float16
-comes as uint16 bits and computes as float32; int32 computes as int64. Every function has a NumPy body, which
-runs where nothing is compiled, and an intrinsic.
+W is a constant of the kernel's closure; LLVM splits ``<W x T>`` into registers. Lanes are loaded from rows of
+two-dimensional C-contiguous arrays; launchers make sure of that, strided ones would be read wrong. float16 is passed as
+uint16 bits and computed as float32; int32 is computed as int64. Every function has a NumPy body, which runs where
+nothing is compiled, and an intrinsic.
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ def store(array, i, j, vector):
 
 
 def store_first(array, i, j, vector, count):
-    """Write the first ``count`` lanes to ``array[i, j : j + count]``, all of them where there are fewer."""
+    """Write the first ``count`` lanes, at most all, to ``array[i, j : j + count]``."""
     store(array, i, j, vector[:count])
 
 
 def full(array, width, number):
-    """``width`` lanes of a number, in the type that the array's values compute in."""
+    """``width`` lanes of a number, in the compute type of the array."""
     return np.full(width, number, WIDE[array.dtype.name])
 
 
@@ -65,7 +65,7 @@ def widen(vector):
 
 
 def narrow(array, vector):
-    """Lanes in the type that the array's values compute in."""
+    """Lanes in the compute type of the array."""
     return vector.astype(WIDE[array.dtype.name])
 
 
@@ -87,17 +87,17 @@ def reduce(step, vector):
 
 
 def evens(vector):
-    """Every second lane, from the first on."""
+    """Lanes 0, 2, 4, ..."""
     return vector[::2]
 
 
 def odds(vector):
-    """Every second lane, from the second on."""
+    """Lanes 1, 3, 5, ..."""
     return vector[1::2]
 
 
 def paired(a, b):
-    """The lanes of two vectors in turn: ``evens`` and ``odds`` are these."""
+    """Interleaved lanes of two vectors; inverse of ``evens`` and ``odds``."""
     return np.stack([a, b], axis=1).reshape(-1)
 
 
@@ -114,14 +114,14 @@ def load_codes(rows, i, j, size, bits):
 
 
 def store_codes(rows, i, j, codes, bits):
-    """Write codes, which are whole numbers of so many bits, as ``load_codes`` reads them."""
+    """Write codes, whole numbers below ``2**bits``, as ``load_codes`` reads them."""
     parts = codes.astype(np.uint8).reshape(8 // bits, -1)
     packed = [part << np.uint8(bits * k) for k, part in enumerate(parts)]
     rows[i, j : j + parts.shape[1]] = np.bitwise_or.reduce(packed)
 
 
 def transpose(vector, rows):
-    """The lanes, which are a matrix of so many rows, column after column."""
+    """Transposed lanes, of a matrix of so many rows."""
     return vector.reshape(rows, -1).T.reshape(-1)
 
 
@@ -132,18 +132,18 @@ def half(vector):
 
 
 def prefetch(array, i, j, size):
-    """Ask for ``size`` bytes from ``array[i, j]`` on, ahead of their use.
+    """Prefetch ``size`` bytes from ``array[i, j]`` on, into the second-level cache.
 
-    They come into the second-level cache, which waits for many more lines at once than the first: random rows of
-    256 bytes arrive 1.4 to 1.8 times faster than by prefetches into the first.
+    That cache has many more line fill buffers than the first: random rows of 256 bytes arrive 1.4 to 1.8 times faster
+    than by prefetches into the first.
 
-    Rows of NumPy's arrays begin in the midst of a line, and end in one more. Asking for it too, with a row's last part,
-    brings rows of 64 bytes 3 times faster, of 256 bytes 1.4 times, and of 512 bytes 1.15 times.
+    NumPy rows are rarely cache-line aligned, so they span one extra line. Prefetching it too, with the last part of a
+    row, makes rows of 64 bytes 3 times faster, of 256 bytes 1.4 times, and of 512 bytes 1.15 times.
     """
 
 
 def prefetch_lines(array, i, j, size):
-    """The same for rows that begin where lines do: up to a fifth faster on rows that are often read again."""
+    """Prefetch the same of rows aligned to cache lines: up to a fifth faster on rows that are often read again."""
 
 
 def _bytes(array):
@@ -156,20 +156,20 @@ def copy(out, i, source, j, count):
 
 
 def stream(out, i, source, j, count):
-    """Copy as ``copy`` does, past the caches: a line that is written is not read first.
+    """Copy as ``copy`` does, by non-temporal stores, which do not read a line before writing it.
 
-    For results that no cache holds, and runs of some lines: 1.3 to 2 times faster there, slower for a few bytes.
+    1.3 to 2 times faster for results larger than the caches and runs of several lines, slower for a few bytes.
     ``settle`` must follow before another thread reads.
     """
     copy(out, i, source, j, count)
 
 
 def settle():
-    """Wait until what was streamed is there for every thread."""
+    """Fence: streamed bytes become visible to every thread."""
 
 
 def rolled():
-    """Keep the loop around this as it is written: one exit, so one mispredicted branch for a short segment."""
+    """Keep the loop around this rolled: one exit, so one mispredicted branch per short segment."""
 
 
 def fma(a, b, c):
@@ -178,26 +178,26 @@ def fma(a, b, c):
 
 
 def exp(vector):
-    """e to the power of every lane, to 2 units in the last place; 0 below the smallest normal number, NaN stays."""
+    """exp of every lane, to 2 ulp; 0 below the smallest normal number, NaN propagates."""
     with np.errstate(over="ignore", under="ignore"):
         result = np.exp(vector)
     return np.where(result < np.finfo(vector.dtype).smallest_normal, vector.dtype.type(0), result)
 
 
 def sqrt(vector):
-    """The square root of every lane; NaN below 0."""
+    """Square root of every lane; NaN below 0."""
     with np.errstate(invalid="ignore"):
         return np.sqrt(vector)
 
 
 def log(vector):
-    """The natural logarithm of every lane, to 3 units in the last place; 0 gives -inf, less than 0 NaN."""
+    """Natural logarithm of every lane, to 3 ulp; 0 gives -inf, less than 0 NaN."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.log(vector)
 
 
 def finite(vector):
-    """The lanes that are finite, 0 for the others."""
+    """Finite lanes, 0 for the others."""
     return np.where(np.isfinite(vector), vector, vector.dtype.type(0))
 
 
@@ -207,12 +207,12 @@ def all_finite(vector):
 
 
 def unless_minus_inf(vector, by):
-    """The lanes of a vector, 0 where those of ``by`` are -inf."""
+    """Lanes of a vector, 0 where those of ``by`` are -inf."""
     return np.where(np.isneginf(by), vector.dtype.type(0), vector)
 
 
 def _silent(operation):
-    """Of two vectors, without NumPy's warnings: compiled code has none either."""
+    """Operation of two vectors without NumPy's warnings, which compiled code has not either."""
 
     @functools.wraps(operation)
     def run(a, b):
@@ -226,22 +226,22 @@ add, sub, mul, div = map(_silent, (operator.add, operator.sub, operator.mul, ope
 
 
 def maximum(a, b):
-    """Larger lanes; NaN stays."""
+    """Larger lanes; NaN propagates."""
     return np.maximum(a, b)
 
 
 def larger(a, b):
-    """``b`` where it is larger, else ``a``: quicker than ``maximum``, and a NaN in ``b`` is passed over."""
+    """``b`` where it is larger, else ``a``: quicker than ``maximum``, and ignores a NaN in ``b``."""
     return np.where(b > a, b, a)
 
 
 def minimum(a, b):
-    """Smaller lanes; NaN stays."""
+    """Smaller lanes; NaN propagates."""
     return np.minimum(a, b)
 
 
 def _bind(function, compiled, count):
-    """Let compiled code call the intrinsic where Python calls the NumPy body."""
+    """Overload a NumPy body by an intrinsic in compiled code."""
     names = ", ".join("abcdef"[:count])
     namespace = {"compiled": compiled}
     exec(f"def bind({names}):\n    return lambda {names}: compiled({names})", namespace)
@@ -298,5 +298,5 @@ def _reduce(step, vector):
     return lambda step, vector: reduce(step, step(low(vector), high(vector)))
 
 
-#: The vector form of the reducers' steps.
+#: Vector forms of the steps of reducers.
 STEPS = {reducers.plus: add, reducers.times: mul, reducers.larger: maximum, reducers.smaller: minimum}

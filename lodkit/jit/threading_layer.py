@@ -1,8 +1,8 @@
-"""Parallel code is entered only where the threading layer survives it; elsewhere its serial twin runs.
+"""Run the parallel twin only where the threading layer allows it, the serial twin otherwise.
 
-Numba's workqueue layer aborts the process when two threads enter it at once, GNU OpenMP kills a child that
-was forked after it started, and TBB is of no use in one that was forked out of a parallel region. Not seen
-from here: parallel regions of other Numba code in the same process.
+Numba's workqueue layer aborts the process if two threads enter it at once, GNU OpenMP kills a child forked after it
+started, and TBB hangs in a child forked out of a parallel region. Parallel regions of other Numba code in the same
+process are not covered.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ import sys
 import threading
 
 import numba
-from numba.core import config
-from numba.core.compiler_lock import global_compiler_lock
-from numba.np.ufunc import parallel as _numba_threads
+from numba import config
+
+from .private_numba import compiler_lock, set_thread_count, thread_count
 
 _limit: int = config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]
 
 
 def _layer():
-    """Return the threading layer that has started here, if one has."""
+    """Name of the threading layer; None before it has started."""
     try:
         return numba.threading_layer()
     except ValueError:
@@ -31,23 +31,23 @@ def _layer():
 
 
 class _Process:
-    """What one process knows of its threads; a forked child makes one afresh, with a free lock."""
+    """State of the threads of one process; a forked child creates its own, with a free lock."""
 
     def __init__(self, forked):
         self.lock = threading.Lock()
         self.layer = None
-        self.inside = []  # an item for each thread that runs parallel code
+        self.inside = []  # one item per thread in parallel code
         left_inside = any(parent.inside for parent in _processes.values())
         self.serial_only = forked and (_layer() == "omp" or (_layer() == "tbb" and left_inside))
 
     def launch(self):
-        """Start the layer, once; a thread that comes meanwhile does not wait, and gets None."""
+        """Start the layer, once. A thread that calls meanwhile does not wait, and gets None."""
         if not self.lock.acquire(blocking=False):
             return None
         try:
             if self.layer is None:
                 _preload_tbb()
-                with global_compiler_lock:
+                with compiler_lock:
                     numba.get_num_threads()
                 self.layer = _layer()
         finally:
@@ -65,13 +65,13 @@ def _process():
 
 
 def run(serial, parallel, args):
-    """Call the parallel twin where that is safe and there are threads for it, else the serial one."""
+    """Call the parallel twin if that is safe and there are threads for it, else the serial one."""
     if _limit < 2 or parallel is serial:
         return serial(*args)
     process = _process()
     if process.serial_only or not (process.layer or process.launch()):
         return serial(*args)
-    here, limit = _numba_threads._get_num_threads(), _limit
+    here, limit = thread_count(), _limit
     if here < 2:
         return serial(*args)
     alone = process.layer == "workqueue"
@@ -80,11 +80,11 @@ def run(serial, parallel, args):
     process.inside.append(None)
     try:
         if limit < here:
-            _numba_threads._set_num_threads(limit)
+            set_thread_count(limit)
         return parallel(*args)
     finally:
         if limit < here:
-            _numba_threads._set_num_threads(here)
+            set_thread_count(here)
         process.inside.pop()
         if alone:
             process.lock.release()
@@ -93,7 +93,7 @@ def run(serial, parallel, args):
 def set_num_threads(n):
     """Let every parallel kernel of this process use at most ``n`` threads; with 1 the serial twins run.
 
-    What ``numba.set_num_threads`` allows the calling thread bounds it as well.
+    ``numba.set_num_threads`` in the calling thread is a further bound.
     """
     global _limit
     n = operator.index(n)
@@ -105,16 +105,16 @@ def set_num_threads(n):
 
 
 def get_num_threads():
-    """Return how many threads a parallel kernel would use if this thread called it now."""
+    """Return the number of threads that a parallel kernel would use if called from this thread now."""
     process = _process()
     if process.serial_only:
         return 1
-    here = _numba_threads._get_num_threads() if process.layer else _limit
+    here = thread_count() if process.layer else _limit
     return max(1, min(_limit, here))
 
 
 def _preload_tbb():
-    """Load TBB from where pip puts it, which is no place that Numba's own search knows."""
+    """Load TBB from where pip installs it, where Numba does not search."""
     for prefix in (sys.prefix, sys.base_prefix):
         for name in ("libtbb.so.12", "libtbb.12.dylib"):
             path = os.path.join(prefix, "lib", name)
@@ -124,10 +124,10 @@ def _preload_tbb():
                     return
 
 
-# A child forked while another thread compiles would wait for ever for that thread's lock.
+# A child forked while another thread compiles would wait for its lock for ever.
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(
-        before=global_compiler_lock.acquire,
-        after_in_parent=global_compiler_lock.release,
-        after_in_child=global_compiler_lock.release,
+        before=compiler_lock.acquire,
+        after_in_parent=compiler_lock.release,
+        after_in_child=compiler_lock.release,
     )

@@ -139,7 +139,7 @@ for _operator in (embedding_bag_adagrad, embedding_bag_rowwise_adagrad):
 
 @embedding_bag_adagrad.example
 def _(dtype):
-    param = np.ones((3, 16), dtype if dtype.kind == "f" else np.float32)
+    param = np.ones((3, 16), dtype)
     return [((param, LoDTensor(np.array([0, 2, 2]), [[1, 2]]), param[:2].copy(), param.copy()), {"lr": 0.1})]
 
 

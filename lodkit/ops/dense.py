@@ -269,3 +269,9 @@ def _activation(forward, backward):
 
 for _forward, _backward in ((tanh, tanh_grad), (relu, relu_grad), (sigmoid, sigmoid_grad)):
     _activation(_forward, _backward)
+
+
+for _operator in (tanh, relu, sigmoid, mean):
+    _operator.example(lambda dtype: [((np.ones((2, 3), dtype),), {})])
+fc.example(lambda dtype: [((np.ones((2, 3), dtype), np.ones((3, 2), dtype), np.ones(2, dtype)), {})])
+softmax_with_cross_entropy.example(lambda dtype: [((np.ones((2, 3), dtype), np.array([0, 2])), {})])

@@ -276,23 +276,13 @@ def _(table, ids, grad, weights, *, pool="sum", padding_idx=None):
 
 @lookup_table.example
 def _(dtype):
-    return [((np.ones((3, d), dtype), np.array([0, 2])), {}) for d in (4, 64)]
-
-
-@lookup_table_grad.example
-def _(dtype):
-    table = np.ones((3, 4), np.float32 if dtype.kind == "i" else dtype)
-    return [((table, np.array([0, 2]), table[:2]), {"is_sparse": s}) for s in (False, True)]
+    tables = np.ones((3, 4), dtype), np.ones((3, 64), dtype)
+    return [((table, np.array([0, 2])), {"is_sparse": s}) for table in tables for s in (True, False)]
 
 
 @embedding_bag.example
 def _(dtype):
     ids = LoDTensor(np.array([0, 2, 2]), [[1, 2]])
-    pools = ("sum", "mean") if dtype.kind == "f" else ("sum",)
-    return [((np.ones((3, d), dtype), ids), {"pool": p}) for d in (4, 16, 64) for p in pools]
-
-
-@embedding_bag_grad.example
-def _(dtype):
-    table = np.ones((3, 64), np.float32 if dtype.kind == "i" else dtype)
-    return [((table, LoDTensor(np.array([0, 2, 2]), [[1, 2]]), table[:2]), {"pool": p}) for p in ("sum", "mean")]
+    tables = [np.ones((3, d), dtype) for d in (4, 16, 64)]
+    weighted = [((table, ids, np.ones(3, dtype)), {}) for table in tables]
+    return [((table, ids), {"pool": pool}) for table in tables for pool in ("sum", "mean")] + weighted

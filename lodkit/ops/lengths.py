@@ -177,13 +177,6 @@ def _(dtype):
     return [((np.ones(3, dtype), np.array([2, 1])), {"k": 2})]
 
 
-@lengths_top_k_grad.example
-def _(dtype):
-    if np.dtype(dtype).kind != "f":
-        return []
-    return [((np.ones(3, dtype), np.array([2, 1]), np.array([[0], [0]]), np.ones((2, 1), dtype)), {})]
-
-
 @lengths_split.example
 def _(dtype):
     return [((np.array([3, 1]),), {"n_split": 2})]

@@ -11,6 +11,7 @@ import numpy as np
 from ..arrays.checks import Scalar
 from ..lod.selected_rows import SelectedRows
 from ..registry import Dense, op
+from .optimizers import ALL, example_of
 from .shared.updates import (
     LEAST_DIVISOR,
     Duplicates,
@@ -276,3 +277,10 @@ for _operator in (adam, rowwise_adam, adadelta, rmsprop):
     @_operator.infer_rule
     def _(param, grad, first, second, **attrs):
         return param, first, second
+
+
+momentum.example(example_of(ALL))
+adam.example(example_of(ALL, ALL, iteration=1))
+rowwise_adam.example(example_of(ALL, 0, iteration=1))
+for _operator in (adadelta, rmsprop):
+    _operator.example(example_of(ALL, ALL))

@@ -9,6 +9,7 @@ from ..arrays.checks import Scalar
 from ..errors import DTypeError, ShapeMismatchError
 from ..lod.selected_rows import SelectedRows
 from ..registry import Dense, op
+from .optimizers import adagrad, sgd
 from .shared import plain
 from .shared.updates import Duplicates, check_rule, check_update, grad_steps, learning_rate
 
@@ -139,3 +140,13 @@ def storm(
 @storm.infer_rule
 def _(param, grad, moment, total, *, lr, **attrs):
     return param, moment, total
+
+
+@wngrad.example
+def _(dtype):
+    return [((*inputs, np.ones(1, np.float32)), attrs) for inputs, attrs in sgd.example_function(dtype)]
+
+
+@storm.example
+def _(dtype):
+    return [((*inputs, np.ones(1, np.float32)), attrs) for inputs, attrs in adagrad.example_function(dtype)]

@@ -259,23 +259,19 @@ def _(param, grad, squared, linear=None, *, lr, **attrs):
     return (param, squared) if linear is None else (param, squared, linear)
 
 
-@sgd.example
-def _(dtype):
-    param = np.ones((3, 20), dtype if dtype.kind == "f" else np.float32)
-    sparse = SelectedRows([2, 0, 2], param.copy(), 3)
-    return [((param, param.copy()), {"lr": 0.1}), ((param.copy(), sparse), {"lr": 0.1})]
+def example_of(*states, **attrs):
+    """Example of an update with a dense and with a sparse gradient; states are like the parameter[:, state]."""
+
+    def example(dtype):
+        param = np.ones((3, 20), dtype)
+        grads = param.copy(), SelectedRows([2, 0, 2], param.copy(), 3)
+        return [((param.copy(), g, *(param[:, s].copy() for s in states)), {"lr": 0.1, **attrs}) for g in grads]
+
+    return example
 
 
-@adagrad.example
-def _(dtype):
-    return [((*inputs, inputs[0].copy()), attrs) for inputs, attrs in sgd.example_function(dtype)]
-
-
-@rowwise_adagrad.example
-def _(dtype):
-    return [((*inputs, inputs[0][:, 0].copy()), attrs) for inputs, attrs in sgd.example_function(dtype)]
-
-
-@ftrl.example
-def _(dtype):
-    return [((*inputs, *np.zeros((2, 3, 20), inputs[0].dtype)), attrs) for inputs, attrs in sgd.example_function(dtype)]
+ALL = slice(None)  # of the columns of the parameter: a state of its shape, where 0 is a number per row
+sgd.example(example_of())
+adagrad.example(example_of(ALL))
+rowwise_adagrad.example(example_of(0))
+ftrl.example(example_of(ALL, ALL))

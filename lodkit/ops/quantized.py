@@ -280,7 +280,7 @@ def _(call, grad):
 
 @quantize_rows.example
 def _(dtype):
-    table = np.ones((3, 64), np.float32 if dtype.kind == "i" else dtype)
+    table = np.ones((3, 64), dtype)
     return [((table,), {"bits": bits}) for bits in (8, 4, 2)]
 
 
@@ -292,7 +292,8 @@ def _(dtype):
 @quantized_embedding_bag.example
 def _(dtype):
     ids = LoDTensor(np.array([0, 2, 2]), [[1, 2]])
-    return [((rows, ids), attrs) for (rows,), attrs in dequantize_rows.example_function(dtype)]
+    examples = [(rows, attrs) for (rows,), attrs in dequantize_rows.example_function(dtype)]
+    return [((r, ids, *w), attrs) for r, attrs in examples for w in ((), (np.ones(3, np.float32),))]
 
 
 @cast.example

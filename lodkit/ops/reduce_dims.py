@@ -184,3 +184,9 @@ def reduce_dims_weights_grad(
 @reduce_dims_weights_grad.infer_rule
 def _(data, out, grad, weights, **_):
     return weights
+
+
+@reduce_dims.example
+def _(dtype):
+    data = np.ones((3, 4), dtype)
+    return [((data, np.ones(3, dtype)), {})] + [((data,), {"reduce": reduce}) for reduce in ("sum", "max")]

@@ -171,7 +171,7 @@ def _(prev_iter, counter, rows, **attrs):
 
 @sparse_normalize.example
 def _(dtype):
-    param = np.ones((3, 16), dtype if dtype.kind == "f" else np.float32)
+    param = np.ones((3, 16), dtype)
     return [((param, np.array([0, 2, 2])), {})]
 
 

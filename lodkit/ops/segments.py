@@ -212,4 +212,6 @@ def _(data, segments, out, grad, weights, indices=None, **_):
 
 @segment_reduce.example
 def _(dtype):
-    return [((np.ones((3, d), dtype), np.array([1, 2])), {"reduce": r}) for d in (1, 4, 16, 64) for r in ("sum", "max")]
+    inputs = [(np.ones((3, d), dtype), np.array([1, 2])) for d in (1, 4, 16, 64)]
+    weighted = [((*i, np.ones(3, dtype)), {}) for i in inputs]
+    return [(i, {"reduce": reduce}) for i in inputs for reduce in ("sum", "max")] + weighted

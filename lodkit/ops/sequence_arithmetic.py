@@ -228,13 +228,6 @@ def _(dtype):
     return [((x, x.values[:2]), {}), ((x, x.values[:2, 0].copy()), {"op": "mul"})]
 
 
-@per_sequence_values_grad.example
-def _(dtype):
-    x = LoDTensor(np.ones((3, 16), np.float32 if dtype.kind == "i" else dtype), [[1, 2]])
-    return [((x, x.values[:2], x.values), {"op": op}) for op in ("add", "mul")]
-
-
 @add_position_encoding.example
 def _(dtype):
-    x = LoDTensor(np.ones((3, 16), np.float32 if dtype.kind == "i" else dtype), [[1, 2]])
-    return [((x,), {})]
+    return [((LoDTensor(np.ones((3, 16), dtype), [[1, 2]]),), {})]

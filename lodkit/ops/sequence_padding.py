@@ -303,7 +303,4 @@ def _batch(dtype):
 
 
 sequence_pad.example(lambda dtype: [((_batch(dtype),), {}), ((_batch(dtype), np.ones(2, dtype)), {})])
-sequence_pad_grad.example(lambda dtype: [((_batch(dtype), np.ones((2, 1, 2), dtype)), {})])
-sequence_pad_value_grad.example(lambda dtype: [((_batch(dtype), np.ones(2, dtype), np.ones((2, 1, 2), dtype)), {})])
 sequence_unpad.example(lambda dtype: [((np.ones((2, 1, 2), dtype), np.array([1, 1])), {})])
-sequence_unpad_grad.example(lambda dtype: [((np.ones((2, 1), dtype), np.array([1, 1]), np.ones(2, dtype)), {})])

@@ -133,11 +133,3 @@ _IDS = [1, 0], [[2]]
 @sequence_scatter.example
 def _(dtype):
     return [((np.ones((1, 2, 2), dtype), LoDTensor(*_IDS), LoDTensor(np.ones((2, 2), dtype), _IDS[1])), {})]
-
-
-@sequence_scatter_grad.example
-def _(dtype):
-    if np.dtype(dtype).kind != "f":
-        return []
-    updates, x = LoDTensor(np.ones((2, 2), dtype), _IDS[1]), np.ones((1, 2, 2), dtype)
-    return [((x, LoDTensor(*_IDS), updates, x), {})]

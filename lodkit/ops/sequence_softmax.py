@@ -9,6 +9,7 @@ import numpy as np
 from ..arrays import check_gradient, check_values
 from ..lod.lod_tensor import LoDTensor, values_of
 from ..registry import Dense, op
+from .sequence_cumsum import sequence_cumsum
 from .sequence_pool import inferred_level
 from .shared.reductions import log_shares, shares
 
@@ -134,13 +135,5 @@ def _(call, grad):
     return sequence_log_softmax_grad(call.outputs[0], values_of(grad), level=call.attrs["level"])
 
 
-def _examples(dtype, *grads):
-    dtype = np.dtype(np.float32) if dtype.kind == "i" else dtype
-    items = [LoDTensor(np.ones((3, *item), dtype), [[1, 2]]) for item in ((), (4,), (16,), (64,))]
-    return [((x, *(x.values for _ in grads)), {}) for x in items]
-
-
 for _operator in (sequence_softmax, sequence_log_softmax):
-    _operator.example(_examples)
-for _operator in (sequence_softmax_grad, sequence_log_softmax_grad):
-    _operator.example(lambda dtype: _examples(dtype, "grad"))
+    _operator.example(sequence_cumsum.example_function)

@@ -165,3 +165,6 @@ def _(x, weight, grad):
 def _(dtype):
     ones = np.ones(2, dtype)
     return [((np.ones(3, dtype), ones[:1], np.array([2, 2]), ones, ones[:1]), {})]
+
+
+weighted_sum.example(lambda dtype: [((np.ones(3, dtype), np.ones(1, dtype)), {})])

@@ -1,4 +1,4 @@
-"""Operators and how a kernel is chosen for a call: ``OPS``, ``op``, ``run``."""
+"""Registry of operators and their kernels: ``OPS``, ``op``, ``run``."""
 
 from .kinds import Dense as Dense
 from .operators import OPS as OPS

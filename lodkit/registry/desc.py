@@ -1,4 +1,4 @@
-"""Descriptions of values without values: what ``infer`` reads and gives, and their protobuf wire form."""
+"""Descriptions of values: input and output of ``infer``, and their protobuf wire form."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ class VarDesc:
         -1 where a dimension is unknown. Those of SelectedRows are ``(height, *item)``, never the rows.
     lod_level : int
     persistable : bool
-        A parameter, which lives longer than a batch.
+        Whether it outlives a batch, as a parameter does.
 
     Examples
     --------
@@ -145,23 +145,23 @@ class VarDesc:
         return cls(name, VarType.LOD_TENSOR, _dtype(value.values), value.values.shape, value.lod_level)
 
     def but(self, **changes):
-        """The same description with some fields changed."""
+        """Copy with some fields changed."""
         return dataclasses.replace(self, **changes)
 
     def unknown_batch(self):
-        """The same with dim 0 unknown; SelectedRows and persistable variables stay as they are."""
+        """Copy with dim 0 unknown; SelectedRows and persistable variables stay as they are."""
         if self.type is VarType.SELECTED_ROWS or self.persistable or not self.dims:
             return self
         return self.but(dims=(-1, *self.dims[1:]))
 
     def covers(self, other):
-        """Whether ``other`` is what this describes: -1 covers any dimension."""
+        """Whether ``other`` matches this description: -1 matches any dimension."""
         same = (self.type, self.dtype, self.lod_level) == (other.type, other.dtype, other.lod_level)
         dims = zip(self.dims, other.dims, strict=False)
         return same and len(self.dims) == len(other.dims) and all(a in (-1, b) for a, b in dims)
 
     def to_bytes(self):
-        """The bytes that protobuf writes for this message."""
+        """Serialise, byte for byte as protobuf does."""
         tensor = TensorDesc(self.dtype, self.dims)
         out = put(1, BYTES, self.name.encode()) + put(2, VARINT, self.type)
         if self.type is VarType.LOD_TENSOR:
@@ -172,7 +172,7 @@ class VarDesc:
 
     @classmethod
     def from_bytes(cls, data):
-        """Read a message; unknown fields are skipped, missing and contradictory ones raise DescError."""
+        """Parse a message; unknown fields are skipped, missing and contradictory ones raise DescError."""
         found = read(data, _FIELDS, "VarDesc", "name", "type")
         if found["type"] not in (0, 1):
             raise DescError(f"type {found['type']} is unknown; 0 is LOD_TENSOR, 1 SELECTED_ROWS")
@@ -198,6 +198,6 @@ _FIELDS = {
 
 
 def _dtype(array):
-    """The NumPy dtype of an array: PyTorch's CUDA tensors have dtypes of their own."""
+    """NumPy dtype of an array; PyTorch's CUDA tensors have dtypes of their own."""
     interface = {} if device_of(array) == "cpu" else array.__cuda_array_interface__
     return np.dtype(interface.get("typestr", array.dtype))

@@ -1,4 +1,4 @@
-"""What an operator makes of the inputs that it is given, before a kernel is chosen."""
+"""Normalising the inputs of an operator before a kernel is chosen."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from .kinds import LISTS, accept, numbers_of, on_gpu
 
 
 def accept_inputs(op, inputs):
-    """Inputs as kernels take them: lists become arrays, a LoDTensor without levels its values."""
+    """Normalise inputs: lists become arrays, a LoDTensor without levels its values."""
     if len(inputs) < max(op.required, op.variadic) or (not op.variadic and len(inputs) > len(op.inputs)):
         raise TypeError(f"{op.name} takes {op.signature}, got {len(inputs)} inputs")
     allowed = list(op.inputs.values())
@@ -23,14 +23,14 @@ def accept_inputs(op, inputs):
 
 
 def to_device_of(x, others):
-    """A NumPy array on the device of the first CUDA array among ``others``."""
+    """Copy a NumPy array to the device of the first CUDA array among ``others``."""
     from ..arrays.cuda.memory import view
 
     return view(numbers_of(next(filter(on_gpu, others)))).send(x).array
 
 
 def names_of(op, inputs):
-    """The names of what was given: the last one's again for each further input of a variadic operator."""
+    """Names of inputs; a variadic operator repeats its last one."""
     names = [*op.inputs]
     return names[: len(inputs)] + names[-1:] * (len(inputs) - len(names))
 

@@ -1,4 +1,4 @@
-"""The kernels of an operator, by device and kinds: how they are registered, loaded by name, and found."""
+"""Kernels of an operator by device and kinds: registration, loading by name, lookup."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from .kinds import Dense, kind_keys, kinds_of
 
 
 class KernelTable:
-    """What ``Op`` does with kernels."""
+    """Kernel table of an ``Op``."""
 
     def kernel(self, *devices):
-        """Register the decorated function as the kernel for a device and the kinds it is annotated with.
+        """Register the decorated function as the kernel for a device and its annotated kinds.
 
         Parameters
         ----------
         *devices : {"cpu", "cuda"}
-            One, or several: the function then serves each of them, and takes what the device offers first, the module
+            With several, one function serves each of them, and gets the module of the device first:
             ``lodkit.kernels.cpu.primitives.device`` or ``lodkit.kernels.cuda.primitives.device``.
         """
 
@@ -42,7 +42,7 @@ class KernelTable:
         return register
 
     def _bind(self, device):
-        """Give the functions that serve several devices what one offers; twice, where threads meet, is harmless."""
+        """Bind functions that serve several devices to one; harmless if two threads do it at once."""
         for devices, function in self._shared:
             if device in devices:
                 offered = importlib.import_module(f"lodkit.kernels.{device}.primitives.device")
@@ -67,7 +67,7 @@ class KernelTable:
         return self.kernels[device, kinds]
 
     def _load(self, device):
-        """Import the family's kernels for a device, once, if there are any."""
+        """Import the kernels of the family for a device, once, if there are any."""
         if device not in self._loaded:
             package = self.definition.__module__.rpartition(".ops.")[0]
             kernels = f"{package}.kernels"
@@ -75,7 +75,7 @@ class KernelTable:
                 if package and _exists(module):
                     importlib.import_module(module)
             self._bind(device)
-            self._loaded.add(device)  # not before: another thread would find no kernels yet
+            self._loaded.add(device)  # last, so that other threads find the kernels
 
     def _miss(self, device, asked):
         self._load_all()
@@ -86,10 +86,10 @@ class KernelTable:
         self._load("cpu")
         with contextlib.suppress(DeviceError):  # the CUDA compiler is not installed
             self._load("cuda")
-        self.kernels = dict(sorted(self.kernels.items(), key=lambda item: item[0][0]))
+        self.kernels = dict(sorted(self.kernels.items()))
 
 
 def _exists(module):
-    """Whether a module can be imported, and each package that it is in."""
+    """Whether a module and its packages exist."""
     parts = module.split(".")
     return all(importlib.util.find_spec(".".join(parts[:n])) for n in range(1, len(parts) + 1))

@@ -1,4 +1,4 @@
-"""The kinds that an input may be of: Dense, LoDTensor, SelectedRows (or None, where it is optional)."""
+"""Kinds of inputs: Dense, LoDTensor, SelectedRows, or None for optional ones."""
 
 from __future__ import annotations
 
@@ -19,41 +19,41 @@ if typing.TYPE_CHECKING:
 else:
 
     class Dense:
-        """The kind of plain arrays: numpy.ndarray, or whatever exports ``__cuda_array_interface__``."""
+        """Kind of plain arrays: numpy.ndarray, or any that exports ``__cuda_array_interface__``."""
 
 
 CONTAINERS = (LoDTensor, SelectedRows)
-LISTS = (list, tuple, int, float, np.generic)  # what becomes an array, on the device of the others
+LISTS = (list, tuple, int, float, np.generic)  # become arrays, on the device of the others
 
 
 def kinds_of(hint):
-    """The kinds that an annotation allows."""
+    """Kinds that an annotation allows."""
     kinds = typing.get_args(hint) if typing.get_origin(hint) in (typing.Union, types.UnionType) else (hint,)
     return frozenset(kinds)
 
 
 def kind_keys(kinds, variadic):
-    """What stands in a kernel's keys for an input that it takes as any of ``kinds``."""
+    """Entries of a kernel's keys for an input of any of ``kinds``."""
     names = sorted("None" if kind is type(None) else kind.__name__ for kind in kinds)
     return ["|".join(n for n in names if n != "None")] if variadic else names
 
 
 def kind_of(x):
-    """The kind of a value."""
+    """Kind of a value."""
     if x is None:
         return type(None)
     return type(x) if isinstance(x, CONTAINERS) else Dense
 
 
 def numbers_of(x):
-    """The array that holds a value's numbers."""
+    """Array of a value's numbers."""
     if isinstance(x, SelectedRows):
         return x.value
     return x.values if isinstance(x, LoDTensor) else x
 
 
 def aligned(x, like, name):
-    """The array of ``x``, one row for every row of ``like``: its own, or that of a LoDTensor of the same structure."""
+    """Array of ``x``, one row per row of ``like``, which must have the structure of ``x`` if that has any."""
     if isinstance(x, LoDTensor) and x.lod_level:
         if not isinstance(like, LoDTensor):
             raise LoDMismatchError(f"{name} has lod_level {x.lod_level}, the ids have none; pass {name}.values")
@@ -63,18 +63,18 @@ def aligned(x, like, name):
 
 
 def on_gpu(x):
-    """Whether a value's memory is on a GPU."""
+    """Whether a value is on a GPU."""
     x = numbers_of(x)
     return not isinstance(x, np.ndarray) and is_array(x)
 
 
 def name_of(x):
-    """The kind of a value, as keys have it."""
+    """Name of a value's kind, as in keys."""
     return "None" if x is None else kind_of(x).__name__
 
 
 def accept(x, allowed, name):
-    """``x`` as kernels take it: a list becomes an array, a LoDTensor without levels its values."""
+    """Normalise ``x``: a list becomes an array, a LoDTensor without levels its values."""
     if isinstance(x, LoDTensor) and x.lod_level == 0 and LoDTensor not in allowed:
         return x.values
     if isinstance(x, LISTS) and Dense in allowed:
@@ -85,7 +85,7 @@ def accept(x, allowed, name):
 
 
 def check_whole(op, name, x):
-    """Refuse structure without rows for it: arrays can be resized after a LoDTensor was made of them."""
+    """Check that rows match the structure: arrays can be resized after a LoDTensor was made of them."""
     if isinstance(x, LoDTensor):
         if x.values is None:
             raise LoDError(f"{op}: {name} has structure but no values; give it some with set_values(...)")
@@ -96,7 +96,7 @@ def check_whole(op, name, x):
 
 
 def run_rows(name, kernel, *inputs, **attrs):
-    """Run a row-wise kernel on the values of LoDTensors, and give the result their structure."""
+    """Run a rowwise kernel on the values of LoDTensors, and give the result their structure."""
     like = None
     for x in inputs:
         if isinstance(x, LoDTensor) and x.lod_level:

@@ -1,6 +1,6 @@
-"""``out=``: where the result of a call is to go. Kernels fill it, or it is copied there where one cannot.
+"""``out=``: filled by the kernel, or by a copy of the result.
 
-A LoDTensor that is given becomes the result: its values are filled, and it takes the result's structure.
+A LoDTensor becomes the result: its values are filled, and it takes the structure of the result.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How operators show themselves: signature, and each kernel with device, kinds and place."""
+"""Representation of operators: signature, and device, kinds and place of every kernel."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import inspect
 
 
 class _Bare(str):
-    """An annotation that shows without quotes."""
+    """Annotation represented without quotes."""
 
     __slots__ = ()
 
@@ -16,7 +16,7 @@ class _Bare(str):
 
 
 def unquoted(signature):
-    """A signature whose annotations, which are text, show as they were written."""
+    """Signature whose annotations, which are text, are shown as written."""
 
     def bare(annotation):
         return _Bare(annotation) if isinstance(annotation, str) else annotation
@@ -26,14 +26,14 @@ def unquoted(signature):
 
 
 def describe(op, kinds):
-    """The inputs that a kernel takes, with their kinds."""
+    """Inputs of a kernel with their kinds."""
     keys = dict(zip(op._varying, kinds, strict=False))
     fixed = ["|".join(sorted(k.__name__ for k in allowed - {type(None)})) for allowed in op.inputs.values()]
     return "(" + ", ".join(f"{name}={keys.get(i, fixed[i])}" for i, name in enumerate(op.inputs)) + ")"
 
 
 def text(op):
-    """An operator's signature, and its kernels."""
+    """Signature and kernels of an operator, as text."""
     lines = [f"  {device:5} {kinds:40} {place}" for device, kinds, place in _rows(op)]
     return "\n".join([f"{op.name}{op.signature}", *lines])
 
@@ -47,12 +47,12 @@ def _rows(op):
 
 
 def page(op):
-    """The same for a notebook."""
+    """Signature and kernels of an operator, as HTML."""
     return f"<code>{html.escape(op.name + str(op.signature))}</code><br>{_kernels(op)}"
 
 
 def table_of(ops):
-    """All operators for a notebook."""
+    """All operators, as HTML."""
     rows = "".join(f"<tr><td><code>{n}</code></td><td>{_kernels(op)}</td></tr>" for n, op in sorted(ops.items()))
     return f"<table><tr><th>operator</th><th>kernels</th></tr>{rows}</table>"
 

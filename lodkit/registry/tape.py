@@ -1,4 +1,4 @@
-"""Gradients: record operator calls, walk them backwards, ask each for its gradient operators."""
+"""Gradients: operator calls are recorded and walked backwards, through the gradient rule of each."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from ..lod.selected_rows import SelectedRows
 from ..public import public
 
 _local = threading.local()
-state = types.SimpleNamespace(open=0)  # tapes open in any thread: the one thing that a call looks at
+state = types.SimpleNamespace(open=0)  # tapes open in any thread: all that a call checks
 _lock = threading.Lock()
 
 
 class Call:
-    """One recorded call: what a gradient rule may look at.
+    """Recorded call, as gradient rules see it.
 
     Attributes
     ----------
@@ -57,7 +57,7 @@ class Tape:
 
     def __init__(self):
         self._calls, self._alive = [], []
-        self._versions = {}  # id of an array -> how often it was written: out= and updates make another variable
+        self._versions = {}  # id of an array -> number of writes: out= and updates make another variable
 
     def __enter__(self):
         if not hasattr(_local, "tapes"):
@@ -83,12 +83,12 @@ class Tape:
             Their gradients add up.
         sources : list of array or LoDTensor
         output_gradients : array or list of arrays, optional
-            What flows into ``target``; ones by default.
+            Gradients of ``target``; ones by default.
 
         Returns
         -------
         list
-            Like ``sources``; None where no path leads from a source to the target.
+            Like ``sources``; None for a source with no path to the target.
 
         Raises
         ------
@@ -128,33 +128,33 @@ class Tape:
 
     def _record(self, call):
         call.input_keys = tuple(map(self._key, call.inputs))
-        if call.op.updates:  # what was computed before depends on the numbers before
+        if call.op.updates:  # earlier results depend on the earlier values
             for out in call.outputs:
                 key, version = self._key(out)
                 self._versions[key] = version + 1
             return
         if any(out is x for out in call.outputs for x in call.inputs):
-            return  # nothing was done: a merged gradient merged
+            return  # an identity, as merging a merged gradient
         call.output_keys = tuple(map(self._written, call.outputs))
         self._calls.append(call)
 
     def _key(self, x):
-        """The variable that a value is now: an array and how often it was written."""
+        """Variable of a value: its array and the number of writes so far."""
         memory = _memory(x)
         if id(memory) not in self._versions:
             self._versions[id(memory)] = 0
-            self._alive.append(memory)  # so that no other array gets its id
+            self._alive.append(memory)  # its id must not be reused
         return id(memory), self._versions[id(memory)]
 
     def _written(self, out):
-        """The variable that a result is: another one than what ``out=`` held before."""
+        """Variable of a result: a new one if ``out=`` overwrote another."""
         memory = _memory(out)
         if id(memory) in self._versions:
             self._versions[id(memory)] += 1
         return self._key(out)
 
     def _reached(self, sources):
-        """Keys of the sources and of everything computed from them."""
+        """Keys of the sources and of all that is computed from them."""
         reached = {(where, n) for where in sources for n in range(self._versions.get(where, 0) + 1)}
         for call in self._calls:
             if any(key in reached for key in call.input_keys):
@@ -162,15 +162,27 @@ class Tape:
         return reached
 
 
+def differentiate(call):
+    """Run ``functools.partial(op, *inputs, **attrs)``, and the gradients of its floating outputs by such inputs."""
+    with Tape() as tape:
+        result = call()
+    outputs = result if isinstance(result, tuple) else (result,)
+    tape.gradient([x for x in outputs if _is_floating(x)], [x for x in call.args if _is_floating(x)])
+
+
+def _is_floating(x):
+    return is_array(_memory(x)) and _memory(x).dtype.kind == "f"
+
+
 def record(op, inputs, attrs, result):
-    """Called by the registry while a tape is open."""
+    """Record a call on the open tapes of this thread."""
     outputs = result if isinstance(result, tuple) else (result,)
     for tape in getattr(_local, "tapes", ()):
         tape._record(Call(op, inputs, {**op.defaults, **attrs}, outputs))
 
 
 class no_grad:
-    """Calls made inside are not recorded: gradient rules call operators too."""
+    """Context without recording: gradient rules call operators too."""
 
     def __enter__(self):
         self.tapes, _local.tapes = getattr(_local, "tapes", []), []
@@ -190,12 +202,12 @@ def _backward(call, wanted, grads):
 
 
 def _memory(x):
-    """A LoDTensor and its values are one variable."""
+    """Array of a variable: a LoDTensor and its values are one."""
     return x.values if isinstance(x, LoDTensor) else x
 
 
 def _separate(gradients, given):
-    """Gradients that share memory neither with each other nor with what flowed in: they may be scaled in place."""
+    """Copy gradients that share memory with others or with the given ones: users may scale them in place."""
     seen = [_numbers(g) for g in given if g is not None]
     for i, g in enumerate(gradients):
         if g is not None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+
+from ..errors import DTypeError
 from ..jit import settings
 from .operators import OPS
 
@@ -14,7 +17,7 @@ def warmup(op, dtypes=("float32",)):
     op : str or Op
         The operator, or its name.
     dtypes : sequence of dtypes
-        The types of the values to compile for.
+        Types of values; those that the operator refuses are skipped.
     """
     op = OPS[op] if isinstance(op, str) else op
     if not hasattr(op, "warmup_calls"):
@@ -25,6 +28,7 @@ def warmup(op, dtypes=("float32",)):
         for settings.parallel_from in (usual, 0):
             for dtype in dtypes:
                 for call in op.warmup_calls(dtype):
-                    call()
+                    with contextlib.suppress(DTypeError):
+                        call()
     finally:
         settings.parallel_from = usual

@@ -1,4 +1,4 @@
-"""The proto2 wire format of the SelectedRows design's messages, by hand: protobuf itself is not needed."""
+"""Proto2 wire format of the messages of the SelectedRows design, without protobuf."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ VARINT, FIXED64, BYTES, START, END, FIXED32 = range(6)
 
 @public
 class DescError(LodkitError, ValueError):
-    """Bytes that are no message, or a description that contradicts itself."""
+    """Malformed bytes, or a contradictory description."""
 
 
 def put_varint(number):
-    """A number as protobuf writes int32, int64, enums and bools: negatives in ten bytes."""
+    """Encode int32, int64, an enum or a bool: negatives in ten bytes."""
     number &= (1 << 64) - 1
     out = bytearray()
     while number > 127:
@@ -25,13 +25,13 @@ def put_varint(number):
 
 
 def put(field, wire_type, payload):
-    """One field: its tag, the length where it has one, the payload."""
+    """Encode a field: tag, length of bytes, payload."""
     tag = put_varint(field << 3 | wire_type)
     return tag + (put_varint(len(payload)) + payload if wire_type == BYTES else put_varint(payload))
 
 
 def get_varint(data, at):
-    """The number at ``at``, and where the next thing starts."""
+    """Decode the number at ``at``. Returns it, and the position behind it."""
     number = shift = 0
     while True:
         if at >= len(data):
@@ -46,7 +46,7 @@ def get_varint(data, at):
 
 
 def signed(number, bits=64):
-    """A varint as int64 or int32."""
+    """Reinterpret a varint as int64 or int32."""
     number &= (1 << bits) - 1
     return number - (1 << bits) if number >> (bits - 1) else number
 
@@ -85,7 +85,7 @@ def _payload(data, at, field, wire_type):
     return data[at : at + size], at + size
 
 
-# How a field is read: (what was read before, or None; the payload) -> the value.
+# Readers of fields: (earlier value or None, payload) -> value.
 
 
 def number(before, payload):
@@ -100,14 +100,14 @@ def text(before, payload):
 
 
 def message(before, payload):
-    """A message that comes in several pieces is read as their concatenation, which merges them."""
+    """Read a message; several are concatenated, which merges them."""
     before = bytearray() if before is None else before
     before += payload
     return before
 
 
 def numbers(before, payload):
-    """A repeated number: one by one, or packed."""
+    """Read a repeated number, packed or not."""
     before = [] if before is None else before
     if isinstance(payload, int):
         before.append(payload)
@@ -123,7 +123,7 @@ _WIRE_TYPES = {number: (VARINT,), text: (BYTES,), message: (BYTES,), numbers: (V
 
 
 def read(data, layout, what, *required):
-    """The fields of a message by name; ``layout`` maps field numbers to (name, reader), others are skipped."""
+    """Fields of a message by name; ``layout`` maps field numbers to (name, reader), others are skipped."""
     found = {}
     for field, wire_type, payload in fields(bytes(memoryview(data))):
         if field not in layout:

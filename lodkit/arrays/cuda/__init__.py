@@ -1,3 +1,3 @@
-"""The CUDA runtime: launch, memory, libraries, vectors. It knows no operator."""
+"""CUDA runtime: launch, memory, libraries, vectors. Knows no operator."""
 
-import numba  # noqa: F401 - whole, before threads import parts of it: half a module would stay for good
+import numba  # noqa: F401 - all of it, before threads import parts concurrently

@@ -1,4 +1,4 @@
-"""What is done to every element of arrays alike: fill, copy, convert, add."""
+"""Elementwise kernels: fill, copy, convert, add."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ def _count(n, out):
 
 
 def iota(like, n):
-    """The numbers from 0 to ``n - 1``, int64, on the device of an array."""
+    """``arange(n)`` in int64, on the device of an array."""
     out = like.like((n,), np.int64)
     launch(_count, n, n, out)
     return out
 
 
 def fill(out, number):
-    """Put ``number`` into every element of ``out``."""
+    """Fill ``out`` with a number."""
     number = out.dtype.type(number)
     launch(_fill, out.size, out, out.size, number.view(np.uint16) if out.dtype == np.float16 else number)
     return out
@@ -62,12 +62,12 @@ def copied(source, out):
 
 
 def convert(source, dtype, new=False):
-    """``source`` in another type; itself where it has that type already, unless it must be ``new``."""
+    """Convert ``source``; itself if it has the dtype already, unless it must be ``new``."""
     dtype = np.dtype(dtype)
     return source if source.dtype == dtype and not new else copied(source, source.like(source.shape, dtype))
 
 
 def add_to(total, other):
-    """Add to every element of ``total``."""
+    """Add ``other`` to ``total``, in place."""
     launch(_add, total.size, total, other, total.size)
     return total

@@ -1,4 +1,4 @@
-"""Ids on a GPU: looked at before they are used, as ``lodkit.bounds_check`` says."""
+"""Checks of ids on a GPU, as ``lodkit.bounds_check`` says."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .views import pending, raise_pending
 
 @cuda.jit
 def first_outside(ids, n, height, first):
-    """Put the position of the first id outside ``[0, height)`` into ``first[0]``, which is -1 while there is none."""
+    """Store the position of the first id outside ``[0, height)`` in ``first[0]``, initially -1."""
     i = cuda.grid(1)
     while i < n:
         row = vector.number(ids, i)
@@ -25,7 +25,7 @@ def first_outside(ids, n, height, first):
 
 
 def ids_of(ids, name):
-    """The View of int32 or int64 ids of any shape."""
+    """View of int32 or int64 ids of any shape."""
     ids = view(ids)
     if ids.dtype not in (np.int32, np.int64):
         raise DTypeError(f"{name} must be int32 or int64, not {ids.dtype}")
@@ -44,16 +44,16 @@ MOST_PENDING = 256  # deferred checks: each keeps its ids alive
 
 
 def checked_ids(ids, height, name="ids", error=None, always=False):
-    """The View of int32 or int64 ids, each inside ``[0, height)`` or reported as ``bounds_check`` says.
+    """Check that ids are in ``[0, height)``, as ``bounds_check`` says. Returns their View.
 
-    ``error(ids, position)`` makes the exception, from NumPy's ids. ``always`` raises in every mode: for those that go
-    to routines of the array library, which would read anywhere.
+    ``error(ids, position)`` makes the exception, from NumPy's ids. ``always`` raises in every mode, for routines of the
+    array library, which do not check.
     """
     ids = ids_of(ids, name)
     mode = "raise" if always else bounds_check()
     if mode == "clamp" or not ids.size:
         return ids
-    first = fill(ids.like((1,), np.int64), -1)  # a copy from the CPU would wait
+    first = fill(ids.like((1,), np.int64), -1)  # without a copy from the CPU, which would synchronise
     launch(first_outside, ids.size, ids, ids.size, height, first)
     error = error or (lambda numbers, at: bad_id(numbers, height, name, at))
     if mode == "raise":
@@ -68,7 +68,7 @@ def checked_ids(ids, height, name="ids", error=None, always=False):
 
 
 def _late(error, numbers, at, height, name):
-    """The error of a deferred check, whose ids may have been written since."""
+    """Error of a deferred check, whose ids may have been overwritten since."""
     number = numbers.reshape(-1)[at]
     if 0 <= number < height:
         return RowIndexError(f"{name}: the id at position {at} was outside [0, {height}) (it is {number} by now)")

@@ -1,58 +1,43 @@
-"""How CUDA kernels are compiled and launched: the one file that knows which Numba CUDA package is there.
+"""Compiling and launching CUDA kernels.
 
-A kernel is a plain ``@cuda.jit`` function over flat memory, and in a notebook it can be launched as one. The
-operators go a shorter way: Numba compiles it for raw pointers, once for every combination of types and compute
-capability, the machine code is kept on disk, and ``cuda.core`` launches it on the caller's stream. That takes 1 to 5
-us on the host, where Numba's own launch takes 43 to 118.
+A kernel is a plain ``@cuda.jit`` function over flat memory, which a notebook may launch as usual. Operators take a
+shorter path: Numba compiles it for raw pointers, once per combination of types and compute capability, the machine code
+is kept on disk, and ``cuda.core`` launches it on the caller's stream. That takes 1 to 5 us on the host, where Numba's
+own launch takes 43 to 118.
 """
 
 from __future__ import annotations
 
-import contextlib
 import functools
-import hashlib
 import inspect
-import os
 import pickle
 import re
 import threading
 import types
-import warnings
 
+import numba
 import numpy as np
 
 from ...errors import DeviceError
-from ...jit.cache import directory, prune_once, read_entry, write_entry
-from ...jit.fingerprint import Untold, fingerprint
+from ...jit.cache import entry_name, failing_softly, load, store
+from ...jit.fingerprint import fingerprint
+from .private_numba import INSTALL, compiling_for, cuda, extending, is_missing_library, version
+from .private_numba import types as numba_types
 from .views import View
-
-_INSTALL = 'CUDA kernels need numba-cuda and cuda-core: pip install "lodkit[cuda]"'
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore")  # Numba's own CUDA target, where it is all there is, says that it is deprecated
-    try:
-        from numba import cuda
-    except ImportError as error:
-        raise DeviceError(_INSTALL) from error
-
-if getattr(cuda, "implementation", "") == "NVIDIA":
-    from numba.cuda import descriptor, dispatcher, extending
-    from numba.cuda import types as numba_types
-else:
-    descriptor = dispatcher = extending = numba_types = None  # type: ignore[assignment]  # Numba's own target
 
 __all__ = ["BLOCK", "cuda", "device", "extending", "launch", "numba_types"]
 
 BLOCK = 256
-BLOCKS_EACH = 8  # blocks of 256 threads that fill a multiprocessor
+BLOCKS_EACH = 8  # blocks per multiprocessor that fill it
 _FORMAT = "lodkit cuda 2"
 GENERATION = 8, 0  # kernels use nothing newer: Numba compiles for it, the linker for the GPU at hand
-_lock = threading.RLock()  # Numba's compiler is not made for two threads at their first launch
+_lock = threading.RLock()  # Numba's compiler is not thread-safe at its first launch
 _thread = threading.local()
 _loaded: dict[tuple, types.SimpleNamespace] = {}
 
 
 def device(function):
-    """Let kernels call a function, which is put into them there."""
+    """Compile a device function, inlined into kernels."""
     return cuda.jit(function, device=True, forceinline=True)
 
 
@@ -89,14 +74,14 @@ def launch(kernel, threads, *args, block=BLOCK, exact=False):
     ----------
     kernel : function under ``@cuda.jit``
     threads : int
-        How many there is work for; with none, nothing is launched. There are no more blocks than fill the GPU, so
-        kernels go on to the next item by ``cuda.gridsize(1)``.
+        Number of work items; nothing is launched for none. The grid is no larger than fills the GPU, so kernels
+        stride by ``cuda.gridsize(1)``.
     *args : View, int or NumPy scalar
         Arrays, as pointers to their elements (float16 as uint16 bits), and numbers.
     block : int
-        Threads of a block.
+        Threads per block.
     exact : bool
-        A block for every ``block`` threads, however many.
+        Launch one thread per work item, however large the grid.
     """
     if threads <= 0:
         return
@@ -119,7 +104,7 @@ def _on_device(kernel, blocks, block, args, exact):
     config, stream = _config(blocks, block), _stream(library.stream(device))
     before = found.current()
     if not hasattr(_thread, "ready"):
-        before.set_current()  # a thread that has no context yet says that its device is 0, and has none to launch in
+        before.set_current()  # a thread without a context reports device 0, and cannot launch
         _thread.ready = True
     if before.device_id == device:
         found.launch(stream, config, found.kernel, *values)
@@ -131,12 +116,12 @@ def _on_device(kernel, blocks, block, args, exact):
         before.set_current()
 
 
-#: What carries out a launch; the tests put an emulator here.
+#: Carries out launches; tests put an emulator here.
 runner = _on_device
 
 
 def type_name(x):
-    """The type of an argument: ``float32*`` for an array, ``int64`` for a number."""
+    """Type of an argument: ``float32*`` for an array, ``int64`` for a number."""
     if type(x) is View:
         return x.type_name
     if type(x) is int:
@@ -157,7 +142,7 @@ def _stream(handle):
 
 
 def _load(key):
-    """The loaded machine code of a kernel for one device."""
+    """Load the machine code of a kernel for one device."""
     kernel, device_id, names = key
     with _lock:
         if key not in _loaded:
@@ -183,12 +168,12 @@ def _core():
     try:
         import cuda.core as core
     except ImportError as error:
-        raise DeviceError(_INSTALL) from error
+        raise DeviceError(INSTALL) from error
     return core
 
 
 def machine_code(kernel, names, capability):
-    """Compile a kernel, or find it on disk.
+    """Compile a kernel, or read it from disk.
 
     Parameters
     ----------
@@ -205,43 +190,31 @@ def machine_code(kernel, names, capability):
     entry : str
         The kernel's name in it.
     report : dict
-        What the compiler says: ``registers`` of a thread, ``stack`` and ``spills`` in bytes; and how many
-        ``wide_loads`` (of 16 bytes) and ``doubles`` (instructions on float64) there are in the PTX.
+        From the compiler: ``registers`` per thread, ``stack`` and ``spills`` in bytes; counted in the PTX:
+        ``wide_loads`` (of 16 bytes) and ``doubles`` (float64 instructions).
     """
-    path = _path(kernel, names, capability)
-    with contextlib.suppress(OSError):
-        payload = path and read_entry(path)
+    name = None
+    with failing_softly():
+        name = entry_name(_FORMAT, numba.__version__, version(), names, capability, fingerprint(kernel))
+        payload = load(name)
         if payload:
             return pickle.loads(payload)
     made = _compiled(kernel, names, capability)
-    with contextlib.suppress(OSError):
-        if path:
-            write_entry(path, pickle.dumps(made))
-            prune_once(os.path.dirname(path), os.getpid())
+    if name:
+        with failing_softly():
+            store(name, pickle.dumps(made))
     return made
-
-
-def _path(kernel, names, capability):
-    """Where the machine code is kept; None where it cannot be."""
-    import numba
-
-    try:
-        version = getattr(__import__("numba_cuda"), "__version__", "")
-        text = repr((_FORMAT, numba.__version__, version, names, capability, fingerprint(kernel)))
-        return os.path.join(directory(make=True), hashlib.sha256(text.encode()).hexdigest()[:40] + ".nbc")
-    except (OSError, Untold, ImportError):
-        return None
 
 
 @functools.lru_cache(1)  # machine code for one generation after another
 def _ptx(kernel, names, capability):
-    with _lock, _compiler(capability):
+    with _lock, compiling_for(capability):
         kinds = tuple(_numba_type(name) for name in names)
         try:
             return cuda.compile_ptx(kernel.py_func, kinds, cc=capability, launch_bounds=BLOCK)[0]
         except Exception as error:
-            if type(error).__name__ in ("DynamicLibNotFoundError", "NvvmSupportError"):
-                raise DeviceError(f"a CUDA library is missing ({error}); {_INSTALL}") from error
+            if is_missing_library(error):
+                raise DeviceError(f"a CUDA library is missing ({error}); {INSTALL}") from error
             raise
 
 
@@ -261,7 +234,7 @@ def _compiled(kernel, names, capability):
 
 
 def _linked(core, ptx, arch):
-    """Machine code, and what the linker says of it: nothing where it is the driver's, which knows no such options."""
+    """Machine code and the linker's log, which is empty if the driver links: it knows no such options."""
     source = core.ObjectCode.from_ptx(ptx.encode())
     try:
         linker = core.Linker(source, options=core.LinkerOptions(arch=arch, verbose=True, ptxas_options=["-v"]))
@@ -273,24 +246,3 @@ def _linked(core, ptx, arch):
 def _numba_type(name):
     scalar = getattr(numba_types, name.rstrip("*"))
     return numba_types.CPointer(scalar) if name.endswith("*") else scalar
-
-
-@contextlib.contextmanager
-def _compiler(capability):
-    """Make numba-cuda ready to compile: what stands in its way, on NumPy 2.5 or without a driver, is put right."""
-    if extending is None:
-        raise DeviceError(_INSTALL)
-    if not hasattr(np, "row_stack"):  # numba-cuda 0.30 looks for it when it first loads, NumPy 2.5 has it no more
-        np.row_stack = np.vstack  # noqa: NPY201
-        try:
-            descriptor.cuda_target.typing_context.refresh()
-            descriptor.cuda_target.target_context.refresh()
-        finally:
-            del np.row_stack  # noqa: NPY201
-    # Device functions ask the current device for its capability, though the kernel's is given.
-    real = dispatcher.get_current_device
-    dispatcher.get_current_device = lambda: types.SimpleNamespace(compute_capability=capability)
-    try:
-        yield
-    finally:
-        dispatcher.get_current_device = real

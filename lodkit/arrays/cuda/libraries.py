@@ -1,7 +1,7 @@
-"""The array libraries that can reach a GPU: CuPy, PyTorch, Numba; and what lodkit asks of each.
+"""Array libraries with GPU support, CuPy, PyTorch and Numba, behind one interface.
 
-``view`` tells where an array's memory is, ``empty``, ``send`` and ``read`` make and move arrays, ``stream`` is the
-stream that its user works on, ``namespace`` its functions by the names of the array API.
+``view`` describes an array, ``empty``, ``send`` and ``read`` make and move arrays, ``stream`` is the current stream,
+``namespace`` has functions under the names of the array API.
 """
 
 from __future__ import annotations
@@ -11,11 +11,12 @@ import functools
 import numpy as np
 
 from ...errors import DeviceError, DTypeError
+from .private_numba import device_of_array
 from .views import View, checked
 
 
 def library_of(x):
-    """The library of a CUDA array, by the module that its type, or a base of it, comes from."""
+    """Library of a CUDA array, by the module of its type or of a base."""
     return _library(type(x))
 
 
@@ -46,7 +47,7 @@ class Cupy:
         return View(x, x.data.ptr, x.shape, checked(x.dtype), self, x.device.id, is_copy)
 
     def on(self, device):
-        """A context in which a device is the current one."""
+        """Context in which a device is current."""
         return self.cupy.cuda.Device(device)
 
     def empty(self, shape, dtype, device):
@@ -97,7 +98,7 @@ class Torch:
         return self.view(self.torch.empty(shape, dtype=self.to_torch[dtype], device=f"cuda:{device}"))
 
     def send(self, array, device):
-        array = array if array.flags.writeable else array.copy()  # which PyTorch would warn of
+        array = array if array.flags.writeable else array.copy()  # PyTorch warns about read-only arrays
         return self.view(self.torch.from_numpy(array).to(f"cuda:{device}"))
 
     def read(self, x):
@@ -113,7 +114,7 @@ class Torch:
 
 
 class Numba:
-    """Numba's device arrays, and whatever else exports ``__cuda_array_interface__``."""
+    """Numba's device arrays, and any others that export ``__cuda_array_interface__``."""
 
     def __init__(self):
         from .launch import cuda
@@ -127,17 +128,16 @@ class Numba:
             raise DeviceError(
                 f"a strided CUDA array of shape {interface['shape']} cannot be read; pass a C-contiguous one"
             )
-        pointer = interface["data"][0] or 0
-        return View(x, pointer, interface["shape"], checked(dtype), self, self._device(x, pointer))
+        pointer, device = interface["data"][0] or 0, device_of_array(x)
+        if device is None:
+            device = self._device(pointer)
+        return View(x, pointer, interface["shape"], checked(dtype), self, device)
 
-    def _device(self, x, pointer):
-        context = getattr(getattr(x, "gpu_data", None), "context", None)
-        if context is not None:
-            return context.device.id
+    def _device(self, pointer):
         try:
             current = self.cuda.get_current_device().id
             return current if not pointer else device_of_pointer(pointer, current)
-        except Exception as error:  # of a driver that is not there: each layer has its own kind
+        except Exception as error:  # without a driver, each layer raises its own kind
             reason = " ".join(str(error).replace(":", "").split()) or type(error).__name__
             raise DeviceError(
                 f'an array says that it is on a GPU, but none can be reached ({reason}); it needs "lodkit[cuda]"'
@@ -165,7 +165,7 @@ class Numba:
 
 
 def device_of_pointer(pointer, otherwise):
-    """The device whose memory a pointer is in, as the driver says."""
+    """Number of the device of a pointer, by the driver."""
     try:
         from cuda.bindings import driver
     except ImportError:
@@ -176,7 +176,7 @@ def device_of_pointer(pointer, otherwise):
     return int(device) if error == driver.CUresult.CUDA_SUCCESS else otherwise
 
 
-#: The module that an array's type comes from -> the library. The tests add an emulated one.
+#: Module of an array's type -> library. Tests add an emulated one.
 LIBRARIES = {"cupy": Cupy, "torch": Torch, "numba": Numba}
 
 

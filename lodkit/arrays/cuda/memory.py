@@ -1,4 +1,4 @@
-"""Arrays on a GPU as kernels take them: looked at, made, compared."""
+"""GPU arrays as Views, which kernels take: allocation, copies, overlap."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ __all__ += ["refuse_overlap", "rows_beside", "view"]
 
 
 def view(x):
-    """The View of a CUDA array, of C-contiguous memory: strided arrays are copied."""
+    """View of a CUDA array; strided arrays are copied."""
     return x if type(x) is View else library_of(x).view(x)
 
 
 def output(like, shape, dtype, out=None):
-    """The View that a kernel fills: of ``out`` where it fits, else of a new array like ``like``."""
+    """View for a kernel to fill: of ``out`` if it fits, of a new array on the device of ``like`` by default."""
     shape, dtype = tuple(shape), np.dtype(dtype)
     if out is None:
         return like.like(shape, dtype)
@@ -46,13 +46,13 @@ def output(like, shape, dtype, out=None):
 
 
 def overlap(a, b):
-    """Whether the memory of two arrays, or Views, may be the same in part."""
+    """Whether two arrays or Views may share memory."""
     (a, a_end), (b, b_end) = extent(a), extent(b)
     return a < b_end and b < a_end
 
 
 def extent(x):
-    """Where the memory of an array starts and ends, by its strides where it has some."""
+    """Start and end of the memory of an array, strided or not."""
     if type(x) is View:
         return x.pointer, x.end
     interface = x.__cuda_array_interface__
@@ -67,7 +67,7 @@ def extent(x):
 
 
 def refuse_overlap(name, array, others):
-    """Raise when the memory of ``array``, which is written, may be that of another View, which is read."""
+    """Raise if ``array``, an output, may share memory with another View, an input."""
     for i, other in enumerate(others):
         if overlap(array, other):
             raise OutputError(f"{name} overlaps input {i}; pass separate memory")
@@ -82,7 +82,7 @@ def copy_to(array, out):
 
 
 def full_like(array, number):
-    """An array like another, of one number."""
+    """Array like another, filled with a number."""
     from .elementwise import fill
 
     like = view(array)
@@ -90,7 +90,7 @@ def full_like(array, number):
 
 
 def rows_beside(value, rows):
-    """A copy of the rows of SelectedRows, int64, on the device of its value."""
+    """Copy of the rows of SelectedRows, int64, on the device of the value."""
     from .elementwise import convert
 
     like = view(value)
@@ -105,14 +105,14 @@ def rows_beside(value, rows):
 
 
 def norm(array):
-    """The Euclidean norm of all elements, by the array's library. Waits for the device."""
+    """Euclidean norm of all elements, by the library of the array. Synchronises with the device."""
     xp = library_of(array).namespace()
     squares = xp.square(xp.astype(xp.asarray(array), xp.float64))
     return float(view(xp.reshape(xp.sqrt(xp.sum(squares)), (1,))).read()[0])
 
 
 def grad_output_like(values, given):
-    """What flows into a result on a GPU, as an array like it."""
+    """Output gradient of ``values``, on a GPU, as an array like it."""
     from .elementwise import convert
 
     if isinstance(given, np.ndarray):
@@ -126,7 +126,7 @@ def grad_output_like(values, given):
 
 
 def joined(arrays):
-    """The rows of all arrays, one after another."""
+    """Concatenate arrays along their rows."""
     from .elementwise import copied
 
     xs = [view(array) for array in arrays]

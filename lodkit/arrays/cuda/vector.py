@@ -1,9 +1,8 @@
-"""Vectors in CUDA kernels: loads and stores of W elements at once, 16 bytes where W allows.
+"""Vectors in CUDA kernels: loads and stores of W elements at once, of 16 bytes if W allows.
 
-Numba itself loads only numbers one by one. Arithmetic on loaded vectors is ``lodkit.jit.simd``, on both devices.
-float16 comes as uint16 bits and computes as float32; int32 computes as int64. Pointers are not checked and do not
-wrap: kernels make sure of their indices. W elements must lie on a multiple of their size, of 16 bytes if that is
-more. Every function has a Python body, which an emulator runs.
+Numba itself emits scalar loads. Arithmetic on vectors is ``lodkit.jit.simd``, on both devices. float16 is passed as
+uint16 bits and computed as float32; int32 is computed as int64. Pointers are not checked and do not wrap. W elements
+must be aligned to their size, at most 16 bytes. Every function has a Python body, which an emulator runs.
 """
 
 from __future__ import annotations
@@ -15,29 +14,28 @@ from llvmlite import ir
 
 from ...jit import simd
 from ...jit.llvm.intrinsics import WIDE, Vector, VectorModel, _convert, _splat
-from .launch import extending
-from .launch import numba_types as types
+from .private_numba import extending, types
 
-GLOBAL = 1  # LLVM's number for the address space of a GPU's memory: without it loads are generic ones, and slower
+GLOBAL = 1  # address space of a GPU's memory in LLVM; generic loads are slower
 
 
 def load(values, at, width):
-    """``width`` elements from ``values[at]`` on, of memory that nothing writes during the launch."""
+    """Load ``width`` elements from ``values[at]`` on; nothing may write to them during the launch."""
     return _wide(values, values.load(at, width))
 
 
 def number(values, at):
-    """The element ``values[at]``, wide, of memory that nothing writes during the launch."""
+    """Load the element ``values[at]``, upcast; nothing may write to it during the launch."""
     return load(values, at, 1)[0]
 
 
 def load_where(there, values, at, width):
-    """The same where ``there`` is true, else zeros; nothing is read at ``at`` then."""
+    """Load as ``load`` does if ``there`` is true, else zeros without reading at ``at``."""
     return load(values, at, width) if there else np.zeros(width, _wide_type(values.dtype))
 
 
 def load_written(values, at, width):
-    """``width`` elements from ``values[at]`` on, of memory that this launch writes too."""
+    """Load ``width`` elements from ``values[at]`` on, which this launch may write."""
     return _wide(values, values.load(at, width))
 
 
@@ -48,7 +46,7 @@ def store(out, at, vector):
 
 
 def atomic_first(out, at, position):
-    """Make ``out[at]`` the smaller of itself, where -1 stands for none, and a position; others may do so as well."""
+    """Atomic minimum of ``out[at]``, where -1 means none, and a position."""
     out.update(at, lambda old, new: new if old < 0 or new < old else old, position)
 
 
@@ -58,7 +56,7 @@ def _wide(values, lanes):
     return lanes.astype(_wide_type(values.dtype))
 
 
-@functools.cache  # the name of a type takes NumPy longer than all else here
+@functools.cache  # dtype.name is slow
 def _wide_type(dtype):
     return np.dtype(WIDE[dtype.name])
 
@@ -69,7 +67,7 @@ def _pointer(builder, pointer, at, pointee):
 
 
 def _memory(context, pointer, width):
-    """The LLVM vector as it lies in memory, and its size in bytes; two float16 are one word, which is what moves."""
+    """LLVM vector as stored in memory, and its size in bytes; two float16 move as one word."""
     size = width * pointer.dtype.bitwidth // 8
     if str(pointer.dtype) != "uint16":
         return ir.VectorType(context.get_data_type(pointer.dtype), width), size
@@ -77,7 +75,7 @@ def _memory(context, pointer, width):
 
 
 def _halves_to_floats(builder, words, width):
-    """Lanes of float16, as they were loaded, as float32: one by one, LLVM's vectors of halves do not compile."""
+    """Convert loaded float16 to float32 one by one: NVVM compiles no vectors of halves."""
     i32, half = ir.IntType(32), ir.HalfType()
     floats = ir.Constant(ir.VectorType(ir.FloatType(), width), ir.Undefined)
     for k in range(width):
@@ -90,7 +88,7 @@ def _halves_to_floats(builder, words, width):
 
 
 def _floats_to_halves(builder, lanes, memory):
-    """Lanes rounded to float16, as they are stored."""
+    """Round lanes to float16, in the words that are stored."""
     i16, i32, half = ir.IntType(16), ir.IntType(32), ir.HalfType()
     words = ir.Constant(memory, ir.Undefined)
     width = lanes.type.count
@@ -110,7 +108,7 @@ def _floats_to_halves(builder, lanes, memory):
 
 
 def _bind():
-    """Give the functions above their compiled form, where numba-cuda is there to compile."""
+    """Overload the functions above by intrinsics; numba-cuda is needed."""
     intrinsic, overload = extending.intrinsic, extending.overload
     extending.register_model(Vector)(VectorModel)
 
@@ -183,7 +181,7 @@ def _bind():
     @overload(load_where, prefer_literal=True)
     def _load_where(there, values, at, width):
         read = loader(width.literal_value, True)
-        # Read at 0 instead: a branch would keep the loads of several rows from being under way at once.
+        # Read at 0 instead of branching, so that loads of several rows overlap.
         return lambda there, values, at, width: where(there, read(values, at if there else 0))
 
     @overload(atomic_first)

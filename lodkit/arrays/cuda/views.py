@@ -1,4 +1,4 @@
-"""What a kernel needs to know of an array on a GPU, of whichever library it is."""
+"""View: memory, shape and dtype of an array on a GPU, of any library."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ _POINTERS = {
     np.dtype(name): ("uint16" if name == "float16" else name) + "*"
     for name in ("float16", "float32", "float64", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 }
-_POINTERS[np.dtype(bool)] = "uint8*"  # masks: results only, operators take no values of this type
+_POINTERS[np.dtype(bool)] = "uint8*"  # masks, as results only
 
 
 class View:
-    """What a kernel needs to know of an array: its memory, shape and type. It keeps the array alive.
+    """Memory, shape and dtype of an array, which it keeps alive.
 
-    ``type_name`` is the type of a pointer to its elements, as ``launch`` names it; float16 is passed as its bits.
+    ``type_name`` is the type of a pointer to its elements, as ``launch`` names it; float16 is passed as uint16 bits.
     """
 
     __slots__ = ("array", "device", "dtype", "is_copy", "library", "pointer", "shape", "type_name")
@@ -43,28 +43,28 @@ class View:
 
     @property
     def compute_dtype(self):
-        """The type that its values compute in."""
+        """Type in which its values are computed."""
         name = self.type_name[:-1]
         return np.dtype(WIDE.get(name, name))
 
     @property
     def end(self):
-        """Where its memory ends."""
+        """Address of the end of its memory."""
         return self.pointer + self.size * self.dtype.itemsize
 
     @property
     def columns(self):
-        """Elements of a row."""
+        """Number of elements per row."""
         return math.prod(self.shape[1:])
 
     def writable(self, name):
-        """Itself, or an error where a kernel would write into a copy."""
+        """Return itself; OutputError if kernels would write into a copy."""
         if self.is_copy:
             raise OutputError(f"{name} is not a C-contiguous array; pass a contiguous one")
         return self
 
     def like(self, shape, dtype=None):
-        """A new array on the same device, of the same library."""
+        """New array on the same device, of the same library."""
         return self.library.empty(shape, self.dtype if dtype is None else np.dtype(dtype), self.device)
 
     @property
@@ -72,7 +72,7 @@ class View:
         return self.array.__cuda_array_interface__
 
     def reshape(self, *shape):
-        """The same memory in another shape, of numbers or a tuple; one number may be -1, as in NumPy."""
+        """Same memory in another shape, numbers or a tuple; one may be -1, as in NumPy."""
         shape = shape[0] if len(shape) == 1 and type(shape[0]) is tuple else shape
         if -1 in shape:
             known = -math.prod(shape)
@@ -80,12 +80,12 @@ class View:
         return View(self.array.reshape(shape), self.pointer, shape, self.dtype, self.library, self.device)
 
     def as_integers(self):
-        """The bits of float32 or float64, in place, as integers of that size."""
+        """Same memory of float32 or float64 as integers of that size."""
         dtype = np.dtype(f"int{8 * self.dtype.itemsize}")
         return View(self.array, self.pointer, self.shape, dtype, self.library, self.device)
 
     def part(self, start, stop):
-        """The rows from ``start`` to ``stop``, in place."""
+        """Rows ``start`` to ``stop``, of the same memory."""
         shape = (stop - start, *self.shape[1:])
         pointer = self.pointer + start * self.columns * self.dtype.itemsize
         return View(self.array[start:stop], pointer, shape, self.dtype, self.library, self.device)
@@ -95,34 +95,34 @@ class View:
         return self.part(*rows.indices(len(self))[:2])
 
     def send(self, array):
-        """A NumPy array, brought to the same device."""
+        """Copy a NumPy array to the same device."""
         return self.library.send(np.asarray(array, order="C"), self.device)
 
     def read(self):
-        """The values, as a NumPy array. Waits for the device, and raises what was deferred until somebody waits."""
+        """Copy the values to NumPy. Synchronises with the device, and raises deferred errors."""
         values = self.library.read(self.array)
         raise_pending()
         return values
 
 
 def checked(dtype):
-    """``dtype``, or an error where kernels cannot address it."""
+    """Return ``dtype``; DTypeError if kernels do not support it."""
     if dtype not in _POINTERS:
         raise DTypeError(f"a CUDA array of {dtype} is no type of lodkit; convert with .astype(...)")
     return dtype
 
 
-#: Deferred checks of ids: where the first bad position comes, -1 for none; and what makes the error of a position.
+#: Deferred checks of ids: a View of the first bad position, -1 for none, and a function from position to error.
 pending: collections.deque[tuple] = collections.deque()
 
 
 def raise_pending():
-    """Raise the error of the first deferred check that found something. Waits for the device if there is one."""
+    """Raise the first error of deferred checks. Synchronises with the device if there are any."""
     found = None
     while True:
         try:
             first, error = pending.popleft()
-        except IndexError:  # none is left; another thread may have taken the last
+        except IndexError:  # another thread may have taken the last
             break
         at = int(first.library.read(first.array)[0])
         if at >= 0 and found is None:

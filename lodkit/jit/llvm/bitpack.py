@@ -1,9 +1,9 @@
-"""The LLVM side of simd.py: codes of a few bits, packed into bytes."""
+"""LLVM side of simd.py: codes of a few bits, packed into bytes."""
 
 from __future__ import annotations
 
 from llvmlite import ir
-from numba.core import types
+from numba import types
 from numba.extending import intrinsic
 
 from .intrinsics import Vector, _pointer
@@ -76,7 +76,7 @@ def transpose(typing, a, rows):
 def half(typing, a):
     def generate(context, builder, signature, args):
         rounded = ir.Constant(args[0].type, ir.Undefined)
-        for k in range(a.width):  # one by one: a GPU's compiler takes no vectors of halves
+        for k in range(a.width):  # one by one: NVVM compiles no vectors of halves
             lane = builder.extract_element(args[0], ir.IntType(32)(k))
             lane = builder.fpext(builder.fptrunc(lane, ir.HalfType()), ir.FloatType())
             rounded = builder.insert_element(rounded, lane, ir.IntType(32)(k))

@@ -1,9 +1,10 @@
-"""The LLVM side of simd.py: the vector type, memory, arithmetic. Functions of lanes are in _lane_functions.py."""
+"""LLVM side of simd.py: the vector type, loads and stores, arithmetic, shuffles of lanes."""
 
 from __future__ import annotations
 
 from llvmlite import ir
-from numba.core import cgutils, types
+from numba import types
+from numba.core import cgutils
 from numba.extending import intrinsic, models, register_model
 
 WIDE = {"float32": "float32", "float64": "float64", "uint16": "float32", "int32": "int64", "int64": "int64"}
@@ -25,7 +26,7 @@ class VectorModel(models.PrimitiveModel):
 
 
 def _of(array, width):
-    """The vector type that lanes of an array compute in."""
+    """Vector type in which values of an array are computed."""
     return Vector(getattr(types, WIDE[str(array.dtype)]), width.literal_value)
 
 
@@ -37,7 +38,7 @@ def _pointer(context, builder, array_type, array, i, j, pointee):
 
 
 def _lanes(context, builder, array_type, width):
-    """The LLVM vector as it lies in memory, and its lanes' alignment."""
+    """LLVM vector as stored in memory, and the alignment of its lanes."""
     name = str(array_type.dtype)
     lane = ir.HalfType() if name == "uint16" else context.get_data_type(array_type.dtype)
     return ir.VectorType(lane, width), array_type.dtype.bitwidth // 8 if array_type.aligned else 1
@@ -72,7 +73,7 @@ def _bits(lane):
 
 
 def _convert(builder, value, target):
-    """Lanes of one kind in another size; integers become floats."""
+    """Convert lanes to another size, or integers to floats."""
     source, lane = value.type.element, target.element
     if source == lane:
         return value
@@ -106,7 +107,7 @@ def _splat(builder, lane, width):
 
 
 def _same(builder_name_float, builder_name_int):
-    """An intrinsic over two vectors of one type, one LLVM instruction."""
+    """Intrinsic of two vectors of one type: one LLVM instruction."""
 
     @intrinsic
     def run(typing, a, b):
@@ -121,7 +122,7 @@ def _same(builder_name_float, builder_name_int):
 
 @intrinsic
 def rolled(typing):
-    """An empty instruction that LLVM may not copy behind a branch of its own: no unrolling with a remainder."""
+    """Empty convergent instruction, which keeps LLVM from unrolling the loop around it with a remainder."""
 
     def generate(context, builder, signature, args):
         nothing = ir.InlineAsm(ir.FunctionType(ir.VoidType(), []), "", "", side_effect=True)
@@ -156,7 +157,7 @@ def fma(typing, a, b, c):
 
 
 def _extreme(order, nan_stays):
-    """Larger (``>``) or smaller (``<``) lanes. One instruction a register, three where NaN in either stays."""
+    """Larger (``>``) or smaller (``<``) lanes: one instruction per register, three if NaN propagates."""
 
     @intrinsic
     def run(typing, a, b):
@@ -186,7 +187,7 @@ def widen(typing, a):
 
 
 def _half(first):
-    """The lower (0) or the upper (1) half of the lanes."""
+    """Lower (0) or upper (1) half of the lanes."""
 
     @intrinsic
     def run(typing, a):
@@ -205,7 +206,7 @@ low, high = _half(0), _half(1)
 
 
 def _every_second(first):
-    """The lanes of even (0) or of odd (1) number."""
+    """Even (0) or odd (1) lanes."""
 
     @intrinsic
     def run(typing, a):

@@ -1,16 +1,17 @@
-"""The LLVM side of simd.py: loads and stores of the first lanes of a vector alone, under a mask."""
+"""LLVM side of simd.py: masked loads and stores of the first lanes of a vector."""
 
 from __future__ import annotations
 
 from llvmlite import ir
-from numba.core import cgutils, types
+from numba import types
+from numba.core import cgutils
 from numba.extending import intrinsic
 
 from .intrinsics import _bits, _convert, _lanes, _of, _pointer, _splat
 
 
 def _first(context, builder, array, args, width, count):
-    """What a masked load or store of the first ``count`` lanes takes; halves move as their bits."""
+    """Arguments of a masked load or store of the first ``count`` lanes; halves move as their bits."""
     memory, align = _lanes(context, builder, array, width)
     bits = ir.VectorType(ir.IntType(16), width) if isinstance(memory.element, ir.HalfType) else memory
     lanes = ir.Constant(ir.VectorType(ir.IntType(64), width), list(range(width)))

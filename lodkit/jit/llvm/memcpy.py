@@ -1,16 +1,17 @@
-"""The LLVM side of simd.py: runs of bytes, through the caches and past them."""
+"""LLVM side of simd.py: copying bytes, through the caches and past them."""
 
 from __future__ import annotations
 
 from llvmlite import ir
-from numba.core import cgutils, types
+from numba import types
+from numba.core import cgutils
 from numba.extending import intrinsic
 
-LINE = 64  # bytes of a cache line: what goes past the caches must fill whole ones
+LINE = 64  # bytes of a cache line; non-temporal stores must fill whole lines
 
 
 def _pointers(context, builder, signature, args):
-    """Where ``copy(out, i, source, j, count)`` writes, and where it reads."""
+    """Destination and source of ``copy(out, i, source, j, count)``."""
     for kind, array, at in zip(signature.args[:4:2], args[:4:2], args[1:4:2], strict=True):
         data = context.make_array(kind)(context, builder, array).data
         yield builder.gep(builder.bitcast(data, ir.IntType(8).as_pointer()), [at])

@@ -1,9 +1,10 @@
-"""The LLVM side of simd.py: asking for cache lines ahead of their use."""
+"""LLVM side of simd.py: prefetching cache lines."""
 
 from __future__ import annotations
 
 from llvmlite import ir
-from numba.core import cgutils, types
+from numba import types
+from numba.core import cgutils
 from numba.extending import intrinsic
 
 from .intrinsics import _pointer
@@ -12,14 +13,14 @@ BYTE, I32, I64 = ir.IntType(8), ir.IntType(32), ir.IntType(64)
 
 
 def _fetch(builder, where):
-    """Ask for the line of an address, in the second-level cache."""
+    """Prefetch the line of an address into the second-level cache."""
     kind = ir.FunctionType(ir.VoidType(), [where.type, I32, I32, I32])
     function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
     builder.call(function, [where, I32(0), I32(2), I32(1)])
 
 
-def _prefetch(astride):
-    """Lines of a part of row i, from its first byte on. ``astride`` lines, the row's last part ends in one more."""
+def _prefetch(unaligned):
+    """Prefetch ``size`` bytes of row i. The last part of an ``unaligned`` row spans one extra line."""
 
     @intrinsic
     def run(typing, array, i, j, size):
@@ -27,7 +28,7 @@ def _prefetch(astride):
             start = _pointer(context, builder, array, *args[:3], BYTE)
             with cgutils.for_range_slice(builder, I64(0), args[3], I64(64), inc=True) as (at, _):
                 _fetch(builder, builder.gep(start, [at]))
-            if astride:
+            if unaligned:
                 width = cgutils.unpack_tuple(builder, context.make_array(array)(context, builder, args[0]).shape)[1]
                 behind = _pointer(context, builder, array, args[0], args[1], width, BYTE)
                 end = builder.gep(start, [args[3]])

@@ -1,11 +1,12 @@
-"""The LLVM side of simd.py: exp, log, sqrt of every lane. Numba's wheels carry no vector mathematics."""
+"""LLVM side of simd.py: exp, log, sqrt of every lane. Numba's wheels have no vector mathematics."""
 
 from __future__ import annotations
 
 import math
 
 from llvmlite import ir
-from numba.core import cgutils, types
+from numba import types
+from numba.core import cgutils
 from numba.extending import intrinsic
 
 LN2 = {64: (6.93147180369123816490e-01, 1.90821492927058770002e-10), 32: (0.693359375, -2.12194440e-4)}
@@ -52,7 +53,7 @@ def unless_minus_inf(typing, a, by):
 
 
 class _Lanes:
-    """What exp and log share: the constants and the steps of one width and type."""
+    """Constants and steps that exp and log share, of one width and type."""
 
     def __init__(self, builder, vector):
         self.builder, self.width, self.double = builder, vector.width, vector.dtype == types.float64
@@ -91,7 +92,7 @@ class _Lanes:
 
 @intrinsic
 def exp(typing, a):
-    """exp(x) = 2^n * p(r), |r| <= ln(2)/2: n comes of adding a number so large that no fraction is left."""
+    """exp(x) = 2^n * p(r), |r| <= ln(2)/2; adding a number too large for a fraction rounds to n."""
 
     def generate(context, builder, signature, args):
         (x,), do = args, _Lanes(builder, a)

@@ -1,0 +1,106 @@
+"""All that lodkit uses of Numba's internals and of CPython's bytecode: nothing else in ``lodkit.jit`` touches them.
+
+Public, and used elsewhere, are ``numba``, ``numba.extending`` and ``numba.core.cgutils``. A release that changes
+anything here fails tests/test_private_numba.py, which names the features at stake.
+"""
+
+from __future__ import annotations
+
+import dis
+import pickle
+
+from numba import types
+from numba.core import bytecode, sigutils
+from numba.core.caching import NullCache as NullCache
+from numba.core.compiler import CompileResult
+from numba.core.compiler_lock import global_compiler_lock as compiler_lock
+from numba.core.cpu_options import ParallelOptions
+from numba.core.dispatcher import Dispatcher
+from numba.core.serialize import dumps
+from numba.extending import register_jitable
+from numba.np.ufunc import parallel
+
+__all__ = ["NullCache", "compiler_lock"]
+
+
+def number_functions(numbers):
+    """Number functions, and so their symbols, from an iterator."""
+    bytecode.FunctionIdentity._unique_ids = numbers
+
+
+def inline_jitable(function, inline):
+    """Let compiled code call a plain function, inlined by LLVM if asked."""
+    register_jitable(forceinline=inline)(function)
+
+
+def only_prange():
+    """Value of ``parallel=`` that runs ``prange`` in parallel and nothing else."""
+    options = ParallelOptions(False)
+    options.enabled = options.prange = True
+    return options
+
+
+def set_cache(dispatcher, cache):
+    """Let a dispatcher load from and save to a cache, an instance of a subclass of ``NullCache``."""
+    dispatcher._cache = cache
+
+
+def writable(kind):
+    """Type of writable arrays for one of read-only arrays; other types as they are."""
+    return kind.copy(readonly=False) if isinstance(kind, types.Array) and not kind.mutable else kind
+
+
+def share_entry(dispatcher, kinds, entry):
+    """Let compiled code serve arguments of further types."""
+    dispatcher._insert([kind._code for kind in kinds], entry, False)
+
+
+def options_of(value):
+    """Compile options of a CPU dispatcher; None for anything else."""
+    return value.targetoptions if isinstance(value, Dispatcher) else None
+
+
+def argument_types(signature):
+    """Argument types of a signature in any form."""
+    return sigutils.normalize_signature(signature)[0]
+
+
+def target_of(codegen):
+    """Triple, CPU and features that code is generated for."""
+    return codegen.magic_tuple()
+
+
+def is_storable(result):
+    """Whether compiled code holds no address of this process."""
+    return not result.library.has_dynamic_globals and all(lifted.can_cache for lifted in result.lifted)
+
+
+def serialise(result):
+    """Compiled code as bytes."""
+    return dumps(result._reduce())
+
+
+def deserialise(target_context, payload):
+    """Compiled code from its bytes."""
+    return CompileResult._rebuild(target_context, *pickle.loads(payload))
+
+
+def thread_count():
+    """Number of threads that the calling thread may use; the threading layer must have started."""
+    return parallel._get_num_threads()
+
+
+def set_thread_count(n):
+    """Set it, without the checks of ``numba.set_num_threads``."""
+    parallel._set_num_threads(n)
+
+
+def names_read(code):
+    """Names of the globals and of the attributes that a code object reads."""
+    names, attributes = {}, {}
+    for instruction in dis.get_instructions(code):
+        if instruction.opname == "LOAD_GLOBAL":
+            names[instruction.argval] = None
+        elif instruction.opname in ("LOAD_ATTR", "LOAD_METHOD"):
+            attributes[instruction.argval] = None
+    return names, attributes

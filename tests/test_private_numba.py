@@ -1,0 +1,262 @@
+"""Internals of Numba, numba-cuda and CPython still behave as lodkit uses them; a failure says what depends on it."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import importlib.util
+import math
+import os
+import subprocess
+import sys
+import types
+
+import numba
+import numpy as np
+import pytest
+from numba.core import dispatcher as numba_dispatcher
+
+from lodkit.jit import private_numba as private
+
+needs_cuda = pytest.mark.skipif(importlib.util.find_spec("numba_cuda") is None, reason="numba-cuda is not installed")
+
+
+def needed_for(feature, *files):
+    """Decorate a test: whatever it raises becomes a failure that names the feature and the files that depend on it."""
+
+    def decorate(test):
+        @functools.wraps(test)
+        def run(*args, **kwargs):
+            try:
+                test(*args, **kwargs)
+            except Exception as error:
+                versions = f"Numba {numba.__version__}, Python {sys.version.split()[0]}"
+                where = " and ".join(f"lodkit/{file}" for file in files)
+                pytest.fail(f"{feature} ({where}) depends on this, which {versions} changed: {error!r}")
+
+        return run
+
+    return decorate
+
+
+def add(x, y):
+    return x + y
+
+
+class Recorder(private.NullCache):
+    """A cache that keeps compiled code as bytes, and notes what the dispatcher asks it."""
+
+    def __init__(self):
+        self.payload, self.asked = None, []
+
+    @property
+    def cache_path(self):
+        return "here"
+
+    def load_overload(self, signature, target_context):
+        locked = private.compiler_lock.is_locked()
+        self.asked.append(("load", *map(str, private.argument_types(signature)), locked))
+        target_context.refresh()
+        assert all(isinstance(part, str) for part in private.target_of(target_context.codegen()))
+        return self.payload and private.deserialise(target_context, self.payload)
+
+    def save_overload(self, signature, result):
+        self.asked.append(("save", *map(str, private.argument_types(signature)), private.is_storable(result)))
+        assert private.target_of(result.codegen) == private.target_of(result.target_context.codegen())
+        self.payload = private.serialise(result)
+
+
+def cached(function, cache):
+    compiled = numba.njit(function)
+    private.set_cache(compiled, cache)
+    return compiled
+
+
+@pytest.mark.jit
+@needed_for("the disk cache", "jit/cache.py")
+def test_a_dispatcher_loads_from_its_cache_and_saves_to_it():
+    cache = Recorder()
+    first, second = cached(add, cache), cached(add, cache)
+    assert first(1, 2) == second(1, 2) == 3
+    assert cache.asked == [
+        ("load", "int64", "int64", True),
+        ("save", "int64", "int64", True),
+        ("load",) + ("int64",) * 2 + (True,),
+    ]
+    assert (first.stats.cache_path, sum(second.stats.cache_hits.values())) == ("here", 1)
+
+
+@pytest.mark.jit
+@needed_for("the disk cache, which must not store addresses", "jit/cache.py")
+def test_code_that_holds_an_address_is_not_storable():
+    big, cache = np.zeros(1 << 20), Recorder()
+    with contextlib.suppress(Exception):  # nothing says that it can be serialised
+        cached(lambda i: big[i], cache)(3)
+    assert cache.asked[-1] == ("save", "int64", False)
+    assert numba_dispatcher.LiftedCode.can_cache is False
+    assert "lifted" in numba.core.compiler.CR_FIELDS
+
+
+@needed_for("the disk cache: symbols of two processes must differ", "jit/cache.py")
+def test_functions_are_numbered_from_the_whole_range():
+    identity = numba.core.bytecode.FunctionIdentity.from_function(add)
+    assert identity.unique_id > 1 << 16
+    assert identity.unique_name.endswith(f"${identity.unique_id}")
+
+
+@needed_for("the disk cache: settings are part of the key", "jit/cache.py")
+def test_settings_of_the_key_exist():
+    from lodkit.jit.cache import _SETTINGS
+
+    assert all(hasattr(numba.config, name) for name in (*_SETTINGS, "NUMBA_NUM_THREADS", "DISABLE_JIT"))
+
+
+@needed_for("the disk cache: a changed global or attribute changes the key", "jit/fingerprint.py")
+def test_globals_and_attributes_are_told_apart():
+    def reads():
+        return np.float64(add).dtype, len
+
+    names, attributes = private.names_read(reads.__code__)
+    assert (set(names), set(attributes)) == ({"np", "add", "len"}, {"float64", "dtype"})
+
+
+@pytest.mark.jit
+@needed_for("the disk cache: options are part of the key", "jit/fingerprint.py")
+def test_a_dispatcher_tells_its_options():
+    options = private.options_of(numba.njit(nogil=True, error_model="numpy")(add))
+    assert (options["nogil"], options["error_model"]) == (True, "numpy")
+    assert private.options_of(add) is private.options_of(3) is None
+
+
+@needed_for("parallel twins: only a prange runs in parallel", "jit/__init__.py")
+def test_all_else_of_parallel_is_off():
+    options = private.only_prange()
+    on = {name for name in options.__slots__ if getattr(options, name)}
+    assert {"enabled", "prange"} == on
+    assert {"reduction", "numpy", "fusion"} <= set(options.__slots__)
+
+
+@pytest.mark.jit
+@needed_for("one compilation for writable and read-only arrays", "jit/__init__.py")
+def test_an_entry_serves_further_types():
+    first = numba.njit(lambda x: x[0])
+    kind, frozen = numba.typeof(np.ones(2)), np.ones(2)
+    frozen.flags.writeable = False
+    assert private.writable(numba.typeof(frozen)) == kind == private.writable(kind)
+    assert private.writable(numba.int64) is numba.int64
+    private.share_entry(first, (numba.typeof(frozen),), first.compile((kind,)))
+    first.compile = None
+    assert first(frozen) == 1.0
+
+
+@pytest.mark.jit
+@needed_for("one compilation for writable and read-only arrays", "jit/__init__.py")
+def test_a_dispatcher_compiles_by_an_attribute():
+    compiled, given = numba.njit(add), []
+    compile_types = compiled.compile
+    compiled.compile = lambda kinds: given.append(kinds) or compile_types(kinds)
+    assert compiled(1, 2) == 3
+    assert given == [(numba.int64, numba.int64)]
+
+
+@pytest.mark.jit
+@needed_for("jitable(inline=True)", "jit/__init__.py")
+def test_jitable_functions_are_inlined_on_demand():
+    lines = "\n".join(f"    x = math.sin(x * {k}) / (x + {k}) + math.exp(x)" for k in range(40))
+
+    def calls(inline):
+        namespace = {"math": math}
+        exec(f"def large_step(x):\n{lines}\n    return x", namespace)
+        step = namespace["large_step"]
+        private.inline_jitable(step, inline)
+        caller = numba.njit(lambda x, y: step(x) + step(y))
+        caller.compile((numba.float64, numba.float64))
+        code = caller.inspect_llvm(caller.signatures[0])
+        return [line for line in code.splitlines() if " call " in line and "large_step" in line]
+
+    assert calls(False)
+    assert not calls(True)
+
+
+@pytest.mark.jit
+@needed_for("thread limits", "jit/threading_layer.py")
+def test_threads_are_counted_and_limited():
+    count = numba.get_num_threads()  # which starts the threading layer
+    try:
+        assert private.thread_count() == count
+        private.set_thread_count(1)
+        assert private.thread_count() == numba.get_num_threads() == 1
+    finally:
+        private.set_thread_count(count)
+
+
+@needed_for("forking while another thread compiles", "jit/threading_layer.py")
+def test_the_compiler_has_a_lock():
+    private.compiler_lock.acquire()
+    try:
+        assert private.compiler_lock.is_locked()
+    finally:
+        private.compiler_lock.release()
+
+
+# -- numba-cuda --------------------------------------------------------------------------------------------------------
+
+
+COMPILE = """
+import numpy as np
+{before}
+from numba import cuda
+from lodkit.arrays.cuda import private_numba as private
+
+@cuda.jit(device=True, forceinline=True)
+def twice(x):
+    return x + x
+
+@cuda.jit
+def kernel(x):
+    x[0] = twice(x[0])
+
+with private.compiling_for((8, 0)):
+    kinds = (private.types.CPointer(private.types.float32),)
+    ptx, _ = cuda.compile_ptx(kernel.py_func, kinds, cc=(8, 0), launch_bounds=256)
+assert ".target sm_80" in ptx and ".entry" in ptx
+"""
+
+
+@pytest.mark.jit
+@needs_cuda
+@pytest.mark.parametrize("before", ["", "if hasattr(np, 'row_stack'): del np.row_stack"], ids=["", "without row_stack"])
+@needed_for("compiling CUDA kernels without a driver", "arrays/cuda/launch.py")
+def test_cuda_kernels_compile_without_a_driver_and_with_any_numpy(before):
+    pytest.importorskip("nvidia")
+    env = {**os.environ, "CUDA_VISIBLE_DEVICES": ""}
+    command = [sys.executable, "-W", "error", "-c", COMPILE.format(before=before)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=env)
+    assert done.returncode == 0, done.stderr
+
+
+@needs_cuda
+@needed_for("compiling CUDA kernels, and naming the extra that is missing", "arrays/cuda/launch.py")
+def test_numba_cuda_is_known_with_its_errors_and_version():
+    from lodkit.arrays.cuda import private_numba as cuda
+
+    assert cuda.extending is not None, "numba.cuda no longer says that it is NVIDIA's"
+    assert cuda.version()[0].isdigit()
+    from cuda.pathfinder import DynamicLibNotFoundError
+    from numba.cuda.cudadrv.error import NvvmSupportError
+
+    assert all(map(cuda.is_missing_library, (NvvmSupportError("x"), DynamicLibNotFoundError("x"))))
+    assert not cuda.is_missing_library(ImportError("x"))
+
+
+@needs_cuda
+@needed_for("telling the device of Numba's arrays", "arrays/cuda/libraries.py")
+def test_memory_on_a_gpu_knows_its_device():
+    from numba.cuda.cudadrv.driver import MemoryPointer
+
+    from lodkit.arrays.cuda.private_numba import device_of_array
+
+    context = types.SimpleNamespace(device=types.SimpleNamespace(id=3))
+    array = types.SimpleNamespace(gpu_data=MemoryPointer(context, 4096, 8))
+    assert device_of_array(array) == 3
+    assert device_of_array(np.ones(2)) is None
