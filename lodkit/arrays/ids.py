@@ -19,7 +19,7 @@ def any_outside(ids, height):
 
 
 def checked_ids(ids, height, name="ids", error=None):
-    """Check that ids are in ``[0, height)``. Returns them as C-contiguous int64; ``error(ids, position)`` is the exception."""
+    """Ids as C-contiguous int64, each in ``[0, height)``; ``error(ids, position)`` makes the exception."""
     ids = integers(ids, name)
     flat = ids if ids.ndim == 1 else ids.reshape(-1)
     if any_outside(flat, height):
