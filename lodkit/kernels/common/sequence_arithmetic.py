@@ -20,7 +20,7 @@ def per_sequence(on, x: LoDTensor, values: Dense | LoDTensor, /, *, op, level, o
     rows, by, offsets, is_number = ops.prepare(x, values, op, level)
     out = on.output(rows.shape, native(rows.dtype), out, rows)
     if rows.size:
-        on.sequence_arithmetic.apply(op, is_number, rows, by, offsets, out)
+        on.map_rows(STEPS[op], rows, by, offsets, out, is_number)
     return x.with_values(out)
 
 

@@ -10,25 +10,10 @@ from ...arrays.cuda import vector
 from ...arrays.cuda.elementwise import convert
 from ...arrays.cuda.launch import device, elementwise
 from ...jit import simd
-from ..common.sequence_arithmetic import STEPS
 from .primitives import row_kernels as kernels
 from .primitives.gradients import computing_as, over_rows
 from .primitives.offsets import offsets_like
 from .primitives.reduce import reduce_rows, width_of
-
-
-@functools.cache
-def _kernel(op, width, is_number):
-    """``x[i] op values[s]``, with an item or a number per segment: a = x, b = values."""
-    step = STEPS[op]
-
-    @device
-    def apply(i, s, j, x, values, unused, ids, offsets, padding, height, columns, out):
-        lanes = vector.load(x, i * columns + j, width)
-        by = simd.like(lanes, vector.number(values, s)) if is_number else vector.load(values, s * columns + j, width)
-        vector.store(out, i * columns + j, step(lanes, by))
-
-    return kernels.row_kernel(apply, width)
 
 
 @functools.cache
@@ -68,16 +53,6 @@ def _finish_division(i, sums, values, out):
 def _negate(i, sums, out):
     total = vector.load(sums, i, 1)
     vector.store(out, i, simd.sub(simd.like(total, 0), total))
-
-
-def apply(op, is_number, rows, by, offsets, out):
-    """``out[i] = rows[i] op by[s]``, where ``by`` has an item or a number per segment."""
-    columns = rows.columns
-    if by.compute_dtype != rows.compute_dtype:
-        by = convert(by, rows.compute_dtype)  # lengths, sums: not to float16
-    width = width_of(columns, rows, out, *([] if is_number else [by]))
-    kernel, offsets = _kernel(op, width, is_number), offsets_like(rows, offsets)
-    over_rows(kernel, width, rows, by, None, None, None, offsets, columns, out)
 
 
 def values_grad(op, is_number, rows, by, grad, offsets):

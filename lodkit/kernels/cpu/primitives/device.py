@@ -83,6 +83,7 @@ HOMES = {
     "copy_by_plan": ("move_runs", "scatter_rows", "structure"),
     "gather": ("gather", "take_rows"),
     "gradients": ("values_grad", "weights_grad"),
+    "map_rows": ("map_rows",),
     "merge": ("add_rows", "dense_rows", "merge_rows", "rows_grad", "table_grad", "total"),
     "reduce": ("argreduce_rows", "reduce_into"),
     "softmax": ("softmax_grad_rows", "softmax_rows"),
