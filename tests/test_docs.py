@@ -6,10 +6,13 @@ import doctest
 import importlib.util
 import pathlib
 import re
+import sys
 
+import numpy as np
 import pytest
 
 import lodkit
+from lodkit.registry import operators
 
 DOCS = pathlib.Path(__file__).parents[1] / "docs"
 
@@ -77,3 +80,43 @@ def test_paddles_methods_have_the_names_on_the_page():
                     found += 1
                     assert value is not None, code
     assert found > 30
+
+
+def write_the_worked_example(folder):
+    """The package that adding-an-operator.md writes, from its own blocks."""
+    page = (DOCS / "adding-an-operator.md").read_text()
+    blocks = re.findall(r"`mykernels/([\w/]+)\.py`.*?```python\n(.*?)```", page, re.DOTALL)
+    assert len(blocks) == 2
+    for name, text in blocks:
+        file = folder / "mykernels" / f"{name}.py"
+        file.parent.mkdir(parents=True)
+        file.write_text(text)
+
+
+@pytest.mark.parametrize("item", [(), (3,), (16,), (37,)])
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_the_worked_example_works(tmp_path, monkeypatch, place, item, dtype):
+    write_the_worked_example(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    for name in [name for name in sys.modules if name.split(".")[0] == "mykernels"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setattr(operators, "OPS", operators.Registry(lodkit.OPS))
+    ops = importlib.import_module("mykernels.ops.sequence_normalize")
+    rows = (np.random.default_rng(0).random((9, *item)) + 0.5).astype(dtype)
+    close = {"rtol": 2e-3 if dtype == np.float16 else 1e-5}
+    for level in (0, 1):
+        x = lodkit.LoDTensor(rows, [[2, 0, 1], [4, 0, 5]])
+        expected = ops.sequence_normalize.definition(x, level=level)
+        grad = np.ones_like(rows) + rows
+        by_x = ops.sequence_normalize_grad.definition(x, expected.values, grad, level=level)
+        on_device = x.with_values(place.to(rows))
+        got = ops.sequence_normalize(on_device, level=level)
+        np.testing.assert_allclose(place.home(got).values, expected.values, **close)
+        got = ops.sequence_normalize_grad(on_device, place.to(expected.values), place.to(grad), level=level)
+        np.testing.assert_allclose(place.home(got).values, by_x.values, atol=close["rtol"], **close)
+        infer = ops.sequence_normalize.infer(lodkit.VarDesc.of(x), level=level)
+        assert infer.covers(lodkit.VarDesc.of(expected))
+    with lodkit.Tape() as tape:
+        y = ops.sequence_normalize(x)
+    assert tape.gradient(y, [x])[0].same_lod(x)
+    assert doctest.testmod(ops).failed == 0

@@ -5,12 +5,13 @@ operator. Type checkers read ``__init__.pyi``, which docs/generate_operators.py 
 """
 
 import importlib
-import pkgutil
+import os
 
 from ..registry import OPS
 
-for _family in pkgutil.iter_modules(__path__, f"{__name__}."):
-    importlib.import_module(_family.name)
+for _file in sorted(os.listdir(__path__[0])):  # pkgutil takes 3 ms to import
+    if _file.endswith(".py") and not _file.startswith("_"):
+        importlib.import_module(f"{__name__}.{_file[:-3]}")
 
 __all__ = sorted(name for name, op in OPS.items() if op.definition.__module__.startswith(f"{__name__}."))
 globals().update((name, OPS[name]) for name in __all__)

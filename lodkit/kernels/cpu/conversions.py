@@ -99,7 +99,7 @@ def segment_ids_to_lengths(segment_ids: Dense, /, *, num_segments):
 def sum_lengths(lengths, longest=False):
     """Checked offsets of lengths, their sum and, if asked for, the longest."""
     offsets = lengths_to_offsets(lengths)
-    return offsets, offsets.item(-1), _lod.longest_length(offsets) if longest else None
+    return offsets, offsets.item(-1), int(_lod.longest_length(offsets)) if longest else None
 
 
 def checked_offsets(offsets):

@@ -11,21 +11,9 @@ from ...arrays.cuda.elementwise import convert
 from ...arrays.cuda.launch import device, elementwise
 from ...jit import simd
 from .primitives import row_kernels as kernels
-from .primitives.gradients import computing_as, over_rows
+from .primitives.gradients import computing_as, over_rows, sums_of_products
 from .primitives.offsets import offsets_like
 from .primitives.reduce import reduce_rows, width_of
-
-
-@functools.cache
-def _products_kernel(width):
-    """``x[i] * grad[i]``: a = x, b = grad."""
-
-    @device
-    def product(i, s, j, x, grad, unused, ids, offsets, padding, height, columns, out):
-        at = i * columns + j
-        vector.store(out, at, simd.mul(vector.load(x, at, width), vector.load(grad, at, width)))
-
-    return kernels.row_kernel(product, width)
 
 
 @functools.cache
@@ -57,15 +45,14 @@ def _negate(i, sums, out):
 
 def values_grad(op, is_number, rows, by, grad, offsets):
     """Gradient of ``apply`` by ``by``."""
-    g, offsets, columns = computing_as(rows, grad), offsets_like(rows, offsets), rows.columns
-    sums = rows.like((len(offsets), *rows.shape[1:]), rows.compute_dtype)
-    if rows.size and op in ("mul", "div"):
-        products, width = rows.like(rows.shape, rows.compute_dtype), width_of(columns, rows, g)
-        over_rows(_products_kernel(width), width, rows, g, None, None, None, offsets, columns, products)
-        g = products
-    reduce_rows("sum", g, None, None, None, offsets, 0, sums)
+    g, offsets = computing_as(rows, grad), offsets_like(rows, offsets)
+    if op in ("mul", "div"):
+        sums = sums_of_products(rows, g, offsets)
+    else:
+        sums = rows.like((len(offsets), *rows.shape[1:]), rows.compute_dtype)
+        reduce_rows("sum", g, None, None, None, offsets, 0, sums)
     if is_number:
-        items, whole = np.arange(len(offsets) + 1) * columns, sums.like((len(offsets),))
+        items, whole = np.arange(len(offsets) + 1) * rows.columns, sums.like((len(offsets),))
         reduce_rows("sum", sums.reshape(sums.size), None, None, None, offsets_like(rows, items), 0, whole)
         sums = whole
     if op in ("add", "mul"):

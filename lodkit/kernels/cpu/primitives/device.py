@@ -86,7 +86,7 @@ HOMES = {
     "map_rows": ("map_rows",),
     "merge": ("add_rows", "dense_rows", "merge_rows", "rows_grad", "table_grad", "total"),
     "reduce": ("argreduce_rows", "reduce_into"),
-    "softmax": ("softmax_grad_rows", "softmax_rows"),
+    "softmax": ("softmax_grad_rows", "softmax_rows", "sums_of_products"),
     "sort": ("sort_rows",),
     "update": ("record_like", "single_runs", "update_all", "update_rows", "update_runs"),
 }

@@ -77,6 +77,7 @@ def _reduced(reduce, partial, tile_offsets):
 
 def sums_of_products(a, b, offsets, logs=False):
     """Sum ``a * b`` over every segment, in double precision; with logs, ``b`` where ``a`` is not -inf."""
+    a, b = matrix(a), matrix(b)
     rows, columns = a.shape
     totals = np.zeros((len(offsets) - 1, columns))
     if a.size:

@@ -130,7 +130,7 @@ HOMES = {
     "copy_by_plan": ("move_runs", "scatter_rows", "structure"),
     "copy_runs": ("copy_runs",),
     "gather": ("add_rows", "fill_rows", "gather", "put_rows", "take", "take_rows"),
-    "gradients": ("argreduce_rows", "values_grad", "weights_grad"),
+    "gradients": ("argreduce_rows", "sums_of_products", "values_grad", "weights_grad"),
     "map_rows": ("map_rows",),
     "merge": ("dense_rows", "merge_rows", "rows_grad", "sort_rows", "table_grad", "total"),
     "reduce": ("reduce_into",),

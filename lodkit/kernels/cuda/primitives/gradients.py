@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 
 from ....arrays import check_values
+from ....arrays.cuda import vector
 from ....arrays.cuda.elementwise import convert, fill
-from ....arrays.cuda.launch import launch
+from ....arrays.cuda.launch import device, launch
 from ....arrays.cuda.memory import view
+from ....jit import simd
 from ....jit.reducers import REDUCERS
 from ....ops.shared.reductions import check_grad_output, check_weighted, check_weights
 from . import row_kernels as kernels
@@ -113,3 +117,25 @@ def weights_grad(values, ids, padding_idx, offsets, weights, out, grad, reduce):
     size = len(offsets), offsets.rows
     launch(kernel, offsets.rows * WARP, source, a, b, grad, c, some, padding, height, columns, *size, result)
     return result
+
+
+@functools.cache
+def _products_kernel(width):
+    """``x[i] * grad[i]``: a = x, b = grad."""
+
+    @device
+    def product(i, s, j, x, grad, unused, ids, offsets, padding, height, columns, out):
+        at = i * columns + j
+        vector.store(out, at, simd.mul(vector.load(x, at, width), vector.load(grad, at, width)))
+
+    return kernels.row_kernel(product, width)
+
+
+def sums_of_products(a, b, offsets):
+    """Sum of ``a * b`` over every segment, in the type that they compute in: a View."""
+    offsets, width = offsets_like(a, offsets), width_of(a.columns, a, b)
+    products, sums = a.like(a.shape, a.compute_dtype), a.like((len(offsets), *a.shape[1:]), a.compute_dtype)
+    if a.size:
+        over_rows(_products_kernel(width), width, a, b, None, None, None, offsets, a.columns, products)
+    reduce_rows("sum", products, None, None, None, offsets, 0, sums)
+    return sums
