@@ -1,4 +1,4 @@
-"""How operators run: ``cpu`` and ``cuda`` have the file names of ``lodkit/ops``; ``common`` serves both."""
+"""Kernels: ``cpu`` and ``cuda`` have the file names of ``lodkit/ops``; ``common`` serves both."""
 
 from __future__ import annotations
 

@@ -86,7 +86,7 @@ def even(count, width):
 
 
 def _padding(pad, dtype):
-    """What stands before a run, then what stands behind it, as bytes: each as often as makes a block."""
+    """Padding before a run, then behind it, as bytes, each repeated to fill a block."""
     if type(pad) is int and pad == 0:
         return ZEROS
     pad = np.asarray(pad, dtype)
@@ -102,7 +102,7 @@ def between(offsets):
 
 
 def lengths_between(offsets):
-    """How many rows each run between offsets has: ``np.diff``, at a third of its cost for a few."""
+    """Lengths between offsets: ``np.diff`` at a third of its cost for a few."""
     return offsets[1:] - offsets[:-1]
 
 

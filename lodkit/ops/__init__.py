@@ -1,4 +1,4 @@
-"""What every operator means: signature, documentation, definition, infer rule, gradient. One module per family.
+"""Meaning of every operator: signature, documentation, definition, infer rule, gradient. One module per family.
 
 Importing this package imports every family and exports its operators; of an operator and a family of one name, the
 operator. Type checkers read ``__init__.pyi``, which docs/generate_operators.py writes.

@@ -46,7 +46,7 @@ def prepare_grad(x, ids, updates, grad):
 
 
 def bad_element(width):
-    """What makes the error for an id outside a row of ``width`` elements."""
+    """Factory of the error for an id outside a row of ``width`` elements."""
 
     def error(ids, at):
         return RowIndexError(f"ids: {ids[at]} at position {at} is outside [0, {width}) (the elements of a row of x)")

@@ -1,1 +1,1 @@
-"""What the kernels of both devices share: optimizer steps, copy plans, launchers whose two sides are alike."""
+"""Launchers for both devices, optimizer steps, copy plans."""

@@ -74,7 +74,7 @@ def _laid(runs):
 
 
 def _overlap(place):
-    """Whether a row of the input is taken more than once."""
+    """True if a row of the input is taken more than once."""
     if type(place) is not tuple:
         rows = np.sort(place)
         return bool((rows[1:] == rows[:-1]).any())

@@ -1,1 +1,1 @@
-"""How operators run on the CPU. Modules have the names of those in lodkit/ops; the others start with an underscore."""
+"""CPU kernels, under the file names of lodkit/ops; ``primitives`` are shared."""

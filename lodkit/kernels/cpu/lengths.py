@@ -16,7 +16,7 @@ from .primitives.gradient_kernels import place
 
 @jitable
 def before(values, a, b):
-    """Whether position a comes before b: NaN first, then larger values; of equal ones the first."""
+    """True if position a comes before b: NaN first, then larger values; of equal ones the first."""
     x, y = values[a], values[b]
     if x == y or (x != x and y != y):
         return a < b

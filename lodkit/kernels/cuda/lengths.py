@@ -23,7 +23,7 @@ from .primitives.scan import WARP_BITS
 
 @device
 def before(values, a, b):
-    """Whether position a comes before b: NaN first, then larger values; of equal ones the first. None is -1."""
+    """True if position a comes before b: NaN first, then larger values; of equal ones the first. None is -1."""
     if a < 0 or b < 0:
         return a >= 0
     x, y = vector.number(values, a), vector.number(values, b)

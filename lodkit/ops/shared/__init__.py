@@ -1,1 +1,1 @@
-"""What several families of operators check, define and infer alike."""
+"""Checks, definitions and infer rules that several families share."""

@@ -34,7 +34,7 @@ SCATTERED = ("sum", "mean", "sqrt", "prod", "max", "min")
 
 
 def launcher(function):
-    """What the registry calls: ``function`` takes this module first."""
+    """Wrap a launcher for the registry: it takes this module first."""
     launch = functools.partial(function, sys.modules[__name__])
     functools.update_wrapper(launch, function)
     launch.__kwdefaults__ = function.__kwdefaults__

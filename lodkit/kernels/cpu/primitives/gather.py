@@ -53,7 +53,7 @@ def gather(table, ids, padding_idx, out):
 
 
 def goes_far(out):
-    """Whether a result is written past the caches, row by row."""
+    """True if a result is written past the caches, row by row."""
     return out.nbytes >= FAR and out.nbytes >= LONG * len(out)
 
 

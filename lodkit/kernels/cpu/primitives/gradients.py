@@ -54,7 +54,7 @@ def _looked_up(values, ids, padding_idx):
 
 
 def _winners(values, ids, padding_idx, offsets, reduce, shape):
-    """Which row gets each segment's gradient, -1 for none."""
+    """Row that gets each segment's gradient, -1 for none."""
     if reduce in ("max", "min"):
         return argreduce_rows(reduce, values, ids, padding_idx, offsets, shape)
     row = offsets[:-1] if reduce == "first" else offsets[1:] - 1

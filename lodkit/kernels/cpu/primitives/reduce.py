@@ -1,4 +1,4 @@
-"""How a segment reduction runs: which template, and in tiles where a segment is long.
+"""Segment reductions: choice of the template, and tiles of long segments.
 
 Tiles depend on the lengths and not on the number of threads, so neither do the bits of a result.
 """
@@ -78,7 +78,7 @@ def reduce_rows(reduce, values, ids, weights, padding_idx, offsets, pad, out):
 
 
 def _lines(values):
-    """How rows lie to cache lines. Where they are few the caches hold them, and it does not matter."""
+    """Alignment of rows to cache lines; tables that fit into the caches count as aligned."""
     if values.nbytes < BIG:
         return LINES
     return ASTRIDE if values.ctypes.data % 64 or values.strides[0] % 64 else LINES

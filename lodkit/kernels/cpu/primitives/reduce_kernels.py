@@ -24,7 +24,7 @@ LINES, ASTRIDE = "lines", "astride"
 
 
 def _access(width, gather):
-    """How a kernel finds the row of its i-th value, and asks for a later one ahead of time.
+    """Row of the i-th value, and a prefetch of a later one.
 
     ``gather`` is "" for rows in order, ``LINES`` for rows by ids that begin where cache lines do (or are in the caches
     already), and ``ASTRIDE`` for others.
@@ -48,7 +48,7 @@ def _access(width, gather):
 
 
 def _reader(width, gather, padded):
-    """How a kernel reads W columns of the row of its i-th value: zeros of a padding row."""
+    """Reader of W columns of the row of the i-th value: zeros of a padding row."""
     row_of = _access(width, gather)
 
     @jitable(inline=True)

@@ -28,7 +28,7 @@ def _write_run(out, i, stop, j, vector):
 
 
 def _access(width):
-    """How a step reads and writes its lanes, and how many rows a step is."""
+    """Reader and writer of the lanes of a step, and its number of rows."""
     if width == FLAT:
         return _read_run, _write_run, LANES
 
@@ -49,7 +49,7 @@ def _itself(values, vector):
 
 
 def _across(width, step):
-    """What the lanes of one column come to, as one lane; columns side by side stay as they are."""
+    """Combiner of the lanes of a single column into one; columns side by side stay apart."""
     if width != FLAT:
         return _itself
 
@@ -66,13 +66,13 @@ def _run_of(values, one):
 
 
 def _along(width):
-    """What one lane stands for in every lane of a run."""
+    """Broadcast of one lane over a run."""
     return _run_of if width == FLAT else _itself
 
 
 @jitable
 def _part(x, top):
-    """What a number adds to the total, under any maximum."""
+    """Term of a number in the total, for any maximum."""
     if np.isinf(top):
         return 1.0 if x == top and top > 0 else 0.0
     return np.exp(x - top)

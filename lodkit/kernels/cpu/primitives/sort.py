@@ -19,7 +19,7 @@ def _count(keys, shift, mask, chunk, counts):
 
 @njit
 def _starts(counts):
-    """Where each chunk puts its keys of each digit: digits in order, chunks in order inside a digit."""
+    """Place of the keys of each digit and chunk: by digit, then by chunk."""
     total = 0
     for digit in range(counts.shape[1]):
         for c in range(counts.shape[0]):
@@ -160,7 +160,7 @@ def _runs_in(numbers, order):
 
 @njit
 def _list_runs(numbers, order, starts, unique):
-    """Where the runs of equal numbers start, and of which; returns how many there are."""
+    """Start and number of each run of equal numbers; returns the number of runs."""
     runs = 0
     for i in range(len(order)):
         number = numbers[order[i]]

@@ -43,7 +43,7 @@ def _keys(i, ids, height, keys, order):
 
 
 def sort_pairs(ids, height, kind):
-    """What ``_sort.argsort`` gives, by ``cuda.compute``, on the bits that ids have."""
+    """``sort.argsort`` by ``cuda.compute``, on the bits that ids have."""
     n, stream = ids.size, Stream(ids.library.stream(ids.device))
     keys, order, sorted_keys, sorted_order = (ids.like((n,), kind) for _ in range(4))
     _keys(n, ids, height, keys, order)

@@ -32,7 +32,7 @@ SCATTERED = ()
 
 
 def launcher(function):
-    """What the registry calls: arrays become Views, which ``function`` takes after this module, and Views arrays."""
+    """Wrap a launcher for the registry: inputs become Views, and Views in the result arrays."""
 
     @functools.wraps(function)
     def launch(*inputs, **attrs):

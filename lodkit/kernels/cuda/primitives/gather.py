@@ -102,13 +102,13 @@ def _is_other(i, ids, padding, kept):
 
 @elementwise
 def _list_kept(i, starts, order):
-    """Where the rows stand that are kept: those before which one fewer is kept than behind."""
+    """Positions of kept rows: their running count grows by one."""
     if vector.number(starts, i) < vector.number(starts, i + 1):
         order[vector.number(starts, i)] = i
 
 
 def positions_of(kept):
-    """Where a vector of 0 and 1 is 1, ascending. Waits for the device, to know how many there are."""
+    """Positions of ones in a vector of 0 and 1, ascending. Synchronises, to read their number."""
     n, starts = kept.size, offsets_of(kept)
     return listed(starts, int(starts.part(n, n + 1).read()[0]))
 

@@ -34,7 +34,7 @@ def _extremes(numbers, n, found):
 
 
 def extremes(numbers):
-    """The smallest and the largest of an int32 or int64 View; 0 and 0 of none. Waits for the device."""
+    """The smallest and the largest of an int32 or int64 View; 0 and 0 of none. Synchronises with the device."""
     if not numbers.size:
         return 0, 0
     blocks = min(-(-numbers.size // BLOCK), LOOKS)
@@ -85,7 +85,7 @@ def _runs_far_apart(numbers):
 
 
 def runs_of_numbers(numbers):
-    """The Runs of any int32 or int64 numbers; ``rows`` are the different ones. Waits for the device."""
+    """The Runs of any int32 or int64 numbers; ``rows`` are the different ones. Synchronises with the device."""
     low, high = extremes(numbers)
     if low >= 0 and high < LARGEST:
         return runs_below(numbers, high + 1)

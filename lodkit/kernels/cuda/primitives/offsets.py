@@ -40,7 +40,7 @@ class Offsets:
         self.offsets, self.rows, self.tiles, self.tile_offsets = offsets, rows, tiles, tile_offsets
 
     def __len__(self):
-        """How many segments there are."""
+        """Number of segments."""
         return len(self.offsets) - 1
 
 
@@ -66,7 +66,7 @@ def _sent_with_tiles(array, offsets):
 
 
 class Found(typing.NamedTuple):
-    """What a look at offsets on a device told."""
+    """Facts about offsets that were read back from a device."""
 
     decrease: int  # the first position where they decrease, or -1
     longest: int
@@ -127,7 +127,7 @@ def _count_tiles(s, offsets, tile, counts):
 
 @cuda.jit
 def _cut(offsets, tile_offsets, n, most, tile, tiles):
-    """Where each tile starts; those that there are not, all behind the last, have no rows."""
+    """Start of each tile; unused ones, all behind the last, have no rows."""
     p = cuda.grid(1)
     while p <= most:
         s = upper_bound(tile_offsets, 0, n + 1, p) - 1

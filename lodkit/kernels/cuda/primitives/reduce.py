@@ -1,4 +1,4 @@
-"""How a segment reduction runs on a GPU: how wide, by how many threads, and in tiles where a segment is long."""
+"""Segment reductions on a GPU: vector width, threads per row, and tiles of long segments."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ VECTOR = 16  # bytes of the widest load
 
 
 def width_of(columns, *arrays):
-    """How many elements of a row are loaded at once, where all ``arrays`` have rows of so many columns."""
+    """Elements per load: the widest that divides the columns and to which all ``arrays`` are aligned."""
     width = VECTOR // min(a.dtype.itemsize for a in arrays)
     while columns % width or any(a.pointer % min(VECTOR, width * a.dtype.itemsize) for a in arrays):
         width //= 2

@@ -19,7 +19,7 @@ ALL = 0xFFFFFFFF
 
 
 def reader(width, gather):
-    """How a kernel reads the columns from j on of its i-th row. An id outside, or ``padding``, reads as zeros."""
+    """Reader of the columns from j on of the i-th row. An id outside, or ``padding``, reads as zeros."""
     if not gather:
 
         @device
@@ -128,7 +128,7 @@ def _body(reduce, width, stride, gather, weighted):
 
 
 def _finish(reduce):
-    """What a mean does with a sum and the weight of its rows."""
+    """Division of a total by the weight of its rows."""
     if reduce == "sqrt":
         return device(lambda total, by: simd.div(total, simd.sqrt(by)))
     if reduce == "logmeanexp":

@@ -80,7 +80,7 @@ def spread_kernel(width, weighted, divisor, root):
 
 @functools.cache
 def find_kernel(gather):
-    """Where each segment's extreme stands first: a = values, b = extremes, out = positions, -1 so far."""
+    """First position of each segment's extreme: a = values, b = extremes, out = positions, -1 so far."""
     read = reader(1, gather)
 
     @device

@@ -166,7 +166,7 @@ def starts_of(value, x, limit, chunk, chunks):
 
 
 def offsets_of(lengths):
-    """Where each of consecutive segments starts, and the last one ends.
+    """Offsets of consecutive segments.
 
     Parameters
     ----------

@@ -47,14 +47,14 @@ def _table(ids, n, height, rows, offsets, count):
 
 
 def sort_few(ids, height):
-    """What ``_sort.argsort`` gives, of at most FEW ids."""
+    """``sort.argsort`` of at most FEW ids."""
     sorted_ids, order = (ids.like((ids.size,), np.int64) for _ in range(2))
     launch(_rank, ids.size, ids, ids.size, height, sorted_ids, order)
     return sorted_ids, order
 
 
 def few_runs(ids, height):
-    """The Runs of at most FEW ids. Waits for the device."""
+    """The Runs of at most FEW ids. Synchronises with the device."""
     n, (sorted_ids, order) = ids.size, sort_few(ids, height)
     rows, offsets, count = ids.like((n,), np.int64), ids.like((n + 1,), np.int64), fill(ids.like((1,), np.int64), 0)
     launch(_table, n, sorted_ids, n, height, rows, offsets, count)
@@ -63,5 +63,5 @@ def few_runs(ids, height):
 
 
 def runs_below(ids, height):
-    """The Runs of ids, few or many; those outside ``[0, height)`` have none. Waits for the device."""
+    """The Runs of ids, few or many; those outside ``[0, height)`` have none. Synchronises with the device."""
     return few_runs(ids, height) if ids.size <= FEW else runs(*argsort(ids, height), height)

@@ -39,7 +39,7 @@ NARROW = 1 << 31  # below this, ids and positions are int32
 
 
 class Runs(NamedTuple):
-    """Which positions hold each id.
+    """Positions of each id.
 
     Attributes
     ----------
@@ -289,7 +289,7 @@ def write_run(ids, i, n, height, heads, offsets, rows):
 
 
 def runs(sorted_ids, order, height):
-    """The Runs of what ``argsort`` gives for the same ``height``; ids outside have none. Waits for the device."""
+    """The Runs of what ``argsort`` gives for the same ``height``; ids outside have none. Synchronises."""
     n, count = sorted_ids.size, 0
     if n:
         chunk, chunks = share(n, BLOCK * scan.ITEMS)

@@ -7,7 +7,7 @@ from ....lod.selected_rows import SelectedRows
 
 
 def viewed(x):
-    """What a kernel is given, as Views: of an array, of the parts of SelectedRows; None stays None."""
+    """View of an array, SelectedRows of Views; None stays None."""
     if isinstance(x, SelectedRows):
         return SelectedRows._wrap(view(x.rows), view(x.value), x.height, x.is_merged)
     return None if x is None else view(x)
