@@ -80,7 +80,7 @@ WIDE = (
     ("update_kernels", "dense_kernel"),
     ("copy_runs", "_copy_kernel"),
 )
-SORTING = (cub._keys,)  # of test_cuda_sort.py
+SORTING = (cub._keys.kernel,)  # of test_cuda_sort.py
 
 
 def check_code(kernel, names, capability):

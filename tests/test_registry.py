@@ -251,7 +251,7 @@ def test_reprs_name_the_kernels():
     text = repr(lodkit.sgd)
     assert text.startswith("sgd(param")
     assert "grad=SelectedRows" in text
-    assert "cpu/optimizers.py:" in text
+    assert "kernels/common/optimizers.py:" in text
     assert "<table>" in lodkit.sgd._repr_html_()
     assert "sequence_pool" in lodkit.OPS._repr_html_()
     assert pickle.loads(pickle.dumps(lodkit.sgd)) is lodkit.sgd
