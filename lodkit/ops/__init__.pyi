@@ -110,6 +110,7 @@ from .selected_rows import sum as sum
 from .sequence_arithmetic import add_position_encoding as add_position_encoding
 from .sequence_arithmetic import per_sequence as per_sequence
 from .sequence_arithmetic import per_sequence_values_grad as per_sequence_values_grad
+from .sequence_center import sequence_center as sequence_center
 from .sequence_conv import row_conv as row_conv
 from .sequence_conv import row_conv_grad as row_conv_grad
 from .sequence_conv import sequence_conv as sequence_conv
