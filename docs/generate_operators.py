@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import inspect
 import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1]))  # this checkout, not an installed copy
 
 import lodkit
 from lodkit.registry.representation import describe
