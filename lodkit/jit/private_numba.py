@@ -29,8 +29,9 @@ def number_functions(numbers):
 
 
 def inline_jitable(function, inline):
-    """Let compiled code call a plain function, inlined by LLVM if asked."""
-    register_jitable(forceinline=inline)(function)
+    """Let compiled code call a plain function, inlined by LLVM (True) or by Numba ("ir") if asked."""
+    options = {"inline": "always"} if inline == "ir" else {"forceinline": inline}
+    register_jitable(**options)(function)
 
 
 def only_prange():

@@ -24,7 +24,7 @@ def segment_of(offsets, row):
     return lower_bound(offsets, row + 1) - 1
 
 
-@jitable(inline=True)
+@jitable(inline="ir")
 def advance(offsets, s, row):
     """The same for a row at or behind those of segment s."""
     while offsets[s + 1] <= row:

@@ -24,7 +24,7 @@ def row_kernel(body, width=0):
     width : int
         W: see ``reduce.width_of``.
     """
-    body = jitable(inline=True)(body)
+    body = jitable(inline="ir")(body)
 
     @parallel_kernel
     def kernel(a, b, c, offsets, chunk, out):
@@ -65,7 +65,7 @@ def segment_kernel(body, width, weigh=length_of):
     weigh : callable
         ``weigh(weights, start, stop)``: weight of a segment; one of weight 0 gets ``pad``.
     """
-    body = jitable(inline=True)(body)
+    body = jitable(inline="ir")(body)
 
     @parallel_kernel
     def kernel(values, ids, weights, padding, offsets, pad, divisor, chunk, block, out):
