@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import pathlib
 import re
@@ -153,3 +154,18 @@ def test_published_names_compute_nothing(file):
     used = set(re.findall(r"np\.(\w+)", text))
     assert used <= {"asarray", "float16", "float32", "float64", "int32", "int64", "negative", "dtype", "ndarray"}
     assert not re.search(r"(?<!\bops)\.(sum|mean|max|min|cumsum|dot)\(", text)
+
+
+def test_both_devices_offer_the_same_primitives():
+    """Launchers in kernels/common take either device's module."""
+    pytest.importorskip("numba_cuda")
+    offered = []
+    for device in ("cpu", "cuda"):
+        module = importlib.import_module(f"lodkit.kernels.{device}.primitives.device")
+        offered.append({name for names in module.HOMES.values() for name in names} | set(vars(module)))
+        for name in {name for names in module.HOMES.values() for name in names}:
+            assert callable(getattr(module, name)), name
+    used = set()
+    for file in (PACKAGE / "kernels" / "common").glob("*.py"):
+        used |= set(re.findall(r"\bon\.(\w+)\b(?!\.)", file.read_text()))
+    assert used - FAMILIES <= offered[0] & offered[1], used - FAMILIES - (offered[0] & offered[1])
