@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from lodkit.arrays.cuda import memory
-from lodkit.arrays.cuda.launch import cuda, launch
+from lodkit.arrays.cuda.launcher import cuda, launch
 
 
 @cuda.jit

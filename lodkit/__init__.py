@@ -47,22 +47,22 @@ if TYPE_CHECKING:
     from .features.features import Features as Features
     from .jit import get_num_threads as get_num_threads
     from .jit import set_num_threads as set_num_threads
+    from .lod import LoDTensor as LoDTensor
+    from .lod import SelectedRows as SelectedRows
+    from .lod import check_lod as check_lod
     from .lod.batching import batches as batches
     from .lod.batching import concat as concat
     from .lod.batching import split as split
-    from .lod.levels import check_lod as check_lod
-    from .lod.lod_tensor import LoDTensor as LoDTensor
-    from .lod.selected_rows import SelectedRows as SelectedRows
     from .ops import *  # noqa: F403
     from .registry import OPS as OPS
+    from .registry import Dense as Dense
+    from .registry import DescError as DescError
+    from .registry import LodTensorDesc as LodTensorDesc
+    from .registry import TensorDesc as TensorDesc
+    from .registry import VarDesc as VarDesc
+    from .registry import VarType as VarType
     from .registry import op as op
     from .registry import run as run
-    from .registry.desc import DescError as DescError
-    from .registry.desc import LodTensorDesc as LodTensorDesc
-    from .registry.desc import TensorDesc as TensorDesc
-    from .registry.desc import VarDesc as VarDesc
-    from .registry.desc import VarType as VarType
-    from .registry.kinds import Dense as Dense
     from .registry.tape import Tape as Tape
     from .registry.warmup import warmup as warmup
 

@@ -68,7 +68,7 @@ def main(argv=None):
 def run(options):
     import numpy as np
 
-    from .arrays.transfer import to_device
+    from .arrays import to_device
     from .demo.train import Config, Job, check_folder, describe
 
     if options.device == "cuda":

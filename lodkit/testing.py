@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from .arrays.generic import is_array
-from .arrays.transfer import to_device
+from .arrays import is_array, to_device
 from .features.features import Features
-from .lod import levels
-from .lod.lod_tensor import LoDTensor
-from .lod.selected_rows import SelectedRows
+from .lod import LoDTensor, SelectedRows, levels
 
 __all__ = ["assert_allclose", "assert_equal"]
 

@@ -61,10 +61,10 @@ def place(request, monkeypatch):
         pytest.importorskip(module)
     import emulated
 
-    from lodkit.arrays.cuda import launch, memory
+    from lodkit.arrays.cuda import launcher, memory
 
     monkeypatch.setitem(memory.LIBRARIES, "emulated", emulated.Library)
-    monkeypatch.setattr(launch, "runner", emulated.Launcher(1))
+    monkeypatch.setattr(launcher, "runner", emulated.Launcher(1))
     return types.SimpleNamespace(to=emulated.to_gpu, home=emulated.to_numpy)
 
 

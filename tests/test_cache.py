@@ -80,12 +80,7 @@ def test_two_processes_fill_a_cold_cache_at_once(kit):
     wait = "import os, time\nopen(os.environ['ME'], 'w').close()\n"
     wait += "while not os.path.exists(os.environ['OTHER']): time.sleep(0.001)\n"
     a, b = str(kit / "a"), str(kit / "b")
-    calls = [
-        "kernels.add(x)",
-        "kernels.add(x.astype('f4'))",
-        "kernels.most(x)",
-        "kernels.most(x.astype('f4'))",
-    ]
+    calls = ["kernels.add(x)", "kernels.add(x.astype('f4'))", "kernels.most(x)", "kernels.most(x.astype('f4'))"]
     first = start(kit, wait + "print(" + ", ".join(calls) + ")", ME=a, OTHER=b)
     second = start(kit, wait + "print(" + ", ".join(calls[::-1]) + ")", ME=b, OTHER=a)
     assert finish(first) == ["6.0", "6.0", "3.0", "3.0"]
@@ -202,10 +197,7 @@ def warned(kit, before="", **place):
 def test_an_install_where_nothing_can_be_written(kit):
     (kit / "file").touch()
     below = str(kit / "file" / "x")
-    for place in (
-        {"LODKIT_CACHE_DIR": below},
-        {"LODKIT_CACHE_DIR": "", "HOME": below, "XDG_CACHE_HOME": below},
-    ):
+    for place in ({"LODKIT_CACHE_DIR": below}, {"LODKIT_CACHE_DIR": "", "HOME": below, "XDG_CACHE_HOME": below}):
         found, warning = warned(kit, **place)
         assert found == ["6.0", "3.0", "0", "1"]
         assert below in warning

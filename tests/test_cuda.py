@@ -15,7 +15,7 @@ from test_every_op import defined, same
 
 import lodkit
 from lodkit import LoDTensor, SelectedRows
-from lodkit.arrays.cuda import launch, memory
+from lodkit.arrays.cuda import launcher, memory
 from lodkit.arrays.generic import is_array
 from lodkit.arrays.transfer import to_device
 from lodkit.kernels.cuda.primitives import offsets
@@ -35,7 +35,7 @@ CASES = [
 def gpu(monkeypatch, request):
     """The emulated GPU; returns what moves a value there."""
     monkeypatch.setitem(memory.LIBRARIES, "emulated", emulated.Library)
-    monkeypatch.setattr(launch, "runner", emulated.Launcher(getattr(request, "param", None)))
+    monkeypatch.setattr(launcher, "runner", emulated.Launcher(getattr(request, "param", None)))
     return emulated.to_gpu
 
 

@@ -16,8 +16,8 @@ from conftest import copy
 from samples import SAMPLES
 
 import lodkit
-from lodkit.arrays.cuda import launch, memory
-from lodkit.arrays.cuda.elementwise import _copy
+from lodkit.arrays.cuda import launcher, memory
+from lodkit.arrays.cuda.kernels import _copy
 from lodkit.kernels.cuda.primitives import cub, offsets
 
 pytestmark = [
@@ -33,12 +33,12 @@ def launched():
     found, emulate = {}, emulated.Launcher(None)
 
     def note(kernel, blocks, block, args, exact):
-        found[kernel, tuple(map(launch.type_name, args))] = None
+        found[kernel, tuple(map(launcher.type_name, args))] = None
         emulate(kernel, blocks, block, args, exact)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(memory.LIBRARIES, "emulated", emulated.Library)
-        patch.setattr(launch, "runner", note)
+        patch.setattr(launcher, "runner", note)
         run_samples()
         known = {kernel.py_func.__code__ for kernel, _ in found}
         usual = len(found)
@@ -85,7 +85,7 @@ SORTING = (cub._keys.kernel,)  # of test_cuda_sort.py
 
 def check_code(kernel, names, capability):
     """No registers are spilled, nothing lies on a stack, no float64 is computed where there is none."""
-    code, entry, report = launch.machine_code(kernel, names, capability)
+    code, entry, report = launcher.machine_code(kernel, names, capability)
     where = kernel.py_func.__qualname__, kernel.py_func.__module__, names, report
     assert code[:4] == b"\x7fELF" and entry
     assert report["stack"] == report["spills"] == 0, where

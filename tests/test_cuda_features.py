@@ -15,7 +15,7 @@ from emulated import Array, to_numpy
 import lodkit
 from lodkit import Features, LoDTensor, SelectedRows, caffe2
 from lodkit.arrays import transfer
-from lodkit.arrays.cuda import launch, memory
+from lodkit.arrays.cuda import launcher, memory
 
 PAGE = [{1: [10, 11], 3: [101]}, {1: [11], 2: [50], 3: [102, 103]}]
 
@@ -23,7 +23,7 @@ PAGE = [{1: [10, 11], 3: [101]}, {1: [11], 2: [50], 3: [102, 103]}]
 @pytest.fixture
 def gpu(monkeypatch):
     monkeypatch.setitem(memory.LIBRARIES, "emulated", emulated.Library)
-    monkeypatch.setattr(launch, "runner", emulated.Launcher(3))
+    monkeypatch.setattr(launcher, "runner", emulated.Launcher(3))
     monkeypatch.setattr(transfer, "_TO_CUDA", {"emulated": lambda module, array: module.to_gpu(array)})
     return emulated.to_gpu
 

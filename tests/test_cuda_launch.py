@@ -12,8 +12,8 @@ import pytest
 pytest.importorskip("numba_cuda")
 
 from lodkit import DeviceError
-from lodkit.arrays.cuda import launch, private_numba
-from lodkit.arrays.cuda.elementwise import _copy
+from lodkit.arrays.cuda import launcher, private_numba
+from lodkit.arrays.cuda.kernels import _copy
 from lodkit.arrays.cuda.views import View
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "asv_benchmarks"))
@@ -43,44 +43,44 @@ def core(monkeypatch):
         made.compiled.append(key)
         return b"", f"kernel {key[0].py_func.__name__}", {}
 
-    monkeypatch.setattr(launch, "_core", lambda: made)
-    monkeypatch.setattr(launch, "_loaded", {})
-    monkeypatch.setattr(launch, "machine_code", machine_code)
-    launch._config.cache_clear()
-    launch._stream.cache_clear()
+    monkeypatch.setattr(launcher, "_core", lambda: made)
+    monkeypatch.setattr(launcher, "_loaded", {})
+    monkeypatch.setattr(launcher, "machine_code", machine_code)
+    launcher._config.cache_clear()
+    launcher._stream.cache_clear()
     yield made
-    launch._config.cache_clear()
-    launch._stream.cache_clear()
+    launcher._config.cache_clear()
+    launcher._stream.cache_clear()
 
 
 def test_pointers_and_numbers_arrive_on_the_arrays_stream(core):
-    launch.launch(_copy, 40, array(), 40, array())
+    launcher.launch(_copy, 40, array(), 40, array())
     assert core.launches == [(0, 100, (1, 256), "kernel _copy", (4096, 40, 4096))]
     assert core.compiled == [(_copy, ("float32*", "int64", "float32*"), (9, 0))]
 
 
 def test_a_kernel_is_compiled_once_for_its_types_and_device(core):
     for _ in range(3):
-        launch.launch(_copy, 40, array(), 40, array())
-    launch.launch(_copy, 40, array(dtype="float16"), 40, array())
-    launch.launch(_copy, 40, array(1), 40, array(1))
+        launcher.launch(_copy, 40, array(), 40, array())
+    launcher.launch(_copy, 40, array(dtype="float16"), 40, array())
+    launcher.launch(_copy, 40, array(1), 40, array(1))
     assert [key[1][0] for key in core.compiled] == ["float32*", "uint16*", "float32*"]
 
 
 def test_the_arrays_device_is_current_for_the_launch_only(core):
-    launch.launch(_copy, 40, array(1), 40, array(1))
+    launcher.launch(_copy, 40, array(1), 40, array(1))
     device, stream, *_ = core.launches[0]
     assert (device, stream, core.current) == (1, 101, 0)
 
 
 def test_grids_fill_the_gpu_and_no_more(core):
     for threads, exact, blocks in ((1, False, 1), (256, False, 1), (257, False, 2), (1 << 40, False, 132 * 8)):
-        launch.launch(_copy, threads, array(), 40, array(), exact=exact)
+        launcher.launch(_copy, threads, array(), 40, array(), exact=exact)
         assert core.launches[-1][2] == (blocks, 256)
-    launch.launch(_copy, 1 << 20, array(), 40, array(), exact=True)
+    launcher.launch(_copy, 1 << 20, array(), 40, array(), exact=True)
     assert core.launches[-1][2] == (4096, 256)
     count = len(core.launches)
-    launch.launch(_copy, 0, array(), 0, array())
+    launcher.launch(_copy, 0, array(), 0, array())
     assert len(core.launches) == count
 
 
@@ -89,7 +89,7 @@ def test_threads_that_come_at_once_compile_once(core, monkeypatch):
 
     def run():
         gate.wait()
-        launch.launch(_copy, 40, array(), 40, array())
+        launcher.launch(_copy, 40, array(), 40, array())
 
     threads = [threading.Thread(target=run) for _ in range(4)]
     for thread in threads:
@@ -102,28 +102,28 @@ def test_threads_that_come_at_once_compile_once(core, monkeypatch):
 
 def test_what_is_no_array_or_number_is_refused(core):
     with pytest.raises(TypeError, match="a kernel takes arrays"):
-        launch.launch(_copy, 40, array(), 1.5, array())
+        launcher.launch(_copy, 40, array(), 1.5, array())
 
 
 def test_without_the_packages_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "cuda.core", None)
     with pytest.raises(DeviceError, match=r"lodkit\[cuda\]"):
-        launch.launch(_copy, 40, array(), 40, array())
+        launcher.launch(_copy, 40, array(), 40, array())
     monkeypatch.setattr(private_numba, "extending", None)
     with pytest.raises(DeviceError, match=r"lodkit\[cuda\]"), private_numba.compiling_for((9, 0)):
         pass
 
 
-@pytest.mark.skipif(not hasattr(launch.cuda, "compile_ptx"), reason="needs the compiler")
+@pytest.mark.skipif(not hasattr(launcher.cuda, "compile_ptx"), reason="needs the compiler")
 def test_machine_code_is_kept_on_disk(tmp_path, monkeypatch):
     pytest.importorskip("nvidia")
     monkeypatch.setenv("LODKIT_CACHE_DIR", str(tmp_path / "cache"))
     names = ("float32*", "int64", "float32*")
-    first = launch.machine_code(_copy, names, (9, 0))
-    compiled = launch._compiled
-    monkeypatch.setattr(launch, "_compiled", None)
-    assert launch.machine_code(_copy, names, (9, 0)) == first
-    monkeypatch.setattr(launch, "_compiled", compiled)
+    first = launcher.machine_code(_copy, names, (9, 0))
+    compiled = launcher._compiled
+    monkeypatch.setattr(launcher, "_compiled", None)
+    assert launcher.machine_code(_copy, names, (9, 0)) == first
+    monkeypatch.setattr(launcher, "_compiled", compiled)
     (entry,) = (tmp_path / "cache").iterdir()
     entry.write_bytes(entry.read_bytes()[:-50])
-    assert launch.machine_code(_copy, names, (9, 0))[0][:4] == b"\x7fELF"
+    assert launcher.machine_code(_copy, names, (9, 0))[0][:4] == b"\x7fELF"

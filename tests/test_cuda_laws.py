@@ -22,7 +22,7 @@ from test_every_op import same
 import lodkit
 from lodkit import LoDTensor, SelectedRows
 from lodkit.arrays import transfer
-from lodkit.arrays.cuda import ids, launch, memory
+from lodkit.arrays.cuda import ids, launcher, memory
 from lodkit.kernels.cuda.primitives import offsets
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "asv_benchmarks"))
@@ -34,7 +34,7 @@ TABLE = np.arange(12.0).reshape(6, 2)
 @pytest.fixture
 def gpu(monkeypatch):
     monkeypatch.setitem(memory.LIBRARIES, "emulated", emulated.Library)
-    monkeypatch.setattr(launch, "runner", emulated.Launcher(3))
+    monkeypatch.setattr(launcher, "runner", emulated.Launcher(3))
     monkeypatch.setattr(transfer, "_TO_CUDA", {"emulated": lambda module, array: module.to_gpu(array)})
     before = lodkit.bounds_check()
     yield emulated.to_gpu
@@ -167,7 +167,7 @@ def test_nothing_is_launched_for_nothing(gpu, monkeypatch):
     def fail(*args):
         raise AssertionError("launched")
 
-    monkeypatch.setattr(launch, "runner", fail)
+    monkeypatch.setattr(launcher, "runner", fail)
     assert lodkit.lookup_table(gpu(TABLE), gpu(np.zeros(0, np.int64))).shape == (0, 2)
     assert lodkit.sequence_pool(gpu(LoDTensor(np.zeros((0, 3)), [[]]))).shape == (0, 3)
 

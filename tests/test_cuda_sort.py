@@ -16,8 +16,8 @@ pytest.importorskip("array_api_compat")
 
 import emulated
 
-from lodkit.arrays.cuda import launch, memory
-from lodkit.arrays.cuda.launch import BLOCK
+from lodkit.arrays.cuda import launcher, memory
+from lodkit.arrays.cuda.launcher import BLOCK
 from lodkit.kernels.cuda.primitives import cub, scan, sort
 
 SEEDS = (None, 1, 2)
@@ -34,7 +34,7 @@ def seeded(name, values):
 def gpu(monkeypatch, request):
     """The emulated GPU; returns what makes a View of an array there. The parameter is a seed."""
     monkeypatch.setitem(memory.LIBRARIES, "emulated", emulated.Library)
-    monkeypatch.setattr(launch, "runner", emulated.Launcher(getattr(request, "param", None)))
+    monkeypatch.setattr(launcher, "runner", emulated.Launcher(getattr(request, "param", None)))
     return lambda array: memory.view(emulated.to_gpu(np.asarray(array)))
 
 
@@ -222,7 +222,7 @@ def test_nothing_but_ids_outside(gpu, tiny_tiles):
 
 def test_no_ids(gpu, monkeypatch):
     check_sort(gpu, np.zeros(0, np.int32), 10)
-    monkeypatch.setattr(launch, "runner", None)
+    monkeypatch.setattr(launcher, "runner", None)
     sort.argsort(gpu(np.zeros(0, np.int32)), 10)
 
 
@@ -247,7 +247,7 @@ def launched():
     found, emulate = {}, emulated.Launcher(None)
 
     def note(kernel, blocks, block, args, exact):
-        found[kernel, tuple(map(launch.type_name, args))] = None
+        found[kernel, tuple(map(launcher.type_name, args))] = None
 
     def run(*call):
         note(*call)
@@ -256,11 +256,11 @@ def launched():
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(memory.LIBRARIES, "emulated", emulated.Library)
         for dtype in (np.int32, np.int64):
-            patch.setattr(launch, "runner", run)
+            patch.setattr(launcher, "runner", run)
             ids = memory.view(emulated.to_gpu(np.zeros(BLOCK * scan.ITEMS + 1, dtype)))
             scan.offsets_of(ids)
             sort.runs(ids, ids, 1)
-            patch.setattr(launch, "runner", note)
+            patch.setattr(launcher, "runner", note)
             for few, height in itertools.product((0, 16), (256, 2**31)):  # in several passes
                 patch.setattr(sort, "FEW_CHUNKS", few)
                 sort.argsort(ids, height)
@@ -274,7 +274,7 @@ def test_machine_code(launched):
     """Four blocks at once have enough registers, and shared memory fits without being asked for."""
     assert len(launched) > 20
     for (kernel, names), capability in itertools.product(launched, [(8, 0), (9, 0)]):
-        report = launch.machine_code(kernel, names, capability)[2]
+        report = launcher.machine_code(kernel, names, capability)[2]
         where = kernel.py_func.__qualname__, names, report
         assert report["stack"] == report["spills"] == report["doubles"] == 0, where
         assert report["registers"] <= 64, where

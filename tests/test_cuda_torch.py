@@ -18,7 +18,7 @@ from test_every_op import defined, same
 
 import lodkit
 from lodkit import LoDTensor, SelectedRows
-from lodkit.arrays.cuda import launch, libraries, memory
+from lodkit.arrays.cuda import launcher, libraries, memory
 from lodkit.arrays.cuda.views import View
 
 
@@ -83,7 +83,7 @@ def to_numpy(x):
 def test_kernels_equal_the_definition(name, monkeypatch):
     monkeypatch.setitem(memory.LIBRARIES, Tensor.__module__.partition(".")[0], Library)
     libraries._library.cache_clear()
-    monkeypatch.setattr(launch, "runner", run_in_the_emulator)
+    monkeypatch.setattr(launcher, "runner", run_in_the_emulator)
     op = lodkit.OPS[name]
     for inputs, attrs in SAMPLES[name]:
         on_gpu = [moved(x, to_torch) for x in op._accept(tuple(map(copy, inputs)))]

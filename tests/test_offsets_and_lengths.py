@@ -144,11 +144,11 @@ def test_a_gpu_makes_offsets_of_lengths_in_so_many_launches(sequences, launches,
         pytest.importorskip(needed)
     import emulated
 
-    from lodkit.arrays.cuda import launch, memory
+    from lodkit.arrays.cuda import launcher, memory
     from lodkit.kernels.cuda.primitives.scan import offsets_of
 
     monkeypatch.setitem(memory.LIBRARIES, "emulated", emulated.Library)
-    monkeypatch.setattr(launch, "runner", emulated.Launcher(1))
+    monkeypatch.setattr(launcher, "runner", emulated.Launcher(1))
     made = offsets_of(memory.view(emulated.to_gpu(np.ones(sequences, np.int64))))
     assert np.array_equal(made.read(), np.arange(sequences + 1))
-    assert launch.runner.launches == launches
+    assert launcher.runner.launches == launches

@@ -226,7 +226,7 @@ assert ".target sm_80" in ptx and ".entry" in ptx
 @pytest.mark.jit
 @needs_cuda
 @pytest.mark.parametrize("before", ["", "if hasattr(np, 'row_stack'): del np.row_stack"], ids=["", "without row_stack"])
-@needed_for("compiling CUDA kernels without a driver", "arrays/cuda/launch.py")
+@needed_for("compiling CUDA kernels without a driver", "arrays/cuda/launcher.py")
 def test_cuda_kernels_compile_without_a_driver_and_with_any_numpy(before):
     pytest.importorskip("nvidia")
     env = {**os.environ, "CUDA_VISIBLE_DEVICES": ""}
@@ -236,7 +236,7 @@ def test_cuda_kernels_compile_without_a_driver_and_with_any_numpy(before):
 
 
 @needs_cuda
-@needed_for("compiling CUDA kernels, and naming the extra that is missing", "arrays/cuda/launch.py")
+@needed_for("compiling CUDA kernels, and naming the extra that is missing", "arrays/cuda/launcher.py")
 def test_numba_cuda_is_known_with_its_errors_and_version():
     from lodkit.arrays.cuda import private_numba as cuda
 

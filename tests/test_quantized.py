@@ -246,10 +246,10 @@ def emulated(monkeypatch):
         pytest.importorskip(needed)
     import emulated
 
-    from lodkit.arrays.cuda import launch, memory
+    from lodkit.arrays.cuda import launcher, memory
 
     monkeypatch.setitem(memory.LIBRARIES, "emulated", emulated.Library)
-    monkeypatch.setattr(launch, "runner", emulated.Launcher(1))
+    monkeypatch.setattr(launcher, "runner", emulated.Launcher(1))
     before = lodkit.bounds_check()
     yield emulated
     lodkit.bounds_check(before)

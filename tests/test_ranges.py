@@ -45,10 +45,7 @@ def test_fixed_ranges_that_do_not_fit(place):
     def run(*key, **attrs):
         return lodkit.gather_ranges_to_dense(place.to(DATA), ranges, *map(place.to, key), **attrs)
 
-    for attrs, text in (
-        ({"lengths": (1,)}, "of 1 features, ranges have 2"),
-        ({"lengths": (1, -2)}, "negative"),
-    ):
+    for attrs, text in (({"lengths": (1,)}, "of 1 features, ranges have 2"), ({"lengths": (1, -2)}, "negative")):
         with pytest.raises(lodkit.LoDError, match=text):
             run(**attrs)
     with pytest.raises(lodkit.DTypeError, match="lengths must be"):

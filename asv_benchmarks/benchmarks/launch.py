@@ -18,7 +18,7 @@ class Launch:
         if importlib.util.find_spec("numba_cuda") is None:
             raise NotImplementedError("needs lodkit[cuda]")
         from lodkit.arrays.cuda import launch
-        from lodkit.arrays.cuda.elementwise import _copy
+        from lodkit.arrays.cuda.kernels import _copy
         from lodkit.arrays.cuda.views import View
 
         self.core = Core()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..errors import DeviceError, DTypeError, OutputError
-from . import native, plain_array
+from .numpy_arrays import native, plain_array
 
 
 def refuse_overlap(name, array, others):
@@ -48,7 +48,7 @@ def may_share_memory(a, b):
         return np.may_share_memory(a, b)
     if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
         return False
-    from .cuda.memory import overlap
+    from .cuda import overlap
 
     return overlap(a, b)
 
@@ -57,7 +57,7 @@ def dtype_of(x):
     """NumPy dtype of an array of any library."""
     if isinstance(x, np.ndarray):
         return native(x.dtype)
-    from .cuda.memory import view
+    from .cuda import view
 
     return view(x).dtype
 
@@ -66,8 +66,7 @@ def cast(x, dtype):
     """Convert an array to another dtype, on its device."""
     if isinstance(x, np.ndarray):
         return x.astype(dtype, copy=False)
-    from .cuda.elementwise import convert
-    from .cuda.memory import view
+    from .cuda import convert, view
 
     return convert(view(x), dtype).array
 
@@ -76,7 +75,7 @@ def zeros_like(x):
     """Zeros like an array, on its device."""
     if isinstance(x, np.ndarray):
         return np.zeros(x.shape, native(x.dtype))
-    from .cuda.memory import full_like
+    from .cuda import full_like
 
     return full_like(x, 0)
 
@@ -93,7 +92,7 @@ def narrow(x):
         if not np.array_equal(result, x):
             raise too_large(x, int(np.argmax(result.reshape(-1) != x.reshape(-1))))
         return result
-    from .cuda.ids import checked_ids
+    from .cuda import checked_ids
 
     checked_ids(x, 1 << 31, "the result", too_large)
     return cast(x, np.int32)
@@ -103,7 +102,7 @@ def flat(x):
     """Flatten an array, on its device, or a list."""
     if isinstance(x, np.ndarray) or not is_array(x):
         return plain_array(x, "an input").reshape(-1)
-    from .cuda.memory import view
+    from .cuda import view
 
     found = view(x)
     return found.reshape(found.size).array

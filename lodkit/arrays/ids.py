@@ -6,7 +6,7 @@ import numpy as np
 
 from ..errors import bad_id
 from ..jit import njit
-from . import integers
+from .numpy_arrays import integers
 
 
 @njit

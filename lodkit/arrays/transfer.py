@@ -37,7 +37,7 @@ def _to_cpu(array):
             return getattr(array, method)()
     if hasattr(array, "detach"):
         return array.detach().cpu().numpy()
-    from .cuda.memory import view
+    from .cuda import view
 
     return view(array).read()
 

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arrays import check_rows
-from ..arrays.checks import is_scalar
-from ..arrays.generic import cast, dtype_of, is_array, narrow
-from ..arrays.transfer import to_device
-from ..lod.lod_tensor import LoDTensor
+from ..arrays import cast, check_rows, dtype_of, is_array, is_scalar, narrow, to_device
+from ..lod import LoDTensor
 
 MAX_INT32 = 2**31 - 1
 
@@ -61,8 +58,7 @@ def copied(x):
     x = array(x)
     if isinstance(x, np.ndarray):
         return x.copy()
-    from ..arrays.cuda.elementwise import convert
-    from ..arrays.cuda.memory import view
+    from ..arrays.cuda import convert, view
 
     return convert(view(x), view(x).dtype, new=True).array
 

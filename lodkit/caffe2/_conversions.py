@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .. import ops
-from ..arrays.generic import flat
+from ..arrays import flat
 from ..errors import SegmentIdError
 from ._common import array_like, height, int32
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..features.features import Features
-from ..lod.lod_tensor import LoDTensor
+from ..lod import LoDTensor
 from ..ops.shared.features import on_cpu
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from .. import ops
-from ..arrays.generic import dtype_of, is_array
+from ..arrays import dtype_of, is_array
 from ..errors import ShapeMismatchError
-from ..lod.selected_rows import SelectedRows
+from ..lod import SelectedRows
 from ._common import array, height, int32, number, ragged
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from .. import ops
-from ..arrays.generic import flat
-from ..lod.selected_rows import SelectedRows
+from ..arrays import flat
+from ..lod import SelectedRows
 from ._common import height, negative, number, only, ragged
 
 SEQUENTIAL = {"duplicates": "sequential"}

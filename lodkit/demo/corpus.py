@@ -14,7 +14,7 @@ import warnings
 import numpy as np
 
 from ..errors import LodkitError
-from ..lod.lod_tensor import LoDTensor
+from ..lod import LoDTensor
 
 SKIPPED = {"site-packages", "lib2to3", "test", "tests", "idle_test", "__pycache__"}
 WORDS = re.compile(r"[A-Za-z_]+|\d+|[^\w\s]")

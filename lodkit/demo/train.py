@@ -15,7 +15,7 @@ import numpy as np
 
 import lodkit
 
-from ..arrays.transfer import to_device
+from ..arrays import to_device
 from ..errors import LodkitError
 from ..files import replacing
 from . import corpus as corpora

@@ -7,11 +7,9 @@ import enum
 import numpy as np
 
 from .. import ops
-from ..arrays import from_lists, integers
-from ..arrays.generic import dtype_of, is_array
+from ..arrays import dtype_of, from_lists, integers, is_array
 from ..errors import DTypeError, LoDError, LoDMismatchError
-from ..lod.levels import frozen
-from ..lod.lod_tensor import LoDTensor
+from ..lod import LoDTensor, frozen
 from ..ops.shared.features import check_mask, check_packed, check_presence, on_cpu
 from . import lists as _feature_lists
 

@@ -7,12 +7,10 @@ import enum
 import numpy as np
 
 from .. import ops
-from ..arrays import integers
-from ..arrays.generic import is_array
+from ..arrays import integers, is_array
 from ..errors import LoDError, LoDMismatchError
+from ..lod import LoDTensor, check_lengths, check_vector, frozen
 from ..lod.batching import Batch, concat
-from ..lod.levels import check_lengths, check_vector, frozen
-from ..lod.lod_tensor import LoDTensor
 from ..ops.shared.features import on_cpu
 from ..public import public
 from . import lists as _feature_lists

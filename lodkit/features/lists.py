@@ -9,8 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from ..arrays import integers
-from ..arrays.checks import is_integer, is_number
+from ..arrays import integers, is_integer, is_number
 from ..errors import DTypeError, LoDError, RowIndexError
 from ..lod.repr_text import numbers
 

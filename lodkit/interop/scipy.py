@@ -7,8 +7,8 @@ import numpy as np
 from ..arrays import check_values, upcast
 from ..errors import ShapeMismatchError
 from ..kernels.cpu.primitives import device as cpu
+from ..lod import SelectedRows
 from ..lod.indexing import require_cpu
-from ..lod.selected_rows import SelectedRows
 from ..ops.embedding import check_bag
 from ..ops.shared.columns import check_values_of, checked_columns
 

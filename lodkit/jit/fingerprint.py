@@ -118,10 +118,7 @@ class _Walk:
         owner = getattr(named, "__module__", None) or "builtins"
         if named is not value and not isinstance(value, numba_types.Type) and not self.is_own(owner):
             raise Untold(repr(value))
-        parts = [
-            self.name_of(owner, getattr(named, "__qualname__", None) or named.__name__),
-            self.files(owner),
-        ]
+        parts = [self.name_of(owner, getattr(named, "__qualname__", None) or named.__name__), self.files(owner)]
         if isinstance(value, numba_types.Type):
             parts.append(plain(str(value)))
         wrapped = getattr(value, "__wrapped__", None)

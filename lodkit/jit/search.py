@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import jitable
+from .compiling import jitable
 
 
 @jitable

@@ -127,7 +127,5 @@ def _preload_tbb():
 # A child forked while another thread compiles would wait for its lock for ever.
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(
-        before=compiler_lock.acquire,
-        after_in_parent=compiler_lock.release,
-        after_in_child=compiler_lock.release,
+        before=compiler_lock.acquire, after_in_parent=compiler_lock.release, after_in_child=compiler_lock.release
     )

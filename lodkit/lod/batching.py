@@ -6,9 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from ..arrays import from_lists, integers
-from ..arrays.checks import is_integer
-from ..arrays.generic import is_array, one_device
+from ..arrays import from_lists, integers, is_array, is_integer, one_device
 from ..errors import LoDMismatchError, RowIndexError
 from .levels import frozen
 from .lod_tensor import LoDTensor
@@ -67,7 +65,7 @@ def _concat_rows(values):
     if all(isinstance(v, np.ndarray) for v in values):
         return np.concatenate(values)
     one_device("concat", values)
-    from ..arrays.cuda.memory import joined
+    from ..arrays.cuda import joined
 
     return joined(values)
 

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..jit import jitable, njit, parallel_kernel, prange, settings, simd
-from ..jit.search import lower_bound
+from ..jit import jitable, lower_bound, njit, parallel_kernel, prange, settings, simd
 from .offsets import lengths_to_offsets
 
 FAR = 1 << 25  # bytes of a result that no cache holds: long runs go past the caches

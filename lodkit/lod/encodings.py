@@ -7,9 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from ..arrays import empty, from_lists, integers, plain_array, plain_rows
-from ..arrays.checks import is_integer, is_number
-from ..arrays.transfer import to_device
+from ..arrays import empty, from_lists, integers, is_integer, is_number, plain_array, plain_rows, to_device
 from ..errors import DTypeError, LoDError, SegmentIdError
 from . import levels as _levels
 from .indexing import require_cpu

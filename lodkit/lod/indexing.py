@@ -7,8 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from ..arrays import empty, integers
-from ..arrays.checks import is_integer
+from ..arrays import empty, integers, is_integer
 from ..errors import DeviceError, LoDError, LoDLevelError, RowIndexError
 from .levels import compiled, frozen, row_maps
 

@@ -6,8 +6,7 @@ import math
 
 import numpy as np
 
-from ..arrays import from_lists, plain_array
-from ..arrays.generic import device_of, is_array
+from ..arrays import device_of, from_lists, is_array, plain_array
 from ..errors import LoDError, LoDLevelError
 from ..public import public
 from . import levels as _levels

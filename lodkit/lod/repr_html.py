@@ -9,7 +9,7 @@ from html import escape
 
 import numpy as np
 
-from ..arrays.transfer import to_device
+from ..arrays import to_device
 from .repr_text import amount, first_sequences, headline, selected_rows_text, summary
 
 _ITEMS, _SPANS, _LEVELS = 60, 24, 4  # drawn: bars; sequences per level; levels

@@ -11,8 +11,7 @@ import re
 
 import numpy as np
 
-from ..arrays.generic import device_of
-from ..arrays.transfer import to_device
+from ..arrays import device_of, to_device
 
 _SMALL = 120  # numbers shown in full
 _PART = 24  # numbers shown of one sequence among many

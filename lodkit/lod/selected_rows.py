@@ -7,10 +7,7 @@ import typing
 
 import numpy as np
 
-from ..arrays import from_lists, integers, plain_array
-from ..arrays.checks import MOST
-from ..arrays.generic import device_of, is_array
-from ..arrays.transfer import to_device
+from ..arrays import MOST, device_of, from_lists, integers, is_array, plain_array, to_device
 from ..errors import DeviceError, LoDError, RowIndexError
 from ..public import public
 
@@ -76,7 +73,7 @@ class SelectedRows:
             rows = integers(rows, "rows").copy()
             rows.flags.writeable = False
         else:
-            from ..arrays.cuda.memory import rows_beside
+            from ..arrays.cuda import rows_beside
 
             rows = rows_beside(value, rows)
         if rows.ndim != 1:
@@ -84,7 +81,7 @@ class SelectedRows:
         if not value.ndim or len(value) != len(rows):
             raise LoDError(f"{len(rows)} rows, but value has shape {value.shape}; give one row of values per row")
         if not isinstance(value, np.ndarray):
-            from ..arrays.cuda.ids import checked_ids
+            from ..arrays.cuda import checked_ids
 
             checked_ids(rows, height, "rows", lambda numbers, i: bad_row(numbers, i, height))
         elif len(rows) and (rows.min() < 0 or rows.max() >= height):
@@ -165,7 +162,7 @@ class SelectedRows:
         """Return the Euclidean norm of the dense array, a float."""
         value = self.merge().value
         if self.device == "cuda":
-            from ..arrays.cuda.memory import norm
+            from ..arrays.cuda import norm
 
             return norm(value)
         return float(np.sqrt(np.square(value, dtype=np.float64).sum()))

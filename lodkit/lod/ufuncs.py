@@ -6,8 +6,7 @@ import operator
 
 import numpy as np
 
-from ..arrays import from_lists
-from ..arrays.generic import device_of, is_array
+from ..arrays import device_of, from_lists, is_array
 from ..errors import DeviceError, NoKernelError, ShapeMismatchError
 from .levels import mismatch
 from .lod_tensor import LoDTensor
@@ -126,7 +125,7 @@ def _check_items(name, operands):
 
 def _on_gpu(ufunc, operands, outs, kwargs):
     """Apply the array library's function of that name in the array API."""
-    from ..arrays.cuda.memory import library_of
+    from ..arrays.cuda import library_of
 
     name = ufunc.__name__
     if outs or kwargs:

@@ -6,9 +6,8 @@ from typing import Literal
 
 import numpy as np
 
-from ..arrays import check_gradient, check_rows
-from ..arrays.checks import Scalar
-from ..lod.lod_tensor import LoDTensor
+from ..arrays import Scalar, check_gradient, check_rows
+from ..lod import LoDTensor
 from ..registry import Dense, op
 from .embedding import check_bag, embedding_bag_grad
 from .optimizers import adagrad, rowwise_adagrad

@@ -10,8 +10,7 @@ import numpy as np
 
 from ..arrays import check_gradient, check_rows, check_values, native
 from ..errors import DTypeError, RowIndexError, ShapeMismatchError
-from ..registry import Dense, op
-from ..registry.desc import VarDesc
+from ..registry import Dense, VarDesc, op
 
 
 def check_columns(xs, grad=None):

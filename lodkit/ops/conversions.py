@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ..errors import LoDError, SegmentIdError
-from ..lod.levels import check_lengths, check_vector
-from ..registry import Dense, op
-from ..registry.desc import VarDesc
+from ..lod import check_lengths, check_vector
+from ..registry import Dense, VarDesc, op
 
 
 def check_offsets(offsets):

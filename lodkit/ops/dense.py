@@ -8,7 +8,7 @@ import numpy as np
 
 from ..arrays import check_gradient, check_values, integers, native
 from ..errors import DTypeError, RowIndexError, ShapeMismatchError
-from ..lod.lod_tensor import LoDTensor, values_of
+from ..lod import LoDTensor, values_of
 from ..registry import Dense, op
 
 

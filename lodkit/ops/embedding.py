@@ -8,11 +8,8 @@ import numpy as np
 
 from ..arrays import check_gradient, check_rows, check_values
 from ..errors import LoDLevelError
-from ..lod.lod_tensor import LoDTensor, values_of
-from ..lod.selected_rows import SelectedRows
-from ..registry import Dense, op
-from ..registry.desc import VarDesc, VarType
-from ..registry.kinds import aligned
+from ..lod import LoDTensor, SelectedRows, values_of
+from ..registry import Dense, VarDesc, VarType, aligned, op
 from .sequence_pool import above
 from .shared import plain
 from .shared.reductions import (

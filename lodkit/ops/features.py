@@ -10,7 +10,7 @@ import typing
 import numpy as np
 
 from ..arrays import check_values
-from ..lod.lod_tensor import LoDTensor, values_of
+from ..lod import LoDTensor, values_of
 from ..registry import Dense, op
 from .shared import features as shared
 

@@ -8,10 +8,8 @@ import numpy as np
 
 from ..arrays import check_gradient, check_rows, check_values
 from ..errors import LoDLevelError, ShapeMismatchError, bad_along
-from ..lod.lod_tensor import LoDTensor, values_of
-from ..lod.selected_rows import SelectedRows
-from ..registry import Dense, op
-from ..registry.desc import VarType
+from ..lod import LoDTensor, SelectedRows, values_of
+from ..registry import Dense, VarType, op
 from .embedding import lookup_table_grad
 from .shared import plain
 

@@ -6,10 +6,8 @@ import numpy as np
 
 from ..arrays import check_values, integers
 from ..errors import LoDError, LoDLevelError, LoDMismatchError
-from ..lod.levels import check_vector
-from ..lod.lod_tensor import LoDTensor
-from ..registry import Dense, op
-from ..registry.desc import VarDesc
+from ..lod import LoDTensor, check_vector
+from ..registry import Dense, VarDesc, op
 
 
 def _vector(x, rows=-1):

@@ -9,8 +9,7 @@ import numpy as np
 
 from ..arrays import check_gradient, check_values
 from ..errors import ShapeMismatchError
-from ..lod.levels import frozen
-from ..lod.lod_tensor import LoDTensor, values_of
+from ..lod import LoDTensor, frozen, values_of
 from ..registry import Dense, op
 
 
@@ -148,13 +147,7 @@ def _(call, grad):
 
 @op
 def im2sequence_grad(
-    x: Dense,
-    grad: Dense,
-    /,
-    *,
-    kernels: typing.Any,
-    strides: typing.Any = (1, 1),
-    paddings: typing.Any = (0, 0, 0, 0),
+    x: Dense, grad: Dense, /, *, kernels: typing.Any, strides: typing.Any = (1, 1), paddings: typing.Any = (0, 0, 0, 0)
 ) -> Dense:
     """Return the gradient of ``im2sequence``: the sum over the windows that an element is in.
 

@@ -6,9 +6,8 @@ import numpy as np
 
 from ..arrays import check_gradient, check_values, integers
 from ..errors import LoDError, RowIndexError, ShapeMismatchError
-from ..lod.levels import check_lengths
-from ..registry import Dense, op
-from ..registry.desc import VarDesc
+from ..lod import check_lengths
+from ..registry import Dense, VarDesc, op
 from .conversions import lengths_to_offsets
 from .segments import check_rows
 

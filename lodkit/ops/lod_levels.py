@@ -9,8 +9,7 @@ import numpy as np
 
 from ..arrays import check_rows, native
 from ..errors import LoDError
-from ..lod import levels
-from ..lod.lod_tensor import LoDTensor, values_of
+from ..lod import LoDTensor, levels, values_of
 from ..registry import Dense, op
 from .sequence_pool import inferred_level
 from .shared.features import on_cpu
@@ -52,12 +51,7 @@ def reset_levels(x, y, target_lod, append):
 
 @op
 def lod_reset(
-    x: Dense | LoDTensor,
-    y: Dense | LoDTensor | None = None,
-    /,
-    *,
-    target_lod: typing.Any = None,
-    append: bool = False,
+    x: Dense | LoDTensor, y: Dense | LoDTensor | None = None, /, *, target_lod: typing.Any = None, append: bool = False
 ) -> LoDTensor:
     """Cut the rows of x into other sequences; the rows are shared, not copied. lod_reset of Paddle.
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arrays.checks import Scalar
-from ..lod.selected_rows import SelectedRows
+from ..arrays import Scalar
+from ..lod import SelectedRows
 from ..registry import Dense, op
 from .optimizers import ALL, example_of
 from .shared.updates import (

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arrays import writable
-from ..arrays.checks import Scalar
+from ..arrays import Scalar, writable
 from ..errors import DTypeError, ShapeMismatchError
-from ..lod.selected_rows import SelectedRows
+from ..lod import SelectedRows
 from ..registry import Dense, op
 from .optimizers import adagrad, sgd
 from .shared import plain

@@ -6,9 +6,8 @@ import numpy as np
 
 from ..arrays import check_values
 from ..errors import ShapeMismatchError
-from ..lod.lod_tensor import LoDTensor
-from ..registry import Dense, op
-from ..registry.desc import VarDesc, VarType
+from ..lod import LoDTensor
+from ..registry import Dense, VarDesc, VarType, op
 from .embedding import check_bag, check_lod_level
 from .sequence_pool import above
 from .shared import plain

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arrays.checks import Scalar
+from ..arrays import Scalar
 from ..errors import RowIndexError
-from ..lod.selected_rows import SelectedRows
+from ..lod import SelectedRows
 from ..registry import Dense, op
 from .shared import plain
 from .shared.updates import (
@@ -51,12 +51,7 @@ def _key_positions(param, rows):
 
 @op(updates=True)
 def sgd(
-    param: Dense | SelectedRows,
-    grad: Dense | SelectedRows,
-    /,
-    *,
-    lr: Scalar,
-    duplicates: Duplicates = "merge",
+    param: Dense | SelectedRows, grad: Dense | SelectedRows, /, *, lr: Scalar, duplicates: Duplicates = "merge"
 ) -> Dense | SelectedRows:
     """``param -= lr * grad``, in place; returns the parameter.
 

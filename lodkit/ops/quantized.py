@@ -8,10 +8,8 @@ import numpy as np
 
 from ..arrays import check_values, native
 from ..errors import DTypeError, LoDLevelError, ShapeMismatchError
-from ..lod.lod_tensor import LoDTensor, values_of
-from ..lod.selected_rows import SelectedRows
-from ..registry import Dense, op
-from ..registry.desc import VarDesc, VarType
+from ..lod import LoDTensor, SelectedRows, values_of
+from ..registry import Dense, VarDesc, VarType, op
 from .embedding import check_bag, lookup_table
 from .selected_rows import selected_rows_to_dense
 from .sequence_pool import above

@@ -6,8 +6,7 @@ import numpy as np
 
 from ..arrays import check_gradient, check_rows, check_values, integers
 from ..errors import LoDError, RowIndexError
-from ..registry import Dense, op
-from ..registry.desc import VarDesc, VarType
+from ..registry import Dense, VarDesc, VarType, op
 from .conversions import lengths_to_offsets, lengths_to_segment_ids
 from .segments import segment_reduce, to_offsets
 from .shared import plain

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..arrays import check_gradient, check_values
 from ..errors import LoDError, ShapeMismatchError
-from ..lod.levels import check_lengths
+from ..lod import check_lengths
 from ..registry import Dense, op
 from .conversions import lengths_to_offsets
 from .shared.reductions import (

@@ -6,8 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from ..arrays import check_rows, writable
-from ..arrays.checks import Scalar
+from ..arrays import Scalar, check_rows, writable
 from ..errors import DTypeError, ShapeMismatchError
 from ..registry import Dense, op
 from .shared import plain

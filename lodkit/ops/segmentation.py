@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ..errors import LoDError
-from ..lod.levels import check_lengths
-from ..registry import Dense, op
-from ..registry.desc import VarDesc
+from ..lod import check_lengths
+from ..registry import Dense, VarDesc, op
 from .conversions import lengths_to_offsets, segment_ids_to_offsets
 
 

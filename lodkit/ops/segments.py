@@ -8,9 +8,8 @@ import numpy as np
 
 from .. import arrays
 from ..arrays import check_values
-from ..lod.selected_rows import SelectedRows
-from ..registry import Dense, op
-from ..registry.desc import VarType
+from ..lod import SelectedRows
+from ..registry import Dense, VarType, op
 from .conversions import check_rows as check_rows
 from .conversions import to_offsets as to_offsets
 from .shared import plain

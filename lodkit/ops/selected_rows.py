@@ -8,9 +8,8 @@ import numpy as np
 
 from ..arrays import check_values, native
 from ..errors import DTypeError, ShapeMismatchError
-from ..lod.selected_rows import SelectedRows
-from ..registry import Dense, op
-from ..registry.desc import VarType
+from ..lod import SelectedRows
+from ..registry import Dense, VarType, op
 
 
 def check_alike(xs):

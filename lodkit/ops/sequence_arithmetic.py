@@ -6,11 +6,9 @@ from typing import Literal
 
 import numpy as np
 
-from ..arrays import check_gradient, check_values, native
-from ..arrays.generic import dtype_of
+from ..arrays import check_gradient, check_values, dtype_of, native
 from ..errors import DTypeError, LoDMismatchError, ShapeMismatchError
-from ..lod.levels import mismatch
-from ..lod.lod_tensor import LoDTensor, values_of
+from ..lod import LoDTensor, mismatch, values_of
 from ..registry import Dense, op
 from .sequence_pool import inferred_level
 

@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 
 from ..arrays import check_values
-from ..lod.lod_tensor import LoDTensor, values_of
+from ..lod import LoDTensor, values_of
 from ..registry import op
 from .sequence_pool import inferred_level
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..arrays import check_gradient, check_values, native
 from ..errors import DTypeError, ShapeMismatchError
-from ..lod.lod_tensor import LoDTensor, values_of
+from ..lod import LoDTensor, values_of
 from ..lod.windows import edges
 from ..registry import Dense, op
 

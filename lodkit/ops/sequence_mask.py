@@ -7,8 +7,7 @@ from typing import Literal
 import numpy as np
 
 from ..errors import DTypeError, LoDError
-from ..registry import Dense, op
-from ..registry.desc import VarDesc
+from ..registry import Dense, VarDesc, op
 from .padding import check_width
 
 MaskType = Literal["bool", "int32", "int64", "float16", "float32", "float64"]

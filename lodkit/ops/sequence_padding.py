@@ -6,13 +6,10 @@ from typing import Literal
 
 import numpy as np
 
-from ..arrays import check_gradient, check_values, native
-from ..arrays.generic import dtype_of
+from ..arrays import check_gradient, check_values, dtype_of, native
 from ..errors import DTypeError, LoDError, ShapeMismatchError
-from ..lod.levels import check_vector
-from ..lod.lod_tensor import LoDTensor, values_of
-from ..registry import Dense, op
-from ..registry.kinds import aligned
+from ..lod import LoDTensor, check_vector, values_of
+from ..registry import Dense, aligned, op
 from .padding import check_width
 from .sequence_pool import above, inferred_level
 from .shared import plain

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..arrays import check_values
 from ..errors import LoDLevelError
-from ..lod.lod_tensor import LoDTensor, values_of
+from ..lod import LoDTensor, values_of
 from ..registry import Dense, op
 from .shared.reductions import argreduce_segments, reduce_segments, reduce_segments_grad, result_dtype
 
@@ -29,13 +29,7 @@ def inferred_level(x, level):
 
 @op
 def sequence_pool(
-    x: LoDTensor,
-    /,
-    *,
-    pool: Pool = "sum",
-    pad_value: float = 0.0,
-    level: int = -1,
-    return_index: bool = False,
+    x: LoDTensor, /, *, pool: Pool = "sum", pad_value: float = 0.0, level: int = -1, return_index: bool = False
 ) -> Dense | LoDTensor:
     """Reduce all rows of every sequence of a level to one row.
 

@@ -8,8 +8,7 @@ import numpy as np
 
 from ..arrays import check_gradient, check_values, native
 from ..errors import DTypeError, LoDMismatchError, RowIndexError, ShapeMismatchError
-from ..lod.levels import mismatch
-from ..lod.lod_tensor import LoDTensor
+from ..lod import LoDTensor, mismatch
 from ..registry import Dense, op
 from .shared.tables import check_ids
 

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from ..arrays import check_values
-from ..lod.lod_tensor import LoDTensor, values_of
+from ..lod import LoDTensor, values_of
 from ..registry import Dense, op
 from .sequence_pool import inferred_level
 from .shared import sequences as shared

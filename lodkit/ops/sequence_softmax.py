@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 
 from ..arrays import check_gradient, check_values
-from ..lod.lod_tensor import LoDTensor, values_of
+from ..lod import LoDTensor, values_of
 from ..registry import Dense, op
 from .sequence_cumsum import sequence_cumsum
 from .sequence_pool import inferred_level

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..arrays import check_gradient, check_values, native
 from ..errors import LoDMismatchError, ShapeMismatchError
-from ..lod.lod_tensor import LoDTensor, values_of
+from ..lod import LoDTensor, values_of
 from ..registry import Dense, op
 from .sequence_pool import inferred_level, sequence_pool
 from .shared.features import like_inputs, merged, rows_of

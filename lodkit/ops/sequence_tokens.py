@@ -8,7 +8,7 @@ import numpy as np
 
 from ..arrays import integers, native
 from ..errors import DTypeError, LoDError, ShapeMismatchError
-from ..lod.lod_tensor import LoDTensor
+from ..lod import LoDTensor
 from ..registry import op
 from .sequence_pool import inferred_level
 

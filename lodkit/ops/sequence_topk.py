@@ -6,10 +6,9 @@ import typing
 
 import numpy as np
 
-from ..arrays import check_gradient, check_values, native
-from ..arrays.checks import MOST, is_integer
+from ..arrays import MOST, check_gradient, check_values, is_integer, native
 from ..errors import LoDMismatchError, RowIndexError, ShapeMismatchError
-from ..lod.lod_tensor import LoDTensor, values_of
+from ..lod import LoDTensor, values_of
 from ..registry import Dense, op
 from .shared import plain
 

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arrays import check_values, native
-from ..arrays.generic import zeros_like
+from ..arrays import check_values, native, zeros_like
 from ..errors import DTypeError, LoDError, ShapeMismatchError
-from ..lod.levels import check_vector
-from ..registry import Dense, op
-from ..registry.desc import VarDesc
+from ..lod import check_vector
+from ..registry import Dense, VarDesc, op
 from .conversions import lengths_to_offsets
 from .shared import plain
 

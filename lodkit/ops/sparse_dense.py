@@ -8,9 +8,8 @@ import numpy as np
 
 from ..arrays import check_gradient, native
 from ..errors import DTypeError, RowIndexError, ShapeMismatchError
-from ..lod.lod_tensor import LoDTensor, values_of
-from ..registry import Dense, op
-from ..registry.desc import VarDesc, VarType
+from ..lod import LoDTensor, values_of
+from ..registry import Dense, VarDesc, VarType, op
 from .embedding import check_bag
 from .gather_scatter import gather
 from .selected_rows import added

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arrays import check_rows, check_values
-from ..arrays.generic import zeros_like
+from ..arrays import check_rows, check_values, zeros_like
 from ..errors import LoDLevelError, LoDMismatchError
-from ..lod.lod_tensor import LoDTensor, values_of
+from ..lod import LoDTensor, values_of
 from ..registry import Dense, op
 from .lod_levels import levels_of
 from .shared.features import check_items, check_mask, on_cpu

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..arrays import check_gradient, check_rows, check_values, native
 from ..errors import DTypeError, ShapeMismatchError
-from ..lod.lod_tensor import values_of
+from ..lod import values_of
 from ..registry import Dense, op
 from .scatter import check_target
 from .shared import plain

@@ -8,8 +8,8 @@ which lodkit does not repeat.
 
 from __future__ import annotations
 
-from .. import ops  # noqa: F401 - registers the operators in OPS
-from . import (  # noqa: F401 - register operator types in TYPES
+from .. import ops
+from . import (
     _im2sequence,
     _lod_levels,
     _optimizers,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..registry.desc import VarDesc
+from ..registry import VarDesc
 from ._types import op_type
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..lod.lod_tensor import values_of
-from ..registry.desc import DATA_TYPES, VarDesc
+from ..lod import values_of
+from ..registry import DATA_TYPES, VarDesc
 from ._types import op_type
 
 _NAMES = {code: name for name, code in DATA_TYPES.items()}

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ..arrays.generic import flat
-from ..lod.lod_tensor import values_of
-from ..registry.desc import VarDesc
+from ..arrays import flat
+from ..lod import values_of
+from ..registry import VarDesc
 from ._types import listed, op_type
 
 

@@ -13,13 +13,11 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ..arrays.generic import cast, is_array
+from ..arrays import cast, is_array
 from ..errors import LodkitError
-from ..lod.lod_tensor import LoDTensor
-from ..lod.selected_rows import SelectedRows
+from ..lod import LoDTensor, SelectedRows
 from ..public import public
-from ..registry import OPS
-from ..registry.desc import VarDesc
+from ..registry import OPS, VarDesc
 from ..registry.operators import Registry
 
 

@@ -6,16 +6,12 @@ import math
 
 import numpy as np
 
-from ..arrays import plain_array, plain_rows
-from ..arrays.checks import is_integer
-from ..arrays.generic import is_array
-from ..arrays.transfer import to_device
+from ..arrays import is_array, is_integer, plain_array, plain_rows, to_device
 from ..errors import DTypeError, LoDError, LoDMismatchError
-from ..lod import levels
+from ..lod import LoDTensor, levels
 from ..lod.encodings import MAX_DEPTH
-from ..lod.lod_tensor import LoDTensor
 from ..public import public
-from ..registry.desc import VarDesc, VarType
+from ..registry import VarDesc, VarType
 from .fields import Field, not_a_list, place_of_row, uneven
 
 EXACT = 1 << 53  # floats hold integers up to here

@@ -8,9 +8,8 @@ import operator
 
 import numpy as np
 
-from ..arrays.generic import device_of
-from ..lod.lod_tensor import LoDTensor
-from ..lod.selected_rows import SelectedRows
+from ..arrays import device_of
+from ..lod import LoDTensor, SelectedRows
 from ..public import public
 from .wire import BYTES, VARINT, DescError, message, number, numbers, put, read, signed, text
 

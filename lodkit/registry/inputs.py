@@ -24,7 +24,7 @@ def accept_inputs(op, inputs):
 
 def to_device_of(x, others):
     """Copy a NumPy array to the device of the first CUDA array among ``others``."""
-    from ..arrays.cuda.memory import view
+    from ..arrays.cuda import view
 
     return view(numbers_of(next(filter(on_gpu, others)))).send(x).array
 

@@ -7,12 +7,9 @@ import typing
 
 import numpy as np
 
-from ..arrays import from_lists, plain_array
-from ..arrays.generic import is_array
+from ..arrays import from_lists, is_array, plain_array
 from ..errors import LoDError, LoDMismatchError
-from ..lod.levels import mismatch
-from ..lod.lod_tensor import LoDTensor
-from ..lod.selected_rows import SelectedRows
+from ..lod import LoDTensor, SelectedRows, mismatch
 
 if typing.TYPE_CHECKING:
     Dense: typing.TypeAlias = typing.Any

@@ -15,11 +15,9 @@ import typing
 
 import numpy as np
 
-from ..arrays.checks import checker
-from ..arrays.generic import device_of, one_device
+from ..arrays import checker, device_of, one_device
 from ..errors import UnknownOperatorError
-from ..lod.lod_tensor import LoDTensor
-from ..lod.selected_rows import SelectedRows
+from ..lod import LoDTensor, SelectedRows
 from . import representation
 from .desc import VarDesc
 from .inputs import accept_inputs, names_of

@@ -9,9 +9,8 @@ import functools
 
 import numpy as np
 
-from ..arrays import output
-from ..arrays.generic import is_array, parts, refuse_overlap
-from ..lod.lod_tensor import LoDTensor
+from ..arrays import is_array, output, parts, refuse_overlap
+from ..lod import LoDTensor
 from .kinds import run_rows
 from .tape import record, state
 
@@ -48,7 +47,7 @@ def _copied(op, result, out):
     if isinstance(array, np.ndarray):
         output(array.shape, array.dtype, out)[...] = array
     else:
-        from ..arrays.cuda.memory import copy_to
+        from ..arrays.cuda import copy_to
 
         copy_to(array, out)
     return result.with_values(out) if isinstance(result, LoDTensor) else out

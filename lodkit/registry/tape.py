@@ -8,10 +8,9 @@ import types
 
 import numpy as np
 
-from ..arrays.generic import is_array, may_share_memory
+from ..arrays import is_array, may_share_memory
 from ..errors import DTypeError, LodkitError
-from ..lod.lod_tensor import LoDTensor
-from ..lod.selected_rows import SelectedRows
+from ..lod import LoDTensor, SelectedRows
 from ..public import public
 
 _local = threading.local()
@@ -230,7 +229,7 @@ def _seed(target, given):
     if isinstance(given, SelectedRows):
         return given
     if not on_cpu:
-        from ..arrays.cuda.memory import grad_output_like
+        from ..arrays.cuda import grad_output_like
 
         return grad_output_like(values, given)
     given = np.asarray(given)
@@ -243,7 +242,7 @@ def _seed(target, given):
 
 
 def _ones_on_gpu(values):
-    from ..arrays.cuda.memory import full_like
+    from ..arrays.cuda import full_like
 
     return full_like(values, 1)
 

@@ -33,7 +33,4 @@ SAMPLES = {
     "lengths_split": [((x,), {"n_split": 3}) for x in SPLITS] + [((SPLITS[0],), {"n_split": 1})],
 }
 _LENGTHS = np.array([1, 2], np.int32)
-CAFFE2 = {
-    "LengthsTopK": (np.array([1.0, 2.0, 3.0], np.float32), _LENGTHS),
-    "LengthsSplit": (_LENGTHS, np.array([2])),
-}
+CAFFE2 = {"LengthsTopK": (np.array([1.0, 2.0, 3.0], np.float32), _LENGTHS), "LengthsSplit": (_LENGTHS, np.array([2]))}

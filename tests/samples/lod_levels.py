@@ -51,11 +51,7 @@ RESHAPES = [
     ((ragged([], item=(3,)),), {"new_dim": 7}),
     ((ragged([0, 2, 0], item=(2,)),), {"new_dim": 4}),
 ]
-SAMPLES = {
-    "lod_append": APPENDS,
-    "lod_reset": RESETS,
-    "sequence_reshape": RESHAPES,
-}
+SAMPLES = {"lod_append": APPENDS, "lod_reset": RESETS, "sequence_reshape": RESHAPES}
 ROWS = LoDTensor(array(6, 1), [[2, 1, 3]])
 PADDLE = {
     "lod_reset": ({"X": ROWS, "Y": vector(0, 2, 6, dtype=np.int32)}, {}),

@@ -18,6 +18,6 @@ SAMPLES = {
         ((vector(),), {"dtype": "int32", "max_length": 2}),
         ((vector(0, 0),), {}),
         ((vector(3),), {"max_length": 0, "dtype": "float32"}),
-    ],
+    ]
 }
 PADDLE = {"sequence_mask": ({"X": vector(3, 0, 2)}, {"maxlen": -1, "out_dtype": 5})}

@@ -72,5 +72,5 @@ PADDLE = {
     "sequence_slice": (
         {"X": ragged([3, 1], dtype=np.float32), "Offset": np.array([[1], [0]]), "Length": np.array([[2], [0]])},
         {},
-    ),
+    )
 }

@@ -7,8 +7,8 @@ import numpy as np
 from ...errors import DTypeError, LoDError, RowIndexError, bad_id
 from ..bounds import bounds_check
 from . import vector
-from .elementwise import fill
-from .launch import cuda, launch
+from .kernels import fill
+from .launcher import cuda, launch
 from .memory import view
 from .views import pending, raise_pending
 

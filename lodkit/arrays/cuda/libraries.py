@@ -117,7 +117,7 @@ class Numba:
     """Numba's device arrays, and any others that export ``__cuda_array_interface__``."""
 
     def __init__(self):
-        from .launch import cuda
+        from .launcher import cuda
 
         self.cuda = cuda
 

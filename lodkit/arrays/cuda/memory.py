@@ -11,17 +11,7 @@ from .. import integers
 from .libraries import LIBRARIES, library_of
 from .views import View, checked
 
-__all__ = [
-    "LIBRARIES",
-    "View",
-    "checked",
-    "copy_to",
-    "extent",
-    "full_like",
-    "library_of",
-    "output",
-    "overlap",
-]
+__all__ = ["LIBRARIES", "View", "checked", "copy_to", "extent", "full_like", "library_of", "output", "overlap"]
 __all__ += ["refuse_overlap", "rows_beside", "view"]
 
 
@@ -75,7 +65,7 @@ def refuse_overlap(name, array, others):
 
 def copy_to(array, out):
     """Copy an array into one like it."""
-    from .elementwise import copied
+    from .kernels import copied
 
     source = view(array)
     copied(source, output(source, source.shape, source.dtype, out))
@@ -83,7 +73,7 @@ def copy_to(array, out):
 
 def full_like(array, number):
     """Array like another, filled with a number."""
-    from .elementwise import fill
+    from .kernels import fill
 
     like = view(array)
     return fill(like.like(like.shape), number).array
@@ -91,7 +81,7 @@ def full_like(array, number):
 
 def rows_beside(value, rows):
     """Copy of the rows of SelectedRows, int64, on the device of the value."""
-    from .elementwise import convert
+    from .kernels import convert
 
     like = view(value)
     if isinstance(rows, np.ndarray):
@@ -113,7 +103,7 @@ def norm(array):
 
 def grad_output_like(values, given):
     """Output gradient of ``values``, on a GPU, as an array like it."""
-    from .elementwise import convert
+    from .kernels import convert
 
     if isinstance(given, np.ndarray):
         raise DeviceError("the output gradient is on the CPU, the target on a GPU; move it there")
@@ -127,7 +117,7 @@ def grad_output_like(values, given):
 
 def joined(arrays):
     """Concatenate arrays along their rows."""
-    from .elementwise import copied
+    from .kernels import copied
 
     xs = [view(array) for array in arrays]
     for i, x in enumerate(xs):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...lod.lod_tensor import LoDTensor
+from ...lod import LoDTensor
 from ...ops import bag_updates as ops
 from ...registry import Dense
 from .optimizer_steps import adagrad_rule

@@ -6,7 +6,7 @@ import numpy as np
 
 from ...arrays import check_gradient, check_values, native
 from ...jit import settings
-from ...lod.lod_tensor import LoDTensor
+from ...lod import LoDTensor
 from ...lod.offsets import lengths_to_offsets, run_rows
 from .copy_plan import CopyPlan
 

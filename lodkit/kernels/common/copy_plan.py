@@ -9,8 +9,8 @@ import typing
 
 import numpy as np
 
+from ...lod import frozen
 from ...lod.copy_runs import move_runs
-from ...lod.levels import frozen
 from ...lod.offsets import cut_parts, lengths_to_offsets
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...lod.lod_tensor import LoDTensor
+from ...lod import LoDTensor
 from ...ops import embedding as ops
 from ...registry import Dense
 
@@ -44,16 +44,7 @@ def embedding_bag(
 
 @ops.embedding_bag_grad.kernel("cpu", "cuda")
 def embedding_bag_grad(
-    on,
-    table: Dense,
-    ids: LoDTensor,
-    grad: Dense,
-    weights: Dense | None = None,
-    /,
-    *,
-    pool,
-    padding_idx,
-    is_sparse,
+    on, table: Dense, ids: LoDTensor, grad: Dense, weights: Dense | None = None, /, *, pool, padding_idx, is_sparse
 ):
     table, bags, flat, weights = ops.prepare_bag(on, table, ids, weights, pool, padding_idx)
     offsets = bags.row_offsets()

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...lod.levels import frozen
-from ...lod.lod_tensor import LoDTensor
+from ...lod import LoDTensor, frozen
 from ...lod.offsets import sort_by_segment
 from ...ops import features as ops
 from ...ops.shared.features import check_features

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...lod.lod_tensor import LoDTensor
+from ...lod import LoDTensor
 from ...ops import gather_scatter as ops
 from ...registry import Dense
 from .embedding import lookup_table_grad

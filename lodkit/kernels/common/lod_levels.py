@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from ...lod.levels import frozen
-from ...lod.lod_tensor import LoDTensor, values_of
+from ...lod import LoDTensor, frozen, values_of
 from ...ops import lod_levels as ops
 from ...registry import Dense
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...lod.selected_rows import SelectedRows
+from ...lod import SelectedRows
 from ...ops import moment_optimizers as ops
 from ...registry import Dense
 from .optimizer_steps import adadelta_rule, adam_rule, momentum_rule, rmsprop_rule

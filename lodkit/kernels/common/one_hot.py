@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ... import ops
-from ...lod.levels import frozen
-from ...lod.lod_tensor import LoDTensor
+from ...lod import LoDTensor, frozen
 from ...ops.one_hot import check_two_axes, prepare_segments
 from ...ops.sequence_pool import above
 from ...ops.shared.columns import checked_columns

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...arrays import check_values
-from ...lod.lod_tensor import LoDTensor
+from ...lod import LoDTensor
 from ...ops import quantized as ops
 from ...ops.quantized import FLOAT
 from ...ops.shared.reductions import pad_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...lod.selected_rows import SelectedRows
+from ...lod import SelectedRows
 from ...ops import selected_rows as ops
 from ...registry import Dense
 

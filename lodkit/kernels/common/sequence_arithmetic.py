@@ -8,7 +8,7 @@ import numpy as np
 
 from ...arrays import check_gradient, matrix, native
 from ...jit import simd
-from ...lod.lod_tensor import LoDTensor
+from ...lod import LoDTensor
 from ...ops import sequence_arithmetic as ops
 from ...registry import Dense
 

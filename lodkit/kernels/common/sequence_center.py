@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ... import ops
 from ...jit import simd
-from ...lod.lod_tensor import LoDTensor
+from ...lod import LoDTensor
 from ...ops.sequence_center import prepare
 
 

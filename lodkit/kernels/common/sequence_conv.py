@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ... import ops
 from ...arrays import check_gradient, native
-from ...lod.lod_tensor import LoDTensor
+from ...lod import LoDTensor
 from ...ops.sequence_conv import check_conv, check_row_conv
 from ...registry import Dense
 

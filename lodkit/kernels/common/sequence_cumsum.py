@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ... import ops
-from ...lod.lod_tensor import LoDTensor
+from ...lod import LoDTensor
 from ...ops.sequence_cumsum import sum_dtype
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...arrays import check_gradient, native
-from ...lod.levels import frozen
-from ...lod.lod_tensor import LoDTensor
+from ...lod import LoDTensor, frozen
 from ...lod.offsets import lengths_to_offsets
 from ...ops import sequence_padding as ops
 from ...registry import Dense

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from ... import ops
-from ...lod.lod_tensor import LoDTensor
-from ...lod.selected_rows import SelectedRows
+from ...lod import LoDTensor, SelectedRows
 from ...ops.sequence_scatter import prepare, prepare_grad
 from ...registry import Dense
 from .selected_rows import sum_mixed

@@ -8,8 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...arrays import check_values
-from ...lod.levels import frozen
-from ...lod.lod_tensor import LoDTensor, values_of
+from ...lod import LoDTensor, frozen, values_of
 from ...lod.offsets import part_numbers, range_bounds, segment_numbers, sort_by_segment
 from ...ops import sequence_selection as ops
 from ...ops.shared import sequences as checks

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ... import ops
 from ...arrays import check_values
-from ...lod.lod_tensor import LoDTensor
+from ...lod import LoDTensor
 from ...ops.sequence_softmax import prepare
 from ...registry import Dense
 

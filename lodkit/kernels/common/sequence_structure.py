@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...arrays import check_gradient, check_values
-from ...lod.lod_tensor import LoDTensor, values_of
+from ...lod import LoDTensor, values_of
 from ...lod.offsets import reversed_numbers, segment_numbers
 from ...ops import sequence_structure as ops
 from ...ops.shared.sequences import is_ragged, prepare_concat

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from ... import ops
 from ...arrays import check_gradient, native
-from ...lod.levels import frozen
-from ...lod.lod_tensor import LoDTensor
+from ...lod import LoDTensor, frozen
 from ...ops.sequence_topk import bad_index, check_steps, prepare_grad, prepare_matrices
 from ...registry import Dense
 from .matrices import matrix_rows

@@ -7,8 +7,7 @@ import math
 import numpy as np
 
 from ...arrays import check_gradient, native
-from ...lod.lod_tensor import LoDTensor
-from ...lod.selected_rows import SelectedRows
+from ...lod import LoDTensor, SelectedRows
 from ...ops import sparse_dense as ops
 from ...registry import Dense
 

@@ -8,8 +8,7 @@ import numpy as np
 
 from ... import ops
 from ...arrays import native
-from ...lod.lod_tensor import LoDTensor
-from ...lod.selected_rows import SelectedRows
+from ...lod import LoDTensor, SelectedRows
 from ...ops.sequence_pool import above
 from ...ops.shared.reductions import pad_of
 from ...ops.sparse_matrix import prepare_columns, prepare_matrix, prepare_matrix_grad

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...lod.levels import frozen
-from ...lod.lod_tensor import LoDTensor, values_of
+from ...lod import LoDTensor, frozen, values_of
 from ...lod.offsets import cut_level, lengths_to_offsets, merge_level, runs_of
 from ...ops import split_merge as ops
 from ...ops.lod_levels import levels_of

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...lod.selected_rows import SelectedRows
+from ...lod import SelectedRows
 from ...ops.shared.updates import check_merged, check_update
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...arrays import check_gradient, native, upcast
-from ...lod.lod_tensor import LoDTensor
+from ...lod import LoDTensor
 from ...ops import dense as ops
 from ...registry import Dense
 

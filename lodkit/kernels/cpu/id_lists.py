@@ -5,12 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from ...arrays import integers, upcast
-from ...jit import njit, parallel_kernel, prange, settings
-from ...jit.search import advance, lower_bound, segment_of
+from ...jit import advance, lower_bound, njit, parallel_kernel, prange, segment_of, settings
+from ...lod import LoDTensor, check_vector, frozen
 from ...lod import offsets as _lod
 from ...lod.copy_runs import copy_runs
-from ...lod.levels import check_vector, frozen
-from ...lod.lod_tensor import LoDTensor
 from ...ops import id_lists as ops
 from ...registry import Dense
 from .conversions import offsets_to_segment_ids

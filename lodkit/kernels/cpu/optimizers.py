@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...jit import njit
-from ...jit.search import lower_bound
+from ...jit import lower_bound, njit
 from ...ops.optimizers import missing_row
 from .primitives.update import runs_of
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...arrays import matrix, native, upcast
-from ...jit import parallel_kernel, prange, settings, simd
-from ...jit.search import advance, segment_of
+from ...jit import advance, parallel_kernel, prange, segment_of, settings, simd
 from ...lod.windows import edges, near, uses_of_padding
 from .primitives.reduce import reduce_into
 from .primitives.templates import row_kernel

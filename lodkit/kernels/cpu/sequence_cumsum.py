@@ -7,8 +7,7 @@ import functools
 import numpy as np
 
 from ...arrays import matrix
-from ...jit import parallel_kernel, prange, settings, simd
-from ...jit.search import segments_in
+from ...jit import parallel_kernel, prange, segments_in, settings, simd
 from .primitives.reduce import reduce_rows
 from .primitives.softmax import strip_width, tiles_where_long
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ... import arrays
-from ...jit import jitable, parallel_kernel, prange, settings
-from ...jit.search import lower_bound
-from ...lod.levels import frozen
-from ...lod.lod_tensor import LoDTensor
+from ...jit import jitable, lower_bound, parallel_kernel, prange, settings
+from ...lod import LoDTensor, frozen
 from ...lod.offsets import lengths_to_offsets
 from ...ops import sequence_tokens as ops
 from .primitives.templates import row_kernel

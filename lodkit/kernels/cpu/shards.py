@@ -6,8 +6,8 @@ import numpy as np
 
 from ...arrays import matrix
 from ...jit import njit, parallel_kernel, prange, settings
+from ...lod import check_vector as check_vector
 from ...lod import offsets as _lod
-from ...lod.levels import check_vector as check_vector
 from ...ops.shards import check_sum
 from .conversions import lengths_to_offsets
 

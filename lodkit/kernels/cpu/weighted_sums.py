@@ -7,9 +7,8 @@ import functools
 import numpy as np
 
 from ...arrays import matrix, native, upcast
-from ...jit import jitable, parallel_kernel, prange, settings, simd
+from ...jit import jitable, lower_bound, parallel_kernel, prange, settings, simd
 from ...jit.llvm.intrinsics import WIDE
-from ...jit.search import lower_bound
 from .primitives.gather import AHEAD
 from .primitives.sort import sort_rows
 from .primitives.update import whole_width

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...arrays.cuda.elementwise import convert, fill
+from ...arrays.cuda import convert, fill
 from .conversions import segment_numbers
 from .primitives.gather import take
 from .primitives.gradients import values_grad

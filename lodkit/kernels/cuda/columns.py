@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...arrays.cuda import vector
-from ...arrays.cuda.launch import elementwise
+from ...arrays.cuda import elementwise, vector
 from ...jit import simd
 
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...arrays.cuda import vector
-from ...arrays.cuda.ids import check_vector as integers
-from ...arrays.cuda.ids import first_outside
-from ...arrays.cuda.launch import cuda, elementwise, launch
+from ...arrays.cuda import check_vector as integers
+from ...arrays.cuda import cuda, elementwise, first_outside, launch, vector
 from ...errors import LoDError
 from ...ops import conversions as ops
 from ...registry import Dense

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...arrays.cuda.ids import checked_ids
-from ...arrays.cuda.memory import library_of, view
-from ...lod.lod_tensor import LoDTensor
+from ...arrays.cuda import checked_ids, library_of, view
+from ...lod import LoDTensor
 from ...ops import dense as ops
 from ...registry import Dense
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...arrays.cuda import vector
-from ...arrays.cuda.elementwise import copied, fill
-from ...arrays.cuda.launch import elementwise
+from ...arrays.cuda import copied, elementwise, fill, vector
 from ...ops.edge_padding import check_pads, check_removed
 from .conversions import lengths_of
 from .primitives.offsets import inspected

@@ -6,8 +6,7 @@ import math
 
 import numpy as np
 
-from ...arrays.cuda import vector
-from ...arrays.cuda.launch import elementwise
+from ...arrays.cuda import elementwise, vector
 
 
 @elementwise

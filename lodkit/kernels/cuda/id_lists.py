@@ -4,13 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...arrays.cuda import vector
-from ...arrays.cuda.elementwise import convert, copied, fill
-from ...arrays.cuda.ids import ids_of
-from ...arrays.cuda.launch import cuda, elementwise, launch
-from ...arrays.cuda.memory import view
-from ...lod.levels import frozen
-from ...lod.lod_tensor import LoDTensor
+from ...arrays.cuda import convert, copied, cuda, elementwise, fill, ids_of, launch, vector, view
+from ...lod import LoDTensor, frozen
 from ...ops import id_lists as ops
 from ...registry import Dense
 from .conversions import from_ids, integers, offsets_to_lengths

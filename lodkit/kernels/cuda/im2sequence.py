@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from ...arrays.cuda import vector
-from ...arrays.cuda.launch import cuda, launch
+from ...arrays.cuda import cuda, launch, vector
 from ...jit import simd
 
 

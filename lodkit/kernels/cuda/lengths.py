@@ -7,11 +7,7 @@ import functools
 import numpy as np
 
 from ...arrays import check_gradient
-from ...arrays.cuda import vector
-from ...arrays.cuda.elementwise import fill
-from ...arrays.cuda.ids import ids_of
-from ...arrays.cuda.launch import cuda, device, elementwise, launch
-from ...arrays.cuda.memory import view
+from ...arrays.cuda import cuda, device, elementwise, fill, ids_of, launch, vector, view
 from ...ops import lengths as ops
 from ...registry import Dense
 from .conversions import from_lengths, integers, to_offsets

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...arrays.cuda import vector
-from ...arrays.cuda.elementwise import fill
-from ...arrays.cuda.launch import elementwise
+from ...arrays.cuda import elementwise, fill, vector
 from .primitives.cells import cells_of
 from .primitives.scan import offsets_of
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from ...arrays.cuda import vector
-from ...arrays.cuda.elementwise import fill
-from ...arrays.cuda.launch import elementwise
+from ...arrays.cuda import elementwise, fill, vector
 from ...ops.optimizers import missing_row
 from .primitives.merge import runs_of
 from .primitives.offsets import upper_bound

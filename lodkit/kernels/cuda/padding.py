@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from ...arrays.cuda import vector
-from ...arrays.cuda.launch import elementwise
+from ...arrays.cuda import elementwise, vector
 
 
 @elementwise

@@ -6,9 +6,8 @@ import math
 
 import numpy as np
 
-from ...arrays.cuda.elementwise import convert, fill
-from ...arrays.cuda.elementwise import copied as copied
-from ...arrays.cuda.launch import launch
+from ...arrays.cuda import convert, fill, launch
+from ...arrays.cuda import copied as copied
 from ...ops.quantized import FLOAT, PARAMS
 from .primitives.offsets import offsets_like
 from .primitives.quantized import WARP, bag_kernel, dequantize_kernel, quantize_kernel

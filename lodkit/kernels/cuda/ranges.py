@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...arrays.cuda import vector
-from ...arrays.cuda.ids import checked_ids, ids_of
-from ...arrays.cuda.launch import cuda, elementwise, launch
+from ...arrays.cuda import checked_ids, cuda, elementwise, ids_of, launch, vector
 from ...ops import ranges as ops
 from .conversions import from_lengths, segment_numbers, to_offsets
 from .primitives.offsets import found_in

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...arrays.cuda import vector
-from ...arrays.cuda.launch import elementwise
+from ...arrays.cuda import elementwise, vector
 from ...ops.reduce_dims import check_longest
 from .conversions import from_lengths
 from .primitives.offsets import cut, inspected

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from ...arrays.cuda import vector
-from ...arrays.cuda.launch import elementwise
+from ...arrays.cuda import elementwise, vector
 from ...jit import simd
 from ...ops.row_updates import LONGEST
 from .primitives.merge import sort_rows

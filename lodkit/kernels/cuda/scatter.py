@@ -6,9 +6,7 @@ import math
 
 import numpy as np
 
-from ...arrays.cuda import vector
-from ...arrays.cuda.elementwise import fill
-from ...arrays.cuda.launch import cuda, elementwise, launch
+from ...arrays.cuda import cuda, elementwise, fill, launch, vector
 from .primitives.gather import gather, put_rows
 
 

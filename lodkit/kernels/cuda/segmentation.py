@@ -6,8 +6,7 @@ import math
 
 import numpy as np
 
-from ...arrays.cuda import vector
-from ...arrays.cuda.launch import cuda, elementwise, launch
+from ...arrays.cuda import cuda, elementwise, launch, vector
 from ...ops import segmentation as ops
 from ...registry import Dense
 from .conversions import from_ids, from_lengths, integers

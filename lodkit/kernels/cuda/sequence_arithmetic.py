@@ -6,9 +6,7 @@ import functools
 
 import numpy as np
 
-from ...arrays.cuda import vector
-from ...arrays.cuda.elementwise import convert
-from ...arrays.cuda.launch import device, elementwise
+from ...arrays.cuda import convert, device, elementwise, vector
 from ...jit import simd
 from .primitives import row_kernels as kernels
 from .primitives.gradients import computing_as, over_rows, sums_of_products

@@ -6,10 +6,7 @@ import functools
 
 import numpy as np
 
-from ...arrays.cuda import vector
-from ...arrays.cuda.elementwise import convert, copied, fill
-from ...arrays.cuda.launch import cuda, elementwise, launch
-from ...arrays.cuda.memory import view
+from ...arrays.cuda import convert, copied, cuda, elementwise, fill, launch, vector, view
 from ...jit import simd
 from ...lod.windows import near, uses_of_padding
 from .primitives.offsets import offsets_like

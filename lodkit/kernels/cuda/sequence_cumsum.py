@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import functools
 
-from ...arrays.cuda import vector
-from ...arrays.cuda.launch import cuda, device, launch
+from ...arrays.cuda import cuda, device, launch, vector
 from ...jit import simd
 from .primitives.offsets import Offsets, offsets_like
 from .primitives.reduce import group_of, reduce_rows, width_of

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...arrays.cuda import vector
-from ...arrays.cuda.launch import elementwise
-from ...arrays.cuda.memory import output, view
+from ...arrays.cuda import elementwise, output, vector, view
 from ...ops.sequence_mask import check_mask_lengths, sequence_mask
 from ...registry import Dense
 

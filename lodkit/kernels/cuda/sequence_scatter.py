@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...arrays.cuda import vector
-from ...arrays.cuda.ids import checked_ids
-from ...arrays.cuda.launch import elementwise
+from ...arrays.cuda import checked_ids, elementwise, vector
 from ...ops.sequence_scatter import bad_element
 from .primitives.offsets import offsets_like
 from .primitives.row_kernels import segment_of

@@ -6,9 +6,7 @@ import math
 
 import numpy as np
 
-from ...arrays.cuda import vector
-from ...arrays.cuda.elementwise import convert
-from ...arrays.cuda.launch import elementwise
+from ...arrays.cuda import convert, elementwise, vector
 from .columns import join_columns, split_columns
 from .conversions import segment_numbers
 from .primitives.gather import take_rows

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...arrays.cuda import vector
-from ...arrays.cuda.launch import elementwise
-from ...arrays.cuda.memory import output, view
-from ...lod.levels import frozen
-from ...lod.lod_tensor import LoDTensor
+from ...arrays.cuda import elementwise, output, vector, view
+from ...lod import LoDTensor, frozen
 from ...ops import sequence_tokens as ops
 from .primitives.gather import gather, listed
 from .primitives.offsets import offsets_like

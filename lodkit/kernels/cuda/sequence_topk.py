@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...arrays.cuda import vector
-from ...arrays.cuda.elementwise import convert, fill
-from ...arrays.cuda.launch import cuda, elementwise, launch
+from ...arrays.cuda import convert, cuda, elementwise, fill, launch, vector
 from ...jit import simd
 from .lengths import largest
 from .primitives.gather import put_rows

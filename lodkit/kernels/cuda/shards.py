@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...arrays.cuda import vector
-from ...arrays.cuda.elementwise import convert
-from ...arrays.cuda.launch import cuda, elementwise, launch
+from ...arrays.cuda import convert, cuda, elementwise, launch, vector
 from ...ops.shards import check_sum
 from .conversions import from_ids, from_lengths
 from .conversions import integers as check_vector  # noqa: F401

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...arrays.cuda import vector
-from ...arrays.cuda.elementwise import convert, copied, fill
-from ...arrays.cuda.launch import device, elementwise
+from ...arrays.cuda import convert, copied, device, elementwise, fill, vector
 from ...jit import simd
 from .primitives.gather import gather, put_rows
 from .primitives.merge import sort_rows

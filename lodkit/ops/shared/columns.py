@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...arrays import check_values, integers
-from ...arrays.checks import MOST
+from ...arrays import MOST, check_values, integers
 from ...errors import LoDError, RowIndexError, ShapeMismatchError
-from ...lod.lod_tensor import values_of
-from ...registry.kinds import aligned
+from ...lod import values_of
+from ...registry import aligned
 
 
 def count_of(given, largest, what):

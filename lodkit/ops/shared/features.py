@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...arrays import check_gradient, check_values, integers
-from ...arrays.generic import dtype_of, is_array
-from ...arrays.transfer import to_device
+from ...arrays import check_gradient, check_values, dtype_of, integers, is_array, to_device
 from ...errors import DTypeError, LoDError, LoDLevelError, LoDMismatchError, ShapeMismatchError
+from ...lod import LoDTensor, values_of
 from ...lod.batching import concat
-from ...lod.lod_tensor import LoDTensor, values_of
-from ...registry.desc import VarDesc
+from ...registry import VarDesc
 
 
 def check_items(name, arrays):

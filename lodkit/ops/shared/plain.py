@@ -8,8 +8,8 @@ import numpy as np
 
 from ...arrays import integers as integers
 from ...arrays import output as output
-from ...arrays.generic import refuse_overlap as refuse_overlap
-from ...lod.levels import check_vector as check_vector
+from ...arrays import refuse_overlap as refuse_overlap
+from ...lod import check_vector as check_vector
 from .. import conversions as conversions
 from ..conversions import lengths_to_offsets
 from .tables import check_ids as checked_ids  # noqa: F401

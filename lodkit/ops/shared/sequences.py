@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...arrays import check_gradient, check_values, integers, native
-from ...arrays.generic import dtype_of
+from ...arrays import check_gradient, check_values, dtype_of, integers, native
 from ...errors import DTypeError, LoDError, LoDLevelError, LoDMismatchError, RowIndexError, ShapeMismatchError
+from ...lod import LoDTensor, values_of
 from ...lod.batching import concat
-from ...lod.lod_tensor import LoDTensor, values_of
 
 
 def is_ragged(x):

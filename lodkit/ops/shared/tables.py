@@ -6,7 +6,7 @@ import numpy as np
 
 from ...arrays import integers
 from ...errors import RowIndexError, bad_id
-from ...lod.selected_rows import SelectedRows
+from ...lod import SelectedRows
 
 
 def check_ids(ids, height, name="ids", error=None):

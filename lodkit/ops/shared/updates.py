@@ -8,7 +8,7 @@ import numpy as np
 
 from ...arrays import check_rows, check_values, native, writable
 from ...errors import DTypeError, ShapeMismatchError
-from ...lod.selected_rows import SelectedRows
+from ...lod import SelectedRows
 from ..selected_rows import added
 
 LEAST_DIVISOR = float(np.finfo(np.float32).smallest_normal)  # 0 / 0, with epsilon = 0, is no step

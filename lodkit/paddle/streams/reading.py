@@ -12,11 +12,10 @@ import numpy as np
 
 from ...arrays import empty
 from ...errors import LoDError, LodkitError
+from ...lod import LoDTensor, SelectedRows, bad_row
 from ...lod import levels as _levels
 from ...lod.encodings import MAX_DEPTH
-from ...lod.lod_tensor import LoDTensor
-from ...lod.selected_rows import SelectedRows, bad_row
-from ...registry.desc import TensorDesc
+from ...registry import TensorDesc
 from .bytes import Reader, StreamError
 from .writing import VERSION
 

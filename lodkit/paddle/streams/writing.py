@@ -15,13 +15,11 @@ import struct
 
 import numpy as np
 
-from ...arrays.generic import is_array
-from ...arrays.transfer import to_device
+from ...arrays import is_array, to_device
 from ...errors import DTypeError
 from ...files import replacing
-from ...lod.lod_tensor import LoDTensor
-from ...lod.selected_rows import SelectedRows
-from ...registry.desc import DATA_TYPES, TensorDesc
+from ...lod import LoDTensor, SelectedRows
+from ...registry import DATA_TYPES, TensorDesc
 
 VERSION = 0
 

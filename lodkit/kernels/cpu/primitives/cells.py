@@ -8,8 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from ....arrays import matrix
-from ....jit import parallel_kernel, prange, settings
-from ....jit.search import lower_bound
+from ....jit import lower_bound, parallel_kernel, prange, settings
 
 _UNKEPT = np.empty(0, bool)
 

@@ -14,10 +14,10 @@ import numpy as np
 from ....arrays import integers as integers
 from ....arrays import native
 from ....arrays import output as output
-from ....arrays.generic import refuse_overlap as refuse_overlap
+from ....arrays import refuse_overlap as refuse_overlap
 from ....arrays.ids import checked_ids as checked_ids
+from ....lod import check_vector as check_vector
 from ....lod.copy_runs import copy_runs as copy_runs
-from ....lod.levels import check_vector as check_vector
 from ....ops.shared.plain import clip_lengths as clip_lengths
 from ....ops.shared.plain import largest_id as largest_id
 from ....ops.shared.plain import put_rows as put_rows

@@ -6,8 +6,7 @@ import numpy as np
 
 from .... import arrays
 from ....arrays import matrix, native
-from ....jit import get_num_threads, jitable, parallel_kernel, prange, settings, simd
-from ....jit.search import advance, segment_of
+from ....jit import advance, get_num_threads, jitable, parallel_kernel, prange, segment_of, settings, simd
 from ....lod.copy_runs import FAR, LONG
 from ....lod.offsets import segment_numbers
 

@@ -7,8 +7,7 @@ import functools
 import numpy as np
 
 from ....arrays import native
-from ....jit import jitable, njit, parallel_kernel, prange, simd
-from ....jit.search import advance, segment_of
+from ....jit import advance, jitable, njit, parallel_kernel, prange, segment_of, simd
 from .templates import row_kernel
 
 

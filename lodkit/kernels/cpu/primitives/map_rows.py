@@ -7,8 +7,7 @@ import functools
 import numpy as np
 
 from ....arrays import matrix
-from ....jit import parallel_kernel, prange, settings, simd
-from ....jit.search import segment_of
+from ....jit import parallel_kernel, prange, segment_of, settings, simd
 from .reduce import width_of
 from .reduce_kernels import LANES
 from .templates import row_kernel

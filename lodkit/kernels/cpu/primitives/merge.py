@@ -7,7 +7,7 @@ import numpy as np
 from .... import arrays
 from ....arrays import check_values, matrix, native
 from ....jit import njit
-from ....lod.selected_rows import SelectedRows
+from ....lod import SelectedRows
 from .reduce import reduce_rows
 from .sort import sort_rows
 

@@ -10,8 +10,7 @@ import functools
 
 import numpy as np
 
-from ....jit import jitable, parallel_kernel, prange, simd
-from ....jit.search import segments_in
+from ....jit import jitable, parallel_kernel, prange, segments_in, simd
 from ...common.codes import coder, grid
 from .reduce_kernels import AHEAD, weight_of
 from .templates import fill

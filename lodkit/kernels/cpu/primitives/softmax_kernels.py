@@ -10,8 +10,7 @@ import functools
 
 import numpy as np
 
-from ....jit import jitable, parallel_kernel, prange, reducers, simd
-from ....jit.search import segments_in
+from ....jit import jitable, parallel_kernel, prange, reducers, segments_in, simd
 from .reduce_kernels import LANES
 
 FLAT = 0  # the width that stands for one column, whose values come as ``(1, rows)``

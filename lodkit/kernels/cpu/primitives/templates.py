@@ -8,8 +8,7 @@ which ``simd.load`` and ``simd.store`` convert.
 
 from __future__ import annotations
 
-from ....jit import jitable, parallel_kernel, prange
-from ....jit.search import advance, segment_of, segments_in
+from ....jit import advance, jitable, parallel_kernel, prange, segment_of, segments_in
 
 
 def row_kernel(body, width=0):

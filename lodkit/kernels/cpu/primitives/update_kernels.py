@@ -12,8 +12,7 @@ import functools
 
 import numpy as np
 
-from ....jit import jitable, njit, parallel_kernel, prange, simd
-from ....jit.search import lower_bound
+from ....jit import jitable, lower_bound, njit, parallel_kernel, prange, simd
 from .sort import sort_few
 
 AHEAD = 32  # rows between a prefetch and its use: 2.5 times faster than without

@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ....arrays.cuda import vector
-from ....arrays.cuda.elementwise import fill
-from ....arrays.cuda.launch import cuda, elementwise, launch
+from ....arrays.cuda import cuda, elementwise, fill, launch, vector
 from .gather import put_rows
 from .offsets import offsets_like
 from .reduce import reduce_rows

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ....lod.lod_tensor import LoDTensor
+from ....lod import LoDTensor
 from .copy_runs import move_runs as move_runs
 from .gather import put_rows
 

@@ -6,9 +6,7 @@ import functools
 
 import numpy as np
 
-from ....arrays.cuda import vector
-from ....arrays.cuda.launch import cuda, device, launch
-from ....arrays.cuda.views import View
+from ....arrays.cuda import View, cuda, device, launch, vector
 from ....jit import simd
 from .reduce import group_of, width_of
 from .row_kernels import segment_of

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ....arrays.cuda.launch import elementwise
+from ....arrays.cuda import elementwise
 
 LARGE = 1 << 20  # ids; below that a sort is a few launches of tens of microseconds, whoever does it
 

@@ -11,19 +11,15 @@ import sys
 
 import numpy as np
 
-from ....arrays.cuda import memory, vector
-from ....arrays.cuda.elementwise import convert as convert
-from ....arrays.cuda.elementwise import copied as copied
-from ....arrays.cuda.elementwise import fill as fill
-from ....arrays.cuda.ids import check_vector as check_vector
-from ....arrays.cuda.ids import checked_ids as checked_ids
-from ....arrays.cuda.ids import ids_of as integers  # noqa: F401
-from ....arrays.cuda.launch import elementwise
-from ....arrays.cuda.memory import refuse_overlap as refuse_overlap
-from ....arrays.cuda.memory import view
-from ....arrays.cuda.views import View
-from ....lod.lod_tensor import LoDTensor
-from ....lod.selected_rows import SelectedRows
+from ....arrays.cuda import View, elementwise, memory, vector, view
+from ....arrays.cuda import check_vector as check_vector
+from ....arrays.cuda import checked_ids as checked_ids
+from ....arrays.cuda import convert as convert
+from ....arrays.cuda import copied as copied
+from ....arrays.cuda import fill as fill
+from ....arrays.cuda import ids_of as integers  # noqa: F401
+from ....arrays.cuda import refuse_overlap as refuse_overlap
+from ....lod import LoDTensor, SelectedRows
 from ... import importing
 from .views import viewed
 

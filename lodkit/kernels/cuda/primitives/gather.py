@@ -6,11 +6,7 @@ import functools
 
 import numpy as np
 
-from ....arrays.cuda import vector
-from ....arrays.cuda.elementwise import convert, fill
-from ....arrays.cuda.launch import cuda, elementwise, launch
-from ....arrays.cuda.memory import output
-from ....arrays.cuda.views import View
+from ....arrays.cuda import View, convert, cuda, elementwise, fill, launch, output, vector
 from ....jit import simd
 from .reduce import group_of, width_of
 from .reduce_kernels import reader

@@ -7,10 +7,7 @@ import functools
 import numpy as np
 
 from ....arrays import check_values
-from ....arrays.cuda import vector
-from ....arrays.cuda.elementwise import convert, fill
-from ....arrays.cuda.launch import device, launch
-from ....arrays.cuda.memory import view
+from ....arrays.cuda import convert, device, fill, launch, vector, view
 from ....jit import simd
 from ....jit.reducers import REDUCERS
 from ....ops.shared.reductions import check_grad_output, check_weighted, check_weights

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ....arrays.cuda import vector
-from ....arrays.cuda.launch import BLOCK, cuda, elementwise, launch
+from ....arrays.cuda import BLOCK, cuda, elementwise, launch, vector
 from .reduce_kernels import ALL, WARP
 from .row_kernels import segment_of
 from .scan import WARP_BITS, WARPS

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import functools
 
-from ....arrays.cuda import vector
-from ....arrays.cuda.elementwise import convert
-from ....arrays.cuda.launch import device
+from ....arrays.cuda import convert, device, vector
 from ....jit import simd
 from . import row_kernels as kernels
 from .gradients import over_rows

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ....arrays import check_values
-from ....arrays.cuda.elementwise import add_to, convert, copied, fill, iota
-from ....arrays.cuda.memory import view
-from ....lod.selected_rows import SelectedRows
+from ....arrays.cuda import add_to, convert, copied, fill, iota, view
+from ....lod import SelectedRows
 from .gather import put_rows, rows_without
 from .offsets import Offsets, cut, inspected, settings
 from .reduce import reduce_rows

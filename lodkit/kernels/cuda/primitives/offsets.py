@@ -8,9 +8,7 @@ import weakref
 
 import numpy as np
 
-from ....arrays.cuda import vector
-from ....arrays.cuda.elementwise import fill
-from ....arrays.cuda.launch import cuda, device, elementwise, launch
+from ....arrays.cuda import cuda, device, elementwise, fill, launch, vector
 from ....lod.offsets import tiles_of
 from .scan import offsets_of
 

@@ -10,8 +10,8 @@ import functools
 import numpy as np
 from llvmlite import ir
 
-from ....arrays.cuda.launch import extending
-from ....arrays.cuda.launch import numba_types as types
+from ....arrays.cuda import extending
+from ....arrays.cuda import numba_types as types
 from ....arrays.cuda.vector import _pointer
 from ....jit.llvm.intrinsics import Vector
 

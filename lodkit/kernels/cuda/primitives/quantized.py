@@ -6,8 +6,7 @@ import functools
 
 import numpy as np
 
-from ....arrays.cuda import vector
-from ....arrays.cuda.launch import cuda, device
+from ....arrays.cuda import cuda, device, vector
 from ....jit import simd
 from ...common.codes import coder, grid
 from . import packed as _packed

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ....arrays.cuda.elementwise import fill
-from ....arrays.cuda.launch import BLOCK, launch
-from ....arrays.cuda.memory import output
+from ....arrays.cuda import BLOCK, fill, launch, output
 from ....jit.reducers import REDUCERS
 from ....ops.shared.reductions import pad_of, result_dtype
 from .offsets import offsets_like

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import functools
 
-from ....arrays.cuda import vector
-from ....arrays.cuda.launch import cuda, device
+from ....arrays.cuda import cuda, device, vector
 from ....jit import simd
 from ....jit.reducers import REDUCERS
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import functools
 
-from ....arrays.cuda import vector
-from ....arrays.cuda.launch import cuda, device
+from ....arrays.cuda import cuda, device, vector
 from ....jit import simd
 from .reduce_kernels import WARP, across, reader
 

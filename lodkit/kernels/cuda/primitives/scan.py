@@ -10,9 +10,7 @@ import functools
 
 import numpy as np
 
-from ....arrays.cuda import vector
-from ....arrays.cuda.elementwise import fill
-from ....arrays.cuda.launch import BLOCK, cuda, device, launch
+from ....arrays.cuda import BLOCK, cuda, device, fill, launch, vector
 from ....jit import simd
 from .reduce_kernels import ALL, WARP
 

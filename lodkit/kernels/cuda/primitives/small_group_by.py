@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ....arrays.cuda import vector
-from ....arrays.cuda.elementwise import fill
-from ....arrays.cuda.launch import cuda, device, launch
+from ....arrays.cuda import cuda, device, fill, launch, vector
 from .sort import Runs, argsort, runs
 
 FEW = 1024  # ids; with more the comparisons take longer than a radix sort's passes

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import functools
 
-from ....arrays.cuda import vector
-from ....arrays.cuda.launch import device
+from ....arrays.cuda import device, vector
 from ....jit import simd
 from . import row_kernels as kernels
 from .gradients import computing_as, over_rows

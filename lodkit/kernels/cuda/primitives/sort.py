@@ -12,10 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ....arrays.cuda import vector
-from ....arrays.cuda.elementwise import fill
-from ....arrays.cuda.launch import BLOCK, cuda, device, launch
-from ....arrays.cuda.views import View
+from ....arrays.cuda import BLOCK, View, cuda, device, fill, launch, vector
 from . import cub, scan
 from .reduce_kernels import ALL, WARP
 from .scan import (

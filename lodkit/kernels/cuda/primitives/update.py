@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ....arrays.cuda.elementwise import iota
-from ....arrays.cuda.launch import launch
-from ....arrays.cuda.memory import view
+from ....arrays.cuda import iota, launch, view
 from ....errors import OutputError
 from .merge import runs_of
 from .offsets import Offsets

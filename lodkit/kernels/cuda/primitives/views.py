@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ....arrays.cuda.memory import view
-from ....lod.selected_rows import SelectedRows
+from ....arrays.cuda import view
+from ....lod import SelectedRows
 
 
 def viewed(x):

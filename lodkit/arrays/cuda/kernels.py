@@ -6,7 +6,7 @@ import numpy as np
 
 from ...jit import simd
 from . import vector
-from .launch import cuda, launch
+from .launcher import cuda, launch
 
 
 @cuda.jit

@@ -1,0 +1,101 @@
+"""Compile CPU kernels: Numba's flags, serial and parallel twins."""
+
+from __future__ import annotations
+
+import functools
+import types
+
+import numba
+from numba import config
+
+from . import private_numba
+from .cache import DiskCache
+from .fingerprint import jitables
+from .threading_layer import run
+
+#: Sizes, read at every call. ``parallel_from``: number of elements from which kernels run in parallel; ``chunk_rows``:
+#: rows per step of a ``prange``; ``block_rows``: rows summed in the type of the values before they are added to a
+#: float64 total; ``few_rows``: number of rows up to which insertion sort is used.
+settings = types.SimpleNamespace(parallel_from=1 << 16, chunk_rows=4096, block_rows=64, few_rows=64)
+
+# A sum that Numba itself parallelised would depend on the number of threads.
+_ONLY_PRANGE = private_numba.only_prange()
+
+
+def njit(function=None, /, **options):
+    """Compile a function at its first call, releasing the GIL, dividing as NumPy does, and cached on disk.
+
+    Parameters
+    ----------
+    function : callable
+        A function in Numba's subset of Python. It may be a closure over numbers and jitable functions.
+    **options
+        More options for ``numba.njit``.
+    """
+    if function is None:
+        return functools.partial(njit, **options)
+    compiled = numba.njit(**{"nogil": True, "error_model": "numpy", **options})(function)
+    if compiled is not function:
+        private_numba.set_cache(compiled, DiskCache(compiled))
+        compiled.compile = functools.partial(_compile, compiled, compiled.compile)
+    return compiled
+
+
+def _compile(compiled, compile_types, given):
+    """Compile once for writable and read-only arrays, where Numba would compile twice.
+
+    The code is the same; launchers make sure that outputs are writable.
+    """
+    if type(given) is not tuple:
+        return compile_types(given)
+    kinds = tuple(map(private_numba.writable, given))
+    entry = compile_types(kinds)
+    if kinds != given:
+        private_numba.share_entry(compiled, given, entry)
+    return entry
+
+
+def jitable(function=None, /, *, inline=False):
+    """Let compiled code call a plain function, which stays one. Unlike a jitted function it keeps callers cacheable.
+
+    Parameters
+    ----------
+    function : callable
+    inline : bool or "ir"
+        True: LLVM inlines it into every caller; it might call it otherwise, and pass vectors through memory. "ir":
+        Numba does, which compiles longer, but counts no references to arrays (40 ns per call in a kernel's loop).
+    """
+    if function is None:
+        return functools.partial(jitable, inline=inline)
+    if not config.DISABLE_JIT and function not in jitables:
+        private_numba.inline_jitable(function, inline)
+        jitables.add(function)
+    return function
+
+
+def parallel_kernel(function):
+    """Compile a function over ``prange`` twice, serial and parallel.
+
+    The parallel twin runs from ``settings.parallel_from`` elements on.
+
+    Parameters
+    ----------
+    function : callable
+        Both twins must give the same bits, so no sum may cross the steps of its ``prange``.
+
+    Returns
+    -------
+    callable
+        ``kernel(num_elements, *args)``, with attributes ``serial``, ``parallel`` and ``py_func``.
+    """
+    serial = njit(function)
+    parallel = serial if serial is function else njit(function, parallel=_ONLY_PRANGE)
+
+    @functools.wraps(function)
+    def twins(num_elements, *args):
+        if num_elements < settings.parallel_from:
+            return serial(*args)
+        return run(serial, parallel, args)
+
+    twins.serial, twins.parallel, twins.py_func = serial, parallel, function
+    return twins
