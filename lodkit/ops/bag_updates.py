@@ -129,13 +129,6 @@ def embedding_bag_rowwise_adagrad(
     return _define(rowwise_adagrad, "embedding_bag_rowwise_adagrad", param, ids, grad, moment, weights, pool, **attrs)
 
 
-for _operator in (embedding_bag_adagrad, embedding_bag_rowwise_adagrad):
-
-    @_operator.infer_rule
-    def _(param, ids, grad, moment, weights=None, **attrs):
-        return param, moment
-
-
 @embedding_bag_adagrad.example
 def _(dtype):
     param = np.ones((3, 16), dtype)

@@ -282,7 +282,7 @@ def _(call, grad, _):
     return pad_empty_samples_grad(*call.inputs, grad), None
 
 
-@op
+@op(like="data")
 def pad_empty_samples_grad(data: Dense, lengths: Dense, grad: Dense, /) -> Dense:
     """Return the gradient of ``pad_empty_samples``: that of its result without the rows of empty segments.
 
@@ -292,11 +292,6 @@ def pad_empty_samples_grad(data: Dense, lengths: Dense, grad: Dense, /) -> Dense
     dtype, _, _, slots, _ = prepare_samples(plain, data, lengths, "the gradient", grad)
     parts = [rows[:n] for rows, n in zip(split_rows(grad, slots), lengths, strict=True)]
     return np.concatenate([grad[:0], *parts]).astype(dtype)
-
-
-@pad_empty_samples_grad.infer_rule
-def _(data, lengths, grad):
-    return data
 
 
 for _operator in (add_padding, remove_padding, gather_padding, pad_empty_samples):

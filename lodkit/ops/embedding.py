@@ -243,7 +243,7 @@ def _(table, ids, grad, weights=None, *, pool="sum", padding_idx=None, is_sparse
     return _grad_desc(table, is_sparse)
 
 
-@op
+@op(like="weights")
 def embedding_bag_weights_grad(
     table: Dense,
     ids: LoDTensor,
@@ -264,11 +264,6 @@ def embedding_bag_weights_grad(
     rows = lookup_table.definition(table, flat, padding_idx=padding_idx)
     out = reduce_segments(rows, bags.row_offsets(), weights, pool, 0)
     return weights_grad(rows, bags.row_offsets(), weights, out, grad, pool)
-
-
-@embedding_bag_weights_grad.infer_rule
-def _(table, ids, grad, weights, *, pool="sum", padding_idx=None):
-    return weights
 
 
 @lookup_table.example

@@ -10,8 +10,7 @@ import numpy as np
 from ..arrays import check_rows, native
 from ..errors import LoDError
 from ..lod import LoDTensor, levels, values_of
-from ..registry import Dense, op
-from .sequence_pool import inferred_level
+from ..registry import Dense, inferred_level, op
 from .shared.features import on_cpu
 
 

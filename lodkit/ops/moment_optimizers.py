@@ -272,13 +272,6 @@ def rmsprop(
     return param, square, velocity
 
 
-for _operator in (adam, rowwise_adam, adadelta, rmsprop):
-
-    @_operator.infer_rule
-    def _(param, grad, first, second, **attrs):
-        return param, first, second
-
-
 momentum.example(example_of(ALL))
 adam.example(example_of(ALL, ALL, iteration=1))
 rowwise_adam.example(example_of(ALL, 0, iteration=1))

@@ -86,11 +86,6 @@ def wngrad(
     return param, scale
 
 
-@wngrad.infer_rule
-def _(param, grad, scale, *, lr, **attrs):
-    return param, scale
-
-
 @op(updates=("param", "moment", "total"))
 def storm(
     param: Dense,
@@ -133,11 +128,6 @@ def storm(
         moment[where] = m
         param[where] = param[where] - rate * m
     total[0] = after
-    return param, moment, total
-
-
-@storm.infer_rule
-def _(param, grad, moment, total, *, lr, **attrs):
     return param, moment, total
 
 

@@ -86,11 +86,6 @@ def sgd(
     return param
 
 
-@sgd.infer_rule
-def _(param, grad, *, lr, duplicates="merge"):
-    return param
-
-
 @op(updates=("param", "moment"))
 def adagrad(
     param: Dense,
@@ -142,11 +137,6 @@ def adagrad(
     return param, moment
 
 
-@adagrad.infer_rule
-def _(param, grad, moment, *, lr, **attrs):
-    return param, moment
-
-
 @op(updates=("param", "moment"))
 def rowwise_adagrad(
     param: Dense,
@@ -184,11 +174,6 @@ def rowwise_adagrad(
             step = lr * g / beside(np.maximum(np.sqrt(square) + epsilon, LEAST_DIVISOR), g)
         moment[where] = square
         param[where] = param[where] - step
-    return param, moment
-
-
-@rowwise_adagrad.infer_rule
-def _(param, grad, moment, *, lr, **attrs):
     return param, moment
 
 
@@ -246,11 +231,6 @@ def ftrl(
         divisor = np.maximum((beta + np.sqrt(square)) / lr + l2, LEAST_DIVISOR)
         n[where], adjusted[where] = square, z
         param[where] = (np.clip(z, -l1, l1) - z) / divisor
-    return (param, squared) if linear is None else (param, squared, linear)
-
-
-@ftrl.infer_rule
-def _(param, grad, squared, linear=None, *, lr, **attrs):
     return (param, squared) if linear is None else (param, squared, linear)
 
 

@@ -140,7 +140,7 @@ def _(call, grad, *_):
     return pack_segments_grad(data, lengths, grad, max_length=call.attrs["max_length"]), None
 
 
-@op
+@op(like="data")
 def pack_segments_grad(data: Dense, lengths: Dense, grad: Dense, /, *, max_length: int | None = None) -> Dense:
     """Return the gradient of ``pack_segments``: zeros for rows that were cut off.
 
@@ -152,11 +152,6 @@ def pack_segments_grad(data: Dense, lengths: Dense, grad: Dense, /, *, max_lengt
     for rows, g in zip(split_rows(result, offsets), grad, strict=True):
         rows[:width] = g[: len(rows)]
     return result
-
-
-@pack_segments_grad.infer_rule
-def _(data, lengths, grad, *, max_length=None):
-    return data
 
 
 @op
@@ -198,7 +193,7 @@ def _(call, grad):
     return unpack_segments_grad(*call.inputs, grad, **call.attrs), None
 
 
-@op
+@op(like="data")
 def unpack_segments_grad(data: Dense, lengths: Dense, grad: Dense, /, *, max_length: int | None = None) -> Dense:
     """Return the gradient of ``unpack_segments``: zeros for the padding.
 
@@ -208,11 +203,6 @@ def unpack_segments_grad(data: Dense, lengths: Dense, grad: Dense, /, *, max_len
     """
     dtype, offsets, _ = prepare_unpacked(plain, data, lengths, "the gradient", max_length=max_length, grad=grad)
     return pack_segments.definition(grad, np.diff(offsets), max_length=data.shape[1]).astype(dtype)
-
-
-@unpack_segments_grad.infer_rule
-def _(data, lengths, grad, *, max_length=None):
-    return data
 
 
 @op

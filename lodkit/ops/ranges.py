@@ -110,7 +110,7 @@ def _(call, by_values, by_lengths=None):
     return None if by_values is None else gather_ranges_grad(*call.inputs, by_values), None
 
 
-@op
+@op(like="data")
 def gather_ranges_grad(data: Dense, ranges: Dense, grad: Dense, /) -> Dense:
     """Return the gradient of ``gather_ranges`` by its data: gradients of a row in several ranges add up.
 
@@ -118,11 +118,6 @@ def gather_ranges_grad(data: Dense, ranges: Dense, grad: Dense, /) -> Dense:
     array([1., 6., 8., 0.])
     """
     return _rows_grad(data, _rows_of(*check_ranges(ranges, len(data))), grad)
-
-
-@gather_ranges_grad.infer_rule
-def _(data, ranges, grad):
-    return data
 
 
 def check_features(lengths, features):
@@ -260,7 +255,7 @@ def _(call, grad):
     return lengths_gather_grad(*call.inputs, grad), None, None
 
 
-@op
+@op(like="items")
 def lengths_gather_grad(items: Dense, lengths: Dense, ids: Dense, grad: Dense, /) -> Dense:
     """Return the gradient of ``lengths_gather`` by its items: gradients of a segment taken twice add up.
 
@@ -268,11 +263,6 @@ def lengths_gather_grad(items: Dense, lengths: Dense, ids: Dense, grad: Dense, /
     array([ 0.,  5., 10.])
     """
     return _rows_grad(items, _segment_rows(items, lengths, ids), grad)
-
-
-@lengths_gather_grad.infer_rule
-def _(items, lengths, ids, grad):
-    return items
 
 
 def check_tiles(rows, lengths):

@@ -132,7 +132,7 @@ def _(call, grad):
     return by_data, reduce_dims_weights_grad(*inputs, **attrs) if wanted else None
 
 
-@op
+@op(like="data")
 def reduce_dims_grad(
     data: Dense,
     out: Dense,
@@ -160,12 +160,7 @@ def reduce_dims_grad(
     return result.reshape(data.shape)
 
 
-@reduce_dims_grad.infer_rule
-def _(data, out, grad, weights=None, lengths=None, **_):
-    return data
-
-
-@op
+@op(like="weights")
 def reduce_dims_weights_grad(
     data: Dense, out: Dense, grad: Dense, weights: Dense, /, *, reduce: Reduction = "sum", num_dims: int = 1
 ) -> Dense:
@@ -179,11 +174,6 @@ def reduce_dims_weights_grad(
     check_grad_output(kept, out, grad)
     values, out, grad = data.reshape(rows, columns), out.reshape(1, columns), grad.reshape(1, columns)
     return weights_grad(values, np.array([0, rows]), weights, out, grad, reduce)
-
-
-@reduce_dims_weights_grad.infer_rule
-def _(data, out, grad, weights, **_):
-    return weights
 
 
 @reduce_dims.example

@@ -54,11 +54,6 @@ def sparse_normalize(param: Dense, rows: Dense, /, *, norm: float = 1.0, use_max
     return param
 
 
-@sparse_normalize.infer_rule
-def _(param, rows, **attrs):
-    return param
-
-
 @op(updates=True)
 def sparse_lp_regularizer(
     param: Dense, rows: Dense, /, *, p: Literal[1, 2] = 2, reg_lambda: float = 1e-5, duplicates: Duplicates = "merge"
@@ -91,11 +86,6 @@ def sparse_lp_regularizer(
     for at in rows[:, None] if duplicates == "sequential" else [np.unique(rows)]:
         w = param[at].astype(np.float64)
         param[at] = np.sign(w) * np.maximum(np.abs(w) - reg_lambda, 0) if p == 1 else w * (1 - reg_lambda)
-    return param
-
-
-@sparse_lp_regularizer.infer_rule
-def _(param, rows, **attrs):
     return param
 
 
@@ -160,11 +150,6 @@ def rowwise_counter(
         passed = max(0, now - int(prev_iter[row]))
         counter[row] = 1 + np.exp2(-passed / halflife) * counter[row]
         prev_iter[row] = max(now, prev_iter[row])
-    return prev_iter, counter
-
-
-@rowwise_counter.infer_rule
-def _(prev_iter, counter, rows, **attrs):
     return prev_iter, counter
 
 

@@ -177,7 +177,7 @@ def _(data, segments, out, grad, weights=None, indices=None, *, is_sparse=True, 
     return data.but(type=VarType.SELECTED_ROWS) if indices is not None and is_sparse else data
 
 
-@op
+@op(like="weights")
 def segment_reduce_weights_grad(
     data: Dense,
     segments: Dense,
@@ -202,11 +202,6 @@ def segment_reduce_weights_grad(
     rows = data if ids is None else data[ids]
     result = weights_grad(rows, offsets, weights, out, grad, reduce)
     return restored(plain, result, order)
-
-
-@segment_reduce_weights_grad.infer_rule
-def _(data, segments, out, grad, weights, indices=None, **_):
-    return weights
 
 
 @segment_reduce.example

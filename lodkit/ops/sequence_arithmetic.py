@@ -9,8 +9,7 @@ import numpy as np
 from ..arrays import check_gradient, check_values, dtype_of, native
 from ..errors import DTypeError, LoDMismatchError, ShapeMismatchError
 from ..lod import LoDTensor, mismatch, values_of
-from ..registry import Dense, op
-from .sequence_pool import inferred_level
+from ..registry import Dense, inferred_level, op
 
 Arithmetic = Literal["add", "sub", "mul", "div"]
 OPERATIONS = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide}
@@ -45,7 +44,7 @@ def prepare(x, values, op, level, what="per_sequence", floating=False):
     return rows, by, offsets, shape != (sequences, *item)
 
 
-@op
+@op(like="x")
 def per_sequence(x: LoDTensor, values: Dense | LoDTensor, /, *, op: Arithmetic = "add", level: int = -1) -> LoDTensor:
     """Add one value per sequence to all its rows; or subtract it, multiply or divide them by it.
 
@@ -87,12 +86,6 @@ def per_sequence(x: LoDTensor, values: Dense | LoDTensor, /, *, op: Arithmetic =
         return x.with_values(OPERATIONS[op](wide, by).astype(native(rows.dtype)))
 
 
-@per_sequence.infer_rule
-def _(x, values, *, op="add", level=-1):
-    inferred_level(x, level)
-    return x
-
-
 @per_sequence.gradient
 def _(call, grad):
     x, values = call.inputs
@@ -105,7 +98,7 @@ def _(call, grad):
     return by_x, by_values
 
 
-@op
+@op(like="values")
 def per_sequence_values_grad(
     x: LoDTensor, values: Dense | LoDTensor, grad: Dense, /, *, op: Arithmetic = "add", level: int = -1
 ) -> Dense:
@@ -130,12 +123,6 @@ def finished(sums, values, op):
         if op == "div":
             sums = -sums / np.square(values.astype(np.float64))
         return (-sums if op == "sub" else sums).astype(native(values.dtype))
-
-
-@per_sequence_values_grad.infer_rule
-def _(x, values, grad, *, op="add", level=-1):
-    inferred_level(x, level)
-    return values.but(lod_level=0)
 
 
 def encodings(length, item):

@@ -9,7 +9,6 @@ import numpy as np
 from ..arrays import check_values
 from ..lod import LoDTensor, values_of
 from ..registry import op
-from .sequence_pool import inferred_level
 
 
 def prepare(x, level):
@@ -18,7 +17,7 @@ def prepare(x, level):
     return rows, offsets, check_values(rows.dtype, "sequence_center", floating=True)
 
 
-@op
+@op(like="x")
 def sequence_center(x: LoDTensor, /, *, level: int = -1) -> LoDTensor:
     """Subtract from each row the mean of its sequence at a level, column by column.
 
@@ -42,12 +41,6 @@ def sequence_center(x: LoDTensor, /, *, level: int = -1) -> LoDTensor:
     for start, stop in itertools.pairwise(offsets):
         out[start:stop] -= out[start:stop].sum(axis=0) / max(stop - start, 1)
     return x.with_values(out.astype(dtype))
-
-
-@sequence_center.infer_rule
-def _(x, *, level=-1):
-    inferred_level(x, level)
-    return x
 
 
 @sequence_center.gradient

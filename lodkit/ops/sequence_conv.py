@@ -191,7 +191,7 @@ def _ahead(x, context):
             yield row, range(row, min(end, row + context))
 
 
-@op
+@op(like="x")
 def row_conv(x: LoDTensor, filter: Dense, /) -> LoDTensor:
     """Let each row look ahead: ``out[t]`` is the sum of ``filter[k] * x[t + k]`` inside the innermost sequence.
 
@@ -225,11 +225,6 @@ def row_conv(x: LoDTensor, filter: Dense, /) -> LoDTensor:
         for at in ahead:
             out[row] += factors[at - row] * values[at]
     return x.with_values(out.astype(native(x.dtype)))
-
-
-@row_conv.infer_rule
-def _(x, filter):
-    return x
 
 
 @row_conv.gradient

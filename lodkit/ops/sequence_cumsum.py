@@ -6,8 +6,7 @@ import numpy as np
 
 from ..arrays import check_values
 from ..lod import LoDTensor, values_of
-from ..registry import op
-from .sequence_pool import inferred_level
+from ..registry import inferred_level, op
 
 
 def sum_dtype(dtype):

@@ -9,9 +9,9 @@ import numpy as np
 from ..arrays import check_gradient, check_values, dtype_of, native
 from ..errors import DTypeError, LoDError, ShapeMismatchError
 from ..lod import LoDTensor, check_vector, values_of
-from ..registry import Dense, aligned, op
+from ..registry import Dense, aligned, inferred_level, op
 from .padding import check_width
-from .sequence_pool import above, inferred_level
+from .sequence_pool import above
 from .shared import plain
 
 Side = Literal["right", "left"]
@@ -178,7 +178,7 @@ def _(call, grad, _):
     return by_x, sequence_pad_value_grad(x, pad, grad, **kept) if by_pad else None
 
 
-@op
+@op(like="x")
 def sequence_pad_grad(
     x: LoDTensor, grad: Dense, /, *, padded_length: int | None = None, side: Side = "right"
 ) -> LoDTensor:
@@ -196,13 +196,7 @@ def sequence_pad_grad(
     return x.with_values(result)
 
 
-@sequence_pad_grad.infer_rule
-def _(x, grad, *, padded_length=None, side="right"):
-    inferred_level(x, -1)
-    return x
-
-
-@op
+@op(like="pad_value")
 def sequence_pad_value_grad(
     x: LoDTensor, pad_value: Dense, grad: Dense, /, *, padded_length: int | None = None, side: Side = "right"
 ) -> Dense:
@@ -219,11 +213,6 @@ def sequence_pad_value_grad(
     total = grad[is_pad].sum(axis=0, dtype=np.float64)
     total = np.asarray(total.sum() if pad_value.size == 1 else total)
     return total.reshape(pad_value.shape).astype(native(pad_value.dtype))
-
-
-@sequence_pad_value_grad.infer_rule
-def _(x, pad_value, grad, *, padded_length=None, side="right"):
-    return pad_value
 
 
 @op
@@ -271,7 +260,7 @@ def _(call, grad):
     return sequence_unpad_grad(*call.inputs, grad, **call.attrs), None
 
 
-@op
+@op(like="x")
 def sequence_unpad_grad(
     x: Dense | LoDTensor, lengths: Dense | LoDTensor, grad: Dense, /, *, side: Side = "right"
 ) -> Dense | LoDTensor:
@@ -288,11 +277,6 @@ def sequence_unpad_grad(
     for s, n in enumerate(found):
         result[s, place_of(n, width, side)] = grad[ends[s] - n : ends[s]]
     return x.with_values(result) if isinstance(x, LoDTensor) else result
-
-
-@sequence_unpad_grad.infer_rule
-def _(x, lengths, grad, *, side="right"):
-    return x
 
 
 def _batch(dtype):

@@ -7,9 +7,8 @@ from typing import Literal
 import numpy as np
 
 from ..arrays import check_values
-from ..errors import LoDLevelError
 from ..lod import LoDTensor, values_of
-from ..registry import Dense, op
+from ..registry import Dense, inferred_level, op
 from .shared.reductions import argreduce_segments, reduce_segments, reduce_segments_grad, result_dtype
 
 Pool = Literal["sum", "average", "mean", "sqrt", "max", "min", "prod", "logsumexp", "logmeanexp", "first", "last"]
@@ -19,12 +18,6 @@ def above(x, level, rows):
     """``rows``, one a sequence of ``level``, under the levels above it: a plain array when there are none."""
     level %= len(x._lod)
     return LoDTensor._wrap(rows, x._lod[:level]) if level else rows
-
-
-def inferred_level(x, level):
-    if not -x.lod_level <= level < x.lod_level:
-        raise LoDLevelError(f"level {level} does not exist: the tensor has lod_level {x.lod_level}")
-    return level % x.lod_level
 
 
 @op
@@ -90,7 +83,7 @@ def _(call, grad, *_):
     return sequence_pool_grad(call.inputs[0], values_of(out), grad, **keep)
 
 
-@op
+@op(like="x")
 def sequence_pool_grad(x: LoDTensor, out: Dense, grad: Dense, /, *, pool: Pool = "sum", level: int = -1) -> LoDTensor:
     """Return the gradient of ``sequence_pool`` by its input, with the input's structure.
 
@@ -103,12 +96,6 @@ def sequence_pool_grad(x: LoDTensor, out: Dense, grad: Dense, /, *, pool: Pool =
     check_values(x.values.dtype, "the gradient", floating=True)
     pool = reduction(pool)
     return x.with_values(reduce_segments_grad(x.values, x.row_offsets(level), None, out, grad, pool))
-
-
-@sequence_pool_grad.infer_rule
-def _(x, out, grad, *, pool="sum", level=-1):
-    inferred_level(x, level)
-    return x
 
 
 @sequence_pool.example

@@ -59,7 +59,7 @@ def _places(x, ids):
     return np.array([s for s, n in enumerate(ids.lengths()) for _ in range(n)], np.int64), numbers
 
 
-@op
+@op(like="x")
 def sequence_scatter(x: Dense, ids: LoDTensor, updates: LoDTensor, /) -> Dense:
     """Return x with ``updates[t]`` added to element ``ids[t]`` of the row of t's sequence.
 
@@ -99,17 +99,12 @@ def sequence_scatter(x: Dense, ids: LoDTensor, updates: LoDTensor, /) -> Dense:
     return out.astype(dtype)
 
 
-@sequence_scatter.infer_rule
-def _(x, ids, updates):
-    return x
-
-
 @sequence_scatter.gradient
 def _(call, grad):
     return grad, None, sequence_scatter_grad(*call.inputs, grad) if call.wanted[2] else None
 
 
-@op
+@op(like="updates")
 def sequence_scatter_grad(x: Dense, ids: LoDTensor, updates: LoDTensor, grad: Dense, /) -> Dense:
     """Return the gradient of ``sequence_scatter`` by its updates; by x it is ``grad``.
 
@@ -119,11 +114,6 @@ def sequence_scatter_grad(x: Dense, ids: LoDTensor, updates: LoDTensor, grad: De
     """
     dtype = prepare_grad(x, ids, updates, grad)
     return grad[_places(x, ids)].reshape(updates.shape).astype(dtype)
-
-
-@sequence_scatter_grad.infer_rule
-def _(x, ids, updates, grad):
-    return updates.but(lod_level=0)
 
 
 _IDS = [1, 0], [[2]]

@@ -9,8 +9,7 @@ import numpy as np
 
 from ..arrays import check_values
 from ..lod import LoDTensor, values_of
-from ..registry import Dense, op
-from .sequence_pool import inferred_level
+from ..registry import Dense, inferred_level, op
 from .shared import sequences as shared
 from .shared.features import rows_of
 
@@ -101,7 +100,7 @@ def _(call, grad):
     return sequence_slice_grad(x, values_of(grad), *ranges, **call.attrs), None, None
 
 
-@op
+@op(like="x")
 def sequence_slice_grad(
     x: LoDTensor,
     grad: Dense,
@@ -121,11 +120,6 @@ def sequence_slice_grad(
     """
     sources = _sliced(shared.numbered(x), starts, stops, by, wrap, clip, level).values
     return shared.added_back(x, sources, grad)
-
-
-@sequence_slice_grad.infer_rule
-def _(x, grad, starts=None, stops=None, *, by="stops", wrap=True, clip=False, level=-1):
-    return x.but(lod_level=0)
 
 
 def _selected(x, selected, level):
@@ -190,7 +184,7 @@ def _(call, grad):
     return sequence_select_grad(*call.inputs, values_of(grad), **call.attrs), None
 
 
-@op
+@op(like="x")
 def sequence_select_grad(x: LoDTensor, selected: LoDTensor, grad: Dense, /, *, level: int = 0) -> Dense:
     """Return the gradient of ``sequence_select`` by ``x``: the sum over all copies of each part.
 
@@ -199,11 +193,6 @@ def sequence_select_grad(x: LoDTensor, selected: LoDTensor, grad: Dense, /, *, l
     array([2., 0., 5.])
     """
     return shared.added_back(x, _selected(shared.numbered(x), selected, level).values, grad)
-
-
-@sequence_select_grad.infer_rule
-def _(x, selected, grad, *, level=0):
-    return x.but(lod_level=0)
 
 
 def _sorted(x, keys, descending, level):
@@ -219,7 +208,7 @@ def _sorted(x, keys, descending, level):
     return shared.picked(x, depth, numbers, x.recursive_sequence_lengths()[:depth])
 
 
-@op
+@op(like="x")
 def sequence_sort(
     x: LoDTensor, keys: Dense | LoDTensor, /, *, descending: bool = False, level: int | None = None
 ) -> LoDTensor:
@@ -253,18 +242,12 @@ def sequence_sort(
     return _sorted(x, keys, descending, level)
 
 
-@sequence_sort.infer_rule
-def _(x, keys, *, descending=False, level=None):
-    inferred_level(x, -1 if level is None else level)
-    return x
-
-
 @sequence_sort.gradient
 def _(call, grad):
     return sequence_sort_grad(*call.inputs, values_of(grad), **call.attrs), None
 
 
-@op
+@op(like="x")
 def sequence_sort_grad(
     x: LoDTensor, keys: Dense | LoDTensor, grad: Dense, /, *, descending: bool = False, level: int | None = None
 ) -> Dense:
@@ -274,11 +257,6 @@ def sequence_sort_grad(
     array([20., 10.])
     """
     return shared.added_back(x, _sorted(shared.numbered(x), keys, descending, level).values, grad)
-
-
-@sequence_sort_grad.infer_rule
-def _(x, keys, grad, *, descending=False, level=None):
-    return x.but(lod_level=0)
 
 
 def _example(dtype):

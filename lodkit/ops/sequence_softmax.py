@@ -10,7 +10,6 @@ from ..arrays import check_gradient, check_values
 from ..lod import LoDTensor, values_of
 from ..registry import Dense, op
 from .sequence_cumsum import sequence_cumsum
-from .sequence_pool import inferred_level
 from .shared.reductions import log_shares, shares
 
 
@@ -32,7 +31,7 @@ def _by_sequence(name, function, x, level, *grads):
         return x.with_values(out.astype(dtype))
 
 
-@op
+@op(like="x")
 def sequence_softmax(x: LoDTensor, /, *, level: int = -1) -> LoDTensor:
     """Return the softmax of every sequence of a level, down each column of its items: columns sum to 1.
 
@@ -58,7 +57,7 @@ def sequence_softmax(x: LoDTensor, /, *, level: int = -1) -> LoDTensor:
     return _by_sequence("sequence_softmax", shares, x, level)
 
 
-@op
+@op(like="x")
 def sequence_log_softmax(x: LoDTensor, /, *, level: int = -1) -> LoDTensor:
     """Return the logarithm of ``sequence_softmax``, without underflow.
 
@@ -83,7 +82,7 @@ def sequence_log_softmax(x: LoDTensor, /, *, level: int = -1) -> LoDTensor:
     return _by_sequence("sequence_log_softmax", log_shares, x, level)
 
 
-@op
+@op(like="out")
 def sequence_softmax_grad(out: LoDTensor, grad: Dense, /, *, level: int = -1) -> LoDTensor:
     """Return the gradient of ``sequence_softmax``, from its result: ``(grad - sum(grad * out)) * out``.
 
@@ -93,7 +92,7 @@ def sequence_softmax_grad(out: LoDTensor, grad: Dense, /, *, level: int = -1) ->
     return _by_sequence("sequence_softmax_grad", lambda y, g: (g - (g * y).sum(axis=0)) * y, out, level, grad)
 
 
-@op
+@op(like="out")
 def sequence_log_softmax_grad(out: LoDTensor, grad: Dense, /, *, level: int = -1) -> LoDTensor:
     """Return the gradient of ``sequence_log_softmax``, from its result: ``grad - exp(out) * sum(grad)``.
 
@@ -109,20 +108,6 @@ def sequence_log_softmax_grad(out: LoDTensor, grad: Dense, /, *, level: int = -1
 def _log_grad(y, g):
     g = np.where(np.isneginf(y), 0, g)
     return g - np.exp(y) * g.sum(axis=0)
-
-
-@sequence_softmax.infer_rule
-@sequence_log_softmax.infer_rule
-def _(x, *, level=-1):
-    inferred_level(x, level)
-    return x
-
-
-@sequence_softmax_grad.infer_rule
-@sequence_log_softmax_grad.infer_rule
-def _(out, grad, *, level=-1):
-    inferred_level(out, level)
-    return out
 
 
 @sequence_softmax.gradient

@@ -9,8 +9,8 @@ import numpy as np
 from ..arrays import check_gradient, check_values, native
 from ..errors import LoDMismatchError, ShapeMismatchError
 from ..lod import LoDTensor, values_of
-from ..registry import Dense, op
-from .sequence_pool import inferred_level, sequence_pool
+from ..registry import Dense, inferred_level, op
+from .sequence_pool import sequence_pool
 from .shared.features import like_inputs, merged, rows_of
 from .shared.sequences import added_back, is_ragged, numbered, picked, prepare_concat
 
@@ -100,7 +100,7 @@ def _(call, grad):
     return sequence_expand_grad(*call.inputs, values_of(grad), **call.attrs), None
 
 
-@op
+@op(like="x")
 def sequence_expand_grad(x: Dense | LoDTensor, y: LoDTensor, grad: Dense, /, *, ref_level: int = -1) -> Dense:
     """Return the gradient of ``sequence_expand`` by ``x``: the sum over the copies of each row, 0 without copies.
 
@@ -109,11 +109,6 @@ def sequence_expand_grad(x: Dense | LoDTensor, y: LoDTensor, grad: Dense, /, *, 
     """
     sources = values_of(_repeated(numbered(x), prepare_expand(x, y, ref_level)[0]))
     return added_back(x, sources, grad)
-
-
-@sequence_expand_grad.infer_rule
-def _(x, y, grad, *, ref_level=-1):
-    return x.but(lod_level=0)
 
 
 @op
@@ -164,7 +159,7 @@ def _(call, grad):
     return values_of(sequence_pool(y.with_values(values_of(grad)), pool="sum", **call.attrs)), None
 
 
-@op
+@op(like="x")
 def sequence_reverse(x: LoDTensor, /, *, level: int = -1) -> LoDTensor:
     """Reverse the parts of every sequence of a level: rows in the innermost, whole sequences in an outer one.
 
@@ -193,12 +188,6 @@ def sequence_reverse(x: LoDTensor, /, *, level: int = -1) -> LoDTensor:
     level = x._level(level)
     numbers = [i for a, b in pairwise(x.lod()[level]) for i in reversed(range(a, b))]
     return picked(x, level + 1, numbers, x.recursive_sequence_lengths()[: level + 1])
-
-
-@sequence_reverse.infer_rule
-def _(x, *, level=-1):
-    inferred_level(x, level)
-    return x
 
 
 @sequence_reverse.gradient

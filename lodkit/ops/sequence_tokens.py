@@ -9,8 +9,7 @@ import numpy as np
 from ..arrays import integers, native
 from ..errors import DTypeError, LoDError, ShapeMismatchError
 from ..lod import LoDTensor
-from ..registry import op
-from .sequence_pool import inferred_level
+from ..registry import inferred_level, op
 
 
 def _check_tokens(name, values):

@@ -81,11 +81,6 @@ def scatter_weighted_sum(data: Dense, weight: Dense, ids: Dense, /, *rest: Dense
     return data
 
 
-@scatter_weighted_sum.infer_rule
-def _(data, weight, ids, *rest):
-    return data
-
-
 def prepare_sum(rest):
     """Check arrays and their weights, which alternate. Returns the type of the arrays, these, and the weights."""
     xs, weights = pairs_of("weighted_sum", rest)
@@ -99,7 +94,7 @@ def prepare_sum(rest):
     return dtype, xs, weights
 
 
-@op(rowwise=("x", "rest"))
+@op(rowwise=("x", "rest"), like="x")
 def weighted_sum(x: Dense, weight: Dense, /, *rest: Dense) -> Dense:
     """Return ``weight * x + w1 * x1 + w2 * x2 ...``. Caffe2's WeightedSum.
 
@@ -121,11 +116,6 @@ def weighted_sum(x: Dense, weight: Dense, /, *rest: Dense) -> Dense:
     return total.astype(dtype)
 
 
-@weighted_sum.infer_rule
-def _(x, weight, *rest):
-    return x
-
-
 @weighted_sum.gradient
 def _(call, grad):
     result = []
@@ -144,7 +134,7 @@ def check_weights_grad(x, weight, grad):
     check_gradient(grad, x.shape)
 
 
-@op
+@op(like="weight")
 def weighted_sum_weights_grad(x: Dense, weight: Dense, grad: Dense, /) -> Dense:
     """Return the gradient of ``weighted_sum`` by the weight of one array: the sum of ``x * grad``, like the weight.
 
@@ -154,11 +144,6 @@ def weighted_sum_weights_grad(x: Dense, weight: Dense, grad: Dense, /) -> Dense:
     check_weights_grad(x, weight, grad)
     total = (x.astype(np.float64) * grad).sum()
     return np.full(weight.shape, total, native(weight.dtype))
-
-
-@weighted_sum_weights_grad.infer_rule
-def _(x, weight, grad):
-    return weight
 
 
 @scatter_weighted_sum.example

@@ -9,6 +9,7 @@ import operator
 import numpy as np
 
 from ..arrays import device_of
+from ..errors import LoDLevelError
 from ..lod import LoDTensor, SelectedRows
 from ..public import public
 from .wire import BYTES, VARINT, DescError, message, number, numbers, put, read, signed, text
@@ -200,3 +201,10 @@ def _dtype(array):
     """NumPy dtype of an array; PyTorch's CUDA tensors have dtypes of their own."""
     interface = {} if device_of(array) == "cpu" else array.__cuda_array_interface__
     return np.dtype(interface.get("typestr", array.dtype))
+
+
+def inferred_level(desc, level):
+    """The level counted from the outermost, or an error if the described LoDTensor has no such level."""
+    if not -desc.lod_level <= level < desc.lod_level:
+        raise LoDLevelError(f"level {level} does not exist: the tensor has lod_level {desc.lod_level}")
+    return level % desc.lod_level

@@ -19,7 +19,7 @@ from ..arrays import checker, device_of, one_device
 from ..errors import UnknownOperatorError
 from ..lod import LoDTensor, SelectedRows
 from . import representation
-from .desc import VarDesc
+from .desc import VarDesc, inferred_level
 from .inputs import accept_inputs, names_of
 from .kernel_table import KernelTable
 from .kinds import Dense, check_whole, kind_of, kinds_of, name_of, run_rows
@@ -54,7 +54,7 @@ class Op(KernelTable):
     Use the ``op`` decorator to make one.
     """
 
-    def __init__(self, definition, rowwise=False, updates=False):
+    def __init__(self, definition, rowwise=False, updates=False, like=None):
         functools.update_wrapper(self, definition)
         self.definition, self.name = definition, definition.__name__
         self.family = definition.__module__.rpartition(".")[2]
@@ -74,7 +74,8 @@ class Op(KernelTable):
         self._tests = {name: check.test for name, check in self._checks.items()}
         self._varying = [i for i, kinds in enumerate(self.inputs.values()) if len(kinds - {type(None)}) > 1]
         self.kernels, self._selected, self._shared, self._loaded = {}, {}, [], set()
-        self.infer_function = self.gradient_rule = self.example_function = None
+        self.gradient_rule = self.example_function = None
+        self.infer_function = self._like((like,) if like else self.updates, hints.get("return") is Dense)
 
     def __call__(self, *inputs, out=None, **attrs):
         if out is not None:
@@ -134,6 +135,21 @@ class Op(KernelTable):
         return result
 
     # -- declaring -------------------------------------------------------------------------------
+
+    def _like(self, names, dense):
+        """Make the rule of ``infer`` of an operator whose results are like some inputs, or one that is no LoDTensor."""
+
+        def infer(*descs, **attrs):
+            bound = self.signature.bind(*descs, **attrs)
+            bound.apply_defaults()
+            if "level" in attrs or "level" in self.defaults:
+                level = bound.arguments["level"]
+                inferred_level(descs[0], -1 if level is None else level)
+            found = (d for name, d in zip(self.inputs, descs, strict=False) if name in names and d is not None)
+            found = tuple(d.but(lod_level=0) if dense else d for d in found)
+            return found[0] if len(found) == 1 else found
+
+        return infer if names else None
 
     def infer_rule(self, function):
         """Register the rule of ``infer``."""
@@ -231,7 +247,7 @@ class Op(KernelTable):
         return operator.getitem, (OPS, self.name)
 
 
-def op(definition=None, /, *, rowwise=False, updates=False):
+def op(definition=None, /, *, rowwise=False, updates=False, like=None):
     """Make an operator from a definition, and register it in ``lodkit.OPS``.
 
     Parameters
@@ -243,13 +259,15 @@ def op(definition=None, /, *, rowwise=False, updates=False):
         the names of some.
     updates : bool or tuple of str
         Inputs are updated in place and returned: the first one for True, or the names of some.
+    like : str, optional
+        Input whose description ``infer`` gives to the result. Operators that update give those of what they update.
     """
     if definition is None:
-        return functools.partial(op, rowwise=rowwise, updates=updates)
+        return functools.partial(op, rowwise=rowwise, updates=updates, like=like)
     name = definition.__name__
     if name in OPS and OPS[name].definition.__module__ != definition.__module__:
         raise ValueError(f"{OPS[name].definition.__module__} has an operator {name!r} already; take another name")
-    OPS[name] = made = Op(definition, rowwise, updates)
+    OPS[name] = made = Op(definition, rowwise, updates, like)
     return made
 
 
