@@ -36,6 +36,6 @@ def storm(
     states = (("moment", moment),)
     before, square = ops.prepare(on, "storm", param, grad, states, "total", total, duplicates)
     rate, kept, after = ops.storm_numbers(lr, momentum, beta, before, square)
-    update(on, "storm", storm_rule(rate, kept), param, grad, states, duplicates=duplicates, touches_all=not lazy)
+    update(on, "storm", storm_rule(rate, kept), param, grad, states, duplicates=duplicates, lazy=lazy)
     on.fill(total, after)
     return param, moment, total

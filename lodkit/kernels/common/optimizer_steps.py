@@ -30,6 +30,8 @@ class Rule(NamedTuple):
         ``squares`` are the mean over a row, and the last state, if any, has one number per row.
     pairs : bool
         States have two numbers for each of the parameter, side by side.
+    touches_all : bool
+        Rows without a gradient change too.
     """
 
     step: Callable
@@ -37,6 +39,7 @@ class Rule(NamedTuple):
     weight_decay: float = 0.0
     rowwise: bool = False
     pairs: bool = False
+    touches_all: bool = False
 
 
 @jitable
@@ -191,9 +194,8 @@ def adagrad_rule(lr, epsilon, weight_decay, decay=1.0, rowwise=False):
 @functools.lru_cache(256)  # the checks cost as much as a third of an update of a few rows
 def _adagrad_rule(lr, epsilon, weight_decay, decay, rowwise):
     check_rule(weight_decay=weight_decay, decay=decay, epsilon=epsilon)
-    if decay == 1:
-        return Rule(adagrad, (lr, epsilon), weight_decay, rowwise)
-    return Rule(decaying_adagrad, (lr, epsilon, decay), weight_decay, rowwise)
+    step, numbers = (adagrad, (lr, epsilon)) if decay == 1 else (decaying_adagrad, (lr, epsilon, decay))
+    return Rule(step, numbers, weight_decay, rowwise, touches_all=weight_decay != 0 or decay != 1)
 
 
 def ftrl_rule(lr, beta, l1, l2, pairs=False):
@@ -206,24 +208,26 @@ def momentum_rule(lr, factor, use_nesterov, rate_in_velocity):
     lr = learning_rate(lr)
     check_rule(momentum=factor)
     inner, outer = (lr, 1.0) if rate_in_velocity else (1.0, lr)
-    return Rule(nesterov if use_nesterov else momentum, (factor, inner, outer))
+    return Rule(nesterov if use_nesterov else momentum, (factor, inner, outer), touches_all=True)
 
 
 def adam_rule(lr, beta1, beta2, epsilon, iteration, rectified, rowwise=False):
     rate, scaled = adam_rate(lr, beta1, beta2, iteration, rectified)
     check_rule(epsilon=epsilon)
-    return Rule(adam if scaled else unscaled_adam, (rate, 1 - beta1, 1 - beta2, epsilon), rowwise=rowwise)
+    return Rule(
+        adam if scaled else unscaled_adam, (rate, 1 - beta1, 1 - beta2, epsilon), rowwise=rowwise, touches_all=True
+    )
 
 
 def adadelta_rule(lr, decay, epsilon):
     check_rule(decay=decay, positive_epsilon=epsilon)
-    return Rule(adadelta, (learning_rate(lr), 1 - decay, epsilon))
+    return Rule(adadelta, (learning_rate(lr), 1 - decay, epsilon), touches_all=True)
 
 
-def rmsprop_rule(lr, decay, factor, epsilon):
-    check_rule(decay=decay, momentum=factor, positive_epsilon=epsilon)
-    return Rule(rmsprop, (learning_rate(lr), 1 - decay, factor, epsilon))
+def rmsprop_rule(lr, decay, momentum, epsilon):
+    check_rule(decay=decay, momentum=momentum, positive_epsilon=epsilon)
+    return Rule(rmsprop, (learning_rate(lr), 1 - decay, momentum, epsilon), touches_all=True)
 
 
 def storm_rule(rate, kept):
-    return Rule(storm, (rate, kept))
+    return Rule(storm, (rate, kept), touches_all=True)

@@ -6,7 +6,7 @@ from ...lod import SelectedRows
 from ...ops import optimizers as ops
 from ...registry import Dense
 from .optimizer_steps import adagrad_rule, ftrl_rule, sgd_rule
-from .updates import update
+from .updates import update, update_kernel
 
 
 @ops.sgd.kernel("cpu", "cuda")
@@ -34,35 +34,8 @@ def sgd_selected_dense(on, param: SelectedRows, grad: Dense, /, *, lr, duplicate
     return param
 
 
-@ops.adagrad.kernel("cpu", "cuda")
-def adagrad(
-    on,
-    param: Dense,
-    grad: Dense | SelectedRows,
-    moment: Dense,
-    /,
-    *,
-    lr,
-    epsilon,
-    duplicates,
-    weight_decay,
-    decay,
-    lazy,
-):
-    rule, states = adagrad_rule(lr, epsilon, weight_decay, decay), (("moment", moment),)
-    touches_all = not lazy and (weight_decay != 0 or decay != 1)
-    update(on, "adagrad", rule, param, grad, states, duplicates=duplicates, touches_all=touches_all)
-    return param, moment
-
-
-@ops.rowwise_adagrad.kernel("cpu", "cuda")
-def rowwise_adagrad(
-    on, param: Dense, grad: Dense | SelectedRows, moment: Dense, /, *, lr, epsilon, duplicates, weight_decay, lazy
-):
-    rule, states = adagrad_rule(lr, epsilon, weight_decay, rowwise=True), (("moment", moment),)
-    touches_all = not lazy and weight_decay != 0
-    update(on, "rowwise_adagrad", rule, param, grad, states, duplicates=duplicates, touches_all=touches_all)
-    return param, moment
+update_kernel(ops.adagrad, adagrad_rule)
+update_kernel(ops.rowwise_adagrad, adagrad_rule, rowwise=True)
 
 
 @ops.ftrl.kernel("cpu", "cuda")

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import functools
+
 from ...lod import SelectedRows
 from ...ops.shared.updates import check_merged, check_update
+from ...registry import Dense
 
 
-def update(on, name, rule, param, grad, states=(), *, duplicates="merge", touches_all=False, records=False):
+def update(on, name, rule, param, grad, states=(), *, duplicates="merge", lazy=False, records=False):
     """Check everything, then step a parameter and its states.
 
     Parameters
@@ -19,8 +22,8 @@ def update(on, name, rule, param, grad, states=(), *, duplicates="merge", touche
     param, grad : array, and array or SelectedRows
     states : sequence of (name, array)
     duplicates : {"merge", "sequential"}
-    touches_all : bool
-        Whether rows without gradient change too.
+    lazy : bool
+        Whether SelectedRows leave other rows alone, even if the rule touches all.
     records : bool
         Whether to return the steps that were subtracted, in the shape of the gradient or of its listed rows.
     """
@@ -30,7 +33,7 @@ def update(on, name, rule, param, grad, states=(), *, duplicates="merge", touche
     on.refuse_overlap("param", param, [value, *arrays])
     for i, (what, array) in enumerate(states, 1):
         on.refuse_overlap(what, array, [value, *arrays[i:]])
-    if sparse and touches_all:
+    if sparse and rule.touches_all and not lazy:
         check_merged(duplicates)
         grad, sparse = on.dense_rows(grad), False
     taken = on.record_like(value) if records else None
@@ -39,3 +42,16 @@ def update(on, name, rule, param, grad, states=(), *, duplicates="merge", touche
     else:
         on.update_all(rule, param, arrays, grad, taken)
     return None if taken is None else on.convert(taken, param.dtype)
+
+
+def update_kernel(op, rule_of, **fixed):
+    """Register an operator for both devices: the update by ``rule_of(**attributes)``, of param, grad and states."""
+    names = [*op.inputs][2:]
+    options = {name: value for name, value in op.defaults.items() if name not in ("duplicates", "lazy")}
+    rule_of = functools.partial(rule_of, **options, **fixed)
+
+    @op.kernel("cpu", "cuda")
+    def launch(on, param: Dense, grad: Dense | SelectedRows, /, *states, duplicates, lazy=False, **attrs):
+        named = [*zip(names, states, strict=True)]
+        update(on, op.name, rule_of(**attrs), param, grad, named, duplicates=duplicates, lazy=lazy)
+        return param, *states
