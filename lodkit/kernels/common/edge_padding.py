@@ -3,22 +3,10 @@
 from __future__ import annotations
 
 from ...ops import edge_padding as ops
-from ...registry import Dense
 
 
 @ops.add_padding.kernel("cpu", "cuda")
-def add_padding(
-    on,
-    data: Dense,
-    lengths: Dense | None = None,
-    start_padding: Dense | None = None,
-    end_padding: Dense | None = None,
-    /,
-    *,
-    padding_width,
-    end_padding_width,
-    out=None,
-):
+def add_padding(on, data, lengths, start_padding, end_padding, /, *, padding_width, end_padding_width, out=None):
     dtype, offsets, before, behind = ops.prepare_edges(
         on, data, lengths, "add_padding", padding_width, end_padding_width
     )
@@ -31,7 +19,7 @@ def add_padding(
 
 
 @ops.remove_padding.kernel("cpu", "cuda")
-def remove_padding(on, data: Dense, lengths: Dense | None = None, /, *, padding_width, end_padding_width, out=None):
+def remove_padding(on, data, lengths, /, *, padding_width, end_padding_width, out=None):
     dtype, offsets, before, behind = ops.prepare_edges(
         on, data, lengths, "remove_padding", padding_width, end_padding_width
     )
@@ -43,13 +31,13 @@ def remove_padding(on, data: Dense, lengths: Dense | None = None, /, *, padding_
 
 
 @ops.gather_padding.kernel("cpu", "cuda")
-def gather_padding(on, data: Dense, lengths: Dense | None = None, /, *, padding_width, end_padding_width):
+def gather_padding(on, data, lengths, /, *, padding_width, end_padding_width):
     _, offsets, before, behind = ops.prepare_edges(on, data, lengths, "sum", padding_width, end_padding_width)
     return on.edge_padding.edge_sums(data, offsets, before, behind)
 
 
 @ops.pad_empty_samples.kernel("cpu", "cuda")
-def pad_empty_samples(on, data: Dense, lengths: Dense, /, *, out=None):
+def pad_empty_samples(on, data, lengths, /, *, out=None):
     dtype, offsets, padded, slots, rows = ops.prepare_samples(on, data, lengths, "pad_empty_samples")
     out = on.output((rows, *data.shape[1:]), dtype, out, data)
     on.copy_runs(data, offsets, slots, out)
@@ -57,7 +45,7 @@ def pad_empty_samples(on, data: Dense, lengths: Dense, /, *, out=None):
 
 
 @ops.pad_empty_samples_grad.kernel("cpu", "cuda")
-def pad_empty_samples_grad(on, data: Dense, lengths: Dense, grad: Dense, /, *, out=None):
+def pad_empty_samples_grad(on, data, lengths, grad, /, *, out=None):
     dtype, offsets, _, slots, _ = ops.prepare_samples(on, data, lengths, "the gradient", grad)
     out = on.output(data.shape, dtype, out, data)
     on.copy_runs(grad, slots, offsets, out)

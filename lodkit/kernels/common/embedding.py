@@ -8,7 +8,7 @@ from ...registry import Dense
 
 
 @ops.lookup_table.kernel("cpu", "cuda")
-def lookup_table(on, table: Dense, ids: Dense, /, *, padding_idx, is_sparse=True, out=None):
+def lookup_table(on, table, ids, /, *, padding_idx, is_sparse=True, out=None):
     table, dtype, ids = ops.prepare_lookup(on, table, ids, padding_idx)
     out = on.output(ids.shape + table.shape[1:], dtype, out, table)
     on.gather(table, ids, padding_idx, out)
@@ -16,7 +16,7 @@ def lookup_table(on, table: Dense, ids: Dense, /, *, padding_idx, is_sparse=True
 
 
 @ops.lookup_table_grad.kernel("cpu", "cuda")
-def lookup_table_grad(on, table: Dense, ids: Dense, grad: Dense, /, *, padding_idx, is_sparse):
+def lookup_table_grad(on, table, ids, grad, /, *, padding_idx, is_sparse):
     table, ids, grad = ops.prepare_lookup_grad(on, table, ids, grad, padding_idx)
     return on.table_grad(table, ids, grad, padding_idx, is_sparse)
 
@@ -24,9 +24,9 @@ def lookup_table_grad(on, table: Dense, ids: Dense, grad: Dense, /, *, padding_i
 @ops.embedding_bag.kernel("cpu", "cuda")
 def embedding_bag(
     on,
-    table: Dense,
+    table,
     ids: LoDTensor,
-    weights: Dense | LoDTensor | None = None,
+    weights: Dense | LoDTensor | None,
     /,
     *,
     pool,
@@ -43,9 +43,7 @@ def embedding_bag(
 
 
 @ops.embedding_bag_grad.kernel("cpu", "cuda")
-def embedding_bag_grad(
-    on, table: Dense, ids: LoDTensor, grad: Dense, weights: Dense | None = None, /, *, pool, padding_idx, is_sparse
-):
+def embedding_bag_grad(on, table, ids: LoDTensor, grad, weights, /, *, pool, padding_idx, is_sparse):
     table, bags, flat, weights = ops.prepare_bag(on, table, ids, weights, pool, padding_idx)
     offsets = bags.row_offsets()
     rows = on.values_grad(table, flat, padding_idx, offsets, weights, None, grad, pool)
@@ -53,7 +51,7 @@ def embedding_bag_grad(
 
 
 @ops.embedding_bag_weights_grad.kernel("cpu", "cuda")
-def embedding_bag_weights_grad(on, table: Dense, ids: LoDTensor, grad: Dense, weights: Dense, /, *, pool, padding_idx):
+def embedding_bag_weights_grad(on, table, ids: LoDTensor, grad, weights, /, *, pool, padding_idx):
     table, bags, flat, weights = ops.prepare_bag(on, table, ids, weights, pool, padding_idx)
     offsets = bags.row_offsets()
     out = on.reduce_into(table, flat, weights, padding_idx, offsets, pool, 0.0) if pool == "mean" else None

@@ -23,7 +23,7 @@ def merge_features(on, *xs: LoDTensor, out=None):
 
 
 @ops.merge_features_grad.kernel("cpu", "cuda")
-def merge_features_grad(on, grad: Dense, /, *xs: LoDTensor):
+def merge_features_grad(on, grad, /, *xs: LoDTensor):
     return placed_back(on, _merge(xs), grad)
 
 
@@ -44,12 +44,12 @@ def stack_sequences(on, *xs: LoDTensor, presence, out=None):
 
 
 @ops.stack_features_grad.kernel("cpu", "cuda")
-def stack_rows_grad(on, grad: Dense, /, *xs: Dense, presence):
+def stack_rows_grad(on, grad, /, *xs: Dense, presence):
     return placed_back(on, _stack(xs, presence), grad)
 
 
 @ops.stack_features_grad.kernel("cpu", "cuda")
-def stack_sequences_grad(on, grad: Dense, /, *xs: LoDTensor, presence):
+def stack_sequences_grad(on, grad, /, *xs: LoDTensor, presence):
     return placed_back(on, _stack(xs, presence), grad)
 
 
@@ -62,12 +62,12 @@ def _pack(x, presence):
 
 
 @ops.pack_features.kernel("cpu", "cuda")
-def pack_features(on, x: Dense, /, *, presence, out=None):
+def pack_features(on, x, /, *, presence, out=None):
     return placed(on, _pack(x, presence), out)
 
 
 @ops.pack_features_grad.kernel("cpu", "cuda")
-def pack_features_grad(on, x: Dense, grad: Dense, /, *, presence):
+def pack_features_grad(on, x, grad, /, *, presence):
     return placed_back(on, _pack(x, presence), grad)[0].reshape(*x.shape)
 
 
@@ -93,5 +93,5 @@ def select_features(on, values: LoDTensor, /, *, keys, feature_keys, out=None):
 
 
 @ops.select_features_grad.kernel("cpu", "cuda")
-def select_features_grad(on, values: LoDTensor, grad: Dense, /, *, keys, feature_keys):
+def select_features_grad(on, values: LoDTensor, grad, /, *, keys, feature_keys):
     return placed_back(on, _select(values, keys, feature_keys), grad)[0]

@@ -9,7 +9,7 @@ from .embedding import lookup_table_grad
 
 
 @ops.gather.kernel("cpu", "cuda")
-def gather(on, data: Dense, ids: Dense | LoDTensor, /, *, axis, wrap, match_outer, is_sparse, out=None):
+def gather(on, data, ids: Dense | LoDTensor, /, *, axis, wrap, match_outer, is_sparse, out=None):
     data, dtype, axis, numbers = ops.prepare_gather(on, data, ids, axis, wrap, match_outer)
     if axis:
         return _gather_along(on, data, numbers, dtype, axis, match_outer, out)
@@ -19,7 +19,7 @@ def gather(on, data: Dense, ids: Dense | LoDTensor, /, *, axis, wrap, match_oute
 
 
 @ops.batch_gather.kernel("cpu", "cuda")
-def batch_gather(on, data: Dense, ids: Dense, /, *, match_outer, out=None):
+def batch_gather(on, data, ids, /, *, match_outer, out=None):
     data, dtype, axis, numbers = ops.prepare_gather(on, data, ids, 1, False, match_outer)
     return _gather_along(on, data, numbers, dtype, axis, match_outer, out)
 
@@ -33,12 +33,12 @@ def _gather_along(on, data, ids, dtype, axis, match_outer, out):
 
 
 @ops.gather_grad.kernel("cpu", "cuda")
-def gather_grad(on, data: Dense, ids: Dense, grad: Dense, /, *, wrap, is_sparse):
+def gather_grad(on, data, ids, grad, /, *, wrap, is_sparse):
     return lookup_table_grad(on, data, on.wrap_ids(ids, len(data), wrap), grad, padding_idx=None, is_sparse=is_sparse)
 
 
 @ops.batch_gather_grad.kernel("cpu", "cuda")
-def batch_gather_grad(on, data: Dense, ids: Dense, grad: Dense, /, *, axis, wrap, match_outer):
+def batch_gather_grad(on, data, ids, grad, /, *, axis, wrap, match_outer):
     data, dtype, axis, numbers, grad = ops.prepare_gather_grad(on, data, ids, grad, axis, wrap, match_outer)
     rows = on.gather_scatter.source_rows(data.shape, numbers, axis, match_outer)
     result = on.rows_grad(ops.as_rows(data.shape, axis), rows, grad, dtype)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from ... import ops
 from ...ops.im2sequence import prepare, sequences_of
-from ...registry import Dense
 
 
 @ops.im2sequence.kernel("cpu", "cuda")
-def im2sequence(on, x: Dense, /, *, kernels, strides, paddings, out=None):
+def im2sequence(on, x, /, *, kernels, strides, paddings, out=None):
     dtype, grid, shape = prepare(x, kernels, strides, paddings)
     out = on.output(shape, dtype, out, x)
     if out.size:
@@ -17,6 +16,6 @@ def im2sequence(on, x: Dense, /, *, kernels, strides, paddings, out=None):
 
 
 @ops.im2sequence_grad.kernel("cpu", "cuda")
-def im2sequence_grad(on, x: Dense, grad: Dense, /, *, kernels, strides, paddings):
+def im2sequence_grad(on, x, grad, /, *, kernels, strides, paddings):
     dtype, grid, _ = prepare(x, kernels, strides, paddings, grad)
     return on.im2sequence.put_back(on.convert(grad, dtype), grid, x)

@@ -8,14 +8,14 @@ from ...registry import Dense
 
 
 @ops.lod_reset.kernel("cpu", "cuda")
-def lod_reset(on, x: Dense | LoDTensor, y: Dense | LoDTensor | None = None, /, *, target_lod, append):
+def lod_reset(on, x: Dense | LoDTensor, y: Dense | LoDTensor | None, /, *, target_lod, append):
     levels = ops.reset_levels(x, y, target_lod, append)
     # Another array of the same memory: a Tape tells variables apart by their arrays.
     return LoDTensor._wrap(values_of(x)[:], levels)
 
 
 @ops.lod_append.kernel("cpu", "cuda")
-def lod_append(on, x: Dense | LoDTensor, lengths: Dense, /):
+def lod_append(on, x: Dense | LoDTensor, lengths, /):
     return lod_reset(on, x, lengths, target_lod=None, append=True)
 
 

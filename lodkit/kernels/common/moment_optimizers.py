@@ -12,9 +12,9 @@ from .updates import update, update_kernel
 @ops.momentum.kernel("cpu", "cuda")
 def momentum(
     on,
-    param: Dense,
+    param,
     grad: Dense | SelectedRows,
-    velocity: Dense,
+    velocity,
     /,
     *,
     lr,

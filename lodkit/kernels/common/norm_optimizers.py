@@ -10,7 +10,7 @@ from .updates import update
 
 
 @ops.wngrad.kernel("cpu", "cuda")
-def wngrad(on, param: Dense, grad: Dense | SelectedRows, scale: Dense, /, *, lr, epsilon, duplicates):
+def wngrad(on, param, grad: Dense | SelectedRows, scale, /, *, lr, epsilon, duplicates):
     before, square = ops.prepare(on, "wngrad", param, grad, (), "scale", scale, duplicates)
     rate, after = ops.wngrad_numbers(lr, epsilon, before, square)
     update(on, "wngrad", sgd_rule(rate), param, grad, duplicates=duplicates)
@@ -19,20 +19,7 @@ def wngrad(on, param: Dense, grad: Dense | SelectedRows, scale: Dense, /, *, lr,
 
 
 @ops.storm.kernel("cpu", "cuda")
-def storm(
-    on,
-    param: Dense,
-    grad: Dense | SelectedRows,
-    moment: Dense,
-    total: Dense,
-    /,
-    *,
-    lr,
-    momentum,
-    beta,
-    duplicates,
-    lazy,
-):
+def storm(on, param, grad: Dense | SelectedRows, moment, total, /, *, lr, momentum, beta, duplicates, lazy):
     states = (("moment", moment),)
     before, square = ops.prepare(on, "storm", param, grad, states, "total", total, duplicates)
     rate, kept, after = ops.storm_numbers(lr, momentum, beta, before, square)

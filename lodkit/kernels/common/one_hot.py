@@ -9,11 +9,10 @@ from ...lod import LoDTensor, frozen
 from ...ops.one_hot import check_two_axes, prepare_segments
 from ...ops.sequence_pool import above
 from ...ops.shared.columns import checked_columns
-from ...registry import Dense
 
 
 @ops.one_hot.kernel("cpu", "cuda")
-def one_hot(on, ids: Dense, /, *, size, out=None):
+def one_hot(on, ids, /, *, size, out=None):
     ids, size = checked_columns(on, ids, size, "ids", "size")
     out = on.output((*ids.shape, size), np.float32, out, ids)
     on.one_hot.mark(None, ids.reshape(ids.size), out.reshape(ids.size, size))
@@ -30,7 +29,7 @@ def segment_one_hot(on, ids: LoDTensor, /, *, size, out=None):
 
 
 @ops.dense_to_id_lists.kernel("cpu", "cuda")
-def dense_to_id_lists(on, dense: Dense, /):
+def dense_to_id_lists(on, dense, /):
     check_two_axes(dense)
     offsets, ids = on.one_hot.list_columns(dense)
     return LoDTensor._wrap(ids, (frozen(offsets),))

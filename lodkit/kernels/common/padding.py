@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from ...ops import padding as ops
-from ...registry import Dense
 from .padded_runs import flat
 
 
 @ops.pack_segments.kernel("cpu", "cuda")
-def pack_segments(on, data: Dense, lengths: Dense, /, *, max_length, pad_value, return_presence_mask, out=None):
+def pack_segments(on, data, lengths, /, *, max_length, pad_value, return_presence_mask, out=None):
     dtype, offsets, width = ops.prepare_packed(on, data, lengths, "pack_segments", max_length)
     pad = ops.pad_of(pad_value, dtype) if pad_value else 0
     out = on.output((len(offsets) - 1, width, *data.shape[1:]), dtype, out, data)
@@ -17,7 +16,7 @@ def pack_segments(on, data: Dense, lengths: Dense, /, *, max_length, pad_value, 
 
 
 @ops.pack_segments_grad.kernel("cpu", "cuda")
-def pack_segments_grad(on, data: Dense, lengths: Dense, grad: Dense, /, *, max_length, out=None):
+def pack_segments_grad(on, data, lengths, grad, /, *, max_length, out=None):
     dtype, offsets, width = ops.prepare_packed(on, data, lengths, "the gradient", max_length, grad=grad)
     out = on.output(data.shape, dtype, out, data)
     on.copy_runs(flat(grad), width, offsets, out)
@@ -25,7 +24,7 @@ def pack_segments_grad(on, data: Dense, lengths: Dense, grad: Dense, /, *, max_l
 
 
 @ops.unpack_segments.kernel("cpu", "cuda")
-def unpack_segments(on, data: Dense, lengths: Dense, /, *, max_length, out=None):
+def unpack_segments(on, data, lengths, /, *, max_length, out=None):
     dtype, offsets, rows = ops.prepare_unpacked(on, data, lengths, "unpack_segments", max_length=max_length)
     out = on.output((rows, *data.shape[2:]), dtype, out, data)
     on.copy_runs(flat(data), data.shape[1], offsets, out)
@@ -33,7 +32,7 @@ def unpack_segments(on, data: Dense, lengths: Dense, /, *, max_length, out=None)
 
 
 @ops.unpack_segments_grad.kernel("cpu", "cuda")
-def unpack_segments_grad(on, data: Dense, lengths: Dense, grad: Dense, /, *, max_length, out=None):
+def unpack_segments_grad(on, data, lengths, grad, /, *, max_length, out=None):
     dtype, offsets, _ = ops.prepare_unpacked(on, data, lengths, "the gradient", max_length=max_length, grad=grad)
     out = on.output(data.shape, dtype, out, data)
     on.copy_runs(grad, offsets, data.shape[1], flat(out))
@@ -41,7 +40,7 @@ def unpack_segments_grad(on, data: Dense, lengths: Dense, grad: Dense, /, *, max
 
 
 @ops.lengths_pad.kernel("cpu", "cuda")
-def lengths_pad(on, data: Dense, lengths: Dense, /, *, target_length, pad_value, out=None):
+def lengths_pad(on, data, lengths, /, *, target_length, pad_value, out=None):
     dtype, offsets, width = ops.prepare_packed(
         on, data, lengths, "lengths_pad", target_length, "target_length", ops.LONGER
     )

@@ -9,25 +9,22 @@ from ...lod import LoDTensor
 from ...ops import quantized as ops
 from ...ops.quantized import FLOAT
 from ...ops.shared.reductions import pad_of
-from ...registry import Dense
 
 
 @ops.quantize_rows.kernel("cpu", "cuda")
-def quantize_rows(on, table: Dense, /, *, bits, out=None):
+def quantize_rows(on, table, /, *, bits, out=None):
     out = on.output(ops.prepare_quantize(table, bits), np.uint8, out, table)
     return on.quantized.pack(table, bits, out)
 
 
 @ops.dequantize_rows.kernel("cpu", "cuda")
-def dequantize_rows(on, rows: Dense, /, *, bits, out=None):
+def dequantize_rows(on, rows, /, *, bits, out=None):
     columns = ops.check_packed(rows, bits)
     return on.quantized.unpack(rows, None, None, bits, on.output((len(rows), columns), FLOAT, out, rows))
 
 
 @ops.quantized_embedding_bag.kernel("cpu", "cuda")
-def quantized_embedding_bag(
-    on, rows: Dense, ids: LoDTensor, weights: Dense | None = None, /, *, bits, pool, pad_value, padding_idx, out=None
-):
+def quantized_embedding_bag(on, rows, ids: LoDTensor, weights, /, *, bits, pool, pad_value, padding_idx, out=None):
     columns, bags, flat = ops.prepare_bag(on, rows, ids, weights, bits, padding_idx)
     offsets, pad = bags.row_offsets(), pad_of(pad_value, FLOAT)
     out = on.output((len(offsets) - 1, columns), FLOAT, out, rows)
@@ -36,9 +33,7 @@ def quantized_embedding_bag(
 
 
 @ops.quantized_embedding_bag_weights_grad.kernel("cpu", "cuda")
-def quantized_embedding_bag_weights_grad(
-    on, rows: Dense, ids: LoDTensor, grad: Dense, weights: Dense, /, *, bits, pool, padding_idx
-):
+def quantized_embedding_bag_weights_grad(on, rows, ids: LoDTensor, grad, weights, /, *, bits, pool, padding_idx):
     columns, bags, flat = ops.prepare_bag(on, rows, ids, weights, bits, padding_idx)
     offsets, means = bags.row_offsets(), None
     if pool == "mean":
@@ -50,6 +45,6 @@ def quantized_embedding_bag_weights_grad(
 
 
 @ops.cast.kernel("cpu", "cuda")
-def cast(on, x: Dense, /, *, dtype, out=None):
+def cast(on, x, /, *, dtype, out=None):
     check_values(x.dtype, "cast")
     return on.quantized.copied(x, on.output(x.shape, np.dtype(dtype), out, x))

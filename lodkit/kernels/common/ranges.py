@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from ...ops import ranges as ops
-from ...registry import Dense
 
 
 @ops.gather_ranges.kernel("cpu", "cuda")
-def gather_ranges(on, data: Dense, ranges: Dense, /):
+def gather_ranges(on, data, ranges, /):
     ops.check_data("gather_ranges", data)
     starts, lengths = on.ranges.check_ranges(ranges, len(data))
     rows, offsets = on.ranges.rows_of(starts.reshape(-1), lengths.reshape(-1))
@@ -15,7 +14,7 @@ def gather_ranges(on, data: Dense, ranges: Dense, /):
 
 
 @ops.gather_ranges_grad.kernel("cpu", "cuda")
-def gather_ranges_grad(on, data: Dense, ranges: Dense, grad: Dense, /):
+def gather_ranges_grad(on, data, ranges, grad, /):
     starts, lengths = on.ranges.check_ranges(ranges, len(data))
     return _rows_grad(on, data, starts.reshape(-1), lengths.reshape(-1), grad)
 
@@ -27,16 +26,7 @@ def _rows_grad(on, data, starts, lengths, grad):
 
 @ops.gather_ranges_to_dense.kernel("cpu", "cuda")
 def gather_ranges_to_dense(
-    on,
-    data: Dense,
-    ranges: Dense,
-    key: Dense | None = None,
-    /,
-    *,
-    lengths,
-    min_observation,
-    max_mismatched_ratio,
-    max_empty_ratio,
+    on, data, ranges, key, /, *, lengths, min_observation, max_mismatched_ratio, max_empty_ratio
 ):
     ops.check_data("gather_ranges_to_dense", data)
     starts, found = on.ranges.check_ranges(ranges, len(data))
@@ -52,7 +42,7 @@ def gather_ranges_to_dense(
 
 
 @ops.lengths_gather.kernel("cpu", "cuda")
-def lengths_gather(on, items: Dense, lengths: Dense, ids: Dense, /, *, out=None):
+def lengths_gather(on, items, lengths, ids, /, *, out=None):
     ops.check_data("lengths_gather", items, "items")
     starts, found = on.ranges.segments(len(items), lengths, ids)
     rows, _ = on.ranges.rows_of(starts, found)
@@ -60,13 +50,13 @@ def lengths_gather(on, items: Dense, lengths: Dense, ids: Dense, /, *, out=None)
 
 
 @ops.lengths_gather_grad.kernel("cpu", "cuda")
-def lengths_gather_grad(on, items: Dense, lengths: Dense, ids: Dense, grad: Dense, /):
+def lengths_gather_grad(on, items, lengths, ids, grad, /):
     starts, found = on.ranges.segments(len(items), lengths, ids)
     return _rows_grad(on, items, starts, found, grad)
 
 
 @ops.lengths_tile.kernel("cpu", "cuda")
-def lengths_tile(on, data: Dense, lengths: Dense, /, *, out=None):
+def lengths_tile(on, data, lengths, /, *, out=None):
     ops.check_data("lengths_tile", data)
     rows = on.ranges.segment_ids(lengths)
     ops.check_tiles(len(data), lengths.size)

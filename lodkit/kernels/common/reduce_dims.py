@@ -6,7 +6,6 @@ from ... import ops
 from ...arrays import check_values
 from ...ops.reduce_dims import check_columns, check_grad_output
 from ...ops.shared.reductions import check_weighted
-from ...registry import Dense
 
 
 def _as_segments(on, data, weights, lengths, where, num_dims):
@@ -22,28 +21,14 @@ def _as_segments(on, data, weights, lengths, where, num_dims):
 
 
 @ops.reduce_dims.kernel("cpu", "cuda")
-def reduce_dims(
-    on, data: Dense, weights: Dense | None = None, lengths: Dense | None = None, /, *, reduce, where, num_dims
-):
+def reduce_dims(on, data, weights, lengths, /, *, reduce, where, num_dims):
     check_weighted(reduce, weights)
     values, positions, offsets, _, kept = _as_segments(on, data, weights, lengths, where, num_dims)
     return on.reduce_into(values, positions, weights, None, offsets, reduce, 0.0).reshape(kept)
 
 
 @ops.reduce_dims_grad.kernel("cpu", "cuda")
-def reduce_dims_grad(
-    on,
-    data: Dense,
-    out: Dense,
-    grad: Dense,
-    weights: Dense | None = None,
-    lengths: Dense | None = None,
-    /,
-    *,
-    reduce,
-    where,
-    num_dims,
-):
+def reduce_dims_grad(on, data, out, grad, weights, lengths, /, *, reduce, where, num_dims):
     dtype = check_values(data.dtype, "the gradient", floating=True)
     values, positions, offsets, shape, kept = _as_segments(on, data, weights, lengths, where, num_dims)
     check_grad_output(kept, out, grad)
@@ -55,7 +40,7 @@ def reduce_dims_grad(
 
 
 @ops.reduce_dims_weights_grad.kernel("cpu", "cuda")
-def reduce_dims_weights_grad(on, data: Dense, out: Dense, grad: Dense, weights: Dense, /, *, reduce, num_dims):
+def reduce_dims_weights_grad(on, data, out, grad, weights, /, *, reduce, num_dims):
     check_weighted(reduce, weights)
     values, _, offsets, shape, kept = _as_segments(on, data, weights, None, "front", num_dims)
     check_grad_output(kept, out, grad)

@@ -7,7 +7,6 @@ import math
 import numpy as np
 
 from ...ops import row_updates as ops
-from ...registry import Dense
 from .optimizer_steps import lp_rule, normalize_rule
 
 INT64 = np.dtype(np.int64)
@@ -27,17 +26,17 @@ def _update(on, name, rule, param, rows, duplicates="merge"):
 
 
 @ops.sparse_normalize.kernel("cpu", "cuda")
-def sparse_normalize(on, param: Dense, rows: Dense, /, *, norm, use_max_norm):
+def sparse_normalize(on, param, rows, /, *, norm, use_max_norm):
     return _update(on, "sparse_normalize", normalize_rule(norm, use_max_norm, param), param, rows)
 
 
 @ops.sparse_lp_regularizer.kernel("cpu", "cuda")
-def sparse_lp_regularizer(on, param: Dense, rows: Dense, /, *, p, reg_lambda, duplicates):
+def sparse_lp_regularizer(on, param, rows, /, *, p, reg_lambda, duplicates):
     return _update(on, "sparse_lp_regularizer", lp_rule(p, reg_lambda), param, rows, duplicates)
 
 
 @ops.rowwise_counter.kernel("cpu", "cuda")
-def rowwise_counter(on, prev_iter: Dense, counter: Dense, rows: Dense, /, *, iteration, halflife):
+def rowwise_counter(on, prev_iter, counter, rows, /, *, iteration, halflife):
     rows, now = ops.prepare_counter(on, prev_iter, counter, rows, iteration)
     if halflife > 0 and rows.size:
         on.row_updates.count(prev_iter, counter, rows, now, math.log(2) / halflife)

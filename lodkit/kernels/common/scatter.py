@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from ... import ops
 from ...ops.scatter import prepare_assign, prepare_scatter, prepare_scatter_grad
-from ...registry import Dense
 
 
 @ops.scatter_assign.kernel("cpu", "cuda")
-def scatter_assign(on, data: Dense, ids: Dense, slices: Dense, /):
+def scatter_assign(on, data, ids, slices, /):
     ids = prepare_assign(on, data, ids, slices)
     on.refuse_overlap("data", data, (ids, slices))
     if ids.ndim != 1:
@@ -18,7 +17,7 @@ def scatter_assign(on, data: Dense, ids: Dense, slices: Dense, /):
 
 
 @ops.scatter.kernel("cpu", "cuda")
-def scatter(on, data: Dense, ids: Dense, updates: Dense, /, *, axis, out=None):
+def scatter(on, data, ids, updates, /, *, axis, out=None):
     dtype, ids, axis = prepare_scatter(on, data, ids, updates, axis)
     out = on.copied(data, on.output(data.shape, dtype, out, data))
     on.scatter.put_last(on.scatter.places(ids, data.shape, axis), updates.reshape(-1), out.reshape(-1))
@@ -26,7 +25,7 @@ def scatter(on, data: Dense, ids: Dense, updates: Dense, /, *, axis, out=None):
 
 
 @ops.scatter_grad.kernel("cpu", "cuda")
-def scatter_grad(on, data: Dense, ids: Dense, grad: Dense, /, *, axis):
+def scatter_grad(on, data, ids, grad, /, *, axis):
     dtype, ids, axis = prepare_scatter_grad(on, data, ids, grad, axis)
     by_data = on.convert(grad, dtype, new=True)
     by_updates = on.scatter.take_last(by_data.reshape(-1), on.scatter.places(ids, data.shape, axis))

@@ -3,25 +3,11 @@
 from __future__ import annotations
 
 from ...ops import segments as ops
-from ...registry import Dense
 
 
 @ops.segment_reduce.kernel("cpu", "cuda")
 def segment_reduce(
-    on,
-    data: Dense,
-    segments: Dense,
-    weights: Dense | None = None,
-    indices: Dense | None = None,
-    /,
-    *,
-    by,
-    reduce,
-    num_segments,
-    pad_value,
-    is_sparse,
-    dtype,
-    out=None,
+    on, data, segments, weights, indices, /, *, by, reduce, num_segments, pad_value, is_sparse, dtype, out=None
 ):
     ops.check_weighted(reduce, weights)
     if by == "unsorted_ids" and data.ndim == 1 and weights is None and indices is None and reduce in on.SCATTERED:
@@ -31,21 +17,7 @@ def segment_reduce(
 
 
 @ops.segment_reduce_grad.kernel("cpu", "cuda")
-def segment_reduce_grad(
-    on,
-    data: Dense,
-    segments: Dense,
-    out: Dense,
-    grad: Dense,
-    weights: Dense | None = None,
-    indices: Dense | None = None,
-    /,
-    *,
-    by,
-    reduce,
-    num_segments,
-    is_sparse,
-):
+def segment_reduce_grad(on, data, segments, out, grad, weights, indices, /, *, by, reduce, num_segments, is_sparse):
     ids, offsets, weights, order = ops.prepare_segments(on, data, segments, weights, indices, by, num_segments)
     rows = on.values_grad(data, ids, None, offsets, weights, out, grad, reduce)
     if indices is not None:
@@ -54,20 +26,7 @@ def segment_reduce_grad(
 
 
 @ops.segment_reduce_weights_grad.kernel("cpu", "cuda")
-def segment_reduce_weights_grad(
-    on,
-    data: Dense,
-    segments: Dense,
-    out: Dense,
-    grad: Dense,
-    weights: Dense,
-    indices: Dense | None = None,
-    /,
-    *,
-    by,
-    reduce,
-    num_segments,
-):
+def segment_reduce_weights_grad(on, data, segments, out, grad, weights, indices, /, *, by, reduce, num_segments):
     ops.check_weighted(reduce, weights)
     ids, offsets, weights, order = ops.prepare_segments(on, data, segments, weights, indices, by, num_segments)
     return ops.restored(on, on.weights_grad(data, ids, None, offsets, weights, out, grad, reduce), order)

@@ -25,7 +25,7 @@ def per_sequence(on, x: LoDTensor, values: Dense | LoDTensor, /, *, op, level, o
 
 
 @ops.per_sequence_values_grad.kernel("cpu", "cuda")
-def per_sequence_values_grad(on, x: LoDTensor, values: Dense | LoDTensor, grad: Dense, /, *, op, level):
+def per_sequence_values_grad(on, x: LoDTensor, values: Dense | LoDTensor, grad, /, *, op, level):
     rows, by, offsets, is_number = ops.prepare(x, values, op, level, "the gradient", floating=True)
     check_gradient(grad, rows.shape)
     return on.sequence_arithmetic.values_grad(op, is_number, rows, by, grad, offsets)

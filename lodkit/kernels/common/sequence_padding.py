@@ -13,7 +13,7 @@ from .padded_runs import flat, matched, pads_of
 
 
 @ops.sequence_pad.kernel("cpu", "cuda")
-def sequence_pad(on, x: LoDTensor, pad_value: Dense | None = None, /, *, padded_length, truncate, side, out=None):
+def sequence_pad(on, x: LoDTensor, pad_value, /, *, padded_length, truncate, side, out=None):
     dtype, kept, width = ops.prepare_pad(x, pad_value, padded_length, truncate)
     values = x.values
     pad = 0 if pad_value is None else on.sequence_padding.pads(pad_value, values, dtype)
@@ -24,7 +24,7 @@ def sequence_pad(on, x: LoDTensor, pad_value: Dense | None = None, /, *, padded_
 
 
 @ops.sequence_pad_grad.kernel("cpu", "cuda")
-def sequence_pad_grad(on, x: LoDTensor, grad: Dense, /, *, padded_length, side, out=None):
+def sequence_pad_grad(on, x: LoDTensor, grad, /, *, padded_length, side, out=None):
     dtype, kept, width = ops.prepare_pad_grad(x, grad, padded_length)
     out = on.output(x.shape, dtype, out, x.values)
     runs, slots = matched(width, x.row_offsets(), kept, side)
@@ -33,7 +33,7 @@ def sequence_pad_grad(on, x: LoDTensor, grad: Dense, /, *, padded_length, side, 
 
 
 @ops.sequence_pad_value_grad.kernel("cpu", "cuda")
-def sequence_pad_value_grad(on, x: LoDTensor, pad_value: Dense, grad: Dense, /, *, padded_length, side):
+def sequence_pad_value_grad(on, x: LoDTensor, pad_value, grad, /, *, padded_length, side):
     _, kept, width = ops.prepare_pad_grad(x, grad, padded_length, pad_value)
     pads = pads_of(kept, width, side)
     # Halves are rounded once: columns that overflow may add up to little.
@@ -57,7 +57,7 @@ def sequence_unpad(on, x: Dense | LoDTensor, lengths: Dense | LoDTensor, /, *, s
 
 
 @ops.sequence_unpad_grad.kernel("cpu", "cuda")
-def sequence_unpad_grad(on, x: Dense | LoDTensor, lengths: Dense | LoDTensor, grad: Dense, /, *, side, out=None):
+def sequence_unpad_grad(on, x: Dense | LoDTensor, lengths: Dense | LoDTensor, grad, /, *, side, out=None):
     values, dtype, found = ops.prepare_unpad(on, x, lengths, "the gradient")
     offsets = lengths_to_offsets(found)
     check_gradient(grad, (int(offsets[-1]), *values.shape[2:]))

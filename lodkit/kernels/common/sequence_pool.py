@@ -5,7 +5,6 @@ from __future__ import annotations
 from ... import ops
 from ...lod import LoDTensor
 from ...ops.sequence_pool import above, reduction
-from ...registry import Dense
 
 
 @ops.sequence_pool.kernel("cpu", "cuda")
@@ -22,7 +21,7 @@ def sequence_pool(on, x: LoDTensor, /, *, pool, pad_value, level, return_index, 
 
 
 @ops.sequence_pool_grad.kernel("cpu", "cuda")
-def sequence_pool_grad(on, x: LoDTensor, out: Dense, grad: Dense, /, *, pool, level):
+def sequence_pool_grad(on, x: LoDTensor, out, grad, /, *, pool, level):
     values = x.values
     offsets = x.row_offsets(level)
     grad = on.values_grad(values, None, None, offsets, None, out, grad, reduction(pool))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from ... import ops
 from ...lod import LoDTensor, SelectedRows
 from ...ops.sequence_scatter import prepare, prepare_grad
-from ...registry import Dense
 from .selected_rows import sum_mixed
 
 
@@ -14,7 +13,7 @@ def _elements(x):
 
 
 @ops.sequence_scatter.kernel("cpu", "cuda")
-def sequence_scatter(on, x: Dense, ids: LoDTensor, updates: LoDTensor, /):
+def sequence_scatter(on, x, ids: LoDTensor, updates: LoDTensor, /):
     prepare(x, ids, updates)
     flat, places = _elements(x), on.sequence_scatter.places(ids, x.shape[1])
     value = updates.values.reshape(len(places), *x.shape[2:])
@@ -23,7 +22,7 @@ def sequence_scatter(on, x: Dense, ids: LoDTensor, updates: LoDTensor, /):
 
 
 @ops.sequence_scatter_grad.kernel("cpu", "cuda")
-def sequence_scatter_grad(on, x: Dense, ids: LoDTensor, updates: LoDTensor, grad: Dense, /):
+def sequence_scatter_grad(on, x, ids: LoDTensor, updates: LoDTensor, grad, /):
     dtype = prepare_grad(x, ids, updates, grad)
     places, out = on.sequence_scatter.places(ids, x.shape[1]), on.output(updates.shape, dtype, None, x)
     on.gather(_elements(on.convert(grad, dtype)), places, None, out)

@@ -36,8 +36,8 @@ def _plan_slice(on, x, starts, stops, by, wrap, clip, level):
 def sequence_slice(
     on,
     x: LoDTensor,
-    starts: Dense | LoDTensor | None = None,
-    stops: Dense | LoDTensor | None = None,
+    starts: Dense | LoDTensor | None,
+    stops: Dense | LoDTensor | None,
     /,
     *,
     by,
@@ -53,9 +53,9 @@ def sequence_slice(
 def sequence_slice_grad(
     on,
     x: LoDTensor,
-    grad: Dense,
-    starts: Dense | LoDTensor | None = None,
-    stops: Dense | LoDTensor | None = None,
+    grad,
+    starts: Dense | LoDTensor | None,
+    stops: Dense | LoDTensor | None,
     /,
     *,
     by,
@@ -84,7 +84,7 @@ def sequence_select(on, x: LoDTensor, selected: LoDTensor, /, *, level, out=None
 
 
 @ops.sequence_select_grad.kernel("cpu", "cuda")
-def sequence_select_grad(on, x: LoDTensor, selected: LoDTensor, grad: Dense, /, *, level):
+def sequence_select_grad(on, x: LoDTensor, selected: LoDTensor, grad, /, *, level):
     return moved_back(on, _plan_select(on, x, selected, level), grad)
 
 
@@ -110,5 +110,5 @@ def sequence_sort(on, x: LoDTensor, keys: Dense | LoDTensor, /, *, descending, l
 
 
 @ops.sequence_sort_grad.kernel("cpu", "cuda")
-def sequence_sort_grad(on, x: LoDTensor, keys: Dense | LoDTensor, grad: Dense, /, *, descending, level):
+def sequence_sort_grad(on, x: LoDTensor, keys: Dense | LoDTensor, grad, /, *, descending, level):
     return moved_back(on, _plan_sort(on, x, keys, descending, level), grad)

@@ -6,7 +6,6 @@ from ... import ops
 from ...arrays import check_values
 from ...lod import LoDTensor
 from ...ops.sequence_softmax import prepare
-from ...registry import Dense
 
 
 def _softmax(on, x, level, logs, name, out):
@@ -34,10 +33,10 @@ def _gradient(on, y, grad, level, logs, name):
 
 
 @ops.sequence_softmax_grad.kernel("cpu", "cuda")
-def sequence_softmax_grad(on, out: LoDTensor, grad: Dense, /, *, level):
+def sequence_softmax_grad(on, out: LoDTensor, grad, /, *, level):
     return _gradient(on, out, grad, level, False, "sequence_softmax_grad")
 
 
 @ops.sequence_log_softmax_grad.kernel("cpu", "cuda")
-def sequence_log_softmax_grad(on, out: LoDTensor, grad: Dense, /, *, level):
+def sequence_log_softmax_grad(on, out: LoDTensor, grad, /, *, level):
     return _gradient(on, out, grad, level, True, "sequence_log_softmax_grad")

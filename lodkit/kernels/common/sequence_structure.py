@@ -26,7 +26,7 @@ def sequence_expand(on, x: Dense | LoDTensor, y: LoDTensor, /, *, ref_level, out
 
 
 @ops.sequence_expand_grad.kernel("cpu", "cuda")
-def sequence_expand_grad(on, x: Dense | LoDTensor, y: LoDTensor, grad: Dense, /, *, ref_level):
+def sequence_expand_grad(on, x: Dense | LoDTensor, y: LoDTensor, grad, /, *, ref_level):
     if is_ragged(x):
         return moved_back(on, _plan_expand(x, y, ref_level), grad)
     offsets, dtype = ops.prepare_expand(x, y, ref_level, "the gradient", floating=True)
@@ -73,7 +73,7 @@ def sequence_concat(on, *xs: LoDTensor, axis, level, out=None):
 
 
 @ops.sequence_concat_grad.kernel("cpu", "cuda")
-def sequence_concat_grad(on, grad: Dense, /, *xs: LoDTensor, axis, level):
+def sequence_concat_grad(on, grad, /, *xs: LoDTensor, axis, level):
     axis, level, dtype = prepare_concat(xs, axis, level, "the gradient", floating=True)
     if not axis:
         return placed_back(on, _plan_concat(xs, level), grad)

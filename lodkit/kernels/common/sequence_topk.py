@@ -6,7 +6,6 @@ from ... import ops
 from ...arrays import check_gradient, native
 from ...lod import LoDTensor, frozen
 from ...ops.sequence_topk import bad_index, check_steps, prepare_grad, prepare_matrices
-from ...registry import Dense
 from .matrices import matrix_rows
 
 
@@ -22,7 +21,7 @@ def sequence_topk(on, x: LoDTensor, /, *, k):
 
 
 @ops.sequence_topk_grad.kernel("cpu", "cuda")
-def sequence_topk_grad(on, x: LoDTensor, indices: LoDTensor, grad: Dense, /):
+def sequence_topk_grad(on, x: LoDTensor, indices: LoDTensor, grad, /):
     numbers = prepare_grad(on, x, indices)
     at, rows = on.sequence_topk.rows_of(numbers, indices.row_offsets(), x.row_offsets())
     if at >= 0:
@@ -41,9 +40,7 @@ def sequence_topk_avg_pooling(on, x: LoDTensor, row: LoDTensor, column: LoDTenso
 
 
 @ops.sequence_topk_avg_pooling_grad.kernel("cpu", "cuda")
-def sequence_topk_avg_pooling_grad(
-    on, x: LoDTensor, row: LoDTensor, column: LoDTensor, grad: Dense, /, *, topks, channel_num
-):
+def sequence_topk_avg_pooling_grad(on, x: LoDTensor, row: LoDTensor, column: LoDTensor, grad, /, *, topks, channel_num):
     topks, shape = prepare_matrices(x, row, column, topks, channel_num)
     check_gradient(grad, shape)
     offsets, order = matrix_rows(row.row_offsets(), column.row_offsets(), channel_num)

@@ -6,7 +6,6 @@ import itertools
 
 from ...arrays import native
 from ...ops import shards as ops
-from ...registry import Dense
 
 
 def _split(on, keys, data, shards, count, pack_first_input):
@@ -23,7 +22,7 @@ def _split(on, keys, data, shards, count, pack_first_input):
 
 
 @ops.partition.kernel("cpu", "cuda")
-def partition(on, keys: Dense, /, *data: Dense, num_outputs, pack_first_input):
+def partition(on, keys, /, *data, num_outputs, pack_first_input):
     count = ops.shards_of("partition", num_outputs, 1 + len(data))
     keys = ops.check_keys(on, keys)
     ops.check_data(data, keys.shape)
@@ -32,7 +31,7 @@ def partition(on, keys: Dense, /, *data: Dense, num_outputs, pack_first_input):
 
 
 @ops.lengths_partition.kernel("cpu", "cuda")
-def lengths_partition(on, lengths: Dense, keys: Dense, /, *data: Dense, num_outputs, pack_first_input):
+def lengths_partition(on, lengths, keys, /, *data, num_outputs, pack_first_input):
     count = ops.shards_of("lengths_partition", num_outputs, 2 + len(data))
     keys = on.shards.check_vector(keys, "keys")
     offsets = on.shards.segment_offsets(lengths, len(keys))
@@ -44,7 +43,7 @@ def lengths_partition(on, lengths: Dense, keys: Dense, /, *data: Dense, num_outp
 
 
 @ops.gather_by_key.kernel("cpu", "cuda")
-def gather_by_key(on, keys: Dense, /, *data: Dense, out=None):
+def gather_by_key(on, keys, /, *data, out=None):
     keys = ops.check_keys(on, keys)
     ops.check_shards(data)
     _, order, offsets = on.shards.by_shard(keys, len(data))

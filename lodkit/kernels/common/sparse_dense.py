@@ -13,15 +13,13 @@ from ...registry import Dense
 
 
 @ops.sparse_to_dense.kernel("cpu", "cuda")
-def sparse_to_dense(on, indices: Dense, values: Dense, /, *, num_rows):
+def sparse_to_dense(on, indices, values, /, *, num_rows):
     indices, values, rows = ops.prepare(on, indices, values, num_rows)
     return on.dense_rows(SelectedRows._wrap(indices.reshape(-1), values, rows))  # reshaped: _wrap makes it read-only
 
 
 @ops.sparse_to_dense_mask.kernel("cpu", "cuda")
-def sparse_to_dense_mask(
-    on, ids: Dense | LoDTensor, values: Dense | LoDTensor, default: Dense, /, *, mask, max_skipped
-):
+def sparse_to_dense_mask(on, ids: Dense | LoDTensor, values: Dense | LoDTensor, default, /, *, mask, max_skipped):
     ids, flat, values, mask, offsets, shape = ops.prepare_mask(on, ids, values, mask, "sparse_to_dense_mask")
     dtype, item = native(values.dtype), values.shape[1:]
     ops.check_default(default, item, dtype)
@@ -38,7 +36,7 @@ def _cells(on, offsets, ids, mask):
 
 
 @ops.sparse_to_dense_mask_grad.kernel("cpu", "cuda")
-def sparse_to_dense_mask_grad(on, ids: Dense | LoDTensor, values: Dense, grad: Dense, /, *, mask):
+def sparse_to_dense_mask_grad(on, ids: Dense | LoDTensor, values, grad, /, *, mask):
     _, flat, values, mask, offsets, shape = ops.prepare_mask(on, ids, values, mask, "the gradient", floating=True)
     dtype, item, cells = native(values.dtype), values.shape[1:], math.prod(shape)
     check_gradient(grad, (*shape, *item))

@@ -21,7 +21,7 @@ def flattened(array, axes):
 
 
 @ops.sparse_matrix.kernel("cpu", "cuda")
-def sparse_matrix(on, ids: LoDTensor, scores: Dense | LoDTensor | None = None, /, *, num_columns):
+def sparse_matrix(on, ids: LoDTensor, scores: Dense | LoDTensor | None, /, *, num_columns):
     bags, flat, scores, columns = prepare_matrix(on, ids, scores, num_columns, "scores", "sparse_matrix")
     if scores is None:
         scores = on.fill(on.output(flat.shape, np.float32, None, flat), 1)
@@ -50,7 +50,7 @@ def batch_sparse_to_dense(on, ids: LoDTensor, values: Dense | LoDTensor, /, *, n
 
 
 @ops.batch_sparse_to_dense_grad.kernel("cpu", "cuda")
-def batch_sparse_to_dense_grad(on, ids: LoDTensor, values: Dense | LoDTensor, grad: Dense, /):
+def batch_sparse_to_dense_grad(on, ids: LoDTensor, values: Dense | LoDTensor, grad, /):
     bags, flat, values = prepare_matrix_grad(on, ids, values, grad)
     dtype, offsets, columns = native(values.dtype), bags.row_offsets(), grad.shape[1]
     last, _ = on.find_last(offsets, on.cells_of(offsets, flat, columns), (len(offsets) - 1) * columns)

@@ -14,13 +14,13 @@ from .copy_plan import CopyPlan
 
 
 @ops.split_lod_tensor.kernel("cpu", "cuda")
-def split_lod_tensor(on, x: Dense | LoDTensor, mask: Dense, /, *, level):
+def split_lod_tensor(on, x: Dense | LoDTensor, mask, /, *, level):
     parts = [placed(on, plan) for plan in _plan_split(x, mask, level)]
     return tuple(parts) if levels_of(x) else tuple(part.values for part in parts)
 
 
 @ops.merge_lod_tensor.kernel("cpu", "cuda")
-def merge_lod_tensor(on, in_true: Dense | LoDTensor, in_false: Dense | LoDTensor, mask: Dense, /, *, level, out=None):
+def merge_lod_tensor(on, in_true: Dense | LoDTensor, in_false: Dense | LoDTensor, mask, /, *, level, out=None):
     made = placed(on, _plan_merge(in_true, in_false, mask, level), out)
     return made if levels_of(in_true) else made.values
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from ...ops import time_major as ops
-from ...registry import Dense
 from .padded_runs import flat
 
 
 @ops.pack_rnn_sequence.kernel("cpu", "cuda")
-def pack_rnn_sequence(on, data: Dense, lengths: Dense, /, *, num_steps, out=None):
+def pack_rnn_sequence(on, data, lengths, /, *, num_steps, out=None):
     dtype, offsets, steps = ops.prepare_packed(
         on, data, lengths, "pack_rnn_sequence", num_steps, "num_steps", ops.LARGER
     )
@@ -18,7 +17,7 @@ def pack_rnn_sequence(on, data: Dense, lengths: Dense, /, *, num_steps, out=None
 
 
 @ops.unpack_rnn_sequence.kernel("cpu", "cuda")
-def unpack_rnn_sequence(on, data: Dense, lengths: Dense, /, *, out=None):
+def unpack_rnn_sequence(on, data, lengths, /, *, out=None):
     dtype, offsets, rows = ops.prepare_unpacked(on, data, lengths, "unpack_rnn_sequence", axis=1)
     out = on.output((rows, *data.shape[2:]), dtype, out, data)
     on.gather(flat(data), on.time_major.unpacked(offsets, rows), None, out)
@@ -26,7 +25,7 @@ def unpack_rnn_sequence(on, data: Dense, lengths: Dense, /, *, out=None):
 
 
 @ops.reverse_packed_segs.kernel("cpu", "cuda")
-def reverse_packed_segs(on, data: Dense, lengths: Dense, /, *, out=None):
+def reverse_packed_segs(on, data, lengths, /, *, out=None):
     dtype, offsets, _ = ops.prepare_unpacked(on, data, lengths, "reverse_packed_segs", axis=1)
     out = on.output(data.shape, dtype, out, data)
     on.gather(flat(data), on.time_major.reversed_rows(offsets, len(data)), None, flat(out))

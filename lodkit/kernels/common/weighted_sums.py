@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from ...ops import weighted_sums as ops
-from ...registry import Dense
 
 
 @ops.scatter_weighted_sum.kernel("cpu", "cuda")
-def scatter_weighted_sum(on, data: Dense, weight: Dense, ids: Dense, /, *rest: Dense):
+def scatter_weighted_sum(on, data, weight, ids, /, *rest):
     ids, xs, weights = ops.prepare_scatter(on, data, weight, ids, rest)
     if data.size and ids.size:
         on.weighted_sums.add_rows(data, weight, ids.reshape(-1), xs, weights)
@@ -15,7 +14,7 @@ def scatter_weighted_sum(on, data: Dense, weight: Dense, ids: Dense, /, *rest: D
 
 
 @ops.weighted_sum.kernel("cpu", "cuda")
-def weighted_sum(on, x: Dense, weight: Dense, /, *rest: Dense, out=None):
+def weighted_sum(on, x, weight, /, *rest, out=None):
     dtype, xs, weights = ops.prepare_sum((x, weight, *rest))
     out = on.output(x.shape, dtype, out, x)
     on.weighted_sums.add_arrays(xs, weights, out)
@@ -23,6 +22,6 @@ def weighted_sum(on, x: Dense, weight: Dense, /, *rest: Dense, out=None):
 
 
 @ops.weighted_sum_weights_grad.kernel("cpu", "cuda")
-def weighted_sum_weights_grad(on, x: Dense, weight: Dense, grad: Dense, /):
+def weighted_sum_weights_grad(on, x, weight, grad, /):
     ops.check_weights_grad(x, weight, grad)
     return on.weighted_sums.sum_products(x, grad, weight)
