@@ -22,7 +22,7 @@ def prepare_bag_update(on, name, param, ids, grad, moment, weights, pool, rowwis
     """Check all inputs. Returns the bags, a LoDTensor of one id per row, and their ids."""
     bags = check_bag(ids)
     check_rows(param, "param")
-    check_states(name, check_target(name, param), (("moment", moment),), rowwise)
+    check_states(name, check_target(name, param), ("moment",), (moment,), rowwise)
     check_gradient(grad, (len(bags.row_offsets()) - 1, *param.shape[1:]))
     check_grad_dtype(name, param, grad)
     if weights is not None:

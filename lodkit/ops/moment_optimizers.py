@@ -72,7 +72,7 @@ def momentum(
     >>> momentum(param, np.array([1., 2.]), velocity, lr=0.5, momentum=0.5)
     (array([-0.75, -1.25]), array([1.5, 2.5]))
     """
-    check_update("momentum", param, grad, ("velocity", velocity))
+    check_update("momentum", param, grad, ("velocity",), (velocity,))
     check_rule(momentum=momentum)
     lr, steps = learning_rate(lr), []
     inner, outer = (lr, 1.0) if rate_in_velocity else (1.0, lr)
@@ -136,7 +136,7 @@ def adam(
     >>> adam(param, np.array([1., -2.]), np.zeros(2), np.zeros(2), lr=0.1, iteration=0)[0].round(6)
     array([-0.1,  0.1])
     """
-    check_update("adam", param, grad, ("moment1", moment1), ("moment2", moment2))
+    check_update("adam", param, grad, ("moment1", "moment2"), (moment1, moment2))
     rate, scaled = adam_rate(lr, beta1, beta2, iteration, rectified)
     check_rule(epsilon=epsilon)
     for where, g in grad_steps(grad, duplicates, not lazy):
@@ -178,7 +178,7 @@ def rowwise_adam(
     >>> rowwise_adam(param, grad, np.zeros((1, 2)), np.zeros(1), lr=0.1, iteration=0, beta2=0.5)[2]
     array([6.25])
     """
-    check_update("rowwise_adam", param, grad, ("moment1", moment1), ("moment2", moment2), rowwise=True)
+    check_update("rowwise_adam", param, grad, ("moment1", "moment2"), (moment1, moment2), rowwise=True)
     rate, scaled = adam_rate(lr, beta1, beta2, iteration, rectified)
     check_rule(epsilon=epsilon)
     for where, g in grad_steps(grad, duplicates, not lazy):
@@ -219,7 +219,7 @@ def adadelta(
     >>> adadelta(np.zeros(1), np.array([2.]), np.zeros(1), np.zeros(1), lr=1.0, decay=0.5, epsilon=2.0)
     (array([-1.41421356]), array([2.]), array([1.]))
     """
-    check_update("adadelta", param, grad, ("square", square), ("change", change))
+    check_update("adadelta", param, grad, ("square", "change"), (square, change))
     check_rule(decay=decay, positive_epsilon=epsilon)
     lr = learning_rate(lr)
     for where, g in grad_steps(grad, duplicates, not lazy):
@@ -261,7 +261,7 @@ def rmsprop(
     >>> rmsprop(np.zeros(1), np.array([2.]), np.zeros(1), np.zeros(1), lr=1.0, decay=0.75, epsilon=3.0)
     (array([-1.]), array([1.]), array([1.]))
     """
-    check_update("rmsprop", param, grad, ("square", square), ("velocity", velocity))
+    check_update("rmsprop", param, grad, ("square", "velocity"), (square, velocity))
     check_rule(decay=decay, momentum=momentum, positive_epsilon=epsilon)
     lr = learning_rate(lr)
     for where, g in grad_steps(grad, duplicates, not lazy):

@@ -22,13 +22,13 @@ def prepare(on, name, param, grad, states, what, total, duplicates):
         The number to update, and the squared norm of the gradient: of its merged rows unless ``duplicates`` are
         ``sequential``.
     """
-    check_update(name, param, grad, *states)
+    check_update(name, param, grad, ("moment",) if states else (), states)
     if tuple(total.shape) != (1,):
         raise ShapeMismatchError(f"{name}: {what} has shape {tuple(total.shape)}; pass one number, of shape (1,)")
     if writable(total, f"{name}: {what}").dtype not in (np.float32, np.float64):
         raise DTypeError(f"{name}: {what} must be float32 or float64, not {total.dtype}; convert with .astype(...)")
     sparse = isinstance(grad, SelectedRows)
-    on.refuse_overlap(what, total, (param, grad.value if sparse else grad, *[array for _, array in states]))
+    on.refuse_overlap(what, total, (param, grad.value if sparse else grad, *states))
     if sparse:
         grad = (grad if duplicates == "sequential" else on.merge_rows(grad)).value
     return float(on.read(total)[0]), on.squared_norm(grad)
@@ -120,8 +120,7 @@ def storm(
     >>> storm(np.zeros(1), np.array([2.]), np.zeros(1), np.full(1, 4.), lr=1.0, momentum=1.0, beta=0.0)
     (array([-0.25]), array([0.5]), array([8.]))
     """
-    states = (("moment", moment),)
-    found = prepare(plain, "storm", param, grad, states, "total", total, duplicates)
+    found = prepare(plain, "storm", param, grad, (moment,), "total", total, duplicates)
     rate, kept, after = storm_numbers(lr, momentum, beta, *found)
     for where, g in grad_steps(grad, duplicates, not lazy):
         m = g + kept * (moment[where] - g)

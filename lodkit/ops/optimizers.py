@@ -124,7 +124,7 @@ def adagrad(
     >>> adagrad(param, SelectedRows([2, 2], [[1.], [2.]], 3), moment, lr=0.5, epsilon=0.0)[0].ravel()
     array([ 0. ,  0. , -0.5])
     """
-    check_update("adagrad", param, grad, ("moment", moment))
+    check_update("adagrad", param, grad, ("moment",), (moment,))
     check_rule(weight_decay=weight_decay, decay=decay, epsilon=epsilon)
     lr = learning_rate(lr)
     for where, g in grad_steps(grad, duplicates, not lazy and (weight_decay != 0 or decay != 1)):
@@ -164,7 +164,7 @@ def rowwise_adagrad(
     >>> rowwise_adagrad(param, SelectedRows([2], [[3., 4.]], 3), moment, lr=1.0)[1]
     array([ 0. ,  0. , 12.5])
     """
-    check_update("rowwise_adagrad", param, grad, ("moment", moment), rowwise=True)
+    check_update("rowwise_adagrad", param, grad, ("moment",), (moment,), rowwise=True)
     check_rule(weight_decay=weight_decay, epsilon=epsilon)
     lr = learning_rate(lr)
     for where, g in grad_steps(grad, duplicates, not lazy and weight_decay != 0):
@@ -178,8 +178,8 @@ def rowwise_adagrad(
 
 
 def accumulators(squared, linear):
-    """The states of ftrl, with their names."""
-    return (("squared", squared),) if linear is None else (("squared", squared), ("linear", linear))
+    """The names of the states of ftrl, and these."""
+    return (("squared",), (squared,)) if linear is None else (("squared", "linear"), (squared, linear))
 
 
 @op(updates=("param", "squared", "linear"))

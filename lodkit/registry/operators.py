@@ -92,21 +92,23 @@ class Op(KernelTable):
             inputs = self._accept(inputs)
             found = self._choose(inputs)
         launch, ragged, sparse = found
-        for i in ragged:
-            values, lod = inputs[i]._values, inputs[i]._lod
-            if type(values) is not np.ndarray or (lod and lod[-1].item(-1) != len(values)):
-                launch = self._launcher(inputs)
-        for i in sparse:
-            values = inputs[i].value
-            if type(values) is not np.ndarray or len(values) != len(inputs[i].rows):
-                launch = self._launcher(inputs)
-        for name, value in attrs.items():
-            test = self._tests.get(name)
-            if test is None or not test(value):
-                attrs[name] = self._settled(name, value)
-        for name in self._needed:
-            if name not in attrs:
-                self._check_needed(attrs)
+        if ragged:  # four tests take 90 ns less than four empty loops
+            for i in ragged:
+                values, lod = inputs[i]._values, inputs[i]._lod
+                if type(values) is not np.ndarray or (lod and lod[-1].item(-1) != len(values)):
+                    launch = self._launcher(inputs)
+        if sparse:
+            for i in sparse:
+                values = inputs[i].value
+                if type(values) is not np.ndarray or len(values) != len(inputs[i].rows):
+                    launch = self._launcher(inputs)
+        if attrs:
+            for name, value in attrs.items():
+                test = self._tests.get(name)
+                if test is None or not test(value):
+                    attrs[name] = self._settled(name, value)
+        if self._needed:
+            self._check_needed(attrs)
         result = launch(*inputs, **attrs)
         if state.open:
             record(self, inputs, attrs, result)

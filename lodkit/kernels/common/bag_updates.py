@@ -25,7 +25,7 @@ def _adagrad(op, rowwise):
         duplicates,
         weight_decay,
     ):
-        rule = adagrad_rule(lr, epsilon, weight_decay, rowwise=rowwise)
+        rule = adagrad_rule(lr=lr, epsilon=epsilon, weight_decay=weight_decay, rowwise=rowwise)
         bags, flat = ops.prepare_bag_update(on, op.name, param, ids, grad, moment, weights, pool, rowwise)
         if flat.size:
             order, starts, rows = on.sort_rows(flat, len(param))

@@ -27,8 +27,8 @@ def momentum(
 ):
     if return_step:
         ops.check_record(grad, duplicates)
-    rule, states = momentum_rule(lr, momentum, nesterov, rate_in_velocity), (("velocity", velocity),)
-    step = update(on, "momentum", rule, param, grad, states, duplicates=duplicates, lazy=lazy, records=return_step)
+    rule, states = momentum_rule(lr, momentum, nesterov, rate_in_velocity), (("velocity",), (velocity,))
+    step = update(on, "momentum", rule, param, grad, *states, duplicates=duplicates, lazy=lazy, records=return_step)
     return (param, velocity, step) if return_step else (param, velocity)
 
 

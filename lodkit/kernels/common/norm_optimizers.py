@@ -20,9 +20,8 @@ def wngrad(on, param, grad: Dense | SelectedRows, scale, /, *, lr, epsilon, dupl
 
 @ops.storm.kernel("cpu", "cuda")
 def storm(on, param, grad: Dense | SelectedRows, moment, total, /, *, lr, momentum, beta, duplicates, lazy):
-    states = (("moment", moment),)
-    before, square = ops.prepare(on, "storm", param, grad, states, "total", total, duplicates)
+    before, square = ops.prepare(on, "storm", param, grad, (moment,), "total", total, duplicates)
     rate, kept, after = ops.storm_numbers(lr, momentum, beta, before, square)
-    update(on, "storm", storm_rule(rate, kept), param, grad, states, duplicates=duplicates, lazy=lazy)
+    update(on, "storm", storm_rule(rate, kept), param, grad, ("moment",), (moment,), duplicates=duplicates, lazy=lazy)
     on.fill(total, after)
     return param, moment, total

@@ -187,7 +187,7 @@ def sgd_rule(lr):
     return Rule(sgd, (learning_rate(lr),))
 
 
-def adagrad_rule(lr, epsilon, weight_decay, decay=1.0, rowwise=False):
+def adagrad_rule(*, lr, epsilon, weight_decay, decay=1.0, rowwise=False):
     return _adagrad_rule(learning_rate(lr), epsilon, weight_decay, decay, rowwise)
 
 
@@ -211,7 +211,7 @@ def momentum_rule(lr, factor, use_nesterov, rate_in_velocity):
     return Rule(nesterov if use_nesterov else momentum, (factor, inner, outer), touches_all=True)
 
 
-def adam_rule(lr, beta1, beta2, epsilon, iteration, rectified, rowwise=False):
+def adam_rule(*, lr, beta1, beta2, epsilon, iteration, rectified, rowwise=False):
     rate, scaled = adam_rate(lr, beta1, beta2, iteration, rectified)
     check_rule(epsilon=epsilon)
     return Rule(
@@ -219,12 +219,12 @@ def adam_rule(lr, beta1, beta2, epsilon, iteration, rectified, rowwise=False):
     )
 
 
-def adadelta_rule(lr, decay, epsilon):
+def adadelta_rule(*, lr, decay, epsilon):
     check_rule(decay=decay, positive_epsilon=epsilon)
     return Rule(adadelta, (learning_rate(lr), 1 - decay, epsilon), touches_all=True)
 
 
-def rmsprop_rule(lr, decay, momentum, epsilon):
+def rmsprop_rule(*, lr, decay, momentum, epsilon):
     check_rule(decay=decay, momentum=momentum, positive_epsilon=epsilon)
     return Rule(rmsprop, (learning_rate(lr), 1 - decay, momentum, epsilon), touches_all=True)
 

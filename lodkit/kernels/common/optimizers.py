@@ -41,5 +41,5 @@ update_kernel(ops.rowwise_adagrad, adagrad_rule, rowwise=True)
 @ops.ftrl.kernel("cpu", "cuda")
 def ftrl(on, param, grad: Dense | SelectedRows, squared, linear, /, *, lr, beta, l1, l2, duplicates):
     rule, states = ftrl_rule(lr, beta, l1, l2, pairs=linear is None), ops.accumulators(squared, linear)
-    update(on, "ftrl", rule, param, grad, states, duplicates=duplicates)
-    return (param, *(array for _, array in states))
+    update(on, "ftrl", rule, param, grad, *states, duplicates=duplicates)
+    return (param, *states[1])

@@ -74,12 +74,12 @@ def check_target(name, param):
     return writable(target, "param")
 
 
-def check_states(name, target, states, rowwise=False, pairs=False):
+def check_states(name, target, names, states, rowwise=False, pairs=False):
     """Refuse states unlike the parameter. The last one of a row-wise update is a vector."""
     shape = (*target.shape, 2) if pairs else target.shape
-    for i, (what, array) in enumerate(states, 1):
+    for what, array in zip(names, states, strict=True):
         writable(array, what)
-        if rowwise and i == len(states):
+        if rowwise and array is states[-1]:
             shape = target.shape[:1]
         if array.shape != shape:
             raise ShapeMismatchError(
@@ -92,7 +92,7 @@ def check_states(name, target, states, rowwise=False, pairs=False):
             )
 
 
-def check_update(name, param, grad, *states, rowwise=False, pairs=False):
+def check_update(name, param, grad, names=(), states=(), *, rowwise=False, pairs=False):
     """Check a parameter, its gradient and its states; returns the array of the parameter's values."""
     target = check_target(name, check_rows(param, "param") if rowwise else param)
     if grad.shape != param.shape:
@@ -100,7 +100,7 @@ def check_update(name, param, grad, *states, rowwise=False, pairs=False):
             f"{name}: the gradient has shape {tuple(grad.shape)}, the parameter {tuple(param.shape)}"
         )
     if states:
-        check_states(name, target, states, rowwise, pairs)
+        check_states(name, target, names, states, rowwise, pairs)
     check_grad_dtype(name, target, grad)
     return target
 
