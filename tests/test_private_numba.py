@@ -179,6 +179,18 @@ def test_jitable_functions_are_inlined_on_demand():
 
 
 @pytest.mark.jit
+@needed_for("jitable(inline=True) without reference counts", "jit/__init__.py")
+def test_inlined_functions_do_without_numbas_runtime():
+    def largest_twice(n):
+        return np.full(n, 2.0).max()
+
+    private.inline_jitable(largest_twice, True)
+    caller = numba.njit(lambda n: largest_twice(n))
+    with pytest.raises(numba.core.errors.NumbaError, match="Only accept returning of array"):
+        caller.compile((numba.int64,))
+
+
+@pytest.mark.jit
 @needed_for("thread limits", "jit/threading_layer.py")
 def test_threads_are_counted_and_limited():
     count = numba.get_num_threads()  # which starts the threading layer

@@ -61,9 +61,9 @@ def jitable(function=None, /, *, inline=False):
     Parameters
     ----------
     function : callable
-    inline : bool or "ir"
-        True: LLVM inlines it into every caller; it might call it otherwise, and pass vectors through memory. "ir":
-        Numba does, which compiles longer, but counts no references to arrays (40 ns per call in a kernel's loop).
+    inline : bool
+        LLVM inlines it into every caller; it might call it otherwise, and pass vectors through memory. The function
+        must neither make nor return an array: it counts no references, 40 ns per call in a kernel's loop.
     """
     if function is None:
         return functools.partial(jitable, inline=inline)

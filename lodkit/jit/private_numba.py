@@ -29,9 +29,9 @@ def number_functions(numbers):
 
 
 def inline_jitable(function, inline):
-    """Let compiled code call a plain function, inlined by LLVM (True) or by Numba ("ir") if asked."""
-    options = {"inline": "always"} if inline == "ir" else {"forceinline": inline}
-    register_jitable(**options)(function)
+    """Let compiled code call a plain function; inlined if asked, and without Numba's runtime (NRT) then."""
+    without_runtime = {"_nrt": False} if inline else {}
+    register_jitable(forceinline=inline, **without_runtime)(function)
 
 
 def only_prange():

@@ -24,7 +24,7 @@ def segment_of(offsets, row):
     return lower_bound(offsets, row + 1) - 1
 
 
-@jitable(inline="ir")
+@jitable(inline=True)
 def advance(offsets, s, row):
     """The same for a row at or behind those of segment s."""
     while offsets[s + 1] <= row:
@@ -32,12 +32,9 @@ def advance(offsets, s, row):
     return s
 
 
-@jitable
-def _first_segment(offsets, chunk, c):
-    return 0 if c == 0 else min(len(offsets) - 1, lower_bound(offsets, c * chunk))
-
-
 @jitable(inline=True)
 def segments_in(offsets, chunk, c):
     """Range of the segments whose first row lies in chunk c; there are ``offsets[-1] // chunk + 1`` chunks."""
-    return range(_first_segment(offsets, chunk, c), _first_segment(offsets, chunk, c + 1))
+    last = len(offsets) - 1
+    first = 0 if c == 0 else min(last, lower_bound(offsets, c * chunk))
+    return range(first, min(last, lower_bound(offsets, (c + 1) * chunk)))

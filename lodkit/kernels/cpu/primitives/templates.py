@@ -8,7 +8,7 @@ which ``simd.load`` and ``simd.store`` convert.
 
 from __future__ import annotations
 
-from ....jit import advance, jitable, parallel_kernel, prange, segment_of, segments_in
+from ....jit import jitable, lower_bound, parallel_kernel, prange, segments_in
 
 
 def row_kernel(body, width=0):
@@ -19,20 +19,21 @@ def row_kernel(body, width=0):
     Parameters
     ----------
     body : callable
-        Computes W columns from j on; all of a row, with j = 0, where ``width`` is 0.
+        Makes no array. Computes W columns from j on; all of a row, with j = 0, where ``width`` is 0.
     width : int
         W: see ``reduce.width_of``.
     """
-    body = jitable(inline="ir")(body)
+    body = jitable(body, inline=True)
 
     @parallel_kernel
     def kernel(a, b, c, offsets, chunk, out):
         rows, columns = out.shape
         step = width if width else max(columns, 1)
         for k in prange((rows + chunk - 1) // chunk):
-            s = segment_of(offsets, k * chunk)
+            s = lower_bound(offsets, k * chunk + 1) - 1
             for i in range(k * chunk, min(rows, (k + 1) * chunk)):
-                s = advance(offsets, s, i)
+                while offsets[s + 1] <= i:  # a call of ``advance`` compiles 40 ms longer
+                    s += 1
                 for j in range(0, columns, step):
                     body(i, s, min(j, columns - step), a, b, c, offsets, out)
 
@@ -64,7 +65,7 @@ def segment_kernel(body, width, weigh=length_of):
     weigh : callable
         ``weigh(weights, start, stop)``: weight of a segment; one of weight 0 gets ``pad``.
     """
-    body = jitable(inline="ir")(body)
+    body = jitable(body, inline=True)
 
     @parallel_kernel
     def kernel(values, ids, weights, padding, offsets, pad, divisor, chunk, block, out):
