@@ -199,11 +199,5 @@ def _(data, ids, grad, *, axis=1, wrap=False, match_outer=False):
     return data
 
 
-@gather.example
-def _(dtype):
-    return [((np.ones((3, d), dtype), np.array([0, 2])), {}) for d in (4, 64)]
-
-
-@batch_gather.example
-def _(dtype):
-    return [((np.ones((2, 3, 4), dtype), np.array([0, 2])), {})]
+gather.example(lambda dtype: [((np.ones((3, d), dtype), np.array([0, 2])), {}) for d in (4, 64)])
+batch_gather.example(lambda dtype: [((np.ones((2, 3, 4), dtype), np.array([0, 2])), {})])

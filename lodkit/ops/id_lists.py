@@ -193,21 +193,7 @@ def _(ids, queries, *, missing_value=-1):
     return queries.but(dtype=np.dtype("int64"))
 
 
-@unique.example
-def _(dtype):
-    return [((np.array([3, 1, 3]),), {"return_inverse": True})]
-
-
-@merge_id_lists.example
-def _(dtype):
-    return [((LoDTensor([3, 1, 3], [[2, 1]]),), {})]
-
-
-@find_duplicate_elements.example
-def _(dtype):
-    return [((np.array([3, 1, 3]),), {})]
-
-
-@find.example
-def _(dtype):
-    return [((np.array([3, 1, 3]), np.array([3])), {})]
+unique.example(lambda dtype: [((np.array([3, 1, 3]),), {"return_inverse": True})])
+merge_id_lists.example(lambda dtype: [((LoDTensor([3, 1, 3], [[2, 1]]),), {})])
+find_duplicate_elements.example(lambda dtype: [((np.array([3, 1, 3]),), {})])
+find.example(lambda dtype: [((np.array([3, 1, 3]), np.array([3])), {})])

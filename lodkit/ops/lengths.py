@@ -171,11 +171,5 @@ def _(lengths, *, n_split):
     return VarDesc("", lengths.type, np.dtype("int64"), (rows,))
 
 
-@lengths_top_k.example
-def _(dtype):
-    return [((np.ones(3, dtype), np.array([2, 1])), {"k": 2})]
-
-
-@lengths_split.example
-def _(dtype):
-    return [((np.array([3, 1]),), {"n_split": 2})]
+lengths_top_k.example(lambda dtype: [((np.ones(3, dtype), np.array([2, 1])), {"k": 2})])
+lengths_split.example(lambda dtype: [((np.array([3, 1]),), {"n_split": 2})])

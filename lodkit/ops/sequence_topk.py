@@ -260,6 +260,4 @@ def _matrices(dtype):
 sequence_topk.example(lambda dtype: [((LoDTensor(np.ones(3, dtype), [[2, 1]]),), {"k": 2})])
 
 
-@sequence_topk_avg_pooling.example
-def _(dtype):
-    return [((*_matrices(dtype),), {"topks": [1], "channel_num": 1})]
+sequence_topk_avg_pooling.example(lambda dtype: [((*_matrices(dtype),), {"topks": [1], "channel_num": 1})])

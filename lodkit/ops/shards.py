@@ -258,16 +258,6 @@ def _(call, grad):
     return (None, *partition(keys, grad, num_outputs=2 * len(data))[1::2])
 
 
-@partition.example
-def _(dtype):
-    return [((np.array([1, 2]), np.ones((2, 4), dtype)), {"num_outputs": 4})]
-
-
-@lengths_partition.example
-def _(dtype):
-    return [((np.array([2]), np.array([1, 2]), np.ones((2, 4), dtype)), {"num_outputs": 6})]
-
-
-@gather_by_key.example
-def _(dtype):
-    return [((np.array([1, 2]), np.ones((1, 4), dtype), np.ones((1, 4), dtype)), {})]
+partition.example(lambda dtype: [(([1, 2], np.ones((2, 4), dtype)), {"num_outputs": 4})])
+lengths_partition.example(lambda dtype: [(([2], [1, 2], np.ones((2, 4), dtype)), {"num_outputs": 6})])
+gather_by_key.example(lambda dtype: [((np.array([1, 2]), np.ones((1, 4), dtype), np.ones((1, 4), dtype)), {})])
