@@ -8,10 +8,6 @@ from ..errors import SegmentIdError
 from ._common import array_like, height, int32, only, ragged
 
 
-def lengths_to_segment_ids(lengths):
-    return int32(ops.lengths_to_segment_ids(lengths), below=len(lengths))
-
-
 def lengths_range_fill(lengths):
     positions = ops.lengths_range_fill(lengths)
     return int32(positions, below=len(positions))
@@ -64,22 +60,18 @@ def float_to_half(input, *, clip=False):
     return ops.cast(input, dtype="float16")
 
 
-def half_to_float(input):
-    return ops.cast(input, dtype="float32")
-
-
 BITS = (8, 4, 2)
 POOLS = {"Sum": ("sum", False), "WeightedSum": ("sum", True), "Mean": ("mean", False)}
 OPERATORS: dict = {
     "FloatToHalf": float_to_half,
-    "HalfToFloat": half_to_float,
+    "HalfToFloat": lambda input: ops.cast(input, dtype="float32"),
     **{f"FloatToFused{bits}BitRowwiseQuantized": _pack(bits) for bits in BITS},
     **{f"Fused{bits}BitRowwiseQuantizedToFloat": _unpack(bits) for bits in BITS},
     **{f"SparseLengths{name}Fused{bits}BitRowwise": _bags(bits, *POOLS[name]) for name in POOLS for bits in BITS},
     "LengthsRangeFill": lengths_range_fill,
     "LengthsToOffsets": lengths_to_offsets,
     "LengthsToRanges": lambda lengths: int32(ops.lengths_to_ranges(lengths)),
-    "LengthsToSegmentIds": lengths_to_segment_ids,
+    "LengthsToSegmentIds": lambda lengths: int32(ops.lengths_to_segment_ids(lengths), below=len(lengths)),
     "LengthsToShape": lambda lengths: int32(ops.lengths_to_shape(lengths)),
     "LengthsToWeights": lambda lengths, *, power=0.5: ops.lengths_to_weights(lengths, power=power),
     "SegmentIdsToLengths": segment_ids_to_lengths,

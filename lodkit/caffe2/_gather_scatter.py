@@ -29,14 +29,6 @@ def gather_ranges_to_dense(
     return ops.gather_ranges_to_dense(data, ranges, key, **options)
 
 
-def scatter_assign(data, indices, slices):
-    return ops.scatter_assign(data, indices, slices)
-
-
-def weighted_sum(*pairs, grad_on_w=0):
-    return ops.weighted_sum(*pairs)
-
-
 OPERATORS = {
     "Gather": gather,
     "BatchGather": batch_gather,
@@ -44,9 +36,9 @@ OPERATORS = {
     "GatherRangesToDense": gather_ranges_to_dense,
     "LengthsGather": lambda items, lengths, indices: ops.lengths_gather(items, lengths, indices),
     "LengthsTile": lambda data, lengths: ops.lengths_tile(data, lengths),
-    "ScatterAssign": scatter_assign,
-    "ScatterUpdate": scatter_assign,
+    "ScatterAssign": lambda data, indices, slices: ops.scatter_assign(data, indices, slices),
+    "ScatterUpdate": lambda data, indices, slices: ops.scatter_assign(data, indices, slices),
     "ScatterWeightedSum": lambda x0, weight0, indices, *pairs: ops.scatter_weighted_sum(x0, weight0, indices, *pairs),
     "Scatter": lambda data, indices, updates, *, axis=1: ops.scatter(data, indices, updates, axis=axis),
-    "WeightedSum": weighted_sum,
+    "WeightedSum": lambda *pairs, grad_on_w=0: ops.weighted_sum(*pairs),
 }

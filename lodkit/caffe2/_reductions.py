@@ -87,10 +87,6 @@ def _over_dims(where, reduce):
     return run
 
 
-def reduce_front_weighted_sum(data, weights, *, grad_on_weights=0):
-    return ops.reduce_dims(data, weights)
-
-
 SEGMENTS = {
     sparse + name + reduction: _reduction(representation, reduce, reduction in WEIGHTED, bool(sparse))
     for sparse in ("", "Sparse")
@@ -103,5 +99,5 @@ DIMENSIONS = {
     for where in ("front", "back")
     for name in ("Sum", "Mean", "Max")
 }
-DIMENSIONS["ReduceFrontWeightedSum"] = reduce_front_weighted_sum
+DIMENSIONS["ReduceFrontWeightedSum"] = lambda data, weights, *, grad_on_weights=0: ops.reduce_dims(data, weights)
 OPERATORS = SEGMENTS | DIMENSIONS

@@ -45,10 +45,6 @@ def segment_one_hot(lengths, indices, index_size):
     return ops.segment_one_hot(ragged(indices, lengths), size=number(index_size, "index_size"))
 
 
-def one_hot(indices, index_size):
-    return ops.one_hot(indices, size=number(index_size, "index_size"))
-
-
 def ensure_dense(input):
     """EnsureDense of Caffe2: the identity, with a dense gradient."""
     if isinstance(input, SelectedRows):
@@ -62,7 +58,7 @@ OPERATORS = {
     "BatchSparseToDense": batch_sparse_to_dense,
     "DenseVectorToIdList": dense_vector_to_id_list,
     "EnsureDense": ensure_dense,
-    "OneHot": one_hot,
+    "OneHot": lambda indices, index_size: ops.one_hot(indices, size=number(index_size, "index_size")),
     "SegmentOneHot": segment_one_hot,
     "SparseToDense": sparse_to_dense,
     "SparseToDenseMask": sparse_to_dense_mask,

@@ -51,11 +51,6 @@ def merge_features_grad(grad: Dense, /, *xs: LoDTensor) -> tuple:
     return shared.brought_back(shared.sources_of(shared.merged, xs), xs, grad)
 
 
-@merge_features_grad.infer_rule
-def _(grad, *xs):
-    return shared.like_inputs(xs)
-
-
 def _stacked(xs, masks):
     kept = []
     for x, mask in zip(xs, masks, strict=True):
@@ -118,6 +113,7 @@ def stack_features_grad(grad: Dense, /, *xs: Dense | LoDTensor, presence: typing
     return shared.brought_back(shared.sources_of(_stacked, xs, prepare_stack(xs, presence)[1]), xs, grad)
 
 
+@merge_features_grad.infer_rule
 @stack_features_grad.infer_rule
 def _(grad, *xs, presence=None):
     return shared.like_inputs(xs)

@@ -7,9 +7,10 @@ import numpy as np
 from ..arrays import check_gradient, check_values, integers
 from ..errors import LoDError, RowIndexError, ShapeMismatchError
 from ..lod import check_lengths
-from ..registry import Dense, VarDesc, op
-from .conversions import lengths_to_offsets
+from ..registry import Dense, op
+from .conversions import lengths_to_offsets, vector_desc
 from .segments import check_rows
+from .sequence_topk import best_of
 
 
 def check_top_k(values, k=1, what="lengths_top_k", floating=False):
@@ -71,9 +72,7 @@ def lengths_top_k(values: Dense, lengths: Dense, /, *, k: int) -> Dense:
     top = np.zeros((len(offsets) - 1, k), dtype)
     indices = np.full(top.shape, -1, np.int64)
     for s, (start, stop) in enumerate(zip(offsets[:-1], offsets[1:], strict=True)):
-        numbers = values[start:stop].tolist()
-        nan = [x != x for x in numbers]
-        best = sorted(range(len(numbers)), key=lambda i: (not nan[i], 0 if nan[i] else -numbers[i], i))[:k]
+        best = best_of(values[start:stop].tolist(), k)
         top[s, : len(best)], indices[s, : len(best)] = values[start:stop][best], best
     return top, indices
 
@@ -167,8 +166,7 @@ def check_split(n_split):
 
 @lengths_split.infer_rule
 def _(lengths, *, n_split):
-    rows = lengths.dims[0] * n_split if lengths.dims[0] >= 0 else -1
-    return VarDesc("", lengths.type, np.dtype("int64"), (rows,))
+    return vector_desc(lengths, lengths.dims[0] * n_split if lengths.dims[0] >= 0 else -1)
 
 
 lengths_top_k.example(lambda dtype: [((np.ones(3, dtype), np.array([2, 1])), {"k": 2})])

@@ -91,11 +91,6 @@ def _(x, y=None, *, target_lod=None, append=False):
     return x.but(lod_level=new + (x.lod_level if append else 0))
 
 
-@lod_reset.gradient
-def _(call, grad):
-    return values_of(grad), None
-
-
 @op
 def lod_append(x: Dense | LoDTensor, lengths: Dense, /) -> LoDTensor:
     """Append a level below those of x: its rows become the sequences of the new level. lod_append of Paddle.
@@ -129,6 +124,7 @@ def _(x, lengths):
     return x.but(lod_level=x.lod_level + 1)
 
 
+@lod_reset.gradient
 @lod_append.gradient
 def _(call, grad):
     return values_of(grad), None
