@@ -8,8 +8,7 @@ from ._common import int32
 
 def gather(data, indices, *, axis=0, match_outer=0, wrap_indices=None, dense_gradient=0):
     wrap = axis == 0 if wrap_indices is None else bool(wrap_indices)
-    flags = {"match_outer": bool(match_outer), "is_sparse": not dense_gradient}
-    return ops.gather(data, indices, axis=axis, wrap=wrap, **flags)
+    return ops.gather(data, indices, axis=axis, wrap=wrap, match_outer=bool(match_outer), is_sparse=not dense_gradient)
 
 
 def batch_gather(data, indices, *, match_outer=0):

@@ -28,8 +28,7 @@ def batch_sparse_to_dense(lengths, indices, values, like=None, *, dense_last_dim
         if len(array(like).shape) < 2:
             raise ShapeMismatchError("BatchSparseToDense: like has no columns; pass an array of the result's shape")
         columns = array(like).shape[1]
-    ids = ragged(indices, lengths)
-    return ops.batch_sparse_to_dense(ids, values, num_columns=columns, pad_value=default_value)
+    return ops.batch_sparse_to_dense(ragged(indices, lengths), values, num_columns=columns, pad_value=default_value)
 
 
 def batch_dense_to_sparse(lengths, indices, dense):

@@ -171,11 +171,6 @@ def pack_features_grad(x: Dense, grad: Dense, /, *, presence: typing.Any) -> Den
     return shared.brought_back(sources.values, [flat], grad)[0].reshape(x.shape)
 
 
-@pack_features_grad.infer_rule
-def _(x, grad, *, presence):
-    return x.but(lod_level=0)
-
-
 def _selected(xs, keys, feature_keys):
     (values,) = xs
     bounds, lengths, rows = values.offsets(0), [], []
@@ -245,9 +240,10 @@ def select_features_grad(values: LoDTensor, grad: Dense, /, *, keys: typing.Any,
     return shared.brought_back(sources, [values], grad)[0]
 
 
+@pack_features_grad.infer_rule
 @select_features_grad.infer_rule
-def _(values, grad, *, keys, feature_keys):
-    return values.but(lod_level=0)
+def _(x, grad, **attrs):
+    return x.but(lod_level=0)
 
 
 def _example(dtype):

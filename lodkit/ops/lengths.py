@@ -8,8 +8,7 @@ from ..arrays import check_gradient, check_values, integers
 from ..errors import LoDError, RowIndexError, ShapeMismatchError
 from ..lod import check_lengths
 from ..registry import Dense, op
-from .conversions import lengths_to_offsets, vector_desc
-from .segments import check_rows
+from .conversions import to_offsets, vector_desc
 from .sequence_topk import best_of
 
 
@@ -21,12 +20,6 @@ def check_top_k(values, k=1, what="lengths_top_k", floating=False):
     if k < 1:
         raise ValueError(f"lengths_top_k: k must be at least 1, got {k}")
     return dtype
-
-
-def _offsets(values, lengths):
-    offsets = lengths_to_offsets.definition(lengths)
-    check_rows("lengths", offsets, len(values))
-    return offsets
 
 
 @op
@@ -68,7 +61,7 @@ def lengths_top_k(values: Dense, lengths: Dense, /, *, k: int) -> Dense:
            [-1, -1],
            [ 0, -1]]))
     """
-    dtype, offsets = check_top_k(values, k), _offsets(values, lengths).tolist()
+    dtype, offsets = check_top_k(values, k), to_offsets(lengths, "lengths", len(values)).tolist()
     top = np.zeros((len(offsets) - 1, k), dtype)
     indices = np.full(top.shape, -1, np.int64)
     for s, (start, stop) in enumerate(zip(offsets[:-1], offsets[1:], strict=True)):
@@ -114,7 +107,7 @@ def lengths_top_k_grad(values: Dense, lengths: Dense, indices: Dense, grad: Dens
     array([2., 0., 1., 3.])
     """
     dtype = check_top_k(values, what="the gradient", floating=True)
-    offsets, indices = _offsets(values, lengths), integers(indices, "indices")
+    offsets, indices = to_offsets(lengths, "lengths", len(values)), integers(indices, "indices")
     check_indices(indices, len(offsets) - 1)
     for s, j in np.argwhere((indices < -1) | (indices >= np.diff(offsets)[:, None])):
         raise bad_index(indices, np.diff(offsets), s, j)

@@ -186,10 +186,10 @@ def _(call, grad):
     return values_of(grad).reshape(tuple(call.inputs[0].shape))
 
 
-def _batch(dtype):
+def example_batch(dtype):
     return LoDTensor(np.ones((2, 2), dtype), [[1, 1]])
 
 
-lod_reset.example(lambda dtype: [((_batch(dtype), [2]), {})])
-lod_append.example(lambda dtype: [((_batch(dtype), [1, 1]), {})])
-sequence_reshape.example(lambda dtype: [((_batch(dtype),), {"new_dim": 1})])
+lod_reset.example(lambda dtype: [((example_batch(dtype), [2]), {})])
+lod_append.example(lambda dtype: [((example_batch(dtype), [1, 1]), {})])
+sequence_reshape.example(lambda dtype: [((example_batch(dtype),), {"new_dim": 1})])

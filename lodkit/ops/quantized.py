@@ -57,8 +57,7 @@ def check_packed_dims(dims, bits, name="rows"):
 def prepare_quantize(table, bits):
     """Check a table. Returns the shape of its packed rows."""
     check_values(table.dtype, "quantize_rows", floating=True)
-    size = check_columns(table.shape, bits)
-    return len(table), size
+    return len(table), check_columns(table.shape, bits)
 
 
 def prepare_bag(on, rows, ids, weights, bits, padding_idx):

@@ -253,11 +253,9 @@ def _(x, row, column, grad, *, topks, channel_num):
     return x.but(lod_level=0)
 
 
-def _matrices(dtype):
-    return [LoDTensor(np.ones(n, dtype), [[n]]) for n in (2, 1, 2)]
-
-
 sequence_topk.example(lambda dtype: [((LoDTensor(np.ones(3, dtype), [[2, 1]]),), {"k": 2})])
 
 
-sequence_topk_avg_pooling.example(lambda dtype: [((*_matrices(dtype),), {"topks": [1], "channel_num": 1})])
+sequence_topk_avg_pooling.example(
+    lambda dtype: [([LoDTensor(np.ones(n, dtype), [[n]]) for n in (2, 1, 2)], {"topks": [1], "channel_num": 1})]
+)
