@@ -3,7 +3,7 @@
 Argument order and names, defaults and output order are Caffe2's; so are its conventions: optimizers add
 (``w += lr * ...``, so lr is negative), duplicates are updated sequentially, float16 tables give float32.
 Nothing is computed here: inputs are renamed, reordered and converted, then operators of ``lodkit.OPS`` run.
-One module per family. docs/differences.md lists Caffe2's bugs, which lodkit does not repeat.
+docs/differences.md lists Caffe2's bugs, which lodkit does not repeat.
 """
 
 from __future__ import annotations
