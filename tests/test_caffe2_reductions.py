@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import lodkit
-from lodkit.caffe2 import _reduce_dims, _reductions
+from lodkit.caffe2 import _reductions
 
 DATA = np.array([[1.5, -2, 4], [3, 0.5, -1], [-2.5, 3, 2], [2, -1.5, 5], [0.5, 4, -3]], np.float32)
 WEIGHTS = np.array([2, 0.5, 3, 1.5, 1], np.float32)
@@ -45,7 +45,7 @@ def expected_of(rows, ids, weights, reduce):
     return result
 
 
-@pytest.mark.parametrize("name", _reductions.OPERATORS)
+@pytest.mark.parametrize("name", _reductions.SEGMENTS)
 def test_a_name_of_segments_says_what_it_does(name):
     if "Positional" in name:
         return  # below
@@ -64,7 +64,7 @@ def test_positional_weights_are_by_the_position_in_a_segment():
     np.testing.assert_allclose(out, expected_of(DATA[INDICES], IDS["Lengths"], weights, "Sum"), rtol=1e-5)
 
 
-@pytest.mark.parametrize("name", _reduce_dims.OPERATORS)
+@pytest.mark.parametrize("name", _reductions.DIMENSIONS)
 def test_a_name_of_dimensions_says_what_it_does(name):
     where, weighted, reduce = re.fullmatch("Reduce(Front|Back)(Weighted)?(.*)", name).groups()
     out = getattr(lodkit.caffe2, name)(DATA, *([WEIGHTS] if weighted else []))
@@ -85,7 +85,7 @@ def test_an_unsorted_name_takes_a_number_of_segments():
         lodkit.caffe2.UnsortedSegmentMax(DATA, SEGMENTS["UnsortedSegment"], num_segments=-5)
 
 
-SPARSE_LENGTHS = [name for name in _reductions.OPERATORS if name.startswith("SparseLengths")]
+SPARSE_LENGTHS = [name for name in _reductions.SEGMENTS if name.startswith("SparseLengths")]
 
 
 @pytest.mark.parametrize("name", SPARSE_LENGTHS)

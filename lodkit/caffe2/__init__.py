@@ -3,43 +3,54 @@
 Argument order and names, defaults and output order are Caffe2's; so are its conventions: optimizers add
 (``w += lr * ...``, so lr is negative), duplicates are updated sequentially, float16 tables give float32.
 Nothing is computed here: inputs are renamed, reordered and converted, then operators of ``lodkit.OPS`` run.
-One module per family. docs/differences.md lists Caffe2's bugs, which lodkit does not repeat.
+docs/differences.md lists Caffe2's bugs, which lodkit does not repeat.
 """
 
 from __future__ import annotations
 
 import difflib
+import functools
+import inspect
 
-from . import (
-    _conversions,
-    _features,
-    _gather_scatter,
-    _id_lists,
-    _optimizers,
-    _padding,
-    _quantized,
-    _reduce_dims,
-    _reductions,
-    _sparse_dense,
-    _updates,
-)
-from ._published import published
+from . import _conversions, _features, _gather_scatter, _id_lists, _padding, _reductions, _sparse_dense, _updates
+
+
+def _published(name, run):
+    """Wrap ``run`` under a Caffe2 name; errors show this name and Caffe2's arguments."""
+    signature = inspect.signature(run)
+    parameters = signature.parameters.values()
+    inputs = [p for p in parameters if p.kind is not p.KEYWORD_ONLY]
+    variadic = any(p.kind is p.VAR_POSITIONAL for p in inputs)
+    required = [p.name for p in inputs if p.default is p.empty and p.kind is not p.VAR_POSITIONAL]
+    most = float("inf") if variadic else len(inputs)
+    known = {p.name for p in parameters if p.kind is p.KEYWORD_ONLY}
+    needed = {p.name for p in parameters if p.kind is p.KEYWORD_ONLY and p.default is p.empty}
+
+    @functools.wraps(run)
+    def call(*given, **args):
+        if not (len(required) <= len(given) <= most and needed <= args.keys() <= known):
+            given, args = bound(given, args)
+        for i, x in enumerate(given):
+            if x is None and (i < len(required) or i >= len(inputs) - variadic):
+                what = required[i] if i < len(required) else f"input {i}"
+                raise TypeError(f"{name}: {what} is None but required; it takes {signature}")
+        return run(*given, **args)
+
+    def bound(given, args):
+        try:
+            found = signature.bind(*given, **args)
+        except TypeError as error:
+            raise TypeError(f"{name}: {error}; it takes {signature}") from None
+        return found.args, found.kwargs
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = run.__doc__ or f"Caffe2's {name}; arguments in Caffe2's order, under Caffe2's names."
+    return call
+
 
 OPERATORS: dict = {}
-for _family in (
-    _conversions,
-    _features,
-    _gather_scatter,
-    _id_lists,
-    _optimizers,
-    _padding,
-    _quantized,
-    _reduce_dims,
-    _reductions,
-    _sparse_dense,
-    _updates,
-):
-    OPERATORS |= {name: published(name, run) for name, run in _family.OPERATORS.items()}
+for _family in (_conversions, _features, _gather_scatter, _id_lists, _padding, _reductions, _sparse_dense, _updates):
+    OPERATORS |= {name: _published(name, run) for name, run in _family.OPERATORS.items()}
 
 
 def __getattr__(name):

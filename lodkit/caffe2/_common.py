@@ -6,6 +6,7 @@ import numpy as np
 
 from ..arrays import cast, check_rows, dtype_of, is_array, is_scalar, narrow, to_device
 from ..lod import LoDTensor
+from ..registry.inputs import to_device_of
 
 MAX_INT32 = 2**31 - 1
 
@@ -74,11 +75,8 @@ def number(x, name):
 
 def array_like(numbers, like):
     """Return a list as an array on the device of an input."""
-    if isinstance(like, np.ndarray):
-        return np.asarray(numbers)
-    from ..registry.inputs import to_device_of
-
-    return to_device_of(np.asarray(numbers), (like,))
+    numbers = np.asarray(numbers)
+    return numbers if isinstance(like, np.ndarray) else to_device_of(numbers, (like,))
 
 
 def ragged(values, lengths):

@@ -1,15 +1,11 @@
-"""Conversions between lengths, segment ids and other representations."""
+"""Conversions between lengths, segment ids and other representations; quantized tables, and bags of packed rows."""
 
 from __future__ import annotations
 
 from .. import ops
 from ..arrays import flat
 from ..errors import SegmentIdError
-from ._common import array_like, height, int32
-
-
-def lengths_to_segment_ids(lengths):
-    return int32(ops.lengths_to_segment_ids(lengths), below=len(lengths))
+from ._common import array_like, height, int32, only, ragged
 
 
 def lengths_range_fill(lengths):
@@ -41,11 +37,41 @@ def segment_ids_to_ranges(segment_ids, like=None):
     return int32(ranges, below=len(ids) + 1)
 
 
+def _pack(bits):
+    return lambda input: ops.quantize_rows(input, bits=bits)
+
+
+def _unpack(bits):
+    return lambda scale_bias_quantized_input: ops.dequantize_rows(scale_bias_quantized_input, bits=bits)
+
+
+def _bags(bits, pool, weighted):
+    def run_weighted(data, weights, indices, lengths):
+        return ops.quantized_embedding_bag(data, ragged(indices, lengths), weights, bits=bits, pool=pool)
+
+    def run(data, indices, lengths):
+        return ops.quantized_embedding_bag(data, ragged(indices, lengths), bits=bits, pool=pool)
+
+    return run_weighted if weighted else run
+
+
+def float_to_half(input, *, clip=False):
+    only("FloatToHalf", clip=(bool(clip), False))
+    return ops.cast(input, dtype="float16")
+
+
+BITS = (8, 4, 2)
+POOLS = {"Sum": ("sum", False), "WeightedSum": ("sum", True), "Mean": ("mean", False)}
 OPERATORS: dict = {
+    "FloatToHalf": float_to_half,
+    "HalfToFloat": lambda input: ops.cast(input, dtype="float32"),
+    **{f"FloatToFused{bits}BitRowwiseQuantized": _pack(bits) for bits in BITS},
+    **{f"Fused{bits}BitRowwiseQuantizedToFloat": _unpack(bits) for bits in BITS},
+    **{f"SparseLengths{name}Fused{bits}BitRowwise": _bags(bits, *POOLS[name]) for name in POOLS for bits in BITS},
     "LengthsRangeFill": lengths_range_fill,
     "LengthsToOffsets": lengths_to_offsets,
     "LengthsToRanges": lambda lengths: int32(ops.lengths_to_ranges(lengths)),
-    "LengthsToSegmentIds": lengths_to_segment_ids,
+    "LengthsToSegmentIds": lambda lengths: int32(ops.lengths_to_segment_ids(lengths), below=len(lengths)),
     "LengthsToShape": lambda lengths: int32(ops.lengths_to_shape(lengths)),
     "LengthsToWeights": lambda lengths, *, power=0.5: ops.lengths_to_weights(lengths, power=power),
     "SegmentIdsToLengths": segment_ids_to_lengths,

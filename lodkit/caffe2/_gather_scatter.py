@@ -8,8 +8,7 @@ from ._common import int32
 
 def gather(data, indices, *, axis=0, match_outer=0, wrap_indices=None, dense_gradient=0):
     wrap = axis == 0 if wrap_indices is None else bool(wrap_indices)
-    flags = {"match_outer": bool(match_outer), "is_sparse": not dense_gradient}
-    return ops.gather(data, indices, axis=axis, wrap=wrap, **flags)
+    return ops.gather(data, indices, axis=axis, wrap=wrap, match_outer=bool(match_outer), is_sparse=not dense_gradient)
 
 
 def batch_gather(data, indices, *, match_outer=0):
@@ -29,14 +28,6 @@ def gather_ranges_to_dense(
     return ops.gather_ranges_to_dense(data, ranges, key, **options)
 
 
-def scatter_assign(data, indices, slices):
-    return ops.scatter_assign(data, indices, slices)
-
-
-def weighted_sum(*pairs, grad_on_w=0):
-    return ops.weighted_sum(*pairs)
-
-
 OPERATORS = {
     "Gather": gather,
     "BatchGather": batch_gather,
@@ -44,9 +35,9 @@ OPERATORS = {
     "GatherRangesToDense": gather_ranges_to_dense,
     "LengthsGather": lambda items, lengths, indices: ops.lengths_gather(items, lengths, indices),
     "LengthsTile": lambda data, lengths: ops.lengths_tile(data, lengths),
-    "ScatterAssign": scatter_assign,
-    "ScatterUpdate": scatter_assign,
+    "ScatterAssign": lambda data, indices, slices: ops.scatter_assign(data, indices, slices),
+    "ScatterUpdate": lambda data, indices, slices: ops.scatter_assign(data, indices, slices),
     "ScatterWeightedSum": lambda x0, weight0, indices, *pairs: ops.scatter_weighted_sum(x0, weight0, indices, *pairs),
     "Scatter": lambda data, indices, updates, *, axis=1: ops.scatter(data, indices, updates, axis=axis),
-    "WeightedSum": weighted_sum,
+    "WeightedSum": lambda *pairs, grad_on_w=0: ops.weighted_sum(*pairs),
 }

@@ -37,8 +37,7 @@ def remove_padding(data, lengths=None, *, padding_width=1, end_padding_width=-1)
 
 
 def gather_padding(data, lengths=None, *, padding_width=1, end_padding_width=-1):
-    widths = {"padding_width": padding_width, "end_padding_width": _limit(end_padding_width)}
-    return ops.gather_padding(data, lengths, **widths)
+    return ops.gather_padding(data, lengths, padding_width=padding_width, end_padding_width=_limit(end_padding_width))
 
 
 def pad_empty_samples(lengths, *features):

@@ -1,4 +1,4 @@
-"""Segment reductions: the product of representation, reduction, and fused gather or not.
+"""Segment reductions: the product of representation, reduction, and fused gather or not; reduced dimensions.
 
 Inputs are ``data, [weights,] [indices,] segments``. Caffe2 has about a third of these names; its page promises all
 ("almost full cartesian product").
@@ -79,10 +79,25 @@ def sparse_lengths_positional_weighted_sum(data, weights, indices, lengths):
     return ops.segment_reduce(data, lengths, weights, indices, dtype=float32(data))
 
 
-OPERATORS = {
+def _over_dims(where, reduce):
+    # Caffe2 ignores num_reduce_dims (its argument has no s); its recorded runs pass it.
+    def run(data, lengths=None, *, num_reduce_dim=1, num_reduce_dims=None):
+        return ops.reduce_dims(data, None, lengths, reduce=reduce, where=where, num_dims=num_reduce_dim)
+
+    return run
+
+
+SEGMENTS = {
     sparse + name + reduction: _reduction(representation, reduce, reduction in WEIGHTED, bool(sparse))
     for sparse in ("", "Sparse")
     for name, representation in REPRESENTATIONS.items()
     for reduction, reduce in (REDUCTIONS | WEIGHTED).items()
 }
-OPERATORS["SparseLengthsPositionalWeightedSum"] = sparse_lengths_positional_weighted_sum
+SEGMENTS["SparseLengthsPositionalWeightedSum"] = sparse_lengths_positional_weighted_sum
+DIMENSIONS = {
+    f"Reduce{where.title()}{name}": _over_dims(where, REDUCTIONS[name])
+    for where in ("front", "back")
+    for name in ("Sum", "Mean", "Max")
+}
+DIMENSIONS["ReduceFrontWeightedSum"] = lambda data, weights, *, grad_on_weights=0: ops.reduce_dims(data, weights)
+OPERATORS = SEGMENTS | DIMENSIONS

@@ -28,8 +28,7 @@ def batch_sparse_to_dense(lengths, indices, values, like=None, *, dense_last_dim
         if len(array(like).shape) < 2:
             raise ShapeMismatchError("BatchSparseToDense: like has no columns; pass an array of the result's shape")
         columns = array(like).shape[1]
-    ids = ragged(indices, lengths)
-    return ops.batch_sparse_to_dense(ids, values, num_columns=columns, pad_value=default_value)
+    return ops.batch_sparse_to_dense(ragged(indices, lengths), values, num_columns=columns, pad_value=default_value)
 
 
 def batch_dense_to_sparse(lengths, indices, dense):
@@ -45,10 +44,6 @@ def segment_one_hot(lengths, indices, index_size):
     return ops.segment_one_hot(ragged(indices, lengths), size=number(index_size, "index_size"))
 
 
-def one_hot(indices, index_size):
-    return ops.one_hot(indices, size=number(index_size, "index_size"))
-
-
 def ensure_dense(input):
     """EnsureDense of Caffe2: the identity, with a dense gradient."""
     if isinstance(input, SelectedRows):
@@ -62,7 +57,7 @@ OPERATORS = {
     "BatchSparseToDense": batch_sparse_to_dense,
     "DenseVectorToIdList": dense_vector_to_id_list,
     "EnsureDense": ensure_dense,
-    "OneHot": one_hot,
+    "OneHot": lambda indices, index_size: ops.one_hot(indices, size=number(index_size, "index_size")),
     "SegmentOneHot": segment_one_hot,
     "SparseToDense": sparse_to_dense,
     "SparseToDenseMask": sparse_to_dense_mask,

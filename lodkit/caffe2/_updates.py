@@ -1,11 +1,11 @@
-"""In-place updates of tables and dense parameters."""
+"""In-place updates of tables and dense parameters; sparse ones update the listed rows."""
 
 from __future__ import annotations
 
 from .. import ops
 from ..arrays import flat
 from ..lod import SelectedRows
-from ._common import height, negative, number, only, ragged
+from ._common import copied, height, negative, number, only, ragged
 
 SEQUENTIAL = {"duplicates": "sequential"}
 LAZY = {"duplicates": "sequential", "lazy": True}
@@ -24,8 +24,8 @@ def adagrad(param, moment, grad, lr, *, epsilon=1e-5, decay=1.0, weight_decay=0.
 def _sparse_adagrad(name, update):
     def run(param, moment, indices, grad, lr, *, epsilon=1e-5, decay=1.0, weight_decay=0.0, counter_halflife=-1):
         only(name, decay=(decay, 1.0), counter_halflife=(counter_halflife, -1))
-        settings = {"epsilon": float(epsilon), "weight_decay": float(weight_decay)}
-        return update(param, rows(param, indices, grad), moment, lr=negative(lr), **settings, **LAZY)
+        settings = {"epsilon": float(epsilon), "weight_decay": float(weight_decay), **LAZY}
+        return update(param, rows(param, indices, grad), moment, lr=negative(lr), **settings)
 
     return run
 
@@ -34,9 +34,8 @@ def _fused_adagrad(update, pool):
     """Apply the gradient of SparseLengthsSum or Mean without materializing one row per index."""
 
     def run(param, moment, indices, grad, lr, lengths, *, epsilon=1e-5, weight_decay=0.0):
-        settings = {"epsilon": float(epsilon), "weight_decay": float(weight_decay), "pool": pool}
-        ids = ragged(indices, lengths)
-        return update(param, ids, grad, moment, lr=negative(lr), **settings, **SEQUENTIAL)
+        settings = {"epsilon": float(epsilon), "weight_decay": float(weight_decay), "pool": pool, **SEQUENTIAL}
+        return update(param, ragged(indices, lengths), grad, moment, lr=negative(lr), **settings)
 
     return run
 
@@ -81,19 +80,104 @@ def sparse_lp_regularizer(param, indices, grad=None, *, p=2.0, reg_lambda=1e-5):
 
 
 def row_wise_counter(prev_iter, counter, indices, iter, *, counter_halflife=-1):
-    return ops.rowwise_counter(
-        prev_iter, counter, indices, iteration=number(iter, "iter"), halflife=float(counter_halflife)
-    )
+    iteration, halflife = number(iter, "iter"), float(counter_halflife)
+    return ops.rowwise_counter(prev_iter, counter, indices, iteration=iteration, halflife=halflife)
+
+
+def _momentum_settings(momentum, nesterov):
+    return {"momentum": float(momentum), "nesterov": bool(nesterov), "rate_in_velocity": True, "return_step": True}
+
+
+def momentum(grad, moment, lr, param, *, momentum=0.0, nesterov=0):
+    settings = _momentum_settings(momentum, nesterov)
+    param, moment, step = ops.momentum(param, grad, moment, lr=number(lr, "lr"), **settings)
+    return step, moment, param
+
+
+def momentum_step(grad, moment, lr, *, momentum=0.0, nesterov=0):
+    """MomentumSGD of Caffe2: returns the step, which another operator applies."""
+    settings = _momentum_settings(momentum, nesterov)
+    _, moment, step = ops.momentum(copied(grad), grad, moment, lr=number(lr, "lr"), **settings)
+    return step, moment
+
+
+def sparse_momentum(grad, moment, lr, param, indices, *, momentum=0.0, nesterov=0):
+    settings = _momentum_settings(momentum, nesterov)
+    gradient = rows(param, indices, grad)
+    param, moment, step = ops.momentum(param, gradient, moment, lr=number(lr, "lr"), **settings, **LAZY)
+    return step, moment, param
+
+
+def adam(param, moment1, moment2, grad, lr, iter, *, beta1=0.9, beta2=0.999, epsilon=1e-5):
+    settings = {"beta1": float(beta1), "beta2": float(beta2), "epsilon": float(epsilon)}
+    return ops.adam(param, grad, moment1, moment2, lr=negative(lr), iteration=number(iter, "iter"), **settings)
+
+
+def _sparse_adam(update):
+    def run(param, moment1, moment2, indices, grad, lr, iter, *, beta1=0.9, beta2=0.999, epsilon=1e-5, enableRAdam=0):
+        settings = {"beta1": float(beta1), "beta2": float(beta2), "epsilon": float(epsilon), **LAZY}
+        settings["rectified"] = bool(enableRAdam)
+        gradient = rows(param, indices, grad)
+        return update(param, gradient, moment1, moment2, lr=negative(lr), iteration=number(iter, "iter"), **settings)
+
+    return run
+
+
+def adadelta(param, moment, moment_delta, grad, lr, *, epsilon=1e-5, decay=0.95):
+    return ops.adadelta(param, grad, moment, moment_delta, epsilon=float(epsilon), decay=float(decay), lr=negative(lr))
+
+
+def sparse_adadelta(param, moment, moment_delta, indices, grad, lr, *, epsilon=1e-5, decay=0.95):
+    settings = {"epsilon": float(epsilon), "decay": float(decay), **LAZY}
+    return ops.adadelta(param, rows(param, indices, grad), moment, moment_delta, lr=negative(lr), **settings)
+
+
+def rms_prop(grad, mean_squares, mom, lr, *, decay=0.9, momentum=0.0, epsilon=1e-5):
+    """RmsProp of Caffe2: returns the step, which another operator applies."""
+    settings = {"decay": float(decay), "momentum": float(momentum), "epsilon": float(epsilon)}
+    _, mean_squares, mom = ops.rmsprop(copied(grad), grad, mean_squares, mom, lr=number(lr, "lr"), **settings)
+    return copied(mom), mean_squares, mom
+
+
+def wngrad(param, seq_b, grad, lr, *, epsilon=1e-5):
+    return ops.wngrad(param, grad, seq_b, lr=negative(lr), epsilon=float(epsilon))
+
+
+def sparse_wngrad(param, seq_b, indices, grad, lr, *, epsilon=1e-5):
+    settings = {"epsilon": float(epsilon), **SEQUENTIAL}
+    return ops.wngrad(param, rows(param, indices, grad), seq_b, lr=negative(lr), **settings)
+
+
+def storm(param, moment, grad_sq_sum, grad, lr, *, momentum=10.0, beta=0.1):
+    return ops.storm(param, grad, moment, grad_sq_sum, momentum=float(momentum), beta=float(beta), lr=negative(lr))
+
+
+def sparse_storm(param, moment, grad_sq_sum, grad, indices, lr, *, momentum=10.0, beta=0.1):
+    settings = {"momentum": float(momentum), "beta": float(beta), **LAZY}
+    return ops.storm(param, rows(param, indices, grad), moment, grad_sq_sum, lr=negative(lr), **settings)
 
 
 FUSED = "FusedWithSparseLengths"
 OPERATORS = {
+    "Adadelta": adadelta,
     "Adagrad": adagrad,
+    "Adam": adam,
     "Ftrl": ftrl,
+    "MomentumSGD": momentum_step,
+    "MomentumSGDUpdate": momentum,
+    "RmsProp": rms_prop,
     "RowWiseCounter": row_wise_counter,
+    "RowWiseSparseAdam": _sparse_adam(ops.rowwise_adam),
+    "SparseAdadelta": sparse_adadelta,
+    "SparseAdam": _sparse_adam(ops.adam),
     "SparseFtrl": sparse_ftrl,
     "SparseLpRegularizer": sparse_lp_regularizer,
+    "SparseMomentumSGDUpdate": sparse_momentum,
     "SparseNormalize": sparse_normalize,
+    "SparseStorm": sparse_storm,
+    "SparseWngrad": sparse_wngrad,
+    "Storm": storm,
+    "Wngrad": wngrad,
 }
 for _name, _update, _fused in (
     ("SparseAdagrad", ops.adagrad, ops.embedding_bag_adagrad),

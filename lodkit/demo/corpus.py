@@ -183,8 +183,7 @@ def split(labels, seed, share=0.1):
     for i, label in enumerate(labels):
         by_label[label].append(i)
     test = []
-    for label in sorted(by_label):
-        shuffled = rng.permutation(by_label[label])
-        test += shuffled[: int(len(shuffled) * share)].tolist()
+    for _, members in sorted(by_label.items()):
+        test += rng.permutation(members)[: int(len(members) * share)].tolist()
     held = set(test)
     return np.array([i for i in range(len(labels)) if i not in held]), np.array(sorted(test), np.int64)

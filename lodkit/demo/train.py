@@ -9,6 +9,7 @@ import pathlib
 import sys
 import tempfile
 import time
+import timeit
 import zipfile
 
 import numpy as np
@@ -202,7 +203,7 @@ class Job:
             if model.device == "cuda":
                 to_device(table[:1], "cpu")  # synchronises
 
-        return [_fastest(lambda g=g: update(g)) for g in (sparse, sparse.to_dense())]
+        return [min(timeit.repeat(lambda g=g: update(g), number=1, repeat=20)) for g in (sparse, sparse.to_dense())]
 
 
 def read_state(folder):
@@ -232,15 +233,6 @@ def check_folder(folder):
         raise CheckpointError(f"{folder}: cannot save there ({error.strerror}); give a directory") from None
     if (folder / STATE).exists():
         read_state(folder)
-
-
-def _fastest(call, rounds=20):
-    times = []
-    for _ in range(rounds):
-        start = time.perf_counter()
-        call()
-        times.append(time.perf_counter() - start)
-    return min(times)
 
 
 def describe(job):

@@ -60,8 +60,7 @@ def arrays_of(examples, names, dtype, kind):
         return lengths, keys, None, _rows(parts, dtype), None
     counts = _vector([len(part) for part in parts], "lengths")
     if kind == "map":
-        inner = [key for part in parts for key in part]
-        map_keys = _vector(inner, "map_keys")
+        map_keys = _vector([key for part in parts for key in part], "map_keys")
         return lengths, keys, counts, _rows([v for part in parts for v in part.values()], dtype), map_keys
     return lengths, keys, counts, _rows([v for part in parts for v in part], dtype), None
 
@@ -141,9 +140,8 @@ def _inner(pairs, i, key):
 
 def text(features):
     """Return the repr: all examples of a small batch, the first of a large one."""
-    tail = f"dtype={str(features.dtype).removeprefix('torch.')}" + (
-        "" if features.device == "cpu" else f", device={features.device!r}"
-    )
+    device = "" if features.device == "cpu" else f", device={features.device!r}"
+    tail = f"dtype={str(features.dtype).removeprefix('torch.')}{device}"
     if math.prod(features.values.shape) <= _SMALL and len(features.keys) <= _SMALL and len(features) <= _SMALL:
         return f"Features([{', '.join(_examples(features))}], {tail})"
     unique, counts = np.unique(features.keys, return_counts=True)
@@ -151,10 +149,8 @@ def text(features):
     often = ", ".join(f"{_name(int(unique[k]), features.names)} ({counts[k]} times)" for k in shown)
     more = f", ... {len(unique)} in all" if len(unique) > len(shown) else ""
     first = [f"  {line}" for line in _examples(features[:_FIRST])]
-    head = (
-        f"Features({len(features)} examples, {len(features.keys)} {features.kind}s, {features.values.shape[0]} values"
-    )
-    return "\n".join([f"{head}, {tail}", f"  keys: {often}{more}", *first, "  ...)"])
+    counted = f"{len(features)} examples, {len(features.keys)} {features.kind}s, {features.values.shape[0]} values"
+    return "\n".join([f"Features({counted}, {tail}", f"  keys: {often}{more}", *first, "  ...)"])
 
 
 def _name(key, names):

@@ -95,7 +95,8 @@ def grouped(segments, by, rows, num_segments=None):
     return to_offsets(ids[order], "ids", rows, num_segments), order
 
 
-def _vector(x, rows=-1):
+def vector_desc(x, rows=-1):
+    """Describe a vector of int64, of the kind of ``x``."""
     return VarDesc("", x.type, np.dtype("int64"), (rows,))
 
 
@@ -114,7 +115,7 @@ def lengths_to_offsets(lengths: Dense, /) -> Dense:
 
 @lengths_to_offsets.infer_rule
 def _(lengths):
-    return _vector(lengths, lengths.dims[0] + 1 if lengths.dims[0] >= 0 else -1)
+    return vector_desc(lengths, lengths.dims[0] + 1 if lengths.dims[0] >= 0 else -1)
 
 
 @op
@@ -130,7 +131,7 @@ def offsets_to_lengths(offsets: Dense, /) -> Dense:
 
 @offsets_to_lengths.infer_rule
 def _(offsets):
-    return _vector(offsets, max(offsets.dims[0] - 1, -1) if offsets.dims[0] >= 0 else -1)
+    return vector_desc(offsets, max(offsets.dims[0] - 1, -1) if offsets.dims[0] >= 0 else -1)
 
 
 @op
@@ -146,9 +147,7 @@ def lengths_to_segment_ids(lengths: Dense, /) -> Dense:
     return np.array([i for i, n in enumerate(lengths) for _ in range(n)], np.int64)
 
 
-@lengths_to_segment_ids.infer_rule
-def _(lengths):
-    return _vector(lengths)
+lengths_to_segment_ids.infer_rule(vector_desc)
 
 
 @op
@@ -162,9 +161,7 @@ def offsets_to_segment_ids(offsets: Dense, /) -> Dense:
     return np.array([i for i in range(len(offsets) - 1) for _ in range(offsets[i], offsets[i + 1])], np.int64)
 
 
-@offsets_to_segment_ids.infer_rule
-def _(offsets):
-    return _vector(offsets)
+offsets_to_segment_ids.infer_rule(vector_desc)
 
 
 @op
@@ -188,7 +185,7 @@ def segment_ids_to_lengths(segment_ids: Dense, /, *, num_segments: int | None = 
 
 @segment_ids_to_lengths.infer_rule
 def _(segment_ids, *, num_segments=None):
-    return _vector(segment_ids, -1 if num_segments is None else num_segments)
+    return vector_desc(segment_ids, -1 if num_segments is None else num_segments)
 
 
 @op
@@ -213,7 +210,7 @@ def segment_ids_to_offsets(segment_ids: Dense, /, *, num_segments: int | None = 
 
 @segment_ids_to_offsets.infer_rule
 def _(segment_ids, *, num_segments=None, allow_gaps=True):
-    return _vector(segment_ids, -1 if num_segments is None else num_segments + 1)
+    return vector_desc(segment_ids, -1 if num_segments is None else num_segments + 1)
 
 
 for _operator in (lengths_to_offsets, lengths_to_segment_ids, segment_ids_to_lengths, segment_ids_to_offsets):

@@ -51,11 +51,6 @@ def merge_features_grad(grad: Dense, /, *xs: LoDTensor) -> tuple:
     return shared.brought_back(shared.sources_of(shared.merged, xs), xs, grad)
 
 
-@merge_features_grad.infer_rule
-def _(grad, *xs):
-    return shared.like_inputs(xs)
-
-
 def _stacked(xs, masks):
     kept = []
     for x, mask in zip(xs, masks, strict=True):
@@ -118,6 +113,7 @@ def stack_features_grad(grad: Dense, /, *xs: Dense | LoDTensor, presence: typing
     return shared.brought_back(shared.sources_of(_stacked, xs, prepare_stack(xs, presence)[1]), xs, grad)
 
 
+@merge_features_grad.infer_rule
 @stack_features_grad.infer_rule
 def _(grad, *xs, presence=None):
     return shared.like_inputs(xs)
@@ -173,11 +169,6 @@ def pack_features_grad(x: Dense, grad: Dense, /, *, presence: typing.Any) -> Den
     flat = x.reshape(mask.size, *x.shape[2:])
     sources = _packed(np.arange(mask.size).reshape(mask.shape), mask)
     return shared.brought_back(sources.values, [flat], grad)[0].reshape(x.shape)
-
-
-@pack_features_grad.infer_rule
-def _(x, grad, *, presence):
-    return x.but(lod_level=0)
 
 
 def _selected(xs, keys, feature_keys):
@@ -249,9 +240,10 @@ def select_features_grad(values: LoDTensor, grad: Dense, /, *, keys: typing.Any,
     return shared.brought_back(sources, [values], grad)[0]
 
 
+@pack_features_grad.infer_rule
 @select_features_grad.infer_rule
-def _(values, grad, *, keys, feature_keys):
-    return values.but(lod_level=0)
+def _(x, grad, **attrs):
+    return x.but(lod_level=0)
 
 
 def _example(dtype):

@@ -118,15 +118,10 @@ def as_rows(shape, axis):
     return (math.prod(shape[: axis + 1]), *shape[axis + 1 :])
 
 
-def _gathered(data, ids, axis, match_outer):
-    axis = check_axis(len(data.dims), axis)
-    dims = gathered_shape(data.dims, ids.dims, axis, match_outer)
-    return data.but(type=VarType.LOD_TENSOR, dims=dims, lod_level=ids.lod_level)
-
-
 @gather.infer_rule
 def _(data, ids, *, axis=0, wrap=False, match_outer=False, is_sparse=True):
-    return _gathered(data, ids, axis, match_outer)
+    dims = gathered_shape(data.dims, ids.dims, check_axis(len(data.dims), axis), match_outer)
+    return data.but(type=VarType.LOD_TENSOR, dims=dims, lod_level=ids.lod_level)
 
 
 @gather.gradient
@@ -170,7 +165,7 @@ def batch_gather(data: Dense, ids: Dense, /, *, match_outer: bool = False) -> De
 
 @batch_gather.infer_rule
 def _(data, ids, *, match_outer=False):
-    return _gathered(data, ids, 1, match_outer)
+    return gather.infer_function(data, ids, axis=1, match_outer=match_outer)
 
 
 @batch_gather.gradient
@@ -199,11 +194,5 @@ def _(data, ids, grad, *, axis=1, wrap=False, match_outer=False):
     return data
 
 
-@gather.example
-def _(dtype):
-    return [((np.ones((3, d), dtype), np.array([0, 2])), {}) for d in (4, 64)]
-
-
-@batch_gather.example
-def _(dtype):
-    return [((np.ones((2, 3, 4), dtype), np.array([0, 2])), {})]
+gather.example(lambda dtype: [((np.ones((3, d), dtype), np.array([0, 2])), {}) for d in (4, 64)])
+batch_gather.example(lambda dtype: [((np.ones((2, 3, 4), dtype), np.array([0, 2])), {})])

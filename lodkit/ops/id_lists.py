@@ -7,11 +7,8 @@ import numpy as np
 from ..arrays import check_values, integers
 from ..errors import LoDError, LoDLevelError, LoDMismatchError
 from ..lod import LoDTensor, check_vector
-from ..registry import Dense, VarDesc, op
-
-
-def _vector(x, rows=-1):
-    return VarDesc("", x.type, np.dtype("int64"), (rows,))
+from ..registry import Dense, op
+from .conversions import vector_desc
 
 
 @op
@@ -53,8 +50,9 @@ def unique(ids: Dense, /, *, return_inverse: bool = False, return_counts: bool =
 
 @unique.infer_rule
 def _(ids, *, return_inverse=False, return_counts=False):
-    results = (_vector(ids), *[_vector(ids, ids.dims[0])] * return_inverse, *[_vector(ids)] * return_counts)
-    return results if len(results) > 1 else results[0]
+    distinct, inverse = vector_desc(ids), vector_desc(ids, ids.dims[0])
+    results = (distinct, *[inverse] * return_inverse, *[distinct] * return_counts)
+    return results if len(results) > 1 else distinct
 
 
 def check_samples(lists):
@@ -149,9 +147,7 @@ def find_duplicate_elements(data: Dense, /) -> Dense:
     return np.array([i for i in range(len(data)) if (data[:i] == data[i]).any()], np.int64)
 
 
-@find_duplicate_elements.infer_rule
-def _(data):
-    return _vector(data)
+find_duplicate_elements.infer_rule(vector_desc)
 
 
 @op(rowwise=("queries",))
@@ -193,21 +189,7 @@ def _(ids, queries, *, missing_value=-1):
     return queries.but(dtype=np.dtype("int64"))
 
 
-@unique.example
-def _(dtype):
-    return [((np.array([3, 1, 3]),), {"return_inverse": True})]
-
-
-@merge_id_lists.example
-def _(dtype):
-    return [((LoDTensor([3, 1, 3], [[2, 1]]),), {})]
-
-
-@find_duplicate_elements.example
-def _(dtype):
-    return [((np.array([3, 1, 3]),), {})]
-
-
-@find.example
-def _(dtype):
-    return [((np.array([3, 1, 3]), np.array([3])), {})]
+unique.example(lambda dtype: [((np.array([3, 1, 3]),), {"return_inverse": True})])
+merge_id_lists.example(lambda dtype: [((LoDTensor([3, 1, 3], [[2, 1]]),), {})])
+find_duplicate_elements.example(lambda dtype: [((np.array([3, 1, 3]),), {})])
+find.example(lambda dtype: [((np.array([3, 1, 3]), np.array([3])), {})])

@@ -59,10 +59,8 @@ def prepare(x, kernels, strides, paddings, grad=None):
     Returns the type of the values, the grid of windows, and the shape of the result.
     """
     what = "im2sequence" if grad is None else "the gradient"
-    dtype, grid = (
-        check_values(x.dtype, what, floating=grad is not None),
-        check_grid(x.shape, kernels, strides, paddings),
-    )
+    dtype = check_values(x.dtype, what, floating=grad is not None)
+    grid = check_grid(x.shape, kernels, strides, paddings)
     shape = len(x) * grid.windows, x.shape[1] * math.prod(grid.kernels)
     if grad is not None:
         check_gradient(grad, shape)

@@ -7,9 +7,9 @@ import numpy as np
 from ..arrays import check_gradient, check_values, integers
 from ..errors import LoDError, RowIndexError, ShapeMismatchError
 from ..lod import check_lengths
-from ..registry import Dense, VarDesc, op
-from .conversions import lengths_to_offsets
-from .segments import check_rows
+from ..registry import Dense, op
+from .conversions import to_offsets, vector_desc
+from .sequence_topk import best_of
 
 
 def check_top_k(values, k=1, what="lengths_top_k", floating=False):
@@ -20,12 +20,6 @@ def check_top_k(values, k=1, what="lengths_top_k", floating=False):
     if k < 1:
         raise ValueError(f"lengths_top_k: k must be at least 1, got {k}")
     return dtype
-
-
-def _offsets(values, lengths):
-    offsets = lengths_to_offsets.definition(lengths)
-    check_rows("lengths", offsets, len(values))
-    return offsets
 
 
 @op
@@ -67,13 +61,11 @@ def lengths_top_k(values: Dense, lengths: Dense, /, *, k: int) -> Dense:
            [-1, -1],
            [ 0, -1]]))
     """
-    dtype, offsets = check_top_k(values, k), _offsets(values, lengths).tolist()
+    dtype, offsets = check_top_k(values, k), to_offsets(lengths, "lengths", len(values)).tolist()
     top = np.zeros((len(offsets) - 1, k), dtype)
     indices = np.full(top.shape, -1, np.int64)
     for s, (start, stop) in enumerate(zip(offsets[:-1], offsets[1:], strict=True)):
-        numbers = values[start:stop].tolist()
-        nan = [x != x for x in numbers]
-        best = sorted(range(len(numbers)), key=lambda i: (not nan[i], 0 if nan[i] else -numbers[i], i))[:k]
+        best = best_of(values[start:stop].tolist(), k)
         top[s, : len(best)], indices[s, : len(best)] = values[start:stop][best], best
     return top, indices
 
@@ -115,7 +107,7 @@ def lengths_top_k_grad(values: Dense, lengths: Dense, indices: Dense, grad: Dens
     array([2., 0., 1., 3.])
     """
     dtype = check_top_k(values, what="the gradient", floating=True)
-    offsets, indices = _offsets(values, lengths), integers(indices, "indices")
+    offsets, indices = to_offsets(lengths, "lengths", len(values)), integers(indices, "indices")
     check_indices(indices, len(offsets) - 1)
     for s, j in np.argwhere((indices < -1) | (indices >= np.diff(offsets)[:, None])):
         raise bad_index(indices, np.diff(offsets), s, j)
@@ -167,15 +159,8 @@ def check_split(n_split):
 
 @lengths_split.infer_rule
 def _(lengths, *, n_split):
-    rows = lengths.dims[0] * n_split if lengths.dims[0] >= 0 else -1
-    return VarDesc("", lengths.type, np.dtype("int64"), (rows,))
+    return vector_desc(lengths, lengths.dims[0] * n_split if lengths.dims[0] >= 0 else -1)
 
 
-@lengths_top_k.example
-def _(dtype):
-    return [((np.ones(3, dtype), np.array([2, 1])), {"k": 2})]
-
-
-@lengths_split.example
-def _(dtype):
-    return [((np.array([3, 1]),), {"n_split": 2})]
+lengths_top_k.example(lambda dtype: [((np.ones(3, dtype), np.array([2, 1])), {"k": 2})])
+lengths_split.example(lambda dtype: [((np.array([3, 1]),), {"n_split": 2})])

@@ -90,11 +90,6 @@ def _(x, y=None, *, target_lod=None, append=False):
     return x.but(lod_level=new + (x.lod_level if append else 0))
 
 
-@lod_reset.gradient
-def _(call, grad):
-    return values_of(grad), None
-
-
 @op
 def lod_append(x: Dense | LoDTensor, lengths: Dense, /) -> LoDTensor:
     """Append a level below those of x: its rows become the sequences of the new level. lod_append of Paddle.
@@ -128,6 +123,7 @@ def _(x, lengths):
     return x.but(lod_level=x.lod_level + 1)
 
 
+@lod_reset.gradient
 @lod_append.gradient
 def _(call, grad):
     return values_of(grad), None
@@ -189,10 +185,10 @@ def _(call, grad):
     return values_of(grad).reshape(tuple(call.inputs[0].shape))
 
 
-def _batch(dtype):
+def example_batch(dtype):
     return LoDTensor(np.ones((2, 2), dtype), [[1, 1]])
 
 
-lod_reset.example(lambda dtype: [((_batch(dtype), [2]), {})])
-lod_append.example(lambda dtype: [((_batch(dtype), [1, 1]), {})])
-sequence_reshape.example(lambda dtype: [((_batch(dtype),), {"new_dim": 1})])
+lod_reset.example(lambda dtype: [((example_batch(dtype), [2]), {})])
+lod_append.example(lambda dtype: [((example_batch(dtype), [1, 1]), {})])
+sequence_reshape.example(lambda dtype: [((example_batch(dtype),), {"new_dim": 1})])

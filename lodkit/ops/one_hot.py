@@ -89,16 +89,6 @@ def _(dense):
     return VarDesc("", VarType.LOD_TENSOR, np.dtype(np.int64), (-1,), 1)
 
 
-@one_hot.example
-def _(dtype):
-    return [((np.array([0, 2]),), {"size": 3})]
-
-
-@segment_one_hot.example
-def _(dtype):
-    return [((LoDTensor(np.array([0, 2, 1]), [[2, 1]]),), {"size": 3})]
-
-
-@dense_to_id_lists.example
-def _(dtype):
-    return [((np.eye(3, dtype=dtype),), {})]
+one_hot.example(lambda dtype: [((np.array([0, 2]),), {"size": 3})])
+segment_one_hot.example(lambda dtype: [((LoDTensor(np.array([0, 2, 1]), [[2, 1]]),), {"size": 3})])
+dense_to_id_lists.example(lambda dtype: [((np.eye(3, dtype=dtype),), {})])

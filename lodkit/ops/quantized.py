@@ -57,8 +57,7 @@ def check_packed_dims(dims, bits, name="rows"):
 def prepare_quantize(table, bits):
     """Check a table. Returns the shape of its packed rows."""
     check_values(table.dtype, "quantize_rows", floating=True)
-    size = check_columns(table.shape, bits)
-    return len(table), size
+    return len(table), check_columns(table.shape, bits)
 
 
 def prepare_bag(on, rows, ids, weights, bits, padding_idx):
@@ -276,15 +275,11 @@ def _(call, grad):
     return cast(grad, dtype=native(kind).name) if kind.kind == "f" else None
 
 
-@quantize_rows.example
-def _(dtype):
-    table = np.ones((3, 64), dtype)
-    return [((table,), {"bits": bits}) for bits in (8, 4, 2)]
-
-
-@dequantize_rows.example
-def _(dtype):
-    return [((np.ones((3, 72 if bits == 8 else 8 * bits + 4), np.uint8),), {"bits": bits}) for bits in (8, 4, 2)]
+quantize_rows.example(lambda dtype: [((np.ones((3, 64), dtype),), {"bits": bits}) for bits in (8, 4, 2)])
+dequantize_rows.example(
+    lambda dtype: [((np.ones((3, size), np.uint8),), {"bits": bits}) for size, bits in ((72, 8), (36, 4), (20, 2))]
+)
+cast.example(lambda dtype: [((np.ones((3, 64), a),), {"dtype": b}) for a, b in (("f2", "float32"), ("f4", "float16"))])
 
 
 @quantized_embedding_bag.example
@@ -292,8 +287,3 @@ def _(dtype):
     ids = LoDTensor(np.array([0, 2, 2]), [[1, 2]])
     examples = [(rows, attrs) for (rows,), attrs in dequantize_rows.example_function(dtype)]
     return [((r, ids, *w), attrs) for r, attrs in examples for w in ((), (np.ones(3, np.float32),))]
-
-
-@cast.example
-def _(dtype):
-    return [((np.ones((3, 64), "f2"),), {"dtype": "float32"}), ((np.ones((3, 64), "f4"),), {"dtype": "float16"})]

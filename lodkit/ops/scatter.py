@@ -166,11 +166,5 @@ def _(data, ids, grad, *, axis=1):
     return data, data.but(dims=ids.dims)
 
 
-@scatter_assign.example
-def _(dtype):
-    return [((np.ones((3, 4), dtype), np.array([2, 0]), np.ones((2, 4), dtype)), {})]
-
-
-@scatter.example
-def _(dtype):
-    return [((np.ones((3, 4), dtype), np.array([[2, 0]]), np.ones((1, 2), dtype)), {})]
+scatter_assign.example(lambda dtype: [((np.ones((3, 4), dtype), np.array([2, 0]), np.ones((2, 4), dtype)), {})])
+scatter.example(lambda dtype: [((np.ones((3, 4), dtype), np.array([[2, 0]]), np.ones((1, 2), dtype)), {})])

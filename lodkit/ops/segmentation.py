@@ -6,12 +6,8 @@ import numpy as np
 
 from ..errors import LoDError
 from ..lod import check_lengths
-from ..registry import Dense, VarDesc, op
-from .conversions import lengths_to_offsets, segment_ids_to_offsets
-
-
-def _desc(x, dims, dtype="int64"):
-    return VarDesc("", x.type, np.dtype(dtype), dims)
+from ..registry import Dense, op
+from .conversions import lengths_to_offsets, segment_ids_to_offsets, vector_desc
 
 
 @op
@@ -31,7 +27,7 @@ def lengths_to_ranges(lengths: Dense, /) -> Dense:
 
 @lengths_to_ranges.infer_rule
 def _(lengths):
-    return _desc(lengths, (lengths.dims[0], 2))
+    return vector_desc(lengths).but(dims=(lengths.dims[0], 2))
 
 
 @op
@@ -58,7 +54,7 @@ def segment_ids_to_ranges(segment_ids: Dense, /, *, num_segments: int | None = N
 
 @segment_ids_to_ranges.infer_rule
 def _(segment_ids, *, num_segments=None):
-    return _desc(segment_ids, (-1 if num_segments is None else num_segments, 2))
+    return vector_desc(segment_ids).but(dims=(-1 if num_segments is None else num_segments, 2))
 
 
 @op
@@ -73,9 +69,7 @@ def lengths_range_fill(lengths: Dense, /) -> Dense:
     return np.array([i for n in check_lengths(lengths) for i in range(n)], np.int64)
 
 
-@lengths_range_fill.infer_rule
-def _(lengths):
-    return _desc(lengths, (-1,))
+lengths_range_fill.infer_rule(vector_desc)
 
 
 @op
@@ -93,7 +87,7 @@ def lengths_to_weights(lengths: Dense, /, *, power: float = 0.5) -> Dense:
 
 @lengths_to_weights.infer_rule
 def _(lengths, *, power=0.5):
-    return _desc(lengths, (-1,), "float32")
+    return vector_desc(lengths).but(dtype=np.float32)
 
 
 @op
@@ -130,7 +124,7 @@ def check_equal(lengths):
 
 @lengths_to_shape.infer_rule
 def _(lengths):
-    return _desc(lengths, (2,))
+    return vector_desc(lengths, 2)
 
 
 for _operator in (lengths_to_ranges, segment_ids_to_ranges, lengths_range_fill, lengths_to_weights, lengths_to_shape):

@@ -44,7 +44,7 @@ def bad_index(x, indices, numbers, at):
     )
 
 
-def _best(numbers, k):
+def best_of(numbers, k):
     """Positions of the largest, NaN first, and of equal ones the first."""
     nan = [n != n for n in numbers]
     return sorted(range(len(numbers)), key=lambda i: (not nan[i], 0 if nan[i] else -numbers[i], i))[:k]
@@ -86,7 +86,7 @@ def sequence_topk(x: LoDTensor, /, *, k: int) -> tuple[LoDTensor, LoDTensor]:
     """
     check_steps(x.values, k)
     offsets = x.row_offsets().tolist()
-    best = [_best(x.values[a:b].tolist(), k) for a, b in zip(offsets[:-1], offsets[1:], strict=True)]
+    best = [best_of(x.values[a:b].tolist(), k) for a, b in zip(offsets[:-1], offsets[1:], strict=True)]
     rows = [offsets[s] + i for s, chosen in enumerate(best) for i in chosen]
     lengths = [*x.recursive_sequence_lengths()[:-1], [len(chosen) for chosen in best]]
     values = x.values[np.array(rows, np.int64)].astype(native(x.dtype))
@@ -166,7 +166,7 @@ def _largest(x, row, column, k, channels):
             for r in range(rows):
                 first = start + (c * rows + r) * columns
                 numbers = x.values.reshape(-1)[first : first + columns].tolist()
-                yield row.row_offsets()[s] + r, c, [first + i for i in _best(numbers, k)]
+                yield row.row_offsets()[s] + r, c, [first + i for i in best_of(numbers, k)]
 
 
 @op
@@ -253,13 +253,9 @@ def _(x, row, column, grad, *, topks, channel_num):
     return x.but(lod_level=0)
 
 
-def _matrices(dtype):
-    return [LoDTensor(np.ones(n, dtype), [[n]]) for n in (2, 1, 2)]
-
-
 sequence_topk.example(lambda dtype: [((LoDTensor(np.ones(3, dtype), [[2, 1]]),), {"k": 2})])
 
 
-@sequence_topk_avg_pooling.example
-def _(dtype):
-    return [((*_matrices(dtype),), {"topks": [1], "channel_num": 1})]
+sequence_topk_avg_pooling.example(
+    lambda dtype: [([LoDTensor(np.ones(n, dtype), [[n]]) for n in (2, 1, 2)], {"topks": [1], "channel_num": 1})]
+)

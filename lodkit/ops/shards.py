@@ -7,11 +7,9 @@ import numpy as np
 from ..arrays import check_values, native, zeros_like
 from ..errors import DTypeError, LoDError, ShapeMismatchError
 from ..lod import check_vector
-from ..registry import Dense, VarDesc, op
-from .conversions import lengths_to_offsets
+from ..registry import Dense, op
+from .conversions import lengths_to_offsets, vector_desc
 from .shared import plain
-
-INT64 = np.dtype("int64")
 
 
 def shards_of(name, num_outputs, inputs):
@@ -49,10 +47,8 @@ def _split(keys, data, count, pack_first_input):
     rows = [x.reshape(len(flat), *x.shape[keys.ndim :]) for x in data]
     for p in range(count):
         here = flat % count == p
-        yield (
-            here,
-            [flat[here] // count if pack_first_input else flat[here], *(x[here].astype(native(x.dtype)) for x in rows)],
-        )
+        packed = flat[here] // count if pack_first_input else flat[here]
+        yield here, [packed, *(x[here].astype(native(x.dtype)) for x in rows)]
 
 
 @op
@@ -96,11 +92,7 @@ def partition(keys: Dense, /, *data: Dense, num_outputs: int, pack_first_input: 
 
 def _parts(keys, data):
     """Descriptions of the results of a shard."""
-    return (_vector(keys), *(x.but(dims=(-1, *x.dims[len(keys.dims) :]), lod_level=0) for x in data))
-
-
-def _vector(x, rows=-1):
-    return VarDesc("", x.type, INT64, (rows,))
+    return (vector_desc(keys), *(x.but(dims=(-1, *x.dims[len(keys.dims) :]), lod_level=0) for x in data))
 
 
 @partition.infer_rule
@@ -181,7 +173,7 @@ def check_sum(total, rows):
 @lengths_partition.infer_rule
 def _(lengths, keys, *data, num_outputs, pack_first_input=False):
     shards = shards_of("lengths_partition", num_outputs, 2 + len(data))
-    return (_vector(lengths, lengths.dims[0]), *_parts(keys, data)) * shards
+    return (vector_desc(lengths, lengths.dims[0]), *_parts(keys, data)) * shards
 
 
 @lengths_partition.gradient
@@ -204,8 +196,8 @@ def check_shards(data):
 def check_counts(offsets, data):
     """Refuse shards without one row per key of theirs, by the offsets of the shards."""
     for p, x in enumerate(data):
-        if len(x) != offsets[p + 1] - offsets[p]:
-            count = offsets[p + 1] - offsets[p]
+        count = offsets[p + 1] - offsets[p]
+        if len(x) != count:
             raise ShapeMismatchError(f"shard {p} has {len(x)} rows, but {count} of the keys belong to it")
 
 
@@ -258,16 +250,6 @@ def _(call, grad):
     return (None, *partition(keys, grad, num_outputs=2 * len(data))[1::2])
 
 
-@partition.example
-def _(dtype):
-    return [((np.array([1, 2]), np.ones((2, 4), dtype)), {"num_outputs": 4})]
-
-
-@lengths_partition.example
-def _(dtype):
-    return [((np.array([2]), np.array([1, 2]), np.ones((2, 4), dtype)), {"num_outputs": 6})]
-
-
-@gather_by_key.example
-def _(dtype):
-    return [((np.array([1, 2]), np.ones((1, 4), dtype), np.ones((1, 4), dtype)), {})]
+partition.example(lambda dtype: [(([1, 2], np.ones((2, 4), dtype)), {"num_outputs": 4})])
+lengths_partition.example(lambda dtype: [(([2], [1, 2], np.ones((2, 4), dtype)), {"num_outputs": 6})])
+gather_by_key.example(lambda dtype: [((np.array([1, 2]), np.ones((1, 4), dtype), np.ones((1, 4), dtype)), {})])

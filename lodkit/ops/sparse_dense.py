@@ -225,12 +225,7 @@ def _(ids, values, grad, *, mask):
     return values, values.but(dims=values.dims[1:])
 
 
-@sparse_to_dense.example
-def _(dtype):
-    return [((np.array([0, 2, 2]), np.ones((3, 4), dtype)), {})]
-
-
-@sparse_to_dense_mask.example
-def _(dtype):
-    ids = LoDTensor(np.array([0, 2, 1]), [[2, 1]])
-    return [((ids, np.ones((3, 4), dtype), np.zeros(4, dtype)), {"mask": [1, 2]})]
+sparse_to_dense.example(lambda dtype: [((np.array([0, 2, 2]), np.ones((3, 4), dtype)), {})])
+sparse_to_dense_mask.example(
+    lambda dtype: [((LoDTensor([0, 2, 1], [[2, 1]]), np.ones((3, 4), dtype), np.zeros(4, dtype)), {"mask": [1, 2]})]
+)

@@ -210,16 +210,6 @@ def _ids():
     return LoDTensor(np.array([0, 2, 1]), [[2, 1]])
 
 
-@sparse_matrix.example
-def _(dtype):
-    return [((_ids(), np.ones(3, dtype)), {})]
-
-
-@batch_dense_to_sparse.example
-def _(dtype):
-    return [((_ids(), np.ones((2, 3), dtype)), {})]
-
-
-@batch_sparse_to_dense.example
-def _(dtype):
-    return [((_ids(), np.ones(3, dtype)), {})]
+sparse_matrix.example(lambda dtype: [((_ids(), np.ones(3, dtype)), {})])
+batch_dense_to_sparse.example(lambda dtype: [((_ids(), np.ones((2, 3), dtype)), {})])
+batch_sparse_to_dense.example(lambda dtype: [((_ids(), np.ones(3, dtype)), {})])

@@ -8,7 +8,7 @@ from ..arrays import check_rows, check_values, zeros_like
 from ..errors import LoDLevelError, LoDMismatchError
 from ..lod import LoDTensor, values_of
 from ..registry import Dense, op
-from .lod_levels import levels_of
+from .lod_levels import example_batch, levels_of
 from .shared.features import check_items, check_mask, on_cpu
 
 
@@ -195,9 +195,5 @@ def _(call, grad):
     return (*map(values_of, parts), None)
 
 
-def _batch(dtype):
-    return LoDTensor(np.ones((2, 2), dtype), [[1, 1]])
-
-
-split_lod_tensor.example(lambda dtype: [((_batch(dtype), np.array([True, False])), {})])
-merge_lod_tensor.example(lambda dtype: [((_batch(dtype), _batch(dtype), np.array([1, 0, 0, 1])), {})])
+split_lod_tensor.example(lambda dtype: [((example_batch(dtype), np.array([True, False])), {})])
+merge_lod_tensor.example(lambda dtype: [((example_batch(dtype), example_batch(dtype), np.array([1, 0, 0, 1])), {})])

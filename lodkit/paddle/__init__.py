@@ -1,29 +1,15 @@
 """Paddle's operator types with Paddle's slots and attributes, its streams of tensors, and its DataFeeder.
 
 ``run_op("sequence_pool", {"X": x}, {"pooltype": "MAX"})`` returns ``{"Out": ..., "MaxIndex": ...}``.
-Nothing is computed here: slots and attributes are renamed and converted, then operators of ``lodkit.OPS`` run. One
-module per family. ``load`` and ``load_combine`` read files saved by Paddle. docs/differences.md lists Paddle's bugs,
-which lodkit does not repeat.
+Nothing is computed here: slots and attributes are renamed and converted, then operators of ``lodkit.OPS`` run.
+``load`` and ``load_combine`` read files saved by Paddle. docs/differences.md lists Paddle's bugs, which lodkit does not
+repeat.
 """
 
 from __future__ import annotations
 
 from .. import ops
-from . import (
-    _im2sequence,
-    _lod_levels,
-    _optimizers,
-    _selected_rows,
-    _sequence_arithmetic,
-    _sequence_conv,
-    _sequence_padding,
-    _sequence_pool,
-    _sequence_scatter,
-    _sequence_structure,
-    _sequence_tokens,
-    _sequence_topk,
-    _tables,
-)
+from . import _sequences, _tables
 from ._types import TYPES, Inferring, Running, SlotError, call
 from .feeding import DataFeeder, create_lod_tensor, create_random_int_lodtensor
 from .streams.bytes import StreamError

@@ -1,14 +1,14 @@
-"""Table lookups."""
+"""Tables, SelectedRows, sums and optimizers; parameters are updated in place."""
 
 from __future__ import annotations
 
-from ._types import op_type, without_last
+from ..registry import VarDesc
+from ._types import listed, op_type, without_last
 
 
 def _lookup(ops, table, ids, padding_idx, is_sparse):
-    return {
-        "Out": ops.lookup_table(table, ids, padding_idx=None if padding_idx == -1 else padding_idx, is_sparse=is_sparse)
-    }
+    padding_idx = None if padding_idx == -1 else padding_idx
+    return {"Out": ops.lookup_table(table, ids, padding_idx=padding_idx, is_sparse=is_sparse)}
 
 
 @op_type
@@ -19,3 +19,34 @@ def lookup_table(ops, W, Ids, *, padding_idx=-1, is_sparse=False, is_distributed
 @op_type
 def lookup_table_v2(ops, W, Ids, *, padding_idx=-1, is_sparse=False, is_distributed=False, remote_prefetch=False):
     return _lookup(ops, W, Ids, padding_idx, is_sparse)
+
+
+@op_type
+def merge_selected_rows(ops, X):
+    return {"Out": ops.merge_selected_rows(X)}
+
+
+@op_type
+def get_tensor_from_selected_rows(ops, X):
+    return {"Out": ops.get_tensor_from_selected_rows(X)}
+
+
+@op_type
+def sum(ops, X, *, use_mkldnn=False):
+    return {"Out": ops.sum(*listed(X))}
+
+
+def _rate(lr):
+    """Return the learning rate, 0 for a description."""
+    return 0.0 if isinstance(lr, VarDesc) else lr
+
+
+@op_type
+def sgd(ops, Param, Grad, LearningRate):
+    return {"ParamOut": ops.sgd(Param, Grad, lr=_rate(LearningRate))}
+
+
+@op_type
+def adagrad(ops, Param, Grad, Moment, LearningRate, *, epsilon=1e-6):
+    param, moment = ops.adagrad(Param, Grad, Moment, lr=_rate(LearningRate), epsilon=epsilon)
+    return {"ParamOut": param, "MomentOut": moment}

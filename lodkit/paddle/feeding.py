@@ -217,7 +217,10 @@ def _concat(field, column, arrays):
 
 def _rows(field, column, rows):
     """Convert rows to an array of the field's dtype and shape."""
-    array = _row_array(field, column, rows)
+    try:
+        array = np.asarray(plain_rows(rows, f"field {field.name!r}"))
+    except ValueError:
+        raise uneven(field, column) from None
     if not len(rows):
         array = array.astype(field.dtype)
     shape = array.shape[1:] if field.shape is None else field.shape
@@ -232,13 +235,6 @@ def _rows(field, column, rows):
         numbers = rows if isinstance(rows, np.ndarray) else np.array(rows, dtype=object)
         cast = np.array([int(number) for number in numbers.reshape(-1)], field.dtype)
     return cast.reshape(len(rows), *shape)
-
-
-def _row_array(field, column, rows):
-    try:
-        return np.asarray(plain_rows(rows, f"field {field.name!r}"))
-    except ValueError:
-        raise uneven(field, column) from None
 
 
 def _cast(field, column, array):
