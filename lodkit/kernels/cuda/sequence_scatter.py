@@ -19,6 +19,5 @@ def places(ids, width):
     """Number, among all elements of x, of the element that each id selects."""
     # In every mode of bounds_check: an id outside would select an element of another row.
     numbers = checked_ids(ids.values, width, "ids", bad_element(width), always=True)
-    offsets, places = offsets_like(numbers, ids.row_offsets()).offsets, numbers.like(numbers.shape, np.int64)
-    _find_places(len(numbers), numbers, offsets, len(offsets) - 1, width, places)
-    return places
+    offsets, places = offsets_like(numbers, ids.row_offsets()), numbers.like(numbers.shape, np.int64)
+    return _find_places.into(places, numbers, offsets.offsets, len(offsets), width)

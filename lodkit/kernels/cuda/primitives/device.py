@@ -112,11 +112,7 @@ def _wrap(i, ids, height, out):
 def wrap_ids(ids, height, wrap):
     """Ids that count from the end, counted from the start; those before the start stay as they are."""
     ids = view(ids)
-    if not wrap:
-        return ids
-    out = ids.like(ids.shape, np.int64)
-    _wrap(ids.size, ids, height, out)
-    return out
+    return _wrap.into(ids.like(ids.shape, np.int64), ids, height) if wrap else ids
 
 
 #: Names that are imported when they are first used: module -> names.

@@ -92,8 +92,13 @@ def add_rows(rows, value, out):
 
 
 @elementwise
-def _is_other(i, ids, padding, kept):
-    kept[i] = 1 if vector.number(ids, i) != padding else 0
+def _is_other(i, numbers, number, kept):
+    kept[i] = 1 if vector.number(numbers, i) != number else 0
+
+
+def others_than(number, numbers):
+    """1 for each element that is not ``number``, else 0."""
+    return _is_other.into(numbers.like((numbers.size,), np.int64), numbers, numbers.compute_dtype.type(number))
 
 
 @elementwise
@@ -118,7 +123,5 @@ def listed(starts, count):
 
 def rows_without(padding, ids, rows):
     """Ids other than ``padding``, and their rows. Synchronises with the device."""
-    kept = ids.like((ids.size,), np.int64)
-    _is_other(ids.size, ids, padding, kept)
-    order = positions_of(kept)
+    order = positions_of(others_than(padding, ids))
     return take(ids, order), take(rows, order)
