@@ -17,8 +17,9 @@ from .primitives.sort import argsort
 
 
 @elementwise
-def _difference(s, offsets, lengths):
-    lengths[s] = vector.number(offsets, s + 1) - vector.number(offsets, s)
+def differences(s, offsets, each, lengths):
+    """Number of rows of every ``each`` segments together."""
+    lengths[s] = vector.number(offsets, (s + 1) * each) - vector.number(offsets, s * each)
 
 
 @elementwise
@@ -155,7 +156,7 @@ def grouped(segments, by, rows, num_segments):
 
 def lengths_of(offsets):
     """The differences of offsets."""
-    return _difference.into(offsets.like((len(offsets) - 1,), np.int64), offsets)
+    return differences.into(offsets.like((len(offsets) - 1,), np.int64), offsets, 1)
 
 
 def segment_numbers(offsets):

@@ -6,7 +6,7 @@ import numpy as np
 
 from ...arrays.cuda import checked_ids, elementwise, ids_of, vector
 from ...ops import ranges as ops
-from .conversions import from_lengths, segment_numbers, to_offsets
+from .conversions import differences, from_lengths, segment_numbers, to_offsets
 from .primitives.offsets import found_in
 from .primitives.row_kernels import segment_of
 from .primitives.scan import offsets_of
@@ -34,12 +34,6 @@ def _pick(i, offsets, segments, ids, starts, lengths):
 def _number_rows(i, starts, offsets, segments, rows):
     s = segment_of(offsets, segments, i)
     rows[i] = vector.number(starts, s) + i - vector.number(offsets, s)
-
-
-@elementwise
-def _totals(i, offsets, each, lengths):
-    """Number of rows of every ``each`` segments together."""
-    lengths[i] = vector.number(offsets, (i + 1) * each) - vector.number(offsets, i * each)
 
 
 @elementwise
@@ -76,7 +70,7 @@ def rows_of(starts, lengths):
 
 def totals(lengths, offsets):
     """Rows of each example, by the offsets of all ranges."""
-    return _totals.into(lengths.like((len(lengths),)), offsets, lengths.shape[1])
+    return differences.into(lengths.like((len(lengths),)), offsets, lengths.shape[1])
 
 
 def fixed_rows(starts, lengths, key, feature, length):

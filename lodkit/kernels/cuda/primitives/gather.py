@@ -42,16 +42,14 @@ def gather(table, ids, padding_idx, out):
     launch(_copy_kernel(width), ids.size << bits, source, ids, padding, len(table), columns, bits, ids.size, out)
 
 
-def take(x, rows):
-    """``x[rows]``, for rows that are there."""
-    return take_rows(x, rows)
-
-
 def take_rows(data, rows, out=None):
     """``data[rows]``, by a View of their numbers or NumPy's; zeros for a row outside the data."""
     out = output(data, (len(rows), *data.shape[1:]), data.dtype, out)
     gather(data, rows if type(rows) is View else data.send(rows), None, out)
     return out
+
+
+take = take_rows
 
 
 def fill_rows(out, row):

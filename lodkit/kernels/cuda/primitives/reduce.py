@@ -63,12 +63,7 @@ def reduce_rows(reduce, values, ids, weights, padding_idx, offsets, pad, out):
 def reduce_tiles(reduce, values, ids, weights, padding_idx, offsets):
     """Reduce the tiles of long segments, and the tiles of those while there are too many.
 
-    Returns
-    -------
-    partial : View
-        A row a tile.
-    tile_offsets : View
-        Offsets of the segments over them.
+    Returns Views of a row a tile, and of the offsets of the segments over them.
     """
     wide = values.compute_dtype
     while offsets.tiles is not None:

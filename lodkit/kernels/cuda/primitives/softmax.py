@@ -14,9 +14,7 @@ from .reduce import width_of
 
 @kernels.row_kernel
 def _log_softmax_kernel(i, s, j, values, tops, totals, ids, offsets, padding, height, columns, out):
-    """``x[i] - top[s] - log(total[s])``; under an infinite maximum that of equal shares: a = values, b = tops,
-    c = totals.
-    """
+    """``x[i] - top[s] - log(total[s])``, of equal shares under an infinite top: a = values, b = tops, c = totals."""
     x, at = vector.load(values, i * columns + j, 1), s * columns + j
     top, less = vector.load(tops, at, 1), simd.log(vector.load(totals, at, 1))
     result = simd.sub(simd.sub(x, top), less)
