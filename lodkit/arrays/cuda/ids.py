@@ -8,20 +8,17 @@ from ...errors import DTypeError, LoDError, RowIndexError, bad_id
 from ..bounds import bounds_check
 from . import vector
 from .kernels import fill
-from .launcher import cuda, launch
+from .launcher import elementwise
 from .memory import view
 from .views import pending, raise_pending
 
 
-@cuda.jit
-def first_outside(ids, n, height, first):
+@elementwise
+def first_outside(i, ids, height, first):
     """Store the position of the first id outside ``[0, height)`` in ``first[0]``, initially -1."""
-    i = cuda.grid(1)
-    while i < n:
-        row = vector.number(ids, i)
-        if (row < 0) | (row >= height):
-            vector.atomic_first(first, 0, i)
-        i += cuda.gridsize(1)
+    row = vector.number(ids, i)
+    if (row < 0) | (row >= height):
+        vector.atomic_first(first, 0, i)
 
 
 def ids_of(ids, name):
@@ -54,7 +51,7 @@ def checked_ids(ids, height, name="ids", error=None, always=False):
     if mode == "clamp" or not ids.size:
         return ids
     first = fill(ids.like((1,), np.int64), -1)  # without a copy from the CPU, which would synchronise
-    launch(first_outside, ids.size, ids, ids.size, height, first)
+    first_outside(ids.size, ids, height, first)
     error = error or (lambda numbers, at: bad_id(numbers, height, name, at))
     if mode == "raise":
         at = int(first.read()[0])

@@ -6,15 +6,12 @@ import numpy as np
 
 from ...jit import simd
 from . import vector
-from .launcher import cuda, launch
+from .launcher import cuda, elementwise, launch
 
 
-@cuda.jit
-def _fill(out, n, number):
-    i = cuda.grid(1)
-    while i < n:
-        out[i] = number
-        i += cuda.gridsize(1)
+@elementwise
+def _fill(i, number, out):
+    out[i] = number
 
 
 @cuda.jit
@@ -25,34 +22,25 @@ def _copy(source, n, out):
         i += cuda.gridsize(1)
 
 
-@cuda.jit
-def _add(total, other, n):
-    i = cuda.grid(1)
-    while i < n:
-        vector.store(total, i, simd.add(vector.load_written(total, i, 1), vector.load(other, i, 1)))
-        i += cuda.gridsize(1)
+@elementwise
+def _add(i, other, total):
+    vector.store(total, i, simd.add(vector.load_written(total, i, 1), vector.load(other, i, 1)))
 
 
-@cuda.jit
-def _count(n, out):
-    i = cuda.grid(1)
-    while i < n:
-        out[i] = i
-        i += cuda.gridsize(1)
+@elementwise
+def _count(i, step, out):
+    out[i] = i * step
 
 
-def iota(like, n):
-    """``arange(n)`` in int64, on the device of an array."""
-    out = like.like((n,), np.int64)
-    launch(_count, n, n, out)
-    return out
+def iota(like, n, step=1):
+    """``arange(n) * step`` in int64, on the device of an array."""
+    return _count.into(like.like((n,), np.int64), step)
 
 
 def fill(out, number):
     """Fill ``out`` with a number."""
     number = out.dtype.type(number)
-    launch(_fill, out.size, out, out.size, number.view(np.uint16) if out.dtype == np.float16 else number)
-    return out
+    return _fill.into(out, number.view(np.uint16) if out.dtype == np.float16 else number)
 
 
 def copied(source, out):
@@ -69,5 +57,4 @@ def convert(source, dtype, new=False):
 
 def add_to(total, other):
     """Add ``other`` to ``total``, in place."""
-    launch(_add, total.size, total, other, total.size)
-    return total
+    return _add.into(total, other)

@@ -44,6 +44,8 @@ def device(function):
 def elementwise(body):
     """Make ``call(n, *args)``, which launches a kernel of ``body(i, *args)`` for every i below n.
 
+    ``call.into(out, *args)`` does so for every element of ``out``, the last argument of the body, and returns it.
+
     Parameters
     ----------
     body : function
@@ -53,8 +55,8 @@ def elementwise(body):
     scope = {"cuda": cuda, "body": device(body), "__name__": body.__module__}
     # Kernels take a fixed number of arguments: the loop is written for as many as the body has.
     exec(
-        f"def {body.__name__}(n, {names}):\n    i = cuda.grid(1)\n    while i < n:\n"
-        f"        body(i, {names})\n        i += cuda.gridsize(1)\n",
+        f"def {body.__name__}(_n, {names}):\n    _i = cuda.grid(1)\n    while _i < _n:\n"
+        f"        body(_i, {names})\n        _i += cuda.gridsize(1)\n",
         scope,
     )
     kernel = cuda.jit(scope[body.__name__])
@@ -63,7 +65,11 @@ def elementwise(body):
     def call(n, *args):
         launch(kernel, n, n, *args)
 
-    call.kernel = kernel
+    def into(out, *args):
+        launch(kernel, out.size, out.size, *args, out)
+        return out
+
+    call.kernel, call.into = kernel, into
     return call
 
 

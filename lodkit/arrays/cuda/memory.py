@@ -8,6 +8,7 @@ import numpy as np
 
 from ...errors import DeviceError, DTypeError, OutputError
 from .. import integers
+from .kernels import convert, copied, fill
 from .libraries import LIBRARIES, library_of
 from .views import View, checked
 
@@ -65,24 +66,18 @@ def refuse_overlap(name, array, others):
 
 def copy_to(array, out):
     """Copy an array into one like it."""
-    from .kernels import copied
-
     source = view(array)
     copied(source, output(source, source.shape, source.dtype, out))
 
 
 def full_like(array, number):
     """Array like another, filled with a number."""
-    from .kernels import fill
-
     like = view(array)
     return fill(like.like(like.shape), number).array
 
 
 def rows_beside(value, rows):
     """Copy of the rows of SelectedRows, int64, on the device of the value."""
-    from .kernels import convert
-
     like = view(value)
     if isinstance(rows, np.ndarray):
         raise DeviceError("value is on a GPU and rows are not; move one of them")
@@ -103,8 +98,6 @@ def norm(array):
 
 def grad_output_like(values, given):
     """Output gradient of ``values``, on a GPU, as an array like it."""
-    from .kernels import convert
-
     if isinstance(given, np.ndarray):
         raise DeviceError("the output gradient is on the CPU, the target on a GPU; move it there")
     like, found = view(values), view(given)
@@ -117,8 +110,6 @@ def grad_output_like(values, given):
 
 def joined(arrays):
     """Concatenate arrays along their rows."""
-    from .kernels import copied
-
     xs = [view(array) for array in arrays]
     for i, x in enumerate(xs):
         if x.dtype != xs[0].dtype:

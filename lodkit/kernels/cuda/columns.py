@@ -54,6 +54,5 @@ def add_columns(x, grad, pairs):
     """A new array like ``x``: the sum of the columns of ``grad`` that were made of each column."""
     made_of = np.concatenate([np.zeros(0, np.int64), *(np.arange(*pair) for pair in pairs)])
     offsets = np.searchsorted(np.sort(made_of), np.arange(x.columns + 1))
-    offsets, sources, out = x.send(offsets), x.send(np.argsort(made_of, kind="stable")), x.like(x.shape)
-    _add_columns(x.size, grad, grad.columns, offsets, sources, x.columns, out)
-    return out
+    sources = x.send(np.argsort(made_of, kind="stable"))
+    return _add_columns.into(x.like(x.shape), grad, grad.columns, x.send(offsets), sources, x.columns)

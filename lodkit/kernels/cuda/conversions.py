@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...arrays.cuda import check_vector as integers
-from ...arrays.cuda import cuda, elementwise, first_outside, launch, vector
+from ...arrays.cuda import elementwise, first_outside, vector
 from ...errors import LoDError
 from ...ops import conversions as ops
 from ...registry import Dense
@@ -17,8 +17,9 @@ from .primitives.sort import argsort
 
 
 @elementwise
-def _difference(s, offsets, lengths):
-    lengths[s] = vector.number(offsets, s + 1) - vector.number(offsets, s)
+def differences(s, offsets, each, lengths):
+    """Number of rows of every ``each`` segments together."""
+    lengths[s] = vector.number(offsets, (s + 1) * each) - vector.number(offsets, s * each)
 
 
 @elementwise
@@ -26,26 +27,20 @@ def _number(i, offsets, segments, ids):
     ids[i] = segment_of(offsets, segments, i)
 
 
-@cuda.jit
-def _first_unsorted(ids, n, found):
+@elementwise
+def _first_unsorted(i, ids, last, found):
     """Note the position of the first id that is negative or below its predecessor; and the last id."""
-    i = cuda.grid(1)
-    while i < n:
-        here = vector.number(ids, i)
-        if here < (vector.number(ids, i - 1) if i > 0 else 0):
-            vector.atomic_first(found, 0, i)
-        if i == n - 1:
-            found[1] = here
-        i += cuda.gridsize(1)
+    here = vector.number(ids, i)
+    if here < (vector.number(ids, i - 1) if i > 0 else 0):
+        vector.atomic_first(found, 0, i)
+    if i == last:
+        found[1] = here
 
 
-@cuda.jit
-def _starts(ids, n, segments, offsets):
+@elementwise
+def _starts(s, ids, n, offsets):
     """Fill in offsets from sorted ids."""
-    s = cuda.grid(1)
-    while s <= segments:
-        offsets[s] = lower_bound(ids, 0, n, s)
-        s += cuda.gridsize(1)
+    offsets[s] = lower_bound(ids, 0, n, s)
 
 
 def summed(lengths, tile=None):
@@ -73,9 +68,7 @@ def _clip(i, lengths, low, high, out):
 def clip_lengths(lengths, low=-(1 << 63), high=(1 << 63) - 1):
     """Lengths as int64, none below ``low`` and none above ``high``."""
     lengths = integers(lengths, "lengths")
-    out = lengths.like(lengths.shape, np.int64)
-    _clip(out.size, lengths, low, high, out)
-    return out
+    return _clip.into(lengths.like(lengths.shape, np.int64), lengths, low, high)
 
 
 def from_lengths(lengths):
@@ -94,36 +87,30 @@ def from_offsets(offsets):
     return cut(offsets, found)
 
 
-@cuda.jit
-def _first_gap(ids, n, found):
+@elementwise
+def _first_gap(i, ids, found):
     """Note the position of the first id more than one above its predecessor, which is -1 for the first."""
-    i = cuda.grid(1)
-    while i < n:
-        if vector.number(ids, i) - (vector.number(ids, i - 1) if i > 0 else -1) > 1:
-            vector.atomic_first(found, 0, i)
-        i += cuda.gridsize(1)
+    if vector.number(ids, i) - (vector.number(ids, i - 1) if i > 0 else -1) > 1:
+        vector.atomic_first(found, 0, i)
 
 
-@cuda.jit
-def _largest(ids, n, found):
+@elementwise
+def _largest(i, ids, found):
     """Note the largest id, as its distance from LONG, and the position of the first negative one."""
-    i = cuda.grid(1)
-    while i < n:
-        here = vector.number(ids, i)
-        if here < 0:
-            vector.atomic_first(found, 0, i)
-        else:
-            vector.atomic_first(found, 1, LONG - here)
-        i += cuda.gridsize(1)
+    here = vector.number(ids, i)
+    if here < 0:
+        vector.atomic_first(found, 0, i)
+    else:
+        vector.atomic_first(found, 1, LONG - here)
 
 
 def from_ids(ids, num_segments, allow_gaps=True):
     """Checked Offsets of sorted segment ids. Synchronises with the device."""
     ids = integers(ids, "segment_ids")
-    decrease, last = found_in(_first_unsorted, ids, ids.size, slots=2) if ids.size else (-1, -1)
+    decrease, last = found_in(_first_unsorted, ids, ids.size - 1, slots=2) if ids.size else (-1, -1)
     if decrease >= 0 or (num_segments is not None and not last < num_segments) or (num_segments or 0) < 0:
         ops.check_segment_ids(ids.read(), num_segments)
-    if not allow_gaps and found_in(_first_gap, ids, ids.size, slots=1)[0] >= 0:
+    if not allow_gaps and found_in(_first_gap, ids, slots=1)[0] >= 0:
         ops.check_no_gaps(ids.read())
     return _from_sorted(ids, last + 1 if num_segments is None else num_segments)
 
@@ -132,10 +119,10 @@ def from_unsorted_ids(ids, num_segments):
     """Checked Offsets of unsorted segment ids, and an order that groups them. Synchronises with the device."""
     ids = integers(ids, "segment_ids")
     if num_segments is None:
-        negative, largest = found_in(_largest, ids, ids.size, slots=2) if ids.size else (-1, -1)
+        negative, largest = found_in(_largest, ids, slots=2) if ids.size else (-1, -1)
         num_segments = LONG - largest + 1 if largest >= 0 else 0
     else:
-        negative = found_in(first_outside, ids, ids.size, num_segments, slots=1)[0]
+        negative = found_in(first_outside, ids, num_segments, slots=1)[0]
     if negative >= 0 or num_segments < 0:
         ops.check_unsorted_ids(ids.read(), num_segments)
     sorted_ids, order = (sort_few if ids.size <= FEW else argsort)(ids, num_segments)
@@ -143,8 +130,7 @@ def from_unsorted_ids(ids, num_segments):
 
 
 def _from_sorted(ids, count):
-    offsets = ids.like((count + 1,), np.int64)
-    launch(_starts, count + 1, ids, ids.size, count, offsets)
+    offsets = _starts.into(ids.like((count + 1,), np.int64), ids, ids.size)
     return cut(offsets, inspected(offsets))
 
 
@@ -170,16 +156,12 @@ def grouped(segments, by, rows, num_segments):
 
 def lengths_of(offsets):
     """The differences of offsets."""
-    lengths = offsets.like((len(offsets) - 1,), np.int64)
-    _difference(lengths.size, offsets, lengths)
-    return lengths
+    return differences.into(offsets.like((len(offsets) - 1,), np.int64), offsets, 1)
 
 
 def segment_numbers(offsets):
     """The segment of each row, from checked Offsets."""
-    ids = offsets.offsets.like((offsets.rows,), np.int64)
-    _number(ids.size, offsets.offsets, len(offsets), ids)
-    return ids
+    return _number.into(offsets.offsets.like((offsets.rows,), np.int64), offsets.offsets, len(offsets))
 
 
 @ops.lengths_to_offsets.kernel("cuda")

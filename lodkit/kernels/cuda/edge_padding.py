@@ -39,9 +39,7 @@ def pads(data, start, end):
 
 def stretched(offsets, step):
     """Offsets of segments that are ``step`` rows longer."""
-    out = offsets.like(offsets.shape, np.int64)
-    _stretch(out.size, offsets, step, out)
-    return out
+    return _stretch.into(offsets.like(offsets.shape, np.int64), offsets, step)
 
 
 def shortened(offsets, before, behind):
@@ -56,8 +54,7 @@ def edge_sums(data, offsets, before, behind):
     """The sum of the rows before all segments, and of those behind them; all segments must have them."""
     shortened(offsets, before, behind)
     count = len(offsets) - 1
-    rows = data.like((count * (before + behind),), np.int64)
-    _edges(rows.size, offsets, count, before, behind, rows)
+    rows = _edges.into(data.like((count * (before + behind),), np.int64), offsets, count, before, behind)
     sides = np.array([0, count * before, rows.size])
     sums = reduce_into(data, rows, None, None, sides, "sum", 0.0)
     return tuple(sums.part(k, k + 1).reshape(*data.shape[1:]) for k in (0, 1))

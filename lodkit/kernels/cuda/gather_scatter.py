@@ -19,6 +19,4 @@ def _source_rows(i, ids, height, count, own, rows):
 def source_rows(shape, ids, axis, match_outer):
     """The row of ``as_rows(shape, axis)`` that every gathered one comes from."""
     outer, count = math.prod(shape[:axis]), math.prod(ids.shape[axis if match_outer else 0 :])
-    rows = ids.like((outer * count,), np.int64)
-    _source_rows(rows.size, ids, shape[axis], count, int(match_outer), rows)
-    return rows
+    return _source_rows.into(ids.like((outer * count,), np.int64), ids, shape[axis], count, int(match_outer))

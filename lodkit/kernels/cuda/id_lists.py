@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...arrays.cuda import convert, copied, cuda, elementwise, fill, ids_of, launch, vector, view
+from ...arrays.cuda import convert, copied, elementwise, fill, ids_of, vector, view
 from ...lod import LoDTensor, frozen
 from ...ops import id_lists as ops
 from ...registry import Dense
@@ -93,22 +93,18 @@ def find_duplicate_elements(data: Dense, /):
     return positions_of(kept).array
 
 
-@cuda.jit
-def _search(queries, n, rows, offsets, order, runs, missing, out):
+@elementwise
+def _search(i, queries, rows, offsets, order, runs, missing, out):
     """Last position of the run of every query, by bisection."""
-    i = cuda.grid(1)
-    while i < n:
-        query = vector.number(queries, i)
-        run = lower_bound(rows, 0, runs, query)
-        out[i] = missing
-        if run < runs and vector.number(rows, run) == query:
-            out[i] = vector.number(order, vector.number(offsets, run + 1) - 1)
-        i += cuda.gridsize(1)
+    query = vector.number(queries, i)
+    run = lower_bound(rows, 0, runs, query)
+    out[i] = missing
+    if run < runs and vector.number(rows, run) == query:
+        out[i] = vector.number(order, vector.number(offsets, run + 1) - 1)
 
 
 @ops.find.kernel("cuda")
 def find(ids: Dense, queries: Dense, /, *, missing_value):
     queries = ids_of(queries, "queries")
     found, out = runs_of_numbers(integers(ids, "ids")), queries.like(queries.shape, np.int64)
-    launch(_search, queries.size, queries, queries.size, *found, len(found.rows), missing_value, out)
-    return out.array
+    return _search.into(out, queries, *found, len(found.rows), missing_value).array

@@ -2,40 +2,34 @@
 
 from __future__ import annotations
 
-from ...arrays.cuda import cuda, launch, vector
+from ...arrays.cuda import elementwise, vector
 from ...jit import simd
 
 
-@cuda.jit
-def _cut(x, height, width, across, windows, rows, columns, down, right, up, left, channels, n, out):
+@elementwise
+def _cut(at, x, height, width, across, windows, rows, columns, down, right, up, left, channels, out):
     """``out[image, window, channel, i, j]``, windows of rows x columns that are ``down`` and ``right`` apart."""
-    at = cuda.grid(1)
-    while at < n:
-        rest, j = at // columns, at % columns
-        rest, i = rest // rows, rest % rows
-        rest, c = rest // channels, rest % channels
-        image, w = rest // windows, rest % windows
-        y, z = w // across * down - up + i, w % across * right - left + j
-        there = (y >= 0) & (y < height) & (z >= 0) & (z < width)
-        vector.store(out, at, vector.load_where(there, x, ((image * channels + c) * height + y) * width + z, 1))
-        at += cuda.gridsize(1)
+    rest, j = at // columns, at % columns
+    rest, i = rest // rows, rest % rows
+    rest, c = rest // channels, rest % channels
+    image, w = rest // windows, rest % windows
+    y, z = w // across * down - up + i, w % across * right - left + j
+    there = (y >= 0) & (y < height) & (z >= 0) & (z < width)
+    vector.store(out, at, vector.load_where(there, x, ((image * channels + c) * height + y) * width + z, 1))
 
 
-@cuda.jit
-def _put_back(grad, height, width, across, windows, rows, columns, down, right, up, left, channels, n, out):
+@elementwise
+def _put_back(at, grad, height, width, across, windows, rows, columns, down, right, up, left, channels, out):
     """Add to each element of the images those of the windows that it is in, in order."""
-    at = cuda.grid(1)
-    while at < n:
-        y, z, plane = at // width % height + up, at % width + left, at // (width * height)
-        image, c = plane // channels, plane % channels
-        total = simd.full(grad, 1, 0)
-        for v in range(max(0, (y - rows + down) // down), min(windows // across, y // down + 1)):
-            for h in range(max(0, (z - columns + right) // right), min(across, z // right + 1)):
-                window = (image * windows + v * across + h) * channels + c
-                place = (window * rows + y - v * down) * columns + z - h * right
-                total = simd.add(total, vector.load(grad, place, 1))
-        vector.store(out, at, total)
-        at += cuda.gridsize(1)
+    y, z, plane = at // width % height + up, at % width + left, at // (width * height)
+    image, c = plane // channels, plane % channels
+    total = simd.full(grad, 1, 0)
+    for v in range(max(0, (y - rows + down) // down), min(windows // across, y // down + 1)):
+        for h in range(max(0, (z - columns + right) // right), min(across, z // right + 1)):
+            window = (image * windows + v * across + h) * channels + c
+            place = (window * rows + y - v * down) * columns + z - h * right
+            total = simd.add(total, vector.load(grad, place, 1))
+    vector.store(out, at, total)
 
 
 def _numbers(shape, grid):
@@ -45,11 +39,9 @@ def _numbers(shape, grid):
 def cut(x, grid, out):
     """Fill ``out`` with the windows of images."""
     source = x if x.size else x.like((1,))  # windows of padding alone, which read nothing, still name an address
-    launch(_cut, out.size, source, *_numbers(x.shape, grid), out.size, out)
+    _cut.into(out, source, *_numbers(x.shape, grid))
 
 
 def put_back(grad, grid, x):
     """A new array like ``x``: the sum of the windows of ``grad`` that each element is in."""
-    out = x.like(x.shape)
-    launch(_put_back, out.size, grad, *_numbers(x.shape, grid), out.size, out)
-    return out
+    return _put_back.into(x.like(x.shape), grad, *_numbers(x.shape, grid))

@@ -90,20 +90,16 @@ def lengths_top_k(values: Dense, lengths: Dense, /, *, k):
     ops.check_top_k(values, k)
     offsets = to_offsets(lengths, "lengths", len(values))
     positions = largest(values, offsets, k)
-    top, indices, n = values.like(positions.shape), positions.like(positions.shape), positions.size
+    top, n = values.like(positions.shape), positions.size
     gather(values, positions.reshape(n), None, top.reshape(n))
-    _within(n, positions, offsets.offsets, k, indices)
-    return top.array, indices.array
+    return top.array, _within.into(positions.like(positions.shape), positions, offsets.offsets, k).array
 
 
-@cuda.jit
-def _first_outside(indices, offsets, k, n, found):
-    i = cuda.grid(1)
-    while i < n:
-        s, index = i // k, vector.number(indices, i)
-        if index < -1 or index >= vector.number(offsets, s + 1) - vector.number(offsets, s):
-            vector.atomic_first(found, 0, i)
-        i += cuda.gridsize(1)
+@elementwise
+def _first_outside(i, indices, offsets, k, found):
+    s, index = i // k, vector.number(indices, i)
+    if index < -1 or index >= vector.number(offsets, s + 1) - vector.number(offsets, s):
+        vector.atomic_first(found, 0, i)
 
 
 @elementwise
@@ -120,7 +116,7 @@ def lengths_top_k_grad(values: Dense, lengths: Dense, indices: Dense, grad: Dens
     offsets = to_offsets(lengths, "lengths", len(values)).offsets
     ops.check_indices(indices, len(offsets) - 1)
     k, n = indices.columns, indices.size
-    at = found_in(_first_outside, indices, offsets, k, n, slots=1)[0] if n else -1
+    at = found_in(_first_outside, indices, offsets, k, slots=1)[0] if n else -1
     if at >= 0:
         raise ops.bad_index(indices.read(), np.diff(offsets.read()), *divmod(at, k))
     check_gradient(grad, indices.shape)
@@ -140,6 +136,4 @@ def lengths_split(lengths: Dense, /, *, n_split):
     ops.check_split(n_split)
     lengths = integers(lengths, "lengths")
     from_lengths(lengths)
-    out = lengths.like((lengths.size * n_split,), np.int64)
-    _split(out.size, lengths, n_split, out)
-    return out.array
+    return _split.into(lengths.like((lengths.size * n_split,), np.int64), lengths, n_split).array

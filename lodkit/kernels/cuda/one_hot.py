@@ -6,6 +6,7 @@ import numpy as np
 
 from ...arrays.cuda import elementwise, fill, vector
 from .primitives.cells import cells_of
+from .primitives.gather import others_than
 from .primitives.scan import offsets_of
 
 
@@ -31,11 +32,6 @@ def mark(offsets, ids, out):
 
 
 @elementwise
-def _is_not_zero(i, dense, kept):
-    kept[i] = 1 if vector.number(dense, i) != 0 else 0
-
-
-@elementwise
 def _take_every(s, starts, step, offsets):
     offsets[s] = vector.number(starts, s * step)
 
@@ -49,11 +45,8 @@ def _list_columns(i, starts, columns, ids):
 
 def list_columns(dense):
     """Offsets, on the CPU, of the rows over their non-zero columns, and these. Synchronises with the device."""
-    kept = dense.like((dense.size,), np.int64)
-    _is_not_zero(dense.size, dense, kept)
-    starts, offsets = offsets_of(kept), dense.like((len(dense) + 1,), np.int64)
-    _take_every(offsets.size, starts, dense.columns, offsets)
-    offsets = offsets.read()
+    starts = offsets_of(others_than(0, dense))
+    offsets = _take_every.into(dense.like((len(dense) + 1,), np.int64), starts, dense.columns).read()
     ids = dense.like((int(offsets[-1]),), np.int64)
     _list_columns(dense.size, starts, dense.columns, ids)
     return offsets, ids

@@ -5,14 +5,14 @@ from __future__ import annotations
 from ...arrays.cuda import elementwise, fill, vector
 from ...ops.optimizers import missing_row
 from .primitives.merge import runs_of
-from .primitives.offsets import upper_bound
+from .primitives.row_kernels import lower_bound
 
 
 @elementwise
 def _find(u, keys, key_order, count, wanted, order, starts, at, missing):
     """Find each wanted row among the sorted keys of a parameter; ``missing[0]`` is the first gradient row without."""
     row = vector.number(wanted, u)
-    k = upper_bound(keys, 0, count, row) - 1
+    k = lower_bound(keys, 0, count, row + 1) - 1
     if k >= 0 and vector.number(keys, k) == row:
         at[u] = vector.number(key_order, k)
     else:

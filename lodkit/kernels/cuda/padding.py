@@ -14,6 +14,4 @@ def _mark(i, offsets, width, mask):
 
 def presence_mask(offsets, width):
     """Mask of the rows of padded segments that are data."""
-    mask = offsets.like((len(offsets) - 1, width), bool)
-    _mark(mask.size, offsets, width, mask)
-    return mask
+    return _mark.into(offsets.like((len(offsets) - 1, width), bool), offsets, width)

@@ -39,7 +39,7 @@ def unpack(rows, ids, padding_idx, bits, out):
         steps, kernel = codes // form[1], dequantize_kernel(*form, ids is not None)
         padding = -1 if padding_idx is None else padding_idx
         some = rows if ids is None else ids  # stands where no ids are
-        launch(kernel, len(out) * steps, rows, some, padding, height, codes, steps, len(out) * steps, out)
+        kernel(len(out) * steps, rows, some, padding, height, codes, steps, out)
     return out
 
 
@@ -65,25 +65,11 @@ def pool_rows(rows, ids, weights, padding_idx, offsets, pool, pad, bits, out):
 
 def _run_bags(rows, ids, weights, padding_idx, totals, lengths, offsets, divisor, pad, out, bits):
     """One launch: bags by ``offsets``; a mean divides by ``totals``, or by the differences of ``lengths``."""
-    height, segments, some = len(rows), len(offsets) - 1, offsets  # ``some`` stands where an array is not there
+    height, segments = len(rows), len(offsets) - 1
     if not height:
         rows = rows.like((1, rows.shape[1]))
     codes, form = _form(rows, out, bits)
     group = group_of(codes, form[1])
-    launch(
-        bag_kernel(*form, weights is not None, divisor),
-        segments << group,
-        rows,
-        ids,
-        some if weights is None else weights,
-        some if totals is None else totals,
-        lengths,
-        offsets,
-        pad,
-        -1 if padding_idx is None else padding_idx,
-        height,
-        codes,
-        group,
-        segments,
-        out,
-    )
+    kernel, padding = bag_kernel(*form, weights is not None, divisor), -1 if padding_idx is None else padding_idx
+    arrays = rows, ids, *(offsets if x is None else x for x in (weights, totals)), lengths, offsets
+    launch(kernel, segments << group, *arrays, pad, padding, height, codes, group, segments, out)

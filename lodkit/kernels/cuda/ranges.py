@@ -4,24 +4,21 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...arrays.cuda import checked_ids, cuda, elementwise, ids_of, launch, vector
+from ...arrays.cuda import checked_ids, elementwise, ids_of, vector
 from ...ops import ranges as ops
-from .conversions import from_lengths, segment_numbers, to_offsets
+from .conversions import differences, from_lengths, segment_numbers, to_offsets
 from .primitives.offsets import found_in
 from .primitives.row_kernels import segment_of
 from .primitives.scan import offsets_of
 
 
-@cuda.jit
-def _split(ranges, n, rows, starts, lengths, first):
+@elementwise
+def _split(i, starts, lengths, ranges, rows, first):
     """Starts and lengths of ranges; note in first[0] the first range that is not inside the rows."""
-    i = cuda.grid(1)
-    while i < n:
-        start, length = vector.number(ranges, 2 * i), vector.number(ranges, 2 * i + 1)
-        starts[i], lengths[i] = start, length
-        if start < 0 or length < 0 or start > rows - length:
-            vector.atomic_first(first, 0, i)
-        i += cuda.gridsize(1)
+    start, length = vector.number(ranges, 2 * i), vector.number(ranges, 2 * i + 1)
+    starts[i], lengths[i] = start, length
+    if start < 0 or length < 0 or start > rows - length:
+        vector.atomic_first(first, 0, i)
 
 
 @elementwise
@@ -40,26 +37,17 @@ def _number_rows(i, starts, offsets, segments, rows):
 
 
 @elementwise
-def _totals(i, offsets, each, lengths):
-    """Number of rows of every ``each`` segments together."""
-    lengths[i] = vector.number(offsets, (i + 1) * each) - vector.number(offsets, i * each)
-
-
-@cuda.jit
-def _fixed_rows(starts, lengths, key, keyed, feature, features, length, n, rows):
+def _fixed_rows(i, starts, lengths, key, keyed, feature, features, length, rows):
     """Rows of a feature's ranges of one length, -1 for others; sorted by key: each row counts those before it."""
-    i = cuda.grid(1)
-    while i < n:
-        at, k = i // length * features + feature, i % length
-        start, there = vector.number(starts, at), vector.number(lengths, at) == length
-        rank = 0 if keyed and there else k
-        if keyed and there:
-            mine = vector.number(key, start + k)
-            for j in range(length):
-                other = vector.number(key, start + j)
-                rank += (other < mine) | ((other == mine) & (j < k))
-        rows[i - k + rank] = start + k if there else -1
-        i += cuda.gridsize(1)
+    at, k = i // length * features + feature, i % length
+    start, there = vector.number(starts, at), vector.number(lengths, at) == length
+    rank = 0 if keyed and there else k
+    if keyed and there:
+        mine = vector.number(key, start + k)
+        for j in range(length):
+            other = vector.number(key, start + j)
+            rank += (other < mine) | ((other == mine) & (j < k))
+    rows[i - k + rank] = start + k if there else -1
 
 
 def check_ranges(ranges, rows):
@@ -67,7 +55,7 @@ def check_ranges(ranges, rows):
     ranges = ids_of(ranges, "ranges")
     ops.check_ranges_shape(ranges.shape)
     starts, lengths = (ranges.like(ranges.shape[:2], np.int64) for _ in range(2))
-    first = found_in(_split, ranges, starts.size, rows, starts, lengths, slots=1)[0]
+    first = found_in(_split, starts, lengths, ranges, rows, slots=1)[0]
     if first >= 0:
         raise ops.bad_range(ranges.read(), first, rows)
     return starts, lengths
@@ -77,24 +65,18 @@ def rows_of(starts, lengths):
     """Row numbers of runs of rows, one run after another, and offsets of the runs. Synchronises with the device."""
     offsets, n = offsets_of(lengths), len(lengths)
     total = int(offsets.part(n, n + 1).read()[0])
-    rows = starts.like((total,), np.int64)
-    _number_rows(total, starts, offsets, n, rows)
-    return rows, offsets
+    return _number_rows.into(starts.like((total,), np.int64), starts, offsets, n), offsets
 
 
 def totals(lengths, offsets):
     """Rows of each example, by the offsets of all ranges."""
-    out = lengths.like((len(lengths),))
-    _totals(len(out), offsets, lengths.shape[1], out)
-    return out
+    return differences.into(lengths.like((len(lengths),)), offsets, lengths.shape[1])
 
 
 def fixed_rows(starts, lengths, key, feature, length):
     """Rows of a feature's ranges of one length, -1 for other ranges; sorted by key within each range."""
     rows, keys = starts.like((len(starts) * length,)), starts if key is None else key
-    sizes = feature, starts.shape[1], length, rows.size
-    launch(_fixed_rows, rows.size, starts, lengths, keys, int(key is not None), *sizes, rows)
-    return rows
+    return _fixed_rows.into(rows, starts, lengths, keys, int(key is not None), feature, starts.shape[1], length)
 
 
 def segments(rows, lengths, ids):

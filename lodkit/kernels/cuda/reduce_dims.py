@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...arrays.cuda import elementwise, vector
+from ...arrays.cuda import elementwise, iota, vector
 from ...ops.reduce_dims import check_longest
 from .conversions import from_lengths
 from .primitives.offsets import cut, inspected
@@ -18,15 +18,9 @@ def _positions(i, offsets, segments, step, stride, positions):
     positions[i] = s * stride + (i - vector.number(offsets, s)) * step
 
 
-@elementwise
-def _even_offsets(s, length, offsets):
-    offsets[s] = s * length
-
-
 def even_offsets(data, segments, length):
     """Offsets of segments of one length."""
-    offsets = data.like((segments + 1,), np.int64)
-    _even_offsets(segments + 1, length, offsets)
+    offsets = iota(data, segments + 1, length)
     return cut(offsets, inspected(offsets))
 
 
@@ -35,5 +29,4 @@ def positions(data, lengths, rows, step, stride):
     offsets = from_lengths(lengths)
     check_longest(lengths.read(), rows)
     positions = data.like((offsets.rows,), np.int64)
-    _positions(offsets.rows, offsets.offsets, len(offsets), step, stride, positions)
-    return offsets, positions
+    return offsets, _positions.into(positions, offsets.offsets, len(offsets), step, stride)

@@ -6,49 +6,20 @@ import math
 
 import numpy as np
 
-from ...arrays.cuda import cuda, elementwise, fill, launch, vector
+from ...arrays.cuda import elementwise, fill, vector
+from .primitives.cells import find_last
 from .primitives.gather import gather, put_rows
-
-
-@cuda.jit
-def _find_last(rows, n, height, last):
-    """Put the position of the last of equal rows into ``last``, counted from the end; -1 for none."""
-    i = cuda.grid(1)
-    while i < n:
-        row = vector.number(rows, i)
-        if 0 <= row < height:
-            vector.atomic_first(last, row, n - 1 - i)
-        i += cuda.gridsize(1)
-
-
-@cuda.jit
-def _keep_last(rows, last, n, height, kept):
-    """Rows, but -1 for those that are listed again later, or outside."""
-    i = cuda.grid(1)
-    while i < n:
-        row, kept[i] = vector.number(rows, i), -1
-        if 0 <= row < height and vector.number(last, row) == n - 1 - i:
-            kept[i] = row
-        i += cuda.gridsize(1)
-
-
-def _last_of(rows, height):
-    """Rows, but -1 for those that are listed again later, or outside ``[0, height)``."""
-    last, kept = fill(rows.like((height,), np.int64), -1), rows.like((rows.size,), np.int64)
-    launch(_find_last, rows.size, rows, rows.size, height, last)
-    launch(_keep_last, rows.size, rows, last, rows.size, height, kept)
-    return kept
 
 
 def put_last(rows, values, out):
     """``out[rows[i]] = values[i]``, of several for one row the last."""
     if values.size:
-        put_rows(_last_of(rows, len(out)), values, out)
+        put_rows(find_last(None, rows, len(out))[0], values, out)
 
 
 def take_last(x, places):
     """Elements of ``x`` at places, 0 for a place that is listed again later; zeros are left there."""
-    kept, found = _last_of(places, len(x)), x.like(places.shape)
+    kept, found = find_last(None, places, len(x))[0], x.like(places.shape)
     gather(x, kept, None, found)
     put_rows(kept, fill(x.like(places.shape), 0), x)
     return found
@@ -71,5 +42,4 @@ def places(ids, shape, axis):
     """Number of the element of the data that each of the ids selects, in C order; -1 for an id outside."""
     strides = [math.prod(shape[d + 1 :]) for d in range(len(shape))]
     sizes, places = ids.send(np.array([*ids.shape, *strides], np.int64)), ids.like((ids.size,), np.int64)
-    _element_places(ids.size, ids, shape[axis], sizes, axis, len(shape), places)
-    return places
+    return _element_places.into(places, ids, shape[axis], sizes, axis, len(shape))

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from ...arrays.cuda import cuda, elementwise, launch, vector
+from ...arrays.cuda import elementwise, vector
 from ...ops import segmentation as ops
 from ...registry import Dense
 from .conversions import from_ids, from_lengths, integers
@@ -20,34 +20,25 @@ def _pair(s, offsets, ranges):
     ranges[2 * s], ranges[2 * s + 1] = start, vector.number(offsets, s + 1) - start
 
 
-@cuda.jit
-def _count(offsets, segments, n, positions):
-    i = cuda.grid(1)
-    while i < n:
-        positions[i] = i - vector.number(offsets, segment_of(offsets, segments, i))
-        i += cuda.gridsize(1)
+@elementwise
+def _count(i, offsets, segments, positions):
+    positions[i] = i - vector.number(offsets, segment_of(offsets, segments, i))
 
 
-@cuda.jit
-def _weigh(offsets, segments, n, power, weights):
-    i = cuda.grid(1)
-    while i < n:
-        s = segment_of(offsets, segments, i)
-        length = vector.number(offsets, s + 1) - vector.number(offsets, s)
-        weights[i] = math.pow(float(length), -power)
-        i += cuda.gridsize(1)
+@elementwise
+def _weigh(i, offsets, segments, power, weights):
+    s = segment_of(offsets, segments, i)
+    length = vector.number(offsets, s + 1) - vector.number(offsets, s)
+    weights[i] = math.pow(float(length), -power)
 
 
-@cuda.jit
-def _compare(lengths, n, found):
+@elementwise
+def _compare(i, lengths, found):
     """Note the position of the first length unlike ``lengths[0]``, and ``lengths[0]``."""
-    i = cuda.grid(1)
-    while i < n:
-        if vector.number(lengths, i) != vector.number(lengths, 0):
-            vector.atomic_first(found, 0, i)
-        if i == 0:
-            found[1] = vector.number(lengths, 0)
-        i += cuda.gridsize(1)
+    if vector.number(lengths, i) != vector.number(lengths, 0):
+        vector.atomic_first(found, 0, i)
+    if i == 0:
+        found[1] = vector.number(lengths, 0)
 
 
 def _ranges(offsets):
@@ -59,8 +50,7 @@ def _ranges(offsets):
 def _rows(kernel, offsets, *numbers, dtype=np.int64):
     """One element per row, from a kernel that searches for its segment."""
     out = offsets.offsets.like((offsets.rows,), dtype)
-    launch(kernel, out.size, offsets.offsets, len(offsets), out.size, *numbers, out)
-    return out.array
+    return kernel.into(out, offsets.offsets, len(offsets), *numbers).array
 
 
 @ops.lengths_to_ranges.kernel("cuda")
@@ -87,7 +77,7 @@ def lengths_to_weights(lengths: Dense, /, *, power):
 def lengths_to_shape(lengths: Dense, /):
     from_lengths(lengths)
     lengths = integers(lengths, "lengths")
-    other, first = found_in(_compare, lengths, lengths.size, slots=2) if lengths.size else (-1, 0)
+    other, first = found_in(_compare, lengths, slots=2) if lengths.size else (-1, 0)
     if other >= 0:
         ops.check_equal(lengths.read())
     return lengths.send(np.array([lengths.size, first])).array

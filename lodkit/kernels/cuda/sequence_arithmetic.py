@@ -6,7 +6,7 @@ import functools
 
 import numpy as np
 
-from ...arrays.cuda import convert, device, elementwise, vector
+from ...arrays.cuda import convert, elementwise, vector
 from ...jit import simd
 from .primitives import row_kernels as kernels
 from .primitives.gradients import computing_as, over_rows, sums_of_products
@@ -18,7 +18,6 @@ from .primitives.reduce import reduce_rows, width_of
 def _positions_kernel(width):
     """``alpha * x[i] + table[position of i]``: a = x, b = table, c = alpha."""
 
-    @device
     def encode(i, s, j, x, table, alpha, ids, offsets, padding, height, columns, out):
         scaled = vector.load(x, i * columns + j, width)
         scaled = simd.mul(scaled, simd.like(scaled, vector.number(alpha, 0)))
@@ -55,16 +54,13 @@ def values_grad(op, is_number, rows, by, grad, offsets):
         sums = whole
     if op in ("add", "mul"):
         return convert(sums, by.dtype).reshape(by.shape)
-    result = by.like(by.shape)
     if op == "div":
-        _finish_division(by.size, sums, computing_as(sums, by), result)
-    else:
-        _negate(by.size, sums, result)
-    return result
+        return _finish_division.into(by.like(by.shape), sums, computing_as(sums, by))
+    return _negate.into(by.like(by.shape), sums)
 
 
 def encode(rows, table, offsets, alpha, out):
     """``out[i] = alpha * rows[i] + table[position of i]``."""
-    table, factor, columns = rows.send(table), rows.send(np.array([alpha])), rows.columns
-    width, offsets = width_of(columns, rows, table, out), offsets_like(rows, offsets)
-    over_rows(_positions_kernel(width), width, rows, table, factor, None, None, offsets, columns, out)
+    table, factor = rows.send(table), rows.send(np.array([alpha]))
+    width = width_of(rows.columns, rows, table, out)
+    over_rows(_positions_kernel(width), width, offsets_like(rows, offsets), out, rows, table, factor)

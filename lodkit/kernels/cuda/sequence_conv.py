@@ -71,9 +71,8 @@ def _plain(array):
     """Rows to compute with; None stays None."""
     if array is None:
         return None
-    return convert(array, array.compute_dtype if array.dtype == np.float16 else array.dtype).reshape(
-        len(array), array.columns
-    )
+    wide = array.compute_dtype if array.dtype == np.float16 else array.dtype
+    return convert(array, wide).reshape(len(array), array.columns)
 
 
 def convolve(x, weight, pads, offsets, start, length, out):

@@ -21,5 +21,4 @@ def mask(lengths: Dense, /, *, max_length, dtype, out=None):
     out = output(lengths, (*lengths.shape, width), dtype, out)
     one = np.ones(1, dtype)
     one = one.view(np.uint16) if dtype == "float16" else one.view(np.uint8) if dtype == "bool" else one
-    _mask(out.size, lengths, width, one[0], out)
-    return out.array
+    return _mask.into(out, lengths, width, one[0]).array

@@ -15,6 +15,4 @@ def pads(pad, values, dtype):
     """Padding for ``copy_runs``: a row for each side."""
     if pad.dtype != dtype and dtype.kind == "i":
         pad = values.send(pad_as(pad.read(), dtype))
-    rows = values.like((2, *values.shape[1:]))
-    _repeat(rows.size, pad, pad.size, rows)
-    return rows
+    return _repeat.into(values.like((2, *values.shape[1:])), pad, pad.size)

@@ -28,8 +28,7 @@ def _reversed(i, offsets, segments, rows):
 def reversed_rows(values, offsets):
     """The numbers of all rows, those of each sequence from its last to its first."""
     offsets, rows = offsets_like(values, offsets), values.like((len(values),), np.int64)
-    _reversed(len(values), offsets.offsets, len(offsets), rows)
-    return rows
+    return _reversed.into(rows, offsets.offsets, len(offsets))
 
 
 def _widths(xs, axis):

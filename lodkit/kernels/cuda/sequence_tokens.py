@@ -7,7 +7,7 @@ import numpy as np
 from ...arrays.cuda import elementwise, output, vector, view
 from ...lod import LoDTensor, frozen
 from ...ops import sequence_tokens as ops
-from .primitives.gather import gather, listed
+from .primitives.gather import gather, listed, take
 from .primitives.offsets import offsets_like
 from .primitives.row_kernels import lower_bound, segment_of
 from .primitives.scan import offsets_of
@@ -24,11 +24,9 @@ def _mark_kept(i, values, tokens, count, kept):
 def sequence_erase(x: LoDTensor, /, *, tokens, out=None):
     values = view(x.values)
     dtype, tokens = ops.prepare_erase(values, tokens)
-    offsets, kept = x.row_offsets(), values.like((len(values),), np.int64)
-    _mark_kept(kept.size, values, values.send(tokens), len(tokens), kept)
-    upto, ends = offsets_of(kept), values.like(offsets.shape, np.int64)
-    gather(upto, offsets_like(values, offsets).offsets, None, ends)
-    ends = ends.read()
+    kept = _mark_kept.into(values.like((len(values),), np.int64), values, values.send(tokens), len(tokens))
+    upto = offsets_of(kept)
+    ends = take(upto, offsets_like(values, x.row_offsets()).offsets).read()
     out = output(values, (int(ends[-1]), *values.shape[1:]), dtype, out)
     gather(values, listed(upto, len(out)), None, out)
     return LoDTensor._wrap(out.array, (*x._lod[:-1], frozen(ends)))
@@ -46,5 +44,4 @@ def sequence_enumerate(x: LoDTensor, /, *, win_size, pad_value, out=None):
     values = view(x.values)
     out = output(values, (len(values), win_size), ops.check_windows(values, win_size, pad_value), out)
     offsets = offsets_like(values, x.row_offsets())
-    _windows(out.size, values, offsets.offsets, len(offsets), win_size, pad_value, out)
-    return x.with_values(out.array)
+    return x.with_values(_windows.into(out, values, offsets.offsets, len(offsets), win_size, pad_value).array)

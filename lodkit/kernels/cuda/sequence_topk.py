@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...arrays.cuda import convert, cuda, elementwise, fill, launch, vector
+from ...arrays.cuda import convert, elementwise, fill, vector
 from ...jit import simd
 from .lengths import largest
 from .primitives.gather import put_rows
@@ -32,74 +32,58 @@ def top_rows(values, offsets, k):
     return ends, rows, indices
 
 
-@cuda.jit
-def _find_outside(indices, ends, offsets, segments, n, found):
-    i = cuda.grid(1)
-    while i < n:
-        s, index = segment_of(ends, segments, i), vector.number(indices, i)
-        if index < 0 or index >= vector.number(offsets, s + 1) - vector.number(offsets, s):
-            vector.atomic_first(found, 0, i)
-        i += cuda.gridsize(1)
+@elementwise
+def _find_outside(i, indices, ends, offsets, segments, found):
+    s, index = segment_of(ends, segments, i), vector.number(indices, i)
+    if index < 0 or index >= vector.number(offsets, s + 1) - vector.number(offsets, s):
+        vector.atomic_first(found, 0, i)
 
 
-@cuda.jit
-def _find_rows(indices, ends, offsets, segments, n, rows):
-    i = cuda.grid(1)
-    while i < n:
-        rows[i] = vector.number(offsets, segment_of(ends, segments, i)) + vector.number(indices, i)
-        i += cuda.gridsize(1)
+@elementwise
+def _find_rows(i, indices, ends, offsets, segments, rows):
+    rows[i] = vector.number(offsets, segment_of(ends, segments, i)) + vector.number(indices, i)
 
 
 def rows_of(indices, ends, offsets):
     """The first index outside its segment, or -1; and the positions in the batch of all. Synchronises."""
-    n, rows = len(indices), indices.like((len(indices),), np.int64)
-    if not n:
+    rows = indices.like((len(indices),), np.int64)
+    if not len(rows):
         return -1, rows
-    numbers = *(offsets_like(indices, each).offsets for each in (ends, offsets)), len(offsets) - 1, n
+    numbers = *(offsets_like(indices, each).offsets for each in (ends, offsets)), len(offsets) - 1
     at = found_in(_find_outside, indices, *numbers, slots=1)[0]
-    if at < 0:
-        launch(_find_rows, n, indices, *numbers, rows)
-    return at, rows
+    return at, rows if at >= 0 else _find_rows.into(rows, indices, *numbers)
 
 
 def placed(rows, grad, like):
     """An array like ``like`` with the gradient at these rows, zeros elsewhere."""
-    result = fill(like.like(like.shape), 0)
-    put_rows(rows, convert(grad, like.dtype), result)
-    return result
+    return put_rows(rows, convert(grad, like.dtype), fill(like.like(like.shape), 0))
 
 
-@cuda.jit
-def _average(values, positions, order, topks, count, k, n, out):
+@elementwise
+def _average(o, values, positions, order, topks, count, k, out):
     """Sum of the first ``topks[q]`` of each row, over ``topks[q]``: one thread per row."""
-    o = cuda.grid(1)
-    while o < n:
-        total, j, best = simd.full(values, 1, 0), 0, vector.number(order, o) * k
-        for q in range(count):
-            top = vector.number(topks, q)
-            while j < min(top, k):
-                at = vector.number(positions, best + j)
-                total = simd.add(total, vector.load_where(at >= 0, values, at, 1))
-                j += 1
-            vector.store(out, o * count + q, simd.div(total, simd.like(total, top)))
-        o += cuda.gridsize(1)
+    total, j, best = simd.full(values, 1, 0), 0, vector.number(order, o) * k
+    for q in range(count):
+        top = vector.number(topks, q)
+        while j < min(top, k):
+            at = vector.number(positions, best + j)
+            total = simd.add(total, vector.load_where(at >= 0, values, at, 1))
+            j += 1
+        vector.store(out, o * count + q, simd.div(total, simd.like(total, top)))
 
 
-@cuda.jit
-def _share(grad, positions, order, topks, count, k, n, out):
+@elementwise
+def _share(i, grad, positions, order, topks, count, k, out):
     """Gradient of each selected element, from all averages that it is in: one thread each."""
-    i = cuda.grid(1)
-    while i < n:
-        o, j = i // k, i % k
-        at, share = vector.number(positions, vector.number(order, o) * k + j), simd.full(grad, 1, 0)
-        for q in range(count):
-            top = vector.number(topks, q)
-            if top > j:
-                g = vector.load(grad, o * count + q, 1)
-                share = simd.add(share, simd.div(g, simd.like(g, top)))
-        if at >= 0:
-            vector.store(out, at, share)
-        i += cuda.gridsize(1)
+    o, j = i // k, i % k
+    at, share = vector.number(positions, vector.number(order, o) * k + j), simd.full(grad, 1, 0)
+    for q in range(count):
+        top = vector.number(topks, q)
+        if top > j:
+            g = vector.load(grad, o * count + q, 1)
+            share = simd.add(share, simd.div(g, simd.like(g, top)))
+    if at >= 0:
+        vector.store(out, at, share)
 
 
 def _positions(values, offsets, order, topks):
@@ -112,12 +96,11 @@ def _positions(values, offsets, order, topks):
 
 def average(values, offsets, order, topks, out):
     """Averages of the ``topks`` largest of each segment, in this order of the segments, into ``out``."""
-    launch(_average, len(order), *_positions(values, offsets, order, topks), len(order), out)
+    _average(len(order), *_positions(values, offsets, order, topks), out)
 
 
 def average_grad(values, grad, offsets, order, topks):
     """Gradient of the averages by the values."""
     result, (_, *positions) = fill(values.like(values.shape), 0), _positions(values, offsets, order, topks)
-    n = len(order) * positions[-1]
-    launch(_share, n, convert(grad, values.dtype), *positions, n, result)
+    _share(len(order) * positions[-1], convert(grad, values.dtype), *positions, result)
     return result

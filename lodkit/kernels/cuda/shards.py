@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...arrays.cuda import convert, cuda, elementwise, launch, vector
+from ...arrays.cuda import convert, elementwise, vector
 from ...ops.shards import check_sum
 from .conversions import from_ids, from_lengths
 from .conversions import integers as check_vector  # noqa: F401
@@ -42,23 +42,19 @@ def segment_offsets(lengths, rows):
     return offsets.offsets
 
 
-@cuda.jit
-def _count(order, starts, offsets, segments, n, lengths):
+@elementwise
+def _count(i, order, starts, offsets, segments, lengths):
     """Number of rows of each segment, per shard: they lie together in the order of the shard's rows."""
-    i = cuda.grid(1)
-    while i < n:
-        shard, s = i // segments, i % segments
-        start, stop = vector.number(starts, shard), vector.number(starts, shard + 1)
-        begin = lower_bound(order, start, stop, vector.number(offsets, s))
-        lengths[i] = lower_bound(order, begin, stop, vector.number(offsets, s + 1)) - begin
-        i += cuda.gridsize(1)
+    shard, s = i // segments, i % segments
+    start, stop = vector.number(starts, shard), vector.number(starts, shard + 1)
+    begin = lower_bound(order, start, stop, vector.number(offsets, s))
+    lengths[i] = lower_bound(order, begin, stop, vector.number(offsets, s + 1)) - begin
 
 
 def count_rows(shards, offsets, count):
     """Number of rows of each segment, per shard."""
     segments = len(offsets) - 1
-    lengths = offsets.like((count * segments,))
-    launch(_count, lengths.size, *shards[1:], offsets, segments, lengths.size, lengths)
+    lengths = _count.into(offsets.like((count * segments,)), *shards[1:], offsets, segments)
     return [lengths.part(p * segments, (p + 1) * segments) for p in range(count)]
 
 

@@ -29,9 +29,7 @@ def _reversed(i, offsets, count, rows):
 
 
 def _map(row_map, offsets, n):
-    rows, count = offsets.like((n,), np.int64), len(offsets) - 1
-    row_map(n, offsets, count, rows)
-    return rows
+    return row_map.into(offsets.like((n,), np.int64), offsets, len(offsets) - 1)
 
 
 def packed(offsets, steps):

@@ -74,7 +74,6 @@ def _multiply(i, x, grad, products):
 def sum_products(x, grad, like):
     """The sum of ``x * grad``, as an array like another."""
     grad = convert(grad, x.dtype)
-    products, total = x.like((x.size,), x.compute_dtype), x.like((1,), x.compute_dtype)
-    _multiply(x.size, x, grad, products)
+    products, total = _multiply.into(x.like((x.size,), x.compute_dtype), x, grad), x.like((1,), x.compute_dtype)
     reduce_rows("sum", products, None, None, None, offsets_like(x, np.array([0, x.size])), 0, total)
     return convert(total, like.dtype).reshape(*like.shape)

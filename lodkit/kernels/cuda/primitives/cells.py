@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from ....arrays.cuda import cuda, elementwise, fill, launch, vector
+from ....arrays.cuda import elementwise, fill, vector
 from .gather import put_rows
 from .offsets import offsets_like
 from .reduce import reduce_rows
-from .row_kernels import segment_of
+from .row_kernels import lower_bound, segment_of
 
 
 @elementwise
@@ -23,36 +23,25 @@ def _number(i, offsets, segments, columns, size, cells):
 
 @elementwise
 def _find(i, ids, mask, order, count, columns):
-    row, low, high = vector.number(ids, i), 0, count
-    while low < high:
-        middle = (low + high) >> 1
-        if vector.number(mask, middle) < row:
-            low = middle + 1
-        else:
-            high = middle
-    columns[i] = -1
-    if low < count and vector.number(mask, low) == row:
-        columns[i] = vector.number(order, low)
+    row, columns[i] = vector.number(ids, i), -1
+    at = lower_bound(mask, 0, count, row)
+    if at < count and vector.number(mask, at) == row:
+        columns[i] = vector.number(order, at)
 
 
-@cuda.jit
-def _count_behind(cells, n, behind):
+@elementwise
+def _count_behind(i, cells, n, count, behind):
     """Number of ids behind the last one of each cell; -1 for a cell without any."""
-    i = cuda.grid(1)
-    while i < n:
-        if vector.number(cells, i) >= 0:
-            vector.atomic_first(behind, vector.number(cells, i), n - 1 - i)
-        i += cuda.gridsize(1)
+    cell = vector.number(cells, i)
+    if 0 <= cell < count:
+        vector.atomic_first(behind, cell, n - 1 - i)
 
 
-@cuda.jit
-def _choose(cells, behind, n, last):
-    i = cuda.grid(1)
-    while i < n:
-        cell, last[i] = vector.number(cells, i), -1
-        if cell >= 0 and vector.number(behind, cell) == n - 1 - i:
-            last[i] = cell
-        i += cuda.gridsize(1)
+@elementwise
+def _choose(i, cells, behind, n, count, last):
+    cell, last[i] = vector.number(cells, i), -1
+    if 0 <= cell < count and vector.number(behind, cell) == n - 1 - i:
+        last[i] = cell
 
 
 @elementwise
@@ -76,40 +65,30 @@ def largest_id(ids):
 
 def cells_of(offsets, columns, size):
     """Cell of each id, by its column of ``size``; -1 for a column outside."""
-    cells = columns.like((columns.size,), np.int64)
-    segments = offsets_like(columns, offsets)
-    _number(cells.size, segments.offsets, len(segments), columns, size, cells)
-    return cells
+    cells, segments = columns.like((columns.size,), np.int64), offsets_like(columns, offsets)
+    return _number.into(cells, segments.offsets, len(segments), columns, size)
 
 
 def find_columns(ids, mask):
     """Position of each id in the mask, -1 if absent."""
     order, columns = np.argsort(mask), ids.like((ids.size,), np.int64)
-    _find(ids.size, ids, ids.send(mask[order]), ids.send(order), len(mask), columns)
-    return columns
+    return _find.into(columns, ids, ids.send(mask[order]), ids.send(order), len(mask))
 
 
 def find_last(offsets, cells, count):
-    """Cell of each id that is the last of its cell, -1 for others; and, by cell, -1 for cells without any."""
-    behind, last = fill(cells.like((count,)), -1), cells.like((cells.size,))
-    launch(_count_behind, cells.size, cells, cells.size, behind)
-    launch(_choose, cells.size, cells, behind, cells.size, last)
-    return last, behind
+    """Cell of each id that is the last of its cell, -1 for others, or outside; and, by cell, -1 for those without."""
+    n, behind = cells.size, fill(cells.like((count,), np.int64), -1)
+    _count_behind(n, cells, n, count, behind)
+    return _choose.into(cells.like((n,), np.int64), cells, behind, n, count), behind
 
 
 def put_last(offsets, cells, values, out, presence=False):
     """``out[cells[i]] = values[i]``: the last of equal cells wins, -1 is skipped. Returns which have any, if asked."""
     last, behind = find_last(offsets, cells, len(out))
     put_rows(last, values, out)
-    if not presence:
-        return None
-    seen = behind.like(behind.shape, bool)
-    _tell(behind.size, behind, seen)
-    return seen
+    return _tell.into(behind.like(behind.shape, bool), behind) if presence else None
 
 
 def absent_in(behind):
     """Cells without an id, -1 for others."""
-    cells = behind.like(behind.shape)
-    _absent(behind.size, behind, cells)
-    return cells
+    return _absent.into(behind.like(behind.shape), behind)

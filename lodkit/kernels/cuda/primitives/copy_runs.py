@@ -8,6 +8,8 @@ import numpy as np
 
 from ....arrays.cuda import View, cuda, device, launch, vector
 from ....jit import simd
+from ....lod import LoDTensor
+from .gather import put_rows
 from .reduce import group_of, width_of
 from .row_kernels import segment_of
 
@@ -125,3 +127,15 @@ def move_runs(source, place, out):
     columns, width = source.columns, width_of(source.columns, source, out)
     bits = group_of(columns, width)
     launch(_run_kernel(width), rows << bits, source, starts, to, offsets, n, columns, bits, rows, out)
+
+
+def structure(x):
+    """Numbers that plans of copies read, on the CPU; None stays None. Synchronises with the device."""
+    if isinstance(x, LoDTensor):
+        return x.with_values(x.values.read())
+    return None if x is None else x.read()
+
+
+def scatter_rows(rows, values, out):
+    """``out[rows[i]] = values[i]``, for rows that are listed once."""
+    put_rows(out.send(rows), values, out)

@@ -21,7 +21,6 @@ from ....arrays.cuda import ids_of as integers  # noqa: F401
 from ....arrays.cuda import refuse_overlap as refuse_overlap
 from ....lod import LoDTensor, SelectedRows
 from ... import importing
-from .views import viewed
 
 #: Reductions of a vector by unsorted ids that ``segments.scatter`` makes without a sort: none.
 SCATTERED = ()
@@ -47,7 +46,9 @@ def _given(x):
         made = x._wrap(None if x.values is None else view(x.values), x._lod, x._base)
         made._rows = x._rows
         return made
-    return viewed(x)
+    if isinstance(x, SelectedRows):
+        return SelectedRows._wrap(view(x.rows), view(x.value), x.height, x.is_merged)
+    return None if x is None else view(x)
 
 
 def _returned(x):
@@ -112,19 +113,14 @@ def _wrap(i, ids, height, out):
 def wrap_ids(ids, height, wrap):
     """Ids that count from the end, counted from the start; those before the start stay as they are."""
     ids = view(ids)
-    if not wrap:
-        return ids
-    out = ids.like(ids.shape, np.int64)
-    _wrap(ids.size, ids, height, out)
-    return out
+    return _wrap.into(ids.like(ids.shape, np.int64), ids, height) if wrap else ids
 
 
 #: Names that are imported when they are first used: module -> names.
 HOMES = {
     ".conversions": ("clip_lengths", "sum_lengths"),
     "cells": ("absent_in", "cells_of", "find_columns", "find_last", "largest_id", "put_last"),
-    "copy_by_plan": ("move_runs", "scatter_rows", "structure"),
-    "copy_runs": ("copy_runs",),
+    "copy_runs": ("copy_runs", "move_runs", "scatter_rows", "structure"),
     "gather": ("add_rows", "fill_rows", "gather", "put_rows", "take", "take_rows"),
     "gradients": ("argreduce_rows", "sums_of_products", "values_grad", "weights_grad"),
     "map_rows": ("map_rows",),

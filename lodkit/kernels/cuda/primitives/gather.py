@@ -42,16 +42,14 @@ def gather(table, ids, padding_idx, out):
     launch(_copy_kernel(width), ids.size << bits, source, ids, padding, len(table), columns, bits, ids.size, out)
 
 
-def take(x, rows):
-    """``x[rows]``, for rows that are there."""
-    return take_rows(x, rows)
-
-
 def take_rows(data, rows, out=None):
     """``data[rows]``, by a View of their numbers or NumPy's; zeros for a row outside the data."""
     out = output(data, (len(rows), *data.shape[1:]), data.dtype, out)
     gather(data, rows if type(rows) is View else data.send(rows), None, out)
     return out
+
+
+take = take_rows
 
 
 def fill_rows(out, row):
@@ -92,8 +90,13 @@ def add_rows(rows, value, out):
 
 
 @elementwise
-def _is_other(i, ids, padding, kept):
-    kept[i] = 1 if vector.number(ids, i) != padding else 0
+def _is_other(i, numbers, number, kept):
+    kept[i] = 1 if vector.number(numbers, i) != number else 0
+
+
+def others_than(number, numbers):
+    """1 for each element that is not ``number``, else 0."""
+    return _is_other.into(numbers.like((numbers.size,), np.int64), numbers, numbers.compute_dtype.type(number))
 
 
 @elementwise
@@ -118,7 +121,5 @@ def listed(starts, count):
 
 def rows_without(padding, ids, rows):
     """Ids other than ``padding``, and their rows. Synchronises with the device."""
-    kept = ids.like((ids.size,), np.int64)
-    _is_other(ids.size, ids, padding, kept)
-    order = positions_of(kept)
+    order = positions_of(others_than(padding, ids))
     return take(ids, order), take(rows, order)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import functools
-
 import numpy as np
 
 from ....arrays import check_values
-from ....arrays.cuda import convert, device, fill, launch, vector, view
+from ....arrays.cuda import convert, fill, launch, view
 from ....jit import simd
 from ....jit.reducers import REDUCERS
 from ....ops.shared.reductions import check_grad_output, check_weighted, check_weights
@@ -25,14 +23,13 @@ def computing_as(values, other):
     return other if other.compute_dtype == values.compute_dtype else convert(other, values.dtype)
 
 
-def over_rows(kernel, width, a, b, c, ids, padding_idx, offsets, columns, out, height=0):
+def over_rows(kernel, width, offsets, out, *abc, ids=None, padding_idx=None, height=0):
     """Launch a kernel of ``row_kernels`` over all rows of the segments; what it does not use may be None."""
-    some = offsets.offsets
-    a, b, c, ids = (some if x is None else x for x in (a, b, c, ids))
+    columns, rows, some = out.columns, offsets.rows, offsets.offsets
+    arrays = (some if x is None else x for x in (*abc, None, None, None)[:3])
     bits, padding = group_of(columns, width), -1 if padding_idx is None else padding_idx
-    rows = offsets.rows
-    threads = -(-rows // kernels.RUN) << bits if columns else 0
-    launch(kernel, threads, a, b, c, ids, some, padding, height, columns, bits, len(offsets), rows, out)
+    threads, ids = -(-rows // kernels.RUN) << bits if columns else 0, some if ids is None else ids
+    launch(kernel, threads, *arrays, ids, some, padding, height, columns, bits, len(offsets), rows, out)
 
 
 def argreduce_rows(reduce, values, ids, padding_idx, offsets, shape):
@@ -42,9 +39,8 @@ def argreduce_rows(reduce, values, ids, padding_idx, offsets, shape):
     reduce_rows(reduce, values, ids, None, padding_idx, offsets, 0, extremes)
     index = fill(values.like(shape, np.int64), -1)
     source = values if len(values) else values.like((1, *values.shape[1:]))
-    kernel = kernels.find_kernel(ids is not None)
-    columns = extremes.columns
-    over_rows(kernel, 1, source, extremes, None, ids, padding_idx, offsets, columns, index, len(values))
+    places = {"ids": ids, "padding_idx": padding_idx, "height": len(values)}
+    over_rows(kernels.find_kernel(ids is not None), 1, offsets, index, source, extremes, **places)
     return index
 
 
@@ -65,37 +61,39 @@ def values_grad(values, ids, padding_idx, offsets, weights, out, grad, reduce):
             values = found
         (_others if reduce == "prod" else _shares)(values, offsets, grad, result)
     elif reduce in ENDS:
-        over_rows(kernels.place_kernel(ENDS[reduce]), 1, grad, None, None, None, None, offsets, columns, result)
+        over_rows(kernels.place_kernel(ENDS[reduce]), 1, offsets, result, grad)
     elif reduce in ("max", "min"):
         where = argreduce_rows(reduce, values, ids, padding_idx, offsets, grad.shape)
-        over_rows(kernels.place_kernel(2), 1, grad, where, None, None, None, offsets, columns, result)
+        over_rows(kernels.place_kernel(2), 1, offsets, result, grad, where)
     else:
         totals = weight_totals(reduce, weights, offsets, dtype)
         divisor = None if REDUCERS[reduce].divisor is None else "rows" if totals is None else "totals"
         width = width_of(columns, grad, result)
         kernel = kernels.spread_kernel(width, weights is not None, divisor, reduce == "sqrt")
-        over_rows(kernel, width, grad, weights, totals, None, None, offsets, columns, result)
+        over_rows(kernel, width, offsets, result, grad, weights, totals)
     return result
+
+
+def exponentials_of(values, offsets):
+    """The exponential of each value less the largest of its segment; these, and the sums."""
+    wide, shape = values.compute_dtype, (len(offsets), *values.shape[1:])
+    tops, totals, exponentials = values.like(shape, wide), values.like(shape, wide), values.like(values.shape, wide)
+    reduce_rows("max", values, None, None, None, offsets, 0, tops)
+    over_rows(kernels.map_kernel(kernels.exponential), 1, offsets, exponentials, values, tops)
+    reduce_rows("sum", exponentials, None, None, None, offsets, 0, totals)
+    return exponentials, tops, totals
 
 
 def _shares(values, offsets, grad, result):
     """The gradient of logsumexp, from the values: its result is rounded, an error in the exponent of large ones."""
-    wide, columns = values.compute_dtype, values.columns
-    tops, totals = grad.like(grad.shape, wide), grad.like(grad.shape, wide)
-    exponentials = values.like(values.shape, wide)
-    reduce_rows("max", values, None, None, None, offsets, 0, tops)
-    over_rows(kernels.exponentials_kernel(), 1, values, tops, None, None, None, offsets, columns, exponentials)
-    reduce_rows("sum", exponentials, None, None, None, offsets, 0, totals)
-    over_rows(kernels.shares_kernel(), 1, grad, exponentials, totals, None, None, offsets, columns, result)
+    exponentials, _, totals = exponentials_of(values, offsets)
+    over_rows(kernels.shares_kernel, 1, offsets, result, grad, exponentials, totals)
 
 
 def _others(values, offsets, grad, result):
     """The gradient of prod: what flows in times the product of the other rows, so nothing is divided by a zero."""
-    segments, columns = len(offsets), values.columns
-    before = values.like(values.shape, values.compute_dtype)
-    launch(
-        kernels.others_kernel(), segments * columns, values, grad, offsets.offsets, segments, columns, before, result
-    )
+    columns, before = values.columns, values.like(values.shape, values.compute_dtype)
+    kernels.others(len(offsets) * columns, values, grad, offsets.offsets, columns, before, result)
 
 
 def weights_grad(values, ids, padding_idx, offsets, weights, out, grad, reduce):
@@ -116,23 +114,11 @@ def weights_grad(values, ids, padding_idx, offsets, weights, out, grad, reduce):
     return result
 
 
-@functools.cache
-def _products_kernel(width):
-    """``x[i] * grad[i]``: a = x, b = grad."""
-
-    @device
-    def product(i, s, j, x, grad, unused, ids, offsets, padding, height, columns, out):
-        at = i * columns + j
-        vector.store(out, at, simd.mul(vector.load(x, at, width), vector.load(grad, at, width)))
-
-    return kernels.row_kernel(product, width)
-
-
-def sums_of_products(a, b, offsets):
-    """Sum of ``a * b`` over every segment, in the type that they compute in: a View."""
+def sums_of_products(a, b, offsets, step=simd.mul):
+    """Sum of ``a * b``, or of another step, over every segment, in the type that they compute in: a View."""
     offsets, width = offsets_like(a, offsets), width_of(a.columns, a, b)
     products, sums = a.like(a.shape, a.compute_dtype), a.like((len(offsets), *a.shape[1:]), a.compute_dtype)
     if a.size:
-        over_rows(_products_kernel(width), width, a, b, None, None, None, offsets, a.columns, products)
+        over_rows(kernels.zip_kernel(step, width), width, offsets, products, a, b)
     reduce_rows("sum", products, None, None, None, offsets, 0, sums)
     return sums

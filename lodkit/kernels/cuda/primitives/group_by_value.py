@@ -49,9 +49,7 @@ def _add(i, numbers, by, out):
 
 
 def _shifted(numbers, by):
-    out = numbers.like(numbers.shape, np.int64)
-    _add(numbers.size, numbers, by, out)
-    return out
+    return _add.into(numbers.like(numbers.shape, np.int64), numbers, by)
 
 
 @elementwise
@@ -72,15 +70,10 @@ def _whole(i, keys, highs, out):
 
 
 def _runs_far_apart(numbers):
-    n, parts = numbers.size, numbers.like(numbers.shape, np.int64)
-    _high_parts(n, numbers, parts)
-    highs = runs_of_numbers(parts)
-    keys = numbers.like(numbers.shape, np.int64)
-    _with_low_parts(n, run_of_each(highs), numbers, keys)
+    highs = runs_of_numbers(_high_parts.into(numbers.like(numbers.shape, np.int64), numbers))
+    keys = _with_low_parts.into(numbers.like(numbers.shape, np.int64), run_of_each(highs), numbers)
     found = runs_below(keys, len(highs.rows) << LOW_BITS)
-    rows = found.rows.like(found.rows.shape)
-    _whole(len(rows), found.rows, highs.rows, rows)
-    return found._replace(rows=rows)
+    return found._replace(rows=_whole.into(found.rows.like(found.rows.shape), found.rows, highs.rows))
 
 
 def runs_of_numbers(numbers):
@@ -101,6 +94,5 @@ def _number_runs(i, offsets, runs, order, out):
 
 def run_of_each(found: Runs):
     """The number of its run for every position, int64."""
-    n, out = found.order.size, found.order.like(found.order.shape, np.int64)
-    _number_runs(n, found.offsets, len(found.rows), found.order, out)
-    return out
+    out = found.order.like(found.order.shape, np.int64)
+    return _number_runs.into(out, found.offsets, len(found.rows), found.order)

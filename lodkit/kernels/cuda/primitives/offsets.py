@@ -8,8 +8,9 @@ import weakref
 
 import numpy as np
 
-from ....arrays.cuda import cuda, device, elementwise, fill, launch, vector
+from ....arrays.cuda import elementwise, fill, vector
 from ....lod.offsets import tiles_of
+from .row_kernels import lower_bound
 from .scan import offsets_of
 
 #: ``tile_rows``: rows that one group of threads reduces; longer segments are cut.
@@ -75,47 +76,32 @@ class Found(typing.NamedTuple):
 def found_in(kernel, array, *numbers, slots):
     """Run a kernel that notes things about an array in a few int64 slots, -1 so far, and read them. Waits."""
     noted = fill(array.like((slots,), np.int64), -1)
-    launch(kernel, array.size, array, *numbers, noted)
+    kernel(array.size, array, *numbers, noted)
     return noted.read().tolist()
 
 
 LONG = 1 << 62
 
 
-@cuda.jit
-def _inspect(offsets, n, tile, found):
-    s = cuda.grid(1)
-    while s < n:
-        here = vector.number(offsets, s)
-        length = here - vector.number(offsets, s - 1) if s > 0 else 0
-        if length < 0:
-            vector.atomic_first(found, 0, s)
-        elif length > tile:
-            vector.atomic_first(found, 1, LONG - length)
-        if s == 0:
-            found[2] = here
-        if s == n - 1:
-            found[3] = here
-        s += cuda.gridsize(1)
+@elementwise
+def _inspect(s, offsets, last, tile, found):
+    here = vector.number(offsets, s)
+    length = here - vector.number(offsets, s - 1) if s > 0 else 0
+    if length < 0:
+        vector.atomic_first(found, 0, s)
+    elif length > tile:
+        vector.atomic_first(found, 1, LONG - length)
+    if s == 0:
+        found[2] = here
+    if s == last:
+        found[3] = here
 
 
 def inspected(offsets, tile=None):
     """Look at offsets (at least one) on their device: ``longest`` counts from ``tile`` rows up. Waits."""
     tile = settings.tile_rows if tile is None else tile
-    decrease, short, first, last = found_in(_inspect, offsets, offsets.size, tile, slots=4)
+    decrease, short, first, last = found_in(_inspect, offsets, offsets.size - 1, tile, slots=4)
     return Found(decrease, LONG - short if short >= 0 else 0, first, last)
-
-
-@device
-def upper_bound(numbers, low, high, number):
-    """The first place from ``low`` on where ascending numbers are above ``number``; ``high`` where none is."""
-    while low < high:
-        middle = (low + high) >> 1
-        if vector.number(numbers, middle) <= number:
-            low = middle + 1
-        else:
-            high = middle
-    return low
 
 
 @elementwise
@@ -123,16 +109,13 @@ def _count_tiles(s, offsets, tile, counts):
     counts[s] = (vector.number(offsets, s + 1) - vector.number(offsets, s) + tile - 1) // tile
 
 
-@cuda.jit
-def _cut(offsets, tile_offsets, n, most, tile, tiles):
+@elementwise
+def _cut(p, offsets, tile_offsets, n, tile, tiles):
     """Start of each tile; unused ones, all behind the last, have no rows."""
-    p = cuda.grid(1)
-    while p <= most:
-        s = upper_bound(tile_offsets, 0, n + 1, p) - 1
-        tiles[p] = vector.number(offsets, s)
-        if s < n:
-            tiles[p] += (p - vector.number(tile_offsets, s)) * tile
-        p += cuda.gridsize(1)
+    s = lower_bound(tile_offsets, 0, n + 1, p + 1) - 1
+    tiles[p] = vector.number(offsets, s)
+    if s < n:
+        tiles[p] += (p - vector.number(tile_offsets, s)) * tile
 
 
 def cut(offsets, found):
@@ -140,10 +123,8 @@ def cut(offsets, found):
     n, tile = len(offsets) - 1, settings.tile_rows
     if found.longest <= tile:
         return Offsets(offsets, found.last)
-    counts = offsets.like((n,), np.int64)
-    _count_tiles(n, offsets, tile, counts)
-    tile_offsets, most = offsets_of(counts), n + found.last // tile
-    tiles = offsets.like((most + 1,), np.int64)
-    launch(_cut, most + 1, offsets, tile_offsets, n, most, tile, tiles)
+    tile_offsets = offsets_of(_count_tiles.into(offsets.like((n,), np.int64), offsets, tile))
+    most = n + found.last // tile
+    tiles = _cut.into(offsets.like((most + 1,), np.int64), offsets, tile_offsets, n, tile)
     upper = cut(tile_offsets, Found(-1, -(-found.longest // tile), 0, most))
     return Offsets(offsets, found.last, tiles, upper)

@@ -6,7 +6,7 @@ import functools
 
 import numpy as np
 
-from ....arrays.cuda import cuda, device, vector
+from ....arrays.cuda import cuda, device, elementwise, vector
 from ....jit import simd
 from ...common.codes import coder, grid
 from . import packed as _packed
@@ -50,17 +50,14 @@ def dequantize_kernel(bits, size, align, aligned, gather):
     each = 8 // bits
     read, write = _reader(bits, size, align), _writer(size * each, aligned)
 
-    @cuda.jit
-    def kernel(rows, ids, padding, height, codes, steps, n, out):
-        i = cuda.grid(1)
-        while i < n:
-            place, j = i // steps, i % steps * size
-            row = vector.number(ids, place) if gather else place
-            there = (row >= 0) & (row < height) & (row != padding)
-            write(out, (place * codes + j) * each, read(rows, row, there, j, codes))
-            i += cuda.gridsize(1)
+    @elementwise
+    def dequantize(i, rows, ids, padding, height, codes, steps, out):
+        place, j = i // steps, i % steps * size
+        row = vector.number(ids, place) if gather else place
+        there = (row >= 0) & (row < height) & (row != padding)
+        write(out, (place * codes + j) * each, read(rows, row, there, j, codes))
 
-    return kernel
+    return dequantize
 
 
 @functools.cache

@@ -63,12 +63,7 @@ def reduce_rows(reduce, values, ids, weights, padding_idx, offsets, pad, out):
 def reduce_tiles(reduce, values, ids, weights, padding_idx, offsets):
     """Reduce the tiles of long segments, and the tiles of those while there are too many.
 
-    Returns
-    -------
-    partial : View
-        A row a tile.
-    tile_offsets : View
-        Offsets of the segments over them.
+    Returns Views of a row a tile, and of the offsets of the segments over them.
     """
     wide = values.compute_dtype
     while offsets.tiles is not None:
@@ -101,24 +96,9 @@ def _run(reduce, values, ids, weights, padding_idx, totals, rows, offsets, pad, 
     kernel = reduce_kernel(reduce, width, WARP if shared else 1, ids is not None, weights is not None, divisor)
     pad = values.compute_dtype.type(pad)
     padding = -1 if padding_idx is None else padding_idx
-    some = offsets  # stands where an array is not there
-    launch(
-        kernel,
-        (len(offsets) - 1) << bits,
-        values,
-        some if ids is None else ids,
-        some if weights is None else weights,
-        some if totals is None else totals,
-        rows,
-        offsets,
-        pad,
-        padding,
-        height,
-        columns,
-        bits,
-        len(offsets) - 1,
-        out,
-    )
+    segments = len(offsets) - 1
+    arrays = (offsets if x is None else x for x in (ids, weights, totals))  # any, where one is not there
+    launch(kernel, segments << bits, values, *arrays, rows, offsets, pad, padding, height, columns, bits, segments, out)
 
 
 def reduce_into(values, ids, weights, padding_idx, offsets, reduce, pad_value, out=None, dtype=None):

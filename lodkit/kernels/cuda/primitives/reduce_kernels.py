@@ -19,21 +19,16 @@ ALL = 0xFFFFFFFF
 
 def reader(width, gather):
     """Reader of the columns from j on of the i-th row. An id outside, or ``padding``, reads as zeros."""
-    if not gather:
-
-        @device
-        def read(values, ids, i, j, columns, height, padding):
-            return vector.load(values, i * columns + j, width)
-
-        return read
 
     @device
-    def read_id(values, ids, i, j, columns, height, padding):
+    def read(values, ids, i, j, columns, height, padding):
+        if not gather:
+            return vector.load(values, i * columns + j, width)
         row = vector.number(ids, i)
         there = (row >= 0) & (row < height) & (row != padding)
         return vector.load_where(there, values, row * columns + j, width)
 
-    return read_id
+    return read
 
 
 def across(step, stride):
@@ -52,14 +47,16 @@ def across(step, stride):
     return combine
 
 
-def _sum(reducer, width, stride, gather, weighted):
-    """The sum, or the product: what the reducer's steps give."""
-    step, zero = simd.STEPS[reducer.step], reducer.start
+def _fold(step, zero, width, stride, gather, weighted=False):
+    """What steps over the rows give, from ``zero`` on: the sum, the product; from the first row if that is None."""
     read, combine = reader(width, gather), across(step, stride)
+    from_first, zero = zero is None, 0 if zero is None else zero
 
     @device
-    def total(values, ids, weights, start, begin, stop, j, columns, height, padding):
+    def fold(values, ids, weights, start, begin, stop, j, columns, height, padding):
         result = simd.full(values, width, zero)
+        if from_first:
+            result = read(values, ids, start, j, columns, height, padding)
         i = begin
         while i < stop:
             x = read(values, ids, i, j, columns, height, padding)
@@ -70,27 +67,12 @@ def _sum(reducer, width, stride, gather, weighted):
             i += stride
         return combine(result)
 
-    return total
-
-
-def _extreme(step, width, stride, gather):
-    read, combine = reader(width, gather), across(step, stride)
-
-    @device
-    def extreme(values, ids, weights, start, begin, stop, j, columns, height, padding):
-        best = read(values, ids, start, j, columns, height, padding)
-        i = begin
-        while i < stop:
-            best = step(best, read(values, ids, i, j, columns, height, padding))
-            i += stride
-        return combine(best)
-
-    return extreme
+    return fold
 
 
 def _logsumexp(width, stride, gather):
     read, combine = reader(width, gather), across(simd.add, stride)
-    largest = _extreme(simd.maximum, width, stride, gather)
+    largest = _fold(simd.maximum, None, width, stride, gather)
 
     @device
     def logsumexp(values, ids, weights, start, begin, stop, j, columns, height, padding):
@@ -121,9 +103,7 @@ def _body(reduce, width, stride, gather, weighted):
         return _end(reduce == "last", width, gather)
     if reduce in ("logsumexp", "logmeanexp"):
         return _logsumexp(width, stride, gather)
-    if REDUCERS[reduce].start is not None:
-        return _sum(REDUCERS[reduce], width, stride, gather, weighted)
-    return _extreme(simd.STEPS[REDUCERS[reduce].step], width, stride, gather)
+    return _fold(simd.STEPS[REDUCERS[reduce].step], REDUCERS[reduce].start, width, stride, gather, weighted)
 
 
 def _finish(reduce):

@@ -4,24 +4,11 @@ from __future__ import annotations
 
 import functools
 
-from ....arrays.cuda import cuda, device, vector
+from ....arrays.cuda import cuda, device, elementwise, vector
 from ....jit import simd
 from .reduce_kernels import WARP, across, reader
 
 RUN = 16  # rows that a group of threads takes one after another: it searches for the segment of the first only
-
-
-@device
-def segment_of(offsets, segments, row):
-    """The segment that a row belongs to."""
-    low, high = 0, segments
-    while low < high:
-        middle = (low + high) >> 1
-        if vector.number(offsets, middle + 1) <= row:
-            low = middle + 1
-        else:
-            high = middle
-    return low
 
 
 @device
@@ -36,8 +23,15 @@ def lower_bound(numbers, low, high, number):
     return low
 
 
-def row_kernel(body, width):
-    """``body`` for W columns of every row, with the segment that the row is in."""
+@device
+def segment_of(offsets, segments, row):
+    """The segment that a row belongs to."""
+    return lower_bound(offsets, 1, segments + 1, row + 1) - 1
+
+
+def row_kernel(body, width=1):
+    """Kernel of ``body`` for W columns of every row, with the segment that the row is in."""
+    body = device(body)
 
     @cuda.jit
     def kernel(a, b, c, ids, offsets, padding, height, columns, bits, segments, rows, out):
@@ -62,7 +56,6 @@ def spread_kernel(width, weighted, divisor, root):
     """``out[i] = grad[s] * weights[i] / (totals[s], or the length of s)``: a = grad, b = weights, c = totals."""
     divides, by_totals = divisor is not None, divisor == "totals"
 
-    @device
     def spread(i, s, j, grad, weights, totals, ids, offsets, padding, height, columns, out):
         x = vector.load(grad, s * columns + j, width)
         if weighted:
@@ -82,14 +75,13 @@ def find_kernel(gather):
     """First position of each segment's extreme: a = values, b = extremes, out = positions, -1 so far."""
     read = reader(1, gather)
 
-    @device
     def find(i, s, j, values, extremes, unused, ids, offsets, padding, height, columns, out):
         x = simd.lane(read(values, ids, i, j, columns, height, padding), 0)
         best = vector.number(extremes, s * columns + j)
         if x == best or (x != x and best != best):
             vector.atomic_first(out, s * columns + j, i)
 
-    return row_kernel(find, 1)
+    return row_kernel(find)
 
 
 @functools.cache
@@ -102,70 +94,80 @@ def place_kernel(which):
             return i == offsets[s]
         return i == offsets[s + 1] - 1 if which == 1 else i == vector.number(where, at)
 
-    @device
     def place(i, s, j, grad, where, unused, ids, offsets, padding, height, columns, out):
         at = s * columns + j
         vector.store(out, i * columns + j, vector.load_where(chosen(i, s, at, where, offsets), grad, at, 1))
 
-    return row_kernel(place, 1)
+    return row_kernel(place)
 
 
 @functools.cache
-def exponentials_kernel():
-    """``exp(x - top)`` of the segment, 1 for the infinite of an infinite top, else 0: a = values, b = tops."""
+def map_kernel(step, width=1, is_number=False):
+    """``out[i] = step(x[i], values[s])``, with an item or a number per segment: a = x, b = values."""
 
-    @device
-    def exponential(i, s, j, values, tops, unused, ids, offsets, padding, height, columns, out):
-        x, top = vector.load(values, i * columns + j, 1), vector.load(tops, s * columns + j, 1)
-        number, most = simd.lane(x, 0), simd.lane(top, 0)
-        share = simd.exp(simd.sub(x, simd.finite(top)))
-        if most - most != 0:  # infinite, or NaN
-            share = simd.like(x, 1 if number == most and most > 0 else 0)
-            if most != most:
-                share = top
-        vector.store(out, i * columns + j, share)
+    def apply(i, s, j, x, values, unused, ids, offsets, padding, height, columns, out):
+        lanes = vector.load(x, i * columns + j, width)
+        by = simd.like(lanes, vector.number(values, s)) if is_number else vector.load(values, s * columns + j, width)
+        vector.store(out, i * columns + j, step(lanes, by))
 
-    return row_kernel(exponential, 1)
+    return row_kernel(apply, width)
 
 
 @functools.cache
-def shares_kernel():
+def zip_kernel(step, width):
+    """``out[i] = step(x[i], y[i])``: a = x, b = y."""
+
+    def apply(i, s, j, x, y, unused, ids, offsets, padding, height, columns, out):
+        at = i * columns + j
+        vector.store(out, at, step(vector.load(x, at, width), vector.load(y, at, width)))
+
+    return row_kernel(apply, width)
+
+
+@device
+def exponential(x, top):
+    """``exp(x - top)``, 1 for the infinite of an infinite top, else 0."""
+    number, most = simd.lane(x, 0), simd.lane(top, 0)
+    share = simd.exp(simd.sub(x, simd.finite(top)))
+    if most - most != 0:  # infinite, or NaN
+        share = simd.like(x, 1 if number == most and most > 0 else 0)
+        if most != most:
+            share = top
+    return share
+
+
+@device
+def share_of(x, total):
+    """``x / total``, 0 where the total is."""
+    share = simd.div(x, total)
+    return simd.like(share, 0) if simd.lane(total, 0) == 0 else share
+
+
+@row_kernel
+def shares_kernel(i, s, j, grad, exponentials, totals, ids, offsets, padding, height, columns, out):
     """``grad[s] * x[i] / total[s]``, 0 where the total is: a = grad, b = exponentials, c = their totals."""
-
-    @device
-    def share(i, s, j, grad, exponentials, totals, ids, offsets, padding, height, columns, out):
-        at = s * columns + j
-        x, total = vector.load(exponentials, i * columns + j, 1), vector.load(totals, at, 1)
-        flow = simd.mul(vector.load(grad, at, 1), simd.div(x, total))
-        if simd.lane(total, 0) == 0:
-            flow = simd.like(flow, 0)
-        vector.store(out, i * columns + j, flow)
-
-    return row_kernel(share, 1)
+    at = s * columns + j
+    x, total = vector.load(exponentials, i * columns + j, 1), vector.load(totals, at, 1)
+    flow = simd.mul(vector.load(grad, at, 1), simd.div(x, total))
+    if simd.lane(total, 0) == 0:
+        flow = simd.like(flow, 0)
+    vector.store(out, i * columns + j, flow)
 
 
-@functools.cache
-def others_kernel():
+@elementwise
+def others(at, values, grad, offsets, columns, before, out):
     """``out[i] = grad[s]`` times the product of the segment's other rows: a thread goes a column down, and up again."""
-
-    @cuda.jit
-    def kernel(values, grad, offsets, segments, columns, before, out):
-        at = cuda.grid(1)
-        while at < segments * columns:
-            s, j = at // columns, at % columns
-            product = vector.load(grad, at, 1)
-            for i in range(vector.number(offsets, s), vector.number(offsets, s + 1)):
-                vector.store(before, i * columns + j, product)
-                product = simd.mul(product, vector.load(values, i * columns + j, 1))
-            product, i = simd.like(product, 1), vector.number(offsets, s + 1) - 1
-            while i >= vector.number(offsets, s):
-                place = i * columns + j
-                vector.store(out, place, simd.mul(vector.load_written(before, place, 1), product))
-                product = simd.mul(product, vector.load(values, place, 1))
-                i -= 1
-            at += cuda.gridsize(1)
-
-    return kernel
+    s, j = at // columns, at % columns
+    product = vector.load(grad, at, 1)
+    for i in range(vector.number(offsets, s), vector.number(offsets, s + 1)):
+        vector.store(before, i * columns + j, product)
+        product = simd.mul(product, vector.load(values, i * columns + j, 1))
+    product, i = simd.like(product, 1), vector.number(offsets, s + 1) - 1
+    while i >= vector.number(offsets, s):
+        place = i * columns + j
+        vector.store(out, place, simd.mul(vector.load_written(before, place, 1), product))
+        product = simd.mul(product, vector.load(values, place, 1))
+        i -= 1
 
 
 @functools.cache

@@ -164,17 +164,7 @@ def starts_of(value, x, limit, chunk, chunks):
 
 
 def offsets_of(lengths):
-    """Offsets of consecutive segments.
-
-    Parameters
-    ----------
-    lengths : View of int32 or int64
-
-    Returns
-    -------
-    View of int64
-        One more than there are lengths; the first is 0.
-    """
+    """Offsets of consecutive segments: a View of int64, one more than there are int32 or int64 lengths, from 0."""
     n, out = lengths.size, lengths.like((lengths.size + 1,), np.int64)
     if not n:
         return fill(out, 0)

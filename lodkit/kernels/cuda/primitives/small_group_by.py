@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ....arrays.cuda import cuda, device, fill, launch, vector
+from ....arrays.cuda import device, elementwise, fill, vector
 from .sort import Runs, argsort, runs
 
 FEW = 1024  # ids; with more the comparisons take longer than a radix sort's passes
@@ -17,37 +17,31 @@ def _key(ids, i, height):
     return row if (row >= 0) & (row < height) else height
 
 
-@cuda.jit
-def _rank(ids, n, height, sorted_ids, order):
-    i = cuda.grid(1)
-    while i < n:
-        key, rank = _key(ids, i, height), 0
-        for j in range(n):
-            other = _key(ids, j, height)
-            rank += (other < key) | ((other == key) & (j < i))
-        sorted_ids[rank], order[rank] = key, i
-        i += cuda.gridsize(1)
+@elementwise
+def _rank(i, ids, n, height, sorted_ids, order):
+    key, rank = _key(ids, i, height), 0
+    for j in range(n):
+        other = _key(ids, j, height)
+        rank += (other < key) | ((other == key) & (j < i))
+    sorted_ids[rank], order[rank] = key, i
 
 
-@cuda.jit
-def _table(ids, n, height, rows, offsets, count):
+@elementwise
+def _table(i, ids, n, height, rows, offsets, count):
     """The runs of sorted ids: a thread counts the runs that start before its id."""
-    i = cuda.grid(1)
-    while i < n:
-        key, before = vector.number(ids, i), 0
-        for j in range(1, i + 1):
-            before += (vector.number(ids, j) != vector.number(ids, j - 1)) & (vector.number(ids, j) < height)
-        if key < height and (i == 0 or vector.number(ids, i - 1) != key):
-            rows[before], offsets[before] = key, i
-        if key < height and (i == n - 1 or vector.number(ids, i + 1) == height):
-            offsets[before + 1], count[0] = i + 1, before + 1
-        i += cuda.gridsize(1)
+    key, before = vector.number(ids, i), 0
+    for j in range(1, i + 1):
+        before += (vector.number(ids, j) != vector.number(ids, j - 1)) & (vector.number(ids, j) < height)
+    if key < height and (i == 0 or vector.number(ids, i - 1) != key):
+        rows[before], offsets[before] = key, i
+    if key < height and (i == n - 1 or vector.number(ids, i + 1) == height):
+        offsets[before + 1], count[0] = i + 1, before + 1
 
 
 def sort_few(ids, height):
     """``sort.argsort`` of at most FEW ids."""
     sorted_ids, order = (ids.like((ids.size,), np.int64) for _ in range(2))
-    launch(_rank, ids.size, ids, ids.size, height, sorted_ids, order)
+    _rank(ids.size, ids, ids.size, height, sorted_ids, order)
     return sorted_ids, order
 
 
@@ -55,7 +49,7 @@ def few_runs(ids, height):
     """The Runs of at most FEW ids. Synchronises with the device."""
     n, (sorted_ids, order) = ids.size, sort_few(ids, height)
     rows, offsets, count = ids.like((n,), np.int64), ids.like((n + 1,), np.int64), fill(ids.like((1,), np.int64), 0)
-    launch(_table, n, sorted_ids, n, height, rows, offsets, count)
+    _table(n, sorted_ids, n, height, rows, offsets, count)
     found = int(count.read()[0])
     return Runs(rows.part(0, found), offsets.part(0, found + 1) if found else fill(ids.like((1,), np.int64), 0), order)
 

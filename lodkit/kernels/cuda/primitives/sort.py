@@ -15,17 +15,7 @@ import numpy as np
 from ....arrays.cuda import BLOCK, View, cuda, device, fill, launch, vector
 from . import cub, scan
 from .reduce_kernels import ALL, WARP
-from .scan import (
-    WARP_BITS,
-    WARPS,
-    before_thread,
-    counts_in_warp,
-    number_now,
-    scan_kernel,
-    share,
-    starts_of,
-    sums_in_chunks,
-)
+from .scan import WARP_BITS, WARPS, before_thread, counts_in_warp, number_now, scan_kernel, starts_of, sums_in_chunks
 
 DIGIT_BITS = 8
 DIGITS = 1 << DIGIT_BITS  # as many as a block has threads: each looks after one
@@ -253,7 +243,7 @@ def argsort(ids, height):
     pairs, spare = (ids, ids), [(ids.like((n,), kind), ids.like((n,), kind)) for _ in range(min(passes, 2))]
     if not n:
         return spare[0]
-    chunk, chunks = share(n, BLOCK * items)
+    chunk, chunks = scan.share(n, BLOCK * items)
     counts = ids.like((DIGITS * chunks,), np.int64)
     summed = chunks > FEW_CHUNKS
     for p in range(passes):
@@ -289,7 +279,7 @@ def runs(sorted_ids, order, height):
     """The Runs of what ``argsort`` gives for the same ``height``; ids outside have none. Synchronises."""
     n, count = sorted_ids.size, 0
     if n:
-        chunk, chunks = share(n, BLOCK * scan.ITEMS)
+        chunk, chunks = scan.share(n, BLOCK * scan.ITEMS)
         starts = starts_of(is_head, sorted_ids, height, chunk, chunks)
         count = int(starts.read()[-1])
     rows, offsets = order.like((count,), np.int64), order.like((count + 1,), np.int64)
