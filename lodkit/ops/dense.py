@@ -204,7 +204,7 @@ def _(call, grad):
     return softmax_with_cross_entropy_grad(logits, labels, grad), None
 
 
-@op(rowwise=True)
+@op(rowwise=True, like="logits")
 def softmax_with_cross_entropy_grad(logits: Dense, labels: Dense, grad: Dense, /) -> Dense:
     """Return the gradient of ``softmax_with_cross_entropy`` by the logits.
 
@@ -216,11 +216,6 @@ def softmax_with_cross_entropy_grad(logits: Dense, labels: Dense, grad: Dense, /
     result = softmax(logits.astype(np.float64))
     result[np.arange(len(labels)), labels] -= 1
     return (result * grad).astype(logits.dtype)
-
-
-@softmax_with_cross_entropy_grad.infer_rule
-def _(logits, labels, grad):
-    return logits
 
 
 @op
@@ -245,7 +240,7 @@ def _(call, grad):
     return mean_grad(values_of(x), grad)
 
 
-@op
+@op(like="x")
 def mean_grad(x: Dense, grad: Dense, /) -> Dense:
     """Return the gradient of ``mean``: an equal share per element.
 
@@ -254,11 +249,6 @@ def mean_grad(x: Dense, grad: Dense, /) -> Dense:
     """
     check_gradient(grad, (1,))
     return np.full(x.shape, grad[0] / max(x.size, 1), check_float(x, "mean_grad").dtype)
-
-
-@mean_grad.infer_rule
-def _(x, grad):
-    return x
 
 
 def _activation(forward, backward):

@@ -158,7 +158,7 @@ def _(call, grad):
     return pack_features_grad(call.inputs[0], values_of(grad), presence=call.attrs["presence"])
 
 
-@op
+@op(like="x")
 def pack_features_grad(x: Dense, grad: Dense, /, *, presence: typing.Any) -> Dense:
     """Return the gradient of ``pack_features``: 0 for what is absent.
 
@@ -228,7 +228,7 @@ def _(call, grad):
     return select_features_grad(call.inputs[0], values_of(grad), **call.attrs)
 
 
-@op
+@op(like="values")
 def select_features_grad(values: LoDTensor, grad: Dense, /, *, keys: typing.Any, feature_keys: typing.Any) -> Dense:
     """Return the gradient of ``select_features`` by the values: 0 where a key was not read.
 
@@ -238,12 +238,6 @@ def select_features_grad(values: LoDTensor, grad: Dense, /, *, keys: typing.Any,
     """
     sources = shared.sources_of(_selected, [values], *prepare_select(values, keys, feature_keys))
     return shared.brought_back(sources, [values], grad)[0]
-
-
-@pack_features_grad.infer_rule
-@select_features_grad.infer_rule
-def _(x, grad, **attrs):
-    return x.but(lod_level=0)
 
 
 def _example(dtype):

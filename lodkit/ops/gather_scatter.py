@@ -173,7 +173,7 @@ def _(call, grad):
     return batch_gather_grad(*call.inputs, grad, match_outer=call.attrs["match_outer"])
 
 
-@op
+@op(like="data")
 def batch_gather_grad(
     data: Dense, ids: Dense, grad: Dense, /, *, axis: int = 1, wrap: bool = False, match_outer: bool = False
 ) -> Dense:
@@ -187,11 +187,6 @@ def batch_gather_grad(
     for place in np.ndindex(data.shape[:axis]):
         np.add.at(result[place], ids[place] if match_outer else ids, grad[place])
     return result.astype(dtype)
-
-
-@batch_gather_grad.infer_rule
-def _(data, ids, grad, *, axis=1, wrap=False, match_outer=False):
-    return data
 
 
 gather.example(lambda dtype: [((np.ones((3, d), dtype), np.array([0, 2])), {}) for d in (4, 64)])

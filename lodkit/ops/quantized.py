@@ -220,7 +220,7 @@ def _(call, grad):
     return None, None, quantized_embedding_bag_weights_grad(rows, ids, values_of(grad), weights, **keep)
 
 
-@op
+@op(like="weights")
 def quantized_embedding_bag_weights_grad(
     rows: Dense,
     ids: LoDTensor,
@@ -242,11 +242,6 @@ def quantized_embedding_bag_weights_grad(
     bags, taken = _rows_of(rows, ids, weights, bits, padding_idx)
     out = reduce_segments(taken, bags.row_offsets(), weights, pool, 0)
     return weights_grad(taken, bags.row_offsets(), weights, out, grad, pool)
-
-
-@quantized_embedding_bag_weights_grad.infer_rule
-def _(rows, ids, grad, weights, *, bits=8, pool="sum", padding_idx=None):
-    return weights
 
 
 @op(rowwise=True)

@@ -63,11 +63,6 @@ def prepare_assign(on, data, ids, slices):
     return ids
 
 
-@scatter_assign.infer_rule
-def _(data, ids, slices):
-    return data
-
-
 def check_elements(name, shape, ids_shape, axis):
     """The axis, from 0, along which ids select elements: on other axes they are not longer than the data."""
     axis = check_axis(len(shape), axis)
@@ -106,7 +101,7 @@ def _places(ids, axis):
         yield place, (*place[:axis], ids[place], *place[axis + 1 :])
 
 
-@op
+@op(like="data")
 def scatter(data: Dense, ids: Dense, updates: Dense, /, *, axis: int = 1) -> Dense:
     """Return the data with single elements replaced: ``out[i, ids[i, j], k] = updates[i, j, k]`` on axis 1.
 
@@ -131,11 +126,6 @@ def scatter(data: Dense, ids: Dense, updates: Dense, /, *, axis: int = 1) -> Den
     for place, target in _places(ids, axis):
         out[target] = updates[place]
     return out
-
-
-@scatter.infer_rule
-def _(data, ids, updates, *, axis=1):
-    return data
 
 
 @scatter.gradient

@@ -31,7 +31,7 @@ def added(rows, value, height):
     return dense
 
 
-@op
+@op(like="x")
 def merge_selected_rows(x: SelectedRows, /) -> SelectedRows:
     """Return the same gradient with sorted rows, each once: duplicates are added up.
 
@@ -44,11 +44,6 @@ def merge_selected_rows(x: SelectedRows, /) -> SelectedRows:
     rows, inverse = np.unique(x.rows, return_inverse=True)
     value = added(inverse, x.value, len(rows)).astype(x.dtype)
     return SelectedRows._wrap(rows, value, x.height, merged=True)
-
-
-@merge_selected_rows.infer_rule
-def _(x):
-    return x
 
 
 @op(rowwise=True)

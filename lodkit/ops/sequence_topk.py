@@ -105,7 +105,7 @@ def _(call, grad, _):
     return None if grad is None else sequence_topk_grad(call.inputs[0], call.outputs[1], values_of(grad))
 
 
-@op
+@op(like="x")
 def sequence_topk_grad(x: LoDTensor, indices: LoDTensor, grad: Dense, /) -> Dense:
     """Return the gradient of ``sequence_topk`` by its input: zero except at the largest elements.
 
@@ -119,11 +119,6 @@ def sequence_topk_grad(x: LoDTensor, indices: LoDTensor, grad: Dense, /) -> Dens
     result = np.zeros(len(x.values), native(x.dtype))
     result[x.row_offsets()[sequence] + numbers] = check_gradient(grad, numbers.shape)
     return result
-
-
-@sequence_topk_grad.infer_rule
-def _(x, indices, grad):
-    return x.but(lod_level=0)
 
 
 def check_topks(topks, channels):
@@ -228,7 +223,7 @@ def _(call, grad):
     return sequence_topk_avg_pooling_grad(*call.inputs, values_of(grad), **call.attrs), None, None
 
 
-@op
+@op(like="x")
 def sequence_topk_avg_pooling_grad(
     x: LoDTensor, row: LoDTensor, column: LoDTensor, grad: Dense, /, *, topks: typing.Any, channel_num: int
 ) -> Dense:
@@ -246,11 +241,6 @@ def sequence_topk_avg_pooling_grad(
         for rank, at in enumerate(best):
             result[at] = (g[r, c] / topks)[topks > rank].sum()
     return result.reshape(x.values.shape).astype(native(x.dtype))
-
-
-@sequence_topk_avg_pooling_grad.infer_rule
-def _(x, row, column, grad, *, topks, channel_num):
-    return x.but(lod_level=0)
 
 
 sequence_topk.example(lambda dtype: [((LoDTensor(np.ones(3, dtype), [[2, 1]]),), {"k": 2})])

@@ -87,7 +87,7 @@ def _(call, grad):
     return pack_rnn_sequence(grad, lengths, num_steps=data.shape[0]), None
 
 
-@op
+@op(like="data")
 def reverse_packed_segs(data: Dense, lengths: Dense, /) -> Dense:
     """Reverse the rows of each segment that are data; padding stays. ReversePackedSegs of Caffe2.
 
@@ -116,11 +116,6 @@ def reverse_packed_segs(data: Dense, lengths: Dense, /) -> Dense:
     for s, n in enumerate(np.diff(offsets)):
         out[:n, s] = data[:n, s][::-1]
     return out
-
-
-@reverse_packed_segs.infer_rule
-def _(data, lengths):
-    return data
 
 
 @reverse_packed_segs.gradient
