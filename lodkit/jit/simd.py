@@ -240,55 +240,25 @@ def minimum(a, b):
     return np.minimum(a, b)
 
 
-def _bind(function, compiled, count):
+def _bind(function, compiled):
     """Overload a NumPy body by an intrinsic in compiled code."""
-    names = ", ".join("abcdef"[:count])
+    names = ", ".join("abcdef"[: function.__code__.co_argcount])
     namespace = {"compiled": compiled}
     exec(f"def bind({names}):\n    return lambda {names}: compiled({names})", namespace)
     overload(function, prefer_literal=True, inline="always")(namespace["bind"])
 
 
-for _function, _compiled, _count in (
-    (load, intrinsics.load, 4),
-    (load_first, masked.load_first, 6),
-    (store, intrinsics.store, 4),
-    (store_first, masked.store_first, 5),
-    (full, intrinsics.full, 3),
-    (like, intrinsics.like, 2),
-    (copy, memcpy.copy, 5),
-    (stream, memcpy.stream, 5),
-    (settle, memcpy.settle, 0),
-    (rolled, intrinsics.rolled, 0),
-    (widen, intrinsics.widen, 1),
-    (narrow, intrinsics.narrow, 2),
-    (low, intrinsics.low, 1),
-    (high, intrinsics.high, 1),
-    (evens, intrinsics.evens, 1),
-    (odds, intrinsics.odds, 1),
-    (paired, intrinsics.paired, 2),
-    (lane, intrinsics.lane, 2),
-    (prefetch, _prefetches.prefetch, 4),
-    (prefetch_lines, _prefetches.prefetch_lines, 4),
-    (load_codes, bitpack.load_codes, 5),
-    (store_codes, bitpack.store_codes, 5),
-    (transpose, bitpack.transpose, 2),
-    (half, bitpack.half, 1),
-    (add, intrinsics.add, 2),
-    (sub, intrinsics.sub, 2),
-    (mul, intrinsics.mul, 2),
-    (div, intrinsics.div, 2),
-    (fma, intrinsics.fma, 3),
-    (maximum, intrinsics.maximum, 2),
-    (minimum, intrinsics.minimum, 2),
-    (sqrt, vector_math.sqrt, 1),
-    (larger, intrinsics.larger, 2),
-    (log, vector_math.log, 1),
-    (finite, vector_math.finite, 1),
-    (all_finite, vector_math.all_finite, 1),
-    (unless_minus_inf, vector_math.unless_minus_inf, 2),
-    (exp, vector_math.exp, 1),
+_LANES = "load store full like widen narrow low high evens odds paired lane add sub mul div fma maximum minimum larger"
+for _module, _names in (
+    (intrinsics, f"{_LANES} rolled"),
+    (masked, "load_first store_first"),
+    (memcpy, "copy stream settle"),
+    (_prefetches, "prefetch prefetch_lines"),
+    (bitpack, "load_codes store_codes transpose half"),
+    (vector_math, "sqrt exp log finite all_finite unless_minus_inf"),
 ):
-    _bind(_function, _compiled, _count)
+    for _name in _names.split():
+        _bind(globals()[_name], getattr(_module, _name))
 
 
 @overload(reduce, jit_options={"forceinline": True})

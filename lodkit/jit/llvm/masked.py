@@ -23,7 +23,7 @@ def _first(context, builder, array, args, width, count):
 
 @intrinsic(prefer_literal=True)
 def load_first(typing, array, i, j, width, count, rest):
-    vector = _of(array, width)
+    vector = _of(array, width.literal_value)
 
     def generate(context, builder, signature, args):
         memory, bits, *where, name = _first(context, builder, array, args, vector.width, args[4])
