@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...arrays import native, upcast
+from ...arrays import native
 from ...jit import njit, parallel_kernel, prange
+from ...lod.offsets import part_numbers
 from .lengths import largest
+from .primitives.gradient_kernels import plain
 
 
 def _plain(array):
-    """An array to compute with, one-dimensional and contiguous."""
-    array = upcast(array).reshape(-1)
-    return np.ascontiguousarray(array, native(array.dtype))
+    return plain(array.reshape(-1))
 
 
 def top_rows(values, offsets, k):
@@ -46,18 +46,8 @@ def _list(positions, offsets, ends, rows, indices):
 
 def rows_of(indices, ends, offsets):
     """The first index outside its segment, or -1; and the positions in the batch of all."""
-    rows = np.empty(len(indices), np.int64)
-    return _rows_of(indices, ends, offsets, rows), rows
-
-
-@njit
-def _rows_of(indices, ends, offsets, rows):
-    for s in range(len(offsets) - 1):
-        for i in range(ends[s], ends[s + 1]):
-            if indices[i] < 0 or indices[i] >= offsets[s + 1] - offsets[s]:
-                return i
-            rows[i] = offsets[s] + indices[i]
-    return -1
+    rows, bad = part_numbers(offsets, ends, indices)
+    return bad, rows
 
 
 def placed(rows, grad, like):

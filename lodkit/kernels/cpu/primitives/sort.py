@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ....jit import njit, parallel_kernel, prange, settings
+from ....jit import lower_bound, njit, parallel_kernel, prange, settings
 
 DIGIT = 11
 FEW_TIMES = 4  # so many times ``settings.few_rows`` numbers for each pass of ours are sorted quicker by NumPy
@@ -169,3 +169,11 @@ def _list_runs(numbers, order, starts, unique):
             runs += 1
     starts[runs] = len(order)
     return runs
+
+
+@parallel_kernel
+def look_up(queries, distinct, numbers, missing, out):
+    """Number of the one of ``distinct``, which ascend, that equals each query."""
+    for q in prange(len(queries)):
+        run = lower_bound(distinct, queries[q])
+        out[q] = numbers[run] if run < len(distinct) and distinct[run] == queries[q] else missing
