@@ -15,8 +15,7 @@ import numpy as np
 from numba.extending import overload
 
 from . import reducers
-from .llvm import bitpack, intrinsics, masked, memcpy, vector_math
-from .llvm import prefetch as _prefetches
+from .llvm import bitpack, intrinsics, masked, memory, vector_math
 from .llvm.intrinsics import WIDE
 
 
@@ -252,8 +251,7 @@ _LANES = "load store full like widen narrow low high evens odds paired lane add 
 for _module, _names in (
     (intrinsics, f"{_LANES} rolled"),
     (masked, "load_first store_first"),
-    (memcpy, "copy stream settle"),
-    (_prefetches, "prefetch prefetch_lines"),
+    (memory, "copy stream settle prefetch prefetch_lines"),
     (bitpack, "load_codes store_codes transpose half"),
     (vector_math, "sqrt exp log finite all_finite unless_minus_inf"),
 ):

@@ -129,3 +129,8 @@ def put_all(rows, values, out):
     if out.size and len(rows):
         parts = get_num_threads() if values.size >= settings.parallel_from else 1
         put_rows(values.size, rows, values, parts, out)
+
+
+def scatter_rows(rows, values, out):
+    """``out[rows[i]] = values[i]``, for rows that are listed once."""
+    put_all(rows, matrix(values), matrix(out))

@@ -16,57 +16,44 @@ from .reduce_kernels import LANES
 FLAT = 0  # the width that stands for one column, whose values come as ``(1, rows)``
 
 
-@jitable(inline=True)
-def _read_run(values, i, stop, j, rest):
-    return simd.load_first(values, 0, i, LANES, stop - i, rest)
-
-
-@jitable(inline=True)
-def _write_run(out, i, stop, j, vector):
-    simd.store_first(out, 0, i, vector, stop - i)
-
-
 def _access(width):
     """Reader and writer of the lanes of a step, and its number of rows."""
-    if width == FLAT:
-        return _read_run, _write_run, LANES
+    flat = width == FLAT
 
     @jitable(inline=True)
     def read(values, i, stop, j, rest):
-        return simd.load(values, i, j, width)
+        return simd.load_first(values, 0, i, LANES, stop - i, rest) if flat else simd.load(values, i, j, width)
 
     @jitable(inline=True)
     def write(out, i, stop, j, vector):
-        simd.store(out, i, j, vector)
+        if flat:
+            simd.store_first(out, 0, i, vector, stop - i)
+        else:
+            simd.store(out, i, j, vector)
 
-    return read, write, 1
-
-
-@jitable
-def _itself(values, vector):
-    return vector
+    return read, write, LANES if flat else 1
 
 
 def _across(width, step):
     """Combiner of the lanes of a single column into one; columns side by side stay apart."""
-    if width != FLAT:
-        return _itself
+    flat = width == FLAT
 
     @jitable
     def combine(values, v):
-        return simd.reduce(step, v)
+        return simd.reduce(step, v) if flat else v
 
     return combine
 
 
-@jitable
-def _run_of(values, one):
-    return simd.full(values, LANES, simd.lane(one, 0))
-
-
 def _along(width):
     """Broadcast of one lane over a run."""
-    return _run_of if width == FLAT else _itself
+    flat = width == FLAT
+
+    @jitable
+    def spread(values, one):
+        return simd.full(values, LANES, simd.lane(one, 0)) if flat else one
+
+    return spread
 
 
 @jitable
