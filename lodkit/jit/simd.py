@@ -8,32 +8,28 @@ nothing is compiled, and an intrinsic.
 
 from __future__ import annotations
 
-import functools
+import inspect
 import operator
 
 import numpy as np
 from numba.extending import overload
 
 from . import reducers
-from .llvm import bitpack, intrinsics, masked, memory, vector_math
+from .llvm import bitpack, intrinsics, memory, vector_math
 from .llvm.intrinsics import WIDE
-
-
-def _numpy(array, row, start, width):
-    lanes = array[row, start : start + width]
-    lanes = lanes.view(np.float16) if lanes.dtype == np.uint16 else lanes
-    return lanes.astype(WIDE[array.dtype.name])
 
 
 def load(array, i, j, width):
     """The lanes ``array[i, j : j + width]``."""
-    return _numpy(array, i, j, width)
+    lanes = array[i, j : j + width]
+    lanes = lanes.view(np.float16) if lanes.dtype == np.uint16 else lanes
+    return lanes.astype(WIDE[array.dtype.name])
 
 
 def load_first(array, i, j, width, count, rest):
     """The first ``count`` lanes of ``array[i, j : j + width]``, all of it or fewer; the others are ``rest``."""
     lanes = full(array, width, rest)
-    lanes[:count] = _numpy(array, i, j, min(count, width))[:count]
+    lanes[:count] = load(array, i, j, min(count, width))[:count]
     return lanes
 
 
@@ -133,9 +129,7 @@ def half(vector):
 def prefetch(array, i, j, size):
     """Prefetch ``size`` bytes from ``array[i, j]`` on, into the second-level cache.
 
-    That cache has many more line fill buffers than the first: random rows of 256 bytes arrive 1.4 to 1.8 times faster
-    than by prefetches into the first.
-
+    That cache has many more line fill buffers than the first: random rows of 256 bytes arrive 1.4 to 1.8 times faster.
     NumPy rows are rarely cache-line aligned, so they span one extra line. Prefetching it too, with the last part of a
     row, makes rows of 64 bytes 3 times faster, of 256 bytes 1.4 times, and of 512 bytes 1.15 times.
     """
@@ -210,18 +204,10 @@ def unless_minus_inf(vector, by):
     return np.where(np.isneginf(by), vector.dtype.type(0), vector)
 
 
-def _silent(operation):
-    """Operation of two vectors without NumPy's warnings, which compiled code has not either."""
-
-    @functools.wraps(operation)
-    def run(a, b):
-        with np.errstate(all="ignore"):
-            return operation(a, b)
-
-    return run
-
-
-add, sub, mul, div = map(_silent, (operator.add, operator.sub, operator.mul, operator.truediv))
+# Compiled code has no warnings.
+add, sub, mul, div = (
+    np.errstate(all="ignore")(operation) for operation in (operator.add, operator.sub, operator.mul, operator.truediv)
+)
 
 
 def maximum(a, b):
@@ -241,7 +227,7 @@ def minimum(a, b):
 
 def _bind(function, compiled):
     """Overload a NumPy body by an intrinsic in compiled code."""
-    names = ", ".join("abcdef"[: function.__code__.co_argcount])
+    names = ", ".join("abcdef"[: len(inspect.signature(function).parameters)])
     namespace = {"compiled": compiled}
     exec(f"def bind({names}):\n    return lambda {names}: compiled({names})", namespace)
     overload(function, prefer_literal=True, inline="always")(namespace["bind"])
@@ -249,8 +235,7 @@ def _bind(function, compiled):
 
 _LANES = "load store full like widen narrow low high evens odds paired lane add sub mul div fma maximum minimum larger"
 for _module, _names in (
-    (intrinsics, f"{_LANES} rolled"),
-    (masked, "load_first store_first"),
+    (intrinsics, f"{_LANES} load_first store_first rolled"),
     (memory, "copy stream settle prefetch prefetch_lines"),
     (bitpack, "load_codes store_codes transpose half"),
     (vector_math, "sqrt exp log finite all_finite unless_minus_inf"),

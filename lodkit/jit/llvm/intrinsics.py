@@ -90,15 +90,65 @@ def _convert(builder, value, target):
     return (builder.fpext if grows else builder.fptrunc)(value, target)
 
 
+def _first(context, builder, array, args, width, count):
+    """Arguments of a masked load or store of the first ``count`` lanes; halves move as their bits."""
+    memory, align = _lanes(context, builder, array, width)
+    bits = ir.VectorType(ir.IntType(16), width) if isinstance(memory.element, ir.HalfType) else memory
+    lanes = ir.Constant(ir.VectorType(ir.IntType(64), width), list(range(width)))
+    there = builder.icmp_signed("<", lanes, _splat(builder, count, width))
+    number = "i" if isinstance(bits.element, ir.IntType) else "f"
+    name = f"v{width}{number}{_bits(bits.element)}.p0"
+    return memory, bits, _pointer(context, builder, array, *args[:3], bits), ir.IntType(32)(align), there, name
+
+
 @intrinsic(prefer_literal=True)
-def full(typing, array, width, number):
+def load_first(typing, array, i, j, width, count, rest):
     vector = _of(array, width.literal_value)
 
     def generate(context, builder, signature, args):
-        lane = context.cast(builder, args[2], signature.args[2], vector.dtype)
+        memory, bits, *where, name = _first(context, builder, array, args, vector.width, args[4])
+        nothing = ir.Constant(bits, None)
+        kind = ir.FunctionType(bits, [x.type for x in (*where, nothing)])
+        call = cgutils.get_or_insert_function(builder.module, kind, f"llvm.masked.load.{name}")
+        value = builder.call(call, [*where, nothing])
+        value = _convert(builder, builder.bitcast(value, memory), context.get_value_type(vector))
+        other = context.cast(builder, args[5], signature.args[5], vector.dtype)
+        return builder.select(where[2], value, _splat(builder, other, vector.width))
+
+    return vector(array, i, j, width, types.int64, rest), generate
+
+
+@intrinsic
+def store_first(typing, array, i, j, vector, count):
+    def generate(context, builder, signature, args):
+        memory, bits, *where, name = _first(context, builder, array, args, vector.width, args[4])
+        value = builder.bitcast(_convert(builder, args[3], memory), bits)
+        kind = ir.FunctionType(ir.VoidType(), [x.type for x in (value, *where)])
+        call = cgutils.get_or_insert_function(builder.module, kind, f"llvm.masked.store.{name}")
+        builder.call(call, [value, *where])
+        return context.get_dummy_value()
+
+    return types.void(array, i, j, vector, types.int64), generate
+
+
+def _equal(vector, *given):
+    """Signature and code of lanes that all are the last argument."""
+
+    def generate(context, builder, signature, args):
+        lane = context.cast(builder, args[-1], signature.args[-1], vector.dtype)
         return _splat(builder, lane, vector.width)
 
-    return vector(array, width, number), generate
+    return vector(*given), generate
+
+
+@intrinsic(prefer_literal=True)
+def full(typing, array, width, number):
+    return _equal(_of(array, width.literal_value), array, width, number)
+
+
+@intrinsic
+def like(typing, vector, number):
+    return _equal(vector, vector, number)
 
 
 def _splat(builder, lane, width):
@@ -147,15 +197,6 @@ def rolled(typing):
     return types.void(), generate
 
 
-@intrinsic
-def like(typing, vector, number):
-    def generate(context, builder, signature, args):
-        lane = context.cast(builder, args[1], signature.args[1], vector.dtype)
-        return _splat(builder, lane, vector.width)
-
-    return vector(vector, number), generate
-
-
 add, sub, mul = _same("fadd", "add"), _same("fsub", "sub"), _same("fmul", "mul")
 div = _same("fdiv", "sdiv")
 
@@ -183,14 +224,23 @@ def _extreme(order, nan_stays):
 maximum, minimum, larger = _extreme(">", True), _extreme("<", True), _extreme(">", False)
 
 
-@intrinsic
-def widen(typing, a):
-    wide = Vector(types.float64 if isinstance(a.dtype, types.Float) else types.int64, a.width)
+def _converted(vector, *given):
+    """Signature and code of the last argument in a type of vectors."""
 
     def generate(context, builder, signature, args):
-        return _convert(builder, args[0], context.get_value_type(wide))
+        return _convert(builder, args[-1], context.get_value_type(vector))
 
-    return wide(a), generate
+    return vector(*given), generate
+
+
+@intrinsic
+def widen(typing, a):
+    return _converted(Vector(types.float64 if isinstance(a.dtype, types.Float) else types.int64, a.width), a)
+
+
+@intrinsic
+def narrow(typing, array, a):
+    return _converted(_of(array, a.width), array, a)
 
 
 def _half(choose):
@@ -216,13 +266,3 @@ def lane(typing, a, k):
         return builder.extract_element(args[0], builder.trunc(args[1], ir.IntType(32)))
 
     return a.dtype(a, k), generate
-
-
-@intrinsic
-def narrow(typing, array, a):
-    vector = _of(array, a.width)
-
-    def generate(context, builder, signature, args):
-        return _convert(builder, args[1], context.get_value_type(vector))
-
-    return vector(array, a), generate

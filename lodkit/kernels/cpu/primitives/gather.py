@@ -132,5 +132,5 @@ def put_all(rows, values, out):
 
 
 def scatter_rows(rows, values, out):
-    """``out[rows[i]] = values[i]``, for rows that are listed once."""
+    """``out[rows[i]] = values[i]``, of several for one row the last."""
     put_all(rows, matrix(values), matrix(out))

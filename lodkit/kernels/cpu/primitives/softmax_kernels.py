@@ -17,7 +17,7 @@ FLAT = 0  # the width that stands for one column, whose values come as ``(1, row
 
 
 def _access(width):
-    """Reader and writer of the lanes of a step, and its number of rows."""
+    """Reader and writer of the lanes of a step, its number of rows, and of lanes."""
     flat = width == FLAT
 
     @jitable(inline=True)
@@ -31,7 +31,7 @@ def _access(width):
         else:
             simd.store(out, i, j, vector)
 
-    return read, write, LANES if flat else 1
+    return read, write, *((LANES, LANES) if flat else (1, width))
 
 
 def _across(width, step):
@@ -102,8 +102,7 @@ def softmax_kernel(width):
     maximum: its exponential makes the total NaN.
     """
     flat = width == FLAT
-    lanes = LANES if flat else width
-    (read, write, step), along = _access(width), _along(width)
+    (read, write, step, lanes), along = _access(width), _along(width)
     largest, added, odd_column = _across(width, simd.larger), _across(width, simd.add), _odd_column(flat)
 
     @jitable
@@ -196,8 +195,7 @@ def products_kernel(width, logs):
 
 
 def _total_of(width, logs):
-    read, _, step = _access(width)
-    lanes, added = LANES if width == FLAT else width, _across(width, simd.add)
+    (read, _, step, lanes), added = _access(width), _across(width, simd.add)
 
     @jitable
     def total_of(out, grad, start, stop, j, block):
@@ -219,8 +217,7 @@ def gradient_kernel(width, logs):
     are given.
     """
     flat = width == FLAT
-    lanes = LANES if flat else width
-    (read, write, step), along, total_of = _access(width), _along(width), _total_of(width, logs)
+    (read, write, step, lanes), along, total_of = _access(width), _along(width), _total_of(width, logs)
 
     @parallel_kernel
     def kernel(out, grad, offsets, chunk, block, totals, result):

@@ -77,21 +77,10 @@ def bits_below(n):
 
 
 def sort_rows(rows, height):
-    """Sort row numbers, stably.
+    """Sort int64 row numbers in ``[0, height)``, stably.
 
-    Parameters
-    ----------
-    rows : int64 array
-        Each in ``[0, height)``.
-
-    Returns
-    -------
-    order : int64 array
-        Positions in ``rows``, sorted by row.
-    starts : int64 array
-        Where each run of one row starts in ``order``, and the end of the last.
-    unique : int64 array
-        The row of each run.
+    Returns their positions, sorted by row; where each run of one row starts among these, and the last one ends; and the
+    row of each run.
     """
     n = len(rows)
     index_bits, row_bits = bits_below(n), bits_below(height)
