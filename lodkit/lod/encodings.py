@@ -11,7 +11,7 @@ from ..arrays import empty, from_lists, integers, is_integer, is_number, plain_a
 from ..errors import DTypeError, LoDError, SegmentIdError
 from . import levels as _levels
 from .indexing import require_cpu
-from .levels import compiled, frozen, row_maps
+from .levels import compiled, frozen
 
 MAX_DEPTH = 64
 
@@ -95,8 +95,10 @@ class Conversions:
         if lengths.max(initial=0) > width:
             i = int(np.argmax(lengths))
             raise LoDError(f"length {lengths[i]} at position {i} exceeds the padded width {width}")
+        from .copy_runs import copy_runs
+
         values = empty((int(offsets[-1]), *padded.shape[2:]), padded.dtype)
-        row_maps().copy_runs(padded.reshape(count * width, *padded.shape[2:]), width, offsets, values)
+        copy_runs(padded.reshape(count * width, *padded.shape[2:]), width, offsets, values)
         return cls._wrap(values, (offsets,))
 
     @classmethod
@@ -188,8 +190,10 @@ class Conversions:
         num_cells = math.prod(out.shape[: last + 1])
         runs = np.zeros((2, num_cells), np.int64)
         runs[:, cell] = self._lod[-1][:-1], self._lod[-1][1:]
+        from .copy_runs import copy_runs
+
         rows = out.reshape(num_cells * widths[-1], *values.shape[1:])
-        row_maps().copy_runs(values, tuple(runs), widths[-1], rows, fill[()])
+        copy_runs(values, tuple(runs), widths[-1], rows, fill[()])
         return out
 
     def to_uniform(self):

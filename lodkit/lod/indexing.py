@@ -9,7 +9,7 @@ import numpy as np
 
 from ..arrays import empty, integers, is_integer
 from ..errors import DeviceError, LoDError, LoDLevelError, RowIndexError
-from .levels import compiled, frozen, row_maps
+from .levels import compiled, frozen
 
 
 class Indexing:
@@ -191,10 +191,12 @@ def first_branches(t, count=None):
 
 def take_ranges(values, starts, stops):
     """Concatenate ``values[starts[k]:stops[k]]``."""
+    from .copy_runs import copy_runs
+
     require_cpu(values, "selecting sequences")
     slots = compiled().lengths_to_offsets(stops - starts)
     out = empty((int(slots[-1]), *values.shape[1:]), values.dtype)
-    row_maps().copy_runs(values, (starts, stops), slots, out)
+    copy_runs(values, (starts, stops), slots, out)
     return out
 
 

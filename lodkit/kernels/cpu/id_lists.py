@@ -17,7 +17,6 @@ from .primitives.sort import look_up, sort_numbers
 
 @parallel_kernel
 def _number_runs(order, starts, chunk, numbers):
-    """Number of the run of each position."""
     n = len(order)
     for c in prange((n + chunk - 1) // chunk):
         run = segment_of(starts, c * chunk)

@@ -11,15 +11,11 @@ from .lengths import largest
 from .primitives.gradient_kernels import plain
 
 
-def _plain(array):
-    return plain(array.reshape(-1))
-
-
 def top_rows(values, offsets, k):
     """Offsets of the k largest of each segment, their positions, and their indices in their segments."""
     ends = np.empty(len(offsets), np.int64)
     positions = np.empty((len(offsets) - 1, _ends(offsets, k, ends)), np.int64)
-    largest(len(values), _plain(values), offsets, positions)
+    largest(len(values), plain(values.reshape(-1)), offsets, positions)
     rows, indices = np.empty(ends[-1], np.int64), np.empty(ends[-1], np.int64)
     _list(positions, offsets, ends, rows, indices)
     return ends, rows, indices
@@ -66,7 +62,7 @@ def _positions(values, offsets, k):
 
 def average(values, offsets, order, topks, out):
     """Averages of the ``topks`` largest of each segment, in this order of the segments, into ``out``."""
-    values = _plain(values)
+    values = plain(values.reshape(-1))
     positions, averages = _positions(values, offsets, topks[-1]), np.empty((len(order), len(topks)), values.dtype)
     _average(positions.size, values, positions, order, topks, averages)
     out[...] = averages.reshape(out.shape)
@@ -74,9 +70,10 @@ def average(values, offsets, order, topks, out):
 
 def average_grad(values, grad, offsets, order, topks):
     """Gradient of the averages by the values."""
-    x = _plain(values)
-    g, positions, result = _plain(grad.astype(x.dtype, copy=False)), _positions(x, offsets, topks[-1]), np.zeros_like(x)
-    _share(positions.size, g.reshape(len(order), len(topks)), positions, order, topks, result)
+    x = plain(values.reshape(-1))
+    g = plain(grad.reshape(len(order), len(topks)).astype(x.dtype, copy=False))
+    positions, result = _positions(x, offsets, topks[-1]), np.zeros_like(x)
+    _share(positions.size, g, positions, order, topks, result)
     return result.reshape(values.shape).astype(native(values.dtype), copy=False)
 
 

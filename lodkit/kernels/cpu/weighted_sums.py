@@ -36,7 +36,7 @@ def _rows_kernel(width):
                     simd.prefetch(values, orders[0, starts[min(u + AHEAD, last)]], j, size)
                     total = simd.mul(simd.load(out, rows[u], j, width), simd.full(out, width, scales[u]))
                     for m in range(len(weights)):
-                        more = run_sum(values, orders[m], scales, starts[u], starts[u + 1], j)
+                        more = run_sum(values, orders[m], values, starts[u], starts[u + 1], j)
                         total = simd.add(total, simd.mul(more, simd.full(out, width, weights[m])))
                     simd.store(out, rows[u], j, total)
 
