@@ -40,20 +40,12 @@ def is_plain_integer(value):
     return type(value) is int and -MOST <= value <= MOST
 
 
-def is_flag(value):
-    return isinstance(value, bool | np.bool_)
-
-
-def is_none(value):
-    return value is None
-
-
 _WORDS = (str, int, type(None))
 PLAIN = {
     float: (is_number, "a number"),
     int: (is_plain_integer, "an integer"),
-    bool: (is_flag, "True or False"),
-    type(None): (is_none, "None"),
+    bool: (lambda value: isinstance(value, bool | np.bool_), "True or False"),
+    type(None): (lambda value: value is None, "None"),
     Scalar: (is_scalar, "a number or a one-element array"),
 }
 
@@ -89,30 +81,18 @@ def checker(hint, name, operator):
     for h in hints:
         if typing.get_origin(h) is typing.Literal:
             choices = typing.get_args(h)
+            tests.insert(0, _among(frozenset(choices)))
             words.append("one of " + ", ".join(map(repr, choices)))
-        elif h in PLAIN:
-            tests.append(PLAIN[h][0])
-            words.append(PLAIN[h][1])
         else:
-            tests.append(lambda value: True)
-            words.append("any value")
-    if choices and not tests:
-        test = _among(frozenset(choices))
-    elif len(tests) == 1 and not choices:
-        test = tests[0]
-    else:
-        among = _among(frozenset(choices))
-
-        def test(value):
-            return among(value) or any(t(value) for t in tests)
-
+            test, expected = PLAIN.get(h, (lambda value: True, "any value"))
+            tests.append(test)
+            words.append(expected)
+    first, *others = tests
+    test = (lambda value: first(value) or any(t(value) for t in others)) if others else first
     check = Check(test, " or ".join(words), name, operator)
     check.choices = choices
     return check
 
 
 def _among(choices):
-    def test(value):
-        return isinstance(value, _WORDS) and value in choices
-
-    return test
+    return lambda value: isinstance(value, _WORDS) and value in choices

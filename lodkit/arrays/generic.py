@@ -108,14 +108,8 @@ def flat(x):
     return found.reshape(found.size).array
 
 
-_DEVICES = {np.ndarray: "cpu"}
-
-
 def device_of(x):
     """Device of an array, LoDTensor or SelectedRows: ``"cpu"`` or ``"cuda"``."""
-    device = _DEVICES.get(type(x))
-    if device is not None:
-        return device
     if isinstance(x, np.ndarray):
         return "cpu"
     device = getattr(x, "device", None)

@@ -75,18 +75,33 @@ def entry_name(*parts):
 
 
 def load(name):
-    """Content of an entry; None if there is none, or it is damaged."""
-    try:
-        return read_entry(os.path.join(directory(), name))
-    except OSError:
-        return None
+    """Content of an entry; None if there is none, or it was not written to its end or is damaged."""
+    with contextlib.suppress(OSError):
+        path = os.path.join(directory(), name)
+        with open(path, "rb") as file:
+            checksum, payload = file.read(_CHECKSUM), file.read()
+        if hashlib.sha256(payload).digest() == checksum:
+            with contextlib.suppress(OSError):
+                os.utime(path)
+            return payload
+    return None
 
 
 def store(name, payload):
     """Write an entry."""
-    path = directory(make=True)
-    write_entry(os.path.join(path, name), payload)
-    prune_once(path, os.getpid())
+    folder = directory(make=True)
+    path = os.path.join(folder, name)
+    handle, draft = tempfile.mkstemp(suffix=".tmp", dir=folder)
+    try:
+        with open(handle, "wb") as file:
+            file.write(hashlib.sha256(payload).digest() + payload)
+        os.replace(draft, path)
+    except BaseException as error:
+        with contextlib.suppress(OSError):
+            os.unlink(draft)
+        if not isinstance(error, PermissionError) or not os.path.exists(path):  # Windows: another process reads it
+            raise
+    prune_once(folder, os.getpid())
 
 
 @contextlib.contextmanager
@@ -125,30 +140,6 @@ def directory(make=False):
     if hasattr(os, "geteuid") and (status.st_uid != os.geteuid() or stat.S_IMODE(status.st_mode) & 0o022):
         raise OSError(f"others can write to {path}")
     return os.path.abspath(path)
-
-
-def read_entry(path):
-    """Content of an entry; None if it was not written to its end or is damaged."""
-    with open(path, "rb") as file:
-        checksum, payload = file.read(_CHECKSUM), file.read()
-    if hashlib.sha256(payload).digest() != checksum:
-        return None
-    with contextlib.suppress(OSError):
-        os.utime(path)
-    return payload
-
-
-def write_entry(path, payload):
-    handle, draft = tempfile.mkstemp(suffix=".tmp", dir=os.path.dirname(path))
-    try:
-        with open(handle, "wb") as file:
-            file.write(hashlib.sha256(payload).digest() + payload)
-        os.replace(draft, path)
-    except BaseException as error:
-        with contextlib.suppress(OSError):
-            os.unlink(draft)
-        if not isinstance(error, PermissionError) or not os.path.exists(path):  # Windows: another process reads it
-            raise
 
 
 @functools.cache

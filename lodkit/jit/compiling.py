@@ -42,10 +42,7 @@ def njit(function=None, /, **options):
 
 
 def _compile(compiled, compile_types, given):
-    """Compile once for writable and read-only arrays, where Numba would compile twice.
-
-    The code is the same; launchers make sure that outputs are writable.
-    """
+    """Compile once for writable and read-only arrays: the code is the same, and launchers check outputs."""
     if type(given) is not tuple:
         return compile_types(given)
     kinds = tuple(map(private_numba.writable, given))

@@ -8,33 +8,28 @@ nothing is compiled, and an intrinsic.
 
 from __future__ import annotations
 
-import functools
+import inspect
 import operator
 
 import numpy as np
 from numba.extending import overload
 
 from . import reducers
-from .llvm import bitpack, intrinsics, masked, memcpy, vector_math
-from .llvm import prefetch as _prefetches
+from .llvm import bitpack, intrinsics, memory, vector_math
 from .llvm.intrinsics import WIDE
-
-
-def _numpy(array, row, start, width):
-    lanes = array[row, start : start + width]
-    lanes = lanes.view(np.float16) if lanes.dtype == np.uint16 else lanes
-    return lanes.astype(WIDE[array.dtype.name])
 
 
 def load(array, i, j, width):
     """The lanes ``array[i, j : j + width]``."""
-    return _numpy(array, i, j, width)
+    lanes = array[i, j : j + width]
+    lanes = lanes.view(np.float16) if lanes.dtype == np.uint16 else lanes
+    return lanes.astype(WIDE[array.dtype.name])
 
 
 def load_first(array, i, j, width, count, rest):
     """The first ``count`` lanes of ``array[i, j : j + width]``, all of it or fewer; the others are ``rest``."""
     lanes = full(array, width, rest)
-    lanes[:count] = _numpy(array, i, j, min(count, width))[:count]
+    lanes[:count] = load(array, i, j, min(count, width))[:count]
     return lanes
 
 
@@ -134,9 +129,7 @@ def half(vector):
 def prefetch(array, i, j, size):
     """Prefetch ``size`` bytes from ``array[i, j]`` on, into the second-level cache.
 
-    That cache has many more line fill buffers than the first: random rows of 256 bytes arrive 1.4 to 1.8 times faster
-    than by prefetches into the first.
-
+    That cache has many more line fill buffers than the first: random rows of 256 bytes arrive 1.4 to 1.8 times faster.
     NumPy rows are rarely cache-line aligned, so they span one extra line. Prefetching it too, with the last part of a
     row, makes rows of 64 bytes 3 times faster, of 256 bytes 1.4 times, and of 512 bytes 1.15 times.
     """
@@ -211,18 +204,10 @@ def unless_minus_inf(vector, by):
     return np.where(np.isneginf(by), vector.dtype.type(0), vector)
 
 
-def _silent(operation):
-    """Operation of two vectors without NumPy's warnings, which compiled code has not either."""
-
-    @functools.wraps(operation)
-    def run(a, b):
-        with np.errstate(all="ignore"):
-            return operation(a, b)
-
-    return run
-
-
-add, sub, mul, div = map(_silent, (operator.add, operator.sub, operator.mul, operator.truediv))
+# Compiled code has no warnings.
+add, sub, mul, div = (
+    np.errstate(all="ignore")(operation) for operation in (operator.add, operator.sub, operator.mul, operator.truediv)
+)
 
 
 def maximum(a, b):
@@ -240,55 +225,23 @@ def minimum(a, b):
     return np.minimum(a, b)
 
 
-def _bind(function, compiled, count):
+def _bind(function, compiled):
     """Overload a NumPy body by an intrinsic in compiled code."""
-    names = ", ".join("abcdef"[:count])
+    names = ", ".join("abcdef"[: len(inspect.signature(function).parameters)])
     namespace = {"compiled": compiled}
     exec(f"def bind({names}):\n    return lambda {names}: compiled({names})", namespace)
     overload(function, prefer_literal=True, inline="always")(namespace["bind"])
 
 
-for _function, _compiled, _count in (
-    (load, intrinsics.load, 4),
-    (load_first, masked.load_first, 6),
-    (store, intrinsics.store, 4),
-    (store_first, masked.store_first, 5),
-    (full, intrinsics.full, 3),
-    (like, intrinsics.like, 2),
-    (copy, memcpy.copy, 5),
-    (stream, memcpy.stream, 5),
-    (settle, memcpy.settle, 0),
-    (rolled, intrinsics.rolled, 0),
-    (widen, intrinsics.widen, 1),
-    (narrow, intrinsics.narrow, 2),
-    (low, intrinsics.low, 1),
-    (high, intrinsics.high, 1),
-    (evens, intrinsics.evens, 1),
-    (odds, intrinsics.odds, 1),
-    (paired, intrinsics.paired, 2),
-    (lane, intrinsics.lane, 2),
-    (prefetch, _prefetches.prefetch, 4),
-    (prefetch_lines, _prefetches.prefetch_lines, 4),
-    (load_codes, bitpack.load_codes, 5),
-    (store_codes, bitpack.store_codes, 5),
-    (transpose, bitpack.transpose, 2),
-    (half, bitpack.half, 1),
-    (add, intrinsics.add, 2),
-    (sub, intrinsics.sub, 2),
-    (mul, intrinsics.mul, 2),
-    (div, intrinsics.div, 2),
-    (fma, intrinsics.fma, 3),
-    (maximum, intrinsics.maximum, 2),
-    (minimum, intrinsics.minimum, 2),
-    (sqrt, vector_math.sqrt, 1),
-    (larger, intrinsics.larger, 2),
-    (log, vector_math.log, 1),
-    (finite, vector_math.finite, 1),
-    (all_finite, vector_math.all_finite, 1),
-    (unless_minus_inf, vector_math.unless_minus_inf, 2),
-    (exp, vector_math.exp, 1),
+_LANES = "load store full like widen narrow low high evens odds paired lane add sub mul div fma maximum minimum larger"
+for _module, _names in (
+    (intrinsics, f"{_LANES} load_first store_first rolled"),
+    (memory, "copy stream settle prefetch prefetch_lines"),
+    (bitpack, "load_codes store_codes transpose half"),
+    (vector_math, "sqrt exp log finite all_finite unless_minus_inf"),
 ):
-    _bind(_function, _compiled, _count)
+    for _name in _names.split():
+        _bind(globals()[_name], getattr(_module, _name))
 
 
 @overload(reduce, jit_options={"forceinline": True})

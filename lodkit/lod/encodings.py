@@ -11,7 +11,7 @@ from ..arrays import empty, from_lists, integers, is_integer, is_number, plain_a
 from ..errors import DTypeError, LoDError, SegmentIdError
 from . import levels as _levels
 from .indexing import require_cpu
-from .levels import compiled, frozen, row_maps
+from .levels import compiled, frozen
 
 MAX_DEPTH = 64
 
@@ -84,22 +84,21 @@ class Conversions:
         """
         padded = _batch(padded, "from_padded")
         count, width = padded.shape[:2]
-        if lengths is not None:
-            (offsets,) = _levels.from_lengths([lengths])
-        elif pad_value is not None:
-            if not is_number(pad_value):
-                raise TypeError(f"pad_value must be a number, got {pad_value!r}")
-            (offsets,) = _levels.from_lengths([_data_lengths(padded, pad_value)])
-        else:
-            raise TypeError("from_padded needs lengths or pad_value= to tell data from padding")
+        if lengths is None:
+            if pad_value is None:
+                raise TypeError("from_padded needs lengths or pad_value= to tell data from padding")
+            lengths = _data_lengths(padded, _number(pad_value))
+        (offsets,) = _levels.from_lengths([lengths])
         lengths = np.diff(offsets)
         if len(lengths) != count:
             raise LoDError(f"{len(lengths)} lengths for {count} padded sequences")
         if lengths.max(initial=0) > width:
             i = int(np.argmax(lengths))
             raise LoDError(f"length {lengths[i]} at position {i} exceeds the padded width {width}")
+        from .copy_runs import copy_runs
+
         values = empty((int(offsets[-1]), *padded.shape[2:]), padded.dtype)
-        row_maps().copy_runs(padded.reshape(count * width, *padded.shape[2:]), width, offsets, values)
+        copy_runs(padded.reshape(count * width, *padded.shape[2:]), width, offsets, values)
         return cls._wrap(values, (offsets,))
 
     @classmethod
@@ -171,8 +170,7 @@ class Conversions:
         """
         values, last = self._need_values(), self._level(-1)
         require_cpu(values, "to_padded")
-        if not is_number(pad_value):
-            raise TypeError(f"pad_value must be a number, got {pad_value!r}")
+        _number(pad_value)
         if max_length is not None and (not is_integer(max_length) or max_length < 0):
             raise ValueError(f"max_length must be an integer >= 0, got {max_length!r}")
         with np.errstate(invalid="ignore"):
@@ -192,8 +190,10 @@ class Conversions:
         num_cells = math.prod(out.shape[: last + 1])
         runs = np.zeros((2, num_cells), np.int64)
         runs[:, cell] = self._lod[-1][:-1], self._lod[-1][1:]
+        from .copy_runs import copy_runs
+
         rows = out.reshape(num_cells * widths[-1], *values.shape[1:])
-        row_maps().copy_runs(values, tuple(runs), widths[-1], rows, fill[()])
+        copy_runs(values, tuple(runs), widths[-1], rows, fill[()])
         return out
 
     def to_uniform(self):
@@ -241,6 +241,12 @@ def _batch(padded, what):
     return padded
 
 
+def _number(pad_value):
+    if not is_number(pad_value):
+        raise TypeError(f"pad_value must be a number, got {pad_value!r}")
+    return pad_value
+
+
 def _data_lengths(padded, pad_value):
     """Return lengths up to the last row that is not all padding; NaN equals NaN."""
     data = (padded != pad_value) & ((padded == padded) | (pad_value == pad_value))
@@ -249,7 +255,6 @@ def _data_lengths(padded, pad_value):
 
 
 def _depth(lists):
-    """Return the depth of the deepest row."""
     depth, parts = 0, [lists]
     while parts := [part for part in parts if isinstance(part, list | tuple)]:
         depth += 1

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import operator
-from itertools import pairwise
+from itertools import islice, pairwise
 
 import numpy as np
 
 from ..arrays import empty, integers, is_integer
 from ..errors import DeviceError, LoDError, LoDLevelError, RowIndexError
-from .levels import compiled, frozen, row_maps
+from .levels import compiled, frozen
 
 
 class Indexing:
@@ -70,7 +70,10 @@ class Indexing:
         """
         at = self._level(level)
         count = len(self._lod[at]) - 1
-        start, stop = (_integer(i, name) for i, name in ((start, "start"), (stop, "stop")))
+        for i, name in ((start, "start"), (stop, "stop")):
+            if not is_integer(i):
+                raise TypeError(f"{name} must be an integer, got {i!r}")
+        start, stop = int(start), int(stop)
         if not 0 <= start <= stop <= count:
             raise RowIndexError(
                 f"start={start}, stop={stop} is not a range of the {count} sequences of level {at}; "
@@ -102,11 +105,7 @@ class Indexing:
 
     def branches(self):
         """Return ``(branch, sequence)`` per innermost sequence, in order: ``((0, 2), array)``."""
-        branches = [()]
-        for level, offsets in enumerate(self._lod):
-            counts = np.diff(self._lod[level - 1]).tolist() if level else [len(offsets) - 1]
-            branches = [(*b, i) for b, count in zip(branches, counts, strict=True) for i in range(count)]
-        return list(zip(branches, self.sequences(), strict=True)) if self._lod else []
+        return list(zip(first_branches(self), self.sequences(), strict=True)) if self._lod else []
 
     # -- finding ---------------------------------------------------------------------------------
 
@@ -180,12 +179,24 @@ class Indexing:
         return self._values
 
 
+def first_branches(t, count=None):
+    """Return the branches of the first ``count`` innermost sequences, or of all."""
+    branches = [()]
+    for level in range(t.lod_level):
+        lengths = np.diff(t._lod[level - 1][: len(branches) + 1]).tolist() if level else [len(t)]
+        below = ((*b, i) for b, n in zip(branches, lengths, strict=True) for i in range(n))
+        branches = list(islice(below, count))
+    return branches
+
+
 def take_ranges(values, starts, stops):
     """Concatenate ``values[starts[k]:stops[k]]``."""
+    from .copy_runs import copy_runs
+
     require_cpu(values, "selecting sequences")
     slots = compiled().lengths_to_offsets(stops - starts)
     out = empty((int(slots[-1]), *values.shape[1:]), values.dtype)
-    row_maps().copy_runs(values, (starts, stops), slots, out)
+    copy_runs(values, (starts, stops), slots, out)
     return out
 
 
@@ -194,12 +205,6 @@ def require_cpu(values, what):
         if not hasattr(values, "__cuda_array_interface__"):
             raise TypeError(f"{what} takes a NumPy array, got {type(values).__name__}; convert with np.asarray(...)")
         raise DeviceError(f"{what} works on the CPU; move the tensor with .to('cpu')")
-
-
-def _integer(i, name):
-    if not is_integer(i):
-        raise TypeError(f"{name} must be an integer, got {i!r}")
-    return operator.index(i)
 
 
 def _checked(i, count, level, branch):

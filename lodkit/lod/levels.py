@@ -21,13 +21,6 @@ def compiled():
     return _compiled
 
 
-def row_maps():
-    """Import ``lodkit.lod.copy_runs`` on first use."""
-    from . import copy_runs
-
-    return copy_runs
-
-
 def frozen(array):
     """Make ``array`` read-only and return it."""
     array.flags.writeable = False

@@ -77,7 +77,6 @@ class LoDTensor(Comparison, Indexing, Relevelling, Conversions, SparseMatrices, 
 
     @classmethod
     def _restore(cls, values, lod, base):
-        """Unpickle."""
         made = cls(values, lod=lod)
         made._base = base
         return made

@@ -130,32 +130,30 @@ def _counting_sort(ids, offsets, order):
         place[ids[i]] += 1
 
 
-def segment_numbers(offsets):
-    """The number of the sequence of each part, by checked offsets."""
-    numbers = np.empty(offsets.item(-1), np.int64)
-    _segment_numbers(offsets, numbers)
-    return numbers
+def numbering(rule):
+    """Make a function of checked offsets: ``rule(offsets, s, i)`` for every part i, in sequence s, as int64."""
+    rule = jitable(inline="ir")(rule)
+
+    @njit
+    def kernel(offsets, numbers):
+        for s in range(len(offsets) - 1):
+            for i in range(offsets[s], offsets[s + 1]):
+                numbers[i] = rule(offsets, s, i)
+
+    def numbers_of(offsets):
+        numbers = np.empty(offsets.item(-1), np.int64)
+        kernel(offsets, numbers)
+        return numbers
+
+    return numbers_of
 
 
-@njit
-def _segment_numbers(offsets, numbers):
-    for s in range(len(offsets) - 1):
-        for i in range(offsets[s], offsets[s + 1]):
-            numbers[i] = s
-
-
-def reversed_numbers(offsets):
-    """The numbers of all parts, those of each sequence from its last to its first."""
-    numbers = np.empty(offsets.item(-1), np.int64)
-    _reversed_numbers(offsets, numbers)
-    return numbers
-
-
-@njit
-def _reversed_numbers(offsets, numbers):
-    for s in range(len(offsets) - 1):
-        for i in range(offsets[s], offsets[s + 1]):
-            numbers[i] = offsets[s] + offsets[s + 1] - 1 - i
+#: The number of the sequence of each part.
+segment_numbers = numbering(lambda offsets, s, i: s)
+#: The numbers of all parts, those of each sequence from its last to its first.
+reversed_numbers = numbering(lambda offsets, s, i: offsets[s] + offsets[s + 1] - 1 - i)
+#: The number of each part within its sequence.
+inner_numbers = numbering(lambda offsets, s, i: i - offsets[s])
 
 
 def part_numbers(bounds, offsets, numbers):

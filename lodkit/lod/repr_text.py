@@ -5,13 +5,14 @@ Nothing here compiles, or reads more values than it shows. ``repr_html`` has the
 
 from __future__ import annotations
 
-import itertools
+import functools
 import math
 import re
 
 import numpy as np
 
 from ..arrays import device_of, to_device
+from .indexing import first_branches
 
 _SMALL = 120  # numbers shown in full
 _PART = 24  # numbers shown of one sequence among many
@@ -22,17 +23,20 @@ _WIDTH = 100
 _LONGEST = 4000
 
 
+def _bounded(format):
+    """Elide the middle of a long text (string values, very many levels)."""
+
+    @functools.wraps(format)
+    def text(x):
+        line = format(x)
+        return line if len(line) <= _LONGEST else f"{line[: _LONGEST // 2]} ... {line[-_LONGEST // 2 :]}"
+
+    return text
+
+
+@_bounded
 def text(t):
     """Return the repr of a LoDTensor, always below 10 kB."""
-    return _bounded(_whole_text(t))
-
-
-def _bounded(line):
-    """Elide the middle of a long text (string values, very many levels)."""
-    return line if len(line) <= _LONGEST else f"{line[: _LONGEST // 2]} ... {line[-_LONGEST // 2 :]}"
-
-
-def _whole_text(t):
     if t.values is None:
         return f"LoDTensor(None, {_lengths(t)})"
     rest = [f"shape={t.shape}", f"dtype={_dtype(t)}"]
@@ -53,12 +57,9 @@ def _whole_text(t):
     return "\n  ".join([f"LoDTensor({', '.join(headline(t))}", *_level_lines(t), *first_sequences(t)]) + ")"
 
 
+@_bounded
 def selected_rows_text(s):
     """Return the repr of a SelectedRows: ``SelectedRows(rows=[73], value=[[1., 2.]], height=100)``."""
-    return _bounded(_whole_rows_text(s))
-
-
-def _whole_rows_text(s):
     rows, tail = numbers(s.rows), f"height={s.height})"
     if math.prod(s.value.shape) <= _SMALL:
         return f"SelectedRows(rows={rows}, value={numbers(s.value)}, {tail}"
@@ -141,13 +142,3 @@ def first_sequences(t):
         yield f"<{', '.join(map(str, branch))}> {stop - start} rows: {numbers(t.values[start:stop], _PART)}"
     if len(ends) - 1 > len(branches):
         yield "..."
-
-
-def first_branches(t, count):
-    """Return the branches of the first ``count`` innermost sequences."""
-    branches = [()]
-    for level in range(t.lod_level):
-        lengths = np.diff(t._lod[level - 1][: len(branches) + 1]) if level else [len(t)]
-        below = ((*b, i) for b, n in zip(branches, lengths, strict=True) for i in range(n))
-        branches = list(itertools.islice(below, count))
-    return branches

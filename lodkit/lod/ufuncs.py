@@ -54,8 +54,12 @@ def apply(ufunc, method, inputs, out=None, **kwargs):
     if any(not isinstance(o, LoDTensor | None) for o in outs):
         raise TypeError(f"{name}: out must be a LoDTensor of the same structure; pass out=t.with_values(array)")
     if ufunc in (np.equal, np.not_equal) and not outs and not kwargs:
-        return _compared(ufunc, *inputs)
-    like = _one_structure(name, [x for x in (*inputs, *where, *outs) if isinstance(x, LoDTensor)])
+        t, other = inputs if isinstance(inputs[0], LoDTensor) else inputs[::-1]
+        return t == other if ufunc is np.equal else t != other
+    like, *others = (x for x in (*inputs, *where, *outs) if isinstance(x, LoDTensor))
+    for other in others:
+        if not like.same_lod(other):
+            raise mismatch(name, like, other)
     ragged = [x for x in (*inputs, *where) if isinstance(x, LoDTensor)]
     rank = max(len(x.shape) for x in ragged or [like])
     operands = [_operand(name, x, rank) for x in (*inputs, *where)]
@@ -80,20 +84,6 @@ def apply(ufunc, method, inputs, out=None, **kwargs):
 
 def _fits(x):
     return isinstance(x, LoDTensor | list | tuple) or np.isscalar(x) or is_array(x)
-
-
-def _compared(ufunc, a, b):
-    """Compare by ``LoDTensor.__eq__`` or ``__ne__``, with the LoDTensor on either side."""
-    t, other = (a, b) if isinstance(a, LoDTensor) else (b, a)
-    return t == other if ufunc is np.equal else t != other
-
-
-def _one_structure(name, tensors):
-    first, *others = tensors
-    for other in others:
-        if not first.same_lod(other):
-            raise mismatch(name, first, other)
-    return first
 
 
 def _operand(name, x, rank):
@@ -137,12 +127,8 @@ def _on_gpu(ufunc, operands, outs, kwargs):
     run = OPERATORS.get(name) or getattr(xp, ARRAY_API.get(name, name), None)
     if run is None:
         raise NoKernelError(f"np.{name} is not in the array API; use the array library: t.with_values(f(t.values))")
-    return run(
-        *(
-            x.item() if isinstance(x, np.generic | np.ndarray) else x if _is_number(x) else xp.asarray(x)
-            for x in operands
-        )
-    )
+    numbers = [x.item() if isinstance(x, np.generic | np.ndarray) else x for x in operands]
+    return run(*(x if _is_number(x) else xp.asarray(x) for x in numbers))
 
 
 def _is_number(x):

@@ -19,19 +19,9 @@ def near(start, length, rows):
 
 
 def uses_of_padding(offsets, start, length):
-    """Return the rows whose windows read each row of padding, per step.
+    """Return rows whose windows, ``t + start`` to ``t + start + length`` for row t, read padding; and their offsets.
 
-    Parameters
-    ----------
-    offsets : int64 array
-        Offsets of the sequences, in rows.
-    start, length : int
-        The window of row t is ``t + start`` to ``t + start + length``.
-
-    Returns
-    -------
-    rows, ends : int64 arrays
-        ``rows[ends[u]:ends[u + 1]]`` read padding ``u // length`` at step ``u % length``.
+    ``rows[ends[u]:ends[u + 1]]`` read padding ``u // length`` at step ``u % length``.
     """
     starts, stops = offsets[:-1], offsets[1:]
     before, behind = edges(start, length)

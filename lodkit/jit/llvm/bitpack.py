@@ -6,12 +6,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from .intrinsics import Vector, _pointer
-
-
-def _shuffled(builder, a, b, lanes):
-    """The numbered lanes of two vectors."""
-    return builder.shuffle_vector(a, b, ir.Constant(ir.VectorType(ir.IntType(32), len(lanes)), lanes))
+from .intrinsics import Vector, _pointer, _shuffled, lanewise
 
 
 def _each(vector, number):
@@ -72,14 +67,11 @@ def transpose(typing, a, rows):
     return a(a, types.literal(rows)), generate
 
 
-@intrinsic
-def half(typing, a):
-    def generate(context, builder, signature, args):
-        rounded = ir.Constant(args[0].type, ir.Undefined)
-        for k in range(a.width):  # one by one: NVVM compiles no vectors of halves
-            lane = builder.extract_element(args[0], ir.IntType(32)(k))
-            lane = builder.fpext(builder.fptrunc(lane, ir.HalfType()), ir.FloatType())
-            rounded = builder.insert_element(rounded, lane, ir.IntType(32)(k))
-        return rounded
-
-    return a(a), generate
+@lanewise
+def half(builder, x):
+    rounded = ir.Constant(x.type, ir.Undefined)
+    for k in range(x.type.count):  # one by one: NVVM compiles no vectors of halves
+        lane = builder.extract_element(x, ir.IntType(32)(k))
+        lane = builder.fpext(builder.fptrunc(lane, ir.HalfType()), ir.FloatType())
+        rounded = builder.insert_element(rounded, lane, ir.IntType(32)(k))
+    return rounded

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
@@ -27,7 +29,7 @@ class VectorModel(models.PrimitiveModel):
 
 def _of(array, width):
     """Vector type in which values of an array are computed."""
-    return Vector(getattr(types, WIDE[str(array.dtype)]), width.literal_value)
+    return Vector(getattr(types, WIDE[str(array.dtype)]), width)
 
 
 def _pointer(context, builder, array_type, array, i, j, pointee):
@@ -46,7 +48,7 @@ def _lanes(context, builder, array_type, width):
 
 @intrinsic(prefer_literal=True)
 def load(typing, array, i, j, width):
-    vector = _of(array, width)
+    vector = _of(array, width.literal_value)
 
     def generate(context, builder, signature, args):
         memory, align = _lanes(context, builder, array, vector.width)
@@ -88,36 +90,99 @@ def _convert(builder, value, target):
     return (builder.fpext if grows else builder.fptrunc)(value, target)
 
 
+def _first(context, builder, array, args, width, count):
+    """Arguments of a masked load or store of the first ``count`` lanes; halves move as their bits."""
+    memory, align = _lanes(context, builder, array, width)
+    bits = ir.VectorType(ir.IntType(16), width) if isinstance(memory.element, ir.HalfType) else memory
+    lanes = ir.Constant(ir.VectorType(ir.IntType(64), width), list(range(width)))
+    there = builder.icmp_signed("<", lanes, _splat(builder, count, width))
+    number = "i" if isinstance(bits.element, ir.IntType) else "f"
+    name = f"v{width}{number}{_bits(bits.element)}.p0"
+    return memory, bits, _pointer(context, builder, array, *args[:3], bits), ir.IntType(32)(align), there, name
+
+
 @intrinsic(prefer_literal=True)
-def full(typing, array, width, number):
-    vector = _of(array, width)
+def load_first(typing, array, i, j, width, count, rest):
+    vector = _of(array, width.literal_value)
 
     def generate(context, builder, signature, args):
-        lane = context.cast(builder, args[2], signature.args[2], vector.dtype)
+        memory, bits, *where, name = _first(context, builder, array, args, vector.width, args[4])
+        nothing = ir.Constant(bits, None)
+        kind = ir.FunctionType(bits, [x.type for x in (*where, nothing)])
+        call = cgutils.get_or_insert_function(builder.module, kind, f"llvm.masked.load.{name}")
+        value = builder.call(call, [*where, nothing])
+        value = _convert(builder, builder.bitcast(value, memory), context.get_value_type(vector))
+        other = context.cast(builder, args[5], signature.args[5], vector.dtype)
+        return builder.select(where[2], value, _splat(builder, other, vector.width))
+
+    return vector(array, i, j, width, types.int64, rest), generate
+
+
+@intrinsic
+def store_first(typing, array, i, j, vector, count):
+    def generate(context, builder, signature, args):
+        memory, bits, *where, name = _first(context, builder, array, args, vector.width, args[4])
+        value = builder.bitcast(_convert(builder, args[3], memory), bits)
+        kind = ir.FunctionType(ir.VoidType(), [x.type for x in (value, *where)])
+        call = cgutils.get_or_insert_function(builder.module, kind, f"llvm.masked.store.{name}")
+        builder.call(call, [value, *where])
+        return context.get_dummy_value()
+
+    return types.void(array, i, j, vector, types.int64), generate
+
+
+def _equal(vector, *given):
+    """Signature and code of lanes that all are the last argument."""
+
+    def generate(context, builder, signature, args):
+        lane = context.cast(builder, args[-1], signature.args[-1], vector.dtype)
         return _splat(builder, lane, vector.width)
 
-    return vector(array, width, number), generate
+    return vector(*given), generate
+
+
+@intrinsic(prefer_literal=True)
+def full(typing, array, width, number):
+    return _equal(_of(array, width.literal_value), array, width, number)
+
+
+@intrinsic
+def like(typing, vector, number):
+    return _equal(vector, vector, number)
 
 
 def _splat(builder, lane, width):
     vector = ir.VectorType(lane.type, width)
     first = builder.insert_element(ir.Constant(vector, ir.Undefined), lane, ir.IntType(32)(0))
-    zeros = ir.Constant(ir.VectorType(ir.IntType(32), width), [0] * width)
-    return builder.shuffle_vector(first, ir.Constant(vector, ir.Undefined), zeros)
+    return _shuffled(builder, first, ir.Constant(vector, ir.Undefined), [0] * width)
 
 
-def _same(builder_name_float, builder_name_int):
-    """Intrinsic of two vectors of one type: one LLVM instruction."""
+def _shuffled(builder, a, b, lanes):
+    """The numbered lanes of two vectors."""
+    return builder.shuffle_vector(a, b, ir.Constant(ir.VectorType(ir.IntType(32), len(lanes)), lanes))
+
+
+def lanewise(rule, resized=lambda width: width):
+    """Make an intrinsic of ``rule(builder, *vectors)``: vectors of one type to one of its lanes."""
 
     @intrinsic
-    def run(typing, a, b):
+    @functools.wraps(rule)  # whose parameters Numba reads
+    def run(typing, *vectors):
         def generate(context, builder, signature, args):
-            name = builder_name_float if isinstance(a.dtype, types.Float) else builder_name_int
-            return getattr(builder, name)(*args)
+            return rule(builder, *args)
 
-        return a(a, b), generate
+        return Vector(vectors[0].dtype, resized(vectors[0].width))(*vectors), generate
 
     return run
+
+
+def _is_integer(x):
+    return isinstance(x.type.element, ir.IntType)
+
+
+def _same(of_floats, of_integers):
+    """Intrinsic of two vectors of one type: one LLVM instruction."""
+    return lanewise(lambda builder, x, y: getattr(builder, of_integers if _is_integer(x) else of_floats)(x, y))
 
 
 @intrinsic
@@ -132,43 +197,26 @@ def rolled(typing):
     return types.void(), generate
 
 
-@intrinsic
-def like(typing, vector, number):
-    def generate(context, builder, signature, args):
-        lane = context.cast(builder, args[1], signature.args[1], vector.dtype)
-        return _splat(builder, lane, vector.width)
-
-    return vector(vector, number), generate
-
-
 add, sub, mul = _same("fadd", "add"), _same("fsub", "sub"), _same("fmul", "mul")
 div = _same("fdiv", "sdiv")
 
 
-@intrinsic
-def fma(typing, a, b, c):
-    def generate(context, builder, signature, args):
-        if not isinstance(a.dtype, types.Float):
-            return builder.add(builder.mul(args[0], args[1]), args[2])
-        product = builder.fmul(args[0], args[1], flags=("contract",))
-        return builder.fadd(product, args[2], flags=("contract",))
-
-    return a(a, b, c), generate
+@lanewise
+def fma(builder, a, b, c):
+    if _is_integer(a):
+        return builder.add(builder.mul(a, b), c)
+    return builder.fadd(builder.fmul(a, b, flags=("contract",)), c, flags=("contract",))
 
 
 def _extreme(order, nan_stays):
     """Larger (``>``) or smaller (``<``) lanes: one instruction per register, three if NaN propagates."""
 
-    @intrinsic
-    def run(typing, a, b):
-        def generate(context, builder, signature, args):
-            x, y = args
-            if not isinstance(a.dtype, types.Float):
-                return builder.select(builder.icmp_signed(order, y, x), y, x)
-            chosen = builder.select(builder.fcmp_ordered(order, y, x), y, x)
-            return builder.select(builder.fcmp_unordered("uno", y, y), y, chosen) if nan_stays else chosen
-
-        return a(a, b), generate
+    @lanewise
+    def run(builder, x, y):
+        if _is_integer(x):
+            return builder.select(builder.icmp_signed(order, y, x), y, x)
+        chosen = builder.select(builder.fcmp_ordered(order, y, x), y, x)
+        return builder.select(builder.fcmp_unordered("uno", y, y), y, chosen) if nan_stays else chosen
 
     return run
 
@@ -176,62 +224,40 @@ def _extreme(order, nan_stays):
 maximum, minimum, larger = _extreme(">", True), _extreme("<", True), _extreme(">", False)
 
 
-@intrinsic
-def widen(typing, a):
-    wide = Vector(types.float64 if isinstance(a.dtype, types.Float) else types.int64, a.width)
+def _converted(vector, *given):
+    """Signature and code of the last argument in a type of vectors."""
 
     def generate(context, builder, signature, args):
-        return _convert(builder, args[0], context.get_value_type(wide))
+        return _convert(builder, args[-1], context.get_value_type(vector))
 
-    return wide(a), generate
-
-
-def _half(first):
-    """Lower (0) or upper (1) half of the lanes."""
-
-    @intrinsic
-    def run(typing, a):
-        width = a.width // 2
-
-        def generate(context, builder, signature, args):
-            chosen = ir.Constant(ir.VectorType(ir.IntType(32), width), [first * width + k for k in range(width)])
-            return builder.shuffle_vector(args[0], args[0], chosen)
-
-        return Vector(a.dtype, width)(a), generate
-
-    return run
-
-
-low, high = _half(0), _half(1)
-
-
-def _every_second(first):
-    """Even (0) or odd (1) lanes."""
-
-    @intrinsic
-    def run(typing, a):
-        width = a.width // 2
-
-        def generate(context, builder, signature, args):
-            chosen = ir.Constant(ir.VectorType(ir.IntType(32), width), [2 * k + first for k in range(width)])
-            return builder.shuffle_vector(args[0], args[0], chosen)
-
-        return Vector(a.dtype, width)(a), generate
-
-    return run
-
-
-evens, odds = _every_second(0), _every_second(1)
+    return vector(*given), generate
 
 
 @intrinsic
-def paired(typing, a, b):
-    def generate(context, builder, signature, args):
-        width = 2 * a.width
-        lanes = [k // 2 + k % 2 * a.width for k in range(width)]
-        return builder.shuffle_vector(*args, ir.Constant(ir.VectorType(ir.IntType(32), width), lanes))
+def widen(typing, a):
+    return _converted(Vector(types.float64 if isinstance(a.dtype, types.Float) else types.int64, a.width), a)
 
-    return Vector(a.dtype, 2 * a.width)(a, b), generate
+
+@intrinsic
+def narrow(typing, array, a):
+    return _converted(_of(array, a.width), array, a)
+
+
+def _half(choose):
+    """Intrinsic of half of the lanes: those that ``choose(width)`` numbers."""
+    return lanewise(lambda builder, x: _shuffled(builder, x, x, choose(x.type.count)), lambda width: width // 2)
+
+
+low, high = _half(lambda n: [*range(n // 2)]), _half(lambda n: [*range(n // 2, n)])
+evens, odds = _half(lambda n: [*range(0, n, 2)]), _half(lambda n: [*range(1, n, 2)])
+
+
+def _in_turn(builder, x, y):
+    width = x.type.count
+    return _shuffled(builder, x, y, [k // 2 + k % 2 * width for k in range(2 * width)])
+
+
+paired = lanewise(_in_turn, lambda width: 2 * width)
 
 
 @intrinsic
@@ -240,13 +266,3 @@ def lane(typing, a, k):
         return builder.extract_element(args[0], builder.trunc(args[1], ir.IntType(32)))
 
     return a.dtype(a, k), generate
-
-
-@intrinsic
-def narrow(typing, array, a):
-    vector = Vector(getattr(types, WIDE[str(array.dtype)]), a.width)
-
-    def generate(context, builder, signature, args):
-        return _convert(builder, args[1], context.get_value_type(vector))
-
-    return vector(array, a), generate

@@ -5,19 +5,18 @@ from __future__ import annotations
 import numpy as np
 
 from ...arrays import integers, upcast
-from ...jit import advance, lower_bound, njit, parallel_kernel, prange, segment_of, settings
+from ...jit import advance, njit, parallel_kernel, prange, segment_of, settings
 from ...lod import LoDTensor, check_vector, frozen
 from ...lod import offsets as _lod
 from ...lod.copy_runs import copy_runs
 from ...ops import id_lists as ops
 from ...registry import Dense
 from .conversions import offsets_to_segment_ids
-from .primitives.sort import sort_numbers
+from .primitives.sort import look_up, sort_numbers
 
 
 @parallel_kernel
 def _number_runs(order, starts, chunk, numbers):
-    """Number of the run of each position."""
     n = len(order)
     for c in prange((n + chunk - 1) // chunk):
         run = segment_of(starts, c * chunk)
@@ -82,18 +81,11 @@ def find_duplicate_elements(data: Dense, /):
     return np.flatnonzero(repeated)
 
 
-@parallel_kernel
-def _search(queries, distinct, last, missing, out):
-    for q in prange(len(queries)):
-        run = lower_bound(distinct, queries[q])
-        out[q] = last[run] if run < len(distinct) and distinct[run] == queries[q] else missing
-
-
 @ops.find.kernel("cpu")
 def find(ids: Dense, queries: Dense, /, *, missing_value):
     queries = integers(queries, "queries")
     order, starts, distinct = sort_numbers(check_vector(ids, "ids"))
     found = np.empty(queries.shape, np.int64)
     last = order[starts[1:] - 1]
-    _search(queries.size, queries.reshape(-1), distinct, last, np.int64(missing_value), found.reshape(-1))
+    look_up(queries.size, queries.reshape(-1), distinct, last, np.int64(missing_value), found.reshape(-1))
     return found

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from ... import arrays
-from ...arrays import check_gradient, integers, matrix, native, upcast
+from ...arrays import check_gradient, integers, matrix
 from ...jit import jitable, njit, parallel_kernel, prange, settings
 from ...ops import lengths as ops
 from ...registry import Dense
 from .conversions import lengths_to_offsets, to_offsets
 from .primitives.gather import gather_kernel
-from .primitives.gradient_kernels import place
+from .primitives.gradient_kernels import place, plain
 
 
 @jitable
@@ -72,8 +72,7 @@ def lengths_top_k(values: Dense, lengths: Dense, /, *, k):
     dtype, offsets = ops.check_top_k(values, k), to_offsets(lengths, "lengths", len(values))
     positions = np.empty((len(offsets) - 1, k), np.int64)
     top = arrays.output(positions.shape, dtype)
-    numbers = upcast(values)
-    largest(len(values), np.ascontiguousarray(numbers, native(numbers.dtype)), offsets, positions)
+    largest(len(values), plain(values), offsets, positions)
     gather_kernel(top.size, matrix(values), positions.reshape(-1), -1, settings.chunk_rows, matrix(top.reshape(-1)))
     _shift(positions, offsets, -1, positions)
     return top, positions

@@ -1,17 +1,165 @@
-"""Packed rows: how the loops over them run."""
+"""Packed rows: loops that pack, unpack, look up and pool them, and how they run.
+
+Lanes are codes as bytes hold them: the lowest bits of all bytes first, then the next. They are put in order once per
+segment, not once per row.
+"""
 
 from __future__ import annotations
+
+import functools
 
 import numpy as np
 
 from ...arrays import matrix, native
-from ...jit import settings
+from ...jit import jitable, parallel_kernel, prange, segments_in, settings, simd
+from ..common.codes import coder, grid
 from .primitives.gather import NO_WEIGHTS
 from .primitives.gradients import NO_IDS
-from .primitives.quantized import bag_kernel, convert_kernel, dequantize_kernel, params_of, quantize_kernel, width_of
+from .primitives.reduce_kernels import AHEAD, weight_of
+from .primitives.templates import fill
 
 STRIP = 64  # lanes of a vector that is used once
 HALF_AND_FLOAT = {np.dtype(np.float16), np.dtype(np.float32)}
+WIDTHS = (128, 64, 16, 4)
+
+
+def width_of(columns, bits, most=WIDTHS[0]):
+    """Lanes of a strip of columns, which fill their bytes; the last strip may overlap the one before."""
+    return next((w for w in WIDTHS if w <= min(columns, most)), 8 // bits)
+
+
+def params_of(rows, bits):
+    """A view of the scale and bias of each packed row; float16 as its bits."""
+    kind = np.dtype(np.float32 if bits == 8 else np.uint16)
+    return rows[:, rows.shape[1] - 2 * kind.itemsize :].view(kind)
+
+
+@functools.cache
+def quantize_kernel(bits, width):
+    """Pack rows: first their minimum and maximum, then the codes between."""
+    each, size, grid_of, codes_of = 8 // bits, width * bits // 8, jitable(grid(bits)), jitable(coder(bits))
+
+    @parallel_kernel
+    def kernel(table, params, rows):
+        columns = table.shape[1]
+        for s in prange(len(table)):
+            low = simd.load_first(table, s, 0, width, min(width, columns), 0.0)
+            high = low
+            for at in range(width, columns, width):
+                x = simd.load(table, s, min(at, columns - width), width)
+                low, high = simd.minimum(low, x), simd.maximum(high, x)
+            scale, bias, factor = grid_of(simd.reduce(simd.minimum, low), simd.reduce(simd.maximum, high))
+            simd.store(params, s, 0, scale)
+            simd.store(params, s, 1, bias)
+            for at in range(0, columns, width):
+                j = min(at, columns - width)
+                codes = codes_of(simd.load(table, s, j, width), bias, factor)
+                simd.store_codes(rows, s, j // each, simd.transpose(codes, size), bits)
+
+    return kernel
+
+
+@functools.cache
+def dequantize_kernel(bits, width):
+    """Unpack rows: those at ids if any, else all; ``padding`` reads as zeros."""
+    each, size = 8 // bits, width * bits // 8
+
+    @parallel_kernel
+    def kernel(rows, params, ids, padding, out):
+        columns = out.shape[1]
+        for s in prange(len(out)):
+            row = ids[s] if len(ids) else np.int64(s)  # of a prange s is unsigned
+            pair = simd.load(params, row, 0, 2)
+            if row == padding:
+                pair = simd.like(pair, 0.0)
+            for at in range(0, columns, width):
+                j = min(at, columns - width)
+                x = simd.load_codes(rows, row, j // each, size, bits)
+                x = simd.fma(x, simd.like(x, simd.lane(pair, 0)), simd.like(x, simd.lane(pair, 1)))
+                simd.store(out, s, j, simd.transpose(x, each))
+
+    return kernel
+
+
+def _sums(bits, width):
+    """The sum of W columns from byte j on: of a block of rows in float32, of more in double precision."""
+    size = width * bits // 8
+
+    @jitable(inline=True)
+    def block_sum(rows, params, ids, weights, padding, start, stop, j, out):
+        total = simd.full(out, width, 0.0)
+        for i in range(start, stop):
+            simd.rolled()
+            ahead = ids[min(i + AHEAD, len(ids) - 1)]
+            simd.prefetch_lines(rows, ahead, j, size + 8)
+            simd.prefetch_lines(rows, ahead, rows.shape[1] - 1, 1)  # a row seldom starts where a cache line does
+            row = ids[i]
+            if row == padding:
+                continue
+            pair = simd.load(params, row, 0, 2)
+            scale, bias = simd.lane(pair, 0), simd.lane(pair, 1)
+            if len(weights):
+                scale, bias = scale * weights[i], bias * weights[i]
+            x = simd.load_codes(rows, row, j, size, bits)
+            total = simd.add(total, simd.fma(x, simd.like(x, scale), simd.like(x, bias)))
+        return total
+
+    @jitable
+    def long_sum(rows, params, ids, weights, padding, start, stop, j, block, out):
+        total = simd.widen(simd.full(out, width, 0.0))
+        for first in range(start, stop, block):
+            last = min(first + block, stop)
+            total = simd.add(total, simd.widen(block_sum(rows, params, ids, weights, padding, first, last, j, out)))
+        return total
+
+    return block_sum, long_sum
+
+
+@functools.cache
+def bag_kernel(bits, width):
+    """Look up and pool. A bag of one block, the usual case, skips double precision."""
+    each, (block_sum, long_sum) = 8 // bits, _sums(bits, width)
+
+    @jitable
+    def put(out, s, j, total, divisor):
+        simd.store(out, s, j, simd.transpose(simd.div(total, simd.like(total, divisor)), each))
+
+    @parallel_kernel
+    def kernel(rows, params, ids, weights, padding, offsets, divides, pad, chunk, block, out):
+        columns = out.shape[1]
+        for c in prange(offsets[-1] // chunk + 1):
+            for s in segments_in(offsets, chunk, c):
+                start, stop, divisor = offsets[s], offsets[s + 1], 1.0
+                if divides:
+                    divisor = weight_of(weights, start, stop) if len(weights) else float(stop - start)
+                if start == stop or divisor == 0:
+                    fill(out, s, pad)
+                    continue
+                for at in range(0, columns, width):
+                    j = min(at, columns - width)
+                    taken = rows, params, ids, weights, padding, start, stop, j // each
+                    if stop - start <= block:
+                        put(out, s, j, block_sum(*taken, out), divisor)
+                    else:
+                        put(out, s, j, long_sum(*taken, block, out), divisor)
+
+    return kernel
+
+
+@functools.cache
+def convert_kernel(width):
+    """``out = x`` in another type, of flat arrays; strips may overlap, and write the same numbers."""
+
+    @parallel_kernel
+    def kernel(x, chunk, out):
+        count = x.shape[1]
+        strips = (count + width - 1) // width
+        for c in prange((strips + chunk - 1) // chunk):
+            for k in range(c * chunk, min(strips, (c + 1) * chunk)):
+                j = min(k * width, count - width)
+                simd.store(out, 0, j, simd.load(x, 0, j, width))
+
+    return kernel
 
 
 def pack(table, bits, out):
@@ -34,21 +182,11 @@ def unpack(rows, ids, padding_idx, bits, out):
 def pool_rows(rows, ids, weights, padding_idx, offsets, pool, pad, bits, out):
     """Add up the rows of every bag, or average them."""
     if out.size:
-        rows, columns = np.ascontiguousarray(rows), out.shape[1]
-        bag_kernel(bits, width_of(columns, bits))(
-            len(ids) * columns,
-            rows,
-            params_of(rows, bits),
-            ids,
-            NO_WEIGHTS if weights is None else np.ascontiguousarray(weights, np.float32),
-            -1 if padding_idx is None else padding_idx,
-            offsets,
-            pool == "mean",
-            pad,
-            settings.chunk_rows,
-            settings.block_rows,
-            out,
-        )
+        rows, work = np.ascontiguousarray(rows), len(ids) * out.shape[1]
+        weights = NO_WEIGHTS if weights is None else np.ascontiguousarray(weights, np.float32)
+        params, padding, divides = params_of(rows, bits), -1 if padding_idx is None else padding_idx, pool == "mean"
+        kernel, chunk, block = bag_kernel(bits, width_of(out.shape[1], bits)), settings.chunk_rows, settings.block_rows
+        kernel(work, rows, params, ids, weights, padding, offsets, divides, pad, chunk, block, out)
     return out
 
 

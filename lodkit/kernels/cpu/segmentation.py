@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...jit import njit
+from ...lod.offsets import inner_numbers
 from ...ops import segmentation as ops
 from ...registry import Dense
 from .conversions import lengths_to_offsets, offsets_to_lengths, segment_ids_to_offsets
@@ -15,13 +16,6 @@ def _pair(offsets, ranges):
     for s in range(len(ranges)):
         ranges[s, 0] = offsets[s]
         ranges[s, 1] = offsets[s + 1] - offsets[s]
-
-
-@njit
-def _count(offsets, positions):
-    for s in range(len(offsets) - 1):
-        for i in range(offsets[s], offsets[s + 1]):
-            positions[i] = i - offsets[s]
 
 
 @njit
@@ -49,10 +43,7 @@ def segment_ids_to_ranges(segment_ids: Dense, /, *, num_segments):
 
 @ops.lengths_range_fill.kernel("cpu")
 def lengths_range_fill(lengths: Dense, /):
-    offsets = lengths_to_offsets(lengths)
-    positions = np.empty(offsets[-1], np.int64)
-    _count(offsets, positions)
-    return positions
+    return inner_numbers(lengths_to_offsets(lengths))
 
 
 @ops.lengths_to_weights.kernel("cpu")

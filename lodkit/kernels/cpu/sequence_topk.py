@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...arrays import native, upcast
+from ...arrays import native
 from ...jit import njit, parallel_kernel, prange
+from ...lod.offsets import part_numbers
 from .lengths import largest
-
-
-def _plain(array):
-    """An array to compute with, one-dimensional and contiguous."""
-    array = upcast(array).reshape(-1)
-    return np.ascontiguousarray(array, native(array.dtype))
+from .primitives.gradient_kernels import plain
 
 
 def top_rows(values, offsets, k):
     """Offsets of the k largest of each segment, their positions, and their indices in their segments."""
     ends = np.empty(len(offsets), np.int64)
     positions = np.empty((len(offsets) - 1, _ends(offsets, k, ends)), np.int64)
-    largest(len(values), _plain(values), offsets, positions)
+    largest(len(values), plain(values.reshape(-1)), offsets, positions)
     rows, indices = np.empty(ends[-1], np.int64), np.empty(ends[-1], np.int64)
     _list(positions, offsets, ends, rows, indices)
     return ends, rows, indices
@@ -46,18 +42,8 @@ def _list(positions, offsets, ends, rows, indices):
 
 def rows_of(indices, ends, offsets):
     """The first index outside its segment, or -1; and the positions in the batch of all."""
-    rows = np.empty(len(indices), np.int64)
-    return _rows_of(indices, ends, offsets, rows), rows
-
-
-@njit
-def _rows_of(indices, ends, offsets, rows):
-    for s in range(len(offsets) - 1):
-        for i in range(ends[s], ends[s + 1]):
-            if indices[i] < 0 or indices[i] >= offsets[s + 1] - offsets[s]:
-                return i
-            rows[i] = offsets[s] + indices[i]
-    return -1
+    rows, bad = part_numbers(offsets, ends, indices)
+    return bad, rows
 
 
 def placed(rows, grad, like):
@@ -76,7 +62,7 @@ def _positions(values, offsets, k):
 
 def average(values, offsets, order, topks, out):
     """Averages of the ``topks`` largest of each segment, in this order of the segments, into ``out``."""
-    values = _plain(values)
+    values = plain(values.reshape(-1))
     positions, averages = _positions(values, offsets, topks[-1]), np.empty((len(order), len(topks)), values.dtype)
     _average(positions.size, values, positions, order, topks, averages)
     out[...] = averages.reshape(out.shape)
@@ -84,9 +70,10 @@ def average(values, offsets, order, topks, out):
 
 def average_grad(values, grad, offsets, order, topks):
     """Gradient of the averages by the values."""
-    x = _plain(values)
-    g, positions, result = _plain(grad.astype(x.dtype, copy=False)), _positions(x, offsets, topks[-1]), np.zeros_like(x)
-    _share(positions.size, g.reshape(len(order), len(topks)), positions, order, topks, result)
+    x = plain(values.reshape(-1))
+    g = plain(grad.reshape(len(order), len(topks)).astype(x.dtype, copy=False))
+    positions, result = _positions(x, offsets, topks[-1]), np.zeros_like(x)
+    _share(positions.size, g, positions, order, topks, result)
     return result.reshape(values.shape).astype(native(values.dtype), copy=False)
 
 

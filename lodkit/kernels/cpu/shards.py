@@ -10,6 +10,7 @@ from ...lod import check_vector as check_vector
 from ...lod import offsets as _lod
 from ...ops.shards import check_sum
 from .conversions import lengths_to_offsets
+from .primitives.gather import put_once
 
 
 @parallel_kernel
@@ -53,16 +54,8 @@ def count_rows(shards, offsets, count):
     return lengths
 
 
-@parallel_kernel
-def _put(rows, value, out):
-    """``out[rows[i]] = value[i]``; rows are listed once each."""
-    for i in prange(len(rows)):
-        for d in range(out.shape[1]):
-            out[rows[i], d] = value[i, d]
-
-
 def put_shards(order, starts, data, out):
     """Put the rows of each shard where its keys are."""
     target = matrix(out)
     for p, x in enumerate(data):
-        _put(x.size, order[starts[p] : starts[p + 1]], matrix(x), target)
+        put_once(x.size, order[starts[p] : starts[p + 1]], matrix(x), target)

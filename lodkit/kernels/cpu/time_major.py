@@ -4,51 +4,41 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...jit import njit
+from ...jit import jitable, njit
+from ...lod.offsets import numbering
 
 
-@njit
-def _packed(offsets, steps, rows):
-    count = len(offsets) - 1
-    for t in range(steps):
-        for s in range(count):
-            row = offsets[s] + t
-            rows[t * count + s] = row if row < offsets[s + 1] else -1
+def _stepping(rule):
+    """Make a function of offsets and a number of steps: ``rule(offsets, s, t)`` at each step of each segment."""
+    rule = jitable(inline="ir")(rule)
+
+    @njit
+    def kernel(offsets, steps, rows):
+        count = len(offsets) - 1
+        for t in range(steps):
+            for s in range(count):
+                rows[t * count + s] = rule(offsets, s, t)
+
+    def rows_of(offsets, steps):
+        rows = np.empty(steps * (len(offsets) - 1), np.int64)
+        kernel(offsets, steps, rows)
+        return rows
+
+    return rows_of
 
 
-@njit
-def _unpacked(offsets, rows):
-    count = len(offsets) - 1
-    for s in range(count):
-        for i in range(offsets[s], offsets[s + 1]):
-            rows[i] = (i - offsets[s]) * count + s
+def _turned(offsets, s, t):
+    length = offsets[s + 1] - offsets[s]
+    return (length - 1 - t if t < length else t) * (len(offsets) - 1) + s
 
 
-@njit
-def _reversed(offsets, steps, rows):
-    count = len(offsets) - 1
-    for t in range(steps):
-        for s in range(count):
-            length = offsets[s + 1] - offsets[s]
-            rows[t * count + s] = (length - 1 - t if t < length else t) * count + s
-
-
-def packed(offsets, steps):
-    """Row at each step of each segment; -1 behind its end."""
-    rows = np.empty(steps * (len(offsets) - 1), np.int64)
-    _packed(offsets, steps, rows)
-    return rows
+#: Row at each step of each segment; -1 behind its end.
+packed = _stepping(lambda offsets, s, t: offsets[s] + t if offsets[s] + t < offsets[s + 1] else -1)
+#: Place of the row that comes to each step of each segment.
+reversed_rows = _stepping(_turned)
+_places = numbering(lambda offsets, s, i: (i - offsets[s]) * (len(offsets) - 1) + s)
 
 
 def unpacked(offsets, n):
     """Place of each of ``n`` rows in a time-major array."""
-    rows = np.empty(n, np.int64)
-    _unpacked(offsets, rows)
-    return rows
-
-
-def reversed_rows(offsets, steps):
-    """Place of the row that comes to each step of each segment."""
-    rows = np.empty(steps * (len(offsets) - 1), np.int64)
-    _reversed(offsets, steps, rows)
-    return rows
+    return _places(offsets)

@@ -7,11 +7,11 @@ import functools
 import numpy as np
 
 from ...arrays import matrix, native, upcast
-from ...jit import jitable, lower_bound, parallel_kernel, prange, settings, simd
+from ...jit import lower_bound, parallel_kernel, prange, settings, simd
 from ...jit.llvm.intrinsics import WIDE
 from .primitives.gather import AHEAD
 from .primitives.sort import sort_rows
-from .primitives.update import whole_width
+from .primitives.update_kernels import run_sum_of, whole_width
 
 CHUNK = 16  # elements of a chunk, per row of other kernels' chunks
 
@@ -24,16 +24,7 @@ def _number(weight, dtype):
 @functools.cache
 def _rows_kernel(width):
     """Kernel of a weighted sum into rows: a row is read and written once, chunks take the runs that start in theirs."""
-
-    @jitable(inline=True)
-    def run_sum(values, order, start, stop, j):
-        if stop - start == 1:
-            return simd.load(values, order[start], j, width)
-        total = simd.widen(simd.full(values, width, 0))
-        for i in range(start, stop):
-            simd.prefetch(values, order[min(i + AHEAD, len(order) - 1)], j, width * values.itemsize)
-            total = simd.add(total, simd.widen(simd.load(values, order[i], j, width)))
-        return simd.narrow(values, total)
+    run_sum = run_sum_of(width)
 
     @parallel_kernel
     def kernel(out, rows, starts, orders, values, scales, weights, chunk):
@@ -45,7 +36,7 @@ def _rows_kernel(width):
                     simd.prefetch(values, orders[0, starts[min(u + AHEAD, last)]], j, size)
                     total = simd.mul(simd.load(out, rows[u], j, width), simd.full(out, width, scales[u]))
                     for m in range(len(weights)):
-                        more = run_sum(values, orders[m], starts[u], starts[u + 1], j)
+                        more = run_sum(values, orders[m], values, starts[u], starts[u + 1], j)
                         total = simd.add(total, simd.mul(more, simd.full(out, width, weights[m])))
                     simd.store(out, rows[u], j, total)
 

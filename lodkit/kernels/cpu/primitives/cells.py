@@ -8,7 +8,8 @@ from __future__ import annotations
 import numpy as np
 
 from ....arrays import matrix
-from ....jit import lower_bound, parallel_kernel, prange, settings
+from ....jit import parallel_kernel, prange
+from .sort import look_up
 
 _UNKEPT = np.empty(0, bool)
 
@@ -30,16 +31,8 @@ def _number(offsets, columns, size, cells):
 def find_columns(ids, mask):
     """Position of each id in the mask, -1 if absent."""
     order, columns = np.argsort(mask), np.empty(len(ids), np.int64)
-    _find(len(ids), ids, mask[order], order, settings.chunk_rows, columns)
+    look_up(len(ids), ids, mask[order], order, -1, columns)
     return columns
-
-
-@parallel_kernel
-def _find(ids, mask, order, chunk, columns):
-    for c in prange((len(ids) + chunk - 1) // chunk):
-        for i in range(c * chunk, min(len(ids), (c + 1) * chunk)):
-            at = lower_bound(mask, ids[i])
-            columns[i] = order[at] if at < len(mask) and mask[at] == ids[i] else -1
 
 
 def put_last(offsets, cells, values, out, presence=False):

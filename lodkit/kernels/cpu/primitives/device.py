@@ -11,21 +11,11 @@ import sys
 
 import numpy as np
 
-from ....arrays import integers as integers
-from ....arrays import native
-from ....arrays import output as output
-from ....arrays import refuse_overlap as refuse_overlap
-from ....arrays.ids import checked_ids as checked_ids
-from ....lod import check_vector as check_vector
-from ....lod.copy_runs import copy_runs as copy_runs
-from ....ops.shared.plain import clip_lengths as clip_lengths
-from ....ops.shared.plain import largest_id as largest_id
-from ....ops.shared.plain import put_rows as put_rows
-from ....ops.shared.plain import read as read
-from ....ops.shared.plain import send as send
-from ....ops.shared.plain import squared_norm as squared_norm
-from ....ops.shared.plain import take as take
-from ....ops.shared.plain import wrap_ids as wrap_ids
+from ....arrays import integers, native, output, refuse_overlap  # noqa: F401
+from ....arrays.ids import checked_ids  # noqa: F401
+from ....lod import check_vector  # noqa: F401
+from ....lod.copy_runs import copy_runs, move_runs  # noqa: F401
+from ....ops.shared.plain import clip_lengths, largest_id, put_rows, read, send, squared_norm, take, wrap_ids  # noqa: F401
 from ... import importing
 
 joined = np.concatenate
@@ -71,6 +61,11 @@ def copied(source, out):
     return out
 
 
+def structure(x):
+    """Numbers that plans read, on the CPU."""
+    return x
+
+
 def contiguous(x):
     """An array as C-contiguous memory in native byte order; itself where it is."""
     return np.ascontiguousarray(x, native(x.dtype))
@@ -80,8 +75,7 @@ def contiguous(x):
 HOMES = {
     ".conversions": ("sum_lengths",),
     "cells": ("absent_in", "cells_of", "find_columns", "find_last", "put_last"),
-    "copy_by_plan": ("move_runs", "scatter_rows", "structure"),
-    "gather": ("gather", "take_rows"),
+    "gather": ("gather", "scatter_rows", "take_rows"),
     "gradients": ("values_grad", "weights_grad"),
     "map_rows": ("map_rows",),
     "merge": ("add_rows", "dense_rows", "merge_rows", "rows_grad", "table_grad", "total"),

@@ -116,8 +116,21 @@ def put_rows(rows, values, parts, out):
                     out[row, d] = values[i, d]
 
 
+@parallel_kernel
+def put_once(rows, values, out):
+    """``out[rows[i]] = values[i]``, for rows that are listed once."""
+    for i in prange(len(rows)):
+        for d in range(out.shape[1]):
+            out[rows[i], d] = values[i, d]
+
+
 def put_all(rows, values, out):
     """``put_rows`` into two-dimensional ``out``, by as many threads as it takes."""
     if out.size and len(rows):
         parts = get_num_threads() if values.size >= settings.parallel_from else 1
         put_rows(values.size, rows, values, parts, out)
+
+
+def scatter_rows(rows, values, out):
+    """``out[rows[i]] = values[i]``, of several for one row the last."""
+    put_all(rows, matrix(values), matrix(out))

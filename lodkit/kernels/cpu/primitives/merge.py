@@ -8,15 +8,9 @@ from .... import arrays
 from ....arrays import check_values, matrix, native
 from ....jit import njit
 from ....lod import SelectedRows
+from .gather import put_once
 from .reduce import reduce_rows
 from .sort import sort_rows
-
-
-@njit
-def _put_rows(unique, value, out):
-    for u in range(len(unique)):
-        for d in range(out.shape[1]):
-            out[unique[u], d] = value[u, d]
 
 
 @njit
@@ -48,7 +42,7 @@ def dense_rows(x):
     merged = merge_rows(x)
     # Fresh zeroed pages cost nothing until they are touched, so np.zeros beats filling huge pages.
     dense = np.zeros(x.shape, merged.value.dtype)
-    _put_rows(merged.rows, matrix(merged.value), matrix(dense))
+    put_once.serial(merged.rows, matrix(merged.value), matrix(dense))
     return dense
 
 

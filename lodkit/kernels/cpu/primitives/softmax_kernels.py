@@ -16,57 +16,44 @@ from .reduce_kernels import LANES
 FLAT = 0  # the width that stands for one column, whose values come as ``(1, rows)``
 
 
-@jitable(inline=True)
-def _read_run(values, i, stop, j, rest):
-    return simd.load_first(values, 0, i, LANES, stop - i, rest)
-
-
-@jitable(inline=True)
-def _write_run(out, i, stop, j, vector):
-    simd.store_first(out, 0, i, vector, stop - i)
-
-
 def _access(width):
-    """Reader and writer of the lanes of a step, and its number of rows."""
-    if width == FLAT:
-        return _read_run, _write_run, LANES
+    """Reader and writer of the lanes of a step, its number of rows, and of lanes."""
+    flat = width == FLAT
 
     @jitable(inline=True)
     def read(values, i, stop, j, rest):
-        return simd.load(values, i, j, width)
+        return simd.load_first(values, 0, i, LANES, stop - i, rest) if flat else simd.load(values, i, j, width)
 
     @jitable(inline=True)
     def write(out, i, stop, j, vector):
-        simd.store(out, i, j, vector)
+        if flat:
+            simd.store_first(out, 0, i, vector, stop - i)
+        else:
+            simd.store(out, i, j, vector)
 
-    return read, write, 1
-
-
-@jitable
-def _itself(values, vector):
-    return vector
+    return read, write, *((LANES, LANES) if flat else (1, width))
 
 
 def _across(width, step):
     """Combiner of the lanes of a single column into one; columns side by side stay apart."""
-    if width != FLAT:
-        return _itself
+    flat = width == FLAT
 
     @jitable
     def combine(values, v):
-        return simd.reduce(step, v)
+        return simd.reduce(step, v) if flat else v
 
     return combine
 
 
-@jitable
-def _run_of(values, one):
-    return simd.full(values, LANES, simd.lane(one, 0))
-
-
 def _along(width):
     """Broadcast of one lane over a run."""
-    return _run_of if width == FLAT else _itself
+    flat = width == FLAT
+
+    @jitable
+    def spread(values, one):
+        return simd.full(values, LANES, simd.lane(one, 0)) if flat else one
+
+    return spread
 
 
 @jitable
@@ -115,8 +102,7 @@ def softmax_kernel(width):
     maximum: its exponential makes the total NaN.
     """
     flat = width == FLAT
-    lanes = LANES if flat else width
-    (read, write, step), along = _access(width), _along(width)
+    (read, write, step, lanes), along = _access(width), _along(width)
     largest, added, odd_column = _across(width, simd.larger), _across(width, simd.add), _odd_column(flat)
 
     @jitable
@@ -209,8 +195,7 @@ def products_kernel(width, logs):
 
 
 def _total_of(width, logs):
-    read, _, step = _access(width)
-    lanes, added = LANES if width == FLAT else width, _across(width, simd.add)
+    (read, _, step, lanes), added = _access(width), _across(width, simd.add)
 
     @jitable
     def total_of(out, grad, start, stop, j, block):
@@ -232,8 +217,7 @@ def gradient_kernel(width, logs):
     are given.
     """
     flat = width == FLAT
-    lanes = LANES if flat else width
-    (read, write, step), along, total_of = _access(width), _along(width), _total_of(width, logs)
+    (read, write, step, lanes), along, total_of = _access(width), _along(width), _total_of(width, logs)
 
     @parallel_kernel
     def kernel(out, grad, offsets, chunk, block, totals, result):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ....jit import njit, parallel_kernel, prange, settings
+from ....jit import lower_bound, njit, parallel_kernel, prange, settings
 
 DIGIT = 11
 FEW_TIMES = 4  # so many times ``settings.few_rows`` numbers for each pass of ours are sorted quicker by NumPy
@@ -77,21 +77,10 @@ def bits_below(n):
 
 
 def sort_rows(rows, height):
-    """Sort row numbers, stably.
+    """Sort int64 row numbers in ``[0, height)``, stably.
 
-    Parameters
-    ----------
-    rows : int64 array
-        Each in ``[0, height)``.
-
-    Returns
-    -------
-    order : int64 array
-        Positions in ``rows``, sorted by row.
-    starts : int64 array
-        Where each run of one row starts in ``order``, and the end of the last.
-    unique : int64 array
-        The row of each run.
+    Returns their positions, sorted by row; where each run of one row starts among these, and the last one ends; and the
+    row of each run.
     """
     n = len(rows)
     index_bits, row_bits = bits_below(n), bits_below(height)
@@ -169,3 +158,11 @@ def _list_runs(numbers, order, starts, unique):
             runs += 1
     starts[runs] = len(order)
     return runs
+
+
+@parallel_kernel
+def look_up(queries, distinct, numbers, missing, out):
+    """Number of the one of ``distinct``, which ascend, that equals each query."""
+    for q in prange(len(queries)):
+        run = lower_bound(distinct, queries[q])
+        out[q] = numbers[run] if run < len(distinct) and distinct[run] == queries[q] else missing

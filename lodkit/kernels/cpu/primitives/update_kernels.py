@@ -51,8 +51,8 @@ def _states(count, width, each=1):
     return read, write, fetch
 
 
-def _gradient(width, decays, weighted):
-    """The sum of a run's rows: the row itself, or the sum in double precision, rounded once; and the weight decay."""
+def run_sum_of(width, weighted=False):
+    """The sum of a run's rows: the row itself, or the sum in double precision, rounded once."""
 
     @jitable(inline=True)
     def one(value, order, scale, i, j):
@@ -68,6 +68,14 @@ def _gradient(width, decays, weighted):
             simd.prefetch(value, order[min(i + AHEAD, len(order) - 1)], j, width * value.itemsize)
             total = simd.add(total, simd.widen(one(value, order, scale, i, j)))
         return simd.narrow(value, total)
+
+    return run_sum
+
+
+def _gradient(width, decays, weighted):
+    """The sum of a run's rows, and the weight decay."""
+
+    run_sum = run_sum_of(width, weighted)
 
     @jitable(inline=True)
     def gradient(value, order, scale, start, stop, j, p, numbers):
@@ -135,19 +143,21 @@ def few_kernel(step, width, count, each, merge):
 
 def _row_state(k, keeps):
     """Functions that read the one number of a row in the k-th state, write it, and give it to a step; or do nothing."""
-    if not keeps:
-        none = jitable(inline=True)(lambda states, row: 0.0)
-        return none, jitable(inline=True)(lambda states, row, number: None), jitable(inline=True)(lambda p, number: ())
+
+    @jitable(inline=True)
+    def read(states, row):
+        return np.float64(states[k][row, 0]) if keeps else 0.0
 
     @jitable(inline=True)
     def write(states, row, number):
-        states[k][row, 0] = number
+        if keeps:
+            states[k][row, 0] = number
 
-    return (
-        jitable(inline=True)(lambda states, row: np.float64(states[k][row, 0])),
-        write,
-        jitable(inline=True)(lambda p, number: (simd.like(p, number),)),
-    )
+    @jitable(inline=True)
+    def spread(p, number):
+        return (simd.like(p, number),) if keeps else ()
+
+    return read, write, spread
 
 
 def _row_step(step, width, count, keeps, decays, weighted):

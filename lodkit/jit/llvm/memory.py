@@ -1,0 +1,98 @@
+"""LLVM side of simd.py: copying bytes, through the caches and past them, and prefetching cache lines."""
+
+from __future__ import annotations
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+from .intrinsics import _pointer
+
+BYTE, I32, I64 = ir.IntType(8), ir.IntType(32), ir.IntType(64)
+LINE = 64  # bytes of a cache line; non-temporal stores must fill whole lines
+
+
+def _pointers(context, builder, signature, args):
+    """Destination and source of ``copy(out, i, source, j, count)``."""
+    for kind, array, at in zip(signature.args[:4:2], args[:4:2], args[1:4:2], strict=True):
+        data = context.make_array(kind)(context, builder, array).data
+        yield builder.gep(builder.bitcast(data, BYTE.as_pointer()), [at])
+
+
+@intrinsic
+def copy(typing, out, i, source, j, count):
+    def generate(context, builder, signature, args):
+        cgutils.raw_memcpy(builder, *_pointers(context, builder, signature, args), args[4], 1)
+        return context.get_dummy_value()
+
+    return types.void(out, types.int64, source, types.int64, types.int64), generate
+
+
+@intrinsic
+def stream(typing, out, i, source, j, count):
+    def generate(context, builder, signature, args):
+        count = args[4]
+        to, start = _pointers(context, builder, signature, args)
+        before = builder.and_(builder.neg(builder.ptrtoint(to, I64)), I64(LINE - 1))
+        before = builder.select(builder.icmp_signed("<", before, count), before, count)
+        lines = builder.and_(builder.sub(count, before), I64(-LINE))
+        behind = builder.add(before, lines)
+        cgutils.raw_memcpy(builder, to, start, before, 1)
+        with cgutils.for_range_slice(builder, before, behind, I64(LINE), inc=True) as (at, _):
+            _line(builder, builder.gep(to, [at]), builder.gep(start, [at]))
+        rest = builder.sub(count, behind)
+        cgutils.raw_memcpy(builder, builder.gep(to, [behind]), builder.gep(start, [behind]), rest, 1)
+        return context.get_dummy_value()
+
+    return types.void(out, types.int64, source, types.int64, types.int64), generate
+
+
+def _line(builder, to, start):
+    line = ir.VectorType(BYTE, LINE).as_pointer()
+    value = builder.load(builder.bitcast(start, line))
+    value.align = 1
+    stored = builder.store(value, builder.bitcast(to, line))
+    stored.align = LINE
+    stored.set_metadata("nontemporal", builder.module.add_metadata([I32(1)]))
+
+
+@intrinsic
+def settle(typing):
+    def generate(context, builder, signature, args):
+        builder.fence("seq_cst")
+        return context.get_dummy_value()
+
+    return types.void(), generate
+
+
+def _fetch(builder, where):
+    """Prefetch the line of an address into the second-level cache."""
+    kind = ir.FunctionType(ir.VoidType(), [where.type, I32, I32, I32])
+    function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+    builder.call(function, [where, I32(0), I32(2), I32(1)])
+
+
+def _prefetch(unaligned):
+    """Prefetch ``size`` bytes of row i. The last part of an ``unaligned`` row spans one extra line."""
+
+    @intrinsic
+    def run(typing, array, i, j, size):
+        def generate(context, builder, signature, args):
+            start = _pointer(context, builder, array, *args[:3], BYTE)
+            with cgutils.for_range_slice(builder, I64(0), args[3], I64(LINE), inc=True) as (at, _):
+                _fetch(builder, builder.gep(start, [at]))
+            if unaligned:
+                width = cgutils.unpack_tuple(builder, context.make_array(array)(context, builder, args[0]).shape)[1]
+                behind = _pointer(context, builder, array, args[0], args[1], width, BYTE)
+                end = builder.gep(start, [args[3]])
+                last = builder.icmp_unsigned(">=", end, behind)
+                _fetch(builder, builder.select(last, builder.gep(end, [I64(-1)]), start))
+            return context.get_dummy_value()
+
+        return types.void(array, i, j, types.int64), generate
+
+    return run
+
+
+prefetch, prefetch_lines = _prefetch(True), _prefetch(False)
