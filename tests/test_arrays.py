@@ -12,6 +12,7 @@ import pytest
 import lodkit
 from lodkit import arrays
 from lodkit.arrays import pages
+from lodkit.errors import OutputError
 
 BIG = (arrays.BIG // 4 + 1000,)
 
@@ -73,7 +74,7 @@ def test_out_is_checked_before_anything_is_written():
     frozen = good.copy()
     frozen.flags.writeable = False
     for bad in (good.T, good[:, ::-1], good.astype(">f4"), good.astype("f8"), good[:1], frozen):
-        with pytest.raises(arrays.OutputError):
+        with pytest.raises(OutputError):
             arrays.output((2, 3), np.dtype(np.float32), bad)
     with pytest.raises(TypeError, match="list"):
         arrays.output((2,), np.dtype(np.float32), [0, 0])

@@ -10,7 +10,6 @@ from ...errors import LoDError
 from ...jit import njit
 from ...lod import offsets as _lod
 from ...ops import conversions as ops
-from ...registry import Dense
 
 
 @njit
@@ -42,7 +41,7 @@ def _starts(ids, offsets):
 
 
 @ops.lengths_to_offsets.kernel("cpu")
-def lengths_to_offsets(lengths: Dense, /):
+def lengths_to_offsets(lengths, /):
     vector = integers(lengths, "lengths")
     if vector.ndim != 1:
         ops.check_lengths(vector)
@@ -54,7 +53,7 @@ def lengths_to_offsets(lengths: Dense, /):
 
 
 @ops.offsets_to_lengths.kernel("cpu")
-def offsets_to_lengths(offsets: Dense, /):
+def offsets_to_lengths(offsets, /):
     offsets = integers(offsets, "offsets")
     if offsets.ndim != 1 or not len(offsets):
         ops.check_offsets(offsets)
@@ -65,17 +64,17 @@ def offsets_to_lengths(offsets: Dense, /):
 
 
 @ops.offsets_to_segment_ids.kernel("cpu")
-def offsets_to_segment_ids(offsets: Dense, /):
+def offsets_to_segment_ids(offsets, /):
     return _lod.segment_numbers(checked_offsets(offsets))
 
 
 @ops.lengths_to_segment_ids.kernel("cpu")
-def lengths_to_segment_ids(lengths: Dense, /):
+def lengths_to_segment_ids(lengths, /):
     return offsets_to_segment_ids(lengths_to_offsets(lengths))
 
 
 @ops.segment_ids_to_offsets.kernel("cpu")
-def segment_ids_to_offsets(segment_ids: Dense, /, *, num_segments, allow_gaps=True):
+def segment_ids_to_offsets(segment_ids, /, *, num_segments, allow_gaps=True):
     ids = integers(segment_ids, "segment_ids")
     if ids.ndim != 1 or not _is_sorted(ids):
         ops.check_segment_ids(ids, num_segments)
@@ -92,7 +91,7 @@ def segment_ids_to_offsets(segment_ids: Dense, /, *, num_segments, allow_gaps=Tr
 
 
 @ops.segment_ids_to_lengths.kernel("cpu")
-def segment_ids_to_lengths(segment_ids: Dense, /, *, num_segments):
+def segment_ids_to_lengths(segment_ids, /, *, num_segments):
     return offsets_to_lengths(segment_ids_to_offsets(segment_ids, num_segments=num_segments))
 
 

@@ -11,7 +11,7 @@ from ...registry import Dense
 
 
 @ops.fc.kernel("cpu")
-def fc(x: Dense, weight: Dense, bias: Dense | None = None, /):
+def fc(x, weight, bias, /):
     rows = ops.check_fc(x, weight, bias)
     out = upcast(rows) @ upcast(weight)
     if bias is not None:
@@ -20,7 +20,7 @@ def fc(x: Dense, weight: Dense, bias: Dense | None = None, /):
 
 
 @ops.fc_grad.kernel("cpu")
-def fc_grad(x: Dense, weight: Dense, grad: Dense, /):
+def fc_grad(x, weight, grad, /):
     rows, w = upcast(ops.check_fc(x, weight, None)), upcast(weight)
     g = upcast(check_gradient(grad, (len(x), weight.shape[1])))
     dtype = native(x.dtype)
@@ -29,30 +29,30 @@ def fc_grad(x: Dense, weight: Dense, grad: Dense, /):
 
 
 @ops.tanh.kernel("cpu")
-def tanh(x: Dense, /):
+def tanh(x, /):
     return np.asarray(np.tanh(upcast(ops.check_float(x, "tanh"))), native(x.dtype))
 
 
 @ops.tanh_grad.kernel("cpu")
-def tanh_grad(out: Dense, grad: Dense, /):
+def tanh_grad(out, grad, /):
     y = upcast(ops.check_grad_output(out, grad, "tanh_grad"))
     return (grad * (1 - y * y)).astype(native(out.dtype), copy=False)
 
 
 @ops.relu.kernel("cpu")
-def relu(x: Dense, /):
+def relu(x, /):
     dtype = ops.check_values(x.dtype, "relu")
     return np.asarray(np.maximum(x, x.dtype.type(0)), dtype)
 
 
 @ops.relu_grad.kernel("cpu")
-def relu_grad(out: Dense, grad: Dense, /):
+def relu_grad(out, grad, /):
     ops.check_grad_output(out, grad, "relu_grad")
     return np.where(out > 0, grad, grad.dtype.type(0)).astype(native(out.dtype), copy=False)
 
 
 @ops.sigmoid.kernel("cpu")
-def sigmoid(x: Dense, /):
+def sigmoid(x, /):
     y = upcast(ops.check_float(x, "sigmoid"))
     with np.errstate(under="ignore"):
         small = np.exp(-np.abs(y))
@@ -61,13 +61,13 @@ def sigmoid(x: Dense, /):
 
 
 @ops.sigmoid_grad.kernel("cpu")
-def sigmoid_grad(out: Dense, grad: Dense, /):
+def sigmoid_grad(out, grad, /):
     y = upcast(ops.check_grad_output(out, grad, "sigmoid_grad"))
     return (grad * (y * (1 - y))).astype(native(out.dtype), copy=False)
 
 
 @ops.softmax_with_cross_entropy.kernel("cpu")
-def softmax_with_cross_entropy(logits: Dense, labels: Dense, /):
+def softmax_with_cross_entropy(logits, labels, /):
     labels = ops.check_labels(logits, labels)
     rows = upcast(logits)
     top = rows.max(axis=1, keepdims=True, initial=-np.inf)
@@ -83,7 +83,7 @@ def softmax_with_cross_entropy(logits: Dense, labels: Dense, /):
 
 
 @ops.softmax_with_cross_entropy_grad.kernel("cpu")
-def softmax_with_cross_entropy_grad(logits: Dense, labels: Dense, grad: Dense, /):
+def softmax_with_cross_entropy_grad(logits, labels, grad, /):
     labels = ops.check_labels(logits, labels)
     check_gradient(grad, (len(logits), 1))
     result = ops.softmax(upcast(logits))
@@ -104,7 +104,7 @@ def mean_of_rows(x: LoDTensor, /):
 
 
 @ops.mean_grad.kernel("cpu")
-def mean_grad(x: Dense, grad: Dense, /):
+def mean_grad(x, grad, /):
     dtype = native(ops.check_float(x, "mean_grad").dtype)
     check_gradient(grad, (1,))
     return np.full(x.shape, grad[0] / max(x.size, 1), dtype)

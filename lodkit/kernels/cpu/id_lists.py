@@ -10,7 +10,6 @@ from ...lod import LoDTensor, check_vector, frozen
 from ...lod import offsets as _lod
 from ...lod.copy_runs import copy_runs
 from ...ops import id_lists as ops
-from ...registry import Dense
 from .conversions import offsets_to_segment_ids
 from .primitives.sort import look_up, sort_numbers
 
@@ -26,7 +25,7 @@ def _number_runs(order, starts, chunk, numbers):
 
 
 @ops.unique.kernel("cpu")
-def unique(ids: Dense, /, *, return_inverse, return_counts):
+def unique(ids, /, *, return_inverse, return_counts):
     order, starts, distinct = sort_numbers(check_vector(ids, "ids"))
     results = [distinct.copy()]  # what was sorted has room for all ids
     if return_inverse:
@@ -73,7 +72,7 @@ def _equal_integers(numbers):
 
 
 @ops.find_duplicate_elements.kernel("cpu")
-def find_duplicate_elements(data: Dense, /):
+def find_duplicate_elements(data, /):
     ops.check_elements(data)
     order, starts, _ = sort_numbers(_equal_integers(data))
     repeated = data == data
@@ -82,7 +81,7 @@ def find_duplicate_elements(data: Dense, /):
 
 
 @ops.find.kernel("cpu")
-def find(ids: Dense, queries: Dense, /, *, missing_value):
+def find(ids, queries, /, *, missing_value):
     queries = integers(queries, "queries")
     order, starts, distinct = sort_numbers(check_vector(ids, "ids"))
     found = np.empty(queries.shape, np.int64)

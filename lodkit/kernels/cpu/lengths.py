@@ -8,7 +8,6 @@ from ... import arrays
 from ...arrays import check_gradient, integers, matrix
 from ...jit import jitable, njit, parallel_kernel, prange, settings
 from ...ops import lengths as ops
-from ...registry import Dense
 from .conversions import lengths_to_offsets, to_offsets
 from .primitives.gather import gather_kernel
 from .primitives.gradient_kernels import place, plain
@@ -68,7 +67,7 @@ def _shift(numbers, offsets, sign, out):
 
 
 @ops.lengths_top_k.kernel("cpu")
-def lengths_top_k(values: Dense, lengths: Dense, /, *, k):
+def lengths_top_k(values, lengths, /, *, k):
     dtype, offsets = ops.check_top_k(values, k), to_offsets(lengths, "lengths", len(values))
     positions = np.empty((len(offsets) - 1, k), np.int64)
     top = arrays.output(positions.shape, dtype)
@@ -89,7 +88,7 @@ def _outside(indices, offsets):
 
 
 @ops.lengths_top_k_grad.kernel("cpu")
-def lengths_top_k_grad(values: Dense, lengths: Dense, indices: Dense, grad: Dense, /):
+def lengths_top_k_grad(values, lengths, indices, grad, /):
     dtype = ops.check_top_k(values, what="the gradient", floating=True)
     offsets, indices = to_offsets(lengths, "lengths", len(values)), integers(indices, "indices")
     ops.check_indices(indices, len(offsets) - 1)
@@ -113,7 +112,7 @@ def _split(lengths, parts, out):
 
 
 @ops.lengths_split.kernel("cpu")
-def lengths_split(lengths: Dense, /, *, n_split):
+def lengths_split(lengths, /, *, n_split):
     ops.check_split(n_split)
     lengths = integers(lengths, "lengths")
     lengths_to_offsets(lengths)

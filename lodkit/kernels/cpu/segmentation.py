@@ -7,7 +7,6 @@ import numpy as np
 from ...jit import njit
 from ...lod.offsets import inner_numbers
 from ...ops import segmentation as ops
-from ...registry import Dense
 from .conversions import lengths_to_offsets, offsets_to_lengths, segment_ids_to_offsets
 
 
@@ -32,22 +31,22 @@ def _ranges(offsets):
 
 
 @ops.lengths_to_ranges.kernel("cpu")
-def lengths_to_ranges(lengths: Dense, /):
+def lengths_to_ranges(lengths, /):
     return _ranges(lengths_to_offsets(lengths))
 
 
 @ops.segment_ids_to_ranges.kernel("cpu")
-def segment_ids_to_ranges(segment_ids: Dense, /, *, num_segments):
+def segment_ids_to_ranges(segment_ids, /, *, num_segments):
     return _ranges(segment_ids_to_offsets(segment_ids, num_segments=num_segments))
 
 
 @ops.lengths_range_fill.kernel("cpu")
-def lengths_range_fill(lengths: Dense, /):
+def lengths_range_fill(lengths, /):
     return inner_numbers(lengths_to_offsets(lengths))
 
 
 @ops.lengths_to_weights.kernel("cpu")
-def lengths_to_weights(lengths: Dense, /, *, power):
+def lengths_to_weights(lengths, /, *, power):
     offsets = lengths_to_offsets(lengths)
     weights = np.empty(offsets[-1], np.float32)
     with np.errstate(divide="ignore", over="ignore"):  # an empty segment has no row to take its weight
@@ -57,7 +56,7 @@ def lengths_to_weights(lengths: Dense, /, *, power):
 
 
 @ops.lengths_to_shape.kernel("cpu")
-def lengths_to_shape(lengths: Dense, /):
+def lengths_to_shape(lengths, /):
     lengths = offsets_to_lengths(lengths_to_offsets(lengths))
     ops.check_equal(lengths)
     return np.array([len(lengths), lengths[0] if len(lengths) else 0], np.int64)

@@ -8,7 +8,6 @@ from ... import arrays
 from ...arrays import integers
 from ...jit import parallel_kernel, prange, settings
 from ...ops.sequence_mask import check_mask_lengths, sequence_mask
-from ...registry import Dense
 
 
 @parallel_kernel
@@ -22,7 +21,7 @@ def _mask(lengths, one, chunk, out):
 
 
 @sequence_mask.kernel("cpu")
-def mask(lengths: Dense, /, *, max_length, dtype, out=None):
+def mask(lengths, /, *, max_length, dtype, out=None):
     width = check_mask_lengths(lengths, max_length)
     lengths = integers(lengths, "lengths")
     out = arrays.output((*lengths.shape, width), np.dtype(dtype), out)

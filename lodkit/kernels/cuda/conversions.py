@@ -8,7 +8,6 @@ from ...arrays.cuda import check_vector as integers
 from ...arrays.cuda import elementwise, first_outside, vector
 from ...errors import LoDError
 from ...ops import conversions as ops
-from ...registry import Dense
 from .primitives.offsets import LONG, cut, found_in, inspected
 from .primitives.row_kernels import lower_bound, segment_of
 from .primitives.scan import offsets_of
@@ -165,30 +164,30 @@ def segment_numbers(offsets):
 
 
 @ops.lengths_to_offsets.kernel("cuda")
-def lengths_to_offsets(lengths: Dense, /):
+def lengths_to_offsets(lengths, /):
     return from_lengths(lengths).offsets.array
 
 
 @ops.offsets_to_lengths.kernel("cuda")
-def offsets_to_lengths(offsets: Dense, /):
+def offsets_to_lengths(offsets, /):
     return lengths_of(from_offsets(offsets).offsets).array
 
 
 @ops.offsets_to_segment_ids.kernel("cuda")
-def offsets_to_segment_ids(offsets: Dense, /):
+def offsets_to_segment_ids(offsets, /):
     return segment_numbers(from_offsets(offsets)).array
 
 
 @ops.lengths_to_segment_ids.kernel("cuda")
-def lengths_to_segment_ids(lengths: Dense, /):
+def lengths_to_segment_ids(lengths, /):
     return segment_numbers(from_lengths(lengths)).array
 
 
 @ops.segment_ids_to_offsets.kernel("cuda")
-def segment_ids_to_offsets(segment_ids: Dense, /, *, num_segments, allow_gaps):
+def segment_ids_to_offsets(segment_ids, /, *, num_segments, allow_gaps):
     return from_ids(segment_ids, num_segments, allow_gaps).offsets.array
 
 
 @ops.segment_ids_to_lengths.kernel("cuda")
-def segment_ids_to_lengths(segment_ids: Dense, /, *, num_segments):
+def segment_ids_to_lengths(segment_ids, /, *, num_segments):
     return lengths_of(from_ids(segment_ids, num_segments).offsets).array

@@ -21,7 +21,7 @@ def _wide(xp, x):
 
 
 @ops.fc.kernel("cuda")
-def fc(x: Dense, weight: Dense, bias: Dense | None = None, /):
+def fc(x, weight, bias, /):
     rows = ops.check_fc(view(x), view(weight), None if bias is None else view(bias))
     xp = _namespace(x)
     out = xp.matmul(_wide(xp, rows.array), _wide(xp, weight))
@@ -31,7 +31,7 @@ def fc(x: Dense, weight: Dense, bias: Dense | None = None, /):
 
 
 @ops.fc_grad.kernel("cuda")
-def fc_grad(x: Dense, weight: Dense, grad: Dense, /):
+def fc_grad(x, weight, grad, /):
     rows = ops.check_fc(view(x), view(weight), None)
     ops.check_gradient(view(grad), (len(x), weight.shape[1]))
     xp = _namespace(x)
@@ -42,14 +42,14 @@ def fc_grad(x: Dense, weight: Dense, grad: Dense, /):
 
 
 @ops.tanh.kernel("cuda")
-def tanh(x: Dense, /):
+def tanh(x, /):
     ops.check_float(view(x), "tanh")
     xp = _namespace(x)
     return xp.astype(xp.tanh(_wide(xp, x)), x.dtype, copy=False)
 
 
 @ops.tanh_grad.kernel("cuda")
-def tanh_grad(out: Dense, grad: Dense, /):
+def tanh_grad(out, grad, /):
     ops.check_grad_output(view(out), view(grad), "tanh_grad")
     xp = _namespace(out)
     y = _wide(xp, out)
@@ -57,7 +57,7 @@ def tanh_grad(out: Dense, grad: Dense, /):
 
 
 @ops.relu.kernel("cuda")
-def relu(x: Dense, /):
+def relu(x, /):
     ops.check_values(view(x).dtype, "relu")
     xp = _namespace(x)
     y = xp.asarray(x)
@@ -65,7 +65,7 @@ def relu(x: Dense, /):
 
 
 @ops.relu_grad.kernel("cuda")
-def relu_grad(out: Dense, grad: Dense, /):
+def relu_grad(out, grad, /):
     ops.check_grad_output(view(out), view(grad), "relu_grad")
     xp = _namespace(out)
     y, g = xp.asarray(out), xp.asarray(grad)
@@ -73,7 +73,7 @@ def relu_grad(out: Dense, grad: Dense, /):
 
 
 @ops.sigmoid.kernel("cuda")
-def sigmoid(x: Dense, /):
+def sigmoid(x, /):
     ops.check_float(view(x), "sigmoid")
     xp = _namespace(x)
     y = _wide(xp, x)
@@ -82,7 +82,7 @@ def sigmoid(x: Dense, /):
 
 
 @ops.sigmoid_grad.kernel("cuda")
-def sigmoid_grad(out: Dense, grad: Dense, /):
+def sigmoid_grad(out, grad, /):
     ops.check_grad_output(view(out), view(grad), "sigmoid_grad")
     xp = _namespace(out)
     y = _wide(xp, out)
@@ -113,7 +113,7 @@ def _softmax(xp, rows):
 
 
 @ops.softmax_with_cross_entropy.kernel("cuda")
-def softmax_with_cross_entropy(logits: Dense, labels: Dense, /):
+def softmax_with_cross_entropy(logits, labels, /):
     xp, chosen = _labels(logits, labels)
     rows = _wide(xp, logits)
     if not rows.shape[0]:
@@ -126,7 +126,7 @@ def softmax_with_cross_entropy(logits: Dense, labels: Dense, /):
 
 
 @ops.softmax_with_cross_entropy_grad.kernel("cuda")
-def softmax_with_cross_entropy_grad(logits: Dense, labels: Dense, grad: Dense, /):
+def softmax_with_cross_entropy_grad(logits, labels, grad, /):
     xp, chosen = _labels(logits, labels)
     ops.check_gradient(view(grad), (len(logits), 1))
     rows = _wide(xp, logits)
@@ -149,7 +149,7 @@ def mean_of_rows(x: LoDTensor, /):
 
 
 @ops.mean_grad.kernel("cuda")
-def mean_grad(x: Dense, grad: Dense, /):
+def mean_grad(x, grad, /):
     size = ops.check_float(view(x), "mean_grad").size
     ops.check_gradient(view(grad), (1,))
     xp = _namespace(x)

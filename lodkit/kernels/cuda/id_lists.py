@@ -7,7 +7,6 @@ import numpy as np
 from ...arrays.cuda import convert, copied, elementwise, fill, ids_of, vector, view
 from ...lod import LoDTensor, frozen
 from ...ops import id_lists as ops
-from ...registry import Dense
 from .conversions import from_ids, integers, offsets_to_lengths
 from .primitives.gather import gather, positions_of
 from .primitives.group_by_value import LARGEST, extremes, run_of_each, runs_of_numbers
@@ -17,7 +16,7 @@ from .primitives.small_group_by import runs_below
 
 
 @ops.unique.kernel("cuda")
-def unique(ids: Dense, /, *, return_inverse, return_counts):
+def unique(ids, /, *, return_inverse, return_counts):
     found = runs_of_numbers(integers(ids, "ids"))
     results = [found.rows.array]
     if return_inverse:
@@ -79,7 +78,7 @@ def _equal_integers(i, bits, magnitude, infinity, keys, kept):
 
 
 @ops.find_duplicate_elements.kernel("cuda")
-def find_duplicate_elements(data: Dense, /):
+def find_duplicate_elements(data, /):
     data = view(data)
     ops.check_elements(data)
     keys, kept = data, fill(data.like(data.shape, np.int64), 1)
@@ -104,7 +103,7 @@ def _search(i, queries, rows, offsets, order, runs, missing, out):
 
 
 @ops.find.kernel("cuda")
-def find(ids: Dense, queries: Dense, /, *, missing_value):
+def find(ids, queries, /, *, missing_value):
     queries = ids_of(queries, "queries")
     found, out = runs_of_numbers(integers(ids, "ids")), queries.like(queries.shape, np.int64)
     return _search.into(out, queries, *found, len(found.rows), missing_value).array

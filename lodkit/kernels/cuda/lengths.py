@@ -9,7 +9,6 @@ import numpy as np
 from ...arrays import check_gradient
 from ...arrays.cuda import cuda, device, elementwise, fill, ids_of, launch, vector, view
 from ...ops import lengths as ops
-from ...registry import Dense
 from .conversions import from_lengths, integers, to_offsets
 from .primitives.gather import gather
 from .primitives.offsets import found_in, settings
@@ -85,7 +84,7 @@ def _within(i, positions, offsets, k, indices):
 
 
 @ops.lengths_top_k.kernel("cuda")
-def lengths_top_k(values: Dense, lengths: Dense, /, *, k):
+def lengths_top_k(values, lengths, /, *, k):
     values = view(values)
     ops.check_top_k(values, k)
     offsets = to_offsets(lengths, "lengths", len(values))
@@ -110,7 +109,7 @@ def _put_back(i, grad, indices, offsets, k, out):
 
 
 @ops.lengths_top_k_grad.kernel("cuda")
-def lengths_top_k_grad(values: Dense, lengths: Dense, indices: Dense, grad: Dense, /):
+def lengths_top_k_grad(values, lengths, indices, grad, /):
     values, indices, grad = view(values), ids_of(indices, "indices"), view(grad)
     ops.check_top_k(values, what="the gradient", floating=True)
     offsets = to_offsets(lengths, "lengths", len(values)).offsets
@@ -132,7 +131,7 @@ def _split(i, lengths, parts, out):
 
 
 @ops.lengths_split.kernel("cuda")
-def lengths_split(lengths: Dense, /, *, n_split):
+def lengths_split(lengths, /, *, n_split):
     ops.check_split(n_split)
     lengths = integers(lengths, "lengths")
     from_lengths(lengths)

@@ -8,7 +8,6 @@ import numpy as np
 
 from ...arrays.cuda import elementwise, vector
 from ...ops import segmentation as ops
-from ...registry import Dense
 from .conversions import from_ids, from_lengths, integers
 from .primitives.offsets import found_in
 from .primitives.row_kernels import segment_of
@@ -54,27 +53,27 @@ def _rows(kernel, offsets, *numbers, dtype=np.int64):
 
 
 @ops.lengths_to_ranges.kernel("cuda")
-def lengths_to_ranges(lengths: Dense, /):
+def lengths_to_ranges(lengths, /):
     return _ranges(from_lengths(lengths))
 
 
 @ops.segment_ids_to_ranges.kernel("cuda")
-def segment_ids_to_ranges(segment_ids: Dense, /, *, num_segments):
+def segment_ids_to_ranges(segment_ids, /, *, num_segments):
     return _ranges(from_ids(segment_ids, num_segments))
 
 
 @ops.lengths_range_fill.kernel("cuda")
-def lengths_range_fill(lengths: Dense, /):
+def lengths_range_fill(lengths, /):
     return _rows(_count, from_lengths(lengths))
 
 
 @ops.lengths_to_weights.kernel("cuda")
-def lengths_to_weights(lengths: Dense, /, *, power):
+def lengths_to_weights(lengths, /, *, power):
     return _rows(_weigh, from_lengths(lengths), np.float64(power), dtype=np.float32)
 
 
 @ops.lengths_to_shape.kernel("cuda")
-def lengths_to_shape(lengths: Dense, /):
+def lengths_to_shape(lengths, /):
     from_lengths(lengths)
     lengths = integers(lengths, "lengths")
     other, first = found_in(_compare, lengths, slots=2) if lengths.size else (-1, 0)

@@ -6,7 +6,6 @@ import numpy as np
 
 from ...arrays.cuda import elementwise, output, vector, view
 from ...ops.sequence_mask import check_mask_lengths, sequence_mask
-from ...registry import Dense
 
 
 @elementwise
@@ -15,7 +14,7 @@ def _mask(i, lengths, width, one, out):
 
 
 @sequence_mask.kernel("cuda")
-def mask(lengths: Dense, /, *, max_length, dtype, out=None):
+def mask(lengths, /, *, max_length, dtype, out=None):
     lengths = view(lengths)
     width = check_mask_lengths(lengths.read(), max_length)
     out = output(lengths, (*lengths.shape, width), dtype, out)
