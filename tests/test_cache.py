@@ -308,3 +308,16 @@ def test_a_kernel_of_another_package_depends_on_what_it_takes_from_lodkit():
     kernel = njit(lambda x: simd.settle())
     with open(simd.__file__, "rb") as file:
         assert hashlib.sha256(file.read()).hexdigest() in fingerprint(kernel)
+
+
+@pytest.mark.skipif("NUMBA_DISABLE_JIT" in os.environ, reason="no compiled code")
+def test_a_kernel_depends_on_how_its_functions_are_compiled():
+    from lodkit.jit import jitable, njit
+    from lodkit.jit.fingerprint import fingerprint
+
+    def found(**options):
+        step = jitable(lambda x: x + 1, **options)
+        return fingerprint(njit(lambda x: step(x)))
+
+    assert found() == found(inline=False)
+    assert len({found(), found(inline=True), found(nrt=False), found(inline=True, nrt=False)}) == 4

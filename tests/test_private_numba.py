@@ -168,7 +168,7 @@ def test_jitable_functions_are_inlined_on_demand():
         namespace = {"math": math}
         exec(f"def large_step(x):\n{lines}\n    return x", namespace)
         step = namespace["large_step"]
-        private.inline_jitable(step, inline)
+        private.inline_jitable(step, inline, True)
         caller = numba.njit(lambda x, y: step(x) + step(y))
         caller.compile((numba.float64, numba.float64))
         code = caller.inspect_llvm(caller.signatures[0])
@@ -179,12 +179,12 @@ def test_jitable_functions_are_inlined_on_demand():
 
 
 @pytest.mark.jit
-@needed_for("jitable(inline=True) without reference counts", "jit/__init__.py")
-def test_inlined_functions_do_without_numbas_runtime():
+@needed_for("jitable(nrt=False)", "jit/__init__.py")
+def test_functions_do_without_numbas_runtime():
     def largest_twice(n):
         return np.full(n, 2.0).max()
 
-    private.inline_jitable(largest_twice, True)
+    private.inline_jitable(largest_twice, True, False)
     caller = numba.njit(lambda n: largest_twice(n))
     with pytest.raises(numba.core.errors.NumbaError, match="Only accept returning of array"):
         caller.compile((numba.int64,))

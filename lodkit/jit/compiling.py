@@ -52,21 +52,23 @@ def _compile(compiled, compile_types, given):
     return entry
 
 
-def jitable(function=None, /, *, inline=False):
+def jitable(function=None, /, *, inline=False, nrt=True):
     """Let compiled code call a plain function, which stays one. Unlike a jitted function it keeps callers cacheable.
 
     Parameters
     ----------
     function : callable
     inline : bool
-        LLVM inlines it into every caller; it might call it otherwise, and pass vectors through memory. The function
-        must neither make nor return an array: it counts no references, 40 ns per call in a kernel's loop.
+        LLVM inlines it into every caller; it might call it otherwise, and pass vectors through memory.
+    nrt : bool
+        False: count no references to arrays, 40 ns per call in a kernel's loop. For a function that neither makes nor
+        returns an array, and calls none that does: one that is returned would be freed while it is used.
     """
     if function is None:
-        return functools.partial(jitable, inline=inline)
+        return functools.partial(jitable, inline=inline, nrt=nrt)
     if not config.DISABLE_JIT and function not in jitables:
-        private_numba.inline_jitable(function, inline)
-        jitables.add(function)
+        private_numba.inline_jitable(function, inline, nrt)
+        jitables[function] = f"inline={inline}, nrt={nrt}"
     return function
 
 

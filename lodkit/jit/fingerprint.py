@@ -24,8 +24,8 @@ _IMPORTED = time.time()
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), type(Ellipsis), range, slice)
 _CODE = "name argcount posonlyargcount kwonlyargcount flags code names varnames freevars cellvars exceptiontable"
 
-# Functions that Numba compiles from their own body into every caller.
-jitables: weakref.WeakSet[types.FunctionType] = weakref.WeakSet()
+# Functions that Numba compiles from their own body into every caller, with their options.
+jitables: weakref.WeakKeyDictionary[types.FunctionType, str] = weakref.WeakKeyDictionary()
 
 
 class Untold(Exception):
@@ -85,7 +85,7 @@ class _Walk:
         code, scope = function.__code__, function.__globals__
         names, attributes = _names(code)
         values = [function.__defaults__, function.__kwdefaults__, *map(_content, function.__closure__ or ())]
-        parts = [function.__module__, function.__qualname__, self.code(code)]
+        parts = [function.__module__, function.__qualname__, jitables.get(function, ""), self.code(code)]
         parts += [self.value(v, attributes) for v in values]
         for name in names:
             try:

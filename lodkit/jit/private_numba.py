@@ -28,10 +28,10 @@ def number_functions(numbers):
     bytecode.FunctionIdentity._unique_ids = numbers
 
 
-def inline_jitable(function, inline):
-    """Let compiled code call a plain function; inlined if asked, and without Numba's runtime (NRT) then."""
-    without_runtime = {"_nrt": False} if inline else {}
-    register_jitable(forceinline=inline, **without_runtime)(function)
+def inline_jitable(function, inline, nrt):
+    """Let compiled code call a plain function; inlined by LLVM, or without Numba's runtime (NRT), if asked."""
+    options = {} if nrt else {"_nrt": False}
+    register_jitable(forceinline=inline, **options)(function)
 
 
 def only_prange():

@@ -18,13 +18,13 @@ def lower_bound(offsets, row):
     return low
 
 
-@jitable(inline=True)
+@jitable(inline=True, nrt=False)
 def segment_of(offsets, row):
     """Number of the segment that a row lies in."""
     return lower_bound(offsets, row + 1) - 1
 
 
-@jitable(inline=True)
+@jitable(inline=True, nrt=False)
 def advance(offsets, s, row):
     """The same for a row at or behind those of segment s."""
     while offsets[s + 1] <= row:
@@ -32,7 +32,7 @@ def advance(offsets, s, row):
     return s
 
 
-@jitable(inline=True)
+@jitable(inline=True, nrt=False)
 def segments_in(offsets, chunk, c):
     """Range of the segments whose first row lies in chunk c; there are ``offsets[-1] // chunk + 1`` chunks."""
     last = len(offsets) - 1

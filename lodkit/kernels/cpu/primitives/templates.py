@@ -23,7 +23,7 @@ def row_kernel(body, width=0):
     width : int
         W: see ``reduce.width_of``.
     """
-    body = jitable(body, inline=True)
+    body = jitable(body, inline=True, nrt=False)
 
     @parallel_kernel
     def kernel(a, b, c, offsets, chunk, out):
@@ -65,7 +65,7 @@ def segment_kernel(body, width, weigh=length_of):
     weigh : callable
         ``weigh(weights, start, stop)``: weight of a segment; one of weight 0 gets ``pad``.
     """
-    body = jitable(body, inline=True)
+    body = jitable(body, inline=True, nrt=False)
 
     @parallel_kernel
     def kernel(values, ids, weights, padding, offsets, pad, divisor, chunk, block, out):
