@@ -106,7 +106,7 @@ def width_of(columns):
 
 @functools.lru_cache(1024)
 def _kernel(reduce, columns, gather, weighted, padded):
-    """The launcher for a reduction, all of which take the same arguments, and by what it divisor."""
+    """The launcher for a reduction, all of which take the same arguments, and by what it divides."""
     reduce, divisor = _UNDIVIDED.get(reduce, (reduce, int(Divisor.NOTHING)))
     width = width_of(columns)
     if reduce in ENDS:
@@ -121,7 +121,7 @@ def _kernel(reduce, columns, gather, weighted, padded):
 
 
 def _reduce_flat(kernel, work, values, ids, weights, padding, offsets, pad, divisor, chunk, block, out):
-    kernel(work, values.reshape(1, -1), offsets, pad, divisor, chunk, block * LANES, out)
+    kernel(work, values.T, offsets, pad, divisor, chunk, block * LANES, out)
 
 
 def _take_ends(reduce, work, values, ids, weights, padding, offsets, pad, divisor, chunk, block, out):
