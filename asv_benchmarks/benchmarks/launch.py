@@ -17,33 +17,33 @@ class Launch:
         self.patches = []
         if importlib.util.find_spec("numba_cuda") is None:
             raise NotImplementedError("needs lodkit[cuda]")
-        from lodkit.arrays.cuda import launch
+        from lodkit.arrays.cuda import launcher
         from lodkit.arrays.cuda.kernels import _copy
         from lodkit.arrays.cuda.views import View
 
         self.core = Core()
         self.patches = [
-            mock.patch.object(launch, "_core", lambda: self.core),  # noqa: PT008
-            mock.patch.object(launch, "machine_code", lambda *key: (b"", "kernel", {})),  # noqa: PT008
-            mock.patch.object(launch, "_loaded", {}),
+            mock.patch.object(launcher, "_core", lambda: self.core),  # noqa: PT008
+            mock.patch.object(launcher, "machine_code", lambda *key: (b"", "kernel", {})),  # noqa: PT008
+            mock.patch.object(launcher, "_loaded", {}),
         ]
         for patch in self.patches:
             patch.start()
-        launch._config.cache_clear()
-        launch._stream.cache_clear()
+        launcher._config.cache_clear()
+        launcher._stream.cache_clear()
         library = OnHost()
         arrays = [View(None, 4096 * i, (1000, 64), np.dtype("float32"), library, 0) for i in range(6)]
         self.args = (_copy, 64_000, *arrays, -1, 1000, 64, 4, 1000, np.float32(0))
-        self.run = launch.launch
+        self.run = launcher.launch
         self.run(*self.args)
 
     def teardown(self):
-        from lodkit.arrays.cuda import launch
+        from lodkit.arrays.cuda import launcher
 
         for patch in self.patches:
             patch.stop()
-        launch._config.cache_clear()
-        launch._stream.cache_clear()
+        launcher._config.cache_clear()
+        launcher._stream.cache_clear()
 
     def time_launch(self):
         self.run(*self.args)
