@@ -59,7 +59,7 @@ def lookup_table(table: Dense, ids: Dense, /, *, padding_idx: int | None = None,
     padding_idx : int, optional
         This row reads as zeros and gets no gradient.
     is_sparse : bool
-        Whether the gradient of the table is SelectedRows.
+        True if the gradient of the table is SelectedRows.
 
     Raises
     ------
@@ -176,7 +176,7 @@ def embedding_bag(
     padding_idx : int, optional
         This row reads as zeros and gets no gradient.
     is_sparse : bool
-        Whether the gradient of the table is SelectedRows.
+        True if the gradient of the table is SelectedRows.
     dtype : "float32", optional
         The type of the result for a float16 table, whose own type it has by default.
 

@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from ...arrays import VALUE_TYPES, check_gradient, check_values, native
+from ...arrays import VALUE_TYPES, check_gradient, check_values, native, total_dtype
 from ...errors import DTypeError, LoDError
 
 Reduction = Literal["sum", "mean", "sqrt", "max", "min", "prod", "logsumexp", "logmeanexp", "first", "last"]
@@ -98,7 +98,7 @@ def reduce_segments(values, offsets, weights, reduce, pad_value, dtype=None):
     """Define all segment reductions."""
     dtype = result_dtype(values.dtype, reduce, dtype)
     out = np.full((len(offsets) - 1, *values.shape[1:]), pad_of(pad_value, dtype), dtype)
-    wide = values.astype(np.int64 if dtype.kind == "i" else np.float64)
+    exact = values.astype(total_dtype(dtype))
     if weights is not None:
         check_weights(weights, len(values), dtype)
         scale = weights.astype(np.float64).reshape(-1, *[1] * (values.ndim - 1))
@@ -106,11 +106,11 @@ def reduce_segments(values, offsets, weights, reduce, pad_value, dtype=None):
         if a == b:
             continue
         if weights is None:
-            out[s] = REDUCE[reduce](wide[a:b])
+            out[s] = REDUCE[reduce](exact[a:b])
         elif reduce == "sum":
-            out[s] = (wide[a:b] * scale[a:b]).sum(axis=0)
+            out[s] = (exact[a:b] * scale[a:b]).sum(axis=0)
         elif scale[a:b].sum() != 0:
-            out[s] = (wide[a:b] * scale[a:b]).sum(axis=0) / scale[a:b].sum()
+            out[s] = (exact[a:b] * scale[a:b]).sum(axis=0) / scale[a:b].sum()
     return out
 
 

@@ -63,7 +63,7 @@ def _winners(values, ids, padding_idx, offsets, reduce, shape):
 
 
 def weights_grad(values, ids, padding_idx, offsets, weights, out, grad, reduce):
-    """The gradient by the weights: each row's share in the result, times what flows in."""
+    """The gradient by the weights: each row's share in the result, times the output gradient."""
     check_grad_output(values, offsets, out, grad)
     x = matrix(upcast(values))
     g = matrix(grad.astype(x.dtype, copy=False))
