@@ -8,7 +8,7 @@ from ....arrays import check_values
 from ....arrays.cuda import convert, fill, launch, view
 from ....jit import simd
 from ....jit.reducers import REDUCERS
-from ....ops.shared.reductions import check_grad_output, check_weighted, check_weights
+from ....ops.shared.reductions import check_grad_output
 from . import row_kernels as kernels
 from .gather import gather
 from .offsets import offsets_like
@@ -48,9 +48,6 @@ def values_grad(values, ids, padding_idx, offsets, weights, out, grad, reduce):
     dtype = check_values(values.dtype, "the gradient", floating=True)
     grad, offsets = computing_as(values, view(grad)), offsets_like(values, offsets)
     check_grad_output(values, offsets.offsets, out, grad)
-    if weights is not None:
-        check_weighted(reduce, weights)
-        check_weights(weights, offsets.rows, dtype)
     shape, columns = (offsets.rows, *values.shape[1:]), values.columns
     result = values.like(shape)
     if reduce in ("logsumexp", "logmeanexp", "prod"):
