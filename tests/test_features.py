@@ -285,12 +285,12 @@ def test_pooling_equals_a_bag_a_key(page):
         pooled = page.pool(tables, pool="mean")
     bags = [lodkit.embedding_bag(tables[k], page.feature(k), pool="mean") for k in tables]
     np.testing.assert_array_equal(pooled, np.concatenate(bags, axis=1))
-    flow = rng.normal(size=pooled.shape)
-    gradients = tape.gradient(pooled, [*tables.values()], output_gradients=flow)
+    grad_output = rng.normal(size=pooled.shape)
+    gradients = tape.gradient(pooled, [*tables.values()], output_gradients=grad_output)
     assert all(isinstance(g, SelectedRows) for g in gradients)
     assert gradients[0].rows.tolist() == [101, 102, 103]
-    np.testing.assert_allclose(gradients[0].value, [flow[0, :3], flow[1, :3] / 2, flow[1, :3] / 2])
-    np.testing.assert_allclose(gradients[2].to_dense()[50], flow[1, 5:])
+    np.testing.assert_allclose(gradients[0].value, [grad_output[0, :3], grad_output[1, :3] / 2, grad_output[1, :3] / 2])
+    np.testing.assert_allclose(gradients[2].to_dense()[50], grad_output[1, 5:])
 
 
 def test_maps_pool_weighted_by_their_values():
@@ -374,8 +374,8 @@ def test_caffe2_gradients_flow_to_the_values():
     for call, inputs, args in calls:
         with lodkit.Tape() as tape:
             *_, values = call(*inputs, **args)
-        flow = np.arange(1, len(values) + 1, dtype=np.float32)
-        by_x, by_y = tape.gradient(values, [x, y], output_gradients=flow)
+        grad_output = np.arange(1, len(values) + 1, dtype=np.float32)
+        by_x, by_y = tape.gradient(values, [x, y], output_gradients=grad_output)
         single = "Single" in call.__name__
         assert values.tolist() == ([1, 4, 5] if single else [1, 4, 2, 3, 5])
         assert by_x.tolist() == ([1, 0, 0] if single else [1, 3, 4])

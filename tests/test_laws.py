@@ -157,9 +157,9 @@ def test_halves_that_overflow_are_infinite():
     x, filter, image = LoDTensor(big, [[3]]), np.ones((4, 1), np.float16), np.ones((1, 1, 1, 3), np.float16)
     assert np.isinf(lodkit.sequence_conv(x, filter, context_length=2).values).all()
     assert np.isinf(lodkit.row_conv(x, big).values).all()
-    flow = np.full((3, 1), 60000, np.float16)
+    grad_output = np.full((3, 1), 60000, np.float16)
     grads = [
-        lodkit.run("sequence_conv_grad", x, filter, flow, context_length=2)[1][2:],
+        lodkit.run("sequence_conv_grad", x, filter, grad_output, context_length=2)[1][2:],
         *lodkit.run("row_conv_grad", x, big, big),
         lodkit.run("slice_columns_grad", big, np.tile(big, 2), ranges=[(0, 2), (0, 2)]),
         lodkit.run("im2sequence_grad", image, big[:2], kernels=(1, 2))[..., 1],

@@ -181,10 +181,10 @@ def test_ftrl_gives_exact_zeros():
 @pytest.mark.parametrize(("pool", "weighted"), [("sum", True), ("mean", True), ("mean", False), ("sqrt", False)])
 def test_a_fused_update_is_the_gradient_and_the_update(name, duplicates, pool, weighted):
     weights = normal(3) + 3 if weighted else None
-    flow, moment = normal(3, 4), ones((6, 4) if name == "embedding_bag_adagrad" else 6)
+    grad_output, moment = normal(3, 4), ones((6, 4) if name == "embedding_bag_adagrad" else 6)
     attrs = {"lr": 0.1, "weight_decay": 0.2, "duplicates": duplicates}
-    fused = lodkit.OPS[name](TABLE.copy(), BAGS, flow, moment.copy(), weights, pool=pool, **attrs)
-    grad = lodkit.embedding_bag_grad(TABLE, BAGS, flow, weights, pool=pool)
+    fused = lodkit.OPS[name](TABLE.copy(), BAGS, grad_output, moment.copy(), weights, pool=pool, **attrs)
+    grad = lodkit.embedding_bag_grad(TABLE, BAGS, grad_output, weights, pool=pool)
     update = lodkit.OPS[name.removeprefix("embedding_bag_")]
     for got, expected in zip(fused, update(TABLE.copy(), grad, moment.copy(), lazy=True, **attrs), strict=True):
         np.testing.assert_allclose(got, expected, rtol=1e-5)
@@ -192,24 +192,28 @@ def test_a_fused_update_is_the_gradient_and_the_update(name, duplicates, pool, w
 
 @pytest.mark.parametrize("name", ["embedding_bag_adagrad", "embedding_bag_rowwise_adagrad"])
 def test_wrong_bags(name):
-    op, flow = lodkit.OPS[name], ones((3, 4))
+    op, grad_output = lodkit.OPS[name], ones((3, 4))
     moment = ones((6, 4) if name == "embedding_bag_adagrad" else 6)
     weights, attrs = ones(3), {"lr": 0.1}
     for bad in (-1, 6):
         ids = LoDTensor(np.array([0, bad, 5]), [[2, 0, 1]])
         refused(
-            op, (TABLE.copy(), ids, flow, moment), attrs, rf"ids\[1\] = {bad} is outside \[0, 6\)", lodkit.RowIndexError
+            op,
+            (TABLE.copy(), ids, grad_output, moment),
+            attrs,
+            rf"ids\[1\] = {bad} is outside \[0, 6\)",
+            lodkit.RowIndexError,
         )
     for inputs, match in (
-        ((TABLE.copy(), LoDTensor(np.array([1])), flow, moment), "attach lengths"),
-        ((TABLE.copy(), BAGS, flow[:2], moment), "grad has shape"),
-        ((TABLE.copy(), BAGS, flow.astype(np.float64), moment), "the gradient is float64"),
-        ((TABLE.copy(), BAGS, flow, moment[:3]), "moment has shape"),
-        ((TABLE.copy(), BAGS, flow, moment, weights[:2]), "one weight per row"),
+        ((TABLE.copy(), LoDTensor(np.array([1])), grad_output, moment), "attach lengths"),
+        ((TABLE.copy(), BAGS, grad_output[:2], moment), "grad has shape"),
+        ((TABLE.copy(), BAGS, grad_output.astype(np.float64), moment), "the gradient is float64"),
+        ((TABLE.copy(), BAGS, grad_output, moment[:3]), "moment has shape"),
+        ((TABLE.copy(), BAGS, grad_output, moment, weights[:2]), "one weight per row"),
     ):
         refused(op, inputs, attrs, match)
-    refused(op, (TABLE.copy(), BAGS, flow, moment, weights), {**attrs, "pool": "sqrt"}, "weights have a meaning")
-    refused(op, (TABLE.copy(), BAGS, flow, moment), {**attrs, "weight_decay": -1.0}, "weight_decay must be")
+    refused(op, (TABLE.copy(), BAGS, grad_output, moment, weights), {**attrs, "pool": "sqrt"}, "weights have a meaning")
+    refused(op, (TABLE.copy(), BAGS, grad_output, moment), {**attrs, "weight_decay": -1.0}, "weight_decay must be")
     table = TABLE.copy()
     refused(op, (table, BAGS, table[:3], moment), attrs, "overlaps")
 
@@ -242,12 +246,12 @@ def test_wrong_counters():
 @pytest.mark.parametrize("prefix", ["", "RowWise"])
 def test_caffe2_weighted_sums_have_a_weight_an_index(prefix):
     """Not one a position in its segment; their gradient is by the table before the update."""
-    weights, flow, lengths = np.array([2, 3, 5], np.float32), normal(3, 4), np.array([2, 0, 1], np.int32)
+    weights, grad_output, lengths = np.array([2, 3, 5], np.float32), normal(3, 4), np.array([2, 0, 1], np.int32)
     moment = ones(6) if prefix else ones((6, 4))
     run = getattr(lodkit.caffe2, f"{prefix}SparseAdagradFusedWithSparseLengthsWeightedSumGradient")
     rate = np.array([-0.1], np.float32)
-    param, moments, by_weights = run(TABLE.copy(), moment.copy(), weights, BAGS.values, flow, rate, lengths)
-    each = flow[[0, 0, 2]]
+    param, moments, by_weights = run(TABLE.copy(), moment.copy(), weights, BAGS.values, grad_output, rate, lengths)
+    each = grad_output[[0, 0, 2]]
     np.testing.assert_allclose(by_weights, (TABLE[[5, 1, 5]] * each).sum(axis=1), rtol=1e-5)
     unfused = getattr(lodkit.caffe2, f"{prefix}SparseAdagrad")
     expected = unfused(TABLE.copy(), moment.copy(), BAGS.values, each * weights[:, None], rate)
@@ -257,10 +261,10 @@ def test_caffe2_weighted_sums_have_a_weight_an_index(prefix):
 
 def test_caffe2_fused_mean_without_rows_of_its_own():
     """SparseAdagradFusedWithSparseLengthsMeanGradient, of which there is no recording."""
-    flow, lengths, rate = normal(3, 4), np.array([2, 0, 1], np.int32), np.array([-0.1])
+    grad_output, lengths, rate = normal(3, 4), np.array([2, 0, 1], np.int32), np.array([-0.1])
     run = lodkit.caffe2.SparseAdagradFusedWithSparseLengthsMeanGradient
-    got = run(TABLE.copy(), ones((6, 4)), BAGS.values, flow, rate, lengths, weight_decay=0.1)
-    each = flow[[0, 0, 2]] / np.array([[2], [2], [1]], np.float32)
+    got = run(TABLE.copy(), ones((6, 4)), BAGS.values, grad_output, rate, lengths, weight_decay=0.1)
+    each = grad_output[[0, 0, 2]] / np.array([[2], [2], [1]], np.float32)
     expected = lodkit.caffe2.SparseAdagrad(TABLE.copy(), ones((6, 4)), BAGS.values, each, rate, weight_decay=0.1)
     for g, e in zip(got, expected, strict=True):
         np.testing.assert_allclose(g, e, rtol=1e-5)

@@ -106,7 +106,7 @@ def test_a_half_table_is_read_as_it_is(pool):
 @pytest.mark.parametrize("pool", ["sum", "mean"])
 def test_weights_of_packed_rows_are_trained(pool):
     rows, weights = lodkit.quantize_rows(TABLE, bits=4), np.arange(4.0) + 1
-    flow = np.random.default_rng(1).normal(size=(3, 20)).astype(np.float32)
+    grad_output = np.random.default_rng(1).normal(size=(3, 20)).astype(np.float32)
     grads = []
     for table, bag, attrs in (
         (rows, lodkit.quantized_embedding_bag, {"bits": 4}),
@@ -114,11 +114,11 @@ def test_weights_of_packed_rows_are_trained(pool):
     ):
         with lodkit.Tape() as tape:
             out = bag(table, BAGS, weights, pool=pool, **attrs)
-        grads += tape.gradient(out, [weights], output_gradients=flow)
+        grads += tape.gradient(out, [weights], output_gradients=grad_output)
     np.testing.assert_allclose(*grads, rtol=1e-5, atol=1e-5)
     with lodkit.Tape() as tape:
         out = lodkit.quantized_embedding_bag(rows, BAGS, bits=4)
-    assert tape.gradient(out, [rows], output_gradients=flow) == [None]
+    assert tape.gradient(out, [rows], output_gradients=grad_output) == [None]
 
 
 def test_lists_and_levels():

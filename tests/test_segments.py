@@ -40,13 +40,13 @@ def test_fused_gradients_are_sparse_and_add_up_to_the_dense_one(reduce):
     attrs = {"by": "unsorted_ids", "reduce": reduce}
     with lodkit.Tape() as tape:
         out = lodkit.segment_reduce(DATA, ids, None, indices, **attrs)
-    flow = np.arange(1.0, 5).reshape(2, 2)
-    sparse = tape.gradient(out, [DATA], output_gradients=flow)[0]
+    grad_output = np.arange(1.0, 5).reshape(2, 2)
+    sparse = tape.gradient(out, [DATA], output_gradients=grad_output)[0]
     assert isinstance(sparse, lodkit.SelectedRows) and sparse.height == 5
     with lodkit.Tape() as tape:
         rows = lodkit.gather(DATA, indices)
         out = lodkit.segment_reduce(rows, ids, **attrs)
-    expected = tape.gradient(out, [DATA], output_gradients=flow)[0]
+    expected = tape.gradient(out, [DATA], output_gradients=grad_output)[0]
     np.testing.assert_allclose(sparse.to_dense(), expected.to_dense())
 
 

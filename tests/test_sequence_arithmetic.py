@@ -43,15 +43,20 @@ def test_values_that_are_no_halves(shape, dtype, place):
 @pytest.mark.parametrize("shape", [(3, 2), (3,)])
 def test_gradients_of_both(op, shape):
     values = np.arange(1.0, 1 + np.prod(shape)).reshape(shape)
-    flow = np.array([[1.0, 10.0], [2.0, 20.0], [3.0, 30.0]])
+    grad_output = np.array([[1.0, 10.0], [2.0, 20.0], [3.0, 30.0]])
     with lodkit.Tape() as tape:
         y = lodkit.per_sequence(X, values, op=op)
-    by_x, by_values = tape.gradient(y, [X, values], output_gradients=flow)
+    by_x, by_values = tape.gradient(y, [X, values], output_gradients=grad_output)
     factor = np.repeat(values.reshape(3, -1) * np.ones(2), [2, 0, 1], axis=0)
     one = np.ones((3, 2))
-    expected = {"add": one, "sub": one, "mul": factor, "div": 1 / factor}[op] * flow
+    expected = {"add": one, "sub": one, "mul": factor, "div": 1 / factor}[op] * grad_output
     np.testing.assert_allclose(by_x.values, expected)
-    terms = {"add": flow, "sub": -flow, "mul": flow * X.values, "div": -flow * X.values / factor**2}[op]
+    terms = {
+        "add": grad_output,
+        "sub": -grad_output,
+        "mul": grad_output * X.values,
+        "div": -grad_output * X.values / factor**2,
+    }[op]
     sums = np.stack([terms[:2].sum(0), np.zeros(2), terms[2]])
     np.testing.assert_allclose(by_values, sums if len(shape) == 2 else sums.sum(1))
 

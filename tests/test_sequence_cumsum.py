@@ -45,8 +45,8 @@ def test_the_gradient_runs_the_other_way():
     x = LoDTensor(np.zeros(5, np.float32), [[3, 2]])
     with lodkit.Tape() as tape:
         y = lodkit.sequence_cumsum(x, exclusive=True)
-    flow = np.array([1.0, 10.0, 100.0, 1.0, 10.0], np.float32)
-    gradient = tape.gradient(y, [x], output_gradients=flow)[0]
+    grad_output = np.array([1.0, 10.0, 100.0, 1.0, 10.0], np.float32)
+    gradient = tape.gradient(y, [x], output_gradients=grad_output)[0]
     assert gradient.values.tolist() == [110, 100, 0, 10, 0]
 
 

@@ -46,8 +46,8 @@ def test_the_gradient_of_a_partition_gathers(lengths):
     with lodkit.Tape() as tape:
         parts = op(*lengths, KEYS, ROWS, other, num_outputs=2 * (first + 3))
         one = parts[first + 1]
-    flow = np.array([[1.0, 2], [3, 4], [5, 6]])
-    by_rows, by_other = tape.gradient(one, [ROWS, other], output_gradients=flow)
+    grad_output = np.array([[1.0, 2], [3, 4], [5, 6]])
+    by_rows, by_other = tape.gradient(one, [ROWS, other], output_gradients=grad_output)
     assert by_rows.tolist() == [[1, 2], [0, 0], [0, 0], [3, 4], [5, 6]] and by_other is None
     both = [x for x in parts if x.dtype == np.float64]
     assert (tape.gradient(both, [other])[0] == 1).all()

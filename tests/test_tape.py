@@ -159,13 +159,13 @@ def test_steps_of_a_training_loop_under_one_tape():
 
 
 def test_gradients_share_no_memory():
-    p, q, flow = np.ones(2), np.ones(2), np.ones(2)
+    p, q, grad_output = np.ones(2), np.ones(2), np.ones(2)
     with lodkit.Tape() as tape:
         total = lodkit.sum(p, q)
         rows = lodkit.lookup_table(np.ones((3, 2)), [0])
-    by_p, by_q = tape.gradient(total, [p, q], flow)
+    by_p, by_q = tape.gradient(total, [p, q], grad_output)
     by_p *= 5
-    assert by_q.tolist() == flow.tolist() == [1, 1]
+    assert by_q.tolist() == grad_output.tolist() == [1, 1]
     assert tape.gradient(rows, [p]) == [None]
 
 

@@ -30,11 +30,11 @@ class BatchGather:
         rng = np.random.default_rng(0)
         self.data = common.table(rng, width).reshape(200, -1, width)
         self.ids = rng.integers(0, self.data.shape[1], 400)
-        self.flow = self.time_run(width)
+        self.grad_output = self.time_run(width)
         self.time_gradient(width)
 
     def time_run(self, width):
         return lodkit.batch_gather(self.data, self.ids)
 
     def time_gradient(self, width):
-        lodkit.batch_gather_grad(self.data, self.ids, self.flow)
+        lodkit.batch_gather_grad(self.data, self.ids, self.grad_output)

@@ -28,6 +28,7 @@ from .numpy_arrays import (
     output,
     plain_array,
     plain_rows,
+    total_dtype,
     upcast,
     writable,
 )

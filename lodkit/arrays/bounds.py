@@ -1,4 +1,4 @@
-"""How CUDA operators treat ids outside their table."""
+"""Setting: the treatment of ids outside their table by CUDA operators."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ def is_scalar(value):
 
 
 def is_number(value):
-    """Whether a value is a real number in the range of float64."""
+    """True if a value is a real number in the range of float64."""
     if isinstance(value, int) and abs(value) > sys.float_info.max:
         return False
     return isinstance(value, (float, int)) or (isinstance(value, numbers.Real) and not isinstance(value, np.bool_))
@@ -36,7 +36,7 @@ def is_integer(value):
 
 
 def is_plain_integer(value):
-    """Whether a value is a Python integer of 64 bits; NumPy's small integers would overflow in kernels."""
+    """True if a value is a Python integer of 64 bits; NumPy's small integers would overflow in kernels."""
     return type(value) is int and -MOST <= value <= MOST
 
 

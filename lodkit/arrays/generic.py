@@ -21,12 +21,12 @@ def refuse_overlap(name, array, others):
 
 
 def is_array(x):
-    """Whether ``x`` is an array of NumPy or of a CUDA library."""
+    """True if ``x`` is an array of NumPy or of a CUDA library."""
     return isinstance(x, np.ndarray) or exports_cuda(x)
 
 
 def exports_cuda(x):
-    """Whether ``x`` is an array of a CUDA library."""
+    """True if ``x`` is an array of a CUDA library."""
     try:
         return hasattr(x, "__cuda_array_interface__")
     except RuntimeError as error:  # of PyTorch, for a tensor that requires grad
@@ -43,7 +43,7 @@ def parts(x):
 
 
 def may_share_memory(a, b):
-    """Whether two arrays may share memory."""
+    """True if two arrays may share memory."""
     if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
         return np.may_share_memory(a, b)
     if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):

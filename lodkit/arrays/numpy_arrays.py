@@ -19,7 +19,7 @@ BIG = 1 << 22
 AS_THEY_ARE = frozenset(map(np.dtype, ("float32", "float64", "int32", "int64")))
 VALUE_TYPES = frozenset(map(np.dtype, ("float16", "float32", "float64", "int32", "int64")))
 _FLOATS = frozenset(dtype for dtype in VALUE_TYPES if dtype.kind == "f")
-_INT64 = np.dtype(np.int64)
+_INT64, _FLOAT64 = np.dtype(np.int64), np.dtype(np.float64)
 
 
 def empty(shape, dtype=np.float32):
@@ -102,6 +102,11 @@ def native(dtype):
 def upcast(array):
     """float16 of either byte order as float32, since CPU kernels compute no halves; other arrays as they are."""
     return array.astype(np.float32) if native(array.dtype) == np.float16 else array
+
+
+def total_dtype(dtype):
+    """Type in which values of a type are added up: int64 for integers, else float64."""
+    return _INT64 if dtype.kind == "i" else _FLOAT64
 
 
 def check_values(dtype, what, *, floating=False):

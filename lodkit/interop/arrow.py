@@ -35,14 +35,14 @@ def arrays_of(array):
     if not pa.types.is_map(array.type):
         raise DTypeError(f"from_arrow takes maps, or lists of maps, not {array.type}")
     lengths, keys, items = _map_parts(array, "the array")
-    keys = _numbers(keys, "keys", "iu")
+    keys = _numeric(keys, "keys", "iu")
     if pa.types.is_map(items.type):
         counts, map_keys, values = _map_parts(items, "the values")
-        return lengths, keys, counts, _numbers(values, "the values"), _numbers(map_keys, "the maps' keys", "iu")
+        return lengths, keys, counts, _numeric(values, "the values"), _numeric(map_keys, "the maps' keys", "iu")
     if _is_list(items.type):
         counts, values = _list_parts(items, "the values")
-        return lengths, keys, counts, _numbers(values, "the values"), None
-    return lengths, keys, None, _numbers(items, "the values"), None
+        return lengths, keys, counts, _numeric(values, "the values"), None
+    return lengths, keys, None, _numeric(items, "the values"), None
 
 
 def _no_nulls(array, what):
@@ -71,7 +71,7 @@ def _offsets(array):
     return array.offsets.to_numpy(zero_copy_only=False).astype(np.int64)
 
 
-def _numbers(array, what, kinds="fiu"):
+def _numeric(array, what, kinds="fiu"):
     array = _no_nulls(array, what)
     values = array.to_numpy(zero_copy_only=False) if array.type != _pyarrow().null() else np.empty(0)
     if values.dtype.kind not in kinds and len(values):

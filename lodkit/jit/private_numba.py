@@ -72,7 +72,7 @@ def target_of(codegen):
 
 
 def is_storable(result):
-    """Whether compiled code holds no address of this process."""
+    """True if compiled code holds no address of this process."""
     return not result.library.has_dynamic_globals and all(lifted.can_cache for lifted in result.lifted)
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 
 class Divisor(enum.IntEnum):
-    """What a reduction divides its total by."""
+    """Divisor of a reduction's total."""
 
     NOTHING = 0
     WEIGHT = 1

@@ -26,7 +26,7 @@ def segment_of(offsets, row):
 
 @jitable(inline=True, nrt=False)
 def advance(offsets, s, row):
-    """The same for a row at or behind those of segment s."""
+    """Number of the segment of a row that lies in segment s or behind it."""
     while offsets[s + 1] <= row:
         s += 1
     return s

@@ -16,14 +16,14 @@ from numba.extending import overload
 
 from . import reducers
 from .llvm import bitpack, intrinsics, memory, vector_math
-from .llvm.intrinsics import WIDE
+from .llvm.intrinsics import COMPUTE_DTYPE
 
 
 def load(array, i, j, width):
     """The lanes ``array[i, j : j + width]``."""
     lanes = array[i, j : j + width]
     lanes = lanes.view(np.float16) if lanes.dtype == np.uint16 else lanes
-    return lanes.astype(WIDE[array.dtype.name])
+    return lanes.astype(COMPUTE_DTYPE[array.dtype.name])
 
 
 def load_first(array, i, j, width, count, rest):
@@ -46,7 +46,7 @@ def store_first(array, i, j, vector, count):
 
 def full(array, width, number):
     """``width`` lanes of a number, in the compute type of the array."""
-    return np.full(width, number, WIDE[array.dtype.name])
+    return np.full(width, number, COMPUTE_DTYPE[array.dtype.name])
 
 
 def like(vector, number):
@@ -61,7 +61,7 @@ def widen(vector):
 
 def narrow(array, vector):
     """Lanes in the compute type of the array."""
-    return vector.astype(WIDE[array.dtype.name])
+    return vector.astype(COMPUTE_DTYPE[array.dtype.name])
 
 
 def low(vector):
@@ -195,7 +195,7 @@ def finite(vector):
 
 
 def all_finite(vector):
-    """Whether no lane is infinite or NaN."""
+    """True if no lane is infinite or NaN."""
     return bool(np.isfinite(vector).all())
 
 

@@ -49,7 +49,7 @@ def cut_offsets(offsets, starts, stops):
 
 
 def cut_parts(offsets, starts, stops, count):
-    """The same for ``count`` sequences in all; and the starts and stops of their parts in the next level."""
+    """``cut_offsets`` of ``count`` sequences in all; and the starts and stops of their parts in the next level."""
     out, first, last = np.empty(count + 1, np.int64), starts.copy(), stops.copy()
     cut_level(offsets, first, last, np.empty_like(starts), out)
     return out, first, last
@@ -99,7 +99,7 @@ def cut_level(offsets, starts, stops, to, out):
 
 @njit
 def merge_level(in_true, in_false, side, runs, starts, stops, to, out):
-    """The same for runs of two levels in turn, from ``side`` on: 0 starts with a run of ``in_true``."""
+    """``cut_level`` of runs of two levels in turn, from ``side`` on: 0 starts with a run of ``in_true``."""
     out[0] = 0
     k = 0
     for turn in range(runs):
@@ -132,7 +132,7 @@ def _counting_sort(ids, offsets, order):
 
 def numbering(rule):
     """Make a function of checked offsets: ``rule(offsets, s, i)`` for every part i, in sequence s, as int64."""
-    rule = jitable(inline="ir")(rule)
+    rule = jitable(inline=True)(rule)
 
     @njit
     def kernel(offsets, numbers):

@@ -73,9 +73,9 @@ class SelectedRows:
             rows = integers(rows, "rows").copy()
             rows.flags.writeable = False
         else:
-            from ..arrays.cuda import rows_beside
+            from ..arrays.cuda import rows_on_device_of
 
-            rows = rows_beside(value, rows)
+            rows = rows_on_device_of(value, rows)
         if rows.ndim != 1:
             raise LoDError(f"rows must be one-dimensional, got shape {rows.shape}; pass rows.reshape(-1)")
         if not value.ndim or len(value) != len(rows):

@@ -11,7 +11,7 @@ from ..lod import LoDTensor
 from ..registry import Dense, op
 from .embedding import check_bag, embedding_bag_grad
 from .optimizers import adagrad, rowwise_adagrad
-from .segments import check_weighted, check_weights
+from .segments import check_weights
 from .shared import plain
 from .shared.updates import Duplicates, check_grad_dtype, check_rule, check_states, check_target
 
@@ -26,8 +26,7 @@ def prepare_bag_update(on, name, param, ids, grad, moment, weights, pool, rowwis
     check_gradient(grad, (len(bags.row_offsets()) - 1, *param.shape[1:]))
     check_grad_dtype(name, param, grad)
     if weights is not None:
-        check_weighted(pool, weights)
-        check_weights(weights, len(bags.values), param.dtype)
+        check_weights(weights, len(bags.values), param.dtype, pool)
     flat = on.checked_ids(bags.values, len(param))
     read = (grad, flat) if weights is None else (grad, flat, weights)
     on.refuse_overlap("param", param, (*read, moment))

@@ -164,9 +164,9 @@ def sigmoid(x: Dense, /) -> Dense:
     >>> sigmoid(np.array([0.]))
     array([0.5])
     """
-    wide = check_float(x, "sigmoid").astype(np.float64)
-    small = np.exp(-np.abs(wide))
-    return np.asarray(np.where(wide >= 0, 1 / (1 + small), small / (1 + small)), x.dtype)
+    exact = check_float(x, "sigmoid").astype(np.float64)
+    small = np.exp(-np.abs(exact))
+    return np.asarray(np.where(exact >= 0, 1 / (1 + small), small / (1 + small)), x.dtype)
 
 
 @op(rowwise=True)
@@ -176,8 +176,8 @@ def sigmoid_grad(out: Dense, grad: Dense, /) -> Dense:
     >>> sigmoid_grad(np.array([0.5]), np.array([4.]))
     array([1.])
     """
-    wide = check_grad_output(out, grad, "sigmoid_grad").astype(np.float64)
-    return (grad * wide * (1 - wide)).astype(out.dtype)
+    exact = check_grad_output(out, grad, "sigmoid_grad").astype(np.float64)
+    return (grad * exact * (1 - exact)).astype(out.dtype)
 
 
 @op(rowwise=True)

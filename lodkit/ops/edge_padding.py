@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arrays import check_gradient, check_rows, check_values
+from ..arrays import check_gradient, check_rows, check_values, total_dtype
 from ..errors import DTypeError, LoDError, ShapeMismatchError
 from ..registry import Dense, op
 from .padding import split_rows
@@ -231,9 +231,9 @@ def gather_padding(
     _, offsets, before, behind = prepare_edges(plain, data, lengths, "sum", padding_width, end_padding_width)
     dtype, segments = result_dtype(data.dtype, "sum"), split_rows(data, offsets)
     check_removed(np.diff(offsets), before, behind)
-    wide = np.zeros((0, *data.shape[1:]), np.int64 if dtype.kind == "i" else np.float64)
-    starts = np.concatenate([wide, *(s[:before] for s in segments)])
-    ends = np.concatenate([wide, *(s[len(s) - behind :] for s in segments)])
+    none = np.zeros((0, *data.shape[1:]), total_dtype(dtype))
+    starts = np.concatenate([none, *(s[:before] for s in segments)])
+    ends = np.concatenate([none, *(s[len(s) - behind :] for s in segments)])
     return np.asarray(starts.sum(axis=0), dtype), np.asarray(ends.sum(axis=0), dtype)
 
 

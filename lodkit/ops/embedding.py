@@ -12,14 +12,7 @@ from ..lod import LoDTensor, SelectedRows, values_of
 from ..registry import Dense, VarDesc, VarType, aligned, op
 from .sequence_pool import above
 from .shared import plain
-from .shared.reductions import (
-    check_weighted,
-    check_weights,
-    reduce_segments,
-    reduce_segments_grad,
-    result_dtype,
-    weights_grad,
-)
+from .shared.reductions import check_weights, reduce_segments, reduce_segments_grad, result_dtype, weights_grad
 from .shared.tables import check_padding, table_grad
 
 BagPool = Literal["sum", "mean", "sqrt", "max", "min", "prod", "logsumexp", "logmeanexp"]
@@ -59,7 +52,7 @@ def lookup_table(table: Dense, ids: Dense, /, *, padding_idx: int | None = None,
     padding_idx : int, optional
         This row reads as zeros and gets no gradient.
     is_sparse : bool
-        Whether the gradient of the table is SelectedRows.
+        True if the gradient of the table is SelectedRows.
 
     Raises
     ------
@@ -138,8 +131,7 @@ def prepare_bag(on, table, ids, weights, pool, padding_idx):
     flat = on.checked_ids(bags.values, len(table))
     if weights is not None:
         weights = aligned(weights, ids, "weights")
-        check_weighted(pool, weights)
-        check_weights(weights, len(flat), table.dtype)
+        check_weights(weights, len(flat), table.dtype, pool)
     if padding_idx is not None:
         check_padding(padding_idx, len(table))
     return table, bags, flat, weights
@@ -176,7 +168,7 @@ def embedding_bag(
     padding_idx : int, optional
         This row reads as zeros and gets no gradient.
     is_sparse : bool
-        Whether the gradient of the table is SelectedRows.
+        True if the gradient of the table is SelectedRows.
     dtype : "float32", optional
         The type of the result for a float16 table, whose own type it has by default.
 

@@ -40,7 +40,7 @@ def gather(
     match_outer : bool
         The ids have the axes of ``data`` before ``axis`` too: each entry there has ids of its own.
     is_sparse : bool
-        Whether the gradient on axis 0 is SelectedRows.
+        True if the gradient on axis 0 is SelectedRows.
 
     Returns
     -------
@@ -82,7 +82,7 @@ def prepare_gather(on, data, ids, axis, wrap, match_outer, what="gather"):
 
 
 def prepare_gather_grad(on, data, ids, grad, axis, wrap, match_outer):
-    """The same for its gradient along an axis, which is returned last."""
+    """Check the inputs of the gradient along an axis, which is returned last."""
     data, dtype, axis, ids = prepare_gather(on, data, ids, axis, wrap, match_outer, "the gradient")
     check_values(data.dtype, "the gradient", floating=True)
     return data, dtype, axis, ids, check_gradient(grad, gathered_shape(data.shape, ids.shape, axis, match_outer))
@@ -177,7 +177,7 @@ def _(call, grad):
 def batch_gather_grad(
     data: Dense, ids: Dense, grad: Dense, /, *, axis: int = 1, wrap: bool = False, match_outer: bool = False
 ) -> Dense:
-    """Return the gradient of ``gather`` along an axis, like ``data``: what flows to one entry adds up.
+    """Return the gradient of ``gather`` along an axis, like ``data``: contributions to one entry add up.
 
     >>> batch_gather_grad(np.zeros((1, 3)), [2, 0, 2], np.array([[1., 2., 4.]]))
     array([[2., 0., 5.]])

@@ -27,7 +27,7 @@ class Grid(typing.NamedTuple):
         return self.down * self.across
 
 
-def _numbers(name, given, count, least):
+def _check_sizes(name, given, count, least):
     numbers = tuple(given) if np.iterable(given) else ()
     if len(numbers) != count or not all(isinstance(n, int | np.integer) and n >= least for n in numbers):
         raise ValueError(f"im2sequence: {name} must be {count} integers of at least {least}, got {given!r}")
@@ -36,8 +36,8 @@ def _numbers(name, given, count, least):
 
 def check_grid(shape, kernels, strides, paddings):
     """The grid of windows of images of a shape; counts are -1 along axes of unknown size, -1."""
-    kernels = _numbers("kernels", kernels, 2, 1)
-    strides, (up, left, down, right) = _numbers("strides", strides, 2, 1), _numbers("paddings", paddings, 4, 0)
+    kernels = _check_sizes("kernels", kernels, 2, 1)
+    strides, (up, left, down, right) = _check_sizes("strides", strides, 2, 1), _check_sizes("paddings", paddings, 4, 0)
     if len(shape) != 4:
         raise ShapeMismatchError(
             f"im2sequence: images have shape {tuple(shape)}; they must be (n, channels, height, width)"

@@ -16,11 +16,11 @@ from .shared.updates import (
     LEAST_DIVISOR,
     Duplicates,
     adam_rate,
-    beside,
     check_rule,
     check_update,
     grad_steps,
     learning_rate,
+    per_row,
     row_means,
 )
 
@@ -61,7 +61,7 @@ def momentum(
     duplicates : {"merge", "sequential"}
         Rows that SelectedRows lists twice: updated once by their sum, or one after another (Caffe2).
     lazy : bool
-        Whether SelectedRows leave other rows and their velocity alone.
+        True if SelectedRows leave other rows and their velocity alone.
     rate_in_velocity : bool
         The velocity holds ``lr * grad``: a change of the learning rate acts slowly.
     return_step : bool
@@ -127,7 +127,7 @@ def adam(
     duplicates : {"merge", "sequential"}
         Rows that SelectedRows lists twice: updated once by their sum, or one after another (Caffe2).
     lazy : bool
-        Whether SelectedRows leave other rows and their moments alone.
+        True if SelectedRows leave other rows and their moments alone.
     rectified : bool
         RAdam: the first steps are not divided by the root of the averaged squares, the next ones are shortened.
         Caffe2's enableRAdam.
@@ -184,7 +184,7 @@ def rowwise_adam(
     for where, g in grad_steps(grad, duplicates, not lazy):
         m, v = beta1 * moment1[where] + (1 - beta1) * g, beta2 * moment2[where] + (1 - beta2) * row_means(g * g)
         moment1[where], moment2[where] = m, v
-        divisor = beside(np.maximum(np.sqrt(v) + epsilon, LEAST_DIVISOR), m) if scaled else 1
+        divisor = per_row(np.maximum(np.sqrt(v) + epsilon, LEAST_DIVISOR), m) if scaled else 1
         param[where] = param[where] - rate * m / divisor
     return param, moment1, moment2
 

@@ -115,7 +115,7 @@ def storm(
     duplicates : {"merge", "sequential"}
         Rows that SelectedRows lists twice: updated once by their sum, or one after another (Caffe2).
     lazy : bool
-        Whether SelectedRows leave other rows and their moment alone.
+        True if SelectedRows leave other rows and their moment alone.
 
     >>> storm(np.zeros(1), np.array([2.]), np.zeros(1), np.full(1, 4.), lr=1.0, momentum=1.0, beta=0.0)
     (array([-0.25]), array([0.5]), array([8.]))

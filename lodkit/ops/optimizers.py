@@ -12,12 +12,12 @@ from .shared import plain
 from .shared.updates import (
     LEAST_DIVISOR,
     Duplicates,
-    beside,
     check_rule,
     check_update,
     grad_steps,
     learning_rate,
     merged,
+    per_row,
     row_means,
 )
 
@@ -117,7 +117,7 @@ def adagrad(
     decay : float
         Factor of the moment at each step.
     lazy : bool
-        Whether SelectedRows leave other rows alone even where there is decay, as Caffe2 does; else those decay as with
+        True if SelectedRows leave other rows alone even where there is decay, as Caffe2 does; else those decay as with
         the dense gradient.
 
     >>> param, moment = np.zeros((3, 1)), np.zeros((3, 1))
@@ -171,7 +171,7 @@ def rowwise_adagrad(
         g = g + weight_decay * param[where]
         square = moment[where] + row_means(g * g)
         with np.errstate(invalid="ignore", divide="ignore"):
-            step = lr * g / beside(np.maximum(np.sqrt(square) + epsilon, LEAST_DIVISOR), g)
+            step = lr * g / per_row(np.maximum(np.sqrt(square) + epsilon, LEAST_DIVISOR), g)
         moment[where] = square
         param[where] = param[where] - step
     return param, moment

@@ -65,7 +65,7 @@ def prepare_bag(on, rows, ids, weights, bits, padding_idx):
     columns, bags = check_packed(rows, bits), check_bag(ids)
     flat = on.checked_ids(bags.values, len(rows))
     if weights is not None:
-        check_weights(weights, len(flat), FLOAT)
+        check_weights(weights, len(flat), FLOAT, "sum")
     check_padding(padding_idx, len(rows))
     return columns, bags, flat
 

@@ -14,7 +14,6 @@ from ..registry import Dense, op
 from .conversions import lengths_to_offsets
 from .shared.reductions import (
     Reduction,
-    check_weighted,
     check_weights,
     reduce_segments,
     reduce_segments_grad,
@@ -34,14 +33,14 @@ def split_dims(shape, where, num_dims):
     return shape[len(shape) - num_dims :], shape[: len(shape) - num_dims]
 
 
-def check_columns(data, weights, lengths, where, num_dims):
+def check_columns(data, weights, lengths, where, num_dims, reduce):
     """Check weights, one per row, and lengths, one per column. Returns rows, columns and the kept dimensions."""
     reduced, kept = split_dims(data.shape, where, num_dims)
     rows, columns = math.prod(reduced), math.prod(kept)
     if weights is not None:
         if where == "back" or lengths is not None:
             raise ValueError("weights have a meaning at the front, without lengths; there is one per row")
-        check_weights(weights, rows, data.dtype)
+        check_weights(weights, rows, data.dtype, reduce)
     if lengths is not None and tuple(lengths.shape) != (columns,):
         raise LoDError(f"lengths have shape {tuple(lengths.shape)}, but there are {columns} columns; pass one for each")
     return rows, columns, kept
@@ -60,9 +59,9 @@ def check_grad_output(kept, out, grad):
     check_gradient(out, kept, "out")
 
 
-def _as_segments(data, weights, lengths, where, num_dims):
+def _as_segments(data, weights, lengths, where, num_dims, reduce):
     """Elements column by column, offsets of the columns, a weight and a position for each element."""
-    rows, columns, _ = check_columns(data, weights, lengths, where, num_dims)
+    rows, columns, _ = check_columns(data, weights, lengths, where, num_dims, reduce)
     lengths = np.full(columns, rows) if lengths is None else check_lengths(lengths)
     check_longest(lengths, rows)
     positions = np.arange(data.size).reshape((rows, columns) if where == "front" else (columns, rows))
@@ -110,8 +109,7 @@ def reduce_dims(
     >>> reduce_dims(np.array([[1., 2.], [3., 4.]]), None, [2, 1], where="back")
     array([3., 3.])
     """
-    check_weighted(reduce, weights)
-    elements, offsets, weights, _ = _as_segments(data, weights, lengths, where, num_dims)
+    elements, offsets, weights, _ = _as_segments(data, weights, lengths, where, num_dims, reduce)
     result = reduce_segments(elements, offsets, weights, reduce, 0.0)
     return result.reshape(split_dims(data.shape, where, num_dims)[1])
 
@@ -152,8 +150,7 @@ def reduce_dims_grad(
            [1., 2.]])
     """
     check_values(data.dtype, "the gradient", floating=True)
-    check_weighted(reduce, weights)
-    elements, offsets, weights, positions = _as_segments(data, weights, lengths, where, num_dims)
+    elements, offsets, weights, positions = _as_segments(data, weights, lengths, where, num_dims, reduce)
     check_grad_output(split_dims(data.shape, where, num_dims)[1], out, grad)
     result = np.zeros(data.size, data.dtype)
     result[positions] = reduce_segments_grad(elements, offsets, weights, out.reshape(-1), grad.reshape(-1), reduce)
@@ -169,8 +166,7 @@ def reduce_dims_weights_grad(
     >>> reduce_dims_weights_grad(np.array([[1., 2.], [3., 4.]]), np.zeros(2), np.ones(2), np.ones(2))
     array([3., 7.])
     """
-    check_weighted(reduce, weights)
-    rows, columns, kept = check_columns(data, weights, None, "front", num_dims)
+    rows, columns, kept = check_columns(data, weights, None, "front", num_dims, reduce)
     check_grad_output(kept, out, grad)
     values, out, grad = data.reshape(rows, columns), out.reshape(1, columns), grad.reshape(1, columns)
     return weights_grad(values, np.array([0, rows]), weights, out, grad, reduce)

@@ -34,7 +34,7 @@ def sparse_normalize(param: Dense, rows: Dense, /, *, norm: float = 1.0, use_max
     norm : float
         Larger than 0.
     use_max_norm : bool
-        Whether rows of a smaller norm stay as they are.
+        True if rows of a smaller norm stay as they are.
 
     Raises
     ------

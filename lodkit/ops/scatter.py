@@ -87,7 +87,7 @@ def prepare_scatter(on, data, ids, updates, axis):
 
 
 def prepare_scatter_grad(on, data, ids, grad, axis):
-    """The same for its gradient; ``grad`` must have the shape of the data."""
+    """Check the inputs of the gradient; ``grad`` must have the shape of the data."""
     dtype = check_values(data.dtype, "the gradient", floating=True)
     axis = check_elements("scatter_grad", data.shape, ids.shape, axis)
     ids = on.checked_ids(ids, data.shape[axis], error=bad_along(data.shape[axis], axis))

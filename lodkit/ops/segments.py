@@ -15,7 +15,6 @@ from .conversions import to_offsets as to_offsets
 from .shared import plain
 from .shared.reductions import (
     Reduction,
-    check_weighted,
     check_weights,
     reduce_segments,
     reduce_segments_grad,
@@ -27,7 +26,7 @@ from .shared.tables import table_grad
 Segmentation = Literal["lengths", "offsets", "ids", "unsorted_ids"]
 
 
-def prepare_segments(on, data, segments, weights, indices, by, num_segments):
+def prepare_segments(on, data, segments, weights, indices, by, num_segments, reduce):
     """Check the inputs of a segment reduction, or of its gradients, on any device.
 
     Returns
@@ -42,7 +41,7 @@ def prepare_segments(on, data, segments, weights, indices, by, num_segments):
         rows = len(ids)
     offsets, order = on.conversions.grouped(segments, by, rows, num_segments)
     if weights is not None:
-        check_weights(weights, rows, data.dtype)
+        check_weights(weights, rows, data.dtype, reduce)
     if order is not None:
         ids = order if ids is None else on.take(ids, order)
         weights = None if weights is None else on.take(weights, order)
@@ -112,8 +111,7 @@ def segment_reduce(
            [0, 0],
            [5, 8]])
     """
-    check_weighted(reduce, weights)
-    ids, offsets, weights, _ = prepare_segments(plain, data, segments, weights, indices, by, num_segments)
+    ids, offsets, weights, _ = prepare_segments(plain, data, segments, weights, indices, by, num_segments, reduce)
     rows = data if ids is None else data[ids]
     return reduce_segments(rows, offsets, weights, reduce, pad_value, dtype)
 
@@ -163,8 +161,7 @@ def segment_reduce_grad(
            [2.]])
     """
     check_values(data.dtype, "the gradient", floating=True)
-    check_weighted(reduce, weights)
-    ids, offsets, weights, order = prepare_segments(plain, data, segments, weights, indices, by, num_segments)
+    ids, offsets, weights, order = prepare_segments(plain, data, segments, weights, indices, by, num_segments, reduce)
     rows = data if ids is None else data[ids]
     result = reduce_segments_grad(rows, offsets, weights, out, grad, reduce)
     if indices is not None:
@@ -197,8 +194,7 @@ def segment_reduce_weights_grad(
     >>> segment_reduce_weights_grad(x, [1, 2], np.zeros((2, 1)), g, np.ones(3))
     array([ 1., 20., 30.])
     """
-    check_weighted(reduce, weights)
-    ids, offsets, weights, order = prepare_segments(plain, data, segments, weights, indices, by, num_segments)
+    ids, offsets, weights, order = prepare_segments(plain, data, segments, weights, indices, by, num_segments, reduce)
     rows = data if ids is None else data[ids]
     result = weights_grad(rows, offsets, weights, out, grad, reduce)
     return restored(plain, result, order)

@@ -6,7 +6,7 @@ import builtins
 
 import numpy as np
 
-from ..arrays import check_values, native
+from ..arrays import check_values, native, total_dtype
 from ..errors import DTypeError, ShapeMismatchError
 from ..lod import SelectedRows
 from ..registry import Dense, VarType, op
@@ -25,9 +25,8 @@ def check_alike(xs):
 
 def added(rows, value, height):
     """Add rows up to a dense array of ``height`` rows, in double precision."""
-    wide = np.int64 if value.dtype.kind == "i" else np.float64
-    dense = np.zeros((height, *value.shape[1:]), wide)
-    np.add.at(dense, rows, value.astype(wide))
+    dense = np.zeros((height, *value.shape[1:]), total_dtype(value.dtype))
+    np.add.at(dense, rows, value.astype(dense.dtype))
     return dense
 
 
@@ -61,8 +60,7 @@ def sum(*xs: Dense | SelectedRows) -> Dense | SelectedRows:
         rows, value = np.concatenate([x.rows for x in xs]), np.concatenate([x.value for x in xs])
         return SelectedRows._wrap(rows, value, xs[0].height)
     dense = [added(x.rows, x.value, x.height) if isinstance(x, SelectedRows) else x for x in xs]
-    wide = np.int64 if dtype.kind == "i" else np.float64
-    return builtins.sum(d.astype(wide) for d in dense).astype(dtype)
+    return builtins.sum(d.astype(total_dtype(dtype)) for d in dense).astype(dtype)
 
 
 @sum.infer_rule

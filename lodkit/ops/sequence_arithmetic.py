@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from ..arrays import check_gradient, check_values, dtype_of, native
+from ..arrays import check_gradient, check_values, dtype_of, native, total_dtype
 from ..errors import DTypeError, LoDMismatchError, ShapeMismatchError
 from ..lod import LoDTensor, mismatch, values_of
 from ..registry import Dense, inferred_level, op
@@ -81,9 +81,9 @@ def per_sequence(x: LoDTensor, values: Dense | LoDTensor, /, *, op: Arithmetic =
     rows, by, offsets, _ = prepare(x, values, op, level)
     by = np.repeat(by, np.diff(offsets), axis=0)
     by = by.reshape(*by.shape, *[1] * (rows.ndim - by.ndim))
-    wide, by = (v.astype(np.int64 if v.dtype.kind == "i" else np.float64) for v in (rows, by))
+    exact, by = (v.astype(total_dtype(v.dtype)) for v in (rows, by))
     with np.errstate(all="ignore"):
-        return x.with_values(OPERATIONS[op](wide, by).astype(native(rows.dtype)))
+        return x.with_values(OPERATIONS[op](exact, by).astype(native(rows.dtype)))
 
 
 @per_sequence.gradient

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arrays import check_values
+from ..arrays import check_values, total_dtype
 from ..lod import LoDTensor, values_of
 from ..registry import inferred_level, op
 
@@ -44,11 +44,11 @@ def sequence_cumsum(x: LoDTensor, /, *, exclusive: bool = False, reverse: bool =
     array([5, 3, 0, 5, 0])
     """
     dtype = sum_dtype(x.values.dtype)
-    wide = x.values.astype(dtype if dtype.kind == "i" else np.float64)
-    out = np.zeros_like(wide)
+    exact = x.values.astype(total_dtype(dtype))
+    out = np.zeros_like(exact)
     offsets = x.row_offsets(level)
     for a, b in zip(offsets[:-1], offsets[1:], strict=True):
-        rows, sums = (v[a:b][::-1] if reverse else v[a:b] for v in (wide, out))
+        rows, sums = (v[a:b][::-1] if reverse else v[a:b] for v in (exact, out))
         sums[int(exclusive) :] = np.cumsum(rows[: b - a - int(exclusive)], axis=0) if a < b else 0
     return x.with_values(out.astype(dtype))
 

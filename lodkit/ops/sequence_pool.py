@@ -37,7 +37,7 @@ def sequence_pool(
     pad_value : float
         The result for an empty sequence.
     level : int
-        Which level's sequences; the innermost by default.
+        Level of the sequences; the innermost by default.
     return_index : bool
         With max and min: also return the row (of the whole batch) of the first extreme, int64;
         -1 for an empty sequence.

@@ -37,7 +37,7 @@ def prepare(x, ids, updates):
 
 
 def prepare_grad(x, ids, updates, grad):
-    """The same for its gradient; ``grad`` must have the shape of x."""
+    """Check the inputs of the gradient; ``grad`` must have the shape of x."""
     prepare(x, ids, updates)
     dtype = check_values(x.dtype, "the gradient", floating=True)
     check_gradient(grad, x.shape)

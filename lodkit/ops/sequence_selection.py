@@ -22,9 +22,10 @@ def _sliced(x, starts, stops, by, wrap, clip, level):
     bounds, above = x.lod()[level], x.recursive_sequence_lengths()[:level]
     if ranges is not None:
         above.append(np.diff(ranges).tolist())
-    owners = range(len(bounds) - 1) if ranges is None else np.repeat(np.arange(len(bounds) - 1), np.diff(ranges))
+    sequences = np.arange(len(bounds) - 1)
+    sequences = sequences if ranges is None else np.repeat(sequences, np.diff(ranges))
     numbers, lengths = [], []
-    for k, i in enumerate(map(int, owners)):
+    for k, i in enumerate(map(int, sequences)):
         start, stop = (None if given is None else int(given[k]) for given in (starts, stops))
         first, last = shared.range_of(i, bounds[i + 1] - bounds[i], start, stop, by, wrap, clip)
         numbers += range(bounds[i] + first, bounds[i] + last)
@@ -55,7 +56,7 @@ def sequence_slice(
         One per sequence, or one for all. LoDTensors of one level list the ranges of each sequence: any number, in any
         order; ranges may overlap. By default from the first part, or to the last.
     by : {"stops", "lengths"}
-        Whether ``stops`` are stops or lengths.
+        True if ``stops`` are stops or lengths.
     wrap : bool
         Count negative numbers from the end of their sequence, as NumPy does; else they are out of range.
     clip : bool

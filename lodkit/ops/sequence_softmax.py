@@ -14,7 +14,7 @@ from .shared.reductions import log_shares, shares
 
 
 def prepare(name, values, grad=None):
-    """Check the values, or the forward result and the gradient that flows into it. Returns the dtype of the result."""
+    """Check the values, or the forward result and the output gradient. Returns the dtype of the result."""
     dtype = check_values(values.dtype, name, floating=True)
     if grad is not None:
         check_gradient(grad, values.shape)

@@ -103,7 +103,7 @@ class VarDesc:
         -1 where a dimension is unknown. Those of SelectedRows are ``(height, *item)``, never the rows.
     lod_level : int
     persistable : bool
-        Whether it outlives a batch, as a parameter does.
+        True if it outlives a batch, as a parameter does.
 
     Examples
     --------
@@ -155,7 +155,7 @@ class VarDesc:
         return self.but(dims=(-1, *self.dims[1:]))
 
     def covers(self, other):
-        """Whether ``other`` matches this description: -1 matches any dimension."""
+        """True if ``other`` matches this description: -1 matches any dimension."""
         same = (self.type, self.dtype, self.lod_level) == (other.type, other.dtype, other.lod_level)
         dims = zip(self.dims, other.dims, strict=False)
         return same and len(self.dims) == len(other.dims) and all(a in (-1, b) for a, b in dims)

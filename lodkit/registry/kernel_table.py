@@ -90,6 +90,6 @@ class KernelTable:
 
 
 def _exists(module):
-    """Whether a module and its packages exist."""
+    """True if a module and its packages exist."""
     parts = module.split(".")
     return all(importlib.util.find_spec(".".join(parts[:n])) for n in range(1, len(parts) + 1))

@@ -60,7 +60,7 @@ def aligned(x, like, name):
 
 
 def on_gpu(x):
-    """Whether a value is on a GPU."""
+    """True if a value is on a GPU."""
     x = numbers_of(x)
     return not isinstance(x, np.ndarray) and is_array(x)
 

@@ -28,7 +28,7 @@ class Call:
     attrs : dict
         All attributes, defaults included.
     wanted : tuple of bool
-        Which inputs need a gradient.
+        Per input, True if it needs a gradient.
     """
 
     __slots__ = ("attrs", "input_keys", "inputs", "op", "output_keys", "outputs", "wanted")

@@ -40,7 +40,7 @@ FILLED = [
 ]
 
 
-def flows(data, lengths):
+def with_grads(data, lengths):
     grown = np.maximum(lengths, 1).sum()
     return data, lengths, array(grown, *data.shape[1:], dtype=data.dtype)
 
@@ -49,7 +49,7 @@ SAMPLES = {
     "add_padding": ADDED,
     "gather_padding": REMOVED,
     "pad_empty_samples": FILLED,
-    "pad_empty_samples_grad": [(flows(*inputs), {}) for inputs, _ in FILLED if inputs[0].dtype.kind == "f"],
+    "pad_empty_samples_grad": [(with_grads(*inputs), {}) for inputs, _ in FILLED if inputs[0].dtype.kind == "f"],
     "remove_padding": REMOVED,
 }
 ROWS, LENGTHS = np.ones((4, 2), np.float32), np.array([2, 2], np.int32)

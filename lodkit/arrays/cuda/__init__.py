@@ -15,7 +15,7 @@ from .memory import (
     output,
     overlap,
     refuse_overlap,
-    rows_beside,
+    rows_on_device_of,
     view,
 )
 from .views import View

@@ -13,7 +13,7 @@ from .libraries import LIBRARIES, library_of
 from .views import View, checked
 
 __all__ = ["LIBRARIES", "View", "checked", "copy_to", "extent", "full_like", "library_of", "output", "overlap"]
-__all__ += ["refuse_overlap", "rows_beside", "view"]
+__all__ += ["refuse_overlap", "rows_on_device_of", "view"]
 
 
 def view(x):
@@ -37,7 +37,7 @@ def output(like, shape, dtype, out=None):
 
 
 def overlap(a, b):
-    """Whether two arrays or Views may share memory."""
+    """True if two arrays or Views may share memory."""
     (a, a_end), (b, b_end) = extent(a), extent(b)
     return a < b_end and b < a_end
 
@@ -76,7 +76,7 @@ def full_like(array, number):
     return fill(like.like(like.shape), number).array
 
 
-def rows_beside(value, rows):
+def rows_on_device_of(value, rows):
     """Copy of the rows of SelectedRows, int64, on the device of the value."""
     like = view(value)
     if isinstance(rows, np.ndarray):

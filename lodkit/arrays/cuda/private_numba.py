@@ -1,4 +1,4 @@
-"""Which Numba CUDA package is there, and all that lodkit uses of its internals: nothing else touches them.
+"""The installed Numba CUDA package, and all that lodkit uses of its internals: nothing else touches them.
 
 A release that changes anything here fails tests/test_private_numba.py, which names the features at stake.
 """
@@ -66,7 +66,7 @@ def _load_with_row_stack():
 
 
 def is_missing_library(error):
-    """Whether an error of the compiler means that NVVM is not installed."""
+    """True if an error of the compiler means that NVVM is not installed."""
     return type(error).__name__ in ("DynamicLibNotFoundError", "NvvmSupportError")
 
 

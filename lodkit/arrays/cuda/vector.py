@@ -13,7 +13,7 @@ import numpy as np
 from llvmlite import ir
 
 from ...jit import simd
-from ...jit.llvm.intrinsics import WIDE, Vector, VectorModel, _convert, _splat
+from ...jit.llvm.intrinsics import COMPUTE_DTYPE, Vector, VectorModel, convert, splat
 from .private_numba import extending, types
 
 GLOBAL = 1  # address space of a GPU's memory in LLVM; generic loads are slower
@@ -21,7 +21,7 @@ GLOBAL = 1  # address space of a GPU's memory in LLVM; generic loads are slower
 
 def load(values, at, width):
     """Load ``width`` elements from ``values[at]`` on; nothing may write to them during the launch."""
-    return _wide(values, values.load(at, width))
+    return _upcast(values, values.load(at, width))
 
 
 def number(values, at):
@@ -31,12 +31,12 @@ def number(values, at):
 
 def load_where(there, values, at, width):
     """Load as ``load`` does if ``there`` is true, else zeros without reading at ``at``."""
-    return load(values, at, width) if there else np.zeros(width, _wide_type(values.dtype))
+    return load(values, at, width) if there else np.zeros(width, _compute_dtype(values.dtype))
 
 
 def load_written(values, at, width):
     """Load ``width`` elements from ``values[at]`` on, which this launch may write."""
-    return _wide(values, values.load(at, width))
+    return _upcast(values, values.load(at, width))
 
 
 def store(out, at, vector):
@@ -50,18 +50,18 @@ def atomic_first(out, at, position):
     out.update(at, lambda old, new: new if old < 0 or new < old else old, position)
 
 
-def _wide(values, lanes):
+def _upcast(values, lanes):
     lanes = np.array(lanes, values.dtype)
     lanes = lanes.view(np.float16) if values.dtype == np.uint16 else lanes
-    return lanes.astype(_wide_type(values.dtype))
+    return lanes.astype(_compute_dtype(values.dtype))
 
 
 @functools.cache  # dtype.name is slow
-def _wide_type(dtype):
-    return np.dtype(WIDE[dtype.name])
+def _compute_dtype(dtype):
+    return np.dtype(COMPUTE_DTYPE[dtype.name])
 
 
-def _pointer(builder, pointer, at, pointee):
+def element_pointer(builder, pointer, at, pointee):
     pointer = builder.addrspacecast(builder.gep(pointer, [at]), ir.PointerType(pointer.type.pointee, GLOBAL))
     return builder.bitcast(pointer, ir.PointerType(pointee, GLOBAL))
 
@@ -113,7 +113,7 @@ def _bind():
     extending.register_model(Vector)(VectorModel)
 
     def vector_of(pointer, width):
-        return Vector(getattr(types, WIDE[str(pointer.dtype)]), width)
+        return Vector(getattr(types, COMPUTE_DTYPE[str(pointer.dtype)]), width)
 
     @functools.cache
     def loader(width, constant):
@@ -123,13 +123,13 @@ def _bind():
 
             def generate(context, builder, signature, args):
                 memory, size = _memory(context, values, width)
-                lanes = builder.load(_pointer(builder, *args, memory))
+                lanes = builder.load(element_pointer(builder, *args, memory))
                 lanes.align = min(size, 16)
                 if constant:
                     lanes.set_metadata("invariant.load", builder.module.add_metadata([]))
                 if str(values.dtype) == "uint16":
                     return _halves_to_floats(builder, lanes, width)
-                return _convert(builder, lanes, context.get_value_type(vector))
+                return convert(builder, lanes, context.get_value_type(vector))
 
             return vector(values, types.int64), generate
 
@@ -139,7 +139,7 @@ def _bind():
     def where(typing, there, a):
         def generate(context, builder, signature, args):
             zero = ir.Constant(args[1].type.element, 0)
-            return builder.select(args[0], args[1], _splat(builder, zero, a.width))
+            return builder.select(args[0], args[1], splat(builder, zero, a.width))
 
         return a(types.boolean, a), generate
 
@@ -148,8 +148,8 @@ def _bind():
         def generate(context, builder, signature, args):
             memory, size = _memory(context, out, vector.width)
             half = str(out.dtype) == "uint16"
-            lanes = _floats_to_halves(builder, args[2], memory) if half else _convert(builder, args[2], memory)
-            builder.store(lanes, _pointer(builder, *args[:2], memory)).align = min(size, 16)
+            lanes = _floats_to_halves(builder, args[2], memory) if half else convert(builder, args[2], memory)
+            builder.store(lanes, element_pointer(builder, *args[:2], memory)).align = min(size, 16)
             return context.get_dummy_value()
 
         return types.void(out, types.int64, vector), generate
@@ -157,7 +157,7 @@ def _bind():
     @intrinsic
     def smallest(typing, out, at, position):
         def generate(context, builder, signature, args):
-            where = _pointer(builder, *args[:2], args[2].type)
+            where = element_pointer(builder, *args[:2], args[2].type)
             builder.atomic_rmw("umin", where, args[2], "monotonic")
             return context.get_dummy_value()
 

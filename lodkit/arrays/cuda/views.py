@@ -8,7 +8,7 @@ import math
 import numpy as np
 
 from ...errors import DTypeError, OutputError
-from ...jit.llvm.intrinsics import WIDE
+from ...jit.llvm.intrinsics import COMPUTE_DTYPE
 
 _POINTERS = {
     np.dtype(name): ("uint16" if name == "float16" else name) + "*"
@@ -45,7 +45,7 @@ class View:
     def compute_dtype(self):
         """Type in which its values are computed."""
         name = self.type_name[:-1]
-        return np.dtype(WIDE.get(name, name))
+        return np.dtype(COMPUTE_DTYPE.get(name, name))
 
     @property
     def end(self):

@@ -9,7 +9,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic, models, register_model
 
-WIDE = {"float32": "float32", "float64": "float64", "uint16": "float32", "int32": "int64", "int64": "int64"}
+COMPUTE_DTYPE = {"float32": "float32", "float64": "float64", "uint16": "float32", "int32": "int64", "int64": "int64"}
 
 
 class Vector(types.Type):
@@ -29,7 +29,7 @@ class VectorModel(models.PrimitiveModel):
 
 def _of(array, width):
     """Vector type in which values of an array are computed."""
-    return Vector(getattr(types, WIDE[str(array.dtype)]), width)
+    return Vector(getattr(types, COMPUTE_DTYPE[str(array.dtype)]), width)
 
 
 def _pointer(context, builder, array_type, array, i, j, pointee):
@@ -54,7 +54,7 @@ def load(typing, array, i, j, width):
         memory, align = _lanes(context, builder, array, vector.width)
         value = builder.load(_pointer(context, builder, array, *args[:3], memory))
         value.align = align
-        return _convert(builder, value, context.get_value_type(vector))
+        return convert(builder, value, context.get_value_type(vector))
 
     return vector(array, i, j, width), generate
 
@@ -63,7 +63,7 @@ def load(typing, array, i, j, width):
 def store(typing, array, i, j, vector):
     def generate(context, builder, signature, args):
         memory, align = _lanes(context, builder, array, vector.width)
-        value = _convert(builder, args[3], memory)
+        value = convert(builder, args[3], memory)
         builder.store(value, _pointer(context, builder, array, *args[:3], memory)).align = align
         return context.get_dummy_value()
 
@@ -74,7 +74,7 @@ def _bits(lane):
     return {ir.HalfType: 16, ir.FloatType: 32, ir.DoubleType: 64}.get(type(lane)) or lane.width
 
 
-def _convert(builder, value, target):
+def convert(builder, value, target):
     """Convert lanes to another size, or integers to floats."""
     source, lane = value.type.element, target.element
     if source == lane:
@@ -95,7 +95,7 @@ def _first(context, builder, array, args, width, count):
     memory, align = _lanes(context, builder, array, width)
     bits = ir.VectorType(ir.IntType(16), width) if isinstance(memory.element, ir.HalfType) else memory
     lanes = ir.Constant(ir.VectorType(ir.IntType(64), width), list(range(width)))
-    there = builder.icmp_signed("<", lanes, _splat(builder, count, width))
+    there = builder.icmp_signed("<", lanes, splat(builder, count, width))
     number = "i" if isinstance(bits.element, ir.IntType) else "f"
     name = f"v{width}{number}{_bits(bits.element)}.p0"
     return memory, bits, _pointer(context, builder, array, *args[:3], bits), ir.IntType(32)(align), there, name
@@ -111,9 +111,9 @@ def load_first(typing, array, i, j, width, count, rest):
         kind = ir.FunctionType(bits, [x.type for x in (*where, nothing)])
         call = cgutils.get_or_insert_function(builder.module, kind, f"llvm.masked.load.{name}")
         value = builder.call(call, [*where, nothing])
-        value = _convert(builder, builder.bitcast(value, memory), context.get_value_type(vector))
+        value = convert(builder, builder.bitcast(value, memory), context.get_value_type(vector))
         other = context.cast(builder, args[5], signature.args[5], vector.dtype)
-        return builder.select(where[2], value, _splat(builder, other, vector.width))
+        return builder.select(where[2], value, splat(builder, other, vector.width))
 
     return vector(array, i, j, width, types.int64, rest), generate
 
@@ -122,7 +122,7 @@ def load_first(typing, array, i, j, width, count, rest):
 def store_first(typing, array, i, j, vector, count):
     def generate(context, builder, signature, args):
         memory, bits, *where, name = _first(context, builder, array, args, vector.width, args[4])
-        value = builder.bitcast(_convert(builder, args[3], memory), bits)
+        value = builder.bitcast(convert(builder, args[3], memory), bits)
         kind = ir.FunctionType(ir.VoidType(), [x.type for x in (value, *where)])
         call = cgutils.get_or_insert_function(builder.module, kind, f"llvm.masked.store.{name}")
         builder.call(call, [value, *where])
@@ -136,7 +136,7 @@ def _equal(vector, *given):
 
     def generate(context, builder, signature, args):
         lane = context.cast(builder, args[-1], signature.args[-1], vector.dtype)
-        return _splat(builder, lane, vector.width)
+        return splat(builder, lane, vector.width)
 
     return vector(*given), generate
 
@@ -151,7 +151,7 @@ def like(typing, vector, number):
     return _equal(vector, vector, number)
 
 
-def _splat(builder, lane, width):
+def splat(builder, lane, width):
     vector = ir.VectorType(lane.type, width)
     first = builder.insert_element(ir.Constant(vector, ir.Undefined), lane, ir.IntType(32)(0))
     return _shuffled(builder, first, ir.Constant(vector, ir.Undefined), [0] * width)
@@ -228,7 +228,7 @@ def _converted(vector, *given):
     """Signature and code of the last argument in a type of vectors."""
 
     def generate(context, builder, signature, args):
-        return _convert(builder, args[-1], context.get_value_type(vector))
+        return convert(builder, args[-1], context.get_value_type(vector))
 
     return vector(*given), generate
 

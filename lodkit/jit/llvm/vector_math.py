@@ -22,7 +22,7 @@ def sqrt(builder, x):
 
 
 def _known(builder, x):
-    """Which lanes are finite, and zeros."""
+    """Mask of the finite lanes, and zeros."""
     zero = ir.Constant(x.type, [0.0] * x.type.count)
     return builder.fcmp_ordered("==", builder.fsub(x, x), zero), zero
 

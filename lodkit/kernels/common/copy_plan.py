@@ -72,7 +72,7 @@ def _plan_level(bounds, keep):
 
 
 def _plan_kept(bounds, keep):
-    """The same, of the examples to ``keep``."""
+    """``_plan_level`` of the examples to ``keep``."""
     counts = np.stack([np.diff(b) for b in bounds], axis=1) * keep.T
     ends = np.cumsum(counts, dtype=np.int64).reshape(counts.shape)
     plans = []
@@ -107,7 +107,7 @@ def plan_ranges(x, depth, starts, stops, above):
 
 
 def plan_parts(x, depth, numbers, above):
-    """The same of the parts with these numbers; below the innermost level, the plan has their numbers, no runs."""
+    """Plan to take the parts with these numbers; below the innermost level it has their numbers, no runs."""
     if depth == x.lod_level:
         return x.values, above, numbers
     return plan_ranges(x, depth, numbers, numbers + 1, above)

@@ -12,7 +12,7 @@ from ...lod.copy_runs import even
 
 
 def flat(padded):
-    """The rows of padded sequences."""
+    """The rows of padded sequences: the first two axes as one."""
     return padded.reshape(padded.shape[0] * padded.shape[1], *padded.shape[2:])
 
 

@@ -9,16 +9,15 @@ from ...ops import segments as ops
 def segment_reduce(
     on, data, segments, weights, indices, /, *, by, reduce, num_segments, pad_value, is_sparse, dtype, out=None
 ):
-    ops.check_weighted(reduce, weights)
     if by == "unsorted_ids" and data.ndim == 1 and weights is None and indices is None and reduce in on.SCATTERED:
         return on.segments.scatter(data, segments, reduce, num_segments, pad_value, dtype, out)
-    ids, offsets, weights, _ = ops.prepare_segments(on, data, segments, weights, indices, by, num_segments)
+    ids, offsets, weights, _ = ops.prepare_segments(on, data, segments, weights, indices, by, num_segments, reduce)
     return on.reduce_into(data, ids, weights, None, offsets, reduce, pad_value, out, dtype)
 
 
 @ops.segment_reduce_grad.kernel("cpu", "cuda")
 def segment_reduce_grad(on, data, segments, out, grad, weights, indices, /, *, by, reduce, num_segments, is_sparse):
-    ids, offsets, weights, order = ops.prepare_segments(on, data, segments, weights, indices, by, num_segments)
+    ids, offsets, weights, order = ops.prepare_segments(on, data, segments, weights, indices, by, num_segments, reduce)
     rows = on.values_grad(data, ids, None, offsets, weights, out, grad, reduce)
     if indices is not None:
         return on.table_grad(data, ids, rows, None, is_sparse)
@@ -27,6 +26,5 @@ def segment_reduce_grad(on, data, segments, out, grad, weights, indices, /, *, b
 
 @ops.segment_reduce_weights_grad.kernel("cpu", "cuda")
 def segment_reduce_weights_grad(on, data, segments, out, grad, weights, indices, /, *, by, reduce, num_segments):
-    ops.check_weighted(reduce, weights)
-    ids, offsets, weights, order = ops.prepare_segments(on, data, segments, weights, indices, by, num_segments)
+    ids, offsets, weights, order = ops.prepare_segments(on, data, segments, weights, indices, by, num_segments, reduce)
     return ops.restored(on, on.weights_grad(data, ids, None, offsets, weights, out, grad, reduce), order)

@@ -47,8 +47,8 @@ def sum_dense(on, *xs: Dense):
 @ops.sum.kernel("cpu", "cuda")
 def sum_mixed(on, *xs: Dense | SelectedRows):
     dtype = ops.check_alike(xs)
-    wide = np.float32 if dtype == _HALF else dtype  # float16 is rounded once, at the end
-    total = on.total([x for x in xs if not isinstance(x, SelectedRows)], wide)
+    compute_dtype = np.float32 if dtype == _HALF else dtype  # float16 is rounded once, at the end
+    total = on.total([x for x in xs if not isinstance(x, SelectedRows)], compute_dtype)
     sparse = _appended(on, [x for x in xs if isinstance(x, SelectedRows)])
     value = on.convert(sparse.value, total.dtype)
     merged = on.merge_rows(SelectedRows._wrap(sparse.rows, value, sparse.height))

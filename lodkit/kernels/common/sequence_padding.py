@@ -37,8 +37,8 @@ def sequence_pad_value_grad(on, x: LoDTensor, pad_value, grad, /, *, padded_leng
     _, kept, width = ops.prepare_pad_grad(x, grad, padded_length, pad_value)
     pads = pads_of(kept, width, side)
     # Halves are rounded once: columns that overflow may add up to little.
-    wide = np.float32 if native(grad.dtype) == np.float16 else None
-    total = on.reduce_into(flat(grad), on.send(grad, pads), None, None, np.array([0, len(pads)]), "sum", 0, dtype=wide)
+    dtype = np.float32 if native(grad.dtype) == np.float16 else None
+    total = on.reduce_into(flat(grad), on.send(grad, pads), None, None, np.array([0, len(pads)]), "sum", 0, dtype=dtype)
     if pad_value.size == 1:
         total = on.reduce_into(total.reshape(-1), None, None, None, np.array([0, total.size]), "sum", 0)
     with np.errstate(over="ignore"):

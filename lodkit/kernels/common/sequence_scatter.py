@@ -5,25 +5,22 @@ from __future__ import annotations
 from ... import ops
 from ...lod import LoDTensor, SelectedRows
 from ...ops.sequence_scatter import prepare, prepare_grad
+from .padded_runs import flat
 from .selected_rows import sum_mixed
-
-
-def _elements(x):
-    return x.reshape(x.shape[0] * x.shape[1], *x.shape[2:])
 
 
 @ops.sequence_scatter.kernel("cpu", "cuda")
 def sequence_scatter(on, x, ids: LoDTensor, updates: LoDTensor, /):
     prepare(x, ids, updates)
-    flat, places = _elements(x), on.sequence_scatter.places(ids, x.shape[1])
+    elements, places = flat(x), on.sequence_scatter.places(ids, x.shape[1])
     value = updates.values.reshape(len(places), *x.shape[2:])
-    rows = SelectedRows._wrap(places, value, len(flat))
-    return sum_mixed(on, flat, rows).reshape(*x.shape)
+    rows = SelectedRows._wrap(places, value, len(elements))
+    return sum_mixed(on, elements, rows).reshape(*x.shape)
 
 
 @ops.sequence_scatter_grad.kernel("cpu", "cuda")
 def sequence_scatter_grad(on, x, ids: LoDTensor, updates: LoDTensor, grad, /):
     dtype = prepare_grad(x, ids, updates, grad)
     places, out = on.sequence_scatter.places(ids, x.shape[1]), on.output(updates.shape, dtype, None, x)
-    on.gather(_elements(on.convert(grad, dtype)), places, None, out)
+    on.gather(flat(on.convert(grad, dtype)), places, None, out)
     return out

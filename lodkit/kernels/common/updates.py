@@ -23,9 +23,9 @@ def update(on, name, rule, param, grad, names=(), states=(), *, duplicates="merg
     names, states : tuple of str, tuple of arrays
     duplicates : {"merge", "sequential"}
     lazy : bool
-        Whether SelectedRows leave other rows alone, even if the rule touches all.
+        Leave rows that SelectedRows do not list alone, even if the rule touches all.
     records : bool
-        Whether to return the steps that were subtracted, in the shape of the gradient or of its listed rows.
+        Return the steps that were subtracted, in the shape of the gradient or of its listed rows.
     """
     check_update(name, param, grad, names, states, rowwise=rule.rowwise, pairs=rule.pairs)
     sparse = isinstance(grad, SelectedRows)

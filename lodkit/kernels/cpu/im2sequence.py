@@ -40,14 +40,14 @@ def _put_back(grad, across, kernels, strides, before, out):
                     out[n, c, top + i, left + j] += grad[n, w, c, i, j]
 
 
-def _numbers(grid):
+def _grid_numbers(grid):
     return grid.across, grid.kernels, grid.strides, grid.before
 
 
 def cut(x, grid, out):
     """Fill ``out`` with the windows of images."""
     windows = matrix(out).reshape(len(x), grid.windows, x.shape[1], *grid.kernels)
-    _cut(out.size, matrix(x).reshape(x.shape), *_numbers(grid), windows)
+    _cut(out.size, matrix(x).reshape(x.shape), *_grid_numbers(grid), windows)
 
 
 def put_back(grad, grid, x):
@@ -55,6 +55,6 @@ def put_back(grad, grid, x):
     windows = np.ascontiguousarray(upcast(grad)).reshape(len(x), grid.windows, x.shape[1], *grid.kernels)
     out = arrays.output(x.shape, windows.dtype)
     if out.size:
-        _put_back(grad.size, windows, *_numbers(grid), out)
+        _put_back(grad.size, windows, *_grid_numbers(grid), out)
     with np.errstate(over="ignore"):
         return out.astype(grad.dtype, copy=False)

@@ -7,7 +7,7 @@ import functools
 import numpy as np
 
 from ... import arrays
-from ...arrays import native, upcast
+from ...arrays import native, total_dtype, upcast
 from ...jit import jitable, njit
 from ...jit.reducers import REDUCERS, all_of
 from ...ops.conversions import check_rows
@@ -45,7 +45,7 @@ def _kernel(reduce, counts):
 
 
 def _start(reduce, dtype):
-    """The initial value of a segment, in the wide type of the values."""
+    """The initial value of a segment, in the type of the total."""
     if reduce in ("max", "min"):
         low, high = (-np.inf, np.inf) if dtype.kind == "f" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
         return low if reduce == "max" else high
@@ -61,9 +61,9 @@ def scatter(data, segments, reduce, num_segments, pad_value, dtype, out):
     numbers = out if out.dtype != np.float16 else np.empty(num_segments, np.float32)
     values = upcast(data)
     values = values.astype(native(values.dtype), copy=False)
-    wide = np.dtype(np.int64 if values.dtype.kind == "i" else np.float64)
-    pad, start = numbers.dtype.type(pad_of(pad_value, dtype)), _start(reduce, wide)
-    total, counts = np.full(num_segments, start, wide), REDUCERS[reduce].divisor is not None or pad != start
+    kind = total_dtype(values.dtype)
+    pad, start = numbers.dtype.type(pad_of(pad_value, dtype)), _start(reduce, kind)
+    total, counts = np.full(num_segments, start, kind), REDUCERS[reduce].divisor is not None or pad != start
     count = np.zeros(num_segments if counts else 0, np.int64)
     _kernel(reduce, counts)(np.ascontiguousarray(values), ids, total, count, pad, numbers)
     if numbers is not out:

@@ -26,7 +26,7 @@ def _positions_kernel(width):
 
 
 def values_grad(op, is_number, rows, by, grad, offsets):
-    """Gradient of ``apply`` by ``by``."""
+    """Gradient of ``per_sequence`` by its values, ``by``."""
     g = matrix(grad.astype(native(rows.dtype), copy=False))
     if op in ("mul", "div"):
         sums = sums_of_products(matrix(rows), g, offsets)

@@ -91,7 +91,7 @@ def _average(values, positions, order, topks, out):
 
 @parallel_kernel
 def _share(grad, positions, order, topks, out):
-    """Gradient of each selected element: from all averages that it is in."""
+    """Gradient of each selected element, summed over its averages."""
     for o in prange(len(order)):
         best = positions[order[o]]
         for j in range(len(best)):

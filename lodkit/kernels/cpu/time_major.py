@@ -10,7 +10,7 @@ from ...lod.offsets import numbering
 
 def _stepping(rule):
     """Make a function of offsets and a number of steps: ``rule(offsets, s, t)`` at each step of each segment."""
-    rule = jitable(inline="ir")(rule)
+    rule = jitable(inline=True)(rule)
 
     @njit
     def kernel(offsets, steps, rows):

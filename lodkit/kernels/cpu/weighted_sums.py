@@ -8,7 +8,7 @@ import numpy as np
 
 from ...arrays import matrix, native, upcast
 from ...jit import lower_bound, parallel_kernel, prange, settings, simd
-from ...jit.llvm.intrinsics import WIDE
+from ...jit.llvm.intrinsics import COMPUTE_DTYPE
 from .primitives.gather import AHEAD
 from .primitives.sort import sort_rows
 from .primitives.update_kernels import run_sum_of, whole_width
@@ -46,7 +46,7 @@ def _rows_kernel(width):
 def add_rows(data, weight, ids, xs, weights):
     """``data[ids] = weight * data[ids] + w1 * x1 ...``"""
     out = matrix(data)
-    kind = np.dtype(WIDE[out.dtype.name])
+    kind = np.dtype(COMPUTE_DTYPE[out.dtype.name])
     order, starts, rows = sort_rows(ids, len(out))
     orders = order + len(ids) * np.arange(len(xs)).reshape(-1, 1)
     parts = [matrix(x.reshape(len(ids), out.shape[1])) for x in xs]

@@ -14,7 +14,7 @@ def _namespace(x):
     return library_of(x).namespace()
 
 
-def _wide(xp, x):
+def _upcast(xp, x):
     """float16 as float32: routines differ in what they do with halves."""
     x = xp.asarray(x)
     return xp.astype(x, xp.float32) if x.dtype == xp.float16 else x
@@ -24,9 +24,9 @@ def _wide(xp, x):
 def fc(x, weight, bias, /):
     rows = ops.check_fc(view(x), view(weight), None if bias is None else view(bias))
     xp = _namespace(x)
-    out = xp.matmul(_wide(xp, rows.array), _wide(xp, weight))
+    out = xp.matmul(_upcast(xp, rows.array), _upcast(xp, weight))
     if bias is not None:
-        out = out + _wide(xp, bias)
+        out = out + _upcast(xp, bias)
     return xp.astype(out, x.dtype, copy=False)
 
 
@@ -35,7 +35,7 @@ def fc_grad(x, weight, grad, /):
     rows = ops.check_fc(view(x), view(weight), None)
     ops.check_gradient(view(grad), (len(x), weight.shape[1]))
     xp = _namespace(x)
-    a, w, g = _wide(xp, rows.array), _wide(xp, weight), _wide(xp, grad)
+    a, w, g = _upcast(xp, rows.array), _upcast(xp, weight), _upcast(xp, grad)
     by_x = xp.reshape(xp.matmul(g, xp.permute_dims(w, (1, 0))), tuple(x.shape))
     by_weight = xp.matmul(xp.permute_dims(a, (1, 0)), g)
     return tuple(xp.astype(d, x.dtype, copy=False) for d in (by_x, by_weight, xp.sum(g, axis=0, dtype=xp.float64)))
@@ -45,15 +45,15 @@ def fc_grad(x, weight, grad, /):
 def tanh(x, /):
     ops.check_float(view(x), "tanh")
     xp = _namespace(x)
-    return xp.astype(xp.tanh(_wide(xp, x)), x.dtype, copy=False)
+    return xp.astype(xp.tanh(_upcast(xp, x)), x.dtype, copy=False)
 
 
 @ops.tanh_grad.kernel("cuda")
 def tanh_grad(out, grad, /):
     ops.check_grad_output(view(out), view(grad), "tanh_grad")
     xp = _namespace(out)
-    y = _wide(xp, out)
-    return xp.astype(_wide(xp, grad) * (1 - y * y), out.dtype, copy=False)
+    y = _upcast(xp, out)
+    return xp.astype(_upcast(xp, grad) * (1 - y * y), out.dtype, copy=False)
 
 
 @ops.relu.kernel("cuda")
@@ -76,7 +76,7 @@ def relu_grad(out, grad, /):
 def sigmoid(x, /):
     ops.check_float(view(x), "sigmoid")
     xp = _namespace(x)
-    y = _wide(xp, x)
+    y = _upcast(xp, x)
     small = xp.exp(-xp.abs(y))
     return xp.astype(xp.where(y >= 0, xp.ones_like(y), small) / (1 + small), x.dtype, copy=False)
 
@@ -85,8 +85,8 @@ def sigmoid(x, /):
 def sigmoid_grad(out, grad, /):
     ops.check_grad_output(view(out), view(grad), "sigmoid_grad")
     xp = _namespace(out)
-    y = _wide(xp, out)
-    return xp.astype(_wide(xp, grad) * (y * (1 - y)), out.dtype, copy=False)
+    y = _upcast(xp, out)
+    return xp.astype(_upcast(xp, grad) * (y * (1 - y)), out.dtype, copy=False)
 
 
 def _labels(logits, labels):
@@ -115,7 +115,7 @@ def _softmax(xp, rows):
 @ops.softmax_with_cross_entropy.kernel("cuda")
 def softmax_with_cross_entropy(logits, labels, /):
     xp, chosen = _labels(logits, labels)
-    rows = _wide(xp, logits)
+    rows = _upcast(xp, logits)
     if not rows.shape[0]:
         return xp.zeros((0, 1), dtype=logits.dtype, device=rows.device)
     top = xp.max(rows, axis=1, keepdims=True)
@@ -129,10 +129,10 @@ def softmax_with_cross_entropy(logits, labels, /):
 def softmax_with_cross_entropy_grad(logits, labels, grad, /):
     xp, chosen = _labels(logits, labels)
     ops.check_gradient(view(grad), (len(logits), 1))
-    rows = _wide(xp, logits)
+    rows = _upcast(xp, logits)
     classes = xp.arange(rows.shape[1], dtype=xp.int64, device=rows.device)
     hit = xp.astype(chosen == xp.reshape(classes, (1, -1)), rows.dtype)
-    return xp.astype((_softmax(xp, rows) - hit) * _wide(xp, grad), logits.dtype, copy=False)
+    return xp.astype((_softmax(xp, rows) - hit) * _upcast(xp, grad), logits.dtype, copy=False)
 
 
 @ops.mean.kernel("cuda")
@@ -153,5 +153,5 @@ def mean_grad(x, grad, /):
     size = ops.check_float(view(x), "mean_grad").size
     ops.check_gradient(view(grad), (1,))
     xp = _namespace(x)
-    share = xp.astype(_wide(xp, grad) / max(size, 1), x.dtype, copy=False)
+    share = xp.astype(_upcast(xp, grad) / max(size, 1), x.dtype, copy=False)
     return xp.zeros_like(xp.asarray(x)) + xp.reshape(share, (1,) * len(x.shape))

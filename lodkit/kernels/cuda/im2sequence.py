@@ -32,16 +32,16 @@ def _put_back(at, grad, height, width, across, windows, rows, columns, down, rig
     vector.store(out, at, total)
 
 
-def _numbers(shape, grid):
+def _grid_numbers(shape, grid):
     return *shape[2:], grid.across, grid.windows, *grid.kernels, *grid.strides, *grid.before, shape[1]
 
 
 def cut(x, grid, out):
     """Fill ``out`` with the windows of images."""
     source = x if x.size else x.like((1,))  # windows of padding alone, which read nothing, still name an address
-    _cut.into(out, source, *_numbers(x.shape, grid))
+    _cut.into(out, source, *_grid_numbers(x.shape, grid))
 
 
 def put_back(grad, grid, x):
     """A new array like ``x``: the sum of the windows of ``grad`` that each element is in."""
-    return _put_back.into(x.like(x.shape), grad, *_numbers(x.shape, grid))
+    return _put_back.into(x.like(x.shape), grad, *_grid_numbers(x.shape, grid))

@@ -1,4 +1,4 @@
-"""Packed rows: how the loops over them run."""
+"""CUDA part of lodkit/ops/quantized.py: launches of the loops over packed rows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ...arrays.cuda import copied as copied
 from ...ops.quantized import FLOAT, PARAMS
 from .primitives.offsets import offsets_like
 from .primitives.quantized import WARP, bag_kernel, dequantize_kernel, quantize_kernel
-from .primitives.reduce import VECTOR, _run, group_of, reduce_tiles, weight_totals
+from .primitives.reduce import VECTOR, group_of, launch_reduction, reduce_tiles, weight_totals
 
 
 def pack(table, bits, out):
@@ -59,12 +59,12 @@ def pool_rows(rows, ids, weights, padding_idx, offsets, pool, pad, bits, out):
     partial = out.like((len(offsets.tiles) - 1, out.columns))
     _run_bags(*source, None, offsets.tiles, offsets.tiles, None, FLOAT.type(0), partial, bits)
     partial, tile_offsets = reduce_tiles("sum", partial, None, None, None, offsets.tile_offsets)
-    _run(pool, partial, None, None, None, totals, offsets.offsets, tile_offsets, pad, out)
+    launch_reduction(pool, partial, None, None, None, totals, offsets.offsets, tile_offsets, pad, out)
     return out
 
 
 def _run_bags(rows, ids, weights, padding_idx, totals, lengths, offsets, divisor, pad, out, bits):
-    """One launch: bags by ``offsets``; a mean divides by ``totals``, or by the differences of ``lengths``."""
+    """Launch the loop over bags, by ``offsets``. A mean divides by ``totals``, or by the differences of ``lengths``."""
     height, segments = len(rows), len(offsets) - 1
     if not height:
         rows = rows.like((1, rows.shape[1]))

@@ -10,7 +10,7 @@ from .primitives.merge import sort_rows
 
 @elementwise
 def _count(u, prev_iter, counter, rows, starts, now, rate):
-    """Of a row that is listed several times, all but the first use come without delay: they count in full."""
+    """Count the uses of a row: the delay fades what was counted before, all uses of this call count in full."""
     row, uses = vector.number(rows, u), vector.number(starts, u + 1) - vector.number(starts, u)
     last, before = prev_iter[row], vector.load_written(counter, row, 1)
     passed = simd.like(before, max(0, now - max(last, now - LONGEST)))

@@ -41,7 +41,7 @@ def _negate(i, sums, out):
 
 
 def values_grad(op, is_number, rows, by, grad, offsets):
-    """Gradient of ``apply`` by ``by``."""
+    """Gradient of ``per_sequence`` by its values, ``by``."""
     g, offsets = computing_as(rows, grad), offsets_like(rows, offsets)
     if op in ("mul", "div"):
         sums = sums_of_products(rows, g, offsets)

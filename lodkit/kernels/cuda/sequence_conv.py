@@ -11,7 +11,7 @@ from ...jit import simd
 from ...lod.windows import near, uses_of_padding
 from .primitives.offsets import offsets_like
 from .primitives.reduce import group_of, reduce_rows, width_of
-from .primitives.row_kernels import segment_of
+from .primitives.row_kernels import advance, segment_of
 
 BLOCK = 1 << 28  # bytes of windows at once
 CHUNK = 64  # rows that one thread correlates
@@ -71,8 +71,8 @@ def _plain(array):
     """Rows to compute with; None stays None."""
     if array is None:
         return None
-    wide = array.compute_dtype if array.dtype == np.float16 else array.dtype
-    return convert(array, wide).reshape(len(array), array.columns)
+    dtype = array.compute_dtype if array.dtype == np.float16 else array.dtype
+    return convert(array, dtype).reshape(len(array), array.columns)
 
 
 def convolve(x, weight, pads, offsets, start, length, out):
@@ -145,8 +145,7 @@ def _correlate(at, x, grad, offsets, segments, context, columns, rows, out):
     first = at // (columns * context) * CHUNK
     s, total = segment_of(offsets, segments, first), simd.full(x, 1, 0)
     for i in range(first, min(first + CHUNK, rows)):
-        while vector.number(offsets, s + 1) <= i:
-            s += 1
+        s = advance(offsets, s, i)
         there = i + k < vector.number(offsets, s + 1)
         seen = vector.load_where(there, x, (i + k) * columns + d, 1)
         total = simd.fma(vector.load(grad, i * columns + d, 1), seen, total)

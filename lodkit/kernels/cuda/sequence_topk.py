@@ -74,7 +74,7 @@ def _average(o, values, positions, order, topks, count, k, out):
 
 @elementwise
 def _share(i, grad, positions, order, topks, count, k, out):
-    """Gradient of each selected element, from all averages that it is in: one thread each."""
+    """Gradient of each selected element, summed over its averages: one thread each."""
     o, j = i // k, i % k
     at, share = vector.number(positions, vector.number(order, o) * k + j), simd.full(grad, 1, 0)
     for q in range(count):

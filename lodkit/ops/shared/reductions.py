@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from ...arrays import VALUE_TYPES, check_gradient, check_values, native
+from ...arrays import VALUE_TYPES, check_gradient, check_values, native, total_dtype
 from ...errors import DTypeError, LoDError
 
 Reduction = Literal["sum", "mean", "sqrt", "max", "min", "prod", "logsumexp", "logmeanexp", "first", "last"]
@@ -83,8 +83,10 @@ def pad_of(pad_value, dtype):
     return pad
 
 
-def check_weights(weights, rows, dtype):
-    """Refuse weights that are not one per row, or not floating."""
+def check_weights(weights, rows, dtype, reduce):
+    """Refuse weights of a reduction that has no use for them, not one per row, or not floating."""
+    if reduce not in ("sum", "mean"):
+        raise ValueError(f"weights have a meaning with sum and mean, not with {reduce}")
     if weights.shape != (rows,):
         raise LoDError(f"weights have shape {weights.shape}, but there are {rows} rows; pass one weight per row")
     if not all(x.kind == "f" and native(x) in VALUE_TYPES for x in (weights.dtype, dtype)):
@@ -95,22 +97,21 @@ def check_weights(weights, rows, dtype):
 
 
 def reduce_segments(values, offsets, weights, reduce, pad_value, dtype=None):
-    """Define all segment reductions."""
+    """Define all segment reductions, with checked weights."""
     dtype = result_dtype(values.dtype, reduce, dtype)
     out = np.full((len(offsets) - 1, *values.shape[1:]), pad_of(pad_value, dtype), dtype)
-    wide = values.astype(np.int64 if dtype.kind == "i" else np.float64)
+    exact = values.astype(total_dtype(dtype))
     if weights is not None:
-        check_weights(weights, len(values), dtype)
         scale = weights.astype(np.float64).reshape(-1, *[1] * (values.ndim - 1))
     for s, (a, b) in enumerate(zip(offsets[:-1], offsets[1:], strict=True)):
         if a == b:
             continue
         if weights is None:
-            out[s] = REDUCE[reduce](wide[a:b])
+            out[s] = REDUCE[reduce](exact[a:b])
         elif reduce == "sum":
-            out[s] = (wide[a:b] * scale[a:b]).sum(axis=0)
+            out[s] = (exact[a:b] * scale[a:b]).sum(axis=0)
         elif scale[a:b].sum() != 0:
-            out[s] = (wide[a:b] * scale[a:b]).sum(axis=0) / scale[a:b].sum()
+            out[s] = (exact[a:b] * scale[a:b]).sum(axis=0) / scale[a:b].sum()
     return out
 
 
@@ -121,11 +122,6 @@ def argreduce_segments(values, offsets, reduce):
         if a < b:
             index[s] = a + ARG[reduce](values[a:b], axis=0)
     return index
-
-
-def check_weighted(reduce, weights):
-    if weights is not None and reduce not in ("sum", "mean"):
-        raise ValueError(f"weights have a meaning with sum and mean, not with {reduce}")
 
 
 def check_grad_output(values, offsets, out, grad):
@@ -139,9 +135,6 @@ def check_grad_output(values, offsets, out, grad):
 def reduce_segments_grad(values, offsets, weights, out, grad, reduce):
     """Define the gradient by the values."""
     check_grad_output(values, offsets, out, grad)
-    if weights is not None:
-        check_weighted(reduce, weights)
-        check_weights(weights, len(values), values.dtype)
     result = np.zeros(values.shape, np.float64)
     index = argreduce_segments(values, offsets, reduce) if reduce in ARG else None
     for s, (a, b) in enumerate(zip(offsets[:-1], offsets[1:], strict=True)):

@@ -11,7 +11,7 @@ from ...lod.batching import concat
 
 
 def is_ragged(x):
-    """Whether ``x`` has sequences: a LoDTensor may have no level."""
+    """True if ``x`` has sequences: a LoDTensor may have no level."""
     return isinstance(x, LoDTensor) and x.lod_level > 0
 
 
@@ -143,7 +143,7 @@ def _one_each(name, numbers, count):
 
 
 def _one_a_range(name, numbers, count, ranges, offsets):
-    """The same for ranges that are listed: the number of a sequence is that of each of its ranges."""
+    """``_one_each`` for listed ranges: the number of a sequence holds for each of its ranges."""
     if numbers is None or is_ragged(numbers):
         return _one_each(name, numbers, ranges)
     return np.repeat(_one_each(name, numbers, count), np.diff(offsets))

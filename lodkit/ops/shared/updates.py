@@ -147,6 +147,6 @@ def row_means(squares):
     return squares.reshape(len(squares), -1).mean(axis=1)
 
 
-def beside(numbers, rows):
+def per_row(numbers, rows):
     """One number per row, in a shape that broadcasts over the rows."""
     return numbers.reshape(-1, *(1,) * (rows.ndim - 1))

@@ -1,4 +1,4 @@
-"""Kernels over rows that several families share: check ids, copy rows, put them in places."""
+"""Kernels over rows that several families share: gather rows, repeat them, scatter them."""
 
 from __future__ import annotations
 

@@ -125,7 +125,7 @@ def weight_sums(weights, offsets):
 
 
 def factors(reduce, offsets, weights, dtype):
-    """By what a segment's gradient is multiplied: 1, 1/n, 1/sqrt(n), or 1 over the sum of its weights."""
+    """Factor of each segment's gradient: 1, 1/n, 1/sqrt(n), or 1 over the sum of its weights."""
     if reduce == "sum":
         return np.ones(len(offsets) - 1, dtype)
     total = lengths_of(offsets) if weights is None else weight_sums(weights, offsets)

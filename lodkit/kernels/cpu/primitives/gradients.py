@@ -7,7 +7,7 @@ import numpy as np
 from .... import arrays
 from ....arrays import check_values, matrix, upcast
 from ....jit import settings
-from ....ops.shared.reductions import check_grad_output, check_weighted, check_weights
+from ....ops.shared.reductions import check_grad_output
 from .gather import NO_WEIGHTS
 from .gradient_kernels import factors, logsumexp_shares, place, plain, products_of_others, row_products, spread
 from .reduce import argreduce_rows, width_of
@@ -23,9 +23,6 @@ def values_grad(values, ids, padding_idx, offsets, weights, out, grad, reduce):
     dtype = check_values(values.dtype, "the gradient", floating=True)
     rows = len(values) if ids is None else len(ids)
     check_grad_output(values, offsets, out, grad)
-    if weights is not None:
-        check_weighted(reduce, weights)
-        check_weights(weights, rows, dtype)
     g = matrix(upcast(grad.astype(dtype, copy=False)))
     shape = (rows, *values.shape[1:])
     if reduce in ("max", "min", "first", "last"):
@@ -63,7 +60,7 @@ def _winners(values, ids, padding_idx, offsets, reduce, shape):
 
 
 def weights_grad(values, ids, padding_idx, offsets, weights, out, grad, reduce):
-    """The gradient by the weights: each row's share in the result, times what flows in."""
+    """The gradient by the weights: each row's share in the result, times the output gradient."""
     check_grad_output(values, offsets, out, grad)
     x = matrix(upcast(values))
     g = matrix(grad.astype(x.dtype, copy=False))

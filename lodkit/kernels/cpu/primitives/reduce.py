@@ -10,7 +10,7 @@ import functools
 import numpy as np
 
 from .... import arrays
-from ....arrays import BIG, matrix, upcast
+from ....arrays import BIG, matrix, total_dtype, upcast
 from ....jit import settings
 from ....jit.reducers import REDUCERS, Divisor
 from ....lod.offsets import tiles_of
@@ -32,7 +32,7 @@ from .reduce_kernels import (
 TILE = 16  # chunks in a tile of a long segment
 WIDTHS = (128, 64, 16, 4, 1)
 ENDS = ("first", "last")
-#: Reductions that divide: the one that they finish, and the Divisor (a plain integer, which Numba finds faster).
+#: Reductions that divide: the reduction of the total, and the Divisor (a plain integer, which Numba types faster).
 _UNDIVIDED = {
     "mean": ("sum", int(Divisor.WEIGHT)),
     "sqrt": ("sum", int(Divisor.ROOT_OF_WEIGHT)),
@@ -50,7 +50,7 @@ def reduce_rows(reduce, values, ids, weights, padding_idx, offsets, pad, out):
     values : array of shape (rows, columns)
         C-contiguous; float16 as uint16 bits.
     ids : int64 array or None
-        Which rows; all of them, in order, for None.
+        Rows to reduce; all, in order, for None.
     weights : array or None
         One a row, with sum and mean.
     padding_idx : int or None
@@ -58,7 +58,7 @@ def reduce_rows(reduce, values, ids, weights, padding_idx, offsets, pad, out):
     offsets : int64 array
         Checked ones, over ids or rows.
     pad : scalar
-        Of the type of ``out``; what an empty segment gives.
+        Result of an empty segment, of the type of ``out``.
     out : array of shape (segments, columns)
     """
     columns, rows, chunk = out.shape[1], len(values) if ids is None else len(ids), settings.chunk_rows
@@ -86,7 +86,7 @@ def _lines(values):
 
 def _reduce_tiles(reduce, values, ids, weights, padding_idx, offsets, tiles, tile_offsets, pad, out):
     """Reduce the tiles of segments, in double precision, and then their results."""
-    kind = np.dtype(np.int64 if values.dtype.kind == "i" else np.float64)
+    kind = total_dtype(values.dtype)
     partial = np.empty((len(tiles) - 1, out.shape[1]), kind)
     inner, divisor = _UNDIVIDED.get(reduce, (reduce, int(Divisor.NOTHING)))
     reduce_rows(inner, values, ids, weights, padding_idx, tiles, kind.type(0), partial)
@@ -106,7 +106,7 @@ def width_of(columns):
 
 @functools.lru_cache(1024)
 def _kernel(reduce, columns, gather, weighted, padded):
-    """The launcher for a reduction, all of which take the same arguments, and by what it divides."""
+    """Kernel of a reduction, in one signature for all, and its Divisor."""
     reduce, divisor = _UNDIVIDED.get(reduce, (reduce, int(Divisor.NOTHING)))
     width = width_of(columns)
     if reduce in ENDS:

@@ -11,7 +11,7 @@ from .reduce import TILE, reduce_rows, width_of
 from .softmax_kernels import FLAT, gradient_kernel, products_kernel, rescale_kernel, softmax_kernel
 
 NOTHING = np.empty((0, 0))
-WIDEST = 64  # lanes: with more, what exp needs is no longer kept in registers
+WIDEST = 64  # lanes: with more, the temporaries of exp leave the registers
 
 
 def strip_width(columns):

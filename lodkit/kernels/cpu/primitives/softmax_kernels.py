@@ -98,8 +98,8 @@ def _odd_column(flat):
 def softmax_kernel(width):
     """Kernel of softmax, or with ``logs`` of its logarithm.
 
-    A segment's maximum and total go to ``tops`` and ``totals``, where there are such. A NaN may be passed over by the
-    maximum: its exponential makes the total NaN.
+    ``tops`` and ``totals`` get the maximum and the total of each segment, unless they are empty. The maximum may pass
+    over a NaN, whose exponential makes the total NaN.
     """
     flat = width == FLAT
     (read, write, step, lanes), along = _access(width), _along(width)
@@ -162,7 +162,7 @@ def softmax_kernel(width):
 
 @functools.cache
 def rescale_kernel(logs):
-    """Kernel of what brings softmaxes of tiles together: each tile's rows times its factor, or plus it."""
+    """Kernel that rescales softmaxes of tiles to their segment: each row times its tile's factor, for logs plus it."""
 
     @parallel_kernel
     def kernel(tiles, factors, out):
@@ -234,9 +234,9 @@ def gradient_kernel(width, logs):
                     for i in range(start, stop, step):
                         y, g = read(out, i, stop, j, 0.0), read(grad, i, stop, j, 0.0)
                         if logs:
-                            flow = simd.sub(simd.unless_minus_inf(g, y), simd.mul(simd.exp(y), total))
+                            grad_x = simd.sub(simd.unless_minus_inf(g, y), simd.mul(simd.exp(y), total))
                         else:
-                            flow = simd.mul(simd.sub(g, total), y)
-                        write(result, i, stop, j, flow)
+                            grad_x = simd.mul(simd.sub(g, total), y)
+                        write(result, i, stop, j, grad_x)
 
     return kernel

@@ -112,7 +112,7 @@ def _radix(rows, index_bits, row_bits):
 
 
 def _sort_wide(rows):
-    """The same where row and position do not fit one key: as many bits at a time as do, the lowest first."""
+    """``sort_rows`` where row and position do not fit one key: as many bits at a time as do, the lowest first."""
     index_bits = bits_below(len(rows))
     take, mask, order = 63 - index_bits, (1 << index_bits) - 1, None
     for shift in range(0, 64, take):

@@ -26,7 +26,7 @@ def single_runs(rows):
     return np.arange(len(rows) + 1)
 
 
-def _numbers(rule, dtype):
+def _rule_numbers(rule, dtype):
     """A rule's numbers, in the type that the parameter computes in; the last is the weight decay."""
     return np.array((*rule.numbers, rule.weight_decay), dtype)
 
@@ -38,19 +38,19 @@ def update_all(rule, param, states, grad, taken=None):
         update_runs(rule, param, states, starts[:-1], starts, starts[:-1], grad)
         return
     arrays = (param, *states, np.ascontiguousarray(grad, param.dtype))
-    p, *wides, g = (upcast(array).reshape(1, -1) for array in arrays)
+    p, *upcasts, g = (upcast(array).reshape(1, -1) for array in arrays)
     kernel = dense_kernel(rule.step, len(states), 1 + rule.pairs, bool(rule.weight_decay), taken is not None)
     taken = g if taken is None else taken.reshape(1, -1)
-    kernel(p.size, p, tuple(wides), g, taken, _numbers(rule, p.dtype), DENSE_CHUNKS * settings.chunk_rows)
+    kernel(p.size, p, tuple(upcasts), g, taken, _rule_numbers(rule, p.dtype), DENSE_CHUNKS * settings.chunk_rows)
     if param.dtype == np.float16:
         olds = param, *states
-        _round_once(olds, [done.reshape(old.shape) for old, done in zip(olds, (p, *wides), strict=True)])
+        _round_once(olds, [done.reshape(old.shape) for old, done in zip(olds, (p, *upcasts), strict=True)])
 
 
-def _round_once(halves, wides, at=...):
+def _round_once(halves, upcasts, at=...):
     """Round stepped float32 to float16; too large becomes inf, as in compiled code: an error would leave half of it."""
     with np.errstate(all="ignore"):
-        for half, done in zip(halves, wides, strict=True):
+        for half, done in zip(halves, upcasts, strict=True):
             half[at] = done
 
 
@@ -68,8 +68,8 @@ def _shape(rule, columns, count):
 
 
 @functools.lru_cache(256)  # these take 0.8 us, and an update of ten rows 7
-def _few(rule, columns, count, merge, dtype):
-    return few_kernel(*_shape(rule, columns, count), merge), _numbers(rule, dtype)
+def _kernel_of_few(rule, columns, count, merge, dtype):
+    return few_kernel(*_shape(rule, columns, count), merge), _rule_numbers(rule, dtype)
 
 
 def update_rows(rule, param, states, grad, duplicates, taken=None):
@@ -81,7 +81,7 @@ def update_rows(rule, param, states, grad, duplicates, taken=None):
     elif n and grad.value.size:
         p = matrix(param)
         first, second = [*map(matrix, states), p, p][:2]
-        kernel, numbers = _few(rule, p.shape[1], len(states), duplicates == "merge", p.dtype)
+        kernel, numbers = _kernel_of_few(rule, p.shape[1], len(states), duplicates == "merge", p.dtype)
         kernel(p, first, second, grad.rows, matrix(grad.value), numbers, bits_below(n))
 
 
@@ -100,7 +100,7 @@ def update_runs(rule, param, states, at, starts, order, value, duplicates="merge
     else:
         kernel = rows_kernel(*_shape(rule, p.shape[1], len(states)), *flags, taken is not None)
     scale, taken = NO_WEIGHTS if scale is None else scale, g if taken is None else matrix(taken)
-    states, numbers = tuple(map(matrix, states)), _numbers(rule, p.dtype)
+    states, numbers = tuple(map(matrix, states)), _rule_numbers(rule, p.dtype)
     kernel(p.shape[1] * len(order), p, states, at, order, starts, g, scale, taken, numbers, settings.chunk_rows)
 
 

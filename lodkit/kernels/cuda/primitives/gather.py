@@ -113,7 +113,7 @@ def positions_of(kept):
 
 
 def listed(starts, count):
-    """The same of running sums of 0 and 1, from 0, whose last is known."""
+    """Positions of ones, ascending, from running sums of 0 and 1 that start at 0 and end at ``count``."""
     order, n = starts.like((count,), np.int64), starts.size - 1
     _list_kept(n, starts, order)
     return order

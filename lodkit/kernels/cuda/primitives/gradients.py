@@ -8,7 +8,7 @@ from ....arrays import check_values
 from ....arrays.cuda import convert, fill, launch, view
 from ....jit import simd
 from ....jit.reducers import REDUCERS
-from ....ops.shared.reductions import check_grad_output, check_weighted, check_weights
+from ....ops.shared.reductions import check_grad_output
 from . import row_kernels as kernels
 from .gather import gather
 from .offsets import offsets_like
@@ -19,12 +19,12 @@ ENDS = {"first": 0, "last": 1}
 
 
 def computing_as(values, other):
-    """``other``, converted where it does not compute in the type that ``values`` do."""
+    """``other``, converted unless its compute dtype is that of ``values``."""
     return other if other.compute_dtype == values.compute_dtype else convert(other, values.dtype)
 
 
 def over_rows(kernel, width, offsets, out, *abc, ids=None, padding_idx=None, height=0):
-    """Launch a kernel of ``row_kernels`` over all rows of the segments; what it does not use may be None."""
+    """Launch a kernel of ``row_kernels`` over all rows of the segments; unused arrays may be None."""
     columns, rows, some = out.columns, offsets.rows, offsets.offsets
     arrays = (some if x is None else x for x in (*abc, None, None, None)[:3])
     bits, padding = group_of(columns, width), -1 if padding_idx is None else padding_idx
@@ -34,8 +34,7 @@ def over_rows(kernel, width, offsets, out, *abc, ids=None, padding_idx=None, hei
 
 def argreduce_rows(reduce, values, ids, padding_idx, offsets, shape):
     """Position (in ids, or in the rows) of the first extreme of every segment and column; -1 for an empty one."""
-    wide, offsets = values.compute_dtype, offsets_like(values, offsets)
-    extremes = values.like(shape, wide)
+    offsets, extremes = offsets_like(values, offsets), values.like(shape, values.compute_dtype)
     reduce_rows(reduce, values, ids, None, padding_idx, offsets, 0, extremes)
     index = fill(values.like(shape, np.int64), -1)
     source = values if len(values) else values.like((1, *values.shape[1:]))
@@ -49,9 +48,6 @@ def values_grad(values, ids, padding_idx, offsets, weights, out, grad, reduce):
     dtype = check_values(values.dtype, "the gradient", floating=True)
     grad, offsets = computing_as(values, view(grad)), offsets_like(values, offsets)
     check_grad_output(values, offsets.offsets, out, grad)
-    if weights is not None:
-        check_weighted(reduce, weights)
-        check_weights(weights, offsets.rows, dtype)
     shape, columns = (offsets.rows, *values.shape[1:]), values.columns
     result = values.like(shape)
     if reduce in ("logsumexp", "logmeanexp", "prod"):
@@ -75,9 +71,9 @@ def values_grad(values, ids, padding_idx, offsets, weights, out, grad, reduce):
 
 
 def exponentials_of(values, offsets):
-    """The exponential of each value less the largest of its segment; these, and the sums."""
-    wide, shape = values.compute_dtype, (len(offsets), *values.shape[1:])
-    tops, totals, exponentials = values.like(shape, wide), values.like(shape, wide), values.like(values.shape, wide)
+    """Exponentials of the values less the maximum of their segment; the maxima; the sums of the exponentials."""
+    dtype, shape = values.compute_dtype, (len(offsets), *values.shape[1:])
+    tops, totals, exponentials = values.like(shape, dtype), values.like(shape, dtype), values.like(values.shape, dtype)
     reduce_rows("max", values, None, None, None, offsets, 0, tops)
     over_rows(kernels.map_kernel(kernels.exponential), 1, offsets, exponentials, values, tops)
     reduce_rows("sum", exponentials, None, None, None, offsets, 0, totals)
@@ -91,13 +87,13 @@ def _shares(values, offsets, grad, result):
 
 
 def _others(values, offsets, grad, result):
-    """The gradient of prod: what flows in times the product of the other rows, so nothing is divided by a zero."""
+    """The gradient of prod: the output gradient times the product of the other rows. Nothing is divided by a zero."""
     columns, before = values.columns, values.like(values.shape, values.compute_dtype)
     kernels.others(len(offsets) * columns, values, grad, offsets.offsets, columns, before, result)
 
 
 def weights_grad(values, ids, padding_idx, offsets, weights, out, grad, reduce):
-    """The gradient by the weights: each row's share in the result, times what flows in. A View."""
+    """The gradient by the weights, a View: each row's share in the result, times the output gradient."""
     grad, out = computing_as(values, view(grad)), None if out is None else computing_as(values, out)
     offsets = offsets_like(values, offsets)
     check_grad_output(values, offsets.offsets, out, grad)

@@ -74,7 +74,7 @@ class Found(typing.NamedTuple):
 
 
 def found_in(kernel, array, *numbers, slots):
-    """Run a kernel that notes things about an array in a few int64 slots, -1 so far, and read them. Waits."""
+    """Run a kernel that records facts about an array in int64 slots, initially -1, and read them. Synchronises."""
     noted = fill(array.like((slots,), np.int64), -1)
     kernel(array.size, array, *numbers, noted)
     return noted.read().tolist()
@@ -98,7 +98,7 @@ def _inspect(s, offsets, last, tile, found):
 
 
 def inspected(offsets, tile=None):
-    """Look at offsets (at least one) on their device: ``longest`` counts from ``tile`` rows up. Waits."""
+    """Inspect offsets (at least one) on their device: ``longest`` counts from ``tile`` rows up. Synchronises."""
     tile = settings.tile_rows if tile is None else tile
     decrease, short, first, last = found_in(_inspect, offsets, offsets.size - 1, tile, slots=4)
     return Found(decrease, LONG - short if short >= 0 else 0, first, last)

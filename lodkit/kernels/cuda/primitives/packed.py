@@ -12,7 +12,7 @@ from llvmlite import ir
 
 from ....arrays.cuda import extending
 from ....arrays.cuda import numba_types as types
-from ....arrays.cuda.vector import _pointer
+from ....arrays.cuda.vector import element_pointer
 from ....jit.llvm.intrinsics import Vector
 
 
@@ -41,7 +41,7 @@ def _bind():
     i16, i32 = ir.IntType(16), ir.IntType(32)
 
     def read(builder, rows, at, pointee, align):
-        loaded = builder.load(_pointer(builder, rows, at, pointee))
+        loaded = builder.load(element_pointer(builder, rows, at, pointee))
         loaded.align = align
         loaded.set_metadata("invariant.load", builder.module.add_metadata([]))
         return loaded
@@ -92,7 +92,7 @@ def _bind():
                 lane = builder.extract_element(args[2], i32(0))
                 lane = lane if bits == 8 else builder.fptrunc(lane, ir.HalfType())
                 word = builder.bitcast(lane, i32 if bits == 8 else i16)
-                builder.store(word, _pointer(builder, *args[:2], word.type)).align = 1
+                builder.store(word, element_pointer(builder, *args[:2], word.type)).align = 1
                 return context.get_dummy_value()
 
             return types.void(rows, types.int64, param), generate

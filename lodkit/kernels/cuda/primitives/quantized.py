@@ -9,7 +9,7 @@ import numpy as np
 from ....arrays.cuda import cuda, device, elementwise, vector
 from ....jit import simd
 from ...common.codes import coder, grid
-from . import packed as _packed
+from . import packed as packed_rows
 from .reduce_kernels import WARP, across
 
 ZERO = np.float32(0)
@@ -22,9 +22,9 @@ def _reader(bits, size, align):
     @device
     def read(rows, row, there, j, codes):
         start = (row if there else 0) * (codes + 2 * param)
-        scale = _packed.load_param(rows, start + codes, bits, align)
-        bias = _packed.load_param(rows, start + codes + param, bits, align)
-        x = _packed.load_codes(rows, start + j, size, bits)
+        scale = packed_rows.load_param(rows, start + codes, bits, align)
+        bias = packed_rows.load_param(rows, start + codes + param, bits, align)
+        x = packed_rows.load_codes(rows, start + j, size, bits)
         return simd.fma(x, simd.like(x, scale if there else ZERO), simd.like(x, bias if there else ZERO))
 
     return read
@@ -114,8 +114,8 @@ def quantize_kernel(bits):
             scale, bias, factor = grid_of(least(low), largest(high))
             start = i * (codes + 2 * param)
             if lane == 0:
-                _packed.store_param(rows, start + codes, scale, bits)
-                _packed.store_param(rows, start + codes + param, bias, bits)
+                packed_rows.store_param(rows, start + codes, scale, bits)
+                packed_rows.store_param(rows, start + codes + param, bias, bits)
             for j in range(lane, codes, WARP):
                 packed = 0
                 for k in range(each):

@@ -22,7 +22,7 @@ def width_of(columns, *arrays):
 
 
 def group_of(columns, width):
-    """The threads that share a row, as a power of two: enough for its columns, at most a block."""
+    """Exponent of 2 of the threads that share a row: enough for its columns, at most a block."""
     return min(max(columns // width - 1, 0).bit_length(), BLOCK.bit_length() - 1)
 
 
@@ -34,7 +34,7 @@ def reduce_rows(reduce, values, ids, weights, padding_idx, offsets, pad, out):
     reduce : str
     values : View of shape (rows, *item)
     ids : View of int32 or int64, or None
-        Which rows; all of them, in order, for None. One outside reads as a row of zeros.
+        Rows to reduce; all, in order, for None. An id outside reads as a row of zeros.
     weights : View or None
         One a row, with sum and mean.
     padding_idx : int or None
@@ -42,7 +42,7 @@ def reduce_rows(reduce, values, ids, weights, padding_idx, offsets, pad, out):
     offsets : Offsets
         Over ids or rows.
     pad : scalar
-        What an empty segment gives.
+        Result of an empty segment.
     out : View of shape (segments, *item)
     """
     if not out.size:
@@ -53,11 +53,11 @@ def reduce_rows(reduce, values, ids, weights, padding_idx, offsets, pad, out):
     totals = weight_totals(reduce, weights, offsets, values.dtype)
     source = values, ids, weights, padding_idx
     if offsets.tiles is None or reduce in ("first", "last"):
-        _run(reduce, *source, totals, offsets.offsets, offsets.offsets, pad, out)
+        launch_reduction(reduce, *source, totals, offsets.offsets, offsets.offsets, pad, out)
         return
     inner = {"mean": "sum", "sqrt": "sum", "logmeanexp": "logsumexp"}.get(reduce, reduce)
     partial, tile_offsets = reduce_tiles(inner, *source, offsets)
-    _run(reduce, partial, None, None, None, totals, offsets.offsets, tile_offsets, pad, out)
+    launch_reduction(reduce, partial, None, None, None, totals, offsets.offsets, tile_offsets, pad, out)
 
 
 def reduce_tiles(reduce, values, ids, weights, padding_idx, offsets):
@@ -65,10 +65,9 @@ def reduce_tiles(reduce, values, ids, weights, padding_idx, offsets):
 
     Returns Views of a row a tile, and of the offsets of the segments over them.
     """
-    wide = values.compute_dtype
     while offsets.tiles is not None:
-        partial = values.like((len(offsets.tiles) - 1, *values.shape[1:]), wide)
-        _run(reduce, values, ids, weights, padding_idx, None, offsets.tiles, offsets.tiles, 0.0, partial)
+        partial = values.like((len(offsets.tiles) - 1, *values.shape[1:]), values.compute_dtype)
+        launch_reduction(reduce, values, ids, weights, padding_idx, None, offsets.tiles, offsets.tiles, 0.0, partial)
         values, ids, weights, padding_idx, offsets = partial, None, None, None, offsets.tile_offsets
     return values, offsets.offsets
 
@@ -82,8 +81,8 @@ def weight_totals(reduce, weights, offsets, dtype):
     return totals
 
 
-def _run(reduce, values, ids, weights, padding_idx, totals, rows, offsets, pad, out):
-    """One launch: segments by ``offsets``; a mean divides by ``totals``, or by the differences of ``rows``."""
+def launch_reduction(reduce, values, ids, weights, padding_idx, totals, rows, offsets, pad, out):
+    """Launch one reduction, by ``offsets``. A mean divides by ``totals``, or by the differences of ``rows``."""
     columns, height = out.columns, len(values)
     shared = columns == 1 and reduce not in ("first", "last")
     width = width_of(columns, values, out)

@@ -1,7 +1,7 @@
 """The template of the one segment reduction: access (row i, or row ids[i]) x weights x reducer, over offsets.
 
 A group of threads takes a segment: each W of its columns, which stay in registers over all the segment's rows, in
-order. Rows of one column are taken by the 32 lanes of a warp in turn, which then share what they have. Nothing is
+order. Rows of one column are taken by the 32 lanes of a warp in turn, which then combine their results. Nothing is
 added atomically: the bits of a result depend on the lengths alone.
 """
 
@@ -32,7 +32,7 @@ def reader(width, gather):
 
 
 def across(step, stride):
-    """Combine what the lanes of a warp have, where a warp shares a segment; every lane gets the result."""
+    """Combine the values of a warp's lanes, where a warp shares a segment; every lane gets the result."""
     if stride == 1:
         return device(lambda x: x)
 
@@ -48,7 +48,7 @@ def across(step, stride):
 
 
 def _fold(step, zero, width, stride, gather, weighted=False):
-    """What steps over the rows give, from ``zero`` on: the sum, the product; from the first row if that is None."""
+    """Fold of the rows by ``step``, from ``zero`` on, or from the first row if that is None: a sum, an extreme."""
     read, combine = reader(width, gather), across(step, stride)
     from_first, zero = zero is None, 0 if zero is None else zero
 
@@ -128,7 +128,7 @@ def reduce_kernel(reduce, width, stride, gather, weighted, divisor):
         1, or 32 where a warp shares the rows of a segment: then there is one column.
     gather, weighted : bool
     divisor : str or None
-        What a sum is divided by: ``"rows"``, the differences of the offsets ``rows``, or ``"totals"``, an array.
+        Divisor of a sum: ``"rows"``, the differences of the offsets ``rows``, or ``"totals"``, an array.
     """
     body, finish = _body(reduce, width, stride, gather, weighted), _finish(reduce)
     divides, by_totals = divisor is not None, divisor == "totals"

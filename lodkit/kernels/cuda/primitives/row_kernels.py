@@ -1,4 +1,4 @@
-"""The template of what is done to every row by its segment: gradients of reductions, and where an extreme stands."""
+"""Template of kernels over rows and their segments: gradients of reductions, positions of extremes."""
 
 from __future__ import annotations
 
@@ -29,6 +29,14 @@ def segment_of(offsets, segments, row):
     return lower_bound(offsets, 1, segments + 1, row + 1) - 1
 
 
+@device
+def advance(offsets, s, row):
+    """The segment of a row that lies in segment s or behind it."""
+    while vector.number(offsets, s + 1) <= row:
+        s += 1
+    return s
+
+
 def row_kernel(body, width=1):
     """Kernel of ``body`` for W columns of every row, with the segment that the row is in."""
     body = device(body)
@@ -40,8 +48,7 @@ def row_kernel(body, width=1):
         while first < rows:
             s = segment_of(offsets, segments, first)
             for i in range(first, min(first + RUN, rows)):
-                while vector.number(offsets, s + 1) <= i:
-                    s += 1
+                s = advance(offsets, s, i)
                 j = lane * width
                 while j < columns:
                     body(i, s, j, a, b, c, ids, offsets, padding, height, columns, out)
@@ -148,10 +155,10 @@ def shares_kernel(i, s, j, grad, exponentials, totals, ids, offsets, padding, he
     """``grad[s] * x[i] / total[s]``, 0 where the total is: a = grad, b = exponentials, c = their totals."""
     at = s * columns + j
     x, total = vector.load(exponentials, i * columns + j, 1), vector.load(totals, at, 1)
-    flow = simd.mul(vector.load(grad, at, 1), simd.div(x, total))
+    result = simd.mul(vector.load(grad, at, 1), simd.div(x, total))
     if simd.lane(total, 0) == 0:
-        flow = simd.like(flow, 0)
-    vector.store(out, i * columns + j, flow)
+        result = simd.like(result, 0)
+    vector.store(out, i * columns + j, result)
 
 
 @elementwise

@@ -44,14 +44,14 @@ def sums_in_warp(x):
 
 @device
 def counts_in_warp(x):
-    """The same of numbers that are 0 or 1."""
+    """``sums_in_warp`` of numbers that are 0 or 1."""
     ones = np.int64(cuda.ballot_sync(ALL, x != 0)) & ALL
     return cuda.popc(ones & ((2 << (cuda.threadIdx.x & (WARP - 1))) - 1)), cuda.popc(ones)
 
 
 @device
 def before_warp(total, totals):
-    """Of one int64 a warp: the sum of those of earlier warps of the block, and of all.
+    """Sums of one int64 per warp: over the earlier warps of the block, and over all.
 
     All threads have to call it, and to wait for each other between two calls. ``totals`` is shared memory for one int64
     a warp. It comes from the kernel: numba-cuda cannot link shared memory of a device function that two others call.
@@ -68,7 +68,7 @@ def before_warp(total, totals):
 
 @device
 def before_thread(x, totals):
-    """The same of one int64 a thread: the sum of those of earlier threads of the block, and of all."""
+    """Sums of one int64 per thread: over the earlier threads of the block, and over all."""
     upto, total = sums_in_warp(x)
     before, everything = before_warp(total, totals)
     return before + upto - x, everything
@@ -76,7 +76,7 @@ def before_thread(x, totals):
 
 @functools.cache
 def totals_kernel(value):
-    """The kernel that sums what ``value`` gives, chunk by chunk; what it takes is said at ``scan_kernel``."""
+    """Kernel of the sum of ``value`` over each chunk; ``scan_kernel`` describes the arguments."""
 
     @cuda.jit
     def kernel(x, n, limit, chunk, totals):
@@ -96,7 +96,7 @@ def totals_kernel(value):
 
 @functools.cache
 def scan_kernel(value, in_warp, write, given, items):
-    """The kernel that hands ``write`` the running sum of ``value`` up to every i, i included.
+    """Kernel that passes ``write`` the running sum of ``value`` up to every i, i included.
 
     Parameters
     ----------
@@ -106,9 +106,9 @@ def scan_kernel(value, in_warp, write, given, items):
     write : device function of (x, i, n, limit, upto, out, also)
         ``upto`` is the running sum.
     given : bool
-        Whether ``starts`` says where a chunk starts. Otherwise every chunk starts from 0.
+        True if ``starts`` has the running sum before each chunk. Otherwise every chunk starts from 0.
     items : int
-        How many of a tile a thread has.
+        Elements of a tile per thread.
     """
 
     @cuda.jit
@@ -157,7 +157,7 @@ def write_sum(x, i, n, limit, upto, out, also):
 
 
 def starts_of(value, x, limit, chunk, chunks):
-    """Where the running sum of ``value`` stands at the start of every chunk, and at the end: one more than chunks."""
+    """Running sum of ``value`` at the start of every chunk, and at the end: one more than chunks."""
     totals = x.like((chunks,), np.int64)
     launch(totals_kernel(value), chunks * BLOCK, x, x.size, limit, chunk, totals, exact=True)
     return offsets_of(totals)

@@ -45,7 +45,7 @@ class Runs(NamedTuple):
 
 @functools.cache
 def _reader(first, stride, items):
-    """How a thread reads its ids of a tile into ``keys``: every ``stride``-th of the ``left`` ones from i on.
+    """Reader of a thread's ids of a tile into ``keys``: every ``stride``-th of the ``left`` ones from i on.
 
     In the first pass they are the caller's: those outside ``[0, height)`` become ``height``. Behind the last comes -1,
     whose digits are the largest.
@@ -105,7 +105,7 @@ def count_digits(keys, items, shift, mask, counts):
 
 @device
 def next_place(digit, counts):
-    """Where the warp's next id of this digit goes, for each lane in turn; ``counts`` has moved on by then."""
+    """Place of the warp's next id of this digit, for each lane in turn; advances ``counts``."""
     warp, lane = cuda.threadIdx.x >> WARP_BITS, cuda.threadIdx.x & (WARP - 1)
     same = np.int64(cuda.match_any_sync(ALL, np.int32(digit))) & ALL
     place = counts[warp, digit] + cuda.popc(same & ((1 << lane) - 1))
@@ -136,7 +136,7 @@ def place_digits(counts, totals):
 
 
 def _start_of_chunk(summed):
-    """Where the block's ids of a thread's digit go: behind smaller digits, and those of its own in earlier chunks.
+    """First place of the block's ids of a thread's digit: behind smaller digits, and its own in earlier chunks.
 
     ``counts`` has a row of chunks for every digit; where it is ``summed``, ``sums_in_chunks`` of that.
     """
@@ -163,7 +163,7 @@ def _start_of_chunk(summed):
 
 @functools.cache
 def _tile_sorter(first, items):
-    """How a warp puts its ids of a tile, and their positions, in the places that ``counts`` has for them."""
+    """Writer of a warp's ids of a tile, and their positions, to the places in ``counts``."""
     read = _reader(first, WARP, items)
 
     @device

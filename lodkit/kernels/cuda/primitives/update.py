@@ -25,7 +25,7 @@ def single_runs(rows):
     return Offsets(iota(rows, len(rows) + 1), len(rows))
 
 
-def _numbers(rule, param):
+def _rule_numbers(rule, param):
     """Four numbers and the weight decay, in the type that the parameter computes in."""
     number = np.float64 if param.dtype == np.float64 else np.float32
     numbers = (*rule.numbers, *(0.0,) * (NUMBERS - len(rule.numbers)), rule.weight_decay)
@@ -60,7 +60,9 @@ def update_all(rule, param, states, grad, taken=None):
     width = _width(rule, param.size, param, grad, states)
     kernel = dense_kernel(rule.step, width, len(states), 1 + rule.pairs, bool(rule.weight_decay), taken is not None)
     taken = grad if taken is None else taken
-    launch(kernel, param.size // width, param, *_two(param, states), grad, taken, *_numbers(rule, param), param.size)
+    launch(
+        kernel, param.size // width, param, *_two(param, states), grad, taken, *_rule_numbers(rule, param), param.size
+    )
 
 
 def update_rows(rule, param, states, grad, duplicates, taken=None):
@@ -80,7 +82,7 @@ def update_runs(rule, param, states, at, starts, order, value, duplicates="merge
     flags = order is not None, merge, bool(rule.weight_decay), scale is not None
     order, scale = (offsets if x is None else x for x in (order, scale))
     arrays = param, *_two(param, states), at, order, offsets, value, scale, value if taken is None else taken
-    numbers = *_numbers(rule, param), columns
+    numbers = *_rule_numbers(rule, param), columns
     if rule.rowwise:
         width = 1 if param.dtype == np.float64 else width_of(columns, param, value, *states[:-1])  # 2: 170 registers
         kernel = rowwise_kernel(rule.step, width, max(len(states) - 1, 0), bool(states), *flags)
