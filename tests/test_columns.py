@@ -18,6 +18,7 @@ ROWS = np.ones((2, 3))
         (lambda: lodkit.concat_columns(ROWS[None]), ShapeMismatchError, r"give \(rows, width\)"),
         (lambda: lodkit.concat_columns(ROWS, ROWS.astype(np.float32)), DTypeError, "input 1 is float32"),
         (lambda: lodkit.concat_columns_grad(ROWS, ROWS[:, :2]), ShapeMismatchError, r"grad has shape \(2, 3\)"),
+        (lambda: lodkit.concat_columns_grad(ROWS), TypeError, "takes at least one input"),
         (lambda: lodkit.concat_columns_grad(ROWS, ROWS.astype(int)), DTypeError, "concat_columns takes float"),
         (
             lambda: lodkit.slice_columns(ROWS, ranges=[(0, 1), (1, 4)]),

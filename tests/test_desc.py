@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import lodkit
 from lodkit import LodkitError, LoDTensor, LodTensorDesc, SelectedRows, TensorDesc, VarDesc, VarType
 from lodkit.registry.desc import DATA_TYPES, DescError
 
@@ -324,3 +325,15 @@ def test_an_operator_gets_its_description_back():
     promise = lookup_table_grad.infer(*(VarDesc.of(x).unknown_batch() for x in (table, ids, grad)))
     assert promise.type is VarType.SELECTED_ROWS
     assert promise.covers(VarDesc.of(lookup_table_grad(table, ids, grad)))
+
+
+def test_infer_refuses_what_is_missing():
+    """None stands for optional inputs only; no result is left out because of one."""
+    x, ids = VarDesc.of(np.ones((3, 2))), VarDesc.of(LoDTensor([0, 1], [[2]]))
+    assert lodkit.embedding_bag.infer(x, ids, None).dims == (-1, 2)
+    for name, descs in (("adagrad", (None, x, x)), ("gather_ranges_grad", (None, x, x)), ("sum", (x, None))):
+        attrs = {"lr": 1.0} if name == "adagrad" else {}
+        with pytest.raises(TypeError, match=f"{name}.infer: .* must be a VarDesc, got NoneType"):
+            lodkit.OPS[name].infer(*descs, **attrs)
+    with pytest.raises(lodkit.LoDLevelError, match="level -1 does not exist"):
+        lodkit.sequence_pad_grad.infer(x, x)

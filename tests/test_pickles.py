@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 import pickletools
 
@@ -48,3 +49,15 @@ def test_public_classes_say_where_they_are(name):
     if isinstance(value, type) and name != "Dense":
         assert value.__module__ == "lodkit"
         assert getattr(lodkit, value.__name__) is value
+
+
+def test_only_the_registry_of_operators_is_one_thing():
+    types = lodkit.paddle.TYPES
+    assert pickle.loads(pickle.dumps(types)) == types
+    assert copy.copy(types) == types and copy.copy(types) is not types
+
+
+def test_published_names_can_be_sent_to_another_process():
+    for module, names in ((lodkit.caffe2, lodkit.caffe2.OPERATORS), (lodkit.paddle, lodkit.paddle.__all__)):
+        for name in names:
+            assert pickle.loads(pickle.dumps(getattr(module, name))) == getattr(module, name)

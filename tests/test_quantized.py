@@ -304,3 +304,9 @@ def test_cuda_bags_too_long_for_one_piece(emulated, pool, weighted, monkeypatch)
     got = emulated.to_numpy(lodkit.quantized_embedding_bag(*there, pool=pool, pad_value=2))
     expected = lodkit.quantized_embedding_bag(ROWS, ids, *weights, pool=pool, pad_value=2)
     np.testing.assert_allclose(got, expected, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("table", [2.5, np.array(1.0), np.ones(3)])
+def test_only_a_matrix_is_quantized(table):
+    with pytest.raises(lodkit.ShapeMismatchError, match="rows of a matrix are quantized"):
+        lodkit.quantize_rows(table)

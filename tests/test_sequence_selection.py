@@ -128,3 +128,13 @@ def test_moves_of_many_rows_are_those_of_few():
     assert moved.equals(x[order])
     back = lodkit.sequence_sort_grad(x, np.argsort(order), moved.values)
     np.testing.assert_array_equal(back, x.values)
+
+
+@pytest.mark.parametrize("keys", [[3, 1, 2], lodkit.LoDTensor([3, 1, 2], [[2, 1]])])
+def test_rows_without_levels_are_sorted_and_their_gradient_put_back(keys):
+    x = lodkit.LoDTensor(np.arange(3.0))
+    with lodkit.Tape() as tape:
+        y = lodkit.sequence_sort(x, keys)
+    np.testing.assert_array_equal(y.values, [1, 2, 0])
+    gradient = tape.gradient(y, [x], output_gradients=np.array([1.0, 2.0, 4.0]))[0]
+    np.testing.assert_array_equal(getattr(gradient, "values", gradient), [4, 1, 2])

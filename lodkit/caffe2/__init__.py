@@ -44,6 +44,7 @@ def _published(name, run):
         return found.args, found.kwargs
 
     call.__name__ = call.__qualname__ = name
+    call.__module__ = __name__  # for pickle
     call.__doc__ = run.__doc__ or f"Caffe2's {name}; arguments in Caffe2's order, under Caffe2's names."
     return call
 

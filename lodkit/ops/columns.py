@@ -15,6 +15,8 @@ from ..registry import Dense, VarDesc, op
 
 def check_columns(xs, grad=None):
     """Check arrays to put side by side, and their gradient. Returns the type of all, and the width of each."""
+    if not xs:
+        raise TypeError("concat_columns takes at least one input")
     for i, x in enumerate(xs):
         if len(x.shape) not in (1, 2):
             raise ShapeMismatchError(f"concat_columns: input {i} has shape {tuple(x.shape)}; give (rows, width)")

@@ -57,7 +57,8 @@ def check_packed_dims(dims, bits, name="rows"):
 def prepare_quantize(table, bits):
     """Check a table. Returns the shape of its packed rows."""
     check_values(table.dtype, "quantize_rows", floating=True)
-    return len(table), check_columns(table.shape, bits)
+    columns = check_columns(table.shape, bits)
+    return len(table), columns
 
 
 def prepare_bag(on, rows, ids, weights, bits, padding_idx):

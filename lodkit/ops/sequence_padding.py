@@ -178,7 +178,7 @@ def _(call, grad, _):
     return by_x, sequence_pad_value_grad(x, pad, grad, **kept) if by_pad else None
 
 
-@op(like="x")
+@op
 def sequence_pad_grad(
     x: LoDTensor, grad: Dense, /, *, padded_length: int | None = None, side: Side = "right"
 ) -> LoDTensor:
@@ -194,6 +194,12 @@ def sequence_pad_grad(
         rows = result[offsets[s] : offsets[s + 1]]
         rows[place_of(n, len(rows), side)] = grad[s, place_of(n, width, side)]
     return x.with_values(result)
+
+
+@sequence_pad_grad.infer_rule
+def _(x, grad, *, padded_length=None, side="right"):
+    inferred_level(x, -1)
+    return x
 
 
 @op(like="pad_value")

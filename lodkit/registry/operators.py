@@ -36,7 +36,7 @@ class Registry(dict):
         raise UnknownOperatorError(f"no operator is called {name!r}{hint}")
 
     def __reduce__(self):
-        return "OPS"  # lodkit.OPS, with all definitions
+        return "OPS" if self is OPS else super().__reduce__()  # lodkit.OPS, with all definitions
 
     def _repr_html_(self):
         for op in self.values():
@@ -123,8 +123,8 @@ class Op(KernelTable):
     def infer(self, *descs, **attrs):
         """Return the VarDesc (or a tuple of them) of the result, from those of the inputs."""
         self._check_attrs(attrs)
-        for name, d in zip(self.inputs, descs, strict=False):
-            if not isinstance(d, VarDesc | None):
+        for name, d in zip(self._names(descs), descs, strict=True):
+            if not (isinstance(d, VarDesc) or (d is None and type(None) in self.inputs[name])):
                 raise TypeError(f"{self.name}.infer: {name} must be a VarDesc, got {type(d).__name__}; VarDesc.of(...)")
         self._check_needed(attrs)
         result = self.infer_function(*descs, **attrs)

@@ -54,7 +54,7 @@ def moved(on, plan, out=None):
 def moved_back(on, plan, grad):
     """Add the rows of a gradient to the rows that those of the result were taken from."""
     x, levels, place = plan
-    rows = levels[-1].item(-1)
+    rows = levels[-1].item(-1) if levels else len(place)
     dtype = check_values(x.dtype, "the gradient", floating=True)
     check_gradient(grad, (rows, *x.shape[1:]))
     runs = type(place) is tuple
