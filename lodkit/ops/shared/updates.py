@@ -77,9 +77,9 @@ def check_target(name, param):
 def check_states(name, target, names, states, rowwise=False, pairs=False):
     """Refuse states unlike the parameter. The last one of a row-wise update is a vector."""
     shape = (*target.shape, 2) if pairs else target.shape
-    for what, array in zip(names, states, strict=True):
+    for i, (what, array) in enumerate(zip(names, states, strict=True), 1):
         writable(array, what)
-        if rowwise and array is states[-1]:
+        if rowwise and i == len(states):
             shape = target.shape[:1]
         if array.shape != shape:
             raise ShapeMismatchError(
