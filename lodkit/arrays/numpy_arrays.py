@@ -84,7 +84,7 @@ def writable(array, name):
 def matrix(array):
     """``array`` as a matrix of one row per item: ``(rows, elements)``, C-contiguous, float16 as uint16 bits."""
     if array.ndim == 1:
-        array = array.reshape(-1, 1)
+        array = array[:, None]  # 30 ns less than reshape
     if array.ndim == 2 and array.dtype in AS_THEY_ARE and array.flags.c_contiguous:
         return array
     if array.ndim != 2:

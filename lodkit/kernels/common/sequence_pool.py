@@ -9,7 +9,7 @@ from ...ops.sequence_pool import above, reduction
 
 @ops.sequence_pool.kernel("cpu", "cuda")
 def sequence_pool(on, x: LoDTensor, /, *, pool, pad_value, level, return_index, out=None):
-    reduce = reduction(pool, return_index)
+    reduce = reduction(pool, return_index) if return_index or pool == "average" else pool
     values = x.values
     offsets = x.row_offsets(level)
     out = on.reduce_into(values, None, None, None, offsets, reduce, pad_value, out)

@@ -76,10 +76,11 @@ def check_target(name, param):
 
 def check_states(name, target, names, states, rowwise=False, pairs=False):
     """Refuse states unlike the parameter. The last one of a row-wise update is a vector."""
-    shape = (*target.shape, 2) if pairs else target.shape
-    for i, (what, array) in enumerate(zip(names, states, strict=True), 1):
+    shape, vector = (*target.shape, 2) if pairs else target.shape, len(states) - 1 if rowwise else None
+    for i, array in enumerate(states):
+        what = names[i]
         writable(array, what)
-        if rowwise and i == len(states):
+        if i == vector:
             shape = target.shape[:1]
         if array.shape != shape:
             raise ShapeMismatchError(
