@@ -16,6 +16,8 @@ from ....jit import jitable, njit, parallel_kernel, prange, segments_in, simd
 from ....jit.reducers import REDUCERS, Divisor, root_of
 from .templates import fill, segment_kernel
 
+#: Functions of vectors and numbers, of which Numba makes one version without reference counts.
+plain = jitable(inline=True, nrt=False)
 AHEAD = 64  # rows between a prefetch and its use: 1.3 times faster than 16 on rows that are often read again
 
 
@@ -37,7 +39,7 @@ def _access(width, gather):
 
         return row_of
 
-    @jitable
+    @plain
     def gathered_row_of(values, ids, i, j):
         simd.rolled()
         ask(values, ids[min(i + AHEAD, len(ids) - 1)], j, width * values.itemsize)
@@ -50,7 +52,7 @@ def _reader(width, gather, padded):
     """Reader of W columns of the row of the i-th value: zeros of a padding row."""
     row_of = _access(width, gather)
 
-    @jitable(inline=True)
+    @plain
     def read(values, ids, padding, i, j):
         row = row_of(values, ids, i, j)
         x = simd.load(values, row, j, width)
@@ -66,7 +68,7 @@ def _sums(reducer, width, gather, weighted, padded):
     """
     row_of, step, zero = _access(width, gather), simd.STEPS[reducer.step], reducer.start
 
-    @jitable(inline=True)
+    @plain
     def block_sum(values, ids, weights, padding, start, stop, j):
         result = simd.full(values, width, zero)
         for i in range(start, stop):
@@ -82,7 +84,7 @@ def _sums(reducer, width, gather, weighted, padded):
                 result = step(result, x)
         return result
 
-    @jitable
+    @jitable(nrt=False)
     def long_sum(values, ids, weights, padding, start, stop, j, block):
         result = simd.widen(simd.full(values, width, zero))
         for first in range(start, stop, block):
@@ -93,10 +95,10 @@ def _sums(reducer, width, gather, weighted, padded):
     return block_sum, long_sum
 
 
-jitable(root_of)
+jitable(root_of, nrt=False)
 
 
-@jitable(inline=True)
+@plain
 def divided(total, weight, divisor):
     if divisor == Divisor.NOTHING:
         return total
