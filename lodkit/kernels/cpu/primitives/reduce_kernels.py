@@ -14,7 +14,7 @@ import numpy as np
 
 from ....jit import jitable, njit, parallel_kernel, prange, segments_in, simd
 from ....jit.reducers import REDUCERS, Divisor, root_of
-from .templates import fill, segment_kernel
+from .templates import fill, length_of, segment_kernel
 
 #: Functions of vectors and numbers, of which Numba makes one version without reference counts.
 plain = jitable(inline=True, nrt=False)
@@ -106,12 +106,6 @@ def divided(total, weight, divisor):
 
 
 @jitable
-def length_of(weights, start, stop):
-    """Number of rows of a segment: its weight where rows have none."""
-    return float(stop - start)
-
-
-@jitable
 def weight_of(weights, start, stop):
     """Sum of the weights of a segment."""
     result = 0.0
@@ -155,7 +149,7 @@ def extreme_kernel(reduce, width, gather, padded):
     """Kernel of max and min, which divide by nothing."""
     read, step = _reader(width, gather, padded), simd.STEPS[REDUCERS[reduce].step]
 
-    def body(s, start, stop, j, values, ids, padding, divisor, block, out):
+    def body(s, start, stop, j, weight, values, ids, weights, padding, divisor, block, out):
         best = read(values, ids, padding, start, j)
         for i in range(start + 1, stop):
             best = step(best, read(values, ids, padding, i, j))
@@ -173,7 +167,7 @@ def logsumexp_kernel(width, gather, padded):
     """
     read = _reader(width, gather, padded)
 
-    def body(s, start, stop, j, values, ids, padding, divisor, block, out):
+    def body(s, start, stop, j, weight, values, ids, weights, padding, divisor, block, out):
         top = read(values, ids, padding, start, j)
         for i in range(start + 1, stop):
             top = simd.larger(top, read(values, ids, padding, i, j))
@@ -184,7 +178,7 @@ def logsumexp_kernel(width, gather, padded):
             for i in range(first, min(first + block, stop)):
                 partial = simd.add(partial, simd.exp(simd.sub(read(values, ids, padding, i, j), shift)))
             total = simd.add(total, simd.widen(partial))
-        total = simd.narrow(values, divided(total, float(stop - start), divisor))
+        total = simd.narrow(values, divided(total, weight, divisor))
         simd.store(out, s, j, simd.add(simd.log(total), shift))
 
     return segment_kernel(body, width)

@@ -40,14 +40,20 @@ def row_kernel(body, width=0):
     return kernel
 
 
+@jitable(inline=True)
+def length_of(weights, start, stop):
+    """Number of rows of a segment: its weight where rows have none."""
+    return float(stop - start)
+
+
 @jitable
 def fill(out, s, pad):
     for d in range(out.shape[1]):
         out[s, d] = pad
 
 
-def segment_kernel(body, width):
-    """Make a kernel of ``body(s, start, stop, j, values, ids, padding, divisor, block, out)``.
+def segment_kernel(body, width, weigh=length_of):
+    """Make a kernel of ``body(s, start, stop, j, weight, values, ids, weights, padding, divisor, block, out)``.
 
     It reduces W columns from j on of the rows ``start:stop`` of segment s into row s of ``out``. Call the kernel as
     ``kernel(num_elements, values, ids, weights, padding, offsets, pad, divisor, chunk, block, out)``.
@@ -56,6 +62,8 @@ def segment_kernel(body, width):
     ----------
     body : callable
     width : int
+    weigh : callable
+        ``weigh(weights, start, stop)``: weight of a segment; one of weight 0 gets ``pad``.
     """
     body = jitable(body, inline=True, nrt=False)
 
@@ -65,10 +73,12 @@ def segment_kernel(body, width):
         for c in prange(offsets[-1] // chunk + 1):
             for s in segments_in(offsets, chunk, c):
                 start, stop = offsets[s], offsets[s + 1]
-                if start == stop:
+                weight = weigh(weights, start, stop)
+                if start == stop or weight == 0:
                     fill(out, s, pad)
                     continue
                 for at in range(0, columns, width):
-                    body(s, start, stop, min(at, columns - width), values, ids, padding, divisor, block, out)
+                    j = min(at, columns - width)
+                    body(s, start, stop, j, weight, values, ids, weights, padding, divisor, block, out)
 
     return kernel
