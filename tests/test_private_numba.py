@@ -128,7 +128,7 @@ def test_a_dispatcher_tells_its_options():
     assert private.options_of(add) is private.options_of(3) is None
 
 
-@needed_for("parallel twins: only a prange runs in parallel", "jit/__init__.py")
+@needed_for("parallel twins: only a prange runs in parallel", "jit/compiling.py")
 def test_all_else_of_parallel_is_off():
     options = private.only_prange()
     on = {name for name in options.__slots__ if getattr(options, name)}
@@ -137,7 +137,7 @@ def test_all_else_of_parallel_is_off():
 
 
 @pytest.mark.jit
-@needed_for("one compilation for writable and read-only arrays", "jit/__init__.py")
+@needed_for("one compilation for writable and read-only arrays", "jit/compiling.py")
 def test_an_entry_serves_further_types():
     first = numba.njit(lambda x: x[0])
     kind, frozen = numba.typeof(np.ones(2)), np.ones(2)
@@ -150,7 +150,7 @@ def test_an_entry_serves_further_types():
 
 
 @pytest.mark.jit
-@needed_for("one compilation for writable and read-only arrays", "jit/__init__.py")
+@needed_for("one compilation for writable and read-only arrays", "jit/compiling.py")
 def test_a_dispatcher_compiles_by_an_attribute():
     compiled, given = numba.njit(add), []
     compile_types = compiled.compile
@@ -160,7 +160,7 @@ def test_a_dispatcher_compiles_by_an_attribute():
 
 
 @pytest.mark.jit
-@needed_for("jitable(inline=True)", "jit/__init__.py")
+@needed_for("jitable(inline=True)", "jit/compiling.py")
 def test_jitable_functions_are_inlined_on_demand():
     lines = "\n".join(f"    x = math.sin(x * {k}) / (x + {k}) + math.exp(x)" for k in range(40))
 
@@ -179,7 +179,7 @@ def test_jitable_functions_are_inlined_on_demand():
 
 
 @pytest.mark.jit
-@needed_for("jitable(nrt=False)", "jit/__init__.py")
+@needed_for("jitable(nrt=False)", "jit/compiling.py")
 def test_functions_do_without_numbas_runtime():
     def largest_twice(n):
         return np.full(n, 2.0).max()

@@ -20,6 +20,8 @@ class KernelTable:
     def kernel(self, *devices):
         """Register the decorated function as the kernel for a device and its annotated kinds.
 
+        Inputs of one kind need no annotation; the definition gives the defaults.
+
         Parameters
         ----------
         *devices : {"cpu", "cuda"}

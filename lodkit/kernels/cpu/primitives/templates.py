@@ -52,7 +52,7 @@ def fill(out, s, pad):
         out[s, d] = pad
 
 
-def segment_kernel(body, width, weigh=length_of):
+def segment_kernel(body, width):
     """Make a kernel of ``body(s, start, stop, j, weight, values, ids, weights, padding, divisor, block, out)``.
 
     It reduces W columns from j on of the rows ``start:stop`` of segment s into row s of ``out``. Call the kernel as
@@ -62,8 +62,6 @@ def segment_kernel(body, width, weigh=length_of):
     ----------
     body : callable
     width : int
-    weigh : callable
-        ``weigh(weights, start, stop)``: weight of a segment; one of weight 0 gets ``pad``.
     """
     body = jitable(body, inline=True, nrt=False)
 
@@ -73,7 +71,7 @@ def segment_kernel(body, width, weigh=length_of):
         for c in prange(offsets[-1] // chunk + 1):
             for s in segments_in(offsets, chunk, c):
                 start, stop = offsets[s], offsets[s + 1]
-                weight = weigh(weights, start, stop)
+                weight = length_of(weights, start, stop)
                 if start == stop or weight == 0:
                     fill(out, s, pad)
                     continue
