@@ -47,7 +47,7 @@ class SelectedRows:
     SelectedRows(rows=[73, 84], value=[[1., 2.], [3., 4.]], height=100)
     """
 
-    __slots__ = ("__weakref__", "height", "is_merged", "rows", "value")
+    __slots__ = ("__weakref__", "_runs", "height", "is_merged", "rows", "value")
     rows: np.ndarray
     value: typing.Any
     height: int
@@ -86,22 +86,27 @@ class SelectedRows:
             checked_ids(rows, height, "rows", lambda numbers, i: bad_row(numbers, i, height))
         elif len(rows) and (rows.min() < 0 or rows.max() >= height):
             raise bad_row(rows, int(np.argmax((rows < 0) | (rows >= height))), height)
-        self._fill(rows, value, height, False)
+        self._fill(rows, value, height, False, {})
 
     @classmethod
-    def _wrap(cls, rows, value, height, merged=False):
+    def _wrap(cls, rows, value, height, merged=False, runs=None):
         """Make from checked parts. ``rows`` becomes read-only: pass an array that is not written elsewhere."""
         if type(rows) is np.ndarray:
             rows.flags.writeable = False
         self = _new(cls)
-        self._fill(rows, value, height, merged)
+        self._fill(rows, value, height, merged, {} if runs is None else runs)
         return self
 
-    def _fill(self, rows, value, height, merged):
+    def _fill(self, rows, value, height, merged, runs):
         _set(self, "rows", rows)
         _set(self, "value", value)
         _set(self, "height", height)
         _set(self, "is_merged", merged)
+        _set(self, "_runs", runs)  # a device -> its table of runs of equal rows, for all that have these rows
+
+    def _with_value(self, value):
+        """The same rows, and what is known of them, with another value."""
+        return self._wrap(self.rows, value, self.height, self.is_merged, self._runs)
 
     def __setattr__(self, name, value):
         raise AttributeError(f"{name} of SelectedRows is read-only; make a new SelectedRows(rows, value, height)")
@@ -206,7 +211,7 @@ class SelectedRows:
             number = number.item()
         if not isinstance(number, int | float):
             return NotImplemented
-        return self._wrap(self.rows, operation(self.value, number), self.height, self.is_merged)
+        return self._with_value(operation(self.value, number))
 
     def __mul__(self, number):
         return self._scaled(operator.mul, number)
@@ -217,7 +222,7 @@ class SelectedRows:
         return self._scaled(operator.truediv, number)
 
     def __neg__(self):
-        return self._wrap(self.rows, -self.value, self.height, self.is_merged)
+        return self._with_value(-self.value)
 
     def __array__(self, dtype=None, copy=None):
         size = self.dtype.itemsize * int(np.prod(self.shape, dtype=np.float64))

@@ -6,7 +6,7 @@ import numpy as np
 
 from ...jit import lower_bound, njit
 from ...ops.optimizers import missing_row
-from .primitives.update import runs_of
+from .primitives.merge import runs_of
 
 
 @njit

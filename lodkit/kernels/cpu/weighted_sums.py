@@ -27,7 +27,7 @@ def _rows_kernel(width):
     run_sum = run_sum_of(width)
 
     @parallel_kernel
-    def kernel(out, rows, starts, orders, values, scales, weights, chunk):
+    def kernel(out, rows, starts, orders, values, scales, weights, chunk, block):
         last, size = len(rows) - 1, width * out.itemsize
         for c in prange((orders.shape[1] + chunk - 1) // chunk):
             for u in range(lower_bound(starts, c * chunk), min(last + 1, lower_bound(starts, (c + 1) * chunk))):
@@ -36,7 +36,7 @@ def _rows_kernel(width):
                     simd.prefetch(values, orders[0, starts[min(u + AHEAD, last)]], j, size)
                     total = simd.mul(simd.load(out, rows[u], j, width), simd.full(out, width, scales[u]))
                     for m in range(len(weights)):
-                        more = run_sum(values, orders[m], values, starts[u], starts[u + 1], j)
+                        more = run_sum(values, orders[m], values, starts[u], starts[u + 1], j, block)
                         total = simd.add(total, simd.mul(more, simd.full(out, width, weights[m])))
                     simd.store(out, rows[u], j, total)
 
@@ -55,7 +55,7 @@ def add_rows(data, weight, ids, xs, weights):
         scales = np.power(_number(weight, kind), np.diff(starts), dtype=kind)
     factors = np.array([_number(w, kind) for w in weights])
     kernel = _rows_kernel(whole_width(out.shape[1]))
-    kernel(values.size, out, rows, starts, orders, values, scales, factors, settings.chunk_rows)
+    kernel(values.size, out, rows, starts, orders, values, scales, factors, settings.chunk_rows, settings.block_rows)
 
 
 @parallel_kernel

@@ -78,11 +78,11 @@ HOMES = {
     "gather": ("gather", "scatter_rows", "take_rows"),
     "gradients": ("values_grad", "weights_grad"),
     "map_rows": ("map_rows",),
-    "merge": ("add_rows", "dense_rows", "merge_rows", "rows_grad", "table_grad", "total"),
+    "merge": ("add_rows", "dense_rows", "merge_rows", "rows_grad", "single_runs", "table_grad", "total"),
     "reduce": ("argreduce_rows", "reduce_into"),
     "softmax": ("softmax_grad_rows", "softmax_rows", "sums_of_products"),
     "sort": ("sort_rows",),
-    "update": ("record_like", "single_runs", "update_all", "update_rows", "update_runs"),
+    "update": ("record_like", "update_all", "update_rows", "update_runs"),
 }
 
 __getattr__ = importing(__name__, HOMES)

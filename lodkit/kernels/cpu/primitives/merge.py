@@ -25,12 +25,30 @@ def add_rows(rows, value, out):
     _add_rows(rows, matrix(value), matrix(out))
 
 
+def single_runs(rows):
+    """Starts of runs of one row each."""
+    return np.arange(len(rows) + 1)
+
+
+def runs_of(grad):
+    """Order of the rows of a gradient, start of each run of equal ones, and the row of each run: found once."""
+    found = grad._runs.get("cpu")
+    if found is None:
+        if grad.is_merged:
+            starts = single_runs(grad.rows)
+            found = starts[:-1], starts, grad.rows
+        else:
+            found = sort_rows(grad.rows, grad.height)
+        grad._runs["cpu"] = found
+    return found
+
+
 def merge_rows(x):
     """SelectedRows with sorted rows, each once: sort, then reduce each run of equal rows."""
     check_values(x.dtype, "merge_selected_rows")
     if x.is_merged:
         return x
-    order, starts, unique = sort_rows(x.rows, x.height)
+    order, starts, unique = runs_of(x)
     dtype = native(x.dtype)
     value = arrays.output((len(unique), *x.value.shape[1:]), np.dtype(np.int64) if dtype.kind == "i" else dtype)
     reduce_rows("sum", matrix(x.value), order, None, None, starts, matrix(value).dtype.type(0), matrix(value))

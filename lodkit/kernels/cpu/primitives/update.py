@@ -9,7 +9,9 @@ import numpy as np
 from ....arrays import matrix, upcast
 from ....jit import settings
 from .gather import NO_WEIGHTS
-from .sort import bits_below, sort_rows
+from .merge import runs_of, single_runs
+from .reduce import TILE, reduce_rows
+from .sort import bits_below
 from .update_kernels import dense_kernel, few_kernel, rows_kernel, rowwise_kernel, whole_width
 
 TALL = 1 << 50  # above, a row and its position may not fit into one number
@@ -19,11 +21,6 @@ DENSE_CHUNKS = 16  # a dense update reads in order: fewer, larger chunks
 def record_like(value):
     """An array for the steps of the elements of a gradient."""
     return np.zeros(value.shape, np.promote_types(value.dtype, np.float32))
-
-
-def single_runs(rows):
-    """Starts of runs of one row each."""
-    return np.arange(len(rows) + 1)
 
 
 def _rule_numbers(rule, dtype):
@@ -54,14 +51,6 @@ def _round_once(halves, upcasts, at=...):
             half[at] = done
 
 
-def runs_of(grad):
-    """Order of the rows of a gradient, start of each run of equal ones, and the row of each run."""
-    if grad.is_merged:
-        starts = single_runs(grad.rows)
-        return starts[:-1], starts, grad.rows
-    return sort_rows(grad.rows, grad.height)
-
-
 def _shape(rule, columns, count):
     """The step, its width, the number of its states, and the numbers per element of each."""
     return rule.step, whole_width(columns, 16 if rule.pairs else 64), count, 1 + rule.pairs
@@ -75,7 +64,8 @@ def _kernel_of_few(rule, columns, count, merge, dtype):
 def update_rows(rule, param, states, grad, duplicates, taken=None):
     """Step the rows of a parameter that a gradient lists."""
     n, plain = len(grad.rows), not (rule.rowwise or rule.weight_decay or taken is not None)
-    if n > settings.few_rows or grad.is_merged or param.dtype == np.float16 or grad.height > TALL or not plain:
+    few = n <= settings.few_rows and n <= settings.block_rows and not grad.is_merged
+    if not few or not plain or param.dtype == np.float16 or grad.height > TALL:
         order, starts, unique = runs_of(grad)
         update_runs(rule, param, states, unique, starts, order, grad.value, duplicates, taken=taken)
     elif n and grad.value.size:
@@ -93,6 +83,8 @@ def update_runs(rule, param, states, at, starts, order, value, duplicates="merge
     p, g = matrix(param), matrix(np.asarray(value, param.dtype))
     if not p.size or not len(at):
         return
+    if duplicates == "merge" and len(order) - len(at) >= TILE * settings.chunk_rows:
+        g, order, starts, scale = _long_runs_summed(g, order, starts, scale)
     flags = duplicates == "merge", bool(rule.weight_decay), scale is not None
     if rule.rowwise:
         width = whole_width(p.shape[1], 16)
@@ -101,7 +93,19 @@ def update_runs(rule, param, states, at, starts, order, value, duplicates="merge
         kernel = rows_kernel(*_shape(rule, p.shape[1], len(states)), *flags, taken is not None)
     scale, taken = NO_WEIGHTS if scale is None else scale, g if taken is None else matrix(taken)
     states, numbers = tuple(map(matrix, states)), _rule_numbers(rule, p.dtype)
-    kernel(p.shape[1] * len(order), p, states, at, order, starts, g, scale, taken, numbers, settings.chunk_rows)
+    sizes = settings.chunk_rows, settings.block_rows
+    kernel(p.shape[1] * len(order), p, states, at, order, starts, g, scale, taken, numbers, *sizes)
+
+
+def _long_runs_summed(g, order, starts, scale):
+    """The sums of runs, by all threads, where one is longer than the tiles of ``reduce_rows``; else what was given."""
+    if np.diff(starts).max() <= TILE * settings.chunk_rows:
+        return g, order, starts, scale
+    if scale is not None:
+        g, order = g[order] * scale.reshape(-1, 1).astype(g.dtype, copy=False), np.arange(len(order))
+    sums, single = np.empty((len(starts) - 1, g.shape[1]), g.dtype), np.arange(len(starts))
+    reduce_rows("sum", g, order, None, None, starts, g.dtype.type(0), sums)
+    return sums, single[:-1], single, None
 
 
 def _update_runs_half(rule, param, states, at, *runs):

@@ -52,7 +52,10 @@ def _states(count, width, each=1):
 
 
 def run_sum_of(width, weighted=False):
-    """The sum of a run's rows: the row itself, or the sum in double precision, rounded once."""
+    """The sum of a run's rows, to the bits of ``sum_kernel``, so that a gradient and its merged form step alike.
+
+    What it multiplies by a scale is rounded before it is added: to the bits of rows that were scaled first.
+    """
 
     @jitable(inline=True)
     def one(value, order, scale, i, j):
@@ -60,14 +63,18 @@ def run_sum_of(width, weighted=False):
         return simd.mul(g, simd.like(g, scale[i])) if weighted else g
 
     @jitable(inline=True)
-    def run_sum(value, order, scale, start, stop, j):
+    def run_sum(value, order, scale, start, stop, j, block):
         if stop - start == 1:
-            return one(value, order, scale, start, j)
-        total = simd.widen(simd.full(value, width, 0))
+            return simd.add(simd.full(value, width, 0), one(value, order, scale, start, j))  # -0.0 + 0.0 is 0.0
+        total, part = simd.widen(simd.full(value, width, 0)), simd.full(value, width, 0)
+        left = block
         for i in range(start, stop):
             simd.prefetch(value, order[min(i + AHEAD, len(order) - 1)], j, width * value.itemsize)
-            total = simd.add(total, simd.widen(one(value, order, scale, i, j)))
-        return simd.narrow(value, total)
+            part = simd.add(part, one(value, order, scale, i, j))
+            left -= 1
+            if left == 0:
+                total, part, left = simd.add(total, simd.widen(part)), simd.full(value, width, 0), block
+        return simd.narrow(value, simd.add(total, simd.widen(part)))
 
     return run_sum
 
@@ -78,8 +85,8 @@ def _gradient(width, decays, weighted):
     run_sum = run_sum_of(width, weighted)
 
     @jitable(inline=True)
-    def gradient(value, order, scale, start, stop, j, p, numbers):
-        g = run_sum(value, order, scale, start, stop, j)
+    def gradient(value, order, scale, start, stop, j, block, p, numbers):
+        g = run_sum(value, order, scale, start, stop, j, block)
         return simd.add(g, simd.mul(simd.like(p, numbers[-1]), p)) if decays else g
 
     return gradient
@@ -94,7 +101,7 @@ def rows_kernel(step, width, count, each, merge, decays=False, weighted=False, r
     (read, write, fetch), gradient = _states(count, width, each), _gradient(width, decays, weighted)
 
     @parallel_kernel
-    def kernel(param, states, at, order, starts, value, scale, taken, numbers, chunk):
+    def kernel(param, states, at, order, starts, value, scale, taken, numbers, chunk, block):
         size = width * param.itemsize
         for c in prange((len(order) + chunk - 1) // chunk):
             for u in range(lower_bound(starts, c * chunk), min(len(at), lower_bound(starts, (c + 1) * chunk))):
@@ -105,11 +112,11 @@ def rows_kernel(step, width, count, each, merge, decays=False, weighted=False, r
                     fetch(states, at[min(u + AHEAD, len(at) - 1)], j)
                     p, lanes = simd.load(param, row, j, width), read(states, row, j)
                     if merge:
-                        g = gradient(value, order, scale, start, stop, j, p, numbers)
+                        g = gradient(value, order, scale, start, stop, j, block, p, numbers)
                         p, lanes = step(p, lanes, g, simd.mul(g, g), numbers)
                     else:
                         for i in range(start, stop):
-                            g, before = gradient(value, order, scale, i, i + 1, j, p, numbers), p
+                            g, before = gradient(value, order, scale, i, i + 1, j, block, p, numbers), p
                             p, lanes = step(p, lanes, g, simd.mul(g, g), numbers)
                             if records:
                                 simd.store(taken, order[i], j, simd.sub(before, p))
@@ -125,7 +132,8 @@ _TAKEN = tuple(jitable(inline=True)(f) for f in (lambda a, b: (), lambda a, b: (
 
 @functools.cache
 def few_kernel(step, width, count, each, merge):
-    """Kernel of an update by a handful of rows, which it sorts first: one call, as three take twice as long.
+    """Kernel of an update by a handful of rows, at most a block, which it sorts first: one call, as three take twice as
+    long.
 
     The states come one by one, any array in place of absent ones: a tuple's type takes Numba 1 us to find.
     """
@@ -136,7 +144,7 @@ def few_kernel(step, width, count, each, merge):
         n, states = len(rows), taken(first, second)
         order, starts, unique = np.empty(n, np.int64), np.empty(n + 1, np.int64), np.empty(n, np.int64)
         runs = sort_few(rows, bits, order, starts, unique)
-        update(param, states, unique[:runs], order, starts[: runs + 1], value, value[0], value, numbers, n)
+        update(param, states, unique[:runs], order, starts[: runs + 1], value, value[0], value, numbers, n, n)
 
     return kernel
 
@@ -166,16 +174,16 @@ def _row_step(step, width, count, keeps, decays, weighted):
     _, _, spread = _row_state(count, keeps)
 
     @jitable
-    def update(param, states, row, number, value, order, scale, start, stop, numbers):
+    def update(param, states, row, number, value, order, scale, start, stop, block, numbers):
         columns, total, after = param.shape[1], simd.widen(simd.full(param, width, 0)), number
         for j in range(0, columns, width):
             p = simd.load(param, row, j, width)
-            g = gradient(value, order, scale, start, stop, j, p, numbers)
+            g = gradient(value, order, scale, start, stop, j, block, p, numbers)
             total = simd.add(total, simd.widen(simd.mul(g, g)))
         mean = simd.lane(simd.reduce(simd.add, total), 0) / columns
         for j in range(0, columns, width):
             p = simd.load(param, row, j, width)
-            g = gradient(value, order, scale, start, stop, j, p, numbers)
+            g = gradient(value, order, scale, start, stop, j, block, p, numbers)
             p, lanes = step(p, read(states, row, j) + spread(p, number), g, simd.like(p, mean), numbers)
             simd.store(param, row, j, p)
             write(states, row, j, lanes)
@@ -193,7 +201,7 @@ def rowwise_kernel(step, width, count, keeps, merge, decays=False, weighted=Fals
     load, store, _ = _row_state(count, keeps)
 
     @parallel_kernel
-    def kernel(param, states, at, order, starts, value, scale, taken, numbers, chunk):
+    def kernel(param, states, at, order, starts, value, scale, taken, numbers, chunk, block):
         size = param.shape[1] * param.itemsize
         for c in prange((len(order) + chunk - 1) // chunk):
             for u in range(lower_bound(starts, c * chunk), min(len(at), lower_bound(starts, (c + 1) * chunk))):
@@ -202,10 +210,10 @@ def rowwise_kernel(step, width, count, keeps, merge, decays=False, weighted=Fals
                 simd.prefetch(value, order[min(start + AHEAD, len(order) - 1)], 0, size)
                 number = load(states, row)
                 if merge:
-                    number = update(param, states, row, number, value, order, scale, start, stop, numbers)
+                    number = update(param, states, row, number, value, order, scale, start, stop, block, numbers)
                 else:
                     for i in range(start, stop):
-                        number = update(param, states, row, number, value, order, scale, i, i + 1, numbers)
+                        number = update(param, states, row, number, value, order, scale, i, i + 1, block, numbers)
                 store(states, row, number)
 
     return kernel

@@ -47,7 +47,7 @@ def _given(x):
         made._rows = x._rows
         return made
     if isinstance(x, SelectedRows):
-        return SelectedRows._wrap(view(x.rows), view(x.value), x.height, x.is_merged)
+        return SelectedRows._wrap(view(x.rows), view(x.value), x.height, x.is_merged, x._runs)
     return None if x is None else view(x)
 
 
@@ -59,7 +59,7 @@ def _returned(x):
         made._rows = x._rows
         return made
     if isinstance(x, SelectedRows):
-        return x._wrap(_returned(x.rows), _returned(x.value), x.height, x.is_merged)
+        return x._wrap(_returned(x.rows), _returned(x.value), x.height, x.is_merged, x._runs)
     return x.array if type(x) is View else x
 
 

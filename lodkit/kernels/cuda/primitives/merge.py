@@ -14,13 +14,19 @@ from .small_group_by import runs_below
 
 
 def runs_of(grad):
-    """Runs of equal rows of a gradient: distinct rows, Offsets, order of its rows. Synchronises with the device."""
-    if grad.is_merged:
-        rows = view(grad.rows)
-        starts = iota(rows, len(rows) + 1)
-        return rows, Offsets(starts, len(rows)), starts.part(0, len(rows))
-    order, offsets, rows = sort_rows(view(grad.rows), grad.height)
-    return rows, offsets, order
+    """Runs of equal rows of a gradient: distinct rows, Offsets, order of its rows. Found once: it synchronises."""
+    rows = view(grad.rows)
+    key = rows.library, rows.device, rows.library.stream(rows.device), settings.tile_rows
+    found = grad._runs.get(key)
+    if found is None:
+        if grad.is_merged:
+            starts = iota(rows, len(rows) + 1)
+            found = rows, Offsets(starts, len(rows)), starts.part(0, len(rows))
+        else:
+            order, offsets, unique = sort_rows(rows, grad.height)
+            found = unique, offsets, order
+        grad._runs[key] = found
+    return found
 
 
 def sort_rows(rows, height):

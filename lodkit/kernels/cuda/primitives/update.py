@@ -8,7 +8,7 @@ from ....arrays.cuda import iota, launch, view
 from ....errors import OutputError
 from .merge import runs_of
 from .offsets import Offsets
-from .reduce import VECTOR, group_of, reduce_tiles, width_of
+from .reduce import VECTOR, group_of, reduce_rows, reduce_tiles, width_of
 from .reduce_kernels import WARP
 from .update_kernels import dense_kernel, rows_kernel, rowwise_kernel
 
@@ -77,7 +77,11 @@ def update_runs(rule, param, states, at, starts, order, value, duplicates="merge
     runs, offsets, merge, columns = len(starts), starts.offsets, duplicates == "merge", param.columns
     if not runs or not columns:
         return
-    if merge and starts.tiles is not None:
+    if merge and columns == 1:  # its rows are shared by a warp, as in a merge
+        sums = value.like((runs, *value.shape[1:]), value.compute_dtype)
+        reduce_rows("sum", value, order, scale, None, starts, 0.0, sums)
+        value, order, scale, offsets = sums, None, None, single_runs(sums).offsets
+    elif merge and starts.tiles is not None:
         (value, offsets), order, scale = reduce_tiles("sum", value, order, scale, None, starts), None, None
     flags = order is not None, merge, bool(rule.weight_decay), scale is not None
     order, scale = (offsets if x is None else x for x in (order, scale))

@@ -1,0 +1,92 @@
+"""Equal rows are summed in one way: a gradient, its merged form and its dense form make the same step, bit by bit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from test_every_op import same_bits
+
+import lodkit
+from lodkit import LoDTensor, SelectedRows
+
+OPTIMIZERS = {
+    "sgd": (0, {"lr": 0.1}),
+    "adagrad": (1, {"lr": 0.1}),
+    "ftrl": (2, {"lr": 0.1, "l1": 0.01}),
+    "adam": (2, {"lr": 0.1, "iteration": 0, "lazy": True}),
+}
+
+
+def grads(n, height, item, dtype, seed=0):
+    """A gradient whose rows repeat, with zeros of both signs, and its merged form."""
+    rng = np.random.default_rng(seed)
+    value = rng.normal(size=(n, *item)).astype(dtype)
+    value[::3] *= -0.0
+    grad = SelectedRows(rng.integers(0, height, n), value, height)
+    return grad, grad.merge()
+
+
+def steps(name, grad, place):
+    """The parameter and the states after a step from numbers of both signs."""
+    states, attrs = OPTIMIZERS[name]
+    start = np.where(np.arange(grad.shape[0]) % 2, -0.0, 0.5).astype(grad.dtype)
+    param = np.broadcast_to(start.reshape(-1, *[1] * (grad.ndim - 1)), grad.shape).copy()
+    inputs = param, grad, *(np.full(grad.shape, 0.25, grad.dtype) for _ in range(states))
+    result = lodkit.OPS[name](*map(place.to, inputs), **attrs)
+    return tuple(map(place.home, result)) if states else (place.home(result),)
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+@pytest.mark.parametrize("item", [(), (1,), (3,), (4, 16)], ids=str)
+def test_a_gradient_steps_as_its_merged_form(name, item, place):
+    for n, height in ((0, 5), (40, 7), (300, 5), (700, 300)):
+        for dtype in (np.float32, np.float64):
+            grad, merged = grads(n, height, item, dtype)
+            same_bits(steps(name, grad, place), steps(name, merged, place))
+
+
+@pytest.mark.parametrize("name", ["sgd", "adagrad"])
+def test_a_gradient_steps_as_its_dense_form(name, place):
+    grad, _ = grads(300, 40, (5,), np.float32)
+    same_bits(steps(name, grad, place), steps(name, grad.to_dense(), place))
+
+
+def test_at_every_block_chunk_and_tile(tiny_blocks):
+    """Runs longer than the tiles of a merge, which is 48 rows here."""
+    for threads in (1, 2):
+        lodkit.set_num_threads(threads)
+        for n, height in ((500, 2), (500, 30), (50, 40)):
+            grad, merged = grads(n, height, (3,), np.float32)
+            results = []
+            for g in (grad, merged):
+                param, moment = np.ones(g.shape, np.float32), np.ones(g.shape, np.float32)
+                results.append(lodkit.adagrad(param, g, moment, lr=0.1))
+            same_bits(*results)
+
+
+def test_a_fused_update_sums_as_the_gradient_of_a_bag(tiny_blocks):
+    rng = np.random.default_rng(0)
+    lengths = rng.integers(0, 9, 60)
+    ids = LoDTensor(rng.integers(0, 5, lengths.sum()), [lengths])
+    grad = rng.normal(size=(60, 3)).astype(np.float32)
+    table = np.ones((5, 3), np.float32)
+    fused = lodkit.embedding_bag_adagrad(table.copy(), ids, grad, np.ones_like(table), lr=0.1, pool="mean")
+    with lodkit.Tape() as tape:
+        out = lodkit.embedding_bag(table, ids, pool="mean")
+    rows = tape.gradient(out, [table], output_gradients=grad)[0]
+    same_bits(fused, lodkit.adagrad(table.copy(), rows, np.ones_like(table), lr=0.1))
+
+
+def test_runs_are_found_once(monkeypatch):
+    from lodkit.kernels.cpu.primitives import merge
+
+    calls = []
+    sort = merge.sort_rows
+    monkeypatch.setattr(merge, "sort_rows", lambda *args: calls.append(1) or sort(*args))
+    grad, _ = grads(100, 9, (4,), np.float32)
+    calls.clear()
+    grad = SelectedRows(grad.rows, grad.value, grad.height)
+    first, second = grad.merge(), (grad * 2.0).merge()
+    lodkit.sgd(np.ones(grad.shape, np.float32), grad, lr=0.1)
+    assert len(calls) == 1
+    same_bits(second, first * 2.0)
