@@ -246,8 +246,10 @@ def quantized_embedding_bag_weights_grad(
 
 
 @op(rowwise=True)
-def cast(x: Dense, /, *, dtype: Float) -> Dense:
+def cast(x: Dense | SelectedRows, /, *, dtype: Float) -> Dense | SelectedRows:
     """Return the numbers in another floating type, each rounded to the nearest; too large ones become infinite.
+
+    Of SelectedRows those of the value, whose rows stay as they are.
 
     Caffe2's FloatToHalf and HalfToFloat. The gradient comes back in the type of ``x``.
 
@@ -256,7 +258,7 @@ def cast(x: Dense, /, *, dtype: Float) -> Dense:
     """
     check_values(x.dtype, "cast")
     with np.errstate(over="ignore", under="ignore"):
-        return x.astype(dtype)
+        return x._with_value(x.value.astype(dtype)) if isinstance(x, SelectedRows) else x.astype(dtype)
 
 
 @cast.infer_rule

@@ -186,7 +186,11 @@ class Op(KernelTable):
     _accept, _names = accept_inputs, names_of
 
     def _kinds_of(self, inputs):
-        names = [name_of(inputs[i]) if i < len(inputs) else "None" for i in self._varying]
+        names = ["None"] * len(self._varying)
+        for k, i in enumerate(self._varying):
+            if i < len(inputs):
+                rows = isinstance(inputs[i], LoDTensor) and [*self.inputs][i] in self.rowwise  # is unwrapped
+                names[k] = Dense.__name__ if rows else name_of(inputs[i])
         if self.variadic and len(self.inputs) - 1 in self._varying:
             many = inputs[len(self.inputs) - 1 :]
             kinds = {Dense.__name__ if self.rowwise and isinstance(x, LoDTensor) else name_of(x) for x in many}

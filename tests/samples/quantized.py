@@ -6,7 +6,7 @@ import numpy as np
 
 import lodkit
 
-from ._make import BAGS, array, ids, ragged, reals
+from ._make import BAGS, GRADIENTS, array, ids, ragged, reals
 
 TABLES = [
     (reals(6, 64, dtype=np.float32), 8),
@@ -66,6 +66,7 @@ SAMPLES = {
         ((array(0, 3),), {"dtype": "float16"}),
         ((ragged([2, 1]),), {"dtype": "float64"}),
         ((array(2, 3, dtype=np.int64),), {"dtype": "float32"}),
+        *(((grad,), {"dtype": "float16"}) for grad in GRADIENTS[1:5]),
     ],
 }
 TABLE, INDICES, LENGTHS = np.ones((4, 8), np.float32), np.array([1, 3], np.int64), np.array([2, 0], np.int32)

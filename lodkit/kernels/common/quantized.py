@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from ...arrays import check_values
-from ...lod import LoDTensor
+from ...lod import LoDTensor, SelectedRows
 from ...ops import quantized as ops
 from ...ops.quantized import FLOAT
 from ...ops.shared.reductions import pad_of
+from ...registry import Dense
 
 
 @ops.quantize_rows.kernel("cpu", "cuda")
@@ -45,6 +46,11 @@ def quantized_embedding_bag_weights_grad(on, rows, ids: LoDTensor, grad, weights
 
 
 @ops.cast.kernel("cpu", "cuda")
-def cast(on, x, /, *, dtype, out=None):
+def cast(on, x: Dense, /, *, dtype, out=None):
     check_values(x.dtype, "cast")
     return on.quantized.copied(x, on.output(x.shape, np.dtype(dtype), out, x))
+
+
+@ops.cast.kernel("cpu", "cuda")
+def cast_selected(on, x: SelectedRows, /, *, dtype):
+    return x._with_value(cast(on, x.value, dtype=dtype))

@@ -1,0 +1,298 @@
+"""Element by element: powers, bounds, scaling, products and types of arrays and of the value of SelectedRows.
+
+What is not linear takes SelectedRows merged, so that it equals the same on the dense array's listed rows; rows that are
+not listed stay 0.
+"""
+
+from __future__ import annotations
+
+
+import numpy as np
+
+from ..arrays import check_gradient, check_values, native
+from ..errors import DTypeError, ShapeMismatchError
+from ..lod import LoDTensor, SelectedRows, values_of
+from ..registry import Dense, VarDesc, VarType, op
+from .weighted_sums import weighted_sum_weights_grad
+
+
+def on_value(x, function, merge=True):
+    """Apply a function to an array, or to the value of SelectedRows, merged unless the function is linear."""
+    if not isinstance(x, SelectedRows):
+        return np.asarray(function(x))
+    x = x.merge() if merge else x
+    return x._with_value(function(x.value))
+
+
+def check_bounds(min, max):
+    if not min <= max:
+        raise ValueError(f"clip_by_value: min = {min} is not at most max = {max}")
+
+
+def check_norm(max_norm):
+    if not max_norm >= 0:
+        raise ValueError(f"max_norm must be a number >= 0, got {max_norm}")
+
+
+def check_factor(x, y):
+    """Refuse a factor that is neither one number nor of the shape of ``x``, or of another type."""
+    dtype = check_values(x.dtype, "elementwise_mul")
+    if native(y.dtype) != dtype:
+        raise DTypeError(f"elementwise_mul: y is {y.dtype}, x {x.dtype}; convert with .astype(...)")
+    if y.size != 1 and tuple(y.shape) != tuple(x.shape):
+        raise ShapeMismatchError(
+            f"elementwise_mul: y has shape {tuple(y.shape)}, x {tuple(x.shape)}; give one number or one for each element"
+        )
+    return dtype
+
+
+@op(rowwise=True, like="x")
+def abs(x: Dense | SelectedRows, /) -> Dense | SelectedRows:
+    """Return the absolute value of every element.
+
+    >>> abs(SelectedRows([1, 1], [[-1.], [-2.]], 3))
+    SelectedRows(rows=[1], value=[[3.]], height=3)
+    """
+    check_values(x.dtype, "abs")
+    return on_value(x, np.abs)
+
+
+@abs.gradient
+def _(call, grad):
+    return abs_grad(call.inputs[0], grad)
+
+
+@op(rowwise=True, like="x")
+def abs_grad(x: Dense, grad: Dense, /) -> Dense:
+    """Return the gradient of ``abs``: that of the result, with the sign of ``x``; 0 at 0.
+
+    >>> abs_grad(np.array([-2., 0., 3.]), np.array([5., 5., 5.]))
+    array([-5.,  0.,  5.])
+    """
+    check_gradient(grad, x.shape)
+    return (grad * np.sign(x)).astype(check_values(x.dtype, "abs_grad", floating=True))
+
+
+@op(rowwise=True, like="x")
+def square(x: Dense | SelectedRows, /) -> Dense | SelectedRows:
+    """Return the square of every element.
+
+    >>> square(SelectedRows([1, 1], [[1.], [2.]], 3))
+    SelectedRows(rows=[1], value=[[9.]], height=3)
+    """
+    check_values(x.dtype, "square")
+    return on_value(x, np.square)
+
+
+@square.gradient
+def _(call, grad):
+    return elementwise_mul(scale(call.inputs[0], scale=2.0), values_of(grad))
+
+
+@op(rowwise=True, like="x")
+def sqrt(x: Dense | SelectedRows, /) -> Dense | SelectedRows:
+    """Return the square root of every element, NaN of negative ones.
+
+    >>> sqrt(np.array([4., 9.]))
+    array([2., 3.])
+    """
+    check_values(x.dtype, "sqrt", floating=True)
+    with np.errstate(invalid="ignore"):
+        return on_value(x, np.sqrt)
+
+
+@sqrt.gradient
+def _(call, grad):
+    return sqrt_grad(call.outputs[0], grad)
+
+
+@op(rowwise=True, like="out")
+def sqrt_grad(out: Dense, grad: Dense, /) -> Dense:
+    """Return the gradient of ``sqrt`` by its input, from its result.
+
+    >>> sqrt_grad(np.array([2.]), np.array([8.]))
+    array([2.])
+    """
+    check_gradient(grad, out.shape)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return (grad / (2 * out.astype(np.float64))).astype(check_values(out.dtype, "sqrt_grad", floating=True))
+
+
+@op(rowwise=True, like="x")
+def clip_by_value(x: Dense | SelectedRows, /, *, min: float, max: float) -> Dense | SelectedRows:
+    """Return every element, ``min`` where it is less and ``max`` where it is more; NaN stays. Paddle's clip.
+
+    >>> clip_by_value(np.array([-3., 0.5, 3.]), min=-1.0, max=1.0)
+    array([-1. ,  0.5,  1. ])
+    """
+    dtype = check_values(x.dtype, "clip_by_value", floating=True)
+    check_bounds(min, max)
+    return on_value(x, lambda value: np.clip(value.astype(np.float64), min, max).astype(dtype))
+
+
+@clip_by_value.gradient
+def _(call, grad):
+    return clip_by_value_grad(call.inputs[0], grad, **call.attrs)
+
+
+@op(rowwise=True, like="x")
+def clip_by_value_grad(x: Dense, grad: Dense, /, *, min: float, max: float) -> Dense:
+    """Return the gradient of ``clip_by_value``: that of the result where the element was inside, else 0.
+
+    >>> clip_by_value_grad(np.array([-3., 0.5]), np.array([5., 5.]), min=-1.0, max=1.0)
+    array([0., 5.])
+    """
+    check_gradient(grad, x.shape)
+    dtype = check_values(x.dtype, "clip_by_value_grad", floating=True)
+    return np.where((x >= min) & (x <= max), grad, 0).astype(dtype)
+
+
+@op(rowwise=True, like="x")
+def clip_by_norm(x: Dense | SelectedRows, /, *, max_norm: float) -> Dense | SelectedRows:
+    """Return ``x`` scaled so that its Euclidean norm is at most ``max_norm``, in double precision; itself if it is.
+
+    >>> clip_by_norm(SelectedRows([1, 1, 2], [[1.], [2.], [4.]], 3), max_norm=1.0)
+    SelectedRows(rows=[1, 2], value=[[0.6], [0.8]], height=3)
+    """
+    dtype = check_values(x.dtype, "clip_by_norm", floating=True)
+    check_norm(max_norm)
+
+    def clipped(value):
+        norm = np.sqrt(np.square(value.astype(np.float64)).sum())
+        return value.astype(dtype) if norm <= max_norm else (value * (max_norm / norm)).astype(dtype)
+
+    return on_value(x, clipped)
+
+
+@op(rowwise=True, like="x")
+def scale(
+    x: Dense | SelectedRows, /, *, scale: float = 1.0, bias: float = 0.0, bias_after_scale: bool = True
+) -> Dense | SelectedRows:
+    """Return ``scale * x + bias``, or ``scale * (x + bias)``. Paddle's scale.
+
+    >>> scale(SelectedRows([1, 1], [[1.], [2.]], 3), scale=0.5)
+    SelectedRows(rows=[1, 1], value=[[0.5], [1.]], height=3)
+    """
+    dtype = check_values(x.dtype, "scale", floating=True)
+    shift = bias if bias_after_scale else scale * bias
+    return on_value(x, lambda v: (v.astype(np.float64) * scale + shift).astype(dtype), merge=bool(bias))
+
+
+@scale.gradient
+def _(call, grad):
+    return globals()["scale"](grad, scale=call.attrs["scale"])
+
+
+@op(rowwise=True)
+def elementwise_mul(x: Dense | SelectedRows, y: Dense, /) -> Dense | SelectedRows:
+    """Return the products of elements: ``y`` is one number, or an array of the shape of ``x``.
+
+    >>> elementwise_mul(SelectedRows([2], [[3., 4.]], 3), np.array([2.]))
+    SelectedRows(rows=[2], value=[[6., 8.]], height=3)
+    """
+    dtype = check_factor(x, y)
+    if y.size == 1:
+        return on_value(x, lambda value: (value * y.reshape(-1)[0]).astype(dtype), merge=False)
+    if isinstance(x, SelectedRows):
+        return x._with_value((x.value * y[x.rows]).astype(dtype))
+    return np.asarray(x * y, dtype)
+
+
+@elementwise_mul.infer_rule
+def _(x, y):
+    return x
+
+
+@elementwise_mul.gradient
+def _(call, grad):
+    x, y = (values_of(x) for x in call.inputs)
+    grad = values_of(grad)
+    by_y = elementwise_mul(grad, x) if y.shape == x.shape else weighted_sum_weights_grad(x, y, grad)
+    return elementwise_mul(grad, y), by_y
+
+
+@op(rowwise=True, like="x")
+def assign(x: Dense | SelectedRows, /) -> Dense | SelectedRows:
+    """Return a copy.
+
+    >>> assign(np.array([1, 2]))
+    array([1, 2])
+    """
+    return on_value(x, lambda value: value.astype(check_values(x.dtype, "assign")), merge=False)
+
+
+@assign.gradient
+def _(call, grad):
+    return assign(grad)
+
+
+def value_of(x):
+    """The array of what is tested as a whole: the merged value of SelectedRows."""
+    return x.merge().value if isinstance(x, SelectedRows) else values_of(x)
+
+
+@op
+def isfinite(x: Dense | LoDTensor | SelectedRows, /) -> Dense:
+    """Return whether all elements are finite, shape ``(1,)``. Paddle's isfinite.
+
+    >>> isfinite(SelectedRows([1], [[np.inf]], 3))
+    array([False])
+    """
+    return np.isfinite(value_of(x)).all(keepdims=True).reshape(1)
+
+
+@op
+def isinf(x: Dense | LoDTensor | SelectedRows, /) -> Dense:
+    """Return whether any element is infinite, shape ``(1,)``. Paddle's isinf.
+
+    >>> isinf(np.array([1., -np.inf]))
+    array([ True])
+    """
+    return np.isinf(value_of(x)).any(keepdims=True).reshape(1)
+
+
+@op
+def isnan(x: Dense | LoDTensor | SelectedRows, /) -> Dense:
+    """Return whether any element is NaN, shape ``(1,)``. Paddle's isnan.
+
+    >>> isnan(np.array([1., -np.inf]))
+    array([False])
+    """
+    return np.isnan(value_of(x)).any(keepdims=True).reshape(1)
+
+
+@op
+def norm(x: Dense | LoDTensor | SelectedRows, /) -> Dense:
+    """Return the Euclidean norm of all elements, summed in double precision, shape ``(1,)``.
+
+    >>> norm(SelectedRows([1, 1, 2], [[1.], [2.], [4.]], 3))
+    array([5.])
+    """
+    value = value_of(x)
+    dtype = check_values(value.dtype, "norm", floating=True)
+    return np.sqrt(np.square(value.astype(np.float64)).sum()).astype(dtype).reshape(1)
+
+
+@norm.infer_rule
+def _(x):
+    return VarDesc("", VarType.LOD_TENSOR, x.dtype, (1,))
+
+
+for _test in (isfinite, isinf, isnan):
+    _test.infer_rule(lambda x: VarDesc("", VarType.LOD_TENSOR, np.dtype(bool), (1,)))
+
+
+def _example(*inputs, **attrs):
+    def example(dtype):
+        x, dtype = np.ones((3, 4), dtype), np.dtype(dtype if np.dtype(dtype).kind == "f" else np.float32)
+        return [((x.astype(dtype), *(np.ones(1, dtype) for _ in inputs)), attrs)]
+
+    return example
+
+
+for _operator in (abs, square, sqrt, assign, isfinite, isinf, isnan, norm):
+    _operator.example(_example())
+clip_by_value.example(_example(min=0.0, max=1.0))
+clip_by_norm.example(_example(max_norm=1.0))
+scale.example(_example(scale=2.0))
+elementwise_mul.example(_example("y"))
