@@ -7,12 +7,16 @@ not listed stay 0.
 from __future__ import annotations
 
 
+import math
+
 import numpy as np
 
-from ..arrays import check_gradient, check_values, native
+from ..arrays import check_gradient, check_values, dtype_of
 from ..errors import DTypeError, ShapeMismatchError
 from ..lod import LoDTensor, SelectedRows, values_of
 from ..registry import Dense, VarDesc, VarType, op
+from .embedding import lookup_table
+from .selected_rows import gather_selected_rows, value_gradient
 from .weighted_sums import weighted_sum_weights_grad
 
 
@@ -36,14 +40,27 @@ def check_norm(max_norm):
 
 def check_factor(x, y):
     """Refuse a factor that is neither one number nor of the shape of ``x``, or of another type."""
-    dtype = check_values(x.dtype, "elementwise_mul")
-    if native(y.dtype) != dtype:
+    dtype = check_values(dtype_of(getattr(x, "value", x)), "elementwise_mul")
+    if dtype_of(y) != dtype:
         raise DTypeError(f"elementwise_mul: y is {y.dtype}, x {x.dtype}; convert with .astype(...)")
-    if y.size != 1 and tuple(y.shape) != tuple(x.shape):
+    if math.prod(y.shape) != 1 and tuple(y.shape) != tuple(x.shape):
         raise ShapeMismatchError(
             f"elementwise_mul: y has shape {tuple(y.shape)}, x {tuple(x.shape)}; give one number or one for each element"
         )
     return dtype
+
+
+def _through_merge(op, rule):
+    """Register ``rule(x, out, grad, **attributes)``; for SelectedRows it is that of the merged value, spread over rows."""
+
+    @op.gradient
+    def _(call, grad):
+        x, out = call.inputs[0], call.outputs[0]
+        if not isinstance(x, SelectedRows):
+            return rule(x, out, grad, **call.attrs)
+        merged = x.merge()
+        by_value = rule(merged.value, out.value, value_gradient(grad), **call.attrs)
+        return gather_selected_rows(merged._with_value(by_value), x.rows)
 
 
 @op(rowwise=True, like="x")
@@ -57,9 +74,7 @@ def abs(x: Dense | SelectedRows, /) -> Dense | SelectedRows:
     return on_value(x, np.abs)
 
 
-@abs.gradient
-def _(call, grad):
-    return abs_grad(call.inputs[0], grad)
+_through_merge(abs, lambda x, out, grad: abs_grad(x, grad))
 
 
 @op(rowwise=True, like="x")
@@ -84,9 +99,7 @@ def square(x: Dense | SelectedRows, /) -> Dense | SelectedRows:
     return on_value(x, np.square)
 
 
-@square.gradient
-def _(call, grad):
-    return elementwise_mul(scale(call.inputs[0], scale=2.0), values_of(grad))
+_through_merge(square, lambda x, out, grad: elementwise_mul(scale(x, scale=2.0), values_of(grad)))
 
 
 @op(rowwise=True, like="x")
@@ -101,9 +114,7 @@ def sqrt(x: Dense | SelectedRows, /) -> Dense | SelectedRows:
         return on_value(x, np.sqrt)
 
 
-@sqrt.gradient
-def _(call, grad):
-    return sqrt_grad(call.outputs[0], grad)
+_through_merge(sqrt, lambda x, out, grad: sqrt_grad(out, grad))
 
 
 @op(rowwise=True, like="out")
@@ -130,9 +141,7 @@ def clip_by_value(x: Dense | SelectedRows, /, *, min: float, max: float) -> Dens
     return on_value(x, lambda value: np.clip(value.astype(np.float64), min, max).astype(dtype))
 
 
-@clip_by_value.gradient
-def _(call, grad):
-    return clip_by_value_grad(call.inputs[0], grad, **call.attrs)
+_through_merge(clip_by_value, lambda x, out, grad, **bounds: clip_by_value_grad(x, grad, **bounds))
 
 
 @op(rowwise=True, like="x")
@@ -180,7 +189,11 @@ def scale(
 
 @scale.gradient
 def _(call, grad):
-    return globals()["scale"](grad, scale=call.attrs["scale"])
+    x, factor = call.inputs[0], call.attrs["scale"]
+    if isinstance(x, SelectedRows) and call.attrs["bias"]:  # was merged
+        merged = x.merge()
+        return gather_selected_rows(merged._with_value(scale(value_gradient(grad), scale=factor)), x.rows)
+    return scale(value_gradient(grad), scale=factor)
 
 
 @op(rowwise=True)
@@ -205,8 +218,12 @@ def _(x, y):
 
 @elementwise_mul.gradient
 def _(call, grad):
-    x, y = (values_of(x) for x in call.inputs)
-    grad = values_of(grad)
+    x, y = call.inputs
+    grad = values_of(value_gradient(grad))
+    if isinstance(x, SelectedRows) and math.prod(y.shape) != 1:
+        by_y = SelectedRows(x.rows, elementwise_mul(grad, x.value), x.height)
+        return elementwise_mul(grad, lookup_table(y, x.rows)), by_y
+    x, y = values_of(getattr(x, "value", x)), values_of(y)
     by_y = elementwise_mul(grad, x) if y.shape == x.shape else weighted_sum_weights_grad(x, y, grad)
     return elementwise_mul(grad, y), by_y
 
@@ -223,7 +240,7 @@ def assign(x: Dense | SelectedRows, /) -> Dense | SelectedRows:
 
 @assign.gradient
 def _(call, grad):
-    return assign(grad)
+    return assign(value_gradient(grad))
 
 
 def value_of(x):

@@ -6,10 +6,11 @@ import builtins
 
 import numpy as np
 
-from ..arrays import check_values, native, total_dtype
+from ..arrays import check_values, native, total_dtype, writable
 from ..errors import DTypeError, ShapeMismatchError
-from ..lod import SelectedRows
-from ..registry import Dense, VarType, op
+from ..lod import SelectedRows, values_of
+from ..registry import OPS, Dense, VarType, op
+from .shared import plain
 
 
 def check_alike(xs):
@@ -45,6 +46,60 @@ def merge_selected_rows(x: SelectedRows, /) -> SelectedRows:
     return SelectedRows._wrap(rows, value, x.height, merged=True)
 
 
+def value_gradient(grad):
+    """The gradient by the value of SelectedRows, which is an array like it."""
+    return grad.value if isinstance(grad, SelectedRows) else grad
+
+
+@merge_selected_rows.gradient
+def _(call, grad):
+    x, merged = call.inputs[0], call.outputs[0]
+    return gather_selected_rows(merged._with_value(value_gradient(grad)), x.rows)
+
+
+def prepare_rows(on, x, ids):
+    """Check the inputs of gather_selected_rows on any device. Returns the ids."""
+    check_values(x.value.dtype, "gather_selected_rows")
+    return on.checked_ids(ids, x.height)
+
+
+@op(rowwise=("ids",))
+def gather_selected_rows(x: SelectedRows, ids: Dense, /) -> Dense:
+    """Return ``x.to_dense()[ids]`` without the dense array: duplicates summed, zeros for rows that are not listed.
+
+    Parameters
+    ----------
+    x : SelectedRows
+    ids : array of int32 or int64 of any shape, LoDTensor, or list
+
+    Raises
+    ------
+    RowIndexError
+        An id is negative or not below the height.
+
+    Examples
+    --------
+    >>> gather_selected_rows(SelectedRows([5, 1, 5], [[1.], [2.], [3.]], 9), [5, 0])
+    array([[4.],
+           [0.]])
+    """
+    ids = prepare_rows(plain, x, ids)
+    return added(x.rows, x.value, x.height)[ids].astype(native(x.dtype))
+
+
+@gather_selected_rows.infer_rule
+def _(x, ids):
+    return x.but(type=VarType.LOD_TENSOR, dims=(*ids.dims, *x.dims[1:]), lod_level=ids.lod_level)
+
+
+@gather_selected_rows.gradient
+def _(call, grad):
+    x, ids = call.inputs
+    ids = values_of(ids)
+    rows = SelectedRows(ids.reshape(-1), values_of(grad).reshape(-1, *x.shape[1:]), x.height)
+    return gather_selected_rows(rows, x.rows), None
+
+
 @op(rowwise=True)
 def sum(*xs: Dense | SelectedRows) -> Dense | SelectedRows:
     """Add arrays and SelectedRows up: SelectedRows if all are, dense otherwise.
@@ -71,7 +126,11 @@ def _(*xs):
 
 @sum.gradient
 def _(call, grad):
-    return tuple(grad for _ in call.inputs)
+    if isinstance(call.outputs[0], SelectedRows):
+        ends = np.cumsum([len(x.rows) for x in call.inputs])
+        grad = value_gradient(grad)
+        return tuple(grad[end - len(x.rows) : end] for x, end in zip(call.inputs, ends.tolist(), strict=True))
+    return tuple(_rows_of(x, grad) if isinstance(x, SelectedRows) else grad for x in call.inputs)
 
 
 @op
@@ -90,6 +149,18 @@ def _(x):
     return x.but(type=VarType.LOD_TENSOR)
 
 
+@selected_rows_to_dense.gradient
+def _(call, grad):
+    return _rows_of(call.inputs[0], grad)
+
+
+def _rows_of(x, grad):
+    """The gradient by the value of SelectedRows, from that by its dense array."""
+    if isinstance(grad, SelectedRows):
+        return gather_selected_rows(grad, x.rows)
+    return OPS["lookup_table"](grad, x.rows)
+
+
 @op
 def get_tensor_from_selected_rows(x: SelectedRows, /) -> Dense:
     """Return the value of SelectedRows as a plain array, one row per entry (no copy).
@@ -105,5 +176,36 @@ def _(x):
     return x.but(type=VarType.LOD_TENSOR, dims=(-1, *x.dims[1:]))
 
 
+@get_tensor_from_selected_rows.gradient
+def _(call, grad):
+    return grad
+
+
+@op(updates=("dense",))
+def add_selected_rows(dense: Dense, x: SelectedRows, /) -> Dense:
+    """Add SelectedRows to a dense array of floating numbers, in place, and return it; only the listed rows change.
+
+    >>> add_selected_rows(np.zeros((3, 1)), SelectedRows([1, 1], [[1.], [2.]], 3)).ravel()
+    array([0., 3., 0.])
+    """
+    check_sum(dense, x)
+    dense[:] = (dense + added(x.rows, x.value, x.height)).astype(dense.dtype)
+    return dense
+
+
+def check_sum(dense, x):
+    """Refuse an array that SelectedRows cannot be added to in place."""
+    check_alike((writable(dense, "dense"), x))
+    check_values(dense.dtype, "add_selected_rows", floating=True)
+
+
 for _operator in (merge_selected_rows, sum, selected_rows_to_dense, get_tensor_from_selected_rows):
     _operator.example(lambda dtype: [((SelectedRows([2, 0, 2], np.ones((3, 4), dtype), 3),), {})])
+gather_selected_rows.example(
+    lambda dtype: [((SelectedRows([2, 0, 2], np.ones((3, 4), dtype), 3), np.array([0, 1])), {})]
+)
+add_selected_rows.example(
+    lambda dtype: [((np.ones((3, 4), dtype), SelectedRows([2, 0, 2], np.ones((3, 4), dtype), 3)), {})]
+    if np.dtype(dtype).kind == "f"
+    else []
+)

@@ -6,7 +6,7 @@ import numpy as np
 
 from lodkit import SelectedRows
 
-from ._make import GRADIENTS, array, reals, rows
+from ._make import BAGS, GRADIENTS, array, reals, rows, vector
 
 SUMS = [
     (rows(0, 2), rows(2, 4)),
@@ -22,6 +22,9 @@ SAMPLES = {
     "merge_selected_rows": [((g,), {}) for g in GRADIENTS]
     + [((SelectedRows([3, 3], array(2, 4, dtype=np.int32), 5),), {})],
     "selected_rows_to_dense": [((g,), {}) for g in GRADIENTS],
+    "gather_selected_rows": [((g, i), {}) for g in GRADIENTS for i in (vector(5, 0, 0, 2), BAGS[3], [[1], [2]])]
+    + [((GRADIENTS[1], vector()), {}), ((GRADIENTS[2], np.array([[3, 1]], np.int32)), {})],
+    "add_selected_rows": [((array(6, *g.shape[1:], dtype=g.dtype), g), {}) for g in GRADIENTS],
     "sum": [(xs, {}) for xs in SUMS],
 }
 _GRAD = SelectedRows([1, 1], np.ones((2, 2)), 4)

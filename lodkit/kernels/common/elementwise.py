@@ -64,13 +64,18 @@ def _clip(xp, x, *, min, max):
 
 
 def _norm(xp, x):
-    return math.sqrt(float(xp.sum(xp.square(cast(x, np.float64) if xp is np else xp.astype(x, xp.float64)))))
+    """The norm in double precision, an array without dimensions: nothing waits for a GPU."""
+    return xp.sqrt(xp.sum(xp.square(_as(xp, x, xp.float64))))
+
+
+def _as(xp, x, dtype):
+    return np.asarray(x, dtype) if xp is np else xp.astype(xp.asarray(x), dtype)
 
 
 def _clip_by_norm(xp, x, *, max_norm):
     ops.check_norm(max_norm)
-    norm = _norm(xp, x)
-    return xp.asarray(x, copy=True) if norm <= max_norm else x * (max_norm / norm)
+    norm = xp.asarray(_norm(xp, x))
+    return x * _as(xp, xp.where(norm <= max_norm, xp.ones_like(norm), max_norm / norm), x.dtype)
 
 
 def _scale(xp, x, *, scale, bias, bias_after_scale):
@@ -154,9 +159,7 @@ def _whole(op, function):
 
 
 def _norm_of(xp, x):
-    dtype = check_values(dtype_of(x), "norm", floating=True)
-    total = xp.sum(xp.square(cast(x, np.float64) if xp is np else xp.astype(x, xp.float64)))
-    return _rounded(xp.sqrt(total), dtype)
+    return _rounded(_norm(xp, x), check_values(dtype_of(x), "norm", floating=True))
 
 
 for _op, _function in {**_WHOLE, ops.norm: _norm_of}.items():

@@ -7,7 +7,10 @@ import numpy as np
 from ...lod import SelectedRows
 from ...ops import selected_rows as ops
 from ...registry import Dense
+from .optimizer_steps import sgd_rule
+from .updates import update
 
+_ADD = sgd_rule(-1.0)
 _HALF = np.dtype(np.float16)
 
 
@@ -57,3 +60,18 @@ def sum_mixed(on, *xs: Dense | SelectedRows):
         return total
     with np.errstate(over="ignore"):
         return on.convert(total, dtype)
+
+
+@ops.gather_selected_rows.kernel("cpu", "cuda")
+def gather_selected_rows(on, x, ids, /):
+    ids = ops.prepare_rows(on, x, ids)
+    merged = on.merge_rows(x)
+    at = on.selected_rows.find(ids.reshape(-1), merged.rows)
+    return on.take_rows(merged.value, at).reshape(*ids.shape, *x.shape[1:])
+
+
+@ops.add_selected_rows.kernel("cpu", "cuda")
+def add_selected_rows(on, dense, x, /):
+    ops.check_sum(dense, x)
+    update(on, "add_selected_rows", _ADD, dense, x)
+    return dense
