@@ -247,3 +247,12 @@ def test_lists_where_arrays_are_expected():
     assert caffe2.MergeMultiMapFeatureTensors([1], [1], [2], (7, 8), [1.0, 2.0])[3].tolist() == [7, 8]
     step = caffe2.RmsProp([1.0, 2.0], np.ones(2), np.zeros(2), 0.5, decay=0.0, epsilon=1e-9)[0]
     np.testing.assert_allclose(step, [0.5, 0.5])
+
+
+def test_the_gradient_of_unsorted_segments_keeps_the_order_of_the_indices():
+    x = np.arange(5, dtype=np.float32)
+    with lodkit.Tape() as tape:
+        out = lodkit.caffe2.SparseUnsortedSegmentSum(x, np.array([4, 0, 3, 2]), np.array([1, 1, 0, 0]))
+    grad = tape.gradient(out, [x], output_gradients=np.array([10, 20], np.float32))[0]
+    assert grad.rows.tolist() == [4, 0, 3, 2]
+    assert grad.value.tolist() == [20, 20, 10, 10]

@@ -62,8 +62,6 @@ def test_on_a_gpu_too(item, place, monkeypatch):
         same_bits(step, steps("adagrad", grad, place, SelectedRows.to_dense))
 
 
-
-
 def test_at_every_block_chunk_and_tile(tiny_blocks):
     """Runs longer than the tiles of a merge, which is 48 rows here."""
     for threads in (1, 2):

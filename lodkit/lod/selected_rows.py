@@ -186,15 +186,44 @@ class SelectedRows:
         >>> SelectedRows([7, 1], [[1.], [2.]], 10).split([5, 5])[1]
         SelectedRows(rows=[2], value=[[1.]], height=5)
         """
-        sections = [operator.index(s) for s in height_sections]
-        if sum(sections) != self.height or any(s < 0 for s in sections):
-            raise LoDError(f"height_sections {sections} add up to {sum(sections)}, not to the height {self.height}")
-        result, start = [], 0
-        for size in sections:
-            inside = (self.rows >= start) & (self.rows < start + size)
-            result.append(self._wrap(self.rows[inside] - start, self.value[inside], size, self.is_merged))
-            start += size
-        return result
+        from ..ops.row_selection import split_selected_rows
+
+        return list(split_selected_rows(self, height_sections=tuple(map(operator.index, height_sections))))
+
+    def to_torch(self):
+        """Return a sparse COO tensor of PyTorch, on the same device, which shares ``value``."""
+        from ..interop.coo import to_torch
+
+        return to_torch(self)
+
+    @classmethod
+    def from_torch(cls, tensor):
+        """Return SelectedRows of a sparse COO tensor with one sparse dimension; its values are shared, rows copied."""
+        from ..interop.coo import from_torch
+
+        return from_torch(cls, tensor)
+
+    def to_scipy(self):
+        """Return a SciPy ``coo_array`` with the elements of all entries, duplicates included; it shares ``value``.
+
+        >>> SelectedRows([2, 2], [[1., 2.], [3., 4.]], 3).to_scipy().toarray()
+        array([[0., 0.],
+               [0., 0.],
+               [4., 6.]])
+        """
+        from ..interop.coo import to_scipy
+
+        return to_scipy(self)
+
+    @classmethod
+    def from_scipy(cls, matrix):
+        """Return SelectedRows of the rows in which a SciPy sparse matrix has elements.
+
+        A COO matrix of whole rows, as ``to_scipy`` makes, shares its elements.
+        """
+        from ..interop.coo import from_scipy
+
+        return from_scipy(cls, matrix)
 
     def __add__(self, other):
         if isinstance(other, SelectedRows) or is_array(other):
@@ -204,6 +233,12 @@ class SelectedRows:
         return NotImplemented
 
     __radd__ = __add__
+
+    def __sub__(self, other):
+        return self + (-other) if isinstance(other, SelectedRows) or is_array(other) else NotImplemented
+
+    def __rsub__(self, other):
+        return -self + other if is_array(other) else NotImplemented
 
     def _scaled(self, operation, number):
         # Python numbers keep the dtype of the values, NumPy scalars would widen it.

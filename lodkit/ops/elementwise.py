@@ -6,7 +6,6 @@ not listed stay 0.
 
 from __future__ import annotations
 
-
 import math
 
 import numpy as np
@@ -45,13 +44,13 @@ def check_factor(x, y):
         raise DTypeError(f"elementwise_mul: y is {y.dtype}, x {x.dtype}; convert with .astype(...)")
     if math.prod(y.shape) != 1 and tuple(y.shape) != tuple(x.shape):
         raise ShapeMismatchError(
-            f"elementwise_mul: y has shape {tuple(y.shape)}, x {tuple(x.shape)}; give one number or one for each element"
+            f"elementwise_mul: y has shape {tuple(y.shape)}, x {tuple(x.shape)}; give one number, or one each"
         )
     return dtype
 
 
 def _through_merge(op, rule):
-    """Register ``rule(x, out, grad, **attributes)``; for SelectedRows it is that of the merged value, spread over rows."""
+    """Register ``rule(x, out, grad, **attributes)``; for SelectedRows that of the merged value."""
 
     @op.gradient
     def _(call, grad):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 import numpy as np
 
 from ..arrays import check_values, native
@@ -47,7 +46,9 @@ def check_parts(xs):
     """Refuse parts with other items or of another type than the first."""
     for i, x in enumerate(xs):
         if tuple(x.shape[1:]) != tuple(xs[0].shape[1:]):
-            raise ShapeMismatchError(f"part {i} has rows of shape {tuple(x.shape[1:])}, part 0 {tuple(xs[0].shape[1:])}")
+            raise ShapeMismatchError(
+                f"part {i} has rows of shape {tuple(x.shape[1:])}, part 0 {tuple(xs[0].shape[1:])}"
+            )
         if native(x.dtype) != native(xs[0].dtype):
             raise DTypeError(f"part {i} is {x.dtype}, part 0 {xs[0].dtype}; convert with cast(...)")
     return check_values(xs[0].dtype, "concat_selected_rows")

@@ -153,7 +153,8 @@ def segment_reduce_grad(
 ) -> Dense | SelectedRows:
     """Return the gradient of ``segment_reduce`` by its data: with indices SelectedRows, or dense by choice.
 
-    The first of equal extremes gets the gradient; rows of result -inf (logsumexp, logmeanexp) get 0.
+    The first of equal extremes gets the gradient; rows of result -inf (logsumexp, logmeanexp) get 0. SelectedRows list
+    their rows in the order of the indices.
 
     >>> segment_reduce_grad(np.zeros((3, 1)), [1, 2], np.zeros((2, 1)), np.array([[1.], [4.]]), reduce="mean")
     array([[1.],
@@ -163,10 +164,8 @@ def segment_reduce_grad(
     check_values(data.dtype, "the gradient", floating=True)
     ids, offsets, weights, order = prepare_segments(plain, data, segments, weights, indices, by, num_segments, reduce)
     rows = data if ids is None else data[ids]
-    result = reduce_segments_grad(rows, offsets, weights, out, grad, reduce)
-    if indices is not None:
-        return table_grad(data, ids, result, None, is_sparse)
-    return restored(plain, result, order)
+    result = restored(plain, reduce_segments_grad(rows, offsets, weights, out, grad, reduce), order)
+    return result if indices is None else table_grad(data, restored(plain, ids, order), result, None, is_sparse)
 
 
 @segment_reduce_grad.infer_rule

@@ -205,7 +205,9 @@ gather_selected_rows.example(
     lambda dtype: [((SelectedRows([2, 0, 2], np.ones((3, 4), dtype), 3), np.array([0, 1])), {})]
 )
 add_selected_rows.example(
-    lambda dtype: [((np.ones((3, 4), dtype), SelectedRows([2, 0, 2], np.ones((3, 4), dtype), 3)), {})]
-    if np.dtype(dtype).kind == "f"
-    else []
+    lambda dtype: (
+        [((np.ones((3, 4), dtype), SelectedRows([2, 0, 2], np.ones((3, 4), dtype), 3)), {})]
+        if np.dtype(dtype).kind == "f"
+        else []
+    )
 )

@@ -30,7 +30,8 @@ def squares(x):
     return x.with_values(np.abs(x.values)) if hasattr(x, "values") else np.abs(x)
 
 
-ROOTS = [((squares(x),), {}) for x in NUMBERS] + [((SelectedRows(g.rows, np.abs(g.value), g.height),), {}) for g in SELECTED]
+SQUARED = [SelectedRows(g.rows, np.abs(g.value), g.height) for g in SELECTED]
+ROOTS = [((x,), {}) for x in (*map(squares, NUMBERS), *SQUARED)]
 BOUNDS = {"min": -0.5, "max": 0.75}
 SAMPLES = {
     "abs": unary(*WHOLE),
@@ -38,7 +39,11 @@ SAMPLES = {
     "square": unary(*WHOLE),
     "sqrt": [*ROOTS, ((np.array([-1.0, 4.0]),), {})],
     "sqrt_grad": [((np.abs(out) + out.dtype.type(1), grad), {}) for (out, grad), _ in pairs()],
-    "clip_by_value": [*unary(**BOUNDS), ((np.array([np.nan, 9.0]),), BOUNDS), ((reals(3, dtype=np.float32),), {"min": -1e300, "max": 0.5})],
+    "clip_by_value": [
+        *unary(**BOUNDS),
+        ((np.array([np.nan, 9.0]),), BOUNDS),
+        ((reals(3, dtype=np.float32),), {"min": -1e300, "max": 0.5}),
+    ],
     "clip_by_value_grad": pairs(**BOUNDS),
     "clip_by_norm": [*unary(max_norm=1.0), ((reals(4),), {"max_norm": 1e9}), ((reals(4),), {"max_norm": 0.0})],
     "scale": [

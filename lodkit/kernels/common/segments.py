@@ -18,10 +18,10 @@ def segment_reduce(
 @ops.segment_reduce_grad.kernel("cpu", "cuda")
 def segment_reduce_grad(on, data, segments, out, grad, weights, indices, /, *, by, reduce, num_segments, is_sparse):
     ids, offsets, weights, order = ops.prepare_segments(on, data, segments, weights, indices, by, num_segments, reduce)
-    rows = on.values_grad(data, ids, None, offsets, weights, out, grad, reduce)
-    if indices is not None:
-        return on.table_grad(data, ids, rows, None, is_sparse)
-    return ops.restored(on, rows, order)
+    rows = ops.restored(on, on.values_grad(data, ids, None, offsets, weights, out, grad, reduce), order)
+    if indices is None:
+        return rows
+    return on.table_grad(data, ops.restored(on, ids, order), rows, None, is_sparse)
 
 
 @ops.segment_reduce_weights_grad.kernel("cpu", "cuda")

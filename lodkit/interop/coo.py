@@ -1,0 +1,71 @@
+"""SelectedRows from and to the sparse COO formats of PyTorch and SciPy; values are shared, rows checked and copied."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ..arrays import check_values
+from ..errors import DTypeError, ShapeMismatchError
+from ..lod.indexing import require_cpu
+
+
+def to_torch(x):
+    """``SelectedRows.to_torch``."""
+    import torch
+
+    on_cpu = isinstance(x.value, np.ndarray)
+    rows = torch.from_numpy(x.rows.copy()) if on_cpu else torch.as_tensor(x.rows).clone()
+    value = torch.from_numpy(x.value) if on_cpu else torch.as_tensor(x.value)
+    return torch.sparse_coo_tensor(
+        rows[None], value, tuple(x.shape), is_coalesced=True if x.is_merged else None, check_invariants=False
+    )
+
+
+def from_torch(kind, tensor):
+    """``SelectedRows.from_torch``: ``kind`` is SelectedRows."""
+    import torch
+
+    if not isinstance(tensor, torch.Tensor) or tensor.layout is not torch.sparse_coo:
+        raise TypeError(f"from_torch takes a sparse COO tensor, got {type(tensor).__name__}; call .to_sparse(1)")
+    if tensor.sparse_dim() != 1:
+        raise ShapeMismatchError(f"the tensor has {tensor.sparse_dim()} sparse dimensions, not 1; call .to_sparse(1)")
+    if tensor.requires_grad:
+        raise TypeError("the tensor requires grad; pass tensor.detach()")
+    rows, value = tensor._indices()[0], tensor._values()  # public names refuse tensors that are not coalesced
+    if tensor.device.type == "cpu":
+        rows, value = rows.numpy(), value.numpy()
+    made = kind(rows, value, tensor.shape[0])
+    merged = tensor.is_coalesced() and isinstance(value, np.ndarray) and bool((np.diff(made.rows) > 0).all())
+    return kind._wrap(made.rows, made.value, made.height, merged)
+
+
+def to_scipy(x):
+    """``SelectedRows.to_scipy``."""
+    from scipy import sparse
+
+    require_cpu(x.value, "to_scipy")
+    if x.dtype == np.float16:
+        raise DTypeError("SciPy has no sparse float16; convert with lodkit.cast(x, dtype='float32')")
+    columns = math.prod(x.shape[1:])
+    where = np.repeat(x.rows, columns), np.tile(np.arange(columns), len(x.rows))
+    return sparse.coo_array((x.value.reshape(-1), where), shape=(x.height, columns))
+
+
+def from_scipy(kind, matrix):
+    """``SelectedRows.from_scipy``: ``kind`` is SelectedRows."""
+    if not hasattr(matrix, "tocoo") or len(matrix.shape) != 2:
+        raise TypeError(f"from_scipy takes a SciPy sparse matrix, got {type(matrix).__name__}")
+    coo, (height, columns) = matrix.tocoo(copy=False), matrix.shape
+    check_values(coo.dtype, "from_scipy")
+    first = coo.row[:: max(columns, 1)]
+    if len(coo.data) == len(first) * columns:
+        whole = np.array_equal(coo.row, np.repeat(first, columns))
+        if whole and np.array_equal(coo.col, np.tile(np.arange(columns), len(first))):
+            return kind(first, coo.data.reshape(len(first), columns), height)
+    elements = kind(coo.row.astype(np.int64) * columns + coo.col, coo.data, height * columns).merge()
+    rows, at = np.unique(elements.rows // max(columns, 1), return_inverse=True)
+    value = np.zeros((len(rows), columns), coo.dtype)
+    value[at, elements.rows % max(columns, 1)] = elements.value
+    return kind._wrap(rows, value, height, merged=True)
