@@ -12,7 +12,17 @@ import difflib
 import functools
 import inspect
 
-from . import _conversions, _features, _gather_scatter, _id_lists, _padding, _reductions, _sparse_dense, _updates
+from . import (
+    _conversions,
+    _features,
+    _gather_scatter,
+    _gradients,
+    _id_lists,
+    _padding,
+    _reductions,
+    _sparse_dense,
+    _updates,
+)
 
 
 def _published(name, run):
@@ -50,7 +60,17 @@ def _published(name, run):
 
 
 OPERATORS: dict = {}
-for _family in (_conversions, _features, _gather_scatter, _id_lists, _padding, _reductions, _sparse_dense, _updates):
+for _family in (
+    _conversions,
+    _features,
+    _gather_scatter,
+    _gradients,
+    _id_lists,
+    _padding,
+    _reductions,
+    _sparse_dense,
+    _updates,
+):
     OPERATORS |= {name: _published(name, run) for name, run in _family.OPERATORS.items()}
 
 

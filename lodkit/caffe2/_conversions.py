@@ -68,6 +68,7 @@ OPERATORS: dict = {
     **{f"FloatToFused{bits}BitRowwiseQuantized": _pack(bits) for bits in BITS},
     **{f"Fused{bits}BitRowwiseQuantizedToFloat": _unpack(bits) for bits in BITS},
     **{f"SparseLengths{name}Fused{bits}BitRowwise": _bags(bits, *POOLS[name]) for name in POOLS for bits in BITS},
+    "GatherFused8BitRowwise": lambda data, indices: ops.dequantize_rows(ops.gather(data, indices), bits=8),
     "LengthsRangeFill": lengths_range_fill,
     "LengthsToOffsets": lengths_to_offsets,
     "LengthsToRanges": lambda lengths: int32(ops.lengths_to_ranges(lengths)),

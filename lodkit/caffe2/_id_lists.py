@@ -32,8 +32,8 @@ def lengths_top_k(data, lengths, *, k=1):
 
 
 def lengths_split(lengths, n_split_input=None, *, n_split=None):
-    if (n_split is None) == (n_split_input is None):
-        raise TypeError("LengthsSplit takes n_split as an argument or as a second input, not both")
+    if n_split is None and n_split_input is None:
+        raise TypeError("LengthsSplit takes n_split as an argument, or as a second input, which has precedence")
     parts = n_split if n_split_input is None else number(n_split_input, "n_split")
     return int32(ops.lengths_split(lengths, n_split=parts))
 

@@ -81,7 +81,8 @@ def sparse_lp_regularizer(param, indices, grad=None, *, p=2.0, reg_lambda=1e-5):
 
 def row_wise_counter(prev_iter, counter, indices, iter, *, counter_halflife=-1):
     iteration, halflife = number(iter, "iter"), float(counter_halflife)
-    return ops.rowwise_counter(prev_iter, counter, indices, iteration=iteration, halflife=halflife)
+    ops.rowwise_counter(flat(prev_iter), flat(counter), indices, iteration=iteration, halflife=halflife)
+    return prev_iter, counter  # which may have a column: (rows, 1)
 
 
 def _momentum_settings(momentum, nesterov):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Literal
 
 import numpy as np
@@ -28,14 +29,19 @@ EPSILON = np.float32(1e-8)  # added to the span of an 8-bit row, so that a const
 
 def check_columns(dims, bits):
     """Bytes of a packed row, from the shape of the table; -1 if unknown."""
-    if len(dims) != 2:
-        raise ShapeMismatchError(f"table has shape {tuple(dims)}; rows of a matrix are quantized, pass (rows, columns)")
-    each = 8 // bits
-    if dims[1] > 0 and dims[1] % each:
+    if len(dims) < 2:
+        raise ShapeMismatchError(f"table has shape {tuple(dims)}; its last axis is quantized, pass (rows, columns)")
+    each, columns = 8 // bits, dims[-1]
+    if columns > 0 and columns % each:
         raise ShapeMismatchError(
-            f"table has {dims[1]} columns; a byte holds {each} codes of {bits} bits, pad them to a multiple of {each}"
+            f"table has {columns} columns; a byte holds {each} codes of {bits} bits, pad them to a multiple of {each}"
         )
-    return -1 if dims[1] < 0 else dims[1] // each + 2 * PARAMS[bits].itemsize
+    return -1 if columns < 0 else columns // each + 2 * PARAMS[bits].itemsize
+
+
+def as_matrix(x, columns):
+    """The same numbers with one row for each place on all axes but the last."""
+    return x.reshape(math.prod(x.shape[:-1]), columns)
 
 
 def check_packed(rows, bits, name="rows"):
@@ -47,23 +53,24 @@ def check_packed(rows, bits, name="rows"):
 
 def check_packed_dims(dims, bits, name="rows"):
     params = 2 * PARAMS[bits].itemsize
-    if len(dims) != 2 or 0 <= dims[1] < params:
+    if len(dims) < 2 or 0 <= dims[-1] < params:
         raise ShapeMismatchError(
             f"{name} has shape {tuple(dims)}; a packed row of {bits} bits ends with {params} bytes of scale and bias"
         )
-    return -1 if dims[1] < 0 else (dims[1] - params) * 8 // bits
+    return -1 if dims[-1] < 0 else (dims[-1] - params) * 8 // bits
 
 
 def prepare_quantize(table, bits):
     """Check a table. Returns the shape of its packed rows."""
     check_values(table.dtype, "quantize_rows", floating=True)
-    columns = check_columns(table.shape, bits)
-    return len(table), columns
+    return *table.shape[:-1], check_columns(table.shape, bits)
 
 
 def prepare_bag(on, rows, ids, weights, bits, padding_idx):
     """Check the inputs of a bag. Returns its columns, a LoDTensor of one id per row, and the ids."""
     columns, bags = check_packed(rows, bits), check_bag(ids)
+    if rows.ndim != 2:
+        raise ShapeMismatchError(f"rows have shape {tuple(rows.shape)}; a bag takes a matrix of packed rows")
     flat = on.checked_ids(bags.values, len(rows))
     if weights is not None:
         check_weights(weights, len(flat), FLOAT, "sum")
@@ -81,7 +88,7 @@ def quantize_rows(table: Dense, /, *, bits: Bits = 8) -> Dense:
 
     Parameters
     ----------
-    table : array of shape (rows, columns)
+    table : array of shape (rows, columns), or of more axes, of which the last is quantized
         float16, float32 or float64, computed as float32. Columns are a multiple of 2 with 4 bits, of 4 with 2.
     bits : {8, 4, 2}
 
@@ -92,16 +99,16 @@ def quantize_rows(table: Dense, /, *, bits: Bits = 8) -> Dense:
     Raises
     ------
     ShapeMismatchError
-        The table is not a matrix, or its columns do not fill their bytes.
+        The table is a vector, or its columns do not fill their bytes.
 
     Examples
     --------
     >>> quantize_rows(np.array([[0., 1., 2., 3.]]), bits=2)
     array([[228,   0,  60,   0,   0]], dtype=uint8)
     """
-    prepare_quantize(table, bits)
+    shape = prepare_quantize(table, bits)
     with np.errstate(all="ignore"):
-        x = table.astype(np.float32)
+        x = as_matrix(table, table.shape[-1]).astype(np.float32)
         low, high = (x.min(axis=1), x.max(axis=1)) if x.shape[1] else np.zeros((2, len(x)), np.float32)
         if bits == 8:
             scale, bias = (high - low) / np.float32(255), low
@@ -115,12 +122,12 @@ def quantize_rows(table: Dense, /, *, bits: Bits = 8) -> Dense:
         codes = np.rint(np.where(np.isnan(exact), 0, exact).clip(0, 2**bits - 1)).astype(np.uint8)
         params = np.stack([scale, bias], axis=1).astype(PARAMS[bits]).view(np.uint8)
     packed = [codes[:, k :: 8 // bits] << np.uint8(bits * k) for k in range(8 // bits)]
-    return np.concatenate([np.bitwise_or.reduce(packed), params], axis=1)
+    return np.concatenate([np.bitwise_or.reduce(packed), params], axis=1).reshape(shape)
 
 
 @quantize_rows.infer_rule
 def _(table, *, bits=8):
-    return table.but(dtype=np.uint8, dims=(table.dims[0], check_columns(table.dims, bits)))
+    return table.but(dtype=np.uint8, dims=(*table.dims[:-1], check_columns(table.dims, bits)))
 
 
 @op(rowwise=True)
@@ -132,17 +139,18 @@ def dequantize_rows(rows: Dense, /, *, bits: Bits = 8) -> Dense:
     >>> dequantize_rows(quantize_rows(np.array([[0., 1., 2., 3.]]), bits=2), bits=2)
     array([[0., 1., 2., 3.]], dtype=float32)
     """
-    columns = check_packed(rows, bits)
+    columns, shape = check_packed(rows, bits), rows.shape
+    rows = as_matrix(rows, shape[-1])
     packed = rows[:, : columns * bits // 8]
     params = np.ascontiguousarray(rows[:, packed.shape[1] :]).view(PARAMS[bits]).astype(np.float32)
     codes = np.stack([packed >> np.uint8(shift) & np.uint8(2**bits - 1) for shift in range(0, 8, bits)], axis=2)
     with np.errstate(all="ignore"):
-        return codes.reshape(len(rows), columns) * params[:, :1] + params[:, 1:]
+        return (codes.reshape(len(rows), columns) * params[:, :1] + params[:, 1:]).reshape(*shape[:-1], columns)
 
 
 @dequantize_rows.infer_rule
 def _(rows, *, bits=8):
-    return rows.but(dtype=np.float32, dims=(rows.dims[0], check_packed_dims(rows.dims, bits)))
+    return rows.but(dtype=np.float32, dims=(*rows.dims[:-1], check_packed_dims(rows.dims, bits)))
 
 
 @op

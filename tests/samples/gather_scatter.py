@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ._make import LOOKUPS, PLAIN_LOOKUPS, TABLE, array, reals, vector
+from ._make import LOOKUPS, PLAIN_LOOKUPS, TABLE, array, reals, rng, vector
 
 ALONG = [
     ((reals(2, 4, 3), vector(3, 0, 3)), {"axis": 1}),
@@ -28,8 +28,14 @@ def _flow(inputs, attrs, axis=1):
     return array(*data.shape[:axis], *middle, *data.shape[axis + 1 :], dtype=data.dtype)
 
 
+BYTES = [
+    ((rng.integers(0, 256, (6, *item)).astype(dtype), i), {})
+    for dtype in (np.uint8, bool)
+    for item in ((), (5,), (16,), (2, 3))
+    for i in (vector(4, 0, 4), vector())
+]
 SAMPLES = {
-    "gather": [((t, i), {}) for (t, i), a in LOOKUPS] + [((TABLE, vector(-1, 2, -6)), {"wrap": True}), *ALONG],
+    "gather": [((t, i), {}) for (t, i), a in LOOKUPS] + [((TABLE, vector(-1, 2, -6)), {"wrap": True}), *ALONG, *BYTES],
     "gather_grad": [
         ((t, i, reals(*i.shape, *t.shape[1:], dtype=t.dtype)), {}) for (t, i), a in PLAIN_LOOKUPS if t.dtype.kind == "f"
     ]

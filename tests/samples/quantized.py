@@ -17,6 +17,8 @@ TABLES = [
     (reals(4, 1), 8),
     (reals(0, 4), 8),
     (reals(3, 0), 4),
+    (reals(2, 3, 4, dtype=np.float32), 8),
+    (reals(2, 0, 2, 4), 2),
 ]
 
 
@@ -78,3 +80,4 @@ for _bits in (8, 4, 2):
     CAFFE2[f"SparseLengthsSumFused{_bits}BitRowwise"] = _rows, INDICES, LENGTHS
     CAFFE2[f"SparseLengthsMeanFused{_bits}BitRowwise"] = _rows, INDICES, LENGTHS
     CAFFE2[f"SparseLengthsWeightedSumFused{_bits}BitRowwise"] = _rows, np.ones(2, np.float32), INDICES, LENGTHS
+CAFFE2["GatherFused8BitRowwise"] = lodkit.quantize_rows.definition(TABLE, bits=8), INDICES

@@ -103,3 +103,21 @@ CAFFE2 = {
     for reduction in _REDUCTIONS
 }
 CAFFE2["SparseLengthsPositionalWeightedSum"] = (np.ones((3, 2)), np.ones(2), vector(2, 0, 1), vector(1, 2))
+
+_GRADS = np.ones((2, 2))
+_ENDS = {"SortedSegment": vector(0, 0, 1), "UnsortedSegment": vector(1, 0, 1), "Lengths": vector(1, 2)}
+for _sparse in ("", "Sparse"):
+    for _name, _segments in _ENDS.items():
+        for _reduction in ("Sum", "Mean"):
+            CAFFE2[f"{_sparse}{_name}{_reduction}Gradient"] = _GRADS, _segments
+        CAFFE2[f"{_sparse}{_name}WeightedSumGradient"] = np.ones(3), _GRADS, _segments
+    for _reduction in ("Sum", "Mean"):
+        CAFFE2[f"{_sparse}LengthsIndicesInGradient{_reduction}Gradient"] = _GRADS, vector(1, 2), vector(2, 0, 1)
+_MAIN = np.ones(3), _GRADS, vector(1, 2), np.ones((3, 2))
+CAFFE2["LengthsWeightedSumWithMainInputGradient"] = _MAIN
+CAFFE2["SparseLengthsWeightedSumWithMainInputGradient"] = *_MAIN, vector(2, 0, 1)
+CAFFE2["SparseLengthsIndicesInGradientWeightedSumGradient"] = *_MAIN[:3], vector(2, 0, 1)
+CAFFE2["SparseLengthsIndicesInGradientWeightedSumWithMainInputGradient"] = *_MAIN, vector(2, 0, 1)
+CAFFE2["LengthsMaxWithMainInputAndForwardOutputGradient"] = _GRADS, _GRADS, vector(1, 2), np.ones((3, 2))
+for _reduction in ("Sum", "Mean", "Max", "LogSumExp", "LogMeanExp"):
+    CAFFE2[f"SortedSegmentRange{_reduction}Gradient"] = np.ones((3, 2)), _GRADS, _GRADS, vector(0, 0, 1)

@@ -15,13 +15,16 @@ from ...registry import Dense
 @ops.quantize_rows.kernel("cpu", "cuda")
 def quantize_rows(on, table, /, *, bits, out=None):
     out = on.output(ops.prepare_quantize(table, bits), np.uint8, out, table)
-    return on.quantized.pack(table, bits, out)
+    on.quantized.pack(ops.as_matrix(table, table.shape[-1]), bits, ops.as_matrix(out, out.shape[-1]))
+    return out
 
 
 @ops.dequantize_rows.kernel("cpu", "cuda")
 def dequantize_rows(on, rows, /, *, bits, out=None):
     columns = ops.check_packed(rows, bits)
-    return on.quantized.unpack(rows, None, None, bits, on.output((len(rows), columns), FLOAT, out, rows))
+    out = on.output((*rows.shape[:-1], columns), FLOAT, out, rows)
+    on.quantized.unpack(ops.as_matrix(rows, rows.shape[-1]), None, None, bits, ops.as_matrix(out, columns))
+    return out
 
 
 @ops.quantized_embedding_bag.kernel("cpu", "cuda")

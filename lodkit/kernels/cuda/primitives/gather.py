@@ -31,11 +31,20 @@ def _copy_kernel(width):
     return kernel
 
 
+@elementwise
+def _copy_byte(k, table, ids, height, columns, out):
+    row = vector.number(ids, k // columns)
+    out[k] = table[row * columns + k % columns] if 0 <= row < height else 0
+
+
 def gather(table, ids, padding_idx, out):
     """``out[i] = table[ids[i]]``; zeros where the id is ``padding_idx``, or outside the table."""
     if not out.size:
         return
     columns = table.columns
+    if table.dtype.itemsize == 1:  # which vectors do not hold
+        _copy_byte(out.size, table, ids, len(table), columns, out)
+        return
     width = width_of(columns, table, out)
     bits, padding = group_of(columns, width), -1 if padding_idx is None else padding_idx
     source = table if len(table) else table.like((1, *table.shape[1:]))

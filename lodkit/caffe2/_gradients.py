@@ -1,0 +1,86 @@
+"""Gradients of segment reductions, which Caffe2 publishes by name.
+
+Without the data as an input they know it only through the number of its rows. The fused Sparse* reductions have the
+gradient of the rows that they gather, one for each index.
+"""
+
+from __future__ import annotations
+
+from .. import ops
+from ._reductions import REDUCTIONS, REPRESENTATIONS
+
+
+def _rows(grads, segments, lengths):
+    """The gradient of its segment, for every row."""
+    return ops.lengths_tile(grads, segments) if lengths else ops.gather(grads, segments)
+
+
+def _by_data(name, reduce):
+    """Gradient by the data of a sum or a mean: ``grads, segments``; some have indices too, which they do not need."""
+    lengths = name == "Lengths"
+
+    def run(segment_grads, segments, indices=None):
+        rows = _rows(segment_grads, segments, lengths)
+        if reduce == "sum":
+            return rows
+        segments, attrs = REPRESENTATIONS[name](segments)
+        return ops.segment_reduce_grad(rows, segments, segment_grads, segment_grads, reduce=reduce, **attrs)
+
+    return run
+
+
+def _weighted(name):
+    """Gradient of a weighted sum by its data: ``weights, grads, segments``."""
+
+    def run(weights, segment_grads, segments, indices=None):
+        rows = _rows(segment_grads, segments, name == "Lengths")
+        segments, attrs = REPRESENTATIONS[name](segments)
+        return ops.segment_reduce_grad(rows, segments, segment_grads, segment_grads, weights, **attrs)
+
+    return run
+
+
+def weighted_with_main_input(weights, segment_grads, lengths, data, indices=None, *, grad_on_weights=1):
+    """The gradients of LengthsWeightedSum, or with indices SparseLengthsWeightedSum, by its rows and by its weights."""
+    inputs = lengths, segment_grads, segment_grads, weights
+    by_data = _weighted("Lengths")(weights, segment_grads, lengths)
+    return by_data, ops.segment_reduce_weights_grad(data, *inputs, indices)
+
+
+def max_with_main_input(output, segment_grads, lengths, data):
+    return ops.segment_reduce_grad(data, lengths, output, segment_grads, reduce="max")
+
+
+def _range(reduce):
+    def run(data, output, segment_grads, segment_ids):
+        segments, attrs = REPRESENTATIONS["SortedSegmentRange"](segment_ids)
+        return ops.segment_reduce_grad(data, segments, output, segment_grads, reduce=reduce, **attrs)
+
+    return run
+
+
+_WITHOUT_DATA = {"Sum": "sum", "Mean": "mean"}
+OPERATORS: dict = {
+    f"{sparse}{name}{reduction}Gradient": _by_data(name, reduce)
+    for sparse in ("", "Sparse")
+    for name in ("SortedSegment", "UnsortedSegment", "Lengths")
+    for reduction, reduce in _WITHOUT_DATA.items()
+}
+OPERATORS |= {
+    f"{sparse}{name}WeightedSumGradient": _weighted(name)
+    for sparse in ("", "Sparse")
+    for name in ("SortedSegment", "UnsortedSegment", "Lengths")
+}
+for _sparse in ("", "Sparse"):
+    for _reduction, _reduce in _WITHOUT_DATA.items():
+        OPERATORS[f"{_sparse}LengthsIndicesInGradient{_reduction}Gradient"] = _by_data("Lengths", _reduce)
+    OPERATORS[f"{_sparse}LengthsWeightedSumWithMainInputGradient"] = weighted_with_main_input
+OPERATORS |= {
+    "SparseLengthsIndicesInGradientWeightedSumGradient": _weighted("Lengths"),
+    "SparseLengthsIndicesInGradientWeightedSumWithMainInputGradient": weighted_with_main_input,
+    "LengthsMaxWithMainInputAndForwardOutputGradient": max_with_main_input,
+    **{
+        f"SortedSegmentRange{name}Gradient": _range(REDUCTIONS[name])
+        for name in ("Sum", "Mean", "Max", "LogSumExp", "LogMeanExp")
+    },
+}
