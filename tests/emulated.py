@@ -76,6 +76,8 @@ for _name in [*_OPERATORS, "lt", "le", "gt", "ge", "eq", "ne"]:
 
 
 def _bare(x):
+    if isinstance(x, list):
+        return [_bare(part) for part in x]
     return x.numpy if isinstance(x, Array) else x
 
 

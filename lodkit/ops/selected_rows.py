@@ -8,8 +8,8 @@ import numpy as np
 
 from ..arrays import check_values, native, total_dtype, writable
 from ..errors import DTypeError, ShapeMismatchError
-from ..lod import SelectedRows, values_of
-from ..registry import OPS, Dense, VarType, op
+from ..lod import LoDTensor, SelectedRows, values_of
+from ..registry import OPS, Dense, VarDesc, VarType, op
 from .shared import plain
 
 
@@ -181,6 +181,26 @@ def _(call, grad):
     return grad
 
 
+@op
+def shape(x: Dense | LoDTensor | SelectedRows, /) -> Dense:
+    """Return the shape of an array, or of the value of SelectedRows, as int64, on the CPU. Paddle's shape.
+
+    >>> shape(SelectedRows([7, 2], [[1.], [2.]], 9))
+    array([2, 1])
+    """
+    return shape_of(x)
+
+
+def shape_of(x):
+    """The shape of the array of a value, as a vector."""
+    return np.array(getattr(x, "value", values_of(x)).shape, np.int64)
+
+
+@shape.infer_rule
+def _(x):
+    return VarDesc("", VarType.LOD_TENSOR, np.dtype(np.int64), (len(x.dims),))
+
+
 @op(updates=("dense",))
 def add_selected_rows(dense: Dense, x: SelectedRows, /) -> Dense:
     """Add SelectedRows to a dense array of floating numbers, in place, and return it; only the listed rows change.
@@ -199,7 +219,7 @@ def check_sum(dense, x):
     check_values(dense.dtype, "add_selected_rows", floating=True)
 
 
-for _operator in (merge_selected_rows, sum, selected_rows_to_dense, get_tensor_from_selected_rows):
+for _operator in (merge_selected_rows, sum, selected_rows_to_dense, get_tensor_from_selected_rows, shape):
     _operator.example(lambda dtype: [((SelectedRows([2, 0, 2], np.ones((3, 4), dtype), 3),), {})])
 gather_selected_rows.example(
     lambda dtype: [((SelectedRows([2, 0, 2], np.ones((3, 4), dtype), 3), np.array([0, 1])), {})]

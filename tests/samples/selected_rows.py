@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from lodkit import SelectedRows
+from lodkit import LoDTensor, SelectedRows
 
 from ._make import BAGS, GRADIENTS, array, reals, rows, vector
 
@@ -21,6 +21,7 @@ SAMPLES = {
     "get_tensor_from_selected_rows": [((g,), {}) for g in GRADIENTS],
     "merge_selected_rows": [((g,), {}) for g in GRADIENTS]
     + [((SelectedRows([3, 3], array(2, 4, dtype=np.int32), 5),), {})],
+    "shape": [((x,), {}) for x in (*GRADIENTS, reals(2, 3), reals(), BAGS[3], array(0, 2, dtype=np.int64))],
     "selected_rows_to_dense": [((g,), {}) for g in GRADIENTS],
     "gather_selected_rows": [((g, i), {}) for g in GRADIENTS for i in (vector(5, 0, 0, 2), BAGS[3], [[1], [2]])]
     + [((GRADIENTS[1], vector()), {}), ((GRADIENTS[2], np.array([[3, 1]], np.int32)), {})],
@@ -32,4 +33,16 @@ PADDLE = {
     "merge_selected_rows": ({"X": _GRAD}, {}),
     "get_tensor_from_selected_rows": ({"X": _GRAD}, {}),
     "sum": ({"X": [_GRAD, np.ones((4, 2))]}, {}),
+}
+for _name in ("abs", "square", "sqrt", "assign", "isfinite", "isinf", "isnan"):
+    PADDLE[_name] = {"X": _GRAD}, {}
+PADDLE |= {
+    "clip": ({"X": _GRAD}, {"min": -1.0, "max": 0.5}),
+    "clip_by_norm": ({"X": _GRAD}, {"max_norm": 1.0}),
+    "scale": ({"X": _GRAD}, {"scale": 0.5}),
+    "elementwise_mul": ({"X": _GRAD, "Y": np.array([2.0])}, {"axis": -1}),
+    "shape": ({"Input": _GRAD}, {}),
+    "split_selected_rows": ({"X": _GRAD}, {"height_sections": [1, 3]}),
+    "split_ids": ({"Ids": np.array([[5], [2], [5], [3]])}, {"num_outputs": 2}),
+    "fused_embedding_seq_pool": ({"W": np.ones((4, 2)), "Ids": LoDTensor([[1], [3]], [[2, 0]])}, {"combiner": "sum"}),
 }

@@ -6,32 +6,11 @@ import math
 
 import numpy as np
 
-from ...arrays import cast, check_gradient, check_values, dtype_of, is_array
+from ...arrays import check_gradient, check_values, dtype_of
 from ...lod import LoDTensor, SelectedRows
 from ...ops import elementwise as ops
 from ...registry import Dense
-
-_HALF = np.dtype(np.float16)
-
-
-def _namespace(x):
-    if isinstance(x, np.ndarray):
-        return np
-    from ...arrays.cuda import library_of
-
-    return library_of(x).namespace()
-
-
-def _wide(x):
-    """float16 as float32, so that what is computed is rounded once; others as they are."""
-    x = cast(x, np.float32) if dtype_of(x) == _HALF else x
-    return x if isinstance(x, np.ndarray) else _namespace(x).asarray(x)
-
-
-def _rounded(x, dtype):
-    """A result in the type of the operator; NumPy's numbers of no dimension as arrays again."""
-    x = x if is_array(x) else np.asarray(x)
-    return x if dtype_of(x) == dtype else cast(x, dtype)
+from .array_api import namespace, rounded, wide
 
 
 def _map(op, function, floating=False, merge=True):
@@ -40,7 +19,7 @@ def _map(op, function, floating=False, merge=True):
     def run(x, attrs):
         dtype = check_values(dtype_of(x), op.name, floating=floating)
         with np.errstate(all="ignore"):
-            return _rounded(function(_namespace(x), _wide(x), **{**op.defaults, **attrs}), dtype)
+            return rounded(function(namespace(x), wide(x), **{**op.defaults, **attrs}), dtype)
 
     def dense(x: Dense, /, **attrs):
         return run(x, attrs)
@@ -93,10 +72,10 @@ _map(ops.assign, lambda xp, x: xp.asarray(x, copy=True), merge=False)
 
 
 def _product(x, y):
-    xp, dtype = _namespace(x), ops.check_factor(x, y)
-    factor = _wide(y) if tuple(y.shape) == tuple(x.shape) else xp.reshape(_wide(y), (1,) * len(x.shape))
+    xp, dtype = namespace(x), ops.check_factor(x, y)
+    factor = wide(y) if tuple(y.shape) == tuple(x.shape) else xp.reshape(wide(y), (1,) * len(x.shape))
     with np.errstate(all="ignore"):
-        return _rounded(_wide(x) * factor, dtype)
+        return rounded(wide(x) * factor, dtype)
 
 
 @ops.elementwise_mul.kernel("cpu")
@@ -110,7 +89,7 @@ def multiply(x: Dense, y, /):
 def multiply_selected(x: SelectedRows, y, /):
     ops.check_factor(x, y)
     if math.prod(y.shape) != 1:
-        y = _namespace(y).take(y, x.rows, axis=0)
+        y = namespace(y).take(y, x.rows, axis=0)
     return x._with_value(_product(x.value, y))
 
 
@@ -121,7 +100,7 @@ def _backward(op, function, saved):
         check_gradient(grad, x.shape)
         dtype = check_values(dtype_of(x), op.name, floating=True)
         with np.errstate(all="ignore"):
-            return _rounded(function(_namespace(x), _wide(x), _wide(grad), **attrs), dtype)
+            return rounded(function(namespace(x), wide(x), wide(grad), **attrs), dtype)
 
     op.kernel("cpu")(op.kernel("cuda")(kernel))
 
@@ -145,7 +124,7 @@ def _whole(op, function):
     """Register an operator of all elements, whose kernel gives an array without dimensions."""
 
     def dense(x: Dense, /):
-        xp = _namespace(x)
+        xp = namespace(x)
         return xp.reshape(xp.asarray(function(xp, xp.asarray(x))), (1,))
 
     def ragged(x: LoDTensor, /):
@@ -159,7 +138,7 @@ def _whole(op, function):
 
 
 def _norm_of(xp, x):
-    return _rounded(_norm(xp, x), check_values(dtype_of(x), "norm", floating=True))
+    return rounded(_norm(xp, x), check_values(dtype_of(x), "norm", floating=True))
 
 
 for _op, _function in {**_WHOLE, ops.norm: _norm_of}.items():

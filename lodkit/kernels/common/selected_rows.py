@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...lod import SelectedRows
+from ...lod import LoDTensor, SelectedRows
 from ...ops import selected_rows as ops
 from ...registry import Dense
 from .optimizer_steps import sgd_rule
@@ -28,6 +28,12 @@ def selected_rows_to_dense(on, x: SelectedRows, /):
 @ops.get_tensor_from_selected_rows.kernel("cuda")
 def get_tensor_from_selected_rows(x: SelectedRows, /):
     return x.value
+
+
+@ops.shape.kernel("cpu")
+@ops.shape.kernel("cuda")
+def shape(x: Dense | LoDTensor | SelectedRows, /):
+    return ops.shape_of(x)
 
 
 def _appended(on, xs):

@@ -1,0 +1,71 @@
+"""Element by element and row by row: arrays and SelectedRows; ids and rows over shards."""
+
+from __future__ import annotations
+
+from ..arrays import flat
+from ..lod import SelectedRows, values_of
+from ..registry import VarDesc
+from ._types import TYPES, as_int32, op_type, without_last
+
+for _name in ("abs", "square", "sqrt", "assign", "isfinite", "isinf", "isnan"):
+    TYPES[_name] = lambda ops, X, *, _name=_name: {"Out": getattr(ops, _name)(X)}
+
+
+@op_type
+def clip(ops, X, *, min, max):
+    return {"Out": ops.clip_by_value(X, min=min, max=max)}
+
+
+@op_type
+def clip_by_norm(ops, X, *, max_norm):
+    return {"Out": ops.clip_by_norm(X, max_norm=max_norm)}
+
+
+@op_type
+def scale(ops, X, *, scale=1.0, bias=0.0, bias_after_scale=True):
+    return {"Out": ops.scale(X, scale=scale, bias=bias, bias_after_scale=bias_after_scale)}
+
+
+@op_type
+def elementwise_mul(ops, X, Y, *, axis=-1):
+    """Y is one number, or of the shape of X."""
+    return {"Out": ops.elementwise_mul(X, Y)}
+
+
+@op_type
+def shape(ops, Input):
+    return {"Out": as_int32(ops.shape(Input))}
+
+
+@op_type
+def cvm(ops, X, CVM=None, *, use_cvm=True):
+    """CVM has the counts that are in X already; Paddle's gradient copies it."""
+    return {"Y": ops.continuous_value_model(X, use_cvm=use_cvm)}
+
+
+@op_type
+def fused_embedding_seq_pool(ops, W, Ids, *, combiner="sum", padding_idx=-1, is_sparse=False):
+    padding_idx = None if padding_idx == -1 else padding_idx
+    ids = without_last(Ids, "Ids of fused_embedding_seq_pool")
+    return {"Out": ops.embedding_bag(W, ids, pool=combiner, padding_idx=padding_idx, is_sparse=is_sparse)}
+
+
+@op_type
+def split_selected_rows(ops, X, *, height_sections):
+    return {"Out": list(ops.split_selected_rows(X, height_sections=tuple(height_sections)))}
+
+
+def _column(ids):
+    return ids.but(dims=(-1, 1)) if isinstance(ids, VarDesc) else ids.reshape(-1, 1)
+
+
+@op_type
+def split_ids(ops, Ids, *, num_outputs):
+    """Shard ``id % num_outputs``; ids ascend, each once, and rows of SelectedRows are summed."""
+    if isinstance(Ids, SelectedRows):
+        merged = ops.merge_selected_rows(Ids)
+        parts = ops.partition(merged.rows, merged.value, num_outputs=2 * num_outputs)
+        pairs = zip(parts[::2], parts[1::2], strict=True)
+        return {"Out": [SelectedRows(rows, value, Ids.height) for rows, value in pairs]}
+    ids = Ids.but(dims=(-1,)) if isinstance(Ids, VarDesc) else flat(values_of(Ids))
+    return {"Out": [_column(part) for part in ops.partition(ops.unique(ids), num_outputs=num_outputs)]}
