@@ -13,6 +13,7 @@ _HOMES = {
     "lod.batching": ("batches", "concat", "split"),
     "lod.levels": ("check_lod",),
     "features.features": ("Features",),
+    "tables.growing": ("GrowingTable",),
     "arrays": ("empty",),
     "arrays.bounds": ("bounds_check",),
     "registry": ("Dense", "OPS", "op", "run"),
@@ -65,6 +66,7 @@ if TYPE_CHECKING:
     from .registry import run as run
     from .registry.tape import Tape as Tape
     from .registry.warmup import warmup as warmup
+    from .tables.growing import GrowingTable as GrowingTable
 
 
 if not TYPE_CHECKING:  # a type checker takes a module with __getattr__ to have every name

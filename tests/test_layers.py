@@ -25,7 +25,7 @@ LAYERS = (
     ("kernels.common",),
     ("kernels.cpu", "kernels.cuda"),
     ("interop",),
-    ("features",),
+    ("features", "tables"),
     ("caffe2", "paddle"),
     ("testing",),
     ("__init__",),
@@ -37,6 +37,7 @@ HEIGHT = {room: height for height, rooms in enumerate(LAYERS) for room in rooms}
 # (importing module, imported room): why this one import may climb. All of them are lazy.
 ALLOWED = {
     ("lod.selected_rows", "ops"): "merge, to_dense and + are operators, so that a tape records them",
+    ("lod.selected_rows", "interop"): "methods that forward to functions which need SciPy and PyTorch",
     ("lod.sparse_matrix", "ops"): "methods that forward to operators",
     ("lod.sparse_matrix", "interop"): "methods that forward to functions which need SciPy and operators",
     ("registry.tape", "ops"): "gradients of one variable are added by the operator sum",

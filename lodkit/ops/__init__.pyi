@@ -4,6 +4,8 @@ from .columns import concat_columns as concat_columns
 from .columns import concat_columns_grad as concat_columns_grad
 from .columns import slice_columns as slice_columns
 from .columns import slice_columns_grad as slice_columns_grad
+from .continuous_value import continuous_value_model as continuous_value_model
+from .continuous_value import continuous_value_model_grad as continuous_value_model_grad
 from .conversions import lengths_to_offsets as lengths_to_offsets
 from .conversions import lengths_to_segment_ids as lengths_to_segment_ids
 from .conversions import offsets_to_lengths as offsets_to_lengths
@@ -59,6 +61,7 @@ from .gather_scatter import batch_gather as batch_gather
 from .gather_scatter import batch_gather_grad as batch_gather_grad
 from .gather_scatter import gather as gather
 from .gather_scatter import gather_grad as gather_grad
+from .hashing import hash_rows as hash_rows
 from .id_lists import find as find
 from .id_lists import find_duplicate_elements as find_duplicate_elements
 from .id_lists import merge_id_lists as merge_id_lists
@@ -126,6 +129,7 @@ from .selected_rows import gather_selected_rows as gather_selected_rows
 from .selected_rows import get_tensor_from_selected_rows as get_tensor_from_selected_rows
 from .selected_rows import merge_selected_rows as merge_selected_rows
 from .selected_rows import selected_rows_to_dense as selected_rows_to_dense
+from .selected_rows import shape as shape
 from .selected_rows import sum as sum
 from .sequence_arithmetic import add_position_encoding as add_position_encoding
 from .sequence_arithmetic import per_sequence as per_sequence

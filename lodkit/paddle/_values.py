@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ..arrays import flat
+from ..arrays import MOST, flat
 from ..lod import SelectedRows, values_of
 from ..registry import VarDesc
-from ._types import TYPES, as_int32, op_type, without_last
+from ._types import TYPES, as_int32, listed, op_type, without_last
 
 for _name in ("abs", "square", "sqrt", "assign", "isfinite", "isinf", "isnan"):
     TYPES[_name] = lambda ops, X, *, _name=_name: {"Out": getattr(ops, _name)(X)}
@@ -69,3 +69,18 @@ def split_ids(ops, Ids, *, num_outputs):
         return {"Out": [SelectedRows(rows, value, Ids.height) for rows, value in pairs]}
     ids = Ids.but(dims=(-1,)) if isinstance(Ids, VarDesc) else flat(values_of(Ids))
     return {"Out": [_column(part) for part in ops.partition(ops.unique(ids), num_outputs=num_outputs)]}
+
+
+@op_type
+def hash(ops, X, *, num_hash=1, mod_by=100000):
+    return {"Out": ops.hash_rows(X, num_hash=num_hash, mod_by=mod_by)}
+
+
+@op_type
+def merge_ids(ops, Ids, Rows, X):
+    """The value of each id, from the shards: the rows and the values of each."""
+    if isinstance(listed(X)[0], VarDesc):
+        return {"Out": [listed(X)[0].but(dims=(ids.dims[0], *listed(X)[0].dims[1:])) for ids in listed(Ids)]}
+    shards = (SelectedRows(flat(rows), x, MOST) for rows, x in zip(listed(Rows), listed(X), strict=True))
+    whole = ops.sum(*shards)
+    return {"Out": [ops.gather(whole.value, ops.find(whole.rows, flat(ids))) for ids in listed(Ids)]}

@@ -43,6 +43,10 @@ PADDLE |= {
     "elementwise_mul": ({"X": _GRAD, "Y": np.array([2.0])}, {"axis": -1}),
     "shape": ({"Input": _GRAD}, {}),
     "split_selected_rows": ({"X": _GRAD}, {"height_sections": [1, 3]}),
+    "merge_ids": (
+        {"Ids": [np.array([[5], [2]])], "Rows": [np.array([[2]]), np.array([[5]])], "X": [np.ones((1, 2))] * 2},
+        {},
+    ),
     "split_ids": ({"Ids": np.array([[5], [2], [5], [3]])}, {"num_outputs": 2}),
     "fused_embedding_seq_pool": ({"W": np.ones((4, 2)), "Ids": LoDTensor([[1], [3]], [[2, 0]])}, {"combiner": "sum"}),
 }

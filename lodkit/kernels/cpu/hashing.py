@@ -1,0 +1,20 @@
+"""CPU part of lodkit/ops/hashing.py."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...jit import parallel_kernel, prange
+from ..common.hashing import xxh64
+
+
+@parallel_kernel
+def _fill(x, columns, count, bound, out):
+    for k in prange(len(out)):
+        i = np.int64(k)  # of a prange k is unsigned
+        out[i] = np.int64(xxh64(x, i // count, columns, np.uint64(i % count)) % bound)
+
+
+def fill(x, columns, count, bound, out):
+    """``out[row * count + seed]``: the hash of a row by a seed, below ``bound``."""
+    _fill(len(out) * (columns + 8), np.ascontiguousarray(x, np.int64), columns, count, np.uint64(bound), out)

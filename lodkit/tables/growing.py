@@ -1,0 +1,190 @@
+"""GrowingTable: rows appear as their keys do."""
+
+from __future__ import annotations
+
+import operator
+
+import numpy as np
+
+from .. import ops
+from ..arrays import check_values, empty, integers, is_array, to_device
+from ..errors import ShapeMismatchError
+from ..lod import LoDTensor, SelectedRows
+from ..public import public
+
+
+def _zeros(count, shape, dtype):
+    return np.zeros((count, *shape), dtype)
+
+
+@public
+class GrowingTable:
+    """A table for keys that nobody listed before: a key gets a row when it is first looked up, and capacity doubles.
+
+    ``values`` is an ordinary table, in whose slots the keys stand in the order in which they came; lookups, gradients
+    and optimizers are those of tables, on slots. Keys stay on the CPU; values are NumPy's.
+
+    Parameters
+    ----------
+    item : int or tuple of int
+        Shape of a row.
+    dtype : data-type, default float32
+    capacity : int
+        Rows at first, at least 2: the last one belongs to no key and reads as zeros.
+    initializer : callable, optional
+        ``initializer(count, item, dtype)`` gives the rows of new slots; zeros by default.
+
+    Attributes
+    ----------
+    values : array of shape (capacity, *item)
+        Another array after each growth.
+
+    Examples
+    --------
+    >>> table = GrowingTable(2, capacity=2)
+    >>> table.lookup([10**12, -7, 10**12])
+    array([[0., 0.],
+           [0., 0.],
+           [0., 0.]], dtype=float32)
+    >>> grad = SelectedRows(table.slots([-7]), np.ones((1, 2), np.float32), len(table.values))
+    >>> table.update(ops.sgd, grad, lr=0.5)
+    >>> table.lookup([-7, 3], training=False)
+    array([[-0.5, -0.5],
+           [ 0. ,  0. ]], dtype=float32)
+    >>> len(table)
+    2
+    """
+
+    def __init__(self, item, dtype=np.float32, *, capacity=1024, initializer=None):
+        from .keys import Keys
+
+        self.item = (operator.index(item),) if not isinstance(item, tuple) else tuple(map(operator.index, item))
+        self.dtype = check_values(np.dtype(dtype), "GrowingTable", floating=True)
+        if operator.index(capacity) < 2:
+            raise ValueError(f"capacity must be at least 2, got {capacity}")
+        self._keys, self._initializer, self._states = Keys(capacity), initializer or _zeros, {}
+        self.values = self._rows(0, capacity)
+
+    def __len__(self):
+        """Number of keys."""
+        return self._keys.count
+
+    def __repr__(self):
+        return f"<GrowingTable: {len(self)} keys, capacity {len(self.values)}, rows of {self.item} {self.dtype}>"
+
+    @property
+    def keys(self):
+        """The keys, by slot."""
+        return self._keys.slots[: len(self)].copy()
+
+    @property
+    def states(self):
+        """Name -> array with a row, or a number, per slot; see ``state``."""
+        return dict(self._states)
+
+    def _rows(self, start, stop):
+        """Rows of the slots from ``start`` to ``stop``, of which the last is no key's."""
+        rows = np.asarray(self._initializer(stop - start, self.item, self.dtype), self.dtype)
+        if rows.shape != (stop - start, *self.item):
+            raise ShapeMismatchError(f"initializer gave shape {rows.shape}, not {(stop - start, *self.item)}")
+        return rows if rows.flags.owndata and rows.flags.writeable else rows.copy()
+
+    def slots(self, keys, *, grow=True):
+        """Return the slot of each key, int64, in the shape or the structure of the keys.
+
+        Parameters
+        ----------
+        keys : array of int32 or int64, LoDTensor, or list
+            Any numbers; on a GPU they are copied to the CPU.
+        grow : bool
+            Give unknown keys a slot; without, theirs is -1.
+        """
+        if isinstance(keys, LoDTensor):
+            return keys.with_values(self.slots(keys.values, grow=grow))
+        keys = integers(to_device(keys, "cpu") if is_array(keys) else np.asarray(keys), "keys")
+        flat = np.ascontiguousarray(keys.reshape(-1), np.int64)
+        found = self._keys.find(flat)
+        if grow and len(found) and found.min() < 0:
+            new = flat[found < 0]
+            self._reserve(len(self) + len(np.unique(new)))
+            self._keys.insert(new)
+            found = self._keys.find(flat)
+        return found.reshape(keys.shape)
+
+    def _reserve(self, count):
+        """Make room for as many keys and the row of none: twice the capacity, and again."""
+        old = capacity = len(self.values)
+        while capacity <= count:
+            capacity *= 2
+        if capacity == old:
+            return
+        more = self._rows(old - 1, capacity)  # the row of no key becomes a key's
+        grown = {name: _grown(state, capacity) for name, state in self._states.items()}
+        values = empty((capacity, *self.item), self.dtype)
+        values[: old - 1], values[old - 1 :] = self.values[:-1], more
+        self._keys.grow(capacity)
+        self.values = values
+        self._states.update(grown)
+
+    def lookup(self, keys, *, training=True, is_sparse=True):
+        """Return the row of each key; a Tape's gradient by ``values`` is SelectedRows of slots.
+
+        Parameters
+        ----------
+        keys : array of int32 or int64, LoDTensor, or list
+        training : bool
+            Give unknown keys a row; without, they read as zeros.
+        is_sparse : bool
+            As in ``lookup_table``.
+        """
+        slots = self.slots(keys, grow=training)
+        if training:
+            return ops.lookup_table(self.values, slots, is_sparse=is_sparse)
+        none = len(self.values) - 1
+        flat = slots.values if isinstance(slots, LoDTensor) else slots
+        flat = np.where(flat < 0, none, flat)
+        slots = slots.with_values(flat) if isinstance(slots, LoDTensor) else flat
+        return ops.lookup_table(self.values, slots, padding_idx=none, is_sparse=is_sparse)
+
+    def state(self, name, fill=0.0, *, rowwise=False):
+        """Return a state of an optimizer, which grows with the table; it is made when it is first asked for.
+
+        Parameters
+        ----------
+        name : str
+        fill : float
+            Number of new slots.
+        rowwise : bool
+            One number per slot.
+        """
+        if name not in self._states:
+            shape = (len(self.values),) if rowwise else self.values.shape
+            self._states[name] = np.full(shape, fill, self.dtype)
+        return self._states[name]
+
+    def update(self, op, grad, *states, **attrs):
+        """Step the rows that a gradient lists: ``table.update(lodkit.adagrad, grad, "moment", lr=0.1)``.
+
+        Parameters
+        ----------
+        op : operator
+            Takes a parameter, its gradient and states.
+        grad : SelectedRows
+            Of slots, as the gradient of ``lookup``; the table may have grown since.
+        *states : str or array
+            Names of states, as in ``state``, or arrays like ``values``.
+        **attrs
+            Attributes of the operator.
+        """
+        if not isinstance(grad, SelectedRows) or grad.height > len(self.values):
+            what = f"SelectedRows of height {grad.height}" if isinstance(grad, SelectedRows) else type(grad).__name__
+            raise TypeError(f"update takes SelectedRows of slots below {len(self.values)}, got {what}")
+        grad = SelectedRows._wrap(grad.rows, grad.value, len(self.values), grad.is_merged, grad._runs)
+        op(self.values, grad, *(self.state(s) if isinstance(s, str) else s for s in states), **attrs)
+
+
+def _grown(state, capacity):
+    """A state with more slots, which start as its last one, which is no key's."""
+    grown = empty((capacity, *state.shape[1:]), state.dtype)
+    grown[: len(state)], grown[len(state) :] = state, state[-1:]
+    return grown

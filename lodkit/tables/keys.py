@@ -1,0 +1,68 @@
+"""A map from int64 keys to slots 0, 1, 2 ... in the order in which keys came: open addressing, on the CPU."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..jit import jitable, njit, parallel_kernel, prange
+
+EMPTY = -1
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # spreads keys that follow each other over all places
+
+
+@jitable(inline=True)
+def _place(key, places):
+    mask = np.uint64(len(places) - 1)  # a power of 2
+    spread = np.uint64(key) * _GOLDEN
+    return np.int64((spread ^ (spread >> np.uint64(32))) & mask)
+
+
+@jitable
+def _find(key, keys, places):
+    """The place of a key, or the empty one where it belongs."""
+    at = _place(key, places)
+    while places[at] != EMPTY and keys[places[at]] != key:
+        at = (at + 1) & (len(places) - 1)
+    return at
+
+
+@parallel_kernel
+def find(wanted, keys, places, out):
+    """Slot of each wanted key, -1 where there is none."""
+    for i in prange(len(wanted)):
+        out[i] = places[_find(wanted[i], keys, places)]
+
+
+@njit
+def insert(wanted, keys, places, count):
+    """Give each new key the next slot. Returns the number of keys."""
+    for i in range(len(wanted)):
+        at = _find(wanted[i], keys, places)
+        if places[at] == EMPTY:
+            keys[count], places[at] = wanted[i], count
+            count += 1
+    return count
+
+
+class Keys:
+    """Distinct keys by slot, and where each is found."""
+
+    def __init__(self, capacity):
+        self.count, self.slots, self.places = 0, np.empty(0, np.int64), np.empty(0, np.int64)
+        self.grow(capacity)
+
+    def grow(self, capacity):
+        """Make room for as many keys; at most half of the places are taken."""
+        slots, self.slots = self.slots[: self.count], np.empty(capacity, np.int64)
+        self.places = np.full(2 << max(capacity - 1, 1).bit_length(), EMPTY, np.int64)
+        insert(slots, self.slots, self.places, 0)
+
+    def find(self, wanted):
+        """Slot of each key, -1 where there is none."""
+        out = np.empty(len(wanted), np.int64)
+        find(len(wanted), wanted, self.slots, self.places, out)
+        return out
+
+    def insert(self, wanted):
+        """Give each new key the next slot; there must be room."""
+        self.count = insert(wanted, self.slots, self.places, self.count)

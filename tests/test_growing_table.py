@@ -1,0 +1,106 @@
+"""GrowingTable against a dictionary of rows and against a dense table of the same keys."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import lodkit
+from lodkit import GrowingTable, LoDTensor, SelectedRows
+
+KEYS = st.lists(st.lists(st.integers(-(2**63), 2**63 - 1) | st.integers(-3, 3), max_size=20), max_size=6)
+
+
+@settings(deadline=None, max_examples=60)
+@given(KEYS)
+def test_slots_are_those_of_a_dictionary(batches):
+    table, slots = GrowingTable(1, capacity=2), {}
+    for batch in batches:
+        keys = np.array(batch, np.int64)
+        unknown = table.slots(keys, grow=False)
+        assert unknown.tolist() == [slots.get(k, -1) for k in batch]
+        expected = [slots.setdefault(k, len(slots)) for k in batch]
+        assert table.slots(keys).tolist() == expected
+        assert len(table) == len(slots) < len(table.values)
+    assert table.keys.tolist() == list(slots)
+
+
+UPDATES = {
+    "sgd": ((), {}),
+    "adagrad": (("moment",), {}),
+    "rowwise_adagrad": (("moment",), {}),
+    "adam": (("first", "second"), {"iteration": 0, "lazy": True}),
+    "ftrl": (("squared", "linear"), {}),
+}
+
+
+@pytest.mark.parametrize("name", UPDATES)
+@pytest.mark.parametrize("threads", [1, 2])
+def test_trains_as_a_dense_table_of_all_keys(name, threads):
+    lodkit.set_num_threads(threads)
+    rng = np.random.default_rng(0)
+    names, attrs = UPDATES[name]
+    keys = rng.integers(-(2**62), 2**62, 40)
+    rowwise = name.startswith("rowwise")
+    grown = GrowingTable((3,), np.float64, capacity=2)
+    dense, states = np.zeros((40, 3)), [np.zeros(40 if rowwise else (40, 3)) for _ in names]
+    for state in names:
+        grown.state(state, rowwise=rowwise)
+    for n in (1, 3, 10, 30, 30):
+        some, flow = rng.integers(0, n + 10, n), rng.normal(size=(n, 3))
+        with lodkit.Tape() as tape:
+            grown.slots(keys[some])  # grows before what the tape sees
+            rows = grown.lookup(LoDTensor(keys[some], [[n]]))
+        np.testing.assert_array_equal(rows.values, dense[some])
+        (grad,) = tape.gradient(rows, [grown.values], output_gradients=flow)
+        assert isinstance(grad, SelectedRows)
+        grown.slots(rng.integers(0, 9, 3))  # and after it
+        grown.update(lodkit.OPS[name], grad, *names, lr=0.1, **attrs)
+        lodkit.OPS[name](dense, SelectedRows(some, flow, 40), *states, lr=0.1, **attrs)
+    np.testing.assert_array_equal(grown.lookup(keys[some], training=False), dense[some])
+
+
+def test_unknown_keys_read_zeros_and_get_no_gradient():
+    table = GrowingTable(2, capacity=4, initializer=lambda n, item, dtype: np.ones((n, *item), dtype))
+    assert table.lookup([5, 9]).tolist() == [[1, 1], [1, 1]]
+    with lodkit.Tape() as tape:
+        rows = table.lookup(LoDTensor([9, 8, 7], [[1, 2]]), training=False)
+    assert rows.values.tolist() == [[1, 1], [0, 0], [0, 0]]
+    assert rows.recursive_sequence_lengths() == [[1, 2]]
+    assert tape.gradient(rows, [table.values])[0].rows.tolist() == [1]
+    assert len(table) == 2
+    assert table.slots(np.empty((0, 3), np.int64)).shape == (0, 3)
+
+
+def test_states_grow_with_their_numbers():
+    table = GrowingTable(2, capacity=2)
+    first, per_row = table.state("first", 0.1), table.state("per_row", 7.0, rowwise=True)
+    first[0], per_row[0] = 5, 6
+    table.slots(np.arange(9))
+    assert table.state("first").shape == table.values.shape == (16, 2)
+    assert table.state("first")[0].tolist() == [5, 5]
+    np.testing.assert_array_equal(table.state("first")[1:], np.float32(0.1))
+    assert table.state("per_row").tolist() == [6, *[7] * 15]
+    assert set(table.states) == {"first", "per_row"}
+
+
+def test_bad_input_changes_nothing():
+    table = GrowingTable(2, capacity=2)
+    grad = SelectedRows([40], np.ones((1, 2), np.float32), 50)
+    for call, error, message in (
+        (lambda: table.slots([1.5]), lodkit.DTypeError, "keys"),
+        (lambda: table.update(lodkit.sgd, grad, lr=0.1), TypeError, "slots below 2, got SelectedRows of height 50"),
+        (lambda: table.update(lodkit.sgd, table.values, lr=0.1), TypeError, "got ndarray"),
+        (lambda: GrowingTable(2, capacity=1), ValueError, "capacity"),
+        (lambda: GrowingTable(2, np.int64), lodkit.DTypeError, "int64"),
+    ):
+        with pytest.raises(error, match=message):
+            call()
+    broken = GrowingTable(2, capacity=2)
+    broken._initializer = lambda n, item, dtype: np.ones((n, 9), dtype)
+    with pytest.raises(lodkit.ShapeMismatchError, match="initializer"):
+        broken.slots([1, 2, 3])
+    assert len(broken) == 0
+    assert broken.slots([1], grow=False).tolist() == [-1]
