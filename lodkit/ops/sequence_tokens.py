@@ -10,7 +10,7 @@ import numpy as np
 from ..arrays import integers, native
 from ..errors import DTypeError, LoDError, ShapeMismatchError
 from ..lod import LoDTensor
-from ..registry import inferred_level, op
+from ..registry import Dense, VarDesc, VarType, inferred_level, op
 
 
 def _check_tokens(name, values):
@@ -120,3 +120,33 @@ def _(x, *, win_size, pad_value=0):
 
 sequence_erase.example(lambda dtype: [((LoDTensor(np.array([1, 2]), [[2]]),), {"tokens": [1]})])
 sequence_enumerate.example(lambda dtype: [((LoDTensor(np.array([1, 2]), [[2]]),), {"win_size": 2})])
+
+
+def prepare_contains(values, tokens):
+    """Check the inputs. Returns the tokens: int64, ascending, each once."""
+    _check_tokens("sequence_contains", values)
+    found = integers(np.asarray(tokens, np.int64 if not len(tokens) else None), "tokens")
+    if found.ndim != 1:
+        raise LoDError(f"tokens has shape {found.shape}; give a list of numbers")
+    return np.unique(found)
+
+
+@op
+def sequence_contains(x: LoDTensor, /, *, tokens: typing.Any, level: int = -1) -> Dense:
+    """Return whether each sequence of a level has any of the tokens: a mask, on the CPU, for ``split_lod_tensor``.
+
+    >>> sequence_contains(LoDTensor([4, 2, 7, 2], [[1, 0, 2, 1]]), tokens=[7, 4])
+    array([ True, False,  True, False])
+    """
+    hits = np.isin(x.values.reshape(-1), prepare_contains(x.values, tokens))
+    bounds = x.row_offsets(level)
+    return np.array([hits[a:b].any() for a, b in zip(bounds[:-1], bounds[1:], strict=True)], bool)
+
+
+@sequence_contains.infer_rule
+def _(x, *, tokens, level=-1):
+    inferred_level(x, level)
+    return VarDesc("", VarType.LOD_TENSOR, np.dtype(bool), (-1,))
+
+
+sequence_contains.example(lambda dtype: [((LoDTensor([3, 1, 3], [[2, 1]]),), {"tokens": [3]})])

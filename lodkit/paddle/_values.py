@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
+import numpy as np
+
 from ..arrays import MOST, flat
-from ..lod import SelectedRows, values_of
+from ..lod import LoDTensor, SelectedRows, values_of
 from ..registry import VarDesc
 from ._types import TYPES, as_int32, listed, op_type, without_last
 
@@ -84,3 +88,30 @@ def merge_ids(ops, Ids, Rows, X):
     shards = (SelectedRows(flat(rows), x, MOST) for rows, x in zip(listed(Rows), listed(X), strict=True))
     whole = ops.sum(*shards)
     return {"Out": [ops.gather(whole.value, ops.find(whole.rows, flat(ids))) for ids in listed(Ids)]}
+
+
+@op_type
+def filter_by_instag(ops, Ins, Ins_tag, Filter_tag, *, is_lod=True, out_val_if_empty=0):
+    """The sequences (or rows) of Ins with a tag of Filter_tag; without any, one row of a number, of weight 0."""
+    if isinstance(Ins, VarDesc):
+        numbers = Ins.but(dims=(-1, 1), dtype=np.dtype(np.float32), lod_level=1)
+        return {
+            "Out": Ins.but(dims=(-1, *Ins.dims[1:]), lod_level=1),
+            "LossWeight": numbers,
+            "IndexMap": numbers.but(dims=(-1, 3), dtype=np.dtype(np.int64)),
+        }
+    mask = ops.sequence_contains(Ins_tag, tokens=flat(values_of(Filter_tag)).tolist(), level=0)
+    ins = Ins if is_lod else LoDTensor(Ins, [[1] * len(Ins)])
+    out, _ = ops.split_lod_tensor(ins, mask)
+    kept, _ = ops.split_lod_tensor(ops.lengths_to_ranges(ins.lengths(0)), mask)
+    if len(kept):
+        places = ops.lengths_to_ranges(out.lengths(0))
+        weights, index = [[1.0]] * len(kept), ops.concat_columns(places[:, :1], kept)
+    else:
+        item = out.values.shape[1:]
+        row = np.asarray([out_val_if_empty] * math.prod(item), out.dtype).reshape(1, *item)
+        out = LoDTensor(row, [[1]])
+        weights, index = [[0.0]], np.asarray([[0, 1, 1]])
+    ones = [[1] * len(weights)]
+    weights = LoDTensor(np.asarray(weights, np.float32), ones)
+    return {"Out": out, "LossWeight": weights, "IndexMap": LoDTensor(index, ones)}

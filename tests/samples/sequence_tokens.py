@@ -30,9 +30,22 @@ SAMPLES = {
         ((ids([0, 0]),), {"tokens": [1]}),
         ((ids([]),), {"tokens": [1]}),
     ],
+    "sequence_contains": [
+        ((ids([3, 0, 2]),), {"tokens": [4, 1, 4]}),
+        ((ids([2, 1], [2, 2, 5], dtype=np.int32),), {"tokens": vector(1, 0), "level": 0}),
+        ((ids([2, 1], [2, 2, 5]),), {"tokens": [5]}),
+        ((ids([4, 2]),), {"tokens": []}),
+        ((ids([]),), {"tokens": [1]}),
+        ((ids([0, 0]),), {"tokens": [1]}),
+        ((LoDTensor(vector(-3, 7, -3).reshape(3, 1), [[1, 2]]),), {"tokens": [-3, 1 << 40]}),
+    ],
 }
 WORDS = LoDTensor(vector(2, 2, 6, 1, 3, 9).reshape(6, 1), [[3, 3]])
 PADDLE = {
     "sequence_enumerate": ({"X": WORDS}, {"win_size": 2, "pad_value": 0}),
     "sequence_erase": ({"X": WORDS}, {"tokens": [2, 3, 5]}),
+    "filter_by_instag": (
+        {"Ins": WORDS.with_values(np.ones((6, 2))), "Ins_tag": WORDS, "Filter_tag": vector(9)},
+        {"is_lod": True},
+    ),
 }
