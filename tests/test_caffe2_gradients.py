@@ -82,3 +82,17 @@ def test_inputs_before_arguments_and_counters_of_a_column():
     assert out[0] is steps
     assert steps.ravel().tolist() == [0, 4, 0]
     assert counter.ravel().tolist() == [0, 1, 0]
+
+
+@pytest.mark.parametrize("bits", [4, 2])
+def test_the_greedy_search_loses_less(bits):
+    table = rng.normal(size=(50, 32)).astype(np.float32)
+    pack = getattr(caffe2, f"FloatToFused{bits}BitRowwiseQuantized")
+    unpack = getattr(caffe2, f"Fused{bits}BitRowwiseQuantizedToFloat")
+    plain, greedy = (
+        np.square(unpack(rows) - table).sum(axis=1) for rows in (pack(table), pack(table, engine="GREEDY"))
+    )
+    assert (greedy <= plain * (1 + 1e-6)).all()
+    assert greedy.sum() < 0.95 * plain.sum()
+    with pytest.raises(ValueError, match="engine"):
+        pack(table, engine="OTHER")

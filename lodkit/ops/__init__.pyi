@@ -166,6 +166,7 @@ from .sequence_structure import sequence_expand as sequence_expand
 from .sequence_structure import sequence_expand_as as sequence_expand_as
 from .sequence_structure import sequence_expand_grad as sequence_expand_grad
 from .sequence_structure import sequence_reverse as sequence_reverse
+from .sequence_tokens import sequence_contains as sequence_contains
 from .sequence_tokens import sequence_enumerate as sequence_enumerate
 from .sequence_tokens import sequence_erase as sequence_erase
 from .sequence_topk import sequence_topk as sequence_topk

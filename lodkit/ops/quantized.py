@@ -20,6 +20,7 @@ from .shared.tables import check_padding
 
 Bits = Literal[8, 4, 2]
 BagPool = Literal["sum", "mean"]
+Search = Literal["extremes", "greedy"]
 Float = Literal["float16", "float32", "float64"]
 FLOAT = np.dtype(np.float32)
 HALF = np.dtype(np.float16)
@@ -60,8 +61,10 @@ def check_packed_dims(dims, bits, name="rows"):
     return -1 if dims[-1] < 0 else (dims[-1] - params) * 8 // bits
 
 
-def prepare_quantize(table, bits):
+def prepare_quantize(table, bits, search):
     """Check a table. Returns the shape of its packed rows."""
+    if search == "greedy" and bits == 8:
+        raise ValueError('search="greedy" is for 4 and 2 bits, got bits=8')
     check_values(table.dtype, "quantize_rows", floating=True)
     return *table.shape[:-1], check_columns(table.shape, bits)
 
@@ -79,7 +82,7 @@ def prepare_bag(on, rows, ids, weights, bits, padding_idx):
 
 
 @op(rowwise=True)
-def quantize_rows(table: Dense, /, *, bits: Bits = 8) -> Dense:
+def quantize_rows(table: Dense, /, *, bits: Bits = 8, search: Search = "extremes") -> Dense:
     """Return every row as codes of a few bits, followed by a scale and a bias: ``x`` is ``scale * code + bias``.
 
     The layout is that of Caffe2's FloatToFused{8, 4, 2}BitRowwiseQuantized and of FBGEMM, byte for byte: codes, low
@@ -91,6 +94,9 @@ def quantize_rows(table: Dense, /, *, bits: Bits = 8) -> Dense:
     table : array of shape (rows, columns), or of more axes, of which the last is quantized
         float16, float32 or float64, computed as float32. Columns are a multiple of 2 with 4 bits, of 4 with 2.
     bits : {8, 4, 2}
+    search : {"extremes", "greedy"}
+        With 4 and 2 bits: codes between the extremes of a row, or between bounds inside them that are searched for a
+        smaller squared error, up to 16 % of the span away; FBGEMM's greedy search, Caffe2's engine GREEDY.
 
     Returns
     -------
@@ -106,7 +112,7 @@ def quantize_rows(table: Dense, /, *, bits: Bits = 8) -> Dense:
     >>> quantize_rows(np.array([[0., 1., 2., 3.]]), bits=2)
     array([[228,   0,  60,   0,   0]], dtype=uint8)
     """
-    shape = prepare_quantize(table, bits)
+    shape = prepare_quantize(table, bits, search)
     with np.errstate(all="ignore"):
         x = as_matrix(table, table.shape[-1]).astype(np.float32)
         low, high = (x.min(axis=1), x.max(axis=1)) if x.shape[1] else np.zeros((2, len(x)), np.float32)
@@ -114,9 +120,9 @@ def quantize_rows(table: Dense, /, *, bits: Bits = 8) -> Dense:
             scale, bias = (high - low) / np.float32(255), low
             factor = np.float32(255) / (high - low + EPSILON)
         else:
-            bias = low.astype(np.float16).astype(np.float32)
-            scale = ((high - bias) / np.float32(2**bits - 1)).astype(np.float16).astype(np.float32)
-            scale[scale == 0] = 1
+            if search == "greedy" and x.size:
+                low, high = np.transpose([_searched(row, *ends, bits) for row, *ends in zip(x, low, high, strict=True)])
+            scale, bias = _half_grid(low, high, bits)
             factor = np.float32(1) / scale
         exact = (x - bias[:, None]) * factor[:, None]
         codes = np.rint(np.where(np.isnan(exact), 0, exact).clip(0, 2**bits - 1)).astype(np.uint8)
@@ -125,8 +131,37 @@ def quantize_rows(table: Dense, /, *, bits: Bits = 8) -> Dense:
     return np.concatenate([np.bitwise_or.reduce(packed), params], axis=1).reshape(shape)
 
 
+def _half_grid(low, high, bits):
+    """Scale and bias of codes between two bounds, as float16 holds them."""
+    bias = low.astype(np.float16).astype(np.float32)
+    scale = ((high - bias) / np.float32(2**bits - 1)).astype(np.float16).astype(np.float32)
+    return np.where(scale == 0, np.float32(1), scale), bias
+
+
+def _searched(row, low, high, bits):
+    """Bounds between which codes lose less than between the extremes: at each step one of them moves inwards."""
+
+    def loss(low, high):
+        scale, bias = _half_grid(low, high, bits)
+        codes = np.rint(((row - bias) * (np.float32(1) / scale)).clip(0, 2**bits - 1))
+        return np.square(row - (codes * scale + bias), dtype=np.float64).sum()
+
+    step, found = (high - low) / np.float32(200), (low, high)
+    least, best = np.float32(168) * step, loss(low, high)
+    now = best
+    while low + least < high:
+        left, right = loss(low + step, high), loss(low, high - step)
+        if now < left and now < right and now < best:
+            best, found = now, (low, high)
+        if left < right:
+            low, now = low + step, left
+        else:
+            high, now = high - step, right
+    return found
+
+
 @quantize_rows.infer_rule
-def _(table, *, bits=8):
+def _(table, *, bits=8, search="extremes"):
     return table.but(dtype=np.uint8, dims=(*table.dims[:-1], check_columns(table.dims, bits)))
 
 

@@ -56,7 +56,8 @@ def weights_grad_cases():
 
 
 SAMPLES = {
-    "quantize_rows": [((table,), {"bits": bits}) for table, bits in TABLES],
+    "quantize_rows": [((table,), {"bits": bits}) for table, bits in TABLES]
+    + [((table,), {"bits": bits, "search": "greedy"}) for table, bits in TABLES if bits < 8],
     "dequantize_rows": [((rows,), {"bits": bits}) for rows, bits in ROWS]
     + [((packed(0, 4, 8),), {}), ((packed(2, 0, 2),), {"bits": 2})],
     "quantized_embedding_bag": BAG,

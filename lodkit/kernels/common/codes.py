@@ -5,6 +5,8 @@ They follow FBGEMM in float32, step by step, so that the bytes are the same.
 
 from __future__ import annotations
 
+import numpy as np
+
 from ...jit import simd
 
 ROUNDS = 8388608.0  # 2^23: a float32 that is added to it loses its fraction, rounded to the nearest, ties to even
@@ -41,3 +43,31 @@ def coder(bits):
         return simd.sub(simd.add(x, simd.like(x, ROUNDS)), simd.like(x, ROUNDS))
 
     return codes_of
+
+
+BINS, LEAST_BINS = np.float32(200), np.float32(168)  # of a row's span: steps of the search, and where it ends
+
+
+def greedy(loss_of):
+    """Make the search for the bounds of a row's codes: from its extremes inwards, by the step that loses less.
+
+    ``loss_of(table, row, columns, low, high)`` is the sum of squared errors with these bounds; FBGEMM's search.
+    """
+
+    def search(table, row, columns, low, high):
+        step = (high - low) / BINS
+        least, best_low, best_high = LEAST_BINS * step, low, high
+        loss = loss_of(table, row, columns, low, high)
+        best = loss
+        while low + least < high:
+            from_left = loss_of(table, row, columns, low + step, high)
+            from_right = loss_of(table, row, columns, low, high - step)
+            if loss < from_left and loss < from_right and loss < best:
+                best, best_low, best_high = loss, low, high
+            if from_left < from_right:
+                low, loss = low + step, from_left
+            else:
+                high, loss = high - step, from_right
+        return best_low, best_high
+
+    return search

@@ -13,9 +13,10 @@ from ...registry import Dense
 
 
 @ops.quantize_rows.kernel("cpu", "cuda")
-def quantize_rows(on, table, /, *, bits, out=None):
-    out = on.output(ops.prepare_quantize(table, bits), np.uint8, out, table)
-    on.quantized.pack(ops.as_matrix(table, table.shape[-1]), bits, ops.as_matrix(out, out.shape[-1]))
+def quantize_rows(on, table, /, *, bits, search, out=None):
+    out = on.output(ops.prepare_quantize(table, bits, search), np.uint8, out, table)
+    table = ops.as_matrix(table, table.shape[-1])
+    on.quantized.pack(table, bits, search == "greedy", ops.as_matrix(out, out.shape[-1]))
     return out
 
 

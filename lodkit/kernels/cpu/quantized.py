@@ -12,7 +12,7 @@ import numpy as np
 
 from ...arrays import matrix, native
 from ...jit import jitable, parallel_kernel, prange, segments_in, settings, simd
-from ..common.codes import coder, grid
+from ..common.codes import coder, greedy, grid
 from .primitives.gather import NO_WEIGHTS
 from .primitives.gradients import NO_IDS
 from .primitives.reduce_kernels import AHEAD, weight_of
@@ -34,10 +34,29 @@ def params_of(rows, bits):
     return rows[:, rows.shape[1] - 2 * kind.itemsize :].view(kind)
 
 
+def _searcher(width, grid_of, codes_of):
+    """The search for the bounds of a row's codes; its errors add up in double precision."""
+
+    @jitable
+    def loss_of(table, s, columns, low, high):
+        first = simd.like(simd.load(table, s, 0, 1), low)
+        scale, bias, factor = grid_of(first, simd.like(first, high))
+        total = simd.widen(simd.like(simd.load_first(table, s, 0, width, 0, 0.0), 0.0))
+        for at in range(0, columns, width):
+            x = simd.load_first(table, s, at, width, min(width, columns - at), simd.lane(bias, 0))
+            codes = simd.mul(codes_of(x, bias, factor), simd.like(x, simd.lane(scale, 0)))
+            error = simd.sub(x, simd.add(codes, simd.like(x, simd.lane(bias, 0))))
+            total = simd.add(total, simd.widen(simd.mul(error, error)))
+        return simd.lane(simd.reduce(simd.add, total), 0)
+
+    return jitable(greedy(loss_of))
+
+
 @functools.cache
-def quantize_kernel(bits, width):
-    """Pack rows: first their minimum and maximum, then the codes between."""
+def quantize_kernel(bits, width, searches=False):
+    """Pack rows: first their minimum and maximum, then the codes between, or between bounds that are searched for."""
     each, size, grid_of, codes_of = 8 // bits, width * bits // 8, jitable(grid(bits)), jitable(coder(bits))
+    search = _searcher(width, grid_of, codes_of)
 
     @parallel_kernel
     def kernel(table, params, rows):
@@ -48,7 +67,11 @@ def quantize_kernel(bits, width):
             for at in range(width, columns, width):
                 x = simd.load(table, s, min(at, columns - width), width)
                 low, high = simd.minimum(low, x), simd.maximum(high, x)
-            scale, bias, factor = grid_of(simd.reduce(simd.minimum, low), simd.reduce(simd.maximum, high))
+            low, high = simd.reduce(simd.minimum, low), simd.reduce(simd.maximum, high)
+            if searches:
+                least, most = search(table, s, columns, simd.lane(low, 0), simd.lane(high, 0))
+                low, high = simd.like(low, least), simd.like(high, most)
+            scale, bias, factor = grid_of(low, high)
             simd.store(params, s, 0, scale)
             simd.store(params, s, 1, bias)
             for at in range(0, columns, width):
@@ -162,11 +185,11 @@ def convert_kernel(width):
     return kernel
 
 
-def pack(table, bits, out):
+def pack(table, bits, searches, out):
     """Pack the rows of a table."""
     with np.errstate(all="ignore"):  # too large for float32; and where nothing is compiled
         table = table.astype(np.float32) if native(table.dtype) == np.float64 else table
-        kernel = quantize_kernel(bits, width_of(table.shape[1], bits, STRIP))
+        kernel = quantize_kernel(bits, width_of(table.shape[1], bits, STRIP), searches)
         kernel(table.size, matrix(table), params_of(out, bits), out)
     return out
 

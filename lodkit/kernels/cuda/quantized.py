@@ -14,12 +14,12 @@ from .primitives.quantized import WARP, bag_kernel, dequantize_kernel, quantize_
 from .primitives.reduce import VECTOR, group_of, launch_reduction, reduce_tiles, weight_totals
 
 
-def pack(table, bits, out):
+def pack(table, bits, searches, out):
     """Pack the rows of a table."""
     columns, n = table.columns, len(table)
     source = convert(table, FLOAT) if table.dtype == np.float64 else table
     source = source if source.size else fill(source.like((1,)), 0)  # rows of no columns still name an address
-    launch(quantize_kernel(bits), n * WARP, source, columns, columns * bits // 8, n, out)
+    launch(quantize_kernel(bits, searches), n * WARP, source, columns, columns * bits // 8, n, out)
     return out
 
 

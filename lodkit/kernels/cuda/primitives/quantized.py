@@ -8,7 +8,7 @@ import numpy as np
 
 from ....arrays.cuda import cuda, device, elementwise, vector
 from ....jit import simd
-from ...common.codes import coder, grid
+from ...common.codes import coder, greedy, grid
 from . import packed as packed_rows
 from .reduce_kernels import WARP, across
 
@@ -95,11 +95,30 @@ def bag_kernel(bits, size, align, aligned, weighted, divisor):
     return kernel
 
 
+def _searcher(grid_of, codes_of):
+    """The search of a warp for the bounds of a row's codes."""
+    combine = across(simd.add, WARP)
+
+    @device
+    def loss_of(table, i, columns, low, high):
+        first = simd.full(table, 1, low)
+        scale, bias, factor = grid_of(first, simd.full(table, 1, high))
+        total = simd.full(table, 1, 0)
+        for j in range(cuda.threadIdx.x & (WARP - 1), columns, WARP):
+            x = vector.load(table, i * columns + j, 1)
+            error = simd.sub(x, simd.add(simd.mul(codes_of(x, bias, factor), scale), bias))
+            total = simd.add(total, simd.mul(error, error))
+        return simd.lane(combine(total), 0)
+
+    return device(greedy(loss_of))
+
+
 @functools.cache
-def quantize_kernel(bits):
+def quantize_kernel(bits, searches=False):
     """Pack rows: one warp per row, every 32nd byte per lane."""
     each, param = 8 // bits, 4 if bits == 8 else 2
     grid_of, codes_of = device(grid(bits)), device(coder(bits))
+    search = _searcher(grid_of, codes_of)
     least, largest = across(simd.minimum, WARP), across(simd.maximum, WARP)
 
     @cuda.jit
@@ -111,7 +130,11 @@ def quantize_kernel(bits):
             for j in range(lane + WARP, columns, WARP):
                 x = vector.load(table, i * columns + j, 1)
                 low, high = simd.minimum(low, x), simd.maximum(high, x)
-            scale, bias, factor = grid_of(least(low), largest(high))
+            low, high = least(low), largest(high)
+            if searches:
+                ends = search(table, i, columns, simd.lane(low, 0), simd.lane(high, 0))
+                low, high = simd.full(table, 1, ends[0]), simd.full(table, 1, ends[1])
+            scale, bias, factor = grid_of(low, high)
             start = i * (codes + 2 * param)
             if lane == 0:
                 packed_rows.store_param(rows, start + codes, scale, bits)
