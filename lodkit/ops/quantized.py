@@ -15,6 +15,7 @@ from .embedding import check_bag, lookup_table
 from .selected_rows import selected_rows_to_dense
 from .sequence_pool import above
 from .shared import plain
+from .shared.codes import half_grid, searched
 from .shared.reductions import check_weights, reduce_segments, weights_grad
 from .shared.tables import check_padding
 
@@ -121,43 +122,14 @@ def quantize_rows(table: Dense, /, *, bits: Bits = 8, search: Search = "extremes
             factor = np.float32(255) / (high - low + EPSILON)
         else:
             if search == "greedy" and x.size:
-                low, high = np.transpose([_searched(row, *ends, bits) for row, *ends in zip(x, low, high, strict=True)])
-            scale, bias = _half_grid(low, high, bits)
+                low, high = np.transpose([searched(row, *ends, bits) for row, *ends in zip(x, low, high, strict=True)])
+            scale, bias = half_grid(low, high, bits)
             factor = np.float32(1) / scale
         exact = (x - bias[:, None]) * factor[:, None]
         codes = np.rint(np.where(np.isnan(exact), 0, exact).clip(0, 2**bits - 1)).astype(np.uint8)
         params = np.stack([scale, bias], axis=1).astype(PARAMS[bits]).view(np.uint8)
     packed = [codes[:, k :: 8 // bits] << np.uint8(bits * k) for k in range(8 // bits)]
     return np.concatenate([np.bitwise_or.reduce(packed), params], axis=1).reshape(shape)
-
-
-def _half_grid(low, high, bits):
-    """Scale and bias of codes between two bounds, as float16 holds them."""
-    bias = low.astype(np.float16).astype(np.float32)
-    scale = ((high - bias) / np.float32(2**bits - 1)).astype(np.float16).astype(np.float32)
-    return np.where(scale == 0, np.float32(1), scale), bias
-
-
-def _searched(row, low, high, bits):
-    """Bounds between which codes lose less than between the extremes: at each step one of them moves inwards."""
-
-    def loss(low, high):
-        scale, bias = _half_grid(low, high, bits)
-        codes = np.rint(((row - bias) * (np.float32(1) / scale)).clip(0, 2**bits - 1))
-        return np.square(row - (codes * scale + bias), dtype=np.float64).sum()
-
-    step, found = (high - low) / np.float32(200), (low, high)
-    least, best = np.float32(168) * step, loss(low, high)
-    now = best
-    while low + least < high:
-        left, right = loss(low + step, high), loss(low, high - step)
-        if now < left and now < right and now < best:
-            best, found = now, (low, high)
-        if left < right:
-            low, now = low + step, left
-        else:
-            high, now = high - step, right
-    return found
 
 
 @quantize_rows.infer_rule

@@ -9,10 +9,42 @@ import numpy as np
 from ..arrays import MOST, flat
 from ..lod import LoDTensor, SelectedRows, values_of
 from ..registry import VarDesc
-from ._types import TYPES, as_int32, listed, op_type, without_last
+from ._types import as_int32, listed, op_type, without_last
 
-for _name in ("abs", "square", "sqrt", "assign", "isfinite", "isinf", "isnan"):
-    TYPES[_name] = lambda ops, X, *, _name=_name: {"Out": getattr(ops, _name)(X)}
+
+@op_type
+def abs(ops, X):
+    return {"Out": ops.abs(X)}
+
+
+@op_type
+def square(ops, X):
+    return {"Out": ops.square(X)}
+
+
+@op_type
+def sqrt(ops, X):
+    return {"Out": ops.sqrt(X)}
+
+
+@op_type
+def assign(ops, X):
+    return {"Out": ops.assign(X)}
+
+
+@op_type
+def isfinite(ops, X):
+    return {"Out": ops.isfinite(X)}
+
+
+@op_type
+def isinf(ops, X):
+    return {"Out": ops.isinf(X)}
+
+
+@op_type
+def isnan(ops, X):
+    return {"Out": ops.isnan(X)}
 
 
 @op_type
