@@ -122,7 +122,7 @@ def quantize_rows(table: Dense, /, *, bits: Bits = 8, search: Search = "extremes
             factor = np.float32(255) / (high - low + EPSILON)
         else:
             if search == "greedy" and x.size:
-                low, high = np.transpose([searched(row, *ends, bits) for row, *ends in zip(x, low, high, strict=True)])
+                low, high = np.transpose([searched(row, a, b, bits) for row, a, b in zip(x, low, high, strict=True)])
             scale, bias = half_grid(low, high, bits)
             factor = np.float32(1) / scale
         exact = (x - bias[:, None]) * factor[:, None]
