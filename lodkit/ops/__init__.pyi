@@ -74,6 +74,8 @@ from .lengths import lengths_top_k_grad as lengths_top_k_grad
 from .lod_levels import lod_append as lod_append
 from .lod_levels import lod_reset as lod_reset
 from .lod_levels import sequence_reshape as sequence_reshape
+from .match_matrix import match_matrix as match_matrix
+from .match_matrix import match_matrix_grad as match_matrix_grad
 from .moment_optimizers import adadelta as adadelta
 from .moment_optimizers import adam as adam
 from .moment_optimizers import momentum as momentum

@@ -158,3 +158,9 @@ def merge_lod_tensor(ops, X, Mask, InTrue, InFalse, *, level=0):
 @op_type
 def im2sequence(ops, X, *, kernels, strides=(1, 1), paddings=(0, 0, 0, 0)):
     return {"Out": ops.im2sequence(X, kernels=tuple(kernels), strides=tuple(strides), paddings=tuple(paddings))}
+
+
+@op_type
+def match_matrix_tensor(ops, X, Y, W, *, dim_t=1):
+    """Without Tmp, the products of X and W, which Paddle's gradient reads. ``dim_t`` is the second dimension of W."""
+    return {"Out": ops.match_matrix(X, Y, W)}

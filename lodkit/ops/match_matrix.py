@@ -1,0 +1,109 @@
+"""Match every step of a sequence with every step of its partner: Paddle's match_matrix_tensor."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..arrays import check_gradient, check_values, native
+from ..errors import DTypeError, LoDMismatchError, ShapeMismatchError
+from ..lod import LoDTensor, frozen, values_of
+from ..registry import Dense, op
+
+
+def prepare_match(x, y, weight):
+    """Check the inputs on any device. Returns the type, and the offsets of the result."""
+    dtype = check_values(x.values.dtype, "match_matrix", floating=True)
+    for name, values in (("y", y.values), ("weight", weight)):
+        if native(values.dtype) != dtype:
+            raise DTypeError(f"match_matrix: {name} is {values.dtype}, x {dtype}; convert with .astype(...)")
+    shapes = tuple(x.values.shape), tuple(y.values.shape), tuple(weight.shape)
+    if list(map(len, shapes)) != [2, 2, 3] or shapes[2][::2] != (shapes[0][1], shapes[1][1]):
+        raise ShapeMismatchError(
+            f"match_matrix: x has shape {shapes[0]}, y {shapes[1]}, weight {shapes[2]}; pass (rows, a), (rows, b) and "
+            "(a, channels, b)"
+        )
+    rows, columns = np.diff(x.row_offsets()), np.diff(y.row_offsets())
+    if len(rows) != len(columns):
+        raise LoDMismatchError(f"match_matrix: x has {len(rows)} sequences, y {len(columns)}; they are pairs")
+    return dtype, frozen(np.concatenate([[0], np.cumsum(weight.shape[1] * rows * columns)]))
+
+
+def _pairs(x, y, weight):
+    """Per pair of sequences the slices of their rows and of the result, and the shape of its matrices."""
+    _, ends = prepare_match(x, y, weight)
+    a, b = x.row_offsets(), y.row_offsets()
+    for s in range(len(ends) - 1):
+        shape = weight.shape[1], a[s + 1] - a[s], b[s + 1] - b[s]
+        yield slice(a[s], a[s + 1]), slice(b[s], b[s + 1]), slice(ends[s], ends[s + 1]), shape
+
+
+@op
+def match_matrix(x: LoDTensor, y: LoDTensor, weight: Dense, /) -> LoDTensor:
+    """Return ``x[i] @ weight[:, t] @ y[j]`` for each channel t, step i of a sequence of x, and step j of its pair in y.
+
+    Paddle's match_matrix_tensor.
+
+    Parameters
+    ----------
+    x, y : LoDTensor of floating numbers, shapes (rows, a) and (rows, b)
+        With as many innermost sequences.
+    weight : array of shape (a, channels, b)
+
+    Returns
+    -------
+    LoDTensor of shape (rows, 1)
+        Per pair ``channels * len(x) * len(y)`` rows: matrices laid end to end. Levels above are those of x.
+
+    Examples
+    --------
+    >>> x, y = LoDTensor([[1., 2.]], [[1]]), LoDTensor([[3.], [4.]], [[2]])
+    >>> match_matrix(x, y, np.array([[[1.]], [[10.]]])).values.ravel()
+    array([63., 84.])
+    """
+    dtype, ends = prepare_match(x, y, weight)
+    out = np.zeros((ends[-1], 1))
+    for rows, columns, place, _ in _pairs(x, y, weight):
+        parts = (part.astype(np.float64) for part in (x.values[rows], weight, y.values[columns]))
+        out[place] = np.einsum("ia,atb,jb->tij", *parts).reshape(-1, 1)
+    return LoDTensor._wrap(out.astype(dtype), (*x._lod[:-1], ends))
+
+
+@match_matrix.infer_rule
+def _(x, y, weight):
+    return x.but(dims=(-1, 1))
+
+
+@match_matrix.gradient
+def _(call, grad):
+    return match_matrix_grad(*call.inputs, values_of(grad))
+
+
+@op
+def match_matrix_grad(x: LoDTensor, y: LoDTensor, weight: Dense, grad: Dense, /) -> tuple[Dense, Dense, Dense]:
+    """Return the gradients of ``match_matrix`` by the rows of x, those of y, and the weight.
+
+    >>> x, y = LoDTensor([[1., 2.]], [[1]]), LoDTensor([[3.], [4.]], [[2]])
+    >>> match_matrix_grad(x, y, np.array([[[1.]], [[10.]]]), np.array([[1.], [1.]]))[0]
+    array([[ 7., 70.]])
+    """
+    dtype, ends = prepare_match(x, y, weight)
+    check_gradient(grad, (int(ends[-1]), 1))
+    by_x, by_y, by_weight = (np.zeros(part.shape) for part in (x.values, y.values, weight))
+    for rows, columns, place, shape in _pairs(x, y, weight):
+        g, w = grad[place].reshape(shape).astype(np.float64), weight.astype(np.float64)
+        by_x[rows] = np.einsum("tij,atb,jb->ia", g, w, y.values[columns])
+        by_y[columns] = np.einsum("tij,atb,ia->jb", g, w, x.values[rows])
+        by_weight += np.einsum("tij,ia,jb->atb", g, x.values[rows], y.values[columns].astype(np.float64))
+    return by_x.astype(dtype), by_y.astype(dtype), by_weight.astype(dtype)
+
+
+@match_matrix_grad.infer_rule
+def _(x, y, weight, grad):
+    return x.but(lod_level=0), y.but(lod_level=0), weight
+
+
+@match_matrix.example
+def _(dtype):
+    dtype = dtype if np.dtype(dtype).kind == "f" else np.float32
+    x = LoDTensor(np.ones((3, 4), dtype), [[1, 2]])
+    return [((x, x, np.ones((4, 2, 4), dtype)), {})]
