@@ -63,14 +63,22 @@ def run_sum_of(width, weighted=False):
         return simd.mul(g, simd.like(g, scale[i])) if weighted else g
 
     @jitable(inline=True)
+    def added(part, value, order, scale, i, j):
+        simd.prefetch(value, order[min(i + AHEAD, len(order) - 1)], j, width * value.itemsize)
+        return simd.add(part, one(value, order, scale, i, j))
+
+    @jitable(inline=True)
     def run_sum(value, order, scale, start, stop, j, block):
         if stop - start == 1:
             return simd.add(simd.full(value, width, 0), one(value, order, scale, start, j))  # -0.0 + 0.0 is 0.0
-        total, part = simd.widen(simd.full(value, width, 0)), simd.full(value, width, 0)
-        left = block
+        part, left = simd.full(value, width, 0), block
+        if stop - start <= block:
+            for i in range(start, stop):
+                part = added(part, value, order, scale, i, j)
+            return part
+        total = simd.widen(part)
         for i in range(start, stop):
-            simd.prefetch(value, order[min(i + AHEAD, len(order) - 1)], j, width * value.itemsize)
-            part = simd.add(part, one(value, order, scale, i, j))
+            part = added(part, value, order, scale, i, j)
             left -= 1
             if left == 0:
                 total, part, left = simd.add(total, simd.widen(part)), simd.full(value, width, 0), block
