@@ -44,7 +44,11 @@ SAMPLES = {
         (with_states((6, 3), np.float64, REPEATED, 1), DECAYS),
         (with_states((6, 3), np.float64, REPEATED, 1), {**DECAYS, "lazy": True, "duplicates": "sequential"}),
         (with_states((6, 3), np.float64, REPEATED, 1), {"lr": 0.5, "decay": 0.9, "lazy": True}),
+        (with_states((6, 3), np.float64, REPEATED, 1), {"lr": 0.5, "clip_value": 0.3, "maximize": True}),
     ],
+    "decayed_adagrad": list(optimizer_cases(1, FEW[:1], lr=0.5, epsilon=1e-3)),
+    "proximal_gd": list(optimizer_cases(0, FEW[:1], lr=0.5, l1=0.2, l2=0.1)),
+    "proximal_adagrad": list(optimizer_cases(1, FEW[:1], lr=0.5, l1=0.2)),
     "ftrl": [
         *optimizer_cases(2, lr=0.5, l1=0.2, l2=0.1),
         (with_states((), np.float64, reals(), 2), SCALAR),
@@ -61,6 +65,7 @@ SAMPLES = {
         *optimizer_cases(0, BOTH, lr=0.5),
         (with_states((), np.float64, reals(), 0), SCALAR),
         ((SELECTED, SelectedRows([5, 5], reals(2, 2), 10)), SCALAR),
+        ((SELECTED, SelectedRows([5, 5], reals(2, 2), 10)), {"lr": 0.1, "clip_norm": 0.5}),
         ((SELECTED, reals(10, 2)), SCALAR),
     ],
 }

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from types import FunctionType
+import functools
+import inspect
 
 from ...lod import SelectedRows
-from ...ops.shared.updates import check_merged, check_update
+from ...ops.shared.updates import adjustment, check_merged, check_record, check_update, learning_rate
 from ...registry import Dense
 
 
-def update(on, name, rule, param, grad, names=(), states=(), *, duplicates="merge", lazy=False, records=False):
+def update(on, name, rule, param, grad, names=(), states=(), *, duplicates="merge", touches_all=False, records=False):
     """Check everything, then step a parameter and its states.
 
     Parameters
@@ -18,12 +19,12 @@ def update(on, name, rule, param, grad, names=(), states=(), *, duplicates="merg
         The device.
     name : str
         The operator's.
-    rule : optimizer_steps.Rule
+    rule : optimizer_rules.Rule
     param, grad : array, and array or SelectedRows
     names, states : tuple of str, tuple of arrays
     duplicates : {"merge", "sequential"}
-    lazy : bool
-        Leave rows that SelectedRows do not list alone, even if the rule touches all.
+    touches_all : bool
+        Rows that SelectedRows do not list change too.
     records : bool
         Return the steps that were subtracted, in the shape of the gradient or of its listed rows.
     """
@@ -33,7 +34,7 @@ def update(on, name, rule, param, grad, names=(), states=(), *, duplicates="merg
     on.refuse_overlap("param", param, [value, *states])
     for i, array in enumerate(states):
         on.refuse_overlap(names[i], array, [value, *states[i + 1 :]])
-    if sparse and rule.touches_all and not lazy:
+    if sparse and touches_all:
         check_merged(duplicates)
         grad, sparse = on.dense_rows(grad), False
     taken = on.record_like(value) if records else None
@@ -44,14 +45,70 @@ def update(on, name, rule, param, grad, names=(), states=(), *, duplicates="merg
     return None if taken is None else on.convert(taken, param.dtype)
 
 
+def adjusted(on, rule, grad, duplicates, lr, *options, **named):
+    """The gradient, merged where its norm is needed, and a rule that clips, turns or decays first."""
+    grad, numbers = adjustment(on, grad, duplicates, lr, *options, **named)
+    return grad, rule._replace(adjust=numbers)
+
+
+#: Name of an optimizer -> its function of ``_rules_of``.
+RULES: dict = {}
+
+
+def _rules_of(op, rule_of, **fixed):
+    """A function of the number of states and the attributes that are given: the rule, and whether it touches all rows.
+
+    To check the attributes takes as long as a third of an update of a few rows, so rules are kept.
+    """
+    traits, wanted = op.definition.traits, inspect.signature(rule_of).parameters
+
+    @functools.lru_cache(256)
+    def rule(count, **attrs):
+        attrs = {**op.defaults, **fixed, **attrs, "count": count}
+        attrs = {name: attrs[name] for name in wanted}
+        traits.check(attrs)
+        return rule_of(**attrs)._replace(rowwise=traits.rowwise), traits.touches_all(attrs)
+
+    def rule_at(count, *, iteration, **attrs):
+        return rule(count, iteration=learning_rate(iteration), **attrs)
+
+    return rule_at if "iteration" in wanted else rule
+
+
 def update_kernel(op, rule_of, **fixed):
     """Register an operator for both devices: the update by ``rule_of(**attributes)``, of param, grad and states."""
-    names = [*op.inputs][2:]
-    defaults = {**(rule_of.__kwdefaults__ or {}), **op.defaults, **fixed}
-    rule_of = FunctionType(rule_of.__code__, rule_of.__globals__)  # a functools.partial takes 0.2 us more per call
-    rule_of.__kwdefaults__ = defaults
+    names, rules = [*op.inputs][2:], _rules_of(op, rule_of, **fixed)
+    RULES[op.name] = rules
 
     @op.kernel("cpu", "cuda")
-    def launch(on, param: Dense, grad: Dense | SelectedRows, /, *states, duplicates, lazy=False, **attrs):
-        update(on, op.name, rule_of(**attrs), param, grad, names, states, duplicates=duplicates, lazy=lazy)
-        return param, *states
+    def launch(
+        on,
+        param: Dense,
+        grad: Dense | SelectedRows,
+        /,
+        *states,
+        lr,
+        duplicates,
+        lazy,
+        weight_decay,
+        decoupled,
+        maximize,
+        clip_value,
+        clip_norm,
+        return_step=False,
+        **attrs,
+    ):
+        lr = learning_rate(lr)
+        if states and states[-1] is None:
+            states = states[:-1]
+        if return_step:
+            check_record(grad, duplicates)
+        rule, touches_all = rules(len(states), lr=lr, **attrs)
+        if weight_decay or maximize or clip_value is not None or clip_norm is not None:
+            options = weight_decay, decoupled, maximize, clip_value, clip_norm
+            grad, rule = adjusted(on, rule, grad, duplicates, lr, *options)
+        touches_all = (touches_all or weight_decay != 0) and not lazy
+        settings = {"duplicates": duplicates, "touches_all": touches_all, "records": return_step}
+        step = update(on, op.name, rule, param, grad, names, states, **settings)
+        result = (param, *states) if step is None else (param, *states, step)
+        return result if states else param

@@ -27,8 +27,8 @@ def single_runs(rows):
 
 
 def _rule_numbers(rule, dtype):
-    """A rule's numbers, in the type that the parameter computes in; the last is the weight decay."""
-    return np.array((*rule.numbers, rule.weight_decay), dtype)
+    """A rule's numbers, in the type that the parameter computes in."""
+    return np.array((*rule.numbers, *rule.adjust), dtype)
 
 
 def update_all(rule, param, states, grad, taken=None):
@@ -39,7 +39,7 @@ def update_all(rule, param, states, grad, taken=None):
         return
     arrays = (param, *states, np.ascontiguousarray(grad, param.dtype))
     p, *upcasts, g = (upcast(array).reshape(1, -1) for array in arrays)
-    kernel = dense_kernel(rule.step, len(states), 1 + rule.pairs, bool(rule.weight_decay), taken is not None)
+    kernel = dense_kernel(rule.step, len(states), 1 + rule.pairs, bool(rule.adjust), taken is not None)
     taken = g if taken is None else taken.reshape(1, -1)
     kernel(p.size, p, tuple(upcasts), g, taken, _rule_numbers(rule, p.dtype), DENSE_CHUNKS * settings.chunk_rows)
     if param.dtype == np.float16:
@@ -74,7 +74,7 @@ def _kernel_of_few(rule, columns, count, merge, dtype):
 
 def update_rows(rule, param, states, grad, duplicates, taken=None):
     """Step the rows of a parameter that a gradient lists."""
-    n, plain = len(grad.rows), not (rule.rowwise or rule.weight_decay or taken is not None)
+    n, plain = len(grad.rows), not (rule.rowwise or rule.adjust or taken is not None or len(states) > 2)
     if n > settings.few_rows or grad.is_merged or param.dtype == np.float16 or grad.height > TALL or not plain:
         order, starts, unique = runs_of(grad)
         update_runs(rule, param, states, unique, starts, order, grad.value, duplicates, taken=taken)
@@ -93,7 +93,7 @@ def update_runs(rule, param, states, at, starts, order, value, duplicates="merge
     p, g = matrix(param), matrix(np.asarray(value, param.dtype))
     if not p.size or not len(at):
         return
-    flags = duplicates == "merge", bool(rule.weight_decay), scale is not None
+    flags = duplicates == "merge", bool(rule.adjust), scale is not None
     if rule.rowwise:
         width = whole_width(p.shape[1], 16)
         kernel = rowwise_kernel(rule.step, width, max(len(states) - 1, 0), bool(states), *flags)
