@@ -33,10 +33,13 @@ def test_trains_and_reports(texts, capsys):
     assert "table update: sparse" in out
 
 
-@pytest.mark.parametrize("pool", ["sum", "max"])
-@pytest.mark.parametrize("optimizer", ["sgd", "adagrad"])
-def test_options(texts, pool, optimizer, capsys):
-    assert main(["--data", texts, *SMALL, "--pool", pool, "--optimizer", optimizer]) == 0
+@pytest.mark.parametrize(
+    ("pool", "optimizer"), [("sum", "sgd"), ("max", "momentum"), ("mean", "lamb"), ("sqrt", "ftrl")]
+)
+def test_options(texts, pool, optimizer, tmp_path, capsys):
+    save = ["--save", str(tmp_path / "state"), "--lr", "0.01"]
+    assert main(["--data", texts, *SMALL, "--pool", pool, "--optimizer", optimizer, *save]) == 0
+    assert Job(Config(texts, pool, optimizer, 0.01, 8, 4), resume=tmp_path / "state").epoch == 2
 
 
 def test_resumed_equals_uninterrupted(texts, tmp_path, capsys):
