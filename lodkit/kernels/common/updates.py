@@ -10,6 +10,15 @@ from ...ops.shared.updates import adjustment, check_merged, check_record, check_
 from ...registry import Dense
 
 
+def check_arrays(on, name, param, grad, names, states, **kinds):
+    """Check all arrays of an update before anything is written."""
+    check_update(name, param, grad, names, states, **kinds)
+    value = grad.value if isinstance(grad, SelectedRows) else grad
+    on.refuse_overlap("param", param, [value, *states])
+    for i, array in enumerate(states):
+        on.refuse_overlap(names[i], array, [value, *states[i + 1 :]])
+
+
 def update(on, name, rule, param, grad, names=(), states=(), *, duplicates="merge", touches_all=False, records=False):
     """Check everything, then step a parameter and its states.
 
@@ -28,12 +37,9 @@ def update(on, name, rule, param, grad, names=(), states=(), *, duplicates="merg
     records : bool
         Return the steps that were subtracted, in the shape of the gradient or of its listed rows.
     """
-    check_update(name, param, grad, names, states, rowwise=rule.rowwise, pairs=rule.pairs)
+    check_arrays(on, name, param, grad, names, states, rowwise=rule.rowwise, pairs=rule.pairs)
     sparse = isinstance(grad, SelectedRows)
     value = grad.value if sparse else grad
-    on.refuse_overlap("param", param, [value, *states])
-    for i, array in enumerate(states):
-        on.refuse_overlap(names[i], array, [value, *states[i + 1 :]])
     if sparse and touches_all:
         check_merged(duplicates)
         grad, sparse = on.dense_rows(grad), False
