@@ -5,7 +5,6 @@ from .adam_optimizers import advance_power as advance_power
 from .adam_optimizers import nadam as nadam
 from .adam_optimizers import radam as radam
 from .adam_optimizers import rowwise_adam as rowwise_adam
-from .adam_optimizers import smart_decay_adam as smart_decay_adam
 from .bag_updates import embedding_bag_adadelta as embedding_bag_adadelta
 from .bag_updates import embedding_bag_adagrad as embedding_bag_adagrad
 from .bag_updates import embedding_bag_adam as embedding_bag_adam
@@ -179,6 +178,7 @@ from .sequence_topk import sequence_topk_grad as sequence_topk_grad
 from .shards import gather_by_key as gather_by_key
 from .shards import lengths_partition as lengths_partition
 from .shards import partition as partition
+from .smart_decay import smart_decay_adam as smart_decay_adam
 from .sparse_dense import sparse_to_dense as sparse_to_dense
 from .sparse_dense import sparse_to_dense_mask as sparse_to_dense_mask
 from .sparse_dense import sparse_to_dense_mask_grad as sparse_to_dense_mask_grad

@@ -16,7 +16,7 @@ from ..lod import SelectedRows
 from ..registry import Dense, op
 from .optimizers import ALL, example_of
 from .shared.optimizer import optimizer
-from .shared.updates import LEAST_DIVISOR, adam_rate, corrections, learning_rate, nesterov_rates, per_row, row_means
+from .shared.updates import LEAST_DIVISOR, adam_rate, corrections, nesterov_rates, per_row, row_means
 
 
 def _averages(grad, moment1, moment2, beta1, beta2):
@@ -221,7 +221,7 @@ def nadam(
         As in sgd.
 
     >>> nadam(np.zeros(1), np.ones(1), np.zeros(1), np.zeros(1), lr=0.1, iteration=0)[0].round(4)
-    array([-0.1391])
+    array([-0.1056])
     """
     epsilon = corrected(epsilon, beta1, beta2, iteration)
     by_grad, by_moment = nesterov_rates(lr, beta1, beta2, iteration, momentum_decay)
@@ -262,53 +262,6 @@ def radam(
     return param - rate * moment1 / divisor, moment1, moment2
 
 
-@optimizer(rowwise=True, touches_all=False, counter=True)
-def smart_decay_adam(
-    param: Dense,
-    grad: Dense | SelectedRows,
-    moment1: Dense,
-    moment2: Dense,
-    last_seen: Dense,
-    /,
-    *,
-    lr: Scalar,
-    iteration: Scalar,
-    beta1: float = 0.9,
-    beta2: float = 0.999,
-    epsilon: float = 1e-8,
-) -> tuple[Dense, ...]:
-    """adam whose rows make up for the steps without gradient when one comes; returns all that changed.
-
-    With k steps since the row's last one, ``moment1 = beta1**k * moment1 + (1 - beta1) * grad``, the same of
-    ``grad**2`` with beta2, and ``param -= lr * (moment1 + m) / (sqrt(moment2) + epsilon)`` where m is the moment before,
-    times ``beta1 * (1 - beta1**(k - 1)) / (1 - beta1)``: the steps that it would have taken alone. Nothing is corrected
-    for moments that start from zeros. Rows without gradient wait. Caffe2's SmartDecaySparseAdam.
-
-    Parameters
-    ----------
-    last_seen : int64 array of shape (rows of param,)
-        ``iteration + 1`` of each row's last step; zeros at first.
-    moment1, moment2, lr, iteration, beta1, beta2, epsilon
-        As in adam.
-    duplicates, lazy, weight_decay, decoupled, maximize, clip_value, clip_norm
-        As in sgd.
-
-    >>> states = np.ones((2, 1)), np.ones((2, 1)), np.array([3, 0])
-    >>> smart_decay_adam(np.zeros((2, 1)), SelectedRows([0], [[0.]], 2), *states, lr=1., iteration=4, beta1=0.5)[1:]
-    (array([[0.25],
-           [1.  ]]), array([[0.998001],
-           [1.      ]]), array([5, 0]))
-    """
-    now = learning_rate(iteration) + 1
-    passed = np.maximum(now - last_seen, 0)
-    missed = beta1 * (1 - beta1 ** np.maximum(passed - 1, 0)) / (1 - beta1)
-    ahead = moment1 * per_row(missed, grad)
-    moment1 = per_row(beta1**passed, grad) * moment1 + (1 - beta1) * grad
-    moment2 = per_row(beta2**passed, grad) * moment2 + (1 - beta2) * grad * grad
-    step = lr * (moment1 + ahead) / np.maximum(np.sqrt(moment2) + epsilon, LEAST_DIVISOR)
-    return param - step, moment1, moment2, np.full_like(last_seen, now)
-
-
 @op(updates=True)
 def advance_power(power: Dense, /, *, beta: float) -> Dense:
     """``power *= beta``, in place: the power of beta that Paddle keeps beside the moments of adam; returns it.
@@ -332,9 +285,6 @@ def check_power(power):
 
 
 advance_power.example(lambda dtype: [((np.ones(1, dtype if dtype.kind == "f" else np.float32),), {"beta": 0.9})])
-smart_decay_adam.example(
-    lambda dtype: [((*i, np.zeros(3, np.int64)), attrs) for i, attrs in adam.example_function(dtype)]
-)
 rowwise_adam.example(example_of(ALL, 0, iteration=1))
 for _operator in (adam, adamw, adamax, nadam, radam):
     _operator.example(example_of(ALL, ALL, iteration=1))

@@ -4,25 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ._make import reals
 from .moment_optimizers import _LISTED, _RATE, _ROWS, _TABLE, case, cases
-from .optimizers import HALF, NONE, REPEATED
-
-
-def counting(grad, **attrs):
-    inputs = reals(*grad.shape, dtype=grad.dtype), grad, *(np.abs(reals(*grad.shape, dtype=grad.dtype)) for _ in "12")
-    return (*inputs, np.arange(grad.shape[0]) % 4), {"lr": 0.5, "iteration": 9, "epsilon": 1e-3, **attrs}
-
 
 SAMPLES = {
     "advance_power": [((np.array([0.81]),), {"beta": 0.9}), ((np.array([0.5], np.float32),), {"beta": 0.5})],
-    "smart_decay_adam": [
-        counting(REPEATED),
-        counting(NONE),
-        counting(HALF, duplicates="sequential"),
-        counting(reals(6, 3), beta1=0.0),
-        counting(REPEATED, weight_decay=0.1),
-    ],
     "adam": [
         *cases(2, iteration=3, epsilon=1e-3),
         *cases(2, iteration=3, rectified=True),
@@ -39,9 +24,7 @@ SAMPLES = {
     "radam": [case(2, iteration=9, epsilon=1e-3), case(2, iteration=0)],
 }
 _ITER = np.array([4])
-_SEEN = np.array([4, 0, 2])
 CAFFE2 = {
-    "SmartDecaySparseAdam": (_TABLE.copy(), _TABLE.copy(), _TABLE.copy(), _SEEN, _LISTED, _ROWS, _RATE, _ITER),
     "Adam": (_TABLE.copy(), _TABLE.copy(), _TABLE.copy(), _TABLE.copy(), _RATE, _ITER),
     "SparseAdam": (_TABLE.copy(), _TABLE.copy(), _TABLE.copy(), _LISTED, _ROWS, _RATE, _ITER),
     "RowWiseSparseAdam": (_TABLE.copy(), _TABLE.copy(), np.ones(3), _LISTED, _ROWS, _RATE, _ITER),

@@ -14,7 +14,6 @@ def _fused(op):
     update = op.definition.update
     names, traits, rules = [*update.inputs][2:], update.definition.traits, RULES[update.name]
 
-    @op.kernel("cpu", "cuda")
     def launch(
         on,
         param: Dense,
@@ -40,6 +39,9 @@ def _fused(op):
             bag, scale = on.bag_updates.bag_rows(bags.row_offsets(), weights, pool, order, grad)
             on.update_runs(rule, param, states, rows, starts, bag, grad, duplicates, scale)
         return (param, *states) if states else param
+
+    launch.__name__ = launch.__qualname__ = op.name
+    op.kernel("cpu", "cuda")(launch)
 
 
 for _op in ops.FUSED:

@@ -86,7 +86,6 @@ def update_kernel(op, rule_of, **fixed):
     names, rules = [*op.inputs][2:], _rules_of(op, rule_of, **fixed)
     RULES[op.name] = rules
 
-    @op.kernel("cpu", "cuda")
     def launch(
         on,
         param: Dense,
@@ -118,3 +117,6 @@ def update_kernel(op, rule_of, **fixed):
         step = update(on, op.name, rule, param, grad, names, states, **settings)
         result = (param, *states) if step is None else (param, *states, step)
         return result if states else param
+
+    launch.__name__ = launch.__qualname__ = op.name
+    op.kernel("cpu", "cuda")(launch)
