@@ -59,12 +59,12 @@ def _whole(on, op, param, grad, states, duplicates, lazy, step):
     return arrays
 
 
-def _clipped(on, grad, lr, **adjusting):
+def _clipped(on, grad, param, lr, **adjusting):
     """A gradient, clipped and turned."""
     grad, rule = adjusted(on, sgd_rule(lr=-1.0), grad, "merge", lr, **adjusting)
     if not rule.adjust:
         return grad
-    result = on.zeros(grad.shape, grad.dtype, grad)
+    result = on.zeros(param.shape, param.dtype, param)
     on.update_all(rule, result, (), grad)
     return result
 
@@ -91,7 +91,7 @@ def lars(
     lr = learning_rate(lr)
 
     def step(g, param, velocity):
-        g = _clipped(on, g, lr, **adjusting)
+        g = _clipped(on, g, param, lr, **adjusting)
         squares = on.squared_norm(param), on.squared_norm(g)
         rate = ops.lars_rate(lr, coefficient, weight_decay, epsilon, *squares)
         rule = momentum_rule(lr=rate, momentum=momentum, dampening=0.0, nesterov=False, rate_in_velocity=True)
