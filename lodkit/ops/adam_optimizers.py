@@ -10,9 +10,10 @@ import math
 
 import numpy as np
 
-from ..arrays import Scalar
+from ..arrays import Scalar, writable
+from ..errors import ShapeMismatchError
 from ..lod import SelectedRows
-from ..registry import Dense
+from ..registry import Dense, op
 from .optimizers import ALL, example_of
 from .shared.optimizer import optimizer
 from .shared.updates import LEAST_DIVISOR, adam_rate, corrections, nesterov_rates, per_row, row_means
@@ -119,7 +120,7 @@ def rowwise_adam(
     return param - rate * moment1 / divisor, moment1, moment2
 
 
-@optimizer(weight_decay=0.01, decoupled=True)
+@optimizer(defaults={"weight_decay": 0.01, "decoupled": True})
 def adamw(
     param: Dense,
     grad: Dense | SelectedRows,
@@ -220,7 +221,7 @@ def nadam(
         As in sgd.
 
     >>> nadam(np.zeros(1), np.ones(1), np.zeros(1), np.zeros(1), lr=0.1, iteration=0)[0].round(4)
-    array([-0.1391])
+    array([-0.1056])
     """
     epsilon = corrected(epsilon, beta1, beta2, iteration)
     by_grad, by_moment = nesterov_rates(lr, beta1, beta2, iteration, momentum_decay)
@@ -261,6 +262,29 @@ def radam(
     return param - rate * moment1 / divisor, moment1, moment2
 
 
+@op(updates=True)
+def advance_power(power: Dense, /, *, beta: float) -> Dense:
+    """``power *= beta``, in place: the power of beta that Paddle keeps beside the moments of adam; returns it.
+
+    Parameters
+    ----------
+    power : array of one element
+
+    >>> advance_power(np.array([0.81]), beta=0.9)
+    array([0.729])
+    """
+    check_power(power)
+    power[...] = power * beta
+    return power
+
+
+def check_power(power):
+    """Refuse a power that is no single number in place."""
+    if writable(power, "power").size != 1 or power.dtype.kind != "f":
+        raise ShapeMismatchError(f"advance_power: power must be one number, got {power.dtype} of shape {power.shape}")
+
+
+advance_power.example(lambda dtype: [((np.ones(1, dtype if dtype.kind == "f" else np.float32),), {"beta": 0.9})])
 rowwise_adam.example(example_of(ALL, 0, iteration=1))
 for _operator in (adam, adamw, adamax, nadam, radam):
     _operator.example(example_of(ALL, ALL, iteration=1))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import textwrap
 import typing
 from typing import Literal
 
@@ -25,8 +26,8 @@ ABSENT = ("lazy", "clip_norm", "return_step")
 
 DOC = """``{name}`` of a table by the gradient of ``embedding_bag``, in one pass over the rows; returns what changed.
 
-    The same as ``{name}(param, embedding_bag_grad(param, ids, grad, weights, pool=pool), {states}lazy=True)`` without
-    an array of one row per id: rows that no id names stay as they are. {systems}
+    The same as ``{name}(param, table_grad, {states}lazy=True)`` with ``table_grad = embedding_bag_grad(param, ids,
+    grad, weights, pool=pool)``, without an array of one row per id: rows that no id names stay as they are.{systems}
 
     Parameters
     ----------
@@ -39,7 +40,7 @@ DOC = """``{name}`` of a table by the gradient of ``embedding_bag``, in one pass
     weights : array of shape (number of ids,), optional
         One factor per id, with sum and mean.
     pool : {{"sum", "mean", "sqrt"}}
-    {states}{others}
+    {rest}
         As in ``{name}``.
 
     Raises
@@ -55,18 +56,17 @@ DOC = """``{name}`` of a table by the gradient of ``embedding_bag``, in one pass
     """
 
 
-def states_of(names, traits, given):
+def states_of(names, given):
     """The states and the weights, of the inputs after the gradient: absent ones are None or left out."""
-    *states, weights = (*given, *(None,) * (len(names) + 1 - len(given)))
-    states = tuple(x for x in states if x is not None)
-    return states, weights, traits.pairs and len(states) == 1
+    slots = (*given, *(None,) * (len(names) + 1 - len(given)))
+    return tuple(x for x in slots[:-1] if x is not None), slots[-1]
 
 
-def prepare_bag_update(on, name, param, ids, grad, names, states, weights, pool, *, rowwise=False, pairs=False):
+def prepare_bag_update(on, name, param, ids, grad, names, states, weights, pool, traits):
     """Check all inputs. Returns the bags, a LoDTensor of one id per row, and their ids."""
     bags = check_bag(ids)
     check_rows(param, "param")
-    check_states(name, check_target(name, param), names, states, rowwise, pairs)
+    check_states(name, check_target(name, param), names, states, **traits.kinds(states))
     check_gradient(grad, (len(bags.row_offsets()) - 1, *param.shape[1:]))
     check_grad_dtype(name, param, grad)
     if weights is not None:
@@ -81,18 +81,18 @@ def prepare_bag_update(on, name, param, ids, grad, names, states, weights, pool,
 
 def _document(update, names, attrs, systems):
     """The docstring of a fused update."""
-    shapes = {name: "np.zeros((3, 2))" for name in names}
+    shapes = dict.fromkeys(names, "np.zeros((3, 2))")
     if update.definition.traits.rowwise:
         shapes[names[-1]] = "np.zeros(3)"
-    optional = [name for name in names if update.signature.parameters[name].default is None]
-    call = ["param", "LoDTensor([2, 2], [[2]])", "grad", *(shapes[n] for n in names if n not in optional or n == "linear")]
-    call += ["lr=0.5", *(["iteration=0"] if "iteration" in attrs else [])]
+    required = [n for n in names if n == "linear" or update.signature.parameters[n].default is not None]
+    call = ["param", "LoDTensor([2, 2], [[2]])", "grad", *(shapes[n] for n in required), "lr=0.5"]
+    rest = ", ".join([*names, *(name for name in attrs if name != "pool")])
     return DOC.format(
         name=update.name,
         states="".join(f"{name}, " for name in names),
-        others=", ".join(name for name in attrs if name != "pool"),
+        rest=textwrap.fill(rest, 115, subsequent_indent="    "),
         systems=systems,
-        example=", ".join(call),
+        example=", ".join(call + ["iteration=0"] * ("iteration" in attrs)),
     )
 
 
@@ -103,9 +103,8 @@ def fused(update, systems=""):
     names = [*update.inputs][2:]
 
     def definition(param, ids, grad, *given, pool="sum", **attrs):
-        states, weights, pairs = states_of(names, traits, given)
-        settings = {"rowwise": traits.rowwise, "pairs": pairs}
-        bags, _ = prepare_bag_update(plain, name, param, ids, grad, names, states, weights, pool, **settings)
+        states, weights = states_of(names, given)
+        bags, _ = prepare_bag_update(plain, name, param, ids, grad, names, states, weights, pool, traits)
         by_rows = embedding_bag_grad.definition(param, bags, grad, weights, pool=pool)
         return update.definition(param, by_rows, *states, lazy=True, **attrs)
 
@@ -118,7 +117,9 @@ def fused(update, systems=""):
     made += [inspect.Parameter("pool", keyword, default="sum", annotation="MeanPool")]
     hints = {**typing.get_type_hints(update.definition), "param": Dense, "ids": LoDTensor, "grad": Dense}
     attrs = [p.name for p in made if p.kind is keyword]
-    definition.__signature__ = inspect.Signature(made, return_annotation=update.signature.return_annotation if names else "Dense")
+    definition.__signature__ = inspect.Signature(
+        made, return_annotation=update.signature.return_annotation if names else "Dense"
+    )
     hints |= {"weights": Dense | None, "pool": MeanPool}
     definition.__annotations__ = hints
     definition.__name__ = definition.__qualname__ = name

@@ -64,7 +64,7 @@ def momentum(
     """
     check_dampening(nesterov, dampening)
     inner, outer = (lr, 1.0) if rate_in_velocity else (1.0, lr)
-    scaled = (1 - dampening) * inner * grad
+    scaled = inner * grad * (1 - dampening)
     velocity = momentum * velocity + scaled
     return param - outer * (scaled + momentum * velocity if nesterov else velocity), velocity
 
@@ -158,14 +158,7 @@ def rmsprop(
 
 @optimizer
 def lion(
-    param: Dense,
-    grad: Dense | SelectedRows,
-    moment: Dense,
-    /,
-    *,
-    lr: Scalar,
-    beta1: float = 0.9,
-    beta2: float = 0.99,
+    param: Dense, grad: Dense | SelectedRows, moment: Dense, /, *, lr: Scalar, beta1: float = 0.9, beta2: float = 0.99
 ) -> tuple[Dense, Dense]:
     """Lion: ``param -= lr * sign(beta1 * moment + (1 - beta1) * grad)``; returns the parameter and the moment.
 

@@ -109,14 +109,7 @@ sgd.definition.traits = Traits(rowwise=False, pairs=False, touches_all=lambda at
 
 @optimizer(touches_all=lambda attrs: attrs["decay"] != 1)
 def adagrad(
-    param: Dense,
-    grad: Dense | SelectedRows,
-    moment: Dense,
-    /,
-    *,
-    lr: Scalar,
-    epsilon: float = 1e-6,
-    decay: float = 1.0,
+    param: Dense, grad: Dense | SelectedRows, moment: Dense, /, *, lr: Scalar, epsilon: float = 1e-6, decay: float = 1.0
 ) -> tuple[Dense, Dense]:
     """``moment = decay * moment + grad**2; param -= lr * grad / (sqrt(moment) + epsilon)``, in place; returns both.
 
@@ -244,9 +237,7 @@ def _shrunk(x, lr, l1, l2):
 
 
 @optimizer(touches_all=_shrinks)
-def proximal_gd(
-    param: Dense, grad: Dense | SelectedRows, /, *, lr: Scalar, l1: float = 0.0, l2: float = 0.0
-) -> Dense:
+def proximal_gd(param: Dense, grad: Dense | SelectedRows, /, *, lr: Scalar, l1: float = 0.0, l2: float = 0.0) -> Dense:
     """A step of sgd, then ``sign(param) * max(|param| - lr * l1, 0) / (1 + lr * l2)``; returns the parameter.
 
     Paddle's proximal_gd (FOBOS). Regularized parameters shrink where there is no gradient too.

@@ -7,6 +7,7 @@ import numpy as np
 from .moment_optimizers import _LISTED, _RATE, _ROWS, _TABLE, case, cases
 
 SAMPLES = {
+    "advance_power": [((np.array([0.81]),), {"beta": 0.9}), ((np.array([0.5], np.float32),), {"beta": 0.5})],
     "adam": [
         *cases(2, iteration=3, epsilon=1e-3),
         *cases(2, iteration=3, rectified=True),

@@ -8,7 +8,6 @@ from lodkit import LoDTensor
 
 from ._make import array, ids, reals
 
-
 REPEATED = LoDTensor(np.array([1, 4, 1, 1, 4], np.int32), [[2], [3, 2]])
 
 

@@ -12,3 +12,9 @@ update_kernel(ops.adamw, adam_rule, rectified=False, corrected_epsilon=True)
 update_kernel(ops.adamax, adamax_rule)
 update_kernel(ops.nadam, nadam_rule)
 update_kernel(ops.radam, adam_rule, rectified=True, corrected_epsilon=False)
+
+
+@ops.advance_power.kernel("cpu", "cuda")
+def advance_power(on, power, /, *, beta):
+    ops.check_power(power)
+    return on.fill(power, on.read(power).reshape(-1)[0].item() * beta)

@@ -14,7 +14,6 @@ def _fused(op):
     update = op.definition.update
     names, traits, rules = [*update.inputs][2:], update.definition.traits, RULES[update.name]
 
-    @op.kernel("cpu", "cuda")
     def launch(
         on,
         param: Dense,
@@ -31,16 +30,18 @@ def _fused(op):
         clip_value,
         **attrs,
     ):
-        lr, (states, weights, pairs) = learning_rate(lr), ops.states_of(names, traits, given)
+        lr, (states, weights) = learning_rate(lr), ops.states_of(names, given)
         rule, _ = rules(len(states), lr=lr, **attrs)
         _, rule = adjusted(on, rule, grad, duplicates, lr, weight_decay, decoupled, maximize, clip_value)
-        settings = {"rowwise": traits.rowwise, "pairs": pairs}
-        bags, flat = ops.prepare_bag_update(on, op.name, param, ids, grad, names, states, weights, pool, **settings)
+        bags, flat = ops.prepare_bag_update(on, op.name, param, ids, grad, names, states, weights, pool, traits)
         if flat.size:
             order, starts, rows = on.sort_rows(flat, len(param))
             bag, scale = on.bag_updates.bag_rows(bags.row_offsets(), weights, pool, order, grad)
             on.update_runs(rule, param, states, rows, starts, bag, grad, duplicates, scale)
         return (param, *states) if states else param
+
+    launch.__name__ = launch.__qualname__ = op.name
+    op.kernel("cpu", "cuda")(launch)
 
 
 for _op in ops.FUSED:

@@ -109,6 +109,12 @@ def nadam_rule(*, lr, beta1, beta2, epsilon, iteration, momentum_decay):
     return Rule(steps.nadam, (by_moment, 1 - beta1, 1 - beta2, epsilon, by_grad))
 
 
+def smart_decay_rule(*, lr, beta1, beta2, epsilon):
+    fading, fading2 = (math.log(beta) if beta else -1e4 for beta in (beta1, beta2))
+    numbers = lr, 1 - beta1, 1 - beta2, epsilon, fading, fading2, beta1 / (1 - beta1)
+    return Rule(steps.smart_decay_adam, numbers, rowwise=True)
+
+
 def lion_rule(*, lr, beta1, beta2):
     return Rule(steps.lion, (lr, 1 - beta1, 1 - beta2))
 

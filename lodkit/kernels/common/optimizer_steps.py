@@ -19,7 +19,7 @@ def _clipped(x, bound):
 
 @jitable(inline=True)
 def adjusted(p, g, numbers):
-    """Parameter and gradient before a rule, by its last four numbers: clipping, sign or scale, and decay of both kinds."""
+    """Parameter and gradient before a rule, by its last four numbers: clipping, sign or scale, both kinds of decay."""
     decay, keep, factor = simd.like(p, numbers[-4]), simd.like(p, numbers[-3]), simd.like(p, numbers[-2])
     g = simd.mul(factor, _clipped(g, simd.like(p, numbers[-1])))
     p = simd.mul(keep, p)
@@ -154,6 +154,20 @@ def nadam(p, states, g, squares, numbers):
     first, second = _towards(states[0], g, numbers[1]), _towards(states[1], squares, numbers[2])
     ahead = simd.add(simd.mul(simd.like(p, numbers[4]), g), simd.mul(simd.like(p, numbers[0]), first))
     return _scaled(p, ahead, second, 1, numbers[3]), (first, second)
+
+
+@jitable
+def smart_decay_adam(p, states, g, squares, numbers):
+    """The last state is the number of steps that passed; one more for the same row in a call finds none."""
+    passed, fading = states[2], simd.like(p, numbers[4])
+    before = simd.exp(simd.mul(simd.sub(passed, simd.like(p, 1)), fading))
+    missed = simd.maximum(simd.sub(simd.like(p, 1), before), simd.like(p, 0))
+    ahead = simd.mul(states[0], simd.mul(simd.like(p, numbers[6]), missed))
+    first, second = simd.mul(simd.like(p, numbers[1]), g), simd.mul(simd.like(p, numbers[2]), simd.mul(g, g))
+    first = simd.add(simd.mul(states[0], simd.exp(simd.mul(passed, fading))), first)
+    second = simd.add(simd.mul(states[1], simd.exp(simd.mul(passed, simd.like(p, numbers[5])))), second)
+    p = _scaled(p, simd.add(first, ahead), second, numbers[0], numbers[3])
+    return p, (first, second, simd.like(p, 0))
 
 
 @jitable

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ...lod import SelectedRows
 from ...ops import optimizers as ops
-from ...registry import Dense
 from ...ops.shared.updates import learning_rate
+from ...registry import Dense
 from .optimizer_rules import (
     adagrad_rule,
     decayed_adagrad_rule,
@@ -15,7 +15,6 @@ from .optimizer_rules import (
     sgd_rule,
 )
 from .updates import adjusted, update_kernel
-
 
 update_kernel(ops.sgd, sgd_rule)
 update_kernel(ops.proximal_gd, proximal_gd_rule)

@@ -10,6 +10,15 @@ from ...ops.shared.updates import adjustment, check_merged, check_record, check_
 from ...registry import Dense
 
 
+def check_arrays(on, name, param, grad, names, states, **kinds):
+    """Check all arrays of an update before anything is written."""
+    check_update(name, param, grad, names, states, **kinds)
+    value = grad.value if isinstance(grad, SelectedRows) else grad
+    on.refuse_overlap("param", param, [value, *states])
+    for i, array in enumerate(states):
+        on.refuse_overlap(names[i], array, [value, *states[i + 1 :]])
+
+
 def update(on, name, rule, param, grad, names=(), states=(), *, duplicates="merge", touches_all=False, records=False):
     """Check everything, then step a parameter and its states.
 
@@ -28,12 +37,9 @@ def update(on, name, rule, param, grad, names=(), states=(), *, duplicates="merg
     records : bool
         Return the steps that were subtracted, in the shape of the gradient or of its listed rows.
     """
-    check_update(name, param, grad, names, states, rowwise=rule.rowwise, pairs=rule.pairs)
+    check_arrays(on, name, param, grad, names, states, rowwise=rule.rowwise, pairs=rule.pairs)
     sparse = isinstance(grad, SelectedRows)
     value = grad.value if sparse else grad
-    on.refuse_overlap("param", param, [value, *states])
-    for i, array in enumerate(states):
-        on.refuse_overlap(names[i], array, [value, *states[i + 1 :]])
     if sparse and touches_all:
         check_merged(duplicates)
         grad, sparse = on.dense_rows(grad), False
@@ -80,7 +86,6 @@ def update_kernel(op, rule_of, **fixed):
     names, rules = [*op.inputs][2:], _rules_of(op, rule_of, **fixed)
     RULES[op.name] = rules
 
-    @op.kernel("cpu", "cuda")
     def launch(
         on,
         param: Dense,
@@ -112,3 +117,6 @@ def update_kernel(op, rule_of, **fixed):
         step = update(on, op.name, rule, param, grad, names, states, **settings)
         result = (param, *states) if step is None else (param, *states, step)
         return result if states else param
+
+    launch.__name__ = launch.__qualname__ = op.name
+    op.kernel("cpu", "cuda")(launch)

@@ -12,7 +12,17 @@ import numpy as np
 from ...lod import SelectedRows
 from ...registry import op
 from . import plain
-from .updates import Duplicates, adjustment, check_record, check_rule, check_update, grad_steps, limited, plain_number
+from .updates import (
+    Duplicates,
+    adjustment,
+    check_record,
+    check_rule,
+    check_update,
+    check_whole,
+    grad_steps,
+    limited,
+    plain_number,
+)
 
 #: Attributes of every optimizer: name -> annotation as written, type, default.
 SHARED = {
@@ -41,12 +51,22 @@ class Traits(NamedTuple):
         Whether rows without gradient change too, of the attributes of the rule.
     positive : tuple of str
         Attributes that must be larger than 0.
+    whole : bool
+        The rule takes norms over all rows of a step, which one row after another has not.
+    counter : bool
+        The last state counts in int64.
     """
 
     rowwise: bool
     pairs: bool
     touches_all: Callable
-    positive: tuple
+    positive: tuple = ()
+    whole: bool = False
+    counter: bool = False
+
+    def kinds(self, states):
+        """What check_update is told of these states."""
+        return {"rowwise": self.rowwise, "pairs": self.pairs and len(states) == 1, "counter": self.counter}
 
     def check(self, attrs):
         """Refuse numbers outside their limits."""
@@ -69,9 +89,7 @@ def apply(rule, param, grad, states, duplicates, touches_all, adjust=None, recor
                     records.append(before - after)
 
 
-def optimizer(
-    rule=None, /, *, rowwise=False, pairs=False, touches_all=True, positive=(), **defaults
-):  # numpydoc ignore=PR01
+def optimizer(rule=None, /, *, rowwise=False, pairs=False, touches_all=True, defaults=None, **more):
     """Make an operator of a rule, and give it the attributes that all optimizers share.
 
     Parameters
@@ -79,38 +97,38 @@ def optimizer(
     rule : callable
         ``def name(param, grad, *states, /, *, lr, ...)``, of rows and their gradient in double precision: returns the
         parameter and the states after the step. Its signature and docstring are the operator's.
-    rowwise, pairs, touches_all, positive
+    rowwise, pairs, touches_all, **more
         As in ``Traits``; ``touches_all`` may be True or False.
-    **defaults
+    defaults : dict, optional
         Of shared attributes, where they are not the usual ones.
     """
     if rule is None:
-        return functools.partial(
-            optimizer, rowwise=rowwise, pairs=pairs, touches_all=touches_all, positive=positive, **defaults
-        )
-    always = touches_all
-    traits = Traits(rowwise, pairs, touches_all if callable(touches_all) else lambda attrs: always, positive)
+        settings = {"rowwise": rowwise, "pairs": pairs, "touches_all": touches_all, "defaults": defaults}
+        return functools.partial(optimizer, **settings, **more)
+    always, defaults = touches_all, defaults or {}
+    traits = Traits(rowwise, pairs, touches_all if callable(touches_all) else lambda attrs: always, **more)
     own = inspect.signature(rule)
-    shared = {name: (*spec[:2], defaults.get(name, spec[2])) for name, spec in SHARED.items()}
-    shared = {name: spec for name, spec in shared.items() if name not in own.parameters}
+    absent = {*own.parameters, *(["decoupled"] if "weight_decay" in own.parameters else [])}
+    shared = {name: (*spec[:2], defaults.get(name, spec[2])) for name, spec in SHARED.items() if name not in absent}
     names = [p.name for p in own.parameters.values() if p.kind is p.POSITIONAL_ONLY]
     usual = {p.name: p.default for p in own.parameters.values() if p.kind is p.KEYWORD_ONLY}
 
     @functools.wraps(rule)
     def definition(param, grad, *states, **attrs):
         states = [s for s in states if s is not None]
-        alone = pairs and len(states) == 1
-        check_update(rule.__name__, param, grad, names[2:], states, rowwise=rowwise, pairs=alone)
+        check_update(rule.__name__, param, grad, names[2:], states, **traits.kinds(states))
         given = {name: attrs.get(name, spec[2]) for name, spec in shared.items()}
         attrs = {name: plain_number(attrs.get(name, default)) for name, default in usual.items()}
         traits.check(attrs)
+        if traits.whole:
+            check_whole(rule.__name__, given["duplicates"])
         records = [] if attrs.pop("return_step", False) else None
         if records is not None:
             check_record(grad, given["duplicates"])
         adjusting = {name: given[name] for name in ADJUSTING if name in given}
         gradient, adjust = adjustment(plain, grad, given["duplicates"], attrs["lr"], **adjusting)
         spreads = not given.get("lazy", True) and (traits.touches_all(attrs) or bool(given.get("weight_decay")))
-        parts = (states[0][..., 0], states[0][..., 1]) if alone else states
+        parts = (states[0][..., 0], states[0][..., 1]) if pairs and len(states) == 1 else states
         step = functools.partial(rule, **attrs)
         apply(step, param, gradient, parts, given["duplicates"], spreads, adjust, records)
         if records is not None:

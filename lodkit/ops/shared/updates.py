@@ -26,9 +26,9 @@ def plain_number(x):
     return float(x.reshape(-1)[0]) if isinstance(x, np.ndarray) else x
 
 
-_AT_LEAST_0 = lambda x: x >= 0, "at least 0"  # noqa: E731
-_POSITIVE = lambda x: x > 0, "larger than 0"  # noqa: E731
-_BELOW_1 = lambda x: 0 <= x < 1, "at least 0 and less than 1"  # noqa: E731
+_AT_LEAST_0 = lambda x: x >= 0, "at least 0"
+_POSITIVE = lambda x: x > 0, "larger than 0"
+_BELOW_1 = lambda x: 0 <= x < 1, "at least 0 and less than 1"
 #: Tests and descriptions of the numbers of a rule, by name.
 _LIMITS = {
     "decay": (lambda x: 0 <= x <= 1, "in [0, 1]"),
@@ -37,7 +37,9 @@ _LIMITS = {
     "beta2": _BELOW_1,
     "iteration": (lambda x: x >= 0 and x % 1 == 0, "a whole number from 0 on"),
     "reg_lambda": (lambda x: 0 < x < 1, "between 0 and 1"),
-    **dict.fromkeys(("weight_decay", "beta", "l1", "l2", "momentum", "epsilon", "momentum_decay", "sigma"), _AT_LEAST_0),
+    **dict.fromkeys(
+        ("weight_decay", "beta", "l1", "l2", "momentum", "epsilon", "momentum_decay", "sigma"), _AT_LEAST_0
+    ),
     **dict.fromkeys(("clip_value", "clip_norm", "norm", "batch_size", "coefficient"), _POSITIVE),
     **dict.fromkeys(("positive_lr", "positive_epsilon"), _POSITIVE),
 }
@@ -108,6 +110,14 @@ def rectification(beta2, iteration):
     return math.sqrt((length - 4) * (length - 2) * largest / ((largest - 4) * (largest - 2) * length))
 
 
+def iteration_of(power, beta):
+    """The number of steps before the one whose correction has this power of beta: of ``beta**t``, t - 1."""
+    power = learning_rate(power)
+    if not 0 < beta < 1 or power >= 1:
+        return 0
+    return max(0, round(math.log(power) / math.log(beta)) - 1) if power > 0 else 1 << 40
+
+
 def adam_rate(lr, beta1, beta2, iteration, rectified):
     """The rate of a step of adam, and whether to divide it by the root of the squares, as RAdam does not at first."""
     first, second = corrections(beta1, beta2, iteration)
@@ -116,7 +126,7 @@ def adam_rate(lr, beta1, beta2, iteration, rectified):
 
 
 def nesterov_rates(lr, beta1, beta2, iteration, momentum_decay):
-    """NAdam's rates of the gradient and of the moment. Momentum at step t is ``beta1 * (1 - 0.96**(t * decay) / 2)``."""
+    """NAdam's rates of the gradient and the moment. Momentum at step t is ``beta1 * (1 - 0.96**(t * decay) / 2)``."""
     t = int(learning_rate(iteration)) + 1
     matters = math.ceil(-40 / math.log(max(beta1, 1e-9)))  # so many momenta multiply to less than a float64 adds to 1
     steps = np.arange(1, 1 + min(t, matters))
@@ -133,8 +143,8 @@ def check_target(name, param):
     return writable(target, "param")
 
 
-def check_states(name, target, names, states, rowwise=False, pairs=False):
-    """Refuse states unlike the parameter. The last one of a row-wise update is a vector."""
+def check_states(name, target, names, states, rowwise=False, pairs=False, counter=False):
+    """Refuse states unlike the parameter. The last one of a row-wise update is a vector, which may be a counter."""
     shape, vector = (*target.shape, 2) if pairs else target.shape, len(states) - 1 if rowwise else None
     for i, array in enumerate(states):
         what = names[i]
@@ -146,13 +156,16 @@ def check_states(name, target, names, states, rowwise=False, pairs=False):
                 f"{name}: {what} has shape {tuple(array.shape)}, the parameter {tuple(target.shape)}; "
                 f"pass one of shape {tuple(shape)}"
             )
-        if array.dtype != target.dtype and not (target.dtype == np.float16 and array.dtype == np.float32):
+        if counter and i == vector:
+            if array.dtype != np.int64:
+                raise DTypeError(f"{name}: {what} must be int64, not {array.dtype}; convert with .astype(...)")
+        elif array.dtype != target.dtype and not (target.dtype == np.float16 and array.dtype == np.float32):
             raise DTypeError(
                 f"{name}: {what} is {array.dtype}, the parameter {target.dtype}; convert with .astype(...)"
             )
 
 
-def check_update(name, param, grad, names=(), states=(), *, rowwise=False, pairs=False):
+def check_update(name, param, grad, names=(), states=(), *, rowwise=False, pairs=False, counter=False):
     """Check a parameter, its gradient and its states; returns the array of the parameter's values."""
     target = check_target(name, check_rows(param, "param") if rowwise else param)
     if grad.shape != param.shape:
@@ -160,7 +173,7 @@ def check_update(name, param, grad, names=(), states=(), *, rowwise=False, pairs
             f"{name}: the gradient has shape {tuple(grad.shape)}, the parameter {tuple(param.shape)}"
         )
     if states:
-        check_states(name, target, names, states, rowwise, pairs)
+        check_states(name, target, names, states, rowwise, pairs, counter)
     check_grad_dtype(name, target, grad)
     return target
 
@@ -179,6 +192,14 @@ def check_merged(duplicates):
         raise ValueError(
             'duplicates="sequential" has no meaning where rows without gradient change too; '
             "pass lazy=True, which leaves them alone"
+        )
+
+
+def check_whole(name, duplicates):
+    """Refuse updates of one row after another by a rule that takes norms of all rows."""
+    if duplicates == "sequential":
+        raise ValueError(
+            f'{name}: duplicates="sequential" has no meaning for a rule with norms of all rows; merge them'
         )
 
 

@@ -66,7 +66,32 @@ def rows_kernel(step, width, count, each, gather, merge, adjusts=False, weighted
     gradient = _gradient(width, gather, adjusts, weighted)
 
     @cuda.jit
-    def kernel(param, one, two, three, at, order, starts, value, scale, taken, n0, n1, n2, n3, n4, n5, n6, decay, keep, factor, bound, columns, bits, runs):
+    def kernel(
+        param,
+        one,
+        two,
+        three,
+        at,
+        order,
+        starts,
+        value,
+        scale,
+        taken,
+        n0,
+        n1,
+        n2,
+        n3,
+        n4,
+        n5,
+        n6,
+        decay,
+        keep,
+        factor,
+        bound,
+        columns,
+        bits,
+        runs,
+    ):
         states, thread = (one, two, three), cuda.grid(1)
         numbers = n0, n1, n2, n3, n4, n5, n6, decay, keep, factor, bound
         u, lane = thread >> bits, thread & ((1 << bits) - 1)
@@ -153,7 +178,31 @@ def rowwise_kernel(step, width, count, keeps, gather, merge, adjusts=False, weig
     load, store, _ = _row_state(count, keeps)
 
     @cuda.jit
-    def kernel(param, one, two, three, at, order, starts, value, scale, taken, n0, n1, n2, n3, n4, n5, n6, decay, keep, factor, bound, columns, runs):
+    def kernel(
+        param,
+        one,
+        two,
+        three,
+        at,
+        order,
+        starts,
+        value,
+        scale,
+        taken,
+        n0,
+        n1,
+        n2,
+        n3,
+        n4,
+        n5,
+        n6,
+        decay,
+        keep,
+        factor,
+        bound,
+        columns,
+        runs,
+    ):
         states, u = (one, two, three), cuda.grid(1) >> 5
         numbers = n0, n1, n2, n3, n4, n5, n6, decay, keep, factor, bound
         while u < runs:
