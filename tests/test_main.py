@@ -9,6 +9,7 @@ import sys
 import numpy as np
 import pytest
 
+import lodkit
 from lodkit.__main__ import main
 from lodkit.demo import corpus
 from lodkit.demo.train import Config, Job
@@ -113,26 +114,34 @@ def test_missing_file_and_bad_state(texts, tmp_path, capsys):
 
 def damaged(state, how):
     """A saved state with something wrong in it."""
-    arrays = dict(np.load(state))
-    meta = json.loads(str(arrays["meta"]))
+    found = lodkit.load(state)
     if how == "cut":
         state.write_bytes(state.read_bytes()[:-100])
     elif how == "text":
         state.write_text("no archive")
-    elif how in meta:
-        del meta[how]
-        np.savez(state, **{**arrays, "meta": np.array(json.dumps(meta))})
-    elif how == "epoch is text":
-        np.savez(state, **{**arrays, "meta": np.array(json.dumps({**meta, "epoch": "x"}))})
     elif how == "no facts":
-        np.savez(state, **{k: v for k, v in arrays.items() if k != "meta"})
+        np.savez(state, **found["parameters"])
+    elif how == "epoch is text":
+        lodkit.save(state, {**found, "epoch": "x"})
     elif how == "no bias":
-        np.savez(state, **{k: v for k, v in arrays.items() if k != "bias"})
+        del found["parameters"]["bias"]
+        lodkit.save(state, found)
+    elif how == "another table":
+        found["parameters"]["table"] = found["parameters"]["table"][:1]
+        lodkit.save(state, found)
+    elif how == "another moment":
+        found["optimizer"]["states"]["table"]["moment"] = np.zeros(3)
+        lodkit.save(state, found)
+    elif how == "no iteration":
+        del found["optimizer"]["iteration"]
+        lodkit.save(state, found)
     else:
-        np.savez(state, **{**arrays, "table": arrays["table"][:1]})
+        del found[how]
+        lodkit.save(state, found)
 
 
-HOW = ["cut", "text", "epoch", "config", "words", "epoch is text", "no facts", "no bias", "another table"]
+HOW = ["cut", "text", "epoch", "config", "words", "optimizer", "epoch is text", "no facts", "no bias", "another table"]
+HOW += ["another moment", "no iteration"]
 
 
 @pytest.mark.parametrize("how", HOW)

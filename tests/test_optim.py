@@ -224,6 +224,9 @@ def test_states_that_do_not_fit():
         Adam({"q": table()}, lr=0.1).load_state_dict(state)
     with pytest.raises(LodkitError, match="p: the state moment1 is missing, or not float64"):
         Adam({"p": table(dtype=np.float64)}, lr=0.1).load_state_dict(state)
+    for damaged in ({**state, "states": {}}, {k: v for k, v in state.items() if k != "groups"}):
+        with pytest.raises(LodkitError, match=r"lacks|missing"):
+            Adam({"p": table()}, lr=0.1).load_state_dict(damaged)
     rms = RMSprop({"p": table()}, lr=0.1, centered=True)
     assert "mean" in rms.state_dict()["states"]["p"]
     damaged = Adagrad({"p": table()}, lr=0.1, states="touched").state_dict()

@@ -127,6 +127,8 @@ class Optimizer:
         if not isinstance(state, Mapping) or state.get("optimizer") != type(self).__name__:
             found = state.get("optimizer") if isinstance(state, Mapping) else type(state).__name__
             raise LodkitError(f"the state is of {found!r}, this optimizer is {type(self).__name__}")
+        if missing := {"groups", "states", "iteration"} - state.keys():
+            raise LodkitError(f"the state lacks {', '.join(sorted(missing))}; pass what state_dict() returned")
         names, groups = [[*g["params"]] for g in self.groups], state["groups"]
         if [g["params"] for g in groups] != names:
             raise LodkitError(f"the state has parameters {[g['params'] for g in groups]}, this optimizer {names}")
@@ -135,7 +137,7 @@ class Optimizer:
         for group in merged:
             self._check_group(group)
             for name, param in group["params"].items():
-                made[name] = self._loaded(group, name, param, state["states"][name])
+                made[name] = self._loaded(group, name, param, state["states"].get(name, {}))
         for name, states in made.items():
             self._states[name] = states
         for mine, group in zip(self.groups, merged, strict=True):
@@ -192,6 +194,8 @@ class Optimizer:
                 from ..arrays.cuda import view
 
                 made[state] = view(param).send(np.asarray(to_device(array, "cpu"))).array
+        if "iteration" not in given:
+            raise LodkitError(f"{name}: the state lacks its iteration")
         made["iteration"] = int(given["iteration"])
         return made
 
