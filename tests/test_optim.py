@@ -108,6 +108,14 @@ def test_states_in_files(cls, tmp_path):
     np.testing.assert_array_equal(param, state["p"])
 
 
+def test_states_of_float16_are_float32():
+    param = np.zeros((4, 2), np.float16)
+    optimizer = Adam({"p": param}, lr=0.1, lazy=True)
+    optimizer.step([SelectedRows([1], np.ones((1, 2), np.float16), 4)])
+    assert optimizer.state_dict()["states"]["p"]["moment1"].dtype == np.float32
+    np.testing.assert_allclose(param[1], -0.1, rtol=1e-3)
+
+
 def test_groups_and_schedules():
     a, b, c = np.zeros(2), np.zeros(2), np.zeros(2)
     rates = {"lr": lambda step: 1.0 / (1 + step)}

@@ -28,7 +28,7 @@ class Optimizer:
     lr : float, one-element array, or callable
         Learning rate; a callable gets the number of steps done, and returns the rate of the next one.
     states : {"all", "touched"}
-        Keep states for all rows, or for those only that ever had a gradient (of SelectedRows, on the CPU): tables of
+        States are zeros at first, float32 for parameters of float16. Keep states for all rows, or for those only that ever had a gradient (of SelectedRows, on the CPU): tables of
         many rows, few of which are read. Takes rules that leave other rows alone, as ``lazy=True`` does.
     **attrs
         Attributes of the operator.
@@ -159,12 +159,12 @@ class Optimizer:
         traits, last = self.op.definition.traits, self.states[-1] if self.states else None
 
         def new(state, rows=None):
-            dtype = np.dtype(np.int64) if traits.counter and state == last else dtype_of(param)
+            dtype = np.dtype(np.int64) if traits.counter and state == last else _compute_dtype(param)
             shape = tuple(param.shape)[:1] if traits.rowwise and state == last else tuple(param.shape)
             shape = shape if rows is None else (rows, *shape[1:])
             if isinstance(param, np.ndarray):
                 return np.zeros(shape, dtype)
-            if shape == tuple(param.shape) and dtype == dtype_of(param):
+            if rows is None and shape == tuple(param.shape) and dtype == dtype_of(param):
                 return zeros_like(param)
             from ..arrays.cuda import view
 
@@ -266,3 +266,9 @@ class Optimizer:
             for name, p in g["params"].items()
         ]
         return "\n".join([f"{type(self).__name__}(iteration={self.iteration})", *shown])
+
+
+def _compute_dtype(param):
+    """Type of states: float32 for parameters of float16."""
+    dtype = dtype_of(param)
+    return np.dtype(np.float32) if dtype == np.float16 else dtype
