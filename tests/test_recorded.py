@@ -370,6 +370,19 @@ def test_what_detaches():
         lodkit.stop_gradient([1.0])
 
 
+def test_updates_by_recorded_numbers():
+    """Gradients are written, however they were scaled; results of variables are refused."""
+    x, table = np.ones((2, 2)), np.zeros((4, 2))
+    with lodkit.Tape() as tape:
+        y = lodkit.tanh(x)
+        with pytest.raises(TypeError, match=r"scatter_assign writes to an array.*stop_gradient\(slices\)"):
+            lodkit.scatter_assign(table, [0, 1], y)
+        lodkit.scatter_assign(table, [0, 1], lodkit.stop_gradient(y))
+        (grad,) = tape.gradient(y, [x])
+        lodkit.sgd(x, grad * 0.5 + grad.max(), lr=1.0)
+    assert table[0, 0] == np.tanh(1) and (x < 1).all()
+
+
 def test_views_of_sources_are_refused():
     x = np.ones((4, 2))
     for view in (lambda x: x[:2], lambda x: x.T, lambda x: x.reshape(-1), lambda x: x[::-1]):

@@ -9,7 +9,7 @@ import threading
 
 import numpy as np
 
-from ..arrays import is_array, may_share_memory
+from ..arrays import dtype_of, is_array, may_share_memory
 from ..arrays.recorded import Function
 from ..errors import LodkitError
 from ..lod import LoDTensor
@@ -221,6 +221,21 @@ class Tape:
         self._alive.append(before)
         self._versions[id(before)] = key[1]
 
+    def _is_traced(self, x):
+        """Whether ``x`` was computed from a variable, other than through a gradient."""
+        made = {key: call for call in self._calls for key in call.output_keys}
+        todo = [made.get(self._key(x))]
+        while todo:
+            call = todo.pop()
+            if call is None or call.op is GRADIENT:
+                continue
+            for x, key in zip(call.inputs, call.input_keys, strict=True):
+                if key in made:
+                    todo.append(made[key])
+                elif is_floating(x) and key[0] not in self._constants:
+                    return True
+        return False
+
     def _reached(self, sources):
         """Variables that are sources or computed from them; and all that calls have made."""
         reached, made = set(sources), set()
@@ -267,8 +282,8 @@ def differentiate(call):
     with Tape() as tape:
         result = call()
     outputs = result if isinstance(result, tuple) else (result,)
-    tape.gradient([x for x in outputs if _is_floating(x)], [x for x in call.args if _is_floating(x)])
+    tape.gradient([x for x in outputs if is_floating(x)], [x for x in call.args if is_floating(x)])
 
 
-def _is_floating(x):
-    return is_array(memory_of(x)) and memory_of(x).dtype.kind == "f"
+def is_floating(x):
+    return is_array(memory_of(x)) and dtype_of(memory_of(x)).kind == "f"
