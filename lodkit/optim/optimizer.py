@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from .. import ops  # noqa: F401  fills OPS
 from ..arrays import dtype_of, is_array, is_scalar, to_device, writable, zeros_like
 from ..errors import DTypeError, LodkitError, ShapeMismatchError
 from ..lod import SelectedRows
-from ..ops import OPS
 from ..public import public
-from ..registry import Op
+from ..registry import OPS, Op
 from .touched import TouchedRows
 
 
@@ -28,8 +28,9 @@ class Optimizer:
     lr : float, one-element array, or callable
         Learning rate; a callable gets the number of steps done, and returns the rate of the next one.
     states : {"all", "touched"}
-        States are zeros at first, float32 for parameters of float16. Keep states for all rows, or for those only that ever had a gradient (of SelectedRows, on the CPU): tables of
-        many rows, few of which are read. Takes rules that leave other rows alone, as ``lazy=True`` does.
+        States are zeros at first, float32 for parameters of float16. Keep them for all rows, or for those only that
+        ever had a gradient (of SelectedRows, on the CPU): for tables of many rows, few of which are read. The latter
+        takes rules that leave other rows alone, as all do with ``lazy=True``.
     **attrs
         Attributes of the operator.
 
