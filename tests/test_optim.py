@@ -241,3 +241,21 @@ def test_states_that_do_not_fit():
     damaged["states"]["p"] |= {"rows": np.array([3, HEIGHT]), "moment": np.zeros((2, WIDTH), np.float32)}
     with pytest.raises(LodkitError, match=f"the state has row {HEIGHT}, the table {HEIGHT} rows"):
         Adagrad({"p": table()}, lr=0.1, states="touched").load_state_dict(damaged)
+
+
+@pytest.mark.parametrize("name", ["SGD", "Adam", "RowwiseAdagrad", "FTRL", "SmartDecayAdam", "LAMB"])
+def test_on_a_gpu(place, name, tmp_path):
+    """Steps, states and files are those of the CPU."""
+    cls = getattr(lodkit.optim, name)
+    home, away = table(), place.to(table())
+    optimizers = [cls({"p": p}, lr=0.1) for p in (home, away)]
+    for grad in gradients(3):
+        optimizers[0].step([grad])
+        optimizers[1].step([place.to(grad)])
+    np.testing.assert_allclose(place.home(away), home, rtol=1e-5, atol=1e-6)
+    lodkit.save(tmp_path / "state.npz", optimizers[1].state_dict())
+    again = cls({"p": place.to(home)}, lr=0.1)
+    again.load_state_dict(lodkit.load(tmp_path / "state.npz"))
+    for state in cls.states:
+        found, expected = (o.state_dict()["states"]["p"][state] for o in (again, optimizers[0]))
+        np.testing.assert_allclose(place.home(found), expected, rtol=1e-5, atol=1e-6)
