@@ -91,6 +91,25 @@ def test_options_change_the_gradient_before_the_rule(name):
             np.testing.assert_allclose(got, expected, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.parametrize("name", OPTIMIZERS)
+@pytest.mark.parametrize("sparse", [True, False])
+def test_masked_rows_stay(name, sparse):
+    """The others take the step of the gradient's other rows, which are all where averages or the parameter decay."""
+    op, grad = lodkit.OPS[name], gradients()[1]
+    mask, dense = np.array([True, True, False, True, True, False]), grad.to_dense()
+    spreads = not sparse or traits(name).touches_all(op.defaults) or bool(op.defaults.get("weight_decay"))
+    rows = np.flatnonzero(mask) if spreads else np.array([0])
+    (param, states), (other, others) = fresh(name, start=0.5), fresh(name, start=0.5)
+    before = [x.copy() for x in (param, *states)]
+    op(param, grad if sparse else dense, *states, **settings(name, 3, mask=mask))
+    op(other, SelectedRows(rows, dense[rows], HEIGHT), *others, **settings(name, 3, lazy=True))
+    for after, old, expected in zip((param, *states), before, (other, *others), strict=True):
+        np.testing.assert_array_equal(after[~mask], old[~mask])
+        np.testing.assert_allclose(after, expected, rtol=1e-5)
+    with pytest.raises(lodkit.ShapeMismatchError, match="one for each of 6 rows, got int64 of shape"):
+        op(param, grad, *states, **settings(name, 3, mask=np.arange(6)))
+
+
 @pytest.mark.parametrize("name", [n for n in OPTIMIZERS if "decoupled" in lodkit.OPS[n].defaults])
 def test_decay_is_a_gradient_or_a_factor(name):
     grad = np.random.default_rng(2).normal(size=(HEIGHT, WIDTH))

@@ -6,7 +6,7 @@ import functools
 import inspect
 
 from ...lod import SelectedRows
-from ...ops.shared.updates import adjustment, check_merged, check_record, check_update, learning_rate
+from ...ops.shared.updates import adjustment, check_merged, check_record, check_update, learning_rate, masked
 from ...registry import Dense
 
 
@@ -100,6 +100,7 @@ def update_kernel(op, rule_of, **fixed):
         maximize,
         clip_value,
         clip_norm,
+        mask,
         return_step=False,
         **attrs,
     ):
@@ -107,12 +108,14 @@ def update_kernel(op, rule_of, **fixed):
         if states and states[-1] is None:
             states = states[:-1]
         if return_step:
-            check_record(grad, duplicates)
+            check_record(grad, duplicates, mask)
         rule, touches_all = rules(len(states), lr=lr, **attrs)
+        touches_all = (touches_all or weight_decay != 0) and not lazy
+        if mask is not None:
+            grad, touches_all = masked(on, grad, mask, duplicates, touches_all), False
         if weight_decay or maximize or clip_value is not None or clip_norm is not None:
             options = weight_decay, decoupled, maximize, clip_value, clip_norm
             grad, rule = adjusted(on, rule, grad, duplicates, lr, *options)
-        touches_all = (touches_all or weight_decay != 0) and not lazy
         settings = {"duplicates": duplicates, "touches_all": touches_all, "records": return_step}
         step = update(on, op.name, rule, param, grad, names, states, **settings)
         result = (param, *states) if step is None else (param, *states, step)

@@ -21,6 +21,7 @@ from .updates import (
     check_whole,
     grad_steps,
     limited,
+    masked,
     plain_number,
 )
 
@@ -33,6 +34,7 @@ SHARED = {
     "maximize": ("bool", bool, False),
     "clip_value": ("float | None", float | None, None),
     "clip_norm": ("float | None", float | None, None),
+    "mask": ("np.ndarray | None", np.ndarray | None, None),
 }
 #: Those that change the gradient or the parameter before the rule.
 ADJUSTING = ("weight_decay", "decoupled", "maximize", "clip_value", "clip_norm")
@@ -124,13 +126,16 @@ def optimizer(rule=None, /, *, rowwise=False, pairs=False, touches_all=True, def
             check_whole(rule.__name__, given["duplicates"])
         records = [] if attrs.pop("return_step", False) else None
         if records is not None:
-            check_record(grad, given["duplicates"])
+            check_record(grad, given["duplicates"], given["mask"])
+        spreads = not given["lazy"] and (traits.touches_all(attrs) or bool(given.get("weight_decay")))
+        steps_by = grad
+        if given["mask"] is not None:
+            steps_by, spreads = masked(plain, grad, given["mask"], given["duplicates"], spreads), False
         adjusting = {name: given[name] for name in ADJUSTING if name in given}
-        gradient, adjust = adjustment(plain, grad, given["duplicates"], attrs["lr"], **adjusting)
-        spreads = not given.get("lazy", True) and (traits.touches_all(attrs) or bool(given.get("weight_decay")))
+        steps_by, adjust = adjustment(plain, steps_by, given["duplicates"], attrs["lr"], **adjusting)
         parts = (states[0][..., 0], states[0][..., 1]) if pairs and len(states) == 1 else states
         step = functools.partial(rule, **attrs)
-        apply(step, param, gradient, parts, given["duplicates"], spreads, adjust, records)
+        apply(step, param, steps_by, parts, given["duplicates"], spreads, adjust, records)
         if records is not None:
             value = grad.value if isinstance(grad, SelectedRows) else grad
             return param, *states, np.reshape(records, value.shape).astype(param.dtype)
