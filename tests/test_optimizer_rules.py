@@ -167,6 +167,33 @@ def test_halves_with_float32_states():
         assert not param[[0, 2, 3, 5]].any()
 
 
+@pytest.mark.parametrize("lazy", [False, True])
+def test_rounding_at_random_keeps_small_steps(lazy):
+    """A step of a hundredth of the last digit is lost to rounding to nearest, and counts on average at random."""
+    lost, kept = np.ones((2, 4, 500), np.float16)
+    grad = SelectedRows(np.arange(4), np.full((4, 500), 1e-5, np.float16), 4)
+    for step in range(200):
+        lodkit.sgd(lost, grad, lr=1.0)
+        lodkit.momentum(kept, grad, np.zeros_like(kept), lr=1.0, rounding_seed=step, lazy=lazy)
+    assert (lost == 1).all()
+    expected = 200 * np.float64(np.float16(1e-5))
+    assert abs((1 - kept.astype(np.float64)).mean() - expected) < 0.1 * expected
+    for wrong, match in (({"duplicates": "sequential"}, "one step a row"), ({"rounding_seed": -1}, "at least 0")):
+        with pytest.raises(ValueError, match=match):
+            lodkit.sgd(kept, grad, lr=1.0, **{"rounding_seed": 1, **wrong})
+    with pytest.raises(lodkit.DTypeError, match="for a float16 parameter"):
+        lodkit.sgd(np.ones((4, 500)), grad.to_dense().astype(float), lr=1.0, rounding_seed=1)
+
+
+def test_rounding_at_random_is_the_same_for_listed_rows_and_all():
+    rng = np.random.default_rng(5)
+    one = rng.normal(size=(HEIGHT, WIDTH)).astype(np.float16)
+    other, grad = one.copy(), SelectedRows(np.array([4, 1]), rng.normal(size=(2, WIDTH)).astype(np.float16), HEIGHT)
+    lodkit.sgd(one, grad, lr=0.1, rounding_seed=3)
+    lodkit.sgd(other, grad.to_dense(), lr=0.1, rounding_seed=3)
+    np.testing.assert_array_equal(one, other)
+
+
 def test_smart_decay_makes_up_for_steps_without_gradient():
     """The moments of adam, and nearly its parameter, of which only the root of the squares is today's."""
     smart, states = np.zeros((1, 1)), [np.zeros((1, 1)), np.zeros((1, 1)), np.zeros(1, np.int64)]

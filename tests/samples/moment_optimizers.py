@@ -27,6 +27,8 @@ SAMPLES = {
         (with_states(HALF.shape, np.float16, HALF, 1), {"lr": 0.5, "return_step": True, **ONE_BY_ONE}),
         case(1, mask=np.arange(6) < 3),
         (with_states((6, 3), np.float64, reals(6, 3), 1), {"lr": 0.5, "mask": np.arange(6) < 3}),
+        (with_states(HALF.shape, np.float16, HALF, 1), {"lr": 0.5, "rounding_seed": 7}),
+        (with_states(HALF.shape, np.float16, HALF, 1), {"lr": 0.5, "rounding_seed": 7, "lazy": True}),
         case(1, dampening=0.25, weight_decay=0.1, maximize=True),
     ],
     "adadelta": list(cases(2, epsilon=1e-3)),

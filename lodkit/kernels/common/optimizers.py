@@ -25,9 +25,9 @@ update_kernel(ops.proximal_adagrad, proximal_adagrad_rule)
 update_kernel(ops.ftrl, ftrl_rule)
 
 
-def _prepare(on, param, grad, lr, duplicates, weight_decay=0.0, mask=None, **options):
+def _prepare(on, param, grad, lr, duplicates, weight_decay=0.0, mask=None, rounding_seed=None, **options):
     """Check the update of a SelectedRows parameter, and make its rule. Returns the gradient and that."""
-    ops.refuse_rest(weight_decay, mask)
+    ops.refuse_rest(weight_decay, mask, rounding_seed)
     ops.prepare_selected(on, param, grad)
     lr = learning_rate(lr)
     return adjusted(on, sgd_rule(lr=lr), grad, duplicates, lr, **options)

@@ -6,8 +6,17 @@ import functools
 import inspect
 
 from ...lod import SelectedRows
-from ...ops.shared.updates import adjustment, check_merged, check_record, check_update, learning_rate, masked
+from ...ops.shared.updates import (
+    adjustment,
+    check_merged,
+    check_record,
+    check_rounding,
+    check_update,
+    learning_rate,
+    masked,
+)
 from ...registry import Dense
+from .random_rounding import update_rounded
 
 
 def check_arrays(on, name, param, grad, names, states, **kinds):
@@ -19,7 +28,9 @@ def check_arrays(on, name, param, grad, names, states, **kinds):
         on.refuse_overlap(names[i], array, [value, *states[i + 1 :]])
 
 
-def update(on, name, rule, param, grad, names=(), states=(), *, duplicates="merge", touches_all=False, records=False):
+def update(
+    on, name, rule, param, grad, names=(), states=(), *, duplicates="merge", touches_all=False, records=False, seed=None
+):
     """Check everything, then step a parameter and its states.
 
     Parameters
@@ -34,6 +45,8 @@ def update(on, name, rule, param, grad, names=(), states=(), *, duplicates="merg
     duplicates : {"merge", "sequential"}
     touches_all : bool
         Rows that SelectedRows do not list change too.
+    seed : int, optional
+        Round a float16 parameter at random.
     records : bool
         Return the steps that were subtracted, in the shape of the gradient or of its listed rows.
     """
@@ -43,6 +56,9 @@ def update(on, name, rule, param, grad, names=(), states=(), *, duplicates="merg
     if sparse and touches_all:
         check_merged(duplicates)
         grad, sparse = on.dense_rows(grad), False
+    if seed is not None:
+        update_rounded(on, rule, param, states, grad, seed)
+        return None
     taken = on.record_like(value) if records else None
     if sparse:
         on.update_rows(rule, param, states, grad, duplicates, taken)
@@ -101,6 +117,7 @@ def update_kernel(op, rule_of, **fixed):
         clip_value,
         clip_norm,
         mask,
+        rounding_seed,
         return_step=False,
         **attrs,
     ):
@@ -109,6 +126,8 @@ def update_kernel(op, rule_of, **fixed):
             states = states[:-1]
         if return_step:
             check_record(grad, duplicates, mask)
+        if rounding_seed is not None:
+            check_rounding(param, duplicates, rounding_seed, True if return_step else None)
         rule, touches_all = rules(len(states), lr=lr, **attrs)
         touches_all = (touches_all or weight_decay != 0) and not lazy
         if mask is not None:
@@ -116,7 +135,7 @@ def update_kernel(op, rule_of, **fixed):
         if weight_decay or maximize or clip_value is not None or clip_norm is not None:
             options = weight_decay, decoupled, maximize, clip_value, clip_norm
             grad, rule = adjusted(on, rule, grad, duplicates, lr, *options)
-        settings = {"duplicates": duplicates, "touches_all": touches_all, "records": return_step}
+        settings = {"duplicates": duplicates, "touches_all": touches_all, "records": return_step, "seed": rounding_seed}
         step = update(on, op.name, rule, param, grad, names, states, **settings)
         result = (param, *states) if step is None else (param, *states, step)
         return result if states else param

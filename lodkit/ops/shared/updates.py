@@ -120,6 +120,18 @@ def check_record(grad, duplicates, mask=None):
         raise ValueError('return_step with SelectedRows needs duplicates="sequential" and lazy=True')
 
 
+def check_rounding(param, duplicates, seed, records):
+    """Refuse a rounding at random that has no meaning."""
+    if seed is None:
+        return
+    if param.dtype != np.float16:
+        raise DTypeError(f"rounding_seed is for a float16 parameter, this one is {param.dtype}; leave it out")
+    if not 0 <= seed < 1 << 31:
+        raise ValueError(f"rounding_seed must be at least 0 and less than 2**31, got {seed}")
+    if duplicates == "sequential" or records is not None:
+        raise ValueError('rounding_seed takes one step a row: no duplicates="sequential" and no return_step')
+
+
 def corrections(beta1, beta2, iteration):
     """``1 - beta**t`` of both moments of adam, which start from zeros, at step t = iteration + 1."""
     t = learning_rate(iteration) + 1

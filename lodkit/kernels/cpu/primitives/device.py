@@ -77,6 +77,7 @@ HOMES = {
     "cells": ("absent_in", "cells_of", "find_columns", "find_last", "put_last"),
     "gather": ("gather", "scatter_rows", "take_rows"),
     "gradients": ("values_grad", "weights_grad"),
+    "jitter": ("jitter",),
     "map_rows": ("map_rows",),
     "merge": ("add_rows", "dense_rows", "merge_rows", "rows_grad", "table_grad", "total"),
     "reduce": ("argreduce_rows", "reduce_into"),
