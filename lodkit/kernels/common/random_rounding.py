@@ -19,7 +19,7 @@ def jittered(x, place, seed):
     """``x`` moved by up to half a float16's last digit to either side, by a hash of a place and a seed."""
     if x == 0 or x - x != 0:  # nothing to round, or infinite or NaN
         return x
-    h = (place * 0x9E3779B1 + seed * 0x85EBCA77) & _LOW
+    h = (int(place) * 0x9E3779B1 + seed * 0x85EBCA77) & _LOW
     h = ((h ^ (h >> 16)) * 0x7FEB352D) & _LOW
     h = ((h ^ (h >> 15)) * 0x846CA68B) & _LOW
     share = np.float32((h ^ (h >> 16)) >> 8) * np.float32(2.0**-24) - np.float32(0.5)

@@ -124,7 +124,7 @@ def check_rounding(param, duplicates, seed, records):
     """Refuse a rounding at random that has no meaning."""
     if seed is None:
         return
-    if param.dtype != np.float16:
+    if native(param.dtype) != np.float16:
         raise DTypeError(f"rounding_seed is for a float16 parameter, this one is {param.dtype}; leave it out")
     if not 0 <= seed < 1 << 31:
         raise ValueError(f"rounding_seed must be at least 0 and less than 2**31, got {seed}")
