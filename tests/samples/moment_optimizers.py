@@ -19,6 +19,7 @@ def case(states, **attrs):
     return with_states((6, 3), np.float64, REPEATED, states), {"lr": 0.5, **attrs}
 
 
+HALVES = *with_states(HALF.shape, np.float16, HALF, 0), reals(*HALF.shape, dtype=np.float32)  # and a float32 state
 SAMPLES = {
     "momentum": [
         *cases(1, nesterov=True),
@@ -26,6 +27,8 @@ SAMPLES = {
         (with_states((6, 3), np.float64, reals(6, 3), 1), {"lr": 0.5, "return_step": True}),
         (with_states(HALF.shape, np.float16, HALF, 1), {"lr": 0.5, "return_step": True, **ONE_BY_ONE}),
         case(1, mask=np.arange(6) < 3),
+        (HALVES, {"lr": 0.5}),
+        (HALVES, {"lr": 0.5, "lazy": True}),
         (with_states((6, 3), np.float64, reals(6, 3), 1), {"lr": 0.5, "mask": np.arange(6) < 3}),
         (with_states(HALF.shape, np.float16, HALF, 1), {"lr": 0.5, "rounding_seed": 7}),
         (with_states(HALF.shape, np.float16, HALF, 1), {"lr": 0.5, "rounding_seed": 7, "lazy": True}),
