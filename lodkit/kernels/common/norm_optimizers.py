@@ -9,7 +9,7 @@ from ...ops import norm_optimizers as ops
 from ...ops.shared.updates import check_whole, learning_rate, masked
 from ...registry import Dense
 from .optimizer_rules import adam_rule, momentum_rule, sgd_rule, storm_rule
-from .updates import adjusted, check_arrays, update
+from .updates import adjusted, check_arrays, dense_gradient, update
 
 
 @ops.wngrad.kernel("cpu", "cuda")
@@ -51,7 +51,7 @@ def _whole(on, op, param, grad, states, duplicates, lazy, mask, step):
     if not isinstance(grad, SelectedRows):
         step(grad, *arrays)
     elif not lazy:
-        step(on.dense_rows(grad), *arrays)
+        step(dense_gradient(on, grad), *arrays)
     elif grad.value.size:
         grad = on.merge_rows(grad)
         copies = [on.take(array, grad.rows) for array in arrays]

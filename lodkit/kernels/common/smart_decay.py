@@ -7,7 +7,7 @@ from ...ops import smart_decay as ops
 from ...ops.shared.updates import check_merged, learning_rate, masked
 from ...registry import Dense
 from .optimizer_rules import smart_decay_rule
-from .updates import adjusted, check_arrays
+from .updates import adjusted, check_arrays, dense_gradient
 
 
 @ops.smart_decay_adam.kernel("cpu", "cuda")
@@ -44,7 +44,7 @@ def smart_decay_adam(
     )
     if isinstance(grad, SelectedRows) and weight_decay and not lazy:
         check_merged(duplicates)
-        grad = on.dense_rows(grad)
+        grad = dense_gradient(on, grad)
     if not isinstance(grad, SelectedRows):
         passed = on.smart_decay.elapse(last_seen, None, now, param)[1]
         on.update_all(rule, param, (moment1, moment2, passed), grad)

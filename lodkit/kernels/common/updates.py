@@ -5,6 +5,8 @@ from __future__ import annotations
 import functools
 import inspect
 
+import numpy as np
+
 from ...lod import SelectedRows
 from ...ops.shared.updates import (
     adjustment,
@@ -16,7 +18,7 @@ from ...ops.shared.updates import (
     masked,
 )
 from ...registry import Dense
-from .random_rounding import update_rounded
+from .random_rounding import SINGLE, update_rounded
 
 
 def check_arrays(on, name, param, grad, names, states, **kinds):
@@ -26,6 +28,13 @@ def check_arrays(on, name, param, grad, names, states, **kinds):
     on.refuse_overlap("param", param, [value, *states])
     for i, array in enumerate(states):
         on.refuse_overlap(names[i], array, [value, *states[i + 1 :]])
+
+
+def dense_gradient(on, grad):
+    """SelectedRows as the dense gradient; halves as float32, since their sums are not to be rounded before the step."""
+    if grad.dtype == np.float16:
+        grad = SelectedRows._wrap(grad.rows, on.convert(grad.value, SINGLE), grad.height, grad.is_merged)
+    return on.dense_rows(grad)
 
 
 def update(
@@ -55,7 +64,7 @@ def update(
     value = grad.value if sparse else grad
     if sparse and touches_all:
         check_merged(duplicates)
-        grad, sparse = on.dense_rows(grad), False
+        grad, sparse = dense_gradient(on, grad), False
     if seed is not None:
         update_rounded(on, rule, param, states, grad, seed)
         return None
