@@ -17,7 +17,7 @@ _HOMES = {
     "arrays.bounds": ("bounds_check",),
     "registry": ("Dense", "OPS", "op", "run"),
     "registry.desc": ("DescError", "LodTensorDesc", "TensorDesc", "VarDesc", "VarType"),
-    "registry.tape": ("Tape",),
+    "registry.tape": ("Tape", "stop_gradient"),
     "registry.warmup": ("warmup",),
     "jit": ("get_num_threads", "set_num_threads"),
     "errors": (
@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     from .registry import op as op
     from .registry import run as run
     from .registry.tape import Tape as Tape
+    from .registry.tape import stop_gradient as stop_gradient
     from .registry.warmup import warmup as warmup
 
 

@@ -70,8 +70,8 @@ def _operator(name):
     return call
 
 
-_OPERATORS = ["add", "radd", "sub", "rsub", "mul", "rmul", "truediv", "rtruediv", "neg", "getitem"]
-for _name in [*_OPERATORS, "lt", "le", "gt", "ge", "eq", "ne"]:
+_OPERATORS = ["add", "radd", "sub", "rsub", "mul", "rmul", "truediv", "rtruediv", "pow", "rpow", "neg", "getitem"]
+for _name in [*_OPERATORS, "lt", "le", "gt", "ge", "eq", "ne", "or", "invert"]:
     setattr(Computed, f"__{_name}__", _operator(f"__{_name}__"))
 
 

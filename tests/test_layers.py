@@ -39,7 +39,7 @@ ALLOWED = {
     ("lod.selected_rows", "ops"): "merge, to_dense and + are operators, so that a tape records them",
     ("lod.sparse_matrix", "ops"): "methods that forward to operators",
     ("lod.sparse_matrix", "interop"): "methods that forward to functions which need SciPy and operators",
-    ("registry.tape", "ops"): "gradients of one variable are added by the operator sum",
+    ("registry.backward", "ops"): "gradients of one variable are added by the operator sum",
 }
 
 

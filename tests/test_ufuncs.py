@@ -137,18 +137,6 @@ def test_equal_is_that_of_lod_tensor(t):
         np.equal(t, np.zeros(3))
 
 
-def test_a_tape_does_not_see_them():
-    """What NumPy computes is a constant to a Tape, as with plain arrays."""
-    x = LoDTensor(np.array([1.0, 2.0, 3.0]), [[2, 1]])
-    with lodkit.Tape() as tape:
-        lost = lodkit.sequence_pool(np.exp(x))
-        kept = lodkit.sequence_pool(lodkit.tanh(x) * 1.0)
-        by_operators = lodkit.sequence_pool(lodkit.tanh(x))
-    assert tape.gradient(lost, [x]) == [None]
-    assert tape.gradient(kept, [x]) == [None]
-    assert tape.gradient(by_operators, [x])[0].same_lod(x)
-
-
 def test_on_a_gpu(place):
     x = LoDTensor(np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]), LENGTHS)
     moved = place.to(x)

@@ -13,6 +13,7 @@ import numpy as np
 
 from ..errors import DTypeError, LoDError, OutputError, ShapeMismatchError
 from .pages import allocate
+from .recorded import RecordedArray, refuse, refuse_lists
 
 HUGE = 1 << 21
 BIG = 1 << 22
@@ -122,6 +123,7 @@ def check_values(dtype, what, *, floating=False):
 
 def from_lists(x, name):
     """Lists of numbers as an array; LoDError if they are uneven."""
+    refuse_lists(x)
     try:
         return np.asarray(plain_rows(x, name))
     except ValueError as error:
@@ -150,7 +152,7 @@ def plain_array(x, name):
         return x
     if isinstance(x, np.ma.MaskedArray):
         raise TypeError(f"{name} is a masked array, whose mask no operator looks at; pass {name}.filled(...)")
-    return np.asarray(x)
+    return refuse(x, f"a function that takes {name}") if isinstance(x, RecordedArray) else np.asarray(x)
 
 
 def plain_rows(rows, name):

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..errors import DeviceError
 from .generic import device_of
+from .recorded import not_recorded, on_tape
 
 _TO_CUDA = {
     "cupy": lambda module, array: module.asarray(array),
@@ -23,6 +24,8 @@ def to_device(array, device):
         raise ValueError(f'device must be "cpu" or "cuda", got {device!r}')
     if device_of(array) == device:
         return array
+    if on_tape(array):
+        not_recorded("moving to another device")
     if device == "cuda":
         return _to_cuda(array)
     result = _to_cpu(array)

@@ -8,6 +8,7 @@ from itertools import islice, pairwise
 import numpy as np
 
 from ..arrays import empty, integers, is_integer
+from ..arrays.recorded import not_recorded, on_tape
 from ..errors import DeviceError, LoDError, LoDLevelError, RowIndexError
 from .levels import compiled, frozen
 
@@ -193,6 +194,8 @@ def take_ranges(values, starts, stops):
     """Concatenate ``values[starts[k]:stops[k]]``."""
     from .copy_runs import copy_runs
 
+    if on_tape(values):
+        return values[take_ranges(np.arange(len(values)), starts, stops)]
     require_cpu(values, "selecting sequences")
     slots = compiled().lengths_to_offsets(stops - starts)
     out = empty((int(slots[-1]), *values.shape[1:]), values.dtype)
@@ -201,6 +204,8 @@ def take_ranges(values, starts, stops):
 
 
 def require_cpu(values, what):
+    if on_tape(values):
+        not_recorded(what)
     if not isinstance(values, np.ndarray):
         if not hasattr(values, "__cuda_array_interface__"):
             raise TypeError(f"{what} takes a NumPy array, got {type(values).__name__}; convert with np.asarray(...)")

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from ..arrays import device_of, from_lists, is_array, plain_array
+from ..arrays.recorded import on_tape, plain_view
 from ..errors import LoDError, LoDLevelError
 from ..public import public
 from . import levels as _levels
@@ -136,7 +137,11 @@ class LoDTensor(Comparison, Indexing, Relevelling, Conversions, SparseMatrices, 
             raise LoDError("a LoDTensor without lengths needs values")
         if values is None or (lod and lod[-1][-1] != values.shape[0]):
             _levels.check_rows(lod, values)
-        made = self._wrap(values, lod)
+        return self._like(values)
+
+    def _like(self, values):
+        """Return a tensor of the same structure, unchecked."""
+        made = self._wrap(values, self._lod)
         made._rows = self._rows
         return made
 
@@ -241,12 +246,12 @@ class LoDTensor(Comparison, Indexing, Relevelling, Conversions, SparseMatrices, 
     def __repr__(self):
         from .repr_text import text
 
-        return text(self)
+        return text(self._like(plain_view(self._values)))
 
     def _repr_html_(self):
         from .repr_html import html
 
-        return html(self)
+        return html(self._like(plain_view(self._values)))
 
 
 def _rows_of(values):
@@ -255,7 +260,7 @@ def _rows_of(values):
         return None
     if isinstance(values, list | tuple):
         values = from_lists(values, "values")
-    if isinstance(values, np.ndarray):
+    if isinstance(values, np.ndarray) and not on_tape(values):
         values = plain_array(values, "values")
     if not is_array(values):
         rule = f"values must be a NumPy or CUDA array or a list, got {type(values).__name__}"

@@ -6,7 +6,8 @@ import operator
 
 import numpy as np
 
-from ..arrays import device_of, from_lists, is_array
+from ..arrays import device_of, dtype_of, from_lists, is_array
+from ..arrays.recorded import UFUNCS, Function, hooks, not_recorded, partials, recorded, reshape_rule
 from ..errors import DeviceError, NoKernelError, ShapeMismatchError
 from .levels import mismatch
 from .lod_tensor import LoDTensor
@@ -92,8 +93,15 @@ def _operand(name, x, rank):
         return x
     if isinstance(x, LoDTensor):
         values = x._need_values()
+        if type(values) is np.ndarray and values.dtype.kind == "f" and hooks.open_tapes():
+            values = recorded(values)
         item = tuple(values.shape[1:])
-        return values if len(item) + 1 == rank else values.reshape(len(values), *[1] * (rank - 1 - len(item)), *item)
+        if len(item) + 1 == rank:
+            return values
+        made = values.reshape(len(values), *[1] * (rank - 1 - len(item)), *item)
+        if not isinstance(values, np.ndarray) and hooks.open_tapes():
+            hooks.record(Function("reshape", reshape_rule), (values,), {}, made)
+        return made
     x = from_lists(x, "a row") if isinstance(x, list | tuple) else x
     shape = np.shape(x) if np.isscalar(x) else tuple(x.shape)
     if len(shape) >= rank and not (len(shape) == rank and shape[0] == 1):
@@ -127,8 +135,12 @@ def _on_gpu(ufunc, operands, outs, kwargs):
     run = OPERATORS.get(name) or getattr(xp, ARRAY_API.get(name, name), None)
     if run is None:
         raise NoKernelError(f"np.{name} is not in the array API; use the array library: t.with_values(f(t.values))")
-    numbers = [x.item() if isinstance(x, np.generic | np.ndarray) else x for x in operands]
-    return run(*(x if _is_number(x) else xp.asarray(x) for x in numbers))
+    numbers = tuple(x.item() if isinstance(x, np.generic | np.ndarray) else x for x in operands)
+    made = run(*(x if _is_number(x) else xp.asarray(x) for x in numbers))
+    if hooks.open_tapes() and dtype_of(made).kind == "f":
+        rules = UFUNCS.get(ufunc) or not_recorded(f"np.{name}")
+        hooks.record(Function(f"np.{name}", partials(rules)), numbers, {}, made)
+    return made
 
 
 def _is_number(x):

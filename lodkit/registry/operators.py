@@ -24,7 +24,8 @@ from .inputs import accept_inputs, names_of
 from .kernel_table import KernelTable
 from .kinds import Dense, check_whole, kind_of, kinds_of, name_of, run_rows
 from .out import call_with_out
-from .tape import differentiate, record, state
+from .recording import call_recorded, open_tapes, state
+from .tape import differentiate
 
 
 class Registry(dict):
@@ -78,6 +79,8 @@ class Op(KernelTable):
         self.infer_function = self._like((like,) if like else self.updates, hints.get("return") is Dense)
 
     def __call__(self, *inputs, out=None, **attrs):
+        if state.open and open_tapes():
+            return call_recorded(self, inputs, out, attrs)
         if out is not None:
             return call_with_out(self, inputs, attrs, out)
         # 0.1 us faster than map()
@@ -109,10 +112,7 @@ class Op(KernelTable):
                     attrs[name] = self._settled(name, value)
         if self._needed:
             self._check_needed(attrs)
-        result = launch(*inputs, **attrs)
-        if state.open:
-            record(self, inputs, attrs, result)
-        return result
+        return launch(*inputs, **attrs)
 
     def select(self, *inputs):
         """Return the kernel for these inputs."""

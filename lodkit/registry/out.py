@@ -12,7 +12,6 @@ import numpy as np
 from ..arrays import is_array, output, parts, refuse_overlap
 from ..lod import LoDTensor
 from .kinds import run_rows
-from .tape import record, state
 
 
 def call_with_out(op, inputs, attrs, out):
@@ -35,8 +34,6 @@ def call_with_out(op, inputs, attrs, out):
         result = _copied(op, launch(*inputs, **attrs), target)
     if isinstance(out, LoDTensor) and isinstance(result, LoDTensor):
         out._set_levels(result._lod)
-    if state.open:
-        record(op, inputs, attrs, result)
     return result
 
 

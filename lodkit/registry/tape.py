@@ -1,41 +1,25 @@
-"""Gradients: operator calls are recorded and walked backwards, through the gradient rule of each."""
+"""Gradients: calls are recorded and walked backwards, through the gradient rule of each.
+
+Calls are those of operators, and of NumPy's functions on what operators return (``arrays.recorded``).
+"""
 
 from __future__ import annotations
 
-import copy
 import threading
-import types
 
 import numpy as np
 
 from ..arrays import is_array, may_share_memory
-from ..errors import DTypeError, LodkitError
-from ..lod import LoDTensor, SelectedRows
+from ..arrays.recorded import Function
+from ..errors import LodkitError
+from ..lod import LoDTensor
 from ..public import public
+from .backward import add_to, backward, like_source, memory_of, replaced, seed, separate
+from .recording import _local, open_tapes, record, state, unwrapped, wrapped
 
-_local = threading.local()
-state = types.SimpleNamespace(open=0)  # tapes open in any thread: all that a call checks
 _lock = threading.Lock()
-
-
-class Call:
-    """Recorded call, as gradient rules see it.
-
-    Attributes
-    ----------
-    op : Op
-    inputs, outputs : tuple
-    attrs : dict
-        All attributes, defaults included.
-    wanted : tuple of bool
-        Per input, True if it needs a gradient.
-    """
-
-    __slots__ = ("attrs", "input_keys", "inputs", "op", "output_keys", "outputs", "wanted")
-
-    def __init__(self, op, inputs, attrs, outputs):
-        self.op, self.inputs, self.attrs, self.outputs = op, inputs, attrs, outputs
-        self.wanted, self.input_keys, self.output_keys = (), (), ()
+#: What a gradient that is computed inside a tape is to that tape: a call without a gradient of its own.
+GRADIENT = Function("Tape.gradient", None)
 
 
 @public
@@ -57,21 +41,51 @@ class Tape:
     def __init__(self):
         self._calls, self._alive = [], []
         self._versions = {}  # id of an array -> number of writes: out= and updates make another variable
+        self._constants = set()  # ids of arrays that stop_gradient returned
 
     def __enter__(self):
-        if not hasattr(_local, "tapes"):
-            _local.tapes = []
-        if self in _local.tapes:
+        from ..arrays import array_gradients, array_methods  # noqa: F401  fill in what recorded arrays can do
+
+        if self in open_tapes():
             raise LodkitError("this tape is open already; open another one inside it")
-        _local.tapes.append(self)
+        _local.tapes = [*open_tapes(), self]
         with _lock:
             state.open += 1
         return self
 
     def __exit__(self, *error):
-        _local.tapes.remove(self)
+        _local.tapes = [tape for tape in _local.tapes if tape is not self]
         with _lock:
             state.open -= 1
+
+    def watch(self, x):
+        """Return ``x`` as operators return arrays on this tape: what NumPy computes with it is recorded.
+
+        A plain array is a variable as an input of an operator only: NumPy does not tell a tape what it computes.
+
+        Parameters
+        ----------
+        x : numpy.ndarray or LoDTensor
+            Of floating numbers; shares its memory with the result, and is the source to ask for.
+
+        Examples
+        --------
+        >>> import numpy as np, lodkit
+        >>> weight = np.array([1.0, 2.0])
+        >>> with lodkit.Tape() as tape:
+        ...     total = (tape.watch(weight) ** 2).sum()
+        >>> tape.gradient(total, [weight])
+        [array([2., 4.])]
+        """
+        values = x.values if isinstance(x, LoDTensor) else x
+        if not isinstance(values, np.ndarray) or values.dtype.kind != "f":
+            shown = f"{values.dtype} numbers" if isinstance(values, np.ndarray) else type(values).__name__
+            raise TypeError(f"watch takes NumPy arrays and LoDTensors of floating numbers, got {shown}")
+        if self not in open_tapes():
+            raise LodkitError("this tape is not open in this thread; watch inside its with statement")
+        x = unwrapped(x)
+        self._key(x)
+        return wrapped(x)
 
     def gradient(self, target, sources, output_gradients=None):
         """Return the gradients of ``target`` by each of ``sources``.
@@ -107,58 +121,145 @@ class Tape:
             given = list(output_gradients) if isinstance(target, list | tuple) else [output_gradients]
         if len(given) != len(targets):
             raise ValueError(f"{len(given)} output_gradients for {len(targets)} targets")
+        targets, sources, given = (list(map(unwrapped, values)) for values in (targets, sources, given))
+        found = self._walk(targets, sources, given)
+        gradients = separate([like_source(s, found.get(self._key(s))) for s in sources], given)
+        if open_tapes():  # a gradient of this gradient is refused
+            record(GRADIENT, (*targets, *sources), {}, tuple(g for g in gradients if g is not None))
+            gradients = list(map(wrapped, gradients))
+        return gradients
+
+    def _walk(self, targets, sources, given):
+        """Gradients by the variables between the targets and the sources."""
         found = {}
         for t, g in zip(targets, given, strict=True):
-            _add(found, self._key(t), _seed(t, g))
-        wanted = {id(_memory(s)) for s in sources}
-        reached = self._reached(wanted)
+            add_to(found, self._key(t), seed(t, g))
+        # earlier versions too: a path from one is refused, not left out
+        wanted = {(where, n) for where, last in map(self._key, sources) for n in range(last + 1)}
+        reached, made = self._reached(wanted)
+        self._refuse_views(set(found), [memory_of(s) for s in sources if self._key(s) not in made], made)
         for call in reversed(self._calls):
             grads = [found.get(key) for key in call.output_keys]
             needed = tuple(key in reached for key in call.input_keys)
             if any(g is not None for g in grads) and any(needed):
-                for key, g in zip(call.input_keys, _backward(call, needed, grads), strict=False):
+                self._refuse_changed(call)
+                for key, g in zip(call.input_keys, backward(call, needed, grads), strict=False):
                     if g is not None and key in reached:
-                        _add(found, key, g)
-        total = {}
-        for (where, _), g in found.items():
-            if where in wanted:
-                _add(total, where, g)
-        return _separate([_like(s, total.get(id(_memory(s)))) for s in sources], given)
+                        add_to(found, key, g)
+        return found
+
+    def _refuse_views(self, needed, sources, made):
+        """Raise if a target depends on an array that no call has made, which shares memory with a source.
+
+        ``needed`` are the variables of the targets.
+        """
+        for call in reversed(self._calls):
+            if needed.isdisjoint(call.output_keys):
+                continue
+            needed.update(call.input_keys)
+            for x, key in zip(map(memory_of, call.inputs), call.input_keys, strict=True):
+                if key in made or key[0] in self._constants or not is_array(x) or any(x is s for s in sources):
+                    continue
+                if any(may_share_memory(x, s) for s in sources):
+                    raise LodkitError(
+                        f"{call.op.name} read a view of a source, which NumPy made unseen, so its gradient would be "
+                        "incomplete; make the view of the array that tape.watch(source) returns"
+                    )
+
+    def _refuse_changed(self, call):
+        """Raise if numbers that a gradient rule may read were overwritten since, by ``out=`` or an update."""
+        for id_, version in (*call.input_keys, *call.output_keys):
+            if version != self._versions[id_]:
+                raise LodkitError(
+                    f"an input or the result of {call.op.name} was overwritten since (out=, or an update in place); "
+                    "ask for gradients before that, or write elsewhere"
+                )
 
     def _record(self, call):
-        call.input_keys = tuple(map(self._key, call.inputs))
+        call.input_keys = tuple([self._key(x) for x in call.inputs])
         if call.op.updates:  # earlier results depend on the earlier values
             for out in call.outputs:
                 key, version = self._key(out)
                 self._versions[key] = version + 1
             return
-        if any(out is x for out in call.outputs for x in call.inputs):
-            return  # an identity, as merging a merged gradient
-        call.output_keys = tuple(map(self._written, call.outputs))
+        call.output_keys = tuple([self._written(x) for x in call.outputs])
         self._calls.append(call)
 
     def _key(self, x):
         """Variable of a value: its array and the number of writes so far."""
-        memory = _memory(x)
-        if id(memory) not in self._versions:
-            self._versions[id(memory)] = 0
+        memory = x._values if type(x) is LoDTensor else x
+        where = id(memory)
+        version = self._versions.get(where)
+        if version is None:
+            version = self._versions[where] = 0
             self._alive.append(memory)  # its id must not be reused
-        return id(memory), self._versions[id(memory)]
+        return where, version
 
     def _written(self, out):
         """Variable of a result: a new one if ``out=`` overwrote another."""
-        memory = _memory(out)
-        if id(memory) in self._versions:
-            self._versions[id(memory)] += 1
+        where = id(out._values if type(out) is LoDTensor else out)
+        if where in self._versions:
+            self._versions[where] += 1
         return self._key(out)
 
+    def _rename(self, array, before):
+        """Make ``before``, a copy, of what ``array`` was until now: it is about to be written to."""
+        key = self._key(array)
+        if not any(key in call.output_keys for call in self._calls):
+            raise LodkitError("a source is not changed in place while a tape is open; compute a new array")
+        if any(may_share_memory(x, array) for x in self._alive if x is not array and is_array(x)):
+            raise LodkitError(
+                "this array shares memory with others on the tape, whose numbers would change with it; "
+                "compute a new array"
+            )
+        old = {key: (id(before), key[1])}
+        for call in self._calls:
+            call.input_keys = tuple(old.get(k, k) for k in call.input_keys)
+            call.output_keys = tuple(old.get(k, k) for k in call.output_keys)
+            call.inputs = tuple(replaced(x, array, before) for x in call.inputs)
+            call.outputs = tuple(replaced(x, array, before) for x in call.outputs)
+        self._alive.append(before)
+        self._versions[id(before)] = key[1]
+
     def _reached(self, sources):
-        """Keys of the sources and of all that is computed from them."""
-        reached = {(where, n) for where in sources for n in range(self._versions.get(where, 0) + 1)}
+        """Variables that are sources or computed from them; and all that calls have made."""
+        reached, made = set(sources), set()
         for call in self._calls:
             if any(key in reached for key in call.input_keys):
                 reached.update(call.output_keys)
-        return reached
+            made.update(call.output_keys)
+        return reached, made
+
+
+@public
+def stop_gradient(x):
+    """Return ``x`` as a constant of the open tapes: no gradient flows through the result.
+
+    Parameters
+    ----------
+    x : array or LoDTensor
+        Shares its memory with the result; itself if no tape is open.
+
+    Examples
+    --------
+    >>> import numpy as np, lodkit
+    >>> x = np.array([1.0, 2.0])
+    >>> with lodkit.Tape() as tape:
+    ...     y = lodkit.tanh(x) * lodkit.stop_gradient(lodkit.tanh(x))
+    >>> bool(np.allclose(tape.gradient(y, [x])[0], (1 - np.tanh(x) ** 2) * np.tanh(x)))
+    True
+    """
+    if not open_tapes():
+        return x
+    x = unwrapped(x)
+    values = x.values if isinstance(x, LoDTensor) else x
+    if not isinstance(values, np.ndarray):
+        raise TypeError(f"stop_gradient takes NumPy arrays and LoDTensors of them, got {type(values).__name__}")
+    constant = values.view()
+    for tape in open_tapes():
+        tape._constants.add(id(constant))
+        tape._alive.append(constant)
+    return x.with_values(constant) if isinstance(x, LoDTensor) else constant
 
 
 def differentiate(call):
@@ -170,94 +271,4 @@ def differentiate(call):
 
 
 def _is_floating(x):
-    return is_array(_memory(x)) and _memory(x).dtype.kind == "f"
-
-
-def record(op, inputs, attrs, result):
-    """Record a call on the open tapes of this thread."""
-    outputs = result if isinstance(result, tuple) else (result,)
-    for tape in getattr(_local, "tapes", ()):
-        tape._record(Call(op, inputs, {**op.defaults, **attrs}, outputs))
-
-
-class no_grad:
-    """Context without recording: gradient rules call operators too."""
-
-    def __enter__(self):
-        self.tapes, _local.tapes = getattr(_local, "tapes", []), []
-
-    def __exit__(self, *error):
-        _local.tapes = self.tapes
-
-
-def _backward(call, wanted, grads):
-    if call.op.gradient_rule is None:
-        raise LodkitError(f"{call.op.name} has no gradient, but it lies between the target and a source")
-    view = Call(call.op, call.inputs, call.attrs, call.outputs)
-    view.wanted = wanted
-    with no_grad():
-        result = call.op.gradient_rule(view, *grads)
-    return result if isinstance(result, tuple) else (result,)
-
-
-def _memory(x):
-    """Array of a variable: a LoDTensor and its values are one."""
-    return x.values if isinstance(x, LoDTensor) else x
-
-
-def _separate(gradients, given):
-    """Copy gradients that share memory with others or with the given ones: users may scale them in place."""
-    seen = [_numbers(g) for g in given if g is not None]
-    for i, g in enumerate(gradients):
-        if g is not None:
-            if any(may_share_memory(_numbers(g), other) for other in seen if is_array(other)):
-                gradients[i] = g = copy.deepcopy(g)
-            seen.append(_numbers(g))
-    return gradients
-
-
-def _numbers(x):
-    return x.value if isinstance(x, SelectedRows) else _memory(x)
-
-
-def _seed(target, given):
-    values = target.values if isinstance(target, LoDTensor) else target
-    on_cpu = isinstance(values, np.ndarray)
-    if given is None:
-        return np.ones_like(values) if on_cpu else _ones_on_gpu(values)
-    given = given.values if isinstance(given, LoDTensor) else given
-    if isinstance(given, SelectedRows):
-        return given
-    if not on_cpu:
-        from ..arrays.cuda import grad_output_like
-
-        return grad_output_like(values, given)
-    given = np.asarray(given)
-    if given.dtype.kind not in "fiu":
-        raise DTypeError(f"an output gradient must hold floating numbers, not {given.dtype}")
-    given = given.astype(values.dtype, copy=False)
-    if given.shape != values.shape:
-        raise ValueError(f"output gradient of shape {given.shape} for a target of shape {values.shape}")
-    return given
-
-
-def _ones_on_gpu(values):
-    from ..arrays.cuda import full_like
-
-    return full_like(values, 1)
-
-
-def _add(found, key, gradient):
-    gradient = gradient.values if isinstance(gradient, LoDTensor) else gradient
-    if key in found:
-        from ..ops.selected_rows import sum as add
-
-        with no_grad():
-            gradient = add(found[key], gradient)
-    found[key] = gradient
-
-
-def _like(source, gradient):
-    if isinstance(source, LoDTensor) and is_array(gradient):
-        return source.with_values(gradient)
-    return gradient
+    return is_array(memory_of(x)) and memory_of(x).dtype.kind == "f"

@@ -1,0 +1,207 @@
+"""Arrays on a tape: NumPy's functions of what operators return are recorded as operators are, or refused.
+
+An operator that runs while a tape is open returns a ``RecordedArray``, a view of its result. NumPy calls its methods
+for ufuncs, functions, indices and changes in place; ``array_gradients`` knows their gradients. Without an open tape a
+RecordedArray computes as any array does, and gives plain ones.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+#: Set by the registry: tapes open in this thread; recording of a call on them; a notice of a change in place.
+hooks = types.SimpleNamespace(open_tapes=tuple, record=None, before_write=None)
+
+UFUNCS: dict[Any, tuple] = {}  # ufunc -> a gradient per input: function of (xp, grad, out, *inputs)
+FUNCTIONS: dict[Any, Callable] = {}  # NumPy function -> the same of recorded arrays
+REMEDY = "see docs/gradients.md for what is, or detach on purpose: lodkit.stop_gradient(x)"
+_OPERANDS = (np.ndarray, np.generic, int, float, complex, bool, list, tuple)
+_SETTINGS = frozenset(("dtype", "casting", "order", "subok"))  # keywords of ufuncs that change no gradient
+
+
+class Function(NamedTuple):
+    """A function of arrays as a tape sees it: an operator."""
+
+    name: str
+    gradient_rule: Callable | None
+    updates: tuple = ()
+    defaults: dict = {}  # noqa: RUF012
+
+
+class RecordedArray(np.ndarray):
+    """Result of an operator on an open tape: an array whose arithmetic is recorded."""
+
+    __slots__ = ("_plain",)  # the array that it views: the variable. Unset on what NumPy derived unseen.
+
+    def __array_ufunc__(self, ufunc, method, *inputs, out=None, **kwargs):
+        if not all(isinstance(x, _OPERANDS) for x in (*inputs, *(out or ()))):
+            return NotImplemented
+        if not hooks.open_tapes():
+            if out is not None:
+                kwargs["out"] = tuple(map(plain_view, out))
+            made = getattr(ufunc, method)(*map(plain_view, inputs), **kwargs)
+            return made if out is None else out[0] if len(out) == 1 else out
+        name = f"np.{ufunc.__name__}"
+        if method == "reduce" and (reduction := FUNCTIONS.get(f"{name}.reduce")):
+            kwargs.setdefault("axis", 0)
+            return reduction(*inputs, **kwargs) if out is None else not_recorded(f"{name}.reduce with out=")
+        if method != "__call__":
+            not_recorded(f"{name}.{method}")
+        if unknown := kwargs.keys() - _SETTINGS:
+            not_recorded(f"{name} with {', '.join(unknown)}=")
+        rules = UFUNCS.get(ufunc)
+        if out is not None:
+            return _in_place(name, ufunc, rules, inputs, out, kwargs)
+        plain = tuple(map(operand, inputs))
+        made = ufunc(*plain, **kwargs)
+        if isinstance(made, tuple) or (rules is None and made.dtype.kind not in "biu"):
+            not_recorded(name)
+        return made if rules is None else computed(name, partials(rules), plain, made)
+
+    def __array_function__(self, func, types, args, kwargs):
+        if not hooks.open_tapes():
+            return func(*map_arrays(plain_view, args), **map_arrays(plain_view, kwargs))
+        known = FUNCTIONS.get(func)
+        return known(*args, **kwargs) if known else not_recorded(f"np.{func.__name__}")
+
+    def __reduce_ex__(self, protocol):
+        return plain_view(self).__reduce_ex__(protocol)
+
+
+_set_plain = RecordedArray._plain.__set__  # type: ignore[attr-defined]
+
+
+def recorded(array):
+    """``array``, a variable of the open tapes, as one whose arithmetic is recorded."""
+    made = array.view(RecordedArray)
+    _set_plain(made, array)
+    return made
+
+
+def on_tape(x):
+    """True for a recorded array while a tape is open."""
+    return type(x) is RecordedArray and bool(hooks.open_tapes())
+
+
+def plain_view(x):
+    """Numbers of a value without its history."""
+    if not isinstance(x, RecordedArray):
+        return x
+    return x._plain if hasattr(x, "_plain") else x.view(np.ndarray)
+
+
+def operand(x):
+    """The variable behind a recorded array; other values as they are, lists as arrays."""
+    if type(x) is RecordedArray:
+        if not hasattr(x, "_plain"):
+            not_recorded("what NumPy made of it")
+        return x._plain
+    return np.asarray(refuse_lists(x)) if isinstance(x, list | tuple) else x
+
+
+def map_arrays(function, x):
+    """Apply a function to the recorded arrays in nested lists, tuples and dictionaries."""
+    if isinstance(x, RecordedArray):
+        return function(x)
+    if type(x) in (list, tuple):
+        return type(x)(map_arrays(function, item) for item in x)
+    return {k: map_arrays(function, v) for k, v in x.items()} if type(x) is dict else x
+
+
+def computed(name, rule, inputs, made):
+    """Record ``made``, a result of ``inputs``, and return it; numbers that have no gradient stay plain."""
+    made = np.asarray(made)  # ufuncs of 0-d arrays give scalars
+    if made.dtype.kind != "f":
+        return made if made.dtype.kind in "biu" else not_recorded(f"{name} to {made.dtype}")
+    if any(made is x for x in inputs):
+        made = made.view()  # another variable
+    hooks.record(Function(name, rule), inputs, {}, made)
+    return recorded(made)
+
+
+def partials(rules):
+    """Gradient rule from a function per input, for arrays of the library of the gradient."""
+
+    def rule(call, grad):
+        xp, inputs = library_of(grad), call.inputs
+        if xp is not np:
+            grad, *inputs = (x if np.isscalar(x) else xp.asarray(x) for x in (grad, *inputs))
+        with np.errstate(all="ignore"):
+            return tuple(
+                fitted(xp, by(xp, grad, call.outputs[0], *inputs), x)
+                if wanted and getattr(x.dtype, "kind", "f") == "f"
+                else None
+                for by, x, wanted in zip(rules, inputs, call.wanted, strict=True)
+            )
+
+    return rule
+
+
+def reshape_rule(call, grad):
+    """Gradient rule of a reshape."""
+    return library_of(grad).reshape(grad, tuple(call.inputs[0].shape))
+
+
+def library_of(x):
+    """Namespace of an array's library."""
+    if isinstance(x, np.ndarray):
+        return np
+    from .cuda import library_of as library
+
+    return library(x).namespace()
+
+
+def fitted(xp, grad, x):
+    """Sum a gradient over the axes along which ``x`` was broadcast, in the type of ``x``."""
+    extra = grad.ndim - x.ndim
+    axes = tuple(i for i in range(grad.ndim) if i < extra or (x.shape[i - extra] == 1 and grad.shape[i] != 1))
+    if axes:
+        grad = xp.reshape(xp.sum(grad, axis=axes), tuple(x.shape))
+    if tuple(grad.shape) != tuple(x.shape):
+        grad = xp.broadcast_to(grad, tuple(x.shape))
+    return xp.asarray(grad if grad.dtype == x.dtype else xp.astype(grad, x.dtype))
+
+
+def _in_place(name, ufunc, rules, inputs, out, kwargs):
+    """Run a ufunc into a recorded array: tapes keep a copy of its earlier numbers, and see another variable."""
+    if rules is None or len(out) != 1:
+        not_recorded(f"{name} with out=")
+    if type(out[0]) is not RecordedArray:
+        raise TypeError(
+            f"{name}: out= is a plain array, whose later uses no tape would see; leave out= away, or write numbers: "
+            "out[...] = lodkit.stop_gradient(x)"
+        )
+    plain = tuple(map(operand, inputs))
+    return written(name, partials(rules), plain, out[0], ufunc(*plain, **kwargs))
+
+
+def written(name, rule, inputs, target, made, key=...):
+    """Record a write of ``made``, a result of ``inputs``, to a recorded array, and do it."""
+    array = operand(target)
+    array.copy()[key] = made  # raises before anything is written
+    before = hooks.before_write(array)
+    array[key] = made
+    hooks.record(Function(name, rule), tuple(before if x is array else x for x in inputs), {}, array)
+    return target
+
+
+def refuse(x, what):
+    """Raise if a function that is not recorded takes ``x``, a recorded array, while a tape is open."""
+    if hooks.open_tapes():
+        not_recorded(what)
+    return plain_view(x)
+
+
+def refuse_lists(x):
+    """Return nested lists; raise if a tape is open and they hold recorded arrays, whose history lists would lose."""
+    if hooks.open_tapes():
+        map_arrays(lambda _: not_recorded("a list", "np.stack and np.concatenate are recorded"), x)
+    return x
+
+
+def not_recorded(what, remedy=REMEDY):
+    raise TypeError(f"{what} of arrays on a tape is not recorded; {remedy}")

@@ -1,0 +1,93 @@
+"""The steps of a walk backwards: the gradient rule of a call, sums, and gradients as their sources are."""
+
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+
+from ..arrays import is_array, may_share_memory
+from ..errors import DTypeError, LodkitError
+from ..lod import LoDTensor, SelectedRows
+from .recording import Call, no_grad
+
+
+def backward(call, wanted, grads):
+    if call.op.gradient_rule is None:
+        raise LodkitError(f"{call.op.name} has no gradient, but it lies between the target and a source")
+    view = Call(call.op, call.inputs, call.attrs, call.outputs)
+    view.wanted = wanted
+    with no_grad():
+        grads = [g.to_dense() if isinstance(g, SelectedRows) else g for g in grads]
+        result = call.op.gradient_rule(view, *grads)
+    return result if isinstance(result, tuple) else (result,)
+
+
+def memory_of(x):
+    """Array of a variable: a LoDTensor and its values are one."""
+    return x.values if isinstance(x, LoDTensor) else x
+
+
+def replaced(x, array, other):
+    """``x`` with another array in place of ``array``."""
+    if memory_of(x) is not array:
+        return x
+    return x.with_values(other) if isinstance(x, LoDTensor) else other
+
+
+def separate(gradients, given):
+    """Copy gradients that share memory with others or with the given ones: users may scale them in place."""
+    seen = [_numbers(g) for g in given if g is not None]
+    for i, g in enumerate(gradients):
+        if g is not None:
+            if any(may_share_memory(_numbers(g), other) for other in seen if is_array(other)):
+                gradients[i] = g = copy.deepcopy(g)
+            seen.append(_numbers(g))
+    return gradients
+
+
+def _numbers(x):
+    return x.value if isinstance(x, SelectedRows) else memory_of(x)
+
+
+def seed(target, given):
+    values = target.values if isinstance(target, LoDTensor) else target
+    on_cpu = isinstance(values, np.ndarray)
+    if given is None:
+        return np.ones_like(values) if on_cpu else _ones_on_gpu(values)
+    given = given.values if isinstance(given, LoDTensor) else given
+    if isinstance(given, SelectedRows):
+        return given
+    if not on_cpu:
+        from ..arrays.cuda import grad_output_like
+
+        return grad_output_like(values, given)
+    given = np.asarray(given)
+    if given.dtype.kind not in "fiu":
+        raise DTypeError(f"an output gradient must hold floating numbers, not {given.dtype}")
+    given = given.astype(values.dtype, copy=False)
+    if given.shape != values.shape:
+        raise ValueError(f"output gradient of shape {given.shape} for a target of shape {values.shape}")
+    return given
+
+
+def _ones_on_gpu(values):
+    from ..arrays.cuda import full_like
+
+    return full_like(values, 1)
+
+
+def add_to(found, key, gradient):
+    gradient = gradient.values if isinstance(gradient, LoDTensor) else gradient
+    if key in found:
+        from ..ops.selected_rows import sum as add
+
+        with no_grad():
+            gradient = add(found[key], gradient)
+    found[key] = gradient
+
+
+def like_source(source, gradient):
+    if isinstance(source, LoDTensor) and is_array(gradient):
+        return source.with_values(gradient)
+    return gradient

@@ -1,0 +1,117 @@
+"""Recording of calls on the open tapes of a thread."""
+
+from __future__ import annotations
+
+import threading
+import types
+
+import numpy as np
+
+from ..arrays.recorded import RecordedArray, hooks, operand, recorded
+from ..lod import LoDTensor
+
+_local = threading.local()
+state = types.SimpleNamespace(open=0)  # tapes open in any thread: all that a call checks
+
+
+def open_tapes():
+    """Tapes that record the calls of this thread."""
+    return getattr(_local, "tapes", ())
+
+
+class Call:
+    """Recorded call, as gradient rules see it.
+
+    Attributes
+    ----------
+    op : Op
+    inputs, outputs : tuple
+    attrs : dict
+        All attributes, defaults included.
+    wanted : tuple of bool
+        Per input, True if it needs a gradient.
+    """
+
+    __slots__ = ("attrs", "input_keys", "inputs", "op", "output_keys", "outputs", "wanted")
+
+    def __init__(self, op, inputs, attrs, outputs):
+        self.op, self.inputs, self.attrs, self.outputs = op, inputs, attrs, outputs
+        self.wanted, self.input_keys, self.output_keys = (), (), ()
+
+
+class no_grad:
+    """Context without recording: gradient rules call operators too."""
+
+    def __enter__(self):
+        self.tapes, _local.tapes = open_tapes(), []
+
+    def __exit__(self, *error):
+        _local.tapes = self.tapes
+
+
+def record(op, inputs, attrs, result):
+    """Record a call on the open tapes of this thread."""
+    outputs = result if isinstance(result, tuple) else (result,)
+    for tape in open_tapes():
+        tape._record(Call(op, inputs, {**op.defaults, **attrs}, outputs))
+
+
+def call_recorded(op, inputs, out, attrs):
+    """Call an operator and record it; its floating arrays come back as recorded ones."""
+    if attrs:
+        _check_constant(op, attrs)
+        op._check_attrs(attrs)
+    plain = tuple([x if type(x) is np.ndarray else unwrapped(x) for x in inputs])
+    if (type(plain[0]) if len(plain) == 1 else tuple(map(type, plain))) not in op._selected:
+        plain = op._accept(plain)
+    tapes, _local.tapes = _local.tapes, ()
+    try:
+        result = op(*plain, **attrs) if out is None else op(*plain, out=unwrapped(out), **attrs)
+    finally:
+        _local.tapes = tapes
+    if op.updates:
+        record(op, plain, attrs, result)
+        return _given(result, plain, inputs)
+    for x in plain:
+        if x is result or (type(result) is tuple and any(x is r for r in result)):
+            return _given(result, plain, inputs)  # an identity, as merging a merged gradient
+    record(op, plain, attrs, result)
+    return tuple(map(wrapped, result)) if isinstance(result, tuple) else wrapped(result)
+
+
+def _check_constant(op, attrs):
+    for name, value in attrs.items():
+        if type(value) is RecordedArray:
+            raise TypeError(f"{op.name}: no gradient flows to the attribute {name}; pass lodkit.stop_gradient({name})")
+
+
+def _given(result, plain, inputs):
+    """The inputs that an operator returns, as they were given."""
+    if isinstance(result, tuple):
+        return tuple(_given(r, plain, inputs) for r in result)
+    return next((given for x, given in zip(plain, inputs, strict=False) if x is result), result)
+
+
+def unwrapped(x):
+    """The variable behind a recorded array or LoDTensor; other values as they are."""
+    if type(x) is LoDTensor:
+        return x._like(operand(x._values)) if type(x._values) is RecordedArray else x
+    return operand(x) if isinstance(x, RecordedArray) else x
+
+
+def wrapped(x):
+    """A floating array, or LoDTensor of one, as recorded."""
+    if type(x) is LoDTensor:
+        return x._like(wrapped(x._values))
+    return recorded(x) if type(x) is np.ndarray and x.dtype.kind == "f" else x
+
+
+def before_write(array):
+    """Prepare the open tapes for a change of a recorded array in place. Returns a copy of its present numbers."""
+    before = array.copy()
+    for tape in open_tapes():
+        tape._rename(array, before)
+    return before
+
+
+hooks.open_tapes, hooks.record, hooks.before_write = open_tapes, record, before_write

@@ -1,0 +1,472 @@
+"""NumPy between operators on a tape: every listed function has the right gradient, and everything else raises."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import threading
+
+import numpy as np
+import pytest
+
+import lodkit
+from lodkit import LodkitError, LoDTensor
+from lodkit.arrays import array_functions, array_gradients, array_methods  # noqa: F401
+from lodkit.arrays.recorded import FUNCTIONS, UFUNCS, RecordedArray
+
+rng = np.random.default_rng(0)
+
+
+def numbers(y):
+    return np.asarray(y.values if isinstance(y, LoDTensor) else y)
+
+
+def differences(function, sources, weights, step=1e-6):
+    """Gradients of ``sum(weights * function(*sources))`` by central differences."""
+    found = []
+    for i, source in enumerate(sources):
+        gradient = np.zeros(source.shape)
+        for place in np.ndindex(source.shape):
+            total = []
+            for sign in (step, -step):
+                moved = [s.copy() for s in sources]
+                moved[i][place] += sign
+                total.append((numbers(function(*moved)) * weights).sum())
+            gradient[place] = (total[0] - total[1]) / (2 * step)
+        found.append(gradient)
+    return found
+
+
+def agrees(function, *sources, rtol=1e-5):
+    """Check the gradients of a function of watched arrays; its value is that of plain ones."""
+    with lodkit.Tape() as tape:
+        result = function(*map(tape.watch, sources))
+    np.testing.assert_allclose(numbers(result), numbers(function(*sources)), rtol=1e-12)
+    weights = rng.normal(size=numbers(result).shape)
+    gradients = tape.gradient(result, list(sources), weights)
+    for gradient, source, expected in zip(gradients, sources, differences(function, sources, weights), strict=True):
+        assert type(gradient) is np.ndarray and gradient.dtype == source.dtype
+        np.testing.assert_allclose(gradient, expected, rtol=rtol, atol=1e-7)
+
+
+@pytest.mark.parametrize("ufunc", UFUNCS, ids=lambda ufunc: ufunc.__name__)
+def test_every_listed_ufunc(ufunc):
+    if ufunc is np.matmul:
+        for a, b in (((2, 3), (3, 4)), ((3,), (3, 4)), ((2, 3), (3,)), ((3,), (3,)), ((5, 1, 2, 3), (4, 3, 2))):
+            agrees(ufunc, rng.normal(size=a), rng.normal(size=b))
+        agrees(ufunc, rng.normal(size=(4, 2, 3)), rng.normal(size=3))
+        agrees(ufunc, rng.normal(size=3), rng.normal(size=(4, 3, 2)))
+        return
+    low = 1.2 if ufunc is np.arccosh else 0.2
+    x, y = rng.uniform(low, low + 0.7, (3, 4)), rng.uniform(low, low + 0.7, (3, 1))
+    if ufunc.nin == 1:
+        agrees(ufunc, x)
+        agrees(ufunc, np.array(low + 0.1))
+        return
+    agrees(ufunc, x, y)
+    agrees(ufunc, y[:, 0], x[0:1, :3].copy())
+    agrees(lambda x: ufunc(x, 0.5), x)
+    agrees(lambda x: ufunc(0.5, x), x)
+
+
+MATRIX, OTHER, CONSTANT = rng.normal(size=(3, 3, 4))
+CUBE = rng.normal(size=(2, 3, 4))
+INDICES = np.array([[0, 1, 1, 2]])
+ONE_ARRAY = {
+    np.reshape: [lambda x: np.reshape(x, (4, 3)), lambda x: np.reshape(x, (2, -1), order="F")],
+    np.ravel: [np.ravel, lambda x: np.ravel(x, "F")],
+    np.squeeze: [lambda x: np.squeeze(x[None], 0)],
+    np.expand_dims: [lambda x: np.expand_dims(x, (0, 2))],
+    np.transpose: [np.transpose, lambda x: np.transpose(x[None], (1, 2, 0))],
+    np.swapaxes: [lambda x: np.swapaxes(x, 0, 1)],
+    np.moveaxis: [lambda x: np.moveaxis(x, 0, -1)],
+    np.rollaxis: [lambda x: np.rollaxis(x, 1)],
+    np.matrix_transpose: [np.matrix_transpose],
+    np.flip: [np.flip, lambda x: np.flip(x, 1)],
+    np.fliplr: [np.fliplr],
+    np.flipud: [np.flipud],
+    np.rot90: [np.rot90],
+    np.roll: [lambda x: np.roll(x, 2), lambda x: np.roll(x, 1, axis=1)],
+    np.broadcast_to: [lambda x: np.broadcast_to(x, (2, 3, 4))],
+    np.copy: [np.copy],
+    np.resize: [lambda x: np.resize(x, (5, 5))],
+    np.repeat: [lambda x: np.repeat(x, 2), lambda x: np.repeat(x, [1, 0, 3], axis=0)],
+    np.tile: [lambda x: np.tile(x, (2, 1))],
+    np.take: [lambda x: np.take(x, [0, 0, 5]), lambda x: np.take(x, [0, 0, 2], axis=1)],
+    np.take_along_axis: [lambda x: np.take_along_axis(x, INDICES, 0)],
+    np.diagonal: [np.diagonal],
+    np.diag: [np.diag, lambda x: np.diag(x[0])],
+    np.tril: [np.tril],
+    np.triu: [lambda x: np.triu(x, 1)],
+    np.delete: [lambda x: np.delete(x, 1, axis=0)],
+    np.atleast_1d: [np.atleast_1d],
+    np.atleast_2d: [lambda x: np.atleast_2d(x[0])],
+    np.atleast_3d: [np.atleast_3d],
+    np.split: [lambda x: np.split(x, 2, axis=1)[1]],
+    np.array_split: [lambda x: np.multiply(*np.array_split(x, 3, axis=1)[1:])],
+    np.hsplit: [lambda x: np.hsplit(x, 2)[0]],
+    np.vsplit: [lambda x: np.vsplit(x, 3)[2]],
+    np.dsplit: [lambda x: np.dsplit(x[None], 2)[0]],
+    np.sum: [np.sum, lambda x: np.sum(x, 0), lambda x: np.sum(x, axis=-1, keepdims=True), lambda x: np.sum(x, (0, 1))],
+    np.mean: [np.mean, lambda x: np.mean(x, 1), lambda x: np.mean(x, (1, 0), keepdims=True)],
+    np.var: [np.var, lambda x: np.var(x, 1, ddof=1)],
+    np.std: [np.std, lambda x: np.std(x, axis=0, keepdims=True)],
+    np.prod: [np.prod, lambda x: np.prod(x, 1), lambda x: np.prod(np.where(np.eye(3, 4) > 0, 0, x), 1)],
+    np.max: [np.max, lambda x: np.max(x, 1), lambda x: np.max(x[None], (0, 2), keepdims=True)],
+    np.min: [np.min, lambda x: np.min(x, axis=0)],
+    np.amax: [lambda x: np.amax(x, 1)],
+    np.amin: [lambda x: np.amin(x, 1)],
+    "np.add.reduce": [np.add.reduce, lambda x: np.add.reduce(x, axis=None)],
+    "np.multiply.reduce": [np.multiply.reduce],
+    "np.maximum.reduce": [np.maximum.reduce],
+    "np.minimum.reduce": [lambda x: np.minimum.reduce(x, axis=1)],
+    np.cumsum: [np.cumsum, lambda x: np.cumsum(x, 1)],
+    np.clip: [lambda x: np.clip(x, -0.5, 0.5), lambda x: np.clip(x, None, 0.3), lambda x: x.clip(min=0.1)],
+    np.round: [lambda x: np.round(x * 3)],
+    np.around: [lambda x: np.around(x, 1)],
+    np.sort: [np.sort, lambda x: np.sort(x, None), lambda x: np.sort(x, axis=0)],
+    np.linalg.norm: [np.linalg.norm, lambda x: np.linalg.norm(x, axis=1)],
+    np.trace: [np.trace],
+}
+TWO_ARRAYS = {
+    np.concatenate: [lambda x, y: np.concatenate([x, y]), lambda x, y: np.concatenate([x, CONSTANT, y * 2], axis=1)],
+    np.stack: [lambda x, y: np.stack([x, y], axis=1)],
+    np.vstack: [lambda x, y: np.vstack([x, y])],
+    np.hstack: [lambda x, y: np.hstack((x, y))],
+    np.dstack: [lambda x, y: np.dstack([x, y])],
+    np.column_stack: [lambda x, y: np.column_stack([x, y])],
+    np.block: [lambda x, y: np.block([[x, y], [y, CONSTANT]])],
+    np.where: [lambda x, y: np.where(CONSTANT > 0, x, y), lambda x, y: np.where(CONSTANT > 0, x, 1.5) + y],
+    np.dot: [lambda x, y: np.dot(x, y.T), lambda x, y: np.dot(2.0, x) + y],
+    np.inner: [np.inner, lambda x, y: np.inner(x, y[0])],
+    np.vdot: [np.vdot],
+    np.outer: [lambda x, y: np.outer(x[0], y)],
+    np.einsum: [
+        lambda x, y: np.einsum("ij,kj->ik", x, y),
+        lambda x, y: np.einsum("ij,ij", x, y),
+        lambda x, y: np.einsum("ij,kl->k", x, y),
+        lambda x, y: np.einsum("i j -> j i", x) @ y,
+    ],
+}
+
+
+def test_every_listed_function_has_a_case():
+    plain = {f for f, wrapper in FUNCTIONS.items() if wrapper.func is array_functions._of_numbers}
+    assert set(FUNCTIONS) - plain == set(ONE_ARRAY) | set(TWO_ARRAYS)
+    assert np.argmax in plain
+
+
+def _cases(table):
+    return [
+        pytest.param(call, id=f"{getattr(function, '__name__', function)}-{i}")
+        for function, calls in table.items()
+        for i, call in enumerate(calls)
+    ]
+
+
+@pytest.mark.parametrize("call", _cases(ONE_ARRAY))
+def test_functions_of_one_array(call):
+    agrees(call, MATRIX)
+
+
+@pytest.mark.parametrize("call", _cases(TWO_ARRAYS))
+def test_functions_of_two_arrays(call):
+    agrees(call, MATRIX, OTHER)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: x.sum() * x.mean(1, keepdims=True) + x.max() - x.min(axis=0) * x.prod(),
+        lambda x: x.reshape(4, 3) @ x.reshape((3, 4)) + x.ravel()[:4].reshape(-1, 1),
+        lambda x: x.T @ x + x.transpose(1, 0) @ x.transpose((0, 1)) + x.mT @ x,
+        lambda x: x.flatten() * x.copy().ravel("C") + copy.copy(x).ravel() * copy.deepcopy(x).ravel(),
+        lambda x: x.std(1) + x.var(1) + x.cumsum(1)[:, -1] + x.trace() + x.diagonal(),
+        lambda x: x.astype(np.float64) * x.real + x.round(1) + x.clip(-1, 1),
+        lambda x: x[1] * x[0, 1] + x[-1, ::2].sum() + x[..., 1:3].sum() + x[None, 0],
+        lambda x: x[[0, 0, 2]] * x[np.array([1, 1, 0])] + x[x > 0].sum() + x[np.ix_([0, 1, 0], [3, 3, 1, 0])],
+        lambda x: sum(row * k for k, row in enumerate(x)),
+        lambda x: -x + +x * abs(x) ** 1.5 - x**2 + 2.0**x / (x * x + 1) - 1 / (3 + x) + x % 0.7,
+        lambda x: x.repeat(2, 0).take([0, 3], 1).swapaxes(0, 1).squeeze().dot(np.arange(6.0)),
+        lambda x: np.float64(2) * x + x * np.arange(4) + [1.0, 2.0, 3.0, 4.0] * x,
+        lambda x: np.sin(x) * np.maximum(x, x.T.T) + np.logaddexp(x, 0),
+    ],
+)
+def test_methods_indices_and_operators(call):
+    agrees(call, MATRIX)
+
+
+def test_ties_and_repeats():
+    x = np.array([[1.0, 3.0, 3.0], [np.nan, np.nan, 2.0]])
+    with lodkit.Tape() as tape:
+        y = tape.watch(x).max(axis=1)
+    np.testing.assert_array_equal(tape.gradient(y, [x])[0], [[0, 1, 0], [1, 0, 0]])
+    a, b = np.array([1.0, 2.0]), np.array([1.0, 3.0])
+    with lodkit.Tape() as tape:
+        y = np.maximum(tape.watch(a), b)
+    assert [g.tolist() for g in tape.gradient(y, [a, b])] == [[1, 0], [0, 1]]
+
+
+def test_float32_stays_and_integers_have_no_gradient():
+    x, n = np.ones((2, 3), np.float32), np.arange(3, dtype=np.int8)
+    with lodkit.Tape() as tape:
+        y = lodkit.tanh(x) * n + np.float32(1)
+        z = y.astype(np.float64).sum()
+    assert y.dtype == np.float32 and z.dtype == np.float64
+    by_x, by_n = tape.gradient(z, [x, n])
+    assert by_x.dtype == np.float32 and by_n is None
+
+
+# -- changes in place ----------------------------------------------------------------------------
+
+
+def _doubled(x):
+    y = lodkit.tanh(x)
+    z = y * 3
+    y *= 2
+    y += z
+    return y * z
+
+
+def _assigned(x):
+    y = lodkit.tanh(x)
+    square = y * y
+    y[1:] = square[:2] * 5
+    y[0, [0, 0, 1]] = np.array([1.0, 2.0, 3.0]) * y[0, 0]
+    y[y < -0.5] = 0.25
+    return y * square
+
+
+def _assigned_to_sequences(x):
+    t = LoDTensor(lodkit.tanh(x), [[1, 2]])
+    u = t * 2
+    t -= u
+    np.exp(u, out=u)
+    return lodkit.sequence_pool(t * u)
+
+
+@pytest.mark.parametrize("call", [_doubled, _assigned, _assigned_to_sequences])
+def test_changes_in_place(call):
+    agrees(call, MATRIX)
+
+
+def test_changes_in_place_that_are_refused():
+    x = np.ones((3, 2))
+    with lodkit.Tape() as tape:
+        w = tape.watch(x)
+        with pytest.raises(LodkitError, match="a source is not changed in place"):
+            w += 1
+        y = lodkit.tanh(x)
+        top = y[:1]
+        with pytest.raises(LodkitError, match="shares memory with others"):
+            y *= 2
+        with pytest.raises(LodkitError, match="shares memory with others"):
+            top[0] = 1
+        with pytest.raises(TypeError, match=r"out= is a plain array.*stop_gradient"):
+            np.add(y, 1, out=np.zeros((3, 2)))
+        with pytest.raises(TypeError, match="copyto of arrays on a tape"):
+            np.copyto(np.zeros((3, 2)), y)
+        with pytest.raises(ValueError, match="broadcast"):
+            (y * 1)[:2] = np.ones(5)
+        with pytest.raises(AttributeError, match="cannot be set"):
+            y.shape = (2, 3)
+        for method in (y.sort, y.fill, y.resize, y.partition):
+            with pytest.raises(TypeError, match=f"{method.__name__} of arrays on a tape is not recorded"):
+                method(1)
+    assert (x == 1).all()
+    assert tape.gradient(y, [x])[0].shape == (3, 2)
+
+
+def test_numbers_that_were_overwritten_are_refused():
+    x, buffer = np.full((3, 2), 0.5), np.zeros((3, 2))
+    with lodkit.Tape() as tape:
+        first = lodkit.mean(lodkit.tanh(x, out=buffer))
+        lodkit.relu(x, out=buffer)
+    with pytest.raises(LodkitError, match="overwritten since"):
+        tape.gradient(first, [x])
+    with lodkit.Tape() as tape:
+        loss = lodkit.mean(lodkit.tanh(x))
+        lodkit.sgd(x, np.ones((3, 2)), lr=0.1)
+    with pytest.raises(LodkitError, match="overwritten since"):
+        tape.gradient(loss, [x])
+
+
+# -- what is refused, and what detaches ----------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        np.median,
+        np.unique,
+        np.nan_to_num,
+        lambda y: np.linalg.inv(y[:2]),
+        lambda y: np.fft.fft(y),
+        lambda y: np.pad(y, 1),
+        np.modf,
+        np.add.accumulate,
+        lambda y: np.multiply.outer(y, y),
+        lambda y: np.maximum(y, 0, where=y > 0),
+        lambda y: y.sum(where=y > 0),
+        lambda y: np.sum(y, initial=3.0),
+        lambda y: np.linalg.norm(y, 1),
+        lambda y: np.einsum("ii", y[:, :3]),
+        lambda y: np.dot(y, CUBE),
+        lambda y: y.view(np.ndarray),
+        lambda y: y.flat,
+        lambda y: y.astype(complex),
+        lambda y: LoDTensor(y, [[3]]).to_padded(),
+        lambda y: LoDTensor([y[0], y[1]], [[2]]),
+        lambda y: LoDTensor.from_sequences([y, y]),
+        lambda y: lodkit.tanh([y, y]),
+        lambda y: lodkit.SelectedRows([0, 1, 2], y, 5),
+        lambda y: lodkit.sgd(np.ones(4), np.ones(4), lr=y[0, :1]),
+        lambda y: np.add(LoDTensor(y, [[3]]), 1, out=LoDTensor(np.zeros((3, 4)), [[3]])),
+    ],
+)
+def test_other_functions_are_refused(call):
+    """And only while a tape is open."""
+    with lodkit.Tape():
+        y = lodkit.tanh(MATRIX)
+        with pytest.raises(TypeError, match=r"not recorded|plain array|no gradient flows"):
+            call(y)
+
+
+def test_recorded_arrays_outlive_their_tape():
+    with lodkit.Tape():
+        y = lodkit.tanh(MATRIX)
+        t = LoDTensor(y, [[1, 2]])
+    assert type(y) is RecordedArray
+    for made in (y * 2, np.unique(y), y.view(np.ndarray), y[0], np.concatenate([y, y]), y.T, y.sum(0), np.pad(y, 1)):
+        assert type(made) is np.ndarray
+    assert type(y.sum()) is np.float64
+    assert type(lodkit.tanh(y)) is np.ndarray
+    assert type((t * 2).values) is np.ndarray
+    y[0] = 1
+    y += 1
+    assert (np.asarray(y)[0] == 2).all()
+    again = pickle.loads(pickle.dumps((y, t)))
+    assert type(again[0]) is np.ndarray and type(again[1].values) is np.ndarray
+    with lodkit.Tape() as tape:
+        z = lodkit.tanh(y) + y
+    assert tape.gradient(z, [y])[0].shape == (3, 4)
+
+
+def test_what_detaches():
+    x = np.ones((2, 2))
+    with lodkit.Tape() as tape:
+        y = lodkit.tanh(x)
+        kept = (y * lodkit.stop_gradient(y)).sum()
+        lost = lodkit.mean(np.asarray(y) * float(y.sum()))
+        sequences = LoDTensor(y, [[2]])
+        stopped = lodkit.sequence_pool(lodkit.stop_gradient(sequences))
+        own = lodkit.mean(lodkit.tanh(lodkit.stop_gradient(x)))
+        assert type(lodkit.stop_gradient(y)) is np.ndarray
+    t = np.tanh(1)
+    np.testing.assert_allclose(tape.gradient(kept, [x])[0], (1 - t * t) * t)
+    assert tape.gradient([lost, stopped, own], [x]) == [None]
+    assert lodkit.stop_gradient(x) is x
+    with lodkit.Tape(), pytest.raises(TypeError, match="stop_gradient takes"):
+        lodkit.stop_gradient([1.0])
+
+
+def test_views_of_sources_are_refused():
+    x = np.ones((4, 2))
+    for view in (lambda x: x[:2], lambda x: x.T, lambda x: x.reshape(-1), lambda x: x[::-1]):
+        with lodkit.Tape() as tape:
+            hidden = lodkit.mean(lodkit.tanh(view(x)))
+            seen = lodkit.mean(lodkit.tanh(view(tape.watch(x))))
+        with pytest.raises(LodkitError, match=r"read a view of a source.*tape\.watch"):
+            tape.gradient(hidden, [x])
+        assert tape.gradient(seen, [x])[0].shape == (4, 2)
+    buffer = np.ones(8)
+    a, b = buffer[:4], buffer[4:]
+    with lodkit.Tape() as tape:
+        y = lodkit.sum(a, b)
+    assert [g.tolist() for g in tape.gradient(y, [a, b])] == [[1] * 4] * 2
+    t = LoDTensor(np.ones((3, 2)), [[1, 2]])
+    with lodkit.Tape() as tape:
+        hidden = lodkit.sequence_pool(t.slice(1))
+        seen = lodkit.sequence_pool(tape.watch(t).slice(1))
+    with pytest.raises(LodkitError, match="view of a source"):
+        tape.gradient(hidden, [t])
+    assert tape.gradient(seen, [t])[0].values.tolist() == [[0, 0], [1, 1], [1, 1]]
+
+
+def test_watch_refuses():
+    tape = lodkit.Tape()
+    with pytest.raises(LodkitError, match="not open"):
+        tape.watch(np.ones(2))
+    with tape:
+        for x in ([1.0], np.arange(3), None, lodkit.SelectedRows([0], [[1.0]], 2), LoDTensor([1, 2], [[2]])):
+            with pytest.raises(TypeError, match="watch takes NumPy arrays and LoDTensors of floating numbers"):
+                tape.watch(x)
+
+
+def test_a_gradient_of_a_gradient_is_refused():
+    x = np.ones(3)
+    with lodkit.Tape() as outer:
+        with lodkit.Tape() as tape:
+            y = lodkit.tanh(x) ** 2
+        (g,) = tape.gradient(y, [x])
+        z = (g * g).sum()
+        constant = lodkit.mean(lodkit.stop_gradient(g))
+    with pytest.raises(LodkitError, match=r"Tape\.gradient has no gradient"):
+        outer.gradient(z, [x])
+    assert outer.gradient(constant, [x]) == [None]
+    assert outer.gradient(y, [x])[0].shape == (3,)
+
+
+def test_selected_rows_flow_into_operators():
+    """A lookup of what a lookup gave, and a bag: the first gradient becomes dense."""
+    table, ids = rng.normal(size=(5, 2)), LoDTensor([1, 2, 2], [[2, 1]])
+    with lodkit.Tape() as tape:
+        rows = lodkit.lookup_table(table, ids)
+        bags = lodkit.embedding_bag(rows.values, LoDTensor([0, 1, 1], [[2, 1]]))
+    gradient = tape.gradient(bags, [table])[0]
+    np.testing.assert_array_equal(gradient.to_dense(), [[0, 0], [1, 1], [2, 2], [0, 0], [0, 0]])
+
+
+def test_sequences_selected_and_joined():
+    x = LoDTensor(rng.normal(size=(6, 2)), [[1, 2], [2, 1, 3]])
+
+    def call(values):
+        t = lodkit.tanh(x.with_values(values) if not isinstance(values, LoDTensor) else values)
+        parts = [t[[1, 0]], t[:1], t[np.array([True, False])], t.slice(1)]
+        joined = lodkit.concat(parts) * lodkit.concat(parts)
+        column = joined.with_values(joined.values[:, :1])
+        return lodkit.sequence_pool(joined / (2 + column)) + t[1, 0].sum(0)
+
+    agrees(call, x.values)
+
+
+def test_threads_have_their_own_tapes():
+    with lodkit.Tape():
+        y, types = lodkit.tanh(MATRIX), []
+        worker = threading.Thread(target=lambda: types.extend(map(type, (y * 2, lodkit.tanh(y)))))
+        worker.start()
+        worker.join()
+    assert types == [np.ndarray, np.ndarray]
+
+
+def test_text_of_recorded_arrays():
+    with lodkit.Tape():
+        y = lodkit.relu(np.array([[1.0, 2.0]]))
+        assert repr(y) == "array([[1., 2.]])" and str(y[0]) == "[1. 2.]" and f"{y[0, 0]:.1f}" == "1.0"
+        assert "1." in repr(LoDTensor(y, [[1]])) and "<" in LoDTensor(y, [[1]])._repr_html_()
+        np.testing.assert_allclose(y, [[1, 2]])
+
+
+def test_ufuncs_of_sequences_on_a_gpu(place):
+    def call(t):
+        return lodkit.sequence_pool(np.exp(t * 0.5) / (1 + t * t) - np.maximum(t, 0.2) + abs(t) ** 1.5)
+
+    x = LoDTensor(rng.normal(size=(4, 2)), [[3, 1]])
+    moved = place.to(x)
+    for t in (x, moved):
+        with lodkit.Tape() as tape:
+            y = call(t)
+        gradient = tape.gradient(y, [t])[0]
+        found = gradient if t is x else place.home(gradient)
+        expected = differences(lambda v: call(x.with_values(v)), [x.values], np.ones((2, 2)))[0]
+        np.testing.assert_allclose(found.values, expected, rtol=1e-5, atol=1e-7)
