@@ -66,7 +66,7 @@ def adam(
     corrected_epsilon : bool
         Add epsilon to the root that is corrected for zeros at first, as PyTorch and Paddle 2 do; it is
         ``epsilon * sqrt(1 - beta2**t)`` then.
-    duplicates, lazy, weight_decay, decoupled, maximize, clip_value, clip_norm
+    duplicates, lazy, weight_decay, decoupled, maximize, clip_value, clip_norm, mask, rounding_seed
         As in sgd.
 
     >>> param = np.zeros(2)
@@ -106,7 +106,7 @@ def rowwise_adam(
     moment2 : array of shape (rows of param,)
     lr, iteration, beta1, beta2, epsilon, rectified
         As in adam.
-    duplicates, lazy, weight_decay, decoupled, maximize, clip_value, clip_norm
+    duplicates, lazy, weight_decay, decoupled, maximize, clip_value, clip_norm, mask, rounding_seed
         As in sgd.
 
     >>> param, grad = np.zeros((1, 2)), np.array([[3., 4.]])
@@ -143,7 +143,7 @@ def adamw(
     ----------
     moment1, moment2, largest, lr, iteration, beta1, beta2, epsilon
         As in adam.
-    duplicates, lazy, weight_decay, decoupled, maximize, clip_value, clip_norm
+    duplicates, lazy, weight_decay, decoupled, maximize, clip_value, clip_norm, mask, rounding_seed
         As in sgd.
 
     >>> adamw(np.ones(1), np.zeros(1), np.zeros(1), np.zeros(1), lr=0.5, iteration=0, weight_decay=0.5)[0]
@@ -180,7 +180,7 @@ def adamax(
         The averaged gradient, and its fading maximum; zeros at first.
     lr, iteration, beta1, beta2, epsilon
         As in adam.
-    duplicates, lazy, weight_decay, decoupled, maximize, clip_value, clip_norm
+    duplicates, lazy, weight_decay, decoupled, maximize, clip_value, clip_norm, mask, rounding_seed
         As in sgd.
 
     >>> adamax(np.zeros(1), np.array([3.]), np.zeros(1), np.full(1, 4.), lr=1.0, iteration=0, beta2=0.5, epsilon=0.0)
@@ -217,7 +217,7 @@ def nadam(
         Momentum at step t is ``beta1 * (1 - 0.96**(t * momentum_decay) / 2)``.
     moment1, moment2, lr, iteration, beta1, beta2, epsilon
         As in adam with ``corrected_epsilon``.
-    duplicates, lazy, weight_decay, decoupled, maximize, clip_value, clip_norm
+    duplicates, lazy, weight_decay, decoupled, maximize, clip_value, clip_norm, mask, rounding_seed
         As in sgd.
 
     >>> nadam(np.zeros(1), np.ones(1), np.zeros(1), np.zeros(1), lr=0.1, iteration=0)[0].round(4)
@@ -250,7 +250,7 @@ def radam(
     ----------
     moment1, moment2, lr, iteration, beta1, beta2, epsilon
         As in adam.
-    duplicates, lazy, weight_decay, decoupled, maximize, clip_value, clip_norm
+    duplicates, lazy, weight_decay, decoupled, maximize, clip_value, clip_norm, mask, rounding_seed
         As in sgd.
 
     >>> radam(np.zeros(1), np.full(1, 2.), np.zeros(1), np.zeros(1), lr=0.1, iteration=0)[0].round(6)

@@ -22,7 +22,7 @@ from .shared.updates import check_grad_dtype, check_states, check_target
 
 MeanPool = Literal["sum", "mean", "sqrt"]
 #: Attributes of optimizers that the fused ones lack: they are lazy, and have no gradient to take the norm of.
-ABSENT = ("lazy", "clip_norm", "return_step")
+ABSENT = ("lazy", "clip_norm", "mask", "rounding_seed", "return_step")
 
 DOC = """``{name}`` of a table by the gradient of ``embedding_bag``, in one pass over the rows; returns what changed.
 

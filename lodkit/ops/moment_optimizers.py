@@ -55,7 +55,7 @@ def momentum(
     return_step : bool
         Also return the step that was subtracted from the parameter: an array like the gradient, or like the value of
         SelectedRows, whose duplicates must be sequential.
-    duplicates, lazy, weight_decay, decoupled, maximize, clip_value, clip_norm
+    duplicates, lazy, weight_decay, decoupled, maximize, clip_value, clip_norm, mask, rounding_seed
         As in sgd; with ``lazy`` rows that SelectedRows do not list keep their velocity too.
 
     >>> param, velocity = np.zeros(2), np.ones(2)
@@ -96,7 +96,7 @@ def adadelta(
     square, change : arrays like param
         Averages of the squares of gradients and of steps; zeros at first.
     lr : float or one-element array
-    duplicates, lazy, weight_decay, decoupled, maximize, clip_value, clip_norm
+    duplicates, lazy, weight_decay, decoupled, maximize, clip_value, clip_norm, mask, rounding_seed
         As in sgd.
 
     >>> adadelta(np.zeros(1), np.array([2.]), np.zeros(1), np.zeros(1), lr=1.0, decay=0.5, epsilon=2.0)
@@ -139,7 +139,7 @@ def rmsprop(
         False: divide by ``sqrt(square) + epsilon``.
     rate_in_velocity : bool
         False: the learning rate scales the velocity, not what is added to it.
-    duplicates, lazy, weight_decay, decoupled, maximize, clip_value, clip_norm
+    duplicates, lazy, weight_decay, decoupled, maximize, clip_value, clip_norm, mask, rounding_seed
         As in sgd.
 
     >>> rmsprop(np.zeros(1), np.array([2.]), np.zeros(1), np.zeros(1), lr=1.0, decay=0.75, epsilon=3.0)
@@ -170,7 +170,7 @@ def lion(
     moment : array like param
         The averaged gradient; zeros at first.
     lr : float or one-element array
-    duplicates, lazy, weight_decay, decoupled, maximize, clip_value, clip_norm
+    duplicates, lazy, weight_decay, decoupled, maximize, clip_value, clip_norm, mask, rounding_seed
         As in sgd; the paper's decay is ``decoupled``.
 
     >>> lion(np.zeros(3), np.array([5., -0.1, 0.]), np.zeros(3), lr=0.5, beta2=0.5)

@@ -175,7 +175,7 @@ def lars(
         Zeros at first.
     lazy : bool
         True if SelectedRows leave other rows alone; norms are those of the listed rows then.
-    lr, duplicates, maximize, clip_value, clip_norm
+    lr, duplicates, maximize, clip_value, clip_norm, mask
         As in sgd; duplicates are merged. On a GPU the call synchronises to read the norms.
 
     >>> lars(np.array([3., 4.]), np.array([0., 5.]), np.zeros(2), lr=1.0, coefficient=0.1)
@@ -213,7 +213,7 @@ def lamb(
         As in adam.
     lazy : bool
         True if SelectedRows leave other rows alone; norms are those of the listed rows then.
-    lr, duplicates, maximize, clip_value, clip_norm
+    lr, duplicates, maximize, clip_value, clip_norm, mask
         As in sgd; duplicates are merged. On a GPU the call synchronises to read the norms.
 
     >>> zeros = np.zeros(2), np.zeros(2)

@@ -13,7 +13,17 @@ from ..lod import SelectedRows
 from ..registry import Dense, op
 from .shared import plain
 from .shared.optimizer import Traits, apply, optimizer
-from .shared.updates import LEAST_DIVISOR, Duplicates, adjustment, check_update, learning_rate, per_row, row_means
+from .shared.updates import (
+    LEAST_DIVISOR,
+    Duplicates,
+    adjustment,
+    check_rounding,
+    check_update,
+    learning_rate,
+    masked,
+    per_row,
+    row_means,
+)
 
 
 def sort_keys(on, param):
@@ -43,10 +53,12 @@ def _key_positions(param, rows):
     return np.array([keys[int(row)] for row in rows], np.int64)
 
 
-def refuse_decay(weight_decay):
-    """Refuse decay of a parameter of SelectedRows, whose rows are a part of the gradient's."""
-    if weight_decay:
-        raise ValueError("sgd: a SelectedRows parameter takes no weight_decay; update its value instead")
+def refuse_rest(weight_decay, mask, rounding_seed):
+    """Refuse what is about rows without gradient, or all rows, for a parameter of SelectedRows, which has a part."""
+    if weight_decay or mask is not None or rounding_seed is not None:
+        raise ValueError(
+            "sgd: a SelectedRows parameter takes no weight_decay, mask or rounding_seed; update its value instead"
+        )
 
 
 @op(updates=True)
@@ -63,6 +75,8 @@ def sgd(
     maximize: bool = False,
     clip_value: float | None = None,
     clip_norm: float | None = None,
+    mask: np.ndarray | None = None,
+    rounding_seed: int | None = None,
 ) -> Dense | SelectedRows:
     """``param -= lr * grad``, in place; returns the parameter.
 
@@ -85,6 +99,11 @@ def sgd(
     clip_value, clip_norm : float, optional
         Largest element of the gradient, or largest norm of all of it. Clipping comes first, then the sign, then decay.
         On a GPU a norm is read, which synchronises.
+    mask : bool array of NumPy's, of shape (rows of param,), optional
+        Rows where it is False, and their states, stay as they are, whatever else is asked for.
+    rounding_seed : int, optional
+        Round a float16 parameter up or down at random, so that small steps count on average; by this seed, another one
+        at each step, and the place in the parameter.
 
     >>> param = np.ones((3, 1))
     >>> sgd(param, SelectedRows([2, 2], [[1.], [2.]], 3), lr=0.5).ravel()
@@ -93,14 +112,18 @@ def sgd(
     selected = isinstance(param, SelectedRows)
     if selected:
         sort_keys(plain, param)
-        refuse_decay(weight_decay)
+        refuse_rest(weight_decay, mask, rounding_seed)
     target, lr = check_update("sgd", param, grad), learning_rate(lr)
+    spreads = not lazy and weight_decay != 0
+    if mask is not None:
+        grad, spreads = masked(plain, grad, mask, duplicates, spreads), False
+    check_rounding(target, duplicates, rounding_seed, None)
     grad, adjust = adjustment(plain, grad, duplicates, lr, weight_decay, decoupled, maximize, clip_value, clip_norm)
     if selected and isinstance(grad, SelectedRows):
         grad = SelectedRows(_key_positions(param, grad.rows), grad.value, len(param.rows))
     elif selected:
         grad = grad[param.rows]
-    apply(lambda p, g: (p - lr * g,), target, grad, (), duplicates, not lazy and weight_decay != 0, adjust)
+    apply(lambda p, g: (p - lr * g,), target, grad, (), duplicates, spreads, adjust, seed=rounding_seed)
     return param
 
 
@@ -123,7 +146,7 @@ def adagrad(
     lr : float or one-element array
     decay : float
         Factor of the moment at each step.
-    duplicates, lazy, weight_decay, decoupled, maximize, clip_value, clip_norm
+    duplicates, lazy, weight_decay, decoupled, maximize, clip_value, clip_norm, mask, rounding_seed
         As in sgd.
 
     >>> param, moment = np.zeros((3, 1)), np.zeros((3, 1))
@@ -145,7 +168,7 @@ def rowwise_adagrad(
     Parameters
     ----------
     moment : array of shape (rows of param,)
-    lr, epsilon, duplicates, lazy, weight_decay, decoupled, maximize, clip_value, clip_norm
+    lr, epsilon, duplicates, lazy, weight_decay, decoupled, maximize, clip_value, clip_norm, mask, rounding_seed
         As in adagrad.
 
     >>> param, moment = np.zeros((3, 2)), np.zeros(3)
@@ -175,7 +198,7 @@ def decayed_adagrad(
     ----------
     moment : array like param
         Average of squares; zeros at first.
-    lr, epsilon, duplicates, lazy, weight_decay, decoupled, maximize, clip_value, clip_norm
+    lr, epsilon, duplicates, lazy, weight_decay, decoupled, maximize, clip_value, clip_norm, mask, rounding_seed
         As in adagrad.
 
     >>> decayed_adagrad(np.zeros(1), np.array([2.]), np.zeros(1), lr=1.0, decay=0.75, epsilon=0.0)
@@ -214,7 +237,7 @@ def ftrl(
         Larger than 0; often called alpha.
     beta, l1, l2 : float
         ``l1`` makes parameters exactly 0.
-    duplicates, lazy, weight_decay, decoupled, maximize, clip_value, clip_norm
+    duplicates, lazy, weight_decay, decoupled, maximize, clip_value, clip_norm, mask, rounding_seed
         As in sgd.
 
     >>> states = np.zeros((2, 2)), np.zeros((2, 2))
@@ -246,7 +269,7 @@ def proximal_gd(param: Dense, grad: Dense | SelectedRows, /, *, lr: Scalar, l1: 
     ----------
     l1, l2 : float
         ``l1`` makes parameters exactly 0.
-    lr, duplicates, lazy, weight_decay, decoupled, maximize, clip_value, clip_norm
+    lr, duplicates, lazy, weight_decay, decoupled, maximize, clip_value, clip_norm, mask, rounding_seed
         As in sgd.
 
     >>> proximal_gd(np.array([1., 0.2]), np.array([1., 0.]), lr=0.5, l1=0.5)
@@ -267,7 +290,7 @@ def proximal_adagrad(
     ----------
     moment : array like param
         Accumulated squares.
-    lr, l1, l2, duplicates, lazy, weight_decay, decoupled, maximize, clip_value, clip_norm
+    lr, l1, l2, duplicates, lazy, weight_decay, decoupled, maximize, clip_value, clip_norm, mask, rounding_seed
         As in proximal_gd.
 
     >>> proximal_adagrad(np.ones(1), np.array([3.]), np.full(1, 16.), lr=0.5, l1=0.2)

@@ -40,7 +40,7 @@ def smart_decay_adam(
         ``iteration + 1`` of each row's last step; zeros at first.
     moment1, moment2, lr, iteration, beta1, beta2, epsilon
         As in adam.
-    duplicates, lazy, weight_decay, decoupled, maximize, clip_value, clip_norm
+    duplicates, lazy, weight_decay, decoupled, maximize, clip_value, clip_norm, mask
         As in sgd.
 
     >>> states = np.ones((2, 1)), np.ones((2, 1)), np.array([3, 0])

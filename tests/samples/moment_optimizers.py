@@ -19,12 +19,19 @@ def case(states, **attrs):
     return with_states((6, 3), np.float64, REPEATED, states), {"lr": 0.5, **attrs}
 
 
+HALVES = *with_states(HALF.shape, np.float16, HALF, 0), reals(*HALF.shape, dtype=np.float32)  # and a float32 state
 SAMPLES = {
     "momentum": [
         *cases(1, nesterov=True),
         (with_states(WIDE.shape, np.float32, WIDE, 1), {"lr": 0.5, "rate_in_velocity": True, "lazy": True}),
         (with_states((6, 3), np.float64, reals(6, 3), 1), {"lr": 0.5, "return_step": True}),
         (with_states(HALF.shape, np.float16, HALF, 1), {"lr": 0.5, "return_step": True, **ONE_BY_ONE}),
+        case(1, mask=np.arange(6) < 3),
+        (HALVES, {"lr": 0.5}),
+        (HALVES, {"lr": 0.5, "lazy": True}),
+        (with_states((6, 3), np.float64, reals(6, 3), 1), {"lr": 0.5, "mask": np.arange(6) < 3}),
+        (with_states(HALF.shape, np.float16, HALF, 1), {"lr": 0.5, "rounding_seed": 7}),
+        (with_states(HALF.shape, np.float16, HALF, 1), {"lr": 0.5, "rounding_seed": 7, "lazy": True}),
         case(1, dampening=0.25, weight_decay=0.1, maximize=True),
     ],
     "adadelta": list(cases(2, epsilon=1e-3)),

@@ -45,6 +45,7 @@ SAMPLES = {
         (with_states((6, 3), np.float64, REPEATED, 1), {**DECAYS, "lazy": True, "duplicates": "sequential"}),
         (with_states((6, 3), np.float64, REPEATED, 1), {"lr": 0.5, "decay": 0.9, "lazy": True}),
         (with_states((6, 3), np.float64, REPEATED, 1), {"lr": 0.5, "clip_value": 0.3, "maximize": True}),
+        (with_states((6, 3), np.float64, REPEATED, 1), {"lr": 0.5, "mask": np.arange(6) < 2}),
     ],
     "decayed_adagrad": list(optimizer_cases(1, FEW[:1], lr=0.5, epsilon=1e-3)),
     "proximal_gd": list(optimizer_cases(0, FEW[:1], lr=0.5, l1=0.2, l2=0.1)),

@@ -6,10 +6,10 @@ import math
 
 from ...lod import SelectedRows
 from ...ops import norm_optimizers as ops
-from ...ops.shared.updates import check_whole, learning_rate
+from ...ops.shared.updates import check_whole, learning_rate, masked
 from ...registry import Dense
 from .optimizer_rules import adam_rule, momentum_rule, sgd_rule, storm_rule
-from .updates import adjusted, check_arrays, update
+from .updates import adjusted, check_arrays, dense_gradient, update
 
 
 @ops.wngrad.kernel("cpu", "cuda")
@@ -40,16 +40,18 @@ def storm(on, param, grad: Dense | SelectedRows, moment, total, /, *, lr, moment
     return param, moment, total
 
 
-def _whole(on, op, param, grad, states, duplicates, lazy, step):
+def _whole(on, op, param, grad, states, duplicates, lazy, mask, step):
     """``step(gradient, param, *states)`` of all of a parameter, or of copies of the listed rows, which are put back."""
     check_whole(op.name, duplicates)
     names = [*op.inputs][2:]
     check_arrays(on, op.name, param, grad, names, states)
+    if mask is not None:
+        grad, lazy = masked(on, grad, mask, duplicates, not lazy), True
     arrays = param, *states
     if not isinstance(grad, SelectedRows):
         step(grad, *arrays)
     elif not lazy:
-        step(on.dense_rows(grad), *arrays)
+        step(dense_gradient(on, grad), *arrays)
     elif grad.value.size:
         grad = on.merge_rows(grad)
         copies = [on.take(array, grad.rows) for array in arrays]
@@ -84,6 +86,7 @@ def lars(
     epsilon,
     duplicates,
     lazy,
+    mask,
     **adjusting,
 ):
     attrs = {"momentum": momentum, "coefficient": coefficient, "weight_decay": weight_decay, "epsilon": epsilon}
@@ -97,7 +100,7 @@ def lars(
         rule = momentum_rule(lr=rate, momentum=momentum, dampening=0.0, nesterov=False, rate_in_velocity=True)
         on.update_all(rule._replace(adjust=(weight_decay, 1.0, 1.0, math.inf)), param, (velocity,), g)
 
-    return _whole(on, ops.lars, param, grad, (velocity,), duplicates, lazy, step)
+    return _whole(on, ops.lars, param, grad, (velocity,), duplicates, lazy, mask, step)
 
 
 @ops.lamb.kernel("cpu", "cuda")
@@ -117,6 +120,7 @@ def lamb(
     weight_decay,
     duplicates,
     lazy,
+    mask,
     **adjusting,
 ):
     attrs = {"iteration": learning_rate(iteration), "beta1": beta1, "beta2": beta2, "epsilon": epsilon}
@@ -132,7 +136,7 @@ def lamb(
         ratio = ops.trust_ratio(on.squared_norm(param), on.squared_norm(direction))
         on.update_all(sgd_rule(lr=lr * ratio), param, (), direction)
 
-    return _whole(on, ops.lamb, param, grad, (moment1, moment2), duplicates, lazy, step)
+    return _whole(on, ops.lamb, param, grad, (moment1, moment2), duplicates, lazy, mask, step)
 
 
 @ops.dpsgd.kernel("cpu", "cuda")

@@ -25,18 +25,18 @@ update_kernel(ops.proximal_adagrad, proximal_adagrad_rule)
 update_kernel(ops.ftrl, ftrl_rule)
 
 
-def _prepare(on, param, grad, lr, duplicates, weight_decay, adjusting):
+def _prepare(on, param, grad, lr, duplicates, weight_decay=0.0, mask=None, rounding_seed=None, **options):
     """Check the update of a SelectedRows parameter, and make its rule. Returns the gradient and that."""
-    ops.refuse_decay(weight_decay)
+    ops.refuse_rest(weight_decay, mask, rounding_seed)
     ops.prepare_selected(on, param, grad)
     lr = learning_rate(lr)
-    return adjusted(on, sgd_rule(lr=lr), grad, duplicates, lr, **adjusting)
+    return adjusted(on, sgd_rule(lr=lr), grad, duplicates, lr, **options)
 
 
 @ops.sgd.kernel("cpu", "cuda")
-def sgd_selected(on, param: SelectedRows, grad: SelectedRows, /, *, lr, duplicates, lazy, weight_decay, **adjusting):
+def sgd_selected(on, param: SelectedRows, grad: SelectedRows, /, *, lr, duplicates, lazy, **options):
     keys, key_order = ops.sort_keys(on, param)
-    grad, rule = _prepare(on, param, grad, lr, duplicates, weight_decay, adjusting)
+    grad, rule = _prepare(on, param, grad, lr, duplicates, **options)
     if len(grad.rows):
         at, starts, order = on.optimizers.positions(keys, key_order, grad)
         on.update_runs(rule, param.value, (), at, starts, order, grad.value, duplicates)
@@ -44,9 +44,9 @@ def sgd_selected(on, param: SelectedRows, grad: SelectedRows, /, *, lr, duplicat
 
 
 @ops.sgd.kernel("cpu", "cuda")
-def sgd_selected_dense(on, param: SelectedRows, grad: Dense, /, *, lr, duplicates, lazy, weight_decay, **adjusting):
+def sgd_selected_dense(on, param: SelectedRows, grad: Dense, /, *, lr, duplicates, lazy, **options):
     if not param.is_merged:
         ops.sort_keys(on, param)
-    grad, rule = _prepare(on, param, grad, lr, duplicates, weight_decay, adjusting)
+    grad, rule = _prepare(on, param, grad, lr, duplicates, **options)
     on.update_all(rule, param.value, (), on.take(grad, param.rows))
     return param

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from ...lod import SelectedRows
 from ...ops import smart_decay as ops
-from ...ops.shared.updates import check_merged, learning_rate
+from ...ops.shared.updates import check_merged, learning_rate, masked
 from ...registry import Dense
 from .optimizer_rules import smart_decay_rule
-from .updates import adjusted, check_arrays
+from .updates import adjusted, check_arrays, dense_gradient
 
 
 @ops.smart_decay_adam.kernel("cpu", "cuda")
@@ -28,6 +28,7 @@ def smart_decay_adam(
     duplicates,
     lazy,
     weight_decay,
+    mask,
     **adjusting,
 ):
     """The copies have the number of steps that passed in place of the counter."""
@@ -36,12 +37,14 @@ def smart_decay_adam(
     now, states = int(learning_rate(iteration)) + 1, (moment1, moment2, last_seen)
     kinds = ops.smart_decay_adam.definition.traits.kinds(states)
     check_arrays(on, "smart_decay_adam", param, grad, [*ops.smart_decay_adam.inputs][2:], states, **kinds)
+    if mask is not None:
+        grad, lazy = masked(on, grad, mask, duplicates, bool(weight_decay) and not lazy), True
     grad, rule = adjusted(
         on, smart_decay_rule(lr=lr, **attrs), grad, duplicates, lr, weight_decay=weight_decay, **adjusting
     )
     if isinstance(grad, SelectedRows) and weight_decay and not lazy:
         check_merged(duplicates)
-        grad = on.dense_rows(grad)
+        grad = dense_gradient(on, grad)
     if not isinstance(grad, SelectedRows):
         passed = on.smart_decay.elapse(last_seen, None, now, param)[1]
         on.update_all(rule, param, (moment1, moment2, passed), grad)

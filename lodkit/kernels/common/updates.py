@@ -5,9 +5,20 @@ from __future__ import annotations
 import functools
 import inspect
 
+import numpy as np
+
 from ...lod import SelectedRows
-from ...ops.shared.updates import adjustment, check_merged, check_record, check_update, learning_rate
+from ...ops.shared.updates import (
+    adjustment,
+    check_merged,
+    check_record,
+    check_rounding,
+    check_update,
+    learning_rate,
+    masked,
+)
 from ...registry import Dense
+from .random_rounding import SINGLE, update_rounded
 
 
 def check_arrays(on, name, param, grad, names, states, **kinds):
@@ -19,7 +30,16 @@ def check_arrays(on, name, param, grad, names, states, **kinds):
         on.refuse_overlap(names[i], array, [value, *states[i + 1 :]])
 
 
-def update(on, name, rule, param, grad, names=(), states=(), *, duplicates="merge", touches_all=False, records=False):
+def dense_gradient(on, grad):
+    """SelectedRows as the dense gradient; halves as float32, since their sums are not to be rounded before the step."""
+    if grad.dtype == np.float16:
+        grad = SelectedRows._wrap(grad.rows, on.convert(grad.value, SINGLE), grad.height, grad.is_merged)
+    return on.dense_rows(grad)
+
+
+def update(
+    on, name, rule, param, grad, names=(), states=(), *, duplicates="merge", touches_all=False, records=False, seed=None
+):
     """Check everything, then step a parameter and its states.
 
     Parameters
@@ -34,6 +54,8 @@ def update(on, name, rule, param, grad, names=(), states=(), *, duplicates="merg
     duplicates : {"merge", "sequential"}
     touches_all : bool
         Rows that SelectedRows do not list change too.
+    seed : int, optional
+        Round a float16 parameter at random.
     records : bool
         Return the steps that were subtracted, in the shape of the gradient or of its listed rows.
     """
@@ -42,7 +64,10 @@ def update(on, name, rule, param, grad, names=(), states=(), *, duplicates="merg
     value = grad.value if sparse else grad
     if sparse and touches_all:
         check_merged(duplicates)
-        grad, sparse = on.dense_rows(grad), False
+        grad, sparse = dense_gradient(on, grad), False
+    if seed is not None:
+        update_rounded(on, rule, param, states, grad, seed)
+        return None
     taken = on.record_like(value) if records else None
     if sparse:
         on.update_rows(rule, param, states, grad, duplicates, taken)
@@ -100,6 +125,8 @@ def update_kernel(op, rule_of, **fixed):
         maximize,
         clip_value,
         clip_norm,
+        mask,
+        rounding_seed,
         return_step=False,
         **attrs,
     ):
@@ -107,13 +134,17 @@ def update_kernel(op, rule_of, **fixed):
         if states and states[-1] is None:
             states = states[:-1]
         if return_step:
-            check_record(grad, duplicates)
+            check_record(grad, duplicates, mask)
+        if rounding_seed is not None:
+            check_rounding(param, duplicates, rounding_seed, True if return_step else None)
         rule, touches_all = rules(len(states), lr=lr, **attrs)
+        touches_all = (touches_all or weight_decay != 0) and not lazy
+        if mask is not None:
+            grad, touches_all = masked(on, grad, mask, duplicates, touches_all), False
         if weight_decay or maximize or clip_value is not None or clip_norm is not None:
             options = weight_decay, decoupled, maximize, clip_value, clip_norm
             grad, rule = adjusted(on, rule, grad, duplicates, lr, *options)
-        touches_all = (touches_all or weight_decay != 0) and not lazy
-        settings = {"duplicates": duplicates, "touches_all": touches_all, "records": return_step}
+        settings = {"duplicates": duplicates, "touches_all": touches_all, "records": return_step, "seed": rounding_seed}
         step = update(on, op.name, rule, param, grad, names, states, **settings)
         result = (param, *states) if step is None else (param, *states, step)
         return result if states else param

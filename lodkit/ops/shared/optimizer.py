@@ -16,11 +16,13 @@ from .updates import (
     Duplicates,
     adjustment,
     check_record,
+    check_rounding,
     check_rule,
     check_update,
     check_whole,
     grad_steps,
     limited,
+    masked,
     plain_number,
 )
 
@@ -33,6 +35,8 @@ SHARED = {
     "maximize": ("bool", bool, False),
     "clip_value": ("float | None", float | None, None),
     "clip_norm": ("float | None", float | None, None),
+    "mask": ("np.ndarray | None", np.ndarray | None, None),
+    "rounding_seed": ("int | None", int | None, None),
 }
 #: Those that change the gradient or the parameter before the rule.
 ADJUSTING = ("weight_decay", "decoupled", "maximize", "clip_value", "clip_norm")
@@ -74,7 +78,21 @@ class Traits(NamedTuple):
         check_rule(**{name: named[name] for name in limited(named)})
 
 
-def apply(rule, param, grad, states, duplicates, touches_all, adjust=None, records=None):
+def jittered(rows, where, seed):
+    """Numbers moved by up to half a float16's last digit to either side, by a hash of their place in the parameter."""
+    columns = rows[0].size if rows.ndim and len(rows) else 1
+    numbers = np.arange(len(rows)) if isinstance(where, slice) else np.asarray(where) if rows.ndim else np.zeros(1)
+    places = (numbers.astype(np.int64)[:, None] * columns + np.arange(columns)).reshape(rows.shape)
+    h = (places * 0x9E3779B1 + seed * 0x85EBCA77) & 0xFFFFFFFF
+    h = ((h ^ (h >> 16)) * 0x7FEB352D) & 0xFFFFFFFF
+    h = ((h ^ (h >> 15)) * 0x846CA68B) & 0xFFFFFFFF
+    share = ((h ^ (h >> 16)) >> 8) * 2.0**-24 - 0.5
+    _, exponents = np.frexp(rows)
+    moved = rows + share * np.ldexp(1.0, np.maximum(exponents - 11, -24))
+    return np.where(np.isfinite(rows) & (rows != 0), moved, rows)
+
+
+def apply(rule, param, grad, states, duplicates, touches_all, adjust=None, records=None, seed=None):
     """Step a parameter and its states by a rule for rows in double precision, in place."""
     for where, g in grad_steps(grad, duplicates, touches_all):
         before, *rows = (array[where].astype(np.float64) for array in (param, *states))
@@ -84,6 +102,8 @@ def apply(rule, param, grad, states, duplicates, touches_all, adjust=None, recor
             p, g = keep * p, factor * np.clip(g, -bound, bound) + decay * p
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
             for array, after in zip((param, *states), rule(p, g, *rows), strict=False):  # absent ones too
+                if array is param and seed is not None:
+                    after = jittered(after, where, seed)
                 array[where] = after
                 if array is param and records is not None:
                     records.append(before - after)
@@ -109,6 +129,7 @@ def optimizer(rule=None, /, *, rowwise=False, pairs=False, touches_all=True, def
     traits = Traits(rowwise, pairs, touches_all if callable(touches_all) else lambda attrs: always, **more)
     own = inspect.signature(rule)
     absent = {*own.parameters, *(["decoupled"] if "weight_decay" in own.parameters else [])}
+    absent |= {"rounding_seed"} if traits.whole or traits.counter else set()
     shared = {name: (*spec[:2], defaults.get(name, spec[2])) for name, spec in SHARED.items() if name not in absent}
     names = [p.name for p in own.parameters.values() if p.kind is p.POSITIONAL_ONLY]
     usual = {p.name: p.default for p in own.parameters.values() if p.kind is p.KEYWORD_ONLY}
@@ -124,13 +145,18 @@ def optimizer(rule=None, /, *, rowwise=False, pairs=False, touches_all=True, def
             check_whole(rule.__name__, given["duplicates"])
         records = [] if attrs.pop("return_step", False) else None
         if records is not None:
-            check_record(grad, given["duplicates"])
+            check_record(grad, given["duplicates"], given["mask"])
+        spreads = not given["lazy"] and (traits.touches_all(attrs) or bool(given.get("weight_decay")))
+        steps_by = grad
+        if given["mask"] is not None:
+            steps_by, spreads = masked(plain, grad, given["mask"], given["duplicates"], spreads), False
+        seed = given.get("rounding_seed")
+        check_rounding(param, given["duplicates"], seed, records)
         adjusting = {name: given[name] for name in ADJUSTING if name in given}
-        gradient, adjust = adjustment(plain, grad, given["duplicates"], attrs["lr"], **adjusting)
-        spreads = not given.get("lazy", True) and (traits.touches_all(attrs) or bool(given.get("weight_decay")))
+        steps_by, adjust = adjustment(plain, steps_by, given["duplicates"], attrs["lr"], **adjusting)
         parts = (states[0][..., 0], states[0][..., 1]) if pairs and len(states) == 1 else states
         step = functools.partial(rule, **attrs)
-        apply(step, param, gradient, parts, given["duplicates"], spreads, adjust, records)
+        apply(step, param, steps_by, parts, given["duplicates"], spreads, adjust, records, seed)
         if records is not None:
             value = grad.value if isinstance(grad, SelectedRows) else grad
             return param, *states, np.reshape(records, value.shape).astype(param.dtype)

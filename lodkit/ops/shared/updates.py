@@ -89,10 +89,47 @@ def adjustment(
     return grad, (decay, keep, factor, math.inf if clip_value is None else clip_value)
 
 
-def check_record(grad, duplicates):
-    """Refuse to record the steps of rows that are merged first."""
+def masked(on, grad, mask, duplicates, touches_all):
+    """The gradient of the rows where a mask is True, as SelectedRows: of all of them where all rows are to change."""
+    if not (isinstance(mask, np.ndarray) and mask.dtype == np.bool_ and mask.shape == tuple(grad.shape[:1])):
+        found = f"{mask.dtype} of shape {mask.shape}" if isinstance(mask, np.ndarray) else type(mask).__name__
+        raise ShapeMismatchError(f"mask must be an array of bool, one for each of {grad.shape[0]} rows, got {found}")
+    sparse, listed = isinstance(grad, SelectedRows), np.flatnonzero(mask)
+    value, height = grad.value if sparse else grad, grad.shape[0]
+    if not sparse:
+        rows = on.send(value, listed)
+        return SelectedRows._wrap(rows, on.take(value, rows), height, True)
+    if touches_all:
+        check_merged(duplicates)
+        grad = on.merge_rows(grad)
+    rows = on.read(grad.rows)
+    kept = np.flatnonzero(mask[rows])
+    value = on.take(grad.value, on.send(grad.value, kept))
+    if not touches_all:
+        return SelectedRows._wrap(on.send(value, rows[kept]), value, height, grad.is_merged)
+    filled = on.zeros((len(listed), *value.shape[1:]), value.dtype, value)
+    on.put_rows(on.send(value, np.searchsorted(listed, rows[kept])), value, filled)
+    return SelectedRows._wrap(on.send(value, listed), filled, height, True)
+
+
+def check_record(grad, duplicates, mask=None):
+    """Refuse to record the steps of rows that are merged first, or left out."""
+    if mask is not None:
+        raise ValueError("return_step takes no mask: rows that it leaves out have no step")
     if isinstance(grad, SelectedRows) and duplicates != "sequential":
         raise ValueError('return_step with SelectedRows needs duplicates="sequential" and lazy=True')
+
+
+def check_rounding(param, duplicates, seed, records):
+    """Refuse a rounding at random that has no meaning."""
+    if seed is None:
+        return
+    if native(param.dtype) != np.float16:
+        raise DTypeError(f"rounding_seed is for a float16 parameter, this one is {param.dtype}; leave it out")
+    if not 0 <= seed < 1 << 31:
+        raise ValueError(f"rounding_seed must be at least 0 and less than 2**31, got {seed}")
+    if duplicates == "sequential" or records is not None:
+        raise ValueError('rounding_seed takes one step a row: no duplicates="sequential" and no return_step')
 
 
 def corrections(beta1, beta2, iteration):

@@ -15,7 +15,7 @@ from ....arrays import integers, native, output, refuse_overlap  # noqa: F401
 from ....arrays.ids import checked_ids  # noqa: F401
 from ....lod import check_vector  # noqa: F401
 from ....lod.copy_runs import copy_runs, move_runs  # noqa: F401
-from ....ops.shared.plain import clip_lengths, largest_id, put_rows, read, send, squared_norm, take, wrap_ids  # noqa: F401
+from ....ops.shared.plain import clip_lengths, largest_id, put_rows, read, send, take, wrap_ids  # noqa: F401
 from ... import importing
 
 joined = np.concatenate
@@ -77,8 +77,10 @@ HOMES = {
     "cells": ("absent_in", "cells_of", "find_columns", "find_last", "put_last"),
     "gather": ("gather", "scatter_rows", "take_rows"),
     "gradients": ("values_grad", "weights_grad"),
+    "jitter": ("jitter",),
     "map_rows": ("map_rows",),
     "merge": ("add_rows", "dense_rows", "merge_rows", "rows_grad", "table_grad", "total"),
+    "norms": ("squared_norm",),
     "reduce": ("argreduce_rows", "reduce_into"),
     "softmax": ("softmax_grad_rows", "softmax_rows", "sums_of_products"),
     "sort": ("sort_rows",),

@@ -37,12 +37,13 @@ def update_all(rule, param, states, grad, taken=None):
         starts = single_runs(param)
         update_runs(rule, param, states, starts[:-1], starts, starts[:-1], grad)
         return
-    arrays = (param, *states, np.ascontiguousarray(grad, param.dtype))
+    half = param.dtype == np.float16  # whose gradient may be float32
+    arrays = (param, *states, np.ascontiguousarray(grad, None if half else param.dtype))
     p, *upcasts, g = (upcast(array).reshape(1, -1) for array in arrays)
     kernel = dense_kernel(rule.step, len(states), 1 + rule.pairs, bool(rule.adjust), taken is not None)
     taken = g if taken is None else taken.reshape(1, -1)
     kernel(p.size, p, tuple(upcasts), g, taken, _rule_numbers(rule, p.dtype), DENSE_CHUNKS * settings.chunk_rows)
-    if param.dtype == np.float16:
+    if half:
         olds = param, *states
         _round_once(olds, [done.reshape(old.shape) for old, done in zip(olds, (p, *upcasts), strict=True)])
 

@@ -123,6 +123,7 @@ HOMES = {
     "copy_runs": ("copy_runs", "move_runs", "scatter_rows", "structure"),
     "gather": ("add_rows", "fill_rows", "gather", "put_rows", "take", "take_rows"),
     "gradients": ("argreduce_rows", "sums_of_products", "values_grad", "weights_grad"),
+    "jitter": ("jitter",),
     "map_rows": ("map_rows",),
     "merge": ("dense_rows", "merge_rows", "rows_grad", "sort_rows", "table_grad", "total"),
     "reduce": ("reduce_into",),
