@@ -1,0 +1,90 @@
+"""Products of small matrices inside kernels: a tile of results stays in registers, the right factor in panels.
+
+Panels are as many columns as a vector has lanes, each panel's rows end to end: element (k, j) lies in row
+``j // W * stride + k``, lane ``j % W``. Columns behind the last are zeros.
+"""
+
+from __future__ import annotations
+
+import functools
+import types
+
+from ....jit import jitable, simd
+
+#: Rows of results in registers at once, each one vector: 6 fill the registers of AVX2 with room for the factors.
+ROWS = 6
+LANES = {"float32": 16, "float64": 8}
+
+
+@functools.cache
+def products(width):
+    """Functions that kernels call, for W lanes: ``multiply``, ``multiply_turned``, ``pack``, ``pack_turned``."""
+    made = types.SimpleNamespace(multiply=_multiply(width, False), multiply_turned=_multiply(width, True))
+    made.pack, made.pack_turned = _pack(width), _pack_turned(width)
+    return made
+
+
+def _multiply(width, turned):
+    @jitable(inline=True, nrt=False)
+    def spread(a, i, k, like):
+        number = simd.load(a, k, i, 1) if turned else simd.load(a, i, k, 1)
+        return simd.like(like, simd.lane(number, 0))
+
+    @jitable(nrt=False)
+    def multiply(a, b, depth, stride, rows, columns, add, out):
+        """Put ``a @ b`` into the first rows of ``out``, or add it: ROWS more rows of ``a`` and ``out`` are touched."""
+        for j in range(0, columns, width):
+            at = j // width * stride
+            for i in range(0, rows, ROWS):
+                t0 = t1 = t2 = t3 = t4 = t5 = simd.full(out, width, 0)
+                for k in range(depth):
+                    x = simd.load(b, at + k, 0, width)
+                    t0 = simd.fma(spread(a, i, k, x), x, t0)
+                    t1 = simd.fma(spread(a, i + 1, k, x), x, t1)
+                    t2 = simd.fma(spread(a, i + 2, k, x), x, t2)
+                    t3 = simd.fma(spread(a, i + 3, k, x), x, t3)
+                    t4 = simd.fma(spread(a, i + 4, k, x), x, t4)
+                    t5 = simd.fma(spread(a, i + 5, k, x), x, t5)
+                if add:
+                    t0 = simd.add(t0, simd.load(out, i, j, width))
+                    t1 = simd.add(t1, simd.load(out, i + 1, j, width))
+                    t2 = simd.add(t2, simd.load(out, i + 2, j, width))
+                    t3 = simd.add(t3, simd.load(out, i + 3, j, width))
+                    t4 = simd.add(t4, simd.load(out, i + 4, j, width))
+                    t5 = simd.add(t5, simd.load(out, i + 5, j, width))
+                simd.store(out, i, j, t0)
+                simd.store(out, i + 1, j, t1)
+                simd.store(out, i + 2, j, t2)
+                simd.store(out, i + 3, j, t3)
+                simd.store(out, i + 4, j, t4)
+                simd.store(out, i + 5, j, t5)
+
+    return multiply
+
+
+def _pack(width):
+    @jitable(nrt=False)
+    def pack(x, first, rows, j, columns, scale, out):
+        """Pack ``x[first : first + rows, j : j + columns] * scale`` into panels of stride ``rows``."""
+        for c in range(0, columns, width):
+            at = c // width * rows
+            for k in range(rows):
+                lanes = simd.load_first(x, first + k, j + c, width, columns - c, 0)
+                simd.store(out, at + k, 0, simd.mul(lanes, simd.like(lanes, scale)))
+
+    return pack
+
+
+def _pack_turned(width):
+    @jitable(nrt=False)
+    def pack_turned(x, first, rows, j, columns, out):
+        """Pack the transpose of ``x[first : first + rows, j : j + columns]`` into panels of stride ``columns``."""
+        for r in range(0, rows, width):
+            at, there = r // width * columns, min(width, rows - r)
+            for k in range(columns if there < width else 0):
+                simd.store(out, at + k, 0, simd.full(out, width, 0))
+            for i in range(there):
+                for k in range(columns):
+                    simd.store(out, at + k, i, simd.load(x, first + r + i, j + k, 1))
+
+    return pack_turned

@@ -1,0 +1,270 @@
+"""CPU kernels of lodkit/ops/sequence_attention.py: a tile of queries meets all keys of its sequence.
+
+The scores of a tile, a strip as wide as its sequence, stay in the cache. Heads and sequences run in parallel.
+"""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+
+from ...arrays import matrix, native
+from ...jit import jitable, parallel_kernel, prange, segment_of, segments_in, settings, simd
+from .primitives.products import LANES, ROWS, products
+
+STEP = 16  # lanes of a copy
+WORK = 16  # an element counts as so many of other kernels, when threads are chosen
+TILE = 48  # queries of a strip: a multiple of ROWS and of LANES, so that only the last of a sequence has padding
+
+
+@functools.cache
+def _steps(width):
+    """Functions of a strip, for W lanes: the softmax of a row, and the gradient of its scores."""
+
+    @jitable(inline=True, nrt=False)
+    def total_of(strip, i, limit):
+        total = simd.load(strip, i, 0, width)
+        for j in range(width, limit, width):
+            total = simd.add(total, simd.load(strip, i, j, width))
+        return simd.lane(simd.reduce(simd.add, total), 0)
+
+    @jitable(nrt=False)
+    def softmax(strip, i, count, limit):
+        """Put exp(x - max) for the first ``count`` scores of row i, zeros behind. Returns 1 / their sum."""
+        for j in range(count, limit):
+            strip[i, j] = -np.inf
+        top = simd.load(strip, i, 0, width)
+        for j in range(width, limit, width):
+            top = simd.maximum(top, simd.load(strip, i, j, width))
+        top = simd.reduce(simd.maximum, top)
+        most = simd.lane(top, 0)
+        if most - most != 0 and most == most:  # infinite: k entries of +inf get 1/k each, entries of -inf 0
+            for j in range(limit):
+                strip[i, j] = most > 0 and strip[i, j] == most
+        else:
+            for j in range(0, limit, width):
+                x = simd.load(strip, i, j, width)
+                simd.store(strip, i, j, simd.exp(simd.sub(x, simd.like(x, most))))
+        total = total_of(strip, i, limit)
+        return 1 / total if total != 0 else total
+
+    @jitable(nrt=False)
+    def gradient(strip, grads, i, share, limit):
+        """Make row i shares, ``strip * share``, and their gradients ``(grads - sum(grads * shares)) * shares``."""
+        total = simd.full(strip, width, 0)
+        for j in range(0, limit, width):
+            x = simd.load(strip, i, j, width)
+            x = simd.mul(x, simd.like(x, share))
+            simd.store(strip, i, j, x)
+            total = simd.fma(x, simd.load(grads, i, j, width), total)
+        total = simd.lane(simd.reduce(simd.add, total), 0)
+        for j in range(0, limit, width):
+            g = simd.load(grads, i, j, width)
+            simd.store(grads, i, j, simd.mul(simd.sub(g, simd.like(g, total)), simd.load(strip, i, j, width)))
+
+    return softmax, gradient
+
+
+@jitable
+def _up(number, step):
+    """The next multiple."""
+    return (number + step - 1) // step * step
+
+
+@jitable(nrt=False)
+def _write(x, i, columns, factor, out, row, j):
+    """Put ``x[i, :columns] * factor`` into ``out[row, j : j + columns]``."""
+    for k in range(0, columns, STEP):
+        lanes = simd.load_first(x, i, k, STEP, columns - k, 0)
+        simd.store_first(out, row, j + k, simd.mul(lanes, simd.like(lanes, factor)), columns - k)
+
+
+@jitable(nrt=False)
+def _read(x, first, rows, j, columns, factor, out):
+    """Put ``x[first : first + rows, j : j + columns] * factor`` into the first rows of ``out``."""
+    for i in range(rows):
+        for k in range(0, columns, STEP):
+            lanes = simd.load_first(x, first + i, j + k, STEP, columns - k, 0)
+            simd.store_first(out, i, k, simd.mul(lanes, simd.like(lanes, factor)), columns - k)
+
+
+@jitable(nrt=False)
+def _clear(x, rows):
+    for i in range(rows):
+        for j in range(x.shape[1]):
+            x[i, j] = 0
+
+
+@jitable
+def _longest(offsets, first, stop, step):
+    """Rows of the longest of some sequences, up to a multiple of ``step``."""
+    most = 0
+    for s in range(first, stop):
+        most = max(most, offsets[s + 1] - offsets[s])
+    return _up(most, step)
+
+
+@jitable
+def _empty(rows, columns, like):
+    return np.empty((rows, columns), like.dtype)
+
+
+@functools.cache
+def _attend(width):
+    """One head of a sequence: the queries ``first : last`` meet the keys ``start : stop``."""
+    do, (softmax, _) = products(width), _steps(width)
+    multiply, pack, pack_turned = do.multiply, do.pack, do.pack_turned
+
+    @jitable(nrt=False)
+    def attend(query, key, value, h, start, stop, first, last, size, wide, scale, causal, scratch, out):
+        queries, keys, values, strip, result, shares = scratch
+        seen = (last if causal else stop) - start
+        pack_turned(key, start, seen, h * size, size, keys)
+        pack(value, start, seen, h * wide, wide, 1, values)
+        for i in range(first, last, TILE):
+            rows = min(TILE, last - i)
+            depth = i + rows - start if causal else seen
+            limit = _up(depth, width)
+            _read(query, i, rows, h * size, size, scale, queries)
+            multiply(queries, keys, size, size, rows, limit, False, strip)
+            for r in range(rows):
+                shares[r, 0] = softmax(strip, r, i + r + 1 - start if causal else seen, limit)
+            multiply(strip, values, depth, seen, rows, wide, False, result)
+            for r in range(rows):
+                _write(result, r, wide, shares[r, 0], out, i + r, h * wide)
+
+    return attend
+
+
+@functools.cache
+def _attend_kernel(width):
+    attend = _attend(width)
+
+    @parallel_kernel
+    def kernel(query, key, value, like, offsets, heads, scale, causal, chunk, out):
+        size, wide = query.shape[1] // heads, value.shape[1] // heads
+        chunks, columns = (len(out) + chunk - 1) // chunk, _up(wide, width)
+        for c in prange(heads * chunks):
+            h, begin, end = c // chunks, c % chunks * chunk, min(len(out), c % chunks * chunk + chunk)
+            head, tail = segment_of(offsets, begin), segment_of(offsets, end - 1) + 1
+            most = _longest(offsets, head, tail, width)
+            queries, keys, values = (
+                _empty(TILE, size, like),
+                _empty(most * size, width, like),
+                _empty(most * columns, width, like),
+            )
+            strip, result, shares = _empty(TILE, most + width, like), _empty(TILE, columns, like), _empty(TILE, 1, like)
+            scratch = queries, keys, values, strip, result, shares
+            for s in range(head, tail):
+                start, stop = offsets[s], offsets[s + 1]
+                first, last = max(begin, start), min(end, stop)
+                attend(query, key, value, h, start, stop, first, last, size, wide, scale, causal, scratch, out)
+
+    return kernel
+
+
+@functools.cache
+def _differentiate(width):
+    """One head of a sequence: tile by tile, the gradients of the scores, and what they give to queries and keys."""
+    do, (softmax, gradient) = products(width), _steps(width)
+    multiply, turned, pack, pack_turned = do.multiply, do.multiply_turned, do.pack, do.pack_turned
+
+    @jitable(nrt=False)
+    def prepare(key, value, h, start, seen, size, wide, by_sequence):
+        keys, turned_keys, turned_values, by_keys, by_values = by_sequence
+        pack(key, start, seen, h * size, size, 1, keys)
+        pack_turned(key, start, seen, h * size, size, turned_keys)
+        pack_turned(value, start, seen, h * wide, wide, turned_values)
+        _clear(by_keys, seen)
+        _clear(by_values, seen)
+
+    @jitable(nrt=False)
+    def scores(query, grad, h, start, i, rows, depth, size, wide, scale, causal, by_sequence, by_tile):
+        _, turned_keys, turned_values, _, _ = by_sequence
+        queries, packed_queries, grads, packed_grads, strip, by_scores, _ = by_tile
+        limit = _up(depth, width)
+        _read(query, i, rows, h * size, size, scale, queries)
+        _read(grad, i, rows, h * wide, wide, 1, grads)
+        pack(query, i, rows, h * size, size, scale, packed_queries)
+        pack(grad, i, rows, h * wide, wide, 1, packed_grads)
+        multiply(queries, turned_keys, size, size, rows, limit, False, strip)
+        multiply(grads, turned_values, wide, wide, rows, limit, False, by_scores)
+        for r in range(rows):
+            share = softmax(strip, r, i + r + 1 - start if causal else depth, limit)
+            gradient(strip, by_scores, r, share, limit)
+
+    @jitable(nrt=False)
+    def differentiate(query, key, value, grad, h, start, stop, size, wide, scale, causal, by_sequence, by_tile, out):
+        keys, _, _, by_keys, by_values = by_sequence
+        _, packed_queries, _, packed_grads, strip, by_scores, by_queries = by_tile
+        by_query, by_key, by_value = out
+        seen = stop - start
+        prepare(key, value, h, start, seen, size, wide, by_sequence)
+        for i in range(start, stop, TILE):
+            rows = min(TILE, stop - i)
+            depth = i + rows - start if causal else seen
+            scores(query, grad, h, start, i, rows, depth, size, wide, scale, causal, by_sequence, by_tile)
+            turned(strip, packed_grads, rows, rows, depth, wide, True, by_values)
+            turned(by_scores, packed_queries, rows, rows, depth, size, True, by_keys)
+            multiply(by_scores, keys, depth, seen, rows, size, False, by_queries)
+            for r in range(rows):
+                _write(by_queries, r, size, scale, by_query, i + r, h * size)
+        for r in range(seen):
+            _write(by_keys, r, size, 1, by_key, start + r, h * size)
+            _write(by_values, r, wide, 1, by_value, start + r, h * wide)
+
+    return differentiate
+
+
+@functools.cache
+def _gradient_kernel(width):
+    differentiate = _differentiate(width)
+
+    @jitable
+    def for_sequence(most, size, wide, like):
+        a, b = _up(size, width), _up(wide, width)
+        by_keys, by_values = _empty(most + ROWS, a, like), _empty(most + ROWS, b, like)
+        turned = _empty(most * size, width, like), _empty(most * wide, width, like)
+        return _empty(most * a, width, like), *turned, by_keys, by_values
+
+    @jitable
+    def for_tile(most, size, wide, like):
+        a, b = _up(size, width), _up(wide, width)
+        queries, grads = _empty(TILE, size, like), _empty(TILE, wide, like)
+        packed_queries, packed_grads = _empty(TILE * a, width, like), _empty(TILE * b, width, like)
+        strip, by_scores = _empty(TILE, most + width, like), _empty(TILE, most + width, like)
+        return queries, packed_queries, grads, packed_grads, strip, by_scores, _empty(TILE, a, like)
+
+    @parallel_kernel
+    def kernel(query, key, value, grad, like, offsets, heads, scale, causal, chunk, by_query, by_key, by_value):
+        size, wide = query.shape[1] // heads, value.shape[1] // heads
+        chunks, out = offsets[-1] // chunk + 1, (by_query, by_key, by_value)
+        for c in prange(heads * chunks):
+            segments = segments_in(offsets, chunk, c % chunks)
+            most = _longest(offsets, segments.start, segments.stop, width)
+            a, b = for_sequence(most, size, wide, like), for_tile(most, size, wide, like)
+            for s in segments:
+                start, stop = offsets[s], offsets[s + 1]
+                differentiate(query, key, value, grad, c // chunks, start, stop, size, wide, scale, causal, a, b, out)
+
+    return kernel
+
+
+def _run(make, inputs, offsets, heads, scale, causal, outputs):
+    dtype = native(inputs[0].dtype)
+    inputs = [matrix(x.astype(dtype, copy=False)) for x in inputs]
+    like = np.empty(0, np.float32 if dtype == np.float16 else dtype)
+    work, scale = sum(x.size for x in inputs) * WORK, like.dtype.type(scale)
+    kernel, results = make(LANES[like.dtype.name]), map(matrix, outputs)
+    kernel(work, *inputs, like, offsets, heads, scale, causal, settings.chunk_rows, *results)
+
+
+def attend(query, key, value, offsets, heads, scale, causal, out):
+    """Put the attention of every head of every sequence into ``out``; items are heads side by side."""
+    _run(_attend_kernel, (query, key, value), offsets, heads, scale, causal, (out,))
+
+
+def attend_grad(query, key, value, grad, offsets, heads, scale, causal, outputs):
+    """Put the gradients of ``attend`` by query, key and value into ``outputs``."""
+    _run(_gradient_kernel, (query, key, value, grad), offsets, heads, scale, causal, outputs)
