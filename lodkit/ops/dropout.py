@@ -57,7 +57,7 @@ def dropout(x: Dense, /, *, rate: float, seed: int, training: bool = True) -> De
     Examples
     --------
     >>> dropout(np.ones(8), rate=0.5, seed=1)
-    array([0., 2., 2., 2., 2., 2., 0., 0.])
+    array([2., 0., 2., 0., 2., 0., 2., 2.])
     """
     dtype, start, limit, factor = prepare(x, rate, seed, training)
     bits = [mixed((start + i * GOLDEN) & WORD) >> 32 for i in range(x.size)]

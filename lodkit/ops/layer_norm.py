@@ -78,7 +78,7 @@ def layer_norm_grad(
     """Return the gradients of ``layer_norm`` by x, scale and bias.
 
     >>> layer_norm_grad(np.array([[1., 3.]]), None, np.array([[0., 2.]]), epsilon=0.)[1:]
-    (array([-0.,  2.]), array([0., 2.]))
+    (array([0., 2.]), array([0., 2.]))
     """
     axes, size = check_layer_norm(x, scale, None, grad)
     normal, factor = _normal(x.astype(np.float64), axes, size, epsilon)

@@ -117,7 +117,7 @@ def sequence_attention(
     Examples
     --------
     >>> x = LoDTensor(np.array([[1., 0.], [0., 1.], [5., 5.]]), [[2, 1]])
-    >>> sequence_attention(x, x, x, scale=100.).values
+    >>> sequence_attention(x, x, x, scale=1000.).values
     array([[1., 0.],
            [0., 1.],
            [5., 5.]])
