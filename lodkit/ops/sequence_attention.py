@@ -50,23 +50,24 @@ def prepare(query, key, value, num_heads, scale, level, grad=None):
     return query.row_offsets(level), heads, 1 / math.sqrt(max(size, 1)) if scale is None else float(scale)
 
 
-def _parts(x, start, stop, heads):
-    """Rows of a sequence, head by head, in double precision."""
-    rows = values_of(x)[start:stop].astype(np.float64)
-    return rows.reshape(len(rows), heads, math.prod(rows.shape[1:]) // heads).swapaxes(0, 1)
+def _heads(x, heads):
+    """Rows as heads, in double precision."""
+    values = values_of(x).astype(np.float64)
+    return values.reshape(len(values), heads, math.prod(values.shape[1:]) // heads)
 
 
-def _shares(query, key, causal):
-    """What each query of a head takes of each value."""
-    scores = query @ key.T
-    return shares(np.where(np.tri(len(scores), dtype=bool), scores, -np.inf).T if causal else scores.T).T
+def _rounded(result, like):
+    with np.errstate(over="ignore", under="ignore"):
+        return result.reshape(values_of(like).shape).astype(native(like.dtype))
 
 
-def _joined(parts, like):
-    out = np.zeros((len(values_of(like)), math.prod(values_of(like).shape[1:])))
-    for start, rows in parts:
-        out[start : start + rows.shape[1]] = rows.swapaxes(0, 1).reshape(rows.shape[1], out.shape[1])
-    return out.reshape(values_of(like).shape).astype(native(like.dtype))
+def _queries(query, key, offsets, scale, causal):
+    """Each query of each head, the rows that it sees, and its shares in them."""
+    for start, stop in pairwise(offsets):
+        for i in range(start, stop):
+            seen = slice(start, i + 1 if causal else stop)
+            for h in range(query.shape[1]):
+                yield i, h, seen, shares(key[seen, h] @ query[i, h] * scale)
 
 
 @op(like="value")
@@ -127,12 +128,11 @@ def sequence_attention(
            [5. , 5. ]])
     """
     offsets, heads, scale = prepare(query, key, value, num_heads, scale, level)
-    results = []
-    for a, b in pairwise(offsets):
-        if a < b:
-            q, k, v = (_parts(x, a, b, heads) for x in (query, key, value))
-            results.append((a, np.stack([_shares(q[h] * scale, k[h], causal) @ v[h] for h in range(heads)])))
-    return value.with_values(_joined(results, value))
+    q, k, v = (_heads(x, heads) for x in (query, key, value))
+    out = np.zeros(v.shape)
+    for i, h, seen, share in _queries(q, k, offsets, scale, causal):
+        out[i, h] = share @ v[seen, h]
+    return value.with_values(_rounded(out, value))
 
 
 @sequence_attention.gradient
@@ -161,17 +161,15 @@ def sequence_attention_grad(
            [1.]])
     """
     offsets, heads, scale = prepare(query, key, value, num_heads, scale, level, grad)
-    results = [], [], []
-    for a, b in pairwise(offsets):
-        if a < b:
-            q, k, v, g = (_parts(x, a, b, heads) for x in (query, key, value, grad))
-            p = np.stack([_shares(q[h] * scale, k[h], causal) for h in range(heads)])
-            by_shares = g @ v.swapaxes(1, 2)
-            by_scores = p * (by_shares - (p * by_shares).sum(axis=2, keepdims=True)) * scale
-            parts = by_scores @ k, by_scores.swapaxes(1, 2) @ q, p.swapaxes(1, 2) @ g
-            for result, part in zip(results, parts, strict=True):
-                result.append((a, part))
-    return tuple(_joined(parts, x) for parts, x in zip(results, (query, key, value), strict=True))
+    q, k, v, g = (_heads(x, heads) for x in (query, key, value, grad))
+    by_query, by_key, by_value = (np.zeros(x.shape) for x in (q, k, v))
+    for i, h, seen, share in _queries(q, k, offsets, scale, causal):
+        by_share = v[seen, h] @ g[i, h]
+        by_score = share * (by_share - share @ by_share) * scale
+        by_query[i, h] = by_score @ k[seen, h]
+        by_key[seen, h] += np.outer(by_score, q[i, h])
+        by_value[seen, h] += np.outer(share, g[i, h])
+    return _rounded(by_query, query), _rounded(by_key, key), _rounded(by_value, value)
 
 
 @sequence_attention_grad.infer_rule

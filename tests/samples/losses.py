@@ -15,7 +15,13 @@ PAIRS = [
 ]
 X = ragged([2, 0, 1])
 Y = X.with_values(reals(3, 5))
-LOGITS = [*PAIRS, (X, Y.values), (X, Y), (np.array([-1e3, 1e3, 0.0]), vector(1, 0, 1)), (reals(2, dtype=np.float32), [0, 1])]
+LOGITS = [
+    *PAIRS,
+    (X, Y.values),
+    (X, Y),
+    (np.array([-1e3, 1e3, 0.0]), vector(1, 0, 1)),
+    (reals(2, dtype=np.float32), [0, 1]),
+]
 ERRORS = [*PAIRS, (X, Y.values), (X, Y), (X.values, Y)]
 
 

@@ -1,4 +1,4 @@
-"""Random bits by number: SplitMix64, as ``lodkit/ops/dropout.py`` defines it, in the words that kernels compute with."""
+"""Random bits by number: SplitMix64, as ``lodkit/ops/dropout.py`` defines it, in the words of kernels."""
 
 from __future__ import annotations
 

@@ -10,10 +10,11 @@ import functools
 import numpy as np
 
 from ...arrays import matrix, native
-from ...jit import jitable, parallel_kernel, prange, segment_of, segments_in, settings, simd
+from ...jit import jitable, parallel_kernel, prange, segment_of, settings, simd
 from .primitives.products import LANES, ROWS, products
 
 STEP = 16  # lanes of a copy
+ROW = 64  # a row takes as much beside its scores as so many of them
 WORK = 16  # an element counts as so many of other kernels, when threads are chosen
 TILE = 48  # queries of a strip: a multiple of ROWS and of LANES, so that only the last of a sequence has padding
 
@@ -50,8 +51,10 @@ def _steps(width):
         return 1 / total if total != 0 else total
 
     @jitable(nrt=False)
-    def gradient(strip, grads, i, share, limit):
+    def gradient(strip, grads, i, share, count, limit):
         """Make row i shares, ``strip * share``, and their gradients ``(grads - sum(grads * shares)) * shares``."""
+        for j in range(count, limit):
+            grads[i, j] = 0
         total = simd.full(strip, width, 0)
         for j in range(0, limit, width):
             x = simd.load(strip, i, j, width)
@@ -72,21 +75,26 @@ def _up(number, step):
     return (number + step - 1) // step * step
 
 
-@jitable(nrt=False)
-def _write(x, i, columns, factor, out, row, j):
-    """Put ``x[i, :columns] * factor`` into ``out[row, j : j + columns]``."""
-    for k in range(0, columns, STEP):
-        lanes = simd.load_first(x, i, k, STEP, columns - k, 0)
-        simd.store_first(out, row, j + k, simd.mul(lanes, simd.like(lanes, factor)), columns - k)
+@jitable(inline=True, nrt=False)
+def _copy(x, i, j, columns, factor, out, row, to):
+    """Put ``x[i, j : j + columns] * factor`` into ``out[row, to : to + columns]``."""
+    whole = columns - columns % STEP
+    for k in range(0, whole, STEP):
+        lanes = simd.load(x, i, j + k, STEP)
+        simd.store(out, row, to + k, simd.mul(lanes, simd.like(lanes, factor)))
+    if whole < columns:
+        lanes = simd.load_first(x, i, j + whole, STEP, columns - whole, 0)
+        simd.store_first(out, row, to + whole, simd.mul(lanes, simd.like(lanes, factor)), columns - whole)
 
 
 @jitable(nrt=False)
-def _read(x, first, rows, j, columns, factor, out):
-    """Put ``x[first : first + rows, j : j + columns] * factor`` into the first rows of ``out``."""
-    for i in range(rows):
+def _finite(x, first, rows, j, columns):
+    """True if no element of ``x[first : first + rows, j : j + columns]`` is infinite or NaN."""
+    for i in range(first, first + rows):
         for k in range(0, columns, STEP):
-            lanes = simd.load_first(x, first + i, j + k, STEP, columns - k, 0)
-            simd.store_first(out, i, k, simd.mul(lanes, simd.like(lanes, factor)), columns - k)
+            if not simd.all_finite(simd.load_first(x, i, j + k, STEP, columns - k, 0)):
+                return False
+    return True
 
 
 @jitable(nrt=False)
@@ -122,17 +130,19 @@ def _attend(width):
         seen = (last if causal else stop) - start
         pack_turned(key, start, seen, h * size, size, keys)
         pack(value, start, seen, h * wide, wide, 1, values)
-        for i in range(first, last, TILE):
-            rows = min(TILE, last - i)
+        tile = TILE if not causal or _finite(value, start, seen, h * wide, wide) else 1
+        for i in range(first, last, tile):
+            rows = min(tile, last - i)
             depth = i + rows - start if causal else seen
             limit = _up(depth, width)
-            _read(query, i, rows, h * size, size, scale, queries)
+            for r in range(rows):
+                _copy(query, i + r, h * size, size, scale, queries, r, 0)
             multiply(queries, keys, size, size, rows, limit, False, strip)
             for r in range(rows):
                 shares[r, 0] = softmax(strip, r, i + r + 1 - start if causal else seen, limit)
             multiply(strip, values, depth, seen, rows, wide, False, result)
             for r in range(rows):
-                _write(result, r, wide, shares[r, 0], out, i + r, h * wide)
+                _copy(result, r, 0, wide, shares[r, 0], out, i + r, h * wide)
 
     return attend
 
@@ -141,25 +151,25 @@ def _attend(width):
 def _attend_kernel(width):
     attend = _attend(width)
 
+    @jitable
+    def scratch_for(most, size, wide, like):
+        columns = _up(wide, width)
+        keys, values = _empty(most * size, width, like), _empty(most * columns, width, like)
+        strip, result, shares = _empty(TILE, most + width, like), _empty(TILE, columns, like), _empty(TILE, 1, like)
+        return _empty(TILE, size, like), keys, values, strip, result, shares
+
     @parallel_kernel
-    def kernel(query, key, value, like, offsets, heads, scale, causal, chunk, out):
+    def kernel(query, key, value, like, offsets, heads, scale, causal, parts, out):
         size, wide = query.shape[1] // heads, value.shape[1] // heads
-        chunks, columns = (len(out) + chunk - 1) // chunk, _up(wide, width)
-        for c in prange(heads * chunks):
-            h, begin, end = c // chunks, c % chunks * chunk, min(len(out), c % chunks * chunk + chunk)
-            head, tail = segment_of(offsets, begin), segment_of(offsets, end - 1) + 1
-            most = _longest(offsets, head, tail, width)
-            queries, keys, values = (
-                _empty(TILE, size, like),
-                _empty(most * size, width, like),
-                _empty(most * columns, width, like),
-            )
-            strip, result, shares = _empty(TILE, most + width, like), _empty(TILE, columns, like), _empty(TILE, 1, like)
-            scratch = queries, keys, values, strip, result, shares
+        for p in prange(heads * (len(parts) - 1)):
+            begin, end = parts[p // heads], parts[p // heads + 1]
+            head = segment_of(offsets, begin) if begin < end else 0
+            tail = segment_of(offsets, end - 1) + 1 if begin < end else 0
+            scratch = scratch_for(_longest(offsets, head, tail, width), size, wide, like)
             for s in range(head, tail):
                 start, stop = offsets[s], offsets[s + 1]
                 first, last = max(begin, start), min(end, stop)
-                attend(query, key, value, h, start, stop, first, last, size, wide, scale, causal, scratch, out)
+                attend(query, key, value, p % heads, start, stop, first, last, size, wide, scale, causal, scratch, out)
 
     return kernel
 
@@ -184,15 +194,16 @@ def _differentiate(width):
         _, turned_keys, turned_values, _, _ = by_sequence
         queries, packed_queries, grads, packed_grads, strip, by_scores, _ = by_tile
         limit = _up(depth, width)
-        _read(query, i, rows, h * size, size, scale, queries)
-        _read(grad, i, rows, h * wide, wide, 1, grads)
+        for r in range(rows):
+            _copy(query, i + r, h * size, size, scale, queries, r, 0)
+            _copy(grad, i + r, h * wide, wide, 1, grads, r, 0)
         pack(query, i, rows, h * size, size, scale, packed_queries)
         pack(grad, i, rows, h * wide, wide, 1, packed_grads)
         multiply(queries, turned_keys, size, size, rows, limit, False, strip)
         multiply(grads, turned_values, wide, wide, rows, limit, False, by_scores)
         for r in range(rows):
-            share = softmax(strip, r, i + r + 1 - start if causal else depth, limit)
-            gradient(strip, by_scores, r, share, limit)
+            count = i + r + 1 - start if causal else depth
+            gradient(strip, by_scores, r, softmax(strip, r, count, limit), count, limit)
 
     @jitable(nrt=False)
     def differentiate(query, key, value, grad, h, start, stop, size, wide, scale, causal, by_sequence, by_tile, out):
@@ -201,18 +212,20 @@ def _differentiate(width):
         by_query, by_key, by_value = out
         seen = stop - start
         prepare(key, value, h, start, seen, size, wide, by_sequence)
-        for i in range(start, stop, TILE):
-            rows = min(TILE, stop - i)
+        known = _finite(query, start, seen, h * size, size) and _finite(key, start, seen, h * size, size)
+        tile = TILE if not causal or (known and _finite(grad, start, seen, h * wide, wide)) else 1
+        for i in range(start, stop, tile):
+            rows = min(tile, stop - i)
             depth = i + rows - start if causal else seen
             scores(query, grad, h, start, i, rows, depth, size, wide, scale, causal, by_sequence, by_tile)
             turned(strip, packed_grads, rows, rows, depth, wide, True, by_values)
             turned(by_scores, packed_queries, rows, rows, depth, size, True, by_keys)
             multiply(by_scores, keys, depth, seen, rows, size, False, by_queries)
             for r in range(rows):
-                _write(by_queries, r, size, scale, by_query, i + r, h * size)
+                _copy(by_queries, r, 0, size, scale, by_query, i + r, h * size)
         for r in range(seen):
-            _write(by_keys, r, size, 1, by_key, start + r, h * size)
-            _write(by_values, r, wide, 1, by_value, start + r, h * wide)
+            _copy(by_keys, r, 0, size, 1, by_key, start + r, h * size)
+            _copy(by_values, r, 0, wide, 1, by_value, start + r, h * wide)
 
     return differentiate
 
@@ -237,34 +250,46 @@ def _gradient_kernel(width):
         return queries, packed_queries, grads, packed_grads, strip, by_scores, _empty(TILE, a, like)
 
     @parallel_kernel
-    def kernel(query, key, value, grad, like, offsets, heads, scale, causal, chunk, by_query, by_key, by_value):
+    def kernel(query, key, value, grad, like, offsets, heads, scale, causal, parts, by_query, by_key, by_value):
         size, wide = query.shape[1] // heads, value.shape[1] // heads
-        chunks, out = offsets[-1] // chunk + 1, (by_query, by_key, by_value)
-        for c in prange(heads * chunks):
-            segments = segments_in(offsets, chunk, c % chunks)
-            most = _longest(offsets, segments.start, segments.stop, width)
+        out = by_query, by_key, by_value
+        for p in prange(heads * (len(parts) - 1)):
+            h, first, last = p % heads, parts[p // heads], parts[p // heads + 1]
+            most = _longest(offsets, first, last, width)
             a, b = for_sequence(most, size, wide, like), for_tile(most, size, wide, like)
-            for s in segments:
+            for s in range(first, last):
                 start, stop = offsets[s], offsets[s + 1]
-                differentiate(query, key, value, grad, c // chunks, start, stop, size, wide, scale, causal, a, b, out)
+                differentiate(query, key, value, grad, h, start, stop, size, wide, scale, causal, a, b, out)
 
     return kernel
 
 
-def _run(make, inputs, offsets, heads, scale, causal, outputs):
+def _parts(offsets, of_rows):
+    """Bounds of parts of equal work: of rows, or of whole sequences."""
+    lengths = np.diff(offsets).astype(np.float64)
+    work = np.concatenate([[0], np.cumsum(lengths * (lengths + ROW))])
+    count = 1 + int(offsets[-1]) // max(1, settings.chunk_rows // 16)  # rows that stay in the cache over all heads
+    equal = np.linspace(0, work[-1], count + 1)
+    parts = np.interp(equal, work, offsets).astype(np.int64) if of_rows else np.searchsorted(work, equal)
+    parts[-1] = offsets[-1] if of_rows else len(lengths)
+    return parts
+
+
+def _run(make, inputs, offsets, heads, scale, causal, parts, outputs):
     dtype = native(inputs[0].dtype)
     inputs = [matrix(x.astype(dtype, copy=False)) for x in inputs]
     like = np.empty(0, np.float32 if dtype == np.float16 else dtype)
     work, scale = sum(x.size for x in inputs) * WORK, like.dtype.type(scale)
     kernel, results = make(LANES[like.dtype.name]), map(matrix, outputs)
-    kernel(work, *inputs, like, offsets, heads, scale, causal, settings.chunk_rows, *results)
+    kernel(work, *inputs, like, offsets, heads, scale, causal, parts, *results)
 
 
 def attend(query, key, value, offsets, heads, scale, causal, out):
     """Put the attention of every head of every sequence into ``out``; items are heads side by side."""
-    _run(_attend_kernel, (query, key, value), offsets, heads, scale, causal, (out,))
+    _run(_attend_kernel, (query, key, value), offsets, heads, scale, causal, _parts(offsets, True), (out,))
 
 
 def attend_grad(query, key, value, grad, offsets, heads, scale, causal, outputs):
     """Put the gradients of ``attend`` by query, key and value into ``outputs``."""
-    _run(_gradient_kernel, (query, key, value, grad), offsets, heads, scale, causal, outputs)
+    inputs, parts = (query, key, value, grad), _parts(offsets, False)
+    _run(_gradient_kernel, inputs, offsets, heads, scale, causal, parts, outputs)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from ...arrays.cuda import checked_ids, library_of, view
 from ...lod import LoDTensor
 from ...ops import dense as ops

@@ -1,7 +1,7 @@
 """Products of small matrices inside kernels: a tile of results stays in registers, the right factor in panels.
 
 Panels are as many columns as a vector has lanes, each panel's rows end to end: element (k, j) lies in row
-``j // W * stride + k``, lane ``j % W``. Columns behind the last are zeros.
+``j // W * stride + k``, lane ``j % W``.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from ....jit import jitable, simd
 
 #: Rows of results in registers at once, each one vector: 6 fill the registers of AVX2 with room for the factors.
 ROWS = 6
+FEW = 4  # columns that are transposed at once
 LANES = {"float32": 16, "float64": 8}
 
 
@@ -63,28 +64,54 @@ def _multiply(width, turned):
 
 
 def _pack(width):
+    @jitable(inline=True, nrt=False)
+    def put(lanes, scale, out, row):
+        simd.store(out, row, 0, simd.mul(lanes, simd.like(lanes, scale)))
+
     @jitable(nrt=False)
     def pack(x, first, rows, j, columns, scale, out):
         """Pack ``x[first : first + rows, j : j + columns] * scale`` into panels of stride ``rows``."""
-        for c in range(0, columns, width):
-            at = c // width * rows
+        whole = columns - columns % width
+        for c in range(0, whole, width):
             for k in range(rows):
-                lanes = simd.load_first(x, first + k, j + c, width, columns - c, 0)
-                simd.store(out, at + k, 0, simd.mul(lanes, simd.like(lanes, scale)))
+                put(simd.load(x, first + k, j + c, width), scale, out, c // width * rows + k)
+        for k in range(rows if whole < columns else 0):
+            lanes = simd.load_first(x, first + k, j + whole, width, columns - whole, 0)
+            put(lanes, scale, out, whole // width * rows + k)
 
     return pack
 
 
+def _columns(count, step):
+    """Reader of FEW columns of ``count`` rows, ``step`` apart: the first column's elements, the second's ..."""
+    if count == 1:
+        return jitable(lambda x, i, last, j: simd.load(x, min(i, last), j, FEW), inline=True, nrt=False)
+    half = _columns(count // 2, step * 2)
+    return jitable(
+        lambda x, i, last, j: simd.paired(half(x, i, last, j), half(x, i + step, last, j)), inline=True, nrt=False
+    )
+
+
 def _pack_turned(width):
+    read = _columns(width, 1)
+
     @jitable(nrt=False)
     def pack_turned(x, first, rows, j, columns, out):
-        """Pack the transpose of ``x[first : first + rows, j : j + columns]`` into panels of stride ``columns``."""
+        """Pack the transpose of ``x[first : first + rows, j : j + columns]`` into panels of stride ``columns``.
+
+        Lanes behind the last row repeat it.
+        """
+        last, whole = first + rows - 1, columns - columns % FEW
         for r in range(0, rows, width):
-            at, there = r // width * columns, min(width, rows - r)
-            for k in range(columns if there < width else 0):
-                simd.store(out, at + k, 0, simd.full(out, width, 0))
-            for i in range(there):
-                for k in range(columns):
-                    simd.store(out, at + k, i, simd.load(x, first + r + i, j + k, 1))
+            at = r // width * columns
+            for k in range(0, whole, FEW):
+                lanes = read(x, first + r, last, j + k)
+                simd.store(out, at + k, 0, simd.low(simd.low(lanes)))
+                simd.store(out, at + k + 1, 0, simd.high(simd.low(lanes)))
+                simd.store(out, at + k + 2, 0, simd.low(simd.high(lanes)))
+                simd.store(out, at + k + 3, 0, simd.high(simd.high(lanes)))
+            for k in range(whole, columns):
+                for i in range(width):
+                    simd.store(out, at + k, i, simd.load(x, min(first + r + i, last), j + k, 1))
 
     return pack_turned
