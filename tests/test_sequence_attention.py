@@ -84,6 +84,17 @@ def test_a_row_sees_no_other_sequence_and_causally_no_later_row(bad, place):
             np.testing.assert_array_equal(others[2][same], by_value[same])
 
 
+def test_nan_in_a_query_stays_with_the_rows_it_sees():
+    """Other keys and values of its sequence get their gradient."""
+    *inputs, grad = draw([60], 1, 4, dtype=np.float64)
+    _, by_key, by_value = lodkit.sequence_attention_grad(*inputs, grad, causal=True)
+    inputs[0].values[2] = np.nan
+    _, *others = lodkit.sequence_attention_grad(*inputs, grad, causal=True)
+    for got, expected in zip(others, (by_key, by_value), strict=True):
+        assert np.isnan(got[:3]).all()
+        np.testing.assert_allclose(got[3:], expected[3:], rtol=1e-12)
+
+
 def test_the_first_row_of_a_causal_sequence_is_its_value():
     query, key, value, _ = draw([4, 0, 2], 2, 8)
     out = attend(query, key, value, causal=True).values

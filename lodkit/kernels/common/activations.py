@@ -27,7 +27,7 @@ def softmax_grad(on, out, grad, /):
 
 def _below(on, xp, x):
     """The share of a normal distribution below x. By erfc, whose small values are exact to the last digits."""
-    return 0.5 * xp.asarray(on.activations.erfc(x * -math.sqrt(0.5)))
+    return 0.5 * xp.asarray(on.activations.complementary_error(x * -math.sqrt(0.5)))
 
 
 def _tanh_below(xp, x):

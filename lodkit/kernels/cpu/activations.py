@@ -16,7 +16,7 @@ def _erfc(x, out):
         out[i] = math.erfc(x[i])
 
 
-def erfc(x):
+def complementary_error(x):
     """The complementary error function of every element, which NumPy lacks."""
     out = np.empty(x.shape, native(x.dtype))
     _erfc(8 * x.size, np.ascontiguousarray(x, out.dtype).reshape(-1), out.reshape(-1))

@@ -11,12 +11,18 @@ import numpy as np
 
 from ...arrays import matrix, native
 from ...jit import jitable, parallel_kernel, prange, segment_of, settings, simd
-from .primitives.products import LANES, ROWS, products
+from .primitives.products import LANES, products
 
 STEP = 16  # lanes of a copy
 ROW = 64  # a row takes as much beside its scores as so many of them
 WORK = 16  # an element counts as so many of other kernels, when threads are chosen
-TILE = 48  # queries of a strip: a multiple of ROWS and of LANES, so that only the last of a sequence has padding
+TILE = 48  # queries of a strip, a multiple of ROWS
+
+
+@jitable(nrt=False)
+def _hide(strip, i, start, stop, number):
+    for j in range(start, stop):
+        strip[i, j] = number
 
 
 @functools.cache
@@ -33,14 +39,13 @@ def _steps(width):
     @jitable(nrt=False)
     def softmax(strip, i, count, limit):
         """Put exp(x - max) for the first ``count`` scores of row i, zeros behind. Returns 1 / their sum."""
-        for j in range(count, limit):
-            strip[i, j] = -np.inf
+        _hide(strip, i, count, limit, -np.inf)
         top = simd.load(strip, i, 0, width)
         for j in range(width, limit, width):
             top = simd.maximum(top, simd.load(strip, i, j, width))
         top = simd.reduce(simd.maximum, top)
         most = simd.lane(top, 0)
-        if most - most != 0 and most == most:  # infinite: k entries of +inf get 1/k each, entries of -inf 0
+        if np.isinf(most):  # k entries of +inf get 1/k each, entries of -inf 0
             for j in range(limit):
                 strip[i, j] = most > 0 and strip[i, j] == most
         else:
@@ -53,8 +58,7 @@ def _steps(width):
     @jitable(nrt=False)
     def gradient(strip, grads, i, share, count, limit):
         """Make row i shares, ``strip * share``, and their gradients ``(grads - sum(grads * shares)) * shares``."""
-        for j in range(count, limit):
-            grads[i, j] = 0
+        _hide(grads, i, count, limit, 0)
         total = simd.full(strip, width, 0)
         for j in range(0, limit, width):
             x = simd.load(strip, i, j, width)
@@ -237,7 +241,7 @@ def _gradient_kernel(width):
     @jitable
     def for_sequence(most, size, wide, like):
         a, b = _up(size, width), _up(wide, width)
-        by_keys, by_values = _empty(most + ROWS, a, like), _empty(most + ROWS, b, like)
+        by_keys, by_values = _empty(most, a, like), _empty(most, b, like)
         turned = _empty(most * size, width, like), _empty(most * wide, width, like)
         return _empty(most * a, width, like), *turned, by_keys, by_values
 

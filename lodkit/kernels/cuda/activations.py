@@ -12,7 +12,7 @@ def _erfc(i, x, out):
     out[i] = math.erfc(vector.number(x, i))
 
 
-def erfc(x):
+def complementary_error(x):
     """The complementary error function of every element, which the array API lacks."""
     x = view(x)
     return _erfc.into(x.like(x.shape), x).array

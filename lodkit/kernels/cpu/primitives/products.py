@@ -31,9 +31,14 @@ def _multiply(width, turned):
         number = simd.load(a, k, i, 1) if turned else simd.load(a, i, k, 1)
         return simd.like(like, simd.lane(number, 0))
 
+    @jitable(inline=True, nrt=False)
+    def put(out, i, j, rows, add, x):
+        if i < rows:
+            simd.store(out, i, j, simd.add(x, simd.load(out, i, j, width)) if add else x)
+
     @jitable(nrt=False)
     def multiply(a, b, depth, stride, rows, columns, add, out):
-        """Put ``a @ b`` into the first rows of ``out``, or add it: ROWS more rows of ``a`` and ``out`` are touched."""
+        """Put ``a @ b`` into the first ``rows`` of ``out``, or add it; up to ROWS - 1 more rows of ``a`` are read."""
         for j in range(0, columns, width):
             at = j // width * stride
             for i in range(0, rows, ROWS):
@@ -46,19 +51,12 @@ def _multiply(width, turned):
                     t3 = simd.fma(spread(a, i + 3, k, x), x, t3)
                     t4 = simd.fma(spread(a, i + 4, k, x), x, t4)
                     t5 = simd.fma(spread(a, i + 5, k, x), x, t5)
-                if add:
-                    t0 = simd.add(t0, simd.load(out, i, j, width))
-                    t1 = simd.add(t1, simd.load(out, i + 1, j, width))
-                    t2 = simd.add(t2, simd.load(out, i + 2, j, width))
-                    t3 = simd.add(t3, simd.load(out, i + 3, j, width))
-                    t4 = simd.add(t4, simd.load(out, i + 4, j, width))
-                    t5 = simd.add(t5, simd.load(out, i + 5, j, width))
-                simd.store(out, i, j, t0)
-                simd.store(out, i + 1, j, t1)
-                simd.store(out, i + 2, j, t2)
-                simd.store(out, i + 3, j, t3)
-                simd.store(out, i + 4, j, t4)
-                simd.store(out, i + 5, j, t5)
+                put(out, i, j, rows, add, t0)
+                put(out, i + 1, j, rows, add, t1)
+                put(out, i + 2, j, rows, add, t2)
+                put(out, i + 3, j, rows, add, t3)
+                put(out, i + 4, j, rows, add, t4)
+                put(out, i + 5, j, rows, add, t5)
 
     return multiply
 
