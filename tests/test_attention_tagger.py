@@ -34,8 +34,7 @@ class Tagger:
         query, key, value = (lodkit.fc(x, w[name]) for name in ("query", "key", "value"))
         seen = lodkit.sequence_attention(query, key, value, num_heads=self.heads, causal=True)
         seen = lodkit.dropout(lodkit.fc(seen, w["back"]), **dropout) if dropout else lodkit.fc(seen, w["back"])
-        both = x.with_values(lodkit.sum(x.values, seen.values))
-        return lodkit.fc(lodkit.gelu(lodkit.layer_norm(both, w["norm"], w["shift"])), w["tags"], w["bias"])
+        return lodkit.fc(lodkit.gelu(lodkit.layer_norm(x + seen, w["norm"], w["shift"])), w["tags"], w["bias"])
 
     def step(self, ids, tags, lr, seed):
         with Tape() as tape:

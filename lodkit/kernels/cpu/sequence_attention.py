@@ -10,102 +10,13 @@ import functools
 import numpy as np
 
 from ...arrays import matrix, native
-from ...jit import jitable, parallel_kernel, prange, segment_of, settings, simd
+from ...jit import jitable, parallel_kernel, prange, segment_of, settings
 from .primitives.products import LANES, products
+from .primitives.strips import clear, copy, finite, steps, up
 
-STEP = 16  # lanes of a copy
 ROW = 64  # a row takes as much beside its scores as so many of them
 WORK = 16  # an element counts as so many of other kernels, when threads are chosen
 TILE = 48  # queries of a strip, a multiple of ROWS
-
-
-@jitable(nrt=False)
-def _hide(strip, i, start, stop, number):
-    for j in range(start, stop):
-        strip[i, j] = number
-
-
-@functools.cache
-def _steps(width):
-    """Functions of a strip, for W lanes: the softmax of a row, and the gradient of its scores."""
-
-    @jitable(inline=True, nrt=False)
-    def total_of(strip, i, limit):
-        total = simd.load(strip, i, 0, width)
-        for j in range(width, limit, width):
-            total = simd.add(total, simd.load(strip, i, j, width))
-        return simd.lane(simd.reduce(simd.add, total), 0)
-
-    @jitable(nrt=False)
-    def softmax(strip, i, count, limit):
-        """Put exp(x - max) for the first ``count`` scores of row i, zeros behind. Returns 1 / their sum."""
-        _hide(strip, i, count, limit, -np.inf)
-        top = simd.load(strip, i, 0, width)
-        for j in range(width, limit, width):
-            top = simd.maximum(top, simd.load(strip, i, j, width))
-        top = simd.reduce(simd.maximum, top)
-        most = simd.lane(top, 0)
-        if np.isinf(most):  # k entries of +inf get 1/k each, entries of -inf 0
-            for j in range(limit):
-                strip[i, j] = most > 0 and strip[i, j] == most
-        else:
-            for j in range(0, limit, width):
-                x = simd.load(strip, i, j, width)
-                simd.store(strip, i, j, simd.exp(simd.sub(x, simd.like(x, most))))
-        total = total_of(strip, i, limit)
-        return 1 / total if total != 0 else total
-
-    @jitable(nrt=False)
-    def gradient(strip, grads, i, share, count, limit):
-        """Make row i shares, ``strip * share``, and their gradients ``(grads - sum(grads * shares)) * shares``."""
-        _hide(grads, i, count, limit, 0)
-        total = simd.full(strip, width, 0)
-        for j in range(0, limit, width):
-            x = simd.load(strip, i, j, width)
-            x = simd.mul(x, simd.like(x, share))
-            simd.store(strip, i, j, x)
-            total = simd.fma(x, simd.load(grads, i, j, width), total)
-        total = simd.lane(simd.reduce(simd.add, total), 0)
-        for j in range(0, limit, width):
-            g = simd.load(grads, i, j, width)
-            simd.store(grads, i, j, simd.mul(simd.sub(g, simd.like(g, total)), simd.load(strip, i, j, width)))
-
-    return softmax, gradient
-
-
-@jitable
-def _up(number, step):
-    """The next multiple."""
-    return (number + step - 1) // step * step
-
-
-@jitable(inline=True, nrt=False)
-def _copy(x, i, j, columns, factor, out, row, to):
-    """Put ``x[i, j : j + columns] * factor`` into ``out[row, to : to + columns]``."""
-    whole = columns - columns % STEP
-    for k in range(0, whole, STEP):
-        lanes = simd.load(x, i, j + k, STEP)
-        simd.store(out, row, to + k, simd.mul(lanes, simd.like(lanes, factor)))
-    if whole < columns:
-        lanes = simd.load_first(x, i, j + whole, STEP, columns - whole, 0)
-        simd.store_first(out, row, to + whole, simd.mul(lanes, simd.like(lanes, factor)), columns - whole)
-
-
-@jitable(nrt=False)
-def _finite(x, first, rows, j, columns):
-    """True if no element of ``x[first : first + rows, j : j + columns]`` is infinite or NaN."""
-    for i in range(first, first + rows):
-        for k in range(0, columns, STEP):
-            if not simd.all_finite(simd.load_first(x, i, j + k, STEP, columns - k, 0)):
-                return False
-    return True
-
-
-@jitable(nrt=False)
-def _clear(x, rows):
-    for i in range(rows):
-        for j in range(x.shape[1]):
-            x[i, j] = 0
 
 
 @jitable
@@ -114,7 +25,7 @@ def _longest(offsets, first, stop, step):
     most = 0
     for s in range(first, stop):
         most = max(most, offsets[s + 1] - offsets[s])
-    return _up(most, step)
+    return up(most, step)
 
 
 @jitable
@@ -125,7 +36,7 @@ def _empty(rows, columns, like):
 @functools.cache
 def _attend(width):
     """One head of a sequence: the queries ``first : last`` meet the keys ``start : stop``."""
-    do, (softmax, _) = products(width), _steps(width)
+    do, (softmax, _) = products(width), steps(width)
     multiply, pack, pack_turned = do.multiply, do.pack, do.pack_turned
 
     @jitable(nrt=False)
@@ -134,19 +45,19 @@ def _attend(width):
         seen = (last if causal else stop) - start
         pack_turned(key, start, seen, h * size, size, keys)
         pack(value, start, seen, h * wide, wide, 1, values)
-        tile = TILE if not causal or _finite(value, start, seen, h * wide, wide) else 1
+        tile = TILE if not causal or finite(value, start, seen, h * wide, wide) else 1
         for i in range(first, last, tile):
             rows = min(tile, last - i)
             depth = i + rows - start if causal else seen
-            limit = _up(depth, width)
+            limit = up(depth, width)
             for r in range(rows):
-                _copy(query, i + r, h * size, size, scale, queries, r, 0)
+                copy(query, i + r, h * size, size, scale, queries, r, 0)
             multiply(queries, keys, size, size, rows, limit, False, strip)
             for r in range(rows):
                 shares[r, 0] = softmax(strip, r, i + r + 1 - start if causal else seen, limit)
             multiply(strip, values, depth, seen, rows, wide, False, result)
             for r in range(rows):
-                _copy(result, r, 0, wide, shares[r, 0], out, i + r, h * wide)
+                copy(result, r, 0, wide, shares[r, 0], out, i + r, h * wide)
 
     return attend
 
@@ -157,7 +68,7 @@ def _attend_kernel(width):
 
     @jitable
     def scratch_for(most, size, wide, like):
-        columns = _up(wide, width)
+        columns = up(wide, width)
         keys, values = _empty(most * size, width, like), _empty(most * columns, width, like)
         strip, result, shares = _empty(TILE, most + width, like), _empty(TILE, columns, like), _empty(TILE, 1, like)
         return _empty(TILE, size, like), keys, values, strip, result, shares
@@ -181,7 +92,7 @@ def _attend_kernel(width):
 @functools.cache
 def _differentiate(width):
     """One head of a sequence: tile by tile, the gradients of the scores, and what they give to queries and keys."""
-    do, (softmax, gradient) = products(width), _steps(width)
+    do, (softmax, gradient) = products(width), steps(width)
     multiply, turned, pack, pack_turned = do.multiply, do.multiply_turned, do.pack, do.pack_turned
 
     @jitable(nrt=False)
@@ -190,17 +101,17 @@ def _differentiate(width):
         pack(key, start, seen, h * size, size, 1, keys)
         pack_turned(key, start, seen, h * size, size, turned_keys)
         pack_turned(value, start, seen, h * wide, wide, turned_values)
-        _clear(by_keys, seen)
-        _clear(by_values, seen)
+        clear(by_keys, seen)
+        clear(by_values, seen)
 
     @jitable(nrt=False)
     def scores(query, grad, h, start, i, rows, depth, size, wide, scale, causal, by_sequence, by_tile):
         _, turned_keys, turned_values, _, _ = by_sequence
         queries, packed_queries, grads, packed_grads, strip, by_scores, _ = by_tile
-        limit = _up(depth, width)
+        limit = up(depth, width)
         for r in range(rows):
-            _copy(query, i + r, h * size, size, scale, queries, r, 0)
-            _copy(grad, i + r, h * wide, wide, 1, grads, r, 0)
+            copy(query, i + r, h * size, size, scale, queries, r, 0)
+            copy(grad, i + r, h * wide, wide, 1, grads, r, 0)
         pack(query, i, rows, h * size, size, scale, packed_queries)
         pack(grad, i, rows, h * wide, wide, 1, packed_grads)
         multiply(queries, turned_keys, size, size, rows, limit, False, strip)
@@ -216,8 +127,8 @@ def _differentiate(width):
         by_query, by_key, by_value = out
         seen = stop - start
         prepare(key, value, h, start, seen, size, wide, by_sequence)
-        known = _finite(query, start, seen, h * size, size) and _finite(key, start, seen, h * size, size)
-        tile = TILE if not causal or (known and _finite(grad, start, seen, h * wide, wide)) else 1
+        known = finite(query, start, seen, h * size, size) and finite(key, start, seen, h * size, size)
+        tile = TILE if not causal or (known and finite(grad, start, seen, h * wide, wide)) else 1
         for i in range(start, stop, tile):
             rows = min(tile, stop - i)
             depth = i + rows - start if causal else seen
@@ -226,10 +137,10 @@ def _differentiate(width):
             turned(by_scores, packed_queries, rows, rows, depth, size, True, by_keys)
             multiply(by_scores, keys, depth, seen, rows, size, False, by_queries)
             for r in range(rows):
-                _copy(by_queries, r, 0, size, scale, by_query, i + r, h * size)
+                copy(by_queries, r, 0, size, scale, by_query, i + r, h * size)
         for r in range(seen):
-            _copy(by_keys, r, 0, size, 1, by_key, start + r, h * size)
-            _copy(by_values, r, 0, wide, 1, by_value, start + r, h * wide)
+            copy(by_keys, r, 0, size, 1, by_key, start + r, h * size)
+            copy(by_values, r, 0, wide, 1, by_value, start + r, h * wide)
 
     return differentiate
 
@@ -240,14 +151,14 @@ def _gradient_kernel(width):
 
     @jitable
     def for_sequence(most, size, wide, like):
-        a, b = _up(size, width), _up(wide, width)
+        a, b = up(size, width), up(wide, width)
         by_keys, by_values = _empty(most, a, like), _empty(most, b, like)
         turned = _empty(most * size, width, like), _empty(most * wide, width, like)
         return _empty(most * a, width, like), *turned, by_keys, by_values
 
     @jitable
     def for_tile(most, size, wide, like):
-        a, b = _up(size, width), _up(wide, width)
+        a, b = up(size, width), up(wide, width)
         queries, grads = _empty(TILE, size, like), _empty(TILE, wide, like)
         packed_queries, packed_grads = _empty(TILE * a, width, like), _empty(TILE * b, width, like)
         strip, by_scores = _empty(TILE, most + width, like), _empty(TILE, most + width, like)
