@@ -187,8 +187,8 @@ def attended():
                 forward[label] = lambda r, made=made, run=run: run(made)
                 both[label] = _forward_and_backward(made, run, tensors[3])
         what = "causal" if causal else "of all rows"
-        measure(f"sequence_attention {what}", forward, rounds=3)
-        measure(f"sequence_attention {what}, and gradient", both, rounds=3)
+        measure(f"sequence_attention {what}", forward, rounds=2)
+        measure(f"sequence_attention {what}, and gradient", both, rounds=2)
 
 
 GROUPS = (padded, moved, softmax, convolved, attended)
