@@ -1,3 +1,9 @@
+from .activations import gelu as gelu
+from .activations import gelu_grad as gelu_grad
+from .activations import silu as silu
+from .activations import silu_grad as silu_grad
+from .activations import softmax as softmax
+from .activations import softmax_grad as softmax_grad
 from .adam_optimizers import adam as adam
 from .adam_optimizers import adamax as adamax
 from .adam_optimizers import adamw as adamw
@@ -44,6 +50,7 @@ from .dense import softmax_with_cross_entropy as softmax_with_cross_entropy
 from .dense import softmax_with_cross_entropy_grad as softmax_with_cross_entropy_grad
 from .dense import tanh as tanh
 from .dense import tanh_grad as tanh_grad
+from .dropout import dropout as dropout
 from .edge_padding import add_padding as add_padding
 from .edge_padding import gather_padding as gather_padding
 from .edge_padding import pad_empty_samples as pad_empty_samples
@@ -72,12 +79,18 @@ from .id_lists import merge_id_lists as merge_id_lists
 from .id_lists import unique as unique
 from .im2sequence import im2sequence as im2sequence
 from .im2sequence import im2sequence_grad as im2sequence_grad
+from .layer_norm import layer_norm as layer_norm
+from .layer_norm import layer_norm_grad as layer_norm_grad
 from .lengths import lengths_split as lengths_split
 from .lengths import lengths_top_k as lengths_top_k
 from .lengths import lengths_top_k_grad as lengths_top_k_grad
 from .lod_levels import lod_append as lod_append
 from .lod_levels import lod_reset as lod_reset
 from .lod_levels import sequence_reshape as sequence_reshape
+from .losses import mean_squared_error as mean_squared_error
+from .losses import mean_squared_error_grad as mean_squared_error_grad
+from .losses import sigmoid_cross_entropy_with_logits as sigmoid_cross_entropy_with_logits
+from .losses import sigmoid_cross_entropy_with_logits_grad as sigmoid_cross_entropy_with_logits_grad
 from .moment_optimizers import adadelta as adadelta
 from .moment_optimizers import lion as lion
 from .moment_optimizers import momentum as momentum
@@ -137,6 +150,8 @@ from .selected_rows import sum as sum
 from .sequence_arithmetic import add_position_encoding as add_position_encoding
 from .sequence_arithmetic import per_sequence as per_sequence
 from .sequence_arithmetic import per_sequence_values_grad as per_sequence_values_grad
+from .sequence_attention import sequence_attention as sequence_attention
+from .sequence_attention import sequence_attention_grad as sequence_attention_grad
 from .sequence_center import sequence_center as sequence_center
 from .sequence_conv import row_conv as row_conv
 from .sequence_conv import row_conv_grad as row_conv_grad

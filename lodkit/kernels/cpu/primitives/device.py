@@ -11,7 +11,7 @@ import sys
 
 import numpy as np
 
-from ....arrays import integers, native, output, refuse_overlap  # noqa: F401
+from ....arrays import integers, native, output, refuse_overlap, upcast  # noqa: F401
 from ....arrays.ids import checked_ids  # noqa: F401
 from ....lod import check_vector  # noqa: F401
 from ....lod.copy_runs import copy_runs, move_runs  # noqa: F401
@@ -64,6 +64,18 @@ def copied(source, out):
 def structure(x):
     """Numbers that plans read, on the CPU."""
     return x
+
+
+def computing(*arrays):
+    """Functions under the names of the array API, and the arrays in the type in which they are computed."""
+    return np, *map(upcast, arrays)
+
+
+def rounded(like, *results):
+    """Results that were computed so, in the type of ``like``."""
+    with np.errstate(over="ignore"):
+        found = tuple(np.asarray(x, native(like.dtype)) for x in results)
+    return found if len(found) > 1 else found[0]
 
 
 def contiguous(x):

@@ -93,6 +93,20 @@ def joined(arrays):
     return view(memory.joined(arrays))
 
 
+def computing(*arrays):
+    """Functions under the names of the array API, and the arrays in the type in which they are computed."""
+    xp = arrays[0].library.namespace()
+    given = [xp.asarray(x.array) for x in arrays]
+    return xp, *(xp.astype(x, xp.float32) if x.dtype == xp.float16 else x for x in given)
+
+
+def rounded(like, *results):
+    """Results that were computed so, in the type of ``like``."""
+    xp = like.library.namespace()
+    found = tuple(xp.astype(x, like.array.dtype, copy=False) for x in results)
+    return found if len(found) > 1 else found[0]
+
+
 def contiguous(x):
     """A View itself: its memory is C-contiguous."""
     return x
