@@ -7,6 +7,7 @@ import inspect
 
 import numpy as np
 
+from ...arrays import native
 from ...lod import SelectedRows
 from ...ops.shared.updates import (
     adjustment,
@@ -33,7 +34,7 @@ def check_arrays(on, name, param, grad, names, states, rowwise=False, pairs=Fals
 
 def dense_gradient(on, grad):
     """SelectedRows as the dense gradient; halves as float32, since their sums are not to be rounded before the step."""
-    if grad.dtype == np.float16:
+    if native(grad.dtype) == np.float16:
         grad = SelectedRows._wrap(grad.rows, on.convert(grad.value, SINGLE), grad.height, grad.is_merged)
     return on.dense_rows(grad)
 
