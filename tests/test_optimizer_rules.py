@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -69,6 +70,21 @@ def test_lazy_touches_listed_rows_alone(name):
     for after, old in zip((param, *states), before, strict=True):
         np.testing.assert_array_equal(after[[0, 2, 3, 5]], old[[0, 2, 3, 5]])
         assert (after[[1, 4]] != old[[1, 4]]).any()
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_lazy_takes_memory_of_the_listed_rows(name):
+    op, height, kinds = lodkit.OPS[name], 300_000, traits(name)
+    param, *states = np.zeros((1 + len(op.inputs) - 2, height, WIDTH))
+    if kinds.rowwise:
+        states[-1] = np.zeros(height, np.int64 if kinds.counter else np.float64)
+    grad = SelectedRows(np.arange(4), np.ones((4, WIDTH)), height)
+    op(param, grad, *states, **settings(name, 0, lazy=True))
+    tracemalloc.start()
+    op(param, grad, *states, **settings(name, 1, lazy=True))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 100_000
 
 
 @pytest.mark.parametrize("name", OPTIMIZERS)

@@ -31,7 +31,7 @@ def _fused(op):
         **attrs,
     ):
         lr, (states, weights) = learning_rate(lr), ops.states_of(names, given)
-        rule, _ = rules(len(states), lr=lr, **attrs)
+        rule, _ = rules(len(states), lr, **attrs)
         _, rule = adjusted(on, rule, grad, duplicates, lr, weight_decay, decoupled, maximize, clip_value)
         bags, flat = ops.prepare_bag_update(on, op.name, param, ids, grad, names, states, weights, pool, traits)
         if flat.size:

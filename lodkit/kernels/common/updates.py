@@ -7,6 +7,7 @@ import inspect
 
 import numpy as np
 
+from ...arrays import native
 from ...lod import SelectedRows
 from ...ops.shared.updates import (
     adjustment,
@@ -21,24 +22,25 @@ from ...registry import Dense
 from .random_rounding import SINGLE, update_rounded
 
 
-def check_arrays(on, name, param, grad, names, states, **kinds):
-    """Check all arrays of an update before anything is written."""
-    check_update(name, param, grad, names, states, **kinds)
+def check_arrays(on, name, param, grad, names, states, rowwise=False, pairs=False, counter=False):
+    """Check all arrays of an update before anything is written. Returns the values of the gradient."""
+    check_update(name, param, grad, names, states, rowwise, pairs, counter)
     value = grad.value if isinstance(grad, SelectedRows) else grad
     on.refuse_overlap("param", param, [value, *states])
     for i, array in enumerate(states):
         on.refuse_overlap(names[i], array, [value, *states[i + 1 :]])
+    return value
 
 
 def dense_gradient(on, grad):
     """SelectedRows as the dense gradient; halves as float32, since their sums are not to be rounded before the step."""
-    if grad.dtype == np.float16:
+    if native(grad.dtype) == np.float16:
         grad = SelectedRows._wrap(grad.rows, on.convert(grad.value, SINGLE), grad.height, grad.is_merged)
     return on.dense_rows(grad)
 
 
 def update(
-    on, name, rule, param, grad, names=(), states=(), *, duplicates="merge", touches_all=False, records=False, seed=None
+    on, name, rule, param, grad, names=(), states=(), duplicates="merge", touches_all=False, records=False, seed=None
 ):
     """Check everything, then step a parameter and its states.
 
@@ -59,9 +61,8 @@ def update(
     records : bool
         Return the steps that were subtracted, in the shape of the gradient or of its listed rows.
     """
-    check_arrays(on, name, param, grad, names, states, rowwise=rule.rowwise, pairs=rule.pairs)
-    sparse = isinstance(grad, SelectedRows)
-    value = grad.value if sparse else grad
+    value = check_arrays(on, name, param, grad, names, states, rule.rowwise, rule.pairs)
+    sparse = value is not grad
     if sparse and touches_all:
         check_merged(duplicates)
         grad, sparse = dense_gradient(on, grad), False
@@ -94,60 +95,70 @@ def _rules_of(op, rule_of, **fixed):
     traits, wanted = op.definition.traits, inspect.signature(rule_of).parameters
 
     @functools.lru_cache(256)
-    def rule(count, **attrs):
-        attrs = {**op.defaults, **fixed, **attrs, "count": count}
+    def rule(count, lr, **attrs):
+        attrs = {**op.defaults, **fixed, **attrs, "lr": lr, "count": count}
         attrs = {name: attrs[name] for name in wanted}
         traits.check(attrs)
         return rule_of(**attrs)._replace(rowwise=traits.rowwise), traits.touches_all(attrs)
 
-    def rule_at(count, *, iteration, **attrs):
-        return rule(count, iteration=learning_rate(iteration), **attrs)
+    def rule_at(count, lr, *, iteration, **attrs):
+        return rule(count, lr, iteration=learning_rate(iteration), **attrs)
 
     return rule_at if "iteration" in wanted else rule
 
 
+def _prepared(
+    on,
+    rule,
+    param,
+    grad,
+    lr,
+    duplicates,
+    touches_all,
+    lazy,
+    *,
+    weight_decay=0.0,
+    decoupled=False,
+    maximize=False,
+    clip_value=None,
+    clip_norm=None,
+    mask=None,
+    rounding_seed=None,
+    return_step=False,
+):
+    """What options make of a gradient and its rule. Returns them, and the last three arguments of ``update``."""
+    if return_step:
+        check_record(grad, duplicates, mask)
+    check_rounding(param, duplicates, rounding_seed, True if return_step else None)
+    touches_all = touches_all or (weight_decay != 0 and not lazy)
+    if mask is not None:
+        grad, touches_all = masked(on, grad, mask, duplicates, touches_all), False
+    grad, rule = adjusted(on, rule, grad, duplicates, lr, weight_decay, decoupled, maximize, clip_value, clip_norm)
+    return grad, rule, (touches_all, return_step, rounding_seed)
+
+
+OPTIONS = frozenset(inspect.getfullargspec(_prepared).kwonlyargs)
+
+
 def update_kernel(op, rule_of, **fixed):
     """Register an operator for both devices: the update by ``rule_of(**attributes)``, of param, grad and states."""
-    names, rules = [*op.inputs][2:], _rules_of(op, rule_of, **fixed)
-    RULES[op.name] = rules
+    name, names, rules = op.name, [*op.inputs][2:], _rules_of(op, rule_of, **fixed)
+    usual = {option: op.defaults[option] for option in OPTIONS if op.defaults.get(option)}
+    RULES[name] = rules
 
-    def launch(
-        on,
-        param: Dense,
-        grad: Dense | SelectedRows,
-        /,
-        *states,
-        lr,
-        duplicates,
-        lazy,
-        weight_decay,
-        decoupled,
-        maximize,
-        clip_value,
-        clip_norm,
-        mask,
-        rounding_seed,
-        return_step=False,
-        **attrs,
-    ):
+    def launch(on, param: Dense, grad: Dense | SelectedRows, /, *states, lr, duplicates, lazy, **attrs):
         lr = learning_rate(lr)
         if states and states[-1] is None:
             states = states[:-1]
-        if return_step:
-            check_record(grad, duplicates, mask)
-        if rounding_seed is not None:
-            check_rounding(param, duplicates, rounding_seed, True if return_step else None)
-        rule, touches_all = rules(len(states), lr=lr, **attrs)
-        touches_all = (touches_all or weight_decay != 0) and not lazy
-        if mask is not None:
-            grad, touches_all = masked(on, grad, mask, duplicates, touches_all), False
-        if weight_decay or maximize or clip_value is not None or clip_norm is not None:
-            options = weight_decay, decoupled, maximize, clip_value, clip_norm
-            grad, rule = adjusted(on, rule, grad, duplicates, lr, *options)
-        settings = {"duplicates": duplicates, "touches_all": touches_all, "records": return_step, "seed": rounding_seed}
-        step = update(on, op.name, rule, param, grad, names, states, **settings)
+        options = {option: attrs.pop(option) for option in OPTIONS.intersection(attrs)} if attrs else None
+        rule, touches_all = rules(len(states), lr, **attrs)
+        last = (touches_all and not lazy,)
+        if options or usual:
+            given = {**usual, **(options or {})}
+            grad, rule, last = _prepared(on, rule, param, grad, lr, duplicates, *last, lazy, **given)
+        step = update(on, name, rule, param, grad, names, states, duplicates, *last)
         result = (param, *states) if step is None else (param, *states, step)
         return result if states else param
 
-    launch.__name__ = launch.__qualname__ = op.name
+    launch.__name__ = launch.__qualname__ = name
     op.kernel("cpu", "cuda")(launch)

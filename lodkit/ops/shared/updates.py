@@ -202,7 +202,7 @@ def check_states(name, target, names, states, rowwise=False, pairs=False, counte
             )
 
 
-def check_update(name, param, grad, names=(), states=(), *, rowwise=False, pairs=False, counter=False):
+def check_update(name, param, grad, names=(), states=(), rowwise=False, pairs=False, counter=False):
     """Check a parameter, its gradient and its states; returns the array of the parameter's values."""
     target = check_target(name, check_rows(param, "param") if rowwise else param)
     if grad.shape != param.shape:
