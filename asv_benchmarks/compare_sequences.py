@@ -125,4 +125,70 @@ def convolved():
         measure(f"sequence_conv, {what}", {"lodkit": ours, "numpy, the bare product": product})
 
 
-GROUPS = (padded, moved, softmax, convolved)
+def _padded_attention(inputs, lengths, causal):
+    """PyTorch's padded batches, and their attention. Padding needs a mask only where rows see what is behind them."""
+    padded = [torch.nn.utils.rnn.pad_sequence(torch.split(x, lengths.tolist()), batch_first=True) for x in inputs]
+    there = torch.arange(int(lengths.max())) < torch.from_numpy(lengths)[:, None]
+    how = {"is_causal": True} if causal else {"attn_mask": there[:, None, None, :]}
+
+    def run(tensors):
+        heads = (x.transpose(1, 2) for x in tensors)
+        return torch.nn.functional.scaled_dot_product_attention(*heads, **how).transpose(1, 2)[there]
+
+    return padded, run
+
+
+def _nested_attention(inputs, lengths):
+    """PyTorch's nested batches, and their attention."""
+    offsets = torch.from_numpy(np.concatenate([[0], np.cumsum(lengths)]))
+
+    def run(tensors):
+        heads = (x.transpose(1, 2) for x in tensors)
+        return torch.nn.functional.scaled_dot_product_attention(*heads).transpose(1, 2).values()
+
+    return [torch.nested.nested_tensor_from_jagged(x, offsets) for x in inputs], run
+
+
+def _forward_and_backward(tensors, run, grad):
+    tensors = [x.detach().requires_grad_() for x in tensors]
+
+    def both(r):
+        torch.autograd.grad(run(tensors), tensors, grad)
+
+    return both
+
+
+def attended():
+    """Compare attention inside sequences of power-law lengths, 8 heads of 64, with padded and nested batches.
+
+    PyTorch's inputs are padded or nested before, and its padded result is cut to the rows, so that results agree.
+    """
+    count, most = (8, 20) if QUICK else (256, 512)
+    lengths = np.minimum(most, rng.pareto(1.0, count) * most / 32 + 1).astype(np.int64)
+    inputs = rng.standard_normal((4, int(lengths.sum()), 8, 64), dtype=np.float32)
+    grad, given = inputs[3], [lodkit.LoDTensor(x, [lengths]) for x in inputs[:3]]
+    for causal in (False, True):
+
+        def ours(r, causal=causal):
+            return lodkit.sequence_attention(*given, causal=causal).values
+
+        def back(r, causal=causal):
+            with lodkit.Tape() as tape:
+                out = lodkit.sequence_attention(*given, causal=causal)
+            tape.gradient(out, given, grad)
+
+        forward, both = {"lodkit": ours}, {"lodkit": back}
+        if torch:
+            tensors = [torch.from_numpy(x) for x in inputs]
+            peers = {"torch padded": _padded_attention(tensors[:3], lengths, causal)}
+            if not causal:  # which nested tensors refuse
+                peers["torch nested"] = _nested_attention(tensors[:3], lengths)
+            for label, (made, run) in peers.items():
+                forward[label] = lambda r, made=made, run=run: run(made)
+                both[label] = _forward_and_backward(made, run, tensors[3])
+        what = "causal" if causal else "of all rows"
+        measure(f"sequence_attention {what}", forward, rounds=2)
+        measure(f"sequence_attention {what}, and gradient", both, rounds=2)
+
+
+GROUPS = (padded, moved, softmax, convolved, attended)

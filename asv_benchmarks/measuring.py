@@ -17,7 +17,7 @@ rng = np.random.default_rng(0)
 ratios = {}
 
 
-def measure(name, calls, traffic=None, inner=1):
+def measure(name, calls, traffic=None, inner=1, rounds=ROUNDS):
     """Time {implementation: call(round)}, interleaved, lodkit's first. Results must agree to 1e-3."""
     results = {label: call(0) for label, call in calls.items()}
     reference = next(iter(results.values()))
@@ -25,7 +25,7 @@ def measure(name, calls, traffic=None, inner=1):
         if result is not None and reference is not None:
             np.testing.assert_allclose(np.asarray(result), np.asarray(reference), rtol=1e-3, atol=1e-3, err_msg=label)
     times = {label: [] for label in calls}
-    for r in range(ROUNDS):
+    for r in range(min(rounds, ROUNDS)):
         for k, (label, call) in enumerate(calls.items()):
             start = time.perf_counter()
             for _ in range(inner):

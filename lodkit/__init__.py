@@ -20,6 +20,7 @@ _HOMES = {
     "registry.desc": ("DescError", "LodTensorDesc", "TensorDesc", "VarDesc", "VarType"),
     "registry.tape": ("Tape", "stop_gradient"),
     "registry.warmup": ("warmup",),
+    "storage": ("StorageError", "load", "save"),
     "jit": ("get_num_threads", "set_num_threads"),
     "errors": (
         "DTypeError",
@@ -36,10 +37,11 @@ _HOMES = {
     ),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
-_MODULES = ("caffe2", "paddle", "testing")
+_MODULES = ("caffe2", "optim", "paddle", "testing")
 
 if TYPE_CHECKING:
     from . import caffe2 as caffe2
+    from . import optim as optim
     from . import paddle as paddle
     from . import testing as testing
     from .arrays import empty as empty
@@ -67,6 +69,9 @@ if TYPE_CHECKING:
     from .registry.tape import Tape as Tape
     from .registry.tape import stop_gradient as stop_gradient
     from .registry.warmup import warmup as warmup
+    from .storage import StorageError as StorageError
+    from .storage import load as load
+    from .storage import save as save
     from .tables.growing import GrowingTable as GrowingTable
 
 

@@ -11,6 +11,9 @@ from .errors import LodkitError
 
 
 def parser():
+    from .demo.train import OPTIMIZERS
+
+    names = f"one of lodkit.optim: {', '.join(sorted(OPTIMIZERS))}"
     p = argparse.ArgumentParser(prog="python -m lodkit", description=__doc__)
     p.add_argument(
         "--data",
@@ -19,9 +22,9 @@ def parser():
         help='JSON lines {"label": ..., "words": [...]} or label<TAB>text; the standard library by default',
     )
     p.add_argument("--pool", default="mean", choices=["sum", "mean", "sqrt", "max", "min"])
-    p.add_argument("--optimizer", default="adagrad", choices=["adagrad", "sgd"])
+    p.add_argument("--optimizer", default="adagrad", choices=sorted(OPTIMIZERS), metavar="NAME", help=names)
     p.add_argument("--epochs", type=_integer(1), default=12)
-    p.add_argument("--lr", type=rate, default=0.1, help="learning rate")
+    p.add_argument("--lr", type=rate, default=0.1, help="learning rate; adam and its kin take 0.003")
     p.add_argument("--dim", type=_integer(1), default=64, help="embedding width")
     p.add_argument("--batch", type=_integer(1), default=64, help="texts per step")
     p.add_argument("--seed", type=_integer(0), default=0)

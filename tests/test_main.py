@@ -9,6 +9,7 @@ import sys
 import numpy as np
 import pytest
 
+import lodkit
 from lodkit.__main__ import main
 from lodkit.demo import corpus
 from lodkit.demo.train import Config, Job
@@ -33,10 +34,13 @@ def test_trains_and_reports(texts, capsys):
     assert "table update: sparse" in out
 
 
-@pytest.mark.parametrize("pool", ["sum", "max"])
-@pytest.mark.parametrize("optimizer", ["sgd", "adagrad"])
-def test_options(texts, pool, optimizer, capsys):
-    assert main(["--data", texts, *SMALL, "--pool", pool, "--optimizer", optimizer]) == 0
+@pytest.mark.parametrize(
+    ("pool", "optimizer"), [("sum", "sgd"), ("max", "momentum"), ("mean", "lamb"), ("sqrt", "ftrl")]
+)
+def test_options(texts, pool, optimizer, tmp_path, capsys):
+    save = ["--save", str(tmp_path / "state"), "--lr", "0.01"]
+    assert main(["--data", texts, *SMALL, "--pool", pool, "--optimizer", optimizer, *save]) == 0
+    assert Job(Config(texts, pool, optimizer, 0.01, 8, 4), resume=tmp_path / "state").epoch == 2
 
 
 def test_resumed_equals_uninterrupted(texts, tmp_path, capsys):
@@ -110,26 +114,34 @@ def test_missing_file_and_bad_state(texts, tmp_path, capsys):
 
 def damaged(state, how):
     """A saved state with something wrong in it."""
-    arrays = dict(np.load(state))
-    meta = json.loads(str(arrays["meta"]))
+    found = lodkit.load(state)
     if how == "cut":
         state.write_bytes(state.read_bytes()[:-100])
     elif how == "text":
         state.write_text("no archive")
-    elif how in meta:
-        del meta[how]
-        np.savez(state, **{**arrays, "meta": np.array(json.dumps(meta))})
-    elif how == "epoch is text":
-        np.savez(state, **{**arrays, "meta": np.array(json.dumps({**meta, "epoch": "x"}))})
     elif how == "no facts":
-        np.savez(state, **{k: v for k, v in arrays.items() if k != "meta"})
+        np.savez(state, **found["parameters"])
+    elif how == "epoch is text":
+        lodkit.save(state, {**found, "epoch": "x"})
     elif how == "no bias":
-        np.savez(state, **{k: v for k, v in arrays.items() if k != "bias"})
+        del found["parameters"]["bias"]
+        lodkit.save(state, found)
+    elif how == "another table":
+        found["parameters"]["table"] = found["parameters"]["table"][:1]
+        lodkit.save(state, found)
+    elif how == "another moment":
+        found["optimizer"]["states"]["table"]["moment"] = np.zeros(3)
+        lodkit.save(state, found)
+    elif how == "no iteration":
+        del found["optimizer"]["iteration"]
+        lodkit.save(state, found)
     else:
-        np.savez(state, **{**arrays, "table": arrays["table"][:1]})
+        del found[how]
+        lodkit.save(state, found)
 
 
-HOW = ["cut", "text", "epoch", "config", "words", "epoch is text", "no facts", "no bias", "another table"]
+HOW = ["cut", "text", "epoch", "config", "words", "optimizer", "epoch is text", "no facts", "no bias", "another table"]
+HOW += ["another moment", "no iteration"]
 
 
 @pytest.mark.parametrize("how", HOW)

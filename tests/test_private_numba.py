@@ -150,6 +150,30 @@ def test_an_entry_serves_further_types():
 
 
 @pytest.mark.jit
+@needed_for("simd", "jit/simd.py")
+def test_an_intrinsic_runs_instead_of_a_function():
+    """And nothing is compiled around it."""
+
+    def doubled(x):
+        return x * 2
+
+    @numba.extending.intrinsic
+    def halved(typing, x):
+        return x(x), lambda context, builder, signature, args: builder.ashr(args[0], args[0].type(1))
+
+    @numba.njit
+    def call(x):
+        return doubled(x)
+
+    private.run_instead(doubled, halved)
+    compiled = []
+    with numba.core.event.install_recorder("numba:compile") as recorder:
+        assert call(10) == 5 and doubled(10) == 20
+        compiled += [event for _, event in recorder.buffer if event.is_start]
+    assert len(compiled) == 1
+
+
+@pytest.mark.jit
 @needed_for("one compilation for writable and read-only arrays", "jit/compiling.py")
 def test_a_dispatcher_compiles_by_an_attribute():
     compiled, given = numba.njit(add), []

@@ -285,10 +285,19 @@ def test_numbers_that_were_overwritten_are_refused():
     with pytest.raises(LodkitError, match="overwritten since"):
         tape.gradient(first, [x])
     with lodkit.Tape() as tape:
-        loss = lodkit.mean(lodkit.tanh(x))
+        kept, lost = lodkit.tanh(x), np.square(tape.watch(x))
         lodkit.sgd(x, np.ones((3, 2)), lr=0.1)
-    with pytest.raises(LodkitError, match="overwritten since"):
-        tape.gradient(loss, [x])
+    np.testing.assert_allclose(tape.gradient(kept, [x])[0], 1 - np.tanh(0.5) ** 2)  # from the result alone
+    with pytest.raises(LodkitError, match="square reads numbers that were overwritten since"):
+        tape.gradient(lost, [x])
+
+
+def test_a_source_that_out_overwrote():
+    buffer = np.full((3, 2), 0.5)
+    with lodkit.Tape() as tape:
+        y = lodkit.mean(lodkit.relu(lodkit.tanh(buffer), out=buffer))
+    with pytest.raises(LodkitError, match="several results that were written to a source by out="):
+        tape.gradient(y, [buffer])
 
 
 # -- what is refused, and what detaches ----------------------------------------------------------
@@ -368,6 +377,19 @@ def test_what_detaches():
     assert lodkit.stop_gradient(x) is x
     with lodkit.Tape(), pytest.raises(TypeError, match="stop_gradient takes"):
         lodkit.stop_gradient([1.0])
+
+
+def test_updates_by_recorded_numbers():
+    """Gradients are written, however they were scaled; results of variables are refused."""
+    x, table = np.ones((2, 2)), np.zeros((4, 2))
+    with lodkit.Tape() as tape:
+        y = lodkit.tanh(x)
+        with pytest.raises(TypeError, match=r"scatter_assign writes to an array.*stop_gradient\(slices\)"):
+            lodkit.scatter_assign(table, [0, 1], y)
+        lodkit.scatter_assign(table, [0, 1], lodkit.stop_gradient(y))
+        (grad,) = tape.gradient(y, [x])
+        lodkit.sgd(x, grad * 0.5 + grad.max(), lr=1.0)
+    assert table[0, 0] == np.tanh(1) and (x < 1).all()
 
 
 def test_views_of_sources_are_refused():

@@ -15,6 +15,8 @@ class BagUpdates:
         self.moment, self.by_row = np.ones_like(self.param), np.ones(len(self.param), np.float32)
         self.time_embedding_bag_adagrad()
         self.time_embedding_bag_rowwise_adagrad()
+        self.second = np.zeros_like(self.param)
+        self.time_embedding_bag_adam()
         self.time_unfused()
 
     def time_embedding_bag_adagrad(self):
@@ -22,6 +24,10 @@ class BagUpdates:
 
     def time_embedding_bag_rowwise_adagrad(self):
         lodkit.embedding_bag_rowwise_adagrad(self.param, self.ids, self.grad, self.by_row, lr=1e-3)
+
+    def time_embedding_bag_adam(self):
+        settings = {"lr": 1e-3, "iteration": 9, "pool": "mean"}
+        lodkit.embedding_bag_adam(self.param, self.ids, self.grad, self.moment, self.second, **settings)
 
     def time_unfused(self):
         grad = lodkit.embedding_bag_grad(self.param, self.ids, self.grad, pool="mean")

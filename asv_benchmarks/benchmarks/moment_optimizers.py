@@ -5,29 +5,24 @@ import lodkit
 from . import common
 
 
-class MomentOptimizers:
-    def setup(self):
+class Moments:
+    """Lazy updates of the rows that a gradient lists."""
+
+    STATES = {"momentum": 1, "adadelta": 2, "rmsprop": 2, "lion": 1}
+    ATTRS: dict = {}
+    param_names = ["optimizer"]
+    params = [[*STATES]]
+
+    def setup(self, optimizer):
         rng = np.random.default_rng(0)
         self.param, self.grad = common.table(rng, 64), common.gradient(rng, 64)
-        self.first, self.second = np.zeros_like(self.param), np.zeros_like(self.param)
-        self.by_row = np.zeros(len(self.param), np.float32)
-        self.time_momentum()
-        self.time_adam()
-        self.time_rowwise_adam()
-        self.time_adadelta()
-        self.time_rmsprop()
+        self.states = [np.zeros_like(self.param) for _ in range(self.STATES[optimizer])]
+        if optimizer == "rowwise_adam":
+            self.states[-1] = np.zeros(len(self.param), np.float32)
+        elif optimizer == "smart_decay_adam":
+            self.states[-1] = np.zeros(len(self.param), np.int64)
+        self.update = getattr(lodkit, optimizer)
+        self.time_update(optimizer)
 
-    def time_momentum(self):
-        lodkit.momentum(self.param, self.grad, self.first, lr=1e-3, lazy=True)
-
-    def time_adam(self):
-        lodkit.adam(self.param, self.grad, self.first, self.second, lr=1e-3, iteration=9, lazy=True)
-
-    def time_rowwise_adam(self):
-        lodkit.rowwise_adam(self.param, self.grad, self.first, self.by_row, lr=1e-3, iteration=9, lazy=True)
-
-    def time_adadelta(self):
-        lodkit.adadelta(self.param, self.grad, self.first, self.second, lr=1e-3, lazy=True)
-
-    def time_rmsprop(self):
-        lodkit.rmsprop(self.param, self.grad, self.first, self.second, lr=1e-3, lazy=True)
+    def time_update(self, optimizer):
+        self.update(self.param, self.grad, *self.states, lr=1e-3, lazy=True, **self.ATTRS)

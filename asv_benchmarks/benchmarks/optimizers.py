@@ -19,6 +19,8 @@ class Optimizers:
         self.time_adagrad()
         self.time_rowwise_adagrad()
         self.time_ftrl()
+        self.time_decayed_adagrad()
+        self.time_proximal_adagrad()
 
     def time_sgd(self, *_):
         lodkit.sgd(self.param, self.grad, lr=1e-3)
@@ -31,6 +33,12 @@ class Optimizers:
 
     def time_ftrl(self, *_):
         lodkit.ftrl(self.param, self.grad, self.pairs, lr=1e-3, l1=1e-4)
+
+    def time_decayed_adagrad(self, *_):
+        lodkit.decayed_adagrad(self.param, self.grad, self.moment, lr=1e-3, lazy=True)
+
+    def time_proximal_adagrad(self, *_):
+        lodkit.proximal_adagrad(self.param, self.grad, self.moment, lr=1e-3, l1=1e-6, lazy=True)
 
 
 class Small:

@@ -6,6 +6,7 @@ import numpy as np
 
 from ..errors import DeviceError, DTypeError, OutputError
 from .numpy_arrays import native, plain_array
+from .recorded import on_tape
 
 
 def refuse_overlap(name, array, others):
@@ -100,6 +101,8 @@ def narrow(x):
 
 def flat(x):
     """Flatten an array, on its device, or a list."""
+    if on_tape(x):
+        return x.reshape(-1)
     if isinstance(x, np.ndarray) or not is_array(x):
         return plain_array(x, "an input").reshape(-1)
     from .cuda import view

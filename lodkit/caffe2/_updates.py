@@ -124,6 +124,14 @@ def _sparse_adam(update):
     return run
 
 
+def smart_decay_adam(
+    param, moment1, moment2, last_seen, indices, grad, lr, iter, *, beta1=0.9, beta2=0.999, epsilon=1e-5
+):
+    settings = {"beta1": float(beta1), "beta2": float(beta2), "epsilon": float(epsilon), **LAZY}
+    inputs = param, rows(param, indices, grad), moment1, moment2, last_seen
+    return ops.smart_decay_adam(*inputs, lr=negative(lr), iteration=number(iter, "iter"), **settings)
+
+
 def adadelta(param, moment, moment_delta, grad, lr, *, epsilon=1e-5, decay=0.95):
     return ops.adadelta(param, grad, moment, moment_delta, epsilon=float(epsilon), decay=float(decay), lr=negative(lr))
 
@@ -169,6 +177,7 @@ OPERATORS = {
     "RmsProp": rms_prop,
     "RowWiseCounter": row_wise_counter,
     "RowWiseSparseAdam": _sparse_adam(ops.rowwise_adam),
+    "SmartDecaySparseAdam": smart_decay_adam,
     "SparseAdadelta": sparse_adadelta,
     "SparseAdam": _sparse_adam(ops.adam),
     "SparseFtrl": sparse_ftrl,

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import collections
 import dataclasses
-import json
 import pathlib
 import sys
 import tempfile
 import time
 import timeit
-import zipfile
 
 import numpy as np
 
@@ -18,10 +16,10 @@ import lodkit
 
 from ..arrays import to_device
 from ..errors import LodkitError
-from ..files import replacing
 from . import corpus as corpora
 
 STATE = "state.npz"
+OPTIMIZERS = {cls.__name__.lower(): cls for cls in lodkit.optim.Optimizer.__subclasses__()}
 
 
 class CheckpointError(LodkitError, ValueError):
@@ -52,13 +50,14 @@ class Model:
         bound = config.dim**-0.5
         weight = rng.uniform(-bound, bound, (config.dim, labels)).astype(np.float32)
         parameters = {"table": table, "weight": weight, "bias": np.zeros(labels, np.float32)}
-        states = config.optimizer == "adagrad"
-        self.parameters = self.here(parameters)
-        self.moments = self.here({name: np.zeros_like(p) for name, p in parameters.items()}) if states else {}
+        self.parameters = {name: to_device(array, device) for name, array in parameters.items()}
+        self.optimizer = OPTIMIZERS[config.optimizer](self.parameters, lr=config.lr)
 
-    def here(self, arrays):
-        """Move arrays by name to the model's device."""
-        return {name: to_device(array, self.device) for name, array in arrays.items()}
+    def restore(self, parameters, state):
+        """Take saved parameters and the state of the optimizer."""
+        self.parameters = {name: to_device(parameters[name], self.device) for name in self.parameters}
+        self.optimizer = OPTIMIZERS[self.config.optimizer](self.parameters, lr=self.config.lr)
+        self.optimizer.load_state_dict(state)
 
     def logits(self, ids):
         table, weight, bias = self.parameters.values()
@@ -73,15 +72,8 @@ class Model:
 
     def step(self, ids, labels):
         loss, gradients = self.gradients(ids, labels)
-        for (name, parameter), gradient in zip(self.parameters.items(), gradients, strict=True):
-            self.update(parameter, gradient, self.moments.get(name))
+        self.optimizer.step(gradients)
         return loss
-
-    def update(self, parameter, gradient, moment):
-        if moment is None:
-            lodkit.sgd(parameter, gradient, lr=self.config.lr)
-        else:
-            lodkit.adagrad(parameter, gradient, moment, lr=self.config.lr, epsilon=1e-10)
 
     def accuracy(self, ids, labels):
         logits = to_device(self.logits(ids.to(self.device)), "cpu")
@@ -155,34 +147,30 @@ class Job:
 
     def save(self, folder):
         """Write the state atomically."""
-        meta = {"config": dataclasses.asdict(self.config), "epoch": self.epoch, "labels": self.names}
-        meta["words"] = list(self.vocabulary)
         state = pathlib.Path(folder, STATE)
         state.parent.mkdir(parents=True, exist_ok=True)
-        arrays = {name: to_device(array, "cpu") for name, array in self._arrays().items()}
-        with replacing(state) as draft:
-            np.savez(draft, meta=np.array(json.dumps(meta)), **arrays)
-
-    def _arrays(self):
-        moments = {f"moment_{name}": array for name, array in self.model.moments.items()}
-        return {**self.model.parameters, **moments}
+        found = {"config": dataclasses.asdict(self.config), "epoch": self.epoch, "labels": self.names}
+        found["words"] = list(self.vocabulary)
+        model = {"parameters": self.model.parameters, "optimizer": self.model.optimizer.state_dict()}
+        lodkit.save(state, {**found, **model})
 
     def load(self, folder):
-        meta, state = read_state(folder)
+        state = read_state(folder)
         config = dataclasses.asdict(self.config)
-        for name, value in meta["config"].items():
+        for name, value in state["config"].items():
             if name != "data" and config.get(name) != value:  # labels and words identify the data
                 raise CheckpointError(f"{folder}: saved with {name}={value!r}, not {config.get(name)!r}")
-        if meta["labels"] != self.names or meta["words"] != list(self.vocabulary):
+        if state["labels"] != self.names or state["words"] != list(self.vocabulary):
             raise CheckpointError(f"{folder}: saved for other data: labels or words differ")
-        arrays = self._arrays()
-        for name, array in arrays.items():
-            found = state.get(name)
+        for name, array in self.model.parameters.items():
+            found = state["parameters"].get(name)
             if found is None or found.shape != tuple(array.shape) or found.dtype != np.float32:
                 raise CheckpointError(f"{folder}: {name} is missing, or not float32 of shape {tuple(array.shape)}")
-        for where, prefix in ((self.model.parameters, ""), (self.model.moments, "moment_")):
-            where.update(self.model.here({name: state[prefix + name] for name in where}))
-        self.epoch = meta["epoch"]
+        try:
+            self.model.restore(state["parameters"], state["optimizer"])
+        except (LodkitError, KeyError, TypeError) as error:
+            raise CheckpointError(f"{folder}: the optimizer's state does not fit: {error}") from None
+        self.epoch = state["epoch"]
 
     def majority(self):
         """Return the test accuracy of always predicting the most frequent training label."""
@@ -195,11 +183,11 @@ class Job:
         words, truth = next(iter(lodkit.batches(ids, labels, size=self.config.batch, seed=0)))
         _, (sparse, *_) = self.model.gradients(words, truth)
         model = self.model
-        states = model.parameters["table"], model.moments.get("table")
-        table, moment = (s if s is None else to_device(np.array(to_device(s, "cpu")), model.device) for s in states)
+        table = to_device(np.array(to_device(model.parameters["table"], "cpu")), model.device)
+        optimizer = OPTIMIZERS[self.config.optimizer]({"table": table}, lr=self.config.lr)
 
         def update(gradient):
-            model.update(table, gradient, moment)
+            optimizer.step([gradient])
             if model.device == "cuda":
                 to_device(table[:1], "cpu")  # synchronises
 
@@ -207,19 +195,18 @@ class Job:
 
 
 def read_state(folder):
-    """Read the metadata and arrays saved in a directory."""
+    """Read the state saved in a directory."""
     try:
-        with open(pathlib.Path(folder, STATE), "rb") as file, np.load(file) as arrays:
-            state = dict(arrays)
-        meta = json.loads(str(state.pop("meta")))
-        valid = isinstance(meta["config"], dict) and isinstance(meta["epoch"], int) and meta["epoch"] >= 0
-        if not valid or not isinstance(meta["labels"], list) or not isinstance(meta["words"], list):
+        state = lodkit.load(pathlib.Path(folder, STATE))
+        valid = isinstance(state["config"], dict) and isinstance(state["epoch"], int) and state["epoch"] >= 0
+        valid = valid and isinstance(state["parameters"], dict) and isinstance(state["optimizer"], dict)
+        if not valid or not isinstance(state["labels"], list) or not isinstance(state["words"], list):
             raise ValueError("its metadata are damaged")
     except FileNotFoundError:
         raise CheckpointError(f"{folder}: no saved state: it has no {STATE}") from None
-    except (OSError, ValueError, KeyError, TypeError, EOFError, AttributeError, zipfile.BadZipFile) as error:
+    except (OSError, ValueError, KeyError, TypeError) as error:
         raise CheckpointError(f"{folder}: the saved state cannot be read ({error})") from None
-    return meta, state
+    return state
 
 
 def check_folder(folder):

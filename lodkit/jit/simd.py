@@ -8,13 +8,12 @@ nothing is compiled, and an intrinsic.
 
 from __future__ import annotations
 
-import inspect
 import operator
 
 import numpy as np
 from numba.extending import overload
 
-from . import reducers
+from . import private_numba, reducers
 from .llvm import bitpack, intrinsics, memory, vector_math
 from .llvm.intrinsics import COMPUTE_DTYPE
 
@@ -225,14 +224,6 @@ def minimum(a, b):
     return np.minimum(a, b)
 
 
-def _bind(function, compiled):
-    """Overload a NumPy body by an intrinsic in compiled code."""
-    names = ", ".join("abcdef"[: len(inspect.signature(function).parameters)])
-    namespace = {"compiled": compiled}
-    exec(f"def bind({names}):\n    return lambda {names}: compiled({names})", namespace)
-    overload(function, prefer_literal=True, inline="always")(namespace["bind"])
-
-
 _LANES = "load store full like widen narrow low high evens odds paired lane add sub mul div fma maximum minimum larger"
 for _module, _names in (
     (intrinsics, f"{_LANES} load_first store_first rolled"),
@@ -241,14 +232,16 @@ for _module, _names in (
     (vector_math, "sqrt exp log finite all_finite unless_minus_inf"),
 ):
     for _name in _names.split():
-        _bind(globals()[_name], getattr(_module, _name))
+        private_numba.run_instead(globals()[_name], getattr(_module, _name))
 
 
 @overload(reduce, jit_options={"forceinline": True})
 def _reduce(step, vector):
-    if vector.width == 1:
-        return lambda step, vector: vector
-    return lambda step, vector: reduce(step, step(low(vector), high(vector)))
+    steps = range(vector.width.bit_length() - 1)
+    halved = "".join(f"    v{k + 1} = step(low(v{k}), high(v{k}))\n" for k in steps)
+    namespace = {"low": low, "high": high}
+    exec(f"def reduced(step, vector):\n    v0 = vector\n{halved}    return v{len(steps)}", namespace)
+    return namespace["reduced"]
 
 
 #: Vector forms of the steps of reducers.

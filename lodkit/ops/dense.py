@@ -62,11 +62,11 @@ def check_labels(logits, labels):
 
 
 def softmax(logits):
-    """Softmax of rows, shifted by the maximum; a row of -inf gives 0, k entries of +inf get 1/k each."""
-    top = logits.max(axis=1, keepdims=True, initial=-np.inf)
+    """Softmax along the last axis, shifted by the maximum; a row of -inf gives 0, k entries of +inf get 1/k each."""
+    top = logits.max(axis=-1, keepdims=True, initial=-np.inf)
     with np.errstate(invalid="ignore", over="ignore", under="ignore"):
         e = np.where(np.isposinf(top), np.isposinf(logits), np.exp(logits - np.where(np.isneginf(top), 0, top)))
-    total = e.sum(axis=1, keepdims=True)
+    total = e.sum(axis=-1, keepdims=True)
     return e / np.where(total == 0, 1, total)
 
 

@@ -1,6 +1,11 @@
-"""Updates whose rate falls with the norm of all gradients so far, one number per parameter: wngrad, storm."""
+"""Updates whose rate is made of norms over all of the parameter or its gradient.
+
+wngrad and storm sum the squares of all gradients so far; lars and lamb compare norms of one step.
+"""
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 
@@ -8,9 +13,11 @@ from ..arrays import Scalar, writable
 from ..errors import DTypeError, ShapeMismatchError
 from ..lod import SelectedRows
 from ..registry import Dense, op
+from .adam_optimizers import adam, corrected
 from .optimizers import adagrad, sgd
 from .shared import plain
-from .shared.updates import Duplicates, check_rule, check_update, grad_steps, learning_rate
+from .shared.optimizer import optimizer
+from .shared.updates import LEAST_DIVISOR, Duplicates, adam_rate, check_rule, check_update, grad_steps, learning_rate
 
 
 def prepare(on, name, param, grad, states, what, total, duplicates):
@@ -130,6 +137,151 @@ def storm(
     return param, moment, total
 
 
+def lars_rate(lr, coefficient, weight_decay, epsilon, param, grad):
+    """The rate of a parameter by its norm and that of its gradient, from their squares."""
+    param, grad = math.sqrt(param), math.sqrt(grad)
+    if not (param > 0 and grad > 0):
+        return lr
+    return lr * coefficient * param / (grad + weight_decay * param + epsilon)
+
+
+def trust_ratio(param, step):
+    """The norm of a parameter over that of its step, from their squares; 1 where either is 0."""
+    return math.sqrt(param) / math.sqrt(step) if param > 0 and step > 0 else 1.0
+
+
+@optimizer(whole=True)
+def lars(
+    param: Dense,
+    grad: Dense | SelectedRows,
+    velocity: Dense,
+    /,
+    *,
+    lr: Scalar,
+    momentum: float = 0.9,
+    coefficient: float = 1e-3,
+    weight_decay: float = 0.0,
+    epsilon: float = 0.0,
+) -> tuple[Dense, Dense]:
+    """LARS: momentum at a rate of the parameter's own; returns parameter and velocity.
+
+    ``rate = lr * coefficient * |param| / (|grad| + weight_decay * |param| + epsilon)``, lr itself where a norm is 0;
+    ``velocity = momentum * velocity + rate * (grad + weight_decay * param); param -= velocity``. Paddle's
+    lars_momentum.
+
+    Parameters
+    ----------
+    velocity : array like param
+        Zeros at first.
+    lazy : bool
+        True if SelectedRows leave other rows alone; norms are those of the listed rows then.
+    lr, duplicates, maximize, clip_value, clip_norm, mask
+        As in sgd; duplicates are merged. On a GPU the call synchronises to read the norms.
+
+    >>> lars(np.array([3., 4.]), np.array([0., 5.]), np.zeros(2), lr=1.0, coefficient=0.1)
+    (array([3. , 3.5]), array([0. , 0.5]))
+    """
+    squares = (param * param).sum(), (grad * grad).sum()
+    rate = lars_rate(lr, coefficient, weight_decay, epsilon, *squares)
+    velocity = momentum * velocity + rate * (grad + weight_decay * param)
+    return param - velocity, velocity
+
+
+@optimizer(whole=True)
+def lamb(
+    param: Dense,
+    grad: Dense | SelectedRows,
+    moment1: Dense,
+    moment2: Dense,
+    /,
+    *,
+    lr: Scalar,
+    iteration: Scalar,
+    beta1: float = 0.9,
+    beta2: float = 0.999,
+    epsilon: float = 1e-6,
+    weight_decay: float = 0.01,
+) -> tuple[Dense, Dense, Dense]:
+    """LAMB: the step of adam, at a rate by which its norm is that of the parameter; returns parameter and moments.
+
+    ``step = adam's with corrected_epsilon and a rate of 1, + weight_decay * param; param -= lr * |param| / |step| *
+    step``; the factor is 1 where a norm is 0. Paddle's lamb.
+
+    Parameters
+    ----------
+    moment1, moment2, iteration, beta1, beta2, epsilon
+        As in adam.
+    lazy : bool
+        True if SelectedRows leave other rows alone; norms are those of the listed rows then.
+    lr, duplicates, maximize, clip_value, clip_norm, mask
+        As in sgd; duplicates are merged. On a GPU the call synchronises to read the norms.
+
+    >>> zeros = np.zeros(2), np.zeros(2)
+    >>> lamb(np.array([3., 4.]), np.array([1., 1.]), *zeros, lr=0.1, iteration=0, weight_decay=0.0)[0].round(4)
+    array([2.6464, 3.6464])
+    """
+    rate, _ = adam_rate(1.0, beta1, beta2, iteration, False)
+    epsilon = corrected(epsilon, beta1, beta2, iteration)
+    moment1, moment2 = beta1 * moment1 + (1 - beta1) * grad, beta2 * moment2 + (1 - beta2) * grad * grad
+    step = rate * moment1 / np.maximum(np.sqrt(moment2) + epsilon, LEAST_DIVISOR) + weight_decay * param
+    ratio = trust_ratio((param * param).sum(), (step * step).sum())
+    return param - lr * ratio * step, moment1, moment2
+
+
+def gaussian(shape, sigma, seed, iteration):
+    """The noise of dpsgd, the same on every device."""
+    return np.random.default_rng((seed, int(learning_rate(iteration)))).normal(0, sigma, tuple(shape))
+
+
+def check_noise(clip_norm, batch_size, sigma, seed, iteration):
+    """Refuse numbers of dpsgd that have no meaning."""
+    check_rule(clip_norm=clip_norm, batch_size=batch_size, sigma=sigma, iteration=learning_rate(iteration))
+    if seed < 0:
+        raise ValueError(f"seed must be at least 0, got {seed}")
+
+
+@op(updates=True)
+def dpsgd(
+    param: Dense,
+    grad: Dense | SelectedRows,
+    /,
+    *,
+    lr: Scalar,
+    clip_norm: float,
+    batch_size: float = 1.0,
+    sigma: float = 0.0,
+    seed: int = 0,
+    iteration: Scalar | int = 0,
+    duplicates: Duplicates = "merge",
+) -> Dense:
+    """Differentially private sgd: clips the gradient's norm and adds Gaussian noise; returns the parameter.
+
+    ``param -= lr * (grad * min(1, clip_norm / |grad|) + noise / batch_size)``. Paddle's dpsgd, which adds one number to
+    all elements, and the same at each step; here each element and step has its own.
+
+    Parameters
+    ----------
+    clip_norm : float
+        Largest norm of the gradient.
+    batch_size : float
+    sigma : float
+        Standard deviation of the noise; with noise all rows change.
+    seed, iteration : int
+        The noise is drawn from both: no step may repeat one.
+    lr, duplicates
+        As in sgd.
+
+    >>> dpsgd(np.zeros(2), np.array([3., 4.]), lr=1.0, clip_norm=1.0)
+    array([-0.6, -0.8])
+    """
+    check_noise(clip_norm, batch_size, sigma, seed, iteration)
+    sgd.definition(param, grad, lr=lr, duplicates=duplicates, clip_norm=clip_norm)
+    if sigma:
+        noise = gaussian(param.shape, sigma, seed, iteration)
+        param[...] = param - learning_rate(lr) / batch_size * noise
+    return param
+
+
 @wngrad.example
 def _(dtype):
     return [((*inputs, np.ones(1, np.float32)), attrs) for inputs, attrs in sgd.example_function(dtype)]
@@ -138,3 +290,8 @@ def _(dtype):
 @storm.example
 def _(dtype):
     return [((*inputs, np.ones(1, np.float32)), attrs) for inputs, attrs in adagrad.example_function(dtype)]
+
+
+lars.example(adagrad.example_function)
+lamb.example(adam.example_function)
+dpsgd.example(lambda dtype: [(i, {**attrs, "clip_norm": 1.0}) for i, attrs in sgd.example_function(dtype)])

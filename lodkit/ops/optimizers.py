@@ -1,4 +1,7 @@
-"""Updates of a parameter in place, by a dense gradient or SelectedRows: one operator each."""
+"""Updates of a parameter in place, by a dense gradient or SelectedRows: one operator each.
+
+Rows without gradient stay as they are, unless something decays: SelectedRows touch only their rows.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +12,15 @@ from ..errors import RowIndexError
 from ..lod import SelectedRows
 from ..registry import Dense, op
 from .shared import plain
+from .shared.optimizer import Traits, apply, optimizer
 from .shared.updates import (
     LEAST_DIVISOR,
     Duplicates,
-    check_rule,
+    adjustment,
+    check_rounding,
     check_update,
-    grad_steps,
     learning_rate,
-    merged,
+    masked,
     per_row,
     row_means,
 )
@@ -49,9 +53,30 @@ def _key_positions(param, rows):
     return np.array([keys[int(row)] for row in rows], np.int64)
 
 
+def refuse_rest(weight_decay, mask, rounding_seed):
+    """Refuse what is about rows without gradient, or all rows, for a parameter of SelectedRows, which has a part."""
+    if weight_decay or mask is not None or rounding_seed is not None:
+        raise ValueError(
+            "sgd: a SelectedRows parameter takes no weight_decay, mask or rounding_seed; update its value instead"
+        )
+
+
 @op(updates=True)
 def sgd(
-    param: Dense | SelectedRows, grad: Dense | SelectedRows, /, *, lr: Scalar, duplicates: Duplicates = "merge"
+    param: Dense | SelectedRows,
+    grad: Dense | SelectedRows,
+    /,
+    *,
+    lr: Scalar,
+    duplicates: Duplicates = "merge",
+    lazy: bool = False,
+    weight_decay: float = 0.0,
+    decoupled: bool = False,
+    maximize: bool = False,
+    clip_value: float | None = None,
+    clip_norm: float | None = None,
+    mask: np.ndarray | None = None,
+    rounding_seed: int | None = None,
 ) -> Dense | SelectedRows:
     """``param -= lr * grad``, in place; returns the parameter.
 
@@ -63,6 +88,22 @@ def sgd(
     lr : float or one-element array
     duplicates : {"merge", "sequential"}
         Rows that SelectedRows lists twice: updated once by their sum, or one after another (Caffe2).
+    lazy : bool
+        True if SelectedRows leave other rows alone even where there is decay.
+    weight_decay : float
+        Share of the parameter that is added to the gradient (L2).
+    decoupled : bool
+        The parameter shrinks by ``lr * weight_decay`` instead, and the gradient stays as it is (AdamW).
+    maximize : bool
+        Step along the gradient, not against it.
+    clip_value, clip_norm : float, optional
+        Largest element of the gradient, or largest norm of all of it. Clipping comes first, then the sign, then decay.
+        On a GPU a norm is read, which synchronises.
+    mask : bool array of NumPy's, of shape (rows of param,), optional
+        Rows where it is False, and their states, stay as they are, whatever else is asked for.
+    rounding_seed : int, optional
+        Round a float16 parameter up or down at random, so that small steps count on average; by this seed, another one
+        at each step, and the place in the parameter.
 
     >>> param = np.ones((3, 1))
     >>> sgd(param, SelectedRows([2, 2], [[1.], [2.]], 3), lr=0.5).ravel()
@@ -71,84 +112,54 @@ def sgd(
     selected = isinstance(param, SelectedRows)
     if selected:
         sort_keys(plain, param)
+        refuse_rest(weight_decay, mask, rounding_seed)
     target, lr = check_update("sgd", param, grad), learning_rate(lr)
-    if not isinstance(grad, SelectedRows):
-        grad = grad[param.rows] if selected else grad
-        target -= (lr * grad.astype(np.float64)).astype(target.dtype)
-        return param
-    rows = _key_positions(param, grad.rows) if selected else grad.rows
-    if duplicates == "sequential":
-        for row, g in zip(rows, grad.value, strict=True):
-            target[row] = target[row] - lr * g.astype(np.float64)
-    else:
-        rows, value = merged(rows, grad.value)
-        target[rows] = target[rows] - lr * value
+    spreads = not lazy and weight_decay != 0
+    if mask is not None:
+        grad, spreads = masked(plain, grad, mask, duplicates, spreads), False
+    check_rounding(target, duplicates, rounding_seed, None)
+    grad, adjust = adjustment(plain, grad, duplicates, lr, weight_decay, decoupled, maximize, clip_value, clip_norm)
+    if selected and isinstance(grad, SelectedRows):
+        grad = SelectedRows(_key_positions(param, grad.rows), grad.value, len(param.rows))
+    elif selected:
+        grad = grad[param.rows]
+    apply(lambda p, g: (p - lr * g,), target, grad, (), duplicates, spreads, adjust, seed=rounding_seed)
     return param
 
 
-@op(updates=("param", "moment"))
+sgd.definition.traits = Traits(rowwise=False, pairs=False, touches_all=lambda attrs: False, positive=())
+
+
+@optimizer(touches_all=lambda attrs: attrs["decay"] != 1)
 def adagrad(
-    param: Dense,
-    grad: Dense | SelectedRows,
-    moment: Dense,
-    /,
-    *,
-    lr: Scalar,
-    epsilon: float = 1e-6,
-    duplicates: Duplicates = "merge",
-    weight_decay: float = 0.0,
-    decay: float = 1.0,
-    lazy: bool = False,
+    param: Dense, grad: Dense | SelectedRows, moment: Dense, /, *, lr: Scalar, epsilon: float = 1e-6, decay: float = 1.0
 ) -> tuple[Dense, Dense]:
     """``moment = decay * moment + grad**2; param -= lr * grad / (sqrt(moment) + epsilon)``, in place; returns both.
 
-    Paddle's adagrad, Caffe2's Adagrad and SparseAdagrad. SelectedRows touch only their rows, which equals
-    the dense update: rows without gradient stay, unless there is decay.
+    Paddle's adagrad, Caffe2's Adagrad and SparseAdagrad, torch.optim.Adagrad. SelectedRows touch only their rows, which
+    equals the dense update: rows without gradient stay, unless there is decay.
 
     Parameters
     ----------
     moment : array like param
         Accumulated squares; usually zeros at first.
     lr : float or one-element array
-    duplicates : {"merge", "sequential"}
-        Rows that SelectedRows lists twice: updated once by their sum, or one after another (Caffe2).
-    weight_decay : float
-        Share of the parameter that is added to the gradient.
     decay : float
         Factor of the moment at each step.
-    lazy : bool
-        True if SelectedRows leave other rows alone even where there is decay, as Caffe2 does; else those decay as with
-        the dense gradient.
+    duplicates, lazy, weight_decay, decoupled, maximize, clip_value, clip_norm, mask, rounding_seed
+        As in sgd.
 
     >>> param, moment = np.zeros((3, 1)), np.zeros((3, 1))
     >>> adagrad(param, SelectedRows([2, 2], [[1.], [2.]], 3), moment, lr=0.5, epsilon=0.0)[0].ravel()
     array([ 0. ,  0. , -0.5])
     """
-    check_update("adagrad", param, grad, ("moment",), (moment,))
-    check_rule(weight_decay=weight_decay, decay=decay, epsilon=epsilon)
-    lr = learning_rate(lr)
-    for where, g in grad_steps(grad, duplicates, not lazy and (weight_decay != 0 or decay != 1)):
-        g = g + weight_decay * param[where]
-        square = decay * moment[where].astype(np.float64) + g * g
-        with np.errstate(invalid="ignore", divide="ignore"):
-            step = lr * g / np.maximum(np.sqrt(square) + epsilon, LEAST_DIVISOR)
-        moment[where] = square
-        param[where] = param[where] - step
-    return param, moment
+    moment = decay * moment + grad * grad
+    return param - lr * grad / np.maximum(np.sqrt(moment) + epsilon, LEAST_DIVISOR), moment
 
 
-@op(updates=("param", "moment"))
+@optimizer(rowwise=True, touches_all=False)
 def rowwise_adagrad(
-    param: Dense,
-    grad: Dense | SelectedRows,
-    moment: Dense,
-    /,
-    *,
-    lr: Scalar,
-    epsilon: float = 1e-6,
-    duplicates: Duplicates = "merge",
-    weight_decay: float = 0.0,
-    lazy: bool = False,
+    param: Dense, grad: Dense | SelectedRows, moment: Dense, /, *, lr: Scalar, epsilon: float = 1e-6
 ) -> tuple[Dense, Dense]:
     """adagrad with one moment per row, the mean of the row's squares: ``moment[i] += mean(grad[i]**2)``; returns both.
 
@@ -157,32 +168,47 @@ def rowwise_adagrad(
     Parameters
     ----------
     moment : array of shape (rows of param,)
-    lr, epsilon, duplicates, weight_decay, lazy
+    lr, epsilon, duplicates, lazy, weight_decay, decoupled, maximize, clip_value, clip_norm, mask, rounding_seed
         As in adagrad.
 
     >>> param, moment = np.zeros((3, 2)), np.zeros(3)
     >>> rowwise_adagrad(param, SelectedRows([2], [[3., 4.]], 3), moment, lr=1.0)[1]
     array([ 0. ,  0. , 12.5])
     """
-    check_update("rowwise_adagrad", param, grad, ("moment",), (moment,), rowwise=True)
-    check_rule(weight_decay=weight_decay, epsilon=epsilon)
-    lr = learning_rate(lr)
-    for where, g in grad_steps(grad, duplicates, not lazy and weight_decay != 0):
-        g = g + weight_decay * param[where]
-        square = moment[where] + row_means(g * g)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            step = lr * g / per_row(np.maximum(np.sqrt(square) + epsilon, LEAST_DIVISOR), g)
-        moment[where] = square
-        param[where] = param[where] - step
-    return param, moment
+    moment = moment + row_means(grad * grad)
+    return param - lr * grad / per_row(np.maximum(np.sqrt(moment) + epsilon, LEAST_DIVISOR), grad), moment
 
 
-def accumulators(squared, linear):
-    """The names of the states of ftrl, and these."""
-    return (("squared",), (squared,)) if linear is None else (("squared", "linear"), (squared, linear))
+@optimizer
+def decayed_adagrad(
+    param: Dense,
+    grad: Dense | SelectedRows,
+    moment: Dense,
+    /,
+    *,
+    lr: Scalar,
+    decay: float = 0.95,
+    epsilon: float = 1e-6,
+) -> tuple[Dense, Dense]:
+    """adagrad by an average: ``moment = decay * moment + (1 - decay) * grad**2``; returns parameter and moment.
+
+    Paddle's decayed_adagrad; torch.optim.RMSprop without momentum.
+
+    Parameters
+    ----------
+    moment : array like param
+        Average of squares; zeros at first.
+    lr, epsilon, duplicates, lazy, weight_decay, decoupled, maximize, clip_value, clip_norm, mask, rounding_seed
+        As in adagrad.
+
+    >>> decayed_adagrad(np.zeros(1), np.array([2.]), np.zeros(1), lr=1.0, decay=0.75, epsilon=0.0)
+    (array([-2.]), array([1.]))
+    """
+    moment = decay * moment + (1 - decay) * grad * grad
+    return param - lr * grad / np.maximum(np.sqrt(moment) + epsilon, LEAST_DIVISOR), moment
 
 
-@op(updates=("param", "squared", "linear"))
+@optimizer(pairs=True, touches_all=False, positive=("lr",))
 def ftrl(
     param: Dense,
     grad: Dense | SelectedRows,
@@ -194,7 +220,6 @@ def ftrl(
     beta: float = 1.0,
     l1: float = 0.0,
     l2: float = 0.0,
-    duplicates: Duplicates = "merge",
 ) -> tuple[Dense, ...]:
     """FTRL-Proximal, in place; returns the parameter and its accumulators.
 
@@ -212,26 +237,67 @@ def ftrl(
         Larger than 0; often called alpha.
     beta, l1, l2 : float
         ``l1`` makes parameters exactly 0.
-    duplicates : {"merge", "sequential"}
-        Rows that SelectedRows lists twice: updated once by their sum, or one after another (Caffe2).
+    duplicates, lazy, weight_decay, decoupled, maximize, clip_value, clip_norm, mask, rounding_seed
+        As in sgd.
 
     >>> states = np.zeros((2, 2)), np.zeros((2, 2))
     >>> ftrl(np.zeros((2, 2)), SelectedRows([1], [[3., 0.5]], 2), *states, lr=1.0, l1=1.0)[0]
     array([[ 0. ,  0. ],
            [-0.5,  0. ]])
     """
-    check_update("ftrl", param, grad, *accumulators(squared, linear), pairs=linear is None)
-    n, adjusted = (squared[..., 0], squared[..., 1]) if linear is None else (squared, linear)
-    lr = learning_rate(lr)
-    check_rule(lr=lr, beta=beta, l1=l1, l2=l2)
-    for where, g in grad_steps(grad, duplicates):
-        before, w = n[where].astype(np.float64), param[where].astype(np.float64)
-        square = before + g * g
-        z = adjusted[where] + g - (np.sqrt(square) - np.sqrt(before)) / lr * w
-        divisor = np.maximum((beta + np.sqrt(square)) / lr + l2, LEAST_DIVISOR)
-        n[where], adjusted[where] = square, z
-        param[where] = (np.clip(z, -l1, l1) - z) / divisor
-    return (param, squared) if linear is None else (param, squared, linear)
+    n = squared + grad * grad
+    z = linear + grad - (np.sqrt(n) - np.sqrt(squared)) / lr * param
+    return (np.clip(z, -l1, l1) - z) / np.maximum((beta + np.sqrt(n)) / lr + l2, LEAST_DIVISOR), n, z
+
+
+def _shrinks(attrs):
+    return attrs["l1"] != 0 or attrs["l2"] != 0
+
+
+def _shrunk(x, lr, l1, l2):
+    """The proximal step of the regularizer ``l1 * |x| + l2 / 2 * x**2``."""
+    return (x - np.clip(x, -lr * l1, lr * l1)) / (1 + lr * l2)
+
+
+@optimizer(touches_all=_shrinks)
+def proximal_gd(param: Dense, grad: Dense | SelectedRows, /, *, lr: Scalar, l1: float = 0.0, l2: float = 0.0) -> Dense:
+    """A step of sgd, then ``sign(param) * max(|param| - lr * l1, 0) / (1 + lr * l2)``; returns the parameter.
+
+    Paddle's proximal_gd (FOBOS). Regularized parameters shrink where there is no gradient too.
+
+    Parameters
+    ----------
+    l1, l2 : float
+        ``l1`` makes parameters exactly 0.
+    lr, duplicates, lazy, weight_decay, decoupled, maximize, clip_value, clip_norm, mask, rounding_seed
+        As in sgd.
+
+    >>> proximal_gd(np.array([1., 0.2]), np.array([1., 0.]), lr=0.5, l1=0.5)
+    array([0.25, 0.  ])
+    """
+    return (_shrunk(param - lr * grad, lr, l1, l2),)
+
+
+@optimizer(touches_all=_shrinks)
+def proximal_adagrad(
+    param: Dense, grad: Dense | SelectedRows, moment: Dense, /, *, lr: Scalar, l1: float = 0.0, l2: float = 0.0
+) -> tuple[Dense, Dense]:
+    """A step of adagrad without epsilon, then the shrinking of proximal_gd; returns parameter and moment.
+
+    Paddle's proximal_adagrad.
+
+    Parameters
+    ----------
+    moment : array like param
+        Accumulated squares.
+    lr, l1, l2, duplicates, lazy, weight_decay, decoupled, maximize, clip_value, clip_norm, mask, rounding_seed
+        As in proximal_gd.
+
+    >>> proximal_adagrad(np.ones(1), np.array([3.]), np.full(1, 16.), lr=0.5, l1=0.2)
+    (array([0.6]), array([25.]))
+    """
+    moment = moment + grad * grad
+    return _shrunk(param - lr * grad / np.maximum(np.sqrt(moment), LEAST_DIVISOR), lr, l1, l2), moment
 
 
 def example_of(*states, **attrs):
@@ -246,7 +312,9 @@ def example_of(*states, **attrs):
 
 
 ALL = slice(None)  # of the columns of the parameter: a state of its shape, where 0 is a number per row
-sgd.example(example_of())
-adagrad.example(example_of(ALL))
+for _operator in (sgd, proximal_gd):
+    _operator.example(example_of())
+for _operator in (adagrad, decayed_adagrad, proximal_adagrad):
+    _operator.example(example_of(ALL))
 rowwise_adagrad.example(example_of(0))
 ftrl.example(example_of(ALL, ALL))

@@ -23,6 +23,26 @@ def backward(call, wanted, grads):
     return result if isinstance(result, tuple) else (result,)
 
 
+class Readable(tuple):
+    """Inputs or results of a call, some of which were overwritten since: to read these raises."""
+
+    def __new__(cls, values, lost, name):
+        made = super().__new__(cls, values)
+        made.lost, made.name = lost, name
+        return made
+
+    def __getitem__(self, i):
+        if any(self.lost[i]) if isinstance(i, slice) else self.lost[i]:
+            raise LodkitError(
+                f"the gradient of {self.name} reads numbers that were overwritten since (by out=, or by an update in "
+                "place); ask for it before that, or write elsewhere"
+            )
+        return super().__getitem__(i)
+
+    def __iter__(self):
+        return (self[i] for i in range(len(self)))
+
+
 def memory_of(x):
     """Array of a variable: a LoDTensor and its values are one."""
     return x.values if isinstance(x, LoDTensor) else x

@@ -64,6 +64,8 @@ def call_recorded(op, inputs, out, attrs):
     plain = tuple([x if type(x) is np.ndarray else unwrapped(x) for x in inputs])
     if (type(plain[0]) if len(plain) == 1 else tuple(map(type, plain))) not in op._selected:
         plain = op._accept(plain)
+    if op.updates:
+        _refuse_lost(op, plain)
     tapes, _local.tapes = _local.tapes, ()
     try:
         result = op(*plain, **attrs) if out is None else op(*plain, out=unwrapped(out), **attrs)
@@ -77,6 +79,16 @@ def call_recorded(op, inputs, out, attrs):
             return _given(result, plain, inputs)  # an identity, as merging a merged gradient
     record(op, plain, attrs, result)
     return tuple(map(wrapped, result)) if isinstance(result, tuple) else wrapped(result)
+
+
+def _refuse_lost(op, inputs):
+    """Refuse to update an array by numbers that were computed from a variable: an update has no gradient."""
+    for name, x in zip(op._names(inputs), inputs, strict=True):
+        if name not in op.updates and any(tape._is_traced(x) for tape in open_tapes()):
+            raise TypeError(
+                f"{op.name} writes to an array, and no gradient flows through it to {name}; "
+                f"pass lodkit.stop_gradient({name})"
+            )
 
 
 def _check_constant(op, attrs):

@@ -9,13 +9,13 @@ import threading
 
 import numpy as np
 
-from ..arrays import is_array, may_share_memory
+from ..arrays import dtype_of, is_array, may_share_memory
 from ..arrays.recorded import Function
 from ..errors import LodkitError
 from ..lod import LoDTensor
 from ..public import public
-from .backward import add_to, backward, like_source, memory_of, replaced, seed, separate
-from .recording import _local, open_tapes, record, state, unwrapped, wrapped
+from .backward import Readable, add_to, backward, like_source, memory_of, replaced, seed, separate
+from .recording import Call, _local, open_tapes, record, state, unwrapped, wrapped
 
 _lock = threading.Lock()
 #: What a gradient that is computed inside a tape is to that tape: a call without a gradient of its own.
@@ -122,19 +122,18 @@ class Tape:
         if len(given) != len(targets):
             raise ValueError(f"{len(given)} output_gradients for {len(targets)} targets")
         targets, sources, given = (list(map(unwrapped, values)) for values in (targets, sources, given))
-        found = self._walk(targets, sources, given)
-        gradients = separate([like_source(s, found.get(self._key(s))) for s in sources], given)
+        found, made = self._walk(targets, sources, given)
+        gradients = separate([like_source(s, self._total(s, found, made)) for s in sources], given)
         if open_tapes():  # a gradient of this gradient is refused
             record(GRADIENT, (*targets, *sources), {}, tuple(g for g in gradients if g is not None))
             gradients = list(map(wrapped, gradients))
         return gradients
 
     def _walk(self, targets, sources, given):
-        """Gradients by the variables between the targets and the sources."""
+        """Gradients by the variables between the targets and the sources; and all that calls have made."""
         found = {}
         for t, g in zip(targets, given, strict=True):
             add_to(found, self._key(t), seed(t, g))
-        # earlier versions too: a path from one is refused, not left out
         wanted = {(where, n) for where, last in map(self._key, sources) for n in range(last + 1)}
         reached, made = self._reached(wanted)
         self._refuse_views(set(found), [memory_of(s) for s in sources if self._key(s) not in made], made)
@@ -142,11 +141,22 @@ class Tape:
             grads = [found.get(key) for key in call.output_keys]
             needed = tuple(key in reached for key in call.input_keys)
             if any(g is not None for g in grads) and any(needed):
-                self._refuse_changed(call)
-                for key, g in zip(call.input_keys, backward(call, needed, grads), strict=False):
+                found_by = backward(self._readable(call), needed, grads)
+                for key, g in zip(call.input_keys, found_by, strict=False):
                     if g is not None and key in reached:
                         add_to(found, key, g)
-        return found
+        return found, made
+
+    def _total(self, source, found, made):
+        """Gradient by a source: by its numbers before updates, and after."""
+        where, last = self._key(source)
+        keys = [(where, n) for n in range(last + 1) if (where, n) in found]
+        if len(keys) > 1 and not made.isdisjoint(keys):
+            raise LodkitError("the target depends on several results that were written to a source by out=")
+        total = {}
+        for key in keys:
+            add_to(total, where, found[key])
+        return total.get(where)
 
     def _refuse_views(self, needed, sources, made):
         """Raise if a target depends on an array that no call has made, which shares memory with a source.
@@ -166,14 +176,14 @@ class Tape:
                         "incomplete; make the view of the array that tape.watch(source) returns"
                     )
 
-    def _refuse_changed(self, call):
-        """Raise if numbers that a gradient rule may read were overwritten since, by ``out=`` or an update."""
-        for id_, version in (*call.input_keys, *call.output_keys):
-            if version != self._versions[id_]:
-                raise LodkitError(
-                    f"an input or the result of {call.op.name} was overwritten since (out=, or an update in place); "
-                    "ask for gradients before that, or write elsewhere"
-                )
+    def _readable(self, call):
+        """The call as gradient rules may read it: not what ``out=`` or an update has overwritten since."""
+        values, keys = (call.inputs, call.outputs), (call.input_keys, call.output_keys)
+        lost = [[version != self._versions[where] for where, version in k] for k in keys]
+        if not any(map(any, lost)):
+            return call
+        inputs, outputs = (Readable(v, bad, call.op.name) for v, bad in zip(values, lost, strict=True))
+        return Call(call.op, inputs, call.attrs, outputs)
 
     def _record(self, call):
         call.input_keys = tuple([self._key(x) for x in call.inputs])
@@ -221,6 +231,21 @@ class Tape:
         self._alive.append(before)
         self._versions[id(before)] = key[1]
 
+    def _is_traced(self, x):
+        """Whether ``x`` was computed from a variable, other than through a gradient."""
+        made = {key: call for call in self._calls for key in call.output_keys}
+        todo = [made.get(self._key(x))]
+        while todo:
+            call = todo.pop()
+            if call is None or call.op is GRADIENT:
+                continue
+            for x, key in zip(call.inputs, call.input_keys, strict=True):
+                if key in made:
+                    todo.append(made[key])
+                elif is_floating(x) and key[0] not in self._constants:
+                    return True
+        return False
+
     def _reached(self, sources):
         """Variables that are sources or computed from them; and all that calls have made."""
         reached, made = set(sources), set()
@@ -267,8 +292,8 @@ def differentiate(call):
     with Tape() as tape:
         result = call()
     outputs = result if isinstance(result, tuple) else (result,)
-    tape.gradient([x for x in outputs if _is_floating(x)], [x for x in call.args if _is_floating(x)])
+    tape.gradient([x for x in outputs if is_floating(x)], [x for x in call.args if is_floating(x)])
 
 
-def _is_floating(x):
-    return is_array(memory_of(x)) and memory_of(x).dtype.kind == "f"
+def is_floating(x):
+    return is_array(memory_of(x)) and dtype_of(memory_of(x)).kind == "f"

@@ -44,6 +44,11 @@ GRADIENTS = [rows(4, 1), rows(2, 2, 0, 2), rows(), rows(*[5, 0, 3] * 40), rows(1
 GRADIENTS += [rows(2, 2, 5, item=(20,), dtype=np.float32), rows(1, 1, 4, dtype=np.float16)]
 
 
+def plain(cases):
+    """The cases of a rowwise operator on the values alone, as its definition takes them."""
+    return [(tuple(x.values if isinstance(x, LoDTensor) else x for x in inputs), attrs) for inputs, attrs in cases]
+
+
 def with_gradient(cases, keep, drop=()):
     """Yield the cases of a gradient operator: forward inputs, result, gradient, attributes."""
     import lodkit

@@ -23,7 +23,31 @@ def cases(states):
         yield (*with_states(grad.shape, grad.dtype, grad, states), number), {"lr": 0.5, **attrs}
 
 
-SAMPLES = {"wngrad": list(cases(0)), "storm": list(cases(1))}
+def trusting(states, **attrs):
+    for grad, more in (
+        (REPEATED, {"clip_value": 0.5}),
+        (NONE, {"lazy": True}),
+        (REPEATED, {"lazy": True, "maximize": True, "clip_norm": 0.5}),
+        (HALF, {"lazy": True}),
+        (reals(6, 3), {}),
+        (np.zeros((2, 0)), {}),
+    ):
+        yield with_states(grad.shape, grad.dtype, grad, states), {"lr": 0.5, "weight_decay": 0.1, **attrs, **more}
+
+
+SAMPLES = {
+    "wngrad": list(cases(0)),
+    "storm": list(cases(1)),
+    "lars": [*trusting(1, coefficient=0.5), (with_states((6, 3), np.float64, np.zeros((6, 3)), 1), {"lr": 0.5})],
+    "lamb": list(trusting(2, iteration=3, epsilon=1e-3)),
+    "dpsgd": [
+        ((reals(6, 3), REPEATED), {"lr": 0.5, "clip_norm": 0.5}),
+        ((reals(6, 3), REPEATED), {"lr": 0.5, "clip_norm": 0.5, "duplicates": "sequential", "sigma": 0.1}),
+        ((reals(6, 3), reals(6, 3)), {"lr": 0.5, "clip_norm": 0.5, "sigma": 0.1, "seed": 3, "iteration": 7}),
+        ((reals(0, 3), reals(0, 3)), {"lr": 0.5, "clip_norm": 0.5, "sigma": 0.1}),
+        ((reals(*HALF.shape, dtype=np.float16), HALF), {"lr": 0.5, "clip_norm": 5.0}),
+    ],
+}
 _TABLE, _ROWS, _LISTED, _RATE, _ONE = np.ones((3, 2)), np.ones((2, 2)), np.array([1, 1]), np.array([-0.1]), np.ones(1)
 CAFFE2 = {
     "Wngrad": (_TABLE.copy(), _ONE.copy(), _TABLE.copy(), _RATE),

@@ -44,7 +44,12 @@ SAMPLES = {
         (with_states((6, 3), np.float64, REPEATED, 1), DECAYS),
         (with_states((6, 3), np.float64, REPEATED, 1), {**DECAYS, "lazy": True, "duplicates": "sequential"}),
         (with_states((6, 3), np.float64, REPEATED, 1), {"lr": 0.5, "decay": 0.9, "lazy": True}),
+        (with_states((6, 3), np.float64, REPEATED, 1), {"lr": 0.5, "clip_value": 0.3, "maximize": True}),
+        (with_states((6, 3), np.float64, REPEATED, 1), {"lr": 0.5, "mask": np.arange(6) < 2}),
     ],
+    "decayed_adagrad": list(optimizer_cases(1, FEW[:1], lr=0.5, epsilon=1e-3)),
+    "proximal_gd": list(optimizer_cases(0, FEW[:1], lr=0.5, l1=0.2, l2=0.1)),
+    "proximal_adagrad": list(optimizer_cases(1, FEW[:1], lr=0.5, l1=0.2)),
     "ftrl": [
         *optimizer_cases(2, lr=0.5, l1=0.2, l2=0.1),
         (with_states((), np.float64, reals(), 2), SCALAR),
@@ -61,6 +66,7 @@ SAMPLES = {
         *optimizer_cases(0, BOTH, lr=0.5),
         (with_states((), np.float64, reals(), 0), SCALAR),
         ((SELECTED, SelectedRows([5, 5], reals(2, 2), 10)), SCALAR),
+        ((SELECTED, SelectedRows([5, 5], reals(2, 2), 10)), {"lr": 0.1, "clip_norm": 0.5}),
         ((SELECTED, reals(10, 2)), SCALAR),
     ],
 }
@@ -71,11 +77,30 @@ CAFFE2 = {
     "Ftrl": (np.ones((3, 2)), np.ones((3, 2, 2)), np.ones((3, 2))),
     "SparseFtrl": (np.ones((3, 2)), np.ones((3, 2, 2)), np.array([1, 1]), np.ones((2, 2)), np.array([0.1])),
 }
-_GRAD = SelectedRows([1, 1], np.ones((2, 2)), 4)
+
+
+def paddle_inputs(*states, **numbers):
+    """Slots of a parameter, its SelectedRows gradient, states and numbers."""
+    grad = SelectedRows([1, 1], np.ones((2, 2)), 4)
+    slots = {"Param": np.ones((4, 2)), "Grad": grad, "LearningRate": np.array([0.1])}
+    return slots | {s: np.ones((4, 2)) for s in states} | {s: np.array([x]) for s, x in numbers.items()}
+
+
+POWERS = {"Beta1Pow": 0.9, "Beta2Pow": 0.999}
 PADDLE = {
-    "sgd": ({"Param": np.ones((4, 2)), "Grad": _GRAD, "LearningRate": np.array([0.1])}, {}),
-    "adagrad": (
-        {"Param": np.ones((4, 2)), "Grad": _GRAD, "Moment": np.ones((4, 2)), "LearningRate": np.array([0.1])},
-        {"epsilon": 1e-6},
-    ),
+    "sgd": (paddle_inputs(), {}),
+    "adagrad": (paddle_inputs("Moment"), {"epsilon": 1e-6}),
+    "decayed_adagrad": (paddle_inputs("Moment"), {"decay": 0.9}),
+    "proximal_gd": (paddle_inputs(), {"l1": 0.1}),
+    "proximal_adagrad": (paddle_inputs("Moment"), {"l1": 0.1}),
+    "ftrl": (paddle_inputs("SquaredAccumulator", "LinearAccumulator"), {"l1": 0.1}),
+    "momentum": (paddle_inputs("Velocity"), {"mu": 0.9}),
+    "lars_momentum": (paddle_inputs("Velocity"), {"mu": 0.9}),
+    "rmsprop": (paddle_inputs("MeanSquare", "Moment", "MeanGrad"), {"centered": True}),
+    "adadelta": (paddle_inputs("AvgSquaredGrad", "AvgSquaredUpdate"), {}),
+    "adamax": (paddle_inputs("Moment", "InfNorm", Beta1Pow=0.9), {}),
+    "adam": (paddle_inputs("Moment1", "Moment2", **POWERS), {}),
+    "adamw": (paddle_inputs("Moment1", "Moment2", **POWERS), {"with_decay": True}),
+    "lamb": (paddle_inputs("Moment1", "Moment2", **POWERS), {"weight_decay": 0.1}),
+    "dpsgd": (paddle_inputs(), {"sigma": 0.1}),
 }

@@ -4,35 +4,45 @@ from __future__ import annotations
 
 from ...lod import LoDTensor
 from ...ops import bag_updates as ops
+from ...ops.shared.updates import learning_rate
 from ...registry import Dense
-from .optimizer_steps import adagrad_rule
+from . import adam_optimizers, moment_optimizers, optimizers  # noqa: F401  they fill RULES
+from .updates import RULES, adjusted
 
 
-def _adagrad(op, rowwise):
-    @op.kernel("cpu", "cuda")
-    def bag_adagrad(
+def _fused(op):
+    update = op.definition.update
+    names, traits, rules = [*update.inputs][2:], update.definition.traits, RULES[update.name]
+
+    def launch(
         on,
         param: Dense,
         ids: LoDTensor,
         grad: Dense,
-        moment: Dense,
-        weights: Dense | None = None,
         /,
-        *,
+        *given,
         lr,
         pool,
-        epsilon,
         duplicates,
         weight_decay,
+        decoupled,
+        maximize,
+        clip_value,
+        **attrs,
     ):
-        rule = adagrad_rule(lr=lr, epsilon=epsilon, weight_decay=weight_decay, rowwise=rowwise)
-        bags, flat = ops.prepare_bag_update(on, op.name, param, ids, grad, moment, weights, pool, rowwise)
+        lr, (states, weights) = learning_rate(lr), ops.states_of(names, given)
+        rule, _ = rules(len(states), lr, **attrs)
+        _, rule = adjusted(on, rule, grad, duplicates, lr, weight_decay, decoupled, maximize, clip_value)
+        bags, flat = ops.prepare_bag_update(on, op.name, param, ids, grad, names, states, weights, pool, traits)
         if flat.size:
             order, starts, rows = on.sort_rows(flat, len(param))
             bag, scale = on.bag_updates.bag_rows(bags.row_offsets(), weights, pool, order, grad)
-            on.update_runs(rule, param, (moment,), rows, starts, bag, grad, duplicates, scale)
-        return param, moment
+            on.update_runs(rule, param, states, rows, starts, bag, grad, duplicates, scale)
+        return (param, *states) if states else param
+
+    launch.__name__ = launch.__qualname__ = op.name
+    op.kernel("cpu", "cuda")(launch)
 
 
-_adagrad(ops.embedding_bag_adagrad, False)
-_adagrad(ops.embedding_bag_rowwise_adagrad, True)
+for _op in ops.FUSED:
+    _fused(_op)

@@ -3,48 +3,38 @@
 ``step(parameter, states, gradient, squares, numbers) -> (parameter, states)``: lanes of a parameter, of each of its
 states and of the gradient, and the squares of the gradient's lanes, or in a row-wise step their mean over the row.
 ``numbers`` are those of the rule. The kernel templates of a device load and store the lanes, for a dense gradient and
-for the rows of SelectedRows.
+for the rows of SelectedRows, and take the step ``adjusted`` first where a rule asks for it.
 """
 
 from __future__ import annotations
 
-import functools
-import math
-from collections.abc import Callable
-from typing import NamedTuple
-
 from ...jit import jitable, simd
-from ...ops.shared.updates import LEAST_DIVISOR, adam_rate, check_rule, learning_rate
+from ...ops.shared.updates import LEAST_DIVISOR
 
 
-class Rule(NamedTuple):
-    """A step with its numbers.
+@jitable(inline=True)
+def _clipped(x, bound):
+    return simd.minimum(simd.maximum(x, simd.sub(simd.like(x, 0), bound)), bound)
 
-    Attributes
-    ----------
-    step : callable
-    numbers : tuple of float
-    weight_decay : float
-        Share of the parameter that is added to the gradient first.
-    rowwise : bool
-        ``squares`` are the mean over a row, and the last state, if any, has one number per row.
-    pairs : bool
-        States have two numbers for each of the parameter, side by side.
-    touches_all : bool
-        Rows without a gradient change too.
-    """
 
-    step: Callable
-    numbers: tuple
-    weight_decay: float = 0.0
-    rowwise: bool = False
-    pairs: bool = False
-    touches_all: bool = False
+@jitable(inline=True)
+def adjusted(p, g, numbers):
+    """Parameter and gradient before a rule, by its last four numbers: clipping, sign or scale, both kinds of decay."""
+    decay, keep, factor = simd.like(p, numbers[-4]), simd.like(p, numbers[-3]), simd.like(p, numbers[-2])
+    g = simd.mul(factor, _clipped(g, simd.like(p, numbers[-1])))
+    p = simd.mul(keep, p)
+    return p, simd.add(g, simd.mul(decay, p))
 
 
 @jitable
 def sgd(p, states, g, squares, numbers):
     return simd.sub(p, simd.mul(simd.like(p, numbers[0]), g)), states
+
+
+@jitable(inline=True)
+def _towards(old, new, share):
+    """A moving average: ``(1 - share) * old + share * new``."""
+    return simd.add(old, simd.mul(simd.like(old, share), simd.sub(new, old)))
 
 
 @jitable(inline=True)
@@ -66,9 +56,27 @@ def decaying_adagrad(p, states, g, squares, numbers):
     return _scaled(p, g, moment, numbers[0], numbers[1]), (moment,)
 
 
+@jitable
+def decayed_adagrad(p, states, g, squares, numbers):
+    moment = _towards(states[0], squares, numbers[2])
+    return _scaled(p, g, moment, numbers[0], numbers[1]), (moment,)
+
+
 @jitable(inline=True)
-def _clipped(x, bound):
-    return simd.minimum(simd.maximum(x, simd.sub(simd.like(x, 0), bound)), bound)
+def _shrunk(p, bound, factor):
+    """A proximal step: towards 0 by the bound, and by the factor."""
+    return simd.mul(simd.sub(p, _clipped(p, simd.like(p, bound))), simd.like(p, factor))
+
+
+@jitable
+def proximal_gd(p, states, g, squares, numbers):
+    return _shrunk(simd.sub(p, simd.mul(simd.like(p, numbers[0]), g)), numbers[1], numbers[2]), states
+
+
+@jitable
+def proximal_adagrad(p, states, g, squares, numbers):
+    moment = simd.add(states[0], squares)
+    return _shrunk(_scaled(p, g, moment, numbers[0], 0), numbers[1], numbers[2]), (moment,)
 
 
 @jitable(inline=True)
@@ -103,12 +111,6 @@ def nesterov(p, states, g, squares, numbers):
     return simd.sub(p, simd.mul(simd.like(p, numbers[2]), ahead)), (velocity,)
 
 
-@jitable(inline=True)
-def _towards(old, new, share):
-    """A moving average: ``(1 - share) * old + share * new``."""
-    return simd.add(old, simd.mul(simd.like(old, share), simd.sub(new, old)))
-
-
 @jitable
 def adam(p, states, g, squares, numbers):
     first, second = _towards(states[0], g, numbers[1]), _towards(states[1], squares, numbers[2])
@@ -122,6 +124,60 @@ def unscaled_adam(p, states, g, squares, numbers):
 
 
 @jitable
+def amsgrad(p, states, g, squares, numbers):
+    first, second = _towards(states[0], g, numbers[1]), _towards(states[1], squares, numbers[2])
+    largest = simd.maximum(states[2], second)
+    return _scaled(p, first, largest, numbers[0], numbers[3]), (first, second, largest)
+
+
+@jitable
+def unscaled_amsgrad(p, states, g, squares, numbers):
+    p, after = unscaled_adam(p, (states[0], states[1]), g, squares, numbers)
+    return p, (after[0], after[1], simd.maximum(states[2], after[1]))
+
+
+@jitable(inline=True)
+def _size(x):
+    return simd.maximum(x, simd.sub(simd.like(x, 0), x))
+
+
+@jitable
+def adamax(p, states, g, squares, numbers):
+    first, size = _towards(states[0], g, numbers[1]), simd.add(_size(g), simd.like(p, numbers[3]))
+    norm = simd.maximum(simd.mul(simd.like(p, numbers[2]), states[1]), size)
+    step = simd.div(simd.mul(simd.like(p, numbers[0]), first), simd.larger(norm, simd.like(p, LEAST_DIVISOR)))
+    return simd.sub(p, step), (first, norm)
+
+
+@jitable
+def nadam(p, states, g, squares, numbers):
+    first, second = _towards(states[0], g, numbers[1]), _towards(states[1], squares, numbers[2])
+    ahead = simd.add(simd.mul(simd.like(p, numbers[4]), g), simd.mul(simd.like(p, numbers[0]), first))
+    return _scaled(p, ahead, second, 1, numbers[3]), (first, second)
+
+
+@jitable
+def smart_decay_adam(p, states, g, squares, numbers):
+    """The last state is the number of steps that passed; one more for the same row in a call finds none."""
+    passed, fading = states[2], simd.like(p, numbers[4])
+    before = simd.exp(simd.mul(simd.sub(passed, simd.like(p, 1)), fading))
+    missed = simd.maximum(simd.sub(simd.like(p, 1), before), simd.like(p, 0))
+    ahead = simd.mul(states[0], simd.mul(simd.like(p, numbers[6]), missed))
+    first, second = simd.mul(simd.like(p, numbers[1]), g), simd.mul(simd.like(p, numbers[2]), simd.mul(g, g))
+    first = simd.add(simd.mul(states[0], simd.exp(simd.mul(passed, fading))), first)
+    second = simd.add(simd.mul(states[1], simd.exp(simd.mul(passed, simd.like(p, numbers[5])))), second)
+    p = _scaled(p, simd.add(first, ahead), second, numbers[0], numbers[3])
+    return p, (first, second, simd.like(p, 0))
+
+
+@jitable
+def lion(p, states, g, squares, numbers):
+    between = _towards(states[0], g, numbers[1])
+    sign = simd.div(between, simd.larger(_size(between), simd.like(p, LEAST_DIVISOR)))
+    return simd.sub(p, simd.mul(simd.like(p, numbers[0]), sign)), (_towards(states[0], g, numbers[2]),)
+
+
+@jitable
 def adadelta(p, states, g, squares, numbers):
     epsilon, square = simd.like(p, numbers[2]), _towards(states[0], squares, numbers[1])
     step = simd.mul(simd.sqrt(simd.div(simd.add(states[1], epsilon), simd.add(square, epsilon))), g)
@@ -129,13 +185,28 @@ def adadelta(p, states, g, squares, numbers):
     return simd.sub(p, simd.mul(simd.like(p, numbers[0]), step)), (square, change)
 
 
+@jitable(inline=True)
+def _along_root(p, g, variance, velocity, numbers):
+    """rmsprop's step over the root of a variance; numbers 3 and 5 are epsilon inside the root or beside it."""
+    root = simd.add(simd.sqrt(simd.add(variance, simd.like(p, numbers[3]))), simd.like(p, numbers[5]))
+    step = simd.div(simd.mul(simd.like(p, numbers[0]), g), root)
+    velocity = simd.add(simd.mul(simd.like(p, numbers[2]), velocity), step)
+    return simd.sub(p, simd.mul(simd.like(p, numbers[4]), velocity)), velocity
+
+
 @jitable
 def rmsprop(p, states, g, squares, numbers):
     square = _towards(states[0], squares, numbers[1])
-    root = simd.sqrt(simd.add(square, simd.like(p, numbers[3])))
-    step = simd.div(simd.mul(simd.like(p, numbers[0]), g), root)
-    velocity = simd.add(simd.mul(simd.like(p, numbers[2]), states[1]), step)
-    return simd.sub(p, velocity), (square, velocity)
+    p, velocity = _along_root(p, g, square, states[1], numbers)
+    return p, (square, velocity)
+
+
+@jitable
+def centered_rmsprop(p, states, g, squares, numbers):
+    square, mean = _towards(states[0], squares, numbers[1]), _towards(states[2], g, numbers[1])
+    variance = simd.maximum(simd.sub(square, simd.mul(mean, mean)), simd.like(p, 0))
+    p, velocity = _along_root(p, g, variance, states[1], numbers)
+    return p, (square, velocity, mean)
 
 
 @jitable
@@ -169,65 +240,3 @@ def normalize(p, states, g, squares, numbers):
 @jitable
 def normalize_down(p, states, g, squares, numbers):
     return simd.mul(p, simd.minimum(_to_norm(p, squares, numbers), simd.like(p, 1))), states
-
-
-def normalize_rule(norm, use_max_norm, param):
-    """The rule of sparse_normalize: a weight decay of 1 makes a row its own gradient, and its squares the row's."""
-    check_rule(norm=norm)
-    columns = math.prod(param.shape[1:])
-    return Rule(normalize_down if use_max_norm else normalize, (norm, columns), weight_decay=1.0, rowwise=True)
-
-
-def lp_rule(p, reg_lambda):
-    check_rule(reg_lambda=reg_lambda)
-    return Rule(soft_threshold, (reg_lambda,)) if p == 1 else Rule(shrink, (1 - reg_lambda,))
-
-
-def sgd_rule(lr):
-    return Rule(sgd, (learning_rate(lr),))
-
-
-def adagrad_rule(*, lr, epsilon, weight_decay, decay=1.0, rowwise=False):
-    return _adagrad_rule(learning_rate(lr), epsilon, weight_decay, decay, rowwise)
-
-
-@functools.lru_cache(256)  # the checks cost as much as a third of an update of a few rows
-def _adagrad_rule(lr, epsilon, weight_decay, decay, rowwise):
-    check_rule(weight_decay=weight_decay, decay=decay, epsilon=epsilon)
-    step, numbers = (adagrad, (lr, epsilon)) if decay == 1 else (decaying_adagrad, (lr, epsilon, decay))
-    return Rule(step, numbers, weight_decay, rowwise, touches_all=weight_decay != 0 or decay != 1)
-
-
-def ftrl_rule(lr, beta, l1, l2, pairs=False):
-    lr = learning_rate(lr)
-    check_rule(lr=lr, beta=beta, l1=l1, l2=l2)
-    return Rule(ftrl_pairs if pairs else ftrl, (lr, beta, l1, l2), pairs=pairs)
-
-
-def momentum_rule(lr, factor, use_nesterov, rate_in_velocity):
-    lr = learning_rate(lr)
-    check_rule(momentum=factor)
-    inner, outer = (lr, 1.0) if rate_in_velocity else (1.0, lr)
-    return Rule(nesterov if use_nesterov else momentum, (factor, inner, outer), touches_all=True)
-
-
-def adam_rule(*, lr, beta1, beta2, epsilon, iteration, rectified, rowwise=False):
-    rate, scaled = adam_rate(lr, beta1, beta2, iteration, rectified)
-    check_rule(epsilon=epsilon)
-    return Rule(
-        adam if scaled else unscaled_adam, (rate, 1 - beta1, 1 - beta2, epsilon), rowwise=rowwise, touches_all=True
-    )
-
-
-def adadelta_rule(*, lr, decay, epsilon):
-    check_rule(decay=decay, positive_epsilon=epsilon)
-    return Rule(adadelta, (learning_rate(lr), 1 - decay, epsilon), touches_all=True)
-
-
-def rmsprop_rule(*, lr, decay, momentum, epsilon):
-    check_rule(decay=decay, momentum=momentum, positive_epsilon=epsilon)
-    return Rule(rmsprop, (learning_rate(lr), 1 - decay, momentum, epsilon), touches_all=True)
-
-
-def storm_rule(rate, kept):
-    return Rule(storm, (rate, kept), touches_all=True)

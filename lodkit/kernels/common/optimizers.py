@@ -4,42 +4,49 @@ from __future__ import annotations
 
 from ...lod import SelectedRows
 from ...ops import optimizers as ops
+from ...ops.shared.updates import learning_rate
 from ...registry import Dense
-from .optimizer_steps import adagrad_rule, ftrl_rule, sgd_rule
-from .updates import update, update_kernel
+from .optimizer_rules import (
+    adagrad_rule,
+    decayed_adagrad_rule,
+    ftrl_rule,
+    proximal_adagrad_rule,
+    proximal_gd_rule,
+    sgd_rule,
+)
+from .updates import adjusted, update_kernel
+
+update_kernel(ops.sgd, sgd_rule)
+update_kernel(ops.proximal_gd, proximal_gd_rule)
+update_kernel(ops.adagrad, adagrad_rule)
+update_kernel(ops.rowwise_adagrad, adagrad_rule, decay=1.0)
+update_kernel(ops.decayed_adagrad, decayed_adagrad_rule)
+update_kernel(ops.proximal_adagrad, proximal_adagrad_rule)
+update_kernel(ops.ftrl, ftrl_rule)
 
 
-@ops.sgd.kernel("cpu", "cuda")
-def sgd(on, param: Dense, grad: Dense | SelectedRows, /, *, lr, duplicates):
-    update(on, "sgd", sgd_rule(lr), param, grad, duplicates=duplicates)
-    return param
-
-
-@ops.sgd.kernel("cpu", "cuda")
-def sgd_selected(on, param: SelectedRows, grad: SelectedRows, /, *, lr, duplicates):
-    keys, key_order = ops.sort_keys(on, param)
+def _prepare(on, param, grad, lr, duplicates, weight_decay=0.0, mask=None, rounding_seed=None, **options):
+    """Check the update of a SelectedRows parameter, and make its rule. Returns the gradient and that."""
+    ops.refuse_rest(weight_decay, mask, rounding_seed)
     ops.prepare_selected(on, param, grad)
+    lr = learning_rate(lr)
+    return adjusted(on, sgd_rule(lr=lr), grad, duplicates, lr, **options)
+
+
+@ops.sgd.kernel("cpu", "cuda")
+def sgd_selected(on, param: SelectedRows, grad: SelectedRows, /, *, lr, duplicates, lazy, **options):
+    keys, key_order = ops.sort_keys(on, param)
+    grad, rule = _prepare(on, param, grad, lr, duplicates, **options)
     if len(grad.rows):
         at, starts, order = on.optimizers.positions(keys, key_order, grad)
-        on.update_runs(sgd_rule(lr), param.value, (), at, starts, order, grad.value, duplicates)
+        on.update_runs(rule, param.value, (), at, starts, order, grad.value, duplicates)
     return param
 
 
 @ops.sgd.kernel("cpu", "cuda")
-def sgd_selected_dense(on, param: SelectedRows, grad: Dense, /, *, lr, duplicates):
+def sgd_selected_dense(on, param: SelectedRows, grad: Dense, /, *, lr, duplicates, lazy, **options):
     if not param.is_merged:
         ops.sort_keys(on, param)
-    ops.prepare_selected(on, param, grad)
-    on.update_all(sgd_rule(lr), param.value, (), on.take(grad, param.rows))
+    grad, rule = _prepare(on, param, grad, lr, duplicates, **options)
+    on.update_all(rule, param.value, (), on.take(grad, param.rows))
     return param
-
-
-update_kernel(ops.adagrad, adagrad_rule)
-update_kernel(ops.rowwise_adagrad, adagrad_rule, rowwise=True)
-
-
-@ops.ftrl.kernel("cpu", "cuda")
-def ftrl(on, param, grad: Dense | SelectedRows, squared, linear, /, *, lr, beta, l1, l2, duplicates):
-    rule, states = ftrl_rule(lr, beta, l1, l2, pairs=linear is None), ops.accumulators(squared, linear)
-    update(on, "ftrl", rule, param, grad, *states, duplicates=duplicates)
-    return (param, *states[1])

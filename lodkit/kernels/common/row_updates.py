@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from ...ops import row_updates as ops
-from .optimizer_steps import lp_rule, normalize_rule
+from .optimizer_rules import lp_rule, normalize_rule
 
 INT64 = np.dtype(np.int64)
 

@@ -7,10 +7,10 @@ import numpy as np
 from ...lod import LoDTensor, SelectedRows
 from ...ops import selected_rows as ops
 from ...registry import Dense
-from .optimizer_steps import sgd_rule
+from .optimizer_rules import sgd_rule
 from .updates import update
 
-_ADD = sgd_rule(-1.0)
+_ADD = sgd_rule(lr=-1.0)
 _HALF = np.dtype(np.float16)
 
 

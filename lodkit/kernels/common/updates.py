@@ -2,14 +2,46 @@
 
 from __future__ import annotations
 
-from types import FunctionType
+import functools
+import inspect
 
+import numpy as np
+
+from ...arrays import native
 from ...lod import SelectedRows
-from ...ops.shared.updates import check_merged, check_update
+from ...ops.shared.updates import (
+    adjustment,
+    check_merged,
+    check_record,
+    check_rounding,
+    check_update,
+    learning_rate,
+    masked,
+)
 from ...registry import Dense
+from .random_rounding import SINGLE, update_rounded
 
 
-def update(on, name, rule, param, grad, names=(), states=(), *, duplicates="merge", lazy=False, records=False):
+def check_arrays(on, name, param, grad, names, states, rowwise=False, pairs=False, counter=False):
+    """Check all arrays of an update before anything is written. Returns the values of the gradient."""
+    check_update(name, param, grad, names, states, rowwise, pairs, counter)
+    value = grad.value if isinstance(grad, SelectedRows) else grad
+    on.refuse_overlap("param", param, [value, *states])
+    for i, array in enumerate(states):
+        on.refuse_overlap(names[i], array, [value, *states[i + 1 :]])
+    return value
+
+
+def dense_gradient(on, grad):
+    """SelectedRows as the dense gradient; halves as float32, since their sums are not to be rounded before the step."""
+    if native(grad.dtype) == np.float16:
+        grad = SelectedRows._wrap(grad.rows, on.convert(grad.value, SINGLE), grad.height, grad.is_merged)
+    return on.dense_rows(grad)
+
+
+def update(
+    on, name, rule, param, grad, names=(), states=(), duplicates="merge", touches_all=False, records=False, seed=None
+):
     """Check everything, then step a parameter and its states.
 
     Parameters
@@ -18,24 +50,25 @@ def update(on, name, rule, param, grad, names=(), states=(), *, duplicates="merg
         The device.
     name : str
         The operator's.
-    rule : optimizer_steps.Rule
+    rule : optimizer_rules.Rule
     param, grad : array, and array or SelectedRows
     names, states : tuple of str, tuple of arrays
     duplicates : {"merge", "sequential"}
-    lazy : bool
-        Leave rows that SelectedRows do not list alone, even if the rule touches all.
+    touches_all : bool
+        Rows that SelectedRows do not list change too.
+    seed : int, optional
+        Round a float16 parameter at random.
     records : bool
         Return the steps that were subtracted, in the shape of the gradient or of its listed rows.
     """
-    check_update(name, param, grad, names, states, rowwise=rule.rowwise, pairs=rule.pairs)
-    sparse = isinstance(grad, SelectedRows)
-    value = grad.value if sparse else grad
-    on.refuse_overlap("param", param, [value, *states])
-    for i, array in enumerate(states):
-        on.refuse_overlap(names[i], array, [value, *states[i + 1 :]])
-    if sparse and rule.touches_all and not lazy:
+    value = check_arrays(on, name, param, grad, names, states, rule.rowwise, rule.pairs)
+    sparse = value is not grad
+    if sparse and touches_all:
         check_merged(duplicates)
-        grad, sparse = on.dense_rows(grad), False
+        grad, sparse = dense_gradient(on, grad), False
+    if seed is not None:
+        update_rounded(on, rule, param, states, grad, seed)
+        return None
     taken = on.record_like(value) if records else None
     if sparse:
         on.update_rows(rule, param, states, grad, duplicates, taken)
@@ -44,14 +77,88 @@ def update(on, name, rule, param, grad, names=(), states=(), *, duplicates="merg
     return None if taken is None else on.convert(taken, param.dtype)
 
 
+def adjusted(on, rule, grad, duplicates, lr, *options, **named):
+    """The gradient, merged where its norm is needed, and a rule that clips, turns or decays first."""
+    grad, numbers = adjustment(on, grad, duplicates, lr, *options, **named)
+    return grad, rule._replace(adjust=numbers)
+
+
+#: Name of an optimizer -> its function of ``_rules_of``.
+RULES: dict = {}
+
+
+def _rules_of(op, rule_of, **fixed):
+    """A function of the number of states and the attributes that are given: the rule, and whether it touches all rows.
+
+    To check the attributes takes as long as a third of an update of a few rows, so rules are kept.
+    """
+    traits, wanted = op.definition.traits, inspect.signature(rule_of).parameters
+
+    @functools.lru_cache(256)
+    def rule(count, lr, **attrs):
+        attrs = {**op.defaults, **fixed, **attrs, "lr": lr, "count": count}
+        attrs = {name: attrs[name] for name in wanted}
+        traits.check(attrs)
+        return rule_of(**attrs)._replace(rowwise=traits.rowwise), traits.touches_all(attrs)
+
+    def rule_at(count, lr, *, iteration, **attrs):
+        return rule(count, lr, iteration=learning_rate(iteration), **attrs)
+
+    return rule_at if "iteration" in wanted else rule
+
+
+def _prepared(
+    on,
+    rule,
+    param,
+    grad,
+    lr,
+    duplicates,
+    touches_all,
+    lazy,
+    *,
+    weight_decay=0.0,
+    decoupled=False,
+    maximize=False,
+    clip_value=None,
+    clip_norm=None,
+    mask=None,
+    rounding_seed=None,
+    return_step=False,
+):
+    """What options make of a gradient and its rule. Returns them, and the last three arguments of ``update``."""
+    if return_step:
+        check_record(grad, duplicates, mask)
+    check_rounding(param, duplicates, rounding_seed, True if return_step else None)
+    touches_all = touches_all or (weight_decay != 0 and not lazy)
+    if mask is not None:
+        grad, touches_all = masked(on, grad, mask, duplicates, touches_all), False
+    grad, rule = adjusted(on, rule, grad, duplicates, lr, weight_decay, decoupled, maximize, clip_value, clip_norm)
+    return grad, rule, (touches_all, return_step, rounding_seed)
+
+
+OPTIONS = frozenset(inspect.getfullargspec(_prepared).kwonlyargs)
+
+
 def update_kernel(op, rule_of, **fixed):
     """Register an operator for both devices: the update by ``rule_of(**attributes)``, of param, grad and states."""
-    names = [*op.inputs][2:]
-    defaults = {**(rule_of.__kwdefaults__ or {}), **op.defaults, **fixed}
-    rule_of = FunctionType(rule_of.__code__, rule_of.__globals__)  # a functools.partial takes 0.2 us more per call
-    rule_of.__kwdefaults__ = defaults
+    name, names, rules = op.name, [*op.inputs][2:], _rules_of(op, rule_of, **fixed)
+    usual = {option: op.defaults[option] for option in OPTIONS if op.defaults.get(option)}
+    RULES[name] = rules
 
-    @op.kernel("cpu", "cuda")
-    def launch(on, param: Dense, grad: Dense | SelectedRows, /, *states, duplicates, lazy=False, **attrs):
-        update(on, op.name, rule_of(**attrs), param, grad, names, states, duplicates=duplicates, lazy=lazy)
-        return param, *states
+    def launch(on, param: Dense, grad: Dense | SelectedRows, /, *states, lr, duplicates, lazy, **attrs):
+        lr = learning_rate(lr)
+        if states and states[-1] is None:
+            states = states[:-1]
+        options = {option: attrs.pop(option) for option in OPTIONS.intersection(attrs)} if attrs else None
+        rule, touches_all = rules(len(states), lr, **attrs)
+        last = (touches_all and not lazy,)
+        if options or usual:
+            given = {**usual, **(options or {})}
+            grad, rule, last = _prepared(on, rule, param, grad, lr, duplicates, *last, lazy, **given)
+        step = update(on, name, rule, param, grad, names, states, duplicates, *last)
+        result = (param, *states) if step is None else (param, *states, step)
+        return result if states else param
+
+    launch.__name__ = launch.__qualname__ = name
+    op.kernel("cpu", "cuda")(launch)

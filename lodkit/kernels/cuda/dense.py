@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from ...arrays.cuda import checked_ids, library_of, view
 from ...lod import LoDTensor
 from ...ops import dense as ops
 from ...registry import Dense
+from ..common.softmax import softmax_of
 
 
 def _namespace(x):
@@ -100,18 +99,6 @@ def _labels(logits, labels):
     return xp, xp.reshape(xp.astype(xp.asarray(labels), xp.int64, copy=False), (-1, 1))
 
 
-def _softmax(xp, rows):
-    """Shifted by the maximum; a row of -inf gives 0, k entries of +inf get 1/k each."""
-    if not rows.shape[0]:
-        return rows
-    top, zeros = xp.max(rows, axis=1, keepdims=True), xp.zeros_like(rows)
-    shifted = rows - xp.where(xp.isfinite(top), top, zeros[:, :1])
-    e = xp.where(top == np.inf, xp.where(rows == np.inf, zeros + 1, zeros), xp.exp(shifted))
-    e = xp.where(top != top, top + zeros, e)
-    total = xp.sum(e, axis=1, keepdims=True)
-    return e / xp.where(total == 0, zeros[:, :1] + 1, total)
-
-
 @ops.softmax_with_cross_entropy.kernel("cuda")
 def softmax_with_cross_entropy(logits, labels, /):
     xp, chosen = _labels(logits, labels)
@@ -121,7 +108,7 @@ def softmax_with_cross_entropy(logits, labels, /):
     top = xp.max(rows, axis=1, keepdims=True)
     shifted = rows - top
     losses = xp.log(xp.sum(xp.exp(shifted), axis=1, keepdims=True)) - xp.take_along_axis(shifted, chosen, axis=1)
-    rare = -xp.log(xp.take_along_axis(_softmax(xp, rows), chosen, axis=1))
+    rare = -xp.log(xp.take_along_axis(softmax_of(xp, rows), chosen, axis=1))
     return xp.astype(xp.where(xp.isfinite(top), losses, rare), logits.dtype, copy=False)
 
 
@@ -132,7 +119,7 @@ def softmax_with_cross_entropy_grad(logits, labels, grad, /):
     rows = _upcast(xp, logits)
     classes = xp.arange(rows.shape[1], dtype=xp.int64, device=rows.device)
     hit = xp.astype(chosen == xp.reshape(classes, (1, -1)), rows.dtype)
-    return xp.astype((_softmax(xp, rows) - hit) * _upcast(xp, grad), logits.dtype, copy=False)
+    return xp.astype((softmax_of(xp, rows) - hit) * _upcast(xp, grad), logits.dtype, copy=False)
 
 
 @ops.mean.kernel("cuda")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Literal
 
 import numpy as np
@@ -20,23 +21,33 @@ def learning_rate(lr):
     return lr if type(lr) is float else float(np.asarray(lr).reshape(-1)[0])
 
 
+def plain_number(x):
+    """A one-element array as a float; anything else as it is."""
+    return float(x.reshape(-1)[0]) if isinstance(x, np.ndarray) else x
+
+
+_AT_LEAST_0 = lambda x: x >= 0, "at least 0"
+_POSITIVE = lambda x: x > 0, "larger than 0"
+_BELOW_1 = lambda x: 0 <= x < 1, "at least 0 and less than 1"
 #: Tests and descriptions of the numbers of a rule, by name.
 _LIMITS = {
     "decay": (lambda x: 0 <= x <= 1, "in [0, 1]"),
-    "weight_decay": (lambda x: x >= 0, "at least 0"),
-    "beta": (lambda x: x >= 0, "at least 0"),
-    "l1": (lambda x: x >= 0, "at least 0"),
-    "l2": (lambda x: x >= 0, "at least 0"),
-    "lr": (lambda x: x > 0, "larger than 0"),
-    "beta1": (lambda x: 0 <= x < 1, "at least 0 and less than 1"),
-    "beta2": (lambda x: 0 <= x < 1, "at least 0 and less than 1"),
-    "momentum": (lambda x: x >= 0, "at least 0"),
-    "epsilon": (lambda x: x >= 0, "at least 0"),
-    "positive_epsilon": (lambda x: x > 0, "larger than 0"),
+    "dampening": (lambda x: 0 <= x <= 1, "in [0, 1]"),
+    "beta1": _BELOW_1,
+    "beta2": _BELOW_1,
     "iteration": (lambda x: x >= 0 and x % 1 == 0, "a whole number from 0 on"),
     "reg_lambda": (lambda x: 0 < x < 1, "between 0 and 1"),
-    "norm": (lambda x: x > 0, "larger than 0"),
+    **dict.fromkeys(
+        ("weight_decay", "beta", "l1", "l2", "momentum", "epsilon", "momentum_decay", "sigma"), _AT_LEAST_0
+    ),
+    **dict.fromkeys(("clip_value", "clip_norm", "norm", "batch_size", "coefficient"), _POSITIVE),
+    **dict.fromkeys(("positive_lr", "positive_epsilon"), _POSITIVE),
 }
+
+
+def limited(names):
+    """Those of some names whose numbers have limits."""
+    return [name for name in names if name in _LIMITS]
 
 
 def check_rule(**numbers):
@@ -47,24 +58,119 @@ def check_rule(**numbers):
             raise ValueError(f"{name.removeprefix('positive_')} must be {expected}, got {number}")
 
 
-def corrected_rate(lr, beta1, beta2, iteration):
-    """The learning rate of adam after ``iteration`` steps, corrected for moments that start from zeros."""
-    done = learning_rate(iteration)
-    check_rule(beta1=beta1, beta2=beta2, iteration=done)
-    return learning_rate(lr) * np.sqrt(1 - beta2 ** (done + 1)).item() / (1 - beta1 ** (done + 1))
+def adjustment(
+    on, grad, duplicates, lr, weight_decay=0.0, decoupled=False, maximize=False, clip_value=None, clip_norm=None
+):
+    """What happens to a gradient before a rule: clipping, the sign, then decay.
+
+    Returns
+    -------
+    grad : array or SelectedRows
+        Merged, where the norm of its rows was taken.
+    numbers : tuple of float
+        The share of the parameter that is added to the gradient, the factors of the parameter and of the gradient, and
+        its bound. Nothing where all are off.
+    """
+    check_rule(weight_decay=weight_decay)
+    if not (weight_decay or maximize) and clip_value is None and clip_norm is None:
+        return grad, ()
+    factor = -1.0 if maximize else 1.0
+    if clip_value is not None:
+        check_rule(clip_value=clip_value)
+        if clip_norm is not None:
+            raise ValueError("clip_value and clip_norm are two ways to clip a gradient; give one of them")
+    elif clip_norm is not None:
+        check_rule(clip_norm=clip_norm)
+        if isinstance(grad, SelectedRows):
+            grad = on.merge_rows(grad) if duplicates == "merge" else grad
+        norm = math.sqrt(on.squared_norm(grad.value if isinstance(grad, SelectedRows) else grad))
+        factor *= clip_norm / norm if norm > clip_norm else 1.0
+    decay, keep = (0.0, 1 - lr * weight_decay) if decoupled else (weight_decay, 1.0)
+    return grad, (decay, keep, factor, math.inf if clip_value is None else clip_value)
+
+
+def masked(on, grad, mask, duplicates, touches_all):
+    """The gradient of the rows where a mask is True, as SelectedRows: of all of them where all rows are to change."""
+    if not (isinstance(mask, np.ndarray) and mask.dtype == np.bool_ and mask.shape == tuple(grad.shape[:1])):
+        found = f"{mask.dtype} of shape {mask.shape}" if isinstance(mask, np.ndarray) else type(mask).__name__
+        raise ShapeMismatchError(f"mask must be an array of bool, one for each of {grad.shape[0]} rows, got {found}")
+    sparse, listed = isinstance(grad, SelectedRows), np.flatnonzero(mask)
+    value, height = grad.value if sparse else grad, grad.shape[0]
+    if not sparse:
+        rows = on.send(value, listed)
+        return SelectedRows._wrap(rows, on.take(value, rows), height, True)
+    if touches_all:
+        check_merged(duplicates)
+        grad = on.merge_rows(grad)
+    rows = on.read(grad.rows)
+    kept = np.flatnonzero(mask[rows])
+    value = on.take(grad.value, on.send(grad.value, kept))
+    if not touches_all:
+        return SelectedRows._wrap(on.send(value, rows[kept]), value, height, grad.is_merged)
+    filled = on.zeros((len(listed), *value.shape[1:]), value.dtype, value)
+    on.put_rows(on.send(value, np.searchsorted(listed, rows[kept])), value, filled)
+    return SelectedRows._wrap(on.send(value, listed), filled, height, True)
+
+
+def check_record(grad, duplicates, mask=None):
+    """Refuse to record the steps of rows that are merged first, or left out."""
+    if mask is not None:
+        raise ValueError("return_step takes no mask: rows that it leaves out have no step")
+    if isinstance(grad, SelectedRows) and duplicates != "sequential":
+        raise ValueError('return_step with SelectedRows needs duplicates="sequential" and lazy=True')
+
+
+def check_rounding(param, duplicates, seed, records):
+    """Refuse a rounding at random that has no meaning."""
+    if seed is None:
+        return
+    if native(param.dtype) != np.float16:
+        raise DTypeError(f"rounding_seed is for a float16 parameter, this one is {param.dtype}; leave it out")
+    if not 0 <= seed < 1 << 31:
+        raise ValueError(f"rounding_seed must be at least 0 and less than 2**31, got {seed}")
+    if duplicates == "sequential" or records is not None:
+        raise ValueError('rounding_seed takes one step a row: no duplicates="sequential" and no return_step')
+
+
+def corrections(beta1, beta2, iteration):
+    """``1 - beta**t`` of both moments of adam, which start from zeros, at step t = iteration + 1."""
+    t = learning_rate(iteration) + 1
+    return 1 - beta1**t, 1 - beta2**t
+
+
+def rectification(beta2, iteration):
+    """RAdam's factor of a step, None as long as it is not to be divided by the root of the averaged squares."""
+    t, largest = learning_rate(iteration) + 1, 2 / (1 - beta2) - 1
+    length = largest - 2 * t * beta2**t / (1 - beta2**t)
+    if length < 5:
+        return None
+    return math.sqrt((length - 4) * (length - 2) * largest / ((largest - 4) * (largest - 2) * length))
+
+
+def iteration_of(power, beta):
+    """The number of steps before the one whose correction has this power of beta: of ``beta**t``, t - 1."""
+    power = learning_rate(power)
+    if not 0 < beta < 1 or power >= 1:
+        return 0
+    return max(0, round(math.log(power) / math.log(beta)) - 1) if power > 0 else 1 << 40
 
 
 def adam_rate(lr, beta1, beta2, iteration, rectified):
     """The rate of a step of adam, and whether to divide it by the root of the squares, as RAdam does not at first."""
-    rate, t = corrected_rate(lr, beta1, beta2, iteration), learning_rate(iteration) + 1
-    if not rectified:
-        return rate, True
-    largest = 2 / (1 - beta2) - 1
-    length = largest - 2 * t * beta2**t / (1 - beta2**t)
-    if length < 5:
-        return learning_rate(lr) / (1 - beta1**t), False
-    share = (length - 4) * (length - 2) * largest / ((largest - 4) * (largest - 2) * length)
-    return rate * share**0.5, True
+    first, second = corrections(beta1, beta2, iteration)
+    factor = rectification(beta2, iteration) if rectified else 1.0
+    return (lr / first, False) if factor is None else (lr * math.sqrt(second) / first * factor, True)
+
+
+def nesterov_rates(lr, beta1, beta2, iteration, momentum_decay):
+    """NAdam's rates of the gradient and the moment. Momentum at step t is ``beta1 * (1 - 0.96**(t * decay) / 2)``."""
+    t = int(learning_rate(iteration)) + 1
+    matters = math.ceil(-40 / math.log(max(beta1, 1e-9)))  # so many momenta multiply to less than a float64 adds to 1
+    steps = np.arange(1, 1 + min(t, matters))
+    before = np.prod(beta1 * (1 - 0.5 * 0.96 ** (steps * momentum_decay))).item()
+    now, then = (beta1 * (1 - 0.5 * 0.96 ** (step * momentum_decay)) for step in (t, t + 1))
+    scale = lr * math.sqrt(1 - beta2**t)
+    return scale * (1 - now) / (1 - before), scale * then / (1 - before * then)
 
 
 def check_target(name, param):
@@ -74,8 +180,8 @@ def check_target(name, param):
     return writable(target, "param")
 
 
-def check_states(name, target, names, states, rowwise=False, pairs=False):
-    """Refuse states unlike the parameter. The last one of a row-wise update is a vector."""
+def check_states(name, target, names, states, rowwise=False, pairs=False, counter=False):
+    """Refuse states unlike the parameter. The last one of a row-wise update is a vector, which may be a counter."""
     shape, vector = (*target.shape, 2) if pairs else target.shape, len(states) - 1 if rowwise else None
     for i, array in enumerate(states):
         what = names[i]
@@ -87,13 +193,16 @@ def check_states(name, target, names, states, rowwise=False, pairs=False):
                 f"{name}: {what} has shape {tuple(array.shape)}, the parameter {tuple(target.shape)}; "
                 f"pass one of shape {tuple(shape)}"
             )
-        if array.dtype != target.dtype:
+        if counter and i == vector:
+            if array.dtype != np.int64:
+                raise DTypeError(f"{name}: {what} must be int64, not {array.dtype}; convert with .astype(...)")
+        elif array.dtype != target.dtype and not (target.dtype == np.float16 and array.dtype == np.float32):
             raise DTypeError(
                 f"{name}: {what} is {array.dtype}, the parameter {target.dtype}; convert with .astype(...)"
             )
 
 
-def check_update(name, param, grad, names=(), states=(), *, rowwise=False, pairs=False):
+def check_update(name, param, grad, names=(), states=(), rowwise=False, pairs=False, counter=False):
     """Check a parameter, its gradient and its states; returns the array of the parameter's values."""
     target = check_target(name, check_rows(param, "param") if rowwise else param)
     if grad.shape != param.shape:
@@ -101,7 +210,7 @@ def check_update(name, param, grad, names=(), states=(), *, rowwise=False, pairs
             f"{name}: the gradient has shape {tuple(grad.shape)}, the parameter {tuple(param.shape)}"
         )
     if states:
-        check_states(name, target, names, states, rowwise, pairs)
+        check_states(name, target, names, states, rowwise, pairs, counter)
     check_grad_dtype(name, target, grad)
     return target
 
@@ -120,6 +229,14 @@ def check_merged(duplicates):
         raise ValueError(
             'duplicates="sequential" has no meaning where rows without gradient change too; '
             "pass lazy=True, which leaves them alone"
+        )
+
+
+def check_whole(name, duplicates):
+    """Refuse updates of one row after another by a rule that takes norms of all rows."""
+    if duplicates == "sequential":
+        raise ValueError(
+            f'{name}: duplicates="sequential" has no meaning for a rule with norms of all rows; merge them'
         )
 
 

@@ -11,11 +11,11 @@ import sys
 
 import numpy as np
 
-from ....arrays import integers, native, output, refuse_overlap  # noqa: F401
+from ....arrays import integers, native, output, refuse_overlap, upcast  # noqa: F401
 from ....arrays.ids import checked_ids  # noqa: F401
 from ....lod import check_vector  # noqa: F401
 from ....lod.copy_runs import copy_runs, move_runs  # noqa: F401
-from ....ops.shared.plain import clip_lengths, largest_id, put_rows, read, send, squared_norm, take, wrap_ids  # noqa: F401
+from ....ops.shared.plain import clip_lengths, largest_id, put_rows, read, send, take, wrap_ids  # noqa: F401
 from ... import importing
 
 joined = np.concatenate
@@ -66,6 +66,18 @@ def structure(x):
     return x
 
 
+def computing(*arrays):
+    """Functions under the names of the array API, and the arrays in the type in which they are computed."""
+    return np, *map(upcast, arrays)
+
+
+def rounded(like, *results):
+    """Results that were computed so, in the type of ``like``."""
+    with np.errstate(over="ignore"):
+        found = tuple(np.asarray(x, native(like.dtype)) for x in results)
+    return found if len(found) > 1 else found[0]
+
+
 def contiguous(x):
     """An array as C-contiguous memory in native byte order; itself where it is."""
     return np.ascontiguousarray(x, native(x.dtype))
@@ -77,8 +89,10 @@ HOMES = {
     "cells": ("absent_in", "cells_of", "find_columns", "find_last", "put_last"),
     "gather": ("gather", "scatter_rows", "take_rows"),
     "gradients": ("values_grad", "weights_grad"),
+    "jitter": ("jitter",),
     "map_rows": ("map_rows",),
     "merge": ("add_rows", "dense_rows", "merge_rows", "rows_grad", "single_runs", "table_grad", "total"),
+    "norms": ("squared_norm",),
     "reduce": ("argreduce_rows", "reduce_into"),
     "softmax": ("softmax_grad_rows", "softmax_rows", "sums_of_products"),
     "sort": ("sort_rows",),

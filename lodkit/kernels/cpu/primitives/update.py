@@ -24,8 +24,8 @@ def record_like(value):
 
 
 def _rule_numbers(rule, dtype):
-    """A rule's numbers, in the type that the parameter computes in; the last is the weight decay."""
-    return np.array((*rule.numbers, rule.weight_decay), dtype)
+    """A rule's numbers, in the type that the parameter computes in."""
+    return np.array((*rule.numbers, *rule.adjust), dtype)
 
 
 def update_all(rule, param, states, grad, taken=None):
@@ -34,12 +34,13 @@ def update_all(rule, param, states, grad, taken=None):
         starts = single_runs(param)
         update_runs(rule, param, states, starts[:-1], starts, starts[:-1], grad)
         return
-    arrays = (param, *states, np.ascontiguousarray(grad, param.dtype))
+    half = param.dtype == np.float16  # whose gradient may be float32
+    arrays = (param, *states, np.ascontiguousarray(grad, None if half else param.dtype))
     p, *upcasts, g = (upcast(array).reshape(1, -1) for array in arrays)
-    kernel = dense_kernel(rule.step, len(states), 1 + rule.pairs, bool(rule.weight_decay), taken is not None)
+    kernel = dense_kernel(rule.step, len(states), 1 + rule.pairs, bool(rule.adjust), taken is not None)
     taken = g if taken is None else taken.reshape(1, -1)
     kernel(p.size, p, tuple(upcasts), g, taken, _rule_numbers(rule, p.dtype), DENSE_CHUNKS * settings.chunk_rows)
-    if param.dtype == np.float16:
+    if half:
         olds = param, *states
         _round_once(olds, [done.reshape(old.shape) for old, done in zip(olds, (p, *upcasts), strict=True)])
 
@@ -63,7 +64,7 @@ def _kernel_of_few(rule, columns, count, merge, dtype):
 
 def update_rows(rule, param, states, grad, duplicates, taken=None):
     """Step the rows of a parameter that a gradient lists."""
-    n, plain = len(grad.rows), not (rule.rowwise or rule.weight_decay or taken is not None)
+    n, plain = len(grad.rows), not (rule.rowwise or rule.adjust or taken is not None or len(states) > 2)
     few = n <= settings.few_rows and n <= settings.block_rows and not grad.is_merged
     if not few or not plain or param.dtype == np.float16 or grad.height > TALL:
         order, starts, unique = runs_of(grad)
@@ -85,7 +86,7 @@ def update_runs(rule, param, states, at, starts, order, value, duplicates="merge
         return
     if duplicates == "merge" and len(order) - len(at) >= TILE * settings.chunk_rows:
         g, order, starts, scale = _long_runs_summed(g, order, starts, scale)
-    flags = duplicates == "merge", bool(rule.weight_decay), scale is not None
+    flags = duplicates == "merge", bool(rule.adjust), scale is not None
     if rule.rowwise:
         width = whole_width(p.shape[1], 16)
         kernel = rowwise_kernel(rule.step, width, max(len(states) - 1, 0), bool(states), *flags)

@@ -2,8 +2,8 @@
 
 An optimizer is a step of ``kernels.common.optimizer_steps``. A parameter's row is read and written once, however many
 gradient rows fall on it. ``count`` is the number of states, which have ``each`` numbers per element of the parameter;
-``numbers`` end with the weight decay where there is one; a gradient row is the ``order[i]``-th of ``value``, times
-``scale[i]`` where it is ``weighted``.
+a gradient row is the ``order[i]``-th of ``value``, times ``scale[i]`` where it is ``weighted``, and ``adjusted`` first
+where a rule ``adjusts``.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import functools
 import numpy as np
 
 from ....jit import jitable, lower_bound, njit, parallel_kernel, prange, simd
+from ...common.optimizer_steps import adjusted
 from .sort import sort_few
 
 AHEAD = 32  # rows between a prefetch and its use: 2.5 times faster than without
@@ -87,26 +88,26 @@ def run_sum_of(width, weighted=False):
     return run_sum
 
 
-def _gradient(width, decays, weighted):
-    """The sum of a run's rows, and the weight decay."""
+def _gradient(width, adjusts, weighted):
+    """The parameter, and the sum of a run's rows, as the step takes them."""
 
     run_sum = run_sum_of(width, weighted)
 
     @jitable(inline=True)
     def gradient(value, order, scale, start, stop, j, block, p, numbers):
         g = run_sum(value, order, scale, start, stop, j, block)
-        return simd.add(g, simd.mul(simd.like(p, numbers[-1]), p)) if decays else g
+        return adjusted(p, g, numbers) if adjusts else (p, g)
 
     return gradient
 
 
 @functools.cache
-def rows_kernel(step, width, count, each, merge, decays=False, weighted=False, records=False):
+def rows_kernel(step, width, count, each, merge, adjusts=False, weighted=False, records=False):
     """Kernel of an update by runs of gradient rows; chunks take the runs that start in their rows.
 
     With ``records`` and without ``merge``, ``taken`` gets the step of each gradient row.
     """
-    (read, write, fetch), gradient = _states(count, width, each), _gradient(width, decays, weighted)
+    (read, write, fetch), gradient = _states(count, width, each), _gradient(width, adjusts, weighted)
 
     @parallel_kernel
     def kernel(param, states, at, order, starts, value, scale, taken, numbers, chunk, block):
@@ -120,11 +121,12 @@ def rows_kernel(step, width, count, each, merge, decays=False, weighted=False, r
                     fetch(states, at[min(u + AHEAD, len(at) - 1)], j)
                     p, lanes = simd.load(param, row, j, width), read(states, row, j)
                     if merge:
-                        g = gradient(value, order, scale, start, stop, j, block, p, numbers)
+                        p, g = gradient(value, order, scale, start, stop, j, block, p, numbers)
                         p, lanes = step(p, lanes, g, simd.mul(g, g), numbers)
                     else:
                         for i in range(start, stop):
-                            g, before = gradient(value, order, scale, i, i + 1, j, block, p, numbers), p
+                            before = p
+                            p, g = gradient(value, order, scale, i, i + 1, j, block, p, numbers)
                             p, lanes = step(p, lanes, g, simd.mul(g, g), numbers)
                             if records:
                                 simd.store(taken, order[i], j, simd.sub(before, p))
@@ -176,9 +178,9 @@ def _row_state(k, keeps):
     return read, write, spread
 
 
-def _row_step(step, width, count, keeps, decays, weighted):
+def _row_step(step, width, count, keeps, adjusts, weighted):
     """A row-wise step: once over the row for the squares, once to update it. Takes and returns the row's number."""
-    (read, write, _), gradient = _states(count, width), _gradient(width, decays, weighted)
+    (read, write, _), gradient = _states(count, width), _gradient(width, adjusts, weighted)
     _, _, spread = _row_state(count, keeps)
 
     @jitable
@@ -186,12 +188,12 @@ def _row_step(step, width, count, keeps, decays, weighted):
         columns, total, after = param.shape[1], simd.widen(simd.full(param, width, 0)), number
         for j in range(0, columns, width):
             p = simd.load(param, row, j, width)
-            g = gradient(value, order, scale, start, stop, j, block, p, numbers)
+            p, g = gradient(value, order, scale, start, stop, j, block, p, numbers)
             total = simd.add(total, simd.widen(simd.mul(g, g)))
         mean = simd.lane(simd.reduce(simd.add, total), 0) / columns
         for j in range(0, columns, width):
             p = simd.load(param, row, j, width)
-            g = gradient(value, order, scale, start, stop, j, block, p, numbers)
+            p, g = gradient(value, order, scale, start, stop, j, block, p, numbers)
             p, lanes = step(p, read(states, row, j) + spread(p, number), g, simd.like(p, mean), numbers)
             simd.store(param, row, j, p)
             write(states, row, j, lanes)
@@ -203,9 +205,9 @@ def _row_step(step, width, count, keeps, decays, weighted):
 
 
 @functools.cache
-def rowwise_kernel(step, width, count, keeps, merge, decays=False, weighted=False):
+def rowwise_kernel(step, width, count, keeps, merge, adjusts=False, weighted=False):
     """Kernel of a row-wise update by runs of gradient rows; ``keeps`` where the last state has one number per row."""
-    update = _row_step(step, width, count, keeps, decays, weighted)
+    update = _row_step(step, width, count, keeps, adjusts, weighted)
     load, store, _ = _row_state(count, keeps)
 
     @parallel_kernel
@@ -227,14 +229,14 @@ def rowwise_kernel(step, width, count, keeps, merge, decays=False, weighted=Fals
     return kernel
 
 
-def _strip(step, width, count, each, decays, records):
+def _strip(step, width, count, each, adjusts, records):
     read, write, _ = _states(count, width, each)
 
     @jitable(inline=True)
     def update(param, states, grad, taken, j, numbers):
         before, g = simd.load(param, 0, j, width), simd.load(grad, 0, j, width)
-        g = simd.add(g, simd.mul(simd.like(g, numbers[-1]), before)) if decays else g
-        p, lanes = step(before, read(states, 0, j), g, simd.mul(g, g), numbers)
+        p, g = adjusted(before, g, numbers) if adjusts else (before, g)
+        p, lanes = step(p, read(states, 0, j), g, simd.mul(g, g), numbers)
         simd.store(param, 0, j, p)
         write(states, 0, j, lanes)
         if records:
@@ -244,9 +246,9 @@ def _strip(step, width, count, each, decays, records):
 
 
 @functools.cache
-def dense_kernel(step, count, each, decays=False, records=False):
+def dense_kernel(step, count, each, adjusts=False, records=False):
     """Kernel of a dense update; arrays are ``(1, elements)``."""
-    many, one = (_strip(step, width, count, each, decays, records) for width in (LANES, 1))
+    many, one = (_strip(step, width, count, each, adjusts, records) for width in (LANES, 1))
 
     @parallel_kernel
     def kernel(param, states, grad, taken, numbers, chunk):

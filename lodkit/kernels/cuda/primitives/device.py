@@ -93,6 +93,20 @@ def joined(arrays):
     return view(memory.joined(arrays))
 
 
+def computing(*arrays):
+    """Functions under the names of the array API, and the arrays in the type in which they are computed."""
+    xp = arrays[0].library.namespace()
+    given = [xp.asarray(x.array) for x in arrays]
+    return xp, *(xp.astype(x, xp.float32) if x.dtype == xp.float16 else x for x in given)
+
+
+def rounded(like, *results):
+    """Results that were computed so, in the type of ``like``."""
+    xp = like.library.namespace()
+    found = tuple(xp.astype(x, like.array.dtype, copy=False) for x in results)
+    return found if len(found) > 1 else found[0]
+
+
 def contiguous(x):
     """A View itself: its memory is C-contiguous."""
     return x
@@ -123,6 +137,7 @@ HOMES = {
     "copy_runs": ("copy_runs", "move_runs", "scatter_rows", "structure"),
     "gather": ("add_rows", "fill_rows", "gather", "put_rows", "take", "take_rows"),
     "gradients": ("argreduce_rows", "sums_of_products", "values_grad", "weights_grad"),
+    "jitter": ("jitter",),
     "map_rows": ("map_rows",),
     "merge": ("dense_rows", "merge_rows", "rows_grad", "sort_rows", "table_grad", "total"),
     "reduce": ("reduce_into",),

@@ -53,7 +53,7 @@ def dense_rows(x):
     """SelectedRows as an array."""
     merged = merge_rows(x)
     value = merged.value
-    return put_rows(merged.rows, value, fill(value.like(merged.shape), 0)).array
+    return put_rows(merged.rows, value, fill(value.like(merged.shape), 0))
 
 
 def total(xs, dtype):
@@ -77,4 +77,4 @@ def table_grad(table, ids, rows, padding_idx, is_sparse):
 def rows_grad(shape, rows, grad, dtype):
     """The dense gradient of ``data[rows]``, where ``data`` has this shape: a View."""
     value = convert(grad, dtype).reshape(len(rows), *shape[1:])
-    return view(dense_rows(SelectedRows._wrap(rows.array, value.array, shape[0])))
+    return dense_rows(SelectedRows._wrap(rows.array, value.array, shape[0]))

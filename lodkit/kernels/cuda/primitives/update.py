@@ -12,7 +12,7 @@ from .reduce import VECTOR, group_of, reduce_rows, reduce_tiles, width_of
 from .reduce_kernels import WARP
 from .update_kernels import dense_kernel, rows_kernel, rowwise_kernel
 
-NUMBERS = 4  # of a rule, at most
+NUMBERS = 7  # of a rule, at most
 
 
 def record_like(value):
@@ -26,15 +26,15 @@ def single_runs(rows):
 
 
 def _rule_numbers(rule, param):
-    """Four numbers and the weight decay, in the type that the parameter computes in."""
+    """The rule's numbers and those of its adjustment, in the type that the parameter computes in."""
     number = np.float64 if param.dtype == np.float64 else np.float32
-    numbers = (*rule.numbers, *(0.0,) * (NUMBERS - len(rule.numbers)), rule.weight_decay)
+    numbers = (*rule.numbers, *(0.0,) * (NUMBERS - len(rule.numbers)), *(rule.adjust or (0.0,) * 4))
     return [number(n) for n in numbers]
 
 
-def _two(param, states):
-    """Two states, the parameter in place of absent ones."""
-    return (*states, param, param)[:2]
+def _three(param, states):
+    """Three states, the parameter in place of absent ones."""
+    return (*states, param, param, param)[:3]
 
 
 def _width(rule, columns, param, grad, states):
@@ -58,10 +58,10 @@ def update_all(rule, param, states, grad, taken=None):
         update_runs(rule, param, states, starts.offsets, starts, None, grad)
         return
     width = _width(rule, param.size, param, grad, states)
-    kernel = dense_kernel(rule.step, width, len(states), 1 + rule.pairs, bool(rule.weight_decay), taken is not None)
+    kernel = dense_kernel(rule.step, width, len(states), 1 + rule.pairs, bool(rule.adjust), taken is not None)
     taken = grad if taken is None else taken
     launch(
-        kernel, param.size // width, param, *_two(param, states), grad, taken, *_rule_numbers(rule, param), param.size
+        kernel, param.size // width, param, *_three(param, states), grad, taken, *_rule_numbers(rule, param), param.size
     )
 
 
@@ -83,9 +83,9 @@ def update_runs(rule, param, states, at, starts, order, value, duplicates="merge
         value, order, scale, offsets = sums, None, None, single_runs(sums).offsets
     elif merge and starts.tiles is not None:
         (value, offsets), order, scale = reduce_tiles("sum", value, order, scale, None, starts), None, None
-    flags = order is not None, merge, bool(rule.weight_decay), scale is not None
+    flags = order is not None, merge, bool(rule.adjust), scale is not None
     order, scale = (offsets if x is None else x for x in (order, scale))
-    arrays = param, *_two(param, states), at, order, offsets, value, scale, value if taken is None else taken
+    arrays = param, *_three(param, states), at, order, offsets, value, scale, value if taken is None else taken
     numbers = *_rule_numbers(rule, param), columns
     if rule.rowwise:
         width = 1 if param.dtype == np.float64 else width_of(columns, param, value, *states[:-1])  # 2: 170 registers

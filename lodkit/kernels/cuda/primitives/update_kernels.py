@@ -1,7 +1,8 @@
 """Templates of all updates of a parameter in place: dense, and by the sorted runs of a SelectedRows gradient.
 
-``count`` is the number of states, at most two, which have ``each`` numbers per element of the parameter; ``numbers``
-are four of the rule and the weight decay. Arguments that a kernel does not use may be anything.
+``count`` is the number of states, at most three, which have ``each`` numbers per element of the parameter; ``numbers``
+are seven of the rule and four of ``adjusted``, which comes first where a rule ``adjusts``. Arguments that a kernel does
+not use may be anything.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import functools
 
 from ....arrays.cuda import cuda, device, vector
 from ....jit import simd
+from ...common import optimizer_steps
 from .reduce_kernels import WARP, across
 
 
@@ -33,8 +35,11 @@ def _states(count, width, each=1):
     return read, write
 
 
-def _gradient(width, gather, decays, weighted):
-    """The sum of a run's rows, times ``scale`` where it is weighted; and the weight decay."""
+adjusted = device(optimizer_steps.adjusted)
+
+
+def _gradient(width, gather, adjusts, weighted):
+    """The parameter, and the sum of a run's rows, times ``scale`` where it is weighted, as the step takes them."""
 
     @device
     def gradient(value, order, scale, start, stop, j, columns, p, numbers):
@@ -45,24 +50,50 @@ def _gradient(width, gather, decays, weighted):
             if weighted:
                 g = simd.mul(g, simd.like(g, vector.number(scale, i)))
             total = simd.add(total, g)
-        return simd.add(total, simd.mul(simd.like(p, numbers[4]), p)) if decays else total
+        return adjusted(p, total, numbers) if adjusts else (p, total)
 
     return gradient
 
 
 @functools.cache
-def rows_kernel(step, width, count, each, gather, merge, decays=False, weighted=False, records=False):
+def rows_kernel(step, width, count, each, gather, merge, adjusts=False, weighted=False, records=False):
     """Kernel of an update by runs of gradient rows, in ``order`` where it gathers.
 
     A group of threads takes a run, and reads and writes its row of the parameter once. With ``merge`` the run's rows
     are added up first, else the parameter takes a step for each, which ``taken`` records.
     """
     (read, write), step = _states(count, width, each), device(step)
-    gradient = _gradient(width, gather, decays, weighted)
+    gradient = _gradient(width, gather, adjusts, weighted)
 
     @cuda.jit
-    def kernel(param, one, two, at, order, starts, value, scale, taken, n0, n1, n2, n3, decay, columns, bits, runs):
-        states, numbers, thread = (one, two), (n0, n1, n2, n3, decay), cuda.grid(1)
+    def kernel(
+        param,
+        one,
+        two,
+        three,
+        at,
+        order,
+        starts,
+        value,
+        scale,
+        taken,
+        n0,
+        n1,
+        n2,
+        n3,
+        n4,
+        n5,
+        n6,
+        decay,
+        keep,
+        factor,
+        bound,
+        columns,
+        bits,
+        runs,
+    ):
+        states, thread = (one, two, three), cuda.grid(1)
+        numbers = n0, n1, n2, n3, n4, n5, n6, decay, keep, factor, bound
         u, lane = thread >> bits, thread & ((1 << bits) - 1)
         while u < runs:
             start, stop = vector.number(starts, u), vector.number(starts, u + 1)
@@ -71,11 +102,12 @@ def rows_kernel(step, width, count, each, gather, merge, decays=False, weighted=
                 place = vector.number(at, u) * columns + j
                 p, lanes = vector.load_written(param, place, width), read(states, place)
                 if merge:
-                    g = gradient(value, order, scale, start, stop, j, columns, p, numbers)
+                    p, g = gradient(value, order, scale, start, stop, j, columns, p, numbers)
                     p, lanes = step(p, lanes, g, simd.mul(g, g), numbers)
                 else:
                     for i in range(start, stop):
-                        g, before = gradient(value, order, scale, i, i + 1, j, columns, p, numbers), p
+                        before = p
+                        p, g = gradient(value, order, scale, i, i + 1, j, columns, p, numbers)
                         p, lanes = step(p, lanes, g, simd.mul(g, g), numbers)
                         if records:
                             vector.store(taken, vector.number(order, i) * columns + j, simd.sub(before, p))
@@ -103,12 +135,12 @@ def _row_state(k, keeps):
     )
 
 
-def _row_step(step, width, count, keeps, gather, decays, weighted):
+def _row_step(step, width, count, keeps, gather, adjusts, weighted):
     """A warp's row-wise step: once over the row for the squares, once to update it.
 
     Takes and returns the row's number, as one lane. Every thread reads what only it has written.
     """
-    (read, write), gradient = _states(count, width), _gradient(width, gather, decays, weighted)
+    (read, write), gradient = _states(count, width), _gradient(width, gather, adjusts, weighted)
     (_, _, spread), combine = _row_state(count, keeps), across(simd.add, WARP)
     step = device(step)
 
@@ -118,7 +150,7 @@ def _row_step(step, width, count, keeps, gather, decays, weighted):
         total, after, j = simd.full(param, width, 0), number, first
         while j < columns:
             p = vector.load_written(param, row * columns + j, width)
-            g = gradient(value, order, scale, start, stop, j, columns, p, numbers)
+            p, g = gradient(value, order, scale, start, stop, j, columns, p, numbers)
             total = simd.add(total, simd.mul(g, g))
             j += WARP * width
         total = combine(simd.reduce(simd.add, total))
@@ -126,7 +158,7 @@ def _row_step(step, width, count, keeps, gather, decays, weighted):
         while j < columns:
             place = row * columns + j
             p = vector.load_written(param, place, width)
-            g = gradient(value, order, scale, start, stop, j, columns, p, numbers)
+            p, g = gradient(value, order, scale, start, stop, j, columns, p, numbers)
             squares = simd.like(p, simd.lane(mean, 0))
             p, lanes = step(p, read(states, place) + spread(p, number), g, squares, numbers)
             vector.store(param, place, p)
@@ -140,14 +172,39 @@ def _row_step(step, width, count, keeps, gather, decays, weighted):
 
 
 @functools.cache
-def rowwise_kernel(step, width, count, keeps, gather, merge, decays=False, weighted=False):
+def rowwise_kernel(step, width, count, keeps, gather, merge, adjusts=False, weighted=False):
     """Kernel of a row-wise update by runs, one warp per run; ``keeps`` where the last state has one number per row."""
-    update = _row_step(step, width, count, keeps, gather, decays, weighted)
+    update = _row_step(step, width, count, keeps, gather, adjusts, weighted)
     load, store, _ = _row_state(count, keeps)
 
     @cuda.jit
-    def kernel(param, one, two, at, order, starts, value, scale, taken, n0, n1, n2, n3, decay, columns, runs):
-        states, numbers, u = (one, two), (n0, n1, n2, n3, decay), cuda.grid(1) >> 5
+    def kernel(
+        param,
+        one,
+        two,
+        three,
+        at,
+        order,
+        starts,
+        value,
+        scale,
+        taken,
+        n0,
+        n1,
+        n2,
+        n3,
+        n4,
+        n5,
+        n6,
+        decay,
+        keep,
+        factor,
+        bound,
+        columns,
+        runs,
+    ):
+        states, u = (one, two, three), cuda.grid(1) >> 5
+        numbers = n0, n1, n2, n3, n4, n5, n6, decay, keep, factor, bound
         while u < runs:
             row, start, stop = vector.number(at, u), vector.number(starts, u), vector.number(starts, u + 1)
             number = load(states, row, simd.full(param, 1, 0))
@@ -164,17 +221,18 @@ def rowwise_kernel(step, width, count, keeps, gather, merge, decays=False, weigh
 
 
 @functools.cache
-def dense_kernel(step, width, count, each, decays=False, records=False):
+def dense_kernel(step, width, count, each, adjusts=False, records=False):
     """Kernel of a dense update of ``n`` elements, ``width`` at a time."""
     (read, write), step = _states(count, width, each), device(step)
 
     @cuda.jit
-    def kernel(param, one, two, grad, taken, n0, n1, n2, n3, decay, n):
-        states, numbers, j = (one, two), (n0, n1, n2, n3, decay), cuda.grid(1) * width
+    def kernel(param, one, two, three, grad, taken, n0, n1, n2, n3, n4, n5, n6, decay, keep, factor, bound, n):
+        states, j = (one, two, three), cuda.grid(1) * width
+        numbers = n0, n1, n2, n3, n4, n5, n6, decay, keep, factor, bound
         while j < n:
             before, g = vector.load_written(param, j, width), vector.load(grad, j, width)
-            g = simd.add(g, simd.mul(simd.like(g, decay), before)) if decays else g
-            p, lanes = step(before, read(states, j), g, simd.mul(g, g), numbers)
+            p, g = adjusted(before, g, numbers) if adjusts else (before, g)
+            p, lanes = step(p, read(states, j), g, simd.mul(g, g), numbers)
             vector.store(param, j, p)
             write(states, j, lanes)
             if records:

@@ -1,0 +1,48 @@
+"""Updates of a float16 parameter that are rounded at random: up or down, with the odds of what is left over.
+
+Small steps, which rounding to nearest would lose every time, count on average.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ...lod import SelectedRows
+
+SINGLE = np.dtype(np.float32)
+_LOW = 0xFFFFFFFF
+
+
+def jittered(x, place, seed):
+    """``x`` moved by up to half a float16's last digit to either side, by a hash of a place and a seed."""
+    if x == 0 or x - x != 0:  # nothing to round, or infinite or NaN
+        return x
+    h = (int(place) * 0x9E3779B1 + seed * 0x85EBCA77) & _LOW
+    h = ((h ^ (h >> 16)) * 0x7FEB352D) & _LOW
+    h = ((h ^ (h >> 15)) * 0x846CA68B) & _LOW
+    share = np.float32((h ^ (h >> 16)) >> 8) * np.float32(2.0**-24) - np.float32(0.5)
+    _, exponent = math.frexp(x)
+    return x + share * np.float32(math.ldexp(np.float32(1), max(exponent - 11, -24)))
+
+
+def update_rounded(on, rule, param, states, grad, seed):
+    """Step copies in float32, of all rows or those of SelectedRows, and put them back."""
+    arrays, rows = (param, *states), None
+    if isinstance(grad, SelectedRows):
+        grad = on.merge_rows(grad)
+        rows, grad = grad.rows, grad.value
+        if not grad.size:
+            return
+    taken = arrays if rows is None else [on.take(array, rows) for array in arrays]
+    copies = [on.convert(array, SINGLE, new=rows is None) for array in taken]
+    on.update_all(rule, copies[0], tuple(copies[1:]), on.convert(grad, SINGLE))
+    on.jitter(copies[0], rows, seed)
+    for array, copy in zip(arrays, copies, strict=True):
+        with np.errstate(over="ignore"):
+            rounded = on.convert(copy, array.dtype)
+        if rows is None:
+            on.copied(rounded, array)
+        else:
+            on.put_rows(rows, rounded, array)

@@ -1,0 +1,58 @@
+"""The kernel of lodkit/ops/smart_decay.py: rows are copied, stepped by the template, and put back."""
+
+from __future__ import annotations
+
+from ...lod import SelectedRows
+from ...ops import smart_decay as ops
+from ...ops.shared.updates import check_merged, learning_rate, masked
+from ...registry import Dense
+from .optimizer_rules import smart_decay_rule
+from .updates import adjusted, check_arrays, dense_gradient
+
+
+@ops.smart_decay_adam.kernel("cpu", "cuda")
+def smart_decay_adam(
+    on,
+    param,
+    grad: Dense | SelectedRows,
+    moment1,
+    moment2,
+    last_seen,
+    /,
+    *,
+    lr,
+    iteration,
+    beta1,
+    beta2,
+    epsilon,
+    duplicates,
+    lazy,
+    weight_decay,
+    mask,
+    **adjusting,
+):
+    """The copies have the number of steps that passed in place of the counter."""
+    attrs, lr = {"beta1": beta1, "beta2": beta2, "epsilon": epsilon}, learning_rate(lr)
+    ops.smart_decay_adam.definition.traits.check({**attrs, "iteration": learning_rate(iteration)})
+    now, states = int(learning_rate(iteration)) + 1, (moment1, moment2, last_seen)
+    kinds = ops.smart_decay_adam.definition.traits.kinds(states)
+    check_arrays(on, "smart_decay_adam", param, grad, [*ops.smart_decay_adam.inputs][2:], states, **kinds)
+    if mask is not None:
+        grad, lazy = masked(on, grad, mask, duplicates, bool(weight_decay) and not lazy), True
+    grad, rule = adjusted(
+        on, smart_decay_rule(lr=lr, **attrs), grad, duplicates, lr, weight_decay=weight_decay, **adjusting
+    )
+    if isinstance(grad, SelectedRows) and weight_decay and not lazy:
+        check_merged(duplicates)
+        grad = dense_gradient(on, grad)
+    if not isinstance(grad, SelectedRows):
+        passed = on.smart_decay.elapse(last_seen, None, now, param)[1]
+        on.update_all(rule, param, (moment1, moment2, passed), grad)
+    elif grad.value.size:
+        order, starts, rows = on.sort_rows(grad.rows, grad.height)
+        at, passed = on.smart_decay.elapse(last_seen, rows, now, param)
+        copies = [on.take(array, rows) for array in (param, moment1, moment2)]
+        on.update_runs(rule, copies[0], (*copies[1:], passed), at, starts, order, grad.value, duplicates)
+        for array, copy in zip((param, moment1, moment2), copies, strict=True):
+            on.put_rows(rows, copy, array)
+    return param, *states

@@ -1,0 +1,27 @@
+"""Numbers moved at random, to be rounded to float16 next."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ....arrays import matrix
+from ....jit import jitable, parallel_kernel, prange, settings
+from ...common import random_rounding
+
+_jittered = jitable(random_rounding.jittered)
+
+
+@parallel_kernel
+def _jitter(values, rows, seed, chunk):
+    count, columns = values.shape
+    for c in prange((count + chunk - 1) // chunk):
+        for i in range(c * chunk, min(count, (c + 1) * chunk)):
+            for j in range(columns):
+                values[i, j] = _jittered(values[i, j], rows[i] * columns + j, seed)
+
+
+def jitter(values, rows, seed):
+    """Move each number of float32 rows by its place in the table, whose rows these are; all of it for None."""
+    if values.size:
+        flat = matrix(values)
+        _jitter(flat.size, flat, np.arange(len(flat)) if rows is None else rows, seed, settings.chunk_rows)

@@ -1,0 +1,290 @@
+"""adam and its relatives, in place: steps along an averaged gradient, over its averaged size.
+
+Averages decay where there is no gradient. With SelectedRows all rows take the step of the dense gradient; with
+``lazy`` only the listed rows do, in time proportional to their number.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ..arrays import Scalar, writable
+from ..errors import ShapeMismatchError
+from ..lod import SelectedRows
+from ..registry import Dense, op
+from .optimizers import ALL, example_of
+from .shared.optimizer import optimizer
+from .shared.updates import LEAST_DIVISOR, adam_rate, corrections, nesterov_rates, per_row, row_means
+
+
+def _averages(grad, moment1, moment2, beta1, beta2):
+    return beta1 * moment1 + (1 - beta1) * grad, beta2 * moment2 + (1 - beta2) * grad * grad
+
+
+def corrected(epsilon, beta1, beta2, iteration):
+    """An epsilon beside the corrected root of the squares, as one beside the root itself."""
+    return epsilon * math.sqrt(corrections(beta1, beta2, iteration)[1])
+
+
+@optimizer
+def adam(
+    param: Dense,
+    grad: Dense | SelectedRows,
+    moment1: Dense,
+    moment2: Dense,
+    largest: Dense | None = None,
+    /,
+    *,
+    lr: Scalar,
+    iteration: Scalar,
+    beta1: float = 0.9,
+    beta2: float = 0.999,
+    epsilon: float = 1e-8,
+    rectified: bool = False,
+    corrected_epsilon: bool = False,
+) -> tuple[Dense, ...]:
+    """Adam: steps along the averaged gradient, over the root of the averaged squares; returns parameter and moments.
+
+    ``moment1 = beta1 * moment1 + (1 - beta1) * grad``, the same of ``grad**2`` with beta2, and
+    ``param -= rate * moment1 / (sqrt(moment2) + epsilon)``. The rate is ``lr * sqrt(1 - beta2**t) / (1 - beta1**t)``,
+    where t is ``iteration + 1``. Paddle's adam, Caffe2's Adam and SparseAdam, torch.optim.Adam.
+
+    Parameters
+    ----------
+    moment1, moment2 : arrays like param
+        Averages of the gradient and of its squares; zeros at first.
+    largest : array like param, optional
+        AMSGrad: the largest ``moment2`` so far, which divides in its place; zeros at first.
+    lr : float or one-element array
+    iteration : int or one-element array
+        Number of steps before this one.
+    rectified : bool
+        RAdam: the first steps are not divided by the root of the averaged squares, the next ones are shortened.
+        Caffe2's enableRAdam.
+    corrected_epsilon : bool
+        Add epsilon to the root that is corrected for zeros at first, as PyTorch and Paddle 2 do; it is
+        ``epsilon * sqrt(1 - beta2**t)`` then.
+    duplicates, lazy, weight_decay, decoupled, maximize, clip_value, clip_norm, mask, rounding_seed
+        As in sgd.
+
+    >>> param = np.zeros(2)
+    >>> adam(param, np.array([1., -2.]), np.zeros(2), np.zeros(2), lr=0.1, iteration=0)[0].round(6)
+    array([-0.1,  0.1])
+    """
+    rate, scaled = adam_rate(lr, beta1, beta2, iteration, rectified)
+    epsilon = corrected(epsilon, beta1, beta2, iteration) if corrected_epsilon else epsilon
+    moment1, moment2 = _averages(grad, moment1, moment2, beta1, beta2)
+    largest = moment2 if largest is None else np.maximum(largest, moment2)
+    divisor = np.maximum(np.sqrt(largest) + epsilon, LEAST_DIVISOR) if scaled else 1
+    return param - rate * moment1 / divisor, moment1, moment2, largest
+
+
+@optimizer(rowwise=True)
+def rowwise_adam(
+    param: Dense,
+    grad: Dense | SelectedRows,
+    moment1: Dense,
+    moment2: Dense,
+    /,
+    *,
+    lr: Scalar,
+    iteration: Scalar,
+    beta1: float = 0.9,
+    beta2: float = 0.999,
+    epsilon: float = 1e-8,
+    rectified: bool = False,
+) -> tuple[Dense, Dense, Dense]:
+    """adam with one average of squares per row, that of their mean; returns parameter and moments.
+
+    Caffe2's RowWiseSparseAdam, FBGEMM's partial_rowwise_adam.
+
+    Parameters
+    ----------
+    moment1 : array like param
+    moment2 : array of shape (rows of param,)
+    lr, iteration, beta1, beta2, epsilon, rectified
+        As in adam.
+    duplicates, lazy, weight_decay, decoupled, maximize, clip_value, clip_norm, mask, rounding_seed
+        As in sgd.
+
+    >>> param, grad = np.zeros((1, 2)), np.array([[3., 4.]])
+    >>> rowwise_adam(param, grad, np.zeros((1, 2)), np.zeros(1), lr=0.1, iteration=0, beta2=0.5)[2]
+    array([6.25])
+    """
+    rate, scaled = adam_rate(lr, beta1, beta2, iteration, rectified)
+    moment1 = beta1 * moment1 + (1 - beta1) * grad
+    moment2 = beta2 * moment2 + (1 - beta2) * row_means(grad * grad)
+    divisor = per_row(np.maximum(np.sqrt(moment2) + epsilon, LEAST_DIVISOR), grad) if scaled else 1
+    return param - rate * moment1 / divisor, moment1, moment2
+
+
+@optimizer(defaults={"weight_decay": 0.01, "decoupled": True})
+def adamw(
+    param: Dense,
+    grad: Dense | SelectedRows,
+    moment1: Dense,
+    moment2: Dense,
+    largest: Dense | None = None,
+    /,
+    *,
+    lr: Scalar,
+    iteration: Scalar,
+    beta1: float = 0.9,
+    beta2: float = 0.999,
+    epsilon: float = 1e-8,
+) -> tuple[Dense, ...]:
+    """``param *= 1 - lr * weight_decay``, then a step of adam with ``corrected_epsilon``; returns all that changed.
+
+    Paddle's adamw, torch.optim.AdamW.
+
+    Parameters
+    ----------
+    moment1, moment2, largest, lr, iteration, beta1, beta2, epsilon
+        As in adam.
+    duplicates, lazy, weight_decay, decoupled, maximize, clip_value, clip_norm, mask, rounding_seed
+        As in sgd.
+
+    >>> adamw(np.ones(1), np.zeros(1), np.zeros(1), np.zeros(1), lr=0.5, iteration=0, weight_decay=0.5)[0]
+    array([0.75])
+    """
+    epsilon = corrected(epsilon, beta1, beta2, iteration)
+    moment1, moment2 = _averages(grad, moment1, moment2, beta1, beta2)
+    largest = moment2 if largest is None else np.maximum(largest, moment2)
+    divisor = np.maximum(np.sqrt(largest) + epsilon, LEAST_DIVISOR)
+    return param - adam_rate(lr, beta1, beta2, iteration, False)[0] * moment1 / divisor, moment1, moment2, largest
+
+
+@optimizer
+def adamax(
+    param: Dense,
+    grad: Dense | SelectedRows,
+    moment: Dense,
+    norm: Dense,
+    /,
+    *,
+    lr: Scalar,
+    iteration: Scalar,
+    beta1: float = 0.9,
+    beta2: float = 0.999,
+    epsilon: float = 1e-8,
+) -> tuple[Dense, Dense, Dense]:
+    """adam by the largest gradient: ``norm = max(beta2 * norm, |grad| + epsilon)``; returns all that changed.
+
+    ``param -= lr / (1 - beta1**t) * moment / norm``. Paddle's adamax, torch.optim.Adamax.
+
+    Parameters
+    ----------
+    moment, norm : arrays like param
+        The averaged gradient, and its fading maximum; zeros at first.
+    lr, iteration, beta1, beta2, epsilon
+        As in adam.
+    duplicates, lazy, weight_decay, decoupled, maximize, clip_value, clip_norm, mask, rounding_seed
+        As in sgd.
+
+    >>> adamax(np.zeros(1), np.array([3.]), np.zeros(1), np.full(1, 4.), lr=1.0, iteration=0, beta2=0.5, epsilon=0.0)
+    (array([-1.]), array([0.3]), array([3.]))
+    """
+    moment, norm = beta1 * moment + (1 - beta1) * grad, np.maximum(beta2 * norm, np.abs(grad) + epsilon)
+    rate = lr / corrections(beta1, beta2, iteration)[0]
+    return param - rate * moment / np.maximum(norm, LEAST_DIVISOR), moment, norm
+
+
+@optimizer
+def nadam(
+    param: Dense,
+    grad: Dense | SelectedRows,
+    moment1: Dense,
+    moment2: Dense,
+    /,
+    *,
+    lr: Scalar,
+    iteration: Scalar,
+    beta1: float = 0.9,
+    beta2: float = 0.999,
+    epsilon: float = 1e-8,
+    momentum_decay: float = 0.004,
+) -> tuple[Dense, Dense, Dense]:
+    """adam with the momentum of Nesterov, which grows from step to step; returns parameter and moments.
+
+    ``param -= (a * grad + b * moment1) / (sqrt(moment2) + epsilon)`` with the rates a and b of docs/optimizers.md.
+    torch.optim.NAdam.
+
+    Parameters
+    ----------
+    momentum_decay : float
+        Momentum at step t is ``beta1 * (1 - 0.96**(t * momentum_decay) / 2)``.
+    moment1, moment2, lr, iteration, beta1, beta2, epsilon
+        As in adam with ``corrected_epsilon``.
+    duplicates, lazy, weight_decay, decoupled, maximize, clip_value, clip_norm, mask, rounding_seed
+        As in sgd.
+
+    >>> nadam(np.zeros(1), np.ones(1), np.zeros(1), np.zeros(1), lr=0.1, iteration=0)[0].round(4)
+    array([-0.1056])
+    """
+    epsilon = corrected(epsilon, beta1, beta2, iteration)
+    by_grad, by_moment = nesterov_rates(lr, beta1, beta2, iteration, momentum_decay)
+    moment1, moment2 = _averages(grad, moment1, moment2, beta1, beta2)
+    step = (by_grad * grad + by_moment * moment1) / np.maximum(np.sqrt(moment2) + epsilon, LEAST_DIVISOR)
+    return param - step, moment1, moment2
+
+
+@optimizer
+def radam(
+    param: Dense,
+    grad: Dense | SelectedRows,
+    moment1: Dense,
+    moment2: Dense,
+    /,
+    *,
+    lr: Scalar,
+    iteration: Scalar,
+    beta1: float = 0.9,
+    beta2: float = 0.999,
+    epsilon: float = 1e-8,
+) -> tuple[Dense, Dense, Dense]:
+    """adam, ``rectified``: returns parameter and moments. torch.optim.RAdam.
+
+    Parameters
+    ----------
+    moment1, moment2, lr, iteration, beta1, beta2, epsilon
+        As in adam.
+    duplicates, lazy, weight_decay, decoupled, maximize, clip_value, clip_norm, mask, rounding_seed
+        As in sgd.
+
+    >>> radam(np.zeros(1), np.full(1, 2.), np.zeros(1), np.zeros(1), lr=0.1, iteration=0)[0].round(6)
+    array([-0.2])
+    """
+    rate, scaled = adam_rate(lr, beta1, beta2, iteration, True)
+    moment1, moment2 = _averages(grad, moment1, moment2, beta1, beta2)
+    divisor = np.maximum(np.sqrt(moment2) + epsilon, LEAST_DIVISOR) if scaled else 1
+    return param - rate * moment1 / divisor, moment1, moment2
+
+
+@op(updates=True)
+def advance_power(power: Dense, /, *, beta: float) -> Dense:
+    """``power *= beta``, in place: the power of beta that Paddle keeps beside the moments of adam; returns it.
+
+    Parameters
+    ----------
+    power : array of one element
+
+    >>> advance_power(np.array([0.81]), beta=0.9)
+    array([0.729])
+    """
+    check_power(power)
+    power[...] = power * beta
+    return power
+
+
+def check_power(power):
+    """Refuse a power that is no single number in place."""
+    if writable(power, "power").size != 1 or power.dtype.kind != "f":
+        raise ShapeMismatchError(f"advance_power: power must be one number, got {power.dtype} of shape {power.shape}")
+
+
+advance_power.example(lambda dtype: [((np.ones(1, dtype if dtype.kind == "f" else np.float32),), {"beta": 0.9})])
+rowwise_adam.example(example_of(ALL, 0, iteration=1))
+for _operator in (adam, adamw, adamax, nadam, radam):
+    _operator.example(example_of(ALL, ALL, iteration=1))

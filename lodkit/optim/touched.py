@@ -1,0 +1,88 @@
+"""States of the rows that were ever touched: memory and time follow these, not the height of the table."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..errors import LodkitError
+from ..lod import SelectedRows
+
+FIRST = 1024  # rows of the first allocation
+
+
+class TouchedRows:
+    """States by row, kept for rows that had a gradient; capacity doubles.
+
+    Parameters
+    ----------
+    height : int
+        Rows of the table.
+    names : list of str
+        States.
+    new : callable
+        ``new(name, rows)`` makes a state of zeros.
+    """
+
+    def __init__(self, height, names, new):
+        self._slots = np.zeros(height, np.int32 if height < 1 << 31 else np.int64)  # slot + 1; the system gives pages
+        self._rows, self._count = np.zeros(0, np.int64), 0
+        self._new, self._names = new, names
+        self._states = {name: new(name, 0) for name in names}
+
+    def step(self, op, param, grad, attrs):
+        """Update rows of ``param`` and their states by an operator that leaves other rows alone."""
+        if attrs.get("duplicates", op.defaults.get("duplicates")) == "sequential":
+            rows, places = np.unique(grad.rows, return_inverse=True)
+            grad = SelectedRows(places, grad.value, len(rows))
+        else:
+            grad = grad.merge()
+            rows, grad = grad.rows, SelectedRows(np.arange(len(grad.rows)), grad.value, len(grad.rows))
+        slots = self._slots_of(rows)
+        found = param[rows]
+        states = [self._states[name][slots] for name in self._names]
+        op(found, grad, *states, **attrs)
+        param[rows] = found
+        for name, state in zip(self._names, states, strict=True):
+            self._states[name][slots] = state
+
+    def _slots_of(self, rows):
+        """Slots of sorted rows; new ones for rows that come for the first time."""
+        slots = self._slots[rows].astype(np.int64)
+        fresh = rows[slots == 0]
+        if len(fresh):
+            start, self._count = self._count, self._count + len(fresh)
+            self._reserve(self._count)
+            self._rows[start : self._count] = fresh
+            self._slots[fresh] = np.arange(start, self._count) + 1
+            slots = self._slots[rows].astype(np.int64)
+        return slots - 1
+
+    def _reserve(self, count):
+        if count > len(self._rows):
+            capacity = max(FIRST, count, 2 * len(self._rows))
+            for name, state in self._states.items():
+                grown = self._new(name, capacity)
+                grown[: len(state)] = state
+                self._states[name] = grown
+            self._rows = np.concatenate([self._rows, np.zeros(capacity - len(self._rows), np.int64)])
+
+    def state_dict(self):
+        """Rows that were touched, and their states, one after another."""
+        return {"rows": self._rows[: self._count], **{n: s[: self._count] for n, s in self._states.items()}}
+
+    def load(self, name, given):
+        """Take the states of a ``state_dict``."""
+        rows = np.asarray(given.get("rows"))
+        if rows.dtype != np.int64 or rows.ndim != 1 or len(np.unique(rows)) != len(rows):
+            raise LodkitError(f"{name}: the state has no rows, or rows that repeat")
+        if len(rows) and not 0 <= rows.min() <= rows.max() < len(self._slots):
+            raise LodkitError(f"{name}: the state has row {rows.max()}, the table {len(self._slots)} rows")
+        for state in self._names:
+            shape = (len(rows), *self._states[state].shape[1:])
+            array = given.get(state)
+            if array is None or array.shape != shape or array.dtype != self._states[state].dtype:
+                raise LodkitError(f"{name}: the state {state} is missing, or not of shape {shape}")
+        order = np.argsort(rows)
+        slots = self._slots_of(rows[order])
+        for state in self._names:
+            self._states[state][slots] = given[state][order]

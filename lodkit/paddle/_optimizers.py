@@ -1,0 +1,237 @@
+"""Optimizers; parameters and states are updated in place, by a dense gradient or SelectedRows."""
+
+from __future__ import annotations
+
+from ..ops.shared.updates import iteration_of
+from ..registry import VarDesc
+from ._types import op_type
+
+
+def _rate(lr):
+    """Return the learning rate, 0 for a description."""
+    return 0.0 if isinstance(lr, VarDesc) else lr
+
+
+def _iteration(power, beta):
+    """Return the number of steps before this one, of which ``Beta1Pow`` or ``Beta2Pow`` is the record."""
+    return 0 if isinstance(power, VarDesc) else iteration_of(power, beta)
+
+
+def _named(outputs, *slots):
+    return dict(zip(slots, outputs, strict=True))
+
+
+def _refused(name, **attrs):
+    """Refuse what no operator underneath does; each is the value that is given and the only one there is."""
+    for attr, (given, only) in attrs.items():
+        if given != only:
+            raise NotImplementedError(f"{name} takes {attr}={only!r} only, got {given!r}")
+
+
+@op_type
+def sgd(ops, Param, Grad, LearningRate):
+    return {"ParamOut": ops.sgd(Param, Grad, lr=_rate(LearningRate))}
+
+
+@op_type
+def adagrad(ops, Param, Grad, Moment, LearningRate, *, epsilon=1e-6):
+    outputs = ops.adagrad(Param, Grad, Moment, lr=_rate(LearningRate), epsilon=epsilon)
+    return _named(outputs, "ParamOut", "MomentOut")
+
+
+@op_type
+def decayed_adagrad(ops, Param, Grad, Moment, LearningRate, *, decay=0.95, epsilon=1e-6):
+    outputs = ops.decayed_adagrad(Param, Grad, Moment, lr=_rate(LearningRate), decay=decay, epsilon=epsilon)
+    return _named(outputs, "ParamOut", "MomentOut")
+
+
+@op_type
+def proximal_gd(ops, Param, Grad, LearningRate, *, l1=0.0, l2=0.0):
+    return {"ParamOut": ops.proximal_gd(Param, Grad, lr=_rate(LearningRate), l1=l1, l2=l2)}
+
+
+@op_type
+def proximal_adagrad(ops, Param, Grad, Moment, LearningRate, *, l1=0.0, l2=0.0):
+    outputs = ops.proximal_adagrad(Param, Grad, Moment, lr=_rate(LearningRate), l1=l1, l2=l2)
+    return _named(outputs, "ParamOut", "MomentOut")
+
+
+@op_type
+def ftrl(ops, Param, SquaredAccumulator, LinearAccumulator, Grad, LearningRate, *, l1=0.0, l2=0.0, lr_power=-0.5):
+    _refused("ftrl", lr_power=(lr_power, -0.5))
+    settings = {"lr": _rate(LearningRate), "beta": 0.0, "l1": l1, "l2": 2 * l2}
+    outputs = ops.ftrl(Param, Grad, SquaredAccumulator, LinearAccumulator, **settings)
+    return _named(outputs, "ParamOut", "SquaredAccumOut", "LinearAccumOut")
+
+
+@op_type
+def momentum(
+    ops,
+    Param,
+    Grad,
+    Velocity,
+    LearningRate,
+    *,
+    mu,
+    use_nesterov=False,
+    regularization_method="",
+    regularization_coeff=0.0,
+    rescale_grad=1.0,
+    multi_precision=False,
+):
+    _refused("momentum", rescale_grad=(rescale_grad, 1.0), multi_precision=(multi_precision, False))
+    settings = {"momentum": mu, "nesterov": use_nesterov}
+    if regularization_method == "l2_decay":
+        settings["weight_decay"] = regularization_coeff
+    return _named(ops.momentum(Param, Grad, Velocity, lr=_rate(LearningRate), **settings), "ParamOut", "VelocityOut")
+
+
+@op_type
+def lars_momentum(
+    ops,
+    Param,
+    Grad,
+    Velocity,
+    LearningRate,
+    *,
+    mu,
+    lars_coeff=0.001,
+    lars_weight_decay=0.0005,
+    epsilon=0.0,
+    rescale_grad=1.0,
+    multi_precision=False,
+):
+    _refused("lars_momentum", rescale_grad=(rescale_grad, 1.0), multi_precision=(multi_precision, False))
+    settings = {"momentum": mu, "coefficient": lars_coeff, "weight_decay": lars_weight_decay, "epsilon": epsilon}
+    return _named(ops.lars(Param, Grad, Velocity, lr=_rate(LearningRate), **settings), "ParamOut", "VelocityOut")
+
+
+@op_type
+def rmsprop(
+    ops,
+    Param,
+    MeanSquare,
+    LearningRate,
+    Grad,
+    Moment,
+    MeanGrad=None,
+    *,
+    epsilon=1e-10,
+    decay=0.9,
+    momentum=0.0,
+    centered=False,
+):
+    settings = {"lr": _rate(LearningRate), "decay": decay, "momentum": momentum, "epsilon": epsilon}
+    means = [MeanGrad] if centered else []
+    outputs = [*ops.rmsprop(Param, Grad, MeanSquare, Moment, *means, **settings)]
+    if MeanGrad is None:
+        return _named(outputs, "ParamOut", "MeanSquareOut", "MomentOut")
+    return _named([*outputs[:3], MeanGrad], "ParamOut", "MeanSquareOut", "MomentOut", "MeanGradOut")
+
+
+@op_type
+def adadelta(ops, Param, Grad, AvgSquaredGrad, AvgSquaredUpdate, LearningRate=None, *, rho=0.95, epsilon=1e-6):
+    settings = {"lr": 1.0 if LearningRate is None else _rate(LearningRate), "decay": rho, "epsilon": epsilon}
+    outputs = ops.adadelta(Param, Grad, AvgSquaredGrad, AvgSquaredUpdate, **settings)
+    return _named(outputs, "ParamOut", "AvgSquaredGradOut", "AvgSquaredUpdateOut")
+
+
+@op_type
+def adamax(ops, Param, Grad, LearningRate, Moment, InfNorm, Beta1Pow, *, beta1=0.9, beta2=0.999, epsilon=1e-8):
+    settings = {"beta1": beta1, "beta2": beta2, "epsilon": epsilon, "iteration": _iteration(Beta1Pow, beta1)}
+    outputs = ops.adamax(Param, Grad, Moment, InfNorm, lr=_rate(LearningRate), **settings)
+    return _named(outputs, "ParamOut", "MomentOut", "InfNormOut")
+
+
+def _adam(ops, update, inputs, powers, lr, beta1, beta2, epsilon, **settings):
+    """Run an update of the family of adam, then advance the powers of its betas."""
+    settings |= {"beta1": beta1, "beta2": beta2, "epsilon": epsilon, "iteration": _iteration(powers[1], beta2)}
+    outputs = update(*inputs, lr=_rate(lr), **settings)
+    powers = [ops.advance_power(power, beta=beta) for power, beta in zip(powers, (beta1, beta2), strict=True)]
+    return _named([*outputs, *powers], "ParamOut", "Moment1Out", "Moment2Out", "Beta1PowOut", "Beta2PowOut")
+
+
+@op_type
+def adam(
+    ops,
+    Param,
+    Grad,
+    LearningRate,
+    Moment1,
+    Moment2,
+    Beta1Pow,
+    Beta2Pow,
+    *,
+    beta1=0.9,
+    beta2=0.999,
+    epsilon=1e-8,
+    lazy_mode=False,
+    min_row_size_to_use_multithread=1000,
+    multi_precision=False,
+    use_global_beta_pow=False,
+):
+    _refused("adam", multi_precision=(multi_precision, False), use_global_beta_pow=(use_global_beta_pow, False))
+    inputs, powers = (Param, Grad, Moment1, Moment2), (Beta1Pow, Beta2Pow)
+    settings = {"lazy": lazy_mode, "corrected_epsilon": True}
+    return _adam(ops, ops.adam, inputs, powers, LearningRate, beta1, beta2, epsilon, **settings)
+
+
+@op_type
+def adamw(
+    ops,
+    Param,
+    Grad,
+    LearningRate,
+    Moment1,
+    Moment2,
+    Beta1Pow,
+    Beta2Pow,
+    *,
+    beta1=0.9,
+    beta2=0.999,
+    epsilon=1e-8,
+    lazy_mode=False,
+    min_row_size_to_use_multithread=1000,
+    multi_precision=False,
+    use_global_beta_pow=False,
+    lr_ratio=1.0,
+    coeff=0.01,
+    with_decay=False,
+):
+    _refused(
+        "adamw",
+        multi_precision=(multi_precision, False),
+        use_global_beta_pow=(use_global_beta_pow, False),
+        lr_ratio=(lr_ratio, 1.0),
+    )
+    inputs, powers = (Param, Grad, Moment1, Moment2), (Beta1Pow, Beta2Pow)
+    settings = {"lazy": lazy_mode, "weight_decay": coeff if with_decay else 0.0}
+    return _adam(ops, ops.adamw, inputs, powers, LearningRate, beta1, beta2, epsilon, **settings)
+
+
+@op_type
+def lamb(
+    ops,
+    Param,
+    Grad,
+    LearningRate,
+    Moment1,
+    Moment2,
+    Beta1Pow,
+    Beta2Pow,
+    *,
+    weight_decay,
+    beta1=0.9,
+    beta2=0.999,
+    epsilon=1e-6,
+    multi_precision=False,
+):
+    _refused("lamb", multi_precision=(multi_precision, False))
+    inputs, powers = (Param, Grad, Moment1, Moment2), (Beta1Pow, Beta2Pow)
+    return _adam(ops, ops.lamb, inputs, powers, LearningRate, beta1, beta2, epsilon, weight_decay=weight_decay)
+
+
+@op_type
+def dpsgd(ops, Param, Grad, LearningRate, *, clip=10.0, batch_size=16.0, sigma=1.0, seed=0):
+    settings = {"clip_norm": clip, "batch_size": batch_size, "sigma": sigma, "seed": seed}
+    return {"ParamOut": ops.dpsgd(Param, Grad, lr=_rate(LearningRate), **settings)}

@@ -1,0 +1,261 @@
+"""Optimizers as objects: the operator's steps, groups, schedules, states of touched rows, states in files."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import lodkit
+from lodkit import LodkitError, SelectedRows
+from lodkit.optim import SGD, Adagrad, Adam, Momentum, Optimizer, RMSprop
+
+HEIGHT, WIDTH = 40, 3
+CLASSES = Optimizer.__subclasses__()
+every = pytest.mark.parametrize("cls", CLASSES, ids=lambda cls: cls.__name__)
+
+
+def table(seed=0, dtype=np.float32):
+    return np.random.default_rng(seed).normal(size=(HEIGHT, WIDTH)).astype(dtype)
+
+
+def gradients(count, dtype=np.float32):
+    """SelectedRows with rows that repeat, come again, and are none."""
+    rng = np.random.default_rng(1)
+    for k in range(count):
+        rows = rng.integers(0, HEIGHT, 0 if k == 2 else 7)
+        yield SelectedRows(rows, rng.normal(size=(len(rows), WIDTH)).astype(dtype), HEIGHT)
+
+
+def settings(cls):
+    """Attributes with which a rule leaves rows without a gradient alone."""
+    return {"lazy": True} if cls.op.definition.traits.touches_all({**cls.op.defaults, "lr": 0.1}) else {}
+
+
+def operator_steps(cls, param, grads, lr, **attrs):
+    """The same steps by calls of the operator."""
+    new = cls({"p": param}, lr=1.0)._new(param)
+    states = [new(s) for s in cls.states]
+    for k, grad in enumerate(grads):
+        count = {"iteration": k} if "iteration" in cls.op._needed else {}
+        cls.op(param, grad, *states, lr=lr, **cls.defaults, **count, **attrs)
+    return param
+
+
+@every
+def test_steps_are_those_of_the_operator(cls):
+    param = table()
+    optimizer = cls({"p": param}, lr=0.1)
+    for grad in gradients(4):
+        optimizer.step([grad])
+    np.testing.assert_array_equal(param, operator_steps(cls, table(), gradients(4), 0.1))
+    assert optimizer.iteration == 4
+    dense = table()
+    optimizer = cls({"p": dense}, lr=0.1)
+    for grad in gradients(4):
+        optimizer.step({"p": grad.to_dense()})
+    np.testing.assert_array_equal(dense, operator_steps(cls, table(), (g.to_dense() for g in gradients(4)), 0.1))
+
+
+@every
+@pytest.mark.parametrize("duplicates", ["merge", "sequential"])
+def test_states_of_touched_rows(cls, duplicates, tmp_path):
+    """The same bits as states of all rows, before and after a file."""
+    if cls.op.definition.traits.whole:
+        with pytest.raises(ValueError, match=r"states=\"touched\".*by norms over all"):
+            cls({"p": table()}, lr=0.1, states="touched")
+        return
+    attrs = {**settings(cls), "duplicates": duplicates}
+    params = table(), table()
+    touched, whole = (cls({"p": p}, lr=0.1, states=s, **attrs) for p, s in zip(params, ("touched", "all"), strict=True))
+    for k, grad in enumerate(gradients(6)):
+        touched.step([grad])
+        whole.step([grad])
+        if k == 3:
+            lodkit.save(tmp_path / "state.npz", touched.state_dict())
+            touched = cls({"p": params[0]}, lr=0.5, states="touched", **settings(cls))
+            touched.load_state_dict(lodkit.load(tmp_path / "state.npz"))
+    np.testing.assert_array_equal(*params)
+    if cls.states:
+        found = touched.state_dict()["states"]["p"]
+        assert len(found["rows"]) == len(found[cls.states[0]]) < HEIGHT
+
+
+def test_memory_of_touched_rows_follows_their_number():
+    param = np.zeros((10_000_000, 1), np.float32)
+    optimizer = Adagrad({"p": param}, lr=0.1, states="touched")
+    rows = np.arange(1000) * 9_999
+    optimizer.step([SelectedRows(rows, np.ones((1000, 1), np.float32), len(param))])
+    state = optimizer._states["p"]["touched"]
+    assert sum(s.nbytes for s in state._states.values()) + state._rows.nbytes < 100_000
+    assert (param[rows] < 0).all() and np.count_nonzero(param) == 1000
+
+
+@every
+def test_states_in_files(cls, tmp_path):
+    """A run that stops, and goes on from its file, has the bits of one that does not."""
+    param = table()
+    optimizer = cls({"p": param, "q": np.ones(3, np.float32)}, lr=0.05)
+    for grad in gradients(3):
+        optimizer.step({"p": grad, "q": np.ones(3, np.float32)})
+    lodkit.save(tmp_path / "state.npz", {"p": param, "optimizer": optimizer.state_dict()})
+    state = lodkit.load(tmp_path / "state.npz")
+    again = cls({"p": state["p"], "q": np.ones(3, np.float32)}, lr=0.7)
+    again.load_state_dict(state["optimizer"])
+    assert again.iteration == 3 and again.groups[0]["lr"] == 0.05
+    last = next(gradients(1))
+    optimizer.step([last, None])
+    again.step([last, None])
+    np.testing.assert_array_equal(param, state["p"])
+
+
+def test_states_of_float16_are_float32():
+    param = np.zeros((4, 2), np.float16)
+    optimizer = Adam({"p": param}, lr=0.1, lazy=True)
+    optimizer.step([SelectedRows([1], np.ones((1, 2), np.float16), 4)])
+    assert optimizer.state_dict()["states"]["p"]["moment1"].dtype == np.float32
+    np.testing.assert_allclose(param[1], -0.1, rtol=1e-3)
+
+
+def test_groups_and_schedules():
+    a, b, c = np.zeros(2), np.zeros(2), np.zeros(2)
+    rates = {"lr": lambda step: 1.0 / (1 + step)}
+    optimizer = SGD([{"params": {"a": a, "b": b}}, {"params": {"c": c}, **rates}], lr=0.5)
+    for _ in range(2):
+        optimizer.step({"a": np.ones(2), "b": None, "c": np.ones(2)})
+    assert a.tolist() == [-1, -1] and b.tolist() == [0, 0] and c.tolist() == [-1.5, -1.5]
+    optimizer.groups[0]["lr"] = np.array([2.0])
+    optimizer.step([np.ones(2), np.ones(2), None])
+    assert a.tolist() == [-3, -3] and b.tolist() == [-2, -2]
+    assert [*optimizer.params] == ["a", "b", "c"]
+    assert "lr" not in optimizer.state_dict()["groups"][1]
+
+
+def test_training_under_a_tape():
+    rng = np.random.default_rng(0)
+    words, weight = rng.normal(size=(50, 4)), rng.normal(size=(4, 2)) * 0.1
+    optimizer = Adam({"words": words, "weight": weight}, lr=0.05, amsgrad=True, lazy=True)
+    ids = lodkit.LoDTensor(rng.integers(0, 50, 60), [[3] * 20])
+    labels = (ids.values.reshape(20, 3).sum(axis=1) > 75).astype(np.int64)
+    losses = []
+    for _ in range(30):
+        with lodkit.Tape() as tape:
+            logits = lodkit.embedding_bag(words, ids) @ weight
+            loss = lodkit.mean(lodkit.softmax_with_cross_entropy(logits, labels))
+        optimizer.step(tape.gradient(loss, [words, weight]))
+        losses.append(float(loss[0]))
+    assert losses[-1] < losses[0] / 4
+    assert set(optimizer.state_dict()["states"]["words"]) == {"iteration", "moment1", "moment2", "largest"}
+
+
+def test_equal_to_torch():
+    torch = pytest.importorskip("torch")
+    for cls, other, attrs in (
+        (SGD, torch.optim.SGD, {}),
+        (Momentum, torch.optim.SGD, {"momentum": 0.9}),
+        (Adagrad, torch.optim.Adagrad, {}),
+        (Adam, torch.optim.Adam, {}),
+        (Adam, torch.optim.Adam, {"amsgrad": True}),
+    ):
+        param, theirs = table(dtype=np.float64), torch.tensor(table(dtype=np.float64))
+        mine, peer = cls({"p": param}, lr=0.1, **attrs), other([theirs], lr=0.1, **attrs)
+        for grad in gradients(5, np.float64):
+            dense = grad.to_dense()
+            theirs.grad = torch.tensor(dense)
+            mine.step([dense])
+            peer.step()
+        np.testing.assert_allclose(param, theirs.numpy(), rtol=1e-6, atol=1e-8)
+
+
+# -- what is refused -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (lambda: SGD([np.ones(2)], lr=1.0), TypeError, "params must be a dictionary of arrays, or a list of groups"),
+        (lambda: SGD({"a": [1.0]}, lr=1.0), TypeError, r"params\['a'\] must be an array"),
+        (lambda: SGD({1: np.ones(2)}, lr=1.0), TypeError, "by a string"),
+        (lambda: SGD({"a": np.ones(2, int)}, lr=1.0), TypeError, "a is int64; an optimizer updates floating numbers"),
+        (lambda: SGD({"a": np.ones((4, 4))[:, ::2]}, lr=1.0), ValueError, "a is not a C-contiguous array"),
+        (lambda: SGD([{"params": {"a": np.ones(2)}}] * 2, lr=1.0), ValueError, "two parameters are called 'a'"),
+        (lambda: SGD({"a": np.ones(2)}, lr=1.0, epsilon=1.0), TypeError, "SGD has no attribute 'epsilon'; it takes"),
+        (lambda: Adam({"a": np.ones(2)}, lr=1.0, iteration=3), TypeError, "no attribute 'iteration'"),
+        (lambda: Adam({"a": np.ones(2)}, lr=1.0, beta1=1.5), ValueError, "beta1 must be"),
+        (lambda: SGD({"a": np.ones(2)}, lr="fast"), TypeError, "lr"),
+        (lambda: SGD({"a": np.ones(2)}, lr=lambda step: None), TypeError, "the schedule returned None for step 0"),
+        (lambda: SGD({"a": np.ones(2)}, lr=1.0, states="some"), ValueError, 'states must be "all" or "touched"'),
+        (lambda: Adam({"a": np.ones(2)}, lr=1.0, states="touched"), ValueError, "pass lazy=True"),
+    ],
+)
+def test_bad_settings(make, error, message):
+    with pytest.raises(error, match=message):
+        make()
+
+
+@pytest.mark.parametrize(
+    ("grads", "error", "message"),
+    [
+        ([np.ones((HEIGHT, WIDTH), np.float32)], ValueError, "1 gradients for 2 parameters: p, q"),
+        ({"p": None}, ValueError, r"grads lacks \['q'\]"),
+        ({"p": None, "q": None, "r": None}, ValueError, r"has \['r'\] that are no parameters"),
+        (np.ones(2), TypeError, "grads must be a dictionary or a list"),
+        (
+            [np.ones((HEIGHT, WIDTH), np.float32), np.ones(4, np.float32)],
+            ValueError,
+            r"q: the gradient has shape \(4,\)",
+        ),
+        ([np.ones((HEIGHT, WIDTH), np.float32), np.ones(3)], TypeError, "q: the gradient is float64"),
+        ([np.ones((HEIGHT, WIDTH), np.float32), [1.0, 2.0, 3.0]], TypeError, "q: the gradient must be an array"),
+    ],
+)
+def test_bad_gradients_change_nothing(grads, error, message):
+    param = table()
+    optimizer = Adagrad({"p": param, "q": np.ones(3, np.float32)}, lr=0.1)
+    with pytest.raises(error, match=message):
+        optimizer.step(grads)
+    np.testing.assert_array_equal(param, table())
+    assert optimizer.iteration == 0 and not optimizer.state_dict()["states"]["p"]["moment"].any()
+
+
+def test_dense_gradients_of_touched_rows():
+    optimizer = Adagrad({"p": table()}, lr=0.1, states="touched")
+    with pytest.raises(TypeError, match="takes SelectedRows, a dense gradient touches every row"):
+        optimizer.step([table()])
+
+
+def test_states_that_do_not_fit():
+    optimizer = Adam({"p": table()}, lr=0.1)
+    state = optimizer.state_dict()
+    with pytest.raises(LodkitError, match="the state is of 'Adam', this optimizer is SGD"):
+        SGD({"p": table()}, lr=0.1).load_state_dict(state)
+    with pytest.raises(LodkitError, match=r"parameters \[\['p'\]\], this optimizer \[\['q'\]\]"):
+        Adam({"q": table()}, lr=0.1).load_state_dict(state)
+    with pytest.raises(LodkitError, match="p: the state moment1 is missing, or not float64"):
+        Adam({"p": table(dtype=np.float64)}, lr=0.1).load_state_dict(state)
+    for damaged in ({**state, "states": {}}, {k: v for k, v in state.items() if k != "groups"}):
+        with pytest.raises(LodkitError, match=r"lacks|missing"):
+            Adam({"p": table()}, lr=0.1).load_state_dict(damaged)
+    rms = RMSprop({"p": table()}, lr=0.1, centered=True)
+    assert "mean" in rms.state_dict()["states"]["p"]
+    damaged = Adagrad({"p": table()}, lr=0.1, states="touched").state_dict()
+    damaged["states"]["p"] |= {"rows": np.array([3, HEIGHT]), "moment": np.zeros((2, WIDTH), np.float32)}
+    with pytest.raises(LodkitError, match=f"the state has row {HEIGHT}, the table {HEIGHT} rows"):
+        Adagrad({"p": table()}, lr=0.1, states="touched").load_state_dict(damaged)
+
+
+@pytest.mark.parametrize("name", ["SGD", "Adam", "RowwiseAdagrad", "FTRL", "SmartDecayAdam", "LAMB"])
+def test_on_a_gpu(place, name, tmp_path):
+    """Steps, states and files are those of the CPU."""
+    cls = getattr(lodkit.optim, name)
+    home, away = table(), place.to(table())
+    optimizers = [cls({"p": p}, lr=0.1) for p in (home, away)]
+    for grad in gradients(3):
+        optimizers[0].step([grad])
+        optimizers[1].step([place.to(grad)])
+    np.testing.assert_allclose(place.home(away), home, rtol=1e-5, atol=1e-6)
+    lodkit.save(tmp_path / "state.npz", optimizers[1].state_dict())
+    again = cls({"p": place.to(home)}, lr=0.1)
+    again.load_state_dict(lodkit.load(tmp_path / "state.npz"))
+    for state in cls.states:
+        found, expected = (o.state_dict()["states"]["p"][state] for o in (again, optimizers[0]))
+        np.testing.assert_allclose(place.home(found), expected, rtol=1e-5, atol=1e-6)
