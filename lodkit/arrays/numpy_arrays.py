@@ -13,7 +13,7 @@ import numpy as np
 
 from ..errors import DTypeError, LoDError, OutputError, ShapeMismatchError
 from .pages import allocate
-from .recorded import RecordedArray, refuse, refuse_lists
+from .recorded import RecordedArray, refuse, refuse_lists, state
 
 HUGE = 1 << 21
 BIG = 1 << 22
@@ -123,7 +123,8 @@ def check_values(dtype, what, *, floating=False):
 
 def from_lists(x, name):
     """Lists of numbers as an array; LoDError if they are uneven."""
-    refuse_lists(x)
+    if state.open:
+        refuse_lists(x)
     try:
         return np.asarray(plain_rows(x, name))
     except ValueError as error:

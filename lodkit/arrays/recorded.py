@@ -15,6 +15,7 @@ import numpy as np
 
 #: Set by the registry: tapes open in this thread; recording of a call on them; a notice of a change in place.
 hooks = types.SimpleNamespace(open_tapes=tuple, record=None, before_write=None)
+state = types.SimpleNamespace(open=0)  # tapes open in any thread: all that a call checks
 
 UFUNCS: dict[Any, tuple] = {}  # ufunc -> a gradient per input: function of (xp, grad, out, *inputs)
 FUNCTIONS: dict[Any, Callable] = {}  # NumPy function -> the same of recorded arrays
@@ -198,7 +199,7 @@ def refuse(x, what):
 
 def refuse_lists(x):
     """Return nested lists; raise if a tape is open and they hold recorded arrays, whose history lists would lose."""
-    if hooks.open_tapes():
+    if state.open and hooks.open_tapes():
         map_arrays(lambda _: not_recorded("a list", "np.stack and np.concatenate are recorded"), x)
     return x
 

@@ -137,7 +137,9 @@ class LoDTensor(Comparison, Indexing, Relevelling, Conversions, SparseMatrices, 
             raise LoDError("a LoDTensor without lengths needs values")
         if values is None or (lod and lod[-1][-1] != values.shape[0]):
             _levels.check_rows(lod, values)
-        return self._like(values)
+        made = self._wrap(values, lod)
+        made._rows = self._rows
+        return made
 
     def _like(self, values):
         """Return a tensor of the same structure, unchecked."""

@@ -16,6 +16,7 @@ import typing
 import numpy as np
 
 from ..arrays import checker, device_of, one_device
+from ..arrays.recorded import state
 from ..errors import UnknownOperatorError
 from ..lod import LoDTensor, SelectedRows
 from . import representation
@@ -24,7 +25,7 @@ from .inputs import accept_inputs, names_of
 from .kernel_table import KernelTable
 from .kinds import Dense, check_whole, kind_of, kinds_of, name_of, run_rows
 from .out import call_with_out
-from .recording import call_recorded, open_tapes, state
+from .recording import call_recorded, open_tapes
 from .tape import differentiate
 
 

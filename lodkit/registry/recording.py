@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import types
 
 import numpy as np
 
@@ -11,7 +10,6 @@ from ..arrays.recorded import RecordedArray, hooks, operand, recorded
 from ..lod import LoDTensor
 
 _local = threading.local()
-state = types.SimpleNamespace(open=0)  # tapes open in any thread: all that a call checks
 
 
 def open_tapes():

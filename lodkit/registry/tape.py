@@ -10,12 +10,12 @@ import threading
 import numpy as np
 
 from ..arrays import dtype_of, is_array, may_share_memory
-from ..arrays.recorded import Function
+from ..arrays.recorded import Function, state
 from ..errors import LodkitError
 from ..lod import LoDTensor
 from ..public import public
 from .backward import Readable, add_to, backward, like_source, memory_of, replaced, seed, separate
-from .recording import Call, _local, open_tapes, record, state, unwrapped, wrapped
+from .recording import Call, _local, open_tapes, record, unwrapped, wrapped
 
 _lock = threading.Lock()
 #: What a gradient that is computed inside a tape is to that tape: a call without a gradient of its own.
