@@ -328,7 +328,6 @@ def test_a_source_that_out_overwrote():
         lambda y: LoDTensor([y[0], y[1]], [[2]]),
         lambda y: LoDTensor.from_sequences([y, y]),
         lambda y: lodkit.tanh([y, y]),
-        lambda y: lodkit.SelectedRows([0, 1, 2], y, 5),
         lambda y: lodkit.sgd(np.ones(4), np.ones(4), lr=y[0, :1]),
         lambda y: np.add(LoDTensor(y, [[3]]), 1, out=LoDTensor(np.zeros((3, 4)), [[3]])),
     ],
@@ -447,6 +446,24 @@ def test_selected_rows_flow_into_operators():
         bags = lodkit.embedding_bag(rows.values, LoDTensor([0, 1, 1], [[2, 1]]))
     gradient = tape.gradient(bags, [table])[0]
     np.testing.assert_array_equal(gradient.to_dense(), [[0, 0], [1, 1], [2, 2], [0, 0], [0, 0]])
+
+
+def test_selected_rows_are_their_value():
+    """Made of recorded numbers, merged, added, scaled; the gradient is by the value."""
+    rows, value = np.array([1, 3, 1]), rng.normal(size=(3, 2))
+
+    def call(value):
+        x = lodkit.SelectedRows(rows, value, 5)
+        return np.square((x * 2 + x.merge() - x).to_dense()) + lodkit.merge_selected_rows(x).value.sum()
+
+    agrees(call, value)
+    with lodkit.Tape() as tape:
+        x = lodkit.SelectedRows(rows, lodkit.tanh(value), 5)
+        assert "SelectedRows(rows=[1, 3, 1]" in repr(x)
+        with pytest.raises(TypeError, match="scaling SelectedRows by an array"):
+            x * x.value.sum()
+        merged = x.merge()
+    assert tape.gradient(merged, [x])[0].tolist() == [[1, 1]] * 3
 
 
 def test_sequences_selected_and_joined():

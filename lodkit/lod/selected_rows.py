@@ -8,6 +8,7 @@ import typing
 import numpy as np
 
 from ..arrays import MOST, device_of, from_lists, integers, is_array, plain_array, to_device
+from ..arrays.recorded import not_recorded, on_tape, plain_view
 from ..errors import DeviceError, LoDError, RowIndexError
 from ..public import public
 
@@ -56,7 +57,7 @@ class SelectedRows:
 
     def __init__(self, rows, value, height):
         value = from_lists(value, "value") if isinstance(value, list | tuple | int | float) else value
-        if isinstance(value, np.ndarray):
+        if isinstance(value, np.ndarray) and not on_tape(value):
             value = plain_array(value, "value")
         if not is_array(value):
             raise TypeError(
@@ -242,6 +243,8 @@ class SelectedRows:
 
     def _scaled(self, operation, number):
         # Python numbers keep the dtype of the values, NumPy scalars would widen it.
+        if on_tape(number):
+            not_recorded("scaling SelectedRows by an array", "make SelectedRows of rows and value * number")
         if isinstance(number, np.generic | np.ndarray) and number.size == 1:
             number = number.item()
         if not isinstance(number, int | float):
@@ -272,9 +275,9 @@ class SelectedRows:
     def __repr__(self):
         from .repr_text import selected_rows_text
 
-        return selected_rows_text(self)
+        return selected_rows_text(self._with_value(plain_view(self.value)))
 
     def _repr_html_(self):
         from .repr_html import selected_rows_html
 
-        return selected_rows_html(self)
+        return selected_rows_html(self._with_value(plain_view(self.value)))

@@ -44,40 +44,38 @@ class Readable(tuple):
 
 
 def memory_of(x):
-    """Array of a variable: a LoDTensor and its values are one."""
-    return x.values if isinstance(x, LoDTensor) else x
+    """Array of a variable: a LoDTensor and its values are one, SelectedRows and their value too."""
+    return x.values if isinstance(x, LoDTensor) else x.value if isinstance(x, SelectedRows) else x
 
 
 def replaced(x, array, other):
     """``x`` with another array in place of ``array``."""
     if memory_of(x) is not array:
         return x
+    if isinstance(x, SelectedRows):
+        return x._with_value(other)
     return x.with_values(other) if isinstance(x, LoDTensor) else other
 
 
 def separate(gradients, given):
     """Copy gradients that share memory with others or with the given ones: users may scale them in place."""
-    seen = [_numbers(g) for g in given if g is not None]
+    seen = [memory_of(g) for g in given if g is not None]
     for i, g in enumerate(gradients):
         if g is not None:
-            if any(may_share_memory(_numbers(g), other) for other in seen if is_array(other)):
+            if any(may_share_memory(memory_of(g), other) for other in seen if is_array(other)):
                 gradients[i] = g = copy.deepcopy(g)
-            seen.append(_numbers(g))
+            seen.append(memory_of(g))
     return gradients
 
 
-def _numbers(x):
-    return x.value if isinstance(x, SelectedRows) else memory_of(x)
-
-
 def seed(target, given):
-    values = target.values if isinstance(target, LoDTensor) else target
+    values = memory_of(target)
     on_cpu = isinstance(values, np.ndarray)
     if given is None:
         return np.ones_like(values) if on_cpu else _ones_on_gpu(values)
     given = given.values if isinstance(given, LoDTensor) else given
     if isinstance(given, SelectedRows):
-        return given
+        return given.value if isinstance(target, SelectedRows) else given
     if not on_cpu:
         from ..arrays.cuda import grad_output_like
 

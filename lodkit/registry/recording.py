@@ -7,7 +7,7 @@ import threading
 import numpy as np
 
 from ..arrays.recorded import RecordedArray, hooks, operand, recorded
-from ..lod import LoDTensor
+from ..lod import LoDTensor, SelectedRows
 
 _local = threading.local()
 
@@ -103,16 +103,20 @@ def _given(result, plain, inputs):
 
 
 def unwrapped(x):
-    """The variable behind a recorded array or LoDTensor; other values as they are."""
+    """The variable behind a recorded array, also in a LoDTensor or SelectedRows; other values as they are."""
     if type(x) is LoDTensor:
         return x._like(operand(x._values)) if type(x._values) is RecordedArray else x
+    if type(x) is SelectedRows:
+        return x._with_value(operand(x.value)) if type(x.value) is RecordedArray else x
     return operand(x) if isinstance(x, RecordedArray) else x
 
 
 def wrapped(x):
-    """A floating array, or LoDTensor of one, as recorded."""
+    """A floating array, or a LoDTensor or SelectedRows of one, as recorded."""
     if type(x) is LoDTensor:
         return x._like(wrapped(x._values))
+    if type(x) is SelectedRows:
+        return x._with_value(wrapped(x.value))
     return recorded(x) if type(x) is np.ndarray and x.dtype.kind == "f" else x
 
 

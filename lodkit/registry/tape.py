@@ -12,7 +12,7 @@ import numpy as np
 from ..arrays import dtype_of, is_array, may_share_memory
 from ..arrays.recorded import Function, state
 from ..errors import LodkitError
-from ..lod import LoDTensor
+from ..lod import LoDTensor, SelectedRows
 from ..public import public
 from .backward import Readable, add_to, backward, like_source, memory_of, replaced, seed, separate
 from .recording import Call, _local, open_tapes, record, unwrapped, wrapped
@@ -113,8 +113,10 @@ class Tape:
             raise TypeError(f"sources must be a list of arrays, got {type(sources).__name__}; pass [source]")
         for what, values in (("target", targets), ("sources", sources)):
             for i, x in enumerate(values):
-                if not isinstance(x, LoDTensor) and not is_array(x):
-                    raise TypeError(f"{what}[{i}] must be an array or a LoDTensor, got {type(x).__name__}")
+                if not isinstance(x, LoDTensor | SelectedRows) and not is_array(x):
+                    raise TypeError(
+                        f"{what}[{i}] must be an array, a LoDTensor or SelectedRows, got {type(x).__name__}"
+                    )
         if output_gradients is None:
             given = [None] * len(targets)
         else:
@@ -126,7 +128,7 @@ class Tape:
         gradients = separate([like_source(s, self._total(s, found, made)) for s in sources], given)
         if open_tapes():  # a gradient of this gradient is refused
             record(GRADIENT, (*targets, *sources), {}, tuple(g for g in gradients if g is not None))
-            gradients = list(map(wrapped, gradients))
+            gradients = [g if isinstance(g, SelectedRows) else wrapped(g) for g in gradients]
         return gradients
 
     def _walk(self, targets, sources, given):
@@ -197,7 +199,7 @@ class Tape:
 
     def _key(self, x):
         """Variable of a value: its array and the number of writes so far."""
-        memory = x._values if type(x) is LoDTensor else x
+        memory = x._values if type(x) is LoDTensor else x.value if type(x) is SelectedRows else x
         where = id(memory)
         version = self._versions.get(where)
         if version is None:
@@ -207,7 +209,7 @@ class Tape:
 
     def _written(self, out):
         """Variable of a result: a new one if ``out=`` overwrote another."""
-        where = id(out._values if type(out) is LoDTensor else out)
+        where = id(memory_of(out))
         if where in self._versions:
             self._versions[where] += 1
         return self._key(out)
