@@ -34,7 +34,8 @@ def save(path, values):
     path : str or path-like
         Ends in ``.npz``, or in ``.safetensors`` (where safetensors is installed).
     values : dict
-        By strings: arrays of any device, LoDTensors, SelectedRows, numbers, strings, None, lists, dictionaries.
+        By strings: arrays of any device, LoDTensors, SelectedRows, numbers, strings, None, dictionaries, lists (tuples
+        become lists).
 
     Examples
     --------
@@ -140,16 +141,20 @@ def _read_npz(path):
     return arrays, None if meta is None else str(meta)
 
 
-def _write_safetensors(path, arrays, meta):
-    from safetensors.numpy import save_file
+def _safetensors():
+    try:
+        import safetensors.numpy
+    except ImportError as error:
+        raise ImportError('.safetensors files need safetensors: pip install "lodkit[safetensors]"') from error
+    return safetensors
 
-    save_file({name: np.ascontiguousarray(a) for name, a in arrays.items()}, path, {META: meta})
+
+def _write_safetensors(path, arrays, meta):
+    _safetensors().numpy.save_file({name: np.ascontiguousarray(a) for name, a in arrays.items()}, path, {META: meta})
 
 
 def _read_safetensors(path):
-    from safetensors import safe_open
-
-    with safe_open(path, "np") as file:
+    with _safetensors().safe_open(path, "np") as file:
         return {name: file.get_tensor(name) for name in file.keys()}, (file.metadata() or {}).get(META)  # noqa: SIM118
 
 

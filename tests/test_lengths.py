@@ -71,14 +71,14 @@ def test_wrong_inputs(name, inputs, attrs, error, text):
         lodkit.OPS[name](*inputs, **attrs)
 
 
-def test_published_split_takes_its_parts_once():
+def test_published_split_takes_its_parts_from_the_input_first():
     lengths = np.array([5, 1], np.int32)
     expected = [2, 2, 1, 1, 0, 0]
     assert lodkit.caffe2.LengthsSplit(lengths, n_split=3).tolist() == expected
     assert lodkit.caffe2.LengthsSplit(lengths, np.array([3], np.int32)).tolist() == expected
-    for inputs, args in (((lengths,), {}), ((lengths, np.array([3])), {"n_split": 3})):
-        with pytest.raises(TypeError, match="as an argument or as a second input"):
-            lodkit.caffe2.LengthsSplit(*inputs, **args)
+    assert lodkit.caffe2.LengthsSplit(lengths, np.array([3]), n_split=2).tolist() == expected
+    with pytest.raises(TypeError, match="as an argument, or as a second input, which has precedence"):
+        lodkit.caffe2.LengthsSplit(lengths)
 
 
 def test_published_top_k_reads_nothing_past_the_end():

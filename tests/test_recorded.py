@@ -414,6 +414,40 @@ def test_views_of_sources_are_refused():
     assert tape.gradient(seen, [t])[0].values.tolist() == [[0, 0], [1, 1], [1, 1]]
 
 
+def test_changes_that_numpy_makes_unseen():
+    """Of watched arrays they are noticed; index arrays are copied."""
+    x = np.array([1.0, 2.0])
+    with lodkit.Tape() as tape:
+        y = tape.watch(x) ** 2
+    assert tape.gradient(y, [x])[0].tolist() == [2, 4]
+    x *= 10
+    with pytest.raises(LodkitError, match="NumPy changed a watched array in place"):
+        tape.gradient(y, [x])
+    index = np.array([0])
+    with lodkit.Tape() as tape:
+        y, z = lodkit.relu(np.ones((2, 2))), lodkit.relu(source := np.ones((2, 2)))
+        y[index] = lodkit.relu(source)[1:] * 5
+        picked = lodkit.relu(source)[index]
+        norm = np.linalg.norm(z)
+        z *= 2
+        index[0] = 1
+    assert tape.gradient([y, picked], [source])[0].tolist() == [[1, 1], [5, 5]]
+    np.testing.assert_allclose(tape.gradient(norm, [source])[0], 0.5)
+
+
+def test_where_and_clip_of_sequences():
+    t = LoDTensor(rng.normal(size=(4, 2)), [[3, 1]])
+    found = np.where(t > 0, t, [1.0, 2.0])
+    assert found.same_lod(t)
+    np.testing.assert_array_equal(found.values, np.where(t.values > 0, t.values, [1, 2]))
+    np.testing.assert_array_equal(np.clip(t, -0.1, 0.1).values, np.clip(t.values, -0.1, 0.1))
+    agrees(lambda v: np.where(t > 0.1, np.exp(t.with_values(v)), np.clip(t.with_values(v) * 2, None, 0.05)), t.values)
+    with pytest.raises(lodkit.LoDMismatchError, match=r"np\.where"):
+        np.where(t > 0, t, LoDTensor(t.values, [[2, 2]]))
+    with pytest.raises(TypeError, match=r"np\.median of a LoDTensor: .*use t\.values"):
+        np.median(t)
+
+
 def test_watch_refuses():
     tape = lodkit.Tape()
     with pytest.raises(LodkitError, match="not open"):

@@ -209,7 +209,7 @@ def _norm(function, x, ord=None, axis=None, keepdims=False):
     shape, axes = _kept(x, axis)
 
     def rule(call, grad):
-        out = call.outputs[0].reshape(shape)
+        (x,), out = call.inputs, call.outputs[0].reshape(shape)
         return fitted(np, grad.reshape(shape) * x / np.where(out == 0, 1, out), x)
 
     return computed("np.linalg.norm", rule, (x,), np.sqrt(np.square(x).sum(axes, keepdims=keepdims)))

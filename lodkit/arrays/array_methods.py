@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 
 from .array_functions import moved, picked
@@ -19,8 +21,8 @@ def _shape(arguments):
     return arguments[0] if len(arguments) == 1 and not isinstance(arguments[0], int | np.integer) else arguments
 
 
-def _reshape(x, *shape, order="C", copy=None):
-    return moved(np.reshape, x, _shape(shape), order, **({} if copy is None else {"copy": copy}))
+def _reshape(x, *shape, order="C", **settings):
+    return moved(np.reshape, x, _shape(shape), order, **settings)
 
 
 def _transpose(x, *axes):
@@ -36,7 +38,7 @@ def _astype(x, dtype, *args, **kwargs):
 
 def _set(x, key, value):
     """``x[key] = value``; of indices that repeat, the last one counts."""
-    array, key = operand(x), map_arrays(plain_view, key)
+    array, key = operand(x), copy.deepcopy(map_arrays(plain_view, key))
     value = operand(value) if isinstance(value, np.ndarray | list | tuple) else np.asarray(value)
 
     def rule(call, grad):

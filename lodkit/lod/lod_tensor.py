@@ -239,6 +239,11 @@ class LoDTensor(Comparison, Indexing, Relevelling, Conversions, SparseMatrices, 
 
         return apply(ufunc, method, inputs, **kwargs)
 
+    def __array_function__(self, func, types, args, kwargs):
+        from .ufuncs import apply_function
+
+        return apply_function(func, args, kwargs)
+
     def __array__(self, dtype=None, copy=None):
         raise TypeError("a LoDTensor is not an array; use .values (all rows), .to_padded() or .to_uniform()")
 

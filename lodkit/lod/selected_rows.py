@@ -165,7 +165,7 @@ class SelectedRows:
         return selected_rows_to_dense(self)
 
     def norm(self):
-        """Return the Euclidean norm of the dense array, a float."""
+        """Return the Euclidean norm of the dense array, a float: a constant to a tape."""
         value = self.merge().value
         if self.device == "cuda":
             from ..arrays.cuda import norm
@@ -177,6 +177,8 @@ class SelectedRows:
         """Return the merged gradient, scaled so that its norm is at most ``max_norm``."""
         if not max_norm >= 0:
             raise ValueError(f"max_norm must be a number >= 0, got {max_norm}")
+        if on_tape(self.value):
+            not_recorded("clip_by_norm")
         merged = self.merge()
         norm = merged.norm()
         return merged if norm <= max_norm else merged * (max_norm / norm)

@@ -83,6 +83,36 @@ def apply(ufunc, method, inputs, out=None, **kwargs):
     return tuple(like.with_values(m) if o is None else o for o, m in zip(outs, made, strict=True))
 
 
+def apply_function(function, args, kwargs):
+    """Implement ``LoDTensor.__array_function__``: where and clip, which are elementwise."""
+    name = f"np.{function.__name__}"
+    if function is np.clip:
+        return _clip(*args, **kwargs)
+    if function is not np.where or len(args) != 3 or kwargs:
+        raise TypeError(
+            f"{name} of a LoDTensor: lodkit.sequence_pool(t) and other operators work along sequences; or use t.values "
+            "(all rows) or t.to_padded()"
+        )
+    like, *others = (x for x in args if isinstance(x, LoDTensor))
+    for other in others:
+        if not like.same_lod(other):
+            raise mismatch(name, like, other)
+    rank = max(len(x.shape) for x in (like, *others))
+    operands = [_operand(name, x, rank) for x in args]
+    _check_items(name, operands)
+    if device_of(like) == "cuda":
+        if state.open and hooks.open_tapes():
+            not_recorded(f"{name} on a GPU", "np.maximum, np.minimum and products with masks are")
+        return like.with_values(_on_gpu(np.where, operands, (), {}))
+    return like.with_values(np.where(*operands))
+
+
+def _clip(x, low=None, high=None, *, min=None, max=None):
+    low, high = (min if low is None else low), (max if high is None else high)
+    x = x if low is None else np.maximum(x, low)
+    return x if high is None else np.minimum(x, high)
+
+
 def _fits(x):
     return isinstance(x, LoDTensor | list | tuple) or np.isscalar(x) or is_array(x)
 

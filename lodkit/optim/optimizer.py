@@ -87,7 +87,7 @@ class Optimizer:
         ----------
         grads : dict of str to array or SelectedRows, or list
             Gradients by the names of the parameters, or in their order, as ``Tape.gradient`` returns them; None where a
-            parameter has none. All of them are checked before the first update.
+            parameter has none. Names, kinds, shapes and types of all are checked before the first update.
         """
         grads, plan = self._named(grads), []
         for group in self.groups:
@@ -100,11 +100,11 @@ class Optimizer:
             states = self._states[name]
             if "iteration" in self.op._tests:
                 attrs = {**attrs, "iteration": states["iteration"]}
-            states["iteration"] += 1
             if "touched" in states:
                 states["touched"].step(self.op, param, grad, attrs)
             else:
                 self.op(param, grad, *(states[s] for s in self._names(states)), **attrs)
+            states["iteration"] += 1
         self.iteration += 1
 
     def state_dict(self):
@@ -134,6 +134,8 @@ class Optimizer:
         if [g["params"] for g in groups] != names:
             raise LodkitError(f"the state has parameters {[g['params'] for g in groups]}, this optimizer {names}")
         merged = [{**mine, **g, "params": mine["params"]} for mine, g in zip(self.groups, groups, strict=True)]
+        for mine, group in zip(self.groups, merged, strict=True):
+            group["lr"] = mine["lr"] if callable(mine["lr"]) else group["lr"]  # a schedule stays
         made = {}
         for group in merged:
             self._check_group(group)
@@ -224,6 +226,9 @@ class Optimizer:
         traits = self.op.definition.traits
         filled = {**self.op.defaults, **attrs}
         spreads = not filled.get("lazy", True) and (traits.touches_all(filled) or bool(filled.get("weight_decay")))
+        for name in ("mask", "rounding_seed"):
+            if group["states"] == "touched" and attrs.get(name) is not None:
+                raise ValueError(f'states="touched" takes no {name}, which is by rows of the table; use states="all"')
         if group["states"] == "touched" and (spreads or traits.whole):
             raise ValueError(
                 f'states="touched": {self.op.name} changes rows without a gradient too'

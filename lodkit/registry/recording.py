@@ -128,4 +128,9 @@ def before_write(array):
     return before
 
 
-hooks.open_tapes, hooks.record, hooks.before_write = open_tapes, record, before_write
+def knows(array):
+    """Whether an open tape has seen an array."""
+    return any(id(array) in tape._versions for tape in open_tapes())
+
+
+hooks.open_tapes, hooks.record, hooks.before_write, hooks.knows = open_tapes, record, before_write, knows

@@ -6,6 +6,7 @@ Calls are those of operators, and of NumPy's functions on what operators return 
 from __future__ import annotations
 
 import threading
+import zlib
 
 import numpy as np
 
@@ -42,6 +43,7 @@ class Tape:
         self._calls, self._alive = [], []
         self._versions = {}  # id of an array -> number of writes: out= and updates make another variable
         self._constants = set()  # ids of arrays that stop_gradient returned
+        self._watched = []  # arrays, their versions and checksums: NumPy may change them unseen
 
     def __enter__(self):
         from ..arrays import array_gradients, array_methods  # noqa: F401  fill in what recorded arrays can do
@@ -66,7 +68,8 @@ class Tape:
         Parameters
         ----------
         x : numpy.ndarray or LoDTensor
-            Of floating numbers; shares its memory with the result, and is the source to ask for.
+            Of floating numbers; shares its memory with the result, and is the source to ask for. A gradient is refused
+            if it was changed since.
 
         Examples
         --------
@@ -84,7 +87,7 @@ class Tape:
         if self not in open_tapes():
             raise LodkitError("this tape is not open in this thread; watch inside its with statement")
         x = unwrapped(x)
-        self._key(x)
+        self._watched.append((memory_of(x), self._key(x), _checksum(memory_of(x))))
         return wrapped(x)
 
     def gradient(self, target, sources, output_gradients=None):
@@ -137,6 +140,9 @@ class Tape:
         for t, g in zip(targets, given, strict=True):
             add_to(found, self._key(t), seed(t, g))
         wanted = {(where, n) for where, last in map(self._key, sources) for n in range(last + 1)}
+        for array, key, checksum in self._watched:
+            if self._key(array) == key and _checksum(array) != checksum:
+                raise LodkitError("NumPy changed a watched array in place since; ask for gradients before that")
         reached, made = self._reached(wanted)
         self._refuse_views(set(found), [memory_of(s) for s in sources if self._key(s) not in made], made)
         for call in reversed(self._calls):
@@ -287,6 +293,10 @@ def stop_gradient(x):
         tape._constants.add(id(constant))
         tape._alive.append(constant)
     return x.with_values(constant) if isinstance(x, LoDTensor) else constant
+
+
+def _checksum(array):
+    return zlib.crc32(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
 
 
 def differentiate(call):

@@ -8,7 +8,8 @@ import numpy as np
 
 from .. import ops
 from ..arrays import check_values, empty, integers, is_array, to_device
-from ..errors import ShapeMismatchError
+from ..arrays.recorded import hooks
+from ..errors import LodkitError, ShapeMismatchError
 from ..lod import LoDTensor, SelectedRows
 from ..public import public
 
@@ -118,6 +119,11 @@ class GrowingTable:
             capacity *= 2
         if capacity == old:
             return
+        if hooks.knows(self.values):
+            raise LodkitError(
+                f"the table would grow from {old} to {capacity} rows while a tape is open, which would lose what it "
+                "has recorded; call table.slots(keys) for all keys before"
+            )
         more = self._rows(old - 1, capacity)  # the row of no key becomes a key's
         grown = {name: _grown(state, capacity) for name, state in self._states.items()}
         values = empty((capacity, *self.item), self.dtype)
