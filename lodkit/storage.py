@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import zipfile
 
 import numpy as np
 
@@ -43,8 +42,7 @@ def save(path, values):
     >>> file = os.path.join(tempfile.mkdtemp(), "state.npz")
     >>> lodkit.save(file, {"epoch": 3, "batch": lodkit.LoDTensor([1, 2, 3], [[2, 1]])})
     >>> lodkit.load(file)["batch"]
-    LoDTensor([[1, 2], [3]],
-              recursive_sequence_lengths=[[2, 1]], shape=(3,), dtype=int64)
+    LoDTensor([[1, 2], [3]], recursive_sequence_lengths=[[2, 1]], shape=(3,), dtype=int64)
     """
     write = _format(path)[0]
     if not isinstance(values, dict):
@@ -67,9 +65,9 @@ def load(path):
     try:
         arrays, meta = read(os.fspath(path))
         return arrays if meta is None else _unpacked(json.loads(meta), arrays)
-    except FileNotFoundError:
+    except (FileNotFoundError, ImportError, MemoryError):
         raise
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, EOFError, zipfile.BadZipFile) as error:
+    except Exception as error:  # of NumPy, zipfile, zlib, json, safetensors: what a damaged file makes them do
         raise StorageError(f"{os.fspath(path)}: cannot be read ({error})") from None
 
 
@@ -77,8 +75,10 @@ def _packed(name, value, arrays):
     """A value as JSON, in which arrays stand by their names."""
     if isinstance(value, dict):
         for key in value:
-            if not isinstance(key, str) or "/" in key or not key:
-                raise TypeError(f"{name or 'values'}: keys are strings without '/', got {key!r}")
+            if not isinstance(key, str) or not key or "/" in key or "\0" in key or key.endswith(".npy"):
+                raise TypeError(f"{name or 'values'}: keys are strings without '/', NUL and '.npy', got {key!r}")
+            if not name and key in ("file", "allow_pickle"):
+                raise ValueError(f"{key!r} is no key of the outermost dictionary: NumPy keeps it; rename it")
         inside = {key: _packed(f"{name}/{key}" if name else key, item, arrays) for key, item in value.items()}
         return {"dict": inside}
     if isinstance(value, list | tuple):
@@ -96,6 +96,8 @@ def _packed(name, value, arrays):
         return value.item()
     if not is_array(value):
         raise TypeError(f"{name}: save takes no {type(value).__name__}; pass arrays, numbers, strings, lists or dicts")
+    if isinstance(value, np.ma.MaskedArray):
+        raise TypeError(f"{name} is a masked array, whose mask no file keeps; pass {name}.filled(...)")
     array = np.asarray(to_device(value, "cpu"))
     if array.dtype.kind not in "fiub":
         raise TypeError(f"{name}: save takes arrays of numbers or booleans, not {array.dtype}")
@@ -150,7 +152,7 @@ def _safetensors():
 
 
 def _write_safetensors(path, arrays, meta):
-    _safetensors().numpy.save_file({name: np.ascontiguousarray(a) for name, a in arrays.items()}, path, {META: meta})
+    _safetensors().numpy.save_file({name: np.array(a, order="C") for name, a in arrays.items()}, path, {META: meta})
 
 
 def _read_safetensors(path):

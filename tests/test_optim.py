@@ -175,6 +175,11 @@ def test_equal_to_torch():
         (lambda: SGD([np.ones(2)], lr=1.0), TypeError, "params must be a dictionary of arrays, or a list of groups"),
         (lambda: SGD({"a": [1.0]}, lr=1.0), TypeError, r"params\['a'\] must be an array"),
         (lambda: SGD({1: np.ones(2)}, lr=1.0), TypeError, "by a string"),
+        (lambda: SGD({"a/b": np.ones(2)}, lr=1.0), ValueError, "names have no '/'"),
+        (lambda: SGD({"a": np.ones(())}, lr=1.0), lodkit.ShapeMismatchError, r"a has no dimension; pass a\.reshape"),
+        (lambda: SGD({"a": np.ones(2)}, lr=float("nan")), ValueError, "lr must be finite, got nan"),
+        (lambda: SGD(dict.fromkeys("ab", np.ones(2)), lr=1.0), ValueError, "'a' and 'b' share memory"),
+        (lambda: SGD({"a": np.ones(2)}, lr=1.0, states="touched", mask=np.ones(2, bool)), ValueError, "takes no mask"),
         (lambda: SGD({"a": np.ones(2, int)}, lr=1.0), TypeError, "a is int64; an optimizer updates floating numbers"),
         (lambda: SGD({"a": np.ones((4, 4))[:, ::2]}, lr=1.0), ValueError, "a is not a C-contiguous array"),
         (lambda: SGD([{"params": {"a": np.ones(2)}}] * 2, lr=1.0), ValueError, "two parameters are called 'a'"),
@@ -232,8 +237,9 @@ def test_states_that_do_not_fit():
         Adam({"q": table()}, lr=0.1).load_state_dict(state)
     with pytest.raises(LodkitError, match="p: the state moment1 is missing, or not float64"):
         Adam({"p": table(dtype=np.float64)}, lr=0.1).load_state_dict(state)
-    for damaged in ({**state, "states": {}}, {k: v for k, v in state.items() if k != "groups"}):
-        with pytest.raises(LodkitError, match=r"lacks|missing"):
+    parts = {"states": {}}, {"states": 5}, {"groups": 5}, {"groups": [None]}, {"states": {"p": 5}}, {"iteration": []}
+    for damaged in (*({**state, **part} for part in parts), {k: v for k, v in state.items() if k != "groups"}):
+        with pytest.raises(LodkitError, match=r"lacks|missing|damaged"):
             Adam({"p": table()}, lr=0.1).load_state_dict(damaged)
     rms = RMSprop({"p": table()}, lr=0.1, centered=True)
     assert "mean" in rms.state_dict()["states"]["p"]

@@ -186,6 +186,7 @@ def test_functions_of_two_arrays(call):
         lambda x: x[1] * x[0, 1] + x[-1, ::2].sum() + x[..., 1:3].sum() + x[None, 0],
         lambda x: x[[0, 0, 2]] * x[np.array([1, 1, 0])] + x[x > 0].sum() + x[np.ix_([0, 1, 0], [3, 3, 1, 0])],
         lambda x: sum(row * k for k, row in enumerate(x)),
+        lambda x: x[:, (0, 0)] + x[(0, 0, 1),][:, :2],
         lambda x: -x + +x * abs(x) ** 1.5 - x**2 + 2.0**x / (x * x + 1) - 1 / (3 + x) + x % 0.7,
         lambda x: x.repeat(2, 0).take([0, 3], 1).swapaxes(0, 1).squeeze().dot(np.arange(6.0)),
         lambda x: np.float64(2) * x + x * np.arange(4) + [1.0, 2.0, 3.0, 4.0] * x,
@@ -387,6 +388,8 @@ def test_updates_by_recorded_numbers():
             lodkit.scatter_assign(table, [0, 1], y)
         lodkit.scatter_assign(table, [0, 1], lodkit.stop_gradient(y))
         (grad,) = tape.gradient(y, [x])
+        with pytest.raises(TypeError, match="sgd writes to an array"):
+            lodkit.sgd(y, grad, lr=1.0)
         lodkit.sgd(x, grad * 0.5 + grad.max(), lr=1.0)
     assert table[0, 0] == np.tanh(1) and (x < 1).all()
 
@@ -405,13 +408,21 @@ def test_views_of_sources_are_refused():
     with lodkit.Tape() as tape:
         y = lodkit.sum(a, b)
     assert [g.tolist() for g in tape.gradient(y, [a, b])] == [[1] * 4] * 2
+
+
+def test_parts_of_sequences_are_seen():
     t = LoDTensor(np.ones((3, 2)), [[1, 2]])
-    with lodkit.Tape() as tape:
-        hidden = lodkit.sequence_pool(t.slice(1))
-        seen = lodkit.sequence_pool(tape.watch(t).slice(1))
-    with pytest.raises(LodkitError, match="view of a source"):
-        tape.gradient(hidden, [t])
-    assert tape.gradient(seen, [t])[0].values.tolist() == [[0, 0], [1, 1], [1, 1]]
+    parts = (
+        lambda t: lodkit.sequence_pool(t.slice(1)),
+        lambda t: lodkit.sequence_pool(t[[1]]),
+        lambda t: t[1] * 1,
+        lambda t: list(t)[1] * 1,
+        lambda t: lodkit.sequence_pool(lodkit.concat([t[1:], t[1:]])) / 2,
+    )
+    for part in parts:
+        with lodkit.Tape() as tape:
+            y = part(t)
+        assert tape.gradient(y, [t])[0].values.tolist() == [[0, 0], [1, 1], [1, 1]]
 
 
 def test_changes_that_numpy_makes_unseen():
@@ -446,6 +457,32 @@ def test_where_and_clip_of_sequences():
         np.where(t > 0, t, LoDTensor(t.values, [[2, 2]]))
     with pytest.raises(TypeError, match=r"np\.median of a LoDTensor: .*use t\.values"):
         np.median(t)
+
+
+def test_empty_arrays():
+    y = np.zeros((0, 3))
+    for call in (
+        lambda y: y.max(1),
+        lambda y: y.prod(1),
+        lambda y: y[:, 0] @ y,
+        lambda y: y[:, 0] @ y[:, 0],
+        np.cumsum,
+    ):
+        with lodkit.Tape() as tape:
+            made = call(tape.watch(y))
+        assert tape.gradient(made, [y])[0].shape == (0, 3)
+
+
+def test_a_target_that_the_tape_has_not_seen():
+    x = np.ones((2, 2))
+    with lodkit.Tape() as tape:
+        y = lodkit.tanh(x)
+        z = np.asarray(y) * 2
+    with pytest.raises(LodkitError, match="this tape has not seen the target"):
+        tape.gradient(z, [x])
+    with lodkit.Tape() as tape:
+        many = tape.watch(np.ones(100_000, np.float16)).mean()
+    assert 0 < tape.gradient(many, [tape._watched[0][0]])[0][0] < 2e-5
 
 
 def test_watch_refuses():

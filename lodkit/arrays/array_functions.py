@@ -72,6 +72,8 @@ def _leaves(x, function):
     """Apply a function to the arrays and numbers in nested lists."""
     if type(x) in (list, tuple):
         return type(x)(_leaves(item, function) for item in x)
+    if not isinstance(x, np.ndarray | np.generic | int | float):
+        not_recorded(f"a {type(x).__name__}", "pass a list")
     return function(x if isinstance(x, np.ndarray) else np.asarray(x))
 
 
@@ -79,7 +81,8 @@ def picked(x, key):
     """``x[key]``; indices that repeat add up in the gradient."""
     array, key = operand(x), copy.deepcopy(map_arrays(plain_view, key))
     parts = key if type(key) is tuple else (key,)
-    unique = all(np.asarray(k).dtype == bool for k in parts if isinstance(k, np.ndarray | list))
+    single = (int, np.integer, slice, type(None), type(...))
+    unique = all(isinstance(k, single) or np.asarray(k).dtype == bool for k in parts)
 
     def rule(call, grad):
         found = np.zeros_like(call.inputs[0])
@@ -112,7 +115,7 @@ def _total(function, x, axis=None, dtype=None, out=None, keepdims=False, *, ddof
             if function is np.prod:
                 return fitted(np, grad * _other_factors(x, axes), x)
             if function is np.mean:
-                grad = grad / count
+                grad = grad * (1 / max(count, 1))  # a float16 cannot hold the count of many
             elif function in (np.var, np.std):
                 scale = grad if function is np.var else grad / (2 * np.where(out == 0, 1, out))
                 return fitted(np, scale * 2 * (x - x.mean(axes, keepdims=True)) / (count - ddof), x)
@@ -122,10 +125,16 @@ def _total(function, x, axis=None, dtype=None, out=None, keepdims=False, *, ddof
     return computed(_name(function), rule, (x,), made)
 
 
+def _flat(x, count):
+    """``x`` with its last ``count`` axes as one."""
+    kept = x.shape[: x.ndim - count]
+    return x.reshape(*kept, math.prod(x.shape[len(kept) :]))
+
+
 def _other_factors(x, axes):
     """Product of the others, along some axes, for every element: no division, so zeros may be among them."""
     rows = np.moveaxis(x, axes, range(-len(axes), 0))
-    flat = rows.reshape(*rows.shape[: x.ndim - len(axes)], -1)
+    flat = _flat(rows, len(axes))
     ones = np.ones_like(flat[..., :1])
     before = np.cumprod(np.concatenate([ones, flat[..., :-1]], -1), -1)
     after = np.cumprod(np.concatenate([ones, flat[..., :0:-1]], -1), -1)[..., ::-1]
@@ -143,7 +152,7 @@ def _extreme(function, x, axis=None, out=None, keepdims=False, **others):
     def rule(call, grad):
         (x,) = call.inputs
         rows = np.moveaxis(x, axes, range(-len(axes), 0))
-        flat = rows.reshape(*rows.shape[: x.ndim - len(axes)], -1)
+        flat = _flat(rows, len(axes))
         found = np.zeros_like(flat)
         np.put_along_axis(found, first(flat, -1)[..., None], grad.reshape(flat.shape[:-1])[..., None], -1)
         return np.moveaxis(found.reshape(rows.shape), range(-len(axes), 0), axes)

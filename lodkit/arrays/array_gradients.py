@@ -47,12 +47,12 @@ def _matrix_grad(g, x, y):
 
 def _by_left(xp, g, out, x, y):
     grad = _matrix_grad(g, x, y) @ (y[:, None] if y.ndim == 1 else y).swapaxes(-1, -2)
-    return grad.reshape(-1, len(x)).sum(axis=0) if x.ndim == 1 else grad
+    return grad.sum(axis=tuple(range(grad.ndim - 1))) if x.ndim == 1 else grad
 
 
 def _by_right(xp, g, out, x, y):
     grad = (x[None] if x.ndim == 1 else x).swapaxes(-1, -2) @ _matrix_grad(g, x, y)
-    return grad.reshape(-1, len(y), 1).sum(axis=(0, 2)) if y.ndim == 1 else grad
+    return grad[..., 0].sum(axis=tuple(range(grad.ndim - 2))) if y.ndim == 1 else grad
 
 
 _RULES: dict[Any, tuple] = {

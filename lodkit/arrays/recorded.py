@@ -89,6 +89,13 @@ def on_tape(x):
     return type(x) is RecordedArray and bool(hooks.open_tapes())
 
 
+def tracked(x):
+    """A floating array as a recorded one while a tape is open."""
+    if state.open and type(x) is np.ndarray and x.dtype.kind == "f" and hooks.open_tapes():
+        return recorded(x)
+    return x
+
+
 def plain_view(x):
     """Numbers of a value without its history."""
     if not isinstance(x, RecordedArray):

@@ -7,6 +7,7 @@ from itertools import pairwise
 import numpy as np
 
 from ..arrays import from_lists, integers, is_array, is_integer, one_device
+from ..arrays.recorded import tracked
 from ..errors import LoDMismatchError, RowIndexError
 from .levels import frozen
 from .lod_tensor import LoDTensor
@@ -53,7 +54,7 @@ def concat(tensors):
         if (t.values is None) != (first.values is None):
             raise LoDMismatchError(f"concat: only one of tensors 0 and {i} has values")
     levels = tuple(_concat_offsets([t._lod[level] for t in tensors]) for level in range(first.lod_level))
-    return LoDTensor._wrap(None if first.values is None else _concat_rows([t.values for t in tensors]), levels)
+    return LoDTensor._wrap(None if first.values is None else _concat_rows([tracked(t.values) for t in tensors]), levels)
 
 
 def _concat_offsets(offsets):

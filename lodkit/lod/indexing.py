@@ -8,7 +8,7 @@ from itertools import islice, pairwise
 import numpy as np
 
 from ..arrays import empty, integers, is_integer
-from ..arrays.recorded import not_recorded, on_tape
+from ..arrays.recorded import not_recorded, on_tape, tracked
 from ..errors import DeviceError, LoDError, LoDLevelError, RowIndexError
 from .levels import compiled, frozen
 
@@ -100,7 +100,7 @@ class Indexing:
         """Return the sequences of a level, in order, as views: arrays at the innermost, else LoDTensors."""
         level = self._level(level)
         if level == len(self._lod) - 1:
-            values = self._need_values()
+            values = tracked(self._need_values())
             return [values[a:b] for a, b in pairwise(self._lod[-1].tolist())]
         return [self._cut(level + 1, a, b) for a, b in pairwise(self._lod[level].tolist())]
 
@@ -127,7 +127,7 @@ class Indexing:
             first, last = int(offsets[start]), int(offsets[stop])
             levels.append(frozen(offsets[start : stop + 1] - first))
             start, stop = first, last
-        values = None if self._values is None else self._values[start:stop]
+        values = None if self._values is None else tracked(self._values)[start:stop]
         return self._wrap(values, tuple(levels), self._base + start)
 
     def _part(self, branch):
@@ -135,10 +135,10 @@ class Indexing:
         at = self._find(branch)
         level = len(branch) - 1
         if not self._lod:
-            return self._values[at]
+            return tracked(self._values)[at]
         start, stop = int(self._lod[level][at]), int(self._lod[level][at + 1])
         if level == len(self._lod) - 1:
-            return self._need_values()[start:stop]
+            return tracked(self._need_values())[start:stop]
         return self._cut(level + 1, start, stop)
 
     def _descend(self, key):
@@ -171,7 +171,7 @@ class Indexing:
         for offsets in self._lod:
             levels.append(frozen(compiled().cut_offsets(offsets, starts, stops)))
             starts, stops = offsets[starts], offsets[stops]
-        values = None if self._values is None else take_ranges(self._values, starts, stops)
+        values = None if self._values is None else take_ranges(tracked(self._values), starts, stops)
         return self._wrap(values, tuple(levels))
 
     def _need_values(self):

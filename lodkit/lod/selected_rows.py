@@ -8,7 +8,7 @@ import typing
 import numpy as np
 
 from ..arrays import MOST, device_of, from_lists, integers, is_array, plain_array, to_device
-from ..arrays.recorded import not_recorded, on_tape, plain_view
+from ..arrays.recorded import not_recorded, on_tape, plain_view, tracked
 from ..errors import DeviceError, LoDError, RowIndexError
 from ..public import public
 
@@ -251,7 +251,7 @@ class SelectedRows:
             number = number.item()
         if not isinstance(number, int | float):
             return NotImplemented
-        return self._with_value(operation(self.value, number))
+        return self._with_value(operation(tracked(self.value), number))
 
     def __mul__(self, number):
         return self._scaled(operator.mul, number)
@@ -262,7 +262,7 @@ class SelectedRows:
         return self._scaled(operator.truediv, number)
 
     def __neg__(self):
-        return self._with_value(-self.value)
+        return self._with_value(-tracked(self.value))
 
     def __array__(self, dtype=None, copy=None):
         size = self.dtype.itemsize * int(np.prod(self.shape, dtype=np.float64))

@@ -7,7 +7,7 @@ import operator
 import numpy as np
 
 from ..arrays import device_of, dtype_of, from_lists, is_array
-from ..arrays.recorded import UFUNCS, Function, hooks, not_recorded, partials, recorded, reshape_rule, state
+from ..arrays.recorded import UFUNCS, Function, hooks, not_recorded, partials, reshape_rule, state, tracked
 from ..errors import DeviceError, NoKernelError, ShapeMismatchError
 from .levels import mismatch
 from .lod_tensor import LoDTensor
@@ -122,9 +122,7 @@ def _operand(name, x, rank):
     if type(x) in (int, float, bool):
         return x
     if isinstance(x, LoDTensor):
-        values = x._need_values()
-        if state.open and type(values) is np.ndarray and values.dtype.kind == "f" and hooks.open_tapes():
-            values = recorded(values)
+        values = tracked(x._need_values())
         item = tuple(values.shape[1:])
         if len(item) + 1 == rank:
             return values

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import ops  # noqa: F401  fills OPS
-from ..arrays import dtype_of, is_array, is_scalar, to_device, writable, zeros_like
+from ..arrays import dtype_of, is_array, is_scalar, may_share_memory, to_device, writable, zeros_like
 from ..errors import DTypeError, LodkitError, ShapeMismatchError
 from ..lod import SelectedRows
 from ..public import public
@@ -72,6 +72,9 @@ class Optimizer:
             for name, param in made["params"].items():
                 if name in self._states:
                     raise ValueError(f"two parameters are called {name!r}")
+                for other, array in (self.params | made["params"]).items():
+                    if other in self._states and may_share_memory(param, array):
+                        raise ValueError(f"parameters {other!r} and {name!r} share memory, which would step twice")
                 self._states[name] = self._made(made, name, param)
             self.groups.append(made)
 
@@ -130,6 +133,12 @@ class Optimizer:
             raise LodkitError(f"the state is of {found!r}, this optimizer is {type(self).__name__}")
         if missing := {"groups", "states", "iteration"} - state.keys():
             raise LodkitError(f"the state lacks {', '.join(sorted(missing))}; pass what state_dict() returned")
+        try:
+            self._load(state)
+        except (TypeError, AttributeError, KeyError, IndexError) as error:
+            raise LodkitError(f"the state is damaged ({error!r}); pass what state_dict() returned") from None
+
+    def _load(self, state):
         names, groups = [[*g["params"]] for g in self.groups], state["groups"]
         if [g["params"] for g in groups] != names:
             raise LodkitError(f"the state has parameters {[g['params'] for g in groups]}, this optimizer {names}")
@@ -212,6 +221,8 @@ class Optimizer:
             if not is_scalar(attrs["lr"]):
                 raise TypeError(f"the schedule returned {attrs['lr']!r} for step {self.iteration}; lr is a number")
         self.op._check_attrs(attrs)
+        if not np.isfinite(np.asarray(attrs["lr"], float)).all():
+            raise ValueError(f"lr must be finite, got {attrs['lr']} in step {self.iteration}")
         self.op.definition.traits.check({k: v for k, v in attrs.items() if k in self.op._tests})
         return attrs
 
@@ -235,7 +246,11 @@ class Optimizer:
                 + ("; pass lazy=True" if not traits.whole else ", by norms over all of them")
             )
         for name, param in group["params"].items():
-            if not isinstance(name, str) or not is_array(param):
+            if not isinstance(name, str) or "/" in name or not is_array(param) or not param.ndim:
+                if isinstance(name, str) and "/" in name:
+                    raise ValueError(f"params[{name!r}]: names have no '/', which separates keys in files")
+                if isinstance(name, str) and is_array(param):
+                    raise ShapeMismatchError(f"{name} has no dimension; pass {name}.reshape(1)")
                 raise TypeError(f"params[{name!r}] must be an array by a string, got {type(param).__name__}")
             if dtype_of(param).kind != "f":
                 raise DTypeError(f"{name} is {dtype_of(param)}; an optimizer updates floating numbers")

@@ -6,6 +6,7 @@ import numpy as np
 
 from ..errors import LodkitError
 from ..lod import SelectedRows
+from ..registry.recording import no_grad
 
 FIRST = 1024  # rows of the first allocation
 
@@ -35,7 +36,8 @@ class TouchedRows:
             rows, places = np.unique(grad.rows, return_inverse=True)
             grad = SelectedRows(places, grad.value, len(rows))
         else:
-            grad = grad.merge()
+            with no_grad():
+                grad = grad.merge()
             rows, grad = grad.rows, SelectedRows(np.arange(len(grad.rows)), grad.value, len(grad.rows))
         slots = self._slots_of(rows)
         found = param[rows]

@@ -80,9 +80,9 @@ def call_recorded(op, inputs, out, attrs):
 
 
 def _refuse_lost(op, inputs):
-    """Refuse to update an array by numbers that were computed from a variable: an update has no gradient."""
+    """Refuse updates of, or by, numbers that were computed from a variable: an update has no gradient."""
     for name, x in zip(op._names(inputs), inputs, strict=True):
-        if name not in op.updates and any(tape._is_traced(x) for tape in open_tapes()):
+        if any(tape._is_traced(x) for tape in open_tapes()):
             raise TypeError(
                 f"{op.name} writes to an array, and no gradient flows through it to {name}; "
                 f"pass lodkit.stop_gradient({name})"

@@ -80,13 +80,15 @@ class Tape:
         >>> tape.gradient(total, [weight])
         [array([2., 4.])]
         """
+        x = unwrapped(x)
         values = x.values if isinstance(x, LoDTensor) else x
-        if not isinstance(values, np.ndarray) or values.dtype.kind != "f":
+        if type(values) is not np.ndarray or values.dtype.kind != "f":
+            if isinstance(values, np.ndarray) and values.dtype.kind == "f":
+                raise TypeError(f"watch takes no {type(values).__name__}; pass np.asarray(x), which shares its memory")
             shown = f"{values.dtype} numbers" if isinstance(values, np.ndarray) else type(values).__name__
             raise TypeError(f"watch takes NumPy arrays and LoDTensors of floating numbers, got {shown}")
         if self not in open_tapes():
             raise LodkitError("this tape is not open in this thread; watch inside its with statement")
-        x = unwrapped(x)
         self._watched.append((memory_of(x), self._key(x), _checksum(memory_of(x))))
         return wrapped(x)
 
@@ -138,6 +140,11 @@ class Tape:
         """Gradients by the variables between the targets and the sources; and all that calls have made."""
         found = {}
         for t, g in zip(targets, given, strict=True):
+            if id(memory_of(t)) not in self._versions and all(memory_of(t) is not memory_of(s) for s in sources):
+                raise LodkitError(
+                    "this tape has not seen the target: compute it inside the with statement, by operators and by the "
+                    "NumPy functions that docs/gradients.md lists"
+                )
             add_to(found, self._key(t), seed(t, g))
         wanted = {(where, n) for where, last in map(self._key, sources) for n in range(last + 1)}
         for array, key, checksum in self._watched:
