@@ -18,7 +18,8 @@ _HOMES = {
     "arrays.bounds": ("bounds_check",),
     "registry": ("Dense", "OPS", "op", "run"),
     "registry.desc": ("DescError", "LodTensorDesc", "TensorDesc", "VarDesc", "VarType"),
-    "registry.tape": ("Tape", "stop_gradient"),
+    "registry.tape": ("Tape",),
+    "registry.recording": ("stop_gradient",),
     "registry.warmup": ("warmup",),
     "storage": ("StorageError", "load", "save"),
     "jit": ("get_num_threads", "set_num_threads"),
@@ -66,8 +67,8 @@ if TYPE_CHECKING:
     from .registry import VarType as VarType
     from .registry import op as op
     from .registry import run as run
+    from .registry.recording import stop_gradient as stop_gradient
     from .registry.tape import Tape as Tape
-    from .registry.tape import stop_gradient as stop_gradient
     from .registry.warmup import warmup as warmup
     from .storage import StorageError as StorageError
     from .storage import load as load

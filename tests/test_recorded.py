@@ -293,6 +293,18 @@ def test_numbers_that_were_overwritten_are_refused():
         tape.gradient(lost, [x])
 
 
+def test_updates_after_a_tape_was_closed():
+    x, weight = np.ones((2, 2)), np.eye(2)
+    with lodkit.Tape() as tape:
+        y, z = lodkit.fc(x, weight), lodkit.tanh(weight)
+    before = tape.gradient(y, [x])[0]
+    lodkit.sgd(weight, np.ones((2, 2)), lr=0.5)
+    with pytest.raises(LodkitError, match="the gradient of fc reads numbers that were overwritten since"):
+        tape.gradient(y, [x])
+    assert (before == 1).all()
+    np.testing.assert_allclose(tape.gradient(z, [weight])[0], 1 - np.tanh(np.eye(2)) ** 2)
+
+
 def test_a_source_that_out_overwrote():
     buffer = np.full((3, 2), 0.5)
     with lodkit.Tape() as tape:

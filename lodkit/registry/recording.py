@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import threading
+import weakref
 
 import numpy as np
 
 from ..arrays.recorded import RecordedArray, hooks, operand, recorded
 from ..lod import LoDTensor, SelectedRows
+from ..public import public
 
 _local = threading.local()
+closed: weakref.WeakSet = weakref.WeakSet()  # tapes that may still be asked for gradients
 
 
 def open_tapes():
@@ -120,12 +123,51 @@ def wrapped(x):
     return recorded(x) if type(x) is np.ndarray and x.dtype.kind == "f" else x
 
 
+@public
+def stop_gradient(x):
+    """Return ``x`` as a constant of the open tapes: no gradient flows through the result.
+
+    Parameters
+    ----------
+    x : array or LoDTensor
+        Shares its memory with the result; itself if no tape is open.
+
+    Examples
+    --------
+    >>> import numpy as np, lodkit
+    >>> x = np.array([1.0, 2.0])
+    >>> with lodkit.Tape() as tape:
+    ...     y = lodkit.tanh(x) * lodkit.stop_gradient(lodkit.tanh(x))
+    >>> bool(np.allclose(tape.gradient(y, [x])[0], (1 - np.tanh(x) ** 2) * np.tanh(x)))
+    True
+    """
+    if not open_tapes():
+        return x
+    x = unwrapped(x)
+    values = x.values if isinstance(x, LoDTensor) else x
+    if not isinstance(values, np.ndarray):
+        raise TypeError(f"stop_gradient takes NumPy arrays and LoDTensors of them, got {type(values).__name__}")
+    constant = values.view()
+    for tape in open_tapes():
+        tape._constants.add(id(constant))
+        tape._alive.append(constant)
+    return x.with_values(constant) if isinstance(x, LoDTensor) else constant
+
+
 def before_write(array):
     """Prepare the open tapes for a change of a recorded array in place. Returns a copy of its present numbers."""
     before = array.copy()
     for tape in open_tapes():
         tape._rename(array, before)
     return before
+
+
+def note_update(op, inputs):
+    """Tell closed tapes which arrays an operator has updated."""
+    for name, x in zip(op._names(inputs), inputs, strict=True):
+        if name in op.updates:
+            for tape in closed:
+                tape._overwritten(x)
 
 
 def knows(array):

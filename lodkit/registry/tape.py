@@ -16,7 +16,7 @@ from ..errors import LodkitError
 from ..lod import LoDTensor, SelectedRows
 from ..public import public
 from .backward import Readable, add_to, backward, like_source, memory_of, replaced, seed, separate
-from .recording import Call, _local, open_tapes, record, unwrapped, wrapped
+from .recording import Call, _local, closed, open_tapes, record, unwrapped, wrapped
 
 _lock = threading.Lock()
 #: What a gradient that is computed inside a tape is to that tape: a call without a gradient of its own.
@@ -51,12 +51,14 @@ class Tape:
         if self in open_tapes():
             raise LodkitError("this tape is open already; open another one inside it")
         _local.tapes = [*open_tapes(), self]
+        closed.discard(self)
         with _lock:
             state.open += 1
         return self
 
     def __exit__(self, *error):
         _local.tapes = [tape for tape in _local.tapes if tape is not self]
+        closed.add(self)
         with _lock:
             state.open -= 1
 
@@ -227,6 +229,12 @@ class Tape:
             self._versions[where] += 1
         return self._key(out)
 
+    def _overwritten(self, x):
+        """Note an update of an array, if this tape has seen it."""
+        where = id(memory_of(x))
+        if where in self._versions:
+            self._versions[where] += 1
+
     def _rename(self, array, before):
         """Make ``before``, a copy, of what ``array`` was until now: it is about to be written to."""
         key = self._key(array)
@@ -269,37 +277,6 @@ class Tape:
                 reached.update(call.output_keys)
             made.update(call.output_keys)
         return reached, made
-
-
-@public
-def stop_gradient(x):
-    """Return ``x`` as a constant of the open tapes: no gradient flows through the result.
-
-    Parameters
-    ----------
-    x : array or LoDTensor
-        Shares its memory with the result; itself if no tape is open.
-
-    Examples
-    --------
-    >>> import numpy as np, lodkit
-    >>> x = np.array([1.0, 2.0])
-    >>> with lodkit.Tape() as tape:
-    ...     y = lodkit.tanh(x) * lodkit.stop_gradient(lodkit.tanh(x))
-    >>> bool(np.allclose(tape.gradient(y, [x])[0], (1 - np.tanh(x) ** 2) * np.tanh(x)))
-    True
-    """
-    if not open_tapes():
-        return x
-    x = unwrapped(x)
-    values = x.values if isinstance(x, LoDTensor) else x
-    if not isinstance(values, np.ndarray):
-        raise TypeError(f"stop_gradient takes NumPy arrays and LoDTensors of them, got {type(values).__name__}")
-    constant = values.view()
-    for tape in open_tapes():
-        tape._constants.add(id(constant))
-        tape._alive.append(constant)
-    return x.with_values(constant) if isinstance(x, LoDTensor) else constant
 
 
 def _checksum(array):
