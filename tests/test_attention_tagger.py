@@ -64,6 +64,7 @@ def test_a_tag_that_only_the_words_before_tell():
     assert model.accuracy(ids, tags) > 0.9
 
 
+@pytest.mark.jit
 @pytest.mark.skipif(not EWT.exists(), reason="the English Web Treebank is not beside the checkout")
 def test_parts_of_speech():
     """Sentences of the English Web Treebank; the most frequent tag is right for less than a fifth."""

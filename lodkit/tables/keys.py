@@ -44,6 +44,9 @@ def insert(wanted, keys, places, count):
     return count
 
 
+_wrapping = np.errstate(over="ignore")  # products modulo 2**64, uncompiled
+
+
 class Keys:
     """Distinct keys by slot, and where each is found."""
 
@@ -51,18 +54,21 @@ class Keys:
         self.count, self.slots, self.places = 0, np.empty(0, np.int64), np.empty(0, np.int64)
         self.grow(capacity)
 
+    @_wrapping
     def grow(self, capacity):
         """Make room for as many keys; at most half of the places are taken."""
         slots, self.slots = self.slots[: self.count], np.empty(capacity, np.int64)
         self.places = np.full(2 << max(capacity - 1, 1).bit_length(), EMPTY, np.int64)
         insert(slots, self.slots, self.places, 0)
 
+    @_wrapping
     def find(self, wanted):
         """Slot of each key, -1 where there is none."""
         out = np.empty(len(wanted), np.int64)
         find(len(wanted), wanted, self.slots, self.places, out)
         return out
 
+    @_wrapping
     def insert(self, wanted):
         """Give each new key the next slot; there must be room."""
         self.count = insert(wanted, self.slots, self.places, self.count)

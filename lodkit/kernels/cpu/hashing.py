@@ -17,4 +17,5 @@ def _fill(x, columns, count, bound, out):
 
 def fill(x, columns, count, bound, out):
     """``out[row * count + seed]``: the hash of a row by a seed, below ``bound``."""
-    _fill(len(out) * (columns + 8), np.ascontiguousarray(x, np.int64), columns, count, np.uint64(bound), out)
+    with np.errstate(over="ignore"):  # of products modulo 2**64, uncompiled
+        _fill(len(out) * (columns + 8), np.ascontiguousarray(x, np.int64), columns, count, np.uint64(bound), out)

@@ -39,7 +39,7 @@ def _searcher(width, grid_of, codes_of):
 
     @jitable
     def loss_of(table, s, columns, low, high):
-        first = simd.like(simd.load(table, s, 0, 1), low)
+        first = simd.full(table, 1, low)  # rows may have no columns
         scale, bias, factor = grid_of(first, simd.like(first, high))
         total = simd.widen(simd.like(simd.load_first(table, s, 0, width, 0, 0.0), 0.0))
         for at in range(0, columns, width):
