@@ -23,7 +23,7 @@ from lodkit.kernels.cuda.primitives import cub, offsets
 pytestmark = [
     pytest.mark.jit,
     pytest.mark.skipif(importlib.util.find_spec("nvidia") is None, reason="the CUDA compiler is not installed"),
-    pytest.mark.timeout(900),
+    pytest.mark.timeout(1500),
 ]
 
 
