@@ -80,7 +80,7 @@ def test_a_tape_is_told_arrays():
     with pytest.raises(TypeError, match=r"sources must be a list of arrays.*pass \[source\]"):
         tape.gradient(rows, table)
     for target, sources in ((None, [table]), ("a", [table]), (rows, ["a"])):
-        with pytest.raises(TypeError, match="must be an array or a LoDTensor"):
+        with pytest.raises(TypeError, match="must be an array, a LoDTensor or SelectedRows"):
             tape.gradient(target, sources)
     with pytest.raises(lodkit.DTypeError, match="complex"):
         tape.gradient(rows, [table], 1j * np.ones((2, 2)))
