@@ -235,8 +235,7 @@ class Optimizer:
             raise ValueError(f'states must be "all" or "touched", got {group["states"]!r}')
         attrs = self._attrs(group)
         traits = self.op.definition.traits
-        filled = {**self.op.defaults, **attrs}
-        spreads = not filled.get("lazy", True) and (traits.touches_all(filled) or bool(filled.get("weight_decay")))
+        spreads = traits.spreads({**self.op.defaults, **attrs})
         for name in ("mask", "rounding_seed"):
             if group["states"] == "touched" and attrs.get(name) is not None:
                 raise ValueError(f'states="touched" takes no {name}, which is by rows of the table; use states="all"')

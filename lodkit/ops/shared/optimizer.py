@@ -72,6 +72,10 @@ class Traits(NamedTuple):
         """What check_update is told of these states."""
         return {"rowwise": self.rowwise, "pairs": self.pairs and len(states) == 1, "counter": self.counter}
 
+    def spreads(self, attrs):
+        """Whether rows without a gradient change too, with these attributes of the rule and shared ones."""
+        return not attrs.get("lazy", True) and (self.touches_all(attrs) or bool(attrs.get("weight_decay")))
+
     def check(self, attrs):
         """Refuse numbers outside their limits."""
         named = {f"positive_{name}" if name in self.positive else name: number for name, number in attrs.items()}
@@ -146,7 +150,7 @@ def optimizer(rule=None, /, *, rowwise=False, pairs=False, touches_all=True, def
         records = [] if attrs.pop("return_step", False) else None
         if records is not None:
             check_record(grad, given["duplicates"], given["mask"])
-        spreads = not given["lazy"] and (traits.touches_all(attrs) or bool(given.get("weight_decay")))
+        spreads = traits.spreads({**attrs, **given})
         steps_by = grad
         if given["mask"] is not None:
             steps_by, spreads = masked(plain, grad, given["mask"], given["duplicates"], spreads), False
