@@ -166,8 +166,9 @@ def note_update(op, inputs):
     """Tell closed tapes which arrays an operator has updated."""
     for name, x in zip(op._names(inputs), inputs, strict=True):
         if name in op.updates:
-            for tape in closed:
-                tape._overwritten(x)
+            for reference in tuple(closed.data):  # one step: other threads may add to it
+                if (tape := reference()) is not None:
+                    tape._overwritten(x)
 
 
 def knows(array):

@@ -99,21 +99,22 @@ class Tape:
 
         Parameters
         ----------
-        target : array, LoDTensor, or list of them
+        target : array, LoDTensor, SelectedRows, or list of them
             Their gradients add up.
-        sources : list of array or LoDTensor
+        sources : list of array, LoDTensor or SelectedRows
         output_gradients : array or list of arrays, optional
             Gradients of ``target``; ones by default.
 
         Returns
         -------
         list
-            Like ``sources``; None for a source with no path to the target.
+            Like ``sources``, for SelectedRows an array like their value; None for a source with no path to the target.
 
         Raises
         ------
         LodkitError
-            An operator on the path has no gradient; the message names it.
+            An operator on the path has no gradient, or its gradient would read numbers that were overwritten since, or
+            the target is not of this tape, or depends on a view of a source; the message names the operator.
         """
         targets = list(target) if isinstance(target, list | tuple) else [target]
         if not isinstance(sources, list | tuple):
@@ -206,8 +207,7 @@ class Tape:
         call.input_keys = tuple([self._key(x) for x in call.inputs])
         if call.op.updates:  # earlier results depend on the earlier values
             for out in call.outputs:
-                key, version = self._key(out)
-                self._versions[key] = version + 1
+                self._overwritten(out)
             return
         call.output_keys = tuple([self._written(x) for x in call.outputs])
         self._calls.append(call)
@@ -224,13 +224,11 @@ class Tape:
 
     def _written(self, out):
         """Variable of a result: a new one if ``out=`` overwrote another."""
-        where = id(memory_of(out))
-        if where in self._versions:
-            self._versions[where] += 1
+        self._overwritten(out)
         return self._key(out)
 
     def _overwritten(self, x):
-        """Note an update of an array, if this tape has seen it."""
+        """Note a write to an array, if this tape has seen it."""
         where = id(memory_of(x))
         if where in self._versions:
             self._versions[where] += 1
@@ -262,10 +260,10 @@ class Tape:
             call = todo.pop()
             if call is None or call.op is GRADIENT:
                 continue
-            for x, key in zip(call.inputs, call.input_keys, strict=True):
+            for input_, key in zip(call.inputs, call.input_keys, strict=True):
                 if key in made:
                     todo.append(made[key])
-                elif is_floating(x) and key[0] not in self._constants:
+                elif is_floating(input_) and key[0] not in self._constants:
                     return True
         return False
 
