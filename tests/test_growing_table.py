@@ -62,6 +62,21 @@ def test_trains_as_a_dense_table_of_all_keys(name, threads):
     np.testing.assert_array_equal(grown.lookup(keys[some], training=False), dense[some])
 
 
+@pytest.mark.parametrize("name", [name for name, op in lodkit.OPS.items() if hasattr(op.definition, "traits")])
+def test_every_optimizer_makes_its_states(name):
+    """As the same steps of a table that has all its slots, and slots to come stay as they are made."""
+    op = lodkit.OPS[name]
+    states = [s for s in list(op.inputs)[2:] if type(None) not in op.inputs[s] or name == "ftrl"]
+    grown = GrowingTable(3, capacity=4, initializer=lambda n, item, dtype: np.ones((n, *item), dtype))
+    count = {"iteration": 0} if "iteration" in op._needed else {}
+    for keys in ([5, 9], [9, 7, 1, 2, 3, 4]):
+        slots = grown.slots(keys)
+        grown.update(
+            op, SelectedRows(slots, np.ones((len(slots), 3), np.float32), len(grown.values)), *states, lr=0.1, **count
+        )
+        assert (grown.values[len(grown) :] == 1).all() and (grown.values[slots] < 1).all()
+
+
 def test_unknown_keys_read_zeros_and_get_no_gradient():
     table = GrowingTable(2, capacity=4, initializer=lambda n, item, dtype: np.ones((n, *item), dtype))
     assert table.lookup([5, 9]).tolist() == [[1, 1], [1, 1]]

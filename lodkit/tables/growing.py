@@ -152,7 +152,7 @@ class GrowingTable:
         slots = slots.with_values(flat) if isinstance(slots, LoDTensor) else flat
         return ops.lookup_table(self.values, slots, padding_idx=none, is_sparse=is_sparse)
 
-    def state(self, name, fill=0.0, *, rowwise=False):
+    def state(self, name, fill=0.0, *, rowwise=False, dtype=None):
         """Return a state of an optimizer, which grows with the table; it is made when it is first asked for.
 
         Parameters
@@ -162,10 +162,12 @@ class GrowingTable:
             Number of new slots.
         rowwise : bool
             One number per slot.
+        dtype : data-type, optional
+            The type of the values by default.
         """
         if name not in self._states:
             shape = (len(self.values),) if rowwise else self.values.shape
-            self._states[name] = np.full(shape, fill, self.dtype)
+            self._states[name] = np.full(shape, fill, dtype or self.dtype)
         return self._states[name]
 
     def update(self, op, grad, *states, **attrs):
@@ -178,15 +180,22 @@ class GrowingTable:
         grad : SelectedRows
             Of slots, as the gradient of ``lookup``; the table may have grown since.
         *states : str or array
-            Names of states, as in ``state``, or arrays like ``values``.
+            Names of states, as in ``state``, or arrays like ``values``; new ones are as the operator takes them.
         **attrs
-            Attributes of the operator.
+            Attributes of the operator. ``lazy`` is True by default: slots to come are left alone.
         """
         if not isinstance(grad, SelectedRows) or grad.height > len(self.values):
             what = f"SelectedRows of height {grad.height}" if isinstance(grad, SelectedRows) else type(grad).__name__
             raise TypeError(f"update takes SelectedRows of slots below {len(self.values)}, got {what}")
         grad = SelectedRows._wrap(grad.rows, grad.value, len(self.values), grad.is_merged, grad._runs)
-        op(self.values, grad, *(self.state(s) if isinstance(s, str) else s for s in states), **attrs)
+        if "lazy" in op.defaults:
+            attrs = {"lazy": True, **attrs}
+        traits, arrays = getattr(op.definition, "traits", None), []
+        for i, state in enumerate(states):
+            vector = traits is not None and traits.rowwise and i == len(states) - 1
+            kind = np.int64 if vector and traits.counter else None
+            arrays.append(self.state(state, rowwise=vector, dtype=kind) if isinstance(state, str) else state)
+        op(self.values, grad, *arrays, **attrs)
 
 
 def _grown(state, capacity):
