@@ -33,11 +33,13 @@ if __name__ == "__main__" and "LODKIT_COMPARE_THREADS" not in os.environ:
         status |= subprocess.run([sys.executable, __file__], env={**os.environ, **settings}, check=False).returncode
     sys.exit(status)
 
+import compare_attention
+import compare_optimizers
 import compare_sequences
 import compare_sparse
 import compare_tables
 import numpy as np
-from measuring import BATCHES, HEIGHT, INNER, QUICK, THREADS, measure, ratios, rng
+from measuring import BATCHES, HEIGHT, INNER, QUICK, THREADS, drawn_ids, measure, ratios, rng
 from peers import scipy, torch
 
 import lodkit
@@ -56,8 +58,7 @@ def batches(kind, width=0):
     for _ in range(BATCHES):
         lengths = rng.integers(0, 41, 64 if QUICK else 4096)
         count = int(lengths.sum())
-        drawn = rng.integers(0, HEIGHT, count) if kind == "uniform" else np.minimum(rng.zipf(1.05, count), 1 << 40)
-        flat = drawn * 2654435761 % HEIGHT
+        flat = drawn_ids(kind, count)
         rows = rng.standard_normal((count, width), dtype=np.float32) if width else None
         yield lodkit.LoDTensor(flat, [lengths]), flat, np.concatenate([[0], np.cumsum(lengths)]), rows
 
@@ -236,6 +237,8 @@ GROUPS = (
     *compare_sparse.GROUPS,
     *compare_sequences.GROUPS,
     *compare_tables.GROUPS,
+    *compare_optimizers.GROUPS,
+    *compare_attention.GROUPS,
     small_calls,
     imports,
 )

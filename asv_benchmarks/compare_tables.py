@@ -1,11 +1,9 @@
-"""Comparisons of packing, ids, quantized tables and fused updates."""
+"""Comparisons of packing, ids and quantized tables."""
 
 from __future__ import annotations
 
-import functools
-
 import numpy as np
-from measuring import HEIGHT, QUICK, measure, rng
+from measuring import HEIGHT, QUICK, drawn_ids, measure, rng
 from peers import awkward, fbgemm, torch
 
 import lodkit
@@ -62,7 +60,7 @@ def _padded(ragged, width):
 
 def ids():
     """Compare distinct ids with inverse, and the top 5 per segment."""
-    drawn = np.minimum(rng.zipf(1.05, COUNT), 1 << 40) * 2654435761 % HEIGHT
+    drawn = drawn_ids("zipf", COUNT)
     calls = {"lodkit": lambda r: lodkit.unique(drawn, return_inverse=True)[1]}
     calls["numpy unique"] = lambda r: np.unique(drawn, return_inverse=True)[1]
     if torch:
@@ -137,91 +135,4 @@ def quantized():
     measure("weighted bags, fused", calls)
 
 
-def fused_updates():
-    """Compare updates by SelectedRows with gather, dense update, scatter."""
-    rows = np.unique(rng.integers(0, HEIGHT, COUNT))
-    value = rng.standard_normal((len(rows), 64), dtype=np.float32)
-    grad = lodkit.SelectedRows(rows, value, HEIGHT)
-    table = rng.standard_normal((HEIGHT, 64), dtype=np.float32)
-    for name, states in (("adagrad", 1), ("ftrl", 2)):
-        state = [np.ones_like(table) for _ in range(states)]
-
-        def fused(r, name=name, state=state):
-            lodkit.run(name, table, grad, *state, lr=0.01)
-
-        def unfused(r, name=name, state=state):
-            taken = [lodkit.gather(x, rows) for x in (table, *state)]
-            lodkit.run(name, taken[0], value, *taken[1:], lr=0.01)
-            for x, part in zip((table, *state), taken, strict=True):
-                lodkit.scatter_assign(x, rows, part)
-
-        measure(f"{name} of 100k rows, fused", {"lodkit": fused, "lodkit gather, update, scatter": unfused})
-
-
-#: Optimizer -> number of states, attributes, PyTorch's class and its arguments.
-RULES = {
-    "momentum": (1, {}, "SGD", {"momentum": 0.9}),
-    "decayed_adagrad": (1, {}, "RMSprop", {}),
-    "adadelta": (2, {}, "Adadelta", {}),
-    "rmsprop": (2, {"momentum": 0.5}, "RMSprop", {"momentum": 0.5}),
-    "adam": (2, {"iteration": 9}, "Adam", {}),
-    "adamw": (2, {"iteration": 9}, "AdamW", {}),
-    "adamax": (2, {"iteration": 9}, "Adamax", {}),
-    "nadam": (2, {"iteration": 9}, "NAdam", {}),
-    "radam": (2, {"iteration": 9}, "RAdam", {}),
-    "lion": (1, {}, None, {}),
-    "lars": (1, {}, None, {}),
-    "lamb": (2, {"iteration": 9}, None, {}),
-}
-
-
-def optimizers():
-    """Compare a step by a gradient of 82,000 rows, lazy and as the dense one, and by a dense gradient.
-
-    PyTorch's optimizers refuse sparse gradients, but for SparseAdam: theirs take the dense gradient.
-    """
-    height = 1000 if QUICK else 1_000_000
-    rows = rng.integers(0, height, 50 if QUICK else 82_000)
-    grad = lodkit.SelectedRows(rows, rng.standard_normal((len(rows), 64), dtype=np.float32), height)
-    param, dense = rng.standard_normal((height, 64), dtype=np.float32), grad.to_dense()
-    for name, (count, attrs, theirs, kwargs) in RULES.items():
-        update = functools.partial(getattr(lodkit, name), lr=1e-3, **attrs)
-        states = [np.zeros_like(param) for _ in range(count)]
-        calls = {"lodkit": lambda r, u=update, s=states: u(param, dense, *s)}
-        sparse = {
-            "lodkit, lazy": lambda r, u=update, s=states: u(param, grad, *s, lazy=True),
-            "lodkit, as the dense gradient": lambda r, u=update, s=states: u(param, grad, *s),
-        }
-        if torch and theirs:
-            parameter = torch.nn.Parameter(torch.from_numpy(param.copy()))
-            parameter.grad = torch.from_numpy(dense)
-            optimizer = getattr(torch.optim, theirs)([parameter], lr=1e-3, **kwargs)
-            calls["torch.optim"] = sparse["torch.optim, dense"] = lambda r, o=optimizer: o.step()
-        if torch and name == "adam":
-            table = torch.nn.Parameter(torch.from_numpy(param.copy()))
-            table.grad = torch.sparse_coo_tensor(
-                torch.from_numpy(rows)[None], torch.from_numpy(grad.value), param.shape
-            )
-            lazy = torch.optim.SparseAdam([table], lr=1e-3)
-            sparse["torch SparseAdam"] = lambda r, o=lazy: o.step()
-        measure(f"{name}, dense gradient", calls)
-        measure(f"{name}, SelectedRows", sparse)
-
-
-def tall_tables():
-    """Compare updates of 1,000 rows of tables of two heights: their time must not depend on it."""
-    made = {name: {} for name in ("sgd", "adagrad")}
-    for height in (1000, 2000) if QUICK else (100_000, 10_000_000):
-        table, rows = np.ones((height, 8), np.float32), np.unique(rng.integers(0, height, 1000))
-        grad = lodkit.SelectedRows(rows, np.ones((len(rows), 8), np.float32), height)
-        for name, states in (("sgd", []), ("adagrad", [np.ones_like(table)])):
-
-            def update(r, name=name, inputs=(table, grad, *states)):
-                lodkit.run(name, *inputs, lr=0.01)
-
-            made[name][f"lodkit, {height:,} rows"] = update
-    for name, calls in made.items():
-        measure(f"{name} of 1,000 rows of a table", calls)
-
-
-GROUPS = (packing, ids, quantized, fused_updates, optimizers, tall_tables)
+GROUPS = (packing, ids, quantized)

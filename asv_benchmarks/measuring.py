@@ -17,6 +17,12 @@ rng = np.random.default_rng(0)
 ratios = {}
 
 
+def drawn_ids(kind, count):
+    """Draw ids of a table of HEIGHT rows, "uniform" or "zipf"; the frequent ones lie anywhere in it."""
+    drawn = rng.integers(0, HEIGHT, count) if kind == "uniform" else np.minimum(rng.zipf(1.05, count), 1 << 40)
+    return drawn * 2654435761 % HEIGHT
+
+
 def measure(name, calls, traffic=None, inner=1, rounds=ROUNDS):
     """Time {implementation: call(round)}, interleaved, lodkit's first. Results must agree to 1e-3."""
     results = {label: call(0) for label, call in calls.items()}
