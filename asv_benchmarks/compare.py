@@ -39,7 +39,7 @@ import compare_sequences
 import compare_sparse
 import compare_tables
 import numpy as np
-from measuring import BATCHES, HEIGHT, INNER, QUICK, THREADS, drawn_ids, measure, ratios, rng
+from measuring import BATCHES, HEIGHT, INNER, QUICK, THREADS, drawn_ids, fresh, measure, ratios, rng
 from peers import scipy, torch
 
 import lodkit
@@ -138,7 +138,7 @@ def selected_rows():
     for kind in ("uniform", "zipf"):
         data = list(batches(kind, 64))
         grads = [lodkit.SelectedRows(flat, rows, HEIGHT) for _, flat, _, rows in data]
-        calls = {"lodkit": lambda r: lodkit.merge_selected_rows(grads[r % BATCHES]).value}
+        calls = {"lodkit": lambda r: lodkit.merge_selected_rows(fresh(grads[r % BATCHES])).value}
         coo = []
         if torch:
             coo = [
@@ -159,7 +159,7 @@ def updates(name, kind, grads, coo):
     states = (moment,) if name == "adagrad" else ()
 
     def mine(r):
-        lodkit.run(name, w, grads[r % BATCHES], *states, lr=0.01)
+        lodkit.run(name, w, fresh(grads[r % BATCHES]), *states, lr=0.01)
 
     calls = {"lodkit": mine}
     if torch:

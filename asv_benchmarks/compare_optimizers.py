@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 
 import numpy as np
-from measuring import HEIGHT, QUICK, drawn_ids, measure, rng
+from measuring import HEIGHT, QUICK, drawn_ids, fresh, measure, rng
 from peers import fbgemm, torch
 
 import lodkit
@@ -41,7 +41,7 @@ def _step(update, *inputs, **attrs):
     """Return the call of an update, without its result: each implementation has states of its own."""
 
     def step(r):
-        update(*inputs, **attrs)
+        update(*(fresh(x) if isinstance(x, lodkit.SelectedRows) else x for x in inputs), **attrs)
 
     return step
 
@@ -76,7 +76,10 @@ def optimizers():
 
 
 def _torch_steps(name, param, grad):
-    """Return PyTorch's step by the sparse gradient, where its rule takes one."""
+    """Return PyTorch's step by the sparse gradient, where its rule takes one.
+
+    Its velocity is sparse and gets longer by a gradient at each step, so the minimum is that of the second step.
+    """
     made = {
         "sgd": ("SGD", {}),
         "adagrad": ("Adagrad", {}),
@@ -91,12 +94,7 @@ def _torch_steps(name, param, grad):
     table.grad = torch.sparse_coo_tensor(rows, torch.from_numpy(grad.value), param.shape, check_invariants=False)
     steps = getattr(torch.optim, optimizer)([table], lr=1e-3, **kwargs)
 
-    def step(r):
-        if name == "momentum":
-            steps.state.clear()  # its velocity is sparse, and longer by a gradient at each step: this is its shortest
-        steps.step()
-
-    return {f"torch {optimizer}": step}
+    return {f"torch {optimizer}": lambda r: steps.step()}
 
 
 def _fbgemm_steps(name, param, grad):

@@ -7,6 +7,8 @@ import time
 
 import numpy as np
 
+import lodkit
+
 THREADS = int(os.environ.get("LODKIT_COMPARE_THREADS", "1"))
 QUICK = bool(os.environ.get("LODKIT_COMPARE_QUICK"))
 ROUNDS = 1 if QUICK else 25
@@ -21,6 +23,11 @@ def drawn_ids(kind, count):
     """Draw ids of a table of HEIGHT rows, "uniform" or "zipf"; the frequent ones lie anywhere in it."""
     drawn = rng.integers(0, HEIGHT, count) if kind == "uniform" else np.minimum(rng.zipf(1.05, count), 1 << 40)
     return drawn * 2654435761 % HEIGHT
+
+
+def fresh(grad):
+    """Return the gradient of a new step: one that is used twice keeps the order of its rows."""
+    return lodkit.SelectedRows(grad.rows, grad.value, grad.height)
 
 
 def measure(name, calls, traffic=None, inner=1, rounds=ROUNDS):

@@ -75,6 +75,39 @@ def test_arithmetic_agrees_with_numpy(dtype, width):
     np.testing.assert_allclose(got[5], expected[5], rtol=1e-6)  # fused where the machine has it
 
 
+def in_pieces(width):
+    def kernel(a, b, out):
+        x, y = simd.load(a, 0, 0, width), simd.load(b, 0, 0, width)
+        simd.store(out, 0, 0, simd.fma(x, y, simd.full(a, width, 2)))
+        simd.store(out, 1, 0, simd.narrow(out, simd.div(simd.widen(x), simd.like(simd.widen(x), 2))))
+        simd.store(out, 2, 0, simd.maximum(x, simd.sub(y, x)))
+        simd.store(out, 3, 0, simd.minimum(simd.like(x, simd.lane(y, 0)), simd.larger(x, y)))
+
+    return kernel
+
+
+@pytest.mark.parametrize("width", [17, 24, 48, 96, 100, 127])
+@pytest.mark.parametrize("dtype", [*FLOATS, "int64"])
+def test_vectors_in_pieces_agree_with_numpy(dtype, width):
+    expected, got = both(in_pieces(width), 4, dtype, width)
+    if dtype == "int64":  # NumPy's quotient of integers is a float, which is rounded down
+        expected[1] = got[1] = 0
+    np.testing.assert_allclose(got, expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("width", [17, 100])
+def test_halves_in_pieces(width):
+    halves = numbers("float16", width).view(np.uint16)
+
+    def kernel(a, out):
+        simd.store(out, 0, 0, simd.add(simd.load(a, 0, 0, width), simd.full(a, width, 0.25)))
+
+    expected, got = np.zeros((1, width), np.uint16), np.zeros((1, width), np.uint16)
+    kernel(halves, expected)
+    njit(kernel)(halves, got)
+    np.testing.assert_array_equal(got.view(np.float16), expected.view(np.float16))
+
+
 @pytest.mark.parametrize("width", [1, 5, 16, 64])
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_transcendental_functions(dtype, width):
@@ -291,6 +324,8 @@ def test_prefetch_and_rolled_change_nothing():
         for i in range(len(out)):
             simd.rolled()
             simd.prefetch(a, i, 0, 256)
+            simd.prefetch_lanes(a, i, 0, 100, True, 2)
+            simd.prefetch_lanes(a, i, 0, 3, False, 3)
             simd.store(out, i, 0, simd.load(a, i, 0, 3))
 
     a = np.arange(12.0).reshape(4, 3)

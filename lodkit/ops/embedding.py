@@ -119,8 +119,8 @@ def check_lod_level(ids, what="embedding_bag"):
         raise LoDLevelError(f"{what} needs ids with lod_level >= 1; attach lengths: LoDTensor(ids, [[...]])")
 
 
-def prepare_bag(on, table, ids, weights, pool, padding_idx):
-    """Check the inputs of embedding_bag and its gradients on any device.
+def prepare_bag(on, table, ids, weights, pool, padding_idx, check_ids=None):
+    """Check the inputs of embedding_bag and its gradients on any device; ids by ``on.checked_ids`` if by no other.
 
     Returns
     -------
@@ -128,7 +128,7 @@ def prepare_bag(on, table, ids, weights, pool, padding_idx):
         The table, a LoDTensor of one id a row, its ids, and their weights or None.
     """
     bags, table = check_bag(ids), check_rows(table, "table")
-    flat = on.checked_ids(bags.values, len(table))
+    flat = (check_ids or on.checked_ids)(bags.values, len(table))
     if weights is not None:
         weights = aligned(weights, ids, "weights")
         check_weights(weights, len(flat), table.dtype, pool)

@@ -20,11 +20,53 @@ class Vector(types.Type):
         super().__init__(f"Vector({dtype}, {width})")
 
 
+SMALL = 16  # lanes that are one vector of LLVM's, whatever their number
+
+
+def pieces(width):
+    """The powers of two whose sum is a number of lanes, and where each begins: LLVM cuts other long vectors badly.
+
+    Rows of 96 or 100 floats took 1.3 to 2.5 times as long by ``<96 x float>`` and ``<100 x float>``. Shuffles and
+    masked loads take no vectors in pieces.
+    """
+    if width <= SMALL:
+        yield 0, width
+        return
+    at = 0
+    for bit in reversed(range(width.bit_length())):
+        if width >> bit & 1:
+            yield at, 1 << bit
+            at += 1 << bit
+
+
+def _vector_type(lane, width):
+    """LLVM's vector, or a structure of its pieces."""
+    parts = [ir.VectorType(lane, size) for _, size in pieces(width)]
+    return parts[0] if len(parts) == 1 else ir.LiteralStructType(parts)
+
+
+def _parts(builder, value):
+    """The pieces of a vector."""
+    if isinstance(value.type, ir.VectorType):
+        return [value]
+    return [builder.extract_value(value, k) for k in range(len(value.type.elements))]
+
+
+def _joined(builder, parts):
+    """A vector of pieces."""
+    if len(parts) == 1:
+        return parts[0]
+    whole = ir.Constant(ir.LiteralStructType([part.type for part in parts]), ir.Undefined)
+    for k, part in enumerate(parts):
+        whole = builder.insert_value(whole, part, k)
+    return whole
+
+
 @register_model(Vector)
 class VectorModel(models.PrimitiveModel):
     def __init__(self, manager, vector):
         lane = manager.lookup(vector.dtype).get_data_type()
-        super().__init__(manager, vector, ir.VectorType(lane, vector.width))
+        super().__init__(manager, vector, _vector_type(lane, vector.width))
 
 
 def _of(array, width):
@@ -39,11 +81,20 @@ def _pointer(context, builder, array_type, array, i, j, pointee):
     return builder.bitcast(pointer, pointee.as_pointer())
 
 
-def _lanes(context, builder, array_type, width):
-    """LLVM vector as stored in memory, and the alignment of its lanes."""
-    name = str(array_type.dtype)
-    lane = ir.HalfType() if name == "uint16" else context.get_data_type(array_type.dtype)
-    return ir.VectorType(lane, width), array_type.dtype.bitwidth // 8 if array_type.aligned else 1
+def _lane_in_memory(context, array_type):
+    """LLVM type of a lane as stored in memory, and its alignment."""
+    half = str(array_type.dtype) == "uint16"
+    lane = ir.HalfType() if half else context.get_data_type(array_type.dtype)
+    return lane, array_type.dtype.bitwidth // 8 if array_type.aligned else 1
+
+
+def _pieces_at(context, builder, array, args, width):
+    """For each piece of ``array[i, j : j + width]``: its type in memory, a pointer to it, and its alignment."""
+    lane, align = _lane_in_memory(context, array)
+    start = _pointer(context, builder, array, *args[:3], lane)
+    for at, size in pieces(width):
+        kind = ir.VectorType(lane, size)
+        yield kind, builder.bitcast(builder.gep(start, [ir.IntType(64)(at)]), kind.as_pointer()), align
 
 
 @intrinsic(prefer_literal=True)
@@ -51,10 +102,12 @@ def load(typing, array, i, j, width):
     vector = _of(array, width.literal_value)
 
     def generate(context, builder, signature, args):
-        memory, align = _lanes(context, builder, array, vector.width)
-        value = builder.load(_pointer(context, builder, array, *args[:3], memory))
-        value.align = align
-        return convert(builder, value, context.get_value_type(vector))
+        lane, parts = context.get_data_type(vector.dtype), []
+        for kind, pointer, align in _pieces_at(context, builder, array, args, vector.width):
+            value = builder.load(pointer)
+            value.align = align
+            parts.append(convert(builder, value, ir.VectorType(lane, kind.count)))
+        return _joined(builder, parts)
 
     return vector(array, i, j, width), generate
 
@@ -62,9 +115,9 @@ def load(typing, array, i, j, width):
 @intrinsic
 def store(typing, array, i, j, vector):
     def generate(context, builder, signature, args):
-        memory, align = _lanes(context, builder, array, vector.width)
-        value = convert(builder, args[3], memory)
-        builder.store(value, _pointer(context, builder, array, *args[:3], memory)).align = align
+        places = _pieces_at(context, builder, array, args, vector.width)
+        for part, (kind, pointer, align) in zip(_parts(builder, args[3]), places, strict=True):
+            builder.store(convert(builder, part, kind), pointer).align = align
         return context.get_dummy_value()
 
     return types.void(array, i, j, vector), generate
@@ -92,7 +145,8 @@ def convert(builder, value, target):
 
 def _first(context, builder, array, args, width, count):
     """Arguments of a masked load or store of the first ``count`` lanes; halves move as their bits."""
-    memory, align = _lanes(context, builder, array, width)
+    lane, align = _lane_in_memory(context, array)
+    memory = ir.VectorType(lane, width)
     bits = ir.VectorType(ir.IntType(16), width) if isinstance(memory.element, ir.HalfType) else memory
     lanes = ir.Constant(ir.VectorType(ir.IntType(64), width), list(range(width)))
     there = builder.icmp_signed("<", lanes, splat(builder, count, width))
@@ -136,7 +190,7 @@ def _equal(vector, *given):
 
     def generate(context, builder, signature, args):
         lane = context.cast(builder, args[-1], signature.args[-1], vector.dtype)
-        return splat(builder, lane, vector.width)
+        return _joined(builder, [splat(builder, lane, size) for _, size in pieces(vector.width)])
 
     return vector(*given), generate
 
@@ -169,7 +223,8 @@ def lanewise(rule, resized=lambda width: width):
     @functools.wraps(rule)  # whose parameters Numba reads
     def run(typing, *vectors):
         def generate(context, builder, signature, args):
-            return rule(builder, *args)
+            by_piece = zip(*(_parts(builder, arg) for arg in args), strict=True)
+            return _joined(builder, [rule(builder, *parts) for parts in by_piece])
 
         return Vector(vectors[0].dtype, resized(vectors[0].width))(*vectors), generate
 
@@ -228,7 +283,9 @@ def _converted(vector, *given):
     """Signature and code of the last argument in a type of vectors."""
 
     def generate(context, builder, signature, args):
-        return convert(builder, args[-1], context.get_value_type(vector))
+        lane = context.get_data_type(vector.dtype)
+        parts = _parts(builder, args[-1])
+        return _joined(builder, [convert(builder, part, ir.VectorType(lane, part.type.count)) for part in parts])
 
     return vector(*given), generate
 
@@ -244,7 +301,7 @@ def narrow(typing, array, a):
 
 
 def _half(choose):
-    """Intrinsic of half of the lanes: those that ``choose(width)`` numbers."""
+    """Intrinsic of half of the lanes: those that ``choose(width)`` numbers; a power of two, as in all shuffles."""
     return lanewise(lambda builder, x: _shuffled(builder, x, x, choose(x.type.count)), lambda width: width // 2)
 
 
@@ -263,6 +320,7 @@ paired = lanewise(_in_turn, lambda width: 2 * width)
 @intrinsic
 def lane(typing, a, k):
     def generate(context, builder, signature, args):
-        return builder.extract_element(args[0], builder.trunc(args[1], ir.IntType(32)))
+        first = _parts(builder, args[0])[0]
+        return builder.extract_element(first, builder.trunc(args[1], ir.IntType(32)))
 
     return a.dtype(a, k), generate

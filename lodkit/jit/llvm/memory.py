@@ -10,6 +10,7 @@ from numba.extending import intrinsic
 from .intrinsics import _pointer
 
 BYTE, I32, I64 = ir.IntType(8), ir.IntType(32), ir.IntType(64)
+L2 = 2  # LLVM's number of the second-level cache; 3 is the first
 LINE = 64  # bytes of a cache line; non-temporal stores must fill whole lines
 
 
@@ -66,33 +67,33 @@ def settle(typing):
     return types.void(), generate
 
 
-def _fetch(builder, where):
-    """Prefetch the line of an address into the second-level cache."""
+def _fetch(builder, where, level=L2):
+    """Prefetch the line of an address."""
     kind = ir.FunctionType(ir.VoidType(), [where.type, I32, I32, I32])
     function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
-    builder.call(function, [where, I32(0), I32(2), I32(1)])
+    builder.call(function, [where, I32(0), I32(level), I32(1)])
 
 
-def _prefetch(unaligned):
-    """Prefetch ``size`` bytes of row i. The last part of an ``unaligned`` row spans one extra line."""
+@intrinsic
+def prefetch(typing, array, i, j, size):
+    def generate(context, builder, signature, args):
+        start = _pointer(context, builder, array, *args[:3], BYTE)
+        with cgutils.for_range_slice(builder, I64(0), args[3], I64(LINE), inc=True) as (at, _):
+            _fetch(builder, builder.gep(start, [at]))
+        _fetch(builder, builder.gep(start, [builder.sub(args[3], I64(1))]))
+        return context.get_dummy_value()
 
-    @intrinsic
-    def run(typing, array, i, j, size):
-        def generate(context, builder, signature, args):
-            start = _pointer(context, builder, array, *args[:3], BYTE)
-            with cgutils.for_range_slice(builder, I64(0), args[3], I64(LINE), inc=True) as (at, _):
-                _fetch(builder, builder.gep(start, [at]))
-            if unaligned:
-                width = cgutils.unpack_tuple(builder, context.make_array(array)(context, builder, args[0]).shape)[1]
-                behind = _pointer(context, builder, array, args[0], args[1], width, BYTE)
-                end = builder.gep(start, [args[3]])
-                last = builder.icmp_unsigned(">=", end, behind)
-                _fetch(builder, builder.select(last, builder.gep(end, [I64(-1)]), start))
-            return context.get_dummy_value()
-
-        return types.void(array, i, j, types.int64), generate
-
-    return run
+    return types.void(array, i, j, types.int64), generate
 
 
-prefetch, prefetch_lines = _prefetch(True), _prefetch(False)
+@intrinsic(prefer_literal=True)
+def prefetch_lanes(typing, array, i, j, width, astride, level):
+    size, lines = width.literal_value * array.dtype.bitwidth // 8, level.literal_value
+
+    def generate(context, builder, signature, args):
+        start = _pointer(context, builder, array, *args[:3], BYTE)
+        for at in (*range(0, size, LINE), *(size - 1,) * astride.literal_value):
+            _fetch(builder, builder.gep(start, [I64(at)]), lines)
+        return context.get_dummy_value()
+
+    return types.void(array, i, j, width, astride, level), generate

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from ...ops import adam_optimizers as ops
-from .optimizer_rules import adam_rule, adamax_rule, nadam_rule
+from .optimizer_rules import adam_rule, adamax_rule, nadam_rule, rowwise_adam_rule
 from .updates import update_kernel
 
 update_kernel(ops.adam, adam_rule)
-update_kernel(ops.rowwise_adam, adam_rule, corrected_epsilon=False)
+update_kernel(ops.rowwise_adam, rowwise_adam_rule)
 update_kernel(ops.adamw, adam_rule, rectified=False, corrected_epsilon=True)
 update_kernel(ops.adamax, adamax_rule)
 update_kernel(ops.nadam, nadam_rule)

@@ -36,9 +36,9 @@ def embedding_bag(
     dtype,
     out=None,
 ):
-    table, bags, flat, weights = ops.prepare_bag(on, table, ids, weights, pool, padding_idx)
+    table, bags, flat, weights = ops.prepare_bag(on, table, ids, weights, pool, padding_idx, on.ids_to_check)
     offsets = bags.row_offsets()
-    out = on.reduce_into(table, flat, weights, padding_idx, offsets, pool, pad_value, out, dtype)
+    out = on.reduce_into(table, flat, weights, padding_idx, offsets, pool, pad_value, out, dtype, unchecked=True)
     return ops.above(bags, -1, out)
 
 

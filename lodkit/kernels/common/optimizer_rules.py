@@ -62,6 +62,10 @@ def adagrad_rule(*, lr, epsilon, decay):
     return Rule(steps.adagrad, (lr, epsilon)) if decay == 1 else Rule(steps.decaying_adagrad, (lr, epsilon, decay))
 
 
+def rowwise_adagrad_rule(*, lr, epsilon):
+    return Rule(steps.rowwise_adagrad, (lr, epsilon))
+
+
 def decayed_adagrad_rule(*, lr, epsilon, decay):
     return Rule(steps.decayed_adagrad, (lr, epsilon, 1 - decay))
 
@@ -76,7 +80,7 @@ def proximal_adagrad_rule(*, lr, l1, l2):
 
 def ftrl_rule(*, count, lr, beta, l1, l2):
     pairs = count == 1
-    return Rule(steps.ftrl_pairs if pairs else steps.ftrl, (lr, beta, l1, l2), pairs=pairs)
+    return Rule(steps.ftrl_pairs if pairs else steps.ftrl, (1 / lr, beta, l1, l2), pairs=pairs)
 
 
 def momentum_rule(*, lr, momentum, dampening, nesterov, rate_in_velocity):
@@ -97,6 +101,11 @@ def adam_rule(*, count, lr, beta1, beta2, epsilon, iteration, rectified, correct
     rate, scaled = adam_rate(lr, beta1, beta2, iteration, rectified)
     epsilon = corrected(epsilon, beta1, beta2, iteration) if corrected_epsilon else epsilon
     return Rule(ADAM[count, scaled], (rate, 1 - beta1, 1 - beta2, epsilon))
+
+
+def rowwise_adam_rule(*, lr, beta1, beta2, epsilon, iteration, rectified):
+    rate, scaled = adam_rate(lr, beta1, beta2, iteration, rectified)
+    return Rule(steps.rowwise_adam if scaled else steps.unscaled_adam, (rate, 1 - beta1, 1 - beta2, epsilon))
 
 
 def adamax_rule(*, lr, beta1, beta2, epsilon, iteration):

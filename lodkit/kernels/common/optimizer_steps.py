@@ -44,10 +44,35 @@ def _scaled(p, g, squares, lr, epsilon):
     return simd.sub(p, simd.div(simd.mul(simd.like(p, lr), g), divisor))
 
 
+@jitable(inline=True)
+def _either(low, high):
+    return low
+
+
+@jitable(inline=True)
+def _one(lanes):
+    """One of a row's number in all lanes, so that roots and quotients of it are taken once."""
+    return simd.reduce(_either, lanes)
+
+
+@jitable(inline=True)
+def _scaled_row(p, g, squares, lr, epsilon):
+    """A step against the gradient, over the root of the row's squares, one lane: by a factor that cannot overflow."""
+    divisor = simd.larger(simd.add(simd.sqrt(squares), simd.like(squares, epsilon)), simd.like(squares, LEAST_DIVISOR))
+    factor = simd.div(simd.like(squares, 1), divisor)
+    return simd.sub(p, simd.mul(simd.mul(simd.like(p, lr), g), simd.like(p, simd.lane(factor, 0))))
+
+
 @jitable
 def adagrad(p, states, g, squares, numbers):
     moment = simd.add(states[0], squares)
     return _scaled(p, g, moment, numbers[0], numbers[1]), (moment,)
+
+
+@jitable
+def rowwise_adagrad(p, states, g, squares, numbers):
+    moment = simd.add(_one(states[0]), _one(squares))
+    return _scaled_row(p, g, moment, numbers[0], numbers[1]), (simd.like(p, simd.lane(moment, 0)),)
 
 
 @jitable
@@ -81,12 +106,13 @@ def proximal_adagrad(p, states, g, squares, numbers):
 
 @jitable(inline=True)
 def ftrl(p, states, g, squares, numbers):
-    lr, beta = simd.like(p, numbers[0]), simd.like(p, numbers[1])
+    """``numbers[0]`` is 1 / lr: quotients were more than the memory's time."""
+    inverse, beta = simd.like(p, numbers[0]), simd.like(p, numbers[1])
     squared = simd.add(states[0], squares)
     root = simd.sqrt(squared)
-    rate = simd.div(simd.sub(root, simd.sqrt(states[0])), lr)
+    rate = simd.mul(simd.sub(root, simd.sqrt(states[0])), inverse)
     linear = simd.add(states[1], simd.sub(g, simd.mul(rate, p)))
-    divisor = simd.add(simd.div(simd.add(beta, root), lr), simd.like(p, numbers[3]))
+    divisor = simd.add(simd.mul(simd.add(beta, root), inverse), simd.like(p, numbers[3]))
     excess = simd.sub(_clipped(linear, simd.like(p, numbers[2])), linear)
     return simd.div(excess, simd.larger(divisor, simd.like(p, LEAST_DIVISOR))), (squared, linear)
 
@@ -115,6 +141,13 @@ def nesterov(p, states, g, squares, numbers):
 def adam(p, states, g, squares, numbers):
     first, second = _towards(states[0], g, numbers[1]), _towards(states[1], squares, numbers[2])
     return _scaled(p, first, second, numbers[0], numbers[3]), (first, second)
+
+
+@jitable
+def rowwise_adam(p, states, g, squares, numbers):
+    first, second = _towards(states[0], g, numbers[1]), _towards(_one(states[1]), _one(squares), numbers[2])
+    p = _scaled_row(p, first, second, numbers[0], numbers[3])
+    return p, (first, simd.like(p, simd.lane(second, 0)))
 
 
 @jitable
@@ -228,8 +261,9 @@ def soft_threshold(p, states, g, squares, numbers):
 @jitable(inline=True)
 def _to_norm(p, squares, numbers):
     """The factor that gives a row its norm."""
-    size = simd.add(simd.sqrt(simd.mul(squares, simd.like(p, numbers[1]))), simd.like(p, 1e-12))
-    return simd.div(simd.like(p, numbers[0]), size)
+    squares = _one(squares)
+    size = simd.add(simd.sqrt(simd.mul(squares, simd.like(squares, numbers[1]))), simd.like(squares, 1e-12))
+    return simd.like(p, simd.lane(simd.div(simd.like(size, numbers[0]), size), 0))
 
 
 @jitable

@@ -12,6 +12,7 @@ from .optimizer_rules import (
     ftrl_rule,
     proximal_adagrad_rule,
     proximal_gd_rule,
+    rowwise_adagrad_rule,
     sgd_rule,
 )
 from .updates import adjusted, update_kernel
@@ -19,7 +20,7 @@ from .updates import adjusted, update_kernel
 update_kernel(ops.sgd, sgd_rule)
 update_kernel(ops.proximal_gd, proximal_gd_rule)
 update_kernel(ops.adagrad, adagrad_rule)
-update_kernel(ops.rowwise_adagrad, adagrad_rule, decay=1.0)
+update_kernel(ops.rowwise_adagrad, rowwise_adagrad_rule)
 update_kernel(ops.decayed_adagrad, decayed_adagrad_rule)
 update_kernel(ops.proximal_adagrad, proximal_adagrad_rule)
 update_kernel(ops.ftrl, ftrl_rule)

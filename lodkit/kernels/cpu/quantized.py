@@ -12,10 +12,11 @@ import numpy as np
 
 from ...arrays import matrix, native
 from ...jit import jitable, parallel_kernel, prange, segments_in, settings, simd
+from ...jit.tuning import tuning
 from ..common.codes import coder, greedy, grid
 from .primitives.gather import NO_WEIGHTS
 from .primitives.gradients import NO_IDS
-from .primitives.reduce_kernels import AHEAD, weight_of
+from .primitives.reduce_kernels import weight_of
 from .primitives.templates import fill
 
 STRIP = 64  # lanes of a vector that is used once
@@ -106,16 +107,16 @@ def dequantize_kernel(bits, width):
 
 def _sums(bits, width):
     """The sum of W columns from byte j on: of a block of rows in float32, of more in double precision."""
-    size = width * bits // 8
+    size, level = width * bits // 8, tuning.level
+    asked, ahead = size + 8, tuning.ahead(size)  # scale and bias stand behind the codes
 
     @jitable(inline=True)
     def block_sum(rows, params, ids, weights, padding, start, stop, j, out):
         total = simd.full(out, width, 0.0)
         for i in range(start, stop):
             simd.rolled()
-            ahead = ids[min(i + AHEAD, len(ids) - 1)]
-            simd.prefetch_lines(rows, ahead, j, size + 8)
-            simd.prefetch_lines(rows, ahead, rows.shape[1] - 1, 1)  # a row seldom starts where a cache line does
+            later = ids[min(i + ahead, len(ids) - 1)]
+            simd.prefetch_lanes(rows, later, j, asked, True, level)  # a row seldom starts where a cache line does
             row = ids[i]
             if row == padding:
                 continue

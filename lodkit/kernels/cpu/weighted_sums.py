@@ -11,7 +11,7 @@ from ...jit import lower_bound, parallel_kernel, prange, settings, simd
 from ...jit.llvm.intrinsics import COMPUTE_DTYPE
 from .primitives.gather import AHEAD
 from .primitives.sort import sort_rows
-from .primitives.update_kernels import run_sum_of, whole_width
+from .primitives.update_kernels import LEVEL, run_sum_of, whole_width
 
 CHUNK = 16  # elements of a chunk, per row of other kernels' chunks
 
@@ -28,12 +28,12 @@ def _rows_kernel(width):
 
     @parallel_kernel
     def kernel(out, rows, starts, orders, values, scales, weights, chunk, block):
-        last, size = len(rows) - 1, width * out.itemsize
+        last = len(rows) - 1
         for c in prange((orders.shape[1] + chunk - 1) // chunk):
             for u in range(lower_bound(starts, c * chunk), min(last + 1, lower_bound(starts, (c + 1) * chunk))):
                 for j in range(0, out.shape[1], width):
-                    simd.prefetch(out, rows[min(u + AHEAD, last)], j, size)
-                    simd.prefetch(values, orders[0, starts[min(u + AHEAD, last)]], j, size)
+                    simd.prefetch_lanes(out, rows[min(u + AHEAD, last)], j, width, True, LEVEL)
+                    simd.prefetch_lanes(values, orders[0, starts[min(u + AHEAD, last)]], j, width, True, LEVEL)
                     total = simd.mul(simd.load(out, rows[u], j, width), simd.full(out, width, scales[u]))
                     for m in range(len(weights)):
                         more = run_sum(values, orders[m], values, starts[u], starts[u + 1], j, block)

@@ -36,6 +36,11 @@ def zeros(shape, dtype, like):
     return np.zeros(shape, native(dtype))
 
 
+def ids_to_check(ids, height):
+    """Ids as C-contiguous int64, whose range ``reduce_into`` checks where it reads them."""
+    return integers(ids, "ids")
+
+
 def part(x, start, stop):
     """The rows from ``start`` to ``stop``, in place."""
     return x[start:stop]

@@ -11,8 +11,10 @@ import numpy as np
 
 from .... import arrays
 from ....arrays import BIG, matrix, total_dtype, upcast
+from ....arrays.ids import checked_ids
 from ....jit import settings
 from ....jit.reducers import REDUCERS, Divisor
+from ....jit.tuning import tuning
 from ....lod.offsets import tiles_of
 from ....ops.shared.reductions import pad_of, result_dtype
 from .gradient_kernels import lengths_of, plain, weight_sums
@@ -30,7 +32,7 @@ from .reduce_kernels import (
 )
 
 TILE = 16  # chunks in a tile of a long segment
-WIDTHS = (128, 64, 16, 4, 1)
+WIDTHS = (128, 64, 32, 16, 4, 1)
 ENDS = ("first", "last")
 #: Reductions that divide: the reduction of the total, and the Divisor (a plain integer, which Numba types faster).
 _UNDIVIDED = {
@@ -38,10 +40,11 @@ _UNDIVIDED = {
     "sqrt": ("sum", int(Divisor.ROOT_OF_WEIGHT)),
     "logmeanexp": ("logsumexp", int(Divisor.WEIGHT)),
 }
+UNREAD = np.zeros(1, np.int64)  # for bad ids among those that were checked
 NO_IDS, NO_WEIGHTS = np.empty(0, np.int64), np.empty(0, np.float32)
 
 
-def reduce_rows(reduce, values, ids, weights, padding_idx, offsets, pad, out):
+def reduce_rows(reduce, values, ids, weights, padding_idx, offsets, pad, out, unchecked=False):
     """Reduce the rows of every segment into ``out``.
 
     Parameters
@@ -60,21 +63,33 @@ def reduce_rows(reduce, values, ids, weights, padding_idx, offsets, pad, out):
     pad : scalar
         Result of an empty segment, of the type of ``out``.
     out : array of shape (segments, columns)
+    unchecked : bool
+        Some ids may be outside the values. They raise, after ``out`` was written: it must be new.
     """
     columns, rows, chunk = out.shape[1], len(values) if ids is None else len(ids), settings.chunk_rows
     if columns == 0 or len(offsets) == 1:
+        if unchecked:
+            checked_ids(ids, len(values))
         return
     if rows > TILE * chunk:
         tiles, tile_offsets = tiles_of(offsets, TILE * chunk)
         if len(tiles) and reduce not in ENDS:
+            if unchecked:
+                checked_ids(ids, len(values))
             _reduce_tiles(reduce, values, ids, weights, padding_idx, offsets, tiles, tile_offsets, pad, out)
             return
     gather = "" if ids is None else _lines(values)
-    kernel, divisor = _kernel(reduce, columns, gather, weights is not None, padding_idx is not None)
-    ids = NO_IDS if ids is None else ids
+    whole = rows * columns >= settings.parallel_from and columns * values.itemsize <= tuning.strip_bytes
+    kernel, divisor, finds = _kernel(reduce, columns, gather, weights is not None, padding_idx is not None, whole)
+    if unchecked and not finds:
+        checked_ids(ids, len(values))
+    flat = NO_IDS if ids is None else ids
     weights = NO_WEIGHTS if weights is None else weights
     padding = -1 if padding_idx is None else padding_idx
-    kernel(rows * columns, values, ids, weights, padding, offsets, pad, divisor, chunk, settings.block_rows, out)
+    last = (np.zeros(1, np.int64) if unchecked else UNREAD, out) if finds else (out,)
+    kernel(rows * columns, values, flat, weights, padding, offsets, pad, divisor, chunk, settings.block_rows, *last)
+    if unchecked and finds and last[0][0]:
+        checked_ids(ids, len(values))
 
 
 def _lines(values):
@@ -105,19 +120,22 @@ def width_of(columns):
 
 
 @functools.lru_cache(1024)
-def _kernel(reduce, columns, gather, weighted, padded):
-    """Kernel of a reduction, in one signature for all, and its Divisor."""
+def _kernel(reduce, columns, gather, weighted, padded, whole):
+    """Kernel of a reduction, its Divisor, and whether it finds bad ids; one of ``whole`` rows takes one strip each.
+
+    All have one signature, but for ``found`` before ``out`` of those that find.
+    """
     reduce, divisor = _UNDIVIDED.get(reduce, (reduce, int(Divisor.NOTHING)))
-    width = width_of(columns)
+    width = columns if whole else width_of(columns)
     if reduce in ENDS:
-        return functools.partial(_take_ends, reduce), divisor
+        return functools.partial(_take_ends, reduce), divisor, False
     if reduce == "logsumexp":
-        return logsumexp_kernel(width, gather, padded), divisor
+        return logsumexp_kernel(width, gather, padded), divisor, False
     if columns == 1 and not gather and not weighted:
-        return functools.partial(_reduce_flat, flat_kernel(reduce)), divisor
+        return functools.partial(_reduce_flat, flat_kernel(reduce)), divisor, False
     if REDUCERS[reduce].start is not None:
-        return sum_kernel(reduce, width, gather, weighted, padded, weighted and divisor != 0), divisor
-    return extreme_kernel(reduce, width, gather, padded), divisor
+        return sum_kernel(reduce, width, gather, weighted, padded, weighted and divisor != 0), divisor, True
+    return extreme_kernel(reduce, width, gather, padded), divisor, False
 
 
 def _reduce_flat(kernel, work, values, ids, weights, padding, offsets, pad, divisor, chunk, block, out):
@@ -150,10 +168,16 @@ def result_of(dtype, reduce, asked, pad_value):
     return dtype, pad.view(np.uint16) if dtype == np.float16 else pad
 
 
-def reduce_into(values, ids, weights, padding_idx, offsets, reduce, pad_value, out=None, dtype=None):
-    """Reduce rows of ``values`` (those at ``ids``, all where it is None) by offsets that were checked."""
+def reduce_into(values, ids, weights, padding_idx, offsets, reduce, pad_value, out=None, dtype=None, unchecked=False):
+    """Reduce rows of ``values`` (those at ``ids``, all where it is None) by offsets that were checked.
+
+    ``unchecked`` ids, which ``ids_to_check`` gave, raise where they are outside.
+    """
+    if unchecked and out is not None:
+        checked_ids(ids, len(values))
+        unchecked = False
     dtype, pad = result_of(values.dtype, reduce, dtype, pad_value)
     weights = None if weights is None else plain(weights)
     out = arrays.output((len(offsets) - 1, *values.shape[1:]), dtype, out)
-    reduce_rows(reduce, matrix(values), ids, weights, padding_idx, offsets, pad, matrix(out))
+    reduce_rows(reduce, matrix(values), ids, weights, padding_idx, offsets, pad, matrix(out), unchecked)
     return out

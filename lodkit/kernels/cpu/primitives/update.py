@@ -88,7 +88,7 @@ def update_runs(rule, param, states, at, starts, order, value, duplicates="merge
         g, order, starts, scale = _long_runs_summed(g, order, starts, scale)
     flags = duplicates == "merge", bool(rule.adjust), scale is not None
     if rule.rowwise:
-        width = whole_width(p.shape[1], 16)
+        width = whole_width(p.shape[1])
         kernel = rowwise_kernel(rule.step, width, max(len(states) - 1, 0), bool(states), *flags)
     else:
         kernel = rows_kernel(*_shape(rule, p.shape[1], len(states)), *flags, taken is not None)

@@ -14,6 +14,7 @@ import numpy as np
 from ....arrays.cuda import View, elementwise, memory, vector, view
 from ....arrays.cuda import check_vector as check_vector
 from ....arrays.cuda import checked_ids as checked_ids
+from ....arrays.cuda import checked_ids as ids_to_check  # noqa: F401
 from ....arrays.cuda import convert as convert
 from ....arrays.cuda import copied as copied
 from ....arrays.cuda import fill as fill

@@ -100,8 +100,11 @@ def launch_reduction(reduce, values, ids, weights, padding_idx, totals, rows, of
     launch(kernel, segments << bits, values, *arrays, rows, offsets, pad, padding, height, columns, bits, segments, out)
 
 
-def reduce_into(values, ids, weights, padding_idx, offsets, reduce, pad_value, out=None, dtype=None):
-    """Reduce rows of ``values`` (those at ``ids``, all where it is None) by checked offsets; a View."""
+def reduce_into(values, ids, weights, padding_idx, offsets, reduce, pad_value, out=None, dtype=None, unchecked=False):
+    """Reduce rows of ``values`` (those at ``ids``, all where it is None) by checked offsets; a View.
+
+    ``unchecked`` is for the CPU: here ids were checked before, and what is outside reads nothing.
+    """
     dtype, offsets = result_dtype(values.dtype, reduce, dtype), offsets_like(values, offsets)
     out = output(values, (len(offsets), *values.shape[1:]), dtype, out)
     reduce_rows(reduce, values, ids, weights, padding_idx, offsets, pad_of(pad_value, dtype), out)

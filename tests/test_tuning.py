@@ -1,0 +1,50 @@
+"""Settings of a kind of CPU change no result."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import lodkit
+from lodkit.jit import settings
+from lodkit.jit.tuning import CPUS, Tuning, tuning_of
+from lodkit.kernels.cpu.primitives import reduce, reduce_kernels
+
+rng = np.random.default_rng(0)
+LENGTHS = rng.integers(0, 200, 40)  # segments of more than a block, and empty ones
+IDS = rng.integers(0, 100, LENGTHS.sum())
+
+
+def sums(columns, dtype):
+    table = np.random.default_rng(1).standard_normal((100, columns)).astype(dtype)
+    return lodkit.embedding_bag(table, lodkit.LoDTensor(IDS, [LENGTHS]))
+
+
+@pytest.mark.jit
+@pytest.mark.parametrize("cpu", [*CPUS, "another"])
+def test_each_entry_gives_the_same_bits(cpu, monkeypatch):
+    expected = sums(40, np.float32)
+    monkeypatch.setattr(reduce_kernels, "tuning", tuning_of(cpu))
+    monkeypatch.setattr(reduce, "tuning", tuning_of(cpu))
+    reduce_kernels.sum_kernel.cache_clear()
+    reduce._kernel.cache_clear()
+    try:
+        np.testing.assert_array_equal(sums(40, np.float32), expected)
+    finally:
+        reduce_kernels.sum_kernel.cache_clear()
+        reduce._kernel.cache_clear()
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("columns", [17, 40, 100])
+def test_whole_rows_give_the_bits_of_strips(columns, dtype, monkeypatch):
+    monkeypatch.setattr(settings, "parallel_from", 1)
+    whole = sums(columns, dtype)
+    monkeypatch.setattr(settings, "parallel_from", 1 << 60)
+    np.testing.assert_array_equal(sums(columns, dtype), whole)
+
+
+def test_rows_ahead_follow_their_bytes():
+    narrow, wide = Tuning(bytes_ahead=1 << 14, rows_ahead=100).ahead, Tuning(bytes_ahead=1 << 14).ahead
+    assert [narrow(4), narrow(256), wide(1024), wide(1 << 20), wide(0)] == [100, 64, 16, 8, 64]
+    assert tuning_of("another") == Tuning()
