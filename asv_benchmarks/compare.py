@@ -1,6 +1,6 @@
 """Compare lodkit with its peers on the same data in one process, interleaved; results must agree.
 
-    python asv_benchmarks/compare.py [--threads 1,2] [--only REGEX] [--quick] [--device cuda]
+    python asv_benchmarks/compare.py [--threads 1,2] [--only REGEX] [--quick] [--json FILE] [--device cuda]
 
 Rows give the minimum and median of each implementation in milliseconds, the ratio to a memcpy where memory-bound, and
 lodkit's speedup over the best peer (of minima). Batches rotate, so that no implementation finds another's rows cached.
@@ -19,6 +19,7 @@ if __name__ == "__main__" and "LODKIT_COMPARE_THREADS" not in os.environ:
     options.add_argument("--threads", default="1,2", help="numbers of CPU threads")
     options.add_argument("--only", default="")
     options.add_argument("--quick", action="store_true", help="tiny data, one round: a smoke test")
+    options.add_argument("--json", default="", help="file of records to add the rows to; docs/benchmarks.json")
     options.add_argument("--device", default="cpu", choices=["cpu", "cuda"])
     chosen = options.parse_args()
     if chosen.device == "cuda":
@@ -29,7 +30,7 @@ if __name__ == "__main__" and "LODKIT_COMPARE_THREADS" not in os.environ:
     for threads in chosen.threads.split(","):
         settings = dict.fromkeys(("LODKIT_COMPARE_THREADS", "NUMBA_NUM_THREADS", "OMP_NUM_THREADS"), threads)
         settings |= {"OMP_WAIT_POLICY": "passive", "LODKIT_COMPARE_ONLY": chosen.only}
-        settings |= {"LODKIT_COMPARE_QUICK": "1" if chosen.quick else ""}
+        settings |= {"LODKIT_COMPARE_QUICK": "1" if chosen.quick else "", "LODKIT_COMPARE_JSON": chosen.json}
         status |= subprocess.run([sys.executable, __file__], env={**os.environ, **settings}, check=False).returncode
     sys.exit(status)
 
@@ -39,7 +40,7 @@ import compare_sequences
 import compare_sparse
 import compare_tables
 import numpy as np
-from measuring import BATCHES, HEIGHT, INNER, QUICK, THREADS, drawn_ids, fresh, measure, ratios, rng
+from measuring import BATCHES, HEIGHT, INNER, QUICK, THREADS, drawn_ids, fresh, measure, ratios, rng, save
 from peers import scipy, torch
 
 import lodkit
@@ -47,18 +48,18 @@ import lodkit
 TRUSTED = {"check_invariants": False}
 
 
-def table(width):
-    values = lodkit.empty((HEIGHT, width))
+def table(width, height=HEIGHT):
+    values = lodkit.empty((height, width))
     values[...] = rng.standard_normal(values.shape, dtype=np.float32)
     return values
 
 
-def batches(kind, width=0):
+def batches(kind, width=0, height=HEIGHT):
     """Yield bags of 20 ids on average, with flat ids, offsets, and one gradient row per id."""
     for _ in range(BATCHES):
         lengths = rng.integers(0, 41, 64 if QUICK else 4096)
         count = int(lengths.sum())
-        flat = drawn_ids(kind, count)
+        flat = drawn_ids(kind, count, height)
         rows = rng.standard_normal((count, width), dtype=np.float32) if width else None
         yield lodkit.LoDTensor(flat, [lengths]), flat, np.concatenate([[0], np.cumsum(lengths)]), rows
 
@@ -67,31 +68,29 @@ def power_law(segments, rows):
     return rng.multinomial(rows, rng.dirichlet(np.full(segments, 0.5)))
 
 
-def _bags(w, kind, what, pools):
-    other, data = torch and torch.from_numpy(w), list(batches(kind))
+#: Columns of the tables of bags; a row of 48, 96 or 100 is no power of two.
+WIDTHS = (8, 64) if QUICK else (8, 16, 32, 48, 64, 96, 100, 128, 256)
+
+
+def embedding_bag():
+    """Compare bags over aligned tables, and NumPy's, which start 16 bytes past a cache line."""
+    for width in WIDTHS:
+        aligned = table(width, HEIGHT // 2)
+        for what, w in (("", aligned), (", NumPy's table", np.array(aligned))):
+            for kind in ("uniform", "zipf"):
+                _bags(w, list(batches(kind, height=len(w))), f"{width} wide, {kind}{what}")
+
+
+def _bags(w, data, what):
+    other = torch and torch.from_numpy(w)
     peers = [(torch.from_numpy(flat), torch.from_numpy(o[:-1].copy())) for _, flat, o, _ in data] if torch else []
-    for pool in pools:
+    for pool in ("sum", "mean") if "64 wide" in what else ("sum",):
         calls = {"lodkit": lambda r, p=pool: lodkit.embedding_bag(w, data[r % BATCHES][0], pool=p)}
         if torch:
             calls["torch"] = lambda r, p=pool: torch.nn.functional.embedding_bag(
                 peers[r % BATCHES][0], other, peers[r % BATCHES][1], mode=p
             )
         measure(f"embedding_bag {pool} {what}", calls)
-
-
-def embedding_bag():
-    for width in (64, 128):
-        w = table(width)
-        for kind in ("uniform", "zipf"):
-            _bags(w, kind, f"D={width} {kind}", ("sum", "mean"))
-
-
-def embedding_bag_astride():
-    """Compare on tables as NumPy allocates them, 16 bytes past a cache line."""
-    for width in (16, 64):
-        w = np.empty((HEIGHT, width), np.float32)
-        w[...] = rng.standard_normal(w.shape, dtype=np.float32)
-        _bags(w, "uniform", f"{width} wide, NumPy's table", ("sum",))
 
 
 def sequence_pool():
@@ -230,7 +229,6 @@ def imports():
 
 GROUPS = (
     embedding_bag,
-    embedding_bag_astride,
     sequence_pool,
     one_dimension,
     selected_rows,
@@ -254,7 +252,9 @@ def run():
     for group in GROUPS:
         if re.search(os.environ.get("LODKIT_COMPARE_ONLY", ""), group.__name__):
             group()
-    bags = [r for name, r in ratios.items() if "D=" in name]
+    if os.environ.get("LODKIT_COMPARE_JSON"):
+        save(os.environ["LODKIT_COMPARE_JSON"])
+    bags = [r for name, r in ratios.items() if name.startswith("embedding_bag sum") and "wide" in name]
     if bags:
         print(f"  embedding_bag, geometric mean over the best peer: {np.exp(np.mean(np.log(bags))):.2f}")
 

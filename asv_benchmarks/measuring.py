@@ -1,14 +1,20 @@
-"""Data sizes, measurement and ratios of comparisons."""
+"""Data sizes, measurement, ratios and records of comparisons."""
 
 from __future__ import annotations
 
+import datetime
+import importlib.metadata
+import json
 import os
+import pathlib
 import time
 
+import llvmlite.binding
 import numpy as np
 
 import lodkit
 
+PEERS = ("lodkit", "numpy", "numba", "scipy", "torch", "fbgemm-gpu-cpu", "awkward", "tensorflow")
 THREADS = int(os.environ.get("LODKIT_COMPARE_THREADS", "1"))
 QUICK = bool(os.environ.get("LODKIT_COMPARE_QUICK"))
 ROUNDS = 1 if QUICK else 25
@@ -16,13 +22,13 @@ HEIGHT = 10_000 if QUICK else 1_000_000
 BATCHES = 3 if QUICK else 24
 INNER = 10 if QUICK else 500
 rng = np.random.default_rng(0)
-ratios = {}
+ratios, rows = {}, []
 
 
-def drawn_ids(kind, count):
-    """Draw ids of a table of HEIGHT rows, "uniform" or "zipf"; the frequent ones lie anywhere in it."""
-    drawn = rng.integers(0, HEIGHT, count) if kind == "uniform" else np.minimum(rng.zipf(1.05, count), 1 << 40)
-    return drawn * 2654435761 % HEIGHT
+def drawn_ids(kind, count, height=HEIGHT):
+    """Draw ids of a table, "uniform" or "zipf"; the frequent ones lie anywhere in it."""
+    drawn = rng.integers(0, height, count) if kind == "uniform" else np.minimum(rng.zipf(1.05, count), 1 << 40)
+    return drawn * 2654435761 % height
 
 
 def fresh(grad):
@@ -46,6 +52,8 @@ def measure(name, calls, traffic=None, inner=1, rounds=ROUNDS):
             times[label].append((time.perf_counter() - start) / inner * 1e3)
     best = {label: min(t) for label, t in times.items()}
     copy = memcpy(traffic) if traffic else None
+    found = {label: [rounded(best[label]), rounded(np.median(t))] for label, t in times.items()}
+    rows.append({"name": name, "times": found, "memcpy": copy and rounded(copy)})
     mine, *peers = best
     for label in best:
         share = f"  {best[label] / copy:6.2f} memcpy" if copy else ""
@@ -53,6 +61,10 @@ def measure(name, calls, traffic=None, inner=1, rounds=ROUNDS):
     if peers:
         ratios[name] = min(best[p] for p in peers) / best[mine]
         print(f"  {name:44} {'':24} {ratios[name]:.2f} times the best peer", flush=True)
+
+
+def rounded(number):
+    return float(f"{number:.4g}")
 
 
 def memcpy(size):
@@ -64,3 +76,25 @@ def memcpy(size):
         np.copyto(target, source)
         times.append(time.perf_counter() - start)
     return min(times) * 1e3
+
+
+def versions():
+    """Return the version of each peer that is installed."""
+    found = {}
+    for name in PEERS:
+        try:
+            found[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def save(path):
+    """Put the rows that were measured into a file of records; those of other rows and numbers of threads stay."""
+    path = pathlib.Path(path)
+    known = json.loads(path.read_text()) if path.exists() else []
+    machine = {"cpu": llvmlite.binding.get_host_cpu_name(), "threads": THREADS}
+    machine |= {"date": datetime.datetime.now(datetime.UTC).date().isoformat(), "versions": versions()}
+    new = [{**row, **machine} for row in rows]
+    fresh = {(row["name"], row["cpu"], row["threads"]): row for row in known + new}
+    path.write_text("[\n" + ",\n".join(json.dumps(row) for row in fresh.values()) + "\n]\n")

@@ -17,12 +17,13 @@ from lodkit.registry import operators
 DOCS = pathlib.Path(__file__).parents[1] / "docs"
 
 
-def test_generated_files_are_current():
-    spec = importlib.util.spec_from_file_location("generate_operators", DOCS / "generate_operators.py")
+@pytest.mark.parametrize("script", ["generate_operators", "render_benchmarks"])
+def test_generated_files_are_current(script):
+    spec = importlib.util.spec_from_file_location(script, DOCS / f"{script}.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     for file, text in module.GENERATED.items():
-        assert file.read_text() == text(), f"{file} is stale: run python docs/generate_operators.py"
+        assert file.read_text() == text(), f"{file} is stale: run python docs/{script}.py"
 
 
 @pytest.mark.parametrize("page", [*DOCS.glob("*.md"), DOCS.parent / "README.md"], ids=lambda page: page.name)

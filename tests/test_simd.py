@@ -6,10 +6,12 @@ import ctypes
 import mmap
 import sys
 
+import numba
 import numpy as np
 import pytest
 
 from lodkit.jit import njit, simd
+from lodkit.jit.llvm import intrinsics
 
 pytestmark = pytest.mark.jit
 SPECIAL = [0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, 1e-30, -1e30, 88.0, -103.0, 3.5]
@@ -93,6 +95,36 @@ def test_vectors_in_pieces_agree_with_numpy(dtype, width):
     if dtype == "int64":  # NumPy's quotient of integers is a float, which is rounded down
         expected[1] = got[1] = 0
     np.testing.assert_allclose(got, expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("native", [False, True])
+def test_every_half_is_converted(native, monkeypatch):
+    monkeypatch.setattr(intrinsics, "converts_halves", lambda context: native)
+    every = np.arange(1 << 16, dtype=np.uint16).reshape(-1, 16)
+    floats = every.view(np.float16).astype(np.float32)
+    with np.errstate(all="ignore"):
+        ties = (floats + np.roll(floats, -1, axis=1)) / 2
+        near = np.nextafter(ties, np.float32(9e9)), np.nextafter(ties, np.float32(-9e9))
+    anything = np.random.default_rng(0).integers(0, 1 << 32, (4096, 64), np.uint32).view(np.float32)
+    given = np.concatenate([floats, ties, *near, anything], axis=1)
+
+    @numba.njit  # no cache: the code of one is not that of the other
+    def widened(halves, out):
+        for i in range(len(out)):
+            simd.store(out, i, 0, simd.load(halves, i, 0, 16))
+
+    @numba.njit
+    def rounded(floats, out):
+        for i in range(len(out)):
+            for j in range(0, floats.shape[1], 16):
+                simd.store(out, i, j, simd.load(floats, i, j, 16))
+
+    out, halves = np.empty_like(floats), np.empty(given.shape, np.uint16)
+    widened(every, out)
+    rounded(given, halves)
+    np.testing.assert_array_equal(out, floats)
+    with np.errstate(all="ignore"):
+        np.testing.assert_array_equal(halves.view(np.float16), given.astype(np.float16))
 
 
 @pytest.mark.parametrize("width", [17, 100])

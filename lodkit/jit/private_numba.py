@@ -14,6 +14,7 @@ from numba.core import bytecode, sigutils
 from numba.core.caching import NullCache as NullCache
 from numba.core.compiler import CompileResult
 from numba.core.compiler_lock import global_compiler_lock as compiler_lock
+from numba.core.cpu import CPUContext
 from numba.core.cpu_options import ParallelOptions
 from numba.core.dispatcher import Dispatcher
 from numba.core.serialize import dumps
@@ -74,6 +75,14 @@ def argument_types(signature):
 def target_of(codegen):
     """Triple, CPU and features that code is generated for."""
     return codegen.magic_tuple()
+
+
+def converts_halves(context):
+    """True if the target converts float16 by instructions; LLVM calls functions that nothing provides otherwise."""
+    if not isinstance(context, CPUContext):
+        return True
+    triple, _, features = target_of(context.codegen())
+    return not triple.startswith(("x86_64", "i686")) or "+f16c" in features
 
 
 def is_storable(result):

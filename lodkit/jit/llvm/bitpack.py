@@ -6,7 +6,9 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from .intrinsics import Vector, _pointer, _shuffled, lanewise
+from ..private_numba import converts_halves
+from . import halves
+from .intrinsics import Vector, _pointer, _shuffled
 
 
 def _each(vector, number):
@@ -67,11 +69,16 @@ def transpose(typing, a, rows):
     return a(a, types.literal(rows)), generate
 
 
-@lanewise
-def half(builder, x):
-    rounded = ir.Constant(x.type, ir.Undefined)
-    for k in range(x.type.count):  # one by one: NVVM compiles no vectors of halves
-        lane = builder.extract_element(x, ir.IntType(32)(k))
-        lane = builder.fpext(builder.fptrunc(lane, ir.HalfType()), ir.FloatType())
-        rounded = builder.insert_element(rounded, lane, ir.IntType(32)(k))
-    return rounded
+@intrinsic
+def half(typing, a):
+    def generate(context, builder, signature, args):
+        native, result = converts_halves(context), args[0]
+        if not native:
+            return halves.widened(builder, halves.rounded(builder, result, native), native)
+        for k in range(a.width):  # one by one: NVVM compiles no vectors of halves
+            lane = builder.extract_element(args[0], ir.IntType(32)(k))
+            lane = builder.fpext(builder.fptrunc(lane, ir.HalfType()), ir.FloatType())
+            result = builder.insert_element(result, lane, ir.IntType(32)(k))
+        return result
+
+    return a(a), generate

@@ -9,6 +9,9 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic, models, register_model
 
+from ..private_numba import converts_halves
+from . import halves
+
 COMPUTE_DTYPE = {"float32": "float32", "float64": "float64", "uint16": "float32", "int32": "int64", "int64": "int64"}
 
 
@@ -82,10 +85,8 @@ def _pointer(context, builder, array_type, array, i, j, pointee):
 
 
 def _lane_in_memory(context, array_type):
-    """LLVM type of a lane as stored in memory, and its alignment."""
-    half = str(array_type.dtype) == "uint16"
-    lane = ir.HalfType() if half else context.get_data_type(array_type.dtype)
-    return lane, array_type.dtype.bitwidth // 8 if array_type.aligned else 1
+    """LLVM type of a lane as stored in memory, float16 as its bits, and its alignment."""
+    return context.get_data_type(array_type.dtype), array_type.dtype.bitwidth // 8 if array_type.aligned else 1
 
 
 def _pieces_at(context, builder, array, args, width):
@@ -106,7 +107,7 @@ def load(typing, array, i, j, width):
         for kind, pointer, align in _pieces_at(context, builder, array, args, vector.width):
             value = builder.load(pointer)
             value.align = align
-            parts.append(convert(builder, value, ir.VectorType(lane, kind.count)))
+            parts.append(convert(context, builder, value, ir.VectorType(lane, kind.count)))
         return _joined(builder, parts)
 
     return vector(array, i, j, width), generate
@@ -117,26 +118,29 @@ def store(typing, array, i, j, vector):
     def generate(context, builder, signature, args):
         places = _pieces_at(context, builder, array, args, vector.width)
         for part, (kind, pointer, align) in zip(_parts(builder, args[3]), places, strict=True):
-            builder.store(convert(builder, part, kind), pointer).align = align
+            builder.store(convert(context, builder, part, kind), pointer).align = align
         return context.get_dummy_value()
 
     return types.void(array, i, j, vector), generate
 
 
 def _bits(lane):
-    return {ir.HalfType: 16, ir.FloatType: 32, ir.DoubleType: 64}.get(type(lane)) or lane.width
+    return {ir.FloatType: 32, ir.DoubleType: 64}.get(type(lane)) or lane.width
 
 
-def convert(builder, value, target):
-    """Convert lanes to another size, or integers to floats."""
+def convert(context, builder, value, target):
+    """Convert lanes to another size, integers to floats, or the bits of float16 from or to floats."""
     source, lane = value.type.element, target.element
     if source == lane:
         return value
+    if _bits(source) == 16:
+        value = halves.widened(builder, value, converts_halves(context))
+        return convert(context, builder, value, target)
+    if _bits(lane) == 16:
+        value = convert(context, builder, value, ir.VectorType(ir.FloatType(), target.count))
+        return halves.rounded(builder, value, converts_halves(context))
     if isinstance(source, ir.IntType) and not isinstance(lane, ir.IntType):
         return builder.sitofp(value, target)
-    if isinstance(source, ir.DoubleType) and isinstance(lane, ir.HalfType):
-        value = builder.fptrunc(value, ir.VectorType(ir.FloatType(), target.count))  # double to half is a libcall
-        source = value.type.element
     grows = _bits(lane) > _bits(source)
     if isinstance(source, ir.IntType):
         return (builder.sext if grows else builder.trunc)(value, target)
@@ -144,15 +148,13 @@ def convert(builder, value, target):
 
 
 def _first(context, builder, array, args, width, count):
-    """Arguments of a masked load or store of the first ``count`` lanes; halves move as their bits."""
+    """Arguments of a masked load or store of the first ``count`` lanes."""
     lane, align = _lane_in_memory(context, array)
     memory = ir.VectorType(lane, width)
-    bits = ir.VectorType(ir.IntType(16), width) if isinstance(memory.element, ir.HalfType) else memory
     lanes = ir.Constant(ir.VectorType(ir.IntType(64), width), list(range(width)))
     there = builder.icmp_signed("<", lanes, splat(builder, count, width))
-    number = "i" if isinstance(bits.element, ir.IntType) else "f"
-    name = f"v{width}{number}{_bits(bits.element)}.p0"
-    return memory, bits, _pointer(context, builder, array, *args[:3], bits), ir.IntType(32)(align), there, name
+    name = f"v{width}{'i' if isinstance(lane, ir.IntType) else 'f'}{_bits(lane)}.p0"
+    return memory, _pointer(context, builder, array, *args[:3], memory), ir.IntType(32)(align), there, name
 
 
 @intrinsic(prefer_literal=True)
@@ -160,12 +162,11 @@ def load_first(typing, array, i, j, width, count, rest):
     vector = _of(array, width.literal_value)
 
     def generate(context, builder, signature, args):
-        memory, bits, *where, name = _first(context, builder, array, args, vector.width, args[4])
-        nothing = ir.Constant(bits, None)
-        kind = ir.FunctionType(bits, [x.type for x in (*where, nothing)])
+        memory, *where, name = _first(context, builder, array, args, vector.width, args[4])
+        nothing = ir.Constant(memory, None)
+        kind = ir.FunctionType(memory, [x.type for x in (*where, nothing)])
         call = cgutils.get_or_insert_function(builder.module, kind, f"llvm.masked.load.{name}")
-        value = builder.call(call, [*where, nothing])
-        value = convert(builder, builder.bitcast(value, memory), context.get_value_type(vector))
+        value = convert(context, builder, builder.call(call, [*where, nothing]), context.get_value_type(vector))
         other = context.cast(builder, args[5], signature.args[5], vector.dtype)
         return builder.select(where[2], value, splat(builder, other, vector.width))
 
@@ -175,8 +176,8 @@ def load_first(typing, array, i, j, width, count, rest):
 @intrinsic
 def store_first(typing, array, i, j, vector, count):
     def generate(context, builder, signature, args):
-        memory, bits, *where, name = _first(context, builder, array, args, vector.width, args[4])
-        value = builder.bitcast(convert(builder, args[3], memory), bits)
+        memory, *where, name = _first(context, builder, array, args, vector.width, args[4])
+        value = convert(context, builder, args[3], memory)
         kind = ir.FunctionType(ir.VoidType(), [x.type for x in (value, *where)])
         call = cgutils.get_or_insert_function(builder.module, kind, f"llvm.masked.store.{name}")
         builder.call(call, [value, *where])
@@ -285,7 +286,9 @@ def _converted(vector, *given):
     def generate(context, builder, signature, args):
         lane = context.get_data_type(vector.dtype)
         parts = _parts(builder, args[-1])
-        return _joined(builder, [convert(builder, part, ir.VectorType(lane, part.type.count)) for part in parts])
+        return _joined(
+            builder, [convert(context, builder, part, ir.VectorType(lane, part.type.count)) for part in parts]
+        )
 
     return vector(*given), generate
 
