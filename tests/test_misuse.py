@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 
@@ -165,7 +166,7 @@ def test_an_id_from_the_end_is_named_as_it_was_given():
         (lambda: LoDTensor.from_segment_ids(np.ones(1), [0], num_segments="1"), TypeError, "num_segments must be"),
         (lambda: lodkit.batches([1, 2], size=1), TypeError, "batches takes a LoDTensor"),
         (lambda: SelectedRows([1], SelectedRows([1], np.ones((1, 1)), 2), 4), TypeError, "NumPy or CUDA array"),
-        (lambda: lodkit.warmup(None), TypeError, "op must be an operator"),
+        (lambda: lodkit.warmup(["relu", 3]), TypeError, "ops must be operators or their names, got 3"),
         (lambda: lodkit.relu.infer(np.ones(3)), TypeError, "x must be a VarDesc"),
         (lambda: lodkit.stack_features(np.ones(3), presence=1.0), TypeError, "presence must be a list of masks"),
         (lambda: lodkit.sparse_matrix(LoDTensor([(1 << 63) - 1], [[1]])), lodkit.RowIndexError, "no num_columns is"),
@@ -247,6 +248,16 @@ def test_a_list_that_holds_itself():
     endless.append(endless)
     with pytest.raises(lodkit.LoDError, match="does one contain itself"):
         LoDTensor.from_nested(endless)
+
+
+def test_warmup_says_what_it_compiles(capsys):
+    lodkit.warmup(["relu", lodkit.OPS["tanh"]], progress=True)
+    lodkit.warmup("relu", progress=False)
+    lines = capsys.readouterr().err.splitlines()
+    assert [re.sub(r"[\d.]+ s", "- s", line) for line in lines] == [
+        "[1/2] relu: - s, - s left",
+        "[2/2] tanh: - s, - s left",
+    ]
 
 
 def test_warmup_takes_any_spelling_of_a_type():

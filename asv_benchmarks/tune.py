@@ -1,0 +1,99 @@
+"""Find the settings of ``lodkit/jit/tuning.py`` for this machine's CPU, and print its line.
+
+    python asv_benchmarks/tune.py [--quick]
+
+Every setting is a kernel of its own; all take turns on the same bags, 4,096 of 20 ids on average over tables of 500,000
+rows, uniform and Zipf. A setting's score is the geometric mean of its times over the best ones. Takes five minutes on a
+quiet machine, most of them compilation; the code is cached.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+
+import llvmlite.binding
+import numpy as np
+
+import lodkit
+from lodkit.jit.tuning import Tuning
+from lodkit.kernels.cpu.primitives import reduce, reduce_kernels
+
+LEVELS, BYTES, ROWS = (2, 3), tuple(kib << 10 for kib in (8, 16, 24, 32, 48)), (64, 128)
+rng = np.random.default_rng(0)
+
+
+def kernel_of(setting, width):
+    """Return the serial kernel of a sum over bags, compiled with a setting."""
+    reduce_kernels.tuning = setting
+    reduce_kernels.sum_kernel.cache_clear()
+    kernel = reduce_kernels.sum_kernel("sum", width, "lines", False, False, False).serial
+    bags(np.ones((1, width), np.float32), np.zeros(1, int), np.array([0, 1]))(kernel)
+    return kernel
+
+
+def bags(table, ids, offsets):
+    """Return the call that sums bags by a kernel."""
+    out = np.empty((len(offsets) - 1, table.shape[1]), np.float32)
+    rest = np.float32(0), 0, 4096, 64, reduce.UNREAD, out
+    return lambda kernel: kernel(table, ids, reduce.NO_WEIGHTS, -1, offsets, *rest)
+
+
+def batches(table, kind, count, number):
+    """Return calls over several batches, so that none finds its rows in the caches."""
+    made, height = [], len(table)
+    for _ in range(count):
+        offsets = np.concatenate([[0], np.cumsum(rng.integers(0, 41, number))])
+        total = int(offsets[-1])
+        drawn = rng.integers(0, height, total) if kind == "uniform" else np.minimum(rng.zipf(1.05, total), 1 << 40)
+        made.append(bags(table, drawn * 2654435761 % height, offsets))
+    return made
+
+
+def times(kernels, calls, rounds):
+    """Return the least time of each setting; settings and batches rotate."""
+    best = dict.fromkeys(kernels, np.inf)
+    for r in range(rounds):
+        for k, (setting, kernel) in enumerate(kernels.items()):
+            call = calls[(r + k) % len(calls)]
+            start = time.perf_counter()
+            call(kernel)
+            best[setting] = min(best[setting], time.perf_counter() - start)
+    return best
+
+
+def strip_bytes():
+    """Return half of the bytes of the vector registers: 32 of 64 bytes, or 16 of 32."""
+    return 1024 if llvmlite.binding.get_host_cpu_features().get("avx512f") else 512
+
+
+def main(quick):
+    """Sweep, and print the scores and the line."""
+    height, number, rounds = (1000, 20, 1) if quick else (500_000, 4096, 18)
+    grid = [Tuning(level, size, rows, strip_bytes()) for level in LEVELS for size in BYTES for rows in ROWS]
+    grid = grid[::7] if quick else grid
+    scores = dict.fromkeys(grid, 0.0)
+    for width in (64,) if quick else (16, 32, 64, 128, 256):
+        table = lodkit.empty((height, width))
+        table[...] = rng.standard_normal(table.shape, dtype=np.float32)
+        kernels = {setting: kernel_of(setting, width) for setting in grid}
+        for kind in ("uniform", "zipf"):
+            found = times(kernels, batches(table, kind, 6, number), rounds)
+            least = min(found.values())
+            for setting, best in found.items():
+                scores[setting] += np.log(best / least)
+            print(f"{width} wide, {kind}: {least * 1e3:.3f} to {max(found.values()) * 1e3:.3f} ms", flush=True)
+    for setting in sorted(scores, key=scores.get)[:5]:
+        print(f"{scores[setting]:.3f}  {setting}")
+    best = min(scores, key=scores.get)
+    name = llvmlite.binding.get_host_cpu_name()
+    print(
+        f'    "{name}": Tuning(level={best.level}, bytes_ahead={best.bytes_ahead >> 10} << 10, '
+        f"rows_ahead={best.rows_ahead}, strip_bytes={best.strip_bytes}),"
+    )
+
+
+if __name__ == "__main__":
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--quick", action="store_true", help="tiny data, one round: a smoke test")
+    main(options.parse_args().quick)
