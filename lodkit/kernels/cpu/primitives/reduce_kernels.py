@@ -67,13 +67,14 @@ def _sums(reducer, width, gather, weighted, padded):
     where it is read anyway: a pass before took 5 % of a bag's time.
     """
     row_of, step, zero = _access(width, gather), simd.STEPS[reducer.step], reducer.start
+    gathers = bool(gather)  # a string would be compared at every row
 
     @uncounted
     def block_sum(values, ids, weights, padding, start, stop, j, found):
         result = simd.full(values, width, zero)
         for i in range(start, stop):
             row = row_of(values, ids, i, j)
-            if gather and np.uint64(row) >= np.uint64(len(values)):
+            if gathers and np.uint64(row) >= np.uint64(len(values)):
                 found[0] = 1
                 continue
             if padded and row == padding:
@@ -131,7 +132,7 @@ def sum_kernel(reduce, width, gather, weighted, padded, divides):
     times faster. An id outside the table is left out, and sets ``found[0]``.
     """
     block_sum, long_sum = _sums(REDUCERS[reduce], width, gather, weighted, padded)
-    weigh = weight_of if divides else length_of
+    weigh, gathers = weight_of if divides else length_of, bool(gather)
 
     @parallel_kernel  # as the body of a segment_kernel it takes 3 % more time, and a quarter more to compile
     def kernel(values, ids, weights, padding, offsets, pad, divisor, chunk, block, found, out):
@@ -141,7 +142,7 @@ def sum_kernel(reduce, width, gather, weighted, padded, divides):
                 start, stop = offsets[s], offsets[s + 1]
                 weight = weigh(weights, start, stop)
                 if start == stop or weight == 0:
-                    if gather:
+                    if gathers:
                         find(ids, start, stop, len(values), found)
                     fill(out, s, pad)
                     continue
