@@ -65,6 +65,8 @@ def update(
     sparse = value is not grad
     if sparse and touches_all:
         check_merged(duplicates)
+        if seed is None and not records and on.update_spread(rule, param, states, grad):
+            return None
         grad, sparse = dense_gradient(on, grad), False
     if seed is not None:
         update_rounded(on, rule, param, states, grad, seed)

@@ -101,7 +101,7 @@ HOMES = {
     "reduce": ("argreduce_rows", "reduce_into"),
     "softmax": ("softmax_grad_rows", "softmax_rows", "sums_of_products"),
     "sort": ("sort_rows",),
-    "update": ("record_like", "update_all", "update_rows", "update_runs"),
+    "update": ("record_like", "update_all", "update_rows", "update_runs", "update_spread"),
 }
 
 __getattr__ = importing(__name__, HOMES)

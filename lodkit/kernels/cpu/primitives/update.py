@@ -12,7 +12,7 @@ from .gather import NO_WEIGHTS
 from .merge import runs_of, single_runs
 from .reduce import TILE, reduce_rows
 from .sort import bits_below
-from .update_kernels import dense_kernel, few_kernel, rows_kernel, rowwise_kernel, whole_width
+from .update_kernels import dense_kernel, few_kernel, rows_kernel, rowwise_kernel, spread_kernel, whole_width
 
 TALL = 1 << 50  # above, a row and its position may not fit into one number
 DENSE_CHUNKS = 16  # a dense update reads in order: fewer, larger chunks
@@ -96,6 +96,24 @@ def update_runs(rule, param, states, at, starts, order, value, duplicates="merge
     states, numbers = tuple(map(matrix, states)), _rule_numbers(rule, p.dtype)
     sizes = settings.chunk_rows, settings.block_rows
     kernel(p.shape[1] * len(order), p, states, at, order, starts, g, scale, taken, numbers, *sizes)
+
+
+def update_spread(rule, param, states, grad):
+    """Step all rows of a parameter as by the dense gradient that SelectedRows are, which is never made.
+
+    Returns False, and does nothing, where rows are no whole vectors of the type that they compute in.
+    """
+    wide = param.ndim > 1 and len(param) and whole_width(param.size // len(param)) >= 8
+    if not wide or rule.rowwise or param.dtype == np.float16:
+        return False
+    order, starts, at = runs_of(grad)
+    p, g = matrix(param), matrix(np.asarray(grad.value, param.dtype))
+    if len(order) - len(at) >= TILE * settings.chunk_rows:
+        g, order, starts, _ = _long_runs_summed(g, order, starts, None)
+    kernel = spread_kernel(*_shape(rule, p.shape[1], len(states)), bool(rule.adjust))
+    rows, states = max(1, DENSE_CHUNKS * settings.chunk_rows // p.shape[1]), tuple(map(matrix, states))
+    kernel(p.size, p, states, at, order, starts, g, _rule_numbers(rule, p.dtype), rows, settings.block_rows)
+    return True
 
 
 def _long_runs_summed(g, order, starts, scale):

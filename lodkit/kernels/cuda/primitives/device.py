@@ -143,7 +143,7 @@ HOMES = {
     "merge": ("dense_rows", "merge_rows", "rows_grad", "sort_rows", "table_grad", "total"),
     "reduce": ("reduce_into",),
     "softmax": ("softmax_grad_rows", "softmax_rows"),
-    "update": ("record_like", "single_runs", "update_all", "update_rows", "update_runs"),
+    "update": ("record_like", "single_runs", "update_all", "update_rows", "update_runs", "update_spread"),
 }
 
 __getattr__ = importing(__name__, HOMES)

@@ -72,6 +72,11 @@ def update_rows(rule, param, states, grad, duplicates, taken=None):
         update_runs(rule, param, states, at, offsets, order, grad.value, duplicates, taken=taken)
 
 
+def update_spread(rule, param, states, grad):
+    """Return False: the dense gradient is made."""
+    return False
+
+
 def update_runs(rule, param, states, at, starts, order, value, duplicates="merge", scale=None, taken=None):
     """Step the rows ``at`` of a parameter, each by its rows of ``value``, in ``order``, times ``scale`` if any."""
     runs, offsets, merge, columns = len(starts), starts.offsets, duplicates == "merge", param.columns
