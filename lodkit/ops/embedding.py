@@ -22,13 +22,16 @@ def _grad_desc(table, is_sparse):
     return table.but(type=VarType.SELECTED_ROWS if is_sparse else VarType.LOD_TENSOR)
 
 
-def prepare_lookup(on, table, ids, padding_idx, what="lookup_table"):
-    """Check the inputs of a lookup on any device. Returns the table, the type of its values, and the ids."""
+def prepare_lookup(on, table, ids, padding_idx, what="lookup_table", check_ids=None):
+    """Check the inputs of a lookup on any device; ids by ``on.checked_ids`` if by no other.
+
+    Returns the table, the type of its values, and the ids.
+    """
     table = check_rows(table, "table")
     dtype = check_values(table.dtype, what)
     if padding_idx is not None:
         check_padding(padding_idx, len(table))
-    return table, dtype, on.checked_ids(ids, len(table))
+    return table, dtype, (check_ids or on.checked_ids)(ids, len(table))
 
 
 def prepare_lookup_grad(on, table, ids, grad, padding_idx):

@@ -9,9 +9,10 @@ from ...registry import Dense
 
 @ops.lookup_table.kernel("cpu", "cuda")
 def lookup_table(on, table, ids, /, *, padding_idx, is_sparse=True, out=None):
-    table, dtype, ids = ops.prepare_lookup(on, table, ids, padding_idx)
+    check_ids = on.ids_to_check if out is None else on.checked_ids
+    table, dtype, ids = ops.prepare_lookup(on, table, ids, padding_idx, check_ids=check_ids)
     out = on.output(ids.shape + table.shape[1:], dtype, out, table)
-    on.gather(table, ids, padding_idx, out)
+    on.gather(table, ids, padding_idx, out, unchecked=True)
     return out
 
 

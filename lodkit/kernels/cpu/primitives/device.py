@@ -37,7 +37,7 @@ def zeros(shape, dtype, like):
 
 
 def ids_to_check(ids, height):
-    """Ids as C-contiguous int64, whose range ``reduce_into`` checks where it reads them."""
+    """Ids as C-contiguous int64, whose range ``gather`` and ``reduce_into`` check where they read them."""
     return integers(ids, "ids")
 
 

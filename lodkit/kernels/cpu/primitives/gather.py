@@ -6,6 +6,7 @@ import numpy as np
 
 from .... import arrays
 from ....arrays import matrix, native
+from ....arrays.ids import checked_ids
 from ....jit import advance, get_num_threads, jitable, parallel_kernel, prange, segment_of, settings, simd
 from ....lod.copy_runs import FAR, LONG
 from ....lod.offsets import segment_numbers
@@ -16,39 +17,50 @@ NO_WEIGHTS = np.empty(0, np.float32)
 
 @jitable
 def _copy_numbers(table, ids, padding, out):
+    bad = 0
     for i in range(len(out)):
         row = ids[i]
-        out[i] = table[row] if row != padding else 0
+        there = np.uint64(row) < np.uint64(len(table))
+        bad += not there
+        out[i] = table[row] if there and row != padding else 0
+    return bad
 
 
 @parallel_kernel
 def gather_kernel(table, ids, padding, chunk, out):
-    """``out[i] = table[ids[i]]``, zeros where the id is ``padding`` (-1: none)."""
-    rows, width = out.shape
+    """``out[i] = table[ids[i]]``, zeros where the id is ``padding`` or no row. Returns whether ids are no rows."""
+    (rows, width), bad = out.shape, 0
     size = table.itemsize * width
     for c in prange((rows + chunk - 1) // chunk):
         first, last = c * chunk, min(rows, (c + 1) * chunk)
         if width == 1:  # a sixth of the time that the loops below take
-            _copy_numbers(table.reshape(-1), ids[first:last], padding, out.reshape(-1)[first:last])
+            bad += _copy_numbers(table.reshape(-1), ids[first:last], padding, out.reshape(-1)[first:last])
             first = last
         for i in range(first, last):
             row = ids[i]
             simd.prefetch(table, ids[min(i + AHEAD, rows - 1)], 0, size)
-            if row == padding:
-                for d in range(width):
-                    out[i, d] = 0
-            else:
+            there = np.uint64(row) < np.uint64(len(table))
+            bad += not there
+            if there and row != padding:
                 for d in range(width):
                     out[i, d] = table[row, d]
+            else:
+                for d in range(width):
+                    out[i, d] = 0
+    return bad > 0
 
 
-def gather(table, ids, padding_idx, out):
-    """``out[i] = table[ids[i]]`` for checked ids of any shape, zeros where the id is ``padding_idx``."""
+def gather(table, ids, padding_idx, out, unchecked=False):
+    """``out[i] = table[ids[i]]`` for ids of any shape, zeros where the id is ``padding_idx``.
+
+    ``unchecked`` ids that are outside raise, after ``out`` was written: it must be new.
+    """
     flat, target = ids, out
     if ids.ndim != 1:
         flat, target = ids.reshape(-1), out.reshape(ids.size, *table.shape[1:])
     padding = -1 if padding_idx is None else padding_idx
-    gather_kernel(out.size, matrix(table), flat, padding, settings.chunk_rows, matrix(target))
+    if gather_kernel(out.size, matrix(table), flat, padding, settings.chunk_rows, matrix(target)) and unchecked:
+        checked_ids(ids, len(table))
 
 
 def goes_far(out):

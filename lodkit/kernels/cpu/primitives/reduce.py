@@ -40,7 +40,6 @@ _UNDIVIDED = {
     "sqrt": ("sum", int(Divisor.ROOT_OF_WEIGHT)),
     "logmeanexp": ("logsumexp", int(Divisor.WEIGHT)),
 }
-UNREAD = np.zeros(1, np.int64)  # for bad ids among those that were checked
 NO_IDS, NO_WEIGHTS = np.empty(0, np.int64), np.empty(0, np.float32)
 
 
@@ -86,9 +85,8 @@ def reduce_rows(reduce, values, ids, weights, padding_idx, offsets, pad, out, un
     flat = NO_IDS if ids is None else ids
     weights = NO_WEIGHTS if weights is None else weights
     padding = -1 if padding_idx is None else padding_idx
-    last = (np.zeros(1, np.int64) if unchecked else UNREAD, out) if finds else (out,)
-    kernel(rows * columns, values, flat, weights, padding, offsets, pad, divisor, chunk, settings.block_rows, *last)
-    if unchecked and finds and last[0][0]:
+    bad = kernel(rows * columns, values, flat, weights, padding, offsets, pad, divisor, chunk, settings.block_rows, out)
+    if bad and unchecked:
         checked_ids(ids, len(values))
 
 
@@ -121,10 +119,7 @@ def width_of(columns):
 
 @functools.lru_cache(1024)
 def _kernel(reduce, columns, gather, weighted, padded, whole):
-    """Kernel of a reduction, its Divisor, and whether it finds bad ids; one of ``whole`` rows takes one strip each.
-
-    All have one signature, but for ``found`` before ``out`` of those that find.
-    """
+    """Kernel of a reduction, its Divisor, and whether it finds bad ids; one of ``whole`` rows takes one strip each."""
     reduce, divisor = _UNDIVIDED.get(reduce, (reduce, int(Divisor.NOTHING)))
     width = columns if whole else width_of(columns)
     if reduce in ENDS:

@@ -37,8 +37,11 @@ def _copy_byte(k, table, ids, height, columns, out):
     out[k] = table[row * columns + k % columns] if 0 <= row < height else 0
 
 
-def gather(table, ids, padding_idx, out):
-    """``out[i] = table[ids[i]]``; zeros where the id is ``padding_idx``, or outside the table."""
+def gather(table, ids, padding_idx, out, unchecked=False):
+    """``out[i] = table[ids[i]]``; zeros where the id is ``padding_idx``, or outside the table.
+
+    ``unchecked`` is for the CPU: here ids were checked before.
+    """
     if not out.size:
         return
     columns = table.columns
