@@ -10,7 +10,7 @@ from ..arrays import check_gradient, native
 from ..errors import ShapeMismatchError
 from ..lod import values_of
 from ..registry import Dense, op
-from .sequence_conv import check_same_type
+from .shared.types import check_same_type
 
 
 def check_layer_norm(x, scale, bias=None, grad=None):
