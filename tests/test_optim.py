@@ -249,7 +249,9 @@ def test_states_that_do_not_fit():
         Adagrad({"p": table()}, lr=0.1, states="touched").load_state_dict(damaged)
 
 
-@pytest.mark.parametrize("name", ["SGD", "Adam", "RowwiseAdagrad", "FTRL", "SmartDecayAdam", "LAMB"])
+@pytest.mark.parametrize(
+    "name", ["SGD", "Adam", "RowwiseAdagrad", "FTRL", "SmartDecayAdam", "LAMB", "WNGrad", "Storm", "DPSGD"]
+)
 def test_on_a_gpu(place, name, tmp_path):
     """Steps, states and files are those of the CPU."""
     cls = getattr(lodkit.optim, name)
@@ -404,3 +406,19 @@ def test_a_tape_sees_steps_of_touched_rows():
         SGD({"w": weight}, lr=0.1, states=states).step([SelectedRows([1], np.ones((1, 2)), 3)])
         with pytest.raises(LodkitError, match="overwritten since"):
             tape.gradient(y, [x])
+
+
+def test_noise_is_another_one_at_each_step_and_parameter():
+    params = {name: np.zeros((50, 4)) for name in "pq"}
+    optimizer = lodkit.optim.DPSGD(params, lr=1.0, sigma=1.0, seed=3)
+    steps = []
+    for _ in range(2):
+        before = {name: param.copy() for name, param in params.items()}
+        optimizer.step([np.zeros((50, 4))] * 2)
+        steps += [(params[name] - before[name]).ravel() for name in "pq"]
+    assert abs(np.corrcoef(steps) - np.eye(4)).max() < 0.3
+    for attrs in ({"seed": -1}, {"sigma": -1.0}, {"clip_norm": 0.0}, {"batch_size": 0.0}):
+        with pytest.raises(ValueError, match=f"{next(iter(attrs))} must be"):
+            lodkit.optim.DPSGD(params, lr=1.0, **attrs)
+    with pytest.raises(ValueError, match="beta must be larger than 0"):
+        lodkit.optim.Storm(params, lr=1.0, beta=0.0)

@@ -79,6 +79,7 @@ class Optimizer:
                 self._states[name] = self._made(made, name, param)
             self.groups.append(made)
             self._checked.append(Settings(made))
+        self._numbers = {name: i for i, name in enumerate(self._states)}
 
     @property
     def params(self):
@@ -170,20 +171,21 @@ class Optimizer:
         return {"iteration": 0, **{s: self._new(param)(s) for s in self._names(group)}}
 
     def _new(self, param):
-        """Maker of a state of zeros for a parameter, by name."""
+        """Maker of a state for a parameter, by name: of zeros, but for one."""
         traits, last = self.op.definition.traits, self.states[-1] if self.states else None
 
         def new(state, rows=None):
             dtype = np.dtype(np.int64) if traits.counter and state == last else _compute_dtype(param)
             shape = tuple(param.shape)[:1] if traits.rowwise and state == last else tuple(param.shape)
-            shape = shape if rows is None else (rows, *shape[1:])
+            shape = (1,) if traits.single and state == last else shape if rows is None else (rows, *shape[1:])
+            start = traits.start if state == last else 0.0
             if isinstance(param, np.ndarray):
-                return np.zeros(shape, dtype)
-            if rows is None and shape == tuple(param.shape) and dtype == dtype_of(param):
+                return np.full(shape, start, dtype) if start else np.zeros(shape, dtype)
+            if not start and rows is None and shape == tuple(param.shape) and dtype == dtype_of(param):
                 return zeros_like(param)
             from ..arrays.cuda import view
 
-            return view(param).send(np.zeros(shape, dtype)).array
+            return view(param).send(np.full(shape, start, dtype)).array
 
         return new
 
@@ -243,6 +245,8 @@ class Optimizer:
             attrs = {**attrs, "iteration": states["iteration"]}
         if attrs.get("rounding_seed") is not None:
             attrs = {**attrs, "rounding_seed": (attrs["rounding_seed"] + states["iteration"]) % (1 << 31)}
+        if "seed" in self.op._tests:  # no two parameters share their noise
+            attrs = {**attrs, "seed": attrs.get("seed", self.op.defaults["seed"]) + (self._numbers[name] << 32)}
         return attrs
 
     def __repr__(self):

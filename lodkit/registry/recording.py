@@ -189,4 +189,12 @@ def knows(array):
     return any(id(array) in tape._versions for tape in open_tapes())
 
 
+def moved(array, other):
+    """Tell closed tapes that ``other`` takes the place of an array."""
+    for reference in tuple(closed.data):
+        if (tape := reference()) is not None and id(array) in tape._versions:
+            tape._moved.append(other)
+
+
 hooks.open_tapes, hooks.record, hooks.before_write, hooks.knows = open_tapes, record, before_write, knows
+hooks.moved = moved

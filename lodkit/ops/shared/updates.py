@@ -38,10 +38,10 @@ _LIMITS = {
     "iteration": (lambda x: x >= 0 and x % 1 == 0, "a whole number from 0 on"),
     "reg_lambda": (lambda x: 0 < x < 1, "between 0 and 1"),
     **dict.fromkeys(
-        ("weight_decay", "beta", "l1", "l2", "momentum", "epsilon", "momentum_decay", "sigma"), _AT_LEAST_0
+        ("weight_decay", "beta", "l1", "l2", "momentum", "epsilon", "momentum_decay", "sigma", "seed"), _AT_LEAST_0
     ),
     **dict.fromkeys(("clip_value", "clip_norm", "norm", "batch_size", "coefficient"), _POSITIVE),
-    **dict.fromkeys(("positive_lr", "positive_epsilon"), _POSITIVE),
+    **dict.fromkeys(("positive_lr", "positive_epsilon", "positive_beta"), _POSITIVE),
 }
 
 
