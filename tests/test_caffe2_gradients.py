@@ -96,3 +96,37 @@ def test_the_greedy_search_loses_less(bits):
     assert greedy.sum() < 0.95 * plain.sum()
     with pytest.raises(ValueError, match="engine"):
         pack(table, engine="OTHER")
+
+
+@pytest.mark.parametrize("axis", [1, 2])
+@pytest.mark.parametrize("match_outer", [0, 1])
+def test_of_a_batch_gather(axis, match_outer):
+    data, indices = rng.normal(size=(2, 3, 3)), np.array([[2, 0, 2], [1, 1, 0]])
+    indices = np.broadcast_to(indices[:, None] if axis == 2 else indices, (2, 3, 3)[:axis] + (3,))
+    indices = indices if match_outer else indices[(0,) * axis]
+    with lodkit.Tape() as tape:
+        out = caffe2.Gather(data, indices, axis=axis, match_outer=match_outer)
+    grad = rng.normal(size=out.shape)
+    found = caffe2.BatchGatherGradient(data, indices, grad, axis=axis, match_outer=match_outer)
+    np.testing.assert_allclose(found, tape.gradient(out, [data], grad)[0])
+    if axis == 1:
+        found = caffe2.BatchGatherGradient(data, indices, grad, match_outer=match_outer)
+        np.testing.assert_allclose(found, tape.gradient(out, [data], grad)[0])
+
+
+@pytest.mark.parametrize("lengths", [(), (np.array([2, 0, 4], np.int32),)])
+@pytest.mark.parametrize("item", [(), (2,)])
+def test_of_a_sparse_to_dense_mask(lengths, item):
+    """Of equal ids the last one wins, and alone gets the gradient."""
+    values, ids, default = rng.normal(size=(6, *item)), np.array([7, 9, 7, 4, 7, 5]), np.zeros(item)
+    with lodkit.Tape() as tape:
+        out = caffe2.SparseToDenseMask(ids, values, default, *lengths, mask=[4, 7, 8])
+    grad = rng.normal(size=out.shape)
+    (expected,) = tape.gradient(out, [values], grad)
+    found = caffe2.SparseToDenseMaskGradient(ids, grad, *lengths, mask=[4, 7, 8])
+    np.testing.assert_allclose(found, expected)
+    assert not found[2].any() and found[4].any()
+    none = caffe2.SparseToDenseMaskGradient(
+        ids[:0], grad[:0] if lengths else grad, *(x[:0] for x in lengths), mask=[4, 7, 8]
+    )
+    assert none.shape == (0, *item)

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lodkit
-from lodkit import GrowingTable, LoDTensor, SelectedRows
+from lodkit import GrowingTable, LodkitError, LoDTensor, SelectedRows
 
 KEYS = st.lists(st.lists(st.integers(-(2**63), 2**63 - 1) | st.integers(-3, 3), max_size=20), max_size=6)
 
@@ -68,7 +68,7 @@ def test_every_optimizer_makes_its_states(name):
     op = lodkit.OPS[name]
     states = [s for s in list(op.inputs)[2:] if type(None) not in op.inputs[s] or name == "ftrl"]
     grown = GrowingTable(3, capacity=4, initializer=lambda n, item, dtype: np.ones((n, *item), dtype))
-    count = {"iteration": 0} if "iteration" in op._needed else {}
+    count = {name: number for name, number in (("iteration", 0), ("clip_norm", 1.0)) if name in op._needed}
     for keys in ([5, 9], [9, 7, 1, 2, 3, 4]):
         slots = grown.slots(keys)
         grown.update(
@@ -119,3 +119,30 @@ def test_bad_input_changes_nothing():
         broken.slots([1, 2, 3])
     assert len(broken) == 0
     assert broken.slots([1], grow=False).tolist() == [-1]
+
+
+def test_gradients_of_rows_of_no_key_are_refused():
+    """They would be read by unknown keys."""
+    table = GrowingTable(2, capacity=8)
+    table.slots([5, 6])
+    for rows in ([0, 7], [2]):
+        grad = SelectedRows(rows, np.ones((len(rows), 2), np.float32), 8)
+        with pytest.raises(lodkit.RowIndexError, match=r"rows\[\d\] = \d is the slot of no key, there are 2"):
+            table.update(lodkit.sgd, grad, lr=1.0)
+    assert not table.values.any()
+
+
+def test_growth_does_not_lose_gradients():
+    table = GrowingTable(1, capacity=4)
+    with lodkit.Tape() as tape:
+        found = table.lookup([1, 2])
+        with pytest.raises(LodkitError, match=r"call table.slots\(keys\) for all keys before the first lookup"):
+            table.lookup([3, 4, 5])
+    assert len(table) == 2
+    earlier = table.values
+    table.lookup([3, 4, 5])
+    with pytest.raises(LodkitError, match="of a table that grew since"):
+        tape.gradient(found, [table.values])
+    grad = tape.gradient(found, [earlier])[0]
+    table.update(lodkit.sgd, grad, lr=1.0)
+    np.testing.assert_array_equal(table.lookup([1, 2, 3]), [[-1.0], [-1.0], [0.0]])

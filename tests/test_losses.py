@@ -48,6 +48,9 @@ def test_wrong_inputs():
         lodkit.layer_norm(x, np.ones(3))
     with pytest.raises(lodkit.DTypeError, match="the bias is float32"):
         lodkit.layer_norm(x, np.ones(2), np.ones(2, np.float32))
+    for epsilon in (-1e-3, np.nan, np.inf):
+        with pytest.raises(ValueError, match="layer_norm: epsilon must be finite and at least 0, got"):
+            lodkit.layer_norm(x, epsilon=epsilon)
     with pytest.raises(lodkit.ShapeMismatchError, match="use sequence_softmax"):
         lodkit.softmax(LoDTensor(np.ones(3), [[2, 1]]))
 

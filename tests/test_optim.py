@@ -249,7 +249,9 @@ def test_states_that_do_not_fit():
         Adagrad({"p": table()}, lr=0.1, states="touched").load_state_dict(damaged)
 
 
-@pytest.mark.parametrize("name", ["SGD", "Adam", "RowwiseAdagrad", "FTRL", "SmartDecayAdam", "LAMB"])
+@pytest.mark.parametrize(
+    "name", ["SGD", "Adam", "RowwiseAdagrad", "FTRL", "SmartDecayAdam", "LAMB", "WNGrad", "Storm", "DPSGD"]
+)
 def test_on_a_gpu(place, name, tmp_path):
     """Steps, states and files are those of the CPU."""
     cls = getattr(lodkit.optim, name)
@@ -265,3 +267,158 @@ def test_on_a_gpu(place, name, tmp_path):
     for state in cls.states:
         found, expected = (o.state_dict()["states"]["p"][state] for o in (again, optimizers[0]))
         np.testing.assert_allclose(place.home(found), expected, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("cls", "attrs", "change", "message"),
+    [
+        (Adam, {"lazy": True, "states": "touched"}, {"lazy": False}, "pass lazy=True"),
+        (Adagrad, {}, {"states": "touched"}, "states decides which states are kept"),
+        (Adagrad, {"states": "touched"}, {"states": "all"}, "states decides which states are kept"),
+        (Adam, {}, {"amsgrad": True}, "amsgrad decides which states are kept, and cannot be changed from None to True"),
+        (Adam, {"amsgrad": True}, {"amsgrad": False}, "amsgrad decides"),
+        (Adam, {}, {"amsgrad": "no"}, "amsgrad must be True or False"),
+        (Adam, {}, {"beta1": 2.0}, "beta1 must be"),
+        (Adam, {}, {"beta": 0.5}, "no attribute 'beta'"),
+        (Adam, {}, {"lr": True}, "lr must be a number"),
+        (Adam, {}, {"clip_value": 1.0, "clip_norm": 1.0}, "give one of them"),
+        (Adam, {}, {"mask": np.ones(3, bool)}, "one for each of 40 rows"),
+        (Adam, {}, {"rounding_seed": 1}, "rounding_seed is for a float16"),
+        (Adam, {}, {"params": {}}, "groups must have the parameters p, q"),
+        (Adam, {}, {"params": {"p": np.ones((2, 3), np.float32)}}, r"p was float32 of shape \(40, 3\)"),
+    ],
+)
+def test_changed_groups_are_checked(cls, attrs, change, message):
+    """All of them, before the first parameter changes; and what is refused in a group is refused from the start."""
+    params, grad = {"p": table(), "q": table()}, next(gradients(1))
+    optimizer = cls([{"params": {"p": params["p"]}}, {"params": {"q": params["q"]}}], lr=0.1, **attrs)
+    group = optimizer.groups[0 if "params" in change else 1]
+    group.update(change)
+    for _ in range(2):
+        with pytest.raises((ValueError, TypeError, LodkitError), match=message):
+            optimizer.step([grad, grad])
+    np.testing.assert_array_equal(params["p"], table())
+    assert optimizer.iteration == 0
+
+
+def test_a_group_with_a_better_setting():
+    param = table()
+    optimizer = Adam({"p": param}, lr=0.1)
+    for group in optimizer.groups:
+        group |= {"lr": lambda step: 0.2, "beta1": 0.5, "clip_value": None}
+    for grad in gradients(2):
+        optimizer.step([grad])
+    np.testing.assert_array_equal(param, operator_steps(Adam, table(), gradients(2), 0.2, beta1=0.5))
+
+
+@pytest.mark.parametrize(
+    ("attrs", "message"),
+    [
+        ({"clip_value": 1.0, "clip_norm": 1.0}, "clip_value and clip_norm are two ways"),
+        ({"lr": True}, "lr must be a number or a one-element array, got True"),
+        ({"weight_decay": True}, "weight_decay must be a number, got True"),
+        ({"mask": np.ones(HEIGHT)}, "mask must be an array of bool"),
+    ],
+)
+def test_settings_are_refused_when_an_optimizer_is_made(attrs, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        Adam({"p": table()}, **{"lr": 0.1, **attrs})
+
+
+def spoilt(case, p, q):
+    """Gradients of p and q, of which the operator would refuse q's; or q's would be wrong."""
+    good = np.ones_like(p)
+    if case == "read-only":
+        q.flags.writeable = False
+    return {
+        "read-only": [good, good],
+        "itself": [good, q],
+        "a view of itself": [good, SelectedRows([3], q[3:4], HEIGHT)],
+        "another": [good, p],
+        "a view of another": [good, SelectedRows([0, 1], p[5:7], HEIGHT)],
+        "masked": [good, np.ma.masked_array(good, good > 0)],
+        "sequential": [good, SelectedRows([0], good[:1], HEIGHT)],
+    }[case]
+
+
+@pytest.mark.parametrize(
+    "case", ["read-only", "itself", "a view of itself", "another", "a view of another", "masked", "sequential"]
+)
+@pytest.mark.parametrize("states", ["all", "touched"])
+def test_a_late_refusal_changes_nothing(case, states):
+    p, q = table(), table(1)
+    groups = [{"params": {"p": p}}, {"params": {"q": q}, "lazy": states == "touched"}]
+    if case == "sequential":
+        groups[1]["duplicates"] = "sequential"
+    if states == "touched":
+        if case == "sequential":
+            return
+        groups[1]["states"] = "touched"
+    optimizer = Adam(groups, lr=0.1)
+    grads = spoilt(case, p, q)
+    if states == "touched" and not isinstance(grads[1], SelectedRows):
+        grads[1] = SelectedRows(np.arange(HEIGHT), grads[1], HEIGHT) if case != "masked" else grads[1]
+    with pytest.raises((ValueError, TypeError, LodkitError), match=r"read-only|overlaps|masked|sequential|touched"):
+        optimizer.step(grads)
+    np.testing.assert_array_equal(p, table())
+    np.testing.assert_array_equal(q, table(1))
+    assert optimizer.iteration == 0 and not optimizer.state_dict()["states"]["p"]["moment1"].any()
+
+
+def test_a_step_by_traced_numbers_changes_nothing():
+    p, q = table(), table(1)
+    optimizer = SGD({"p": p, "q": q}, lr=0.1)
+    with lodkit.Tape(), pytest.raises(TypeError, match="sgd writes to an array, and no gradient flows through it"):
+        optimizer.step([np.ones_like(p), lodkit.tanh(q)])
+    np.testing.assert_array_equal(p, table())
+
+
+@pytest.mark.parametrize("number", [-5, 2.5, True, np.nan, None, np.array([1, 2])])
+def test_iterations_that_are_none(number):
+    optimizer = Adam({"p": table()}, lr=0.1)
+    optimizer.step([next(gradients(1))])
+    state = optimizer.state_dict()
+    other = Adam({"p": table()}, lr=0.2)
+    for damaged in (
+        {**state, "iteration": number},
+        {**state, "states": {"p": {**state["states"]["p"], "iteration": number}}},
+    ):
+        with pytest.raises(LodkitError, match="iteration must be a whole number from 0 on"):
+            other.load_state_dict(damaged)
+        assert other.iteration == 0 and other.groups[0]["lr"] == 0.2
+        assert not other.state_dict()["states"]["p"]["moment1"].any()
+
+
+def test_rounding_is_another_one_at_each_step():
+    """Steps far too small for float16 add up to their sum in every element, not only on average over all."""
+    param = np.ones((50, 4), np.float16)
+    optimizer = SGD({"p": param}, lr=1.0, rounding_seed=7)
+    for _ in range(400):
+        optimizer.step([np.full((50, 4), 1e-4, np.float16)])
+    assert abs(param.mean(dtype=float) - 0.96) < 0.002 and param.std(dtype=float) < 0.006
+
+
+def test_a_tape_sees_steps_of_touched_rows():
+    for states in ("all", "touched"):
+        weight, x = np.ones((3, 2)), np.ones((1, 3))
+        with lodkit.Tape() as tape:
+            y = lodkit.fc(x, weight)
+        SGD({"w": weight}, lr=0.1, states=states).step([SelectedRows([1], np.ones((1, 2)), 3)])
+        with pytest.raises(LodkitError, match="overwritten since"):
+            tape.gradient(y, [x])
+
+
+def test_noise_is_another_one_at_each_step_and_parameter():
+    params = {name: np.zeros((50, 4)) for name in "pq"}
+    optimizer = lodkit.optim.DPSGD(params, lr=1.0, sigma=1.0, seed=3)
+    steps = []
+    for _ in range(2):
+        before = {name: param.copy() for name, param in params.items()}
+        optimizer.step([np.zeros((50, 4))] * 2)
+        steps += [(params[name] - before[name]).ravel() for name in "pq"]
+    assert abs(np.corrcoef(steps) - np.eye(4)).max() < 0.3
+    for attrs in ({"seed": -1}, {"sigma": -1.0}, {"clip_norm": 0.0}, {"batch_size": 0.0}):
+        with pytest.raises(ValueError, match=f"{next(iter(attrs))} must be"):
+            lodkit.optim.DPSGD(params, lr=1.0, **attrs)
+    with pytest.raises(ValueError, match="beta must be larger than 0"):
+        lodkit.optim.Storm(params, lr=1.0, beta=0.0)

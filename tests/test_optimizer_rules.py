@@ -13,7 +13,8 @@ from lodkit import LoDTensor, SelectedRows
 
 # Shapes and types of the samples, whose kernels are compiled already.
 HEIGHT, WIDTH = 6, 3
-OPTIMIZERS = [name for name, op in lodkit.OPS.items() if hasattr(op.definition, "traits")]
+EVERY = [name for name, op in lodkit.OPS.items() if hasattr(op.definition, "traits")]
+OPTIMIZERS = [name for name in EVERY if "mask" in lodkit.OPS[name].defaults]  # with the attributes that rules share
 FUSED = [name for name, op in lodkit.OPS.items() if hasattr(op.definition, "update")]
 ROWS = ([4, 1], [2, 5, 2, 2, 0], [5, 3, 1], [], [*range(HEIGHT)])  # two, repeated, unsorted, none, all
 
@@ -30,12 +31,15 @@ def fresh(name, dtype=np.float64, start=0.0, width=WIDTH):
     states = [np.full_like(param, start) for _ in names]
     if kinds.rowwise:
         states[-1] = np.zeros(HEIGHT, np.int64) if kinds.counter else np.full(HEIGHT, start, dtype)
+    if kinds.single:
+        states[-1] = np.full(1, kinds.start, dtype)
     return (param * 0 if kinds.pairs else param), states  # ftrl's parameter is what its accumulators give
 
 
 def settings(name, step, **attrs):
     op = lodkit.OPS[name]
-    return {"lr": 0.05, **({"iteration": step} if "iteration" in op._needed else {}), **attrs}
+    needed = {name: number for name, number in (("iteration", step), ("clip_norm", 1.0)) if name in op._needed}
+    return {"lr": 0.05, **needed, **attrs}
 
 
 def gradients():
@@ -51,7 +55,7 @@ def steps(name, made, **attrs):
     return param, *states
 
 
-@pytest.mark.parametrize("name", OPTIMIZERS)
+@pytest.mark.parametrize("name", EVERY)
 def test_sparse_gradients_are_the_dense_ones(name):
     """After five steps. Rows that count the steps they wait make up for them by one step, which is another one."""
     if traits(name).counter:

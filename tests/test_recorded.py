@@ -108,6 +108,10 @@ TWO_ARRAYS = {
         lambda x, y: np.einsum("ij,ij", x, y),
         lambda x, y: np.einsum("ij,kl->k", x, y),
         lambda x, y: np.einsum("i j -> j i", x) @ y,
+        lambda x, y: np.einsum("ij,ij->ij", x[:, :1], y),
+        lambda x, y: np.einsum("ij,ij->i", x[:, :1], y[:1]),
+        lambda x, y: np.einsum("ij,ij->", x, y[:1]),
+        lambda x, y: np.einsum("ij,jk->ik", x[:, :1], y),
     ],
 }
 

@@ -388,3 +388,22 @@ def test_ufuncs_of_sequences_on_a_gpu(place):
         found = gradient if t is x else place.home(gradient)
         expected = differences(lambda v: call(x.with_values(v)), [x.values], np.ones((2, 2)))[0]
         np.testing.assert_allclose(found.values, expected, rtol=1e-5, atol=1e-7)
+
+
+@pytest.mark.parametrize("join", [np.concatenate, np.stack, np.vstack, np.hstack])
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_joined_in_another_type(join, dtype):
+    """Gradients are those of the numbers, in the type of each part."""
+    x, y = np.ones((2, 3)), np.full((2, 3), 2, np.float32)
+    with lodkit.Tape() as tape:
+        joined = join([tape.watch(x), tape.watch(y) * 2], dtype=dtype, casting="same_kind")
+    weights = np.arange(12).reshape(joined.shape)
+    by_x, by_y = tape.gradient(joined, [x, y], weights.astype(dtype))
+    parts = [np.asarray(p).reshape(2, 3) for p in _parts(join, weights)]
+    assert (joined.dtype, by_x.dtype, by_y.dtype) == (dtype, np.float64, np.float32)
+    np.testing.assert_array_equal(by_x, parts[0])
+    np.testing.assert_array_equal(by_y, 2 * parts[1])
+
+
+def _parts(join, joined):
+    return np.split(joined, 2, axis=1 if join is np.hstack else 0)

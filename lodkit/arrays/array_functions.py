@@ -50,6 +50,7 @@ def moved(function, *args, out=None, **kwargs):
     data = _leaves(data, lambda x: arrays.append(operand(x)) or arrays[-1])
     made = function(data, *args, **kwargs)
     args, kwargs = copy.deepcopy((args, kwargs))  # arrays of indices may change before the gradient is asked for
+    kwargs = {name: value for name, value in kwargs.items() if name not in ("dtype", "casting")}  # of numbers alone
     wrapped = []
     for i, part in enumerate(made) if isinstance(made, list | tuple) else ((None, made),):
 
@@ -262,7 +263,9 @@ def _einsum(function, subscripts, *operands, out=None, **settings):
             kept = "".join(c for c in terms[i] if c in known)
             spec = ",".join([result, *(t for t, _ in others)]) + "->" + kept
             found = np.einsum(spec, grad, *(a for _, a in others))
-            return found.reshape([n if c in known else 1 for c, n in zip(terms[i], arrays[i].shape, strict=True)])
+            sizes = iter(found.shape)  # those of a letter may be 1 here and more elsewhere
+            found = found.reshape([next(sizes) if c in known else 1 for c in terms[i]])
+            return np.broadcast_to(found, np.broadcast_shapes(found.shape, arrays[i].shape))
 
         return gradient
 

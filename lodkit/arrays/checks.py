@@ -26,9 +26,9 @@ def is_scalar(value):
 
 def is_number(value):
     """True if a value is a real number in the range of float64."""
-    if isinstance(value, int) and abs(value) > sys.float_info.max:
+    if isinstance(value, bool | np.bool_) or (isinstance(value, int) and abs(value) > sys.float_info.max):
         return False
-    return isinstance(value, (float, int)) or (isinstance(value, numbers.Real) and not isinstance(value, np.bool_))
+    return isinstance(value, (float, int, numbers.Real))
 
 
 def is_integer(value):

@@ -14,8 +14,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 #: Set by the registry: tapes open in this thread; recording of a call on them; a notice of a change in place; whether
-#: one of them has seen an array.
-hooks = types.SimpleNamespace(open_tapes=tuple, record=None, before_write=None, knows=lambda array: False)
+#: one of them has seen an array; a notice that another array takes the place of one.
+hooks = types.SimpleNamespace(
+    open_tapes=tuple, record=None, before_write=None, knows=lambda array: False, moved=lambda array, other: None
+)
 state = types.SimpleNamespace(open=0)  # tapes open in any thread: all that a call checks
 
 UFUNCS: dict[Any, tuple] = {}  # ufunc -> a gradient per input: function of (xp, grad, out, *inputs)

@@ -10,19 +10,8 @@ from __future__ import annotations
 
 import difflib
 import functools
+import importlib
 import inspect
-
-from . import (
-    _conversions,
-    _features,
-    _gather_scatter,
-    _gradients,
-    _id_lists,
-    _padding,
-    _reductions,
-    _sparse_dense,
-    _updates,
-)
 
 
 def _published(name, run):
@@ -59,19 +48,14 @@ def _published(name, run):
     return call
 
 
+_FAMILIES = (
+    *("_conversions", "_features", "_gather_scatter", "_gradients", "_id_lists", "_padding", "_reductions"),
+    *("_sparse_dense", "_updates"),
+)
 OPERATORS: dict = {}
-for _family in (
-    _conversions,
-    _features,
-    _gather_scatter,
-    _gradients,
-    _id_lists,
-    _padding,
-    _reductions,
-    _sparse_dense,
-    _updates,
-):
-    OPERATORS |= {name: _published(name, run) for name, run in _family.OPERATORS.items()}
+for _family in _FAMILIES:
+    _found = importlib.import_module(f"{__name__}.{_family}").OPERATORS
+    OPERATORS |= {name: _published(name, run) for name, run in _found.items()}
 
 
 def __getattr__(name):

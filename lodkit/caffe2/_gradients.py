@@ -1,4 +1,4 @@
-"""Gradients of segment reductions, which Caffe2 publishes by name.
+"""Gradients that Caffe2 publishes by name: of segment reductions, and of two operators that move rows.
 
 Without the data as an input they know it only through the number of its rows. The fused Sparse* reductions have the
 gradient of the rows that they gather, one for each index.
@@ -7,6 +7,7 @@ gradient of the rows that they gather, one for each index.
 from __future__ import annotations
 
 from .. import ops
+from ._common import array, height, ragged
 from ._reductions import REDUCTIONS, REPRESENTATIONS
 
 
@@ -59,6 +60,18 @@ def _range(reduce):
     return run
 
 
+def batch_gather(data, indices, grad, *, axis=1, match_outer=0):
+    return ops.batch_gather_grad(data, indices, grad, axis=axis, match_outer=bool(match_outer))
+
+
+def sparse_to_dense_mask(indices, output_grad, lengths=None, *, mask):
+    """The gradient by the values, which are known only as the items of that of the result."""
+    ids = indices if lengths is None else ragged(indices, lengths)
+    items = array(output_grad)[:1] if lengths is None else array(output_grad)[:, 0]
+    values = ops.lengths_tile(items, [height(indices, "indices")] if lengths is None else lengths)
+    return ops.sparse_to_dense_mask_grad(ids, values, output_grad, mask=mask)[0]
+
+
 _WITHOUT_DATA = {"Sum": "sum", "Mean": "mean"}
 OPERATORS: dict = {
     f"{sparse}{name}{reduction}Gradient": _by_data(name, reduce)
@@ -76,6 +89,8 @@ for _sparse in ("", "Sparse"):
         OPERATORS[f"{_sparse}LengthsIndicesInGradient{_reduction}Gradient"] = _by_data("Lengths", _reduce)
     OPERATORS[f"{_sparse}LengthsWeightedSumWithMainInputGradient"] = weighted_with_main_input
 OPERATORS |= {
+    "BatchGatherGradient": batch_gather,
+    "SparseToDenseMaskGradient": sparse_to_dense_mask,
     "SparseLengthsIndicesInGradientWeightedSumGradient": _weighted("Lengths"),
     "SparseLengthsIndicesInGradientWeightedSumWithMainInputGradient": weighted_with_main_input,
     "LengthsMaxWithMainInputAndForwardOutputGradient": max_with_main_input,

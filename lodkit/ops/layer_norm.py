@@ -10,11 +10,13 @@ from ..arrays import check_gradient, native
 from ..errors import ShapeMismatchError
 from ..lod import values_of
 from ..registry import Dense, op
-from .sequence_conv import check_same_type
+from .shared.types import check_same_type
 
 
-def check_layer_norm(x, scale, bias=None, grad=None):
+def check_layer_norm(x, scale, bias=None, grad=None, *, epsilon):
     check_same_type("layer_norm", x, scale=scale, bias=bias)
+    if not 0 <= epsilon < math.inf:  # the root of less is NaN
+        raise ValueError(f"layer_norm: epsilon must be finite and at least 0, got {epsilon}")
     if x.ndim < 1:
         raise ShapeMismatchError("layer_norm: x has no dimension; the first one counts rows, pass x.reshape(1, -1)")
     for name, array in (("scale", scale), ("bias", bias)):
@@ -45,6 +47,7 @@ def layer_norm(x: Dense, scale: Dense | None = None, bias: Dense | None = None, 
         Rows of any shape.
     scale, bias : array of the shape of a row, optional
     epsilon : float
+        At least 0.
 
     Returns
     -------
@@ -57,7 +60,7 @@ def layer_norm(x: Dense, scale: Dense | None = None, bias: Dense | None = None, 
     array([[-1., 15.],
            [ 0.,  5.]])
     """
-    axes, size = check_layer_norm(x, scale, bias)
+    axes, size = check_layer_norm(x, scale, bias, epsilon=epsilon)
     out, _ = _normal(x.astype(np.float64), axes, size, epsilon)
     out = out if scale is None else out * scale
     return (out if bias is None else out + bias).astype(native(x.dtype))
@@ -80,7 +83,7 @@ def layer_norm_grad(
     >>> layer_norm_grad(np.array([[1., 3.]]), None, np.array([[0., 2.]]), epsilon=0.)[1:]
     (array([0., 2.]), array([0., 2.]))
     """
-    axes, size = check_layer_norm(x, scale, None, grad)
+    axes, size = check_layer_norm(x, scale, None, grad, epsilon=epsilon)
     normal, factor = _normal(x.astype(np.float64), axes, size, epsilon)
     g = grad.astype(np.float64)
     by_normal = g if scale is None else g * scale

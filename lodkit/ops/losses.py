@@ -8,7 +8,7 @@ from ..arrays import check_gradient, check_values, native
 from ..errors import DTypeError, LoDMismatchError, ShapeMismatchError
 from ..lod import LoDTensor, values_of
 from ..registry import Dense, op
-from .sequence_conv import check_same_type
+from .shared.types import check_same_type
 
 
 def check_logits(logits, labels, grad=None):

@@ -16,7 +16,7 @@ from ..registry import Dense, op
 from .adam_optimizers import adam, corrected
 from .optimizers import adagrad, sgd
 from .shared import plain
-from .shared.optimizer import optimizer
+from .shared.optimizer import Traits, optimizer
 from .shared.updates import LEAST_DIVISOR, Duplicates, adam_rate, check_rule, check_update, grad_steps, learning_rate
 
 
@@ -230,14 +230,13 @@ def lamb(
 
 def gaussian(shape, sigma, seed, iteration):
     """The noise of dpsgd, the same on every device."""
-    return np.random.default_rng((seed, int(learning_rate(iteration)))).normal(0, sigma, tuple(shape))
+    stream = np.random.SeedSequence(seed, spawn_key=(int(learning_rate(iteration)),))
+    return np.random.default_rng(stream).normal(0, sigma, tuple(shape))
 
 
 def check_noise(clip_norm, batch_size, sigma, seed, iteration):
     """Refuse numbers of dpsgd that have no meaning."""
-    check_rule(clip_norm=clip_norm, batch_size=batch_size, sigma=sigma, iteration=learning_rate(iteration))
-    if seed < 0:
-        raise ValueError(f"seed must be at least 0, got {seed}")
+    check_rule(clip_norm=clip_norm, batch_size=batch_size, sigma=sigma, seed=seed, iteration=learning_rate(iteration))
 
 
 @op(updates=True)
@@ -280,6 +279,11 @@ def dpsgd(
         noise = gaussian(param.shape, sigma, seed, iteration)
         param[...] = param - learning_rate(lr) / batch_size * noise
     return param
+
+
+wngrad.definition.traits = Traits(False, False, lambda attrs: False, whole=True, single=True, start=1.0)
+storm.definition.traits = Traits(False, False, lambda attrs: True, positive=("beta",), whole=True, single=True)
+dpsgd.definition.traits = Traits(False, False, lambda attrs: attrs["sigma"] > 0, whole=True)
 
 
 @wngrad.example

@@ -11,8 +11,8 @@ from ..arrays import check_gradient, native
 from ..errors import LoDMismatchError, ShapeMismatchError
 from ..lod import LoDTensor, values_of
 from ..registry import Dense, op
-from .sequence_conv import check_same_type
 from .shared.reductions import shares
+from .shared.types import check_same_type
 
 
 def heads_of(shape, num_heads, name="query"):

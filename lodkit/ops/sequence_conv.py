@@ -6,21 +6,12 @@ import math
 
 import numpy as np
 
-from ..arrays import check_gradient, check_values, native
-from ..errors import DTypeError, ShapeMismatchError
+from ..arrays import check_gradient, native
+from ..errors import ShapeMismatchError
 from ..lod import LoDTensor, values_of
 from ..lod.windows import edges
 from ..registry import Dense, op
-
-
-def check_same_type(name, values, **others):
-    """Refuse arrays of another type than the values, which must be floating."""
-    check_values(values.dtype, name, floating=True)
-    for what, array in others.items():
-        if array is not None and native(array.dtype) != native(values.dtype):
-            raise DTypeError(
-                f"{name}: the {what} is {array.dtype}, the input {values.dtype}; convert with .astype(...)"
-            )
+from .shared.types import check_same_type
 
 
 def check_window(start, length):

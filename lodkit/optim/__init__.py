@@ -6,6 +6,7 @@ takes the operator's attributes.
 
 from .optimizer import Optimizer
 from .rules import (
+    DPSGD,
     FTRL,
     LAMB,
     LARS,
@@ -26,4 +27,6 @@ from .rules import (
     RowwiseAdagrad,
     RowwiseAdam,
     SmartDecayAdam,
+    Storm,
+    WNGrad,
 )

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from .. import ops  # noqa: F401  fills OPS
-from ..arrays import dtype_of, is_array, is_scalar, may_share_memory, to_device, writable, zeros_like
-from ..errors import DTypeError, LodkitError, ShapeMismatchError
-from ..lod import SelectedRows
+from ..arrays import dtype_of, is_scalar, may_share_memory, to_device, zeros_like
+from ..errors import LodkitError
 from ..public import public
 from ..registry import OPS, Op
+from .checks import Settings, check_attrs, check_gradient, check_group, counted, named, refuse_shared
 from .touched import TouchedRows
 
 
@@ -32,12 +32,13 @@ class Optimizer:
         ever had a gradient (of SelectedRows, on the CPU): for tables of many rows, few of which are read. The latter
         takes rules that leave other rows alone, as all do with ``lazy=True``.
     **attrs
-        Attributes of the operator.
+        Attributes of the operator. To a ``rounding_seed`` the steps done are added, as no step may repeat one.
 
     Attributes
     ----------
     groups : list of dict
-        ``params``, ``lr``, ``states`` and attributes; may be changed between steps.
+        ``params``, ``lr``, ``states`` and attributes; may be changed between steps, except what decides which states
+        are kept.
     iteration : int
         Steps done.
 
@@ -65,10 +66,10 @@ class Optimizer:
         groups = [{"params": params}] if isinstance(params, Mapping) else params
         if not isinstance(groups, list | tuple) or not all(isinstance(g, Mapping) and "params" in g for g in groups):
             raise TypeError('params must be a dictionary of arrays, or a list of groups {"params": {...}, ...}')
-        self.iteration, self.groups, self._states = 0, [], {}
+        self.iteration, self.groups, self._states, self._checked = 0, [], {}, []
         for group in groups:
             made = {"lr": lr, "states": "all", **self.defaults, **attrs, **group, "params": dict(group["params"])}
-            self._check_group(made)
+            check_group(self, made)
             for name, param in made["params"].items():
                 if name in self._states:
                     raise ValueError(f"two parameters are called {name!r}")
@@ -77,6 +78,8 @@ class Optimizer:
                         raise ValueError(f"parameters {other!r} and {name!r} share memory, which would step twice")
                 self._states[name] = self._made(made, name, param)
             self.groups.append(made)
+            self._checked.append(Settings(made))
+        self._numbers = {name: i for i, name in enumerate(self._states)}
 
     @property
     def params(self):
@@ -92,17 +95,18 @@ class Optimizer:
             Gradients by the names of the parameters, or in their order, as ``Tape.gradient`` returns them; None where a
             parameter has none. Names, kinds, shapes and types of all are checked before the first update.
         """
-        grads, plan = self._named(grads), []
+        self._check_changed()
+        grads, plan = named(grads, [*self._states]), []
         for group in self.groups:
             attrs = self._attrs(group)
             for name, param in group["params"].items():
                 if grads[name] is not None:
-                    self._check_grad(group, name, param, grads[name])
-                    plan.append((name, param, grads[name], attrs))
+                    states = self._states[name]
+                    check_gradient(self.op, group, name, param, grads[name], states, attrs)
+                    plan.append((name, param, grads[name], self._own_attrs(attrs, name, states)))
+        refuse_shared(plan)
         for name, param, grad, attrs in plan:
             states = self._states[name]
-            if "iteration" in self.op._tests:
-                attrs = {**attrs, "iteration": states["iteration"]}
             if "touched" in states:
                 states["touched"].step(self.op, param, grad, attrs)
             else:
@@ -147,14 +151,14 @@ class Optimizer:
             group["lr"] = mine["lr"] if callable(mine["lr"]) else group["lr"]  # a schedule stays
         made = {}
         for group in merged:
-            self._check_group(group)
+            check_group(self, group)
             for name, param in group["params"].items():
                 made[name] = self._loaded(group, name, param, state["states"].get(name, {}))
-        for name, states in made.items():
-            self._states[name] = states
+        iteration = counted("the iteration", state["iteration"])
+        self._states.update(made)
         for mine, group in zip(self.groups, merged, strict=True):
             mine.update(group)
-        self.iteration = int(state["iteration"])
+        self.iteration, self._checked = iteration, list(map(Settings, self.groups))
 
     # -- states ----------------------------------------------------------------------------------
 
@@ -167,20 +171,21 @@ class Optimizer:
         return {"iteration": 0, **{s: self._new(param)(s) for s in self._names(group)}}
 
     def _new(self, param):
-        """Maker of a state of zeros for a parameter, by name."""
+        """Maker of a state for a parameter, by name: of zeros, but for one."""
         traits, last = self.op.definition.traits, self.states[-1] if self.states else None
 
         def new(state, rows=None):
             dtype = np.dtype(np.int64) if traits.counter and state == last else _compute_dtype(param)
             shape = tuple(param.shape)[:1] if traits.rowwise and state == last else tuple(param.shape)
-            shape = shape if rows is None else (rows, *shape[1:])
+            shape = (1,) if traits.single and state == last else shape if rows is None else (rows, *shape[1:])
+            start = traits.start if state == last else 0.0
             if isinstance(param, np.ndarray):
-                return np.zeros(shape, dtype)
-            if rows is None and shape == tuple(param.shape) and dtype == dtype_of(param):
+                return np.full(shape, start, dtype) if start else np.zeros(shape, dtype)
+            if not start and rows is None and shape == tuple(param.shape) and dtype == dtype_of(param):
                 return zeros_like(param)
             from ..arrays.cuda import view
 
-            return view(param).send(np.zeros(shape, dtype)).array
+            return view(param).send(np.full(shape, start, dtype)).array
 
         return new
 
@@ -208,10 +213,21 @@ class Optimizer:
                 made[state] = view(param).send(np.asarray(to_device(array, "cpu"))).array
         if "iteration" not in given:
             raise LodkitError(f"{name}: the state lacks its iteration")
-        made["iteration"] = int(given["iteration"])
+        made["iteration"] = counted(f"{name}: the iteration", given["iteration"])
         return made
 
-    # -- checks ----------------------------------------------------------------------------------
+    # -- settings --------------------------------------------------------------------------------
+
+    def _check_changed(self):
+        """Check the groups that were changed since the last step."""
+        if [name for group in self.groups for name in group["params"]] != [*self._states]:
+            raise LodkitError(f"groups must have the parameters {', '.join(self._states)}, as when they were made")
+        for i, (group, checked) in enumerate(zip(self.groups, self._checked, strict=True)):
+            if checked.are_of(group):
+                continue
+            check_group(self, group)
+            checked.check_kept(group, ("states", *self.flags))
+            self._checked[i] = Settings(group)
 
     def _attrs(self, group):
         """Attributes of the operator for the next step, checked."""
@@ -220,64 +236,18 @@ class Optimizer:
             attrs["lr"] = attrs["lr"](self.iteration)
             if not is_scalar(attrs["lr"]):
                 raise TypeError(f"the schedule returned {attrs['lr']!r} for step {self.iteration}; lr is a number")
-        self.op._check_attrs(attrs)
-        if not np.isfinite(np.asarray(attrs["lr"], float)).all():
-            raise ValueError(f"lr must be finite, got {attrs['lr']} in step {self.iteration}")
-        self.op.definition.traits.check({k: v for k, v in attrs.items() if k in self.op._tests})
+        check_attrs(self.op, attrs, self.iteration)
         return attrs
 
-    def _check_group(self, group):
-        for name in group:
-            if name not in ("params", "states", *self.flags, *self.op._tests) or name == "iteration":
-                near = [a for a in (*self.op._tests, *self.flags) if a != "iteration"]
-                raise TypeError(f"{type(self).__name__} has no attribute {name!r}; it takes {', '.join(near)}")
-        if group["states"] not in ("all", "touched"):
-            raise ValueError(f'states must be "all" or "touched", got {group["states"]!r}')
-        attrs = self._attrs(group)
-        traits = self.op.definition.traits
-        spreads = traits.spreads({**self.op.defaults, **attrs})
-        for name in ("mask", "rounding_seed"):
-            if group["states"] == "touched" and attrs.get(name) is not None:
-                raise ValueError(f'states="touched" takes no {name}, which is by rows of the table; use states="all"')
-        if group["states"] == "touched" and (spreads or traits.whole):
-            raise ValueError(
-                f'states="touched": {self.op.name} changes rows without a gradient too'
-                + ("; pass lazy=True" if not traits.whole else ", by norms over all of them")
-            )
-        for name, param in group["params"].items():
-            if not isinstance(name, str) or "/" in name or not is_array(param) or not param.ndim:
-                if isinstance(name, str) and "/" in name:
-                    raise ValueError(f"params[{name!r}]: names have no '/', which separates keys in files")
-                if isinstance(name, str) and is_array(param):
-                    raise ShapeMismatchError(f"{name} has no dimension; pass {name}.reshape(1)")
-                raise TypeError(f"params[{name!r}] must be an array by a string, got {type(param).__name__}")
-            if dtype_of(param).kind != "f":
-                raise DTypeError(f"{name} is {dtype_of(param)}; an optimizer updates floating numbers")
-            if isinstance(param, np.ndarray):
-                writable(param, name)
-
-    def _named(self, grads):
-        names = list(self._states)
-        if isinstance(grads, list | tuple):
-            if len(grads) != len(names):
-                raise ValueError(f"{len(grads)} gradients for {len(names)} parameters: {', '.join(names)}")
-            return dict(zip(names, grads, strict=True))
-        if not isinstance(grads, Mapping):
-            raise TypeError(f"grads must be a dictionary or a list, got {type(grads).__name__}")
-        if grads.keys() != set(names):
-            missing, unknown = sorted(set(names) - grads.keys()), sorted(grads.keys() - set(names))
-            raise ValueError(f"grads lacks {missing} and has {unknown} that are no parameters; None is no gradient")
-        return grads
-
-    def _check_grad(self, group, name, param, grad):
-        if not isinstance(grad, SelectedRows) and not is_array(grad):
-            raise TypeError(f"{name}: the gradient must be an array or SelectedRows, got {type(grad).__name__}")
-        if tuple(grad.shape) != tuple(param.shape):
-            raise ShapeMismatchError(f"{name}: the gradient has shape {tuple(grad.shape)}, it {tuple(param.shape)}")
-        if dtype_of(grad.value if isinstance(grad, SelectedRows) else grad) != dtype_of(param):
-            raise DTypeError(f"{name}: the gradient is {grad.dtype}, the parameter {param.dtype}; convert one")
-        if group["states"] == "touched" and not isinstance(grad, SelectedRows):
-            raise TypeError(f'{name}: states="touched" takes SelectedRows, a dense gradient touches every row')
+    def _own_attrs(self, attrs, name, states):
+        """The attributes with those that are another one at each step of a parameter."""
+        if "iteration" in self.op._tests:
+            attrs = {**attrs, "iteration": states["iteration"]}
+        if attrs.get("rounding_seed") is not None:
+            attrs = {**attrs, "rounding_seed": (attrs["rounding_seed"] + states["iteration"]) % (1 << 31)}
+        if "seed" in self.op._tests:  # no two parameters share their noise
+            attrs = {**attrs, "seed": attrs.get("seed", self.op.defaults["seed"]) + (self._numbers[name] << 32)}
+        return attrs
 
     def __repr__(self):
         shown = [

@@ -73,6 +73,18 @@ class LAMB(Optimizer, op="lamb"):
     """Adam scaled by the norms of the parameter and the step."""
 
 
+class WNGrad(Optimizer, op="wngrad"):
+    """Gradient descent whose rate shrinks by the norms of all gradients so far, one number per parameter."""
+
+
+class Storm(Optimizer, op="storm"):
+    """Momentum that corrects earlier gradients, at a rate by the norms of all so far; ``beta`` is larger than 0."""
+
+
+class DPSGD(Optimizer, op="dpsgd", clip_norm=1.0):
+    """SGD with the gradient of each parameter clipped by its norm, and Gaussian noise, another for each parameter."""
+
+
 class FTRL(Optimizer, op="ftrl"):
     """Follow the regularised leader: weights that l1 sets to exactly 0."""
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..errors import LodkitError
 from ..lod import SelectedRows
-from ..registry.recording import no_grad
+from ..registry.recording import no_grad, note_written
 
 FIRST = 1024  # rows of the first allocation
 
@@ -44,6 +44,7 @@ class TouchedRows:
         states = [self._states[name][slots] for name in self._names]
         op(found, grad, *states, **attrs)
         param[rows] = found
+        note_written(param)
         for name, state in zip(self._names, states, strict=True):
             self._states[name][slots] = state
 

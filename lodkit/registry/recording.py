@@ -92,6 +92,19 @@ def _refuse_lost(op, inputs):
             )
 
 
+def check_update_on_tape(op, inputs):
+    """Refuse an update that an open tape refuses."""
+    if open_tapes():
+        _refuse_lost(op, tuple(map(unwrapped, inputs)))
+
+
+def note_written(array):
+    """Tell all tapes that an array was written to."""
+    for tape in (*open_tapes(), *(reference() for reference in tuple(closed.data))):
+        if tape is not None:
+            tape._overwritten(array)
+
+
 def _check_constant(op, attrs):
     for name, value in attrs.items():
         if type(value) is RecordedArray:
@@ -176,4 +189,12 @@ def knows(array):
     return any(id(array) in tape._versions for tape in open_tapes())
 
 
+def moved(array, other):
+    """Tell closed tapes that ``other`` takes the place of an array."""
+    for reference in tuple(closed.data):
+        if (tape := reference()) is not None and id(array) in tape._versions:
+            tape._moved.append(other)
+
+
 hooks.open_tapes, hooks.record, hooks.before_write, hooks.knows = open_tapes, record, before_write, knows
+hooks.moved = moved

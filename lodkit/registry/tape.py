@@ -43,6 +43,7 @@ class Tape:
         self._calls, self._alive = [], []
         self._versions = {}  # id of an array -> number of writes: out= and updates make another variable
         self._constants = set()  # ids of arrays that stop_gradient returned
+        self._moved = []  # arrays that took the place of variables: a table that grew
         self._watched = []  # arrays, their versions and checksums: NumPy may change them unseen
 
     def __enter__(self):
@@ -132,6 +133,8 @@ class Tape:
         if len(given) != len(targets):
             raise ValueError(f"{len(given)} output_gradients for {len(targets)} targets")
         targets, sources, given = (list(map(unwrapped, values)) for values in (targets, sources, given))
+        if any(memory_of(s) is array for s in sources for array in self._moved):
+            raise LodkitError("a source is of a table that grew since; ask for gradients by its earlier values")
         found, made = self._walk(targets, sources, given)
         gradients = separate([like_source(s, self._total(s, found, made)) for s in sources], given)
         if open_tapes():  # a gradient of this gradient is refused

@@ -9,7 +9,7 @@ import numpy as np
 from .. import ops
 from ..arrays import check_values, empty, integers, is_array, to_device
 from ..arrays.recorded import hooks
-from ..errors import LodkitError, ShapeMismatchError
+from ..errors import LodkitError, RowIndexError, ShapeMismatchError
 from ..lod import LoDTensor, SelectedRows
 from ..public import public
 
@@ -38,7 +38,7 @@ class GrowingTable:
     Attributes
     ----------
     values : array of shape (capacity, *item)
-        Another array after each growth.
+        Another array after each growth: ask a tape for gradients by it before the table grows again.
 
     Examples
     --------
@@ -122,13 +122,14 @@ class GrowingTable:
         if hooks.knows(self.values):
             raise LodkitError(
                 f"the table would grow from {old} to {capacity} rows while a tape is open, which would lose what it "
-                "has recorded; call table.slots(keys) for all keys before"
+                "has recorded; call table.slots(keys) for all keys before the first lookup"
             )
         more = self._rows(old - 1, capacity)  # the row of no key becomes a key's
         grown = {name: _grown(state, capacity) for name, state in self._states.items()}
         values = empty((capacity, *self.item), self.dtype)
         values[: old - 1], values[old - 1 :] = self.values[:-1], more
         self._keys.grow(capacity)
+        hooks.moved(self.values, values)
         self.values = values
         self._states.update(grown)
 
@@ -187,6 +188,11 @@ class GrowingTable:
         if not isinstance(grad, SelectedRows) or grad.height > len(self.values):
             what = f"SelectedRows of height {grad.height}" if isinstance(grad, SelectedRows) else type(grad).__name__
             raise TypeError(f"update takes SelectedRows of slots below {len(self.values)}, got {what}")
+        if isinstance(grad.rows, np.ndarray) and len(grad.rows) and grad.rows.max() >= len(self):
+            i = int(np.argmax(grad.rows >= len(self)))
+            raise RowIndexError(
+                f"rows[{i}] = {grad.rows[i]} is the slot of no key, there are {len(self)}; take table.slots(keys)"
+            )
         grad = SelectedRows._wrap(grad.rows, grad.value, len(self.values), grad.is_merged, grad._runs)
         if "lazy" in op.defaults:
             attrs = {"lazy": True, **attrs}
@@ -194,12 +200,18 @@ class GrowingTable:
         for i, state in enumerate(states):
             vector = traits is not None and traits.rowwise and i == len(states) - 1
             kind = np.int64 if vector and traits.counter else None
+            if isinstance(state, str) and traits is not None and traits.single and i == len(states) - 1:
+                start = np.full(1, traits.start, np.promote_types(self.dtype, np.float32))
+                arrays.append(self._states.setdefault(state, start))
+                continue
             arrays.append(self.state(state, rowwise=vector, dtype=kind) if isinstance(state, str) else state)
         op(self.values, grad, *arrays, **attrs)
 
 
 def _grown(state, capacity):
-    """A state with more slots, which start as its last one, which is no key's."""
+    """A state with more slots, which start as its last one, which is no key's; one number for all slots stays."""
+    if len(state) == 1:
+        return state
     grown = empty((capacity, *state.shape[1:]), state.dtype)
     grown[: len(state)], grown[len(state) :] = state, state[-1:]
     return grown

@@ -43,4 +43,8 @@ SAMPLES = {
     "batch_gather": BATCHES,
     "batch_gather_grad": [((*i, _flow(i, a)), a) for i, a in (*BATCHES, *ALONG) if i[0].dtype.kind == "f"],
 }
-CAFFE2 = {"Gather": (np.arange(6.0), np.array([-1, 2])), "BatchGather": (np.ones((2, 3)), np.array([2, 0]))}
+CAFFE2 = {
+    "Gather": (np.arange(6.0), np.array([-1, 2])),
+    "BatchGather": (np.ones((2, 3)), np.array([2, 0])),
+    "BatchGatherGradient": (np.ones((2, 3)), np.array([2, 0]), np.ones((2, 2))),
+}

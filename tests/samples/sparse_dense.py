@@ -46,4 +46,5 @@ CAFFE2 = {
     "EnsureDense": (np.ones((2, 3)),),
     "SparseToDense": (np.array([0, 2, 0]), np.ones((3, 2))),
     "SparseToDenseMask": (np.array([7, 4, 9]), np.ones(3), np.array(0.0), np.array([2, 1], np.int32), {"mask": [4, 7]}),
+    "SparseToDenseMaskGradient": (np.array([7, 4, 9]), np.ones((2, 2)), np.array([2, 1], np.int32), {"mask": [4, 7]}),
 }

@@ -16,7 +16,7 @@ def _normal(xp, x, axes, size, epsilon):
 
 @ops.layer_norm.kernel("cpu", "cuda")
 def layer_norm(on, x, scale: Dense | None, bias: Dense | None, /, *, epsilon):
-    axes, size = check_layer_norm(x, scale, bias)
+    axes, size = check_layer_norm(x, scale, bias, epsilon=epsilon)
     xp, rows = on.computing(x)
     out = _normal(xp, rows, axes, size, epsilon)[0]
     if scale is not None:
@@ -28,7 +28,7 @@ def layer_norm(on, x, scale: Dense | None, bias: Dense | None, /, *, epsilon):
 
 @ops.layer_norm_grad.kernel("cpu", "cuda")
 def layer_norm_grad(on, x, scale: Dense | None, grad, /, *, epsilon):
-    axes, size = check_layer_norm(x, scale, None, grad)
+    axes, size = check_layer_norm(x, scale, None, grad, epsilon=epsilon)
     xp, rows, g = on.computing(x, grad)
     normal, factor = _normal(xp, rows, axes, size, epsilon)
     by_normal = g if scale is None else g * on.computing(scale)[1]

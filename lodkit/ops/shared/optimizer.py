@@ -59,6 +59,10 @@ class Traits(NamedTuple):
         The rule takes norms over all rows of a step, which one row after another has not.
     counter : bool
         The last state counts in int64.
+    single : bool
+        The last state is one number.
+    start : float
+        What the last state is at first.
     """
 
     rowwise: bool
@@ -67,6 +71,8 @@ class Traits(NamedTuple):
     positive: tuple = ()
     whole: bool = False
     counter: bool = False
+    single: bool = False
+    start: float = 0.0
 
     def kinds(self, states):
         """What check_update is told of these states."""

@@ -38,10 +38,10 @@ _LIMITS = {
     "iteration": (lambda x: x >= 0 and x % 1 == 0, "a whole number from 0 on"),
     "reg_lambda": (lambda x: 0 < x < 1, "between 0 and 1"),
     **dict.fromkeys(
-        ("weight_decay", "beta", "l1", "l2", "momentum", "epsilon", "momentum_decay", "sigma"), _AT_LEAST_0
+        ("weight_decay", "beta", "l1", "l2", "momentum", "epsilon", "momentum_decay", "sigma", "seed"), _AT_LEAST_0
     ),
     **dict.fromkeys(("clip_value", "clip_norm", "norm", "batch_size", "coefficient"), _POSITIVE),
-    **dict.fromkeys(("positive_lr", "positive_epsilon"), _POSITIVE),
+    **dict.fromkeys(("positive_lr", "positive_epsilon", "positive_beta"), _POSITIVE),
 }
 
 
@@ -77,8 +77,7 @@ def adjustment(
     factor = -1.0 if maximize else 1.0
     if clip_value is not None:
         check_rule(clip_value=clip_value)
-        if clip_norm is not None:
-            raise ValueError("clip_value and clip_norm are two ways to clip a gradient; give one of them")
+        check_clipping(clip_value, clip_norm)
     elif clip_norm is not None:
         check_rule(clip_norm=clip_norm)
         if isinstance(grad, SelectedRows):
@@ -89,11 +88,22 @@ def adjustment(
     return grad, (decay, keep, factor, math.inf if clip_value is None else clip_value)
 
 
+def check_clipping(clip_value, clip_norm):
+    """Refuse both ways to clip at once."""
+    if clip_value is not None and clip_norm is not None:
+        raise ValueError("clip_value and clip_norm are two ways to clip a gradient; give one of them")
+
+
+def check_mask(mask, shape):
+    """Refuse a mask that is not one of the rows of a parameter of this shape."""
+    if not (isinstance(mask, np.ndarray) and mask.dtype == np.bool_ and mask.shape == tuple(shape[:1])):
+        found = f"{mask.dtype} of shape {mask.shape}" if isinstance(mask, np.ndarray) else type(mask).__name__
+        raise ShapeMismatchError(f"mask must be an array of bool, one for each of {shape[0]} rows, got {found}")
+
+
 def masked(on, grad, mask, duplicates, touches_all):
     """The gradient of the rows where a mask is True, as SelectedRows: of all of them where all rows are to change."""
-    if not (isinstance(mask, np.ndarray) and mask.dtype == np.bool_ and mask.shape == tuple(grad.shape[:1])):
-        found = f"{mask.dtype} of shape {mask.shape}" if isinstance(mask, np.ndarray) else type(mask).__name__
-        raise ShapeMismatchError(f"mask must be an array of bool, one for each of {grad.shape[0]} rows, got {found}")
+    check_mask(mask, grad.shape)
     sparse, listed = isinstance(grad, SelectedRows), np.flatnonzero(mask)
     value, height = grad.value if sparse else grad, grad.shape[0]
     if not sparse:
