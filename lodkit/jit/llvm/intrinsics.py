@@ -151,8 +151,10 @@ def _first(context, builder, array, args, width, count):
     """Arguments of a masked load or store of the first ``count`` lanes."""
     lane, align = _lane_in_memory(context, array)
     memory = ir.VectorType(lane, width)
-    lanes = ir.Constant(ir.VectorType(ir.IntType(64), width), list(range(width)))
-    there = builder.icmp_signed("<", lanes, splat(builder, count, width))
+    count = builder.select(builder.icmp_signed("<", count, count.type(width)), count, count.type(width))
+    small = ir.IntType(32)  # half as many registers as counts take
+    lanes = ir.Constant(ir.VectorType(small, width), list(range(width)))
+    there = builder.icmp_signed("<", lanes, splat(builder, builder.trunc(count, small), width))
     name = f"v{width}{'i' if isinstance(lane, ir.IntType) else 'f'}{_bits(lane)}.p0"
     return memory, _pointer(context, builder, array, *args[:3], memory), ir.IntType(32)(align), there, name
 

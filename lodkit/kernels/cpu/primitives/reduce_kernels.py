@@ -201,12 +201,12 @@ def logsumexp_kernel(width, gather, padded):
     return segment_kernel(body, width)
 
 
-LANES = 32
+FEW, LANES = 32, 64  # numbers taken at a time, in segments of up to FEW and in longer ones
 
 
 @functools.cache
 def flat_kernel(reduce):
-    """Kernel for one column: a segment is a run of numbers, taken 32 at a time. ``values`` is ``(1, rows)``."""
+    """Kernel for one column: a segment is a run of numbers, taken many at a time. ``values`` is ``(1, rows)``."""
     reducer = REDUCERS[reduce]
     step, zero = simd.STEPS[reducer.step], reducer.start
     first = zero is None
@@ -214,10 +214,12 @@ def flat_kernel(reduce):
     @jitable
     def run(values, start, stop):
         """All numbers of a block, in an order that only its length decides."""
-        rest = simd.lane(simd.load(values, 0, start, 1), 0) if first else zero
-        best = simd.load_first(values, 0, start, LANES, stop - start, rest)
-        for i in range(start + LANES, stop, LANES):
-            best = step(best, simd.load_first(values, 0, i, LANES, stop - i, rest))
+        count, rest = stop - start, simd.lane(simd.load(values, 0, start, 1), 0) if first else zero
+        if count <= FEW:
+            return simd.reduce(step, simd.load_first(values, 0, start, FEW, count, rest))
+        best = simd.load_first(values, 0, start, LANES, count % LANES, rest)  # whole vectors behind it
+        for i in range(start + count % LANES, stop, LANES):
+            best = step(best, simd.load(values, 0, i, LANES))
         return simd.reduce(step, best)
 
     @parallel_kernel
