@@ -186,6 +186,16 @@ def test_an_id_from_the_end_is_named_as_it_was_given():
         (lambda: lodkit.paddle.run_op("sequence_pool", {}, 5), TypeError, "attrs must be a dict"),
         (lambda: lodkit.paddle.infer_op("sequence_mask", {"X": None}), lodkit.paddle.SlotError, "needs the input X"),
         (
+            lambda: lodkit.paddle.run_op(
+                "lamb",
+                dict.fromkeys(
+                    ("Param", "Grad", "LearningRate", "Moment1", "Moment2", "Beta1Pow", "Beta2Pow"), np.ones(1)
+                ),
+            ),
+            lodkit.paddle.SlotError,
+            "lamb needs the attribute weight_decay",
+        ),
+        (
             lambda: lodkit.sequence_pool(LoDTensor(np.ones(1, np.float16), [[1]]), pad_value=1e6),
             ValueError,
             "no value of",

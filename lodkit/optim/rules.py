@@ -86,7 +86,11 @@ class DPSGD(Optimizer, op="dpsgd", clip_norm=1.0):
 
 
 class FTRL(Optimizer, op="ftrl"):
-    """Follow the regularised leader: weights that l1 sets to exactly 0."""
+    """Follow the regularised leader: weights that l1 sets to exactly 0.
+
+    What no gradient has reached is 0 after a dense step, as the accumulators have it: start from zeros, or pass
+    SelectedRows.
+    """
 
 
 class ProximalGD(Optimizer, op="proximal_gd"):

@@ -54,11 +54,12 @@ class Inferring:
 
 @functools.cache  # inspecting a signature takes longer than most calls
 def _parameters(function):
-    """Return slots, required slots and attributes."""
+    """Return slots and attributes, and of both the required ones."""
     _, *parameters = inspect.signature(function).parameters.values()
     slots = [p for p in parameters if p.kind is not p.KEYWORD_ONLY]
-    attributes = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY]
-    return [p.name for p in slots], [p.name for p in slots if p.default is p.empty], attributes
+    attributes = [p for p in parameters if p.kind is p.KEYWORD_ONLY]
+    required, needed = ([p.name for p in found if p.default is p.empty] for found in (slots, attributes))
+    return [p.name for p in slots], required, [p.name for p in attributes], needed
 
 
 def call(ops, name, inputs, attrs):
@@ -67,7 +68,7 @@ def call(ops, name, inputs, attrs):
     for what, given in (("inputs", inputs), ("attrs", attrs)):
         if not isinstance(given, Mapping):
             raise TypeError(f"{name}: {what} must be a dictionary, got {type(given).__name__}")
-    slots, required, names = _parameters(function)
+    slots, required, names, needed = _parameters(function)
     for slot in required:
         if inputs.get(slot) is None:
             raise SlotError(f"{name} needs the input {slot}; its inputs are {', '.join(slots)}")
@@ -78,6 +79,9 @@ def call(ops, name, inputs, attrs):
     for attr in attrs:
         if attr not in names:
             raise SlotError(f"{name} has no attribute {attr!r}; it has {', '.join(names) or 'none'}")
+    for attr in needed:
+        if attr not in attrs:
+            raise SlotError(f"{name} needs the attribute {attr}; its attributes are {', '.join(names)}")
     return function(ops, **{slot: _unwrapped(x) for slot, x in inputs.items()}, **attrs)
 
 
