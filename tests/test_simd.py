@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from lodkit.jit import njit, simd
-from lodkit.jit.llvm import intrinsics
+from lodkit.jit.llvm import vectors
 
 pytestmark = pytest.mark.jit
 SPECIAL = [0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, 1e-30, -1e30, 88.0, -103.0, 3.5]
@@ -99,7 +99,7 @@ def test_vectors_in_pieces_agree_with_numpy(dtype, width):
 
 @pytest.mark.parametrize("native", [False, True])
 def test_every_half_is_converted(native, monkeypatch):
-    monkeypatch.setattr(intrinsics, "converts_halves", lambda context: native)
+    monkeypatch.setattr(vectors, "converts_halves", lambda context: native)
     every = np.arange(1 << 16, dtype=np.uint16).reshape(-1, 16)
     floats = every.view(np.float16).astype(np.float32)
     with np.errstate(all="ignore"):

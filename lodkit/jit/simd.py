@@ -15,7 +15,7 @@ from numba.extending import overload
 
 from . import private_numba, reducers
 from .llvm import bitpack, intrinsics, memory, vector_math
-from .llvm.intrinsics import COMPUTE_DTYPE
+from .llvm.vectors import COMPUTE_DTYPE
 
 
 def load(array, i, j, width):

@@ -13,7 +13,7 @@ import numpy as np
 from llvmlite import ir
 
 from ...jit import simd
-from ...jit.llvm.intrinsics import COMPUTE_DTYPE, Vector, VectorModel, convert, splat
+from ...jit.llvm.vectors import COMPUTE_DTYPE, Vector, VectorModel, convert, splat
 from .private_numba import extending, types
 
 GLOBAL = 1  # address space of a GPU's memory in LLVM; generic loads are slower
@@ -129,7 +129,7 @@ def _bind():
                     lanes.set_metadata("invariant.load", builder.module.add_metadata([]))
                 if str(values.dtype) == "uint16":
                     return _halves_to_floats(builder, lanes, width)
-                return convert(builder, lanes, context.get_value_type(vector))
+                return convert(context, builder, lanes, context.get_value_type(vector))
 
             return vector(values, types.int64), generate
 
@@ -148,7 +148,7 @@ def _bind():
         def generate(context, builder, signature, args):
             memory, size = _memory(context, out, vector.width)
             half = str(out.dtype) == "uint16"
-            lanes = _floats_to_halves(builder, args[2], memory) if half else convert(builder, args[2], memory)
+            lanes = _floats_to_halves(builder, args[2], memory) if half else convert(context, builder, args[2], memory)
             builder.store(lanes, element_pointer(builder, *args[:2], memory)).align = min(size, 16)
             return context.get_dummy_value()
 

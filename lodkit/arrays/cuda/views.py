@@ -8,7 +8,7 @@ import math
 import numpy as np
 
 from ...errors import DTypeError, OutputError
-from ...jit.llvm.intrinsics import COMPUTE_DTYPE
+from ...jit.llvm.vectors import COMPUTE_DTYPE
 
 _POINTERS = {
     np.dtype(name): ("uint16" if name == "float16" else name) + "*"

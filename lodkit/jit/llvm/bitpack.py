@@ -8,7 +8,7 @@ from numba.extending import intrinsic
 
 from ..private_numba import converts_halves
 from . import halves
-from .intrinsics import Vector, _pointer, _shuffled
+from .vectors import Vector, pointer_to, shuffled
 
 
 def _each(vector, number):
@@ -22,7 +22,7 @@ def load_codes(typing, rows, i, j, size, bits):
 
     def generate(context, builder, signature, args):
         bytes_, words = ir.VectorType(ir.IntType(8), size), ir.VectorType(ir.IntType(32), size)
-        packed = builder.load(_pointer(context, builder, rows, *args[:3], bytes_))
+        packed = builder.load(pointer_to(context, builder, rows, *args[:3], bytes_))
         packed.align = 1
         packed = builder.zext(packed, words)
         parts = []
@@ -32,7 +32,7 @@ def load_codes(typing, rows, i, j, size, bits):
             parts.append(builder.sitofp(part, ir.VectorType(ir.FloatType(), size)))
         while len(parts) > 1:
             both = range(2 * parts[0].type.count)
-            parts = [_shuffled(builder, *parts[k : k + 2], list(both)) for k in range(0, len(parts), 2)]
+            parts = [shuffled(builder, *parts[k : k + 2], list(both)) for k in range(0, len(parts), 2)]
         return parts[0]
 
     return lanes(rows, i, j, types.literal(size), types.literal(bits)), generate
@@ -48,10 +48,10 @@ def store_codes(typing, rows, i, j, codes, bits):
         numbers = builder.fptosi(args[3], ir.VectorType(ir.IntType(32), codes.width))
         packed = ir.Constant(words, None)
         for k in range(8 // bits):
-            part = _shuffled(builder, numbers, numbers, list(range(k * size, (k + 1) * size)))
+            part = shuffled(builder, numbers, numbers, list(range(k * size, (k + 1) * size)))
             packed = builder.or_(packed, builder.shl(part, _each(words, k * bits)))
         bytes_ = ir.VectorType(ir.IntType(8), size)
-        where = _pointer(context, builder, rows, *args[:3], bytes_)
+        where = pointer_to(context, builder, rows, *args[:3], bytes_)
         builder.store(builder.trunc(packed, bytes_), where).align = 1
         return context.get_dummy_value()
 
@@ -64,7 +64,7 @@ def transpose(typing, a, rows):
     columns = a.width // rows
 
     def generate(context, builder, signature, args):
-        return _shuffled(builder, args[0], args[0], [r * columns + c for c in range(columns) for r in range(rows)])
+        return shuffled(builder, args[0], args[0], [r * columns + c for c in range(columns) for r in range(rows)])
 
     return a(a, types.literal(rows)), generate
 

@@ -7,7 +7,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from .intrinsics import _pointer
+from .vectors import pointer_to
 
 BYTE, I32, I64 = ir.IntType(8), ir.IntType(32), ir.IntType(64)
 L2 = 2  # LLVM's number of the second-level cache; 3 is the first
@@ -77,7 +77,7 @@ def _fetch(builder, where, level=L2):
 @intrinsic
 def prefetch(typing, array, i, j, size):
     def generate(context, builder, signature, args):
-        start = _pointer(context, builder, array, *args[:3], BYTE)
+        start = pointer_to(context, builder, array, *args[:3], BYTE)
         with cgutils.for_range_slice(builder, I64(0), args[3], I64(LINE), inc=True) as (at, _):
             _fetch(builder, builder.gep(start, [at]))
         _fetch(builder, builder.gep(start, [builder.sub(args[3], I64(1))]))
@@ -91,7 +91,7 @@ def prefetch_lanes(typing, array, i, j, width, astride, level):
     size, lines = width.literal_value * array.dtype.bitwidth // 8, level.literal_value
 
     def generate(context, builder, signature, args):
-        start = _pointer(context, builder, array, *args[:3], BYTE)
+        start = pointer_to(context, builder, array, *args[:3], BYTE)
         for at in (*range(0, size, LINE), *(size - 1,) * astride.literal_value):
             _fetch(builder, builder.gep(start, [I64(at)]), lines)
         return context.get_dummy_value()

@@ -9,14 +9,15 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from .intrinsics import _bits, lanewise
+from .intrinsics import lanewise
+from .vectors import bits_of
 
 LN2 = {64: (6.93147180369123816490e-01, 1.90821492927058770002e-10), 32: (0.693359375, -2.12194440e-4)}
 
 
 @lanewise
 def sqrt(builder, x):
-    name = f"llvm.sqrt.v{x.type.count}f{_bits(x.type.element)}"
+    name = f"llvm.sqrt.v{x.type.count}f{bits_of(x.type.element)}"
     call = cgutils.get_or_insert_function(builder.module, ir.FunctionType(x.type, [x.type]), name)
     return builder.call(call, [x])
 

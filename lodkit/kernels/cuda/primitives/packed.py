@@ -13,7 +13,7 @@ from llvmlite import ir
 from ....arrays.cuda import extending
 from ....arrays.cuda import numba_types as types
 from ....arrays.cuda.vector import element_pointer
-from ....jit.llvm.intrinsics import Vector
+from ....jit.llvm.vectors import Vector
 
 
 def load_codes(rows, at, size, bits):
