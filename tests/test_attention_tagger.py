@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import lodkit
-from lodkit import LoDTensor, Tape
+from lodkit import LoDTensor, Tape, jit
 
 EWT = pathlib.Path(__file__).parents[2] / "shared" / "data" / "ewt" / "ewt.jsonl.gz"
 
@@ -48,8 +48,9 @@ class Tagger:
         return float((self.logits(ids).values.argmax(axis=1) == tags).mean())
 
 
-def test_a_tag_that_only_the_words_before_tell():
-    """Word 0 switches the tag on, for itself and all behind it."""
+def test_a_tag_that_only_the_words_before_tell(monkeypatch):
+    """Word 0 switches the tag on, for itself and all behind it. Serial kernels learn as the parallel ones do."""
+    monkeypatch.setattr(jit.settings, "parallel_from", 1 << 60)
     rng, model = np.random.default_rng(0), Tagger(12, 2)
 
     def draw(count):

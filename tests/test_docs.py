@@ -94,8 +94,9 @@ def write_the_worked_example(folder):
         file.write_text(text)
 
 
-@pytest.mark.parametrize("item", [(), (3,), (16,), (37,)])
-@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+@pytest.mark.parametrize(
+    ("item", "dtype"), [((), np.float32), ((3,), np.float64), ((16,), np.float16), ((37,), np.float32)], ids=str
+)
 def test_the_worked_example_works(tmp_path, monkeypatch, place, item, dtype):
     write_the_worked_example(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)

@@ -23,16 +23,16 @@ def traits(name):
     return lodkit.OPS[name].definition.traits
 
 
-def fresh(name, dtype=np.float64, start=0.0, width=WIDTH):
+def fresh(name, start=0.0):
     """A parameter and its states, as they are before the first step."""
     op, kinds = lodkit.OPS[name], traits(name)
     names = [*op.inputs][2:]
-    param = np.random.default_rng(0).normal(size=(HEIGHT, width)).astype(dtype)
+    param = np.random.default_rng(0).normal(size=(HEIGHT, WIDTH))
     states = [np.full_like(param, start) for _ in names]
     if kinds.rowwise:
-        states[-1] = np.zeros(HEIGHT, np.int64) if kinds.counter else np.full(HEIGHT, start, dtype)
+        states[-1] = np.zeros(HEIGHT, np.int64) if kinds.counter else np.full(HEIGHT, start)
     if kinds.single:
-        states[-1] = np.full(1, kinds.start, dtype)
+        states[-1] = np.full(1, kinds.start)
     return (param * 0 if kinds.pairs else param), states  # ftrl's parameter is what its accumulators give
 
 
@@ -67,9 +67,9 @@ def test_sparse_gradients_are_the_dense_ones(name):
 
 @pytest.mark.parametrize("name", OPTIMIZERS)
 def test_lazy_touches_listed_rows_alone(name):
-    param, states = fresh(name, np.float32, 0.5, 4)
+    param, states = fresh(name, start=0.5)
     before = [x.copy() for x in (param, *states)]
-    grad = SelectedRows(np.array([4, 1, 4]), np.ones((3, 4), np.float32), HEIGHT)
+    grad = SelectedRows(np.array([4, 1, 4]), np.ones((3, WIDTH)), HEIGHT)
     lodkit.OPS[name](param, grad, *states, **settings(name, 3, lazy=True))
     for after, old in zip((param, *states), before, strict=True):
         np.testing.assert_array_equal(after[[0, 2, 3, 5]], old[[0, 2, 3, 5]])
@@ -91,7 +91,17 @@ def test_lazy_takes_memory_of_the_listed_rows(name):
     assert peak < 100_000
 
 
-@pytest.mark.parametrize("name", OPTIMIZERS)
+def by_template():
+    """An optimizer for each template of kernels: what these do around a rule depends on nothing else of it."""
+    found = {}
+    for name in OPTIMIZERS:
+        kinds, attrs = traits(name), {**lodkit.OPS[name].defaults, "lr": 0.1}
+        spreads = kinds.touches_all(attrs) or bool(attrs.get("weight_decay"))
+        found.setdefault((kinds.rowwise, kinds.counter, kinds.whole, spreads, len(lodkit.OPS[name].inputs)), name)
+    return [*found.values()]
+
+
+@pytest.mark.parametrize("name", by_template())
 def test_options_change_the_gradient_before_the_rule(name):
     """maximize and clipping are the same step by a gradient that was turned or clipped before."""
     grad = gradients()[1]
@@ -149,9 +159,13 @@ def test_both_ways_to_clip_at_once_are_refused(name):
     np.testing.assert_array_equal(param, before)
 
 
-@pytest.mark.parametrize("name", FUSED)
-@pytest.mark.parametrize("weighted", [False, True])
+SCALED = [name for name in FUSED if lodkit.OPS[name].definition.update.name in by_template()]
+
+
+@pytest.mark.parametrize(("name", "weighted"), [*((name, False) for name in FUSED), *((name, True) for name in SCALED)])
 def test_a_fused_update_is_the_gradient_and_the_update(name, weighted):
+    """Weights and means, which scale the gradient of a row, with a rule of each template."""
+    pool = "mean" if weighted else "sum"
     rng = np.random.default_rng(3)
     update = lodkit.OPS[name].definition.update.name
     bags = LoDTensor(np.array([5, 1, 5]), [[2, 0, 1]])
@@ -159,8 +173,8 @@ def test_a_fused_update_is_the_gradient_and_the_update(name, weighted):
     param, states = fresh(update, start=0.5)
     apart, others = fresh(update, start=0.5)
     attrs = settings(update, 3)
-    lodkit.OPS[name](param, bags, grad_output, *states, weights, pool="mean", **attrs)
-    grad = lodkit.embedding_bag_grad(apart, bags, grad_output, weights, pool="mean")
+    lodkit.OPS[name](param, bags, grad_output, *states, weights, pool=pool, **attrs)
+    grad = lodkit.embedding_bag_grad(apart, bags, grad_output, weights, pool=pool)
     lodkit.OPS[update](apart, grad.merge(), *others, lazy=True, **attrs)
     for got, expected in zip((param, *states), (apart, *others), strict=True):
         np.testing.assert_allclose(got, expected, rtol=1e-9)

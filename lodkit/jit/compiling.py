@@ -34,7 +34,7 @@ def njit(function=None, /, **options):
     """
     if function is None:
         return functools.partial(njit, **options)
-    compiled = numba.njit(**{"nogil": True, "error_model": "numpy", **options})(function)
+    compiled = numba.njit(**{"nogil": True, "error_model": "numpy", **private_numba.WITHOUT_C, **options})(function)
     if compiled is not function:
         private_numba.set_cache(compiled, DiskCache(compiled))
         compiled.compile = functools.partial(_compile, compiled, compiled.compile)

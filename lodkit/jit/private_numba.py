@@ -24,6 +24,9 @@ from numba.np.ufunc import parallel
 
 __all__ = ["NullCache", "compiler_lock"]
 
+#: Options of a function that no C code calls: Numba would compile a wrapper for that, a seventh of a first call.
+WITHOUT_C = {"no_cfunc_wrapper": True}
+
 
 def number_functions(numbers):
     """Number functions, and so their symbols, from an iterator."""
@@ -33,7 +36,7 @@ def number_functions(numbers):
 def inline_jitable(function, inline, nrt):
     """Let compiled code call a plain function; inlined by LLVM, or without Numba's runtime (NRT), if asked."""
     options = {} if nrt else {"_nrt": False}
-    register_jitable(forceinline=inline, **options)(function)
+    register_jitable(forceinline=inline, **WITHOUT_C, **options)(function)
 
 
 def only_prange():

@@ -32,17 +32,21 @@ def cases(rowwise):
 
 
 def few_cases(states, **attrs):
-    """A case with equal ids and one without: what is common to all of these is in the samples of adagrad."""
-    for at, more in ((REPEATED, {"pool": "mean"}), (ids([0, 0]), {})):
+    """A case with equal ids and one without: what is common to all of these is in the samples of adagrad.
+
+    Pools that scale the gradient take a kernel more, in the samples of a rule for each number of states.
+    """
+    for at, more in ((REPEATED, {}), (ids([0, 0]), {})):
         arrays = [np.abs(reals(6, *shape)) + 1 for shape in states]
         yield (reals(6, 3), at, reals(len(at.row_offsets()) - 1, 3), *arrays), {"lr": 0.5, **attrs, **more}
 
 
+MEAN = {"pool": "mean"}
 ALL, ROW = (3,), ()  # shapes of states: like the parameter, or with a number per row
 SAMPLES = {
     "embedding_bag_adagrad": list(cases(False)),
     "embedding_bag_rowwise_adagrad": list(cases(True)),
-    "embedding_bag_sgd": list(few_cases([])),
+    "embedding_bag_sgd": list(few_cases([], **MEAN)),
     "embedding_bag_decayed_adagrad": list(few_cases([ALL])),
     "embedding_bag_proximal_gd": list(few_cases([], l1=0.2)),
     "embedding_bag_proximal_adagrad": list(few_cases([ALL], l1=0.2)),
@@ -51,8 +55,8 @@ SAMPLES = {
     "embedding_bag_adadelta": list(few_cases([ALL, ALL])),
     "embedding_bag_rmsprop": [*few_cases([ALL, ALL]), *list(few_cases([ALL, ALL, ALL], maximize=True))[:1]],
     "embedding_bag_lion": list(few_cases([ALL])),
-    "embedding_bag_adam": list(few_cases([ALL, ALL], iteration=3)),
-    "embedding_bag_rowwise_adam": list(few_cases([ALL, ROW], iteration=3)),
+    "embedding_bag_adam": list(few_cases([ALL, ALL], iteration=3, **MEAN)),
+    "embedding_bag_rowwise_adam": list(few_cases([ALL, ROW], iteration=3, **MEAN)),
     "embedding_bag_adamw": list(few_cases([ALL, ALL], iteration=3)),
     "embedding_bag_adamax": list(few_cases([ALL, ALL], iteration=3)),
     "embedding_bag_nadam": list(few_cases([ALL, ALL], iteration=3)),

@@ -5,13 +5,18 @@ from __future__ import annotations
 import numpy as np
 
 from ._make import reals
-from .optimizers import HALF, NONE, REPEATED, WIDE, with_states
+from .optimizers import HALF, NONE, REPEATED, SINGLE, WIDE, with_states
 
 ONE_BY_ONE = {"duplicates": "sequential", "lazy": True}
 
 
+LAZY = {"lazy": True}
+
+
 def cases(states, rowwise=False, **attrs):
-    for grad, more in ((REPEATED, {}), (NONE, {}), (WIDE, {"lazy": True}), (HALF, ONE_BY_ONE), (reals(6, 3), {})):
+    """Of float32 and float16, which share kernels, row by row; merged in momentum's samples."""
+    listed = [(REPEATED, {}), (NONE, {}), (REPEATED, LAZY), (SINGLE, ONE_BY_ONE), (HALF, ONE_BY_ONE)]
+    for grad, more in (*listed, (reals(6, 3), {})):
         yield with_states(grad.shape, grad.dtype, grad, states, rowwise), {"lr": np.array([0.5]), **attrs, **more}
 
 
@@ -23,6 +28,7 @@ HALVES = *with_states(HALF.shape, np.float16, HALF, 0), reals(*HALF.shape, dtype
 SAMPLES = {
     "momentum": [
         *cases(1, nesterov=True),
+        (with_states(WIDE.shape, np.float32, WIDE, 1), {"lr": 0.5, "lazy": True, "nesterov": True}),
         (with_states(WIDE.shape, np.float32, WIDE, 1), {"lr": 0.5, "rate_in_velocity": True, "lazy": True}),
         (with_states((6, 3), np.float64, reals(6, 3), 1), {"lr": 0.5, "return_step": True}),
         (with_states(HALF.shape, np.float16, HALF, 1), {"lr": 0.5, "return_step": True, **ONE_BY_ONE}),

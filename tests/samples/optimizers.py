@@ -6,10 +6,12 @@ import numpy as np
 
 from lodkit import SelectedRows
 
-from ._make import GRADIENTS, reals
+from ._make import GRADIENTS, reals, rows
 
 REPEATED, NONE, WIDE, HALF = GRADIENTS[1], GRADIENTS[2], GRADIENTS[6], GRADIENTS[7]
-BOTH = [(grad, duplicates) for grad in GRADIENTS for duplicates in ("merge", "sequential")]
+SINGLE = rows(2, 2, 5, dtype=np.float32)
+# Every gradient is merged by one of adagrad and sgd, which differ by a state, and stepped row by row by the other.
+MERGED, ONE_BY_ONE = ([(grad, duplicates) for grad in GRADIENTS] for duplicates in ("merge", "sequential"))
 FEW = [(REPEATED, "merge"), (WIDE, "sequential"), (HALF, "merge"), (NONE, "sequential")]
 
 
@@ -39,7 +41,7 @@ DECAYS = {"lr": 0.5, "weight_decay": 0.1}
 SELECTED = SelectedRows([7, 2, 5], reals(3, 2), 10)
 SAMPLES = {
     "adagrad": [
-        *optimizer_cases(1, BOTH, lr=0.5, epsilon=1e-3),
+        *optimizer_cases(1, [*MERGED, (REPEATED, "sequential"), (HALF, "sequential")], lr=0.5, epsilon=1e-3),
         (with_states((), np.float64, reals(), 1), SCALAR),
         (with_states((6, 3), np.float64, REPEATED, 1), DECAYS),
         (with_states((6, 3), np.float64, REPEATED, 1), {**DECAYS, "lazy": True, "duplicates": "sequential"}),
@@ -63,7 +65,7 @@ SAMPLES = {
         (with_states((6, 80), np.float32, reals(6, 80, dtype=np.float32), 1, True), DECAYS),
     ],
     "sgd": [
-        *optimizer_cases(0, BOTH, lr=0.5),
+        *optimizer_cases(0, [*ONE_BY_ONE, (REPEATED, "merge"), (HALF, "merge")], lr=0.5),
         (with_states((), np.float64, reals(), 0), SCALAR),
         ((SELECTED, SelectedRows([5, 5], reals(2, 2), 10)), SCALAR),
         ((SELECTED, SelectedRows([5, 5], reals(2, 2), 10)), {"lr": 0.1, "clip_norm": 0.5}),

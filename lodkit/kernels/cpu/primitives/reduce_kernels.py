@@ -22,6 +22,7 @@ uncounted = jitable(inline=True, nrt=False)
 LINES, ASTRIDE = "lines", "astride"
 
 
+@functools.cache
 def _access(width, gather):
     """Row of the i-th value, and a prefetch of a later one.
 
@@ -47,6 +48,7 @@ def _access(width, gather):
     return gathered_row_of
 
 
+@functools.cache
 def _reader(width, gather, padded):
     """Reader of W columns of the row of the i-th value: zeros of a padding row."""
     row_of = _access(width, gather)
@@ -60,6 +62,7 @@ def _reader(width, gather, padded):
     return read
 
 
+@functools.cache
 def _sums(reducer, width, gather, weighted, padded):
     """The sum of W columns from j on: of a block of rows in the type of the values, of more in double precision.
 

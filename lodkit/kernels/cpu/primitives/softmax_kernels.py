@@ -16,6 +16,7 @@ from .reduce_kernels import LANES
 FLAT = 0  # the width that stands for one column, whose values come as ``(1, rows)``
 
 
+@functools.cache
 def _access(width):
     """Reader and writer of the lanes of a step, its number of rows, and of lanes."""
     flat = width == FLAT
@@ -34,6 +35,7 @@ def _access(width):
     return read, write, *((LANES, LANES) if flat else (1, width))
 
 
+@functools.cache
 def _across(width, step):
     """Combiner of the lanes of a single column into one; columns side by side stay apart."""
     flat = width == FLAT
@@ -45,6 +47,7 @@ def _across(width, step):
     return combine
 
 
+@functools.cache
 def _along(width):
     """Broadcast of one lane over a run."""
     flat = width == FLAT
@@ -64,6 +67,7 @@ def _part(x, top):
     return np.exp(x - top)
 
 
+@functools.cache
 def _odd_column(flat):
     """One column of a segment, number by number, where a maximum is infinite or NaN: the laws are kept here."""
     larger = jitable(reducers.larger)
@@ -194,6 +198,7 @@ def products_kernel(width, logs):
     return kernel
 
 
+@functools.cache
 def _total_of(width, logs):
     (read, _, step, lanes), added = _access(width), _across(width, simd.add)
 

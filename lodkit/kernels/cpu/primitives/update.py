@@ -8,7 +8,6 @@ import numpy as np
 
 from ....arrays import matrix, upcast
 from ....jit import settings
-from .gather import NO_WEIGHTS
 from .merge import runs_of, single_runs
 from .reduce import TILE, reduce_rows
 from .sort import bits_below
@@ -92,8 +91,8 @@ def update_runs(rule, param, states, at, starts, order, value, duplicates="merge
         kernel = rowwise_kernel(rule.step, width, max(len(states) - 1, 0), bool(states), *flags)
     else:
         kernel = rows_kernel(*_shape(rule, p.shape[1], len(states)), *flags, taken is not None)
-    scale, taken = NO_WEIGHTS if scale is None else scale, g if taken is None else matrix(taken)
     states, numbers = tuple(map(matrix, states)), _rule_numbers(rule, p.dtype)
+    scale, taken = numbers if scale is None else scale, g if taken is None else matrix(taken)
     sizes = settings.chunk_rows, settings.block_rows
     kernel(p.shape[1] * len(order), p, states, at, order, starts, g, scale, taken, numbers, *sizes)
 

@@ -3,7 +3,8 @@
 An optimizer is a step of ``kernels.common.optimizer_steps``. A parameter's row is read and written once, however many
 gradient rows fall on it. ``count`` is the number of states, which have ``each`` numbers per element of the parameter;
 a gradient row is the ``order[i]``-th of ``value``, times ``scale[i]`` where it is ``weighted``, and ``adjusted`` first
-where a rule ``adjusts``.
+where a rule ``adjusts``. What a kernel does not read is any array of the type that all its callers pass, so that they
+share its code. The functions of a width are kept, too: Numba compiles each but once for all rules.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ def whole_width(columns, most=64):
     return min(columns & -columns, most)
 
 
+@functools.cache
 def _states(count, width, each=1):
     """Functions that read, write and prefetch lanes of the states, with ``each`` numbers per lane."""
     if not count:
@@ -53,6 +55,7 @@ def _states(count, width, each=1):
     return read, write, fetch
 
 
+@functools.cache
 def run_sum_of(width, weighted=False):
     """The sum of a run's rows, to the bits of ``sum_kernel``, so that a gradient and its merged form step alike.
 
@@ -89,6 +92,7 @@ def run_sum_of(width, weighted=False):
     return run_sum
 
 
+@functools.cache
 def _gradient(width, adjusts, weighted):
     """The parameter, and the sum of a run's rows, as the step takes them."""
 
@@ -182,11 +186,12 @@ def few_kernel(step, width, count, each, merge):
         n, states = len(rows), taken(first, second)
         order, starts, unique = np.empty(n, np.int64), np.empty(n + 1, np.int64), np.empty(n, np.int64)
         runs = sort_few(rows, bits, order, starts, unique)
-        update(param, states, unique[:runs], order, starts[: runs + 1], value, value[0], value, numbers, n, n)
+        update(param, states, unique[:runs], order, starts[: runs + 1], value, numbers, value, numbers, n, n)
 
     return kernel
 
 
+@functools.cache
 def _row_state(k, keeps):
     """Functions that read, write and prefetch the one number of a row in the k-th state, and give it to a step.
 
