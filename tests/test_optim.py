@@ -288,7 +288,7 @@ def test_on_a_gpu(place, name, tmp_path):
         (Adam, {}, {"mask": np.ones(3, bool)}, "one for each of 40 rows"),
         (Adam, {}, {"rounding_seed": 1}, "rounding_seed is for a float16"),
         (Adam, {}, {"params": {}}, "groups must have the parameters p, q"),
-        (Adam, {}, {"params": {"p": np.ones((2, 3), np.float32)}}, r"p was float32 of shape \(40, 3\)"),
+        (Adam, {}, {"params": {"p": np.ones((2, 3), np.float32)}}, r"p was float64 of shape \(40, 3\)"),
     ],
 )
 def test_changed_groups_are_checked(cls, attrs, change, message):
