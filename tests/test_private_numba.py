@@ -15,6 +15,7 @@ import numba
 import numpy as np
 import pytest
 from numba.core import dispatcher as numba_dispatcher
+from numba.core import event
 
 from lodkit.jit import private_numba as private
 
@@ -296,3 +297,27 @@ def test_memory_on_a_gpu_knows_its_device():
     array = types.SimpleNamespace(gpu_data=MemoryPointer(context, 4096, 8))
     assert device_of_array(array) == 3
     assert device_of_array(np.ones(2)) is None
+
+
+@pytest.mark.jit
+@needed_for("one version of a function for both twins", "jit/private_numba.py")
+def test_twins_share_the_functions_that_they_call(tmp_path, monkeypatch):
+    monkeypatch.setenv("LODKIT_CACHE_DIR", str(tmp_path / "cache"))
+    from lodkit.jit import jitable, parallel_kernel, prange
+
+    @jitable
+    def next_of(x):
+        return x + 1
+
+    @parallel_kernel
+    def kernel(x, out):
+        for i in prange(len(x)):
+            out[i] = next_of(x[i])
+
+    x, out = np.arange(3.0), np.empty((2, 3))
+    with event.install_recorder("numba:compile") as compiled:
+        kernel.serial(x, out[0])
+        kernel.parallel(x, out[1])
+    assert out.tolist() == [[1, 2, 3]] * 2
+    names = [e.data["dispatcher"].py_func.__name__ for _, e in compiled.buffer if e.is_start]
+    assert names.count("next_of") == 1 and names.count("kernel") == 2

@@ -385,7 +385,9 @@ def test_bytes_are_copied_between_any_boundaries(name):
                 assert (out[:i] == 255).all() and (out[i + count :] == 255).all()
 
 
-def test_streaming_goes_past_the_caches():
+def test_streaming_goes_past_the_caches(tmp_path, monkeypatch):
+    monkeypatch.setenv("LODKIT_CACHE_DIR", str(tmp_path / "cache"))  # Numba does not show code from a cache
+
     @njit
     def kernel(out, source):
         simd.stream(out, 0, source, 0, len(out))

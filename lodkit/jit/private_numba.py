@@ -18,7 +18,8 @@ from numba.core.cpu import CPUContext
 from numba.core.cpu_options import ParallelOptions
 from numba.core.dispatcher import Dispatcher
 from numba.core.serialize import dumps
-from numba.core.typing.templates import infer, infer_global, make_intrinsic_template
+from numba.core.targetconfig import ConfigStack
+from numba.core.typing.templates import builtin_registry, infer, infer_global, make_intrinsic_template
 from numba.extending import register_jitable
 from numba.np.ufunc import parallel
 
@@ -26,6 +27,8 @@ __all__ = ["NullCache", "compiler_lock"]
 
 #: Options of a function that no C code calls: Numba would compile a wrapper for that, a seventh of a first call.
 WITHOUT_C = {"no_cfunc_wrapper": True}
+#: The flags that a function without settings of its own takes over from its caller.
+INHERITED = "nrt", "fastmath", "error_model", "forceinline"
 
 
 def number_functions(numbers):
@@ -37,6 +40,19 @@ def inline_jitable(function, inline, nrt):
     """Let compiled code call a plain function; inlined by LLVM, or without Numba's runtime (NRT), if asked."""
     options = {} if nrt else {"_nrt": False}
     register_jitable(forceinline=inline, **WITHOUT_C, **options)(function)
+    builtin_registry.functions[-1]._get_impl = _implementation
+
+
+def _implementation(template, args, kws):
+    """What callers compile for these types: one for all callers whose flags it takes over alike.
+
+    Numba compares all of their flags, and would compile every function once for the serial twin of its caller, and
+    twice for the parallel one.
+    """
+    flags = ConfigStack.top_or_none()
+    taken = [str(getattr(flags, name, None)) for name in INHERITED]
+    key = template.context, tuple(args), tuple(kws.items()), *taken
+    return template._impl_cache.get(key) or template._build_impl(key, args, kws)
 
 
 def only_prange():
