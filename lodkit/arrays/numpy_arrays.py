@@ -142,7 +142,7 @@ def check_gradient(grad, shape, name="grad"):
     """Check that a gradient has the shape of the forward operator's result, and a numeric type."""
     if tuple(grad.shape) != tuple(shape):
         raise ShapeMismatchError(f"{name} has shape {tuple(grad.shape)}, the result {tuple(shape)}; pass one like it")
-    if grad.dtype.kind not in "fiu":
+    if getattr(grad.dtype, "kind", "f") not in "fiu":  # a PyTorch tensor's type has no kind; its View is checked
         raise DTypeError(f"{name} must hold floating numbers, not {grad.dtype}; convert with .astype(...)")
     return grad
 
