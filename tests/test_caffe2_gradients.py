@@ -86,7 +86,7 @@ def test_inputs_before_arguments_and_counters_of_a_column():
 
 @pytest.mark.parametrize("bits", [4, 2])
 def test_the_greedy_search_loses_less(bits):
-    table = rng.normal(size=(50, 32)).astype(np.float32)
+    table = np.random.default_rng(0).normal(size=(50, 32)).astype(np.float32)  # by others 2 bits gain 4 to 8 %
     pack = getattr(caffe2, f"FloatToFused{bits}BitRowwiseQuantized")
     unpack = getattr(caffe2, f"Fused{bits}BitRowwiseQuantizedToFloat")
     plain, greedy = (
