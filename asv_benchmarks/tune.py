@@ -14,13 +14,13 @@ import time
 
 import llvmlite.binding
 import numpy as np
+from measuring import drawn_ids, rng
 
 import lodkit
 from lodkit.jit.tuning import Tuning
 from lodkit.kernels.cpu.primitives import reduce, reduce_kernels
 
 LEVELS, BYTES, ROWS = (2, 3), tuple(kib << 10 for kib in (8, 16, 24, 32, 48)), (64, 128)
-rng = np.random.default_rng(0)
 
 
 def kernel_of(setting, width):
@@ -41,12 +41,10 @@ def bags(table, ids, offsets):
 
 def batches(table, kind, count, number):
     """Return calls over several batches, so that none finds its rows in the caches."""
-    made, height = [], len(table)
+    made = []
     for _ in range(count):
         offsets = np.concatenate([[0], np.cumsum(rng.integers(0, 41, number))])
-        total = int(offsets[-1])
-        drawn = rng.integers(0, height, total) if kind == "uniform" else np.minimum(rng.zipf(1.05, total), 1 << 40)
-        made.append(bags(table, drawn * 2654435761 % height, offsets))
+        made.append(bags(table, drawn_ids(kind, int(offsets[-1]), len(table)), offsets))
     return made
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+
 import numpy as np
 import pytest
 
@@ -23,7 +25,8 @@ def sums(columns, dtype):
 @pytest.mark.jit
 @pytest.mark.parametrize("cpu", [*CPUS, "another"])
 def test_each_entry_gives_the_same_bits(cpu, monkeypatch):
-    expected = sums(40, np.float32)
+    expected, access = sums(40, np.float32), reduce_kernels._access(40, "lines", tuning_of(cpu))
+    assert inspect.getclosurevars(access).nonlocals["ahead"] == tuning_of(cpu).ahead(160)
     monkeypatch.setattr(reduce_kernels, "tuning", tuning_of(cpu))
     monkeypatch.setattr(reduce, "tuning", tuning_of(cpu))
     reduce_kernels.sum_kernel.cache_clear()

@@ -38,6 +38,7 @@ class Rule(NamedTuple):
     pairs: bool = False
 
 
+LARGEST = 1e38  # 1 / lr of ftrl at most: an infinite one, times a root that stays, were NaN
 #: The numbers of ``adjusted`` that make a row without gradient its own gradient.
 ITSELF = (1.0, 1.0, 1.0, math.inf)
 
@@ -80,7 +81,7 @@ def proximal_adagrad_rule(*, lr, l1, l2):
 
 def ftrl_rule(*, count, lr, beta, l1, l2):
     pairs = count == 1
-    return Rule(steps.ftrl_pairs if pairs else steps.ftrl, (1 / lr, beta, l1, l2), pairs=pairs)
+    return Rule(steps.ftrl_pairs if pairs else steps.ftrl, (min(1 / lr, LARGEST), beta, l1, l2), pairs=pairs)
 
 
 def momentum_rule(*, lr, momentum, dampening, nesterov, rate_in_velocity):

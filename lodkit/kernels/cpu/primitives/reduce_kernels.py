@@ -23,13 +23,13 @@ LINES, ASTRIDE = "lines", "astride"
 
 
 @functools.cache
-def _access(width, gather):
+def _access(width, gather, cpu):
     """Row of the i-th value, and a prefetch of a later one.
 
     ``gather`` is "" for rows in order, ``LINES`` for rows by ids that begin where cache lines do (or are in the caches
-    already), and ``ASTRIDE`` for others.
+    already), and ``ASTRIDE`` for others. ``cpu`` is the ``Tuning`` to prefetch by.
     """
-    astride, level, ahead = gather == ASTRIDE, tuning.level, tuning.ahead(4 * width)
+    astride, level, ahead = gather == ASTRIDE, cpu.level, cpu.ahead(4 * width)
     if not gather:
 
         @uncounted
@@ -49,9 +49,9 @@ def _access(width, gather):
 
 
 @functools.cache
-def _reader(width, gather, padded):
+def _reader(width, gather, padded, cpu):
     """Reader of W columns of the row of the i-th value: zeros of a padding row."""
-    row_of = _access(width, gather)
+    row_of = _access(width, gather, cpu)
 
     @uncounted
     def read(values, ids, padding, i, j):
@@ -63,13 +63,13 @@ def _reader(width, gather, padded):
 
 
 @functools.cache
-def _sums(reducer, width, gather, weighted, padded):
+def _sums(reducer, width, gather, weighted, padded, cpu):
     """The sum of W columns from j on: of a block of rows in the type of the values, of more in double precision.
 
     Or the product: what the reducer's steps give. A padding row reads as zeros. Ids outside the table are left out and
     counted here, where they are read anyway: a pass before took 5 % of a bag's time.
     """
-    row_of, step, zero = _access(width, gather), simd.STEPS[reducer.step], reducer.start
+    row_of, step, zero = _access(width, gather, cpu), simd.STEPS[reducer.step], reducer.start
     gathers = bool(gather)  # a string would be compared at every row
 
     @uncounted
@@ -135,7 +135,7 @@ def sum_kernel(reduce, width, gather, weighted, padded, divides):
     """Kernel of a reducer that adds up, or multiplies. One block, the usual case, goes around double precision: 1.2
     times faster. Returns whether ids are outside the table: their rows are left out.
     """
-    block_sum, long_sum = _sums(REDUCERS[reduce], width, gather, weighted, padded)
+    block_sum, long_sum = _sums(REDUCERS[reduce], width, gather, weighted, padded, tuning)
     weigh, gathers = weight_of if divides else length_of, bool(gather)
 
     @parallel_kernel  # as the body of a segment_kernel it takes 3 % more time, and a quarter more to compile
@@ -167,7 +167,7 @@ def sum_kernel(reduce, width, gather, weighted, padded, divides):
 @functools.cache
 def extreme_kernel(reduce, width, gather, padded):
     """Kernel of max and min, which divide by nothing."""
-    read, step = _reader(width, gather, padded), simd.STEPS[REDUCERS[reduce].step]
+    read, step = _reader(width, gather, padded, tuning), simd.STEPS[REDUCERS[reduce].step]
 
     def body(s, start, stop, j, weight, values, ids, weights, padding, divisor, block, out):
         best = read(values, ids, padding, start, j)
@@ -185,7 +185,7 @@ def logsumexp_kernel(width, gather, padded):
 
     A NaN may be passed over by the maximum: its exponential brings it back.
     """
-    read = _reader(width, gather, padded)
+    read = _reader(width, gather, padded, tuning)
 
     def body(s, start, stop, j, weight, values, ids, weights, padding, divisor, block, out):
         top = read(values, ids, padding, start, j)
