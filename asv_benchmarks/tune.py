@@ -3,8 +3,8 @@
     python asv_benchmarks/tune.py [--quick]
 
 Every setting is a kernel of its own; all take turns on the same bags, 4,096 of 20 ids on average over tables of 500,000
-rows, uniform and Zipf. A setting's score adds up the logarithms of its times over the best ones. Takes five minutes on
-a quiet machine, most of them compilation; the code is cached.
+rows, uniform and Zipf. A setting's score adds up the logarithms of its times over the best ones. Takes half a minute; a
+quiet machine is needed.
 """
 
 from __future__ import annotations
