@@ -15,6 +15,8 @@ from .generic import (
     zeros_like,
 )
 from .numpy_arrays import (
+    ALIGNED,
+    AS_THEY_ARE,
     BIG,
     VALUE_TYPES,
     check_gradient,

@@ -17,6 +17,7 @@ from .recorded import RecordedArray, refuse, refuse_lists, state
 
 HUGE = 1 << 21
 BIG = 1 << 22
+ALIGNED = 0x101  # of ``flags.num``: C-contiguous and aligned
 AS_THEY_ARE = frozenset(map(np.dtype, ("float32", "float64", "int32", "int64")))
 VALUE_TYPES = frozenset(map(np.dtype, ("float16", "float32", "float64", "int32", "int64")))
 _FLOATS = frozenset(dtype for dtype in VALUE_TYPES if dtype.kind == "f")

@@ -85,7 +85,9 @@ def parallel_kernel(function):
     Returns
     -------
     callable
-        ``kernel(num_elements, *args)``, with attributes ``serial``, ``parallel`` and ``py_func``.
+        ``kernel(num_elements, *args)``, with attributes ``serial``, ``parallel``, ``py_func``, and ``entry(*args)``:
+        the serial code for arguments of these types. It does not look at the types that it is called with: of ten
+        arguments that takes 0.2 us.
     """
     serial = njit(function)
     parallel = serial if serial is function else njit(function, parallel=_ONLY_PRANGE)
@@ -96,5 +98,8 @@ def parallel_kernel(function):
             return serial(*args)
         return run(serial, parallel, args)
 
-    twins.serial, twins.parallel, twins.py_func = serial, parallel, function
+    def entry(*args):
+        return function if serial is function else serial.compile(tuple(map(numba.typeof, args)))
+
+    twins.serial, twins.parallel, twins.py_func, twins.entry = serial, parallel, function, entry
     return twins

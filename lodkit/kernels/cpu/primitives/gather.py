@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 
 from .... import arrays
-from ....arrays import matrix, native
+from ....arrays import ALIGNED, AS_THEY_ARE, matrix, native
 from ....arrays.ids import checked_ids
 from ....jit import advance, get_num_threads, jitable, parallel_kernel, prange, segment_of, settings, simd
 from ....lod.copy_runs import FAR, LONG
@@ -50,16 +52,31 @@ def gather_kernel(table, ids, padding, chunk, out):
     return bad > 0
 
 
+@functools.lru_cache(64)
+def _gather_few(kind, result):
+    """Compiled code of ``gather_kernel`` for few rows of numbers, half a microsecond less; None for other types."""
+    if kind not in AS_THEY_ARE or result != kind:
+        return None
+    rows = np.empty((0, 1), kind)
+    return gather_kernel.entry(rows, np.empty(0, np.int64), -1, 1, rows)
+
+
 def gather(table, ids, padding_idx, out, unchecked=False):
     """``out[i] = table[ids[i]]`` for ids of any shape, zeros where the id is ``padding_idx``.
 
     ``unchecked`` ids that are outside raise, after ``out`` was written: it must be new.
     """
-    flat, target = ids, out
-    if ids.ndim != 1:
-        flat, target = ids.reshape(-1), out.reshape(ids.size, *table.shape[1:])
-    padding = -1 if padding_idx is None else padding_idx
-    if gather_kernel(out.size, matrix(table), flat, padding, settings.chunk_rows, matrix(target)) and unchecked:
+    few, padding = None, -1 if padding_idx is None else padding_idx
+    if out.ndim == table.ndim == 2 and out.size < settings.parallel_from and table.flags.num & ALIGNED == ALIGNED:
+        few = _gather_few(table.dtype, out.dtype)
+    if few:
+        bad = few(table, ids, padding, settings.chunk_rows, out)
+    else:
+        flat, target = ids, out
+        if ids.ndim != 1:
+            flat, target = ids.reshape(-1), out.reshape(ids.size, *table.shape[1:])
+        bad = gather_kernel(out.size, matrix(table), flat, padding, settings.chunk_rows, matrix(target))
+    if bad and unchecked:
         checked_ids(ids, len(table))
 
 

@@ -209,7 +209,7 @@ FEW, LANES = 32, 64  # numbers taken at a time, in segments of up to FEW and in 
 
 @functools.cache
 def flat_kernel(reduce):
-    """Kernel for one column: a segment is a run of numbers, taken many at a time. ``values`` is ``(1, rows)``."""
+    """Kernel for one column in order: a segment is a run of numbers, taken many at a time."""
     reducer = REDUCERS[reduce]
     step, zero = simd.STEPS[reducer.step], reducer.start
     first = zero is None
@@ -226,16 +226,17 @@ def flat_kernel(reduce):
         return simd.reduce(step, best)
 
     @parallel_kernel
-    def kernel(values, offsets, pad, divisor, chunk, block, out):
+    def kernel(values, ids, weights, padding, offsets, pad, divisor, chunk, block, out):
+        numbers, many = values.reshape((1, len(values))), block * LANES
         for c in prange(offsets[-1] // chunk + 1):
             for s in segments_in(offsets, chunk, c):
                 start, stop = offsets[s], offsets[s + 1]
                 if start == stop:
                     fill(out, s, pad)
                     continue
-                result = simd.widen(run(values, start, min(start + block, stop)))
-                for at in range(start + block, stop, block):
-                    result = step(result, simd.widen(run(values, at, min(at + block, stop))))
+                result = simd.widen(run(numbers, start, min(start + many, stop)))
+                for at in range(start + many, stop, many):
+                    result = step(result, simd.widen(run(numbers, at, min(at + many, stop))))
                 simd.store(out, s, 0, divided(result, float(stop - start), divisor))
 
     return kernel
