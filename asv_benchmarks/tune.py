@@ -2,14 +2,19 @@
 
     python asv_benchmarks/tune.py [--quick]
 
-Every setting is a kernel of its own; all take turns on the same bags, 4,096 of 20 ids on average over tables of 500,000
-rows, uniform and Zipf. A setting's score adds up the logarithms of its times over the best ones. Takes half a minute; a
-quiet machine is needed.
+Every setting of bags is a kernel of its own; all take turns on the same bags, 4,096 of 20 ids on average over tables
+of 500,000 rows, uniform and Zipf. Those of updates and copies are processes (``tune_copies.py``). A setting's score
+adds up the logarithms of its times over the best ones. Takes two minutes; a quiet machine is needed.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
+import os
+import pathlib
+import subprocess
+import sys
 import time
 
 import llvmlite.binding
@@ -21,6 +26,11 @@ from lodkit.jit.tuning import Tuning
 from lodkit.kernels.cpu.primitives import reduce, reduce_kernels
 
 LEVELS, BYTES, ROWS = (2, 3), tuple(kib << 10 for kib in (8, 16, 24, 32, 48)), (64, 128)
+#: Settings of updates and copies, what of ``tune_copies.py`` they matter to, and their choices.
+COPIES = (
+    ("update_rows_ahead", "update", (16, 32, 48, 64, 96)),
+    ("far_bytes", "copy", tuple(mib << 20 for mib in (8, 16, 32, 64))),
+)
 
 
 def kernel_of(setting, width):
@@ -60,6 +70,22 @@ def times(kernels, calls, rounds):
     return best
 
 
+def best_choice(setting, matters, choices, fixed, quick):
+    """Return the best choice of a setting of updates and copies, over three turns."""
+    program = pathlib.Path(__file__).with_name("tune_copies.py")
+    env = {**os.environ, "LODKIT_COMPARE_QUICK": "1" * quick}
+    found = {choice: {} for choice in choices}
+    for choice in choices * 3:
+        given = [f"{name}={number}" for name, number in {**fixed, setting: choice}.items()]
+        done = subprocess.run([sys.executable, program, *given], stdout=subprocess.PIPE, check=True, env=env)
+        for name, seconds in json.loads(done.stdout).items():
+            if name.startswith(matters):
+                found[choice][name] = min(seconds, found[choice].get(name, seconds))
+    for choice, times in found.items():
+        print(f"{setting}={choice}:", ", ".join(f"{name} {t * 1e3:.2f} ms" for name, t in times.items()), flush=True)
+    return min(choices, key=lambda choice: np.log([*found[choice].values()]).sum())
+
+
 def strip_bytes():
     """Return half of the bytes of the vector registers: 32 of 64 bytes, or 16 of 32."""
     return 1024 if llvmlite.binding.get_host_cpu_features().get("avx512f") else 512
@@ -83,11 +109,15 @@ def main(quick):
             print(f"{width} wide, {kind}: {least * 1e3:.3f} to {max(found.values()) * 1e3:.3f} ms", flush=True)
     for setting in sorted(scores, key=scores.get)[:5]:
         print(f"{scores[setting]:.3f}  {setting}")
-    best = min(scores, key=scores.get)
+    best, rest = min(scores, key=scores.get), {}
+    for setting, matters, choices in COPIES:
+        choices = choices[:2] if quick else choices
+        rest[setting] = best_choice(setting, matters, choices, best._asdict() | rest, quick)
     name = llvmlite.binding.get_host_cpu_name()
     print(
         f'    "{name}": Tuning(level={best.level}, bytes_ahead={best.bytes_ahead >> 10} << 10, '
-        f"rows_ahead={best.rows_ahead}, strip_bytes={best.strip_bytes}),"
+        f"rows_ahead={best.rows_ahead}, strip_bytes={best.strip_bytes}, "
+        f"update_rows_ahead={rest['update_rows_ahead']}, far_bytes={rest['far_bytes'] >> 20} << 20),"
     )
 
 

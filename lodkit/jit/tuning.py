@@ -1,4 +1,4 @@
-"""What differs between CPUs: the cache that rows are prefetched into, and how far ahead. No result depends on it.
+"""What differs between CPUs: prefetching, and what the caches hold. No result depends on it.
 
 ``python asv_benchmarks/tune.py`` measures the machine at hand and prints its line.
 """
@@ -22,12 +22,19 @@ class Tuning(NamedTuple):
         Bytes of rows between a prefetch and its use, as many as half of a first-level cache, and rows at most.
     strip_bytes : int
         Bytes of a row that are summed at a time: half of the vector registers.
+    update_rows_ahead : int
+        Rows between a prefetch and its use where rows are copied or updated one by one.
+    cached_bytes, far_bytes : int
+        Tables up to the one are read as from caches; results from the other on are written past the caches.
     """
 
     level: int = 2
     bytes_ahead: int = 1 << 16
     rows_ahead: int = 64
     strip_bytes: int = 512
+    update_rows_ahead: int = 32
+    cached_bytes: int = 4 << 20
+    far_bytes: int = 32 << 20
 
     def ahead(self, row_bytes):
         """Rows between a prefetch and its use."""

@@ -9,9 +9,10 @@ from __future__ import annotations
 import numpy as np
 
 from ..jit import jitable, lower_bound, njit, parallel_kernel, prange, settings, simd
+from ..jit.tuning import tuning
 from .offsets import lengths_to_offsets
 
-FAR = 1 << 25  # bytes of a result that no cache holds: long runs go past the caches
+FAR = tuning.far_bytes  # long runs of a result that no cache holds go past the caches
 LONG = 256  # bytes
 BLOCK = 4096  # bytes of padding that are copied at once
 CHUNK = 1 << 18  # bytes in one step of a prange

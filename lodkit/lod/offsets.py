@@ -120,14 +120,15 @@ def sort_by_segment(ids, num_segments):
 @njit
 def _counting_sort(ids, offsets, order):
     offsets[:] = 0
-    for i in range(len(ids)):
-        offsets[ids[i] + 1] += 1
+    for i in range(len(ids)):  # an unsigned index is not looked at for a negative one
+        offsets[np.uint64(ids[i]) + np.uint64(1)] += 1
     for s in range(1, len(offsets)):
         offsets[s] += offsets[s - 1]
     place = offsets[:-1].copy()
     for i in range(len(ids)):
-        order[place[ids[i]]] = i
-        place[ids[i]] += 1
+        s = np.uint64(ids[i])
+        order[np.uint64(place[s])] = i
+        place[s] += 1
 
 
 def numbering(rule):

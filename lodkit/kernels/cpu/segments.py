@@ -29,7 +29,7 @@ def _kernel(reduce, counts):
     @njit
     def kernel(values, ids, total, count, pad, out):
         for i in range(len(ids)):
-            s = ids[i]
+            s = np.uint64(ids[i])  # an unsigned index is not looked at for a negative one
             total[s] = step(total[s], values[i])
             if counts:
                 count[s] += 1

@@ -10,10 +10,11 @@ from .... import arrays
 from ....arrays import ALIGNED, AS_THEY_ARE, matrix, native
 from ....arrays.ids import checked_ids
 from ....jit import advance, get_num_threads, jitable, parallel_kernel, prange, segment_of, settings, simd
+from ....jit.tuning import tuning
 from ....lod.copy_runs import FAR, LONG
 from ....lod.offsets import segment_numbers
 
-AHEAD = 32  # rows between a prefetch and its use
+AHEAD = tuning.update_rows_ahead
 NO_WEIGHTS = np.empty(0, np.float32)
 
 

@@ -10,7 +10,7 @@ import functools
 import numpy as np
 
 from .... import arrays
-from ....arrays import ALIGNED, AS_THEY_ARE, BIG, matrix, total_dtype, upcast
+from ....arrays import ALIGNED, AS_THEY_ARE, matrix, total_dtype, upcast
 from ....arrays.ids import checked_ids
 from ....jit import settings
 from ....jit.reducers import REDUCERS, Divisor
@@ -91,7 +91,7 @@ def reduce_rows(reduce, values, ids, weights, padding_idx, offsets, pad, out, un
 
 def _lines(values):
     """Alignment of rows to cache lines; tables that fit into the caches count as aligned."""
-    if values.nbytes < BIG:
+    if values.nbytes < tuning.cached_bytes:
         return LINES
     return ASTRIDE if values.ctypes.data % 64 or values.strides[0] % 64 else LINES
 

@@ -1,0 +1,61 @@
+"""Time an update of rows, and copies of three sizes, with the settings that the command line gives.
+
+    python asv_benchmarks/tune_copies.py update_rows_ahead=16 far_bytes=8388608
+
+``tune.py`` runs it for every setting: kernels of rows take theirs when they are imported. Prints seconds as JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+
+import numpy as np
+from measuring import QUICK, drawn_ids, fresh, rng
+
+import lodkit
+from lodkit.jit import tuning
+
+ROUNDS, HEIGHT, MIB = (1, 1000, 1 << 12) if QUICK else (15, 500_000, 1 << 20)
+
+
+def least(call):
+    """Return the least time of a call, in seconds."""
+    times = []
+    for _ in range(ROUNDS):
+        start = time.perf_counter()
+        call()
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def update():
+    """Return an Adagrad step of rows all over a table and its state."""
+    table, state = lodkit.empty((HEIGHT, 64)), lodkit.empty((HEIGHT, 64))
+    table[...], state[...] = 0, 1
+    rows = drawn_ids("uniform", HEIGHT // 8, HEIGHT)
+    grad = lodkit.SelectedRows(rows, rng.standard_normal((len(rows), 64), dtype=np.float32), HEIGHT)
+    return lambda: lodkit.adagrad(table, fresh(grad), state, lr=0.1)
+
+
+def copy(size):
+    """Return a copy of sequences into a padded array of ``size`` bytes."""
+    lengths = np.full(size // 4096, 16)
+    x = lodkit.LoDTensor(rng.standard_normal((lengths.sum(), 64), dtype=np.float32), [lengths])
+    out = lodkit.empty((len(lengths), 16, 64))
+    return lambda: lodkit.sequence_pad(x, out=out)
+
+
+def main(given):
+    """Set the settings, which modules of kernels take when they are first used, and time with them."""
+    tuning.tuning = tuning.tuning._replace(**{name: int(number) for name, number in given.items()})
+    assert not any(name.startswith("lodkit.kernels") or name.endswith("copy_runs") for name in sys.modules)
+    found = {"update": least(update())}
+    for mib in (6, 12, 24, 48):
+        found[f"copy of {mib} MiB"] = least(copy(mib * MIB))
+    print(json.dumps(found))
+
+
+if __name__ == "__main__":
+    main(dict(pair.split("=") for pair in sys.argv[1:]))
