@@ -76,6 +76,8 @@ def run(options):
 
     if options.device == "cuda":
         to_device(np.zeros(1), "cuda")  # raises without a GPU, before the texts are read
+    what = "the docstrings of Python's standard library" if options.data == "stdlib" else options.data
+    print(f"reading {what}", flush=True)
     names = ("data", "pool", "optimizer", "lr", "dim", "batch", "seed")
     job = Job(Config(**{name: getattr(options, name) for name in names}), resume=options.resume, device=options.device)
     if options.save is not None:

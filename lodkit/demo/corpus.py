@@ -75,11 +75,20 @@ def _docstrings(path):
             tree = ast.parse(path.read_text("utf8"))
     except (SyntaxError, UnicodeDecodeError, ValueError):
         return
-    for node in ast.walk(tree):
+    for node in _statements(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             words = words_of(ast.get_docstring(node) or "")
             if words:
                 yield words
+
+
+def _statements(tree):
+    """Yield statements in the order of ``ast.walk``, which looks at expressions too: a quarter of the time."""
+    todo = collections.deque([tree])
+    while todo:
+        yield (node := todo.popleft())
+        for name in ("body", "handlers", "orelse", "finalbody", "cases"):
+            todo.extend(getattr(node, name, ()))
 
 
 def read(path):
