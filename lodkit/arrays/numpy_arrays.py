@@ -62,8 +62,7 @@ def empty(shape, dtype=np.float32):
 def output(shape, dtype, out=None, like=None):
     """Array for a kernel to fill: ``out`` if it fits, a new one by default. ``like`` is for other devices."""
     if out is None:
-        fresh = np.empty(shape, dtype)
-        return fresh if fresh.nbytes < BIG else empty(shape, dtype)
+        return np.empty(shape, dtype) if math.prod(shape) < BIG // 8 else empty(shape, dtype)
     if type(out) is not np.ndarray:
         raise TypeError(f"out must be a numpy.ndarray, got {type(out).__name__}")
     if out.shape != tuple(shape) or out.dtype != dtype:

@@ -130,7 +130,9 @@ def prepare_bag(on, table, ids, weights, pool, padding_idx, check_ids=None):
     table, bags, flat, weights
         The table, a LoDTensor of one id a row, its ids, and their weights or None.
     """
-    bags, table = check_bag(ids), check_rows(table, "table")
+    bags = ids if ids.lod_level and ids.values.ndim == 1 else check_bag(ids)
+    if not table.ndim:
+        check_rows(table, "table")
     flat = (check_ids or on.checked_ids)(bags.values, len(table))
     if weights is not None:
         weights = aligned(weights, ids, "weights")

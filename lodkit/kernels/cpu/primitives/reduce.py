@@ -21,6 +21,8 @@ from .gradient_kernels import lengths_of, plain, weight_sums
 from .reduce_kernels import (
     ASTRIDE,
     LINES,
+    TILE,
+    TOO_LONG,
     argreduce_kernel,
     divide_rows,
     extreme_kernel,
@@ -30,7 +32,6 @@ from .reduce_kernels import (
     take,
 )
 
-TILE = 16  # chunks in a tile of a long segment
 WIDTHS = (128, 64, 32, 16, 4, 1)
 ENDS = ("first", "last")
 #: Reductions that divide: the reduction of the total, and the Divisor (a plain integer, which Numba types faster).
@@ -151,18 +152,21 @@ def argreduce_rows(reduce, values, ids, padding_idx, offsets, shape):
 
 
 @functools.lru_cache(1024)
-def _plan(kind, columns, reduce, asked, pad_value, weights, gathers, padded):
-    """Type of the result, pad value, Divisor, whether it finds bad ids, and compiled code, for few rows of numbers.
+def _plan(kind, columns, reduce, asked, pad_value, weights, gather, padded, few):
+    """Type of the result, pad value, kernel, Divisor and whether it finds bad ids, of rows of numbers; None for others.
 
-    None for those that have no such code. One look takes half the time of the general way, for ten segments.
+    Of ``few`` rows the kernel is compiled code: one look and no looks at types take half the time of ten segments.
     """
     if kind not in AS_THEY_ARE or reduce in ENDS:
         return None
     dtype, pad = result_of(kind, reduce, asked, pad_value)
-    kernel, divisor, finds = _kernel(reduce, columns, LINES if gathers else "", weights is not None, padded, False)
-    values, weights = np.empty((0, columns), kind), NO_WEIGHTS if weights is None else np.empty(0, weights)
-    out = np.empty((0, columns), dtype)
-    return dtype, pad, divisor, finds, kernel.entry(values, NO_IDS, weights, -1, NO_IDS, pad, divisor, 1, 1, out)
+    whole = not few and columns * kind.itemsize <= tuning.strip_bytes
+    kernel, divisor, finds = _kernel(reduce, columns, gather, weights is not None, padded, whole)
+    if few:
+        values, weights = np.empty((0, columns), kind), NO_WEIGHTS if weights is None else np.empty(0, weights)
+        out = np.empty((0, columns), dtype)
+        kernel = kernel.entry(values, NO_IDS, weights, -1, NO_IDS, pad, divisor, 1, 1, out)
+    return dtype, pad, kernel, divisor, finds
 
 
 @functools.lru_cache(1024)
@@ -179,27 +183,34 @@ def reduce_into(values, ids, weights, padding_idx, offsets, reduce, pad_value, o
     ``unchecked`` ids, which ``ids_to_check`` gave, raise where they are outside.
     """
     weights, shape, plan = None if weights is None else plain(weights), values.shape, None
-    gathers, padded, count = ids is not None, padding_idx is not None, len(offsets) - 1
-    if out is None and 0 < len(shape) < 3 and count and values.flags.num & ALIGNED == ALIGNED:
-        columns = shape[1] if len(shape) == 2 else 1
-        if 0 < columns and (len(ids) if gathers else shape[0]) * columns < settings.parallel_from:
-            kind = None if weights is None else weights.dtype
-            plan = _plan(values.dtype, columns, reduce, dtype, pad_value, kind, gathers, padded)
-    if plan is None:
+    if out is None and 0 < len(shape) < 3 and values.flags.num & ALIGNED == ALIGNED and len(offsets) > 1:
+        columns, rows = shape[1] if len(shape) == 2 else 1, shape[0] if ids is None else len(ids)
+        few, kind = rows * columns < settings.parallel_from, None if weights is None else weights.dtype
+        gather = "" if ids is None else LINES if few else _lines(values)
+        if columns:
+            plan = _plan(values.dtype, columns, reduce, dtype, pad_value, kind, gather, padding_idx is not None, few)
+    if plan is None or (rows > TILE * settings.chunk_rows and not plan[-1]):
         return _reduce(values, ids, weights, padding_idx, offsets, reduce, pad_value, out, dtype, unchecked)
-    dtype, pad, divisor, finds, kernel = plan
+    asked, (dtype, pad, kernel, divisor, finds) = dtype, plan
     if unchecked and not finds:
         checked_ids(ids, shape[0])
-    out = np.empty((count, *shape[1:]), dtype)
-    rows, target = (values, out) if len(shape) == 2 else (values[:, None], out[:, None])
-    flat, weights = ids if gathers else NO_IDS, NO_WEIGHTS if weights is None else weights
-    padding, chunk, block = padding_idx if padded else -1, settings.chunk_rows, settings.block_rows
-    if kernel(rows, flat, weights, padding, offsets, pad, divisor, chunk, block, target) and unchecked:
+    made = arrays.output((len(offsets) - 1, *shape[1:]), dtype)
+    table, target = (values, made) if len(shape) == 2 else (values[:, None], made[:, None])
+    flat, factors = NO_IDS if ids is None else ids, NO_WEIGHTS if weights is None else weights
+    rest = -1 if padding_idx is None else padding_idx, offsets, pad, divisor, settings.chunk_rows, settings.block_rows
+    if few:
+        wrong = kernel(table, flat, factors, *rest, target)
+    else:
+        wrong = kernel(rows * columns, table, flat, factors, *rest, target)
+    if wrong == TOO_LONG:
+        return _reduce(values, ids, weights, padding_idx, offsets, reduce, pad_value, out, asked, unchecked)
+    if wrong and unchecked:
         checked_ids(ids, shape[0])
-    return out
+    return made
 
 
 def _reduce(values, ids, weights, padding_idx, offsets, reduce, pad_value, out, dtype, unchecked):
+    """``reduce_into`` in general: into ``out``, halves, values of many dimensions, long segments."""
     if unchecked and out is not None:
         checked_ids(ids, len(values))
         unchecked = False
