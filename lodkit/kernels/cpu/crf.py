@@ -32,19 +32,6 @@ def _empty(offsets, first, last, columns):
     return np.empty((most, columns))
 
 
-@parallel_kernel
-def _loss_kernel(emission, labels, offsets, parts, tags, tables, out):
-    for p in prange(len(parts) - 1):
-        first, last, columns = parts[p], parts[p + 1], emission.shape[1]
-        row = np.empty((1, columns))
-        shares, before = _empty(offsets, first, last, columns), _empty(offsets, first, last, columns)
-        for s in range(first, last):
-            start, stop = offsets[s], offsets[s + 1]
-            if start < stop:
-                total, _ = log_total(emission, start, stop - start, tags, tables, row, shares, before)
-                out[s] = total - _score(emission, start, stop, tables[0], labels)
-
-
 @jitable(nrt=False)
 def _add_scaled(start, n, tags, exps, grad, row, right, rows, by_emission, by_transition):
     """Add the gradients of a sequence from scaled sums: before and after each step, shares of its emissions."""
@@ -102,11 +89,10 @@ def _add_labels(start, stop, labels, tags, grad, by_emission, by_transition):
 
 
 @jitable(nrt=False)
-def _differentiate(emission, start, n, tags, tables, grad, work, by_emission, by_transition):
+def _differentiate(emission, start, n, tags, tables, total, scaled, grad, work, by_emission, by_transition):
     row, right, rows = work
     before, after, shares = rows
     logs, backward_logs, exps, backward_exps, _ = tables
-    total, scaled = log_total(emission, start, n, tags, tables, row, shares, before)
     if scaled:
         scale = walk_scaled(shares, backward_exps, tags, n, True, row, after)
         scaled = scale == scale
@@ -119,21 +105,29 @@ def _differentiate(emission, start, n, tags, tables, grad, work, by_emission, by
         _add_logs(emission, start, n, tags, logs, total, grad, rows, by_emission, by_transition)
 
 
+@jitable
+def _work(offsets, first, last, columns):
+    """A row, another, and rows for the longest of some sequences: before and after each step, and shares."""
+    before, after = _empty(offsets, first, last, columns), _empty(offsets, first, last, columns)
+    return np.zeros((1, columns)), np.zeros((1, columns)), (before, after, _empty(offsets, first, last, columns))
+
+
 @parallel_kernel
-def _gradient_kernel(emission, labels, grads, offsets, parts, tags, tables, by_emission, by_transition):
+def _chain_kernel(emission, labels, grads, offsets, parts, tags, tables, losses, by_emission, by_transition):
+    """The losses; and their gradients, if ``grads`` are given."""
     for p in prange(len(parts) - 1):
-        first, last, columns = parts[p], parts[p + 1], emission.shape[1]
-        rows = (
-            _empty(offsets, first, last, columns),
-            _empty(offsets, first, last, columns),
-            _empty(offsets, first, last, columns),
-        )
-        work = np.zeros((1, columns)), np.zeros((1, columns)), rows
-        for s in range(first, last):
-            start, stop, grad = offsets[s], offsets[s + 1], grads[s]
-            if start < stop:
-                _differentiate(emission, start, stop - start, tags, tables, grad, work, by_emission, by_transition[p])
-                _add_labels(start, stop, labels, tags, grad, by_emission, by_transition[p])
+        sums, work = by_transition[p], _work(offsets, parts[p], parts[p + 1], emission.shape[1])
+        row, _, (before, _, shares) = work
+        for s in range(parts[p], parts[p + 1]):
+            start, stop = offsets[s], offsets[s + 1]
+            n = stop - start
+            if n == 0:
+                continue
+            total, scaled = log_total(emission, start, n, tags, tables, row, shares, before)
+            losses[s] = total - _score(emission, start, stop, tables[0], labels)
+            if len(grads):
+                _differentiate(emission, start, n, tags, tables, total, scaled, grads[s], work, by_emission, sums)
+                _add_labels(start, stop, labels, tags, grads[s], by_emission, sums)
 
 
 @jitable(nrt=False)
@@ -187,22 +181,26 @@ def _arguments(values, labels, offsets):
     return emission.size * (1 + tags // 4), emission, labels, offsets, parts, tags
 
 
+def _run(values, transition, labels, grads, offsets):
+    """Losses, and gradients by the rows, and by the transitions for each part, where ``grads`` are given."""
+    work, emission, labels, offsets, parts, tags = _arguments(values, labels, offsets)
+    shape = emission.shape if len(grads) else (0, 0)
+    losses, by_rows = np.zeros(len(offsets) - 1), np.empty(shape)
+    sums = np.zeros((len(parts) - 1, len(transition), shape[1]))
+    _chain_kernel(work, emission, labels, grads, offsets, parts, tags, _tables(transition), losses, by_rows, sums)
+    return losses, by_rows[:, :tags], sums.sum(axis=0)[:, :tags]
+
+
 def losses(values, transition, labels, offsets, out):
     """Put the negative log-likelihood of each sequence into ``out``."""
-    work, emission, labels, offsets, parts, tags = _arguments(values, labels, offsets)
-    found = np.zeros(len(out))
-    _loss_kernel(work, emission, labels, offsets, parts, tags, _tables(transition), found)
     with np.errstate(over="ignore"):
-        out[...] = found
+        out[...] = _run(values, transition, labels, np.empty(0), offsets)[0]
 
 
 def gradients(values, transition, labels, grad, offsets, by_emission, by_transition):
     """Put the gradients of the losses by the emissions and the transitions into the last two."""
-    work, emission, labels, offsets, parts, tags = _arguments(values, labels, offsets)
-    grads, by_rows = grad.astype(np.float64), np.empty_like(emission)
-    sums = np.zeros((len(parts) - 1, len(transition), emission.shape[1]))
-    _gradient_kernel(work, emission, labels, grads, offsets, parts, tags, _tables(transition), by_rows, sums)
-    by_emission[...], by_transition[...] = by_rows[:, :tags], sums.sum(axis=0)[:, :tags]
+    with np.errstate(over="ignore"):
+        _, by_emission[...], by_transition[...] = _run(values, transition, labels, grad.astype(np.float64), offsets)
 
 
 def decode(values, transition, labels, offsets, out):
