@@ -39,6 +39,9 @@ def _combiner(best):
     return combine
 
 
+_log_sum = _combiner(False)
+
+
 @functools.cache
 def _walk_kernel(best):
     """Combined scores of all ways to each tag of each step, without its own emission; ``back``: from the last step."""
@@ -72,28 +75,13 @@ def _tag(labels, i, tags):
     return min(max(vector.number(labels, i), 0), tags - 1)
 
 
-@device
-def _log_sum(before, emission, at, transition, tags):
-    """The logarithm of the sum of all ways that end at the step at ``at``."""
-    top = simd.full(before, 1, -np.inf)
-    for k in range(tags):
-        x = simd.add(vector.load(before, at + k, 1), vector.load(emission, at + k, 1))
-        top = simd.maximum(top, simd.add(x, vector.load(transition, tags + k, 1)))
-    shift, total = simd.finite(top), simd.full(before, 1, 0)
-    for k in range(tags):
-        x = simd.add(vector.load(before, at + k, 1), vector.load(emission, at + k, 1))
-        x = simd.add(x, vector.load(transition, tags + k, 1))
-        total = simd.add(total, simd.exp(simd.sub(x, shift)))
-    return simd.add(simd.log(total), shift)
-
-
 @elementwise
 def _lose(s, before, emission, transition, labels, offsets, tags, totals, out):
     """Logarithm of the sum over all ways through a sequence, and by how much the labels' score is less."""
     start, stop = vector.number(offsets, s), vector.number(offsets, s + 1)
     total, score = simd.full(before, 1, 0), simd.full(before, 1, 0)
     if start < stop:
-        total = _log_sum(before, emission, (stop - 1) * tags, transition, tags)
+        total = _log_sum(before, emission, (stop - 1) * tags, transition, tags, 1, tags)
         first, last = _tag(labels, start, tags), _tag(labels, stop - 1, tags)
         score = simd.add(vector.load(transition, first, 1), vector.load(transition, tags + last, 1))
         for i in range(start, stop):
