@@ -20,3 +20,4 @@ scipy = _module("scipy.sparse")
 fbgemm = torch and _module("fbgemm_gpu") and torch.ops.fbgemm
 tensorflow = _module("tensorflow")
 awkward = _module("awkward")
+torchcrf = torch and _module("torchcrf")
