@@ -35,6 +35,7 @@ if __name__ == "__main__" and "LODKIT_COMPARE_THREADS" not in os.environ:
     sys.exit(status)
 
 import compare_attention
+import compare_decoding
 import compare_optimizers
 import compare_sequences
 import compare_sparse
@@ -237,6 +238,7 @@ GROUPS = (
     *compare_tables.GROUPS,
     *compare_optimizers.GROUPS,
     *compare_attention.GROUPS,
+    *compare_decoding.GROUPS,
     small_calls,
     imports,
 )

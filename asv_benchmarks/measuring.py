@@ -14,7 +14,7 @@ import numpy as np
 
 import lodkit
 
-PEERS = ("lodkit", "numpy", "numba", "scipy", "torch", "fbgemm-gpu-cpu", "awkward", "tensorflow")
+PEERS = ("lodkit", "numpy", "numba", "scipy", "torch", "fbgemm-gpu-cpu", "awkward", "tensorflow", "rapidfuzz", "jiwer")
 THREADS = int(os.environ.get("LODKIT_COMPARE_THREADS", "1"))
 QUICK = bool(os.environ.get("LODKIT_COMPARE_QUICK"))
 ROUNDS = 1 if QUICK else 25

@@ -20,3 +20,5 @@ scipy = _module("scipy.sparse")
 fbgemm = torch and _module("fbgemm_gpu") and torch.ops.fbgemm
 tensorflow = _module("tensorflow")
 awkward = _module("awkward")
+rapidfuzz = _module("rapidfuzz") and _module("rapidfuzz.distance") and _module("rapidfuzz")
+jiwer = _module("jiwer")

@@ -145,7 +145,8 @@ def ctc_loss(
     found = [loss for *_, loss in _sequences(logits, labels, blank, level)]
     out = np.array(found, np.float64) / frames_of(logits.row_offsets(level), norm_by_times is True)
     out = np.where(np.isinf(out) & zero_infinity, 0, out)
-    return above(logits, level, out.astype(native(logits.dtype)))
+    with np.errstate(over="ignore"):
+        return above(logits, level, out.astype(native(logits.dtype)))
 
 
 def frames_of(offsets, by_times):

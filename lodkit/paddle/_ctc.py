@@ -22,14 +22,14 @@ def _column(x):
 
 @op_type
 def warpctc(ops, Logits, Label, LogitsLength=None, LabelLength=None, *, blank=0, norm_by_times=False):
-    """``norm_by_times`` divides only the gradient."""
+    """``norm_by_times`` divides only the gradient; the loss of labels that frames are too few for is 0."""
     if LogitsLength is not None:  # time comes first
         lengths = vector(LogitsLength)
         Logits = ops.lod_reset(ops.unpack_rnn_sequence(Logits, lengths), lengths)
     if LabelLength is not None:
         Label = ops.sequence_unpad(Label, vector(LabelLength))
-    by_times = "gradient" if norm_by_times else False
-    return {"Loss": _column(ops.ctc_loss(Logits, Label, blank=blank, norm_by_times=by_times, level=0))}
+    attrs = {"blank": blank, "norm_by_times": "gradient" if norm_by_times else False, "zero_infinity": True}
+    return {"Loss": _column(ops.ctc_loss(Logits, Label, level=0, **attrs))}
 
 
 @op_type

@@ -20,6 +20,8 @@ def repeated(*labels, frames, **more):
     return pair([[frames]], [[len(labels)]], **more)[0], LoDTensor(np.array(labels), [[len(labels)]])
 
 
+ODD = np.zeros((6, 3))
+ODD[0, 1], ODD[2, 2], ODD[4] = -np.inf, np.nan, [np.inf, 0, np.inf]
 CASES = [
     (pair([[5, 0, 3, 4]], [[2, 0, 0, 3]]), {}),
     (repeated(1, 1, 2, 1, 1, frames=9), {}),
@@ -31,6 +33,7 @@ CASES = [
     (pair([[40, 12]], [[17, 4]], 20, dtype=np.float32), {}),
     (pair([[4, 2]], [[2, 1]], dtype=np.float16), {}),
     (pair([[3]], [[0]], 1), {}),
+    ((LoDTensor(ODD, [[2, 2, 2]]), LoDTensor(np.array([1, 1, 1]), [[1, 1, 1]])), {}),
 ]
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from ...jit import jitable, parallel_kernel, prange, simd
 from ..common.ctc_steps import LEAST, added, step
 
-LANES = 8
+LANES = 32  # several registers: exp and log are long chains, which overlap
 WIDE = 16  # classes of a step
 WORK = 512  # a frame counts as so many elements of other kernels, when threads are chosen
 
