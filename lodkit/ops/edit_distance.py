@@ -18,7 +18,7 @@ def prepare_distance(hyp, ref, ignored_tokens):
     check_tokens("edit_distance", hyp.values, "hyp")
     check_tokens("edit_distance", ref.values, "ref")
     offsets_of_pairs("edit_distance", -1, hyp=hyp, ref=ref)
-    return prepare_erase(ref.values, np.asarray(ignored_tokens, None if len(ignored_tokens) else np.int64))[1]
+    return prepare_erase(ref.values, ignored_tokens)[1]
 
 
 def levenshtein(a, b):
