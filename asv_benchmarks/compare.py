@@ -36,6 +36,7 @@ if __name__ == "__main__" and "LODKIT_COMPARE_THREADS" not in os.environ:
 
 import compare_attention
 import compare_crf
+import compare_decoding
 import compare_optimizers
 import compare_sequences
 import compare_sparse
@@ -239,6 +240,7 @@ GROUPS = (
     *compare_optimizers.GROUPS,
     *compare_attention.GROUPS,
     *compare_crf.GROUPS,
+    *compare_decoding.GROUPS,
     small_calls,
     imports,
 )

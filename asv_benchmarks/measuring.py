@@ -14,7 +14,10 @@ import numpy as np
 
 import lodkit
 
-PEERS = ("lodkit", "numpy", "numba", "scipy", "torch", "fbgemm-gpu-cpu", "pytorch-crf", "awkward", "tensorflow")
+PEERS = (
+    *("lodkit", "numpy", "numba", "scipy", "torch", "fbgemm-gpu-cpu", "awkward", "tensorflow"),
+    *("pytorch-crf", "rapidfuzz", "jiwer"),
+)
 THREADS = int(os.environ.get("LODKIT_COMPARE_THREADS", "1"))
 QUICK = bool(os.environ.get("LODKIT_COMPARE_QUICK"))
 ROUNDS = 1 if QUICK else 25

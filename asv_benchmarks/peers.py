@@ -21,3 +21,5 @@ fbgemm = torch and _module("fbgemm_gpu") and torch.ops.fbgemm
 tensorflow = _module("tensorflow")
 awkward = _module("awkward")
 torchcrf = torch and _module("torchcrf")
+rapidfuzz = _module("rapidfuzz") and _module("rapidfuzz.distance") and _module("rapidfuzz")
+jiwer = _module("jiwer")

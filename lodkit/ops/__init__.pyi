@@ -28,6 +28,7 @@ from .bag_updates import embedding_bag_rmsprop as embedding_bag_rmsprop
 from .bag_updates import embedding_bag_rowwise_adagrad as embedding_bag_rowwise_adagrad
 from .bag_updates import embedding_bag_rowwise_adam as embedding_bag_rowwise_adam
 from .bag_updates import embedding_bag_sgd as embedding_bag_sgd
+from .chunk_eval import chunk_eval as chunk_eval
 from .columns import concat_columns as concat_columns
 from .columns import concat_columns_grad as concat_columns_grad
 from .columns import slice_columns as slice_columns
@@ -40,6 +41,13 @@ from .conversions import offsets_to_lengths as offsets_to_lengths
 from .conversions import offsets_to_segment_ids as offsets_to_segment_ids
 from .conversions import segment_ids_to_lengths as segment_ids_to_lengths
 from .conversions import segment_ids_to_offsets as segment_ids_to_offsets
+from .crf import crf_decoding as crf_decoding
+from .crf import linear_chain_crf as linear_chain_crf
+from .crf import linear_chain_crf_grad as linear_chain_crf_grad
+from .ctc_align import ctc_align as ctc_align
+from .ctc_align import ctc_greedy_decode as ctc_greedy_decode
+from .ctc_loss import ctc_loss as ctc_loss
+from .ctc_loss import ctc_loss_grad as ctc_loss_grad
 from .dense import fc as fc
 from .dense import fc_grad as fc_grad
 from .dense import mean as mean
@@ -58,6 +66,7 @@ from .edge_padding import gather_padding as gather_padding
 from .edge_padding import pad_empty_samples as pad_empty_samples
 from .edge_padding import pad_empty_samples_grad as pad_empty_samples_grad
 from .edge_padding import remove_padding as remove_padding
+from .edit_distance import edit_distance as edit_distance
 from .elementwise import abs as abs
 from .elementwise import abs_grad as abs_grad
 from .elementwise import assign as assign

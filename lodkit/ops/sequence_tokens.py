@@ -7,25 +7,16 @@ import typing
 
 import numpy as np
 
-from ..arrays import integers, native
-from ..errors import DTypeError, LoDError, ShapeMismatchError
+from ..arrays import integers
+from ..errors import LoDError
 from ..lod import LoDTensor
 from ..registry import Dense, VarDesc, VarType, inferred_level, op
-
-
-def _check_tokens(name, values):
-    """Check that values are one integer per row. Returns the dtype."""
-    if tuple(values.shape[1:]) not in ((), (1,)):
-        raise ShapeMismatchError(f"{name}: x has rows of shape {tuple(values.shape[1:])}; a token is one number")
-    dtype = native(values.dtype)
-    if dtype not in (np.int32, np.int64):
-        raise DTypeError(f"{name} takes int32 or int64, not {values.dtype}; convert with .astype(...)")
-    return dtype
+from .shared.tokens import check_tokens
 
 
 def prepare_erase(values, tokens):
     """Check the inputs. Returns the dtype, and the tokens to delete: int64, ascending."""
-    dtype, found = _check_tokens("sequence_erase", values), integers(np.asarray(tokens), "tokens")
+    dtype, found = check_tokens("sequence_erase", values), integers(np.asarray(tokens), "tokens")
     if found.ndim != 1:
         raise LoDError(f"tokens has shape {found.shape}; give a list of numbers")
     return dtype, np.sort(found)
@@ -39,7 +30,7 @@ def _limits(dtype):
 
 def check_windows(values, win_size, pad_value):
     """Check the inputs of ``sequence_enumerate``. Returns the dtype."""
-    dtype = _check_tokens("sequence_enumerate", values)
+    dtype = check_tokens("sequence_enumerate", values)
     if win_size < 1:
         raise ValueError(f"win_size = {win_size}; a window has at least its own token")
     least, largest = _limits(dtype)
@@ -124,7 +115,7 @@ sequence_enumerate.example(lambda dtype: [((LoDTensor(np.array([1, 2]), [[2]]),)
 
 def prepare_contains(values, tokens):
     """Check the inputs. Returns the tokens: int64, ascending, each once."""
-    _check_tokens("sequence_contains", values)
+    check_tokens("sequence_contains", values)
     found = integers(np.asarray(tokens, np.int64 if not len(tokens) else None), "tokens")
     if found.ndim != 1:
         raise LoDError(f"tokens has shape {found.shape}; give a list of numbers")

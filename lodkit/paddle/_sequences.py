@@ -6,10 +6,9 @@ sequence_topk_avg_pooling, which Paddle's gradient reads.
 
 from __future__ import annotations
 
-from ..arrays import flat
 from ..lod import values_of
 from ..registry import DATA_TYPES, VarDesc
-from ._types import SlotError, as_int32, listed, op_type, without_last
+from ._types import SlotError, as_int32, listed, op_type, vector, width, without_last
 
 POOLS = {"SUM": "sum", "AVERAGE": "average", "SQRT": "sqrt", "MAX": "max", "LAST": "last", "FIRST": "first"}
 _NAMES = {code: name for name, code in DATA_TYPES.items()}
@@ -42,14 +41,9 @@ def row_conv(ops, X, Filter):
     return {"Out": ops.row_conv(X, Filter)}
 
 
-def _width(number):
-    """Convert a width: Paddle's -1, the longest length, to None."""
-    return None if number == -1 else number
-
-
 @op_type
 def sequence_pad(ops, X, PadValue, *, padded_length=-1):
-    out, length = ops.sequence_pad(X, PadValue, padded_length=_width(padded_length))
+    out, length = ops.sequence_pad(X, PadValue, padded_length=width(padded_length))
     return {"Out": out, "Length": length}
 
 
@@ -65,7 +59,7 @@ def sequence_mask(ops, X, MaxLenTensor=None, *, maxlen=-1, out_dtype=3):
     if MaxLenTensor is not None:
         maxlen = -1 if isinstance(MaxLenTensor, VarDesc) else int(values_of(MaxLenTensor).reshape(-1)[0])
     maxlen = max(maxlen, -1)  # any negative number means the longest length
-    return {"Y": ops.sequence_mask(X, max_length=_width(maxlen), dtype=_NAMES.get(out_dtype, str(out_dtype)))}
+    return {"Y": ops.sequence_mask(X, max_length=width(maxlen), dtype=_NAMES.get(out_dtype, str(out_dtype)))}
 
 
 @op_type
@@ -93,14 +87,9 @@ def sequence_reverse(ops, X):
     return {"Y": ops.sequence_reverse(X)}
 
 
-def _vector(x):
-    """Flatten one number per sequence, of shape (sequences, 1) in Paddle."""
-    return x.but(dims=x.dims[:1]) if isinstance(x, VarDesc) else flat(values_of(x))
-
-
 @op_type
 def sequence_slice(ops, X, Offset, Length):
-    return {"Out": ops.sequence_slice(X, _vector(Offset), _vector(Length), by="lengths", wrap=False)}
+    return {"Out": ops.sequence_slice(X, vector(Offset), vector(Length), by="lengths", wrap=False)}
 
 
 @op_type

@@ -13,9 +13,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ..arrays import cast, is_array
+from ..arrays import cast, flat, is_array
 from ..errors import LodkitError
-from ..lod import LoDTensor, SelectedRows
+from ..lod import LoDTensor, SelectedRows, values_of
 from ..public import public
 from ..registry import OPS, VarDesc
 from ..registry.operators import Registry
@@ -102,6 +102,16 @@ def as_int32(x):
     if isinstance(x, VarDesc):
         return x.but(lod_level=0, dtype=np.dtype(np.int32))
     return cast(getattr(x, "values", x), np.int32)
+
+
+def vector(x):
+    """Flatten one number per sequence, of shape (sequences, 1) in Paddle."""
+    return x.but(dims=x.dims[:1]) if isinstance(x, VarDesc) else flat(values_of(x))
+
+
+def width(number):
+    """Convert a width: Paddle's -1, the longest length, to None."""
+    return None if number == -1 else number
 
 
 def without_last(x, slot):

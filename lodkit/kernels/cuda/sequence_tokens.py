@@ -20,15 +20,21 @@ def _mark_kept(i, values, tokens, count, kept):
     kept[i] = 0 if at < count and vector.number(tokens, at) == token else 1
 
 
+def keep(values, kept, offsets, out=None):
+    """The rows where ``kept`` is 1, and offsets, on the CPU, of what is left of each segment. Synchronises."""
+    upto = offsets_of(kept)
+    ends = take(upto, offsets_like(values, offsets).offsets).read()
+    out = output(values, (int(ends[-1]), *values.shape[1:]), values.dtype, out)
+    gather(values, listed(upto, len(out)), None, out)
+    return ends, out
+
+
 @ops.sequence_erase.kernel("cuda")
 def sequence_erase(x: LoDTensor, /, *, tokens, out=None):
     values = view(x.values)
-    dtype, tokens = ops.prepare_erase(values, tokens)
+    _, tokens = ops.prepare_erase(values, tokens)
     kept = _mark_kept.into(values.like((len(values),), np.int64), values, values.send(tokens), len(tokens))
-    upto = offsets_of(kept)
-    ends = take(upto, offsets_like(values, x.row_offsets()).offsets).read()
-    out = output(values, (int(ends[-1]), *values.shape[1:]), dtype, out)
-    gather(values, listed(upto, len(out)), None, out)
+    ends, out = keep(values, kept, x.row_offsets(), out)
     return LoDTensor._wrap(out.array, (*x._lod[:-1], frozen(ends)))
 
 

@@ -1,0 +1,88 @@
+"""Levenshtein distance of pairs of sequences, for error rates of words and characters."""
+
+from __future__ import annotations
+
+import typing
+
+import numpy as np
+
+from ..lod import LoDTensor
+from ..registry import Dense, inferred_level, op
+from .sequence_pool import above
+from .sequence_tokens import prepare_erase, sequence_erase
+from .shared.tokens import check_tokens, offsets_of_pairs
+
+
+def prepare_distance(hyp, ref, ignored_tokens):
+    """Check the inputs. Returns the tokens to ignore."""
+    check_tokens("edit_distance", hyp.values, "hyp")
+    check_tokens("edit_distance", ref.values, "ref")
+    offsets_of_pairs("edit_distance", -1, hyp=hyp, ref=ref)
+    return prepare_erase(ref.values, ignored_tokens)[1]
+
+
+def levenshtein(a, b):
+    """The least number of insertions, deletions and substitutions that turn ``a`` into ``b``, row by row."""
+    row = list(range(len(b) + 1))
+    for i, x in enumerate(a, 1):
+        above, row = row, [i]
+        for j, y in enumerate(b, 1):
+            row.append(min(above[j] + 1, row[j - 1] + 1, above[j - 1] + (x != y)))
+    return row[-1]
+
+
+@op
+def edit_distance(
+    hyp: LoDTensor, ref: LoDTensor, /, *, normalized: bool = False, ignored_tokens: typing.Any = ()
+) -> Dense | LoDTensor:
+    """Return the Levenshtein distance of each innermost sequence to its partner: insertions, deletions, substitutions.
+
+    Parameters
+    ----------
+    hyp, ref : LoDTensor
+        int32 or int64, of rows of one number, ``(rows,)`` or ``(rows, 1)``, with as many sequences.
+    normalized : bool
+        Divide by the length of the reference: the error rate. Against an empty reference it is inf, or 0 where the
+        other sequence is empty too.
+    ignored_tokens : list of int
+        Tokens that are deleted from both first.
+
+    Returns
+    -------
+    array of float32, or LoDTensor when there are levels above
+        One number per pair, under the levels above.
+
+    Raises
+    ------
+    LoDMismatchError
+        Sequences are no pairs.
+    ShapeMismatchError
+        Rows are not one number.
+
+    Examples
+    --------
+    >>> hyp, ref = LoDTensor([1, 2, 3, 4], [[2, 2]]), LoDTensor([1, 3, 3, 4, 9], [[2, 3]])
+    >>> edit_distance(hyp, ref)
+    array([1., 1.], dtype=float32)
+    >>> edit_distance(hyp, ref, ignored_tokens=[9])
+    array([1., 0.], dtype=float32)
+    """
+    ignored = prepare_distance(hyp, ref, ignored_tokens)
+    hyp, ref = (sequence_erase.definition(x, tokens=ignored) for x in (hyp, ref))
+    pairs = zip(hyp.sequences(), ref.sequences(), strict=True)
+    out = np.array([levenshtein(h.ravel(), r.ravel()) for h, r in pairs], np.float32)
+    if normalized:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            out = np.where(out > 0, out / ref.lengths().astype(np.float32), np.float32(0))
+    return above(ref, -1, out)
+
+
+@edit_distance.infer_rule
+def _(hyp, ref, *, normalized=False, ignored_tokens=()):
+    return ref.but(dims=(-1,), lod_level=inferred_level(ref, -1), dtype=np.dtype(np.float32))
+
+
+@edit_distance.example
+def _(dtype):
+    x = LoDTensor(np.array([1, 2]), [[2]])
+    return [((x, x), {}), ((x, x), {"ignored_tokens": [1]})]
