@@ -9,6 +9,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "lod.lod_tensor": ("LoDTensor",),
+    "lod.rank_table": ("RankTable",),
     "lod.selected_rows": ("SelectedRows",),
     "lod.batching": ("batches", "concat", "split"),
     "lod.levels": ("check_lod",),
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     from .jit import get_num_threads as get_num_threads
     from .jit import set_num_threads as set_num_threads
     from .lod import LoDTensor as LoDTensor
+    from .lod import RankTable as RankTable
     from .lod import SelectedRows as SelectedRows
     from .lod import check_lod as check_lod
     from .lod.batching import batches as batches
