@@ -14,6 +14,7 @@ _HOMES = {
     "lod.batching": ("batches", "concat", "split"),
     "lod.levels": ("check_lod",),
     "features.features": ("Features",),
+    "recurrent.dynamic_rnn": ("dynamic_rnn",),
     "tables.growing": ("GrowingTable",),
     "arrays": ("empty",),
     "arrays.bounds": ("bounds_check",),
@@ -60,6 +61,7 @@ if TYPE_CHECKING:
     from .lod.batching import concat as concat
     from .lod.batching import split as split
     from .ops import *  # noqa: F403
+    from .recurrent.dynamic_rnn import dynamic_rnn as dynamic_rnn
     from .registry import OPS as OPS
     from .registry import Dense as Dense
     from .registry import DescError as DescError
