@@ -80,8 +80,12 @@ class RankTable:
     @property
     def steps(self):
         """Offsets of the time steps over the parts of all sequences; without any, of one that is empty."""
-        running = self._running if len(self._running) else np.zeros(1, np.int64)
-        return self._once("steps", lambda: compiled().lengths_to_offsets(running))
+        return self._once("steps", lambda: compiled().lengths_to_offsets(np.array(self.counts, np.int64)))
+
+    @property
+    def counts(self):
+        """The sequences at each of these time steps, as a list."""
+        return self._running.tolist() or [0]
 
     def parts(self, reverse):
         """The numbers of all parts, step by step; with ``reverse`` each sequence runs from its end."""

@@ -39,13 +39,13 @@ def _short(offsets):
 
 def prepare_array(table, array):
     """Check that an array has an element for each time step, with a row or a sequence for each that runs."""
-    name, steps = "array_to_lod_tensor", len(table.steps) - 1
-    if len(array) != steps:
+    name, counts = "array_to_lod_tensor", table.counts
+    if len(array) != len(counts):
         said = "" if len(table.running) else ": one without rows, where no sequence has any"
-        raise LoDMismatchError(f"{name}: the array has {len(array)} elements, the table {steps} time steps{said}")
+        raise LoDMismatchError(f"{name}: the array has {len(array)} elements, the table {len(counts)} time steps{said}")
     check_items(name, [check_rows(values_of(x), "an element") for x in array])
-    depth, running = len(levels_of(array[0])), np.diff(table.steps).tolist()
-    for t, (x, needed) in enumerate(zip(array, running, strict=True)):
+    depth = len(levels_of(array[0]))
+    for t, (x, needed) in enumerate(zip(array, counts, strict=True)):
         levels = levels_of(x)
         if len(levels) != depth:
             raise LoDLevelError(f"{name}: element {t} has lod_level {len(levels)}, element 0 {depth}")

@@ -79,7 +79,7 @@ def dynamic_rnn(step, inputs, memories, *, static=(), level=0, reverse=False):
     table = lod_rank_table(inputs[0], level=level)
     memories, static = _ranked("memories", memories, table), _ranked("static", static, table)
     steps = zip(*(lod_tensor_to_array(x, table, reverse=reverse) for x in inputs), strict=True)
-    arrays, memories = _run(step, steps, np.diff(table.steps).tolist(), memories, static)
+    arrays, memories = _run(step, steps, table.counts, memories, static)
     outputs = tuple(array_to_lod_tensor(table, *array, reverse=reverse) for array in arrays)
     return outputs, tuple(reorder_lod_tensor_by_rank(memory, table, inverse=True) for memory in memories)
 
