@@ -61,6 +61,37 @@ def test_nested_dynamic_rnn_of_paddle():
     assert tape.gradient(outputs, [x])[0].values.tolist() == [11, 1, 1, 1, 111, 111, 111, 11, 1, 1]
 
 
+def folded(x):
+    """h = part + h / 2 over the parts of every sequence, and so on down the levels."""
+
+    def step(inputs, memories, static):
+        part = folded(inputs[0]) if isinstance(inputs[0], LoDTensor) else inputs[0]
+        return (part + memories[0] / 2,), ()
+
+    _, (last,) = lodkit.dynamic_rnn(step, x, np.zeros(len(x)))
+    return last
+
+
+def fold(parts):
+    total = 0.0
+    for part in parts:
+        total = (fold(part) if isinstance(part, list) else part) + total / 2
+    return total
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.lists(st.lists(st.floats(-9, 9), max_size=3), max_size=3), max_size=3))
+def test_recurrences_nest(parts):
+    """Paragraphs of sentences of words."""
+    parts.append([[0.5, 2.0], [], [1.0]])
+    x = LoDTensor.from_nested(parts)
+    with lodkit.Tape() as tape:
+        total = folded(x)
+    np.testing.assert_allclose(total, [fold(part) for part in parts], atol=1e-12)
+    (by_x,) = tape.gradient(total, [x])
+    np.testing.assert_allclose((by_x * x).values.sum(), np.sum(total), atol=1e-12)  # it is linear
+
+
 @st.composite
 def batches(draw):
     """A batch of up to three levels, with empty sequences; a level; memories and static inputs that fit it."""
@@ -185,8 +216,11 @@ def test_several_inputs_of_different_depth():
         state = memories[0] + inputs[0] + lodkit.sequence_pool(inputs[1])
         return (state,), (inputs[0],)
 
-    (seen,), (final,) = lodkit.dynamic_rnn(step, (words, letters), [0.0, 0.0])
-    assert seen.equals(words) and final.tolist() == [31, 39]
+    for level in (0, -1):  # of the first input
+        (seen,), (final,) = lodkit.dynamic_rnn(step, (words, letters), [0.0, 0.0], level=level)
+        assert seen.equals(words) and final.tolist() == [31, 39]
+    with pytest.raises(lodkit.LoDMismatchError, match="lod_level 2 against 1"):
+        lodkit.dynamic_rnn(step, (letters, words), np.zeros(3), level=-1)
 
 
 def test_outputs_with_levels_of_their_own():

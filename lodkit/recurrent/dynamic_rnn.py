@@ -26,7 +26,8 @@ def dynamic_rnn(step, inputs, memories, *, static=(), level=0, reverse=False):
         ``(running, *item)``, or, above the innermost level, a LoDTensor of the running sequences' t-th sub-sequences:
         a recurrence over sentences calls one over words. ``memories`` and ``static`` have a row, or a sequence, for
         each running one, and are read-only. It returns memories of the same shapes and dtypes, and outputs with a row
-        for each running sequence: arrays, or LoDTensors with a sequence for each.
+        for each running sequence: arrays, or LoDTensors with a sequence for each. What it returns it must not change
+        later: nothing is copied.
     inputs : LoDTensor, or tuple of them
         Of one structure down to ``level``.
     memories : array, or tuple of arrays
@@ -34,7 +35,7 @@ def dynamic_rnn(step, inputs, memories, *, static=(), level=0, reverse=False):
     static : array or LoDTensor, or tuple of them
         What every step sees: a row a sequence, or a sequence a sequence.
     level : int
-        The level of the sequences, all over the batch: 0 for the outermost, -1 for the innermost.
+        The level of the sequences, all over the batch: 0 for the outermost, -1 for the innermost of the first input.
     reverse : bool
         Run from the last step of each sequence to its first; outputs stay in the order of the inputs.
 
@@ -90,9 +91,10 @@ def _inputs(inputs, level):
         raise TypeError("dynamic_rnn needs an input, whose lengths say how often to run the step")
     for i, x in enumerate(inputs):
         if not isinstance(x, LoDTensor):
-            raise TypeError(f"dynamic_rnn: inputs[{i}] must be a LoDTensor, got {type(x).__name__}; wrap it: LoDTensor")
-        depth = x._level(level) + 1
-        first, other = (LoDTensor._wrap(None, t._lod[:depth]) for t in (inputs[0], x))
+            raise TypeError(f"dynamic_rnn: inputs[{i}] must be a LoDTensor, got {type(x).__name__}; attach lengths")
+    depth = inputs[0]._level(level) + 1
+    first, *others = (LoDTensor._wrap(None, x._lod[:depth]) for x in inputs)
+    for i, other in enumerate(others, 1):
         if not first.same_lod(other):
             raise mismatch(f"dynamic_rnn: inputs[0] against inputs[{i}]", first, other)
     return inputs
