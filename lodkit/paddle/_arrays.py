@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..arrays import flat
 from ..lod import values_of
 from ..registry import VarDesc
 from ._types import listed, op_type
@@ -39,7 +40,7 @@ def reorder_lod_tensor_by_rank(ops, X, RankTable):
 
 def _number(I):  # noqa: E741  Paddle's name of the slot
     """The one number of a slot; descriptions have none."""
-    return 0 if isinstance(I, VarDesc) else int(values_of(I).reshape(-1)[0])
+    return 0 if isinstance(I, VarDesc) else int(flat(values_of(I))[0])
 
 
 @op_type
