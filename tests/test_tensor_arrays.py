@@ -62,6 +62,11 @@ def test_a_table_is_a_value():
     table = lodkit.lod_rank_table(NESTED, level=1)
     for again in (pickle.loads(pickle.dumps(table)), copy.copy(table), copy.deepcopy(table)):
         assert (again.items, again.lod(), again.level) == ([(2, 6), (0, 4), (1, 0)], [[0, 2, 2, 3], [0, 4, 4, 10]], 1)
+    assert lodkit.RankTable([[0, 2, 3, 6]]).items == TABLE.items
+    with pytest.raises(lodkit.LoDError, match="decrease at position 2"):
+        lodkit.RankTable([[0, 2, 1]])
+    with pytest.raises(lodkit.LoDLevelError, match="at least one level"):
+        lodkit.RankTable([])
     assert repr(TABLE) == "RankTable([(2, 3), (0, 2), (1, 1)], level=0)"
     assert repr(lodkit.lod_rank_table(STRUCTURE[(1,) * 30])).endswith("(7, 1), ... 30 in all], level=0)")
     assert len(TABLE) == 3 and TABLE.length.tolist() == [3, 2, 1]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..errors import LoDLevelError
 from ..public import public
-from .levels import compiled, frozen
+from .levels import compiled, from_offsets, frozen
 
 
 @public
@@ -14,6 +15,11 @@ class RankTable:
 
     In this order those that run at a time step are the first ones, at every step: a batch shrinks to a prefix.
     It is structure alone, on the CPU, and serves values on every device.
+
+    Parameters
+    ----------
+    lod : list of lists of int
+        Offsets per level, outermost first; the last level is the one that is ranked.
 
     Attributes
     ----------
@@ -33,9 +39,21 @@ class RankTable:
     __slots__ = ("_index", "_kept", "_lod", "_running")
     device = "any"
 
-    def __init__(self, levels, index, running):
-        self._lod, self._kept = levels, {}
-        self._index, self._running = frozen(index), frozen(running)
+    def __init__(self, lod):
+        levels = from_offsets(lod)
+        if not levels:
+            raise LoDLevelError("a RankTable needs at least one level, whose sequences it ranks")
+        self._set(levels, *compiled().ranked(levels[-1]))
+
+    @classmethod
+    def _wrap(cls, levels, index, running):
+        """Make a table unchecked, of read-only int64 offsets and what ``ranked`` finds of the last ones."""
+        self = object.__new__(cls)
+        self._set(levels, index, running)
+        return self
+
+    def _set(self, levels, index, running):
+        self._lod, self._index, self._running, self._kept = levels, frozen(index), frozen(running), {}
 
     index = property(lambda self: self._index)
     running = property(lambda self: self._running)
@@ -63,7 +81,7 @@ class RankTable:
         return len(self._index)
 
     def __reduce__(self):
-        return RankTable, (self._lod, self._index, self._running)
+        return RankTable, (self._lod,)
 
     def __repr__(self):
         items = self.items

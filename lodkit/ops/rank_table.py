@@ -62,7 +62,7 @@ def lod_rank_table(x: LoDTensor, /, *, level: int = 0) -> RankTable:
     lengths = x.lengths(level).tolist()
     index = sorted(range(len(lengths)), key=lambda s: -lengths[s])
     running = [sum(length > t for length in lengths) for t in range(max(lengths, default=0))]
-    return RankTable(x._lod[: level + 1], np.array(index, np.int64), np.array(running, np.int64))
+    return RankTable._wrap(x._lod[: level + 1], np.array(index, np.int64), np.array(running, np.int64))
 
 
 @lod_rank_table.infer_rule

@@ -17,7 +17,7 @@ from .copy_plan import plan_parts
 @ops.lod_rank_table.kernel("cpu", "cuda")
 def lod_rank_table(on, x: LoDTensor, /, *, level):
     levels = x._lod[: x._level(level) + 1]
-    return RankTable(levels, *ranked(levels[-1]))
+    return RankTable._wrap(levels, *ranked(levels[-1]))
 
 
 @ops.max_sequence_len.kernel("cpu", "cuda")
