@@ -9,10 +9,12 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "lod.lod_tensor": ("LoDTensor",),
+    "lod.rank_table": ("RankTable",),
     "lod.selected_rows": ("SelectedRows",),
     "lod.batching": ("batches", "concat", "split"),
     "lod.levels": ("check_lod",),
     "features.features": ("Features",),
+    "recurrent.dynamic_rnn": ("dynamic_rnn",),
     "tables.growing": ("GrowingTable",),
     "arrays": ("empty",),
     "arrays.bounds": ("bounds_check",),
@@ -52,12 +54,14 @@ if TYPE_CHECKING:
     from .jit import get_num_threads as get_num_threads
     from .jit import set_num_threads as set_num_threads
     from .lod import LoDTensor as LoDTensor
+    from .lod import RankTable as RankTable
     from .lod import SelectedRows as SelectedRows
     from .lod import check_lod as check_lod
     from .lod.batching import batches as batches
     from .lod.batching import concat as concat
     from .lod.batching import split as split
     from .ops import *  # noqa: F403
+    from .recurrent.dynamic_rnn import dynamic_rnn as dynamic_rnn
     from .registry import OPS as OPS
     from .registry import Dense as Dense
     from .registry import DescError as DescError

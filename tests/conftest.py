@@ -88,4 +88,6 @@ def flat(result):
         return [result.values, *(np.array(level) for level in result.lod())]
     if isinstance(result, lodkit.SelectedRows):
         return [result.rows, result.value, np.array(result.height)]
+    if isinstance(result, lodkit.RankTable):
+        return [result.index, result.running, *(np.array(level) for level in result.lod())]
     return [result]

@@ -16,6 +16,7 @@ from lodkit.registry.desc import DATA_TYPES, DescError
 
 LOD = bytes.fromhex("0a017810001a170a13080510ffffffffffffffffff0110800510e0031001")
 ROWS = bytes.fromhex("0a017810012206080510641002")
+WIRE = (VarType.LOD_TENSOR, VarType.SELECTED_ROWS)
 
 
 def proto_file():
@@ -53,7 +54,7 @@ def proto_file():
     )
     var.field[-1].default_value = "false"
     kinds = var.enum_type.add(name="VarType")
-    for kind in VarType:
+    for kind in WIRE:
         kinds.value.add(name=kind.name, number=kind)
     return file
 
@@ -86,7 +87,7 @@ def as_proto(proto, desc):
 
 @st.composite
 def descs(draw):
-    kind = draw(st.sampled_from(VarType))
+    kind = draw(st.sampled_from(WIRE))
     level = draw(st.integers(0, 2**31 - 1)) if kind is VarType.LOD_TENSOR else 0
     dims = draw(st.lists(st.integers(-1, 2**63 - 1), max_size=5))
     dtype = draw(st.sampled_from(sorted(DATA_TYPES)))
@@ -108,6 +109,30 @@ def test_bytes_are_protobufs(proto, desc):
     data = desc.to_bytes()
     assert data == as_proto(proto, desc).SerializeToString(deterministic=True)
     assert VarDesc.from_bytes(data) == desc
+
+
+@pytest.mark.parametrize("kind", sorted({*VarType} - {*WIRE}))
+def test_kinds_without_a_wire_form(kind):
+    desc = VarDesc("x", kind, "f4", (-1, 2))
+    with pytest.raises(DescError, match=f"{kind.name} has no wire form"):
+        desc.to_bytes()
+    data = ROWS.replace(b"\x10\x01", bytes([0x10, kind]))
+    with pytest.raises(DescError, match=f"type {kind:d} is unknown"):
+        VarDesc.from_bytes(data)
+
+
+def test_arrays_of_tensors_and_rank_tables_are_described():
+    rows, more = np.zeros((3, 2), "f4"), np.zeros((1, 2), "f4")
+    array = VarDesc("", VarType.LOD_TENSOR_ARRAY, "f4", (-1, 2))
+    assert VarDesc.of([rows, more]) == VarDesc.of((rows, more)) == array
+    assert VarDesc.of([rows]) == array.but(dims=(3, 2))
+    sequences = [LoDTensor(x, [[len(x)]]) for x in (rows, more)]
+    assert VarDesc.of(sequences, "a") == array.but(lod_level=1, name="a")
+    table = lodkit.lod_rank_table(LoDTensor(rows, [[2], [1, 2]]), level=1)
+    assert VarDesc.of(table) == VarDesc("", VarType.LOD_RANK_TABLE, np.int64, (2, 2), 1)
+    for other in (more.astype("f8"), more[:, 0], sequences[0]):
+        with pytest.raises(DescError, match=r"element 1 of an array has .*; all of an array are alike"):
+            VarDesc.of([rows, other])
 
 
 def test_the_proto_file_agrees_with_the_descriptors():

@@ -56,12 +56,16 @@ def test_kernel_equals_definition(name, inputs, attrs):
     same(result, defined(op, inputs, attrs))
     descs = [VarDesc.of(x) for x in op._accept(inputs)]
     inferred = op.infer(*descs, **attrs)
-    many = isinstance(result, tuple)
-    for promise, value in zip(inferred if many else (inferred,), result if many else (result,), strict=True):
-        assert promise.covers(VarDesc.of(value)), (promise, VarDesc.of(value))
     unknown = op.infer(*(d and d.unknown_batch() for d in descs), **attrs)
-    for promise, value in zip(unknown if many else (unknown,), result if many else (result,), strict=True):
-        assert promise.covers(VarDesc.of(value)), (promise, VarDesc.of(value))
+    for promise in (inferred, unknown):
+        covers(promise, result)
+
+
+def covers(promise, result):
+    """Check that a result, or each of several, is what was inferred; a tuple may be one array of tensors."""
+    several = isinstance(promise, tuple)
+    for desc, value in zip(promise if several else (promise,), result if several else (result,), strict=True):
+        assert desc.covers(VarDesc.of(value)), (desc, VarDesc.of(value))
 
 
 def numbers_type(inputs):

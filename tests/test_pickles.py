@@ -15,6 +15,7 @@ VALUES = {
     "LoDTensor": lodkit.LoDTensor(np.ones((3, 2)), [[2, 0], [1, 2]]),
     "SelectedRows": lodkit.SelectedRows([1, 1], np.ones((2, 2)), 3),
     "Features": lodkit.Features.from_dicts([{"a": [1, 2]}]) if hasattr(lodkit.Features, "from_dicts") else None,
+    "RankTable": lodkit.lod_rank_table(lodkit.LoDTensor(np.ones((3, 2)), [[1, 2]])),
     "VarDesc": lodkit.VarDesc.of(np.ones((3, 2))),
     "VarType": lodkit.VarType.SELECTED_ROWS,
     "LoDError": lodkit.LoDError("lengths"),

@@ -141,7 +141,7 @@ def test_paddle_types_run_operators(name, ran):
     inferred = lodkit.paddle.infer_op(name, descs, attrs)
     assert set(inferred) == set(outs)
     for slot, value in outs.items():
-        many = isinstance(value, list)
+        many = isinstance(inferred[slot], list)
         for promise, x in zip(inferred[slot] if many else [inferred[slot]], value if many else [value], strict=True):
             assert promise.covers(lodkit.VarDesc.of(x))
 

@@ -113,7 +113,7 @@ def flat(x):
 
 
 def device_of(x):
-    """Device of an array, LoDTensor or SelectedRows: ``"cpu"`` or ``"cuda"``."""
+    """Device of an array, LoDTensor or SelectedRows: ``"cpu"`` or ``"cuda"``; ``"any"`` of a RankTable."""
     if isinstance(x, np.ndarray):
         return "cpu"
     device = getattr(x, "device", None)
@@ -126,7 +126,7 @@ def device_of(x):
 
 def one_device(op, values):
     """Device shared by all ``values``; there are no implicit device copies."""
-    devices = {device_of(x) for x in values if x is not None}
+    devices = {device_of(x) for x in values if x is not None} - {"any"}
     if len(devices) > 1:
         raise DeviceError(
             f"{op}: inputs on different devices ({', '.join(sorted(devices))}); move them with .to(device)"

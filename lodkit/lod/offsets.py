@@ -254,3 +254,28 @@ def tiles_of(offsets, size):
             tiles[p] = offsets[s] + (p - tile_offsets[s]) * size
         tiles[tile_offsets[s + 1]] = offsets[s + 1]
     return tiles, tile_offsets
+
+
+def ranked(offsets):
+    """Sequences from the longest to the shortest, equal ones in order; and how many are longer than 0, 1, 2 ..."""
+    lengths = offsets[1:] - offsets[:-1]
+    longest = int(longest_length(offsets))
+    shorter, order = sort_by_segment(longest - lengths, longest + 1)
+    return order, shorter[longest:0:-1].copy()
+
+
+def time_major(offsets, order, running, reverse):
+    """Parts of sequences step by step: at step t part t of the first ``running[t]`` in ``order``, or t from the end."""
+    numbers = np.empty(offsets.item(-1), np.int64)
+    _time_major(offsets, order, running, bool(reverse), numbers)
+    return numbers
+
+
+@njit
+def _time_major(offsets, order, running, reverse, numbers):
+    at = 0
+    for t in range(len(running)):
+        for r in range(running[t]):
+            s = order[r]
+            numbers[at] = offsets[s + 1] - 1 - t if reverse else offsets[s] + t
+            at += 1

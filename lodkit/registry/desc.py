@@ -8,9 +8,9 @@ import operator
 
 import numpy as np
 
-from ..arrays import device_of
+from ..arrays import device_of, is_array
 from ..errors import LoDLevelError
-from ..lod import LoDTensor, SelectedRows
+from ..lod import LoDTensor, RankTable, SelectedRows
 from ..public import public
 from .wire import BYTES, VARINT, DescError, message, number, numbers, put, read, signed, text
 
@@ -31,10 +31,12 @@ _NAMES = {code: name for name, code in DATA_TYPES.items()}
 
 @public
 class VarType(enum.IntEnum):
-    """The kinds of variable of the SelectedRows design."""
+    """The kinds of variable of the SelectedRows design; and two that Paddle's recurrence adds, without a wire form."""
 
     LOD_TENSOR = 0
     SELECTED_ROWS = 1
+    LOD_RANK_TABLE = 12
+    LOD_TENSOR_ARRAY = 13
 
 
 @public
@@ -100,7 +102,8 @@ class VarDesc:
     type : VarType
     dtype : data-type
     dims : tuple of int
-        -1 where a dimension is unknown. Those of SelectedRows are ``(height, *item)``, never the rows.
+        -1 where a dimension is unknown. Those of SelectedRows are ``(height, *item)``, never the rows. A
+        LOD_TENSOR_ARRAY has those of its elements, which all have its dtype and its lod_level.
     lod_level : int
     persistable : bool
         True if it outlives a batch, as a parameter does.
@@ -132,11 +135,18 @@ class VarDesc:
 
     @classmethod
     def of(cls, value, name=""):
-        """Describe an array, a list, a number, a LoDTensor or SelectedRows; None stays None."""
+        """Describe an array, a list, a number, a LoDTensor, SelectedRows or a RankTable; None stays None.
+
+        A list of arrays or of LoDTensors is a LOD_TENSOR_ARRAY.
+        """
         if value is None:
             return None
         if isinstance(value, SelectedRows):
             return cls(name, VarType.SELECTED_ROWS, _dtype(value.value), value.shape)
+        if isinstance(value, RankTable):
+            return cls(name, VarType.LOD_RANK_TABLE, np.dtype(np.int64), (len(value), 2), value.level)
+        if isinstance(value, list | tuple) and value and all(isinstance(x, LoDTensor) or is_array(x) for x in value):
+            return array_desc([cls.of(x) for x in value]).but(name=name)
         if not isinstance(value, LoDTensor):
             array = value if hasattr(value, "dtype") else np.asarray(value)
             return cls(name, VarType.LOD_TENSOR, _dtype(array), array.shape)
@@ -163,6 +173,8 @@ class VarDesc:
     def to_bytes(self):
         """Serialise, byte for byte as protobuf does."""
         tensor = TensorDesc(self.dtype, self.dims)
+        if self.type not in (VarType.LOD_TENSOR, VarType.SELECTED_ROWS):
+            raise DescError(f"{self.type.name} has no wire form; LOD_TENSOR and SELECTED_ROWS have one")
         out = put(1, BYTES, self.name.encode()) + put(2, VARINT, self.type)
         if self.type is VarType.LOD_TENSOR:
             out += put(3, BYTES, LodTensorDesc(tensor, self.lod_level).to_bytes())
@@ -201,6 +213,19 @@ def _dtype(array):
     """NumPy dtype of an array; PyTorch's CUDA tensors have dtypes of their own."""
     interface = {} if device_of(array) == "cpu" else array.__cuda_array_interface__
     return np.dtype(interface.get("typestr", array.dtype))
+
+
+def array_desc(descs):
+    """The LOD_TENSOR_ARRAY of elements that these describe; dims in which they differ become unknown."""
+    first = descs[0]
+    for i, d in enumerate(descs[1:], 1):
+        if (d.dtype, d.lod_level, len(d.dims)) != (first.dtype, first.lod_level, len(first.dims)):
+            raise DescError(
+                f"element {i} of an array has dtype {d.dtype}, lod_level {d.lod_level} and {len(d.dims)} dimensions, "
+                f"element 0 {first.dtype}, {first.lod_level} and {len(first.dims)}; all of an array are alike"
+            )
+    dims = (sizes[0] if len(set(sizes)) == 1 else -1 for sizes in zip(*(d.dims for d in descs), strict=True))
+    return first.but(type=VarType.LOD_TENSOR_ARRAY, dims=tuple(dims))
 
 
 def inferred_level(desc, level):

@@ -1,4 +1,4 @@
-"""Kinds of inputs: Dense, LoDTensor, SelectedRows, or None for optional ones."""
+"""Kinds of inputs: Dense, LoDTensor, SelectedRows, RankTable, or None for optional ones."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from ..arrays import from_lists, is_array, plain_array
 from ..errors import LoDError, LoDMismatchError
-from ..lod import LoDTensor, SelectedRows, mismatch
+from ..lod import LoDTensor, RankTable, SelectedRows, mismatch
 
 if typing.TYPE_CHECKING:
     Dense: typing.TypeAlias = typing.Any
@@ -19,7 +19,7 @@ else:
         """Kind of plain arrays: numpy.ndarray, or any that exports ``__cuda_array_interface__``."""
 
 
-CONTAINERS = (LoDTensor, SelectedRows)
+CONTAINERS = (LoDTensor, SelectedRows, RankTable)
 LISTS = (list, tuple, int, float, np.generic)  # become arrays, on the device of the others
 
 

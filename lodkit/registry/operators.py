@@ -202,7 +202,7 @@ class Op(KernelTable):
         launch = self._launcher(inputs)
         ragged = tuple(i for i, x in enumerate(inputs) if isinstance(x, LoDTensor))
         sparse = tuple(i for i, x in enumerate(inputs) if isinstance(x, SelectedRows))
-        if all(x is None or device_of(x) == "cpu" for x in inputs):
+        if all(x is None or device_of(x) != "cuda" for x in inputs):
             types = tuple(map(type, inputs))
             self._selected[types[0] if len(types) == 1 else types] = launch, ragged, sparse
         return launch, ragged, sparse

@@ -115,7 +115,8 @@ def _given(result, plain, inputs):
     """The inputs that an operator returns, as they were given."""
     if isinstance(result, tuple):
         return tuple(_given(r, plain, inputs) for r in result)
-    return next((given for x, given in zip(plain, inputs, strict=False) if x is result), result)
+    pairs = zip(plain, inputs, strict=False)
+    return next((given for x, given in pairs if x is result and not isinstance(given, list | tuple)), result)
 
 
 def unwrapped(x):

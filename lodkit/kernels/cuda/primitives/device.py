@@ -20,7 +20,7 @@ from ....arrays.cuda import copied as copied
 from ....arrays.cuda import fill as fill
 from ....arrays.cuda import ids_of as integers  # noqa: F401
 from ....arrays.cuda import refuse_overlap as refuse_overlap
-from ....lod import LoDTensor, SelectedRows
+from ....lod import LoDTensor, RankTable, SelectedRows
 from ... import importing
 
 #: Reductions of a vector by unsorted ids that ``segments.scatter`` makes without a sort: none.
@@ -49,7 +49,7 @@ def _given(x):
         return made
     if isinstance(x, SelectedRows):
         return SelectedRows._wrap(view(x.rows), view(x.value), x.height, x.is_merged, x._runs)
-    return None if x is None else view(x)
+    return x if x is None or isinstance(x, RankTable) else view(x)
 
 
 def _returned(x):
