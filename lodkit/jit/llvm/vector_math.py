@@ -49,6 +49,12 @@ def unless_minus_inf(builder, x, by):
     return builder.select(ends, ir.Constant(x.type, [0.0] * x.type.count), x)
 
 
+@lanewise
+def if_positive(builder, x, by):
+    zero = ir.Constant(x.type, [0.0] * x.type.count)
+    return builder.select(builder.fcmp_ordered(">", by, zero), x, zero)
+
+
 class _Lanes:
     """Constants and steps that exp and log share, of one width and type."""
 
@@ -117,8 +123,9 @@ exp = lanewise(_exp)
 
 @lanewise
 def sigmoid(builder, x):
-    one = ir.Constant(x.type, [1.0] * x.type.count)
-    return builder.fdiv(one, builder.fadd(one, _exp(builder, builder.fneg(x))))
+    one, zero = (ir.Constant(x.type, [number] * x.type.count) for number in (1.0, 0.0))
+    negative = builder.fsub(zero, x)  # compilers for GPUs know no fneg
+    return builder.fdiv(one, builder.fadd(one, _exp(builder, negative)))
 
 
 @lanewise
