@@ -7,6 +7,7 @@ import pytest
 
 import lodkit
 from lodkit import LoDTensor
+from lodkit.recurrent.layers import stacked
 
 LAYERS = {
     "lstm": (lodkit.lstm, 4, {}),
@@ -184,3 +185,19 @@ def test_pytorchs_layers_give_the_same(name):
         joined = np.concatenate([bias[:10] + other[:10], bias[10:], other[10:]])
         out = lodkit.gru(x, wide, weight, joined, origin_mode=True, reset_after=True)[0]
     np.testing.assert_allclose(out.values, expected, rtol=1e-10, atol=1e-12)
+
+
+def test_stacked_and_bidirectional_layers_are_pytorchs():
+    torch = pytest.importorskip("torch")
+    torch.manual_seed(0)
+    net = torch.nn.LSTM(3, 4, num_layers=2, bidirectional=True).double()
+    parts = [of_torch(p, (2, 0, 1, 3)) for p in net.parameters()]
+    ways = [(wide, weight, bias + other) for wide, weight, bias, other in zip(*[iter(parts)] * 4, strict=True)]
+    x = LoDTensor(np.random.default_rng(0).normal(size=(7, 3)), [[7]])
+    with lodkit.Tape() as tape:
+        out = stacked(lodkit.lstm, x, (ways[0], ways[1]), (ways[2], ways[3]))
+    given = torch.from_numpy(x.values).requires_grad_()
+    expected = net(given)[0]
+    expected.sum().backward()
+    np.testing.assert_allclose(out.values, expected.detach().numpy(), rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(tape.gradient(out, [x])[0].values, given.grad.numpy(), rtol=1e-9, atol=1e-11)
