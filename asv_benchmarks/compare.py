@@ -38,6 +38,7 @@ import compare_attention
 import compare_crf
 import compare_decoding
 import compare_optimizers
+import compare_recurrent
 import compare_sequences
 import compare_sparse
 import compare_tables
@@ -241,6 +242,7 @@ GROUPS = (
     *compare_attention.GROUPS,
     *compare_crf.GROUPS,
     *compare_decoding.GROUPS,
+    *compare_recurrent.GROUPS,
     small_calls,
     imports,
 )

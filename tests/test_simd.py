@@ -55,6 +55,7 @@ def transcendental(width):
         simd.store(out, 3, 0, simd.div(x, y))
         simd.store(out, 4, 0, simd.sqrt(x))
         simd.store(out, 5, 0, simd.narrow(out, simd.widen(y)))
+        simd.store(out, 6, 0, simd.if_positive(x, y))
 
     return kernel
 
@@ -143,7 +144,7 @@ def test_halves_in_pieces(width):
 @pytest.mark.parametrize("width", [1, 5, 16, 64])
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_transcendental_functions(dtype, width):
-    expected, got = both(transcendental(width), 6, dtype, width)
+    expected, got = both(transcendental(width), 7, dtype, width)
     np.testing.assert_allclose(got, expected, rtol=4 * np.finfo(dtype).eps, atol=np.finfo(dtype).smallest_subnormal)
 
 
@@ -168,6 +169,28 @@ def test_exp_is_right_to_two_units_in_the_last_place(dtype, low, high):
     assert not wrong.any(), x[wrong][:5]
     assert ((out[tiny] == 0) | np.isclose(out[tiny], rounded[tiny])).all()
     np.testing.assert_array_equal(np.isinf(out), np.isinf(rounded))
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_sigmoid_and_tanh_are_right_to_four_units_in_the_last_place(dtype):
+    info, rng = np.finfo(dtype), np.random.default_rng(0)
+    tiny = np.exp(rng.uniform(np.log(info.smallest_normal), 0, 1 << 14)) * rng.choice([-1, 1], 1 << 14)
+    special = [0.0, -0.0, np.inf, -np.inf, np.nan, info.smallest_subnormal, info.max, -info.max]
+    x = np.concatenate([special * 2, np.linspace(-86, 86, 1 << 14), np.linspace(-2, 2, 1 << 14), tiny]).astype(dtype)
+
+    @njit
+    def kernel(x, out):
+        for j in range(0, x.shape[1], 16):
+            simd.store(out, 0, j, simd.sigmoid(simd.load(x, 0, j, 16)))
+            simd.store(out, 1, j, simd.tanh(simd.load(x, 0, j, 16)))
+
+    out = np.empty((2, len(x)), dtype)
+    kernel(x[None], out)
+    wide = x.astype(np.longdouble)
+    with np.errstate(over="ignore"):
+        exact = np.stack([1 / (1 + np.exp(-wide)), np.tanh(wide)])
+    np.testing.assert_allclose(out, exact, rtol=4 * info.eps, atol=info.smallest_subnormal)
+    np.testing.assert_array_equal(np.signbit(out[1]), np.signbit(x))
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
