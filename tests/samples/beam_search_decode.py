@@ -12,8 +12,12 @@ ATTRS = {"beam_size": 3, "end_id": 0}
 def steps(*of, dtype=np.float64, ids=np.int64, item=(), above=()):
     """Make steps of prefixes per source, candidates per prefix, ids and scores."""
     levels = [[*above, prefixes, candidates] for prefixes, candidates, *_ in of]
-    words = [LoDTensor(np.array(x, ids).reshape(-1, *item), level) for (*_, x, _), level in zip(of, levels, strict=True)]
-    scores = [LoDTensor(np.array(y, dtype).reshape(-1, *item), level) for (*_, y), level in zip(of, levels, strict=True)]
+    words = [
+        LoDTensor(np.array(x, ids).reshape(-1, *item), level) for (*_, x, _), level in zip(of, levels, strict=True)
+    ]
+    scores = [
+        LoDTensor(np.array(y, dtype).reshape(-1, *item), level) for (*_, y), level in zip(of, levels, strict=True)
+    ]
     return (*words, *scores), ATTRS
 
 

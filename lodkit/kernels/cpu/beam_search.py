@@ -1,38 +1,51 @@
-"""CPU kernels of lodkit/ops/beam_search.py. Candidates are met in order, so that of equal ones a later one beats."""
+"""CPU kernels of lodkit/ops/beam_search.py. Of equal candidates the first met wins: they are met from the last on."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from ...arrays import native
-from ...jit import jitable, parallel_kernel, prange
+from ...jit import jitable, parallel_kernel, prange, simd
 from .primitives.gradient_kernels import plain
+
+LANES = 16
 
 
 @jitable
 def _beats(x, y):
-    """True if a score beats one that was met before: the larger, of equal ones the later; NaN loses."""
-    return x >= y or y != y
+    """True if a score beats one that was met before: it is larger, or that is NaN."""
+    return x > y or (y != y and x == x)
+
+
+@jitable
+def _skip(scores, r, met, least, backwards):
+    """Pass over blocks of candidates of which none beats the least that was kept."""
+    n = scores.shape[1]
+    while met + LANES <= n:
+        lanes = simd.load(scores, r, n - met - LANES if backwards else met, LANES)
+        if not simd.lane(simd.reduce(simd.larger, lanes), 0) <= least:
+            break
+        met += LANES
+    return met
 
 
 @parallel_kernel
-def _sort(pre_ids, scores, end_id, best):
-    """The best candidates of every prefix that has not ended, by insertion."""
+def _sort(scores, live, backwards, best):
+    """The best candidates of rows, by insertion; of equal ones those that are met first, from either end."""
+    n, k = scores.shape[1], best.shape[1]
     for r in prange(len(best)):
-        row, found, filled = scores[r], best[r], 0
-        if pre_ids[r] == end_id:
-            continue
-        for c in range(len(row) if len(found) else 0):
-            if filled == len(found):
-                if not _beats(row[c], row[found[filled - 1]]):
-                    continue
-                filled -= 1
-            at = filled
-            while at > 0 and _beats(row[c], row[found[at - 1]]):
-                found[at] = found[at - 1]
-                at -= 1
-            found[at] = c
-            filled += 1
+        row, found, filled, met = scores[r], best[r], 0, 0 if live[r] and k else n
+        while met < n:
+            at, c = min(filled, k - 1), n - 1 - met if backwards else met
+            if filled < k or _beats(row[c], row[found[at]]):
+                while at > 0 and _beats(row[c], row[found[at - 1]]):
+                    found[at] = found[at - 1]
+                    at -= 1
+                found[at] = c
+                filled = min(filled + 1, k)
+            met += 1
+            if filled == k:
+                met = _skip(scores, r, met, row[found[k - 1]], backwards)
 
 
 def prefixes(pre_ids, pre_scores, scores, end_id, beam_size, is_accumulated):
@@ -42,7 +55,7 @@ def prefixes(pre_ids, pre_scores, scores, end_id, beam_size, is_accumulated):
         with np.errstate(divide="ignore", invalid="ignore"):
             steps = plain((before[:, None] + np.log(steps)).astype(native(scores.dtype), copy=False))
     best = np.empty((len(steps), min(beam_size, steps.shape[1])), np.int64)
-    _sort(steps.size, pre_ids, steps, end_id, best)
+    _sort(steps.size, steps, pre_ids != end_id, True, best)
     return pre_ids, before, steps, best, end_id
 
 
@@ -65,7 +78,7 @@ def _take(pre_ids, pre_scores, scores, best, end_id, offsets, beam_size, taken):
         live, left = False, beam_size
         while left > 0:
             chosen, most = -1, pre_scores[start] if start < stop else pre_scores[0]
-            for r in range(start, stop):
+            for r in range(stop - 1, start - 1, -1):
                 x, there = _next(r, pre_ids, pre_scores, scores, best, end_id, taken)
                 if there and (chosen < 0 or _beats(x, most)):
                     chosen, most = r, x
@@ -122,23 +135,10 @@ def listed(pre_ids, pre_scores, scores, best, end_id, choices, ends, words, tota
     totals[...] = found
 
 
-@parallel_kernel
-def _best(scores, ids, best):
-    """The first largest of each row; NaN loses."""
-    for r in prange(len(ids)):
-        row, top = scores[r], 0
-        for c in range(1, len(row)):
-            if row[c] > row[top] or (row[top] != row[top] and row[c] == row[c]):
-                top = c
-        ids[r], best[r] = top, row[top]
-
-
 def best_classes(scores, ids, best):
     """Put the best class of each row, and its score, into ``ids`` and ``best``."""
-    scores = plain(scores)
-    totals = np.empty(len(scores), scores.dtype)
-    _best(scores.size, scores, ids, totals)
-    best[...] = totals
+    _sort(scores.size, plain(scores), np.ones(len(ids), bool), False, ids.reshape(-1, 1))
+    best[...] = np.take_along_axis(scores, ids.reshape(-1, 1), 1).reshape(-1)
 
 
 @parallel_kernel
