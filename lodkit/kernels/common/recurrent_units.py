@@ -1,0 +1,118 @@
+"""Kernels of lodkit/ops/recurrent_units.py: the array library's own products and arithmetic."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ... import ops
+from ...ops.recurrent_units import prepare_gru, prepare_lstm
+from ...registry import Dense
+from .gate_activations import activate, slope
+
+
+def _turned(xp, x):
+    return xp.permute_dims(x, (1, 0))
+
+
+def _weights(xp, weight, size):
+    """The weights of both gates, and of the candidate, as they lie in memory."""
+    flat = xp.reshape(weight, (-1,))
+    return xp.reshape(flat[: 2 * size * size], (size, 2 * size)), xp.reshape(flat[2 * size * size :], (size, size))
+
+
+def _parts(x, size):
+    """Columns of ``size`` side by side."""
+    return [x[:, i : i + size] for i in range(0, x.shape[1], size)]
+
+
+@ops.gru_unit.kernel("cpu", "cuda")
+def gru_unit(on, x, hidden, weight, bias: Dense | None, /, *, activation, gate_activation, origin_mode):
+    size = prepare_gru(x, hidden, weight, bias)
+    xp, a, h, w = on.computing(x, hidden, weight)
+    by_gates, by_candidate = _weights(xp, w, size)
+    with np.errstate(all="ignore"):
+        if bias is not None:
+            a = a + xp.reshape(on.computing(bias)[1], (1, 3 * size))
+        gates = activate(xp, gate_activation, a[:, : 2 * size] + xp.matmul(h, by_gates))
+        update, reset = _parts(gates, size) if size else (h, h)
+        reset_hidden = reset * h
+        candidate = activate(xp, activation, a[:, 2 * size :] + xp.matmul(reset_hidden, by_candidate))
+        new = candidate + update * (h - candidate) if origin_mode else h + update * (candidate - h)
+        return on.rounded(x, new, xp.concat([gates, candidate], axis=1), reset_hidden)
+
+
+@ops.gru_unit_grad.kernel("cpu", "cuda")
+def gru_unit_grad(
+    on,
+    x,
+    hidden,
+    weight,
+    bias: Dense | None,
+    gates,
+    reset_hidden,
+    grad: Dense | None,
+    grad_gates: Dense | None,
+    grad_reset: Dense | None,
+    /,
+    *,
+    activation,
+    gate_activation,
+    origin_mode,
+):
+    size = prepare_gru(x, hidden, weight, bias, gates, reset_hidden, (grad, grad_gates, grad_reset))
+    xp, h, w, gates, reset_hidden = on.computing(hidden, weight, gates, reset_hidden)
+    by_gates, by_candidate = _weights(xp, w, size)
+    given = (grad, hidden), (grad_gates, x), (grad_reset, hidden)
+    g, g_gates, g_reset = (
+        xp.zeros_like(on.computing(like)[1]) if each is None else on.computing(each)[1] for each, like in given
+    )
+    update, reset, candidate = _parts(gates, size) if size else (h, h, h)
+    by_update, by_reset, by_last = _parts(g_gates, size) if size else (h, h, h)
+    with np.errstate(all="ignore"):
+        new, enter, keep = (
+            (candidate - h, update, 1 - update) if not origin_mode else (h - candidate, 1 - update, update)
+        )
+        by_last = (g * enter + by_last) * slope(xp, activation, candidate)
+        by_product = xp.matmul(by_last, _turned(xp, by_candidate)) + g_reset
+        both = xp.concat([g * new + by_update, by_product * h + by_reset], axis=1)
+        both = both * slope(xp, gate_activation, gates[:, : 2 * size])
+        by_hidden = g * keep + by_product * reset + xp.matmul(both, _turned(xp, by_gates))
+        by_x = xp.concat([both, by_last], axis=1)
+        parts = xp.matmul(_turned(xp, h), both), xp.matmul(_turned(xp, reset_hidden), by_last)
+        by_weight = xp.reshape(xp.concat([xp.reshape(part, (-1,)) for part in parts]), tuple(weight.shape))
+        by_bias = xp.reshape(xp.sum(by_x, axis=0, dtype=xp.float64), (3 * size,) if bias is None else tuple(bias.shape))
+        return on.rounded(x, by_x, by_hidden, by_weight, by_bias)
+
+
+def _gates(xp, x, size, forget_bias):
+    enter, keep, leave, candidate = _parts(x, size) if size else (x, x, x, x)
+    enter, keep, leave = (activate(xp, "sigmoid", gate) for gate in (enter, keep + forget_bias, leave))
+    return enter, keep, leave, xp.tanh(candidate)
+
+
+@ops.lstm_unit.kernel("cpu", "cuda")
+def lstm_unit(on, x, cell, /, *, forget_bias):
+    size = prepare_lstm(x, cell)
+    xp, a, c = on.computing(x, cell)
+    with np.errstate(all="ignore"):
+        enter, keep, leave, candidate = _gates(xp, a, size, forget_bias)
+        new = keep * c + enter * candidate
+        return on.rounded(x, new, leave * xp.tanh(new))
+
+
+@ops.lstm_unit_grad.kernel("cpu", "cuda")
+def lstm_unit_grad(on, x, cell, out, grad: Dense | None, grad_hidden: Dense | None, /, *, forget_bias):
+    size = prepare_lstm(x, cell, out, (grad, grad_hidden))
+    xp, a, c, new = on.computing(x, cell, out)
+    with np.errstate(all="ignore"):
+        enter, keep, leave, candidate = _gates(xp, a, size, forget_bias)
+        g, g_cell = (xp.zeros_like(c) if each is None else on.computing(each)[1] for each in (grad_hidden, grad))
+        squashed = xp.tanh(new)
+        g_cell = g_cell + g * leave * (1 - squashed * squashed)
+        gates = (
+            g_cell * candidate * enter * (1 - enter),
+            g_cell * c * keep * (1 - keep),
+            g * squashed * leave * (1 - leave),
+        )
+        by_x = xp.concat([*gates, g_cell * enter * (1 - candidate * candidate)], axis=1)
+        return on.rounded(x, by_x, g_cell * keep)
