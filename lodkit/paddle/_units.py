@@ -25,3 +25,31 @@ def gru_unit(ops, Input, HiddenPrev, Weight, Bias=None, *, activation=2, gate_ac
 def lstm_unit(ops, X, C_prev, *, forget_bias=0.0):
     cell, hidden = ops.lstm_unit(X, C_prev, forget_bias=forget_bias)
     return {"C": cell, "H": hidden}
+
+
+@op_type
+def attention_lstm(
+    ops,
+    X,
+    C0,
+    AttentionWeight,
+    LSTMWeight,
+    LSTMBias,
+    H0=None,
+    AttentionBias=None,
+    AttentionScalar=None,
+    AttentionScalarBias=None,
+    *,
+    gate_activation="sigmoid",
+    cell_activation="tanh",
+    candidate_activation="tanh",
+):
+    """AttentionScalarBias is ignored without AttentionScalar. The workspaces of Paddle's kernel are no outputs."""
+    numbers = AttentionBias, AttentionScalar, None if AttentionScalar is None else AttentionScalarBias
+    activations = {
+        "gate_activation": gate_activation,
+        "cell_activation": cell_activation,
+        "candidate_activation": candidate_activation,
+    }
+    hidden, cell = ops.attention_lstm(X, C0, AttentionWeight, LSTMWeight, LSTMBias, H0, *numbers, **activations)
+    return {"Hidden": hidden, "Cell": cell}
