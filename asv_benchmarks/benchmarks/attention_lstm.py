@@ -9,9 +9,9 @@ class AttentionLSTM:
     def setup(self):
         rng = np.random.default_rng(0)
         lengths, width, size = rng.integers(10, 51, 32), 64, 64
-        draw = lambda *shape: rng.standard_normal(shape, dtype=np.float32) / 8
-        self.x = lodkit.LoDTensor(draw(lengths.sum(), width), [lengths])
-        self.weights = draw(32, size), draw(width + size), draw(size + width, 4 * size), draw(4 * size)
+        self.x = lodkit.LoDTensor(rng.standard_normal((lengths.sum(), width), dtype=np.float32), [lengths])
+        shapes = (32, size), (width + size,), (size + width, 4 * size), (4 * size,)
+        self.weights = [rng.standard_normal(shape, dtype=np.float32) / 8 for shape in shapes]
         self.time_layer()
 
     def time_layer(self):

@@ -187,16 +187,17 @@ def greedy_decode(scores: LoDTensor, /, *, end_id: int | None = None) -> tuple[L
     ([[1, 0], [0]], [[0.9, 0.8], [0.6]])
     """
     check_classes(scores.values)
-    ids = np.array([min(range(len(row)), key=lambda c, row=row: by_score(row[c])) for row in scores.values], np.int64)
-    rows, lengths = [], []
+    ids = np.array(
+        [sorted(range(len(row)), key=[*map(by_score, row)].__getitem__)[0] for row in scores.values], np.int64
+    )
+    kept = []
     for start, stop in pairwise(scores.row_offsets().tolist()):
         ends = [i + 1 for i in range(start, stop) if ids[i] == end_id]
-        rows += range(start, min([stop, *ends]))
-        lengths.append(min([stop, *ends]) - start)
-    rows, lengths = np.array(rows, np.int64), [*scores.recursive_sequence_lengths()[:-1], lengths]
-    return LoDTensor(ids[rows], lengths), LoDTensor(
-        scores.values[rows, ids[rows]].astype(native(scores.dtype)), lengths
-    )
+        kept.append(range(start, min([stop, *ends])))
+    rows = np.array([i for each in kept for i in each], np.int64)
+    lengths = [*scores.recursive_sequence_lengths()[:-1], [*map(len, kept)]]
+    best = scores.values[rows, ids[rows]].astype(native(scores.dtype))
+    return LoDTensor(ids[rows], lengths), LoDTensor(best, lengths)
 
 
 @greedy_decode.infer_rule

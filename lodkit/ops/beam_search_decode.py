@@ -64,10 +64,10 @@ def prepare_decode(steps, beam_size):
         raise ValueError(
             f"beam_search_decode takes the ids of all steps, then the scores of as many, got {len(steps)} inputs"
         )
+    _check_steps(ids, scores)
     check_same_type(
         "beam_search_decode", scores[0].values, **{f"score of step {t}": x.values for t, x in enumerate(scores)}
     )
-    _check_steps(ids, scores)
     bounds = np.stack([x.row_offsets(-2) for x in ids])
     starts = np.cumsum([0, *(len(x.values) for x in ids)])
     before = [start + x.segment_ids() for start, x in zip(starts, ids[1:], strict=False)]

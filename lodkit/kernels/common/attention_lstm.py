@@ -78,8 +78,8 @@ def attention_lstm(
     sizes = prepare(x, c0, attention_weight, weight, bias, h0, *numbers, level)
     order, rows, ends, counts, places = _longest_first(sizes.offsets)
     if not len(rows) or not sizes.size:
-        results = (on.zeros((len(rows), sizes.size), native(x.dtype), x.values) for _ in range(2))
-        return tuple(map(x.with_values, results))
+        nothing = (on.zeros((len(rows), sizes.size), native(x.dtype), x.values) for _ in range(2))
+        return tuple(map(x.with_values, nothing))
     kind = np.dtype(np.float32) if native(x.dtype) == np.float16 else native(x.dtype)
     source = on.contiguous(on.convert(on.take(x.values, on.send(x.values, rows)), kind))
     xp, values, cell, attend, w, add = on.computing(source, c0, attention_weight, weight, bias)
