@@ -119,7 +119,7 @@ def listed(pre_ids, pre_scores, scores, best, end_id, choices, ends, words, tota
     """Fill in ids, scores and prefixes of all that was taken."""
     given, sent = choices is not None, scores.send(ends)
     known = pre_ids, pre_scores, scores, scores.columns, best, best.columns, end_id
-    _list(len(pre_ids), *known, choices if given else pre_ids, given, sent, words, totals, parents)
+    _list(len(pre_ids), *known, choices if given else pre_ids, int(given), sent, words, totals, parents)
 
 
 @elementwise
