@@ -171,6 +171,28 @@ def test_exp_is_right_to_two_units_in_the_last_place(dtype, low, high):
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
+def test_sigmoid_and_tanh_are_right_to_four_units_in_the_last_place(dtype):
+    info, rng = np.finfo(dtype), np.random.default_rng(0)
+    tiny = np.exp(rng.uniform(np.log(info.smallest_normal), 0, 1 << 14)) * rng.choice([-1, 1], 1 << 14)
+    special = [0.0, -0.0, np.inf, -np.inf, np.nan, info.smallest_subnormal, info.max, -info.max]
+    x = np.concatenate([special * 2, np.linspace(-86, 86, 1 << 14), np.linspace(-2, 2, 1 << 14), tiny]).astype(dtype)
+
+    @njit
+    def kernel(x, out):
+        for j in range(0, x.shape[1], 16):
+            simd.store(out, 0, j, simd.sigmoid(simd.load(x, 0, j, 16)))
+            simd.store(out, 1, j, simd.tanh(simd.load(x, 0, j, 16)))
+
+    out = np.empty((2, len(x)), dtype)
+    kernel(x[None], out)
+    wide = x.astype(np.longdouble)
+    with np.errstate(over="ignore"):
+        exact = np.stack([1 / (1 + np.exp(-wide)), np.tanh(wide)])
+    np.testing.assert_allclose(out, exact, rtol=4 * info.eps, atol=info.smallest_subnormal)
+    np.testing.assert_array_equal(np.signbit(out[1]), np.signbit(x))
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
 def test_log_is_right_to_three_units_in_the_last_place(dtype):
     info, rng = np.finfo(dtype), np.random.default_rng(0)
     x = np.concatenate([

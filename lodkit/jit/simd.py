@@ -179,6 +179,16 @@ def exp(vector):
     return np.where(result < np.finfo(vector.dtype).smallest_normal, vector.dtype.type(0), result)
 
 
+def sigmoid(vector):
+    """``1 / (1 + exp(-x))`` of every lane, to 4 ulp; 0 where exp overflows, NaN propagates."""
+    return div(1, add(1, exp(-vector)))
+
+
+def tanh(vector):
+    """Hyperbolic tangent of every lane, to 4 ulp, of small numbers too; NaN propagates."""
+    return np.tanh(vector)
+
+
 def sqrt(vector):
     """Square root of every lane; NaN below 0."""
     with np.errstate(invalid="ignore"):
@@ -232,7 +242,7 @@ for _module, _names in (
     (intrinsics, f"{_LANES} load_first store_first rolled"),
     (memory, "copy stream settle prefetch prefetch_lanes"),
     (bitpack, "load_codes store_codes transpose half"),
-    (vector_math, "sqrt exp log finite all_finite unless_minus_inf"),
+    (vector_math, "sqrt exp sigmoid tanh log finite all_finite unless_minus_inf"),
 ):
     for _name in _names.split():
         private_numba.run_instead(globals()[_name], getattr(_module, _name))

@@ -1,4 +1,4 @@
-"""LLVM side of simd.py: exp, log, sqrt of every lane. Numba's wheels have no vector mathematics."""
+"""LLVM side of simd.py: exp, sigmoid, tanh, log, sqrt of every lane. Numba's wheels have no vector mathematics."""
 
 from __future__ import annotations
 
@@ -85,22 +85,56 @@ class _Lanes:
         compare = self.builder.fcmp_unordered if order == "uno" else self.builder.fcmp_ordered
         return self.builder.select(compare(order, x, self.number(limit)), then, otherwise)
 
+    def reduced(self, x):
+        """x as ``n * ln(2) + r``, |r| <= ln(2)/2: r, and the bits of 2^n less those of 1.
 
-@lanewise
-def exp(builder, x):
-    """exp(x) = 2^n * p(r), |r| <= ln(2)/2; adding a number too large for a fraction rounds to n."""
+        Adding a number too large for a fraction rounds to n.
+        """
+        high, low = LN2[self.size]
+        shifted = self.fma(x, self.number(1 / math.log(2)), self.number(1.5 * 2.0**self.mantissa))
+        n = self.builder.fsub(shifted, self.number(1.5 * 2.0**self.mantissa))
+        r = self.fma(n, self.number(-low), self.fma(n, self.number(-high), x))
+        return r, self.builder.shl(self.bits(shifted), self.integer(self.mantissa))
+
+    def series(self, r, first):
+        """The series of exp from the power ``first`` on, divided by that power."""
+        return self.polynomial(r, [1 / math.factorial(k) for k in reversed(range(first, 14 if self.double else 8))])
+
+
+def _exp(builder, x):
+    """exp(x) = 2^n * p(r)."""
     do = _Lanes(builder, x.type)
-    high, low = LN2[do.size]
     least, most = (-708.396, 709.782712893384) if do.double else (-87.3365, 88.72283)
-    shifted = do.fma(x, do.number(1 / math.log(2)), do.number(1.5 * 2.0**do.mantissa))
-    n = builder.fsub(shifted, do.number(1.5 * 2.0**do.mantissa))
-    r = do.fma(n, do.number(-low), do.fma(n, do.number(-high), x))
-    p = do.polynomial(r, [1 / math.factorial(k) for k in reversed(range(14 if do.double else 8))])
-    exponent = builder.shl(do.bits(shifted), do.integer(do.mantissa))
-    p = do.floats(builder.add(do.bits(p), exponent))
+    r, exponent = do.reduced(x)
+    p = do.floats(builder.add(do.bits(do.series(r, 0)), exponent))
     p = do.where(">", x, most, do.number(float("inf")), p)
     p = do.where("<", x, least, do.number(0.0), p)
     return do.where("uno", x, 0.0, x, p)
+
+
+exp = lanewise(_exp)
+
+
+@lanewise
+def sigmoid(builder, x):
+    one = ir.Constant(x.type, [1.0] * x.type.count)
+    return builder.fdiv(one, builder.fadd(one, _exp(builder, builder.fneg(x))))
+
+
+@lanewise
+def tanh(builder, x):
+    """tanh(x) = -e / (e + 2), e = exp(-2|x|) - 1 = 2^n * (p(r) - 1) + (2^n - 1): no digits cancel near 0."""
+    do = _Lanes(builder, x.type)
+    sign = do.integer(1 << (do.size - 1))
+    negative = do.floats(builder.or_(do.bits(x), sign))  # -|x|
+    doubled = builder.fadd(negative, negative)
+    far = -40.0 if do.double else -20.0  # from here on the result rounds to 1
+    r, exponent = do.reduced(do.where("<", doubled, far, do.number(far), doubled))
+    scale = do.floats(builder.add(do.bits(do.number(1.0)), exponent))
+    e = do.fma(builder.fmul(r, do.series(r, 1)), scale, builder.fsub(scale, do.number(1.0)))
+    y = builder.fdiv(e, builder.fadd(e, do.number(2.0)))
+    signed = builder.and_(do.bits(x), sign)
+    return do.floats(builder.or_(builder.and_(do.bits(y), builder.not_(sign)), signed))
 
 
 @lanewise
