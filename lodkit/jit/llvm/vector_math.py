@@ -117,8 +117,8 @@ exp = lanewise(_exp)
 
 @lanewise
 def sigmoid(builder, x):
-    one = ir.Constant(x.type, [1.0] * x.type.count)
-    return builder.fdiv(one, builder.fadd(one, _exp(builder, builder.fneg(x))))
+    one, zero = (ir.Constant(x.type, [number] * x.type.count) for number in (1.0, -0.0))
+    return builder.fdiv(one, builder.fadd(one, _exp(builder, builder.fsub(zero, x))))  # NVVM knows no fneg
 
 
 @lanewise

@@ -98,9 +98,8 @@ def attention_lstm(
             cell, hidden = cell[:count], hidden[:count]
             mean = attention.mean(xp.matmul(cell, attend[sizes.width :]))
             gates = xp.matmul(hidden, w[: sizes.size]) + xp.matmul(mean, w[sizes.size :]) + add
-            forget, enter, leave = (
-                activate(xp, gate_activation, gates[:, i * sizes.size : (i + 1) * sizes.size]) for i in range(3)
-            )
+            opened = activate(xp, gate_activation, gates[:, : 3 * sizes.size])
+            forget, enter, leave = (opened[:, i : i + sizes.size] for i in range(0, 3 * sizes.size, sizes.size))
             cell = forget * cell + enter * activate(xp, candidate_activation, gates[:, 3 * sizes.size :])
             hidden = leave * activate(xp, cell_activation, cell)
             results.append((hidden, cell))

@@ -1,10 +1,11 @@
-"""Kernels of lodkit/ops/recurrent_units.py: the array library's own products and arithmetic."""
+"""Kernels of lodkit/ops/recurrent_units.py: a GRU is products of the array library, an LSTM's step has none."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from ... import ops
+from ...arrays import native
 from ...ops.recurrent_units import prepare_gru, prepare_lstm
 from ...registry import Dense
 from .gate_activations import activate, slope
@@ -84,35 +85,20 @@ def gru_unit_grad(
         return on.rounded(x, by_x, by_hidden, by_weight, by_bias)
 
 
-def _gates(xp, x, size, forget_bias):
-    enter, keep, leave, candidate = _parts(x, size) if size else (x, x, x, x)
-    enter, keep, leave = (activate(xp, "sigmoid", gate) for gate in (enter, keep + forget_bias, leave))
-    return enter, keep, leave, xp.tanh(candidate)
-
-
 @ops.lstm_unit.kernel("cpu", "cuda")
 def lstm_unit(on, x, cell, /, *, forget_bias):
-    size = prepare_lstm(x, cell)
-    xp, a, c = on.computing(x, cell)
-    with np.errstate(all="ignore"):
-        enter, keep, leave, candidate = _gates(xp, a, size, forget_bias)
-        new = keep * c + enter * candidate
-        return on.rounded(x, new, leave * xp.tanh(new))
+    prepare_lstm(x, cell)
+    new, hidden = (on.output(cell.shape, native(x.dtype), None, x) for _ in range(2))
+    if cell.size:
+        on.recurrent_units.lstm(x, cell, forget_bias, new, hidden)
+    return new, hidden
 
 
 @ops.lstm_unit_grad.kernel("cpu", "cuda")
 def lstm_unit_grad(on, x, cell, out, grad: Dense | None, grad_hidden: Dense | None, /, *, forget_bias):
-    size = prepare_lstm(x, cell, out, (grad, grad_hidden))
-    xp, a, c, new = on.computing(x, cell, out)
-    with np.errstate(all="ignore"):
-        enter, keep, leave, candidate = _gates(xp, a, size, forget_bias)
-        g, g_cell = (xp.zeros_like(c) if each is None else on.computing(each)[1] for each in (grad_hidden, grad))
-        squashed = xp.tanh(new)
-        g_cell = g_cell + g * leave * (1 - squashed * squashed)
-        gates = (
-            g_cell * candidate * enter * (1 - enter),
-            g_cell * c * keep * (1 - keep),
-            g * squashed * leave * (1 - leave),
-        )
-        by_x = xp.concat([*gates, g_cell * enter * (1 - candidate * candidate)], axis=1)
-        return on.rounded(x, by_x, g_cell * keep)
+    prepare_lstm(x, cell, out, (grad, grad_hidden))
+    by_x, by_cell = (on.output(each.shape, native(x.dtype), None, x) for each in (x, cell))
+    if cell.size:
+        given = (on.zeros(cell.shape, x.dtype, x) if g is None else on.convert(g, x.dtype) for g in (grad, grad_hidden))
+        on.recurrent_units.lstm_grad(x, cell, forget_bias, out, *given, by_x, by_cell)
+    return by_x, by_cell
