@@ -62,7 +62,7 @@ LAYER = BATCH, np.zeros((2, 4)), np.zeros(6), np.zeros((6, 16)), np.zeros(16)
             "bias has shape",
         ),
         (
-            lambda: lodkit.gru_unit(X, STATE, np.zeros((4, 12)), activation="elu"),
+            lambda: lodkit.gru_unit(X, STATE, np.zeros((4, 12)), candidate_activation="elu"),
             ValueError,
             "activation must be one of",
         ),

@@ -13,6 +13,7 @@ from ..registry import Dense, op
 from .shared.types import check_same_type
 
 Activation = Literal["identity", "relu", "sigmoid", "tanh"]
+Layout = Literal["columns", "blocks"]
 
 
 def activate(name, x):
@@ -51,9 +52,12 @@ def prepare_gru(x, hidden, weight, bias=None, gates=None, reset=None, grads=(Non
     return size
 
 
-def _weights(weight, size):
-    """The weights of both gates, and of the candidate, as they lie in memory."""
-    flat = weight.astype(np.float64).reshape(-1)
+def _weights(weight, size, layout):
+    """The weights of both gates, and of the candidate."""
+    weight = weight.astype(np.float64)
+    if layout == "columns":
+        return weight[:, : 2 * size], weight[:, 2 * size :]
+    flat = weight.reshape(-1)
     return flat[: 2 * size * size].reshape(size, 2 * size), flat[2 * size * size :].reshape(size, size)
 
 
@@ -65,14 +69,16 @@ def gru_unit(
     bias: Dense | None = None,
     /,
     *,
-    activation: Activation = "tanh",
     gate_activation: Activation = "sigmoid",
+    candidate_activation: Activation = "tanh",
     origin_mode: bool = False,
+    weight_layout: Layout = "columns",
 ) -> tuple[Dense, Dense, Dense]:
     """Return the hidden state of a gated recurrent unit after a step, of every row. gru_unit of Paddle.
 
-    With ``update, reset = sigmoid(x[:, : 2 * size] + bias + hidden @ gate_weight)`` and ``candidate = tanh(x[:, 2 *
-    size :] + bias + (reset * hidden) @ candidate_weight)`` it is ``update * candidate + (1 - update) * hidden``.
+    With ``a`` the three parts of x plus the bias, and ``w`` those of the weight, ``update = sigmoid(a[0] + hidden @
+    w[0])``, ``reset = sigmoid(a[1] + hidden @ w[1])``, ``candidate = tanh(a[2] + (reset * hidden) @ w[2])``, and the
+    result is ``(1 - update) * hidden + update * candidate``.
 
     Parameters
     ----------
@@ -81,12 +87,14 @@ def gru_unit(
     hidden : array or LoDTensor of shape (rows, size)
         The state before.
     weight : array of shape (size, 3 * size)
-        Its elements in order are the ``(size, 2 * size)`` of both gates, then the ``(size, size)`` of the candidate.
     bias : array of 3 * size elements, optional
-    activation, gate_activation : str
-        Of the candidate and the gates: identity, relu, sigmoid or tanh.
+    gate_activation, candidate_activation : str
+        identity, relu, sigmoid or tanh.
     origin_mode : bool
         Let the update gate keep the state instead: ``(1 - update) * candidate + update * hidden``.
+    weight_layout : str
+        "columns": the weight has the columns of the update gate, the reset gate and the candidate. "blocks", Paddle's:
+        its elements in order are a matrix of the columns of both gates, then that of the candidate.
 
     Returns
     -------
@@ -108,11 +116,11 @@ def gru_unit(
     (array([[2.]]), array([[0.5, 0.5, 1. ]]))
     """
     size = prepare_gru(x, hidden, weight, bias)
-    by_gates, by_candidate = _weights(weight, size)
+    by_gates, by_candidate = _weights(weight, size, weight_layout)
     a = x.astype(np.float64) + (0 if bias is None else bias)
     h = hidden.astype(np.float64)
     update, reset = np.split(activate(gate_activation, a[:, : 2 * size] + h @ by_gates), 2, axis=1)
-    candidate = activate(activation, a[:, 2 * size :] + (reset * h) @ by_candidate)
+    candidate = activate(candidate_activation, a[:, 2 * size :] + (reset * h) @ by_candidate)
     new = (1 - update) * candidate + update * h if origin_mode else update * candidate + (1 - update) * h
     return _rounded(x, new, np.concatenate([update, reset, candidate], axis=1), reset * h)
 
@@ -143,9 +151,10 @@ def gru_unit_grad(
     grad_reset: Dense | None = None,
     /,
     *,
-    activation: Activation = "tanh",
     gate_activation: Activation = "sigmoid",
+    candidate_activation: Activation = "tanh",
     origin_mode: bool = False,
+    weight_layout: Layout = "columns",
 ) -> tuple[Dense, Dense, Dense, Dense]:
     """Return the gradients of ``gru_unit`` by x, hidden, weight and bias, from those by its results; None is zeros.
 
@@ -155,20 +164,23 @@ def gru_unit_grad(
     (array([[-0.75,  0.  ,  0.5 ]]), array([[0.5]]))
     """
     size = prepare_gru(x, hidden, weight, bias, gates, reset_hidden, (grad, grad_gates, grad_reset))
-    by_gates, by_candidate = _weights(weight, size)
+    by_gates, by_candidate = _weights(weight, size, weight_layout)
     h, (update, reset, candidate) = hidden.astype(np.float64), np.split(gates.astype(np.float64), 3, axis=1)
     g, g_reset = (np.zeros(h.shape) if each is None else each.astype(np.float64) for each in (grad, grad_reset))
     g_gates = np.split(np.zeros(x.shape) if grad_gates is None else grad_gates.astype(np.float64), 3, axis=1)
     enter, keep = (1 - update, update) if origin_mode else (update, 1 - update)
     d_update = g * ((h - candidate) if origin_mode else (candidate - h)) + g_gates[0]
-    d_candidate = (g * enter + g_gates[2]) * slope(activation, candidate)
+    d_candidate = (g * enter + g_gates[2]) * slope(candidate_activation, candidate)
     d_reset_hidden = d_candidate @ by_candidate.T + g_reset
     d_reset = d_reset_hidden * h + g_gates[1]
     d_gates = np.concatenate([d_update, d_reset], axis=1) * slope(gate_activation, gates[:, : 2 * size].astype(float))
     by_hidden = g * keep + d_reset_hidden * reset + d_gates @ by_gates.T
     by_x = np.concatenate([d_gates, d_candidate], axis=1)
     parts = h.T @ d_gates, reset_hidden.astype(np.float64).T @ d_candidate
-    by_weight = np.concatenate([part.reshape(-1) for part in parts]).reshape(weight.shape)
+    if weight_layout == "columns":
+        by_weight = np.concatenate(parts, axis=1)
+    else:
+        by_weight = np.concatenate([part.reshape(-1) for part in parts]).reshape(weight.shape)
     by_bias = by_x.sum(axis=0).reshape((3 * size,) if bias is None else bias.shape)
     return _rounded(x, by_x, by_hidden, by_weight, by_bias)
 

@@ -16,8 +16,9 @@ def _activation(number):
 
 @op_type
 def gru_unit(ops, Input, HiddenPrev, Weight, Bias=None, *, activation=2, gate_activation=1, origin_mode=False):
-    attrs = {"activation": _activation(activation), "gate_activation": _activation(gate_activation)}
-    hidden, gate, reset = ops.gru_unit(Input, HiddenPrev, Weight, Bias, origin_mode=origin_mode, **attrs)
+    attrs = {"gate_activation": _activation(gate_activation), "candidate_activation": _activation(activation)}
+    attrs |= {"origin_mode": origin_mode, "weight_layout": "blocks"}
+    hidden, gate, reset = ops.gru_unit(Input, HiddenPrev, Weight, Bias, **attrs)
     return {"Gate": gate, "ResetHiddenPrev": reset, "Hidden": hidden}
 
 

@@ -31,12 +31,12 @@ def ragged(case, lengths):
 
 GRUS = [
     gru(3, 2, bias=2),
-    gru(4, 5, bias=1, activation="relu", gate_activation="tanh", origin_mode=True),
-    gru(2, 3, activation="identity", gate_activation="identity"),
-    gru(2, 1, activation="sigmoid", gate_activation="relu"),
+    gru(4, 5, bias=1, candidate_activation="relu", gate_activation="tanh", origin_mode=True),
+    gru(2, 3, candidate_activation="identity", gate_activation="identity", weight_layout="blocks"),
+    gru(2, 1, candidate_activation="sigmoid", gate_activation="relu"),
     ragged(gru(3, 2, origin_mode=True), [[2, 0, 1]]),
     gru(5, 20, np.float32, bias=2),
-    gru(3, 4, np.float16, bias=2),
+    gru(3, 4, np.float16, bias=2, weight_layout="blocks"),
     gru(0, 3, bias=1),
     gru(2, 0),
 ]

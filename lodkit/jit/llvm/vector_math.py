@@ -117,8 +117,9 @@ exp = lanewise(_exp)
 
 @lanewise
 def sigmoid(builder, x):
-    one, zero = (ir.Constant(x.type, [number] * x.type.count) for number in (1.0, -0.0))
-    return builder.fdiv(one, builder.fadd(one, _exp(builder, builder.fsub(zero, x))))  # NVVM knows no fneg
+    one, zero = (ir.Constant(x.type, [number] * x.type.count) for number in (1.0, 0.0))
+    negative = builder.fsub(zero, x)  # compilers for GPUs know no fneg
+    return builder.fdiv(one, builder.fadd(one, _exp(builder, negative)))
 
 
 @lanewise
