@@ -38,7 +38,9 @@ def defined(op, inputs, attrs):
         return op.definition(*accepted, **attrs)
     like = next((x for x in accepted if isinstance(x, LoDTensor)), None)
     expected = op.definition(*(x.values if isinstance(x, LoDTensor) else x for x in accepted), **attrs)
-    return expected if like is None else like.with_values(expected)
+    if like is None:
+        return expected
+    return tuple(map(like.with_values, expected)) if isinstance(expected, tuple) else like.with_values(expected)
 
 
 @pytest.mark.parametrize("name", lodkit.OPS)

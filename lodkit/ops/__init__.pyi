@@ -11,6 +11,7 @@ from .adam_optimizers import advance_power as advance_power
 from .adam_optimizers import nadam as nadam
 from .adam_optimizers import radam as radam
 from .adam_optimizers import rowwise_adam as rowwise_adam
+from .attention_lstm import attention_lstm as attention_lstm
 from .bag_updates import embedding_bag_adadelta as embedding_bag_adadelta
 from .bag_updates import embedding_bag_adagrad as embedding_bag_adagrad
 from .bag_updates import embedding_bag_adam as embedding_bag_adam
@@ -28,6 +29,9 @@ from .bag_updates import embedding_bag_rmsprop as embedding_bag_rmsprop
 from .bag_updates import embedding_bag_rowwise_adagrad as embedding_bag_rowwise_adagrad
 from .bag_updates import embedding_bag_rowwise_adam as embedding_bag_rowwise_adam
 from .bag_updates import embedding_bag_sgd as embedding_bag_sgd
+from .beam_search import beam_search as beam_search
+from .beam_search import greedy_decode as greedy_decode
+from .beam_search_decode import beam_search_decode as beam_search_decode
 from .chunk_eval import chunk_eval as chunk_eval
 from .columns import concat_columns as concat_columns
 from .columns import concat_columns_grad as concat_columns_grad
@@ -99,6 +103,8 @@ from .gather_scatter import batch_gather as batch_gather
 from .gather_scatter import batch_gather_grad as batch_gather_grad
 from .gather_scatter import gather as gather
 from .gather_scatter import gather_grad as gather_grad
+from .gru import gru as gru
+from .gru import gru_grad as gru_grad
 from .hashing import hash_rows as hash_rows
 from .id_lists import find as find
 from .id_lists import find_duplicate_elements as find_duplicate_elements
@@ -118,6 +124,8 @@ from .losses import mean_squared_error as mean_squared_error
 from .losses import mean_squared_error_grad as mean_squared_error_grad
 from .losses import sigmoid_cross_entropy_with_logits as sigmoid_cross_entropy_with_logits
 from .losses import sigmoid_cross_entropy_with_logits_grad as sigmoid_cross_entropy_with_logits_grad
+from .lstm import lstm as lstm
+from .lstm import lstm_grad as lstm_grad
 from .match_matrix import match_matrix as match_matrix
 from .match_matrix import match_matrix_grad as match_matrix_grad
 from .moment_optimizers import adadelta as adadelta
@@ -155,6 +163,15 @@ from .ranges import gather_ranges_to_dense as gather_ranges_to_dense
 from .ranges import lengths_gather as lengths_gather
 from .ranges import lengths_gather_grad as lengths_gather_grad
 from .ranges import lengths_tile as lengths_tile
+from .rank_table import lod_rank_table as lod_rank_table
+from .rank_table import max_sequence_len as max_sequence_len
+from .rank_table import reorder_lod_tensor_by_rank as reorder_lod_tensor_by_rank
+from .rank_table import shrink_rnn_memory as shrink_rnn_memory
+from .rank_table import shrink_rnn_memory_grad as shrink_rnn_memory_grad
+from .recurrent_units import gru_unit as gru_unit
+from .recurrent_units import gru_unit_grad as gru_unit_grad
+from .recurrent_units import lstm_unit as lstm_unit
+from .recurrent_units import lstm_unit_grad as lstm_unit_grad
 from .reduce_dims import reduce_dims as reduce_dims
 from .reduce_dims import reduce_dims_grad as reduce_dims_grad
 from .reduce_dims import reduce_dims_weights_grad as reduce_dims_weights_grad
@@ -229,6 +246,8 @@ from .sequence_topk import sequence_topk_grad as sequence_topk_grad
 from .shards import gather_by_key as gather_by_key
 from .shards import lengths_partition as lengths_partition
 from .shards import partition as partition
+from .simple_rnn import simple_rnn as simple_rnn
+from .simple_rnn import simple_rnn_grad as simple_rnn_grad
 from .smart_decay import smart_decay_adam as smart_decay_adam
 from .sparse_dense import sparse_to_dense as sparse_to_dense
 from .sparse_dense import sparse_to_dense_mask as sparse_to_dense_mask
@@ -239,6 +258,11 @@ from .sparse_matrix import batch_sparse_to_dense_grad as batch_sparse_to_dense_g
 from .sparse_matrix import sparse_matrix as sparse_matrix
 from .split_merge import merge_lod_tensor as merge_lod_tensor
 from .split_merge import split_lod_tensor as split_lod_tensor
+from .tensor_arrays import array_to_lod_tensor as array_to_lod_tensor
+from .tensor_arrays import lod_array_length as lod_array_length
+from .tensor_arrays import lod_tensor_to_array as lod_tensor_to_array
+from .tensor_arrays import read_from_array as read_from_array
+from .tensor_arrays import write_to_array as write_to_array
 from .time_major import pack_rnn_sequence as pack_rnn_sequence
 from .time_major import reverse_packed_segs as reverse_packed_segs
 from .time_major import unpack_rnn_sequence as unpack_rnn_sequence

@@ -28,10 +28,11 @@ def before(values, a, b):
 
 
 @functools.cache
-def top_k_kernel(given):
+def top_k_kernel(given, before=before):
     """Kernel in which a warp finds, k times, the first of the rest of its segment: of rows, or of given candidates.
 
-    A segment has ``times`` as many candidates as its offsets say. ``positions`` are -1 before.
+    ``before`` says which of two positions comes first. A segment has ``times`` as many candidates as its offsets say.
+    ``positions`` are -1 before.
     """
 
     @cuda.jit

@@ -1,0 +1,109 @@
+"""Kernels of lodkit/ops/attention_lstm.py: each step takes all sequences that are not at their end, at once.
+
+Sequences stand longest first, so that those of a step are the first rows. Products are the array library's; the softmax
+of scores and the sum that they weigh are primitives of the device.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ... import ops
+from ...arrays import native
+from ...lod import LoDTensor, frozen
+from ...ops.attention_lstm import prepare
+from ...registry import Dense
+from .gate_activations import activate
+
+
+def _longest_first(offsets):
+    """Order of the sequences, the rows of x in it, their offsets, and at each row its place in order of steps."""
+    lengths = np.diff(offsets)
+    order = np.argsort(-lengths, kind="stable")
+    ends = np.concatenate([[0], np.cumsum(lengths[order])])
+    rows = np.repeat(offsets[:-1][order] - ends[:-1], lengths[order]) + np.arange(ends[-1])
+    steps = np.arange(ends[-1]) - np.repeat(ends[:-1], lengths[order])
+    counts = np.bincount(steps, minlength=1)
+    places = np.empty(len(rows), np.int64)
+    places[rows] = (np.cumsum(counts) - counts)[steps] + np.repeat(np.arange(len(order)), lengths[order])
+    return order, rows, ends, counts, places
+
+
+class _Attention:
+    """The mean of the rows of the first sequences, by scores that a cell adds to."""
+
+    def __init__(self, on, xp, x, ends, scores, scale, shift):
+        self.on, self.xp, self.x, self.ends = on, xp, x, ends
+        self.scores, self.scale, self.shift = scores, scale, shift
+        segments = np.repeat(np.arange(len(ends) - 1), np.diff(ends))
+        self.segments, self.offsets = on.computing(on.send(x, segments))[1], ends
+
+    def mean(self, by_cell):
+        """Of the first sequences, one for each number."""
+        on, xp, count = self.on, self.xp, by_cell.shape[0]
+        if len(self.offsets) != count + 1:
+            self.offsets = frozen(self.ends[: count + 1].copy())  # one array a count: offsets are sent once
+        n = int(self.offsets[-1])
+        scores = self.scores[:n] + xp.take(by_cell, self.segments[:n], axis=0)
+        scores = activate(xp, "relu", scores)
+        if self.scale is not None:
+            scores = activate(xp, "relu", scores * self.scale + self.shift)
+        scores = on.contiguous(scores)
+        shares = on.output((n,), self.x.dtype, None, self.x)
+        on.softmax_rows(scores, self.offsets, False, shares)
+        mean = on.reduce_into(on.part(self.x, 0, n), None, shares, None, self.offsets, "sum", 0.0)
+        return on.computing(mean)[1]
+
+
+@ops.attention_lstm.kernel("cpu", "cuda")
+def attention_lstm(
+    on,
+    x: LoDTensor,
+    c0,
+    attention_weight,
+    weight,
+    bias,
+    h0: Dense | None,
+    attention_bias: Dense | None,
+    attention_scalar: Dense | None,
+    attention_scalar_bias: Dense | None,
+    /,
+    *,
+    level,
+    gate_activation,
+    cell_activation,
+    candidate_activation,
+):
+    numbers = attention_bias, attention_scalar, attention_scalar_bias
+    sizes = prepare(x, c0, attention_weight, weight, bias, h0, *numbers, level)
+    order, rows, ends, counts, places = _longest_first(sizes.offsets)
+    if not len(rows) or not sizes.size:
+        nothing = (on.zeros((len(rows), sizes.size), native(x.dtype), x.values) for _ in range(2))
+        return tuple(map(x.with_values, nothing))
+    kind = np.dtype(np.float32) if native(x.dtype) == np.float16 else native(x.dtype)
+    source = on.contiguous(on.convert(on.take(x.values, on.send(x.values, rows)), kind))
+    xp, values, cell, attend, w, add = on.computing(source, c0, attention_weight, weight, bias)
+    added, scale, shift = (None if each is None else xp.reshape(on.computing(each)[1], (1,)) for each in numbers)
+    attend, add = xp.reshape(attend, (-1,)), xp.reshape(add, (1, -1))
+    first = on.computing(on.send(x.values, order))[1]
+    cell = xp.take(cell, first, axis=0)
+    hidden = xp.zeros_like(cell) if h0 is None else xp.take(on.computing(h0)[1], first, axis=0)
+    results = []
+    with np.errstate(all="ignore"):
+        scores = xp.matmul(values, attend[: sizes.width])
+        scores = scores if added is None else scores + added
+        shift = 0 if shift is None else shift
+        attention = _Attention(on, xp, source, ends, scores, scale, shift)
+        for count in counts.tolist():
+            cell, hidden = cell[:count], hidden[:count]
+            mean = attention.mean(xp.matmul(cell, attend[sizes.width :]))
+            gates = xp.matmul(hidden, w[: sizes.size]) + xp.matmul(mean, w[sizes.size :]) + add
+            opened = activate(xp, gate_activation, gates[:, : 3 * sizes.size])
+            forget, enter, leave = (opened[:, i : i + sizes.size] for i in range(0, 3 * sizes.size, sizes.size))
+            cell = forget * cell + enter * activate(xp, candidate_activation, gates[:, 3 * sizes.size :])
+            hidden = leave * activate(xp, cell_activation, cell)
+            results.append((hidden, cell))
+    at = on.send(x.values, places)
+    found = (on.take(on.contiguous(xp.concat([*states])), at) for states in zip(*results, strict=True))
+    with np.errstate(over="ignore"):
+        return tuple(x.with_values(on.convert(states, native(x.dtype))) for states in found)

@@ -1,0 +1,300 @@
+"""One step of a recurrent layer, for a batch of rows: what decoders call between two steps of a search."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from ..arrays import check_gradient, native
+from ..errors import ShapeMismatchError
+from ..lod import values_of
+from ..registry import Dense, op
+from .shared.types import check_same_type
+
+Activation = Literal["identity", "relu", "sigmoid", "tanh"]
+Layout = Literal["columns", "blocks"]
+
+
+def activate(name, x):
+    """An activation of numbers in double precision."""
+    if name == "sigmoid":
+        return 0.5 + 0.5 * np.tanh(0.5 * x)
+    return {"identity": x, "relu": np.where(x < 0, 0, x), "tanh": np.tanh(x)}[name]
+
+
+def slope(name, y):
+    """The derivative of an activation, from its result."""
+    return {"identity": np.ones_like(y), "relu": 1.0 * (y > 0), "sigmoid": y * (1 - y), "tanh": 1 - y * y}[name]
+
+
+def _rounded(like, *results):
+    with np.errstate(over="ignore", under="ignore"):
+        return tuple(result.astype(native(like.dtype)) for result in results)
+
+
+def prepare_gru(x, hidden, weight, bias=None, gates=None, reset=None, grads=(None, None, None)):
+    """Check the inputs of gru_unit, and those of its gradient. Returns the size of a hidden state."""
+    check_same_type("gru_unit", x, hidden=hidden, weight=weight, bias=bias)
+    rows, size = (*hidden.shape, 0)[:2]
+    if len(hidden.shape) != 2 or tuple(x.shape) != (rows, 3 * size):
+        raise ShapeMismatchError(
+            f"gru_unit: x and hidden have shapes {tuple(x.shape)} and {tuple(hidden.shape)}; they must be (rows, 3 * "
+            "size) and (rows, size)"
+        )
+    if tuple(weight.shape) != (size, 3 * size):
+        raise ShapeMismatchError(f"gru_unit: weight has shape {tuple(weight.shape)}; it must be {(size, 3 * size)}")
+    if bias is not None and tuple(bias.shape) not in ((3 * size,), (1, 3 * size)):
+        raise ShapeMismatchError(f"gru_unit: bias has shape {tuple(bias.shape)}; it must be {(3 * size,)}")
+    for array, like in ((gates, x), (reset, hidden), (grads[0], hidden), (grads[1], x), (grads[2], hidden)):
+        if array is not None:
+            check_gradient(array, like.shape)
+    return size
+
+
+def _weights(weight, size, layout):
+    """The weights of both gates, and of the candidate."""
+    weight = weight.astype(np.float64)
+    if layout == "columns":
+        return weight[:, : 2 * size], weight[:, 2 * size :]
+    flat = weight.reshape(-1)
+    return flat[: 2 * size * size].reshape(size, 2 * size), flat[2 * size * size :].reshape(size, size)
+
+
+@op(rowwise=("x", "hidden"))
+def gru_unit(
+    x: Dense,
+    hidden: Dense,
+    weight: Dense,
+    bias: Dense | None = None,
+    /,
+    *,
+    gate_activation: Activation = "sigmoid",
+    candidate_activation: Activation = "tanh",
+    origin_mode: bool = False,
+    weight_layout: Layout = "columns",
+) -> tuple[Dense, Dense, Dense]:
+    """Return the hidden state of a gated recurrent unit after a step, of every row. gru_unit of Paddle.
+
+    With ``a`` the three parts of x plus the bias, and ``w`` those of the weight, ``update = sigmoid(a[0] + hidden @
+    w[0])``, ``reset = sigmoid(a[1] + hidden @ w[1])``, ``candidate = tanh(a[2] + (reset * hidden) @ w[2])``, and the
+    result is ``(1 - update) * hidden + update * candidate``.
+
+    Parameters
+    ----------
+    x : array or LoDTensor of shape (rows, 3 * size)
+        Products of the inputs: of the update gate, the reset gate and the candidate.
+    hidden : array or LoDTensor of shape (rows, size)
+        The state before.
+    weight : array of shape (size, 3 * size)
+    bias : array of 3 * size elements, optional
+    gate_activation, candidate_activation : str
+        identity, relu, sigmoid or tanh.
+    origin_mode : bool
+        Let the update gate keep the state instead: ``(1 - update) * candidate + update * hidden``.
+    weight_layout : str
+        "columns": the weight has the columns of the update gate, the reset gate and the candidate. "blocks", Paddle's:
+        its elements in order are a matrix of the columns of both gates, then that of the candidate.
+
+    Returns
+    -------
+    hidden : like hidden
+    gates : like x
+        Update gate, reset gate and candidate.
+    reset_hidden : like hidden
+        ``reset * hidden``.
+
+    Raises
+    ------
+    ShapeMismatchError
+        Shapes do not fit.
+
+    Examples
+    --------
+    >>> hidden, gates, _ = gru_unit(np.array([[0., 0., 9.]]), np.array([[3.]]), np.zeros((1, 3)))
+    >>> hidden.round(3), gates.round(3)
+    (array([[2.]]), array([[0.5, 0.5, 1. ]]))
+    """
+    size = prepare_gru(x, hidden, weight, bias)
+    by_gates, by_candidate = _weights(weight, size, weight_layout)
+    a = x.astype(np.float64) + (0 if bias is None else bias)
+    h = hidden.astype(np.float64)
+    update, reset = np.split(activate(gate_activation, a[:, : 2 * size] + h @ by_gates), 2, axis=1)
+    candidate = activate(candidate_activation, a[:, 2 * size :] + (reset * h) @ by_candidate)
+    new = (1 - update) * candidate + update * h if origin_mode else update * candidate + (1 - update) * h
+    return _rounded(x, new, np.concatenate([update, reset, candidate], axis=1), reset * h)
+
+
+@gru_unit.infer_rule
+def _(x, hidden, weight, bias=None, **attrs):
+    return hidden, x, hidden
+
+
+@gru_unit.gradient
+def _(call, *grads):
+    x, hidden, weight, bias = map(values_of, (*call.inputs, None)[:4])
+    results = map(values_of, (*call.outputs[1:], *grads))
+    found = gru_unit_grad(x, hidden, weight, bias, *results, **call.attrs)
+    return found[: len(call.inputs)]
+
+
+@op
+def gru_unit_grad(
+    x: Dense,
+    hidden: Dense,
+    weight: Dense,
+    bias: Dense | None,
+    gates: Dense,
+    reset_hidden: Dense,
+    grad: Dense | None,
+    grad_gates: Dense | None = None,
+    grad_reset: Dense | None = None,
+    /,
+    *,
+    gate_activation: Activation = "sigmoid",
+    candidate_activation: Activation = "tanh",
+    origin_mode: bool = False,
+    weight_layout: Layout = "columns",
+) -> tuple[Dense, Dense, Dense, Dense]:
+    """Return the gradients of ``gru_unit`` by x, hidden, weight and bias, from those by its results; None is zeros.
+
+    >>> x, weight = np.zeros((1, 3)), np.zeros((1, 3))
+    >>> hidden, gates, reset_hidden = gru_unit(x, np.array([[3.]]), weight)
+    >>> gru_unit_grad(x, np.array([[3.]]), weight, None, gates, reset_hidden, np.array([[1.]]))[:2]
+    (array([[-0.75,  0.  ,  0.5 ]]), array([[0.5]]))
+    """
+    size = prepare_gru(x, hidden, weight, bias, gates, reset_hidden, (grad, grad_gates, grad_reset))
+    by_gates, by_candidate = _weights(weight, size, weight_layout)
+    h, (update, reset, candidate) = hidden.astype(np.float64), np.split(gates.astype(np.float64), 3, axis=1)
+    g, g_reset = (np.zeros(h.shape) if each is None else each.astype(np.float64) for each in (grad, grad_reset))
+    g_gates = np.split(np.zeros(x.shape) if grad_gates is None else grad_gates.astype(np.float64), 3, axis=1)
+    enter, keep = (1 - update, update) if origin_mode else (update, 1 - update)
+    d_update = g * ((h - candidate) if origin_mode else (candidate - h)) + g_gates[0]
+    d_candidate = (g * enter + g_gates[2]) * slope(candidate_activation, candidate)
+    d_reset_hidden = d_candidate @ by_candidate.T + g_reset
+    d_reset = d_reset_hidden * h + g_gates[1]
+    d_gates = np.concatenate([d_update, d_reset], axis=1) * slope(gate_activation, gates[:, : 2 * size].astype(float))
+    by_hidden = g * keep + d_reset_hidden * reset + d_gates @ by_gates.T
+    by_x = np.concatenate([d_gates, d_candidate], axis=1)
+    parts = h.T @ d_gates, reset_hidden.astype(np.float64).T @ d_candidate
+    if weight_layout == "columns":
+        by_weight = np.concatenate(parts, axis=1)
+    else:
+        by_weight = np.concatenate([part.reshape(-1) for part in parts]).reshape(weight.shape)
+    by_bias = by_x.sum(axis=0).reshape((3 * size,) if bias is None else bias.shape)
+    return _rounded(x, by_x, by_hidden, by_weight, by_bias)
+
+
+@gru_unit_grad.infer_rule
+def _(x, hidden, weight, bias, *results, **attrs):
+    return x, hidden, weight, weight.but(dims=weight.dims[1:]) if bias is None else bias
+
+
+def prepare_lstm(x, cell, result=None, grads=(None, None)):
+    """Check the inputs of lstm_unit, and those of its gradient. Returns the size of a cell state."""
+    check_same_type("lstm_unit", x, cell=cell)
+    rows, size = (*cell.shape, 0)[:2]
+    if len(cell.shape) != 2 or tuple(x.shape) != (rows, 4 * size):
+        raise ShapeMismatchError(
+            f"lstm_unit: x and cell have shapes {tuple(x.shape)} and {tuple(cell.shape)}; they must be (rows, 4 * "
+            "size) and (rows, size)"
+        )
+    for array in (result, *grads):
+        if array is not None:
+            check_gradient(array, cell.shape)
+    return size
+
+
+def _lstm_gates(x, forget_bias):
+    enter, keep, leave, candidate = np.split(x.astype(np.float64), 4, axis=1)
+    keep, (enter, leave) = keep + forget_bias, (activate("sigmoid", gate) for gate in (enter, leave))
+    return enter, activate("sigmoid", keep), leave, np.tanh(candidate)
+
+
+@op(rowwise=True)
+def lstm_unit(x: Dense, cell: Dense, /, *, forget_bias: float = 0.0) -> tuple[Dense, Dense]:
+    """Return cell and hidden state of a long short-term memory after a step, of every row. lstm_unit of Paddle.
+
+    Parameters
+    ----------
+    x : array or LoDTensor of shape (rows, 4 * size)
+        Sums of all products: of the input gate, the forget gate, the output gate and the candidate.
+    cell : array or LoDTensor of shape (rows, size)
+        The state before.
+    forget_bias : float
+        Added to the forget gate.
+
+    Returns
+    -------
+    cell, hidden : like cell
+        ``sigmoid(forget + forget_bias) * cell + sigmoid(input) * tanh(candidate)``, and ``sigmoid(output)`` times its
+        tanh.
+
+    Raises
+    ------
+    ShapeMismatchError
+        Shapes do not fit.
+
+    Examples
+    --------
+    >>> cell, hidden = lstm_unit(np.array([[0., 0., 9., 9.]]), np.array([[3.]]))
+    >>> cell.round(3), hidden.round(3)
+    (array([[2.]]), array([[0.964]]))
+    """
+    prepare_lstm(x, cell)
+    enter, keep, leave, candidate = _lstm_gates(x, forget_bias)
+    new = keep * cell + enter * candidate
+    return _rounded(x, new, leave * np.tanh(new))
+
+
+@lstm_unit.infer_rule
+def _(x, cell, *, forget_bias=0.0):
+    return cell, cell
+
+
+@lstm_unit.gradient
+def _(call, *grads):
+    return lstm_unit_grad(*map(values_of, (*call.inputs, call.outputs[0], *grads)), **call.attrs)
+
+
+@op
+def lstm_unit_grad(
+    x: Dense,
+    cell: Dense,
+    out: Dense,
+    grad: Dense | None,
+    grad_hidden: Dense | None = None,
+    /,
+    *,
+    forget_bias: float = 0.0,
+) -> tuple[Dense, Dense]:
+    """Return the gradients of ``lstm_unit`` by x and cell, from those by its results; None is zeros.
+
+    >>> lstm_unit_grad(np.zeros((1, 4)), np.array([[3.]]), np.array([[1.5]]), np.array([[1.]]))
+    (array([[0.  , 0.75, 0.  , 0.5 ]]), array([[0.5]]))
+    """
+    prepare_lstm(x, cell, out, (grad, grad_hidden))
+    enter, keep, leave, candidate = _lstm_gates(x, forget_bias)
+    g_cell, g = (np.zeros(cell.shape) if each is None else each.astype(np.float64) for each in (grad, grad_hidden))
+    squashed = np.tanh(out.astype(np.float64))
+    g_cell = g_cell + g * leave * (1 - squashed * squashed)
+    gates = g_cell * candidate * slope("sigmoid", enter), g_cell * cell * slope("sigmoid", keep)
+    rest = g * squashed * slope("sigmoid", leave), g_cell * enter * slope("tanh", candidate)
+    return _rounded(x, np.concatenate([*gates, *rest], axis=1), g_cell * keep)
+
+
+@lstm_unit_grad.infer_rule
+def _(x, cell, *others, **attrs):
+    return x, cell
+
+
+@gru_unit.example
+def _(dtype):
+    x = np.ones((2, 6), np.float32 if dtype.kind == "i" else dtype)
+    return [((x, x[:, :2], x, x[0]), {})]
+
+
+@lstm_unit.example
+def _(dtype):
+    x = np.ones((2, 8), np.float32 if dtype.kind == "i" else dtype)
+    return [((x, x[:, :2]), {})]
