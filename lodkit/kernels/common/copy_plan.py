@@ -64,10 +64,11 @@ def _plan_level(bounds, keep):
     for b in bounds[1:]:
         total = total + b
     plans, to = [], total[:-1]
-    for b in bounds:
+    for i, b in enumerate(bounds):
         starts, stops = b[:-1], b[1:]
         plans.append(CopyPlan(starts, stops, to))
-        to = to + (stops - starts)
+        if i + 1 < len(bounds):
+            to = to + (stops - starts)
     return frozen(total), plans
 
 

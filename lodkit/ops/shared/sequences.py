@@ -49,11 +49,12 @@ def prepare_concat(xs, axis, level, what="sequence_concat", floating=False):
     if not xs:
         raise TypeError("sequence_concat_grad needs the inputs that were joined, got none")
     name, first = "sequence_concat", xs[0]
-    ndim, levels = len(first.shape), first.lod_level
+    values, levels = first.values, first.lod_level
+    ndim, kind = len(values.shape), dtype_of(values)
     if not -ndim <= axis < ndim:
         raise ShapeMismatchError(f"{name}: axis = {axis} is outside [{-ndim}, {ndim}), values have {ndim} dimensions")
     axis, level = axis % ndim, first._level(level)
-    kept = levels if axis else level
+    kept, item = levels if axis else level, _without(values.shape, axis)
     for i, x in enumerate(xs[1:], 1):
         if x.lod_level != levels:
             raise LoDLevelError(f"{name}: input {i} has lod_level {x.lod_level}, input 0 {levels}")
@@ -62,11 +63,11 @@ def prepare_concat(xs, axis, level, what="sequence_concat", floating=False):
                 f"{name}: input {i} has {len(x)} sequences, input 0 {len(first)}; they join in pairs"
             )
         _check_above(name, first, x, i, kept, "axis is not 0" if axis else f"level {level} is joined")
-        if _without(x.shape, axis) != _without(first.shape, axis):
+        if _without(x.values.shape, axis) != item:
             raise ShapeMismatchError(f"{name}: input {i} has values of shape {x.shape}, input 0 {first.shape}")
-        if dtype_of(x.values) != dtype_of(first.values):
+        if dtype_of(x.values) != kind:
             raise DTypeError(f"{name}: input {i} is {x.dtype}, input 0 {first.dtype}; convert with .astype(...)")
-    return axis, level, check_values(first.values.dtype, what, floating=floating)
+    return axis, level, check_values(values.dtype, what, floating=floating)
 
 
 def _check_above(name, first, x, i, kept, why):
