@@ -36,6 +36,7 @@ if __name__ == "__main__" and "LODKIT_COMPARE_THREADS" not in os.environ:
 
 import compare_attention
 import compare_optimizers
+import compare_recurrent
 import compare_sequences
 import compare_sparse
 import compare_tables
@@ -237,6 +238,7 @@ GROUPS = (
     *compare_tables.GROUPS,
     *compare_optimizers.GROUPS,
     *compare_attention.GROUPS,
+    *compare_recurrent.GROUPS,
     small_calls,
     imports,
 )

@@ -25,7 +25,7 @@ LAYERS = (
     ("kernels",),
     ("kernels.common",),
     ("kernels.cpu", "kernels.cuda"),
-    ("interop",),
+    ("interop", "recurrent"),
     ("features", "tables"),
     ("optim",),
     ("caffe2", "paddle"),

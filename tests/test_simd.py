@@ -55,6 +55,7 @@ def transcendental(width):
         simd.store(out, 3, 0, simd.div(x, y))
         simd.store(out, 4, 0, simd.sqrt(x))
         simd.store(out, 5, 0, simd.narrow(out, simd.widen(y)))
+        simd.store(out, 6, 0, simd.if_positive(x, y))
 
     return kernel
 
@@ -143,7 +144,7 @@ def test_halves_in_pieces(width):
 @pytest.mark.parametrize("width", [1, 5, 16, 64])
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_transcendental_functions(dtype, width):
-    expected, got = both(transcendental(width), 6, dtype, width)
+    expected, got = both(transcendental(width), 7, dtype, width)
     np.testing.assert_allclose(got, expected, rtol=4 * np.finfo(dtype).eps, atol=np.finfo(dtype).smallest_subnormal)
 
 

@@ -216,6 +216,11 @@ def unless_minus_inf(vector, by):
     return np.where(np.isneginf(by), vector.dtype.type(0), vector)
 
 
+def if_positive(vector, by):
+    """Lanes of a vector, 0 where those of ``by`` are not above 0."""
+    return np.where(by > 0, vector, vector.dtype.type(0))
+
+
 # Compiled code has no warnings.
 add, sub, mul, div = (
     np.errstate(all="ignore")(operation) for operation in (operator.add, operator.sub, operator.mul, operator.truediv)
@@ -242,7 +247,7 @@ for _module, _names in (
     (intrinsics, f"{_LANES} load_first store_first rolled"),
     (memory, "copy stream settle prefetch prefetch_lanes"),
     (bitpack, "load_codes store_codes transpose half"),
-    (vector_math, "sqrt exp sigmoid tanh log finite all_finite unless_minus_inf"),
+    (vector_math, "sqrt exp sigmoid tanh log finite all_finite unless_minus_inf if_positive"),
 ):
     for _name in _names.split():
         private_numba.run_instead(globals()[_name], getattr(_module, _name))

@@ -9,7 +9,7 @@ repeat.
 from __future__ import annotations
 
 from .. import ops
-from . import _beams, _optimizers, _sequences, _tables, _units, _values
+from . import _beams, _optimizers, _recurrent_layers, _sequences, _tables, _units, _values
 from ._types import TYPES, Inferring, Running, SlotError, call
 from .feeding import DataFeeder, create_lod_tensor, create_random_int_lodtensor
 from .streams.bytes import StreamError

@@ -49,6 +49,12 @@ def unless_minus_inf(builder, x, by):
     return builder.select(ends, ir.Constant(x.type, [0.0] * x.type.count), x)
 
 
+@lanewise
+def if_positive(builder, x, by):
+    zero = ir.Constant(x.type, [0.0] * x.type.count)
+    return builder.select(builder.fcmp_ordered(">", by, zero), x, zero)
+
+
 class _Lanes:
     """Constants and steps that exp and log share, of one width and type."""
 

@@ -1,0 +1,100 @@
+"""Gates of recurrent layers, as steps over vectors, for all devices. Activations are numbers in ACTIVATIONS."""
+
+from __future__ import annotations
+
+from ...jit import jitable, simd
+from ...ops.shared.recurrent import ACTIVATIONS
+
+RELU, SIGMOID, TANH = map(ACTIVATIONS.index, ("relu", "sigmoid", "tanh"))
+
+
+def numbered(*names):
+    """The numbers of activations."""
+    return tuple(map(ACTIVATIONS.index, names))
+
+
+@jitable(inline=True)
+def activate(kind, x):
+    if kind == SIGMOID:
+        return simd.sigmoid(x)
+    if kind == TANH:
+        return simd.tanh(x)
+    if kind == RELU:
+        return simd.maximum(x, simd.like(x, 0))
+    return x
+
+
+@jitable(inline=True)
+def slope(kind, y, g):
+    """``g`` times the derivative of an activation, from its result y."""
+    if kind == SIGMOID:
+        return simd.mul(g, simd.mul(y, simd.sub(simd.like(y, 1), y)))
+    if kind == TANH:
+        return simd.mul(g, simd.sub(simd.like(y, 1), simd.mul(y, y)))
+    if kind == RELU:
+        return simd.if_positive(g, y)
+    return g
+
+
+@jitable(inline=True)
+def clipped(x, bound):
+    bound = simd.like(x, bound)
+    return simd.minimum(simd.maximum(x, simd.sub(simd.like(x, 0), bound)), bound)
+
+
+@jitable(inline=True)
+def unclipped(g, x, bound):
+    """``g`` where x is inside the bound, else 0."""
+    size = simd.maximum(x, simd.sub(simd.like(x, 0), x))
+    return simd.if_positive(g, simd.sub(simd.like(x, bound), size))
+
+
+@jitable(inline=True)
+def lstm_step(candidate, enter, keep, leave, before, to_enter, to_keep, to_leave, kinds, limit):
+    """One step of an LSTM, from the sums of its gates, the cell before and the peepholes.
+
+    Returns the gates, the cell and the hidden state.
+    """
+    gate, candidate_kind, cell_kind = kinds
+    candidate = activate(candidate_kind, candidate)
+    enter = activate(gate, simd.fma(before, to_enter, enter))
+    keep = activate(gate, simd.fma(before, to_keep, keep))
+    cell = clipped(simd.fma(before, keep, simd.mul(candidate, enter)), limit)
+    leave = activate(gate, simd.fma(cell, to_leave, leave))
+    return candidate, enter, keep, leave, cell, simd.mul(leave, activate(cell_kind, cell))
+
+
+@jitable(inline=True)
+def lstm_step_grad(candidate, enter, keep, leave, cell, before, g, by_cell, to_enter, to_keep, to_leave, kinds, limit):
+    """The gradients of a step by the sums of its gates and by the cell before, from those by its hidden state and cell.
+
+    The hidden state is returned too, last.
+    """
+    gate, candidate_kind, cell_kind = kinds
+    y = activate(cell_kind, cell)
+    by_leave = slope(gate, leave, simd.mul(g, y))
+    by_cell = simd.add(by_cell, slope(cell_kind, y, simd.mul(g, leave)))
+    by_cell = unclipped(simd.fma(by_leave, to_leave, by_cell), cell, limit)
+    by_candidate = slope(candidate_kind, candidate, simd.mul(by_cell, enter))
+    by_enter = slope(gate, enter, simd.mul(by_cell, candidate))
+    by_keep = slope(gate, keep, simd.mul(by_cell, before))
+    by_before = simd.fma(by_enter, to_enter, simd.fma(by_keep, to_keep, simd.mul(by_cell, keep)))
+    return by_candidate, by_enter, by_keep, by_leave, by_before, simd.mul(leave, y)
+
+
+@jitable(inline=True)
+def gru_mix(update, candidate, before, origin_mode):
+    """The state of a GRU: the state before, and a share of the way to the candidate; or the other way round."""
+    if origin_mode:
+        return simd.fma(update, simd.sub(before, candidate), candidate)
+    return simd.fma(update, simd.sub(candidate, before), before)
+
+
+@jitable(inline=True)
+def gru_mix_grad(update, candidate, before, g, origin_mode):
+    """The gradients of ``gru_mix`` by its three vectors."""
+    share = simd.mul(g, update)
+    rest = simd.sub(g, share)
+    if origin_mode:
+        return simd.mul(g, simd.sub(before, candidate)), rest, share
+    return simd.mul(g, simd.sub(candidate, before)), share, rest

@@ -1,0 +1,110 @@
+"""What recurrent layers share: rows in the order of their steps, states, gradients of weights.
+
+States, as cells and hidden ones, are kept of all steps, behind those before the first: a step's are the ``count`` rows
+before it, and those of the step before are the rows that precede.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+
+def plain(on, array, dtype):
+    """An array as C-contiguous memory of a type; None stays None."""
+    return None if array is None else on.contiguous(on.convert(array, dtype))
+
+
+def as_rows(values):
+    return values.reshape(len(values), math.prod(values.shape[1:]))
+
+
+def in_steps(on, values, steps, dtype):
+    """Rows in the order of the steps, in the type that is computed in."""
+    return on.convert(on.take_rows(as_rows(values), steps.rows), dtype)
+
+
+def input_sums(on, x, input_weight, steps, dtype):
+    """The products of all rows, in the order of the steps: rows of x, or theirs with the input weight."""
+    rows = in_steps(on, x.values, steps, dtype)
+    return rows if input_weight is None else on.multiply(rows, plain(on, input_weight, dtype))
+
+
+def walk(steps):
+    """Of each step the place of its first row among the gates, and among the states; that of the step before; count."""
+    before = 0
+    for at, count in steps:
+        yield at, steps.first + at, before, count
+        before = steps.first + at
+
+
+def states(on, initial, steps, width, like):
+    """Memory for the states of all steps, and those before the first: the initial ones, or zeros."""
+    out = on.output((steps.first + len(steps.rows), width), like.dtype, None, like)
+    first = on.part(out, 0, steps.first)
+    if initial is None:
+        on.fill(first, 0)
+    elif first.size:
+        on.gather(initial, on.send(like, steps.order), None, first)
+    return out
+
+
+def states_of(on, initial, values, steps, dtype):
+    """The states of all steps, as ``states`` lays them out, from a layer's result."""
+    out = states(on, initial, steps, values.shape[1], on.convert(on.part(values, 0, 0), dtype))
+    if out.size:
+        on.gather(plain(on, values, dtype), on.send(out, steps.rows), None, on.part(out, steps.first, len(out)))
+    return out
+
+
+def in_rows(on, steps, values, dtype):
+    """The last rows of values, in the order of the steps, in that of x again, rounded to a type."""
+    rows = on.part(values, len(values) - len(steps.rows), len(values))
+    with np.errstate(over="ignore"):
+        return on.convert(on.take_rows(rows, steps.places), dtype)
+
+
+def row_of(on, vector, width, dtype, like):
+    """The numbers of a vector, and zeros behind, as a row; zeros in place of None."""
+    row = on.zeros((1, width), dtype, like)
+    if vector is not None and width:
+        given = plain(on, vector, dtype).reshape(-1)
+        on.copied(given, on.part(row.reshape(-1), 0, len(given)))
+    return row
+
+
+def seen_before(on, values, initial, steps, reverse, dtype):
+    """What each step saw of a layer's result, and how many rows saw nothing: they are left out.
+
+    Rows in the order of the steps; with initial states, all have seen some.
+    """
+    rows = on.take_rows(plain(on, values, dtype), steps.before(reverse))
+    if initial is None:
+        return rows, steps.first
+    return on.joined([on.take_rows(initial, steps.order), rows]), 0
+
+
+def column_sums(on, rows):
+    """The sum of all rows, as one row."""
+    if not rows.size:
+        return on.zeros((1, rows.shape[1]), rows.dtype, rows)
+    return on.reduce_into(rows, None, None, None, np.array([0, len(rows)]), "sum", 0.0)
+
+
+def input_grads(on, x, input_weight, by_sums, steps, dtype):
+    """The gradients by x and by the input weight, if there is one."""
+    if input_weight is None:
+        return (in_rows(on, steps, by_sums, dtype).reshape(*x.values.shape),)
+    packed = in_steps(on, x.values, steps, by_sums.dtype)
+    by_packed = on.multiply(by_sums, input_weight, turned="right")
+    by_x = in_rows(on, steps, by_packed, dtype).reshape(*x.values.shape)
+    return by_x, on.multiply(packed, by_sums, turned="left")
+
+
+def initial_grad(on, carried, steps, like):
+    """The gradient by initial states: of empty sequences it is 0."""
+    out = on.zeros(like.shape, carried.dtype, carried)
+    if carried.size:
+        on.scatter_rows(steps.order, carried, out)
+    return out

@@ -1,0 +1,151 @@
+"""CPU kernels of lodkit/ops/gru.py: the gates of a step, in vectors."""
+
+from __future__ import annotations
+
+import functools
+
+from ...jit import parallel_kernel, prange, simd
+from ..common.gates import activate, gru_mix, gru_mix_grad, slope
+from .simple_rnn import CHUNK, WORK, lanes_of
+
+
+@functools.cache
+def _open(width):
+    @parallel_kernel
+    def kernel(gates, products, bias, states, reset, numbers, kinds):
+        at, _, before, count = numbers
+        size = states.shape[1]
+        for c in prange((count + CHUNK - 1) // CHUNK):
+            for i in range(c * CHUNK, min(count, (c + 1) * CHUNK)):
+                for j in range(0, size, width):
+                    n, k = size - j, size + j
+                    u = simd.add(
+                        simd.load_first(gates, at + i, j, width, n, 0), simd.load_first(bias, 0, j, width, n, 0)
+                    )
+                    r = simd.add(
+                        simd.load_first(gates, at + i, k, width, n, 0), simd.load_first(bias, 0, k, width, n, 0)
+                    )
+                    u = activate(kinds[0], simd.add(u, simd.load_first(products, i, j, width, n, 0)))
+                    r = activate(kinds[0], simd.add(r, simd.load_first(products, i, k, width, n, 0)))
+                    simd.store_first(gates, at + i, j, u, n)
+                    simd.store_first(gates, at + i, k, r, n)
+                    seen = simd.mul(r, simd.load_first(states, before + i, j, width, n, 0))
+                    simd.store_first(reset, i, j, seen, n)
+
+    return kernel
+
+
+@functools.cache
+def _mix(width):
+    @parallel_kernel
+    def kernel(gates, products, bias, states, numbers, kinds, modes):
+        at, now, before, count = numbers
+        size, (origin_mode, after) = states.shape[1], modes
+        for c in prange((count + CHUNK - 1) // CHUNK):
+            for i in range(c * CHUNK, min(count, (c + 1) * CHUNK)):
+                for j in range(0, size, width):
+                    n = size - j
+                    a = simd.load_first(gates, at + i, 2 * size + j, width, n, 0)
+                    a = simd.add(a, simd.load_first(bias, 0, 2 * size + j, width, n, 0))
+                    p = simd.load_first(products, i, (2 * size if after else 0) + j, width, n, 0)
+                    if after:
+                        p = simd.add(p, simd.load_first(bias, 0, 3 * size + j, width, n, 0))
+                        p = simd.mul(p, simd.load_first(gates, at + i, size + j, width, n, 0))
+                    a = activate(kinds[1], simd.add(a, p))
+                    u, past = (
+                        simd.load_first(gates, at + i, j, width, n, 0),
+                        simd.load_first(states, before + i, j, width, n, 0),
+                    )
+                    simd.store_first(gates, at + i, 2 * size + j, a, n)
+                    simd.store_first(states, now + i, j, gru_mix(u, a, past, origin_mode), n)
+
+    return kernel
+
+
+@functools.cache
+def _mix_grad(width):
+    @parallel_kernel
+    def kernel(gates, states, grad, by_h, made, bias, by_gates, by_products, carried, numbers, kinds, modes):
+        at, _, before, count = numbers
+        size, (origin_mode, after) = states.shape[1], modes
+        for c in prange((count + CHUNK - 1) // CHUNK):
+            for i in range(c * CHUNK, min(count, (c + 1) * CHUNK)):
+                for j in range(0, size, width):
+                    n, k, m = size - j, size + j, 2 * size + j
+                    g = simd.add(
+                        simd.load_first(grad, at + i, j, width, n, 0), simd.load_first(by_h, i, j, width, n, 0)
+                    )
+                    g = simd.add(g, simd.load_first(carried, i, j, width, n, 0))
+                    u, a = (
+                        simd.load_first(gates, at + i, j, width, n, 0),
+                        simd.load_first(gates, at + i, m, width, n, 0),
+                    )
+                    past = simd.load_first(states, before + i, j, width, n, 0)
+                    by_u, by_a, past = gru_mix_grad(u, a, past, g, origin_mode)
+                    by_u, by_a = slope(kinds[0], u, by_u), slope(kinds[1], a, by_a)
+                    simd.store_first(by_gates, at + i, j, by_u, n)
+                    simd.store_first(by_gates, at + i, m, by_a, n)
+                    simd.store_first(carried, i, j, past, n)
+                    if after:
+                        r = simd.load_first(gates, at + i, k, width, n, 0)
+                        p = simd.load_first(made, at + i, j, width, n, 0)
+                        p = simd.add(p, simd.load_first(bias, 0, 3 * size + j, width, n, 0))
+                        by_r = slope(kinds[0], r, simd.mul(by_a, p))
+                        simd.store_first(by_gates, at + i, k, by_r, n)
+                        simd.store_first(by_products, at + i, j, by_u, n)
+                        simd.store_first(by_products, at + i, k, by_r, n)
+                        simd.store_first(by_products, at + i, m, simd.mul(by_a, r), n)
+
+    return kernel
+
+
+@functools.cache
+def _open_grad(width):
+    @parallel_kernel
+    def kernel(gates, states, by_reset, by_gates, carried, made, numbers, kinds):
+        at, _, before, count = numbers
+        size = states.shape[1]
+        for c in prange((count + CHUNK - 1) // CHUNK):
+            for i in range(c * CHUNK, min(count, (c + 1) * CHUNK)):
+                for j in range(0, size, width):
+                    n = size - j
+                    g, r = (
+                        simd.load_first(by_reset, i, j, width, n, 0),
+                        simd.load_first(gates, at + i, size + j, width, n, 0),
+                    )
+                    past = simd.load_first(states, before + i, j, width, n, 0)
+                    simd.store_first(by_gates, at + i, size + j, slope(kinds[0], r, simd.mul(g, past)), n)
+                    simd.store_first(made, at + i, j, simd.mul(r, past), n)
+                    simd.store_first(carried, i, j, simd.fma(g, r, simd.load_first(carried, i, j, width, n, 0)), n)
+
+    return kernel
+
+
+def _work(states, numbers):
+    return WORK * numbers[3] * states.shape[1]
+
+
+def open_gates(gates, products, bias, states, reset, numbers, kinds):
+    """Make the sums of a step's update and reset gates, the products and the bias gates; fill the states reset."""
+    _open(lanes_of(gates))(_work(states, numbers), gates, products, bias, states, reset, numbers, kinds)
+
+
+def mix(gates, products, bias, states, numbers, kinds, modes):
+    """Make the sums of a step's candidates candidates, and fill its states."""
+    _mix(lanes_of(gates))(_work(states, numbers), gates, products, bias, states, numbers, kinds, modes)
+
+
+def mix_grad(gates, states, grad, by_h, made, bias, by_gates, by_products, carried, numbers, kinds, modes):
+    """Fill the gradients of a step's sums, and of the states before as they are kept, in ``carried``.
+
+    If states are reset after their product: the gradients of the products too. Else those of the reset gate are not
+    known yet.
+    """
+    inputs = gates, states, grad, by_h, made, bias, by_gates, by_products, carried, numbers, kinds, modes
+    _mix_grad(lanes_of(gates))(_work(states, numbers), *inputs)
+
+
+def open_gates_grad(gates, states, by_reset, by_gates, carried, made, numbers, kinds):
+    """Fill the gradients of a step's sums of the reset gate, and the states reset; add those of the states before."""
+    inputs = gates, states, by_reset, by_gates, carried, made, numbers, kinds
+    _open_grad(lanes_of(gates))(_work(states, numbers), *inputs)

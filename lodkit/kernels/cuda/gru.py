@@ -1,0 +1,102 @@
+"""CUDA kernels of lodkit/ops/gru.py: the gates of a step, a thread per element of the states."""
+
+from __future__ import annotations
+
+from ...arrays.cuda import device, elementwise, vector
+from ...jit import simd
+from ..common import gates as steps
+
+activate, slope, mixed, mixed_grad = map(device, (steps.activate, steps.slope, steps.gru_mix, steps.gru_mix_grad))
+
+
+@elementwise
+def _open(e, gates, products, bias, states, reset, at, before, size, wide, kind):
+    i, j = e // size, e % size
+    first, second = (at + i) * 3 * size + j, i * wide + j
+    u = simd.add(vector.load_written(gates, first, 1), vector.load(bias, j, 1))
+    r = simd.add(vector.load_written(gates, first + size, 1), vector.load(bias, size + j, 1))
+    u = activate(kind, simd.add(u, vector.load(products, second, 1)))
+    r = activate(kind, simd.add(r, vector.load(products, second + size, 1)))
+    vector.store(gates, first, u)
+    vector.store(gates, first + size, r)
+    vector.store(reset, e, simd.mul(r, vector.load(states, before * size + e, 1)))
+
+
+@elementwise
+def _mix(e, gates, products, bias, states, at, now, before, size, kind, origin_mode, after):
+    i, j = e // size, e % size
+    first = (at + i) * 3 * size + j
+    a = simd.add(vector.load_written(gates, first + 2 * size, 1), vector.load(bias, 2 * size + j, 1))
+    p = vector.load(products, (3 * i + 2) * size + j if after else e, 1)
+    if after:
+        p = simd.add(p, vector.load(bias, 3 * size + j, 1))
+        p = simd.mul(p, vector.load_written(gates, first + size, 1))
+    a, u = activate(kind, simd.add(a, p)), vector.load_written(gates, first, 1)
+    vector.store(gates, first + 2 * size, a)
+    past = vector.load_written(states, before * size + e, 1)
+    vector.store(states, now * size + e, mixed(u, a, past, origin_mode))
+
+
+@elementwise
+def _mix_grad(
+    e, gates, states, grad, by_h, made, bias, by_gates, by_products, carried, at, before, size, gate, candidate,
+    origin_mode, after,
+):  # fmt: skip
+    i, j = e // size, e % size
+    first, row = (at + i) * 3 * size + j, at * size + e
+    g = simd.add(vector.load(grad, row, 1), vector.load(by_h, e, 1))
+    g = simd.add(g, vector.load_written(carried, e, 1))
+    u, a = vector.load(gates, first, 1), vector.load(gates, first + 2 * size, 1)
+    by_u, by_a, past = mixed_grad(u, a, vector.load(states, before * size + e, 1), g, origin_mode)
+    by_u, by_a = slope(gate, u, by_u), slope(candidate, a, by_a)
+    vector.store(by_gates, first, by_u)
+    vector.store(by_gates, first + 2 * size, by_a)
+    vector.store(carried, e, past)
+    if after:
+        r = vector.load(gates, first + size, 1)
+        p = simd.add(vector.load(made, row, 1), vector.load(bias, 3 * size + j, 1))
+        by_r = slope(gate, r, simd.mul(by_a, p))
+        vector.store(by_gates, first + size, by_r)
+        vector.store(by_products, first, by_u)
+        vector.store(by_products, first + size, by_r)
+        vector.store(by_products, first + 2 * size, simd.mul(by_a, r))
+
+
+@elementwise
+def _open_grad(e, gates, states, by_reset, by_gates, carried, made, at, before, size, kind):
+    second = (at + e // size) * 3 * size + size + e % size
+    g, r = vector.load(by_reset, e, 1), vector.load(gates, second, 1)
+    past = vector.load(states, before * size + e, 1)
+    vector.store(by_gates, second, slope(kind, r, simd.mul(g, past)))
+    vector.store(made, at * size + e, simd.mul(r, past))
+    vector.store(carried, e, simd.fma(g, r, vector.load_written(carried, e, 1)))
+
+
+def open_gates(gates, products, bias, states, reset, numbers, kinds):
+    """Make the sums of a step's update and reset gates, the products and the bias gates; fill the states reset."""
+    (at, _, before, count), size = numbers, states.columns
+    shape = at, before, size, products.columns, kinds[0]
+    _open(count * size, gates, products, bias, states, reset, *shape)
+
+
+def mix(gates, products, bias, states, numbers, kinds, modes):
+    """Make the sums of a step's candidates candidates, and fill its states."""
+    (at, now, before, count), size = numbers, states.columns
+    _mix(count * size, gates, products, bias, states, at, now, before, size, kinds[1], *modes)
+
+
+def mix_grad(gates, states, grad, by_h, made, bias, by_gates, by_products, carried, numbers, kinds, modes):
+    """Fill the gradients of a step's sums, and of the states before as they are kept, in ``carried``.
+
+    If states are reset after their product: the gradients of the products too. Else those of the reset gate are not
+    known yet.
+    """
+    (at, _, before, count), size = numbers, states.columns
+    arrays = gates, states, grad, by_h, made, bias, by_gates, by_products, carried
+    _mix_grad(count * size, *arrays, at, before, size, *kinds, *modes)
+
+
+def open_gates_grad(gates, states, by_reset, by_gates, carried, made, numbers, kinds):
+    """Fill the gradients of a step's sums of the reset gate, and the states reset; add those of the states before."""
+    (at, _, before, count), size = numbers, states.columns
+    _open_grad(count * size, gates, states, by_reset, by_gates, carried, made, at, before, size, kinds[0])

@@ -1,0 +1,20 @@
+"""Matrix products by the array library."""
+
+from __future__ import annotations
+
+from ....arrays.cuda import convert, copied, view
+
+
+def multiply(a, b, out=None, turned=""):
+    """The product of two matrices, the one that ``turned`` names, left or right, transposed. Filled into ``out``."""
+    xp, dtype = a.library.namespace(), a.dtype
+    a, b = xp.asarray(a.array), xp.asarray(b.array)
+    a = xp.permute_dims(a, (1, 0)) if turned == "left" else a
+    found = view(xp.matmul(a, xp.permute_dims(b, (1, 0)) if turned == "right" else b))
+    return convert(found, dtype) if out is None else copied(found, out)
+
+
+def columns_of(x, start, stop):
+    """Some columns of a matrix, for ``multiply``."""
+    xp = x.library.namespace()
+    return view(xp.asarray(x.array)[:, start:stop])

@@ -1,0 +1,232 @@
+"""GRU layers over sequences, without padding: Paddle's formulas and PyTorch's, either direction."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from ..errors import ShapeMismatchError
+from ..lod import LoDTensor, values_of
+from ..registry import Dense, inferred_level, op
+from .shared import recurrent
+from .shared.recurrent import Activation, activate, double, rounded, slope
+
+Layout = Literal["columns", "blocks"]
+
+
+def prepare(x, input_weight, weight, bias, h0, level, reset_after, weight_layout):
+    """Check the inputs of gru on any device. Returns the offsets of the sequences and the size of the state."""
+    others = {"bias": bias, "h0": h0}
+    size, out = recurrent.check_weights("gru", x, 3, input_weight, weight, others)
+    if size != out:
+        raise ShapeMismatchError(f"gru: the weight has shape {tuple(weight.shape)}; it must be (size, 3 * size)")
+    if reset_after and weight_layout != "columns":
+        raise ValueError(f"gru: reset_after is one product; its weight_layout is columns, not {weight_layout}")
+    recurrent.check_bias("gru", bias, 3 * size, *([4 * size] if reset_after else []))
+    offsets = x.row_offsets(level)
+    recurrent.check_states("gru", offsets, h0=(h0, size))
+    return offsets, size
+
+
+def _numbers(weight, bias, size, layout):
+    """In double precision: the weights of both gates and of the candidate, the bias, that of the reset product."""
+    w, b = weight.astype(np.float64), np.zeros(4 * size)
+    if bias is not None:
+        b[: bias.size] = bias.reshape(-1)
+    if layout == "blocks":
+        flat = w.reshape(-1)
+        return (
+            flat[: 2 * size * size].reshape(size, -1),
+            flat[2 * size * size :].reshape(size, size),
+            *np.split(b, [3 * size]),
+        )
+    return w[:, : 2 * size], w[:, 2 * size :], *np.split(b, [3 * size])
+
+
+@op
+def gru(
+    x: LoDTensor,
+    input_weight: Dense | None,
+    weight: Dense,
+    bias: Dense | None = None,
+    h0: Dense | None = None,
+    /,
+    *,
+    level: int = -1,
+    reverse: bool = False,
+    gate_activation: Activation = "sigmoid",
+    candidate_activation: Activation = "tanh",
+    origin_mode: bool = False,
+    reset_after: bool = False,
+    weight_layout: Layout = "columns",
+) -> tuple[LoDTensor, Dense]:
+    """Run a GRU over every sequence: ``gru`` of Paddle, and ``fusion_gru``; with both modes, PyTorch's.
+
+    The gates of a row are columns in the order update, reset, candidate. With ``a`` the products of the row and its
+    bias, ``before`` the state before and ``w`` the weight by gates, ``update = sigmoid(a[0] + before @ w[0])``,
+    ``reset = sigmoid(a[1] + before @ w[1])``, ``candidate = tanh(a[2] + (reset * before) @ w[2])`` and
+    ``hidden = (1 - update) * before + update * candidate``. Nothing is padded: each step computes the sequences that
+    are not at their end.
+
+    Parameters
+    ----------
+    x : LoDTensor
+        Rows of any shape, which are flattened.
+    input_weight : array of shape (width, 3 * size) or None
+        None if the rows of x are products already.
+    weight : array of shape (size, 3 * size)
+    bias : array of 3 * size elements, optional
+        With ``reset_after`` there may be ``size`` more: of the candidate's product that is reset.
+    h0 : array of shape (sequences, size), optional
+        The state before the first step; zeros by default.
+    level : int
+        The level of the sequences; the innermost by default.
+    reverse : bool
+        Walk every sequence from its end.
+    gate_activation, candidate_activation : str
+        identity, relu, sigmoid or tanh.
+    origin_mode : bool
+        ``hidden = update * before + (1 - update) * candidate``.
+    reset_after : bool
+        ``candidate = tanh(a[2] + reset * (before @ w[2] + bias[3]))``.
+    weight_layout : str
+        blocks: the memory of the weight holds the columns of both gates, as a matrix, and then those of the candidate,
+        as Paddle saves them.
+
+    Returns
+    -------
+    hidden : LoDTensor
+        In the structure of x.
+    gates : array of shape (rows, 3 * size)
+        What the gradient reads: the gates in the order of the steps; float32 for float16.
+
+    Raises
+    ------
+    ShapeMismatchError
+        Weights, bias or states do not fit.
+
+    Examples
+    --------
+    >>> x = LoDTensor(np.full((3, 3), 9.), [[2, 1]])
+    >>> gru(x, None, np.zeros((1, 3)))[0].values.round(3).ravel()
+    array([1., 1., 1.])
+    """
+    offsets, size = prepare(x, input_weight, weight, bias, h0, level, reset_after, weight_layout)
+    w, into, b, b_reset = _numbers(weight, bias, size, weight_layout)
+    rows, (_, products) = len(x.values), recurrent.rows_of(x, input_weight)
+    hidden, gates, first = np.zeros((rows, size)), np.zeros((rows, 3 * size)), double(h0, (len(offsets) - 1, size))
+    for path, h in zip(recurrent.paths(offsets, reverse), first, strict=True):
+        for t in path:
+            update, reset, candidate = np.split(products[t] + b, 3)
+            update, reset = (activate(gate_activation, a) for a in np.split(np.concatenate([update, reset]) + h @ w, 2))
+            seen = reset * (h @ into + b_reset) if reset_after else (reset * h) @ into
+            candidate = activate(candidate_activation, candidate + seen)
+            keep = update if origin_mode else 1 - update
+            h = keep * h + (1 - keep) * candidate
+            hidden[t], gates[t] = h, np.concatenate([update, reset, candidate])
+    gates = gates[recurrent.steps_of(offsets, reverse).rows]
+    return x.with_values(rounded(hidden, x.values.dtype)), rounded(gates, recurrent.gate_type(x.values.dtype))
+
+
+@gru.infer_rule
+def _(x, input_weight, weight, bias=None, h0=None, *, level=-1, **attrs):
+    inferred_level(x, level)
+    gates = x.but(dims=(x.dims[0], weight.dims[1]), lod_level=0, dtype=recurrent.gate_type(x.dtype))
+    return x.but(dims=(x.dims[0], weight.dims[0])), gates
+
+
+@gru.gradient
+def _(call, by_hidden, _):
+    inputs = (*call.inputs, None, None)[:5]
+    hidden, gates = map(values_of, call.outputs)
+    by_hidden = np.zeros_like(hidden) if by_hidden is None else values_of(by_hidden)
+    found = iter(gru_grad(*inputs, hidden, gates, by_hidden, **call.attrs))
+    return tuple(None if x is None else next(found) for x in call.inputs)
+
+
+@op
+def gru_grad(
+    x: LoDTensor,
+    input_weight: Dense | None,
+    weight: Dense,
+    bias: Dense | None,
+    h0: Dense | None,
+    hidden: Dense,
+    gates: Dense,
+    grad: Dense,
+    /,
+    *,
+    level: int = -1,
+    reverse: bool = False,
+    gate_activation: Activation = "sigmoid",
+    candidate_activation: Activation = "tanh",
+    origin_mode: bool = False,
+    reset_after: bool = False,
+    weight_layout: Layout = "columns",
+) -> tuple:
+    """Return the gradients of ``gru`` by those of its inputs that are not None.
+
+    ``hidden`` and ``gates`` are its results, ``grad`` is the gradient by the first.
+
+    >>> x, weight = LoDTensor(np.zeros((1, 3)), [[1]]), np.zeros((1, 3))
+    >>> results = [getattr(r, "values", r) for r in gru(x, None, weight)]
+    >>> gru_grad(x, None, weight, None, None, *results, np.ones((1, 1)))[0]
+    array([[0. , 0. , 0.5]])
+    """
+    offsets, size = prepare(x, input_weight, weight, bias, h0, level, reset_after, weight_layout)
+    recurrent.check_results(len(x.values), (gates, 3 * size), grad, size, hidden=(hidden, size))
+    w, into, _, b_reset = _numbers(weight, bias, size, weight_layout)
+    hidden, grad, gates = double(hidden), double(grad), double(gates)[recurrent.steps_of(offsets, reverse).places]
+    by_gates, by_w, by_into, by_reset_bias = np.zeros(gates.shape), 0 * w, 0 * into, np.zeros(size)
+    first = double(h0, (len(offsets) - 1, size))
+    by_first = 0 * first
+    for s, path in enumerate(recurrent.paths(offsets, reverse)):
+        dh = by_first[s]
+        for i in range(len(path) - 1, -1, -1):
+            t = path[i]
+            h = hidden[path[i - 1]] if i else first[s]
+            update, reset, candidate = np.split(gates[t], 3)
+            dh = dh + grad[t]
+            keep, sign = (update, 1) if origin_mode else (1 - update, -1)
+            d_update = sign * dh * (h - candidate) * slope(gate_activation, update)
+            d_candidate = dh * (1 - keep) * slope(candidate_activation, candidate)
+            dh = dh * keep
+            if reset_after:
+                d_seen = d_candidate * reset
+                d_reset = d_candidate * (h @ into + b_reset)
+                by_into += np.outer(h, d_seen)
+                by_reset_bias += d_seen
+                dh = dh + into @ d_seen
+            else:
+                d_seen = into @ d_candidate
+                d_reset = d_seen * h
+                by_into += np.outer(reset * h, d_candidate)
+                dh = dh + d_seen * reset
+            d_gates = np.concatenate([d_update, d_reset * slope(gate_activation, reset)])
+            by_gates[t] = np.concatenate([d_gates, d_candidate])
+            by_w += np.outer(h, d_gates)
+            dh = dh + w @ d_gates
+        by_first[s] = dh
+    rows, _ = recurrent.rows_of(x, input_weight)
+    by_x = by_gates if input_weight is None else by_gates @ double(input_weight).T
+    blocks = weight_layout == "blocks"
+    by_weight = np.concatenate([by_w.ravel(), by_into.ravel()]) if blocks else np.hstack([by_w, by_into])
+    by_bias = np.concatenate([by_gates.sum(axis=0), by_reset_bias])[: 0 if bias is None else bias.size]
+    found = by_x, rows.T @ by_gates, by_weight, by_bias, by_first
+    inputs = x.values, input_weight, weight, bias, h0
+    return tuple(
+        rounded(g.reshape(like.shape), like.dtype) for g, like in zip(found, inputs, strict=True) if like is not None
+    )
+
+
+@gru_grad.infer_rule
+def _(x, input_weight, weight, bias, h0, *results, **attrs):
+    return x.but(lod_level=0), *recurrent.present(input_weight, weight, bias, h0)
+
+
+@gru.example
+def _(dtype):
+    dtype = np.dtype(np.float32) if dtype.kind == "i" else dtype
+    x = LoDTensor(np.ones((3, 2), dtype), [[2, 1]])
+    return [((x, np.ones((2, 9), dtype), np.ones((3, 9), dtype), np.ones(9, dtype)), {})]

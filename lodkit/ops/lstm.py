@@ -1,0 +1,261 @@
+"""LSTM layers over sequences, without padding: peepholes, projection, clipping, either direction."""
+
+from __future__ import annotations
+
+import typing
+
+import numpy as np
+
+from ..lod import LoDTensor, values_of
+from ..registry import Dense, inferred_level, op
+from .shared import recurrent
+from .shared.recurrent import Activation, activate, double, rounded, slope
+
+
+class Sizes(typing.NamedTuple):
+    """Offsets of the sequences, sizes of cells and of the output, and whether the bias has peepholes."""
+
+    offsets: np.ndarray
+    cell: int
+    out: int
+    peepholes: bool
+
+
+def prepare(x, input_weight, weight, bias, h0, c0, projection, level, cell_clip, projection_clip):
+    """Check the inputs of lstm on any device. Returns its sizes."""
+    others = {"bias": bias, "h0": h0, "c0": c0, "projection": projection}
+    size, out = recurrent.check_weights("lstm", x, 4, input_weight, weight, others)
+    wanted = (size, out) if projection is not None else (out, size)
+    given = tuple(projection.shape) if projection is not None else (size, out)
+    if given != wanted:
+        raise recurrent.ShapeMismatchError(
+            f"lstm: a weight of shape {tuple(weight.shape)} is for {size} cells and an output of {out}; the projection "
+            f"must be {(size, out)}" + ("" if projection is None else f", it has shape {given}")
+        )
+    recurrent.check_bias("lstm", bias, 4 * size, 7 * size)
+    offsets = x.row_offsets(level)
+    recurrent.check_states("lstm", offsets, h0=(h0, out), c0=(c0, size))
+    for name, clip in (("cell_clip", cell_clip), ("projection_clip", projection_clip)):
+        if not clip >= 0:
+            raise ValueError(f"lstm: {name} must be at least 0, which does not clip, got {clip}")
+    return Sizes(offsets, size, out, bias is not None and bias.shape[-1] == 7 * size)
+
+
+def prepare_grad(x, hidden, cell, gates, grad, grad_cell, sizes):
+    """Check what the gradient reads of the layer's results, and the gradients by them."""
+    rows = len(x.values)
+    others = {"hidden": (hidden, sizes.out), "cell": (cell, sizes.cell), "grad_cell": (grad_cell, sizes.cell)}
+    recurrent.check_results(rows, (gates, 4 * sizes.cell), grad, sizes.out, **others)
+
+
+def _numbers(weight, bias, projection, sizes):
+    """The weights in double precision: recurrent, bias, peepholes of input, forget and output gate, projection."""
+    bias = double(bias, 4 * sizes.cell).reshape(-1)
+    peepholes = bias[4 * sizes.cell :] if sizes.peepholes else np.zeros(3 * sizes.cell)
+    return weight.astype(np.float64), bias[: 4 * sizes.cell], np.split(peepholes, 3), double(projection, (0, 0))
+
+
+@op
+def lstm(
+    x: LoDTensor,
+    input_weight: Dense | None,
+    weight: Dense,
+    bias: Dense | None = None,
+    h0: Dense | None = None,
+    c0: Dense | None = None,
+    projection: Dense | None = None,
+    /,
+    *,
+    level: int = -1,
+    reverse: bool = False,
+    gate_activation: Activation = "sigmoid",
+    cell_activation: Activation = "tanh",
+    candidate_activation: Activation = "tanh",
+    projection_activation: Activation = "identity",
+    cell_clip: float = 0.0,
+    projection_clip: float = 0.0,
+    cell_gradient: bool = True,
+) -> tuple[LoDTensor, LoDTensor, Dense]:
+    """Run an LSTM over every sequence: ``lstm`` and ``lstmp`` of Paddle, and ``fusion_lstm``.
+
+    The gates of a row are columns in the order candidate, input, forget, output. With ``a`` the products of the row
+    and of the output before it, ``candidate = tanh(a[0])``, ``input = sigmoid(a[1] + before * peephole[0])``,
+    ``forget = sigmoid(a[2] + before * peephole[1])``, ``cell = candidate * input + before * forget``,
+    ``output = sigmoid(a[3] + cell * peephole[2])`` and ``hidden = output * tanh(cell)``, where ``before`` is the cell
+    before. Nothing is padded: each step computes the sequences that are not at their end.
+
+    Parameters
+    ----------
+    x : LoDTensor
+        Rows of any shape, which are flattened.
+    input_weight : array of shape (width, 4 * size) or None
+        None if the rows of x are products already.
+    weight : array of shape (out, 4 * size)
+        ``out`` is ``size`` without a projection.
+    bias : array of 4 * size elements, or 7 * size, optional
+        The last 3 * size are the peepholes of the input, forget and output gate.
+    h0, c0 : array of shape (sequences, out) and (sequences, size), optional
+        Output and cell before the first step; zeros by default.
+    projection : array of shape (size, out), optional
+        The output, and what the next step sees, is ``hidden @ projection``.
+    level : int
+        The level of the sequences; the innermost by default.
+    reverse : bool
+        Walk every sequence from its end.
+    gate_activation, cell_activation, candidate_activation, projection_activation : str
+        identity, relu, sigmoid or tanh.
+    cell_clip, projection_clip : float
+        Clip cells, and the output of the projection, to at most so much; 0 does not clip.
+    cell_gradient : bool
+        False: no gradient flows from the cells that are returned, as in Paddle.
+
+    Returns
+    -------
+    hidden, cell : LoDTensor
+        In the structure of x.
+    gates : array of shape (rows, 4 * size)
+        What the gradient reads: the gates in the order of the steps; float32 for float16.
+
+    Raises
+    ------
+    ShapeMismatchError
+        Weights, bias or states do not fit.
+
+    Examples
+    --------
+    >>> x = LoDTensor(np.zeros((3, 4)), [[2, 1]])
+    >>> hidden, cell, _ = lstm(x, None, np.zeros((1, 4)), np.array([9., 9., 9., 9.]))
+    >>> cell.values.round(3).ravel()
+    array([1., 2., 1.])
+    """
+    sizes = prepare(x, input_weight, weight, bias, h0, c0, projection, level, cell_clip, projection_clip)
+    w, b, peepholes, into = _numbers(weight, bias, projection, sizes)
+    rows, n, limit = len(x.values), len(sizes.offsets) - 1, cell_clip or np.inf
+    _, products = recurrent.rows_of(x, input_weight)
+    hidden, cell, gates = (np.zeros((rows, width)) for width in (sizes.out, sizes.cell, 4 * sizes.cell))
+    states = zip(double(h0, (n, sizes.out)), double(c0, (n, sizes.cell)), strict=True)
+    for path, (h, c) in zip(recurrent.paths(sizes.offsets, reverse), states, strict=True):
+        for t in path:
+            candidate, enter, keep, leave = np.split(products[t] + b + h @ w, 4)
+            candidate = activate(candidate_activation, candidate)
+            enter, keep = (activate(gate_activation, a + c * p) for a, p in zip((enter, keep), peepholes, strict=False))
+            c = np.clip(candidate * enter + c * keep, -limit, limit)
+            leave = activate(gate_activation, leave + c * peepholes[2])
+            h = leave * activate(cell_activation, c)
+            if projection is not None:
+                h = activate(projection_activation, h @ into)
+                h = np.clip(h, -projection_clip, projection_clip) if projection_clip else h
+            hidden[t], cell[t], gates[t] = h, c, np.concatenate([candidate, enter, keep, leave])
+    gates = gates[recurrent.steps_of(sizes.offsets, reverse).rows]
+    dtype = x.values.dtype
+    results = (x.with_values(rounded(a, dtype)) for a in (hidden, cell))
+    return *results, rounded(gates, recurrent.gate_type(dtype))
+
+
+@lstm.infer_rule
+def _(x, input_weight, weight, bias=None, h0=None, c0=None, projection=None, *, level=-1, **attrs):
+    inferred_level(x, level)
+    size, rows = weight.dims[1] // 4, x.dims[0]
+    gates = x.but(dims=(rows, weight.dims[1]), lod_level=0, dtype=recurrent.gate_type(x.dtype))
+    return x.but(dims=(rows, weight.dims[0])), x.but(dims=(rows, size)), gates
+
+
+@lstm.gradient
+def _(call, by_hidden, by_cell, _):
+    inputs = (*call.inputs, *[None] * (7 - len(call.inputs)))
+    hidden, cell, gates = map(values_of, call.outputs)
+    by_hidden = np.zeros_like(hidden) if by_hidden is None else values_of(by_hidden)
+    attrs = dict(call.attrs)
+    by_cell = values_of(by_cell) if attrs.pop("cell_gradient") and by_cell is not None else None
+    found = iter(lstm_grad(*inputs, hidden, cell, gates, by_hidden, by_cell, **attrs))
+    return tuple(None if x is None else next(found) for x in call.inputs)
+
+
+@op
+def lstm_grad(
+    x: LoDTensor,
+    input_weight: Dense | None,
+    weight: Dense,
+    bias: Dense | None,
+    h0: Dense | None,
+    c0: Dense | None,
+    projection: Dense | None,
+    hidden: Dense,
+    cell: Dense,
+    gates: Dense,
+    grad: Dense,
+    grad_cell: Dense | None = None,
+    /,
+    *,
+    level: int = -1,
+    reverse: bool = False,
+    gate_activation: Activation = "sigmoid",
+    cell_activation: Activation = "tanh",
+    candidate_activation: Activation = "tanh",
+    projection_activation: Activation = "identity",
+    cell_clip: float = 0.0,
+    projection_clip: float = 0.0,
+) -> tuple:
+    """Return the gradients of ``lstm`` by those of its inputs that are not None.
+
+    ``hidden``, ``cell`` and ``gates`` are its results, ``grad`` and ``grad_cell`` the gradients by the first two.
+
+    >>> x, weight = LoDTensor(np.zeros((1, 4)), [[1]]), np.zeros((1, 4))
+    >>> results = [getattr(r, "values", r) for r in lstm(x, None, weight)]
+    >>> lstm_grad(x, None, weight, None, None, None, None, *results, np.ones((1, 1)))[0]
+    array([[0.25, 0.  , 0.  , 0.  ]])
+    """
+    sizes = prepare(x, input_weight, weight, bias, h0, c0, projection, level, cell_clip, projection_clip)
+    prepare_grad(x, hidden, cell, gates, grad, grad_cell, sizes)
+    w, _, peepholes, into = _numbers(weight, bias, projection, sizes)
+    n, limit = len(sizes.offsets) - 1, cell_clip or np.inf
+    values, _ = recurrent.rows_of(x, input_weight)
+    hidden, cell, grad = map(double, (hidden, cell, grad))
+    by_cell, gates = double(grad_cell, cell.shape), double(gates)[recurrent.steps_of(sizes.offsets, reverse).places]
+    by_gates, by_peepholes, by_w, by_into = np.zeros(gates.shape), np.zeros((3, sizes.cell)), 0 * w, 0 * into
+    h0s, c0s = double(h0, (n, sizes.out)), double(c0, (n, sizes.cell))
+    by_h0, by_c0 = 0 * h0s, 0 * c0s
+    for s, path in enumerate(recurrent.paths(sizes.offsets, reverse)):
+        dh, dc = by_h0[s], by_c0[s]
+        for i in range(len(path) - 1, -1, -1):
+            t, previous = path[i], path[i - 1] if i else None
+            h, c = (h0s[s], c0s[s]) if previous is None else (hidden[previous], cell[previous])
+            candidate, enter, keep, leave = np.split(gates[t], 4)
+            y = activate(cell_activation, cell[t])
+            dh = dh + grad[t]
+            if projection is not None:
+                inside = np.abs(hidden[t]) < projection_clip if projection_clip else 1
+                dh = dh * slope(projection_activation, hidden[t]) * inside
+                by_into += np.outer(leave * y, dh)
+                dh = into @ dh
+            d_leave = dh * y * slope(gate_activation, leave)
+            dc = dc + by_cell[t] + dh * leave * slope(cell_activation, y) + d_leave * peepholes[2]
+            dc = np.where(np.abs(cell[t]) < limit, dc, 0)
+            d_candidate = dc * enter * slope(candidate_activation, candidate)
+            d_enter = dc * candidate * slope(gate_activation, enter)
+            d_keep = dc * c * slope(gate_activation, keep)
+            by_gates[t] = np.concatenate([d_candidate, d_enter, d_keep, d_leave])
+            by_peepholes += [d_enter * c, d_keep * c, d_leave * cell[t]]
+            by_w += np.outer(h, by_gates[t])
+            dc = dc * keep + d_enter * peepholes[0] + d_keep * peepholes[1]
+            dh = w @ by_gates[t]
+        by_h0[s], by_c0[s] = dh, dc
+    by_x = by_gates if input_weight is None else by_gates @ double(input_weight).T
+    by_bias = np.concatenate([by_gates.sum(axis=0), *by_peepholes[: 3 * sizes.peepholes]])
+    found = by_x.reshape(x.values.shape), values.T @ by_gates, by_w, by_bias, by_h0, by_c0, by_into
+    inputs = x.values, input_weight, weight, bias, h0, c0, projection
+    return tuple(
+        rounded(g.reshape(like.shape), like.dtype) for g, like in zip(found, inputs, strict=True) if like is not None
+    )
+
+
+@lstm_grad.infer_rule
+def _(x, input_weight, weight, bias, h0, c0, projection, *results, **attrs):
+    return x.but(lod_level=0), *recurrent.present(input_weight, weight, bias, h0, c0, projection)
+
+
+@lstm.example
+def _(dtype):
+    dtype = np.dtype(np.float32) if dtype.kind == "i" else dtype
+    x = LoDTensor(np.ones((3, 2), dtype), [[2, 1]])
+    return [((x, np.ones((2, 12), dtype), np.ones((3, 12), dtype), np.ones(12, dtype)), {})]

@@ -1,0 +1,165 @@
+"""What recurrent layers share: activations, the order of their steps, checks of their inputs."""
+
+from __future__ import annotations
+
+import math
+import typing
+
+import numpy as np
+
+from ...arrays import check_gradient, native
+from ...errors import ShapeMismatchError
+from .types import check_same_type
+
+Activation = typing.Literal["identity", "relu", "sigmoid", "tanh"]
+#: Kernels know an activation by its number here.
+ACTIVATIONS = typing.get_args(Activation)
+
+
+class Steps(typing.NamedTuple):
+    """The steps of sequences that are not empty, longest first: step t has those that are longer than t.
+
+    ``order``: numbers of these sequences. ``counts``: how many take step t. ``rows``: row of x at each place in the
+    order of the steps; ``places``: the place of each row.
+    """
+
+    order: np.ndarray
+    counts: np.ndarray
+    rows: np.ndarray
+    places: np.ndarray
+
+    @property
+    def first(self):
+        """How many sequences take the first step."""
+        return len(self.order)
+
+    def __iter__(self):
+        """Of each step the place of its first row, and how many it has."""
+        place = 0
+        for count in self.counts.tolist():
+            yield place, count
+            place += count
+
+    @property
+    def previous(self):
+        """Where the step before is at each place, in memory that has the states before the first step in front."""
+        before = np.concatenate([[self.first], self.counts])[:-1]
+        return np.arange(len(self.rows)) + self.first - np.repeat(before, self.counts)
+
+    def before(self, reverse):
+        """Row of x one step before, at each place behind the first step."""
+        return self.rows[self.first :] + (1 if reverse else -1)
+
+
+def steps_of(offsets, reverse):
+    """Put rows into the order of the steps."""
+    lengths = np.diff(offsets)
+    order = np.argsort(-lengths, kind="stable")[: np.count_nonzero(lengths)]
+    counts = np.cumsum(np.bincount(lengths, minlength=1)[::-1])[::-1][1:]
+    step = np.repeat(np.arange(len(counts)), counts)
+    number = np.arange(len(step)) - (np.cumsum(counts) - counts)[step]
+    rows = offsets[order + 1][number] - 1 - step if reverse else offsets[order][number] + step
+    places = np.empty_like(rows)
+    places[rows] = np.arange(len(rows))
+    return Steps(order, counts, rows, places)
+
+
+def activate(name, x):
+    """An activation, for definitions."""
+    if name == "sigmoid":
+        small = np.exp(-np.abs(x))
+        return np.where(x >= 0, 1, small) / (1 + small)
+    return np.tanh(x) if name == "tanh" else np.where(x < 0, 0, x) if name == "relu" else x
+
+
+def slope(name, y):
+    """The derivative of an activation, from its result."""
+    if name == "sigmoid":
+        return y * (1 - y)
+    return 1 - y * y if name == "tanh" else np.where(y > 0, 1, 0) if name == "relu" else np.ones_like(y)
+
+
+def double(x, shape=None):
+    """An array in double precision; zeros of a shape in place of None."""
+    return np.zeros(shape) if x is None else x.astype(np.float64)
+
+
+def rounded(x, dtype):
+    with np.errstate(over="ignore", under="ignore"):
+        return np.asarray(x, native(dtype))
+
+
+def gate_type(dtype):
+    """The type of gates, which the gradient reads: float32 for float16."""
+    return np.dtype(np.float32) if native(dtype) == np.float16 else native(dtype)
+
+
+def rows_of(x, input_weight):
+    """The input products of all rows, in double precision."""
+    rows = x.values.reshape(len(x.values), math.prod(x.values.shape[1:])).astype(np.float64)
+    return rows, rows if input_weight is None else rows @ input_weight.astype(np.float64)
+
+
+def paths(offsets, reverse):
+    """The rows of each sequence, in the order in which the layer walks."""
+    for start, stop in zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True):
+        yield range(stop - 1, start - 1, -1) if reverse else range(start, stop)
+
+
+def check_weights(name, x, gates, input_weight, weight, others=(), size=None):
+    """Check types, and the weights of a layer of so many gates. Returns the size of its state and of its output.
+
+    Parameters
+    ----------
+    others : dict
+        Name -> array or None.
+    size : int, optional
+        Of the state, which the weight tells where no projection follows.
+    """
+    check_same_type(name, x.values, input_weight=input_weight, weight=weight, **dict(others))
+    if weight.ndim != 2 or weight.shape[1] % gates:
+        raise ShapeMismatchError(f"{name}: the weight has shape {tuple(weight.shape)}; it must be (n, {gates} * size)")
+    size, back = weight.shape[1] // gates, weight.shape[0]
+    width = math.prod(x.values.shape[1:])
+    if input_weight is None and width != gates * size:
+        raise ShapeMismatchError(
+            f"{name}: rows of x have {width} elements, and without an input weight they must be the {gates * size} of "
+            f"the products for {gates} gates of {size}"
+        )
+    if input_weight is not None and tuple(input_weight.shape) != (width, gates * size):
+        raise ShapeMismatchError(
+            f"{name}: the input weight has shape {tuple(input_weight.shape)}; rows of {width} elements and {gates} "
+            f"gates of {size} need ({width}, {gates * size})"
+        )
+    return size, back
+
+
+def check_states(name, offsets, **states):
+    """Check initial states: name -> array or None, and its width."""
+    for what, (state, width) in states.items():
+        wanted = len(offsets) - 1, width
+        if state is not None and tuple(state.shape) != wanted:
+            raise ShapeMismatchError(f"{name}: {what} has shape {tuple(state.shape)}, it must be {wanted}, a row each")
+
+
+def check_bias(name, bias, *sizes):
+    if bias is not None and (math.prod(bias.shape) not in sizes or bias.shape[-1] not in sizes):
+        raise ShapeMismatchError(
+            f"{name}: the bias has shape {tuple(bias.shape)}; it must have {' or '.join(map(str, sizes))} elements"
+        )
+
+
+def check_results(rows, gates, grad, out, **others):
+    """Check what a gradient reads: the gradient by the output, the output, and other arrays of a row each."""
+    check_gradient(grad, (rows, out))
+    for name, (array, width) in {**others, "gates": gates}.items():
+        if array is not None and tuple(array.shape) != (rows, width):
+            raise ShapeMismatchError(
+                f"the gradient reads the {name} of the layer, of shape {(rows, width)}; the array has shape "
+                f"{tuple(array.shape)}"
+            )
+
+
+def present(*gradients):
+    """The gradients that are not None."""
+    return tuple(g for g in gradients if g is not None)

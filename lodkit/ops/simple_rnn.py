@@ -1,0 +1,149 @@
+"""Simple recurrent layers over sequences, without padding."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..errors import ShapeMismatchError
+from ..lod import LoDTensor, values_of
+from ..registry import Dense, inferred_level, op
+from .shared import recurrent
+from .shared.recurrent import Activation, activate, double, rounded, slope
+
+
+def prepare(x, input_weight, weight, bias, h0, level):
+    """Check the inputs of simple_rnn on any device. Returns the offsets of the sequences and the size of the state."""
+    size, out = recurrent.check_weights("simple_rnn", x, 1, input_weight, weight, {"bias": bias, "h0": h0})
+    if size != out:
+        raise ShapeMismatchError(f"simple_rnn: the weight has shape {tuple(weight.shape)}; it must be square")
+    recurrent.check_bias("simple_rnn", bias, size)
+    offsets = x.row_offsets(level)
+    recurrent.check_states("simple_rnn", offsets, h0=(h0, size))
+    return offsets, size
+
+
+@op
+def simple_rnn(
+    x: LoDTensor,
+    input_weight: Dense | None,
+    weight: Dense,
+    bias: Dense | None = None,
+    h0: Dense | None = None,
+    /,
+    *,
+    level: int = -1,
+    reverse: bool = False,
+    activation: Activation = "tanh",
+) -> LoDTensor:
+    """Run a simple recurrent layer over every sequence: ``tanh(x @ input_weight + before @ weight + bias)``.
+
+    Nothing is padded: each step computes the sequences that are not at their end.
+
+    Parameters
+    ----------
+    x : LoDTensor
+        Rows of any shape, which are flattened.
+    input_weight : array of shape (width, size) or None
+        None if the rows of x are products already.
+    weight : array of shape (size, size)
+    bias : array of size elements, optional
+    h0 : array of shape (sequences, size), optional
+        The state before the first step; zeros by default.
+    level : int
+        The level of the sequences; the innermost by default.
+    reverse : bool
+        Walk every sequence from its end.
+    activation : str
+        identity, relu, sigmoid or tanh.
+
+    Returns
+    -------
+    LoDTensor
+        The states, in the structure of x.
+
+    Raises
+    ------
+    ShapeMismatchError
+        Weights, bias or states do not fit.
+
+    Examples
+    --------
+    >>> x = LoDTensor(np.ones((3, 1)), [[2, 1]])
+    >>> simple_rnn(x, None, np.array([[10.]]), activation="identity").values.ravel()
+    array([ 1., 11.,  1.])
+    """
+    offsets, size = prepare(x, input_weight, weight, bias, h0, level)
+    w, b, first = double(weight), double(bias, size).reshape(-1), double(h0, (len(offsets) - 1, size))
+    out, (_, products) = np.zeros((len(x.values), size)), recurrent.rows_of(x, input_weight)
+    for path, h in zip(recurrent.paths(offsets, reverse), first, strict=True):
+        for t in path:
+            out[t] = h = activate(activation, products[t] + b + h @ w)
+    return x.with_values(rounded(out, x.values.dtype))
+
+
+@simple_rnn.infer_rule
+def _(x, input_weight, weight, bias=None, h0=None, *, level=-1, **attrs):
+    inferred_level(x, level)
+    return x.but(dims=(x.dims[0], weight.dims[1]))
+
+
+@simple_rnn.gradient
+def _(call, grad):
+    inputs = (*call.inputs, None, None)[:5]
+    found = iter(simple_rnn_grad(*inputs, values_of(call.outputs[0]), values_of(grad), **call.attrs))
+    return tuple(None if x is None else next(found) for x in call.inputs)
+
+
+@op
+def simple_rnn_grad(
+    x: LoDTensor,
+    input_weight: Dense | None,
+    weight: Dense,
+    bias: Dense | None,
+    h0: Dense | None,
+    hidden: Dense,
+    grad: Dense,
+    /,
+    *,
+    level: int = -1,
+    reverse: bool = False,
+    activation: Activation = "tanh",
+) -> tuple:
+    """Return the gradients of ``simple_rnn`` by those of its inputs that are not None, from its result.
+
+    >>> x, weight = LoDTensor(np.ones((2, 1)), [[2]]), np.array([[10.]])
+    >>> hidden = simple_rnn(x, None, weight, activation="identity").values
+    >>> simple_rnn_grad(x, None, weight, None, None, hidden, np.ones((2, 1)), activation="identity")[1]
+    array([[1.]])
+    """
+    offsets, size = prepare(x, input_weight, weight, bias, h0, level)
+    recurrent.check_results(len(x.values), (None, size), grad, size, hidden=(hidden, size))
+    w, hidden, grad, first = double(weight), double(hidden), double(grad), double(h0, (len(offsets) - 1, size))
+    by_sums, by_w, by_first = np.zeros(hidden.shape), 0 * w, 0 * first
+    for s, path in enumerate(recurrent.paths(offsets, reverse)):
+        dh = by_first[s]
+        for i in range(len(path) - 1, -1, -1):
+            t = path[i]
+            by_sums[t] = (dh + grad[t]) * slope(activation, hidden[t])
+            by_w += np.outer(hidden[path[i - 1]] if i else first[s], by_sums[t])
+            dh = w @ by_sums[t]
+        by_first[s] = dh
+    rows, _ = recurrent.rows_of(x, input_weight)
+    by_x = by_sums if input_weight is None else by_sums @ double(input_weight).T
+    found = by_x, rows.T @ by_sums, by_w, by_sums.sum(axis=0), by_first
+    inputs = x.values, input_weight, weight, bias, h0
+    return tuple(
+        rounded(g.reshape(like.shape), like.dtype) for g, like in zip(found, inputs, strict=True) if like is not None
+    )
+
+
+@simple_rnn_grad.infer_rule
+def _(x, input_weight, weight, bias, h0, *results, **attrs):
+    return x.but(lod_level=0), *recurrent.present(input_weight, weight, bias, h0)
+
+
+@simple_rnn.example
+def _(dtype):
+    dtype = np.dtype(np.float32) if dtype.kind == "i" else dtype
+    x = LoDTensor(np.ones((3, 2), dtype), [[2, 1]])
+    return [((x, np.ones((2, 3), dtype), np.ones((3, 3), dtype), np.ones(3, dtype)), {})]

@@ -1,0 +1,1 @@
+"""Recurrences over sequences, in Python steps."""
