@@ -74,6 +74,20 @@ def test_selects_what_insertion_selects():
         start += count
 
 
+def test_nothing_hides_behind_nan():
+    """Blocks of candidates are passed over; where NaN stands in one must not matter."""
+    rng = np.random.default_rng(0)
+    scores = np.where(rng.random((200, 50)) < 0.3, nan, rng.integers(0, 9, (200, 50)))
+    rows = LoDTensor(scores, [[200]])
+    ids, best = lodkit.greedy_decode(rows)
+    np.testing.assert_array_equal(best.values, np.nanmax(scores, axis=1))
+    np.testing.assert_array_equal(ids.values, np.nanargmax(scores, axis=1))
+    inputs = np.ones(200, np.int64), np.zeros(200), None, prefixes(scores, *[1] * 200)
+    for k in (1, 4):
+        found = lodkit.beam_search(*inputs, beam_size=k, end_id=0)[1].values.reshape(200, k)
+        np.testing.assert_array_equal(found, -np.sort(-scores, axis=1)[:, :k])
+
+
 def searched(place, table, starts, beam_size, steps):
     """Sentences and scores of every source, by a table of the logarithms of a word behind another."""
     n = len(starts)

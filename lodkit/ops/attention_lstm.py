@@ -10,7 +10,7 @@ from ..arrays import native
 from ..errors import ShapeMismatchError
 from ..lod import LoDTensor
 from ..registry import Dense, inferred_level, op
-from .recurrent_units import Activation, activate
+from .shared.recurrent import Activation, activate
 from .shared.reductions import shares
 from .shared.types import check_same_type
 

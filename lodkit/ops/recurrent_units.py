@@ -2,30 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 import numpy as np
 
 from ..arrays import check_gradient, native
 from ..errors import ShapeMismatchError
 from ..lod import values_of
 from ..registry import Dense, op
+from .gru import Layout
+from .shared.recurrent import Activation, activate, slope
 from .shared.types import check_same_type
-
-Activation = Literal["identity", "relu", "sigmoid", "tanh"]
-Layout = Literal["columns", "blocks"]
-
-
-def activate(name, x):
-    """An activation of numbers in double precision."""
-    if name == "sigmoid":
-        return 0.5 + 0.5 * np.tanh(0.5 * x)
-    return {"identity": x, "relu": np.where(x < 0, 0, x), "tanh": np.tanh(x)}[name]
-
-
-def slope(name, y):
-    """The derivative of an activation, from its result."""
-    return {"identity": np.ones_like(y), "relu": 1.0 * (y > 0), "sigmoid": y * (1 - y), "tanh": 1 - y * y}[name]
 
 
 def _rounded(like, *results):

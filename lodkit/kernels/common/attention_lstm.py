@@ -12,21 +12,16 @@ from ... import ops
 from ...arrays import native
 from ...lod import LoDTensor, frozen
 from ...ops.attention_lstm import prepare
+from ...ops.shared.recurrent import steps_of
 from ...registry import Dense
 from .gate_activations import activate
 
 
-def _longest_first(offsets):
-    """Order of the sequences, the rows of x in it, their offsets, and at each row its place in order of steps."""
-    lengths = np.diff(offsets)
-    order = np.argsort(-lengths, kind="stable")
-    ends = np.concatenate([[0], np.cumsum(lengths[order])])
-    rows = np.repeat(offsets[:-1][order] - ends[:-1], lengths[order]) + np.arange(ends[-1])
-    steps = np.arange(ends[-1]) - np.repeat(ends[:-1], lengths[order])
-    counts = np.bincount(steps, minlength=1)
-    places = np.empty(len(rows), np.int64)
-    places[rows] = (np.cumsum(counts) - counts)[steps] + np.repeat(np.arange(len(order)), lengths[order])
-    return order, rows, ends, counts, places
+def _longest_first(offsets, order):
+    """The rows of x with the longest sequence first, and the offsets of the sequences in that order."""
+    lengths = np.diff(offsets)[order]
+    ends = np.concatenate([[0], np.cumsum(lengths)])
+    return np.repeat(offsets[order] - ends[:-1], lengths) + np.arange(ends[-1]), frozen(ends)
 
 
 class _Attention:
@@ -76,7 +71,8 @@ def attention_lstm(
 ):
     numbers = attention_bias, attention_scalar, attention_scalar_bias
     sizes = prepare(x, c0, attention_weight, weight, bias, h0, *numbers, level)
-    order, rows, ends, counts, places = _longest_first(sizes.offsets)
+    steps = steps_of(sizes.offsets, False)
+    rows, ends = _longest_first(sizes.offsets, steps.order)
     if not len(rows) or not sizes.size:
         nothing = (on.zeros((len(rows), sizes.size), native(x.dtype), x.values) for _ in range(2))
         return tuple(map(x.with_values, nothing))
@@ -85,7 +81,7 @@ def attention_lstm(
     xp, values, cell, attend, w, add = on.computing(source, c0, attention_weight, weight, bias)
     added, scale, shift = (None if each is None else xp.reshape(on.computing(each)[1], (1,)) for each in numbers)
     attend, add = xp.reshape(attend, (-1,)), xp.reshape(add, (1, -1))
-    first = on.computing(on.send(x.values, order))[1]
+    first = on.computing(on.send(x.values, steps.order))[1]
     cell = xp.take(cell, first, axis=0)
     hidden = xp.zeros_like(cell) if h0 is None else xp.take(on.computing(h0)[1], first, axis=0)
     results = []
@@ -94,7 +90,7 @@ def attention_lstm(
         scores = scores if added is None else scores + added
         shift = 0 if shift is None else shift
         attention = _Attention(on, xp, source, ends, scores, scale, shift)
-        for count in counts.tolist():
+        for _, count in steps:
             cell, hidden = cell[:count], hidden[:count]
             mean = attention.mean(xp.matmul(cell, attend[sizes.width :]))
             gates = xp.matmul(hidden, w[: sizes.size]) + xp.matmul(mean, w[sizes.size :]) + add
@@ -103,7 +99,7 @@ def attention_lstm(
             cell = forget * cell + enter * activate(xp, candidate_activation, gates[:, 3 * sizes.size :])
             hidden = leave * activate(xp, cell_activation, cell)
             results.append((hidden, cell))
-    at = on.send(x.values, places)
+    at = on.send(x.values, steps.places)
     found = (on.take(on.contiguous(xp.concat([*states])), at) for states in zip(*results, strict=True))
     with np.errstate(over="ignore"):
         return tuple(x.with_values(on.convert(states, native(x.dtype))) for states in found)

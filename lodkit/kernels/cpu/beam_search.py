@@ -17,12 +17,13 @@ def _beats(x, y):
     return x > y or (y != y and x == x)
 
 
-@jitable
+@jitable(nrt=False)
 def _skip(scores, r, met, least, backwards):
     """Pass over blocks of candidates of which none beats the least that was kept."""
     n = scores.shape[1]
     while met + LANES <= n:
         lanes = simd.load(scores, r, n - met - LANES if backwards else met, LANES)
+        lanes = simd.larger(simd.like(lanes, -np.inf), lanes)  # without NaN, which would hide what it is compared with
         if not simd.lane(simd.reduce(simd.larger, lanes), 0) <= least:
             break
         met += LANES
@@ -59,7 +60,7 @@ def prefixes(pre_ids, pre_scores, scores, end_id, beam_size, is_accumulated):
     return pre_ids, before, steps, best, end_id
 
 
-@jitable
+@jitable(nrt=False)
 def _next(r, pre_ids, pre_scores, scores, best, end_id, taken):
     """The score of the best of a prefix behind those that were taken, and whether there is one."""
     if pre_ids[r] == end_id:
@@ -102,7 +103,7 @@ def _equal(x, y):
     return x == y or (x != x and y != y)
 
 
-@jitable
+@jitable(nrt=False)
 def _place(row, best, j, count):
     """Where the j-th best of a prefix is listed: of equal scores the first candidate comes first."""
     x, first, last = row[best[j]], j, j

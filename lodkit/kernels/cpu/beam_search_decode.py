@@ -8,7 +8,7 @@ from ...jit import jitable, parallel_kernel, prange
 from .primitives.gradient_kernels import plain
 
 
-@jitable
+@jitable(nrt=False)
 def _words(words, parents, row, end_id):
     """Words of a hypothesis: the last, and all before that are no end."""
     count, row = 1, parents[row]
