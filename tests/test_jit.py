@@ -8,12 +8,7 @@ import sys
 import textwrap
 
 import pytest
-from kernel_package import ROOT, make, run
-
-
-@pytest.fixture
-def kit(tmp_path):
-    return make(tmp_path)
+from kernel_package import ROOT, run
 
 
 def test_without_a_compiler_everything_is_plain_python(kit):
