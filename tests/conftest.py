@@ -55,6 +55,14 @@ def serial_tiny_blocks(tiny_blocks, monkeypatch):
     monkeypatch.setattr(settings, "parallel_from", 1 << 60)
 
 
+@pytest.fixture
+def kit(tmp_path):
+    """A folder with a small package of kernels."""
+    import kernel_package
+
+    return kernel_package.make(tmp_path)
+
+
 @pytest.fixture(params=["cpu", "cuda"])
 def place(request, monkeypatch):
     """The CPU or the emulated GPU: ``to`` moves values there, ``home`` brings results back."""

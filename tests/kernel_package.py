@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
+import functools
+import json
 import os
 import pathlib
 import subprocess
@@ -95,13 +98,48 @@ def make(folder):
     return folder
 
 
-def start(kit, code, **env):
+#: Forks a process for every line of JSON that it reads. Numba compiles first what each would compile again: its start
+#: takes a second. All of lodkit is imported in the children, each of which sees the kernels as they are then.
+FORKS = """
+import json, os, sys, tempfile, traceback
+import numba, numpy as np
+numba.njit(lambda x: x.sum())(np.ones(1))
+for line in sys.stdin:
+    task = json.loads(line)
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        pid = os.fork()
+        if not pid:
+            os.dup2(out.fileno(), 1), os.dup2(err.fileno(), 2)
+            code = 1
+            try:
+                os.environ.clear()
+                os.environ.update(task["env"])
+                sys.path[:0] = task["env"]["PYTHONPATH"].split(os.pathsep)
+                exec(compile(task["code"], "<string>", "exec"), {"__name__": "__main__"})
+                code = 0
+            except BaseException:
+                traceback.print_exc()
+            finally:
+                sys.stdout.flush(), sys.stderr.flush()
+                os._exit(code)
+        status = os.waitpid(pid, 0)[1]
+        out.seek(0), err.seek(0)
+        print(json.dumps([status, out.read().decode(), err.read().decode()]), flush=True)
+"""
+
+
+def environment(kit, env):
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("NUMBA_", "LODKIT_", "COV_"))}
     paths = {"PYTHONPATH": os.pathsep.join([str(ROOT), str(kit)]), "LODKIT_CACHE_DIR": str(kit / "cache")}
     # A .pyc counts as fresh if an edit keeps the mtime in seconds and the size.
-    kept |= paths | {"PYTHONDONTWRITEBYTECODE": "1"} | env
+    return kept | paths | {"PYTHONDONTWRITEBYTECODE": "1"} | env
+
+
+def start(kit, code, **env):
+    """Start a process of its own, with hashes and addresses of its own."""
     command = [sys.executable, "-W", "error", "-c", PRELUDE + textwrap.dedent(code)]
-    return subprocess.Popen(command, env=kept, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, env=environment(kit, env), text=True, stdout=pipe, stderr=pipe)
 
 
 def finish(process):
@@ -113,5 +151,23 @@ def finish(process):
     return out.split()
 
 
+@functools.cache
+def forks():
+    command = [sys.executable, "-W", "error", "-c", FORKS]
+    env = environment(ROOT, {})
+    server = subprocess.Popen(command, env=env, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    atexit.register(server.communicate)
+    return server
+
+
 def run(kit, code, **env):
-    return finish(start(kit, code, **env))
+    """Run code in another process: a fork of one that has Numba already, unless ``env`` has settings of Numba's."""
+    if not hasattr(os, "fork") or any(name.startswith("NUMBA_") for name in env):
+        return finish(start(kit, code, **env))
+    server = forks()
+    task = {"code": PRELUDE + textwrap.dedent(code), "env": environment(kit, env)}
+    server.stdin.write(json.dumps(task) + "\n")
+    server.stdin.flush()
+    status, out, err = json.loads(server.stdout.readline())
+    assert status == 0, err
+    return out.split()

@@ -18,7 +18,8 @@ from types import CellType, CodeType, FunctionType, ModuleType, SimpleNamespace
 import numpy as np
 import simt_cuda
 from greenlet import getcurrent, greenlet
-from simt_cuda import EXIT, SLEEP, WAITS, Dim3, Pointer, SimError, cuda, now, poisoned
+from simt_cuda import EXIT, SLEEP, WAITS, cuda
+from simt_memory import Dim3, Pointer, SimError, now, poisoned
 
 __all__ = ["Pointer", "SimError", "run"]
 

@@ -10,13 +10,13 @@ pytest.importorskip("numba_cuda")
 pytest.importorskip("array_api_compat")
 
 from emulated import to_numpy
-from test_cuda_laws import gpu  # noqa: F401
+from test_cuda_laws import any_gpu  # noqa: F401
 
 import lodkit
 from lodkit import LoDTensor
 
 
-def calls(gpu, ids):  # noqa: F811
+def calls(gpu, ids):
     """Everything that takes ids, with ids outside 6 columns, or rows."""
     batch, ones = gpu(LoDTensor(ids, [[1, 2]])), gpu(np.ones(3))
     yield lambda: lodkit.sparse_to_dense(gpu(ids), ones, num_rows=6)
@@ -29,7 +29,7 @@ def calls(gpu, ids):  # noqa: F811
 
 
 @pytest.mark.parametrize("bad", [-1, 6, 1 << 40])
-def test_ids_outside_raise(gpu, bad):  # noqa: F811
+def test_ids_outside_raise(gpu, bad):
     for call in calls(gpu, np.array([0, 5, bad])):
         with pytest.raises(lodkit.RowIndexError, match=rf"\[2\] = {bad} is outside \[0, 6\)"):
             call()
@@ -38,7 +38,7 @@ def test_ids_outside_raise(gpu, bad):  # noqa: F811
 
 
 @pytest.mark.parametrize("bad", [-1, 6, 1 << 40])
-def test_clamped_ids_write_nothing(gpu, bad):  # noqa: F811
+def test_clamped_ids_write_nothing(gpu, bad):
     """As if they were not there; what they read is zero."""
     lodkit.bounds_check("clamp")
     found = [to_numpy(call()) for call in calls(gpu, np.array([0, 5, bad]))]
@@ -49,7 +49,7 @@ def test_clamped_ids_write_nothing(gpu, bad):  # noqa: F811
         np.testing.assert_array_equal(got.values if isinstance(got, LoDTensor) else got, want)
 
 
-def test_negative_ids_without_a_bound(gpu):  # noqa: F811
+def test_negative_ids_without_a_bound(gpu):
     with pytest.raises(lodkit.RowIndexError, match=r"ids\[1\] = -7 is outside \[0, 3\) \(num_columns = 3\)"):
         lodkit.sparse_matrix(gpu(LoDTensor([2, -7], [[2]])))
     with pytest.raises(lodkit.RowIndexError, match=r"indices\[0\] = -1 is outside \[0, 0\)"):
@@ -58,7 +58,7 @@ def test_negative_ids_without_a_bound(gpu):  # noqa: F811
         lodkit.sparse_to_dense_mask(gpu(np.array([-1])), gpu(np.ones(1)), 0.0, mask=[1], max_skipped=0)
 
 
-def test_what_does_not_fit(gpu):  # noqa: F811
+def test_what_does_not_fit(gpu):
     ids = gpu(LoDTensor([2, 1], [[2]]))
     with pytest.raises(lodkit.ShapeMismatchError, match="values has 3 rows for 2 ids"):
         lodkit.batch_sparse_to_dense(ids, gpu(np.ones(3)))
@@ -72,7 +72,7 @@ def test_what_does_not_fit(gpu):  # noqa: F811
         lodkit.lengths_to_weights(gpu(np.array([2, -3])))
 
 
-def test_many_ids(gpu):  # noqa: F811
+def test_many_ids(gpu):
     rng = np.random.default_rng(0)
     lengths = rng.integers(0, 9, 300)
     ids = LoDTensor(rng.integers(0, 20, lengths.sum()), [lengths])

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+import textwrap
 
 import pytest
-from kernel_package import make, run
-
-
-@pytest.fixture
-def kit(tmp_path):
-    return make(tmp_path)
+from kernel_package import ROOT, run
 
 
 def test_without_a_compiler_everything_is_plain_python(kit):
@@ -86,14 +83,23 @@ def test_only_a_prange_is_parallel(kit):
 
 
 @pytest.mark.jit
-@pytest.mark.parametrize("name", ["embedding_bag", "sequence_pool", "merge_selected_rows", "adagrad"])
-def test_a_second_process_compiles_nothing(name):
+def test_a_second_process_compiles_nothing():
     """Every kernel of the package comes from the disk: no closure in it is told apart by an address."""
-    code = (
-        "from numba.core import event; import lodkit\n"
-        "with event.install_recorder('numba:compile') as compiled:\n"
-        f"    lodkit.warmup({name!r}, 'float32')\n"
-        "print(sorted({str(e.data['dispatcher']) for _, e in compiled.buffer}))"
-    )
-    outs = [subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True) for _ in range(2)]
+    code = """
+    import lodkit
+    from numba.core import event
+    from samples import SAMPLES
+
+    names = "embedding_bag embedding_bag_grad sequence_pool sequence_pool_grad segment_reduce merge_selected_rows"
+    names += " adagrad embedding_bag_adagrad sequence_softmax sequence_attention quantized_embedding_bag"
+    with event.install_recorder("numba:compile") as compiled:
+        for lodkit.jit.settings.parallel_from in (0, 1 << 60):
+            for name in names.split():
+                inputs, attrs = SAMPLES[name][0]
+                lodkit.OPS[name](*inputs, **attrs)
+    print(sorted({str(e.data["dispatcher"]) for _, e in compiled.buffer}))
+    """
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "tests")])}
+    command = [sys.executable, "-c", textwrap.dedent(code)]
+    outs = [subprocess.run(command, capture_output=True, text=True, check=True, env=env) for _ in range(2)]
     assert outs[1].stdout.strip() == "[]"

@@ -22,12 +22,12 @@ ADDED = [
 REMOVED = [
     ((reals(11, 3), vector(6, 5)), TWO_ONE),
     ((reals(7), vector(2, 5, dtype=np.int32)), {}),
-    ((reals(4, 2, 2),), {"padding_width": 0, "end_padding_width": 1}),
+    ((reals(4, 1, 3),), {"padding_width": 0, "end_padding_width": 1}),
     ((array(5, 2, dtype=np.float16), vector(5)), {"padding_width": 1}),
     ((array(5, 4, dtype=np.int32), vector(5)), TWO_ONE),
     ((reals(5, 64, dtype=np.float32), vector(2, 3)), {}),
     ((reals(0, 2), vector()), {}),
-    ((reals(3, 2), vector(3, 0)), {"padding_width": 0}),
+    ((reals(3, 3), vector(3, 0)), {"padding_width": 0}),
 ]
 FILLED = [
     ((reals(3, 2), vector(1, 0, 2, 0)), {}),

@@ -9,7 +9,7 @@ from ._make import array, reals, vector
 RANGES = np.array([[[0, 1], [2, 2]], [[1, 3], [5, 0]], [[4, 1], [2, 2]]])
 GATHERED = [
     (reals(6), RANGES),
-    (reals(6, 2, 3), RANGES.astype(np.int32)),
+    (reals(6, 1, 3), RANGES.astype(np.int32)),
     (array(6, 3, dtype=np.float16), RANGES[:, 1:]),
     (array(6, dtype=np.int64), RANGES[:0]),
     (reals(0, 2), np.zeros((2, 0, 2), np.int64)),

@@ -9,7 +9,7 @@ import lodkit
 from ._make import array, reals, vector
 
 _CASES = [
-    ((reals(3, 4, 2),), {"reduce": r, "where": w, "num_dims": 2})
+    ((reals(3, 4, 5),), {"reduce": r, "where": w, "num_dims": 2})
     for r in ("sum", "mean", "max", "logsumexp")
     for w in ("front", "back")
 ]
@@ -21,7 +21,7 @@ _CASES += [
     ((reals(5),), {"reduce": "prod"}),
     ((array(2, 20, dtype=np.float16),), {}),
     ((array(2, 3, dtype=np.int32),), {"where": "back"}),
-    ((reals(0, 3),), {}),
+    ((reals(0, 5),), {}),
     ((reals(2, 0),), {"where": "back", "reduce": "max"}),
 ]
 

@@ -17,7 +17,7 @@ EXPANDED = [
     ((ragged([0, 2, 1]), Y), {}),
     ((ragged([2, 0, 1], [2, 0, 3], item=(2, 2)), DEEP), {"ref_level": 0}),
     ((ragged([1, 1, 1], [2, 0, 1], [1, 0, 2]), DEEP), {}),
-    ((reals(3, 2, 2), DEEP), {"ref_level": 0}),
+    ((reals(3, 1, 5), DEEP), {"ref_level": 0}),
     ((reals(3), ragged([0, 0, 0], dtype=np.int64)), {"ref_level": -1}),
     ((reals(0, 3), NOTHING), {}),
     ((ragged([]), NOTHING), {}),

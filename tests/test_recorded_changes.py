@@ -1,0 +1,170 @@
+"""Recorded arrays that change in place: what is followed, and what is refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from differences import MATRIX, agrees
+
+import lodkit
+from lodkit import LodkitError, LoDTensor
+from lodkit.arrays import array_functions, array_gradients, array_methods  # noqa: F401
+
+
+def _doubled(x):
+    y = lodkit.tanh(x)
+    z = y * 3
+    y *= 2
+    y += z
+    return y * z
+
+
+def _assigned(x):
+    y = lodkit.tanh(x)
+    square = y * y
+    y[1:] = square[:2] * 5
+    y[0, [0, 0, 1]] = np.array([1.0, 2.0, 3.0]) * y[0, 0]
+    y[y < -0.5] = 0.25
+    return y * square
+
+
+def _assigned_to_sequences(x):
+    t = LoDTensor(lodkit.tanh(x), [[1, 2]])
+    u = t * 2
+    t -= u
+    np.exp(u, out=u)
+    return lodkit.sequence_pool(t * u)
+
+
+@pytest.mark.parametrize("call", [_doubled, _assigned, _assigned_to_sequences])
+def test_changes_in_place(call):
+    agrees(call, MATRIX)
+
+
+def test_changes_in_place_that_are_refused():
+    x = np.ones((3, 2))
+    with lodkit.Tape() as tape:
+        w = tape.watch(x)
+        with pytest.raises(LodkitError, match="a source is not changed in place"):
+            w += 1
+        y = lodkit.tanh(x)
+        top = y[:1]
+        with pytest.raises(LodkitError, match="shares memory with others"):
+            y *= 2
+        with pytest.raises(LodkitError, match="shares memory with others"):
+            top[0] = 1
+        with pytest.raises(TypeError, match=r"out= is a plain array.*stop_gradient"):
+            np.add(y, 1, out=np.zeros((3, 2)))
+        with pytest.raises(TypeError, match="copyto of arrays on a tape"):
+            np.copyto(np.zeros((3, 2)), y)
+        with pytest.raises(ValueError, match="broadcast"):
+            (y * 1)[:2] = np.ones(5)
+        with pytest.raises(AttributeError, match="cannot be set"):
+            y.shape = (2, 3)
+        for method in (y.sort, y.fill, y.resize, y.partition):
+            with pytest.raises(TypeError, match=f"{method.__name__} of arrays on a tape is not recorded"):
+                method(1)
+    assert (x == 1).all()
+    assert tape.gradient(y, [x])[0].shape == (3, 2)
+
+
+def test_numbers_that_were_overwritten_are_refused():
+    x, buffer = np.full((3, 2), 0.5), np.zeros((3, 2))
+    with lodkit.Tape() as tape:
+        first = lodkit.mean(lodkit.tanh(x, out=buffer))
+        lodkit.relu(x, out=buffer)
+    with pytest.raises(LodkitError, match="overwritten since"):
+        tape.gradient(first, [x])
+    with lodkit.Tape() as tape:
+        kept, lost = lodkit.tanh(x), np.square(tape.watch(x))
+        lodkit.sgd(x, np.ones((3, 2)), lr=0.1)
+    np.testing.assert_allclose(tape.gradient(kept, [x])[0], 1 - np.tanh(0.5) ** 2)  # from the result alone
+    with pytest.raises(LodkitError, match="square reads numbers that were overwritten since"):
+        tape.gradient(lost, [x])
+
+
+def test_updates_after_a_tape_was_closed():
+    x, weight = np.ones((2, 2)), np.eye(2)
+    with lodkit.Tape() as tape:
+        y, z = lodkit.fc(x, weight), lodkit.tanh(weight)
+    before = tape.gradient(y, [x])[0]
+    lodkit.sgd(weight, np.ones((2, 2)), lr=0.5)
+    with pytest.raises(LodkitError, match="the gradient of fc reads numbers that were overwritten since"):
+        tape.gradient(y, [x])
+    assert (before == 1).all()
+    np.testing.assert_allclose(tape.gradient(z, [weight])[0], 1 - np.tanh(np.eye(2)) ** 2)
+
+
+def test_a_source_that_out_overwrote():
+    buffer = np.full((3, 2), 0.5)
+    with lodkit.Tape() as tape:
+        y = lodkit.mean(lodkit.relu(lodkit.tanh(buffer), out=buffer))
+    with pytest.raises(LodkitError, match="several results that were written to a source by out="):
+        tape.gradient(y, [buffer])
+
+
+def test_updates_by_recorded_numbers():
+    """Gradients are written, however they were scaled; results of variables are refused."""
+    x, table = np.ones((2, 2)), np.zeros((4, 2))
+    with lodkit.Tape() as tape:
+        y = lodkit.tanh(x)
+        with pytest.raises(TypeError, match=r"scatter_assign writes to an array.*stop_gradient\(slices\)"):
+            lodkit.scatter_assign(table, [0, 1], y)
+        lodkit.scatter_assign(table, [0, 1], lodkit.stop_gradient(y))
+        (grad,) = tape.gradient(y, [x])
+        with pytest.raises(TypeError, match="sgd writes to an array"):
+            lodkit.sgd(y, grad, lr=1.0)
+        lodkit.sgd(x, grad * 0.5 + grad.max(), lr=1.0)
+    assert table[0, 0] == np.tanh(1) and (x < 1).all()
+
+
+def test_views_of_sources_are_refused():
+    x = np.ones((4, 2))
+    for view in (lambda x: x[:2], lambda x: x.T, lambda x: x.reshape(-1), lambda x: x[::-1]):
+        with lodkit.Tape() as tape:
+            hidden = lodkit.mean(lodkit.tanh(view(x)))
+            seen = lodkit.mean(lodkit.tanh(view(tape.watch(x))))
+        with pytest.raises(LodkitError, match=r"read a view of a source.*tape\.watch"):
+            tape.gradient(hidden, [x])
+        assert tape.gradient(seen, [x])[0].shape == (4, 2)
+    buffer = np.ones(8)
+    a, b = buffer[:4], buffer[4:]
+    with lodkit.Tape() as tape:
+        y = lodkit.sum(a, b)
+    assert [g.tolist() for g in tape.gradient(y, [a, b])] == [[1] * 4] * 2
+
+
+def test_parts_of_sequences_are_seen():
+    t = LoDTensor(np.ones((3, 2)), [[1, 2]])
+    parts = (
+        lambda t: lodkit.sequence_pool(t.slice(1)),
+        lambda t: lodkit.sequence_pool(t[[1]]),
+        lambda t: t[1] * 1,
+        lambda t: list(t)[1] * 1,
+        lambda t: lodkit.sequence_pool(lodkit.concat([t[1:], t[1:]])) / 2,
+    )
+    for part in parts:
+        with lodkit.Tape() as tape:
+            y = part(t)
+        assert tape.gradient(y, [t])[0].values.tolist() == [[0, 0], [1, 1], [1, 1]]
+
+
+def test_changes_that_numpy_makes_unseen():
+    """Of watched arrays they are noticed; index arrays are copied."""
+    x = np.array([1.0, 2.0])
+    with lodkit.Tape() as tape:
+        y = tape.watch(x) ** 2
+    assert tape.gradient(y, [x])[0].tolist() == [2, 4]
+    x *= 10
+    with pytest.raises(LodkitError, match="NumPy changed a watched array in place"):
+        tape.gradient(y, [x])
+    index = np.array([0])
+    with lodkit.Tape() as tape:
+        y, z = lodkit.relu(np.ones((2, 2))), lodkit.relu(source := np.ones((2, 2)))
+        y[index] = lodkit.relu(source)[1:] * 5
+        picked = lodkit.relu(source)[index]
+        norm = np.linalg.norm(z)
+        z *= 2
+        index[0] = 1
+    assert tape.gradient([y, picked], [source])[0].tolist() == [[1, 1], [5, 5]]
+    np.testing.assert_allclose(tape.gradient(norm, [source])[0], 0.5)
