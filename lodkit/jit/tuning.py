@@ -18,14 +18,19 @@ class Tuning(NamedTuple):
     ----------
     level : int
         The cache that rows are prefetched into, as LLVM numbers them: 3 is the first level, 2 the second.
-    bytes_ahead, rows_ahead : int
-        Bytes of rows between a prefetch and its use, as many as half of a first-level cache, and rows at most.
+    bytes_ahead : int
+        Bytes of rows between the prefetch of a row and its use.
+    rows_ahead : int
+        The most rows between them, for narrow rows.
     strip_bytes : int
-        Bytes of a row that are summed at a time: half of the vector registers.
+        Bytes of a row that are summed at a time. With AVX-512 they fill half of the vector registers; with AVX2 all 16,
+        which costs a spill per row, where two strips would walk each bag twice.
     update_rows_ahead : int
         Rows between a prefetch and its use where rows are copied or updated one by one.
-    cached_bytes, far_bytes : int
-        Tables up to the one are read as from caches; results from the other on are written past the caches.
+    cached_bytes : int
+        Tables below this size are read as from caches: their rows count as aligned to cache lines.
+    far_bytes : int
+        Results from this size on are written past the caches.
     """
 
     level: int = 2

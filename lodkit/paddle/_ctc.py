@@ -46,7 +46,7 @@ def ctc_align(ops, Input, InputLength=None, *, blank=0, merge_repeated=True, pad
 
 
 def _nothing(x):
-    """A row of -1 where no sequence has one."""
+    """A row of -1 where no sequence has one. Paddle's lengths are 0 above it, which no check would take."""
     row = np.asarray([-1], x.dtype).reshape(1, *x.shape[1:])
     return LoDTensor._wrap(to_device(row, device_of(x.values)), x._lod)
 

@@ -14,7 +14,8 @@ from .operators import OPS
 def warmup(ops=None, dtypes=("float32",), *, progress=None):
     """Compile operators' kernels ahead of their first use, serial and parallel twins.
 
-    With an empty cache an operator takes one to five seconds of a core; what is cached on disk is only loaded.
+    With an empty cache an operator takes one to five seconds of a core, all of them some minutes; what is cached on
+    disk is only loaded.
 
     Parameters
     ----------
@@ -23,8 +24,8 @@ def warmup(ops=None, dtypes=("float32",), *, progress=None):
     dtypes : dtype or sequence of dtypes
         Types of values; those that an operator refuses are skipped.
     progress : bool, optional
-        Write to stderr what is compiled, how long it took, and how long the rest will take at that rate. By default
-        where stderr is a terminal.
+        Write to stderr how many operators there are, what is compiled, how long it took, and how long the rest will
+        take at that rate. By default where stderr is a terminal.
 
     Raises
     ------
@@ -43,6 +44,9 @@ def warmup(ops=None, dtypes=("float32",), *, progress=None):
     dtypes = dtypes if isinstance(dtypes, list | tuple) else [dtypes]
     shown = sys.stderr.isatty() if progress is None else progress
     started = time.perf_counter()
+    if shown:
+        most = 5 * len(chosen) * len(dtypes)
+        print(f"{len(chosen)} operators: up to {most} s unless they are cached on disk", file=sys.stderr)
     for k, op in enumerate(chosen):
         before = time.perf_counter()
         _compile(op, dtypes)
