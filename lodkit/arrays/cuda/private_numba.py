@@ -1,6 +1,6 @@
 """The installed Numba CUDA package, and all that lodkit uses of its internals: nothing else touches them.
 
-A release that changes anything here fails tests/test_private_numba.py, which names the features at stake.
+A release that changes anything here fails tests/test_private_numba_cuda.py, which names the features at stake.
 """
 
 from __future__ import annotations
