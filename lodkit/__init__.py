@@ -40,12 +40,13 @@ _HOMES = {
     ),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
-_MODULES = ("caffe2", "optim", "paddle", "testing")
+_MODULES = ("caffe2", "optim", "paddle", "recurrent", "testing")
 
 if TYPE_CHECKING:
     from . import caffe2 as caffe2
     from . import optim as optim
     from . import paddle as paddle
+    from . import recurrent as recurrent
     from . import testing as testing
     from .arrays import empty as empty
     from .arrays.bounds import bounds_check as bounds_check

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import gzip
-import itertools
-import json
-import pathlib
-
 import numpy as np
 import pytest
+from treebank import documents, needs_treebank
 
 import lodkit
 from lodkit import LoDTensor, Tape, jit
-
-EWT = pathlib.Path(__file__).parents[2] / "shared" / "data" / "ewt" / "ewt.jsonl.gz"
 
 
 class Tagger:
@@ -66,10 +60,10 @@ def test_a_tag_that_only_the_words_before_tell(monkeypatch):
 
 
 @pytest.mark.jit
-@pytest.mark.skipif(not EWT.exists(), reason="the English Web Treebank is not beside the checkout")
+@needs_treebank
 def test_parts_of_speech():
     """Sentences of the English Web Treebank; the most frequent tag is right for less than a fifth."""
-    train, held_out = _documents("train", 120), _documents("test", 20)
+    train, held_out = documents("train", 120), documents("test", 20)
     sentences = [pair for d in train for pair in zip(d["words"], d["upos"], strict=True)]
     words = {w: i for i, w in enumerate(sorted({w for ws, _ in sentences for w in ws}), 1)}
     tags = {t: i for i, t in enumerate(sorted({t for _, ts in sentences for t in ts}))}
@@ -86,8 +80,3 @@ def _numbered(sentences, words, tags):
     """Words as ids, 0 for unknown ones, in sentences; and the tags of all."""
     ids = [words.get(w, 0) for ws, _ in sentences for w in ws]
     return LoDTensor(ids, [[len(ws) for ws, _ in sentences]]), np.array([tags[t] for _, ts in sentences for t in ts])
-
-
-def _documents(split, limit):
-    with gzip.open(EWT, "rt", encoding="utf-8") as lines:
-        return list(itertools.islice((d for d in map(json.loads, lines) if d["split"] == split), limit))

@@ -7,7 +7,7 @@ import pytest
 
 import lodkit
 from lodkit import LoDTensor
-from lodkit.recurrent.layers import stacked
+from lodkit.recurrent import stacked
 
 LAYERS = {
     "lstm": (lodkit.lstm, 4, {}),

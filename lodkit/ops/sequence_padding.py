@@ -7,10 +7,8 @@ from typing import Literal
 import numpy as np
 
 from ..arrays import check_gradient, check_values, dtype_of, native
-from ..arrays.ids import any_outside
 from ..errors import DTypeError, LoDError, ShapeMismatchError
 from ..lod import LoDTensor, check_vector, values_of
-from ..lod.offsets import longest_length
 from ..registry import Dense, aligned, inferred_level, op
 from .padding import check_width
 from .sequence_pool import above
@@ -21,6 +19,8 @@ Side = Literal["right", "left"]
 
 def room_for(offsets, padded_length, truncate):
     """Rows of each sequence to keep, and the width of the padded array."""
+    from ..lod.offsets import longest_length  # it is compiled: definitions load no Numba
+
     lengths, width = offsets[1:] - offsets[:-1], check_width(padded_length, "padded_length")
     longest = int(longest_length(offsets))
     if width is None:
@@ -83,6 +83,8 @@ def prepare_unpad(on, x, lengths, what):
         raise ShapeMismatchError(f"x has shape {shape}; padded sequences are (sequences, width, *item)")
     if shape[0] != len(found):
         raise LoDError(f"x has {shape[0]} sequences, of shape {shape}; lengths has {len(found)}")
+    from ..arrays.ids import any_outside  # it is compiled: definitions load no Numba
+
     if any_outside(found, shape[1] + 1):
         s = int(np.argmax((found < 0) | (found > shape[1])))
         rule = "is negative" if found[s] < 0 else f"is more than the {shape[1]} rows of a padded sequence"

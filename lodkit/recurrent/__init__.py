@@ -1,1 +1,3 @@
-"""Recurrences over sequences, in Python steps."""
+"""Recurrences over sequences: steps in Python, and layers made of layers."""
+
+from .layers import bidirectional, stacked
