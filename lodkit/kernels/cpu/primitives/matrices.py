@@ -23,7 +23,7 @@ def multiply(a, b, out=None, turned=""):
 
 
 def multiply_ahead(a, b, ready, needed, out):
-    """Fill rows of ``out`` behind the ``ready`` ones with ``a @ b``, at least ``needed``. Returns how many are there."""
+    """Fill rows of ``out`` behind the ``ready`` ones with ``a @ b``, up to ``needed`` or further. Returns how far."""
     if needed <= ready:
         return ready
     stop = min(len(a), max(needed, ready + BLOCK // max(1, out.strides[0])))

@@ -15,7 +15,7 @@ def multiply(a, b, out=None, turned=""):
 
 
 def multiply_ahead(a, b, ready, needed, out):
-    """Fill rows of ``out`` behind the ``ready`` ones with ``a @ b``, at least ``needed``. Returns how many are there."""
+    """Fill rows of ``out`` behind the ``ready`` ones with ``a @ b``, up to ``needed`` or further. Returns how far."""
     if ready < needed:
         multiply(a, b, out)
     return max(ready, len(a))
