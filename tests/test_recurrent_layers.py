@@ -122,6 +122,16 @@ def test_infinities_and_nan_stay_in_their_sequences(layer):
     assert np.isfinite(out[:3]).all() and np.isfinite(out[6:]).all() and np.isnan(out[4]).any()
 
 
+def test_gradients_do_not_hide_nan_or_what_has_none():
+    x = LoDTensor(np.full((1, 4), np.nan), [[1]])
+    weight = np.ones((1, 4))
+    with lodkit.Tape() as tape:
+        h, _, gates = lodkit.lstm(x, None, weight)
+    assert np.isnan(tape.gradient(h, [x])[0].values).all()
+    with pytest.raises(lodkit.LodkitError, match="no gradient by its gates"):
+        tape.gradient(gates, [x])
+
+
 def test_what_does_not_fit_is_named():
     x = LoDTensor(np.zeros((3, 8)), [[2, 1]])
     with pytest.raises(lodkit.ShapeMismatchError, match=r"input weight has shape \(3, 8\)"):

@@ -137,7 +137,8 @@ def _(x, input_weight, weight, bias=None, h0=None, *, level=-1, **attrs):
 
 
 @gru.gradient
-def _(call, by_hidden, _):
+def _(call, by_hidden, by_gates):
+    recurrent.refuse_gates("gru", by_gates)
     inputs = (*call.inputs, None, None)[:5]
     hidden, gates = map(values_of, call.outputs)
     by_hidden = np.zeros_like(hidden) if by_hidden is None else values_of(by_hidden)

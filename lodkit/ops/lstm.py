@@ -161,7 +161,8 @@ def _(x, input_weight, weight, bias=None, h0=None, c0=None, projection=None, *, 
 
 
 @lstm.gradient
-def _(call, by_hidden, by_cell, _):
+def _(call, by_hidden, by_cell, by_gates):
+    recurrent.refuse_gates("lstm", by_gates)
     inputs = (*call.inputs, *[None] * (7 - len(call.inputs)))
     hidden, cell, gates = map(values_of, call.outputs)
     by_hidden = np.zeros_like(hidden) if by_hidden is None else values_of(by_hidden)
@@ -208,7 +209,7 @@ def lstm_grad(
     sizes = prepare(x, input_weight, weight, bias, h0, c0, projection, level, cell_clip, projection_clip)
     prepare_grad(x, hidden, cell, gates, grad, grad_cell, sizes)
     w, _, peepholes, into = _numbers(weight, bias, projection, sizes)
-    n, limit = len(sizes.offsets) - 1, cell_clip or np.inf
+    n = len(sizes.offsets) - 1
     values, _ = recurrent.rows_of(x, input_weight)
     hidden, cell, grad = map(double, (hidden, cell, grad))
     by_cell, gates = double(grad_cell, cell.shape), double(gates)[recurrent.steps_of(sizes.offsets, reverse).places]
@@ -230,7 +231,7 @@ def lstm_grad(
                 dh = into @ dh
             d_leave = dh * y * slope(gate_activation, leave)
             dc = dc + by_cell[t] + dh * leave * slope(cell_activation, y) + d_leave * peepholes[2]
-            dc = np.where(np.abs(cell[t]) < limit, dc, 0)
+            dc = np.where(np.abs(cell[t]) < cell_clip, dc, 0) if cell_clip else dc
             d_candidate = dc * enter * slope(candidate_activation, candidate)
             d_enter = dc * candidate * slope(gate_activation, enter)
             d_keep = dc * c * slope(gate_activation, keep)

@@ -44,7 +44,9 @@ def clipped(x, bound):
 
 @jitable(inline=True)
 def unclipped(g, x, bound):
-    """``g`` where x is inside the bound, else 0."""
+    """``g`` where x is inside the bound, else 0; everywhere without a bound, which is infinite then."""
+    if bound + bound == bound:
+        return g
     size = simd.maximum(x, simd.sub(simd.like(x, 0), x))
     return simd.if_positive(g, simd.sub(simd.like(x, bound), size))
 

@@ -48,18 +48,18 @@ def gru(
     offsets, size = prepare(x, *given, level, reset_after, weight_layout)
     activations, modes = (gate_activation, candidate_activation), (origin_mode, reset_after)
     layer = _Layer(on, x, given, offsets, size, reverse, activations, modes, weight_layout)
-    gates = recurrent.input_sums(on, x, input_weight, layer.steps, layer.kind)
-    out = _walk(on, layer, gates)
-    return x.with_values(recurrent.in_rows(on, layer.steps, out, layer.dtype)), gates
+    sums = recurrent.Sums(on, x, input_weight, layer.steps, layer.kind)
+    out = _walk(on, layer, sums)
+    return x.with_values(recurrent.in_rows(on, layer.steps, out, layer.dtype)), sums.values
 
 
-def _walk(on, layer, gates):
+def _walk(on, layer, sums):
     """Make sums gates, step by step. Returns the states."""
-    steps, size, after = layer.steps, layer.size, layer.reset_after
+    steps, gates, size, after = layer.steps, sums.values, layer.size, layer.reset_after
     out = recurrent.states(on, layer.h0, steps, size, gates)
     products = on.zeros((steps.first, 3 * size if after else 2 * size), layer.kind, gates)
     reset, made = (on.zeros((steps.first, size), layer.kind, gates) for _ in range(2))
-    for at, now, before, count in recurrent.walk(steps) if out.size else ():
+    for at, now, before, count in sums.walk():
         starts = not at and layer.h0 is None
         if not starts:
             seen, weight = on.part(out, before, before + count), layer.weight if after else layer.gates

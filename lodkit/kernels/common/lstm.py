@@ -40,20 +40,20 @@ def lstm(
     sizes = prepare(x, *given, level, *clips)
     activations = gate_activation, candidate_activation, cell_activation, projection_activation
     layer = _Layer(on, x, given, sizes, reverse, activations, clips)
-    gates = recurrent.input_sums(on, x, input_weight, layer.steps, layer.kind)
-    out, cells = _walk(on, layer, gates, sizes)
+    sums = recurrent.Sums(on, x, input_weight, layer.steps, layer.kind)
+    out, cells = _walk(on, layer, sums, sizes)
     hidden, cell = (recurrent.in_rows(on, layer.steps, a, layer.dtype) for a in (out, cells))
-    return x.with_values(hidden), x.with_values(cell), gates
+    return x.with_values(hidden), x.with_values(cell), sums.values
 
 
-def _walk(on, layer, gates, sizes):
+def _walk(on, layer, sums, sizes):
     """Make sums gates, step by step. Returns the states: outputs and cells."""
-    steps, projected = layer.steps, layer.projection is not None
+    steps, gates, projected = layer.steps, sums.values, layer.projection is not None
     out = recurrent.states(on, layer.h0, steps, sizes.out, gates)
     cells = recurrent.states(on, layer.c0, steps, sizes.cell, gates)
     hidden = on.output((steps.first, sizes.cell), layer.kind, None, gates) if projected else out
     products = on.zeros((steps.first, gates.shape[1]), layer.kind, gates)
-    for at, now, before, count in recurrent.walk(steps) if cells.size else ():
+    for at, now, before, count in sums.walk():
         if at or layer.h0 is not None:
             on.multiply(on.part(out, before, before + count), layer.weight, on.part(products, 0, count))
         numbers = at, now, before, count, 0 if projected else now

@@ -25,10 +25,25 @@ def in_steps(on, values, steps, dtype):
     return on.convert(on.take_rows(as_rows(values), steps.rows), dtype)
 
 
-def input_sums(on, x, input_weight, steps, dtype):
-    """The products of all rows, in the order of the steps: rows of x, or theirs with the input weight."""
-    rows = in_steps(on, x.values, steps, dtype)
-    return rows if input_weight is None else on.multiply(rows, plain(on, input_weight, dtype))
+class Sums:
+    """The products of all rows, in the order of the steps: rows of x, or theirs with the input weight.
+
+    ``walk`` makes products of steps ahead, as many at once as the device sees fit.
+    """
+
+    def __init__(self, on, x, input_weight, steps, dtype):
+        self.on, self.steps, self.weight = on, steps, plain(on, input_weight, dtype)
+        self.rows = self.values = in_steps(on, x.values, steps, dtype)
+        if input_weight is not None:
+            self.values = on.output((len(steps.rows), input_weight.shape[1]), dtype, None, self.rows)
+
+    def walk(self):
+        """Walk the steps, whose products are there."""
+        ready = len(self.rows) if self.weight is None else 0
+        for at, now, before, count in walk(self.steps) if self.values.size else ():
+            if ready < at + count:
+                ready = self.on.multiply_ahead(self.rows, self.weight, ready, at + count, self.values)
+            yield at, now, before, count
 
 
 def walk(steps):

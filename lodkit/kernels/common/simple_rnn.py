@@ -21,11 +21,12 @@ def simple_rnn(on, x: LoDTensor, input_weight, weight, bias, h0, /, *, level, re
     offsets, size = prepare(x, input_weight, weight, bias, h0, level)
     dtype, kind = native(x.values.dtype), gate_type(x.values.dtype)
     weight, first, steps = plain(on, weight, kind), plain(on, h0, kind), steps_of(offsets, reverse)
-    sums = recurrent.input_sums(on, x, input_weight, steps, kind)
+    ahead = recurrent.Sums(on, x, input_weight, steps, kind)
+    sums = ahead.values
     out = recurrent.states(on, first, steps, size, sums)
     bias = recurrent.row_of(on, bias, size, kind, sums)
     products = on.zeros((steps.first, size), kind, sums)
-    for at, now, before, count in recurrent.walk(steps) if out.size else ():
+    for at, now, before, count in ahead.walk():
         if at or h0 is not None:
             on.multiply(on.part(out, before, before + count), weight, on.part(products, 0, count))
         on.simple_rnn.step(sums, at, products, bias, *numbered(activation), count, now, out)

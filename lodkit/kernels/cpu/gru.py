@@ -6,7 +6,7 @@ import functools
 
 from ...jit import parallel_kernel, prange, simd
 from ..common.gates import activate, gru_mix, gru_mix_grad, slope
-from .simple_rnn import CHUNK, WORK, lanes_of
+from .simple_rnn import CHUNK, lanes_of
 
 
 @functools.cache
@@ -122,7 +122,7 @@ def _open_grad(width):
 
 
 def _work(states, numbers):
-    return WORK * numbers[3] * states.shape[1]
+    return numbers[3] * states.shape[1]
 
 
 def open_gates(gates, products, bias, states, reset, numbers, kinds):

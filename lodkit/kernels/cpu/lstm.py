@@ -6,7 +6,7 @@ import functools
 
 from ...jit import jitable, parallel_kernel, prange, simd
 from ..common.gates import lstm_step, lstm_step_grad
-from .simple_rnn import CHUNK, WORK, lanes_of
+from .simple_rnn import CHUNK, lanes_of
 
 
 @functools.cache
@@ -93,11 +93,11 @@ def _backward(width):
 
 def step(gates, products, bias, cells, hidden, numbers, kinds, limit):
     """Make the sums of a step's gates, the products and the bias gates; fill its cells and hidden states."""
-    work = WORK * numbers[3] * cells.shape[1]
+    work = numbers[3] * cells.shape[1]
     _forward(lanes_of(gates))(work, gates, products, bias, cells, hidden, numbers, kinds, limit)
 
 
 def step_grad(gates, cells, grad, carried, by_cells, bias, by_gates, by_c, made, numbers, flags, kinds, limit):
     """Fill the gradients of a step's sums of gates, and of the cells before, in place of those by its own."""
-    kernel, work = _backward(lanes_of(gates)), WORK * numbers[3] * cells.shape[1]
+    kernel, work = _backward(lanes_of(gates)), numbers[3] * cells.shape[1]
     kernel(work, gates, cells, grad, carried, by_cells, bias, by_gates, by_c, made, numbers, flags, kinds, limit)

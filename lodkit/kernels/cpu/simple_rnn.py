@@ -9,7 +9,6 @@ from ..common.gates import activate as activated
 from ..common.gates import clipped, slope, unclipped
 
 CHUNK = 8  # rows of a chunk
-WORK = 8  # an element counts as so many of other kernels, when threads are chosen
 
 
 def lanes_of(array):
@@ -52,16 +51,14 @@ def _backward(width):
 
 def step(sums, at, products, bias, kind, count, now, out):
     """Fill the rows of a step, from ``now`` on: the activation of sums, products and bias."""
-    work = WORK * count * out.shape[1]
-    _forward(lanes_of(out))(work, sums, at, products, bias, True, kind, float("inf"), count, now, out)
+    _forward(lanes_of(out))(count * out.shape[1], sums, at, products, bias, True, kind, float("inf"), count, now, out)
 
 
 def activate(x, kind, limit, out):
     """Fill ``out`` with an activation of x, clipped."""
-    _forward(lanes_of(out))(WORK * out.size, x, 0, x, x, False, kind, limit, len(out), 0, out)
+    _forward(lanes_of(out))(out.size, x, 0, x, x, False, kind, limit, len(out), 0, out)
 
 
 def step_grad(results, grad, carried, kind, limit, at, count):
     """Make gradients of a step's results, and what later steps carried to them, gradients of its sums, in place."""
-    work = WORK * count * grad.shape[1]
-    _backward(lanes_of(grad))(work, results, grad, carried, at, kind, limit, count)
+    _backward(lanes_of(grad))(count * grad.shape[1], results, grad, carried, at, kind, limit, count)

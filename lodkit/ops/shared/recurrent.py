@@ -8,7 +8,7 @@ import typing
 import numpy as np
 
 from ...arrays import check_gradient, native
-from ...errors import ShapeMismatchError
+from ...errors import LodkitError, ShapeMismatchError
 from .types import check_same_type
 
 Activation = typing.Literal["identity", "relu", "sigmoid", "tanh"]
@@ -158,6 +158,12 @@ def check_results(rows, gates, grad, out, **others):
                 f"the gradient reads the {name} of the layer, of shape {(rows, width)}; the array has shape "
                 f"{tuple(array.shape)}"
             )
+
+
+def refuse_gates(name, gradient):
+    """No gradient flows from the gates, which are returned for the gradient to read."""
+    if gradient is not None:
+        raise LodkitError(f"{name} has no gradient by its gates; compute from its hidden states")
 
 
 def present(*gradients):

@@ -7,6 +7,9 @@ import numpy as np
 FEW = 4  # rows whose products are vectors' with a matrix: BLAS would pack the matrix first, which takes longer
 
 
+BLOCK = 1 << 20  # bytes of products that are made before they are used, while they are in the cache
+
+
 def multiply(a, b, out=None, turned=""):
     """The product of two matrices, the one that ``turned`` names, left or right, transposed. Filled into ``out``."""
     a, b = a.T if turned == "left" else a, b.T if turned == "right" else b
@@ -17,6 +20,15 @@ def multiply(a, b, out=None, turned=""):
     for i in range(len(a)):
         np.dot(a[i], b, out=out[i])
     return out
+
+
+def multiply_ahead(a, b, ready, needed, out):
+    """Fill rows of ``out`` behind the ``ready`` ones with ``a @ b``, up to ``needed`` or further. Returns how far."""
+    if needed <= ready:
+        return ready
+    stop = min(len(a), max(needed, ready + BLOCK // max(1, out.strides[0])))
+    np.dot(a[ready:stop], b, out=out[ready:stop])
+    return stop
 
 
 def columns_of(x, start, stop):

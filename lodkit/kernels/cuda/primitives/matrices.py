@@ -14,6 +14,13 @@ def multiply(a, b, out=None, turned=""):
     return convert(found, dtype) if out is None else copied(found, out)
 
 
+def multiply_ahead(a, b, ready, needed, out):
+    """Fill rows of ``out`` behind the ``ready`` ones with ``a @ b``, up to ``needed`` or further. Returns how far."""
+    if ready < needed:
+        multiply(a, b, out)
+    return max(ready, len(a))
+
+
 def columns_of(x, start, stop):
     """Some columns of a matrix, for ``multiply``."""
     xp = x.library.namespace()
