@@ -11,7 +11,7 @@ import pytest
 
 from lodkit import jit
 
-ROOT = pathlib.Path(__file__).parents[1] / "asv_benchmarks"
+ROOT = pathlib.Path(__file__).parent
 sys.path.insert(0, str(ROOT))
 SUITES = [
     suite
