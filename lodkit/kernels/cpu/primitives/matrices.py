@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-FEW = 4  # rows whose products are vectors' with a matrix: BLAS would pack the matrix first, which takes longer
-
-
+FEW = 7  # rows whose products are vectors' with a matrix: BLAS would pack the matrix first, which takes longer
 BLOCK = 1 << 20  # bytes of products that are made before they are used, while they are in the cache
 
 
