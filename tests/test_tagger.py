@@ -30,7 +30,7 @@ def right(found, tags):
 @pytest.mark.jit
 def test_dotted_names_of_the_standard_library():
     """Other files than the page's. The most frequent tag of each word is right for four fifths."""
-    read, unread = ([[*PAGE["lines_of"](name)] for name in names] for names in (["shutil", "typing"], ["zipfile"]))
+    read, unread = ([*map(PAGE["lines_of"], names)] for names in (["shutil", "typing"], ["zipfile"]))
     known = {word: i for i, word in enumerate(sorted({w for file in read for line in file for w in line}), 1)}
     model, losses = trained(*PAGE["numbered"](read, known), len(PAGE["TAGS"]))
     assert np.mean(losses[-10:]) < 0.1 * losses[0]
