@@ -243,8 +243,10 @@ def check_folder(folder):
 
 def describe(job):
     """Describe the data: levels, lengths, padding avoided."""
-    ids = job.train[0]
-    lines = [f"{len(job.corpus.labels):,} texts, {len(job.names)} labels, {len(job.vocabulary):,} words in training"]
+    ids, texts = job.train[0], "texts"
+    if job.config.data == "stdlib" and job.corpus.depth > 1:
+        texts = f"texts of up to {TOGETHER} docstrings of a module"
+    lines = [f"{len(job.corpus.labels):,} {texts}, {len(job.names)} labels, {len(job.vocabulary):,} words in training"]
     natural, known = job.corpus.natural, ("modules per package", "docstrings per module", "words per docstring")
     for level in range(natural.lod_level):
         lengths = natural.lengths(level)
