@@ -91,10 +91,11 @@ def run(options):
     epochs = options.epochs or MODELS[options.model].defaults.epochs
     if options.device == "cuda":
         to_device(np.zeros(1), "cuda")  # raises without a GPU, before the texts are read
+    names = ("data", "pool", "optimizer", "lr", "dim", "batch", "seed", "model")
+    config = Config(**{name: getattr(options, name) for name in names})
     what = "the docstrings of Python's standard library" if options.data == "stdlib" else options.data
     print(f"reading {what}", flush=True)
-    names = ("data", "pool", "optimizer", "lr", "dim", "batch", "seed", "model")
-    job = Job(Config(**{name: getattr(options, name) for name in names}), resume=options.resume, device=options.device)
+    job = Job(config, resume=options.resume, device=options.device)
     if options.save is not None:
         check_folder(options.save)
     print(describe(job))

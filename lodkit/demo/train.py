@@ -45,6 +45,7 @@ class Config:
         for name in ("pool", "lr", "dim", "batch"):
             if getattr(self, name) is None:
                 setattr(self, name, getattr(MODELS[self.model].defaults, name))
+        MODELS[self.model](self)  # raises, before anything is read
 
 
 class Model:
