@@ -12,6 +12,7 @@ import pytest
 import lodkit
 from lodkit.__main__ import main
 from lodkit.demo import corpus
+from lodkit.demo.models import MODELS
 from lodkit.demo.train import Config, Job
 
 SMALL = ["--epochs", "2", "--dim", "8", "--batch", "4"]
@@ -30,7 +31,8 @@ def test_trains_and_reports(texts, capsys):
     out = capsys.readouterr().out
     assert "test accuracy: 100.0 %" in out
     assert "majority baseline: 50.0 %" in out
-    assert "rows per second" in out
+    assert "model: bag" in out
+    assert "words per second" in out
     assert "table update: sparse" in out
 
 
@@ -41,6 +43,61 @@ def test_options(texts, pool, optimizer, tmp_path, capsys):
     save = ["--save", str(tmp_path / "state"), "--lr", "0.01"]
     assert main(["--data", texts, *SMALL, "--pool", pool, "--optimizer", optimizer, *save]) == 0
     assert Job(Config(texts, pool, optimizer, 0.01, 8, 4), resume=tmp_path / "state").epoch == 2
+
+
+@pytest.fixture
+def sentences(tmp_path):
+    """Texts of two sentences, one of them without words in some."""
+    path = tmp_path / "sentences.jsonl"
+    lines = [{"label": i % 2, "words": [["a", "b"] * (i % 3), ["left" if i % 2 else "right"]]} for i in range(40)]
+    path.write_text("\n".join(map(json.dumps, lines)))
+    return str(path)
+
+
+def test_every_model_trains(sentences, capsys):
+    for name in MODELS:
+        assert main(["--data", sentences, *SMALL, "--lr", "0.5", "--epochs", "4", "--model", name]) == 0
+        out = capsys.readouterr().out
+        assert f"model: {name}" in out
+        assert "test accuracy: 100.0 %" in out, name
+        assert "words per second" in out
+
+
+def test_a_recurrent_model_resumes(sentences, tmp_path, capsys):
+    state = str(tmp_path / "state")
+    nested = ["--data", sentences, *SMALL, "--model", "nested", "--pool", "last"]
+    assert main([*nested, "--save", state]) == 0
+    assert main([*nested, "--epochs", "3", "--resume", state, "--save", state]) == 0
+    config = Config(data=sentences, pool="last", dim=8, batch=4, model="nested")
+    resumed, whole = Job(config, resume=state), Job(config)
+    whole.run(3)
+    for name, array in whole.model.parameters.items():
+        np.testing.assert_array_equal(resumed.model.parameters[name], array)
+    assert main(["--data", sentences, *SMALL, "--model", "gru", "--pool", "last", "--resume", state]) == 2
+    assert "saved with model='nested', not 'gru'" in capsys.readouterr().err
+
+
+def test_a_state_from_before_there_were_models(texts, tmp_path, capsys):
+    main(["--data", texts, *SMALL, "--save", str(tmp_path)])
+    state = lodkit.load(tmp_path / "state.npz")
+    del state["config"]["model"]
+    lodkit.save(tmp_path / "state.npz", state)
+    assert main(["--data", texts, *SMALL, "--resume", str(tmp_path)]) == 0
+    assert main(["--data", texts, *SMALL, "--resume", str(tmp_path), "--model", "gru"]) == 2
+    assert "saved with model='bag', not 'gru'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--model", "nested"], "here words are nested 1 deep, not 2"),
+        (["--model", "bag", "--pool", "last"], "--model bag takes --pool sum, mean, sqrt, max, min, not last"),
+        (["--model", "attention", "--dim", "7"], "--dim must be even, not 7"),
+    ],
+)
+def test_what_a_model_cannot_take(texts, options, message, capsys):
+    assert main(["--data", texts, *options]) == 2
+    assert message in capsys.readouterr().err
 
 
 def test_resumed_equals_uninterrupted(texts, tmp_path, capsys):
@@ -220,6 +277,17 @@ def test_the_standard_library_is_a_corpus():
     train, test = corpus.split(data.labels, seed=0)
     assert len(train) + len(test) == len(data.labels)
     assert not set(train) & set(test)
+
+
+def test_docstrings_of_a_module_make_one_example(monkeypatch, tmp_path):
+    (tmp_path / "one.py").write_text('"""A b."""\nclass C:\n    """D."""\n    def e(self):\n        """F g h"""\n')
+    (tmp_path / "two.py").write_text('"""I."""\n')
+    monkeypatch.setattr(corpus.sysconfig, "get_paths", lambda: {"stdlib": str(tmp_path)})
+    data = corpus.standard_library(least=1, together=2)
+    assert data.labels == ["one", "one", "two"]
+    assert data.examples == [[["a", "b", "."], ["d", "."]], [["f", "g", "h"]], [["i", "."]]]
+    ids = corpus.encode(data.examples, corpus.vocabulary(data.examples), depth=data.depth)
+    assert (ids.lengths(0).tolist(), ids.lengths(1).tolist()) == ([2, 1, 1], [3, 2, 3, 2])
 
 
 def test_help_runs_as_a_module():

@@ -36,11 +36,14 @@ class Corpus(typing.NamedTuple):
         Words per example, nested as in the data.
     natural : LoDTensor
         Structure of all data, with every level of its source.
+    depth : int
+        Of the lists that an example is: 1 is a list of words.
     """
 
     labels: list
     examples: list
     natural: LoDTensor
+    depth: int = 1
 
 
 def words_of(text):
@@ -48,11 +51,11 @@ def words_of(text):
     return WORDS.findall(text.lower())
 
 
-def standard_library(least=20):
+def standard_library(least=20, together=None):
     """Return docstrings of the installed standard library, labelled by package.
 
     Packages with fewer than ``least`` docstrings are skipped; the levels are package, module,
-    docstring, word.
+    docstring, word. With ``together`` an example is a list of up to so many consecutive docstrings of a module.
     """
     root = pathlib.Path(sysconfig.get_paths()["stdlib"])
     packages = collections.defaultdict(list)
@@ -63,9 +66,14 @@ def standard_library(least=20):
             if docstrings:
                 packages[parts[0].removesuffix(".py")].append(docstrings)
     packages = {name: modules for name, modules in packages.items() if sum(map(len, modules)) >= least}
-    pairs = [(name, doc) for name, modules in packages.items() for module in modules for doc in module]
+    pairs = [(name, x) for name, modules in packages.items() for docs in modules for x in _examples(docs, together)]
     natural = [[[[0] * len(doc) for doc in module] for module in modules] for modules in packages.values()]
-    return Corpus([name for name, _ in pairs], [doc for _, doc in pairs], LoDTensor.from_nested(natural))
+    depth = 1 if together is None else 2
+    return Corpus([name for name, _ in pairs], [x for _, x in pairs], LoDTensor.from_nested(natural), depth)
+
+
+def _examples(docs, together):
+    return docs if together is None else [docs[i : i + together] for i in range(0, len(docs), together)]
 
 
 def _docstrings(path):
@@ -120,8 +128,8 @@ def read(path):
         raise CorpusError(
             f"{path}: {len(labels)} examples of {len(set(labels))} labels; at least two labels are needed"
         )
-    natural = LoDTensor.from_nested([_numbered(x) for x in examples], lod_level=max(depths, default=1))
-    return Corpus(labels, examples, natural)
+    depth = max(depths, default=1)
+    return Corpus(labels, examples, LoDTensor.from_nested([_numbered(x) for x in examples], lod_level=depth), depth)
 
 
 def _numbered(x):
@@ -178,11 +186,15 @@ def vocabulary(examples):
     return {word: i for i, word in enumerate(ordered, UNKNOWN + 1)}
 
 
-def encode(examples, ids):
-    """Encode examples as a LoDTensor of word ids, one sequence per example."""
+def encode(examples, ids, depth=1):
+    """Encode examples as a LoDTensor of word ids, one sequence per example; of ``depth`` levels."""
+    lengths = []
+    for _ in range(depth - 1):
+        lengths.append([len(example) for example in examples])
+        examples = [part for example in examples for part in example]
     words = [[ids.get(word, UNKNOWN) for word in flatten(example)] for example in examples]
-    lengths = np.array([len(w) for w in words], np.int64)
-    return LoDTensor(np.array([i for w in words for i in w], np.int64), [lengths])
+    lengths.append([len(w) for w in words])
+    return LoDTensor(np.array([i for w in words for i in w], np.int64), [np.array(x, np.int64) for x in lengths])
 
 
 def split(labels, seed, share=0.1):

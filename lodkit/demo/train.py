@@ -17,8 +17,10 @@ import lodkit
 from ..arrays import to_device
 from ..errors import LodkitError
 from . import corpus as corpora
+from .models import MODELS, ModelError
 
 STATE = "state.npz"
+TOGETHER = 4  # docstrings that a nested model reads as one example
 OPTIMIZERS = {cls.__name__.lower(): cls for cls in lodkit.optim.Optimizer.__subclasses__()}
 
 
@@ -28,28 +30,31 @@ class CheckpointError(LodkitError, ValueError):
 
 @dataclasses.dataclass
 class Config:
-    """Definition of a model; must be equal in a resumed run."""
+    """Definition of a model; must be equal in a resumed run. None is the model's own default."""
 
     data: str = "stdlib"
-    pool: str = "mean"
+    pool: str | None = None
     optimizer: str = "adagrad"
-    lr: float = 0.1
-    dim: int = 64
-    batch: int = 64
+    lr: float | None = None
+    dim: int | None = None
+    batch: int | None = None
     seed: int = 0
+    model: str = "bag"
+
+    def __post_init__(self):
+        for name in ("pool", "lr", "dim", "batch"):
+            if getattr(self, name) is None:
+                setattr(self, name, getattr(MODELS[self.model].defaults, name))
+        MODELS[self.model](self)  # raises, before anything is read
 
 
 class Model:
-    """Word lookup, pooling and one linear layer, on the CPU or a GPU."""
+    """A model with its optimizer, on the CPU or a GPU."""
 
     def __init__(self, words, labels, config, device="cpu"):
-        rng = np.random.default_rng(config.seed)
         self.config, self.device = config, device
-        table = lodkit.empty((words, config.dim))
-        table[...] = rng.standard_normal(table.shape, dtype=np.float32)
-        bound = config.dim**-0.5
-        weight = rng.uniform(-bound, bound, (config.dim, labels)).astype(np.float32)
-        parameters = {"table": table, "weight": weight, "bias": np.zeros(labels, np.float32)}
+        self.network = MODELS[config.model](config)
+        parameters = self.network.parameters(words, labels, config.seed)
         self.parameters = {name: to_device(array, device) for name, array in parameters.items()}
         self.optimizer = OPTIMIZERS[config.optimizer](self.parameters, lr=config.lr)
 
@@ -60,8 +65,7 @@ class Model:
         self.optimizer.load_state_dict(state)
 
     def logits(self, ids):
-        table, weight, bias = self.parameters.values()
-        return lodkit.fc(lodkit.embedding_bag(table, ids, pool=self.config.pool), weight, bias)
+        return self.network.logits(self.parameters, ids)
 
     def gradients(self, ids, labels):
         """Return the loss of a batch and its gradients; the table's is SelectedRows."""
@@ -86,11 +90,11 @@ class Progress:
     def __init__(self, epoch, epochs, total):
         self.name, self.total = f"epoch {epoch:3}/{epochs}", total
         self.started, self.live, self.drawn = time.perf_counter(), sys.stderr.isatty(), 0.0
-        self.losses, self.rows, self.done = [], 0, 0
+        self.losses, self.words, self.done = [], 0, 0
 
-    def step(self, loss, rows, examples):
+    def step(self, loss, words, examples):
         self.losses.append(loss)
-        self.rows += rows
+        self.words += words
         self.done += examples
         now = time.perf_counter()
         if self.live and now - self.drawn > 0.1:
@@ -100,10 +104,10 @@ class Progress:
             print(f"\r{self.name} [{bar}] {self.facts()}", end="", file=sys.stderr, flush=True)
 
     def facts(self):
-        return f"loss {np.mean(self.losses):.4f}  {self.rate():,.0f} rows/s"
+        return f"loss {np.mean(self.losses):.4f}  {self.rate():,.0f} words/s"
 
     def rate(self):
-        return self.rows / max(time.perf_counter() - self.started, 1e-9)
+        return self.words / max(time.perf_counter() - self.started, 1e-9)
 
     def close(self, extra):
         if self.live:
@@ -111,12 +115,26 @@ class Progress:
         print(f"{self.name}  {self.facts()}  {time.perf_counter() - self.started:.2f} s  {extra}", flush=True)
 
 
+def read_corpus(config):
+    """Read the texts as deeply nested as the model reads them."""
+    depth = MODELS[config.model].depth
+    if config.data == "stdlib":
+        return corpora.standard_library(together=None if depth == 1 else TOGETHER)
+    found = corpora.read(config.data)
+    if depth > 1 and found.depth != depth:
+        raise ModelError(
+            f'{config.data}: --model {config.model} reads JSON lines of texts in lists, {{"label": "x", "words": '
+            f'[["one", "text"], ["another"]]}}; here words are nested {found.depth} deep, not {depth}'
+        )
+    return found
+
+
 class Job:
     """Data, model and state of one training run."""
 
     def __init__(self, config, data=None, resume=None, device="cpu"):
         self.config, self.epoch, self.rate = config, 0, 0.0
-        self.corpus = data or (corpora.standard_library() if config.data == "stdlib" else corpora.read(config.data))
+        self.corpus = data or read_corpus(config)
         self.names = sorted(set(self.corpus.labels))
         number = {name: i for i, name in enumerate(self.names)}
         labels = np.array([number[label] for label in self.corpus.labels])
@@ -125,8 +143,9 @@ class Job:
             raise corpora.CorpusError(f"{config.data}: no text is left for testing; a label needs at least 10 texts")
         examples = self.corpus.examples
         self.vocabulary = corpora.vocabulary([examples[i] for i in train])
-        self.train = corpora.encode([examples[i] for i in train], self.vocabulary), labels[train]
-        self.test = corpora.encode([examples[i] for i in test], self.vocabulary), labels[test]
+        depth = MODELS[config.model].depth
+        self.train = corpora.encode([examples[i] for i in train], self.vocabulary, depth), labels[train]
+        self.test = corpora.encode([examples[i] for i in test], self.vocabulary, depth), labels[test]
         self.model = Model(len(self.vocabulary) + 1, len(self.names), config, device)
         if resume is not None:
             self.load(resume)
@@ -138,7 +157,8 @@ class Job:
             seed = self.config.seed * 10_007 + self.epoch
             self.epoch += 1
             progress = Progress(self.epoch, epochs, len(labels))
-            for words, truth in lodkit.batches(ids, labels, size=self.config.batch, seed=seed):
+            bucket = self.model.network.bucket
+            for words, truth in lodkit.batches(ids, labels, size=self.config.batch, seed=seed, bucket=bucket):
                 progress.step(self.model.step(words, truth), len(words.values), len(truth))
             self.rate = progress.rate()
             progress.close(f"test accuracy {100 * self.model.accuracy(*self.test):.1f} %")
@@ -157,7 +177,7 @@ class Job:
     def load(self, folder):
         state = read_state(folder)
         config = dataclasses.asdict(self.config)
-        for name, value in state["config"].items():
+        for name, value in {"model": "bag", **state["config"]}.items():  # states were a bag's before there were others
             if name != "data" and config.get(name) != value:  # labels and words identify the data
                 raise CheckpointError(f"{folder}: saved with {name}={value!r}, not {config.get(name)!r}")
         if state["labels"] != self.names or state["words"] != list(self.vocabulary):
@@ -224,8 +244,10 @@ def check_folder(folder):
 
 def describe(job):
     """Describe the data: levels, lengths, padding avoided."""
-    ids = job.train[0]
-    lines = [f"{len(job.corpus.labels):,} texts, {len(job.names)} labels, {len(job.vocabulary):,} words in training"]
+    ids, texts = job.train[0], "texts"
+    if job.config.data == "stdlib" and job.corpus.depth > 1:
+        texts = f"texts of up to {TOGETHER} docstrings of a module"
+    lines = [f"{len(job.corpus.labels):,} {texts}, {len(job.names)} labels, {len(job.vocabulary):,} words in training"]
     natural, known = job.corpus.natural, ("modules per package", "docstrings per module", "words per docstring")
     for level in range(natural.lod_level):
         lengths = natural.lengths(level)

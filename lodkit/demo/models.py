@@ -1,0 +1,139 @@
+"""The models of the demo: each reads ragged word ids, and scores every label."""
+
+from __future__ import annotations
+
+import typing
+
+import numpy as np
+
+import lodkit
+
+from ..errors import LodkitError
+
+
+class ModelError(LodkitError, ValueError):
+    """A setting that the model cannot take, or texts that it cannot read."""
+
+
+class Defaults(typing.NamedTuple):
+    """Settings with which a model learns well."""
+
+    pool: str = "mean"
+    lr: float = 0.1
+    dim: int = 64
+    batch: int = 64
+    epochs: int = 12
+
+
+class Bag:
+    """word vectors, pooled; it knows no order"""
+
+    defaults = Defaults()
+    pools: tuple[str, ...] = ("sum", "mean", "sqrt", "max", "min")
+    depth = 1  # of the lists that a text is
+    bucket = False  # batches of texts of similar length: fewer time steps
+    spread = 1.0  # standard deviation of new word vectors
+
+    def __init__(self, config):
+        self.dim, self.pool = config.dim, config.pool
+        if self.pool not in self.pools:
+            raise ModelError(f"--model {config.model} takes --pool {', '.join(self.pools)}, not {self.pool}")
+
+    def parameters(self, words, labels, seed):
+        """Return new parameters by name, the table of word vectors first."""
+        rng = np.random.default_rng(seed)
+        table = lodkit.empty((words, self.dim))
+        table[...] = rng.standard_normal(table.shape, dtype=np.float32)
+        table *= np.float32(self.spread)
+        shapes = {"weight": (self.dim, labels), "bias": (labels,), **self.layers()}
+        return {"table": table, **{name: _drawn(rng, shape) for name, shape in shapes.items()}}
+
+    def layers(self):
+        """Return the shapes of what stands between the table and the last layer, by name."""
+        return {}
+
+    def logits(self, parameters, ids):
+        """Score every label, for each text."""
+        return lodkit.fc(self.read(parameters, ids), parameters["weight"], parameters["bias"])
+
+    def read(self, parameters, ids):
+        """Return a vector for each text."""
+        return lodkit.embedding_bag(parameters["table"], ids, pool=self.pool)
+
+
+def _drawn(rng, shape):
+    """Zeros for a bias; a matrix keeps the size of what it is multiplied with."""
+    if len(shape) == 1:
+        return np.zeros(shape, np.float32)
+    bound = shape[0] ** -0.5
+    return rng.uniform(-bound, bound, shape).astype(np.float32)
+
+
+class GRU(Bag):
+    """a GRU over the words, its states pooled"""
+
+    defaults = Defaults(epochs=6)
+    pools = (*Bag.pools, "last")
+    bucket, spread = True, 0.1
+    layer, gates = lodkit.gru, 3
+
+    def layers(self):
+        return self.weights("words")
+
+    def weights(self, name):
+        """Return the shapes of the weights of a recurrent layer, in its order."""
+        d, n = self.dim, self.gates * self.dim
+        return {f"{name}_input": (d, n), f"{name}_state": (d, n), f"{name}_bias": (n,)}
+
+    def run(self, parameters, name, x):
+        """Run a recurrent layer over the innermost sequences, and pool its states in each."""
+        states, *_ = self.layer(x, *(parameters[weight] for weight in self.weights(name)))
+        return lodkit.sequence_pool(states, pool=self.pool)
+
+    def read(self, parameters, ids):
+        return self.run(parameters, "words", lodkit.lookup_table(parameters["table"], ids))
+
+
+class LSTM(GRU):
+    """an LSTM over the words, its states pooled"""
+
+    defaults = Defaults(epochs=6, batch=32)
+    layer, gates = lodkit.lstm, 4
+
+
+class Nested(GRU):
+    """texts are sequences of sequences, docstrings of words: a GRU over the words of each, a GRU over what it found"""
+
+    defaults = Defaults(epochs=8, batch=16)
+    depth = 2
+
+    def layers(self):
+        return {**self.weights("words"), **self.weights("texts")}
+
+    def read(self, parameters, ids):
+        return self.run(parameters, "texts", super().read(parameters, ids))
+
+
+class Attention(Bag):
+    """each word, with its place, sees all of its text; the words pooled"""
+
+    defaults = Defaults(epochs=6)
+    bucket, spread, heads = True, 0.1, 2
+
+    def __init__(self, config):
+        super().__init__(config)
+        if self.dim % self.heads:
+            raise ModelError(f"--model attention has {self.heads} heads: --dim must be even, not {self.dim}")
+
+    def layers(self):
+        return dict.fromkeys(("query", "key", "value", "back"), (self.dim, self.dim))
+
+    def read(self, parameters, ids):
+        x = lodkit.lookup_table(parameters["table"], ids)
+        x = lodkit.add_position_encoding(x, beta=self.spread)
+        query, key, value = (lodkit.fc(x, parameters[name]) for name in ("query", "key", "value"))
+        seen = lodkit.sequence_attention(query, key, value, num_heads=self.heads)
+        return lodkit.sequence_pool(x + lodkit.fc(seen, parameters["back"]), pool=self.pool)
+
+
+MODELS = {"bag": Bag, "gru": GRU, "lstm": LSTM, "nested": Nested, "attention": Attention}
