@@ -6,6 +6,9 @@ import gc
 import os
 import types
 
+# Tests run side by side: threads of NumPy's BLAS would wait for each other, 20 times as long as a small product takes.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 import numpy as np
 import pytest
 
