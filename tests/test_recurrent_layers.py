@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from test_every_op import same_bits
 
 import lodkit
 from lodkit import LoDTensor
@@ -110,6 +111,19 @@ def test_gradients_by_cells_are_central_differences():
             step[place] = 1e-6
             moved = [[*sources[:i], sources[i] + sign * step, *sources[i + 1 :]] for sign in (1, -1)]
             assert gradient[place] == pytest.approx((loss(*moved[0]) - loss(*moved[1])) / 2e-6, rel=1e-6, abs=1e-8)
+
+
+def test_a_target_of_cells_alone(place):
+    weights, states = drawn(lodkit.lstm, 4, 3)
+    x = LoDTensor(np.random.default_rng(1).normal(size=(7, 3)), [[4, 0, 3]])
+    sources = [place.to(a) for a in (x, *weights, *states)]
+    with lodkit.Tape() as tape:
+        hidden, cell, _ = lodkit.lstm(*sources)
+    alone = tape.gradient(cell, sources)
+    by_both = [place.to(make((7, 5))) for make in (np.zeros, np.ones)]
+    both = tape.gradient([hidden, cell], sources, output_gradients=by_both)
+    for a, b in zip(alone, both, strict=True):
+        same_bits(place.home(a), place.home(b))
 
 
 def test_infinities_and_nan_stay_in_their_sequences(layer):

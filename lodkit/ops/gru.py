@@ -6,6 +6,7 @@ from typing import Literal
 
 import numpy as np
 
+from ..arrays import zeros_like
 from ..errors import ShapeMismatchError
 from ..lod import LoDTensor, values_of
 from ..registry import Dense, inferred_level, op
@@ -141,7 +142,7 @@ def _(call, by_hidden, by_gates):
     recurrent.refuse_gates("gru", by_gates)
     inputs = (*call.inputs, None, None)[:5]
     hidden, gates = map(values_of, call.outputs)
-    by_hidden = np.zeros_like(hidden) if by_hidden is None else values_of(by_hidden)
+    by_hidden = zeros_like(hidden) if by_hidden is None else values_of(by_hidden)
     found = iter(gru_grad(*inputs, hidden, gates, by_hidden, **call.attrs))
     return tuple(None if x is None else next(found) for x in call.inputs)
 

@@ -6,6 +6,7 @@ import typing
 
 import numpy as np
 
+from ..arrays import zeros_like
 from ..lod import LoDTensor, values_of
 from ..registry import Dense, inferred_level, op
 from .shared import recurrent
@@ -165,7 +166,7 @@ def _(call, by_hidden, by_cell, by_gates):
     recurrent.refuse_gates("lstm", by_gates)
     inputs = (*call.inputs, *[None] * (7 - len(call.inputs)))
     hidden, cell, gates = map(values_of, call.outputs)
-    by_hidden = np.zeros_like(hidden) if by_hidden is None else values_of(by_hidden)
+    by_hidden = zeros_like(hidden) if by_hidden is None else values_of(by_hidden)
     attrs = dict(call.attrs)
     by_cell = values_of(by_cell) if attrs.pop("cell_gradient") and by_cell is not None else None
     found = iter(lstm_grad(*inputs, hidden, cell, gates, by_hidden, by_cell, **attrs))
