@@ -152,8 +152,11 @@ def test_what_does_not_fit_is_named():
         lodkit.lstm(x, np.zeros((3, 8)), np.zeros((2, 8)))
     with pytest.raises(lodkit.ShapeMismatchError, match=r"projection must be \(2, 3\)"):
         lodkit.lstm(x, None, np.zeros((3, 8)))
-    with pytest.raises(lodkit.ShapeMismatchError, match="must have 8 or 14 elements"):
-        lodkit.lstm(x, None, np.zeros((2, 8)), np.zeros(9))
+    for bias in (np.zeros(9), np.zeros((8, 1)), np.zeros((1, 1, 8))):
+        with pytest.raises(lodkit.ShapeMismatchError, match=r"must be \(8,\) or \(1, 8\) or \(14,\) or \(1, 14\)"):
+            lodkit.lstm(x, None, np.zeros((2, 8)), bias)
+    with pytest.raises(lodkit.ShapeMismatchError, match=r"shape \(\); it must be \(1,\) or \(1, 1\)"):
+        lodkit.simple_rnn(LoDTensor(np.zeros((3, 1)), [[2, 1]]), None, np.zeros((1, 1)), np.array(0.0))
     with pytest.raises(lodkit.ShapeMismatchError, match=r"h0 has shape \(3, 2\), it must be \(2, 2\)"):
         lodkit.lstm(x, None, np.zeros((2, 8)), None, np.zeros((3, 2)))
     with pytest.raises(ValueError, match="cell_clip must be at least 0"):

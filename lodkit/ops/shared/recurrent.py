@@ -143,10 +143,10 @@ def check_states(name, offsets, **states):
 
 
 def check_bias(name, bias, *sizes):
-    if bias is not None and (math.prod(bias.shape) not in sizes or bias.shape[-1] not in sizes):
-        raise ShapeMismatchError(
-            f"{name}: the bias has shape {tuple(bias.shape)}; it must have {' or '.join(map(str, sizes))} elements"
-        )
+    """Check the shape of a bias, a vector or a matrix of one row, against the numbers of elements that it may have."""
+    if bias is not None and tuple(bias.shape) not in {shape for n in sizes for shape in ((n,), (1, n))}:
+        allowed = " or ".join(f"({n},) or (1, {n})" for n in sizes)
+        raise ShapeMismatchError(f"{name}: the bias has shape {tuple(bias.shape)}; it must be {allowed}")
 
 
 def check_results(rows, gates, grad, out, **others):
