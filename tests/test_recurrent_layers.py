@@ -161,6 +161,9 @@ def test_what_does_not_fit_is_named():
         lodkit.lstm(x, None, np.zeros((2, 8)), None, np.zeros((3, 2)))
     with pytest.raises(ValueError, match="cell_clip must be at least 0"):
         lodkit.lstm(x, None, np.zeros((2, 8)), cell_clip=-1.0)
+    for attrs in ({"projection_clip": 1.0}, {"projection_activation": "tanh"}):
+        with pytest.raises(ValueError, match="are for a projection"):
+            lodkit.lstm(x, None, np.zeros((2, 8)), **attrs)
     with pytest.raises(lodkit.DTypeError, match="weight is float32"):
         lodkit.lstm(x, None, np.zeros((2, 8), np.float32))
     with pytest.raises(ValueError, match="weight_layout is columns"):

@@ -7,6 +7,7 @@ import typing
 import numpy as np
 
 from ..arrays import zeros_like
+from ..errors import ShapeMismatchError
 from ..lod import LoDTensor, values_of
 from ..registry import Dense, inferred_level, op
 from .shared import recurrent
@@ -22,17 +23,13 @@ class Sizes(typing.NamedTuple):
     peepholes: bool
 
 
-def prepare(x, input_weight, weight, bias, h0, c0, projection, level, cell_clip, projection_clip):
+def prepare(
+    x, input_weight, weight, bias, h0, c0, projection, level, cell_clip, projection_clip, projection_activation
+):
     """Check the inputs of lstm on any device. Returns its sizes."""
     others = {"bias": bias, "h0": h0, "c0": c0, "projection": projection}
     size, out = recurrent.check_weights("lstm", x, 4, input_weight, weight, others)
-    wanted = (size, out) if projection is not None else (out, size)
-    given = tuple(projection.shape) if projection is not None else (size, out)
-    if given != wanted:
-        raise recurrent.ShapeMismatchError(
-            f"lstm: a weight of shape {tuple(weight.shape)} is for {size} cells and an output of {out}; the projection "
-            f"must be {(size, out)}" + ("" if projection is None else f", it has shape {given}")
-        )
+    _check_projection(projection, weight, size, out, projection_clip, projection_activation)
     recurrent.check_bias("lstm", bias, 4 * size, 7 * size)
     offsets = x.row_offsets(level)
     recurrent.check_states("lstm", offsets, h0=(h0, out), c0=(c0, size))
@@ -40,6 +37,21 @@ def prepare(x, input_weight, weight, bias, h0, c0, projection, level, cell_clip,
         if not clip >= 0:
             raise ValueError(f"lstm: {name} must be at least 0, which does not clip, got {clip}")
     return Sizes(offsets, size, out, bias is not None and bias.shape[-1] == 7 * size)
+
+
+def _check_projection(projection, weight, size, out, clip, activation):
+    """Check that the output is the cells', or that a projection makes it; and that there is one to clip or activate."""
+    fits = f"lstm: a weight of shape {tuple(weight.shape)} is for {size} cells and an output of {out}; the projection "
+    if projection is not None:
+        if tuple(projection.shape) != (size, out):
+            raise ShapeMismatchError(f"{fits}must be {(size, out)}, it has shape {tuple(projection.shape)}")
+    elif out != size:
+        raise ShapeMismatchError(f"{fits}must be {(size, out)}")
+    elif clip or activation != "identity":
+        raise ValueError(
+            f"lstm: projection_clip={clip} and projection_activation={activation!r} are for a projection; pass one, or "
+            "leave them out"
+        )
 
 
 def prepare_grad(x, hidden, cell, gates, grad, grad_cell, sizes):
@@ -129,7 +141,9 @@ def lstm(
     >>> cell.values.round(3).ravel()
     array([1., 2., 1.])
     """
-    sizes = prepare(x, input_weight, weight, bias, h0, c0, projection, level, cell_clip, projection_clip)
+    sizes = prepare(
+        x, input_weight, weight, bias, h0, c0, projection, level, cell_clip, projection_clip, projection_activation
+    )
     w, b, peepholes, into = _numbers(weight, bias, projection, sizes)
     rows, n, limit = len(x.values), len(sizes.offsets) - 1, cell_clip or np.inf
     _, products = recurrent.rows_of(x, input_weight)
@@ -207,7 +221,9 @@ def lstm_grad(
     >>> lstm_grad(x, None, weight, None, None, None, None, *results, np.ones((1, 1)))[0]
     array([[0.25, 0.  , 0.  , 0.  ]])
     """
-    sizes = prepare(x, input_weight, weight, bias, h0, c0, projection, level, cell_clip, projection_clip)
+    sizes = prepare(
+        x, input_weight, weight, bias, h0, c0, projection, level, cell_clip, projection_clip, projection_activation
+    )
     prepare_grad(x, hidden, cell, gates, grad, grad_cell, sizes)
     w, _, peepholes, into = _numbers(weight, bias, projection, sizes)
     n = len(sizes.offsets) - 1

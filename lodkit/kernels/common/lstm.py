@@ -37,7 +37,7 @@ def lstm(
     cell_activation, candidate_activation, projection_activation, cell_clip, projection_clip, cell_gradient,
 ):  # fmt: skip
     given, clips = (input_weight, weight, bias, h0, c0, projection), (cell_clip, projection_clip)
-    sizes = prepare(x, *given, level, *clips)
+    sizes = prepare(x, *given, level, *clips, projection_activation)
     activations = gate_activation, candidate_activation, cell_activation, projection_activation
     layer = _Layer(on, x, given, sizes, reverse, activations, clips)
     sums = recurrent.Sums(on, x, input_weight, layer.steps, layer.kind)
@@ -72,7 +72,7 @@ def lstm_grad(
     projection_clip,
 ):  # fmt: skip
     given, clips = (input_weight, weight, bias, h0, c0, projection), (cell_clip, projection_clip)
-    sizes = prepare(x, *given, level, *clips)
+    sizes = prepare(x, *given, level, *clips, projection_activation)
     prepare_grad(x, hidden, cell, gates, grad, grad_cell, sizes)
     activations = gate_activation, candidate_activation, cell_activation, projection_activation
     layer = _Layer(on, x, given, sizes, reverse, activations, clips)
