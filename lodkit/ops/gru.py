@@ -232,3 +232,11 @@ def _(dtype):
     dtype = np.dtype(np.float32) if dtype.kind == "i" else dtype
     x = LoDTensor(np.ones((3, 2), dtype), [[2, 1]])
     return [((x, np.ones((2, 9), dtype), np.ones((3, 9), dtype), np.ones(9, dtype)), {})]
+
+
+@gru_grad.example
+def _(dtype):
+    """The gates have no gradient, so not all results of gru can be differentiated."""
+    ((inputs, _),) = gru.example_function(dtype)
+    results = [*map(values_of, gru(*inputs))]
+    return [((*inputs, *[None] * (5 - len(inputs)), *results, results[0]), {})]

@@ -277,3 +277,11 @@ def _(dtype):
     dtype = np.dtype(np.float32) if dtype.kind == "i" else dtype
     x = LoDTensor(np.ones((3, 2), dtype), [[2, 1]])
     return [((x, np.ones((2, 12), dtype), np.ones((3, 12), dtype), np.ones(12, dtype)), {})]
+
+
+@lstm_grad.example
+def _(dtype):
+    """The gates have no gradient, so not all results of lstm can be differentiated."""
+    ((inputs, _),) = lstm.example_function(dtype)
+    results = [*map(values_of, lstm(*inputs))]
+    return [((*inputs, *[None] * (7 - len(inputs)), *results, *results[:2]), {})]
