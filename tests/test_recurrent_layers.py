@@ -8,7 +8,6 @@ from test_every_op import same_bits
 
 import lodkit
 from lodkit import LoDTensor
-from lodkit.recurrent import stacked
 
 LAYERS = {
     "lstm": (lodkit.lstm, 4, {}),
@@ -225,7 +224,7 @@ def test_stacked_and_bidirectional_layers_are_pytorchs():
     ways = [(wide, weight, bias + other) for wide, weight, bias, other in zip(*[iter(parts)] * 4, strict=True)]
     x = LoDTensor(np.random.default_rng(0).normal(size=(7, 3)), [[7]])
     with lodkit.Tape() as tape:
-        out = stacked(lodkit.lstm, x, (ways[0], ways[1]), (ways[2], ways[3]))
+        out = lodkit.stacked(lodkit.lstm, x, (ways[0], ways[1]), (ways[2], ways[3]))
     given = torch.from_numpy(x.values).requires_grad_()
     expected = net(given)[0]
     expected.sum().backward()
