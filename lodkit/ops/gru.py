@@ -126,7 +126,7 @@ def gru(
             keep = update if origin_mode else 1 - update
             h = keep * h + (1 - keep) * candidate
             hidden[t], gates[t] = h, np.concatenate([update, reset, candidate])
-    gates = gates[recurrent.steps_of(offsets, reverse).rows]
+    gates = gates[recurrent.Steps(offsets, reverse).rows]
     return x.with_values(rounded(hidden, x.values.dtype)), rounded(gates, recurrent.gate_type(x.values.dtype))
 
 
@@ -179,7 +179,7 @@ def gru_grad(
     offsets, size = prepare(x, input_weight, weight, bias, h0, level, reset_after, weight_layout)
     recurrent.check_results(len(x.values), (gates, 3 * size), grad, size, hidden=(hidden, size))
     w, into, _, b_reset = _numbers(weight, bias, size, weight_layout)
-    hidden, grad, gates = double(hidden), double(grad), double(gates)[recurrent.steps_of(offsets, reverse).places]
+    hidden, grad, gates = double(hidden), double(grad), double(gates)[recurrent.Steps(offsets, reverse).places]
     by_gates, by_w, by_into, by_reset_bias = np.zeros(gates.shape), 0 * w, 0 * into, np.zeros(size)
     first = double(h0, (len(offsets) - 1, size))
     by_first = 0 * first

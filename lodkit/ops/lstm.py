@@ -161,7 +161,7 @@ def lstm(
                 h = activate(projection_activation, h @ into)
                 h = np.clip(h, -projection_clip, projection_clip) if projection_clip else h
             hidden[t], cell[t], gates[t] = h, c, np.concatenate([candidate, enter, keep, leave])
-    gates = gates[recurrent.steps_of(sizes.offsets, reverse).rows]
+    gates = gates[recurrent.Steps(sizes.offsets, reverse).rows]
     dtype = x.values.dtype
     results = (x.with_values(rounded(a, dtype)) for a in (hidden, cell))
     return *results, rounded(gates, recurrent.gate_type(dtype))
@@ -229,7 +229,7 @@ def lstm_grad(
     n = len(sizes.offsets) - 1
     values, _ = recurrent.rows_of(x, input_weight)
     hidden, cell, grad = map(double, (hidden, cell, grad))
-    by_cell, gates = double(grad_cell, cell.shape), double(gates)[recurrent.steps_of(sizes.offsets, reverse).places]
+    by_cell, gates = double(grad_cell, cell.shape), double(gates)[recurrent.Steps(sizes.offsets, reverse).places]
     by_gates, by_peepholes, by_w, by_into = np.zeros(gates.shape), np.zeros((3, sizes.cell)), 0 * w, 0 * into
     h0s, c0s = double(h0, (n, sizes.out)), double(c0, (n, sizes.cell))
     by_h0, by_c0 = 0 * h0s, 0 * c0s

@@ -10,7 +10,7 @@ from ... import ops
 from ...arrays import native
 from ...lod import LoDTensor
 from ...ops.gru import prepare
-from ...ops.shared.recurrent import check_results, gate_type, steps_of
+from ...ops.shared.recurrent import Steps, check_results, gate_type
 from . import recurrent
 from .gates import numbered
 from .recurrent import plain
@@ -22,7 +22,7 @@ class _Layer:
     def __init__(self, on, x, given, offsets, size, reverse, activations, modes, layout):
         input_weight, weight, bias, h0 = given
         self.dtype, self.kind, self.size = native(x.values.dtype), gate_type(x.values.dtype), size
-        self.steps = steps_of(offsets, reverse)
+        self.steps = Steps(offsets, reverse)
         self.input_weight, self.weight, self.h0 = (plain(on, a, self.kind) for a in (input_weight, weight, h0))
         self.gates, self.into = _split(on, self.weight, size, layout)
         self.bias = recurrent.row_of(on, bias, 4 * size, self.kind, x.values)
@@ -85,7 +85,7 @@ def gru_grad(
     steps, kind, dtype = layer.steps, layer.kind, layer.dtype
     by_gates, by_products, made, by_h = _walk_back(on, layer, hidden, gates, grad)
     found = [*recurrent.input_grads(on, x, layer.input_weight, by_gates, steps, dtype)]
-    seen, skipped = recurrent.seen_before(on, hidden, layer.h0, steps, reverse, kind)
+    seen, skipped = recurrent.seen_before(on, hidden, layer.h0, steps, kind)
     by_seen = on.part(by_products, skipped, len(by_products))
     if reset_after:
         found.append(on.multiply(seen, by_seen, turned="left"))

@@ -10,7 +10,7 @@ from ... import ops
 from ...arrays import native
 from ...lod import LoDTensor
 from ...ops.lstm import prepare, prepare_grad
-from ...ops.shared.recurrent import gate_type, steps_of
+from ...ops.shared.recurrent import Steps, gate_type
 from . import recurrent
 from .gates import numbered
 from .recurrent import plain
@@ -24,7 +24,7 @@ class _Layer:
         self.dtype, self.kind = native(x.values.dtype), gate_type(x.values.dtype)
         others = input_weight, weight, h0, c0, projection
         self.input_weight, self.weight, self.h0, self.c0, self.projection = (plain(on, a, self.kind) for a in others)
-        self.steps = steps_of(sizes.offsets, reverse)
+        self.steps = Steps(sizes.offsets, reverse)
         self.bias = recurrent.row_of(on, bias, 7 * sizes.cell, self.kind, x.values)
         *self.activations, self.projected = numbered(*activations)
         self.activations = tuple(self.activations)
@@ -80,7 +80,7 @@ def lstm_grad(
     cells = recurrent.states_of(on, layer.c0, cell, steps, kind)
     by_gates, by_projection, by_h, by_c = _walk_back(on, layer, cells, hidden, gates, grad, grad_cell, sizes)
     found = [*recurrent.input_grads(on, x, layer.input_weight, by_gates, steps, dtype)]
-    seen, skipped = recurrent.seen_before(on, hidden, layer.h0, steps, reverse, kind)
+    seen, skipped = recurrent.seen_before(on, hidden, layer.h0, steps, kind)
     found.append(on.multiply(seen, on.part(by_gates, skipped, len(by_gates)), turned="left"))
     if bias is not None:
         sums = [recurrent.column_sums(on, by_gates), *(_by_peepholes(on, by_gates, cells, steps, sizes))]

@@ -49,7 +49,7 @@ class Sums:
 def walk(steps):
     """Of each step the place of its first row among the gates, and among the states; that of the step before; count."""
     before = 0
-    for at, count in steps:
+    for at, count in steps.walk():
         yield at, steps.first + at, before, count
         before = steps.first + at
 
@@ -89,12 +89,12 @@ def row_of(on, vector, width, dtype, like):
     return row
 
 
-def seen_before(on, values, initial, steps, reverse, dtype):
+def seen_before(on, values, initial, steps, dtype):
     """What each step saw of a layer's result, and how many rows saw nothing: they are left out.
 
     Rows in the order of the steps; with initial states, all have seen some.
     """
-    rows = on.take_rows(plain(on, values, dtype), steps.before(reverse))
+    rows = on.take_rows(plain(on, values, dtype), steps.before)
     if initial is None:
         return rows, steps.first
     return on.joined([on.take_rows(initial, steps.order), rows]), 0

@@ -9,7 +9,7 @@ import numpy as np
 from ... import ops
 from ...arrays import native
 from ...lod import LoDTensor
-from ...ops.shared.recurrent import check_results, gate_type, steps_of
+from ...ops.shared.recurrent import Steps, check_results, gate_type
 from ...ops.simple_rnn import prepare
 from . import recurrent
 from .gates import numbered
@@ -20,7 +20,7 @@ from .recurrent import plain
 def simple_rnn(on, x: LoDTensor, input_weight, weight, bias, h0, /, *, level, reverse, activation):
     offsets, size = prepare(x, input_weight, weight, bias, h0, level)
     dtype, kind = native(x.values.dtype), gate_type(x.values.dtype)
-    weight, first, steps = plain(on, weight, kind), plain(on, h0, kind), steps_of(offsets, reverse)
+    weight, first, steps = plain(on, weight, kind), plain(on, h0, kind), Steps(offsets, reverse)
     ahead = recurrent.Sums(on, x, input_weight, steps, kind)
     sums = ahead.values
     out = recurrent.states(on, first, steps, size, sums)
@@ -40,14 +40,14 @@ def simple_rnn_grad(
     offsets, size = prepare(x, input_weight, weight, bias, h0, level)
     check_results(len(x.values), (None, size), grad, size, hidden=(hidden, size))
     dtype, kind = native(x.values.dtype), gate_type(x.values.dtype)
-    matrix, first, steps = plain(on, weight, kind), plain(on, h0, kind), steps_of(offsets, reverse)
+    matrix, first, steps = plain(on, weight, kind), plain(on, h0, kind), Steps(offsets, reverse)
     results, by_sums = (recurrent.in_steps(on, a, steps, kind) for a in (hidden, grad))
     by_h = on.zeros((steps.first, size), kind, by_sums)
     for at, _, _, count in reversed([*recurrent.walk(steps)] if by_sums.size else []):
         on.simple_rnn.step_grad(results, by_sums, by_h, *numbered(activation), math.inf, at, count)
         on.multiply(on.part(by_sums, at, at + count), matrix, on.part(by_h, 0, count), turned="right")
     found = [*recurrent.input_grads(on, x, plain(on, input_weight, kind), by_sums, steps, dtype)]
-    seen, skipped = recurrent.seen_before(on, hidden, first, steps, reverse, kind)
+    seen, skipped = recurrent.seen_before(on, hidden, first, steps, kind)
     found.append(on.multiply(seen, on.part(by_sums, skipped, len(by_sums)), turned="left"))
     found += [recurrent.column_sums(on, by_sums).reshape(*bias.shape)] if bias is not None else []
     found += [recurrent.initial_grad(on, by_h, steps, h0)] if h0 is not None else []
