@@ -54,7 +54,7 @@ def gru(
 
 
 def _walk(on, layer, sums):
-    """Make sums gates, step by step. Returns the states."""
+    """Walk the steps, and put the gates in place of their sums. Returns the states of all steps."""
     steps, gates, size, after = layer.steps, sums.values, layer.size, layer.reset_after
     out = recurrent.states(on, layer.h0, steps, size, gates)
     products = on.zeros((steps.first, 3 * size if after else 2 * size), layer.kind, gates)

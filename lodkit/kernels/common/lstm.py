@@ -47,7 +47,7 @@ def lstm(
 
 
 def _walk(on, layer, sums, sizes):
-    """Make sums gates, step by step. Returns the states: outputs and cells."""
+    """Walk the steps, and put the gates in place of their sums. Returns the outputs and the cells of all steps."""
     steps, gates, projected = layer.steps, sums.values, layer.projection is not None
     out = recurrent.states(on, layer.h0, steps, sizes.out, gates)
     cells = recurrent.states(on, layer.c0, steps, sizes.cell, gates)

@@ -1,7 +1,9 @@
-"""What recurrent layers share: rows in the order of their steps, states, gradients of weights.
+"""What recurrent layers share: rows in the order of the steps, memory for states, gradients of weights.
 
-States, as cells and hidden ones, are kept of all steps, behind those before the first: a step's are the ``count`` rows
-before it, and those of the step before are the rows that precede.
+Rows are sorted by step, within a step by the length of their sequence, longest first; so each step is a range of rows.
+Hidden states and cells live in one array that has a row more for every sequence: the states before the first step come
+first, then those of step 0, of step 1, and so on. Sequences that go on stand first, so what a step of ``count`` rows
+starts from are the first ``count`` states of the step before.
 """
 
 from __future__ import annotations
@@ -47,7 +49,7 @@ class Sums:
 
 
 def walk(steps):
-    """Of each step the place of its first row among the gates, and among the states; that of the step before; count."""
+    """Of each step its first row among the gates, its first among the states, that of the step before, and its rows."""
     before = 0
     for at, count in steps.walk():
         yield at, steps.first + at, before, count
@@ -90,9 +92,9 @@ def row_of(on, vector, width, dtype, like):
 
 
 def seen_before(on, values, initial, steps, dtype):
-    """What each step saw of a layer's result, and how many rows saw nothing: they are left out.
+    """The states that steps started from, in the order of the steps, and how many rows at the front are left out.
 
-    Rows in the order of the steps; with initial states, all have seen some.
+    Without initial states these are the rows of the first step, which started from zeros.
     """
     rows = on.take_rows(plain(on, values, dtype), steps.before)
     if initial is None:

@@ -92,12 +92,20 @@ def _backward(width):
 
 
 def step(gates, products, bias, cells, hidden, numbers, kinds, limit):
-    """Make the sums of a step's gates, the products and the bias gates; fill its cells and hidden states."""
+    """Add the products and the bias to a step's gate sums, activate them in place; write its cells and hidden states.
+
+    ``numbers``: the first row of the step among the gates, its first among the cells, that of the step before, how many
+    rows the step has, and its first row in ``hidden``.
+    """
     work = numbers[3] * cells.shape[1]
     _forward(lanes_of(gates))(work, gates, products, bias, cells, hidden, numbers, kinds, limit)
 
 
 def step_grad(gates, cells, grad, carried, by_cells, bias, by_gates, by_c, made, numbers, flags, kinds, limit):
-    """Fill the gradients of a step's sums of gates, and of the cells before, in place of those by its own."""
+    """Write the gradients by a step's gate sums; those by its cells, in ``by_c``, become those by the cells before.
+
+    ``numbers`` are as in ``step``, the last one for ``grad``. ``flags``: whether ``by_cells`` holds gradients by cells,
+    and whether a projection follows; then ``made`` takes the hidden states, and ``grad`` has ``carried`` in it already.
+    """
     kernel, work = _backward(lanes_of(gates)), numbers[3] * cells.shape[1]
     kernel(work, gates, cells, grad, carried, by_cells, bias, by_gates, by_c, made, numbers, flags, kinds, limit)

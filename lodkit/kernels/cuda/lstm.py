@@ -67,7 +67,11 @@ def _backward(
 
 
 def step(gates, products, bias, cells, hidden, numbers, kinds, limit):
-    """Make the sums of a step's gates, the products and the bias gates; fill its cells and hidden states."""
+    """Add the products and the bias to a step's gate sums, activate them in place; write its cells and hidden states.
+
+    ``numbers``: the first row of the step among the gates, its first among the cells, that of the step before, how many
+    rows the step has, and its first row in ``hidden``.
+    """
     (at, now, before, count, place), size = numbers, cells.columns
     limit = cells.dtype.type(limit)
     numbers = at, now, before, place, size, *kinds, limit
@@ -75,7 +79,11 @@ def step(gates, products, bias, cells, hidden, numbers, kinds, limit):
 
 
 def step_grad(gates, cells, grad, carried, by_cells, bias, by_gates, by_c, made, numbers, flags, kinds, limit):
-    """Fill the gradients of a step's sums of gates, and of the cells before, in place of those by its own."""
+    """Write the gradients by a step's gate sums; those by its cells, in ``by_c``, become those by the cells before.
+
+    ``numbers`` are as in ``step``, the last one for ``grad``. ``flags``: whether ``by_cells`` holds gradients by cells,
+    and whether a projection follows; then ``made`` takes the hidden states, and ``grad`` has ``carried`` in it already.
+    """
     (at, now, before, count, place), size = numbers, cells.columns
     numbers = at, now, before, place, *map(int, flags), size, *kinds, cells.dtype.type(limit)
     _backward(count * size, gates, cells, grad, carried, by_cells, bias, by_gates, by_c, made, *numbers)
