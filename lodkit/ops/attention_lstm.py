@@ -83,10 +83,11 @@ def attention_lstm(
 ) -> tuple[LoDTensor, LoDTensor]:
     """Run an LSTM over every sequence whose input at each step is a mean of all rows of the sequence.
 
-    attention_lstm of Paddle, for inference: it has no gradient. The rows of a sequence are weighed by the softmax of
-    their scores ``relu(row @ weight_of_rows + attention_bias + cell @ weight_of_cells)``; with an ``attention_scalar``
-    scores are ``relu(scores * attention_scalar + attention_scalar_bias)``. A sequence takes as many steps as it has
-    rows, and work that is the square of that.
+    attention_lstm of Paddle, for inference: it has no gradient. Its attention is additive (Bahdanau et al., 2015): the
+    rows of a sequence are weighed by the softmax of their scores
+    ``relu(row @ weight_of_rows + attention_bias + cell @ weight_of_cells)``; with an ``attention_scalar`` scores are
+    ``relu(scores * attention_scalar + attention_scalar_bias)``. A sequence takes as many steps as it has rows, and work
+    that is the square of that.
 
     Parameters
     ----------
@@ -116,8 +117,12 @@ def attention_lstm(
     ------
     ShapeMismatchError
         Weights or states do not fit.
+    DTypeError
+        The rows of x are not floating, or another input has another type.
+    LoDLevelError
+        x has no such level.
     ValueError
-        There is an ``attention_scalar_bias`` and no ``attention_scalar``.
+        There is an ``attention_scalar_bias`` and no ``attention_scalar``, or an activation is unknown.
 
     Examples
     --------

@@ -64,11 +64,11 @@ def gru(
 ) -> tuple[LoDTensor, Dense]:
     """Run a GRU over every sequence: ``gru`` of Paddle, and ``fusion_gru``; with both modes, PyTorch's.
 
-    The gates of a row are columns in the order update, reset, candidate. With ``a`` the products of the row and its
-    bias, ``before`` the state before and ``w`` the weight by gates, ``update = sigmoid(a[0] + before @ w[0])``,
-    ``reset = sigmoid(a[1] + before @ w[1])``, ``candidate = tanh(a[2] + (reset * before) @ w[2])`` and
-    ``hidden = (1 - update) * before + update * candidate``. Nothing is padded: each step computes the sequences that
-    are not at their end.
+    Gated recurrent units (Cho et al., 2014). The gates of a row are columns in the order update, reset, candidate. With
+    ``a`` the products of the row and its bias, ``before`` the state before and ``w`` the weight by gates,
+    ``update = sigmoid(a[0] + before @ w[0])``, ``reset = sigmoid(a[1] + before @ w[1])``,
+    ``candidate = tanh(a[2] + (reset * before) @ w[2])`` and ``hidden = (1 - update) * before + update * candidate``.
+    Nothing is padded: each step computes the sequences that are not at their end.
 
     Parameters
     ----------
@@ -106,6 +106,12 @@ def gru(
     ------
     ShapeMismatchError
         Weights, bias or states do not fit.
+    DTypeError
+        The rows of x are not floating, or another input has another type.
+    LoDLevelError
+        x has no such level.
+    ValueError
+        An activation or a layout is unknown, or ``reset_after`` meets a weight in blocks.
 
     Examples
     --------

@@ -91,6 +91,9 @@ def lstm(
 ) -> tuple[LoDTensor, LoDTensor, Dense]:
     """Run an LSTM over every sequence: ``lstm`` and ``lstmp`` of Paddle, and ``fusion_lstm``.
 
+    Long short-term memory (Hochreiter and Schmidhuber, 1997) with forget gates and, if the bias has them, peepholes
+    (Gers et al., 2000); with a projection if there is one (Sak et al., 2014).
+
     The gates of a row are columns in the order candidate, input, forget, output. With ``a`` the products of the row
     and of the output before it, ``candidate = tanh(a[0])``, ``input = sigmoid(a[1] + before * peephole[0])``,
     ``forget = sigmoid(a[2] + before * peephole[1])``, ``cell = candidate * input + before * forget``,
@@ -132,7 +135,13 @@ def lstm(
     Raises
     ------
     ShapeMismatchError
-        Weights, bias or states do not fit.
+        Weights, bias, states or the projection do not fit.
+    DTypeError
+        The rows of x are not floating, or another input has another type.
+    LoDLevelError
+        x has no such level.
+    ValueError
+        A clip is negative, an activation unknown, or one of the projection's is given without a projection.
 
     Examples
     --------
