@@ -146,10 +146,12 @@ def attention_lstm(
             if attention_scalar is not None:
                 scores = np.maximum(scores * _number(attention_scalar) + _number(attention_scalar_bias), 0)
             mean = shares(scores) @ rows[start:stop]
-            forget, enter, leave, candidate = np.split(np.concatenate([hidden, mean]) @ w + add, 4)
-            forget, enter, leave = (activate(gate_activation, gate) for gate in (forget, enter, leave))
-            cell = forget * cell + enter * activate(candidate_activation, candidate)
-            hidden = leave * activate(cell_activation, cell)
+            forget_gate, input_gate, output_gate, candidate = np.split(np.concatenate([hidden, mean]) @ w + add, 4)
+            forget_gate, input_gate, output_gate = (
+                activate(gate_activation, gate) for gate in (forget_gate, input_gate, output_gate)
+            )
+            cell = forget_gate * cell + input_gate * activate(candidate_activation, candidate)
+            hidden = output_gate * activate(cell_activation, cell)
             found[:, t] = hidden, cell
     with np.errstate(over="ignore", under="ignore"):
         hidden, cell = found.astype(native(x.dtype))

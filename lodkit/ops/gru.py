@@ -120,14 +120,14 @@ def gru(
     array([1., 1., 1.])
     """
     offsets, size = prepare(x, input_weight, weight, bias, h0, level, reset_after, weight_layout)
-    w, into, b, b_reset = _numbers(weight, bias, size, weight_layout)
+    w, w_candidate, b, b_reset = _numbers(weight, bias, size, weight_layout)
     rows, (_, products) = len(x.values), recurrent.rows_of(x, input_weight)
     hidden, gates, first = np.zeros((rows, size)), np.zeros((rows, 3 * size)), double(h0, (len(offsets) - 1, size))
     for path, h in zip(recurrent.paths(offsets, reverse), first, strict=True):
         for t in path:
             update, reset, candidate = np.split(products[t] + b, 3)
             update, reset = (activate(gate_activation, a) for a in np.split(np.concatenate([update, reset]) + h @ w, 2))
-            seen = reset * (h @ into + b_reset) if reset_after else (reset * h) @ into
+            seen = reset * (h @ w_candidate + b_reset) if reset_after else (reset * h) @ w_candidate
             candidate = activate(candidate_activation, candidate + seen)
             keep = update if origin_mode else 1 - update
             h = keep * h + (1 - keep) * candidate
@@ -184,9 +184,9 @@ def gru_grad(
     """
     offsets, size = prepare(x, input_weight, weight, bias, h0, level, reset_after, weight_layout)
     recurrent.check_results(len(x.values), (gates, 3 * size), grad, size, hidden=(hidden, size))
-    w, into, _, b_reset = _numbers(weight, bias, size, weight_layout)
+    w, w_candidate, _, b_reset = _numbers(weight, bias, size, weight_layout)
     hidden, grad, gates = double(hidden), double(grad), double(gates)[recurrent.Steps(offsets, reverse).places]
-    by_gates, by_w, by_into, by_reset_bias = np.zeros(gates.shape), 0 * w, 0 * into, np.zeros(size)
+    by_gates, by_w, by_w_candidate, by_reset_bias = np.zeros(gates.shape), 0 * w, 0 * w_candidate, np.zeros(size)
     first = double(h0, (len(offsets) - 1, size))
     by_first = 0 * first
     for s, path in enumerate(recurrent.paths(offsets, reverse)):
@@ -202,14 +202,14 @@ def gru_grad(
             dh = dh * keep
             if reset_after:
                 d_seen = d_candidate * reset
-                d_reset = d_candidate * (h @ into + b_reset)
-                by_into += np.outer(h, d_seen)
+                d_reset = d_candidate * (h @ w_candidate + b_reset)
+                by_w_candidate += np.outer(h, d_seen)
                 by_reset_bias += d_seen
-                dh = dh + into @ d_seen
+                dh = dh + w_candidate @ d_seen
             else:
-                d_seen = into @ d_candidate
+                d_seen = w_candidate @ d_candidate
                 d_reset = d_seen * h
-                by_into += np.outer(reset * h, d_candidate)
+                by_w_candidate += np.outer(reset * h, d_candidate)
                 dh = dh + d_seen * reset
             d_gates = np.concatenate([d_update, d_reset * slope(gate_activation, reset)])
             by_gates[t] = np.concatenate([d_gates, d_candidate])
@@ -219,7 +219,7 @@ def gru_grad(
     rows, _ = recurrent.rows_of(x, input_weight)
     by_x = by_gates if input_weight is None else by_gates @ double(input_weight).T
     blocks = weight_layout == "blocks"
-    by_weight = np.concatenate([by_w.ravel(), by_into.ravel()]) if blocks else np.hstack([by_w, by_into])
+    by_weight = np.concatenate([by_w.ravel(), by_w_candidate.ravel()]) if blocks else np.hstack([by_w, by_w_candidate])
     by_bias = np.concatenate([by_gates.sum(axis=0), by_reset_bias])[: 0 if bias is None else bias.size]
     found = by_x, rows.T @ by_gates, by_weight, by_bias, by_first
     inputs = x.values, input_weight, weight, bias, h0

@@ -153,23 +153,25 @@ def lstm(
     sizes = prepare(
         x, input_weight, weight, bias, h0, c0, projection, level, cell_clip, projection_clip, projection_activation
     )
-    w, b, peepholes, into = _numbers(weight, bias, projection, sizes)
+    w, b, peepholes, w_projection = _numbers(weight, bias, projection, sizes)
     rows, n, limit = len(x.values), len(sizes.offsets) - 1, cell_clip or np.inf
     _, products = recurrent.rows_of(x, input_weight)
     hidden, cell, gates = (np.zeros((rows, width)) for width in (sizes.out, sizes.cell, 4 * sizes.cell))
     states = zip(double(h0, (n, sizes.out)), double(c0, (n, sizes.cell)), strict=True)
     for path, (h, c) in zip(recurrent.paths(sizes.offsets, reverse), states, strict=True):
         for t in path:
-            candidate, enter, keep, leave = np.split(products[t] + b + h @ w, 4)
+            candidate, input_gate, forget_gate, output_gate = np.split(products[t] + b + h @ w, 4)
             candidate = activate(candidate_activation, candidate)
-            enter, keep = (activate(gate_activation, a + c * p) for a, p in zip((enter, keep), peepholes, strict=False))
-            c = np.clip(candidate * enter + c * keep, -limit, limit)
-            leave = activate(gate_activation, leave + c * peepholes[2])
-            h = leave * activate(cell_activation, c)
+            input_gate, forget_gate = (
+                activate(gate_activation, a + c * p) for a, p in zip((input_gate, forget_gate), peepholes, strict=False)
+            )
+            c = np.clip(candidate * input_gate + c * forget_gate, -limit, limit)
+            output_gate = activate(gate_activation, output_gate + c * peepholes[2])
+            h = output_gate * activate(cell_activation, c)
             if projection is not None:
-                h = activate(projection_activation, h @ into)
+                h = activate(projection_activation, h @ w_projection)
                 h = np.clip(h, -projection_clip, projection_clip) if projection_clip else h
-            hidden[t], cell[t], gates[t] = h, c, np.concatenate([candidate, enter, keep, leave])
+            hidden[t], cell[t], gates[t] = h, c, np.concatenate([candidate, input_gate, forget_gate, output_gate])
     gates = gates[recurrent.Steps(sizes.offsets, reverse).rows]
     dtype = x.values.dtype
     results = (x.with_values(rounded(a, dtype)) for a in (hidden, cell))
@@ -234,12 +236,13 @@ def lstm_grad(
         x, input_weight, weight, bias, h0, c0, projection, level, cell_clip, projection_clip, projection_activation
     )
     prepare_grad(x, hidden, cell, gates, grad, grad_cell, sizes)
-    w, _, peepholes, into = _numbers(weight, bias, projection, sizes)
+    w, _, peepholes, w_projection = _numbers(weight, bias, projection, sizes)
     n = len(sizes.offsets) - 1
     values, _ = recurrent.rows_of(x, input_weight)
     hidden, cell, grad = map(double, (hidden, cell, grad))
     by_cell, gates = double(grad_cell, cell.shape), double(gates)[recurrent.Steps(sizes.offsets, reverse).places]
-    by_gates, by_peepholes, by_w, by_into = np.zeros(gates.shape), np.zeros((3, sizes.cell)), 0 * w, 0 * into
+    by_gates, by_peepholes = np.zeros(gates.shape), np.zeros((3, sizes.cell))
+    by_w, by_projection = 0 * w, 0 * w_projection
     h0s, c0s = double(h0, (n, sizes.out)), double(c0, (n, sizes.cell))
     by_h0, by_c0 = 0 * h0s, 0 * c0s
     for s, path in enumerate(recurrent.paths(sizes.offsets, reverse)):
@@ -247,29 +250,29 @@ def lstm_grad(
         for i in range(len(path) - 1, -1, -1):
             t, previous = path[i], path[i - 1] if i else None
             h, c = (h0s[s], c0s[s]) if previous is None else (hidden[previous], cell[previous])
-            candidate, enter, keep, leave = np.split(gates[t], 4)
+            candidate, input_gate, forget_gate, output_gate = np.split(gates[t], 4)
             y = activate(cell_activation, cell[t])
             dh = dh + grad[t]
             if projection is not None:
                 inside = np.abs(hidden[t]) < projection_clip if projection_clip else 1
                 dh = dh * slope(projection_activation, hidden[t]) * inside
-                by_into += np.outer(leave * y, dh)
-                dh = into @ dh
-            d_leave = dh * y * slope(gate_activation, leave)
-            dc = dc + by_cell[t] + dh * leave * slope(cell_activation, y) + d_leave * peepholes[2]
+                by_projection += np.outer(output_gate * y, dh)
+                dh = w_projection @ dh
+            d_output = dh * y * slope(gate_activation, output_gate)
+            dc = dc + by_cell[t] + dh * output_gate * slope(cell_activation, y) + d_output * peepholes[2]
             dc = np.where(np.abs(cell[t]) < cell_clip, dc, 0) if cell_clip else dc
-            d_candidate = dc * enter * slope(candidate_activation, candidate)
-            d_enter = dc * candidate * slope(gate_activation, enter)
-            d_keep = dc * c * slope(gate_activation, keep)
-            by_gates[t] = np.concatenate([d_candidate, d_enter, d_keep, d_leave])
-            by_peepholes += [d_enter * c, d_keep * c, d_leave * cell[t]]
+            d_candidate = dc * input_gate * slope(candidate_activation, candidate)
+            d_input = dc * candidate * slope(gate_activation, input_gate)
+            d_forget = dc * c * slope(gate_activation, forget_gate)
+            by_gates[t] = np.concatenate([d_candidate, d_input, d_forget, d_output])
+            by_peepholes += [d_input * c, d_forget * c, d_output * cell[t]]
             by_w += np.outer(h, by_gates[t])
-            dc = dc * keep + d_enter * peepholes[0] + d_keep * peepholes[1]
+            dc = dc * forget_gate + d_input * peepholes[0] + d_forget * peepholes[1]
             dh = w @ by_gates[t]
         by_h0[s], by_c0[s] = dh, dc
     by_x = by_gates if input_weight is None else by_gates @ double(input_weight).T
     by_bias = np.concatenate([by_gates.sum(axis=0), *by_peepholes[: 3 * sizes.peepholes]])
-    found = by_x.reshape(x.values.shape), values.T @ by_gates, by_w, by_bias, by_h0, by_c0, by_into
+    found = by_x.reshape(x.values.shape), values.T @ by_gates, by_w, by_bias, by_h0, by_c0, by_projection
     inputs = x.values, input_weight, weight, bias, h0, c0, projection
     return tuple(
         rounded(g.reshape(like.shape), like.dtype) for g, like in zip(found, inputs, strict=True) if like is not None

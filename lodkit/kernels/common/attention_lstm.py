@@ -95,9 +95,11 @@ def attention_lstm(
             mean = attention.mean(xp.matmul(cell, attend[sizes.width :]))
             gates = xp.matmul(hidden, w[: sizes.size]) + xp.matmul(mean, w[sizes.size :]) + add
             opened = activate(xp, gate_activation, gates[:, : 3 * sizes.size])
-            forget, enter, leave = (opened[:, i : i + sizes.size] for i in range(0, 3 * sizes.size, sizes.size))
-            cell = forget * cell + enter * activate(xp, candidate_activation, gates[:, 3 * sizes.size :])
-            hidden = leave * activate(xp, cell_activation, cell)
+            forget_gate, input_gate, output_gate = (
+                opened[:, i : i + sizes.size] for i in range(0, 3 * sizes.size, sizes.size)
+            )
+            cell = forget_gate * cell + input_gate * activate(xp, candidate_activation, gates[:, 3 * sizes.size :])
+            hidden = output_gate * activate(xp, cell_activation, cell)
             results.append((hidden, cell))
     at = on.send(x.values, steps.places)
     found = (on.take(on.contiguous(xp.concat([*states])), at) for states in zip(*results, strict=True))

@@ -23,11 +23,11 @@ def _peepholes(bias, j, size):
 
 
 @device
-def _put_four(out, first, size, a, b, c, d):
-    vector.store(out, first, a)
-    vector.store(out, first + size, b)
-    vector.store(out, first + 2 * size, c)
-    vector.store(out, first + 3 * size, d)
+def _put_four(out, first, size, gates):
+    vector.store(out, first, gates[0])
+    vector.store(out, first + size, gates[1])
+    vector.store(out, first + 2 * size, gates[2])
+    vector.store(out, first + 3 * size, gates[3])
 
 
 @elementwise
@@ -36,9 +36,9 @@ def _forward(e, gates, products, bias, cells, hidden, at, now, before, place, si
     a, b = _sum(gates, at + i, products, i, bias, j, size), _sum(gates, at + i, products, i, bias, size + j, size)
     f = _sum(gates, at + i, products, i, bias, 2 * size + j, size)
     o = _sum(gates, at + i, products, i, bias, 3 * size + j, size)
-    past, (pa, pb, pc) = vector.load_written(cells, before * size + e, 1), _peepholes(bias, j, size)
-    a, b, f, o, found, made = forward(a, b, f, o, past, pa, pb, pc, (gate, candidate, cell), limit)
-    _put_four(gates, (at + i) * 4 * size + j, size, a, b, f, o)
+    past, factors = vector.load_written(cells, before * size + e, 1), _peepholes(bias, j, size)
+    four, found, made = forward((a, b, f, o), past, factors, (gate, candidate, cell), limit)
+    _put_four(gates, (at + i) * 4 * size + j, size, four)
     vector.store(cells, now * size + e, found)
     vector.store(hidden, place * size + e, made)
 
@@ -58,9 +58,9 @@ def _backward(
     a, b = vector.load(gates, first, 1), vector.load(gates, first + size, 1)
     f, o = vector.load(gates, first + 2 * size, 1), vector.load(gates, first + 3 * size, 1)
     found, past = vector.load(cells, now * size + e, 1), vector.load(cells, before * size + e, 1)
-    pa, pb, pc = _peepholes(bias, j, size)
-    a, b, f, o, dc, y = backward(a, b, f, o, found, past, g, dc, pa, pb, pc, (gate, candidate, cell), limit)
-    _put_four(by_gates, first, size, a, b, f, o)
+    factors = _peepholes(bias, j, size)
+    four, dc, y = backward((a, b, f, o), found, past, g, dc, factors, (gate, candidate, cell), limit)
+    _put_four(by_gates, first, size, four)
     vector.store(by_c, e, dc)
     if projected:
         vector.store(made, at * size + e, y)
