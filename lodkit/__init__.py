@@ -15,6 +15,7 @@ _HOMES = {
     "lod.levels": ("check_lod",),
     "features.features": ("Features",),
     "recurrent.dynamic_rnn": ("dynamic_rnn",),
+    "recurrent.layers": ("bidirectional", "stacked"),
     "tables.growing": ("GrowingTable",),
     "arrays": ("empty",),
     "arrays.bounds": ("bounds_check",),
@@ -40,13 +41,12 @@ _HOMES = {
     ),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
-_MODULES = ("caffe2", "optim", "paddle", "recurrent", "testing")
+_MODULES = ("caffe2", "optim", "paddle", "testing")
 
 if TYPE_CHECKING:
     from . import caffe2 as caffe2
     from . import optim as optim
     from . import paddle as paddle
-    from . import recurrent as recurrent
     from . import testing as testing
     from .arrays import empty as empty
     from .arrays.bounds import bounds_check as bounds_check
@@ -63,6 +63,8 @@ if TYPE_CHECKING:
     from .lod.batching import split as split
     from .ops import *  # noqa: F403
     from .recurrent.dynamic_rnn import dynamic_rnn as dynamic_rnn
+    from .recurrent.layers import bidirectional as bidirectional
+    from .recurrent.layers import stacked as stacked
     from .registry import OPS as OPS
     from .registry import Dense as Dense
     from .registry import DescError as DescError

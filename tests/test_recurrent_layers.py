@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from test_every_op import same_bits
 
 import lodkit
 from lodkit import LoDTensor
-from lodkit.recurrent import stacked
 
 LAYERS = {
     "lstm": (lodkit.lstm, 4, {}),
@@ -112,6 +112,19 @@ def test_gradients_by_cells_are_central_differences():
             assert gradient[place] == pytest.approx((loss(*moved[0]) - loss(*moved[1])) / 2e-6, rel=1e-6, abs=1e-8)
 
 
+def test_a_target_of_cells_alone(place):
+    weights, states = drawn(lodkit.lstm, 4, 3)
+    x = LoDTensor(np.random.default_rng(1).normal(size=(7, 3)), [[4, 0, 3]])
+    sources = [place.to(a) for a in (x, *weights, *states)]
+    with lodkit.Tape() as tape:
+        hidden, cell, _ = lodkit.lstm(*sources)
+    alone = tape.gradient(cell, sources)
+    by_both = [place.to(make((7, 5))) for make in (np.zeros, np.ones)]
+    both = tape.gradient([hidden, cell], sources, output_gradients=by_both)
+    for a, b in zip(alone, both, strict=True):
+        same_bits(place.home(a), place.home(b))
+
+
 def test_infinities_and_nan_stay_in_their_sequences(layer):
     op, gates, attrs = layer
     weights, states = drawn(op, gates, 3)
@@ -138,12 +151,18 @@ def test_what_does_not_fit_is_named():
         lodkit.lstm(x, np.zeros((3, 8)), np.zeros((2, 8)))
     with pytest.raises(lodkit.ShapeMismatchError, match=r"projection must be \(2, 3\)"):
         lodkit.lstm(x, None, np.zeros((3, 8)))
-    with pytest.raises(lodkit.ShapeMismatchError, match="must have 8 or 14 elements"):
-        lodkit.lstm(x, None, np.zeros((2, 8)), np.zeros(9))
+    for bias in (np.zeros(9), np.zeros((8, 1)), np.zeros((1, 1, 8))):
+        with pytest.raises(lodkit.ShapeMismatchError, match=r"must be \(8,\) or \(1, 8\) or \(14,\) or \(1, 14\)"):
+            lodkit.lstm(x, None, np.zeros((2, 8)), bias)
+    with pytest.raises(lodkit.ShapeMismatchError, match=r"shape \(\); it must be \(1,\) or \(1, 1\)"):
+        lodkit.simple_rnn(LoDTensor(np.zeros((3, 1)), [[2, 1]]), None, np.zeros((1, 1)), np.array(0.0))
     with pytest.raises(lodkit.ShapeMismatchError, match=r"h0 has shape \(3, 2\), it must be \(2, 2\)"):
         lodkit.lstm(x, None, np.zeros((2, 8)), None, np.zeros((3, 2)))
     with pytest.raises(ValueError, match="cell_clip must be at least 0"):
         lodkit.lstm(x, None, np.zeros((2, 8)), cell_clip=-1.0)
+    for attrs in ({"projection_clip": 1.0}, {"projection_activation": "tanh"}):
+        with pytest.raises(ValueError, match="are for a projection"):
+            lodkit.lstm(x, None, np.zeros((2, 8)), **attrs)
     with pytest.raises(lodkit.DTypeError, match="weight is float32"):
         lodkit.lstm(x, None, np.zeros((2, 8), np.float32))
     with pytest.raises(ValueError, match="weight_layout is columns"):
@@ -205,7 +224,7 @@ def test_stacked_and_bidirectional_layers_are_pytorchs():
     ways = [(wide, weight, bias + other) for wide, weight, bias, other in zip(*[iter(parts)] * 4, strict=True)]
     x = LoDTensor(np.random.default_rng(0).normal(size=(7, 3)), [[7]])
     with lodkit.Tape() as tape:
-        out = stacked(lodkit.lstm, x, (ways[0], ways[1]), (ways[2], ways[3]))
+        out = lodkit.stacked(lodkit.lstm, x, (ways[0], ways[1]), (ways[2], ways[3]))
     given = torch.from_numpy(x.values).requires_grad_()
     expected = net(given)[0]
     expected.sum().backward()

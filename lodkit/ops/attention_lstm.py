@@ -83,10 +83,11 @@ def attention_lstm(
 ) -> tuple[LoDTensor, LoDTensor]:
     """Run an LSTM over every sequence whose input at each step is a mean of all rows of the sequence.
 
-    attention_lstm of Paddle, for inference: it has no gradient. The rows of a sequence are weighed by the softmax of
-    their scores ``relu(row @ weight_of_rows + attention_bias + cell @ weight_of_cells)``; with an ``attention_scalar``
-    scores are ``relu(scores * attention_scalar + attention_scalar_bias)``. A sequence takes as many steps as it has
-    rows, and work that is the square of that.
+    attention_lstm of Paddle, for inference: it has no gradient. Its attention is additive (Bahdanau et al., 2015): the
+    rows of a sequence are weighed by the softmax of their scores
+    ``relu(row @ weight_of_rows + attention_bias + cell @ weight_of_cells)``; with an ``attention_scalar`` scores are
+    ``relu(scores * attention_scalar + attention_scalar_bias)``. A sequence takes as many steps as it has rows, and work
+    that is the square of that.
 
     Parameters
     ----------
@@ -116,8 +117,12 @@ def attention_lstm(
     ------
     ShapeMismatchError
         Weights or states do not fit.
+    DTypeError
+        The rows of x are not floating, or another input has another type.
+    LoDLevelError
+        x has no such level.
     ValueError
-        There is an ``attention_scalar_bias`` and no ``attention_scalar``.
+        There is an ``attention_scalar_bias`` and no ``attention_scalar``, or an activation is unknown.
 
     Examples
     --------
@@ -141,10 +146,12 @@ def attention_lstm(
             if attention_scalar is not None:
                 scores = np.maximum(scores * _number(attention_scalar) + _number(attention_scalar_bias), 0)
             mean = shares(scores) @ rows[start:stop]
-            forget, enter, leave, candidate = np.split(np.concatenate([hidden, mean]) @ w + add, 4)
-            forget, enter, leave = (activate(gate_activation, gate) for gate in (forget, enter, leave))
-            cell = forget * cell + enter * activate(candidate_activation, candidate)
-            hidden = leave * activate(cell_activation, cell)
+            forget_gate, input_gate, output_gate, candidate = np.split(np.concatenate([hidden, mean]) @ w + add, 4)
+            forget_gate, input_gate, output_gate = (
+                activate(gate_activation, gate) for gate in (forget_gate, input_gate, output_gate)
+            )
+            cell = forget_gate * cell + input_gate * activate(candidate_activation, candidate)
+            hidden = output_gate * activate(cell_activation, cell)
             found[:, t] = hidden, cell
     with np.errstate(over="ignore", under="ignore"):
         hidden, cell = found.astype(native(x.dtype))

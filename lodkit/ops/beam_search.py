@@ -69,9 +69,9 @@ def beam_search(
 ) -> tuple[LoDTensor, LoDTensor, Dense]:
     """Select the best candidates of every source over all of its prefixes: one step of a beam search.
 
-    beam_search of Paddle. A prefix that has ended, whose last id is ``end_id``, keeps that id and its score; a source
-    of which only such prefixes are selected is finished, and gives nothing. Of equal scores that of the later prefix
-    wins, and in a prefix the later candidate. NaN loses against every number.
+    beam_search of Paddle; the search is Lowerre's (1976). A prefix that has ended, whose last id is ``end_id``, keeps
+    that id and its score; a source of which only such prefixes are selected is finished, and gives nothing. Of equal
+    scores that of the later prefix wins, and in a prefix the later candidate. NaN loses against every number.
 
     Parameters
     ----------
@@ -112,6 +112,10 @@ def beam_search(
         An input has not the structure of scores.
     ShapeMismatchError
         An input has not a row per prefix, or ids not one per score.
+    DTypeError
+        Scores are not floating, ids not int32 or int64, or both scores of different types.
+    LoDLevelError
+        Scores have no such level.
 
     Examples
     --------

@@ -45,7 +45,7 @@ def checked_labels(on, name, x, label, count, what="label"):
     return on.checked_ids(label.values, count, what, error)
 
 
-def turned(transition):
+def reversed_chain(transition):
     """The scores of the chain read backwards: the last tag first."""
     return np.concatenate([transition[1::-1], transition[2:].T])
 
@@ -160,7 +160,7 @@ def linear_chain_crf_grad(
     for s, part, e, t in _sequences(emission, transition, offsets):
         y, g = labels[part], np.float64(grad[s])
         with np.errstate(invalid="ignore"):
-            before, after = _before(e, t), _before(e[::-1], turned(t))[::-1]
+            before, after = _before(e, t), _before(e[::-1], reversed_chain(t))[::-1]
             total = _log_sum(before[-1] + e[-1] + t[1])
             shift = 0 if total == -np.inf else total
             shares = np.exp(before + e + after - shift)

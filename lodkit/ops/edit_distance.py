@@ -37,6 +37,8 @@ def edit_distance(
 ) -> Dense | LoDTensor:
     """Return the Levenshtein distance of each innermost sequence to its partner: insertions, deletions, substitutions.
 
+    edit_distance of Paddle: the distance of Levenshtein (1966), by the table of Wagner and Fischer (1974).
+
     Parameters
     ----------
     hyp, ref : LoDTensor
@@ -58,6 +60,8 @@ def edit_distance(
         Sequences are no pairs.
     ShapeMismatchError
         Rows are not one number.
+    DTypeError
+        Tokens are not int32 or int64.
 
     Examples
     --------

@@ -6,6 +6,7 @@ from typing import Literal
 
 import numpy as np
 
+from ..arrays import zeros_like
 from ..errors import ShapeMismatchError
 from ..lod import LoDTensor, values_of
 from ..registry import Dense, inferred_level, op
@@ -63,11 +64,11 @@ def gru(
 ) -> tuple[LoDTensor, Dense]:
     """Run a GRU over every sequence: ``gru`` of Paddle, and ``fusion_gru``; with both modes, PyTorch's.
 
-    The gates of a row are columns in the order update, reset, candidate. With ``a`` the products of the row and its
-    bias, ``before`` the state before and ``w`` the weight by gates, ``update = sigmoid(a[0] + before @ w[0])``,
-    ``reset = sigmoid(a[1] + before @ w[1])``, ``candidate = tanh(a[2] + (reset * before) @ w[2])`` and
-    ``hidden = (1 - update) * before + update * candidate``. Nothing is padded: each step computes the sequences that
-    are not at their end.
+    Gated recurrent units (Cho et al., 2014). The gates of a row are columns in the order update, reset, candidate. With
+    ``a`` the products of the row and its bias, ``before`` the state before and ``w`` the weight by gates,
+    ``update = sigmoid(a[0] + before @ w[0])``, ``reset = sigmoid(a[1] + before @ w[1])``,
+    ``candidate = tanh(a[2] + (reset * before) @ w[2])`` and ``hidden = (1 - update) * before + update * candidate``.
+    Nothing is padded: each step computes the sequences that are not at their end.
 
     Parameters
     ----------
@@ -105,6 +106,12 @@ def gru(
     ------
     ShapeMismatchError
         Weights, bias or states do not fit.
+    DTypeError
+        The rows of x are not floating, or another input has another type.
+    LoDLevelError
+        x has no such level.
+    ValueError
+        An activation or a layout is unknown, or ``reset_after`` meets a weight in blocks.
 
     Examples
     --------
@@ -113,19 +120,19 @@ def gru(
     array([1., 1., 1.])
     """
     offsets, size = prepare(x, input_weight, weight, bias, h0, level, reset_after, weight_layout)
-    w, into, b, b_reset = _numbers(weight, bias, size, weight_layout)
+    w, w_candidate, b, b_reset = _numbers(weight, bias, size, weight_layout)
     rows, (_, products) = len(x.values), recurrent.rows_of(x, input_weight)
     hidden, gates, first = np.zeros((rows, size)), np.zeros((rows, 3 * size)), double(h0, (len(offsets) - 1, size))
     for path, h in zip(recurrent.paths(offsets, reverse), first, strict=True):
         for t in path:
             update, reset, candidate = np.split(products[t] + b, 3)
             update, reset = (activate(gate_activation, a) for a in np.split(np.concatenate([update, reset]) + h @ w, 2))
-            seen = reset * (h @ into + b_reset) if reset_after else (reset * h) @ into
+            seen = reset * (h @ w_candidate + b_reset) if reset_after else (reset * h) @ w_candidate
             candidate = activate(candidate_activation, candidate + seen)
             keep = update if origin_mode else 1 - update
             h = keep * h + (1 - keep) * candidate
             hidden[t], gates[t] = h, np.concatenate([update, reset, candidate])
-    gates = gates[recurrent.steps_of(offsets, reverse).rows]
+    gates = gates[recurrent.Steps(offsets, reverse).rows]
     return x.with_values(rounded(hidden, x.values.dtype)), rounded(gates, recurrent.gate_type(x.values.dtype))
 
 
@@ -141,7 +148,7 @@ def _(call, by_hidden, by_gates):
     recurrent.refuse_gates("gru", by_gates)
     inputs = (*call.inputs, None, None)[:5]
     hidden, gates = map(values_of, call.outputs)
-    by_hidden = np.zeros_like(hidden) if by_hidden is None else values_of(by_hidden)
+    by_hidden = zeros_like(hidden) if by_hidden is None else values_of(by_hidden)
     found = iter(gru_grad(*inputs, hidden, gates, by_hidden, **call.attrs))
     return tuple(None if x is None else next(found) for x in call.inputs)
 
@@ -177,9 +184,9 @@ def gru_grad(
     """
     offsets, size = prepare(x, input_weight, weight, bias, h0, level, reset_after, weight_layout)
     recurrent.check_results(len(x.values), (gates, 3 * size), grad, size, hidden=(hidden, size))
-    w, into, _, b_reset = _numbers(weight, bias, size, weight_layout)
-    hidden, grad, gates = double(hidden), double(grad), double(gates)[recurrent.steps_of(offsets, reverse).places]
-    by_gates, by_w, by_into, by_reset_bias = np.zeros(gates.shape), 0 * w, 0 * into, np.zeros(size)
+    w, w_candidate, _, b_reset = _numbers(weight, bias, size, weight_layout)
+    hidden, grad, gates = double(hidden), double(grad), double(gates)[recurrent.Steps(offsets, reverse).places]
+    by_gates, by_w, by_w_candidate, by_reset_bias = np.zeros(gates.shape), 0 * w, 0 * w_candidate, np.zeros(size)
     first = double(h0, (len(offsets) - 1, size))
     by_first = 0 * first
     for s, path in enumerate(recurrent.paths(offsets, reverse)):
@@ -195,14 +202,14 @@ def gru_grad(
             dh = dh * keep
             if reset_after:
                 d_seen = d_candidate * reset
-                d_reset = d_candidate * (h @ into + b_reset)
-                by_into += np.outer(h, d_seen)
+                d_reset = d_candidate * (h @ w_candidate + b_reset)
+                by_w_candidate += np.outer(h, d_seen)
                 by_reset_bias += d_seen
-                dh = dh + into @ d_seen
+                dh = dh + w_candidate @ d_seen
             else:
-                d_seen = into @ d_candidate
+                d_seen = w_candidate @ d_candidate
                 d_reset = d_seen * h
-                by_into += np.outer(reset * h, d_candidate)
+                by_w_candidate += np.outer(reset * h, d_candidate)
                 dh = dh + d_seen * reset
             d_gates = np.concatenate([d_update, d_reset * slope(gate_activation, reset)])
             by_gates[t] = np.concatenate([d_gates, d_candidate])
@@ -212,7 +219,7 @@ def gru_grad(
     rows, _ = recurrent.rows_of(x, input_weight)
     by_x = by_gates if input_weight is None else by_gates @ double(input_weight).T
     blocks = weight_layout == "blocks"
-    by_weight = np.concatenate([by_w.ravel(), by_into.ravel()]) if blocks else np.hstack([by_w, by_into])
+    by_weight = np.concatenate([by_w.ravel(), by_w_candidate.ravel()]) if blocks else np.hstack([by_w, by_w_candidate])
     by_bias = np.concatenate([by_gates.sum(axis=0), by_reset_bias])[: 0 if bias is None else bias.size]
     found = by_x, rows.T @ by_gates, by_weight, by_bias, by_first
     inputs = x.values, input_weight, weight, bias, h0
@@ -231,3 +238,11 @@ def _(dtype):
     dtype = np.dtype(np.float32) if dtype.kind == "i" else dtype
     x = LoDTensor(np.ones((3, 2), dtype), [[2, 1]])
     return [((x, np.ones((2, 9), dtype), np.ones((3, 9), dtype), np.ones(9, dtype)), {})]
+
+
+@gru_grad.example
+def _(dtype):
+    """The gates have no gradient, so not all results of gru can be differentiated."""
+    ((inputs, _),) = gru.example_function(dtype)
+    results = [*map(values_of, gru(*inputs))]
+    return [((*inputs, *[None] * (5 - len(inputs)), *results, results[0]), {})]

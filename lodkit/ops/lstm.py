@@ -6,6 +6,8 @@ import typing
 
 import numpy as np
 
+from ..arrays import zeros_like
+from ..errors import ShapeMismatchError
 from ..lod import LoDTensor, values_of
 from ..registry import Dense, inferred_level, op
 from .shared import recurrent
@@ -21,17 +23,13 @@ class Sizes(typing.NamedTuple):
     peepholes: bool
 
 
-def prepare(x, input_weight, weight, bias, h0, c0, projection, level, cell_clip, projection_clip):
+def prepare(
+    x, input_weight, weight, bias, h0, c0, projection, level, cell_clip, projection_clip, projection_activation
+):
     """Check the inputs of lstm on any device. Returns its sizes."""
     others = {"bias": bias, "h0": h0, "c0": c0, "projection": projection}
     size, out = recurrent.check_weights("lstm", x, 4, input_weight, weight, others)
-    wanted = (size, out) if projection is not None else (out, size)
-    given = tuple(projection.shape) if projection is not None else (size, out)
-    if given != wanted:
-        raise recurrent.ShapeMismatchError(
-            f"lstm: a weight of shape {tuple(weight.shape)} is for {size} cells and an output of {out}; the projection "
-            f"must be {(size, out)}" + ("" if projection is None else f", it has shape {given}")
-        )
+    _check_projection(projection, weight, size, out, projection_clip, projection_activation)
     recurrent.check_bias("lstm", bias, 4 * size, 7 * size)
     offsets = x.row_offsets(level)
     recurrent.check_states("lstm", offsets, h0=(h0, out), c0=(c0, size))
@@ -39,6 +37,21 @@ def prepare(x, input_weight, weight, bias, h0, c0, projection, level, cell_clip,
         if not clip >= 0:
             raise ValueError(f"lstm: {name} must be at least 0, which does not clip, got {clip}")
     return Sizes(offsets, size, out, bias is not None and bias.shape[-1] == 7 * size)
+
+
+def _check_projection(projection, weight, size, out, clip, activation):
+    """Check that the output is the cells', or that a projection makes it; and that there is one to clip or activate."""
+    fits = f"lstm: a weight of shape {tuple(weight.shape)} is for {size} cells and an output of {out}; the projection "
+    if projection is not None:
+        if tuple(projection.shape) != (size, out):
+            raise ShapeMismatchError(f"{fits}must be {(size, out)}, it has shape {tuple(projection.shape)}")
+    elif out != size:
+        raise ShapeMismatchError(f"{fits}must be {(size, out)}")
+    elif clip or activation != "identity":
+        raise ValueError(
+            f"lstm: projection_clip={clip} and projection_activation={activation!r} are for a projection; pass one, or "
+            "leave them out"
+        )
 
 
 def prepare_grad(x, hidden, cell, gates, grad, grad_cell, sizes):
@@ -77,6 +90,9 @@ def lstm(
     cell_gradient: bool = True,
 ) -> tuple[LoDTensor, LoDTensor, Dense]:
     """Run an LSTM over every sequence: ``lstm`` and ``lstmp`` of Paddle, and ``fusion_lstm``.
+
+    Long short-term memory (Hochreiter and Schmidhuber, 1997) with forget gates and, if the bias has them, peepholes
+    (Gers et al., 2000); with a projection if there is one (Sak et al., 2014).
 
     The gates of a row are columns in the order candidate, input, forget, output. With ``a`` the products of the row
     and of the output before it, ``candidate = tanh(a[0])``, ``input = sigmoid(a[1] + before * peephole[0])``,
@@ -119,7 +135,13 @@ def lstm(
     Raises
     ------
     ShapeMismatchError
-        Weights, bias or states do not fit.
+        Weights, bias, states or the projection do not fit.
+    DTypeError
+        The rows of x are not floating, or another input has another type.
+    LoDLevelError
+        x has no such level.
+    ValueError
+        A clip is negative, an activation unknown, or one of the projection's is given without a projection.
 
     Examples
     --------
@@ -128,25 +150,29 @@ def lstm(
     >>> cell.values.round(3).ravel()
     array([1., 2., 1.])
     """
-    sizes = prepare(x, input_weight, weight, bias, h0, c0, projection, level, cell_clip, projection_clip)
-    w, b, peepholes, into = _numbers(weight, bias, projection, sizes)
+    sizes = prepare(
+        x, input_weight, weight, bias, h0, c0, projection, level, cell_clip, projection_clip, projection_activation
+    )
+    w, b, peepholes, w_projection = _numbers(weight, bias, projection, sizes)
     rows, n, limit = len(x.values), len(sizes.offsets) - 1, cell_clip or np.inf
     _, products = recurrent.rows_of(x, input_weight)
     hidden, cell, gates = (np.zeros((rows, width)) for width in (sizes.out, sizes.cell, 4 * sizes.cell))
     states = zip(double(h0, (n, sizes.out)), double(c0, (n, sizes.cell)), strict=True)
     for path, (h, c) in zip(recurrent.paths(sizes.offsets, reverse), states, strict=True):
         for t in path:
-            candidate, enter, keep, leave = np.split(products[t] + b + h @ w, 4)
+            candidate, input_gate, forget_gate, output_gate = np.split(products[t] + b + h @ w, 4)
             candidate = activate(candidate_activation, candidate)
-            enter, keep = (activate(gate_activation, a + c * p) for a, p in zip((enter, keep), peepholes, strict=False))
-            c = np.clip(candidate * enter + c * keep, -limit, limit)
-            leave = activate(gate_activation, leave + c * peepholes[2])
-            h = leave * activate(cell_activation, c)
+            input_gate, forget_gate = (
+                activate(gate_activation, a + c * p) for a, p in zip((input_gate, forget_gate), peepholes, strict=False)
+            )
+            c = np.clip(candidate * input_gate + c * forget_gate, -limit, limit)
+            output_gate = activate(gate_activation, output_gate + c * peepholes[2])
+            h = output_gate * activate(cell_activation, c)
             if projection is not None:
-                h = activate(projection_activation, h @ into)
+                h = activate(projection_activation, h @ w_projection)
                 h = np.clip(h, -projection_clip, projection_clip) if projection_clip else h
-            hidden[t], cell[t], gates[t] = h, c, np.concatenate([candidate, enter, keep, leave])
-    gates = gates[recurrent.steps_of(sizes.offsets, reverse).rows]
+            hidden[t], cell[t], gates[t] = h, c, np.concatenate([candidate, input_gate, forget_gate, output_gate])
+    gates = gates[recurrent.Steps(sizes.offsets, reverse).rows]
     dtype = x.values.dtype
     results = (x.with_values(rounded(a, dtype)) for a in (hidden, cell))
     return *results, rounded(gates, recurrent.gate_type(dtype))
@@ -165,7 +191,7 @@ def _(call, by_hidden, by_cell, by_gates):
     recurrent.refuse_gates("lstm", by_gates)
     inputs = (*call.inputs, *[None] * (7 - len(call.inputs)))
     hidden, cell, gates = map(values_of, call.outputs)
-    by_hidden = np.zeros_like(hidden) if by_hidden is None else values_of(by_hidden)
+    by_hidden = zeros_like(hidden) if by_hidden is None else values_of(by_hidden)
     attrs = dict(call.attrs)
     by_cell = values_of(by_cell) if attrs.pop("cell_gradient") and by_cell is not None else None
     found = iter(lstm_grad(*inputs, hidden, cell, gates, by_hidden, by_cell, **attrs))
@@ -206,14 +232,17 @@ def lstm_grad(
     >>> lstm_grad(x, None, weight, None, None, None, None, *results, np.ones((1, 1)))[0]
     array([[0.25, 0.  , 0.  , 0.  ]])
     """
-    sizes = prepare(x, input_weight, weight, bias, h0, c0, projection, level, cell_clip, projection_clip)
+    sizes = prepare(
+        x, input_weight, weight, bias, h0, c0, projection, level, cell_clip, projection_clip, projection_activation
+    )
     prepare_grad(x, hidden, cell, gates, grad, grad_cell, sizes)
-    w, _, peepholes, into = _numbers(weight, bias, projection, sizes)
+    w, _, peepholes, w_projection = _numbers(weight, bias, projection, sizes)
     n = len(sizes.offsets) - 1
     values, _ = recurrent.rows_of(x, input_weight)
     hidden, cell, grad = map(double, (hidden, cell, grad))
-    by_cell, gates = double(grad_cell, cell.shape), double(gates)[recurrent.steps_of(sizes.offsets, reverse).places]
-    by_gates, by_peepholes, by_w, by_into = np.zeros(gates.shape), np.zeros((3, sizes.cell)), 0 * w, 0 * into
+    by_cell, gates = double(grad_cell, cell.shape), double(gates)[recurrent.Steps(sizes.offsets, reverse).places]
+    by_gates, by_peepholes = np.zeros(gates.shape), np.zeros((3, sizes.cell))
+    by_w, by_projection = 0 * w, 0 * w_projection
     h0s, c0s = double(h0, (n, sizes.out)), double(c0, (n, sizes.cell))
     by_h0, by_c0 = 0 * h0s, 0 * c0s
     for s, path in enumerate(recurrent.paths(sizes.offsets, reverse)):
@@ -221,29 +250,29 @@ def lstm_grad(
         for i in range(len(path) - 1, -1, -1):
             t, previous = path[i], path[i - 1] if i else None
             h, c = (h0s[s], c0s[s]) if previous is None else (hidden[previous], cell[previous])
-            candidate, enter, keep, leave = np.split(gates[t], 4)
+            candidate, input_gate, forget_gate, output_gate = np.split(gates[t], 4)
             y = activate(cell_activation, cell[t])
             dh = dh + grad[t]
             if projection is not None:
                 inside = np.abs(hidden[t]) < projection_clip if projection_clip else 1
                 dh = dh * slope(projection_activation, hidden[t]) * inside
-                by_into += np.outer(leave * y, dh)
-                dh = into @ dh
-            d_leave = dh * y * slope(gate_activation, leave)
-            dc = dc + by_cell[t] + dh * leave * slope(cell_activation, y) + d_leave * peepholes[2]
+                by_projection += np.outer(output_gate * y, dh)
+                dh = w_projection @ dh
+            d_output = dh * y * slope(gate_activation, output_gate)
+            dc = dc + by_cell[t] + dh * output_gate * slope(cell_activation, y) + d_output * peepholes[2]
             dc = np.where(np.abs(cell[t]) < cell_clip, dc, 0) if cell_clip else dc
-            d_candidate = dc * enter * slope(candidate_activation, candidate)
-            d_enter = dc * candidate * slope(gate_activation, enter)
-            d_keep = dc * c * slope(gate_activation, keep)
-            by_gates[t] = np.concatenate([d_candidate, d_enter, d_keep, d_leave])
-            by_peepholes += [d_enter * c, d_keep * c, d_leave * cell[t]]
+            d_candidate = dc * input_gate * slope(candidate_activation, candidate)
+            d_input = dc * candidate * slope(gate_activation, input_gate)
+            d_forget = dc * c * slope(gate_activation, forget_gate)
+            by_gates[t] = np.concatenate([d_candidate, d_input, d_forget, d_output])
+            by_peepholes += [d_input * c, d_forget * c, d_output * cell[t]]
             by_w += np.outer(h, by_gates[t])
-            dc = dc * keep + d_enter * peepholes[0] + d_keep * peepholes[1]
+            dc = dc * forget_gate + d_input * peepholes[0] + d_forget * peepholes[1]
             dh = w @ by_gates[t]
         by_h0[s], by_c0[s] = dh, dc
     by_x = by_gates if input_weight is None else by_gates @ double(input_weight).T
     by_bias = np.concatenate([by_gates.sum(axis=0), *by_peepholes[: 3 * sizes.peepholes]])
-    found = by_x.reshape(x.values.shape), values.T @ by_gates, by_w, by_bias, by_h0, by_c0, by_into
+    found = by_x.reshape(x.values.shape), values.T @ by_gates, by_w, by_bias, by_h0, by_c0, by_projection
     inputs = x.values, input_weight, weight, bias, h0, c0, projection
     return tuple(
         rounded(g.reshape(like.shape), like.dtype) for g, like in zip(found, inputs, strict=True) if like is not None
@@ -260,3 +289,11 @@ def _(dtype):
     dtype = np.dtype(np.float32) if dtype.kind == "i" else dtype
     x = LoDTensor(np.ones((3, 2), dtype), [[2, 1]])
     return [((x, np.ones((2, 12), dtype), np.ones((3, 12), dtype), np.ones(12, dtype)), {})]
+
+
+@lstm_grad.example
+def _(dtype):
+    """The gates have no gradient, so not all results of lstm can be differentiated."""
+    ((inputs, _),) = lstm.example_function(dtype)
+    results = [*map(values_of, lstm(*inputs))]
+    return [((*inputs, *[None] * (7 - len(inputs)), *results, *results[:2]), {})]

@@ -191,9 +191,9 @@ def prepare_lstm(x, cell, result=None, grads=(None, None)):
 
 
 def _lstm_gates(x, forget_bias):
-    enter, keep, leave, candidate = np.split(x.astype(np.float64), 4, axis=1)
-    keep, (enter, leave) = keep + forget_bias, (activate("sigmoid", gate) for gate in (enter, leave))
-    return enter, activate("sigmoid", keep), leave, np.tanh(candidate)
+    input_gate, forget_gate, output_gate, candidate = np.split(x.astype(np.float64), 4, axis=1)
+    opened = (activate("sigmoid", gate) for gate in (input_gate, forget_gate + forget_bias, output_gate))
+    return *opened, np.tanh(candidate)
 
 
 @op(rowwise=True)
@@ -227,9 +227,9 @@ def lstm_unit(x: Dense, cell: Dense, /, *, forget_bias: float = 0.0) -> tuple[De
     (array([[2.]]), array([[0.964]]))
     """
     prepare_lstm(x, cell)
-    enter, keep, leave, candidate = _lstm_gates(x, forget_bias)
-    new = keep * cell + enter * candidate
-    return _rounded(x, new, leave * np.tanh(new))
+    input_gate, forget_gate, output_gate, candidate = _lstm_gates(x, forget_bias)
+    new = forget_gate * cell + input_gate * candidate
+    return _rounded(x, new, output_gate * np.tanh(new))
 
 
 @lstm_unit.infer_rule
@@ -259,13 +259,13 @@ def lstm_unit_grad(
     (array([[0.  , 0.75, 0.  , 0.5 ]]), array([[0.5]]))
     """
     prepare_lstm(x, cell, out, (grad, grad_hidden))
-    enter, keep, leave, candidate = _lstm_gates(x, forget_bias)
+    input_gate, forget_gate, output_gate, candidate = _lstm_gates(x, forget_bias)
     g_cell, g = (np.zeros(cell.shape) if each is None else each.astype(np.float64) for each in (grad, grad_hidden))
     squashed = np.tanh(out.astype(np.float64))
-    g_cell = g_cell + g * leave * (1 - squashed * squashed)
-    gates = g_cell * candidate * slope("sigmoid", enter), g_cell * cell * slope("sigmoid", keep)
-    rest = g * squashed * slope("sigmoid", leave), g_cell * enter * slope("tanh", candidate)
-    return _rounded(x, np.concatenate([*gates, *rest], axis=1), g_cell * keep)
+    g_cell = g_cell + g * output_gate * (1 - squashed * squashed)
+    gates = g_cell * candidate * slope("sigmoid", input_gate), g_cell * cell * slope("sigmoid", forget_gate)
+    rest = g * squashed * slope("sigmoid", output_gate), g_cell * input_gate * slope("tanh", candidate)
+    return _rounded(x, np.concatenate([*gates, *rest], axis=1), g_cell * forget_gate)
 
 
 @lstm_unit_grad.infer_rule

@@ -37,7 +37,8 @@ def simple_rnn(
 ) -> LoDTensor:
     """Run a simple recurrent layer over every sequence: ``tanh(x @ input_weight + before @ weight + bias)``.
 
-    Nothing is padded: each step computes the sequences that are not at their end.
+    A recurrent network as of Elman (1990). Nothing is padded: each step computes the sequences that are not at their
+    end.
 
     Parameters
     ----------
@@ -65,6 +66,12 @@ def simple_rnn(
     ------
     ShapeMismatchError
         Weights, bias or states do not fit.
+    DTypeError
+        The rows of x are not floating, or another input has another type.
+    LoDLevelError
+        x has no such level.
+    ValueError
+        The activation is unknown.
 
     Examples
     --------

@@ -235,6 +235,18 @@ def _(*array, index):
 def read_from_array(*array: Dense | LoDTensor, index: int) -> Dense | LoDTensor:
     """Return an element of an array, not copied. read_from_array of Paddle.
 
+    Parameters
+    ----------
+    *array : arrays or LoDTensors
+        The elements of the array.
+    index : int
+        Which one, from 0.
+
+    Returns
+    -------
+    array or LoDTensor
+        The element itself.
+
     Raises
     ------
     RowIndexError
@@ -254,6 +266,11 @@ def _(*array, index):
 @op
 def lod_array_length(*array: Dense | LoDTensor) -> Dense:
     """Return the number of elements of an array. lod_array_length of Paddle.
+
+    Parameters
+    ----------
+    *array : arrays or LoDTensors
+        The elements of the array.
 
     Returns
     -------

@@ -9,7 +9,7 @@ def _hidden(result):
     return result[0] if isinstance(result, tuple) else result
 
 
-def bidirectional(layer, x, ahead, back, **attrs):
+def bidirectional(layer, x, forward, backward, **attrs):
     """Run a layer over every sequence in both directions.
 
     Parameters
@@ -17,7 +17,7 @@ def bidirectional(layer, x, ahead, back, **attrs):
     layer : operator
         ``lodkit.lstm``, ``lodkit.gru`` or ``lodkit.simple_rnn``.
     x : LoDTensor
-    ahead, back : sequence of arrays
+    forward, backward : sequence of arrays
         The inputs of the layer behind x, for either direction: its weights, and states before the first step.
     **attrs
         Attributes of the layer, but for ``reverse``.
@@ -32,12 +32,12 @@ def bidirectional(layer, x, ahead, back, **attrs):
     >>> import numpy as np, lodkit
     >>> x, same = lodkit.LoDTensor(np.ones((3, 1)), [[3]]), np.ones((1, 1))
     >>> attrs = {"activation": "identity"}
-    >>> bidirectional(lodkit.simple_rnn, x, (None, same), (None, same), **attrs).values
+    >>> lodkit.bidirectional(lodkit.simple_rnn, x, (None, same), (None, same), **attrs).values
     array([[1., 3.],
            [2., 2.],
            [3., 1.]])
     """
-    both = [_hidden(layer(x, *w, reverse=reverse, **attrs)) for w, reverse in ((ahead, False), (back, True))]
+    both = [_hidden(layer(x, *w, reverse=reverse, **attrs)) for w, reverse in ((forward, False), (backward, True))]
     return ops.sequence_concat(*both, axis=1)
 
 
@@ -62,7 +62,7 @@ def stacked(layer, x, *weights, **attrs):
     --------
     >>> import numpy as np, lodkit
     >>> x, w = lodkit.LoDTensor(np.ones((3, 1)), [[2, 1]]), (None, np.ones((1, 1)))
-    >>> stacked(lodkit.simple_rnn, x, w, w, activation="identity").values.ravel()
+    >>> lodkit.stacked(lodkit.simple_rnn, x, w, w, activation="identity").values.ravel()
     array([1., 3., 1.])
     """
     for given in weights:

@@ -12,7 +12,7 @@ from ... import ops
 from ...arrays import native
 from ...lod import LoDTensor, frozen
 from ...ops.attention_lstm import prepare
-from ...ops.shared.recurrent import steps_of
+from ...ops.shared.recurrent import Steps
 from ...registry import Dense
 from .gate_activations import activate
 
@@ -71,7 +71,7 @@ def attention_lstm(
 ):
     numbers = attention_bias, attention_scalar, attention_scalar_bias
     sizes = prepare(x, c0, attention_weight, weight, bias, h0, *numbers, level)
-    steps = steps_of(sizes.offsets, False)
+    steps = Steps(sizes.offsets, False)
     rows, ends = _longest_first(sizes.offsets, steps.order)
     if not len(rows) or not sizes.size:
         nothing = (on.zeros((len(rows), sizes.size), native(x.dtype), x.values) for _ in range(2))
@@ -90,14 +90,16 @@ def attention_lstm(
         scores = scores if added is None else scores + added
         shift = 0 if shift is None else shift
         attention = _Attention(on, xp, source, ends, scores, scale, shift)
-        for _, count in steps:
+        for count in steps.counts:
             cell, hidden = cell[:count], hidden[:count]
             mean = attention.mean(xp.matmul(cell, attend[sizes.width :]))
             gates = xp.matmul(hidden, w[: sizes.size]) + xp.matmul(mean, w[sizes.size :]) + add
             opened = activate(xp, gate_activation, gates[:, : 3 * sizes.size])
-            forget, enter, leave = (opened[:, i : i + sizes.size] for i in range(0, 3 * sizes.size, sizes.size))
-            cell = forget * cell + enter * activate(xp, candidate_activation, gates[:, 3 * sizes.size :])
-            hidden = leave * activate(xp, cell_activation, cell)
+            forget_gate, input_gate, output_gate = (
+                opened[:, i : i + sizes.size] for i in range(0, 3 * sizes.size, sizes.size)
+            )
+            cell = forget_gate * cell + input_gate * activate(xp, candidate_activation, gates[:, 3 * sizes.size :])
+            hidden = output_gate * activate(xp, cell_activation, cell)
             results.append((hidden, cell))
     at = on.send(x.values, steps.places)
     found = (on.take(on.contiguous(xp.concat([*states])), at) for states in zip(*results, strict=True))

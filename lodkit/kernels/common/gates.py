@@ -52,36 +52,41 @@ def unclipped(g, x, bound):
 
 
 @jitable(inline=True)
-def lstm_step(candidate, enter, keep, leave, before, to_enter, to_keep, to_leave, kinds, limit):
+def lstm_step(sums, before, peepholes, kinds, limit):
     """One step of an LSTM, from the sums of its gates, the cell before and the peepholes.
 
-    Returns the gates, the cell and the hidden state.
+    Returns the four gates, the cell and the hidden state.
     """
+    candidate, input_gate, forget_gate, output_gate = sums
+    to_input, to_forget, to_output = peepholes
     gate, candidate_kind, cell_kind = kinds
     candidate = activate(candidate_kind, candidate)
-    enter = activate(gate, simd.fma(before, to_enter, enter))
-    keep = activate(gate, simd.fma(before, to_keep, keep))
-    cell = clipped(simd.fma(before, keep, simd.mul(candidate, enter)), limit)
-    leave = activate(gate, simd.fma(cell, to_leave, leave))
-    return candidate, enter, keep, leave, cell, simd.mul(leave, activate(cell_kind, cell))
+    input_gate = activate(gate, simd.fma(before, to_input, input_gate))
+    forget_gate = activate(gate, simd.fma(before, to_forget, forget_gate))
+    cell = clipped(simd.fma(before, forget_gate, simd.mul(candidate, input_gate)), limit)
+    output_gate = activate(gate, simd.fma(cell, to_output, output_gate))
+    hidden = simd.mul(output_gate, activate(cell_kind, cell))
+    return (candidate, input_gate, forget_gate, output_gate), cell, hidden
 
 
 @jitable(inline=True)
-def lstm_step_grad(candidate, enter, keep, leave, cell, before, g, by_cell, to_enter, to_keep, to_leave, kinds, limit):
+def lstm_step_grad(gates, cell, before, g, by_cell, peepholes, kinds, limit):
     """The gradients of a step by the sums of its gates and by the cell before, from those by its hidden state and cell.
 
     The hidden state is returned too, last.
     """
+    candidate, input_gate, forget_gate, output_gate = gates
+    to_input, to_forget, to_output = peepholes
     gate, candidate_kind, cell_kind = kinds
     y = activate(cell_kind, cell)
-    by_leave = slope(gate, leave, simd.mul(g, y))
-    by_cell = simd.add(by_cell, slope(cell_kind, y, simd.mul(g, leave)))
-    by_cell = unclipped(simd.fma(by_leave, to_leave, by_cell), cell, limit)
-    by_candidate = slope(candidate_kind, candidate, simd.mul(by_cell, enter))
-    by_enter = slope(gate, enter, simd.mul(by_cell, candidate))
-    by_keep = slope(gate, keep, simd.mul(by_cell, before))
-    by_before = simd.fma(by_enter, to_enter, simd.fma(by_keep, to_keep, simd.mul(by_cell, keep)))
-    return by_candidate, by_enter, by_keep, by_leave, by_before, simd.mul(leave, y)
+    by_output = slope(gate, output_gate, simd.mul(g, y))
+    by_cell = simd.add(by_cell, slope(cell_kind, y, simd.mul(g, output_gate)))
+    by_cell = unclipped(simd.fma(by_output, to_output, by_cell), cell, limit)
+    by_candidate = slope(candidate_kind, candidate, simd.mul(by_cell, input_gate))
+    by_input = slope(gate, input_gate, simd.mul(by_cell, candidate))
+    by_forget = slope(gate, forget_gate, simd.mul(by_cell, before))
+    by_before = simd.fma(by_input, to_input, simd.fma(by_forget, to_forget, simd.mul(by_cell, forget_gate)))
+    return (by_candidate, by_input, by_forget, by_output), by_before, simd.mul(output_gate, y)
 
 
 @jitable(inline=True)

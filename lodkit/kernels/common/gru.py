@@ -10,7 +10,7 @@ from ... import ops
 from ...arrays import native
 from ...lod import LoDTensor
 from ...ops.gru import prepare
-from ...ops.shared.recurrent import check_results, gate_type, steps_of
+from ...ops.shared.recurrent import Steps, check_results, gate_type
 from . import recurrent
 from .gates import numbered
 from .recurrent import plain
@@ -22,10 +22,10 @@ class _Layer:
     def __init__(self, on, x, given, offsets, size, reverse, activations, modes, layout):
         input_weight, weight, bias, h0 = given
         self.dtype, self.kind, self.size = native(x.values.dtype), gate_type(x.values.dtype), size
-        self.steps = steps_of(offsets, reverse)
+        self.steps = Steps(offsets, reverse)
         self.input_weight, self.weight, self.h0 = (plain(on, a, self.kind) for a in (input_weight, weight, h0))
-        self.gates, self.into = _split(on, self.weight, size, layout)
-        self.bias = recurrent.row_of(on, bias, 4 * size, self.kind, x.values)
+        self.gate_weight, self.candidate_weight = _split(on, self.weight, size, layout)
+        self.bias = recurrent.bias_row(on, bias, 4 * size, self.kind, x.values)
         self.activations = numbered(*activations)
         self.origin_mode, self.reset_after = self.modes = tuple(map(int, modes))
 
@@ -50,11 +50,11 @@ def gru(
     layer = _Layer(on, x, given, offsets, size, reverse, activations, modes, weight_layout)
     sums = recurrent.Sums(on, x, input_weight, layer.steps, layer.kind)
     out = _walk(on, layer, sums)
-    return x.with_values(recurrent.in_rows(on, layer.steps, out, layer.dtype)), sums.values
+    return x.with_values(recurrent.from_time_major(on, layer.steps, out, layer.dtype)), sums.values
 
 
 def _walk(on, layer, sums):
-    """Make sums gates, step by step. Returns the states."""
+    """Walk the steps, and put the gates in place of their sums. Returns the states of all steps."""
     steps, gates, size, after = layer.steps, sums.values, layer.size, layer.reset_after
     out = recurrent.states(on, layer.h0, steps, size, gates)
     products = on.zeros((steps.first, 3 * size if after else 2 * size), layer.kind, gates)
@@ -62,12 +62,12 @@ def _walk(on, layer, sums):
     for at, now, before, count in sums.walk():
         starts = not at and layer.h0 is None
         if not starts:
-            seen, weight = on.part(out, before, before + count), layer.weight if after else layer.gates
-            on.multiply(seen, weight, on.part(products, 0, count))
+            seen, weight = on.part(out, before, before + count), layer.weight if after else layer.gate_weight
+            on.matmul(seen, weight, on.part(products, 0, count))
         numbers = at, now, before, count
         on.gru.open_gates(gates, products, layer.bias, out, reset, numbers, layer.activations)
         if not (after or starts):
-            on.multiply(on.part(reset, 0, count), layer.into, on.part(made, 0, count))
+            on.matmul(on.part(reset, 0, count), layer.candidate_weight, on.part(made, 0, count))
         on.gru.mix(gates, products if after else made, layer.bias, out, numbers, layer.activations, layer.modes)
     return out
 
@@ -85,14 +85,14 @@ def gru_grad(
     steps, kind, dtype = layer.steps, layer.kind, layer.dtype
     by_gates, by_products, made, by_h = _walk_back(on, layer, hidden, gates, grad)
     found = [*recurrent.input_grads(on, x, layer.input_weight, by_gates, steps, dtype)]
-    seen, skipped = recurrent.seen_before(on, hidden, layer.h0, steps, reverse, kind)
+    seen, skipped = recurrent.previous_states(on, hidden, layer.h0, steps, kind)
     by_seen = on.part(by_products, skipped, len(by_products))
     if reset_after:
-        found.append(on.multiply(seen, by_seen, turned="left"))
+        found.append(on.matmul(seen, by_seen, transpose="left"))
     else:
-        by_weight = on.multiply(seen, on.columns_of(by_seen, 0, 2 * size), turned="left")
-        by_into = on.multiply(made, on.columns_of(by_gates, 2 * size, 3 * size), turned="left")
-        found.append(_joined(on, by_weight, by_into, size, weight_layout))
+        by_weight = on.matmul(seen, on.columns_of(by_seen, 0, 2 * size), transpose="left")
+        by_candidate = on.matmul(made, on.columns_of(by_gates, 2 * size, 3 * size), transpose="left")
+        found.append(_joined(on, by_weight, by_candidate, size, weight_layout))
     if bias is not None:
         sums = [recurrent.column_sums(on, by_gates)]
         if math.prod(bias.shape) > 3 * size:
@@ -103,9 +103,9 @@ def gru_grad(
         return tuple(on.convert(g, dtype) for g in found)
 
 
-def _joined(on, gates, into, size, layout):
+def _joined(on, gates, candidate, size, layout):
     """A weight of its two parts: the reverse of ``_split``."""
-    blocks = on.joined([on.contiguous(a).reshape(-1) for a in (gates, into)])
+    blocks = on.joined([on.contiguous(a).reshape(-1) for a in (gates, candidate)])
     if layout == "blocks":
         return blocks.reshape(size, 3 * size)
     row = np.arange(size)[:, None]
@@ -120,12 +120,12 @@ def _walk_back(on, layer, hidden, gates, grad):
     gradient of the first states.
     """
     steps, kind, size, after = layer.steps, layer.kind, layer.size, layer.reset_after
-    gates, grad = plain(on, gates, kind), recurrent.in_steps(on, grad, steps, kind)
+    gates, grad = plain(on, gates, kind), recurrent.to_time_major(on, grad, steps, kind)
     states = recurrent.states_of(on, layer.h0, hidden, steps, kind)
     by_gates, made = (on.output((len(gates), n), kind, None, gates) for n in (3 * size, size))
     by_products = by_gates
     if after and gates.size:
-        made = on.multiply(on.take_rows(states, steps.previous), layer.into)
+        made = on.matmul(on.take_rows(states, steps.previous), layer.candidate_weight)
         by_products = on.output(gates.shape, kind, None, gates)
     by_h, carried, by_reset = (on.zeros((steps.first, size), kind, gates) for _ in range(3))
     for at, now, before, count in reversed([*recurrent.walk(steps)] if gates.size else []):
@@ -134,10 +134,11 @@ def _walk_back(on, layer, hidden, gates, grad):
         on.gru.mix_grad(*inputs, by_gates, by_products, carried, numbers, layer.activations, layer.modes)
         part, weight = on.part(by_products, *rows), layer.weight
         if not after:
-            on.multiply(on.columns_of(part, 2 * size, 3 * size), layer.into, on.part(by_reset, 0, count), "right")
+            by_candidates = on.columns_of(part, 2 * size, 3 * size)
+            on.matmul(by_candidates, layer.candidate_weight, on.part(by_reset, 0, count), transpose="right")
             on.gru.open_gates_grad(gates, states, by_reset, by_gates, carried, made, numbers, layer.activations)
-            part, weight = on.columns_of(part, 0, 2 * size), layer.gates
-        on.multiply(part, weight, on.part(by_h, 0, count), turned="right")
+            part, weight = on.columns_of(part, 0, 2 * size), layer.gate_weight
+        on.matmul(part, weight, on.part(by_h, 0, count), transpose="right")
     if carried.size:  # their sum
         on.simple_rnn.step_grad(by_h, carried, by_h, 0, math.inf, 0, steps.first)
     return by_gates, by_products, made, carried

@@ -10,7 +10,7 @@ from ... import ops
 from ...arrays import native
 from ...lod import LoDTensor
 from ...ops.lstm import prepare, prepare_grad
-from ...ops.shared.recurrent import gate_type, steps_of
+from ...ops.shared.recurrent import Steps, gate_type
 from . import recurrent
 from .gates import numbered
 from .recurrent import plain
@@ -24,8 +24,8 @@ class _Layer:
         self.dtype, self.kind = native(x.values.dtype), gate_type(x.values.dtype)
         others = input_weight, weight, h0, c0, projection
         self.input_weight, self.weight, self.h0, self.c0, self.projection = (plain(on, a, self.kind) for a in others)
-        self.steps = steps_of(sizes.offsets, reverse)
-        self.bias = recurrent.row_of(on, bias, 7 * sizes.cell, self.kind, x.values)
+        self.steps = Steps(sizes.offsets, reverse)
+        self.bias = recurrent.bias_row(on, bias, 7 * sizes.cell, self.kind, x.values)
         *self.activations, self.projected = numbered(*activations)
         self.activations = tuple(self.activations)
         self.limit, self.projection_limit = (limit or math.inf for limit in limits)
@@ -37,17 +37,17 @@ def lstm(
     cell_activation, candidate_activation, projection_activation, cell_clip, projection_clip, cell_gradient,
 ):  # fmt: skip
     given, clips = (input_weight, weight, bias, h0, c0, projection), (cell_clip, projection_clip)
-    sizes = prepare(x, *given, level, *clips)
+    sizes = prepare(x, *given, level, *clips, projection_activation)
     activations = gate_activation, candidate_activation, cell_activation, projection_activation
     layer = _Layer(on, x, given, sizes, reverse, activations, clips)
     sums = recurrent.Sums(on, x, input_weight, layer.steps, layer.kind)
     out, cells = _walk(on, layer, sums, sizes)
-    hidden, cell = (recurrent.in_rows(on, layer.steps, a, layer.dtype) for a in (out, cells))
+    hidden, cell = (recurrent.from_time_major(on, layer.steps, a, layer.dtype) for a in (out, cells))
     return x.with_values(hidden), x.with_values(cell), sums.values
 
 
 def _walk(on, layer, sums, sizes):
-    """Make sums gates, step by step. Returns the states: outputs and cells."""
+    """Walk the steps, and put the gates in place of their sums. Returns the outputs and the cells of all steps."""
     steps, gates, projected = layer.steps, sums.values, layer.projection is not None
     out = recurrent.states(on, layer.h0, steps, sizes.out, gates)
     cells = recurrent.states(on, layer.c0, steps, sizes.cell, gates)
@@ -55,12 +55,12 @@ def _walk(on, layer, sums, sizes):
     products = on.zeros((steps.first, gates.shape[1]), layer.kind, gates)
     for at, now, before, count in sums.walk():
         if at or layer.h0 is not None:
-            on.multiply(on.part(out, before, before + count), layer.weight, on.part(products, 0, count))
+            on.matmul(on.part(out, before, before + count), layer.weight, on.part(products, 0, count))
         numbers = at, now, before, count, 0 if projected else now
         on.lstm.step(gates, products, layer.bias, cells, hidden, numbers, layer.activations, layer.limit)
         if projected:
             made = on.part(out, now, now + count)
-            on.multiply(on.part(hidden, 0, count), layer.projection, made)
+            on.matmul(on.part(hidden, 0, count), layer.projection, made)
             on.simple_rnn.activate(made, layer.projected, layer.projection_limit, made)
     return out, cells
 
@@ -72,7 +72,7 @@ def lstm_grad(
     projection_clip,
 ):  # fmt: skip
     given, clips = (input_weight, weight, bias, h0, c0, projection), (cell_clip, projection_clip)
-    sizes = prepare(x, *given, level, *clips)
+    sizes = prepare(x, *given, level, *clips, projection_activation)
     prepare_grad(x, hidden, cell, gates, grad, grad_cell, sizes)
     activations = gate_activation, candidate_activation, cell_activation, projection_activation
     layer = _Layer(on, x, given, sizes, reverse, activations, clips)
@@ -80,8 +80,8 @@ def lstm_grad(
     cells = recurrent.states_of(on, layer.c0, cell, steps, kind)
     by_gates, by_projection, by_h, by_c = _walk_back(on, layer, cells, hidden, gates, grad, grad_cell, sizes)
     found = [*recurrent.input_grads(on, x, layer.input_weight, by_gates, steps, dtype)]
-    seen, skipped = recurrent.seen_before(on, hidden, layer.h0, steps, reverse, kind)
-    found.append(on.multiply(seen, on.part(by_gates, skipped, len(by_gates)), turned="left"))
+    seen, skipped = recurrent.previous_states(on, hidden, layer.h0, steps, kind)
+    found.append(on.matmul(seen, on.part(by_gates, skipped, len(by_gates)), transpose="left"))
     if bias is not None:
         sums = [recurrent.column_sums(on, by_gates), *(_by_peepholes(on, by_gates, cells, steps, sizes))]
         found.append(on.joined([s.reshape(-1) for s in sums]).reshape(*bias.shape))
@@ -94,13 +94,13 @@ def lstm_grad(
 def _walk_back(on, layer, cells, hidden, gates, grad, grad_cell, sizes):
     """Walk the steps backwards. Returns the gradients of the sums of gates, the projection and the first states."""
     steps, kind, projected = layer.steps, layer.kind, layer.projection is not None
-    gates, grad = plain(on, gates, kind), recurrent.in_steps(on, grad, steps, kind)
-    by_cells = cells if grad_cell is None else recurrent.in_steps(on, grad_cell, steps, kind)
+    gates, grad = plain(on, gates, kind), recurrent.to_time_major(on, grad, steps, kind)
+    by_cells = cells if grad_cell is None else recurrent.to_time_major(on, grad_cell, steps, kind)
     by_gates = on.output(gates.shape, kind, None, gates)
     by_h, by_c = (on.zeros((steps.first, size), kind, gates) for size in (sizes.out, sizes.cell))
     made, given = by_gates, grad
     if projected:  # hidden states, and their gradients
-        results = recurrent.in_steps(on, hidden, steps, kind)
+        results = recurrent.to_time_major(on, hidden, steps, kind)
         made = on.output((len(steps.rows), sizes.cell), kind, None, gates)
         given = on.output((steps.first, sizes.cell), kind, None, gates)
     flags = grad_cell is not None, projected
@@ -108,12 +108,12 @@ def _walk_back(on, layer, cells, hidden, gates, grad, grad_cell, sizes):
         if projected:
             on.simple_rnn.step_grad(results, grad, by_h, layer.projected, layer.projection_limit, at, count)
             part = on.part(grad, at, at + count)
-            on.multiply(part, layer.projection, on.part(given, 0, count), turned="right")
+            on.matmul(part, layer.projection, on.part(given, 0, count), transpose="right")
         numbers = at, now, before, count, 0 if projected else at
         inputs = gates, cells, given, by_h, by_cells, layer.bias
         on.lstm.step_grad(*inputs, by_gates, by_c, made, numbers, flags, layer.activations, layer.limit)
-        on.multiply(on.part(by_gates, at, at + count), layer.weight, on.part(by_h, 0, count), turned="right")
-    by_projection = on.multiply(made, grad, turned="left") if projected else None
+        on.matmul(on.part(by_gates, at, at + count), layer.weight, on.part(by_h, 0, count), transpose="right")
+    by_projection = on.matmul(made, grad, transpose="left") if projected else None
     return by_gates, by_projection, by_h, by_c
 
 

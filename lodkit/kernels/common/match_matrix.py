@@ -17,7 +17,7 @@ def _prepared(on, x, y, weight):
     left, right, factors = (on.contiguous(on.convert(a, kind)) for a in (x.values, y.values, weight))
     factors = factors.reshape(weight.shape[0], weight.shape[1] * weight.shape[2])
     pairs = x.row_offsets(), y.row_offsets(), ends, weight.shape[1]
-    return dtype, left, right, factors, on.match_matrix.product(left, factors), pairs
+    return dtype, left, right, factors, on.matmul(left, factors), pairs
 
 
 @ops.match_matrix.kernel("cpu", "cuda")
@@ -40,7 +40,7 @@ def match_matrix_grad(on, x, y, weight, grad, /):
     by_y = on.zeros(right.shape, right.dtype, right)
     if grad.size:
         on.match_matrix.match_back(products, right, grad, *pairs, by_products, by_y)
-    by_x = on.match_matrix.product(by_products, factors, turned="right")
-    by_weight = on.match_matrix.product(left, by_products, turned="left").reshape(*weight.shape)
+    by_x = on.matmul(by_products, factors, transpose="right")
+    by_weight = on.matmul(left, by_products, transpose="left").reshape(*weight.shape)
     with np.errstate(over="ignore"):
         return tuple(on.convert(result, dtype) for result in (by_x, by_y, by_weight))

@@ -1,7 +1,9 @@
-"""What recurrent layers share: rows in the order of their steps, states, gradients of weights.
+"""What recurrent layers share: rows in the order of the steps, memory for states, gradients of weights.
 
-States, as cells and hidden ones, are kept of all steps, behind those before the first: a step's are the ``count`` rows
-before it, and those of the step before are the rows that precede.
+Rows are sorted by step, within a step by the length of their sequence, longest first; so each step is a range of rows.
+Hidden states and cells live in one array that has a row more for every sequence: the states before the first step come
+first, then those of step 0, of step 1, and so on. Sequences that go on stand first, so what a step of ``count`` rows
+starts from are the first ``count`` states of the step before.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ def as_rows(values):
     return values.reshape(len(values), math.prod(values.shape[1:]))
 
 
-def in_steps(on, values, steps, dtype):
+def to_time_major(on, values, steps, dtype):
     """Rows in the order of the steps, in the type that is computed in."""
     return on.convert(on.take_rows(as_rows(values), steps.rows), dtype)
 
@@ -33,7 +35,7 @@ class Sums:
 
     def __init__(self, on, x, input_weight, steps, dtype):
         self.on, self.steps, self.weight = on, steps, plain(on, input_weight, dtype)
-        self.rows = self.values = in_steps(on, x.values, steps, dtype)
+        self.rows = self.values = to_time_major(on, x.values, steps, dtype)
         if input_weight is not None:
             self.values = on.output((len(steps.rows), input_weight.shape[1]), dtype, None, self.rows)
 
@@ -42,14 +44,14 @@ class Sums:
         ready = len(self.rows) if self.weight is None else 0
         for at, now, before, count in walk(self.steps) if self.values.size else ():
             if ready < at + count:
-                ready = self.on.multiply_ahead(self.rows, self.weight, ready, at + count, self.values)
+                ready = self.on.matmul_ahead(self.rows, self.weight, ready, at + count, self.values)
             yield at, now, before, count
 
 
 def walk(steps):
-    """Of each step the place of its first row among the gates, and among the states; that of the step before; count."""
+    """Of each step its first row among the gates, its first among the states, that of the step before, and its rows."""
     before = 0
-    for at, count in steps:
+    for at, count in steps.walk():
         yield at, steps.first + at, before, count
         before = steps.first + at
 
@@ -73,14 +75,14 @@ def states_of(on, initial, values, steps, dtype):
     return out
 
 
-def in_rows(on, steps, values, dtype):
+def from_time_major(on, steps, values, dtype):
     """The last rows of values, in the order of the steps, in that of x again, rounded to a type."""
     rows = on.part(values, len(values) - len(steps.rows), len(values))
     with np.errstate(over="ignore"):
         return on.convert(on.take_rows(rows, steps.places), dtype)
 
 
-def row_of(on, vector, width, dtype, like):
+def bias_row(on, vector, width, dtype, like):
     """The numbers of a vector, and zeros behind, as a row; zeros in place of None."""
     row = on.zeros((1, width), dtype, like)
     if vector is not None and width:
@@ -89,12 +91,12 @@ def row_of(on, vector, width, dtype, like):
     return row
 
 
-def seen_before(on, values, initial, steps, reverse, dtype):
-    """What each step saw of a layer's result, and how many rows saw nothing: they are left out.
+def previous_states(on, values, initial, steps, dtype):
+    """The states that steps started from, in the order of the steps, and how many rows at the front are left out.
 
-    Rows in the order of the steps; with initial states, all have seen some.
+    Without initial states these are the rows of the first step, which started from zeros.
     """
-    rows = on.take_rows(plain(on, values, dtype), steps.before(reverse))
+    rows = on.take_rows(plain(on, values, dtype), steps.before)
     if initial is None:
         return rows, steps.first
     return on.joined([on.take_rows(initial, steps.order), rows]), 0
@@ -110,11 +112,11 @@ def column_sums(on, rows):
 def input_grads(on, x, input_weight, by_sums, steps, dtype):
     """The gradients by x and by the input weight, if there is one."""
     if input_weight is None:
-        return (in_rows(on, steps, by_sums, dtype).reshape(*x.values.shape),)
-    packed = in_steps(on, x.values, steps, by_sums.dtype)
-    by_packed = on.multiply(by_sums, input_weight, turned="right")
-    by_x = in_rows(on, steps, by_packed, dtype).reshape(*x.values.shape)
-    return by_x, on.multiply(packed, by_sums, turned="left")
+        return (from_time_major(on, steps, by_sums, dtype).reshape(*x.values.shape),)
+    packed = to_time_major(on, x.values, steps, by_sums.dtype)
+    by_packed = on.matmul(by_sums, input_weight, transpose="right")
+    by_x = from_time_major(on, steps, by_packed, dtype).reshape(*x.values.shape)
+    return by_x, on.matmul(packed, by_sums, transpose="left")
 
 
 def initial_grad(on, carried, steps, like):

@@ -11,7 +11,7 @@ from ...registry import Dense
 from .gate_activations import activate, slope
 
 
-def _turned(xp, x):
+def _transposed(xp, x):
     return xp.permute_dims(x, (1, 0))
 
 
@@ -86,12 +86,12 @@ def gru_unit_grad(
             (candidate - h, update, 1 - update) if not origin_mode else (h - candidate, 1 - update, update)
         )
         by_last = (g * enter + by_last) * slope(xp, candidate_activation, candidate)
-        by_product = xp.matmul(by_last, _turned(xp, by_candidate)) + g_reset
+        by_product = xp.matmul(by_last, _transposed(xp, by_candidate)) + g_reset
         both = xp.concat([g * new + by_update, by_product * h + by_reset], axis=1)
         both = both * slope(xp, gate_activation, gates[:, : 2 * size])
-        by_hidden = g * keep + by_product * reset + xp.matmul(both, _turned(xp, by_gates))
+        by_hidden = g * keep + by_product * reset + xp.matmul(both, _transposed(xp, by_gates))
         by_x = xp.concat([both, by_last], axis=1)
-        parts = xp.matmul(_turned(xp, h), both), xp.matmul(_turned(xp, reset_hidden), by_last)
+        parts = xp.matmul(_transposed(xp, h), both), xp.matmul(_transposed(xp, reset_hidden), by_last)
         by_weight = _together(xp, parts, tuple(weight.shape), weight_layout)
         by_bias = xp.reshape(xp.sum(by_x, axis=0, dtype=xp.float64), (3 * size,) if bias is None else tuple(bias.shape))
         return on.rounded(x, by_x, by_hidden, by_weight, by_bias)

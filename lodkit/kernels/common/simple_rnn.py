@@ -9,7 +9,7 @@ import numpy as np
 from ... import ops
 from ...arrays import native
 from ...lod import LoDTensor
-from ...ops.shared.recurrent import check_results, gate_type, steps_of
+from ...ops.shared.recurrent import Steps, check_results, gate_type
 from ...ops.simple_rnn import prepare
 from . import recurrent
 from .gates import numbered
@@ -20,17 +20,17 @@ from .recurrent import plain
 def simple_rnn(on, x: LoDTensor, input_weight, weight, bias, h0, /, *, level, reverse, activation):
     offsets, size = prepare(x, input_weight, weight, bias, h0, level)
     dtype, kind = native(x.values.dtype), gate_type(x.values.dtype)
-    weight, first, steps = plain(on, weight, kind), plain(on, h0, kind), steps_of(offsets, reverse)
+    weight, first, steps = plain(on, weight, kind), plain(on, h0, kind), Steps(offsets, reverse)
     ahead = recurrent.Sums(on, x, input_weight, steps, kind)
     sums = ahead.values
     out = recurrent.states(on, first, steps, size, sums)
-    bias = recurrent.row_of(on, bias, size, kind, sums)
+    bias = recurrent.bias_row(on, bias, size, kind, sums)
     products = on.zeros((steps.first, size), kind, sums)
     for at, now, before, count in ahead.walk():
         if at or h0 is not None:
-            on.multiply(on.part(out, before, before + count), weight, on.part(products, 0, count))
+            on.matmul(on.part(out, before, before + count), weight, on.part(products, 0, count))
         on.simple_rnn.step(sums, at, products, bias, *numbered(activation), count, now, out)
-    return x.with_values(recurrent.in_rows(on, steps, out, dtype))
+    return x.with_values(recurrent.from_time_major(on, steps, out, dtype))
 
 
 @ops.simple_rnn_grad.kernel("cpu", "cuda")
@@ -40,15 +40,15 @@ def simple_rnn_grad(
     offsets, size = prepare(x, input_weight, weight, bias, h0, level)
     check_results(len(x.values), (None, size), grad, size, hidden=(hidden, size))
     dtype, kind = native(x.values.dtype), gate_type(x.values.dtype)
-    matrix, first, steps = plain(on, weight, kind), plain(on, h0, kind), steps_of(offsets, reverse)
-    results, by_sums = (recurrent.in_steps(on, a, steps, kind) for a in (hidden, grad))
+    matrix, first, steps = plain(on, weight, kind), plain(on, h0, kind), Steps(offsets, reverse)
+    results, by_sums = (recurrent.to_time_major(on, a, steps, kind) for a in (hidden, grad))
     by_h = on.zeros((steps.first, size), kind, by_sums)
     for at, _, _, count in reversed([*recurrent.walk(steps)] if by_sums.size else []):
         on.simple_rnn.step_grad(results, by_sums, by_h, *numbered(activation), math.inf, at, count)
-        on.multiply(on.part(by_sums, at, at + count), matrix, on.part(by_h, 0, count), turned="right")
+        on.matmul(on.part(by_sums, at, at + count), matrix, on.part(by_h, 0, count), transpose="right")
     found = [*recurrent.input_grads(on, x, plain(on, input_weight, kind), by_sums, steps, dtype)]
-    seen, skipped = recurrent.seen_before(on, hidden, first, steps, reverse, kind)
-    found.append(on.multiply(seen, on.part(by_sums, skipped, len(by_sums)), turned="left"))
+    seen, skipped = recurrent.previous_states(on, hidden, first, steps, kind)
+    found.append(on.matmul(seen, on.part(by_sums, skipped, len(by_sums)), transpose="left"))
     found += [recurrent.column_sums(on, by_sums).reshape(*bias.shape)] if bias is not None else []
     found += [recurrent.initial_grad(on, by_h, steps, h0)] if h0 is not None else []
     with np.errstate(over="ignore"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...jit import jitable, parallel_kernel, prange, simd
-from ...ops.crf import turned
+from ...ops.crf import reversed_chain
 from .primitives.chains import W, log_total, spread, walk_best, walk_logs, walk_scaled, weigh
 from .primitives.strips import up
 
@@ -168,7 +168,7 @@ def _tables(transition):
     shifts = np.array([scores[0].max(), scores[1].max(), scores[2:].max()])
     with np.errstate(all="ignore"):
         exps = np.exp(scores - np.repeat(shifts, [1, 1, len(scores) - 2])[:, None])
-    return *(_padded(x, 1) for x in (scores, turned(scores), exps, turned(exps))), shifts
+    return *(_padded(x, 1) for x in (scores, reversed_chain(scores), exps, reversed_chain(exps))), shifts
 
 
 def _arguments(values, labels, offsets):

@@ -126,26 +126,33 @@ def _work(states, numbers):
 
 
 def open_gates(gates, products, bias, states, reset, numbers, kinds):
-    """Make the sums of a step's update and reset gates, the products and the bias gates; fill the states reset."""
+    """Add the products and the bias to the sums of a step's update and reset gates, and activate them in place.
+
+    ``reset`` takes the reset gates times the states before. ``numbers``: the first row of the step among the gates, its
+    first among the states, that of the step before, and how many rows the step has.
+    """
     _open(lanes_of(gates))(_work(states, numbers), gates, products, bias, states, reset, numbers, kinds)
 
 
 def mix(gates, products, bias, states, numbers, kinds, modes):
-    """Make the sums of a step's candidates candidates, and fill its states."""
+    """Add the products and the bias to a step's candidate sums, activate them in place, and write its states."""
     _mix(lanes_of(gates))(_work(states, numbers), gates, products, bias, states, numbers, kinds, modes)
 
 
 def mix_grad(gates, states, grad, by_h, made, bias, by_gates, by_products, carried, numbers, kinds, modes):
-    """Fill the gradients of a step's sums, and of the states before as they are kept, in ``carried``.
+    """Write the gradients by a step's sums of update gates and candidates; ``carried`` takes the part past the gates.
 
-    If states are reset after their product: the gradients of the products too. Else those of the reset gate are not
-    known yet.
+    The reset gates need a product first, see ``open_gates_grad``; only where they are applied behind the product are
+    their gradients written here, and those by the products.
     """
     inputs = gates, states, grad, by_h, made, bias, by_gates, by_products, carried, numbers, kinds, modes
     _mix_grad(lanes_of(gates))(_work(states, numbers), *inputs)
 
 
 def open_gates_grad(gates, states, by_reset, by_gates, carried, made, numbers, kinds):
-    """Fill the gradients of a step's sums of the reset gate, and the states reset; add those of the states before."""
+    """Write the gradients by the sums of a step's reset gates, and the states that they made, which the weight saw.
+
+    ``by_reset`` are the gradients by these states; what flows on to the states before is added to ``carried``.
+    """
     inputs = gates, states, by_reset, by_gates, carried, made, numbers, kinds
     _open_grad(lanes_of(gates))(_work(states, numbers), *inputs)

@@ -23,11 +23,11 @@ def _parts(width):
         )
 
     @jitable(inline=True, nrt=False)
-    def put_four(rows, i, j, size, n, a, b, c, d):
-        simd.store_first(rows, i, j, a, n)
-        simd.store_first(rows, i, size + j, b, n)
-        simd.store_first(rows, i, 2 * size + j, c, n)
-        simd.store_first(rows, i, 3 * size + j, d, n)
+    def put_four(rows, i, j, size, n, gates):
+        simd.store_first(rows, i, j, gates[0], n)
+        simd.store_first(rows, i, size + j, gates[1], n)
+        simd.store_first(rows, i, 2 * size + j, gates[2], n)
+        simd.store_first(rows, i, 3 * size + j, gates[3], n)
 
     @jitable(inline=True, nrt=False)
     def peepholes(bias, j, size, n):
@@ -52,9 +52,9 @@ def _forward(width):
                     x, y, z = four(gates, at + i, j, size, n), four(products, i, j, size, n), four(bias, 0, j, size, n)
                     a, b = simd.add(simd.add(x[0], y[0]), z[0]), simd.add(simd.add(x[1], y[1]), z[1])
                     f, o = simd.add(simd.add(x[2], y[2]), z[2]), simd.add(simd.add(x[3], y[3]), z[3])
-                    past, (pa, pb, pc) = simd.load_first(cells, before + i, j, width, n, 0), peepholes(bias, j, size, n)
-                    a, b, f, o, cell, made = lstm_step(a, b, f, o, past, pa, pb, pc, kinds, limit)
-                    put_four(gates, at + i, j, size, n, a, b, f, o)
+                    past = simd.load_first(cells, before + i, j, width, n, 0)
+                    found, cell, made = lstm_step((a, b, f, o), past, peepholes(bias, j, size, n), kinds, limit)
+                    put_four(gates, at + i, j, size, n, found)
                     simd.store_first(cells, now + i, j, cell, n)
                     simd.store_first(hidden, place + i, j, made, n)
 
@@ -79,11 +79,11 @@ def _backward(width):
                         g = simd.add(g, simd.load_first(carried, i, j, width, n, 0))
                     if of_cells:
                         dc = simd.add(dc, simd.load_first(by_cells, at + i, j, width, n, 0))
-                    a, b, f, o = four(gates, at + i, j, size, n)
+                    given, factors = four(gates, at + i, j, size, n), peepholes(bias, j, size, n)
                     cell = simd.load_first(cells, now + i, j, width, n, 0)
-                    past, (pa, pb, pc) = simd.load_first(cells, before + i, j, width, n, 0), peepholes(bias, j, size, n)
-                    a, b, f, o, dc, y = lstm_step_grad(a, b, f, o, cell, past, g, dc, pa, pb, pc, kinds, limit)
-                    put_four(by_gates, at + i, j, size, n, a, b, f, o)
+                    past = simd.load_first(cells, before + i, j, width, n, 0)
+                    found, dc, y = lstm_step_grad(given, cell, past, g, dc, factors, kinds, limit)
+                    put_four(by_gates, at + i, j, size, n, found)
                     simd.store_first(by_c, i, j, dc, n)
                     if projected:
                         simd.store_first(made, at + i, j, y, n)
@@ -92,12 +92,20 @@ def _backward(width):
 
 
 def step(gates, products, bias, cells, hidden, numbers, kinds, limit):
-    """Make the sums of a step's gates, the products and the bias gates; fill its cells and hidden states."""
+    """Add the products and the bias to a step's gate sums, activate them in place; write its cells and hidden states.
+
+    ``numbers``: the first row of the step among the gates, its first among the cells, that of the step before, how many
+    rows the step has, and its first row in ``hidden``.
+    """
     work = numbers[3] * cells.shape[1]
     _forward(lanes_of(gates))(work, gates, products, bias, cells, hidden, numbers, kinds, limit)
 
 
 def step_grad(gates, cells, grad, carried, by_cells, bias, by_gates, by_c, made, numbers, flags, kinds, limit):
-    """Fill the gradients of a step's sums of gates, and of the cells before, in place of those by its own."""
+    """Write the gradients by a step's gate sums; those by its cells, in ``by_c``, become those by the cells before.
+
+    ``numbers`` are as in ``step``, the last one for ``grad``. ``flags``: whether ``by_cells`` holds gradients by cells,
+    and whether a projection follows; then ``made`` takes the hidden states, and ``grad`` has ``carried`` in it already.
+    """
     kernel, work = _backward(lanes_of(gates)), numbers[3] * cells.shape[1]
     kernel(work, gates, cells, grad, carried, by_cells, bias, by_gates, by_c, made, numbers, flags, kinds, limit)

@@ -7,11 +7,6 @@ from ...jit import advance, parallel_kernel, prange, segment_of, settings
 SHARE = 16  # elements of a chunk are fewer than rows of other kernels' chunks, as each is a sum
 
 
-def product(a, b, turned=""):
-    """The product of two matrices, one of them transposed."""
-    return (a.T if turned == "left" else a) @ (b.T if turned == "right" else b)
-
-
 @parallel_kernel
 def _match(products, y, rows, columns, ends, chunk, out):
     width = y.shape[1]

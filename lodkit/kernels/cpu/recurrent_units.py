@@ -20,10 +20,10 @@ def _load(x, i, j):
 @jitable(inline=True)
 def _gates(x, r, j, forget_bias):
     """The sums of the input, forget and output gate, and of the candidate."""
-    keep = _load(x, 4 * r + 1, j)
+    forget_gate = _load(x, 4 * r + 1, j)
     return (
         _load(x, 4 * r, j),
-        simd.add(keep, simd.like(keep, forget_bias)),
+        simd.add(forget_gate, simd.like(forget_gate, forget_bias)),
         _load(x, 4 * r + 2, j),
         _load(x, 4 * r + 3, j),
     )
@@ -33,8 +33,8 @@ def _gates(x, r, j, forget_bias):
 def _lstm(x, cell, forget_bias, new, hidden):
     for r in prange(len(cell)):
         for j in range(0, cell.shape[1], LANES):
-            enter, keep, leave, candidate = _gates(x, r, j, forget_bias)
-            c, h = step(enter, keep, leave, candidate, _load(cell, r, j))
+            input_gate, forget_gate, output_gate, candidate = _gates(x, r, j, forget_bias)
+            c, h = step(input_gate, forget_gate, output_gate, candidate, _load(cell, r, j))
             simd.store_first(new, r, j, c, cell.shape[1] - j)
             simd.store_first(hidden, r, j, h, cell.shape[1] - j)
 
@@ -43,9 +43,11 @@ def _lstm(x, cell, forget_bias, new, hidden):
 def _lstm_grad(x, cell, forget_bias, new, by_new, by_hidden, by_x, by_cell):
     for r in prange(len(cell)):
         for j in range(0, cell.shape[1], LANES):
-            enter, keep, leave, candidate = _gates(x, r, j, forget_bias)
+            input_gate, forget_gate, output_gate, candidate = _gates(x, r, j, forget_bias)
             known = _load(cell, r, j), _load(new, r, j), _load(by_new, r, j), _load(by_hidden, r, j)
-            a, b, c, d, e = step_grad(enter, keep, leave, candidate, known[0], known[1], known[2], known[3])
+            a, b, c, d, e = step_grad(
+                input_gate, forget_gate, output_gate, candidate, known[0], known[1], known[2], known[3]
+            )
             simd.store_first(by_x, 4 * r, j, a, cell.shape[1] - j)
             simd.store_first(by_x, 4 * r + 1, j, b, cell.shape[1] - j)
             simd.store_first(by_x, 4 * r + 2, j, c, cell.shape[1] - j)

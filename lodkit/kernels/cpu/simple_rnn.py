@@ -60,5 +60,5 @@ def activate(x, kind, limit, out):
 
 
 def step_grad(results, grad, carried, kind, limit, at, count):
-    """Make gradients of a step's results, and what later steps carried to them, gradients of its sums, in place."""
+    """Turn gradients by a step's states into those by its sums, in place; ``carried`` comes from the steps behind."""
     _backward(lanes_of(grad))(count * grad.shape[1], results, grad, carried, at, kind, limit, count)

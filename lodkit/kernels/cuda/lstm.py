@@ -23,11 +23,11 @@ def _peepholes(bias, j, size):
 
 
 @device
-def _put_four(out, first, size, a, b, c, d):
-    vector.store(out, first, a)
-    vector.store(out, first + size, b)
-    vector.store(out, first + 2 * size, c)
-    vector.store(out, first + 3 * size, d)
+def _put_four(out, first, size, gates):
+    vector.store(out, first, gates[0])
+    vector.store(out, first + size, gates[1])
+    vector.store(out, first + 2 * size, gates[2])
+    vector.store(out, first + 3 * size, gates[3])
 
 
 @elementwise
@@ -36,9 +36,9 @@ def _forward(e, gates, products, bias, cells, hidden, at, now, before, place, si
     a, b = _sum(gates, at + i, products, i, bias, j, size), _sum(gates, at + i, products, i, bias, size + j, size)
     f = _sum(gates, at + i, products, i, bias, 2 * size + j, size)
     o = _sum(gates, at + i, products, i, bias, 3 * size + j, size)
-    past, (pa, pb, pc) = vector.load_written(cells, before * size + e, 1), _peepholes(bias, j, size)
-    a, b, f, o, found, made = forward(a, b, f, o, past, pa, pb, pc, (gate, candidate, cell), limit)
-    _put_four(gates, (at + i) * 4 * size + j, size, a, b, f, o)
+    past, factors = vector.load_written(cells, before * size + e, 1), _peepholes(bias, j, size)
+    four, found, made = forward((a, b, f, o), past, factors, (gate, candidate, cell), limit)
+    _put_four(gates, (at + i) * 4 * size + j, size, four)
     vector.store(cells, now * size + e, found)
     vector.store(hidden, place * size + e, made)
 
@@ -58,16 +58,20 @@ def _backward(
     a, b = vector.load(gates, first, 1), vector.load(gates, first + size, 1)
     f, o = vector.load(gates, first + 2 * size, 1), vector.load(gates, first + 3 * size, 1)
     found, past = vector.load(cells, now * size + e, 1), vector.load(cells, before * size + e, 1)
-    pa, pb, pc = _peepholes(bias, j, size)
-    a, b, f, o, dc, y = backward(a, b, f, o, found, past, g, dc, pa, pb, pc, (gate, candidate, cell), limit)
-    _put_four(by_gates, first, size, a, b, f, o)
+    factors = _peepholes(bias, j, size)
+    four, dc, y = backward((a, b, f, o), found, past, g, dc, factors, (gate, candidate, cell), limit)
+    _put_four(by_gates, first, size, four)
     vector.store(by_c, e, dc)
     if projected:
         vector.store(made, at * size + e, y)
 
 
 def step(gates, products, bias, cells, hidden, numbers, kinds, limit):
-    """Make the sums of a step's gates, the products and the bias gates; fill its cells and hidden states."""
+    """Add the products and the bias to a step's gate sums, activate them in place; write its cells and hidden states.
+
+    ``numbers``: the first row of the step among the gates, its first among the cells, that of the step before, how many
+    rows the step has, and its first row in ``hidden``.
+    """
     (at, now, before, count, place), size = numbers, cells.columns
     limit = cells.dtype.type(limit)
     numbers = at, now, before, place, size, *kinds, limit
@@ -75,7 +79,11 @@ def step(gates, products, bias, cells, hidden, numbers, kinds, limit):
 
 
 def step_grad(gates, cells, grad, carried, by_cells, bias, by_gates, by_c, made, numbers, flags, kinds, limit):
-    """Fill the gradients of a step's sums of gates, and of the cells before, in place of those by its own."""
+    """Write the gradients by a step's gate sums; those by its cells, in ``by_c``, become those by the cells before.
+
+    ``numbers`` are as in ``step``, the last one for ``grad``. ``flags``: whether ``by_cells`` holds gradients by cells,
+    and whether a projection follows; then ``made`` takes the hidden states, and ``grad`` has ``carried`` in it already.
+    """
     (at, now, before, count, place), size = numbers, cells.columns
     numbers = at, now, before, place, *map(int, flags), size, *kinds, cells.dtype.type(limit)
     _backward(count * size, gates, cells, grad, carried, by_cells, bias, by_gates, by_c, made, *numbers)

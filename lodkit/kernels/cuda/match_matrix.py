@@ -2,18 +2,10 @@
 
 from __future__ import annotations
 
-from ...arrays.cuda import convert, elementwise, vector, view
+from ...arrays.cuda import elementwise, vector
 from ...jit import simd
 from .primitives.offsets import offsets_like
 from .primitives.row_kernels import segment_of
-
-
-def product(a, b, turned=""):
-    """The product of two matrices, one of them transposed."""
-    xp, dtype = a.library.namespace(), a.dtype
-    a, b = xp.asarray(a.array), xp.asarray(b.array)
-    a = xp.permute_dims(a, (1, 0)) if turned == "left" else a
-    return convert(view(xp.matmul(a, xp.permute_dims(b, (1, 0)) if turned == "right" else b)), dtype)
 
 
 @elementwise

@@ -12,10 +12,10 @@ step, step_grad = device(lstm_cell.step), device(lstm_cell.step_grad)
 @elementwise
 def _lstm(i, x, cell, forget_bias, size, new, hidden):
     at = i + 3 * size * (i // size)  # the input gate of this element
-    keep = vector.load(x, at + size, 1)
-    keep = simd.add(keep, simd.like(keep, forget_bias))
-    leave, candidate = vector.load(x, at + 2 * size, 1), vector.load(x, at + 3 * size, 1)
-    c, h = step(vector.load(x, at, 1), keep, leave, candidate, vector.load(cell, i, 1))
+    forget_gate = vector.load(x, at + size, 1)
+    forget_gate = simd.add(forget_gate, simd.like(forget_gate, forget_bias))
+    output_gate, candidate = vector.load(x, at + 2 * size, 1), vector.load(x, at + 3 * size, 1)
+    c, h = step(vector.load(x, at, 1), forget_gate, output_gate, candidate, vector.load(cell, i, 1))
     vector.store(new, i, c)
     vector.store(hidden, i, h)
 
@@ -28,11 +28,13 @@ def lstm(x, cell, forget_bias, new, hidden):
 @elementwise
 def _lstm_grad(i, x, cell, forget_bias, size, new, by_new, by_hidden, by_x, by_cell):
     at = i + 3 * size * (i // size)
-    keep = vector.load(x, at + size, 1)
-    keep = simd.add(keep, simd.like(keep, forget_bias))
-    leave, candidate = vector.load(x, at + 2 * size, 1), vector.load(x, at + 3 * size, 1)
+    forget_gate = vector.load(x, at + size, 1)
+    forget_gate = simd.add(forget_gate, simd.like(forget_gate, forget_bias))
+    output_gate, candidate = vector.load(x, at + 2 * size, 1), vector.load(x, at + 3 * size, 1)
     known = vector.load(cell, i, 1), vector.load(new, i, 1), vector.load(by_new, i, 1), vector.load(by_hidden, i, 1)
-    a, b, c, d, e = step_grad(vector.load(x, at, 1), keep, leave, candidate, known[0], known[1], known[2], known[3])
+    a, b, c, d, e = step_grad(
+        vector.load(x, at, 1), forget_gate, output_gate, candidate, known[0], known[1], known[2], known[3]
+    )
     vector.store(by_x, at, a)
     vector.store(by_x, at + size, b)
     vector.store(by_x, at + 2 * size, c)

@@ -36,6 +36,6 @@ def activate(x, kind, limit, out):
 
 
 def step_grad(results, grad, carried, kind, limit, at, count):
-    """Make gradients of a step's results, and what later steps carried to them, gradients of its sums, in place."""
+    """Turn gradients by a step's states into those by its sums, in place; ``carried`` comes from the steps behind."""
     size = grad.columns
     _backward(count * size, results, grad, carried, at * size, kind, grad.dtype.type(limit))

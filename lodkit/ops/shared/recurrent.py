@@ -9,6 +9,8 @@ import numpy as np
 
 from ...arrays import check_gradient, native
 from ...errors import LodkitError, ShapeMismatchError
+from ...lod import RankTable
+from ...lod.levels import compiled
 from .types import check_same_type
 
 Activation = typing.Literal["identity", "relu", "sigmoid", "tanh"]
@@ -16,52 +18,52 @@ Activation = typing.Literal["identity", "relu", "sigmoid", "tanh"]
 ACTIVATIONS = typing.get_args(Activation)
 
 
-class Steps(typing.NamedTuple):
+class Steps:
     """The steps of sequences that are not empty, longest first: step t has those that are longer than t.
 
-    ``order``: numbers of these sequences. ``counts``: how many take step t. ``rows``: row of x at each place in the
-    order of the steps; ``places``: the place of each row.
+    A RankTable orders them; this is how layers read it.
+
+    Attributes
+    ----------
+    order : int64 array
+        The numbers of these sequences.
+    counts : list of int
+        How many sequences take each step.
+    first : int
+        How many take the first one.
+    rows : int64 array
+        The row of x at each place in the order of the steps.
+    places : int64 array
+        The place of each row of x.
     """
 
-    order: np.ndarray
-    counts: np.ndarray
-    rows: np.ndarray
-    places: np.ndarray
+    def __init__(self, offsets, reverse):
+        table = RankTable._wrap((offsets,), *compiled().ranked(offsets))
+        self.counts = table.running.tolist()
+        self.first = table.counts[0]
+        self.order = table.index[: self.first]
+        self.rows, self.places, self._reverse = table.parts(reverse), table.places(reverse), reverse
 
-    @property
-    def first(self):
-        """How many sequences take the first step."""
-        return len(self.order)
-
-    def __iter__(self):
+    def walk(self):
         """Of each step the place of its first row, and how many it has."""
         place = 0
-        for count in self.counts.tolist():
+        for count in self.counts:
             yield place, count
             place += count
 
     @property
     def previous(self):
-        """Where the step before is at each place, in memory that has the states before the first step in front."""
-        before = np.concatenate([[self.first], self.counts])[:-1]
+        """Of each row, in the order of the steps, the place of its state one step before.
+
+        Places are those of memory that holds the states before the first step, and then those of all steps.
+        """
+        before = np.array([self.first, *self.counts], np.int64)[:-1]
         return np.arange(len(self.rows)) + self.first - np.repeat(before, self.counts)
 
-    def before(self, reverse):
-        """Row of x one step before, at each place behind the first step."""
-        return self.rows[self.first :] + (1 if reverse else -1)
-
-
-def steps_of(offsets, reverse):
-    """Put rows into the order of the steps."""
-    lengths = np.diff(offsets)
-    order = np.argsort(-lengths, kind="stable")[: np.count_nonzero(lengths)]
-    counts = np.cumsum(np.bincount(lengths, minlength=1)[::-1])[::-1][1:]
-    step = np.repeat(np.arange(len(counts)), counts)
-    number = np.arange(len(step)) - (np.cumsum(counts) - counts)[step]
-    rows = offsets[order + 1][number] - 1 - step if reverse else offsets[order][number] + step
-    places = np.empty_like(rows)
-    places[rows] = np.arange(len(rows))
-    return Steps(order, counts, rows, places)
+    @property
+    def before(self):
+        """The row of x one step before that at each place behind the first step."""
+        return self.rows[self.first :] + (1 if self._reverse else -1)
 
 
 def activate(name, x):
@@ -143,10 +145,10 @@ def check_states(name, offsets, **states):
 
 
 def check_bias(name, bias, *sizes):
-    if bias is not None and (math.prod(bias.shape) not in sizes or bias.shape[-1] not in sizes):
-        raise ShapeMismatchError(
-            f"{name}: the bias has shape {tuple(bias.shape)}; it must have {' or '.join(map(str, sizes))} elements"
-        )
+    """Check the shape of a bias, a vector or a matrix of one row, against the numbers of elements that it may have."""
+    if bias is not None and tuple(bias.shape) not in {shape for n in sizes for shape in ((n,), (1, n))}:
+        allowed = " or ".join(f"({n},) or (1, {n})" for n in sizes)
+        raise ShapeMismatchError(f"{name}: the bias has shape {tuple(bias.shape)}; it must be {allowed}")
 
 
 def check_results(rows, gates, grad, out, **others):

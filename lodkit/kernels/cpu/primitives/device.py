@@ -101,7 +101,7 @@ HOMES = {
     "gradients": ("values_grad", "weights_grad"),
     "jitter": ("jitter",),
     "map_rows": ("map_rows",),
-    "matrices": ("columns_of", "multiply", "multiply_ahead"),
+    "matrices": ("columns_of", "matmul", "matmul_ahead"),
     "merge": ("add_rows", "dense_rows", "merge_rows", "rows_grad", "single_runs", "table_grad", "total"),
     "norms": ("squared_norm",),
     "reduce": ("argreduce_rows", "reduce_into"),

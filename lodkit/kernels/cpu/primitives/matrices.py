@@ -8,9 +8,9 @@ FEW = 7  # rows whose products are vectors' with a matrix: BLAS would pack the m
 BLOCK = 1 << 20  # bytes of products that are made before they are used, while they are in the cache
 
 
-def multiply(a, b, out=None, turned=""):
-    """The product of two matrices, the one that ``turned`` names, left or right, transposed. Filled into ``out``."""
-    a, b = a.T if turned == "left" else a, b.T if turned == "right" else b
+def matmul(a, b, out=None, transpose=""):
+    """The product of two matrices; ``transpose`` names one to transpose, left or right. Filled into ``out``."""
+    a, b = a.T if transpose == "left" else a, b.T if transpose == "right" else b
     if out is None:
         return a @ b
     if len(a) > FEW:
@@ -20,7 +20,7 @@ def multiply(a, b, out=None, turned=""):
     return out
 
 
-def multiply_ahead(a, b, ready, needed, out):
+def matmul_ahead(a, b, ready, needed, out):
     """Fill rows of ``out`` behind the ``ready`` ones with ``a @ b``, up to ``needed`` or further. Returns how far."""
     if needed <= ready:
         return ready
@@ -30,5 +30,5 @@ def multiply_ahead(a, b, ready, needed, out):
 
 
 def columns_of(x, start, stop):
-    """Some columns of a matrix, for ``multiply``."""
+    """Some columns of a matrix, for ``matmul``."""
     return x[:, start:stop]

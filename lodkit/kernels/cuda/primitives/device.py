@@ -140,7 +140,7 @@ HOMES = {
     "gradients": ("argreduce_rows", "sums_of_products", "values_grad", "weights_grad"),
     "jitter": ("jitter",),
     "map_rows": ("map_rows",),
-    "matrices": ("columns_of", "multiply", "multiply_ahead"),
+    "matrices": ("columns_of", "matmul", "matmul_ahead"),
     "merge": ("dense_rows", "merge_rows", "rows_grad", "sort_rows", "table_grad", "total"),
     "reduce": ("reduce_into",),
     "softmax": ("softmax_grad_rows", "softmax_rows"),

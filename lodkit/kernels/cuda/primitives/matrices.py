@@ -5,23 +5,23 @@ from __future__ import annotations
 from ....arrays.cuda import convert, copied, view
 
 
-def multiply(a, b, out=None, turned=""):
-    """The product of two matrices, the one that ``turned`` names, left or right, transposed. Filled into ``out``."""
+def matmul(a, b, out=None, transpose=""):
+    """The product of two matrices; ``transpose`` names one to transpose, left or right. Filled into ``out``."""
     xp, dtype = a.library.namespace(), a.dtype
     a, b = xp.asarray(a.array), xp.asarray(b.array)
-    a = xp.permute_dims(a, (1, 0)) if turned == "left" else a
-    found = view(xp.matmul(a, xp.permute_dims(b, (1, 0)) if turned == "right" else b))
+    a = xp.permute_dims(a, (1, 0)) if transpose == "left" else a
+    found = view(xp.matmul(a, xp.permute_dims(b, (1, 0)) if transpose == "right" else b))
     return convert(found, dtype) if out is None else copied(found, out)
 
 
-def multiply_ahead(a, b, ready, needed, out):
+def matmul_ahead(a, b, ready, needed, out):
     """Fill rows of ``out`` behind the ``ready`` ones with ``a @ b``, up to ``needed`` or further. Returns how far."""
     if ready < needed:
-        multiply(a, b, out)
+        matmul(a, b, out)
     return max(ready, len(a))
 
 
 def columns_of(x, start, stop):
-    """Some columns of a matrix, for ``multiply``."""
+    """Some columns of a matrix, for ``matmul``."""
     xp = x.library.namespace()
     return view(xp.asarray(x.array)[:, start:stop])
