@@ -15,6 +15,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from ..arrays import cast, flat, from_lists, is_array
+from ..arrays.checks import PLAIN
 from ..errors import LodkitError
 from ..lod import LoDTensor, RankTable, SelectedRows, values_of
 from ..public import public
@@ -69,7 +70,7 @@ class Inferring:
 
 
 #: Types of attributes that functions branch on; operators check the others.
-CHECKED = {bool: (bool | np.bool_, "True or False"), str: (str, "a string")}
+CHECKED = {bool: PLAIN[bool], str: (lambda value: isinstance(value, str), "a string")}
 
 
 class Parameters:
@@ -105,8 +106,8 @@ def call(ops, name, inputs, attrs):
     for attr, value in attrs.items():
         if attr not in known.attributes:
             raise SlotError(f"{name} has no attribute {attr!r}; it has {', '.join(known.attributes) or 'none'}")
-        kind, expected = known.checks.get(attr, (object, ""))
-        if not isinstance(value, kind):
+        test, expected = known.checks.get(attr, (None, ""))
+        if test and not test(value):
             raise TypeError(f"{name}: {attr} must be {expected}, got {value!r}")
     for attr in known.needed:
         if attr not in attrs:
