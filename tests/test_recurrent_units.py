@@ -42,6 +42,19 @@ def test_an_lstm_cell_as_in_pytorch():
     np.testing.assert_allclose(new, expected[1].detach().numpy())
 
 
+@pytest.mark.parametrize("origin_mode", [False, True])
+@pytest.mark.parametrize("size", [1e3, 1e7, 1e30])
+def test_a_large_state_does_not_drown_the_candidate(origin_mode, size):
+    """Of the unit and of the layer, whose update gate is open."""
+    x, weight = np.array([[-40 if origin_mode else 40, 0, 0.5]], np.float32), np.zeros((1, 3), np.float32)
+    state = np.full((1, 1), size, np.float32)
+    unit = lodkit.gru_unit(x, state, weight, origin_mode=origin_mode)[0]
+    layer = lodkit.gru(LoDTensor(x, [[1]]), None, weight, None, state, origin_mode=origin_mode)[0]
+    gate = 4.2483542552915889e-18 if origin_mode else 0  # 1 / (1 + exp(40)), and 1 less a gate that rounds to 1
+    expected = np.full((2, 1, 1), np.tanh(0.5) + gate * size)
+    np.testing.assert_allclose([unit, layer.values], expected, rtol=1e-5)
+
+
 X, STATE = np.zeros((2, 12)), np.zeros((2, 4))
 BATCH = LoDTensor(np.zeros((3, 2)), [[2, 1]])
 LAYER = BATCH, np.zeros((2, 4)), np.zeros(6), np.zeros((6, 16)), np.zeros(16)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ..arrays import flat
+from ..arrays import integers, to_device
 from ..lod import values_of
 from ..registry import VarDesc
-from ._types import listed, op_type
+from ._types import SlotError, op_type
 
 
 @op_type
@@ -29,8 +29,8 @@ def lod_tensor_to_array(ops, X, RankTable):
 
 
 @op_type
-def array_to_lod_tensor(ops, X, RankTable):
-    return {"Out": ops.array_to_lod_tensor(RankTable, *listed(X))}
+def array_to_lod_tensor(ops, X: list, RankTable):
+    return {"Out": ops.array_to_lod_tensor(RankTable, *X)}
 
 
 @op_type
@@ -39,8 +39,13 @@ def reorder_lod_tensor_by_rank(ops, X, RankTable):
 
 
 def _number(I):  # noqa: E741  Paddle's name of the slot
-    """The one number of a slot; descriptions have none."""
-    return 0 if isinstance(I, VarDesc) else int(flat(values_of(I))[0])
+    """The one integer of the slot I; descriptions have none."""
+    if isinstance(I, VarDesc):
+        return 0
+    found = integers(to_device(values_of(I), "cpu"), "I")
+    if found.size != 1:
+        raise SlotError(f"I is the number of a step, one integer, got shape {found.shape}")
+    return found.item()
 
 
 @op_type
@@ -49,16 +54,16 @@ def shrink_rnn_memory(ops, X, RankTable, I):  # noqa: E741
 
 
 @op_type
-def write_to_array(ops, X, I, Out=()):  # noqa: E741
+def write_to_array(ops, X, I, Out: list | None = None):  # noqa: E741
     """In a program the array is the output alone, and is changed; here what it was until now is the input Out."""
-    return {"Out": _array(ops.write_to_array(X, *listed(Out), index=_number(I)))}
+    return {"Out": _array(ops.write_to_array(X, *(Out or ()), index=_number(I)))}
 
 
 @op_type
-def read_from_array(ops, X, I):  # noqa: E741
-    return {"Out": ops.read_from_array(*listed(X), index=_number(I))}
+def read_from_array(ops, X: list, I):  # noqa: E741
+    return {"Out": ops.read_from_array(*X, index=_number(I))}
 
 
 @op_type
-def lod_array_length(ops, X):
-    return {"Out": ops.lod_array_length(*listed(X))}
+def lod_array_length(ops, X: list):
+    return {"Out": ops.lod_array_length(*X)}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ._types import SlotError, as_int32, listed, op_type
+from ._types import SlotError, as_int32, op_type
 
 
 @op_type
@@ -14,9 +14,8 @@ def beam_search(ops, pre_ids, pre_scores, scores, ids=None, *, beam_size, end_id
 
 
 @op_type
-def beam_search_decode(ops, Ids, Scores, *, beam_size, end_id):
-    ids, scores = listed(Ids), listed(Scores)
-    if len(ids) != len(scores):
-        raise SlotError(f"beam_search_decode: Ids has {len(ids)} steps, Scores {len(scores)}; pass as many")
-    words, totals = ops.beam_search_decode(*ids, *scores, beam_size=beam_size, end_id=end_id)
+def beam_search_decode(ops, Ids: list, Scores: list, *, beam_size, end_id):
+    if len(Ids) != len(Scores):
+        raise SlotError(f"beam_search_decode: Ids has {len(Ids)} steps, Scores {len(Scores)}; pass as many")
+    words, totals = ops.beam_search_decode(*Ids, *Scores, beam_size=beam_size, end_id=end_id)
     return {"SentenceIds": words, "SentenceScores": totals}

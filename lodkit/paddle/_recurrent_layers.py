@@ -6,14 +6,13 @@ operator ``lodkit.lstm`` has it.
 
 from __future__ import annotations
 
-from ..registry import VarDesc
-from ._types import SlotError, op_type
+from ._types import SlotError, last, op_type
 
 
 def _check_peepholes(name, weight, bias, use_peepholes):
-    """Refuse a bias that has peepholes where none are used, and the reverse."""
-    columns, given = (x.dims[-1] if isinstance(x, VarDesc) else x.shape[-1] for x in (weight, bias))
-    if (4 * given == 7 * columns) != use_peepholes:
+    """Refuse a bias that has peepholes where none are used, and the reverse, if both shapes are known."""
+    columns, given = last(weight), last(bias)
+    if columns and given and (4 * given == 7 * columns) != use_peepholes:
         wanted = 7 * columns // 4 if use_peepholes else columns
         raise SlotError(f"{name} with use_peepholes={use_peepholes} takes a Bias of {wanted} elements, got {given}")
 

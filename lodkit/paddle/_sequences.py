@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ..lod import values_of
 from ..registry import DATA_TYPES, VarDesc
-from ._types import SlotError, as_int32, listed, op_type, vector, width, without_last
+from ._types import SlotError, as_int32, op_type, vector, width, without_last
 
 POOLS = {"SUM": "sum", "AVERAGE": "average", "SQRT": "sqrt", "MAX": "max", "LAST": "last", "FIRST": "first"}
 _NAMES = {code: name for name, code in DATA_TYPES.items()}
@@ -93,9 +93,9 @@ def sequence_slice(ops, X, Offset, Length):
 
 
 @op_type
-def sequence_concat(ops, X, *, axis=0, level=None):
+def sequence_concat(ops, X: list, *, axis=0, level=None):
     """Concatenate outermost sequences; ``level``, of early versions, counts from the innermost."""
-    return {"Out": ops.sequence_concat(*listed(X), axis=axis, level=0 if level is None else -1 - level)}
+    return {"Out": ops.sequence_concat(*X, axis=axis, level=0 if level is None else -1 - level)}
 
 
 @op_type

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ._types import listed, op_type, without_last
+from ._types import op_type, without_last
 
 
 def _lookup(ops, table, ids, padding_idx, is_sparse):
@@ -31,5 +31,5 @@ def get_tensor_from_selected_rows(ops, X):
 
 
 @op_type
-def sum(ops, X, *, use_mkldnn=False):
-    return {"Out": ops.sum(*listed(X))}
+def sum(ops, X: list, *, use_mkldnn=False):
+    return {"Out": ops.sum(*X)}

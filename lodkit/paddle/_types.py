@@ -1,8 +1,9 @@
 """Declaration of Paddle's operator types: a function whose signature has the slots, the attributes and their defaults.
 
 ``@op_type def sequence_pool(ops, X, *, pooltype="AVERAGE")``: parameters before the star are input slots (a default
-makes them optional), those after it attributes. ``ops.sequence_pool`` runs the operator, or infers from descriptions:
-one function serves both, and returns ``{output slot: value}``.
+makes them optional), those after it attributes. A slot ``X: list`` takes several variables, and always comes as a list;
+in any other, numbers and lists of them come as arrays. ``ops.sequence_pool`` runs the operator, or infers from
+descriptions: one function serves both, and returns ``{output slot: value}``.
 """
 
 from __future__ import annotations
@@ -13,11 +14,13 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ..arrays import cast, flat, is_array
+from ..arrays import cast, flat, from_lists, is_array
+from ..arrays.checks import PLAIN
 from ..errors import LodkitError
-from ..lod import LoDTensor, SelectedRows, values_of
+from ..lod import LoDTensor, RankTable, SelectedRows, values_of
 from ..public import public
 from ..registry import OPS, VarDesc
+from ..registry.kinds import LISTS
 from ..registry.operators import Registry
 
 
@@ -28,6 +31,7 @@ class SlotError(LodkitError, ValueError):
 
 TYPES = Registry()
 
+#: Slots of what optimizers update in place; they look at the others themselves.
 #: Attributes of every operator in a saved program (origin, device), which no operator reads.
 IGNORED = frozenset({"op_role", "op_role_var", "op_namescope", "op_callstack", "op_device", "with_quant_attr"})
 
@@ -41,25 +45,48 @@ def op_type(function):
 class Running:
     """Operators of ``lodkit.OPS`` by name."""
 
+    expected, takes_lists = "an array, a LoDTensor or SelectedRows", True
+
     def __getattr__(self, name):
         return OPS[name]
+
+    @staticmethod
+    def takes(x):
+        """True if a variable of a program can be x."""
+        return isinstance(x, LoDTensor | SelectedRows | RankTable) or is_array(x)
 
 
 class Inferring:
     """``infer`` of the operators by name."""
 
+    expected, takes_lists = "a VarDesc", False
+
     def __getattr__(self, name):
         return OPS[name].infer
 
+    @staticmethod
+    def takes(x):
+        return isinstance(x, VarDesc)
 
-@functools.cache  # inspecting a signature takes longer than most calls
-def _parameters(function):
-    """Return slots and attributes, and of both the required ones."""
-    _, *parameters = inspect.signature(function).parameters.values()
-    slots = [p for p in parameters if p.kind is not p.KEYWORD_ONLY]
-    attributes = [p for p in parameters if p.kind is p.KEYWORD_ONLY]
-    required, needed = ([p.name for p in found if p.default is p.empty] for found in (slots, attributes))
-    return [p.name for p in slots], required, [p.name for p in attributes], needed
+
+#: Types of attributes that functions branch on; operators check the others.
+CHECKED = {bool: PLAIN[bool], str: (lambda value: isinstance(value, str), "a string")}
+
+
+class Parameters:
+    """Slots and attributes of an operator type; of both the required ones, slots of several variables, and checks."""
+
+    def __init__(self, function):
+        _, *parameters = inspect.signature(function).parameters.values()
+        slots = [p for p in parameters if p.kind is not p.KEYWORD_ONLY]
+        attributes = [p for p in parameters if p.kind is p.KEYWORD_ONLY]
+        self.slots, self.attributes = ([p.name for p in found] for found in (slots, attributes))
+        self.required, self.needed = ([p.name for p in found if p.default is p.empty] for found in (slots, attributes))
+        self.many = frozenset(p.name for p in slots if str(p.annotation).startswith("list"))
+        self.checks = {p.name: CHECKED[type(p.default)] for p in attributes if type(p.default) in CHECKED}
+
+
+_parameters = functools.cache(Parameters)  # inspecting a signature takes longer than most calls
 
 
 def call(ops, name, inputs, attrs):
@@ -68,33 +95,46 @@ def call(ops, name, inputs, attrs):
     for what, given in (("inputs", inputs), ("attrs", attrs)):
         if not isinstance(given, Mapping):
             raise TypeError(f"{name}: {what} must be a dictionary, got {type(given).__name__}")
-    slots, required, names, needed = _parameters(function)
-    for slot in required:
+    known = _parameters(function)
+    for slot in known.required:
         if inputs.get(slot) is None:
-            raise SlotError(f"{name} needs the input {slot}; its inputs are {', '.join(slots)}")
+            raise SlotError(f"{name} needs the input {slot}; its inputs are {', '.join(known.slots)}")
     for slot in inputs:
-        if slot not in slots:
-            raise SlotError(f"{name} has no input {slot}; its inputs are {', '.join(slots)}")
+        if slot not in known.slots:
+            raise SlotError(f"{name} has no input {slot}; its inputs are {', '.join(known.slots)}")
     attrs = {attr: value for attr, value in attrs.items() if attr not in IGNORED}
-    for attr in attrs:
-        if attr not in names:
-            raise SlotError(f"{name} has no attribute {attr!r}; it has {', '.join(names) or 'none'}")
-    for attr in needed:
+    for attr, value in attrs.items():
+        if attr not in known.attributes:
+            raise SlotError(f"{name} has no attribute {attr!r}; it has {', '.join(known.attributes) or 'none'}")
+        test, expected = known.checks.get(attr, (None, ""))
+        if test and not test(value):
+            raise TypeError(f"{name}: {attr} must be {expected}, got {value!r}")
+    for attr in known.needed:
         if attr not in attrs:
-            raise SlotError(f"{name} needs the attribute {attr}; its attributes are {', '.join(names)}")
-    return function(ops, **{slot: _unwrapped(x) for slot, x in inputs.items()}, **attrs)
+            raise SlotError(f"{name} needs the attribute {attr}; its attributes are {', '.join(known.attributes)}")
+    found = {slot: _accepted(ops, name, known, slot, x) for slot, x in inputs.items()}
+    return function(ops, **found, **attrs)
 
 
-def _unwrapped(x):
-    """Unwrap a list of one variable, the form of slots in programs."""
-    if isinstance(x, list | tuple) and len(x) == 1:
-        return x[0] if isinstance(x[0], VarDesc | LoDTensor | SelectedRows) or is_array(x[0]) else x
-    return x
+def _accepted(ops, name, known, slot, x):
+    """What a function gets for a slot."""
+    if slot in known.many:
+        return list(x) if isinstance(x, list | tuple) else [x]
+    if isinstance(x, list | tuple) and any(map(ops.takes, x)):
+        if len(x) > 1:
+            raise SlotError(f"{name}: {slot} takes one variable, got a list of {len(x)}")
+        (x,) = x
+    if x is None or ops.takes(x) or "Param" in known.slots:  # what is updated in place must not become an array
+        return x
+    if not (ops.takes_lists and isinstance(x, LISTS)):
+        raise TypeError(f"{name}: {slot} must be {ops.expected}, got {type(x).__name__}")
+    return from_lists(x, f"{slot} of {name}")
 
 
-def listed(x):
-    """Return the values of a slot as a list."""
-    return list(x) if isinstance(x, list | tuple) else [x]
+def last(x):
+    """The last dimension of a value or a description; None if it is unknown, or there is none."""
+    size = (x.dims if isinstance(x, VarDesc) else values_of(x).shape)[-1:]
+    return size[0] if size and size[0] != -1 else None
 
 
 def as_int32(x):
@@ -118,7 +158,7 @@ def without_last(x, slot):
     """Remove the trailing dimension of 1 of Paddle's ids."""
     if isinstance(x, VarDesc):
         return x.but(dims=x.dims[:-1])
-    values = x.values if isinstance(x, LoDTensor) else x if is_array(x) else np.asarray(x)
+    values = values_of(x)
     if values.shape[-1:] != (1,):
         raise SlotError(
             f"{slot} must end in a dimension of 1, got shape {tuple(values.shape)}; lookup_table_v2 takes these"

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from ..arrays import is_integer
 from ._types import op_type
 
 ACTIVATIONS = {0: "identity", 1: "sigmoid", 2: "tanh", 3: "relu"}  # the numbers of gru_unit
 
 
 def _activation(number):
-    if number not in ACTIVATIONS:
+    if not is_integer(number) or number not in ACTIVATIONS:
         known = ", ".join(f"{code} ({name})" for code, name in ACTIVATIONS.items())
         raise ValueError(f"gru_unit: an activation must be one of {known}, got {number!r}")
     return ACTIVATIONS[number]

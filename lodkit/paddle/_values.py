@@ -9,7 +9,7 @@ import numpy as np
 from ..arrays import MOST, flat
 from ..lod import LoDTensor, SelectedRows, values_of
 from ..registry import VarDesc
-from ._types import as_int32, listed, op_type, without_last
+from ._types import as_int32, op_type, without_last
 
 
 @op_type
@@ -113,13 +113,13 @@ def hash(ops, X, *, num_hash=1, mod_by=100000):
 
 
 @op_type
-def merge_ids(ops, Ids, Rows, X):
+def merge_ids(ops, Ids: list, Rows: list, X: list):
     """The value of each id, from the shards: the rows and the values of each."""
-    if isinstance(listed(X)[0], VarDesc):
-        return {"Out": [listed(X)[0].but(dims=(ids.dims[0], *listed(X)[0].dims[1:])) for ids in listed(Ids)]}
-    shards = (SelectedRows(flat(rows), x, MOST) for rows, x in zip(listed(Rows), listed(X), strict=True))
+    if isinstance(X[0], VarDesc):
+        return {"Out": [X[0].but(dims=(ids.dims[0], *X[0].dims[1:])) for ids in Ids]}
+    shards = (SelectedRows(flat(rows), x, MOST) for rows, x in zip(Rows, X, strict=True))
     whole = ops.sum(*shards)
-    return {"Out": [ops.gather(whole.value, ops.find(whole.rows, flat(ids))) for ids in listed(Ids)]}
+    return {"Out": [ops.gather(whole.value, ops.find(whole.rows, flat(ids))) for ids in Ids]}
 
 
 @op_type

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from .kinds import LISTS, accept, numbers_of, on_gpu
+from ..arrays import is_array
+from .kinds import CONTAINERS, LISTS, accept, numbers_of, on_gpu
 
 
 def accept_inputs(op, inputs):
@@ -14,6 +15,8 @@ def accept_inputs(op, inputs):
     names = names_of(op, inputs)
     if op.updates:
         _check_updated(op, names, inputs)
+    if op.variadic:
+        _check_one_by_one(op, names, inputs)
     accepted = tuple(map(accept, inputs, allowed, names))
     if any(isinstance(x, LISTS) for x in inputs) and any(map(on_gpu, accepted)):
         return tuple(
@@ -33,6 +36,12 @@ def names_of(op, inputs):
     """Names of inputs; a variadic operator repeats its last one."""
     names = [*op.inputs]
     return names[: len(inputs)] + names[-1:] * (len(inputs) - len(names))
+
+
+def _check_one_by_one(op, names, inputs):
+    for name, x in zip(names, inputs, strict=True):
+        if isinstance(x, list | tuple) and any(isinstance(each, CONTAINERS) or is_array(each) for each in x):
+            raise TypeError(f"{op.name} takes arrays one by one, not as a {type(x).__name__}; pass *{name}")
 
 
 def _check_updated(op, names, inputs):

@@ -17,7 +17,7 @@ import numpy as np
 
 from ..arrays import checker, device_of, one_device
 from ..arrays.recorded import state
-from ..errors import UnknownOperatorError
+from ..errors import LodkitError, ShapeMismatchError, UnknownOperatorError
 from ..lod import LoDTensor, SelectedRows
 from . import representation
 from .desc import VarDesc, inferred_level
@@ -128,7 +128,7 @@ class Op(KernelTable):
             if not (isinstance(d, VarDesc) or (d is None and type(None) in self.inputs[name])):
                 raise TypeError(f"{self.name}.infer: {name} must be a VarDesc, got {type(d).__name__}; VarDesc.of(...)")
         self._check_needed(attrs)
-        result = self.infer_function(*descs, **attrs)
+        result = self._inferred(descs, attrs)
         rows = (d for name, d in zip(self.inputs, descs, strict=False) if name in self.rowwise and d is not None)
         level = max((d.lod_level for d in rows), default=0)
         if level:
@@ -136,6 +136,16 @@ class Op(KernelTable):
             result = tuple(r.but(lod_level=level) for r in (result if many else (result,)))
             result = result if many else result[0]
         return result
+
+    def _inferred(self, descs, attrs):
+        try:
+            return self.infer_function(*descs, **attrs)
+        except LodkitError:
+            raise
+        except IndexError as error:  # of dims[1], and the like
+            pairs = zip(self._names(descs), descs, strict=True)
+            given = ", ".join(f"{name} {d.dims}" for name, d in pairs if d is not None)
+            raise ShapeMismatchError(f"{self.name}.infer: a description has too few dimensions: {given}") from error
 
     # -- declaring -------------------------------------------------------------------------------
 

@@ -91,17 +91,20 @@ def lstm_step_grad(gates, cell, before, g, by_cell, peepholes, kinds, limit):
 
 @jitable(inline=True)
 def gru_mix(update, candidate, before, origin_mode):
-    """The state of a GRU: the state before, and a share of the way to the candidate; or the other way round."""
+    """The state of a GRU: the candidate in the share of the update gate, the state before in the rest; or the reverse.
+
+    Not by way of their difference, in which a large state drowns the candidate.
+    """
+    rest = simd.sub(simd.like(update, 1), update)
     if origin_mode:
-        return simd.fma(update, simd.sub(before, candidate), candidate)
-    return simd.fma(update, simd.sub(candidate, before), before)
+        return simd.fma(update, before, simd.mul(rest, candidate))
+    return simd.fma(update, candidate, simd.mul(rest, before))
 
 
 @jitable(inline=True)
 def gru_mix_grad(update, candidate, before, g, origin_mode):
     """The gradients of ``gru_mix`` by its three vectors."""
-    share = simd.mul(g, update)
-    rest = simd.sub(g, share)
+    share, rest = simd.mul(g, update), simd.mul(g, simd.sub(simd.like(update, 1), update))
     if origin_mode:
         return simd.mul(g, simd.sub(before, candidate)), rest, share
     return simd.mul(g, simd.sub(candidate, before)), share, rest

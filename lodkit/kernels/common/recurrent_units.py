@@ -49,7 +49,8 @@ def gru_unit(
         update, reset = _parts(gates, size) if size else (h, h)
         reset_hidden = reset * h
         candidate = activate(xp, candidate_activation, a[:, 2 * size :] + xp.matmul(reset_hidden, by_candidate))
-        new = candidate + update * (h - candidate) if origin_mode else h + update * (candidate - h)
+        enter, keep = (1 - update, update) if origin_mode else (update, 1 - update)
+        new = enter * candidate + keep * h
         return on.rounded(x, new, xp.concat([gates, candidate], axis=1), reset_hidden)
 
 

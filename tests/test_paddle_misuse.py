@@ -1,0 +1,92 @@
+"""Published names: slots and attributes that hold what they should not, and what may be unknown or a list."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import lodkit
+from lodkit import LoDTensor, VarDesc, VarType
+from lodkit.paddle import SlotError, infer_op, run_op
+
+ARRAY = [np.ones(2), np.zeros(2)]
+X, TAGS = LoDTensor(np.zeros((3, 4)), [[2, 1]]), LoDTensor(np.array([0, 1, 1]), [[2, 1]])
+WEIGHT, TRANSITION = np.ones((1, 4)), np.zeros((6, 4))
+LSTM = {"Input": X, "Weight": WEIGHT, "Bias": np.zeros(7)}
+CRF = {"Emission": np.zeros((2, 3, 4)), "Transition": TRANSITION, "Label": np.zeros((2, 3, 1), int)}
+UNIT = {"Input": np.ones((2, 3)), "HiddenPrev": np.ones((2, 1)), "Weight": np.ones((1, 3))}
+
+
+def desc(*dims, lod_level=0):
+    return VarDesc("x", VarType.LOD_TENSOR, np.float32, dims, lod_level)
+
+
+@pytest.mark.parametrize("name", ["lstm", "lstmp", "fusion_lstm"])
+@pytest.mark.parametrize(("weight", "bias"), [((-1, -1), (1, 28)), ((4, 16), (1, -1)), ((-1, 16), (-1, -1))])
+def test_dims_that_are_unknown(name, weight, bias):
+    known = {"lstm": {"Weight": weight}, "lstmp": {"Weight": weight, "ProjWeight": (4, 4)}}
+    known |= {"fusion_lstm": {"WeightX": (16, 16), "WeightH": weight}}
+    slots = {slot: desc(*dims) for slot, dims in {**known[name], "Bias": bias}.items()}
+    x = {"X" if name == "fusion_lstm" else "Input": desc(-1, 16, lod_level=1)}
+    assert all(out.lod_level == 1 for out in infer_op(name, x | slots).values())
+
+
+@pytest.mark.parametrize(
+    ("name", "slots"),
+    [
+        ("lstm", {"Input": desc(-1, 4, lod_level=1), "Weight": desc(), "Bias": desc(1, 7)}),
+        ("gru", {"Input": desc(-1, 4, lod_level=1), "Weight": desc()}),
+    ],
+)
+def test_descriptions_without_dims(name, slots):
+    with pytest.raises(lodkit.ShapeMismatchError, match=rf"{name}.infer: .* too few dimensions: .*weight \(\)"):
+        infer_op(name, slots)
+
+
+def test_lists_of_numbers_are_arrays():
+    given = {**LSTM, "Weight": WEIGHT.tolist(), "Bias": [0.0] * 7}
+    assert run_op("lstm", given)["Hidden"].equals(run_op("lstm", LSTM)["Hidden"])
+    losses = [run_op("linear_chain_crf", {**CRF, "Length": n})["LogLikelihood"] for n in ([3, 1], np.array([3, 1]))]
+    np.testing.assert_array_equal(*losses)
+    assert run_op("crf_decoding", {**CRF, "Length": [[3], [1]]})["ViterbiPath"].shape == (2, 3)
+    assert run_op("sequence_mask", {"X": [1, 2], "MaxLenTensor": [3]})["Y"].shape == (2, 3)
+    for index in (1, [1], np.array([[1]], np.int32)):
+        assert run_op("read_from_array", {"X": ARRAY, "I": index})["Out"] is ARRAY[1]
+
+
+@pytest.mark.parametrize(
+    ("name", "slots", "attrs", "error", "text"),
+    [
+        ("lstm", {**LSTM, "Weight": "a"}, {}, TypeError, "Weight must be an array, .* got str"),
+        ("lstm", {**LSTM, "Weight": 3}, {}, lodkit.DTypeError, "weight is int64"),
+        ("lstm", {**LSTM, "Bias": np.array(1.0)}, {}, lodkit.ShapeMismatchError, r"bias has shape \(\)"),
+        ("lstm", LSTM, {"use_peepholes": np.ones(2)}, TypeError, "use_peepholes must be True or False"),
+        ("linear_chain_crf", {**CRF, "Emission": X, "Label": [0, 1, 1]}, {}, lodkit.NoKernelError, "wrap it"),
+        ("linear_chain_crf", {**CRF, "Length": "ab"}, {}, TypeError, "Length must be an array"),
+        ("chunk_eval", {"Inference": 1, "Label": TAGS}, {"num_chunk_types": 2}, lodkit.NoKernelError, "wrap it"),
+        ("edit_distance", {"Hyps": TAGS, "Refs": TAGS}, {"normalized": np.ones(2)}, TypeError, "normalized must be"),
+        ("sequence_pool", {"X": X}, {"pooltype": ["MAX"]}, TypeError, "pooltype must be a string"),
+        ("sequence_pool", {"X": [X, X]}, {}, SlotError, "X takes one variable, got a list of 2"),
+        ("sequence_pool", {"X": desc(2, 3)}, {}, TypeError, "got VarDesc"),
+        ("gru_unit", UNIT, {"gate_activation": [1]}, ValueError, "an activation must be one of"),
+        ("gru_unit", UNIT, {"gate_activation": True}, ValueError, "an activation must be one of"),
+        ("read_from_array", {"X": ARRAY, "I": np.array([1.9])}, {}, lodkit.DTypeError, "I must be int32 or int64"),
+        ("read_from_array", {"X": ARRAY, "I": "1"}, {}, TypeError, "I must be an array"),
+        ("read_from_array", {"X": ARRAY, "I": [1 + 2j]}, {}, lodkit.DTypeError, "I must be int32 or int64"),
+        ("read_from_array", {"X": ARRAY, "I": float("nan")}, {}, lodkit.DTypeError, "I must be int32 or int64"),
+        ("read_from_array", {"X": ARRAY, "I": [[0, 1]]}, {}, SlotError, r"one integer, got shape \(1, 2\)"),
+        ("read_from_array", {"X": ARRAY, "I": []}, {}, SlotError, r"one integer, got shape \(0,\)"),
+    ],
+)
+def test_slots_and_attributes_are_checked_first(name, slots, attrs, error, text):
+    with pytest.raises(error, match=text):
+        run_op(name, slots, attrs)
+
+
+@pytest.mark.parametrize("name", ["lod_array_length", "sum"])
+def test_several_arrays_are_not_one_list(name):
+    with pytest.raises(TypeError, match=rf"{name} takes arrays one by one, not as a list; pass \*"):
+        lodkit.run(name, ARRAY)
+    assert len(run_op(name, {"X": ARRAY})["Out"])
+    with pytest.raises(TypeError, match="one by one"):
+        lodkit.write_to_array(np.ones(2), [X, X], index=1)
