@@ -120,20 +120,24 @@ def sequence_pool():
 
 
 def one_dimension():
-    rows, segments = (5000, 50) if QUICK else (5_000_000, 50_000)
+    """Compare sums and extremes of numbers: segments of power-law lengths, of 100 on average, and of 5 and 1,000."""
+    rows = 5000 if QUICK else 5_000_000
     x = rng.standard_normal(rows, dtype=np.float32)
-    t = lodkit.LoDTensor(x, [power_law(segments, rows) + 0])
-    full = np.flatnonzero(t.lengths())
-    starts = t.row_offsets()[full]
-    for pool, ufunc in (("sum", np.add), ("max", np.maximum)):
+    cases = {"": power_law(rows // 100, rows) + 0}
+    cases |= {f", segments of {length}": np.full(rows // length, length) for length in (5, 1000)}
+    for kind, lengths in cases.items():
+        t, segments = lodkit.LoDTensor(x, [lengths]), len(lengths)
+        full = np.flatnonzero(t.lengths())
+        starts = t.row_offsets()[full]
+        for pool, ufunc in (("sum", np.add), ("max", np.maximum), ("min", np.minimum)):
 
-        def reduceat(r, ufunc=ufunc):
-            out = np.zeros(segments, np.float32)
-            out[full] = ufunc.reduceat(x, starts)
-            return out
+            def reduceat(r, ufunc=ufunc, starts=starts, full=full, segments=segments):
+                out = np.zeros(segments, np.float32)
+                out[full] = ufunc.reduceat(x, starts)
+                return out
 
-        calls = {"lodkit": lambda r, p=pool: lodkit.sequence_pool(t, pool=p), "numpy reduceat": reduceat}
-        measure(f"sequence_pool {pool} 1-D 5M", calls, x.nbytes)
+            calls = {"lodkit": lambda r, t=t, p=pool: lodkit.sequence_pool(t, pool=p), "numpy reduceat": reduceat}
+            measure(f"sequence_pool {pool} 1-D 5M{kind}", calls, x.nbytes)
 
 
 def selected_rows():
