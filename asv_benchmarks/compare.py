@@ -81,7 +81,15 @@ def embedding_bag():
         aligned = table(width, HEIGHT // 2)
         for what, w in (("", aligned), (", NumPy's table", np.array(aligned))):
             for kind in ("uniform", "zipf"):
-                _bags(w, list(batches(kind, height=len(w))), f"{width} wide, {kind}{what}")
+                data = list(batches(kind, height=len(w)))
+                _bags(w, data, f"{width} wide, {kind}{what}")
+                if width == 64 and not what:
+                    _bags(w, [_narrow(*batch) for batch in data], f"64 wide, {kind}, int32 ids")
+
+
+def _narrow(bags, flat, offsets, rows):
+    flat = flat.astype(np.int32)
+    return bags.with_values(flat), flat, offsets.astype(np.int32), rows
 
 
 def _bags(w, data, what):
