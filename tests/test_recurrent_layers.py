@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+import typing
+
 import numpy as np
 import pytest
 from test_every_op import same_bits
@@ -9,14 +12,49 @@ from test_every_op import same_bits
 import lodkit
 from lodkit import LoDTensor
 
+SIZE = 5
+
+
+class Layer(typing.NamedTuple):
+    """An operator, its gates, elements of its bias by the size, how many states it has, and the size of its output."""
+
+    op: typing.Any
+    gates: int
+    bias: int
+    states: int
+    attrs: dict
+    out: int = SIZE
+
+    def drawn(self, sequences, width=3, size=SIZE):
+        """Weights, a bias and a projection; and initial states."""
+        rng, out = np.random.default_rng(0), size if self.out == SIZE else self.out
+        shapes = [(width, self.gates * size), (out, self.gates * size), self.bias * size]
+        shapes += [(size, out)] if self.out != SIZE else []
+        states = [(sequences, out), (sequences, size)][: self.states]
+        return [rng.normal(size=shape) for shape in shapes], [rng.normal(size=shape) for shape in states]
+
+    def __call__(self, x, weights, states, **attrs):
+        """Return what has a row for each of x."""
+        found = self.op(x, *weights[:3], *states, *weights[3:], **self.attrs, **attrs)
+        return [result for result in found if isinstance(result, LoDTensor)] if isinstance(found, tuple) else [found]
+
+    def differentiated(self, x, weights, states, **attrs):
+        """Results, and the gradients of their sum of squares by x, by the weights and by the states, as arrays."""
+        with lodkit.Tape() as tape:
+            results = self(x, weights, states, **attrs)
+        grads = tape.gradient(results, [x, *weights, *states], output_gradients=[2 * r.values for r in results])
+        by_x, *others = (getattr(g, "values", g) for g in grads)
+        return [r.values for r in results], by_x, others[: len(weights)], others[len(weights) :]
+
+
 LAYERS = {
-    "lstm": (lodkit.lstm, 4, {}),
-    "lstm reversed, clipped": (lodkit.lstm, 4, {"reverse": True, "cell_clip": 0.5}),
-    "gru": (lodkit.gru, 3, {}),
-    "gru as PyTorch's": (lodkit.gru, 3, {"origin_mode": True, "reset_after": True}),
-    "simple_rnn": (lodkit.simple_rnn, 1, {"reverse": True}),
+    "lstm": Layer(lodkit.lstm, 4, 4, 2, {}),
+    "lstm reversed, clipped, with peepholes": Layer(lodkit.lstm, 4, 7, 2, {"reverse": True, "cell_clip": 0.5}),
+    "lstm with a projection": Layer(lodkit.lstm, 4, 7, 2, {"projection_activation": "tanh"}, SIZE - 1),
+    "gru": Layer(lodkit.gru, 3, 3, 1, {}),
+    "gru as PyTorch's": Layer(lodkit.gru, 3, 4, 1, {"origin_mode": True, "reset_after": True}),
+    "simple_rnn": Layer(lodkit.simple_rnn, 1, 1, 1, {"reverse": True}),
 }
-STATES = {"lstm": 2, "gru": 1, "simple_rnn": 1}
 
 
 @pytest.fixture(params=LAYERS)
@@ -24,74 +62,65 @@ def layer(request):
     return LAYERS[request.param]
 
 
-def drawn(op, gates, sequences, seed=0, width=3, size=5):
-    """Weights, a bias and initial states."""
-    rng = np.random.default_rng(seed)
-    weights = [rng.normal(size=shape) for shape in ((width, gates * size), (size, gates * size), gates * size)]
-    return weights, [rng.normal(size=(sequences, size)) for _ in range(STATES[op.name])]
+def close(got, expected):
+    for g, e in zip(got, expected, strict=True):
+        np.testing.assert_allclose(g, e, rtol=1e-10, atol=1e-12)
 
 
-def hidden(result):
-    return (result[0] if isinstance(result, tuple) else result).values
-
-
-def run_alone(op, x, weights, states, attrs, level=-1):
-    """Run every sequence of a level as a batch of its own, in one level."""
-    found = []
-    for s, (start, stop) in enumerate(zip(x.row_offsets(level)[:-1], x.row_offsets(level)[1:], strict=True)):
-        one = LoDTensor(x.values[start:stop], [[stop - start]])
-        found.append(hidden(op(one, *weights, *(state[s : s + 1] for state in states), **attrs)))
-    return np.concatenate(found)
+def check_alone(layer, x, level=-1):
+    """Hold a batch to its sequences: each of a level is a batch of its own, in one level."""
+    offsets = x.row_offsets(level)
+    weights, states = layer.drawn(len(offsets) - 1)
+    results, by_x, by_weights, by_states = layer.differentiated(x, weights, states, level=level)
+    alone = [
+        layer.differentiated(LoDTensor(x.values[a:b], [[b - a]]), weights, [state[s : s + 1] for state in states])
+        for s, (a, b) in enumerate(itertools.pairwise(offsets))
+    ]
+    ones, by_ones, shares, by_first = zip(*alone, strict=True)
+    close(results, map(np.concatenate, zip(*ones, strict=True)))
+    close([by_x], [np.concatenate(by_ones)])
+    close(by_weights, map(sum, zip(*shares, strict=True)))
+    close(by_states, map(np.concatenate, zip(*by_first, strict=True)))
 
 
 @pytest.mark.parametrize("lengths", [[3, 0, 7, 1, 1, 0, 12], [0], [5], [0, 0, 2]])
 def test_a_batch_equals_its_sequences_one_by_one(layer, lengths):
-    op, gates, attrs = layer
-    weights, states = drawn(op, gates, len(lengths))
-    x = LoDTensor(np.random.default_rng(1).normal(size=(sum(lengths), 3)), [lengths])
-    result = hidden(op(x, *weights, *states, **attrs))
-    np.testing.assert_allclose(result, run_alone(op, x, weights, states, attrs), rtol=1e-12, atol=1e-14)
+    check_alone(layer, LoDTensor(np.random.default_rng(1).normal(size=(sum(lengths), 3)), [lengths]))
 
 
 def test_the_order_of_sequences_does_not_matter(layer):
-    op, gates, attrs = layer
     lengths = np.array([4, 0, 9, 4, 1])
-    weights, states = drawn(op, gates, len(lengths))
+    weights, states = layer.drawn(len(lengths))
     x = LoDTensor(np.random.default_rng(1).normal(size=(18, 3)), [lengths])
     order = np.array([2, 4, 1, 3, 0])
-    moved = x[order]
-    result = hidden(op(moved, *weights, *(state[order] for state in states), **attrs))
-    expected = x.with_values(hidden(op(x, *weights, *states, **attrs)))[order].values
-    np.testing.assert_allclose(result, expected, rtol=1e-12, atol=1e-14)
+    results, by_x, by_weights, by_states = layer.differentiated(x, weights, states)
+    moved = layer.differentiated(x[order], weights, [state[order] for state in states])
+    close([*moved[0], moved[1]], [x.with_values(rows)[order].values for rows in (*results, by_x)])
+    close([*moved[2], *moved[3]], [*by_weights, *(by[order] for by in by_states)])
 
 
 @pytest.mark.parametrize("level", [0, 1, 2, -1])
 def test_layers_walk_any_level(layer, level):
-    op, gates, attrs = layer
     x = LoDTensor(np.random.default_rng(1).normal(size=(11, 3)), [[2, 1], [2, 0, 3], [3, 1, 0, 5, 2]])
-    weights, states = drawn(op, gates, len(x.row_offsets(level)) - 1)
-    out = op(x, *weights, *states, level=level, **attrs)
-    assert (out[0] if isinstance(out, tuple) else out).same_lod(x)
-    expected = run_alone(op, x, weights, states, attrs, level)
-    np.testing.assert_allclose(hidden(out), expected, rtol=1e-12, atol=1e-14)
+    check_alone(layer, x, level)
+    assert all(r.same_lod(x) for r in layer(x, *layer.drawn(len(x.row_offsets(level)) - 1), level=level))
 
 
 def test_long_batches_in_float32_agree_with_double_precision(layer):
     """As many rows as run in parallel, steps of one row, and widths that fill no vector."""
-    op, gates, attrs = layer
     rng = np.random.default_rng(0)
     lengths = np.minimum(rng.pareto(1.1, 64) * 8 + 1, 200).astype(int)
-    weights, states = drawn(op, gates, 64, width=21, size=37)
+    weights, states = layer.drawn(64, width=21, size=37)
     weights = [w / 6 for w in weights]
     x = LoDTensor(rng.normal(size=(int(lengths.sum()), 21)), [lengths])
-    exact = hidden(op(x, *weights, *states, **attrs))
-    single = [a.astype(np.float32) for a in (*weights, *states)]
-    found = hidden(op(x.with_values(x.values.astype(np.float32)), *single, **attrs))
-    np.testing.assert_allclose(found, exact, rtol=1e-3, atol=1e-5)
+    single = [[a.astype(np.float32) for a in arrays] for arrays in (weights, states)]
+    found = layer(x.with_values(x.values.astype(np.float32)), *single)
+    for single, exact in zip(found, layer(x, weights, states), strict=True):
+        np.testing.assert_allclose(single.values, exact.values, rtol=1e-3, atol=1e-5)
 
 
 def test_gradients_by_cells_are_central_differences():
-    weights, states = drawn(lodkit.lstm, 4, 3)
+    weights, states = LAYERS["lstm"].drawn(3)
     x = LoDTensor(np.random.default_rng(1).normal(size=(7, 3)), [[4, 0, 3]])
     by_hidden, by_cell = np.random.default_rng(2).normal(size=(2, 7, 5))
     sources = [x.values, *weights, *states]
@@ -113,7 +142,7 @@ def test_gradients_by_cells_are_central_differences():
 
 
 def test_a_target_of_cells_alone(place):
-    weights, states = drawn(lodkit.lstm, 4, 3)
+    weights, states = LAYERS["lstm"].drawn(3)
     x = LoDTensor(np.random.default_rng(1).normal(size=(7, 3)), [[4, 0, 3]])
     sources = [place.to(a) for a in (x, *weights, *states)]
     with lodkit.Tape() as tape:
@@ -125,14 +154,16 @@ def test_a_target_of_cells_alone(place):
         same_bits(place.home(a), place.home(b))
 
 
-def test_infinities_and_nan_stay_in_their_sequences(layer):
-    op, gates, attrs = layer
-    weights, states = drawn(op, gates, 3)
+def test_nan_stays_in_its_sequence(layer):
+    weights, states = layer.drawn(3)
     values = np.random.default_rng(1).normal(size=(9, 3))
     values[4] = np.nan
-    x = LoDTensor(values, [[3, 3, 3]])
-    out = hidden(op(x, *weights, *states, **attrs))
-    assert np.isfinite(out[:3]).all() and np.isfinite(out[6:]).all() and np.isnan(out[4]).any()
+    results, by_x, by_weights, by_states = layer.differentiated(LoDTensor(values, [[3, 3, 3]]), weights, states)
+    for rows in (*results, by_x):
+        assert np.isfinite(rows[:3]).all() and np.isfinite(rows[6:]).all() and np.isnan(rows[4]).any()
+    for by in by_states:
+        assert np.isfinite(by[[0, 2]]).all() and np.isnan(by[1]).any()
+    assert all(np.isnan(by).any() for by in by_weights)
 
 
 def test_gradients_do_not_hide_nan_or_what_has_none():

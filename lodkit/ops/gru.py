@@ -30,19 +30,28 @@ def prepare(x, input_weight, weight, bias, h0, level, reset_after, weight_layout
     return offsets, size
 
 
+def split_weight(weight, size, layout):
+    """In double precision: the weights of both gates, and of the candidate."""
+    w = weight.astype(np.float64)
+    if layout == "columns":
+        return w[:, : 2 * size], w[:, 2 * size :]
+    gates, candidate = np.split(w.reshape(-1), [2 * size * size])
+    return gates.reshape(size, 2 * size), candidate.reshape(size, size)
+
+
+def join_weight(gates, candidate, layout):
+    """The reverse."""
+    if layout == "columns":
+        return np.hstack([gates, candidate])
+    return np.concatenate([gates.ravel(), candidate.ravel()]).reshape(len(gates), 3 * len(gates))
+
+
 def _numbers(weight, bias, size, layout):
     """In double precision: the weights of both gates and of the candidate, the bias, that of the reset product."""
-    w, b = weight.astype(np.float64), np.zeros(4 * size)
+    b = np.zeros(4 * size)
     if bias is not None:
         b[: bias.size] = bias.reshape(-1)
-    if layout == "blocks":
-        flat = w.reshape(-1)
-        return (
-            flat[: 2 * size * size].reshape(size, -1),
-            flat[2 * size * size :].reshape(size, size),
-            *np.split(b, [3 * size]),
-        )
-    return w[:, : 2 * size], w[:, 2 * size :], *np.split(b, [3 * size])
+    return *split_weight(weight, size, layout), *np.split(b, [3 * size])
 
 
 @op
@@ -218,8 +227,7 @@ def gru_grad(
         by_first[s] = dh
     rows, _ = recurrent.rows_of(x, input_weight)
     by_x = by_gates if input_weight is None else by_gates @ double(input_weight).T
-    blocks = weight_layout == "blocks"
-    by_weight = np.concatenate([by_w.ravel(), by_w_candidate.ravel()]) if blocks else np.hstack([by_w, by_w_candidate])
+    by_weight = join_weight(by_w, by_w_candidate, weight_layout)
     by_bias = np.concatenate([by_gates.sum(axis=0), by_reset_bias])[: 0 if bias is None else bias.size]
     found = by_x, rows.T @ by_gates, by_weight, by_bias, by_first
     inputs = x.values, input_weight, weight, bias, h0

@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arrays import check_gradient, native
+from ..arrays import check_gradient
 from ..errors import ShapeMismatchError
 from ..lod import values_of
 from ..registry import Dense, op
-from .gru import Layout
-from .shared.recurrent import Activation, activate, slope
+from .gru import Layout, join_weight, split_weight
+from .shared.recurrent import Activation, activate, double, rounded, slope
 from .shared.types import check_same_type
-
-
-def _rounded(like, *results):
-    with np.errstate(over="ignore", under="ignore"):
-        return tuple(result.astype(native(like.dtype)) for result in results)
 
 
 def prepare_gru(x, hidden, weight, bias=None, gates=None, reset=None, grads=(None, None, None)):
@@ -35,15 +30,6 @@ def prepare_gru(x, hidden, weight, bias=None, gates=None, reset=None, grads=(Non
         if array is not None:
             check_gradient(array, like.shape)
     return size
-
-
-def _weights(weight, size, layout):
-    """The weights of both gates, and of the candidate."""
-    weight = weight.astype(np.float64)
-    if layout == "columns":
-        return weight[:, : 2 * size], weight[:, 2 * size :]
-    flat = weight.reshape(-1)
-    return flat[: 2 * size * size].reshape(size, 2 * size), flat[2 * size * size :].reshape(size, size)
 
 
 @op(rowwise=("x", "hidden"))
@@ -101,13 +87,14 @@ def gru_unit(
     (array([[2.]]), array([[0.5, 0.5, 1. ]]))
     """
     size = prepare_gru(x, hidden, weight, bias)
-    by_gates, by_candidate = _weights(weight, size, weight_layout)
-    a = x.astype(np.float64) + (0 if bias is None else bias)
-    h = hidden.astype(np.float64)
+    by_gates, by_candidate = split_weight(weight, size, weight_layout)
+    a = double(x) + (0 if bias is None else bias)
+    h = double(hidden)
     update, reset = np.split(activate(gate_activation, a[:, : 2 * size] + h @ by_gates), 2, axis=1)
     candidate = activate(candidate_activation, a[:, 2 * size :] + (reset * h) @ by_candidate)
     new = (1 - update) * candidate + update * h if origin_mode else update * candidate + (1 - update) * h
-    return _rounded(x, new, np.concatenate([update, reset, candidate], axis=1), reset * h)
+    results = new, np.concatenate([update, reset, candidate], axis=1), reset * h
+    return tuple(rounded(result, x.dtype) for result in results)
 
 
 @gru_unit.infer_rule
@@ -149,25 +136,21 @@ def gru_unit_grad(
     (array([[-0.75,  0.  ,  0.5 ]]), array([[0.5]]))
     """
     size = prepare_gru(x, hidden, weight, bias, gates, reset_hidden, (grad, grad_gates, grad_reset))
-    by_gates, by_candidate = _weights(weight, size, weight_layout)
-    h, (update, reset, candidate) = hidden.astype(np.float64), np.split(gates.astype(np.float64), 3, axis=1)
-    g, g_reset = (np.zeros(h.shape) if each is None else each.astype(np.float64) for each in (grad, grad_reset))
-    g_gates = np.split(np.zeros(x.shape) if grad_gates is None else grad_gates.astype(np.float64), 3, axis=1)
+    by_gates, by_candidate = split_weight(weight, size, weight_layout)
+    h, (update, reset, candidate) = double(hidden), np.split(double(gates), 3, axis=1)
+    g, g_reset = (double(each, h.shape) for each in (grad, grad_reset))
+    g_gates = np.split(double(grad_gates, x.shape), 3, axis=1)
     enter, keep = (1 - update, update) if origin_mode else (update, 1 - update)
     d_update = g * ((h - candidate) if origin_mode else (candidate - h)) + g_gates[0]
     d_candidate = (g * enter + g_gates[2]) * slope(candidate_activation, candidate)
     d_reset_hidden = d_candidate @ by_candidate.T + g_reset
     d_reset = d_reset_hidden * h + g_gates[1]
-    d_gates = np.concatenate([d_update, d_reset], axis=1) * slope(gate_activation, gates[:, : 2 * size].astype(float))
+    d_gates = np.concatenate([d_update, d_reset], axis=1) * slope(gate_activation, double(gates[:, : 2 * size]))
     by_hidden = g * keep + d_reset_hidden * reset + d_gates @ by_gates.T
     by_x = np.concatenate([d_gates, d_candidate], axis=1)
-    parts = h.T @ d_gates, reset_hidden.astype(np.float64).T @ d_candidate
-    if weight_layout == "columns":
-        by_weight = np.concatenate(parts, axis=1)
-    else:
-        by_weight = np.concatenate([part.reshape(-1) for part in parts]).reshape(weight.shape)
+    by_weight = join_weight(h.T @ d_gates, double(reset_hidden).T @ d_candidate, weight_layout)
     by_bias = by_x.sum(axis=0).reshape((3 * size,) if bias is None else bias.shape)
-    return _rounded(x, by_x, by_hidden, by_weight, by_bias)
+    return tuple(rounded(g, x.dtype) for g in (by_x, by_hidden, by_weight, by_bias))
 
 
 @gru_unit_grad.infer_rule
@@ -191,7 +174,7 @@ def prepare_lstm(x, cell, result=None, grads=(None, None)):
 
 
 def _lstm_gates(x, forget_bias):
-    input_gate, forget_gate, output_gate, candidate = np.split(x.astype(np.float64), 4, axis=1)
+    input_gate, forget_gate, output_gate, candidate = np.split(double(x), 4, axis=1)
     opened = (activate("sigmoid", gate) for gate in (input_gate, forget_gate + forget_bias, output_gate))
     return *opened, np.tanh(candidate)
 
@@ -229,7 +212,7 @@ def lstm_unit(x: Dense, cell: Dense, /, *, forget_bias: float = 0.0) -> tuple[De
     prepare_lstm(x, cell)
     input_gate, forget_gate, output_gate, candidate = _lstm_gates(x, forget_bias)
     new = forget_gate * cell + input_gate * candidate
-    return _rounded(x, new, output_gate * np.tanh(new))
+    return rounded(new, x.dtype), rounded(output_gate * np.tanh(new), x.dtype)
 
 
 @lstm_unit.infer_rule
@@ -260,12 +243,12 @@ def lstm_unit_grad(
     """
     prepare_lstm(x, cell, out, (grad, grad_hidden))
     input_gate, forget_gate, output_gate, candidate = _lstm_gates(x, forget_bias)
-    g_cell, g = (np.zeros(cell.shape) if each is None else each.astype(np.float64) for each in (grad, grad_hidden))
-    squashed = np.tanh(out.astype(np.float64))
+    g_cell, g = (double(each, cell.shape) for each in (grad, grad_hidden))
+    squashed = np.tanh(double(out))
     g_cell = g_cell + g * output_gate * (1 - squashed * squashed)
     gates = g_cell * candidate * slope("sigmoid", input_gate), g_cell * cell * slope("sigmoid", forget_gate)
     rest = g * squashed * slope("sigmoid", output_gate), g_cell * input_gate * slope("tanh", candidate)
-    return _rounded(x, np.concatenate([*gates, *rest], axis=1), g_cell * forget_gate)
+    return rounded(np.concatenate([*gates, *rest], axis=1), x.dtype), rounded(g_cell * forget_gate, x.dtype)
 
 
 @lstm_unit_grad.infer_rule

@@ -24,17 +24,16 @@ class _Layer:
         self.dtype, self.kind, self.size = native(x.values.dtype), gate_type(x.values.dtype), size
         self.steps = Steps(offsets, reverse)
         self.input_weight, self.weight, self.h0 = (plain(on, a, self.kind) for a in (input_weight, weight, h0))
-        self.gate_weight, self.candidate_weight = _split(on, self.weight, size, layout)
+        self.gate_weight, self.candidate_weight = map(on.contiguous, split_weight(on, self.weight, size, layout))
         self.bias = recurrent.bias_row(on, bias, 4 * size, self.kind, x.values)
         self.activations = numbered(*activations)
         self.origin_mode, self.reset_after = self.modes = tuple(map(int, modes))
 
 
-def _split(on, weight, size, layout):
+def split_weight(on, weight, size, layout):
     """The weights of both gates, and of the candidate."""
     if layout == "columns":
-        parts = on.columns_of(weight, 0, 2 * size), on.columns_of(weight, 2 * size, 3 * size)
-        return tuple(map(on.contiguous, parts))
+        return on.columns_of(weight, 0, 2 * size), on.columns_of(weight, 2 * size, 3 * size)
     rows = weight.reshape(3 * size, size)
     return on.part(rows, 0, 2 * size).reshape(size, 2 * size), on.part(rows, 2 * size, 3 * size)
 
@@ -104,7 +103,7 @@ def gru_grad(
 
 
 def _joined(on, gates, candidate, size, layout):
-    """A weight of its two parts: the reverse of ``_split``."""
+    """A weight of its two parts: the reverse of ``split_weight``."""
     blocks = on.joined([on.contiguous(a).reshape(-1) for a in (gates, candidate)])
     if layout == "blocks":
         return blocks.reshape(size, 3 * size)

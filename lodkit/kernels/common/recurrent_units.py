@@ -1,4 +1,4 @@
-"""Kernels of lodkit/ops/recurrent_units.py: a GRU is products of the array library, an LSTM's step has none."""
+"""Kernels of lodkit/ops/recurrent_units.py: one step of those of gru; a step of an LSTM, which has no products."""
 
 from __future__ import annotations
 
@@ -7,8 +7,12 @@ import numpy as np
 from ... import ops
 from ...arrays import native
 from ...ops.recurrent_units import prepare_gru, prepare_lstm
+from ...ops.shared.recurrent import gate_type
 from ...registry import Dense
-from .gate_activations import activate, slope
+from .gate_activations import slope
+from .gates import numbered
+from .gru import split_weight
+from .recurrent import bias_row, plain
 
 
 def _transposed(xp, x):
@@ -39,19 +43,22 @@ def _parts(x, size):
 def gru_unit(
     on, x, hidden, weight, bias: Dense | None, /, *, gate_activation, candidate_activation, origin_mode, weight_layout
 ):
-    size = prepare_gru(x, hidden, weight, bias)
-    xp, a, h, w = on.computing(x, hidden, weight)
-    by_gates, by_candidate = _weights(xp, w, size, weight_layout)
-    with np.errstate(all="ignore"):
-        if bias is not None:
-            a = a + xp.reshape(on.computing(bias)[1], (1, 3 * size))
-        gates = activate(xp, gate_activation, a[:, : 2 * size] + xp.matmul(h, by_gates))
-        update, reset = _parts(gates, size) if size else (h, h)
-        reset_hidden = reset * h
-        candidate = activate(xp, candidate_activation, a[:, 2 * size :] + xp.matmul(reset_hidden, by_candidate))
-        enter, keep = (1 - update, update) if origin_mode else (update, 1 - update)
-        new = enter * candidate + keep * h
-        return on.rounded(x, new, xp.concat([gates, candidate], axis=1), reset_hidden)
+    size, rows = prepare_gru(x, hidden, weight, bias), x.shape[0]
+    dtype, kind = native(x.dtype), gate_type(x.dtype)
+    by_gates, by_candidate = split_weight(on, plain(on, weight, kind), size, weight_layout)
+    gates, bias = on.convert(x, kind, new=True), bias_row(on, bias, 4 * size, kind, x)
+    states = on.output((2 * rows, size), kind, None, gates)  # before and after the step, as kernels of gru take them
+    products, reset, made = (on.output((rows, n), kind, None, gates) for n in (2 * size, size, size))
+    if reset.size:
+        before = on.copied(plain(on, hidden, kind), on.part(states, 0, rows))
+        numbers, activations = (0, rows, 0, rows), numbered(gate_activation, candidate_activation)
+        on.matmul(before, by_gates, products)
+        on.gru.open_gates(gates, products, bias, states, reset, numbers, activations)
+        on.matmul(reset, by_candidate, made)
+        on.gru.mix(gates, made, bias, states, numbers, activations, (int(origin_mode), 0))
+    with np.errstate(over="ignore"):
+        new = on.convert(on.part(states, rows, 2 * rows), dtype, new=True)
+        return new, on.convert(gates, dtype), on.convert(reset, dtype)
 
 
 @ops.gru_unit_grad.kernel("cpu", "cuda")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 
-from ...jit import parallel_kernel, prange, simd
+from ...jit import jitable, parallel_kernel, prange, simd
 from ..common.gates import activate, gru_mix, gru_mix_grad, slope
 from .simple_rnn import CHUNK, lanes_of
 
@@ -19,12 +19,12 @@ def _open(width):
             for i in range(c * CHUNK, min(count, (c + 1) * CHUNK)):
                 for j in range(0, size, width):
                     n, k = size - j, size + j
-                    u = simd.add(
-                        simd.load_first(gates, at + i, j, width, n, 0), simd.load_first(bias, 0, j, width, n, 0)
+                    u, r = (
+                        simd.load_first(gates, at + i, j, width, n, 0),
+                        simd.load_first(gates, at + i, k, width, n, 0),
                     )
-                    r = simd.add(
-                        simd.load_first(gates, at + i, k, width, n, 0), simd.load_first(bias, 0, k, width, n, 0)
-                    )
+                    u = simd.add(u, simd.load_first(bias, 0, j, width, n, 0))
+                    r = simd.add(r, simd.load_first(bias, 0, k, width, n, 0))
                     u = activate(kinds[0], simd.add(u, simd.load_first(products, i, j, width, n, 0)))
                     r = activate(kinds[0], simd.add(r, simd.load_first(products, i, k, width, n, 0)))
                     simd.store_first(gates, at + i, j, u, n)
@@ -52,10 +52,8 @@ def _mix(width):
                         p = simd.add(p, simd.load_first(bias, 0, 3 * size + j, width, n, 0))
                         p = simd.mul(p, simd.load_first(gates, at + i, size + j, width, n, 0))
                     a = activate(kinds[1], simd.add(a, p))
-                    u, past = (
-                        simd.load_first(gates, at + i, j, width, n, 0),
-                        simd.load_first(states, before + i, j, width, n, 0),
-                    )
+                    u = simd.load_first(gates, at + i, j, width, n, 0)
+                    past = simd.load_first(states, before + i, j, width, n, 0)
                     simd.store_first(gates, at + i, 2 * size + j, a, n)
                     simd.store_first(states, now + i, j, gru_mix(u, a, past, origin_mode), n)
 
@@ -63,7 +61,27 @@ def _mix(width):
 
 
 @functools.cache
+def _products_grad(width):
+    @jitable(inline=True, nrt=False)
+    def fill(i, j, gates, made, bias, by_update, by_candidate, kind, by_gates, by_products):
+        """The gradients by products with the states before, and by the reset gates that are applied to them."""
+        size = made.shape[1]
+        n, k = size - j, size + j
+        reset, product = simd.load_first(gates, i, k, width, n, 0), simd.load_first(made, i, j, width, n, 0)
+        product = simd.add(product, simd.load_first(bias, 0, 3 * size + j, width, n, 0))
+        by_reset = slope(kind, reset, simd.mul(by_candidate, product))
+        simd.store_first(by_gates, i, k, by_reset, n)
+        simd.store_first(by_products, i, j, by_update, n)
+        simd.store_first(by_products, i, k, by_reset, n)
+        simd.store_first(by_products, i, size + k, simd.mul(by_candidate, reset), n)
+
+    return fill
+
+
+@functools.cache
 def _mix_grad(width):
+    products_grad = _products_grad(width)
+
     @parallel_kernel
     def kernel(gates, states, grad, by_h, made, bias, by_gates, by_products, carried, numbers, kinds, modes):
         at, _, before, count = numbers
@@ -71,15 +89,12 @@ def _mix_grad(width):
         for c in prange((count + CHUNK - 1) // CHUNK):
             for i in range(c * CHUNK, min(count, (c + 1) * CHUNK)):
                 for j in range(0, size, width):
-                    n, k, m = size - j, size + j, 2 * size + j
-                    g = simd.add(
-                        simd.load_first(grad, at + i, j, width, n, 0), simd.load_first(by_h, i, j, width, n, 0)
-                    )
+                    n, m = size - j, 2 * size + j
+                    g = simd.load_first(grad, at + i, j, width, n, 0)
+                    g = simd.add(g, simd.load_first(by_h, i, j, width, n, 0))
                     g = simd.add(g, simd.load_first(carried, i, j, width, n, 0))
-                    u, a = (
-                        simd.load_first(gates, at + i, j, width, n, 0),
-                        simd.load_first(gates, at + i, m, width, n, 0),
-                    )
+                    u = simd.load_first(gates, at + i, j, width, n, 0)
+                    a = simd.load_first(gates, at + i, m, width, n, 0)
                     past = simd.load_first(states, before + i, j, width, n, 0)
                     by_u, by_a, past = gru_mix_grad(u, a, past, g, origin_mode)
                     by_u, by_a = slope(kinds[0], u, by_u), slope(kinds[1], a, by_a)
@@ -87,14 +102,7 @@ def _mix_grad(width):
                     simd.store_first(by_gates, at + i, m, by_a, n)
                     simd.store_first(carried, i, j, past, n)
                     if after:
-                        r = simd.load_first(gates, at + i, k, width, n, 0)
-                        p = simd.load_first(made, at + i, j, width, n, 0)
-                        p = simd.add(p, simd.load_first(bias, 0, 3 * size + j, width, n, 0))
-                        by_r = slope(kinds[0], r, simd.mul(by_a, p))
-                        simd.store_first(by_gates, at + i, k, by_r, n)
-                        simd.store_first(by_products, at + i, j, by_u, n)
-                        simd.store_first(by_products, at + i, k, by_r, n)
-                        simd.store_first(by_products, at + i, m, simd.mul(by_a, r), n)
+                        products_grad(at + i, j, gates, made, bias, by_u, by_a, kinds[0], by_gates, by_products)
 
     return kernel
 
@@ -109,10 +117,8 @@ def _open_grad(width):
             for i in range(c * CHUNK, min(count, (c + 1) * CHUNK)):
                 for j in range(0, size, width):
                     n = size - j
-                    g, r = (
-                        simd.load_first(by_reset, i, j, width, n, 0),
-                        simd.load_first(gates, at + i, size + j, width, n, 0),
-                    )
+                    g = simd.load_first(by_reset, i, j, width, n, 0)
+                    r = simd.load_first(gates, at + i, size + j, width, n, 0)
                     past = simd.load_first(states, before + i, j, width, n, 0)
                     simd.store_first(by_gates, at + i, size + j, slope(kinds[0], r, simd.mul(g, past)), n)
                     simd.store_first(made, at + i, j, simd.mul(r, past), n)

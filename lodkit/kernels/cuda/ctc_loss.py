@@ -84,6 +84,29 @@ def _share(path, back, log, loss):
 
 
 @device
+def _share_states(shares, room, logs, row, blank, numbers, first, count, ways, at, now, loss, lane):
+    """The shares of a frame's states, of blanks and then of labels, from both ``ways``: from the start and the end."""
+    blanks, labels, last_blanks, last_labels = ways
+    log, k = _log_of(logs, row + blank), lane
+    while k <= count:
+        back = now + count - k
+        vector.store(shares, room + k, _share(blanks[at + k], last_blanks[back], log, loss))
+        if k < count:
+            here = _log_of(logs, row + vector.number(numbers, first + k))
+            vector.store(shares, room + count + 1 + k, _share(labels[at + k + 1], last_labels[back], here, loss))
+        k += THREADS
+
+
+@device
+def _clear(out, at, stop, logs, lane):
+    """Zeros, where no path has a probability."""
+    k = at + lane
+    while k < stop:
+        vector.store(out, k, simd.like(vector.load(logs, 0, 1), 0))
+        k += THREADS
+
+
+@device
 def _subtract(out, at, share, scale):
     x = vector.load_written(out, at, 1)
     vector.store(out, at, simd.sub(x, simd.narrow(out, simd.mul(simd.like(share, scale), share))))
@@ -128,22 +151,14 @@ def _backward(
         width, room, loss = count + 1, 2 * (first + s), vector.number(losses, s)
         scale = vector.number(scales, s) / (max(frames, 1) if by_times else 1)
         _start(last_blanks, last_labels, room, count, lane)
-        k = lane if loss == np.inf else frames * classes
-        while k < frames * classes:
-            vector.store(out, start * classes + k, simd.like(vector.load(logs, 0, 1), 0))
-            k += THREADS
+        if loss == np.inf:
+            _clear(out, start * classes, (start + frames) * classes, logs, lane)
         for i in range(frames if loss != np.inf else 0):
             t = frames - 1 - i
             row, before, now = (start + t) * classes, room + i % 2 * width, room + (i + 1) % 2 * width
             _frame(logs, row, blank, numbers, first, count, True, last_blanks, last_labels, before, now, lane)
-            log, at, k = _log_of(logs, row + blank), place + (t + 1) * width, lane
-            while k <= count:
-                back = now + count - k
-                vector.store(shares, room + k, _share(blanks[at + k], last_blanks[back], log, loss))
-                if k < count:
-                    here = _log_of(logs, row + vector.number(numbers, first + k))
-                    vector.store(shares, room + width + k, _share(labels[at + k + 1], last_labels[back], here, loss))
-                k += THREADS
+            at, ways = place + (t + 1) * width, (blanks, labels, last_blanks, last_labels)
+            _share_states(shares, room, logs, row, blank, numbers, first, count, ways, at, now, loss, lane)
             _put(out, logs, row, blank, classes, numbers, first, count, follows, leads, shares, room, scale, lane)
         s += cuda.gridDim.x
 

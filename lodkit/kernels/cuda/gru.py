@@ -37,6 +37,17 @@ def _mix(e, gates, products, bias, states, at, now, before, size, kind, origin_m
     vector.store(states, now * size + e, mixed(u, a, past, origin_mode))
 
 
+@device
+def _products_grad(first, size, gates, product, by_update, by_candidate, kind, by_gates, by_products):
+    """The gradients by products with the states before, and by the reset gates that are applied to them."""
+    reset = vector.load(gates, first + size, 1)
+    by_reset = slope(kind, reset, simd.mul(by_candidate, product))
+    vector.store(by_gates, first + size, by_reset)
+    vector.store(by_products, first, by_update)
+    vector.store(by_products, first + size, by_reset)
+    vector.store(by_products, first + 2 * size, simd.mul(by_candidate, reset))
+
+
 @elementwise
 def _mix_grad(
     e, gates, states, grad, by_h, made, bias, by_gates, by_products, carried, at, before, size, gate, candidate,
@@ -53,13 +64,8 @@ def _mix_grad(
     vector.store(by_gates, first + 2 * size, by_a)
     vector.store(carried, e, past)
     if after:
-        r = vector.load(gates, first + size, 1)
-        p = simd.add(vector.load(made, row, 1), vector.load(bias, 3 * size + j, 1))
-        by_r = slope(gate, r, simd.mul(by_a, p))
-        vector.store(by_gates, first + size, by_r)
-        vector.store(by_products, first, by_u)
-        vector.store(by_products, first + size, by_r)
-        vector.store(by_products, first + 2 * size, simd.mul(by_a, r))
+        product = simd.add(vector.load(made, row, 1), vector.load(bias, 3 * size + j, 1))
+        _products_grad(first, size, gates, product, by_u, by_a, gate, by_gates, by_products)
 
 
 @elementwise
