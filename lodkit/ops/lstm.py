@@ -6,6 +6,7 @@ import typing
 
 import numpy as np
 
+from ..arrays import check_gradient
 from ..lod import LoDTensor, values_of
 from ..registry import Dense, inferred_level, op
 from .shared import recurrent
@@ -44,8 +45,10 @@ def prepare(x, input_weight, weight, bias, h0, c0, projection, level, cell_clip,
 def prepare_grad(x, hidden, cell, gates, grad, grad_cell, sizes):
     """Check what the gradient reads of the layer's results, and the gradients by them."""
     rows = len(x.values)
-    others = {"hidden": (hidden, sizes.out), "cell": (cell, sizes.cell), "grad_cell": (grad_cell, sizes.cell)}
+    others = {"hidden": (hidden, sizes.out), "cell": (cell, sizes.cell)}
     recurrent.check_results(rows, (gates, 4 * sizes.cell), grad, sizes.out, **others)
+    if grad_cell is not None:
+        check_gradient(grad_cell, (rows, sizes.cell), "grad_cell")
 
 
 def _numbers(weight, bias, projection, sizes):
