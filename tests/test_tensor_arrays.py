@@ -96,6 +96,21 @@ def test_elements_are_the_variables_that_were_put_in():
     assert lodkit.read_from_array(first, second, index=1) is second
 
 
+def test_what_comes_back_is_recorded():
+    """NumPy on an element that is the array that was put in; rows that run, of memory that is used again since."""
+    first = np.ones(3)
+    with lodkit.Tape() as tape:
+        element = lodkit.read_from_array(*lodkit.write_to_array(first, index=0), index=0)
+        ragged = lodkit.read_from_array(LoDTensor(first, [[1, 2]]), index=0)
+        loss = element * element + 3 * ragged.values
+        memory = np.full(3, 2.0)
+        running = lodkit.shrink_rnn_memory(memory, TABLE, step=0)
+        squares = running * running
+        memory[...] = 9
+    assert tape.gradient(loss, [first])[0].tolist() == [5, 5, 5]
+    assert tape.gradient(squares, [memory])[0].tolist() == [4, 4, 4]
+
+
 def test_lists_become_arrays_on_a_tape_too():
     with lodkit.Tape():
         assert isinstance(lodkit.read_from_array([1.0], [2.0], index=1), np.ndarray)

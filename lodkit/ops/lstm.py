@@ -6,7 +6,6 @@ import typing
 
 import numpy as np
 
-from ..arrays import check_gradient
 from ..lod import LoDTensor, values_of
 from ..registry import Dense, inferred_level, op
 from .shared import recurrent
@@ -48,7 +47,7 @@ def prepare_grad(x, hidden, cell, gates, grad, grad_cell, sizes):
     others = {"hidden": (hidden, sizes.out), "cell": (cell, sizes.cell)}
     recurrent.check_results(rows, (gates, 4 * sizes.cell), grad, sizes.out, **others)
     if grad_cell is not None:
-        check_gradient(grad_cell, (rows, sizes.cell), "grad_cell")
+        recurrent.check_gradient(grad_cell, (rows, sizes.cell), "grad_cell")
 
 
 def _numbers(weight, bias, projection, sizes):

@@ -7,8 +7,8 @@ import typing
 
 import numpy as np
 
-from ...arrays import check_gradient, native
-from ...errors import DTypeError, LodkitError, ShapeMismatchError
+from ...arrays import check_gradient, check_values, native
+from ...errors import LodkitError, ShapeMismatchError
 from .types import check_same_type
 
 Activation = typing.Literal["identity", "relu", "sigmoid", "tanh"]
@@ -158,11 +158,8 @@ def check_results(rows, gates, grad, out, **others):
                 f"the gradient reads the {name} of the layer, of shape {(rows, width)}; the array has shape "
                 f"{tuple(array.shape)}"
             )
-        if array is not None and getattr(array.dtype, "kind", "f") != "f":
-            raise DTypeError(
-                f"the gradient reads the {name} of the layer, of floating numbers, not {array.dtype}; pass what the "
-                "layer returned"
-            )
+        if array is not None:
+            check_values(array.dtype, f"the gradient, which reads the {name} of the layer,", floating=True)
 
 
 def refuse_gates(name, gradient):
