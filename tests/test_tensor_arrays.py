@@ -207,6 +207,20 @@ STEPS = lodkit.lod_tensor_to_array(X, TABLE)
         (lambda: lodkit.write_to_array(np.ones(1), index=1), lodkit.RowIndexError, r"index 1 is outside \[0, 0\]"),
         (lambda: lodkit.read_from_array(np.ones(1), index=-1), lodkit.RowIndexError, r"index -1 is outside \[0, 0\]"),
         (lambda: lodkit.lod_array_length(), TypeError, "takes"),
+        (lambda: lodkit.array_to_lod_tensor(TABLE), TypeError, "got no array"),
+        (
+            lambda: lodkit.array_to_lod_tensor(TABLE, STEPS[0], np.array(1.0), STEPS[2]),
+            lodkit.ShapeMismatchError,
+            r"array\[1\] has no dimension",
+        ),
+        (lambda: lodkit.lod_rank_table([[1], [2]]), TypeError, "x must be a LoDTensor, got list; pass LoDTensor"),
+        (
+            lambda: lodkit.max_sequence_len([(2, 3)]),
+            TypeError,
+            "table must be a RankTable, got list; pass lod_rank_tab",
+        ),
+        (lambda: lodkit.embedding_bag(np.ones((3, 2)), [[0, 1], [2]]), TypeError, "ids must be a LoDTensor, got list"),
+        (lambda: lodkit.relu("a"), TypeError, r"relu: x must be a NumPy or CUDA array, got str; pass np.asarray\(x\)"),
     ],
 )
 def test_refusals(run, error, text):
