@@ -71,6 +71,12 @@ def test_wrong_inputs(place):
         lodkit.chunk_eval(label, label, num_chunk_types=2, excluded_chunk_types=[2])
     with pytest.raises(ValueError, match="num_chunk_types must be at least 1"):
         lodkit.chunk_eval(label, label, num_chunk_types=0)
+    for number in (1 << 31, 1 << 62):
+        with pytest.raises(ValueError, match="num_chunk_types must be at least 1, and at most 1048576"):
+            lodkit.chunk_eval(label, label, num_chunk_types=number)
+    for excluded in (None, 1, "abc", [1.5], [True], [[1]], np.array([0.5])):
+        with pytest.raises(TypeError, match="excluded_chunk_types must be a sequence of integers"):
+            lodkit.chunk_eval(label, label, num_chunk_types=2, excluded_chunk_types=excluded)
     with pytest.raises(lodkit.LoDMismatchError, match="label has lod"):
         lodkit.chunk_eval(label, place.to(LoDTensor(np.zeros(3, np.int64), [[1, 2]])), num_chunk_types=2)
     with pytest.raises(ValueError, match="chunk_scheme"):

@@ -58,6 +58,21 @@ def test_scores_of_any_size(tags, spread):
     check(*draw([30, 0, 7, 1], tags, np.float32, spread, spread / 2, seed=tags), 1e-5, 1e-7)
 
 
+def test_what_a_step_adds_to_every_way_changes_no_gradient():
+    """Nor does one that is so large that its sums drown all others; another leaves one way."""
+    emission, transition, label, grad = draw([4, 3, 2], 3)
+    emission.values[1] = 2
+    expected = backward(emission, transition, label, grad)
+    emission.values[1] = 1e30
+    for function in (backward, backward.definition):
+        for got, e in zip(function(emission, transition, label, grad), expected, strict=True):
+            np.testing.assert_allclose(got, e, 1e-12, 1e-14)
+    emission.values[5, 1] = 1e30
+    found = (function(emission, transition, label, grad) for function in (backward, backward.definition))
+    for got, e in zip(*found, strict=True):
+        np.testing.assert_allclose(got, e, 1e-12, 1e-14)
+
+
 def test_long_sequences():
     check(*draw([5000, 3], 5, np.float32, 100, 50), 1e-5, 1e-7)
     check(*draw([5000], 3, np.float64, 1, 1), 1e-8, 1e-9)  # the definition itself loses digits on the way

@@ -270,6 +270,31 @@ def test_what_a_step_gets_is_its_own():
     assert (x.values == 1).all()
 
 
+@pytest.mark.parametrize(
+    ("given", "error", "text"),
+    [
+        ({"level": "a"}, TypeError, "level must be an integer, got 'a'"),
+        ({"level": 0.5}, TypeError, "level must be an integer, got 0.5"),
+        ({"level": None}, TypeError, "level must be an integer, got None"),
+        ({"reverse": "a"}, TypeError, "dynamic_rnn: reverse must be True or False"),
+        ({"step": None}, TypeError, "step must be a function"),
+        ({"memories": None}, TypeError, r"memories\[0\] must be an array, got NoneType; pass \(\)"),
+        ({"memories": np.zeros(2, object)}, lodkit.DTypeError, r"memories\[0\] takes .*, not object"),
+        ({"static": np.zeros(2, np.uint8)}, lodkit.DTypeError, r"static\[0\] takes .*, not uint8"),
+        ({"inputs": LoDTensor(np.zeros(3, np.uint8), [[2, 1]])}, lodkit.DTypeError, r"inputs\[0\] takes .*, not uint8"),
+        (
+            {"step": lambda i, m, s: (m, (i[0] > 0,))},
+            lodkit.DTypeError,
+            r"at time step 0 outputs\[0\] takes .* not bool",
+        ),
+    ],
+)
+def test_arguments_and_outputs_are_named(given, error, text):
+    usual = {"step": lambda i, m, s: (m, i), "inputs": LoDTensor(np.zeros(3), [[2, 1]]), "memories": np.zeros(2)}
+    with pytest.raises(error, match=text):
+        lodkit.dynamic_rnn(**usual | given)
+
+
 def test_on_both_devices(place):
     """By operators: the emulated GPU has no arithmetic."""
     words = LoDTensor(RNG.normal(size=(7, 2)), [[2, 0, 1, 1], [2, 1, 3, 1]])

@@ -202,6 +202,33 @@ def test_what_does_not_fit_is_named():
         )
 
 
+@pytest.mark.parametrize("dtype", [bool, int, complex, object, str])
+@pytest.mark.parametrize("what", ["hidden", "cell", "gates"])
+def test_gradients_read_floating_results(what, dtype):
+    x = LoDTensor(np.zeros((3, 4)), [[2, 1]])
+    results = dict(zip(("hidden", "cell", "gates"), np.split(np.zeros((3, 6)), [1, 2], axis=1), strict=True))
+    results[what] = results[what].astype(dtype)
+    with pytest.raises(lodkit.DTypeError, match=f"reads the {what} of the layer, takes float16"):
+        lodkit.lstm_grad(x, None, np.ones((1, 4)), None, None, None, None, *results.values(), np.ones((3, 1)), None)
+
+
+def test_gradients_by_cells_are_numbers():
+    x, one = LoDTensor(np.zeros((3, 4)), [[2, 1]]), np.ones((3, 1))
+    given = (x, None, np.ones((1, 4)), None, None, None, None, one, one, np.zeros((3, 4)), one)
+    with pytest.raises(lodkit.DTypeError, match="grad_cell must hold floating numbers"):
+        lodkit.lstm_grad(*given, one.astype(complex))
+    with pytest.raises(lodkit.ShapeMismatchError, match="grad_cell has shape"):
+        lodkit.lstm_grad(*given, one[:1])
+
+
+def test_clips_that_64_bits_do_not_hold():
+    x, weight = LoDTensor(np.ones((3, 4)), [[2, 1]]), np.ones((1, 4))
+    clipped = lodkit.lstm(
+        x, None, weight, None, None, None, np.ones((1, 1)), cell_clip=1 << 70, projection_clip=1 << 70
+    )
+    assert clipped[1].equals(lodkit.lstm(x, None, weight, None, None, None, np.ones((1, 1)))[1])
+
+
 def test_paddle_has_no_gradient_of_cells():
     x = LoDTensor(np.random.default_rng(0).normal(size=(3, 8)), [[2, 1]])
     weight, bias = np.ones((2, 8)), np.ones((1, 8))

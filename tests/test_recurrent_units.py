@@ -79,6 +79,23 @@ LAYER = BATCH, np.zeros((2, 4)), np.zeros(6), np.zeros((6, 16)), np.zeros(16)
             ValueError,
             "activation must be one of",
         ),
+        (lambda: lodkit.gru_unit(X, np.array(1.0), X), lodkit.ShapeMismatchError, r"\(2, 12\) and \(\)"),
+        (lambda: lodkit.lstm_unit(X, np.array(1.0)), lodkit.ShapeMismatchError, r"\(2, 12\) and \(\)"),
+        (
+            lambda: lodkit.lstm_unit_grad(X, X[:, :3], X[:, :3].astype(np.float32), None),
+            lodkit.DTypeError,
+            "the out is float32",
+        ),
+        (
+            lambda: lodkit.gru_unit_grad(X, STATE, np.zeros((4, 12)), None, X.astype(int), STATE, STATE),
+            lodkit.DTypeError,
+            "the gates is int64",
+        ),
+        (
+            lambda: lodkit.gru_unit_grad(X, STATE, np.zeros((4, 12)), None, X, STATE, None, STATE),
+            lodkit.ShapeMismatchError,
+            r"grad_gates has shape \(2, 4\)",
+        ),
         (lambda: lodkit.lstm_unit(X, STATE), lodkit.ShapeMismatchError, r"\(2, 12\) and \(2, 4\)"),
         (lambda: lodkit.lstm_unit(X[:, :4], X[:, :1].astype(np.float32)), lodkit.DTypeError, "the cell is float32"),
         (lambda: lodkit.attention_lstm(*LAYER[:4], np.zeros(4)), lodkit.ShapeMismatchError, r"bias has shape \(4,\)"),

@@ -96,6 +96,21 @@ def test_elements_are_the_variables_that_were_put_in():
     assert lodkit.read_from_array(first, second, index=1) is second
 
 
+def test_what_comes_back_is_recorded():
+    """NumPy on an element that is the array that was put in; rows that run, of memory that is used again since."""
+    first = np.ones(3)
+    with lodkit.Tape() as tape:
+        element = lodkit.read_from_array(*lodkit.write_to_array(first, index=0), index=0)
+        ragged = lodkit.read_from_array(LoDTensor(first, [[1, 2]]), index=0)
+        loss = element * element + 3 * ragged.values
+        memory = np.full(3, 2.0)
+        running = lodkit.shrink_rnn_memory(memory, TABLE, step=0)
+        squares = running * running
+        memory[...] = 9
+    assert tape.gradient(loss, [first])[0].tolist() == [5, 5, 5]
+    assert tape.gradient(squares, [memory])[0].tolist() == [4, 4, 4]
+
+
 def test_lists_become_arrays_on_a_tape_too():
     with lodkit.Tape():
         assert isinstance(lodkit.read_from_array([1.0], [2.0], index=1), np.ndarray)
@@ -192,6 +207,20 @@ STEPS = lodkit.lod_tensor_to_array(X, TABLE)
         (lambda: lodkit.write_to_array(np.ones(1), index=1), lodkit.RowIndexError, r"index 1 is outside \[0, 0\]"),
         (lambda: lodkit.read_from_array(np.ones(1), index=-1), lodkit.RowIndexError, r"index -1 is outside \[0, 0\]"),
         (lambda: lodkit.lod_array_length(), TypeError, "takes"),
+        (lambda: lodkit.array_to_lod_tensor(TABLE), TypeError, "got no array"),
+        (
+            lambda: lodkit.array_to_lod_tensor(TABLE, STEPS[0], np.array(1.0), STEPS[2]),
+            lodkit.ShapeMismatchError,
+            r"array\[1\] has no dimension",
+        ),
+        (lambda: lodkit.lod_rank_table([[1], [2]]), TypeError, "x must be a LoDTensor, got list; pass LoDTensor"),
+        (
+            lambda: lodkit.max_sequence_len([(2, 3)]),
+            TypeError,
+            "table must be a RankTable, got list; pass lod_rank_tab",
+        ),
+        (lambda: lodkit.embedding_bag(np.ones((3, 2)), [[0, 1], [2]]), TypeError, "ids must be a LoDTensor, got list"),
+        (lambda: lodkit.relu("a"), TypeError, r"relu: x must be a NumPy or CUDA array, got str; pass np.asarray\(x\)"),
     ],
 )
 def test_refusals(run, error, text):

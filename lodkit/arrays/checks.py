@@ -31,6 +31,11 @@ def is_number(value):
     return isinstance(value, (float, int, numbers.Real))
 
 
+def is_plain_number(value):
+    """True if kernels take a number: of Python's integers those of 64 bits."""
+    return is_number(value) and (not isinstance(value, int) or -MOST <= value <= MOST)
+
+
 def is_integer(value):
     return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
@@ -42,7 +47,7 @@ def is_plain_integer(value):
 
 _WORDS = (str, int, type(None))
 PLAIN = {
-    float: (is_number, "a number"),
+    float: (is_plain_number, "a number"),
     int: (is_plain_integer, "an integer"),
     bool: (lambda value: isinstance(value, bool | np.bool_), "True or False"),
     type(None): (lambda value: value is None, "None"),
@@ -61,11 +66,11 @@ class Check:
         return self.test(value)
 
     def settled(self, value):
-        """Convert an integer of NumPy's to Python's; raise for any other value."""
-        plain = int(value) if is_integer(value) else None
-        if plain is None or not self.test(plain):
-            raise self.error(value)
-        return plain
+        """Convert an integer of NumPy's to Python's, and a huge one to a float; raise for any other value."""
+        for plain in (int(value), float(value)) if is_integer(value) and is_number(value) else ():
+            if self.test(plain):
+                return plain
+        raise self.error(value)
 
     def error(self, value):
         text = f"{self.operator}: {self.name} must be {self.expected}, got {value!r}"

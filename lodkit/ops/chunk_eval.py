@@ -8,6 +8,7 @@ from typing import Literal
 
 import numpy as np
 
+from ..arrays import is_integer
 from ..errors import RowIndexError
 from ..lod import LoDTensor
 from ..registry import Dense, op
@@ -20,16 +21,26 @@ Scheme = Literal["IOB", "IOE", "IOBES", "plain"]
 SCHEMES = {"IOB": (2, (0,), ()), "IOE": (2, (), (1,)), "IOBES": (4, (0, 3), (2, 3)), "plain": (1, (), ())}
 
 
+MOST_TYPES = 1 << 20
+
+
 def meanings(chunk_scheme, num_chunk_types, excluded_chunk_types):
     """For each label: its chunk type, whether it starts a chunk, ends one, and whether its chunks count."""
-    if num_chunk_types < 1:
-        raise ValueError(f"chunk_eval: num_chunk_types must be at least 1, got {num_chunk_types}")
-    for kind in excluded_chunk_types:
+    if not 1 <= num_chunk_types <= MOST_TYPES:
+        raise ValueError(
+            f"chunk_eval: num_chunk_types must be at least 1, and at most {MOST_TYPES} (a table has a row for each of "
+            f"their labels), got {num_chunk_types}"
+        )
+    given = excluded_chunk_types
+    given = given.tolist() if isinstance(given, np.ndarray) else given
+    if not isinstance(given, list | tuple) or not all(map(is_integer, given)):
+        raise TypeError(f"chunk_eval: excluded_chunk_types must be a sequence of integers, got {given!r}")
+    for kind in given:
         if not 0 <= kind < num_chunk_types:
             raise RowIndexError(f"chunk_eval: excluded_chunk_types has {kind}, which is outside [0, {num_chunk_types})")
     tags, starts, ends = SCHEMES[chunk_scheme]
     kinds, tag = np.divmod(np.arange(num_chunk_types * tags + 1), tags)
-    counts = (kinds < num_chunk_types) & ~np.isin(kinds, list(excluded_chunk_types))
+    counts = (kinds < num_chunk_types) & ~np.isin(kinds, np.array(given, np.int64))
     return np.stack([kinds, np.isin(tag, starts), np.isin(tag, ends), counts], axis=1).astype(np.int64)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from itertools import pairwise
 
 import numpy as np
@@ -55,7 +56,11 @@ def _log_sum(x, axis=0):
     top = x.max(axis)
     shift = np.where(np.isfinite(top), top, 0)
     with np.errstate(all="ignore"):
-        return np.log(np.exp(x - shift).sum(axis)) + shift
+        return np.log(np.exp(x - np.expand_dims(shift, axis)).sum(axis)) + shift
+
+
+def _levelled_sum(x, axis=0):
+    return _levelled(_log_sum(x, axis))
 
 
 def _before(emission, transition, combine=_log_sum):
@@ -64,6 +69,18 @@ def _before(emission, transition, combine=_log_sum):
     for i in range(len(out)):
         out[i] = combine((out[i - 1] + emission[i - 1])[:, None] + transition[2:], axis=0) if i else transition[0]
     return out
+
+
+def _levelled(x):
+    """Scores less the largest of each step, if it is finite: what a step adds to all ways changes no share."""
+    top = x.max(-1, keepdims=True)
+    return x - np.where(np.isfinite(top), top, 0)
+
+
+def _shares(x):
+    """``exp(x)`` as shares of their sum at each step; zeros where all are forbidden."""
+    total = _log_sum(x.reshape(len(x), math.prod(x.shape[1:])), axis=-1)
+    return np.exp(x - np.where(total == -np.inf, 0, total).reshape(-1, *[1] * (x.ndim - 1)))
 
 
 def _sequences(emission, transition, offsets):
@@ -160,11 +177,11 @@ def linear_chain_crf_grad(
     for s, part, e, t in _sequences(emission, transition, offsets):
         y, g = labels[part], np.float64(grad[s])
         with np.errstate(invalid="ignore"):
-            before, after = _before(e, t), _before(e[::-1], reversed_chain(t))[::-1]
-            total = _log_sum(before[-1] + e[-1] + t[1])
-            shift = 0 if total == -np.inf else total
-            shares = np.exp(before + e + after - shift)
-            pairs = np.exp((before + e)[:-1, :, None] + t[2:] + (e + after)[1:, None] - shift)
+            e = _levelled(e)  # of scores of 1e30, whose sums would drown all others
+            before = _before(e, t, _levelled_sum)
+            after = _before(e[::-1], reversed_chain(t), _levelled_sum)[::-1]
+            shares = _shares(before + e + after)
+            pairs = _shares((before + e)[:-1, :, None] + t[2:] + (e + after)[1:, None])
         shares[np.arange(len(y)), y] -= 1
         by_emission[part] = g * shares
         by_transition[:2] += g * shares[[0, -1]]

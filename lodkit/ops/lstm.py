@@ -57,8 +57,10 @@ def _check_projection(projection, weight, size, out, clip, activation):
 def prepare_grad(x, hidden, cell, gates, grad, grad_cell, sizes):
     """Check what the gradient reads of the layer's results, and the gradients by them."""
     rows = len(x.values)
-    others = {"hidden": (hidden, sizes.out), "cell": (cell, sizes.cell), "grad_cell": (grad_cell, sizes.cell)}
+    others = {"hidden": (hidden, sizes.out), "cell": (cell, sizes.cell)}
     recurrent.check_results(rows, (gates, 4 * sizes.cell), grad, sizes.out, **others)
+    if grad_cell is not None:
+        recurrent.check_gradient(grad_cell, (rows, sizes.cell), "grad_cell")
 
 
 def _numbers(weight, bias, projection, sizes):

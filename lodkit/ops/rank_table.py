@@ -160,7 +160,6 @@ def shrink_rnn_memory(x: Dense | LoDTensor, table: RankTable, /, *, step: int) -
     Returns
     -------
     like x
-        A view of it.
 
     Raises
     ------
@@ -174,7 +173,7 @@ def shrink_rnn_memory(x: Dense | LoDTensor, table: RankTable, /, *, step: int) -
     _, rows = check_running(x, table, step)
     kept = sum(length > step for length in table.length)
     if not is_ragged(x):
-        return values_of(x)[:rows]
+        return values_of(x)[:rows].copy()
     return x[:kept]
 
 

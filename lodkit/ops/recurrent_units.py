@@ -15,8 +15,8 @@ from .shared.types import check_same_type
 
 def prepare_gru(x, hidden, weight, bias=None, gates=None, reset=None, grads=(None, None, None)):
     """Check the inputs of gru_unit, and those of its gradient. Returns the size of a hidden state."""
-    check_same_type("gru_unit", x, hidden=hidden, weight=weight, bias=bias)
-    rows, size = (*hidden.shape, 0)[:2]
+    check_same_type("gru_unit", x, hidden=hidden, weight=weight, bias=bias, gates=gates, reset_hidden=reset)
+    rows, size = (*hidden.shape, 0, 0)[:2]
     if len(hidden.shape) != 2 or tuple(x.shape) != (rows, 3 * size):
         raise ShapeMismatchError(
             f"gru_unit: x and hidden have shapes {tuple(x.shape)} and {tuple(hidden.shape)}; they must be (rows, 3 * "
@@ -26,9 +26,11 @@ def prepare_gru(x, hidden, weight, bias=None, gates=None, reset=None, grads=(Non
         raise ShapeMismatchError(f"gru_unit: weight has shape {tuple(weight.shape)}; it must be {(size, 3 * size)}")
     if bias is not None and tuple(bias.shape) not in ((3 * size,), (1, 3 * size)):
         raise ShapeMismatchError(f"gru_unit: bias has shape {tuple(bias.shape)}; it must be {(3 * size,)}")
-    for array, like in ((gates, x), (reset, hidden), (grads[0], hidden), (grads[1], x), (grads[2], hidden)):
+    read = {"gates": (gates, x), "reset_hidden": (reset, hidden), "grad": (grads[0], hidden)}
+    read |= {"grad_gates": (grads[1], x), "grad_reset": (grads[2], hidden)}
+    for name, (array, like) in read.items():
         if array is not None:
-            check_gradient(array, like.shape)
+            check_gradient(array, like.shape, name)
     return size
 
 
@@ -160,16 +162,16 @@ def _(x, hidden, weight, bias, *results, **attrs):
 
 def prepare_lstm(x, cell, result=None, grads=(None, None)):
     """Check the inputs of lstm_unit, and those of its gradient. Returns the size of a cell state."""
-    check_same_type("lstm_unit", x, cell=cell)
-    rows, size = (*cell.shape, 0)[:2]
+    check_same_type("lstm_unit", x, cell=cell, out=result)
+    rows, size = (*cell.shape, 0, 0)[:2]
     if len(cell.shape) != 2 or tuple(x.shape) != (rows, 4 * size):
         raise ShapeMismatchError(
             f"lstm_unit: x and cell have shapes {tuple(x.shape)} and {tuple(cell.shape)}; they must be (rows, 4 * "
             "size) and (rows, size)"
         )
-    for array in (result, *grads):
+    for name, array in zip(("out", "grad", "grad_hidden"), (result, *grads), strict=True):
         if array is not None:
-            check_gradient(array, cell.shape)
+            check_gradient(array, cell.shape, name)
     return size
 
 

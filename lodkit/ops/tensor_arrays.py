@@ -43,7 +43,7 @@ def prepare_array(table, array):
     if len(array) != len(counts):
         said = "" if len(table.running) else ": one without rows, where no sequence has any"
         raise LoDMismatchError(f"{name}: the array has {len(array)} elements, the table {len(counts)} time steps{said}")
-    check_items(name, [check_rows(values_of(x), "an element") for x in array])
+    check_items(name, [check_rows(values_of(x), f"array[{t}]") for t, x in enumerate(array)])
     depth = len(levels_of(array[0]))
     for t, (x, needed) in enumerate(zip(array, counts, strict=True)):
         levels = levels_of(x)

@@ -59,7 +59,7 @@ def chunk_eval(ops, Inference, Label, SeqLength=None, *, num_chunk_types, chunk_
     lengths = None if SeqLength is None else _lengths(SeqLength)
     given = ("Inference", Inference), ("Label", Label)
     inference, label = (_labels(ops, x, f"{slot} of chunk_eval", lengths) for slot, x in given)
-    attrs = {"num_chunk_types": num_chunk_types, "excluded_chunk_types": tuple(excluded_chunk_types)}
+    attrs = {"num_chunk_types": num_chunk_types, "excluded_chunk_types": excluded_chunk_types}
     outputs = ops.chunk_eval(inference, label, chunk_scheme=chunk_scheme, **attrs)
     slots = "Precision", "Recall", "F1-Score", "NumInferChunks", "NumLabelChunks", "NumCorrectChunks"
     return dict(zip(slots, outputs, strict=True))

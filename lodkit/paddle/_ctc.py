@@ -1,7 +1,8 @@
 """Connectionist temporal classification and edit distance; padded inputs come with the lengths of their sequences.
 
-Sequences are those of level 0. Where nothing is left of a whole batch, ctc_align gives one row, -1, and lengths of 0.
-The output WarpCTCGrad, which Paddle's gradient reads, is not there.
+Sequences are those of level 0. Where nothing is left of a whole batch, ctc_align gives one row, -1, and lengths of 0,
+which operators refuse; lodkit.ctc_align gives no rows. The output WarpCTCGrad, which Paddle's gradient reads, is not
+there.
 """
 
 from __future__ import annotations

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arrays import dtype_of, from_lists, is_array, one_device
+from ..arrays import check_values, checker, dtype_of, from_lists, is_array, one_device
 from ..arrays.recorded import plain_view
 from ..errors import DTypeError, LodkitError, LoDMismatchError, ShapeMismatchError
 from ..lod import LoDTensor, mismatch, values_of
 from ..ops import array_to_lod_tensor, lod_rank_table, lod_tensor_to_array, reorder_lod_tensor_by_rank
+from ..registry.kinds import LISTS
 from ..registry.recording import open_tapes
+
+_LEVEL, _REVERSE = checker(int, "level", "dynamic_rnn"), checker(bool, "reverse", "dynamic_rnn")
 
 
 def dynamic_rnn(step, inputs, memories, *, static=(), level=0, reverse=False):
@@ -71,6 +74,11 @@ def dynamic_rnn(step, inputs, memories, *, static=(), level=0, reverse=False):
     >>> outputs.to_list(), final
     ([[1.0, 2.5], [3.0], [4.0, 7.0, 9.5]], array([2.5, 3. , 9.5]))
     """
+    if not callable(step):
+        raise TypeError(f"dynamic_rnn: step must be a function of inputs, memories and static, got {step!r}")
+    level = level if _LEVEL(level) else _LEVEL.settled(level)
+    if not _REVERSE(reverse):
+        raise _REVERSE.error(reverse)
     inputs, memories, static = _inputs(inputs, level), _given("memories", memories), _given("static", static)
     for i, memory in enumerate(memories):
         if isinstance(memory, LoDTensor):
@@ -92,6 +100,7 @@ def _inputs(inputs, level):
     for i, x in enumerate(inputs):
         if not isinstance(x, LoDTensor):
             raise TypeError(f"dynamic_rnn: inputs[{i}] must be a LoDTensor, got {type(x).__name__}; attach lengths")
+        _check_type(f"inputs[{i}]", x)
     depth = inputs[0]._level(level) + 1
     first, *others = (LoDTensor._wrap(None, x._lod[:depth]) for x in inputs)
     for i, other in enumerate(others, 1):
@@ -105,7 +114,16 @@ def _given(name, values):
     if type(values) is list and any(map(_is_value, values)):
         raise TypeError(f"dynamic_rnn: {name} is a list of arrays; pass a tuple, a list of numbers is one array")
     values = values if type(values) is tuple else (values,)
+    for i, x in enumerate(values):
+        if not _is_value(x) and not isinstance(x, LISTS):
+            raise TypeError(f"dynamic_rnn: {name}[{i}] must be an array, got {type(x).__name__}; pass () for no {name}")
     return tuple(x if _is_value(x) else from_lists(x, f"{name}[{i}]") for i, x in enumerate(values))
+
+
+def _check_type(what, x):
+    values = values_of(x)
+    if values is not None:
+        check_values(dtype_of(values), f"dynamic_rnn: {what}")
 
 
 def _is_value(x):
@@ -115,6 +133,7 @@ def _is_value(x):
 def _ranked(name, values, table):
     """Values with a row, or a sequence, for each sequence of the table, in its order; read-only."""
     for i, x in enumerate(values):
+        _check_type(f"{name}[{i}]", x)
         what = "sequences" if isinstance(x, LoDTensor) and x.lod_level else "rows"
         count = len(x) if x.shape else None
         if count != len(table):
@@ -175,6 +194,8 @@ def _checked(result, t, count, given, found):
             if not _is_value(x):
                 said = f"at time step {t} {name}[{i}] must be an array or a LoDTensor"
                 raise TypeError(f"dynamic_rnn: {said}, got {_described(x)}")
+            if not found and values is outputs:
+                _check_type(f"at time step {t} {name}[{i}]", x)
             if type(x) is not type(other) or x.dtype != other.dtype or x.shape[1:] != other.shape[1:]:
                 _check_like(f"dynamic_rnn: at time step {t} {name}[{i}]", x, other)
             if not x.shape or len(x) != count:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from ..arrays import is_array
-from .kinds import CONTAINERS, LISTS, accept, numbers_of, on_gpu
+from ..lod import LoDTensor, RankTable, SelectedRows
+from .kinds import CONTAINERS, LISTS, Dense, accept, numbers_of, on_gpu
 
 
 def accept_inputs(op, inputs):
@@ -18,6 +19,9 @@ def accept_inputs(op, inputs):
     if op.variadic:
         _check_one_by_one(op, names, inputs)
     accepted = tuple(map(accept, inputs, allowed, names))
+    for x, kinds, name in zip(accepted, allowed, names, strict=False):
+        if x is not None and not isinstance(x, CONTAINERS) and not is_array(x):
+            raise _misfit(op, x, kinds, name)
     if any(isinstance(x, LISTS) for x in inputs) and any(map(on_gpu, accepted)):
         return tuple(
             to_device_of(a, accepted) if isinstance(x, LISTS) else a for x, a in zip(inputs, accepted, strict=True)
@@ -36,6 +40,22 @@ def names_of(op, inputs):
     """Names of inputs; a variadic operator repeats its last one."""
     names = [*op.inputs]
     return names[: len(inputs)] + names[-1:] * (len(inputs) - len(names))
+
+
+#: What an input may be, and how to make one.
+_WANTED = {
+    Dense: ("a NumPy or CUDA array", "np.asarray({})"),
+    LoDTensor: ("a LoDTensor", "LoDTensor(values, [lengths]) or LoDTensor.from_nested({})"),
+    SelectedRows: ("SelectedRows", "SelectedRows(rows, {}, height)"),
+    RankTable: ("a RankTable", "lod_rank_table(x)"),
+}
+
+
+def _misfit(op, x, kinds, name):
+    wanted = [pair for kind, pair in _WANTED.items() if kind in kinds]
+    expected, remedies = (" or ".join(words) for words in zip(*wanted, strict=True))
+    remedies = remedies.replace("{}", name)
+    return TypeError(f"{op.name}: {name} must be {expected}, got {type(x).__name__}; pass {remedies}")
 
 
 def _check_one_by_one(op, names, inputs):

@@ -204,6 +204,8 @@ class Op(KernelTable):
                 names[k] = Dense.__name__ if rows else name_of(inputs[i])
         if self.variadic and len(self.inputs) - 1 in self._varying:
             many = inputs[len(self.inputs) - 1 :]
+            if not many:
+                raise TypeError(f"{self.name} takes {self.signature}, got no {[*self.inputs][-1]}")
             kinds = {Dense.__name__ if self.rowwise and isinstance(x, LoDTensor) else name_of(x) for x in many}
             names[-1] = "|".join(sorted(kinds))
         return tuple(names)

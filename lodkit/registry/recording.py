@@ -77,7 +77,8 @@ def call_recorded(op, inputs, out, attrs):
         return _given(result, plain, inputs)
     for x in plain:
         if x is result or (type(result) is tuple and any(x is r for r in result)):
-            return _given(result, plain, inputs)  # an identity, as merging a merged gradient
+            given = _given(result, plain, inputs)  # an identity, as merging a merged gradient
+            return tuple(map(_watched, given)) if isinstance(given, tuple) else _watched(given)
     record(op, plain, attrs, result)
     return tuple(map(wrapped, result)) if isinstance(result, tuple) else wrapped(result)
 
@@ -117,6 +118,12 @@ def _given(result, plain, inputs):
         return tuple(_given(r, plain, inputs) for r in result)
     pairs = zip(plain, inputs, strict=False)
     return next((given for x, given in pairs if x is result and not isinstance(given, list | tuple)), result)
+
+
+def _watched(x):
+    """An input that comes back, as the results of operators are; what NumPy computes with it is recorded."""
+    values = x._values if type(x) is LoDTensor else x
+    return wrapped(x) if type(values) is np.ndarray else x
 
 
 def unwrapped(x):

@@ -37,7 +37,8 @@ def reorder_lod_tensor_by_rank(on, x: Dense | LoDTensor, table, /, *, inverse, o
 @ops.shrink_rnn_memory.kernel("cpu", "cuda")
 def shrink_rnn_memory(on, x: Dense | LoDTensor, table, /, *, step):
     kept, rows = ops.check_running(x, table, step)
-    values = on.part(values_of(x), 0, rows)
+    # A copy, which a tape may read when x was overwritten since
+    values = on.take_rows(values_of(x), np.arange(rows))
     return LoDTensor._wrap(values, x[:kept]._lod) if is_ragged(x) else values
 
 

@@ -7,7 +7,7 @@ import typing
 
 import numpy as np
 
-from ...arrays import check_gradient, native
+from ...arrays import check_gradient, check_values, native
 from ...errors import LodkitError, ShapeMismatchError
 from ...lod import RankTable
 from ...lod.levels import compiled
@@ -160,6 +160,8 @@ def check_results(rows, gates, grad, out, **others):
                 f"the gradient reads the {name} of the layer, of shape {(rows, width)}; the array has shape "
                 f"{tuple(array.shape)}"
             )
+        if array is not None:
+            check_values(array.dtype, f"the gradient, which reads the {name} of the layer,", floating=True)
 
 
 def refuse_gates(name, gradient):
