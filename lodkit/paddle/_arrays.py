@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from ..arrays import integers, to_device
-from ..lod import values_of
 from ..registry import VarDesc
-from ._types import SlotError, op_type
+from ._types import one_integer, op_type
 
 
 @op_type
@@ -39,13 +37,8 @@ def reorder_lod_tensor_by_rank(ops, X, RankTable):
 
 
 def _number(I):  # noqa: E741  Paddle's name of the slot
-    """The one integer of the slot I; descriptions have none."""
-    if isinstance(I, VarDesc):
-        return 0
-    found = integers(to_device(values_of(I), "cpu"), "I")
-    if found.size != 1:
-        raise SlotError(f"I is the number of a step, one integer, got shape {found.shape}")
-    return found.item()
+    """The number of the step or element; 0 of a description."""
+    return one_integer(I, "I") or 0
 
 
 @op_type

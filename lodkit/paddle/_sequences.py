@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ..lod import values_of
 from ..registry import DATA_TYPES, VarDesc
-from ._types import SlotError, as_int32, op_type, vector, width, without_last
+from ._types import SlotError, as_int32, one_integer, op_type, vector, width, without_last
 
 POOLS = {"SUM": "sum", "AVERAGE": "average", "SQRT": "sqrt", "MAX": "max", "LAST": "last", "FIRST": "first"}
 _NAMES = {code: name for name, code in DATA_TYPES.items()}
@@ -57,8 +57,8 @@ def sequence_unpad(ops, X, Length):
 @op_type
 def sequence_mask(ops, X, MaxLenTensor=None, *, maxlen=-1, out_dtype=3):
     if MaxLenTensor is not None:
-        maxlen = -1 if isinstance(MaxLenTensor, VarDesc) else int(values_of(MaxLenTensor).reshape(-1)[0])
-    maxlen = max(maxlen, -1)  # any negative number means the longest length
+        maxlen = one_integer(MaxLenTensor, "MaxLenTensor")
+    maxlen = -1 if maxlen is None else max(maxlen, -1)  # any negative number means the longest length
     return {"Y": ops.sequence_mask(X, max_length=width(maxlen), dtype=_NAMES.get(out_dtype, str(out_dtype)))}
 
 

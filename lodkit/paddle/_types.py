@@ -14,7 +14,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ..arrays import cast, flat, from_lists, is_array
+from ..arrays import cast, flat, from_lists, integers, is_array, to_device
 from ..arrays.checks import PLAIN
 from ..errors import LodkitError
 from ..lod import LoDTensor, RankTable, SelectedRows, values_of
@@ -97,7 +97,7 @@ def call(ops, name, inputs, attrs):
             raise TypeError(f"{name}: {what} must be a dictionary, got {type(given).__name__}")
     known = _parameters(function)
     for slot in known.required:
-        if inputs.get(slot) is None:
+        if inputs.get(slot) is None or (slot in known.many and isinstance(inputs[slot], list) and not inputs[slot]):
             raise SlotError(f"{name} needs the input {slot}; its inputs are {', '.join(known.slots)}")
     for slot in inputs:
         if slot not in known.slots:
@@ -119,7 +119,7 @@ def call(ops, name, inputs, attrs):
 def _accepted(ops, name, known, slot, x):
     """What a function gets for a slot."""
     if slot in known.many:
-        return list(x) if isinstance(x, list | tuple) else [x]
+        return [] if x is None else list(x) if isinstance(x, list | tuple) else [x]
     if isinstance(x, list | tuple) and any(map(ops.takes, x)):
         if len(x) > 1:
             raise SlotError(f"{name}: {slot} takes one variable, got a list of {len(x)}")
@@ -129,6 +129,16 @@ def _accepted(ops, name, known, slot, x):
     if not (ops.takes_lists and isinstance(x, LISTS)):
         raise TypeError(f"{name}: {slot} must be {ops.expected}, got {type(x).__name__}")
     return from_lists(x, f"{slot} of {name}")
+
+
+def one_integer(x, slot):
+    """The integer of a slot that has one; None of a description."""
+    if isinstance(x, VarDesc):
+        return None
+    found = integers(to_device(values_of(x), "cpu"), slot)
+    if found.size != 1:
+        raise SlotError(f"{slot} must be one integer, got shape {found.shape}")
+    return found.item()
 
 
 def last(x):
