@@ -43,6 +43,14 @@ def test_descriptions_without_dims(name, slots):
         infer_op(name, slots)
 
 
+@pytest.mark.parametrize(("name", "slot"), [("crf_decoding", "Emission"), ("ctc_align", "Input")])
+def test_descriptions_that_are_not_padded(name, slot):
+    slots = {slot: desc(3), "Length" if name == "crf_decoding" else "InputLength": desc(3)}
+    slots |= {"Transition": desc(4, 2)} if name == "crf_decoding" else {}
+    with pytest.raises(lodkit.ShapeMismatchError, match=r"x has shape \(3,\); padded sequences are"):
+        infer_op(name, slots)
+
+
 def test_lists_of_numbers_are_arrays():
     given = {**LSTM, "Weight": WEIGHT.tolist(), "Bias": [0.0] * 7}
     assert run_op("lstm", given)["Hidden"].equals(run_op("lstm", LSTM)["Hidden"])

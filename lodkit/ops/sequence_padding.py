@@ -75,12 +75,16 @@ def prepare_pad_grad(x, grad, padded_length, pad_value=None):
     return dtype, kept, width
 
 
+def _check_padded(shape):
+    if len(shape) < 2:
+        raise ShapeMismatchError(f"x has shape {shape}; padded sequences are (sequences, width, *item)")
+
+
 def prepare_unpad(on, x, lengths, what):
     """Check padded sequences on any device. Returns the padded array, the type of its values, and NumPy lengths."""
     values, found = values_of(x), check_vector(on.read(values_of(lengths)), "lengths")
     shape = tuple(values.shape)
-    if len(shape) < 2:
-        raise ShapeMismatchError(f"x has shape {shape}; padded sequences are (sequences, width, *item)")
+    _check_padded(shape)
     if shape[0] != len(found):
         raise LoDError(f"x has {shape[0]} sequences, of shape {shape}; lengths has {len(found)}")
     from ..arrays.ids import any_outside  # it is compiled: definitions load no Numba
@@ -261,6 +265,7 @@ def sequence_unpad(x: Dense | LoDTensor, lengths: Dense | LoDTensor, /, *, side:
 
 @sequence_unpad.infer_rule
 def _(x, lengths, *, side="right"):
+    _check_padded(x.dims)
     return x.but(dims=(-1, *x.dims[2:]), lod_level=max(x.lod_level, lengths.lod_level) + 1)
 
 
