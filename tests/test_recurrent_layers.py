@@ -202,6 +202,19 @@ def test_what_does_not_fit_is_named():
         )
 
 
+def test_gradients_without_clips_do_not_hide_nan():
+    """Of simple layers and of first states, which share the step that clips."""
+    x, state = LoDTensor(np.array([[0.1], [np.nan], [0.2]]), [[3]]), np.ones((1, 1))
+    with lodkit.Tape() as tape:
+        y = lodkit.simple_rnn(x, None, np.array([[0.5]]))
+    assert np.isnan(tape.gradient(y, [x])[0].values).all()
+    zeros = LoDTensor(np.zeros((1, 3)), [[1]])
+    with lodkit.Tape() as tape:
+        y, _ = lodkit.gru(zeros, None, np.zeros((1, 3)), None, state)
+    by_state, by_x = tape.gradient(y, [state, zeros], y.with_values(np.array([[np.nan]])))
+    assert np.isnan(by_state).all() and np.isnan(by_x.values).all()
+
+
 @pytest.mark.parametrize("dtype", [bool, int, complex, object, str])
 @pytest.mark.parametrize("what", ["hidden", "cell", "gates"])
 def test_gradients_read_floating_results(what, dtype):
