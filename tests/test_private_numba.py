@@ -201,23 +201,6 @@ def test_jitable_functions_are_inlined_on_demand():
 
 
 @pytest.mark.jit
-def twice(x):
-    return 2 * x
-
-
-@needed_for("first calls that make no machine code twice", "jit/private_numba.py")
-def test_what_only_compiled_code_calls_is_linked_into_it(monkeypatch):
-    linked, add_module = [], numba.core.codegen.JITCPUCodegen._add_module
-    monkeypatch.setattr(
-        numba.core.codegen.JITCPUCodegen, "_add_module", lambda self, m: linked.append(m.name) or add_module(self, m)
-    )
-    private.inline_jitable(twice, False, True)
-    caller = numba.njit(lambda x: twice(x) + 1)
-    assert caller(20) == 41 and caller(0.5) == 2.0
-    assert len([name for name in linked if "lambda" in name]) == 2
-    assert not [name for name in linked if "twice" in name]
-
-
 @needed_for("jitable(nrt=False)", "jit/compiling.py")
 def test_functions_do_without_numbas_runtime():
     def largest_twice(n):

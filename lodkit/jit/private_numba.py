@@ -10,19 +10,15 @@ import dis
 import pickle
 
 from numba import types
-from numba._dynfunc import make_function
 from numba.core import bytecode, sigutils
 from numba.core.caching import NullCache as NullCache
-from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import Compiler, CompileResult
+from numba.core.compiler import CompileResult
 from numba.core.compiler_lock import global_compiler_lock as compiler_lock
-from numba.core.compiler_machinery import register_pass
 from numba.core.cpu import CPUContext
 from numba.core.cpu_options import ParallelOptions
 from numba.core.dispatcher import Dispatcher
 from numba.core.serialize import dumps
 from numba.core.targetconfig import ConfigStack
-from numba.core.typed_passes import NativeLowering
 from numba.core.typing.templates import builtin_registry, infer, infer_global, make_intrinsic_template
 from numba.extending import register_jitable
 from numba.np.ufunc import parallel
@@ -40,52 +36,10 @@ def number_functions(numbers):
     bytecode.FunctionIdentity._unique_ids = numbers
 
 
-class PartLibrary(JITCodeLibrary):
-    """Code that is linked into other functions and never run by itself: no machine code is made of it."""
-
-    def _optimize_final_module(self):
-        """Run the cheap passes alone; callers run all. Without any, softmax would take 1.3 times as long."""
-        code = self._codegen
-        passes, builder = code._module_pass_manager(
-            loop_vectorize=code._loopvect, slp_vectorize=False, opt=code._opt_level, cost="cheap"
-        )
-        passes.run(self._final_module, builder)
-
-    def _finalize_final_module(self):
-        self._finalize_dynamic_globals()
-        self._verify_declare_only_symbols()
-        self._finalized = True
-
-
-@register_pass(mutates_CFG=True, analysis_only=False)
-class PartLowering(NativeLowering):
-    _name = "part_lowering"
-
-    def run_pass(self, state):
-        state.flags.no_compile = True
-        state.library = PartLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
-        super().run_pass(state)
-        made = state["cr"]
-        key = make_function(made.fndesc.lookup_module(), state.func_id.func_name, "", 0, made.env, (state.library,))
-        state.targetctx.insert_user_function(key, made.fndesc, [state.library])
-        state["cr"] = made._replace(cfunc=key)  # names the function; nobody calls it
-        return True
-
-
-class PartCompiler(Compiler):
-    """Compiler of functions that only compiled code calls."""
-
-    def define_pipelines(self):
-        pipelines = super().define_pipelines()
-        for pipeline in pipelines:
-            pipeline.passes = [(PartLowering if p is NativeLowering else p, name) for p, name in pipeline.passes]
-        return pipelines
-
-
 def inline_jitable(function, inline, nrt):
     """Let compiled code call a plain function; inlined by LLVM, or without Numba's runtime (NRT), if asked."""
     options = {} if nrt else {"_nrt": False}
-    register_jitable(forceinline=inline, pipeline_class=PartCompiler, **WITHOUT_C, **options)(function)
+    register_jitable(forceinline=inline, **WITHOUT_C, **options)(function)
     builtin_registry.functions[-1]._get_impl = _implementation
 
 
