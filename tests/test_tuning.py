@@ -26,9 +26,7 @@ def sums(columns, dtype):
 @pytest.mark.parametrize("cpu", [*CPUS, "another"])
 def test_each_entry_gives_the_same_bits(cpu, monkeypatch):
     expected, access = sums(40, np.float32), reduce_kernels._access(40, "lines", tuning_of(cpu))
-    ahead = inspect.getclosurevars(access).nonlocals["ahead"]
-    assert ahead(np.empty((0, 40), np.float32)) == tuning_of(cpu).ahead(160)
-    assert ahead(np.empty((0, 40), np.float64)) == tuning_of(cpu).ahead(320)
+    assert inspect.getclosurevars(access).nonlocals["ahead"] == tuning_of(cpu).ahead(160)
     monkeypatch.setattr(reduce_kernels, "tuning", tuning_of(cpu))
     monkeypatch.setattr(reduce, "tuning", tuning_of(cpu))
     reduce_kernels.sum_kernel.cache_clear()

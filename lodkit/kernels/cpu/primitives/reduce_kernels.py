@@ -31,17 +31,12 @@ def _access(width, gather, cpu):
     ``gather`` is "" for rows in order, ``LINES`` for rows by ids that begin where cache lines do (or are in the caches
     already), and ``ASTRIDE`` for others. ``cpu`` is the ``Tuning`` to prefetch by.
     """
-    astride, level, most, distance = gather == ASTRIDE, cpu.level, cpu.rows_ahead, cpu.bytes_ahead
-
-    @uncounted
-    def ahead(values):  # a constant of the type
-        return max(8, min(most, distance // (width * values.itemsize)))
-
+    astride, level, ahead = gather == ASTRIDE, cpu.level, cpu.ahead(4 * width)
     if not gather:
 
         @uncounted
         def row_of(values, ids, i, j):
-            simd.prefetch_lanes(values, min(i + ahead(values), len(values) - 1), j, width, False, level)
+            simd.prefetch_lanes(values, min(i + ahead, len(values) - 1), j, width, False, level)
             return i
 
         return row_of
@@ -49,7 +44,7 @@ def _access(width, gather, cpu):
     @uncounted
     def gathered_row_of(values, ids, i, j):
         simd.rolled()
-        simd.prefetch_lanes(values, ids[min(i + ahead(values), len(ids) - 1)], j, width, astride, level)
+        simd.prefetch_lanes(values, ids[min(i + ahead, len(ids) - 1)], j, width, astride, level)
         return ids[i]
 
     return gathered_row_of
