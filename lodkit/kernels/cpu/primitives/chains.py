@@ -158,8 +158,9 @@ def log_total(emission, start, n, tags, tables, row, shares, before):
     logs, _, exps, _, shifts = tables
     logarithms = _shares(emission, start, n, shares) + walk_scaled(shares, exps, tags, n, False, row, before)
     last = _dot(row, exps, 1)
-    logarithms += np.log(last) + shifts[0] + shifts[1] + (n - 1) * shifts[2]
-    if last >= TINY and logarithms == logarithms:
-        return logarithms, True
+    if last >= TINY:
+        logarithms += np.log(last) + shifts[0] + shifts[1] + (n - 1) * shifts[2]
+        if logarithms == logarithms:
+            return logarithms, True
     walk_logs(emission, start, logs, tags, n, False, row, before)
     return _log_sum(row, logs, 1, tags), False
