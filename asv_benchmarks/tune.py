@@ -25,7 +25,8 @@ import lodkit
 from lodkit.jit.tuning import Tuning
 from lodkit.kernels.cpu.primitives import reduce, reduce_kernels
 
-LEVELS, BYTES, ROWS = (2, 3), tuple(kib << 10 for kib in (8, 16, 24, 32, 48)), (64, 128)
+LEVELS, BYTES, ROWS = (2, 3), tuple(kib << 10 for kib in (8, 12, 16, 24, 32, 48)), (64, 128)
+NARROW, BROAD = (16, 32, 48), (64, 96, 128, 256)  # columns; settings of rows below and from ``WIDE`` bytes on
 #: Settings of updates and copies, what of ``tune_copies.py`` they matter to, and their choices.
 COPIES = (
     ("update_rows_ahead", "update", (16, 32, 48, 64, 96)),
@@ -37,7 +38,7 @@ def kernel_of(setting, width):
     """Return the serial kernel of a sum over bags, compiled with a setting."""
     reduce_kernels.tuning = setting
     reduce_kernels.sum_kernel.cache_clear()
-    kernel = reduce_kernels.sum_kernel("sum", width, "lines", False, False, False).serial
+    kernel = reduce_kernels.sum_kernel("sum", width, True, False, False, False).serial
     bags(np.ones((1, width), np.float32), np.zeros(1, int), np.array([0, 1]))(kernel)
     return kernel
 
@@ -91,13 +92,25 @@ def strip_bytes():
     return 1024 if llvmlite.binding.get_host_cpu_features().get("avx512f") else 512
 
 
+def chosen(scores):
+    """Return the best level with its best settings of narrow and of wide rows."""
+    pairs = []
+    for level in LEVELS:
+        narrow, wide = (min((s for s in grid if s.level == level), key=grid.get) for grid in scores.values())
+        best = narrow._replace(wide_bytes_ahead=wide.wide_bytes_ahead)
+        pairs.append((scores[NARROW][narrow] + scores[BROAD][wide], best))
+        print(f"{pairs[-1][0]:.3f}  {best}")
+    return min(pairs)[1]
+
+
 def main(quick):
     """Sweep, and print the scores and the line."""
     height, number, rounds = (1000, 20, 1) if quick else (500_000, 4096, 18)
-    grid = [Tuning(level, size, rows, strip_bytes()) for level in LEVELS for size in BYTES for rows in ROWS]
+    strip, sizes = strip_bytes(), [(level, size, rows) for level in LEVELS for size in BYTES for rows in ROWS]
+    grid = [Tuning(level, size, size, rows, strip_bytes=strip) for level, size, rows in sizes]
     grid = grid[::7] if quick else grid
-    scores = dict.fromkeys(grid, 0.0)
-    for width in (64,) if quick else (16, 32, 64, 128, 256):
+    scores = {columns: dict.fromkeys(grid, 0.0) for columns in (NARROW, BROAD)}
+    for width in (16, 64) if quick else NARROW + BROAD:
         table = lodkit.empty((height, width))
         table[...] = rng.standard_normal(table.shape, dtype=np.float32)
         kernels = {setting: kernel_of(setting, width) for setting in grid}
@@ -105,17 +118,16 @@ def main(quick):
             found = times(kernels, batches(table, kind, 6, number), rounds)
             least = min(found.values())
             for setting, best in found.items():
-                scores[setting] += np.log(best / least)
+                scores[NARROW if width in NARROW else BROAD][setting] += np.log(best / least)
             print(f"{width} wide, {kind}: {least * 1e3:.3f} to {max(found.values()) * 1e3:.3f} ms", flush=True)
-    for setting in sorted(scores, key=scores.get)[:5]:
-        print(f"{scores[setting]:.3f}  {setting}")
-    best, rest = min(scores, key=scores.get), {}
+    best, rest = chosen(scores), {}
     for setting, matters, choices in COPIES:
         choices = choices[:2] if quick else choices
         rest[setting] = best_choice(setting, matters, choices, best._asdict() | rest, quick)
     name = llvmlite.binding.get_host_cpu_name()
     print(
         f'    "{name}": Tuning(level={best.level}, bytes_ahead={best.bytes_ahead >> 10} << 10, '
+        f"wide_bytes_ahead={best.wide_bytes_ahead >> 10} << 10, "
         f"rows_ahead={best.rows_ahead}, strip_bytes={best.strip_bytes}, "
         f"update_rows_ahead={rest['update_rows_ahead']}, far_bytes={rest['far_bytes'] >> 20} << 20),"
     )

@@ -25,7 +25,7 @@ def sums(columns, dtype):
 @pytest.mark.jit
 @pytest.mark.parametrize("cpu", [*CPUS, "another"])
 def test_each_entry_gives_the_same_bits(cpu, monkeypatch):
-    expected, access = sums(40, np.float32), reduce_kernels._access(40, "lines", tuning_of(cpu))
+    expected, access = sums(40, np.float32), reduce_kernels._access(40, True, tuning_of(cpu))
     assert inspect.getclosurevars(access).nonlocals["ahead"] == tuning_of(cpu).ahead(160)
     monkeypatch.setattr(reduce_kernels, "tuning", tuning_of(cpu))
     monkeypatch.setattr(reduce, "tuning", tuning_of(cpu))
@@ -48,6 +48,6 @@ def test_whole_rows_give_the_bits_of_strips(columns, dtype, monkeypatch):
 
 
 def test_rows_ahead_follow_their_bytes():
-    narrow, wide = Tuning(bytes_ahead=1 << 14, rows_ahead=100).ahead, Tuning(bytes_ahead=1 << 14).ahead
-    assert [narrow(4), narrow(256), wide(1024), wide(1 << 20), wide(0)] == [100, 64, 16, 8, 64]
+    ahead = Tuning(bytes_ahead=1 << 14, wide_bytes_ahead=1 << 13, rows_ahead=100).ahead
+    assert [ahead(0), ahead(4), ahead(192), ahead(256), ahead(512), ahead(1 << 20)] == [100, 100, 85, 32, 16, 8]
     assert tuning_of("another") == Tuning()

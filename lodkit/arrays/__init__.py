@@ -18,6 +18,7 @@ from .numpy_arrays import (
     ALIGNED,
     AS_THEY_ARE,
     BIG,
+    INT64,
     VALUE_TYPES,
     check_gradient,
     check_rows,

@@ -135,7 +135,7 @@ def prefetch(array, i, j, size):
 
 
 def prefetch_lanes(array, i, j, width, astride, level):
-    """Prefetch the lines of W lanes, without a loop, and one more where rows lie ``astride`` cache lines.
+    """Prefetch the lines of W lanes, without a loop; if ``astride``, one more where rows begin amid cache lines.
 
     ``level`` is LLVM's number of the cache: 2 for the second level, 3 for the first.
     """

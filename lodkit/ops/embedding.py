@@ -130,16 +130,20 @@ def prepare_bag(on, table, ids, weights, pool, padding_idx, check_ids=None):
     table, bags, flat, weights
         The table, a LoDTensor of one id a row, its ids, and their weights or None.
     """
-    bags = ids if ids.lod_level and ids.values.ndim == 1 else check_bag(ids)
+    # Slots, not properties: behind a table that fills the caches each Python function costs 5 us of cache misses.
+    flat = ids._values
+    if not ids._lod or flat.ndim != 1:
+        ids = check_bag(ids)
+        flat = ids._values
     if not table.ndim:
         check_rows(table, "table")
-    flat = (check_ids or on.checked_ids)(bags.values, len(table))
+    flat = (check_ids or on.checked_ids)(flat, len(table))
     if weights is not None:
         weights = aligned(weights, ids, "weights")
         check_weights(weights, len(flat), table.dtype, pool)
     if padding_idx is not None:
         check_padding(padding_idx, len(table))
-    return table, bags, flat, weights
+    return table, ids, flat, weights
 
 
 @op

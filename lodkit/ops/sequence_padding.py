@@ -9,6 +9,7 @@ import numpy as np
 from ..arrays import check_gradient, check_values, dtype_of, native
 from ..errors import DTypeError, LoDError, ShapeMismatchError
 from ..lod import LoDTensor, check_vector, values_of
+from ..lod.levels import compiled
 from ..registry import Dense, aligned, inferred_level, op
 from .padding import check_width
 from .sequence_pool import above
@@ -19,10 +20,8 @@ Side = Literal["right", "left"]
 
 def room_for(offsets, padded_length, truncate):
     """Rows of each sequence to keep, and the width of the padded array."""
-    from ..lod.offsets import longest_length  # it is compiled: definitions load no Numba
-
     lengths, width = offsets[1:] - offsets[:-1], check_width(padded_length, "padded_length")
-    longest = int(longest_length(offsets))
+    longest = int(compiled().longest_length(offsets))
     if width is None:
         return lengths, longest
     if longest <= width:
@@ -81,19 +80,21 @@ def _check_padded(shape):
 
 
 def prepare_unpad(on, x, lengths, what):
-    """Check padded sequences on any device. Returns the padded array, the type of its values, and NumPy lengths."""
+    """Check padded sequences on any device.
+
+    Returns the padded array, the type of its values, and, of NumPy, lengths and offsets.
+    """
     values, found = values_of(x), check_vector(on.read(values_of(lengths)), "lengths")
     shape = tuple(values.shape)
     _check_padded(shape)
     if shape[0] != len(found):
         raise LoDError(f"x has {shape[0]} sequences, of shape {shape}; lengths has {len(found)}")
-    from ..arrays.ids import any_outside  # it is compiled: definitions load no Numba
-
-    if any_outside(found, shape[1] + 1):
+    offsets = compiled().lengths_to_offsets(found)
+    if offsets is None or compiled().longest_length(offsets) > shape[1]:
         s = int(np.argmax((found < 0) | (found > shape[1])))
         rule = "is negative" if found[s] < 0 else f"is more than the {shape[1]} rows of a padded sequence"
         raise LoDError(f"lengths[{s}] = {found[s]} {rule}; a length counts the rows that are data")
-    return values, check_values(values.dtype, what, floating=what == "the gradient"), found
+    return values, check_values(values.dtype, what, floating=what == "the gradient"), found, offsets
 
 
 def place_of(n, width, side):
@@ -255,7 +256,7 @@ def sequence_unpad(x: Dense | LoDTensor, lengths: Dense | LoDTensor, /, *, side:
     >>> sequence_unpad(np.array([[1, 2, 0], [0, 0, 0], [3, 4, 5]]), [2, 0, 3])
     LoDTensor([[1, 2], [], [3, 4, 5]], recursive_sequence_lengths=[[2, 0, 3]], shape=(5,), dtype=int64)
     """
-    values, dtype, found = prepare_unpad(plain, x, lengths, "sequence_unpad")
+    values, dtype, found, _ = prepare_unpad(plain, x, lengths, "sequence_unpad")
     width = values.shape[1]
     rows = [np.zeros((0, *values.shape[2:]), dtype)]
     rows += [sequence[place_of(n, width, side)] for sequence, n in zip(values, found, strict=True)]
@@ -284,7 +285,7 @@ def sequence_unpad_grad(
     array([[1., 0.],
            [2., 3.]])
     """
-    values, dtype, found = prepare_unpad(plain, x, lengths, "the gradient")
+    values, dtype, found, _ = prepare_unpad(plain, x, lengths, "the gradient")
     check_gradient(grad, (found.sum(), *values.shape[2:]))
     width = values.shape[1]
     result, ends = np.zeros(values.shape, dtype), np.cumsum(found)

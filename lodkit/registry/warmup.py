@@ -14,7 +14,7 @@ from .operators import OPS
 def warmup(ops=None, dtypes=("float32",), *, progress=None):
     """Compile operators' kernels ahead of their first use, serial and parallel twins.
 
-    With an empty cache an operator takes one to five seconds of a core, all of them some minutes; what is cached on
+    With an empty cache an operator takes 3 to 20 seconds of a core, all of them some minutes; what is cached on
     disk is only loaded.
 
     Parameters
@@ -45,7 +45,7 @@ def warmup(ops=None, dtypes=("float32",), *, progress=None):
     shown = sys.stderr.isatty() if progress is None else progress
     started = time.perf_counter()
     if shown:
-        most = 5 * len(chosen) * len(dtypes)
+        most = 20 * len(chosen) * len(dtypes)
         print(f"{len(chosen)} operators: up to {most} s unless they are cached on disk", file=sys.stderr)
     for k, op in enumerate(chosen):
         before = time.perf_counter()

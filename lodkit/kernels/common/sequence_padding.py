@@ -6,7 +6,6 @@ import numpy as np
 
 from ...arrays import check_gradient, native
 from ...lod import LoDTensor, frozen
-from ...lod.offsets import lengths_to_offsets
 from ...ops import sequence_padding as ops
 from ...registry import Dense
 from .padded_runs import flat, matched, pads_of
@@ -47,8 +46,7 @@ def sequence_pad_value_grad(on, x: LoDTensor, pad_value, grad, /, *, padded_leng
 
 @ops.sequence_unpad.kernel("cpu", "cuda")
 def sequence_unpad(on, x: Dense | LoDTensor, lengths: Dense | LoDTensor, /, *, side, out=None):
-    values, dtype, found = ops.prepare_unpad(on, x, lengths, "sequence_unpad")
-    offsets = lengths_to_offsets(found)
+    values, dtype, found, offsets = ops.prepare_unpad(on, x, lengths, "sequence_unpad")
     levels = (*ops.levels_above(x, lengths), frozen(offsets))
     out = on.output((int(offsets[-1]), *values.shape[2:]), dtype, out, values)
     runs, slots = matched(values.shape[1], offsets, found, side)
@@ -58,8 +56,7 @@ def sequence_unpad(on, x: Dense | LoDTensor, lengths: Dense | LoDTensor, /, *, s
 
 @ops.sequence_unpad_grad.kernel("cpu", "cuda")
 def sequence_unpad_grad(on, x: Dense | LoDTensor, lengths: Dense | LoDTensor, grad, /, *, side, out=None):
-    values, dtype, found = ops.prepare_unpad(on, x, lengths, "the gradient")
-    offsets = lengths_to_offsets(found)
+    values, dtype, found, offsets = ops.prepare_unpad(on, x, lengths, "the gradient")
     check_gradient(grad, (int(offsets[-1]), *values.shape[2:]))
     out = on.output(values.shape, dtype, out, values)
     runs, slots = matched(offsets, values.shape[1], found, side)

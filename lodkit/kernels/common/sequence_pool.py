@@ -10,10 +10,10 @@ from ...ops.sequence_pool import above, reduction
 @ops.sequence_pool.kernel("cpu", "cuda")
 def sequence_pool(on, x: LoDTensor, /, *, pool, pad_value, level, return_index, out=None):
     reduce = reduction(pool, return_index) if return_index or pool == "average" else pool
-    values = x.values
-    offsets = x.row_offsets(level)
+    values, levels = x._values, x._lod
+    offsets = levels[-1] if level == -1 and levels else x.row_offsets(level)
     out = on.reduce_into(values, None, None, None, offsets, reduce, pad_value, out)
-    result = above(x, level, out)
+    result = out if len(levels) == 1 else above(x, level, out)
     if not return_index:
         return result
     index = on.argreduce_rows(reduce, values, None, None, offsets, out.shape)

@@ -19,7 +19,6 @@ from .templates import fill, length_of, segment_kernel
 
 #: Functions of vectors and numbers, of which Numba makes one version without reference counts.
 uncounted = jitable(inline=True, nrt=False)
-LINES, ASTRIDE = "lines", "astride"
 TILE = 16  # chunks in a tile of a long segment
 BAD_IDS, TOO_LONG = 1, 2
 
@@ -28,10 +27,11 @@ BAD_IDS, TOO_LONG = 1, 2
 def _access(width, gather, cpu):
     """Row of the i-th value, and a prefetch of a later one.
 
-    ``gather`` is "" for rows in order, ``LINES`` for rows by ids that begin where cache lines do (or are in the caches
-    already), and ``ASTRIDE`` for others. ``cpu`` is the ``Tuning`` to prefetch by.
+    ``gather`` says that rows go by ids: such a row may begin amid a cache line, and the line that it ends in is fetched
+    too. (To find that out per call took longer: 20 us behind a table that fills the caches.) ``cpu`` is the ``Tuning``
+    to prefetch by.
     """
-    astride, level, ahead = gather == ASTRIDE, cpu.level, cpu.ahead(4 * width)
+    level, ahead = cpu.level, cpu.ahead(4 * width)
     if not gather:
 
         @uncounted
@@ -44,7 +44,7 @@ def _access(width, gather, cpu):
     @uncounted
     def gathered_row_of(values, ids, i, j):
         simd.rolled()
-        simd.prefetch_lanes(values, ids[min(i + ahead, len(ids) - 1)], j, width, astride, level)
+        simd.prefetch_lanes(values, ids[min(i + ahead, len(ids) - 1)], j, width, True, level)
         return ids[i]
 
     return gathered_row_of
@@ -72,14 +72,13 @@ def _sums(reducer, width, gather, weighted, padded, cpu):
     counted here, where they are read anyway: a pass before took 5 % of a bag's time.
     """
     row_of, step, zero = _access(width, gather, cpu), simd.STEPS[reducer.step], reducer.start
-    gathers = bool(gather)  # a string would be compared at every row
 
     @uncounted
     def block_sum(values, ids, weights, padding, start, stop, j):
         result, bad = simd.full(values, width, zero), 0
         for i in range(start, stop):
             row = row_of(values, ids, i, j)
-            if gathers and np.uint64(row) >= np.uint64(len(values)):
+            if gather and np.uint64(row) >= np.uint64(len(values)):
                 bad += 1
                 continue
             if padded and row == padding:
@@ -141,7 +140,7 @@ def sum_kernel(reduce, width, gather, weighted, padded, divides):
     such segments, else BAD_IDS if there are such ids, else 0.
     """
     block_sum, long_sum = _sums(REDUCERS[reduce], width, gather, weighted, padded, tuning)
-    weigh, gathers = weight_of if divides else length_of, bool(gather)
+    weigh = weight_of if divides else length_of
 
     @parallel_kernel  # as the body of a segment_kernel it takes 3 % more time, and a quarter more to compile
     def kernel(values, ids, weights, padding, offsets, pad, divisor, chunk, block, out):
@@ -154,7 +153,7 @@ def sum_kernel(reduce, width, gather, weighted, padded, divides):
                     continue
                 weight = weigh(weights, start, stop)
                 if start == stop or weight == 0:
-                    if gathers:
+                    if gather:
                         bad += outside(ids, start, stop, len(values))
                     fill(out, s, pad)
                     continue
