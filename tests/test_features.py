@@ -211,7 +211,7 @@ def test_arrow():
         Features.from_arrow(pa.array([[(1, None)]], maps.type))
     with pytest.raises(TypeError, match="takes maps, or lists of maps, not int64"):
         Features.from_arrow(pa.array([1]))
-    with pytest.raises(TypeError, match="takes an object with __arrow_c_array__ .* got list"):
+    with pytest.raises(TypeError, match=r"takes an object with __arrow_c_array__ .* got list"):
         Features.from_arrow(PAGE)
     with pytest.raises(DTypeError, match="keys must be integers, not words"):
         Features.from_arrow(pa.array([[("a", 1)]], pa.map_(pa.string(), pa.int64())))

@@ -44,8 +44,8 @@ def _plain(layout):
         name = type(layout).__name__.removesuffix("Array")
         if layout.parameter("__array__") in ("string", "bytestring", "char", "byte"):
             raise DTypeError(
-                "from_awkward takes numbers, not words; LoDTensor.from_arrow(awkward.to_arrow(x, extensionarray=False), "
-                "dictionary=True) gives ids and words"
+                "from_awkward takes numbers, not words; for ids and words: "
+                "LoDTensor.from_arrow(awkward.to_arrow(x, extensionarray=False), dictionary=True)"
             )
         if name in _REMEDIES:
             found, remedy = _REMEDIES[name]

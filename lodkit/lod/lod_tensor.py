@@ -22,7 +22,9 @@ _new = object.__new__
 
 
 @public
-class LoDTensor(Comparison, Indexing, Relevelling, Conversions, Columnar, SparseMatrices, np.lib.mixins.NDArrayOperatorsMixin):
+class LoDTensor(
+    Comparison, Indexing, Relevelling, Conversions, Columnar, SparseMatrices, np.lib.mixins.NDArrayOperatorsMixin
+):
     """A batch of nested sequences: an array of rows, and lengths per level that group them.
 
     Offsets are copied in, checked and read-only; values are shared and mutable.

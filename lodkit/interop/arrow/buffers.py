@@ -1,4 +1,4 @@
-"""Buffers of imported arrays as NumPy arrays: read-only views that keep the array alive, checked where they are used."""
+"""Buffers of imported arrays as NumPy arrays: read-only views that keep the array alive, checked before use."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def missing(column, hidden=None):
 
 
 def list_offsets(column):
-    """Offsets of lists or words, from 0, int64, copied and then checked; and the child's element where the first list starts."""
+    """Offsets of lists or words, from 0, copied and then checked; and where in the child the first one starts."""
     if not column.count:
         return np.zeros(1, np.int64), 0
     dtype = NUMBERS[b"l" if column.schema.format in (b"+L", b"U") else b"i"]

@@ -11,10 +11,10 @@ NULLABLE = 2  # of ArrowSchema.flags
 SCHEMA, ARRAY, STREAM = b"arrow_schema", b"arrow_array", b"arrow_array_stream"
 
 #: Arrow's formats of numbers as NumPy's types.
-NUMBERS = {
-    **{b"c": np.dtype(np.int8), b"s": np.dtype(np.int16), b"i": np.dtype(np.int32), b"l": np.dtype(np.int64)},
-    **{b"C": np.dtype(np.uint8), b"S": np.dtype(np.uint16), b"I": np.dtype(np.uint32), b"L": np.dtype(np.uint64)},
-    **{b"e": np.dtype(np.float16), b"f": np.dtype(np.float32), b"g": np.dtype(np.float64)},
+NUMBERS: dict[bytes, np.dtype] = {
+    format.encode(): np.dtype(kind + size)
+    for kind, formats in {"i": "csil", "u": "CSIL", "f": "efg"}.items()
+    for format, size in zip(formats, "248" if kind == "f" else "1248", strict=True)
 }
 FORMATS = {dtype: format for format, dtype in NUMBERS.items()}
 

@@ -117,7 +117,7 @@ def items(values, format=None):
     lengths = [values.shape[0]]
     for size in values.shape[1:]:
         lengths.append(lengths[-1] * size)
-    if dtype == bool:
+    if dtype.kind == "b":
         node = Node(b"b", lengths[-1], (None, np.packbits(values.reshape(-1), bitorder="little")))
     elif dtype in FORMATS:
         node = Node(FORMATS[dtype], lengths[-1], (None, np.ascontiguousarray(values, dtype)))

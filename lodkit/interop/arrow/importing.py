@@ -6,7 +6,18 @@ import ctypes
 import typing
 
 from ...errors import LoDError
-from .c_data import ARRAY, SCHEMA, STREAM, ArrowArray, ArrowArrayStream, ArrowSchema, Get, LastError, Release, pointer_of
+from .c_data import (
+    ARRAY,
+    SCHEMA,
+    STREAM,
+    ArrowArray,
+    ArrowArrayStream,
+    ArrowSchema,
+    Get,
+    LastError,
+    Release,
+    pointer_of,
+)
 
 
 class Owned:

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from ...errors import DTypeError, LoDError
+from ...errors import LoDError
 from ...lod import LoDTensor, frozen
 from ...lod.batching import concat
 from . import buffers
