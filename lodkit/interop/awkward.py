@@ -7,7 +7,6 @@ import sys
 import numpy as np
 
 from ..errors import DeviceError, DTypeError
-from .arrow.exporting import plain_values
 
 _REMEDIES = {
     "Record": ("records", "pass one field, x['name']"),
@@ -95,6 +94,8 @@ def to_awkward(t):
         import awkward
     except ImportError as error:
         raise ImportError("to_awkward needs awkward: pip install awkward") from error
+    from .arrow.exporting import plain_values
+
     layout = awkward.contents.NumpyArray(np.ascontiguousarray(plain_values(t.values)))
     for level in reversed(range(t.lod_level)):
         layout = awkward.contents.ListOffsetArray(awkward.index.Index64(t.offsets(level)), layout)

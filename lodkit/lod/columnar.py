@@ -53,10 +53,6 @@ class Columnar:
         >>> t, t.values.flags.writeable
         (LoDTensor([[1., 2.], [3.]], recursive_sequence_lengths=[[2, 1]], shape=(3,), dtype=float64), False)
         """
-        from ..interop import awkward
-
-        if awkward.is_array(x):
-            return cls.from_awkward(x)
         from ..interop.arrow.reading import from_arrow
 
         return from_arrow(x, nulls, dictionary)

@@ -72,7 +72,7 @@ def test_a_round_trip_shares_memory():
         (lambda: ak.Array([[1], None]), DTypeError, "not None; drop it .* or fill it"),
         (lambda: ak.Array([[1, None]]), DTypeError, "not None"),
         (lambda: ak.Array([[{"a": 1}]]), DTypeError, r"not records; pass one field, x\['name'\]"),
-        (lambda: ak.Array([["a"]]), DTypeError, "not words; LoDTensor.from_arrow"),
+        (lambda: ak.Array([["a"]]), DTypeError, "not words; for ids and words: LoDTensor.from_arrow"),
         (lambda: ak.Array([[1], 2]), DTypeError, "not a union"),
         (lambda: [[1]], TypeError, "takes an awkward.Array, got list; lists go to from_nested"),
     ],

@@ -44,7 +44,7 @@ def view(column, i, start, count, dtype):
     if not address:
         raise malformed(f"buffer {i} of {column.schema.format!r} is missing")
     found = np.asarray(Memory(address + start * dtype.itemsize, count, dtype, column.owner))
-    return found if found.flags.aligned else found.copy()
+    return found.copy() if address % dtype.itemsize else found
 
 
 _BYTES = np.dtype(np.uint8)

@@ -9,6 +9,7 @@ import numpy as np
 from ...errors import LoDError
 from ...lod import LoDTensor, frozen
 from ...lod.batching import concat
+from ..awkward import is_array as is_awkward
 from . import buffers
 from .importing import Column, chunks_of
 from .words import holds_words, unified, words_of
@@ -19,6 +20,8 @@ _DEPTH = 64
 def from_arrow(x, nulls, dictionary):
     """``LoDTensor.from_arrow``."""
     _check(nulls)
+    if is_awkward(x):
+        return LoDTensor.from_awkward(x)
     return _joined(_only_column(chunks_of(x)), nulls, dictionary)
 
 
