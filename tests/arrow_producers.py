@@ -6,6 +6,7 @@ import ctypes
 
 import numpy as np
 
+from lodkit import LoDTensor
 from lodkit.interop.arrow import c_data
 from lodkit.interop.arrow.exporting import Node, export
 
@@ -88,3 +89,10 @@ class Stream:
 
     def __arrow_c_stream__(self, requested_schema=None):
         return c_data.new_capsule(ctypes.addressof(self.struct), c_data.STREAM, None)
+
+
+def ragged(dtype=np.float64, item=()):
+    """Two articles; one has an empty sentence."""
+    size = int(np.prod(item, dtype=int))
+    values = (np.arange(7 * size).reshape(7, *item) % 5).astype(dtype)
+    return LoDTensor(values, [[3, 1], [3, 0, 2, 2]])

@@ -91,10 +91,9 @@ def fixed_size(format):
     """Size of the lists of a format ``+w:size``; None for other formats."""
     if not format.startswith(b"+w:"):
         return None
-    size = int(format[3:])
-    if size < 0:
-        raise malformed(f"lists of {size} elements")
-    return size
+    if not format[3:].isdigit():
+        raise malformed(f"lists of {format[3:].decode()} elements")
+    return int(format[3:])
 
 
 def numbers(column):

@@ -135,7 +135,8 @@ def items(values, format=None):
     if dtype.kind == "b":
         node = Node(b"b", lengths[-1], (None, np.packbits(values.reshape(-1), bitorder="little")))
     elif dtype in FORMATS:
-        node = Node(FORMATS[dtype], lengths[-1], (None, np.ascontiguousarray(values, dtype)))
+        values = np.ascontiguousarray(values, dtype)
+        node = Node(FORMATS[dtype], lengths[-1], (None, values if values.flags.aligned else values.copy()))
     else:
         raise DTypeError(f"Arrow has no numbers of type {dtype}; convert the values with .astype(...)")
     for size, length in zip(reversed(values.shape[1:]), reversed(lengths[:-1]), strict=True):

@@ -121,9 +121,14 @@ def chunks_of(x):
         return Chunks(schema, [whole(schema, owner.held, owner)], capsule)
     if hasattr(x, "__arrow_c_stream__"):
         return _chunks_of_stream(x.__arrow_c_stream__())
+    remedy = "lists go to from_nested, arrays to from_lengths"
+    if hasattr(x, "collect"):
+        remedy = "pass .collect()"  # a lazy frame
+    elif hasattr(x, "execute"):
+        remedy = "pass a relation, .sql(...)"  # a connection
     raise TypeError(
         f"from_arrow takes an object with __arrow_c_array__ or __arrow_c_stream__ (pyarrow, polars, pandas 3, duckdb), "
-        f"got {type(x).__name__}; lists go to from_nested, arrays to from_lengths"
+        f"got {type(x).__name__}; {remedy}"
     )
 
 

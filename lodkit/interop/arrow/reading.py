@@ -81,7 +81,9 @@ def _only_column(chunks):
 
 
 def _holds_words(schema):
-    while schema.n_children == 1:
+    for _ in range(_DEPTH):
+        if schema.n_children != 1:
+            break
         schema = schema.child(0)
     return holds_words(schema)
 
@@ -141,8 +143,10 @@ class _Reader:
         format = column.schema.format
         if format in (b"+l", b"+L"):
             offsets, first = buffers.list_offsets(column)
+            child = column.child(0, first, offsets.item(-1))
         elif (size := buffers.fixed_size(format)) is not None and _holds_lists(column.schema):
-            offsets, first = np.arange(column.count + 1) * size, column.start * size
+            child = column.child(0, column.start * size, column.count * size)
+            offsets = np.arange(column.count + 1) * size
         else:
             return None
         null = buffers.missing(column, hidden)
@@ -152,7 +156,6 @@ class _Reader:
         self.empty.append((null, hidden))
         gone = null if hidden is None else hidden if null is None else null | hidden
         below = np.repeat(gone, np.diff(offsets)) if gone is not None else None
-        child = column.child(0, first, offsets.item(-1))
         return child, below if below is not None and below.any() else None
 
     def _levels(self):
