@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import sys
+
 import arrow_producers as arrow
 import numpy as np
 import pytest
+from arrow_producers import ragged
 
 import lodkit
 from lodkit import DTypeError, LoDError, LoDTensor
@@ -90,6 +93,14 @@ def test_types_that_are_no_numbers_are_refused_with_the_remedy(format, text):
 def test_misuse_names_the_remedy(make, error, text):
     with pytest.raises(error, match=text):
         make()
+
+
+@pytest.mark.parametrize(("method", "library"), [("to_arrow", "pyarrow"), ("to_awkward", "awkward")])
+def test_a_missing_library_is_named_with_its_extra(method, library, monkeypatch):
+    monkeypatch.setitem(sys.modules, library, None)
+    extra = {"pyarrow": "arrow"}.get(library, library)
+    with pytest.raises(ImportError, match=rf'{method} needs {library}: pip install "lodkit\[{extra}\]"'):
+        getattr(ragged(), method)()
 
 
 def test_values_on_a_tape_are_refused():

@@ -93,7 +93,7 @@ def to_awkward(t):
     try:
         import awkward
     except ImportError as error:
-        raise ImportError("to_awkward needs awkward: pip install awkward") from error
+        raise ImportError('to_awkward needs awkward: pip install "lodkit[awkward]"') from error
     from .arrow.exporting import plain_values
 
     layout = awkward.contents.NumpyArray(np.ascontiguousarray(plain_values(t.values)))

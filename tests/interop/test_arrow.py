@@ -229,6 +229,19 @@ def test_duckdb():
         assert rows.num_rows == 2
 
 
+def test_values_of_pytorch():
+    torch = pytest.importorskip("torch")
+    t = LoDTensor(np.arange(3.0), [[2, 1]])
+    values = torch.arange(3.0)
+    over = LoDTensor._wrap(values, t._lod)
+    array = pa.array(over)
+    assert array.to_pylist() == [[0, 1], [2]]
+    assert numpy_of(array).ctypes.data == values.data_ptr()
+    assert LoDTensor._wrap(values.bfloat16(), t._lod).to_awkward().to_list() == [[0, 1], [2]]
+    with pytest.raises(TypeError, match="requires grad"):
+        pa.array(LoDTensor._wrap(torch.ones(3, requires_grad=True), t._lod))
+
+
 def test_features_go_to_other_libraries():
     features = Features.from_list([{1: [10, 11], 3: [101]}, {}])
     array = pa.array(features)

@@ -155,5 +155,5 @@ def pyarrow_array(x):
     try:
         import pyarrow
     except ImportError as error:
-        raise ImportError("to_arrow needs pyarrow: pip install pyarrow; other libraries take the tensor") from error
+        raise ImportError('to_arrow needs pyarrow: pip install "lodkit[arrow]"') from error
     return pyarrow.array(x)

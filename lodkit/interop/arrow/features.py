@@ -83,7 +83,7 @@ def features(x, with_array=True):
         raise DTypeError(f"values have shape {values.shape}; Arrow's maps take one number per value")
     node = items(values)
     if x.kind == "map":
-        node = _map(x.values.offsets(), items(x.map_keys.values), node)
+        node = _map(x.values.offsets(), items(plain_values(x.map_keys.values)), node)
     elif x.kind == "list":
         _check_offsets(x.values.offsets())
         node = lists(x.values.offsets(), node, small=True)
