@@ -95,6 +95,36 @@ def test_nulls():
     assert LoDTensor.from_arrow(pa.array([None, None], pa.list_(pa.null())), nulls="empty").to_list() == [[], []]
 
 
+def random_lists(random, count, depth):
+    """An array of nested lists of all list types, some of them null though they hide values; slices of slices."""
+    if not depth:
+        return pa.array(random.integers(0, 100, count), pa.int64())
+    lengths = random.integers(0, 4, count)
+    child = random_lists(random, int(lengths.sum()) + 3, depth - 1)
+    start = int(random.integers(0, 3))
+    offsets = np.concatenate([[0], np.cumsum(lengths)]) + start
+    null = pa.array(random.random(count) < 0.2)
+    if random.random() < 0.5:
+        return pa.LargeListArray.from_arrays(pa.array(offsets), child, mask=null)
+    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), child[: offsets[-1]], mask=null)
+
+
+def without_nulls(lists):
+    return [without_nulls(x) if isinstance(x, list) else [] if x is None else x for x in lists]
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_any_nested_lists_with_nulls_and_slices(seed):
+    random = np.random.default_rng(seed)
+    array = random_lists(random, int(random.integers(0, 12)), 1 + seed % 4)
+    cut = array[int(random.integers(0, len(array) + 1)) :][: int(random.integers(0, len(array) + 1))]
+    for x in (array, cut, pa.chunked_array([cut, array, cut])):
+        t = LoDTensor.from_arrow(x, nulls="empty")
+        assert t.to_list() == without_nulls(x.to_pylist())
+        assert LoDTensor(t.values, lod=t.lod()).equals(t)
+        assert t.lod_level == 1 + seed % 4
+
+
 def test_words_with_and_without_a_dictionary():
     texts = [["b", "a"], [], ["a", "ü"]]
     for array in (
@@ -181,6 +211,7 @@ def test_polars():
         assert series.to_list() == t.to_list()
         assert LoDTensor.from_arrow(series).equals(t)
         assert LoDTensor.from_arrow(series[1:]).equals(t[1:])
+        assert np.shares_memory(LoDTensor.from_arrow(series).values, t.values)
     x = LoDTensor(np.arange(12, dtype=np.int16).reshape(4, 3), [[1, 3]])
     assert pl.Series(x).dtype == pl.List(pl.Array(pl.Int16, 3))
     assert LoDTensor.from_arrow(pl.Series(x)).equals(x)
@@ -248,6 +279,7 @@ def test_features_go_to_other_libraries():
     array.validate(full=True)
     assert array.type == pa.map_(pa.int64(), pa.list_(pa.int64()))
     assert array.to_pylist() == [[(1, [10, 11]), (3, [101])], []]
+    assert np.shares_memory(Features.from_arrow(array).values.values, features.values.values)
     pl = pytest.importorskip("polars")
     assert pl.Series(features).to_list() == features.to_list()
     assert Features.from_arrow(pa.table({"f": features})["f"]) == features

@@ -104,7 +104,7 @@ def test_nothing_dangles_and_nothing_leaks():
     t.to_awkward()
     gc.collect()
     references = sys.getrefcount(values)
-    for _ in range(1000):
+    for _ in range(10_000):
         LoDTensor.from_awkward(t.to_awkward())
     gc.collect()
     now = sys.getrefcount(values)
