@@ -193,6 +193,14 @@ def test_a_column_does_not_keep_the_others():
     assert not small.values.any()
 
 
+def test_null_records_raise():
+    records = pa.array([{"a": [1]}, None, {"a": [2]}])
+    for array in (records, records[1:]):
+        with pytest.raises(LoDError, match="a record is null; drop it first"):
+            LoDTensor.from_arrow(array)
+    assert LoDTensor.from_arrow(records[2:]).to_list() == [[2]]
+
+
 def test_parquet(tmp_path):
     pq = pytest.importorskip("pyarrow.parquet")
     t = LoDTensor(np.arange(1000, dtype=np.float32), [np.full(100, 10)])

@@ -78,9 +78,6 @@ class Chunks(typing.NamedTuple):
 
     def fields(self):
         """``(name, chunks)`` of each column of a table."""
-        for chunk in self.columns:
-            if chunk.array is not None and chunk.array.null_count > 0:
-                raise LoDError("a record is null; drop it first, or pass the fields one by one")
         for i in range(self.schema.n_children):
             schema = self.schema.child(i)
             yield schema.name.decode(), Chunks(schema, [chunk.field(i) for chunk in self.columns], self.kept)

@@ -56,7 +56,7 @@ def columns(table, nulls="raise", dictionary=False):
     if chunks.schema.format != b"+s":
         raise TypeError(f"columns takes a table, got one column ({type(table).__name__}); use LoDTensor.from_arrow")
     made = {}
-    for name, column in chunks.fields():
+    for name, column in _fields(chunks):
         if name in made:
             raise LoDError(f"two columns have the name {name!r}; rename one")
         made[name] = _joined(column, nulls, dictionary and _holds_words(column.schema), name)
@@ -77,7 +77,15 @@ def _only_column(chunks):
             f"from_arrow takes one column, this table has {len(names)} ({', '.join(names)}); "
             "lodkit.interop.arrow.columns(table) reads all of them"
         )
-    return next(chunks.fields())[1]
+    return next(_fields(chunks))[1]
+
+
+def _fields(chunks):
+    """``(name, chunks)`` of each column of a table, which has no null records."""
+    for chunk in chunks.columns:
+        if buffers.missing(chunk) is not None:
+            raise LoDError("a record is null; drop it first, or pass the fields one by one")
+    return chunks.fields()
 
 
 def _holds_words(schema):
@@ -161,7 +169,7 @@ class _Reader:
     def _levels(self):
         """Offsets without what null lists hide."""
         for offsets, (null, hidden) in zip(self.offsets, self.empty, strict=True):
-            if hidden is None and (null is None or not (lengths := np.diff(offsets))[null].any()):
+            if hidden is None and null is None:
                 yield offsets
                 continue
             lengths = np.diff(offsets)
@@ -170,13 +178,11 @@ class _Reader:
             lengths = lengths if hidden is None else lengths[~hidden]
             yield np.concatenate([[0], np.cumsum(lengths)])
 
-    def _refuse(self, null, what, item=None):
-        """Raise for the first null."""
+    def _refuse(self, null, what, item=()):
+        """Raise for the first null of items of a shape, with the indices that lead to it."""
         if null is None:
             return
-        at = int(np.argmax(null))
-        index = [] if item is None else [int(i) for i in np.unravel_index(at, (len(null) // math.prod(item), *item))]
-        at = at if item is None else index.pop(0)
+        at, *index = map(int, np.unravel_index(np.argmax(null), (len(null) // math.prod(item), *item)))
         for offsets in reversed(self.offsets):
             i = int(np.searchsorted(offsets, at, "right")) - 1
             index.insert(0, at - offsets.item(i))
