@@ -112,13 +112,13 @@ class Conversions:
 
         return pyarrow_array(self.to("cpu"))
 
-    def __arrow_c_array__(self, requested_schema=None):
+    def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]:
         """Return capsules of the type and of the array, maps with offsets of 32 bits; values and keys are shared."""
         from ..interop.arrow.features import features
 
         return features(self)
 
-    def __arrow_c_schema__(self):
+    def __arrow_c_schema__(self) -> object:
         """Return a capsule of the type that ``__arrow_c_array__`` gives."""
         from ..interop.arrow.features import features
 

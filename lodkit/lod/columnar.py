@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import typing
+from typing import Any, Literal, Self, overload
 
 
 class Columnar:
@@ -10,8 +10,20 @@ class Columnar:
 
     __slots__ = ()
 
+    @overload
     @classmethod
-    def from_arrow(cls, x, *, nulls: typing.Literal["raise", "empty"] = "raise", dictionary: bool = False):
+    def from_arrow(
+        cls, x: Any, *, nulls: Literal["raise", "empty"] = "raise", dictionary: Literal[False] = False
+    ) -> Self: ...
+
+    @overload
+    @classmethod
+    def from_arrow(
+        cls, x: Any, *, nulls: Literal["raise", "empty"] = "raise", dictionary: Literal[True]
+    ) -> tuple[Self, list[str]]: ...
+
+    @classmethod
+    def from_arrow(cls, x, *, nulls="raise", dictionary=False):
         """Make a LoDTensor from a column of lists, of any library that speaks Arrow. No Arrow library is needed.
 
         Lists become levels, to any depth; lists of fixed size below them items ``(rows, *item)``; a column of plain
@@ -57,7 +69,7 @@ class Columnar:
 
         return from_arrow(x, nulls, dictionary)
 
-    def __arrow_c_array__(self, requested_schema=None):
+    def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]:
         """Return capsules of the type and of the array: large lists of numbers, items as lists of fixed size.
 
         Values and offsets are shared: do not write to the values while others read them. Values that are not
@@ -68,20 +80,20 @@ class Columnar:
 
         return tensor(self, requested_schema)
 
-    def __arrow_c_schema__(self):
+    def __arrow_c_schema__(self) -> object:
         """Return a capsule of the type that ``__arrow_c_array__`` gives."""
         from ..interop.arrow.exporting import tensor
 
         return tensor(self, with_array=False)
 
-    def to_arrow(self):
+    def to_arrow(self) -> Any:
         """Return a pyarrow array that shares values and offsets: ``pyarrow.array(t)``."""
         from ..interop.arrow.exporting import pyarrow_array
 
         return pyarrow_array(self)
 
     @classmethod
-    def from_awkward(cls, x):
+    def from_awkward(cls, x: Any) -> Self:
         """Make a LoDTensor from an awkward array of lists of numbers.
 
         Variable dimensions become levels; regular ones below them items ``(rows, *item)``. Values are shared where the
@@ -102,7 +114,7 @@ class Columnar:
 
         return from_awkward(cls, x)
 
-    def to_awkward(self):
+    def to_awkward(self) -> Any:
         """Return an ``awkward.Array`` that shares values and offsets."""
         from ..interop.awkward import to_awkward
 

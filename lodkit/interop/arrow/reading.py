@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import typing
 
 import numpy as np
 
@@ -25,7 +26,9 @@ def from_arrow(x, nulls, dictionary):
     return _joined(_only_column(chunks_of(x)), nulls, dictionary)
 
 
-def columns(table, nulls="raise", dictionary=False):
+def columns(
+    table: typing.Any, nulls: typing.Literal["raise", "empty"] = "raise", dictionary: bool = False
+) -> dict[str, typing.Any]:
     """Read each column of a table, a data frame or a duckdb relation as a LoDTensor.
 
     Parameters
