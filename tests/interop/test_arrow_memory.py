@@ -36,8 +36,8 @@ def sources():
     try:
         import duckdb
 
-        db = duckdb.connect()
-        made["duckdb"] = lambda: db.sql("select unnest([[1.0, 2.0], [], [3.0], [4.0, 5.0, 6.0]]::double[][]) as x")
+        query = "select unnest([[1.0, 2.0], [], [3.0], [4.0, 5.0, 6.0]]::double[][]) as x"
+        made["duckdb"] = lambda: duckdb.connect().sql(query)
     except ImportError:
         pass
     return made
