@@ -23,7 +23,9 @@ class Columnar:
     ) -> tuple[Self, list[str]]: ...
 
     @classmethod
-    def from_arrow(cls, x, *, nulls="raise", dictionary=False):
+    def from_arrow(
+        cls, x: Any, *, nulls: Literal["raise", "empty"] = "raise", dictionary: bool = False
+    ) -> Self | tuple[Self, list[str]]:
         """Make a LoDTensor from a column of lists, of any library that speaks Arrow. No Arrow library is needed.
 
         Lists become levels, to any depth; lists of fixed size below them items ``(rows, *item)``; a column of plain
