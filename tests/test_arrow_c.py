@@ -132,6 +132,23 @@ def test_another_thread_may_free():
     assert values() is None
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="starts a thread by the C library")
+def test_a_thread_that_python_does_not_know_may_free():
+    t = ragged()
+    values = weakref.ref(t.values)
+    capsule = t.__arrow_c_array__()[1]
+    moved = c_data.ArrowArray.from_buffer_copy(arrow.array_in(capsule))
+    arrow.array_in(capsule).release = None
+    del t, capsule
+    assert values() is not None
+    library, thread = ctypes.CDLL(None), ctypes.c_ulong()
+    call, at = ctypes.c_void_p(moved.release), ctypes.c_void_p(ctypes.addressof(moved))
+    assert library.pthread_create(ctypes.byref(thread), None, call, at) == 0
+    assert library.pthread_join(thread, None) == 0
+    assert values() is None
+    assert not moved.release
+
+
 def test_freeing_while_an_exception_is_raised_keeps_the_exception():
     """A frame that is left by an exception frees its variables while Python holds it."""
 
