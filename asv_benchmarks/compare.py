@@ -34,6 +34,7 @@ if __name__ == "__main__" and "LODKIT_COMPARE_THREADS" not in os.environ:
         status |= subprocess.run([sys.executable, __file__], env={**os.environ, **settings}, check=False).returncode
     sys.exit(status)
 
+import compare_arrow
 import compare_attention
 import compare_crf
 import compare_decoding
@@ -251,6 +252,7 @@ GROUPS = (
     *compare_sequences.GROUPS,
     *compare_tables.GROUPS,
     *compare_optimizers.GROUPS,
+    *compare_arrow.GROUPS,
     *compare_attention.GROUPS,
     *compare_crf.GROUPS,
     *compare_decoding.GROUPS,

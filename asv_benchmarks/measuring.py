@@ -15,7 +15,7 @@ import numpy as np
 import lodkit
 
 PEERS = (
-    *("lodkit", "numpy", "numba", "scipy", "torch", "fbgemm-gpu-cpu", "awkward", "tensorflow"),
+    *("lodkit", "numpy", "numba", "scipy", "torch", "fbgemm-gpu-cpu", "awkward", "tensorflow", "pyarrow", "polars"),
     *("pytorch-crf", "rapidfuzz", "jiwer"),
 )
 THREADS = int(os.environ.get("LODKIT_COMPARE_THREADS", "1"))

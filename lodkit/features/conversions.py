@@ -38,13 +38,20 @@ class Conversions:
 
     @classmethod
     def from_arrow(cls, array, *, names=None):
-        """Make features from an Arrow array (or chunked array) of ``map<int, list<int>>``, one example per map.
+        """Make features from a column of ``map<int, list<int>>``, one example per map.
 
         Values may also be numbers, or maps of numbers. Of a ``list<map<...>>``, each map in a list is an example.
-        """
-        from ..interop.arrow import arrays_of
 
-        return cls(*arrays_of(array), names=names)
+        Parameters
+        ----------
+        array : object with ``__arrow_c_array__`` or ``__arrow_c_stream__``
+            pyarrow's arrays and chunked arrays and others. Values of one chunk are a read-only view.
+        names : type of enum.IntEnum, optional
+        """
+        from ..interop.arrow.features import arrays_of
+
+        parts = [cls(*arrays, names=names) for arrays in arrays_of(array)]
+        return parts[0] if len(parts) == 1 else cls._concat(parts)
 
     @classmethod
     def from_columns(cls, columns, presence=None, *, names=None):
@@ -100,10 +107,22 @@ class Conversions:
         return _feature_lists.dictionaries(self)
 
     def to_arrow(self):
-        """Return an Arrow array of maps, one per example."""
-        from ..interop.arrow import array_of
+        """Return a pyarrow array of maps, one per example, that shares the values: ``pyarrow.array(features)``."""
+        from ..interop.arrow.exporting import pyarrow_array
 
-        return array_of(self.to("cpu"))
+        return pyarrow_array(self.to("cpu"))
+
+    def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]:
+        """Return capsules of the type and of the array, maps with offsets of 32 bits; values and keys are shared."""
+        from ..interop.arrow.features import features
+
+        return features(self)
+
+    def __arrow_c_schema__(self) -> object:
+        """Return a capsule of the type that ``__arrow_c_array__`` gives."""
+        from ..interop.arrow.features import features
+
+        return features(self, with_array=False)
 
 
 def _column(x):

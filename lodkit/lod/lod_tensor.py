@@ -11,6 +11,7 @@ from ..arrays.recorded import on_tape, plain_view
 from ..errors import LoDError, LoDLevelError
 from ..public import public
 from . import levels as _levels
+from .columnar import Columnar
 from .comparison import Comparison
 from .encodings import Conversions
 from .indexing import Indexing
@@ -21,7 +22,9 @@ _new = object.__new__
 
 
 @public
-class LoDTensor(Comparison, Indexing, Relevelling, Conversions, SparseMatrices, np.lib.mixins.NDArrayOperatorsMixin):
+class LoDTensor(
+    Comparison, Indexing, Relevelling, Conversions, Columnar, SparseMatrices, np.lib.mixins.NDArrayOperatorsMixin
+):
     """A batch of nested sequences: an array of rows, and lengths per level that group them.
 
     Offsets are copied in, checked and read-only; values are shared and mutable.

@@ -1,0 +1,144 @@
+"""Buffers of imported arrays as NumPy arrays: read-only views that keep the array alive, checked before use."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...errors import DTypeError, LoDError
+from ...lod.levels import compiled
+from .c_data import NUMBERS
+from .importing import malformed
+
+_DICTIONARY = "pass dictionary=True for ids and the list of words"
+NAMES = {**{format: dtype.name for format, dtype in NUMBERS.items()}, b"b": "bool", b"n": "null"}
+_KINDS = {
+    **dict.fromkeys((b"u", b"U", b"vu"), ("words", _DICTIONARY)),
+    **dict.fromkeys((b"z", b"Z", b"vz"), ("bytes", "encode them as numbers first")),
+    b"w": ("bytes", "encode them as numbers first"),
+    **dict.fromkeys((b"+l", b"+L", b"+w"), ("lists", "convert them to numbers first")),
+    b"+s": ("records", "pass one field, or a table to lodkit.interop.arrow.columns"),
+    b"+m": ("maps", "Features.from_arrow reads maps"),
+    b"+v": ("list views", "cast to lists, pyarrow.list_(...), first"),
+    b"+u": ("unions", "pass one of their fields"),
+    b"+r": ("runs", "decode them first, pyarrow.compute.run_end_decode"),
+    b"t": ("dates or times", "cast to int64 first"),
+    b"d": ("decimals", "cast to float64 first"),
+}
+
+
+class Memory:
+    """Memory of another library as an array's base: ``owner`` lives as long as the array."""
+
+    __slots__ = ("__array_interface__", "owner")
+
+    def __init__(self, address, count, dtype, owner):
+        self.owner = owner
+        self.__array_interface__ = {"data": (address, True), "shape": (count,), "typestr": dtype.str, "version": 3}
+
+
+def view(column, i, start, count, dtype):
+    """Elements ``start`` to ``start + count`` of buffer i, read-only; a copy only where memory is not aligned."""
+    if not count:
+        return np.empty(0, dtype)
+    address = column.array.buffer(i)
+    if not address:
+        raise malformed(f"buffer {i} of {column.schema.format!r} is missing")
+    found = np.asarray(Memory(address + start * dtype.itemsize, count, dtype, column.owner))
+    return found.copy() if address % dtype.itemsize else found
+
+
+_BYTES = np.dtype(np.uint8)
+
+
+def bits(column, i):
+    """Bits of the column's elements, as booleans."""
+    start, count = column.start, column.count
+    found = view(column, i, start // 8, (start % 8 + count + 7) // 8, _BYTES)
+    return np.unpackbits(found, bitorder="little")[start % 8 : start % 8 + count].view(bool)
+
+
+def missing(column, hidden=None):
+    """Which elements are null, or None where none is; of ``hidden`` ones nobody asks."""
+    array = column.array
+    if not column.count or not array.null_count:
+        return None
+    if not array.buffer(0):
+        if array.null_count > 0:
+            raise malformed(f"{array.null_count} nulls, but no bitmap says which")
+        return None
+    null = ~bits(column, 0)
+    if hidden is not None:
+        null &= ~hidden
+    return null if null.any() else None
+
+
+def list_offsets(column):
+    """Offsets of lists or words, from 0, copied and then checked; and where in the child the first one starts."""
+    if not column.count:
+        return np.zeros(1, np.int64), 0
+    dtype = NUMBERS[b"l" if column.schema.format in (b"+L", b"U") else b"i"]
+    offsets = view(column, 1, column.start, column.count + 1, dtype).astype(np.int64)
+    first = offsets.item(0)
+    i = compiled().first_decrease(offsets)
+    if first < 0 or i:
+        raise malformed(f"offset {offsets[i]} at {i} follows {offsets[i - 1]}" if i else f"the first offset is {first}")
+    if first:
+        offsets -= first
+    return offsets, first
+
+
+def fixed_size(format):
+    """Size of the lists of a format ``+w:size``; None for other formats."""
+    if not format.startswith(b"+w:"):
+        return None
+    if not format[3:].isdigit():
+        raise malformed(f"lists of {format[3:].decode()} elements")
+    return int(format[3:])
+
+
+def numbers(column):
+    """Numbers of a column: a view; booleans, and what a dictionary of numbers stands for, are copied."""
+    format, count = column.schema.format, column.count
+    if column.schema.dictionary:
+        if column.schema.words().format not in NUMBERS:
+            raise _refused(column.schema.words().format)
+        words = column.words()
+        if missing(words) is not None:
+            raise LoDError("the dictionary has a null; fill it first")
+        return numbers(words)[ids(column, words.count)] if words.count else np.zeros(count)
+    if format in NUMBERS:
+        return view(column, 1, column.start, count, NUMBERS[format])
+    if format == b"b":
+        return bits(column, 1) if count else np.empty(0, bool)
+    if format == b"n":
+        return np.zeros(count)  # where there is any, it is null
+    raise _refused(format)
+
+
+def ids(column, height):
+    """Ids of a column with a dictionary of ``height`` words, int64, copied and then checked."""
+    dtype = NUMBERS.get(column.schema.format)
+    if dtype is None or dtype.kind not in "iu":
+        raise malformed(f"ids of format {column.schema.format!r}")
+    found = view(column, 1, column.start, column.count, dtype).astype(np.int64)
+    null = missing(column)
+    if null is not None:
+        found[null] = 0
+    if len(found) and not 0 <= found.min() <= found.max() < max(height, 0 if null is None else 1):
+        raise malformed(f"ids from {found.min()} to {found.max()} for a dictionary of {height} words")
+    return found
+
+
+def described(format):
+    """A format in words."""
+    return NAMES.get(format) or _kind(format)[0]
+
+
+def _kind(format):
+    unknown = f"the unknown format {format.decode()!r}", "convert them to numbers first"
+    return next((found for start, found in _KINDS.items() if format.startswith(start)), unknown)
+
+
+def _refused(format):
+    kind, remedy = _kind(format)
+    return DTypeError(f"from_arrow reads lists of numbers, not {kind}; {remedy}")

@@ -1,0 +1,102 @@
+"""LoDTensors from and to awkward arrays, by their layouts."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+
+from ..errors import DeviceError, DTypeError
+
+_REMEDIES = {
+    "Record": ("records", "pass one field, x['name']"),
+    "Union": ("a union", "pass the part of one type"),
+    "BitMasked": ("None", "drop it (awkward.drop_none) or fill it (awkward.fill_none)"),
+    "ByteMasked": ("None", "drop it (awkward.drop_none) or fill it (awkward.fill_none)"),
+    "IndexedOption": ("None", "drop it (awkward.drop_none) or fill it (awkward.fill_none)"),
+}
+
+
+def is_array(x):
+    """Whether ``x`` is an awkward array, whose library the caller has loaded."""
+    awkward = sys.modules.get("awkward")
+    return awkward is not None and isinstance(x, getattr(awkward, "Array", ()))
+
+
+def from_awkward(kind, x):
+    """``LoDTensor.from_awkward``: ``kind`` is LoDTensor."""
+    if not is_array(x):
+        raise TypeError(f"from_awkward takes an awkward.Array, got {type(x).__name__}; lists go to from_nested")
+    layout = x.layout
+    if layout.backend.name != "cpu":
+        raise DeviceError(f"the array is on the backend {layout.backend.name}; awkward.to_backend(x, 'cpu') moves it")
+    levels = []
+    while (found := _level(layout)) is not None:
+        offsets, layout = found
+        levels.append(offsets)
+    return kind.from_offsets(_items(layout), *levels)
+
+
+def _plain(layout):
+    """A layout without indirections, or raise with the remedy."""
+    while True:
+        name = type(layout).__name__.removesuffix("Array")
+        if layout.parameter("__array__") in ("string", "bytestring", "char", "byte"):
+            raise DTypeError(
+                "from_awkward takes numbers, not words; for ids and words: "
+                "LoDTensor.from_arrow(awkward.to_arrow(x, extensionarray=False), dictionary=True)"
+            )
+        if name in _REMEDIES:
+            found, remedy = _REMEDIES[name]
+            raise DTypeError(f"from_awkward takes lists of numbers, not {found}; {remedy}")
+        if name == "Indexed":
+            layout = layout.project()
+        elif name == "Unmasked":
+            layout = layout.content
+        else:
+            return layout
+
+
+def _level(layout):
+    """Offsets from 0 and content of lists; None where there are only items."""
+    layout = _plain(layout)
+    name = type(layout).__name__.removesuffix("Array")
+    if name == "Regular" and _holds_lists(layout):
+        return np.arange(len(layout) + 1) * layout.size, layout.content[: len(layout) * layout.size]
+    if name not in ("ListOffset", "List"):
+        return None
+    layout = layout.to_ListOffsetArray64(True)
+    offsets = np.asarray(layout.offsets.data)
+    return offsets, layout.content[: offsets[-1]]
+
+
+def _holds_lists(layout):
+    while type(layout).__name__ == "RegularArray":
+        layout = _plain(layout.content)
+    return type(layout).__name__ in ("ListOffsetArray", "ListArray")
+
+
+def _items(layout):
+    """Values: regular dimensions are items."""
+    layout, shape = _plain(layout), []
+    while type(layout).__name__ == "RegularArray":
+        shape.append((len(layout), layout.size))
+        layout = _plain(layout.content[: len(layout) * layout.size])
+    if type(layout).__name__ == "EmptyArray":
+        layout = layout.to_NumpyArray(np.float64)
+    values = np.asarray(layout.data)
+    return values.reshape(shape[0][0], *(size for _, size in shape), *values.shape[1:]) if shape else values
+
+
+def to_awkward(t):
+    """``LoDTensor.to_awkward``."""
+    try:
+        import awkward
+    except ImportError as error:
+        raise ImportError('to_awkward needs awkward: pip install "lodkit[awkward]"') from error
+    from .arrow.exporting import plain_values
+
+    layout = awkward.contents.NumpyArray(np.ascontiguousarray(plain_values(t.values)))
+    for level in reversed(range(t.lod_level)):
+        layout = awkward.contents.ListOffsetArray(awkward.index.Index64(t.offsets(level)), layout)
+    return awkward.Array(layout)

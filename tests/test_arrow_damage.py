@@ -1,0 +1,112 @@
+"""Damaged arrays, types that are no numbers and misuse: each raises with the place and the remedy."""
+
+from __future__ import annotations
+
+import sys
+
+import arrow_producers as arrow
+import numpy as np
+import pytest
+from arrow_producers import ragged
+
+import lodkit
+from lodkit import DTypeError, LoDError, LoDTensor
+from lodkit.interop.arrow.exporting import Node
+
+
+def change(**fields):
+    def apply(struct):
+        for name, value in fields.items():
+            setattr(struct, name, value)
+
+    return apply
+
+
+def child(**fields):
+    return lambda struct: change(**fields)(struct.child(0))
+
+
+GOOD = arrow.lists([0, 1, 3], arrow.numbers([1.0, 2, 3]))
+
+
+@pytest.mark.parametrize(
+    ("node", "damage", "text"),
+    [
+        (arrow.lists([-1, 1, 3], arrow.numbers([1.0, 2, 3])), None, "the first offset is -1"),
+        (arrow.lists([0, 3, 2], arrow.numbers([1.0, 2, 3])), None, "offset 2 at 2 follows 3"),
+        (arrow.lists([0, 1, 4], arrow.numbers([1.0, 2, 3])), None, "a child has 3 elements, but its parent uses 4"),
+        (arrow.lists([1, 3, 4], arrow.numbers([1.0, 2, 3])), None, "a child has 3 elements, but its parent uses 4"),
+        (arrow.lists([0, -(1 << 31)], arrow.numbers([1.0]), format=b"+l"), None, "follows 0"),
+        (arrow.lists([0, (1 << 63) - 1], arrow.numbers([1.0])), None, "its parent uses 9223372036854775807"),
+        (GOOD, change(length=-1), "length -1"),
+        (GOOD, change(offset=-1), "offset -1"),
+        (GOOD, change(n_buffers=1), "buffer 1 of b'\\+L' is missing"),
+        (GOOD, change(buffers=None), "is missing"),
+        (GOOD, change(n_children=0), "child 0 of b'\\+L' is missing"),
+        (GOOD, change(null_count=1), "1 nulls, but no bitmap"),
+        (GOOD, child(length=2), "a child has 2 elements, but its parent uses 3"),
+        (GOOD, child(offset=-1), "a child has"),
+        (Node(b"+w:3", 2, (None,), (arrow.numbers([1.0] * 5),)), None, "a child has 5 elements, but its parent uses 6"),
+        (Node(b"+w:-1", 2, (None,), (arrow.numbers([1.0] * 5),)), None, "lists of -1 elements"),
+        (Node(b"+w:9", 1 << 60, (None,), (arrow.lists([0], arrow.numbers([1.0])),)), None, "its parent uses"),
+        (arrow.lists([0, 1 << 62], arrow.numbers([1.0]), valid=[0]), arrow.with_nulls, "its parent uses"),
+    ],
+    ids=str,
+)
+def test_damaged_arrays_raise_before_anything_is_read_beyond_its_end(node, damage, text):
+    with pytest.raises(LoDError, match=text):
+        LoDTensor.from_arrow(arrow.Producer(node, damage))
+
+
+@pytest.mark.parametrize(
+    ("format", "text"),
+    [
+        (b"u", "not words"),
+        (b"z", "not bytes"),
+        (b"tdD", "not dates or times; cast to int64 first"),
+        (b"d:5,2", "not decimals; cast to float64 first"),
+        (b"+m", "not maps; Features.from_arrow reads maps"),
+        (b"+vl", "not list views; cast to lists"),
+        (b"+ud:0", "not unions"),
+        (b"+r", "not runs; decode them first"),
+        (b"+s", "not records; pass one field"),
+        (b"?", "not the unknown format"),
+    ],
+    ids=str,
+)
+def test_types_that_are_no_numbers_are_refused_with_the_remedy(format, text):
+    node = arrow.lists([0, 1], Node(format, 1, (None, np.zeros(1)), ()))
+    with pytest.raises(DTypeError, match=text):
+        LoDTensor.from_arrow(arrow.Producer(node))
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "text"),
+    [
+        (lambda: LoDTensor.from_arrow([[1]]), TypeError, "got list; lists go to from_nested"),
+        (lambda: LoDTensor(None, [[1]]).__arrow_c_array__(), LoDError, "without values is no Arrow array"),
+        (lambda: LoDTensor(np.array(["a"])).__arrow_c_array__(), DTypeError, "Arrow has no numbers of type <U1"),
+        (lambda: LoDTensor(np.array([1j])).__arrow_c_array__(), DTypeError, "Arrow has no numbers of type complex128"),
+    ],
+    ids=str,
+)
+def test_misuse_names_the_remedy(make, error, text):
+    with pytest.raises(error, match=text):
+        make()
+
+
+@pytest.mark.parametrize(("method", "library"), [("to_arrow", "pyarrow"), ("to_awkward", "awkward")])
+def test_a_missing_library_is_named_with_its_extra(method, library, monkeypatch):
+    monkeypatch.setitem(sys.modules, library, None)
+    extra = {"pyarrow": "arrow"}.get(library, library)
+    with pytest.raises(ImportError, match=rf'{method} needs {library}: pip install "lodkit\[{extra}\]"'):
+        getattr(ragged(), method)()
+
+
+def test_values_on_a_tape_are_refused():
+    x = LoDTensor(np.ones(3), [[1, 2]])
+    with lodkit.Tape() as tape:
+        y = lodkit.relu(x)
+        assert tape
+        with pytest.raises(Exception, match="record"):
+            y.__arrow_c_array__()
