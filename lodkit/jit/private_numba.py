@@ -17,13 +17,19 @@ from numba.core.compiler_lock import global_compiler_lock as compiler_lock
 from numba.core.cpu import CPUContext
 from numba.core.cpu_options import ParallelOptions
 from numba.core.dispatcher import Dispatcher
+from numba.core.errors import TypingError as TypingError
+from numba.core.imputils import RefType, iternext_impl
 from numba.core.serialize import dumps
 from numba.core.targetconfig import ConfigStack
 from numba.core.typing.templates import builtin_registry, infer, infer_global, make_intrinsic_template
+from numba.extending import make_attribute_wrapper as wrap_attribute
 from numba.extending import register_jitable
 from numba.np.ufunc import parallel
 
-__all__ = ["NullCache", "compiler_lock"]
+__all__ = ["NullCache", "TypingError", "compiler_lock", "next_item", "wrap_attribute"]
+
+#: Decorator of an ``iternext`` that counts a reference to what it yields.
+next_item = iternext_impl(RefType.NEW)
 
 #: Options of a function that no C code calls: Numba would compile a wrapper for that, a seventh of a first call.
 WITHOUT_C = {"no_cfunc_wrapper": True}
@@ -70,6 +76,11 @@ def set_cache(dispatcher, cache):
 def writable(kind):
     """Type of writable arrays for one of read-only arrays; other types as they are."""
     return kind.copy(readonly=False) if isinstance(kind, types.Array) and not kind.mutable else kind
+
+
+def read_only(kind):
+    """Type of read-only arrays for one of arrays."""
+    return kind.copy(readonly=True)
 
 
 def share_entry(dispatcher, kinds, entry):

@@ -1,0 +1,146 @@
+"""Sequences of a LoDTensor in compiled code: ``t[i]``, ``for sequence in t``. They share memory and keep it alive.
+
+A sequence is a view with a reference to its owner, so it may outlive the tensor. References are counted where LLVM can
+see both ends and drop the pair: in a loop that only reads the sequence, nothing is counted.
+"""
+
+from __future__ import annotations
+
+import operator
+
+from numba import types
+from numba.core import cgutils
+from numba.extending import lower_builtin, overload, type_callable
+
+from ...jit.private_numba import TypingError, next_item
+from .errors import NoSequence
+from .kinds import OFFSETS, LoDTensorType, SequencesType
+
+
+def offset(context, builder, tensor, level, at):
+    """Load an offset of a level."""
+    offsets = context.make_array(OFFSETS)(context, builder, builder.extract_value(tensor.levels, level))
+    return builder.load(builder.gep(offsets.data, [at]))
+
+
+def rows_between(context, builder, kind, values, start, stop):
+    """A view of rows of an array, without a reference counted."""
+    source = context.make_array(kind)(context, builder, values)
+    shape, strides = cgutils.unpack_tuple(builder, source.shape), cgutils.unpack_tuple(builder, source.strides)
+    view = context.make_array(kind)(context, builder)
+    view.data = cgutils.pointer_add(builder, source.data, builder.mul(start, strides[0]), source.data.type)
+    rows = builder.sub(stop, start)
+    item_count = cgutils.unpack_tuple(builder, source.shape)[1:]
+    total = rows
+    for n in item_count:
+        total = builder.mul(total, n)
+    view.shape = cgutils.pack_array(builder, [rows, *shape[1:]])
+    view.strides, view.itemsize, view.nitems = source.strides, source.itemsize, total
+    view.meminfo, view.parent = source.meminfo, source.parent
+    return view._getvalue()
+
+
+def sequence(context, builder, kind, tensor, start, stop):
+    """What lies between two entries of the outermost offsets, without a reference counted: an array, or a LoDTensor."""
+    first, last = (offset(context, builder, tensor, 0, at) for at in (start, stop))
+    first_row, last_row = first, last
+    for level in range(1, kind.lod_level):
+        first_row, last_row = (offset(context, builder, tensor, level, at) for at in (first_row, last_row))
+    values = None
+    if kind.has_values:
+        first_here, last_here = (builder.sub(row, tensor.first_row) for row in (first_row, last_row))
+        values = rows_between(context, builder, kind.values, tensor.values, first_here, last_here)
+    if kind.lod_level == 1:
+        return values
+    part = cgutils.create_struct_proxy(kind.item)(context, builder)
+    part.start, part.stop, part.first_row, part.base = first, last, first_row, tensor.base
+    part.levels = context.make_tuple(builder, kind.item.levels, cgutils.unpack_tuple(builder, tensor.levels)[1:])
+    if kind.has_values:
+        part.values = values
+    return part._getvalue()
+
+
+@type_callable(operator.getitem)
+def type_of_item(context):
+    def item_type(t, i):
+        if not isinstance(t, LoDTensorType):
+            return None
+        if not isinstance(i, types.Integer):
+            raise TypingError(f"compiled code takes t[i] by an integer, not by {i}; loop over range(start, stop)")
+        if t.lod_level:
+            return t.item(t, types.int64)
+        return context.resolve_function_type(operator.getitem, (t.values, types.int64), {}).return_type(t, types.int64)
+
+    return item_type
+
+
+@lower_builtin(operator.getitem, LoDTensorType, types.Integer)
+def item(context, builder, signature, args):
+    """``t[i]``: no reference is counted before the check, so that LLVM sees the pair of the sequence whole."""
+    kind, integer = signature.args
+    tensor = cgutils.create_struct_proxy(kind)(context, builder, args[0])
+    count = builder.sub(tensor.stop, tensor.start)
+    at = call(context, builder, _checked, (integer, integer), (args[1], count))
+    if not kind.lod_level:
+        by_row = signature.return_type(kind.values, integer)
+        return context.get_function(operator.getitem, by_row)(builder, (tensor.values, at))
+    start = builder.add(tensor.start, at)
+    made = sequence(context, builder, kind, tensor, start, builder.add(start, context.get_constant(integer, 1)))
+    context.nrt.incref(builder, kind.item, made)
+    return made
+
+
+def _checked(i, count):
+    """A non-negative index."""
+
+
+@overload(_checked)
+def _compiled_check(i, count):
+    def checked(i, count):
+        if i < -count or i >= count:
+            raise NoSequence(i, count)
+        return i + count if i < 0 else i
+
+    return checked
+
+
+def call(context, builder, function, kinds, args):
+    """Call an overloaded function from an implementation in LLVM's code."""
+    known = context.typing_context.resolve_value_type(function)
+    compiled = context.get_function(known, known.get_call_type(context.typing_context, kinds, {}))
+    context.add_linking_libs(getattr(compiled, "libs", ()))
+    return compiled(builder, args)
+
+
+@lower_builtin("getiter", LoDTensorType)
+def iterate(context, builder, signature, args):
+    (kind,) = signature.args
+    if not kind.lod_level:
+        tensor = cgutils.create_struct_proxy(kind)(context, builder, args[0])
+        return context.get_function("getiter", signature.return_type(kind.values))(builder, (tensor.values,))
+    sequences = context.make_helper(builder, signature.return_type)
+    sequences.tensor = args[0]
+    start = cgutils.create_struct_proxy(kind)(context, builder, args[0]).start
+    sequences.at = cgutils.alloca_once_value(builder, start)
+    context.nrt.incref(builder, kind, args[0])
+    return sequences._getvalue()
+
+
+@lower_builtin("iternext", SequencesType)
+@next_item
+def advance(context, builder, signature, args, result):
+    """Yield the next sequence; behind the last an empty one, so that its reference is counted without a branch.
+
+    LLVM drops the counting of a reference only where every way through the loop gives it back.
+    """
+    (kind,) = signature.args
+    sequences = context.make_helper(builder, kind, args[0])
+    tensor = cgutils.create_struct_proxy(kind.tensor)(context, builder, sequences.tensor)
+    at = builder.load(sequences.at)
+    more = builder.icmp_signed("<", at, tensor.stop)
+    following = builder.add(at, builder.zext(more, at.type))
+    made = sequence(context, builder, kind.tensor, tensor, at, following)
+    context.nrt.incref(builder, kind.tensor.item, made)
+    builder.store(following, sequences.at)
+    result.set_valid(more)
+    result.yield_(made)
