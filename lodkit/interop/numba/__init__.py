@@ -22,7 +22,7 @@ Examples
 
 from __future__ import annotations
 
-from . import boxing, members, sequences  # what they define is registered with Numba
+from . import boxing, members, offsets, sequences  # what they define is registered with Numba
 from .kinds import LoDTensorType, SelectedRowsType
 
 __all__ = ["LoDTensorType", "SelectedRowsType", "init"]

@@ -157,7 +157,12 @@ def box_selected_rows(kind, value, c):
     native = cgutils.create_struct_proxy(kind)(c.context, c.builder, value)
     parts = [
         c.box(of, getattr(native, name))
-        for name, of in (("rows", OFFSETS), ("value", kind.value), ("height", types.int64), ("is_merged", types.boolean))
+        for name, of in (
+            ("rows", OFFSETS),
+            ("value", kind.value),
+            ("height", types.int64),
+            ("is_merged", types.boolean),
+        )
     ]
     rebuild = objects.selected_rows_in_torch if kind.in_torch else objects.selected_rows
     return _released(c, _call(c, rebuild, *parts), *parts)

@@ -93,8 +93,8 @@ class SelectedRowsType(types.Type):
 class LoDTensorModel(models.StructModel):
     """The sequences ``start:stop`` of the outermost of ``levels``, which may be part of a larger batch.
 
-    ``values`` are the rows of these sequences; ``first_row`` is what the innermost offsets say of the first of them, and
-    ``first_row + base`` its row in the tensor that Python cut from.
+    ``values`` are the rows of these sequences; ``first_row`` is what the innermost offsets say of the first of them,
+    and ``first_row + base`` its row in the tensor that Python cut from.
     """
 
     def __init__(self, manager, kind):

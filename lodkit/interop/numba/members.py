@@ -7,19 +7,15 @@ from numba.core import cgutils
 from numba.extending import intrinsic, overload, overload_attribute, overload_method
 
 from ...jit.private_numba import TypingError, wrap_attribute
-from .errors import NoLevel, OtherRowCount
-from .kinds import OFFSETS, LoDTensorType, SelectedRowsType, need_values
+from .errors import OtherRowCount
+from .kinds import LoDTensorType, SelectedRowsType, need_values
+from .offsets import row_at
 
 for _name in ("start", "stop", "first_row", "levels"):
     wrap_attribute(LoDTensorType, _name, f"_{_name}")
 wrap_attribute(LoDTensorType, "values", "_values")
 for _name in ("rows", "value", "height", "is_merged"):
     wrap_attribute(SelectedRowsType, _name, _name)
-
-
-def _need_levels(kind):
-    if not kind.lod_level:
-        raise TypingError("this LoDTensor has lod_level 0, no offsets; attach lengths: LoDTensor(x, [[...]])")
 
 
 # -- attributes ----------------------------------------------------------------------------------
@@ -41,7 +37,7 @@ def lod_level(t):
 def shape(t):
     if t.has_values:
         return lambda t: t._values.shape
-    return lambda t: (t.row_offsets(0)[-1],)
+    return lambda t: (row_at(t, 0, t._stop) - t._first_row,)
 
 
 @overload_attribute(LoDTensorType, "dtype")
@@ -72,64 +68,6 @@ def length(x):
     if isinstance(x, SelectedRowsType):
         return lambda x: len(x.rows)
     return None
-
-
-# -- offsets -------------------------------------------------------------------------------------
-
-
-@overload_method(LoDTensorType, "offsets")
-def offsets(t, level=-1):
-    _need_levels(t)
-    count = t.lod_level
-
-    def offsets_of(t, level=-1):
-        if not -count <= level < count:
-            raise NoLevel(level, count)
-        start, stop = t._start, t._stop
-        for above in range(level % count):
-            start, stop = t._levels[above][start], t._levels[above][stop]
-        numbers = t._levels[level][start : stop + 1]
-        return _frozen(numbers if numbers[0] == 0 else numbers - numbers[0])
-
-    return offsets_of
-
-
-@overload_method(LoDTensorType, "row_offsets")
-def row_offsets(t, level=-1):
-    _need_levels(t)
-    count = t.lod_level
-
-    def row_offsets_of(t, level=-1):
-        if not -count <= level < count:
-            raise NoLevel(level, count)
-        rows = t.offsets(level)
-        for below in range(level % count + 1, count):
-            rows = _frozen(t.offsets(below)[rows])
-        return rows
-
-    return row_offsets_of
-
-
-@overload_method(LoDTensorType, "lengths")
-def lengths(t, level=-1, absolute=False):
-    _need_levels(t)
-
-    def lengths_of(t, level=-1, absolute=False):
-        ends = t.row_offsets(level) if absolute else t.offsets(level)
-        return ends[1:] - ends[:-1]
-
-    return lengths_of
-
-
-@intrinsic
-def _frozen(typing, numbers):
-    """The same array, of a read-only type."""
-
-    def build(context, builder, signature, args):
-        context.nrt.incref(builder, OFFSETS, args[0])
-        return args[0]
-
-    return OFFSETS(numbers), build
 
 
 # -- making --------------------------------------------------------------------------------------

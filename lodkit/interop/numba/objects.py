@@ -1,4 +1,4 @@
-"""What compiled code asks Python for: the type of an object, an array over a tensor, objects made of what it returns."""
+"""What compiled code asks Python for: types of objects, arrays over tensors, objects made of what it returns."""
 
 from __future__ import annotations
 
@@ -60,12 +60,16 @@ def _array_type(array, name):
         )
     if not dtype.isnative:
         raise DTypeError(
-            f"{name} are in the other byte order, {dtype}; convert: x.{name}.astype(x.dtype.newbyteorder('='))"
+            f"{name} are in the other byte order, {dtype}; convert: x.{name}.astype(x.{name}.dtype.newbyteorder('='))"
         )
+    if dtype.hasobject:
+        raise DTypeError(f"{name} are Python objects, which compiled code cannot reach; convert: x.{name}.astype(...)")
     try:
         return numba.typeof(array)
     except ValueError as error:
-        raise DTypeError(f"Numba has no arrays of {dtype}, the dtype of {name}; convert with .astype(...)") from error
+        raise DTypeError(
+            f"Numba has no arrays of {dtype}, the dtype of {name}; convert: x.{name}.astype(...)"
+        ) from error
 
 
 def _shared_array(values, name):
