@@ -1,6 +1,6 @@
 """LoDTensor and SelectedRows as arguments and results of users' own ``@numba.njit`` functions.
 
-``import numba`` and ``import lodkit`` are all that such a function needs: the types are registered when Numba first asks
+``import numba`` and ``import lodkit`` are all that such a function needs: types are registered when Numba first asks
 for the type of a LoDTensor, or by Numba's entry point. This package is for signatures: ``LoDTensorType``,
 ``SelectedRowsType``.
 

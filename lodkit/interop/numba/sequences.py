@@ -10,9 +10,9 @@ import operator
 
 from numba import types
 from numba.core import cgutils
-from numba.extending import lower_builtin, overload, type_callable
+from numba.extending import lower_builtin, type_callable
 
-from ...jit.private_numba import TypingError, next_item
+from ...jit.private_numba import TypingError, next_item, raise_with
 from .errors import NoSequence
 from .kinds import OFFSETS, LoDTensorType, SequencesType
 
@@ -67,9 +67,10 @@ def type_of_item(context):
             return None
         if not isinstance(i, types.Integer):
             raise TypingError(f"compiled code takes t[i] by an integer, not by {i}; loop over range(start, stop)")
+        integer = types.int64 if i.signed else types.uint64
         if t.lod_level:
-            return t.item(t, types.int64)
-        return context.resolve_function_type(operator.getitem, (t.values, types.int64), {}).return_type(t, types.int64)
+            return t.item(t, integer)
+        return context.resolve_function_type(operator.getitem, (t.values, integer), {}).return_type(t, integer)
 
     return item_type
 
@@ -80,7 +81,11 @@ def item(context, builder, signature, args):
     kind, integer = signature.args
     tensor = cgutils.create_struct_proxy(kind)(context, builder, args[0])
     count = builder.sub(tensor.stop, tensor.start)
-    at = call(context, builder, _checked, (integer, integer), (args[1], count))
+    at = args[1]
+    if integer.signed:
+        at = builder.select(builder.icmp_signed("<", at, at.type(0)), builder.add(at, count), at)
+    with builder.if_then(builder.icmp_unsigned(">=", at, count), likely=False):
+        raise_with(context, builder, NoSequence, (args[1], count), (integer, types.int64))
     if not kind.lod_level:
         by_row = signature.return_type(kind.values, integer)
         return context.get_function(operator.getitem, by_row)(builder, (tensor.values, at))
@@ -88,28 +93,6 @@ def item(context, builder, signature, args):
     made = sequence(context, builder, kind, tensor, start, builder.add(start, context.get_constant(integer, 1)))
     context.nrt.incref(builder, kind.item, made)
     return made
-
-
-def _checked(i, count):
-    """A non-negative index."""
-
-
-@overload(_checked)
-def _compiled_check(i, count):
-    def checked(i, count):
-        if i < -count or i >= count:
-            raise NoSequence(i, count)
-        return i + count if i < 0 else i
-
-    return checked
-
-
-def call(context, builder, function, kinds, args):
-    """Call an overloaded function from an implementation in LLVM's code."""
-    known = context.typing_context.resolve_value_type(function)
-    compiled = context.get_function(known, known.get_call_type(context.typing_context, kinds, {}))
-    context.add_linking_libs(getattr(compiled, "libs", ()))
-    return compiled(builder, args)
 
 
 @lower_builtin("getiter", LoDTensorType)
