@@ -39,8 +39,20 @@ def same(a, b):
 def structure(t):
     return (
         (len(t), t.lod_level, t.shape),
-        (t.offsets(), t.offsets(0), t.row_offsets(0), t.row_offsets(), t.lengths(), t.lengths(0, absolute=True)),
+        (
+            t.offsets(),
+            t.offsets(0),
+            t.offsets(0, absolute=True),
+            t.row_offsets(0),
+            t.row_offsets(),
+            t.lengths(),
+            t.lengths(0, absolute=True),
+        ),
     )
+
+
+def outline(t):
+    return len(t), t.shape, t.offsets()
 
 
 def parts(t):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-import importlib.metadata
+import os
 import pickle
 import subprocess
 import sys
@@ -167,13 +167,37 @@ def test_tensors_of_pytorch_on_the_cpu_are_shared():
         there(t)
 
 
-def test_numba_finds_the_types_by_itself():
+def run(code, *path):
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (ROOT, *path)))}
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=True, env=env
+    )
+    return done.stdout
+
+
+def test_numba_finds_the_types_by_an_entry_point(tmp_path):
     declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"]["numba_extensions"]
-    (point,) = [importlib.metadata.EntryPoint(name, value, "numba_extensions") for name, value in declared.items()]
-    assert point.name == "init" and point.load()() is None
+    installed = tmp_path / "lodkit_point-1.0.dist-info"
+    installed.mkdir()
+    (installed / "METADATA").write_text("Metadata-Version: 2.1\nName: lodkit_point\nVersion: 1.0\n")
+    points = "".join(f"{name} = {value}\n" for name, value in declared.items())
+    (installed / "entry_points.txt").write_text(f"[numba_extensions]\n{points}")
+    code = "import sys; from numba.core import entrypoints; entrypoints.init_all(); print(*sys.modules)"
+    assert "lodkit.interop.numba" in run(code, tmp_path).split()
+
+
+def test_numba_finds_the_types_without_it():
     code = "import lodkit, numba, numpy; print(numba.typeof(lodkit.LoDTensor(numpy.ones(2))))"
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert run.stdout == "LoDTensor(array(float64, 1d, C), lod_level=0)\n"
+    assert run(code) == "LoDTensor(array(float64, 1d, C), lod_level=0)\n"
+
+
+@pytest.mark.jit
+def test_globals_are_refused():
+    t = words()
+    with pytest.raises(
+        numba.TypingError, match="a global LoDTensor is no constant: pass it to the function as an argu"
+    ):
+        njit(lambda: len(t))()
 
 
 def test_the_head_of_an_array_is_where_unboxing_reads_it():

@@ -21,6 +21,7 @@ from numba.core.cpu_options import ParallelOptions
 from numba.core.dispatcher import Dispatcher
 from numba.core.errors import TypingError as TypingError
 from numba.core.imputils import RefType, iternext_impl
+from numba.core.imputils import lower_constant as lower_constant
 from numba.core.serialize import dumps
 from numba.core.targetconfig import ConfigStack
 from numba.core.typing.templates import builtin_registry, infer, infer_global, make_intrinsic_template
@@ -28,7 +29,7 @@ from numba.extending import make_attribute_wrapper as wrap_attribute
 from numba.extending import register_jitable
 from numba.np.ufunc import parallel
 
-__all__ = ["NullCache", "TypingError", "compiler_lock", "next_item", "wrap_attribute"]
+__all__ = ["NullCache", "TypingError", "compiler_lock", "lower_constant", "next_item", "wrap_attribute"]
 
 #: Decorator of an ``iternext`` that counts a reference to what it yields.
 next_item = iternext_impl(RefType.NEW)

@@ -9,6 +9,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import NativeValue, box, unbox
 
+from ...jit.private_numba import TypingError, lower_constant
 from . import objects
 from .kinds import OFFSETS, LoDTensorType, SelectedRowsType
 from .sequences import offset
@@ -166,6 +167,12 @@ def box_selected_rows(kind, value, c):
     ]
     rebuild = objects.selected_rows_in_torch if kind.in_torch else objects.selected_rows
     return _released(c, _call(c, rebuild, *parts), *parts)
+
+
+@lower_constant(LoDTensorType)
+@lower_constant(SelectedRowsType)
+def refuse_constant(context, builder, kind, value):
+    raise TypingError(f"a global {type(value).__name__} is no constant: pass it to the function as an argument")
 
 
 def _released(c, result, *parts):

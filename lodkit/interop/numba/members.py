@@ -9,9 +9,9 @@ from numba.extending import intrinsic, overload, overload_attribute, overload_me
 from ...jit.private_numba import TypingError, wrap_attribute
 from .errors import OtherRowCount
 from .kinds import LoDTensorType, SelectedRowsType, need_values
-from .offsets import row_at
+from .offsets import place
 
-for _name in ("start", "stop", "first_row", "levels"):
+for _name in ("start", "stop", "first_row", "base"):
     wrap_attribute(LoDTensorType, _name, f"_{_name}")
 wrap_attribute(LoDTensorType, "values", "_values")
 for _name in ("rows", "value", "height", "is_merged"):
@@ -37,7 +37,8 @@ def lod_level(t):
 def shape(t):
     if t.has_values:
         return lambda t: t._values.shape
-    return lambda t: (row_at(t, 0, t._stop) - t._first_row,)
+    last = t.lod_level - 1
+    return lambda t: (place(t, 0, last, t._stop) - t._first_row,)
 
 
 @overload_attribute(LoDTensorType, "dtype")

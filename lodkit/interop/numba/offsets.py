@@ -23,20 +23,16 @@ def _need_levels(kind):
 
 
 @overload_method(LoDTensorType, "offsets")
-def offsets(t, level=-1):
+def offsets(t, level=-1, absolute=False):
     _need_levels(t)
     count = t.lod_level
 
-    def offsets_of(t, level=-1):
+    def offsets_of(t, level=-1, absolute=False):
         level = _checked_level(level, count)
-        start, stop = _range_of(t, level)
-        first = _entry(t, level, start)
-        if first == 0:
-            return _entries(t, level, start, stop + 1)
-        made = np.empty(stop - start + 1, np.int64)
-        for i in range(len(made)):
-            made[i] = _entry(t, level, start + i) - first
-        return _read_only(made)
+        if absolute:
+            return _places(t, level, count - 1, t._base)
+        first = place(t, level, level, _range_of(t, level)[0])
+        return _places(t, level, level, -first) if first else _entries(t, level)
 
     return offsets_of
 
@@ -48,13 +44,9 @@ def row_offsets(t, level=-1):
 
     def row_offsets_of(t, level=-1):
         level = _checked_level(level, count)
-        start, stop = _range_of(t, level)
         if level == count - 1 and t._first_row == 0:
-            return _entries(t, level, start, stop + 1)
-        made = np.empty(stop - start + 1, np.int64)
-        for i in range(len(made)):
-            made[i] = row_at(t, level, start + i) - t._first_row
-        return _read_only(made)
+            return _entries(t, level)
+        return _places(t, level, count - 1, -t._first_row)
 
     return row_offsets_of
 
@@ -66,16 +58,28 @@ def lengths(t, level=-1, absolute=False):
 
     def lengths_of(t, level=-1, absolute=False):
         level = _checked_level(level, count)
-        start, stop = _range_of(t, level)
-        made = np.empty(stop - start, np.int64)
-        for i in range(len(made)):
-            if absolute:
-                made[i] = row_at(t, level, start + i + 1) - row_at(t, level, start + i)
-            else:
-                made[i] = _entry(t, level, start + i + 1) - _entry(t, level, start + i)
-        return made
+        return _differences(t, level, count - 1 if absolute else level)
 
     return lengths_of
+
+
+@jitable
+def _places(t, level, below, shift):
+    """Where each sequence of a level starts, and the last ends, in entries of level ``below``; plus ``shift``."""
+    start, stop = _range_of(t, level)
+    made = np.empty(stop - start + 1, np.int64)
+    for i in range(len(made)):
+        made[i] = place(t, level, below, start + i) + shift
+    return _read_only(made)
+
+
+@jitable
+def _differences(t, level, below):
+    start, stop = _range_of(t, level)
+    made = np.empty(stop - start, np.int64)
+    for i in range(len(made)):
+        made[i] = place(t, level, below, start + i + 1) - place(t, level, below, start + i)
+    return made
 
 
 @jitable
@@ -91,17 +95,27 @@ def _load(context, builder, tensor, level, at, wanted):
 
 
 @intrinsic
-def row_at(typing, t, level, i):
-    """Row at which entry ``i`` of a level starts, in the innermost offsets."""
+def place(typing, t, level, below, i):
+    """What entry ``i`` of a level says, in entries of the level ``below`` or itself, unchecked."""
 
     def build(context, builder, signature, args):
-        value, level, at = args
+        value, level, below, at = args
         tensor = cgutils.create_struct_proxy(t)(context, builder, value)
         for k in range(t.lod_level):
-            at = _load(context, builder, tensor, k, at, builder.icmp_signed("<=", level, level.type(k)))
+            between = (builder.icmp_signed(sign, x, x.type(k)) for sign, x in (("<=", level), (">=", below)))
+            at = _load(context, builder, tensor, k, at, builder.and_(*between))
         return at
 
-    return types.int64(t, types.int64, types.int64), build
+    return types.int64(t, types.int64, types.int64, types.int64), build
+
+
+def _ends(context, builder, kind, tensor, level):
+    """First and last entry of a level that belong to the tensor."""
+    ends = [tensor.start, tensor.stop]
+    for k in range(kind.lod_level - 1):
+        above = builder.icmp_signed(">", level, level.type(k))
+        ends = [_load(context, builder, tensor, k, end, above) for end in ends]
+    return ends
 
 
 @intrinsic
@@ -110,44 +124,25 @@ def _range_of(typing, t, level):
     pair = types.UniTuple(types.int64, 2)
 
     def build(context, builder, signature, args):
-        value, level = args
-        tensor = cgutils.create_struct_proxy(t)(context, builder, value)
-        ends = [tensor.start, tensor.stop]
-        for k in range(t.lod_level - 1):
-            above = builder.icmp_signed(">", level, level.type(k))
-            ends = [_load(context, builder, tensor, k, end, above) for end in ends]
-        return context.make_tuple(builder, pair, ends)
+        tensor = cgutils.create_struct_proxy(t)(context, builder, args[0])
+        return context.make_tuple(builder, pair, _ends(context, builder, t, tensor, args[1]))
 
     return pair(t, types.int64), build
 
 
-def _level(context, builder, kind, value, level):
-    """Offsets of a level whose number is known when the code runs."""
-    tensor = cgutils.create_struct_proxy(kind)(context, builder, value)
-    return builder.load(cgutils.gep(builder, cgutils.alloca_once_value(builder, tensor.levels), 0, level))
-
-
 @intrinsic
-def _entry(typing, t, level, i):
-    """Entry ``i`` of the offsets of a level, unchecked."""
+def _entries(typing, t, level):
+    """The offsets of a level that belong to the tensor, without a copy."""
 
     def build(context, builder, signature, args):
-        array = context.make_array(OFFSETS)(context, builder, _level(context, builder, t, *args[:2]))
-        return builder.load(builder.gep(array.data, [args[2]]))
-
-    return types.int64(t, types.int64, types.int64), build
-
-
-@intrinsic
-def _entries(typing, t, level, start, stop):
-    """Entries ``start:stop`` of the offsets of a level, without a copy."""
-
-    def build(context, builder, signature, args):
-        made = rows_between(context, builder, OFFSETS, _level(context, builder, t, *args[:2]), *args[2:])
+        tensor = cgutils.create_struct_proxy(t)(context, builder, args[0])
+        first, last = _ends(context, builder, t, tensor, args[1])
+        offsets = builder.load(cgutils.gep(builder, cgutils.alloca_once_value(builder, tensor.levels), 0, args[1]))
+        made = rows_between(context, builder, OFFSETS, offsets, first, builder.add(last, last.type(1)))
         context.nrt.incref(builder, OFFSETS, made)
         return made
 
-    return OFFSETS(t, types.int64, types.int64, types.int64), build
+    return OFFSETS(t, types.int64), build
 
 
 @intrinsic
