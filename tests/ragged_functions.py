@@ -59,6 +59,11 @@ def parts(t):
     return t, t[0], t[-1], t.with_values(t.values + t.values), t[len(t) - 2], t.values, t.dtype.type(3)
 
 
+def ranges(t):
+    few = t[1:3]
+    return few, t[:-1], t[2:1], t[-2:100], few[1:].offsets(), few[1], few[0:1].row_offsets(0)
+
+
 def walked(t):
     total, last = t.values[0] * 0, t[0]
     for k, sequence in enumerate(t):

@@ -51,7 +51,8 @@ def reads_values(t):
         (first, LoDTensor(None, LENGTHS[1:]), "structure without values"),
         (summed, LoDTensor(None, LENGTHS[1:]), "structure without values"),
         (lambda t: t.offsets(), LoDTensor(np.ones(3)), "lod_level 0, no offsets; attach lengths"),
-        (lambda t: t[1:2], words(), "by an integer, not by slice"),
+        (lambda t: t[True], words(), "by an integer or a range a:b, not by Literal"),
+        (lambda t: t[::2], words(), "without a step"),
         (lambda t: t.with_values(3), words(), r"an array \(rows, \*item\), not"),
     ],
 )

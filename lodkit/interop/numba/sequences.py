@@ -6,11 +6,12 @@ see both ends and drop the pair: in a loop that only reads the sequence, nothing
 
 from __future__ import annotations
 
+import functools
 import operator
 
 from numba import types
 from numba.core import cgutils
-from numba.extending import lower_builtin, type_callable
+from numba.extending import intrinsic, lower_builtin, overload, type_callable
 
 from ...jit.private_numba import TypingError, next_item, raise_with
 from .errors import NoSequence
@@ -29,44 +30,50 @@ def rows_between(context, builder, kind, values, start, stop):
     shape, strides = cgutils.unpack_tuple(builder, source.shape), cgutils.unpack_tuple(builder, source.strides)
     view = context.make_array(kind)(context, builder)
     view.data = cgutils.pointer_add(builder, source.data, builder.mul(start, strides[0]), source.data.type)
-    rows = builder.sub(stop, start)
-    item_count = cgutils.unpack_tuple(builder, source.shape)[1:]
-    total = rows
-    for n in item_count:
-        total = builder.mul(total, n)
-    view.shape = cgutils.pack_array(builder, [rows, *shape[1:]])
-    view.strides, view.itemsize, view.nitems = source.strides, source.itemsize, total
+    shape[0] = builder.sub(stop, start)
+    view.shape = cgutils.pack_array(builder, shape)
+    view.strides, view.itemsize, view.nitems = source.strides, source.itemsize, functools.reduce(builder.mul, shape)
     view.meminfo, view.parent = source.meminfo, source.parent
     return view._getvalue()
 
 
+def part(context, builder, kind, tensor, start, stop, levels):
+    """Entries ``start:stop`` of the outermost of the last levels, without a reference counted.
+
+    An array if ``levels`` is 0, else a LoDTensor.
+    """
+    below = range(kind.lod_level - levels, kind.lod_level)
+    first_row, last_row = start, stop
+    for level in below:
+        first_row, last_row = (offset(context, builder, tensor, level, at) for at in (first_row, last_row))
+    if kind.has_values:
+        here = [builder.sub(row, tensor.first_row) for row in (first_row, last_row)]
+        values = rows_between(context, builder, kind.values, tensor.values, *here)
+        if not levels:
+            return values
+    made_type = kind if levels == kind.lod_level else kind.item
+    made = cgutils.create_struct_proxy(made_type)(context, builder)
+    made.start, made.stop, made.first_row, made.base = start, stop, first_row, tensor.base
+    kept = cgutils.unpack_tuple(builder, tensor.levels)[below.start :]
+    made.levels = context.make_tuple(builder, made_type.levels, kept)
+    if kind.has_values:
+        made.values = values
+    return made._getvalue()
+
+
 def sequence(context, builder, kind, tensor, start, stop):
     """What lies between two entries of the outermost offsets, without a reference counted: an array, or a LoDTensor."""
-    first, last = (offset(context, builder, tensor, 0, at) for at in (start, stop))
-    first_row, last_row = first, last
-    for level in range(1, kind.lod_level):
-        first_row, last_row = (offset(context, builder, tensor, level, at) for at in (first_row, last_row))
-    values = None
-    if kind.has_values:
-        first_here, last_here = (builder.sub(row, tensor.first_row) for row in (first_row, last_row))
-        values = rows_between(context, builder, kind.values, tensor.values, first_here, last_here)
-    if kind.lod_level == 1:
-        return values
-    part = cgutils.create_struct_proxy(kind.item)(context, builder)
-    part.start, part.stop, part.first_row, part.base = first, last, first_row, tensor.base
-    part.levels = context.make_tuple(builder, kind.item.levels, cgutils.unpack_tuple(builder, tensor.levels)[1:])
-    if kind.has_values:
-        part.values = values
-    return part._getvalue()
+    ends = (offset(context, builder, tensor, 0, at) for at in (start, stop))
+    return part(context, builder, kind, tensor, *ends, kind.lod_level - 1)
 
 
 @type_callable(operator.getitem)
 def type_of_item(context):
     def item_type(t, i):
-        if not isinstance(t, LoDTensorType):
+        if not isinstance(t, LoDTensorType) or isinstance(i, types.SliceType):
             return None
         if not isinstance(i, types.Integer):
-            raise TypingError(f"compiled code takes t[i] by an integer, not by {i}; loop over range(start, stop)")
+            raise TypingError(f"compiled code takes t[i] by an integer or a range a:b, not by {i}")
         integer = types.int64 if i.signed else types.uint64
         if t.lod_level:
             return t.item(t, integer)
@@ -93,6 +100,33 @@ def item(context, builder, signature, args):
     made = sequence(context, builder, kind, tensor, start, builder.add(start, context.get_constant(integer, 1)))
     context.nrt.incref(builder, kind.item, made)
     return made
+
+
+@overload(operator.getitem)
+def batch(t, i):
+    """``t[a:b]``, for a tensor with levels."""
+    if not isinstance(t, LoDTensorType) or not isinstance(i, types.SliceType):
+        return None
+    if i.has_step or not t.lod_level:
+        raise TypingError("compiled code takes t[a:b] without a step, of a LoDTensor with levels; or use t.values[a:b]")
+
+    def sequences_between(t, i):
+        start, stop, _ = i.indices(len(t))
+        return _between(t, start, max(start, stop))
+
+    return sequences_between
+
+
+@intrinsic
+def _between(typing, t, start, stop):
+    def build(context, builder, signature, args):
+        tensor = cgutils.create_struct_proxy(t)(context, builder, args[0])
+        ends = (builder.add(tensor.start, at) for at in args[1:])
+        made = part(context, builder, t, tensor, *ends, t.lod_level)
+        context.nrt.incref(builder, t, made)
+        return made
+
+    return t(t, types.int64, types.int64), build
 
 
 @lower_builtin("getiter", LoDTensorType)
