@@ -53,6 +53,7 @@ def reads_values(t):
         (lambda t: t.offsets(), LoDTensor(np.ones(3)), "lod_level 0, no offsets; attach lengths"),
         (lambda t: t[True], words(), "by an integer or a range a:b, not by Literal"),
         (lambda t: t[::2], words(), "without a step"),
+        (lambda t: t is t, words(), "no identity of objects"),
         (lambda t: t.with_values(3), words(), r"an array \(rows, \*item\), not"),
     ],
 )

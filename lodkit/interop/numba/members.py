@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import operator
+
 from numba import types
 from numba.core import cgutils
-from numba.extending import intrinsic, overload, overload_attribute, overload_method
+from numba.extending import intrinsic, lower_builtin, overload, overload_attribute, overload_method
 
 from ...jit.private_numba import TypingError, wrap_attribute
 from .errors import OtherRowCount
@@ -69,6 +71,12 @@ def length(x):
     if isinstance(x, SelectedRowsType):
         return lambda x: len(x.rows)
     return None
+
+
+@lower_builtin(operator.is_, LoDTensorType, LoDTensorType)
+@lower_builtin(operator.is_, SelectedRowsType, SelectedRowsType)
+def refuse_identity(context, builder, signature, args):
+    raise TypingError(f"compiled code knows no identity of objects: {signature.args[0]} is ...; compare what they hold")
 
 
 # -- making --------------------------------------------------------------------------------------

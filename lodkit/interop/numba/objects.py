@@ -14,8 +14,7 @@ from ...lod.lod_tensor import LoDTensor
 from ...lod.selected_rows import SelectedRows
 from .kinds import LoDTensorType, SelectedRowsType
 
-_of_lod_tensors: dict = {}  # dtype, rank, flags, levels -> type
-_of_selected_rows: dict = {}
+_kinds: dict = {}  # what decides a type -> the type, which takes Numba long to make
 
 
 def type_of_lod_tensor(t):
@@ -24,13 +23,10 @@ def type_of_lod_tensor(t):
     if values is None:
         kind = LoDTensorType(types.none, lod_level)
     elif type(values) is np.ndarray:
-        key = values.dtype, values.ndim, values.flags.num, lod_level
-        kind = _of_lod_tensors.get(key)
-        if kind is None:
-            kind = _of_lod_tensors[key] = LoDTensorType(_array_type(values, "values"), lod_level)
+        kind = _kind_of(values, "values", lod_level, False)
     else:  # not kept: a tape may open later, a tensor may come to require grad
         array, in_torch = _shared_array(values, "values")
-        return LoDTensorType(_array_type(array, "values"), lod_level, in_torch)
+        return _kind_of(array, "values", lod_level, in_torch)
     t._numba = kind
     if t._values is not values or len(t._lod) != lod_level:  # another thread replaced them meanwhile
         t._numba = None
@@ -42,12 +38,20 @@ def type_of_selected_rows(s):
     value = s.value
     if type(value) is not np.ndarray:
         array, in_torch = _shared_array(value, "value")
-        return SelectedRowsType(_array_type(array, "value"), in_torch)
-    key = value.dtype, value.ndim, value.flags.num
-    kind = _of_selected_rows.get(key)
-    if kind is None:
-        kind = _of_selected_rows[key] = SelectedRowsType(_array_type(value, "value"))
+        return _kind_of(array, "value", None, in_torch)
+    kind = _kind_of(value, "value", None, False)
     object.__setattr__(s, "_numba", kind)
+    return kind
+
+
+def _kind_of(array, name, lod_level, in_torch):
+    """Type of a LoDTensor over an array, or of SelectedRows where ``lod_level`` is None."""
+    key = array.dtype, array.ndim, array.flags.num, lod_level, in_torch
+    kind = _kinds.get(key)
+    if kind is None:
+        of = _array_type(array, name)
+        kind = SelectedRowsType(of, in_torch) if lod_level is None else LoDTensorType(of, lod_level, in_torch)
+        _kinds[key] = kind
     return kind
 
 
@@ -79,8 +83,9 @@ def _shared_array(values, name):
     if not is_tensor(values) or values.device.type != "cpu":
         raise DeviceError(f"{name} are on a GPU; functions of @numba.njit run on the CPU: pass x.to('cpu')")
     array = array_of(values, name)
-    if values.numel() and array.__array_interface__["data"][0] != values.data_ptr():
-        raise DTypeError(f"{name} are a {values.dtype} tensor, which NumPy takes only as a copy; pass {name}.float()")
+    if array.itemsize != values.element_size() or values.is_neg() or values.is_conj():
+        remedy = ".float()" if array.itemsize != values.element_size() else ".resolve_conj().resolve_neg()"
+        raise DTypeError(f"{name} are a {values.dtype} tensor that NumPy takes only as a copy; pass x.{name}{remedy}")
     return array, True
 
 
