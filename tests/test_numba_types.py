@@ -72,9 +72,9 @@ def test_typing_errors_name_the_remedy(function, x, message):
 )
 def test_values_that_compiled_code_cannot_take_are_refused(values, message):
     with pytest.raises(lodkit.DTypeError, match=message):
-        numba.typeof(LoDTensor(values, [[3]]))
+        numba.typeof(LoDTensor._wrap(values, LoDTensor(None, [[3]])._lod))
     with pytest.raises(lodkit.DTypeError, match=message.replace("values", "value")):
-        numba.typeof(SelectedRows([1, 2, 3], values, 9))
+        numba.typeof(SelectedRows._wrap(np.arange(3), values, 9))
 
 
 def test_arrays_on_a_tape_are_refused():
