@@ -212,6 +212,51 @@ def test_functions_do_without_numbas_runtime():
         caller.compile((numba.int64,))
 
 
+class NoSuchNumber(IndexError):
+    """Raised with a number."""
+
+
+@pytest.mark.jit
+@needed_for("t[i] of a LoDTensor in compiled code", "interop/numba/sequences.py")
+def test_an_error_takes_a_number_and_leaves_no_reference_behind():
+    @numba.extending.intrinsic
+    def refuse(typing, x):
+        def build(context, builder, signature, args):
+            with builder.if_then(builder.icmp_signed("<", args[0], args[0].type(0))):
+                private.raise_with(context, builder, NoSuchNumber, args, signature.args)
+            return args[0]
+
+        return x(x), build
+
+    @numba.njit
+    def item(array, i):
+        return array[refuse(i)]
+
+    @numba.njit
+    def caught(i):
+        try:
+            return refuse(i)
+        except Exception:
+            return 99
+
+    array = np.arange(3.0)
+    before = sys.getrefcount(array)
+    assert item(array, 2) == 2.0 and caught(3) == 3 and caught(-3) == 99
+    for _ in range(3):
+        with pytest.raises(NoSuchNumber) as error:
+            item(array, -7)
+        assert error.value.args == (-7,)
+        del error
+    assert sys.getrefcount(array) == before
+
+
+@needed_for("read-only offsets of a LoDTensor in compiled code", "interop/numba/kinds.py")
+def test_a_type_of_arrays_has_a_read_only_twin():
+    frozen = np.ones(2)
+    frozen.flags.writeable = False
+    assert private.read_only(numba.float64[::1]) == numba.typeof(frozen)
+
+
 @pytest.mark.jit
 @needed_for("thread limits", "jit/threading_layer.py")
 def test_threads_are_counted_and_limited():

@@ -9,21 +9,30 @@ from __future__ import annotations
 import dis
 import pickle
 
+from llvmlite import ir
 from numba import types
 from numba.core import bytecode, sigutils
 from numba.core.caching import NullCache as NullCache
+from numba.core.callconv import RETCODE_USEREXC
 from numba.core.compiler import CompileResult
 from numba.core.compiler_lock import global_compiler_lock as compiler_lock
 from numba.core.cpu import CPUContext
 from numba.core.cpu_options import ParallelOptions
 from numba.core.dispatcher import Dispatcher
+from numba.core.errors import TypingError as TypingError
+from numba.core.imputils import RefType, iternext_impl
+from numba.core.imputils import lower_constant as lower_constant
 from numba.core.serialize import dumps
 from numba.core.targetconfig import ConfigStack
 from numba.core.typing.templates import builtin_registry, infer, infer_global, make_intrinsic_template
+from numba.extending import make_attribute_wrapper as wrap_attribute
 from numba.extending import register_jitable
 from numba.np.ufunc import parallel
 
-__all__ = ["NullCache", "compiler_lock"]
+__all__ = ["NullCache", "TypingError", "compiler_lock", "lower_constant", "next_item", "wrap_attribute"]
+
+#: Decorator of an ``iternext`` that counts a reference to what it yields.
+next_item = iternext_impl(RefType.NEW)
 
 #: Options of a function that no C code calls: Numba would compile a wrapper for that, a seventh of a first call.
 WITHOUT_C = {"no_cfunc_wrapper": True}
@@ -70,6 +79,28 @@ def set_cache(dispatcher, cache):
 def writable(kind):
     """Type of writable arrays for one of read-only arrays; other types as they are."""
     return kind.copy(readonly=False) if isinstance(kind, types.Array) and not kind.mutable else kind
+
+
+def read_only(kind):
+    """Type of read-only arrays for one of arrays."""
+    return kind.copy(readonly=True)
+
+
+def raise_with(context, builder, error, numbers, kinds):
+    """Raise an error whose arguments are numbers, of these types, of the running code.
+
+    Marked as Numba marks a raise with constant arguments: LLVM then drops a pair of counted references although the
+    error leaves between them. Unmarked, the pair costs time in every loop, and an error leaves its object unfreed.
+    """
+    context.call_conv.set_dynamic_user_exc(builder, error, numbers, kinds)
+    mark = builder.module.add_metadata([ir.IntType(1)(1)])
+    builder.block.instructions[-1].set_metadata("numba_exception_output", mark)
+    context.call_conv.check_try_status(builder)
+    enclosing = getattr(builder, "_in_try_block", False)
+    if enclosing:
+        builder.branch(enclosing["target"])
+    else:
+        builder.ret(RETCODE_USEREXC)
 
 
 def share_entry(dispatcher, kinds, entry):

@@ -15,6 +15,7 @@ from .columnar import Columnar
 from .comparison import Comparison
 from .encodings import Conversions
 from .indexing import Indexing
+from .numba_types import numba_types
 from .relevel import Relevelling
 from .sparse_matrix import SparseMatrices
 
@@ -54,7 +55,7 @@ class LoDTensor(
               recursive_sequence_lengths=[[2, 1], [3, 1, 2]], shape=(6,), dtype=int64)
     """
 
-    __slots__ = ("__weakref__", "_base", "_lod", "_rows", "_values")
+    __slots__ = ("__weakref__", "_base", "_lod", "_numba", "_rows", "_values")
     __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, values, recursive_sequence_lengths=None, *, lod=None):
@@ -64,7 +65,7 @@ class LoDTensor(
             levels = _levels.from_offsets(lod)
         else:
             levels = _levels.from_lengths(() if recursive_sequence_lengths is None else recursive_sequence_lengths)
-        self._values, self._lod, self._base, self._rows = _rows_of(values), levels, 0, None
+        self._values, self._lod, self._base, self._rows, self._numba = _rows_of(values), levels, 0, None, None
         if values is None and not levels:
             raise TypeError("a LoDTensor without values needs lengths: LoDTensor(None, [[...]])")
         _levels.check_rows(levels, self._values)
@@ -77,6 +78,7 @@ class LoDTensor(
         self._lod = levels
         self._base = base
         self._rows = None
+        self._numba = None
         return self
 
     @classmethod
@@ -114,7 +116,7 @@ class LoDTensor(
         if not levels and self._values is None:
             raise LoDError("a LoDTensor without values needs lengths")
         _levels.check_rows(levels, self._values)
-        self._lod, self._rows = levels, None
+        self._lod, self._rows, self._numba = levels, None, None
 
     # -- values ----------------------------------------------------------------------------------
 
@@ -129,7 +131,7 @@ class LoDTensor(
         if values is None and not self._lod:
             raise LoDError("a LoDTensor without lengths needs values")
         _levels.check_rows(self._lod, values)
-        self._values, self._base = values, 0
+        self._values, self._base, self._numba = values, 0, None
 
     def with_values(self, values):
         """Return a tensor of the same structure with these values."""
@@ -249,6 +251,11 @@ class LoDTensor(
 
     def __array__(self, dtype=None, copy=None):
         raise TypeError("a LoDTensor is not an array; use .values (all rows), .to_padded() or .to_uniform()")
+
+    @property
+    def _numba_type_(self):
+        kind = self._numba
+        return numba_types().type_of_lod_tensor(self) if kind is None else kind
 
     def __reduce__(self):
         return LoDTensor._restore, (self._values, self._lod, self._base)

@@ -11,6 +11,7 @@ from ..arrays import MOST, device_of, from_lists, integers, is_array, plain_arra
 from ..arrays.recorded import not_recorded, on_tape, plain_view, tracked
 from ..errors import DeviceError, LoDError, RowIndexError
 from ..public import public
+from .numba_types import numba_types
 
 _new, _set = object.__new__, object.__setattr__
 
@@ -48,7 +49,7 @@ class SelectedRows:
     SelectedRows(rows=[73, 84], value=[[1., 2.], [3., 4.]], height=100)
     """
 
-    __slots__ = ("__weakref__", "_runs", "height", "is_merged", "rows", "value")
+    __slots__ = ("__weakref__", "_numba", "_runs", "height", "is_merged", "rows", "value")
     rows: np.ndarray
     value: typing.Any
     height: int
@@ -270,6 +271,13 @@ class SelectedRows:
             f"SelectedRows of height {self.height} is not an array; its dense form takes {size:,} bytes: "
             "call .to_dense(), or use .rows and .value"
         )
+
+    @property
+    def _numba_type_(self):
+        try:
+            return self._numba
+        except AttributeError:
+            return numba_types().type_of_selected_rows(self)
 
     def __reduce__(self):
         return SelectedRows._wrap, (self.rows, self.value, self.height, self.is_merged)
