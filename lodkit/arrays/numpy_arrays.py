@@ -12,6 +12,7 @@ import operator
 import numpy as np
 
 from ..errors import DTypeError, LoDError, OutputError, ShapeMismatchError
+from .objects import refuse_objects
 from .pages import allocate
 from .recorded import RecordedArray, refuse, refuse_lists, state
 
@@ -124,12 +125,13 @@ def check_values(dtype, what, *, floating=False):
     return dtype
 
 
-def from_lists(x, name):
-    """Lists of numbers as an array; LoDError if they are uneven."""
+def from_lists(x, name, *, text=False):
+    """Lists of numbers (or, if asked for, of text) as an array; LoDError if they are uneven."""
     if state.open:
         refuse_lists(x)
     try:
-        return np.asarray(plain_rows(x, name))
+        array = np.asarray(plain_rows(x, name))
+        return array if text else refuse_objects(array, name)
     except ValueError as error:
         raise LoDError(f"{name} is a list of uneven lists; make a LoDTensor of it: LoDTensor.from_nested") from error
 

@@ -13,6 +13,7 @@ from ..arrays.tensors import array_of, is_tensor
 from ..errors import DTypeError
 from ..lod import LoDTensor, SelectedRows
 from ..lod.batching import Batch
+from ..lod.vocabulary import Vocabulary
 from .reading import StorageError
 
 FEATURES = ("lengths", "keys", "values_lengths", "values", "map_keys")
@@ -43,6 +44,8 @@ def packed(name, value, arrays):
     if isinstance(value, SelectedRows):
         rows, numbers = (packed(_below(name, part), getattr(value, part), arrays) for part in ("rows", "value"))
         return {"selected_rows": rows, "value": numbers, "height": value.height, "merged": value.is_merged}
+    if isinstance(value, Vocabulary):
+        return {"vocabulary": [*value], **value.specials()}
     if isinstance(value, Batch):
         parts = ((part, getattr(value, part)) for part in FEATURES)
         parts = {part: x.values if isinstance(x, LoDTensor) else x for part, x in parts}
@@ -100,6 +103,8 @@ def unpacked(value, arrays):
     if "lod_tensor" in value:
         lod = [unpacked(offsets, arrays) for offsets in value["lod"]]
         return LoDTensor(unpacked(value["lod_tensor"], arrays), lod=lod)
+    if "vocabulary" in value:
+        return Vocabulary(value["vocabulary"], unknown=value.get("unknown"), padding=value.get("padding"))
     if "features" in value:
         from ..features.features import Features
 
