@@ -102,15 +102,16 @@ class Vocabulary:
             for level in reversed(range(ids.lod_level)):
                 rows = [rows[a:b] for a, b in pairwise(ids.offsets(level).tolist())]
             return rows
-        return self._word(int(ids)) if is_integer(ids) else self._words_of(_listed(ids))
+        ids = _listed(ids)
+        return self._words_of(ids) if isinstance(ids, list | tuple) else self._word(ids)
 
     def _words_of(self, ids):
-        if set(map(type, ids)) <= {int} and 0 <= min(ids, default=0) and max(ids, default=0) < len(self):
+        if set(map(type, ids)) <= {int} and min(ids, default=0) >= 0 and max(ids, default=0) < len(self):
             return list(map(self._words.__getitem__, ids))
         return [self._words_of(i) if isinstance(i, list | tuple) else self._word(i) for i in ids]
 
     def _word(self, i):
-        if not is_integer(i) or not 0 <= i < len(self._words):
+        if type(i) is not int or not 0 <= i < len(self._words):
             raise RowIndexError(f"{i!r} is no id of this vocabulary: its {len(self)} words have ids from 0 on")
         return self._words[i]
 
