@@ -11,13 +11,14 @@ from ..arrays import empty, from_lists, integers, is_integer, is_number, plain_a
 from ..arrays.objects import refuse_objects
 from ..errors import DTypeError, LoDError, SegmentIdError
 from . import levels as _levels
+from .elsewhere import Familiar
 from .indexing import require_cpu
 from .levels import compiled, frozen
 
 MAX_DEPTH = 64
 
 
-class Conversions:
+class Conversions(Familiar):
     """One constructor per encoding, and the conversions back."""
 
     __slots__ = ()

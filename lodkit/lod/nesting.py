@@ -42,7 +42,7 @@ def from_nested(cls, x, lod_level, dtype):
     if isinstance(x, cls):
         if lod_level not in (None, x.lod_level):
             raise LoDError(f"{type(x).__name__} has lod_level {x.lod_level}, not {lod_level}; leave lod_level out")
-        return x if dtype is None else x.with_values(_cast(x.values, dtype))
+        return x if dtype is None else x.with_values(cast_values(x.values, dtype))
     if _is_rows(x):
         return _uniform(cls, x, lod_level, dtype)
     if not isinstance(x, list | tuple):
@@ -53,7 +53,7 @@ def from_nested(cls, x, lod_level, dtype):
 def _of_lists(cls, parts, lod_level, dtype):
     if parts and lod_level is None and all(isinstance(part, cls) for part in parts):
         made = cls.from_sequences(parts)
-        return made if dtype is None else made.with_values(_cast(made.values, dtype))
+        return made if dtype is None else made.with_values(cast_values(made.values, dtype))
     lengths = []
     while len(lengths) != lod_level:
         kinds = set(map(type, parts))
@@ -64,7 +64,7 @@ def _of_lists(cls, parts, lod_level, dtype):
             last = lod_level is None if not lengths else len(lengths) + 1 == lod_level
             if last and all(map(_is_rows, parts)):
                 made = cls.from_sequences(parts)
-                values = made.values if dtype is None else _cast(made.values, dtype)
+                values = made.values if dtype is None else cast_values(made.values, dtype)
                 return cls(values, [*lengths, made.lengths()])
             if lod_level is None and not any(isinstance(part, list | tuple) for part in parts):
                 break
@@ -116,7 +116,8 @@ def _is_rows(x):
     return (is_tensor(x) or is_array(x)) and len(x.shape) > 0
 
 
-def _cast(values, dtype):
+def cast_values(values, dtype):
+    """Values of any library in another type."""
     if is_tensor(values) and not values.is_cuda:
         return tensor_of(array_of(values, "x").astype(dtype))
     return cast(values, dtype)
@@ -129,7 +130,7 @@ def _uniform(cls, x, lod_level, dtype):
     if not 0 <= levels < len(shape):
         raise LoDError(f"an array of shape {shape} has {len(shape) - 1} levels at most, not lod_level={lod_level}")
     values = x.reshape((math.prod(shape[: levels + 1]), *shape[levels + 1 :]))
-    values = values if dtype is None else _cast(values, dtype)
+    values = values if dtype is None else cast_values(values, dtype)
     return cls(values, [np.full(math.prod(shape[: i + 1]), shape[i + 1]) for i in range(levels)])
 
 
@@ -138,7 +139,7 @@ def _row_array(rows, levels, dtype):
     try:
         if rows and all(map(is_tensor, rows)):
             made = sys.modules["torch"].stack([*rows])
-            return made if dtype is None else _cast(made, dtype)
+            return made if dtype is None else cast_values(made, dtype)
         rows = plain_rows(rows, "a row")
         if dtype is None or not set(map(type, rows)) <= _NUMBERS:
             array = refuse_objects(np.asarray(rows), "x")

@@ -11,6 +11,7 @@ from ..arrays import MOST, device_of, from_lists, integers, is_array, plain_arra
 from ..arrays.recorded import not_recorded, on_tape, plain_view, tracked
 from ..errors import DeviceError, LoDError, RowIndexError
 from ..public import public
+from .elsewhere import SELECTED_ROWS, hints
 
 _new, _set = object.__new__, object.__setattr__
 
@@ -22,6 +23,7 @@ def bad_row(rows, i, height):
 
 
 @public
+@hints(SELECTED_ROWS)
 class SelectedRows:
     """Rows of a tall array, by number: ``dense[rows[i]] += value[i]``.
 
