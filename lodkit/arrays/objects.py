@@ -11,6 +11,11 @@ from ..errors import DTypeError
 OBJECTS = "OSTU"  # kinds of dtype
 
 
+def remedy_of(dtype):
+    """What to do with an array of a type that an operation does not take."""
+    return "make ids of the words by lodkit.vocabulary(texts)" if dtype.kind in "STU" else "convert with .astype(...)"
+
+
 def refuse_objects(array, name):
     """Return ``array``; DTypeError that says what to do if it holds text or Python objects."""
     if array.dtype.kind in OBJECTS:
@@ -22,7 +27,7 @@ def objects_error(array, name):
     """The error for an array of text or objects: it names the first element that is no number."""
     odd = [x for x in array.reshape(-1) if not _is_plain(x)][:1]
     if not odd:
-        return DTypeError(f"{name} has dtype {array.dtype}; convert its numbers by {name}.astype(float)")
+        return DTypeError(f"{name} has dtype {array.dtype}; convert its numbers by {name}.astype(...)")
     found = odd[0]
     if isinstance(found, str | bytes):
         return DTypeError(

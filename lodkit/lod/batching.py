@@ -184,15 +184,11 @@ def batches(t, *labels, size, seed=None, bucket=False):
         raise ValueError(f"size must be a positive integer, got {size!r}")
     if not isinstance(t, LoDTensor) and not isinstance(t, Batch):
         raise TypeError(f"batches takes a LoDTensor, got {type(t).__name__}; wrap an array in LoDTensor(x)")
-    labels = [x if isinstance(x, LoDTensor | Batch) else _labels(x, f"labels[{i}]") for i, x in enumerate(labels)]
+    labels = [x if isinstance(x, LoDTensor | Batch) else from_lists(x, f"labels[{i}]") for i, x in enumerate(labels)]
     for i, x in enumerate(labels):
         if len(x) != len(t):
             raise ValueError(f"labels[{i}] has {len(x)} entries for {len(t)} sequences")
     return _batches(t, labels, _order(t, size, np.random.default_rng(seed), bucket))
-
-
-def _labels(x, name):
-    return from_lists(x, name, text=True)
 
 
 def _batches(t, labels, order):
