@@ -269,13 +269,13 @@ def _rows_of(values):
     if isinstance(values, list | tuple):
         values = from_lists(values, "values")
     if isinstance(values, np.ndarray) and not on_tape(values):
-        values = refuse_objects(plain_array(values, "values"), "values")
+        values = plain_array(values, "values")
     if not is_array(values):
         rule = f"values must be a NumPy or CUDA array or a list, got {type(values).__name__}"
         raise TypeError(f"{rule}; convert with np.asarray(...)")
     if len(values.shape) == 0:
         raise ValueError("values must have at least one dimension, (rows, *item)")
-    return values
+    return refuse_objects(values, "values") if isinstance(values, np.ndarray) else values
 
 
 def values_of(x):
