@@ -12,7 +12,7 @@ from ..arrays import empty
 from ..errors import LodkitError
 from ..public import public
 
-PIECE = 1 << 24  # bytes read at a time
+PIECE = 1 << 18  # bytes read at a time: they stay in the cache while their checksum is computed
 
 
 @public
