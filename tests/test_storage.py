@@ -154,9 +154,10 @@ def test_other_programs_read_the_arrays(tmp_path):
         np.testing.assert_array_equal(archive["nested/ids/values"], [1, 2, 3])
     fortran = np.asfortranarray(np.arange(6.0).reshape(2, 3))
     for write, mapped in ((np.savez, True), (np.savez_compressed, True), (np.savez, False)):
-        write(tmp_path / "b.npz", x=np.arange(3), y=fortran, big=np.arange(3, dtype=">i4"), s=np.array(["a"]))
-        found = lodkit.load(tmp_path / "b.npz", mmap=mapped)
-        assert same(found, {"x": np.arange(3), "y": fortran, "big": np.arange(3, dtype=">i4"), "s": np.array(["a"])})
+        arrays = {"x": np.arange(3), "y": fortran, "big": np.arange(3, dtype=">i4"), "s": np.array(["a"])}
+        arrays["days"] = np.array(["2020-01-01"], "datetime64[D]")
+        write(tmp_path / "b.npz", **arrays)
+        assert same(lodkit.load(tmp_path / "b.npz", mmap=mapped), arrays)
 
 
 def test_a_file_of_an_earlier_version(tmp_path):

@@ -6,11 +6,12 @@ import io
 import math
 import struct
 import zipfile
+import zlib
 
 import numpy as np
 
 from .packing import BFloat16
-from .reading import StorageError, filled
+from .reading import StorageError, bytes_of, filled
 
 ALIGNMENT = 64
 EXPANSION = 1032  # no deflated byte gives more
@@ -34,8 +35,7 @@ def write(file, arrays, meta_name, meta):
             member.extra = struct.pack("<HH", FILLER, -before % ALIGNMENT) + bytes(-before % ALIGNMENT)
             with archive.open(member, "w", force_zip64=True) as out:
                 out.write(header.getvalue())
-                if array.size:
-                    out.write(memoryview(array.reshape(-1).view(np.uint8)))
+                out.write(bytes_of(array))
 
 
 def read(source, meta_name):
@@ -69,8 +69,12 @@ def _array(source, archive, member, name):
         if min(shape, default=0) < 0 or math.prod(shape) * dtype.itemsize != member.file_size - start:
             raise StorageError(f"{name} declares shape {shape} of {dtype}, but has {member.file_size - start} bytes")
         order = shape[::-1] if fortran else shape
-        if source.mapped and stored:
-            array = source.array(name, dtype, order, _data_of(source, member) + start)
+        if stored:
+            begin = _data_of(source, member)
+            array = source.array(name, dtype, order, begin + start)
+            header = source.bytes(begin, start)
+            if not source.mapped and zlib.crc32(bytes_of(array), zlib.crc32(header)) != member.CRC:
+                raise StorageError(f"{name} has another checksum than was written")
         else:
             array = filled(name, dtype, order, stream)
             stream.read(1)  # at the end its checksum is compared

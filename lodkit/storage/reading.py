@@ -56,10 +56,15 @@ class Source:
 def filled(name, dtype, shape, stream):
     """A new array of the next bytes of a stream."""
     made = empty(shape, dtype)
-    left = memoryview(made.reshape(-1).view(np.uint8)) if made.size else b""
+    left = bytes_of(made)
     while len(left):
         count = stream.readinto(left[:PIECE])
         if not count:
             raise StorageError(f"{name} lacks its last {len(left)} bytes")
         left = left[count:]
     return made
+
+
+def bytes_of(array):
+    """The memory of a C-contiguous array."""
+    return memoryview(array.reshape(-1).view(np.uint8)) if array.size else memoryview(b"")

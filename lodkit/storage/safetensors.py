@@ -9,7 +9,7 @@ import numpy as np
 
 from ..errors import DTypeError
 from .packing import BFloat16
-from .reading import StorageError
+from .reading import StorageError, bytes_of
 
 METADATA = "__metadata__"
 ALIGNMENT = 64
@@ -40,8 +40,7 @@ def write(file, arrays, meta_name, meta):
     text += b" " * (-(8 + len(text)) % ALIGNMENT)
     file.write(len(text).to_bytes(8, "little") + text)
     for array in data:
-        if array.size:
-            file.write(memoryview(array.reshape(-1).view(np.uint8)))
+        file.write(bytes_of(array))
 
 
 def read(source, meta_name):
