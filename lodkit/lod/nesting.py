@@ -72,18 +72,18 @@ def _of_lists(cls, parts, lod_level, dtype):
             _check_lists(parts, len(lengths), lod_level)
         if len(lengths) == MAX_DEPTH:
             raise LoDError(f"lists are nested more than {MAX_DEPTH} deep; does one contain itself?")
-        lengths.append([len(part) for part in parts])
+        lengths.append(list(map(len, parts)))
         parts = list(chain.from_iterable(parts))
     return cls(_row_array(parts, len(lengths), dtype), lengths)
 
 
 def _opened(cls, x):
     """A container as a list, an array of rows or a LoDTensor; what is none of them as it is."""
-    library, kind = type(x).__module__.partition(".")[0], type(x).__name__
-    if isinstance(x, list | tuple | str | bytes | cls):
-        return x
     if isinstance(x, np.ndarray):
         return x.tolist() if x.dtype.hasobject else plain_array(x, "x")
+    if isinstance(x, list | tuple | str | bytes | cls):
+        return x
+    library, kind = type(x).__module__.partition(".")[0], type(x).__name__
     if kind in ("JaggedTensor", "RaggedTensor") or (is_tensor(x) and x.is_nested):
         return cls.from_torch(x)
     if is_tensor(x):
@@ -113,7 +113,7 @@ def _part(cls, x):
 
 def _is_rows(x):
     """Whether ``x`` is an array or a tensor with rows."""
-    return (is_tensor(x) or is_array(x)) and len(x.shape) > 0
+    return x.ndim > 0 if isinstance(x, np.ndarray) else (is_tensor(x) or is_array(x)) and len(x.shape) > 0
 
 
 def cast_values(values, dtype):
