@@ -5,6 +5,10 @@ Such a name is no attribute: ``hasattr`` is False, and reading it raises an Attr
 
 from __future__ import annotations
 
+import copy
+
+from ..arrays.tensors import is_tensor
+
 
 class Elsewhere:
     """A name in a class whose reading raises; attributes that exist cost what they cost without it."""
@@ -167,6 +171,5 @@ class Familiar:
 
     def copy(self):
         """Return a tensor with values of its own; the structure, which is read-only, is shared."""
-        import copy
-
-        return self.with_values(copy.deepcopy(self._values))
+        values = self._values
+        return self.with_values(values.clone() if is_tensor(values) else copy.deepcopy(values))

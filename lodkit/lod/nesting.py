@@ -118,8 +118,9 @@ def _is_rows(x):
 
 def cast_values(values, dtype):
     """Values of any library in another type."""
-    if is_tensor(values) and not values.is_cuda:
-        return tensor_of(array_of(values, "x").astype(dtype))
+    if is_tensor(values):
+        known = isinstance(dtype, sys.modules["torch"].dtype)
+        return values.to(dtype if known else tensor_of(np.empty(0, dtype)).dtype)
     return cast(values, dtype)
 
 

@@ -103,6 +103,11 @@ def test_tensors_of_pytorch():
         assert found.lod_level == 1
         assert found.astype("float64").values.dtype == torch.float64
         assert not np.shares_memory(found.copy().values.numpy(), found.values.numpy())
+    x = LoDTensor(torch.ones(2).requires_grad_() * 2, [[2]])
+    assert x.copy().values.requires_grad
+    assert x.astype(torch.bfloat16).values.dtype is torch.bfloat16
+    assert x.astype("float64").values.requires_grad
+    assert LoDTensor.from_nested([x.values, x.values]).values.requires_grad
     with pytest.raises(lodkit.LoDError, match="rows differ in shape"):
         LoDTensor.from_nested([[torch.ones(2), torch.ones(3)]])
     with pytest.raises(TypeError, match=r"SelectedRows\.from_torch"):
