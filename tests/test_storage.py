@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import enum
+import gc
 import json
 import mmap
+import os
 
 import numpy as np
 import pytest
@@ -209,3 +211,25 @@ def test_an_interrupt_leaves_the_old_file(tmp_path, monkeypatch):
                 lodkit.save(file, VALUES)
         assert lodkit.load(file) == {"old": 1}
     assert len([*tmp_path.iterdir()]) == 2
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="no /proc")
+def test_files_and_maps_are_closed(tmp_path):
+    file = tmp_path / "x.safetensors"
+    lodkit.save(file, LoDTensor(np.arange(1000.0), [[999, 1]]))
+
+    def held():
+        gc.collect()
+        with open("/proc/self/maps") as maps:
+            return len(os.listdir("/proc/self/fd")), sum(str(file) in line for line in maps)
+
+    before = held()
+    for _ in range(100):
+        lodkit.load(file, mmap=True)
+        lodkit.load(file)
+    assert held() == before
+    kept = lodkit.load(file, mmap=True)
+    assert held()[1] == 1
+    assert kept.values[-1] == 999
+    del kept
+    assert held() == before
