@@ -13,6 +13,7 @@ _HOMES = {
     "lod.selected_rows": ("SelectedRows",),
     "lod.batching": ("batches", "concat", "split"),
     "lod.levels": ("check_lod",),
+    "lod.vocabulary": ("UnknownWordError", "Vocabulary", "vocabulary"),
     "features.features": ("Features",),
     "recurrent.dynamic_rnn": ("dynamic_rnn",),
     "recurrent.layers": ("bidirectional", "stacked"),
@@ -61,6 +62,9 @@ if TYPE_CHECKING:
     from .lod.batching import batches as batches
     from .lod.batching import concat as concat
     from .lod.batching import split as split
+    from .lod.vocabulary import UnknownWordError as UnknownWordError
+    from .lod.vocabulary import Vocabulary as Vocabulary
+    from .lod.vocabulary import vocabulary as vocabulary
     from .ops import *  # noqa: F403
     from .recurrent.dynamic_rnn import dynamic_rnn as dynamic_rnn
     from .recurrent.layers import bidirectional as bidirectional

@@ -156,7 +156,8 @@ def test_lengths_become_offsets_in_one_pass():
 
 def test_articles_of_sentences_of_words_have_two_levels():
     """The review corrects 4 levels to 3, counting the stored batch size; without it there are 2."""
-    batch = LoDTensor.from_nested([[["a", "b"], ["c"]], [["d"]]])
+    articles = [[["a", "b"], ["c"]], [["d"]]]
+    batch = lodkit.vocabulary(articles)(articles)
     assert (batch.lod_level, len(batch)) == (2, 2)
 
 

@@ -32,7 +32,6 @@ EQUAL = [
     (LoDTensor([1]), LoDTensor([1])),
     ([T, (S, None)], (T, [S, None])),
     ({"a": T, "b": 2}, {"b": 2, "a": T}),
-    (LoDTensor(np.array(["a"]), [[1]]), LoDTensor(np.array(["a"]), [[1]])),
 ]
 
 

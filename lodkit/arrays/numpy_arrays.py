@@ -12,6 +12,7 @@ import operator
 import numpy as np
 
 from ..errors import DTypeError, LoDError, OutputError, ShapeMismatchError
+from .objects import refuse_objects, remedy_of
 from .pages import allocate
 from .recorded import RecordedArray, refuse, refuse_lists, state
 
@@ -120,7 +121,7 @@ def check_values(dtype, what, *, floating=False):
     dtype = native(dtype)
     if dtype not in VALUE_TYPES or (floating and dtype.kind != "f"):
         allowed = "float16, float32 or float64" + ("" if floating else ", int32 or int64")
-        raise DTypeError(f"{what} takes {allowed}, not {dtype}; convert with .astype(...)")
+        raise DTypeError(f"{what} takes {allowed}, not {dtype}; {remedy_of(dtype)}")
     return dtype
 
 
@@ -174,7 +175,10 @@ def integers(x, name):
     if array.dtype != np.int64 or not array.flags.c_contiguous:
         if array.size == 0:
             return np.empty(array.shape, np.int64)
+        if array.dtype.hasobject:
+            refuse_objects(array, name)
         if array.dtype.kind not in "iu" or array.dtype == np.uint64:
-            raise DTypeError(f"{name} must be int32 or int64, not {array.dtype}")
+            words = f"; {remedy_of(array.dtype)}" if array.dtype.kind in "STU" else ""
+            raise DTypeError(f"{name} must be int32 or int64, not {array.dtype}{words}")
         array = np.asarray(array, np.int64, order="C")  # ascontiguousarray makes one number a vector
     return array

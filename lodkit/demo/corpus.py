@@ -15,10 +15,10 @@ import numpy as np
 
 from ..errors import LodkitError
 from ..lod import LoDTensor
+from ..lod.vocabulary import vocabulary as words_with_ids
 
 SKIPPED = {"site-packages", "lib2to3", "test", "tests", "idle_test", "__pycache__"}
 WORDS = re.compile(r"[A-Za-z_]+|\d+|[^\w\s]")
-UNKNOWN = 0
 
 
 class CorpusError(LodkitError, ValueError):
@@ -180,21 +180,18 @@ def flatten(example):
 
 
 def vocabulary(examples):
-    """Map words to ids, most frequent first; 0 is for unknown words."""
-    counts = collections.Counter(word for example in examples for word in flatten(example))
-    ordered = sorted(counts, key=lambda word: (-counts[word], word))
-    return {word: i for i, word in enumerate(ordered, UNKNOWN + 1)}
+    """Make the vocabulary of the words of examples, most frequent first; id 0 is for unknown words."""
+    return words_with_ids([list(flatten(example)) for example in examples])
 
 
-def encode(examples, ids, depth=1):
+def encode(examples, vocab, depth=1):
     """Encode examples as a LoDTensor of word ids, one sequence per example; of ``depth`` levels."""
     lengths = []
     for _ in range(depth - 1):
         lengths.append([len(example) for example in examples])
         examples = [part for example in examples for part in example]
-    words = [[ids.get(word, UNKNOWN) for word in flatten(example)] for example in examples]
-    lengths.append([len(w) for w in words])
-    return LoDTensor(np.array([i for w in words for i in w], np.int64), [np.array(x, np.int64) for x in lengths])
+    ids = vocab([list(flatten(example)) for example in examples])
+    return LoDTensor(ids.values, [*lengths, ids.lengths()])
 
 
 def split(labels, seed, share=0.1):

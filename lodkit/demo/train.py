@@ -146,7 +146,8 @@ class Job:
         depth = MODELS[config.model].depth
         self.train = corpora.encode([examples[i] for i in train], self.vocabulary, depth), labels[train]
         self.test = corpora.encode([examples[i] for i in test], self.vocabulary, depth), labels[test]
-        self.model = Model(len(self.vocabulary) + 1, len(self.names), config, device)
+        self.words = [*self.vocabulary][1:]  # without the one that stands for unknown words
+        self.model = Model(len(self.vocabulary), len(self.names), config, device)
         if resume is not None:
             self.load(resume)
 
@@ -170,7 +171,7 @@ class Job:
         state = pathlib.Path(folder, STATE)
         state.parent.mkdir(parents=True, exist_ok=True)
         found = {"config": dataclasses.asdict(self.config), "epoch": self.epoch, "labels": self.names}
-        found["words"] = list(self.vocabulary)
+        found["words"] = self.words
         model = {"parameters": self.model.parameters, "optimizer": self.model.optimizer.state_dict()}
         lodkit.save(state, {**found, **model})
 
@@ -180,7 +181,7 @@ class Job:
         for name, value in {"model": "bag", **state["config"]}.items():  # states were a bag's before there were others
             if name != "data" and config.get(name) != value:  # labels and words identify the data
                 raise CheckpointError(f"{folder}: saved with {name}={value!r}, not {config.get(name)!r}")
-        if state["labels"] != self.names or state["words"] != list(self.vocabulary):
+        if state["labels"] != self.names or state["words"] != self.words:
             raise CheckpointError(f"{folder}: saved for other data: labels or words differ")
         for name, array in self.model.parameters.items():
             found = state["parameters"].get(name)
@@ -247,7 +248,7 @@ def describe(job):
     ids, texts = job.train[0], "texts"
     if job.config.data == "stdlib" and job.corpus.depth > 1:
         texts = f"texts of up to {TOGETHER} docstrings of a module"
-    lines = [f"{len(job.corpus.labels):,} {texts}, {len(job.names)} labels, {len(job.vocabulary):,} words in training"]
+    lines = [f"{len(job.corpus.labels):,} {texts}, {len(job.names)} labels, {len(job.words):,} words in training"]
     natural, known = job.corpus.natural, ("modules per package", "docstrings per module", "words per docstring")
     for level in range(natural.lod_level):
         lengths = natural.lengths(level)

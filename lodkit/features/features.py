@@ -11,6 +11,7 @@ from ..arrays import integers, is_array
 from ..errors import LoDError, LoDMismatchError
 from ..lod import LoDTensor, check_lengths, check_vector, frozen
 from ..lod.batching import Batch, concat
+from ..lod.elsewhere import FEATURES, hints
 from ..ops.shared.features import on_cpu
 from ..public import public
 from . import lists as _feature_lists
@@ -18,6 +19,7 @@ from .conversions import Conversions, check_count, checked_names
 
 
 @public
+@hints(FEATURES)
 class Features(Batch, Conversions):
     """A batch of examples, each with a value, a list or a map for some feature keys.
 

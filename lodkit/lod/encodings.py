@@ -7,16 +7,18 @@ from itertools import pairwise
 
 import numpy as np
 
-from ..arrays import empty, from_lists, integers, is_integer, is_number, plain_array, plain_rows, to_device
+from ..arrays import empty, from_lists, integers, is_integer, is_number, plain_array, to_device
+from ..arrays.objects import refuse_objects
 from ..errors import DTypeError, LoDError, SegmentIdError
 from . import levels as _levels
+from .elsewhere import Familiar
 from .indexing import require_cpu
 from .levels import compiled, frozen
 
 MAX_DEPTH = 64
 
 
-class Conversions:
+class Conversions(Familiar):
     """One constructor per encoding, and the conversions back."""
 
     __slots__ = ()
@@ -112,26 +114,39 @@ class Conversions:
 
     @classmethod
     def from_nested(cls, lists, *, lod_level=None, dtype=None):
-        """Make a LoDTensor from nested lists of rows, which are arrays or numbers.
+        """Make a LoDTensor from nested data: lists, arrays, columns of tables, tensors.
 
         Parameters
         ----------
-        lists : list
-            A list of sequences, which are lists of rows or of sequences.
+        lists : nested lists, or array, Series, column or tensor
+            Lists and tuples, nested to any depth; arrays, tensors and Series in a list are sequences, those in lists of
+            lists rows. An array alone is a batch of sequences of equal length, ``(sequences, length, *item)``; one
+            dimension is lod_level 0. pandas Series of lists, objects with Arrow's interface (pyarrow, polars, duckdb:
+            ``from_arrow``), awkward arrays (``from_awkward``), nested tensors of PyTorch (``from_torch``).
         lod_level : int, optional
-            Number of levels below the batch; deeper lists are items. Default: all.
+            Number of levels below the batch; deeper lists and dimensions are items. Default: all lists, as above.
         dtype : data-type, optional
+
+        Raises
+        ------
+        LoDError
+            Lists and numbers are mixed at one depth, or rows differ in shape.
+        DTypeError
+            There are words (see ``lodkit.vocabulary``), missing values or other objects.
+
+        Examples
+        --------
+        >>> from lodkit import LoDTensor
+        >>> LoDTensor.from_nested([[[10, 11, 12], [20]], [[30, 31]]]).recursive_sequence_lengths()
+        [[2, 1], [3, 1, 2]]
+        >>> LoDTensor.from_nested([np.array([1.0, 2.0]), np.array([3.0])])
+        LoDTensor([[1., 2.], [3.]], recursive_sequence_lengths=[[2, 1]], shape=(3,), dtype=float64)
+        >>> LoDTensor.from_nested([[[1, 2], [3, 4]], [[5, 6]]], lod_level=1).shape
+        (3, 2)
         """
-        depth = max(_depth(lists) - 1, 0) if lod_level is None else lod_level
-        lengths = []
-        for level in range(depth):
-            for i, part in enumerate(lists):
-                if not isinstance(part, list | tuple):
-                    rule = f"every row lies {depth + 1} lists deep"
-                    raise LoDError(f"item {i} of level {level} is {part!r}, not a list; {rule}")
-            lengths.append([len(part) for part in lists])
-            lists = [row for part in lists for row in part]
-        return cls(_row_array(lists, dtype), lengths)
+        from .nesting import from_nested
+
+        return from_nested(cls, lists, lod_level, dtype)
 
     @classmethod
     def from_sequences(cls, sequences):
@@ -180,8 +195,6 @@ class Conversions:
         widths = [self.max_length(level) for level in range(last + 1)]
         widths[-1] = widths[-1] if max_length is None else int(max_length)
         out = empty((len(self), *widths, *values.shape[1:]), values.dtype)
-        if values.dtype.hasobject:
-            out[...] = fill
         cell = np.arange(len(self))
         for level, width in enumerate(widths[:-1]):
             offsets = self._lod[level]
@@ -225,17 +238,11 @@ class Conversions:
         return self.with_values(to_device(self._need_values(), device))
 
 
-def _row_array(rows, dtype):
-    try:
-        return np.asarray(plain_rows(rows, "a row"), dtype)
-    except ValueError as error:
-        raise LoDError(f"rows differ in shape or are not numbers ({error}); a row is a number or an array") from None
-
-
 def _batch(padded, what):
     if isinstance(padded, list | tuple):
         padded = from_lists(padded, what)
     require_cpu(padded, what)
+    refuse_objects(padded, what)
     if padded.ndim < 2:
         raise LoDError(f"{what} takes (sequences, width, *item), got shape {padded.shape}")
     return padded
@@ -252,13 +259,3 @@ def _data_lengths(padded, pad_value):
     data = (padded != pad_value) & ((padded == padded) | (pad_value == pad_value))
     data = data.any(axis=tuple(range(2, padded.ndim)))
     return np.where(data, np.arange(1, padded.shape[1] + 1), 0).max(axis=1, initial=0)
-
-
-def _depth(lists):
-    depth, parts = 0, [lists]
-    while parts := [part for part in parts if isinstance(part, list | tuple)]:
-        depth += 1
-        if depth > MAX_DEPTH:
-            raise LoDError(f"lists are nested more than {MAX_DEPTH} deep; does one contain itself?")
-        parts = [row for part in parts for row in part]
-    return depth

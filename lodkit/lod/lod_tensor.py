@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from ..arrays import device_of, from_lists, is_array, plain_array
+from ..arrays.objects import OBJECTS, refuse_objects
 from ..arrays.recorded import on_tape, plain_view
 from ..errors import LoDError, LoDLevelError
 from ..public import public
@@ -135,7 +136,7 @@ class LoDTensor(
 
     def with_values(self, values):
         """Return a tensor of the same structure with these values."""
-        if type(values) is not np.ndarray or not values.ndim:
+        if type(values) is not np.ndarray or not values.ndim or values.dtype.kind in OBJECTS:
             values = _rows_of(values)
         lod = self._lod
         if values is None and not lod:
@@ -284,7 +285,7 @@ def _rows_of(values):
         raise TypeError(f"{rule}; convert with np.asarray(...)")
     if len(values.shape) == 0:
         raise ValueError("values must have at least one dimension, (rows, *item)")
-    return values
+    return refuse_objects(values, "values") if isinstance(values, np.ndarray) else values
 
 
 def values_of(x):

@@ -39,8 +39,8 @@ class Relevelling:
 
         >>> from lodkit import LoDTensor
         >>> words = LoDTensor([7, 8, 9], [[2, 1]])
-        >>> words.append_level([2, 0, 1], list("abc")).to_list()
-        [[['a', 'b'], []], [['c']]]
+        >>> words.append_level([2, 0, 1], [97, 98, 99]).to_list()
+        [[[97, 98], []], [[99]]]
         """
         rows = self.shape[0]
         if lengths is None:

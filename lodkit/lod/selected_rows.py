@@ -8,9 +8,11 @@ import typing
 import numpy as np
 
 from ..arrays import MOST, device_of, from_lists, integers, is_array, plain_array, to_device
+from ..arrays.objects import refuse_objects
 from ..arrays.recorded import not_recorded, on_tape, plain_view, tracked
 from ..errors import DeviceError, LoDError, RowIndexError
 from ..public import public
+from .elsewhere import SELECTED_ROWS, hints
 from .numba_types import numba_types
 
 _new, _set = object.__new__, object.__setattr__
@@ -23,6 +25,7 @@ def bad_row(rows, i, height):
 
 
 @public
+@hints(SELECTED_ROWS)
 class SelectedRows:
     """Rows of a tall array, by number: ``dense[rows[i]] += value[i]``.
 
@@ -59,7 +62,7 @@ class SelectedRows:
     def __init__(self, rows, value, height):
         value = from_lists(value, "value") if isinstance(value, list | tuple | int | float) else value
         if isinstance(value, np.ndarray) and not on_tape(value):
-            value = plain_array(value, "value")
+            value = refuse_objects(plain_array(value, "value"), "value")
         if not is_array(value):
             raise TypeError(
                 f"expected a NumPy or CUDA array as value, got {type(value).__name__}; convert with np.asarray(...)"

@@ -1,0 +1,175 @@
+"""Names that users of NumPy, PyTorch, pandas, TensorFlow and awkward try, and what does it here.
+
+Such a name is no attribute: ``hasattr`` is False, and reading it raises an AttributeError that names the call.
+"""
+
+from __future__ import annotations
+
+import copy
+
+from ..arrays.tensors import is_tensor
+
+
+class Elsewhere:
+    """A name in a class whose reading raises; attributes that exist cost what they cost without it."""
+
+    __slots__ = ("calls", "name")
+
+    def __init__(self, name, calls):
+        self.name, self.calls = name, calls
+
+    def __get__(self, instance, owner):
+        article = "" if owner.__name__.endswith("s") else "a "
+        calls = ", ".join(f"{call} ({what})" if what else call for call, what in self.calls.items())
+        raise AttributeError(f"{article}{owner.__name__} has no {self.name!r}; what does it: {calls}")
+
+
+def hints(table):
+    """Decorator of a class: names that it lacks raise with the calls that a table gives for them."""
+
+    def decorate(cls):
+        for names, calls in table.items():
+            for name in names.split():
+                setattr(cls, name, Elsewhere(name, {c.replace("NAME", name): what for c, what in calls.items()}))
+        cls.__dir__ = _names
+        return cls
+
+    return decorate
+
+
+def _names(self):
+    """The names of an object, without those that only raise."""
+    absent = {name for cls in type(self).__mro__ for name, x in vars(cls).items() if isinstance(x, Elsewhere)}
+    return sorted(set(object.__dir__(self)) - absent)
+
+
+#: Names that a class lacks -> calls, each with what it gives; NAME is the name.
+LOD_TENSOR = {
+    "sum mean max min": {"lodkit.sequence_pool(t, pool='NAME')": "of each sequence", "t.values.NAME()": "of all rows"},
+    "std var prod any all": {
+        "[s.NAME() for s in t.sequences()]": "of each innermost sequence",
+        "t.values.NAME()": "of all rows",
+    },
+    "argmax argmin": {
+        "lodkit.sequence_pool(t, pool='max', return_index=True)": "rows of the maxima of sequences; or pool='min'",
+        "t.values.NAME()": "of all rows",
+    },
+    "median nanmean quantile describe": {"t.values": "all rows, for NumPy", "t.sequences()": "sequence by sequence"},
+    "norm": {"np.linalg.norm(t.values)": "of all rows"},
+    "cumsum": {"lodkit.sequence_cumsum(t)": "along sequences", "t.values.cumsum()": "along all rows"},
+    "softmax": {"lodkit.sequence_softmax(t)": "over each sequence", "lodkit.softmax(t)": "over each row"},
+    "sort argsort sort_values": {
+        "lodkit.sequence_sort(t, t, level=-1)": "numbers inside each sequence",
+        "np.sort(t.values)": "of all rows",
+    },
+    "topk nlargest": {"lodkit.sequence_topk(t, k=2)": "of each sequence of numbers"},
+    "unique nunique value_counts": {"np.unique(t.values, return_counts=True)": "of all rows"},
+    "flip": {"lodkit.sequence_reverse(t)": "each sequence backwards"},
+    "clip clamp": {"np.clip(t, low, high)": ""},
+    "abs": {"abs(t)": ""},
+    "round exp log sqrt tanh": {"np.exp(t)": "and other ufuncs keep the structure; np.rint rounds"},
+    "sigmoid relu": {"lodkit.NAME(t)": ""},
+    "dot mm matmul": {"lodkit.fc(t, weight)": "each row times a matrix"},
+    "pow add mul sub div": {"t * 2 + 1": "operators and ufuncs keep the structure"},
+    "apply map transform": {
+        "t.with_values(f(t.values))": "row by row",
+        "LoDTensor.from_sequences([f(s) for s in t.sequences()])": "sequence by sequence",
+    },
+    "where mask": {"np.where(t > 1, t, 0)": "element by element", "t[mask]": "sequences by a mask"},
+    "isna isnull": {"np.isnan(t)": ""},
+    "fillna dropna nan_to_num": {"t.with_values(np.nan_to_num(t.values))": "missing numbers as 0"},
+    "T mT transpose swapaxes permute": {"t.to_padded().swapaxes(0, 1)": "time first", "t.values.T": "of all rows"},
+    "reshape view flatten ravel squeeze unsqueeze expand resize": {
+        "t.with_values(t.values.reshape(len(t.values), -1))": "items of another shape",
+        "LoDTensor(t.values, lengths)": "other sequences of the same rows",
+        "t.values": "all rows",
+    },
+    "numpy to_numpy toarray": {
+        "t.values": "all rows",
+        "t.to_padded()": "one axis a level, padded",
+        "t.to_uniform()": "the same, where lengths are equal",
+    },
+    "to_tensor to_padded_tensor to_dense pad fill_none": {"t.to_padded()": ""},
+    "size numel count": {"t.values.size": "numbers", "len(t)": "sequences", "t.shape": "(rows, *item)"},
+    "item": {"t.values.item(0)": "one number"},
+    "cpu cuda": {"t.to('NAME')": ""},
+    "detach": {"lodkit.stop_gradient(t)": "for a tape", "t.with_values(t.values.detach())": "of PyTorch's tensors"},
+    "float double half": {"t.astype('float32')": "or float64, float16"},
+    "long int bool type": {"t.astype('int64')": "or another type"},
+    "clone": {"t.copy()": ""},
+    "fill_ zero_ fill": {"t.values[...] = 0": "in place"},
+    "explode flatten_rows": {"t.values, t.segment_ids()": "rows, and the sequence of each"},
+    "append extend insert": {"lodkit.concat([t, u])": "the sequences of both"},
+    "chunk array_split": {"lodkit.split(t, 2)": "", "lodkit.batches(t, size=2)": "mini-batches"},
+    "head tail": {"t[:5]": "the first sequences", "t[-5:]": "the last ones"},
+    "iloc loc at iat take filter": {"t[0]": "a sequence", "t[[1, 0]]": "sequences by number", "t[mask]": "by a mask"},
+    "unbind": {"list(t)": "top-level sequences", "t.sequences()": "innermost ones"},
+    "row_splits nested_row_splits": {"t.offsets()": "innermost", "t.lod()": "of all levels"},
+    "row_lengths nested_row_lengths": {"t.lengths()": "innermost", "t.recursive_sequence_lengths()": "of all levels"},
+    "value_rowids": {"t.segment_ids()": ""},
+    "flat_values data": {"t.values": ""},
+    "ragged_rank depth nlevels": {"t.lod_level": ""},
+    "to_pandas": {"pd.Series(t.to_list())": ""},
+}
+
+SELECTED_ROWS = {
+    "sum mean max min std var prod any all": {
+        "s.value.NAME()": "of the entries, duplicates apart",
+        "s.to_dense().NAME()": "of the table",
+    },
+    "numpy to_numpy toarray todense": {"s.to_dense()": "the table", "s.rows, s.value": "the entries"},
+    "tolist to_list": {"s.rows.tolist(), s.value.tolist()": ""},
+    "T mT transpose reshape view flatten": {"s.to_dense()": "the table", "s.value": "the entries"},
+    "coalesce sum_duplicates": {"s.merge()": "sorted rows, duplicates summed"},
+    "is_coalesced has_canonical_format": {"s.is_merged": ""},
+    "indices row": {"s.rows": ""},
+    "data": {"s.value": ""},
+    "dense_shape": {"s.shape": ""},
+    "nnz size numel": {"len(s)": "entries", "s.shape": "of the table", "s.value.size": "numbers"},
+    "astype float double half": {"SelectedRows(s.rows, s.value.astype('float32'), s.height)": ""},
+    "copy clone": {"copy.deepcopy(s)": ""},
+    "cpu cuda": {"s.to('NAME')": ""},
+    "tocoo tocsr": {"s.to_scipy()": ""},
+}
+
+FEATURES = {
+    "sum mean max min": {"f.pool(tables, pool='NAME')": "of embeddings", "f.values.values.NAME()": "of all values"},
+    "get": {"f.feature(1)": "one feature of all examples"},
+    "items columns": {"f.to_list()": "a dictionary per example", "np.unique(f.keys)": "keys"},
+    "tolist to_dict": {"f.to_list()": "a dictionary per example"},
+    "numpy to_numpy": {"f.values.values": "all values", "f.to_list()": "a dictionary per example"},
+    "to_pandas": {"pd.DataFrame(f.to_list())": ""},
+    "shape size": {"len(f)": "examples", "f.values.shape": "(values, *item)"},
+    "head tail iloc loc": {"f[:5]": "the first examples", "f[[1, 0]]": "examples by number"},
+    "astype": {"Features(f.lengths, f.keys, f.values_lengths, f.values.values.astype('float32'))": ""},
+    "copy clone": {"copy.deepcopy(f)": ""},
+    "append extend": {"lodkit.concat([f, f])": "examples", "f.merge(f)": "features of the same examples"},
+    "cpu cuda": {"f.to('NAME')": ""},
+}
+
+
+@hints(LOD_TENSOR)
+class Familiar:
+    """Members that mean for LoDTensors what they mean for arrays; other names of arrays raise and say what does it."""
+
+    __slots__ = ()
+
+    @property
+    def ndim(self):
+        """Dimensions of ``shape``, ``(rows, *item)``."""
+        return len(self.shape)
+
+    def tolist(self):
+        """Return nested Python lists, as ``to_list`` does."""
+        return self.to_list()
+
+    def astype(self, dtype):
+        """Return a tensor of the same structure, its values in another type."""
+        from .nesting import cast_values
+
+        return self.with_values(cast_values(self._need_values(), dtype))
+
+    def copy(self):
+        """Return a tensor with values of its own; the structure, which is read-only, is shared."""
+        values = self._values
+        return self.with_values(values.clone() if is_tensor(values) else copy.deepcopy(values))

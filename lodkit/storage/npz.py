@@ -1,0 +1,88 @@
+"""NumPy archives (.npz) whose arrays are aligned in the file, so that it can be mapped; no member is unpickled."""
+
+from __future__ import annotations
+
+import io
+import math
+import struct
+import zipfile
+import zlib
+
+import numpy as np
+
+from .packing import BFloat16
+from .reading import StorageError, bytes_of, filled
+
+ALIGNMENT = 64
+EXPANSION = 1032  # no deflated byte gives more
+LOCAL_HEADER, ZIP64 = 30, 20  # bytes of a member's header, and of the field that gives sizes in 64 bits
+FILLER = 0xDA7A  # id of the field of zeros that aligns a member
+HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+
+
+def check(arrays):
+    """Every array that is packed can be written."""
+
+
+def write(file, arrays, meta_name, meta):
+    with zipfile.ZipFile(file, "w") as archive:
+        for name, array in {meta_name: np.array(meta), **arrays}.items():
+            array = np.asarray(array.float32() if isinstance(array, BFloat16) else array, order="C")
+            header = io.BytesIO()
+            np.lib.format.write_array_header_1_0(header, np.lib.format.header_data_from_array_1_0(array))
+            member = zipfile.ZipInfo(f"{name}.npy")
+            before = file.tell() + LOCAL_HEADER + len(member.filename.encode()) + ZIP64 + 4
+            member.extra = struct.pack("<HH", FILLER, -before % ALIGNMENT) + bytes(-before % ALIGNMENT)
+            with archive.open(member, "w", force_zip64=True) as out:
+                out.write(header.getvalue())
+                out.write(bytes_of(array))
+
+
+def read(source, meta_name):
+    """Arrays by name, and the text that ``write`` put beside them, or None."""
+    arrays = {}
+    with zipfile.ZipFile(source.file) as archive:
+        for member in archive.infolist():
+            name = member.filename.removesuffix(".npy")
+            if name in arrays or name == member.filename:
+                raise StorageError(f"{name} is there twice" if name in arrays else f"{name} is no .npy array")
+            arrays[name] = _array(source, archive, member, name)
+    meta = arrays.pop(meta_name, None)
+    return arrays, None if meta is None else str(meta)
+
+
+def _array(source, archive, member, name):
+    stored = member.compress_type == zipfile.ZIP_STORED
+    most = member.compress_size * (1 if stored else EXPANSION)
+    if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise StorageError(f"{name} is compressed by method {member.compress_type}; write it by np.savez")
+    if member.compress_size > source.size or member.file_size > most:
+        raise StorageError(f"{name} declares {member.file_size} bytes, more than the file has")
+    with archive.open(member) as stream:
+        version = np.lib.format.read_magic(stream)
+        if version not in HEADERS:
+            raise StorageError(f"{name} has version {version} of NumPy's format, not 1.0 or 2.0")
+        shape, fortran, dtype = HEADERS[version](stream)
+        if dtype.hasobject:
+            raise StorageError(f"{name} holds Python objects, pickled; load never unpickles")
+        start = stream.tell()
+        if min(shape, default=0) < 0 or math.prod(shape) * dtype.itemsize != member.file_size - start:
+            raise StorageError(f"{name} declares shape {shape} of {dtype}, but has {member.file_size - start} bytes")
+        order = shape[::-1] if fortran else shape
+        if stored:
+            begin = _data_of(source, member)
+            array = source.array(name, dtype, order, begin + start)
+            header = source.bytes(begin, start)
+            if not source.mapped and zlib.crc32(bytes_of(array), zlib.crc32(header)) != member.CRC:
+                raise StorageError(f"{name} has another checksum than was written")
+        else:
+            array = filled(name, dtype, order, stream)
+            stream.read(1)  # at the end its checksum is compared
+            array.flags.writeable = not source.mapped
+    return array.T if fortran else array
+
+
+def _data_of(source, member):
+    """Where the bytes of a member begin."""
+    lengths = source.bytes(member.header_offset, LOCAL_HEADER)[26:]
+    return member.header_offset + LOCAL_HEADER + sum(struct.unpack("<HH", lengths))

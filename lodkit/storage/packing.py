@@ -1,0 +1,117 @@
+"""Values as JSON in which arrays stand by their names, and back."""
+
+from __future__ import annotations
+
+import enum
+import sys
+import typing
+
+import numpy as np
+
+from ..arrays import is_array, to_device
+from ..arrays.tensors import array_of, is_tensor
+from ..errors import DTypeError
+from ..lod import LoDTensor, SelectedRows
+from ..lod.batching import Batch
+from ..lod.vocabulary import Vocabulary
+from .reading import StorageError
+
+FEATURES = ("lengths", "keys", "values_lengths", "values", "map_keys")
+
+
+class BFloat16(typing.NamedTuple):
+    """Numbers in bfloat16, which NumPy lacks, by their bits."""
+
+    bits: np.ndarray
+
+    def float32(self):
+        """The same numbers in float32."""
+        return (self.bits.astype(np.uint32) << 16).view(np.float32)
+
+
+def packed(name, value, arrays):
+    """A value as JSON; its arrays are put into a dictionary, by names that begin with ``name``."""
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, dict):
+        return {"dict": {_key(name, key): packed(_below(name, key), item, arrays) for key, item in value.items()}}
+    if isinstance(value, list | tuple):
+        return [packed(_below(name, i), item, arrays) for i, item in enumerate(value)]
+    if isinstance(value, LoDTensor):
+        values = packed(_below(name, "values"), value.values, arrays)
+        lod = [packed(_below(name, f"lod{i}"), value.offsets(i), arrays) for i in range(value.lod_level)]
+        return {"lod_tensor": values, "lod": lod}
+    if isinstance(value, SelectedRows):
+        rows, numbers = (packed(_below(name, part), getattr(value, part), arrays) for part in ("rows", "value"))
+        return {"selected_rows": rows, "value": numbers, "height": value.height, "merged": value.is_merged}
+    if isinstance(value, Vocabulary):
+        return {"vocabulary": [*value], **value.specials()}
+    if isinstance(value, Batch):
+        parts = ((part, getattr(value, part)) for part in FEATURES)
+        parts = {part: x.values if isinstance(x, LoDTensor) else x for part, x in parts}
+        names = value.names and [value.names.__name__, {k: int(v) for k, v in value.names.__members__.items()}]
+        return {"features": {p: packed(_below(name, p), x, arrays) for p, x in parts.items()}, "names": names}
+    if isinstance(value, np.generic) and value.dtype.kind in "fiub":
+        return value.item()
+    arrays[name or "values"] = _array(name or "the value", value)
+    return {"array": name or "values"}
+
+
+def _below(name, key):
+    return f"{name}/{key}" if name else str(key)
+
+
+def _key(name, key):
+    if not isinstance(key, str) or not key or "/" in key or "\0" in key or key.endswith(".npy"):
+        raise TypeError(f"{name or 'values'}: keys are strings without '/', NUL and '.npy', got {key!r}")
+    return key
+
+
+def _array(name, value):
+    """An array of numbers on the CPU."""
+    if is_tensor(value):
+        torch = sys.modules["torch"]
+        value = value.detach()
+        if value.dtype is torch.bfloat16 and value.layout is torch.strided and not value.is_nested:
+            return BFloat16(value.cpu().contiguous().view(torch.int16).numpy().view(np.uint16))
+        return array_of(value if value.layout is not torch.strided else value.cpu(), name)
+    if not is_array(value):
+        remedy = "pass arrays, numbers, strings, lists or dictionaries of them"
+        remedy = f"pass {name}.state_dict()" if hasattr(value, "state_dict") else remedy
+        raise TypeError(f"{name}: save takes no {type(value).__name__}; {remedy}")
+    if isinstance(value, np.ma.MaskedArray):
+        raise TypeError(f"{name} is a masked array, whose mask no file keeps; pass {name}.filled(...)")
+    array = np.asarray(to_device(value, "cpu"))
+    if array.dtype.kind not in "fiub":
+        remedy = "; save words as ids: lodkit.vocabulary(words)" if array.dtype.kind in "OSUT" else ""
+        raise DTypeError(f"{name}: save takes arrays of numbers or booleans, not {array.dtype}{remedy}")
+    return array
+
+
+def unpacked(value, arrays):
+    """The value of what ``packed`` returned."""
+    if isinstance(value, list):
+        return [unpacked(item, arrays) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if "dict" in value:
+        return {key: unpacked(item, arrays) for key, item in value["dict"].items()}
+    if "array" in value:
+        if value["array"] not in arrays:
+            raise StorageError(f"the array {value['array']} is missing")
+        return arrays[value["array"]]
+    if "lod_tensor" in value:
+        lod = [unpacked(offsets, arrays) for offsets in value["lod"]]
+        return LoDTensor(unpacked(value["lod_tensor"], arrays), lod=lod)
+    if "vocabulary" in value:
+        return Vocabulary(value["vocabulary"], unknown=value.get("unknown"), padding=value.get("padding"))
+    if "features" in value:
+        from ..features.features import Features
+
+        names = value["names"] and enum.IntEnum(*value["names"])
+        return Features(*(unpacked(value["features"][part], arrays) for part in FEATURES), names=names)
+    rows, numbers = unpacked(value["selected_rows"], arrays), unpacked(value["value"], arrays)
+    made = SelectedRows(rows, numbers, value["height"])
+    if value.get("merged") and (made.rows[1:] > made.rows[:-1]).all():  # a file may say what is not so
+        made = SelectedRows._wrap(made.rows, made.value, made.height, merged=True)
+    return made

@@ -1,0 +1,149 @@
+"""Damaged and forged files: StorageError that names the file, before memory is taken; never a crash, never a pickle."""
+
+from __future__ import annotations
+
+import io
+import json
+import struct
+import tracemalloc
+import zipfile
+
+import numpy as np
+import pytest
+
+import lodkit
+from lodkit import LoDTensor, SelectedRows, StorageError
+
+
+@pytest.mark.parametrize("mapped", [False, True])
+@pytest.mark.parametrize("suffix", [".npz", ".safetensors"])
+def test_a_file_cut_anywhere_raises(tmp_path, suffix, mapped):
+    file = tmp_path / f"state{suffix}"
+    lodkit.save(
+        file, {"t": LoDTensor(np.arange(9.0), [[4, 5]]), "g": SelectedRows([5, 1, 5], np.ones((3, 2)), 9), "n": 1}
+    )
+    whole = file.read_bytes()
+    for end in range(0, len(whole), 7):
+        file.write_bytes(whole[:end])
+        with pytest.raises(StorageError, match=rf"state\{suffix}: cannot be read"):
+            lodkit.load(file, mmap=mapped)
+
+
+@pytest.mark.parametrize("mapped", [False, True])
+@pytest.mark.parametrize("suffix", [".npz", ".safetensors"])
+def test_a_changed_byte_raises_or_gives_values_of_the_same_structure(tmp_path, suffix, mapped):
+    file = tmp_path / f"state{suffix}"
+    lodkit.save(file, LoDTensor(np.arange(9.0), [[4, 5]]))
+    whole, rng = file.read_bytes(), np.random.default_rng(0)
+    for at in range(len(whole)):
+        changed = bytearray(whole)
+        changed[at] ^= int(rng.integers(1, 256))
+        file.write_bytes(changed)
+        try:
+            found = lodkit.load(file, mmap=mapped)
+        except StorageError as error:
+            assert str(file) in str(error)
+            continue
+        if isinstance(found, LoDTensor) and found.values is not None:
+            assert found.offsets()[-1] == len(found.values)
+            found.values.sum()
+
+
+def npz_of(shape, dtype="<f8", data=b"", declared=None):
+    """An archive with one array whose header says what it likes."""
+    header = f"{{'descr': {dtype!r}, 'fortran_order': False, 'shape': {shape}}}".encode()
+    header += b" " * (-(11 + len(header)) % 64) + b"\n"
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("x.npy", b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header + data)
+    whole = file.getvalue()
+    if declared is not None:  # in the central directory and in the header before the data
+        size = struct.pack("<I", len(data) + 10 + len(header))
+        assert whole.count(size) >= 4
+        whole = whole.replace(size, struct.pack("<I", declared))
+    return whole
+
+
+def safetensors_of(header, data=b""):
+    text = header if isinstance(header, bytes) else json.dumps(header).encode()
+    return len(text).to_bytes(8, "little") + text + data
+
+
+def entry(shape=(2,), offsets=(0, 16), dtype="F64"):
+    return {"x": {"dtype": dtype, "shape": list(shape), "data_offsets": list(offsets)}}
+
+
+META_OF = {"__metadata__": {"__lodkit__": json.dumps({"dict": {"a": {"array": "b"}}})}}
+FORGED = {
+    "npz: shape beyond the data": ("npz", npz_of((1 << 40,)), "declares shape"),
+    "npz: negative shape": ("npz", npz_of((-1, -1), data=bytes(8)), "declares shape"),
+    "npz: shape below the data": ("npz", npz_of((1,), data=bytes(16)), "declares shape"),
+    "npz: sizes": ("npz", npz_of((1 << 28,), data=bytes(8), declared=1 << 31), "more than the file has"),
+    "npz: objects": ("npz", npz_of((1,), "|O", bytes(8)), "pickled; load never unpickles"),
+    "no header": ("safetensors", b"", "ends after 0 bytes"),
+    "header beyond the file": ("safetensors", b"\xff" * 8 + b"{}", "are expected"),
+    "header is no JSON": ("safetensors", safetensors_of(b"{"), "cannot be read"),
+    "header nested too deep": ("safetensors", safetensors_of(b"[" * 100_000), "cannot be read"),
+    "header is a list": ("safetensors", safetensors_of([]), "no JSON object"),
+    "shape beyond the file": ("safetensors", safetensors_of(entry((1 << 40,), (0, 1 << 43))), "takes? .* bytes"),
+    "shape beyond the offsets": ("safetensors", safetensors_of(entry((1 << 40,)), bytes(16)), "has 16 bytes"),
+    "negative": ("safetensors", safetensors_of(entry((-2,), (16, 0)), bytes(16)), "must be integers"),
+    "fractional": ("safetensors", safetensors_of(entry((2.0,)), bytes(16)), "must be integers"),
+    "hole": ("safetensors", safetensors_of(entry((2,), (8, 24)), bytes(24)), "starts at 8"),
+    "overlap": (
+        "safetensors",
+        safetensors_of({**entry(), "y": {"dtype": "F64", "shape": [1], "data_offsets": [8, 16]}}, bytes(16)),
+        "ends at 16",
+    ),
+    "surplus": ("safetensors", safetensors_of(entry(), bytes(17)), "arrays take 16 bytes"),
+    "dtype": ("safetensors", safetensors_of(entry((16,), dtype="F8_E4M3"), bytes(16)), "NumPy lacks"),
+    "missing array": ("safetensors", safetensors_of(META_OF), "b is missing"),
+}
+
+
+@pytest.mark.parametrize("mapped", [False, True])
+@pytest.mark.parametrize("name", FORGED)
+def test_forged_files_take_no_memory(tmp_path, name, mapped):
+    suffix, data, message = FORGED[name]
+    file = tmp_path / f"forged.{suffix}"
+    file.write_bytes(data)
+    tracemalloc.start()
+    try:
+        with pytest.raises(StorageError, match=message) as caught:
+            lodkit.load(file, mmap=mapped)
+        assert tracemalloc.get_traced_memory()[1] < 3 << 20
+    finally:
+        tracemalloc.stop()
+    assert str(file) in str(caught.value)
+
+
+def test_a_compressed_array_that_would_fill_the_memory(tmp_path):
+    file = tmp_path / "x.npz"
+    np.savez_compressed(file, x=np.zeros(1 << 16))
+    assert lodkit.load(file)["x"].shape == (1 << 16,)
+    whole, size = file.read_bytes(), (1 << 19) + 128
+    forged = whole.replace(struct.pack("<Q", size), struct.pack("<Q", 1 << 40)).replace(
+        struct.pack("<I", size), struct.pack("<I", 1 << 31)
+    )
+    assert forged != whole
+    file.write_bytes(forged)
+    with pytest.raises(StorageError, match="more than the file has"):
+        lodkit.load(file)
+
+
+def test_damaged_metadata(tmp_path):
+    file = tmp_path / "state.npz"
+    for meta in (
+        "{",
+        '{"dict": {"a": {"array": "b"}}}',
+        '{"dict": {"a": {"lod_tensor": null, "lod": [3]}}}',
+        '{"lod_tensor": {"array": "x"}, "lod": [{"array": "offsets"}]}',
+        '{"selected_rows": {"array": "offsets"}, "value": {"array": "offsets"}, "height": 2}',
+        '{"features": {}, "names": null}',
+    ):
+        np.savez(file, __lodkit__=np.array(meta), x=np.ones(2), offsets=np.array([0, 3]))
+        with pytest.raises(StorageError, match="cannot be read"):
+            lodkit.load(file)
+    np.savez(file, x=np.array([object()], dtype=object))
+    with pytest.raises(StorageError, match="never unpickles"):
+        lodkit.load(file)
