@@ -7,6 +7,8 @@ import numpy as np
 from ..errors import DeviceError, DTypeError, OutputError
 from .numpy_arrays import native, plain_array
 from .recorded import on_tape
+from .remedies import remedy_for
+from .tensors import array_of, is_cpu_tensor
 
 
 def refuse_overlap(name, array, others):
@@ -25,6 +27,11 @@ def refuse_overlap(name, array, others):
 def is_array(x):
     """True if ``x`` is an array of NumPy or of a CUDA library."""
     return isinstance(x, np.ndarray) or exports_cuda(x)
+
+
+def holds_rows(x):
+    """True if ``x`` can be the values of a LoDTensor or SelectedRows: an array, or a tensor of PyTorch's on the CPU."""
+    return isinstance(x, np.ndarray) or is_cpu_tensor(x) or exports_cuda(x)
 
 
 def exports_cuda(x):
@@ -59,6 +66,8 @@ def dtype_of(x):
     """NumPy dtype of an array of any library."""
     if isinstance(x, np.ndarray):
         return native(x.dtype)
+    if is_cpu_tensor(x):
+        return array_of(x, "the tensor", record=False).dtype
     from .cuda import view
 
     return view(x).dtype
@@ -119,9 +128,11 @@ def device_of(x):
     device = getattr(x, "device", None)
     if isinstance(device, str):
         return device
+    if is_cpu_tensor(x):
+        return "cpu"
     if exports_cuda(x):
         return "cuda"
-    raise TypeError(f"expected a NumPy or CUDA array, got {type(x).__name__}; convert with np.asarray(...)")
+    raise TypeError(f"expected a NumPy or CUDA array, got {type(x).__name__}; {remedy_for(x, 'x')}")
 
 
 def one_device(op, values):

@@ -27,6 +27,7 @@ from .kinds import Dense, check_whole, kind_of, kinds_of, name_of, run_rows
 from .out import call_with_out
 from .recording import call_recorded, closed, note_update, open_tapes
 from .tape import differentiate
+from .tensors import arrays_of, call_on_arrays, holds_tensors
 
 
 class Registry(dict):
@@ -93,6 +94,8 @@ class Op(KernelTable):
             key = tuple(map(type, inputs))
         found = self._selected.get(key)
         if found is None:
+            if holds_tensors(inputs):
+                return call_on_arrays(self, inputs, attrs)
             inputs = self._accept(inputs)
             found = self._choose(inputs)
         launch, ragged, sparse = found
@@ -117,7 +120,7 @@ class Op(KernelTable):
 
     def select(self, *inputs):
         """Return the kernel for these inputs."""
-        inputs = self._accept(inputs)
+        inputs = self._accept(arrays_of(self, inputs))
         self._check_kinds(inputs)
         return self._find(one_device(self.name, inputs), self._kinds_of(inputs))
 
@@ -220,6 +223,8 @@ class Op(KernelTable):
         return launch, ragged, sparse
 
     def _launcher(self, inputs):
+        if holds_tensors(inputs):
+            return lambda *inputs, **attrs: call_on_arrays(self, inputs, attrs)
         self._check_kinds(inputs)
         for name, x in zip(self._names(inputs), inputs, strict=True):
             check_whole(self.name, name, x)

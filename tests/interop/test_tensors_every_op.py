@@ -1,0 +1,75 @@
+"""Every operator takes PyTorch's CPU tensors, and gives what it gives of NumPy arrays, as tensors."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from conftest import copy, flat
+from samples import SAMPLES
+
+import lodkit
+from lodkit import LoDTensor, SelectedRows
+
+torch = pytest.importorskip("torch")
+
+CASES = [pytest.param(n, *case, id=f"{n}-{i}") for n, cases in SAMPLES.items() for i, case in enumerate(cases)]
+
+
+def tensors(x):
+    """A copy of a value over tensors; what PyTorch cannot hold, and no array, as it is."""
+    if isinstance(x, LoDTensor):
+        return x if x.values is None else x.with_values(tensors(x.values))
+    if isinstance(x, SelectedRows):
+        return x._with_value(tensors(x.value))
+    if isinstance(x, np.ndarray) and x.dtype.kind in "biuf":
+        return torch.from_numpy(np.array(x, x.dtype.newbyteorder("="), order="C"))
+    if isinstance(x, tuple):
+        return tuple(map(tensors, x))
+    return x
+
+
+def same(got, expected):
+    """Same kinds, structure, types and bits; tensors for arrays."""
+    if isinstance(expected, LoDTensor | SelectedRows):
+        assert type(got) is type(expected)
+        if isinstance(expected, SelectedRows):
+            assert got.height == expected.height and got.is_merged == expected.is_merged
+            np.testing.assert_array_equal(got.rows, expected.rows)
+            same(got.value, expected.value)
+        else:
+            assert got.lod() == expected.lod()
+            same(got.values, expected.values)
+    elif isinstance(expected, tuple | list):
+        assert type(got) is type(expected) and len(got) == len(expected)
+        for g, e in zip(got, expected, strict=True):
+            same(g, e)
+    elif isinstance(expected, np.ndarray | np.generic) and expected.dtype.kind in "biuf":
+        assert isinstance(got, torch.Tensor)
+        assert got.numpy().dtype == expected.dtype and tuple(got.shape) == expected.shape
+        np.testing.assert_array_equal(got.numpy(), expected)
+    else:
+        assert type(got) is type(expected)
+
+
+def plain(x):
+    """What a value consists of, as arrays: for comparison."""
+    return [np.array(part) for part in flat(x)]
+
+
+@pytest.mark.parametrize(("name", "inputs", "attrs"), CASES)
+def test_tensors_give_what_arrays_give(name, inputs, attrs):
+    op = lodkit.OPS[name]
+    given = tuple(map(tensors, inputs))
+    held = any(isinstance(part, torch.Tensor) for x in given for part in (getattr(x, "values", x), getattr(x, "value", x)))
+    if not held:
+        pytest.skip("no input of this sample can be a tensor")
+    expected = op(*map(copy, inputs), **attrs)
+    result = op(*given, **attrs)
+    same(result, expected)
+    results = result if isinstance(result, tuple) else (result,)
+    for x, input_, before, label in zip(given, inputs, map(copy, inputs), op._names(given), strict=False):
+        if label in op.updates:
+            assert any(x is r for r in results)
+        else:
+            for a, b in zip(plain(x), plain(before), strict=True):
+                np.testing.assert_array_equal(a, b)
