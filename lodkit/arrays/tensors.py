@@ -8,9 +8,6 @@ import numpy as np
 
 from ..errors import DTypeError, LodkitError
 
-_EDGES = {"O", "U", "S", "V", "M", "m"}  # kinds of dtype that PyTorch lacks
-
-
 def is_tensor(x):
     """Whether ``x`` is a tensor of PyTorch, on any device."""
     return isinstance(x, getattr(sys.modules.get("torch"), "Tensor", ()))
@@ -41,13 +38,19 @@ def array_of(tensor, name, *, record=True):
     DTypeError
         NumPy lacks its type.
     """
+    array = plain_array_of(tensor)
+    if array is None:
+        array = _unusual(tensor, name, record)
+    return array
+
+
+def plain_array_of(tensor):
+    """A NumPy array over the memory of an ordinary tensor, in 0.4 us; None for one that ``array_of`` looks at."""
     try:
         array = tensor.numpy()
     except (RuntimeError, TypeError):
-        array = _unusual(tensor, name, record)
-    if array.nbytes != tensor.untyped_storage().nbytes():
-        _check_storage(tensor, name)
-    return array
+        return None
+    return array if array.nbytes == tensor.untyped_storage().nbytes() else None
 
 
 def _unusual(tensor, name, record):
@@ -60,6 +63,7 @@ def _unusual(tensor, name, record):
         )
     check_dense(tensor, name)
     try:
+        _check_storage(tensor, name)
         plain = tensor.detach().resolve_conj().resolve_neg()
         return plain.float().numpy() if plain.dtype is torch.bfloat16 else plain.numpy()
     except TypeError as error:
@@ -73,18 +77,19 @@ def _unusual(tensor, name, record):
 
 def check_dense(tensor, name):
     """Return ``tensor``; TypeError unless it is a dense one in the memory of the CPU."""
+    strided = sys.modules["torch"].strided
+    if tensor.layout is strided and tensor.is_cpu and not tensor.is_nested and not tensor.is_quantized:
+        return tensor
     if tensor.is_nested:
         raise TypeError(f"{name} is a nested tensor, not a dense one; convert it: LoDTensor.from_torch({name})")
-    if tensor.layout is not sys.modules["torch"].strided:
+    if tensor.layout is not strided:
         raise TypeError(
             f"{name} is a tensor of layout {tensor.layout}, not a dense one; convert it: "
             f"SelectedRows.from_torch({name}) if its rows are sparse, or {name}.to_dense()"
         )
     if tensor.device.type != "cpu":
         raise TypeError(f"{name} is a tensor on {tensor.device}; lodkit computes on the CPU and on CUDA: {name}.cpu()")
-    if tensor.is_quantized:
-        raise DTypeError(f"{name} has dtype {tensor.dtype}, which NumPy lacks; convert with .dequantize()")
-    return tensor
+    raise DTypeError(f"{name} has dtype {tensor.dtype}, which NumPy lacks; convert with .dequantize()")
 
 
 def _check_storage(tensor, name):
@@ -101,24 +106,40 @@ def _check_storage(tensor, name):
 def tensor_of(array, like=None):
     """A tensor over the memory of a NumPy array; in bfloat16, rounded, if ``like`` is a tensor of that type.
 
-    Read-only memory is shared too. An array of a type that PyTorch lacks, or in an order of bytes or axes that it
-    lacks, is copied, or refused.
+    Read-only memory is shared too. An array in an order of bytes or axes that PyTorch lacks is copied.
+
+    Raises
+    ------
+    DTypeError
+        PyTorch has no such type.
     """
     torch = sys.modules["torch"]
-    array = np.asarray(array)
-    if array.dtype.kind in _EDGES:
-        raise DTypeError(f"PyTorch has no tensors of {array.dtype}")
-    if not array.dtype.isnative or any(step < 0 or step % array.itemsize for step in array.strides):
-        array = np.array(array, array.dtype.newbyteorder("="), order="C")
-    made = torch.from_numpy(array) if array.flags.writeable else torch.from_dlpack(array)
+    array = array if type(array) is np.ndarray else np.asarray(array)
+    try:
+        made = torch.from_numpy(array) if array.flags.writeable else torch.from_dlpack(array)
+    except (TypeError, ValueError, BufferError):
+        made = _copied(torch, array)
     halved = like is not None and like.dtype is torch.bfloat16 and made.dtype is torch.float32
     return made.to(torch.bfloat16) if halved else made
 
 
+def _copied(torch, array):
+    try:
+        return torch.from_numpy(np.array(array, array.dtype.newbyteorder("="), order="C"))
+    except (TypeError, ValueError) as error:
+        raise DTypeError(f"PyTorch has no tensors of {array.dtype}; convert with .astype(...)") from error
+
+
+def changed(tensor):
+    """Tell PyTorch that the numbers of a tensor were overwritten, as its own updates in place do."""
+    graph = sys.modules["torch"].autograd.graph
+    if hasattr(graph, "increment_version"):
+        graph.increment_version(tensor)
+
+
 def write_back(tensor, array):
-    """Give a tensor the numbers of an array that was made of it, if it was copied; tell PyTorch that they changed."""
-    torch = sys.modules["torch"]
-    if array.__array_interface__["data"][0] != tensor.data_ptr():
-        tensor.detach().copy_(torch.from_numpy(array))
-    elif hasattr(torch.autograd.graph, "increment_version"):
-        torch.autograd.graph.increment_version(tensor)
+    """Give a tensor the numbers of the array that was made of it, if that was a copy."""
+    if array.__array_interface__["data"][0] == tensor.data_ptr():
+        changed(tensor)
+    else:
+        tensor.detach().copy_(tensor_of(array))

@@ -9,13 +9,13 @@ import sys
 
 import numpy as np
 
-from ..arrays import array_of, refuse_overlap, tensor_of
-from ..arrays.tensors import write_back
+from ..arrays import refuse_overlap, tensor_of
+from ..arrays.tensors import array_of, changed, plain_array_of
 from ..lod import LoDTensor, SelectedRows
 
 
 def numbers_in(x):
-    """Array of a value's numbers; None without."""
+    """Array of a value's numbers; None for structure alone."""
     return x._values if isinstance(x, LoDTensor) else x.value if isinstance(x, SelectedRows) else x
 
 
@@ -34,50 +34,58 @@ def call_on_arrays(op, inputs, attrs, out=None):
 
     What it returns of its inputs is the object that was given.
     """
-    names = op._names(inputs)
-    swap = Swap(op.name)
-    plain = [swap.plain(x, name) for x, name in zip(inputs, names, strict=True)]
-    if swap.copied and op.updates:
-        swap.refuse_overlap(zip(names, inputs, strict=True), op.updates)
-    if out is None:
-        result = op(*plain, **attrs)
-        for name, x in zip(names, inputs, strict=True) if op.updates else ():
-            if name in op.updates:
-                swap.wrote(x)
-    else:
-        target = swap.plain(out, "out")
+    swap = Swap(op)
+    plain = [swap.plain(x, i) for i, x in enumerate(inputs)]
+    if swap.copies:
+        swap.check_copies(inputs, plain)
+    if out is not None:
+        target = swap.plain(out, -1)
         result = op(*plain, out=target, **attrs)
         swap.wrote(out)
         if isinstance(out, LoDTensor):
             out._set_levels(target._lod)
+        return swap.restored(result)
+    result = op(*plain, **attrs)
+    if op.updates:
+        for x in _updated(op, inputs):
+            swap.wrote(x)
     return swap.restored(result)
 
 
 def arrays_of(op, inputs):
     """The inputs of an operator over NumPy arrays in place of tensors."""
-    swap = Swap(op.name)
-    return tuple(swap.plain(x, name) for x, name in zip(inputs, op._names(inputs), strict=True))
+    swap = Swap(op)
+    return tuple(swap.plain(x, i) for i, x in enumerate(inputs))
+
+
+def _updated(op, inputs):
+    return (x for x, name in zip(inputs, op._names(inputs), strict=False) if name in op.updates)
 
 
 class Swap:
-    """NumPy arrays that stand for tensors in one call."""
+    """NumPy arrays that stand for tensors in one call of an operator."""
 
-    __slots__ = ("arrays", "copied", "given", "halves", "op", "tensor", "wide")
+    __slots__ = ("arrays", "copies", "given", "halves", "op", "tensor")
 
     def __init__(self, op):
         self.op, self.tensor = op, getattr(sys.modules.get("torch"), "Tensor", ())
         self.arrays = {}  # id of a tensor -> its array
         self.given = {}  # id of what stands for it -> what was given
-        self.halves = self.wide = False  # whether there is bfloat16; whether there are wider numbers
-        self.copied = []  # tensors whose arrays are copies
+        self.copies = {}  # id of a tensor whose memory no array can share -> the tensor
+        self.halves = False  # whether float32 results are rounded to bfloat16
 
-    def plain(self, x, name):
-        """``x`` over a NumPy array, if it is a tensor or holds one."""
+    def plain(self, x, i):
+        """``x``, input ``i``, over a NumPy array if it is a tensor or holds one."""
         numbers = numbers_in(x)
         if not isinstance(numbers, self.tensor) or numbers.is_cuda:
-            self.wide |= isinstance(numbers, np.ndarray) and numbers.dtype.kind == "f" and numbers.itemsize > 2
             return x
-        array = self.array(numbers, name)
+        array = self.arrays.get(id(numbers))
+        if array is None:
+            array = plain_array_of(numbers)
+            if array is None:
+                array = self.unusual(numbers, i)
+            self.arrays[id(numbers)] = array
+            self.given[id(array)] = numbers
         if numbers is x:
             return array
         if isinstance(x, LoDTensor):
@@ -88,62 +96,63 @@ class Swap:
         self.given[id(made)] = x
         return made
 
-    def array(self, tensor, name):
-        found = self.arrays.get(id(tensor))
-        if found is not None:
-            return found
-        array = array_of(tensor, f"{self.op}: {name}")
-        if array.dtype.kind == "f":
-            if tensor.itemsize != array.itemsize:
-                self.halves = True
-                self.copied.append(tensor)
-            else:
-                self.wide |= array.itemsize > 2
-        self.arrays[id(tensor)] = array
-        self.given[id(array)] = tensor
+    def unusual(self, tensor, i):
+        array = array_of(tensor, f"{self.op.name}: {'out' if i < 0 else self.op._names((None,) * (i + 1))[i]}")
+        if array.__array_interface__["data"][0] != tensor.data_ptr() and array.size:
+            self.copies[id(tensor)] = tensor
         return array
 
-    def refuse_overlap(self, named, updated):
-        """Refuse an update of numbers that were copied and that another input shares."""
-        numbers = [(name, numbers_in(x)) for name, x in named]
-        bits = [(name, _bits(x) if isinstance(x, self.tensor) else x) for name, x in numbers]
-        for i, (name, x) in enumerate(bits):
-            if name in updated and isinstance(x, np.ndarray):
-                refuse_overlap(f"{self.op}: {name}", x, [y for j, (_, y) in enumerate(bits) if j != i])
+    def check_copies(self, inputs, plain):
+        """Find whether results are bfloat16; refuse an update of copied numbers that another input shares."""
+        torch = sys.modules["torch"]
+        rounded = {id(t) for t in self.copies.values() if t.dtype is torch.bfloat16}
+        others = (numbers_in(p) for x, p in zip(inputs, plain, strict=True) if id(numbers_in(x)) not in rounded)
+        wide = any(isinstance(a, np.ndarray) and a.dtype.kind == "f" and a.itemsize > 2 for a in others)
+        self.halves = bool(rounded) and not wide
+        for x in _updated(self.op, inputs):
+            mine = numbers_in(x)
+            if id(mine) in rounded:
+                shared = [numbers_in(y) for y in inputs if y is not x]
+                shared = [_bits(y) for y in shared if isinstance(y, self.tensor) and id(y) in rounded]
+                refuse_overlap(f"{self.op.name}: an array that is updated", _bits(mine), shared)
 
     def wrote(self, x):
-        """Tell a tensor that its array was written to."""
+        """Tell the tensor in ``x`` that its array was written to."""
         numbers = numbers_in(x)
-        if isinstance(numbers, self.tensor) and not numbers.is_cuda:
-            write_back(numbers, self.arrays[id(numbers)])
+        if id(numbers) in self.copies:
+            numbers.detach().copy_(tensor_of(self.arrays[id(numbers)]))
+        elif isinstance(numbers, self.tensor) and not numbers.is_cuda:
+            changed(numbers)
 
     def restored(self, x):
         """A result over tensors."""
         given = self.given.get(id(x))
         if given is not None:
             return given
-        if isinstance(x, np.ndarray | np.generic):
-            return self.made(np.asarray(x))
-        if type(x) is LoDTensor:
+        kind = type(x)
+        if kind is np.ndarray:
+            return self.made(x)
+        if kind is LoDTensor:
             made = x._like(self.restored(x._values))
             made._base = x._base
             return made
-        if type(x) is SelectedRows:
+        if kind is SelectedRows:
             return x._with_value(self.restored(x.value))
-        if type(x) in (tuple, list):
-            return type(x)(map(self.restored, x))
-        return x
+        if kind is tuple or kind is list:
+            return kind(map(self.restored, x))
+        return self.made(np.asarray(x)) if isinstance(x, np.generic) else x
 
     def made(self, array):
         """An array as a tensor, unless PyTorch lacks its type; read-only memory is not shared, but copied."""
-        if array.dtype.kind not in "biufc":
-            return array
         if not array.flags.writeable:
             array = array.copy()
-        made = tensor_of(array)
-        return made.bfloat16() if self.halves and not self.wide and array.dtype == np.float32 else made
+        try:
+            made = tensor_of(array)
+        except TypeError:
+            return array
+        return made.bfloat16() if self.halves and array.dtype == np.float32 else made
 
 
 def _bits(tensor):
-    """Memory of a tensor of any type of two bytes, as an array."""
-    return array_of(tensor.detach().view(sys.modules["torch"].int16), "") if tensor.itemsize == 2 else tensor
+    """Memory of a tensor of a type of two bytes, as an array."""
+    return array_of(tensor.detach().view(sys.modules["torch"].int16), "a view")

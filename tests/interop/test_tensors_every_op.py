@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from conftest import copy, flat
+from conftest import flat
 from samples import SAMPLES
 
 import lodkit
@@ -51,9 +51,16 @@ def same(got, expected):
         assert type(got) is type(expected)
 
 
+def copy(x):
+    """A copy of an input; of SelectedRows one that is merged if they are."""
+    if isinstance(x, LoDTensor | SelectedRows):
+        return x.with_values(x.values.copy()) if isinstance(x, LoDTensor) else x._with_value(x.value.copy())
+    return x.copy() if isinstance(x, np.ndarray) else x
+
+
 def plain(x):
     """What a value consists of, as arrays: for comparison."""
-    return [np.array(part) for part in flat(x)]
+    return [part.numpy() if isinstance(part, torch.Tensor) else np.asarray(part) for part in flat(x)]
 
 
 @pytest.mark.parametrize(("name", "inputs", "attrs"), CASES)
