@@ -3,71 +3,88 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any, Literal, TypeAlias
+
+Wanted: TypeAlias = Literal["array", "LoDTensor", "SelectedRows"]
+NOTHING = "pass a NumPy array, a tensor of PyTorch, a CUDA array or a list of numbers"
 
 
-def remedy_for(x, name):
-    """Return the conversion of ``x``, which is called ``name``, to what lodkit takes: ``pass np.asarray(x)``."""
+def remedy_for(x, name, wanted: Wanted = "array"):
+    """Return the conversion of ``x``, which is called ``name``, to what is wanted: ``pass np.asarray(x)``."""
+    found = conversion_of(x, wanted)
+    return f"pass {found.replace('{}', name)}" if found else NOTHING
+
+
+def conversion_of(x: Any, wanted: Wanted = "array") -> str | None:
+    """Return the conversion of ``x``, with ``{}`` for its name; None if there is none."""
     for kind in type(x).__mro__:
-        found = CONVERSIONS.get(f"{kind.__module__.partition('.')[0]}.{kind.__name__}")
+        library, _, inner = kind.__module__.partition(".")
+        found = CONVERSIONS.get(f"{library}.{kind.__name__}") or CONVERSIONS.get(f"{library}.{inner.partition('.')[0]}")
         if found:
-            return "pass " + (found if isinstance(found, str) else found(x)).replace("{}", name)
-    if any(f"{kind.__module__}".startswith("scipy.sparse") for kind in type(x).__mro__):
-        return f"pass SelectedRows.from_scipy({name}), LoDTensor.from_scipy({name}) or {name}.toarray()"
-    if hasattr(x, "__arrow_c_stream__") or hasattr(x, "__arrow_c_array__"):
-        return f"pass LoDTensor.from_arrow({name})"
-    if hasattr(x, "__dlpack__"):
-        return f"pass np.from_dlpack({name})"
-    if hasattr(x, "__array__") or hasattr(x, "__array_interface__"):
-        return f"pass np.asarray({name})"
-    if hasattr(x, "__next__"):
-        return f"pass list({name})"
-    return "pass a NumPy array, a tensor of PyTorch, a CUDA array or a list of numbers"
+            return found if isinstance(found, str) else found(x, wanted)
+    return next((made for method, made in PROTOCOLS.items() if hasattr(type(x), method)), None)
 
 
-def _by_rank(x):
+def _awkward(x, wanted):
     return "np.asarray({})" if x.ndim == 1 else "LoDTensor.from_awkward({})"
 
 
-def _of_arrow(x):
-    lists = "list" in str(x.type)
-    return "LoDTensor.from_arrow({})" if lists else "{}.to_numpy()" if _chunked(x) else "np.asarray({})"
+def _arrow(x, wanted):
+    if "list" in str(x.type):
+        return "LoDTensor.from_arrow({})"
+    return "{}.to_numpy()" if hasattr(x, "num_chunks") else "{}.to_numpy(zero_copy_only=False)"
 
 
-def _chunked(x):
-    return hasattr(x, "num_chunks")
-
-
-def _of_pandas(x):
-    if "list" in str(x.dtype):  # of Arrow
+def _pandas(x, wanted):
+    if str(x.dtype).startswith(("list", "large_list")):  # of Arrow
         return "LoDTensor.from_arrow({})"
     return "LoDTensor.from_nested({}.tolist())" if x.dtype == object else "{}.to_numpy()"
 
 
-def _of_polars(x):
-    return "LoDTensor.from_arrow({})" if str(x.dtype).startswith("List") else "{}.to_numpy()"
+def _polars(x, wanted):
+    return "LoDTensor.from_arrow({})" if x.dtype.is_nested() else "{}.to_numpy()"
 
 
-#: Library and type -> the conversion, or a function that chooses one.
-CONVERSIONS: dict[str, str | Callable] = {
+def _scipy(x, wanted):
+    if wanted == "LoDTensor":
+        return "the ids or the scores of LoDTensor.from_scipy({})"
+    return "SelectedRows.from_scipy({})" if wanted == "SelectedRows" else "{}.toarray()"
+
+
+#: Library and type, or library and package, -> the conversion, or a function of the value that chooses one.
+CONVERSIONS: dict[str, str | Callable[[Any, Wanted], str]] = {
     "jax.Array": "np.asarray({})",
     "jaxlib.ArrayImpl": "np.asarray({})",
     "tensorflow.EagerTensor": "{}.numpy()",
     "tensorflow.RaggedTensor": "LoDTensor.from_torch({})",
     "torchrec.JaggedTensor": "LoDTensor.from_torch({})",
-    "awkward.Array": _by_rank,
-    "pandas.Series": _of_pandas,
+    "awkward.Array": _awkward,
+    "pandas.Series": _pandas,
     "pandas.Index": "{}.to_numpy()",
     "pandas.DataFrame": "{}.to_numpy()",
-    "polars.Series": _of_polars,
+    "polars.Series": _polars,
     "polars.DataFrame": "{}.to_numpy()",
-    "pyarrow.Array": _of_arrow,
-    "pyarrow.ChunkedArray": _of_arrow,
+    "pyarrow.Array": _arrow,
+    "pyarrow.ChunkedArray": _arrow,
+    "scipy.sparse": _scipy,
     "xarray.DataArray": "{}.to_numpy()",
     "dask.Array": "{}.compute()",
     "lodkit.LoDTensor": "{}.values",
     "lodkit.SelectedRows": "{}.to_dense()",
-    "lodkit.Features": "{}.values",
-    "builtins.str": "the ids of its words: LoDTensor(ids, [lengths])",
-    "builtins.dict": "its values one by one",
+    "builtins.dict": "each of its values by itself",
     "builtins.set": "sorted({})",
+    "builtins.generator": "list({})",
+    "builtins.range": "list({})",
+    "builtins.bytes": "np.frombuffer({}, np.uint8)",
+    "array.array": "np.asarray({})",
+}
+
+#: Protocol -> the conversion of whatever has it. The first one counts.
+PROTOCOLS = {
+    "__arrow_c_stream__": "LoDTensor.from_arrow({})",
+    "__arrow_c_array__": "LoDTensor.from_arrow({})",
+    "__array__": "np.asarray({})",
+    "__dlpack__": "np.from_dlpack({})",
+    "__array_interface__": "np.asarray({})",
+    "__next__": "list({})",
 }

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..errors import DTypeError, LodkitError
 
+
 def is_tensor(x):
     """Whether ``x`` is a tensor of PyTorch, on any device."""
     return isinstance(x, getattr(sys.modules.get("torch"), "Tensor", ()))

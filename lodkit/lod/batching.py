@@ -188,7 +188,10 @@ def batches(t, *labels, size, seed=None, bucket=False):
         raise ValueError(f"size must be a positive integer, got {size!r}")
     if not isinstance(t, LoDTensor) and not isinstance(t, Batch):
         raise TypeError(f"batches takes a LoDTensor, got {type(t).__name__}; wrap an array in LoDTensor(x)")
-    labels = [x if isinstance(x, LoDTensor | Batch) or is_cpu_tensor(x) else from_lists(x, f"labels[{i}]") for i, x in enumerate(labels)]
+    labels = [
+        x if isinstance(x, LoDTensor | Batch) or is_cpu_tensor(x) else from_lists(x, f"labels[{i}]")
+        for i, x in enumerate(labels)
+    ]
     for i, x in enumerate(labels):
         if len(x) != len(t):
             raise ValueError(f"labels[{i}] has {len(x)} entries for {len(t)} sequences")

@@ -8,17 +8,7 @@ from itertools import islice, pairwise
 
 import numpy as np
 
-from ..arrays import (
-    array_of,
-    empty,
-    from_lists,
-    integers,
-    is_cpu_tensor,
-    is_integer,
-    is_tensor,
-    remedy_for,
-    tensor_of,
-)
+from ..arrays import array_of, empty, from_lists, integers, is_cpu_tensor, is_integer, is_tensor, remedy_for, tensor_of
 from ..arrays.recorded import not_recorded, on_tape, tracked
 from ..errors import DeviceError, LoDError, LoDLevelError, RowIndexError
 from .levels import compiled, frozen

@@ -78,7 +78,7 @@ class SelectedRows:
             check_dense(value, "value")
         elif not is_array(value):
             raise TypeError(
-                f"expected a NumPy or CUDA array or a tensor as value, got {type(value).__name__}; "
+                f"expected a NumPy or CUDA array, or a tensor, as value, got {type(value).__name__}; "
                 f"{remedy_for(value, 'value')}"
             )
         height = operator.index(height)

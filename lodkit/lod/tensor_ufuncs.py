@@ -1,4 +1,4 @@
-"""NumPy's ufuncs on LoDTensors of PyTorch's CPU tensors: PyTorch's function where it has one, which autograd records."""
+"""NumPy's ufuncs on LoDTensors of PyTorch's CPU tensors, by PyTorch where it has them: autograd records them."""
 
 from __future__ import annotations
 
@@ -10,24 +10,10 @@ import numpy as np
 from ..arrays import array_of, is_cpu_tensor, tensor_of
 from ..arrays.recorded import hooks, not_recorded
 from ..arrays.tensors import write_back
+from .ufuncs import OPERATORS
 
-#: Where PyTorch's name, or what takes numbers on either side, is another one.
-FUNCTIONS = {
-    "add": operator.add,
-    "subtract": operator.sub,
-    "multiply": operator.mul,
-    "divide": operator.truediv,
-    "floor_divide": operator.floordiv,
-    "remainder": operator.mod,
-    "power": operator.pow,
-    "less": operator.lt,
-    "less_equal": operator.le,
-    "greater": operator.gt,
-    "greater_equal": operator.ge,
-    "invert": operator.invert,
-    "left_shift": operator.lshift,
-    "right_shift": operator.rshift,
-}
+#: By the names of ufuncs: PyTorch has no such name, or no numbers on either side.
+FUNCTIONS = {**OPERATORS, "invert": operator.invert, "left_shift": operator.lshift, "right_shift": operator.rshift}
 
 
 def on_tensors(ufunc, operands, outs, kwargs):
