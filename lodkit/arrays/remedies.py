@@ -75,7 +75,6 @@ CONVERSIONS: dict[str, str | Callable[[Any, Wanted], str]] = {
     "builtins.set": "sorted({})",
     "builtins.generator": "list({})",
     "builtins.range": "list({})",
-    "builtins.bytes": "np.frombuffer({}, np.uint8)",
     "array.array": "np.asarray({})",
 }
 

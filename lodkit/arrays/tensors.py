@@ -64,7 +64,7 @@ def _unusual(tensor, name, record):
         )
     check_dense(tensor, name)
     try:
-        _check_storage(tensor, name)
+        check_storage(tensor, name)
         plain = tensor.detach().resolve_conj().resolve_neg()
         return plain.float().numpy() if plain.dtype is torch.bfloat16 else plain.numpy()
     except TypeError as error:
@@ -93,8 +93,8 @@ def check_dense(tensor, name):
     raise DTypeError(f"{name} has dtype {tensor.dtype}, which NumPy lacks; convert with .dequantize()")
 
 
-def _check_storage(tensor, name):
-    """Raise if the storage of a tensor was made smaller than the tensor."""
+def check_storage(tensor, name):
+    """Raise if the storage of a tensor was made smaller than the tensor: PyTorch itself would read beyond its end."""
     last = tensor.storage_offset() + sum((n - 1) * s for n, s in zip(tensor.shape, tensor.stride(), strict=True)) + 1
     have = tensor.untyped_storage().nbytes()
     if tensor.numel() and last * tensor.itemsize > have:

@@ -51,9 +51,8 @@ class Comparison:
             return NotImplemented
         values = self._need_values()
         if is_cpu_tensor(values) or is_cpu_tensor(other):
-            values, other = _shown(values), _shown(other)
-            made = self._like(values)._compare(other, sign, compare)
-            return self.with_values(tensor_of(made._values)) if is_cpu_tensor(self._values) else made
+            made = self._like(_shown(values))._compare(_shown(other), sign, compare)
+            return self.with_values(tensor_of(made._values))
         try:
             fits = np.broadcast_shapes(values.shape, np.shape(other)) == values.shape
         except ValueError:

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..arrays import array_of, is_cpu_tensor, tensor_of
 from ..arrays.recorded import hooks, not_recorded
-from ..arrays.tensors import write_back
+from ..arrays.tensors import check_storage, write_back
 from .ufuncs import OPERATORS
 
 #: By the names of ufuncs: PyTorch has no such name, or no numbers on either side.
@@ -49,7 +49,9 @@ def where_of_tensors(condition, *choices):
 
 def _tensor(x, wrap=False):
     """An operand for PyTorch: numbers stay numbers, unless ``wrap``; arrays share their memory."""
-    if isinstance(x, np.ndarray | np.generic):
+    if is_cpu_tensor(x):
+        check_storage(x, "values")
+    elif isinstance(x, np.ndarray | np.generic):
         x = x.item() if x.ndim == 0 else tensor_of(x)
     return sys.modules["torch"].as_tensor(x) if wrap and isinstance(x, int | float) else x
 

@@ -78,6 +78,7 @@ class Swap:
         """``x``, input ``i``, over a NumPy array if it is a tensor or holds one."""
         numbers = numbers_in(x)
         if not isinstance(numbers, self.tensor) or numbers.is_cuda:
+            self.given[id(x)] = x
             return x
         array = self.arrays.get(id(numbers))
         if array is None:
@@ -98,7 +99,7 @@ class Swap:
 
     def unusual(self, tensor, i):
         array = array_of(tensor, f"{self.op.name}: {'out' if i < 0 else self.op._names((None,) * (i + 1))[i]}")
-        if array.__array_interface__["data"][0] != tensor.data_ptr() and array.size:
+        if array.__array_interface__["data"][0] != tensor.data_ptr():
             self.copies[id(tensor)] = tensor
         return array
 
