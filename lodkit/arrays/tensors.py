@@ -28,7 +28,7 @@ def array_of(tensor, name, *, record=True):
     ----------
     tensor : torch.Tensor
     name : str
-        What to call it in errors.
+        What to call it in errors: ``grad``, or ``sgd: grad``.
     record : bool
         False to take a tensor that requires grad: to show, compare or convert its numbers.
 
@@ -60,7 +60,7 @@ def _unusual(tensor, name, record):
     if record and tensor.requires_grad and torch.is_grad_enabled():
         raise TypeError(
             f"{name} requires grad, which lodkit's operators do not record: call the function of the same name in "
-            f"lodkit.interop.torch, or pass {name}.detach()"
+            f"lodkit.interop.torch, or pass {_short(name)}.detach()"
         )
     check_dense(tensor, name)
     try:
@@ -81,16 +81,21 @@ def check_dense(tensor, name):
     strided = sys.modules["torch"].strided
     if tensor.layout is strided and tensor.is_cpu and not tensor.is_nested and not tensor.is_quantized:
         return tensor
+    short = _short(name)
     if tensor.is_nested:
-        raise TypeError(f"{name} is a nested tensor, not a dense one; convert it: LoDTensor.from_torch({name})")
+        raise TypeError(f"{name} is a nested tensor, not a dense one; convert it: LoDTensor.from_torch({short})")
     if tensor.layout is not strided:
         raise TypeError(
             f"{name} is a tensor of layout {tensor.layout}, not a dense one; convert it: "
-            f"SelectedRows.from_torch({name}) if its rows are sparse, or {name}.to_dense()"
+            f"SelectedRows.from_torch({short}) if its rows are sparse, or {short}.to_dense()"
         )
     if tensor.device.type != "cpu":
-        raise TypeError(f"{name} is a tensor on {tensor.device}; lodkit computes on the CPU and on CUDA: {name}.cpu()")
+        raise TypeError(f"{name} is a tensor on {tensor.device}; lodkit computes on the CPU and on CUDA: {short}.cpu()")
     raise DTypeError(f"{name} has dtype {tensor.dtype}, which NumPy lacks; convert with .dequantize()")
+
+
+def _short(name):
+    return name.rpartition(": ")[2]
 
 
 def check_storage(tensor, name):

@@ -126,7 +126,7 @@ def test_relevelling_shares(t, values):
     assert t.with_values(values).values is values
     t.set_values(values[:, 0])
     assert t.shape == (6,)
-    with pytest.raises(LoDError, match="5 rows|values.shape"):
+    with pytest.raises(LoDError, match=r"values\.shape\[0\]=5"):
         t.set_values(values[:5])
 
 
@@ -169,7 +169,7 @@ def test_ufuncs_into_and_where(t, n):
     same(np.where(t > 3, t, 0.0), np.where(n > 3, n, np.float32(0)))
     same(np.clip(t, 2, 5), np.clip(n, 2, 5))
     assert all(isinstance(part.values, torch.Tensor) for part in np.modf(t))
-    with pytest.raises(LoDError, match="structure|sequence|lod_level"):
+    with pytest.raises(LoDError, match="lod_level 2 against 1"):
         t + LoDTensor(t.values, [[6]])
 
 
@@ -256,3 +256,27 @@ def test_a_storage_that_was_resized_is_not_read():
     x.resize_(4)
     with pytest.raises(LoDError, match="its values have 4 now"):
         lodkit.sequence_pool(t)
+
+
+def test_scipy_takes_tensors():
+    pytest.importorskip("scipy")
+    ids = LoDTensor(torch.tensor([1, 2, 1]), [[1, 2]])
+    assert ids.to_scipy().toarray().tolist() == [[0, 1, 0], [0, 1, 1]]
+    scores = LoDTensor(torch.tensor([0.5, 1.5, 2.0]), [[1, 2]])
+    assert ids.to_scipy(scores).toarray().tolist() == [[0, 0.5, 0], [0, 2, 1.5]]
+    assert ids.to_sparse_matrix(scores).tolist() == [[0, 0.5, 0], [0, 2, 1.5]]
+    assert SelectedRows([1], torch.ones(1, 2), 2).to_scipy().toarray().tolist() == [[0, 0], [1, 1]]
+
+
+def test_published_names_take_tensors():
+    table, ids, lengths = torch.ones(4, 2), torch.tensor([0, 1]), torch.tensor([2], dtype=torch.int32)
+    assert lodkit.caffe2.SparseLengthsSum(table, ids, lengths).tolist() == [[2, 2]]
+    made = lodkit.caffe2.SparseAdagrad(table, torch.zeros(4, 2), ids, torch.ones(2, 2), torch.tensor([-0.5]))
+    assert made[0] is table and table.tolist() == [[pytest.approx(0.5, abs=1e-4)] * 2] * 2 + [[1, 1]] * 2
+    out = lodkit.paddle.run_op("sequence_pool", {"X": LoDTensor(torch.ones(3), [[2, 1]])}, {"pooltype": "SUM"})
+    assert isinstance(out["Out"], torch.Tensor) and out["Out"].tolist() == [2, 1]
+
+
+def test_optimizers_of_arrays_name_the_way():
+    with pytest.raises(TypeError, match=r"table\.detach\(\)\.numpy\(\), which shares"):
+        lodkit.optim.SGD({"table": torch.ones(3)}, lr=0.1)
