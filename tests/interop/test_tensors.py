@@ -162,6 +162,14 @@ def test_ufuncs(ufunc, t, n):
     np.testing.assert_allclose(made.values, expected.values, rtol=1e-6)
 
 
+def test_types_follow_pytorch():
+    whole = LoDTensor(torch.tensor([1, 2]), [[2]])
+    assert (whole / 2).dtype is torch.float32 and (whole * 0.5).dtype is torch.float32 and (whole + 1).dtype is torch.int64
+    half = LoDTensor(torch.ones(2, dtype=torch.bfloat16), [[2]])
+    assert (half * 2).dtype is torch.bfloat16 and np.exp(half).dtype is torch.bfloat16
+    assert half.to_padded().dtype is torch.bfloat16 and half[[0]].dtype is torch.bfloat16
+
+
 def test_ufuncs_into_and_where(t, n):
     out = t.with_values(torch.zeros(6, 2))
     version = out.values._version
