@@ -68,6 +68,7 @@ class Op(KernelTable):
         self.inputs = {p.name: kinds_of(hints.get(p.name, Dense)) for p in positional}
         self.rowwise = frozenset(self.inputs if rowwise is True else rowwise or ())
         self.updates = frozenset([*self.inputs][:1] if updates is True else updates or ())
+        self._updated = tuple(i for i, name in enumerate(self.inputs) if name in self.updates)
         self.variadic = any(p.kind is p.VAR_POSITIONAL for p in positional)
         self.required = sum(p.default is p.empty and p.kind is p.POSITIONAL_ONLY for p in positional)
         keywords = [p for p in parameters if p.kind is p.KEYWORD_ONLY]
@@ -198,6 +199,10 @@ class Op(KernelTable):
     # -- choosing --------------------------------------------------------------------------------
 
     _accept, _names = accept_inputs, names_of
+
+    def _label(self, i):
+        """Name of input ``i``; of ``out=`` for -1."""
+        return "out" if i < 0 else self._names((None,) * (i + 1))[i]
 
     def _kinds_of(self, inputs):
         names = ["None"] * len(self._varying)

@@ -34,10 +34,11 @@ def call_on_arrays(op, inputs, attrs, out=None):
 
     What it returns of its inputs is the object that was given.
     """
-    swap = Swap(op)
+    swap = Swap(op.name, op._label)
     plain = [swap.plain(x, i) for i, x in enumerate(inputs)]
     if swap.copies:
-        swap.check_copies(inputs, plain)
+        swap.settle()
+        swap.refuse_overlap(inputs, op._updated)
     if out is not None:
         target = swap.plain(out, -1)
         result = op(*plain, out=target, **attrs)
@@ -46,29 +47,26 @@ def call_on_arrays(op, inputs, attrs, out=None):
             out._set_levels(target._lod)
         return swap.restored(result)
     result = op(*plain, **attrs)
-    if op.updates:
-        for x in _updated(op, inputs):
-            swap.wrote(x)
+    for i in op._updated:
+        if i < len(inputs):
+            swap.wrote(inputs[i])
     return swap.restored(result)
 
 
 def arrays_of(op, inputs):
     """The inputs of an operator over NumPy arrays in place of tensors."""
-    swap = Swap(op)
+    swap = Swap(op.name, op._label)
     return tuple(swap.plain(x, i) for i, x in enumerate(inputs))
-
-
-def _updated(op, inputs):
-    return (x for x, name in zip(inputs, op._names(inputs), strict=False) if name in op.updates)
 
 
 class Swap:
     """NumPy arrays that stand for tensors in one call of an operator."""
 
-    __slots__ = ("arrays", "copies", "given", "halves", "op", "tensor")
+    __slots__ = ("arrays", "copies", "given", "halves", "label", "name", "tensor")
 
-    def __init__(self, op):
-        self.op, self.tensor = op, getattr(sys.modules.get("torch"), "Tensor", ())
+    def __init__(self, name, label):
+        self.name, self.label = name, label  # of the operator; a function that names an input
+        self.tensor = getattr(sys.modules.get("torch"), "Tensor", ())
         self.arrays = {}  # id of a tensor -> its array
         self.given = {}  # id of what stands for it -> what was given
         self.copies = {}  # id of a tensor whose memory no array can share -> the tensor
@@ -98,24 +96,31 @@ class Swap:
         return made
 
     def unusual(self, tensor, i):
-        array = array_of(tensor, f"{self.op.name}: {'out' if i < 0 else self.op._names((None,) * (i + 1))[i]}")
+        array = array_of(tensor, f"{self.name}: {self.label(i)}")
         if array.__array_interface__["data"][0] != tensor.data_ptr():
             self.copies[id(tensor)] = tensor
         return array
 
-    def check_copies(self, inputs, plain):
-        """Find whether results are bfloat16; refuse an update of copied numbers that another input shares."""
+    def settle(self):
+        """Find whether results are bfloat16: where some input is, and no other is wider."""
         torch = sys.modules["torch"]
-        rounded = {id(t) for t in self.copies.values() if t.dtype is torch.bfloat16}
-        others = (numbers_in(p) for x, p in zip(inputs, plain, strict=True) if id(numbers_in(x)) not in rounded)
-        wide = any(isinstance(a, np.ndarray) and a.dtype.kind == "f" and a.itemsize > 2 for a in others)
+        rounded = {id(self.arrays[at]) for at, t in self.copies.items() if t.dtype is torch.bfloat16}
+        others = (numbers_in(x) for x in self.given.values())
+        others = (self.arrays.get(id(x), x) for x in others)
+        wide = any(
+            isinstance(x, np.ndarray) and x.dtype.kind == "f" and x.itemsize > 2 and id(x) not in rounded
+            for x in others
+        )
         self.halves = bool(rounded) and not wide
-        for x in _updated(self.op, inputs):
-            mine = numbers_in(x)
-            if id(mine) in rounded:
-                shared = [numbers_in(y) for y in inputs if y is not x]
-                shared = [_bits(y) for y in shared if isinstance(y, self.tensor) and id(y) in rounded]
-                refuse_overlap(f"{self.op.name}: an array that is updated", _bits(mine), shared)
+
+    def refuse_overlap(self, inputs, updated):
+        """Refuse an update of bfloat16 numbers, which are copied, that another input shares."""
+        numbers = [numbers_in(x) for x in inputs]
+        bits = [_bits(x) if id(x) in self.copies and x.itemsize == 2 else None for x in numbers]
+        for i in updated:
+            if i < len(bits) and bits[i] is not None:
+                others = [x for j, x in enumerate(bits) if j != i and x is not None]
+                refuse_overlap(f"{self.name}: {self.label(i)}", bits[i], others)
 
     def wrote(self, x):
         """Tell the tensor in ``x`` that its array was written to."""

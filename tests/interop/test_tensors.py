@@ -164,7 +164,10 @@ def test_ufuncs(ufunc, t, n):
 
 def test_types_follow_pytorch():
     whole = LoDTensor(torch.tensor([1, 2]), [[2]])
-    assert (whole / 2).dtype is torch.float32 and (whole * 0.5).dtype is torch.float32 and (whole + 1).dtype is torch.int64
+    assert (
+        (whole / 2).dtype is torch.float32 and (whole * 0.5).dtype is torch.float32
+    assert (whole + 1).dtype is torch.int64
+    )
     half = LoDTensor(torch.ones(2, dtype=torch.bfloat16), [[2]])
     assert (half * 2).dtype is torch.bfloat16 and np.exp(half).dtype is torch.bfloat16
     assert half.to_padded().dtype is torch.bfloat16 and half[[0]].dtype is torch.bfloat16
@@ -274,15 +277,6 @@ def test_scipy_takes_tensors():
     assert ids.to_scipy(scores).toarray().tolist() == [[0, 0.5, 0], [0, 2, 1.5]]
     assert ids.to_sparse_matrix(scores).tolist() == [[0, 0.5, 0], [0, 2, 1.5]]
     assert SelectedRows([1], torch.ones(1, 2), 2).to_scipy().toarray().tolist() == [[0, 0], [1, 1]]
-
-
-def test_published_names_take_tensors():
-    table, ids, lengths = torch.ones(4, 2), torch.tensor([0, 1]), torch.tensor([2], dtype=torch.int32)
-    assert lodkit.caffe2.SparseLengthsSum(table, ids, lengths).tolist() == [[2, 2]]
-    made = lodkit.caffe2.SparseAdagrad(table, torch.zeros(4, 2), ids, torch.ones(2, 2), torch.tensor([-0.5]))
-    assert made[0] is table and table.tolist() == [[pytest.approx(0.5, abs=1e-4)] * 2] * 2 + [[1, 1]] * 2
-    out = lodkit.paddle.run_op("sequence_pool", {"X": LoDTensor(torch.ones(3), [[2, 1]])}, {"pooltype": "SUM"})
-    assert isinstance(out["Out"], torch.Tensor) and out["Out"].tolist() == [2, 1]
 
 
 def test_optimizers_of_arrays_name_the_way():
