@@ -139,14 +139,19 @@ class Swap:
         if kind is np.ndarray:
             return self.made(x)
         if kind is LoDTensor:
-            made = x._like(self.restored(x._values))
+            made = x._like(self.inner(x._values))
             made._base = x._base
             return made
         if kind is SelectedRows:
-            return x._with_value(self.restored(x.value))
+            return x._with_value(self.inner(x.value))
         if kind is tuple or kind is list:
             return kind(map(self.restored, x))
         return self.made(np.asarray(x)) if isinstance(x, np.generic) else x
+
+    def inner(self, values):
+        """Values of a result: the tensor that was given, or another one."""
+        given = self.given.get(id(values))
+        return given if isinstance(given, self.tensor) else self.made(values) if type(values) is np.ndarray else values
 
     def made(self, array):
         """An array as a tensor, unless PyTorch lacks its type; read-only memory is not shared, but copied."""

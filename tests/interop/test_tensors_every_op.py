@@ -9,6 +9,7 @@ from samples import SAMPLES
 
 import lodkit
 from lodkit import LoDTensor, SelectedRows
+from lodkit.registry.tensors import holds_tensors
 
 torch = pytest.importorskip("torch")
 
@@ -67,10 +68,7 @@ def plain(x):
 def test_tensors_give_what_arrays_give(name, inputs, attrs):
     op = lodkit.OPS[name]
     given = tuple(map(tensors, inputs))
-    held = any(
-        isinstance(part, torch.Tensor) for x in given for part in (getattr(x, "values", x), getattr(x, "value", x))
-    )
-    if not held:
+    if not holds_tensors(given):
         pytest.skip("no input of this sample can be a tensor")
     expected = op(*map(copy, inputs), **attrs)
     result = op(*given, **attrs)
@@ -82,3 +80,42 @@ def test_tensors_give_what_arrays_give(name, inputs, attrs):
         else:
             for a, b in zip(plain(x), plain(before), strict=True):
                 np.testing.assert_array_equal(a, b)
+
+
+FEW = [
+    pytest.param(name, *case, id=f"{name}-{i}")
+    for name, cases in SAMPLES.items()
+    for i, case in list(enumerate(cases))[:: max(1, len(cases) // 2)]
+]
+
+
+def strided(x):
+    """The same values with gaps between rows."""
+    if isinstance(x, LoDTensor | SelectedRows):
+        values = strided(x.values if isinstance(x, LoDTensor) else x.value)
+        return x.with_values(values) if isinstance(x, LoDTensor) else x._with_value(values)
+    if not isinstance(x, torch.Tensor) or not x.ndim:
+        return x
+    return torch.stack([x, x + 1 if x.dtype is not torch.bool else x], 1)[:, 0]
+
+
+@pytest.mark.parametrize(("name", "inputs", "attrs"), FEW)
+def test_mixtures_and_gaps_give_the_same(name, inputs, attrs):
+    """Every second input a tensor, then the others; then all of them with gaps, but what is updated."""
+    op = lodkit.OPS[name]
+    expected = op(*map(copy, inputs), **attrs)
+    labels = op._names(inputs)
+    for which in (0, 1, None):
+        given = [tensors(x) if which is None or i % 2 == which else copy(x) for i, x in enumerate(inputs)]
+        if which is None:
+            given = [x if label in op.updates else strided(x) for x, label in zip(given, labels, strict=True)]
+        result = op(*given, **attrs)
+        results, expecteds = (x if isinstance(x, tuple) else (x,) for x in (result, expected))
+        for x, label in zip(given, labels, strict=True):
+            assert label not in op.updates or any(x is r for r in results)
+        for r, e in zip(results, expecteds, strict=True):
+            if any(r is x for x in given) or not holds_tensors(given):
+                for a, b in zip(plain(r), plain(e), strict=True):
+                    np.testing.assert_array_equal(a, b)
+            else:
+                same(r, e)
