@@ -40,7 +40,8 @@ def exports_cuda(x):
         return hasattr(x, "__cuda_array_interface__")
     except RuntimeError as error:  # of PyTorch, for a tensor that requires grad
         raise TypeError(
-            f"a {type(x).__name__} that requires grad: pass x.detach(), and differentiate with lodkit.Tape"
+            f"a {type(x).__name__} that requires grad: pass x.detach(), and differentiate with lodkit.Tape, or call "
+            "the function of the same name in lodkit.interop.torch"
         ) from error
 
 

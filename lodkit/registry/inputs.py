@@ -45,6 +45,11 @@ def names_of(op, inputs):
     return names[: len(inputs)] + names[-1:] * (len(inputs) - len(names))
 
 
+def label_of(op, i):
+    """Name of input ``i``; of ``out=`` for -1."""
+    return "out" if i < 0 else names_of(op, (None,) * (i + 1))[i]
+
+
 #: What an input may be, and how to make one.
 _WANTED = {
     Dense: ("a NumPy or CUDA array", "an array, a tensor of PyTorch or a list of numbers", "array"),

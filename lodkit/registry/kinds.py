@@ -16,7 +16,7 @@ if typing.TYPE_CHECKING:
 else:
 
     class Dense:
-        """Kind of plain arrays: numpy.ndarray, or any that exports ``__cuda_array_interface__``."""
+        """Kind of plain arrays: numpy.ndarray, PyTorch's tensors, any that exports ``__cuda_array_interface__``."""
 
 
 CONTAINERS = (LoDTensor, SelectedRows, RankTable)

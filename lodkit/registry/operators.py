@@ -21,13 +21,13 @@ from ..errors import LodkitError, ShapeMismatchError, UnknownOperatorError
 from ..lod import LoDTensor, SelectedRows
 from . import representation
 from .desc import VarDesc, inferred_level
-from .inputs import accept_inputs, names_of
+from .inputs import accept_inputs, label_of, names_of
 from .kernel_table import KernelTable
 from .kinds import Dense, check_whole, kind_of, kinds_of, name_of, run_rows
 from .out import call_with_out
 from .recording import call_recorded, closed, note_update, open_tapes
 from .tape import differentiate
-from .tensors import arrays_of, call_on_arrays, holds_tensors
+from .tensors import arrays_of, call_on_arrays, holds_tensors, launcher_of
 
 
 class Registry(dict):
@@ -104,12 +104,12 @@ class Op(KernelTable):
             for i in ragged:
                 values, lod = inputs[i]._values, inputs[i]._lod
                 if type(values) is not np.ndarray or (lod and lod[-1].item(-1) != len(values)):
-                    launch = self._launcher(inputs)
+                    launch = launcher_of(self, inputs)
         if sparse:
             for i in sparse:
                 values = inputs[i].value
                 if type(values) is not np.ndarray or len(values) != len(inputs[i].rows):
-                    launch = self._launcher(inputs)
+                    launch = launcher_of(self, inputs)
         if attrs:
             for name, value in attrs.items():
                 test = self._tests.get(name)
@@ -198,11 +198,7 @@ class Op(KernelTable):
 
     # -- choosing --------------------------------------------------------------------------------
 
-    _accept, _names = accept_inputs, names_of
-
-    def _label(self, i):
-        """Name of input ``i``; of ``out=`` for -1."""
-        return "out" if i < 0 else self._names((None,) * (i + 1))[i]
+    _accept, _names, _label = accept_inputs, names_of, label_of
 
     def _kinds_of(self, inputs):
         names = ["None"] * len(self._varying)
@@ -228,8 +224,6 @@ class Op(KernelTable):
         return launch, ragged, sparse
 
     def _launcher(self, inputs):
-        if holds_tensors(inputs):
-            return lambda *inputs, **attrs: call_on_arrays(self, inputs, attrs)
         self._check_kinds(inputs)
         for name, x in zip(self._names(inputs), inputs, strict=True):
             check_whole(self.name, name, x)

@@ -53,6 +53,13 @@ def call_on_arrays(op, inputs, attrs, out=None):
     return swap.restored(result)
 
 
+def launcher_of(op, inputs):
+    """The launcher where a LoDTensor or SelectedRows is not over a plain array, or was resized."""
+    if holds_tensors(inputs):
+        return lambda *inputs, **attrs: call_on_arrays(op, inputs, attrs)
+    return op._launcher(inputs)
+
+
 def arrays_of(op, inputs):
     """The inputs of an operator over NumPy arrays in place of tensors."""
     swap = Swap(op.name, op._label)

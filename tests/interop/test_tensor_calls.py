@@ -249,3 +249,20 @@ def test_nothing_leaks_and_nothing_dangles():
     del source, t
     gc.collect()
     assert alive() is None and (made == 1).all()
+
+
+def test_mixed_devices_raise():
+    class Cuda:
+        """An array that says it is on a GPU."""
+
+        shape, dtype, ndim = (6, 2), np.dtype(np.float32), 2
+        __cuda_array_interface__ = {"shape": (6, 2), "typestr": "<f4", "data": (0, False), "version": 3}  # noqa: RUF012
+
+    x = torch.ones(6, 2)
+    for call in (
+        lambda: lodkit.elementwise_mul(x, Cuda()),
+        lambda: lodkit.elementwise_mul(Cuda(), LoDTensor(x, [[6]])),
+        lambda: SelectedRows(torch.arange(6), Cuda(), 6),
+    ):
+        with pytest.raises(lodkit.DeviceError, match="different devices|on a GPU"):
+            call()
