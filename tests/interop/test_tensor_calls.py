@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
+import sys
 import weakref
 
 import numpy as np
@@ -256,7 +258,7 @@ def test_mixed_devices_raise():
         """An array that says it is on a GPU."""
 
         shape, dtype, ndim = (6, 2), np.dtype(np.float32), 2
-        __cuda_array_interface__ = {"shape": (6, 2), "typestr": "<f4", "data": (0, False), "version": 3}  # noqa: RUF012
+        __cuda_array_interface__ = {"shape": (6, 2), "typestr": "<f4", "data": (0, False), "version": 3}
 
     x = torch.ones(6, 2)
     for call in (
@@ -264,5 +266,35 @@ def test_mixed_devices_raise():
         lambda: lodkit.elementwise_mul(Cuda(), LoDTensor(x, [[6]])),
         lambda: SelectedRows(torch.arange(6), Cuda(), 6),
     ):
-        with pytest.raises(lodkit.DeviceError, match="different devices|on a GPU"):
+        with pytest.raises(lodkit.DeviceError, match=r"different devices|on a GPU"):
             call()
+
+
+def test_ten_thousand_round_trips_keep_no_reference():
+    x, grad, ids = torch.ones(4, 2), torch.ones(4, 2), torch.tensor([0, 1])
+    half = torch.ones(4, 2, dtype=torch.bfloat16)
+    t, s = LoDTensor(x, [[1, 3]]), SelectedRows(ids, grad[:2], 4)
+
+    def refused():
+        with contextlib.suppress(lodkit.LoDError):
+            LoDTensor(x, [[9]])
+
+    calls = {
+        "a LoDTensor": lambda: LoDTensor(x, [[1, 3]])[0],
+        "SelectedRows": lambda: SelectedRows(ids, grad[:2], 4).merge(),
+        "a call": lambda: lodkit.sequence_pool(t),
+        "an update": lambda: lodkit.sgd(x, s, lr=0.0),
+        "bfloat16": lambda: lodkit.sgd(half, grad, lr=0.0),
+        "out=": lambda: lodkit.relu(grad, out=x),
+        "a ufunc": lambda: t + grad[0],
+        "DLPack": lambda: torch.from_dlpack(LoDTensor(x)),
+        "an error": refused,
+    }
+    for name, call in calls.items():
+        call()
+        gc.collect()
+        before = [sys.getrefcount(y) for y in (x, grad, ids, half)]
+        for _ in range(10_000):
+            call()
+        gc.collect()
+        assert [sys.getrefcount(y) for y in (x, grad, ids, half)] == before, name
