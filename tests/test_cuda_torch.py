@@ -25,6 +25,8 @@ from lodkit.arrays.cuda.views import View
 class Tensor(torch.Tensor):
     """A tensor on the CPU that says it is on a GPU."""
 
+    is_cuda = True
+
     @property
     def __cuda_array_interface__(self):
         return plain(self).detach().numpy().__array_interface__

@@ -37,7 +37,7 @@ class CudaArray:
 def test_descriptions_of_other_libraries_arrays():
     assert VarDesc.of(CudaArray()) == VarDesc("", VarType.LOD_TENSOR, np.float16, (2, 3))
     on_cpu = type("Tensor", (), {"shape": (2, 3), "dtype": "torch.float16"})()
-    with pytest.raises(TypeError, match=r"np\.asarray"):
+    with pytest.raises(TypeError, match="got Tensor; pass a NumPy array"):
         VarDesc.of(on_cpu)
 
 

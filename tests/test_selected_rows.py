@@ -99,7 +99,7 @@ def test_arrays_of_other_libraries_are_refused():
     class Tensor:
         shape, dtype, ndim = (1, 2), "float32", 2
 
-    with pytest.raises(TypeError, match=r"np\.asarray"):
+    with pytest.raises(TypeError, match="got Tensor; pass a NumPy array"):
         SelectedRows([1], Tensor(), 3)
 
 

@@ -213,14 +213,14 @@ STEPS = lodkit.lod_tensor_to_array(X, TABLE)
             lodkit.ShapeMismatchError,
             r"array\[1\] has no dimension",
         ),
-        (lambda: lodkit.lod_rank_table([[1], [2]]), TypeError, "x must be a LoDTensor, got list; pass LoDTensor"),
+        (lambda: lodkit.lod_rank_table([1, 2]), TypeError, "x must be a LoDTensor, got list; pass LoDTensor"),
         (
             lambda: lodkit.max_sequence_len([(2, 3)]),
             TypeError,
             "table must be a RankTable, got list; pass lod_rank_tab",
         ),
-        (lambda: lodkit.embedding_bag(np.ones((3, 2)), [[0, 1], [2]]), TypeError, "ids must be a LoDTensor, got list"),
-        (lambda: lodkit.relu("a"), TypeError, r"relu: x must be a NumPy or CUDA array, got str; pass np.asarray\(x\)"),
+        (lambda: lodkit.embedding_bag(np.ones((3, 2)), [0, 1, 2]), TypeError, "ids must be a LoDTensor, got list"),
+        (lambda: lodkit.relu("a"), TypeError, r"relu: x must be a NumPy or CUDA array, got str; pass an array"),
     ],
 )
 def test_refusals(run, error, text):

@@ -6,6 +6,7 @@ from .generic import (
     device_of,
     dtype_of,
     flat,
+    holds_rows,
     is_array,
     may_share_memory,
     narrow,
@@ -35,4 +36,6 @@ from .numpy_arrays import (
     upcast,
     writable,
 )
+from .remedies import remedy_for
+from .tensors import array_of, check_dense, is_cpu_tensor, is_tensor, tensor_of
 from .transfer import to_device

@@ -9,6 +9,8 @@ import typing
 
 import numpy as np
 
+from .tensors import array_of, is_cpu_tensor
+
 MOST = (1 << 63) - 1
 
 
@@ -66,7 +68,12 @@ class Check:
         return self.test(value)
 
     def settled(self, value):
-        """Convert an integer of NumPy's to Python's, and a huge one to a float; raise for any other value."""
+        """Convert an integer of NumPy's to Python's, a huge one to a float, a tensor to an array; raise for others."""
+        if is_cpu_tensor(value):
+            value = array_of(value, f"{self.operator}: {self.name}")
+            for plain in (value, value[()]):
+                if self.test(plain):
+                    return plain
         for plain in (int(value), float(value)) if is_integer(value) and is_number(value) else ():
             if self.test(plain):
                 return plain

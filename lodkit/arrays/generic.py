@@ -7,6 +7,8 @@ import numpy as np
 from ..errors import DeviceError, DTypeError, OutputError
 from .numpy_arrays import native, plain_array
 from .recorded import on_tape
+from .remedies import remedy_for
+from .tensors import array_of, is_cpu_tensor
 
 
 def refuse_overlap(name, array, others):
@@ -27,13 +29,19 @@ def is_array(x):
     return isinstance(x, np.ndarray) or exports_cuda(x)
 
 
+def holds_rows(x):
+    """True if ``x`` can be the values of a LoDTensor or SelectedRows: an array, or a tensor of PyTorch's on the CPU."""
+    return isinstance(x, np.ndarray) or is_cpu_tensor(x) or exports_cuda(x)
+
+
 def exports_cuda(x):
     """True if ``x`` is an array of a CUDA library."""
     try:
         return hasattr(x, "__cuda_array_interface__")
     except RuntimeError as error:  # of PyTorch, for a tensor that requires grad
         raise TypeError(
-            f"a {type(x).__name__} that requires grad: pass x.detach(), and differentiate with lodkit.Tape"
+            f"a {type(x).__name__} that requires grad: pass x.detach(), and differentiate with lodkit.Tape, or call "
+            "the function of the same name in lodkit.interop.torch"
         ) from error
 
 
@@ -59,6 +67,8 @@ def dtype_of(x):
     """NumPy dtype of an array of any library."""
     if isinstance(x, np.ndarray):
         return native(x.dtype)
+    if is_cpu_tensor(x):
+        return array_of(x, "the tensor", record=False).dtype
     from .cuda import view
 
     return view(x).dtype
@@ -119,9 +129,11 @@ def device_of(x):
     device = getattr(x, "device", None)
     if isinstance(device, str):
         return device
+    if is_cpu_tensor(x):
+        return "cpu"
     if exports_cuda(x):
         return "cuda"
-    raise TypeError(f"expected a NumPy or CUDA array, got {type(x).__name__}; convert with np.asarray(...)")
+    raise TypeError(f"expected a NumPy or CUDA array, got {type(x).__name__}; {remedy_for(x, 'x')}")
 
 
 def one_device(op, values):

@@ -15,6 +15,7 @@ from ..errors import DTypeError, LoDError, OutputError, ShapeMismatchError
 from .objects import refuse_objects, remedy_of
 from .pages import allocate
 from .recorded import RecordedArray, refuse, refuse_lists, state
+from .tensors import array_of, is_tensor
 
 HUGE = 1 << 21
 BIG = 1 << 22
@@ -127,6 +128,8 @@ def check_values(dtype, what, *, floating=False):
 
 def from_lists(x, name):
     """Lists of numbers as an array; LoDError if they are uneven."""
+    if is_tensor(x):
+        return array_of(x, name)
     if state.open:
         refuse_lists(x)
     try:
@@ -164,6 +167,8 @@ def plain_rows(rows, name):
     """Rows of a list as plain arrays; masked ones are refused."""
     if isinstance(rows, list) and rows and isinstance(rows[0], np.ndarray):
         return [plain_array(row, name) for row in rows]
+    if isinstance(rows, list) and any(map(is_tensor, rows)):
+        return [array_of(row, f"{name}[{i}]") if is_tensor(row) else row for i, row in enumerate(rows)]
     return rows
 
 

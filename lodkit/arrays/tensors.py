@@ -6,45 +6,146 @@ import sys
 
 import numpy as np
 
-from ..errors import DTypeError
+from ..errors import DTypeError, LodkitError
 
 
 def is_tensor(x):
     """Whether ``x`` is a tensor of PyTorch, on any device."""
-    torch = sys.modules.get("torch")
-    return torch is not None and isinstance(x, torch.Tensor)
+    return isinstance(x, getattr(sys.modules.get("torch"), "Tensor", ()))
 
 
-def array_of(tensor, name):
-    """A NumPy array over the memory of a dense CPU tensor; of bfloat16, which NumPy lacks, a copy in float32.
+def is_cpu_tensor(x):
+    """Whether ``x`` is a tensor of PyTorch that is not on a GPU."""
+    return isinstance(x, getattr(sys.modules.get("torch"), "Tensor", ())) and not x.is_cuda
+
+
+def array_of(tensor, name, *, record=True):
+    """A NumPy array over the memory of a dense CPU tensor.
+
+    Of bfloat16, which NumPy lacks, a copy in float32; of a lazily negated or conjugated tensor a copy too.
+
+    Parameters
+    ----------
+    tensor : torch.Tensor
+    name : str
+        What to call it in errors: ``grad``, or ``sgd: grad``.
+    record : bool
+        False to take a tensor that requires grad: to show, compare or convert its numbers.
 
     Raises
     ------
     TypeError
-        The tensor requires grad while PyTorch records, or is no dense tensor.
+        The tensor requires grad while PyTorch records, or is no dense tensor on the CPU.
+    DTypeError
+        NumPy lacks its type.
     """
+    array = plain_array_of(tensor)
+    if array is None:
+        array = _unusual(tensor, name, record)
+    return array
+
+
+def plain_array_of(tensor):
+    """A NumPy array over the memory of an ordinary tensor, in 0.4 us; None for one that ``array_of`` looks at."""
+    try:
+        array = tensor.numpy()
+    except (RuntimeError, TypeError):
+        return None
+    return array if array.nbytes == tensor.untyped_storage().nbytes() else None
+
+
+def _unusual(tensor, name, record):
+    """The array of a tensor that ``Tensor.numpy`` refuses."""
     torch = sys.modules["torch"]
-    if tensor.requires_grad and torch.is_grad_enabled():
+    if record and tensor.requires_grad and torch.is_grad_enabled():
         raise TypeError(
             f"{name} requires grad, which lodkit's operators do not record: call the function of the same name in "
-            f"lodkit.interop.torch, or pass {name}.detach()"
+            f"lodkit.interop.torch, or pass {_short(name)}.detach()"
         )
-    if tensor.layout is not torch.strided or tensor.is_nested:
-        remedy = "LoDTensor.from_torch" if tensor.is_nested else "SelectedRows.from_torch"
-        raise TypeError(f"{name} is a tensor of layout {tensor.layout}, not a dense one; convert it: {remedy}({name})")
-    plain = tensor.detach().resolve_conj().resolve_neg()
-    if plain.dtype is torch.bfloat16:
-        plain = plain.float()
+    check_dense(tensor, name)
     try:
-        return plain.numpy()
+        check_storage(tensor, name)
+        plain = tensor.detach().resolve_conj().resolve_neg()
+        return plain.float().numpy() if plain.dtype is torch.bfloat16 else plain.numpy()
     except TypeError as error:
         raise DTypeError(f"{name} has dtype {tensor.dtype}, which NumPy lacks; convert with .float()") from error
+    except RuntimeError as error:  # of subclasses without memory: of vmap, grad and compile
+        raise TypeError(
+            f"{name} is a {type(tensor).__name__} whose memory cannot be reached ({error}); inside torch.compile and "
+            "torch.func call the function of the same name in lodkit.interop.torch"
+        ) from error
+
+
+def check_dense(tensor, name):
+    """Return ``tensor``; TypeError unless it is a dense one in the memory of the CPU."""
+    strided = sys.modules["torch"].strided
+    if tensor.layout is strided and tensor.is_cpu and not tensor.is_nested and not tensor.is_quantized:
+        return tensor
+    short = _short(name)
+    if tensor.is_nested:
+        raise TypeError(f"{name} is a nested tensor, not a dense one; convert it: LoDTensor.from_torch({short})")
+    if tensor.layout is not strided:
+        raise TypeError(
+            f"{name} is a tensor of layout {tensor.layout}, not a dense one; convert it: "
+            f"SelectedRows.from_torch({short}) if its rows are sparse, or {short}.to_dense()"
+        )
+    if tensor.device.type != "cpu":
+        raise TypeError(f"{name} is a tensor on {tensor.device}; lodkit computes on the CPU and on CUDA: {short}.cpu()")
+    raise DTypeError(f"{name} has dtype {tensor.dtype}, which NumPy lacks; convert with .dequantize()")
+
+
+def _short(name):
+    return name.rpartition(": ")[2]
+
+
+def check_storage(tensor, name):
+    """Raise if the storage of a tensor was made smaller than the tensor: PyTorch itself would read beyond its end."""
+    last = tensor.storage_offset() + sum((n - 1) * s for n, s in zip(tensor.shape, tensor.stride(), strict=True)) + 1
+    have = tensor.untyped_storage().nbytes()
+    if tensor.numel() and last * tensor.itemsize > have:
+        raise LodkitError(
+            f"{name} of shape {tuple(tensor.shape)} needs {last * tensor.itemsize} bytes, its storage has {have} now: "
+            "it was resized after the tensor was made"
+        )
 
 
 def tensor_of(array, like=None):
-    """A tensor over the memory of a NumPy array; in bfloat16, rounded, if ``like`` is a tensor of that type."""
+    """A tensor over the memory of a NumPy array; in bfloat16, rounded, if ``like`` is a tensor of that type.
+
+    Read-only memory is shared too. An array in an order of bytes or axes that PyTorch lacks is copied.
+
+    Raises
+    ------
+    DTypeError
+        PyTorch has no such type.
+    """
     torch = sys.modules["torch"]
-    array = np.asarray(array)
-    made = torch.from_numpy(array) if array.flags.writeable else torch.from_dlpack(array)
+    array = array if type(array) is np.ndarray else np.asarray(array)
+    try:
+        made = torch.from_numpy(array) if array.flags.writeable else torch.from_dlpack(array)
+    except (TypeError, ValueError, BufferError):
+        made = _copied(torch, array)
     halved = like is not None and like.dtype is torch.bfloat16 and made.dtype is torch.float32
     return made.to(torch.bfloat16) if halved else made
+
+
+def _copied(torch, array):
+    try:
+        return torch.from_numpy(np.array(array, array.dtype.newbyteorder("="), order="C"))
+    except (TypeError, ValueError) as error:
+        raise DTypeError(f"PyTorch has no tensors of {array.dtype}; convert with .astype(...)") from error
+
+
+def changed(tensor):
+    """Tell PyTorch that the numbers of a tensor were overwritten, as its own updates in place do."""
+    graph = sys.modules["torch"].autograd.graph
+    if hasattr(graph, "increment_version"):
+        graph.increment_version(tensor)
+
+
+def write_back(tensor, array):
+    """Give a tensor the numbers of the array that was made of it, if that was a copy."""
+    if array.__array_interface__["data"][0] == tensor.data_ptr():
+        changed(tensor)
+    else:
+        tensor.detach().copy_(tensor_of(array))

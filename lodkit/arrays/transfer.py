@@ -10,6 +10,7 @@ import numpy as np
 from ..errors import DeviceError
 from .generic import device_of
 from .recorded import not_recorded, on_tape
+from .tensors import is_tensor
 
 _TO_CUDA = {
     "cupy": lambda module, array: module.asarray(array),
@@ -24,6 +25,8 @@ def to_device(array, device):
         raise ValueError(f'device must be "cpu" or "cuda", got {device!r}')
     if device_of(array) == device:
         return array
+    if is_tensor(array) and device == "cuda":
+        return _moved(array)
     if on_tape(array):
         not_recorded("moving to another device")
     if device == "cuda":
@@ -32,6 +35,13 @@ def to_device(array, device):
     if "lodkit.arrays.cuda.views" in sys.modules:
         sys.modules["lodkit.arrays.cuda.views"].raise_pending()  # the copy synchronised
     return result
+
+
+def _moved(tensor):
+    try:
+        return tensor.cuda()
+    except (RuntimeError, AssertionError) as error:
+        raise DeviceError(f"no CUDA device can be reached by PyTorch: {error}") from error
 
 
 def _to_cpu(array):

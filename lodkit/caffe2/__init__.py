@@ -13,6 +13,8 @@ import functools
 import importlib
 import inspect
 
+from ..registry.tensor_doors import call_published, within
+
 
 def _published(name, run):
     """Wrap ``run`` under a Caffe2 name; errors show this name and Caffe2's arguments."""
@@ -33,6 +35,8 @@ def _published(name, run):
             if x is None and (i < len(required) or i >= len(inputs) - variadic):
                 what = required[i] if i < len(required) else f"input {i}"
                 raise TypeError(f"{name}: {what} is None but required; it takes {signature}")
+        if within(given):
+            return call_published(name, lambda given, args: run(*given, **args), given, args)
         return run(*given, **args)
 
     def bound(given, args):

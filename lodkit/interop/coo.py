@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from ..arrays import check_values
+from ..arrays import array_of, check_values, is_cpu_tensor, tensor_of
 from ..errors import DTypeError, ShapeMismatchError
 from ..lod.indexing import require_cpu
 
@@ -15,9 +15,8 @@ def to_torch(x):
     """``SelectedRows.to_torch``."""
     import torch
 
-    on_cpu = isinstance(x.value, np.ndarray)
-    rows = torch.from_numpy(x.rows.copy()) if on_cpu else torch.as_tensor(x.rows).clone()
-    value = torch.from_numpy(x.value) if on_cpu else torch.as_tensor(x.value)
+    rows = torch.from_numpy(x.rows.copy()) if x.device == "cpu" else torch.as_tensor(x.rows).clone()
+    value = tensor_of(x.value) if isinstance(x.value, np.ndarray) else torch.as_tensor(x.value)
     return torch.sparse_coo_tensor(
         rows[None], value, tuple(x.shape), is_coalesced=True if x.is_merged else None, check_invariants=False
     )
@@ -34,10 +33,8 @@ def from_torch(kind, tensor):
     if tensor.requires_grad:
         raise TypeError("the tensor requires grad; pass tensor.detach()")
     rows, value = tensor._indices()[0], tensor._values()  # public names refuse tensors that are not coalesced
-    if tensor.device.type == "cpu":
-        rows, value = rows.numpy(), value.numpy()
     made = kind(rows, value, tensor.shape[0])
-    merged = tensor.is_coalesced() and isinstance(value, np.ndarray) and bool((np.diff(made.rows) > 0).all())
+    merged = tensor.is_coalesced() and made.device == "cpu" and bool((np.diff(made.rows) > 0).all())
     return kind._wrap(made.rows, made.value, made.height, merged)
 
 
@@ -45,6 +42,8 @@ def to_scipy(x):
     """``SelectedRows.to_scipy``."""
     from scipy import sparse
 
+    if is_cpu_tensor(x.value):
+        x = x._with_value(array_of(x.value, "value"))
     require_cpu(x.value, "to_scipy")
     if x.dtype == np.float16:
         raise DTypeError("SciPy has no sparse float16; convert with lodkit.cast(x, dtype='float32')")

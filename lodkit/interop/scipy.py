@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arrays import check_values, upcast
+from ..arrays import array_of, check_values, is_cpu_tensor, upcast
 from ..errors import ShapeMismatchError
 from ..kernels.cpu.primitives import device as cpu
-from ..lod import SelectedRows
+from ..lod import LoDTensor, SelectedRows
 from ..lod.indexing import require_cpu
 from ..ops.embedding import check_bag
 from ..ops.shared.columns import check_values_of, checked_columns
@@ -20,6 +20,7 @@ def to_scipy(ids, scores, num_columns, format):
     if format not in ("csr", "coo"):
         raise ValueError(f"format must be 'csr' or 'coo', got {format!r}")
     ids = check_bag(ids, "to_scipy")
+    ids, scores = _over_arrays(ids, "ids"), _over_arrays(scores, "scores")
     require_cpu(ids._need_values(), "to_scipy")
     scores = np.ones(len(ids.values), np.float32) if scores is None else scores
     scores = check_values_of(np.asarray(scores) if isinstance(scores, list) else scores, ids, "scores", "to_scipy")
@@ -29,6 +30,13 @@ def to_scipy(ids, scores, num_columns, format):
     flat, columns = checked_columns(cpu, ids.values, num_columns, "ids", "num_columns")
     parts = _summed(ids.row_offsets(), flat, columns, upcast(scores))
     return sparse.csr_array(parts, shape=(len(ids.row_offsets()) - 1, columns)).asformat(format)
+
+
+def _over_arrays(x, name):
+    """A tensor of PyTorch's as an array, also in a LoDTensor."""
+    if isinstance(x, LoDTensor):
+        return x._like(_over_arrays(x.values, name))
+    return array_of(x, name) if is_cpu_tensor(x) else x
 
 
 def from_scipy(kind, matrix):

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from itertools import pairwise
 
 import numpy as np
 
-from ..arrays import from_lists, integers, is_array, is_integer, one_device
+from ..arrays import from_lists, holds_rows, integers, is_cpu_tensor, is_integer, is_tensor, one_device
 from ..arrays.recorded import tracked
 from ..errors import LoDMismatchError, RowIndexError
 from .levels import frozen
@@ -65,6 +66,9 @@ def _concat_offsets(offsets):
 def _concat_rows(values):
     if all(isinstance(v, np.ndarray) for v in values):
         return np.concatenate(values)
+    if any(map(is_tensor, values)) and one_device("concat", values) == "cpu":
+        torch = sys.modules["torch"]
+        return torch.cat([torch.as_tensor(v) for v in values])
     one_device("concat", values)
     from ..arrays.cuda import joined
 
@@ -107,11 +111,11 @@ def split(x, parts, *, by="sequences"):
     if by not in ("sequences", "rows"):
         raise ValueError(f'by must be "sequences" or "rows", got {by!r}')
     sparse = isinstance(x, SelectedRows)
-    if not (sparse or isinstance(x, LoDTensor) or is_array(x) or isinstance(x, Batch)):
+    if not (sparse or isinstance(x, LoDTensor) or holds_rows(x) or isinstance(x, Batch)):
         x = from_lists(x, "x")
-    if not sparse and is_array(x) and not len(x.shape):
+    if not sparse and holds_rows(x) and not len(x.shape):
         raise ValueError("an array without dimensions has no rows to split")
-    count = x.height if sparse else x.shape[0] if is_array(x) else len(x)
+    count = x.height if sparse else x.shape[0] if holds_rows(x) else len(x)
     if np.ndim(parts):
         starts = _starts(integers(parts, "parts"), count)
     elif not is_integer(parts) or parts < 1:
@@ -184,7 +188,10 @@ def batches(t, *labels, size, seed=None, bucket=False):
         raise ValueError(f"size must be a positive integer, got {size!r}")
     if not isinstance(t, LoDTensor) and not isinstance(t, Batch):
         raise TypeError(f"batches takes a LoDTensor, got {type(t).__name__}; wrap an array in LoDTensor(x)")
-    labels = [x if isinstance(x, LoDTensor | Batch) else from_lists(x, f"labels[{i}]") for i, x in enumerate(labels)]
+    labels = [
+        x if isinstance(x, LoDTensor | Batch) or is_cpu_tensor(x) else from_lists(x, f"labels[{i}]")
+        for i, x in enumerate(labels)
+    ]
     for i, x in enumerate(labels):
         if len(x) != len(t):
             raise ValueError(f"labels[{i}] has {len(x)} entries for {len(t)} sequences")

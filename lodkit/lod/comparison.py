@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..arrays import array_of, is_cpu_tensor, tensor_of
 from ..errors import LoDMismatchError
 from .levels import mismatch
 
@@ -28,7 +29,7 @@ class Comparison:
         """Return whether structure and values are the same, by content; NaN equals NaN."""
         if not isinstance(other, Comparison) or self.shape != other.shape or not self.same_lod(other):
             return False
-        a, b = self._values, other._values
+        a, b = map(_shown, (self._values, other._values))
         if a is None or b is None:
             return a is b
         return bool(((a == b) | ((a != a) & (b != b))).all())
@@ -49,6 +50,9 @@ class Comparison:
         elif not (np.isscalar(other) or hasattr(other, "dtype")):
             return NotImplemented
         values = self._need_values()
+        if is_cpu_tensor(values) or is_cpu_tensor(other):
+            made = self._like(_shown(values))._compare(_shown(other), sign, compare)
+            return self.with_values(tensor_of(made._values))
         try:
             fits = np.broadcast_shapes(values.shape, np.shape(other)) == values.shape
         except ValueError:
@@ -59,3 +63,8 @@ class Comparison:
 
     def __bool__(self):
         raise ValueError("a LoDTensor has no truth value; use len(t), t.equals(u), t.values.any() or .all()")
+
+
+def _shown(values):
+    """Numbers to compare: a CPU tensor as an array, whether it requires grad or not."""
+    return array_of(values, "values", record=False) if is_cpu_tensor(values) else values

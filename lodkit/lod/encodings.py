@@ -3,11 +3,24 @@
 from __future__ import annotations
 
 import math
+import sys
 from itertools import pairwise
 
 import numpy as np
 
-from ..arrays import empty, from_lists, integers, is_integer, is_number, plain_array, to_device
+from ..arrays import (
+    array_of,
+    empty,
+    from_lists,
+    integers,
+    is_cpu_tensor,
+    is_integer,
+    is_number,
+    is_tensor,
+    plain_array,
+    tensor_of,
+    to_device,
+)
 from ..arrays.objects import refuse_objects
 from ..errors import DTypeError, LoDError, SegmentIdError
 from . import levels as _levels
@@ -67,7 +80,8 @@ class Conversions(Familiar):
             raise SegmentIdError(f"{place} is outside [0, {count}) (num_segments={count})")
         offsets, order = compiled().sort_by_segment(ids, count)
         if compiled().first_decrease(ids):
-            require_cpu(values, "from_segment_ids with unsorted ids")
+            if not is_cpu_tensor(values):
+                require_cpu(values, "from_segment_ids with unsorted ids")
             values = values[order]
         return cls._wrap(values, (frozen(offsets),))
 
@@ -84,6 +98,9 @@ class Conversions(Familiar):
         pad_value : scalar, optional
             Without lengths: trailing rows of this value alone are padding; inner ones are data.
         """
+        if is_cpu_tensor(padded):
+            made = cls.from_padded(array_of(padded, "padded"), lengths, pad_value=pad_value)
+            return made._like(tensor_of(made._values, padded))
         padded = _batch(padded, "from_padded")
         count, width = padded.shape[:2]
         if lengths is None:
@@ -158,6 +175,8 @@ class Conversions(Familiar):
             below = concat(sequences)
             (top,) = _levels.from_lengths([[len(s) for s in sequences]])
             return cls._wrap(below.values, (top, *below._lod))
+        if any(map(is_tensor, sequences)):
+            return cls._from_tensors(sequences)
         lengths = [len(s) for s in sequences]
         # An empty list has neither dtype nor item shape and must not decide them.
         arrays = [
@@ -168,6 +187,19 @@ class Conversions(Familiar):
                 shapes = f"{a.shape[1:]}, the first {arrays[0].shape[1:]}"
                 raise LoDError(f"sequence {i} has items of shape {shapes}")
         return cls(np.concatenate(arrays) if arrays else np.empty(0), [lengths])
+
+    @classmethod
+    def _from_tensors(cls, sequences):
+        """``from_sequences`` of tensors, among which there may be lists and arrays; PyTorch joins them."""
+        torch = sys.modules["torch"]
+        parts = [torch.as_tensor(s) for s in sequences if is_tensor(s) or len(s)]
+        for i, part in enumerate(parts):
+            if part.shape[1:] != parts[0].shape[1:] or not part.ndim:
+                raise LoDError(
+                    f"sequence {i} has shape {tuple(part.shape)}, the first {tuple(parts[0].shape)}; "
+                    "sequences are (length, *item)"
+                )
+        return cls(torch.cat(parts), [[len(s) for s in sequences]])
 
     def to_padded(self, pad_value=0, max_length=None):
         """Return a dense array, one axis per level, with ``pad_value`` after the end of short sequences.
@@ -180,10 +212,13 @@ class Conversions(Familiar):
 
         Returns
         -------
-        numpy.ndarray
-            ``(sequences, *widths, *item)``.
+        array
+            ``(sequences, *widths, *item)``, of the values' library.
         """
         values, last = self._need_values(), self._level(-1)
+        if is_cpu_tensor(values):
+            plain = self._like(array_of(values, "values"))
+            return tensor_of(plain.to_padded(pad_value, max_length), values)
         require_cpu(values, "to_padded")
         _number(pad_value)
         if max_length is not None and (not is_integer(max_length) or max_length < 0):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import operator
+import sys
 from itertools import islice, pairwise
 
 import numpy as np
 
-from ..arrays import empty, integers, is_integer
+from ..arrays import array_of, empty, from_lists, integers, is_cpu_tensor, is_integer, is_tensor, remedy_for, tensor_of
 from ..arrays.recorded import not_recorded, on_tape, tracked
 from ..errors import DeviceError, LoDError, LoDLevelError, RowIndexError
 from .levels import compiled, frozen
@@ -87,6 +88,8 @@ class Indexing:
             return self._descend(key)
         if isinstance(key, slice):
             return self._range(key)
+        if is_tensor(key):
+            key = from_lists(key, "sequence indices")[()]
         if isinstance(key, list | np.ndarray) and np.ndim(key):
             return self._select(_indices(key, len(self)))
         return self._part((key,))
@@ -196,6 +199,10 @@ def take_ranges(values, starts, stops):
 
     if on_tape(values):
         return values[take_ranges(np.arange(len(values)), starts, stops)]
+    if is_cpu_tensor(values):
+        if values.requires_grad and sys.modules["torch"].is_grad_enabled():
+            return values[take_ranges(np.arange(len(values)), starts, stops)]
+        return tensor_of(take_ranges(array_of(values, "values", record=False), starts, stops), values)
     require_cpu(values, "selecting sequences")
     slots = compiled().lengths_to_offsets(stops - starts)
     out = empty((int(slots[-1]), *values.shape[1:]), values.dtype)
@@ -208,7 +215,7 @@ def require_cpu(values, what):
         not_recorded(what)
     if not isinstance(values, np.ndarray):
         if not hasattr(values, "__cuda_array_interface__"):
-            raise TypeError(f"{what} takes a NumPy array, got {type(values).__name__}; convert with np.asarray(...)")
+            raise TypeError(f"{what} takes a NumPy array, got {type(values).__name__}; {remedy_for(values, 'it')}")
         raise DeviceError(f"{what} works on the CPU; move the tensor with .to('cpu')")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arrays import integers
+from ..arrays import integers, is_tensor
 from ..errors import LoDError, LoDMismatchError
 
 _SHOWN = 8
@@ -36,7 +36,7 @@ def short(numbers):
 
 def _vector(level, numbers, name):
     where = f"{name}[{level}]"
-    if not np.iterable(numbers):
+    if not is_tensor(numbers) and not np.iterable(numbers):  # PyTorch makes a list of it
         raise LoDError(f"{where} is {numbers!r}, not a list; give one list per level: [[3, 1, 2]]")
     numbers = integers(numbers, where)
     if numbers.ndim != 1:

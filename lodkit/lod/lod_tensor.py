@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from ..arrays import device_of, from_lists, is_array, plain_array
+from ..arrays import check_dense, device_of, from_lists, is_array, is_cpu_tensor, plain_array, remedy_for
 from ..arrays.objects import OBJECTS, refuse_objects
 from ..arrays.recorded import on_tape, plain_view
 from ..errors import LoDError, LoDLevelError
@@ -15,6 +15,7 @@ from . import levels as _levels
 from .columnar import Columnar
 from .comparison import Comparison
 from .encodings import Conversions
+from .exchange import Exchange
 from .indexing import Indexing
 from .numba_types import numba_types
 from .relevel import Relevelling
@@ -25,7 +26,14 @@ _new = object.__new__
 
 @public
 class LoDTensor(
-    Comparison, Indexing, Relevelling, Conversions, Columnar, SparseMatrices, np.lib.mixins.NDArrayOperatorsMixin
+    Comparison,
+    Indexing,
+    Relevelling,
+    Conversions,
+    Columnar,
+    SparseMatrices,
+    Exchange,
+    np.lib.mixins.NDArrayOperatorsMixin,
 ):
     """A batch of nested sequences: an array of rows, and lengths per level that group them.
 
@@ -34,7 +42,8 @@ class LoDTensor(
     Parameters
     ----------
     values : array or list
-        ``(rows, *item)``: a NumPy or CUDA array. None for structure without values (see ``set_values``).
+        ``(rows, *item)``: a NumPy or CUDA array, or a tensor of PyTorch. None for structure without values (see
+        ``set_values``).
     recursive_sequence_lengths : list of lists of int, optional
         Lengths per level, outermost first. Each level has as many lengths as the level above sums to;
         the innermost sums to the number of rows. Default: a plain array, lod_level 0.
@@ -280,9 +289,12 @@ def _rows_of(values):
         values = from_lists(values, "values")
     if isinstance(values, np.ndarray) and not on_tape(values):
         values = plain_array(values, "values")
-    if not is_array(values):
-        rule = f"values must be a NumPy or CUDA array or a list, got {type(values).__name__}"
-        raise TypeError(f"{rule}; convert with np.asarray(...)")
+    if not isinstance(values, np.ndarray):
+        if is_cpu_tensor(values):
+            check_dense(values, "values")
+        elif not is_array(values):
+            rule = f"values must be a NumPy or CUDA array, a tensor or a list, got {type(values).__name__}"
+            raise TypeError(f"{rule}; {remedy_for(values, 'values')}")
     if len(values.shape) == 0:
         raise ValueError("values must have at least one dimension, (rows, *item)")
     return refuse_objects(values, "values") if isinstance(values, np.ndarray) else values

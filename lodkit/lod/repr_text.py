@@ -11,7 +11,7 @@ import re
 
 import numpy as np
 
-from ..arrays import device_of, to_device
+from ..arrays import array_of, device_of, is_cpu_tensor, to_device
 from .indexing import first_branches
 
 _SMALL = 120  # numbers shown in full
@@ -74,8 +74,14 @@ def numbers(array, whole=_SMALL):
         array = array[:_NUMBERS]
     edges = {1: 4, 2: 2}.get(len(array.shape), 1)
     with np.printoptions(threshold=0 if big else whole, edgeitems=edges, precision=4):
-        line = np.array2string(to_device(array, "cpu"), separator=", ", max_line_width=10**6)
+        line = np.array2string(_on_host(array), separator=", ", max_line_width=10**6)
     return re.sub(r"(?<=\[) | (?=[,\]])", "", " ".join(line.split()))
+
+
+def _on_host(array):
+    if is_cpu_tensor(array):
+        return array_of(array, "values", record=False)
+    return to_device(array, "cpu")
 
 
 def headline(t):

@@ -7,7 +7,21 @@ import typing
 
 import numpy as np
 
-from ..arrays import MOST, device_of, from_lists, integers, is_array, plain_array, to_device
+from ..arrays import (
+    MOST,
+    array_of,
+    check_dense,
+    device_of,
+    from_lists,
+    holds_rows,
+    integers,
+    is_array,
+    is_cpu_tensor,
+    is_tensor,
+    plain_array,
+    remedy_for,
+    to_device,
+)
 from ..arrays.objects import refuse_objects
 from ..arrays.recorded import not_recorded, on_tape, plain_view, tracked
 from ..errors import DeviceError, LoDError, RowIndexError
@@ -37,7 +51,7 @@ class SelectedRows:
     rows : array or list of int
         Copied to a read-only int64 array; each must be in ``[0, height)``.
     value : array of shape (len(rows), *item)
-        Shared, not copied.
+        Of NumPy or CUDA, or a tensor of PyTorch; shared, not copied.
     height : int
         Rows of the table.
 
@@ -63,16 +77,20 @@ class SelectedRows:
         value = from_lists(value, "value") if isinstance(value, list | tuple | int | float) else value
         if isinstance(value, np.ndarray) and not on_tape(value):
             value = refuse_objects(plain_array(value, "value"), "value")
-        if not is_array(value):
+        tensor = is_cpu_tensor(value)
+        if tensor:
+            check_dense(value, "value")
+        elif not is_array(value):
             raise TypeError(
-                f"expected a NumPy or CUDA array as value, got {type(value).__name__}; convert with np.asarray(...)"
+                f"expected a NumPy or CUDA array, or a tensor, as value, got {type(value).__name__}; "
+                f"{remedy_for(value, 'value')}"
             )
         height = operator.index(height)
         if height < 0:
             raise RowIndexError(f"height = {height} is negative")
         if height > MOST:
             raise RowIndexError(f"height = {height} does not fit int64")
-        if isinstance(value, np.ndarray):
+        if tensor or isinstance(value, np.ndarray):
             if not isinstance(rows, np.ndarray) and is_array(rows):
                 raise DeviceError("rows are on a GPU and value is not; move one of them")
             rows = integers(rows, "rows").copy()
@@ -85,7 +103,7 @@ class SelectedRows:
             raise LoDError(f"rows must be one-dimensional, got shape {rows.shape}; pass rows.reshape(-1)")
         if not value.ndim or len(value) != len(rows):
             raise LoDError(f"{len(rows)} rows, but value has shape {value.shape}; give one row of values per row")
-        if not isinstance(value, np.ndarray):
+        if not tensor and not isinstance(value, np.ndarray):
             from ..arrays.cuda import checked_ids
 
             checked_ids(rows, height, "rows", lambda numbers, i: bad_row(numbers, i, height))
@@ -175,6 +193,7 @@ class SelectedRows:
             from ..arrays.cuda import norm
 
             return norm(value)
+        value = array_of(value, "value") if is_cpu_tensor(value) else value
         return float(np.sqrt(np.square(value, dtype=np.float64).sum()))
 
     def clip_by_norm(self, max_norm):
@@ -233,7 +252,7 @@ class SelectedRows:
         return from_scipy(cls, matrix)
 
     def __add__(self, other):
-        if isinstance(other, SelectedRows) or is_array(other):
+        if isinstance(other, SelectedRows) or holds_rows(other):
             from ..ops.selected_rows import sum as add
 
             return add(self, other)
@@ -242,15 +261,17 @@ class SelectedRows:
     __radd__ = __add__
 
     def __sub__(self, other):
-        return self + (-other) if isinstance(other, SelectedRows) or is_array(other) else NotImplemented
+        return self + (-other) if isinstance(other, SelectedRows) or holds_rows(other) else NotImplemented
 
     def __rsub__(self, other):
-        return -self + other if is_array(other) else NotImplemented
+        return -self + other if holds_rows(other) else NotImplemented
 
     def _scaled(self, operation, number):
         # Python numbers keep the dtype of the values, NumPy scalars would widen it.
         if on_tape(number):
             not_recorded("scaling SelectedRows by an array", "make SelectedRows of rows and value * number")
+        if is_tensor(number) and not number.requires_grad:
+            number = np.asarray(number.tolist())
         if isinstance(number, np.generic | np.ndarray) and number.size == 1:
             number = number.item()
         if not isinstance(number, int | float):

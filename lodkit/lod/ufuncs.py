@@ -6,7 +6,7 @@ import operator
 
 import numpy as np
 
-from ..arrays import device_of, dtype_of, from_lists, is_array
+from ..arrays import device_of, dtype_of, from_lists, holds_rows, is_cpu_tensor
 from ..arrays.recorded import UFUNCS, Function, hooks, not_recorded, partials, reshape_rule, state, tracked
 from ..errors import DeviceError, NoKernelError, ShapeMismatchError
 from .levels import mismatch
@@ -67,6 +67,13 @@ def apply(ufunc, method, inputs, out=None, **kwargs):
     if device_of(like) == "cuda":
         _check_items(name, operands)
         made = _on_gpu(ufunc, operands, outs, kwargs)
+    elif any(map(is_cpu_tensor, operands)) or any(o is not None and is_cpu_tensor(o.values) for o in outs):
+        from .tensor_ufuncs import on_tensors
+
+        _check_items(name, operands)
+        if where:
+            kwargs["where"] = operands.pop()
+        made = on_tensors(ufunc, operands, outs, kwargs)
     else:
         if where:
             kwargs["where"] = operands.pop()
@@ -104,6 +111,10 @@ def apply_function(function, args, kwargs):
         if state.open and hooks.open_tapes():
             not_recorded(f"{name} on a GPU", "np.maximum, np.minimum and products with masks are")
         return like.with_values(_on_gpu(np.where, operands, (), {}))
+    if any(map(is_cpu_tensor, operands)):
+        from .tensor_ufuncs import where_of_tensors
+
+        return like.with_values(where_of_tensors(*operands))
     return like.with_values(np.where(*operands))
 
 
@@ -114,7 +125,7 @@ def _clip(x, low=None, high=None, *, min=None, max=None):
 
 
 def _fits(x):
-    return isinstance(x, LoDTensor | list | tuple) or np.isscalar(x) or is_array(x)
+    return isinstance(x, LoDTensor | list | tuple) or np.isscalar(x) or holds_rows(x)
 
 
 def _operand(name, x, rank):

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ..arrays import device_of, dtype_of, is_array, is_integer, may_share_memory, one_device, writable
+from ..arrays import device_of, dtype_of, is_array, is_cpu_tensor, is_integer, may_share_memory, one_device, writable
 from ..errors import DTypeError, LodkitError, OutputError, ShapeMismatchError
 from ..lod import SelectedRows
 from ..ops.shared.updates import check_clipping, check_mask, check_merged, check_rounding, check_whole
@@ -104,6 +104,11 @@ def _check_touched(op, attrs):
 
 def check_param(name, param):
     """Refuse what cannot be updated in place under this name."""
+    if is_cpu_tensor(param):
+        raise TypeError(
+            f"params[{name!r}] is a tensor; pass {name}.detach().numpy(), which shares its memory, or optimise a "
+            "module's parameters by lodkit.interop.torch"
+        )
     if not isinstance(name, str) or not is_array(param):
         raise TypeError(f"params[{name!r}] must be an array by a string, got {type(param).__name__}")
     if "/" in name:

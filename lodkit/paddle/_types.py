@@ -22,6 +22,7 @@ from ..public import public
 from ..registry import OPS, VarDesc
 from ..registry.kinds import LISTS
 from ..registry.operators import Registry
+from ..registry.tensor_doors import call_published, within
 
 
 @public(home="lodkit.paddle")
@@ -95,6 +96,8 @@ def call(ops, name, inputs, attrs):
     for what, given in (("inputs", inputs), ("attrs", attrs)):
         if not isinstance(given, Mapping):
             raise TypeError(f"{name}: {what} must be a dictionary, got {type(given).__name__}")
+    if isinstance(ops, Running) and within(inputs):
+        return call_published(name, lambda inputs, attrs: call(ops, name, inputs, attrs), inputs, attrs)
     known = _parameters(function)
     for slot in known.required:
         if inputs.get(slot) is None or (slot in known.many and isinstance(inputs[slot], list) and not inputs[slot]):

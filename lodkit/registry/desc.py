@@ -8,7 +8,7 @@ import operator
 
 import numpy as np
 
-from ..arrays import device_of, is_array
+from ..arrays import device_of, dtype_of, holds_rows, is_cpu_tensor
 from ..errors import LoDLevelError
 from ..lod import LoDTensor, RankTable, SelectedRows
 from ..public import public
@@ -145,7 +145,7 @@ class VarDesc:
             return cls(name, VarType.SELECTED_ROWS, _dtype(value.value), value.shape)
         if isinstance(value, RankTable):
             return cls(name, VarType.LOD_RANK_TABLE, np.dtype(np.int64), (len(value), 2), value.level)
-        if isinstance(value, list | tuple) and value and all(isinstance(x, LoDTensor) or is_array(x) for x in value):
+        if isinstance(value, list | tuple) and value and all(isinstance(x, LoDTensor) or holds_rows(x) for x in value):
             return array_desc([cls.of(x) for x in value]).but(name=name)
         if not isinstance(value, LoDTensor):
             array = value if hasattr(value, "dtype") else np.asarray(value)
@@ -211,6 +211,8 @@ _FIELDS = {
 
 def _dtype(array):
     """NumPy dtype of an array; PyTorch's CUDA tensors have dtypes of their own."""
+    if is_cpu_tensor(array):
+        return dtype_of(array)
     interface = {} if device_of(array) == "cpu" else array.__cuda_array_interface__
     return np.dtype(interface.get("typestr", array.dtype))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..arrays import is_array
+from ..arrays.remedies import conversion_of
 from ..lod import LoDTensor, RankTable, SelectedRows
 from .kinds import CONTAINERS, LISTS, Dense, accept, numbers_of, on_gpu
 
@@ -30,7 +31,9 @@ def accept_inputs(op, inputs):
 
 
 def to_device_of(x, others):
-    """Copy a NumPy array to the device of the first CUDA array among ``others``."""
+    """Copy a NumPy array, or a LoDTensor of one, to the device of the first CUDA array among ``others``."""
+    if isinstance(x, LoDTensor):
+        return x.with_values(to_device_of(x.values, others))
     from ..arrays.cuda import view
 
     return view(numbers_of(next(filter(on_gpu, others)))).send(x).array
@@ -42,19 +45,24 @@ def names_of(op, inputs):
     return names[: len(inputs)] + names[-1:] * (len(inputs) - len(names))
 
 
+def label_of(op, i):
+    """Name of input ``i``; of ``out=`` for -1."""
+    return "out" if i < 0 else names_of(op, (None,) * (i + 1))[i]
+
+
 #: What an input may be, and how to make one.
 _WANTED = {
-    Dense: ("a NumPy or CUDA array", "np.asarray({})"),
-    LoDTensor: ("a LoDTensor", "LoDTensor(values, [lengths]) or LoDTensor.from_nested({})"),
-    SelectedRows: ("SelectedRows", "SelectedRows(rows, {}, height)"),
-    RankTable: ("a RankTable", "lod_rank_table(x)"),
+    Dense: ("a NumPy or CUDA array", "an array, a tensor of PyTorch or a list of numbers", "array"),
+    LoDTensor: ("a LoDTensor", "LoDTensor(values, [lengths]) or LoDTensor.from_nested({})", "LoDTensor"),
+    SelectedRows: ("SelectedRows", "SelectedRows(rows, {}, height)", "SelectedRows"),
+    RankTable: ("a RankTable", "lod_rank_table(x)", "array"),
 }
 
 
 def _misfit(op, x, kinds, name):
-    wanted = [pair for kind, pair in _WANTED.items() if kind in kinds]
-    expected, remedies = (" or ".join(words) for words in zip(*wanted, strict=True))
-    remedies = remedies.replace("{}", name)
+    wanted = [words for kind, words in _WANTED.items() if kind in kinds]
+    expected, remedies = (" or ".join(words) for words in zip(*(words[:2] for words in wanted), strict=True))
+    remedies = (conversion_of(x, wanted[0][2]) or remedies).replace("{}", name)
     return TypeError(f"{op.name}: {name} must be {expected}, got {type(x).__name__}; pass {remedies}")
 
 

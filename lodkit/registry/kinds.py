@@ -16,7 +16,7 @@ if typing.TYPE_CHECKING:
 else:
 
     class Dense:
-        """Kind of plain arrays: numpy.ndarray, or any that exports ``__cuda_array_interface__``."""
+        """Kind of plain arrays: numpy.ndarray, PyTorch's tensors, any that exports ``__cuda_array_interface__``."""
 
 
 CONTAINERS = (LoDTensor, SelectedRows, RankTable)
@@ -70,12 +70,22 @@ def name_of(x):
     return "None" if x is None else kind_of(x).__name__
 
 
+def _nested(x):
+    return isinstance(x, list | tuple) and bool(x) and all(isinstance(part, list | tuple) for part in x)
+
+
 def accept(x, allowed, name):
-    """Normalise ``x``: a list becomes an array, a LoDTensor without levels its values."""
+    """Normalise ``x``: a list becomes an array, a list of lists a LoDTensor where only that is taken.
+
+    A LoDTensor without levels becomes its values where none is taken.
+    """
     if isinstance(x, LoDTensor) and x.lod_level == 0 and LoDTensor not in allowed:
         return x.values
-    if isinstance(x, LISTS) and Dense in allowed:
-        return from_lists(x, name)
+    if isinstance(x, LISTS):
+        if Dense in allowed:
+            return from_lists(x, name)
+        if LoDTensor in allowed and _nested(x):
+            return LoDTensor.from_nested(x)
     if isinstance(x, np.ndarray) and type(x) is not np.ndarray:
         return plain_array(x, name)
     return x

@@ -21,12 +21,13 @@ from ..errors import LodkitError, ShapeMismatchError, UnknownOperatorError
 from ..lod import LoDTensor, SelectedRows
 from . import representation
 from .desc import VarDesc, inferred_level
-from .inputs import accept_inputs, names_of
+from .inputs import accept_inputs, label_of, names_of
 from .kernel_table import KernelTable
 from .kinds import Dense, check_whole, kind_of, kinds_of, name_of, run_rows
 from .out import call_with_out
 from .recording import call_recorded, closed, note_update, open_tapes
 from .tape import differentiate
+from .tensors import arrays_of, call_on_arrays, holds_tensors, launcher_of
 
 
 class Registry(dict):
@@ -67,6 +68,7 @@ class Op(KernelTable):
         self.inputs = {p.name: kinds_of(hints.get(p.name, Dense)) for p in positional}
         self.rowwise = frozenset(self.inputs if rowwise is True else rowwise or ())
         self.updates = frozenset([*self.inputs][:1] if updates is True else updates or ())
+        self._updated = tuple(i for i, name in enumerate(self.inputs) if name in self.updates)
         self.variadic = any(p.kind is p.VAR_POSITIONAL for p in positional)
         self.required = sum(p.default is p.empty and p.kind is p.POSITIONAL_ONLY for p in positional)
         keywords = [p for p in parameters if p.kind is p.KEYWORD_ONLY]
@@ -93,6 +95,8 @@ class Op(KernelTable):
             key = tuple(map(type, inputs))
         found = self._selected.get(key)
         if found is None:
+            if holds_tensors(inputs):
+                return call_on_arrays(self, inputs, attrs)
             inputs = self._accept(inputs)
             found = self._choose(inputs)
         launch, ragged, sparse = found
@@ -100,12 +104,12 @@ class Op(KernelTable):
             for i in ragged:
                 values, lod = inputs[i]._values, inputs[i]._lod
                 if type(values) is not np.ndarray or (lod and lod[-1].item(-1) != len(values)):
-                    launch = self._launcher(inputs)
+                    launch = launcher_of(self, inputs)
         if sparse:
             for i in sparse:
                 values = inputs[i].value
                 if type(values) is not np.ndarray or len(values) != len(inputs[i].rows):
-                    launch = self._launcher(inputs)
+                    launch = launcher_of(self, inputs)
         if attrs:
             for name, value in attrs.items():
                 test = self._tests.get(name)
@@ -117,7 +121,7 @@ class Op(KernelTable):
 
     def select(self, *inputs):
         """Return the kernel for these inputs."""
-        inputs = self._accept(inputs)
+        inputs = self._accept(arrays_of(self, inputs))
         self._check_kinds(inputs)
         return self._find(one_device(self.name, inputs), self._kinds_of(inputs))
 
@@ -194,7 +198,7 @@ class Op(KernelTable):
 
     # -- choosing --------------------------------------------------------------------------------
 
-    _accept, _names = accept_inputs, names_of
+    _accept, _names, _label = accept_inputs, names_of, label_of
 
     def _kinds_of(self, inputs):
         names = ["None"] * len(self._varying)

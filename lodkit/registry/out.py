@@ -12,12 +12,15 @@ import numpy as np
 from ..arrays import is_array, output, parts, refuse_overlap
 from ..lod import LoDTensor
 from .kinds import run_rows
+from .tensors import call_on_arrays, holds_tensors
 
 
 def call_with_out(op, inputs, attrs, out):
     """Call an operator with ``out=``; shape, type and overlap are checked before anything is written."""
     if op.updates:
         raise TypeError(f"{op.name} takes no out=: it works in place")
+    if holds_tensors((*inputs, out)):
+        return call_on_arrays(op, inputs, attrs, out)
     inputs = op._accept(inputs)
     launch = op._launcher(inputs)
     op._check_attrs(attrs)

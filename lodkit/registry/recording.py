@@ -7,9 +7,11 @@ import weakref
 
 import numpy as np
 
+from ..arrays import is_tensor
 from ..arrays.recorded import RecordedArray, hooks, operand, recorded
 from ..lod import LoDTensor, SelectedRows
 from ..public import public
+from .tensors import holds_tensors
 
 _local = threading.local()
 closed: weakref.WeakSet = weakref.WeakSet()  # tapes that may still be asked for gradients
@@ -59,6 +61,7 @@ def record(op, inputs, attrs, result):
 
 def call_recorded(op, inputs, out, attrs):
     """Call an operator and record it; its floating arrays come back as recorded ones."""
+    _refuse_tensors(op, inputs, out)
     if attrs:
         _check_constant(op, attrs)
         op._check_attrs(attrs)
@@ -81,6 +84,18 @@ def call_recorded(op, inputs, out, attrs):
             return tuple(map(_watched, given)) if isinstance(given, tuple) else _watched(given)
     record(op, plain, attrs, result)
     return tuple(map(wrapped, result)) if isinstance(result, tuple) else wrapped(result)
+
+
+def _refuse_tensors(op, inputs, out):
+    """Refuse PyTorch's tensors on the CPU: their arithmetic is PyTorch's own, which a tape does not see."""
+    for name, x in zip((*op._names(inputs), "out"), (*inputs, out), strict=False):
+        if holds_tensors((x,)):
+            values = "" if is_tensor(x) else ".value" if isinstance(x, SelectedRows) else ".values"
+            raise TypeError(
+                f"{op.name}: {name}{values} is a tensor, and a lodkit.Tape records NumPy arrays, or arrays on a GPU; "
+                f"pass {name}{values}.numpy(), which shares its memory, or let PyTorch differentiate: "
+                f"lodkit.interop.torch.{op.name}"
+            )
 
 
 def _refuse_lost(op, inputs):

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from ...errors import DeviceError, DTypeError, OutputError
-from .. import integers
+from .. import integers, is_cpu_tensor
 from .kernels import convert, copied, fill
 from .libraries import LIBRARIES, library_of
 from .views import View, checked
@@ -79,7 +79,7 @@ def full_like(array, number):
 def rows_on_device_of(value, rows):
     """Copy of the rows of SelectedRows, int64, on the device of the value."""
     like = view(value)
-    if isinstance(rows, np.ndarray):
+    if isinstance(rows, np.ndarray) or is_cpu_tensor(rows):
         raise DeviceError("value is on a GPU and rows are not; move one of them")
     if isinstance(rows, list | tuple):
         return like.send(integers(rows, "rows")).array

@@ -1,0 +1,89 @@
+"""What converts an array of another library: one table, by the names of types, so that no library is imported."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal, TypeAlias
+
+Wanted: TypeAlias = Literal["array", "LoDTensor", "SelectedRows"]
+NOTHING = "pass a NumPy array, a tensor of PyTorch, a CUDA array or a list of numbers"
+
+
+def remedy_for(x, name, wanted: Wanted = "array"):
+    """Return the conversion of ``x``, which is called ``name``, to what is wanted: ``pass np.asarray(x)``."""
+    found = conversion_of(x, wanted)
+    return f"pass {found.replace('{}', name)}" if found else NOTHING
+
+
+def conversion_of(x: Any, wanted: Wanted = "array") -> str | None:
+    """Return the conversion of ``x``, with ``{}`` for its name; None if there is none."""
+    for kind in type(x).__mro__:
+        library, _, inner = kind.__module__.partition(".")
+        found = CONVERSIONS.get(f"{library}.{kind.__name__}") or CONVERSIONS.get(f"{library}.{inner.partition('.')[0]}")
+        if found:
+            return found if isinstance(found, str) else found(x, wanted)
+    return next((made for method, made in PROTOCOLS.items() if hasattr(type(x), method)), None)
+
+
+def _awkward(x, wanted):
+    return "np.asarray({})" if x.ndim == 1 else "LoDTensor.from_awkward({})"
+
+
+def _arrow(x, wanted):
+    if "list" in str(x.type):
+        return "LoDTensor.from_arrow({})"
+    return "{}.to_numpy()" if hasattr(x, "num_chunks") else "{}.to_numpy(zero_copy_only=False)"
+
+
+def _pandas(x, wanted):
+    if str(x.dtype).startswith(("list", "large_list")):  # of Arrow
+        return "LoDTensor.from_arrow({})"
+    return "LoDTensor.from_nested({}.tolist())" if x.dtype == object else "{}.to_numpy()"
+
+
+def _polars(x, wanted):
+    return "LoDTensor.from_arrow({})" if x.dtype.is_nested() else "{}.to_numpy()"
+
+
+def _scipy(x, wanted):
+    if wanted == "LoDTensor":
+        return "the ids or the scores of LoDTensor.from_scipy({})"
+    return "SelectedRows.from_scipy({})" if wanted == "SelectedRows" else "{}.toarray()"
+
+
+#: Library and type, or library and package, -> the conversion, or a function of the value that chooses one.
+CONVERSIONS: dict[str, str | Callable[[Any, Wanted], str]] = {
+    "jax.Array": "np.asarray({})",
+    "jaxlib.ArrayImpl": "np.asarray({})",
+    "tensorflow.EagerTensor": "{}.numpy()",
+    "tensorflow.RaggedTensor": "LoDTensor.from_torch({})",
+    "torchrec.JaggedTensor": "LoDTensor.from_torch({})",
+    "awkward.Array": _awkward,
+    "pandas.Series": _pandas,
+    "pandas.Index": "{}.to_numpy()",
+    "pandas.DataFrame": "{}.to_numpy()",
+    "polars.Series": _polars,
+    "polars.DataFrame": "{}.to_numpy()",
+    "pyarrow.Array": _arrow,
+    "pyarrow.ChunkedArray": _arrow,
+    "scipy.sparse": _scipy,
+    "xarray.DataArray": "{}.to_numpy()",
+    "dask.Array": "{}.compute()",
+    "lodkit.LoDTensor": "{}.values",
+    "lodkit.SelectedRows": "{}.to_dense()",
+    "builtins.dict": "each of its values by itself",
+    "builtins.set": "sorted({})",
+    "builtins.generator": "list({})",
+    "builtins.range": "list({})",
+    "array.array": "np.asarray({})",
+}
+
+#: Protocol -> the conversion of whatever has it. The first one counts.
+PROTOCOLS = {
+    "__arrow_c_stream__": "LoDTensor.from_arrow({})",
+    "__arrow_c_array__": "LoDTensor.from_arrow({})",
+    "__array__": "np.asarray({})",
+    "__dlpack__": "np.from_dlpack({})",
+    "__array_interface__": "np.asarray({})",
+    "__next__": "list({})",
+}

@@ -1,0 +1,29 @@
+"""DLPack: a LoDTensor without levels is an array to other libraries."""
+
+from __future__ import annotations
+
+from ..arrays.recorded import refuse
+
+
+class Exchange:
+    """``__dlpack__`` and ``__dlpack_device__``: ``np.from_dlpack(t)`` and ``torch.from_dlpack(t)`` share the values."""
+
+    __slots__ = ()
+
+    def __dlpack__(self, **options):
+        return self._exported().__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self._exported().__dlpack_device__()
+
+    def _exported(self):
+        """The values, if there is no structure that would be lost."""
+        if self._lod:
+            raise BufferError(
+                f"DLPack carries arrays, and this LoDTensor has lod_level {len(self._lod)}; pass t.values (all rows) "
+                "or t.to_padded()"
+            )
+        values = refuse(self._values, "DLPack")
+        if not hasattr(values, "__dlpack__"):
+            raise BufferError(f"{type(values).__name__} has no DLPack; pass t.to('cpu')")
+        return values
