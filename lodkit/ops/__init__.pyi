@@ -1,271 +1,12975 @@
-from .activations import gelu as gelu
-from .activations import gelu_grad as gelu_grad
-from .activations import silu as silu
-from .activations import silu_grad as silu_grad
-from .activations import softmax as softmax
-from .activations import softmax_grad as softmax_grad
-from .adam_optimizers import adam as adam
-from .adam_optimizers import adamax as adamax
-from .adam_optimizers import adamw as adamw
-from .adam_optimizers import advance_power as advance_power
-from .adam_optimizers import nadam as nadam
-from .adam_optimizers import radam as radam
-from .adam_optimizers import rowwise_adam as rowwise_adam
-from .attention_lstm import attention_lstm as attention_lstm
-from .bag_updates import embedding_bag_adadelta as embedding_bag_adadelta
-from .bag_updates import embedding_bag_adagrad as embedding_bag_adagrad
-from .bag_updates import embedding_bag_adam as embedding_bag_adam
-from .bag_updates import embedding_bag_adamax as embedding_bag_adamax
-from .bag_updates import embedding_bag_adamw as embedding_bag_adamw
-from .bag_updates import embedding_bag_decayed_adagrad as embedding_bag_decayed_adagrad
-from .bag_updates import embedding_bag_ftrl as embedding_bag_ftrl
-from .bag_updates import embedding_bag_lion as embedding_bag_lion
-from .bag_updates import embedding_bag_momentum as embedding_bag_momentum
-from .bag_updates import embedding_bag_nadam as embedding_bag_nadam
-from .bag_updates import embedding_bag_proximal_adagrad as embedding_bag_proximal_adagrad
-from .bag_updates import embedding_bag_proximal_gd as embedding_bag_proximal_gd
-from .bag_updates import embedding_bag_radam as embedding_bag_radam
-from .bag_updates import embedding_bag_rmsprop as embedding_bag_rmsprop
-from .bag_updates import embedding_bag_rowwise_adagrad as embedding_bag_rowwise_adagrad
-from .bag_updates import embedding_bag_rowwise_adam as embedding_bag_rowwise_adam
-from .bag_updates import embedding_bag_sgd as embedding_bag_sgd
-from .beam_search import beam_search as beam_search
-from .beam_search import greedy_decode as greedy_decode
-from .beam_search_decode import beam_search_decode as beam_search_decode
-from .chunk_eval import chunk_eval as chunk_eval
-from .columns import concat_columns as concat_columns
-from .columns import concat_columns_grad as concat_columns_grad
-from .columns import slice_columns as slice_columns
-from .columns import slice_columns_grad as slice_columns_grad
-from .continuous_value import continuous_value_model as continuous_value_model
-from .continuous_value import continuous_value_model_grad as continuous_value_model_grad
-from .conversions import lengths_to_offsets as lengths_to_offsets
-from .conversions import lengths_to_segment_ids as lengths_to_segment_ids
-from .conversions import offsets_to_lengths as offsets_to_lengths
-from .conversions import offsets_to_segment_ids as offsets_to_segment_ids
-from .conversions import segment_ids_to_lengths as segment_ids_to_lengths
-from .conversions import segment_ids_to_offsets as segment_ids_to_offsets
-from .crf import crf_decoding as crf_decoding
-from .crf import linear_chain_crf as linear_chain_crf
-from .crf import linear_chain_crf_grad as linear_chain_crf_grad
-from .ctc_align import ctc_align as ctc_align
-from .ctc_align import ctc_greedy_decode as ctc_greedy_decode
-from .ctc_loss import ctc_loss as ctc_loss
-from .ctc_loss import ctc_loss_grad as ctc_loss_grad
-from .dense import fc as fc
-from .dense import fc_grad as fc_grad
-from .dense import mean as mean
-from .dense import mean_grad as mean_grad
-from .dense import relu as relu
-from .dense import relu_grad as relu_grad
-from .dense import sigmoid as sigmoid
-from .dense import sigmoid_grad as sigmoid_grad
-from .dense import softmax_with_cross_entropy as softmax_with_cross_entropy
-from .dense import softmax_with_cross_entropy_grad as softmax_with_cross_entropy_grad
-from .dense import tanh as tanh
-from .dense import tanh_grad as tanh_grad
-from .dropout import dropout as dropout
-from .edge_padding import add_padding as add_padding
-from .edge_padding import gather_padding as gather_padding
-from .edge_padding import pad_empty_samples as pad_empty_samples
-from .edge_padding import pad_empty_samples_grad as pad_empty_samples_grad
-from .edge_padding import remove_padding as remove_padding
-from .edit_distance import edit_distance as edit_distance
-from .elementwise import abs as abs
-from .elementwise import abs_grad as abs_grad
-from .elementwise import assign as assign
-from .elementwise import clip_by_norm as clip_by_norm
-from .elementwise import clip_by_value as clip_by_value
-from .elementwise import clip_by_value_grad as clip_by_value_grad
-from .elementwise import elementwise_mul as elementwise_mul
-from .elementwise import isfinite as isfinite
-from .elementwise import isinf as isinf
-from .elementwise import isnan as isnan
-from .elementwise import norm as norm
-from .elementwise import scale as scale
-from .elementwise import sqrt as sqrt
-from .elementwise import sqrt_grad as sqrt_grad
-from .elementwise import square as square
-from .embedding import embedding_bag as embedding_bag
-from .embedding import embedding_bag_grad as embedding_bag_grad
-from .embedding import embedding_bag_weights_grad as embedding_bag_weights_grad
-from .embedding import lookup_table as lookup_table
-from .embedding import lookup_table_grad as lookup_table_grad
-from .features import merge_features as merge_features
-from .features import merge_features_grad as merge_features_grad
-from .features import pack_features as pack_features
-from .features import pack_features_grad as pack_features_grad
-from .features import select_features as select_features
-from .features import select_features_grad as select_features_grad
-from .features import stack_features as stack_features
-from .features import stack_features_grad as stack_features_grad
-from .gather_scatter import batch_gather as batch_gather
-from .gather_scatter import batch_gather_grad as batch_gather_grad
-from .gather_scatter import gather as gather
-from .gather_scatter import gather_grad as gather_grad
-from .gru import gru as gru
-from .gru import gru_grad as gru_grad
-from .hashing import hash_rows as hash_rows
-from .id_lists import find as find
-from .id_lists import find_duplicate_elements as find_duplicate_elements
-from .id_lists import merge_id_lists as merge_id_lists
-from .id_lists import unique as unique
-from .im2sequence import im2sequence as im2sequence
-from .im2sequence import im2sequence_grad as im2sequence_grad
-from .layer_norm import layer_norm as layer_norm
-from .layer_norm import layer_norm_grad as layer_norm_grad
-from .lengths import lengths_split as lengths_split
-from .lengths import lengths_top_k as lengths_top_k
-from .lengths import lengths_top_k_grad as lengths_top_k_grad
-from .lod_levels import lod_append as lod_append
-from .lod_levels import lod_reset as lod_reset
-from .lod_levels import sequence_reshape as sequence_reshape
-from .losses import mean_squared_error as mean_squared_error
-from .losses import mean_squared_error_grad as mean_squared_error_grad
-from .losses import sigmoid_cross_entropy_with_logits as sigmoid_cross_entropy_with_logits
-from .losses import sigmoid_cross_entropy_with_logits_grad as sigmoid_cross_entropy_with_logits_grad
-from .lstm import lstm as lstm
-from .lstm import lstm_grad as lstm_grad
-from .match_matrix import match_matrix as match_matrix
-from .match_matrix import match_matrix_grad as match_matrix_grad
-from .moment_optimizers import adadelta as adadelta
-from .moment_optimizers import lion as lion
-from .moment_optimizers import momentum as momentum
-from .moment_optimizers import rmsprop as rmsprop
-from .norm_optimizers import dpsgd as dpsgd
-from .norm_optimizers import lamb as lamb
-from .norm_optimizers import lars as lars
-from .norm_optimizers import storm as storm
-from .norm_optimizers import wngrad as wngrad
-from .one_hot import dense_to_id_lists as dense_to_id_lists
-from .one_hot import one_hot as one_hot
-from .one_hot import segment_one_hot as segment_one_hot
-from .optimizers import adagrad as adagrad
-from .optimizers import decayed_adagrad as decayed_adagrad
-from .optimizers import ftrl as ftrl
-from .optimizers import proximal_adagrad as proximal_adagrad
-from .optimizers import proximal_gd as proximal_gd
-from .optimizers import rowwise_adagrad as rowwise_adagrad
-from .optimizers import sgd as sgd
-from .padding import lengths_pad as lengths_pad
-from .padding import pack_segments as pack_segments
-from .padding import pack_segments_grad as pack_segments_grad
-from .padding import unpack_segments as unpack_segments
-from .padding import unpack_segments_grad as unpack_segments_grad
-from .quantized import cast as cast
-from .quantized import dequantize_rows as dequantize_rows
-from .quantized import quantize_rows as quantize_rows
-from .quantized import quantized_embedding_bag as quantized_embedding_bag
-from .quantized import quantized_embedding_bag_weights_grad as quantized_embedding_bag_weights_grad
-from .ranges import gather_ranges as gather_ranges
-from .ranges import gather_ranges_grad as gather_ranges_grad
-from .ranges import gather_ranges_to_dense as gather_ranges_to_dense
-from .ranges import lengths_gather as lengths_gather
-from .ranges import lengths_gather_grad as lengths_gather_grad
-from .ranges import lengths_tile as lengths_tile
-from .rank_table import lod_rank_table as lod_rank_table
-from .rank_table import max_sequence_len as max_sequence_len
-from .rank_table import reorder_lod_tensor_by_rank as reorder_lod_tensor_by_rank
-from .rank_table import shrink_rnn_memory as shrink_rnn_memory
-from .rank_table import shrink_rnn_memory_grad as shrink_rnn_memory_grad
-from .recurrent_units import gru_unit as gru_unit
-from .recurrent_units import gru_unit_grad as gru_unit_grad
-from .recurrent_units import lstm_unit as lstm_unit
-from .recurrent_units import lstm_unit_grad as lstm_unit_grad
-from .reduce_dims import reduce_dims as reduce_dims
-from .reduce_dims import reduce_dims_grad as reduce_dims_grad
-from .reduce_dims import reduce_dims_weights_grad as reduce_dims_weights_grad
-from .row_selection import concat_selected_rows as concat_selected_rows
-from .row_selection import filter_selected_rows as filter_selected_rows
-from .row_selection import split_selected_rows as split_selected_rows
-from .row_updates import rowwise_counter as rowwise_counter
-from .row_updates import sparse_lp_regularizer as sparse_lp_regularizer
-from .row_updates import sparse_normalize as sparse_normalize
-from .scatter import scatter as scatter
-from .scatter import scatter_assign as scatter_assign
-from .scatter import scatter_grad as scatter_grad
-from .segmentation import lengths_range_fill as lengths_range_fill
-from .segmentation import lengths_to_ranges as lengths_to_ranges
-from .segmentation import lengths_to_shape as lengths_to_shape
-from .segmentation import lengths_to_weights as lengths_to_weights
-from .segmentation import segment_ids_to_ranges as segment_ids_to_ranges
-from .segments import segment_reduce as segment_reduce
-from .segments import segment_reduce_grad as segment_reduce_grad
-from .segments import segment_reduce_weights_grad as segment_reduce_weights_grad
-from .selected_rows import add_selected_rows as add_selected_rows
-from .selected_rows import gather_selected_rows as gather_selected_rows
-from .selected_rows import get_tensor_from_selected_rows as get_tensor_from_selected_rows
-from .selected_rows import merge_selected_rows as merge_selected_rows
-from .selected_rows import selected_rows_to_dense as selected_rows_to_dense
-from .selected_rows import shape as shape
-from .selected_rows import sum as sum
-from .sequence_arithmetic import add_position_encoding as add_position_encoding
-from .sequence_arithmetic import per_sequence as per_sequence
-from .sequence_arithmetic import per_sequence_values_grad as per_sequence_values_grad
-from .sequence_attention import sequence_attention as sequence_attention
-from .sequence_attention import sequence_attention_grad as sequence_attention_grad
-from .sequence_center import sequence_center as sequence_center
-from .sequence_conv import row_conv as row_conv
-from .sequence_conv import row_conv_grad as row_conv_grad
-from .sequence_conv import sequence_conv as sequence_conv
-from .sequence_conv import sequence_conv_grad as sequence_conv_grad
-from .sequence_cumsum import sequence_cumsum as sequence_cumsum
-from .sequence_mask import sequence_mask as sequence_mask
-from .sequence_padding import sequence_pad as sequence_pad
-from .sequence_padding import sequence_pad_grad as sequence_pad_grad
-from .sequence_padding import sequence_pad_value_grad as sequence_pad_value_grad
-from .sequence_padding import sequence_unpad as sequence_unpad
-from .sequence_padding import sequence_unpad_grad as sequence_unpad_grad
-from .sequence_pool import sequence_pool as sequence_pool
-from .sequence_pool import sequence_pool_grad as sequence_pool_grad
-from .sequence_scatter import sequence_scatter as sequence_scatter
-from .sequence_scatter import sequence_scatter_grad as sequence_scatter_grad
-from .sequence_selection import sequence_select as sequence_select
-from .sequence_selection import sequence_select_grad as sequence_select_grad
-from .sequence_selection import sequence_slice as sequence_slice
-from .sequence_selection import sequence_slice_grad as sequence_slice_grad
-from .sequence_selection import sequence_sort as sequence_sort
-from .sequence_selection import sequence_sort_grad as sequence_sort_grad
-from .sequence_softmax import sequence_log_softmax as sequence_log_softmax
-from .sequence_softmax import sequence_log_softmax_grad as sequence_log_softmax_grad
-from .sequence_softmax import sequence_softmax as sequence_softmax
-from .sequence_softmax import sequence_softmax_grad as sequence_softmax_grad
-from .sequence_structure import sequence_concat as sequence_concat
-from .sequence_structure import sequence_concat_grad as sequence_concat_grad
-from .sequence_structure import sequence_expand as sequence_expand
-from .sequence_structure import sequence_expand_as as sequence_expand_as
-from .sequence_structure import sequence_expand_grad as sequence_expand_grad
-from .sequence_structure import sequence_reverse as sequence_reverse
-from .sequence_tokens import sequence_contains as sequence_contains
-from .sequence_tokens import sequence_enumerate as sequence_enumerate
-from .sequence_tokens import sequence_erase as sequence_erase
-from .sequence_topk import sequence_topk as sequence_topk
-from .sequence_topk import sequence_topk_avg_pooling as sequence_topk_avg_pooling
-from .sequence_topk import sequence_topk_avg_pooling_grad as sequence_topk_avg_pooling_grad
-from .sequence_topk import sequence_topk_grad as sequence_topk_grad
-from .shards import gather_by_key as gather_by_key
-from .shards import lengths_partition as lengths_partition
-from .shards import partition as partition
-from .simple_rnn import simple_rnn as simple_rnn
-from .simple_rnn import simple_rnn_grad as simple_rnn_grad
-from .smart_decay import smart_decay_adam as smart_decay_adam
-from .sparse_dense import sparse_to_dense as sparse_to_dense
-from .sparse_dense import sparse_to_dense_mask as sparse_to_dense_mask
-from .sparse_dense import sparse_to_dense_mask_grad as sparse_to_dense_mask_grad
-from .sparse_matrix import batch_dense_to_sparse as batch_dense_to_sparse
-from .sparse_matrix import batch_sparse_to_dense as batch_sparse_to_dense
-from .sparse_matrix import batch_sparse_to_dense_grad as batch_sparse_to_dense_grad
-from .sparse_matrix import sparse_matrix as sparse_matrix
-from .split_merge import merge_lod_tensor as merge_lod_tensor
-from .split_merge import split_lod_tensor as split_lod_tensor
-from .tensor_arrays import array_to_lod_tensor as array_to_lod_tensor
-from .tensor_arrays import lod_array_length as lod_array_length
-from .tensor_arrays import lod_tensor_to_array as lod_tensor_to_array
-from .tensor_arrays import read_from_array as read_from_array
-from .tensor_arrays import write_to_array as write_to_array
-from .time_major import pack_rnn_sequence as pack_rnn_sequence
-from .time_major import reverse_packed_segs as reverse_packed_segs
-from .time_major import unpack_rnn_sequence as unpack_rnn_sequence
-from .weighted_sums import scatter_weighted_sum as scatter_weighted_sum
-from .weighted_sums import weighted_sum as weighted_sum
-from .weighted_sums import weighted_sum_weights_grad as weighted_sum_weights_grad
+# Generated by docs/generate_stubs.py from the registry.
+# mypy: disable-error-code="override, overload-overlap"
+from collections.abc import Sequence
+from typing import Any, Literal, TypeAlias, overload
+
+import numpy as np
+
+from ..lod import LoDTensor, RankTable, SelectedRows
+from ..registry.operators import Op, UpdatingOp
+from ..typing import A, Array, ArrayLike, DenseLike, Integer, Number, Scalar
+
+_Bool: TypeAlias = bool | np.bool_
+
+__all__ = [
+    "abs",
+    "abs_grad",
+    "adadelta",
+    "adagrad",
+    "adam",
+    "adamax",
+    "adamw",
+    "add_padding",
+    "add_position_encoding",
+    "add_selected_rows",
+    "advance_power",
+    "array_to_lod_tensor",
+    "assign",
+    "attention_lstm",
+    "batch_dense_to_sparse",
+    "batch_gather",
+    "batch_gather_grad",
+    "batch_sparse_to_dense",
+    "batch_sparse_to_dense_grad",
+    "beam_search",
+    "beam_search_decode",
+    "cast",
+    "chunk_eval",
+    "clip_by_norm",
+    "clip_by_value",
+    "clip_by_value_grad",
+    "concat_columns",
+    "concat_columns_grad",
+    "concat_selected_rows",
+    "continuous_value_model",
+    "continuous_value_model_grad",
+    "crf_decoding",
+    "ctc_align",
+    "ctc_greedy_decode",
+    "ctc_loss",
+    "ctc_loss_grad",
+    "decayed_adagrad",
+    "dense_to_id_lists",
+    "dequantize_rows",
+    "dpsgd",
+    "dropout",
+    "edit_distance",
+    "elementwise_mul",
+    "embedding_bag",
+    "embedding_bag_adadelta",
+    "embedding_bag_adagrad",
+    "embedding_bag_adam",
+    "embedding_bag_adamax",
+    "embedding_bag_adamw",
+    "embedding_bag_decayed_adagrad",
+    "embedding_bag_ftrl",
+    "embedding_bag_grad",
+    "embedding_bag_lion",
+    "embedding_bag_momentum",
+    "embedding_bag_nadam",
+    "embedding_bag_proximal_adagrad",
+    "embedding_bag_proximal_gd",
+    "embedding_bag_radam",
+    "embedding_bag_rmsprop",
+    "embedding_bag_rowwise_adagrad",
+    "embedding_bag_rowwise_adam",
+    "embedding_bag_sgd",
+    "embedding_bag_weights_grad",
+    "fc",
+    "fc_grad",
+    "filter_selected_rows",
+    "find",
+    "find_duplicate_elements",
+    "ftrl",
+    "gather",
+    "gather_by_key",
+    "gather_grad",
+    "gather_padding",
+    "gather_ranges",
+    "gather_ranges_grad",
+    "gather_ranges_to_dense",
+    "gather_selected_rows",
+    "gelu",
+    "gelu_grad",
+    "get_tensor_from_selected_rows",
+    "greedy_decode",
+    "gru",
+    "gru_grad",
+    "gru_unit",
+    "gru_unit_grad",
+    "hash_rows",
+    "im2sequence",
+    "im2sequence_grad",
+    "isfinite",
+    "isinf",
+    "isnan",
+    "lamb",
+    "lars",
+    "layer_norm",
+    "layer_norm_grad",
+    "lengths_gather",
+    "lengths_gather_grad",
+    "lengths_pad",
+    "lengths_partition",
+    "lengths_range_fill",
+    "lengths_split",
+    "lengths_tile",
+    "lengths_to_offsets",
+    "lengths_to_ranges",
+    "lengths_to_segment_ids",
+    "lengths_to_shape",
+    "lengths_to_weights",
+    "lengths_top_k",
+    "lengths_top_k_grad",
+    "linear_chain_crf",
+    "linear_chain_crf_grad",
+    "lion",
+    "lod_append",
+    "lod_array_length",
+    "lod_rank_table",
+    "lod_reset",
+    "lod_tensor_to_array",
+    "lookup_table",
+    "lookup_table_grad",
+    "lstm",
+    "lstm_grad",
+    "lstm_unit",
+    "lstm_unit_grad",
+    "match_matrix",
+    "match_matrix_grad",
+    "max_sequence_len",
+    "mean",
+    "mean_grad",
+    "mean_squared_error",
+    "mean_squared_error_grad",
+    "merge_features",
+    "merge_features_grad",
+    "merge_id_lists",
+    "merge_lod_tensor",
+    "merge_selected_rows",
+    "momentum",
+    "nadam",
+    "norm",
+    "offsets_to_lengths",
+    "offsets_to_segment_ids",
+    "one_hot",
+    "pack_features",
+    "pack_features_grad",
+    "pack_rnn_sequence",
+    "pack_segments",
+    "pack_segments_grad",
+    "pad_empty_samples",
+    "pad_empty_samples_grad",
+    "partition",
+    "per_sequence",
+    "per_sequence_values_grad",
+    "proximal_adagrad",
+    "proximal_gd",
+    "quantize_rows",
+    "quantized_embedding_bag",
+    "quantized_embedding_bag_weights_grad",
+    "radam",
+    "read_from_array",
+    "reduce_dims",
+    "reduce_dims_grad",
+    "reduce_dims_weights_grad",
+    "relu",
+    "relu_grad",
+    "remove_padding",
+    "reorder_lod_tensor_by_rank",
+    "reverse_packed_segs",
+    "rmsprop",
+    "row_conv",
+    "row_conv_grad",
+    "rowwise_adagrad",
+    "rowwise_adam",
+    "rowwise_counter",
+    "scale",
+    "scatter",
+    "scatter_assign",
+    "scatter_grad",
+    "scatter_weighted_sum",
+    "segment_ids_to_lengths",
+    "segment_ids_to_offsets",
+    "segment_ids_to_ranges",
+    "segment_one_hot",
+    "segment_reduce",
+    "segment_reduce_grad",
+    "segment_reduce_weights_grad",
+    "select_features",
+    "select_features_grad",
+    "selected_rows_to_dense",
+    "sequence_attention",
+    "sequence_attention_grad",
+    "sequence_center",
+    "sequence_concat",
+    "sequence_concat_grad",
+    "sequence_contains",
+    "sequence_conv",
+    "sequence_conv_grad",
+    "sequence_cumsum",
+    "sequence_enumerate",
+    "sequence_erase",
+    "sequence_expand",
+    "sequence_expand_as",
+    "sequence_expand_grad",
+    "sequence_log_softmax",
+    "sequence_log_softmax_grad",
+    "sequence_mask",
+    "sequence_pad",
+    "sequence_pad_grad",
+    "sequence_pad_value_grad",
+    "sequence_pool",
+    "sequence_pool_grad",
+    "sequence_reshape",
+    "sequence_reverse",
+    "sequence_scatter",
+    "sequence_scatter_grad",
+    "sequence_select",
+    "sequence_select_grad",
+    "sequence_slice",
+    "sequence_slice_grad",
+    "sequence_softmax",
+    "sequence_softmax_grad",
+    "sequence_sort",
+    "sequence_sort_grad",
+    "sequence_topk",
+    "sequence_topk_avg_pooling",
+    "sequence_topk_avg_pooling_grad",
+    "sequence_topk_grad",
+    "sequence_unpad",
+    "sequence_unpad_grad",
+    "sgd",
+    "shape",
+    "shrink_rnn_memory",
+    "shrink_rnn_memory_grad",
+    "sigmoid",
+    "sigmoid_cross_entropy_with_logits",
+    "sigmoid_cross_entropy_with_logits_grad",
+    "sigmoid_grad",
+    "silu",
+    "silu_grad",
+    "simple_rnn",
+    "simple_rnn_grad",
+    "slice_columns",
+    "slice_columns_grad",
+    "smart_decay_adam",
+    "softmax",
+    "softmax_grad",
+    "softmax_with_cross_entropy",
+    "softmax_with_cross_entropy_grad",
+    "sparse_lp_regularizer",
+    "sparse_matrix",
+    "sparse_normalize",
+    "sparse_to_dense",
+    "sparse_to_dense_mask",
+    "sparse_to_dense_mask_grad",
+    "split_lod_tensor",
+    "split_selected_rows",
+    "sqrt",
+    "sqrt_grad",
+    "square",
+    "stack_features",
+    "stack_features_grad",
+    "storm",
+    "sum",
+    "tanh",
+    "tanh_grad",
+    "unique",
+    "unpack_rnn_sequence",
+    "unpack_segments",
+    "unpack_segments_grad",
+    "weighted_sum",
+    "weighted_sum_weights_grad",
+    "wngrad",
+    "write_to_array",
+]
+
+class _Abs(Op[..., Any]):
+    @overload
+    def __call__(self, x: SelectedRows, /) -> SelectedRows:
+        """Return the absolute value of every element."""
+
+    @overload
+    def __call__(self, x: ArrayLike, /, *, out: Array | None = None) -> Array:
+        """Return the absolute value of every element."""
+
+    @overload
+    def __call__(self, x: A | ArrayLike, /, *, out: A | None = None) -> A:
+        """Return the absolute value of every element."""
+
+    @overload
+    def __call__(
+        self,
+        x: DenseLike | LoDTensor | SelectedRows,
+        /,
+        *,
+        out: LoDTensor | DenseLike | None = None,
+    ) -> LoDTensor:
+        """Return the absolute value of every element."""
+
+abs: _Abs
+r"""abs(x: Dense | SelectedRows, /) -> Dense | SelectedRows
+
+Return the absolute value of every element.
+
+>>> abs(SelectedRows([1, 1], [[-1.], [-2.]], 3))
+SelectedRows(rows=[1], value=[[3.]], height=3)
+"""
+
+class _AbsGrad(Op[..., Any]):
+    @overload
+    def __call__(self, x: ArrayLike, grad: ArrayLike, /, *, out: Array | None = None) -> Array:
+        """Return the gradient of ``abs``: that of the result, with the sign of ``x``; 0 at 0."""
+
+    @overload
+    def __call__(self, x: A | ArrayLike, grad: A | ArrayLike, /, *, out: A | None = None) -> A:
+        """Return the gradient of ``abs``: that of the result, with the sign of ``x``; 0 at 0."""
+
+    @overload
+    def __call__(
+        self,
+        x: DenseLike | LoDTensor,
+        grad: DenseLike | LoDTensor,
+        /,
+        *,
+        out: LoDTensor | DenseLike | None = None,
+    ) -> LoDTensor:
+        """Return the gradient of ``abs``: that of the result, with the sign of ``x``; 0 at 0."""
+
+abs_grad: _AbsGrad
+r"""abs_grad(x: Dense, grad: Dense, /) -> Dense
+
+Return the gradient of ``abs``: that of the result, with the sign of ``x``; 0 at 0.
+
+>>> abs_grad(np.array([-2., 0., 3.]), np.array([5., 5., 5.]))
+array([-5.,  0.,  5.])
+"""
+
+class _Adadelta(UpdatingOp[..., Any]):
+    @overload
+    def __call__(
+        self,
+        param: Array,
+        grad: ArrayLike | SelectedRows,
+        square: Array,
+        change: Array,
+        /,
+        *,
+        lr: Scalar,
+        decay: Number = 0.95,
+        epsilon: Number = 1e-06,
+        duplicates: Literal['merge', 'sequential'] = 'merge',
+        lazy: _Bool = False,
+        weight_decay: Number = 0.0,
+        decoupled: _Bool = False,
+        maximize: _Bool = False,
+        clip_value: Number | None = None,
+        clip_norm: Number | None = None,
+        mask: Array | None = None,
+        rounding_seed: Integer | None = None,
+    ) -> tuple[Array, Array, Array]:
+        """Adadelta: ``step = sqrt((change + epsilon) / (square + epsilon)) * grad; param -= lr * step``; returns all three."""
+
+    @overload
+    def __call__(
+        self,
+        param: A,
+        grad: A | ArrayLike | SelectedRows,
+        square: A,
+        change: A,
+        /,
+        *,
+        lr: Scalar,
+        decay: Number = 0.95,
+        epsilon: Number = 1e-06,
+        duplicates: Literal['merge', 'sequential'] = 'merge',
+        lazy: _Bool = False,
+        weight_decay: Number = 0.0,
+        decoupled: _Bool = False,
+        maximize: _Bool = False,
+        clip_value: Number | None = None,
+        clip_norm: Number | None = None,
+        mask: Array | None = None,
+        rounding_seed: Integer | None = None,
+    ) -> tuple[A, A, A]:
+        """Adadelta: ``step = sqrt((change + epsilon) / (square + epsilon)) * grad; param -= lr * step``; returns all three."""
+
+adadelta: _Adadelta
+r"""adadelta(param: Dense, grad: Dense | SelectedRows, square: Dense, change: Dense, /, *, lr: Scalar, decay: float = 0.95, epsilon: float = 1e-06, duplicates: Duplicates = 'merge', lazy: bool = False, weight_decay: float = 0.0, decoupled: bool = False, maximize: bool = False, clip_value: float | None = None, clip_norm: float | None = None, mask: np.ndarray | None = None, rounding_seed: int | None = None) -> tuple[Dense, Dense, Dense]
+
+Adadelta: ``step = sqrt((change + epsilon) / (square + epsilon)) * grad; param -= lr * step``; returns all three.
+
+``square = decay * square + (1 - decay) * grad**2`` comes before, the same of ``step**2`` for change after.
+Paddle's adadelta, Caffe2's Adadelta and SparseAdadelta, torch.optim.Adadelta.
+
+Parameters
+----------
+square, change : arrays like param
+    Averages of the squares of gradients and of steps; zeros at first.
+lr : float or one-element array
+duplicates, lazy, weight_decay, decoupled, maximize, clip_value, clip_norm, mask, rounding_seed
+    As in sgd.
+
+>>> adadelta(np.zeros(1), np.array([2.]), np.zeros(1), np.zeros(1), lr=1.0, decay=0.5, epsilon=2.0)
+(array([-1.41421356]), array([2.]), array([1.]))
+"""
+
+class _Adagrad(UpdatingOp[..., Any]):
+    @overload
+    def __call__(
+        self,
+        param: Array,
+        grad: ArrayLike | SelectedRows,
+        moment: Array,
+        /,
+        *,
+        lr: Scalar,
+        epsilon: Number = 1e-06,
+        decay: Number = 1.0,
+        duplicates: Literal['merge', 'sequential'] = 'merge',
+        lazy: _Bool = False,
+        weight_decay: Number = 0.0,
+        decoupled: _Bool = False,
+        maximize: _Bool = False,
+        clip_value: Number | None = None,
+        clip_norm: Number | None = None,
+        mask: Array | None = None,
+        rounding_seed: Integer | None = None,
+    ) -> tuple[Array, Array]:
+        """``moment = decay * moment + grad**2; param -= lr * grad / (sqrt(moment) + epsilon)``, in place; returns both."""
+
+    @overload
+    def __call__(
+        self,
+        param: A,
+        grad: A | ArrayLike | SelectedRows,
+        moment: A,
+        /,
+        *,
+        lr: Scalar,
+        epsilon: Number = 1e-06,
+        decay: Number = 1.0,
+        duplicates: Literal['merge', 'sequential'] = 'merge',
+        lazy: _Bool = False,
+        weight_decay: Number = 0.0,
+        decoupled: _Bool = False,
+        maximize: _Bool = False,
+        clip_value: Number | None = None,
+        clip_norm: Number | None = None,
+        mask: Array | None = None,
+        rounding_seed: Integer | None = None,
+    ) -> tuple[A, A]:
+        """``moment = decay * moment + grad**2; param -= lr * grad / (sqrt(moment) + epsilon)``, in place; returns both."""
+
+adagrad: _Adagrad
+r"""adagrad(param: Dense, grad: Dense | SelectedRows, moment: Dense, /, *, lr: Scalar, epsilon: float = 1e-06, decay: float = 1.0, duplicates: Duplicates = 'merge', lazy: bool = False, weight_decay: float = 0.0, decoupled: bool = False, maximize: bool = False, clip_value: float | None = None, clip_norm: float | None = None, mask: np.ndarray | None = None, rounding_seed: int | None = None) -> tuple[Dense, Dense]
+
+``moment = decay * moment + grad**2; param -= lr * grad / (sqrt(moment) + epsilon)``, in place; returns both.
+
+Paddle's adagrad, Caffe2's Adagrad and SparseAdagrad, torch.optim.Adagrad. SelectedRows touch only their rows, which
+equals the dense update: rows without gradient stay, unless there is decay.
+
+Parameters
+----------
+moment : array like param
+    Accumulated squares; usually zeros at first.
+lr : float or one-element array
+decay : float
+    Factor of the moment at each step.
+duplicates, lazy, weight_decay, decoupled, maximize, clip_value, clip_norm, mask, rounding_seed
+    As in sgd.
+
+>>> param, moment = np.zeros((3, 1)), np.zeros((3, 1))
+>>> adagrad(param, SelectedRows([2, 2], [[1.], [2.]], 3), moment, lr=0.5, epsilon=0.0)[0].ravel()
+array([ 0. ,  0. , -0.5])
+"""
+
+class _Adam(UpdatingOp[..., Any]):
+    @overload
+    def __call__(
+        self,
+        param: Array,
+        grad: ArrayLike | SelectedRows,
+        moment1: Array,
+        moment2: Array,
+        largest: Array | None = None,
+        /,
+        *,
+        lr: Scalar,
+        iteration: Scalar,
+        beta1: Number = 0.9,
+        beta2: Number = 0.999,
+        epsilon: Number = 1e-08,
+        rectified: _Bool = False,
+        corrected_epsilon: _Bool = False,
+        duplicates: Literal['merge', 'sequential'] = 'merge',
+        lazy: _Bool = False,
+        weight_decay: Number = 0.0,
+        decoupled: _Bool = False,
+        maximize: _Bool = False,
+        clip_value: Number | None = None,
+        clip_norm: Number | None = None,
+        mask: Array | None = None,
+        rounding_seed: Integer | None = None,
+    ) -> tuple[Array, ...]:
+        """Adam: steps along the averaged gradient, over the root of the averaged squares; returns parameter and moments."""
+
+    @overload
+    def __call__(
+        self,
+        param: A,
+        grad: A | ArrayLike | SelectedRows,
+        moment1: A,
+        moment2: A,
+        largest: A | None = None,
+        /,
+        *,
+        lr: Scalar,
+        iteration: Scalar,
+        beta1: Number = 0.9,
+        beta2: Number = 0.999,
+        epsilon: Number = 1e-08,
+        rectified: _Bool = False,
+        corrected_epsilon: _Bool = False,
+        duplicates: Literal['merge', 'sequential'] = 'merge',
+        lazy: _Bool = False,
+        weight_decay: Number = 0.0,
+        decoupled: _Bool = False,
+        maximize: _Bool = False,
+        clip_value: Number | None = None,
+        clip_norm: Number | None = None,
+        mask: Array | None = None,
+        rounding_seed: Integer | None = None,
+    ) -> tuple[A, ...]:
+        """Adam: steps along the averaged gradient, over the root of the averaged squares; returns parameter and moments."""
+
+adam: _Adam
+r"""adam(param: Dense, grad: Dense | SelectedRows, moment1: Dense, moment2: Dense, largest: Dense | None = None, /, *, lr: Scalar, iteration: Scalar, beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-08, rectified: bool = False, corrected_epsilon: bool = False, duplicates: Duplicates = 'merge', lazy: bool = False, weight_decay: float = 0.0, decoupled: bool = False, maximize: bool = False, clip_value: float | None = None, clip_norm: float | None = None, mask: np.ndarray | None = None, rounding_seed: int | None = None) -> tuple[Dense, ...]
+
+Adam: steps along the averaged gradient, over the root of the averaged squares; returns parameter and moments.
+
+``moment1 = beta1 * moment1 + (1 - beta1) * grad``, the same of ``grad**2`` with beta2, and
+``param -= rate * moment1 / (sqrt(moment2) + epsilon)``. The rate is ``lr * sqrt(1 - beta2**t) / (1 - beta1**t)``,
+where t is ``iteration + 1``. Paddle's adam, Caffe2's Adam and SparseAdam, torch.optim.Adam.
+
+Parameters
+----------
+moment1, moment2 : arrays like param
+    Averages of the gradient and of its squares; zeros at first.
+largest : array like param, optional
+    AMSGrad: the largest ``moment2`` so far, which divides in its place; zeros at first.
+lr : float or one-element array
+iteration : int or one-element array
+    Number of steps before this one.
+rectified : bool
+    RAdam: the first steps are not divided by the root of the averaged squares, the next ones are shortened.
+    Caffe2's enableRAdam.
+corrected_epsilon : bool
+    Add epsilon to the root that is corrected for zeros at first, as PyTorch and Paddle 2 do; it is
+    ``epsilon * sqrt(1 - beta2**t)`` then.
+duplicates, lazy, weight_decay, decoupled, maximize, clip_value, clip_norm, mask, rounding_seed
+    As in sgd.
+
+>>> param = np.zeros(2)
+>>> adam(param, np.array([1., -2.]), np.zeros(2), np.zeros(2), lr=0.1, iteration=0)[0].round(6)
+array([-0.1,  0.1])
+"""
+
+class _Adamax(UpdatingOp[..., Any]):
+    @overload
+    def __call__(
+        self,
+        param: Array,
+        grad: ArrayLike | SelectedRows,
+        moment: Array,
+        norm: Array,
+        /,
+        *,
+        lr: Scalar,
+        iteration: Scalar,
+        beta1: Number = 0.9,
+        beta2: Number = 0.999,
+        epsilon: Number = 1e-08,
+        duplicates: Literal['merge', 'sequential'] = 'merge',
+        lazy: _Bool = False,
+        weight_decay: Number = 0.0,
+        decoupled: _Bool = False,
+        maximize: _Bool = False,
+        clip_value: Number | None = None,
+        clip_norm: Number | None = None,
+        mask: Array | None = None,
+        rounding_seed: Integer | None = None,
+    ) -> tuple[Array, Array, Array]:
+        """adam by the largest gradient: ``norm = max(beta2 * norm, |grad| + epsilon)``; returns all that changed."""
+
+    @overload
+    def __call__(
+        self,
+        param: A,
+        grad: A | ArrayLike | SelectedRows,
+        moment: A,
+        norm: A,
+        /,
+        *,
+        lr: Scalar,
+        iteration: Scalar,
+        beta1: Number = 0.9,
+        beta2: Number = 0.999,
+        epsilon: Number = 1e-08,
+        duplicates: Literal['merge', 'sequential'] = 'merge',
+        lazy: _Bool = False,
+        weight_decay: Number = 0.0,
+        decoupled: _Bool = False,
+        maximize: _Bool = False,
+        clip_value: Number | None = None,
+        clip_norm: Number | None = None,
+        mask: Array | None = None,
+        rounding_seed: Integer | None = None,
+    ) -> tuple[A, A, A]:
+        """adam by the largest gradient: ``norm = max(beta2 * norm, |grad| + epsilon)``; returns all that changed."""
+
+adamax: _Adamax
+r"""adamax(param: Dense, grad: Dense | SelectedRows, moment: Dense, norm: Dense, /, *, lr: Scalar, iteration: Scalar, beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-08, duplicates: Duplicates = 'merge', lazy: bool = False, weight_decay: float = 0.0, decoupled: bool = False, maximize: bool = False, clip_value: float | None = None, clip_norm: float | None = None, mask: np.ndarray | None = None, rounding_seed: int | None = None) -> tuple[Dense, Dense, Dense]
+
+adam by the largest gradient: ``norm = max(beta2 * norm, |grad| + epsilon)``; returns all that changed.
+
+``param -= lr / (1 - beta1**t) * moment / norm``. Paddle's adamax, torch.optim.Adamax.
+
+Parameters
+----------
+moment, norm : arrays like param
+    The averaged gradient, and its fading maximum; zeros at first.
+lr, iteration, beta1, beta2, epsilon
+    As in adam.
+duplicates, lazy, weight_decay, decoupled, maximize, clip_value, clip_norm, mask, rounding_seed
+    As in sgd.
+
+>>> adamax(np.zeros(1), np.array([3.]), np.zeros(1), np.full(1, 4.), lr=1.0, iteration=0, beta2=0.5, epsilon=0.0)
+(array([-1.]), array([0.3]), array([3.]))
+"""
+
+class _Adamw(UpdatingOp[..., Any]):
+    @overload
+    def __call__(
+        self,
+        param: Array,
+        grad: ArrayLike | SelectedRows,
+        moment1: Array,
+        moment2: Array,
+        largest: Array | None = None,
+        /,
+        *,
+        lr: Scalar,
+        iteration: Scalar,
+        beta1: Number = 0.9,
+        beta2: Number = 0.999,
+        epsilon: Number = 1e-08,
+        duplicates: Literal['merge', 'sequential'] = 'merge',
+        lazy: _Bool = False,
+        weight_decay: Number = 0.01,
+        decoupled: _Bool = True,
+        maximize: _Bool = False,
+        clip_value: Number | None = None,
+        clip_norm: Number | None = None,
+        mask: Array | None = None,
+        rounding_seed: Integer | None = None,
+    ) -> tuple[Array, ...]:
+        """``param *= 1 - lr * weight_decay``, then a step of adam with ``corrected_epsilon``; returns all that changed."""
+
+    @overload
+    def __call__(
+        self,
+        param: A,
+        grad: A | ArrayLike | SelectedRows,
+        moment1: A,
+        moment2: A,
+        largest: A | None = None,
+        /,
+        *,
+        lr: Scalar,
+        iteration: Scalar,
+        beta1: Number = 0.9,
+        beta2: Number = 0.999,
+        epsilon: Number = 1e-08,
+        duplicates: Literal['merge', 'sequential'] = 'merge',
+        lazy: _Bool = False,
+        weight_decay: Number = 0.01,
+        decoupled: _Bool = True,
+        maximize: _Bool = False,
+        clip_value: Number | None = None,
+        clip_norm: Number | None = None,
+        mask: Array | None = None,
+        rounding_seed: Integer | None = None,
+    ) -> tuple[A, ...]:
+        """``param *= 1 - lr * weight_decay``, then a step of adam with ``corrected_epsilon``; returns all that changed."""
+
+adamw: _Adamw
+r"""adamw(param: Dense, grad: Dense | SelectedRows, moment1: Dense, moment2: Dense, largest: Dense | None = None, /, *, lr: Scalar, iteration: Scalar, beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-08, duplicates: Duplicates = 'merge', lazy: bool = False, weight_decay: float = 0.01, decoupled: bool = True, maximize: bool = False, clip_value: float | None = None, clip_norm: float | None = None, mask: np.ndarray | None = None, rounding_seed: int | None = None) -> tuple[Dense, ...]
+
+``param *= 1 - lr * weight_decay``, then a step of adam with ``corrected_epsilon``; returns all that changed.
+
+Paddle's adamw, torch.optim.AdamW.
+
+Parameters
+----------
+moment1, moment2, largest, lr, iteration, beta1, beta2, epsilon
+    As in adam.
+duplicates, lazy, weight_decay, decoupled, maximize, clip_value, clip_norm, mask, rounding_seed
+    As in sgd.
+
+>>> adamw(np.ones(1), np.zeros(1), np.zeros(1), np.zeros(1), lr=0.5, iteration=0, weight_decay=0.5)[0]
+array([0.75])
+"""
+
+class _AddPadding(Op[..., Any]):
+    @overload
+    def __call__(
+        self,
+        data: ArrayLike,
+        lengths: ArrayLike | None = None,
+        start_padding: ArrayLike | None = None,
+        end_padding: ArrayLike | None = None,
+        /,
+        *,
+        padding_width: Integer = 1,
+        end_padding_width: Integer | None = None,
+    ) -> tuple[Any, ...]:
+        """Put rows of padding before and behind every segment. AddPadding of Caffe2."""
+
+    @overload
+    def __call__(
+        self,
+        data: A | ArrayLike,
+        lengths: A | ArrayLike | None = None,
+        start_padding: A | ArrayLike | None = None,
+        end_padding: A | ArrayLike | None = None,
+        /,
+        *,
+        padding_width: Integer = 1,
+        end_padding_width: Integer | None = None,
+    ) -> tuple[Any, ...]:
+        """Put rows of padding before and behind every segment. AddPadding of Caffe2."""
+
+add_padding: _AddPadding
+r"""add_padding(data: Dense, lengths: Dense | None = None, start_padding: Dense | None = None, end_padding: Dense | None = None, /, *, padding_width: int = 1, end_padding_width: int | None = None) -> tuple
+
+Put rows of padding before and behind every segment. AddPadding of Caffe2.
+
+Parameters
+----------
+data : array of shape (rows, *item)
+lengths : array of int32 or int64, optional
+    Rows of each segment; they add up to the rows of data. One segment by default.
+start_padding, end_padding : array of shape (*item,), optional
+    Row of padding before and behind. ``end_padding`` is like ``start_padding`` by default, both are zeros without.
+padding_width, end_padding_width : int
+    Number of such rows. The second is like the first by default.
+
+Returns
+-------
+padded : array of shape (rows and padding, *item)
+lengths : array of int64
+    Rows of each segment with its padding.
+
+Raises
+------
+LoDError
+    Lengths are negative, or do not add up.
+ShapeMismatchError, DTypeError
+    Padding is not like a row of data.
+
+>>> add_padding(np.array([1, 2, 3]), [2, 1], np.array(7), np.array(9))
+(array([7, 1, 2, 9, 7, 3, 9]), array([4, 3]))
+"""
+
+class _AddPositionEncoding(Op[..., Any]):
+    @overload
+    def __call__(
+        self,
+        x: ArrayLike | LoDTensor,
+        /,
+        *,
+        alpha: Number = 1.0,
+        beta: Number = 1.0,
+        level: Integer = -1,
+        out: Array | LoDTensor | None = None,
+    ) -> Array | Any:
+        """Return ``alpha * x + beta * encoding``, where a row's encoding tells its position in its sequence."""
+
+    @overload
+    def __call__(
+        self,
+        x: A | ArrayLike | LoDTensor,
+        /,
+        *,
+        alpha: Number = 1.0,
+        beta: Number = 1.0,
+        level: Integer = -1,
+        out: A | LoDTensor | None = None,
+    ) -> A | Any:
+        """Return ``alpha * x + beta * encoding``, where a row's encoding tells its position in its sequence."""
+
+add_position_encoding: _AddPositionEncoding
+r"""add_position_encoding(x: Dense | LoDTensor, /, *, alpha: float = 1.0, beta: float = 1.0, level: int = -1) -> Dense | LoDTensor
+
+Return ``alpha * x + beta * encoding``, where a row's encoding tells its position in its sequence.
+
+``sin(position / 10000 ** (k / (half - 1)))`` in the first half of an item's last axis, k from 0 to half - 1, and
+the cosines of the same in the second. add_position_encoding of Paddle.
+
+Parameters
+----------
+x : LoDTensor, or array of shape (sequences, length, ..., width)
+    Floating values; the width is even.
+alpha, beta : float
+level : int
+    Level of the sequences that positions are counted in; the innermost by default.
+
+Returns
+-------
+like x
+
+Examples
+--------
+>>> add_position_encoding(LoDTensor(np.zeros((3, 4)), [[2, 1]])).values.round(2)
+array([[0.  , 0.  , 1.  , 1.  ],
+       [0.84, 0.  , 0.54, 1.  ],
+       [0.  , 0.  , 1.  , 1.  ]])
+"""
+
+class _AddSelectedRows(UpdatingOp[..., Any]):
+    @overload
+    def __call__(self, dense: Array, x: SelectedRows, /) -> Array:
+        """Add SelectedRows to a dense array of floating numbers, in place, and return it; only the listed rows change."""
+
+    @overload
+    def __call__(self, dense: A, x: SelectedRows, /) -> A:
+        """Add SelectedRows to a dense array of floating numbers, in place, and return it; only the listed rows change."""
+
+add_selected_rows: _AddSelectedRows
+r"""add_selected_rows(dense: Dense, x: SelectedRows, /) -> Dense
+
+Add SelectedRows to a dense array of floating numbers, in place, and return it; only the listed rows change.
+
+>>> add_selected_rows(np.zeros((3, 1)), SelectedRows([1, 1], [[1.], [2.]], 3)).ravel()
+array([0., 3., 0.])
+"""
+
+class _AdvancePower(UpdatingOp[..., Any]):
+    @overload
+    def __call__(self, power: Array, /, *, beta: Number) -> Array:
+        """``power *= beta``, in place: the power of beta that Paddle keeps beside the moments of adam; returns it."""
+
+    @overload
+    def __call__(self, power: A, /, *, beta: Number) -> A:
+        """``power *= beta``, in place: the power of beta that Paddle keeps beside the moments of adam; returns it."""
+
+advance_power: _AdvancePower
+r"""advance_power(power: Dense, /, *, beta: float) -> Dense
+
+``power *= beta``, in place: the power of beta that Paddle keeps beside the moments of adam; returns it.
+
+Parameters
+----------
+power : array of one element
+
+>>> advance_power(np.array([0.81]), beta=0.9)
+array([0.729])
+"""
+
+class _ArrayToLodTensor(Op[..., Any]):
+    @overload
+    def __call__(
+        self,
+        table: RankTable,
+        /,
+        *array: ArrayLike | LoDTensor,
+        reverse: _Bool = False,
+        out: Array | LoDTensor | None = None,
+    ) -> LoDTensor:
+        """Put time steps together again, sequence by sequence in their first order. array_to_lod_tensor of Paddle."""
+
+    @overload
+    def __call__(
+        self,
+        table: RankTable,
+        /,
+        *array: A | ArrayLike | LoDTensor,
+        reverse: _Bool = False,
+        out: A | LoDTensor | None = None,
+    ) -> LoDTensor:
+        """Put time steps together again, sequence by sequence in their first order. array_to_lod_tensor of Paddle."""
+
+array_to_lod_tensor: _ArrayToLodTensor
+r"""array_to_lod_tensor(table: RankTable, /, *array: Dense | LoDTensor, reverse: bool = False) -> LoDTensor
+
+Put time steps together again, sequence by sequence in their first order. array_to_lod_tensor of Paddle.
+
+Parameters
+----------
+table : RankTable
+*array : arrays or LoDTensors
+    As ``lod_tensor_to_array`` gives them: an element a time step, with a row, or a sequence, for each that runs.
+reverse : bool
+    Step t is the t-th from the end of each sequence.
+
+Returns
+-------
+LoDTensor
+    With the levels that the table was made of, down to its level, and below those of the elements.
+
+Raises
+------
+LoDMismatchError, LoDLevelError, ShapeMismatchError, DTypeError
+    The elements do not fit the table, or each other; the message names the first.
+
+>>> x = LoDTensor([1, 2, 3, 4, 5, 6], [[2, 0, 1, 3]])
+>>> table = lod_rank_table(x)
+>>> array_to_lod_tensor(table, *lod_tensor_to_array(x, table)).equals(x)
+True
+"""
+
+class _Assign(Op[..., Any]):
+    @overload
+    def __call__(self, x: SelectedRows, /) -> SelectedRows:
+        """Return a copy."""
+
+    @overload
+    def __call__(self, x: ArrayLike, /, *, out: Array | None = None) -> Array:
+        """Return a copy."""
+
+    @overload
+    def __call__(self, x: A | ArrayLike, /, *, out: A | None = None) -> A:
+        """Return a copy."""
+
+    @overload
+    def __call__(
+        self,
+        x: DenseLike | LoDTensor | SelectedRows,
+        /,
+        *,
+        out: LoDTensor | DenseLike | None = None,
+    ) -> LoDTensor:
+        """Return a copy."""
+
+assign: _Assign
+r"""assign(x: Dense | SelectedRows, /) -> Dense | SelectedRows
+
+Return a copy.
+
+>>> assign(np.array([1, 2]))
+array([1, 2])
+"""
+
+class _AttentionLstm(Op[..., Any]):
+    @overload
+    def __call__(
+        self,
+        x: LoDTensor,
+        c0: ArrayLike,
+        attention_weight: ArrayLike,
+        weight: ArrayLike,
+        bias: ArrayLike,
+        h0: ArrayLike | None = None,
+        attention_bias: ArrayLike | None = None,
+        attention_scalar: ArrayLike | None = None,
+        attention_scalar_bias: ArrayLike | None = None,
+        /,
+        *,
+        level: Integer = -1,
+        gate_activation: Literal['identity', 'relu', 'sigmoid', 'tanh'] = 'sigmoid',
+        cell_activation: Literal['identity', 'relu', 'sigmoid', 'tanh'] = 'tanh',
+        candidate_activation: Literal['identity', 'relu', 'sigmoid', 'tanh'] = 'tanh',
+    ) -> tuple[LoDTensor, LoDTensor]:
+        """Run an LSTM over every sequence whose input at each step is a mean of all rows of the sequence."""
+
+    @overload
+    def __call__(
+        self,
+        x: LoDTensor,
+        c0: A | ArrayLike,
+        attention_weight: A | ArrayLike,
+        weight: A | ArrayLike,
+        bias: A | ArrayLike,
+        h0: A | ArrayLike | None = None,
+        attention_bias: A | ArrayLike | None = None,
+        attention_scalar: A | ArrayLike | None = None,
+        attention_scalar_bias: A | ArrayLike | None = None,
+        /,
+        *,
+        level: Integer = -1,
+        gate_activation: Literal['identity', 'relu', 'sigmoid', 'tanh'] = 'sigmoid',
+        cell_activation: Literal['identity', 'relu', 'sigmoid', 'tanh'] = 'tanh',
+        candidate_activation: Literal['identity', 'relu', 'sigmoid', 'tanh'] = 'tanh',
+    ) -> tuple[LoDTensor, LoDTensor]:
+        """Run an LSTM over every sequence whose input at each step is a mean of all rows of the sequence."""
+
+attention_lstm: _AttentionLstm
+r"""attention_lstm(x: LoDTensor, c0: Dense, attention_weight: Dense, weight: Dense, bias: Dense, h0: Dense | None = None, attention_bias: Dense | None = None, attention_scalar: Dense | None = None, attention_scalar_bias: Dense | None = None, /, *, level: int = -1, gate_activation: Activation = 'sigmoid', cell_activation: Activation = 'tanh', candidate_activation: Activation = 'tanh') -> tuple[LoDTensor, LoDTensor]
+
+Run an LSTM over every sequence whose input at each step is a mean of all rows of the sequence.
+
+attention_lstm of Paddle, for inference: it has no gradient. Its attention is additive (Bahdanau et al., 2015): the
+rows of a sequence are weighed by the softmax of their scores
+``relu(row @ weight_of_rows + attention_bias + cell @ weight_of_cells)``; with an ``attention_scalar`` scores are
+``relu(scores * attention_scalar + attention_scalar_bias)``. A sequence takes as many steps as it has rows, and work
+that is the square of that.
+
+Parameters
+----------
+x : LoDTensor of shape (rows, width)
+c0 : array of shape (sequences, size)
+    Cells before the first step.
+attention_weight : array of width + size elements
+    The weight of rows, and that of cells.
+weight : array of shape (size + width, 4 * size)
+    Of the hidden state before, then of the mean; columns are the forget gate, the input gate, the output gate and
+    the candidate.
+bias : array of 4 * size elements
+h0 : array of shape (sequences, size), optional
+    Hidden states before the first step; zeros by default.
+attention_bias, attention_scalar, attention_scalar_bias : array of one element, optional
+level : int
+    The level of the sequences; the innermost by default.
+gate_activation, cell_activation, candidate_activation : str
+    identity, relu, sigmoid or tanh.
+
+Returns
+-------
+hidden, cell : LoDTensor of shape (rows, size)
+    In the structure of x.
+
+Raises
+------
+ShapeMismatchError
+    Weights or states do not fit.
+DTypeError
+    The rows of x are not floating, or another input has another type.
+LoDLevelError
+    x has no such level.
+ValueError
+    There is an ``attention_scalar_bias`` and no ``attention_scalar``, or an activation is unknown.
+
+Examples
+--------
+>>> x = LoDTensor(np.array([[1.], [3.], [5.]]), [[2, 1]])
+>>> weight = np.array([[0., 0., 0., 0.], [0., 0., 0., 1.]])
+>>> relu = {"candidate_activation": "relu", "cell_activation": "relu"}
+>>> hidden, cell = attention_lstm(x, np.zeros((2, 1)), np.zeros(2), weight, np.zeros(4), **relu)
+>>> cell.values.ravel(), hidden.values.ravel()
+(array([1. , 1.5, 2.5]), array([0.5 , 0.75, 1.25]))
+"""
+
+class _BatchDenseToSparse(Op[..., Any]):
+    @overload
+    def __call__(
+        self,
+        ids: LoDTensor,
+        dense: ArrayLike | LoDTensor,
+        /,
+        *,
+        out: Array | LoDTensor | None = None,
+    ) -> LoDTensor:
+        """Return the entries in the columns of each sequence's ids, in the structure of the ids."""
+
+    @overload
+    def __call__(
+        self,
+        ids: LoDTensor,
+        dense: A | ArrayLike | LoDTensor,
+        /,
+        *,
+        out: A | LoDTensor | None = None,
+    ) -> LoDTensor:
+        """Return the entries in the columns of each sequence's ids, in the structure of the ids."""
+
+batch_dense_to_sparse: _BatchDenseToSparse
+r"""batch_dense_to_sparse(ids: LoDTensor, dense: Dense | LoDTensor, /) -> LoDTensor
+
+Return the entries in the columns of each sequence's ids, in the structure of the ids.
+
+BatchDenseToSparse of Caffe2, whose gradient keeps only the last of equal ids; here they add up.
+
+Parameters
+----------
+ids : LoDTensor of int32 or int64
+dense : array of shape (sequences, columns, *item)
+
+Returns
+-------
+LoDTensor
+    A row per id.
+
+Examples
+--------
+>>> batch_dense_to_sparse(LoDTensor([2, 0, 1], [[2, 1]]), np.array([[5., 6., 7.], [8., 9., 0.]]))
+LoDTensor([[7., 5.], [9.]], recursive_sequence_lengths=[[2, 1]], shape=(3,), dtype=float64)
+"""
+
+class _BatchGather(Op[..., Any]):
+    @overload
+    def __call__(
+        self,
+        data: ArrayLike,
+        ids: ArrayLike,
+        /,
+        *,
+        match_outer: _Bool = False,
+        out: Array | None = None,
+    ) -> Array:
+        """Return the entries of every row of ``data`` at ``ids``: ``gather`` on axis 1. Caffe2's BatchGather."""
+
+    @overload
+    def __call__(
+        self,
+        data: A | ArrayLike,
+        ids: A | ArrayLike,
+        /,
+        *,
+        match_outer: _Bool = False,
+        out: A | None = None,
+    ) -> A:
+        """Return the entries of every row of ``data`` at ``ids``: ``gather`` on axis 1. Caffe2's BatchGather."""
+
+batch_gather: _BatchGather
+r"""batch_gather(data: Dense, ids: Dense, /, *, match_outer: bool = False) -> Dense
+
+Return the entries of every row of ``data`` at ``ids``: ``gather`` on axis 1. Caffe2's BatchGather.
+
+>>> batch_gather(np.array([[10, 20, 30], [40, 50, 60]]), [2, 0, 2])
+array([[30, 10, 30],
+       [60, 40, 60]])
+"""
+
+class _BatchGatherGrad(Op[..., Any]):
+    @overload
+    def __call__(
+        self,
+        data: ArrayLike,
+        ids: ArrayLike,
+        grad: ArrayLike,
+        /,
+        *,
+        axis: Integer = 1,
+        wrap: _Bool = False,
+        match_outer: _Bool = False,
+        out: Array | None = None,
+    ) -> Array:
+        """Return the gradient of ``gather`` along an axis, like ``data``: contributions to one entry add up."""
+
+    @overload
+    def __call__(
+        self,
+        data: A | ArrayLike,
+        ids: A | ArrayLike,
+        grad: A | ArrayLike,
+        /,
+        *,
+        axis: Integer = 1,
+        wrap: _Bool = False,
+        match_outer: _Bool = False,
+        out: A | None = None,
+    ) -> A:
+        """Return the gradient of ``gather`` along an axis, like ``data``: contributions to one entry add up."""
+
+batch_gather_grad: _BatchGatherGrad
+r"""batch_gather_grad(data: Dense, ids: Dense, grad: Dense, /, *, axis: int = 1, wrap: bool = False, match_outer: bool = False) -> Dense
+
+Return the gradient of ``gather`` along an axis, like ``data``: contributions to one entry add up.
+
+>>> batch_gather_grad(np.zeros((1, 3)), [2, 0, 2], np.array([[1., 2., 4.]]))
+array([[2., 0., 5.]])
+"""
+
+class _BatchSparseToDense(Op[..., Any]):
+    @overload
+    def __call__(
+        self,
+        ids: LoDTensor,
+        values: ArrayLike | LoDTensor,
+        /,
+        *,
+        num_columns: Integer | None = None,
+        pad_value: Number = 0.0,
+        out: Array | LoDTensor | None = None,
+    ) -> Array | Any:
+        """Return the matrix with the values of each sequence in the columns of its ids; the last of equal ids wins."""
+
+    @overload
+    def __call__(
+        self,
+        ids: LoDTensor,
+        values: A | ArrayLike | LoDTensor,
+        /,
+        *,
+        num_columns: Integer | None = None,
+        pad_value: Number = 0.0,
+        out: A | LoDTensor | None = None,
+    ) -> A | Any:
+        """Return the matrix with the values of each sequence in the columns of its ids; the last of equal ids wins."""
+
+batch_sparse_to_dense: _BatchSparseToDense
+r"""batch_sparse_to_dense(ids: LoDTensor, values: Dense | LoDTensor, /, *, num_columns: int | None = None, pad_value: float = 0.0) -> Dense | LoDTensor
+
+Return the matrix with the values of each sequence in the columns of its ids; the last of equal ids wins.
+
+BatchSparseToDense of Caffe2, whose gradient goes to all of equal ids; here to the last. ``sparse_matrix`` adds.
+
+Parameters
+----------
+ids : LoDTensor of int32 or int64
+    The innermost sequences are the rows; the result keeps the levels above.
+values : array of shape (number of ids, *item), or LoDTensor of the structure of ids
+num_columns : int, optional
+    The largest id + 1 by default.
+pad_value : float
+    The entry of columns without an id.
+
+Returns
+-------
+array of shape (sequences, num_columns, *item)
+
+Examples
+--------
+>>> batch_sparse_to_dense(LoDTensor([1, 1, 0], [[2, 1]]), np.array([5., 6., 7.]), num_columns=3, pad_value=-1)
+array([[-1.,  6., -1.],
+       [ 7., -1., -1.]])
+"""
+
+class _BatchSparseToDenseGrad(Op[..., Any]):
+    @overload
+    def __call__(
+        self,
+        ids: LoDTensor,
+        values: ArrayLike | LoDTensor,
+        grad: ArrayLike,
+        /,
+        *,
+        out: Array | LoDTensor | None = None,
+    ) -> LoDTensor:
+        """Return the gradient of ``batch_sparse_to_dense`` by its values: only the last of equal ids gets any."""
+
+    @overload
+    def __call__(
+        self,
+        ids: LoDTensor,
+        values: A | ArrayLike | LoDTensor,
+        grad: A | ArrayLike,
+        /,
+        *,
+        out: A | LoDTensor | None = None,
+    ) -> LoDTensor:
+        """Return the gradient of ``batch_sparse_to_dense`` by its values: only the last of equal ids gets any."""
+
+batch_sparse_to_dense_grad: _BatchSparseToDenseGrad
+r"""batch_sparse_to_dense_grad(ids: LoDTensor, values: Dense | LoDTensor, grad: Dense, /) -> LoDTensor
+
+Return the gradient of ``batch_sparse_to_dense`` by its values: only the last of equal ids gets any.
+
+>>> ids = LoDTensor([1, 1, 0], [[2, 1]])
+>>> batch_sparse_to_dense_grad(ids, np.zeros(3), np.array([[1., 2.], [3., 4.]])).values
+array([0., 2., 3.])
+"""
+
+class _BeamSearch(Op[..., Any]):
+    @overload
+    def __call__(
+        self,
+        pre_ids: ArrayLike | LoDTensor,
+        pre_scores: ArrayLike | LoDTensor,
+        ids: ArrayLike | LoDTensor | None,
+        scores: LoDTensor,
+        /,
+        *,
+        level: Integer = 0,
+        beam_size: Integer,
+        end_id: Integer,
+        is_accumulated: _Bool = True,
+    ) -> tuple[LoDTensor, LoDTensor, Array]:
+        """Select the best candidates of every source over all of its prefixes: one step of a beam search."""
+
+    @overload
+    def __call__(
+        self,
+        pre_ids: A | ArrayLike | LoDTensor,
+        pre_scores: A | ArrayLike | LoDTensor,
+        ids: A | ArrayLike | LoDTensor | None,
+        scores: LoDTensor,
+        /,
+        *,
+        level: Integer = 0,
+        beam_size: Integer,
+        end_id: Integer,
+        is_accumulated: _Bool = True,
+    ) -> tuple[LoDTensor, LoDTensor, A]:
+        """Select the best candidates of every source over all of its prefixes: one step of a beam search."""
+
+beam_search: _BeamSearch
+r"""beam_search(pre_ids: Dense | LoDTensor, pre_scores: Dense | LoDTensor, ids: Dense | LoDTensor | None, scores: LoDTensor, /, *, level: int = 0, beam_size: int, end_id: int, is_accumulated: bool = True) -> tuple[LoDTensor, LoDTensor, Dense]
+
+Select the best candidates of every source over all of its prefixes: one step of a beam search.
+
+beam_search of Paddle; the search is Lowerre's (1976). A prefix that has ended, whose last id is ``end_id``, keeps
+that id and its score; a source of which only such prefixes are selected is finished, and gives nothing. Of equal
+scores that of the later prefix wins, and in a prefix the later candidate. NaN loses against every number.
+
+Parameters
+----------
+pre_ids : array or LoDTensor of int32 or int64
+    The last id of each prefix, shape ``(prefixes,)`` or ``(prefixes, 1)``.
+pre_scores : array or LoDTensor
+    The score of each prefix.
+ids : array or LoDTensor of int32 or int64, optional
+    The ids of candidates, ``(prefixes, candidates)``; without them a candidate's id is its column.
+scores : LoDTensor of float16, float32 or float64
+    The scores of candidates, ``(prefixes, candidates)``, in the structure of the prefixes.
+level : int
+    The level of scores whose sequences are the sources.
+beam_size : int
+    Candidates that a source keeps, at least 1.
+end_id : int
+    The id that ends a hypothesis.
+is_accumulated : bool
+    Scores are those of whole prefixes; else probabilities of a step, whose logarithms are added to ``pre_scores``.
+
+Returns
+-------
+selected_ids : LoDTensor of int64
+    In items like those of ``pre_ids``. Its two innermost levels are sources, of prefixes, of the candidates that
+    were selected from each: in descending order of their scores, equal ones as they were given.
+selected_scores : LoDTensor
+    Their scores.
+parent_idx : array of int64
+    The prefix of each.
+
+Raises
+------
+ValueError
+    ``beam_size`` is less than 1.
+RowIndexError
+    An id is negative.
+LoDMismatchError
+    An input has not the structure of scores.
+ShapeMismatchError
+    An input has not a row per prefix, or ids not one per score.
+DTypeError
+    Scores are not floating, ids not int32 or int64, or both scores of different types.
+LoDLevelError
+    Scores have no such level.
+
+Examples
+--------
+>>> scores = LoDTensor(np.array([[0.5, 0.3], [0.9, 0.4], [0.6, 0.1]]), [[2, 1], [1, 1, 1]])
+>>> ids, scores, parents = beam_search([1, 2, 3], [0., 0., 0.], None, scores, beam_size=2, end_id=9)
+>>> ids.to_list(), scores.to_list(), parents
+([[[0], [0]], [[0, 1]]], [[[0.5], [0.9]], [[0.6, 0.1]]], array([0, 1, 2, 2]))
+"""
+
+class _BeamSearchDecode(Op[..., Any]):
+    def __call__(self, *steps: LoDTensor, beam_size: Integer, end_id: Integer) -> tuple[LoDTensor, LoDTensor]:
+        """Walk back through the steps of a beam search: every hypothesis of every source, the best first."""
+
+beam_search_decode: _BeamSearchDecode
+r"""beam_search_decode(*steps: LoDTensor, beam_size: int, end_id: int) -> tuple[LoDTensor, LoDTensor]
+
+Walk back through the steps of a beam search: every hypothesis of every source, the best first.
+
+beam_search_decode of Paddle. A hypothesis of which several ids are ``end_id`` keeps the last of them, and only in
+its last place.
+
+Parameters
+----------
+*steps : LoDTensor
+    The ids that ``beam_search`` selected, of all steps in order, and then the scores of all steps:
+    ``beam_search_decode(*ids, *scores, ...)``.
+beam_size : int
+    That of the search: no source has more hypotheses.
+end_id : int
+    The id that ends a hypothesis.
+
+Returns
+-------
+ids : LoDTensor of int64
+    Shape ``(words,)``, sources of hypotheses. Those of a source descend by the last score; NaN comes last.
+scores : LoDTensor
+    The score of the hypothesis at each word.
+
+Raises
+------
+ValueError
+    There are not as many scores as ids, or a source has more than ``beam_size`` hypotheses.
+LoDMismatchError
+    A step has not a prefix for each candidate that the step before selected.
+
+Examples
+--------
+>>> first = LoDTensor([5, 7], [[1], [2]]), LoDTensor([0.9, 0.8], [[1], [2]])
+>>> last = LoDTensor([1, 6], [[2], [1, 1]]), LoDTensor([0.5, 0.7], [[2], [1, 1]])
+>>> ids, scores = beam_search_decode(first[0], last[0], first[1], last[1], beam_size=2, end_id=1)
+>>> ids.to_list(), scores.to_list()
+([[[7, 6], [5, 1]]], [[[0.8, 0.7], [0.9, 0.5]]])
+"""
+
+class _Cast(Op[..., Any]):
+    @overload
+    def __call__(self, x: SelectedRows, /, *, dtype: Literal['float16', 'float32', 'float64']) -> SelectedRows:
+        """Return the numbers in another floating type, each rounded to the nearest; too large ones become infinite."""
+
+    @overload
+    def __call__(
+        self,
+        x: ArrayLike,
+        /,
+        *,
+        dtype: Literal['float16', 'float32', 'float64'],
+        out: Array | None = None,
+    ) -> Array:
+        """Return the numbers in another floating type, each rounded to the nearest; too large ones become infinite."""
+
+    @overload
+    def __call__(
+        self,
+        x: A | ArrayLike,
+        /,
+        *,
+        dtype: Literal['float16', 'float32', 'float64'],
+        out: A | None = None,
+    ) -> A:
+        """Return the numbers in another floating type, each rounded to the nearest; too large ones become infinite."""
+
+    @overload
+    def __call__(
+        self,
+        x: DenseLike | LoDTensor | SelectedRows,
+        /,
+        *,
+        dtype: Literal['float16', 'float32', 'float64'],
+        out: LoDTensor | DenseLike | None = None,
+    ) -> LoDTensor:
+        """Return the numbers in another floating type, each rounded to the nearest; too large ones become infinite."""
+
+cast: _Cast
+r"""cast(x: Dense | SelectedRows, /, *, dtype: Float) -> Dense | SelectedRows
+
+Return the numbers in another floating type, each rounded to the nearest; too large ones become infinite.
+
+Of SelectedRows those of the value, whose rows stay as they are.
+
+Caffe2's FloatToHalf and HalfToFloat. The gradient comes back in the type of ``x``.
+
+>>> cast(np.array([1.5, 70000, 1e-8], np.float32), dtype="float16")
+array([1.5, inf, 0. ], dtype=float16)
+"""
+
+class _ChunkEval(Op[..., Any]):
+    def __call__(
+        self,
+        inference: LoDTensor,
+        label: LoDTensor,
+        /,
+        *,
+        chunk_scheme: Literal['IOB', 'IOE', 'IOBES', 'plain'] = 'IOB',
+        num_chunk_types: Integer,
+        excluded_chunk_types: Sequence[int] = (),
+        level: Integer = -1,
+    ) -> tuple[Array | Any, Array | Any, Array | Any, Array | Any, Array | Any, Array | Any]:
+        """Return precision, recall and F1 of chunks in tagged sequences, and their counts. chunk_eval of Paddle."""
+
+chunk_eval: _ChunkEval
+r"""chunk_eval(inference: LoDTensor, label: LoDTensor, /, *, chunk_scheme: Scheme = 'IOB', num_chunk_types: int, excluded_chunk_types: Sequence[int] = (), level: int = -1) -> tuple[Dense, Dense, Dense, Dense, Dense, Dense]
+
+Return precision, recall and F1 of chunks in tagged sequences, and their counts. chunk_eval of Paddle.
+
+A chunk is a run of steps of one type, as a name in a sentence. Label ``type * tags + tag`` is a step of a chunk of
+that type, label ``num_chunk_types * tags`` is outside of all. An inferred chunk is correct where one of its type
+is labelled at the very same steps. Where chunks of one type meet, the second starts by a tag for that, or the first
+ends by one:
+
+- IOB: tag 0 is the first step of a chunk (B), 1 is inside it (I)
+- IOE: 0 is inside, 1 the last step (E)
+- IOBES: 0 is the first, 1 inside, 2 the last, 3 a chunk of a single step (S)
+- plain: there is but one tag, and no way to tell two chunks of a type that meet
+
+A chunk may also begin by an inside tag, as after another type.
+
+Parameters
+----------
+inference, label : LoDTensor of int32 or int64
+    A label for each step, in the same structure.
+chunk_scheme : {"IOB", "IOE", "IOBES", "plain"}
+num_chunk_types : int
+excluded_chunk_types : ints
+    Types whose chunks do not count.
+level : int
+    Level of the sequences, where chunks end; the innermost by default.
+
+Returns
+-------
+precision, recall, f1 : array of float32, of shape (1,)
+    Correct chunks among those inferred, among those labelled, and their harmonic mean; 0 of none.
+inferred, labelled, correct : array of int64, of shape (1,)
+    Numbers of chunks.
+
+Raises
+------
+RowIndexError
+    A label is none, or an excluded type.
+LoDMismatchError
+    The inputs have different structure.
+
+Examples
+--------
+>>> label = LoDTensor(np.array([0, 1, 4, 2, 2, 3]), [[3, 3]])  # B-0 I-0 O | B-1 B-1 I-1
+>>> inference = label.with_values(np.array([0, 1, 4, 2, 3, 3]))  # B-0 I-0 O | B-1 I-1 I-1
+>>> precision, recall, f1, *counts = chunk_eval(inference, label, num_chunk_types=2)
+>>> precision, recall, f1
+(array([0.5], dtype=float32), array([0.33333334], dtype=float32), array([0.4], dtype=float32))
+>>> counts
+[array([2]), array([3]), array([1])]
+"""
+
+class _ClipByNorm(Op[..., Any]):
+    @overload
+    def __call__(self, x: SelectedRows, /, *, max_norm: Number) -> SelectedRows:
+        """Return ``x`` scaled so that its Euclidean norm is at most ``max_norm``, in double precision; itself if it is."""
+
+    @overload
+    def __call__(self, x: ArrayLike, /, *, max_norm: Number, out: Array | None = None) -> Array:
+        """Return ``x`` scaled so that its Euclidean norm is at most ``max_norm``, in double precision; itself if it is."""
+
+    @overload
+    def __call__(self, x: A | ArrayLike, /, *, max_norm: Number, out: A | None = None) -> A:
+        """Return ``x`` scaled so that its Euclidean norm is at most ``max_norm``, in double precision; itself if it is."""
+
+    @overload
+    def __call__(
+        self,
+        x: DenseLike | LoDTensor | SelectedRows,
+        /,
+        *,
+        max_norm: Number,
+        out: LoDTensor | DenseLike | None = None,
+    ) -> LoDTensor:
+        """Return ``x`` scaled so that its Euclidean norm is at most ``max_norm``, in double precision; itself if it is."""
+
+clip_by_norm: _ClipByNorm
+r"""clip_by_norm(x: Dense | SelectedRows, /, *, max_norm: float) -> Dense | SelectedRows
+
+Return ``x`` scaled so that its Euclidean norm is at most ``max_norm``, in double precision; itself if it is.
+
+>>> clip_by_norm(SelectedRows([1, 1, 2], [[1.], [2.], [4.]], 3), max_norm=1.0)
+SelectedRows(rows=[1, 2], value=[[0.6], [0.8]], height=3)
+"""
+
+class _ClipByValue(Op[..., Any]):
+    @overload
+    def __call__(self, x: SelectedRows, /, *, min: Number, max: Number) -> SelectedRows:
+        """Return every element, ``min`` where it is less and ``max`` where it is more; NaN stays. Paddle's clip."""
+
+    @overload
+    def __call__(self, x: ArrayLike, /, *, min: Number, max: Number, out: Array | None = None) -> Array:
+        """Return every element, ``min`` where it is less and ``max`` where it is more; NaN stays. Paddle's clip."""
+
+    @overload
+    def __call__(self, x: A | ArrayLike, /, *, min: Number, max: Number, out: A | None = None) -> A:
+        """Return every element, ``min`` where it is less and ``max`` where it is more; NaN stays. Paddle's clip."""
+
+    @overload
+    def __call__(
+        self,
+        x: DenseLike | LoDTensor | SelectedRows,
+        /,
+        *,
+        min: Number,
+        max: Number,
+        out: LoDTensor | DenseLike | None = None,
+    ) -> LoDTensor:
+        """Return every element, ``min`` where it is less and ``max`` where it is more; NaN stays. Paddle's clip."""
+
+clip_by_value: _ClipByValue
+r"""clip_by_value(x: Dense | SelectedRows, /, *, min: float, max: float) -> Dense | SelectedRows
+
+Return every element, ``min`` where it is less and ``max`` where it is more; NaN stays. Paddle's clip.
+
+>>> clip_by_value(np.array([-3., 0.5, 3.]), min=-1.0, max=1.0)
+array([-1. ,  0.5,  1. ])
+"""
+
+class _ClipByValueGrad(Op[..., Any]):
+    @overload
+    def __call__(
+        self,
+        x: ArrayLike,
+        grad: ArrayLike,
+        /,
+        *,
+        min: Number,
+        max: Number,
+        out: Array | None = None,
+    ) -> Array:
+        """Return the gradient of ``clip_by_value``: that of the result where the element was inside, else 0."""
+
+    @overload
+    def __call__(
+        self,
+        x: A | ArrayLike,
+        grad: A | ArrayLike,
+        /,
+        *,
+        min: Number,
+        max: Number,
+        out: A | None = None,
+    ) -> A:
+        """Return the gradient of ``clip_by_value``: that of the result where the element was inside, else 0."""
+
+    @overload
+    def __call__(
+        self,
+        x: DenseLike | LoDTensor,
+        grad: DenseLike | LoDTensor,
+        /,
+        *,
+        min: Number,
+        max: Number,
+        out: LoDTensor | DenseLike | None = None,
+    ) -> LoDTensor:
+        """Return the gradient of ``clip_by_value``: that of the result where the element was inside, else 0."""
+
+clip_by_value_grad: _ClipByValueGrad
+r"""clip_by_value_grad(x: Dense, grad: Dense, /, *, min: float, max: float) -> Dense
+
+Return the gradient of ``clip_by_value``: that of the result where the element was inside, else 0.
+
+>>> clip_by_value_grad(np.array([-3., 0.5]), np.array([5., 5.]), min=-1.0, max=1.0)
+array([0., 5.])
+"""
+
+class _ConcatColumns(Op[..., Any]):
+    @overload
+    def __call__(self, *xs: ArrayLike, out: Array | None = None) -> Array:
+        """Put arrays side by side: ``(rows, width)`` each, or ``(rows,)`` for one column."""
+
+    @overload
+    def __call__(self, *xs: A | ArrayLike, out: A | None = None) -> A:
+        """Put arrays side by side: ``(rows, width)`` each, or ``(rows,)`` for one column."""
+
+concat_columns: _ConcatColumns
+r"""concat_columns(*xs: Dense) -> Dense
+
+Put arrays side by side: ``(rows, width)`` each, or ``(rows,)`` for one column.
+
+>>> concat_columns(np.array([[1, 2], [3, 4]]), np.array([5, 6]))
+array([[1, 2, 5],
+       [3, 4, 6]])
+"""
+
+class _ConcatColumnsGrad(Op[..., Any]):
+    @overload
+    def __call__(self, grad: ArrayLike, /, *xs: ArrayLike) -> tuple[Any, ...]:
+        """Return the gradients of ``concat_columns``: the columns of each input."""
+
+    @overload
+    def __call__(self, grad: A | ArrayLike, /, *xs: A | ArrayLike) -> tuple[Any, ...]:
+        """Return the gradients of ``concat_columns``: the columns of each input."""
+
+concat_columns_grad: _ConcatColumnsGrad
+r"""concat_columns_grad(grad: Dense, /, *xs: Dense) -> tuple
+
+Return the gradients of ``concat_columns``: the columns of each input.
+
+>>> concat_columns_grad(np.array([[1.0, 2.0]]), np.zeros((1, 1)), np.zeros(1))
+(array([[1.]]), array([2.]))
+"""
+
+class _ConcatSelectedRows(Op[..., Any]):
+    def __call__(self, *xs: SelectedRows) -> SelectedRows:
+        """Put SelectedRows one below another, along the height: the inverse of ``split_selected_rows``."""
+
+concat_selected_rows: _ConcatSelectedRows
+r"""concat_selected_rows(*xs: SelectedRows) -> SelectedRows
+
+Put SelectedRows one below another, along the height: the inverse of ``split_selected_rows``.
+
+>>> part = SelectedRows([2], [[1.]], 5)
+>>> concat_selected_rows(part, part)
+SelectedRows(rows=[2, 7], value=[[1.], [1.]], height=10)
+"""
+
+class _ContinuousValueModel(Op[..., Any]):
+    @overload
+    def __call__(self, x: ArrayLike, /, *, use_cvm: _Bool = True, out: Array | None = None) -> Array:
+        """Replace the first two columns, counts of shows and of clicks, by logarithms: of the shows, and of clicks a show."""
+
+    @overload
+    def __call__(self, x: A | ArrayLike, /, *, use_cvm: _Bool = True, out: A | None = None) -> A:
+        """Replace the first two columns, counts of shows and of clicks, by logarithms: of the shows, and of clicks a show."""
+
+    @overload
+    def __call__(
+        self,
+        x: DenseLike | LoDTensor,
+        /,
+        *,
+        use_cvm: _Bool = True,
+        out: LoDTensor | DenseLike | None = None,
+    ) -> LoDTensor:
+        """Replace the first two columns, counts of shows and of clicks, by logarithms: of the shows, and of clicks a show."""
+
+continuous_value_model: _ContinuousValueModel
+r"""continuous_value_model(x: Dense, /, *, use_cvm: bool = True) -> Dense
+
+Replace the first two columns, counts of shows and of clicks, by logarithms: of the shows, and of clicks a show.
+
+``log(show + 1)`` and ``log(click + 1) - log(show + 1)``; without ``use_cvm`` both are dropped. Paddle's cvm.
+
+>>> continuous_value_model(np.array([[0., np.e - 1, 5.]]))
+array([[0., 1., 5.]])
+"""
+
+class _ContinuousValueModelGrad(Op[..., Any]):
+    @overload
+    def __call__(self, x: ArrayLike, grad: ArrayLike, /, *, use_cvm: _Bool = True, out: Array | None = None) -> Array:
+        """Return the gradient of ``continuous_value_model``; dropped columns get 0."""
+
+    @overload
+    def __call__(self, x: A | ArrayLike, grad: A | ArrayLike, /, *, use_cvm: _Bool = True, out: A | None = None) -> A:
+        """Return the gradient of ``continuous_value_model``; dropped columns get 0."""
+
+    @overload
+    def __call__(
+        self,
+        x: DenseLike | LoDTensor,
+        grad: DenseLike | LoDTensor,
+        /,
+        *,
+        use_cvm: _Bool = True,
+        out: LoDTensor | DenseLike | None = None,
+    ) -> LoDTensor:
+        """Return the gradient of ``continuous_value_model``; dropped columns get 0."""
+
+continuous_value_model_grad: _ContinuousValueModelGrad
+r"""continuous_value_model_grad(x: Dense, grad: Dense, /, *, use_cvm: bool = True) -> Dense
+
+Return the gradient of ``continuous_value_model``; dropped columns get 0.
+
+>>> continuous_value_model_grad(np.array([[0., 1., 5.]]), np.array([[1., 2., 3.]]))
+array([[-1.,  1.,  3.]])
+"""
+
+class _CrfDecoding(Op[..., Any]):
+    @overload
+    def __call__(
+        self,
+        emission: LoDTensor,
+        transition: ArrayLike,
+        label: LoDTensor | None = None,
+        /,
+        *,
+        level: Integer = -1,
+        out: Array | LoDTensor | None = None,
+    ) -> LoDTensor:
+        """Return the tags with the highest score for each sequence, or which of the labels are equal to them."""
+
+    @overload
+    def __call__(
+        self,
+        emission: LoDTensor,
+        transition: A | ArrayLike,
+        label: LoDTensor | None = None,
+        /,
+        *,
+        level: Integer = -1,
+        out: A | LoDTensor | None = None,
+    ) -> LoDTensor:
+        """Return the tags with the highest score for each sequence, or which of the labels are equal to them."""
+
+crf_decoding: _CrfDecoding
+r"""crf_decoding(emission: LoDTensor, transition: Dense, label: LoDTensor | None = None, /, *, level: int = -1) -> LoDTensor
+
+Return the tags with the highest score for each sequence, or which of the labels are equal to them.
+
+The search of Viterbi, in double precision, of the score that ``linear_chain_crf`` describes. Of equal tags it takes
+the first, from the last step backwards. crf_decoding of Paddle.
+
+Parameters
+----------
+emission : LoDTensor of float16, float32 or float64
+    ``(rows, tags)``: a score of each tag for each step.
+transition : array of shape (tags + 2, tags)
+    As in ``linear_chain_crf``.
+label : LoDTensor of int32 or int64, optional
+    A tag for each step, in the structure of emission.
+level : int
+    Level of the sequences; the innermost by default.
+
+Returns
+-------
+LoDTensor of int64
+    A tag for each step, in the structure of emission; with label, 1 where that is the tag, else 0.
+
+Raises
+------
+RowIndexError
+    A label is no tag.
+LoDMismatchError
+    label has other structure than emission.
+ShapeMismatchError
+    transition is not of shape ``(tags + 2, tags)``, or there are no tags.
+
+Examples
+--------
+>>> emission = LoDTensor(np.array([[1., 0.], [0., 2.], [3., 0.]]), [[2, 1]])
+>>> crf_decoding(emission, np.zeros((4, 2))).values
+array([0, 1, 0])
+>>> crf_decoding(emission, np.zeros((4, 2)), emission.with_values(np.array([0, 0, 0]))).values
+array([1, 0, 1])
+"""
+
+class _CtcAlign(Op[..., Any]):
+    def __call__(
+        self,
+        x: LoDTensor,
+        /,
+        *,
+        blank: Integer = 0,
+        merge_repeated: _Bool = True,
+        out: Array | DenseLike | LoDTensor | None = None,
+    ) -> LoDTensor:
+        """Merge repeated tokens of each sequence, then delete blanks: a path of CTC becomes a sequence of labels."""
+
+ctc_align: _CtcAlign
+r"""ctc_align(x: LoDTensor, /, *, blank: int = 0, merge_repeated: bool = True) -> LoDTensor
+
+Merge repeated tokens of each sequence, then delete blanks: a path of CTC becomes a sequence of labels.
+
+ctc_align of Paddle. Equal tokens with a blank between them stay two.
+
+Parameters
+----------
+x : LoDTensor
+    int32 or int64, of rows of one number: ``(frames,)`` or ``(frames, 1)``.
+blank : int
+    The token that is deleted.
+merge_repeated : bool
+    False only deletes blanks.
+
+Returns
+-------
+LoDTensor
+    With as many sequences at every level; some may be empty.
+
+Raises
+------
+ShapeMismatchError
+    Rows are not one number.
+DTypeError
+    Tokens are not int32 or int64.
+
+Examples
+--------
+>>> ctc_align(LoDTensor([0, 1, 1, 0, 1, 2, 2, 0, 0], [[5, 2, 2]])).to_list()
+[[1, 1], [2], []]
+"""
+
+class _CtcGreedyDecode(Op[..., Any]):
+    def __call__(
+        self,
+        logits: LoDTensor,
+        /,
+        *,
+        blank: Integer = 0,
+        out: Array | DenseLike | LoDTensor | None = None,
+    ) -> LoDTensor:
+        """Return the labels of the best path of CTC: the largest class of each frame, by ``ctc_align``."""
+
+ctc_greedy_decode: _CtcGreedyDecode
+r"""ctc_greedy_decode(logits: LoDTensor, /, *, blank: int = 0) -> LoDTensor
+
+Return the labels of the best path of CTC: the largest class of each frame, by ``ctc_align``.
+
+Parameters
+----------
+logits : LoDTensor of shape (frames, classes)
+    Logits, probabilities or their logarithms; of equal ones the first is the largest, and NaN as in argmax.
+blank : int
+    The class that stands for no label.
+
+Returns
+-------
+LoDTensor of int64
+    Labels, shape (labels,), with as many sequences at every level.
+
+Raises
+------
+ShapeMismatchError
+    Logits have not two dimensions.
+ValueError
+    The blank is no class.
+
+Examples
+--------
+>>> logits = LoDTensor(np.array([[0., 9.], [0., 9.], [9., 0.], [0., 9.], [9., 0.]]), [[4, 1]])
+>>> ctc_greedy_decode(logits).to_list()
+[[1, 1], []]
+"""
+
+class _CtcLoss(Op[..., Any]):
+    def __call__(
+        self,
+        logits: LoDTensor,
+        labels: LoDTensor,
+        /,
+        *,
+        blank: Integer = 0,
+        norm_by_times: _Bool | Literal['gradient'] = False,
+        zero_infinity: _Bool = False,
+        level: Integer = -1,
+        out: Array | DenseLike | LoDTensor | None = None,
+    ) -> Array | Any:
+        """Return ``-log(p)`` of the labels of each sequence, p summed over all paths that ``ctc_align`` turns into them."""
+
+ctc_loss: _CtcLoss
+r"""ctc_loss(logits: LoDTensor, labels: LoDTensor, /, *, blank: int = 0, norm_by_times: ByTimes = False, zero_infinity: bool = False, level: int = -1) -> Dense | LoDTensor
+
+Return ``-log(p)`` of the labels of each sequence, p summed over all paths that ``ctc_align`` turns into them.
+
+Connectionist temporal classification (Graves et al., 2006); warpctc of Paddle. The logits go through a softmax
+first. Paths are added in the logarithmic domain and in double precision, so neither thousands of frames nor
+probabilities of ``exp(-1000)`` underflow.
+
+Parameters
+----------
+logits : LoDTensor of shape (frames, classes)
+    float16, float32 or float64, unnormalised.
+labels : LoDTensor of int32 or int64
+    Classes but the blank, ``(labels,)`` or ``(labels, 1)``, with as many sequences as the logits.
+blank : int
+    The class that stands between labels.
+norm_by_times : {False, True, "gradient"}
+    Divide each loss by its number of frames; "gradient" divides only the gradient, as Paddle does.
+zero_infinity : bool
+    0 for a loss that is infinite, because no path gives its labels (they need more frames), or only paths of
+    probability 0. The gradient of such a sequence is 0 in any case.
+level : int
+    The level of the sequences; the innermost by default.
+
+Returns
+-------
+array, or LoDTensor when there are levels above
+    One loss per sequence, in the type of the logits.
+
+Raises
+------
+RowIndexError
+    A label is the blank, or no class.
+LoDMismatchError
+    Sequences of logits and labels are no pairs.
+ShapeMismatchError
+    Logits have not two dimensions.
+ValueError
+    The blank is no class.
+
+Examples
+--------
+>>> logits, labels = LoDTensor(np.zeros((4, 3)), [[3, 1]]), LoDTensor([1, 2, 1, 1], [[2, 2]])
+>>> ctc_loss(logits, labels).round(4)
+array([1.6864,    inf])
+>>> float(np.log(27 / 5).round(4))  # 5 of 27 paths are right: 112, 122, 12-, 1-2, -12
+1.6864
+"""
+
+class _CtcLossGrad(Op[..., Any]):
+    @overload
+    def __call__(
+        self,
+        logits: LoDTensor,
+        labels: LoDTensor,
+        grad: ArrayLike,
+        /,
+        *,
+        blank: Integer = 0,
+        norm_by_times: _Bool | Literal['gradient'] = False,
+        level: Integer = -1,
+        out: Array | LoDTensor | None = None,
+    ) -> LoDTensor:
+        """Return the gradient of ``ctc_loss`` by the logits: the softmax less the share of the paths in each class."""
+
+    @overload
+    def __call__(
+        self,
+        logits: LoDTensor,
+        labels: LoDTensor,
+        grad: A | ArrayLike,
+        /,
+        *,
+        blank: Integer = 0,
+        norm_by_times: _Bool | Literal['gradient'] = False,
+        level: Integer = -1,
+        out: A | LoDTensor | None = None,
+    ) -> LoDTensor:
+        """Return the gradient of ``ctc_loss`` by the logits: the softmax less the share of the paths in each class."""
+
+ctc_loss_grad: _CtcLossGrad
+r"""ctc_loss_grad(logits: LoDTensor, labels: LoDTensor, grad: Dense, /, *, blank: int = 0, norm_by_times: ByTimes = False, level: int = -1) -> LoDTensor
+
+Return the gradient of ``ctc_loss`` by the logits: the softmax less the share of the paths in each class.
+
+0 where the loss is infinite.
+
+>>> logits, labels = LoDTensor(np.zeros((2, 2)), [[2]]), LoDTensor([1], [[1]])
+>>> ctc_loss_grad(logits, labels, np.array([6.])).values.round(4)
+array([[ 1., -1.],
+       [ 1., -1.]])
+"""
+
+class _DecayedAdagrad(UpdatingOp[..., Any]):
+    @overload
+    def __call__(
+        self,
+        param: Array,
+        grad: ArrayLike | SelectedRows,
+        moment: Array,
+        /,
+        *,
+        lr: Scalar,
+        decay: Number = 0.95,
+        epsilon: Number = 1e-06,
+        duplicates: Literal['merge', 'sequential'] = 'merge',
+        lazy: _Bool = False,
+        weight_decay: Number = 0.0,
+        decoupled: _Bool = False,
+        maximize: _Bool = False,
+        clip_value: Number | None = None,
+        clip_norm: Number | None = None,
+        mask: Array | None = None,
+        rounding_seed: Integer | None = None,
+    ) -> tuple[Array, Array]:
+        """adagrad by an average: ``moment = decay * moment + (1 - decay) * grad**2``; returns parameter and moment."""
+
+    @overload
+    def __call__(
+        self,
+        param: A,
+        grad: A | ArrayLike | SelectedRows,
+        moment: A,
+        /,
+        *,
+        lr: Scalar,
+        decay: Number = 0.95,
+        epsilon: Number = 1e-06,
+        duplicates: Literal['merge', 'sequential'] = 'merge',
+        lazy: _Bool = False,
+        weight_decay: Number = 0.0,
+        decoupled: _Bool = False,
+        maximize: _Bool = False,
+        clip_value: Number | None = None,
+        clip_norm: Number | None = None,
+        mask: Array | None = None,
+        rounding_seed: Integer | None = None,
+    ) -> tuple[A, A]:
+        """adagrad by an average: ``moment = decay * moment + (1 - decay) * grad**2``; returns parameter and moment."""
+
+decayed_adagrad: _DecayedAdagrad
+r"""decayed_adagrad(param: Dense, grad: Dense | SelectedRows, moment: Dense, /, *, lr: Scalar, decay: float = 0.95, epsilon: float = 1e-06, duplicates: Duplicates = 'merge', lazy: bool = False, weight_decay: float = 0.0, decoupled: bool = False, maximize: bool = False, clip_value: float | None = None, clip_norm: float | None = None, mask: np.ndarray | None = None, rounding_seed: int | None = None) -> tuple[Dense, Dense]
+
+adagrad by an average: ``moment = decay * moment + (1 - decay) * grad**2``; returns parameter and moment.
+
+Paddle's decayed_adagrad; torch.optim.RMSprop without momentum.
+
+Parameters
+----------
+moment : array like param
+    Average of squares; zeros at first.
+lr, epsilon, duplicates, lazy, weight_decay, decoupled, maximize, clip_value, clip_norm, mask, rounding_seed
+    As in adagrad.
+
+>>> decayed_adagrad(np.zeros(1), np.array([2.]), np.zeros(1), lr=1.0, decay=0.75, epsilon=0.0)
+(array([-2.]), array([1.]))
+"""
+
+class _DenseToIdLists(Op[..., Any]):
+    @overload
+    def __call__(self, dense: ArrayLike, /, *, out: Array | LoDTensor | None = None) -> LoDTensor:
+        """Return the non-zero columns of each row of a matrix, as ids: int64."""
+
+    @overload
+    def __call__(self, dense: A | ArrayLike, /, *, out: A | LoDTensor | None = None) -> LoDTensor:
+        """Return the non-zero columns of each row of a matrix, as ids: int64."""
+
+dense_to_id_lists: _DenseToIdLists
+r"""dense_to_id_lists(dense: Dense, /) -> LoDTensor
+
+Return the non-zero columns of each row of a matrix, as ids: int64.
+
+DenseVectorToIdList of Caffe2. ``batch_dense_to_sparse(ids, dense)`` returns their entries.
+
+>>> dense_to_id_lists(np.array([[0, 1, 0, 2], [0, 0, 0, 0], [3, 0, 0, 0]]))
+LoDTensor([[1, 3], [], [0]], recursive_sequence_lengths=[[2, 0, 1]], shape=(3,), dtype=int64)
+"""
+
+class _DequantizeRows(Op[..., Any]):
+    @overload
+    def __call__(self, rows: ArrayLike, /, *, bits: Literal[8, 4, 2] = 8, out: Array | None = None) -> Array:
+        """Return the rows that ``quantize_rows`` packed, as float32: ``scale * code + bias``."""
+
+    @overload
+    def __call__(self, rows: A | ArrayLike, /, *, bits: Literal[8, 4, 2] = 8, out: A | None = None) -> A:
+        """Return the rows that ``quantize_rows`` packed, as float32: ``scale * code + bias``."""
+
+    @overload
+    def __call__(
+        self,
+        rows: DenseLike | LoDTensor,
+        /,
+        *,
+        bits: Literal[8, 4, 2] = 8,
+        out: LoDTensor | DenseLike | None = None,
+    ) -> LoDTensor:
+        """Return the rows that ``quantize_rows`` packed, as float32: ``scale * code + bias``."""
+
+dequantize_rows: _DequantizeRows
+r"""dequantize_rows(rows: Dense, /, *, bits: Bits = 8) -> Dense
+
+Return the rows that ``quantize_rows`` packed, as float32: ``scale * code + bias``.
+
+Caffe2's Fused{8, 4, 2}BitRowwiseQuantizedToFloat.
+
+>>> dequantize_rows(quantize_rows(np.array([[0., 1., 2., 3.]]), bits=2), bits=2)
+array([[0., 1., 2., 3.]], dtype=float32)
+"""
+
+class _Dpsgd(UpdatingOp[..., Any]):
+    @overload
+    def __call__(
+        self,
+        param: Array,
+        grad: ArrayLike | SelectedRows,
+        /,
+        *,
+        lr: Scalar,
+        clip_norm: Number,
+        batch_size: Number = 1.0,
+        sigma: Number = 0.0,
+        seed: Integer = 0,
+        iteration: Scalar | Integer = 0,
+        duplicates: Literal['merge', 'sequential'] = 'merge',
+    ) -> Array:
+        """Differentially private sgd: clips the gradient's norm and adds Gaussian noise; returns the parameter."""
+
+    @overload
+    def __call__(
+        self,
+        param: A,
+        grad: A | ArrayLike | SelectedRows,
+        /,
+        *,
+        lr: Scalar,
+        clip_norm: Number,
+        batch_size: Number = 1.0,
+        sigma: Number = 0.0,
+        seed: Integer = 0,
+        iteration: Scalar | Integer = 0,
+        duplicates: Literal['merge', 'sequential'] = 'merge',
+    ) -> A:
+        """Differentially private sgd: clips the gradient's norm and adds Gaussian noise; returns the parameter."""
+
+dpsgd: _Dpsgd
+r"""dpsgd(param: Dense, grad: Dense | SelectedRows, /, *, lr: Scalar, clip_norm: float, batch_size: float = 1.0, sigma: float = 0.0, seed: int = 0, iteration: Scalar | int = 0, duplicates: Duplicates = 'merge') -> Dense
+
+Differentially private sgd: clips the gradient's norm and adds Gaussian noise; returns the parameter.
+
+``param -= lr * (grad * min(1, clip_norm / |grad|) + noise / batch_size)``. Paddle's dpsgd, which adds one number to
+all elements, and the same at each step; here each element and step has its own.
+
+Parameters
+----------
+clip_norm : float
+    Largest norm of the gradient.
+batch_size : float
+sigma : float
+    Standard deviation of the noise; with noise all rows change.
+seed, iteration : int
+    The noise is drawn from both: no step may repeat one.
+lr, duplicates
+    As in sgd.
+
+>>> dpsgd(np.zeros(2), np.array([3., 4.]), lr=1.0, clip_norm=1.0)
+array([-0.6, -0.8])
+"""
+
+class _Dropout(Op[..., Any]):
+    @overload
+    def __call__(
+        self,
+        x: ArrayLike,
+        /,
+        *,
+        rate: Number,
+        seed: Integer,
+        training: _Bool = True,
+        out: Array | None = None,
+    ) -> Array:
+        """Put 0 in place of a share of all elements, and scale the others by ``1 / (1 - rate)``."""
+
+    @overload
+    def __call__(
+        self,
+        x: A | ArrayLike,
+        /,
+        *,
+        rate: Number,
+        seed: Integer,
+        training: _Bool = True,
+        out: A | None = None,
+    ) -> A:
+        """Put 0 in place of a share of all elements, and scale the others by ``1 / (1 - rate)``."""
+
+    @overload
+    def __call__(
+        self,
+        x: DenseLike | LoDTensor,
+        /,
+        *,
+        rate: Number,
+        seed: Integer,
+        training: _Bool = True,
+        out: LoDTensor | DenseLike | None = None,
+    ) -> LoDTensor:
+        """Put 0 in place of a share of all elements, and scale the others by ``1 / (1 - rate)``."""
+
+dropout: _Dropout
+r"""dropout(x: Dense, /, *, rate: float, seed: int, training: bool = True) -> Dense
+
+Put 0 in place of a share of all elements, and scale the others by ``1 / (1 - rate)``.
+
+The mask follows from the seed and the number of each element, and from nothing else: it is the same on the CPU and
+on a GPU, for any number of threads, and the gradient computes it again. Take another seed for each step and each
+layer, for example a counter.
+
+Parameters
+----------
+x : array or LoDTensor of float16, float32 or float64
+rate : float
+    Probability of an element to become 0.
+seed : int
+training : bool
+    False: a copy of x.
+
+Returns
+-------
+array or LoDTensor
+    Like x.
+
+Examples
+--------
+>>> dropout(np.ones(8), rate=0.5, seed=1)
+array([2., 0., 2., 0., 2., 0., 2., 2.])
+"""
+
+class _EditDistance(Op[..., Any]):
+    def __call__(
+        self,
+        hyp: LoDTensor,
+        ref: LoDTensor,
+        /,
+        *,
+        normalized: _Bool = False,
+        ignored_tokens: Any = (),
+        out: Array | DenseLike | LoDTensor | None = None,
+    ) -> Array | Any:
+        """Return the Levenshtein distance of each innermost sequence to its partner: insertions, deletions, substitutions."""
+
+edit_distance: _EditDistance
+r"""edit_distance(hyp: LoDTensor, ref: LoDTensor, /, *, normalized: bool = False, ignored_tokens: typing.Any = ()) -> Dense | LoDTensor
+
+Return the Levenshtein distance of each innermost sequence to its partner: insertions, deletions, substitutions.
+
+edit_distance of Paddle: the distance of Levenshtein (1966), by the table of Wagner and Fischer (1974).
+
+Parameters
+----------
+hyp, ref : LoDTensor
+    int32 or int64, of rows of one number, ``(rows,)`` or ``(rows, 1)``, with as many sequences.
+normalized : bool
+    Divide by the length of the reference: the error rate. Against an empty reference it is inf, or 0 where the
+    other sequence is empty too.
+ignored_tokens : list of int
+    Tokens that are deleted from both first.
+
+Returns
+-------
+array of float32, or LoDTensor when there are levels above
+    One number per pair, under the levels above.
+
+Raises
+------
+LoDMismatchError
+    Sequences are no pairs.
+ShapeMismatchError
+    Rows are not one number.
+DTypeError
+    Tokens are not int32 or int64.
+
+Examples
+--------
+>>> hyp, ref = LoDTensor([1, 2, 3, 4], [[2, 2]]), LoDTensor([1, 3, 3, 4, 9], [[2, 3]])
+>>> edit_distance(hyp, ref)
+array([1., 1.], dtype=float32)
+>>> edit_distance(hyp, ref, ignored_tokens=[9])
+array([1., 0.], dtype=float32)
+"""
+
+class _ElementwiseMul(Op[..., Any]):
+    @overload
+    def __call__(self, x: SelectedRows, y: DenseLike, /) -> SelectedRows:
+        """Return the products of elements: ``y`` is one number, or an array of the shape of ``x``."""
+
+    @overload
+    def __call__(self, x: ArrayLike, y: ArrayLike, /, *, out: Array | None = None) -> Array:
+        """Return the products of elements: ``y`` is one number, or an array of the shape of ``x``."""
+
+    @overload
+    def __call__(self, x: A | ArrayLike, y: A | ArrayLike, /, *, out: A | None = None) -> A:
+        """Return the products of elements: ``y`` is one number, or an array of the shape of ``x``."""
+
+    @overload
+    def __call__(
+        self,
+        x: DenseLike | LoDTensor | SelectedRows,
+        y: DenseLike | LoDTensor,
+        /,
+        *,
+        out: LoDTensor | DenseLike | None = None,
+    ) -> LoDTensor:
+        """Return the products of elements: ``y`` is one number, or an array of the shape of ``x``."""
+
+elementwise_mul: _ElementwiseMul
+r"""elementwise_mul(x: Dense | SelectedRows, y: Dense, /) -> Dense | SelectedRows
+
+Return the products of elements: ``y`` is one number, or an array of the shape of ``x``.
+
+>>> elementwise_mul(SelectedRows([2], [[3., 4.]], 3), np.array([2.]))
+SelectedRows(rows=[2], value=[[6., 8.]], height=3)
+"""
+
+class _EmbeddingBag(Op[..., Any]):
+    @overload
+    def __call__(
+        self,
+        table: ArrayLike,
+        ids: LoDTensor,
+        weights: ArrayLike | LoDTensor | None = None,
+        /,
+        *,
+        pool: Literal['sum', 'mean', 'sqrt', 'max', 'min', 'prod', 'logsumexp', 'logmeanexp'] = 'sum',
+        pad_value: Number = 0.0,
+        padding_idx: Integer | None = None,
+        is_sparse: _Bool = True,
+        dtype: Literal['float32'] | None = None,
+        out: Array | LoDTensor | None = None,
+    ) -> Array | Any:
+        """Look up and pool: ``sequence_pool(lookup_table(table, ids))`` in one pass, without the rows between."""
+
+    @overload
+    def __call__(
+        self,
+        table: A | ArrayLike,
+        ids: LoDTensor,
+        weights: A | ArrayLike | LoDTensor | None = None,
+        /,
+        *,
+        pool: Literal['sum', 'mean', 'sqrt', 'max', 'min', 'prod', 'logsumexp', 'logmeanexp'] = 'sum',
+        pad_value: Number = 0.0,
+        padding_idx: Integer | None = None,
+        is_sparse: _Bool = True,
+        dtype: Literal['float32'] | None = None,
+        out: A | LoDTensor | None = None,
+    ) -> A | Any:
+        """Look up and pool: ``sequence_pool(lookup_table(table, ids))`` in one pass, without the rows between."""
+
+embedding_bag: _EmbeddingBag
+r"""embedding_bag(table: Dense, ids: LoDTensor, weights: Dense | LoDTensor | None = None, /, *, pool: BagPool = 'sum', pad_value: float = 0.0, padding_idx: int | None = None, is_sparse: bool = True, dtype: Literal['float32'] | None = None) -> Dense | LoDTensor
+
+Look up and pool: ``sequence_pool(lookup_table(table, ids))`` in one pass, without the rows between.
+
+Caffe2's SparseLengths{Sum, WeightedSum, Mean}, torch's EmbeddingBag, Paddle's
+fused_embedding_seq_pool.
+
+Parameters
+----------
+table : array of shape (height, *item)
+ids : LoDTensor of int32 or int64
+    The innermost sequences are the bags; the result keeps the levels above.
+weights : array of shape (number of ids,), or LoDTensor of the structure of ids, optional
+    With sum and mean; the mean divides by the sum of the weights.
+pool : {"sum", "mean", "sqrt", "max", "min", "prod", "logsumexp", "logmeanexp"}
+pad_value : float
+    The result for an empty bag.
+padding_idx : int, optional
+    This row reads as zeros and gets no gradient.
+is_sparse : bool
+    True if the gradient of the table is SelectedRows.
+dtype : "float32", optional
+    The type of the result for a float16 table, whose own type it has by default.
+
+Examples
+--------
+>>> table = np.array([[0., 1.], [2., 3.], [4., 5.]])
+>>> embedding_bag(table, LoDTensor([2, 2, 1], [[2, 0, 1]]))
+array([[ 8., 10.],
+       [ 0.,  0.],
+       [ 2.,  3.]])
+"""
+
+class _EmbeddingBagAdadelta(UpdatingOp[..., Any]):
+    @overload
+    def __call__(
+        self,
+        param: Array,
+        ids: LoDTensor,
+        grad: ArrayLike,
+        square: Array,
+        change: Array,
+        weights: ArrayLike | None = None,
+        /,
+        *,
+        lr: Scalar,
+        decay: Number = 0.95,
+        epsilon: Number = 1e-06,
+        duplicates: Literal['merge', 'sequential'] = 'merge',
+        weight_decay: Number = 0.0,
+        decoupled: _Bool = False,
+        maximize: _Bool = False,
+        clip_value: Number | None = None,
+        pool: Literal['sum', 'mean', 'sqrt'] = 'sum',
+    ) -> tuple[Array, Array, Array]:
+        """``adadelta`` of a table by the gradient of ``embedding_bag``, in one pass over the rows; returns what changed."""
+
+    @overload
+    def __call__(
+        self,
+        param: A,
+        ids: LoDTensor,
+        grad: A | ArrayLike,
+        square: A,
+        change: A,
+        weights: A | ArrayLike | None = None,
+        /,
+        *,
+        lr: Scalar,
+        decay: Number = 0.95,
+        epsilon: Number = 1e-06,
+        duplicates: Literal['merge', 'sequential'] = 'merge',
+        weight_decay: Number = 0.0,
+        decoupled: _Bool = False,
+        maximize: _Bool = False,
+        clip_value: Number | None = None,
+        pool: Literal['sum', 'mean', 'sqrt'] = 'sum',
+    ) -> tuple[A, A, A]:
+        """``adadelta`` of a table by the gradient of ``embedding_bag``, in one pass over the rows; returns what changed."""
+
+embedding_bag_adadelta: _EmbeddingBagAdadelta
+r"""embedding_bag_adadelta(param: Dense, ids: LoDTensor, grad: Dense, square: Dense, change: Dense, weights: Dense | None = None, /, *, lr: Scalar, decay: float = 0.95, epsilon: float = 1e-06, duplicates: Duplicates = 'merge', weight_decay: float = 0.0, decoupled: bool = False, maximize: bool = False, clip_value: float | None = None, pool: MeanPool = 'sum') -> tuple[Dense, Dense, Dense]
+
+``adadelta`` of a table by the gradient of ``embedding_bag``, in one pass over the rows; returns what changed.
+
+The same as ``adadelta(param, table_grad, square, change, lazy=True)`` with ``table_grad = embedding_bag_grad(param, ids,
+grad, weights, pool=pool)``, without an array of one row per id: rows that no id names stay as they are.
+
+Parameters
+----------
+param : array of shape (height, *item)
+    The table.
+ids : LoDTensor of int32 or int64
+    The innermost sequences are the bags.
+grad : array of shape (bags, *item)
+    Gradient of the result of ``embedding_bag``.
+weights : array of shape (number of ids,), optional
+    One factor per id, with sum and mean.
+pool : {"sum", "mean", "sqrt"}
+square, change, lr, decay, epsilon, duplicates, weight_decay, decoupled, maximize, clip_value
+    As in ``adadelta``.
+
+Raises
+------
+RowIndexError
+    An id is negative or not below the height. Nothing was changed then.
+
+>>> param, grad = np.ones((3, 2)), np.ones((1, 2))
+>>> _ = embedding_bag_adadelta(param, LoDTensor([2, 2], [[2]]), grad, np.zeros((3, 2)), np.zeros((3, 2)), lr=0.5)
+>>> param[:2]
+array([[1., 1.],
+       [1., 1.]])
+"""
+
+class _EmbeddingBagAdagrad(UpdatingOp[..., Any]):
+    @overload
+    def __call__(
+        self,
+        param: Array,
+        ids: LoDTensor,
+        grad: ArrayLike,
+        moment: Array,
+        weights: ArrayLike | None = None,
+        /,
+        *,
+        lr: Scalar,
+        epsilon: Number = 1e-06,
+        decay: Number = 1.0,
+        duplicates: Literal['merge', 'sequential'] = 'merge',
+        weight_decay: Number = 0.0,
+        decoupled: _Bool = False,
+        maximize: _Bool = False,
+        clip_value: Number | None = None,
+        pool: Literal['sum', 'mean', 'sqrt'] = 'sum',
+    ) -> tuple[Array, Array]:
+        """``adagrad`` of a table by the gradient of ``embedding_bag``, in one pass over the rows; returns what changed."""
+
+    @overload
+    def __call__(
+        self,
+        param: A,
+        ids: LoDTensor,
+        grad: A | ArrayLike,
+        moment: A,
+        weights: A | ArrayLike | None = None,
+        /,
+        *,
+        lr: Scalar,
+        epsilon: Number = 1e-06,
+        decay: Number = 1.0,
+        duplicates: Literal['merge', 'sequential'] = 'merge',
+        weight_decay: Number = 0.0,
+        decoupled: _Bool = False,
+        maximize: _Bool = False,
+        clip_value: Number | None = None,
+        pool: Literal['sum', 'mean', 'sqrt'] = 'sum',
+    ) -> tuple[A, A]:
+        """``adagrad`` of a table by the gradient of ``embedding_bag``, in one pass over the rows; returns what changed."""
+
+embedding_bag_adagrad: _EmbeddingBagAdagrad
+r"""embedding_bag_adagrad(param: Dense, ids: LoDTensor, grad: Dense, moment: Dense, weights: Dense | None = None, /, *, lr: Scalar, epsilon: float = 1e-06, decay: float = 1.0, duplicates: Duplicates = 'merge', weight_decay: float = 0.0, decoupled: bool = False, maximize: bool = False, clip_value: float | None = None, pool: MeanPool = 'sum') -> tuple[Dense, Dense]
+
+``adagrad`` of a table by the gradient of ``embedding_bag``, in one pass over the rows; returns what changed.
+
+The same as ``adagrad(param, table_grad, moment, lazy=True)`` with ``table_grad = embedding_bag_grad(param, ids,
+grad, weights, pool=pool)``, without an array of one row per id: rows that no id names stay as they are.
+Caffe2's SparseAdagradFusedWithSparseLengths{Sum, Mean, WeightedSum}Gradient.
+
+Parameters
+----------
+param : array of shape (height, *item)
+    The table.
+ids : LoDTensor of int32 or int64
+    The innermost sequences are the bags.
+grad : array of shape (bags, *item)
+    Gradient of the result of ``embedding_bag``.
+weights : array of shape (number of ids,), optional
+    One factor per id, with sum and mean.
+pool : {"sum", "mean", "sqrt"}
+moment, lr, epsilon, decay, duplicates, weight_decay, decoupled, maximize, clip_value
+    As in ``adagrad``.
+
+Raises
+------
+RowIndexError
+    An id is negative or not below the height. Nothing was changed then.
+
+>>> param, grad = np.ones((3, 2)), np.ones((1, 2))
+>>> _ = embedding_bag_adagrad(param, LoDTensor([2, 2], [[2]]), grad, np.zeros((3, 2)), lr=0.5)
+>>> param[:2]
+array([[1., 1.],
+       [1., 1.]])
+"""
+
+class _EmbeddingBagAdam(UpdatingOp[..., Any]):
+    @overload
+    def __call__(
+        self,
+        param: Array,
+        ids: LoDTensor,
+        grad: ArrayLike,
+        moment1: Array,
+        moment2: Array,
+        largest: Array | None = None,
+        weights: ArrayLike | None = None,
+        /,
+        *,
+        lr: Scalar,
+        iteration: Scalar,
+        beta1: Number = 0.9,
+        beta2: Number = 0.999,
+        epsilon: Number = 1e-08,
+        rectified: _Bool = False,
+        corrected_epsilon: _Bool = False,
+        duplicates: Literal['merge', 'sequential'] = 'merge',
+        weight_decay: Number = 0.0,
+        decoupled: _Bool = False,
+        maximize: _Bool = False,
+        clip_value: Number | None = None,
+        pool: Literal['sum', 'mean', 'sqrt'] = 'sum',
+    ) -> tuple[Array, ...]:
+        """``adam`` of a table by the gradient of ``embedding_bag``, in one pass over the rows; returns what changed."""
+
+    @overload
+    def __call__(
+        self,
+        param: A,
+        ids: LoDTensor,
+        grad: A | ArrayLike,
+        moment1: A,
+        moment2: A,
+        largest: A | None = None,
+        weights: A | ArrayLike | None = None,
+        /,
+        *,
+        lr: Scalar,
+        iteration: Scalar,
+        beta1: Number = 0.9,
+        beta2: Number = 0.999,
+        epsilon: Number = 1e-08,
+        rectified: _Bool = False,
+        corrected_epsilon: _Bool = False,
+        duplicates: Literal['merge', 'sequential'] = 'merge',
+        weight_decay: Number = 0.0,
+        decoupled: _Bool = False,
+        maximize: _Bool = False,
+        clip_value: Number | None = None,
+        pool: Literal['sum', 'mean', 'sqrt'] = 'sum',
+    ) -> tuple[A, ...]:
+        """``adam`` of a table by the gradient of ``embedding_bag``, in one pass over the rows; returns what changed."""
+
+embedding_bag_adam: _EmbeddingBagAdam
+r"""embedding_bag_adam(param: Dense, ids: LoDTensor, grad: Dense, moment1: Dense, moment2: Dense, largest: Dense | None = None, weights: Dense | None = None, /, *, lr: Scalar, iteration: Scalar, beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-08, rectified: bool = False, corrected_epsilon: bool = False, duplicates: Duplicates = 'merge', weight_decay: float = 0.0, decoupled: bool = False, maximize: bool = False, clip_value: float | None = None, pool: MeanPool = 'sum') -> tuple[Dense, ...]
+
+``adam`` of a table by the gradient of ``embedding_bag``, in one pass over the rows; returns what changed.
+
+The same as ``adam(param, table_grad, moment1, moment2, largest, lazy=True)`` with ``table_grad = embedding_bag_grad(param, ids,
+grad, weights, pool=pool)``, without an array of one row per id: rows that no id names stay as they are.
+
+Parameters
+----------
+param : array of shape (height, *item)
+    The table.
+ids : LoDTensor of int32 or int64
+    The innermost sequences are the bags.
+grad : array of shape (bags, *item)
+    Gradient of the result of ``embedding_bag``.
+weights : array of shape (number of ids,), optional
+    One factor per id, with sum and mean.
+pool : {"sum", "mean", "sqrt"}
+moment1, moment2, largest, lr, iteration, beta1, beta2, epsilon, rectified, corrected_epsilon, duplicates,
+weight_decay, decoupled, maximize, clip_value
+    As in ``adam``.
+
+Raises
+------
+RowIndexError
+    An id is negative or not below the height. Nothing was changed then.
+
+>>> param, grad = np.ones((3, 2)), np.ones((1, 2))
+>>> _ = embedding_bag_adam(param, LoDTensor([2, 2], [[2]]), grad, np.zeros((3, 2)), np.zeros((3, 2)), lr=0.5, iteration=0)
+>>> param[:2]
+array([[1., 1.],
+       [1., 1.]])
+"""
+
+class _EmbeddingBagAdamax(UpdatingOp[..., Any]):
+    @overload
+    def __call__(
+        self,
+        param: Array,
+        ids: LoDTensor,
+        grad: ArrayLike,
+        moment: Array,
+        norm: Array,
+        weights: ArrayLike | None = None,
+        /,
+        *,
+        lr: Scalar,
+        iteration: Scalar,
+        beta1: Number = 0.9,
+        beta2: Number = 0.999,
+        epsilon: Number = 1e-08,
+        duplicates: Literal['merge', 'sequential'] = 'merge',
+        weight_decay: Number = 0.0,
+        decoupled: _Bool = False,
+        maximize: _Bool = False,
+        clip_value: Number | None = None,
+        pool: Literal['sum', 'mean', 'sqrt'] = 'sum',
+    ) -> tuple[Array, Array, Array]:
+        """``adamax`` of a table by the gradient of ``embedding_bag``, in one pass over the rows; returns what changed."""
+
+    @overload
+    def __call__(
+        self,
+        param: A,
+        ids: LoDTensor,
+        grad: A | ArrayLike,
+        moment: A,
+        norm: A,
+        weights: A | ArrayLike | None = None,
+        /,
+        *,
+        lr: Scalar,
+        iteration: Scalar,
+        beta1: Number = 0.9,
+        beta2: Number = 0.999,
+        epsilon: Number = 1e-08,
+        duplicates: Literal['merge', 'sequential'] = 'merge',
+        weight_decay: Number = 0.0,
+        decoupled: _Bool = False,
+        maximize: _Bool = False,
+        clip_value: Number | None = None,
+        pool: Literal['sum', 'mean', 'sqrt'] = 'sum',
+    ) -> tuple[A, A, A]:
+        """``adamax`` of a table by the gradient of ``embedding_bag``, in one pass over the rows; returns what changed."""
+
+embedding_bag_adamax: _EmbeddingBagAdamax
+r"""embedding_bag_adamax(param: Dense, ids: LoDTensor, grad: Dense, moment: Dense, norm: Dense, weights: Dense | None = None, /, *, lr: Scalar, iteration: Scalar, beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-08, duplicates: Duplicates = 'merge', weight_decay: float = 0.0, decoupled: bool = False, maximize: bool = False, clip_value: float | None = None, pool: MeanPool = 'sum') -> tuple[Dense, Dense, Dense]
+
+``adamax`` of a table by the gradient of ``embedding_bag``, in one pass over the rows; returns what changed.
+
+The same as ``adamax(param, table_grad, moment, norm, lazy=True)`` with ``table_grad = embedding_bag_grad(param, ids,
+grad, weights, pool=pool)``, without an array of one row per id: rows that no id names stay as they are.
+
+Parameters
+----------
+param : array of shape (height, *item)
+    The table.
+ids : LoDTensor of int32 or int64
+    The innermost sequences are the bags.
+grad : array of shape (bags, *item)
+    Gradient of the result of ``embedding_bag``.
+weights : array of shape (number of ids,), optional
+    One factor per id, with sum and mean.
+pool : {"sum", "mean", "sqrt"}
+moment, norm, lr, iteration, beta1, beta2, epsilon, duplicates, weight_decay, decoupled, maximize, clip_value
+    As in ``adamax``.
+
+Raises
+------
+RowIndexError
+    An id is negative or not below the height. Nothing was changed then.
+
+>>> param, grad = np.ones((3, 2)), np.ones((1, 2))
+>>> _ = embedding_bag_adamax(param, LoDTensor([2, 2], [[2]]), grad, np.zeros((3, 2)), np.zeros((3, 2)), lr=0.5, iteration=0)
+>>> param[:2]
+array([[1., 1.],
+       [1., 1.]])
+"""
+
+class _EmbeddingBagAdamw(UpdatingOp[..., Any]):
+    @overload
+    def __call__(
+        self,
+        param: Array,
+        ids: LoDTensor,
+        grad: ArrayLike,
+        moment1: Array,
+        moment2: Array,
+        largest: Array | None = None,
+        weights: ArrayLike | None = None,
+        /,
+        *,
+        lr: Scalar,
+        iteration: Scalar,
+        beta1: Number = 0.9,
+        beta2: Number = 0.999,
+        epsilon: Number = 1e-08,
+        duplicates: Literal['merge', 'sequential'] = 'merge',
+        weight_decay: Number = 0.01,
+        decoupled: _Bool = True,
+        maximize: _Bool = False,
+        clip_value: Number | None = None,
+        pool: Literal['sum', 'mean', 'sqrt'] = 'sum',
+    ) -> tuple[Array, ...]:
+        """``adamw`` of a table by the gradient of ``embedding_bag``, in one pass over the rows; returns what changed."""
+
+    @overload
+    def __call__(
+        self,
+        param: A,
+        ids: LoDTensor,
+        grad: A | ArrayLike,
+        moment1: A,
+        moment2: A,
+        largest: A | None = None,
+        weights: A | ArrayLike | None = None,
+        /,
+        *,
+        lr: Scalar,
+        iteration: Scalar,
+        beta1: Number = 0.9,
+        beta2: Number = 0.999,
+        epsilon: Number = 1e-08,
+        duplicates: Literal['merge', 'sequential'] = 'merge',
+        weight_decay: Number = 0.01,
+        decoupled: _Bool = True,
+        maximize: _Bool = False,
+        clip_value: Number | None = None,
+        pool: Literal['sum', 'mean', 'sqrt'] = 'sum',
+    ) -> tuple[A, ...]:
+        """``adamw`` of a table by the gradient of ``embedding_bag``, in one pass over the rows; returns what changed."""
+
+embedding_bag_adamw: _EmbeddingBagAdamw
+r"""embedding_bag_adamw(param: Dense, ids: LoDTensor, grad: Dense, moment1: Dense, moment2: Dense, largest: Dense | None = None, weights: Dense | None = None, /, *, lr: Scalar, iteration: Scalar, beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-08, duplicates: Duplicates = 'merge', weight_decay: float = 0.01, decoupled: bool = True, maximize: bool = False, clip_value: float | None = None, pool: MeanPool = 'sum') -> tuple[Dense, ...]
+
+``adamw`` of a table by the gradient of ``embedding_bag``, in one pass over the rows; returns what changed.
+
+The same as ``adamw(param, table_grad, moment1, moment2, largest, lazy=True)`` with ``table_grad = embedding_bag_grad(param, ids,
+grad, weights, pool=pool)``, without an array of one row per id: rows that no id names stay as they are.
+
+Parameters
+----------
+param : array of shape (height, *item)
+    The table.
+ids : LoDTensor of int32 or int64
+    The innermost sequences are the bags.
+grad : array of shape (bags, *item)
+    Gradient of the result of ``embedding_bag``.
+weights : array of shape (number of ids,), optional
+    One factor per id, with sum and mean.
+pool : {"sum", "mean", "sqrt"}
+moment1, moment2, largest, lr, iteration, beta1, beta2, epsilon, duplicates, weight_decay, decoupled, maximize,
+clip_value
+    As in ``adamw``.
+
+Raises
+------
+RowIndexError
+    An id is negative or not below the height. Nothing was changed then.
+
+>>> param, grad = np.ones((3, 2)), np.ones((1, 2))
+>>> _ = embedding_bag_adamw(param, LoDTensor([2, 2], [[2]]), grad, np.zeros((3, 2)), np.zeros((3, 2)), lr=0.5, iteration=0)
+>>> param[:2]
+array([[1., 1.],
+       [1., 1.]])
+"""
+
+class _EmbeddingBagDecayedAdagrad(UpdatingOp[..., Any]):
+    @overload
+    def __call__(
+        self,
+        param: Array,
+        ids: LoDTensor,
+        grad: ArrayLike,
+        moment: Array,
+        weights: ArrayLike | None = None,
+        /,
+        *,
+        lr: Scalar,
+        decay: Number = 0.95,
+        epsilon: Number = 1e-06,
+        duplicates: Literal['merge', 'sequential'] = 'merge',
+        weight_decay: Number = 0.0,
+        decoupled: _Bool = False,
+        maximize: _Bool = False,
+        clip_value: Number | None = None,
+        pool: Literal['sum', 'mean', 'sqrt'] = 'sum',
+    ) -> tuple[Array, Array]:
+        """``decayed_adagrad`` of a table by the gradient of ``embedding_bag``, in one pass over the rows; returns what changed."""
+
+    @overload
+    def __call__(
+        self,
+        param: A,
+        ids: LoDTensor,
+        grad: A | ArrayLike,
+        moment: A,
+        weights: A | ArrayLike | None = None,
+        /,
+        *,
+        lr: Scalar,
+        decay: Number = 0.95,
+        epsilon: Number = 1e-06,
+        duplicates: Literal['merge', 'sequential'] = 'merge',
+        weight_decay: Number = 0.0,
+        decoupled: _Bool = False,
+        maximize: _Bool = False,
+        clip_value: Number | None = None,
+        pool: Literal['sum', 'mean', 'sqrt'] = 'sum',
+    ) -> tuple[A, A]:
+        """``decayed_adagrad`` of a table by the gradient of ``embedding_bag``, in one pass over the rows; returns what changed."""
+
+embedding_bag_decayed_adagrad: _EmbeddingBagDecayedAdagrad
+r"""embedding_bag_decayed_adagrad(param: Dense, ids: LoDTensor, grad: Dense, moment: Dense, weights: Dense | None = None, /, *, lr: Scalar, decay: float = 0.95, epsilon: float = 1e-06, duplicates: Duplicates = 'merge', weight_decay: float = 0.0, decoupled: bool = False, maximize: bool = False, clip_value: float | None = None, pool: MeanPool = 'sum') -> tuple[Dense, Dense]
+
+``decayed_adagrad`` of a table by the gradient of ``embedding_bag``, in one pass over the rows; returns what changed.
+
+The same as ``decayed_adagrad(param, table_grad, moment, lazy=True)`` with ``table_grad = embedding_bag_grad(param, ids,
+grad, weights, pool=pool)``, without an array of one row per id: rows that no id names stay as they are.
+
+Parameters
+----------
+param : array of shape (height, *item)
+    The table.
+ids : LoDTensor of int32 or int64
+    The innermost sequences are the bags.
+grad : array of shape (bags, *item)
+    Gradient of the result of ``embedding_bag``.
+weights : array of shape (number of ids,), optional
+    One factor per id, with sum and mean.
+pool : {"sum", "mean", "sqrt"}
+moment, lr, decay, epsilon, duplicates, weight_decay, decoupled, maximize, clip_value
+    As in ``decayed_adagrad``.
+
+Raises
+------
+RowIndexError
+    An id is negative or not below the height. Nothing was changed then.
+
+>>> param, grad = np.ones((3, 2)), np.ones((1, 2))
+>>> _ = embedding_bag_decayed_adagrad(param, LoDTensor([2, 2], [[2]]), grad, np.zeros((3, 2)), lr=0.5)
+>>> param[:2]
+array([[1., 1.],
+       [1., 1.]])
+"""
+
+class _EmbeddingBagFtrl(UpdatingOp[..., Any]):
+    @overload
+    def __call__(
+        self,
+        param: Array,
+        ids: LoDTensor,
+        grad: ArrayLike,
+        squared: Array,
+        linear: Array | None = None,
+        weights: ArrayLike | None = None,
+        /,
+        *,
+        lr: Scalar,
+        beta: Number = 1.0,
+        l1: Number = 0.0,
+        l2: Number = 0.0,
+        duplicates: Literal['merge', 'sequential'] = 'merge',
+        weight_decay: Number = 0.0,
+        decoupled: _Bool = False,
+        maximize: _Bool = False,
+        clip_value: Number | None = None,
+        pool: Literal['sum', 'mean', 'sqrt'] = 'sum',
+    ) -> tuple[Array, ...]:
+        """``ftrl`` of a table by the gradient of ``embedding_bag``, in one pass over the rows; returns what changed."""
+
+    @overload
+    def __call__(
+        self,
+        param: A,
+        ids: LoDTensor,
+        grad: A | ArrayLike,
+        squared: A,
+        linear: A | None = None,
+        weights: A | ArrayLike | None = None,
+        /,
+        *,
+        lr: Scalar,
+        beta: Number = 1.0,
+        l1: Number = 0.0,
+        l2: Number = 0.0,
+        duplicates: Literal['merge', 'sequential'] = 'merge',
+        weight_decay: Number = 0.0,
+        decoupled: _Bool = False,
+        maximize: _Bool = False,
+        clip_value: Number | None = None,
+        pool: Literal['sum', 'mean', 'sqrt'] = 'sum',
+    ) -> tuple[A, ...]:
+        """``ftrl`` of a table by the gradient of ``embedding_bag``, in one pass over the rows; returns what changed."""
+
+embedding_bag_ftrl: _EmbeddingBagFtrl
+r"""embedding_bag_ftrl(param: Dense, ids: LoDTensor, grad: Dense, squared: Dense, linear: Dense | None = None, weights: Dense | None = None, /, *, lr: Scalar, beta: float = 1.0, l1: float = 0.0, l2: float = 0.0, duplicates: Duplicates = 'merge', weight_decay: float = 0.0, decoupled: bool = False, maximize: bool = False, clip_value: float | None = None, pool: MeanPool = 'sum') -> tuple[Dense, ...]
+
+``ftrl`` of a table by the gradient of ``embedding_bag``, in one pass over the rows; returns what changed.
+
+The same as ``ftrl(param, table_grad, squared, linear, lazy=True)`` with ``table_grad = embedding_bag_grad(param, ids,
+grad, weights, pool=pool)``, without an array of one row per id: rows that no id names stay as they are.
+
+Parameters
+----------
+param : array of shape (height, *item)
+    The table.
+ids : LoDTensor of int32 or int64
+    The innermost sequences are the bags.
+grad : array of shape (bags, *item)
+    Gradient of the result of ``embedding_bag``.
+weights : array of shape (number of ids,), optional
+    One factor per id, with sum and mean.
+pool : {"sum", "mean", "sqrt"}
+squared, linear, lr, beta, l1, l2, duplicates, weight_decay, decoupled, maximize, clip_value
+    As in ``ftrl``.
+
+Raises
+------
+RowIndexError
+    An id is negative or not below the height. Nothing was changed then.
+
+>>> param, grad = np.ones((3, 2)), np.ones((1, 2))
+>>> _ = embedding_bag_ftrl(param, LoDTensor([2, 2], [[2]]), grad, np.zeros((3, 2)), np.zeros((3, 2)), lr=0.5)
+>>> param[:2]
+array([[1., 1.],
+       [1., 1.]])
+"""
+
+class _EmbeddingBagGrad(Op[..., Any]):
+    @overload
+    def __call__(
+        self,
+        table: DenseLike,
+        ids: LoDTensor,
+        grad: DenseLike,
+        weights: DenseLike | None = None,
+        /,
+        *,
+        pool: Literal['sum', 'mean', 'sqrt', 'max', 'min', 'prod', 'logsumexp', 'logmeanexp'] = 'sum',
+        padding_idx: Integer | None = None,
+        is_sparse: Literal[True] = True,
+    ) -> SelectedRows:
+        """Return the gradient of ``embedding_bag`` by its table: SelectedRows with a row for every id, or dense."""
+
+    @overload
+    def __call__(
+        self,
+        table: ArrayLike,
+        ids: LoDTensor,
+        grad: ArrayLike,
+        weights: ArrayLike | None = None,
+        /,
+        *,
+        pool: Literal['sum', 'mean', 'sqrt', 'max', 'min', 'prod', 'logsumexp', 'logmeanexp'] = 'sum',
+        padding_idx: Integer | None = None,
+        is_sparse: Literal[False],
+        out: Array | None = None,
+    ) -> Array:
+        """Return the gradient of ``embedding_bag`` by its table: SelectedRows with a row for every id, or dense."""
+
+    @overload
+    def __call__(
+        self,
+        table: A | ArrayLike,
+        ids: LoDTensor,
+        grad: A | ArrayLike,
+        weights: A | ArrayLike | None = None,
+        /,
+        *,
+        pool: Literal['sum', 'mean', 'sqrt', 'max', 'min', 'prod', 'logsumexp', 'logmeanexp'] = 'sum',
+        padding_idx: Integer | None = None,
+        is_sparse: Literal[False],
+        out: A | None = None,
+    ) -> A:
+        """Return the gradient of ``embedding_bag`` by its table: SelectedRows with a row for every id, or dense."""
+
+    @overload
+    def __call__(
+        self,
+        table: DenseLike,
+        ids: LoDTensor,
+        grad: DenseLike,
+        weights: DenseLike | None = None,
+        /,
+        *,
+        pool: Literal['sum', 'mean', 'sqrt', 'max', 'min', 'prod', 'logsumexp', 'logmeanexp'] = 'sum',
+        padding_idx: Integer | None = None,
+        is_sparse: _Bool = True,
+        out: Array | DenseLike | None = None,
+    ) -> Any:
+        """Return the gradient of ``embedding_bag`` by its table: SelectedRows with a row for every id, or dense."""
+
+embedding_bag_grad: _EmbeddingBagGrad
+r"""embedding_bag_grad(table: Dense, ids: LoDTensor, grad: Dense, weights: Dense | None = None, /, *, pool: BagPool = 'sum', padding_idx: int | None = None, is_sparse: bool = True) -> Dense | SelectedRows
+
+Return the gradient of ``embedding_bag`` by its table: SelectedRows with a row for every id, or dense.
+
+>>> ids = LoDTensor([2, 2, 1], [[2, 0, 1]])
+>>> embedding_bag_grad(np.zeros((3, 1)), ids, np.array([[1.], [5.], [4.]]), pool="mean")
+SelectedRows(rows=[2, 2, 1], value=[[0.5], [0.5], [4.]], height=3)
+"""
+
+class _EmbeddingBagLion(UpdatingOp[..., Any]):
+    @overload
+    def __call__(
+        self,
+        param: Array,
+        ids: LoDTensor,
+        grad: ArrayLike,
+        moment: Array,
+        weights: ArrayLike | None = None,
+        /,
+        *,
+        lr: Scalar,
+        beta1: Number = 0.9,
+        beta2: Number = 0.99,
+        duplicates: Literal['merge', 'sequential'] = 'merge',
+        weight_decay: Number = 0.0,
+        decoupled: _Bool = False,
+        maximize: _Bool = False,
+        clip_value: Number | None = None,
+        pool: Literal['sum', 'mean', 'sqrt'] = 'sum',
+    ) -> tuple[Array, Array]:
+        """``lion`` of a table by the gradient of ``embedding_bag``, in one pass over the rows; returns what changed."""
+
+    @overload
+    def __call__(
+        self,
+        param: A,
+        ids: LoDTensor,
+        grad: A | ArrayLike,
+        moment: A,
+        weights: A | ArrayLike | None = None,
+        /,
+        *,
+        lr: Scalar,
+        beta1: Number = 0.9,
+        beta2: Number = 0.99,
+        duplicates: Literal['merge', 'sequential'] = 'merge',
+        weight_decay: Number = 0.0,
+        decoupled: _Bool = False,
+        maximize: _Bool = False,
+        clip_value: Number | None = None,
+        pool: Literal['sum', 'mean', 'sqrt'] = 'sum',
+    ) -> tuple[A, A]:
+        """``lion`` of a table by the gradient of ``embedding_bag``, in one pass over the rows; returns what changed."""
+
+embedding_bag_lion: _EmbeddingBagLion
+r"""embedding_bag_lion(param: Dense, ids: LoDTensor, grad: Dense, moment: Dense, weights: Dense | None = None, /, *, lr: Scalar, beta1: float = 0.9, beta2: float = 0.99, duplicates: Duplicates = 'merge', weight_decay: float = 0.0, decoupled: bool = False, maximize: bool = False, clip_value: float | None = None, pool: MeanPool = 'sum') -> tuple[Dense, Dense]
+
+``lion`` of a table by the gradient of ``embedding_bag``, in one pass over the rows; returns what changed.
+
+The same as ``lion(param, table_grad, moment, lazy=True)`` with ``table_grad = embedding_bag_grad(param, ids,
+grad, weights, pool=pool)``, without an array of one row per id: rows that no id names stay as they are.
+
+Parameters
+----------
+param : array of shape (height, *item)
+    The table.
+ids : LoDTensor of int32 or int64
+    The innermost sequences are the bags.
+grad : array of shape (bags, *item)
+    Gradient of the result of ``embedding_bag``.
+weights : array of shape (number of ids,), optional
+    One factor per id, with sum and mean.
+pool : {"sum", "mean", "sqrt"}
+moment, lr, beta1, beta2, duplicates, weight_decay, decoupled, maximize, clip_value
+    As in ``lion``.
+
+Raises
+------
+RowIndexError
+    An id is negative or not below the height. Nothing was changed then.
+
+>>> param, grad = np.ones((3, 2)), np.ones((1, 2))
+>>> _ = embedding_bag_lion(param, LoDTensor([2, 2], [[2]]), grad, np.zeros((3, 2)), lr=0.5)
+>>> param[:2]
+array([[1., 1.],
+       [1., 1.]])
+"""
+
+class _EmbeddingBagMomentum(UpdatingOp[..., Any]):
+    @overload
+    def __call__(
+        self,
+        param: Array,
+        ids: LoDTensor,
+        grad: ArrayLike,
+        velocity: Array,
+        weights: ArrayLike | None = None,
+        /,
+        *,
+        lr: Scalar,
+        momentum: Number = 0.9,
+        dampening: Number = 0.0,
+        nesterov: _Bool = False,
+        rate_in_velocity: _Bool = False,
+        duplicates: Literal['merge', 'sequential'] = 'merge',
+        weight_decay: Number = 0.0,
+        decoupled: _Bool = False,
+        maximize: _Bool = False,
+        clip_value: Number | None = None,
+        pool: Literal['sum', 'mean', 'sqrt'] = 'sum',
+    ) -> tuple[Array, ...]:
+        """``momentum`` of a table by the gradient of ``embedding_bag``, in one pass over the rows; returns what changed."""
+
+    @overload
+    def __call__(
+        self,
+        param: A,
+        ids: LoDTensor,
+        grad: A | ArrayLike,
+        velocity: A,
+        weights: A | ArrayLike | None = None,
+        /,
+        *,
+        lr: Scalar,
+        momentum: Number = 0.9,
+        dampening: Number = 0.0,
+        nesterov: _Bool = False,
+        rate_in_velocity: _Bool = False,
+        duplicates: Literal['merge', 'sequential'] = 'merge',
+        weight_decay: Number = 0.0,
+        decoupled: _Bool = False,
+        maximize: _Bool = False,
+        clip_value: Number | None = None,
+        pool: Literal['sum', 'mean', 'sqrt'] = 'sum',
+    ) -> tuple[A, ...]:
+        """``momentum`` of a table by the gradient of ``embedding_bag``, in one pass over the rows; returns what changed."""
+
+embedding_bag_momentum: _EmbeddingBagMomentum
+r"""embedding_bag_momentum(param: Dense, ids: LoDTensor, grad: Dense, velocity: Dense, weights: Dense | None = None, /, *, lr: Scalar, momentum: float = 0.9, dampening: float = 0.0, nesterov: bool = False, rate_in_velocity: bool = False, duplicates: Duplicates = 'merge', weight_decay: float = 0.0, decoupled: bool = False, maximize: bool = False, clip_value: float | None = None, pool: MeanPool = 'sum') -> tuple[Dense, ...]
+
+``momentum`` of a table by the gradient of ``embedding_bag``, in one pass over the rows; returns what changed.
+
+The same as ``momentum(param, table_grad, velocity, lazy=True)`` with ``table_grad = embedding_bag_grad(param, ids,
+grad, weights, pool=pool)``, without an array of one row per id: rows that no id names stay as they are.
+
+Parameters
+----------
+param : array of shape (height, *item)
+    The table.
+ids : LoDTensor of int32 or int64
+    The innermost sequences are the bags.
+grad : array of shape (bags, *item)
+    Gradient of the result of ``embedding_bag``.
+weights : array of shape (number of ids,), optional
+    One factor per id, with sum and mean.
+pool : {"sum", "mean", "sqrt"}
+velocity, lr, momentum, dampening, nesterov, rate_in_velocity, duplicates, weight_decay, decoupled, maximize,
+clip_value
+    As in ``momentum``.
+
+Raises
+------
+RowIndexError
+    An id is negative or not below the height. Nothing was changed then.
+
+>>> param, grad = np.ones((3, 2)), np.ones((1, 2))
+>>> _ = embedding_bag_momentum(param, LoDTensor([2, 2], [[2]]), grad, np.zeros((3, 2)), lr=0.5)
+>>> param[:2]
+array([[1., 1.],
+       [1., 1.]])
+"""
+
+class _EmbeddingBagNadam(UpdatingOp[..., Any]):
+    @overload
+    def __call__(
+        self,
+        param: Array,
+        ids: LoDTensor,
+        grad: ArrayLike,
+        moment1: Array,
+        moment2: Array,
+        weights: ArrayLike | None = None,
+        /,
+        *,
+        lr: Scalar,
+        iteration: Scalar,
+        beta1: Number = 0.9,
+        beta2: Number = 0.999,
+        epsilon: Number = 1e-08,
+        momentum_decay: Number = 0.004,
+        duplicates: Literal['merge', 'sequential'] = 'merge',
+        weight_decay: Number = 0.0,
+        decoupled: _Bool = False,
+        maximize: _Bool = False,
+        clip_value: Number | None = None,
+        pool: Literal['sum', 'mean', 'sqrt'] = 'sum',
+    ) -> tuple[Array, Array, Array]:
+        """``nadam`` of a table by the gradient of ``embedding_bag``, in one pass over the rows; returns what changed."""
+
+    @overload
+    def __call__(
+        self,
+        param: A,
+        ids: LoDTensor,
+        grad: A | ArrayLike,
+        moment1: A,
+        moment2: A,
+        weights: A | ArrayLike | None = None,
+        /,
+        *,
+        lr: Scalar,
+        iteration: Scalar,
+        beta1: Number = 0.9,
+        beta2: Number = 0.999,
+        epsilon: Number = 1e-08,
+        momentum_decay: Number = 0.004,
+        duplicates: Literal['merge', 'sequential'] = 'merge',
+        weight_decay: Number = 0.0,
+        decoupled: _Bool = False,
+        maximize: _Bool = False,
+        clip_value: Number | None = None,
+        pool: Literal['sum', 'mean', 'sqrt'] = 'sum',
+    ) -> tuple[A, A, A]:
+        """``nadam`` of a table by the gradient of ``embedding_bag``, in one pass over the rows; returns what changed."""
+
+embedding_bag_nadam: _EmbeddingBagNadam
+r"""embedding_bag_nadam(param: Dense, ids: LoDTensor, grad: Dense, moment1: Dense, moment2: Dense, weights: Dense | None = None, /, *, lr: Scalar, iteration: Scalar, beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-08, momentum_decay: float = 0.004, duplicates: Duplicates = 'merge', weight_decay: float = 0.0, decoupled: bool = False, maximize: bool = False, clip_value: float | None = None, pool: MeanPool = 'sum') -> tuple[Dense, Dense, Dense]
+
+``nadam`` of a table by the gradient of ``embedding_bag``, in one pass over the rows; returns what changed.
+
+The same as ``nadam(param, table_grad, moment1, moment2, lazy=True)`` with ``table_grad = embedding_bag_grad(param, ids,
+grad, weights, pool=pool)``, without an array of one row per id: rows that no id names stay as they are.
+
+Parameters
+----------
+param : array of shape (height, *item)
+    The table.
+ids : LoDTensor of int32 or int64
+    The innermost sequences are the bags.
+grad : array of shape (bags, *item)
+    Gradient of the result of ``embedding_bag``.
+weights : array of shape (number of ids,), optional
+    One factor per id, with sum and mean.
+pool : {"sum", "mean", "sqrt"}
+moment1, moment2, lr, iteration, beta1, beta2, epsilon, momentum_decay, duplicates, weight_decay, decoupled,
+maximize, clip_value
+    As in ``nadam``.
+
+Raises
+------
+RowIndexError
+    An id is negative or not below the height. Nothing was changed then.
+
+>>> param, grad = np.ones((3, 2)), np.ones((1, 2))
+>>> _ = embedding_bag_nadam(param, LoDTensor([2, 2], [[2]]), grad, np.zeros((3, 2)), np.zeros((3, 2)), lr=0.5, iteration=0)
+>>> param[:2]
+array([[1., 1.],
+       [1., 1.]])
+"""
+
+class _EmbeddingBagProximalAdagrad(UpdatingOp[..., Any]):
+    @overload
+    def __call__(
+        self,
+        param: Array,
+        ids: LoDTensor,
+        grad: ArrayLike,
+        moment: Array,
+        weights: ArrayLike | None = None,
+        /,
+        *,
+        lr: Scalar,
+        l1: Number = 0.0,
+        l2: Number = 0.0,
+        duplicates: Literal['merge', 'sequential'] = 'merge',
+        weight_decay: Number = 0.0,
+        decoupled: _Bool = False,
+        maximize: _Bool = False,
+        clip_value: Number | None = None,
+        pool: Literal['sum', 'mean', 'sqrt'] = 'sum',
+    ) -> tuple[Array, Array]:
+        """``proximal_adagrad`` of a table by the gradient of ``embedding_bag``, in one pass over the rows; returns what changed."""
+
+    @overload
+    def __call__(
+        self,
+        param: A,
+        ids: LoDTensor,
+        grad: A | ArrayLike,
+        moment: A,
+        weights: A | ArrayLike | None = None,
+        /,
+        *,
+        lr: Scalar,
+        l1: Number = 0.0,
+        l2: Number = 0.0,
+        duplicates: Literal['merge', 'sequential'] = 'merge',
+        weight_decay: Number = 0.0,
+        decoupled: _Bool = False,
+        maximize: _Bool = False,
+        clip_value: Number | None = None,
+        pool: Literal['sum', 'mean', 'sqrt'] = 'sum',
+    ) -> tuple[A, A]:
+        """``proximal_adagrad`` of a table by the gradient of ``embedding_bag``, in one pass over the rows; returns what changed."""
+
+embedding_bag_proximal_adagrad: _EmbeddingBagProximalAdagrad
+r"""embedding_bag_proximal_adagrad(param: Dense, ids: LoDTensor, grad: Dense, moment: Dense, weights: Dense | None = None, /, *, lr: Scalar, l1: float = 0.0, l2: float = 0.0, duplicates: Duplicates = 'merge', weight_decay: float = 0.0, decoupled: bool = False, maximize: bool = False, clip_value: float | None = None, pool: MeanPool = 'sum') -> tuple[Dense, Dense]
+
+``proximal_adagrad`` of a table by the gradient of ``embedding_bag``, in one pass over the rows; returns what changed.
+
+The same as ``proximal_adagrad(param, table_grad, moment, lazy=True)`` with ``table_grad = embedding_bag_grad(param, ids,
+grad, weights, pool=pool)``, without an array of one row per id: rows that no id names stay as they are.
+
+Parameters
+----------
+param : array of shape (height, *item)
+    The table.
+ids : LoDTensor of int32 or int64
+    The innermost sequences are the bags.
+grad : array of shape (bags, *item)
+    Gradient of the result of ``embedding_bag``.
+weights : array of shape (number of ids,), optional
+    One factor per id, with sum and mean.
+pool : {"sum", "mean", "sqrt"}
+moment, lr, l1, l2, duplicates, weight_decay, decoupled, maximize, clip_value
+    As in ``proximal_adagrad``.
+
+Raises
+------
+RowIndexError
+    An id is negative or not below the height. Nothing was changed then.
+
+>>> param, grad = np.ones((3, 2)), np.ones((1, 2))
+>>> _ = embedding_bag_proximal_adagrad(param, LoDTensor([2, 2], [[2]]), grad, np.zeros((3, 2)), lr=0.5)
+>>> param[:2]
+array([[1., 1.],
+       [1., 1.]])
+"""
+
+class _EmbeddingBagProximalGd(UpdatingOp[..., Any]):
+    @overload
+    def __call__(
+        self,
+        param: Array,
+        ids: LoDTensor,
+        grad: ArrayLike,
+        weights: ArrayLike | None = None,
+        /,
+        *,
+        lr: Scalar,
+        l1: Number = 0.0,
+        l2: Number = 0.0,
+        duplicates: Literal['merge', 'sequential'] = 'merge',
+        weight_decay: Number = 0.0,
+        decoupled: _Bool = False,
+        maximize: _Bool = False,
+        clip_value: Number | None = None,
+        pool: Literal['sum', 'mean', 'sqrt'] = 'sum',
+    ) -> Array:
+        """``proximal_gd`` of a table by the gradient of ``embedding_bag``, in one pass over the rows; returns what changed."""
+
+    @overload
+    def __call__(
+        self,
+        param: A,
+        ids: LoDTensor,
+        grad: A | ArrayLike,
+        weights: A | ArrayLike | None = None,
+        /,
+        *,
+        lr: Scalar,
+        l1: Number = 0.0,
+        l2: Number = 0.0,
+        duplicates: Literal['merge', 'sequential'] = 'merge',
+        weight_decay: Number = 0.0,
+        decoupled: _Bool = False,
+        maximize: _Bool = False,
+        clip_value: Number | None = None,
+        pool: Literal['sum', 'mean', 'sqrt'] = 'sum',
+    ) -> A:
+        """``proximal_gd`` of a table by the gradient of ``embedding_bag``, in one pass over the rows; returns what changed."""
+
+embedding_bag_proximal_gd: _EmbeddingBagProximalGd
+r"""embedding_bag_proximal_gd(param: Dense, ids: LoDTensor, grad: Dense, weights: Dense | None = None, /, *, lr: Scalar, l1: float = 0.0, l2: float = 0.0, duplicates: Duplicates = 'merge', weight_decay: float = 0.0, decoupled: bool = False, maximize: bool = False, clip_value: float | None = None, pool: MeanPool = 'sum') -> Dense
+
+``proximal_gd`` of a table by the gradient of ``embedding_bag``, in one pass over the rows; returns what changed.
+
+The same as ``proximal_gd(param, table_grad, lazy=True)`` with ``table_grad = embedding_bag_grad(param, ids,
+grad, weights, pool=pool)``, without an array of one row per id: rows that no id names stay as they are.
+
+Parameters
+----------
+param : array of shape (height, *item)
+    The table.
+ids : LoDTensor of int32 or int64
+    The innermost sequences are the bags.
+grad : array of shape (bags, *item)
+    Gradient of the result of ``embedding_bag``.
+weights : array of shape (number of ids,), optional
+    One factor per id, with sum and mean.
+pool : {"sum", "mean", "sqrt"}
+lr, l1, l2, duplicates, weight_decay, decoupled, maximize, clip_value
+    As in ``proximal_gd``.
+
+Raises
+------
+RowIndexError
+    An id is negative or not below the height. Nothing was changed then.
+
+>>> param, grad = np.ones((3, 2)), np.ones((1, 2))
+>>> _ = embedding_bag_proximal_gd(param, LoDTensor([2, 2], [[2]]), grad, lr=0.5)
+>>> param[:2]
+array([[1., 1.],
+       [1., 1.]])
+"""
+
+class _EmbeddingBagRadam(UpdatingOp[..., Any]):
+    @overload
+    def __call__(
+        self,
+        param: Array,
+        ids: LoDTensor,
+        grad: ArrayLike,
+        moment1: Array,
+        moment2: Array,
+        weights: ArrayLike | None = None,
+        /,
+        *,
+        lr: Scalar,
+        iteration: Scalar,
+        beta1: Number = 0.9,
+        beta2: Number = 0.999,
+        epsilon: Number = 1e-08,
+        duplicates: Literal['merge', 'sequential'] = 'merge',
+        weight_decay: Number = 0.0,
+        decoupled: _Bool = False,
+        maximize: _Bool = False,
+        clip_value: Number | None = None,
+        pool: Literal['sum', 'mean', 'sqrt'] = 'sum',
+    ) -> tuple[Array, Array, Array]:
+        """``radam`` of a table by the gradient of ``embedding_bag``, in one pass over the rows; returns what changed."""
+
+    @overload
+    def __call__(
+        self,
+        param: A,
+        ids: LoDTensor,
+        grad: A | ArrayLike,
+        moment1: A,
+        moment2: A,
+        weights: A | ArrayLike | None = None,
+        /,
+        *,
+        lr: Scalar,
+        iteration: Scalar,
+        beta1: Number = 0.9,
+        beta2: Number = 0.999,
+        epsilon: Number = 1e-08,
+        duplicates: Literal['merge', 'sequential'] = 'merge',
+        weight_decay: Number = 0.0,
+        decoupled: _Bool = False,
+        maximize: _Bool = False,
+        clip_value: Number | None = None,
+        pool: Literal['sum', 'mean', 'sqrt'] = 'sum',
+    ) -> tuple[A, A, A]:
+        """``radam`` of a table by the gradient of ``embedding_bag``, in one pass over the rows; returns what changed."""
+
+embedding_bag_radam: _EmbeddingBagRadam
+r"""embedding_bag_radam(param: Dense, ids: LoDTensor, grad: Dense, moment1: Dense, moment2: Dense, weights: Dense | None = None, /, *, lr: Scalar, iteration: Scalar, beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-08, duplicates: Duplicates = 'merge', weight_decay: float = 0.0, decoupled: bool = False, maximize: bool = False, clip_value: float | None = None, pool: MeanPool = 'sum') -> tuple[Dense, Dense, Dense]
+
+``radam`` of a table by the gradient of ``embedding_bag``, in one pass over the rows; returns what changed.
+
+The same as ``radam(param, table_grad, moment1, moment2, lazy=True)`` with ``table_grad = embedding_bag_grad(param, ids,
+grad, weights, pool=pool)``, without an array of one row per id: rows that no id names stay as they are.
+
+Parameters
+----------
+param : array of shape (height, *item)
+    The table.
+ids : LoDTensor of int32 or int64
+    The innermost sequences are the bags.
+grad : array of shape (bags, *item)
+    Gradient of the result of ``embedding_bag``.
+weights : array of shape (number of ids,), optional
+    One factor per id, with sum and mean.
+pool : {"sum", "mean", "sqrt"}
+moment1, moment2, lr, iteration, beta1, beta2, epsilon, duplicates, weight_decay, decoupled, maximize, clip_value
+    As in ``radam``.
+
+Raises
+------
+RowIndexError
+    An id is negative or not below the height. Nothing was changed then.
+
+>>> param, grad = np.ones((3, 2)), np.ones((1, 2))
+>>> _ = embedding_bag_radam(param, LoDTensor([2, 2], [[2]]), grad, np.zeros((3, 2)), np.zeros((3, 2)), lr=0.5, iteration=0)
+>>> param[:2]
+array([[1., 1.],
+       [1., 1.]])
+"""
+
+class _EmbeddingBagRmsprop(UpdatingOp[..., Any]):
+    @overload
+    def __call__(
+        self,
+        param: Array,
+        ids: LoDTensor,
+        grad: ArrayLike,
+        square: Array,
+        velocity: Array,
+        mean: Array | None = None,
+        weights: ArrayLike | None = None,
+        /,
+        *,
+        lr: Scalar,
+        decay: Number = 0.9,
+        momentum: Number = 0.0,
+        epsilon: Number = 1e-10,
+        epsilon_in_root: _Bool = True,
+        rate_in_velocity: _Bool = True,
+        duplicates: Literal['merge', 'sequential'] = 'merge',
+        weight_decay: Number = 0.0,
+        decoupled: _Bool = False,
+        maximize: _Bool = False,
+        clip_value: Number | None = None,
+        pool: Literal['sum', 'mean', 'sqrt'] = 'sum',
+    ) -> tuple[Array, ...]:
+        """``rmsprop`` of a table by the gradient of ``embedding_bag``, in one pass over the rows; returns what changed."""
+
+    @overload
+    def __call__(
+        self,
+        param: A,
+        ids: LoDTensor,
+        grad: A | ArrayLike,
+        square: A,
+        velocity: A,
+        mean: A | None = None,
+        weights: A | ArrayLike | None = None,
+        /,
+        *,
+        lr: Scalar,
+        decay: Number = 0.9,
+        momentum: Number = 0.0,
+        epsilon: Number = 1e-10,
+        epsilon_in_root: _Bool = True,
+        rate_in_velocity: _Bool = True,
+        duplicates: Literal['merge', 'sequential'] = 'merge',
+        weight_decay: Number = 0.0,
+        decoupled: _Bool = False,
+        maximize: _Bool = False,
+        clip_value: Number | None = None,
+        pool: Literal['sum', 'mean', 'sqrt'] = 'sum',
+    ) -> tuple[A, ...]:
+        """``rmsprop`` of a table by the gradient of ``embedding_bag``, in one pass over the rows; returns what changed."""
+
+embedding_bag_rmsprop: _EmbeddingBagRmsprop
+r"""embedding_bag_rmsprop(param: Dense, ids: LoDTensor, grad: Dense, square: Dense, velocity: Dense, mean: Dense | None = None, weights: Dense | None = None, /, *, lr: Scalar, decay: float = 0.9, momentum: float = 0.0, epsilon: float = 1e-10, epsilon_in_root: bool = True, rate_in_velocity: bool = True, duplicates: Duplicates = 'merge', weight_decay: float = 0.0, decoupled: bool = False, maximize: bool = False, clip_value: float | None = None, pool: MeanPool = 'sum') -> tuple[Dense, ...]
+
+``rmsprop`` of a table by the gradient of ``embedding_bag``, in one pass over the rows; returns what changed.
+
+The same as ``rmsprop(param, table_grad, square, velocity, mean, lazy=True)`` with ``table_grad = embedding_bag_grad(param, ids,
+grad, weights, pool=pool)``, without an array of one row per id: rows that no id names stay as they are.
+
+Parameters
+----------
+param : array of shape (height, *item)
+    The table.
+ids : LoDTensor of int32 or int64
+    The innermost sequences are the bags.
+grad : array of shape (bags, *item)
+    Gradient of the result of ``embedding_bag``.
+weights : array of shape (number of ids,), optional
+    One factor per id, with sum and mean.
+pool : {"sum", "mean", "sqrt"}
+square, velocity, mean, lr, decay, momentum, epsilon, epsilon_in_root, rate_in_velocity, duplicates, weight_decay,
+decoupled, maximize, clip_value
+    As in ``rmsprop``.
+
+Raises
+------
+RowIndexError
+    An id is negative or not below the height. Nothing was changed then.
+
+>>> param, grad = np.ones((3, 2)), np.ones((1, 2))
+>>> _ = embedding_bag_rmsprop(param, LoDTensor([2, 2], [[2]]), grad, np.zeros((3, 2)), np.zeros((3, 2)), lr=0.5)
+>>> param[:2]
+array([[1., 1.],
+       [1., 1.]])
+"""
+
+class _EmbeddingBagRowwiseAdagrad(UpdatingOp[..., Any]):
+    @overload
+    def __call__(
+        self,
+        param: Array,
+        ids: LoDTensor,
+        grad: ArrayLike,
+        moment: Array,
+        weights: ArrayLike | None = None,
+        /,
+        *,
+        lr: Scalar,
+        epsilon: Number = 1e-06,
+        duplicates: Literal['merge', 'sequential'] = 'merge',
+        weight_decay: Number = 0.0,
+        decoupled: _Bool = False,
+        maximize: _Bool = False,
+        clip_value: Number | None = None,
+        pool: Literal['sum', 'mean', 'sqrt'] = 'sum',
+    ) -> tuple[Array, Array]:
+        """``rowwise_adagrad`` of a table by the gradient of ``embedding_bag``, in one pass over the rows; returns what changed."""
+
+    @overload
+    def __call__(
+        self,
+        param: A,
+        ids: LoDTensor,
+        grad: A | ArrayLike,
+        moment: A,
+        weights: A | ArrayLike | None = None,
+        /,
+        *,
+        lr: Scalar,
+        epsilon: Number = 1e-06,
+        duplicates: Literal['merge', 'sequential'] = 'merge',
+        weight_decay: Number = 0.0,
+        decoupled: _Bool = False,
+        maximize: _Bool = False,
+        clip_value: Number | None = None,
+        pool: Literal['sum', 'mean', 'sqrt'] = 'sum',
+    ) -> tuple[A, A]:
+        """``rowwise_adagrad`` of a table by the gradient of ``embedding_bag``, in one pass over the rows; returns what changed."""
+
+embedding_bag_rowwise_adagrad: _EmbeddingBagRowwiseAdagrad
+r"""embedding_bag_rowwise_adagrad(param: Dense, ids: LoDTensor, grad: Dense, moment: Dense, weights: Dense | None = None, /, *, lr: Scalar, epsilon: float = 1e-06, duplicates: Duplicates = 'merge', weight_decay: float = 0.0, decoupled: bool = False, maximize: bool = False, clip_value: float | None = None, pool: MeanPool = 'sum') -> tuple[Dense, Dense]
+
+``rowwise_adagrad`` of a table by the gradient of ``embedding_bag``, in one pass over the rows; returns what changed.
+
+The same as ``rowwise_adagrad(param, table_grad, moment, lazy=True)`` with ``table_grad = embedding_bag_grad(param, ids,
+grad, weights, pool=pool)``, without an array of one row per id: rows that no id names stay as they are.
+Caffe2's RowWiseSparseAdagradFusedWithSparseLengths{Sum, Mean, WeightedSum}Gradient,
+FBGEMM's fused exact_rowwise_adagrad.
+
+Parameters
+----------
+param : array of shape (height, *item)
+    The table.
+ids : LoDTensor of int32 or int64
+    The innermost sequences are the bags.
+grad : array of shape (bags, *item)
+    Gradient of the result of ``embedding_bag``.
+weights : array of shape (number of ids,), optional
+    One factor per id, with sum and mean.
+pool : {"sum", "mean", "sqrt"}
+moment, lr, epsilon, duplicates, weight_decay, decoupled, maximize, clip_value
+    As in ``rowwise_adagrad``.
+
+Raises
+------
+RowIndexError
+    An id is negative or not below the height. Nothing was changed then.
+
+>>> param, grad = np.ones((3, 2)), np.ones((1, 2))
+>>> _ = embedding_bag_rowwise_adagrad(param, LoDTensor([2, 2], [[2]]), grad, np.zeros(3), lr=0.5)
+>>> param[:2]
+array([[1., 1.],
+       [1., 1.]])
+"""
+
+class _EmbeddingBagRowwiseAdam(UpdatingOp[..., Any]):
+    @overload
+    def __call__(
+        self,
+        param: Array,
+        ids: LoDTensor,
+        grad: ArrayLike,
+        moment1: Array,
+        moment2: Array,
+        weights: ArrayLike | None = None,
+        /,
+        *,
+        lr: Scalar,
+        iteration: Scalar,
+        beta1: Number = 0.9,
+        beta2: Number = 0.999,
+        epsilon: Number = 1e-08,
+        rectified: _Bool = False,
+        duplicates: Literal['merge', 'sequential'] = 'merge',
+        weight_decay: Number = 0.0,
+        decoupled: _Bool = False,
+        maximize: _Bool = False,
+        clip_value: Number | None = None,
+        pool: Literal['sum', 'mean', 'sqrt'] = 'sum',
+    ) -> tuple[Array, Array, Array]:
+        """``rowwise_adam`` of a table by the gradient of ``embedding_bag``, in one pass over the rows; returns what changed."""
+
+    @overload
+    def __call__(
+        self,
+        param: A,
+        ids: LoDTensor,
+        grad: A | ArrayLike,
+        moment1: A,
+        moment2: A,
+        weights: A | ArrayLike | None = None,
+        /,
+        *,
+        lr: Scalar,
+        iteration: Scalar,
+        beta1: Number = 0.9,
+        beta2: Number = 0.999,
+        epsilon: Number = 1e-08,
+        rectified: _Bool = False,
+        duplicates: Literal['merge', 'sequential'] = 'merge',
+        weight_decay: Number = 0.0,
+        decoupled: _Bool = False,
+        maximize: _Bool = False,
+        clip_value: Number | None = None,
+        pool: Literal['sum', 'mean', 'sqrt'] = 'sum',
+    ) -> tuple[A, A, A]:
+        """``rowwise_adam`` of a table by the gradient of ``embedding_bag``, in one pass over the rows; returns what changed."""
+
+embedding_bag_rowwise_adam: _EmbeddingBagRowwiseAdam
+r"""embedding_bag_rowwise_adam(param: Dense, ids: LoDTensor, grad: Dense, moment1: Dense, moment2: Dense, weights: Dense | None = None, /, *, lr: Scalar, iteration: Scalar, beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-08, rectified: bool = False, duplicates: Duplicates = 'merge', weight_decay: float = 0.0, decoupled: bool = False, maximize: bool = False, clip_value: float | None = None, pool: MeanPool = 'sum') -> tuple[Dense, Dense, Dense]
+
+``rowwise_adam`` of a table by the gradient of ``embedding_bag``, in one pass over the rows; returns what changed.
+
+The same as ``rowwise_adam(param, table_grad, moment1, moment2, lazy=True)`` with ``table_grad = embedding_bag_grad(param, ids,
+grad, weights, pool=pool)``, without an array of one row per id: rows that no id names stay as they are.
+
+Parameters
+----------
+param : array of shape (height, *item)
+    The table.
+ids : LoDTensor of int32 or int64
+    The innermost sequences are the bags.
+grad : array of shape (bags, *item)
+    Gradient of the result of ``embedding_bag``.
+weights : array of shape (number of ids,), optional
+    One factor per id, with sum and mean.
+pool : {"sum", "mean", "sqrt"}
+moment1, moment2, lr, iteration, beta1, beta2, epsilon, rectified, duplicates, weight_decay, decoupled, maximize,
+clip_value
+    As in ``rowwise_adam``.
+
+Raises
+------
+RowIndexError
+    An id is negative or not below the height. Nothing was changed then.
+
+>>> param, grad = np.ones((3, 2)), np.ones((1, 2))
+>>> _ = embedding_bag_rowwise_adam(param, LoDTensor([2, 2], [[2]]), grad, np.zeros((3, 2)), np.zeros(3), lr=0.5, iteration=0)
+>>> param[:2]
+array([[1., 1.],
+       [1., 1.]])
+"""
+
+class _EmbeddingBagSgd(UpdatingOp[..., Any]):
+    @overload
+    def __call__(
+        self,
+        param: Array,
+        ids: LoDTensor,
+        grad: ArrayLike,
+        weights: ArrayLike | None = None,
+        /,
+        *,
+        lr: Scalar,
+        duplicates: Literal['merge', 'sequential'] = 'merge',
+        weight_decay: Number = 0.0,
+        decoupled: _Bool = False,
+        maximize: _Bool = False,
+        clip_value: Number | None = None,
+        pool: Literal['sum', 'mean', 'sqrt'] = 'sum',
+    ) -> Array:
+        """``sgd`` of a table by the gradient of ``embedding_bag``, in one pass over the rows; returns what changed."""
+
+    @overload
+    def __call__(
+        self,
+        param: A,
+        ids: LoDTensor,
+        grad: A | ArrayLike,
+        weights: A | ArrayLike | None = None,
+        /,
+        *,
+        lr: Scalar,
+        duplicates: Literal['merge', 'sequential'] = 'merge',
+        weight_decay: Number = 0.0,
+        decoupled: _Bool = False,
+        maximize: _Bool = False,
+        clip_value: Number | None = None,
+        pool: Literal['sum', 'mean', 'sqrt'] = 'sum',
+    ) -> A:
+        """``sgd`` of a table by the gradient of ``embedding_bag``, in one pass over the rows; returns what changed."""
+
+embedding_bag_sgd: _EmbeddingBagSgd
+r"""embedding_bag_sgd(param: Dense, ids: LoDTensor, grad: Dense, weights: Dense | None = None, /, *, lr: Scalar, duplicates: Duplicates = 'merge', weight_decay: float = 0.0, decoupled: bool = False, maximize: bool = False, clip_value: float | None = None, pool: MeanPool = 'sum') -> Dense
+
+``sgd`` of a table by the gradient of ``embedding_bag``, in one pass over the rows; returns what changed.
+
+The same as ``sgd(param, table_grad, lazy=True)`` with ``table_grad = embedding_bag_grad(param, ids,
+grad, weights, pool=pool)``, without an array of one row per id: rows that no id names stay as they are.
+
+Parameters
+----------
+param : array of shape (height, *item)
+    The table.
+ids : LoDTensor of int32 or int64
+    The innermost sequences are the bags.
+grad : array of shape (bags, *item)
+    Gradient of the result of ``embedding_bag``.
+weights : array of shape (number of ids,), optional
+    One factor per id, with sum and mean.
+pool : {"sum", "mean", "sqrt"}
+lr, duplicates, weight_decay, decoupled, maximize, clip_value
+    As in ``sgd``.
+
+Raises
+------
+RowIndexError
+    An id is negative or not below the height. Nothing was changed then.
+
+>>> param, grad = np.ones((3, 2)), np.ones((1, 2))
+>>> _ = embedding_bag_sgd(param, LoDTensor([2, 2], [[2]]), grad, lr=0.5)
+>>> param[:2]
+array([[1., 1.],
+       [1., 1.]])
+"""
+
+class _EmbeddingBagWeightsGrad(Op[..., Any]):
+    @overload
+    def __call__(
+        self,
+        table: ArrayLike,
+        ids: LoDTensor,
+        grad: ArrayLike,
+        weights: ArrayLike,
+        /,
+        *,
+        pool: Literal['sum', 'mean', 'sqrt', 'max', 'min', 'prod', 'logsumexp', 'logmeanexp'] = 'sum',
+        padding_idx: Integer | None = None,
+        out: Array | None = None,
+    ) -> Array:
+        """Return the gradient of ``embedding_bag`` by its weights."""
+
+    @overload
+    def __call__(
+        self,
+        table: A | ArrayLike,
+        ids: LoDTensor,
+        grad: A | ArrayLike,
+        weights: A | ArrayLike,
+        /,
+        *,
+        pool: Literal['sum', 'mean', 'sqrt', 'max', 'min', 'prod', 'logsumexp', 'logmeanexp'] = 'sum',
+        padding_idx: Integer | None = None,
+        out: A | None = None,
+    ) -> A:
+        """Return the gradient of ``embedding_bag`` by its weights."""
+
+embedding_bag_weights_grad: _EmbeddingBagWeightsGrad
+r"""embedding_bag_weights_grad(table: Dense, ids: LoDTensor, grad: Dense, weights: Dense, /, *, pool: BagPool = 'sum', padding_idx: int | None = None) -> Dense
+
+Return the gradient of ``embedding_bag`` by its weights.
+
+>>> ids = LoDTensor([2, 1], [[2]])
+>>> embedding_bag_weights_grad(np.array([[0.], [3.], [5.]]), ids, np.array([[2.]]), np.ones(2))
+array([10.,  6.])
+"""
+
+class _Fc(Op[..., Any]):
+    @overload
+    def __call__(
+        self,
+        x: ArrayLike,
+        weight: ArrayLike,
+        bias: ArrayLike | None = None,
+        /,
+        *,
+        out: Array | None = None,
+    ) -> Array:
+        """Return ``x @ weight + bias``, every row flattened."""
+
+    @overload
+    def __call__(
+        self,
+        x: A | ArrayLike,
+        weight: A | ArrayLike,
+        bias: A | ArrayLike | None = None,
+        /,
+        *,
+        out: A | None = None,
+    ) -> A:
+        """Return ``x @ weight + bias``, every row flattened."""
+
+    @overload
+    def __call__(
+        self,
+        x: DenseLike | LoDTensor,
+        weight: DenseLike,
+        bias: DenseLike | None = None,
+        /,
+        *,
+        out: LoDTensor | DenseLike | None = None,
+    ) -> LoDTensor:
+        """Return ``x @ weight + bias``, every row flattened."""
+
+fc: _Fc
+r"""fc(x: Dense, weight: Dense, bias: Dense | None = None, /) -> Dense
+
+Return ``x @ weight + bias``, every row flattened.
+
+>>> fc(np.array([[1., 2.]]), np.array([[1., 0.], [0., 1.]]), np.array([10., 20.]))
+array([[11., 22.]])
+"""
+
+class _FcGrad(Op[..., Any]):
+    @overload
+    def __call__(self, x: ArrayLike, weight: ArrayLike, grad: ArrayLike, /) -> tuple[Array, Array, Array]:
+        """Return the gradients of ``fc`` by its input, weight and bias."""
+
+    @overload
+    def __call__(self, x: A | ArrayLike, weight: A | ArrayLike, grad: A | ArrayLike, /) -> tuple[A, A, A]:
+        """Return the gradients of ``fc`` by its input, weight and bias."""
+
+fc_grad: _FcGrad
+r"""fc_grad(x: Dense, weight: Dense, grad: Dense, /) -> tuple[Dense, Dense, Dense]
+
+Return the gradients of ``fc`` by its input, weight and bias.
+
+>>> fc_grad(np.array([[1., 2.]]), np.array([[3.], [4.]]), np.array([[1.]]))[0]
+array([[3., 4.]])
+"""
+
+class _FilterSelectedRows(Op[..., Any]):
+    @overload
+    def __call__(self, x: ArrayLike, rows: ArrayLike, /, *, exclude: _Bool = False) -> SelectedRows:
+        """Return the entries whose row is among ``rows``, in their order; with ``exclude`` those whose row is not."""
+
+    @overload
+    def __call__(self, x: A | ArrayLike, rows: A | ArrayLike, /, *, exclude: _Bool = False) -> SelectedRows:
+        """Return the entries whose row is among ``rows``, in their order; with ``exclude`` those whose row is not."""
+
+filter_selected_rows: _FilterSelectedRows
+r"""filter_selected_rows(x: SelectedRows, rows: Dense, /, *, exclude: bool = False) -> SelectedRows
+
+Return the entries whose row is among ``rows``, in their order; with ``exclude`` those whose row is not.
+
+>>> filter_selected_rows(SelectedRows([7, 1, 7], [[1.], [2.], [3.]], 10), [7, 9])
+SelectedRows(rows=[7, 7], value=[[1.], [3.]], height=10)
+"""
+
+class _Find(Op[..., Any]):
+    @overload
+    def __call__(
+        self,
+        ids: ArrayLike,
+        queries: ArrayLike,
+        /,
+        *,
+        missing_value: Integer = -1,
+        out: Array | None = None,
+    ) -> Array:
+        """Return the position of each query among the ids, that of its last occurrence, int64."""
+
+    @overload
+    def __call__(
+        self,
+        ids: A | ArrayLike,
+        queries: A | ArrayLike,
+        /,
+        *,
+        missing_value: Integer = -1,
+        out: A | None = None,
+    ) -> A:
+        """Return the position of each query among the ids, that of its last occurrence, int64."""
+
+    @overload
+    def __call__(
+        self,
+        ids: DenseLike,
+        queries: DenseLike | LoDTensor,
+        /,
+        *,
+        missing_value: Integer = -1,
+        out: LoDTensor | DenseLike | None = None,
+    ) -> LoDTensor:
+        """Return the position of each query among the ids, that of its last occurrence, int64."""
+
+find: _Find
+r"""find(ids: Dense, queries: Dense, /, *, missing_value: int = -1) -> Dense
+
+Return the position of each query among the ids, that of its last occurrence, int64.
+
+Find of Caffe2.
+
+Parameters
+----------
+ids : vector of int32 or int64
+queries : array of int32 or int64 of any shape, LoDTensor, or list
+missing_value : int
+    The result for a query that is not among the ids.
+
+Returns
+-------
+array, or LoDTensor, like the queries
+
+Raises
+------
+LoDError, DTypeError
+    The ids are not a vector of int32 or int64, or the queries are not integers.
+
+Examples
+--------
+>>> find([4, 5, 4], [[4, 5], [6, 4]])
+array([[ 2,  1],
+       [-1,  2]])
+"""
+
+class _FindDuplicateElements(Op[..., Any]):
+    @overload
+    def __call__(self, data: ArrayLike, /, *, out: Array | None = None) -> Array:
+        """Return the positions of second and later occurrences of elements, ascending, int64."""
+
+    @overload
+    def __call__(self, data: A | ArrayLike, /, *, out: A | None = None) -> A:
+        """Return the positions of second and later occurrences of elements, ascending, int64."""
+
+find_duplicate_elements: _FindDuplicateElements
+r"""find_duplicate_elements(data: Dense, /) -> Dense
+
+Return the positions of second and later occurrences of elements, ascending, int64.
+
+FindDuplicateElements of Caffe2. NaN equals nothing, 0.0 equals -0.0.
+
+Parameters
+----------
+data : vector of ids, or of floating numbers
+
+Raises
+------
+LoDError, DTypeError
+    The data are not a vector of float16, float32, float64, int32 or int64.
+
+Examples
+--------
+>>> find_duplicate_elements([4, 5, 4, 4, 5])
+array([2, 3, 4])
+"""
+
+class _Ftrl(UpdatingOp[..., Any]):
+    @overload
+    def __call__(
+        self,
+        param: Array,
+        grad: ArrayLike | SelectedRows,
+        squared: Array,
+        linear: Array | None = None,
+        /,
+        *,
+        lr: Scalar,
+        beta: Number = 1.0,
+        l1: Number = 0.0,
+        l2: Number = 0.0,
+        duplicates: Literal['merge', 'sequential'] = 'merge',
+        lazy: _Bool = False,
+        weight_decay: Number = 0.0,
+        decoupled: _Bool = False,
+        maximize: _Bool = False,
+        clip_value: Number | None = None,
+        clip_norm: Number | None = None,
+        mask: Array | None = None,
+        rounding_seed: Integer | None = None,
+    ) -> tuple[Array, ...]:
+        """FTRL-Proximal, in place; returns the parameter and its accumulators."""
+
+    @overload
+    def __call__(
+        self,
+        param: A,
+        grad: A | ArrayLike | SelectedRows,
+        squared: A,
+        linear: A | None = None,
+        /,
+        *,
+        lr: Scalar,
+        beta: Number = 1.0,
+        l1: Number = 0.0,
+        l2: Number = 0.0,
+        duplicates: Literal['merge', 'sequential'] = 'merge',
+        lazy: _Bool = False,
+        weight_decay: Number = 0.0,
+        decoupled: _Bool = False,
+        maximize: _Bool = False,
+        clip_value: Number | None = None,
+        clip_norm: Number | None = None,
+        mask: Array | None = None,
+        rounding_seed: Integer | None = None,
+    ) -> tuple[A, ...]:
+        """FTRL-Proximal, in place; returns the parameter and its accumulators."""
+
+ftrl: _Ftrl
+r"""ftrl(param: Dense, grad: Dense | SelectedRows, squared: Dense, linear: Dense | None = None, /, *, lr: Scalar, beta: float = 1.0, l1: float = 0.0, l2: float = 0.0, duplicates: Duplicates = 'merge', lazy: bool = False, weight_decay: float = 0.0, decoupled: bool = False, maximize: bool = False, clip_value: float | None = None, clip_norm: float | None = None, mask: np.ndarray | None = None, rounding_seed: int | None = None) -> tuple[Dense, ...]
+
+FTRL-Proximal, in place; returns the parameter and its accumulators.
+
+``n = squared + grad**2; linear += grad - (sqrt(n) - sqrt(squared)) / lr * param``, and then
+``param = (l1 * sign(linear) - linear) / ((beta + sqrt(n)) / lr + l2)`` where ``|linear| > l1``, else 0.
+Caffe2's Ftrl and SparseFtrl. SelectedRows touch only their rows, which equals the dense update of a
+parameter that its accumulators give: zeros at first, and after any step.
+
+Parameters
+----------
+squared, linear : arrays like param
+    Accumulated squares and adjusted gradients; usually zeros at first. Or one array of shape
+    ``(*param.shape, 2)`` with both side by side, which is faster for rows of a tall table (Caffe2's n_z).
+lr : float or one-element array
+    Larger than 0; often called alpha.
+beta, l1, l2 : float
+    ``l1`` makes parameters exactly 0.
+duplicates, lazy, weight_decay, decoupled, maximize, clip_value, clip_norm, mask, rounding_seed
+    As in sgd.
+
+>>> states = np.zeros((2, 2)), np.zeros((2, 2))
+>>> ftrl(np.zeros((2, 2)), SelectedRows([1], [[3., 0.5]], 2), *states, lr=1.0, l1=1.0)[0]
+array([[ 0. ,  0. ],
+       [-0.5,  0. ]])
+"""
+
+class _Gather(Op[..., Any]):
+    @overload
+    def __call__(
+        self,
+        data: ArrayLike,
+        ids: ArrayLike | LoDTensor,
+        /,
+        *,
+        axis: Integer = 0,
+        wrap: _Bool = False,
+        match_outer: _Bool = False,
+        is_sparse: _Bool = True,
+        out: Array | LoDTensor | None = None,
+    ) -> Array | Any:
+        """Return the entries of ``data`` at ``ids`` along an axis: on axis 0 a row for every id, in their structure."""
+
+    @overload
+    def __call__(
+        self,
+        data: A | ArrayLike,
+        ids: A | ArrayLike | LoDTensor,
+        /,
+        *,
+        axis: Integer = 0,
+        wrap: _Bool = False,
+        match_outer: _Bool = False,
+        is_sparse: _Bool = True,
+        out: A | LoDTensor | None = None,
+    ) -> A | Any:
+        """Return the entries of ``data`` at ``ids`` along an axis: on axis 0 a row for every id, in their structure."""
+
+gather: _Gather
+r"""gather(data: Dense, ids: Dense | LoDTensor, /, *, axis: int = 0, wrap: bool = False, match_outer: bool = False, is_sparse: bool = True) -> Dense | LoDTensor
+
+Return the entries of ``data`` at ``ids`` along an axis: on axis 0 a row for every id, in their structure.
+
+Caffe2's Gather. Its result for an empty axis is ``data``, whatever the indices; here every id is outside.
+
+Parameters
+----------
+data : array
+    Of packed rows (uint8) and masks (bool) too.
+ids : array of int32 or int64 of any shape, LoDTensor (on axis 0), or list
+axis : int
+    Negative ones count from the last axis.
+wrap : bool
+    Negative ids count from the end; without, they are refused.
+match_outer : bool
+    The ids have the axes of ``data`` before ``axis`` too: each entry there has ids of its own.
+is_sparse : bool
+    True if the gradient on axis 0 is SelectedRows.
+
+Returns
+-------
+array of shape (*data.shape[:axis], *ids.shape, *data.shape[axis + 1:])
+    With ``match_outer``, ``ids.shape[axis:]`` in the middle.
+
+Raises
+------
+RowIndexError
+    An id outside the axis; the message gives position, id and bound.
+
+Examples
+--------
+>>> gather(np.array([10, 20, 30]), [[2, 0]])
+array([[30, 10]])
+>>> gather(np.array([[10, 20, 30], [40, 50, 60]]), [-1, 0], axis=1, wrap=True)
+array([[30, 10],
+       [60, 40]])
+"""
+
+class _GatherByKey(Op[..., Any]):
+    @overload
+    def __call__(self, keys: ArrayLike, /, *data: ArrayLike, out: Array | None = None) -> Array:
+        """Return the rows of all shards in the order of their keys: the inverse of ``partition``, which is its gradient."""
+
+    @overload
+    def __call__(self, keys: A | ArrayLike, /, *data: A | ArrayLike, out: A | None = None) -> A:
+        """Return the rows of all shards in the order of their keys: the inverse of ``partition``, which is its gradient."""
+
+gather_by_key: _GatherByKey
+r"""gather_by_key(keys: Dense, /, *data: Dense) -> Dense
+
+Return the rows of all shards in the order of their keys: the inverse of ``partition``, which is its gradient.
+
+GatherByKey of Caffe2.
+
+Parameters
+----------
+keys : array of int32 or int64 of any shape
+*data : array of shape (rows, *item)
+    One per shard, of one type: the rows of the keys ``key mod shards``, in the order of these keys.
+
+Returns
+-------
+array of shape (*keys.shape, *item)
+
+Raises
+------
+ShapeMismatchError
+    A shard has not as many rows as keys belong to it, or rows of another shape than the first shard.
+DTypeError
+    Two shards differ in type, or the keys are not int32 or int64.
+
+Examples
+--------
+>>> gather_by_key([4, 7, 1, 6], np.array([.4, .6]), np.array([.7, .1]))
+array([0.4, 0.7, 0.1, 0.6])
+"""
+
+class _GatherGrad(Op[..., Any]):
+    @overload
+    def __call__(
+        self,
+        data: DenseLike,
+        ids: DenseLike,
+        grad: DenseLike,
+        /,
+        *,
+        wrap: _Bool = False,
+        is_sparse: Literal[True] = True,
+    ) -> SelectedRows:
+        """Return the gradient of ``gather`` on axis 0: SelectedRows with a row for every id, duplicates kept; or dense."""
+
+    @overload
+    def __call__(
+        self,
+        data: ArrayLike,
+        ids: ArrayLike,
+        grad: ArrayLike,
+        /,
+        *,
+        wrap: _Bool = False,
+        is_sparse: Literal[False],
+        out: Array | None = None,
+    ) -> Array:
+        """Return the gradient of ``gather`` on axis 0: SelectedRows with a row for every id, duplicates kept; or dense."""
+
+    @overload
+    def __call__(
+        self,
+        data: A | ArrayLike,
+        ids: A | ArrayLike,
+        grad: A | ArrayLike,
+        /,
+        *,
+        wrap: _Bool = False,
+        is_sparse: Literal[False],
+        out: A | None = None,
+    ) -> A:
+        """Return the gradient of ``gather`` on axis 0: SelectedRows with a row for every id, duplicates kept; or dense."""
+
+    @overload
+    def __call__(
+        self,
+        data: DenseLike,
+        ids: DenseLike,
+        grad: DenseLike,
+        /,
+        *,
+        wrap: _Bool = False,
+        is_sparse: _Bool = True,
+        out: Array | DenseLike | None = None,
+    ) -> Any:
+        """Return the gradient of ``gather`` on axis 0: SelectedRows with a row for every id, duplicates kept; or dense."""
+
+gather_grad: _GatherGrad
+r"""gather_grad(data: Dense, ids: Dense, grad: Dense, /, *, wrap: bool = False, is_sparse: bool = True) -> Dense | SelectedRows
+
+Return the gradient of ``gather`` on axis 0: SelectedRows with a row for every id, duplicates kept; or dense.
+
+The rows of ids that count from the end are counted from the start.
+
+>>> gather_grad(np.zeros((3, 1)), np.array([2, -1]), np.array([[1.], [5.]]), wrap=True)
+SelectedRows(rows=[2, 2], value=[[1.], [5.]], height=3)
+"""
+
+class _GatherPadding(Op[..., Any]):
+    @overload
+    def __call__(
+        self,
+        data: ArrayLike,
+        lengths: ArrayLike | None = None,
+        /,
+        *,
+        padding_width: Integer = 1,
+        end_padding_width: Integer | None = None,
+    ) -> tuple[Any, ...]:
+        """Add up the padding before all segments, and the padding behind them. GatherPadding of Caffe2."""
+
+    @overload
+    def __call__(
+        self,
+        data: A | ArrayLike,
+        lengths: A | ArrayLike | None = None,
+        /,
+        *,
+        padding_width: Integer = 1,
+        end_padding_width: Integer | None = None,
+    ) -> tuple[Any, ...]:
+        """Add up the padding before all segments, and the padding behind them. GatherPadding of Caffe2."""
+
+gather_padding: _GatherPadding
+r"""gather_padding(data: Dense, lengths: Dense | None = None, /, *, padding_width: int = 1, end_padding_width: int | None = None) -> tuple
+
+Add up the padding before all segments, and the padding behind them. GatherPadding of Caffe2.
+
+The gradient of ``add_padding`` by its paddings.
+
+Parameters
+----------
+data : array of shape (rows, *item)
+lengths : array of int32 or int64, optional
+    Rows of each segment, padding included. One segment by default.
+padding_width, end_padding_width : int
+    Number of rows of padding before and behind. The second is like the first by default.
+
+Returns
+-------
+before, behind : array of shape (*item,)
+    int32 adds up as int64.
+
+Raises
+------
+LoDError
+    Lengths are negative, do not add up, or a segment has fewer rows than its padding.
+
+>>> gather_padding(np.array([7, 1, 2, 9, 7, 3, 9]), [4, 3])
+(array(14), array(18))
+"""
+
+class _GatherRanges(Op[..., Any]):
+    @overload
+    def __call__(self, data: ArrayLike, ranges: ArrayLike, /) -> tuple[Array, Array]:
+        """Return the rows of all ranges, one range after another, and the number of rows of each example."""
+
+    @overload
+    def __call__(self, data: A | ArrayLike, ranges: A | ArrayLike, /) -> tuple[A, A]:
+        """Return the rows of all ranges, one range after another, and the number of rows of each example."""
+
+gather_ranges: _GatherRanges
+r"""gather_ranges(data: Dense, ranges: Dense, /) -> tuple[Dense, Dense]
+
+Return the rows of all ranges, one range after another, and the number of rows of each example.
+
+Caffe2's GatherRanges.
+
+Parameters
+----------
+data : array of shape (rows, *item)
+ranges : array of int32 or int64, of shape (examples, ranges of each, 2)
+    Start and length; ranges may overlap.
+
+Returns
+-------
+values : array of shape (total, *item)
+lengths : int64 array of shape (examples,)
+
+Raises
+------
+RowIndexError
+    A range that is not inside the data.
+
+Examples
+--------
+>>> gather_ranges(np.array([1, 2, 3, 4, 5, 6]), [[[0, 1], [2, 2]], [[4, 1], [5, 1]]])
+(array([1, 3, 4, 5, 6]), array([3, 2]))
+"""
+
+class _GatherRangesGrad(Op[..., Any]):
+    @overload
+    def __call__(self, data: ArrayLike, ranges: ArrayLike, grad: ArrayLike, /, *, out: Array | None = None) -> Array:
+        """Return the gradient of ``gather_ranges`` by its data: gradients of a row in several ranges add up."""
+
+    @overload
+    def __call__(
+        self,
+        data: A | ArrayLike,
+        ranges: A | ArrayLike,
+        grad: A | ArrayLike,
+        /,
+        *,
+        out: A | None = None,
+    ) -> A:
+        """Return the gradient of ``gather_ranges`` by its data: gradients of a row in several ranges add up."""
+
+gather_ranges_grad: _GatherRangesGrad
+r"""gather_ranges_grad(data: Dense, ranges: Dense, grad: Dense, /) -> Dense
+
+Return the gradient of ``gather_ranges`` by its data: gradients of a row in several ranges add up.
+
+>>> gather_ranges_grad(np.zeros(4), [[[0, 2], [1, 2]]], np.array([1., 2., 4., 8.]))
+array([1., 6., 8., 0.])
+"""
+
+class _GatherRangesToDense(Op[..., Any]):
+    @overload
+    def __call__(
+        self,
+        data: ArrayLike,
+        ranges: ArrayLike,
+        key: ArrayLike | None = None,
+        /,
+        *,
+        lengths: tuple[Any, ...],
+        min_observation: Integer = 10000,
+        max_mismatched_ratio: Number = 1.0,
+        max_empty_ratio: Number = 1.0,
+    ) -> tuple[Array, ...]:
+        """Return an array for each feature, from ranges of one fixed length; zeros where a range has another length."""
+
+    @overload
+    def __call__(
+        self,
+        data: A | ArrayLike,
+        ranges: A | ArrayLike,
+        key: A | ArrayLike | None = None,
+        /,
+        *,
+        lengths: tuple[Any, ...],
+        min_observation: Integer = 10000,
+        max_mismatched_ratio: Number = 1.0,
+        max_empty_ratio: Number = 1.0,
+    ) -> tuple[A, ...]:
+        """Return an array for each feature, from ranges of one fixed length; zeros where a range has another length."""
+
+gather_ranges_to_dense: _GatherRangesToDense
+r"""gather_ranges_to_dense(data: Dense, ranges: Dense, key: Dense | None = None, /, *, lengths: tuple, min_observation: int = 10000, max_mismatched_ratio: float = 1.0, max_empty_ratio: float = 1.0) -> tuple[Dense, ...]
+
+Return an array for each feature, from ranges of one fixed length; zeros where a range has another length.
+
+Caffe2's GatherRangesToDense, which remembers what it has seen of a feature; here every call counts alone.
+
+Parameters
+----------
+data : array of shape (rows, *item)
+ranges : array of int32 or int64, of shape (examples, features, 2)
+    Start and length.
+key : array of int, of shape (rows,), optional
+    The rows of a range are sorted by key; equal keys keep their order.
+lengths : tuple of int
+    Number of rows of each feature.
+min_observation : int
+max_mismatched_ratio, max_empty_ratio : float
+    Raise where more than this part of a feature's ranges, or of ``min_observation`` if there are fewer, have
+    another length or none. 1 never raises.
+
+Returns
+-------
+tuple of arrays of shape (examples, length, *item)
+
+Examples
+--------
+>>> gather_ranges_to_dense(np.array([1, 2, 3, 4, 5, 6]), [[[0, 1], [1, 2]], [[4, 1], [0, 0]]], lengths=(1, 2))
+(array([[1],
+       [5]]), array([[2, 3],
+       [0, 0]]))
+"""
+
+class _GatherSelectedRows(Op[..., Any]):
+    @overload
+    def __call__(self, x: SelectedRows, ids: ArrayLike, /, *, out: Array | None = None) -> Array:
+        """Return ``x.to_dense()[ids]`` without the dense array: duplicates summed, zeros for rows that are not listed."""
+
+    @overload
+    def __call__(self, x: SelectedRows, ids: A | ArrayLike, /, *, out: A | None = None) -> A:
+        """Return ``x.to_dense()[ids]`` without the dense array: duplicates summed, zeros for rows that are not listed."""
+
+    @overload
+    def __call__(
+        self,
+        x: SelectedRows,
+        ids: DenseLike | LoDTensor,
+        /,
+        *,
+        out: LoDTensor | DenseLike | None = None,
+    ) -> LoDTensor:
+        """Return ``x.to_dense()[ids]`` without the dense array: duplicates summed, zeros for rows that are not listed."""
+
+gather_selected_rows: _GatherSelectedRows
+r"""gather_selected_rows(x: SelectedRows, ids: Dense, /) -> Dense
+
+Return ``x.to_dense()[ids]`` without the dense array: duplicates summed, zeros for rows that are not listed.
+
+Parameters
+----------
+x : SelectedRows
+ids : array of int32 or int64 of any shape, LoDTensor, or list
+
+Raises
+------
+RowIndexError
+    An id is negative or not below the height.
+
+Examples
+--------
+>>> gather_selected_rows(SelectedRows([5, 1, 5], [[1.], [2.], [3.]], 9), [5, 0])
+array([[4.],
+       [0.]])
+"""
+
+class _Gelu(Op[..., Any]):
+    @overload
+    def __call__(self, x: ArrayLike, /, *, approximate: _Bool = False, out: Array | None = None) -> Array:
+        """Return ``x`` times the share of a normal distribution that lies below it: the Gaussian error linear unit."""
+
+    @overload
+    def __call__(self, x: A | ArrayLike, /, *, approximate: _Bool = False, out: A | None = None) -> A:
+        """Return ``x`` times the share of a normal distribution that lies below it: the Gaussian error linear unit."""
+
+    @overload
+    def __call__(
+        self,
+        x: DenseLike | LoDTensor,
+        /,
+        *,
+        approximate: _Bool = False,
+        out: LoDTensor | DenseLike | None = None,
+    ) -> LoDTensor:
+        """Return ``x`` times the share of a normal distribution that lies below it: the Gaussian error linear unit."""
+
+gelu: _Gelu
+r"""gelu(x: Dense, /, *, approximate: bool = False) -> Dense
+
+Return ``x`` times the share of a normal distribution that lies below it: the Gaussian error linear unit.
+
+Parameters
+----------
+x : array or LoDTensor of float16, float32 or float64
+approximate : bool
+    Use ``x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x**3)))``.
+
+Examples
+--------
+>>> gelu(np.array([-1., 0., 1.])).round(4)
+array([-0.1587,  0.    ,  0.8413])
+"""
+
+class _GeluGrad(Op[..., Any]):
+    @overload
+    def __call__(
+        self,
+        x: ArrayLike,
+        grad: ArrayLike,
+        /,
+        *,
+        approximate: _Bool = False,
+        out: Array | None = None,
+    ) -> Array:
+        """Return the gradient of ``gelu`` by its input."""
+
+    @overload
+    def __call__(
+        self,
+        x: A | ArrayLike,
+        grad: A | ArrayLike,
+        /,
+        *,
+        approximate: _Bool = False,
+        out: A | None = None,
+    ) -> A:
+        """Return the gradient of ``gelu`` by its input."""
+
+    @overload
+    def __call__(
+        self,
+        x: DenseLike | LoDTensor,
+        grad: DenseLike | LoDTensor,
+        /,
+        *,
+        approximate: _Bool = False,
+        out: LoDTensor | DenseLike | None = None,
+    ) -> LoDTensor:
+        """Return the gradient of ``gelu`` by its input."""
+
+gelu_grad: _GeluGrad
+r"""gelu_grad(x: Dense, grad: Dense, /, *, approximate: bool = False) -> Dense
+
+Return the gradient of ``gelu`` by its input.
+
+>>> gelu_grad(np.array([0.]), np.array([2.]))
+array([1.])
+"""
+
+class _GetTensorFromSelectedRows(Op[..., Any]):
+    def __call__(self, x: SelectedRows, /, *, out: Array | DenseLike | None = None) -> Array | Any:
+        """Return the value of SelectedRows as a plain array, one row per entry (no copy)."""
+
+get_tensor_from_selected_rows: _GetTensorFromSelectedRows
+r"""get_tensor_from_selected_rows(x: SelectedRows, /) -> Dense
+
+Return the value of SelectedRows as a plain array, one row per entry (no copy).
+
+>>> get_tensor_from_selected_rows(SelectedRows([7, 2], [[1.], [2.]], 9)).ravel()
+array([1., 2.])
+"""
+
+class _GreedyDecode(Op[..., Any]):
+    def __call__(self, scores: LoDTensor, /, *, end_id: Integer | None = None) -> tuple[LoDTensor, LoDTensor]:
+        """Take the best class of every step, until a sequence ends."""
+
+greedy_decode: _GreedyDecode
+r"""greedy_decode(scores: LoDTensor, /, *, end_id: int | None = None) -> tuple[LoDTensor, LoDTensor]
+
+Take the best class of every step, until a sequence ends.
+
+Of equal scores the first is taken, as everywhere but in ``beam_search``. NaN loses against every number.
+
+Parameters
+----------
+scores : LoDTensor of float16, float32 or float64
+    Shape ``(steps, classes)``.
+end_id : int, optional
+    Steps behind the first of this class are cut off.
+
+Returns
+-------
+ids : LoDTensor of int64
+    Shape ``(steps,)``: the class of each step that is left.
+best : LoDTensor
+    Its score.
+
+Examples
+--------
+>>> scores = LoDTensor(np.array([[0.1, 0.9], [0.8, 0.2], [0.3, 0.7], [0.6, 0.4]]), [[3, 1]])
+>>> ids, best = greedy_decode(scores, end_id=0)
+>>> ids.to_list(), best.to_list()
+([[1, 0], [0]], [[0.9, 0.8], [0.6]])
+"""
+
+class _Gru(Op[..., Any]):
+    @overload
+    def __call__(
+        self,
+        x: LoDTensor,
+        input_weight: ArrayLike | None,
+        weight: ArrayLike,
+        bias: ArrayLike | None = None,
+        h0: ArrayLike | None = None,
+        /,
+        *,
+        level: Integer = -1,
+        reverse: _Bool = False,
+        gate_activation: Literal['identity', 'relu', 'sigmoid', 'tanh'] = 'sigmoid',
+        candidate_activation: Literal['identity', 'relu', 'sigmoid', 'tanh'] = 'tanh',
+        origin_mode: _Bool = False,
+        reset_after: _Bool = False,
+        weight_layout: Literal['columns', 'blocks'] = 'columns',
+    ) -> tuple[LoDTensor, Array]:
+        """Run a GRU over every sequence: ``gru`` of Paddle, and ``fusion_gru``; with both modes, PyTorch's."""
+
+    @overload
+    def __call__(
+        self,
+        x: LoDTensor,
+        input_weight: A | ArrayLike | None,
+        weight: A | ArrayLike,
+        bias: A | ArrayLike | None = None,
+        h0: A | ArrayLike | None = None,
+        /,
+        *,
+        level: Integer = -1,
+        reverse: _Bool = False,
+        gate_activation: Literal['identity', 'relu', 'sigmoid', 'tanh'] = 'sigmoid',
+        candidate_activation: Literal['identity', 'relu', 'sigmoid', 'tanh'] = 'tanh',
+        origin_mode: _Bool = False,
+        reset_after: _Bool = False,
+        weight_layout: Literal['columns', 'blocks'] = 'columns',
+    ) -> tuple[LoDTensor, A]:
+        """Run a GRU over every sequence: ``gru`` of Paddle, and ``fusion_gru``; with both modes, PyTorch's."""
+
+gru: _Gru
+r"""gru(x: LoDTensor, input_weight: Dense | None, weight: Dense, bias: Dense | None = None, h0: Dense | None = None, /, *, level: int = -1, reverse: bool = False, gate_activation: Activation = 'sigmoid', candidate_activation: Activation = 'tanh', origin_mode: bool = False, reset_after: bool = False, weight_layout: Layout = 'columns') -> tuple[LoDTensor, Dense]
+
+Run a GRU over every sequence: ``gru`` of Paddle, and ``fusion_gru``; with both modes, PyTorch's.
+
+Gated recurrent units (Cho et al., 2014). The gates of a row are columns in the order update, reset, candidate. With
+``a`` the products of the row and its bias, ``before`` the state before and ``w`` the weight by gates,
+``update = sigmoid(a[0] + before @ w[0])``, ``reset = sigmoid(a[1] + before @ w[1])``,
+``candidate = tanh(a[2] + (reset * before) @ w[2])`` and ``hidden = (1 - update) * before + update * candidate``.
+Nothing is padded: each step computes the sequences that are not at their end.
+
+Parameters
+----------
+x : LoDTensor
+    Rows of any shape, which are flattened.
+input_weight : array of shape (width, 3 * size) or None
+    None if the rows of x are products already.
+weight : array of shape (size, 3 * size)
+bias : array of 3 * size elements, optional
+    With ``reset_after`` there may be ``size`` more: of the candidate's product that is reset.
+h0 : array of shape (sequences, size), optional
+    The state before the first step; zeros by default.
+level : int
+    The level of the sequences; the innermost by default.
+reverse : bool
+    Walk every sequence from its end.
+gate_activation, candidate_activation : str
+    identity, relu, sigmoid or tanh.
+origin_mode : bool
+    ``hidden = update * before + (1 - update) * candidate``.
+reset_after : bool
+    ``candidate = tanh(a[2] + reset * (before @ w[2] + bias[3]))``.
+weight_layout : str
+    blocks: the memory of the weight holds the columns of both gates, as a matrix, and then those of the candidate,
+    as Paddle saves them.
+
+Returns
+-------
+hidden : LoDTensor
+    In the structure of x.
+gates : array of shape (rows, 3 * size)
+    What the gradient reads: the gates in the order of the steps; float32 for float16.
+
+Raises
+------
+ShapeMismatchError
+    Weights, bias or states do not fit.
+DTypeError
+    The rows of x are not floating, or another input has another type.
+LoDLevelError
+    x has no such level.
+ValueError
+    An activation or a layout is unknown, or ``reset_after`` meets a weight in blocks.
+
+Examples
+--------
+>>> x = LoDTensor(np.full((3, 3), 9.), [[2, 1]])
+>>> gru(x, None, np.zeros((1, 3)))[0].values.round(3).ravel()
+array([1., 1., 1.])
+"""
+
+class _GruGrad(Op[..., Any]):
+    @overload
+    def __call__(
+        self,
+        x: LoDTensor,
+        input_weight: ArrayLike | None,
+        weight: ArrayLike,
+        bias: ArrayLike | None,
+        h0: ArrayLike | None,
+        hidden: ArrayLike,
+        gates: ArrayLike,
+        grad: ArrayLike,
+        /,
+        *,
+        level: Integer = -1,
+        reverse: _Bool = False,
+        gate_activation: Literal['identity', 'relu', 'sigmoid', 'tanh'] = 'sigmoid',
+        candidate_activation: Literal['identity', 'relu', 'sigmoid', 'tanh'] = 'tanh',
+        origin_mode: _Bool = False,
+        reset_after: _Bool = False,
+        weight_layout: Literal['columns', 'blocks'] = 'columns',
+    ) -> tuple[Any, ...]:
+        """Return the gradients of ``gru`` by those of its inputs that are not None."""
+
+    @overload
+    def __call__(
+        self,
+        x: LoDTensor,
+        input_weight: A | ArrayLike | None,
+        weight: A | ArrayLike,
+        bias: A | ArrayLike | None,
+        h0: A | ArrayLike | None,
+        hidden: A | ArrayLike,
+        gates: A | ArrayLike,
+        grad: A | ArrayLike,
+        /,
+        *,
+        level: Integer = -1,
+        reverse: _Bool = False,
+        gate_activation: Literal['identity', 'relu', 'sigmoid', 'tanh'] = 'sigmoid',
+        candidate_activation: Literal['identity', 'relu', 'sigmoid', 'tanh'] = 'tanh',
+        origin_mode: _Bool = False,
+        reset_after: _Bool = False,
+        weight_layout: Literal['columns', 'blocks'] = 'columns',
+    ) -> tuple[Any, ...]:
+        """Return the gradients of ``gru`` by those of its inputs that are not None."""
+
+gru_grad: _GruGrad
+r"""gru_grad(x: LoDTensor, input_weight: Dense | None, weight: Dense, bias: Dense | None, h0: Dense | None, hidden: Dense, gates: Dense, grad: Dense, /, *, level: int = -1, reverse: bool = False, gate_activation: Activation = 'sigmoid', candidate_activation: Activation = 'tanh', origin_mode: bool = False, reset_after: bool = False, weight_layout: Layout = 'columns') -> tuple
+
+Return the gradients of ``gru`` by those of its inputs that are not None.
+
+``hidden`` and ``gates`` are its results, ``grad`` is the gradient by the first.
+
+>>> x, weight = LoDTensor(np.zeros((1, 3)), [[1]]), np.zeros((1, 3))
+>>> results = [getattr(r, "values", r) for r in gru(x, None, weight)]
+>>> gru_grad(x, None, weight, None, None, *results, np.ones((1, 1)))[0]
+array([[0. , 0. , 0.5]])
+"""
+
+class _GruUnit(Op[..., Any]):
+    @overload
+    def __call__(
+        self,
+        x: ArrayLike,
+        hidden: ArrayLike,
+        weight: ArrayLike,
+        bias: ArrayLike | None = None,
+        /,
+        *,
+        gate_activation: Literal['identity', 'relu', 'sigmoid', 'tanh'] = 'sigmoid',
+        candidate_activation: Literal['identity', 'relu', 'sigmoid', 'tanh'] = 'tanh',
+        origin_mode: _Bool = False,
+        weight_layout: Literal['columns', 'blocks'] = 'columns',
+    ) -> tuple[Array, Array, Array]:
+        """Return the hidden state of a gated recurrent unit after a step, of every row. gru_unit of Paddle."""
+
+    @overload
+    def __call__(
+        self,
+        x: A | ArrayLike,
+        hidden: A | ArrayLike,
+        weight: A | ArrayLike,
+        bias: A | ArrayLike | None = None,
+        /,
+        *,
+        gate_activation: Literal['identity', 'relu', 'sigmoid', 'tanh'] = 'sigmoid',
+        candidate_activation: Literal['identity', 'relu', 'sigmoid', 'tanh'] = 'tanh',
+        origin_mode: _Bool = False,
+        weight_layout: Literal['columns', 'blocks'] = 'columns',
+    ) -> tuple[A, A, A]:
+        """Return the hidden state of a gated recurrent unit after a step, of every row. gru_unit of Paddle."""
+
+    @overload
+    def __call__(
+        self,
+        x: DenseLike | LoDTensor,
+        hidden: DenseLike | LoDTensor,
+        weight: DenseLike,
+        bias: DenseLike | None = None,
+        /,
+        *,
+        gate_activation: Literal['identity', 'relu', 'sigmoid', 'tanh'] = 'sigmoid',
+        candidate_activation: Literal['identity', 'relu', 'sigmoid', 'tanh'] = 'tanh',
+        origin_mode: _Bool = False,
+        weight_layout: Literal['columns', 'blocks'] = 'columns',
+    ) -> tuple[LoDTensor, LoDTensor, LoDTensor]:
+        """Return the hidden state of a gated recurrent unit after a step, of every row. gru_unit of Paddle."""
+
+gru_unit: _GruUnit
+r"""gru_unit(x: Dense, hidden: Dense, weight: Dense, bias: Dense | None = None, /, *, gate_activation: Activation = 'sigmoid', candidate_activation: Activation = 'tanh', origin_mode: bool = False, weight_layout: Layout = 'columns') -> tuple[Dense, Dense, Dense]
+
+Return the hidden state of a gated recurrent unit after a step, of every row. gru_unit of Paddle.
+
+With ``a`` the three parts of x plus the bias, and ``w`` those of the weight, ``update = sigmoid(a[0] + hidden @
+w[0])``, ``reset = sigmoid(a[1] + hidden @ w[1])``, ``candidate = tanh(a[2] + (reset * hidden) @ w[2])``, and the
+result is ``(1 - update) * hidden + update * candidate``.
+
+Parameters
+----------
+x : array or LoDTensor of shape (rows, 3 * size)
+    Products of the inputs: of the update gate, the reset gate and the candidate.
+hidden : array or LoDTensor of shape (rows, size)
+    The state before.
+weight : array of shape (size, 3 * size)
+bias : array of 3 * size elements, optional
+gate_activation, candidate_activation : str
+    identity, relu, sigmoid or tanh.
+origin_mode : bool
+    Let the update gate keep the state instead: ``(1 - update) * candidate + update * hidden``.
+weight_layout : str
+    "columns": the weight has the columns of the update gate, the reset gate and the candidate. "blocks", Paddle's:
+    its elements in order are a matrix of the columns of both gates, then that of the candidate.
+
+Returns
+-------
+hidden : like hidden
+gates : like x
+    Update gate, reset gate and candidate.
+reset_hidden : like hidden
+    ``reset * hidden``.
+
+Raises
+------
+ShapeMismatchError
+    Shapes do not fit.
+
+Examples
+--------
+>>> hidden, gates, _ = gru_unit(np.array([[0., 0., 9.]]), np.array([[3.]]), np.zeros((1, 3)))
+>>> hidden.round(3), gates.round(3)
+(array([[2.]]), array([[0.5, 0.5, 1. ]]))
+"""
+
+class _GruUnitGrad(Op[..., Any]):
+    @overload
+    def __call__(
+        self,
+        x: ArrayLike,
+        hidden: ArrayLike,
+        weight: ArrayLike,
+        bias: ArrayLike | None,
+        gates: ArrayLike,
+        reset_hidden: ArrayLike,
+        grad: ArrayLike | None,
+        grad_gates: ArrayLike | None = None,
+        grad_reset: ArrayLike | None = None,
+        /,
+        *,
+        gate_activation: Literal['identity', 'relu', 'sigmoid', 'tanh'] = 'sigmoid',
+        candidate_activation: Literal['identity', 'relu', 'sigmoid', 'tanh'] = 'tanh',
+        origin_mode: _Bool = False,
+        weight_layout: Literal['columns', 'blocks'] = 'columns',
+    ) -> tuple[Array, Array, Array, Array]:
+        """Return the gradients of ``gru_unit`` by x, hidden, weight and bias, from those by its results; None is zeros."""
+
+    @overload
+    def __call__(
+        self,
+        x: A | ArrayLike,
+        hidden: A | ArrayLike,
+        weight: A | ArrayLike,
+        bias: A | ArrayLike | None,
+        gates: A | ArrayLike,
+        reset_hidden: A | ArrayLike,
+        grad: A | ArrayLike | None,
+        grad_gates: A | ArrayLike | None = None,
+        grad_reset: A | ArrayLike | None = None,
+        /,
+        *,
+        gate_activation: Literal['identity', 'relu', 'sigmoid', 'tanh'] = 'sigmoid',
+        candidate_activation: Literal['identity', 'relu', 'sigmoid', 'tanh'] = 'tanh',
+        origin_mode: _Bool = False,
+        weight_layout: Literal['columns', 'blocks'] = 'columns',
+    ) -> tuple[A, A, A, A]:
+        """Return the gradients of ``gru_unit`` by x, hidden, weight and bias, from those by its results; None is zeros."""
+
+gru_unit_grad: _GruUnitGrad
+r"""gru_unit_grad(x: Dense, hidden: Dense, weight: Dense, bias: Dense | None, gates: Dense, reset_hidden: Dense, grad: Dense | None, grad_gates: Dense | None = None, grad_reset: Dense | None = None, /, *, gate_activation: Activation = 'sigmoid', candidate_activation: Activation = 'tanh', origin_mode: bool = False, weight_layout: Layout = 'columns') -> tuple[Dense, Dense, Dense, Dense]
+
+Return the gradients of ``gru_unit`` by x, hidden, weight and bias, from those by its results; None is zeros.
+
+>>> x, weight = np.zeros((1, 3)), np.zeros((1, 3))
+>>> hidden, gates, reset_hidden = gru_unit(x, np.array([[3.]]), weight)
+>>> gru_unit_grad(x, np.array([[3.]]), weight, None, gates, reset_hidden, np.array([[1.]]))[:2]
+(array([[-0.75,  0.  ,  0.5 ]]), array([[0.5]]))
+"""
+
+class _HashRows(Op[..., Any]):
+    @overload
+    def __call__(self, x: ArrayLike, /, *, num_hash: Integer = 1, mod_by: Integer, out: Array | None = None) -> Array:
+        """Hash every row of ids to ``num_hash`` numbers below ``mod_by``, by XXH64 with seeds 0, 1 ... Paddle's hash."""
+
+    @overload
+    def __call__(self, x: A | ArrayLike, /, *, num_hash: Integer = 1, mod_by: Integer, out: A | None = None) -> A:
+        """Hash every row of ids to ``num_hash`` numbers below ``mod_by``, by XXH64 with seeds 0, 1 ... Paddle's hash."""
+
+    @overload
+    def __call__(
+        self,
+        x: DenseLike | LoDTensor,
+        /,
+        *,
+        num_hash: Integer = 1,
+        mod_by: Integer,
+        out: LoDTensor | DenseLike | None = None,
+    ) -> LoDTensor:
+        """Hash every row of ids to ``num_hash`` numbers below ``mod_by``, by XXH64 with seeds 0, 1 ... Paddle's hash."""
+
+hash_rows: _HashRows
+r"""hash_rows(x: Dense, /, *, num_hash: int = 1, mod_by: int) -> Dense
+
+Hash every row of ids to ``num_hash`` numbers below ``mod_by``, by XXH64 with seeds 0, 1 ... Paddle's hash.
+
+Parameters
+----------
+x : array of int32 or int64 of shape (rows, ids), or LoDTensor
+    Hashed as int64.
+num_hash : int
+mod_by : int
+
+Returns
+-------
+int64 array of shape (rows, num_hash, 1), or LoDTensor
+
+Examples
+--------
+>>> hash_rows([[1, 2], [3, 4]], num_hash=2, mod_by=1000).reshape(2, 2)
+array([[524, 896],
+       [640, 562]])
+"""
+
+class _Im2sequence(Op[..., Any]):
+    @overload
+    def __call__(
+        self,
+        x: ArrayLike,
+        /,
+        *,
+        kernels: Any,
+        strides: Any = (1, 1),
+        paddings: Any = (0, 0, 0, 0),
+        out: Array | LoDTensor | None = None,
+    ) -> LoDTensor:
+        """Cut images into windows: a sequence per image, a row per window, from left to right and then downwards."""
+
+    @overload
+    def __call__(
+        self,
+        x: A | ArrayLike,
+        /,
+        *,
+        kernels: Any,
+        strides: Any = (1, 1),
+        paddings: Any = (0, 0, 0, 0),
+        out: A | LoDTensor | None = None,
+    ) -> LoDTensor:
+        """Cut images into windows: a sequence per image, a row per window, from left to right and then downwards."""
+
+im2sequence: _Im2sequence
+r"""im2sequence(x: Dense, /, *, kernels: typing.Any, strides: typing.Any = (1, 1), paddings: typing.Any = (0, 0, 0, 0)) -> LoDTensor
+
+Cut images into windows: a sequence per image, a row per window, from left to right and then downwards.
+
+im2sequence of Paddle.
+
+Parameters
+----------
+x : array of shape (n, channels, height, width)
+kernels : pair of int
+    Height and width of a window.
+strides : pair of int
+    Distances between windows, downwards and to the right.
+paddings : four int
+    Zeros above, to the left, below and to the right.
+
+Returns
+-------
+LoDTensor
+    Rows ``(channels * kernel height * kernel width,)``.
+
+Raises
+------
+ShapeMismatchError
+    x has not four dimensions, or a window does not fit.
+ValueError
+    A kernel or stride is less than 1, or a padding negative.
+
+Examples
+--------
+>>> im2sequence(np.arange(6).reshape(1, 1, 2, 3), kernels=(2, 2)).to_list()
+[[[0, 1, 3, 4], [1, 2, 4, 5]]]
+"""
+
+class _Im2sequenceGrad(Op[..., Any]):
+    @overload
+    def __call__(
+        self,
+        x: ArrayLike,
+        grad: ArrayLike,
+        /,
+        *,
+        kernels: Any,
+        strides: Any = (1, 1),
+        paddings: Any = (0, 0, 0, 0),
+        out: Array | None = None,
+    ) -> Array:
+        """Return the gradient of ``im2sequence``: the sum over the windows that an element is in."""
+
+    @overload
+    def __call__(
+        self,
+        x: A | ArrayLike,
+        grad: A | ArrayLike,
+        /,
+        *,
+        kernels: Any,
+        strides: Any = (1, 1),
+        paddings: Any = (0, 0, 0, 0),
+        out: A | None = None,
+    ) -> A:
+        """Return the gradient of ``im2sequence``: the sum over the windows that an element is in."""
+
+im2sequence_grad: _Im2sequenceGrad
+r"""im2sequence_grad(x: Dense, grad: Dense, /, *, kernels: typing.Any, strides: typing.Any = (1, 1), paddings: typing.Any = (0, 0, 0, 0)) -> Dense
+
+Return the gradient of ``im2sequence``: the sum over the windows that an element is in.
+
+>>> im2sequence_grad(np.zeros((1, 1, 1, 3)), np.array([[1., 2.], [4., 8.]]), kernels=(1, 2))
+array([[[[1., 6., 8.]]]])
+"""
+
+class _Isfinite(Op[..., Any]):
+    @overload
+    def __call__(self, x: ArrayLike | LoDTensor | SelectedRows, /, *, out: Array | None = None) -> Array:
+        """Return whether all elements are finite, shape ``(1,)``. Paddle's isfinite."""
+
+    @overload
+    def __call__(self, x: A | ArrayLike | LoDTensor | SelectedRows, /, *, out: A | None = None) -> A:
+        """Return whether all elements are finite, shape ``(1,)``. Paddle's isfinite."""
+
+isfinite: _Isfinite
+r"""isfinite(x: Dense | LoDTensor | SelectedRows, /) -> Dense
+
+Return whether all elements are finite, shape ``(1,)``. Paddle's isfinite.
+
+>>> isfinite(SelectedRows([1], [[np.inf]], 3))
+array([False])
+"""
+
+class _Isinf(Op[..., Any]):
+    @overload
+    def __call__(self, x: ArrayLike | LoDTensor | SelectedRows, /, *, out: Array | None = None) -> Array:
+        """Return whether any element is infinite, shape ``(1,)``. Paddle's isinf."""
+
+    @overload
+    def __call__(self, x: A | ArrayLike | LoDTensor | SelectedRows, /, *, out: A | None = None) -> A:
+        """Return whether any element is infinite, shape ``(1,)``. Paddle's isinf."""
+
+isinf: _Isinf
+r"""isinf(x: Dense | LoDTensor | SelectedRows, /) -> Dense
+
+Return whether any element is infinite, shape ``(1,)``. Paddle's isinf.
+
+>>> isinf(np.array([1., -np.inf]))
+array([ True])
+"""
+
+class _Isnan(Op[..., Any]):
+    @overload
+    def __call__(self, x: ArrayLike | LoDTensor | SelectedRows, /, *, out: Array | None = None) -> Array:
+        """Return whether any element is NaN, shape ``(1,)``. Paddle's isnan."""
+
+    @overload
+    def __call__(self, x: A | ArrayLike | LoDTensor | SelectedRows, /, *, out: A | None = None) -> A:
+        """Return whether any element is NaN, shape ``(1,)``. Paddle's isnan."""
+
+isnan: _Isnan
+r"""isnan(x: Dense | LoDTensor | SelectedRows, /) -> Dense
+
+Return whether any element is NaN, shape ``(1,)``. Paddle's isnan.
+
+>>> isnan(np.array([1., -np.inf]))
+array([False])
+"""
+
+class _Lamb(UpdatingOp[..., Any]):
+    @overload
+    def __call__(
+        self,
+        param: Array,
+        grad: ArrayLike | SelectedRows,
+        moment1: Array,
+        moment2: Array,
+        /,
+        *,
+        lr: Scalar,
+        iteration: Scalar,
+        beta1: Number = 0.9,
+        beta2: Number = 0.999,
+        epsilon: Number = 1e-06,
+        weight_decay: Number = 0.01,
+        duplicates: Literal['merge', 'sequential'] = 'merge',
+        lazy: _Bool = False,
+        maximize: _Bool = False,
+        clip_value: Number | None = None,
+        clip_norm: Number | None = None,
+        mask: Array | None = None,
+    ) -> tuple[Array, Array, Array]:
+        """LAMB: the step of adam, at a rate by which its norm is that of the parameter; returns parameter and moments."""
+
+    @overload
+    def __call__(
+        self,
+        param: A,
+        grad: A | ArrayLike | SelectedRows,
+        moment1: A,
+        moment2: A,
+        /,
+        *,
+        lr: Scalar,
+        iteration: Scalar,
+        beta1: Number = 0.9,
+        beta2: Number = 0.999,
+        epsilon: Number = 1e-06,
+        weight_decay: Number = 0.01,
+        duplicates: Literal['merge', 'sequential'] = 'merge',
+        lazy: _Bool = False,
+        maximize: _Bool = False,
+        clip_value: Number | None = None,
+        clip_norm: Number | None = None,
+        mask: Array | None = None,
+    ) -> tuple[A, A, A]:
+        """LAMB: the step of adam, at a rate by which its norm is that of the parameter; returns parameter and moments."""
+
+lamb: _Lamb
+r"""lamb(param: Dense, grad: Dense | SelectedRows, moment1: Dense, moment2: Dense, /, *, lr: Scalar, iteration: Scalar, beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-06, weight_decay: float = 0.01, duplicates: Duplicates = 'merge', lazy: bool = False, maximize: bool = False, clip_value: float | None = None, clip_norm: float | None = None, mask: np.ndarray | None = None) -> tuple[Dense, Dense, Dense]
+
+LAMB: the step of adam, at a rate by which its norm is that of the parameter; returns parameter and moments.
+
+``step = adam's with corrected_epsilon and a rate of 1, + weight_decay * param; param -= lr * |param| / |step| *
+step``; the factor is 1 where a norm is 0. Paddle's lamb.
+
+Parameters
+----------
+moment1, moment2, iteration, beta1, beta2, epsilon
+    As in adam.
+lazy : bool
+    True if SelectedRows leave other rows alone; norms are those of the listed rows then.
+lr, duplicates, maximize, clip_value, clip_norm, mask
+    As in sgd; duplicates are merged. On a GPU the call synchronises to read the norms.
+
+>>> zeros = np.zeros(2), np.zeros(2)
+>>> lamb(np.array([3., 4.]), np.array([1., 1.]), *zeros, lr=0.1, iteration=0, weight_decay=0.0)[0].round(4)
+array([2.6464, 3.6464])
+"""
+
+class _Lars(UpdatingOp[..., Any]):
+    @overload
+    def __call__(
+        self,
+        param: Array,
+        grad: ArrayLike | SelectedRows,
+        velocity: Array,
+        /,
+        *,
+        lr: Scalar,
+        momentum: Number = 0.9,
+        coefficient: Number = 0.001,
+        weight_decay: Number = 0.0,
+        epsilon: Number = 0.0,
+        duplicates: Literal['merge', 'sequential'] = 'merge',
+        lazy: _Bool = False,
+        maximize: _Bool = False,
+        clip_value: Number | None = None,
+        clip_norm: Number | None = None,
+        mask: Array | None = None,
+    ) -> tuple[Array, Array]:
+        """LARS: momentum at a rate of the parameter's own; returns parameter and velocity."""
+
+    @overload
+    def __call__(
+        self,
+        param: A,
+        grad: A | ArrayLike | SelectedRows,
+        velocity: A,
+        /,
+        *,
+        lr: Scalar,
+        momentum: Number = 0.9,
+        coefficient: Number = 0.001,
+        weight_decay: Number = 0.0,
+        epsilon: Number = 0.0,
+        duplicates: Literal['merge', 'sequential'] = 'merge',
+        lazy: _Bool = False,
+        maximize: _Bool = False,
+        clip_value: Number | None = None,
+        clip_norm: Number | None = None,
+        mask: Array | None = None,
+    ) -> tuple[A, A]:
+        """LARS: momentum at a rate of the parameter's own; returns parameter and velocity."""
+
+lars: _Lars
+r"""lars(param: Dense, grad: Dense | SelectedRows, velocity: Dense, /, *, lr: Scalar, momentum: float = 0.9, coefficient: float = 0.001, weight_decay: float = 0.0, epsilon: float = 0.0, duplicates: Duplicates = 'merge', lazy: bool = False, maximize: bool = False, clip_value: float | None = None, clip_norm: float | None = None, mask: np.ndarray | None = None) -> tuple[Dense, Dense]
+
+LARS: momentum at a rate of the parameter's own; returns parameter and velocity.
+
+``rate = lr * coefficient * |param| / (|grad| + weight_decay * |param| + epsilon)``, lr itself where a norm is 0;
+``velocity = momentum * velocity + rate * (grad + weight_decay * param); param -= velocity``. Paddle's
+lars_momentum.
+
+Parameters
+----------
+velocity : array like param
+    Zeros at first.
+lazy : bool
+    True if SelectedRows leave other rows alone; norms are those of the listed rows then.
+lr, duplicates, maximize, clip_value, clip_norm, mask
+    As in sgd; duplicates are merged. On a GPU the call synchronises to read the norms.
+
+>>> lars(np.array([3., 4.]), np.array([0., 5.]), np.zeros(2), lr=1.0, coefficient=0.1)
+(array([3. , 3.5]), array([0. , 0.5]))
+"""
+
+class _LayerNorm(Op[..., Any]):
+    @overload
+    def __call__(
+        self,
+        x: ArrayLike,
+        scale: ArrayLike | None = None,
+        bias: ArrayLike | None = None,
+        /,
+        *,
+        epsilon: Number = 1e-05,
+        out: Array | None = None,
+    ) -> Array:
+        """Normalize each row over all its elements: ``(x - mean) / sqrt(variance + epsilon) * scale + bias``."""
+
+    @overload
+    def __call__(
+        self,
+        x: A | ArrayLike,
+        scale: A | ArrayLike | None = None,
+        bias: A | ArrayLike | None = None,
+        /,
+        *,
+        epsilon: Number = 1e-05,
+        out: A | None = None,
+    ) -> A:
+        """Normalize each row over all its elements: ``(x - mean) / sqrt(variance + epsilon) * scale + bias``."""
+
+    @overload
+    def __call__(
+        self,
+        x: DenseLike | LoDTensor,
+        scale: DenseLike | None = None,
+        bias: DenseLike | None = None,
+        /,
+        *,
+        epsilon: Number = 1e-05,
+        out: LoDTensor | DenseLike | None = None,
+    ) -> LoDTensor:
+        """Normalize each row over all its elements: ``(x - mean) / sqrt(variance + epsilon) * scale + bias``."""
+
+layer_norm: _LayerNorm
+r"""layer_norm(x: Dense, scale: Dense | None = None, bias: Dense | None = None, /, *, epsilon: float = 1e-05) -> Dense
+
+Normalize each row over all its elements: ``(x - mean) / sqrt(variance + epsilon) * scale + bias``.
+
+Parameters
+----------
+x : array or LoDTensor
+    Rows of any shape.
+scale, bias : array of the shape of a row, optional
+epsilon : float
+    At least 0.
+
+Returns
+-------
+array or LoDTensor
+    Like x. float16 is computed in float32.
+
+Examples
+--------
+>>> layer_norm(np.array([[1., 3.], [4., 4.]]), np.array([1., 10.]), np.array([0., 5.])).round(3)
+array([[-1., 15.],
+       [ 0.,  5.]])
+"""
+
+class _LayerNormGrad(Op[..., Any]):
+    @overload
+    def __call__(
+        self,
+        x: ArrayLike,
+        scale: ArrayLike | None,
+        grad: ArrayLike,
+        /,
+        *,
+        epsilon: Number = 1e-05,
+    ) -> tuple[Array, Array, Array]:
+        """Return the gradients of ``layer_norm`` by x, scale and bias."""
+
+    @overload
+    def __call__(
+        self,
+        x: A | ArrayLike,
+        scale: A | ArrayLike | None,
+        grad: A | ArrayLike,
+        /,
+        *,
+        epsilon: Number = 1e-05,
+    ) -> tuple[A, A, A]:
+        """Return the gradients of ``layer_norm`` by x, scale and bias."""
+
+layer_norm_grad: _LayerNormGrad
+r"""layer_norm_grad(x: Dense, scale: Dense | None, grad: Dense, /, *, epsilon: float = 1e-05) -> tuple[Dense, Dense, Dense]
+
+Return the gradients of ``layer_norm`` by x, scale and bias.
+
+>>> layer_norm_grad(np.array([[1., 3.]]), None, np.array([[0., 2.]]), epsilon=0.)[1:]
+(array([0., 2.]), array([0., 2.]))
+"""
+
+class _LengthsGather(Op[..., Any]):
+    @overload
+    def __call__(self, items: ArrayLike, lengths: ArrayLike, ids: ArrayLike, /, *, out: Array | None = None) -> Array:
+        """Return the rows of whole segments, by their ids, one segment after another. Caffe2's LengthsGather."""
+
+    @overload
+    def __call__(
+        self,
+        items: A | ArrayLike,
+        lengths: A | ArrayLike,
+        ids: A | ArrayLike,
+        /,
+        *,
+        out: A | None = None,
+    ) -> A:
+        """Return the rows of whole segments, by their ids, one segment after another. Caffe2's LengthsGather."""
+
+lengths_gather: _LengthsGather
+r"""lengths_gather(items: Dense, lengths: Dense, ids: Dense, /) -> Dense
+
+Return the rows of whole segments, by their ids, one segment after another. Caffe2's LengthsGather.
+
+Their lengths are ``gather(lengths, ids)``.
+
+Parameters
+----------
+items : array of shape (rows, *item)
+lengths : array of int32 or int64
+    They add up to the rows.
+ids : array of int32 or int64
+    Segments, each any number of times.
+
+>>> lengths_gather(np.array([1, 2, 3, 4, 5, 6]), [0, 2, 3, 1], [2, 0, 3])
+array([3, 4, 5, 6])
+"""
+
+class _LengthsGatherGrad(Op[..., Any]):
+    @overload
+    def __call__(
+        self,
+        items: ArrayLike,
+        lengths: ArrayLike,
+        ids: ArrayLike,
+        grad: ArrayLike,
+        /,
+        *,
+        out: Array | None = None,
+    ) -> Array:
+        """Return the gradient of ``lengths_gather`` by its items: gradients of a segment taken twice add up."""
+
+    @overload
+    def __call__(
+        self,
+        items: A | ArrayLike,
+        lengths: A | ArrayLike,
+        ids: A | ArrayLike,
+        grad: A | ArrayLike,
+        /,
+        *,
+        out: A | None = None,
+    ) -> A:
+        """Return the gradient of ``lengths_gather`` by its items: gradients of a segment taken twice add up."""
+
+lengths_gather_grad: _LengthsGatherGrad
+r"""lengths_gather_grad(items: Dense, lengths: Dense, ids: Dense, grad: Dense, /) -> Dense
+
+Return the gradient of ``lengths_gather`` by its items: gradients of a segment taken twice add up.
+
+>>> lengths_gather_grad(np.zeros(3), [1, 2], [1, 1], np.array([1., 2., 4., 8.]))
+array([ 0.,  5., 10.])
+"""
+
+class _LengthsPad(Op[..., Any]):
+    @overload
+    def __call__(
+        self,
+        data: ArrayLike,
+        lengths: ArrayLike,
+        /,
+        *,
+        target_length: Integer,
+        pad_value: Number = 0.0,
+        out: Array | None = None,
+    ) -> Array:
+        """Make all segments ``target_length`` rows long, ``pad_value`` behind the end. LengthsPad of Caffe2."""
+
+    @overload
+    def __call__(
+        self,
+        data: A | ArrayLike,
+        lengths: A | ArrayLike,
+        /,
+        *,
+        target_length: Integer,
+        pad_value: Number = 0.0,
+        out: A | None = None,
+    ) -> A:
+        """Make all segments ``target_length`` rows long, ``pad_value`` behind the end. LengthsPad of Caffe2."""
+
+lengths_pad: _LengthsPad
+r"""lengths_pad(data: Dense, lengths: Dense, /, *, target_length: int, pad_value: float = 0.0) -> Dense
+
+Make all segments ``target_length`` rows long, ``pad_value`` behind the end. LengthsPad of Caffe2.
+
+Parameters
+----------
+data : array of shape (rows, *item)
+lengths : array of int32 or int64
+    Rows of each segment, at most ``target_length``.
+target_length : int
+pad_value : float
+    Caffe2's is -1 by default.
+
+Returns
+-------
+array of shape (segments * target_length, *item)
+
+Raises
+------
+LoDError
+    Lengths are negative, do not add up, or one is above ``target_length``.
+
+>>> lengths_pad(np.array([1, 2, 3]), [1, 2], target_length=2)
+array([1, 0, 2, 3])
+"""
+
+class _LengthsPartition(Op[..., Any]):
+    @overload
+    def __call__(
+        self,
+        lengths: ArrayLike,
+        keys: ArrayLike,
+        /,
+        *data: ArrayLike,
+        num_outputs: Integer,
+        pack_first_input: _Bool = False,
+        out: Array | None = None,
+    ) -> Array:
+        """Split segments of keys, and what belongs to these, over shards: every shard gets its part of every segment."""
+
+    @overload
+    def __call__(
+        self,
+        lengths: A | ArrayLike,
+        keys: A | ArrayLike,
+        /,
+        *data: A | ArrayLike,
+        num_outputs: Integer,
+        pack_first_input: _Bool = False,
+        out: A | None = None,
+    ) -> A:
+        """Split segments of keys, and what belongs to these, over shards: every shard gets its part of every segment."""
+
+lengths_partition: _LengthsPartition
+r"""lengths_partition(lengths: Dense, keys: Dense, /, *data: Dense, num_outputs: int, pack_first_input: bool = False) -> Dense
+
+Split segments of keys, and what belongs to these, over shards: every shard gets its part of every segment.
+
+LengthsPartition of Caffe2: ``partition`` that keeps the segments.
+
+Parameters
+----------
+lengths : vector of int32 or int64
+    They add up to the keys.
+keys : vector of int32 or int64
+*data : array of shape (rows, *item)
+num_outputs : int
+    Number of arrays returned: shards times inputs.
+pack_first_input : bool
+    Return ``(key - shard) / shards`` for the keys.
+
+Returns
+-------
+tuple of arrays
+    For every shard the lengths of its segments and its keys, both int64, then its rows of each of the data.
+
+Raises
+------
+LoDError
+    A length is negative, the lengths do not add up to the keys, or the keys are no vector.
+ValueError, ShapeMismatchError, DTypeError
+    As in ``partition``.
+
+Examples
+--------
+>>> lengths_partition([1, 0, 2], [4, 7, 6], num_outputs=4)
+(array([1, 0, 1]), array([4, 6]), array([0, 0, 1]), array([7]))
+"""
+
+class _LengthsRangeFill(Op[..., Any]):
+    @overload
+    def __call__(self, lengths: ArrayLike, /, *, out: Array | None = None) -> Array:
+        """Return the position of each row in its segment, int64: ``arange(length)`` of every segment, end to end."""
+
+    @overload
+    def __call__(self, lengths: A | ArrayLike, /, *, out: A | None = None) -> A:
+        """Return the position of each row in its segment, int64: ``arange(length)`` of every segment, end to end."""
+
+lengths_range_fill: _LengthsRangeFill
+r"""lengths_range_fill(lengths: Dense, /) -> Dense
+
+Return the position of each row in its segment, int64: ``arange(length)`` of every segment, end to end.
+
+LengthsRangeFill of Caffe2.
+
+>>> lengths_range_fill([3, 0, 2])
+array([0, 1, 2, 0, 1])
+"""
+
+class _LengthsSplit(Op[..., Any]):
+    @overload
+    def __call__(self, lengths: ArrayLike, /, *, n_split: Integer, out: Array | None = None) -> Array:
+        """Cut every length into ``n_split`` parts as equal as can be, the longer ones first, int64."""
+
+    @overload
+    def __call__(self, lengths: A | ArrayLike, /, *, n_split: Integer, out: A | None = None) -> A:
+        """Cut every length into ``n_split`` parts as equal as can be, the longer ones first, int64."""
+
+lengths_split: _LengthsSplit
+r"""lengths_split(lengths: Dense, /, *, n_split: int) -> Dense
+
+Cut every length into ``n_split`` parts as equal as can be, the longer ones first, int64.
+
+LengthsSplit of Caffe2.
+
+Parameters
+----------
+lengths : vector of int32 or int64
+n_split : int
+    At least 1.
+
+Raises
+------
+LoDError
+    A length is negative.
+ValueError
+    ``n_split`` is less than 1.
+
+Examples
+--------
+>>> lengths_split([9, 5, 1], n_split=3)
+array([3, 3, 3, 2, 2, 1, 1, 0, 0])
+"""
+
+class _LengthsTile(Op[..., Any]):
+    @overload
+    def __call__(self, data: ArrayLike, lengths: ArrayLike, /, *, out: Array | None = None) -> Array:
+        """Return row i of the data ``lengths[i]`` times, one row after another. Caffe2's LengthsTile."""
+
+    @overload
+    def __call__(self, data: A | ArrayLike, lengths: A | ArrayLike, /, *, out: A | None = None) -> A:
+        """Return row i of the data ``lengths[i]`` times, one row after another. Caffe2's LengthsTile."""
+
+lengths_tile: _LengthsTile
+r"""lengths_tile(data: Dense, lengths: Dense, /) -> Dense
+
+Return row i of the data ``lengths[i]`` times, one row after another. Caffe2's LengthsTile.
+
+>>> lengths_tile(np.array([10, 20, 30]), [2, 0, 1])
+array([10, 10, 30])
+"""
+
+class _LengthsToOffsets(Op[..., Any]):
+    @overload
+    def __call__(self, lengths: ArrayLike, /, *, out: Array | None = None) -> Array:
+        """Return the start of each segment and the end of the last: int64, one entry more than lengths."""
+
+    @overload
+    def __call__(self, lengths: A | ArrayLike, /, *, out: A | None = None) -> A:
+        """Return the start of each segment and the end of the last: int64, one entry more than lengths."""
+
+lengths_to_offsets: _LengthsToOffsets
+r"""lengths_to_offsets(lengths: Dense, /) -> Dense
+
+Return the start of each segment and the end of the last: int64, one entry more than lengths.
+
+From LengthsToOffsets of Caffe2 (with ``include_last_offset``).
+
+>>> lengths_to_offsets([3, 4, 2])
+array([0, 3, 7, 9])
+"""
+
+class _LengthsToRanges(Op[..., Any]):
+    @overload
+    def __call__(self, lengths: ArrayLike, /, *, out: Array | None = None) -> Array:
+        """Return offset and length of each segment: int64 of shape (segments, 2)."""
+
+    @overload
+    def __call__(self, lengths: A | ArrayLike, /, *, out: A | None = None) -> A:
+        """Return offset and length of each segment: int64 of shape (segments, 2)."""
+
+lengths_to_ranges: _LengthsToRanges
+r"""lengths_to_ranges(lengths: Dense, /) -> Dense
+
+Return offset and length of each segment: int64 of shape (segments, 2).
+
+LengthsToRanges of Caffe2.
+
+>>> lengths_to_ranges([3, 0, 2])
+array([[0, 3],
+       [3, 0],
+       [3, 2]])
+"""
+
+class _LengthsToSegmentIds(Op[..., Any]):
+    @overload
+    def __call__(self, lengths: ArrayLike, /, *, out: Array | None = None) -> Array:
+        """Return the segment of each row, int64."""
+
+    @overload
+    def __call__(self, lengths: A | ArrayLike, /, *, out: A | None = None) -> A:
+        """Return the segment of each row, int64."""
+
+lengths_to_segment_ids: _LengthsToSegmentIds
+r"""lengths_to_segment_ids(lengths: Dense, /) -> Dense
+
+Return the segment of each row, int64.
+
+LengthsToSegmentIds of Caffe2, whose one-liner on the page has its loops swapped.
+
+>>> lengths_to_segment_ids([3, 4, 2])
+array([0, 0, 0, 1, 1, 1, 1, 2, 2])
+"""
+
+class _LengthsToShape(Op[..., Any]):
+    @overload
+    def __call__(self, lengths: ArrayLike, /, *, out: Array | None = None) -> Array:
+        """Return the shape of segments of equal length as one array: ``[segments, length]``, int64."""
+
+    @overload
+    def __call__(self, lengths: A | ArrayLike, /, *, out: A | None = None) -> A:
+        """Return the shape of segments of equal length as one array: ``[segments, length]``, int64."""
+
+lengths_to_shape: _LengthsToShape
+r"""lengths_to_shape(lengths: Dense, /) -> Dense
+
+Return the shape of segments of equal length as one array: ``[segments, length]``, int64.
+
+LengthsToShape of Caffe2.
+
+Raises
+------
+LoDError
+    Two lengths differ.
+
+Examples
+--------
+>>> lengths_to_shape([2, 2, 2])
+array([3, 2])
+"""
+
+class _LengthsToWeights(Op[..., Any]):
+    @overload
+    def __call__(self, lengths: ArrayLike, /, *, power: Number = 0.5, out: Array | None = None) -> Array:
+        """Return ``1 / length ** power`` for each row, float32."""
+
+    @overload
+    def __call__(self, lengths: A | ArrayLike, /, *, power: Number = 0.5, out: A | None = None) -> A:
+        """Return ``1 / length ** power`` for each row, float32."""
+
+lengths_to_weights: _LengthsToWeights
+r"""lengths_to_weights(lengths: Dense, /, *, power: float = 0.5) -> Dense
+
+Return ``1 / length ** power`` for each row, float32.
+
+As weights of a sum, power 1 gives the mean of each segment, and 0.5 the sum over the square root of its length.
+LengthsToWeights of Caffe2.
+
+>>> lengths_to_weights([4, 0, 1])
+array([0.5, 0.5, 0.5, 0.5, 1. ], dtype=float32)
+"""
+
+class _LengthsTopK(Op[..., Any]):
+    @overload
+    def __call__(self, values: ArrayLike, lengths: ArrayLike, /, *, k: Integer, out: Array | None = None) -> Array:
+        """Return the k largest values of every segment, the largest first, and their positions in the segment."""
+
+    @overload
+    def __call__(self, values: A | ArrayLike, lengths: A | ArrayLike, /, *, k: Integer, out: A | None = None) -> A:
+        """Return the k largest values of every segment, the largest first, and their positions in the segment."""
+
+lengths_top_k: _LengthsTopK
+r"""lengths_top_k(values: Dense, lengths: Dense, /, *, k: int) -> Dense
+
+Return the k largest values of every segment, the largest first, and their positions in the segment.
+
+LengthsTopK of Caffe2. NaN counts as larger than every number, as in max; of equal values the first comes first.
+
+Parameters
+----------
+values : vector of shape (rows,)
+lengths : vector of int32 or int64
+    They add up to the rows.
+k : int
+    At least 1.
+
+Returns
+-------
+values : array of shape (segments, k)
+    0 behind the last value of a shorter segment.
+indices : int64 array of shape (segments, k)
+    From 0 within the segment, -1 behind the last.
+
+Raises
+------
+LoDError
+    A length is negative, or the lengths do not add up to the rows.
+ShapeMismatchError
+    The values are not a vector.
+ValueError
+    k is less than 1.
+
+Examples
+--------
+>>> lengths_top_k(np.array([1., 3., 2., 3., 5.]), [4, 0, 1], k=2)
+(array([[3., 3.],
+       [0., 0.],
+       [5., 0.]]), array([[ 1,  3],
+       [-1, -1],
+       [ 0, -1]]))
+"""
+
+class _LengthsTopKGrad(Op[..., Any]):
+    @overload
+    def __call__(
+        self,
+        values: ArrayLike,
+        lengths: ArrayLike,
+        indices: ArrayLike,
+        grad: ArrayLike,
+        /,
+        *,
+        out: Array | None = None,
+    ) -> Array:
+        """Return the gradient of ``lengths_top_k`` by its values: 0 except for the largest."""
+
+    @overload
+    def __call__(
+        self,
+        values: A | ArrayLike,
+        lengths: A | ArrayLike,
+        indices: A | ArrayLike,
+        grad: A | ArrayLike,
+        /,
+        *,
+        out: A | None = None,
+    ) -> A:
+        """Return the gradient of ``lengths_top_k`` by its values: 0 except for the largest."""
+
+lengths_top_k_grad: _LengthsTopKGrad
+r"""lengths_top_k_grad(values: Dense, lengths: Dense, indices: Dense, grad: Dense, /) -> Dense
+
+Return the gradient of ``lengths_top_k`` by its values: 0 except for the largest.
+
+>>> grad = np.array([[1., 2.], [3., 4.]])
+>>> lengths_top_k_grad(np.zeros(4), [3, 1], [[2, 0], [0, -1]], grad)
+array([2., 0., 1., 3.])
+"""
+
+class _LinearChainCrf(Op[..., Any]):
+    @overload
+    def __call__(
+        self,
+        emission: LoDTensor,
+        transition: ArrayLike,
+        label: LoDTensor,
+        /,
+        *,
+        level: Integer = -1,
+        out: Array | LoDTensor | None = None,
+    ) -> Array | Any:
+        """Return the negative log-likelihood of the labels of each sequence in a linear-chain conditional random field."""
+
+    @overload
+    def __call__(
+        self,
+        emission: LoDTensor,
+        transition: A | ArrayLike,
+        label: LoDTensor,
+        /,
+        *,
+        level: Integer = -1,
+        out: A | LoDTensor | None = None,
+    ) -> A | Any:
+        """Return the negative log-likelihood of the labels of each sequence in a linear-chain conditional random field."""
+
+linear_chain_crf: _LinearChainCrf
+r"""linear_chain_crf(emission: LoDTensor, transition: Dense, label: LoDTensor, /, *, level: int = -1) -> Dense | LoDTensor
+
+Return the negative log-likelihood of the labels of each sequence in a linear-chain conditional random field.
+
+The score of a sequence of tags ``y`` is ``transition[0, y[0]]``, plus ``emission[i, y[i]]`` for each step, plus
+``transition[2 + y[i - 1], y[i]]`` between steps, plus ``transition[1, y[-1]]``; its likelihood is the share of
+``exp(score)`` in the sum over all sequences of tags of that length (Lafferty, McCallum and Pereira, 2001). All is
+computed in double precision. linear_chain_crf of Paddle.
+
+Parameters
+----------
+emission : LoDTensor of float16, float32 or float64
+    ``(rows, tags)``: a score of each tag for each step.
+transition : array of shape (tags + 2, tags)
+    Of the same type: row 0 are scores of the first tag, row 1 of the last, row ``2 + i`` of those after tag i.
+    -inf forbids.
+label : LoDTensor of int32 or int64
+    The tag of each step, in the structure of emission.
+level : int
+    Level of the sequences; the innermost by default.
+
+Returns
+-------
+array of one number per sequence, or LoDTensor when there are levels above
+    Of the type of emission, 0 for an empty sequence.
+
+Raises
+------
+RowIndexError
+    A label is no tag.
+LoDMismatchError
+    label has other structure than emission.
+ShapeMismatchError
+    transition is not of shape ``(tags + 2, tags)``, or there are no tags.
+
+Examples
+--------
+>>> emission = LoDTensor(np.zeros((3, 2)), [[2, 0, 1]])
+>>> linear_chain_crf(emission, np.zeros((4, 2)), emission.with_values(np.array([0, 1, 1]))).round(4)
+array([1.3863, 0.    , 0.6931])
+"""
+
+class _LinearChainCrfGrad(Op[..., Any]):
+    @overload
+    def __call__(
+        self,
+        emission: LoDTensor,
+        transition: ArrayLike,
+        label: LoDTensor,
+        grad: ArrayLike,
+        /,
+        *,
+        level: Integer = -1,
+    ) -> tuple[Array, Array]:
+        """Return the gradients of ``linear_chain_crf`` by emission and transition."""
+
+    @overload
+    def __call__(
+        self,
+        emission: LoDTensor,
+        transition: A | ArrayLike,
+        label: LoDTensor,
+        grad: A | ArrayLike,
+        /,
+        *,
+        level: Integer = -1,
+    ) -> tuple[A, A]:
+        """Return the gradients of ``linear_chain_crf`` by emission and transition."""
+
+linear_chain_crf_grad: _LinearChainCrfGrad
+r"""linear_chain_crf_grad(emission: LoDTensor, transition: Dense, label: LoDTensor, grad: Dense, /, *, level: int = -1) -> tuple[Dense, Dense]
+
+Return the gradients of ``linear_chain_crf`` by emission and transition.
+
+How often a tag, or a step between tags, is expected, less how often the labels have it.
+
+>>> emission = LoDTensor(np.zeros((2, 2)), [[2]])
+>>> linear_chain_crf_grad(emission, np.zeros((4, 2)), emission.with_values(np.array([0, 1])), np.ones(1))[0]
+array([[-0.5,  0.5],
+       [ 0.5, -0.5]])
+"""
+
+class _Lion(UpdatingOp[..., Any]):
+    @overload
+    def __call__(
+        self,
+        param: Array,
+        grad: ArrayLike | SelectedRows,
+        moment: Array,
+        /,
+        *,
+        lr: Scalar,
+        beta1: Number = 0.9,
+        beta2: Number = 0.99,
+        duplicates: Literal['merge', 'sequential'] = 'merge',
+        lazy: _Bool = False,
+        weight_decay: Number = 0.0,
+        decoupled: _Bool = False,
+        maximize: _Bool = False,
+        clip_value: Number | None = None,
+        clip_norm: Number | None = None,
+        mask: Array | None = None,
+        rounding_seed: Integer | None = None,
+    ) -> tuple[Array, Array]:
+        """Lion: ``param -= lr * sign(beta1 * moment + (1 - beta1) * grad)``; returns the parameter and the moment."""
+
+    @overload
+    def __call__(
+        self,
+        param: A,
+        grad: A | ArrayLike | SelectedRows,
+        moment: A,
+        /,
+        *,
+        lr: Scalar,
+        beta1: Number = 0.9,
+        beta2: Number = 0.99,
+        duplicates: Literal['merge', 'sequential'] = 'merge',
+        lazy: _Bool = False,
+        weight_decay: Number = 0.0,
+        decoupled: _Bool = False,
+        maximize: _Bool = False,
+        clip_value: Number | None = None,
+        clip_norm: Number | None = None,
+        mask: Array | None = None,
+        rounding_seed: Integer | None = None,
+    ) -> tuple[A, A]:
+        """Lion: ``param -= lr * sign(beta1 * moment + (1 - beta1) * grad)``; returns the parameter and the moment."""
+
+lion: _Lion
+r"""lion(param: Dense, grad: Dense | SelectedRows, moment: Dense, /, *, lr: Scalar, beta1: float = 0.9, beta2: float = 0.99, duplicates: Duplicates = 'merge', lazy: bool = False, weight_decay: float = 0.0, decoupled: bool = False, maximize: bool = False, clip_value: float | None = None, clip_norm: float | None = None, mask: np.ndarray | None = None, rounding_seed: int | None = None) -> tuple[Dense, Dense]
+
+Lion: ``param -= lr * sign(beta1 * moment + (1 - beta1) * grad)``; returns the parameter and the moment.
+
+``moment = beta2 * moment + (1 - beta2) * grad`` comes after. Every element takes a step of one size; where gradient
+and moment are 0 there is none.
+
+Parameters
+----------
+moment : array like param
+    The averaged gradient; zeros at first.
+lr : float or one-element array
+duplicates, lazy, weight_decay, decoupled, maximize, clip_value, clip_norm, mask, rounding_seed
+    As in sgd; the paper's decay is ``decoupled``.
+
+>>> lion(np.zeros(3), np.array([5., -0.1, 0.]), np.zeros(3), lr=0.5, beta2=0.5)
+(array([-0.5,  0.5,  0. ]), array([ 2.5 , -0.05,  0.  ]))
+"""
+
+class _LodAppend(Op[..., Any]):
+    @overload
+    def __call__(
+        self,
+        x: ArrayLike | LoDTensor,
+        lengths: ArrayLike,
+        /,
+        *,
+        out: Array | LoDTensor | None = None,
+    ) -> LoDTensor:
+        """Append a level below those of x: its rows become the sequences of the new level. lod_append of Paddle."""
+
+    @overload
+    def __call__(
+        self,
+        x: A | ArrayLike | LoDTensor,
+        lengths: A | ArrayLike,
+        /,
+        *,
+        out: A | LoDTensor | None = None,
+    ) -> LoDTensor:
+        """Append a level below those of x: its rows become the sequences of the new level. lod_append of Paddle."""
+
+lod_append: _LodAppend
+r"""lod_append(x: Dense | LoDTensor, lengths: Dense, /) -> LoDTensor
+
+Append a level below those of x: its rows become the sequences of the new level. lod_append of Paddle.
+
+Paddle documents lengths and takes offsets. Rows are shared, not copied.
+
+Parameters
+----------
+x : array or LoDTensor
+lengths : array of int32 or int64
+    One length per row where x has levels, any number where it has none; they add up to the rows.
+
+Returns
+-------
+LoDTensor
+
+Raises
+------
+LoDError
+    There is not one length per row, or they do not add up.
+
+>>> x = LoDTensor(np.arange(4), [[3, 1]])
+>>> lod_append(x, [1, 1, 2, 0]).to_list()
+[[[0], [1], [2, 3]], [[]]]
+"""
+
+class _LodArrayLength(Op[..., Any]):
+    @overload
+    def __call__(self, *array: ArrayLike | LoDTensor, out: Array | None = None) -> Array:
+        """Return the number of elements of an array. lod_array_length of Paddle."""
+
+    @overload
+    def __call__(self, *array: A | ArrayLike | LoDTensor, out: A | None = None) -> A:
+        """Return the number of elements of an array. lod_array_length of Paddle."""
+
+lod_array_length: _LodArrayLength
+r"""lod_array_length(*array: Dense | LoDTensor) -> Dense
+
+Return the number of elements of an array. lod_array_length of Paddle.
+
+Parameters
+----------
+*array : arrays or LoDTensors
+    The elements of the array.
+
+Returns
+-------
+int64 array of shape (1,)
+
+>>> lod_array_length(np.array([1]), np.array([2, 3]))
+array([2])
+"""
+
+class _LodRankTable(Op[..., Any]):
+    def __call__(self, x: LoDTensor, /, *, level: Integer = 0) -> RankTable:
+        """Rank the sequences of a level by length, the longest first; of equal ones the earlier. lod_rank_table of Paddle."""
+
+lod_rank_table: _LodRankTable
+r"""lod_rank_table(x: LoDTensor, /, *, level: int = 0) -> RankTable
+
+Rank the sequences of a level by length, the longest first; of equal ones the earlier. lod_rank_table of Paddle.
+
+Parameters
+----------
+x : LoDTensor
+    Gives its structure only.
+level : int
+    The level of the sequences, all over the batch: 0 for the outermost, -1 for the innermost.
+
+Returns
+-------
+RankTable
+    With the levels above, for ``array_to_lod_tensor``.
+
+>>> lod_rank_table(LoDTensor(np.zeros(6), [[2, 1, 3]]))
+RankTable([(2, 3), (0, 2), (1, 1)], level=0)
+"""
+
+class _LodReset(Op[..., Any]):
+    @overload
+    def __call__(
+        self,
+        x: ArrayLike | LoDTensor,
+        y: ArrayLike | LoDTensor | None = None,
+        /,
+        *,
+        target_lod: Any = None,
+        append: _Bool = False,
+        out: Array | LoDTensor | None = None,
+    ) -> LoDTensor:
+        """Cut the rows of x into other sequences; the rows are shared, not copied. lod_reset of Paddle."""
+
+    @overload
+    def __call__(
+        self,
+        x: A | ArrayLike | LoDTensor,
+        y: A | ArrayLike | LoDTensor | None = None,
+        /,
+        *,
+        target_lod: Any = None,
+        append: _Bool = False,
+        out: A | LoDTensor | None = None,
+    ) -> LoDTensor:
+        """Cut the rows of x into other sequences; the rows are shared, not copied. lod_reset of Paddle."""
+
+lod_reset: _LodReset
+r"""lod_reset(x: Dense | LoDTensor, y: Dense | LoDTensor | None = None, /, *, target_lod: typing.Any = None, append: bool = False) -> LoDTensor
+
+Cut the rows of x into other sequences; the rows are shared, not copied. lod_reset of Paddle.
+
+Parameters
+----------
+x : array or LoDTensor
+    Of ``rows`` rows.
+y : LoDTensor, or array of int32 or int64, optional
+    A tensor with the new levels; or the lengths of one level. (Paddle's array has offsets.)
+target_lod : list of int, optional
+    Instead of y: the offsets of one level, from 0 to ``rows``.
+append : bool
+    Put the new levels below those of x, not in their place; those of x then count the new sequences.
+
+Returns
+-------
+LoDTensor
+
+Raises
+------
+LoDError
+    The lengths do not add up to the rows, or an appended level does not have a sequence per row of x.
+
+>>> x = LoDTensor(np.arange(6), [[2, 3, 1]])
+>>> lod_reset(x, [4, 2]).to_list()
+[[0, 1, 2, 3], [4, 5]]
+>>> lod_reset(x, target_lod=[0, 1, 6]).lod()
+[[0, 1, 6]]
+"""
+
+class _LodTensorToArray(Op[..., Any]):
+    def __call__(self, x: LoDTensor, table: RankTable, /, *, reverse: _Bool = False) -> tuple[Any, ...]:
+        """Take a batch apart by time steps: element t has part t of every sequence that is longer, in order of rank."""
+
+lod_tensor_to_array: _LodTensorToArray
+r"""lod_tensor_to_array(x: LoDTensor, table: RankTable, /, *, reverse: bool = False) -> tuple
+
+Take a batch apart by time steps: element t has part t of every sequence that is longer, in order of rank.
+
+lod_tensor_to_array of Paddle. One copy of the rows; the elements are views of it.
+
+Parameters
+----------
+x : LoDTensor
+table : RankTable
+    Of the lengths of ``x``: its level is the one that is taken apart.
+reverse : bool
+    Step t takes the t-th part from the end of each sequence.
+
+Returns
+-------
+tuple of arrays, or of LoDTensors
+    An element a time step: arrays ``(running, *item)`` if the table ranks the innermost level, else the running
+    sequences' t-th sub-sequences. Empty sequences are in none. Where all are empty, one element without rows.
+
+Raises
+------
+LoDMismatchError
+    ``x`` has other lengths than the table, down to its level.
+
+>>> x = LoDTensor([1, 2, 3, 4, 5, 6], [[2, 1, 3]])
+>>> lod_tensor_to_array(x, lod_rank_table(x))
+(array([4, 1, 3]), array([5, 2]), array([6]))
+>>> x = LoDTensor([1, 2, 3, 4, 5, 6], [[2, 1], [1, 2, 3]])
+>>> [element.to_list() for element in lod_tensor_to_array(x, lod_rank_table(x))]
+[[[1], [4, 5, 6]], [[2, 3]]]
+"""
+
+class _LookupTable(Op[..., Any]):
+    @overload
+    def __call__(
+        self,
+        table: ArrayLike,
+        ids: ArrayLike,
+        /,
+        *,
+        padding_idx: Integer | None = None,
+        is_sparse: _Bool = True,
+        out: Array | None = None,
+    ) -> Array:
+        """Return ``table[ids]``: a row for every id, in the shape (or the structure) of the ids."""
+
+    @overload
+    def __call__(
+        self,
+        table: A | ArrayLike,
+        ids: A | ArrayLike,
+        /,
+        *,
+        padding_idx: Integer | None = None,
+        is_sparse: _Bool = True,
+        out: A | None = None,
+    ) -> A:
+        """Return ``table[ids]``: a row for every id, in the shape (or the structure) of the ids."""
+
+    @overload
+    def __call__(
+        self,
+        table: DenseLike,
+        ids: DenseLike | LoDTensor,
+        /,
+        *,
+        padding_idx: Integer | None = None,
+        is_sparse: _Bool = True,
+        out: LoDTensor | DenseLike | None = None,
+    ) -> LoDTensor:
+        """Return ``table[ids]``: a row for every id, in the shape (or the structure) of the ids."""
+
+lookup_table: _LookupTable
+r"""lookup_table(table: Dense, ids: Dense, /, *, padding_idx: int | None = None, is_sparse: bool = True) -> Dense
+
+Return ``table[ids]``: a row for every id, in the shape (or the structure) of the ids.
+
+Paddle's lookup_table and lookup_table_v2, Caffe2's Gather.
+
+Parameters
+----------
+table : array of shape (height, *item)
+ids : array of int32 or int64 of any shape, LoDTensor, or list
+padding_idx : int, optional
+    This row reads as zeros and gets no gradient.
+is_sparse : bool
+    True if the gradient of the table is SelectedRows.
+
+Raises
+------
+RowIndexError
+    An id is negative or not below the height; the message gives position, id and bound.
+
+Examples
+--------
+>>> table = np.array([[0., 1.], [2., 3.], [4., 5.]])
+>>> lookup_table(table, [2, 0], padding_idx=0)
+array([[4., 5.],
+       [0., 0.]])
+"""
+
+class _LookupTableGrad(Op[..., Any]):
+    @overload
+    def __call__(
+        self,
+        table: DenseLike,
+        ids: DenseLike,
+        grad: DenseLike,
+        /,
+        *,
+        padding_idx: Integer | None = None,
+        is_sparse: Literal[True] = True,
+    ) -> SelectedRows:
+        """Return the gradient of the table: SelectedRows with a row for every id, or dense."""
+
+    @overload
+    def __call__(
+        self,
+        table: ArrayLike,
+        ids: ArrayLike,
+        grad: ArrayLike,
+        /,
+        *,
+        padding_idx: Integer | None = None,
+        is_sparse: Literal[False],
+        out: Array | None = None,
+    ) -> Array:
+        """Return the gradient of the table: SelectedRows with a row for every id, or dense."""
+
+    @overload
+    def __call__(
+        self,
+        table: A | ArrayLike,
+        ids: A | ArrayLike,
+        grad: A | ArrayLike,
+        /,
+        *,
+        padding_idx: Integer | None = None,
+        is_sparse: Literal[False],
+        out: A | None = None,
+    ) -> A:
+        """Return the gradient of the table: SelectedRows with a row for every id, or dense."""
+
+    @overload
+    def __call__(
+        self,
+        table: DenseLike,
+        ids: DenseLike,
+        grad: DenseLike,
+        /,
+        *,
+        padding_idx: Integer | None = None,
+        is_sparse: _Bool = True,
+        out: Array | DenseLike | None = None,
+    ) -> Any:
+        """Return the gradient of the table: SelectedRows with a row for every id, or dense."""
+
+lookup_table_grad: _LookupTableGrad
+r"""lookup_table_grad(table: Dense, ids: Dense, grad: Dense, /, *, padding_idx: int | None = None, is_sparse: bool = True) -> Dense | SelectedRows
+
+Return the gradient of the table: SelectedRows with a row for every id, or dense.
+
+TableLookupGrad of the SelectedRows design; ``infer`` says which kind. Rows for ``padding_idx`` are
+left out (Paddle keeps them, and so trains the padding row).
+
+>>> lookup_table_grad(np.zeros((100, 2)), np.array([73, 84]), np.array([[1., 2.], [3., 4.]]))
+SelectedRows(rows=[73, 84], value=[[1., 2.], [3., 4.]], height=100)
+"""
+
+class _Lstm(Op[..., Any]):
+    @overload
+    def __call__(
+        self,
+        x: LoDTensor,
+        input_weight: ArrayLike | None,
+        weight: ArrayLike,
+        bias: ArrayLike | None = None,
+        h0: ArrayLike | None = None,
+        c0: ArrayLike | None = None,
+        projection: ArrayLike | None = None,
+        /,
+        *,
+        level: Integer = -1,
+        reverse: _Bool = False,
+        gate_activation: Literal['identity', 'relu', 'sigmoid', 'tanh'] = 'sigmoid',
+        cell_activation: Literal['identity', 'relu', 'sigmoid', 'tanh'] = 'tanh',
+        candidate_activation: Literal['identity', 'relu', 'sigmoid', 'tanh'] = 'tanh',
+        projection_activation: Literal['identity', 'relu', 'sigmoid', 'tanh'] = 'identity',
+        cell_clip: Number = 0.0,
+        projection_clip: Number = 0.0,
+        cell_gradient: _Bool = True,
+    ) -> tuple[LoDTensor, LoDTensor, Array]:
+        """Run an LSTM over every sequence: ``lstm`` and ``lstmp`` of Paddle, and ``fusion_lstm``."""
+
+    @overload
+    def __call__(
+        self,
+        x: LoDTensor,
+        input_weight: A | ArrayLike | None,
+        weight: A | ArrayLike,
+        bias: A | ArrayLike | None = None,
+        h0: A | ArrayLike | None = None,
+        c0: A | ArrayLike | None = None,
+        projection: A | ArrayLike | None = None,
+        /,
+        *,
+        level: Integer = -1,
+        reverse: _Bool = False,
+        gate_activation: Literal['identity', 'relu', 'sigmoid', 'tanh'] = 'sigmoid',
+        cell_activation: Literal['identity', 'relu', 'sigmoid', 'tanh'] = 'tanh',
+        candidate_activation: Literal['identity', 'relu', 'sigmoid', 'tanh'] = 'tanh',
+        projection_activation: Literal['identity', 'relu', 'sigmoid', 'tanh'] = 'identity',
+        cell_clip: Number = 0.0,
+        projection_clip: Number = 0.0,
+        cell_gradient: _Bool = True,
+    ) -> tuple[LoDTensor, LoDTensor, A]:
+        """Run an LSTM over every sequence: ``lstm`` and ``lstmp`` of Paddle, and ``fusion_lstm``."""
+
+lstm: _Lstm
+r"""lstm(x: LoDTensor, input_weight: Dense | None, weight: Dense, bias: Dense | None = None, h0: Dense | None = None, c0: Dense | None = None, projection: Dense | None = None, /, *, level: int = -1, reverse: bool = False, gate_activation: Activation = 'sigmoid', cell_activation: Activation = 'tanh', candidate_activation: Activation = 'tanh', projection_activation: Activation = 'identity', cell_clip: float = 0.0, projection_clip: float = 0.0, cell_gradient: bool = True) -> tuple[LoDTensor, LoDTensor, Dense]
+
+Run an LSTM over every sequence: ``lstm`` and ``lstmp`` of Paddle, and ``fusion_lstm``.
+
+Long short-term memory (Hochreiter and Schmidhuber, 1997) with forget gates and, if the bias has them, peepholes
+(Gers et al., 2000); with a projection if there is one (Sak et al., 2014).
+
+The gates of a row are columns in the order candidate, input, forget, output. With ``a`` the products of the row
+and of the output before it, ``candidate = tanh(a[0])``, ``input = sigmoid(a[1] + before * peephole[0])``,
+``forget = sigmoid(a[2] + before * peephole[1])``, ``cell = candidate * input + before * forget``,
+``output = sigmoid(a[3] + cell * peephole[2])`` and ``hidden = output * tanh(cell)``, where ``before`` is the cell
+before. Nothing is padded: each step computes the sequences that are not at their end.
+
+Parameters
+----------
+x : LoDTensor
+    Rows of any shape, which are flattened.
+input_weight : array of shape (width, 4 * size) or None
+    None if the rows of x are products already.
+weight : array of shape (out, 4 * size)
+    ``out`` is ``size`` without a projection.
+bias : array of 4 * size elements, or 7 * size, optional
+    The last 3 * size are the peepholes of the input, forget and output gate.
+h0, c0 : array of shape (sequences, out) and (sequences, size), optional
+    Output and cell before the first step; zeros by default.
+projection : array of shape (size, out), optional
+    The output, and what the next step sees, is ``hidden @ projection``.
+level : int
+    The level of the sequences; the innermost by default.
+reverse : bool
+    Walk every sequence from its end.
+gate_activation, cell_activation, candidate_activation, projection_activation : str
+    identity, relu, sigmoid or tanh.
+cell_clip, projection_clip : float
+    Clip cells, and the output of the projection, to at most so much; 0 does not clip.
+cell_gradient : bool
+    False: no gradient flows from the cells that are returned, as in Paddle.
+
+Returns
+-------
+hidden, cell : LoDTensor
+    In the structure of x.
+gates : array of shape (rows, 4 * size)
+    What the gradient reads: the gates in the order of the steps; float32 for float16.
+
+Raises
+------
+ShapeMismatchError
+    Weights, bias, states or the projection do not fit.
+DTypeError
+    The rows of x are not floating, or another input has another type.
+LoDLevelError
+    x has no such level.
+ValueError
+    A clip is negative, an activation unknown, or one of the projection's is given without a projection.
+
+Examples
+--------
+>>> x = LoDTensor(np.zeros((3, 4)), [[2, 1]])
+>>> hidden, cell, _ = lstm(x, None, np.zeros((1, 4)), np.array([9., 9., 9., 9.]))
+>>> cell.values.round(3).ravel()
+array([1., 2., 1.])
+"""
+
+class _LstmGrad(Op[..., Any]):
+    @overload
+    def __call__(
+        self,
+        x: LoDTensor,
+        input_weight: ArrayLike | None,
+        weight: ArrayLike,
+        bias: ArrayLike | None,
+        h0: ArrayLike | None,
+        c0: ArrayLike | None,
+        projection: ArrayLike | None,
+        hidden: ArrayLike,
+        cell: ArrayLike,
+        gates: ArrayLike,
+        grad: ArrayLike,
+        grad_cell: ArrayLike | None = None,
+        /,
+        *,
+        level: Integer = -1,
+        reverse: _Bool = False,
+        gate_activation: Literal['identity', 'relu', 'sigmoid', 'tanh'] = 'sigmoid',
+        cell_activation: Literal['identity', 'relu', 'sigmoid', 'tanh'] = 'tanh',
+        candidate_activation: Literal['identity', 'relu', 'sigmoid', 'tanh'] = 'tanh',
+        projection_activation: Literal['identity', 'relu', 'sigmoid', 'tanh'] = 'identity',
+        cell_clip: Number = 0.0,
+        projection_clip: Number = 0.0,
+    ) -> tuple[Any, ...]:
+        """Return the gradients of ``lstm`` by those of its inputs that are not None."""
+
+    @overload
+    def __call__(
+        self,
+        x: LoDTensor,
+        input_weight: A | ArrayLike | None,
+        weight: A | ArrayLike,
+        bias: A | ArrayLike | None,
+        h0: A | ArrayLike | None,
+        c0: A | ArrayLike | None,
+        projection: A | ArrayLike | None,
+        hidden: A | ArrayLike,
+        cell: A | ArrayLike,
+        gates: A | ArrayLike,
+        grad: A | ArrayLike,
+        grad_cell: A | ArrayLike | None = None,
+        /,
+        *,
+        level: Integer = -1,
+        reverse: _Bool = False,
+        gate_activation: Literal['identity', 'relu', 'sigmoid', 'tanh'] = 'sigmoid',
+        cell_activation: Literal['identity', 'relu', 'sigmoid', 'tanh'] = 'tanh',
+        candidate_activation: Literal['identity', 'relu', 'sigmoid', 'tanh'] = 'tanh',
+        projection_activation: Literal['identity', 'relu', 'sigmoid', 'tanh'] = 'identity',
+        cell_clip: Number = 0.0,
+        projection_clip: Number = 0.0,
+    ) -> tuple[Any, ...]:
+        """Return the gradients of ``lstm`` by those of its inputs that are not None."""
+
+lstm_grad: _LstmGrad
+r"""lstm_grad(x: LoDTensor, input_weight: Dense | None, weight: Dense, bias: Dense | None, h0: Dense | None, c0: Dense | None, projection: Dense | None, hidden: Dense, cell: Dense, gates: Dense, grad: Dense, grad_cell: Dense | None = None, /, *, level: int = -1, reverse: bool = False, gate_activation: Activation = 'sigmoid', cell_activation: Activation = 'tanh', candidate_activation: Activation = 'tanh', projection_activation: Activation = 'identity', cell_clip: float = 0.0, projection_clip: float = 0.0) -> tuple
+
+Return the gradients of ``lstm`` by those of its inputs that are not None.
+
+``hidden``, ``cell`` and ``gates`` are its results, ``grad`` and ``grad_cell`` the gradients by the first two.
+
+>>> x, weight = LoDTensor(np.zeros((1, 4)), [[1]]), np.zeros((1, 4))
+>>> results = [getattr(r, "values", r) for r in lstm(x, None, weight)]
+>>> lstm_grad(x, None, weight, None, None, None, None, *results, np.ones((1, 1)))[0]
+array([[0.25, 0.  , 0.  , 0.  ]])
+"""
+
+class _LstmUnit(Op[..., Any]):
+    @overload
+    def __call__(self, x: ArrayLike, cell: ArrayLike, /, *, forget_bias: Number = 0.0) -> tuple[Array, Array]:
+        """Return cell and hidden state of a long short-term memory after a step, of every row. lstm_unit of Paddle."""
+
+    @overload
+    def __call__(self, x: A | ArrayLike, cell: A | ArrayLike, /, *, forget_bias: Number = 0.0) -> tuple[A, A]:
+        """Return cell and hidden state of a long short-term memory after a step, of every row. lstm_unit of Paddle."""
+
+    @overload
+    def __call__(
+        self,
+        x: DenseLike | LoDTensor,
+        cell: DenseLike | LoDTensor,
+        /,
+        *,
+        forget_bias: Number = 0.0,
+    ) -> tuple[LoDTensor, LoDTensor]:
+        """Return cell and hidden state of a long short-term memory after a step, of every row. lstm_unit of Paddle."""
+
+lstm_unit: _LstmUnit
+r"""lstm_unit(x: Dense, cell: Dense, /, *, forget_bias: float = 0.0) -> tuple[Dense, Dense]
+
+Return cell and hidden state of a long short-term memory after a step, of every row. lstm_unit of Paddle.
+
+Parameters
+----------
+x : array or LoDTensor of shape (rows, 4 * size)
+    Sums of all products: of the input gate, the forget gate, the output gate and the candidate.
+cell : array or LoDTensor of shape (rows, size)
+    The state before.
+forget_bias : float
+    Added to the forget gate.
+
+Returns
+-------
+cell, hidden : like cell
+    ``sigmoid(forget + forget_bias) * cell + sigmoid(input) * tanh(candidate)``, and ``sigmoid(output)`` times its
+    tanh.
+
+Raises
+------
+ShapeMismatchError
+    Shapes do not fit.
+
+Examples
+--------
+>>> cell, hidden = lstm_unit(np.array([[0., 0., 9., 9.]]), np.array([[3.]]))
+>>> cell.round(3), hidden.round(3)
+(array([[2.]]), array([[0.964]]))
+"""
+
+class _LstmUnitGrad(Op[..., Any]):
+    @overload
+    def __call__(
+        self,
+        x: ArrayLike,
+        cell: ArrayLike,
+        output: ArrayLike,
+        grad: ArrayLike | None,
+        grad_hidden: ArrayLike | None = None,
+        /,
+        *,
+        forget_bias: Number = 0.0,
+    ) -> tuple[Array, Array]:
+        """Return the gradients of ``lstm_unit`` by x and cell, from those by its results; None is zeros."""
+
+    @overload
+    def __call__(
+        self,
+        x: A | ArrayLike,
+        cell: A | ArrayLike,
+        output: A | ArrayLike,
+        grad: A | ArrayLike | None,
+        grad_hidden: A | ArrayLike | None = None,
+        /,
+        *,
+        forget_bias: Number = 0.0,
+    ) -> tuple[A, A]:
+        """Return the gradients of ``lstm_unit`` by x and cell, from those by its results; None is zeros."""
+
+lstm_unit_grad: _LstmUnitGrad
+r"""lstm_unit_grad(x: Dense, cell: Dense, out: Dense, grad: Dense | None, grad_hidden: Dense | None = None, /, *, forget_bias: float = 0.0) -> tuple[Dense, Dense]
+
+Return the gradients of ``lstm_unit`` by x and cell, from those by its results; None is zeros.
+
+>>> lstm_unit_grad(np.zeros((1, 4)), np.array([[3.]]), np.array([[1.5]]), np.array([[1.]]))
+(array([[0.  , 0.75, 0.  , 0.5 ]]), array([[0.5]]))
+"""
+
+class _MatchMatrix(Op[..., Any]):
+    @overload
+    def __call__(
+        self,
+        x: LoDTensor,
+        y: LoDTensor,
+        weight: ArrayLike,
+        /,
+        *,
+        out: Array | LoDTensor | None = None,
+    ) -> LoDTensor:
+        """Return ``x[i] @ weight[:, t] @ y[j]`` for each channel t, step i of a sequence of x, and step j of its pair in y."""
+
+    @overload
+    def __call__(
+        self,
+        x: LoDTensor,
+        y: LoDTensor,
+        weight: A | ArrayLike,
+        /,
+        *,
+        out: A | LoDTensor | None = None,
+    ) -> LoDTensor:
+        """Return ``x[i] @ weight[:, t] @ y[j]`` for each channel t, step i of a sequence of x, and step j of its pair in y."""
+
+match_matrix: _MatchMatrix
+r"""match_matrix(x: LoDTensor, y: LoDTensor, weight: Dense, /) -> LoDTensor
+
+Return ``x[i] @ weight[:, t] @ y[j]`` for each channel t, step i of a sequence of x, and step j of its pair in y.
+
+Paddle's match_matrix_tensor.
+
+Parameters
+----------
+x, y : LoDTensor of floating numbers, shapes (rows, a) and (rows, b)
+    With as many innermost sequences.
+weight : array of shape (a, channels, b)
+
+Returns
+-------
+LoDTensor of shape (rows, 1)
+    Per pair ``channels * len(x) * len(y)`` rows: matrices laid end to end. Levels above are those of x.
+
+Examples
+--------
+>>> x, y = LoDTensor([[1., 2.]], [[1]]), LoDTensor([[3.], [4.]], [[2]])
+>>> match_matrix(x, y, np.array([[[1.]], [[10.]]])).values.ravel()
+array([63., 84.])
+"""
+
+class _MatchMatrixGrad(Op[..., Any]):
+    @overload
+    def __call__(self, x: LoDTensor, y: LoDTensor, weight: ArrayLike, grad: ArrayLike, /) -> tuple[Array, Array, Array]:
+        """Return the gradients of ``match_matrix`` by the rows of x, those of y, and the weight."""
+
+    @overload
+    def __call__(self, x: LoDTensor, y: LoDTensor, weight: A | ArrayLike, grad: A | ArrayLike, /) -> tuple[A, A, A]:
+        """Return the gradients of ``match_matrix`` by the rows of x, those of y, and the weight."""
+
+match_matrix_grad: _MatchMatrixGrad
+r"""match_matrix_grad(x: LoDTensor, y: LoDTensor, weight: Dense, grad: Dense, /) -> tuple[Dense, Dense, Dense]
+
+Return the gradients of ``match_matrix`` by the rows of x, those of y, and the weight.
+
+>>> x, y = LoDTensor([[1., 2.]], [[1]]), LoDTensor([[3.], [4.]], [[2]])
+>>> match_matrix_grad(x, y, np.array([[[1.]], [[10.]]]), np.array([[1.], [1.]]))[0]
+array([[ 7., 70.]])
+"""
+
+class _MaxSequenceLen(Op[..., Any]):
+    def __call__(self, table: RankTable, /, *, out: Array | DenseLike | None = None) -> Array | Any:
+        """Return the length of the longest sequence of a table: the number of time steps. max_sequence_len of Paddle."""
+
+max_sequence_len: _MaxSequenceLen
+r"""max_sequence_len(table: RankTable, /) -> Dense
+
+Return the length of the longest sequence of a table: the number of time steps. max_sequence_len of Paddle.
+
+Returns
+-------
+int64 array of shape (1,)
+    0 without sequences, which Paddle leaves undefined.
+
+>>> max_sequence_len(lod_rank_table(LoDTensor(np.zeros(6), [[2, 1, 3]])))
+array([3])
+"""
+
+class _Mean(Op[..., Any]):
+    @overload
+    def __call__(self, x: ArrayLike | LoDTensor, /, *, out: Array | None = None) -> Array:
+        """Return the mean of all elements, shape ``(1,)``; 0 of none."""
+
+    @overload
+    def __call__(self, x: A | ArrayLike | LoDTensor, /, *, out: A | None = None) -> A:
+        """Return the mean of all elements, shape ``(1,)``; 0 of none."""
+
+mean: _Mean
+r"""mean(x: Dense | LoDTensor, /) -> Dense
+
+Return the mean of all elements, shape ``(1,)``; 0 of none.
+
+>>> mean(np.array([1., 2.]))
+array([1.5])
+"""
+
+class _MeanGrad(Op[..., Any]):
+    @overload
+    def __call__(self, x: ArrayLike, grad: ArrayLike, /, *, out: Array | None = None) -> Array:
+        """Return the gradient of ``mean``: an equal share per element."""
+
+    @overload
+    def __call__(self, x: A | ArrayLike, grad: A | ArrayLike, /, *, out: A | None = None) -> A:
+        """Return the gradient of ``mean``: an equal share per element."""
+
+mean_grad: _MeanGrad
+r"""mean_grad(x: Dense, grad: Dense, /) -> Dense
+
+Return the gradient of ``mean``: an equal share per element.
+
+>>> mean_grad(np.zeros(4), np.array([2.]))
+array([0.5, 0.5, 0.5, 0.5])
+"""
+
+class _MeanSquaredError(Op[..., Any]):
+    @overload
+    def __call__(
+        self,
+        x: ArrayLike | LoDTensor,
+        target: ArrayLike | LoDTensor,
+        /,
+        *,
+        out: Array | None = None,
+    ) -> Array:
+        """Return the mean of all ``(x - target)**2``, shape ``(1,)``; 0 of none."""
+
+    @overload
+    def __call__(
+        self,
+        x: A | ArrayLike | LoDTensor,
+        target: A | ArrayLike | LoDTensor,
+        /,
+        *,
+        out: A | None = None,
+    ) -> A:
+        """Return the mean of all ``(x - target)**2``, shape ``(1,)``; 0 of none."""
+
+mean_squared_error: _MeanSquaredError
+r"""mean_squared_error(x: Dense | LoDTensor, target: Dense | LoDTensor, /) -> Dense
+
+Return the mean of all ``(x - target)**2``, shape ``(1,)``; 0 of none.
+
+>>> mean_squared_error(np.array([1., 2.]), np.array([1., 4.]))
+array([2.])
+"""
+
+class _MeanSquaredErrorGrad(Op[..., Any]):
+    @overload
+    def __call__(self, x: ArrayLike, target: ArrayLike, grad: ArrayLike, /) -> tuple[Array, Array]:
+        """Return the gradients of ``mean_squared_error`` by x and the target."""
+
+    @overload
+    def __call__(self, x: A | ArrayLike, target: A | ArrayLike, grad: A | ArrayLike, /) -> tuple[A, A]:
+        """Return the gradients of ``mean_squared_error`` by x and the target."""
+
+mean_squared_error_grad: _MeanSquaredErrorGrad
+r"""mean_squared_error_grad(x: Dense, target: Dense, grad: Dense, /) -> tuple[Dense, Dense]
+
+Return the gradients of ``mean_squared_error`` by x and the target.
+
+>>> mean_squared_error_grad(np.array([1., 2.]), np.array([1., 4.]), np.array([1.]))
+(array([ 0., -2.]), array([-0.,  2.]))
+"""
+
+class _MergeFeatures(Op[..., Any]):
+    def __call__(self, *xs: LoDTensor, out: Array | DenseLike | LoDTensor | None = None) -> LoDTensor:
+        """Merge example by example: join the entries of an example in the first input, in the second, and so on."""
+
+merge_features: _MergeFeatures
+r"""merge_features(*xs: LoDTensor) -> LoDTensor
+
+Merge example by example: join the entries of an example in the first input, in the second, and so on.
+
+MergeMulti{Scalar,List,Map}FeatureTensors of Caffe2, which merge keys and values in this way; a key of two inputs
+appears twice. Inputs have one lod_level (at least 1), number of examples, item shape and dtype.
+
+>>> merge_features(LoDTensor([1, 3, 1], [[2, 1]]), LoDTensor([7, 8, 9], [[1, 2]]))
+LoDTensor([[1, 3, 7], [1, 8, 9]], recursive_sequence_lengths=[[3, 3]], shape=(6,), dtype=int64)
+"""
+
+class _MergeFeaturesGrad(Op[..., Any]):
+    @overload
+    def __call__(self, grad: ArrayLike, /, *xs: LoDTensor) -> tuple[Any, ...]:
+        """Return the gradients of ``merge_features`` by the values of its inputs."""
+
+    @overload
+    def __call__(self, grad: A | ArrayLike, /, *xs: LoDTensor) -> tuple[Any, ...]:
+        """Return the gradients of ``merge_features`` by the values of its inputs."""
+
+merge_features_grad: _MergeFeaturesGrad
+r"""merge_features_grad(grad: Dense, /, *xs: LoDTensor) -> tuple
+
+Return the gradients of ``merge_features`` by the values of its inputs.
+
+>>> x, y = LoDTensor([1.0, 2.0], [[1, 1]]), LoDTensor([3.0], [[0, 1]])
+>>> merge_features_grad(np.array([10.0, 20.0, 30.0]), x, y)
+(array([10., 20.]), array([30.]))
+"""
+
+class _MergeIdLists(Op[..., Any]):
+    def __call__(self, *lists: LoDTensor, out: Array | DenseLike | LoDTensor | None = None) -> LoDTensor:
+        """Return the union of the lists of every sample: each id once, ascending."""
+
+merge_id_lists: _MergeIdLists
+r"""merge_id_lists(*lists: LoDTensor) -> LoDTensor
+
+Return the union of the lists of every sample: each id once, ascending.
+
+MergeIdLists of Caffe2.
+
+Parameters
+----------
+*lists : LoDTensor
+    Of int32 or int64 ids, of the same samples in the same order; a sample's innermost sequence is its list. Levels
+    above have to be the same in all.
+
+Returns
+-------
+LoDTensor of int64
+
+Raises
+------
+LoDMismatchError
+    Two lists have different samples.
+LoDError, DTypeError
+    The values are not a vector of int32 or int64.
+
+Examples
+--------
+>>> merge_id_lists(LoDTensor([5, 3, 7], [[2, 1]]), LoDTensor([3, 4], [[1, 1]])).to_list()
+[[3, 5], [4, 7]]
+"""
+
+class _MergeLodTensor(Op[..., Any]):
+    @overload
+    def __call__(
+        self,
+        in_true: ArrayLike | LoDTensor,
+        in_false: ArrayLike | LoDTensor,
+        mask: ArrayLike,
+        /,
+        *,
+        level: Integer = 0,
+        out: Array | LoDTensor | None = None,
+    ) -> Array | Any:
+        """Merge the two parts that ``split_lod_tensor`` made. merge_lod_tensor of Paddle, right for empty sequences."""
+
+    @overload
+    def __call__(
+        self,
+        in_true: A | ArrayLike | LoDTensor,
+        in_false: A | ArrayLike | LoDTensor,
+        mask: A | ArrayLike,
+        /,
+        *,
+        level: Integer = 0,
+        out: A | LoDTensor | None = None,
+    ) -> A | Any:
+        """Merge the two parts that ``split_lod_tensor`` made. merge_lod_tensor of Paddle, right for empty sequences."""
+
+merge_lod_tensor: _MergeLodTensor
+r"""merge_lod_tensor(in_true: Dense | LoDTensor, in_false: Dense | LoDTensor, mask: Dense, /, *, level: int = 0) -> Dense | LoDTensor
+
+Merge the two parts that ``split_lod_tensor`` made. merge_lod_tensor of Paddle, right for empty sequences.
+
+Parameters
+----------
+in_true, in_false : arrays or LoDTensors
+    Sequences where the mask is True, and where it is not, in order.
+mask : array of bool, or of 0 and 1
+    ``(sequences,)`` or ``(sequences, 1)``.
+level : int
+    The level whose sequences the mask marks.
+
+Returns
+-------
+array or LoDTensor, like the inputs
+
+Raises
+------
+LoDMismatchError
+    The inputs do not have the sequences that the mask marks.
+
+>>> merge_lod_tensor(LoDTensor([1, 2, 3], [[0, 3]]), LoDTensor([0], [[1]]), [False, True, True]).to_list()
+[[0], [], [1, 2, 3]]
+"""
+
+class _MergeSelectedRows(Op[..., Any]):
+    def __call__(self, x: DenseLike, /) -> SelectedRows:
+        """Return the same gradient with sorted rows, each once: duplicates are added up."""
+
+merge_selected_rows: _MergeSelectedRows
+r"""merge_selected_rows(x: SelectedRows, /) -> SelectedRows
+
+Return the same gradient with sorted rows, each once: duplicates are added up.
+
+MergeAdd of Paddle, ``coalesce`` of torch. Sums of int32 wrap around, as NumPy's do.
+
+>>> merge_selected_rows(SelectedRows([5, 1, 5], [[1.], [2.], [3.]], 9))
+SelectedRows(rows=[1, 5], value=[[2.], [4.]], height=9)
+"""
+
+class _Momentum(UpdatingOp[..., Any]):
+    @overload
+    def __call__(
+        self,
+        param: Array,
+        grad: ArrayLike | SelectedRows,
+        velocity: Array,
+        /,
+        *,
+        lr: Scalar,
+        momentum: Number = 0.9,
+        dampening: Number = 0.0,
+        nesterov: _Bool = False,
+        rate_in_velocity: _Bool = False,
+        return_step: _Bool = False,
+        duplicates: Literal['merge', 'sequential'] = 'merge',
+        lazy: _Bool = False,
+        weight_decay: Number = 0.0,
+        decoupled: _Bool = False,
+        maximize: _Bool = False,
+        clip_value: Number | None = None,
+        clip_norm: Number | None = None,
+        mask: Array | None = None,
+        rounding_seed: Integer | None = None,
+    ) -> tuple[Array, ...]:
+        """``velocity = momentum * velocity + (1 - dampening) * grad; param -= lr * velocity``, in place; returns both."""
+
+    @overload
+    def __call__(
+        self,
+        param: A,
+        grad: A | ArrayLike | SelectedRows,
+        velocity: A,
+        /,
+        *,
+        lr: Scalar,
+        momentum: Number = 0.9,
+        dampening: Number = 0.0,
+        nesterov: _Bool = False,
+        rate_in_velocity: _Bool = False,
+        return_step: _Bool = False,
+        duplicates: Literal['merge', 'sequential'] = 'merge',
+        lazy: _Bool = False,
+        weight_decay: Number = 0.0,
+        decoupled: _Bool = False,
+        maximize: _Bool = False,
+        clip_value: Number | None = None,
+        clip_norm: Number | None = None,
+        mask: Array | None = None,
+        rounding_seed: Integer | None = None,
+    ) -> tuple[A, ...]:
+        """``velocity = momentum * velocity + (1 - dampening) * grad; param -= lr * velocity``, in place; returns both."""
+
+momentum: _Momentum
+r"""momentum(param: Dense, grad: Dense | SelectedRows, velocity: Dense, /, *, lr: Scalar, momentum: float = 0.9, dampening: float = 0.0, nesterov: bool = False, rate_in_velocity: bool = False, return_step: bool = False, duplicates: Duplicates = 'merge', lazy: bool = False, weight_decay: float = 0.0, decoupled: bool = False, maximize: bool = False, clip_value: float | None = None, clip_norm: float | None = None, mask: np.ndarray | None = None, rounding_seed: int | None = None) -> tuple[Dense, ...]
+
+``velocity = momentum * velocity + (1 - dampening) * grad; param -= lr * velocity``, in place; returns both.
+
+Paddle's momentum and torch.optim.SGD; with ``rate_in_velocity`` Caffe2's MomentumSGDUpdate and
+SparseMomentumSGDUpdate.
+
+Parameters
+----------
+velocity : array like param
+    Usually zeros at first.
+lr : float or one-element array
+dampening : float
+    PyTorch takes the first step, from zeros, without.
+nesterov : bool
+    Step by ``grad + momentum * velocity`` instead.
+rate_in_velocity : bool
+    The velocity holds ``lr * grad``: a change of the learning rate acts slowly.
+return_step : bool
+    Also return the step that was subtracted from the parameter: an array like the gradient, or like the value of
+    SelectedRows, whose duplicates must be sequential.
+duplicates, lazy, weight_decay, decoupled, maximize, clip_value, clip_norm, mask, rounding_seed
+    As in sgd; with ``lazy`` rows that SelectedRows do not list keep their velocity too.
+
+>>> param, velocity = np.zeros(2), np.ones(2)
+>>> momentum(param, np.array([1., 2.]), velocity, lr=0.5, momentum=0.5)
+(array([-0.75, -1.25]), array([1.5, 2.5]))
+"""
+
+class _Nadam(UpdatingOp[..., Any]):
+    @overload
+    def __call__(
+        self,
+        param: Array,
+        grad: ArrayLike | SelectedRows,
+        moment1: Array,
+        moment2: Array,
+        /,
+        *,
+        lr: Scalar,
+        iteration: Scalar,
+        beta1: Number = 0.9,
+        beta2: Number = 0.999,
+        epsilon: Number = 1e-08,
+        momentum_decay: Number = 0.004,
+        duplicates: Literal['merge', 'sequential'] = 'merge',
+        lazy: _Bool = False,
+        weight_decay: Number = 0.0,
+        decoupled: _Bool = False,
+        maximize: _Bool = False,
+        clip_value: Number | None = None,
+        clip_norm: Number | None = None,
+        mask: Array | None = None,
+        rounding_seed: Integer | None = None,
+    ) -> tuple[Array, Array, Array]:
+        """adam with the momentum of Nesterov, which grows from step to step; returns parameter and moments."""
+
+    @overload
+    def __call__(
+        self,
+        param: A,
+        grad: A | ArrayLike | SelectedRows,
+        moment1: A,
+        moment2: A,
+        /,
+        *,
+        lr: Scalar,
+        iteration: Scalar,
+        beta1: Number = 0.9,
+        beta2: Number = 0.999,
+        epsilon: Number = 1e-08,
+        momentum_decay: Number = 0.004,
+        duplicates: Literal['merge', 'sequential'] = 'merge',
+        lazy: _Bool = False,
+        weight_decay: Number = 0.0,
+        decoupled: _Bool = False,
+        maximize: _Bool = False,
+        clip_value: Number | None = None,
+        clip_norm: Number | None = None,
+        mask: Array | None = None,
+        rounding_seed: Integer | None = None,
+    ) -> tuple[A, A, A]:
+        """adam with the momentum of Nesterov, which grows from step to step; returns parameter and moments."""
+
+nadam: _Nadam
+r"""nadam(param: Dense, grad: Dense | SelectedRows, moment1: Dense, moment2: Dense, /, *, lr: Scalar, iteration: Scalar, beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-08, momentum_decay: float = 0.004, duplicates: Duplicates = 'merge', lazy: bool = False, weight_decay: float = 0.0, decoupled: bool = False, maximize: bool = False, clip_value: float | None = None, clip_norm: float | None = None, mask: np.ndarray | None = None, rounding_seed: int | None = None) -> tuple[Dense, Dense, Dense]
+
+adam with the momentum of Nesterov, which grows from step to step; returns parameter and moments.
+
+``param -= (a * grad + b * moment1) / (sqrt(moment2) + epsilon)`` with the rates a and b of docs/optimizers.md.
+torch.optim.NAdam.
+
+Parameters
+----------
+momentum_decay : float
+    Momentum at step t is ``beta1 * (1 - 0.96**(t * momentum_decay) / 2)``.
+moment1, moment2, lr, iteration, beta1, beta2, epsilon
+    As in adam with ``corrected_epsilon``.
+duplicates, lazy, weight_decay, decoupled, maximize, clip_value, clip_norm, mask, rounding_seed
+    As in sgd.
+
+>>> nadam(np.zeros(1), np.ones(1), np.zeros(1), np.zeros(1), lr=0.1, iteration=0)[0].round(4)
+array([-0.1056])
+"""
+
+class _Norm(Op[..., Any]):
+    @overload
+    def __call__(self, x: ArrayLike | LoDTensor | SelectedRows, /, *, out: Array | None = None) -> Array:
+        """Return the Euclidean norm of all elements, summed in double precision, shape ``(1,)``."""
+
+    @overload
+    def __call__(self, x: A | ArrayLike | LoDTensor | SelectedRows, /, *, out: A | None = None) -> A:
+        """Return the Euclidean norm of all elements, summed in double precision, shape ``(1,)``."""
+
+norm: _Norm
+r"""norm(x: Dense | LoDTensor | SelectedRows, /) -> Dense
+
+Return the Euclidean norm of all elements, summed in double precision, shape ``(1,)``.
+
+>>> norm(SelectedRows([1, 1, 2], [[1.], [2.], [4.]], 3))
+array([5.])
+"""
+
+class _OffsetsToLengths(Op[..., Any]):
+    @overload
+    def __call__(self, offsets: ArrayLike, /, *, out: Array | None = None) -> Array:
+        """Return the length of each segment, int64."""
+
+    @overload
+    def __call__(self, offsets: A | ArrayLike, /, *, out: A | None = None) -> A:
+        """Return the length of each segment, int64."""
+
+offsets_to_lengths: _OffsetsToLengths
+r"""offsets_to_lengths(offsets: Dense, /) -> Dense
+
+Return the length of each segment, int64.
+
+>>> offsets_to_lengths([0, 3, 7, 9])
+array([3, 4, 2])
+"""
+
+class _OffsetsToSegmentIds(Op[..., Any]):
+    @overload
+    def __call__(self, offsets: ArrayLike, /, *, out: Array | None = None) -> Array:
+        """Return the segment of each row, int64."""
+
+    @overload
+    def __call__(self, offsets: A | ArrayLike, /, *, out: A | None = None) -> A:
+        """Return the segment of each row, int64."""
+
+offsets_to_segment_ids: _OffsetsToSegmentIds
+r"""offsets_to_segment_ids(offsets: Dense, /) -> Dense
+
+Return the segment of each row, int64.
+
+>>> offsets_to_segment_ids([0, 3, 3, 4])
+array([0, 0, 0, 2])
+"""
+
+class _OneHot(Op[..., Any]):
+    @overload
+    def __call__(self, ids: ArrayLike, /, *, size: Integer, out: Array | None = None) -> Array:
+        """Return a row of ``size`` per id, float32: 1 at the id and 0 elsewhere."""
+
+    @overload
+    def __call__(self, ids: A | ArrayLike, /, *, size: Integer, out: A | None = None) -> A:
+        """Return a row of ``size`` per id, float32: 1 at the id and 0 elsewhere."""
+
+    @overload
+    def __call__(
+        self,
+        ids: DenseLike | LoDTensor,
+        /,
+        *,
+        size: Integer,
+        out: LoDTensor | DenseLike | None = None,
+    ) -> LoDTensor:
+        """Return a row of ``size`` per id, float32: 1 at the id and 0 elsewhere."""
+
+one_hot: _OneHot
+r"""one_hot(ids: Dense, /, *, size: int) -> Dense
+
+Return a row of ``size`` per id, float32: 1 at the id and 0 elsewhere.
+
+OneHot of Caffe2, which writes out of bounds for an id outside.
+
+>>> one_hot([2, 0], size=3)
+array([[0., 0., 1.],
+       [1., 0., 0.]], dtype=float32)
+"""
+
+class _PackFeatures(Op[..., Any]):
+    @overload
+    def __call__(self, x: ArrayLike, /, *, presence: Any, out: Array | LoDTensor | None = None) -> LoDTensor:
+        """Keep the values that are present: per example, one row per feature that it has."""
+
+    @overload
+    def __call__(self, x: A | ArrayLike, /, *, presence: Any, out: A | LoDTensor | None = None) -> LoDTensor:
+        """Keep the values that are present: per example, one row per feature that it has."""
+
+pack_features: _PackFeatures
+r"""pack_features(x: Dense, /, *, presence: typing.Any) -> LoDTensor
+
+Keep the values that are present: per example, one row per feature that it has.
+
+The values of MergeDenseFeatureTensors of Caffe2.
+
+Parameters
+----------
+x : array of shape (examples, features, *item)
+presence : mask of shape (examples, features)
+
+Examples
+--------
+>>> pack_features(np.array([[1, 2], [3, 4]]), presence=[[True, True], [False, True]]).to_list()
+[[1, 2], [4]]
+"""
+
+class _PackFeaturesGrad(Op[..., Any]):
+    @overload
+    def __call__(self, x: ArrayLike, grad: ArrayLike, /, *, presence: Any, out: Array | None = None) -> Array:
+        """Return the gradient of ``pack_features``: 0 for what is absent."""
+
+    @overload
+    def __call__(self, x: A | ArrayLike, grad: A | ArrayLike, /, *, presence: Any, out: A | None = None) -> A:
+        """Return the gradient of ``pack_features``: 0 for what is absent."""
+
+pack_features_grad: _PackFeaturesGrad
+r"""pack_features_grad(x: Dense, grad: Dense, /, *, presence: typing.Any) -> Dense
+
+Return the gradient of ``pack_features``: 0 for what is absent.
+
+>>> pack_features_grad(np.zeros((1, 2)), np.array([5.0]), presence=[[False, True]])
+array([[0., 5.]])
+"""
+
+class _PackRnnSequence(Op[..., Any]):
+    @overload
+    def __call__(
+        self,
+        data: ArrayLike,
+        lengths: ArrayLike,
+        /,
+        *,
+        num_steps: Integer | None = None,
+        out: Array | None = None,
+    ) -> Array:
+        """Put segments side by side, zeros behind the end of short ones. PackRNNSequence of Caffe2."""
+
+    @overload
+    def __call__(
+        self,
+        data: A | ArrayLike,
+        lengths: A | ArrayLike,
+        /,
+        *,
+        num_steps: Integer | None = None,
+        out: A | None = None,
+    ) -> A:
+        """Put segments side by side, zeros behind the end of short ones. PackRNNSequence of Caffe2."""
+
+pack_rnn_sequence: _PackRnnSequence
+r"""pack_rnn_sequence(data: Dense, lengths: Dense, /, *, num_steps: int | None = None) -> Dense
+
+Put segments side by side, zeros behind the end of short ones. PackRNNSequence of Caffe2.
+
+Parameters
+----------
+data : array of shape (rows, *item)
+lengths : array of int32 or int64
+    Rows of each segment; they add up to the rows of data.
+num_steps : int, optional
+    At least the longest length, which it is by default.
+
+Returns
+-------
+array of shape (num_steps, segments, *item)
+
+Raises
+------
+LoDError
+    Lengths are negative, do not add up, or one is more than ``num_steps``.
+
+>>> pack_rnn_sequence(np.array([1, 2, 3]), [1, 2])
+array([[1, 2],
+       [0, 3]])
+"""
+
+class _PackSegments(Op[..., Any]):
+    @overload
+    def __call__(
+        self,
+        data: ArrayLike,
+        lengths: ArrayLike,
+        /,
+        *,
+        max_length: Integer | None = None,
+        pad_value: Number = 0.0,
+        return_presence_mask: _Bool = False,
+        out: Array | None = None,
+    ) -> Array:
+        """Put segments side by side, ``pad_value`` behind the end of short ones. PackSegments of Caffe2."""
+
+    @overload
+    def __call__(
+        self,
+        data: A | ArrayLike,
+        lengths: A | ArrayLike,
+        /,
+        *,
+        max_length: Integer | None = None,
+        pad_value: Number = 0.0,
+        return_presence_mask: _Bool = False,
+        out: A | None = None,
+    ) -> A:
+        """Put segments side by side, ``pad_value`` behind the end of short ones. PackSegments of Caffe2."""
+
+pack_segments: _PackSegments
+r"""pack_segments(data: Dense, lengths: Dense, /, *, max_length: int | None = None, pad_value: float = 0.0, return_presence_mask: bool = False) -> Dense
+
+Put segments side by side, ``pad_value`` behind the end of short ones. PackSegments of Caffe2.
+
+Parameters
+----------
+data : array of shape (rows, *item)
+    float16, float32, float64, int32 or int64.
+lengths : array of int32 or int64
+    Rows of each segment; they add up to the rows of data.
+max_length : int, optional
+    The width; rows beyond it are cut off. The longest length by default.
+pad_value : float
+return_presence_mask : bool
+    Return also a mask of the rows that are data: bool, ``(segments, width)``.
+
+Returns
+-------
+array of shape (segments, width, *item)
+
+Raises
+------
+LoDError
+    Lengths are negative, or do not add up.
+
+>>> pack_segments(np.array([1, 2, 3, 4]), [1, 0, 3], pad_value=-1)
+array([[ 1, -1, -1],
+       [-1, -1, -1],
+       [ 2,  3,  4]])
+"""
+
+class _PackSegmentsGrad(Op[..., Any]):
+    @overload
+    def __call__(
+        self,
+        data: ArrayLike,
+        lengths: ArrayLike,
+        grad: ArrayLike,
+        /,
+        *,
+        max_length: Integer | None = None,
+        out: Array | None = None,
+    ) -> Array:
+        """Return the gradient of ``pack_segments``: zeros for rows that were cut off."""
+
+    @overload
+    def __call__(
+        self,
+        data: A | ArrayLike,
+        lengths: A | ArrayLike,
+        grad: A | ArrayLike,
+        /,
+        *,
+        max_length: Integer | None = None,
+        out: A | None = None,
+    ) -> A:
+        """Return the gradient of ``pack_segments``: zeros for rows that were cut off."""
+
+pack_segments_grad: _PackSegmentsGrad
+r"""pack_segments_grad(data: Dense, lengths: Dense, grad: Dense, /, *, max_length: int | None = None) -> Dense
+
+Return the gradient of ``pack_segments``: zeros for rows that were cut off.
+
+>>> pack_segments_grad(np.zeros(3), [1, 2], np.array([[1.], [2.]]), max_length=1)
+array([1., 2., 0.])
+"""
+
+class _PadEmptySamples(Op[..., Any]):
+    @overload
+    def __call__(self, data: ArrayLike, lengths: ArrayLike, /) -> tuple[Any, ...]:
+        """Give every empty segment one row of zeros. PadEmptySamples of Caffe2."""
+
+    @overload
+    def __call__(self, data: A | ArrayLike, lengths: A | ArrayLike, /) -> tuple[Any, ...]:
+        """Give every empty segment one row of zeros. PadEmptySamples of Caffe2."""
+
+pad_empty_samples: _PadEmptySamples
+r"""pad_empty_samples(data: Dense, lengths: Dense, /) -> tuple
+
+Give every empty segment one row of zeros. PadEmptySamples of Caffe2.
+
+Parameters
+----------
+data : array of shape (rows, *item)
+lengths : array of int32 or int64
+    Rows of each segment; they add up to the rows of data.
+
+Returns
+-------
+padded : array of shape (rows and padding, *item)
+lengths : array of int64
+    The lengths, 1 where they were 0.
+
+Raises
+------
+LoDError
+    Lengths are negative, or do not add up.
+
+>>> pad_empty_samples(np.array([5, 6]), [1, 0, 1])
+(array([5, 0, 6]), array([1, 1, 1]))
+"""
+
+class _PadEmptySamplesGrad(Op[..., Any]):
+    @overload
+    def __call__(self, data: ArrayLike, lengths: ArrayLike, grad: ArrayLike, /, *, out: Array | None = None) -> Array:
+        """Return the gradient of ``pad_empty_samples``: that of its result without the rows of empty segments."""
+
+    @overload
+    def __call__(
+        self,
+        data: A | ArrayLike,
+        lengths: A | ArrayLike,
+        grad: A | ArrayLike,
+        /,
+        *,
+        out: A | None = None,
+    ) -> A:
+        """Return the gradient of ``pad_empty_samples``: that of its result without the rows of empty segments."""
+
+pad_empty_samples_grad: _PadEmptySamplesGrad
+r"""pad_empty_samples_grad(data: Dense, lengths: Dense, grad: Dense, /) -> Dense
+
+Return the gradient of ``pad_empty_samples``: that of its result without the rows of empty segments.
+
+>>> pad_empty_samples_grad(np.zeros(2), [1, 0, 1], np.array([1., 2., 3.]))
+array([1., 3.])
+"""
+
+class _Partition(Op[..., Any]):
+    @overload
+    def __call__(
+        self,
+        keys: ArrayLike,
+        /,
+        *data: ArrayLike,
+        num_outputs: Integer,
+        pack_first_input: _Bool = False,
+        out: Array | None = None,
+    ) -> Array:
+        """Split keys, and what belongs to them, over shards: a key belongs to the shard ``key mod shards``."""
+
+    @overload
+    def __call__(
+        self,
+        keys: A | ArrayLike,
+        /,
+        *data: A | ArrayLike,
+        num_outputs: Integer,
+        pack_first_input: _Bool = False,
+        out: A | None = None,
+    ) -> A:
+        """Split keys, and what belongs to them, over shards: a key belongs to the shard ``key mod shards``."""
+
+partition: _Partition
+r"""partition(keys: Dense, /, *data: Dense, num_outputs: int, pack_first_input: bool = False) -> Dense
+
+Split keys, and what belongs to them, over shards: a key belongs to the shard ``key mod shards``.
+
+Partition of Caffe2. The order within a shard is kept. ``gather_by_key`` is the inverse.
+
+Parameters
+----------
+keys : array of int32 or int64 of any shape
+    The shard of a negative key is not negative either: -1 of 3 shards is in the last.
+*data : array of shape (*keys.shape, *item)
+num_outputs : int
+    Number of arrays returned: shards times inputs.
+pack_first_input : bool
+    Return ``(key - shard) / shards`` for the keys.
+
+Returns
+-------
+tuple of arrays
+    For every shard its keys, int64, then its rows of each of the data.
+
+Raises
+------
+ValueError
+    ``num_outputs`` is no multiple of the inputs.
+ShapeMismatchError
+    Data do not have a row for every key.
+DTypeError
+    The keys are not int32 or int64.
+
+Examples
+--------
+>>> partition([4, 7, 1, 6], np.array([.4, .7, .1, .6]), num_outputs=4)
+(array([4, 6]), array([0.4, 0.6]), array([7, 1]), array([0.7, 0.1]))
+"""
+
+class _PerSequence(Op[..., Any]):
+    @overload
+    def __call__(
+        self,
+        x: LoDTensor,
+        values: ArrayLike | LoDTensor,
+        /,
+        *,
+        op: Literal['add', 'sub', 'mul', 'div'] = 'add',
+        level: Integer = -1,
+        out: Array | LoDTensor | None = None,
+    ) -> LoDTensor:
+        """Add one value per sequence to all its rows; or subtract it, multiply or divide them by it."""
+
+    @overload
+    def __call__(
+        self,
+        x: LoDTensor,
+        values: A | ArrayLike | LoDTensor,
+        /,
+        *,
+        op: Literal['add', 'sub', 'mul', 'div'] = 'add',
+        level: Integer = -1,
+        out: A | LoDTensor | None = None,
+    ) -> LoDTensor:
+        """Add one value per sequence to all its rows; or subtract it, multiply or divide them by it."""
+
+per_sequence: _PerSequence
+r"""per_sequence(x: LoDTensor, values: Dense | LoDTensor, /, *, op: Arithmetic = 'add', level: int = -1) -> LoDTensor
+
+Add one value per sequence to all its rows; or subtract it, multiply or divide them by it.
+
+``x + y`` with a plain array takes it for a row; this name says that it has one value per sequence.
+
+Parameters
+----------
+x : LoDTensor
+    Items of any shape.
+values : array, or LoDTensor of the levels above
+    ``(sequences, *item)``, as ``sequence_pool`` gives; or ``(sequences,)``, one number for all elements of the
+    items.
+op : {"add", "sub", "mul", "div"}
+level : int
+    Level of the sequences; the innermost by default.
+
+Returns
+-------
+LoDTensor like x
+
+Raises
+------
+ShapeMismatchError
+    There is not one value per sequence.
+DTypeError
+    The rows are integers and the result would not be.
+
+Examples
+--------
+>>> x = LoDTensor(np.array([1.0, 3.0, 5.0]), [[2, 1]])
+>>> per_sequence(x, np.array([2.0, 5.0]), op="sub").values
+array([-1.,  1.,  0.])
+"""
+
+class _PerSequenceValuesGrad(Op[..., Any]):
+    @overload
+    def __call__(
+        self,
+        x: LoDTensor,
+        values: ArrayLike | LoDTensor,
+        grad: ArrayLike,
+        /,
+        *,
+        op: Literal['add', 'sub', 'mul', 'div'] = 'add',
+        level: Integer = -1,
+        out: Array | None = None,
+    ) -> Array:
+        """Return the gradient of ``per_sequence`` by its values: a sum over each sequence."""
+
+    @overload
+    def __call__(
+        self,
+        x: LoDTensor,
+        values: A | ArrayLike | LoDTensor,
+        grad: A | ArrayLike,
+        /,
+        *,
+        op: Literal['add', 'sub', 'mul', 'div'] = 'add',
+        level: Integer = -1,
+        out: A | None = None,
+    ) -> A:
+        """Return the gradient of ``per_sequence`` by its values: a sum over each sequence."""
+
+per_sequence_values_grad: _PerSequenceValuesGrad
+r"""per_sequence_values_grad(x: LoDTensor, values: Dense | LoDTensor, grad: Dense, /, *, op: Arithmetic = 'add', level: int = -1) -> Dense
+
+Return the gradient of ``per_sequence`` by its values: a sum over each sequence.
+
+>>> x = LoDTensor(np.array([1.0, 3.0, 5.0]), [[2, 1]])
+>>> per_sequence_values_grad(x, np.ones(2), np.array([1.0, 1.0, 2.0]), op="mul")
+array([ 4., 10.])
+"""
+
+class _ProximalAdagrad(UpdatingOp[..., Any]):
+    @overload
+    def __call__(
+        self,
+        param: Array,
+        grad: ArrayLike | SelectedRows,
+        moment: Array,
+        /,
+        *,
+        lr: Scalar,
+        l1: Number = 0.0,
+        l2: Number = 0.0,
+        duplicates: Literal['merge', 'sequential'] = 'merge',
+        lazy: _Bool = False,
+        weight_decay: Number = 0.0,
+        decoupled: _Bool = False,
+        maximize: _Bool = False,
+        clip_value: Number | None = None,
+        clip_norm: Number | None = None,
+        mask: Array | None = None,
+        rounding_seed: Integer | None = None,
+    ) -> tuple[Array, Array]:
+        """A step of adagrad without epsilon, then the shrinking of proximal_gd; returns parameter and moment."""
+
+    @overload
+    def __call__(
+        self,
+        param: A,
+        grad: A | ArrayLike | SelectedRows,
+        moment: A,
+        /,
+        *,
+        lr: Scalar,
+        l1: Number = 0.0,
+        l2: Number = 0.0,
+        duplicates: Literal['merge', 'sequential'] = 'merge',
+        lazy: _Bool = False,
+        weight_decay: Number = 0.0,
+        decoupled: _Bool = False,
+        maximize: _Bool = False,
+        clip_value: Number | None = None,
+        clip_norm: Number | None = None,
+        mask: Array | None = None,
+        rounding_seed: Integer | None = None,
+    ) -> tuple[A, A]:
+        """A step of adagrad without epsilon, then the shrinking of proximal_gd; returns parameter and moment."""
+
+proximal_adagrad: _ProximalAdagrad
+r"""proximal_adagrad(param: Dense, grad: Dense | SelectedRows, moment: Dense, /, *, lr: Scalar, l1: float = 0.0, l2: float = 0.0, duplicates: Duplicates = 'merge', lazy: bool = False, weight_decay: float = 0.0, decoupled: bool = False, maximize: bool = False, clip_value: float | None = None, clip_norm: float | None = None, mask: np.ndarray | None = None, rounding_seed: int | None = None) -> tuple[Dense, Dense]
+
+A step of adagrad without epsilon, then the shrinking of proximal_gd; returns parameter and moment.
+
+Paddle's proximal_adagrad.
+
+Parameters
+----------
+moment : array like param
+    Accumulated squares.
+lr, l1, l2, duplicates, lazy, weight_decay, decoupled, maximize, clip_value, clip_norm, mask, rounding_seed
+    As in proximal_gd.
+
+>>> proximal_adagrad(np.ones(1), np.array([3.]), np.full(1, 16.), lr=0.5, l1=0.2)
+(array([0.6]), array([25.]))
+"""
+
+class _ProximalGd(UpdatingOp[..., Any]):
+    @overload
+    def __call__(
+        self,
+        param: Array,
+        grad: ArrayLike | SelectedRows,
+        /,
+        *,
+        lr: Scalar,
+        l1: Number = 0.0,
+        l2: Number = 0.0,
+        duplicates: Literal['merge', 'sequential'] = 'merge',
+        lazy: _Bool = False,
+        weight_decay: Number = 0.0,
+        decoupled: _Bool = False,
+        maximize: _Bool = False,
+        clip_value: Number | None = None,
+        clip_norm: Number | None = None,
+        mask: Array | None = None,
+        rounding_seed: Integer | None = None,
+    ) -> Array:
+        """A step of sgd, then ``sign(param) * max(|param| - lr * l1, 0) / (1 + lr * l2)``; returns the parameter."""
+
+    @overload
+    def __call__(
+        self,
+        param: A,
+        grad: A | ArrayLike | SelectedRows,
+        /,
+        *,
+        lr: Scalar,
+        l1: Number = 0.0,
+        l2: Number = 0.0,
+        duplicates: Literal['merge', 'sequential'] = 'merge',
+        lazy: _Bool = False,
+        weight_decay: Number = 0.0,
+        decoupled: _Bool = False,
+        maximize: _Bool = False,
+        clip_value: Number | None = None,
+        clip_norm: Number | None = None,
+        mask: Array | None = None,
+        rounding_seed: Integer | None = None,
+    ) -> A:
+        """A step of sgd, then ``sign(param) * max(|param| - lr * l1, 0) / (1 + lr * l2)``; returns the parameter."""
+
+proximal_gd: _ProximalGd
+r"""proximal_gd(param: Dense, grad: Dense | SelectedRows, /, *, lr: Scalar, l1: float = 0.0, l2: float = 0.0, duplicates: Duplicates = 'merge', lazy: bool = False, weight_decay: float = 0.0, decoupled: bool = False, maximize: bool = False, clip_value: float | None = None, clip_norm: float | None = None, mask: np.ndarray | None = None, rounding_seed: int | None = None) -> Dense
+
+A step of sgd, then ``sign(param) * max(|param| - lr * l1, 0) / (1 + lr * l2)``; returns the parameter.
+
+Paddle's proximal_gd (FOBOS). Regularized parameters shrink where there is no gradient too.
+
+Parameters
+----------
+l1, l2 : float
+    ``l1`` makes parameters exactly 0.
+lr, duplicates, lazy, weight_decay, decoupled, maximize, clip_value, clip_norm, mask, rounding_seed
+    As in sgd.
+
+>>> proximal_gd(np.array([1., 0.2]), np.array([1., 0.]), lr=0.5, l1=0.5)
+array([0.25, 0.  ])
+"""
+
+class _QuantizeRows(Op[..., Any]):
+    @overload
+    def __call__(
+        self,
+        table: ArrayLike,
+        /,
+        *,
+        bits: Literal[8, 4, 2] = 8,
+        search: Literal['extremes', 'greedy'] = 'extremes',
+        out: Array | None = None,
+    ) -> Array:
+        """Return every row as codes of a few bits, followed by a scale and a bias: ``x`` is ``scale * code + bias``."""
+
+    @overload
+    def __call__(
+        self,
+        table: A | ArrayLike,
+        /,
+        *,
+        bits: Literal[8, 4, 2] = 8,
+        search: Literal['extremes', 'greedy'] = 'extremes',
+        out: A | None = None,
+    ) -> A:
+        """Return every row as codes of a few bits, followed by a scale and a bias: ``x`` is ``scale * code + bias``."""
+
+    @overload
+    def __call__(
+        self,
+        table: DenseLike | LoDTensor,
+        /,
+        *,
+        bits: Literal[8, 4, 2] = 8,
+        search: Literal['extremes', 'greedy'] = 'extremes',
+        out: LoDTensor | DenseLike | None = None,
+    ) -> LoDTensor:
+        """Return every row as codes of a few bits, followed by a scale and a bias: ``x`` is ``scale * code + bias``."""
+
+quantize_rows: _QuantizeRows
+r"""quantize_rows(table: Dense, /, *, bits: Bits = 8, search: Search = 'extremes') -> Dense
+
+Return every row as codes of a few bits, followed by a scale and a bias: ``x`` is ``scale * code + bias``.
+
+The layout is that of Caffe2's FloatToFused{8, 4, 2}BitRowwiseQuantized and of FBGEMM, byte for byte: codes, low
+bits first, then scale and bias, in float32 with 8 bits and in float16 with 4 and 2. A row with a number that is
+not finite reads as NaN; so does one beyond float16 with 4 and 2 bits.
+
+Parameters
+----------
+table : array of shape (rows, columns), or of more axes, of which the last is quantized
+    float16, float32 or float64, computed as float32. Columns are a multiple of 2 with 4 bits, of 4 with 2.
+bits : {8, 4, 2}
+search : {"extremes", "greedy"}
+    With 4 and 2 bits: codes between the extremes of a row, or between bounds inside them that are searched for a
+    smaller squared error, up to 16 % of the span away; FBGEMM's greedy search, Caffe2's engine GREEDY.
+
+Returns
+-------
+uint8 array of shape (rows, columns * bits / 8 + 8), with 4 and 2 bits (rows, columns * bits / 8 + 4)
+
+Raises
+------
+ShapeMismatchError
+    The table is a vector, or its columns do not fill their bytes.
+
+Examples
+--------
+>>> quantize_rows(np.array([[0., 1., 2., 3.]]), bits=2)
+array([[228,   0,  60,   0,   0]], dtype=uint8)
+"""
+
+class _QuantizedEmbeddingBag(Op[..., Any]):
+    @overload
+    def __call__(
+        self,
+        rows: ArrayLike,
+        ids: LoDTensor,
+        weights: ArrayLike | None = None,
+        /,
+        *,
+        bits: Literal[8, 4, 2] = 8,
+        pool: Literal['sum', 'mean'] = 'sum',
+        pad_value: Number = 0.0,
+        padding_idx: Integer | None = None,
+        out: Array | LoDTensor | None = None,
+    ) -> Array | Any:
+        """Look up and pool packed rows: ``embedding_bag(dequantize_rows(rows), ids)`` without unpacking the table."""
+
+    @overload
+    def __call__(
+        self,
+        rows: A | ArrayLike,
+        ids: LoDTensor,
+        weights: A | ArrayLike | None = None,
+        /,
+        *,
+        bits: Literal[8, 4, 2] = 8,
+        pool: Literal['sum', 'mean'] = 'sum',
+        pad_value: Number = 0.0,
+        padding_idx: Integer | None = None,
+        out: A | LoDTensor | None = None,
+    ) -> A | Any:
+        """Look up and pool packed rows: ``embedding_bag(dequantize_rows(rows), ids)`` without unpacking the table."""
+
+quantized_embedding_bag: _QuantizedEmbeddingBag
+r"""quantized_embedding_bag(rows: Dense, ids: LoDTensor, weights: Dense | None = None, /, *, bits: Bits = 8, pool: BagPool = 'sum', pad_value: float = 0.0, padding_idx: int | None = None) -> Dense | LoDTensor
+
+Look up and pool packed rows: ``embedding_bag(dequantize_rows(rows), ids)`` without unpacking the table.
+
+Caffe2's SparseLengths{Sum, WeightedSum, Mean}Fused{8, 4, 2}BitRowwise. A half-precision table needs no packing:
+``embedding_bag(table, ids, dtype="float32")`` reads float16 rows as they are.
+
+Parameters
+----------
+rows : uint8 array
+    Result of ``quantize_rows``.
+ids : LoDTensor of int32 or int64
+    The innermost sequences are the bags; the result keeps the levels above.
+weights : array of shape (number of ids,), optional
+    The mean divides by their sum.
+bits : {8, 4, 2}
+pool : {"sum", "mean"}
+pad_value : float
+    The result for an empty bag.
+padding_idx : int, optional
+    This row reads as zeros.
+
+Returns
+-------
+float32 array of shape (bags, columns)
+
+Raises
+------
+RowIndexError
+    An id is negative or not below the number of rows; the message gives position, id and bound.
+
+Examples
+--------
+>>> rows = quantize_rows(np.array([[0., 1., 2., 3.], [4., 5., 6., 7.]]), bits=2)
+>>> quantized_embedding_bag(rows, LoDTensor([1, 1, 0], [[2, 0, 1]]), bits=2)
+array([[ 8., 10., 12., 14.],
+       [ 0.,  0.,  0.,  0.],
+       [ 0.,  1.,  2.,  3.]], dtype=float32)
+"""
+
+class _QuantizedEmbeddingBagWeightsGrad(Op[..., Any]):
+    @overload
+    def __call__(
+        self,
+        rows: ArrayLike,
+        ids: LoDTensor,
+        grad: ArrayLike,
+        weights: ArrayLike,
+        /,
+        *,
+        bits: Literal[8, 4, 2] = 8,
+        pool: Literal['sum', 'mean'] = 'sum',
+        padding_idx: Integer | None = None,
+        out: Array | None = None,
+    ) -> Array:
+        """Return the gradient of ``quantized_embedding_bag`` by its weights; packed rows themselves have none."""
+
+    @overload
+    def __call__(
+        self,
+        rows: A | ArrayLike,
+        ids: LoDTensor,
+        grad: A | ArrayLike,
+        weights: A | ArrayLike,
+        /,
+        *,
+        bits: Literal[8, 4, 2] = 8,
+        pool: Literal['sum', 'mean'] = 'sum',
+        padding_idx: Integer | None = None,
+        out: A | None = None,
+    ) -> A:
+        """Return the gradient of ``quantized_embedding_bag`` by its weights; packed rows themselves have none."""
+
+quantized_embedding_bag_weights_grad: _QuantizedEmbeddingBagWeightsGrad
+r"""quantized_embedding_bag_weights_grad(rows: Dense, ids: LoDTensor, grad: Dense, weights: Dense, /, *, bits: Bits = 8, pool: BagPool = 'sum', padding_idx: int | None = None) -> Dense
+
+Return the gradient of ``quantized_embedding_bag`` by its weights; packed rows themselves have none.
+
+>>> rows = quantize_rows(np.array([[0., 1., 2., 3.], [4., 5., 6., 7.]]), bits=2)
+>>> grad = np.ones((1, 4), np.float32)
+>>> quantized_embedding_bag_weights_grad(rows, LoDTensor([1, 0], [[2]]), grad, np.ones(2), bits=2)
+array([22.,  6.])
+"""
+
+class _Radam(UpdatingOp[..., Any]):
+    @overload
+    def __call__(
+        self,
+        param: Array,
+        grad: ArrayLike | SelectedRows,
+        moment1: Array,
+        moment2: Array,
+        /,
+        *,
+        lr: Scalar,
+        iteration: Scalar,
+        beta1: Number = 0.9,
+        beta2: Number = 0.999,
+        epsilon: Number = 1e-08,
+        duplicates: Literal['merge', 'sequential'] = 'merge',
+        lazy: _Bool = False,
+        weight_decay: Number = 0.0,
+        decoupled: _Bool = False,
+        maximize: _Bool = False,
+        clip_value: Number | None = None,
+        clip_norm: Number | None = None,
+        mask: Array | None = None,
+        rounding_seed: Integer | None = None,
+    ) -> tuple[Array, Array, Array]:
+        """adam, ``rectified``: returns parameter and moments. torch.optim.RAdam."""
+
+    @overload
+    def __call__(
+        self,
+        param: A,
+        grad: A | ArrayLike | SelectedRows,
+        moment1: A,
+        moment2: A,
+        /,
+        *,
+        lr: Scalar,
+        iteration: Scalar,
+        beta1: Number = 0.9,
+        beta2: Number = 0.999,
+        epsilon: Number = 1e-08,
+        duplicates: Literal['merge', 'sequential'] = 'merge',
+        lazy: _Bool = False,
+        weight_decay: Number = 0.0,
+        decoupled: _Bool = False,
+        maximize: _Bool = False,
+        clip_value: Number | None = None,
+        clip_norm: Number | None = None,
+        mask: Array | None = None,
+        rounding_seed: Integer | None = None,
+    ) -> tuple[A, A, A]:
+        """adam, ``rectified``: returns parameter and moments. torch.optim.RAdam."""
+
+radam: _Radam
+r"""radam(param: Dense, grad: Dense | SelectedRows, moment1: Dense, moment2: Dense, /, *, lr: Scalar, iteration: Scalar, beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-08, duplicates: Duplicates = 'merge', lazy: bool = False, weight_decay: float = 0.0, decoupled: bool = False, maximize: bool = False, clip_value: float | None = None, clip_norm: float | None = None, mask: np.ndarray | None = None, rounding_seed: int | None = None) -> tuple[Dense, Dense, Dense]
+
+adam, ``rectified``: returns parameter and moments. torch.optim.RAdam.
+
+Parameters
+----------
+moment1, moment2, lr, iteration, beta1, beta2, epsilon
+    As in adam.
+duplicates, lazy, weight_decay, decoupled, maximize, clip_value, clip_norm, mask, rounding_seed
+    As in sgd.
+
+>>> radam(np.zeros(1), np.full(1, 2.), np.zeros(1), np.zeros(1), lr=0.1, iteration=0)[0].round(6)
+array([-0.2])
+"""
+
+class _ReadFromArray(Op[..., Any]):
+    @overload
+    def __call__(
+        self,
+        *array: ArrayLike | LoDTensor,
+        index: Integer,
+        out: Array | LoDTensor | None = None,
+    ) -> Array | Any:
+        """Return an element of an array, not copied. read_from_array of Paddle."""
+
+    @overload
+    def __call__(self, *array: A | ArrayLike | LoDTensor, index: Integer, out: A | LoDTensor | None = None) -> A | Any:
+        """Return an element of an array, not copied. read_from_array of Paddle."""
+
+read_from_array: _ReadFromArray
+r"""read_from_array(*array: Dense | LoDTensor, index: int) -> Dense | LoDTensor
+
+Return an element of an array, not copied. read_from_array of Paddle.
+
+Parameters
+----------
+*array : arrays or LoDTensors
+    The elements of the array.
+index : int
+    Which one, from 0.
+
+Returns
+-------
+array or LoDTensor
+    The element itself.
+
+Raises
+------
+RowIndexError
+    There is no such element; negative numbers do not count from the end.
+
+>>> read_from_array(np.array([1]), np.array([2, 3]), index=1)
+array([2, 3])
+"""
+
+class _ReduceDims(Op[..., Any]):
+    @overload
+    def __call__(
+        self,
+        data: ArrayLike,
+        weights: ArrayLike | None = None,
+        lengths: ArrayLike | None = None,
+        /,
+        *,
+        reduce: Literal['sum', 'mean', 'sqrt', 'max', 'min', 'prod', 'logsumexp', 'logmeanexp', 'first', 'last'] = 'sum',
+        where: Literal['front', 'back'] = 'front',
+        num_dims: Integer = 1,
+        out: Array | None = None,
+    ) -> Array:
+        """Reduce the first, or the last, dimensions of an array."""
+
+    @overload
+    def __call__(
+        self,
+        data: A | ArrayLike,
+        weights: A | ArrayLike | None = None,
+        lengths: A | ArrayLike | None = None,
+        /,
+        *,
+        reduce: Literal['sum', 'mean', 'sqrt', 'max', 'min', 'prod', 'logsumexp', 'logmeanexp', 'first', 'last'] = 'sum',
+        where: Literal['front', 'back'] = 'front',
+        num_dims: Integer = 1,
+        out: A | None = None,
+    ) -> A:
+        """Reduce the first, or the last, dimensions of an array."""
+
+reduce_dims: _ReduceDims
+r"""reduce_dims(data: Dense, weights: Dense | None = None, lengths: Dense | None = None, /, *, reduce: Reduction = 'sum', where: Where = 'front', num_dims: int = 1) -> Dense
+
+Reduce the first, or the last, dimensions of an array.
+
+Caffe2's ReduceFront and ReduceBack {Sum, Mean, Max}, ReduceFrontWeightedSum.
+
+Parameters
+----------
+data : array
+weights : array of shape (product of the reduced dimensions,), optional
+    At the front, with sum and mean; the mean divides by the sum of the weights.
+lengths : array of int, optional
+    Number of elements that are reduced per column, one per element of the result; all by default.
+where : {"front", "back"}
+num_dims : int
+    Number of reduced dimensions.
+
+Returns
+-------
+array
+    Of the kept dimensions; 0 where nothing is reduced.
+
+Examples
+--------
+>>> reduce_dims(np.array([[1., 2.], [3., 4.]]), reduce="mean")
+array([2., 3.])
+>>> reduce_dims(np.array([[1., 2.], [3., 4.]]), None, [2, 1], where="back")
+array([3., 3.])
+"""
+
+class _ReduceDimsGrad(Op[..., Any]):
+    @overload
+    def __call__(
+        self,
+        data: ArrayLike,
+        output: ArrayLike,
+        grad: ArrayLike,
+        weights: ArrayLike | None = None,
+        lengths: ArrayLike | None = None,
+        /,
+        *,
+        reduce: Literal['sum', 'mean', 'sqrt', 'max', 'min', 'prod', 'logsumexp', 'logmeanexp', 'first', 'last'] = 'sum',
+        where: Literal['front', 'back'] = 'front',
+        num_dims: Integer = 1,
+        out: Array | None = None,
+    ) -> Array:
+        """Return the gradient of ``reduce_dims`` by its data; elements beyond their column's length get 0."""
+
+    @overload
+    def __call__(
+        self,
+        data: A | ArrayLike,
+        output: A | ArrayLike,
+        grad: A | ArrayLike,
+        weights: A | ArrayLike | None = None,
+        lengths: A | ArrayLike | None = None,
+        /,
+        *,
+        reduce: Literal['sum', 'mean', 'sqrt', 'max', 'min', 'prod', 'logsumexp', 'logmeanexp', 'first', 'last'] = 'sum',
+        where: Literal['front', 'back'] = 'front',
+        num_dims: Integer = 1,
+        out: A | None = None,
+    ) -> A:
+        """Return the gradient of ``reduce_dims`` by its data; elements beyond their column's length get 0."""
+
+reduce_dims_grad: _ReduceDimsGrad
+r"""reduce_dims_grad(data: Dense, out: Dense, grad: Dense, weights: Dense | None = None, lengths: Dense | None = None, /, *, reduce: Reduction = 'sum', where: Where = 'front', num_dims: int = 1) -> Dense
+
+Return the gradient of ``reduce_dims`` by its data; elements beyond their column's length get 0.
+
+>>> reduce_dims_grad(np.zeros((2, 2)), np.zeros(2), np.array([2., 4.]), reduce="mean")
+array([[1., 2.],
+       [1., 2.]])
+"""
+
+class _ReduceDimsWeightsGrad(Op[..., Any]):
+    @overload
+    def __call__(
+        self,
+        data: ArrayLike,
+        output: ArrayLike,
+        grad: ArrayLike,
+        weights: ArrayLike,
+        /,
+        *,
+        reduce: Literal['sum', 'mean', 'sqrt', 'max', 'min', 'prod', 'logsumexp', 'logmeanexp', 'first', 'last'] = 'sum',
+        num_dims: Integer = 1,
+        out: Array | None = None,
+    ) -> Array:
+        """Return the gradient of ``reduce_dims`` at the front by its weights."""
+
+    @overload
+    def __call__(
+        self,
+        data: A | ArrayLike,
+        output: A | ArrayLike,
+        grad: A | ArrayLike,
+        weights: A | ArrayLike,
+        /,
+        *,
+        reduce: Literal['sum', 'mean', 'sqrt', 'max', 'min', 'prod', 'logsumexp', 'logmeanexp', 'first', 'last'] = 'sum',
+        num_dims: Integer = 1,
+        out: A | None = None,
+    ) -> A:
+        """Return the gradient of ``reduce_dims`` at the front by its weights."""
+
+reduce_dims_weights_grad: _ReduceDimsWeightsGrad
+r"""reduce_dims_weights_grad(data: Dense, out: Dense, grad: Dense, weights: Dense, /, *, reduce: Reduction = 'sum', num_dims: int = 1) -> Dense
+
+Return the gradient of ``reduce_dims`` at the front by its weights.
+
+>>> reduce_dims_weights_grad(np.array([[1., 2.], [3., 4.]]), np.zeros(2), np.ones(2), np.ones(2))
+array([3., 7.])
+"""
+
+class _Relu(Op[..., Any]):
+    @overload
+    def __call__(self, x: ArrayLike, /, *, out: Array | None = None) -> Array:
+        """Return the larger of every element and 0; NaN stays."""
+
+    @overload
+    def __call__(self, x: A | ArrayLike, /, *, out: A | None = None) -> A:
+        """Return the larger of every element and 0; NaN stays."""
+
+    @overload
+    def __call__(self, x: DenseLike | LoDTensor, /, *, out: LoDTensor | DenseLike | None = None) -> LoDTensor:
+        """Return the larger of every element and 0; NaN stays."""
+
+relu: _Relu
+r"""relu(x: Dense, /) -> Dense
+
+Return the larger of every element and 0; NaN stays.
+
+>>> relu(np.array([-1., 2.]))
+array([0., 2.])
+"""
+
+class _ReluGrad(Op[..., Any]):
+    @overload
+    def __call__(self, output: ArrayLike, grad: ArrayLike, /, *, out: Array | None = None) -> Array:
+        """Return the gradient of ``relu`` by its input, from its result."""
+
+    @overload
+    def __call__(self, output: A | ArrayLike, grad: A | ArrayLike, /, *, out: A | None = None) -> A:
+        """Return the gradient of ``relu`` by its input, from its result."""
+
+    @overload
+    def __call__(
+        self,
+        output: DenseLike | LoDTensor,
+        grad: DenseLike | LoDTensor,
+        /,
+        *,
+        out: LoDTensor | DenseLike | None = None,
+    ) -> LoDTensor:
+        """Return the gradient of ``relu`` by its input, from its result."""
+
+relu_grad: _ReluGrad
+r"""relu_grad(out: Dense, grad: Dense, /) -> Dense
+
+Return the gradient of ``relu`` by its input, from its result.
+
+>>> relu_grad(np.array([0., 2.]), np.array([5., 5.]))
+array([0., 5.])
+"""
+
+class _RemovePadding(Op[..., Any]):
+    @overload
+    def __call__(
+        self,
+        data: ArrayLike,
+        lengths: ArrayLike | None = None,
+        /,
+        *,
+        padding_width: Integer = 1,
+        end_padding_width: Integer | None = None,
+    ) -> tuple[Any, ...]:
+        """Remove the first and last rows of every segment. RemovePadding of Caffe2."""
+
+    @overload
+    def __call__(
+        self,
+        data: A | ArrayLike,
+        lengths: A | ArrayLike | None = None,
+        /,
+        *,
+        padding_width: Integer = 1,
+        end_padding_width: Integer | None = None,
+    ) -> tuple[Any, ...]:
+        """Remove the first and last rows of every segment. RemovePadding of Caffe2."""
+
+remove_padding: _RemovePadding
+r"""remove_padding(data: Dense, lengths: Dense | None = None, /, *, padding_width: int = 1, end_padding_width: int | None = None) -> tuple
+
+Remove the first and last rows of every segment. RemovePadding of Caffe2.
+
+Parameters
+----------
+data : array of shape (rows, *item)
+lengths : array of int32 or int64, optional
+    Rows of each segment, padding included. One segment by default.
+padding_width, end_padding_width : int
+    Number of rows to remove at the start and at the end. The second is like the first by default.
+
+Returns
+-------
+rows : array of shape (rows without padding, *item)
+lengths : array of int64
+    Rows that are left of each segment.
+
+Raises
+------
+LoDError
+    Lengths are negative, do not add up, or a segment has fewer rows than its padding.
+
+>>> remove_padding(np.array([7, 1, 2, 9, 7, 3, 9]), [4, 3])
+(array([1, 2, 3]), array([2, 1]))
+"""
+
+class _ReorderLodTensorByRank(Op[..., Any]):
+    @overload
+    def __call__(
+        self,
+        x: ArrayLike | LoDTensor,
+        table: RankTable,
+        /,
+        *,
+        inverse: _Bool = False,
+        out: Array | LoDTensor | None = None,
+    ) -> Array | Any:
+        """Put rows, or outermost sequences, in the order of a table. reorder_lod_tensor_by_rank of Paddle."""
+
+    @overload
+    def __call__(
+        self,
+        x: A | ArrayLike | LoDTensor,
+        table: RankTable,
+        /,
+        *,
+        inverse: _Bool = False,
+        out: A | LoDTensor | None = None,
+    ) -> A | Any:
+        """Put rows, or outermost sequences, in the order of a table. reorder_lod_tensor_by_rank of Paddle."""
+
+reorder_lod_tensor_by_rank: _ReorderLodTensorByRank
+r"""reorder_lod_tensor_by_rank(x: Dense | LoDTensor, table: RankTable, /, *, inverse: bool = False) -> Dense | LoDTensor
+
+Put rows, or outermost sequences, in the order of a table. reorder_lod_tensor_by_rank of Paddle.
+
+Right for empty sequences, at which Paddle raises.
+
+Parameters
+----------
+x : array or LoDTensor
+    A row, or an outermost sequence, for each sequence of the table.
+table : RankTable
+    It may come from another LoDTensor.
+inverse : bool
+    Put what is in order of rank back.
+
+Returns
+-------
+like x
+
+Raises
+------
+LoDMismatchError
+    ``x`` has not as many.
+
+>>> table = lod_rank_table(LoDTensor(np.zeros(6), [[2, 1, 3]]))
+>>> reorder_lod_tensor_by_rank(np.array([10, 20, 30]), table)
+array([30, 10, 20])
+>>> reorder_lod_tensor_by_rank(LoDTensor([1, 2, 3], [[0, 1, 2]]), table).to_list()
+[[2, 3], [], [1]]
+"""
+
+class _ReversePackedSegs(Op[..., Any]):
+    @overload
+    def __call__(self, data: ArrayLike, lengths: ArrayLike, /, *, out: Array | None = None) -> Array:
+        """Reverse the rows of each segment that are data; padding stays. ReversePackedSegs of Caffe2."""
+
+    @overload
+    def __call__(self, data: A | ArrayLike, lengths: A | ArrayLike, /, *, out: A | None = None) -> A:
+        """Reverse the rows of each segment that are data; padding stays. ReversePackedSegs of Caffe2."""
+
+reverse_packed_segs: _ReversePackedSegs
+r"""reverse_packed_segs(data: Dense, lengths: Dense, /) -> Dense
+
+Reverse the rows of each segment that are data; padding stays. ReversePackedSegs of Caffe2.
+
+Parameters
+----------
+data : array of shape (steps, segments, *item)
+lengths : array of int32 or int64
+    Rows of each segment, at most ``steps``.
+
+Returns
+-------
+array like data
+
+Raises
+------
+LoDError
+    A length is negative or more than ``steps``, or there is not one per segment.
+
+>>> reverse_packed_segs(np.array([[1, 4], [2, 5], [3, 6]]), [3, 2])
+array([[3, 5],
+       [2, 4],
+       [1, 6]])
+"""
+
+class _Rmsprop(UpdatingOp[..., Any]):
+    @overload
+    def __call__(
+        self,
+        param: Array,
+        grad: ArrayLike | SelectedRows,
+        square: Array,
+        velocity: Array,
+        mean: Array | None = None,
+        /,
+        *,
+        lr: Scalar,
+        decay: Number = 0.9,
+        momentum: Number = 0.0,
+        epsilon: Number = 1e-10,
+        epsilon_in_root: _Bool = True,
+        rate_in_velocity: _Bool = True,
+        duplicates: Literal['merge', 'sequential'] = 'merge',
+        lazy: _Bool = False,
+        weight_decay: Number = 0.0,
+        decoupled: _Bool = False,
+        maximize: _Bool = False,
+        clip_value: Number | None = None,
+        clip_norm: Number | None = None,
+        mask: Array | None = None,
+        rounding_seed: Integer | None = None,
+    ) -> tuple[Array, ...]:
+        """``velocity = momentum * velocity + lr * grad / sqrt(square + epsilon); param -= velocity``; returns all."""
+
+    @overload
+    def __call__(
+        self,
+        param: A,
+        grad: A | ArrayLike | SelectedRows,
+        square: A,
+        velocity: A,
+        mean: A | None = None,
+        /,
+        *,
+        lr: Scalar,
+        decay: Number = 0.9,
+        momentum: Number = 0.0,
+        epsilon: Number = 1e-10,
+        epsilon_in_root: _Bool = True,
+        rate_in_velocity: _Bool = True,
+        duplicates: Literal['merge', 'sequential'] = 'merge',
+        lazy: _Bool = False,
+        weight_decay: Number = 0.0,
+        decoupled: _Bool = False,
+        maximize: _Bool = False,
+        clip_value: Number | None = None,
+        clip_norm: Number | None = None,
+        mask: Array | None = None,
+        rounding_seed: Integer | None = None,
+    ) -> tuple[A, ...]:
+        """``velocity = momentum * velocity + lr * grad / sqrt(square + epsilon); param -= velocity``; returns all."""
+
+rmsprop: _Rmsprop
+r"""rmsprop(param: Dense, grad: Dense | SelectedRows, square: Dense, velocity: Dense, mean: Dense | None = None, /, *, lr: Scalar, decay: float = 0.9, momentum: float = 0.0, epsilon: float = 1e-10, epsilon_in_root: bool = True, rate_in_velocity: bool = True, duplicates: Duplicates = 'merge', lazy: bool = False, weight_decay: float = 0.0, decoupled: bool = False, maximize: bool = False, clip_value: float | None = None, clip_norm: float | None = None, mask: np.ndarray | None = None, rounding_seed: int | None = None) -> tuple[Dense, ...]
+
+``velocity = momentum * velocity + lr * grad / sqrt(square + epsilon); param -= velocity``; returns all.
+
+``square = decay * square + (1 - decay) * grad**2`` comes before. Paddle's rmsprop; Caffe2's RmsProp, which leaves
+the parameter to another operator; torch.optim.RMSprop where both switches are False.
+
+Parameters
+----------
+square, velocity : arrays like param
+    The average of squares, and the decayed sum of earlier steps; zeros at first.
+mean : array like param, optional
+    Centered: the average of gradients, whose square is subtracted from the average of squares; zeros at first.
+lr : float or one-element array
+epsilon_in_root : bool
+    False: divide by ``sqrt(square) + epsilon``.
+rate_in_velocity : bool
+    False: the learning rate scales the velocity, not what is added to it.
+duplicates, lazy, weight_decay, decoupled, maximize, clip_value, clip_norm, mask, rounding_seed
+    As in sgd.
+
+>>> rmsprop(np.zeros(1), np.array([2.]), np.zeros(1), np.zeros(1), lr=1.0, decay=0.75, epsilon=3.0)
+(array([-1.]), array([1.]), array([1.]))
+"""
+
+class _RowConv(Op[..., Any]):
+    @overload
+    def __call__(self, x: LoDTensor, filter: ArrayLike, /, *, out: Array | LoDTensor | None = None) -> LoDTensor:
+        """Let each row look ahead: ``out[t]`` is the sum of ``filter[k] * x[t + k]`` inside the innermost sequence."""
+
+    @overload
+    def __call__(self, x: LoDTensor, filter: A | ArrayLike, /, *, out: A | LoDTensor | None = None) -> LoDTensor:
+        """Let each row look ahead: ``out[t]`` is the sum of ``filter[k] * x[t + k]`` inside the innermost sequence."""
+
+row_conv: _RowConv
+r"""row_conv(x: LoDTensor, filter: Dense, /) -> LoDTensor
+
+Let each row look ahead: ``out[t]`` is the sum of ``filter[k] * x[t + k]`` inside the innermost sequence.
+
+row_conv of Paddle, which refuses empty sequences.
+
+Parameters
+----------
+x : LoDTensor
+    Rows of any shape.
+filter : array of shape (context, *item)
+    ``filter[0]`` is for the row itself.
+
+Returns
+-------
+LoDTensor
+    Like x. float16 is computed in float32.
+
+Raises
+------
+ShapeMismatchError
+    Rows of the filter are not like those of x.
+
+Examples
+--------
+>>> row_conv(LoDTensor(np.array([1., 2., 4., 8.]), [[3, 0, 1]]), np.array([1., 10.])).values
+array([21., 42.,  4.,  8.])
+"""
+
+class _RowConvGrad(Op[..., Any]):
+    @overload
+    def __call__(self, x: LoDTensor, filter: ArrayLike, grad: ArrayLike, /) -> tuple[Array, Array]:
+        """Return the gradients of ``row_conv`` by its rows and its filter."""
+
+    @overload
+    def __call__(self, x: LoDTensor, filter: A | ArrayLike, grad: A | ArrayLike, /) -> tuple[A, A]:
+        """Return the gradients of ``row_conv`` by its rows and its filter."""
+
+row_conv_grad: _RowConvGrad
+r"""row_conv_grad(x: LoDTensor, filter: Dense, grad: Dense, /) -> tuple[Dense, Dense]
+
+Return the gradients of ``row_conv`` by its rows and its filter.
+
+>>> row_conv_grad(LoDTensor(np.array([1., 2.]), [[2]]), np.array([1., 10.]), np.array([1., 1.]))
+(array([ 1., 11.]), array([3., 2.]))
+"""
+
+class _RowwiseAdagrad(UpdatingOp[..., Any]):
+    @overload
+    def __call__(
+        self,
+        param: Array,
+        grad: ArrayLike | SelectedRows,
+        moment: Array,
+        /,
+        *,
+        lr: Scalar,
+        epsilon: Number = 1e-06,
+        duplicates: Literal['merge', 'sequential'] = 'merge',
+        lazy: _Bool = False,
+        weight_decay: Number = 0.0,
+        decoupled: _Bool = False,
+        maximize: _Bool = False,
+        clip_value: Number | None = None,
+        clip_norm: Number | None = None,
+        mask: Array | None = None,
+        rounding_seed: Integer | None = None,
+    ) -> tuple[Array, Array]:
+        """adagrad with one moment per row, the mean of the row's squares: ``moment[i] += mean(grad[i]**2)``; returns both."""
+
+    @overload
+    def __call__(
+        self,
+        param: A,
+        grad: A | ArrayLike | SelectedRows,
+        moment: A,
+        /,
+        *,
+        lr: Scalar,
+        epsilon: Number = 1e-06,
+        duplicates: Literal['merge', 'sequential'] = 'merge',
+        lazy: _Bool = False,
+        weight_decay: Number = 0.0,
+        decoupled: _Bool = False,
+        maximize: _Bool = False,
+        clip_value: Number | None = None,
+        clip_norm: Number | None = None,
+        mask: Array | None = None,
+        rounding_seed: Integer | None = None,
+    ) -> tuple[A, A]:
+        """adagrad with one moment per row, the mean of the row's squares: ``moment[i] += mean(grad[i]**2)``; returns both."""
+
+rowwise_adagrad: _RowwiseAdagrad
+r"""rowwise_adagrad(param: Dense, grad: Dense | SelectedRows, moment: Dense, /, *, lr: Scalar, epsilon: float = 1e-06, duplicates: Duplicates = 'merge', lazy: bool = False, weight_decay: float = 0.0, decoupled: bool = False, maximize: bool = False, clip_value: float | None = None, clip_norm: float | None = None, mask: np.ndarray | None = None, rounding_seed: int | None = None) -> tuple[Dense, Dense]
+
+adagrad with one moment per row, the mean of the row's squares: ``moment[i] += mean(grad[i]**2)``; returns both.
+
+Caffe2's RowWiseSparseAdagrad, FBGEMM's exact_rowwise_adagrad: the state of a table takes the memory of one column.
+
+Parameters
+----------
+moment : array of shape (rows of param,)
+lr, epsilon, duplicates, lazy, weight_decay, decoupled, maximize, clip_value, clip_norm, mask, rounding_seed
+    As in adagrad.
+
+>>> param, moment = np.zeros((3, 2)), np.zeros(3)
+>>> rowwise_adagrad(param, SelectedRows([2], [[3., 4.]], 3), moment, lr=1.0)[1]
+array([ 0. ,  0. , 12.5])
+"""
+
+class _RowwiseAdam(UpdatingOp[..., Any]):
+    @overload
+    def __call__(
+        self,
+        param: Array,
+        grad: ArrayLike | SelectedRows,
+        moment1: Array,
+        moment2: Array,
+        /,
+        *,
+        lr: Scalar,
+        iteration: Scalar,
+        beta1: Number = 0.9,
+        beta2: Number = 0.999,
+        epsilon: Number = 1e-08,
+        rectified: _Bool = False,
+        duplicates: Literal['merge', 'sequential'] = 'merge',
+        lazy: _Bool = False,
+        weight_decay: Number = 0.0,
+        decoupled: _Bool = False,
+        maximize: _Bool = False,
+        clip_value: Number | None = None,
+        clip_norm: Number | None = None,
+        mask: Array | None = None,
+        rounding_seed: Integer | None = None,
+    ) -> tuple[Array, Array, Array]:
+        """adam with one average of squares per row, that of their mean; returns parameter and moments."""
+
+    @overload
+    def __call__(
+        self,
+        param: A,
+        grad: A | ArrayLike | SelectedRows,
+        moment1: A,
+        moment2: A,
+        /,
+        *,
+        lr: Scalar,
+        iteration: Scalar,
+        beta1: Number = 0.9,
+        beta2: Number = 0.999,
+        epsilon: Number = 1e-08,
+        rectified: _Bool = False,
+        duplicates: Literal['merge', 'sequential'] = 'merge',
+        lazy: _Bool = False,
+        weight_decay: Number = 0.0,
+        decoupled: _Bool = False,
+        maximize: _Bool = False,
+        clip_value: Number | None = None,
+        clip_norm: Number | None = None,
+        mask: Array | None = None,
+        rounding_seed: Integer | None = None,
+    ) -> tuple[A, A, A]:
+        """adam with one average of squares per row, that of their mean; returns parameter and moments."""
+
+rowwise_adam: _RowwiseAdam
+r"""rowwise_adam(param: Dense, grad: Dense | SelectedRows, moment1: Dense, moment2: Dense, /, *, lr: Scalar, iteration: Scalar, beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-08, rectified: bool = False, duplicates: Duplicates = 'merge', lazy: bool = False, weight_decay: float = 0.0, decoupled: bool = False, maximize: bool = False, clip_value: float | None = None, clip_norm: float | None = None, mask: np.ndarray | None = None, rounding_seed: int | None = None) -> tuple[Dense, Dense, Dense]
+
+adam with one average of squares per row, that of their mean; returns parameter and moments.
+
+Caffe2's RowWiseSparseAdam, FBGEMM's partial_rowwise_adam.
+
+Parameters
+----------
+moment1 : array like param
+moment2 : array of shape (rows of param,)
+lr, iteration, beta1, beta2, epsilon, rectified
+    As in adam.
+duplicates, lazy, weight_decay, decoupled, maximize, clip_value, clip_norm, mask, rounding_seed
+    As in sgd.
+
+>>> param, grad = np.zeros((1, 2)), np.array([[3., 4.]])
+>>> rowwise_adam(param, grad, np.zeros((1, 2)), np.zeros(1), lr=0.1, iteration=0, beta2=0.5)[2]
+array([6.25])
+"""
+
+class _RowwiseCounter(UpdatingOp[..., Any]):
+    @overload
+    def __call__(
+        self,
+        prev_iter: Array,
+        counter: Array,
+        rows: ArrayLike,
+        /,
+        *,
+        iteration: Scalar,
+        halflife: Number,
+    ) -> tuple[Array, Array]:
+        """Count uses of rows, with older ones fading: ``counter = 1 + 2**(-d / halflife) * counter``."""
+
+    @overload
+    def __call__(
+        self,
+        prev_iter: A,
+        counter: A,
+        rows: A | ArrayLike,
+        /,
+        *,
+        iteration: Scalar,
+        halflife: Number,
+    ) -> tuple[A, A]:
+        """Count uses of rows, with older ones fading: ``counter = 1 + 2**(-d / halflife) * counter``."""
+
+rowwise_counter: _RowwiseCounter
+r"""rowwise_counter(prev_iter: Dense, counter: Dense, rows: Dense, /, *, iteration: Scalar, halflife: float) -> tuple[Dense, Dense]
+
+Count uses of rows, with older ones fading: ``counter = 1 + 2**(-d / halflife) * counter``.
+
+``d`` is the number of iterations since the row's last use, ``prev_iter``; both change in place and are returned.
+A row that is listed twice counts twice. Caffe2's RowWiseCounter.
+
+Parameters
+----------
+prev_iter : int64 array of shape (height,)
+counter : float array of shape (height,)
+rows : array of int32 or int64
+iteration : int or one-element array
+halflife : float
+    In iterations; with 0 or less nothing changes.
+
+Raises
+------
+RowIndexError
+    A row is negative or not below the height. Nothing was changed then.
+
+>>> rowwise_counter(np.array([0, 7]), np.array([4., 4.]), [0], iteration=10, halflife=10)
+(array([10,  7]), array([3., 4.]))
+"""
+
+class _Scale(Op[..., Any]):
+    @overload
+    def __call__(
+        self,
+        x: SelectedRows,
+        /,
+        *,
+        scale: Number = 1.0,
+        bias: Number = 0.0,
+        bias_after_scale: _Bool = True,
+    ) -> SelectedRows:
+        """Return ``scale * x + bias``, or ``scale * (x + bias)``. Paddle's scale."""
+
+    @overload
+    def __call__(
+        self,
+        x: ArrayLike,
+        /,
+        *,
+        scale: Number = 1.0,
+        bias: Number = 0.0,
+        bias_after_scale: _Bool = True,
+        out: Array | None = None,
+    ) -> Array:
+        """Return ``scale * x + bias``, or ``scale * (x + bias)``. Paddle's scale."""
+
+    @overload
+    def __call__(
+        self,
+        x: A | ArrayLike,
+        /,
+        *,
+        scale: Number = 1.0,
+        bias: Number = 0.0,
+        bias_after_scale: _Bool = True,
+        out: A | None = None,
+    ) -> A:
+        """Return ``scale * x + bias``, or ``scale * (x + bias)``. Paddle's scale."""
+
+    @overload
+    def __call__(
+        self,
+        x: DenseLike | LoDTensor | SelectedRows,
+        /,
+        *,
+        scale: Number = 1.0,
+        bias: Number = 0.0,
+        bias_after_scale: _Bool = True,
+        out: LoDTensor | DenseLike | None = None,
+    ) -> LoDTensor:
+        """Return ``scale * x + bias``, or ``scale * (x + bias)``. Paddle's scale."""
+
+scale: _Scale
+r"""scale(x: Dense | SelectedRows, /, *, scale: float = 1.0, bias: float = 0.0, bias_after_scale: bool = True) -> Dense | SelectedRows
+
+Return ``scale * x + bias``, or ``scale * (x + bias)``. Paddle's scale.
+
+>>> scale(SelectedRows([1, 1], [[1.], [2.]], 3), scale=0.5)
+SelectedRows(rows=[1, 1], value=[[0.5], [1.]], height=3)
+"""
+
+class _Scatter(Op[..., Any]):
+    @overload
+    def __call__(
+        self,
+        data: ArrayLike,
+        ids: ArrayLike,
+        updates: ArrayLike,
+        /,
+        *,
+        axis: Integer = 1,
+        out: Array | None = None,
+    ) -> Array:
+        """Return the data with single elements replaced: ``out[i, ids[i, j], k] = updates[i, j, k]`` on axis 1."""
+
+    @overload
+    def __call__(
+        self,
+        data: A | ArrayLike,
+        ids: A | ArrayLike,
+        updates: A | ArrayLike,
+        /,
+        *,
+        axis: Integer = 1,
+        out: A | None = None,
+    ) -> A:
+        """Return the data with single elements replaced: ``out[i, ids[i, j], k] = updates[i, j, k]`` on axis 1."""
+
+scatter: _Scatter
+r"""scatter(data: Dense, ids: Dense, updates: Dense, /, *, axis: int = 1) -> Dense
+
+Return the data with single elements replaced: ``out[i, ids[i, j], k] = updates[i, j, k]`` on axis 1.
+
+Caffe2's Scatter, ScatterElements of ONNX. Of updates for the same element the last one stays.
+
+Parameters
+----------
+data : array
+ids : array of int32 or int64
+    With the axes of the data, none but ``axis`` longer.
+updates : array like ids
+    Of the type of the data.
+axis : int
+    Negative ones count from the last axis.
+
+>>> scatter(np.zeros((2, 3)), [[1], [2]], np.array([[5.], [7.]]))
+array([[0., 5., 0.],
+       [0., 0., 7.]])
+"""
+
+class _ScatterAssign(UpdatingOp[..., Any]):
+    @overload
+    def __call__(self, data: Array, ids: ArrayLike, slices: ArrayLike, /) -> Array:
+        """``data[ids] = slices``, in place; returns the data. Of rows for the same id the last one stays."""
+
+    @overload
+    def __call__(self, data: A, ids: A | ArrayLike, slices: A | ArrayLike, /) -> A:
+        """``data[ids] = slices``, in place; returns the data. Of rows for the same id the last one stays."""
+
+scatter_assign: _ScatterAssign
+r"""scatter_assign(data: Dense, ids: Dense, slices: Dense, /) -> Dense
+
+``data[ids] = slices``, in place; returns the data. Of rows for the same id the last one stays.
+
+Caffe2's ScatterAssign.
+
+Parameters
+----------
+data : array of shape (rows, *item)
+ids : array of int32 or int64 of any shape
+slices : array of shape (*ids.shape, *item)
+    Of the type of the data.
+
+Raises
+------
+RowIndexError
+    An id outside the rows; nothing is written.
+
+Examples
+--------
+>>> scatter_assign(np.zeros(4), [2, 0, 2], np.array([1., 2., 3.]))
+array([2., 0., 3., 0.])
+"""
+
+class _ScatterGrad(Op[..., Any]):
+    @overload
+    def __call__(
+        self,
+        data: ArrayLike,
+        ids: ArrayLike,
+        grad: ArrayLike,
+        /,
+        *,
+        axis: Integer = 1,
+    ) -> tuple[Array, Array]:
+        """Return the gradients of ``scatter`` by its data and its updates: an update that did not stay gets none."""
+
+    @overload
+    def __call__(
+        self,
+        data: A | ArrayLike,
+        ids: A | ArrayLike,
+        grad: A | ArrayLike,
+        /,
+        *,
+        axis: Integer = 1,
+    ) -> tuple[A, A]:
+        """Return the gradients of ``scatter`` by its data and its updates: an update that did not stay gets none."""
+
+scatter_grad: _ScatterGrad
+r"""scatter_grad(data: Dense, ids: Dense, grad: Dense, /, *, axis: int = 1) -> tuple[Dense, Dense]
+
+Return the gradients of ``scatter`` by its data and its updates: an update that did not stay gets none.
+
+>>> scatter_grad(np.zeros((1, 3)), [[1, 1]], np.array([[1., 2., 3.]]))
+(array([[1., 0., 3.]]), array([[0., 2.]]))
+"""
+
+class _ScatterWeightedSum(UpdatingOp[..., Any]):
+    @overload
+    def __call__(self, data: Array, weight: ArrayLike, ids: ArrayLike, /, *rest: ArrayLike) -> Array:
+        """``data[ids] = weight * data[ids] + w1 * x1 + w2 * x2 ...``, in place; returns the data."""
+
+    @overload
+    def __call__(self, data: A, weight: A | ArrayLike, ids: A | ArrayLike, /, *rest: A | ArrayLike) -> A:
+        """``data[ids] = weight * data[ids] + w1 * x1 + w2 * x2 ...``, in place; returns the data."""
+
+scatter_weighted_sum: _ScatterWeightedSum
+r"""scatter_weighted_sum(data: Dense, weight: Dense, ids: Dense, /, *rest: Dense) -> Dense
+
+``data[ids] = weight * data[ids] + w1 * x1 + w2 * x2 ...``, in place; returns the data.
+
+A row that is listed n times is scaled n times and gets the sum of all its summands, rounded once. Caffe2's
+ScatterWeightedSum; with weights of 1 it is a scatter that adds.
+
+Parameters
+----------
+data : array of shape (rows, *item)
+weight : number or array of one element
+    With integer data all weights are integers.
+ids : array of int32 or int64 of any shape
+*rest : array of shape (*ids.shape, *item), number, and so on
+    Alternating: an array to add, of the type of the data, and its weight.
+
+Raises
+------
+RowIndexError
+    An id outside the rows; nothing has changed then.
+
+Examples
+--------
+>>> scatter_weighted_sum(np.ones(3), 1.0, [2, 0, 2], np.array([1., 2., 3.]), -0.5)
+array([ 0.,  1., -1.])
+"""
+
+class _SegmentIdsToLengths(Op[..., Any]):
+    @overload
+    def __call__(
+        self,
+        segment_ids: ArrayLike,
+        /,
+        *,
+        num_segments: Integer | None = None,
+        out: Array | None = None,
+    ) -> Array:
+        """Return the length of each segment, from sorted segment ids (gaps are empty segments), int64."""
+
+    @overload
+    def __call__(
+        self,
+        segment_ids: A | ArrayLike,
+        /,
+        *,
+        num_segments: Integer | None = None,
+        out: A | None = None,
+    ) -> A:
+        """Return the length of each segment, from sorted segment ids (gaps are empty segments), int64."""
+
+segment_ids_to_lengths: _SegmentIdsToLengths
+r"""segment_ids_to_lengths(segment_ids: Dense, /, *, num_segments: int | None = None) -> Dense
+
+Return the length of each segment, from sorted segment ids (gaps are empty segments), int64.
+
+SegmentIdsToLengths of Caffe2.
+
+Parameters
+----------
+num_segments : int, optional
+    The last id + 1 by default.
+
+>>> segment_ids_to_lengths([0, 0, 2], num_segments=4)
+array([2, 0, 1, 0])
+"""
+
+class _SegmentIdsToOffsets(Op[..., Any]):
+    @overload
+    def __call__(
+        self,
+        segment_ids: ArrayLike,
+        /,
+        *,
+        num_segments: Integer | None = None,
+        allow_gaps: _Bool = True,
+        out: Array | None = None,
+    ) -> Array:
+        """Return the start of each segment and the end of the last, from sorted segment ids, int64."""
+
+    @overload
+    def __call__(
+        self,
+        segment_ids: A | ArrayLike,
+        /,
+        *,
+        num_segments: Integer | None = None,
+        allow_gaps: _Bool = True,
+        out: A | None = None,
+    ) -> A:
+        """Return the start of each segment and the end of the last, from sorted segment ids, int64."""
+
+segment_ids_to_offsets: _SegmentIdsToOffsets
+r"""segment_ids_to_offsets(segment_ids: Dense, /, *, num_segments: int | None = None, allow_gaps: bool = True) -> Dense
+
+Return the start of each segment and the end of the last, from sorted segment ids, int64.
+
+Parameters
+----------
+num_segments : int, optional
+    The last id + 1 by default.
+allow_gaps : bool
+    Accept ids that are left out: their segments are empty. Caffe2's SortedSegment* refuse that.
+
+>>> segment_ids_to_offsets([0, 0, 2], num_segments=4)
+array([0, 2, 2, 3, 3])
+"""
+
+class _SegmentIdsToRanges(Op[..., Any]):
+    @overload
+    def __call__(
+        self,
+        segment_ids: ArrayLike,
+        /,
+        *,
+        num_segments: Integer | None = None,
+        out: Array | None = None,
+    ) -> Array:
+        """Return offset and length of each segment, from sorted segment ids: int64 of shape (segments, 2)."""
+
+    @overload
+    def __call__(
+        self,
+        segment_ids: A | ArrayLike,
+        /,
+        *,
+        num_segments: Integer | None = None,
+        out: A | None = None,
+    ) -> A:
+        """Return offset and length of each segment, from sorted segment ids: int64 of shape (segments, 2)."""
+
+segment_ids_to_ranges: _SegmentIdsToRanges
+r"""segment_ids_to_ranges(segment_ids: Dense, /, *, num_segments: int | None = None) -> Dense
+
+Return offset and length of each segment, from sorted segment ids: int64 of shape (segments, 2).
+
+An empty segment has the offset that its rows would have. SegmentIdsToRanges of Caffe2, where segments after the
+last id have offset 0.
+
+Parameters
+----------
+num_segments : int, optional
+    The last id + 1 by default.
+
+>>> segment_ids_to_ranges([0, 0, 2], num_segments=4)
+array([[0, 2],
+       [2, 0],
+       [2, 1],
+       [3, 0]])
+"""
+
+class _SegmentOneHot(Op[..., Any]):
+    def __call__(
+        self,
+        ids: LoDTensor,
+        /,
+        *,
+        size: Integer,
+        out: Array | DenseLike | LoDTensor | None = None,
+    ) -> Array | Any:
+        """Return a row of ``size`` per sequence, float32: 1 at its ids and 0 elsewhere."""
+
+segment_one_hot: _SegmentOneHot
+r"""segment_one_hot(ids: LoDTensor, /, *, size: int) -> Dense | LoDTensor
+
+Return a row of ``size`` per sequence, float32: 1 at its ids and 0 elsewhere.
+
+SegmentOneHot of Caffe2, which writes out of bounds for an id outside. ``sparse_matrix`` counts equal ids.
+
+>>> segment_one_hot(LoDTensor([2, 0, 2], [[1, 0, 2]]), size=3)
+array([[0., 0., 1.],
+       [0., 0., 0.],
+       [1., 0., 1.]], dtype=float32)
+"""
+
+class _SegmentReduce(Op[..., Any]):
+    @overload
+    def __call__(
+        self,
+        data: ArrayLike,
+        segments: ArrayLike,
+        weights: ArrayLike | None = None,
+        indices: ArrayLike | None = None,
+        /,
+        *,
+        by: Literal['lengths', 'offsets', 'ids', 'unsorted_ids'] = 'lengths',
+        reduce: Literal['sum', 'mean', 'sqrt', 'max', 'min', 'prod', 'logsumexp', 'logmeanexp', 'first', 'last'] = 'sum',
+        num_segments: Integer | None = None,
+        pad_value: Number = 0.0,
+        is_sparse: _Bool = True,
+        dtype: Literal['float32'] | None = None,
+        out: Array | None = None,
+    ) -> Array:
+        """Reduce the rows of every segment to one row: any representation, any reduction, fused with a gather or not."""
+
+    @overload
+    def __call__(
+        self,
+        data: A | ArrayLike,
+        segments: A | ArrayLike,
+        weights: A | ArrayLike | None = None,
+        indices: A | ArrayLike | None = None,
+        /,
+        *,
+        by: Literal['lengths', 'offsets', 'ids', 'unsorted_ids'] = 'lengths',
+        reduce: Literal['sum', 'mean', 'sqrt', 'max', 'min', 'prod', 'logsumexp', 'logmeanexp', 'first', 'last'] = 'sum',
+        num_segments: Integer | None = None,
+        pad_value: Number = 0.0,
+        is_sparse: _Bool = True,
+        dtype: Literal['float32'] | None = None,
+        out: A | None = None,
+    ) -> A:
+        """Reduce the rows of every segment to one row: any representation, any reduction, fused with a gather or not."""
+
+segment_reduce: _SegmentReduce
+r"""segment_reduce(data: Dense, segments: Dense, weights: Dense | None = None, indices: Dense | None = None, /, *, by: Segmentation = 'lengths', reduce: Reduction = 'sum', num_segments: int | None = None, pad_value: float = 0.0, is_sparse: bool = True, dtype: Literal['float32'] | None = None) -> Dense
+
+Reduce the rows of every segment to one row: any representation, any reduction, fused with a gather or not.
+
+Caffe2's SortedSegment*, SortedSegmentRange*, UnsortedSegment* and Lengths* reductions, their weighted forms, and
+their Sparse* forms, in one operator.
+
+Parameters
+----------
+data : array of shape (rows, *item)
+segments : array of int32 or int64
+    Lengths (one per segment), offsets (one more than segments), or segment ids (one per row), sorted or not.
+weights : array of shape (rows,), optional
+    With sum and mean; the mean divides by the sum of the weights.
+indices : array of int32 or int64, optional
+    Reduce ``data[indices]``, which is not written anywhere; segments and weights are of these rows.
+by : {"lengths", "offsets", "ids", "unsorted_ids"}
+    Representation of ``segments``.
+num_segments : int, optional
+    With ids: number of segments, the largest id + 1 by default, which unsorted ids are searched for.
+pad_value : float
+    The result for an empty segment.
+is_sparse : bool
+    With indices: make the gradient of the data SelectedRows.
+dtype : "float32", optional
+    The type of the result for float16 data, whose own type it has by default.
+
+Raises
+------
+LoDError, SegmentIdError
+    Segments are malformed, or of another number of rows than the data; the message gives position and value.
+RowIndexError
+    One of the indices is outside the data.
+
+Examples
+--------
+>>> data = np.array([[1, 4], [3, 2], [8, 1], [9, 4], [5, 8]])
+>>> segment_reduce(data, [0, 0, 0, 1, 1], by="ids")
+array([[12,  7],
+       [14, 12]])
+>>> segment_reduce(data, [2, 0, 2], None, [4, 1, 4], by="unsorted_ids", reduce="max")
+array([[3, 2],
+       [0, 0],
+       [5, 8]])
+"""
+
+class _SegmentReduceGrad(Op[..., Any]):
+    @overload
+    def __call__(
+        self,
+        data: DenseLike,
+        segments: DenseLike,
+        output: DenseLike,
+        grad: DenseLike,
+        weights: DenseLike | None = None,
+        indices: DenseLike | None = None,
+        /,
+        *,
+        by: Literal['lengths', 'offsets', 'ids', 'unsorted_ids'] = 'lengths',
+        reduce: Literal['sum', 'mean', 'sqrt', 'max', 'min', 'prod', 'logsumexp', 'logmeanexp', 'first', 'last'] = 'sum',
+        num_segments: Integer | None = None,
+        is_sparse: Literal[True] = True,
+    ) -> SelectedRows:
+        """Return the gradient of ``segment_reduce`` by its data: with indices SelectedRows, or dense by choice."""
+
+    @overload
+    def __call__(
+        self,
+        data: ArrayLike,
+        segments: ArrayLike,
+        output: ArrayLike,
+        grad: ArrayLike,
+        weights: ArrayLike | None = None,
+        indices: ArrayLike | None = None,
+        /,
+        *,
+        by: Literal['lengths', 'offsets', 'ids', 'unsorted_ids'] = 'lengths',
+        reduce: Literal['sum', 'mean', 'sqrt', 'max', 'min', 'prod', 'logsumexp', 'logmeanexp', 'first', 'last'] = 'sum',
+        num_segments: Integer | None = None,
+        is_sparse: Literal[False],
+        out: Array | None = None,
+    ) -> Array:
+        """Return the gradient of ``segment_reduce`` by its data: with indices SelectedRows, or dense by choice."""
+
+    @overload
+    def __call__(
+        self,
+        data: A | ArrayLike,
+        segments: A | ArrayLike,
+        output: A | ArrayLike,
+        grad: A | ArrayLike,
+        weights: A | ArrayLike | None = None,
+        indices: A | ArrayLike | None = None,
+        /,
+        *,
+        by: Literal['lengths', 'offsets', 'ids', 'unsorted_ids'] = 'lengths',
+        reduce: Literal['sum', 'mean', 'sqrt', 'max', 'min', 'prod', 'logsumexp', 'logmeanexp', 'first', 'last'] = 'sum',
+        num_segments: Integer | None = None,
+        is_sparse: Literal[False],
+        out: A | None = None,
+    ) -> A:
+        """Return the gradient of ``segment_reduce`` by its data: with indices SelectedRows, or dense by choice."""
+
+    @overload
+    def __call__(
+        self,
+        data: DenseLike,
+        segments: DenseLike,
+        output: DenseLike,
+        grad: DenseLike,
+        weights: DenseLike | None = None,
+        indices: DenseLike | None = None,
+        /,
+        *,
+        by: Literal['lengths', 'offsets', 'ids', 'unsorted_ids'] = 'lengths',
+        reduce: Literal['sum', 'mean', 'sqrt', 'max', 'min', 'prod', 'logsumexp', 'logmeanexp', 'first', 'last'] = 'sum',
+        num_segments: Integer | None = None,
+        is_sparse: _Bool = True,
+        out: Array | DenseLike | None = None,
+    ) -> Any:
+        """Return the gradient of ``segment_reduce`` by its data: with indices SelectedRows, or dense by choice."""
+
+segment_reduce_grad: _SegmentReduceGrad
+r"""segment_reduce_grad(data: Dense, segments: Dense, out: Dense, grad: Dense, weights: Dense | None = None, indices: Dense | None = None, /, *, by: Segmentation = 'lengths', reduce: Reduction = 'sum', num_segments: int | None = None, is_sparse: bool = True) -> Dense | SelectedRows
+
+Return the gradient of ``segment_reduce`` by its data: with indices SelectedRows, or dense by choice.
+
+The first of equal extremes gets the gradient; rows of result -inf (logsumexp, logmeanexp) get 0. SelectedRows list
+their rows in the order of the indices.
+
+>>> segment_reduce_grad(np.zeros((3, 1)), [1, 2], np.zeros((2, 1)), np.array([[1.], [4.]]), reduce="mean")
+array([[1.],
+       [2.],
+       [2.]])
+"""
+
+class _SegmentReduceWeightsGrad(Op[..., Any]):
+    @overload
+    def __call__(
+        self,
+        data: ArrayLike,
+        segments: ArrayLike,
+        output: ArrayLike,
+        grad: ArrayLike,
+        weights: ArrayLike,
+        indices: ArrayLike | None = None,
+        /,
+        *,
+        by: Literal['lengths', 'offsets', 'ids', 'unsorted_ids'] = 'lengths',
+        reduce: Literal['sum', 'mean', 'sqrt', 'max', 'min', 'prod', 'logsumexp', 'logmeanexp', 'first', 'last'] = 'sum',
+        num_segments: Integer | None = None,
+        out: Array | None = None,
+    ) -> Array:
+        """Return the gradient of ``segment_reduce`` by its weights."""
+
+    @overload
+    def __call__(
+        self,
+        data: A | ArrayLike,
+        segments: A | ArrayLike,
+        output: A | ArrayLike,
+        grad: A | ArrayLike,
+        weights: A | ArrayLike,
+        indices: A | ArrayLike | None = None,
+        /,
+        *,
+        by: Literal['lengths', 'offsets', 'ids', 'unsorted_ids'] = 'lengths',
+        reduce: Literal['sum', 'mean', 'sqrt', 'max', 'min', 'prod', 'logsumexp', 'logmeanexp', 'first', 'last'] = 'sum',
+        num_segments: Integer | None = None,
+        out: A | None = None,
+    ) -> A:
+        """Return the gradient of ``segment_reduce`` by its weights."""
+
+segment_reduce_weights_grad: _SegmentReduceWeightsGrad
+r"""segment_reduce_weights_grad(data: Dense, segments: Dense, out: Dense, grad: Dense, weights: Dense, indices: Dense | None = None, /, *, by: Segmentation = 'lengths', reduce: Reduction = 'sum', num_segments: int | None = None) -> Dense
+
+Return the gradient of ``segment_reduce`` by its weights.
+
+>>> x, g = np.array([[1.], [2.], [3.]]), np.array([[1.], [10.]])
+>>> segment_reduce_weights_grad(x, [1, 2], np.zeros((2, 1)), g, np.ones(3))
+array([ 1., 20., 30.])
+"""
+
+class _SelectFeatures(Op[..., Any]):
+    def __call__(
+        self,
+        values: LoDTensor,
+        /,
+        *,
+        keys: Any,
+        feature_keys: Any,
+        out: Array | DenseLike | LoDTensor | None = None,
+    ) -> LoDTensor:
+        """Read features by key: for each key to read, the rows of each example under it, in order."""
+
+select_features: _SelectFeatures
+r"""select_features(values: LoDTensor, /, *, keys: typing.Any, feature_keys: typing.Any) -> LoDTensor
+
+Read features by key: for each key to read, the rows of each example under it, in order.
+
+Parameters
+----------
+values : LoDTensor
+    Its outermost sequences are the examples. Of lod_level 1: one row per key; of 2: one sequence per key.
+keys : array of int
+    The key of each entry of the outermost level: structure, which is read on the CPU.
+feature_keys : list of int
+    The keys to read.
+
+Returns
+-------
+LoDTensor
+    Of lod_level 2: per key to read a batch of all examples, empty where an example does not have it. The rows of
+    a key that an example has twice are joined.
+
+Examples
+--------
+>>> values = LoDTensor([10, 11, 101, 11, 50, 102, 103], [[2, 3], [2, 1, 1, 1, 2]])
+>>> select_features(values, keys=[1, 3, 1, 2, 3], feature_keys=[3, 2]).to_list()
+[[[101], [102, 103]], [[], [50]]]
+"""
+
+class _SelectFeaturesGrad(Op[..., Any]):
+    @overload
+    def __call__(
+        self,
+        values: LoDTensor,
+        grad: ArrayLike,
+        /,
+        *,
+        keys: Any,
+        feature_keys: Any,
+        out: Array | None = None,
+    ) -> Array:
+        """Return the gradient of ``select_features`` by the values: 0 where a key was not read."""
+
+    @overload
+    def __call__(
+        self,
+        values: LoDTensor,
+        grad: A | ArrayLike,
+        /,
+        *,
+        keys: Any,
+        feature_keys: Any,
+        out: A | None = None,
+    ) -> A:
+        """Return the gradient of ``select_features`` by the values: 0 where a key was not read."""
+
+select_features_grad: _SelectFeaturesGrad
+r"""select_features_grad(values: LoDTensor, grad: Dense, /, *, keys: typing.Any, feature_keys: typing.Any) -> Dense
+
+Return the gradient of ``select_features`` by the values: 0 where a key was not read.
+
+>>> values = LoDTensor([0.5, 0.1, 0.7], [[2, 1]])
+>>> select_features_grad(values, np.array([5.0, 7.0]), keys=[1, 3, 1], feature_keys=[1])
+array([5., 0., 7.])
+"""
+
+class _SelectedRowsToDense(Op[..., Any]):
+    def __call__(self, x: SelectedRows, /, *, out: Array | DenseLike | None = None) -> Array | Any:
+        """Return the dense array of shape ``(height, *item)``; duplicate rows are added up."""
+
+selected_rows_to_dense: _SelectedRowsToDense
+r"""selected_rows_to_dense(x: SelectedRows, /) -> Dense
+
+Return the dense array of shape ``(height, *item)``; duplicate rows are added up.
+
+>>> selected_rows_to_dense(SelectedRows([2, 2], [1., 2.], 3))
+array([0., 0., 3.])
+"""
+
+class _SequenceAttention(Op[..., Any]):
+    def __call__(
+        self,
+        query: LoDTensor,
+        key: LoDTensor,
+        value: LoDTensor,
+        /,
+        *,
+        num_heads: Integer | None = None,
+        causal: _Bool = False,
+        scale: Number | None = None,
+        level: Integer = -1,
+        out: Array | DenseLike | LoDTensor | None = None,
+    ) -> LoDTensor:
+        """Let each row attend to the rows of its own sequence: ``softmax(query @ key.T * scale) @ value``, head by head."""
+
+sequence_attention: _SequenceAttention
+r"""sequence_attention(query: LoDTensor, key: LoDTensor, value: LoDTensor, /, *, num_heads: int | None = None, causal: bool = False, scale: float | None = None, level: int = -1) -> LoDTensor
+
+Let each row attend to the rows of its own sequence: ``softmax(query @ key.T * scale) @ value``, head by head.
+
+Scaled dot-product attention. It takes as much as the squares of the lengths, not that of the longest; no more than
+some rows of scores are in memory at a time, in the gradient too, which computes them again. float16 is computed in
+float32.
+
+Parameters
+----------
+query, key : LoDTensor
+    Rows of one shape: ``(heads, size)``, or ``(width,)``.
+value : LoDTensor
+    Rows of as many heads, of any size. All three have the same structure and type.
+num_heads : int, optional
+    Cut rows of ``(width,)`` into so many heads; one by default.
+causal : bool
+    A row sees only the rows before it, and itself.
+scale : float, optional
+    Of the scores; ``1 / sqrt(size)`` by default.
+level : int
+    The level of the sequences; the innermost by default.
+
+Returns
+-------
+LoDTensor
+    Like value.
+
+Raises
+------
+LoDMismatchError
+    Two inputs have different structure.
+ShapeMismatchError
+    Rows are not of equal heads.
+
+Examples
+--------
+>>> x = LoDTensor(np.array([[1., 0.], [0., 1.], [5., 5.]]), [[2, 1]])
+>>> sequence_attention(x, x, x, scale=1000.).values
+array([[1., 0.],
+       [0., 1.],
+       [5., 5.]])
+>>> sequence_attention(x, x, x, num_heads=2, causal=True, scale=0.).values
+array([[1. , 0. ],
+       [0.5, 0.5],
+       [5. , 5. ]])
+"""
+
+class _SequenceAttentionGrad(Op[..., Any]):
+    @overload
+    def __call__(
+        self,
+        query: LoDTensor,
+        key: LoDTensor,
+        value: LoDTensor,
+        grad: ArrayLike,
+        /,
+        *,
+        num_heads: Integer | None = None,
+        causal: _Bool = False,
+        scale: Number | None = None,
+        level: Integer = -1,
+    ) -> tuple[Array, Array, Array]:
+        """Return the gradients of ``sequence_attention`` by query, key and value."""
+
+    @overload
+    def __call__(
+        self,
+        query: LoDTensor,
+        key: LoDTensor,
+        value: LoDTensor,
+        grad: A | ArrayLike,
+        /,
+        *,
+        num_heads: Integer | None = None,
+        causal: _Bool = False,
+        scale: Number | None = None,
+        level: Integer = -1,
+    ) -> tuple[A, A, A]:
+        """Return the gradients of ``sequence_attention`` by query, key and value."""
+
+sequence_attention_grad: _SequenceAttentionGrad
+r"""sequence_attention_grad(query: LoDTensor, key: LoDTensor, value: LoDTensor, grad: Dense, /, *, num_heads: int | None = None, causal: bool = False, scale: float | None = None, level: int = -1) -> tuple[Dense, Dense, Dense]
+
+Return the gradients of ``sequence_attention`` by query, key and value.
+
+>>> x = LoDTensor(np.array([[1.], [3.]]), [[2]])
+>>> sequence_attention_grad(x, x, x, np.ones((2, 1)), scale=0.)[2]
+array([[1.],
+       [1.]])
+"""
+
+class _SequenceCenter(Op[..., Any]):
+    def __call__(
+        self,
+        x: LoDTensor,
+        /,
+        *,
+        level: Integer = -1,
+        out: Array | DenseLike | LoDTensor | None = None,
+    ) -> LoDTensor:
+        """Subtract from each row the mean of its sequence at a level, column by column."""
+
+sequence_center: _SequenceCenter
+r"""sequence_center(x: LoDTensor, /, *, level: int = -1) -> LoDTensor
+
+Subtract from each row the mean of its sequence at a level, column by column.
+
+The gradient is the gradient, centered. Means of float16 are computed in float32.
+
+Parameters
+----------
+x : LoDTensor of float16, float32 or float64
+level : int
+    The innermost by default.
+
+Examples
+--------
+>>> sequence_center(LoDTensor([1., 3., 5.], [[2, 1]])).values
+array([-1.,  1.,  0.])
+>>> sequence_center(LoDTensor([1., 3., 5.], [[2], [2, 1]]), level=0).values
+array([-2.,  0.,  2.])
+"""
+
+class _SequenceConcat(Op[..., Any]):
+    def __call__(
+        self,
+        *xs: LoDTensor,
+        axis: Integer = 0,
+        level: Integer = 0,
+        out: Array | DenseLike | LoDTensor | None = None,
+    ) -> LoDTensor:
+        """Join the i-th sequences of all inputs, for every i."""
+
+sequence_concat: _SequenceConcat
+r"""sequence_concat(*xs: LoDTensor, axis: int = 0, level: int = 0) -> LoDTensor
+
+Join the i-th sequences of all inputs, for every i.
+
+sequence_concat of Paddle; its first versions had axis and level, later ones have neither.
+
+Parameters
+----------
+*xs : LoDTensors
+    With one lod_level, number of sequences, item shape and dtype.
+axis : int
+    0 joins sequences. Another axis of the values joins the items of each row; all inputs then have one structure.
+level : int
+    The level of the sequences; the levels above must be the same in all inputs.
+
+Returns
+-------
+LoDTensor
+
+Raises
+------
+LoDMismatchError, LoDLevelError, ShapeMismatchError, DTypeError
+    An input does not fit the first; the message names it.
+
+Examples
+--------
+>>> x, y = LoDTensor([1, 2, 3], [[2], [2, 1]]), LoDTensor([4, 5, 6], [[2], [0, 3]])
+>>> sequence_concat(x, y).to_list()
+[[[1, 2], [3], [], [4, 5, 6]]]
+>>> sequence_concat(x, y, level=1).to_list()
+[[[1, 2], [3, 4, 5, 6]]]
+"""
+
+class _SequenceConcatGrad(Op[..., Any]):
+    @overload
+    def __call__(self, grad: ArrayLike, /, *xs: LoDTensor, axis: Integer = 0, level: Integer = 0) -> tuple[Any, ...]:
+        """Return the gradients of ``sequence_concat`` by the values of its inputs."""
+
+    @overload
+    def __call__(
+        self,
+        grad: A | ArrayLike,
+        /,
+        *xs: LoDTensor,
+        axis: Integer = 0,
+        level: Integer = 0,
+    ) -> tuple[Any, ...]:
+        """Return the gradients of ``sequence_concat`` by the values of its inputs."""
+
+sequence_concat_grad: _SequenceConcatGrad
+r"""sequence_concat_grad(grad: Dense, /, *xs: LoDTensor, axis: int = 0, level: int = 0) -> tuple
+
+Return the gradients of ``sequence_concat`` by the values of its inputs.
+
+>>> x, y = LoDTensor([1.0, 2.0], [[1, 1]]), LoDTensor([3.0], [[0, 1]])
+>>> sequence_concat_grad(np.array([10.0, 20.0, 30.0]), x, y)
+(array([10., 20.]), array([30.]))
+"""
+
+class _SequenceContains(Op[..., Any]):
+    def __call__(
+        self,
+        x: LoDTensor,
+        /,
+        *,
+        tokens: Any,
+        level: Integer = -1,
+        out: Array | DenseLike | None = None,
+    ) -> Array | Any:
+        """Return whether each sequence of a level has any of the tokens: a mask, on the CPU, for ``split_lod_tensor``."""
+
+sequence_contains: _SequenceContains
+r"""sequence_contains(x: LoDTensor, /, *, tokens: typing.Any, level: int = -1) -> Dense
+
+Return whether each sequence of a level has any of the tokens: a mask, on the CPU, for ``split_lod_tensor``.
+
+>>> sequence_contains(LoDTensor([4, 2, 7, 2], [[1, 0, 2, 1]]), tokens=[7, 4])
+array([ True, False,  True, False])
+"""
+
+class _SequenceConv(Op[..., Any]):
+    @overload
+    def __call__(
+        self,
+        x: LoDTensor,
+        filter: ArrayLike,
+        padding: ArrayLike | None = None,
+        /,
+        *,
+        context_start: Integer | None = None,
+        context_length: Integer,
+        out: Array | LoDTensor | None = None,
+    ) -> LoDTensor:
+        """Convolve along sequences: ``out[t]`` is the rows around t, side by side, times the filter."""
+
+    @overload
+    def __call__(
+        self,
+        x: LoDTensor,
+        filter: A | ArrayLike,
+        padding: A | ArrayLike | None = None,
+        /,
+        *,
+        context_start: Integer | None = None,
+        context_length: Integer,
+        out: A | LoDTensor | None = None,
+    ) -> LoDTensor:
+        """Convolve along sequences: ``out[t]`` is the rows around t, side by side, times the filter."""
+
+sequence_conv: _SequenceConv
+r"""sequence_conv(x: LoDTensor, filter: Dense, padding: Dense | None = None, /, *, context_start: int | None = None, context_length: int) -> LoDTensor
+
+Convolve along sequences: ``out[t]`` is the rows around t, side by side, times the filter.
+
+sequence_conv of Paddle, at any number of levels. The window of row t has ``context_length`` rows from
+``t + context_start`` on, inside t's own innermost sequence; beyond its ends it has zeros, or the rows of a learned
+padding.
+
+Parameters
+----------
+x : LoDTensor
+    Rows of any shape, which are flattened.
+filter : array of shape (context_length * width, n)
+padding : array of shape (before + behind, *item), optional
+    The ``before = max(0, -context_start)`` rows in front of every sequence, then the
+    ``behind = max(0, context_start + context_length - 1)`` rows behind it.
+context_start : int, optional
+    0 is the row itself, -1 the one before. ``-(context_length // 2)`` by default.
+context_length : int
+    At least 1.
+
+Returns
+-------
+LoDTensor
+    Rows ``(n,)``, in the structure of x. float16 is computed in float32.
+
+Raises
+------
+ShapeMismatchError
+    The filter or the padding does not fit the window.
+
+Examples
+--------
+>>> x = LoDTensor(np.array([1., 2., 4., 8.]), [[3, 1]])
+>>> sequence_conv(x, np.ones((3, 1)), context_length=3).values.ravel()
+array([3., 7., 6., 8.])
+>>> sequence_conv(x, np.ones((2, 1)), np.array([10.]), context_start=0, context_length=2).values.ravel()
+array([ 3.,  6., 14., 18.])
+"""
+
+class _SequenceConvGrad(Op[..., Any]):
+    @overload
+    def __call__(
+        self,
+        x: LoDTensor,
+        filter: ArrayLike,
+        grad: ArrayLike,
+        padding: ArrayLike | None = None,
+        /,
+        *,
+        context_start: Integer | None = None,
+        context_length: Integer,
+    ) -> tuple[Any, ...]:
+        """Return the gradients of ``sequence_conv`` by the rows, the filter and the padding, if given."""
+
+    @overload
+    def __call__(
+        self,
+        x: LoDTensor,
+        filter: A | ArrayLike,
+        grad: A | ArrayLike,
+        padding: A | ArrayLike | None = None,
+        /,
+        *,
+        context_start: Integer | None = None,
+        context_length: Integer,
+    ) -> tuple[Any, ...]:
+        """Return the gradients of ``sequence_conv`` by the rows, the filter and the padding, if given."""
+
+sequence_conv_grad: _SequenceConvGrad
+r"""sequence_conv_grad(x: LoDTensor, filter: Dense, grad: Dense, padding: Dense | None = None, /, *, context_start: int | None = None, context_length: int) -> tuple
+
+Return the gradients of ``sequence_conv`` by the rows, the filter and the padding, if given.
+
+>>> x = LoDTensor(np.array([1., 2., 4.]), [[2, 1]])
+>>> sequence_conv_grad(x, np.array([[3.], [5.]]), np.ones((3, 1)), context_start=0, context_length=2)[0]
+array([3., 8., 3.])
+"""
+
+class _SequenceCumsum(Op[..., Any]):
+    def __call__(
+        self,
+        x: LoDTensor,
+        /,
+        *,
+        exclusive: _Bool = False,
+        reverse: _Bool = False,
+        level: Integer = -1,
+        out: Array | DenseLike | LoDTensor | None = None,
+    ) -> LoDTensor:
+        """Return the running sum of rows within each sequence."""
+
+sequence_cumsum: _SequenceCumsum
+r"""sequence_cumsum(x: LoDTensor, /, *, exclusive: bool = False, reverse: bool = False, level: int = -1) -> LoDTensor
+
+Return the running sum of rows within each sequence.
+
+Parameters
+----------
+x : LoDTensor
+    Items of any shape.
+exclusive : bool
+    Leave out the row itself: the first one gets 0.
+reverse : bool
+    Sum the rows from it on, instead of those up to it.
+level : int
+    Level of the sequences; the innermost by default.
+
+Returns
+-------
+LoDTensor of the structure of x
+    Integers give int64.
+
+Examples
+--------
+>>> x = LoDTensor(np.array([1, 2, 3, 4, 5]), [[3, 0, 2]])
+>>> sequence_cumsum(x).values
+array([1, 3, 6, 4, 9])
+>>> sequence_cumsum(x, exclusive=True, reverse=True).values
+array([5, 3, 0, 5, 0])
+"""
+
+class _SequenceEnumerate(Op[..., Any]):
+    def __call__(
+        self,
+        x: LoDTensor,
+        /,
+        *,
+        win_size: Integer,
+        pad_value: Integer = 0,
+        out: Array | DenseLike | LoDTensor | None = None,
+    ) -> LoDTensor:
+        """Return the window that starts at each token, up to the end of its sequence. sequence_enumerate of Paddle."""
+
+sequence_enumerate: _SequenceEnumerate
+r"""sequence_enumerate(x: LoDTensor, /, *, win_size: int, pad_value: int = 0) -> LoDTensor
+
+Return the window that starts at each token, up to the end of its sequence. sequence_enumerate of Paddle.
+
+Parameters
+----------
+x : LoDTensor
+    int32 or int64, of rows of one number: ``(rows,)`` or ``(rows, 1)``.
+win_size : int
+    The tokens of a window.
+pad_value : int
+    Fills a window behind the end of the innermost sequence.
+
+Returns
+-------
+LoDTensor
+    Rows ``(win_size,)``, in the structure of x.
+
+>>> sequence_enumerate(LoDTensor([1, 2, 3, 4], [[3, 1]]), win_size=2).values
+array([[1, 2],
+       [2, 3],
+       [3, 0],
+       [4, 0]])
+"""
+
+class _SequenceErase(Op[..., Any]):
+    def __call__(self, x: LoDTensor, /, *, tokens: Any, out: Array | DenseLike | LoDTensor | None = None) -> LoDTensor:
+        """Delete tokens: the innermost sequences become shorter. sequence_erase of Paddle."""
+
+sequence_erase: _SequenceErase
+r"""sequence_erase(x: LoDTensor, /, *, tokens: typing.Any) -> LoDTensor
+
+Delete tokens: the innermost sequences become shorter. sequence_erase of Paddle.
+
+Parameters
+----------
+x : LoDTensor
+    int32 or int64, of rows of one number: ``(rows,)`` or ``(rows, 1)``.
+tokens : list of int
+    The tokens to delete.
+
+Returns
+-------
+LoDTensor
+    With as many sequences at every level; some may be empty.
+
+>>> sequence_erase(LoDTensor([2, 2, 6, 1, 3, 9], [[3, 3]]), tokens=[2, 3, 5]).to_list()
+[[6], [1, 9]]
+"""
+
+class _SequenceExpand(Op[..., Any]):
+    @overload
+    def __call__(
+        self,
+        x: ArrayLike | LoDTensor,
+        y: LoDTensor,
+        /,
+        *,
+        ref_level: Integer = -1,
+        out: Array | LoDTensor | None = None,
+    ) -> Array | Any:
+        """Repeat the i-th row of ``x``, or its i-th sequence, as often as the i-th sequence of ``y`` has parts."""
+
+    @overload
+    def __call__(
+        self,
+        x: A | ArrayLike | LoDTensor,
+        y: LoDTensor,
+        /,
+        *,
+        ref_level: Integer = -1,
+        out: A | LoDTensor | None = None,
+    ) -> A | Any:
+        """Repeat the i-th row of ``x``, or its i-th sequence, as often as the i-th sequence of ``y`` has parts."""
+
+sequence_expand: _SequenceExpand
+r"""sequence_expand(x: Dense | LoDTensor, y: LoDTensor, /, *, ref_level: int = -1) -> Dense | LoDTensor
+
+Repeat the i-th row of ``x``, or its i-th sequence, as often as the i-th sequence of ``y`` has parts.
+
+sequence_expand of Paddle, where ``x`` has at most one level; here it may have any number.
+
+Parameters
+----------
+x : array of shape (sequences, *item), or LoDTensor
+    Of a LoDTensor, the outermost sequences are repeated.
+y : LoDTensor
+    Gives its structure only.
+ref_level : int
+    The level of ``y`` whose lengths are the counts; the innermost by default, which counts rows.
+
+Returns
+-------
+array, or LoDTensor with the levels of ``x`` where it has some
+    A length of 0 leaves its row or sequence out.
+
+Raises
+------
+LoDMismatchError
+    ``x`` does not have one row (or sequence) per sequence of that level of ``y``.
+
+Examples
+--------
+>>> y = LoDTensor(np.zeros(5), [[2, 0, 3]])
+>>> sequence_expand(np.array([1, 2, 3]), y)
+array([1, 1, 3, 3, 3])
+>>> sequence_expand(LoDTensor([1, 2, 3, 4], [[1, 2, 1]]), y).to_list()
+[[1], [1], [4], [4], [4]]
+"""
+
+class _SequenceExpandAs(Op[..., Any]):
+    @overload
+    def __call__(
+        self,
+        x: ArrayLike | LoDTensor,
+        y: LoDTensor,
+        /,
+        *,
+        level: Integer = -1,
+        out: Array | LoDTensor | None = None,
+    ) -> LoDTensor:
+        """Repeat the i-th row of ``x`` for every row of the i-th sequence of ``y``, in the structure of ``y``."""
+
+    @overload
+    def __call__(
+        self,
+        x: A | ArrayLike | LoDTensor,
+        y: LoDTensor,
+        /,
+        *,
+        level: Integer = -1,
+        out: A | LoDTensor | None = None,
+    ) -> LoDTensor:
+        """Repeat the i-th row of ``x`` for every row of the i-th sequence of ``y``, in the structure of ``y``."""
+
+sequence_expand_as: _SequenceExpandAs
+r"""sequence_expand_as(x: Dense | LoDTensor, y: LoDTensor, /, *, level: int = -1) -> LoDTensor
+
+Repeat the i-th row of ``x`` for every row of the i-th sequence of ``y``, in the structure of ``y``.
+
+sequence_expand_as of Paddle, at any depth: the reverse of ``sequence_pool``.
+
+Parameters
+----------
+x : array of shape (sequences, *item), or LoDTensor
+    Of a LoDTensor, the rows; its own structure is ignored.
+y : LoDTensor
+    Gives its structure only.
+level : int
+    The level of the sequences; the innermost by default.
+
+Returns
+-------
+LoDTensor
+    One row per row of ``y``.
+
+Raises
+------
+LoDMismatchError
+    ``x`` does not have one row per sequence of that level of ``y``.
+
+Examples
+--------
+>>> y = LoDTensor(np.zeros(5), [[2, 1], [2, 0, 3]])
+>>> sequence_expand_as(np.array([1, 2, 3]), y).to_list()
+[[[1, 1], []], [[3, 3, 3]]]
+>>> sequence_expand_as(np.array([1, 2]), y, level=0).to_list()
+[[[1, 1], []], [[2, 2, 2]]]
+"""
+
+class _SequenceExpandGrad(Op[..., Any]):
+    @overload
+    def __call__(
+        self,
+        x: ArrayLike | LoDTensor,
+        y: LoDTensor,
+        grad: ArrayLike,
+        /,
+        *,
+        ref_level: Integer = -1,
+        out: Array | None = None,
+    ) -> Array:
+        """Return the gradient of ``sequence_expand`` by ``x``: the sum over the copies of each row, 0 without copies."""
+
+    @overload
+    def __call__(
+        self,
+        x: A | ArrayLike | LoDTensor,
+        y: LoDTensor,
+        grad: A | ArrayLike,
+        /,
+        *,
+        ref_level: Integer = -1,
+        out: A | None = None,
+    ) -> A:
+        """Return the gradient of ``sequence_expand`` by ``x``: the sum over the copies of each row, 0 without copies."""
+
+sequence_expand_grad: _SequenceExpandGrad
+r"""sequence_expand_grad(x: Dense | LoDTensor, y: LoDTensor, grad: Dense, /, *, ref_level: int = -1) -> Dense
+
+Return the gradient of ``sequence_expand`` by ``x``: the sum over the copies of each row, 0 without copies.
+
+>>> sequence_expand_grad(np.zeros(2), LoDTensor(np.zeros(3), [[3, 0]]), np.array([1.0, 2.0, 4.0]))
+array([7., 0.])
+"""
+
+class _SequenceLogSoftmax(Op[..., Any]):
+    def __call__(
+        self,
+        x: LoDTensor,
+        /,
+        *,
+        level: Integer = -1,
+        out: Array | DenseLike | LoDTensor | None = None,
+    ) -> LoDTensor:
+        """Return the logarithm of ``sequence_softmax``, without underflow."""
+
+sequence_log_softmax: _SequenceLogSoftmax
+r"""sequence_log_softmax(x: LoDTensor, /, *, level: int = -1) -> LoDTensor
+
+Return the logarithm of ``sequence_softmax``, without underflow.
+
+A column of only -inf gives -inf.
+
+Parameters
+----------
+x : LoDTensor
+    Floating values, items of any shape.
+level : int
+    The level of the sequences; the innermost by default.
+
+Returns
+-------
+LoDTensor like x
+
+Examples
+--------
+>>> sequence_log_softmax(LoDTensor(np.array([0.0, 1000.0, 5.0]), [[2, 1]])).values
+array([-1000.,     0.,     0.])
+"""
+
+class _SequenceLogSoftmaxGrad(Op[..., Any]):
+    @overload
+    def __call__(
+        self,
+        output: LoDTensor,
+        grad: ArrayLike,
+        /,
+        *,
+        level: Integer = -1,
+        out: Array | LoDTensor | None = None,
+    ) -> LoDTensor:
+        """Return the gradient of ``sequence_log_softmax``, from its result: ``grad - exp(out) * sum(grad)``."""
+
+    @overload
+    def __call__(
+        self,
+        output: LoDTensor,
+        grad: A | ArrayLike,
+        /,
+        *,
+        level: Integer = -1,
+        out: A | LoDTensor | None = None,
+    ) -> LoDTensor:
+        """Return the gradient of ``sequence_log_softmax``, from its result: ``grad - exp(out) * sum(grad)``."""
+
+sequence_log_softmax_grad: _SequenceLogSoftmaxGrad
+r"""sequence_log_softmax_grad(out: LoDTensor, grad: Dense, /, *, level: int = -1) -> LoDTensor
+
+Return the gradient of ``sequence_log_softmax``, from its result: ``grad - exp(out) * sum(grad)``.
+
+An entry of -inf contributes no gradient, and gets none.
+
+>>> out = LoDTensor(np.log([0.5, 0.5, 1.0]), [[2, 1]])
+>>> sequence_log_softmax_grad(out, np.array([2.0, 0.0, 3.0])).values
+array([ 1., -1.,  0.])
+"""
+
+class _SequenceMask(Op[..., Any]):
+    @overload
+    def __call__(
+        self,
+        lengths: ArrayLike,
+        /,
+        *,
+        max_length: Integer | None = None,
+        dtype: Literal['bool', 'int32', 'int64', 'float16', 'float32', 'float64'] = 'bool',
+        out: Array | None = None,
+    ) -> Array:
+        """Return the mask of the data in padded sequences: ``row < length``. sequence_mask of Paddle."""
+
+    @overload
+    def __call__(
+        self,
+        lengths: A | ArrayLike,
+        /,
+        *,
+        max_length: Integer | None = None,
+        dtype: Literal['bool', 'int32', 'int64', 'float16', 'float32', 'float64'] = 'bool',
+        out: A | None = None,
+    ) -> A:
+        """Return the mask of the data in padded sequences: ``row < length``. sequence_mask of Paddle."""
+
+    @overload
+    def __call__(
+        self,
+        lengths: DenseLike | LoDTensor,
+        /,
+        *,
+        max_length: Integer | None = None,
+        dtype: Literal['bool', 'int32', 'int64', 'float16', 'float32', 'float64'] = 'bool',
+        out: LoDTensor | DenseLike | None = None,
+    ) -> LoDTensor:
+        """Return the mask of the data in padded sequences: ``row < length``. sequence_mask of Paddle."""
+
+sequence_mask: _SequenceMask
+r"""sequence_mask(lengths: Dense, /, *, max_length: int | None = None, dtype: MaskType = 'bool') -> Dense
+
+Return the mask of the data in padded sequences: ``row < length``. sequence_mask of Paddle.
+
+Parameters
+----------
+lengths : array of int32 or int64, of any shape
+    From a LoDTensor, the mask is a LoDTensor of its structure.
+max_length : int, optional
+    The width; the greatest length by default. Longer sequences are all data.
+dtype : {"bool", "int32", "int64", "float16", "float32", "float64"}
+    Type of the mask: True and False, or 1 and 0.
+
+Returns
+-------
+array of shape (*lengths.shape, max_length)
+
+Raises
+------
+LoDError
+    A length is negative.
+
+>>> sequence_mask([2, 0, 3], dtype="int64")
+array([[1, 1, 0],
+       [0, 0, 0],
+       [1, 1, 1]])
+"""
+
+class _SequencePad(Op[..., Any]):
+    @overload
+    def __call__(
+        self,
+        x: LoDTensor,
+        pad_value: ArrayLike | None = None,
+        /,
+        *,
+        padded_length: Integer | None = None,
+        truncate: _Bool = False,
+        side: Literal['right', 'left'] = 'right',
+    ) -> tuple[Any, ...]:
+        """Put the innermost sequences side by side, all of one width. sequence_pad of Paddle."""
+
+    @overload
+    def __call__(
+        self,
+        x: LoDTensor,
+        pad_value: A | ArrayLike | None = None,
+        /,
+        *,
+        padded_length: Integer | None = None,
+        truncate: _Bool = False,
+        side: Literal['right', 'left'] = 'right',
+    ) -> tuple[Any, ...]:
+        """Put the innermost sequences side by side, all of one width. sequence_pad of Paddle."""
+
+sequence_pad: _SequencePad
+r"""sequence_pad(x: LoDTensor, pad_value: Dense | None = None, /, *, padded_length: int | None = None, truncate: bool = False, side: Side = 'right') -> tuple
+
+Put the innermost sequences side by side, all of one width. sequence_pad of Paddle.
+
+Parameters
+----------
+x : LoDTensor
+    Of rows ``(*item)``. Paddle's takes one level; here the levels above the innermost stay above both results.
+pad_value : number, or array of shape (*item,), optional
+    Value of the padding: 0 by default. It has a gradient too.
+padded_length : int, optional
+    The width; the longest length by default.
+truncate : bool
+    Cut a sequence that is longer than ``padded_length``, which is an error otherwise.
+side : {"right", "left"}
+    Side of the padding, and of rows that are cut off: behind the rows, or before them.
+
+Returns
+-------
+padded : array of shape (sequences, width, *item), or LoDTensor where there are levels above
+lengths : the same of shape (sequences,), int64
+    Rows of each that are data, as ``sequence_unpad`` takes them.
+
+Raises
+------
+LoDError
+    A sequence is longer than ``padded_length``.
+ShapeMismatchError, ValueError
+    ``pad_value`` is no row of x, or no value of its type.
+
+>>> x = LoDTensor(np.array([1, 2, 3, 4, 5]), [[2, 0, 3]])
+>>> sequence_pad(x, -1)
+(array([[ 1,  2, -1],
+       [-1, -1, -1],
+       [ 3,  4,  5]]), array([2, 0, 3]))
+>>> sequence_pad(x, padded_length=2, truncate=True, side="left")[0]
+array([[1, 2],
+       [0, 0],
+       [4, 5]])
+"""
+
+class _SequencePadGrad(Op[..., Any]):
+    @overload
+    def __call__(
+        self,
+        x: LoDTensor,
+        grad: ArrayLike,
+        /,
+        *,
+        padded_length: Integer | None = None,
+        side: Literal['right', 'left'] = 'right',
+        out: Array | LoDTensor | None = None,
+    ) -> LoDTensor:
+        """Return the gradient of ``sequence_pad`` by its sequences: zeros for rows that were cut off."""
+
+    @overload
+    def __call__(
+        self,
+        x: LoDTensor,
+        grad: A | ArrayLike,
+        /,
+        *,
+        padded_length: Integer | None = None,
+        side: Literal['right', 'left'] = 'right',
+        out: A | LoDTensor | None = None,
+    ) -> LoDTensor:
+        """Return the gradient of ``sequence_pad`` by its sequences: zeros for rows that were cut off."""
+
+sequence_pad_grad: _SequencePadGrad
+r"""sequence_pad_grad(x: LoDTensor, grad: Dense, /, *, padded_length: int | None = None, side: Side = 'right') -> LoDTensor
+
+Return the gradient of ``sequence_pad`` by its sequences: zeros for rows that were cut off.
+
+>>> x = LoDTensor(np.zeros(3), [[1, 2]])
+>>> sequence_pad_grad(x, np.array([[1.0], [2.0]]), padded_length=1).values
+array([1., 2., 0.])
+"""
+
+class _SequencePadValueGrad(Op[..., Any]):
+    @overload
+    def __call__(
+        self,
+        x: LoDTensor,
+        pad_value: ArrayLike,
+        grad: ArrayLike,
+        /,
+        *,
+        padded_length: Integer | None = None,
+        side: Literal['right', 'left'] = 'right',
+        out: Array | None = None,
+    ) -> Array:
+        """Return the gradient of ``sequence_pad`` by the value of the padding: the sum over all of it."""
+
+    @overload
+    def __call__(
+        self,
+        x: LoDTensor,
+        pad_value: A | ArrayLike,
+        grad: A | ArrayLike,
+        /,
+        *,
+        padded_length: Integer | None = None,
+        side: Literal['right', 'left'] = 'right',
+        out: A | None = None,
+    ) -> A:
+        """Return the gradient of ``sequence_pad`` by the value of the padding: the sum over all of it."""
+
+sequence_pad_value_grad: _SequencePadValueGrad
+r"""sequence_pad_value_grad(x: LoDTensor, pad_value: Dense, grad: Dense, /, *, padded_length: int | None = None, side: Side = 'right') -> Dense
+
+Return the gradient of ``sequence_pad`` by the value of the padding: the sum over all of it.
+
+>>> x = LoDTensor(np.zeros(3), [[1, 2]])
+>>> sequence_pad_value_grad(x, np.zeros(1), np.array([[1.0, 2.0], [4.0, 8.0]]))
+array([2.])
+"""
+
+class _SequencePool(Op[..., Any]):
+    def __call__(
+        self,
+        x: LoDTensor,
+        /,
+        *,
+        pool: Literal['sum', 'average', 'mean', 'sqrt', 'max', 'min', 'prod', 'logsumexp', 'logmeanexp', 'first', 'last'] = 'sum',
+        pad_value: Number = 0.0,
+        level: Integer = -1,
+        return_index: _Bool = False,
+        out: Array | DenseLike | LoDTensor | None = None,
+    ) -> Array | Any:
+        """Reduce all rows of every sequence of a level to one row."""
+
+sequence_pool: _SequencePool
+r"""sequence_pool(x: LoDTensor, /, *, pool: Pool = 'sum', pad_value: float = 0.0, level: int = -1, return_index: bool = False) -> Dense | LoDTensor
+
+Reduce all rows of every sequence of a level to one row.
+
+The result keeps the levels above; an outer level is reduced in one pass over the rows
+("words straight to articles").
+
+Parameters
+----------
+x : LoDTensor
+pool : {"sum", "average", "mean", "sqrt", "max", "min", "prod", "logsumexp", "logmeanexp", "first", "last"}
+    average and mean are one; sqrt is the sum divided by the square root of the length.
+pad_value : float
+    The result for an empty sequence.
+level : int
+    Level of the sequences; the innermost by default.
+return_index : bool
+    With max and min: also return the row (of the whole batch) of the first extreme, int64;
+    -1 for an empty sequence.
+
+Returns
+-------
+array, or LoDTensor when there are levels above; with return_index a tuple with the index.
+
+Examples
+--------
+>>> x = LoDTensor(np.array([[1.], [2.], [3.], [4.]]), [[1, 0, 3]])
+>>> sequence_pool(x, pool="max")
+array([[1.],
+       [0.],
+       [4.]])
+"""
+
+class _SequencePoolGrad(Op[..., Any]):
+    @overload
+    def __call__(
+        self,
+        x: LoDTensor,
+        output: ArrayLike,
+        grad: ArrayLike,
+        /,
+        *,
+        pool: Literal['sum', 'average', 'mean', 'sqrt', 'max', 'min', 'prod', 'logsumexp', 'logmeanexp', 'first', 'last'] = 'sum',
+        level: Integer = -1,
+        out: Array | LoDTensor | None = None,
+    ) -> LoDTensor:
+        """Return the gradient of ``sequence_pool`` by its input, with the input's structure."""
+
+    @overload
+    def __call__(
+        self,
+        x: LoDTensor,
+        output: A | ArrayLike,
+        grad: A | ArrayLike,
+        /,
+        *,
+        pool: Literal['sum', 'average', 'mean', 'sqrt', 'max', 'min', 'prod', 'logsumexp', 'logmeanexp', 'first', 'last'] = 'sum',
+        level: Integer = -1,
+        out: A | LoDTensor | None = None,
+    ) -> LoDTensor:
+        """Return the gradient of ``sequence_pool`` by its input, with the input's structure."""
+
+sequence_pool_grad: _SequencePoolGrad
+r"""sequence_pool_grad(x: LoDTensor, out: Dense, grad: Dense, /, *, pool: Pool = 'sum', level: int = -1) -> LoDTensor
+
+Return the gradient of ``sequence_pool`` by its input, with the input's structure.
+
+Ties: the first of equal extremes gets the gradient. Empty sequences have no rows to get any.
+
+>>> x = LoDTensor(np.array([[1.], [2.], [3.], [4.]]), [[1, 0, 3]])
+>>> sequence_pool_grad(x, np.zeros((3, 1)), np.array([[1.], [2.], [3.]]), pool="average").values.ravel()
+array([1., 1., 1., 1.])
+"""
+
+class _SequenceReshape(Op[..., Any]):
+    def __call__(
+        self,
+        x: LoDTensor,
+        /,
+        *,
+        new_dim: Integer,
+        out: Array | DenseLike | LoDTensor | None = None,
+    ) -> LoDTensor:
+        """Reshape the rows of every innermost sequence to another width. sequence_reshape of Paddle."""
+
+sequence_reshape: _SequenceReshape
+r"""sequence_reshape(x: LoDTensor, /, *, new_dim: int) -> LoDTensor
+
+Reshape the rows of every innermost sequence to another width. sequence_reshape of Paddle.
+
+Parameters
+----------
+x : LoDTensor
+    Items of any shape, in row-major order. Levels above the innermost stay (Paddle takes one level).
+new_dim : int
+    The width of a row of the result.
+
+Returns
+-------
+LoDTensor
+    Rows of shape ``(new_dim,)``. They share the memory of x where it is contiguous.
+
+Raises
+------
+LoDError
+    The numbers of a sequence do not fill whole rows; the message names it.
+
+>>> x = LoDTensor(np.arange(8).reshape(4, 2), [[1, 0, 3]])
+>>> sequence_reshape(x, new_dim=1).recursive_sequence_lengths()
+[[2, 0, 6]]
+"""
+
+class _SequenceReverse(Op[..., Any]):
+    def __call__(
+        self,
+        x: LoDTensor,
+        /,
+        *,
+        level: Integer = -1,
+        out: Array | DenseLike | LoDTensor | None = None,
+    ) -> LoDTensor:
+        """Reverse the parts of every sequence of a level: rows in the innermost, whole sequences in an outer one."""
+
+sequence_reverse: _SequenceReverse
+r"""sequence_reverse(x: LoDTensor, /, *, level: int = -1) -> LoDTensor
+
+Reverse the parts of every sequence of a level: rows in the innermost, whole sequences in an outer one.
+
+sequence_reverse of Paddle, which takes one level. It is its own gradient, and its own inverse.
+
+Parameters
+----------
+x : LoDTensor
+level : int
+    The level of the sequences; the innermost by default.
+
+Returns
+-------
+LoDTensor
+    The lengths of the levels below an outer one are reversed with their sequences.
+
+Examples
+--------
+>>> x = LoDTensor([1, 2, 3, 4, 5, 6], [[2, 1], [3, 1, 2]])
+>>> sequence_reverse(x).to_list()
+[[[3, 2, 1], [4]], [[6, 5]]]
+>>> sequence_reverse(x, level=0).to_list()
+[[[4], [1, 2, 3]], [[5, 6]]]
+"""
+
+class _SequenceScatter(Op[..., Any]):
+    @overload
+    def __call__(self, x: ArrayLike, ids: LoDTensor, updates: LoDTensor, /, *, out: Array | None = None) -> Array:
+        """Return x with ``updates[t]`` added to element ``ids[t]`` of the row of t's sequence."""
+
+    @overload
+    def __call__(self, x: A | ArrayLike, ids: LoDTensor, updates: LoDTensor, /, *, out: A | None = None) -> A:
+        """Return x with ``updates[t]`` added to element ``ids[t]`` of the row of t's sequence."""
+
+sequence_scatter: _SequenceScatter
+r"""sequence_scatter(x: Dense, ids: LoDTensor, updates: LoDTensor, /) -> Dense
+
+Return x with ``updates[t]`` added to element ``ids[t]`` of the row of t's sequence.
+
+sequence_scatter of Paddle, which does not check ids. All of several updates for one element count, with the same
+result on every run.
+
+Parameters
+----------
+x : array of shape (sequences, n, *item)
+    One row per innermost sequence of ids.
+ids : LoDTensor of int32 or int64
+    Of shape ``(rows,)``, each inside ``[0, n)``.
+updates : LoDTensor
+    ``(rows, *item)``, of the structure of ids; an item may have another shape of as many elements, such as (1,).
+
+Returns
+-------
+array like x
+
+Raises
+------
+RowIndexError
+    An id is outside; nothing is written.
+LoDMismatchError
+    Ids and updates differ in structure, or x does not have one row per sequence.
+
+Examples
+--------
+>>> ids = LoDTensor([0, 2, 0, 1], [[3, 1]])
+>>> sequence_scatter(np.ones((2, 3)), ids, ids.with_values(np.array([1., 2., 4., 8.])))
+array([[6., 1., 3.],
+       [1., 9., 1.]])
+"""
+
+class _SequenceScatterGrad(Op[..., Any]):
+    @overload
+    def __call__(
+        self,
+        x: ArrayLike,
+        ids: LoDTensor,
+        updates: LoDTensor,
+        grad: ArrayLike,
+        /,
+        *,
+        out: Array | None = None,
+    ) -> Array:
+        """Return the gradient of ``sequence_scatter`` by its updates; by x it is ``grad``."""
+
+    @overload
+    def __call__(
+        self,
+        x: A | ArrayLike,
+        ids: LoDTensor,
+        updates: LoDTensor,
+        grad: A | ArrayLike,
+        /,
+        *,
+        out: A | None = None,
+    ) -> A:
+        """Return the gradient of ``sequence_scatter`` by its updates; by x it is ``grad``."""
+
+sequence_scatter_grad: _SequenceScatterGrad
+r"""sequence_scatter_grad(x: Dense, ids: LoDTensor, updates: LoDTensor, grad: Dense, /) -> Dense
+
+Return the gradient of ``sequence_scatter`` by its updates; by x it is ``grad``.
+
+>>> ids = LoDTensor([1, 1, 0], [[3]])
+>>> sequence_scatter_grad(np.ones((1, 2)), ids, ids.with_values(np.ones(3)), np.array([[3., 5.]]))
+array([5., 5., 3.])
+"""
+
+class _SequenceSelect(Op[..., Any]):
+    def __call__(
+        self,
+        x: LoDTensor,
+        selected: LoDTensor,
+        /,
+        *,
+        level: Integer = 0,
+        out: Array | DenseLike | LoDTensor | None = None,
+    ) -> LoDTensor:
+        """Take parts of every sequence by their numbers: some sentences of an article, in the order given."""
+
+sequence_select: _SequenceSelect
+r"""sequence_select(x: LoDTensor, selected: LoDTensor, /, *, level: int = 0) -> LoDTensor
+
+Take parts of every sequence by their numbers: some sentences of an article, in the order given.
+
+SubNestedSequenceLayer of Paddle's second version.
+
+Parameters
+----------
+x : LoDTensor
+selected : LoDTensor of int32 or int64
+    Its innermost sequences list the parts to take of each sequence of ``x``: numbers from 0, in any order; one may
+    be listed several times.
+level : int
+    The level whose parts to take; the outermost by default. Parts of the innermost are rows.
+
+Returns
+-------
+LoDTensor
+    With as many levels.
+
+Raises
+------
+RowIndexError
+    A number is outside its sequence; the message gives the sequence, the position and the bound.
+
+Examples
+--------
+>>> x = LoDTensor([1, 2, 3, 4, 5, 6], [[2, 1], [3, 1, 2]])
+>>> sequence_select(x, LoDTensor([1, 0, 0], [[2, 1]])).to_list()
+[[[4], [1, 2, 3]], [[5, 6]]]
+>>> sequence_select(x, LoDTensor([2, 0], [[1, 0, 1]]), level=-1).to_list()
+[[[3], []], [[5]]]
+"""
+
+class _SequenceSelectGrad(Op[..., Any]):
+    @overload
+    def __call__(
+        self,
+        x: LoDTensor,
+        selected: LoDTensor,
+        grad: ArrayLike,
+        /,
+        *,
+        level: Integer = 0,
+        out: Array | None = None,
+    ) -> Array:
+        """Return the gradient of ``sequence_select`` by ``x``: the sum over all copies of each part."""
+
+    @overload
+    def __call__(
+        self,
+        x: LoDTensor,
+        selected: LoDTensor,
+        grad: A | ArrayLike,
+        /,
+        *,
+        level: Integer = 0,
+        out: A | None = None,
+    ) -> A:
+        """Return the gradient of ``sequence_select`` by ``x``: the sum over all copies of each part."""
+
+sequence_select_grad: _SequenceSelectGrad
+r"""sequence_select_grad(x: LoDTensor, selected: LoDTensor, grad: Dense, /, *, level: int = 0) -> Dense
+
+Return the gradient of ``sequence_select`` by ``x``: the sum over all copies of each part.
+
+>>> x = LoDTensor([1.0, 2.0, 3.0], [[3]])
+>>> sequence_select_grad(x, LoDTensor([2, 0, 2], [[3]]), np.array([1.0, 2.0, 4.0]))
+array([2., 0., 5.])
+"""
+
+class _SequenceSlice(Op[..., Any]):
+    @overload
+    def __call__(
+        self,
+        x: LoDTensor,
+        starts: ArrayLike | LoDTensor | None = None,
+        stops: ArrayLike | LoDTensor | None = None,
+        /,
+        *,
+        by: Literal['stops', 'lengths'] = 'stops',
+        wrap: _Bool = True,
+        clip: _Bool = False,
+        level: Integer = -1,
+        out: Array | LoDTensor | None = None,
+    ) -> LoDTensor:
+        """Take a range of every sequence, or several ranges: ``sequence[start:stop]``."""
+
+    @overload
+    def __call__(
+        self,
+        x: LoDTensor,
+        starts: A | ArrayLike | LoDTensor | None = None,
+        stops: A | ArrayLike | LoDTensor | None = None,
+        /,
+        *,
+        by: Literal['stops', 'lengths'] = 'stops',
+        wrap: _Bool = True,
+        clip: _Bool = False,
+        level: Integer = -1,
+        out: A | LoDTensor | None = None,
+    ) -> LoDTensor:
+        """Take a range of every sequence, or several ranges: ``sequence[start:stop]``."""
+
+sequence_slice: _SequenceSlice
+r"""sequence_slice(x: LoDTensor, starts: Dense | LoDTensor | None = None, stops: Dense | LoDTensor | None = None, /, *, by: By = 'stops', wrap: bool = True, clip: bool = False, level: int = -1) -> LoDTensor
+
+Take a range of every sequence, or several ranges: ``sequence[start:stop]``.
+
+sequence_slice of Paddle, which takes offsets and lengths and no negative ones: ``by="lengths", wrap=False``.
+
+Parameters
+----------
+x : LoDTensor
+starts, stops : arrays of int32 or int64, numbers, or LoDTensors, optional
+    One per sequence, or one for all. LoDTensors of one level list the ranges of each sequence: any number, in any
+    order; ranges may overlap. By default from the first part, or to the last.
+by : {"stops", "lengths"}
+    True if ``stops`` are stops or lengths.
+wrap : bool
+    Count negative numbers from the end of their sequence, as NumPy does; else they are out of range.
+clip : bool
+    Clip ranges to their sequence, as NumPy's slices do.
+level : int
+    The level of the sequences; the innermost by default. Ranges of an outer level are of whole sequences.
+
+Returns
+-------
+LoDTensor
+    With lists of ranges, one level more: each range is a sequence.
+
+Raises
+------
+RowIndexError
+    A range is not inside its sequence, or stops before it starts, and ``clip`` is not set.
+
+Examples
+--------
+>>> x = LoDTensor([1, 2, 3, 4, 5, 6], [[3, 1, 2]])
+>>> sequence_slice(x, [0, 0, 1], [2, 0, 1], by="lengths").to_list()
+[[1, 2], [], [6]]
+>>> sequence_slice(x, -1).to_list()
+[[3], [4], [6]]
+>>> sequence_slice(x, LoDTensor([0, 1, 0], [[2, 0, 1]]), 2).to_list()
+[[[1, 2], [2]], [], [[5, 6]]]
+"""
+
+class _SequenceSliceGrad(Op[..., Any]):
+    @overload
+    def __call__(
+        self,
+        x: LoDTensor,
+        grad: ArrayLike,
+        starts: ArrayLike | LoDTensor | None = None,
+        stops: ArrayLike | LoDTensor | None = None,
+        /,
+        *,
+        by: Literal['stops', 'lengths'] = 'stops',
+        wrap: _Bool = True,
+        clip: _Bool = False,
+        level: Integer = -1,
+        out: Array | None = None,
+    ) -> Array:
+        """Return the gradient of ``sequence_slice`` by ``x``: 0 outside of ranges; the sum where ranges overlap."""
+
+    @overload
+    def __call__(
+        self,
+        x: LoDTensor,
+        grad: A | ArrayLike,
+        starts: A | ArrayLike | LoDTensor | None = None,
+        stops: A | ArrayLike | LoDTensor | None = None,
+        /,
+        *,
+        by: Literal['stops', 'lengths'] = 'stops',
+        wrap: _Bool = True,
+        clip: _Bool = False,
+        level: Integer = -1,
+        out: A | None = None,
+    ) -> A:
+        """Return the gradient of ``sequence_slice`` by ``x``: 0 outside of ranges; the sum where ranges overlap."""
+
+sequence_slice_grad: _SequenceSliceGrad
+r"""sequence_slice_grad(x: LoDTensor, grad: Dense, starts: Dense | LoDTensor | None = None, stops: Dense | LoDTensor | None = None, /, *, by: By = 'stops', wrap: bool = True, clip: bool = False, level: int = -1) -> Dense
+
+Return the gradient of ``sequence_slice`` by ``x``: 0 outside of ranges; the sum where ranges overlap.
+
+>>> sequence_slice_grad(LoDTensor([1.0, 2.0, 3.0], [[3]]), np.array([5.0]), [1], [2])
+array([0., 5., 0.])
+"""
+
+class _SequenceSoftmax(Op[..., Any]):
+    def __call__(
+        self,
+        x: LoDTensor,
+        /,
+        *,
+        level: Integer = -1,
+        out: Array | DenseLike | LoDTensor | None = None,
+    ) -> LoDTensor:
+        """Return the softmax of every sequence of a level, down each column of its items: columns sum to 1."""
+
+sequence_softmax: _SequenceSoftmax
+r"""sequence_softmax(x: LoDTensor, /, *, level: int = -1) -> LoDTensor
+
+Return the softmax of every sequence of a level, down each column of its items: columns sum to 1.
+
+Shifted by the maximum, so that large numbers do not overflow. A column of only -inf gives 0; k entries of +inf get
+1/k each; NaN makes its column of the sequence NaN. float16 is computed in float32. sequence_softmax of Paddle.
+
+Parameters
+----------
+x : LoDTensor
+    Floating values, items of any shape.
+level : int
+    The level of the sequences; the innermost by default.
+
+Returns
+-------
+LoDTensor like x
+
+Examples
+--------
+>>> sequence_softmax(LoDTensor(np.array([0.0, 0.0, 1000.0, 1000.0, 1000.0, 1000.0]), [[2, 0, 4]])).values
+array([0.5 , 0.5 , 0.25, 0.25, 0.25, 0.25])
+"""
+
+class _SequenceSoftmaxGrad(Op[..., Any]):
+    @overload
+    def __call__(
+        self,
+        output: LoDTensor,
+        grad: ArrayLike,
+        /,
+        *,
+        level: Integer = -1,
+        out: Array | LoDTensor | None = None,
+    ) -> LoDTensor:
+        """Return the gradient of ``sequence_softmax``, from its result: ``(grad - sum(grad * out)) * out``."""
+
+    @overload
+    def __call__(
+        self,
+        output: LoDTensor,
+        grad: A | ArrayLike,
+        /,
+        *,
+        level: Integer = -1,
+        out: A | LoDTensor | None = None,
+    ) -> LoDTensor:
+        """Return the gradient of ``sequence_softmax``, from its result: ``(grad - sum(grad * out)) * out``."""
+
+sequence_softmax_grad: _SequenceSoftmaxGrad
+r"""sequence_softmax_grad(out: LoDTensor, grad: Dense, /, *, level: int = -1) -> LoDTensor
+
+Return the gradient of ``sequence_softmax``, from its result: ``(grad - sum(grad * out)) * out``.
+
+>>> sequence_softmax_grad(LoDTensor(np.array([0.5, 0.5, 1.0]), [[2, 1]]), np.array([2.0, 0.0, 3.0])).values
+array([ 0.5, -0.5,  0. ])
+"""
+
+class _SequenceSort(Op[..., Any]):
+    @overload
+    def __call__(
+        self,
+        x: LoDTensor,
+        keys: ArrayLike | LoDTensor,
+        /,
+        *,
+        descending: _Bool = False,
+        level: Integer | None = None,
+        out: Array | LoDTensor | None = None,
+    ) -> LoDTensor:
+        """Sort the sequences of a batch by keys, or the parts inside each sequence; equal keys keep their order."""
+
+    @overload
+    def __call__(
+        self,
+        x: LoDTensor,
+        keys: A | ArrayLike | LoDTensor,
+        /,
+        *,
+        descending: _Bool = False,
+        level: Integer | None = None,
+        out: A | LoDTensor | None = None,
+    ) -> LoDTensor:
+        """Sort the sequences of a batch by keys, or the parts inside each sequence; equal keys keep their order."""
+
+sequence_sort: _SequenceSort
+r"""sequence_sort(x: LoDTensor, keys: Dense | LoDTensor, /, *, descending: bool = False, level: int | None = None) -> LoDTensor
+
+Sort the sequences of a batch by keys, or the parts inside each sequence; equal keys keep their order.
+
+Parameters
+----------
+x : LoDTensor
+keys : array of numbers, or LoDTensor
+    One per sequence, or part, to sort. NaN comes last, in both orders.
+descending : bool
+    Sort from the largest key to the smallest.
+level : int, optional
+    Sort the parts inside each sequence of this level: rows in the innermost, -1. By default the outermost
+    sequences are sorted.
+
+Returns
+-------
+LoDTensor
+    With as many levels.
+
+Examples
+--------
+>>> x = LoDTensor([1, 2, 3, 4, 5, 6], [[2, 1, 3]])
+>>> sequence_sort(x, x.lengths(), descending=True).to_list()
+[[4, 5, 6], [1, 2], [3]]
+>>> sequence_sort(x, -x.values, level=-1).to_list()
+[[2, 1], [3], [6, 5, 4]]
+"""
+
+class _SequenceSortGrad(Op[..., Any]):
+    @overload
+    def __call__(
+        self,
+        x: LoDTensor,
+        keys: ArrayLike | LoDTensor,
+        grad: ArrayLike,
+        /,
+        *,
+        descending: _Bool = False,
+        level: Integer | None = None,
+        out: Array | None = None,
+    ) -> Array:
+        """Return the gradient of ``sequence_sort`` by ``x``: ``grad`` in the original order."""
+
+    @overload
+    def __call__(
+        self,
+        x: LoDTensor,
+        keys: A | ArrayLike | LoDTensor,
+        grad: A | ArrayLike,
+        /,
+        *,
+        descending: _Bool = False,
+        level: Integer | None = None,
+        out: A | None = None,
+    ) -> A:
+        """Return the gradient of ``sequence_sort`` by ``x``: ``grad`` in the original order."""
+
+sequence_sort_grad: _SequenceSortGrad
+r"""sequence_sort_grad(x: LoDTensor, keys: Dense | LoDTensor, grad: Dense, /, *, descending: bool = False, level: int | None = None) -> Dense
+
+Return the gradient of ``sequence_sort`` by ``x``: ``grad`` in the original order.
+
+>>> sequence_sort_grad(LoDTensor([1.0, 2.0], [[1, 1]]), [7, 3], np.array([10.0, 20.0]))
+array([20., 10.])
+"""
+
+class _SequenceTopk(Op[..., Any]):
+    def __call__(self, x: LoDTensor, /, *, k: Integer) -> tuple[LoDTensor, LoDTensor]:
+        """Return the k largest elements of each innermost sequence, in descending order, and their indices in it."""
+
+sequence_topk: _SequenceTopk
+r"""sequence_topk(x: LoDTensor, /, *, k: int) -> tuple[LoDTensor, LoDTensor]
+
+Return the k largest elements of each innermost sequence, in descending order, and their indices in it.
+
+A shorter sequence gives all of its elements; nothing is padded (``lengths_top_k`` pads). NaN counts as larger than
+every number, as in max; of equal values the first comes first. Levels above stay.
+
+Parameters
+----------
+x : LoDTensor
+    One number per step: shape ``(rows,)``.
+k : int
+    At least 1.
+
+Returns
+-------
+values : LoDTensor
+    Sequences of ``min(k, length)``.
+indices : LoDTensor of int64
+    Counted from 0 within each sequence.
+
+Raises
+------
+ShapeMismatchError
+    x has items.
+ValueError
+    k is less than 1.
+
+Examples
+--------
+>>> values, indices = sequence_topk(LoDTensor(np.array([1., 3., 2., 3., 5.]), [[4, 0, 1]]), k=2)
+>>> values.to_list(), indices.to_list()
+([[3.0, 3.0], [], [5.0]], [[1, 3], [], [0]])
+"""
+
+class _SequenceTopkAvgPooling(Op[..., Any]):
+    def __call__(
+        self,
+        x: LoDTensor,
+        row: LoDTensor,
+        column: LoDTensor,
+        /,
+        *,
+        topks: Any,
+        channel_num: Integer,
+        out: Array | DenseLike | LoDTensor | None = None,
+    ) -> LoDTensor:
+        """Average the largest elements of each row of matrices that two sequences span, for text matching."""
+
+sequence_topk_avg_pooling: _SequenceTopkAvgPooling
+r"""sequence_topk_avg_pooling(x: LoDTensor, row: LoDTensor, column: LoDTensor, /, *, topks: typing.Any, channel_num: int) -> LoDTensor
+
+Average the largest elements of each row of matrices that two sequences span, for text matching.
+
+sequence_topk_avg_pooling of Paddle. Sequence i of x is ``channel_num`` matrices, one after another, with a row per
+row of the i-th innermost sequence of ``row`` and a column per row of that of ``column``. NaN counts as larger than
+every number.
+
+Parameters
+----------
+x : LoDTensor
+    Shape ``(elements,)`` or ``(elements, 1)``.
+row, column : LoDTensor
+    Only their structure is read.
+topks : ascending ints
+    Numbers of largest elements to average. If a matrix has fewer columns, their sum is still divided by this.
+channel_num : int
+
+Returns
+-------
+LoDTensor
+    Rows ``(channel_num * len(topks),)``, those of a channel side by side, in the structure of ``row``; 0 without
+    columns.
+
+Raises
+------
+LoDMismatchError
+    A sequence of x has not as many numbers as its matrices.
+ValueError
+    ``topks`` are none, not ascending, or less than 1.
+
+Examples
+--------
+>>> row, column = LoDTensor(np.zeros(2), [[2]]), LoDTensor(np.zeros(3), [[3]])
+>>> x = LoDTensor(np.array([5., 1., 3., 2., 8., 6.]), [[6]])
+>>> sequence_topk_avg_pooling(x, row, column, topks=[1, 2], channel_num=1).values
+array([[5., 4.],
+       [8., 7.]])
+"""
+
+class _SequenceTopkAvgPoolingGrad(Op[..., Any]):
+    @overload
+    def __call__(
+        self,
+        x: LoDTensor,
+        row: LoDTensor,
+        column: LoDTensor,
+        grad: ArrayLike,
+        /,
+        *,
+        topks: Any,
+        channel_num: Integer,
+        out: Array | None = None,
+    ) -> Array:
+        """Return the gradient of ``sequence_topk_avg_pooling`` by ``x``: shares for the largest elements."""
+
+    @overload
+    def __call__(
+        self,
+        x: LoDTensor,
+        row: LoDTensor,
+        column: LoDTensor,
+        grad: A | ArrayLike,
+        /,
+        *,
+        topks: Any,
+        channel_num: Integer,
+        out: A | None = None,
+    ) -> A:
+        """Return the gradient of ``sequence_topk_avg_pooling`` by ``x``: shares for the largest elements."""
+
+sequence_topk_avg_pooling_grad: _SequenceTopkAvgPoolingGrad
+r"""sequence_topk_avg_pooling_grad(x: LoDTensor, row: LoDTensor, column: LoDTensor, grad: Dense, /, *, topks: typing.Any, channel_num: int) -> Dense
+
+Return the gradient of ``sequence_topk_avg_pooling`` by ``x``: shares for the largest elements.
+
+>>> row, column = LoDTensor(np.zeros(1), [[1]]), LoDTensor(np.zeros(3), [[3]])
+>>> x = LoDTensor(np.array([5., 1., 3.]), [[3]])
+>>> sequence_topk_avg_pooling_grad(x, row, column, np.array([[1., 4.]]), topks=[1, 2], channel_num=1)
+array([3., 0., 2.])
+"""
+
+class _SequenceTopkGrad(Op[..., Any]):
+    @overload
+    def __call__(self, x: LoDTensor, indices: LoDTensor, grad: ArrayLike, /, *, out: Array | None = None) -> Array:
+        """Return the gradient of ``sequence_topk`` by its input: zero except at the largest elements."""
+
+    @overload
+    def __call__(self, x: LoDTensor, indices: LoDTensor, grad: A | ArrayLike, /, *, out: A | None = None) -> A:
+        """Return the gradient of ``sequence_topk`` by its input: zero except at the largest elements."""
+
+sequence_topk_grad: _SequenceTopkGrad
+r"""sequence_topk_grad(x: LoDTensor, indices: LoDTensor, grad: Dense, /) -> Dense
+
+Return the gradient of ``sequence_topk`` by its input: zero except at the largest elements.
+
+>>> x, indices = LoDTensor(np.zeros(4), [[3, 1]]), LoDTensor([2, 0, 0], [[2, 1]])
+>>> sequence_topk_grad(x, indices, np.array([1., 2., 3.]))
+array([2., 0., 1., 3.])
+"""
+
+class _SequenceUnpad(Op[..., Any]):
+    @overload
+    def __call__(
+        self,
+        x: ArrayLike | LoDTensor,
+        lengths: ArrayLike | LoDTensor,
+        /,
+        *,
+        side: Literal['right', 'left'] = 'right',
+        out: Array | LoDTensor | None = None,
+    ) -> LoDTensor:
+        """Lay padded sequences end to end, without the padding. sequence_unpad of Paddle."""
+
+    @overload
+    def __call__(
+        self,
+        x: A | ArrayLike | LoDTensor,
+        lengths: A | ArrayLike | LoDTensor,
+        /,
+        *,
+        side: Literal['right', 'left'] = 'right',
+        out: A | LoDTensor | None = None,
+    ) -> LoDTensor:
+        """Lay padded sequences end to end, without the padding. sequence_unpad of Paddle."""
+
+sequence_unpad: _SequenceUnpad
+r"""sequence_unpad(x: Dense | LoDTensor, lengths: Dense | LoDTensor, /, *, side: Side = 'right') -> LoDTensor
+
+Lay padded sequences end to end, without the padding. sequence_unpad of Paddle.
+
+Parameters
+----------
+x : array of shape (sequences, width, *item)
+    A LoDTensor of such rows keeps its levels, above that of the sequences.
+lengths : array of int32 or int64
+    Rows of each sequence that are data, at most ``width``. They may have the levels, as ``sequence_pad`` gives
+    both.
+side : {"right", "left"}
+    Side of the padding: behind the rows, or before them.
+
+Returns
+-------
+LoDTensor
+    Rows ``(*item)``; Paddle's gives ``(rows, 1)`` for an array of rank 2.
+
+Raises
+------
+LoDError
+    A length is negative or more than ``width``, or there is not one per sequence.
+
+>>> sequence_unpad(np.array([[1, 2, 0], [0, 0, 0], [3, 4, 5]]), [2, 0, 3])
+LoDTensor([[1, 2], [], [3, 4, 5]], recursive_sequence_lengths=[[2, 0, 3]], shape=(5,), dtype=int64)
+"""
+
+class _SequenceUnpadGrad(Op[..., Any]):
+    @overload
+    def __call__(
+        self,
+        x: ArrayLike | LoDTensor,
+        lengths: ArrayLike | LoDTensor,
+        grad: ArrayLike,
+        /,
+        *,
+        side: Literal['right', 'left'] = 'right',
+        out: Array | LoDTensor | None = None,
+    ) -> Array | Any:
+        """Return the gradient of ``sequence_unpad``: zeros for the padding."""
+
+    @overload
+    def __call__(
+        self,
+        x: A | ArrayLike | LoDTensor,
+        lengths: A | ArrayLike | LoDTensor,
+        grad: A | ArrayLike,
+        /,
+        *,
+        side: Literal['right', 'left'] = 'right',
+        out: A | LoDTensor | None = None,
+    ) -> A | Any:
+        """Return the gradient of ``sequence_unpad``: zeros for the padding."""
+
+sequence_unpad_grad: _SequenceUnpadGrad
+r"""sequence_unpad_grad(x: Dense | LoDTensor, lengths: Dense | LoDTensor, grad: Dense, /, *, side: Side = 'right') -> Dense | LoDTensor
+
+Return the gradient of ``sequence_unpad``: zeros for the padding.
+
+>>> sequence_unpad_grad(np.zeros((2, 2)), [1, 2], np.array([1.0, 2.0, 3.0]))
+array([[1., 0.],
+       [2., 3.]])
+"""
+
+class _Sgd(UpdatingOp[..., Any]):
+    @overload
+    def __call__(
+        self,
+        param: SelectedRows,
+        grad: DenseLike | SelectedRows,
+        /,
+        *,
+        lr: Scalar,
+        duplicates: Literal['merge', 'sequential'] = 'merge',
+        lazy: _Bool = False,
+        weight_decay: Number = 0.0,
+        decoupled: _Bool = False,
+        maximize: _Bool = False,
+        clip_value: Number | None = None,
+        clip_norm: Number | None = None,
+        mask: Array | None = None,
+        rounding_seed: Integer | None = None,
+    ) -> SelectedRows:
+        """``param -= lr * grad``, in place; returns the parameter."""
+
+    @overload
+    def __call__(
+        self,
+        param: Array,
+        grad: ArrayLike | SelectedRows,
+        /,
+        *,
+        lr: Scalar,
+        duplicates: Literal['merge', 'sequential'] = 'merge',
+        lazy: _Bool = False,
+        weight_decay: Number = 0.0,
+        decoupled: _Bool = False,
+        maximize: _Bool = False,
+        clip_value: Number | None = None,
+        clip_norm: Number | None = None,
+        mask: Array | None = None,
+        rounding_seed: Integer | None = None,
+    ) -> Array:
+        """``param -= lr * grad``, in place; returns the parameter."""
+
+    @overload
+    def __call__(
+        self,
+        param: A,
+        grad: A | ArrayLike | SelectedRows,
+        /,
+        *,
+        lr: Scalar,
+        duplicates: Literal['merge', 'sequential'] = 'merge',
+        lazy: _Bool = False,
+        weight_decay: Number = 0.0,
+        decoupled: _Bool = False,
+        maximize: _Bool = False,
+        clip_value: Number | None = None,
+        clip_norm: Number | None = None,
+        mask: Array | None = None,
+        rounding_seed: Integer | None = None,
+    ) -> A:
+        """``param -= lr * grad``, in place; returns the parameter."""
+
+sgd: _Sgd
+r"""sgd(param: Dense | SelectedRows, grad: Dense | SelectedRows, /, *, lr: Scalar, duplicates: Duplicates = 'merge', lazy: bool = False, weight_decay: float = 0.0, decoupled: bool = False, maximize: bool = False, clip_value: float | None = None, clip_norm: float | None = None, mask: np.ndarray | None = None, rounding_seed: int | None = None) -> Dense | SelectedRows
+
+``param -= lr * grad``, in place; returns the parameter.
+
+One operator for a dense gradient and SelectedRows, as the SelectedRows design asks; a SelectedRows
+parameter takes a SelectedRows gradient whose rows it has (Paddle).
+
+Parameters
+----------
+lr : float or one-element array
+duplicates : {"merge", "sequential"}
+    Rows that SelectedRows lists twice: updated once by their sum, or one after another (Caffe2).
+lazy : bool
+    True if SelectedRows leave other rows alone even where there is decay.
+weight_decay : float
+    Share of the parameter that is added to the gradient (L2).
+decoupled : bool
+    The parameter shrinks by ``lr * weight_decay`` instead, and the gradient stays as it is (AdamW).
+maximize : bool
+    Step along the gradient, not against it.
+clip_value, clip_norm : float, optional
+    Largest element of the gradient, or largest norm of all of it. Clipping comes first, then the sign, then decay.
+    On a GPU a norm is read, which synchronises.
+mask : bool array of NumPy's, of shape (rows of param,), optional
+    Rows where it is False, and their states, stay as they are, whatever else is asked for.
+rounding_seed : int, optional
+    Round a float16 parameter up or down at random, so that small steps count on average; by this seed, another one
+    at each step, and the place in the parameter.
+
+>>> param = np.ones((3, 1))
+>>> sgd(param, SelectedRows([2, 2], [[1.], [2.]], 3), lr=0.5).ravel()
+array([ 1. ,  1. , -0.5])
+"""
+
+class _Shape(Op[..., Any]):
+    @overload
+    def __call__(self, x: ArrayLike | LoDTensor | SelectedRows, /, *, out: Array | None = None) -> Array:
+        """Return the shape of an array, or of the value of SelectedRows, as int64, on the CPU. Paddle's shape."""
+
+    @overload
+    def __call__(self, x: A | ArrayLike | LoDTensor | SelectedRows, /, *, out: A | None = None) -> A:
+        """Return the shape of an array, or of the value of SelectedRows, as int64, on the CPU. Paddle's shape."""
+
+shape: _Shape
+r"""shape(x: Dense | LoDTensor | SelectedRows, /) -> Dense
+
+Return the shape of an array, or of the value of SelectedRows, as int64, on the CPU. Paddle's shape.
+
+>>> shape(SelectedRows([7, 2], [[1.], [2.]], 9))
+array([2, 1])
+"""
+
+class _ShrinkRnnMemory(Op[..., Any]):
+    @overload
+    def __call__(
+        self,
+        x: ArrayLike | LoDTensor,
+        table: RankTable,
+        /,
+        *,
+        step: Integer,
+        out: Array | LoDTensor | None = None,
+    ) -> Array | Any:
+        """Keep the rows, or outermost sequences, that run at a time step. shrink_rnn_memory of Paddle."""
+
+    @overload
+    def __call__(
+        self,
+        x: A | ArrayLike | LoDTensor,
+        table: RankTable,
+        /,
+        *,
+        step: Integer,
+        out: A | LoDTensor | None = None,
+    ) -> A | Any:
+        """Keep the rows, or outermost sequences, that run at a time step. shrink_rnn_memory of Paddle."""
+
+shrink_rnn_memory: _ShrinkRnnMemory
+r"""shrink_rnn_memory(x: Dense | LoDTensor, table: RankTable, /, *, step: int) -> Dense | LoDTensor
+
+Keep the rows, or outermost sequences, that run at a time step. shrink_rnn_memory of Paddle.
+
+Parameters
+----------
+x : array or LoDTensor
+    In order of rank; those that ended earlier may be gone already.
+table : RankTable
+step : int
+    From 0. Behind the last step nothing runs (Paddle's result is undefined there).
+
+Returns
+-------
+like x
+
+Raises
+------
+LoDMismatchError
+    ``x`` has fewer rows than run at this step, or more than there are sequences.
+
+>>> table = lod_rank_table(LoDTensor(np.zeros(6), [[2, 1, 3]]))
+>>> shrink_rnn_memory(np.array([30, 10, 20]), table, step=1)
+array([30, 10])
+"""
+
+class _ShrinkRnnMemoryGrad(Op[..., Any]):
+    @overload
+    def __call__(
+        self,
+        x: ArrayLike | LoDTensor,
+        table: RankTable,
+        grad: ArrayLike,
+        /,
+        *,
+        step: Integer,
+        out: Array | None = None,
+    ) -> Array:
+        """Return the gradient of ``shrink_rnn_memory`` by ``x``: zeros for what had ended."""
+
+    @overload
+    def __call__(
+        self,
+        x: A | ArrayLike | LoDTensor,
+        table: RankTable,
+        grad: A | ArrayLike,
+        /,
+        *,
+        step: Integer,
+        out: A | None = None,
+    ) -> A:
+        """Return the gradient of ``shrink_rnn_memory`` by ``x``: zeros for what had ended."""
+
+shrink_rnn_memory_grad: _ShrinkRnnMemoryGrad
+r"""shrink_rnn_memory_grad(x: Dense | LoDTensor, table: RankTable, grad: Dense, /, *, step: int) -> Dense
+
+Return the gradient of ``shrink_rnn_memory`` by ``x``: zeros for what had ended.
+
+>>> table = lod_rank_table(LoDTensor(np.zeros(6), [[2, 1, 3]]))
+>>> shrink_rnn_memory_grad(np.zeros(3), table, np.array([5.0, 7.0]), step=1)
+array([5., 7., 0.])
+"""
+
+class _Sigmoid(Op[..., Any]):
+    @overload
+    def __call__(self, x: ArrayLike, /, *, out: Array | None = None) -> Array:
+        """Return ``1 / (1 + exp(-x))`` of every element, without overflow."""
+
+    @overload
+    def __call__(self, x: A | ArrayLike, /, *, out: A | None = None) -> A:
+        """Return ``1 / (1 + exp(-x))`` of every element, without overflow."""
+
+    @overload
+    def __call__(self, x: DenseLike | LoDTensor, /, *, out: LoDTensor | DenseLike | None = None) -> LoDTensor:
+        """Return ``1 / (1 + exp(-x))`` of every element, without overflow."""
+
+sigmoid: _Sigmoid
+r"""sigmoid(x: Dense, /) -> Dense
+
+Return ``1 / (1 + exp(-x))`` of every element, without overflow.
+
+>>> sigmoid(np.array([0.]))
+array([0.5])
+"""
+
+class _SigmoidCrossEntropyWithLogits(Op[..., Any]):
+    @overload
+    def __call__(self, logits: ArrayLike, labels: ArrayLike, /, *, out: Array | None = None) -> Array:
+        """Return the binary cross entropy of every logit's sigmoid with its label, without overflow (Paddle)."""
+
+    @overload
+    def __call__(self, logits: A | ArrayLike, labels: A | ArrayLike, /, *, out: A | None = None) -> A:
+        """Return the binary cross entropy of every logit's sigmoid with its label, without overflow (Paddle)."""
+
+    @overload
+    def __call__(
+        self,
+        logits: DenseLike | LoDTensor,
+        labels: DenseLike | LoDTensor,
+        /,
+        *,
+        out: LoDTensor | DenseLike | None = None,
+    ) -> LoDTensor:
+        """Return the binary cross entropy of every logit's sigmoid with its label, without overflow (Paddle)."""
+
+sigmoid_cross_entropy_with_logits: _SigmoidCrossEntropyWithLogits
+r"""sigmoid_cross_entropy_with_logits(logits: Dense, labels: Dense, /) -> Dense
+
+Return the binary cross entropy of every logit's sigmoid with its label, without overflow (Paddle).
+
+Parameters
+----------
+logits : array or LoDTensor
+labels : array or LoDTensor of the same shape
+    0, 1, or a probability.
+
+Returns
+-------
+array or LoDTensor
+    Like logits: ``max(x, 0) - x * label + log(1 + exp(-abs(x)))``.
+
+Examples
+--------
+>>> sigmoid_cross_entropy_with_logits(np.array([0., 1000., -1000.]), np.array([1, 1, 1])).round(4)
+array([6.931e-01, 0.000e+00, 1.000e+03])
+"""
+
+class _SigmoidCrossEntropyWithLogitsGrad(Op[..., Any]):
+    @overload
+    def __call__(self, logits: ArrayLike, labels: ArrayLike, grad: ArrayLike, /) -> tuple[Array, Array]:
+        """Return the gradients of ``sigmoid_cross_entropy_with_logits`` by logits and labels."""
+
+    @overload
+    def __call__(self, logits: A | ArrayLike, labels: A | ArrayLike, grad: A | ArrayLike, /) -> tuple[A, A]:
+        """Return the gradients of ``sigmoid_cross_entropy_with_logits`` by logits and labels."""
+
+    @overload
+    def __call__(
+        self,
+        logits: DenseLike | LoDTensor,
+        labels: DenseLike | LoDTensor,
+        grad: DenseLike | LoDTensor,
+        /,
+    ) -> tuple[LoDTensor, LoDTensor]:
+        """Return the gradients of ``sigmoid_cross_entropy_with_logits`` by logits and labels."""
+
+sigmoid_cross_entropy_with_logits_grad: _SigmoidCrossEntropyWithLogitsGrad
+r"""sigmoid_cross_entropy_with_logits_grad(logits: Dense, labels: Dense, grad: Dense, /) -> tuple[Dense, Dense]
+
+Return the gradients of ``sigmoid_cross_entropy_with_logits`` by logits and labels.
+
+>>> sigmoid_cross_entropy_with_logits_grad(np.array([0.]), np.array([1.]), np.array([2.]))
+(array([-1.]), array([-0.]))
+"""
+
+class _SigmoidGrad(Op[..., Any]):
+    @overload
+    def __call__(self, output: ArrayLike, grad: ArrayLike, /, *, out: Array | None = None) -> Array:
+        """Return the gradient of ``sigmoid`` by its input, from its result."""
+
+    @overload
+    def __call__(self, output: A | ArrayLike, grad: A | ArrayLike, /, *, out: A | None = None) -> A:
+        """Return the gradient of ``sigmoid`` by its input, from its result."""
+
+    @overload
+    def __call__(
+        self,
+        output: DenseLike | LoDTensor,
+        grad: DenseLike | LoDTensor,
+        /,
+        *,
+        out: LoDTensor | DenseLike | None = None,
+    ) -> LoDTensor:
+        """Return the gradient of ``sigmoid`` by its input, from its result."""
+
+sigmoid_grad: _SigmoidGrad
+r"""sigmoid_grad(out: Dense, grad: Dense, /) -> Dense
+
+Return the gradient of ``sigmoid`` by its input, from its result.
+
+>>> sigmoid_grad(np.array([0.5]), np.array([4.]))
+array([1.])
+"""
+
+class _Silu(Op[..., Any]):
+    @overload
+    def __call__(self, x: ArrayLike, /, *, out: Array | None = None) -> Array:
+        """Return ``x * sigmoid(x)`` of every element, also called swish."""
+
+    @overload
+    def __call__(self, x: A | ArrayLike, /, *, out: A | None = None) -> A:
+        """Return ``x * sigmoid(x)`` of every element, also called swish."""
+
+    @overload
+    def __call__(self, x: DenseLike | LoDTensor, /, *, out: LoDTensor | DenseLike | None = None) -> LoDTensor:
+        """Return ``x * sigmoid(x)`` of every element, also called swish."""
+
+silu: _Silu
+r"""silu(x: Dense, /) -> Dense
+
+Return ``x * sigmoid(x)`` of every element, also called swish.
+
+>>> silu(np.array([0., 1.])).round(4)
+array([0.    , 0.7311])
+"""
+
+class _SiluGrad(Op[..., Any]):
+    @overload
+    def __call__(self, x: ArrayLike, grad: ArrayLike, /, *, out: Array | None = None) -> Array:
+        """Return the gradient of ``silu`` by its input."""
+
+    @overload
+    def __call__(self, x: A | ArrayLike, grad: A | ArrayLike, /, *, out: A | None = None) -> A:
+        """Return the gradient of ``silu`` by its input."""
+
+    @overload
+    def __call__(
+        self,
+        x: DenseLike | LoDTensor,
+        grad: DenseLike | LoDTensor,
+        /,
+        *,
+        out: LoDTensor | DenseLike | None = None,
+    ) -> LoDTensor:
+        """Return the gradient of ``silu`` by its input."""
+
+silu_grad: _SiluGrad
+r"""silu_grad(x: Dense, grad: Dense, /) -> Dense
+
+Return the gradient of ``silu`` by its input.
+
+>>> silu_grad(np.array([0.]), np.array([2.]))
+array([1.])
+"""
+
+class _SimpleRnn(Op[..., Any]):
+    @overload
+    def __call__(
+        self,
+        x: LoDTensor,
+        input_weight: ArrayLike | None,
+        weight: ArrayLike,
+        bias: ArrayLike | None = None,
+        h0: ArrayLike | None = None,
+        /,
+        *,
+        level: Integer = -1,
+        reverse: _Bool = False,
+        activation: Literal['identity', 'relu', 'sigmoid', 'tanh'] = 'tanh',
+        out: Array | LoDTensor | None = None,
+    ) -> LoDTensor:
+        """Run a simple recurrent layer over every sequence: ``tanh(x @ input_weight + before @ weight + bias)``."""
+
+    @overload
+    def __call__(
+        self,
+        x: LoDTensor,
+        input_weight: A | ArrayLike | None,
+        weight: A | ArrayLike,
+        bias: A | ArrayLike | None = None,
+        h0: A | ArrayLike | None = None,
+        /,
+        *,
+        level: Integer = -1,
+        reverse: _Bool = False,
+        activation: Literal['identity', 'relu', 'sigmoid', 'tanh'] = 'tanh',
+        out: A | LoDTensor | None = None,
+    ) -> LoDTensor:
+        """Run a simple recurrent layer over every sequence: ``tanh(x @ input_weight + before @ weight + bias)``."""
+
+simple_rnn: _SimpleRnn
+r"""simple_rnn(x: LoDTensor, input_weight: Dense | None, weight: Dense, bias: Dense | None = None, h0: Dense | None = None, /, *, level: int = -1, reverse: bool = False, activation: Activation = 'tanh') -> LoDTensor
+
+Run a simple recurrent layer over every sequence: ``tanh(x @ input_weight + before @ weight + bias)``.
+
+A recurrent network as of Elman (1990). Nothing is padded: each step computes the sequences that are not at their
+end.
+
+Parameters
+----------
+x : LoDTensor
+    Rows of any shape, which are flattened.
+input_weight : array of shape (width, size) or None
+    None if the rows of x are products already.
+weight : array of shape (size, size)
+bias : array of size elements, optional
+h0 : array of shape (sequences, size), optional
+    The state before the first step; zeros by default.
+level : int
+    The level of the sequences; the innermost by default.
+reverse : bool
+    Walk every sequence from its end.
+activation : str
+    identity, relu, sigmoid or tanh.
+
+Returns
+-------
+LoDTensor
+    The states, in the structure of x.
+
+Raises
+------
+ShapeMismatchError
+    Weights, bias or states do not fit.
+DTypeError
+    The rows of x are not floating, or another input has another type.
+LoDLevelError
+    x has no such level.
+ValueError
+    The activation is unknown.
+
+Examples
+--------
+>>> x = LoDTensor(np.ones((3, 1)), [[2, 1]])
+>>> simple_rnn(x, None, np.array([[10.]]), activation="identity").values.ravel()
+array([ 1., 11.,  1.])
+"""
+
+class _SimpleRnnGrad(Op[..., Any]):
+    @overload
+    def __call__(
+        self,
+        x: LoDTensor,
+        input_weight: ArrayLike | None,
+        weight: ArrayLike,
+        bias: ArrayLike | None,
+        h0: ArrayLike | None,
+        hidden: ArrayLike,
+        grad: ArrayLike,
+        /,
+        *,
+        level: Integer = -1,
+        reverse: _Bool = False,
+        activation: Literal['identity', 'relu', 'sigmoid', 'tanh'] = 'tanh',
+    ) -> tuple[Any, ...]:
+        """Return the gradients of ``simple_rnn`` by those of its inputs that are not None, from its result."""
+
+    @overload
+    def __call__(
+        self,
+        x: LoDTensor,
+        input_weight: A | ArrayLike | None,
+        weight: A | ArrayLike,
+        bias: A | ArrayLike | None,
+        h0: A | ArrayLike | None,
+        hidden: A | ArrayLike,
+        grad: A | ArrayLike,
+        /,
+        *,
+        level: Integer = -1,
+        reverse: _Bool = False,
+        activation: Literal['identity', 'relu', 'sigmoid', 'tanh'] = 'tanh',
+    ) -> tuple[Any, ...]:
+        """Return the gradients of ``simple_rnn`` by those of its inputs that are not None, from its result."""
+
+simple_rnn_grad: _SimpleRnnGrad
+r"""simple_rnn_grad(x: LoDTensor, input_weight: Dense | None, weight: Dense, bias: Dense | None, h0: Dense | None, hidden: Dense, grad: Dense, /, *, level: int = -1, reverse: bool = False, activation: Activation = 'tanh') -> tuple
+
+Return the gradients of ``simple_rnn`` by those of its inputs that are not None, from its result.
+
+>>> x, weight = LoDTensor(np.ones((2, 1)), [[2]]), np.array([[10.]])
+>>> hidden = simple_rnn(x, None, weight, activation="identity").values
+>>> simple_rnn_grad(x, None, weight, None, None, hidden, np.ones((2, 1)), activation="identity")[1]
+array([[1.]])
+"""
+
+class _SliceColumns(Op[..., Any]):
+    @overload
+    def __call__(self, x: ArrayLike, /, *, ranges: Any, out: Array | None = None) -> Array:
+        """Put ranges of the columns of each row side by side: the SliceProjection of the LoD review."""
+
+    @overload
+    def __call__(self, x: A | ArrayLike, /, *, ranges: Any, out: A | None = None) -> A:
+        """Put ranges of the columns of each row side by side: the SliceProjection of the LoD review."""
+
+    @overload
+    def __call__(
+        self,
+        x: DenseLike | LoDTensor,
+        /,
+        *,
+        ranges: Any,
+        out: LoDTensor | DenseLike | None = None,
+    ) -> LoDTensor:
+        """Put ranges of the columns of each row side by side: the SliceProjection of the LoD review."""
+
+slice_columns: _SliceColumns
+r"""slice_columns(x: Dense, /, *, ranges: typing.Any) -> Dense
+
+Put ranges of the columns of each row side by side: the SliceProjection of the LoD review.
+
+Parameters
+----------
+x : array of shape (rows, *item), or LoDTensor
+    Items of several dimensions are read in order. A LoDTensor keeps its structure.
+ranges : list of (start, stop)
+    In any order; they may overlap.
+
+Returns
+-------
+array of shape (rows, sum of the ranges' widths), or LoDTensor
+
+Raises
+------
+RowIndexError
+    A range is not inside the columns; the message names it.
+
+>>> slice_columns(np.array([[1, 2, 3, 4], [5, 6, 7, 8]]), ranges=[(2, 4), (0, 1)])
+array([[3, 4, 1],
+       [7, 8, 5]])
+"""
+
+class _SliceColumnsGrad(Op[..., Any]):
+    @overload
+    def __call__(self, x: ArrayLike, grad: ArrayLike, /, *, ranges: Any, out: Array | None = None) -> Array:
+        """Return the gradient of ``slice_columns``: the sum over the ranges that a column is in."""
+
+    @overload
+    def __call__(self, x: A | ArrayLike, grad: A | ArrayLike, /, *, ranges: Any, out: A | None = None) -> A:
+        """Return the gradient of ``slice_columns``: the sum over the ranges that a column is in."""
+
+    @overload
+    def __call__(
+        self,
+        x: DenseLike | LoDTensor,
+        grad: DenseLike,
+        /,
+        *,
+        ranges: Any,
+        out: LoDTensor | DenseLike | None = None,
+    ) -> LoDTensor:
+        """Return the gradient of ``slice_columns``: the sum over the ranges that a column is in."""
+
+slice_columns_grad: _SliceColumnsGrad
+r"""slice_columns_grad(x: Dense, grad: Dense, /, *, ranges: typing.Any) -> Dense
+
+Return the gradient of ``slice_columns``: the sum over the ranges that a column is in.
+
+>>> slice_columns_grad(np.zeros((1, 3)), np.array([[1.0, 2.0, 4.0]]), ranges=[(0, 2), (1, 2)])
+array([[1., 6., 0.]])
+"""
+
+class _SmartDecayAdam(UpdatingOp[..., Any]):
+    @overload
+    def __call__(
+        self,
+        param: Array,
+        grad: ArrayLike | SelectedRows,
+        moment1: Array,
+        moment2: Array,
+        last_seen: Array,
+        /,
+        *,
+        lr: Scalar,
+        iteration: Scalar,
+        beta1: Number = 0.9,
+        beta2: Number = 0.999,
+        epsilon: Number = 1e-08,
+        duplicates: Literal['merge', 'sequential'] = 'merge',
+        lazy: _Bool = False,
+        weight_decay: Number = 0.0,
+        decoupled: _Bool = False,
+        maximize: _Bool = False,
+        clip_value: Number | None = None,
+        clip_norm: Number | None = None,
+        mask: Array | None = None,
+    ) -> tuple[Array, ...]:
+        """adam whose rows make up for the steps without gradient when one comes; returns all that changed."""
+
+    @overload
+    def __call__(
+        self,
+        param: A,
+        grad: A | ArrayLike | SelectedRows,
+        moment1: A,
+        moment2: A,
+        last_seen: A,
+        /,
+        *,
+        lr: Scalar,
+        iteration: Scalar,
+        beta1: Number = 0.9,
+        beta2: Number = 0.999,
+        epsilon: Number = 1e-08,
+        duplicates: Literal['merge', 'sequential'] = 'merge',
+        lazy: _Bool = False,
+        weight_decay: Number = 0.0,
+        decoupled: _Bool = False,
+        maximize: _Bool = False,
+        clip_value: Number | None = None,
+        clip_norm: Number | None = None,
+        mask: Array | None = None,
+    ) -> tuple[A, ...]:
+        """adam whose rows make up for the steps without gradient when one comes; returns all that changed."""
+
+smart_decay_adam: _SmartDecayAdam
+r"""smart_decay_adam(param: Dense, grad: Dense | SelectedRows, moment1: Dense, moment2: Dense, last_seen: Dense, /, *, lr: Scalar, iteration: Scalar, beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-08, duplicates: Duplicates = 'merge', lazy: bool = False, weight_decay: float = 0.0, decoupled: bool = False, maximize: bool = False, clip_value: float | None = None, clip_norm: float | None = None, mask: np.ndarray | None = None) -> tuple[Dense, ...]
+
+adam whose rows make up for the steps without gradient when one comes; returns all that changed.
+
+With k steps since the row's last one, ``moment1 = beta1**k * moment1 + (1 - beta1) * grad``, the same of
+``grad**2`` with beta2, and ``param -= lr * (moment1 + m) / (sqrt(moment2) + epsilon)`` where m is the moment
+before, times ``beta1 * (1 - beta1**(k - 1)) / (1 - beta1)``: the steps that it would have taken alone. Nothing is
+corrected for moments that start from zeros. Rows without gradient wait. Caffe2's SmartDecaySparseAdam.
+
+Parameters
+----------
+last_seen : int64 array of shape (rows of param,)
+    ``iteration + 1`` of each row's last step; zeros at first.
+moment1, moment2, lr, iteration, beta1, beta2, epsilon
+    As in adam.
+duplicates, lazy, weight_decay, decoupled, maximize, clip_value, clip_norm, mask
+    As in sgd.
+
+>>> states = np.ones((2, 1)), np.ones((2, 1)), np.array([3, 0])
+>>> smart_decay_adam(np.zeros((2, 1)), SelectedRows([0], [[0.]], 2), *states, lr=1., iteration=4, beta1=0.5)[1:]
+(array([[0.25],
+       [1.  ]]), array([[0.998001],
+       [1.      ]]), array([5, 0]))
+"""
+
+class _Softmax(Op[..., Any]):
+    @overload
+    def __call__(self, x: ArrayLike, /, *, out: Array | None = None) -> Array:
+        """Return the softmax along the last axis of rows, shifted by the maximum."""
+
+    @overload
+    def __call__(self, x: A | ArrayLike, /, *, out: A | None = None) -> A:
+        """Return the softmax along the last axis of rows, shifted by the maximum."""
+
+    @overload
+    def __call__(self, x: DenseLike | LoDTensor, /, *, out: LoDTensor | DenseLike | None = None) -> LoDTensor:
+        """Return the softmax along the last axis of rows, shifted by the maximum."""
+
+softmax: _Softmax
+r"""softmax(x: Dense, /) -> Dense
+
+Return the softmax along the last axis of rows, shifted by the maximum.
+
+A row of only -inf gives 0; k entries of +inf get 1/k each. ``sequence_softmax`` is down the rows of sequences.
+
+>>> softmax(np.array([[0., 0.], [0., 1000.]]))
+array([[0.5, 0.5],
+       [0. , 1. ]])
+"""
+
+class _SoftmaxGrad(Op[..., Any]):
+    @overload
+    def __call__(self, output: ArrayLike, grad: ArrayLike, /, *, out: Array | None = None) -> Array:
+        """Return the gradient of ``softmax``, from its result: ``(grad - sum(grad * out)) * out``."""
+
+    @overload
+    def __call__(self, output: A | ArrayLike, grad: A | ArrayLike, /, *, out: A | None = None) -> A:
+        """Return the gradient of ``softmax``, from its result: ``(grad - sum(grad * out)) * out``."""
+
+    @overload
+    def __call__(
+        self,
+        output: DenseLike | LoDTensor,
+        grad: DenseLike | LoDTensor,
+        /,
+        *,
+        out: LoDTensor | DenseLike | None = None,
+    ) -> LoDTensor:
+        """Return the gradient of ``softmax``, from its result: ``(grad - sum(grad * out)) * out``."""
+
+softmax_grad: _SoftmaxGrad
+r"""softmax_grad(out: Dense, grad: Dense, /) -> Dense
+
+Return the gradient of ``softmax``, from its result: ``(grad - sum(grad * out)) * out``.
+
+>>> softmax_grad(np.array([[0.5, 0.5]]), np.array([[2., 0.]]))
+array([[ 0.5, -0.5]])
+"""
+
+class _SoftmaxWithCrossEntropy(Op[..., Any]):
+    @overload
+    def __call__(self, logits: ArrayLike, labels: ArrayLike, /, *, out: Array | None = None) -> Array:
+        """Return the cross entropy of each row's softmax with its class, shape ``(rows, 1)`` (Paddle)."""
+
+    @overload
+    def __call__(self, logits: A | ArrayLike, labels: A | ArrayLike, /, *, out: A | None = None) -> A:
+        """Return the cross entropy of each row's softmax with its class, shape ``(rows, 1)`` (Paddle)."""
+
+    @overload
+    def __call__(
+        self,
+        logits: DenseLike | LoDTensor,
+        labels: DenseLike | LoDTensor,
+        /,
+        *,
+        out: LoDTensor | DenseLike | None = None,
+    ) -> LoDTensor:
+        """Return the cross entropy of each row's softmax with its class, shape ``(rows, 1)`` (Paddle)."""
+
+softmax_with_cross_entropy: _SoftmaxWithCrossEntropy
+r"""softmax_with_cross_entropy(logits: Dense, labels: Dense, /) -> Dense
+
+Return the cross entropy of each row's softmax with its class, shape ``(rows, 1)`` (Paddle).
+
+>>> softmax_with_cross_entropy(np.zeros((1, 4)), [2]).round(4)
+array([[1.3863]])
+"""
+
+class _SoftmaxWithCrossEntropyGrad(Op[..., Any]):
+    @overload
+    def __call__(self, logits: ArrayLike, labels: ArrayLike, grad: ArrayLike, /, *, out: Array | None = None) -> Array:
+        """Return the gradient of ``softmax_with_cross_entropy`` by the logits."""
+
+    @overload
+    def __call__(
+        self,
+        logits: A | ArrayLike,
+        labels: A | ArrayLike,
+        grad: A | ArrayLike,
+        /,
+        *,
+        out: A | None = None,
+    ) -> A:
+        """Return the gradient of ``softmax_with_cross_entropy`` by the logits."""
+
+    @overload
+    def __call__(
+        self,
+        logits: DenseLike | LoDTensor,
+        labels: DenseLike | LoDTensor,
+        grad: DenseLike | LoDTensor,
+        /,
+        *,
+        out: LoDTensor | DenseLike | None = None,
+    ) -> LoDTensor:
+        """Return the gradient of ``softmax_with_cross_entropy`` by the logits."""
+
+softmax_with_cross_entropy_grad: _SoftmaxWithCrossEntropyGrad
+r"""softmax_with_cross_entropy_grad(logits: Dense, labels: Dense, grad: Dense, /) -> Dense
+
+Return the gradient of ``softmax_with_cross_entropy`` by the logits.
+
+>>> softmax_with_cross_entropy_grad(np.zeros((1, 2)), [0], np.array([[1.]]))
+array([[-0.5,  0.5]])
+"""
+
+class _SparseLpRegularizer(UpdatingOp[..., Any]):
+    @overload
+    def __call__(
+        self,
+        param: Array,
+        rows: ArrayLike,
+        /,
+        *,
+        p: Literal[1, 2] = 2,
+        reg_lambda: Number = 1e-05,
+        duplicates: Literal['merge', 'sequential'] = 'merge',
+    ) -> Array:
+        """Shrink the listed rows towards 0, in place: by ``reg_lambda`` (p = 1), or by that share of them (p = 2)."""
+
+    @overload
+    def __call__(
+        self,
+        param: A,
+        rows: A | ArrayLike,
+        /,
+        *,
+        p: Literal[1, 2] = 2,
+        reg_lambda: Number = 1e-05,
+        duplicates: Literal['merge', 'sequential'] = 'merge',
+    ) -> A:
+        """Shrink the listed rows towards 0, in place: by ``reg_lambda`` (p = 1), or by that share of them (p = 2)."""
+
+sparse_lp_regularizer: _SparseLpRegularizer
+r"""sparse_lp_regularizer(param: Dense, rows: Dense, /, *, p: Literal[1, 2] = 2, reg_lambda: float = 1e-05, duplicates: Duplicates = 'merge') -> Dense
+
+Shrink the listed rows towards 0, in place: by ``reg_lambda`` (p = 1), or by that share of them (p = 2).
+
+Caffe2's SparseLpRegularizer.
+
+Parameters
+----------
+param : array of shape (height, *item)
+rows : array of int32 or int64
+p : {1, 2}
+reg_lambda : float
+    In (0, 1).
+duplicates : {"merge", "sequential"}
+    Rows that are listed twice: shrunk once, or once for each time (Caffe2).
+
+Raises
+------
+RowIndexError
+    A row is negative or not below the height. Nothing was changed then.
+
+>>> sparse_lp_regularizer(np.array([[3., -0.1], [5., 6.]]), [0], p=1, reg_lambda=0.5)
+array([[2.5, 0. ],
+       [5. , 6. ]])
+"""
+
+class _SparseMatrix(Op[..., Any]):
+    @overload
+    def __call__(
+        self,
+        ids: LoDTensor,
+        scores: ArrayLike | LoDTensor | None = None,
+        /,
+        *,
+        num_columns: Integer | None = None,
+        out: Array | LoDTensor | None = None,
+    ) -> Array | Any:
+        """Return the matrix with the scores of each sequence in the columns of its ids, and zeros elsewhere."""
+
+    @overload
+    def __call__(
+        self,
+        ids: LoDTensor,
+        scores: A | ArrayLike | LoDTensor | None = None,
+        /,
+        *,
+        num_columns: Integer | None = None,
+        out: A | LoDTensor | None = None,
+    ) -> A | Any:
+        """Return the matrix with the scores of each sequence in the columns of its ids, and zeros elsewhere."""
+
+sparse_matrix: _SparseMatrix
+r"""sparse_matrix(ids: LoDTensor, scores: Dense | LoDTensor | None = None, /, *, num_columns: int | None = None) -> Dense | LoDTensor
+
+Return the matrix with the scores of each sequence in the columns of its ids, and zeros elsewhere.
+
+Scores of the same id in one sequence add up; without scores the matrix counts ids. With a plain array of scores
+it is also the gradient of ``batch_dense_to_sparse``. The sparse_matrix of Caffe2's page.
+
+Parameters
+----------
+ids : LoDTensor of int32 or int64
+    The innermost sequences are the rows; the result keeps the levels above.
+scores : array of shape (number of ids, *item), or LoDTensor of the structure of ids, optional
+    1, float32, for each id by default.
+num_columns : int, optional
+    The largest id + 1 by default.
+
+Returns
+-------
+array of shape (sequences, num_columns, *item)
+
+Raises
+------
+RowIndexError
+    An id is negative or not below num_columns.
+
+Examples
+--------
+>>> ids = LoDTensor([1, 3, 2, 3, 3], [[2, 3]])
+>>> sparse_matrix(ids, np.array([0.4, 0.7, 0.5, 0.5, 0.1]))
+array([[0. , 0.4, 0. , 0.7],
+       [0. , 0. , 0.5, 0.6]])
+"""
+
+class _SparseNormalize(UpdatingOp[..., Any]):
+    @overload
+    def __call__(self, param: Array, rows: ArrayLike, /, *, norm: Number = 1.0, use_max_norm: _Bool = True) -> Array:
+        """Scale each listed row to the Euclidean norm ``norm``, in place: those whose norm is larger, or all."""
+
+    @overload
+    def __call__(self, param: A, rows: A | ArrayLike, /, *, norm: Number = 1.0, use_max_norm: _Bool = True) -> A:
+        """Scale each listed row to the Euclidean norm ``norm``, in place: those whose norm is larger, or all."""
+
+sparse_normalize: _SparseNormalize
+r"""sparse_normalize(param: Dense, rows: Dense, /, *, norm: float = 1.0, use_max_norm: bool = True) -> Dense
+
+Scale each listed row to the Euclidean norm ``norm``, in place: those whose norm is larger, or all.
+
+Caffe2's SparseNormalize. A row that is listed twice is scaled once.
+
+Parameters
+----------
+param : array of shape (height, *item)
+rows : array of int32 or int64
+norm : float
+    Larger than 0.
+use_max_norm : bool
+    True if rows of a smaller norm stay as they are.
+
+Raises
+------
+RowIndexError
+    A row is negative or not below the height. Nothing was changed then.
+
+>>> sparse_normalize(np.array([[3., 4.], [0.3, 0.4], [6., 8.]]), [0, 1])
+array([[0.6, 0.8],
+       [0.3, 0.4],
+       [6. , 8. ]])
+"""
+
+class _SparseToDense(Op[..., Any]):
+    @overload
+    def __call__(
+        self,
+        indices: ArrayLike,
+        values: ArrayLike,
+        /,
+        *,
+        num_rows: Integer | None = None,
+        out: Array | None = None,
+    ) -> Array:
+        """Return an array with the rows of ``values`` at their indices, zeros elsewhere; rows of one index add up."""
+
+    @overload
+    def __call__(
+        self,
+        indices: A | ArrayLike,
+        values: A | ArrayLike,
+        /,
+        *,
+        num_rows: Integer | None = None,
+        out: A | None = None,
+    ) -> A:
+        """Return an array with the rows of ``values`` at their indices, zeros elsewhere; rows of one index add up."""
+
+sparse_to_dense: _SparseToDense
+r"""sparse_to_dense(indices: Dense, values: Dense, /, *, num_rows: int | None = None) -> Dense
+
+Return an array with the rows of ``values`` at their indices, zeros elsewhere; rows of one index add up.
+
+SparseToDense of Caffe2. Its gradient is ``gather``.
+
+Parameters
+----------
+indices : array of int32 or int64
+values : array of shape (number of indices, *item)
+num_rows : int, optional
+    The largest index + 1 by default.
+
+Raises
+------
+RowIndexError
+    An index is negative or not below num_rows.
+
+Examples
+--------
+>>> sparse_to_dense([2, 0, 2], np.array([1., 5., 3.]), num_rows=4)
+array([5., 0., 4., 0.])
+"""
+
+class _SparseToDenseMask(Op[..., Any]):
+    @overload
+    def __call__(
+        self,
+        ids: ArrayLike | LoDTensor,
+        values: ArrayLike | LoDTensor,
+        default: ArrayLike,
+        /,
+        *,
+        mask: Sequence[int],
+        max_skipped: Integer | None = None,
+    ) -> tuple[Any, ...]:
+        """Return per example the values of the ids that ``mask`` lists, in its order, and which of them it has."""
+
+    @overload
+    def __call__(
+        self,
+        ids: A | ArrayLike | LoDTensor,
+        values: A | ArrayLike | LoDTensor,
+        default: A | ArrayLike,
+        /,
+        *,
+        mask: Sequence[int],
+        max_skipped: Integer | None = None,
+    ) -> tuple[Any, ...]:
+        """Return per example the values of the ids that ``mask`` lists, in its order, and which of them it has."""
+
+sparse_to_dense_mask: _SparseToDenseMask
+r"""sparse_to_dense_mask(ids: Dense | LoDTensor, values: Dense | LoDTensor, default: Dense, /, *, mask: Sequence[int], max_skipped: int | None = None) -> tuple
+
+Return per example the values of the ids that ``mask`` lists, in its order, and which of them it has.
+
+Ids that mask does not list are passed over, and so are negative ones. The last of equal ids in an example wins,
+and alone gets the gradient. SparseToDenseMask of Caffe2.
+
+Parameters
+----------
+ids : LoDTensor of int32 or int64, or an array of one example's
+values : array of shape (number of ids, *item), or LoDTensor of the structure of ids
+default : array of shape item
+    The value of an id that an example does not have.
+mask : sequence of int
+    The ids of the columns.
+max_skipped : int, optional
+    Number of examples that may have negative ids; any by default.
+
+Returns
+-------
+dense : array of shape (examples, len(mask), *item)
+    Without the first axis for the ids of one example. A LoDTensor when there are levels above.
+presence : array of bool of shape (examples, len(mask))
+
+Examples
+--------
+>>> ids = LoDTensor([7, 4, 7, 9], [[3, 1]])
+>>> dense, presence = sparse_to_dense_mask(ids, np.array([1., 2., 3., 4.]), -1.0, mask=[4, 7])
+>>> dense
+array([[ 2.,  3.],
+       [-1., -1.]])
+>>> presence
+array([[ True,  True],
+       [False, False]])
+"""
+
+class _SparseToDenseMaskGrad(Op[..., Any]):
+    @overload
+    def __call__(
+        self,
+        ids: ArrayLike | LoDTensor,
+        values: ArrayLike,
+        grad: ArrayLike,
+        /,
+        *,
+        mask: Sequence[int],
+    ) -> tuple[Any, ...]:
+        """Return the gradients of ``sparse_to_dense_mask`` by its values and by its default."""
+
+    @overload
+    def __call__(
+        self,
+        ids: A | ArrayLike | LoDTensor,
+        values: A | ArrayLike,
+        grad: A | ArrayLike,
+        /,
+        *,
+        mask: Sequence[int],
+    ) -> tuple[Any, ...]:
+        """Return the gradients of ``sparse_to_dense_mask`` by its values and by its default."""
+
+sparse_to_dense_mask_grad: _SparseToDenseMaskGrad
+r"""sparse_to_dense_mask_grad(ids: Dense | LoDTensor, values: Dense, grad: Dense, /, *, mask: Sequence[int]) -> tuple
+
+Return the gradients of ``sparse_to_dense_mask`` by its values and by its default.
+
+>>> grad = np.array([10., 20., 30.])
+>>> by_values, by_default = sparse_to_dense_mask_grad(np.array([7, 7, 5]), np.zeros(3), grad, mask=[4, 7, 9])
+>>> by_values, by_default.item()
+(array([ 0., 20.,  0.]), 40.0)
+"""
+
+class _SplitLodTensor(Op[..., Any]):
+    @overload
+    def __call__(self, x: ArrayLike | LoDTensor, mask: ArrayLike, /, *, level: Integer = 0) -> tuple[Any, ...]:
+        """Split a batch in two: the sequences where a mask is True, and the others. split_lod_tensor of Paddle."""
+
+    @overload
+    def __call__(self, x: A | ArrayLike | LoDTensor, mask: A | ArrayLike, /, *, level: Integer = 0) -> tuple[Any, ...]:
+        """Split a batch in two: the sequences where a mask is True, and the others. split_lod_tensor of Paddle."""
+
+split_lod_tensor: _SplitLodTensor
+r"""split_lod_tensor(x: Dense | LoDTensor, mask: Dense, /, *, level: int = 0) -> tuple
+
+Split a batch in two: the sequences where a mask is True, and the others. split_lod_tensor of Paddle.
+
+Parameters
+----------
+x : array or LoDTensor
+    An array is split by rows.
+mask : array of bool, or of 0 and 1
+    ``(sequences,)`` or ``(sequences, 1)``.
+level : int
+    The level whose sequences to split: 0 for the outermost, -1 for the innermost. The levels above count the
+    sequences that each result keeps (Paddle drops them).
+
+Returns
+-------
+out_true, out_false : like x
+
+Raises
+------
+LoDMismatchError
+    The mask does not have one number per sequence.
+
+>>> x = LoDTensor(np.arange(4), [[1, 0, 3]])
+>>> [part.to_list() for part in split_lod_tensor(x, [False, True, True])]
+[[[], [1, 2, 3]], [[0]]]
+"""
+
+class _SplitSelectedRows(Op[..., Any]):
+    def __call__(self, x: SelectedRows, /, *, height_sections: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Split along the height: one SelectedRows per section, rows counted from its start, order kept."""
+
+split_selected_rows: _SplitSelectedRows
+r"""split_selected_rows(x: SelectedRows, /, *, height_sections: tuple) -> tuple
+
+Split along the height: one SelectedRows per section, rows counted from its start, order kept.
+
+Paddle's split_selected_rows.
+
+>>> split_selected_rows(SelectedRows([7, 1], [[1.], [2.]], 10), height_sections=(5, 5))[1]
+SelectedRows(rows=[2], value=[[1.]], height=5)
+"""
+
+class _Sqrt(Op[..., Any]):
+    @overload
+    def __call__(self, x: SelectedRows, /) -> SelectedRows:
+        """Return the square root of every element, NaN of negative ones."""
+
+    @overload
+    def __call__(self, x: ArrayLike, /, *, out: Array | None = None) -> Array:
+        """Return the square root of every element, NaN of negative ones."""
+
+    @overload
+    def __call__(self, x: A | ArrayLike, /, *, out: A | None = None) -> A:
+        """Return the square root of every element, NaN of negative ones."""
+
+    @overload
+    def __call__(
+        self,
+        x: DenseLike | LoDTensor | SelectedRows,
+        /,
+        *,
+        out: LoDTensor | DenseLike | None = None,
+    ) -> LoDTensor:
+        """Return the square root of every element, NaN of negative ones."""
+
+sqrt: _Sqrt
+r"""sqrt(x: Dense | SelectedRows, /) -> Dense | SelectedRows
+
+Return the square root of every element, NaN of negative ones.
+
+>>> sqrt(np.array([4., 9.]))
+array([2., 3.])
+"""
+
+class _SqrtGrad(Op[..., Any]):
+    @overload
+    def __call__(self, output: ArrayLike, grad: ArrayLike, /, *, out: Array | None = None) -> Array:
+        """Return the gradient of ``sqrt`` by its input, from its result."""
+
+    @overload
+    def __call__(self, output: A | ArrayLike, grad: A | ArrayLike, /, *, out: A | None = None) -> A:
+        """Return the gradient of ``sqrt`` by its input, from its result."""
+
+    @overload
+    def __call__(
+        self,
+        output: DenseLike | LoDTensor,
+        grad: DenseLike | LoDTensor,
+        /,
+        *,
+        out: LoDTensor | DenseLike | None = None,
+    ) -> LoDTensor:
+        """Return the gradient of ``sqrt`` by its input, from its result."""
+
+sqrt_grad: _SqrtGrad
+r"""sqrt_grad(out: Dense, grad: Dense, /) -> Dense
+
+Return the gradient of ``sqrt`` by its input, from its result.
+
+>>> sqrt_grad(np.array([2.]), np.array([8.]))
+array([2.])
+"""
+
+class _Square(Op[..., Any]):
+    @overload
+    def __call__(self, x: SelectedRows, /) -> SelectedRows:
+        """Return the square of every element."""
+
+    @overload
+    def __call__(self, x: ArrayLike, /, *, out: Array | None = None) -> Array:
+        """Return the square of every element."""
+
+    @overload
+    def __call__(self, x: A | ArrayLike, /, *, out: A | None = None) -> A:
+        """Return the square of every element."""
+
+    @overload
+    def __call__(
+        self,
+        x: DenseLike | LoDTensor | SelectedRows,
+        /,
+        *,
+        out: LoDTensor | DenseLike | None = None,
+    ) -> LoDTensor:
+        """Return the square of every element."""
+
+square: _Square
+r"""square(x: Dense | SelectedRows, /) -> Dense | SelectedRows
+
+Return the square of every element.
+
+>>> square(SelectedRows([1, 1], [[1.], [2.]], 3))
+SelectedRows(rows=[1], value=[[9.]], height=3)
+"""
+
+class _StackFeatures(Op[..., Any]):
+    @overload
+    def __call__(
+        self,
+        *xs: ArrayLike | LoDTensor,
+        presence: Any = None,
+        out: Array | LoDTensor | None = None,
+    ) -> LoDTensor:
+        """Make examples of features: each input has one feature of all examples."""
+
+    @overload
+    def __call__(
+        self,
+        *xs: A | ArrayLike | LoDTensor,
+        presence: Any = None,
+        out: A | LoDTensor | None = None,
+    ) -> LoDTensor:
+        """Make examples of features: each input has one feature of all examples."""
+
+stack_features: _StackFeatures
+r"""stack_features(*xs: Dense | LoDTensor, presence: typing.Any = None) -> LoDTensor
+
+Make examples of features: each input has one feature of all examples.
+
+MergeSingle{Scalar,List,Map}FeatureTensors of Caffe2, where an absent value that has a length shifts all that
+follow; here its rows are left out.
+
+Parameters
+----------
+*xs : arrays of shape (examples, *item), or LoDTensors
+    One value per example, or one sequence per example.
+presence : list of masks, optional
+    Per input, which examples have the feature. All by default.
+
+Returns
+-------
+LoDTensor
+    Its outermost sequences are the examples, with one entry per feature that is present: a row, or a sequence.
+
+Examples
+--------
+>>> pages, posts = LoDTensor([10, 11, 11], [[2, 1]]), LoDTensor([101, 102, 103], [[1, 2]])
+>>> stack_features(pages, posts, presence=[[True, True], [False, True]]).to_list()
+[[[10, 11]], [[11], [102, 103]]]
+"""
+
+class _StackFeaturesGrad(Op[..., Any]):
+    @overload
+    def __call__(self, grad: ArrayLike, /, *xs: ArrayLike | LoDTensor, presence: Any = None) -> tuple[Any, ...]:
+        """Return the gradients of ``stack_features`` by its inputs: 0 for what is absent."""
+
+    @overload
+    def __call__(self, grad: A | ArrayLike, /, *xs: A | ArrayLike | LoDTensor, presence: Any = None) -> tuple[Any, ...]:
+        """Return the gradients of ``stack_features`` by its inputs: 0 for what is absent."""
+
+stack_features_grad: _StackFeaturesGrad
+r"""stack_features_grad(grad: Dense, /, *xs: Dense | LoDTensor, presence: typing.Any = None) -> tuple
+
+Return the gradients of ``stack_features`` by its inputs: 0 for what is absent.
+
+>>> stack_features_grad(np.array([5.0]), np.array([1.0, 2.0]), presence=[[False, True]])
+(array([0., 5.]),)
+"""
+
+class _Storm(UpdatingOp[..., Any]):
+    @overload
+    def __call__(
+        self,
+        param: Array,
+        grad: ArrayLike | SelectedRows,
+        moment: Array,
+        total: Array,
+        /,
+        *,
+        lr: Scalar,
+        momentum: Number = 10.0,
+        beta: Number = 0.1,
+        duplicates: Literal['merge', 'sequential'] = 'merge',
+        lazy: _Bool = False,
+    ) -> tuple[Array, Array, Array]:
+        """STORM: steps along a corrected average of gradients; returns parameter, moment and total."""
+
+    @overload
+    def __call__(
+        self,
+        param: A,
+        grad: A | ArrayLike | SelectedRows,
+        moment: A,
+        total: A,
+        /,
+        *,
+        lr: Scalar,
+        momentum: Number = 10.0,
+        beta: Number = 0.1,
+        duplicates: Literal['merge', 'sequential'] = 'merge',
+        lazy: _Bool = False,
+    ) -> tuple[A, A, A]:
+        """STORM: steps along a corrected average of gradients; returns parameter, moment and total."""
+
+storm: _Storm
+r"""storm(param: Dense, grad: Dense | SelectedRows, moment: Dense, total: Dense, /, *, lr: Scalar, momentum: float = 10.0, beta: float = 0.1, duplicates: Duplicates = 'merge', lazy: bool = False) -> tuple[Dense, Dense, Dense]
+
+STORM: steps along a corrected average of gradients; returns parameter, moment and total.
+
+``total += sum(grad**2); rate = lr * (beta + total)**(-1/3); moment = grad + (1 - momentum * rate**2) *
+(moment - grad); param -= rate * moment``. Caffe2's Storm and SparseStorm.
+
+Parameters
+----------
+moment : array like param
+    Zeros at first.
+total : array of shape (1,)
+    Squares of all gradients so far; zero at first. On a GPU the call synchronises to read it.
+lr : float or one-element array
+duplicates : {"merge", "sequential"}
+    Rows that SelectedRows lists twice: updated once by their sum, or one after another (Caffe2).
+lazy : bool
+    True if SelectedRows leave other rows and their moment alone.
+
+>>> storm(np.zeros(1), np.array([2.]), np.zeros(1), np.full(1, 4.), lr=1.0, momentum=1.0, beta=0.0)
+(array([-0.25]), array([0.5]), array([8.]))
+"""
+
+class _Sum(Op[..., Any]):
+    @overload
+    def __call__(self, *xs: SelectedRows) -> SelectedRows:
+        """Add arrays and SelectedRows up: SelectedRows if all are, dense otherwise."""
+
+    @overload
+    def __call__(self, *xs: ArrayLike | SelectedRows, out: Array | None = None) -> Array:
+        """Add arrays and SelectedRows up: SelectedRows if all are, dense otherwise."""
+
+    @overload
+    def __call__(self, *xs: A | ArrayLike | SelectedRows, out: A | None = None) -> A:
+        """Add arrays and SelectedRows up: SelectedRows if all are, dense otherwise."""
+
+    @overload
+    def __call__(
+        self,
+        *xs: DenseLike | LoDTensor | SelectedRows,
+        out: LoDTensor | DenseLike | None = None,
+    ) -> LoDTensor:
+        """Add arrays and SelectedRows up: SelectedRows if all are, dense otherwise."""
+
+sum: _Sum
+r"""sum(*xs: Dense | SelectedRows) -> Dense | SelectedRows
+
+Add arrays and SelectedRows up: SelectedRows if all are, dense otherwise.
+
+SelectedRows with SelectedRows appends (nothing is merged). Paddle's sum.
+
+>>> grad = SelectedRows([1, 1], [[1.], [2.]], 3)
+>>> sum(grad, np.zeros((3, 1))).ravel()
+array([0., 3., 0.])
+"""
+
+class _Tanh(Op[..., Any]):
+    @overload
+    def __call__(self, x: ArrayLike, /, *, out: Array | None = None) -> Array:
+        """Return the hyperbolic tangent of every element."""
+
+    @overload
+    def __call__(self, x: A | ArrayLike, /, *, out: A | None = None) -> A:
+        """Return the hyperbolic tangent of every element."""
+
+    @overload
+    def __call__(self, x: DenseLike | LoDTensor, /, *, out: LoDTensor | DenseLike | None = None) -> LoDTensor:
+        """Return the hyperbolic tangent of every element."""
+
+tanh: _Tanh
+r"""tanh(x: Dense, /) -> Dense
+
+Return the hyperbolic tangent of every element.
+
+>>> tanh(np.array([0.]))
+array([0.])
+"""
+
+class _TanhGrad(Op[..., Any]):
+    @overload
+    def __call__(self, output: ArrayLike, grad: ArrayLike, /, *, out: Array | None = None) -> Array:
+        """Return the gradient of ``tanh`` by its input, from its result."""
+
+    @overload
+    def __call__(self, output: A | ArrayLike, grad: A | ArrayLike, /, *, out: A | None = None) -> A:
+        """Return the gradient of ``tanh`` by its input, from its result."""
+
+    @overload
+    def __call__(
+        self,
+        output: DenseLike | LoDTensor,
+        grad: DenseLike | LoDTensor,
+        /,
+        *,
+        out: LoDTensor | DenseLike | None = None,
+    ) -> LoDTensor:
+        """Return the gradient of ``tanh`` by its input, from its result."""
+
+tanh_grad: _TanhGrad
+r"""tanh_grad(out: Dense, grad: Dense, /) -> Dense
+
+Return the gradient of ``tanh`` by its input, from its result.
+
+>>> tanh_grad(np.array([0.5]), np.array([2.]))
+array([1.5])
+"""
+
+class _Unique(Op[..., Any]):
+    @overload
+    def __call__(
+        self,
+        ids: ArrayLike,
+        /,
+        *,
+        return_inverse: _Bool = False,
+        return_counts: _Bool = False,
+        out: Array | None = None,
+    ) -> Array:
+        """Return the distinct ids, ascending."""
+
+    @overload
+    def __call__(
+        self,
+        ids: A | ArrayLike,
+        /,
+        *,
+        return_inverse: _Bool = False,
+        return_counts: _Bool = False,
+        out: A | None = None,
+    ) -> A:
+        """Return the distinct ids, ascending."""
+
+unique: _Unique
+r"""unique(ids: Dense, /, *, return_inverse: bool = False, return_counts: bool = False) -> Dense
+
+Return the distinct ids, ascending.
+
+Unique of Caffe2; ``np.unique`` by a radix sort.
+
+Parameters
+----------
+ids : vector of int32 or int64
+    Any integers, also negative ones.
+return_inverse, return_counts : bool
+    Also return the position of each id among the distinct ones, and the number of times that each of these occurs.
+
+Returns
+-------
+vector of int64, or tuple of them
+
+Raises
+------
+LoDError
+    The ids are not a vector.
+DTypeError
+    They are not int32 or int64.
+
+Examples
+--------
+>>> unique([7, 2, 7, 9], return_inverse=True, return_counts=True)
+(array([2, 7, 9]), array([1, 0, 1, 2]), array([1, 2, 1]))
+"""
+
+class _UnpackRnnSequence(Op[..., Any]):
+    @overload
+    def __call__(self, data: ArrayLike, lengths: ArrayLike, /, *, out: Array | None = None) -> Array:
+        """Lay the segments of a time-major array end to end. UnpackRNNSequence of Caffe2."""
+
+    @overload
+    def __call__(self, data: A | ArrayLike, lengths: A | ArrayLike, /, *, out: A | None = None) -> A:
+        """Lay the segments of a time-major array end to end. UnpackRNNSequence of Caffe2."""
+
+unpack_rnn_sequence: _UnpackRnnSequence
+r"""unpack_rnn_sequence(data: Dense, lengths: Dense, /) -> Dense
+
+Lay the segments of a time-major array end to end. UnpackRNNSequence of Caffe2.
+
+Parameters
+----------
+data : array of shape (steps, segments, *item)
+lengths : array of int32 or int64
+    Rows of each segment, at most ``steps``.
+
+Returns
+-------
+array of shape (rows, *item)
+
+Raises
+------
+LoDError
+    A length is negative or more than ``steps``, or there is not one per segment.
+
+>>> unpack_rnn_sequence(np.array([[1, 2], [0, 3]]), [1, 2])
+array([1, 2, 3])
+"""
+
+class _UnpackSegments(Op[..., Any]):
+    @overload
+    def __call__(
+        self,
+        data: ArrayLike,
+        lengths: ArrayLike,
+        /,
+        *,
+        max_length: Integer | None = None,
+        out: Array | None = None,
+    ) -> Array:
+        """Lay the segments of a padded array end to end, without the padding. UnpackSegments of Caffe2."""
+
+    @overload
+    def __call__(
+        self,
+        data: A | ArrayLike,
+        lengths: A | ArrayLike,
+        /,
+        *,
+        max_length: Integer | None = None,
+        out: A | None = None,
+    ) -> A:
+        """Lay the segments of a padded array end to end, without the padding. UnpackSegments of Caffe2."""
+
+unpack_segments: _UnpackSegments
+r"""unpack_segments(data: Dense, lengths: Dense, /, *, max_length: int | None = None) -> Dense
+
+Lay the segments of a padded array end to end, without the padding. UnpackSegments of Caffe2.
+
+Parameters
+----------
+data : array of shape (segments, width, *item)
+lengths : array of int32 or int64
+    Rows of each segment, at most ``width``.
+max_length : int, optional
+    Lengths above it count as it, as in segments that ``pack_segments`` cut.
+
+Returns
+-------
+array of shape (rows, *item)
+
+Raises
+------
+LoDError
+    A length is negative or more than ``width``, or there is not one per segment.
+
+>>> unpack_segments(np.array([[1, 0], [2, 3]]), [1, 2])
+array([1, 2, 3])
+"""
+
+class _UnpackSegmentsGrad(Op[..., Any]):
+    @overload
+    def __call__(
+        self,
+        data: ArrayLike,
+        lengths: ArrayLike,
+        grad: ArrayLike,
+        /,
+        *,
+        max_length: Integer | None = None,
+        out: Array | None = None,
+    ) -> Array:
+        """Return the gradient of ``unpack_segments``: zeros for the padding."""
+
+    @overload
+    def __call__(
+        self,
+        data: A | ArrayLike,
+        lengths: A | ArrayLike,
+        grad: A | ArrayLike,
+        /,
+        *,
+        max_length: Integer | None = None,
+        out: A | None = None,
+    ) -> A:
+        """Return the gradient of ``unpack_segments``: zeros for the padding."""
+
+unpack_segments_grad: _UnpackSegmentsGrad
+r"""unpack_segments_grad(data: Dense, lengths: Dense, grad: Dense, /, *, max_length: int | None = None) -> Dense
+
+Return the gradient of ``unpack_segments``: zeros for the padding.
+
+>>> unpack_segments_grad(np.zeros((2, 2)), [1, 2], np.array([1., 2., 3.]))
+array([[1., 0.],
+       [2., 3.]])
+"""
+
+class _WeightedSum(Op[..., Any]):
+    @overload
+    def __call__(self, x: ArrayLike, weight: ArrayLike, /, *rest: ArrayLike, out: Array | None = None) -> Array:
+        """Return ``weight * x + w1 * x1 + w2 * x2 ...``. Caffe2's WeightedSum."""
+
+    @overload
+    def __call__(self, x: A | ArrayLike, weight: A | ArrayLike, /, *rest: A | ArrayLike, out: A | None = None) -> A:
+        """Return ``weight * x + w1 * x1 + w2 * x2 ...``. Caffe2's WeightedSum."""
+
+    @overload
+    def __call__(
+        self,
+        x: DenseLike | LoDTensor,
+        weight: DenseLike,
+        /,
+        *rest: DenseLike | LoDTensor,
+        out: LoDTensor | DenseLike | None = None,
+    ) -> LoDTensor:
+        """Return ``weight * x + w1 * x1 + w2 * x2 ...``. Caffe2's WeightedSum."""
+
+weighted_sum: _WeightedSum
+r"""weighted_sum(x: Dense, weight: Dense, /, *rest: Dense) -> Dense
+
+Return ``weight * x + w1 * x1 + w2 * x2 ...``. Caffe2's WeightedSum.
+
+Parameters
+----------
+x : array
+weight : number or array of one element
+    With integer values all weights are integers.
+*rest : array like x, number, and so on
+    Alternating: an array to add, and its weight.
+
+>>> weighted_sum(np.array([1., 2.]), 0.5, np.array([10., 20.]), 2.0)
+array([20.5, 41. ])
+"""
+
+class _WeightedSumWeightsGrad(Op[..., Any]):
+    @overload
+    def __call__(self, x: ArrayLike, weight: ArrayLike, grad: ArrayLike, /, *, out: Array | None = None) -> Array:
+        """Return the gradient of ``weighted_sum`` by the weight of one array: the sum of ``x * grad``, like the weight."""
+
+    @overload
+    def __call__(self, x: A | ArrayLike, weight: A | ArrayLike, grad: A | ArrayLike, /, *, out: A | None = None) -> A:
+        """Return the gradient of ``weighted_sum`` by the weight of one array: the sum of ``x * grad``, like the weight."""
+
+weighted_sum_weights_grad: _WeightedSumWeightsGrad
+r"""weighted_sum_weights_grad(x: Dense, weight: Dense, grad: Dense, /) -> Dense
+
+Return the gradient of ``weighted_sum`` by the weight of one array: the sum of ``x * grad``, like the weight.
+
+>>> weighted_sum_weights_grad(np.array([1., 2.]), np.array([0.5]), np.array([10., 1.]))
+array([12.])
+"""
+
+class _Wngrad(UpdatingOp[..., Any]):
+    @overload
+    def __call__(
+        self,
+        param: Array,
+        grad: ArrayLike | SelectedRows,
+        scale: Array,
+        /,
+        *,
+        lr: Scalar,
+        epsilon: Number = 1e-05,
+        duplicates: Literal['merge', 'sequential'] = 'merge',
+    ) -> tuple[Array, Array]:
+        """``param -= lr / (scale + epsilon) * grad; scale += sum(grad**2) / (scale + epsilon)``, in place; returns both."""
+
+    @overload
+    def __call__(
+        self,
+        param: A,
+        grad: A | ArrayLike | SelectedRows,
+        scale: A,
+        /,
+        *,
+        lr: Scalar,
+        epsilon: Number = 1e-05,
+        duplicates: Literal['merge', 'sequential'] = 'merge',
+    ) -> tuple[A, A]:
+        """``param -= lr / (scale + epsilon) * grad; scale += sum(grad**2) / (scale + epsilon)``, in place; returns both."""
+
+wngrad: _Wngrad
+r"""wngrad(param: Dense, grad: Dense | SelectedRows, scale: Dense, /, *, lr: Scalar, epsilon: float = 1e-05, duplicates: Duplicates = 'merge') -> tuple[Dense, Dense]
+
+``param -= lr / (scale + epsilon) * grad; scale += sum(grad**2) / (scale + epsilon)``, in place; returns both.
+
+WNGrad; Caffe2's Wngrad and SparseWngrad. Rows without gradient stay, so SelectedRows equal the dense update.
+
+Parameters
+----------
+scale : array of shape (1,)
+    One number for the parameter; ones at first. On a GPU the call synchronises to read it.
+lr : float or one-element array
+duplicates : {"merge", "sequential"}
+    Rows that SelectedRows lists twice: added up before they are squared, or not (Caffe2).
+
+>>> wngrad(np.zeros(2), np.array([3., 4.]), np.ones(1), lr=1.0, epsilon=0.0)
+(array([-3., -4.]), array([26.]))
+"""
+
+class _WriteToArray(Op[..., Any]):
+    @overload
+    def __call__(self, *array: ArrayLike | LoDTensor, index: Integer) -> tuple[Any, ...]:
+        """Put a tensor, the first input, into the array that follows it. write_to_array of Paddle."""
+
+    @overload
+    def __call__(self, *array: A | ArrayLike | LoDTensor, index: Integer) -> tuple[Any, ...]:
+        """Put a tensor, the first input, into the array that follows it. write_to_array of Paddle."""
+
+write_to_array: _WriteToArray
+r"""write_to_array(*array: Dense | LoDTensor, index: int) -> tuple
+
+Put a tensor, the first input, into the array that follows it. write_to_array of Paddle.
+
+Parameters
+----------
+*array : arrays or LoDTensors
+    The tensor to put there, and the elements so far.
+index : int
+    The element that it becomes, or their number, to append it.
+
+Returns
+-------
+tuple
+    The elements themselves: nothing is copied.
+
+Raises
+------
+RowIndexError
+    ``index`` is behind the end, where Paddle adds undefined elements.
+
+>>> write_to_array(np.array([9]), np.array([1]), np.array([2, 3]), index=1)
+(array([1]), array([9]))
+"""

@@ -49,17 +49,20 @@ def check_factor(x, y):
     return dtype
 
 
-def _through_merge(op, rule):
+def _through_merge(op):
     """Register ``rule(x, out, grad, **attributes)``; for SelectedRows that of the merged value."""
 
-    @op.gradient
-    def _(call, grad):
-        x, out = call.inputs[0], call.outputs[0]
-        if not isinstance(x, SelectedRows):
-            return rule(x, out, grad, **call.attrs)
-        merged = x.merge()
-        by_value = rule(merged.value, out.value, value_gradient(grad), **call.attrs)
-        return gather_selected_rows(merged._with_value(by_value), x.rows)
+    def register(rule):
+        @op.gradient
+        def _(call, grad):
+            x, out = call.inputs[0], call.outputs[0]
+            if not isinstance(x, SelectedRows):
+                return rule(x, out, grad, **call.attrs)
+            merged = x.merge()
+            by_value = rule(merged.value, out.value, value_gradient(grad), **call.attrs)
+            return gather_selected_rows(merged._with_value(by_value), x.rows)
+
+    return register
 
 
 @op(rowwise=True, like="x")
@@ -73,7 +76,9 @@ def abs(x: Dense | SelectedRows, /) -> Dense | SelectedRows:
     return on_value(x, np.abs)
 
 
-_through_merge(abs, lambda x, out, grad: abs_grad(x, grad))
+@_through_merge(abs)
+def _(x, out, grad):
+    return abs_grad(x, grad)
 
 
 @op(rowwise=True, like="x")
@@ -98,7 +103,9 @@ def square(x: Dense | SelectedRows, /) -> Dense | SelectedRows:
     return on_value(x, np.square)
 
 
-_through_merge(square, lambda x, out, grad: elementwise_mul(scale(x, scale=2.0), values_of(grad)))
+@_through_merge(square)
+def _(x, out, grad):
+    return elementwise_mul(scale(x, scale=2.0), values_of(grad))
 
 
 @op(rowwise=True, like="x")
@@ -113,7 +120,9 @@ def sqrt(x: Dense | SelectedRows, /) -> Dense | SelectedRows:
         return on_value(x, np.sqrt)
 
 
-_through_merge(sqrt, lambda x, out, grad: sqrt_grad(out, grad))
+@_through_merge(sqrt)
+def _(x, out, grad):
+    return sqrt_grad(out, grad)
 
 
 @op(rowwise=True, like="out")
@@ -140,7 +149,9 @@ def clip_by_value(x: Dense | SelectedRows, /, *, min: float, max: float) -> Dens
     return on_value(x, lambda value: np.clip(value.astype(np.float64), min, max).astype(dtype))
 
 
-_through_merge(clip_by_value, lambda x, out, grad, **bounds: clip_by_value_grad(x, grad, **bounds))
+@_through_merge(clip_by_value)
+def _(x, out, grad, **bounds):
+    return clip_by_value_grad(x, grad, **bounds)
 
 
 @op(rowwise=True, like="x")
