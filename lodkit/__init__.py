@@ -64,8 +64,10 @@ def __getattr__(name):
     globals()[name] = value
     return value
 
+
 def __dir__():
     return sorted({*globals(), *_public()})
+
 
 def _public():
     return sorted({*_HOME_OF, *_MODULES, *importlib.import_module(".ops", __name__).__all__})

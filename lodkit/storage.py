@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+from typing import Any
 
 import numpy as np
 
@@ -25,7 +26,7 @@ class StorageError(LodkitError, ValueError):
     """The file cannot be read: it is damaged, or was not written by ``lodkit.save``."""
 
 
-def save(path, values):
+def save(path: str | os.PathLike[str], values: dict[str, Any]) -> None:
     """Save nested dictionaries; an interrupt leaves the old file or the new one.
 
     Parameters
@@ -53,7 +54,7 @@ def save(path, values):
         write(draft, arrays, meta)
 
 
-def load(path):
+def load(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Load what ``save`` wrote; arrays come back as NumPy's. An .npz of arrays alone gives those.
 
     Raises

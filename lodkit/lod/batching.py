@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
+from typing import Any, Literal, TypeVar, overload
 
 import numpy as np
 
 from ..arrays import from_lists, integers, is_array, is_integer, one_device
 from ..arrays.recorded import tracked
+from ..arrays.types import ArrayLike, Integer
 from ..errors import LoDMismatchError, RowIndexError
 from .levels import frozen
 from .lod_tensor import LoDTensor
 from .selected_rows import SelectedRows
+
+T = TypeVar("T")
 
 
 class Batch:
@@ -20,7 +25,7 @@ class Batch:
     __slots__ = ()
 
 
-def concat(tensors):
+def concat(tensors: Iterable[T]) -> T:
     """Concatenate LoDTensors of one lod_level and item shape, or Features, along the outermost level.
 
     Parameters
@@ -71,7 +76,7 @@ def _concat_rows(values):
     return joined(values)
 
 
-def split(x, parts, *, by="sequences"):
+def split(x: T, parts: Integer | ArrayLike, *, by: Literal["sequences", "rows"] = "sequences") -> list[T]:
     """Split a batch into consecutive parts, one per worker; ``concat`` is the inverse.
 
     Parameters
@@ -154,6 +159,12 @@ def _starts(starts, count):
     return starts
 
 
+@overload
+def batches(t: T, *, size: int, seed: int | np.random.Generator | None = None, bucket: bool = False) -> Iterator[T]: ...
+@overload
+def batches(
+    t: T, *labels: Any, size: int, seed: int | np.random.Generator | None = None, bucket: bool = False
+) -> Iterator[tuple[T, *tuple[Any, ...]]]: ...
 def batches(t, *labels, size, seed=None, bucket=False):
     """Yield shuffled mini-batches that cover every sequence once.
 

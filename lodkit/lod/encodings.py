@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from itertools import pairwise
+from typing import Any, Self
 
 import numpy as np
 
 from ..arrays import empty, from_lists, integers, is_integer, is_number, plain_array, plain_rows, to_device
+from ..arrays.types import Array, ArrayLike, DenseLike, Device, DTypeLike, Integer, Number, Values
 from ..errors import DTypeError, LoDError, SegmentIdError
 from . import levels as _levels
 from .indexing import require_cpu
@@ -22,12 +25,12 @@ class Conversions:
     __slots__ = ()
 
     @classmethod
-    def from_lengths(cls, values, *lengths):
+    def from_lengths(cls, values: DenseLike | None, *lengths: ArrayLike) -> Self:
         """Make a LoDTensor from rows and lengths per level, outermost first."""
         return cls(values, lengths)
 
     @classmethod
-    def from_offsets(cls, values, *offsets, absolute=False):
+    def from_offsets(cls, values: DenseLike | None, *offsets: ArrayLike, absolute: bool = False) -> Self:
         """Make a LoDTensor from rows and offsets per level, outermost first.
 
         Parameters
@@ -42,7 +45,7 @@ class Conversions:
         return cls(values, lod=_levels.from_offsets(offsets, absolute))
 
     @classmethod
-    def from_segment_ids(cls, values, ids, num_segments=None):
+    def from_segment_ids(cls, values: DenseLike, ids: ArrayLike, num_segments: Integer | None = None) -> Self:
         """Make a LoDTensor of one level from a segment id per row.
 
         Parameters
@@ -70,7 +73,9 @@ class Conversions:
         return cls._wrap(values, (frozen(offsets),))
 
     @classmethod
-    def from_padded(cls, padded, lengths=None, *, pad_value=None):
+    def from_padded(
+        cls, padded: ArrayLike, lengths: ArrayLike | None = None, *, pad_value: Number | None = None
+    ) -> Self:
         """Make a LoDTensor of one level from a padded batch.
 
         Parameters
@@ -102,7 +107,7 @@ class Conversions:
         return cls._wrap(values, (offsets,))
 
     @classmethod
-    def from_uniform(cls, values):
+    def from_uniform(cls, values: DenseLike) -> Self:
         """Make a LoDTensor of one level from ``(sequences, length, *item)``: equal lengths."""
         values = cls(values).values
         if len(values.shape) < 2:
@@ -111,7 +116,7 @@ class Conversions:
         return cls._wrap(values.reshape((count * length, *item)), (frozen(np.arange(count + 1) * length),))
 
     @classmethod
-    def from_nested(cls, lists, *, lod_level=None, dtype=None):
+    def from_nested(cls, lists: Any, *, lod_level: int | None = None, dtype: DTypeLike = None) -> Self:
         """Make a LoDTensor from nested lists of rows, which are arrays or numbers.
 
         Parameters
@@ -134,7 +139,7 @@ class Conversions:
         return cls(_row_array(lists, dtype), lengths)
 
     @classmethod
-    def from_sequences(cls, sequences):
+    def from_sequences(cls, sequences: Iterable[DenseLike | Conversions]) -> Self:
         """Make a LoDTensor from its sequences: arrays ``(length, *item)``, or LoDTensors."""
         sequences = list(sequences)
         if sequences and all(isinstance(s, cls) for s in sequences):
@@ -154,7 +159,7 @@ class Conversions:
                 raise LoDError(f"sequence {i} has items of shape {shapes}")
         return cls(np.concatenate(arrays) if arrays else np.empty(0), [lengths])
 
-    def to_padded(self, pad_value=0, max_length=None):
+    def to_padded(self, pad_value: Number = 0, max_length: Integer | None = None) -> Array:
         """Return a dense array, one axis per level, with ``pad_value`` after the end of short sequences.
 
         Parameters
@@ -196,7 +201,7 @@ class Conversions:
         copy_runs(values, tuple(runs), widths[-1], rows, fill[()])
         return out
 
-    def to_uniform(self):
+    def to_uniform(self) -> Values:
         """Return ``values`` with one axis per level, without a copy; lengths of a level must be equal."""
         widths = [self._uniform_length(level) for level in range(self.lod_level)]
         return self._need_values().reshape((len(self), *widths, *self.shape[1:]))
@@ -211,14 +216,14 @@ class Conversions:
             )
         return int(lengths[0]) if len(lengths) else 0
 
-    def to_list(self):
+    def to_list(self) -> list[Any]:
         """Return nested Python lists."""
         rows = self.to("cpu")._need_values().tolist()
         for offsets in reversed(self._lod):
             rows = [rows[a:b] for a, b in pairwise(offsets.tolist())]
         return rows
 
-    def to(self, device):
+    def to(self, device: Device) -> Self:
         """Return the tensor with its values on ``"cpu"`` or ``"cuda"``; itself if they are there."""
         if device == self.device:
             return self

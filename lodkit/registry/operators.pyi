@@ -2,7 +2,6 @@ from collections.abc import Callable, Iterator
 from inspect import Signature
 from typing import Any, Concatenate, Generic, Literal, ParamSpec, TypeVar, overload
 
-
 from .desc import VarDesc
 from .kernel_table import KernelTable
 from .recording import Call
@@ -62,6 +61,9 @@ class Op(KernelTable, Generic[P, R]):
 
     def infer(self, *descs: VarDesc | None, **attrs: Any) -> VarDesc | Any:
         """Return the VarDesc (or a tuple of them) of the result, from those of the inputs."""
+
+    def kernel(self, *devices: Literal["cpu", "cuda"]) -> Callable[[_Function], _Function]:
+        """Register the decorated function as the kernel for a device and its annotated kinds."""
 
     def infer_rule(self, function: _Infer) -> _Infer:
         """Register the rule of ``infer``."""
