@@ -11,6 +11,7 @@ import pathlib
 import re
 import sys
 import typing
+from collections.abc import Sequence
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1]))  # this checkout, not an installed copy
 
@@ -30,14 +31,19 @@ import numpy as np
 
 from .lod import LoDTensor, RankTable, SelectedRows
 from .registry.operators import Op, UpdatingOp
-from .typing import A, Array, ArrayLike, DenseLike, Integer, Number, Scalar
+from .typing import A, Array, ArrayLike, ArrayOrLoDTensor, DenseLike, DeviceArray, Integer, Number, Scalar
 
 _Bool: TypeAlias = bool | np.bool_
 """
 #: Attributes: NumPy's numbers are taken for Python's.
 WORDS = {float: "Number", int: "Integer", bool: "_Bool", type(None): "None", Scalar: "Scalar", typing.Any: "Any"}
 DENSE = {"numpy": "ArrayLike", "other": "A | ArrayLike", "any": "DenseLike"}
-WRITTEN = {"numpy": "Array", "other": "A", "any": "Array | A"}  # of inputs that are updated, which no list can be
+WRITTEN = {
+    "numpy": "Array",
+    "other": "A",
+    "any": "Array | DeviceArray",
+}  # of inputs that are updated, which no list can be
+OUT = {"numpy": "Array", "other": "A", "any": "DenseLike"}
 GIVEN = {"numpy": "Array", "other": "A", "any": "Array | Any"}
 
 
@@ -55,9 +61,9 @@ def attribute_text(hint):
     if typing.get_origin(hint) is typing.Literal:
         return f"Literal[{', '.join(map(repr, typing.get_args(hint)))}]"
     if isinstance(hint, type) and not typing.get_args(hint):
-        return {"ndarray": "Array", "tuple": "tuple[Any, ...]"}[hint.__name__]
-    if hint == typing.Sequence[int] or str(hint) == "collections.abc.Sequence[int]":
-        return "Sequence[int]"
+        return {"ndarray": "Array", "tuple": "Sequence[Any] | Array"}[hint.__name__]
+    if hint == Sequence[int]:
+        return "Sequence[int] | Array"
     return " | ".join(map(attribute_text, typing.get_args(hint)))
 
 
@@ -69,8 +75,10 @@ def result_text(hint, dense):
         parts = ["..." if part is Ellipsis else result_text(part, dense) for part in typing.get_args(hint)]
         return f"tuple[{', '.join(parts)}]"
     kinds = kinds_of(hint)
-    if len(kinds) > 1:  # a union would have to be narrowed by everyone; checkers take either for this
-        return dense if dense.endswith("Any") else f"{dense} | Any"
+    if len(kinds) > 1:  # a union would have to be narrowed by everyone
+        if lodkit.LoDTensor not in kinds:
+            return "Any"
+        return "A | Any" if dense == "A" else "ArrayOrLoDTensor"
     return dense if Dense in kinds else kinds_text(kinds, dense)
 
 
@@ -84,13 +92,13 @@ class Overloads:
         self.takes_out = not op.updates and typing.get_origin(self.result) is not tuple and self.result is not tuple
         self.takes_out &= self.result is not lodkit.RankTable and self.result is not lodkit.SelectedRows
 
-    def inputs(self, dense, written, more=(), only=None):
-        """Inputs, of which rowwise ones may also be ``more``; ``only`` says of what kind some are."""
+    def inputs(self, library, more=(), only=None):
+        """Inputs of a library, of which rowwise ones may also be ``more``; ``only`` says of what kind some are."""
         found, names = [], [p for p in self.parameters if p.kind is not p.KEYWORD_ONLY]
         for p in names:
             kinds, updated = self.op.inputs[p.name], p.name in self.op.updates
             text = (only or {}).get(p.name) or kinds_text(
-                kinds, written if updated else dense, more if p.name in self.op.rowwise else ()
+                kinds, (WRITTEN if updated else DENSE)[library], more if p.name in self.op.rowwise else ()
             )
             star = "*" if p.kind is p.VAR_POSITIONAL else ""
             name = "output" if p.name == "out" else p.name  # as an attribute it is where the result goes
@@ -112,39 +120,33 @@ class Overloads:
 
     def all(self):
         """Parameters and result of every overload."""
-        op, result = self.op, self.result
-        dense = [name for name, kinds in op.inputs.items() if Dense in kinds]
-        ragged = any(lodkit.LoDTensor in kinds_of(part) for part in (result, *typing.get_args(result)))
-        sparse = lodkit.SelectedRows in kinds_of(result)
-        found = []
-        leader = next((name for name in op.inputs if lodkit.SelectedRows in op.inputs[name]), None)
-        if sparse and Dense in kinds_of(result):
+        op, result, every = self.op, self.result, (self.result, *typing.get_args(self.result))
+        ragged = any(lodkit.LoDTensor in kinds_of(part) for part in every)
+        sparse = {Dense, lodkit.SelectedRows} <= kinds_of(result)
+        flags = [name for name in op.defaults if name.startswith("return_") and not op.updates]
+        changed = {name: f"{name}: Literal[False] = False" for name in flags}  # with them, results are tuples
+        leader, found = None, []
+        if sparse and "is_sparse" in op.defaults and "indices" not in op.inputs:  # of which some lookups have none
+            changed["is_sparse"] = "is_sparse: Literal[False]"
+            attributes = self.attributes(is_sparse="is_sparse: Literal[True] = True")
+            found.append((self.inputs("any") + attributes, "SelectedRows"))
+        elif sparse:
+            leader = next((name for name, kinds in op.inputs.items() if lodkit.SelectedRows in kinds), None)
+        if leader:  # the result is of its kind
+            found.append((self.inputs("any", only={leader: "SelectedRows"}) + self.attributes(), "SelectedRows"))
+        if leader or "is_sparse" in changed:
             result = Dense
-            if "is_sparse" in op.defaults:  # True by default
-                for_sparse = self.attributes(None, is_sparse="is_sparse: Literal[True] = True")
-                found.append((self.inputs("DenseLike", "Array | A") + for_sparse, "SelectedRows"))
-            else:
-                kinds = {leader: "SelectedRows"}
-                found.append((self.inputs("DenseLike", "Array", only=kinds) + self.attributes(), "SelectedRows"))
-        for library in ("numpy", "other") if dense else ("any",):
-            only = {}
-            if sparse and leader and not op.variadic and "is_sparse" not in op.defaults:
-                only[leader] = WRITTEN[library] if leader in op.updates else DENSE[library]
-            changed = {"is_sparse": "is_sparse: Literal[False]"} if sparse and "is_sparse" in op.defaults else {}
-            out = {"numpy": "Array", "other": "A", "any": "Array | DenseLike"}[library]
-            found.append(
-                (
-                    self.inputs(DENSE[library], WRITTEN[library], only=only)
-                    + self.attributes(out + " | LoDTensor" * ragged, **changed),
-                    result_text(result, GIVEN[library]),
-                )
-            )
+        for library in ("numpy", "other") if any(Dense in kinds for kinds in op.inputs.values()) else ("any",):
+            written = leader in op.updates
+            only = {leader: (WRITTEN if written else DENSE)[library]} if leader and not op.variadic else {}
+            attributes = self.attributes(OUT[library] + " | LoDTensor" * ragged, **changed)
+            found.append((self.inputs(library, only=only) + attributes, result_text(result, GIVEN[library])))
         if op.rowwise and not ragged:
-            result = re.sub(r"\b(Array|A)\b", "LoDTensor", result_text(result, "Array"))
-            inputs = self.inputs("DenseLike", "Array | A", ("LoDTensor",))
-            found.append((inputs + self.attributes("LoDTensor | DenseLike"), result))
-        elif sparse and "is_sparse" in op.defaults:
-            found.append((self.inputs("DenseLike", "Array | A") + self.attributes("Array | DenseLike"), "Any"))
+            attributes = self.attributes("LoDTensor | DenseLike")
+            result = re.sub(r"\bArray\b", "LoDTensor", result_text(result, "Array"))
+            found.append((self.inputs("any", more=("LoDTensor",)) + attributes, result))
+        elif changed:
+            found.append((self.inputs("any") + self.attributes("DenseLike"), "Any"))
         return found
 
 

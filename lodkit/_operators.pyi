@@ -7,7 +7,7 @@ import numpy as np
 
 from .lod import LoDTensor, RankTable, SelectedRows
 from .registry.operators import Op, UpdatingOp
-from .typing import A, Array, ArrayLike, DenseLike, Integer, Number, Scalar
+from .typing import A, Array, ArrayLike, ArrayOrLoDTensor, DenseLike, DeviceArray, Integer, Number, Scalar
 
 _Bool: TypeAlias = bool | np.bool_
 
@@ -520,7 +520,7 @@ class _AddPositionEncoding(Op[..., Any]):
         beta: Number = 1.0,
         level: Integer = -1,
         out: Array | LoDTensor | None = None,
-    ) -> Array | Any:
+    ) -> ArrayOrLoDTensor:
         """Return ``alpha * x + beta * encoding``, where a row's encoding tells its position in its sequence."""
 
     @overload
@@ -919,7 +919,7 @@ class _BatchSparseToDense(Op[..., Any]):
         num_columns: Integer | None = None,
         pad_value: Number = 0.0,
         out: Array | LoDTensor | None = None,
-    ) -> Array | Any:
+    ) -> ArrayOrLoDTensor:
         """Return the matrix with the values of each sequence in the columns of its ids; the last of equal ids wins."""
 
     @overload
@@ -1197,7 +1197,7 @@ class _ChunkEval(Op[..., Any]):
         *,
         chunk_scheme: Literal['IOB', 'IOE', 'IOBES', 'plain'] = 'IOB',
         num_chunk_types: Integer,
-        excluded_chunk_types: Sequence[int] = (),
+        excluded_chunk_types: Sequence[int] | Array = (),
         level: Integer = -1,
     ) -> tuple[Array | Any, Array | Any, Array | Any, Array | Any, Array | Any, Array | Any]:
         """Return precision, recall and F1 of chunks in tagged sequences, and their counts. chunk_eval of Paddle."""
@@ -1560,7 +1560,7 @@ class _CtcAlign(Op[..., Any]):
         *,
         blank: Integer = 0,
         merge_repeated: _Bool = True,
-        out: Array | DenseLike | LoDTensor | None = None,
+        out: DenseLike | LoDTensor | None = None,
     ) -> LoDTensor:
         """Merge repeated tokens of each sequence, then delete blanks: a path of CTC becomes a sequence of labels."""
 
@@ -1605,7 +1605,7 @@ class _CtcGreedyDecode(Op[..., Any]):
         /,
         *,
         blank: Integer = 0,
-        out: Array | DenseLike | LoDTensor | None = None,
+        out: DenseLike | LoDTensor | None = None,
     ) -> LoDTensor:
         """Return the labels of the best path of CTC: the largest class of each frame, by ``ctc_align``."""
 
@@ -1651,8 +1651,8 @@ class _CtcLoss(Op[..., Any]):
         norm_by_times: _Bool | Literal['gradient'] = False,
         zero_infinity: _Bool = False,
         level: Integer = -1,
-        out: Array | DenseLike | LoDTensor | None = None,
-    ) -> Array | Any:
+        out: DenseLike | LoDTensor | None = None,
+    ) -> ArrayOrLoDTensor:
         """Return ``-log(p)`` of the labels of each sequence, p summed over all paths that ``ctc_align`` turns into them."""
 
 ctc_loss: _CtcLoss
@@ -2002,8 +2002,8 @@ class _EditDistance(Op[..., Any]):
         *,
         normalized: _Bool = False,
         ignored_tokens: Any = (),
-        out: Array | DenseLike | LoDTensor | None = None,
-    ) -> Array | Any:
+        out: DenseLike | LoDTensor | None = None,
+    ) -> ArrayOrLoDTensor:
         """Return the Levenshtein distance of each innermost sequence to its partner: insertions, deletions, substitutions."""
 
 edit_distance: _EditDistance
@@ -2094,7 +2094,7 @@ class _EmbeddingBag(Op[..., Any]):
         is_sparse: _Bool = True,
         dtype: Literal['float32'] | None = None,
         out: Array | LoDTensor | None = None,
-    ) -> Array | Any:
+    ) -> ArrayOrLoDTensor:
         """Look up and pool: ``sequence_pool(lookup_table(table, ids))`` in one pass, without the rows between."""
 
     @overload
@@ -2796,7 +2796,7 @@ class _EmbeddingBagGrad(Op[..., Any]):
         pool: Literal['sum', 'mean', 'sqrt', 'max', 'min', 'prod', 'logsumexp', 'logmeanexp'] = 'sum',
         padding_idx: Integer | None = None,
         is_sparse: _Bool = True,
-        out: Array | DenseLike | None = None,
+        out: DenseLike | None = None,
     ) -> Any:
         """Return the gradient of ``embedding_bag`` by its table: SelectedRows with a row for every id, or dense."""
 
@@ -3739,11 +3739,11 @@ array([[3., 4.]])
 
 class _FilterSelectedRows(Op[..., Any]):
     @overload
-    def __call__(self, x: ArrayLike, rows: ArrayLike, /, *, exclude: _Bool = False) -> SelectedRows:
+    def __call__(self, x: SelectedRows, rows: ArrayLike, /, *, exclude: _Bool = False) -> SelectedRows:
         """Return the entries whose row is among ``rows``, in their order; with ``exclude`` those whose row is not."""
 
     @overload
-    def __call__(self, x: A | ArrayLike, rows: A | ArrayLike, /, *, exclude: _Bool = False) -> SelectedRows:
+    def __call__(self, x: SelectedRows, rows: A | ArrayLike, /, *, exclude: _Bool = False) -> SelectedRows:
         """Return the entries whose row is among ``rows``, in their order; with ``exclude`` those whose row is not."""
 
 filter_selected_rows: _FilterSelectedRows
@@ -3945,7 +3945,7 @@ class _Gather(Op[..., Any]):
         match_outer: _Bool = False,
         is_sparse: _Bool = True,
         out: Array | LoDTensor | None = None,
-    ) -> Array | Any:
+    ) -> ArrayOrLoDTensor:
         """Return the entries of ``data`` at ``ids`` along an axis: on axis 0 a row for every id, in their structure."""
 
     @overload
@@ -4094,7 +4094,7 @@ class _GatherGrad(Op[..., Any]):
         *,
         wrap: _Bool = False,
         is_sparse: _Bool = True,
-        out: Array | DenseLike | None = None,
+        out: DenseLike | None = None,
     ) -> Any:
         """Return the gradient of ``gather`` on axis 0: SelectedRows with a row for every id, duplicates kept; or dense."""
 
@@ -4236,7 +4236,7 @@ class _GatherRangesToDense(Op[..., Any]):
         key: ArrayLike | None = None,
         /,
         *,
-        lengths: tuple[Any, ...],
+        lengths: Sequence[Any] | Array,
         min_observation: Integer = 10000,
         max_mismatched_ratio: Number = 1.0,
         max_empty_ratio: Number = 1.0,
@@ -4251,7 +4251,7 @@ class _GatherRangesToDense(Op[..., Any]):
         key: A | ArrayLike | None = None,
         /,
         *,
-        lengths: tuple[Any, ...],
+        lengths: Sequence[Any] | Array,
         min_observation: Integer = 10000,
         max_mismatched_ratio: Number = 1.0,
         max_empty_ratio: Number = 1.0,
@@ -4417,7 +4417,7 @@ array([1.])
 """
 
 class _GetTensorFromSelectedRows(Op[..., Any]):
-    def __call__(self, x: SelectedRows, /, *, out: Array | DenseLike | None = None) -> Array | Any:
+    def __call__(self, x: SelectedRows, /, *, out: DenseLike | None = None) -> Array | Any:
         """Return the value of SelectedRows as a plain array, one row per entry (no copy)."""
 
 get_tensor_from_selected_rows: _GetTensorFromSelectedRows
@@ -5343,8 +5343,7 @@ class _LengthsPartition(Op[..., Any]):
         *data: ArrayLike,
         num_outputs: Integer,
         pack_first_input: _Bool = False,
-        out: Array | None = None,
-    ) -> Array:
+    ) -> tuple[Array, ...]:
         """Split segments of keys, and what belongs to these, over shards: every shard gets its part of every segment."""
 
     @overload
@@ -5356,12 +5355,11 @@ class _LengthsPartition(Op[..., Any]):
         *data: A | ArrayLike,
         num_outputs: Integer,
         pack_first_input: _Bool = False,
-        out: A | None = None,
-    ) -> A:
+    ) -> tuple[A, ...]:
         """Split segments of keys, and what belongs to these, over shards: every shard gets its part of every segment."""
 
 lengths_partition: _LengthsPartition
-r"""lengths_partition(lengths: Dense, keys: Dense, /, *data: Dense, num_outputs: int, pack_first_input: bool = False) -> Dense
+r"""lengths_partition(lengths: Dense, keys: Dense, /, *data: Dense, num_outputs: int, pack_first_input: bool = False) -> tuple[Dense, ...]
 
 Split segments of keys, and what belongs to these, over shards: every shard gets its part of every segment.
 
@@ -5581,15 +5579,15 @@ array([0.5, 0.5, 0.5, 0.5, 1. ], dtype=float32)
 
 class _LengthsTopK(Op[..., Any]):
     @overload
-    def __call__(self, values: ArrayLike, lengths: ArrayLike, /, *, k: Integer, out: Array | None = None) -> Array:
+    def __call__(self, values: ArrayLike, lengths: ArrayLike, /, *, k: Integer) -> tuple[Array, Array]:
         """Return the k largest values of every segment, the largest first, and their positions in the segment."""
 
     @overload
-    def __call__(self, values: A | ArrayLike, lengths: A | ArrayLike, /, *, k: Integer, out: A | None = None) -> A:
+    def __call__(self, values: A | ArrayLike, lengths: A | ArrayLike, /, *, k: Integer) -> tuple[A, A]:
         """Return the k largest values of every segment, the largest first, and their positions in the segment."""
 
 lengths_top_k: _LengthsTopK
-r"""lengths_top_k(values: Dense, lengths: Dense, /, *, k: int) -> Dense
+r"""lengths_top_k(values: Dense, lengths: Dense, /, *, k: int) -> tuple[Dense, Dense]
 
 Return the k largest values of every segment, the largest first, and their positions in the segment.
 
@@ -5677,7 +5675,7 @@ class _LinearChainCrf(Op[..., Any]):
         *,
         level: Integer = -1,
         out: Array | LoDTensor | None = None,
-    ) -> Array | Any:
+    ) -> ArrayOrLoDTensor:
         """Return the negative log-likelihood of the labels of each sequence in a linear-chain conditional random field."""
 
     @overload
@@ -6163,7 +6161,7 @@ class _LookupTableGrad(Op[..., Any]):
         *,
         padding_idx: Integer | None = None,
         is_sparse: _Bool = True,
-        out: Array | DenseLike | None = None,
+        out: DenseLike | None = None,
     ) -> Any:
         """Return the gradient of the table: SelectedRows with a row for every id, or dense."""
 
@@ -6523,7 +6521,7 @@ array([[ 7., 70.]])
 """
 
 class _MaxSequenceLen(Op[..., Any]):
-    def __call__(self, table: RankTable, /, *, out: Array | DenseLike | None = None) -> Array | Any:
+    def __call__(self, table: RankTable, /, *, out: DenseLike | None = None) -> Array | Any:
         """Return the length of the longest sequence of a table: the number of time steps. max_sequence_len of Paddle."""
 
 max_sequence_len: _MaxSequenceLen
@@ -6627,7 +6625,7 @@ Return the gradients of ``mean_squared_error`` by x and the target.
 """
 
 class _MergeFeatures(Op[..., Any]):
-    def __call__(self, *xs: LoDTensor, out: Array | DenseLike | LoDTensor | None = None) -> LoDTensor:
+    def __call__(self, *xs: LoDTensor, out: DenseLike | LoDTensor | None = None) -> LoDTensor:
         """Merge example by example: join the entries of an example in the first input, in the second, and so on."""
 
 merge_features: _MergeFeatures
@@ -6662,7 +6660,7 @@ Return the gradients of ``merge_features`` by the values of its inputs.
 """
 
 class _MergeIdLists(Op[..., Any]):
-    def __call__(self, *lists: LoDTensor, out: Array | DenseLike | LoDTensor | None = None) -> LoDTensor:
+    def __call__(self, *lists: LoDTensor, out: DenseLike | LoDTensor | None = None) -> LoDTensor:
         """Return the union of the lists of every sample: each id once, ascending."""
 
 merge_id_lists: _MergeIdLists
@@ -6706,7 +6704,7 @@ class _MergeLodTensor(Op[..., Any]):
         *,
         level: Integer = 0,
         out: Array | LoDTensor | None = None,
-    ) -> Array | Any:
+    ) -> ArrayOrLoDTensor:
         """Merge the two parts that ``split_lod_tensor`` made. merge_lod_tensor of Paddle, right for empty sequences."""
 
     @overload
@@ -6750,7 +6748,7 @@ LoDMismatchError
 """
 
 class _MergeSelectedRows(Op[..., Any]):
-    def __call__(self, x: DenseLike, /) -> SelectedRows:
+    def __call__(self, x: SelectedRows, /) -> SelectedRows:
         """Return the same gradient with sorted rows, each once: duplicates are added up."""
 
 merge_selected_rows: _MergeSelectedRows
@@ -7116,7 +7114,7 @@ class _PackSegments(Op[..., Any]):
         *,
         max_length: Integer | None = None,
         pad_value: Number = 0.0,
-        return_presence_mask: _Bool = False,
+        return_presence_mask: Literal[False] = False,
         out: Array | None = None,
     ) -> Array:
         """Put segments side by side, ``pad_value`` behind the end of short ones. PackSegments of Caffe2."""
@@ -7130,9 +7128,23 @@ class _PackSegments(Op[..., Any]):
         *,
         max_length: Integer | None = None,
         pad_value: Number = 0.0,
-        return_presence_mask: _Bool = False,
+        return_presence_mask: Literal[False] = False,
         out: A | None = None,
     ) -> A:
+        """Put segments side by side, ``pad_value`` behind the end of short ones. PackSegments of Caffe2."""
+
+    @overload
+    def __call__(
+        self,
+        data: DenseLike,
+        lengths: DenseLike,
+        /,
+        *,
+        max_length: Integer | None = None,
+        pad_value: Number = 0.0,
+        return_presence_mask: _Bool = False,
+        out: DenseLike | None = None,
+    ) -> Any:
         """Put segments side by side, ``pad_value`` behind the end of short ones. PackSegments of Caffe2."""
 
 pack_segments: _PackSegments
@@ -7273,8 +7285,7 @@ class _Partition(Op[..., Any]):
         *data: ArrayLike,
         num_outputs: Integer,
         pack_first_input: _Bool = False,
-        out: Array | None = None,
-    ) -> Array:
+    ) -> tuple[Array, ...]:
         """Split keys, and what belongs to them, over shards: a key belongs to the shard ``key mod shards``."""
 
     @overload
@@ -7285,12 +7296,11 @@ class _Partition(Op[..., Any]):
         *data: A | ArrayLike,
         num_outputs: Integer,
         pack_first_input: _Bool = False,
-        out: A | None = None,
-    ) -> A:
+    ) -> tuple[A, ...]:
         """Split keys, and what belongs to them, over shards: a key belongs to the shard ``key mod shards``."""
 
 partition: _Partition
-r"""partition(keys: Dense, /, *data: Dense, num_outputs: int, pack_first_input: bool = False) -> Dense
+r"""partition(keys: Dense, /, *data: Dense, num_outputs: int, pack_first_input: bool = False) -> tuple[Dense, ...]
 
 Split keys, and what belongs to them, over shards: a key belongs to the shard ``key mod shards``.
 
@@ -7640,7 +7650,7 @@ class _QuantizedEmbeddingBag(Op[..., Any]):
         pad_value: Number = 0.0,
         padding_idx: Integer | None = None,
         out: Array | LoDTensor | None = None,
-    ) -> Array | Any:
+    ) -> ArrayOrLoDTensor:
         """Look up and pool packed rows: ``embedding_bag(dequantize_rows(rows), ids)`` without unpacking the table."""
 
     @overload
@@ -7820,7 +7830,7 @@ class _ReadFromArray(Op[..., Any]):
         *array: ArrayLike | LoDTensor,
         index: Integer,
         out: Array | LoDTensor | None = None,
-    ) -> Array | Any:
+    ) -> ArrayOrLoDTensor:
         """Return an element of an array, not copied. read_from_array of Paddle."""
 
     @overload
@@ -8114,7 +8124,7 @@ class _ReorderLodTensorByRank(Op[..., Any]):
         *,
         inverse: _Bool = False,
         out: Array | LoDTensor | None = None,
-    ) -> Array | Any:
+    ) -> ArrayOrLoDTensor:
         """Put rows, or outermost sequences, in the order of a table. reorder_lod_tensor_by_rank of Paddle."""
 
     @overload
@@ -8873,8 +8883,8 @@ class _SegmentOneHot(Op[..., Any]):
         /,
         *,
         size: Integer,
-        out: Array | DenseLike | LoDTensor | None = None,
-    ) -> Array | Any:
+        out: DenseLike | LoDTensor | None = None,
+    ) -> ArrayOrLoDTensor:
         """Return a row of ``size`` per sequence, float32: 1 at its ids and 0 elsewhere."""
 
 segment_one_hot: _SegmentOneHot
@@ -8980,24 +8990,6 @@ class _SegmentReduceGrad(Op[..., Any]):
     @overload
     def __call__(
         self,
-        data: DenseLike,
-        segments: DenseLike,
-        output: DenseLike,
-        grad: DenseLike,
-        weights: DenseLike | None = None,
-        indices: DenseLike | None = None,
-        /,
-        *,
-        by: Literal['lengths', 'offsets', 'ids', 'unsorted_ids'] = 'lengths',
-        reduce: Literal['sum', 'mean', 'sqrt', 'max', 'min', 'prod', 'logsumexp', 'logmeanexp', 'first', 'last'] = 'sum',
-        num_segments: Integer | None = None,
-        is_sparse: Literal[True] = True,
-    ) -> SelectedRows:
-        """Return the gradient of ``segment_reduce`` by its data: with indices SelectedRows, or dense by choice."""
-
-    @overload
-    def __call__(
-        self,
         data: ArrayLike,
         segments: ArrayLike,
         output: ArrayLike,
@@ -9009,9 +9001,9 @@ class _SegmentReduceGrad(Op[..., Any]):
         by: Literal['lengths', 'offsets', 'ids', 'unsorted_ids'] = 'lengths',
         reduce: Literal['sum', 'mean', 'sqrt', 'max', 'min', 'prod', 'logsumexp', 'logmeanexp', 'first', 'last'] = 'sum',
         num_segments: Integer | None = None,
-        is_sparse: Literal[False],
+        is_sparse: _Bool = True,
         out: Array | None = None,
-    ) -> Array:
+    ) -> Any:
         """Return the gradient of ``segment_reduce`` by its data: with indices SelectedRows, or dense by choice."""
 
     @overload
@@ -9028,27 +9020,8 @@ class _SegmentReduceGrad(Op[..., Any]):
         by: Literal['lengths', 'offsets', 'ids', 'unsorted_ids'] = 'lengths',
         reduce: Literal['sum', 'mean', 'sqrt', 'max', 'min', 'prod', 'logsumexp', 'logmeanexp', 'first', 'last'] = 'sum',
         num_segments: Integer | None = None,
-        is_sparse: Literal[False],
-        out: A | None = None,
-    ) -> A:
-        """Return the gradient of ``segment_reduce`` by its data: with indices SelectedRows, or dense by choice."""
-
-    @overload
-    def __call__(
-        self,
-        data: DenseLike,
-        segments: DenseLike,
-        output: DenseLike,
-        grad: DenseLike,
-        weights: DenseLike | None = None,
-        indices: DenseLike | None = None,
-        /,
-        *,
-        by: Literal['lengths', 'offsets', 'ids', 'unsorted_ids'] = 'lengths',
-        reduce: Literal['sum', 'mean', 'sqrt', 'max', 'min', 'prod', 'logsumexp', 'logmeanexp', 'first', 'last'] = 'sum',
-        num_segments: Integer | None = None,
         is_sparse: _Bool = True,
-        out: Array | DenseLike | None = None,
+        out: A | None = None,
     ) -> Any:
         """Return the gradient of ``segment_reduce`` by its data: with indices SelectedRows, or dense by choice."""
 
@@ -9121,7 +9094,7 @@ class _SelectFeatures(Op[..., Any]):
         *,
         keys: Any,
         feature_keys: Any,
-        out: Array | DenseLike | LoDTensor | None = None,
+        out: DenseLike | LoDTensor | None = None,
     ) -> LoDTensor:
         """Read features by key: for each key to read, the rows of each example under it, in order."""
 
@@ -9190,7 +9163,7 @@ array([5., 0., 7.])
 """
 
 class _SelectedRowsToDense(Op[..., Any]):
-    def __call__(self, x: SelectedRows, /, *, out: Array | DenseLike | None = None) -> Array | Any:
+    def __call__(self, x: SelectedRows, /, *, out: DenseLike | None = None) -> Array | Any:
         """Return the dense array of shape ``(height, *item)``; duplicate rows are added up."""
 
 selected_rows_to_dense: _SelectedRowsToDense
@@ -9214,7 +9187,7 @@ class _SequenceAttention(Op[..., Any]):
         causal: _Bool = False,
         scale: Number | None = None,
         level: Integer = -1,
-        out: Array | DenseLike | LoDTensor | None = None,
+        out: DenseLike | LoDTensor | None = None,
     ) -> LoDTensor:
         """Let each row attend to the rows of its own sequence: ``softmax(query @ key.T * scale) @ value``, head by head."""
 
@@ -9312,14 +9285,7 @@ array([[1.],
 """
 
 class _SequenceCenter(Op[..., Any]):
-    def __call__(
-        self,
-        x: LoDTensor,
-        /,
-        *,
-        level: Integer = -1,
-        out: Array | DenseLike | LoDTensor | None = None,
-    ) -> LoDTensor:
+    def __call__(self, x: LoDTensor, /, *, level: Integer = -1, out: DenseLike | LoDTensor | None = None) -> LoDTensor:
         """Subtract from each row the mean of its sequence at a level, column by column."""
 
 sequence_center: _SequenceCenter
@@ -9349,7 +9315,7 @@ class _SequenceConcat(Op[..., Any]):
         *xs: LoDTensor,
         axis: Integer = 0,
         level: Integer = 0,
-        out: Array | DenseLike | LoDTensor | None = None,
+        out: DenseLike | LoDTensor | None = None,
     ) -> LoDTensor:
         """Join the i-th sequences of all inputs, for every i."""
 
@@ -9421,7 +9387,7 @@ class _SequenceContains(Op[..., Any]):
         *,
         tokens: Any,
         level: Integer = -1,
-        out: Array | DenseLike | None = None,
+        out: DenseLike | None = None,
     ) -> Array | Any:
         """Return whether each sequence of a level has any of the tokens: a mask, on the CPU, for ``split_lod_tensor``."""
 
@@ -9552,7 +9518,7 @@ class _SequenceCumsum(Op[..., Any]):
         exclusive: _Bool = False,
         reverse: _Bool = False,
         level: Integer = -1,
-        out: Array | DenseLike | LoDTensor | None = None,
+        out: DenseLike | LoDTensor | None = None,
     ) -> LoDTensor:
         """Return the running sum of rows within each sequence."""
 
@@ -9594,7 +9560,7 @@ class _SequenceEnumerate(Op[..., Any]):
         *,
         win_size: Integer,
         pad_value: Integer = 0,
-        out: Array | DenseLike | LoDTensor | None = None,
+        out: DenseLike | LoDTensor | None = None,
     ) -> LoDTensor:
         """Return the window that starts at each token, up to the end of its sequence. sequence_enumerate of Paddle."""
 
@@ -9625,7 +9591,7 @@ array([[1, 2],
 """
 
 class _SequenceErase(Op[..., Any]):
-    def __call__(self, x: LoDTensor, /, *, tokens: Any, out: Array | DenseLike | LoDTensor | None = None) -> LoDTensor:
+    def __call__(self, x: LoDTensor, /, *, tokens: Any, out: DenseLike | LoDTensor | None = None) -> LoDTensor:
         """Delete tokens: the innermost sequences become shorter. sequence_erase of Paddle."""
 
 sequence_erase: _SequenceErase
@@ -9659,7 +9625,7 @@ class _SequenceExpand(Op[..., Any]):
         *,
         ref_level: Integer = -1,
         out: Array | LoDTensor | None = None,
-    ) -> Array | Any:
+    ) -> ArrayOrLoDTensor:
         """Repeat the i-th row of ``x``, or its i-th sequence, as often as the i-th sequence of ``y`` has parts."""
 
     @overload
@@ -9806,14 +9772,7 @@ array([7., 0.])
 """
 
 class _SequenceLogSoftmax(Op[..., Any]):
-    def __call__(
-        self,
-        x: LoDTensor,
-        /,
-        *,
-        level: Integer = -1,
-        out: Array | DenseLike | LoDTensor | None = None,
-    ) -> LoDTensor:
+    def __call__(self, x: LoDTensor, /, *, level: Integer = -1, out: DenseLike | LoDTensor | None = None) -> LoDTensor:
         """Return the logarithm of ``sequence_softmax``, without underflow."""
 
 sequence_log_softmax: _SequenceLogSoftmax
@@ -10089,6 +10048,21 @@ array([2.])
 """
 
 class _SequencePool(Op[..., Any]):
+    @overload
+    def __call__(
+        self,
+        x: LoDTensor,
+        /,
+        *,
+        pool: Literal['sum', 'average', 'mean', 'sqrt', 'max', 'min', 'prod', 'logsumexp', 'logmeanexp', 'first', 'last'] = 'sum',
+        pad_value: Number = 0.0,
+        level: Integer = -1,
+        return_index: Literal[False] = False,
+        out: DenseLike | LoDTensor | None = None,
+    ) -> ArrayOrLoDTensor:
+        """Reduce all rows of every sequence of a level to one row."""
+
+    @overload
     def __call__(
         self,
         x: LoDTensor,
@@ -10098,8 +10072,8 @@ class _SequencePool(Op[..., Any]):
         pad_value: Number = 0.0,
         level: Integer = -1,
         return_index: _Bool = False,
-        out: Array | DenseLike | LoDTensor | None = None,
-    ) -> Array | Any:
+        out: DenseLike | None = None,
+    ) -> Any:
         """Reduce all rows of every sequence of a level to one row."""
 
 sequence_pool: _SequencePool
@@ -10178,14 +10152,7 @@ array([1., 1., 1., 1.])
 """
 
 class _SequenceReshape(Op[..., Any]):
-    def __call__(
-        self,
-        x: LoDTensor,
-        /,
-        *,
-        new_dim: Integer,
-        out: Array | DenseLike | LoDTensor | None = None,
-    ) -> LoDTensor:
+    def __call__(self, x: LoDTensor, /, *, new_dim: Integer, out: DenseLike | LoDTensor | None = None) -> LoDTensor:
         """Reshape the rows of every innermost sequence to another width. sequence_reshape of Paddle."""
 
 sequence_reshape: _SequenceReshape
@@ -10216,14 +10183,7 @@ LoDError
 """
 
 class _SequenceReverse(Op[..., Any]):
-    def __call__(
-        self,
-        x: LoDTensor,
-        /,
-        *,
-        level: Integer = -1,
-        out: Array | DenseLike | LoDTensor | None = None,
-    ) -> LoDTensor:
+    def __call__(self, x: LoDTensor, /, *, level: Integer = -1, out: DenseLike | LoDTensor | None = None) -> LoDTensor:
         """Reverse the parts of every sequence of a level: rows in the innermost, whole sequences in an outer one."""
 
 sequence_reverse: _SequenceReverse
@@ -10343,7 +10303,7 @@ class _SequenceSelect(Op[..., Any]):
         /,
         *,
         level: Integer = 0,
-        out: Array | DenseLike | LoDTensor | None = None,
+        out: DenseLike | LoDTensor | None = None,
     ) -> LoDTensor:
         """Take parts of every sequence by their numbers: some sentences of an article, in the order given."""
 
@@ -10540,14 +10500,7 @@ array([0., 5., 0.])
 """
 
 class _SequenceSoftmax(Op[..., Any]):
-    def __call__(
-        self,
-        x: LoDTensor,
-        /,
-        *,
-        level: Integer = -1,
-        out: Array | DenseLike | LoDTensor | None = None,
-    ) -> LoDTensor:
+    def __call__(self, x: LoDTensor, /, *, level: Integer = -1, out: DenseLike | LoDTensor | None = None) -> LoDTensor:
         """Return the softmax of every sequence of a level, down each column of its items: columns sum to 1."""
 
 sequence_softmax: _SequenceSoftmax
@@ -10754,7 +10707,7 @@ class _SequenceTopkAvgPooling(Op[..., Any]):
         *,
         topks: Any,
         channel_num: Integer,
-        out: Array | DenseLike | LoDTensor | None = None,
+        out: DenseLike | LoDTensor | None = None,
     ) -> LoDTensor:
         """Average the largest elements of each row of matrices that two sequences span, for text matching."""
 
@@ -10925,7 +10878,7 @@ class _SequenceUnpadGrad(Op[..., Any]):
         *,
         side: Literal['right', 'left'] = 'right',
         out: Array | LoDTensor | None = None,
-    ) -> Array | Any:
+    ) -> ArrayOrLoDTensor:
         """Return the gradient of ``sequence_unpad``: zeros for the padding."""
 
     @overload
@@ -11075,7 +11028,7 @@ class _ShrinkRnnMemory(Op[..., Any]):
         *,
         step: Integer,
         out: Array | LoDTensor | None = None,
-    ) -> Array | Any:
+    ) -> ArrayOrLoDTensor:
         """Keep the rows, or outermost sequences, that run at a time step. shrink_rnn_memory of Paddle."""
 
     @overload
@@ -11797,7 +11750,7 @@ class _SparseMatrix(Op[..., Any]):
         *,
         num_columns: Integer | None = None,
         out: Array | LoDTensor | None = None,
-    ) -> Array | Any:
+    ) -> ArrayOrLoDTensor:
         """Return the matrix with the scores of each sequence in the columns of its ids, and zeros elsewhere."""
 
     @overload
@@ -11941,7 +11894,7 @@ class _SparseToDenseMask(Op[..., Any]):
         default: ArrayLike,
         /,
         *,
-        mask: Sequence[int],
+        mask: Sequence[int] | Array,
         max_skipped: Integer | None = None,
     ) -> tuple[Any, ...]:
         """Return per example the values of the ids that ``mask`` lists, in its order, and which of them it has."""
@@ -11954,7 +11907,7 @@ class _SparseToDenseMask(Op[..., Any]):
         default: A | ArrayLike,
         /,
         *,
-        mask: Sequence[int],
+        mask: Sequence[int] | Array,
         max_skipped: Integer | None = None,
     ) -> tuple[Any, ...]:
         """Return per example the values of the ids that ``mask`` lists, in its order, and which of them it has."""
@@ -12005,7 +11958,7 @@ class _SparseToDenseMaskGrad(Op[..., Any]):
         grad: ArrayLike,
         /,
         *,
-        mask: Sequence[int],
+        mask: Sequence[int] | Array,
     ) -> tuple[Any, ...]:
         """Return the gradients of ``sparse_to_dense_mask`` by its values and by its default."""
 
@@ -12017,7 +11970,7 @@ class _SparseToDenseMaskGrad(Op[..., Any]):
         grad: A | ArrayLike,
         /,
         *,
-        mask: Sequence[int],
+        mask: Sequence[int] | Array,
     ) -> tuple[Any, ...]:
         """Return the gradients of ``sparse_to_dense_mask`` by its values and by its default."""
 
@@ -12071,7 +12024,7 @@ LoDMismatchError
 """
 
 class _SplitSelectedRows(Op[..., Any]):
-    def __call__(self, x: SelectedRows, /, *, height_sections: tuple[Any, ...]) -> tuple[Any, ...]:
+    def __call__(self, x: SelectedRows, /, *, height_sections: Sequence[Any] | Array) -> tuple[Any, ...]:
         """Split along the height: one SelectedRows per section, rows counted from its start, order kept."""
 
 split_selected_rows: _SplitSelectedRows
@@ -12392,8 +12345,8 @@ class _Unique(Op[..., Any]):
         ids: ArrayLike,
         /,
         *,
-        return_inverse: _Bool = False,
-        return_counts: _Bool = False,
+        return_inverse: Literal[False] = False,
+        return_counts: Literal[False] = False,
         out: Array | None = None,
     ) -> Array:
         """Return the distinct ids, ascending."""
@@ -12404,10 +12357,22 @@ class _Unique(Op[..., Any]):
         ids: A | ArrayLike,
         /,
         *,
-        return_inverse: _Bool = False,
-        return_counts: _Bool = False,
+        return_inverse: Literal[False] = False,
+        return_counts: Literal[False] = False,
         out: A | None = None,
     ) -> A:
+        """Return the distinct ids, ascending."""
+
+    @overload
+    def __call__(
+        self,
+        ids: DenseLike,
+        /,
+        *,
+        return_inverse: _Bool = False,
+        return_counts: _Bool = False,
+        out: DenseLike | None = None,
+    ) -> Any:
         """Return the distinct ids, ascending."""
 
 unique: _Unique

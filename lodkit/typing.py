@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias, TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from .arrays.types import Array, ArrayLike, DenseLike, Device, DeviceArray, Integer, Levels, Number, Scalar, Values
 from .lod import LoDTensor, SelectedRows
@@ -10,6 +10,7 @@ from .lod import LoDTensor, SelectedRows
 __all__ = [
     "Array",
     "ArrayLike",
+    "ArrayOrLoDTensor",
     "DenseLike",
     "Device",
     "DeviceArray",
@@ -23,6 +24,13 @@ __all__ = [
 
 #: What operators compute with.
 Value: TypeAlias = Array | DeviceArray | LoDTensor | SelectedRows
+
+if TYPE_CHECKING:
+
+    class ArrayOrLoDTensor(Array, LoDTensor):  # type: ignore[misc]
+        """A result that is a LoDTensor where levels are left, and an array otherwise; to checkers it is both."""
+else:
+    ArrayOrLoDTensor: TypeAlias = Array | LoDTensor
 
 #: The library of an operator's inputs and results.
 A = TypeVar("A", bound=DeviceArray)
