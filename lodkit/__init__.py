@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import builtins
 import importlib
+import os
+import sys
 
 __version__ = "0.1.0"
 
@@ -66,7 +68,11 @@ def __getattr__(name):
 
 
 def __dir__():
-    return sorted({*globals(), *_public()})
+    """List every name; those of operators from the stub, which takes 1 ms, until they are imported, which takes 200."""
+    if f"{__name__}.ops" in sys.modules:
+        return sorted({*globals(), *_public()})
+    with open(os.path.join(__path__[0], "__init__.pyi")) as stub:
+        return sorted({*globals(), *(line.split()[-1] for line in stub if line.startswith("from "))})
 
 
 def _public():

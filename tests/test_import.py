@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import re
 import subprocess
 import sys
@@ -51,6 +52,15 @@ def test_dir_lists_every_name():
     assert set(lodkit.OPS) <= set(names)
     assert callable(lodkit.batches)
     assert re.fullmatch(r"\d+\.\d+\.\d+", lodkit.__version__)
+
+
+def test_dir_is_complete_before_operators_are_imported():
+    code = (
+        "import lodkit; early = dir(lodkit); lodkit.sgd; late = dir(lodkit); assert early == sorted({*late} - {'ops'})"
+    )
+    loaded = loaded_by("import lodkit; dir(lodkit)")
+    assert "lodkit.ops" not in loaded
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_star_import_gives_every_name():

@@ -23,7 +23,7 @@ from lodkit.registry import Op
 
 TYPING = pathlib.Path(__file__).parent / "typing"
 ROOT = pathlib.Path(lodkit.__file__).parents[1]
-NAMES = "import lodkit\n" + "".join(f"lodkit.{name}, lodkit.ops.{name}\n" for name in lodkit.OPS)
+NAMES = "import lodkit\nimport lodkit.ops\n" + "".join(f"lodkit.{name}, lodkit.ops.{name}\n" for name in lodkit.OPS)
 NAMES += "".join(f"lodkit.{name}\n" for name in lodkit.__all__)
 
 
@@ -71,13 +71,10 @@ def test_right_code_passes_and_wrong_code_does_not(checker, tmp_path):
 
 def run_statements(text):
     """Run each statement; yield its first line and what it raised, or None."""
-    names = {"__name__": "statements"}
+    names, flags = {"__name__": "statements"}, __future__.annotations.compiler_flag
     for statement in ast.parse(text).body:
         try:
-            exec(
-                compile(ast.Module([statement], []), "statements", "exec", flags=__future__.annotations.compiler_flag),
-                names,
-            )
+            exec(compile(ast.Module([statement], []), "statements", "exec", flags), names)
         except Exception as error:
             yield statement.lineno, error
         else:
