@@ -69,10 +69,11 @@ def __getattr__(name):
 
 def __dir__():
     """List every name; those of operators from the stub, which takes 1 ms, until they are imported, which takes 200."""
-    if f"{__name__}.ops" in sys.modules:
+    stub = os.path.join(__path__[0], "__init__.pyi")
+    if f"{__name__}.ops" in sys.modules or not os.path.exists(stub):
         return sorted({*globals(), *_public()})
-    with open(os.path.join(__path__[0], "__init__.pyi")) as stub:
-        return sorted({*globals(), *(line.split()[-1] for line in stub if line.startswith("from "))})
+    with open(stub) as lines:
+        return sorted({*globals(), *(line.split()[-1] for line in lines if line.startswith("from "))})
 
 
 def _public():
