@@ -31,7 +31,8 @@ import numpy as np
 
 from .lod import LoDTensor, RankTable, SelectedRows
 from .registry.operators import Op, UpdatingOp
-from .typing import A, Array, ArrayLike, ArrayOrLoDTensor, DenseLike, DeviceArray, Integer, Number, Scalar
+from .typing import A, Array, ArrayLike, ArrayOrLoDTensor, DenseLike, DeviceArray, LoDTensorLike
+from .typing import Integer, Number, Scalar
 
 _Bool: TypeAlias = bool | np.bool_
 """
@@ -97,9 +98,11 @@ class Overloads:
         found, names = [], [p for p in self.parameters if p.kind is not p.KEYWORD_ONLY]
         for p in names:
             kinds, updated = self.op.inputs[p.name], p.name in self.op.updates
-            text = (only or {}).get(p.name) or kinds_text(
-                kinds, (WRITTEN if updated else DENSE)[library], more if p.name in self.op.rowwise else ()
-            )
+            wider = more if p.name in self.op.rowwise else ()
+            text = kinds_text(kinds, (WRITTEN if updated else DENSE)[library], wider)
+            if Dense not in kinds:  # of lists that hold lists a LoDTensor is made
+                text = text.replace("LoDTensor", "LoDTensorLike")
+            text = (only or {}).get(p.name, text)
             star = "*" if p.kind is p.VAR_POSITIONAL else ""
             name = "output" if p.name == "out" else p.name  # as an attribute it is where the result goes
             found.append(f"{star}{name}: {text}" + (" = None" if p.default is None else ""))

@@ -7,7 +7,8 @@ import numpy as np
 
 from .lod import LoDTensor, RankTable, SelectedRows
 from .registry.operators import Op, UpdatingOp
-from .typing import A, Array, ArrayLike, ArrayOrLoDTensor, DenseLike, DeviceArray, Integer, Number, Scalar
+from .typing import A, Array, ArrayLike, ArrayOrLoDTensor, DenseLike, DeviceArray, LoDTensorLike
+from .typing import Integer, Number, Scalar
 
 _Bool: TypeAlias = bool | np.bool_
 
@@ -692,7 +693,7 @@ class _AttentionLstm(Op[..., Any]):
     @overload
     def __call__(
         self,
-        x: LoDTensor,
+        x: LoDTensorLike,
         c0: ArrayLike,
         attention_weight: ArrayLike,
         weight: ArrayLike,
@@ -713,7 +714,7 @@ class _AttentionLstm(Op[..., Any]):
     @overload
     def __call__(
         self,
-        x: LoDTensor,
+        x: LoDTensorLike,
         c0: A | ArrayLike,
         attention_weight: A | ArrayLike,
         weight: A | ArrayLike,
@@ -791,7 +792,7 @@ class _BatchDenseToSparse(Op[..., Any]):
     @overload
     def __call__(
         self,
-        ids: LoDTensor,
+        ids: LoDTensorLike,
         dense: ArrayLike | LoDTensor,
         /,
         *,
@@ -802,7 +803,7 @@ class _BatchDenseToSparse(Op[..., Any]):
     @overload
     def __call__(
         self,
-        ids: LoDTensor,
+        ids: LoDTensorLike,
         dense: A | ArrayLike | LoDTensor,
         /,
         *,
@@ -912,7 +913,7 @@ class _BatchSparseToDense(Op[..., Any]):
     @overload
     def __call__(
         self,
-        ids: LoDTensor,
+        ids: LoDTensorLike,
         values: ArrayLike | LoDTensor,
         /,
         *,
@@ -925,7 +926,7 @@ class _BatchSparseToDense(Op[..., Any]):
     @overload
     def __call__(
         self,
-        ids: LoDTensor,
+        ids: LoDTensorLike,
         values: A | ArrayLike | LoDTensor,
         /,
         *,
@@ -967,7 +968,7 @@ class _BatchSparseToDenseGrad(Op[..., Any]):
     @overload
     def __call__(
         self,
-        ids: LoDTensor,
+        ids: LoDTensorLike,
         values: ArrayLike | LoDTensor,
         grad: ArrayLike,
         /,
@@ -979,7 +980,7 @@ class _BatchSparseToDenseGrad(Op[..., Any]):
     @overload
     def __call__(
         self,
-        ids: LoDTensor,
+        ids: LoDTensorLike,
         values: A | ArrayLike | LoDTensor,
         grad: A | ArrayLike,
         /,
@@ -1005,7 +1006,7 @@ class _BeamSearch(Op[..., Any]):
         pre_ids: ArrayLike | LoDTensor,
         pre_scores: ArrayLike | LoDTensor,
         ids: ArrayLike | LoDTensor | None,
-        scores: LoDTensor,
+        scores: LoDTensorLike,
         /,
         *,
         level: Integer = 0,
@@ -1021,7 +1022,7 @@ class _BeamSearch(Op[..., Any]):
         pre_ids: A | ArrayLike | LoDTensor,
         pre_scores: A | ArrayLike | LoDTensor,
         ids: A | ArrayLike | LoDTensor | None,
-        scores: LoDTensor,
+        scores: LoDTensorLike,
         /,
         *,
         level: Integer = 0,
@@ -1093,7 +1094,7 @@ Examples
 """
 
 class _BeamSearchDecode(Op[..., Any]):
-    def __call__(self, *steps: LoDTensor, beam_size: Integer, end_id: Integer) -> tuple[LoDTensor, LoDTensor]:
+    def __call__(self, *steps: LoDTensorLike, beam_size: Integer, end_id: Integer) -> tuple[LoDTensor, LoDTensor]:
         """Walk back through the steps of a beam search: every hypothesis of every source, the best first."""
 
 beam_search_decode: _BeamSearchDecode
@@ -1191,8 +1192,8 @@ array([1.5, inf, 0. ], dtype=float16)
 class _ChunkEval(Op[..., Any]):
     def __call__(
         self,
-        inference: LoDTensor,
-        label: LoDTensor,
+        inference: LoDTensorLike,
+        label: LoDTensorLike,
         /,
         *,
         chunk_scheme: Literal['IOB', 'IOE', 'IOBES', 'plain'] = 'IOB',
@@ -1487,9 +1488,9 @@ class _CrfDecoding(Op[..., Any]):
     @overload
     def __call__(
         self,
-        emission: LoDTensor,
+        emission: LoDTensorLike,
         transition: ArrayLike,
-        label: LoDTensor | None = None,
+        label: LoDTensorLike | None = None,
         /,
         *,
         level: Integer = -1,
@@ -1500,9 +1501,9 @@ class _CrfDecoding(Op[..., Any]):
     @overload
     def __call__(
         self,
-        emission: LoDTensor,
+        emission: LoDTensorLike,
         transition: A | ArrayLike,
-        label: LoDTensor | None = None,
+        label: LoDTensorLike | None = None,
         /,
         *,
         level: Integer = -1,
@@ -1555,7 +1556,7 @@ array([1, 0, 1])
 class _CtcAlign(Op[..., Any]):
     def __call__(
         self,
-        x: LoDTensor,
+        x: LoDTensorLike,
         /,
         *,
         blank: Integer = 0,
@@ -1601,7 +1602,7 @@ Examples
 class _CtcGreedyDecode(Op[..., Any]):
     def __call__(
         self,
-        logits: LoDTensor,
+        logits: LoDTensorLike,
         /,
         *,
         blank: Integer = 0,
@@ -1643,8 +1644,8 @@ Examples
 class _CtcLoss(Op[..., Any]):
     def __call__(
         self,
-        logits: LoDTensor,
-        labels: LoDTensor,
+        logits: LoDTensorLike,
+        labels: LoDTensorLike,
         /,
         *,
         blank: Integer = 0,
@@ -1709,8 +1710,8 @@ class _CtcLossGrad(Op[..., Any]):
     @overload
     def __call__(
         self,
-        logits: LoDTensor,
-        labels: LoDTensor,
+        logits: LoDTensorLike,
+        labels: LoDTensorLike,
         grad: ArrayLike,
         /,
         *,
@@ -1724,8 +1725,8 @@ class _CtcLossGrad(Op[..., Any]):
     @overload
     def __call__(
         self,
-        logits: LoDTensor,
-        labels: LoDTensor,
+        logits: LoDTensorLike,
+        labels: LoDTensorLike,
         grad: A | ArrayLike,
         /,
         *,
@@ -1996,8 +1997,8 @@ array([2., 0., 2., 0., 2., 0., 2., 2.])
 class _EditDistance(Op[..., Any]):
     def __call__(
         self,
-        hyp: LoDTensor,
-        ref: LoDTensor,
+        hyp: LoDTensorLike,
+        ref: LoDTensorLike,
         /,
         *,
         normalized: _Bool = False,
@@ -2084,7 +2085,7 @@ class _EmbeddingBag(Op[..., Any]):
     def __call__(
         self,
         table: ArrayLike,
-        ids: LoDTensor,
+        ids: LoDTensorLike,
         weights: ArrayLike | LoDTensor | None = None,
         /,
         *,
@@ -2101,7 +2102,7 @@ class _EmbeddingBag(Op[..., Any]):
     def __call__(
         self,
         table: A | ArrayLike,
-        ids: LoDTensor,
+        ids: LoDTensorLike,
         weights: A | ArrayLike | LoDTensor | None = None,
         /,
         *,
@@ -2153,7 +2154,7 @@ class _EmbeddingBagAdadelta(UpdatingOp[..., Any]):
     def __call__(
         self,
         param: Array,
-        ids: LoDTensor,
+        ids: LoDTensorLike,
         grad: ArrayLike,
         square: Array,
         change: Array,
@@ -2176,7 +2177,7 @@ class _EmbeddingBagAdadelta(UpdatingOp[..., Any]):
     def __call__(
         self,
         param: A,
-        ids: LoDTensor,
+        ids: LoDTensorLike,
         grad: A | ArrayLike,
         square: A,
         change: A,
@@ -2234,7 +2235,7 @@ class _EmbeddingBagAdagrad(UpdatingOp[..., Any]):
     def __call__(
         self,
         param: Array,
-        ids: LoDTensor,
+        ids: LoDTensorLike,
         grad: ArrayLike,
         moment: Array,
         weights: ArrayLike | None = None,
@@ -2256,7 +2257,7 @@ class _EmbeddingBagAdagrad(UpdatingOp[..., Any]):
     def __call__(
         self,
         param: A,
-        ids: LoDTensor,
+        ids: LoDTensorLike,
         grad: A | ArrayLike,
         moment: A,
         weights: A | ArrayLike | None = None,
@@ -2314,7 +2315,7 @@ class _EmbeddingBagAdam(UpdatingOp[..., Any]):
     def __call__(
         self,
         param: Array,
-        ids: LoDTensor,
+        ids: LoDTensorLike,
         grad: ArrayLike,
         moment1: Array,
         moment2: Array,
@@ -2342,7 +2343,7 @@ class _EmbeddingBagAdam(UpdatingOp[..., Any]):
     def __call__(
         self,
         param: A,
-        ids: LoDTensor,
+        ids: LoDTensorLike,
         grad: A | ArrayLike,
         moment1: A,
         moment2: A,
@@ -2406,7 +2407,7 @@ class _EmbeddingBagAdamax(UpdatingOp[..., Any]):
     def __call__(
         self,
         param: Array,
-        ids: LoDTensor,
+        ids: LoDTensorLike,
         grad: ArrayLike,
         moment: Array,
         norm: Array,
@@ -2431,7 +2432,7 @@ class _EmbeddingBagAdamax(UpdatingOp[..., Any]):
     def __call__(
         self,
         param: A,
-        ids: LoDTensor,
+        ids: LoDTensorLike,
         grad: A | ArrayLike,
         moment: A,
         norm: A,
@@ -2491,7 +2492,7 @@ class _EmbeddingBagAdamw(UpdatingOp[..., Any]):
     def __call__(
         self,
         param: Array,
-        ids: LoDTensor,
+        ids: LoDTensorLike,
         grad: ArrayLike,
         moment1: Array,
         moment2: Array,
@@ -2517,7 +2518,7 @@ class _EmbeddingBagAdamw(UpdatingOp[..., Any]):
     def __call__(
         self,
         param: A,
-        ids: LoDTensor,
+        ids: LoDTensorLike,
         grad: A | ArrayLike,
         moment1: A,
         moment2: A,
@@ -2579,7 +2580,7 @@ class _EmbeddingBagDecayedAdagrad(UpdatingOp[..., Any]):
     def __call__(
         self,
         param: Array,
-        ids: LoDTensor,
+        ids: LoDTensorLike,
         grad: ArrayLike,
         moment: Array,
         weights: ArrayLike | None = None,
@@ -2601,7 +2602,7 @@ class _EmbeddingBagDecayedAdagrad(UpdatingOp[..., Any]):
     def __call__(
         self,
         param: A,
-        ids: LoDTensor,
+        ids: LoDTensorLike,
         grad: A | ArrayLike,
         moment: A,
         weights: A | ArrayLike | None = None,
@@ -2658,7 +2659,7 @@ class _EmbeddingBagFtrl(UpdatingOp[..., Any]):
     def __call__(
         self,
         param: Array,
-        ids: LoDTensor,
+        ids: LoDTensorLike,
         grad: ArrayLike,
         squared: Array,
         linear: Array | None = None,
@@ -2682,7 +2683,7 @@ class _EmbeddingBagFtrl(UpdatingOp[..., Any]):
     def __call__(
         self,
         param: A,
-        ids: LoDTensor,
+        ids: LoDTensorLike,
         grad: A | ArrayLike,
         squared: A,
         linear: A | None = None,
@@ -2741,7 +2742,7 @@ class _EmbeddingBagGrad(Op[..., Any]):
     def __call__(
         self,
         table: DenseLike,
-        ids: LoDTensor,
+        ids: LoDTensorLike,
         grad: DenseLike,
         weights: DenseLike | None = None,
         /,
@@ -2756,7 +2757,7 @@ class _EmbeddingBagGrad(Op[..., Any]):
     def __call__(
         self,
         table: ArrayLike,
-        ids: LoDTensor,
+        ids: LoDTensorLike,
         grad: ArrayLike,
         weights: ArrayLike | None = None,
         /,
@@ -2772,7 +2773,7 @@ class _EmbeddingBagGrad(Op[..., Any]):
     def __call__(
         self,
         table: A | ArrayLike,
-        ids: LoDTensor,
+        ids: LoDTensorLike,
         grad: A | ArrayLike,
         weights: A | ArrayLike | None = None,
         /,
@@ -2788,7 +2789,7 @@ class _EmbeddingBagGrad(Op[..., Any]):
     def __call__(
         self,
         table: DenseLike,
-        ids: LoDTensor,
+        ids: LoDTensorLike,
         grad: DenseLike,
         weights: DenseLike | None = None,
         /,
@@ -2815,7 +2816,7 @@ class _EmbeddingBagLion(UpdatingOp[..., Any]):
     def __call__(
         self,
         param: Array,
-        ids: LoDTensor,
+        ids: LoDTensorLike,
         grad: ArrayLike,
         moment: Array,
         weights: ArrayLike | None = None,
@@ -2837,7 +2838,7 @@ class _EmbeddingBagLion(UpdatingOp[..., Any]):
     def __call__(
         self,
         param: A,
-        ids: LoDTensor,
+        ids: LoDTensorLike,
         grad: A | ArrayLike,
         moment: A,
         weights: A | ArrayLike | None = None,
@@ -2894,7 +2895,7 @@ class _EmbeddingBagMomentum(UpdatingOp[..., Any]):
     def __call__(
         self,
         param: Array,
-        ids: LoDTensor,
+        ids: LoDTensorLike,
         grad: ArrayLike,
         velocity: Array,
         weights: ArrayLike | None = None,
@@ -2918,7 +2919,7 @@ class _EmbeddingBagMomentum(UpdatingOp[..., Any]):
     def __call__(
         self,
         param: A,
-        ids: LoDTensor,
+        ids: LoDTensorLike,
         grad: A | ArrayLike,
         velocity: A,
         weights: A | ArrayLike | None = None,
@@ -2978,7 +2979,7 @@ class _EmbeddingBagNadam(UpdatingOp[..., Any]):
     def __call__(
         self,
         param: Array,
-        ids: LoDTensor,
+        ids: LoDTensorLike,
         grad: ArrayLike,
         moment1: Array,
         moment2: Array,
@@ -3004,7 +3005,7 @@ class _EmbeddingBagNadam(UpdatingOp[..., Any]):
     def __call__(
         self,
         param: A,
-        ids: LoDTensor,
+        ids: LoDTensorLike,
         grad: A | ArrayLike,
         moment1: A,
         moment2: A,
@@ -3066,7 +3067,7 @@ class _EmbeddingBagProximalAdagrad(UpdatingOp[..., Any]):
     def __call__(
         self,
         param: Array,
-        ids: LoDTensor,
+        ids: LoDTensorLike,
         grad: ArrayLike,
         moment: Array,
         weights: ArrayLike | None = None,
@@ -3088,7 +3089,7 @@ class _EmbeddingBagProximalAdagrad(UpdatingOp[..., Any]):
     def __call__(
         self,
         param: A,
-        ids: LoDTensor,
+        ids: LoDTensorLike,
         grad: A | ArrayLike,
         moment: A,
         weights: A | ArrayLike | None = None,
@@ -3145,7 +3146,7 @@ class _EmbeddingBagProximalGd(UpdatingOp[..., Any]):
     def __call__(
         self,
         param: Array,
-        ids: LoDTensor,
+        ids: LoDTensorLike,
         grad: ArrayLike,
         weights: ArrayLike | None = None,
         /,
@@ -3166,7 +3167,7 @@ class _EmbeddingBagProximalGd(UpdatingOp[..., Any]):
     def __call__(
         self,
         param: A,
-        ids: LoDTensor,
+        ids: LoDTensorLike,
         grad: A | ArrayLike,
         weights: A | ArrayLike | None = None,
         /,
@@ -3222,7 +3223,7 @@ class _EmbeddingBagRadam(UpdatingOp[..., Any]):
     def __call__(
         self,
         param: Array,
-        ids: LoDTensor,
+        ids: LoDTensorLike,
         grad: ArrayLike,
         moment1: Array,
         moment2: Array,
@@ -3247,7 +3248,7 @@ class _EmbeddingBagRadam(UpdatingOp[..., Any]):
     def __call__(
         self,
         param: A,
-        ids: LoDTensor,
+        ids: LoDTensorLike,
         grad: A | ArrayLike,
         moment1: A,
         moment2: A,
@@ -3307,7 +3308,7 @@ class _EmbeddingBagRmsprop(UpdatingOp[..., Any]):
     def __call__(
         self,
         param: Array,
-        ids: LoDTensor,
+        ids: LoDTensorLike,
         grad: ArrayLike,
         square: Array,
         velocity: Array,
@@ -3334,7 +3335,7 @@ class _EmbeddingBagRmsprop(UpdatingOp[..., Any]):
     def __call__(
         self,
         param: A,
-        ids: LoDTensor,
+        ids: LoDTensorLike,
         grad: A | ArrayLike,
         square: A,
         velocity: A,
@@ -3397,7 +3398,7 @@ class _EmbeddingBagRowwiseAdagrad(UpdatingOp[..., Any]):
     def __call__(
         self,
         param: Array,
-        ids: LoDTensor,
+        ids: LoDTensorLike,
         grad: ArrayLike,
         moment: Array,
         weights: ArrayLike | None = None,
@@ -3418,7 +3419,7 @@ class _EmbeddingBagRowwiseAdagrad(UpdatingOp[..., Any]):
     def __call__(
         self,
         param: A,
-        ids: LoDTensor,
+        ids: LoDTensorLike,
         grad: A | ArrayLike,
         moment: A,
         weights: A | ArrayLike | None = None,
@@ -3476,7 +3477,7 @@ class _EmbeddingBagRowwiseAdam(UpdatingOp[..., Any]):
     def __call__(
         self,
         param: Array,
-        ids: LoDTensor,
+        ids: LoDTensorLike,
         grad: ArrayLike,
         moment1: Array,
         moment2: Array,
@@ -3502,7 +3503,7 @@ class _EmbeddingBagRowwiseAdam(UpdatingOp[..., Any]):
     def __call__(
         self,
         param: A,
-        ids: LoDTensor,
+        ids: LoDTensorLike,
         grad: A | ArrayLike,
         moment1: A,
         moment2: A,
@@ -3564,7 +3565,7 @@ class _EmbeddingBagSgd(UpdatingOp[..., Any]):
     def __call__(
         self,
         param: Array,
-        ids: LoDTensor,
+        ids: LoDTensorLike,
         grad: ArrayLike,
         weights: ArrayLike | None = None,
         /,
@@ -3583,7 +3584,7 @@ class _EmbeddingBagSgd(UpdatingOp[..., Any]):
     def __call__(
         self,
         param: A,
-        ids: LoDTensor,
+        ids: LoDTensorLike,
         grad: A | ArrayLike,
         weights: A | ArrayLike | None = None,
         /,
@@ -3637,7 +3638,7 @@ class _EmbeddingBagWeightsGrad(Op[..., Any]):
     def __call__(
         self,
         table: ArrayLike,
-        ids: LoDTensor,
+        ids: LoDTensorLike,
         grad: ArrayLike,
         weights: ArrayLike,
         /,
@@ -3652,7 +3653,7 @@ class _EmbeddingBagWeightsGrad(Op[..., Any]):
     def __call__(
         self,
         table: A | ArrayLike,
-        ids: LoDTensor,
+        ids: LoDTensorLike,
         grad: A | ArrayLike,
         weights: A | ArrayLike,
         /,
@@ -4430,7 +4431,7 @@ array([1., 2.])
 """
 
 class _GreedyDecode(Op[..., Any]):
-    def __call__(self, scores: LoDTensor, /, *, end_id: Integer | None = None) -> tuple[LoDTensor, LoDTensor]:
+    def __call__(self, scores: LoDTensorLike, /, *, end_id: Integer | None = None) -> tuple[LoDTensor, LoDTensor]:
         """Take the best class of every step, until a sequence ends."""
 
 greedy_decode: _GreedyDecode
@@ -4466,7 +4467,7 @@ class _Gru(Op[..., Any]):
     @overload
     def __call__(
         self,
-        x: LoDTensor,
+        x: LoDTensorLike,
         input_weight: ArrayLike | None,
         weight: ArrayLike,
         bias: ArrayLike | None = None,
@@ -4486,7 +4487,7 @@ class _Gru(Op[..., Any]):
     @overload
     def __call__(
         self,
-        x: LoDTensor,
+        x: LoDTensorLike,
         input_weight: A | ArrayLike | None,
         weight: A | ArrayLike,
         bias: A | ArrayLike | None = None,
@@ -4568,7 +4569,7 @@ class _GruGrad(Op[..., Any]):
     @overload
     def __call__(
         self,
-        x: LoDTensor,
+        x: LoDTensorLike,
         input_weight: ArrayLike | None,
         weight: ArrayLike,
         bias: ArrayLike | None,
@@ -4591,7 +4592,7 @@ class _GruGrad(Op[..., Any]):
     @overload
     def __call__(
         self,
-        x: LoDTensor,
+        x: LoDTensorLike,
         input_weight: A | ArrayLike | None,
         weight: A | ArrayLike,
         bias: A | ArrayLike | None,
@@ -5668,9 +5669,9 @@ class _LinearChainCrf(Op[..., Any]):
     @overload
     def __call__(
         self,
-        emission: LoDTensor,
+        emission: LoDTensorLike,
         transition: ArrayLike,
-        label: LoDTensor,
+        label: LoDTensorLike,
         /,
         *,
         level: Integer = -1,
@@ -5681,9 +5682,9 @@ class _LinearChainCrf(Op[..., Any]):
     @overload
     def __call__(
         self,
-        emission: LoDTensor,
+        emission: LoDTensorLike,
         transition: A | ArrayLike,
-        label: LoDTensor,
+        label: LoDTensorLike,
         /,
         *,
         level: Integer = -1,
@@ -5738,9 +5739,9 @@ class _LinearChainCrfGrad(Op[..., Any]):
     @overload
     def __call__(
         self,
-        emission: LoDTensor,
+        emission: LoDTensorLike,
         transition: ArrayLike,
-        label: LoDTensor,
+        label: LoDTensorLike,
         grad: ArrayLike,
         /,
         *,
@@ -5751,9 +5752,9 @@ class _LinearChainCrfGrad(Op[..., Any]):
     @overload
     def __call__(
         self,
-        emission: LoDTensor,
+        emission: LoDTensorLike,
         transition: A | ArrayLike,
-        label: LoDTensor,
+        label: LoDTensorLike,
         grad: A | ArrayLike,
         /,
         *,
@@ -5919,7 +5920,7 @@ array([2])
 """
 
 class _LodRankTable(Op[..., Any]):
-    def __call__(self, x: LoDTensor, /, *, level: Integer = 0) -> RankTable:
+    def __call__(self, x: LoDTensorLike, /, *, level: Integer = 0) -> RankTable:
         """Rank the sequences of a level by length, the longest first; of equal ones the earlier. lod_rank_table of Paddle."""
 
 lod_rank_table: _LodRankTable
@@ -6003,7 +6004,7 @@ LoDError
 """
 
 class _LodTensorToArray(Op[..., Any]):
-    def __call__(self, x: LoDTensor, table: RankTable, /, *, reverse: _Bool = False) -> tuple[Any, ...]:
+    def __call__(self, x: LoDTensorLike, table: RankTable, /, *, reverse: _Bool = False) -> tuple[Any, ...]:
         """Take a batch apart by time steps: element t has part t of every sequence that is longer, in order of rank."""
 
 lod_tensor_to_array: _LodTensorToArray
@@ -6181,7 +6182,7 @@ class _Lstm(Op[..., Any]):
     @overload
     def __call__(
         self,
-        x: LoDTensor,
+        x: LoDTensorLike,
         input_weight: ArrayLike | None,
         weight: ArrayLike,
         bias: ArrayLike | None = None,
@@ -6205,7 +6206,7 @@ class _Lstm(Op[..., Any]):
     @overload
     def __call__(
         self,
-        x: LoDTensor,
+        x: LoDTensorLike,
         input_weight: A | ArrayLike | None,
         weight: A | ArrayLike,
         bias: A | ArrayLike | None = None,
@@ -6295,7 +6296,7 @@ class _LstmGrad(Op[..., Any]):
     @overload
     def __call__(
         self,
-        x: LoDTensor,
+        x: LoDTensorLike,
         input_weight: ArrayLike | None,
         weight: ArrayLike,
         bias: ArrayLike | None,
@@ -6323,7 +6324,7 @@ class _LstmGrad(Op[..., Any]):
     @overload
     def __call__(
         self,
-        x: LoDTensor,
+        x: LoDTensorLike,
         input_weight: A | ArrayLike | None,
         weight: A | ArrayLike,
         bias: A | ArrayLike | None,
@@ -6455,8 +6456,8 @@ class _MatchMatrix(Op[..., Any]):
     @overload
     def __call__(
         self,
-        x: LoDTensor,
-        y: LoDTensor,
+        x: LoDTensorLike,
+        y: LoDTensorLike,
         weight: ArrayLike,
         /,
         *,
@@ -6467,8 +6468,8 @@ class _MatchMatrix(Op[..., Any]):
     @overload
     def __call__(
         self,
-        x: LoDTensor,
-        y: LoDTensor,
+        x: LoDTensorLike,
+        y: LoDTensorLike,
         weight: A | ArrayLike,
         /,
         *,
@@ -6503,11 +6504,25 @@ array([63., 84.])
 
 class _MatchMatrixGrad(Op[..., Any]):
     @overload
-    def __call__(self, x: LoDTensor, y: LoDTensor, weight: ArrayLike, grad: ArrayLike, /) -> tuple[Array, Array, Array]:
+    def __call__(
+        self,
+        x: LoDTensorLike,
+        y: LoDTensorLike,
+        weight: ArrayLike,
+        grad: ArrayLike,
+        /,
+    ) -> tuple[Array, Array, Array]:
         """Return the gradients of ``match_matrix`` by the rows of x, those of y, and the weight."""
 
     @overload
-    def __call__(self, x: LoDTensor, y: LoDTensor, weight: A | ArrayLike, grad: A | ArrayLike, /) -> tuple[A, A, A]:
+    def __call__(
+        self,
+        x: LoDTensorLike,
+        y: LoDTensorLike,
+        weight: A | ArrayLike,
+        grad: A | ArrayLike,
+        /,
+    ) -> tuple[A, A, A]:
         """Return the gradients of ``match_matrix`` by the rows of x, those of y, and the weight."""
 
 match_matrix_grad: _MatchMatrixGrad
@@ -6625,7 +6640,7 @@ Return the gradients of ``mean_squared_error`` by x and the target.
 """
 
 class _MergeFeatures(Op[..., Any]):
-    def __call__(self, *xs: LoDTensor, out: DenseLike | LoDTensor | None = None) -> LoDTensor:
+    def __call__(self, *xs: LoDTensorLike, out: DenseLike | LoDTensor | None = None) -> LoDTensor:
         """Merge example by example: join the entries of an example in the first input, in the second, and so on."""
 
 merge_features: _MergeFeatures
@@ -6642,11 +6657,11 @@ LoDTensor([[1, 3, 7], [1, 8, 9]], recursive_sequence_lengths=[[3, 3]], shape=(6,
 
 class _MergeFeaturesGrad(Op[..., Any]):
     @overload
-    def __call__(self, grad: ArrayLike, /, *xs: LoDTensor) -> tuple[Any, ...]:
+    def __call__(self, grad: ArrayLike, /, *xs: LoDTensorLike) -> tuple[Any, ...]:
         """Return the gradients of ``merge_features`` by the values of its inputs."""
 
     @overload
-    def __call__(self, grad: A | ArrayLike, /, *xs: LoDTensor) -> tuple[Any, ...]:
+    def __call__(self, grad: A | ArrayLike, /, *xs: LoDTensorLike) -> tuple[Any, ...]:
         """Return the gradients of ``merge_features`` by the values of its inputs."""
 
 merge_features_grad: _MergeFeaturesGrad
@@ -6660,7 +6675,7 @@ Return the gradients of ``merge_features`` by the values of its inputs.
 """
 
 class _MergeIdLists(Op[..., Any]):
-    def __call__(self, *lists: LoDTensor, out: DenseLike | LoDTensor | None = None) -> LoDTensor:
+    def __call__(self, *lists: LoDTensorLike, out: DenseLike | LoDTensor | None = None) -> LoDTensor:
         """Return the union of the lists of every sample: each id once, ascending."""
 
 merge_id_lists: _MergeIdLists
@@ -7340,7 +7355,7 @@ class _PerSequence(Op[..., Any]):
     @overload
     def __call__(
         self,
-        x: LoDTensor,
+        x: LoDTensorLike,
         values: ArrayLike | LoDTensor,
         /,
         *,
@@ -7353,7 +7368,7 @@ class _PerSequence(Op[..., Any]):
     @overload
     def __call__(
         self,
-        x: LoDTensor,
+        x: LoDTensorLike,
         values: A | ArrayLike | LoDTensor,
         /,
         *,
@@ -7403,7 +7418,7 @@ class _PerSequenceValuesGrad(Op[..., Any]):
     @overload
     def __call__(
         self,
-        x: LoDTensor,
+        x: LoDTensorLike,
         values: ArrayLike | LoDTensor,
         grad: ArrayLike,
         /,
@@ -7417,7 +7432,7 @@ class _PerSequenceValuesGrad(Op[..., Any]):
     @overload
     def __call__(
         self,
-        x: LoDTensor,
+        x: LoDTensorLike,
         values: A | ArrayLike | LoDTensor,
         grad: A | ArrayLike,
         /,
@@ -7641,7 +7656,7 @@ class _QuantizedEmbeddingBag(Op[..., Any]):
     def __call__(
         self,
         rows: ArrayLike,
-        ids: LoDTensor,
+        ids: LoDTensorLike,
         weights: ArrayLike | None = None,
         /,
         *,
@@ -7657,7 +7672,7 @@ class _QuantizedEmbeddingBag(Op[..., Any]):
     def __call__(
         self,
         rows: A | ArrayLike,
-        ids: LoDTensor,
+        ids: LoDTensorLike,
         weights: A | ArrayLike | None = None,
         /,
         *,
@@ -7715,7 +7730,7 @@ class _QuantizedEmbeddingBagWeightsGrad(Op[..., Any]):
     def __call__(
         self,
         rows: ArrayLike,
-        ids: LoDTensor,
+        ids: LoDTensorLike,
         grad: ArrayLike,
         weights: ArrayLike,
         /,
@@ -7731,7 +7746,7 @@ class _QuantizedEmbeddingBagWeightsGrad(Op[..., Any]):
     def __call__(
         self,
         rows: A | ArrayLike,
-        ids: LoDTensor,
+        ids: LoDTensorLike,
         grad: A | ArrayLike,
         weights: A | ArrayLike,
         /,
@@ -8291,11 +8306,11 @@ duplicates, lazy, weight_decay, decoupled, maximize, clip_value, clip_norm, mask
 
 class _RowConv(Op[..., Any]):
     @overload
-    def __call__(self, x: LoDTensor, filter: ArrayLike, /, *, out: Array | LoDTensor | None = None) -> LoDTensor:
+    def __call__(self, x: LoDTensorLike, filter: ArrayLike, /, *, out: Array | LoDTensor | None = None) -> LoDTensor:
         """Let each row look ahead: ``out[t]`` is the sum of ``filter[k] * x[t + k]`` inside the innermost sequence."""
 
     @overload
-    def __call__(self, x: LoDTensor, filter: A | ArrayLike, /, *, out: A | LoDTensor | None = None) -> LoDTensor:
+    def __call__(self, x: LoDTensorLike, filter: A | ArrayLike, /, *, out: A | LoDTensor | None = None) -> LoDTensor:
         """Let each row look ahead: ``out[t]`` is the sum of ``filter[k] * x[t + k]`` inside the innermost sequence."""
 
 row_conv: _RowConv
@@ -8330,11 +8345,11 @@ array([21., 42.,  4.,  8.])
 
 class _RowConvGrad(Op[..., Any]):
     @overload
-    def __call__(self, x: LoDTensor, filter: ArrayLike, grad: ArrayLike, /) -> tuple[Array, Array]:
+    def __call__(self, x: LoDTensorLike, filter: ArrayLike, grad: ArrayLike, /) -> tuple[Array, Array]:
         """Return the gradients of ``row_conv`` by its rows and its filter."""
 
     @overload
-    def __call__(self, x: LoDTensor, filter: A | ArrayLike, grad: A | ArrayLike, /) -> tuple[A, A]:
+    def __call__(self, x: LoDTensorLike, filter: A | ArrayLike, grad: A | ArrayLike, /) -> tuple[A, A]:
         """Return the gradients of ``row_conv`` by its rows and its filter."""
 
 row_conv_grad: _RowConvGrad
@@ -8879,7 +8894,7 @@ array([[0, 2],
 class _SegmentOneHot(Op[..., Any]):
     def __call__(
         self,
-        ids: LoDTensor,
+        ids: LoDTensorLike,
         /,
         *,
         size: Integer,
@@ -9089,7 +9104,7 @@ array([ 1., 20., 30.])
 class _SelectFeatures(Op[..., Any]):
     def __call__(
         self,
-        values: LoDTensor,
+        values: LoDTensorLike,
         /,
         *,
         keys: Any,
@@ -9129,7 +9144,7 @@ class _SelectFeaturesGrad(Op[..., Any]):
     @overload
     def __call__(
         self,
-        values: LoDTensor,
+        values: LoDTensorLike,
         grad: ArrayLike,
         /,
         *,
@@ -9142,7 +9157,7 @@ class _SelectFeaturesGrad(Op[..., Any]):
     @overload
     def __call__(
         self,
-        values: LoDTensor,
+        values: LoDTensorLike,
         grad: A | ArrayLike,
         /,
         *,
@@ -9178,9 +9193,9 @@ array([0., 0., 3.])
 class _SequenceAttention(Op[..., Any]):
     def __call__(
         self,
-        query: LoDTensor,
-        key: LoDTensor,
-        value: LoDTensor,
+        query: LoDTensorLike,
+        key: LoDTensorLike,
+        value: LoDTensorLike,
         /,
         *,
         num_heads: Integer | None = None,
@@ -9244,9 +9259,9 @@ class _SequenceAttentionGrad(Op[..., Any]):
     @overload
     def __call__(
         self,
-        query: LoDTensor,
-        key: LoDTensor,
-        value: LoDTensor,
+        query: LoDTensorLike,
+        key: LoDTensorLike,
+        value: LoDTensorLike,
         grad: ArrayLike,
         /,
         *,
@@ -9260,9 +9275,9 @@ class _SequenceAttentionGrad(Op[..., Any]):
     @overload
     def __call__(
         self,
-        query: LoDTensor,
-        key: LoDTensor,
-        value: LoDTensor,
+        query: LoDTensorLike,
+        key: LoDTensorLike,
+        value: LoDTensorLike,
         grad: A | ArrayLike,
         /,
         *,
@@ -9285,7 +9300,14 @@ array([[1.],
 """
 
 class _SequenceCenter(Op[..., Any]):
-    def __call__(self, x: LoDTensor, /, *, level: Integer = -1, out: DenseLike | LoDTensor | None = None) -> LoDTensor:
+    def __call__(
+        self,
+        x: LoDTensorLike,
+        /,
+        *,
+        level: Integer = -1,
+        out: DenseLike | LoDTensor | None = None,
+    ) -> LoDTensor:
         """Subtract from each row the mean of its sequence at a level, column by column."""
 
 sequence_center: _SequenceCenter
@@ -9312,7 +9334,7 @@ array([-2.,  0.,  2.])
 class _SequenceConcat(Op[..., Any]):
     def __call__(
         self,
-        *xs: LoDTensor,
+        *xs: LoDTensorLike,
         axis: Integer = 0,
         level: Integer = 0,
         out: DenseLike | LoDTensor | None = None,
@@ -9355,7 +9377,14 @@ Examples
 
 class _SequenceConcatGrad(Op[..., Any]):
     @overload
-    def __call__(self, grad: ArrayLike, /, *xs: LoDTensor, axis: Integer = 0, level: Integer = 0) -> tuple[Any, ...]:
+    def __call__(
+        self,
+        grad: ArrayLike,
+        /,
+        *xs: LoDTensorLike,
+        axis: Integer = 0,
+        level: Integer = 0,
+    ) -> tuple[Any, ...]:
         """Return the gradients of ``sequence_concat`` by the values of its inputs."""
 
     @overload
@@ -9363,7 +9392,7 @@ class _SequenceConcatGrad(Op[..., Any]):
         self,
         grad: A | ArrayLike,
         /,
-        *xs: LoDTensor,
+        *xs: LoDTensorLike,
         axis: Integer = 0,
         level: Integer = 0,
     ) -> tuple[Any, ...]:
@@ -9382,7 +9411,7 @@ Return the gradients of ``sequence_concat`` by the values of its inputs.
 class _SequenceContains(Op[..., Any]):
     def __call__(
         self,
-        x: LoDTensor,
+        x: LoDTensorLike,
         /,
         *,
         tokens: Any,
@@ -9404,7 +9433,7 @@ class _SequenceConv(Op[..., Any]):
     @overload
     def __call__(
         self,
-        x: LoDTensor,
+        x: LoDTensorLike,
         filter: ArrayLike,
         padding: ArrayLike | None = None,
         /,
@@ -9418,7 +9447,7 @@ class _SequenceConv(Op[..., Any]):
     @overload
     def __call__(
         self,
-        x: LoDTensor,
+        x: LoDTensorLike,
         filter: A | ArrayLike,
         padding: A | ArrayLike | None = None,
         /,
@@ -9474,7 +9503,7 @@ class _SequenceConvGrad(Op[..., Any]):
     @overload
     def __call__(
         self,
-        x: LoDTensor,
+        x: LoDTensorLike,
         filter: ArrayLike,
         grad: ArrayLike,
         padding: ArrayLike | None = None,
@@ -9488,7 +9517,7 @@ class _SequenceConvGrad(Op[..., Any]):
     @overload
     def __call__(
         self,
-        x: LoDTensor,
+        x: LoDTensorLike,
         filter: A | ArrayLike,
         grad: A | ArrayLike,
         padding: A | ArrayLike | None = None,
@@ -9512,7 +9541,7 @@ array([3., 8., 3.])
 class _SequenceCumsum(Op[..., Any]):
     def __call__(
         self,
-        x: LoDTensor,
+        x: LoDTensorLike,
         /,
         *,
         exclusive: _Bool = False,
@@ -9555,7 +9584,7 @@ array([5, 3, 0, 5, 0])
 class _SequenceEnumerate(Op[..., Any]):
     def __call__(
         self,
-        x: LoDTensor,
+        x: LoDTensorLike,
         /,
         *,
         win_size: Integer,
@@ -9591,7 +9620,7 @@ array([[1, 2],
 """
 
 class _SequenceErase(Op[..., Any]):
-    def __call__(self, x: LoDTensor, /, *, tokens: Any, out: DenseLike | LoDTensor | None = None) -> LoDTensor:
+    def __call__(self, x: LoDTensorLike, /, *, tokens: Any, out: DenseLike | LoDTensor | None = None) -> LoDTensor:
         """Delete tokens: the innermost sequences become shorter. sequence_erase of Paddle."""
 
 sequence_erase: _SequenceErase
@@ -9620,7 +9649,7 @@ class _SequenceExpand(Op[..., Any]):
     def __call__(
         self,
         x: ArrayLike | LoDTensor,
-        y: LoDTensor,
+        y: LoDTensorLike,
         /,
         *,
         ref_level: Integer = -1,
@@ -9632,7 +9661,7 @@ class _SequenceExpand(Op[..., Any]):
     def __call__(
         self,
         x: A | ArrayLike | LoDTensor,
-        y: LoDTensor,
+        y: LoDTensorLike,
         /,
         *,
         ref_level: Integer = -1,
@@ -9680,7 +9709,7 @@ class _SequenceExpandAs(Op[..., Any]):
     def __call__(
         self,
         x: ArrayLike | LoDTensor,
-        y: LoDTensor,
+        y: LoDTensorLike,
         /,
         *,
         level: Integer = -1,
@@ -9692,7 +9721,7 @@ class _SequenceExpandAs(Op[..., Any]):
     def __call__(
         self,
         x: A | ArrayLike | LoDTensor,
-        y: LoDTensor,
+        y: LoDTensorLike,
         /,
         *,
         level: Integer = -1,
@@ -9740,7 +9769,7 @@ class _SequenceExpandGrad(Op[..., Any]):
     def __call__(
         self,
         x: ArrayLike | LoDTensor,
-        y: LoDTensor,
+        y: LoDTensorLike,
         grad: ArrayLike,
         /,
         *,
@@ -9753,7 +9782,7 @@ class _SequenceExpandGrad(Op[..., Any]):
     def __call__(
         self,
         x: A | ArrayLike | LoDTensor,
-        y: LoDTensor,
+        y: LoDTensorLike,
         grad: A | ArrayLike,
         /,
         *,
@@ -9772,7 +9801,14 @@ array([7., 0.])
 """
 
 class _SequenceLogSoftmax(Op[..., Any]):
-    def __call__(self, x: LoDTensor, /, *, level: Integer = -1, out: DenseLike | LoDTensor | None = None) -> LoDTensor:
+    def __call__(
+        self,
+        x: LoDTensorLike,
+        /,
+        *,
+        level: Integer = -1,
+        out: DenseLike | LoDTensor | None = None,
+    ) -> LoDTensor:
         """Return the logarithm of ``sequence_softmax``, without underflow."""
 
 sequence_log_softmax: _SequenceLogSoftmax
@@ -9803,7 +9839,7 @@ class _SequenceLogSoftmaxGrad(Op[..., Any]):
     @overload
     def __call__(
         self,
-        output: LoDTensor,
+        output: LoDTensorLike,
         grad: ArrayLike,
         /,
         *,
@@ -9815,7 +9851,7 @@ class _SequenceLogSoftmaxGrad(Op[..., Any]):
     @overload
     def __call__(
         self,
-        output: LoDTensor,
+        output: LoDTensorLike,
         grad: A | ArrayLike,
         /,
         *,
@@ -9906,7 +9942,7 @@ class _SequencePad(Op[..., Any]):
     @overload
     def __call__(
         self,
-        x: LoDTensor,
+        x: LoDTensorLike,
         pad_value: ArrayLike | None = None,
         /,
         *,
@@ -9919,7 +9955,7 @@ class _SequencePad(Op[..., Any]):
     @overload
     def __call__(
         self,
-        x: LoDTensor,
+        x: LoDTensorLike,
         pad_value: A | ArrayLike | None = None,
         /,
         *,
@@ -9975,7 +10011,7 @@ class _SequencePadGrad(Op[..., Any]):
     @overload
     def __call__(
         self,
-        x: LoDTensor,
+        x: LoDTensorLike,
         grad: ArrayLike,
         /,
         *,
@@ -9988,7 +10024,7 @@ class _SequencePadGrad(Op[..., Any]):
     @overload
     def __call__(
         self,
-        x: LoDTensor,
+        x: LoDTensorLike,
         grad: A | ArrayLike,
         /,
         *,
@@ -10012,7 +10048,7 @@ class _SequencePadValueGrad(Op[..., Any]):
     @overload
     def __call__(
         self,
-        x: LoDTensor,
+        x: LoDTensorLike,
         pad_value: ArrayLike,
         grad: ArrayLike,
         /,
@@ -10026,7 +10062,7 @@ class _SequencePadValueGrad(Op[..., Any]):
     @overload
     def __call__(
         self,
-        x: LoDTensor,
+        x: LoDTensorLike,
         pad_value: A | ArrayLike,
         grad: A | ArrayLike,
         /,
@@ -10051,7 +10087,7 @@ class _SequencePool(Op[..., Any]):
     @overload
     def __call__(
         self,
-        x: LoDTensor,
+        x: LoDTensorLike,
         /,
         *,
         pool: Literal['sum', 'average', 'mean', 'sqrt', 'max', 'min', 'prod', 'logsumexp', 'logmeanexp', 'first', 'last'] = 'sum',
@@ -10065,7 +10101,7 @@ class _SequencePool(Op[..., Any]):
     @overload
     def __call__(
         self,
-        x: LoDTensor,
+        x: LoDTensorLike,
         /,
         *,
         pool: Literal['sum', 'average', 'mean', 'sqrt', 'max', 'min', 'prod', 'logsumexp', 'logmeanexp', 'first', 'last'] = 'sum',
@@ -10114,7 +10150,7 @@ class _SequencePoolGrad(Op[..., Any]):
     @overload
     def __call__(
         self,
-        x: LoDTensor,
+        x: LoDTensorLike,
         output: ArrayLike,
         grad: ArrayLike,
         /,
@@ -10128,7 +10164,7 @@ class _SequencePoolGrad(Op[..., Any]):
     @overload
     def __call__(
         self,
-        x: LoDTensor,
+        x: LoDTensorLike,
         output: A | ArrayLike,
         grad: A | ArrayLike,
         /,
@@ -10152,7 +10188,7 @@ array([1., 1., 1., 1.])
 """
 
 class _SequenceReshape(Op[..., Any]):
-    def __call__(self, x: LoDTensor, /, *, new_dim: Integer, out: DenseLike | LoDTensor | None = None) -> LoDTensor:
+    def __call__(self, x: LoDTensorLike, /, *, new_dim: Integer, out: DenseLike | LoDTensor | None = None) -> LoDTensor:
         """Reshape the rows of every innermost sequence to another width. sequence_reshape of Paddle."""
 
 sequence_reshape: _SequenceReshape
@@ -10183,7 +10219,14 @@ LoDError
 """
 
 class _SequenceReverse(Op[..., Any]):
-    def __call__(self, x: LoDTensor, /, *, level: Integer = -1, out: DenseLike | LoDTensor | None = None) -> LoDTensor:
+    def __call__(
+        self,
+        x: LoDTensorLike,
+        /,
+        *,
+        level: Integer = -1,
+        out: DenseLike | LoDTensor | None = None,
+    ) -> LoDTensor:
         """Reverse the parts of every sequence of a level: rows in the innermost, whole sequences in an outer one."""
 
 sequence_reverse: _SequenceReverse
@@ -10215,11 +10258,19 @@ Examples
 
 class _SequenceScatter(Op[..., Any]):
     @overload
-    def __call__(self, x: ArrayLike, ids: LoDTensor, updates: LoDTensor, /, *, out: Array | None = None) -> Array:
+    def __call__(
+        self,
+        x: ArrayLike,
+        ids: LoDTensorLike,
+        updates: LoDTensorLike,
+        /,
+        *,
+        out: Array | None = None,
+    ) -> Array:
         """Return x with ``updates[t]`` added to element ``ids[t]`` of the row of t's sequence."""
 
     @overload
-    def __call__(self, x: A | ArrayLike, ids: LoDTensor, updates: LoDTensor, /, *, out: A | None = None) -> A:
+    def __call__(self, x: A | ArrayLike, ids: LoDTensorLike, updates: LoDTensorLike, /, *, out: A | None = None) -> A:
         """Return x with ``updates[t]`` added to element ``ids[t]`` of the row of t's sequence."""
 
 sequence_scatter: _SequenceScatter
@@ -10263,8 +10314,8 @@ class _SequenceScatterGrad(Op[..., Any]):
     def __call__(
         self,
         x: ArrayLike,
-        ids: LoDTensor,
-        updates: LoDTensor,
+        ids: LoDTensorLike,
+        updates: LoDTensorLike,
         grad: ArrayLike,
         /,
         *,
@@ -10276,8 +10327,8 @@ class _SequenceScatterGrad(Op[..., Any]):
     def __call__(
         self,
         x: A | ArrayLike,
-        ids: LoDTensor,
-        updates: LoDTensor,
+        ids: LoDTensorLike,
+        updates: LoDTensorLike,
         grad: A | ArrayLike,
         /,
         *,
@@ -10298,8 +10349,8 @@ array([5., 5., 3.])
 class _SequenceSelect(Op[..., Any]):
     def __call__(
         self,
-        x: LoDTensor,
-        selected: LoDTensor,
+        x: LoDTensorLike,
+        selected: LoDTensorLike,
         /,
         *,
         level: Integer = 0,
@@ -10346,8 +10397,8 @@ class _SequenceSelectGrad(Op[..., Any]):
     @overload
     def __call__(
         self,
-        x: LoDTensor,
-        selected: LoDTensor,
+        x: LoDTensorLike,
+        selected: LoDTensorLike,
         grad: ArrayLike,
         /,
         *,
@@ -10359,8 +10410,8 @@ class _SequenceSelectGrad(Op[..., Any]):
     @overload
     def __call__(
         self,
-        x: LoDTensor,
-        selected: LoDTensor,
+        x: LoDTensorLike,
+        selected: LoDTensorLike,
         grad: A | ArrayLike,
         /,
         *,
@@ -10383,7 +10434,7 @@ class _SequenceSlice(Op[..., Any]):
     @overload
     def __call__(
         self,
-        x: LoDTensor,
+        x: LoDTensorLike,
         starts: ArrayLike | LoDTensor | None = None,
         stops: ArrayLike | LoDTensor | None = None,
         /,
@@ -10399,7 +10450,7 @@ class _SequenceSlice(Op[..., Any]):
     @overload
     def __call__(
         self,
-        x: LoDTensor,
+        x: LoDTensorLike,
         starts: A | ArrayLike | LoDTensor | None = None,
         stops: A | ArrayLike | LoDTensor | None = None,
         /,
@@ -10459,7 +10510,7 @@ class _SequenceSliceGrad(Op[..., Any]):
     @overload
     def __call__(
         self,
-        x: LoDTensor,
+        x: LoDTensorLike,
         grad: ArrayLike,
         starts: ArrayLike | LoDTensor | None = None,
         stops: ArrayLike | LoDTensor | None = None,
@@ -10476,7 +10527,7 @@ class _SequenceSliceGrad(Op[..., Any]):
     @overload
     def __call__(
         self,
-        x: LoDTensor,
+        x: LoDTensorLike,
         grad: A | ArrayLike,
         starts: A | ArrayLike | LoDTensor | None = None,
         stops: A | ArrayLike | LoDTensor | None = None,
@@ -10500,7 +10551,14 @@ array([0., 5., 0.])
 """
 
 class _SequenceSoftmax(Op[..., Any]):
-    def __call__(self, x: LoDTensor, /, *, level: Integer = -1, out: DenseLike | LoDTensor | None = None) -> LoDTensor:
+    def __call__(
+        self,
+        x: LoDTensorLike,
+        /,
+        *,
+        level: Integer = -1,
+        out: DenseLike | LoDTensor | None = None,
+    ) -> LoDTensor:
         """Return the softmax of every sequence of a level, down each column of its items: columns sum to 1."""
 
 sequence_softmax: _SequenceSoftmax
@@ -10532,7 +10590,7 @@ class _SequenceSoftmaxGrad(Op[..., Any]):
     @overload
     def __call__(
         self,
-        output: LoDTensor,
+        output: LoDTensorLike,
         grad: ArrayLike,
         /,
         *,
@@ -10544,7 +10602,7 @@ class _SequenceSoftmaxGrad(Op[..., Any]):
     @overload
     def __call__(
         self,
-        output: LoDTensor,
+        output: LoDTensorLike,
         grad: A | ArrayLike,
         /,
         *,
@@ -10566,7 +10624,7 @@ class _SequenceSort(Op[..., Any]):
     @overload
     def __call__(
         self,
-        x: LoDTensor,
+        x: LoDTensorLike,
         keys: ArrayLike | LoDTensor,
         /,
         *,
@@ -10579,7 +10637,7 @@ class _SequenceSort(Op[..., Any]):
     @overload
     def __call__(
         self,
-        x: LoDTensor,
+        x: LoDTensorLike,
         keys: A | ArrayLike | LoDTensor,
         /,
         *,
@@ -10623,7 +10681,7 @@ class _SequenceSortGrad(Op[..., Any]):
     @overload
     def __call__(
         self,
-        x: LoDTensor,
+        x: LoDTensorLike,
         keys: ArrayLike | LoDTensor,
         grad: ArrayLike,
         /,
@@ -10637,7 +10695,7 @@ class _SequenceSortGrad(Op[..., Any]):
     @overload
     def __call__(
         self,
-        x: LoDTensor,
+        x: LoDTensorLike,
         keys: A | ArrayLike | LoDTensor,
         grad: A | ArrayLike,
         /,
@@ -10658,7 +10716,7 @@ array([20., 10.])
 """
 
 class _SequenceTopk(Op[..., Any]):
-    def __call__(self, x: LoDTensor, /, *, k: Integer) -> tuple[LoDTensor, LoDTensor]:
+    def __call__(self, x: LoDTensorLike, /, *, k: Integer) -> tuple[LoDTensor, LoDTensor]:
         """Return the k largest elements of each innermost sequence, in descending order, and their indices in it."""
 
 sequence_topk: _SequenceTopk
@@ -10700,9 +10758,9 @@ Examples
 class _SequenceTopkAvgPooling(Op[..., Any]):
     def __call__(
         self,
-        x: LoDTensor,
-        row: LoDTensor,
-        column: LoDTensor,
+        x: LoDTensorLike,
+        row: LoDTensorLike,
+        column: LoDTensorLike,
         /,
         *,
         topks: Any,
@@ -10756,9 +10814,9 @@ class _SequenceTopkAvgPoolingGrad(Op[..., Any]):
     @overload
     def __call__(
         self,
-        x: LoDTensor,
-        row: LoDTensor,
-        column: LoDTensor,
+        x: LoDTensorLike,
+        row: LoDTensorLike,
+        column: LoDTensorLike,
         grad: ArrayLike,
         /,
         *,
@@ -10771,9 +10829,9 @@ class _SequenceTopkAvgPoolingGrad(Op[..., Any]):
     @overload
     def __call__(
         self,
-        x: LoDTensor,
-        row: LoDTensor,
-        column: LoDTensor,
+        x: LoDTensorLike,
+        row: LoDTensorLike,
+        column: LoDTensorLike,
         grad: A | ArrayLike,
         /,
         *,
@@ -10796,11 +10854,19 @@ array([3., 0., 2.])
 
 class _SequenceTopkGrad(Op[..., Any]):
     @overload
-    def __call__(self, x: LoDTensor, indices: LoDTensor, grad: ArrayLike, /, *, out: Array | None = None) -> Array:
+    def __call__(
+        self,
+        x: LoDTensorLike,
+        indices: LoDTensorLike,
+        grad: ArrayLike,
+        /,
+        *,
+        out: Array | None = None,
+    ) -> Array:
         """Return the gradient of ``sequence_topk`` by its input: zero except at the largest elements."""
 
     @overload
-    def __call__(self, x: LoDTensor, indices: LoDTensor, grad: A | ArrayLike, /, *, out: A | None = None) -> A:
+    def __call__(self, x: LoDTensorLike, indices: LoDTensorLike, grad: A | ArrayLike, /, *, out: A | None = None) -> A:
         """Return the gradient of ``sequence_topk`` by its input: zero except at the largest elements."""
 
 sequence_topk_grad: _SequenceTopkGrad
@@ -11283,7 +11349,7 @@ class _SimpleRnn(Op[..., Any]):
     @overload
     def __call__(
         self,
-        x: LoDTensor,
+        x: LoDTensorLike,
         input_weight: ArrayLike | None,
         weight: ArrayLike,
         bias: ArrayLike | None = None,
@@ -11300,7 +11366,7 @@ class _SimpleRnn(Op[..., Any]):
     @overload
     def __call__(
         self,
-        x: LoDTensor,
+        x: LoDTensorLike,
         input_weight: A | ArrayLike | None,
         weight: A | ArrayLike,
         bias: A | ArrayLike | None = None,
@@ -11366,7 +11432,7 @@ class _SimpleRnnGrad(Op[..., Any]):
     @overload
     def __call__(
         self,
-        x: LoDTensor,
+        x: LoDTensorLike,
         input_weight: ArrayLike | None,
         weight: ArrayLike,
         bias: ArrayLike | None,
@@ -11384,7 +11450,7 @@ class _SimpleRnnGrad(Op[..., Any]):
     @overload
     def __call__(
         self,
-        x: LoDTensor,
+        x: LoDTensorLike,
         input_weight: A | ArrayLike | None,
         weight: A | ArrayLike,
         bias: A | ArrayLike | None,
@@ -11744,7 +11810,7 @@ class _SparseMatrix(Op[..., Any]):
     @overload
     def __call__(
         self,
-        ids: LoDTensor,
+        ids: LoDTensorLike,
         scores: ArrayLike | LoDTensor | None = None,
         /,
         *,
@@ -11756,7 +11822,7 @@ class _SparseMatrix(Op[..., Any]):
     @overload
     def __call__(
         self,
-        ids: LoDTensor,
+        ids: LoDTensorLike,
         scores: A | ArrayLike | LoDTensor | None = None,
         /,
         *,

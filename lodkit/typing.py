@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from .arrays.types import Array, ArrayLike, DenseLike, Device, DeviceArray, Integer, Levels, Number, Scalar, Values
 from .lod import LoDTensor, SelectedRows
@@ -16,6 +17,7 @@ __all__ = [
     "DeviceArray",
     "Integer",
     "Levels",
+    "LoDTensorLike",
     "Number",
     "Scalar",
     "Value",
@@ -24,6 +26,9 @@ __all__ = [
 
 #: What operators compute with.
 Value: TypeAlias = Array | DeviceArray | LoDTensor | SelectedRows
+
+#: What an operator takes for an input that can only be a LoDTensor: a list of sequences too.
+LoDTensorLike: TypeAlias = LoDTensor | Sequence[list[Any] | tuple[Any, ...]]
 
 if TYPE_CHECKING:
 

@@ -19,7 +19,7 @@ LAYERS = (
     ("jit",),
     ("arrays",),
     ("lod",),
-    ("storage",),
+    ("storage", "typing"),
     ("registry",),
     ("ops",),
     ("kernels",),

@@ -36,7 +36,7 @@ Values: TypeAlias = Array | Any
 Number: TypeAlias = float | np.floating[Any] | np.integer[Any]
 Integer: TypeAlias = int | np.integer[Any]
 #: A number, or an array of one element (a learning rate).
-Scalar: TypeAlias = Number | Array
+Scalar: TypeAlias = Number | Array | DeviceArray
 #: Lengths or offsets per level, outermost first.
 Levels: TypeAlias = Sequence[ArrayLike] | Array
 Device: TypeAlias = Literal["cpu", "cuda"]

@@ -49,20 +49,17 @@ def check_factor(x, y):
     return dtype
 
 
-def _through_merge(op):
+def _through_merge(op, rule):
     """Register ``rule(x, out, grad, **attributes)``; for SelectedRows that of the merged value."""
 
-    def register(rule):
-        @op.gradient
-        def _(call, grad):
-            x, out = call.inputs[0], call.outputs[0]
-            if not isinstance(x, SelectedRows):
-                return rule(x, out, grad, **call.attrs)
-            merged = x.merge()
-            by_value = rule(merged.value, out.value, value_gradient(grad), **call.attrs)
-            return gather_selected_rows(merged._with_value(by_value), x.rows)
-
-    return register
+    @op.gradient
+    def _(call, grad):
+        x, out = call.inputs[0], call.outputs[0]
+        if not isinstance(x, SelectedRows):
+            return rule(x, out, grad, **call.attrs)
+        merged = x.merge()
+        by_value = rule(merged.value, out.value, value_gradient(grad), **call.attrs)
+        return gather_selected_rows(merged._with_value(by_value), x.rows)
 
 
 @op(rowwise=True, like="x")
@@ -76,9 +73,7 @@ def abs(x: Dense | SelectedRows, /) -> Dense | SelectedRows:
     return on_value(x, np.abs)
 
 
-@_through_merge(abs)
-def _(x, out, grad):
-    return abs_grad(x, grad)
+_through_merge(abs, lambda x, out, grad: abs_grad(x, grad))  # type: ignore[has-type]
 
 
 @op(rowwise=True, like="x")
@@ -103,9 +98,7 @@ def square(x: Dense | SelectedRows, /) -> Dense | SelectedRows:
     return on_value(x, np.square)
 
 
-@_through_merge(square)
-def _(x, out, grad):
-    return elementwise_mul(scale(x, scale=2.0), values_of(grad))
+_through_merge(square, lambda x, out, grad: elementwise_mul(scale(x, scale=2.0), values_of(grad)))  # type: ignore[has-type]
 
 
 @op(rowwise=True, like="x")
@@ -120,9 +113,7 @@ def sqrt(x: Dense | SelectedRows, /) -> Dense | SelectedRows:
         return on_value(x, np.sqrt)
 
 
-@_through_merge(sqrt)
-def _(x, out, grad):
-    return sqrt_grad(out, grad)
+_through_merge(sqrt, lambda x, out, grad: sqrt_grad(out, grad))  # type: ignore[has-type]
 
 
 @op(rowwise=True, like="out")
@@ -149,9 +140,7 @@ def clip_by_value(x: Dense | SelectedRows, /, *, min: float, max: float) -> Dens
     return on_value(x, lambda value: np.clip(value.astype(np.float64), min, max).astype(dtype))
 
 
-@_through_merge(clip_by_value)
-def _(x, out, grad, **bounds):
-    return clip_by_value_grad(x, grad, **bounds)
+_through_merge(clip_by_value, lambda x, out, grad, **bounds: clip_by_value_grad(x, grad, **bounds))  # type: ignore[has-type]
 
 
 @op(rowwise=True, like="x")

@@ -3,7 +3,6 @@ from inspect import Signature
 from typing import Any, Concatenate, Generic, Literal, ParamSpec, TypeVar, overload
 
 from .desc import VarDesc
-from .kernel_table import KernelTable
 from .recording import Call
 
 P = ParamSpec("P")
@@ -20,7 +19,7 @@ class Registry(dict[str, Op[..., Any]]):
 
 OPS: Registry
 
-class Op(KernelTable, Generic[P, R]):
+class Op(Generic[P, R]):
     """One operator: callable, with ``infer``, ``select``, kernels by device and kind, and a gradient.
 
     Generic over the signature of its definition, ``Op[P, R]``. Use the ``op`` decorator to make one.
