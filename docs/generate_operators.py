@@ -1,4 +1,4 @@
-"""Write docs/operators.md and lodkit/ops/__init__.pyi from the registry: ``python docs/generate_operators.py``."""
+"""Write docs/operators.md from the registry: ``python docs/generate_operators.py``."""
 
 from __future__ import annotations
 
@@ -39,13 +39,7 @@ def page():
     return "\n".join(lines)
 
 
-def stub():
-    """The names of ``lodkit.ops``, for type checkers."""
-    names = sorted((op.family, name) for name, op in lodkit.OPS.items())
-    return "".join(f"from .{family} import {name} as {name}\n" for family, name in names)
-
-
-GENERATED = {ROOT / "docs" / "operators.md": page, ROOT / "lodkit" / "ops" / "__init__.pyi": stub}
+GENERATED = {ROOT / "docs" / "operators.md": page}
 
 if __name__ == "__main__":
     for file, text in GENERATED.items():

@@ -17,7 +17,9 @@ from lodkit.registry import operators
 DOCS = pathlib.Path(__file__).parents[1] / "docs"
 
 
-@pytest.mark.parametrize("script", ["generate_operators", "render_benchmarks", "draw_shrinking_steps"])
+@pytest.mark.parametrize(
+    "script", ["generate_operators", "generate_stubs", "render_benchmarks", "draw_shrinking_steps"]
+)
 def test_generated_files_are_current(script):
     spec = importlib.util.spec_from_file_location(script, DOCS / f"{script}.py")
     module = importlib.util.module_from_spec(spec)

@@ -19,6 +19,7 @@ LAYERS = (
     ("jit",),
     ("arrays",),
     ("lod",),
+    ("typing",),
     ("registry",),
     ("ops",),
     ("kernels",),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from .objects import refuse_objects, remedy_of
 from .pages import allocate
 from .recorded import RecordedArray, refuse, refuse_lists, state
 from .tensors import array_of, is_tensor
+from .types import Array, DTypeLike
 
 HUGE = 1 << 21
 BIG = 1 << 22
@@ -26,7 +28,7 @@ _FLOATS = frozenset(dtype for dtype in VALUE_TYPES if dtype.kind == "f")
 INT64, _FLOAT64 = np.dtype(np.int64), np.dtype(np.float64)
 
 
-def empty(shape, dtype=np.float32):
+def empty(shape: int | Sequence[int], dtype: DTypeLike = np.float32) -> Array:
     """Return an uninitialised array aligned to 64 bytes, and to huge pages if it is big.
 
     From 4 MiB up the memory is private, anonymous and advised to 2 MiB pages where the system has them: gathers are

@@ -9,6 +9,7 @@ import numpy as np
 import lodkit
 
 from ..errors import LodkitError
+from ..registry import Op
 
 
 class ModelError(LodkitError, ValueError):
@@ -75,7 +76,8 @@ class GRU(Bag):
     defaults = Defaults(epochs=6)
     pools = (*Bag.pools, "last")
     bucket, spread = True, 0.1
-    layer, gates = lodkit.gru, 3
+    layer: Op[..., typing.Any] = lodkit.gru
+    gates = 3
 
     def layers(self):
         return self.weights("words")

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal, Self
 
 import numpy as np
 
 from .. import ops
 from ..arrays import dtype_of, from_lists, integers, is_array
+from ..arrays.types import ArrayLike, DenseLike, DTypeLike
 from ..errors import DTypeError, LoDError, LoDMismatchError
 from ..lod import LoDTensor, frozen
 from ..ops.shared.features import check_mask, check_packed, check_presence, on_cpu
@@ -20,7 +23,14 @@ class Conversions:
     __slots__ = ()
 
     @classmethod
-    def from_list(cls, examples, *, names=None, dtype=None, kind=None):
+    def from_list(
+        cls,
+        examples: Iterable[Mapping[Any, Any]],
+        *,
+        names: type[enum.IntEnum] | None = None,
+        dtype: DTypeLike = None,
+        kind: Literal["scalar", "list", "map"] | None = None,
+    ) -> Self:
         """Make features from a list of dictionaries: ``[{1: [10, 11], 3: [101]}, {}]``.
 
         Parameters
@@ -37,7 +47,7 @@ class Conversions:
         return cls(*_feature_lists.arrays_of(examples, checked_names(names), dtype, kind), names=names)
 
     @classmethod
-    def from_arrow(cls, array, *, names=None):
+    def from_arrow(cls, array: Any, *, names: type[enum.IntEnum] | None = None) -> Self:
         """Make features from a column of ``map<int, list<int>>``, one example per map.
 
         Values may also be numbers, or maps of numbers. Of a ``list<map<...>>``, each map in a list is an example.
@@ -54,7 +64,13 @@ class Conversions:
         return parts[0] if len(parts) == 1 else cls._concat(parts)
 
     @classmethod
-    def from_columns(cls, columns, presence=None, *, names=None):
+    def from_columns(
+        cls,
+        columns: Mapping[Any, Any] | Sequence[tuple[Any, Any]],
+        presence: Mapping[Any, Any] | Sequence[Any] | None = None,
+        *,
+        names: type[enum.IntEnum] | None = None,
+    ) -> Self:
         """Make features from one column per key: Caffe2's MergeSingle{Scalar,List,Map}FeatureTensors.
 
         Parameters
@@ -80,7 +96,14 @@ class Conversions:
         return cls._wrap(LoDTensor._wrap(frozen(_keys_of(keep.T, keys)), values._lod[:1]), values, map_keys, names)
 
     @classmethod
-    def from_dense(cls, x, keys, presence=None, *, names=None):
+    def from_dense(
+        cls,
+        x: DenseLike,
+        keys: ArrayLike,
+        presence: ArrayLike | None = None,
+        *,
+        names: type[enum.IntEnum] | None = None,
+    ) -> Self:
         """Make features from a dense array ``(examples, keys, *item)``: Caffe2's MergeDenseFeatureTensors.
 
         Parameters
@@ -102,11 +125,11 @@ class Conversions:
         values = ops.pack_features(x, presence=mask)
         return cls._wrap(LoDTensor._wrap(frozen(_keys_of(mask, keys)), values._lod), values, None, names)
 
-    def to_list(self):
+    def to_list(self) -> list[dict[int, Any]]:
         """Return one dictionary per example; keys are members of ``names`` where it has them."""
         return _feature_lists.dictionaries(self)
 
-    def to_arrow(self):
+    def to_arrow(self) -> Any:
         """Return a pyarrow array of maps, one per example, that shares the values: ``pyarrow.array(features)``."""
         from ..interop.arrow.exporting import pyarrow_array
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal, Self, overload
 
 import numpy as np
 
 from .. import ops
 from ..arrays import integers, is_array
+from ..arrays.types import Array, ArrayLike, DenseLike, Device, Values
 from ..errors import LoDError, LoDMismatchError
 from ..lod import LoDTensor, check_lengths, check_vector, frozen
 from ..lod.batching import Batch, concat
@@ -56,7 +59,16 @@ class Features(Batch, Conversions):
     __slots__ = ("_keys", "_map_keys", "_values", "names")
     __hash__ = None  # type: ignore[assignment]
 
-    def __init__(self, lengths, keys, values_lengths, values, map_keys=None, *, names=None):
+    def __init__(
+        self,
+        lengths: ArrayLike,
+        keys: ArrayLike,
+        values_lengths: ArrayLike | None,
+        values: DenseLike,
+        map_keys: DenseLike | None = None,
+        *,
+        names: type[enum.IntEnum] | None = None,
+    ) -> None:
         lengths, keys = check_lengths(on_cpu(lengths, "lengths")), check_vector(on_cpu(keys, "keys"), "keys")
         _check_sum("lengths", lengths, len(keys), "keys")
         self._keys, self._map_keys, self.names = LoDTensor(frozen(keys.copy()), [lengths]), None, checked_names(names)
@@ -89,48 +101,48 @@ class Features(Batch, Conversions):
     # -- parts -----------------------------------------------------------------------------------
 
     @property
-    def kind(self):
+    def kind(self) -> Literal["scalar", "list", "map"]:
         """Kind of the values: ``"scalar"``, ``"list"`` or ``"map"``."""
         if self._map_keys is not None:
             return "map"
         return "scalar" if self._values.lod_level == 1 else "list"
 
     @property
-    def lengths(self):
+    def lengths(self) -> Array:
         """Number of keys per example."""
         return self._keys.lengths()
 
     @property
-    def keys(self):
+    def keys(self) -> Array:
         """Keys of all examples, int64, read-only."""
         return self._keys.values
 
     @property
-    def values_lengths(self):
+    def values_lengths(self) -> Array | None:
         """Number of values per key; None if always one."""
         return None if self._values.lod_level == 1 else self._values.lengths()
 
     @property
-    def values(self):
+    def values(self) -> LoDTensor:
         """A LoDTensor with levels for examples and (unless scalar) keys."""
         return self._values
 
     @property
-    def map_keys(self):
+    def map_keys(self) -> LoDTensor | None:
         """Keys of the maps, a LoDTensor structured as ``values``; None without maps."""
         return self._map_keys
 
     @property
-    def dtype(self):
+    def dtype(self) -> np.dtype[Any] | Any:
         """Dtype of the values."""
         return self._values.dtype
 
     @property
-    def device(self):
+    def device(self) -> Device:
         """Device of the values, ``"cpu"`` or ``"cuda"``. Lengths and keys are always on the CPU."""
         return self._values.device
 
-    def to(self, device):
+    def to(self, device: Device) -> Self:
         """Return the features with their values on ``"cpu"`` or ``"cuda"``."""
         return self._of(self._keys, lambda t: t.to(device))
 
@@ -139,12 +151,12 @@ class Features(Batch, Conversions):
         map_keys = None if self._map_keys is None else change(self._map_keys)
         return self._wrap(keys, change(self._values), map_keys, self.names)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self._keys)
 
     # -- reading ---------------------------------------------------------------------------------
 
-    def feature(self, key):
+    def feature(self, key: int | enum.Enum | str) -> LoDTensor | Any:
         """Return one feature of all examples, empty where absent.
 
         Parameters
@@ -164,11 +176,15 @@ class Features(Batch, Conversions):
         found = ops.select_features(t, keys=self.keys, feature_keys=[number])
         return LoDTensor._wrap(found.values, found._lod[1:])
 
-    def has(self, key):
+    def has(self, key: int | enum.Enum | str) -> Array:
         """Return a mask of the examples that have a feature, even if empty."""
         found = self.keys == _feature_lists.number(key, self.names, "has")
         return np.bincount(self._keys.segment_ids()[found], minlength=len(self)) > 0
 
+    @overload
+    def __getitem__(self, key: enum.Enum | str) -> LoDTensor | Any: ...
+    @overload
+    def __getitem__(self, key: slice | list[Any] | Array) -> Self: ...
     def __getitem__(self, key):
         if isinstance(key, enum.Enum | str):
             return self.feature(key)
@@ -179,12 +195,12 @@ class Features(Batch, Conversions):
             "features[i:i + 1] selects an example, features[list or mask] several"
         )
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[dict[int, Any]]:
         return iter(self.to_list())
 
     # -- merging ---------------------------------------------------------------------------------
 
-    def merge(self, *others):
+    def merge(self, *others: Features) -> Self:
         """Merge with features of the same examples: each example gets the keys of all, in this order.
 
         Caffe2's MergeMulti{Scalar,List,Map}FeatureTensors. Common keys repeat.
@@ -212,7 +228,9 @@ class Features(Batch, Conversions):
         map_keys = None if self._map_keys is None else join([part._map_keys for part in parts])
         return self._wrap(LoDTensor._wrap(frozen(keys.values), values._lod[:1]), values, map_keys, self.names)
 
-    def pool(self, tables, pool="sum", **attrs):
+    def pool(
+        self, tables: Mapping[Any, DenseLike], pool: Literal["sum", "mean", "sqrt", "max", "min"] = "sum", **attrs: Any
+    ) -> Values:
         """Look up each feature in its own table, pool it per example, and concatenate the columns.
 
         Maps pool the rows of their keys, weighted by their values.
@@ -253,14 +271,14 @@ class Features(Batch, Conversions):
 
     # -- comparison ------------------------------------------------------------------------------
 
-    def equals(self, other):
+    def equals(self, other: object) -> bool:
         """Return whether the examples have the same keys in the same order, and the same values."""
         if not isinstance(other, Features) or self.kind != other.kind or not self._keys.equals(other._keys):
             return False
         same_maps = self._map_keys is None or self._map_keys.equals(other._map_keys)
         return same_maps and self._values.equals(other._values)
 
-    def __eq__(self, other):
+    def __eq__(self, other: object) -> bool:
         return self.equals(other) if isinstance(other, Features) else NotImplemented
 
     def __repr__(self):

@@ -90,21 +90,20 @@ def run(serial, parallel, args):
             process.lock.release()
 
 
-def set_num_threads(n):
+def set_num_threads(n: int) -> None:
     """Let every parallel kernel of this process use at most ``n`` threads; with 1 the serial twins run.
 
     ``numba.set_num_threads`` in the calling thread is a further bound.
     """
     global _limit
     n = operator.index(n)
-    if not 1 <= n <= config.NUMBA_NUM_THREADS:
-        raise ValueError(
-            f"the number of threads must be from 1 to {config.NUMBA_NUM_THREADS} (NUMBA_NUM_THREADS), got {n}"
-        )
+    most: int = config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]
+    if not 1 <= n <= most:
+        raise ValueError(f"the number of threads must be from 1 to {most} (NUMBA_NUM_THREADS), got {n}")
     _limit = n
 
 
-def get_num_threads():
+def get_num_threads() -> int:
     """Return the number of threads that a parallel kernel would use if called from this thread now."""
     process = _process()
     if process.serial_only:

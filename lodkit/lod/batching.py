@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
+from typing import Any, Literal, TypeVar, overload
 
 import numpy as np
 
 from ..arrays import from_lists, holds_rows, integers, is_cpu_tensor, is_integer, is_tensor, one_device
 from ..arrays.recorded import tracked
+from ..arrays.types import ArrayLike, Integer
 from ..errors import LoDMismatchError, RowIndexError
 from .levels import frozen
 from .lod_tensor import LoDTensor
 from .selected_rows import SelectedRows
+
+T = TypeVar("T")
 
 
 class Batch:
@@ -21,7 +26,7 @@ class Batch:
     __slots__ = ()
 
 
-def concat(tensors):
+def concat(tensors: Iterable[T]) -> T:
     """Concatenate LoDTensors of one lod_level and item shape, or Features, along the outermost level.
 
     Parameters
@@ -75,7 +80,7 @@ def _concat_rows(values):
     return joined(values)
 
 
-def split(x, parts, *, by="sequences"):
+def split(x: T, parts: Integer | ArrayLike, *, by: Literal["sequences", "rows"] = "sequences") -> list[T]:
     """Split a batch into consecutive parts, one per worker; ``concat`` is the inverse.
 
     Parameters
@@ -158,6 +163,12 @@ def _starts(starts, count):
     return starts
 
 
+@overload
+def batches(t: T, *, size: int, seed: int | np.random.Generator | None = None, bucket: bool = False) -> Iterator[T]: ...
+@overload
+def batches(
+    t: T, *labels: Any, size: int, seed: int | np.random.Generator | None = None, bucket: bool = False
+) -> Iterator[tuple[T, *tuple[Any, ...]]]: ...
 def batches(t, *labels, size, seed=None, bucket=False):
     """Yield shuffled mini-batches that cover every sequence once.
 

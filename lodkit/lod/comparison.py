@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NoReturn, Self
+
 import numpy as np
 
 from ..arrays import array_of, is_cpu_tensor, tensor_of
@@ -15,7 +17,7 @@ class Comparison:
     __slots__ = ()
     __hash__ = None  # type: ignore[assignment]
 
-    def same_lod(self, other):
+    def same_lod(self, other: Comparison) -> bool:
         """Return whether the structure is the same, by content."""
         if not isinstance(other, Comparison):
             raise TypeError(f"same_lod compares with a LoDTensor, got {type(other).__name__}")
@@ -25,7 +27,7 @@ class Comparison:
             return False
         return all(a is b or np.array_equal(a, b) for a, b in zip(self._lod, other._lod, strict=True))
 
-    def equals(self, other):
+    def equals(self, other: object) -> bool:
         """Return whether structure and values are the same, by content; NaN equals NaN."""
         if not isinstance(other, Comparison) or self.shape != other.shape or not self.same_lod(other):
             return False
@@ -34,10 +36,10 @@ class Comparison:
             return a is b
         return bool(((a == b) | ((a != a) & (b != b))).all())
 
-    def __eq__(self, other):
+    def __eq__(self, other: object) -> Self:  # type: ignore[override]
         return self._compare(other, "==", lambda a, b: a == b)
 
-    def __ne__(self, other):
+    def __ne__(self, other: object) -> Self:  # type: ignore[override]
         return self._compare(other, "!=", lambda a, b: a != b)
 
     def _compare(self, other, sign, compare):
@@ -61,7 +63,7 @@ class Comparison:
             raise LoDMismatchError(f"{sign}: shape {np.shape(other)} does not broadcast to {self.shape} (values)")
         return self.with_values(compare(values, other))
 
-    def __bool__(self):
+    def __bool__(self) -> NoReturn:
         raise ValueError("a LoDTensor has no truth value; use len(t), t.equals(u), t.values.any() or .all()")
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Iterable
 from itertools import pairwise
+from typing import Any, Self
 
 import numpy as np
 
@@ -22,6 +24,7 @@ from ..arrays import (
     to_device,
 )
 from ..arrays.objects import refuse_objects
+from ..arrays.types import Array, ArrayLike, DenseLike, Device, DTypeLike, Integer, Number, Values
 from ..errors import DTypeError, LoDError, SegmentIdError
 from . import levels as _levels
 from .elsewhere import Familiar
@@ -37,12 +40,12 @@ class Conversions(Familiar):
     __slots__ = ()
 
     @classmethod
-    def from_lengths(cls, values, *lengths):
+    def from_lengths(cls, values: DenseLike | None, *lengths: ArrayLike) -> Self:
         """Make a LoDTensor from rows and lengths per level, outermost first."""
         return cls(values, lengths)
 
     @classmethod
-    def from_offsets(cls, values, *offsets, absolute=False):
+    def from_offsets(cls, values: DenseLike | None, *offsets: ArrayLike, absolute: bool = False) -> Self:
         """Make a LoDTensor from rows and offsets per level, outermost first.
 
         Parameters
@@ -57,7 +60,7 @@ class Conversions(Familiar):
         return cls(values, lod=_levels.from_offsets(offsets, absolute))
 
     @classmethod
-    def from_segment_ids(cls, values, ids, num_segments=None):
+    def from_segment_ids(cls, values: DenseLike, ids: ArrayLike, num_segments: Integer | None = None) -> Self:
         """Make a LoDTensor of one level from a segment id per row.
 
         Parameters
@@ -86,7 +89,9 @@ class Conversions(Familiar):
         return cls._wrap(values, (frozen(offsets),))
 
     @classmethod
-    def from_padded(cls, padded, lengths=None, *, pad_value=None):
+    def from_padded(
+        cls, padded: ArrayLike, lengths: ArrayLike | None = None, *, pad_value: Number | None = None
+    ) -> Self:
         """Make a LoDTensor of one level from a padded batch.
 
         Parameters
@@ -121,7 +126,7 @@ class Conversions(Familiar):
         return cls._wrap(values, (offsets,))
 
     @classmethod
-    def from_uniform(cls, values):
+    def from_uniform(cls, values: DenseLike) -> Self:
         """Make a LoDTensor of one level from ``(sequences, length, *item)``: equal lengths."""
         values = cls(values).values
         if len(values.shape) < 2:
@@ -130,7 +135,7 @@ class Conversions(Familiar):
         return cls._wrap(values.reshape((count * length, *item)), (frozen(np.arange(count + 1) * length),))
 
     @classmethod
-    def from_nested(cls, lists, *, lod_level=None, dtype=None):
+    def from_nested(cls, lists: Any, *, lod_level: int | None = None, dtype: DTypeLike = None) -> Self:
         """Make a LoDTensor from nested data: lists, arrays, columns of tables, tensors.
 
         Parameters
@@ -166,7 +171,7 @@ class Conversions(Familiar):
         return from_nested(cls, lists, lod_level, dtype)
 
     @classmethod
-    def from_sequences(cls, sequences):
+    def from_sequences(cls, sequences: Iterable[DenseLike | Conversions]) -> Self:
         """Make a LoDTensor from its sequences: arrays ``(length, *item)``, or LoDTensors."""
         sequences = list(sequences)
         if sequences and all(isinstance(s, cls) for s in sequences):
@@ -201,7 +206,7 @@ class Conversions(Familiar):
                 )
         return cls(torch.cat(parts), [[len(s) for s in sequences]])
 
-    def to_padded(self, pad_value=0, max_length=None):
+    def to_padded(self, pad_value: Number = 0, max_length: Integer | None = None) -> Array:
         """Return a dense array, one axis per level, with ``pad_value`` after the end of short sequences.
 
         Parameters
@@ -244,7 +249,7 @@ class Conversions(Familiar):
         copy_runs(values, tuple(runs), widths[-1], rows, fill[()])
         return out
 
-    def to_uniform(self):
+    def to_uniform(self) -> Values:
         """Return ``values`` with one axis per level, without a copy; lengths of a level must be equal."""
         widths = [self._uniform_length(level) for level in range(self.lod_level)]
         return self._need_values().reshape((len(self), *widths, *self.shape[1:]))
@@ -259,14 +264,14 @@ class Conversions(Familiar):
             )
         return int(lengths[0]) if len(lengths) else 0
 
-    def to_list(self):
+    def to_list(self) -> list[Any]:
         """Return nested Python lists."""
         rows = self.to("cpu")._need_values().tolist()
         for offsets in reversed(self._lod):
             rows = [rows[a:b] for a, b in pairwise(offsets.tolist())]
         return rows
 
-    def to(self, device):
+    def to(self, device: Device) -> Self:
         """Return the tensor with its values on ``"cpu"`` or ``"cuda"``; itself if they are there."""
         if device == self.device:
             return self

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import builtins
 import operator
 import sys
+from collections.abc import Iterator
 from itertools import islice, pairwise
+from typing import Any, Self, overload
 
 import numpy as np
 
 from ..arrays import array_of, empty, from_lists, integers, is_cpu_tensor, is_integer, is_tensor, remedy_for, tensor_of
 from ..arrays.recorded import not_recorded, on_tape, tracked
+from ..arrays.types import Array, Integer, Values
 from ..errors import DeviceError, LoDError, LoDLevelError, RowIndexError
 from .levels import compiled, frozen
 
@@ -19,7 +23,7 @@ class Indexing:
 
     __slots__ = ()
 
-    def slice(self, *branch):
+    def slice(self, *branch: int) -> Self:
         """Return the ``<i, j, ...>``-slice: a view of one sequence, kept as a batch of one.
 
         Parameters
@@ -46,7 +50,7 @@ class Indexing:
         at = self._find(branch)
         return self._cut(len(branch) - 1, at, at + 1)
 
-    def slice_in_level(self, level, start, stop):
+    def slice_in_level(self, level: int, start: Integer, stop: Integer) -> Self:
         """Return the sequences ``start:stop`` of a level, counted over the whole batch, as a view.
 
         The levels above are dropped.
@@ -83,6 +87,10 @@ class Indexing:
             )
         return self._cut(at, start, stop)
 
+    @overload
+    def __getitem__(self, key: builtins.slice | list[Any] | Array) -> Self: ...
+    @overload
+    def __getitem__(self, key: Integer | tuple[Any, ...]) -> Values: ...
     def __getitem__(self, key):
         if isinstance(key, tuple):
             return self._descend(key)
@@ -94,12 +102,12 @@ class Indexing:
             return self._select(_indices(key, len(self)))
         return self._part((key,))
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Values]:
         if not self._lod:
             return iter(self._values)
         return iter(self.sequences(0))
 
-    def sequences(self, level=-1):
+    def sequences(self, level: int = -1) -> list[Values]:
         """Return the sequences of a level, in order, as views: arrays at the innermost, else LoDTensors."""
         level = self._level(level)
         if level == len(self._lod) - 1:
@@ -107,7 +115,7 @@ class Indexing:
             return [values[a:b] for a, b in pairwise(self._lod[-1].tolist())]
         return [self._cut(level + 1, a, b) for a, b in pairwise(self._lod[level].tolist())]
 
-    def branches(self):
+    def branches(self) -> list[tuple[tuple[int, ...], Values]]:
         """Return ``(branch, sequence)`` per innermost sequence, in order: ``((0, 2), array)``."""
         return list(zip(first_branches(self), self.sequences(), strict=True)) if self._lod else []
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..arrays import integers, is_tensor
+from ..arrays.types import Levels
 from ..errors import LoDError, LoDMismatchError
 
 _SHOWN = 8
@@ -162,7 +163,7 @@ def difference(t, u):
     return f"{len(t)} rows against {len(u)}"
 
 
-def check_lod(lod, rows=None, *, absolute=False):
+def check_lod(lod: Levels, rows: int | None = None, *, absolute: bool = False) -> None:
     """Raise unless offsets are valid (Paddle's CheckLoD and CheckAbsLoD).
 
     Parameters

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from typing import Any, Self
 
 import numpy as np
 
 from ..arrays import check_dense, device_of, from_lists, is_array, is_cpu_tensor, plain_array, remedy_for
 from ..arrays.objects import OBJECTS, refuse_objects
 from ..arrays.recorded import on_tape, plain_view
+from ..arrays.types import Array, DenseLike, Device, Levels, Values
 from ..errors import LoDError, LoDLevelError
 from ..public import public
 from . import levels as _levels
@@ -68,7 +70,9 @@ class LoDTensor(
     __slots__ = ("__weakref__", "_base", "_lod", "_numba", "_rows", "_values")
     __hash__ = None  # type: ignore[assignment]
 
-    def __init__(self, values, recursive_sequence_lengths=None, *, lod=None):
+    def __init__(
+        self, values: DenseLike | None, recursive_sequence_lengths: Levels | None = None, *, lod: Levels | None = None
+    ) -> None:
         if lod is not None and recursive_sequence_lengths is not None:
             raise TypeError("give recursive_sequence_lengths or lod=, not both")
         if lod is not None:
@@ -99,26 +103,26 @@ class LoDTensor(
 
     # -- Paddle's names --------------------------------------------------------------------------
 
-    def recursive_sequence_lengths(self):
+    def recursive_sequence_lengths(self) -> list[list[int]]:
         """Return lengths per level, outermost first, as lists."""
         return [np.diff(offsets).tolist() for offsets in self._lod]
 
-    def set_recursive_sequence_lengths(self, lengths):
+    def set_recursive_sequence_lengths(self, lengths: Levels) -> None:
         """Replace the structure in place; lengths that do not sum to the rows raise and change nothing."""
         self._set_levels(_levels.from_lengths(lengths))
 
-    def has_valid_recursive_sequence_lengths(self):
+    def has_valid_recursive_sequence_lengths(self) -> bool:
         """Return whether the lengths sum to the rows; False only if the array was resized since."""
         return self._values is None or not self._lod or bool(self._lod[-1][-1] == self._values.shape[0])
 
-    def lod(self, absolute=False):
+    def lod(self, absolute: bool = False) -> list[list[int]]:
         """Return offsets per level, outermost first, as lists.
 
         They count sequences of the next level, or rows if ``absolute`` (Paddle's ToAbsOffset).
         """
         return [self.offsets(level, absolute).tolist() for level in range(len(self._lod))]
 
-    def set_lod(self, offsets):
+    def set_lod(self, offsets: Levels) -> None:
         """Replace the structure in place, by offsets that count sequences of the next level."""
         self._set_levels(_levels.from_offsets(offsets))
 
@@ -131,11 +135,11 @@ class LoDTensor(
     # -- values ----------------------------------------------------------------------------------
 
     @property
-    def values(self):
+    def values(self) -> Values:
         """Rows of all sequences, ``(rows, *item)``; shared, not copied. None for structure only."""
         return self._values
 
-    def set_values(self, values):
+    def set_values(self, values: DenseLike | None) -> None:
         """Replace the values in place; the structure stays."""
         values = _rows_of(values)
         if values is None and not self._lod:
@@ -143,7 +147,7 @@ class LoDTensor(
         _levels.check_rows(self._lod, values)
         self._values, self._base, self._numba = values, 0, None
 
-    def with_values(self, values):
+    def with_values(self, values: DenseLike | None) -> Self:
         """Return a tensor of the same structure with these values."""
         if type(values) is not np.ndarray or not values.ndim or values.dtype.kind in OBJECTS:
             values = _rows_of(values)
@@ -163,34 +167,34 @@ class LoDTensor(
         return made
 
     @property
-    def lod_level(self):
+    def lod_level(self) -> int:
         """Number of levels; 0 for a plain array."""
         return len(self._lod)
 
     @property
-    def dtype(self):
+    def dtype(self) -> np.dtype[Any] | Any:
         """Dtype of the values; None for structure only."""
         return getattr(self._values, "dtype", None)
 
     @property
-    def device(self):
+    def device(self) -> Device:
         """Device of the values, ``"cpu"`` or ``"cuda"``. Offsets are always on the CPU."""
         return "cpu" if self._values is None else device_of(self._values)
 
     @property
-    def shape(self):
+    def shape(self) -> tuple[int, ...]:
         """Shape of ``values``, ``(rows, *item)``."""
         return (int(self._lod[-1][-1]),) if self._values is None else tuple(self._values.shape)
 
     @property
-    def nbytes(self):
+    def nbytes(self) -> int:
         """Bytes of values and offsets."""
         values = 0 if self._values is None else self.dtype.itemsize * math.prod(self.shape)
         return values + sum(offsets.nbytes for offsets in self._lod)
 
     # -- structure -------------------------------------------------------------------------------
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self._lod[0]) - 1 if self._lod else self._values.shape[0]
 
     def _level(self, level):
@@ -201,7 +205,7 @@ class LoDTensor(
             raise LoDLevelError(f"level {level} does not exist: the tensor has lod_level {levels}{hint}")
         return level % levels
 
-    def row_offsets(self, level=-1):
+    def row_offsets(self, level: int = -1) -> Array:
         """Return the offsets of a level in rows of ``values``, from 0; int64, read-only."""
         if level == -1 and self._lod:
             return self._lod[-1]
@@ -213,7 +217,7 @@ class LoDTensor(
             self._rows = tuple(reversed(rows))
         return self._rows[level]
 
-    def offsets(self, level=-1, absolute=False):
+    def offsets(self, level: int = -1, absolute: bool = False) -> Array:
         """Return the offsets of a level, int64.
 
         Parameters
@@ -227,20 +231,20 @@ class LoDTensor(
             return self.row_offsets(level) + self._base
         return self._lod[self._level(level)]
 
-    def lengths(self, level=-1, absolute=False):
+    def lengths(self, level: int = -1, absolute: bool = False) -> Array:
         """Return the lengths of a level, in sequences of the next level, or in rows if ``absolute``."""
         return np.diff(self.row_offsets(level) if absolute else self._lod[self._level(level)])
 
-    def segment_ids(self, level=-1):
+    def segment_ids(self, level: int = -1) -> Array:
         """Return the sequence of each row, as an index into a level."""
         lengths = self.lengths(level, absolute=True)
         return np.repeat(np.arange(len(lengths)), lengths)
 
-    def max_length(self, level=-1):
+    def max_length(self, level: int = -1) -> int:
         """Return the longest length of a level; 0 without sequences."""
         return int(self.lengths(level).max(initial=0))
 
-    def padding_waste(self):
+    def padding_waste(self) -> float:
         """Return the fraction of a padded batch (``to_padded``) that is padding."""
         padded = len(self)
         for level in range(self.lod_level):

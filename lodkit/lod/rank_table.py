@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..arrays.types import Array, Levels
 from ..errors import LoDLevelError
 from ..public import public
 from .levels import compiled, from_offsets, frozen
@@ -39,7 +40,7 @@ class RankTable:
     __slots__ = ("_index", "_kept", "_lod", "_running")
     device = "any"
 
-    def __init__(self, lod):
+    def __init__(self, lod: Levels) -> None:
         levels = from_offsets(lod)
         if not levels:
             raise LoDLevelError("a RankTable needs at least one level, whose sequences it ranks")
@@ -55,29 +56,34 @@ class RankTable:
     def _set(self, levels, index, running):
         self._lod, self._index, self._running, self._kept = levels, frozen(index), frozen(running), {}
 
-    index = property(lambda self: self._index)
-    running = property(lambda self: self._running)
+    @property
+    def index(self) -> Array:
+        return self._index
 
     @property
-    def level(self):
+    def running(self) -> Array:
+        return self._running
+
+    @property
+    def level(self) -> int:
         """The level of the sequences, from 0; those above it are kept for ``array_to_lod_tensor``."""
         return len(self._lod) - 1
 
     @property
-    def length(self):
+    def length(self) -> Array:
         """The lengths in order of rank."""
         return np.diff(self._lod[-1])[self._index]
 
     @property
-    def items(self):
+    def items(self) -> list[tuple[int, int]]:
         """Index and length of each sequence, in order of rank."""
         return list(zip(self._index.tolist(), self.length.tolist(), strict=True))
 
-    def lod(self):
+    def lod(self) -> list[list[int]]:
         """Offsets of the levels down to that of the sequences, outermost first, as lists."""
         return [offsets.tolist() for offsets in self._lod]
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self._index)
 
     def __reduce__(self):

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Self
+
 import numpy as np
 
+from ..arrays.types import ArrayLike, DenseLike
 from ..errors import LoDError, LoDLevelError
 from . import levels as _levels
 from .levels import frozen
@@ -14,7 +17,7 @@ class Relevelling:
 
     __slots__ = ()
 
-    def append_level(self, lengths=None, values=None):
+    def append_level(self, lengths: ArrayLike | None = None, values: DenseLike | None = None) -> Self:
         """Return the tensor with an innermost level added: each row becomes a sequence of rows.
 
         Parameters
@@ -54,7 +57,7 @@ class Relevelling:
         _levels.check_rows(levels, made)
         return self._wrap(made, levels, self._base if values is None else 0)
 
-    def drop_level(self, level=None):
+    def drop_level(self, level: int | None = None) -> Self:
         """Return the tensor without a level: its sequences are joined within those of the level above.
 
         Parameters

@@ -24,6 +24,7 @@ from ..arrays import (
 )
 from ..arrays.objects import refuse_objects
 from ..arrays.recorded import not_recorded, on_tape, plain_view, tracked
+from ..arrays.types import ArrayLike, DenseLike, Device, Integer, Number, Values
 from ..errors import DeviceError, LoDError, RowIndexError
 from ..public import public
 from .elsewhere import SELECTED_ROWS, hints
@@ -67,13 +68,13 @@ class SelectedRows:
     """
 
     __slots__ = ("__weakref__", "_numba", "_runs", "height", "is_merged", "rows", "value")
-    rows: np.ndarray
-    value: typing.Any
+    rows: Values
+    value: Values
     height: int
     is_merged: bool
     __array_ufunc__ = None
 
-    def __init__(self, rows, value, height):
+    def __init__(self, rows: DenseLike, value: DenseLike, height: Integer) -> None:
         value = from_lists(value, "value") if isinstance(value, list | tuple | int | float) else value
         if isinstance(value, np.ndarray) and not on_tape(value):
             value = refuse_objects(plain_array(value, "value"), "value")
@@ -135,31 +136,31 @@ class SelectedRows:
         raise AttributeError(f"{name} of SelectedRows is read-only; make a new SelectedRows(rows, value, height)")
 
     @property
-    def shape(self):
+    def shape(self) -> tuple[int, ...]:
         """Shape of the dense array, ``(height, *item)``."""
         return (self.height, *self.value.shape[1:])
 
     @property
-    def ndim(self):
+    def ndim(self) -> int:
         return self.value.ndim
 
     @property
-    def dtype(self):
+    def dtype(self) -> np.dtype[typing.Any] | typing.Any:
         return self.value.dtype
 
     @property
-    def nbytes(self):
+    def nbytes(self) -> int:
         """Bytes of rows and value."""
         return self.rows.nbytes + self.value.nbytes
 
     @property
-    def device(self):
+    def device(self) -> Device:
         return device_of(self.value)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.rows)
 
-    def to(self, device):
+    def to(self, device: Device) -> SelectedRows:
         """Return a copy on ``"cpu"`` or ``"cuda"``; itself if it is there."""
         if device == self.device:
             return self
@@ -168,11 +169,11 @@ class SelectedRows:
             rows = SelectedRows(rows, value, self.height).rows
         return self._wrap(rows, value, self.height, self.is_merged)
 
-    def get_tensor(self):
+    def get_tensor(self) -> Values:
         """Return ``value``, one row per entry (Paddle's name)."""
         return self.value
 
-    def merge(self):
+    def merge(self) -> SelectedRows:
         """Return sorted, unique rows with duplicates summed; itself if merged."""
         if self.is_merged:
             return self
@@ -180,13 +181,13 @@ class SelectedRows:
 
         return merge_selected_rows(self)
 
-    def to_dense(self):
+    def to_dense(self) -> Values:
         """Return the dense array, ``(height, *item)``."""
         from ..ops.selected_rows import selected_rows_to_dense
 
         return selected_rows_to_dense(self)
 
-    def norm(self):
+    def norm(self) -> float:
         """Return the Euclidean norm of the dense array, a float: a constant to a tape."""
         value = self.merge().value
         if self.device == "cuda":
@@ -196,7 +197,7 @@ class SelectedRows:
         value = array_of(value, "value") if is_cpu_tensor(value) else value
         return float(np.sqrt(np.square(value, dtype=np.float64).sum()))
 
-    def clip_by_norm(self, max_norm):
+    def clip_by_norm(self, max_norm: Number) -> SelectedRows:
         """Return the merged gradient, scaled so that its norm is at most ``max_norm``."""
         if not max_norm >= 0:
             raise ValueError(f"max_norm must be a number >= 0, got {max_norm}")
@@ -206,7 +207,7 @@ class SelectedRows:
         norm = merged.norm()
         return merged if norm <= max_norm else merged * (max_norm / norm)
 
-    def split(self, height_sections):
+    def split(self, height_sections: ArrayLike) -> list[SelectedRows]:
         """Split along the height: one SelectedRows per section, rows counted from its start, order kept.
 
         >>> SelectedRows([7, 1], [[1.], [2.]], 10).split([5, 5])[1]
@@ -216,20 +217,20 @@ class SelectedRows:
 
         return list(split_selected_rows(self, height_sections=tuple(map(operator.index, height_sections))))
 
-    def to_torch(self):
+    def to_torch(self) -> typing.Any:
         """Return a sparse COO tensor of PyTorch, on the same device, which shares ``value``."""
         from ..interop.coo import to_torch
 
         return to_torch(self)
 
     @classmethod
-    def from_torch(cls, tensor):
+    def from_torch(cls, tensor: typing.Any) -> SelectedRows:
         """Return SelectedRows of a sparse COO tensor with one sparse dimension; its values are shared, rows copied."""
         from ..interop.coo import from_torch
 
         return from_torch(cls, tensor)
 
-    def to_scipy(self):
+    def to_scipy(self) -> typing.Any:
         """Return a SciPy ``coo_array`` with the elements of all entries, duplicates included; it shares ``value``.
 
         >>> SelectedRows([2, 2], [[1., 2.], [3., 4.]], 3).to_scipy().toarray()
@@ -242,7 +243,7 @@ class SelectedRows:
         return to_scipy(self)
 
     @classmethod
-    def from_scipy(cls, matrix):
+    def from_scipy(cls, matrix: typing.Any) -> SelectedRows:
         """Return SelectedRows of the rows in which a SciPy sparse matrix has elements.
 
         A COO matrix of whole rows, as ``to_scipy`` makes, shares its elements.
@@ -278,15 +279,15 @@ class SelectedRows:
             return NotImplemented
         return self._with_value(operation(tracked(self.value), number))
 
-    def __mul__(self, number):
+    def __mul__(self, number: typing.Any) -> SelectedRows:
         return self._scaled(operator.mul, number)
 
     __rmul__ = __mul__
 
-    def __truediv__(self, number):
+    def __truediv__(self, number: typing.Any) -> SelectedRows:
         return self._scaled(operator.truediv, number)
 
-    def __neg__(self):
+    def __neg__(self) -> SelectedRows:
         return self._with_value(-tracked(self.value))
 
     def __array__(self, dtype=None, copy=None):

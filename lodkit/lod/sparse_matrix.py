@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import typing
+from typing import Self
+
+from ..arrays.types import DenseLike, Integer, Values
 
 
 class SparseMatrices:
@@ -10,7 +13,7 @@ class SparseMatrices:
 
     __slots__ = ()
 
-    def to_sparse_matrix(self, scores=None, num_columns=None):
+    def to_sparse_matrix(self, scores: DenseLike | Self | None = None, num_columns: Integer | None = None) -> Values:
         """Return the dense matrix of scores, one row per sequence, one column per id: ``sparse_matrix``.
 
         Parameters
@@ -25,7 +28,7 @@ class SparseMatrices:
         return sparse_matrix(self, scores, num_columns=num_columns)
 
     @classmethod
-    def from_sparse_matrix(cls, dense):
+    def from_sparse_matrix(cls, dense: DenseLike) -> tuple[Self, Self]:
         """Return ids and scores of the nonzeros of a matrix: two LoDTensors of one structure.
 
         Examples
@@ -41,7 +44,13 @@ class SparseMatrices:
         ids = dense_to_id_lists(dense)
         return ids, batch_dense_to_sparse(ids, dense)
 
-    def to_scipy(self, scores=None, num_columns=None, *, format: typing.Literal["csr", "coo"] = "csr"):
+    def to_scipy(
+        self,
+        scores: DenseLike | Self | None = None,
+        num_columns: Integer | None = None,
+        *,
+        format: typing.Literal["csr", "coo"] = "csr",
+    ) -> typing.Any:
         """Return a SciPy sparse array, one row per innermost sequence; ``to_sparse_matrix`` returns a dense one.
 
         Parameters
@@ -57,7 +66,7 @@ class SparseMatrices:
         return to_scipy(self, scores, num_columns, format)
 
     @classmethod
-    def from_scipy(cls, matrix):
+    def from_scipy(cls, matrix: typing.Any) -> tuple[Self, Self]:
         """Return ids and scores of a SciPy sparse matrix: two LoDTensors of one structure.
 
         CSR keeps its order, duplicates and explicit zeros; other formats are converted to CSR; duplicates of COO are

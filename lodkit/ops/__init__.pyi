@@ -1,271 +1,546 @@
-from .activations import gelu as gelu
-from .activations import gelu_grad as gelu_grad
-from .activations import silu as silu
-from .activations import silu_grad as silu_grad
-from .activations import softmax as softmax
-from .activations import softmax_grad as softmax_grad
-from .adam_optimizers import adam as adam
-from .adam_optimizers import adamax as adamax
-from .adam_optimizers import adamw as adamw
-from .adam_optimizers import advance_power as advance_power
-from .adam_optimizers import nadam as nadam
-from .adam_optimizers import radam as radam
-from .adam_optimizers import rowwise_adam as rowwise_adam
-from .attention_lstm import attention_lstm as attention_lstm
-from .bag_updates import embedding_bag_adadelta as embedding_bag_adadelta
-from .bag_updates import embedding_bag_adagrad as embedding_bag_adagrad
-from .bag_updates import embedding_bag_adam as embedding_bag_adam
-from .bag_updates import embedding_bag_adamax as embedding_bag_adamax
-from .bag_updates import embedding_bag_adamw as embedding_bag_adamw
-from .bag_updates import embedding_bag_decayed_adagrad as embedding_bag_decayed_adagrad
-from .bag_updates import embedding_bag_ftrl as embedding_bag_ftrl
-from .bag_updates import embedding_bag_lion as embedding_bag_lion
-from .bag_updates import embedding_bag_momentum as embedding_bag_momentum
-from .bag_updates import embedding_bag_nadam as embedding_bag_nadam
-from .bag_updates import embedding_bag_proximal_adagrad as embedding_bag_proximal_adagrad
-from .bag_updates import embedding_bag_proximal_gd as embedding_bag_proximal_gd
-from .bag_updates import embedding_bag_radam as embedding_bag_radam
-from .bag_updates import embedding_bag_rmsprop as embedding_bag_rmsprop
-from .bag_updates import embedding_bag_rowwise_adagrad as embedding_bag_rowwise_adagrad
-from .bag_updates import embedding_bag_rowwise_adam as embedding_bag_rowwise_adam
-from .bag_updates import embedding_bag_sgd as embedding_bag_sgd
-from .beam_search import beam_search as beam_search
-from .beam_search import greedy_decode as greedy_decode
-from .beam_search_decode import beam_search_decode as beam_search_decode
-from .chunk_eval import chunk_eval as chunk_eval
-from .columns import concat_columns as concat_columns
-from .columns import concat_columns_grad as concat_columns_grad
-from .columns import slice_columns as slice_columns
-from .columns import slice_columns_grad as slice_columns_grad
-from .continuous_value import continuous_value_model as continuous_value_model
-from .continuous_value import continuous_value_model_grad as continuous_value_model_grad
-from .conversions import lengths_to_offsets as lengths_to_offsets
-from .conversions import lengths_to_segment_ids as lengths_to_segment_ids
-from .conversions import offsets_to_lengths as offsets_to_lengths
-from .conversions import offsets_to_segment_ids as offsets_to_segment_ids
-from .conversions import segment_ids_to_lengths as segment_ids_to_lengths
-from .conversions import segment_ids_to_offsets as segment_ids_to_offsets
-from .crf import crf_decoding as crf_decoding
-from .crf import linear_chain_crf as linear_chain_crf
-from .crf import linear_chain_crf_grad as linear_chain_crf_grad
-from .ctc_align import ctc_align as ctc_align
-from .ctc_align import ctc_greedy_decode as ctc_greedy_decode
-from .ctc_loss import ctc_loss as ctc_loss
-from .ctc_loss import ctc_loss_grad as ctc_loss_grad
-from .dense import fc as fc
-from .dense import fc_grad as fc_grad
-from .dense import mean as mean
-from .dense import mean_grad as mean_grad
-from .dense import relu as relu
-from .dense import relu_grad as relu_grad
-from .dense import sigmoid as sigmoid
-from .dense import sigmoid_grad as sigmoid_grad
-from .dense import softmax_with_cross_entropy as softmax_with_cross_entropy
-from .dense import softmax_with_cross_entropy_grad as softmax_with_cross_entropy_grad
-from .dense import tanh as tanh
-from .dense import tanh_grad as tanh_grad
-from .dropout import dropout as dropout
-from .edge_padding import add_padding as add_padding
-from .edge_padding import gather_padding as gather_padding
-from .edge_padding import pad_empty_samples as pad_empty_samples
-from .edge_padding import pad_empty_samples_grad as pad_empty_samples_grad
-from .edge_padding import remove_padding as remove_padding
-from .edit_distance import edit_distance as edit_distance
-from .elementwise import abs as abs
-from .elementwise import abs_grad as abs_grad
-from .elementwise import assign as assign
-from .elementwise import clip_by_norm as clip_by_norm
-from .elementwise import clip_by_value as clip_by_value
-from .elementwise import clip_by_value_grad as clip_by_value_grad
-from .elementwise import elementwise_mul as elementwise_mul
-from .elementwise import isfinite as isfinite
-from .elementwise import isinf as isinf
-from .elementwise import isnan as isnan
-from .elementwise import norm as norm
-from .elementwise import scale as scale
-from .elementwise import sqrt as sqrt
-from .elementwise import sqrt_grad as sqrt_grad
-from .elementwise import square as square
-from .embedding import embedding_bag as embedding_bag
-from .embedding import embedding_bag_grad as embedding_bag_grad
-from .embedding import embedding_bag_weights_grad as embedding_bag_weights_grad
-from .embedding import lookup_table as lookup_table
-from .embedding import lookup_table_grad as lookup_table_grad
-from .features import merge_features as merge_features
-from .features import merge_features_grad as merge_features_grad
-from .features import pack_features as pack_features
-from .features import pack_features_grad as pack_features_grad
-from .features import select_features as select_features
-from .features import select_features_grad as select_features_grad
-from .features import stack_features as stack_features
-from .features import stack_features_grad as stack_features_grad
-from .gather_scatter import batch_gather as batch_gather
-from .gather_scatter import batch_gather_grad as batch_gather_grad
-from .gather_scatter import gather as gather
-from .gather_scatter import gather_grad as gather_grad
-from .gru import gru as gru
-from .gru import gru_grad as gru_grad
-from .hashing import hash_rows as hash_rows
-from .id_lists import find as find
-from .id_lists import find_duplicate_elements as find_duplicate_elements
-from .id_lists import merge_id_lists as merge_id_lists
-from .id_lists import unique as unique
-from .im2sequence import im2sequence as im2sequence
-from .im2sequence import im2sequence_grad as im2sequence_grad
-from .layer_norm import layer_norm as layer_norm
-from .layer_norm import layer_norm_grad as layer_norm_grad
-from .lengths import lengths_split as lengths_split
-from .lengths import lengths_top_k as lengths_top_k
-from .lengths import lengths_top_k_grad as lengths_top_k_grad
-from .lod_levels import lod_append as lod_append
-from .lod_levels import lod_reset as lod_reset
-from .lod_levels import sequence_reshape as sequence_reshape
-from .losses import mean_squared_error as mean_squared_error
-from .losses import mean_squared_error_grad as mean_squared_error_grad
-from .losses import sigmoid_cross_entropy_with_logits as sigmoid_cross_entropy_with_logits
-from .losses import sigmoid_cross_entropy_with_logits_grad as sigmoid_cross_entropy_with_logits_grad
-from .lstm import lstm as lstm
-from .lstm import lstm_grad as lstm_grad
-from .match_matrix import match_matrix as match_matrix
-from .match_matrix import match_matrix_grad as match_matrix_grad
-from .moment_optimizers import adadelta as adadelta
-from .moment_optimizers import lion as lion
-from .moment_optimizers import momentum as momentum
-from .moment_optimizers import rmsprop as rmsprop
-from .norm_optimizers import dpsgd as dpsgd
-from .norm_optimizers import lamb as lamb
-from .norm_optimizers import lars as lars
-from .norm_optimizers import storm as storm
-from .norm_optimizers import wngrad as wngrad
-from .one_hot import dense_to_id_lists as dense_to_id_lists
-from .one_hot import one_hot as one_hot
-from .one_hot import segment_one_hot as segment_one_hot
-from .optimizers import adagrad as adagrad
-from .optimizers import decayed_adagrad as decayed_adagrad
-from .optimizers import ftrl as ftrl
-from .optimizers import proximal_adagrad as proximal_adagrad
-from .optimizers import proximal_gd as proximal_gd
-from .optimizers import rowwise_adagrad as rowwise_adagrad
-from .optimizers import sgd as sgd
-from .padding import lengths_pad as lengths_pad
-from .padding import pack_segments as pack_segments
-from .padding import pack_segments_grad as pack_segments_grad
-from .padding import unpack_segments as unpack_segments
-from .padding import unpack_segments_grad as unpack_segments_grad
-from .quantized import cast as cast
-from .quantized import dequantize_rows as dequantize_rows
-from .quantized import quantize_rows as quantize_rows
-from .quantized import quantized_embedding_bag as quantized_embedding_bag
-from .quantized import quantized_embedding_bag_weights_grad as quantized_embedding_bag_weights_grad
-from .ranges import gather_ranges as gather_ranges
-from .ranges import gather_ranges_grad as gather_ranges_grad
-from .ranges import gather_ranges_to_dense as gather_ranges_to_dense
-from .ranges import lengths_gather as lengths_gather
-from .ranges import lengths_gather_grad as lengths_gather_grad
-from .ranges import lengths_tile as lengths_tile
-from .rank_table import lod_rank_table as lod_rank_table
-from .rank_table import max_sequence_len as max_sequence_len
-from .rank_table import reorder_lod_tensor_by_rank as reorder_lod_tensor_by_rank
-from .rank_table import shrink_rnn_memory as shrink_rnn_memory
-from .rank_table import shrink_rnn_memory_grad as shrink_rnn_memory_grad
-from .recurrent_units import gru_unit as gru_unit
-from .recurrent_units import gru_unit_grad as gru_unit_grad
-from .recurrent_units import lstm_unit as lstm_unit
-from .recurrent_units import lstm_unit_grad as lstm_unit_grad
-from .reduce_dims import reduce_dims as reduce_dims
-from .reduce_dims import reduce_dims_grad as reduce_dims_grad
-from .reduce_dims import reduce_dims_weights_grad as reduce_dims_weights_grad
-from .row_selection import concat_selected_rows as concat_selected_rows
-from .row_selection import filter_selected_rows as filter_selected_rows
-from .row_selection import split_selected_rows as split_selected_rows
-from .row_updates import rowwise_counter as rowwise_counter
-from .row_updates import sparse_lp_regularizer as sparse_lp_regularizer
-from .row_updates import sparse_normalize as sparse_normalize
-from .scatter import scatter as scatter
-from .scatter import scatter_assign as scatter_assign
-from .scatter import scatter_grad as scatter_grad
-from .segmentation import lengths_range_fill as lengths_range_fill
-from .segmentation import lengths_to_ranges as lengths_to_ranges
-from .segmentation import lengths_to_shape as lengths_to_shape
-from .segmentation import lengths_to_weights as lengths_to_weights
-from .segmentation import segment_ids_to_ranges as segment_ids_to_ranges
-from .segments import segment_reduce as segment_reduce
-from .segments import segment_reduce_grad as segment_reduce_grad
-from .segments import segment_reduce_weights_grad as segment_reduce_weights_grad
-from .selected_rows import add_selected_rows as add_selected_rows
-from .selected_rows import gather_selected_rows as gather_selected_rows
-from .selected_rows import get_tensor_from_selected_rows as get_tensor_from_selected_rows
-from .selected_rows import merge_selected_rows as merge_selected_rows
-from .selected_rows import selected_rows_to_dense as selected_rows_to_dense
-from .selected_rows import shape as shape
-from .selected_rows import sum as sum
-from .sequence_arithmetic import add_position_encoding as add_position_encoding
-from .sequence_arithmetic import per_sequence as per_sequence
-from .sequence_arithmetic import per_sequence_values_grad as per_sequence_values_grad
-from .sequence_attention import sequence_attention as sequence_attention
-from .sequence_attention import sequence_attention_grad as sequence_attention_grad
-from .sequence_center import sequence_center as sequence_center
-from .sequence_conv import row_conv as row_conv
-from .sequence_conv import row_conv_grad as row_conv_grad
-from .sequence_conv import sequence_conv as sequence_conv
-from .sequence_conv import sequence_conv_grad as sequence_conv_grad
-from .sequence_cumsum import sequence_cumsum as sequence_cumsum
-from .sequence_mask import sequence_mask as sequence_mask
-from .sequence_padding import sequence_pad as sequence_pad
-from .sequence_padding import sequence_pad_grad as sequence_pad_grad
-from .sequence_padding import sequence_pad_value_grad as sequence_pad_value_grad
-from .sequence_padding import sequence_unpad as sequence_unpad
-from .sequence_padding import sequence_unpad_grad as sequence_unpad_grad
-from .sequence_pool import sequence_pool as sequence_pool
-from .sequence_pool import sequence_pool_grad as sequence_pool_grad
-from .sequence_scatter import sequence_scatter as sequence_scatter
-from .sequence_scatter import sequence_scatter_grad as sequence_scatter_grad
-from .sequence_selection import sequence_select as sequence_select
-from .sequence_selection import sequence_select_grad as sequence_select_grad
-from .sequence_selection import sequence_slice as sequence_slice
-from .sequence_selection import sequence_slice_grad as sequence_slice_grad
-from .sequence_selection import sequence_sort as sequence_sort
-from .sequence_selection import sequence_sort_grad as sequence_sort_grad
-from .sequence_softmax import sequence_log_softmax as sequence_log_softmax
-from .sequence_softmax import sequence_log_softmax_grad as sequence_log_softmax_grad
-from .sequence_softmax import sequence_softmax as sequence_softmax
-from .sequence_softmax import sequence_softmax_grad as sequence_softmax_grad
-from .sequence_structure import sequence_concat as sequence_concat
-from .sequence_structure import sequence_concat_grad as sequence_concat_grad
-from .sequence_structure import sequence_expand as sequence_expand
-from .sequence_structure import sequence_expand_as as sequence_expand_as
-from .sequence_structure import sequence_expand_grad as sequence_expand_grad
-from .sequence_structure import sequence_reverse as sequence_reverse
-from .sequence_tokens import sequence_contains as sequence_contains
-from .sequence_tokens import sequence_enumerate as sequence_enumerate
-from .sequence_tokens import sequence_erase as sequence_erase
-from .sequence_topk import sequence_topk as sequence_topk
-from .sequence_topk import sequence_topk_avg_pooling as sequence_topk_avg_pooling
-from .sequence_topk import sequence_topk_avg_pooling_grad as sequence_topk_avg_pooling_grad
-from .sequence_topk import sequence_topk_grad as sequence_topk_grad
-from .shards import gather_by_key as gather_by_key
-from .shards import lengths_partition as lengths_partition
-from .shards import partition as partition
-from .simple_rnn import simple_rnn as simple_rnn
-from .simple_rnn import simple_rnn_grad as simple_rnn_grad
-from .smart_decay import smart_decay_adam as smart_decay_adam
-from .sparse_dense import sparse_to_dense as sparse_to_dense
-from .sparse_dense import sparse_to_dense_mask as sparse_to_dense_mask
-from .sparse_dense import sparse_to_dense_mask_grad as sparse_to_dense_mask_grad
-from .sparse_matrix import batch_dense_to_sparse as batch_dense_to_sparse
-from .sparse_matrix import batch_sparse_to_dense as batch_sparse_to_dense
-from .sparse_matrix import batch_sparse_to_dense_grad as batch_sparse_to_dense_grad
-from .sparse_matrix import sparse_matrix as sparse_matrix
-from .split_merge import merge_lod_tensor as merge_lod_tensor
-from .split_merge import split_lod_tensor as split_lod_tensor
-from .tensor_arrays import array_to_lod_tensor as array_to_lod_tensor
-from .tensor_arrays import lod_array_length as lod_array_length
-from .tensor_arrays import lod_tensor_to_array as lod_tensor_to_array
-from .tensor_arrays import read_from_array as read_from_array
-from .tensor_arrays import write_to_array as write_to_array
-from .time_major import pack_rnn_sequence as pack_rnn_sequence
-from .time_major import reverse_packed_segs as reverse_packed_segs
-from .time_major import unpack_rnn_sequence as unpack_rnn_sequence
-from .weighted_sums import scatter_weighted_sum as scatter_weighted_sum
-from .weighted_sums import weighted_sum as weighted_sum
-from .weighted_sums import weighted_sum_weights_grad as weighted_sum_weights_grad
+# Generated by docs/generate_stubs.py from the registry and lodkit/__init__.py.
+from .._operators import abs as abs
+from .._operators import abs_grad as abs_grad
+from .._operators import adadelta as adadelta
+from .._operators import adagrad as adagrad
+from .._operators import adam as adam
+from .._operators import adamax as adamax
+from .._operators import adamw as adamw
+from .._operators import add_padding as add_padding
+from .._operators import add_position_encoding as add_position_encoding
+from .._operators import add_selected_rows as add_selected_rows
+from .._operators import advance_power as advance_power
+from .._operators import array_to_lod_tensor as array_to_lod_tensor
+from .._operators import assign as assign
+from .._operators import attention_lstm as attention_lstm
+from .._operators import batch_dense_to_sparse as batch_dense_to_sparse
+from .._operators import batch_gather as batch_gather
+from .._operators import batch_gather_grad as batch_gather_grad
+from .._operators import batch_sparse_to_dense as batch_sparse_to_dense
+from .._operators import batch_sparse_to_dense_grad as batch_sparse_to_dense_grad
+from .._operators import beam_search as beam_search
+from .._operators import beam_search_decode as beam_search_decode
+from .._operators import cast as cast
+from .._operators import chunk_eval as chunk_eval
+from .._operators import clip_by_norm as clip_by_norm
+from .._operators import clip_by_value as clip_by_value
+from .._operators import clip_by_value_grad as clip_by_value_grad
+from .._operators import concat_columns as concat_columns
+from .._operators import concat_columns_grad as concat_columns_grad
+from .._operators import concat_selected_rows as concat_selected_rows
+from .._operators import continuous_value_model as continuous_value_model
+from .._operators import continuous_value_model_grad as continuous_value_model_grad
+from .._operators import crf_decoding as crf_decoding
+from .._operators import ctc_align as ctc_align
+from .._operators import ctc_greedy_decode as ctc_greedy_decode
+from .._operators import ctc_loss as ctc_loss
+from .._operators import ctc_loss_grad as ctc_loss_grad
+from .._operators import decayed_adagrad as decayed_adagrad
+from .._operators import dense_to_id_lists as dense_to_id_lists
+from .._operators import dequantize_rows as dequantize_rows
+from .._operators import dpsgd as dpsgd
+from .._operators import dropout as dropout
+from .._operators import edit_distance as edit_distance
+from .._operators import elementwise_mul as elementwise_mul
+from .._operators import embedding_bag as embedding_bag
+from .._operators import embedding_bag_adadelta as embedding_bag_adadelta
+from .._operators import embedding_bag_adagrad as embedding_bag_adagrad
+from .._operators import embedding_bag_adam as embedding_bag_adam
+from .._operators import embedding_bag_adamax as embedding_bag_adamax
+from .._operators import embedding_bag_adamw as embedding_bag_adamw
+from .._operators import embedding_bag_decayed_adagrad as embedding_bag_decayed_adagrad
+from .._operators import embedding_bag_ftrl as embedding_bag_ftrl
+from .._operators import embedding_bag_grad as embedding_bag_grad
+from .._operators import embedding_bag_lion as embedding_bag_lion
+from .._operators import embedding_bag_momentum as embedding_bag_momentum
+from .._operators import embedding_bag_nadam as embedding_bag_nadam
+from .._operators import embedding_bag_proximal_adagrad as embedding_bag_proximal_adagrad
+from .._operators import embedding_bag_proximal_gd as embedding_bag_proximal_gd
+from .._operators import embedding_bag_radam as embedding_bag_radam
+from .._operators import embedding_bag_rmsprop as embedding_bag_rmsprop
+from .._operators import embedding_bag_rowwise_adagrad as embedding_bag_rowwise_adagrad
+from .._operators import embedding_bag_rowwise_adam as embedding_bag_rowwise_adam
+from .._operators import embedding_bag_sgd as embedding_bag_sgd
+from .._operators import embedding_bag_weights_grad as embedding_bag_weights_grad
+from .._operators import fc as fc
+from .._operators import fc_grad as fc_grad
+from .._operators import filter_selected_rows as filter_selected_rows
+from .._operators import find as find
+from .._operators import find_duplicate_elements as find_duplicate_elements
+from .._operators import ftrl as ftrl
+from .._operators import gather as gather
+from .._operators import gather_by_key as gather_by_key
+from .._operators import gather_grad as gather_grad
+from .._operators import gather_padding as gather_padding
+from .._operators import gather_ranges as gather_ranges
+from .._operators import gather_ranges_grad as gather_ranges_grad
+from .._operators import gather_ranges_to_dense as gather_ranges_to_dense
+from .._operators import gather_selected_rows as gather_selected_rows
+from .._operators import gelu as gelu
+from .._operators import gelu_grad as gelu_grad
+from .._operators import get_tensor_from_selected_rows as get_tensor_from_selected_rows
+from .._operators import greedy_decode as greedy_decode
+from .._operators import gru as gru
+from .._operators import gru_grad as gru_grad
+from .._operators import gru_unit as gru_unit
+from .._operators import gru_unit_grad as gru_unit_grad
+from .._operators import hash_rows as hash_rows
+from .._operators import im2sequence as im2sequence
+from .._operators import im2sequence_grad as im2sequence_grad
+from .._operators import isfinite as isfinite
+from .._operators import isinf as isinf
+from .._operators import isnan as isnan
+from .._operators import lamb as lamb
+from .._operators import lars as lars
+from .._operators import layer_norm as layer_norm
+from .._operators import layer_norm_grad as layer_norm_grad
+from .._operators import lengths_gather as lengths_gather
+from .._operators import lengths_gather_grad as lengths_gather_grad
+from .._operators import lengths_pad as lengths_pad
+from .._operators import lengths_partition as lengths_partition
+from .._operators import lengths_range_fill as lengths_range_fill
+from .._operators import lengths_split as lengths_split
+from .._operators import lengths_tile as lengths_tile
+from .._operators import lengths_to_offsets as lengths_to_offsets
+from .._operators import lengths_to_ranges as lengths_to_ranges
+from .._operators import lengths_to_segment_ids as lengths_to_segment_ids
+from .._operators import lengths_to_shape as lengths_to_shape
+from .._operators import lengths_to_weights as lengths_to_weights
+from .._operators import lengths_top_k as lengths_top_k
+from .._operators import lengths_top_k_grad as lengths_top_k_grad
+from .._operators import linear_chain_crf as linear_chain_crf
+from .._operators import linear_chain_crf_grad as linear_chain_crf_grad
+from .._operators import lion as lion
+from .._operators import lod_append as lod_append
+from .._operators import lod_array_length as lod_array_length
+from .._operators import lod_rank_table as lod_rank_table
+from .._operators import lod_reset as lod_reset
+from .._operators import lod_tensor_to_array as lod_tensor_to_array
+from .._operators import lookup_table as lookup_table
+from .._operators import lookup_table_grad as lookup_table_grad
+from .._operators import lstm as lstm
+from .._operators import lstm_grad as lstm_grad
+from .._operators import lstm_unit as lstm_unit
+from .._operators import lstm_unit_grad as lstm_unit_grad
+from .._operators import match_matrix as match_matrix
+from .._operators import match_matrix_grad as match_matrix_grad
+from .._operators import max_sequence_len as max_sequence_len
+from .._operators import mean as mean
+from .._operators import mean_grad as mean_grad
+from .._operators import mean_squared_error as mean_squared_error
+from .._operators import mean_squared_error_grad as mean_squared_error_grad
+from .._operators import merge_features as merge_features
+from .._operators import merge_features_grad as merge_features_grad
+from .._operators import merge_id_lists as merge_id_lists
+from .._operators import merge_lod_tensor as merge_lod_tensor
+from .._operators import merge_selected_rows as merge_selected_rows
+from .._operators import momentum as momentum
+from .._operators import nadam as nadam
+from .._operators import norm as norm
+from .._operators import offsets_to_lengths as offsets_to_lengths
+from .._operators import offsets_to_segment_ids as offsets_to_segment_ids
+from .._operators import one_hot as one_hot
+from .._operators import pack_features as pack_features
+from .._operators import pack_features_grad as pack_features_grad
+from .._operators import pack_rnn_sequence as pack_rnn_sequence
+from .._operators import pack_segments as pack_segments
+from .._operators import pack_segments_grad as pack_segments_grad
+from .._operators import pad_empty_samples as pad_empty_samples
+from .._operators import pad_empty_samples_grad as pad_empty_samples_grad
+from .._operators import partition as partition
+from .._operators import per_sequence as per_sequence
+from .._operators import per_sequence_values_grad as per_sequence_values_grad
+from .._operators import proximal_adagrad as proximal_adagrad
+from .._operators import proximal_gd as proximal_gd
+from .._operators import quantize_rows as quantize_rows
+from .._operators import quantized_embedding_bag as quantized_embedding_bag
+from .._operators import quantized_embedding_bag_weights_grad as quantized_embedding_bag_weights_grad
+from .._operators import radam as radam
+from .._operators import read_from_array as read_from_array
+from .._operators import reduce_dims as reduce_dims
+from .._operators import reduce_dims_grad as reduce_dims_grad
+from .._operators import reduce_dims_weights_grad as reduce_dims_weights_grad
+from .._operators import relu as relu
+from .._operators import relu_grad as relu_grad
+from .._operators import remove_padding as remove_padding
+from .._operators import reorder_lod_tensor_by_rank as reorder_lod_tensor_by_rank
+from .._operators import reverse_packed_segs as reverse_packed_segs
+from .._operators import rmsprop as rmsprop
+from .._operators import row_conv as row_conv
+from .._operators import row_conv_grad as row_conv_grad
+from .._operators import rowwise_adagrad as rowwise_adagrad
+from .._operators import rowwise_adam as rowwise_adam
+from .._operators import rowwise_counter as rowwise_counter
+from .._operators import scale as scale
+from .._operators import scatter as scatter
+from .._operators import scatter_assign as scatter_assign
+from .._operators import scatter_grad as scatter_grad
+from .._operators import scatter_weighted_sum as scatter_weighted_sum
+from .._operators import segment_ids_to_lengths as segment_ids_to_lengths
+from .._operators import segment_ids_to_offsets as segment_ids_to_offsets
+from .._operators import segment_ids_to_ranges as segment_ids_to_ranges
+from .._operators import segment_one_hot as segment_one_hot
+from .._operators import segment_reduce as segment_reduce
+from .._operators import segment_reduce_grad as segment_reduce_grad
+from .._operators import segment_reduce_weights_grad as segment_reduce_weights_grad
+from .._operators import select_features as select_features
+from .._operators import select_features_grad as select_features_grad
+from .._operators import selected_rows_to_dense as selected_rows_to_dense
+from .._operators import sequence_attention as sequence_attention
+from .._operators import sequence_attention_grad as sequence_attention_grad
+from .._operators import sequence_center as sequence_center
+from .._operators import sequence_concat as sequence_concat
+from .._operators import sequence_concat_grad as sequence_concat_grad
+from .._operators import sequence_contains as sequence_contains
+from .._operators import sequence_conv as sequence_conv
+from .._operators import sequence_conv_grad as sequence_conv_grad
+from .._operators import sequence_cumsum as sequence_cumsum
+from .._operators import sequence_enumerate as sequence_enumerate
+from .._operators import sequence_erase as sequence_erase
+from .._operators import sequence_expand as sequence_expand
+from .._operators import sequence_expand_as as sequence_expand_as
+from .._operators import sequence_expand_grad as sequence_expand_grad
+from .._operators import sequence_log_softmax as sequence_log_softmax
+from .._operators import sequence_log_softmax_grad as sequence_log_softmax_grad
+from .._operators import sequence_mask as sequence_mask
+from .._operators import sequence_pad as sequence_pad
+from .._operators import sequence_pad_grad as sequence_pad_grad
+from .._operators import sequence_pad_value_grad as sequence_pad_value_grad
+from .._operators import sequence_pool as sequence_pool
+from .._operators import sequence_pool_grad as sequence_pool_grad
+from .._operators import sequence_reshape as sequence_reshape
+from .._operators import sequence_reverse as sequence_reverse
+from .._operators import sequence_scatter as sequence_scatter
+from .._operators import sequence_scatter_grad as sequence_scatter_grad
+from .._operators import sequence_select as sequence_select
+from .._operators import sequence_select_grad as sequence_select_grad
+from .._operators import sequence_slice as sequence_slice
+from .._operators import sequence_slice_grad as sequence_slice_grad
+from .._operators import sequence_softmax as sequence_softmax
+from .._operators import sequence_softmax_grad as sequence_softmax_grad
+from .._operators import sequence_sort as sequence_sort
+from .._operators import sequence_sort_grad as sequence_sort_grad
+from .._operators import sequence_topk as sequence_topk
+from .._operators import sequence_topk_avg_pooling as sequence_topk_avg_pooling
+from .._operators import sequence_topk_avg_pooling_grad as sequence_topk_avg_pooling_grad
+from .._operators import sequence_topk_grad as sequence_topk_grad
+from .._operators import sequence_unpad as sequence_unpad
+from .._operators import sequence_unpad_grad as sequence_unpad_grad
+from .._operators import sgd as sgd
+from .._operators import shape as shape
+from .._operators import shrink_rnn_memory as shrink_rnn_memory
+from .._operators import shrink_rnn_memory_grad as shrink_rnn_memory_grad
+from .._operators import sigmoid as sigmoid
+from .._operators import sigmoid_cross_entropy_with_logits as sigmoid_cross_entropy_with_logits
+from .._operators import sigmoid_cross_entropy_with_logits_grad as sigmoid_cross_entropy_with_logits_grad
+from .._operators import sigmoid_grad as sigmoid_grad
+from .._operators import silu as silu
+from .._operators import silu_grad as silu_grad
+from .._operators import simple_rnn as simple_rnn
+from .._operators import simple_rnn_grad as simple_rnn_grad
+from .._operators import slice_columns as slice_columns
+from .._operators import slice_columns_grad as slice_columns_grad
+from .._operators import smart_decay_adam as smart_decay_adam
+from .._operators import softmax as softmax
+from .._operators import softmax_grad as softmax_grad
+from .._operators import softmax_with_cross_entropy as softmax_with_cross_entropy
+from .._operators import softmax_with_cross_entropy_grad as softmax_with_cross_entropy_grad
+from .._operators import sparse_lp_regularizer as sparse_lp_regularizer
+from .._operators import sparse_matrix as sparse_matrix
+from .._operators import sparse_normalize as sparse_normalize
+from .._operators import sparse_to_dense as sparse_to_dense
+from .._operators import sparse_to_dense_mask as sparse_to_dense_mask
+from .._operators import sparse_to_dense_mask_grad as sparse_to_dense_mask_grad
+from .._operators import split_lod_tensor as split_lod_tensor
+from .._operators import split_selected_rows as split_selected_rows
+from .._operators import sqrt as sqrt
+from .._operators import sqrt_grad as sqrt_grad
+from .._operators import square as square
+from .._operators import stack_features as stack_features
+from .._operators import stack_features_grad as stack_features_grad
+from .._operators import storm as storm
+from .._operators import sum as sum
+from .._operators import tanh as tanh
+from .._operators import tanh_grad as tanh_grad
+from .._operators import unique as unique
+from .._operators import unpack_rnn_sequence as unpack_rnn_sequence
+from .._operators import unpack_segments as unpack_segments
+from .._operators import unpack_segments_grad as unpack_segments_grad
+from .._operators import weighted_sum as weighted_sum
+from .._operators import weighted_sum_weights_grad as weighted_sum_weights_grad
+from .._operators import wngrad as wngrad
+from .._operators import write_to_array as write_to_array
+
+__all__ = [
+    "abs",
+    "abs_grad",
+    "adadelta",
+    "adagrad",
+    "adam",
+    "adamax",
+    "adamw",
+    "add_padding",
+    "add_position_encoding",
+    "add_selected_rows",
+    "advance_power",
+    "array_to_lod_tensor",
+    "assign",
+    "attention_lstm",
+    "batch_dense_to_sparse",
+    "batch_gather",
+    "batch_gather_grad",
+    "batch_sparse_to_dense",
+    "batch_sparse_to_dense_grad",
+    "beam_search",
+    "beam_search_decode",
+    "cast",
+    "chunk_eval",
+    "clip_by_norm",
+    "clip_by_value",
+    "clip_by_value_grad",
+    "concat_columns",
+    "concat_columns_grad",
+    "concat_selected_rows",
+    "continuous_value_model",
+    "continuous_value_model_grad",
+    "crf_decoding",
+    "ctc_align",
+    "ctc_greedy_decode",
+    "ctc_loss",
+    "ctc_loss_grad",
+    "decayed_adagrad",
+    "dense_to_id_lists",
+    "dequantize_rows",
+    "dpsgd",
+    "dropout",
+    "edit_distance",
+    "elementwise_mul",
+    "embedding_bag",
+    "embedding_bag_adadelta",
+    "embedding_bag_adagrad",
+    "embedding_bag_adam",
+    "embedding_bag_adamax",
+    "embedding_bag_adamw",
+    "embedding_bag_decayed_adagrad",
+    "embedding_bag_ftrl",
+    "embedding_bag_grad",
+    "embedding_bag_lion",
+    "embedding_bag_momentum",
+    "embedding_bag_nadam",
+    "embedding_bag_proximal_adagrad",
+    "embedding_bag_proximal_gd",
+    "embedding_bag_radam",
+    "embedding_bag_rmsprop",
+    "embedding_bag_rowwise_adagrad",
+    "embedding_bag_rowwise_adam",
+    "embedding_bag_sgd",
+    "embedding_bag_weights_grad",
+    "fc",
+    "fc_grad",
+    "filter_selected_rows",
+    "find",
+    "find_duplicate_elements",
+    "ftrl",
+    "gather",
+    "gather_by_key",
+    "gather_grad",
+    "gather_padding",
+    "gather_ranges",
+    "gather_ranges_grad",
+    "gather_ranges_to_dense",
+    "gather_selected_rows",
+    "gelu",
+    "gelu_grad",
+    "get_tensor_from_selected_rows",
+    "greedy_decode",
+    "gru",
+    "gru_grad",
+    "gru_unit",
+    "gru_unit_grad",
+    "hash_rows",
+    "im2sequence",
+    "im2sequence_grad",
+    "isfinite",
+    "isinf",
+    "isnan",
+    "lamb",
+    "lars",
+    "layer_norm",
+    "layer_norm_grad",
+    "lengths_gather",
+    "lengths_gather_grad",
+    "lengths_pad",
+    "lengths_partition",
+    "lengths_range_fill",
+    "lengths_split",
+    "lengths_tile",
+    "lengths_to_offsets",
+    "lengths_to_ranges",
+    "lengths_to_segment_ids",
+    "lengths_to_shape",
+    "lengths_to_weights",
+    "lengths_top_k",
+    "lengths_top_k_grad",
+    "linear_chain_crf",
+    "linear_chain_crf_grad",
+    "lion",
+    "lod_append",
+    "lod_array_length",
+    "lod_rank_table",
+    "lod_reset",
+    "lod_tensor_to_array",
+    "lookup_table",
+    "lookup_table_grad",
+    "lstm",
+    "lstm_grad",
+    "lstm_unit",
+    "lstm_unit_grad",
+    "match_matrix",
+    "match_matrix_grad",
+    "max_sequence_len",
+    "mean",
+    "mean_grad",
+    "mean_squared_error",
+    "mean_squared_error_grad",
+    "merge_features",
+    "merge_features_grad",
+    "merge_id_lists",
+    "merge_lod_tensor",
+    "merge_selected_rows",
+    "momentum",
+    "nadam",
+    "norm",
+    "offsets_to_lengths",
+    "offsets_to_segment_ids",
+    "one_hot",
+    "pack_features",
+    "pack_features_grad",
+    "pack_rnn_sequence",
+    "pack_segments",
+    "pack_segments_grad",
+    "pad_empty_samples",
+    "pad_empty_samples_grad",
+    "partition",
+    "per_sequence",
+    "per_sequence_values_grad",
+    "proximal_adagrad",
+    "proximal_gd",
+    "quantize_rows",
+    "quantized_embedding_bag",
+    "quantized_embedding_bag_weights_grad",
+    "radam",
+    "read_from_array",
+    "reduce_dims",
+    "reduce_dims_grad",
+    "reduce_dims_weights_grad",
+    "relu",
+    "relu_grad",
+    "remove_padding",
+    "reorder_lod_tensor_by_rank",
+    "reverse_packed_segs",
+    "rmsprop",
+    "row_conv",
+    "row_conv_grad",
+    "rowwise_adagrad",
+    "rowwise_adam",
+    "rowwise_counter",
+    "scale",
+    "scatter",
+    "scatter_assign",
+    "scatter_grad",
+    "scatter_weighted_sum",
+    "segment_ids_to_lengths",
+    "segment_ids_to_offsets",
+    "segment_ids_to_ranges",
+    "segment_one_hot",
+    "segment_reduce",
+    "segment_reduce_grad",
+    "segment_reduce_weights_grad",
+    "select_features",
+    "select_features_grad",
+    "selected_rows_to_dense",
+    "sequence_attention",
+    "sequence_attention_grad",
+    "sequence_center",
+    "sequence_concat",
+    "sequence_concat_grad",
+    "sequence_contains",
+    "sequence_conv",
+    "sequence_conv_grad",
+    "sequence_cumsum",
+    "sequence_enumerate",
+    "sequence_erase",
+    "sequence_expand",
+    "sequence_expand_as",
+    "sequence_expand_grad",
+    "sequence_log_softmax",
+    "sequence_log_softmax_grad",
+    "sequence_mask",
+    "sequence_pad",
+    "sequence_pad_grad",
+    "sequence_pad_value_grad",
+    "sequence_pool",
+    "sequence_pool_grad",
+    "sequence_reshape",
+    "sequence_reverse",
+    "sequence_scatter",
+    "sequence_scatter_grad",
+    "sequence_select",
+    "sequence_select_grad",
+    "sequence_slice",
+    "sequence_slice_grad",
+    "sequence_softmax",
+    "sequence_softmax_grad",
+    "sequence_sort",
+    "sequence_sort_grad",
+    "sequence_topk",
+    "sequence_topk_avg_pooling",
+    "sequence_topk_avg_pooling_grad",
+    "sequence_topk_grad",
+    "sequence_unpad",
+    "sequence_unpad_grad",
+    "sgd",
+    "shape",
+    "shrink_rnn_memory",
+    "shrink_rnn_memory_grad",
+    "sigmoid",
+    "sigmoid_cross_entropy_with_logits",
+    "sigmoid_cross_entropy_with_logits_grad",
+    "sigmoid_grad",
+    "silu",
+    "silu_grad",
+    "simple_rnn",
+    "simple_rnn_grad",
+    "slice_columns",
+    "slice_columns_grad",
+    "smart_decay_adam",
+    "softmax",
+    "softmax_grad",
+    "softmax_with_cross_entropy",
+    "softmax_with_cross_entropy_grad",
+    "sparse_lp_regularizer",
+    "sparse_matrix",
+    "sparse_normalize",
+    "sparse_to_dense",
+    "sparse_to_dense_mask",
+    "sparse_to_dense_mask_grad",
+    "split_lod_tensor",
+    "split_selected_rows",
+    "sqrt",
+    "sqrt_grad",
+    "square",
+    "stack_features",
+    "stack_features_grad",
+    "storm",
+    "sum",
+    "tanh",
+    "tanh_grad",
+    "unique",
+    "unpack_rnn_sequence",
+    "unpack_segments",
+    "unpack_segments_grad",
+    "weighted_sum",
+    "weighted_sum_weights_grad",
+    "wngrad",
+    "write_to_array",
+]

@@ -120,7 +120,7 @@ def fused(update, systems=""):
     definition.__signature__ = inspect.Signature(
         made, return_annotation=update.signature.return_annotation if names else "Dense"
     )
-    hints |= {"weights": Dense | None, "pool": MeanPool}
+    hints |= {"weights": Dense | None, "pool": MeanPool, **({} if names else {"return": Dense})}
     definition.__annotations__ = hints
     definition.__name__ = definition.__qualname__ = name
     definition.__doc__ = _document(update, names, attrs, systems)

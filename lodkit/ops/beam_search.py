@@ -140,7 +140,7 @@ def beam_search(
     parents = np.array([f[0] for f in kept], np.int64)
     above = scores.recursive_sequence_lengths()[: scores._level(level)]
     counts = np.bincount(parents, minlength=len(before))
-    lengths = [*above, scores.lengths(level, absolute=True), counts]
+    lengths: list = [*above, scores.lengths(level, absolute=True), counts]
     shape = (len(kept), *pre_ids.shape[1:])
     selected_ids = np.array([f[3] for f in kept], np.int64).reshape(shape)
     selected_scores = np.array([f[2] for f in kept], steps.dtype).reshape(shape)

@@ -73,7 +73,7 @@ def abs(x: Dense | SelectedRows, /) -> Dense | SelectedRows:
     return on_value(x, np.abs)
 
 
-_through_merge(abs, lambda x, out, grad: abs_grad(x, grad))
+_through_merge(abs, lambda x, out, grad: abs_grad(x, grad))  # type: ignore[has-type]
 
 
 @op(rowwise=True, like="x")
@@ -98,7 +98,7 @@ def square(x: Dense | SelectedRows, /) -> Dense | SelectedRows:
     return on_value(x, np.square)
 
 
-_through_merge(square, lambda x, out, grad: elementwise_mul(scale(x, scale=2.0), values_of(grad)))
+_through_merge(square, lambda x, out, grad: elementwise_mul(scale(x, scale=2.0), values_of(grad)))  # type: ignore[has-type]
 
 
 @op(rowwise=True, like="x")
@@ -113,7 +113,7 @@ def sqrt(x: Dense | SelectedRows, /) -> Dense | SelectedRows:
         return on_value(x, np.sqrt)
 
 
-_through_merge(sqrt, lambda x, out, grad: sqrt_grad(out, grad))
+_through_merge(sqrt, lambda x, out, grad: sqrt_grad(out, grad))  # type: ignore[has-type]
 
 
 @op(rowwise=True, like="out")
@@ -140,7 +140,7 @@ def clip_by_value(x: Dense | SelectedRows, /, *, min: float, max: float) -> Dens
     return on_value(x, lambda value: np.clip(value.astype(np.float64), min, max).astype(dtype))
 
 
-_through_merge(clip_by_value, lambda x, out, grad, **bounds: clip_by_value_grad(x, grad, **bounds))
+_through_merge(clip_by_value, lambda x, out, grad, **bounds: clip_by_value_grad(x, grad, **bounds))  # type: ignore[has-type]
 
 
 @op(rowwise=True, like="x")

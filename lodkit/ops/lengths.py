@@ -23,7 +23,7 @@ def check_top_k(values, k=1, what="lengths_top_k", floating=False):
 
 
 @op
-def lengths_top_k(values: Dense, lengths: Dense, /, *, k: int) -> Dense:
+def lengths_top_k(values: Dense, lengths: Dense, /, *, k: int) -> tuple[Dense, Dense]:
     """Return the k largest values of every segment, the largest first, and their positions in the segment.
 
     LengthsTopK of Caffe2. NaN counts as larger than every number, as in max; of equal values the first comes first.

@@ -181,7 +181,7 @@ def lars(
     >>> lars(np.array([3., 4.]), np.array([0., 5.]), np.zeros(2), lr=1.0, coefficient=0.1)
     (array([3. , 3.5]), array([0. , 0.5]))
     """
-    squares = (param * param).sum(), (grad * grad).sum()
+    squares = (param * param).sum(), (grad * grad).sum()  # type: ignore[union-attr]
     rate = lars_rate(lr, coefficient, weight_decay, epsilon, *squares)
     velocity = momentum * velocity + rate * (grad + weight_decay * param)
     return param - velocity, velocity

@@ -52,7 +52,7 @@ def _split(keys, data, count, pack_first_input):
 
 
 @op
-def partition(keys: Dense, /, *data: Dense, num_outputs: int, pack_first_input: bool = False) -> Dense:
+def partition(keys: Dense, /, *data: Dense, num_outputs: int, pack_first_input: bool = False) -> tuple[Dense, ...]:
     """Split keys, and what belongs to them, over shards: a key belongs to the shard ``key mod shards``.
 
     Partition of Caffe2. The order within a shard is kept. ``gather_by_key`` is the inverse.
@@ -121,7 +121,7 @@ def _(call, *grads):
 @op
 def lengths_partition(
     lengths: Dense, keys: Dense, /, *data: Dense, num_outputs: int, pack_first_input: bool = False
-) -> Dense:
+) -> tuple[Dense, ...]:
     """Split segments of keys, and what belongs to these, over shards: every shard gets its part of every segment.
 
     LengthsPartition of Caffe2: ``partition`` that keeps the segments.

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from .. import ops  # noqa: F401  fills OPS
 from ..arrays import dtype_of, is_scalar, may_share_memory, to_device, zeros_like
+from ..arrays.types import Scalar
 from ..errors import LodkitError
 from ..public import public
 from ..registry import OPS, Op
@@ -57,16 +58,23 @@ class Optimizer:
     flags: dict[str, str]
     defaults: dict[str, Any]
 
-    def __init_subclass__(cls, op, flags=None, **defaults):
+    def __init_subclass__(cls, op: str, flags: dict[str, str] | None = None, **defaults: Any) -> None:
         cls.__module__ = "lodkit.optim"
         cls.op, cls.flags, cls.defaults = OPS[op], flags or {}, defaults
         cls.states = tuple(s for s in list(cls.op.inputs)[2:] if s not in cls.flags.values())
 
-    def __init__(self, params, *, lr, **attrs):
+    def __init__(
+        self,
+        params: Mapping[str, Any] | Sequence[Mapping[str, Any]],
+        *,
+        lr: Scalar | Callable[[int], float],
+        **attrs: Any,
+    ) -> None:
         groups = [{"params": params}] if isinstance(params, Mapping) else params
         if not isinstance(groups, list | tuple) or not all(isinstance(g, Mapping) and "params" in g for g in groups):
             raise TypeError('params must be a dictionary of arrays, or a list of groups {"params": {...}, ...}')
-        self.iteration, self.groups, self._states, self._checked = 0, [], {}, []
+        self.iteration, self.groups, self._checked = 0, [], []
+        self._states: dict[str, Any] = {}
         for group in groups:
             made = {"lr": lr, "states": "all", **self.defaults, **attrs, **group, "params": dict(group["params"])}
             check_group(self, made)
@@ -82,11 +90,11 @@ class Optimizer:
         self._numbers = {name: i for i, name in enumerate(self._states)}
 
     @property
-    def params(self):
+    def params(self) -> dict[str, Any]:
         """Parameters by name, of all groups."""
         return {name: param for group in self.groups for name, param in group["params"].items()}
 
-    def step(self, grads):
+    def step(self, grads: Mapping[str, Any] | Sequence[Any]) -> None:
         """Update the parameters.
 
         Parameters
@@ -114,7 +122,7 @@ class Optimizer:
             states["iteration"] += 1
         self.iteration += 1
 
-    def state_dict(self):
+    def state_dict(self) -> dict[str, Any]:
         """Return the states, by parameter, and the settings that are numbers: what ``lodkit.save`` takes.
 
         Arrays are those of the optimizer, not copies. Schedules are left out.
@@ -130,7 +138,7 @@ class Optimizer:
         ]
         return {"optimizer": type(self).__name__, "iteration": self.iteration, "groups": groups, "states": states}
 
-    def load_state_dict(self, state):
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Take the states and settings of ``state_dict()``; what does not fit raises before anything changes."""
         if not isinstance(state, Mapping) or state.get("optimizer") != type(self).__name__:
             found = state.get("optimizer") if isinstance(state, Mapping) else type(state).__name__

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from .. import ops
+from ..lod import LoDTensor
+from ..registry import Op
 
 
 def _hidden(result):
     return result[0] if isinstance(result, tuple) else result
 
 
-def bidirectional(layer, x, forward, backward, **attrs):
+def bidirectional(
+    layer: Op[..., Any], x: LoDTensor, forward: Sequence[Any], backward: Sequence[Any], **attrs: Any
+) -> LoDTensor:
     """Run a layer over every sequence in both directions.
 
     Parameters
@@ -41,7 +48,7 @@ def bidirectional(layer, x, forward, backward, **attrs):
     return ops.sequence_concat(*both, axis=1)
 
 
-def stacked(layer, x, *weights, **attrs):
+def stacked(layer: Op[..., Any], x: LoDTensor, *weights: Sequence[Any], **attrs: Any) -> LoDTensor:
     """Run layers on top of each other: each reads the hidden states of the one below.
 
     Parameters

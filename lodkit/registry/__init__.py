@@ -3,3 +3,22 @@
 from .desc import DATA_TYPES, DescError, LodTensorDesc, TensorDesc, VarDesc, VarType, array_desc, inferred_level
 from .kinds import Dense, aligned
 from .operators import OPS, Op, op, run
+from .recording import Call
+
+__all__ = [
+    "Call",
+    "DATA_TYPES",
+    "Dense",
+    "DescError",
+    "LodTensorDesc",
+    "OPS",
+    "Op",
+    "TensorDesc",
+    "VarDesc",
+    "VarType",
+    "aligned",
+    "array_desc",
+    "inferred_level",
+    "op",
+    "run",
+]

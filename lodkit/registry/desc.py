@@ -5,10 +5,13 @@ from __future__ import annotations
 import dataclasses
 import enum
 import operator
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Self, overload
 
 import numpy as np
 
 from ..arrays import device_of, dtype_of, holds_rows, is_cpu_tensor
+from ..arrays.types import DTypeLike
 from ..errors import LoDLevelError
 from ..lod import LoDTensor, RankTable, SelectedRows
 from ..public import public
@@ -44,8 +47,12 @@ class VarType(enum.IntEnum):
 class TensorDesc:
     """``message TensorDesc``: a data type and dims, -1 where one is unknown."""
 
-    dtype: np.dtype
-    dims: tuple
+    dtype: np.dtype[Any]
+    dims: tuple[int, ...]
+
+    if TYPE_CHECKING:
+
+        def __init__(self, dtype: DTypeLike, dims: Iterable[int]) -> None: ...
 
     def __post_init__(self):
         dtype = np.dtype(self.dtype)
@@ -54,14 +61,14 @@ class TensorDesc:
         if not all(-1 <= d < 1 << 63 for d in self.dims):
             raise DescError(f"dims {self.dims} have an entry outside 0 .. 2^63 - 1 that is not -1 (unknown)")
 
-    def to_bytes(self):
+    def to_bytes(self) -> bytes:
         if self.dtype.name not in DATA_TYPES:
             raise DescError(f"{self.dtype} has no DataType number; there are {', '.join(DATA_TYPES)}")
         dims = b"".join(put(2, VARINT, d) for d in self.dims)
         return put(1, VARINT, DATA_TYPES[self.dtype.name]) + dims
 
     @classmethod
-    def from_bytes(cls, data):
+    def from_bytes(cls, data: bytes) -> Self:
         found = read(data, {1: ("data_type", number), 2: ("dims", numbers)}, "TensorDesc", "data_type")
         code = found["data_type"]
         if code not in _NAMES:
@@ -82,11 +89,11 @@ class LodTensorDesc:
         if not 0 <= self.lod_level < 1 << 31:
             raise DescError(f"lod_level {self.lod_level} is outside 0 .. 2^31 - 1")
 
-    def to_bytes(self):
+    def to_bytes(self) -> bytes:
         return put(1, BYTES, self.tensor.to_bytes()) + put(2, VARINT, self.lod_level)
 
     @classmethod
-    def from_bytes(cls, data):
+    def from_bytes(cls, data: bytes) -> Self:
         found = read(data, {1: ("tensor", message), 2: ("lod_level", number)}, "LodTensorDesc", "tensor")
         return cls(TensorDesc.from_bytes(found["tensor"]), signed(found.get("lod_level", 0), 32))
 
@@ -119,10 +126,22 @@ class VarDesc:
 
     name: str
     type: VarType
-    dtype: np.dtype
-    dims: tuple
+    dtype: np.dtype[Any]
+    dims: tuple[int, ...]
     lod_level: int = 0
     persistable: bool = False
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            name: str,
+            type: VarType,
+            dtype: DTypeLike,
+            dims: Iterable[int],
+            lod_level: int = 0,
+            persistable: bool = False,
+        ) -> None: ...
 
     def __post_init__(self):
         desc = LodTensorDesc(TensorDesc(self.dtype, self.dims), self.lod_level)
@@ -133,6 +152,12 @@ class VarDesc:
         if self.type is VarType.SELECTED_ROWS and self.lod_level:
             raise DescError(f"SELECTED_ROWS has no levels, got lod_level {self.lod_level}")
 
+    @overload
+    @classmethod
+    def of(cls, value: None, name: str = "") -> None: ...
+    @overload
+    @classmethod
+    def of(cls, value: Any, name: str = "") -> Self: ...
     @classmethod
     def of(cls, value, name=""):
         """Describe an array, a list, a number, a LoDTensor, SelectedRows or a RankTable; None stays None.
@@ -154,23 +179,23 @@ class VarDesc:
             raise DescError("a LoDTensor without values has no dtype and no dims; call set_values(...) first")
         return cls(name, VarType.LOD_TENSOR, _dtype(value.values), value.values.shape, value.lod_level)
 
-    def but(self, **changes):
+    def but(self, **changes: Any) -> Self:
         """Copy with some fields changed."""
         return dataclasses.replace(self, **changes)
 
-    def unknown_batch(self):
+    def unknown_batch(self) -> Self:
         """Copy with dim 0 unknown; SelectedRows and persistable variables stay as they are."""
         if self.type is VarType.SELECTED_ROWS or self.persistable or not self.dims:
             return self
         return self.but(dims=(-1, *self.dims[1:]))
 
-    def covers(self, other):
+    def covers(self, other: VarDesc) -> bool:
         """True if ``other`` matches this description: -1 matches any dimension."""
         same = (self.type, self.dtype, self.lod_level) == (other.type, other.dtype, other.lod_level)
         dims = zip(self.dims, other.dims, strict=False)
         return same and len(self.dims) == len(other.dims) and all(a in (-1, b) for a, b in dims)
 
-    def to_bytes(self):
+    def to_bytes(self) -> bytes:
         """Serialise, byte for byte as protobuf does."""
         tensor = TensorDesc(self.dtype, self.dims)
         if self.type not in (VarType.LOD_TENSOR, VarType.SELECTED_ROWS):
@@ -183,7 +208,7 @@ class VarDesc:
         return out + (put(5, VARINT, 1) if self.persistable else b"")
 
     @classmethod
-    def from_bytes(cls, data):
+    def from_bytes(cls, data: bytes) -> Self:
         """Parse a message; unknown fields are skipped, missing and contradictory ones raise DescError."""
         found = read(data, _FIELDS, "VarDesc", "name", "type")
         if found["type"] not in (0, 1):

@@ -61,7 +61,7 @@ class Op(KernelTable):
         functools.update_wrapper(self, definition)
         self.definition, self.name = definition, definition.__name__
         self.family = definition.__module__.rpartition(".")[2]
-        self.signature = representation.unquoted(inspect.signature(definition))
+        self.signature = self.__signature__ = representation.unquoted(inspect.signature(definition))
         hints = typing.get_type_hints(definition)
         parameters = self.signature.parameters.values()
         positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.VAR_POSITIONAL)]
@@ -257,6 +257,10 @@ class Op(KernelTable):
         return self._checks[name].settled(value)
 
     # -- showing ---------------------------------------------------------------------------------
+
+    def __get__(self, instance, owner=None):
+        """Return the operator, which binds to no object; ``inspect`` and ``help`` take it for a function by this."""
+        return self
 
     def __repr__(self):
         self._load_all()

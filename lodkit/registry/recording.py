@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import weakref
+from typing import TypeVar
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from ..lod import LoDTensor, SelectedRows
 from ..public import public
 from .tensors import holds_tensors
 
+T = TypeVar("T")
 _local = threading.local()
 closed: weakref.WeakSet = weakref.WeakSet()  # tapes that may still be asked for gradients
 
@@ -160,7 +162,7 @@ def wrapped(x):
 
 
 @public
-def stop_gradient(x):
+def stop_gradient(x: T) -> T:
     """Return ``x`` as a constant of the open tapes: no gradient flows through the result.
 
     Parameters
@@ -187,7 +189,7 @@ def stop_gradient(x):
     for tape in open_tapes():
         tape._constants.add(id(constant))
         tape._alive.append(constant)
-    return x.with_values(constant) if isinstance(x, LoDTensor) else constant
+    return x.with_values(constant) if isinstance(x, LoDTensor) else constant  # type: ignore[return-value]
 
 
 def before_write(array):

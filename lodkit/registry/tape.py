@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import threading
 import zlib
+from typing import Any, Self, TypeVar
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from ..public import public
 from .backward import Readable, add_to, backward, like_source, memory_of, replaced, seed, separate
 from .recording import Call, _local, closed, open_tapes, record, unwrapped, wrapped
 
+T = TypeVar("T")
 _lock = threading.Lock()
 #: What a gradient that is computed inside a tape is to that tape: a call without a gradient of its own.
 GRADIENT = Function("Tape.gradient", None)
@@ -39,14 +41,14 @@ class Tape:
     SelectedRows(rows=[73, 84], value=[[1., 1.], [1., 1.]], height=100)
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._calls, self._alive = [], []
         self._versions = {}  # id of an array -> number of writes: out= and updates make another variable
         self._constants = set()  # ids of arrays that stop_gradient returned
         self._moved = []  # arrays that took the place of variables: a table that grew
         self._watched = []  # arrays, their versions and checksums: NumPy may change them unseen
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         from ..arrays import array_gradients, array_methods  # noqa: F401  fill in what recorded arrays can do
 
         if self in open_tapes():
@@ -57,13 +59,13 @@ class Tape:
             state.open += 1
         return self
 
-    def __exit__(self, *error):
+    def __exit__(self, *error: object) -> None:
         _local.tapes = [tape for tape in _local.tapes if tape is not self]
         closed.add(self)
         with _lock:
             state.open -= 1
 
-    def watch(self, x):
+    def watch(self, x: T) -> T:
         """Return ``x`` as operators return arrays on this tape: what NumPy computes with it is recorded.
 
         A plain array is a variable as an input of an operator only: NumPy does not tell a tape what it computes.
@@ -95,7 +97,7 @@ class Tape:
         self._watched.append((memory_of(x), self._key(x), _checksum(memory_of(x))))
         return wrapped(x)
 
-    def gradient(self, target, sources, output_gradients=None):
+    def gradient(self, target: Any, sources: list[Any] | tuple[Any, ...], output_gradients: Any = None) -> list[Any]:
         """Return the gradients of ``target`` by each of ``sources``.
 
         Parameters

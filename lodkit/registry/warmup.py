@@ -5,13 +5,21 @@ from __future__ import annotations
 import contextlib
 import sys
 import time
+from collections.abc import Sequence
+from typing import Any
 
+from ..arrays.types import DTypeLike
 from ..errors import DTypeError
 from ..jit import settings
-from .operators import OPS
+from .operators import OPS, Op
 
 
-def warmup(ops=None, dtypes=("float32",), *, progress=None):
+def warmup(
+    ops: str | Op[..., Any] | Sequence[str | Op[..., Any]] | None = None,
+    dtypes: DTypeLike | Sequence[DTypeLike] = ("float32",),
+    *,
+    progress: bool | None = None,
+) -> None:
     """Compile operators' kernels ahead of their first use, serial and parallel twins.
 
     With an empty cache an operator takes 3 to 20 seconds of a core, all of them some minutes; what is cached on

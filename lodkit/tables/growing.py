@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from .. import ops
 from ..arrays import check_values, empty, integers, is_array, to_device
 from ..arrays.recorded import hooks
+from ..arrays.types import Array, DenseLike, DTypeLike
 from ..errors import LodkitError, RowIndexError, ShapeMismatchError
 from ..lod import LoDTensor, SelectedRows
 from ..public import public
+from ..registry import Op
 
 
 def _zeros(count, shape, dtype):
@@ -56,7 +60,14 @@ class GrowingTable:
     2
     """
 
-    def __init__(self, item, dtype=np.float32, *, capacity=1024, initializer=None):
+    def __init__(
+        self,
+        item: int | tuple[int, ...],
+        dtype: DTypeLike = np.float32,
+        *,
+        capacity: int = 1024,
+        initializer: Callable[[int, tuple[int, ...], np.dtype[Any]], Any] | None = None,
+    ) -> None:
         from .keys import Keys
 
         self.item = (operator.index(item),) if not isinstance(item, tuple) else tuple(map(operator.index, item))
@@ -66,7 +77,7 @@ class GrowingTable:
         self._keys, self._initializer, self._states = Keys(capacity), initializer or _zeros, {}
         self.values = self._rows(0, capacity)
 
-    def __len__(self):
+    def __len__(self) -> int:
         """Number of keys."""
         return self._keys.count
 
@@ -74,12 +85,12 @@ class GrowingTable:
         return f"<GrowingTable: {len(self)} keys, capacity {len(self.values)}, rows of {self.item} {self.dtype}>"
 
     @property
-    def keys(self):
+    def keys(self) -> Array:
         """The keys, by slot."""
         return self._keys.slots[: len(self)].copy()
 
     @property
-    def states(self):
+    def states(self) -> dict[str, Array]:
         """Name -> array with a row, or a number, per slot; see ``state``."""
         return dict(self._states)
 
@@ -90,7 +101,7 @@ class GrowingTable:
             raise ShapeMismatchError(f"initializer gave shape {rows.shape}, not {(stop - start, *self.item)}")
         return rows if rows.flags.owndata and rows.flags.writeable else rows.copy()
 
-    def slots(self, keys, *, grow=True):
+    def slots(self, keys: DenseLike | LoDTensor, *, grow: bool = True) -> Array | Any:
         """Return the slot of each key, int64, in the shape or the structure of the keys.
 
         Parameters
@@ -133,7 +144,7 @@ class GrowingTable:
         self.values = values
         self._states.update(grown)
 
-    def lookup(self, keys, *, training=True, is_sparse=True):
+    def lookup(self, keys: DenseLike | LoDTensor, *, training: bool = True, is_sparse: bool = True) -> Array | Any:
         """Return the row of each key; a Tape's gradient by ``values`` is SelectedRows of slots.
 
         Parameters
@@ -153,7 +164,7 @@ class GrowingTable:
         slots = slots.with_values(flat) if isinstance(slots, LoDTensor) else flat
         return ops.lookup_table(self.values, slots, padding_idx=none, is_sparse=is_sparse)
 
-    def state(self, name, fill=0.0, *, rowwise=False, dtype=None):
+    def state(self, name: str, fill: float = 0.0, *, rowwise: bool = False, dtype: DTypeLike = None) -> Array:
         """Return a state of an optimizer, which grows with the table; it is made when it is first asked for.
 
         Parameters
@@ -171,7 +182,7 @@ class GrowingTable:
             self._states[name] = np.full(shape, fill, dtype or self.dtype)
         return self._states[name]
 
-    def update(self, op, grad, *states, **attrs):
+    def update(self, op: Op[..., Any], grad: SelectedRows, *states: str | Array, **attrs: Any) -> None:
         """Step the rows that a gradient lists: ``table.update(lodkit.adagrad, grad, "moment", lr=0.1)``.
 
         Parameters
