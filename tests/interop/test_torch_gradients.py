@@ -138,7 +138,8 @@ def test_results_and_gradients_are_those_of_a_tape(name):
         out, target = memory(got[0]), expected[0]
         if not isinstance(out, torch.Tensor) or not out.requires_grad:
             continue
-        if any(np.may_share_memory(memory(target), memory(x)) for x in plain if isinstance(memory(x), np.ndarray)):
+        inputs_of_tape = [memory(x) for x in plain if isinstance(memory(x), np.ndarray)]
+        if not out.numel() or any(np.may_share_memory(memory(target), a) for a in inputs_of_tape):
             continue  # to a tape an input that comes back is no result
         weights = np.random.default_rng(0).normal(size=tuple(out.shape)).astype(memory(target).dtype)
         places = [i for i, t in enumerate(tensors) if isinstance(memory(t), torch.Tensor) and memory(t).requires_grad]

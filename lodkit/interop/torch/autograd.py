@@ -16,7 +16,7 @@ from ...arrays.recorded import state
 from ...errors import LodkitError
 from ...lod import LoDTensor, SelectedRows
 from ...registry.recording import Call, no_grad
-from .operands import CONSTANT, PLAIN, array, cut, cut_results, joined, tensor
+from .operands import CONSTANT, PLAIN_FRAME, array, cut, cut_results, joined, tensor
 
 _functions = {}
 
@@ -105,8 +105,9 @@ def _run(op, reads_outputs, inputs, attrs):
             if t.requires_grad:
                 step = Step(op, frames, attrs, reads_outputs)
                 made = Recorded.apply(step, *tensors)
-                made = made if type(made) is tuple else (made,)
-                return _results(step.results, made, step.several)
+                if step.plain:
+                    return made
+                return _results(step.results, made if type(made) is tuple else (made,), step.several)
     arrays = [array(t) for t in tensors]
     result = op(*joined(frames, arrays), **attrs)
     several = type(result) is tuple
@@ -115,8 +116,6 @@ def _run(op, reads_outputs, inputs, attrs):
 
 
 def _results(frames, tensors, several):
-    if not several and frames[0][0] == PLAIN:
-        return tensors[0]
     values = joined(frames, tensors)
     return tuple(values) if several else values[0]
 
@@ -124,11 +123,11 @@ def _results(frames, tensors, several):
 class Step:
     """One call, from forward to backward: the operator, its attributes and the frames of inputs and results."""
 
-    __slots__ = ("attrs", "frames", "op", "reads_outputs", "results", "several")
+    __slots__ = ("attrs", "frames", "op", "plain", "reads_outputs", "results", "several")
 
     def __init__(self, op, frames, attrs, reads_outputs):
         self.op, self.frames, self.attrs, self.reads_outputs = op, frames, attrs, reads_outputs
-        self.results = self.several = None
+        self.plain = False
 
 
 class Recorded(torch.autograd.Function):
@@ -138,46 +137,70 @@ class Recorded(torch.autograd.Function):
     def forward(ctx, step, *tensors):
         arrays = [array(t) for t in tensors]
         result = step.op(*joined(step.frames, arrays), **step.attrs)
-        step.several = type(result) is tuple
-        step.results, made = cut_results(result if step.several else (result,), tensors, arrays)
         ctx.step = step
         ctx.set_materialize_grads(False)
-        if step.reads_outputs:
-            ctx.save_for_backward(*tensors, *made)
-        else:
-            ctx.save_for_backward(*tensors)
-        fixed = [t for t in made if not t.is_floating_point()]
-        if fixed:
-            ctx.mark_non_differentiable(*fixed)
+        if type(result) is np.ndarray and result.flags.owndata and result.dtype.kind == "f" and not _has_half(tensors):
+            made = next((t for t, a in zip(tensors, arrays, strict=True) if a is result), None)
+            made = torch.from_numpy(result) if made is None else made
+            step.plain, step.several, step.results = True, False, [PLAIN_FRAME]
+            ctx.save_for_backward(*tensors, *((made,) if step.reads_outputs else ()))
+            return made
+        step.several = type(result) is tuple
+        step.results, made = cut_results(result if step.several else (result,), tensors, arrays)
+        ctx.save_for_backward(*tensors, *(made if step.reads_outputs else ()))
+        ctx.mark_non_differentiable(*[t for t in made if not t.is_floating_point()])
         return made[0] if len(made) == 1 else tuple(made)
 
     @staticmethod
-    @once_differentiable
     def backward(ctx, *grads):
-        step, saved, needed = ctx.step, ctx.saved_tensors, ctx.needs_input_grad[1:]
-        count = len(needed)
-        if all(g is None for g in grads):
-            return (None,) * (count + 1)
-        arrays = [array(t) for t in saved]
-        inputs = joined(step.frames, arrays[:count])
-        outputs = tuple(joined(step.results, arrays[count:])) if step.reads_outputs else Unsaved(step.op)
-        call = Call(step.op, tuple(inputs), {**step.op.defaults, **step.attrs}, outputs)
-        slots = iter(needed)
+        return (_guarded if torch.is_grad_enabled() else _backward)(ctx, *grads)
+
+
+def _has_half(tensors):
+    for t in tensors:
+        if t.dtype is torch.bfloat16:
+            return True
+    return False
+
+
+def _backward(ctx, *grads):
+    step, saved, needed = ctx.step, ctx.saved_tensors, ctx.needs_input_grad
+    count = len(needed) - 1
+    if grads[0] is None and all(g is None for g in grads):
+        return (None,) * (count + 1)
+    arrays = [array(t) for t in saved]
+    inputs = tuple(joined(step.frames, arrays[:count]))
+    outputs = tuple(joined(step.results, arrays[count:])) if step.reads_outputs else Unsaved(step.op)
+    given = [None if g is None else array(g) for g in grads]
+    call = Call(step.op, inputs, {**step.op.defaults, **step.attrs}, outputs)
+    if count == len(inputs):
+        call.wanted = needed[1:]
+    else:
+        slots = iter(needed[1:])
         call.wanted = tuple([kind != CONSTANT and next(slots) for kind, _ in step.frames])
-        given = [None if g is None else array(g) for g in grads]
-        if step.several and len(given) != len(step.results):  # results that are no tensors have no gradient
-            rest = iter(given)
-            given = [None if kind == CONSTANT else next(rest) for kind, _ in step.results]
+    by_result = given
+    if step.several and len(given) != len(step.results):  # results that are no tensors have no gradient
+        rest = iter(given)
+        by_result = [None if kind == CONSTANT else next(rest) for kind, _ in step.results]
+    if state.open:
         with no_grad():
-            found = step.op.gradient_rule(call, *given)
-        found = found if type(found) is tuple else (found,)
-        found = (*found, *[None] * (len(step.frames) - len(found)))
-        made, seen = [None], [a for a in (*arrays, *given) if isinstance(a, np.ndarray)]
-        for (kind, _), g in zip(step.frames, found, strict=False):
-            if kind != CONSTANT:
-                at = len(made) - 1
-                made.append(_gradient(g, saved[at], seen) if needed[at] and g is not None else None)
-        return tuple(made)
+            found = step.op.gradient_rule(call, *by_result)
+    else:
+        found = step.op.gradient_rule(call, *by_result)
+    if type(found) is not tuple:
+        found = (found,)
+    made, arrays = [None], [*arrays, *given]
+    slots = iter(saved)
+    for i, (kind, _) in enumerate(step.frames):
+        if kind != CONSTANT:
+            like = next(slots)
+            g = found[i] if needed[len(made)] and i < len(found) else None
+            made.append(None if g is None else _gradient(g, like, arrays))
+    return tuple(made)
+
+
+#: For backward with create_graph=True: the gradients may be used, and differentiating them again raises.
+_guarded = once_differentiable(_backward)
 
 
 class Unsaved:
@@ -195,24 +218,32 @@ class Unsaved:
         return self[0]
 
 
-def _gradient(g, like, seen):
+def _gradient(g, like, others):
     """The gradient of an input as a tensor of its own memory: torch adds to gradients in place."""
     if type(g) is SelectedRows:
-        values = _apart(g.value, seen)
-        rows = torch.from_numpy(g.rows.copy()) if type(g.rows) is np.ndarray else torch.as_tensor(g.rows).clone()
-        values = tensor(values, like if like.dtype is torch.bfloat16 else None)
+        rows, values = g.rows, _apart(g.value, others)
+        if type(rows) is np.ndarray:
+            if any(rows is a or rows.base is a for a in others):
+                rows = rows.copy()
+            elif rows.flags.owndata:
+                rows.flags.writeable = True  # nobody else has it
+        rows = tensor(rows)
+        values = tensor(values)
+        values = values if values.dtype is like.dtype else values.to(like.dtype)
         return torch.sparse_coo_tensor(rows.unsqueeze(0), values, g.shape, check_invariants=False)
     g = g.values if type(g) is LoDTensor else g
-    made = tensor(_apart(g, seen))
+    made = tensor(_apart(g, others))
     return made if made.dtype is like.dtype else made.to(like.dtype)
 
 
-def _apart(g, seen):
-    if isinstance(g, np.ndarray):
-        if not g.flags.writeable or (not g.flags.owndata and any(np.may_share_memory(g, s) for s in seen)):
-            g = g.copy()
-        elif any(g is s for s in seen):
-            g = g.copy()
-        seen.append(g)
-        return g
-    return g.clone() if isinstance(g, torch.Tensor) else g
+def _apart(g, others):
+    """``g``, or a copy if it may be written through another array; noted among the others."""
+    if type(g) is not np.ndarray:
+        return g.clone() if isinstance(g, torch.Tensor) else g
+    if g.flags.owndata and g.flags.writeable:
+        shared = any(g is a for a in others)
+    else:
+        shared = not g.flags.writeable or any(type(a) is np.ndarray and np.may_share_memory(g, a) for a in others)
+    g = g.copy() if shared else g
+    others.append(g)
+    return g

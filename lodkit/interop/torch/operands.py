@@ -14,7 +14,7 @@ from ...arrays.tensors import array_of, tensor_of
 from ...lod import LoDTensor, SelectedRows
 
 PLAIN, RAGGED, ROWS, CONSTANT = range(4)
-_PLAIN = (PLAIN, None)
+PLAIN_FRAME = (PLAIN, None)
 _COPIED = (torch.bfloat16,)
 
 
@@ -34,7 +34,7 @@ def cut(inputs):
             if x.layout is not torch.strided:
                 x = _structured(x)
             else:
-                frames.append(_PLAIN)
+                frames.append(PLAIN_FRAME)
                 tensors.append(x)
                 continue
         if type(x) is LoDTensor and isinstance(x._values, torch.Tensor):
@@ -64,7 +64,7 @@ def _structured(x):
 
 def joined(frames, arrays):
     """The values that were cut into these frames, over these arrays or tensors."""
-    if len(frames) == 1 and frames[0] is _PLAIN:
+    if len(frames) == 1 and frames[0] is PLAIN_FRAME:
         return list(arrays)
     arrays = iter(arrays)
     values = []
@@ -86,12 +86,10 @@ def joined(frames, arrays):
 def array(tensor):
     """The memory of a tensor as the kernels take it: a NumPy array on the CPU, the tensor itself on a GPU."""
     tensor = tensor.detach()
-    if tensor.device.type == "cpu":
-        try:
-            return tensor.numpy()
-        except (TypeError, RuntimeError):  # bfloat16; lazy conjugates and negatives
-            return array_of(tensor, "an input")
-    return tensor
+    try:
+        return tensor.numpy()
+    except (TypeError, RuntimeError):  # on a GPU; bfloat16; lazy negatives
+        return array_of(tensor, "an input") if tensor.device.type == "cpu" else tensor
 
 
 def tensor(x, like=None):
@@ -120,7 +118,7 @@ def cut_results(results, tensors, arrays):
             frames.append((ROWS, (x.rows, x.height, x.is_merged, x._runs)))
             x = x.value
         elif isinstance(x, np.ndarray | np.generic | torch.Tensor) or hasattr(x, "__cuda_array_interface__"):
-            frames.append(_PLAIN)
+            frames.append(PLAIN_FRAME)
         else:
             frames.append((CONSTANT, x))
             continue
