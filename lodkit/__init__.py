@@ -41,10 +41,11 @@ _HOMES = {
     ),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
-_MODULES = ("caffe2", "optim", "paddle", "testing")
+_MODULES = ("caffe2", "interop", "optim", "paddle", "testing")
 
 if TYPE_CHECKING:
     from . import caffe2 as caffe2
+    from . import interop as interop
     from . import optim as optim
     from . import paddle as paddle
     from . import testing as testing

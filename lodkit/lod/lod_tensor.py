@@ -14,6 +14,7 @@ from . import levels as _levels
 from .comparison import Comparison
 from .encodings import Conversions
 from .indexing import Indexing
+from .nested_tensors import NestedTensors
 from .relevel import Relevelling
 from .sparse_matrix import SparseMatrices
 
@@ -21,7 +22,9 @@ _new = object.__new__
 
 
 @public
-class LoDTensor(Comparison, Indexing, Relevelling, Conversions, SparseMatrices, np.lib.mixins.NDArrayOperatorsMixin):
+class LoDTensor(
+    Comparison, Indexing, Relevelling, Conversions, NestedTensors, SparseMatrices, np.lib.mixins.NDArrayOperatorsMixin
+):
     """A batch of nested sequences: an array of rows, and lengths per level that group them.
 
     Offsets are copied in, checked and read-only; values are shared and mutable.

@@ -14,9 +14,8 @@ _HOMES = {
     "library": None,
     "collate": "batches",
     "differentiable": "autograd",
-    "from_torchrec": "torchrec",
+    "keyed": "nested",
     "ragged": "nested",
-    "to_torchrec": "torchrec",
 }
 
 
@@ -24,7 +23,7 @@ def __getattr__(name):
     if name.startswith("__"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:
-        import torch  # noqa: F401
+        import torch
     except ImportError as error:
         raise ImportError("lodkit.interop.torch needs PyTorch: pip install lodkit[torch]") from error
     if name in _HOMES:
@@ -36,7 +35,7 @@ def __getattr__(name):
 
 
 def __dir__():
-    from ... import ops  # noqa: F401  fills the registry
+    from ... import ops
     from ...registry import OPS
 
     return sorted({*globals(), *_HOMES, *(name for name, op in OPS.items() if op.gradient_rule)})

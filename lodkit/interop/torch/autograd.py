@@ -23,7 +23,7 @@ _functions = {}
 
 def operator(name):
     """The differentiable function of an operator, by name."""
-    from ... import ops  # noqa: F401  fills the registry
+    from ... import ops
     from ...registry import OPS
 
     if name in OPS and OPS[name].gradient_rule:
