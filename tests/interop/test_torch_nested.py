@@ -202,6 +202,6 @@ def test_nothing_dangles_and_nothing_leaks():
     for _ in range(10_000):
         t.to_torch()
     for _ in range(10_000):
-        LoDTensor.from_torch(Jagged(values, [400, 100]))
+        LoDTensor.from_torch(Jagged(values, torch.tensor([400, 100])))
     gc.collect()
     assert sys.getrefcount(values) == before

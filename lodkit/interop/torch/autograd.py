@@ -16,6 +16,7 @@ from ...arrays.recorded import state
 from ...errors import LodkitError
 from ...lod import LoDTensor, SelectedRows
 from ...registry.recording import Call, no_grad
+from . import library
 from .operands import CONSTANT, PLAIN_FRAME, array, cut, cut_results, joined, tensor
 
 _functions = {}
@@ -23,7 +24,7 @@ _functions = {}
 
 def operator(name):
     """The differentiable function of an operator, by name."""
-    from ... import ops
+    from ... import ops  # noqa: F401  fills the registry
     from ...registry import OPS
 
     if name in OPS and OPS[name].gradient_rule:
@@ -69,9 +70,12 @@ def differentiable(op):
     if op.gradient_rule is None:
         raise LodkitError(f"{op.name} has no gradient; call lodkit.{op.name} with tensors that do not require grad")
     reads_outputs = "outputs" in _names_of(op.gradient_rule)
+    compiled = library.overload(op, reads_outputs)
 
     def function(*inputs, **attrs):
-        if len(inputs) and state.open:
+        if torch.compiler.is_compiling():
+            return library.traced(op, compiled, inputs, attrs)
+        if state.open:
             with no_grad():
                 return _run(op, reads_outputs, inputs, attrs)
         return _run(op, reads_outputs, inputs, attrs)
@@ -139,12 +143,6 @@ class Recorded(torch.autograd.Function):
         result = step.op(*joined(step.frames, arrays), **step.attrs)
         ctx.step = step
         ctx.set_materialize_grads(False)
-        if type(result) is np.ndarray and result.flags.owndata and result.dtype.kind == "f" and not _has_half(tensors):
-            made = next((t for t, a in zip(tensors, arrays, strict=True) if a is result), None)
-            made = torch.from_numpy(result) if made is None else made
-            step.plain, step.several, step.results = True, False, [PLAIN_FRAME]
-            ctx.save_for_backward(*tensors, *((made,) if step.reads_outputs else ()))
-            return made
         step.several = type(result) is tuple
         step.results, made = cut_results(result if step.several else (result,), tensors, arrays)
         ctx.save_for_backward(*tensors, *(made if step.reads_outputs else ()))
@@ -154,13 +152,6 @@ class Recorded(torch.autograd.Function):
     @staticmethod
     def backward(ctx, *grads):
         return (_guarded if torch.is_grad_enabled() else _backward)(ctx, *grads)
-
-
-def _has_half(tensors):
-    for t in tensors:
-        if t.dtype is torch.bfloat16:
-            return True
-    return False
 
 
 def _backward(ctx, *grads):

@@ -15,8 +15,8 @@ def collate(batch):
     Parameters
     ----------
     batch : list
-        Examples: sequences, nested sequences, numbers, or tuples or dictionaries of these. A sequence is a tensor of one
-        or more dimensions, an array or a list (of numbers, or of sequences); a tuple is several fields.
+        Examples: sequences, nested sequences, numbers, or tuples or dictionaries of these. A sequence is a tensor of
+        one or more dimensions, an array or a list (of numbers, or of sequences); a tuple is several fields.
 
     Returns
     -------
