@@ -12,7 +12,7 @@ import itertools
 import numpy as np
 import torch
 
-from ...registry import OPS, VarDesc, VarType
+from ...registry import VarDesc, VarType
 
 #: Operators that give a row for each sequence of an input, which loses the level that they read: number of the input.
 POOLS = {"embedding_bag": 1, "quantized_embedding_bag": 1, "sequence_pool": 0, "linear_chain_crf": 0, "ctc_loss": 0}
@@ -20,6 +20,12 @@ POOLS = {"embedding_bag": 1, "quantized_embedding_bag": 1, "sequence_pool": 0, "
 PADS = {"sequence_pad": 0}
 #: Operators that give a row for each segment, by how segments are described: rows beyond the segments.
 SEGMENTS = {"lengths": 0, "offsets": -1}
+#: Operators that give sequences as long as those of their first ragged input, as those do that take row by row.
+KEEP_STRUCTURE = {
+    *("sequence_softmax", "sequence_log_softmax", "sequence_attention", "sequence_reverse", "sequence_cumsum"),
+    *("sequence_center", "sequence_conv", "row_conv", "add_position_encoding", "per_sequence"),
+    *("gru", "lstm", "simple_rnn", "gather"),
+}
 _UNKNOWN = 1_000_003  # sizes that are no numbers yet get one from here, by which infer's results tell them
 _DTYPES = {
     torch.float16: "float16",
@@ -40,7 +46,14 @@ _seen: dict = {}
 @functools.lru_cache(maxsize=4096)
 def parsed(call):
     """Frames and attributes of a call that ``library.written`` wrote."""
-    return ast.literal_eval(call)
+    return ast.literal_eval(_Numbers().visit(ast.parse(call, mode="eval")))
+
+
+class _Numbers(ast.NodeTransformer):
+    """Writes nan and inf, which no literal is, as numbers."""
+
+    def visit_Name(self, node):
+        return ast.copy_location(ast.Constant(float(node.id)), node) if node.id in ("nan", "inf") else node
 
 
 @torch.compiler.assume_constant_result
@@ -102,16 +115,19 @@ def _inferred(op, tensors, frames, attrs, places, numbers):
                 yield None
                 continue
             t = tensors[at]
-            dims = tuple(
-                (size(s, levels > 0 and i == 0) if stand_in else int(s)) for i, s in enumerate(t.shape)
-            )
+            dims = tuple((size(s, levels > 0 and i == 0) if stand_in else int(s)) for i, s in enumerate(t.shape))
             yield VarDesc("", VarType.LOD_TENSOR, np.dtype(_DTYPES[t.dtype]), dims, levels)
 
     try:
-        return op.infer(*describe(True), **attrs)
-    except ValueError:  # it compares sizes: these are taken as they are
-        numbers.clear()
-        return op.infer(*describe(False), **attrs)
+        promise = op.infer(*describe(True), **attrs)
+    except ValueError:  # it compares sizes
+        promise = None
+    if promise is not None:
+        several = promise if isinstance(promise, tuple) else (promise,)
+        if all(d < _UNKNOWN or d in numbers for desc in several for d in desc.dims):
+            return promise
+    numbers.clear()  # it computes with sizes: these are taken as they are
+    return op.infer(*describe(False), **attrs)
 
 
 def _first(op, tensors, frames, attrs, places, k):
@@ -133,7 +149,7 @@ def _offsets(op, tensors, frames, attrs, places, desc, numbers):
         at = places[POOLS[op.name]]
         return [tensors[at + 1 + level].shape[0] for level in range(desc.lod_level)]
     for levels, at in zip(frames, places, strict=True):
-        if levels and levels == desc.lod_level and op.name in KEEP_STRUCTURE:
+        if levels and levels == desc.lod_level and (op.rowwise or op.name in KEEP_STRUCTURE):
             return [tensors[at + 1 + level].shape[0] for level in range(levels)]
     return None
 
@@ -154,7 +170,7 @@ def ids_of(op, frames):
 
 def backward(op, saved, grads, call):
     """The fake implementation of an operator's gradient."""
-    frames, attrs, needs, _ = ast.literal_eval(call)
+    frames, attrs, needs, _ = parsed(call)
     flat = []
     for at, needed in enumerate(needs):
         if not needed:
@@ -168,11 +184,3 @@ def backward(op, saved, grads, call):
         else:
             flat.append(torch.empty_like(saved[at], memory_format=torch.contiguous_format))
     return flat
-
-
-#: Operators that give sequences as long as those of their first ragged input.
-KEEP_STRUCTURE = {name for name, op in OPS.items() if op.rowwise} | {
-    *("sequence_softmax", "sequence_log_softmax", "sequence_attention", "sequence_reverse", "sequence_cumsum"),
-    *("sequence_center", "sequence_conv", "row_conv", "add_position_encoding", "per_sequence"),
-    *("gru", "lstm", "simple_rnn", "gather"),
-}

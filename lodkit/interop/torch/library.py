@@ -7,7 +7,6 @@ call these by themselves where torch.compile traces them; offsets are checked at
 
 from __future__ import annotations
 
-import ast
 import functools
 
 import numpy as np
@@ -78,8 +77,7 @@ def written(inputs, attrs):
             continue
         if isinstance(x, LoDTensor):
             tensors.append(torch.as_tensor(x._values))
-            for level in x._lod:
-                tensors.append(torch.as_tensor(level))
+            tensors += [torch.as_tensor(level) for level in x._lod]
             frames.append(len(x._lod))
         elif isinstance(x, torch.Tensor) and x.is_nested:
             tensors.append(x.values())
@@ -148,21 +146,25 @@ def _fresh(x, others):
 
 
 def _backward(op, reads_outputs, saved, grads, call):
-    frames, attrs, needs, mask = ast.literal_eval(call)
+    frames, attrs, needs, mask = fakes.parsed(call)
     count = len(needs)
     inputs = _inputs_of(saved[:count], frames)
     promise = op.infer(*(VarDesc.of(x) for x in inputs), **attrs)
     levels = [desc.lod_level for desc in (promise if isinstance(promise, tuple) else (promise,))]
     outputs = _inputs_of(saved[count:], levels) if reads_outputs else ()
-    arrays, at, by_result = iter([array(g) for g in grads]), 0, []
+    arrays, at, by_result = iter(grads), 0, []
     for n in levels:
-        by_result.append(next(arrays) if mask[at] else None)
+        g = next(arrays) if mask[at] else None
+        # A graph has zeros for what nobody asked for; some rules take None only.
+        by_result.append(None if g is None or (len(levels) > 1 and not g.any()) else array(g))
         at += 1 + n
     places = fakes.places_of(frames)
     step = Call(op, inputs, {**op.defaults, **attrs}, outputs)
     step.wanted = tuple([at is not None and needs[at] for at in places])
-    with no_grad():
-        found = op.gradient_rule(step, *by_result)
+    found = ()
+    if any(g is not None for g in by_result):
+        with no_grad():
+            found = op.gradient_rule(step, *by_result)
     found = found if isinstance(found, tuple) else (found,)
     flat, others = [], [*map(array, saved), *map(array, grads)]
     for i, at in enumerate(places):
