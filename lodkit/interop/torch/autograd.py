@@ -10,7 +10,6 @@ import difflib
 
 import numpy as np
 import torch
-from torch.autograd.function import once_differentiable
 
 from ...arrays.recorded import state
 from ...errors import LodkitError
@@ -108,8 +107,8 @@ def _run(op, reads_outputs, inputs, attrs):
         for t in tensors:
             if t.requires_grad:
                 step = Step(op, frames, attrs, reads_outputs)
-                made = Recorded.apply(step, *tensors)
-                if step.plain:
+                made = _apply(step, *tensors)
+                if step.results is None:
                     return made
                 return _results(step.results, made if type(made) is tuple else (made,), step.several)
     arrays = [array(t) for t in tensors]
@@ -125,13 +124,16 @@ def _results(frames, tensors, several):
 
 
 class Step:
-    """One call, from forward to backward: the operator, its attributes and the frames of inputs and results."""
+    """One call, from forward to backward: the operator, its attributes and the frames of inputs and results.
 
-    __slots__ = ("attrs", "frames", "op", "plain", "reads_outputs", "results", "several")
+    ``results`` is None for the usual case of one result that is a new array.
+    """
+
+    __slots__ = ("attrs", "frames", "op", "reads_outputs", "results", "several")
 
     def __init__(self, op, frames, attrs, reads_outputs):
         self.op, self.frames, self.attrs, self.reads_outputs = op, frames, attrs, reads_outputs
-        self.plain = False
+        self.results, self.several = None, False
 
 
 class Recorded(torch.autograd.Function):
@@ -142,6 +144,14 @@ class Recorded(torch.autograd.Function):
         arrays = [array(t) for t in tensors]
         result = step.op(*joined(step.frames, arrays), **step.attrs)
         ctx.step = step
+        if type(result) is np.ndarray and result.flags.owndata and result.dtype.kind == "f":
+            made = torch.from_numpy(result)
+            if all(t.dtype is not torch.bfloat16 for t in tensors):
+                if step.reads_outputs:
+                    ctx.save_for_backward(*tensors, made)
+                else:
+                    ctx.save_for_backward(*tensors)
+                return made
         ctx.set_materialize_grads(False)
         step.several = type(result) is tuple
         step.results, made = cut_results(result if step.several else (result,), tensors, arrays)
@@ -159,39 +169,75 @@ def _backward(ctx, *grads):
     count = len(needed) - 1
     if grads[0] is None and all(g is None for g in grads):
         return (None,) * (count + 1)
+    op, frames = step.op, step.frames
     arrays = [array(t) for t in saved]
-    inputs = tuple(joined(step.frames, arrays[:count]))
-    outputs = tuple(joined(step.results, arrays[count:])) if step.reads_outputs else Unsaved(step.op)
+    inputs = joined(frames, arrays)
+    outputs = Unsaved(op)
+    if step.reads_outputs:
+        outputs = tuple(joined(step.results or (PLAIN_FRAME,), arrays[count:]))
     given = [None if g is None else array(g) for g in grads]
-    call = Call(step.op, inputs, {**step.op.defaults, **step.attrs}, outputs)
-    if count == len(inputs):
-        call.wanted = needed[1:]
-    else:
-        slots = iter(needed[1:])
-        call.wanted = tuple([kind != CONSTANT and next(slots) for kind, _ in step.frames])
-    by_result = given
-    if step.several and len(given) != len(step.results):  # results that are no tensors have no gradient
-        rest = iter(given)
-        by_result = [None if kind == CONSTANT else next(rest) for kind, _ in step.results]
+    call = Call(op, tuple(inputs), {**op.defaults, **step.attrs}, outputs)
+    call.wanted = needed[1:] if count == len(inputs) else _wanted(frames, needed)
+    by_result = _by_result(step.results, given) if step.several else given
     if state.open:
         with no_grad():
-            found = step.op.gradient_rule(call, *by_result)
+            found = op.gradient_rule(call, *by_result)
     else:
-        found = step.op.gradient_rule(call, *by_result)
+        found = op.gradient_rule(call, *by_result)
     if type(found) is not tuple:
         found = (found,)
-    made, arrays = [None], [*arrays, *given]
-    slots = iter(saved)
-    for i, (kind, _) in enumerate(step.frames):
+    made, others = [None], arrays + given
+    for (kind, _), g in zip(frames, found, strict=False):
         if kind != CONSTANT:
-            like = next(slots)
-            g = found[i] if needed[len(made)] and i < len(found) else None
-            made.append(None if g is None else _gradient(g, like, arrays))
+            at = len(made)
+            made.append(_gradient(g, saved[at - 1], others) if needed[at] and g is not None else None)
+    made += [None] * (count + 1 - len(made))
     return tuple(made)
 
 
-#: For backward with create_graph=True: the gradients may be used, and differentiating them again raises.
-_guarded = once_differentiable(_backward)
+def _wanted(frames, needed):
+    """Whether each input needs a gradient, constants included."""
+    slots = iter(needed[1:])
+    return tuple([kind != CONSTANT and next(slots) for kind, _ in frames])
+
+
+def _by_result(frames, grads):
+    """A gradient for each result: those that are no tensors have none."""
+    slots = iter(grads)
+    return [None if kind == CONSTANT else next(slots) for kind, _ in frames]
+
+
+#: ``Recorded.apply`` without its check for transforms of torch.func: forward refuses their tensors (they have no memory).
+_apply = super(torch.autograd.Function, Recorded).apply
+
+
+def _guarded(ctx, *grads):
+    """With create_graph=True: the gradients may be used, and differentiating them again raises."""
+    with torch.no_grad():
+        found = _backward(ctx, *grads)
+    watched = [t for t in (*grads, *ctx.saved_tensors) if t is not None and t.requires_grad]
+    places = [i for i, g in enumerate(found) if g is not None]
+    if not watched or not places:
+        return found
+    made = Once.apply(ctx.step.op.name, len(places), *[found[i] for i in places], *watched)
+    given = dict(zip(places, made, strict=True))
+    return tuple([given.get(i) for i in range(len(found))])
+
+
+class Once(torch.autograd.Function):
+    """Gradients that depend on tensors which PyTorch watches, and have no gradient of their own."""
+
+    @staticmethod
+    def forward(ctx, name, count, *tensors):
+        ctx.name = name
+        return tuple([t.detach() for t in tensors[:count]])
+
+    @staticmethod
+    def backward(ctx, *grads):
+        raise RuntimeError(
+            f"lodkit's {ctx.name} can be differentiated once: its gradient has no gradient; compute what is to be "
+            "differentiated twice with PyTorch's own operators"
+        )
 
 
 class Unsaved:
@@ -212,18 +258,13 @@ class Unsaved:
 def _gradient(g, like, others):
     """The gradient of an input as a tensor of its own memory: torch adds to gradients in place."""
     if type(g) is SelectedRows:
-        rows, values = g.rows, _apart(g.value, others)
-        if type(rows) is np.ndarray:
-            if any(rows is a or rows.base is a for a in others):
-                rows = rows.copy()
-            elif rows.flags.owndata:
-                rows.flags.writeable = True  # nobody else has it
-        rows = tensor(rows)
-        values = tensor(values)
-        values = values if values.dtype is like.dtype else values.to(like.dtype)
-        return torch.sparse_coo_tensor(rows.unsqueeze(0), values, g.shape, check_invariants=False)
-    g = g.values if type(g) is LoDTensor else g
-    made = tensor(_apart(g, others))
+        rows = g.rows
+        rows = torch.from_numpy(rows.copy()) if type(rows) is np.ndarray else torch.as_tensor(rows).clone()
+        values = tensor(_apart(g.value, others))
+        if values.dtype is not like.dtype:
+            values = values.to(like.dtype)
+        return torch.sparse_coo_tensor(rows.unsqueeze(0), values, like.shape, check_invariants=False)
+    made = tensor(_apart(g._values if type(g) is LoDTensor else g, others))
     return made if made.dtype is like.dtype else made.to(like.dtype)
 
 
@@ -231,10 +272,15 @@ def _apart(g, others):
     """``g``, or a copy if it may be written through another array; noted among the others."""
     if type(g) is not np.ndarray:
         return g.clone() if isinstance(g, torch.Tensor) else g
-    if g.flags.owndata and g.flags.writeable:
-        shared = any(g is a for a in others)
-    else:
-        shared = not g.flags.writeable or any(type(a) is np.ndarray and np.may_share_memory(g, a) for a in others)
-    g = g.copy() if shared else g
+    flags = g.flags
+    if not flags.writeable:
+        g = g.copy()
+    elif flags.owndata:
+        for a in others:
+            if a is g:
+                g = g.copy()
+                break
+    elif any(type(a) is np.ndarray and np.may_share_memory(g, a) for a in others):
+        g = g.copy()
     others.append(g)
     return g

@@ -64,28 +64,27 @@ def _structured(x):
 
 def joined(frames, arrays):
     """The values that were cut into these frames, over these arrays or tensors."""
-    if len(frames) == 1 and frames[0] is PLAIN_FRAME:
-        return list(arrays)
-    arrays = iter(arrays)
-    values = []
+    values, at = [], 0
     for kind, structure in frames:
-        if kind == PLAIN:
-            values.append(next(arrays))
-        elif kind == RAGGED:
-            made = LoDTensor._wrap(next(arrays), structure[0])
-            made._rows = structure[1]
-            values.append(made)
-        elif kind == CONSTANT:
+        if kind == CONSTANT:
             values.append(structure)
-        else:
+            continue
+        x = arrays[at]
+        at += 1
+        if kind == RAGGED:
+            x = LoDTensor._wrap(x, structure[0])
+            x._rows = structure[1]
+        elif kind == ROWS:
             rows, height, merged, runs = structure
-            values.append(SelectedRows._wrap(rows, next(arrays), height, merged, runs))
+            x = SelectedRows._wrap(rows, x, height, merged, runs)
+        values.append(x)
     return values
 
 
 def array(tensor):
     """The memory of a tensor as the kernels take it: a NumPy array on the CPU, the tensor itself on a GPU."""
-    tensor = tensor.detach()
+    if tensor.requires_grad:
+        tensor = tensor.detach()
     try:
         return tensor.numpy()
     except (TypeError, RuntimeError):  # on a GPU; bfloat16; lazy negatives
@@ -94,10 +93,10 @@ def array(tensor):
 
 def tensor(x, like=None):
     """A tensor over the memory of a result."""
+    if type(x) is np.ndarray and like is None and x.flags.writeable:
+        return torch.from_numpy(x)
     if isinstance(x, torch.Tensor):
         return x
-    if type(x) is np.ndarray and x.flags.writeable and like is None:
-        return torch.from_numpy(x)
     if isinstance(x, np.ndarray | np.generic):
         return tensor_of(x, like)
     return torch.as_tensor(x, device="cuda")
