@@ -35,6 +35,7 @@ if __name__ == "__main__" and "LODKIT_COMPARE_THREADS" not in os.environ:
     sys.exit(status)
 
 import compare_attention
+import compare_bridge
 import compare_crf
 import compare_decoding
 import compare_optimizers
@@ -255,6 +256,7 @@ GROUPS = (
     *compare_crf.GROUPS,
     *compare_decoding.GROUPS,
     *compare_recurrent.GROUPS,
+    *compare_bridge.GROUPS,
     small_calls,
     imports,
 )

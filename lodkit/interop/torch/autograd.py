@@ -17,8 +17,9 @@ from ...lod import LoDTensor, SelectedRows
 from ...registry.recording import Call, no_grad
 from . import library
 from .operands import CONSTANT, PLAIN_FRAME, array, cut, cut_results, joined, tensor
+from .shortcuts import SHORTCUTS
 
-_functions = {}
+_functions: dict = {}
 
 
 def operator(name):
@@ -145,8 +146,11 @@ class Recorded(torch.autograd.Function):
         result = step.op(*joined(step.frames, arrays), **step.attrs)
         ctx.step = step
         if type(result) is np.ndarray and result.flags.owndata and result.dtype.kind == "f":
-            made = torch.from_numpy(result)
-            if all(t.dtype is not torch.bfloat16 for t in tensors):
+            for t in tensors:
+                if t.dtype is torch.bfloat16:
+                    break
+            else:
+                made = torch.from_numpy(result)
                 if step.reads_outputs:
                     ctx.save_for_backward(*tensors, made)
                 else:
@@ -161,7 +165,9 @@ class Recorded(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, *grads):
-        return (_guarded if torch.is_grad_enabled() else _backward)(ctx, *grads)
+        if torch.is_grad_enabled():
+            return _guarded(ctx, *grads)
+        return _backward(ctx, *grads)
 
 
 def _backward(ctx, *grads):
@@ -170,6 +176,10 @@ def _backward(ctx, *grads):
     if grads[0] is None and all(g is None for g in grads):
         return (None,) * (count + 1)
     op, frames = step.op, step.frames
+    if needed[1] and op.name in SHORTCUTS:
+        short = SHORTCUTS[op.name](step, saved, grads[0])
+        if short is not None:
+            return (None, short, *[None] * (count - 1))
     arrays = [array(t) for t in saved]
     inputs = joined(frames, arrays)
     outputs = Unsaved(op)
