@@ -15,7 +15,7 @@ def bridge():
     """Compare steps of 10, 1,000 and 4,096 bags: forward alone, and with a sparse gradient."""
     if not torch:
         return
-    for bags, width, inner in ((10, 16, 300), (10, 64, 300), (1000, 64, 20), (4096, 64, 4)):
+    for bags, width, inner in ((10, 16, 50), (10, 64, 50), (1000, 64, 4), (4096, 64, 1)):
         _bags(HEIGHT, min(bags, 100) if QUICK else bags, width, 2 if QUICK else inner)
 
 

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from ..arrays import check_values
+from ..arrays.tensors import tensor_of
 from ..errors import DTypeError, ShapeMismatchError
 from ..lod.indexing import require_cpu
 
@@ -15,9 +16,8 @@ def to_torch(x):
     """``SelectedRows.to_torch``."""
     import torch
 
-    on_cpu = isinstance(x.value, np.ndarray)
-    rows = torch.from_numpy(x.rows.copy()) if on_cpu else torch.as_tensor(x.rows).clone()
-    value = torch.from_numpy(x.value) if on_cpu else torch.as_tensor(x.value)
+    rows = torch.from_numpy(x.rows.copy()) if isinstance(x.rows, np.ndarray) else torch.as_tensor(x.rows).clone()
+    value = tensor_of(x.value) if isinstance(x.value, np.ndarray) else torch.as_tensor(x.value)
     return torch.sparse_coo_tensor(
         rows[None], value, tuple(x.shape), is_coalesced=True if x.is_merged else None, check_invariants=False
     )

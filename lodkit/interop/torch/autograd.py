@@ -217,7 +217,7 @@ def _by_result(frames, grads):
     return [None if kind == CONSTANT else next(slots) for kind, _ in frames]
 
 
-#: ``Recorded.apply`` without its check for transforms of torch.func: forward refuses their tensors (they have no memory).
+#: ``Recorded.apply`` without its check for transforms of torch.func: forward refuses tensors without memory itself.
 _apply = super(torch.autograd.Function, Recorded).apply
 
 
