@@ -112,6 +112,35 @@ def test_edits_between_forward_and_backward_are_noticed():
         y.sum().backward()
 
 
+def test_a_result_that_no_rule_reads_may_be_edited():
+    x, w = torch.randn(4, 3, requires_grad=True), torch.randn(3, 2, requires_grad=True)
+    found = torch.autograd.grad(bridge.fc(x, w).relu_().sum(), (x, w))
+    for g, e in zip(found, torch.autograd.grad((x @ w).relu().sum(), (x, w)), strict=True):
+        torch.testing.assert_close(g, e)
+
+
+def test_an_output_gradient_that_requires_grad():
+    w = table()
+    for is_sparse in (True, False):
+        y = bridge.embedding_bag(w, ids(2, 1), is_sparse=is_sparse)
+        (g,) = torch.autograd.grad(y, w, torch.ones(2, 3, requires_grad=True))
+        assert g.to_dense().sum() == 9
+
+
+@pytest.mark.parametrize("pool", ["sum", "mean"])
+def test_few_bags_and_many_have_the_same_bits(pool, monkeypatch):
+    """The short way of small calls against the kernel, which larger ones take."""
+    from lodkit.interop.torch import shortcuts
+
+    w, batch, g = table(), ids(3, 0, 4, 1), torch.randn(4, 3)
+    found = []
+    for few in (shortcuts.FEW, 0):
+        monkeypatch.setattr(shortcuts, "FEW", few)
+        found += torch.autograd.grad(bridge.embedding_bag(w, batch, pool=pool), w, g)
+    assert torch.equal(found[0]._values(), found[1]._values())
+    assert torch.equal(found[0]._indices(), found[1]._indices())
+
+
 def test_differentiating_twice_raises():
     x = torch.randn(3, requires_grad=True)
     (g,) = torch.autograd.grad(bridge.tanh(x).sum(), x, create_graph=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+
 import numpy as np
 import pytest
 from samples import SAMPLES
@@ -104,6 +106,21 @@ def test_a_table(is_sparse, padding_idx):
         (found,) = torch.autograd.grad(fast(table, ids(*lengths)), table)
         assert found.is_sparse == is_sparse
         torch.testing.assert_close(found.to_dense(), expected.to_dense())
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="inductor compiles C++")
+def test_inductor():
+    torch._dynamo.reset()
+    table, weight = torch.randn(10, 4, requires_grad=True), torch.randn(4, 2, requires_grad=True)
+
+    def loss(table, weight, ids):
+        return bridge.fc(torch.tanh(bridge.embedding_bag(table, ids)), weight).square().sum()
+
+    expected = torch.autograd.grad(loss(table, weight, ids(3, 0, 4)), (table, weight))
+    fast = torch.compile(loss, fullgraph=True, backend="inductor")
+    found = torch.autograd.grad(fast(table, weight, ids(3, 0, 4)), (table, weight))
+    for g, e in zip(found, expected, strict=True):
+        torch.testing.assert_close(g.to_dense(), e.to_dense())
 
 
 def test_sequences_come_back_as_lodtensors():

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 
 from ...kernels.cpu.primitives.gradient_kernels import factors
-from .operands import PLAIN, RAGGED
+from .operands import PLAIN, RAGGED, array
 
 #: Numbers of a gradient up to which NumPy copies rows faster than a kernel is started.
 FEW = 1 << 14
@@ -29,7 +29,7 @@ def few_bags(step, saved, grad):
     offsets = levels[0]
     if table.dtype not in _KINDS or table.is_cuda or ids.numel() * grad.numel() >= FEW * len(offsets):
         return None
-    rows = grad.numpy()
+    rows = array(grad)
     if pool == "mean":
         rows = rows * factors(pool, offsets, None, rows.dtype).reshape(-1, *[1] * (rows.ndim - 1))
     values = torch.from_numpy(np.repeat(rows, offsets[1:] - offsets[:-1], axis=0))
