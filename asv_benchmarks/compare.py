@@ -36,6 +36,7 @@ if __name__ == "__main__" and "LODKIT_COMPARE_THREADS" not in os.environ:
 
 import compare_arrow
 import compare_attention
+import compare_bridge
 import compare_crf
 import compare_decoding
 import compare_optimizers
@@ -257,6 +258,7 @@ GROUPS = (
     *compare_crf.GROUPS,
     *compare_decoding.GROUPS,
     *compare_recurrent.GROUPS,
+    *compare_bridge.GROUPS,
     small_calls,
     imports,
 )

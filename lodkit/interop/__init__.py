@@ -1,1 +1,11 @@
-"""Values of other libraries: Arrow, SciPy."""
+"""Values of other libraries: Arrow, SciPy, PyTorch. Each module is imported on first use, and its library with it."""
+
+import importlib
+
+_MODULES = ("arrow", "coo", "scipy", "torch")
+
+
+def __getattr__(name):
+    if name in _MODULES:
+        return importlib.import_module(f".{name}", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -15,7 +15,7 @@ def to_torch(x):
     """``SelectedRows.to_torch``."""
     import torch
 
-    rows = torch.from_numpy(x.rows.copy()) if x.device == "cpu" else torch.as_tensor(x.rows).clone()
+    rows = torch.from_numpy(x.rows.copy()) if isinstance(x.rows, np.ndarray) else torch.as_tensor(x.rows).clone()
     value = tensor_of(x.value) if isinstance(x.value, np.ndarray) else torch.as_tensor(x.value)
     return torch.sparse_coo_tensor(
         rows[None], value, tuple(x.shape), is_coalesced=True if x.is_merged else None, check_invariants=False

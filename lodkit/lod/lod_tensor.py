@@ -19,6 +19,7 @@ from .comparison import Comparison
 from .encodings import Conversions
 from .exchange import Exchange
 from .indexing import Indexing
+from .nested_tensors import NestedTensors
 from .numba_types import numba_types
 from .relevel import Relevelling
 from .sparse_matrix import SparseMatrices
@@ -33,6 +34,7 @@ class LoDTensor(
     Relevelling,
     Conversions,
     Columnar,
+    NestedTensors,
     SparseMatrices,
     Exchange,
     np.lib.mixins.NDArrayOperatorsMixin,

@@ -13,6 +13,7 @@ from .gradient_kernels import factors, logsumexp_shares, place, plain, products_
 from .reduce import argreduce_rows, width_of
 
 NO_IDS = np.empty(0, np.int64)
+_NONE = {np.dtype(kind): NO_WEIGHTS.astype(kind) for kind in (np.float32, np.float64)}
 
 
 def values_grad(values, ids, padding_idx, offsets, weights, out, grad, reduce):
@@ -35,7 +36,7 @@ def values_grad(values, ids, padding_idx, offsets, weights, out, grad, reduce):
     else:
         result = arrays.output((rows, g.shape[1]), g.dtype)
         weights = None if weights is None else plain(weights)
-        w = NO_WEIGHTS.astype(g.dtype) if weights is None else weights.astype(g.dtype, copy=False)
+        w = _NONE[g.dtype] if weights is None else weights.astype(g.dtype, copy=False)
         scale = factors(reduce, offsets, weights, g.dtype)
         spread(result.size, g, scale, w, offsets, settings.chunk_rows, result)
     return result.reshape(shape).astype(dtype, copy=False)

@@ -1,0 +1,41 @@
+"""Operators, modules and optimizers for PyTorch: what lodkit computes, differentiated by torch.autograd.
+
+``lodkit.interop.torch.<operator>`` is there for every operator with a gradient; see ``autograd``. PyTorch is imported
+with this package, each module on first use.
+"""
+
+from __future__ import annotations
+
+import importlib
+
+#: Name -> module of this package that defines it. Operators are not listed: they come from the registry.
+_HOMES = {
+    "autograd": None,
+    "library": None,
+    "collate": "batches",
+    "differentiable": "autograd",
+    "keyed": "nested",
+    "ragged": "nested",
+}
+
+
+def __getattr__(name):
+    if name.startswith("__"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    try:
+        import torch
+    except ImportError as error:
+        raise ImportError("lodkit.interop.torch needs PyTorch: pip install lodkit[torch]") from error
+    if name in _HOMES:
+        module = importlib.import_module(f".{_HOMES[name] or name}", __name__)
+        value = getattr(module, name) if _HOMES[name] else module
+        globals()[name] = value
+        return value
+    return importlib.import_module(".autograd", __name__).operator(name)
+
+
+def __dir__():
+    from ... import ops
+    from ...registry import OPS
+
+    return sorted({*globals(), *_HOMES, *(name for name, op in OPS.items() if op.gradient_rule)})

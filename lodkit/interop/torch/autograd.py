@@ -1,0 +1,296 @@
+"""Operators under torch.autograd: one Function for all of them, made of the registry's gradient rules.
+
+``lodkit.interop.torch.<operator>`` takes what the operator takes, with tensors in place of arrays, and gives tensors,
+LoDTensors over tensors, or tuples of them. A table's gradient is a sparse COO tensor, not coalesced (``is_sparse``).
+"""
+
+from __future__ import annotations
+
+import difflib
+
+import numpy as np
+import torch
+
+from ...arrays.recorded import state
+from ...errors import LodkitError
+from ...lod import LoDTensor, SelectedRows
+from ...registry.recording import Call, no_grad
+from . import library
+from .operands import CONSTANT, PLAIN_FRAME, array, cut, cut_results, joined, tensor
+from .shortcuts import SHORTCUTS
+
+_functions: dict = {}
+
+
+def operator(name):
+    """The differentiable function of an operator, by name."""
+    from ... import ops  # noqa: F401  fills the registry
+    from ...registry import OPS
+
+    if name in OPS and OPS[name].gradient_rule:
+        return differentiable(OPS[name])
+    names = [n for n, op in OPS.items() if op.gradient_rule]
+    near = difflib.get_close_matches(name, names, n=3)
+    hint = f"; did you mean {', '.join(near)}?" if near else ""
+    if name in OPS:
+        hint = f": the operator has no gradient; call lodkit.{name}"
+    raise AttributeError(f"module 'lodkit.interop.torch' has no attribute {name!r}{hint}")
+
+
+def differentiable(op):
+    """Return an operator as a function of tensors that torch.autograd differentiates.
+
+    Parameters
+    ----------
+    op : lodkit.registry.Op
+        With a gradient; ``lodkit.interop.torch.<name>`` is this for the operators of the registry.
+
+    Returns
+    -------
+    callable
+        Of the operator's inputs and attributes. Tensors, LoDTensors and SelectedRows over tensors, jagged nested and
+        sparse COO tensors may require grad; arrays, lists and None are constants.
+
+    Raises
+    ------
+    LodkitError
+        The operator has no gradient.
+
+    Examples
+    --------
+    >>> import torch
+    >>> relu = differentiable(lodkit.relu)
+    >>> x = torch.tensor([-1.0, 2.0], requires_grad=True)
+    >>> relu(x).sum().backward()
+    >>> x.grad
+    tensor([0., 1.])
+    """
+    if op in _functions:
+        return _functions[op]
+    if op.gradient_rule is None:
+        raise LodkitError(f"{op.name} has no gradient; call lodkit.{op.name} with tensors that do not require grad")
+    reads_outputs = "outputs" in _names_of(op.gradient_rule)
+    compiled = library.overload(op, reads_outputs)
+
+    def function(*inputs, **attrs):
+        if torch.compiler.is_compiling():
+            return library.traced(op, compiled, inputs, attrs)
+        if state.open:
+            with no_grad():
+                return _run(op, reads_outputs, inputs, attrs)
+        return _run(op, reads_outputs, inputs, attrs)
+
+    function.__name__ = function.__qualname__ = op.name
+    function.__module__ = "lodkit.interop.torch"
+    function.__doc__ = op.__doc__
+    function.__signature__ = op.signature
+    _functions[op] = function
+    return function
+
+
+def _names_of(rule):
+    """Names that a gradient rule reads, itself or in functions of its module."""
+    todo, names = [rule.__code__], set()
+    while todo:
+        code = todo.pop()
+        todo += [c for c in code.co_consts if hasattr(c, "co_names")]
+        for name in set(code.co_names) - names:
+            called = rule.__globals__.get(name)
+            if getattr(called, "__module__", None) == rule.__module__ and hasattr(called, "__code__"):
+                todo.append(called.__code__)
+        names.update(code.co_names)
+    return names
+
+
+def _run(op, reads_outputs, inputs, attrs):
+    frames, tensors = cut(inputs)
+    if torch.is_grad_enabled():
+        for t in tensors:
+            if t.requires_grad:
+                step = Step(op, frames, attrs, reads_outputs)
+                made = _apply(step, *tensors)
+                if step.results is None:
+                    return made
+                return _results(step.results, made if type(made) is tuple else (made,), step.several)
+    arrays = [array(t) for t in tensors]
+    result = op(*joined(frames, arrays), **attrs)
+    several = type(result) is tuple
+    frames, made = cut_results(result if several else (result,), tensors, arrays)
+    return _results(frames, made, several)
+
+
+def _results(frames, tensors, several):
+    values = joined(frames, tensors)
+    return tuple(values) if several else values[0]
+
+
+class Step:
+    """One call, from forward to backward: the operator, its attributes and the frames of inputs and results.
+
+    ``results`` is None for the usual case of one result that is a new array.
+    """
+
+    __slots__ = ("attrs", "frames", "op", "reads_outputs", "results", "several")
+
+    def __init__(self, op, frames, attrs, reads_outputs):
+        self.op, self.frames, self.attrs, self.reads_outputs = op, frames, attrs, reads_outputs
+        self.results, self.several = None, False
+
+
+class Recorded(torch.autograd.Function):
+    """Any operator; forward returns the tensors of its results, ``step.results`` says what they are wrapped in."""
+
+    @staticmethod
+    def forward(ctx, step, *tensors):
+        arrays = [array(t) for t in tensors]
+        result = step.op(*joined(step.frames, arrays), **step.attrs)
+        ctx.step = step
+        if type(result) is np.ndarray and result.flags.owndata and result.dtype.kind == "f":
+            for t in tensors:
+                if t.dtype is torch.bfloat16:
+                    break
+            else:
+                made = torch.from_numpy(result)
+                if step.reads_outputs:
+                    ctx.save_for_backward(*tensors, made)
+                else:
+                    ctx.save_for_backward(*tensors)
+                return made
+        ctx.set_materialize_grads(False)
+        step.several = type(result) is tuple
+        step.results, made = cut_results(result if step.several else (result,), tensors, arrays)
+        ctx.save_for_backward(*tensors, *(made if step.reads_outputs else ()))
+        ctx.mark_non_differentiable(*[t for t in made if not t.is_floating_point()])
+        return made[0] if len(made) == 1 else tuple(made)
+
+    @staticmethod
+    def backward(ctx, *grads):
+        if torch.is_grad_enabled():
+            return _guarded(ctx, *grads)
+        return _backward(ctx, *grads)
+
+
+def _backward(ctx, *grads):
+    step, saved, needed = ctx.step, ctx.saved_tensors, ctx.needs_input_grad
+    count = len(needed) - 1
+    if grads[0] is None and all(g is None for g in grads):
+        return (None,) * (count + 1)
+    op, frames = step.op, step.frames
+    if needed[1] and op.name in SHORTCUTS:
+        short = SHORTCUTS[op.name](step, saved, grads[0])
+        if short is not None:
+            return (None, short, *[None] * (count - 1))
+    arrays = [array(t) for t in saved]
+    inputs = joined(frames, arrays)
+    outputs = Unsaved(op)
+    if step.reads_outputs:
+        outputs = tuple(joined(step.results or (PLAIN_FRAME,), arrays[count:]))
+    given = [None if g is None else array(g) for g in grads]
+    call = Call(op, tuple(inputs), {**op.defaults, **step.attrs}, outputs)
+    call.wanted = needed[1:] if count == len(inputs) else _wanted(frames, needed)
+    by_result = _by_result(step.results, given) if step.several else given
+    if state.open:
+        with no_grad():
+            found = op.gradient_rule(call, *by_result)
+    else:
+        found = op.gradient_rule(call, *by_result)
+    if type(found) is not tuple:
+        found = (found,)
+    made, others = [None], arrays + given
+    for (kind, _), g in zip(frames, found, strict=False):
+        if kind != CONSTANT:
+            at = len(made)
+            made.append(_gradient(g, saved[at - 1], others) if needed[at] and g is not None else None)
+    made += [None] * (count + 1 - len(made))
+    return tuple(made)
+
+
+def _wanted(frames, needed):
+    """Whether each input needs a gradient, constants included."""
+    slots = iter(needed[1:])
+    return tuple([kind != CONSTANT and next(slots) for kind, _ in frames])
+
+
+def _by_result(frames, grads):
+    """A gradient for each result: those that are no tensors have none."""
+    slots = iter(grads)
+    return [None if kind == CONSTANT else next(slots) for kind, _ in frames]
+
+
+#: ``Recorded.apply`` without its check for transforms of torch.func: forward refuses tensors without memory itself.
+_apply = super(torch.autograd.Function, Recorded).apply
+
+
+def _guarded(ctx, *grads):
+    """With create_graph=True: the gradients may be used, and differentiating them again raises."""
+    with torch.no_grad():
+        found = _backward(ctx, *grads)
+    watched = [t for t in (*grads, *ctx.saved_tensors) if t is not None and t.requires_grad]
+    places = [i for i, g in enumerate(found) if g is not None]
+    if not watched or not places:
+        return found
+    made = Once.apply(ctx.step.op.name, len(places), *[found[i] for i in places], *watched)
+    given = dict(zip(places, made, strict=True))
+    return tuple([given.get(i) for i in range(len(found))])
+
+
+class Once(torch.autograd.Function):
+    """Gradients that depend on tensors which PyTorch watches, and have no gradient of their own."""
+
+    @staticmethod
+    def forward(ctx, name, count, *tensors):
+        ctx.name = name
+        return tuple([t.detach() for t in tensors[:count]])
+
+    @staticmethod
+    def backward(ctx, *grads):
+        raise RuntimeError(
+            f"lodkit's {ctx.name} can be differentiated once: its gradient has no gradient; compute what is to be "
+            "differentiated twice with PyTorch's own operators"
+        )
+
+
+class Unsaved:
+    """In place of results that a gradient rule was found not to read: they were not kept."""
+
+    def __init__(self, op):
+        self.op = op
+
+    def __getitem__(self, i):
+        raise LodkitError(
+            f"the gradient rule of {self.op.name} reads call.outputs unseen; name them in the rule itself"
+        )
+
+    def __len__(self):
+        return self[0]
+
+
+def _gradient(g, like, others):
+    """The gradient of an input as a tensor of its own memory: torch adds to gradients in place."""
+    if type(g) is SelectedRows:
+        rows = g.rows
+        rows = torch.from_numpy(rows.copy()) if type(rows) is np.ndarray else torch.as_tensor(rows).clone()
+        values = tensor(_apart(g.value, others))
+        if values.dtype is not like.dtype:
+            values = values.to(like.dtype)
+        return torch.sparse_coo_tensor(rows.unsqueeze(0), values, like.shape, check_invariants=False)
+    made = tensor(_apart(g._values if type(g) is LoDTensor else g, others))
+    return made if made.dtype is like.dtype else made.to(like.dtype)
+
+
+def _apart(g, others):
+    """``g``, or a copy if it may be written through another array; noted among the others."""
+    if type(g) is not np.ndarray:
+        return g.clone() if isinstance(g, torch.Tensor) else g
+    flags = g.flags
+    if not flags.writeable:
+        g = g.copy()
+    elif flags.owndata:
+        for a in others:
+            if a is g:
+                g = g.copy()
+                break
+    elif any(type(a) is np.ndarray and np.may_share_memory(g, a) for a in others):
+        g = g.copy()
+    others.append(g)
+    return g

@@ -1,0 +1,180 @@
+"""Operators as ``torch.library`` custom operators, which torch.compile traces without a graph break.
+
+``torch.ops.lodkit.<operator>(tensors, call) -> tensors``: LoDTensors are their values followed by the offsets of each
+level, and ``call`` writes down what else there is to know (see ``written``). The functions of ``lodkit.interop.torch``
+call these by themselves where torch.compile traces them; offsets are checked at every run.
+"""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+import torch
+
+from ...errors import LodkitError
+from ...lod import LoDTensor, SelectedRows
+from ...lod import levels as _levels
+from ...registry import VarDesc
+from ...registry.recording import Call, no_grad
+from . import fakes
+from .operands import array, tensor
+
+_library = torch.library.Library("lodkit", "FRAGMENT")
+_defined: dict = {}
+
+
+def overload(op, reads_outputs):
+    """Define the custom operators of an operator and of its gradient, once. Returns the first."""
+    if op.name in _defined:
+        return _defined[op.name]
+    name, back = f"lodkit::{op.name}", f"lodkit::{op.name}_backward"
+    _library.define(f"{op.name}(Tensor[] tensors, str call) -> Tensor[]")
+    _library.define(f"{op.name}_backward(Tensor[] saved, Tensor[] grads, str call) -> Tensor[]")
+    forward, backward = functools.partial(_forward, op), functools.partial(_backward, op, reads_outputs)
+    for key in ("CPU", "CUDA"):
+        _library.impl(op.name, forward, key)
+        _library.impl(f"{op.name}_backward", backward, key)
+    torch.library.register_fake(name, functools.partial(fakes.forward, op), lib=_library)
+    torch.library.register_fake(back, functools.partial(fakes.backward, op), lib=_library)
+    gradient = getattr(torch.ops.lodkit, f"{op.name}_backward").default
+
+    def setup(ctx, inputs, output):
+        ctx.count, ctx.call = len(inputs[0]), inputs[1]
+        ctx.save_for_backward(*inputs[0], *(output if reads_outputs else ()))
+
+    def run_backward(ctx, grads):
+        saved, call = ctx.saved_tensors, fakes.parsed(ctx.call)
+        tensors = list(saved[: ctx.count])
+        needs = ctx.needs_input_grad[0]
+        needs = [bool(n) and t.is_floating_point() for n, t in zip(needs, tensors, strict=True)]
+        mask = [g is not None and g.is_floating_point() for g in grads]
+        given = [g.contiguous() for g, m in zip(grads, mask, strict=True) if m]
+        flat = iter(gradient(list(saved), given, repr((*call, tuple(needs), tuple(mask)))))
+        made = []
+        for at, (t, needed) in enumerate(zip(tensors, needs, strict=True)):
+            if needed and fakes.is_sparse(op, *call, at):
+                rows, values = next(flat), next(flat)
+                made.append(torch.sparse_coo_tensor(rows.unsqueeze(0), values, t.shape, check_invariants=False))
+            else:
+                made.append(next(flat) if needed else None)
+        return made, None
+
+    torch.library.register_autograd(name, run_backward, setup_context=setup, lib=_library)
+    _defined[op.name] = getattr(torch.ops.lodkit, op.name).default
+    return _defined[op.name]
+
+
+def written(inputs, attrs):
+    """Flatten inputs: their tensors, and the string that says how to put them together again.
+
+    ``([None, 0, 1, ...], {attributes})``: for each input None, 0 for a tensor, or the number of levels.
+    """
+    tensors, frames = [], []
+    for x in inputs:
+        if x is None:
+            frames.append(None)
+            continue
+        if isinstance(x, LoDTensor):
+            tensors.append(torch.as_tensor(x._values))
+            tensors += [torch.as_tensor(level) for level in x._lod]
+            frames.append(len(x._lod))
+        elif isinstance(x, torch.Tensor) and x.is_nested:
+            tensors.append(x.values())
+            tensors.append(x.offsets())
+            frames.append(1)
+        elif isinstance(x, SelectedRows):
+            raise TypeError("torch.compile takes no SelectedRows; call the operator outside the compiled function")
+        else:
+            tensors.append(torch.as_tensor(x))
+            frames.append(0)
+    return tensors, repr((tuple(frames), attrs))
+
+
+def traced(op, run, inputs, attrs):
+    """A call while torch.compile traces: the custom operator, and LoDTensors around what it gives."""
+    tensors, call = written(inputs, attrs)
+    flat = run(tensors, call)
+    values, at = [], 0
+    levels, several = fakes.result_levels(op.name, call)
+    for count in levels:
+        made = flat[at]
+        if count:
+            made = LoDTensor._wrap(made, tuple([t.numpy() for t in flat[at + 1 : at + 1 + count]]))
+        values.append(made)
+        at += 1 + count
+    return tuple(values) if several else values[0]
+
+
+def _inputs_of(tensors, frames):
+    """The operator's inputs over the arrays of tensors; offsets are checked and copied."""
+    inputs, at = [], 0
+    for levels in frames:
+        if levels is None:
+            inputs.append(None)
+            continue
+        values = array(tensors[at])
+        if levels:
+            offsets = _levels.from_offsets([t.cpu().numpy() for t in tensors[at + 1 : at + 1 + levels]])
+            _levels.check_rows(offsets, values)
+            values = LoDTensor._wrap(values, offsets)
+        inputs.append(values)
+        at += 1 + levels
+    return tuple(inputs)
+
+
+def _forward(op, tensors, call):
+    frames, attrs = fakes.parsed(call)
+    result = op(*_inputs_of(tensors, frames), **attrs)
+    flat, arrays = [], [array(t) for t in tensors]
+    for x in result if isinstance(result, tuple) else (result,):
+        if not isinstance(x, LoDTensor | np.ndarray | torch.Tensor):
+            raise LodkitError(f"{op.name} gives {type(x).__name__}, which torch.compile has no type for")
+        flat.append(_fresh(x._values if isinstance(x, LoDTensor) else x, arrays))
+        if isinstance(x, LoDTensor):
+            flat += [torch.from_numpy(level.copy()) for level in x._lod]
+    return flat
+
+
+def _fresh(x, others):
+    """A contiguous tensor that shares no memory with the inputs: what custom operators are to return."""
+    if isinstance(x, torch.Tensor):
+        return x.clone()
+    if not x.flags.c_contiguous or not x.flags.writeable or any(np.may_share_memory(x, a) for a in others):
+        x = np.array(x, order="C")
+    return tensor(x).reshape(x.shape)
+
+
+def _backward(op, reads_outputs, saved, grads, call):
+    frames, attrs, needs, mask = fakes.parsed(call)
+    count = len(needs)
+    inputs = _inputs_of(saved[:count], frames)
+    promise = op.infer(*(VarDesc.of(x) for x in inputs), **attrs)
+    levels = [desc.lod_level for desc in (promise if isinstance(promise, tuple) else (promise,))]
+    outputs = _inputs_of(saved[count:], levels) if reads_outputs else ()
+    arrays, at, by_result = iter(grads), 0, []
+    for n in levels:
+        g = next(arrays) if mask[at] else None
+        # A graph has zeros for what nobody asked for; some rules take None only.
+        by_result.append(None if g is None or (len(levels) > 1 and not g.any()) else array(g))
+        at += 1 + n
+    places = fakes.places_of(frames)
+    step = Call(op, inputs, {**op.defaults, **attrs}, outputs)
+    step.wanted = tuple([at is not None and needs[at] for at in places])
+    found = ()
+    if any(g is not None for g in by_result):
+        with no_grad():
+            found = op.gradient_rule(step, *by_result)
+    found = found if isinstance(found, tuple) else (found,)
+    flat, others = [], [*map(array, saved), *map(array, grads)]
+    for i, at in enumerate(places):
+        if at is None or not needs[at]:
+            continue
+        g = found[i] if i < len(found) else None
+        if g is None:
+            flat.append(torch.zeros_like(saved[at], memory_format=torch.contiguous_format))
+        elif isinstance(g, SelectedRows):
+            flat += [tensor(np.array(g.rows)), _fresh(g.value, others)]
+        else:
+            flat.append(_fresh(g.values if isinstance(g, LoDTensor) else g, others))
+    return flat
