@@ -111,6 +111,14 @@ def test_gradients_by_frequency(mode, dtype):
     torch.testing.assert_close(mine.weight.grad, expected, rtol=4 * DTYPES[dtype], atol=4 * DTYPES[dtype])
 
 
+def test_not_a_number_is_the_largest():
+    module = EmbeddingBag.from_pretrained(torch.tensor([[1.0, 5], [float("nan"), 2]]), mode="max", freeze=False)
+    out = module(torch.tensor([[0, 1]]))
+    out.sum().backward()
+    assert out.isnan().tolist() == [[True, False]]
+    assert module.weight.grad.tolist() == [[0, 1], [1, 0]]
+
+
 def test_a_nested_tensor_and_lodtensors():
     theirs, mine = pair(mode="sum")
     values, offsets = torch.tensor([1, 2, 4, 4, 0]), torch.tensor([0, 2, 2, 5])
