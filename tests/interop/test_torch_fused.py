@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
+import gc
 import pickle
+import weakref
 
 import numpy as np
 import pytest
@@ -258,6 +260,34 @@ def test_weights_get_their_gradient_too():
         grads.append(weights.grad)
     torch.testing.assert_close(*grads)
     torch.testing.assert_close(fused.weight.grad.to_dense(), plain.weight.grad.to_dense())
+
+
+def test_nothing_is_left_of_a_step():
+    """Ids and gradients die with the gradient, without the collector."""
+    module = EmbeddingBag(7, 4, mode="mean", fused=True)
+    optimizer = optim.Adam(module.parameters(), lr=0.1, lazy=True)
+    trained(module, optimizer, simple, steps=1)
+    alive = []
+    gc.disable()
+    for step in range(20):
+        optimizer.zero_grad()
+        simple(module, step).backward()
+        (part,) = module.weight.grad.parts
+        alive += [weakref.ref(part.bags), weakref.ref(part.grad)]
+        del part
+        optimizer.step()
+    optimizer.zero_grad()
+    gc.enable()
+    assert [ref() for ref in alive] == [None] * 40
+
+
+def test_a_gradient_outlives_its_module():
+    module = pair(mode="sum")[0]
+    simple(module, 0).backward()
+    grad, expected = module.weight.grad, module.weight.grad.to_dense()
+    del module
+    gc.collect()
+    assert torch.equal(grad.to_dense(), expected)
 
 
 def test_bags_of_nothing():

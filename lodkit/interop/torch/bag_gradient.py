@@ -144,12 +144,18 @@ def _like(x):
     return np.broadcast_to(np.zeros((), x.parts[0].grad.numpy().dtype if x.parts else np.float32), tuple(x.shape))
 
 
+def rows_of(x):
+    """SelectedRows over arrays, of a sparse COO tensor."""
+    found = SelectedRows.from_torch(x)
+    return found if isinstance(found.value, np.ndarray) else found._with_value(found.value.numpy())
+
+
 def _parts_of(x):
     """The parts of any gradient of a table."""
     if isinstance(x, BagGradient):
         return x.parts
     if x.layout is torch.sparse_coo:
-        found = SelectedRows.from_torch(x)
+        found = rows_of(x)
         return (Part.of_rows(found.rows, torch.from_numpy(found.value)),)
     return (Part.of_rows(np.arange(len(x)), x),)
 

@@ -12,12 +12,11 @@ import numpy as np
 import torch
 
 from ... import optim as _rules
-from ...errors import LodkitError
-from ...lod import SelectedRows
+from ...errors import DTypeError, LodkitError
 from ...ops.bag_updates import ABSENT
-from ...optim.checks import check_gradient, check_param, counted, refuse_shared
+from ...optim.checks import check_gradient, counted, refuse_shared
 from ...registry import OPS
-from .bag_gradient import BagGradient
+from .bag_gradient import BagGradient, rows_of
 
 #: Attributes of rules that have no meaning for a group of parameters: arrays of one of them, and what steps count.
 _LEFT_OUT = ("mask", "return_step", "iteration")
@@ -47,6 +46,7 @@ class Optimizer(torch.optim.Optimizer):
     """
 
     rule: type[_rules.Optimizer]
+    _names: tuple[str, ...]
 
     def __init__(self, params, lr, **attrs):
         self._refuse_unknown(attrs)
@@ -62,11 +62,10 @@ class Optimizer(torch.optim.Optimizer):
 
     @classmethod
     def _refuse_unknown(cls, names):
-        known = ["lr", *cls._defaults()]
         for name in names:
-            if name not in known:
+            if name not in cls._names:
                 hint = f" ({_HINTS[name]})" if name in _HINTS else ""
-                raise TypeError(f"{cls.__name__} has no attribute {name!r}{hint}; it takes {', '.join(known)}")
+                raise TypeError(f"{cls.__name__} has no attribute {name!r}{hint}; it takes {', '.join(cls._names)}")
 
     def add_param_group(self, param_group):
         """As PyTorch's; an attribute that the rule has not is refused."""
@@ -97,8 +96,7 @@ class Optimizer(torch.optim.Optimizer):
                 loss = closure()
         updates, number = [], 0
         for i, group in enumerate(self.param_groups):
-            recipe = self._recipe(group)
-            attrs = recipe._attrs(recipe.groups[0])
+            recipe, attrs = self._recipe(group)
             for name, param in _named(group, i):
                 recipe._numbers, number = {name: number}, number + 1
                 if param.grad is not None:
@@ -109,15 +107,16 @@ class Optimizer(torch.optim.Optimizer):
         return loss
 
     def _recipe(self, group):
-        """The rule with the attributes of a group, checked, and no parameters; made again when they change."""
-        attrs = {name: group[name] for name in ("lr", *self._defaults()) if name in group}
+        """The rule without parameters, and its attributes, of a group; made and checked again when these change."""
+        attrs = {name: group[name] for name in self._names if name in group}
         lr = attrs["lr"]
         if callable(lr) or (isinstance(lr, torch.Tensor) and lr.numel() != 1):
             raise TypeError(f"lr must be a number, got {lr!r}; let a scheduler of torch.optim.lr_scheduler change it")
         attrs["lr"] = float(lr)
         known = self.__dict__.setdefault("_recipes", {}).get(id(group))
         if known is None or known[0] != attrs:
-            known = self._recipes[id(group)] = attrs, self.rule({}, **attrs)
+            made = self.rule({}, **attrs)
+            known = self._recipes[id(group)] = attrs, (made, made._attrs(made.groups[0]))
         return known[1]
 
     def _planned(self, recipe, attrs, name, param):
@@ -186,7 +185,7 @@ class Optimizer(torch.optim.Optimizer):
 
     def _loaded(self, group, param, given):
         """States of a parameter from those of a file, as copies."""
-        recipe, made = self._recipe(dict(group)), {}
+        (recipe, _), made = self._recipe(dict(group)), {}
         self._fill(recipe, made, recipe._names(recipe.groups[0]), param)
         for name, mine in made.items():
             value = given.get(name)
@@ -198,12 +197,9 @@ class Optimizer(torch.optim.Optimizer):
                 made[name] = value.detach().cpu().clone(memory_format=torch.contiguous_format)
         return made
 
-    def __getstate__(self):
-        state = super().__getstate__()
-        return {name: value for name, value in state.items() if name != "_recipes"}
-
 
 _EXACT = {torch.float16: torch.float32, torch.bfloat16: torch.float32}
+_KINDS = frozenset((torch.float16, torch.bfloat16, torch.float32, torch.float64))
 _NUMPY = {torch.float32: np.dtype(np.float32), torch.float64: np.dtype(np.float64)}
 
 
@@ -242,12 +238,11 @@ def _named(group, number):
 
 
 def _check(name, param):
-    if param.device.type != "cpu":
+    """Refuse what cannot be updated in place."""
+    if not param.is_cpu:
         raise TypeError(f"{name} is on {param.device}; these optimizers update parameters on the CPU")
-    if param.layout is not torch.strided or param.is_complex():
-        raise TypeError(f"{name} is {param.dtype} of layout {param.layout}; these optimizers take dense real numbers")
-    if param.dtype is not torch.bfloat16:
-        check_param(name.replace("/", "."), param.detach().reshape(-1).numpy())
+    if param.layout is not torch.strided or param.dtype not in _KINDS:
+        raise DTypeError(f"{name} is {param.dtype} of layout {param.layout}; these optimizers take dense real numbers")
 
 
 def _is_written(param):
@@ -268,7 +263,7 @@ def _gradient(grad, array):
     if plain.layout is torch.sparse_coo:
         if plain.dtype is torch.bfloat16:
             plain = plain.float()
-        return SelectedRows.from_torch(plain)
+        return rows_of(plain)
     if plain.layout is not torch.strided:
         raise TypeError(f"a gradient of layout {plain.layout}; these optimizers take dense and sparse COO gradients")
     plain = plain.float() if plain.dtype is torch.bfloat16 else plain.contiguous()
@@ -278,6 +273,7 @@ def _gradient(grad, array):
 def _made(rule):
     """The class of a rule, with its attributes in the signature."""
     made = type(rule.__name__, (Optimizer,), {"rule": rule, "__module__": __name__, "__doc__": rule.__doc__})
+    made._names = ("lr", *made._defaults())
     keyword, either = inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD
     attrs = [inspect.Parameter(n, keyword, default=v) for n, v in made._defaults().items()]
     attrs = [
