@@ -44,6 +44,7 @@ import compare_recurrent
 import compare_sequences
 import compare_sparse
 import compare_tables
+import compare_torch_training
 import numpy as np
 from measuring import BATCHES, HEIGHT, INNER, QUICK, THREADS, drawn_ids, fresh, measure, ratios, rng, save
 from peers import scipy, torch
@@ -259,6 +260,7 @@ GROUPS = (
     *compare_decoding.GROUPS,
     *compare_recurrent.GROUPS,
     *compare_bridge.GROUPS,
+    *compare_torch_training.GROUPS,
     small_calls,
     imports,
 )

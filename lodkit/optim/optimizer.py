@@ -180,13 +180,10 @@ class Optimizer:
 
     def _new(self, param):
         """Maker of a state for a parameter, by name: of zeros, but for one."""
-        traits, last = self.op.definition.traits, self.states[-1] if self.states else None
 
         def new(state, rows=None):
-            dtype = np.dtype(np.int64) if traits.counter and state == last else _compute_dtype(param)
-            shape = tuple(param.shape)[:1] if traits.rowwise and state == last else tuple(param.shape)
-            shape = (1,) if traits.single and state == last else shape if rows is None else (rows, *shape[1:])
-            start = traits.start if state == last else 0.0
+            shape, dtype, start = self._layout(tuple(param.shape), _compute_dtype(param), state)
+            shape = shape if rows is None or shape == (1,) else (rows, *shape[1:])
             if isinstance(param, np.ndarray):
                 return np.full(shape, start, dtype) if start else np.zeros(shape, dtype)
             if not start and rows is None and shape == tuple(param.shape) and dtype == dtype_of(param):
@@ -196,6 +193,15 @@ class Optimizer:
             return view(param).send(np.full(shape, start, dtype)).array
 
         return new
+
+    def _layout(self, shape, dtype, state):
+        """Shape, type and first value of a state of a parameter of this shape, which is computed in this type."""
+        traits, last = self.op.definition.traits, bool(self.states) and state == self.states[-1]
+        if last and traits.counter:
+            dtype = np.dtype(np.int64)
+        if last and (traits.rowwise or traits.single):
+            shape = (1,) if traits.single else shape[:1]
+        return shape, dtype, traits.start if last else 0.0
 
     def _names(self, group):
         """Names of the states, in the order of the operator's inputs; optional ones that are not kept are left out."""

@@ -8,10 +8,14 @@ from __future__ import annotations
 
 import importlib
 
-#: Name -> module of this package that defines it. Operators are not listed: they come from the registry.
+#: Name -> module of this package that defines it; None for modules themselves. Operators are not listed: they come from the registry.
 _HOMES = {
     "autograd": None,
     "library": None,
+    "optim": None,
+    "BagGradient": "bag_gradient",
+    "EmbeddingBag": "modules",
+    "SequencePool": "modules",
     "collate": "batches",
     "differentiable": "autograd",
     "keyed": "nested",

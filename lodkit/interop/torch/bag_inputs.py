@@ -1,0 +1,159 @@
+"""What ``EmbeddingBag`` is given, as bags: ids with offsets that were checked and copied."""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+import torch
+
+from ...errors import DTypeError, LoDError, ShapeMismatchError
+from ...jit import njit
+from ...lod import LoDTensor
+from ...lod.levels import frozen
+from ...ops.embedding import check_bag
+
+_IDS = (torch.int64, torch.int32)
+
+
+@njit
+def _fill_offsets(starts, count, offsets):
+    """Copy starts of bags, and end the last bag at ``count``. Returns the position of the first bad one, or -1."""
+    before = 0
+    for i in range(len(starts)):
+        if starts[i] < before or (i == 0 and starts[i] != 0) or starts[i] > count:
+            return i
+        offsets[i] = before = starts[i]
+    last = len(offsets) - 1
+    if last < len(starts) and before != count:
+        return last
+    offsets[last] = count
+    return -1
+
+
+def bags_of(x, offsets, include_last_offset):
+    """Return the bags of any input of ``EmbeddingBag.forward``: a LoDTensor of one id a row, over the memory of ``x``.
+
+    Raises
+    ------
+    LoDError
+        Offsets that do not start at 0, decrease, or end beyond the ids.
+    DTypeError
+        Ids or offsets of another type than int32 and int64.
+    """
+    if type(x) is torch.Tensor and not x.is_nested:
+        dims = x.ndim
+        if dims == 1:
+            return _by_offsets(x, offsets, include_last_offset)
+        if dims == 2:
+            if offsets is not None:
+                raise ValueError("input has two dimensions, one bag a row: offsets must be None then")
+            return LoDTensor._wrap(_ids_of(x).reshape(-1), (_equal_offsets(*x.shape),))
+        raise ValueError(f"input has {dims} dimensions; pass ids with offsets, or a matrix of one bag a row")
+    if not isinstance(x, LoDTensor | torch.Tensor):
+        raise TypeError(f"input must be a tensor of ids, a LoDTensor or a nested tensor, got {type(x).__name__}")
+    if offsets is not None:
+        raise ValueError(f"input, a {type(x).__name__}, has offsets of its own; leave out offsets")
+    if isinstance(x, LoDTensor):
+        if x.values is None:
+            raise ValueError("input is structure without values; set ids with set_values")
+        bags = check_bag(x, "EmbeddingBag")
+        flat = bags._values
+        return bags if isinstance(flat, np.ndarray) else bags._like(_ids_of(torch.as_tensor(flat)))
+    return _of_nested(x) if x.is_nested else bags_of(x.as_subclass(torch.Tensor), offsets, include_last_offset)
+
+
+def _of_nested(x):
+    """Bags of a nested tensor of jagged layout."""
+    if x.layout is not torch.jagged:
+        raise TypeError("input is a nested tensor of strided layout; make it with layout=torch.jagged")
+    if x.lengths() is not None or x._ragged_idx != 1:
+        raise LoDError("input has holes, or is ragged along another dimension than 1; call .contiguous() first")
+    if x.values().dim() != 1:
+        raise ShapeMismatchError(f"input has items of shape {tuple(x.values().shape[1:])}; a bag has one id a row")
+    return _by_offsets(x.values(), x.offsets(), True)
+
+
+def _ids_of(x, name="input"):
+    if x.dtype not in _IDS:
+        raise DTypeError(f"{name} must be int32 or int64, not {x.dtype}; convert with .long()")
+    try:
+        return x.numpy()
+    except (TypeError, RuntimeError) as error:
+        raise TypeError(f"{name} is on {x.device}; EmbeddingBag takes CPU tensors, call .cpu()") from error
+
+
+def _by_offsets(x, starts, whole):
+    """Bags of ids and offsets; ``whole`` offsets end with the number of ids."""
+    if not isinstance(starts, torch.Tensor) or starts.ndim != 1:
+        found = f"of shape {tuple(starts.shape)}" if isinstance(starts, torch.Tensor) else repr(starts)
+        raise ValueError(f"offsets must be a tensor of one dimension where input has one, got {found}")
+    ids, numbers = _ids_of(x), _ids_of(starts, "offsets")
+    if not len(numbers):
+        if whole:
+            raise LoDError("offsets are empty; with include_last_offset there is one more than bags")
+        return LoDTensor._wrap(ids[:0], (_equal_offsets(0, 0),))
+    if numbers.dtype != np.int64 or not numbers.flags.c_contiguous:
+        numbers = np.ascontiguousarray(numbers, np.int64)
+    made = np.empty(len(numbers) + (not whole), np.int64)
+    bad = _fill_offsets(numbers, len(ids), made)
+    if bad >= 0:
+        raise _bad_offset(numbers, bad, len(ids), whole)
+    made.flags.writeable = False
+    return LoDTensor._wrap(ids, (made,))
+
+
+def _bad_offset(numbers, i, count, whole):
+    """The error of the offset at position i."""
+    if i == 0 and numbers[0] != 0:
+        return LoDError(f"offsets[0] = {numbers[0]}; offsets start at 0, where the first bag starts")
+    if i and numbers[i] < numbers[i - 1]:
+        return LoDError(
+            f"offsets[{i}] = {numbers[i]} is less than offsets[{i - 1}] = {numbers[i - 1]}; they never fall"
+        )
+    if numbers[i] > count:
+        return LoDError(f"offsets[{i}] = {numbers[i]} is beyond the {count} ids of input")
+    return LoDError(
+        f"offsets[{i}] = {numbers[i]} is the last, and there are {count} ids: with include_last_offset they are equal"
+    )
+
+
+@functools.lru_cache(64)
+def _equal_offsets(count, length):
+    return frozen(np.arange(count + 1) * length)
+
+
+def own(bags):
+    """Bags whose ids are a copy, as int64: what backward, which may come late, is given."""
+    return LoDTensor._wrap(np.array(bags._values, np.int64), bags._lod)
+
+
+def weights_of(weights, x, bags, dtype):
+    """Weights of the ids as a tensor of one dimension, or None."""
+    if weights is None:
+        return None
+    if isinstance(weights, LoDTensor):
+        if not isinstance(x, LoDTensor) or not weights.same_lod(x):
+            raise ShapeMismatchError("per_sample_weights is a LoDTensor of another structure than input")
+        weights = torch.as_tensor(weights.values)
+    elif isinstance(x, torch.Tensor) and x.is_nested:
+        if not weights.is_nested or not torch.equal(weights.offsets(), x.offsets()):
+            raise ShapeMismatchError("per_sample_weights must be nested as input is, with the same lengths")
+        weights = weights.values()
+    elif tuple(weights.shape) != (tuple(x.shape) if isinstance(x, torch.Tensor) else bags.values.shape):
+        shape = tuple(x.shape) if isinstance(x, torch.Tensor) else bags.values.shape
+        raise ShapeMismatchError(f"per_sample_weights has shape {tuple(weights.shape)}, the ids {shape}")
+    if weights.dtype != dtype:
+        raise DTypeError(f"per_sample_weights is {weights.dtype}, the table {dtype}; convert one")
+    return weights.reshape(-1)
+
+
+def without(bags, padding_idx):
+    """Bags without the ids that are ``padding_idx``, and which ids these are; the same bags and None without any."""
+    kept = bags._values != padding_idx
+    if kept.all():
+        return bags, None
+    before = np.zeros(len(kept) + 1, np.int64)
+    np.cumsum(kept, out=before[1:])
+    levels = (*bags._lod[:-1], frozen(before[bags._lod[-1]]))
+    return LoDTensor._wrap(bags._values[kept], levels), kept

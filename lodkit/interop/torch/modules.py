@@ -1,0 +1,230 @@
+"""Modules: ``EmbeddingBag``, a drop-in for PyTorch's, and ``SequencePool``."""
+
+from __future__ import annotations
+
+import torch
+
+from ...arrays.ids import checked_ids
+from ...errors import DTypeError, RowIndexError
+from ...lod import LoDTensor
+from .bag_function import Bag, reduced
+from .bag_inputs import bags_of, own, weights_of, without
+from .pool_function import POOLS, pooled
+
+_FLOATS = frozenset((torch.float32, torch.float64, torch.float16, torch.bfloat16))
+#: (mode, sparse, fused, scale_grad_by_freq, dtype) of frequent settings -> the kind of the table's gradient.
+_PLAIN = {
+    (mode, sparse, fused, False, dtype): "fused" if fused else "sparse" if sparse else "dense"
+    for mode in ("sum", "mean")
+    for sparse in (False, True)
+    for fused in (False, True)
+    for dtype in (torch.float32, torch.float64)
+}
+
+
+class EmbeddingBag(torch.nn.EmbeddingBag):
+    """``torch.nn.EmbeddingBag`` by lodkit's kernels: the same arguments, parameters, results and gradients, on the CPU.
+
+    Parameters
+    ----------
+    num_embeddings, embedding_dim, max_norm, norm_type, scale_grad_by_freq, mode, sparse, _weight, \
+include_last_offset, padding_idx, device, dtype
+        As in PyTorch.
+    fused : bool
+        Backward leaves a ``BagGradient`` in ``weight.grad``: ids and the gradient of the bags, not a row for every id.
+        The optimizers of ``lodkit.interop.torch.optim`` update the table by it in one pass; the numbers are the same.
+        With modes sum and mean, and float16, float32 and float64.
+
+    Examples
+    --------
+    >>> import torch, lodkit.interop.torch
+    >>> table = torch.tensor([[0., 1.], [2., 3.], [4., 5.]])
+    >>> bag = lodkit.interop.torch.EmbeddingBag.from_pretrained(table, mode="sum")
+    >>> bag(torch.tensor([2, 2, 1]), torch.tensor([0, 2]))
+    tensor([[ 8., 10.],
+            [ 2.,  3.]])
+    >>> bag(lodkit.LoDTensor([2, 2, 1], [[2, 0, 1]]))
+    tensor([[ 8., 10.],
+            [ 0.,  0.],
+            [ 2.,  3.]])
+    """
+
+    fused = False
+
+    def __init__(
+        self,
+        num_embeddings,
+        embedding_dim,
+        max_norm=None,
+        norm_type=2.0,
+        scale_grad_by_freq=False,
+        mode="mean",
+        sparse=False,
+        _weight=None,
+        include_last_offset=False,
+        padding_idx=None,
+        device=None,
+        dtype=None,
+        *,
+        fused=False,
+    ):
+        super().__init__(
+            num_embeddings,
+            embedding_dim,
+            max_norm,
+            norm_type,
+            scale_grad_by_freq,
+            mode,
+            sparse,
+            _weight,
+            include_last_offset,
+            padding_idx,
+            device,
+            dtype,
+        )
+        self.fused = fused
+        self._check()
+
+    @classmethod
+    def from_pretrained(cls, embeddings, *args, fused=False, **kwargs):
+        """As PyTorch's; ``fused`` as in the constructor."""
+        made = super().from_pretrained(embeddings, *args, **kwargs)
+        made.fused = fused
+        made._check()
+        return made
+
+    def _check(self):
+        """The kind of the table's gradient; refuses settings that contradict each other."""
+        mode, dtype = self.mode, self.weight.dtype
+        if mode not in ("sum", "mean", "max"):
+            raise ValueError(f"mode must be 'sum', 'mean' or 'max', got {mode!r}")
+        if dtype not in _FLOATS:
+            raise DTypeError(f"the table must be of floating numbers, not {dtype}")
+        if self.fused and (mode == "max" or self.scale_grad_by_freq or dtype is torch.bfloat16):
+            raise ValueError(
+                "fused=True takes modes sum and mean, scale_grad_by_freq=False and no bfloat16; leave out fused"
+            )
+        if mode == "max" and (self.sparse or self.scale_grad_by_freq):
+            which = "sparse gradients" if self.sparse else "scale_grad_by_freq"
+            raise ValueError(f"mode='max' takes no {which}, as in PyTorch")
+        if self.scale_grad_by_freq and self.sparse:
+            raise ValueError("scale_grad_by_freq takes dense gradients: sparse=False, as in PyTorch")
+        if self.fused:
+            return "fused"
+        return "sparse" if self.sparse else "frequency" if self.scale_grad_by_freq else "dense"
+
+    def forward(self, input, offsets=None, per_sample_weights=None):
+        """Reduce bags of rows of the table.
+
+        Parameters
+        ----------
+        input : tensor of int32 or int64, or LoDTensor
+            Ids of shape (N,), with offsets; (bags, length), one bag a row; a jagged nested tensor, or a LoDTensor,
+            whose innermost sequences are the bags.
+        offsets : tensor of int32 or int64, optional
+            Where each bag starts; with ``include_last_offset`` also where the last one ends, which is N.
+        per_sample_weights : like ``input``, optional
+            A factor for each id, with mode sum.
+
+        Returns
+        -------
+        Tensor of shape (bags, embedding_dim). For a LoDTensor of several levels, a LoDTensor of the levels above.
+
+        Raises
+        ------
+        RowIndexError
+            An id is negative or not below ``num_embeddings``; the message gives its position.
+        """
+        if torch.compiler.is_compiling():
+            return _eager(self, input, offsets, per_sample_weights)
+        return self._forward(input, offsets, per_sample_weights)
+
+    def _forward(self, input, offsets, weights):
+        weight, mode = self.weight, self.mode
+        kind = _PLAIN.get((mode, self.sparse, self.fused, self.scale_grad_by_freq, weight.dtype)) or self._check()
+        if not weight.is_cpu:
+            raise TypeError(f"the table is on {weight.device}; EmbeddingBag runs on the CPU, call .cpu()")
+        bags = bags_of(input, offsets, self.include_last_offset)
+        if weights is not None:
+            if mode != "sum":
+                raise NotImplementedError(f"per_sample_weights have a meaning with mode='sum', not {mode!r}")
+            weights = weights_of(weights, input, bags, weight.dtype)
+        if self.padding_idx is not None or self.max_norm is not None:
+            bags, weights = self._without_padding(weight, input, bags, weights)
+        try:
+            if torch.is_grad_enabled() and (weight.requires_grad or (weights is not None and weights.requires_grad)):
+                out = Bag.apply(weight, weights, (own(bags), mode, kind))
+            else:
+                out = reduced(weight, weights, bags, mode)
+        except RowIndexError:
+            self._checked_ids(input, bags)
+            raise
+        return out if len(bags._lod) == 1 else LoDTensor._wrap(out, bags._lod[:-1])
+
+    def _without_padding(self, weight, input, bags, weights):
+        """Bags and weights without padding, after the rows that are read were given at most the largest norm."""
+        self._checked_ids(input, bags)
+        if self.max_norm is not None and len(bags._values):
+            with torch.no_grad():
+                torch.embedding_renorm_(
+                    weight.detach(), torch.from_numpy(own(bags)._values), self.max_norm, self.norm_type
+                )
+        if self.padding_idx is not None:
+            bags, kept = without(bags, self.padding_idx)
+            if kept is not None and weights is not None:
+                weights = weights[torch.from_numpy(kept)]
+        return bags, weights
+
+    def _checked_ids(self, input, bags):
+        """Refuse bad ids, by their place in the input."""
+        ids = bags._values
+        if isinstance(input, torch.Tensor) and input.dim() == 2 and not input.is_nested:
+            ids = ids.reshape(tuple(input.shape))
+        checked_ids(ids, self.weight.shape[0], "input")
+
+    def extra_repr(self):
+        return super().extra_repr() + (", fused=True" if self.fused else "")
+
+
+_eager = torch.compiler.disable(EmbeddingBag._forward)
+
+
+class SequencePool(torch.nn.Module):
+    """Reduce the rows of every sequence of a level to one row: ``lodkit.sequence_pool`` as a module.
+
+    Parameters
+    ----------
+    pool : {"sum", "average", "mean", "sqrt", "max", "min", "prod", "logsumexp", "logmeanexp", "first", "last"}
+    level : int
+        Level of the sequences; the innermost by default.
+    pad_value : float
+        The result for an empty sequence.
+
+    Examples
+    --------
+    >>> import torch, lodkit.interop.torch
+    >>> words = torch.tensor([[1.], [2.], [4.]], requires_grad=True)
+    >>> pool = lodkit.interop.torch.SequencePool(pool="max")
+    >>> pool(words, torch.tensor([0, 1, 1, 3]))
+    tensor([[1.],
+            [0.],
+            [4.]], grad_fn=<PoolBackward>)
+    """
+
+    def __init__(self, pool="sum", level=-1, pad_value=0.0):
+        super().__init__()
+        if pool not in POOLS:
+            raise ValueError(f"pool must be one of {', '.join(POOLS)}, got {pool!r}")
+        self.pool, self.level, self.pad_value = pool, level, float(pad_value)
+
+    def forward(self, x, offsets=None):
+        """Pool a LoDTensor whose values are a tensor, a jagged nested tensor, or a tensor of rows and its offsets.
+
+        Returns
+        -------
+        Tensor of one row a sequence. For a LoDTensor with levels above, a LoDTensor of these.
+        """
+        return pooled(x, offsets, self.pool, self.level, self.pad_value)
+
+    def extra_repr(self):
+        return f"pool={self.pool!r}, level={self.level}"

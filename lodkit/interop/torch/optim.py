@@ -1,0 +1,293 @@
+"""PyTorch's optimizers by lodkit's rules: one class for each of ``lodkit.optim``, with the same name and attributes.
+
+They update parameters in place by ``param.grad``: dense, sparse COO, or the ``BagGradient`` of a fused EmbeddingBag.
+"""
+
+from __future__ import annotations
+
+import inspect
+import typing
+
+import numpy as np
+import torch
+
+from ... import optim as _rules
+from ...errors import DTypeError, LodkitError
+from ...ops.bag_updates import ABSENT
+from ...optim.checks import check_gradient, counted, refuse_shared
+from ...registry import OPS
+from .bag_gradient import BagGradient, rows_of
+
+#: Attributes of rules that have no meaning for a group of parameters: arrays of one of them, and what steps count.
+_LEFT_OUT = ("mask", "return_step", "iteration")
+#: What groups hold besides attributes: PyTorch's, and those of its schedulers.
+_OTHERS = ("params", "param_names", "initial_lr", "max_lr", "min_lr", "max_momentum", "base_momentum", "swa_lr")
+_HINTS = {
+    "betas": "pass beta1 and beta2",
+    "eps": "it is epsilon here",
+    "alpha": "it is decay here",
+    "rho": "it is decay here",
+    **dict.fromkeys(("foreach", "fused", "capturable", "differentiable"), "lodkit's kernels have no such choice"),
+}
+
+
+class Optimizer(torch.optim.Optimizer):
+    """Base of the optimizers: a rule of ``lodkit.optim`` for the parameters of PyTorch's modules.
+
+    Parameters
+    ----------
+    params : iterable of parameters, of (name, parameter), or of groups
+        On the CPU, of floating numbers.
+    lr : float
+        Learning rate; PyTorch's schedulers change that of the groups.
+    **attrs
+        Attributes of the operator, as in ``lodkit.optim``; groups may have their own. ``lazy=True`` updates, by a
+        sparse gradient, only its rows, as SparseAdam does; without it the numbers are those of the dense gradient.
+    """
+
+    rule: type[_rules.Optimizer]
+    _names: tuple[str, ...]
+
+    def __init__(self, params, lr, **attrs):
+        self._refuse_unknown(attrs)
+        super().__init__(params, {**self._defaults(), **attrs, "lr": lr})
+        for group in self.param_groups:
+            self._recipe(group)
+
+    @classmethod
+    def _defaults(cls):
+        rule = cls.rule
+        known = {k: v for k, v in rule.op.defaults.items() if k not in _LEFT_OUT}
+        return {**known, **dict.fromkeys(rule.flags, False), **rule.defaults}
+
+    @classmethod
+    def _refuse_unknown(cls, names):
+        for name in names:
+            if name not in cls._names:
+                hint = f" ({_HINTS[name]})" if name in _HINTS else ""
+                raise TypeError(f"{cls.__name__} has no attribute {name!r}{hint}; it takes {', '.join(cls._names)}")
+
+    def add_param_group(self, param_group):
+        """As PyTorch's; an attribute that the rule has not is refused."""
+        if isinstance(param_group, dict):
+            self._refuse_unknown([name for name in param_group if name not in _OTHERS])
+        super().add_param_group(param_group)
+        try:
+            group = self.param_groups[-1]
+            self._recipe(group)
+            for name, param in _named(group, len(self.param_groups) - 1):
+                _check(name, param)
+        except Exception:
+            self.param_groups.pop()
+            raise
+
+    @torch.no_grad()
+    def step(self, closure=None):  # type: ignore[override]
+        """Update the parameters that have gradients; all gradients are checked before the first update.
+
+        Parameters
+        ----------
+        closure : callable, optional
+            Computes the loss again, and the gradients; its result is returned.
+        """
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        updates, number = [], 0
+        for i, group in enumerate(self.param_groups):
+            recipe, attrs = self._recipe(group)
+            for name, param in _named(group, i):
+                recipe._numbers, number = {name: number}, number + 1
+                if param.grad is not None:
+                    updates.append(self._planned(recipe, attrs, name, param))
+        refuse_shared([(u.name, u.array, u.grad, u.attrs) for u in updates if not isinstance(u.grad, tuple)])
+        for update in updates:
+            update.run()
+        return loss
+
+    def _recipe(self, group):
+        """The rule without parameters, and its attributes, of a group; made and checked again when these change."""
+        attrs = {name: group[name] for name in self._names if name in group}
+        lr = attrs["lr"]
+        if callable(lr) or (isinstance(lr, torch.Tensor) and lr.numel() != 1):
+            raise TypeError(f"lr must be a number, got {lr!r}; let a scheduler of torch.optim.lr_scheduler change it")
+        attrs["lr"] = float(lr)
+        known = self.__dict__.setdefault("_recipes", {}).get(id(group))
+        if known is None or known[0] != attrs:
+            made = self.rule({}, **attrs)
+            known = self._recipes[id(group)] = attrs, (made, made._attrs(made.groups[0]))
+        return known[1]
+
+    def _planned(self, recipe, attrs, name, param):
+        """The update of a parameter, checked."""
+        _check(name, param)
+        state = self.state[param]
+        names = recipe._names(recipe.groups[0])
+        if not state:
+            self._fill(recipe, state, names, param)
+        if [*state] != ["iteration", *names]:
+            raise ValueError(
+                f"{name}: its states are {', '.join(state)}, the rule now keeps {', '.join(names)}; what decides which "
+                "states are kept cannot be changed: make another optimizer"
+            )
+        arrays = {s: state[s].numpy() for s in names}
+        own = recipe._own_attrs(attrs, name, state)
+        array, grad = _writable(param), param.grad
+        if isinstance(grad, BagGradient):
+            if self._is_fused(own):
+                return _Update(name, param, array, (*grad.joined(),), arrays, own, state, OPS[self._fused_name()])
+            grad = grad.selected_rows()
+        else:
+            grad = _gradient(grad, array)
+        group = {"states": "all"}
+        check_gradient(self.rule.op, group, name, array, grad, arrays, own)
+        return _Update(name, param, array, grad, arrays, own, state, self.rule.op)
+
+    def _fill(self, recipe, state, names, param):
+        """Make the states of a parameter."""
+        shape, kind = tuple(param.shape) or (1,), _EXACT.get(param.dtype, param.dtype)
+        state["iteration"] = 0
+        for name in names:
+            size, dtype, start = recipe._layout(shape, None, name)
+            dtype = _NUMPY[kind] if dtype is None else dtype
+            # NumPy asks for huge pages, which PyTorch does not: rows anywhere in a state are found faster.
+            state[name] = torch.from_numpy(np.full(size, start, dtype) if start else np.zeros(size, dtype))
+
+    @classmethod
+    def _fused_name(cls):
+        return f"embedding_bag_{cls.rule.op.name}"
+
+    @classmethod
+    def _is_fused(cls, attrs):
+        """Whether the rule has an update by bags, and with these attributes changes their rows alone."""
+        op = cls.rule.op
+        asked = any(attrs.get(name) for name in ABSENT if name != "lazy")
+        return cls._fused_name() in OPS and not asked and not op.definition.traits.spreads({**op.defaults, **attrs})
+
+    def load_state_dict(self, state_dict):
+        """Take the states and settings of ``state_dict()``; what does not fit raises before anything changes."""
+        params = [p for group in self.param_groups for p in group["params"]]
+        saved = [i for group in state_dict["param_groups"] for i in group["params"]]
+        for group in state_dict["param_groups"]:
+            self._refuse_unknown([name for name in group if name not in _OTHERS])
+        found = {}
+        if len(params) == len(saved):
+            pairs = [(p, g) for g in self.param_groups for p in g["params"]]
+            groups = [g for g in state_dict["param_groups"] for _ in g["params"]]
+            for i, (param, _), group in zip(saved, pairs, groups, strict=True):
+                if i in state_dict["state"]:
+                    found[param] = self._loaded(group, param, state_dict["state"][i])
+        super().load_state_dict(state_dict)
+        self.__dict__.pop("_recipes", None)
+        for param, state in found.items():  # PyTorch's would convert them to the type of the parameter
+            self.state[param] = state
+
+    def _loaded(self, group, param, given):
+        """States of a parameter from those of a file, as copies."""
+        (recipe, _), made = self._recipe(dict(group)), {}
+        self._fill(recipe, made, recipe._names(recipe.groups[0]), param)
+        for name, mine in made.items():
+            value = given.get(name)
+            if name == "iteration":
+                made[name] = counted("the iteration", value)
+            elif not isinstance(value, torch.Tensor) or value.shape != mine.shape or value.dtype != mine.dtype:
+                raise LodkitError(f"the state {name} is missing, or not {mine.dtype} of shape {tuple(mine.shape)}")
+            else:
+                made[name] = value.detach().cpu().clone(memory_format=torch.contiguous_format)
+        return made
+
+
+_EXACT = {torch.float16: torch.float32, torch.bfloat16: torch.float32}
+_KINDS = frozenset((torch.float16, torch.bfloat16, torch.float32, torch.float64))
+_NUMPY = {torch.float32: np.dtype(np.float32), torch.float64: np.dtype(np.float64)}
+
+
+class _Update(typing.NamedTuple):
+    """A step of one parameter: of ``param`` itself, or of a copy that kernels can write."""
+
+    name: str
+    param: torch.Tensor
+    array: np.ndarray
+    grad: typing.Any
+    states: dict[str, np.ndarray]
+    attrs: dict[str, typing.Any]
+    state: dict[str, typing.Any]
+    op: typing.Any
+
+    def run(self):
+        states = [*self.states.values()]
+        if isinstance(self.grad, tuple):
+            bags, grad, weights, pool = self.grad
+            attrs = {k: v for k, v in self.attrs.items() if k not in ABSENT}
+            slots = [*states, *(None,) * (len(self.op.inputs) - len(states) - 4)]
+            self.op(self.array, bags, grad, *slots, weights, pool=pool, **attrs)
+        else:
+            self.op(self.array, self.grad, *states, **self.attrs)
+        if _is_written(self.param):
+            torch.autograd.graph.increment_version(self.param)  # so that autograd notices, as of PyTorch's own
+        else:
+            self.param.copy_(torch.from_numpy(self.array).reshape(self.param.shape))
+        self.state["iteration"] += 1
+
+
+def _named(group, number):
+    """Names, for messages, and parameters of a group."""
+    names = group.get("param_names") or [f"param_groups[{number}][{i}]" for i in range(len(group["params"]))]
+    return zip(names, group["params"], strict=True)
+
+
+def _check(name, param):
+    """Refuse what cannot be updated in place."""
+    if not param.is_cpu:
+        raise TypeError(f"{name} is on {param.device}; these optimizers update parameters on the CPU")
+    if param.layout is not torch.strided or param.dtype not in _KINDS:
+        raise DTypeError(f"{name} is {param.dtype} of layout {param.layout}; these optimizers take dense real numbers")
+
+
+def _is_written(param):
+    """Whether kernels write to the memory of a parameter."""
+    return param.dtype is not torch.bfloat16 and param.is_contiguous()
+
+
+def _writable(param):
+    """The parameter as an array of one dimension or more: a copy of what kernels cannot write."""
+    plain = param.detach()
+    plain = plain.float() if plain.dtype is torch.bfloat16 else plain.contiguous()
+    return plain.numpy() if plain.ndim else plain.reshape(1).numpy()
+
+
+def _gradient(grad, array):
+    """``param.grad`` in the type of the array."""
+    plain = grad.detach()
+    if plain.layout is torch.sparse_coo:
+        if plain.dtype is torch.bfloat16:
+            plain = plain.float()
+        return rows_of(plain)
+    if plain.layout is not torch.strided:
+        raise TypeError(f"a gradient of layout {plain.layout}; these optimizers take dense and sparse COO gradients")
+    plain = plain.float() if plain.dtype is torch.bfloat16 else plain.contiguous()
+    return plain.numpy().reshape(array.shape)
+
+
+def _made(rule):
+    """The class of a rule, with its attributes in the signature."""
+    made = type(rule.__name__, (Optimizer,), {"rule": rule, "__module__": __name__, "__doc__": rule.__doc__})
+    made._names = ("lr", *made._defaults())
+    keyword, either = inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD
+    attrs = [inspect.Parameter(n, keyword, default=v) for n, v in made._defaults().items()]
+    attrs = [
+        a.replace(default=a.empty) if a.name in rule.op._needed and a.name not in rule.defaults else a for a in attrs
+    ]
+    inputs = [inspect.Parameter(n, either) for n in ("params", "lr")]
+    made.__signature__ = inspect.Signature([*inputs, *attrs])
+    return made
+
+
+_CLASSES = {
+    name: _made(rule)
+    for name, rule in sorted(vars(_rules).items())
+    if isinstance(rule, type) and issubclass(rule, _rules.Optimizer) and rule is not _rules.Optimizer
+}
+__all__ = ["Optimizer", *_CLASSES]
+globals().update(_CLASSES)
