@@ -42,6 +42,7 @@ ALLOWED = {
     ("lod.selected_rows", "ops"): "merge, to_dense and + are operators, so that a tape records them",
     ("lod.selected_rows", "interop"): "methods that forward to functions which need SciPy and PyTorch",
     ("lod.columnar", "interop"): "methods that forward to functions which need ctypes, pyarrow and awkward",
+    ("lod.numba_types", "interop"): "the types of arguments of a user's compiled functions, which load Numba",
     ("lod.nested_tensors", "interop"): "methods that forward to functions which need PyTorch",
     ("lod.sparse_matrix", "ops"): "methods that forward to operators",
     ("lod.sparse_matrix", "interop"): "methods that forward to functions which need SciPy and operators",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib
 
-#: Name -> module of this package that defines it; None for modules themselves. Operators are not listed: they come from the registry.
+#: Name -> module of this package that defines it; None for modules themselves. The registry lists the operators.
 _HOMES = {
     "autograd": None,
     "library": None,
