@@ -11,6 +11,7 @@ import numpy as np
 
 from ..arrays import refuse_overlap, tensor_of
 from ..arrays.tensors import array_of, changed, plain_array_of
+from ..errors import OutputError
 from ..lod import LoDTensor, SelectedRows
 
 
@@ -40,6 +41,7 @@ def call_on_arrays(op, inputs, attrs, out=None):
         swap.settle()
         swap.refuse_overlap(inputs, op._updated)
     if out is not None:
+        swap.check_out(out)
         target = swap.plain(out, -1)
         result = op(*plain, out=target, **attrs)
         swap.wrote(out)
@@ -128,6 +130,13 @@ class Swap:
             if i < len(bits) and bits[i] is not None:
                 others = [x for j, x in enumerate(bits) if j != i and x is not None]
                 refuse_overlap(f"{self.name}: {self.label(i)}", bits[i], others)
+
+    def check_out(self, out):
+        """Refuse an ``out=`` of bfloat16 for results of float32, and the other way round."""
+        torch, dtype = sys.modules["torch"], getattr(numbers_in(out), "dtype", None)
+        expected = torch.bfloat16 if self.halves else torch.float32
+        if dtype in (torch.bfloat16, torch.float32) and dtype is not expected:
+            raise OutputError(f"out has dtype {dtype}; the result is {expected}")
 
     def wrote(self, x):
         """Tell the tensor in ``x`` that its array was written to."""

@@ -210,6 +210,9 @@ def test_bfloat16_updates():
     assert made[0] is param and made[1] is moment and moment[1].all() and not moment[0].any()
     out = torch.empty(4, 2, dtype=torch.bfloat16)
     assert lodkit.relu(param, out=out) is out and torch.equal(out, param.relu())
+    for x, wrong in ((param, torch.empty(4, 2)), (moment, out)):
+        with pytest.raises(OutputError, match="out has dtype torch"):
+            lodkit.relu(x, out=wrong)
     assert lodkit.relu(LoDTensor(param, [[4]])).values.dtype is torch.bfloat16
     assert lodkit.elementwise_mul(param, torch.ones(4, 2)).dtype is torch.float32
     with pytest.raises(OutputError, match="overlap"):
