@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+from typing import Any
 
 from ..files import replacing
 from . import npz, safetensors
@@ -18,7 +19,7 @@ META = "__lodkit__"
 _FORMATS = {".npz": npz, ".safetensors": safetensors}
 
 
-def save(path, values):
+def save(path: str | os.PathLike[str], values: Any) -> None:
     """Save a value, or nested dictionaries of values, to one file; a crash leaves the old file or the new one, whole.
 
     Parameters
@@ -50,7 +51,8 @@ def save(path, values):
     >>> lodkit.load(file)["batch"]
     LoDTensor([[1, 2], [3]], recursive_sequence_lengths=[[2, 1]], shape=(3,), dtype=int64)
     """
-    form, arrays = _format(path), {}
+    form = _format(path)
+    arrays: dict[str, Any] = {}
     meta = json.dumps(packed("", values, arrays))
     if META in arrays:
         raise ValueError(f"{META!r} is no key of the outermost dictionary: the file keeps it; rename it")
@@ -61,7 +63,7 @@ def save(path, values):
         os.fsync(file.fileno())
 
 
-def load(path, *, mmap=False):
+def load(path: str | os.PathLike[str], *, mmap: bool = False) -> Any:
     """Load what ``save`` wrote. Of a file by another program, load its arrays, in a dictionary.
 
     Arrays come back as NumPy arrays (bfloat16 as float32, exactly). Nothing is unpickled, and no memory is taken for
