@@ -3,9 +3,12 @@
 Such a name is no attribute: ``hasattr`` is False, and reading it raises an AttributeError that names the call.
 """
 
+# mypy: disable-error-code="attr-defined"
+# The members of Familiar use those of the class that it is mixed into.
 from __future__ import annotations
 
 import copy
+from typing import Any, Self
 
 from ..arrays.tensors import is_tensor
 
@@ -155,21 +158,21 @@ class Familiar:
     __slots__ = ()
 
     @property
-    def ndim(self):
+    def ndim(self) -> int:
         """Dimensions of ``shape``, ``(rows, *item)``."""
         return len(self.shape)
 
-    def tolist(self):
+    def tolist(self) -> list[Any]:
         """Return nested Python lists, as ``to_list`` does."""
         return self.to_list()
 
-    def astype(self, dtype):
+    def astype(self, dtype: Any) -> Self:
         """Return a tensor of the same structure, its values in another type."""
         from .nesting import cast_values
 
         return self.with_values(cast_values(self._need_values(), dtype))
 
-    def copy(self):
+    def copy(self) -> Self:
         """Return a tensor with values of its own; the structure, which is read-only, is shared."""
         values = self._values
         return self.with_values(values.clone() if is_tensor(values) else copy.deepcopy(values))

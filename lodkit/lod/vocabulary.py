@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, pairwise
+from typing import Any
 
 import numpy as np
 
@@ -50,8 +52,10 @@ class Vocabulary:
     """
 
     __slots__ = ("_ids", "_words", "padding_id", "unknown_id")
+    padding_id: int | None
+    unknown_id: int | None
 
-    def __init__(self, words, *, unknown=None, padding=None):
+    def __init__(self, words: Iterable[str], *, unknown: str | None = None, padding: str | None = None) -> None:
         self._words = _checked(list(words))
         self._ids = _Ids(zip(self._words, range(len(self._words)), strict=True))
         if len(self._ids) < len(self._words):
@@ -64,7 +68,7 @@ class Vocabulary:
         self.padding_id = None if padding is None else dict.get(self._ids, padding)
         self._ids.unknown = self.unknown_id
 
-    def __call__(self, texts):
+    def __call__(self, texts: Any) -> LoDTensor:
         """Return the ids of texts, nested as they are.
 
         Parameters
@@ -85,7 +89,7 @@ class Vocabulary:
         words, lengths = _flat(texts)
         return LoDTensor(np.fromiter(map(self._ids.__getitem__, words), np.int64, len(words)), lengths)
 
-    def words(self, ids):
+    def words(self, ids: Any) -> Any:
         """Return the words of ids, nested as they are: of an integer a word.
 
         Parameters
@@ -115,18 +119,18 @@ class Vocabulary:
             raise RowIndexError(f"{i!r} is no id of this vocabulary: its {len(self)} words have ids from 0 on")
         return self._words[i]
 
-    def __getitem__(self, word):
+    def __getitem__(self, word: str) -> int:
         """The id of a word."""
         return self._ids[word]
 
-    def __contains__(self, word):
+    def __contains__(self, word: object) -> bool:
         return word in self._ids
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[str]:
         """All words, in the order of their ids."""
         return iter(self._words)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self._words)
 
     def __eq__(self, other):
@@ -136,7 +140,7 @@ class Vocabulary:
 
     __hash__ = None  # type: ignore[assignment]
 
-    def specials(self):
+    def specials(self) -> dict[str, str]:
         """Return the words that stand for unknown ones and for padding, by role: arguments of ``Vocabulary``."""
         known = {"unknown": self.unknown_id, "padding": self.padding_id}
         return {role: self._words[i] for role, i in known.items() if i is not None}
@@ -170,7 +174,15 @@ def _restored(words, specials):
     return Vocabulary(words, **specials)
 
 
-def vocabulary(texts, *, min_count=1, max_size=None, unknown=UNKNOWN, padding=None, specials=()):
+def vocabulary(
+    texts: Any,
+    *,
+    min_count: int = 1,
+    max_size: int | None = None,
+    unknown: str | None = UNKNOWN,
+    padding: str | None = None,
+    specials: Sequence[str] = (),
+) -> Vocabulary:
     """Make a vocabulary of the words of texts: an id for each, the most frequent first.
 
     Parameters

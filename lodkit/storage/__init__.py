@@ -51,7 +51,8 @@ def save(path: str | os.PathLike[str], values: Any) -> None:
     >>> lodkit.load(file)["batch"]
     LoDTensor([[1, 2], [3]], recursive_sequence_lengths=[[2, 1]], shape=(3,), dtype=int64)
     """
-    form, arrays = _format(path), {}
+    form = _format(path)
+    arrays: dict[str, Any] = {}
     meta = json.dumps(packed("", values, arrays))
     if META in arrays:
         raise ValueError(f"{META!r} is no key of the outermost dictionary: the file keeps it; rename it")
