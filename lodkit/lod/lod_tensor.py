@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -248,8 +248,10 @@ class LoDTensor(Comparison, Indexing, Relevelling, Conversions, SparseMatrices, 
 
         return apply_function(func, args, kwargs)
 
-    def __array__(self, dtype=None, copy=None):
-        raise TypeError("a LoDTensor is not an array; use .values (all rows), .to_padded() or .to_uniform()")
+    if not TYPE_CHECKING:  # a checker takes what has this for an array
+
+        def __array__(self, dtype=None, copy=None):
+            raise TypeError("a LoDTensor is not an array; use .values (all rows), .to_padded() or .to_uniform()")
 
     def __reduce__(self):
         return LoDTensor._restore, (self._values, self._lod, self._base)
