@@ -29,7 +29,9 @@ from typing import Any, Literal, TypeAlias, overload
 
 import numpy as np
 
-from .lod import LoDTensor, RankTable, SelectedRows
+from .lod.lod_tensor import LoDTensor
+from .lod.rank_table import RankTable
+from .lod.selected_rows import SelectedRows
 from .registry.operators import Op, UpdatingOp
 from .typing import A, Array, ArrayLike, ArrayOrLoDTensor, DenseLike, DeviceArray, LoDTensorLike
 from .typing import Integer, Number, Scalar

@@ -276,8 +276,8 @@ from ._operators import weighted_sum as weighted_sum
 from ._operators import weighted_sum_weights_grad as weighted_sum_weights_grad
 from ._operators import wngrad as wngrad
 from ._operators import write_to_array as write_to_array
-from .arrays import empty as empty
 from .arrays.bounds import bounds_check as bounds_check
+from .arrays.numpy_arrays import empty as empty
 from .errors import DTypeError as DTypeError
 from .errors import DeviceError as DeviceError
 from .errors import LoDError as LoDError
@@ -290,8 +290,8 @@ from .errors import SegmentIdError as SegmentIdError
 from .errors import ShapeMismatchError as ShapeMismatchError
 from .errors import UnknownOperatorError as UnknownOperatorError
 from .features.features import Features as Features
-from .jit import get_num_threads as get_num_threads
-from .jit import set_num_threads as set_num_threads
+from .jit.threading_layer import get_num_threads as get_num_threads
+from .jit.threading_layer import set_num_threads as set_num_threads
 from .lod.batching import batches as batches
 from .lod.batching import concat as concat
 from .lod.batching import split as split
@@ -309,7 +309,6 @@ from .registry import Dense as Dense
 from .registry import OPS as OPS
 from .registry import op as op
 from .registry import run as run
-from .registry.desc import DescError as DescError
 from .registry.desc import LodTensorDesc as LodTensorDesc
 from .registry.desc import TensorDesc as TensorDesc
 from .registry.desc import VarDesc as VarDesc
@@ -317,6 +316,7 @@ from .registry.desc import VarType as VarType
 from .registry.recording import stop_gradient as stop_gradient
 from .registry.tape import Tape as Tape
 from .registry.warmup import warmup as warmup
+from .registry.wire import DescError as DescError
 from .storage import StorageError as StorageError
 from .storage import load as load
 from .storage import save as save

@@ -35,7 +35,7 @@ def mypy(folder, files):
     command = [sys.executable, "-m", "mypy", *options, *files]
     run = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder, env=env)
     assert run.returncode in (0, 1), run.stdout + run.stderr
-    return re.findall(r"^(\w+)\.py:(\d+): error: (.*)$", run.stdout, re.M)
+    return re.findall(r"^([^:]*?)(?:\.pyi?)?:(\d+): error: (.*)$", run.stdout, re.M)
 
 
 def pyright(folder, files):
@@ -64,7 +64,8 @@ def test_right_code_passes_and_wrong_code_does_not(checker, tmp_path):
         (tmp_path / f"{name}.py").write_text(text)
     found = checker(tmp_path, [f"{name}.py" for name in texts])
     unexpected = [error for error in found if error[0] != "wrong"]
-    assert not unexpected, [(*error, texts[error[0]].splitlines()[int(error[1]) - 1]) for error in unexpected[:9]]
+    lines = {name: text.splitlines() for name, text in texts.items()}
+    assert not unexpected, [(*e, lines[e[0]][int(e[1]) - 1] if e[0] in lines else "") for e in unexpected[:9]]
     marked = {i for i, line in enumerate(texts["wrong"].splitlines(), 1) if "  # error" in line}
     assert {int(line) for _, line, _ in found} == marked
 

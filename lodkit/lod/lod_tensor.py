@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -265,8 +265,10 @@ class LoDTensor(
 
         return apply_function(func, args, kwargs)
 
-    def __array__(self, dtype=None, copy=None):
-        raise TypeError("a LoDTensor is not an array; use .values (all rows), .to_padded() or .to_uniform()")
+    if not TYPE_CHECKING:  # a checker takes what has this for an array
+
+        def __array__(self, dtype=None, copy=None):
+            raise TypeError("a LoDTensor is not an array; use .values (all rows), .to_padded() or .to_uniform()")
 
     @property
     def _numba_type_(self):

@@ -290,12 +290,14 @@ class SelectedRows:
     def __neg__(self) -> SelectedRows:
         return self._with_value(-tracked(self.value))
 
-    def __array__(self, dtype=None, copy=None):
-        size = self.dtype.itemsize * int(np.prod(self.shape, dtype=np.float64))
-        raise TypeError(
-            f"SelectedRows of height {self.height} is not an array; its dense form takes {size:,} bytes: "
-            "call .to_dense(), or use .rows and .value"
-        )
+    if not typing.TYPE_CHECKING:  # a checker takes what has this for an array
+
+        def __array__(self, dtype=None, copy=None):
+            size = self.dtype.itemsize * int(np.prod(self.shape, dtype=np.float64))
+            raise TypeError(
+                f"SelectedRows of height {self.height} is not an array; its dense form takes {size:,} bytes: "
+                "call .to_dense(), or use .rows and .value"
+            )
 
     @property
     def _numba_type_(self):

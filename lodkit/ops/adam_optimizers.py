@@ -186,7 +186,7 @@ def adamax(
     >>> adamax(np.zeros(1), np.array([3.]), np.zeros(1), np.full(1, 4.), lr=1.0, iteration=0, beta2=0.5, epsilon=0.0)
     (array([-1.]), array([0.3]), array([3.]))
     """
-    moment, norm = beta1 * moment + (1 - beta1) * grad, np.maximum(beta2 * norm, np.abs(grad) + epsilon)
+    moment, norm = beta1 * moment + (1 - beta1) * grad, np.maximum(beta2 * norm, np.abs(grad) + epsilon)  # type: ignore[arg-type]
     rate = lr / corrections(beta1, beta2, iteration)[0]
     return param - rate * moment / np.maximum(norm, LEAST_DIVISOR), moment, norm
 

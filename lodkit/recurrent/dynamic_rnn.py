@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 from ..arrays import check_values, checker, dtype_of, from_lists, is_array, one_device
@@ -15,7 +18,9 @@ from ..registry.recording import open_tapes
 _LEVEL, _REVERSE = checker(int, "level", "dynamic_rnn"), checker(bool, "reverse", "dynamic_rnn")
 
 
-def dynamic_rnn(step, inputs, memories, *, static=(), level=0, reverse=False):
+def dynamic_rnn(
+    step: Callable[..., Any], inputs: Any, memories: Any, *, static: Any = (), level: int = 0, reverse: bool = False
+) -> tuple[tuple[LoDTensor, ...], tuple[Any, ...]]:
     """Run a step over the time steps of the sequences of a level, each time on those that still run. No padding.
 
     The sequences run side by side, from the longest to the shortest, and the batch shrinks as they end: to rounding
