@@ -55,9 +55,7 @@ def main():
     lodkit.set_num_threads(options.threads)
     job = Job(Config())
     peer, (ids, labels) = Peer(job.model.parameters), job.train
-    Model(len(job.vocabulary), len(job.names), Config()).step(
-        *next(lodkit.batches(ids, labels, size=64))
-    )  # compiles
+    Model(len(job.vocabulary), len(job.names), Config()).step(*next(lodkit.batches(ids, labels, size=64)))  # compiles
     mine, theirs = [], []
     for epoch in range(options.epochs):
         cut = [tensors(*batch) for batch in lodkit.batches(ids, labels, size=64, seed=epoch)]

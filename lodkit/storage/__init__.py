@@ -13,7 +13,8 @@ from typing import Any
 from ..files import replacing
 from . import npz, safetensors
 from .packing import packed, unpacked
-from .reading import Source, StorageError
+from .reading import Source
+from .reading import StorageError as StorageError
 
 META = "__lodkit__"
 _FORMATS = {".npz": npz, ".safetensors": safetensors}

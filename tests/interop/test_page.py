@@ -1,29 +1,29 @@
-"""What docs/interop.md shows of Arrow and awkward, run with the libraries; the table's lines are calls that exist."""
+"""What docs/interop.md and docs/torch.md show, run with the libraries; the line of SciPy."""
 
 from __future__ import annotations
 
 import doctest
 import pathlib
-import re
 
 import numpy as np
 import pytest
 
 from lodkit import LoDTensor
 
-PAGE = pathlib.Path(__file__).parents[2] / "docs" / "interop.md"
+DOCS = pathlib.Path(__file__).parents[2] / "docs"
 
 
-def test_the_sections_run(tmp_path, monkeypatch):
-    for library in ("pyarrow", "polars", "awkward"):
+@pytest.mark.parametrize(
+    ("page", "needs"), [("interop.md", ("pyarrow", "polars", "awkward", "pandas")), ("torch.md", ("torch",))]
+)
+def test_a_page_runs(page, needs, tmp_path, monkeypatch):
+    for library in needs:
         pytest.importorskip(library)
     monkeypatch.chdir(tmp_path)
-    text = PAGE.read_text()
-    sections = "".join(re.search(rf"\n## {name}\n.*?(?=\n## |\Z)", text, re.S)[0] for name in ("Arrow", "Awkward"))
-    runner, parser = doctest.DocTestRunner(), doctest.DocTestParser()
-    test = parser.get_doctest(sections.replace("  # doctest: +SKIP", ""), {}, PAGE.name, str(PAGE), 0)
-    assert len(test.examples) > 15
-    assert not runner.run(test).failed
+    text = (DOCS / page).read_text().replace("  # doctest: +SKIP", "")
+    test = doctest.DocTestParser().get_doctest(text, {}, page, page, 0)
+    assert len(test.examples) > 20
+    assert not doctest.DocTestRunner().run(test).failed
 
 
 def test_the_line_of_scipy():

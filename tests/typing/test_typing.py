@@ -21,7 +21,7 @@ import lodkit
 from lodkit import typing as types
 from lodkit.registry import Op
 
-TYPING = pathlib.Path(__file__).parent / "typing"
+TYPING = pathlib.Path(__file__).parent
 ROOT = pathlib.Path(lodkit.__file__).parents[1]
 NAMES = "import lodkit\nimport lodkit.ops\n" + "".join(f"lodkit.{name}, lodkit.ops.{name}\n" for name in lodkit.OPS)
 NAMES += "".join(f"lodkit.{name}\n" for name in lodkit.__all__)

@@ -20,7 +20,7 @@ import lodkit
 from lodkit import LoDTensor, SelectedRows
 from lodkit.interop.numba import LoDTensorType, SelectedRowsType, errors
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 
 def test_errors_survive_a_pickle():

@@ -32,7 +32,7 @@ from ragged_functions import (
 import lodkit
 from lodkit import LoDTensor, SelectedRows
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")
