@@ -51,7 +51,7 @@ GOOD = arrow.lists([0, 1, 3], arrow.numbers([1.0, 2, 3]))
         (Node(b"+w:9", 1 << 60, (None,), (arrow.lists([0], arrow.numbers([1.0])),)), None, "its parent uses"),
         (arrow.lists([0, 1 << 62], arrow.numbers([1.0]), valid=[0]), arrow.with_nulls, "its parent uses"),
     ],
-    ids=str,
+    ids=lambda x: x.decode() if isinstance(x, bytes) else x if isinstance(x, str) else "damaged",
 )
 def test_damaged_arrays_raise_before_anything_is_read_beyond_its_end(node, damage, text):
     with pytest.raises(LoDError, match=text):
@@ -72,7 +72,7 @@ def test_damaged_arrays_raise_before_anything_is_read_beyond_its_end(node, damag
         (b"+s", "not records; pass one field"),
         (b"?", "not the unknown format"),
     ],
-    ids=str,
+    ids=lambda x: x.decode() if isinstance(x, bytes) else x if isinstance(x, str) else "damaged",
 )
 def test_types_that_are_no_numbers_are_refused_with_the_remedy(format, text):
     node = arrow.lists([0, 1], Node(format, 1, (None, np.zeros(1)), ()))
@@ -88,7 +88,7 @@ def test_types_that_are_no_numbers_are_refused_with_the_remedy(format, text):
         (lambda: LoDTensor(np.array(["a"])).__arrow_c_array__(), DTypeError, "Arrow has no numbers of type <U1"),
         (lambda: LoDTensor(np.array([1j])).__arrow_c_array__(), DTypeError, "Arrow has no numbers of type complex128"),
     ],
-    ids=str,
+    ids=lambda x: x.decode() if isinstance(x, bytes) else x if isinstance(x, str) else "damaged",
 )
 def test_misuse_names_the_remedy(make, error, text):
     with pytest.raises(error, match=text):

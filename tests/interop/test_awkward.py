@@ -76,7 +76,7 @@ def test_a_round_trip_shares_memory():
         (lambda: ak.Array([[1], 2]), DTypeError, "not a union"),
         (lambda: [[1]], TypeError, "takes an awkward.Array, got list; lists go to from_nested"),
     ],
-    ids=str,
+    ids=["null list", "null", "record", "word", "union", "list"],
 )
 def test_what_is_no_list_of_numbers_is_refused(make, error, text):
     with pytest.raises(error, match=text):

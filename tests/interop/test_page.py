@@ -14,7 +14,12 @@ DOCS = pathlib.Path(__file__).parents[2] / "docs"
 
 
 @pytest.mark.parametrize(
-    ("page", "needs"), [("interop.md", ("pyarrow", "polars", "awkward", "pandas")), ("torch.md", ("torch",))]
+    ("page", "needs"),
+    [
+        ("interop.md", ("pyarrow", "polars", "awkward", "pandas")),
+        ("torch.md", ("torch",)),
+        ("../README.md", ("torch",)),
+    ],
 )
 def test_a_page_runs(page, needs, tmp_path, monkeypatch):
     for library in needs:
