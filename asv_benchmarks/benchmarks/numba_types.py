@@ -68,7 +68,7 @@ def by_nested_loops(t):
 class NumbaIteration:
     """2 million values in 100,000 sequences; nested: 10,000 documents of 10."""
 
-    params = ["by_hand", "by_loop", "by_index", "by_nested_loops"]
+    params = [["by_hand", "by_loop", "by_index", "by_nested_loops"]]
     param_names = ["function"]
 
     def setup(self, name):
@@ -87,7 +87,7 @@ class NumbaIteration:
 class NumbaArgument:
     """A call that does nothing: what passing an argument costs. ``first``: of an object that Numba has not seen."""
 
-    params = ["by_hand", "lod_tensor", "lod_tensor first", "nested", "selected_rows", "lod_tensor and back"]
+    params = [["by_hand", "lod_tensor", "lod_tensor first", "nested", "selected_rows", "lod_tensor and back"]]
     param_names = ["argument"]
 
     def setup(self, name):
@@ -111,7 +111,7 @@ class NumbaArgument:
 class NumbaCompile:
     """A first call for a new type: types, lowering, machine code."""
 
-    params = ["by_hand", "by_loop", "by_nested_loops"]
+    params = [["by_hand", "by_loop", "by_nested_loops"]]
     param_names = ["function"]
     number, repeat = 1, 5
 

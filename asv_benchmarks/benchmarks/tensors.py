@@ -12,8 +12,8 @@ import lodkit
 class Calls:
     """Ten sequences of five rows of 16 numbers."""
 
-    params = ("array", "tensor")
-    param_names = ("values",)
+    params = [("array", "tensor")]
+    param_names = ["values"]
 
     def setup(self, values):
         if importlib.util.find_spec("torch") is None:
