@@ -233,3 +233,12 @@ def test_files_and_maps_are_closed(tmp_path):
     assert kept.values[-1] == 999
     del kept
     assert held() == before
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes")
+def test_what_is_no_regular_file_is_not_replaced(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    os.symlink(tmp_path / "pipe", tmp_path / "x.npz")
+    with pytest.raises(OSError, match="no regular file"):
+        lodkit.save(tmp_path / "x.npz", np.ones(3))
+    assert sorted(os.listdir(tmp_path)) == ["pipe", "x.npz"]

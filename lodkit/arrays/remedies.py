@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, Literal, TypeAlias
 
 Wanted: TypeAlias = Literal["array", "LoDTensor", "SelectedRows"]
+WORDS = "lodkit.vocabulary({}), which makes ids of words"
 NOTHING = "pass a NumPy array, a tensor of PyTorch, a CUDA array or a list of numbers"
 
 
@@ -21,7 +22,9 @@ def conversion_of(x: Any, wanted: Wanted = "array") -> str | None:
         library, _, inner = kind.__module__.partition(".")
         found = CONVERSIONS.get(f"{library}.{kind.__name__}") or CONVERSIONS.get(f"{library}.{inner.partition('.')[0]}")
         if found:
-            return found if isinstance(found, str) else found(x, wanted)
+            made = found if isinstance(found, str) else found(x, wanted)
+            flat = wanted == "LoDTensor" and made.startswith(("{}.to_numpy(", "np.asarray("))
+            return f"LoDTensor({made}, [lengths])" if flat else made
     return next((made for method, made in PROTOCOLS.items() if hasattr(type(x), method)), None)
 
 
@@ -32,17 +35,28 @@ def _awkward(x, wanted):
 def _arrow(x, wanted):
     if "list" in str(x.type):
         return "LoDTensor.from_arrow({})"
+    if "string" in str(x.type):
+        return WORDS
     return "{}.to_numpy()" if hasattr(x, "num_chunks") else "{}.to_numpy(zero_copy_only=False)"
 
 
 def _pandas(x, wanted):
     if str(x.dtype).startswith(("list", "large_list")):  # of Arrow
         return "LoDTensor.from_arrow({})"
+    if str(x.dtype) in ("str", "string", "category"):
+        return WORDS
     return "LoDTensor.from_nested({}.tolist())" if x.dtype == object else "{}.to_numpy()"
 
 
 def _polars(x, wanted):
+    if str(x.dtype) in ("String", "Categorical", "Enum"):
+        return WORDS
     return "LoDTensor.from_arrow({})" if x.dtype.is_nested() else "{}.to_numpy()"
+
+
+def _frame(x, wanted):
+    plain = all(str(dtype).lower().startswith(("int", "uint", "float", "bool")) for dtype in x.dtypes)
+    return "{}.to_numpy()" if plain else "each of its columns by itself, as {}[name]"
 
 
 def _scipy(x, wanted):
@@ -61,9 +75,9 @@ CONVERSIONS: dict[str, str | Callable[[Any, Wanted], str]] = {
     "awkward.Array": _awkward,
     "pandas.Series": _pandas,
     "pandas.Index": "{}.to_numpy()",
-    "pandas.DataFrame": "{}.to_numpy()",
+    "pandas.DataFrame": _frame,
     "polars.Series": _polars,
-    "polars.DataFrame": "{}.to_numpy()",
+    "polars.DataFrame": _frame,
     "pyarrow.Array": _arrow,
     "pyarrow.ChunkedArray": _arrow,
     "scipy.sparse": _scipy,

@@ -59,8 +59,9 @@ def _unusual(tensor, name, record):
     torch = sys.modules["torch"]
     if record and tensor.requires_grad and torch.is_grad_enabled():
         raise TypeError(
-            f"{name} requires grad, which lodkit's operators do not record: call the function of the same name in "
-            f"lodkit.interop.torch, or pass {_short(name)}.detach()"
+            f"{name} requires grad, which lodkit's operators do not record: differentiate by the function of the same "
+            f"name in lodkit.interop.torch, update under torch.no_grad() or by lodkit.interop.torch.optim, or pass "
+            f"{_short(name)}.detach()"
         )
     check_dense(tensor, name)
     try:
@@ -71,8 +72,8 @@ def _unusual(tensor, name, record):
         raise DTypeError(f"{name} has dtype {tensor.dtype}, which NumPy lacks; convert with .float()") from error
     except RuntimeError as error:  # of subclasses without memory: of vmap, grad and compile
         raise TypeError(
-            f"{name} is a {type(tensor).__name__} whose memory cannot be reached ({error}); inside torch.compile and "
-            "torch.func call the function of the same name in lodkit.interop.torch"
+            f"{name} is a {type(tensor).__name__} whose memory cannot be reached ({error}); torch.func and vmap "
+            "are not supported; inside torch.compile call the functions of lodkit.interop.torch"
         ) from error
 
 
@@ -107,6 +108,33 @@ def check_storage(tensor, name):
             f"{name} of shape {tuple(tensor.shape)} needs {last * tensor.itemsize} bytes, its storage has {have} now: "
             "it was resized after the tensor was made"
         )
+
+
+def refuse_duals(name, numbers):
+    """Raise for tensors that carry tangents of forward-mode differentiation, which would be lost."""
+    forward = sys.modules["torch"].autograd.forward_ad
+    if forward._current_level < 0:
+        return
+    for x in numbers:
+        if is_tensor(x) and forward.unpack_dual(x).tangent is not None:
+            raise TypeError(f"{name} has no forward-mode derivative; differentiate backward by lodkit.interop.torch")
+
+
+def rounded_like(numbers):
+    """The tensor of bfloat16 among inputs to whose type their float32 results are rounded.
+
+    None if there is no such tensor, or if another one or an array holds wider floating numbers.
+    """
+    torch, found = sys.modules["torch"], None
+    for x in numbers:
+        if isinstance(x, torch.Tensor):
+            if x.dtype is torch.bfloat16:
+                found = x
+            elif x.is_floating_point() and x.itemsize > 2:
+                return None
+        elif isinstance(x, np.ndarray) and x.dtype.kind == "f" and x.itemsize > 2:
+            return None
+    return found
 
 
 def tensor_of(array, like=None):

@@ -10,7 +10,7 @@ import sys
 import numpy as np
 
 from ..arrays import refuse_overlap, tensor_of
-from ..arrays.tensors import array_of, changed, plain_array_of
+from ..arrays.tensors import array_of, changed, plain_array_of, refuse_duals, rounded_like
 from ..errors import OutputError
 from ..lod import LoDTensor, SelectedRows
 
@@ -37,6 +37,7 @@ def call_on_arrays(op, inputs, attrs, out=None):
     """
     swap = Swap(op.name, op._label)
     plain = [swap.plain(x, i) for i, x in enumerate(inputs)]
+    refuse_duals(op.name, map(numbers_in, inputs))
     if swap.copies:
         swap.settle()
         swap.refuse_overlap(inputs, op._updated)
@@ -111,16 +112,8 @@ class Swap:
         return array
 
     def settle(self):
-        """Find whether results are bfloat16: where some input is, and no other is wider."""
-        torch = sys.modules["torch"]
-        rounded = {id(self.arrays[at]) for at, t in self.copies.items() if t.dtype is torch.bfloat16}
-        others = (numbers_in(x) for x in self.given.values())
-        others = (self.arrays.get(id(x), x) for x in others)
-        wide = any(
-            isinstance(x, np.ndarray) and x.dtype.kind == "f" and x.itemsize > 2 and id(x) not in rounded
-            for x in others
-        )
-        self.halves = bool(rounded) and not wide
+        """Find whether results are bfloat16."""
+        self.halves = rounded_like(map(numbers_in, self.given.values())) is not None
 
     def refuse_overlap(self, inputs, updated):
         """Refuse an update of bfloat16 numbers, which are copied, that another input shares."""

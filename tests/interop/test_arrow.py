@@ -292,3 +292,11 @@ def test_features_go_to_other_libraries():
     assert pl.Series(features).to_list() == features.to_list()
     assert Features.from_arrow(pa.table({"f": features})["f"]) == features
     assert lodkit.concat([features, features]) == Features.from_arrow(pa.chunked_array([array, array]))
+
+
+def test_columns_of_nothing_but_nulls():
+    with pytest.raises(LoDError, match=r"x\[0\] is null"):
+        LoDTensor.from_arrow(pa.nulls(3))
+    with pytest.raises(LoDError, match=r"x\[0\]\[0\] is null"):
+        LoDTensor.from_arrow(pa.array([[None], []]))
+    assert LoDTensor.from_arrow(pa.array([[None], []])[1:]).to_list() == [[]]

@@ -175,3 +175,22 @@ def test_what_a_graph_refuses():
         overload([torch.ones(3, 2), torch.tensor([0, 4, 3])], call)
     with pytest.raises(lodkit.LoDError):
         overload([torch.ones(3, 2), torch.tensor([0, 4])], call)
+
+
+@pytest.mark.parametrize("backend", ["aot_eager", "inductor"])
+def test_bfloat16_is_what_eager_gives(backend):
+    table = torch.randn(5, 3).bfloat16()
+    ids = LoDTensor(torch.tensor([0, 2, 2, 4]), [[3, 1]])
+
+    def model(table, ids):
+        return bridge.relu(bridge.embedding_bag(table, ids, pool="mean", is_sparse=False)) * 2
+
+    results = []
+    for call in (model, torch.compile(model, fullgraph=True, backend=backend)):
+        leaf = table.clone().requires_grad_()
+        made = call(leaf, ids)
+        made.sum().backward()
+        results.append((made.detach(), leaf.grad))
+    for eager, compiled in zip(*results, strict=True):
+        assert eager.dtype is compiled.dtype is torch.bfloat16
+        torch.testing.assert_close(eager, compiled)

@@ -92,6 +92,11 @@ class Keyed(Jagged):
         return self._keys
 
 
+def test_values_that_no_length_counts_are_not_lost():
+    with pytest.raises(lodkit.LoDError, match="add up to 4, and there are 6 values"):
+        LoDTensor.from_torch(Keyed(["a", "b"], torch.arange(6), torch.tensor([1, 1, 1, 1])))
+
+
 def test_torchrec():
     values = torch.arange(6)
     t = LoDTensor.from_torch(Jagged(values, torch.tensor([2, 0, 4], dtype=torch.int32)))

@@ -62,6 +62,8 @@ def missing(column, hidden=None):
     array = column.array
     if not column.count or not array.null_count:
         return None
+    if column.schema.format == b"n":  # the type of columns of nothing but nulls, which has no bitmap
+        return np.ones(column.count, bool) if hidden is None else ~hidden if not hidden.all() else None
     if not array.buffer(0):
         if array.null_count > 0:
             raise malformed(f"{array.null_count} nulls, but no bitmap says which")

@@ -12,11 +12,12 @@ import numpy as np
 import torch
 
 from ...arrays.recorded import state
+from ...arrays.tensors import refuse_duals
 from ...errors import LodkitError
 from ...lod import LoDTensor, SelectedRows
 from ...registry.recording import Call, no_grad
 from . import library
-from .operands import CONSTANT, PLAIN_FRAME, array, cut, cut_results, joined, tensor
+from .operands import CONSTANT, PLAIN_FRAME, array, cut, cut_results, joined, kept, tensor
 from .shortcuts import SHORTCUTS
 
 _functions: dict = {}
@@ -104,10 +105,13 @@ def _names_of(rule):
 
 def _run(op, reads_outputs, inputs, attrs):
     frames, tensors = cut(inputs)
+    if torch._C._are_functorch_transforms_active():
+        raise TypeError(f"{op.name}: torch.func and vmap are not supported; use torch.autograd")
+    refuse_duals(op.name, tensors)
     if torch.is_grad_enabled():
         for t in tensors:
             if t.requires_grad:
-                step = Step(op, frames, attrs, reads_outputs)
+                step = Step(op, kept(frames), attrs, reads_outputs)
                 made = _apply(step, *tensors)
                 if step.results is None:
                     return made
@@ -115,7 +119,7 @@ def _run(op, reads_outputs, inputs, attrs):
     arrays = [array(t) for t in tensors]
     result = op(*joined(frames, arrays), **attrs)
     several = type(result) is tuple
-    frames, made = cut_results(result if several else (result,), tensors, arrays)
+    frames, made = cut_results(result if several else (result,), frames, tensors, arrays)
     return _results(frames, made, several)
 
 
@@ -158,7 +162,7 @@ class Recorded(torch.autograd.Function):
                 return made
         ctx.set_materialize_grads(False)
         step.several = type(result) is tuple
-        step.results, made = cut_results(result if step.several else (result,), tensors, arrays)
+        step.results, made = cut_results(result if step.several else (result,), step.frames, tensors, arrays)
         ctx.save_for_backward(*tensors, *(made if step.reads_outputs else ()))
         ctx.mark_non_differentiable(*[t for t in made if not t.is_floating_point()])
         return made[0] if len(made) == 1 else tuple(made)

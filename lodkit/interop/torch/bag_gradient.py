@@ -19,14 +19,12 @@ class Part(typing.NamedTuple):
 
     bags: LoDTensor
     grad: torch.Tensor
-    version: int
     weights: np.ndarray | None
     pool: str
 
     @classmethod
     def of(cls, bags, grad, weights, pool):
-        grad = grad if grad.is_contiguous() else grad.contiguous()
-        return cls(bags, grad, grad._version, weights, pool)
+        return cls(bags, grad.contiguous(), weights, pool)
 
     @classmethod
     def of_rows(cls, rows, value):
@@ -39,12 +37,7 @@ class Part(typing.NamedTuple):
         return Part.of(self.bags, self.grad * factor, self.weights, self.pool)
 
     def array(self):
-        """The gradient of the bags; RuntimeError if it was written since backward."""
-        if self.grad._version != self.version:
-            raise RuntimeError(
-                "the gradient of a fused EmbeddingBag's result was changed in place between backward and step; "
-                "change a copy of it, or make the module with fused=False"
-            )
+        """The gradient of the bags."""
         return self.grad.numpy()
 
     def factors(self):
@@ -86,8 +79,12 @@ class BagGradient(torch.Tensor):
 
     @classmethod
     def of(cls, shape, bags, grad, weights, pool):
-        """The gradient of one backward; ids that nobody writes, weights that are copied: a step may come much later."""
-        copied = None if weights is None else np.array(weights)
+        """The gradient of one backward, of ids that nobody writes.
+
+        Weights and the bags' gradient are copied: a step may come much later, and PyTorch may add to the gradient's
+        memory where another leaf shares it.
+        """
+        copied, grad = None if weights is None else np.array(weights), grad.detach().clone()
         bags = LoDTensor._wrap(bags._values, bags._lod[-1:])
         return cls._made(shape, grad.dtype, [Part.of(bags, grad, copied, pool)])
 
@@ -95,6 +92,9 @@ class BagGradient(torch.Tensor):
         """The same gradient as SelectedRows: a row for each id, of all backwards, not merged."""
         bags, grad, weights, pool = self.joined()
         return embedding_bag_grad(_like(self), bags, grad, weights, pool=pool)
+
+    def share_memory_(self):
+        raise NotImplementedError("the gradient of a fused EmbeddingBag has no memory to share; call zero_grad() first")
 
     def to_sparse(self):  # type: ignore[override]
         """The same gradient as a sparse COO tensor, not coalesced."""
@@ -179,6 +179,8 @@ def _replace(x, parts):
 
 def _add(x, other, *, alpha=1):
     """The sum: as bags where none of both is dense."""
+    if not isinstance(other, torch.Tensor):
+        raise NotImplementedError("the gradient of a fused EmbeddingBag adds to tensors; make the module fused=False")
     if not isinstance(x, BagGradient) and x.layout is torch.strided:
         return torch.add(x, other.to_sparse(), alpha=alpha)
     if not isinstance(other, BagGradient) and other.layout is torch.strided:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import torch
 
+from ...arrays.objects import refuse_objects
+from ...arrays.tensors import check_dense
 from ...lod import LoDTensor
 from ...lod import levels as _levels
 
@@ -57,6 +59,11 @@ def _check_alike(batch, kind, of):
 
 def _field(values, place):
     """One field of every example; ``place`` is how an example names it."""
+    for i, x in enumerate(values):
+        if x is None:
+            raise ValueError(f"example {i}{place} is None, a missing value; drop it, or fill it")
+        if isinstance(x, torch.Tensor):
+            check_dense(x, f"example {i}{place}")
     first = values[0]
     if isinstance(first, dict | tuple):
         return collate(values)
@@ -91,12 +98,15 @@ def _length(x, level, place):
 def _labels(values):
     if isinstance(values[0], torch.Tensor):
         return torch.stack([*map(torch.as_tensor, values)])
-    return torch.as_tensor(np.asarray(values))
+    return torch.as_tensor(refuse_objects(np.asarray(values), "the labels"))
 
 
 def _joined(rows, place):
     """Rows of all sequences in one tensor, in the widest type of those that have any."""
-    parts = [x if isinstance(x, torch.Tensor) else torch.as_tensor(np.asarray(x)) for x in rows]
+    parts = [
+        x if isinstance(x, torch.Tensor) else torch.as_tensor(refuse_objects(np.asarray(x), f"batch[i]{place}"))
+        for x in rows
+    ]
     given = [x for x in parts if x.shape[0]] or parts[:1]
     for i, x in enumerate(parts):
         if x.shape[0] and x.shape[1:] != given[0].shape[1:]:

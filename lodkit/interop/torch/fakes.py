@@ -12,6 +12,7 @@ import itertools
 import numpy as np
 import torch
 
+from ...arrays.tensors import rounded_like
 from ...registry import VarDesc, VarType
 
 #: Operators that give a row for each sequence of an input, which loses the level that they read: number of the input.
@@ -88,8 +89,8 @@ def forward(op, tensors, call):
         if desc.dims and desc.dims[0] == -1:
             sizes[0] = first
         sizes = [context().new_dynamic_size() if size is None else size for size in sizes]
-        like = next((t for t in tensors if t.dtype is torch.bfloat16), None)
-        kind = like.dtype if like is not None and desc.dtype == np.float32 else _TYPES[desc.dtype.name]
+        halved = desc.dtype == np.float32 and rounded_like(tensors) is not None
+        kind = torch.bfloat16 if halved else _TYPES[desc.dtype.name]
         flat.append(tensors[0].new_empty(sizes, dtype=kind))
         for level in range(desc.lod_level):
             size = offsets[level] if offsets else context().new_dynamic_size()

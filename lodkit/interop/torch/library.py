@@ -12,6 +12,7 @@ import functools
 import numpy as np
 import torch
 
+from ...arrays.tensors import rounded_like
 from ...errors import LodkitError
 from ...lod import LoDTensor, SelectedRows
 from ...lod import levels as _levels
@@ -126,23 +127,23 @@ def _inputs_of(tensors, frames):
 def _forward(op, tensors, call):
     frames, attrs = fakes.parsed(call)
     result = op(*_inputs_of(tensors, frames), **attrs)
-    flat, arrays = [], [array(t) for t in tensors]
+    flat, arrays, like = [], [array(t) for t in tensors], rounded_like(tensors)
     for x in result if isinstance(result, tuple) else (result,):
         if not isinstance(x, LoDTensor | np.ndarray | torch.Tensor):
             raise LodkitError(f"{op.name} gives {type(x).__name__}, which torch.compile has no type for")
-        flat.append(_fresh(x._values if isinstance(x, LoDTensor) else x, arrays))
+        flat.append(_fresh(x._values if isinstance(x, LoDTensor) else x, arrays, like))
         if isinstance(x, LoDTensor):
             flat += [torch.from_numpy(level.copy()) for level in x._lod]
     return flat
 
 
-def _fresh(x, others):
+def _fresh(x, others, like):
     """A contiguous tensor that shares no memory with the inputs: what custom operators are to return."""
     if isinstance(x, torch.Tensor):
         return x.clone()
     if not x.flags.c_contiguous or not x.flags.writeable or any(np.may_share_memory(x, a) for a in others):
         x = np.array(x, order="C")
-    return tensor(x).reshape(x.shape)
+    return tensor(x, like).reshape(x.shape)
 
 
 def _backward(op, reads_outputs, saved, grads, call):
@@ -174,7 +175,7 @@ def _backward(op, reads_outputs, saved, grads, call):
         if g is None:
             flat.append(torch.zeros_like(saved[at], memory_format=torch.contiguous_format))
         elif isinstance(g, SelectedRows):
-            flat += [tensor(np.array(g.rows)), _fresh(g.value, others)]
+            flat += [tensor(np.array(g.rows)), _fresh(g.value, others, saved[at])]
         else:
-            flat.append(_fresh(g.values if isinstance(g, LoDTensor) else g, others))
+            flat.append(_fresh(g.values if isinstance(g, LoDTensor) else g, others, saved[at]))
     return flat

@@ -99,6 +99,8 @@ def _by_key(kind, keys, values, lengths):
         stop = start + int(levels[0][-1])
         found[key] = over(kind, values[start:stop], levels)
         start = stop
+    if start != len(values):
+        raise LoDError(f"the lengths of all keys add up to {start}, and there are {len(values)} values")
     return found
 
 

@@ -1,21 +1,22 @@
 """Inputs and results of an operator as tensors, and what else it takes to put them together again.
 
 A value is cut into its tensor and a *frame*: what the array of the tensor is to be wrapped in. So torch.autograd sees
-tensors only, and nothing that it does not watch is kept from forward to backward but offsets and rows, which are
-read-only.
+tensors only, and nothing that it does not watch is kept from forward to backward but copies, and offsets and rows,
+which are read-only.
 """
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 import torch
 
-from ...arrays.tensors import array_of, tensor_of
+from ...arrays.tensors import array_of, rounded_like, tensor_of
 from ...lod import LoDTensor, SelectedRows
 
 PLAIN, RAGGED, ROWS, CONSTANT = range(4)
 PLAIN_FRAME = (PLAIN, None)
-_COPIED = (torch.bfloat16,)
 
 
 def cut(inputs):
@@ -102,12 +103,37 @@ def tensor(x, like=None):
     return torch.as_tensor(x, device="cuda")
 
 
-def cut_results(results, tensors, arrays):
+def kept(frames):
+    """Frames whose constants are copies: a backward pass must not see what is written to arrays after the call."""
+    return [(kind, _own(x)) if kind == CONSTANT else (kind, x) for kind, x in frames]
+
+
+def _own(x):
+    if isinstance(x, np.ndarray):
+        return x.copy()
+    if type(x) is LoDTensor and isinstance(x._values, np.ndarray):
+        return x._like(x._values.copy())
+    if type(x) is SelectedRows and isinstance(x.value, np.ndarray):
+        return x._with_value(x.value.copy())
+    return copy.deepcopy(x) if isinstance(x, list) else x
+
+
+def constants(frames):
+    """The numbers of inputs that are no tensors."""
+    found = (structure for kind, structure in frames if kind == CONSTANT)
+    return [getattr(x, "_values", getattr(x, "value", x)) for x in found]
+
+
+def cut_results(results, given, tensors, arrays):
     """Cut the results of a call into frames and tensors, which share no memory but with an input that is one of them.
 
-    ``tensors`` and ``arrays`` are those of the inputs; halved results of bfloat16 inputs are bfloat16 again.
+    ``given``, ``tensors`` and ``arrays`` are those of the inputs; see ``rounded_like`` for those of bfloat16.
     """
-    like = next((t for t in tensors if t.dtype in _COPIED), None)
+    like = None
+    for t in tensors:
+        if t.dtype is torch.bfloat16:
+            like = rounded_like([*tensors, *constants(given)])
+            break
     frames, made = [], []
     for x in results:
         if type(x) is LoDTensor and x._values is not None:
