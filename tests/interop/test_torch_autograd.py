@@ -314,36 +314,3 @@ def test_results_outlive_their_inputs():
     torch.testing.assert_close(x.detach(), expected)
     (x.sum() + y.values.sum()).backward()
     assert w.grad.to_dense().sum() == 36
-
-
-def test_arrays_may_be_written_between_forward_and_backward():
-    ids, weight = np.array([0, 1]), np.ones((1, 2), np.float32)
-    bags = LoDTensor(np.array([0, 1]), [[2]])
-    table = torch.zeros(4, 1, requires_grad=True)
-    rows, pooled = bridge.lookup_table(table, ids), bridge.embedding_bag(table, bags)
-    columns = bridge.fc(rows, weight)
-    ids[:], weight[:], bags.values[:] = 3, 100, 3
-    (rows.sum() + pooled.sum() + columns.sum()).backward()
-    assert table.grad.to_dense().ravel().tolist() == [4, 4, 0, 0]
-
-
-def test_results_are_bfloat16_where_no_input_is_wider():
-    x, weight = torch.randn(4, 3).bfloat16(), torch.randn(3, 2)
-    for given in (weight, weight.numpy(), weight.bfloat16()):
-        expected = lodkit.fc(x, given)
-        made = bridge.fc(x.clone().requires_grad_(), given)
-        assert made.dtype is expected.dtype
-        torch.testing.assert_close(made.detach(), expected)
-
-
-@pytest.mark.filterwarnings("ignore:.torch.jit.script:DeprecationWarning")
-def test_other_ways_to_differentiate_are_refused():
-    relu, forward = bridge.relu, torch.autograd.forward_ad
-    with forward.dual_level():
-        x = forward.make_dual(torch.ones(2), torch.ones(2))
-        for call in (relu, lodkit.relu):
-            with pytest.raises(TypeError, match="forward-mode"):
-                call(x)
-    for call in (torch.func.grad(lambda x: relu(x).sum()), torch.vmap(relu)):
-        with pytest.raises(TypeError, match="not supported"):
-            call(torch.ones(2))

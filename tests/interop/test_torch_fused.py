@@ -226,38 +226,6 @@ def test_a_step_uses_the_ids_of_its_forward():
     torch.testing.assert_close(fused.weight, plain.weight)
 
 
-def test_what_is_written_to_the_bags_gradient_changes_nothing():
-    fused, plain = pair(mode="sum")
-    for module in (fused, plain):
-        grad = torch.ones(3, 4)
-        module(IDS[0][:5], OFFSETS[:3]).backward(grad)
-        grad.zero_()
-        optim.SGD(module.parameters(), lr=0.1).step()
-    torch.testing.assert_close(fused.weight, plain.weight)
-
-
-def test_another_leaf_may_take_the_memory_of_the_bags_gradient():
-    ids, results = torch.arange(4).view(4, 1), []
-    for fused in (True, False):
-        module = EmbeddingBag.from_pretrained(torch.ones(4, 3), freeze=False, mode="sum", sparse=not fused, fused=fused)
-        other = torch.nn.Parameter(torch.zeros(2, 6))
-        for _ in range(2):
-            ((module(ids) + other.view(4, 3)) * torch.ones(4, 3)).sum().backward()
-        torch.nn.utils.clip_grad_norm_([other], 1.0)
-        optim.SGD([module.weight, other], lr=1.0).step()
-        results.append(module.weight.detach())
-    torch.testing.assert_close(*results)
-
-
-def test_it_has_no_memory_to_share():
-    module = pair(mode="sum")[0]
-    module(IDS[0][:5], OFFSETS[:3]).sum().backward()
-    with pytest.raises(NotImplementedError, match="zero_grad"):
-        module.share_memory()
-    with pytest.raises(NotImplementedError, match="fused=False"):
-        module.weight.grad + 1
-
-
 def test_pytorchs_optimizers_work_or_refuse():
     fused, plain = pair(mode="sum")
     for module in (fused, plain):
