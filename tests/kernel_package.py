@@ -103,6 +103,8 @@ def make(folder):
 FORKS = """
 import json, os, sys, tempfile, traceback
 import numba, numpy as np
+from numba.core import entrypoints
+entrypoints._already_initialized = True  # lodkit's entry point would import it before a task says where its cache is
 numba.njit(lambda x: x.sum())(np.ones(1))
 for line in sys.stdin:
     task = json.loads(line)
