@@ -12,7 +12,7 @@ import numpy as np
 from ..arrays import cast, is_array, plain_array, plain_rows
 from ..arrays.objects import refuse_objects
 from ..arrays.tensors import array_of, is_tensor, tensor_of
-from ..errors import LoDError
+from ..errors import DTypeError, LoDError
 from .encodings import MAX_DEPTH
 
 ARROW = ("__arrow_c_array__", "__arrow_c_stream__")
@@ -95,7 +95,10 @@ def _opened(cls, x):
     if library == "pandas" and hasattr(x, "to_numpy") and not ("list" in str(x.dtype) and hasattr(x, ARROW[1])):
         return _opened(cls, x.to_numpy())
     if any(hasattr(x, name) for name in ARROW):
-        return cls.from_arrow(x)
+        try:
+            return cls.from_arrow(x)
+        except (DTypeError, LoDError) as error:
+            raise type(error)(f"{error} (LoDTensor.from_arrow has these options)") from None
     if hasattr(x, "as_py"):  # a scalar of Arrow
         return x.as_py()
     if isinstance(x, Sequence | Iterator | ValuesView):

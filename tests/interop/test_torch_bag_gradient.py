@@ -50,3 +50,17 @@ def test_it_has_no_memory_to_share():
         module.share_memory()
     with pytest.raises(NotImplementedError, match="fused=False"):
         module.weight.grad + 1
+
+
+def test_what_grows_with_every_step_is_merged():
+    fused, plain = pair()
+    for module in (fused, plain):
+        optimizer = torch.optim.SGD(module.parameters(), lr=0.1, momentum=0.9)
+        for _ in range(40):
+            optimizer.zero_grad()
+            module(IDS, OFFSETS).sum().backward()
+            optimizer.step()
+        if module is fused:
+            buffer = optimizer.state[module.weight]["momentum_buffer"]
+            assert sum(len(part.bags.values) for part in buffer.parts) <= 2 * 5 + len(IDS) * 9
+    torch.testing.assert_close(fused.weight, plain.weight)

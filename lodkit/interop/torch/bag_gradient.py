@@ -12,6 +12,7 @@ from ...lod.levels import frozen
 from ...ops.embedding import embedding_bag_grad
 
 _aten = torch.ops.aten
+MANY = 8  # backwards that are kept as they are
 
 
 class Part(typing.NamedTuple):
@@ -173,8 +174,16 @@ def _made_like(x, parts):
 
 
 def _replace(x, parts):
-    x.parts = tuple(parts)
+    x.parts = _bounded(x, parts)
     return x
+
+
+def _bounded(x, parts):
+    """Parts, or one of merged rows where many hold more ids than the table rows: a momentum adds to them for ever."""
+    if len(parts) <= MANY or sum(len(part.bags._values) for part in parts) <= 2 * len(x):
+        return tuple(parts)
+    merged = _made_like(x, tuple(parts)).selected_rows().merge()
+    return (Part.of_rows(merged.rows, torch.from_numpy(merged.value)),)
 
 
 def _add(x, other, *, alpha=1):
@@ -186,7 +195,7 @@ def _add(x, other, *, alpha=1):
     if not isinstance(other, BagGradient) and other.layout is torch.strided:
         return torch.add(other if alpha == 1 else other * alpha, x.to_sparse())
     added = _parts_of(other) if alpha == 1 else tuple(part.times(alpha) for part in _parts_of(other))
-    return BagGradient._made(x.shape, x.dtype, (*_parts_of(x), *added))
+    return _made_like(x, _bounded(x, (*_parts_of(x), *added)))
 
 
 def _add_in_place(x, other, *, alpha=1):
