@@ -186,12 +186,6 @@ def operators_stub():
     return f"{HEAD}\n" + "\n".join(operator_text(*pair) for pair in sorted(lodkit.OPS.items()))
 
 
-def family_stub():
-    """Text of ``lodkit/ops/__init__.pyi``."""
-    lines = [f"from .._operators import {name} as {name}" for name in lodkit.ops.__all__]
-    return "\n".join([TITLE, *lines, "", f"__all__ = {names_text(lodkit.ops.__all__)}", ""])
-
-
 def package_stub():
     """Text of ``lodkit/__init__.pyi``."""
     homes = {**lodkit._HOME_OF, **dict.fromkeys(lodkit.ops.__all__, "_operators")}
@@ -200,11 +194,7 @@ def package_stub():
     return "\n".join([TITLE, *lines, "", "__version__: str", f"__all__ = {names_text(lodkit.__all__)}", ""])
 
 
-GENERATED = {
-    ROOT / "lodkit" / "_operators.pyi": operators_stub,
-    ROOT / "lodkit" / "ops" / "__init__.pyi": family_stub,
-    ROOT / "lodkit" / "__init__.pyi": package_stub,
-}
+GENERATED = {ROOT / "lodkit" / "_operators.pyi": operators_stub, ROOT / "lodkit" / "__init__.pyi": package_stub}
 
 if __name__ == "__main__":
     for file, text in GENERATED.items():

@@ -40,7 +40,7 @@ HEIGHT = {room: height for height, rooms in enumerate(LAYERS) for room in rooms}
 # (importing module, imported room): why this one import may climb. All of them are lazy.
 ALLOWED = {
     ("lod.selected_rows", "ops"): "merge, to_dense and + are operators, so that a tape records them",
-    ("lod.selected_rows", "interop"): "methods that forward to functions which need SciPy and PyTorch",
+    ("lod.coordinates", "interop"): "methods that forward to functions which need SciPy and PyTorch",
     ("lod.columnar", "interop"): "methods that forward to functions which need ctypes, pyarrow and awkward",
     ("lod.numba_types", "interop"): "the types of arguments of a user's compiled functions, which load Numba",
     ("lod.nested_tensors", "interop"): "methods that forward to functions which need PyTorch",

@@ -19,7 +19,6 @@ from .numpy_arrays import (
     ALIGNED,
     AS_THEY_ARE,
     BIG,
-    INT64,
     VALUE_TYPES,
     check_gradient,
     check_rows,

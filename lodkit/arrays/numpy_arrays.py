@@ -25,7 +25,7 @@ ALIGNED = 0x101  # of ``flags.num``: C-contiguous and aligned
 AS_THEY_ARE = frozenset(map(np.dtype, ("float32", "float64", "int32", "int64")))
 VALUE_TYPES = frozenset(map(np.dtype, ("float16", "float32", "float64", "int32", "int64")))
 _FLOATS = frozenset(dtype for dtype in VALUE_TYPES if dtype.kind == "f")
-INT64, _FLOAT64 = np.dtype(np.int64), np.dtype(np.float64)
+_INT64, _FLOAT64 = np.dtype(np.int64), np.dtype(np.float64)
 
 
 def empty(shape: int | Sequence[int], dtype: DTypeLike = np.float32) -> Array:
@@ -114,7 +114,7 @@ def upcast(array):
 
 def total_dtype(dtype):
     """Type in which values of a type are added up: int64 for integers, else float64."""
-    return INT64 if dtype.kind == "i" else _FLOAT64
+    return _INT64 if dtype.kind == "i" else _FLOAT64
 
 
 def check_values(dtype, what, *, floating=False):
@@ -176,7 +176,7 @@ def plain_rows(rows, name):
 
 def integers(x, name):
     """``x``, an array or list of integers, as a C-contiguous int64 array of the same shape."""
-    if type(x) is np.ndarray and x.dtype is INT64 and x.flags.c_contiguous:  # 130 ns less
+    if type(x) is np.ndarray and x.dtype is _INT64 and x.flags.c_contiguous:  # 130 ns less
         return x
     array = plain_array(x, name) if isinstance(x, np.ndarray) else from_lists(x, name)
     if array.dtype != np.int64 or not array.flags.c_contiguous:

@@ -98,7 +98,7 @@ def _opened(cls, x):
         try:
             return cls.from_arrow(x)
         except (DTypeError, LoDError) as error:
-            raise type(error)(f"{error} (LoDTensor.from_arrow has these options)") from None
+            raise type(error)(f"LoDTensor.from_arrow(x): {error}") from None
     if hasattr(x, "as_py"):  # a scalar of Arrow
         return x.as_py()
     if isinstance(x, Sequence | Iterator | ValuesView):

@@ -27,6 +27,7 @@ from ..arrays.recorded import not_recorded, on_tape, plain_view, tracked
 from ..arrays.types import ArrayLike, DenseLike, Device, Integer, Number, Values
 from ..errors import DeviceError, LoDError, RowIndexError
 from ..public import public
+from .coordinates import Coordinates
 from .elsewhere import SELECTED_ROWS, hints
 from .numba_types import numba_types
 
@@ -41,7 +42,7 @@ def bad_row(rows, i, height):
 
 @public
 @hints(SELECTED_ROWS)
-class SelectedRows:
+class SelectedRows(Coordinates):
     """Rows of a tall array, by number: ``dense[rows[i]] += value[i]``.
 
     PaddlePaddle's SelectedRows, TensorFlow's IndexedSlices, PyTorch's sparse COO gradient. Rows may be in
@@ -216,41 +217,6 @@ class SelectedRows:
         from ..ops.row_selection import split_selected_rows
 
         return list(split_selected_rows(self, height_sections=tuple(map(operator.index, height_sections))))
-
-    def to_torch(self) -> typing.Any:
-        """Return a sparse COO tensor of PyTorch, on the same device, which shares ``value``."""
-        from ..interop.coo import to_torch
-
-        return to_torch(self)
-
-    @classmethod
-    def from_torch(cls, tensor: typing.Any) -> SelectedRows:
-        """Return SelectedRows of a sparse COO tensor with one sparse dimension; its values are shared, rows copied."""
-        from ..interop.coo import from_torch
-
-        return from_torch(cls, tensor)
-
-    def to_scipy(self) -> typing.Any:
-        """Return a SciPy ``coo_array`` with the elements of all entries, duplicates included; it shares ``value``.
-
-        >>> SelectedRows([2, 2], [[1., 2.], [3., 4.]], 3).to_scipy().toarray()
-        array([[0., 0.],
-               [0., 0.],
-               [4., 6.]])
-        """
-        from ..interop.coo import to_scipy
-
-        return to_scipy(self)
-
-    @classmethod
-    def from_scipy(cls, matrix: typing.Any) -> SelectedRows:
-        """Return SelectedRows of the rows in which a SciPy sparse matrix has elements.
-
-        A COO matrix of whole rows, as ``to_scipy`` makes, shares its elements.
-        """
-        from ..interop.coo import from_scipy
-
-        return from_scipy(cls, matrix)
 
     def __add__(self, other):
         if isinstance(other, SelectedRows) or holds_rows(other):

@@ -130,7 +130,7 @@ def prepare_bag(on, table, ids, weights, pool, padding_idx, check_ids=None):
     table, bags, flat, weights
         The table, a LoDTensor of one id a row, its ids, and their weights or None.
     """
-    # Slots, not properties: behind a table that fills the caches each Python function costs 5 us of cache misses.
+    # Slots, not properties: 0.1 us of 2.9.
     flat = ids._values
     if not ids._lod or flat.ndim != 1:
         ids = check_bag(ids)

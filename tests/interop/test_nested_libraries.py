@@ -11,8 +11,6 @@ from lodkit import DTypeError, LoDTensor
 NESTED = [[1, 2], [3], []]
 DEEP = [[[1], [2, 3]], [], [[]]]
 TEXTS = [["the", "cat"], [], ["the"]]
-needs_arrow = pytest.mark.skipif(not hasattr(LoDTensor, "from_arrow"), reason="no from_arrow")
-needs_awkward = pytest.mark.skipif(not hasattr(LoDTensor, "from_awkward"), reason="no from_awkward")
 
 
 def test_series_of_lists():
@@ -40,7 +38,6 @@ def test_what_series_do_not_nest():
             LoDTensor.from_nested(x)
 
 
-@needs_arrow
 def test_columns_of_arrow():
     pa = pytest.importorskip("pyarrow")
     column = pa.array(NESTED)
@@ -63,14 +60,12 @@ def test_columns_of_arrow():
         LoDTensor.from_nested(pa.array([[1], None]))
 
 
-@needs_arrow
 def test_a_series_of_arrow_lists():
     pd, pa = pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
     x = pd.Series(NESTED, dtype=pd.ArrowDtype(pa.list_(pa.int64())))
     assert LoDTensor.from_nested(x).to_list() == NESTED
 
 
-@needs_arrow
 def test_series_of_polars():
     pl = pytest.importorskip("polars")
     assert LoDTensor.from_nested(pl.Series(NESTED)).to_list() == NESTED
@@ -81,7 +76,6 @@ def test_series_of_polars():
         LoDTensor.from_nested(pl.DataFrame({"x": NESTED}))
 
 
-@needs_awkward
 def test_awkward_arrays():
     ak = pytest.importorskip("awkward")
     assert LoDTensor.from_nested(ak.Array(NESTED)).to_list() == NESTED
@@ -114,7 +108,6 @@ def test_tensors_of_pytorch():
         LoDTensor.from_nested(torch.ones(2, 3).to_sparse())
 
 
-@pytest.mark.skipif(not hasattr(LoDTensor, "from_torch"), reason="no from_torch")
 def test_nested_tensors():
     torch = pytest.importorskip("torch")
     x = torch.nested.nested_tensor([torch.ones(2, 3), torch.zeros(1, 3)], layout=torch.jagged)

@@ -36,7 +36,7 @@ def test_what_sequence_pool_refuses():
     pool = SequencePool()
     with pytest.raises(ValueError, match="needs offsets"):
         pool(torch.ones(2))
-    with pytest.raises(lodkit.LoDError, match="x has 2 rows"):
+    with pytest.raises(lodkit.LoDError, match="last offset 1 at level 0"):
         pool(torch.ones(2), torch.tensor([0, 1]))
     with pytest.raises(TypeError, match="must be a LoDTensor"):
         pool([1.0])

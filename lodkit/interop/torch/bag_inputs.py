@@ -12,6 +12,7 @@ from ...jit import njit
 from ...lod import LoDTensor
 from ...lod.levels import frozen
 from ...ops.embedding import check_bag
+from .nested import from_nested
 
 _IDS = (torch.int64, torch.int32)
 
@@ -54,24 +55,15 @@ def bags_of(x, offsets, include_last_offset):
         raise TypeError(f"input must be a tensor of ids, a LoDTensor or a nested tensor, got {type(x).__name__}")
     if offsets is not None:
         raise ValueError(f"input, a {type(x).__name__}, has offsets of its own; leave out offsets")
-    if isinstance(x, LoDTensor):
-        if x.values is None:
-            raise ValueError("input is structure without values; set ids with set_values")
-        bags = check_bag(x, "EmbeddingBag")
-        flat = bags._values
-        return bags if isinstance(flat, np.ndarray) else bags._like(_ids_of(torch.as_tensor(flat)))
-    return _of_nested(x) if x.is_nested else bags_of(x.as_subclass(torch.Tensor), offsets, include_last_offset)
-
-
-def _of_nested(x):
-    """Bags of a nested tensor of jagged layout."""
-    if x.layout is not torch.jagged:
-        raise TypeError("input is a nested tensor of strided layout; make it with layout=torch.jagged")
-    if x.lengths() is not None or x._ragged_idx != 1:
-        raise LoDError("input has holes, or is ragged along another dimension than 1; call .contiguous() first")
-    if x.values().dim() != 1:
-        raise ShapeMismatchError(f"input has items of shape {tuple(x.values().shape[1:])}; a bag has one id a row")
-    return _by_offsets(x.values(), x.offsets(), True)
+    if not isinstance(x, LoDTensor):
+        if not x.is_nested:
+            return bags_of(x.as_subclass(torch.Tensor), offsets, include_last_offset)
+        x = from_nested(LoDTensor, x)
+    if x.values is None:
+        raise ValueError("input is structure without values; set ids with set_values")
+    bags = check_bag(x, "EmbeddingBag")
+    flat = bags._values
+    return bags if isinstance(flat, np.ndarray) else bags._like(_ids_of(torch.as_tensor(flat)))
 
 
 def _ids_of(x, name="input"):

@@ -80,6 +80,8 @@ def forward(op, tensors, call):
     promise = _inferred(op, tensors, frames, attrs, places, numbers)
     several = isinstance(promise, tuple)
     descs = promise if several else (promise,)
+    if len(_seen) >= 4096:  # attributes that change at every step; each entry is read at once
+        _seen.clear()
     _seen[op.name, call] = [desc.lod_level for desc in descs], several
     flat = []
     for k, desc in enumerate(descs):

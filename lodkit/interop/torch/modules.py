@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import typing
+
 import torch
 
 from ...arrays.ids import checked_ids
 from ...errors import DTypeError, RowIndexError
 from ...lod import LoDTensor
+from ...ops.sequence_pool import Pool, sequence_pool
+from .autograd import differentiable
 from .bag_function import Bag, reduced
 from .bag_inputs import bags_of, own, weights_of, without
-from .pool_function import POOLS, pooled
+from .nested import from_nested, ragged
 
+POOLS = typing.get_args(Pool)
 _FLOATS = frozenset((torch.float32, torch.float64, torch.float16, torch.bfloat16))
 #: (mode, sparse, fused, scale_grad_by_freq, dtype) of frequent settings -> the kind of the table's gradient.
 _PLAIN = {
@@ -208,7 +213,7 @@ class SequencePool(torch.nn.Module):
     >>> pool(words, torch.tensor([0, 1, 1, 3]))
     tensor([[1.],
             [0.],
-            [4.]], grad_fn=<PoolBackward>)
+            [4.]], grad_fn=<RecordedBackward>)
     """
 
     def __init__(self, pool="sum", level=-1, pad_value=0.0):
@@ -224,7 +229,23 @@ class SequencePool(torch.nn.Module):
         -------
         Tensor of one row a sequence. For a LoDTensor with levels above, a LoDTensor of these.
         """
-        return pooled(x, offsets, self.pool, self.level, self.pad_value)
+        return _pool(_sequences(x, offsets), pool=self.pool, level=self.level, pad_value=self.pad_value)
 
     def extra_repr(self):
         return f"pool={self.pool!r}, level={self.level}"
+
+
+_pool = differentiable(sequence_pool)
+
+
+def _sequences(x, offsets):
+    """What ``SequencePool.forward`` takes, as a LoDTensor."""
+    if isinstance(x, torch.Tensor) and not x.is_nested:
+        if offsets is None:
+            raise ValueError("a tensor of rows needs offsets: where each sequence starts, and where the last one ends")
+        return ragged(x, offsets=[offsets])
+    if not isinstance(x, LoDTensor | torch.Tensor):
+        raise TypeError(f"x must be a LoDTensor, a nested tensor, or a tensor with offsets, got {type(x).__name__}")
+    if offsets is not None:
+        raise ValueError(f"x, a {type(x).__name__}, has offsets of its own; leave out offsets")
+    return x if isinstance(x, LoDTensor) else from_nested(LoDTensor, x)

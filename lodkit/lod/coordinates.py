@@ -1,0 +1,47 @@
+"""SelectedRows from and to sparse COO formats."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+
+class Coordinates:
+    """Conversions to and from the sparse COO formats of PyTorch and SciPy."""
+
+    __slots__ = ()
+
+    def to_torch(self) -> Any:
+        """Return a sparse COO tensor of PyTorch, on the same device, which shares ``value``."""
+        from ..interop.coo import to_torch
+
+        return to_torch(self)
+
+    @classmethod
+    def from_torch(cls, tensor: Any) -> Self:
+        """Return SelectedRows of a sparse COO tensor with one sparse dimension; its values are shared, rows copied."""
+        from ..interop.coo import from_torch
+
+        return from_torch(cls, tensor)
+
+    def to_scipy(self) -> Any:
+        """Return a SciPy ``coo_array`` with the elements of all entries, duplicates included; it shares ``value``.
+
+        >>> from lodkit import SelectedRows
+        >>> SelectedRows([2, 2], [[1., 2.], [3., 4.]], 3).to_scipy().toarray()
+        array([[0., 0.],
+               [0., 0.],
+               [4., 6.]])
+        """
+        from ..interop.coo import to_scipy
+
+        return to_scipy(self)
+
+    @classmethod
+    def from_scipy(cls, matrix: Any) -> Self:
+        """Return SelectedRows of the rows in which a SciPy sparse matrix has elements.
+
+        A COO matrix of whole rows, as ``to_scipy`` makes, shares its elements.
+        """
+        from ..interop.coo import from_scipy
+
+        return from_scipy(cls, matrix)
