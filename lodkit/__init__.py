@@ -7,7 +7,10 @@ import importlib
 import os
 import sys
 
+from .interpreters import check_interpreter
+
 __version__ = "0.1.0"
+check_interpreter()
 
 _HOMES = {
     "lod.lod_tensor": ("LoDTensor",),
@@ -38,9 +41,11 @@ _HOMES = {
         "LoDMismatchError",
         "LodkitError",
         "NoKernelError",
+        "OutputError",
         "RowIndexError",
         "SegmentIdError",
         "ShapeMismatchError",
+        "SizeError",
         "UnknownOperatorError",
     ),
 }

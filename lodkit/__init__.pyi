@@ -285,9 +285,11 @@ from .errors import LoDLevelError as LoDLevelError
 from .errors import LoDMismatchError as LoDMismatchError
 from .errors import LodkitError as LodkitError
 from .errors import NoKernelError as NoKernelError
+from .errors import OutputError as OutputError
 from .errors import RowIndexError as RowIndexError
 from .errors import SegmentIdError as SegmentIdError
 from .errors import ShapeMismatchError as ShapeMismatchError
+from .errors import SizeError as SizeError
 from .errors import UnknownOperatorError as UnknownOperatorError
 from .features.features import Features as Features
 from .jit.threading_layer import get_num_threads as get_num_threads
@@ -338,11 +340,13 @@ __all__ = [
     "LodkitError",
     "NoKernelError",
     "OPS",
+    "OutputError",
     "RankTable",
     "RowIndexError",
     "SegmentIdError",
     "SelectedRows",
     "ShapeMismatchError",
+    "SizeError",
     "StorageError",
     "Tape",
     "TensorDesc",

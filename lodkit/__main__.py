@@ -69,15 +69,17 @@ def main(argv=None):
     try:
         return run(options)
     except KeyboardInterrupt:
-        saved = options.save and pathlib.Path(options.save, "state.npz").exists()
+        from .demo.train import STATE
+
+        saved = options.save and pathlib.Path(options.save, STATE).exists()
         kept = f"; {options.save} holds the last saved state" if saved else ""
         print(f"\ninterrupted{kept}", file=sys.stderr)
         return 130
-    except (LodkitError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
     except MemoryError as error:
         print(f"error: {str(error) or 'out of memory'}; reduce --dim or --batch", file=sys.stderr)
+        return 2
+    except (LodkitError, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
         return 2
 
 

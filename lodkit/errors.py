@@ -33,6 +33,11 @@ class ShapeMismatchError(LodkitError, ValueError):
 
 
 @public
+class SizeError(LodkitError, MemoryError):
+    """There is no memory for a result of the size that was asked for."""
+
+
+@public
 class OutputError(LodkitError, ValueError):
     """An array given as ``out=``, or to be updated in place, cannot hold the result."""
 

@@ -102,3 +102,29 @@ def flat(result):
     if isinstance(result, lodkit.RankTable):
         return [result.index, result.running, *(np.array(level) for level in result.lod())]
     return [result]
+
+
+def _check_locked_array(array):
+    """Neither an array nor what it lies in can be made writable."""
+    while isinstance(array, np.ndarray):
+        assert not array.flags.writeable
+        with pytest.raises(ValueError, match="WRITEABLE"):
+            array.flags.writeable = True
+        array = array.base
+    assert type(array).__name__ in ("bytes", "PyCapsule")
+
+
+def check_locked(x):
+    """Check that nobody can write the structure of a result."""
+    if isinstance(x, tuple):
+        for part in x:
+            check_locked(part)
+    elif isinstance(x, lodkit.LoDTensor):
+        for level in range(x.lod_level):
+            _check_locked_array(x.offsets(level))
+            _check_locked_array(x.row_offsets(level))
+    elif isinstance(x, lodkit.SelectedRows):
+        _check_locked_array(x.rows)
+    elif isinstance(x, lodkit.RankTable):
+        for numbers in (x.index, x.running, x.ranks, x.steps):
+            _check_locked_array(numbers)

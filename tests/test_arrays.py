@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
 import mmap
 import os
+import types
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -96,6 +98,47 @@ def test_memory_of_big_arrays_is_used_again():
     array = lodkit.empty(2 * BIG[0])
     assert array.ctypes.data in (address, other)
     assert _address(10 * BIG[0]) not in (address, other)
+
+
+def _root(array):
+    """What tools find that look for the owner of memory."""
+    while getattr(array, "base", None) is not None:
+        array = array.base
+    return array.obj if isinstance(array, memoryview) else array
+
+
+def _over_root(array):
+    try:
+        return np.frombuffer(_root(array), np.float32)
+    except TypeError:
+        return np.asarray(_root(array))
+
+
+EXPORTS = {
+    "view": lambda array: array[5:],
+    "memoryview": lambda array: memoryview(array)[5:],
+    "root": _root,
+    "array of the root": _over_root,
+    "base": lambda array: array.base.base if array.base.base is not None else array.base,
+    "ctypes": np.ctypeslib.as_ctypes,
+    "pointer": lambda array: array.ctypes.data_as(ctypes.c_void_p),
+    "DLPack": lambda array: array.__dlpack__(),
+    "interface": lambda array: types.SimpleNamespace(array=array),
+    "torch": lambda array: pytest.importorskip("torch").from_numpy(array),
+    "arrow": lambda array: pytest.importorskip("pyarrow").py_buffer(array),
+}
+
+
+@pytest.mark.parametrize("name", EXPORTS)
+def test_memory_is_not_used_again_while_anything_refers_to_it(name):
+    array = lodkit.empty(BIG)
+    address, export = array.ctypes.data, EXPORTS[name](array)
+    del array
+    others = [lodkit.empty(BIG) for _ in range(3)]
+    assert address not in [other.ctypes.data for other in others]
+    del export
+    others.append(lodkit.empty(BIG))
+    assert address == others[-1].ctypes.data
 
 
 def test_what_is_kept_is_bounded(monkeypatch):

@@ -171,6 +171,34 @@ def test_a_damaged_entry_is_compiled_anew(kit):
     assert run(kit, ADD) == ["6.0", "1", "0"]
 
 
+def test_an_entry_under_another_name_is_compiled_anew(kit):
+    run(kit, ADD)
+    (add,) = entries(kit)
+    run(kit, "print(kernels.most(x))")
+    (most,) = {*entries(kit)} - {add}
+    most.write_bytes(add.read_bytes())
+    both = "print(kernels.most(x), *hits(kernels.most), kernels.add(x), *hits(kernels.add))"
+    assert run(kit, both) == ["3.0", "0", "1", "6.0", "1", "0"]
+    assert run(kit, both) == ["3.0", "1", "0", "6.0", "1", "0"]
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="no owners here")
+def test_an_entry_that_others_can_write_is_compiled_anew(kit):
+    run(kit, ADD)
+    (entry,) = entries(kit)
+    for mode in (0o620, 0o602, 0o666):
+        entry.chmod(mode)
+        assert run(kit, ADD) == ["6.0", "0", "1"]
+        assert entry.stat().st_mode & 0o777 == 0o600
+    if os.geteuid() == 0:
+        os.chown(entry, 12345, 12345)
+        assert run(kit, ADD) == ["6.0", "0", "1"]
+    entry.unlink()
+    os.mkfifo(entry)
+    assert run(kit, ADD) == ["6.0", "0", "1"]
+    assert run(kit, ADD) == ["6.0", "1", "0"]
+
+
 def test_code_that_no_entry_can_stand_for_is_no_reason_to_warn(kit):
     code = """
     import ctypes

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import collections
+import os
 
 import numpy as np
 import pytest
-from conftest import copy, flat
+from conftest import check_locked, copy, flat
 from samples import SAMPLES
 
 import lodkit
@@ -56,6 +57,7 @@ def test_kernel_equals_definition(name, inputs, attrs):
     op = lodkit.OPS[name]
     result = op(*map(copy, inputs), **attrs)
     same(result, defined(op, inputs, attrs))
+    check_locked(result)
     descs = [VarDesc.of(x) for x in op._accept(inputs)]
     inferred = op.infer(*descs, **attrs)
     unknown = op.infer(*(d and d.unknown_batch() for d in descs), **attrs)
@@ -77,17 +79,19 @@ def numbers_type(inputs):
 
 
 def twins():
-    """A few samples of an operator, in the type that most have: to compile a parallel twin takes seconds.
+    """The largest sample of an operator in the type that most have; LODKIT_TEST_TWINS samples, the largest and others.
 
-    Floating if it takes any such: integers add up to the same bits in any order.
+    To compile a parallel twin takes seconds. Floating if it takes any such: integers add up to the same bits in any
+    order.
     """
+    many = int(os.environ.get("LODKIT_TEST_TWINS", "1"))
     for name, cases in SAMPLES.items():
-        cases = cases[:: max(1, len(cases) // 3)]
         types = [numbers_type(inputs) for inputs, _ in cases]
         usual, _ = collections.Counter([t for t in types if t is not None] or types).most_common(1)[0]
-        for i, (inputs, attrs) in enumerate(cases):
-            if types[i] == usual:
-                yield pytest.param(name, inputs, attrs, id=f"{name}-{i}")
+        cases = [case for case, kind in zip(cases, types, strict=True) if kind == usual]
+        cases.sort(key=lambda case: -sum(map(np.size, flat(case[0]))))
+        for i, (inputs, attrs) in enumerate(cases[:: -(-len(cases) // many)]):
+            yield pytest.param(name, inputs, attrs, id=f"{name}-{i}")
 
 
 @pytest.mark.parametrize(("name", "inputs", "attrs"), [*twins()])

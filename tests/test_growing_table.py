@@ -44,12 +44,13 @@ def test_trains_as_a_dense_table_of_all_keys(name, threads):
     names, attrs = UPDATES[name]
     keys = rng.integers(-(2**62), 2**62, 40)
     rowwise = name.startswith("rowwise")
-    grown = GrowingTable((3,), np.float64, capacity=2)
-    dense, states = np.zeros((40, 3)), [np.zeros(40 if rowwise else (40, 3)) for _ in names]
+    grown = GrowingTable((3,), np.float32, capacity=2)
+    shapes = [(40, 3), *((40,) if rowwise else (40, 3) for _ in names)]
+    dense, *states = (np.zeros(shape, np.float32) for shape in shapes)
     for state in names:
         grown.state(state, rowwise=rowwise)
     for n in (1, 3, 10, 30, 30):
-        some, flow = rng.integers(0, n + 10, n), rng.normal(size=(n, 3))
+        some, flow = rng.integers(0, n + 10, n), rng.normal(size=(n, 3)).astype(np.float32)
         with lodkit.Tape() as tape:
             grown.slots(keys[some])  # grows before what the tape sees
             rows = grown.lookup(LoDTensor(keys[some], [[n]]))
@@ -67,11 +68,13 @@ def test_every_optimizer_makes_its_states(name):
     """As the same steps of a table that has all its slots, and slots to come stay as they are made."""
     op = lodkit.OPS[name]
     states = [s for s in list(op.inputs)[2:] if type(None) not in op.inputs[s] or name == "ftrl"]
-    grown = GrowingTable(3, np.float64, capacity=4, initializer=lambda n, item, dtype: np.ones((n, *item), dtype))
+    grown = GrowingTable(3, capacity=4, initializer=lambda n, item, dtype: np.ones((n, *item), dtype))
     count = {name: number for name, number in (("iteration", 0), ("clip_norm", 1.0)) if name in op._needed}
     for keys in ([5, 9], [9, 7, 1, 2, 3, 4]):
         slots = grown.slots(keys)
-        grown.update(op, SelectedRows(slots, np.ones((len(slots), 3)), len(grown.values)), *states, lr=0.1, **count)
+        grown.update(
+            op, SelectedRows(slots, np.ones((len(slots), 3), np.float32), len(grown.values)), *states, lr=0.1, **count
+        )
         assert (grown.values[len(grown) :] == 1).all() and (grown.values[slots] < 1).all()
 
 

@@ -40,7 +40,7 @@ def test_unknown_sizes():
     [
         ((2, 3, 4), {"kernels": (1, 1)}, lodkit.ShapeMismatchError, r"\(n, channels, height, width\)"),
         ((1, 1, 2, 2), {"kernels": (3, 1)}, lodkit.ShapeMismatchError, "no window of 3 fits into height 2 with 0"),
-        ((1, 1, 2, 2), {"kernels": 2}, ValueError, "kernels must be 2 integers of at least 1, got 2"),
+        ((1, 1, 2, 2), {"kernels": 2}, ValueError, "kernels must be 2 integers of at least 1, .* got 2"),
         ((1, 1, 2, 2), {"kernels": (1, 1), "strides": (0, 1)}, ValueError, "strides must be 2 integers"),
         ((1, 1, 2, 2), {"kernels": (1, 1), "paddings": (0, 0, -1, 0)}, ValueError, "paddings must be 4 integers"),
     ],

@@ -18,7 +18,7 @@ WRONG = [
     ("lod_reset", (X,), {}, TypeError, "y or target_lod=, got neither"),
     ("lod_reset", (X, np.array([6])), {"target_lod": [0, 6]}, TypeError, "got both"),
     ("lod_reset", (X, np.array([2, 3])), {}, LoDError, r"last offset 5 at level 0 does not equal values.shape\[0\]=6"),
-    ("lod_reset", (X, np.array([7, -1])), {}, LoDError, "negative at position 1"),
+    ("lod_reset", (X, np.array([7, -1])), {}, LoDError, r"\[1\] = -1 is negative"),
     ("lod_reset", (X, np.array([[6]])), {}, LoDError, "one-dimensional"),
     ("lod_reset", (X,), {"target_lod": [0, 4, 2, 6]}, LoDError, "decrease at position 2"),
     ("lod_reset", (X,), {"target_lod": [1, 6]}, LoDError, "they start at 0"),

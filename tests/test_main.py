@@ -77,16 +77,6 @@ def test_a_recurrent_model_resumes(sentences, tmp_path, capsys):
     assert "saved with model='nested', not 'gru'" in capsys.readouterr().err
 
 
-def test_a_state_from_before_there_were_models(texts, tmp_path, capsys):
-    main(["--data", texts, *SMALL, "--save", str(tmp_path)])
-    state = lodkit.load(tmp_path / "state.npz")
-    del state["config"]["model"]
-    lodkit.save(tmp_path / "state.npz", state)
-    assert main(["--data", texts, *SMALL, "--resume", str(tmp_path)]) == 0
-    assert main(["--data", texts, *SMALL, "--resume", str(tmp_path), "--model", "gru"]) == 2
-    assert "saved with model='bag', not 'gru'" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -177,17 +167,34 @@ def damaged(state, how):
     elif how == "text":
         state.write_text("no archive")
     elif how == "no facts":
-        np.savez(state, **found["parameters"])
-    elif how == "epoch is text":
-        lodkit.save(state, {**found, "epoch": "x"})
+        lodkit.save(state, found["parameters"])
+    elif how == "no dictionary":
+        lodkit.save(state, lodkit.LoDTensor([1.0], [[1]]))
+    elif how == "an empty config":
+        lodkit.save(state, {**found, "config": {}})
+    elif how == "a config without model":
+        del found["config"]["model"]
+        lodkit.save(state, found)
+    elif how.startswith("epoch is"):
+        wrong = {"text": "x", "true": True, "huge": 10**400, "negative": -1}[how.split()[-1]]
+        lodkit.save(state, {**found, "epoch": wrong})
     elif how == "no bias":
         del found["parameters"]["bias"]
         lodkit.save(state, found)
     elif how == "another table":
         found["parameters"]["table"] = found["parameters"]["table"][:1]
         lodkit.save(state, found)
+    elif how == "numbers for words":
+        lodkit.save(state, {**found, "words": [np.ones(2)]})
+    elif how == "a number for the table":
+        lodkit.save(state, {**found, "parameters": {**found["parameters"], "table": 3}})
+    elif how == "an array for a setting":
+        lodkit.save(state, {**found, "config": {**found["config"], "lr": np.ones(2)}})
     elif how == "another moment":
         found["optimizer"]["states"]["table"]["moment"] = np.zeros(3)
+        lodkit.save(state, found)
+    elif how == "settings of other types":
+        found["optimizer"]["groups"][0] |= {"lr": ["x"], "epsilon": {"a": None}}
         lodkit.save(state, found)
     elif how == "no iteration":
         del found["optimizer"]["iteration"]
@@ -198,15 +205,18 @@ def damaged(state, how):
 
 
 HOW = ["cut", "text", "epoch", "config", "words", "optimizer", "epoch is text", "no facts", "no bias", "another table"]
-HOW += ["another moment", "no iteration"]
+HOW += ["another moment", "no iteration", "epoch is true", "epoch is huge", "epoch is negative", "no dictionary"]
+HOW += ["an empty config", "a config without model", "settings of other types", "labels", "parameters"]
+HOW += ["numbers for words", "a number for the table", "an array for a setting"]
 
 
 @pytest.mark.parametrize("how", HOW)
 def test_a_damaged_state_is_refused(texts, tmp_path, capsys, how):
     main(["--data", texts, *SMALL, "--save", str(tmp_path / "s")])
-    damaged(tmp_path / "s" / "state.npz", how)
+    damaged(tmp_path / "s" / "state.safetensors", how)
     assert main(["--data", texts, *SMALL, "--resume", str(tmp_path / "s")]) == 2
-    assert str(tmp_path / "s") in capsys.readouterr().err
+    error = capsys.readouterr().err
+    assert error.startswith(f"error: {tmp_path / 's'}") and error.count("\n") == 1
 
 
 def test_saving_touches_nothing_of_others(texts, tmp_path, capsys):
@@ -214,12 +224,12 @@ def test_saving_touches_nothing_of_others(texts, tmp_path, capsys):
     folder.mkdir()
     (folder / "thesis.txt").write_text("all of it")
     assert main(["--data", texts, *SMALL, "--save", str(folder)]) == 0
-    assert sorted(p.name for p in folder.iterdir()) == ["state.npz", "thesis.txt"]
+    assert sorted(p.name for p in folder.iterdir()) == ["state.safetensors", "thesis.txt"]
     assert main(["--data", texts, *SMALL, "--save", texts]) == 2
     assert "cannot save there" in capsys.readouterr().err
-    (folder / "state.npz").write_text("something else of mine")
+    (folder / "state.safetensors").write_text("something else of mine")
     assert main(["--data", texts, *SMALL, "--save", str(folder)]) == 2
-    assert (folder / "state.npz").read_text() == "something else of mine"
+    assert (folder / "state.safetensors").read_text() == "something else of mine"
 
 
 def test_an_interrupt_before_the_first_state_promises_none(texts, tmp_path, capsys, monkeypatch):

@@ -101,3 +101,18 @@ def test_several_arrays_are_not_one_list(name):
     assert len(run_op(name, {"X": ARRAY})["Out"])
     with pytest.raises(TypeError, match="one by one"):
         lodkit.write_to_array(np.ones(2), [X, X], index=1)
+
+
+@pytest.mark.parametrize("name", ["adam", "adamw", "lamb"])
+@pytest.mark.parametrize("slot", ["Beta1Pow", "Beta2Pow"])
+def test_powers_are_checked_before_anything_is_written(name, slot):
+    frozen = np.array([0.9])
+    frozen.flags.writeable = False
+    for power in (np.array([1]), np.array([0.9, 0.9]), frozen, [0.9]):
+        states = {s: np.ones((4, 2)) for s in ("Param", "Moment1", "Moment2")}
+        inputs = {"Grad": np.ones((4, 2)), "LearningRate": np.array([0.1]), **states}
+        inputs |= {"Beta1Pow": np.array([0.9]), "Beta2Pow": np.array([0.999]), slot: power}
+        attrs = {"weight_decay": 0.1} if name == "lamb" else {}
+        with pytest.raises((TypeError, ValueError), match=slot):
+            lodkit.paddle.run_op(name, inputs, attrs)
+        assert all((x == 1).all() for x in states.values())

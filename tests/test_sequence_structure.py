@@ -7,6 +7,8 @@ import pytest
 
 import lodkit
 from lodkit import LoDLevelError, LoDMismatchError, LoDTensor, ShapeMismatchError
+from lodkit.jit import settings
+from lodkit.kernels.cpu.primitives.gather import repeat_rows
 from lodkit.paddle import run_op
 
 X = LoDTensor(np.arange(1.0, 5)[:, None], [[1, 3]])
@@ -33,6 +35,21 @@ def test_ends_of_every_level_are_pooled():
     assert lodkit.sequence_pool(x, pool="first", level=0).tolist() == [0, 3, 0]
     last = lodkit.sequence_pool(x, pool="last", level=1, pad_value=-1)
     assert last.to_list() == [[2, -1], [5], []]
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.float16, np.float64, np.complex128, ">i4"])
+@pytest.mark.parametrize("width", [1, 3, 40, 150])
+@pytest.mark.parametrize("chunk", [7, 4096])
+def test_rows_of_any_size_are_repeated(dtype, width, chunk, monkeypatch):
+    """Short rows, in blocks that end anywhere, and long ones; chunks that begin amid a sequence."""
+    monkeypatch.setattr(settings, "chunk_rows", chunk)
+    rng = np.random.default_rng(width)
+    rows = rng.integers(0, 256, (6, width)).astype(dtype)
+    lengths = np.array([0, 3000 // width, 1, 0, 13, 1500])
+    out = np.full((lengths.sum() + 1, width), 77, np.dtype(dtype).newbyteorder("="))
+    repeat_rows(rows, np.append(0, np.cumsum(lengths)), out[:-1])
+    np.testing.assert_array_equal(out[:-1], np.repeat(rows, lengths, axis=0))
+    assert (out[-1] == 77).all()
 
 
 @pytest.mark.jit

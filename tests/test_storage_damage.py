@@ -147,3 +147,55 @@ def test_damaged_metadata(tmp_path):
     np.savez(file, x=np.array([object()], dtype=object))
     with pytest.raises(StorageError, match="never unpickles"):
         lodkit.load(file)
+
+
+def bomb(count=2, size=1 << 28):
+    """A small archive of large arrays of zeros, each compressed to a thousandth."""
+    header = io.BytesIO()
+    np.lib.format.write_array_header_1_0(header, {"descr": "|u1", "fortran_order": False, "shape": (size,)})
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        for i in range(count):
+            with archive.open(f"x{i}.npy", "w", force_zip64=True) as member:
+                member.write(header.getvalue())
+                for _ in range(size >> 24):
+                    member.write(bytes(1 << 24))
+    return file.getvalue()
+
+
+def test_bombs_are_refused(tmp_path):
+    file = tmp_path / "x.npz"
+    file.write_bytes(bomb(count=3, size=3 << 25))
+    with pytest.raises(StorageError, match="as a bomb's do"):
+        lodkit.load(file)
+    file.write_bytes(bomb(count=1, size=1 << 24))
+    assert lodkit.load(file)["x0"].shape == (1 << 24,)
+
+
+def test_arrays_over_each_other_are_refused(tmp_path):
+    file = tmp_path / "x.npz"
+    np.savez(file, **{f"x{i}": np.full(1000, i) for i in range(3)})
+    whole = bytearray(file.read_bytes())
+    first = whole.find(b"PK\1\2")
+    starts = [i for i in range(first, len(whole) - 4) if whole[i : i + 4] == b"PK\1\2"]
+    for at in starts[1:]:  # of the directory: each is where the first is, and as long as the file
+        whole[at + 20 : at + 28] = struct.pack("<II", len(whole) - 100, len(whole) - 100)
+        whole[at + 42 : at + 46] = struct.pack("<I", 0)
+    file.write_bytes(whole)
+    with pytest.raises(StorageError, match="lie over each other"):
+        lodkit.load(file)
+
+
+@pytest.mark.parametrize("shape", ["(" + "-" * 9000 + "1,)", "(" * 300 + "1," + ")" * 300])
+def test_headers_nested_too_deep(tmp_path, shape):
+    file = tmp_path / "x.npz"
+    file.write_bytes(npz_of(shape))
+    with pytest.raises(StorageError, match="cannot be read"):
+        lodkit.load(file)
+
+
+def test_arrays_in_the_order_of_fortran(tmp_path):
+    file = tmp_path / "x.npz"
+    np.savez(file, x=np.asfortranarray(np.arange(6.0).reshape(2, 3)))
+    for mapped in (False, True):
+        np.testing.assert_array_equal(lodkit.load(file, mmap=mapped)["x"], [[0, 1, 2], [3, 4, 5]])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import os
 import pathlib
@@ -68,6 +69,52 @@ def test_internals_of_numba_stand_behind_two_fences():
         for line in re.findall(r"^\s*((?:import|from) numba.*?)(?:\s*#.*)?$", file.read_text(), re.M):
             assert re.match(PUBLIC, line), f"{file}: {line}"
         assert not re.search(INTERNALS, file.read_text()), f"{file}: {re.search(INTERNALS, file.read_text())}"
+
+
+#: Calls of NumPy's that add up or multiply values, not sizes, or sizes that do not wrap; each was read.
+REVIEWED = {
+    ("arrays/array_functions.py", "np.cumprod(np.concatenate([ones, flat[..., :-1]], -1), -1)"),
+    ("arrays/array_functions.py", "np.cumprod(np.concatenate([ones, flat[..., :0:-1]], -1), -1)"),
+    ("arrays/array_functions.py", "np.cumsum(np.flip(grad, along), along)"),
+    ("arrays/array_functions.py", "np.cumsum(x, axis, dtype)"),
+    ("kernels/cpu/chunk_eval.py", "counts.sum(axis=0)"),  # of steps that are in memory
+    ("kernels/cpu/ranges.py", "lengths.sum(axis=1)"),  # which lengths_to_offsets added up before
+    ("kernels/cpu/sequence_attention.py", "np.cumsum(lengths * (lengths + ROW))"),  # float64
+    ("ops/crf.py", "e[np.arange(len(y)), y].sum()"),
+    ("ops/shared/reductions.py", "rows.prod(axis=0)"),
+    ("ops/shared/updates.py", "np.prod(beta1 * (1 - 0.5 * 0.96 ** (steps * momentum_decay)))"),
+}
+SIZES = r"\b(lengths|counts|sizes|widths|offsets|starts|stops|ends|bounds|shapes?|heights?|len)\b"
+
+
+class Additions(ast.NodeVisitor):
+    """Calls of NumPy's sums of sizes, and of its products and running sums, outside the definitions of operators."""
+
+    def __init__(self):
+        self.found = []
+
+    def visit_FunctionDef(self, node):
+        if not any(getattr(getattr(d, "func", d), "id", None) == "op" for d in node.decorator_list):
+            self.generic_visit(node)
+
+    def visit_Call(self, node):
+        name = getattr(node.func, "attr", None)
+        text = ast.unparse(node) if name in ("cumsum", "cumprod", "prod", "sum") else "math."
+        counts = any(isinstance(part, ast.Compare) for part in ast.walk(node))  # where something holds
+        if not text.startswith(("math.", "on.")) and (name != "sum" or (re.search(SIZES, text) and not counts)):
+            self.found.append(text)
+        self.generic_visit(node)
+
+
+def test_sizes_are_added_up_where_they_cannot_wrap():
+    """By ``arrays.sizes`` and ``lengths_to_offsets``: NumPy's sums and products of int64 wrap without a word."""
+    found = set()
+    for file in PACKAGE.rglob("*.py"):
+        additions = Additions()
+        additions.visit(ast.parse(file.read_text()))
+        found |= {(file.relative_to(PACKAGE).as_posix(), text) for text in additions.found}
+    assert sorted(found - REVIEWED) == [], "use lodkit.arrays.sizes, or lodkit.lod.offsets.lengths_to_offsets"
+    assert sorted(REVIEWED - found) == [], "no longer there"
 
 
 def test_only_one_file_knows_numba_flags():

@@ -231,3 +231,61 @@ def test_where_fork_has_no_hooks(run, layer, tmp_path):
     path = os.pathsep.join([str(ROOT), str(tmp_path)])
     code = "print(call(), in_child(call), joined(*together(times=5)), hasattr(os, 'register_at_fork'))"
     assert run(code, layer, PYTHONPATH=path) == ["True", "True", "True", "False"]
+
+
+@needs_fork
+def test_a_child_forked_while_another_thread_imports_kernels(run):
+    code = """
+import importlib.machinery, signal, time
+import lodkit
+here, execute = threading.Event(), importlib.machinery.SourceFileLoader.exec_module
+
+def slow(self, module):
+    if module.__name__ == "lodkit.kernels.common.one_hot":
+        here.set()
+        time.sleep(0.5)
+    execute(self, module)
+
+importlib.machinery.SourceFileLoader.exec_module = slow
+op = lodkit.OPS["one_hot"]
+thread = threading.Thread(target=op._load, args=("cpu",))
+thread.start()
+here.wait()
+
+def child():
+    signal.alarm(20)
+    op._load("cpu")
+    return True
+
+print(in_child(child))
+thread.join()
+"""
+    assert run(code) == ["True"]
+
+
+SUBINTERPRETER = """
+try:
+    import _interpreters as interpreters
+    run = interpreters.exec
+except ImportError:
+    import _xxsubinterpreters as interpreters
+    run = interpreters.run_string
+code = '''
+import warnings
+warnings.simplefilter("ignore")  # NumPy's
+try:
+    import lodkit
+    lodkit.sequence_pool([[1.0]])
+except ImportError as error:
+    print(error)
+'''
+print(run(interpreters.create(), code) or "")
+"""
+
+
+def test_subinterpreters_are_refused():
+    """A kernel that is called in one hangs."""
+    done = subprocess.run(
+        [sys.executable, "-c", SUBINTERPRETER], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert "lodkit runs in the main interpreter alone" in done.stdout, done.stdout + done.stderr

@@ -12,22 +12,28 @@ class EmbeddingBag:
     def setup(self, pool, width, kind):
         rng = np.random.default_rng(0)
         self.table, self.ids = common.table(rng, width), common.ids(rng, kind=kind)
-        self.weights = np.ones(len(self.ids.values), np.float32)
         self.out = lodkit.embedding_bag(self.table, self.ids, pool=pool)
         self.time_gradient(pool)
-        if pool != "max":
-            lodkit.embedding_bag(self.table, self.ids, self.weights, pool=pool)
 
     def time_run(self, pool, *_):
         lodkit.embedding_bag(self.table, self.ids, pool=pool, out=self.out)
 
-    def time_weighted(self, pool, *_):
-        if pool == "max":
-            raise NotImplementedError
-        lodkit.embedding_bag(self.table, self.ids, self.weights, pool=pool)
-
     def time_gradient(self, pool, *_):
         lodkit.embedding_bag_grad(self.table, self.ids, self.out, pool=pool)
+
+
+class WeightedBag:
+    param_names = ["pool", "width", "ids"]
+    params = [["sum", "mean"], [64, 128], ["uniform", "zipf"]]
+
+    def setup(self, pool, width, kind):
+        rng = np.random.default_rng(0)
+        self.table, self.ids = common.table(rng, width), common.ids(rng, kind=kind)
+        self.weights = np.ones(len(self.ids.values), np.float32)
+        self.time_run(pool)
+
+    def time_run(self, pool, *_):
+        lodkit.embedding_bag(self.table, self.ids, self.weights, pool=pool)
 
 
 class Lookup:

@@ -1,6 +1,6 @@
 """Arrays of any device: allocation, checks, casts, transfer."""
 
-from .checks import MOST, Scalar, checker, is_integer, is_number, is_scalar
+from .checks import MOST, Scalar, checker, integer, is_integer, is_number, is_scalar, listed
 from .generic import (
     cast,
     device_of,
@@ -38,3 +38,4 @@ from .numpy_arrays import (
 from .remedies import remedy_for
 from .tensors import array_of, check_dense, is_cpu_tensor, is_tensor, tensor_of
 from .transfer import to_device
+from .writes import Drafts, write_together

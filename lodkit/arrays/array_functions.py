@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import copy
 import functools
+import itertools
 import math
 
 import numpy as np
@@ -55,11 +56,13 @@ def moved(function, *args, out=None, **kwargs):
     for i, part in enumerate(made) if isinstance(made, list | tuple) else ((None, made),):
 
         def rule(call, grad, i=i):
-            stops = np.cumsum([1, *(x.size for x in call.inputs)])  # position 0: elements of no input, as in tril
+            stops = [
+                *itertools.accumulate((x.size for x in call.inputs), initial=1)
+            ]  # position 0: elements of no input, as in tril
             positions = (np.arange(a, a + x.size).reshape(x.shape) for a, x in zip(stops, call.inputs, strict=False))
             places = function(_leaves(data, lambda x: next(positions)), *args, **kwargs)
             places = (places if i is None else places[i]).ravel()
-            flat = np.bincount(places, grad.ravel(), int(stops[-1]))
+            flat = np.bincount(places, grad.ravel(), stops[-1])
             return tuple(
                 flat[b - x.size : b].reshape(x.shape).astype(x.dtype) if wanted and x.dtype.kind == "f" else None
                 for x, b, wanted in zip(call.inputs, stops[1:], call.wanted, strict=True)

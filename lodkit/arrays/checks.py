@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+import operator
 import sys
 import types
 import typing
@@ -42,9 +43,24 @@ def is_integer(value):
     return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
+def integer(value, name):
+    """An argument that counts or numbers something, as a Python integer; ``name`` is for the error."""
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name} must be an integer, got {value!r:.200}") from None
+
+
 def is_plain_integer(value):
     """True if a value is a Python integer of 64 bits; NumPy's small integers would overflow in kernels."""
     return type(value) is int and -MOST <= value <= MOST
+
+
+def listed(value, what):
+    """A list of integers as a tuple; ``what`` names the operator and the attribute in the error for other values."""
+    if not (isinstance(value, list | tuple | range) or (isinstance(value, np.ndarray) and value.ndim == 1)):
+        raise TypeError(f"{what} must be a list of integers, got {value!r}")
+    return tuple(value)
 
 
 _WORDS = (str, int, type(None))

@@ -19,7 +19,18 @@ def any_outside(ids, height):
 
 
 def checked_ids(ids, height, name="ids", error=None):
-    """Ids as C-contiguous int64, each in ``[0, height)``; ``error(ids, position)`` makes the exception."""
+    """Ids as C-contiguous int64, each in ``[0, height)``, in memory that no other thread writes.
+
+    Kernels release the GIL and trust what was checked. ``error(ids, position)`` makes the exception.
+    """
+    made = integers(ids, name)
+    if made is ids or made.base is not None:  # not made here
+        made = made.copy()
+    return ids_in_range(made, height, name, error)
+
+
+def ids_in_range(ids, height, name="ids", error=None):
+    """Ids as C-contiguous int64, each in ``[0, height)`` now: for kernels that look at each id again."""
     ids = integers(ids, name)
     flat = ids if ids.ndim == 1 else ids.reshape(-1)
     if any_outside(flat, height):

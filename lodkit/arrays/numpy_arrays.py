@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..errors import DTypeError, LoDError, OutputError, ShapeMismatchError
+from ..errors import DTypeError, LoDError, OutputError, ShapeMismatchError, SizeError
 from .objects import refuse_objects, remedy_of
 from .pages import allocate
 from .recorded import RecordedArray, refuse, refuse_lists, state
@@ -50,15 +50,23 @@ def empty(shape: int | Sequence[int], dtype: DTypeLike = np.float32) -> Array:
     >>> table.shape, table.ctypes.data % 64
     ((1000, 64), 0)
     """
-    shape = tuple(map(operator.index, shape)) if np.iterable(shape) else (operator.index(shape),)
+    try:
+        shape = tuple(map(operator.index, shape)) if np.iterable(shape) else (operator.index(shape),)
+    except TypeError as error:
+        raise TypeError(f"shape must be an integer or a list of integers, got {shape!r}") from error
+    if min(shape, default=0) < 0:
+        raise ValueError(f"shape {shape} has a negative size")
     dtype = np.dtype(dtype)
     size = math.prod(shape) * dtype.itemsize
-    if dtype.hasobject or not size or min(shape, default=0) < 0:
-        return np.empty(shape, dtype)  # which refuses negative sizes
-    if size < BIG:
-        buffer, align = np.empty(size + 64, np.uint8), 64
-    else:
-        buffer, align = allocate(size + HUGE), HUGE
+    try:
+        if dtype.hasobject or not size:
+            return np.empty(shape, dtype)
+        if size < BIG:
+            buffer, align = np.empty(size + 64, np.uint8), 64
+        else:
+            buffer, align = allocate(size + HUGE), HUGE
+    except (MemoryError, ValueError) as error:
+        raise SizeError(f"there is no memory for an array of shape {shape} and type {dtype} ({error})") from error
     start = -buffer.ctypes.data % align
     return buffer[start : start + size].view(dtype).reshape(shape)
 
@@ -102,6 +110,11 @@ def matrix(array):
     return array.view(np.uint16) if array.dtype == np.float16 else array
 
 
+def distinct(array):
+    """The elements of an array once, where broadcasting repeats them; an index here is one of the array."""
+    return array[tuple(slice(1) if stride == 0 else slice(None) for stride in array.strides)]
+
+
 def native(dtype):
     """Data type in native byte order."""
     return dtype if dtype.isnative else dtype.newbyteorder("=")
@@ -134,8 +147,12 @@ def from_lists(x, name):
         return array_of(x, name)
     if state.open:
         refuse_lists(x)
+    return _even(plain_rows(x, name), name)
+
+
+def _even(x, name):
     try:
-        return np.asarray(plain_rows(x, name))
+        return np.asarray(x)
     except ValueError as error:
         raise LoDError(f"{name} is a list of uneven lists; make a LoDTensor of it: LoDTensor.from_nested") from error
 
@@ -162,7 +179,7 @@ def plain_array(x, name):
         return x
     if isinstance(x, np.ma.MaskedArray):
         raise TypeError(f"{name} is a masked array, whose mask no operator looks at; pass {name}.filled(...)")
-    return refuse(x, f"a function that takes {name}") if isinstance(x, RecordedArray) else np.asarray(x)
+    return refuse(x, f"a function that takes {name}") if isinstance(x, RecordedArray) else _even(x, name)
 
 
 def plain_rows(rows, name):
@@ -180,12 +197,15 @@ def integers(x, name):
         return x
     array = plain_array(x, name) if isinstance(x, np.ndarray) else from_lists(x, name)
     if array.dtype != np.int64 or not array.flags.c_contiguous:
-        if array.size == 0:
-            return np.empty(array.shape, np.int64)
-        if array.dtype.hasobject:
+        if array.dtype.hasobject and array.size:
             refuse_objects(array, name)
-        if array.dtype.kind not in "iu" or array.dtype == np.uint64:
+        if array.size and (array.dtype.kind not in "iu" or array.dtype == np.uint64):
             words = f"; {remedy_of(array.dtype)}" if array.dtype.kind in "STU" else ""
             raise DTypeError(f"{name} must be int32 or int64, not {array.dtype}{words}")
-        array = np.asarray(array, np.int64, order="C")  # ascontiguousarray makes one number a vector
+        try:
+            if not array.size:
+                return np.empty(array.shape, np.int64)
+            array = np.asarray(array, np.int64, order="C")  # ascontiguousarray makes one number a vector
+        except (MemoryError, ValueError) as error:
+            raise SizeError(f"there is no memory for {name} as int64, of shape {array.shape}") from error
     return array

@@ -21,10 +21,22 @@ def allocate(size):
     """Allocate an uninitialised array of at least ``size`` bytes."""
     if not hasattr(mmap, "MAP_PRIVATE"):
         return np.empty(size, np.uint8)
-    mapping = _taken(size) or _mapped(size)
-    array = np.frombuffer(mapping, np.uint8)
-    weakref.finalize(array, _keep, mapping).atexit = False
-    return array
+    return np.asarray(_Owner(_taken(size) or _mapped(size)))
+
+
+class _Owner:
+    """What arrays have as the root of their ``base``: as long as anything refers to their memory, this lives.
+
+    A mapping itself would not do: who finds it can make arrays of it, which the ones made before know nothing of.
+    """
+
+    __slots__ = ("__array_interface__", "__mapping", "__weakref__")
+
+    def __init__(self, mapping):
+        address = np.frombuffer(mapping, np.uint8).__array_interface__["data"][0]
+        self.__array_interface__ = {"data": (address, False), "shape": (len(mapping),), "typestr": "|u1", "version": 3}
+        self.__mapping = mapping  # also where nothing is kept any more, as Python ends
+        weakref.finalize(self, _keep, mapping).atexit = False
 
 
 def _taken(size):

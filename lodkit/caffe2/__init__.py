@@ -13,6 +13,7 @@ import functools
 import importlib
 import inspect
 
+from ..arrays.checks import PLAIN, is_scalar
 from ..registry.tensor_doors import call_published, within
 
 
@@ -26,11 +27,15 @@ def _published(name, run):
     most = float("inf") if variadic else len(inputs)
     known = {p.name for p in parameters if p.kind is p.KEYWORD_ONLY}
     needed = {p.name for p in parameters if p.kind is p.KEYWORD_ONLY and p.default is p.empty}
+    numbers = {p.name for p in parameters if type(p.default) in (float, int, bool)}
 
     @functools.wraps(run)
     def call(*given, **args):
         if not (len(required) <= len(given) <= most and needed <= args.keys() <= known):
             given, args = bound(given, args)
+        for arg, x in args.items():
+            if arg in numbers and not (x is None or is_scalar(x) or PLAIN[bool][0](x)):
+                raise TypeError(f"{name}: {arg} must be a number, got {x!r}; it takes {signature}")
         for i, x in enumerate(given):
             if x is None and (i < len(required) or i >= len(inputs) - variadic):
                 what = required[i] if i < len(required) else f"input {i}"

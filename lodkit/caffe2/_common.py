@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arrays import cast, check_rows, dtype_of, is_array, is_scalar, narrow, to_device
+from ..arrays import cast, check_rows, dtype_of, from_lists, is_array, is_scalar, narrow, to_device
 from ..lod import LoDTensor
 from ..registry.inputs import to_device_of
 
@@ -46,7 +46,7 @@ def array(x):
     """Return an input as an array: of a LoDTensor the values, of a list a copy."""
     if isinstance(x, LoDTensor):
         return x.values
-    return x if is_array(x) else np.asarray(x)
+    return x if is_array(x) else from_lists(x, "an input")
 
 
 def height(x, name):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..arrays import listed
 from ..features.features import Features
 from ..lod import LoDTensor
 from ..ops.shared.features import on_cpu
@@ -17,7 +18,7 @@ def _grouped(name, inputs, size, feature_ids=None):
     if not inputs or len(inputs) % size:
         raise TypeError(f"{name} takes {size} inputs for each merged feature, got {len(inputs)}")
     groups = [inputs[i : i + size] for i in range(0, len(inputs), size)]
-    if feature_ids is not None and len(feature_ids) != len(groups):
+    if feature_ids is not None and len(listed(feature_ids, f"{name}: feature_ids")) != len(groups):
         raise ValueError(f"{name}: feature_ids has {len(feature_ids)} ids for {len(groups)} features; give one each")
     return groups
 
@@ -38,6 +39,7 @@ def _map(lengths, keys, values):
 
 
 def merge_dense(values, presence, *, feature_ids):
+    feature_ids = listed(feature_ids, "MergeDenseFeatureTensors: feature_ids")
     return _outputs(Features.from_dense(values, feature_ids, presence))
 
 

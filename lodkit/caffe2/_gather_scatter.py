@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .. import ops
+from ..arrays import listed
 from ._common import int32
 
 
@@ -24,7 +25,7 @@ def gather_ranges_to_dense(
     data, ranges, key=None, lengths=(), *, max_mismatched_ratio=0.01, max_empty_ratio=1.0, min_observation=10000
 ):
     ratios = {"max_mismatched_ratio": max_mismatched_ratio, "max_empty_ratio": max_empty_ratio}
-    options = {"lengths": tuple(lengths), "min_observation": min_observation, **ratios}
+    options = {"lengths": listed(lengths, "GatherRangesToDense: lengths"), "min_observation": min_observation, **ratios}
     return ops.gather_ranges_to_dense(data, ranges, key, **options)
 
 

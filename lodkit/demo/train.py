@@ -19,7 +19,8 @@ from ..errors import LodkitError
 from . import corpus as corpora
 from .models import MODELS, ModelError
 
-STATE = "state.npz"
+STATE = "state.safetensors"  # nothing in it is compressed, or larger than the file
+MOST_EPOCHS = 1 << 31
 TOGETHER = 4  # docstrings that a nested model reads as one example
 OPTIMIZERS = {cls.__name__.lower(): cls for cls in lodkit.optim.Optimizer.__subclasses__()}
 
@@ -177,20 +178,23 @@ class Job:
 
     def load(self, folder):
         state = read_state(folder)
-        config = dataclasses.asdict(self.config)
-        for name, value in {"model": "bag", **state["config"]}.items():  # states were a bag's before there were others
-            if name != "data" and config.get(name) != value:  # labels and words identify the data
-                raise CheckpointError(f"{folder}: saved with {name}={value!r}, not {config.get(name)!r}")
+        for name, value in dataclasses.asdict(self.config).items():
+            found = state["config"][name]
+            if name != "data" and (type(found) is not type(value) or found != value):  # labels and words identify it
+                raise CheckpointError(f"{folder}: saved with {name}={found!r}, not {value!r}")
         if state["labels"] != self.names or state["words"] != self.words:
             raise CheckpointError(f"{folder}: saved for other data: labels or words differ")
         for name, array in self.model.parameters.items():
             found = state["parameters"].get(name)
-            if found is None or found.shape != tuple(array.shape) or found.dtype != np.float32:
+            fits = isinstance(found, np.ndarray) and found.shape == tuple(array.shape) and found.dtype == np.float32
+            if not fits:
                 raise CheckpointError(f"{folder}: {name} is missing, or not float32 of shape {tuple(array.shape)}")
         try:
             self.model.restore(state["parameters"], state["optimizer"])
-        except (LodkitError, KeyError, TypeError) as error:
-            raise CheckpointError(f"{folder}: the optimizer's state does not fit: {error}") from None
+        except MemoryError:
+            raise
+        except Exception as error:  # whatever settings of all kinds and types make it do
+            raise _unreadable(folder, f"the optimizer's state does not fit: {error}") from None
         self.epoch = state["epoch"]
 
     def majority(self):
@@ -219,15 +223,28 @@ def read_state(folder):
     """Read the state saved in a directory."""
     try:
         state = lodkit.load(pathlib.Path(folder, STATE))
-        valid = isinstance(state["config"], dict) and isinstance(state["epoch"], int) and state["epoch"] >= 0
-        valid = valid and isinstance(state["parameters"], dict) and isinstance(state["optimizer"], dict)
-        if not valid or not isinstance(state["labels"], list) or not isinstance(state["words"], list):
-            raise ValueError("its metadata are damaged")
     except FileNotFoundError:
         raise CheckpointError(f"{folder}: no saved state: it has no {STATE}") from None
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise CheckpointError(f"{folder}: the saved state cannot be read ({error})") from None
+    except (OSError, LodkitError) as error:
+        raise _unreadable(folder, error) from None
+    if not isinstance(state, dict):
+        raise _unreadable(folder, f"it holds a {type(state).__name__}")
+    config, epoch = state.get("config"), state.get("epoch")
+    if not isinstance(config, dict) or config.keys() != {field.name for field in dataclasses.fields(Config)}:
+        raise _unreadable(folder, "config is no setting of every name")
+    if type(epoch) is not int or not 0 <= epoch < MOST_EPOCHS:
+        raise _unreadable(folder, f"epoch is no whole number from 0 on, below {MOST_EPOCHS}")
+    kinds = {"labels": list, "words": list, "parameters": dict, "optimizer": dict}
+    if wrong := [name for name, kind in kinds.items() if not isinstance(state.get(name), kind)]:
+        raise _unreadable(folder, f"{wrong[0]} is missing or of another kind")
+    if not all(isinstance(x, str) for x in (*state["labels"], *state["words"])):
+        raise _unreadable(folder, "labels and words are no texts")
     return state
+
+
+def _unreadable(folder, why):
+    file = pathlib.Path(folder, STATE)
+    return CheckpointError(f"{file}: the saved state cannot be read ({why}); move it away, or give another directory")
 
 
 def check_folder(folder):

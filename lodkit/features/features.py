@@ -10,6 +10,7 @@ import numpy as np
 
 from .. import ops
 from ..arrays import integers, is_array
+from ..arrays.sizes import total_size
 from ..arrays.types import Array, ArrayLike, DenseLike, Device, Values
 from ..errors import LoDError, LoDMismatchError
 from ..lod import LoDTensor, check_lengths, check_vector, frozen
@@ -286,5 +287,6 @@ class Features(Batch, Conversions):
 
 
 def _check_sum(name, lengths, count, what):
-    if lengths.sum() != count:
-        raise LoDError(f"{name} sum to {lengths.sum()}, but there are {count} {what}; each must be counted once")
+    found = total_size(lengths, name)
+    if found != count:
+        raise LoDError(f"{name} sum to {found}, but there are {count} {what}; each must be counted once")

@@ -160,7 +160,7 @@ def _name(key, names):
 def _examples(features):
     """Yield one line per example, with long lists truncated."""
     host = features.to("cpu")
-    offsets, rows = host._keys.offsets().tolist(), host.values.row_offsets().tolist()
+    offsets, rows = host._keys.offsets().tolist(), host.values._row_offsets().tolist()
     if host.kind == "scalar":
         rows = list(range(len(host.keys) + 1))
     for start, stop in pairwise(offsets):

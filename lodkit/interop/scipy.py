@@ -28,8 +28,8 @@ def to_scipy(ids, scores, num_columns, format):
     if scores.ndim != 1:
         raise ShapeMismatchError(f"scores have shape {scores.shape}; a SciPy matrix holds one number per id")
     flat, columns = checked_columns(cpu, ids.values, num_columns, "ids", "num_columns")
-    parts = _summed(ids.row_offsets(), flat, columns, upcast(scores))
-    return sparse.csr_array(parts, shape=(len(ids.row_offsets()) - 1, columns)).asformat(format)
+    parts = _summed(ids._row_offsets(), flat, columns, upcast(scores))
+    return sparse.csr_array(parts, shape=(len(ids._row_offsets()) - 1, columns)).asformat(format)
 
 
 def _over_arrays(x, name):

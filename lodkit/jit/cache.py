@@ -29,6 +29,7 @@ from .fingerprint import Untold, fingerprint, plain
 _FORMAT = "lodkit 1"
 _SETTINGS = ("BOUNDSCHECK", "OPT", "LOOP_VECTORIZE", "SLP_VECTORIZE", "DEBUGINFO_DEFAULT", "USING_SVML")
 _CHECKSUM = hashlib.sha256().digest_size
+_READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)  # a pipe does not wait for a writer
 _MOST_ENTRIES, _MOST_BYTES, _MOST_DAYS = 20_000, 1 << 30, 60
 _warned = threading.Lock()  # acquired by whoever warns first, and never released
 
@@ -75,16 +76,22 @@ def entry_name(*parts):
 
 
 def load(name):
-    """Content of an entry; None if there is none, or it was not written to its end or is damaged."""
+    """Content of an entry; None if there is none, or it is damaged, another one's, or not only this user's."""
     with contextlib.suppress(OSError):
         path = os.path.join(directory(), name)
-        with open(path, "rb") as file:
+        with open(os.open(path, _READ), "rb") as file:
+            _check_owner(path, os.fstat(file.fileno()))
             checksum, payload = file.read(_CHECKSUM), file.read()
-        if hashlib.sha256(payload).digest() == checksum:
+        if _checksum(name, payload) == checksum:
             with contextlib.suppress(OSError):
                 os.utime(path)
             return payload
     return None
+
+
+def _checksum(name, payload):
+    """Checksum of an entry, which another name has not."""
+    return hashlib.sha256(name.encode() + payload).digest()
 
 
 def store(name, payload):
@@ -94,7 +101,7 @@ def store(name, payload):
     handle, draft = tempfile.mkstemp(suffix=".tmp", dir=folder)
     try:
         with open(handle, "wb") as file:
-            file.write(hashlib.sha256(payload).digest() + payload)
+            file.write(_checksum(name, payload) + payload)
         os.replace(draft, path)
     except BaseException as error:
         with contextlib.suppress(OSError):
@@ -135,11 +142,14 @@ def directory(make=False):
             raise OSError("this user has no home directory")
     if make:
         os.makedirs(path, mode=0o700, exist_ok=True)
-    # Entries are pickles: whoever can write one can run code here.
-    status = os.stat(path)
+    _check_owner(path, os.stat(path))
+    return os.path.abspath(path)
+
+
+def _check_owner(path, status):
+    """Refuse what others can write: entries are pickles, and whoever writes one runs code here."""
     if hasattr(os, "geteuid") and (status.st_uid != os.geteuid() or stat.S_IMODE(status.st_mode) & 0o022):
         raise OSError(f"others can write to {path}")
-    return os.path.abspath(path)
 
 
 @functools.cache

@@ -17,6 +17,7 @@ import threading
 import numba
 from numba import config
 
+from .. import loading
 from .private_numba import compiler_lock, set_thread_count, thread_count
 
 _limit: int = config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]
@@ -123,8 +124,16 @@ def _preload_tbb():
                     return
 
 
-# A child forked while another thread compiles would wait for its lock for ever.
+def _take_locks():
+    """Wait until no thread compiles, for whose lock a forked child would wait for ever: imports first, they compile."""
+    loading.lock.acquire()
+    compiler_lock.acquire()
+
+
+def _return_locks():
+    compiler_lock.release()
+    loading.lock.release()
+
+
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(
-        before=compiler_lock.acquire, after_in_parent=compiler_lock.release, after_in_child=compiler_lock.release
-    )
+    os.register_at_fork(before=_take_locks, after_in_parent=_return_locks, after_in_child=_return_locks)

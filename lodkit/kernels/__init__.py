@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import importlib
 import importlib.util
 import sys
+
+from ..loading import load, lock
 
 
 def importing(module, homes):
@@ -17,13 +18,14 @@ def importing(module, homes):
     package = module.rpartition(".")[0]
 
     def get(name):
-        if name in home_of:
-            value = getattr(importlib.import_module(f".{home_of[name]}", package), name)
-        elif not name.startswith("_") and importlib.util.find_spec(f"..{name}", package):
-            value = importlib.import_module(f"..{name}", package)
-        else:
-            raise AttributeError(f"module {module!r} has no attribute {name!r}")
-        setattr(sys.modules[module], name, value)
+        with lock:  # to look for a module imports its package
+            if name in home_of:
+                value = getattr(load(f".{home_of[name]}", package), name)
+            elif not name.startswith("_") and importlib.util.find_spec(f"..{name}", package):
+                value = load(f"..{name}", package)
+            else:
+                raise AttributeError(f"module {module!r} has no attribute {name!r}")
+            setattr(sys.modules[module], name, value)
         return value
 
     return get

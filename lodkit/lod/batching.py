@@ -11,9 +11,11 @@ import numpy as np
 
 from ..arrays import from_lists, holds_rows, integers, is_cpu_tensor, is_integer, is_tensor, one_device
 from ..arrays.recorded import tracked
+from ..arrays.sizes import size_product
 from ..arrays.types import ArrayLike, Integer
 from ..errors import LoDMismatchError, RowIndexError
-from .levels import frozen
+from .joining import joined_rows
+from .levels import end_to_end
 from .lod_tensor import LoDTensor
 from .selected_rows import SelectedRows
 
@@ -43,6 +45,8 @@ def concat(tensors: Iterable[T]) -> T:
     >>> concat([LoDTensor([1, 2], [[2]]), LoDTensor([3], [[0, 1]])])
     LoDTensor([[1, 2], [], [3]], recursive_sequence_lengths=[[2, 0, 1]], shape=(3,), dtype=int64)
     """
+    if not np.iterable(tensors):
+        raise TypeError(f"concat takes a list of LoDTensors, got {type(tensors).__name__}")
     tensors = list(tensors)
     if not tensors:
         raise ValueError("concat needs at least one LoDTensor")
@@ -59,18 +63,14 @@ def concat(tensors: Iterable[T]) -> T:
             )
         if (t.values is None) != (first.values is None):
             raise LoDMismatchError(f"concat: only one of tensors 0 and {i} has values")
-    levels = tuple(_concat_offsets([t._lod[level] for t in tensors]) for level in range(first.lod_level))
-    return LoDTensor._wrap(None if first.values is None else _concat_rows([tracked(t.values) for t in tensors]), levels)
-
-
-def _concat_offsets(offsets):
-    shifts = np.cumsum([0] + [o[-1] for o in offsets])
-    return frozen(np.concatenate([[0], *(o[1:] + shift for o, shift in zip(offsets, shifts, strict=False))]))
+    levels = tuple(end_to_end([t._lod[level] for t in tensors]) for level in range(first.lod_level))
+    rows = [tracked(t._whole()) for t in tensors]
+    return LoDTensor._wrap(None if first.values is None else _concat_rows(rows), levels)
 
 
 def _concat_rows(values):
     if all(isinstance(v, np.ndarray) for v in values):
-        return np.concatenate(values)
+        return joined_rows(values, "tensors")
     if any(map(is_tensor, values)) and one_device("concat", values) == "cpu":
         torch = sys.modules["torch"]
         return torch.cat([torch.as_tensor(v) for v in values])
@@ -145,10 +145,11 @@ def _even(count, parts):
 def _even_rows(x, parts):
     """Return the starts that balance rows: the sequence boundaries nearest to even splits."""
     t = x.values if isinstance(x, Batch) else x
-    offsets = t.row_offsets(0) if t.lod_level else np.arange(len(t) + 1)
+    offsets = t._row_offsets(0) if t.lod_level else np.arange(len(t) + 1)
     rows = int(offsets[-1])
     if not rows:
         return _even(len(t), parts)
+    size_product((rows, parts), "rows * parts")
     targets = np.arange(1, parts) * rows
     after = np.searchsorted(offsets * parts, targets)
     before = np.maximum(after - 1, 0)
@@ -157,7 +158,7 @@ def _even_rows(x, parts):
 
 def _starts(starts, count):
     bounds = np.concatenate([[0], starts.ravel(), [count]])
-    wrong = np.flatnonzero(np.diff(bounds) < 0)
+    wrong = np.flatnonzero(bounds[1:] < bounds[:-1])
     if len(wrong) or starts.ndim != 1:
         raise RowIndexError(f"parts {starts.tolist()} must be ascending starts in [0, {count}]")
     return starts

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..arrays.sizes import checked_size
 from ..jit import jitable, lower_bound, njit, parallel_kernel, prange, settings, simd
 from ..jit.tuning import tuning
 from .offsets import lengths_to_offsets
@@ -81,7 +82,8 @@ def move_runs(source, place, out):
 
 def even(count, width):
     """Offsets of ``count`` slots of ``width`` rows each."""
-    return np.arange(0, (count + 1) * width, width) if width else np.zeros(count + 1, np.int64)
+    stop = checked_size((count + 1) * width, "the rows of all slots")
+    return np.arange(0, stop, width) if width else np.zeros(count + 1, np.int64)
 
 
 def _bytes(rows, dtype):

@@ -14,12 +14,12 @@ from ..arrays import (
     array_of,
     empty,
     from_lists,
+    integer,
     integers,
     is_cpu_tensor,
     is_integer,
     is_number,
     is_tensor,
-    plain_array,
     tensor_of,
     to_device,
 )
@@ -29,6 +29,8 @@ from ..errors import DTypeError, LoDError, SegmentIdError
 from . import levels as _levels
 from .elsewhere import Familiar
 from .indexing import require_cpu
+from .joining import joined_rows, rows_of
+from .large import needs_memory
 from .levels import compiled, frozen
 
 MAX_DEPTH = 64
@@ -60,6 +62,7 @@ class Conversions(Familiar):
         return cls(values, lod=_levels.from_offsets(offsets, absolute))
 
     @classmethod
+    @needs_memory
     def from_segment_ids(cls, values: DenseLike, ids: ArrayLike, num_segments: Integer | None = None) -> Self:
         """Make a LoDTensor of one level from a segment id per row.
 
@@ -71,12 +74,10 @@ class Conversions(Familiar):
         num_segments : int, optional
             Default: the largest id + 1.
         """
-        values, ids = cls(values).values, integers(ids, "segment_ids")
+        values, ids = cls(values).values, integers(ids, "segment_ids").copy()  # which no other thread writes
         if ids.shape != values.shape[:1]:
             raise SegmentIdError(f"segment_ids has shape {ids.shape}, but must be ({values.shape[0]},), one id per row")
-        if num_segments is not None and not is_integer(num_segments):
-            raise TypeError(f"num_segments must be an integer, got {num_segments!r}")
-        count = int(ids.max(initial=-1)) + 1 if num_segments is None else num_segments
+        count = int(ids.max(initial=-1)) + 1 if num_segments is None else integer(num_segments, "num_segments")
         outside = np.flatnonzero((ids < 0) | (ids >= count))
         if len(outside) or count < 0:
             place = f"segment_ids[{outside[0]}] = {ids[outside[0]]}" if len(outside) else "num_segments"
@@ -89,6 +90,7 @@ class Conversions(Familiar):
         return cls._wrap(values, (frozen(offsets),))
 
     @classmethod
+    @needs_memory
     def from_padded(
         cls, padded: ArrayLike, lengths: ArrayLike | None = None, *, pad_value: Number | None = None
     ) -> Self:
@@ -126,6 +128,7 @@ class Conversions(Familiar):
         return cls._wrap(values, (offsets,))
 
     @classmethod
+    @needs_memory
     def from_uniform(cls, values: DenseLike) -> Self:
         """Make a LoDTensor of one level from ``(sequences, length, *item)``: equal lengths."""
         values = cls(values).values
@@ -171,8 +174,11 @@ class Conversions(Familiar):
         return from_nested(cls, lists, lod_level, dtype)
 
     @classmethod
+    @needs_memory
     def from_sequences(cls, sequences: Iterable[DenseLike | Conversions]) -> Self:
         """Make a LoDTensor from its sequences: arrays ``(length, *item)``, or LoDTensors."""
+        if not np.iterable(sequences):
+            raise TypeError(f"sequences must be a list of arrays or of LoDTensors, got {type(sequences).__name__}")
         sequences = list(sequences)
         if sequences and all(isinstance(s, cls) for s in sequences):
             from .batching import concat
@@ -182,16 +188,15 @@ class Conversions(Familiar):
             return cls._wrap(below.values, (top, *below._lod))
         if any(map(is_tensor, sequences)):
             return cls._from_tensors(sequences)
-        lengths = [len(s) for s in sequences]
+        arrays = [rows_of(s, f"sequences[{i}]") for i, s in enumerate(sequences)]
+        lengths = [len(a) for a in arrays]
         # An empty list has neither dtype nor item shape and must not decide them.
-        arrays = [
-            plain_array(s, f"sequence {i}") for i, s in enumerate(sequences) if len(s) or isinstance(s, np.ndarray)
-        ]
+        arrays = [a for a, s in zip(arrays, sequences, strict=True) if len(a) or isinstance(s, np.ndarray)]
         for i, a in enumerate(arrays):
             if a.shape[1:] != arrays[0].shape[1:]:
                 shapes = f"{a.shape[1:]}, the first {arrays[0].shape[1:]}"
                 raise LoDError(f"sequence {i} has items of shape {shapes}")
-        return cls(np.concatenate(arrays) if arrays else np.empty(0), [lengths])
+        return cls(joined_rows(arrays, "sequences") if arrays else np.empty(0), [lengths])
 
     @classmethod
     def _from_tensors(cls, sequences):
@@ -206,6 +211,7 @@ class Conversions(Familiar):
                 )
         return cls(torch.cat(parts), [[len(s) for s in sequences]])
 
+    @needs_memory
     def to_padded(self, pad_value: Number = 0, max_length: Integer | None = None) -> Array:
         """Return a dense array, one axis per level, with ``pad_value`` after the end of short sequences.
 
@@ -264,6 +270,7 @@ class Conversions(Familiar):
             )
         return int(lengths[0]) if len(lengths) else 0
 
+    @needs_memory
     def to_list(self) -> list[Any]:
         """Return nested Python lists."""
         rows = self.to("cpu")._need_values().tolist()

@@ -14,7 +14,8 @@ import numpy as np
 from ..arrays import array_of, empty, from_lists, integers, is_cpu_tensor, is_integer, is_tensor, remedy_for, tensor_of
 from ..arrays.recorded import not_recorded, on_tape, tracked
 from ..arrays.types import Array, Integer, Values
-from ..errors import DeviceError, LoDError, LoDLevelError, RowIndexError
+from ..errors import DeviceError, LoDError, LodkitError, LoDLevelError, RowIndexError
+from .large import is_size, needs_memory
 from .levels import compiled, frozen
 
 
@@ -98,7 +99,7 @@ class Indexing:
             return self._range(key)
         if is_tensor(key):
             key = from_lists(key, "sequence indices")[()]
-        if isinstance(key, list | np.ndarray) and np.ndim(key):
+        if isinstance(key, list) or (isinstance(key, np.ndarray) and key.ndim):
             return self._select(_indices(key, len(self)))
         return self._part((key,))
 
@@ -138,7 +139,7 @@ class Indexing:
             first, last = int(offsets[start]), int(offsets[stop])
             levels.append(frozen(offsets[start : stop + 1] - first))
             start, stop = first, last
-        values = None if self._values is None else tracked(self._values)[start:stop]
+        values = None if self._whole() is None else tracked(self._values)[start:stop]
         return self._wrap(values, tuple(levels), self._base + start)
 
     def _part(self, branch):
@@ -163,32 +164,50 @@ class Indexing:
             if len(key) == 1:
                 return self[key[0]]
             if self._lod:
-                raise IndexError(f"t[{key[0]!r}, ...]: integers come first, as in t[i, j] and t[i, a:b]")
-            return self._values[key]
+                raise IndexError(f"index t[{key[0]!r:.200}, ...]: integers come first, as in t[i, j] and t[i, a:b]")
+            return _within(self._values, key, "values")
         part, rest = self._part(key[:depth]), key[depth:]
-        return part[rest] if rest else part
+        return _within(part, rest, f"the part at {key[:depth]}") if rest else part
 
     # -- selecting -------------------------------------------------------------------------------
 
     def _range(self, key):
-        start, stop, step = key.indices(len(self))
+        count = len(self)
+        try:
+            start, stop, step = key.indices(count)
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"{key!r:.200} is no index of sequences: {error}") from None
         if step != 1:
-            return self._select(np.arange(len(self))[key])
+            step = min(max(step, -count - 1), count + 1)  # which 64 bits hold
+            return self._select(np.arange(start, stop, step, np.int64))
         return self._cut(0, start, max(start, stop))
 
+    @needs_memory
     def _select(self, indices):
         """Return a copy of the sequences at these indices."""
-        starts, stops, levels = indices, indices + 1, []
-        for offsets in self._lod:
-            levels.append(frozen(compiled().cut_offsets(offsets, starts, stops)))
-            starts, stops = offsets[starts], offsets[stops]
-        values = None if self._values is None else take_ranges(tracked(self._values), starts, stops)
+        starts, stops, count, levels = indices, indices + 1, len(indices), []
+        for level, offsets in enumerate(self._lod):
+            cut, starts, stops = compiled().cut_parts(offsets, starts, stops, count, "t[indices]", level)
+            levels.append(frozen(cut))
+            count = cut.item(-1)
+        values = None if self._whole() is None else take_ranges(tracked(self._values), starts, stops)
         return self._wrap(values, tuple(levels))
 
     def _need_values(self):
         if self._values is None:
             raise LoDError("this LoDTensor is structure without values; give it rows with set_values")
-        return self._values
+        return self._whole()
+
+
+@needs_memory
+def _within(values, index, what):
+    """The elements of an array, or of a LoDTensor, at an index: NumPy's errors do not say of what."""
+    try:
+        return values[index]
+    except (IndexError, TypeError, ValueError) as error:
+        if isinstance(error, LodkitError) or is_size(error):
+            raise
+        raise RowIndexError(f"index {index!r:.200} does not fit {what}, of shape {values.shape}: {error}") from error
 
 
 def first_branches(t, count=None):
@@ -212,7 +231,7 @@ def take_ranges(values, starts, stops):
             return values[take_ranges(np.arange(len(values)), starts, stops)]
         return tensor_of(take_ranges(array_of(values, "values", record=False), starts, stops), values)
     require_cpu(values, "selecting sequences")
-    slots = compiled().lengths_to_offsets(stops - starts)
+    slots = compiled().lengths_to_offsets(stops - starts, "the rows that t[indices] takes")
     out = empty((int(slots[-1]), *values.shape[1:]), values.dtype)
     copy_runs(values, (starts, stops), slots, out)
     return out
@@ -244,7 +263,7 @@ def _checked(i, count, level, branch):
 
 def _indices(key, count):
     """Convert an index array or a mask to non-negative indices."""
-    key = np.asarray(key) if len(key) else np.empty(0, np.int64)
+    key = from_lists(key, "sequence indices") if len(key) else np.empty(0, np.int64)
     if key.ndim != 1:
         raise LoDError(f"an index array must be one-dimensional, got shape {key.shape}")
     if key.dtype == bool:

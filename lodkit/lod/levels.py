@@ -5,10 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from ..arrays import integers, is_tensor
+from ..arrays.sizes import too_large, total_size
 from ..arrays.types import Levels
 from ..errors import LoDError, LoDMismatchError
 
 _SHOWN = 8
+_FEW = 2048
+_CAPSULE = type(np.from_dlpack(np.empty(1)).base)
 _compiled = None
 
 
@@ -23,9 +26,47 @@ def compiled():
 
 
 def frozen(array):
-    """Make ``array`` read-only and return it."""
+    """Make ``array`` read-only and return it: for structure that is kept; what is handed out is ``locked``."""
     array.flags.writeable = False
     return array
+
+
+def locked(array):
+    """The numbers of an array that nobody else has, in one that no flag makes writable, nor that of any ``base``.
+
+    A few are copied to bytes, which takes less time than to set a flag. Many stay where they are, in memory whose owner
+    Python cannot reach: a capsule has it.
+    """
+    base = type(array.base)
+    if base is bytes or (base is _CAPSULE and not array.flags.writeable):
+        return array
+    if array.size <= _FEW:
+        return _in_bytes(array)
+    try:
+        array = np.from_dlpack(array)
+    except BufferError:  # NumPy 2.0 hands over no read-only arrays
+        array = np.from_dlpack(array.copy())
+    return frozen(array)
+
+
+def locked_copy(array):
+    """``locked`` numbers of an array that others may write."""
+    return _in_bytes(array) if array.size <= _FEW else locked(array.copy())
+
+
+def _in_bytes(array):
+    data = array.tobytes()
+    return np.frombuffer(data, array.dtype) if data and array.ndim == 1 else np.ndarray(array.shape, array.dtype, data)
+
+
+def end_to_end(levels, what="tensors"):
+    """Offsets of one level of several tensors as that of the tensors joined; ``what`` names these in an error."""
+    total_size((offsets[-1] for offsets in levels), f"the lengths of all {what}")
+    joined, last = [levels[0]], levels[0].item(-1)
+    for offsets in levels[1:]:
+        joined.append(offsets[1:] + last)
+        last += offsets.item(-1)
+    return frozen(np.concatenate(joined))
 
 
 def short(numbers):
@@ -35,8 +76,7 @@ def short(numbers):
     return f"[{shown}, ... {len(numbers)} in all]" if len(numbers) > _SHOWN else f"[{shown}]"
 
 
-def _vector(level, numbers, name):
-    where = f"{name}[{level}]"
+def _vector(numbers, where):
     if not is_tensor(numbers) and not np.iterable(numbers):  # PyTorch makes a list of it
         raise LoDError(f"{where} is {numbers!r}, not a list; give one list per level: [[3, 1, 2]]")
     numbers = integers(numbers, where)
@@ -55,30 +95,27 @@ def from_lengths(lengths):
     """Convert lengths per level, outermost first, to offsets."""
     levels = []
     for level, numbers in enumerate(_listed(lengths, "recursive_sequence_lengths")):
-        numbers = _vector(level, numbers, "recursive_sequence_lengths")
-        offsets = compiled().lengths_to_offsets(numbers)
-        if offsets is None:
-            raise _bad_length(level, numbers)
+        where = f"recursive_sequence_lengths[{level}]"
+        numbers = _vector(numbers, where)
+        offsets = compiled().lengths_to_offsets(numbers, where)
         if levels and levels[-1][-1] != len(numbers):
-            above = np.diff(levels[-1])
             raise LoDError(
                 f"level {level} of recursive_sequence_lengths has {len(numbers)} lengths, "
-                f"but level {level - 1} sums to {above.sum()} ({short(above)}); "
+                f"but level {level - 1} sums to {levels[-1][-1]} ({short(np.diff(levels[-1]))}); "
                 "each level must have as many lengths as the level above sums to"
             )
         levels.append(frozen(offsets))
     return tuple(levels)
 
 
-def _bad_length(level, numbers):
-    negative = np.flatnonzero(numbers < 0)
+def bad_length(lengths, what):
+    """The error for lengths of which one is negative, or the sum does not fit int64."""
+    lengths = lengths.copy()  # which another thread may write
+    negative = np.flatnonzero(lengths < 0)
     if not len(negative):
-        return LoDError(f"level {level} of recursive_sequence_lengths sums to more than 2**63 - 1 rows")
+        return too_large(sum(lengths.tolist()), what, "add up to")
     i = int(negative[0])
-    return LoDError(
-        f"level {level} of recursive_sequence_lengths is negative at position {i}: {numbers[i]}; "
-        "a length counts rows or sequences, 0 for an empty one"
-    )
+    return LoDError(f"{what}[{i}] = {lengths[i]} is negative; a length counts rows or sequences, 0 for an empty one")
 
 
 def from_offsets(offsets, absolute=False):
@@ -94,11 +131,11 @@ def from_offsets(offsets, absolute=False):
                 f"of level {level + 1} ({short(upper)}); offsets count sequences of the next level: "
                 "for offsets in rows use LoDTensor.from_offsets(values, ..., absolute=True)"
             )
-    return tuple(map(frozen, levels))
+    return tuple(levels)
 
 
 def _checked_offsets(level, numbers):
-    offsets = _vector(level, numbers, "lod").copy()
+    offsets = frozen(_vector(numbers, f"lod[{level}]").copy())
     if not len(offsets) or offsets[0] != 0:
         found = f"start at {offsets[0]}" if len(offsets) else "are empty"
         raise LoDError(
@@ -122,7 +159,7 @@ def _relative(level, upper, lower):
     wrong = np.flatnonzero(lower[np.minimum(places, len(lower) - 1)] != upper)
     if not len(wrong) and upper[-1] == lower[-1]:
         places[-1] = len(lower) - 1
-        return places.astype(np.int64)
+        return frozen(places.astype(np.int64))
     i = int(wrong[0]) if len(wrong) else len(upper) - 1
     raise LoDError(
         f"absolute offset {upper[i]} at position {i} of level {level} is not the start of a "
@@ -139,6 +176,12 @@ def check_rows(levels, values):
             f"last offset {last} at level {len(levels) - 1} does not equal values.shape[0]={rows} "
             f"({difference}); the innermost lengths must sum to the rows: {short(np.diff(levels[-1]))}"
         )
+
+
+def resized(name, rows, values):
+    """The error for a tensor whose array of values has been resized since it was made."""
+    now = values.shape[0] if values.shape else f"shape {tuple(values.shape)}"
+    return LoDError(f"{name} was cut into {rows} rows, its values have {now} now; make it anew")
 
 
 def mismatch(what, t, u):

@@ -10,8 +10,8 @@ import numpy as np
 from ..arrays import check_dense, device_of, from_lists, is_array, is_cpu_tensor, plain_array, remedy_for
 from ..arrays.objects import OBJECTS, refuse_objects
 from ..arrays.recorded import on_tape, plain_view
-from ..arrays.types import Array, DenseLike, Device, Levels, Values
-from ..errors import LoDError, LoDLevelError
+from ..arrays.types import DenseLike, Device, Levels, Values
+from ..errors import LoDError
 from ..public import public
 from . import levels as _levels
 from .columnar import Columnar
@@ -23,12 +23,14 @@ from .nested_tensors import NestedTensors
 from .numba_types import numba_types
 from .relevel import Relevelling
 from .sparse_matrix import SparseMatrices
+from .structure import Structure
 
 _new = object.__new__
 
 
 @public
 class LoDTensor(
+    Structure,
     Comparison,
     Indexing,
     Relevelling,
@@ -69,7 +71,7 @@ class LoDTensor(
               recursive_sequence_lengths=[[2, 1], [3, 1, 2]], shape=(6,), dtype=int64)
     """
 
-    __slots__ = ("__weakref__", "_base", "_lod", "_numba", "_rows", "_values")
+    __slots__ = ("__weakref__", "_base", "_locked", "_lod", "_numba", "_rows", "_values")
     __hash__ = None  # type: ignore[assignment]
 
     def __init__(
@@ -122,7 +124,9 @@ class LoDTensor(
 
         They count sequences of the next level, or rows if ``absolute`` (Paddle's ToAbsOffset).
         """
-        return [self.offsets(level, absolute).tolist() for level in range(len(self._lod))]
+        if absolute:
+            return [self.offsets(level, True).tolist() for level in range(len(self._lod))]
+        return [offsets.tolist() for offsets in self._lod]
 
     def set_lod(self, offsets: Levels) -> None:
         """Replace the structure in place, by offsets that count sequences of the next level."""
@@ -132,7 +136,7 @@ class LoDTensor(
         if not levels and self._values is None:
             raise LoDError("a LoDTensor without values needs lengths")
         _levels.check_rows(levels, self._values)
-        self._lod, self._rows, self._numba = levels, None, None
+        self._lod, self._rows, self._numba, self._locked = levels, None, None, {}
 
     # -- values ----------------------------------------------------------------------------------
 
@@ -198,60 +202,6 @@ class LoDTensor(
 
     def __len__(self) -> int:
         return len(self._lod[0]) - 1 if self._lod else self._values.shape[0]
-
-    def _level(self, level):
-        """Return ``level`` as a non-negative number."""
-        levels = len(self._lod)
-        if not -levels <= level < levels:
-            hint = "" if levels else "; attach lengths: LoDTensor(x, [[...]])"
-            raise LoDLevelError(f"level {level} does not exist: the tensor has lod_level {levels}{hint}")
-        return level % levels
-
-    def row_offsets(self, level: int = -1) -> Array:
-        """Return the offsets of a level in rows of ``values``, from 0; int64, read-only."""
-        if level == -1 and self._lod:
-            return self._lod[-1]
-        level = self._level(level)
-        if self._rows is None:
-            rows = [self._lod[-1]]
-            for offsets in self._lod[-2::-1]:
-                rows.append(_levels.frozen(rows[-1][offsets]))
-            self._rows = tuple(reversed(rows))
-        return self._rows[level]
-
-    def offsets(self, level: int = -1, absolute: bool = False) -> Array:
-        """Return the offsets of a level, int64.
-
-        Parameters
-        ----------
-        level : int
-            Innermost by default.
-        absolute : bool
-            False: sequences of the next level, from 0. True: rows; for a slice, rows of the tensor it views.
-        """
-        if absolute:
-            return self.row_offsets(level) + self._base
-        return self._lod[self._level(level)]
-
-    def lengths(self, level: int = -1, absolute: bool = False) -> Array:
-        """Return the lengths of a level, in sequences of the next level, or in rows if ``absolute``."""
-        return np.diff(self.row_offsets(level) if absolute else self._lod[self._level(level)])
-
-    def segment_ids(self, level: int = -1) -> Array:
-        """Return the sequence of each row, as an index into a level."""
-        lengths = self.lengths(level, absolute=True)
-        return np.repeat(np.arange(len(lengths)), lengths)
-
-    def max_length(self, level: int = -1) -> int:
-        """Return the longest length of a level; 0 without sequences."""
-        return int(self.lengths(level).max(initial=0))
-
-    def padding_waste(self) -> float:
-        """Return the fraction of a padded batch (``to_padded``) that is padding."""
-        padded = len(self)
-        for level in range(self.lod_level):
-            padded *= self.max_length(level)
-        return 1 - self.shape[0] / padded if padded else 0.0
 
     # -- protocols -------------------------------------------------------------------------------
 

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..arrays.sizes import too_large
 from ..jit import jitable, njit
+from ..jit.sums import plus
+from .levels import bad_length
 
 
-def lengths_to_offsets(lengths):
-    """Offsets of int64 ``lengths``; None when one is negative or the total does not fit int64."""
+def lengths_to_offsets(lengths, what="lengths"):
+    """Offsets of int64 ``lengths``: their sums from 0. Raises where one is negative or the sum does not fit int64.
+
+    ``what`` names the argument. Lengths are read once: another thread that changes them gets offsets as good as any.
+    """
     offsets = np.empty(len(lengths) + 1, np.int64)
-    return offsets if _sum_up(lengths, offsets) else None
+    if not _sum_up(lengths, offsets):
+        raise bad_length(lengths, what)
+    return offsets
 
 
 @njit
@@ -19,8 +27,9 @@ def _sum_up(lengths, offsets):
     signs = np.int64(0)  # its sign bit is set by every negative number, without a branch per length
     offsets[0] = 0
     for i in range(len(lengths)):
-        total += lengths[i]
-        signs |= lengths[i] | total
+        length = lengths[i]
+        total = plus(total, length)  # the first that wraps is negative
+        signs |= length | total
         offsets[i + 1] = total
     return signs >= 0
 
@@ -43,16 +52,20 @@ def first_decrease(numbers):
     return 0
 
 
-def cut_offsets(offsets, starts, stops):
-    """Offsets, from 0, of the sequences ``starts[k]:stops[k]`` of a level."""
-    return cut_parts(offsets, starts, stops, int((stops - starts).sum()))[0]
+def cut_parts(offsets, starts, stops, count, name="a selection of x", level=0):
+    """Offsets, from 0, of the sequences ``starts[k]:stops[k]`` of a level, ``count`` in all.
 
-
-def cut_parts(offsets, starts, stops, count):
-    """``cut_offsets`` of ``count`` sequences in all; and the starts and stops of their parts in the next level."""
+    Also the starts and stops of their parts in the next level. ``name`` and ``level`` are for an error.
+    """
     out, first, last = np.empty(count + 1, np.int64), starts.copy(), stops.copy()
-    cut_level(offsets, first, last, np.empty_like(starts), out)
+    if cut_level(offsets, first, last, np.empty_like(starts), out) < 0:
+        raise too_many(offsets[starts], offsets[stops], f"the lengths, at level {level}, of all that {name} takes")
     return out, first, last
+
+
+def too_many(starts, stops, what):
+    """The error for ranges of parts that are too many in all."""
+    return too_large(sum(stops.tolist()) - sum(starts.tolist()), what, "add up to")
 
 
 @njit
@@ -82,24 +95,31 @@ def _append(offsets, r, starts, stops, to, k, out):
     shift = out[k] - offsets[starts[r]]
     for i in range(starts[r], stops[r]):
         k += 1
-        out[k] = offsets[i + 1] + shift
+        out[k] = plus(offsets[i + 1], shift)
     starts[r], stops[r] = offsets[starts[r]], offsets[stops[r]]
     return k
 
 
 @njit
 def cut_level(offsets, starts, stops, to, out):
-    """Fill ``out`` with the offsets of runs, which become those of the next level. Returns the last offset."""
+    """Fill ``out`` with the offsets of runs, which become those of the next level.
+
+    Returns the last offset; a negative number where that does not fit int64.
+    """
     out[0] = 0
-    k = 0
+    k = signs = np.int64(0)
     for r in range(len(starts)):
         k = _append(offsets, r, starts, stops, to, k, out)
-    return out[k]
+        signs |= out[k]  # offsets of a run ascend, unless they wrap: its last one is negative then
+    return out[k] if signs >= 0 else signs
 
 
 @njit
 def merge_level(in_true, in_false, side, runs, starts, stops, to, out):
-    """``cut_level`` of runs of two levels in turn, from ``side`` on: 0 starts with a run of ``in_true``."""
+    """``cut_level`` of runs of two levels in turn, from ``side`` on: 0 starts with a run of ``in_true``.
+
+    Each run is taken once: the sums do not wrap where the last offsets of both levels add up.
+    """
     out[0] = 0
     k = 0
     for turn in range(runs):
@@ -171,15 +191,16 @@ def _part_numbers(bounds, offsets, numbers, chosen):
     bad = -1
     for s in range(len(offsets) - 1):
         for i in range(offsets[s], offsets[s + 1]):
-            if 0 <= numbers[i] < bounds[s + 1] - bounds[s]:
-                chosen[i] = bounds[s] + numbers[i]
-            elif bad < 0:
+            number = numbers[i]  # read once: another thread may write it
+            there = 0 <= number < bounds[s + 1] - bounds[s]
+            chosen[i] = bounds[s] + number if there else 0
+            if not there and bad < 0:
                 bad = i
     return bad
 
 
 _NONE = np.empty(0, np.int64)
-_FAR = 1 << 62  # no sequence is so long, and two of these add up in int64
+_MOST = np.iinfo(np.int64).max
 
 
 def range_bounds(bounds, ranges, starts, stops, by_lengths, wrap, clip):
@@ -194,31 +215,35 @@ def range_bounds(bounds, ranges, starts, stops, by_lengths, wrap, clip):
     first, last, cut = np.empty(count, np.int64), np.empty(count, np.int64), np.empty(count + 1, np.int64)
     starts, stops = starts if has_starts else _NONE, stops if has_stops else _NONE
     flags = several, has_starts, has_stops, by_lengths, bool(wrap), bool(clip)
-    return first, last, cut, _range_bounds(bounds, ranges, starts, stops, flags, first, last, cut)
+    bad = _range_bounds(bounds, ranges, starts, stops, flags, first, last, cut)
+    if bad < -1:
+        raise too_many(first, last, "the lengths of the ranges from starts to stops")
+    return first, last, cut, bad
 
 
 @njit
 def _range_bounds(bounds, ranges, starts, stops, flags, first, last, cut):
     several, has_starts, has_stops, by_lengths, wrap, clip = flags
-    bad, cut[0] = -1, 0
+    bad, cut[0], signs = -1, 0, np.int64(0)
     for s in range(len(bounds) - 1):
         count = bounds[s + 1] - bounds[s]
         for k in range(ranges[s] if several else s, ranges[s + 1] if several else s + 1):
             start = starts[k] if has_starts else 0
             start += count if wrap and start < 0 else 0
-            stop, fits = count, True
+            given = stops[k] if has_stops else count  # read once: another thread may write it
+            stop, fits = given + (count if wrap and given < 0 else 0), True
             if has_stops and by_lengths:
-                stop, fits = min(max(start, -_FAR), _FAR - 1) + min(stops[k], _FAR), stops[k] >= 0
-            elif has_stops:
-                stop = stops[k] + (count if wrap and stops[k] < 0 else 0)
+                stop, fits = start + given if start <= 0 or given <= _MOST - start else _MOST, given >= 0
             if clip:
                 start = min(max(start, 0), count)
                 stop = max(min(stop, count), start)
             if fits and 0 <= start <= stop <= count:
-                first[k], last[k], cut[k + 1] = bounds[s] + start, bounds[s] + stop, cut[k] + stop - start
-            elif bad < 0:
-                bad = k
-    return bad
+                first[k], last[k], cut[k + 1] = bounds[s] + start, bounds[s] + stop, plus(cut[k], stop - start)
+                signs |= cut[k + 1]
+            else:
+                first[k], last[k], cut[k + 1] = bounds[s], bounds[s], cut[k]
+                bad = k if bad < 0 else bad
+    return bad if bad >= 0 or signs >= 0 else -2
 
 
 def run_rows(starts, stops, count):

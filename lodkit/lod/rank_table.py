@@ -7,7 +7,7 @@ import numpy as np
 from ..arrays.types import Array, Levels
 from ..errors import LoDLevelError
 from ..public import public
-from .levels import compiled, from_offsets, frozen
+from .levels import compiled, from_offsets, locked
 
 
 @public
@@ -54,7 +54,7 @@ class RankTable:
         return self
 
     def _set(self, levels, index, running):
-        self._lod, self._index, self._running, self._kept = levels, frozen(index), frozen(running), {}
+        self._lod, self._index, self._running, self._kept = levels, locked(index), locked(running), {}
 
     @property
     def index(self) -> Array:
@@ -123,7 +123,7 @@ class RankTable:
     def _once(self, name, make):
         found = self._kept.get(name)
         if found is None:
-            found = self._kept[name] = frozen(make())
+            found = self._kept[name] = locked(make())
         return found
 
 

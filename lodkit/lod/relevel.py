@@ -9,6 +9,7 @@ import numpy as np
 from ..arrays.types import ArrayLike, DenseLike
 from ..errors import LoDError, LoDLevelError
 from . import levels as _levels
+from .large import needs_memory
 from .levels import frozen
 
 
@@ -17,6 +18,7 @@ class Relevelling:
 
     __slots__ = ()
 
+    @needs_memory
     def append_level(self, lengths: ArrayLike | None = None, values: DenseLike | None = None) -> Self:
         """Return the tensor with an innermost level added: each row becomes a sequence of rows.
 
@@ -45,6 +47,7 @@ class Relevelling:
         >>> words.append_level([2, 0, 1], [97, 98, 99]).to_list()
         [[[97, 98], []], [[99]]]
         """
+        self._whole()
         rows = self.shape[0]
         if lengths is None:
             below = frozen(np.arange(rows + 1))

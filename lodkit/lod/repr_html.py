@@ -108,8 +108,9 @@ def _table(t):
 def _histogram(lengths):
     if not len(lengths):
         return ""
-    low, high = int(lengths.min()), int(lengths.max()) + 1
-    counts, _ = np.histogram(lengths, bins=min(12, high - low), range=(low, high))
+    low = lengths.min()  # floating numbers tell large lengths apart by their differences only
+    most = int(lengths.max() - low) + 1
+    counts, _ = np.histogram(lengths - low, bins=min(12, most), range=(0, most))
     heights = np.ceil(counts * 16 / counts.max()).astype(int).tolist()
     bars = "".join(f"M{4 + 7 * i} 17v{-height}" for i, height in enumerate(heights) if height)
     return _svg(90, 18, f'<path d="{bars}" {_STROKE} stroke-width="5"/>')

@@ -141,7 +141,7 @@ def first_sequences(t):
     if not t.lod_level:
         yield numbers(t.values)
         return
-    ends = t.row_offsets()
+    ends = t._row_offsets()
     branches = first_branches(t, _SEQUENCES)
     for k, branch in enumerate(branches):
         start, stop = int(ends[k]), int(ends[k + 1])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 import typing
 
@@ -14,9 +15,11 @@ from ..arrays import (
     device_of,
     from_lists,
     holds_rows,
+    integer,
     integers,
     is_array,
     is_cpu_tensor,
+    is_scalar,
     is_tensor,
     plain_array,
     remedy_for,
@@ -29,6 +32,8 @@ from ..errors import DeviceError, LoDError, RowIndexError
 from ..public import public
 from .coordinates import Coordinates
 from .elsewhere import SELECTED_ROWS, hints
+from .large import needs_memory
+from .levels import check_vector, locked, locked_copy
 from .numba_types import numba_types
 
 _new, _set = object.__new__, object.__setattr__
@@ -87,7 +92,7 @@ class SelectedRows(Coordinates):
                 f"expected a NumPy or CUDA array, or a tensor, as value, got {type(value).__name__}; "
                 f"{remedy_for(value, 'value')}"
             )
-        height = operator.index(height)
+        height = integer(height, "height")
         if height < 0:
             raise RowIndexError(f"height = {height} is negative")
         if height > MOST:
@@ -95,8 +100,7 @@ class SelectedRows(Coordinates):
         if tensor or isinstance(value, np.ndarray):
             if not isinstance(rows, np.ndarray) and is_array(rows):
                 raise DeviceError("rows are on a GPU and value is not; move one of them")
-            rows = integers(rows, "rows").copy()
-            rows.flags.writeable = False
+            rows = locked_copy(integers(rows, "rows"))
         else:
             from ..arrays.cuda import rows_on_device_of
 
@@ -115,9 +119,9 @@ class SelectedRows(Coordinates):
 
     @classmethod
     def _wrap(cls, rows, value, height, merged=False, runs=None):
-        """Make from checked parts. ``rows`` becomes read-only: pass an array that is not written elsewhere."""
+        """Make from checked parts. ``rows`` become read-only: pass an array that is not written elsewhere."""
         if type(rows) is np.ndarray:
-            rows.flags.writeable = False
+            rows = locked(rows)
         self = _new(cls)
         self._fill(rows, value, height, merged, {} if runs is None else runs)
         return self
@@ -188,6 +192,7 @@ class SelectedRows(Coordinates):
 
         return selected_rows_to_dense(self)
 
+    @needs_memory
     def norm(self) -> float:
         """Return the Euclidean norm of the dense array, a float: a constant to a tape."""
         value = self.merge().value
@@ -200,6 +205,8 @@ class SelectedRows(Coordinates):
 
     def clip_by_norm(self, max_norm: Number) -> SelectedRows:
         """Return the merged gradient, scaled so that its norm is at most ``max_norm``."""
+        if not is_scalar(array_of(max_norm, "max_norm") if is_cpu_tensor(max_norm) else max_norm):
+            raise TypeError(f"max_norm must be a number >= 0, got {max_norm!r:.200}")
         if not max_norm >= 0:
             raise ValueError(f"max_norm must be a number >= 0, got {max_norm}")
         if on_tape(self.value):
@@ -216,7 +223,8 @@ class SelectedRows(Coordinates):
         """
         from ..ops.row_selection import split_selected_rows
 
-        return list(split_selected_rows(self, height_sections=tuple(map(operator.index, height_sections))))
+        sections = check_vector(height_sections, "height_sections").tolist()
+        return list(split_selected_rows(self, height_sections=tuple(sections)))
 
     def __add__(self, other):
         if isinstance(other, SelectedRows) or holds_rows(other):
@@ -259,7 +267,7 @@ class SelectedRows(Coordinates):
     if not typing.TYPE_CHECKING:  # a checker takes what has this for an array
 
         def __array__(self, dtype=None, copy=None):
-            size = self.dtype.itemsize * int(np.prod(self.shape, dtype=np.float64))
+            size = self.dtype.itemsize * math.prod(self.shape)
             raise TypeError(
                 f"SelectedRows of height {self.height} is not an array; its dense form takes {size:,} bytes: "
                 "call .to_dense(), or use .rows and .value"

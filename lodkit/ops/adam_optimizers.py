@@ -278,10 +278,10 @@ def advance_power(power: Dense, /, *, beta: float) -> Dense:
     return power
 
 
-def check_power(power):
+def check_power(power, name="power"):
     """Refuse a power that is no single number in place."""
-    if writable(power, "power").size != 1 or power.dtype.kind != "f":
-        raise ShapeMismatchError(f"advance_power: power must be one number, got {power.dtype} of shape {power.shape}")
+    if writable(power, name).size != 1 or power.dtype.kind != "f":
+        raise ShapeMismatchError(f"{name} must be one floating number, got {power.dtype} of shape {power.shape}")
 
 
 advance_power.example(lambda dtype: [((np.ones(1, dtype if dtype.kind == "f" else np.float32),), {"beta": 0.9})])

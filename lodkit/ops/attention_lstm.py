@@ -25,7 +25,7 @@ class Sizes(typing.NamedTuple):
 
 def prepare(x, c0, attention_weight, weight, bias, h0, attention_bias, scalar, scalar_bias, level):
     """Check the inputs of attention_lstm on any device. Returns its Sizes."""
-    name, offsets = "attention_lstm", x.row_offsets(level)
+    name, offsets = "attention_lstm", x._row_offsets(level)
     if len(x.values.shape) != 2 or len(c0.shape) != 2:
         shapes = f"{tuple(x.values.shape)} and {tuple(c0.shape)}"
         raise ShapeMismatchError(

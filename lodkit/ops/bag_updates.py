@@ -67,12 +67,12 @@ def prepare_bag_update(on, name, param, ids, grad, names, states, weights, pool,
     bags = check_bag(ids)
     check_rows(param, "param")
     check_states(name, check_target(name, param), names, states, **traits.kinds(states))
-    check_gradient(grad, (len(bags.row_offsets()) - 1, *param.shape[1:]))
+    check_gradient(grad, (len(bags._row_offsets()) - 1, *param.shape[1:]))
     check_grad_dtype(name, param, grad)
     if weights is not None:
         check_weights(weights, len(bags.values), param.dtype, pool)
     flat = on.checked_ids(bags.values, len(param))
-    read = (grad, flat) if weights is None else (grad, flat, weights)
+    read = (grad, bags.values) if weights is None else (grad, bags.values, weights)
     on.refuse_overlap("param", param, (*read, *states))
     for i, state in enumerate(states):
         on.refuse_overlap(names[i], state, (*read, *states[i + 1 :]))

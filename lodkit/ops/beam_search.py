@@ -46,7 +46,7 @@ def prepare(on, pre_ids, pre_scores, ids, scores, level, beam_size):
             )
     ids = None if ids is None else on.checked_ids(values_of(ids), MOST, "ids", _negative)
     before = on.integers(values_of(pre_ids), "pre_ids").reshape(-1), values_of(pre_scores).reshape(-1)
-    return *before, ids, scores.row_offsets(level)
+    return *before, ids, scores._row_offsets(level)
 
 
 def by_score(score):
@@ -195,7 +195,7 @@ def greedy_decode(scores: LoDTensor, /, *, end_id: int | None = None) -> tuple[L
         [sorted(range(len(row)), key=[*map(by_score, row)].__getitem__)[0] for row in scores.values], np.int64
     )
     kept = []
-    for start, stop in pairwise(scores.row_offsets().tolist()):
+    for start, stop in pairwise(scores._row_offsets().tolist()):
         ends = [i + 1 for i in range(start, stop) if ids[i] == end_id]
         kept.append(range(start, min([stop, *ends])))
     rows = np.array([i for each in kept for i in each], np.int64)

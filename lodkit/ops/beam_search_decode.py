@@ -10,7 +10,7 @@ import numpy as np
 from ..arrays import native
 from ..errors import DTypeError, LoDLevelError, LoDMismatchError, ShapeMismatchError
 from ..lod import LoDTensor, mismatch
-from ..lod.levels import short
+from ..lod.levels import compiled, short
 from ..registry import op
 from .beam_search import by_score, check_beam, example_scores
 from .shared.types import check_same_type
@@ -44,7 +44,7 @@ def _check_steps(ids, scores):
 
 def _continues(before, x):
     """True if a step has, in each of its sources, a prefix for each row of the step before."""
-    levels = *before._lod[:-2], before.row_offsets(-2)
+    levels = *before._lod[:-2], before._row_offsets(-2)
     return x.lod_level == before.lod_level and all(map(np.array_equal, x._lod, levels))
 
 
@@ -68,8 +68,8 @@ def prepare_decode(steps, beam_size):
     check_same_type(
         "beam_search_decode", scores[0].values, **{f"score of step {t}": x.values for t, x in enumerate(scores)}
     )
-    bounds = np.stack([x.row_offsets(-2) for x in ids])
-    starts = np.cumsum([0, *(len(x.values) for x in ids)])
+    bounds = np.stack([x._row_offsets(-2) for x in ids])
+    starts = compiled().lengths_to_offsets(np.array([len(x.values) for x in ids]), "rows of the ids of all steps")
     before = [start + x.segment_ids() for start, x in zip(starts, ids[1:], strict=False)]
     parents = np.concatenate([np.full(starts[1], -1), *before])
     counts, sources = np.diff(bounds), np.arange(bounds.shape[1] - 1)
@@ -80,7 +80,7 @@ def prepare_decode(steps, beam_size):
         raise ValueError(
             f"beam_search_decode: source {s} has {counts[s]} hypotheses, beam_size is {beam_size}; pass the search's"
         )
-    offsets = np.concatenate([[0], np.cumsum(counts)])
+    offsets = compiled().lengths_to_offsets(counts)
     lasts = np.repeat(starts[final] + bounds[final, sources] - offsets[:-1], counts) + np.arange(offsets[-1])
     return ids, scores, Walks(parents, lasts, offsets)
 

@@ -48,7 +48,7 @@ def prepare(on, inference, label, chunk_scheme, num_chunk_types, excluded_chunk_
     """Check the inputs of chunk_eval. Returns both labels of each step, offsets, and what labels mean."""
     table, name = meanings(chunk_scheme, num_chunk_types, excluded_chunk_types), "chunk_eval"
     inferred = checked_labels(on, name, inference, inference, len(table), "inference")
-    return inferred, checked_labels(on, name, inference, label, len(table)), inference.row_offsets(level), table
+    return inferred, checked_labels(on, name, inference, label, len(table)), inference._row_offsets(level), table
 
 
 def measures(inferred, labelled, correct):

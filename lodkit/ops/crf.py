@@ -19,7 +19,7 @@ from .shared.types import check_same_type
 def prepare(on, name, emission, transition, label, level, grad=None):
     """Check the inputs of an operator of this file. Returns the offsets, and the labels or None."""
     check_same_type(name, emission.values, transition=transition)
-    shape, offsets = tuple(emission.values.shape), emission.row_offsets(level)
+    shape, offsets = tuple(emission.values.shape), emission._row_offsets(level)
     if len(shape) != 2 or not shape[1]:
         raise ShapeMismatchError(f"{name}: emission has shape {shape}; give a row of scores per step, one of each tag")
     tags = shape[1]

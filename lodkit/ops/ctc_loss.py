@@ -26,7 +26,7 @@ def prepare(on, logits, labels, blank, level, grad=None):
     offsets, bounds = offsets_of_pairs("ctc_loss", level, logits=logits, labels=labels)
     if grad is not None:
         check_gradient(grad, (len(offsets) - 1,))
-    numbers, classes = np.asarray(on.read(labels.values), np.int64).reshape(-1), logits.values.shape[1]
+    numbers, classes = np.array(on.read(labels.values), np.int64).reshape(-1), logits.values.shape[1]
     bad = (numbers < 0) | (numbers >= classes) | (numbers == blank)
     if bad.any():
         at = int(np.argmax(bad))
@@ -143,7 +143,7 @@ def ctc_loss(
     1.6864
     """
     found = [loss for *_, loss in _sequences(logits, labels, blank, level)]
-    out = np.array(found, np.float64) / frames_of(logits.row_offsets(level), norm_by_times is True)
+    out = np.array(found, np.float64) / frames_of(logits._row_offsets(level), norm_by_times is True)
     out = np.where(np.isinf(out) & zero_infinity, 0, out)
     with np.errstate(over="ignore"):
         return above(logits, level, out.astype(native(logits.dtype)))
@@ -187,7 +187,7 @@ def ctc_loss_grad(
            [ 1., -1.]])
     """
     out = np.zeros(logits.values.shape)
-    scales = grad / frames_of(logits.row_offsets(level), norm_by_times)
+    scales = grad / frames_of(logits._row_offsets(level), norm_by_times)
     sequences = _sequences(logits, labels, blank, level, grad)
     for scale, (rows, logs, states, skips, paths, loss) in zip(scales, sequences, strict=True):
         back = _paths(logs[::-1], states[::-1], skips[::-1])[::-1, ::-1]

@@ -14,7 +14,7 @@ from ..registry import Dense, op
 
 def check_fc(x, weight, bias):
     check_values(x.dtype, "fc", floating=True)
-    width = int(np.prod(x.shape[1:]))
+    width = math.prod(x.shape[1:])
     if weight.ndim != 2 or x.ndim < 1 or weight.shape[0] != width:
         raise ShapeMismatchError(
             f"fc: rows of {width} elements meet a weight of shape {weight.shape}; it must be ({width}, n)"
@@ -52,7 +52,7 @@ def bad_label(labels, i, classes):
 
 
 def check_labels(logits, labels):
-    labels = integers(labels, "labels")
+    labels = integers(labels, "labels").copy()  # which no other thread writes
     check_classes(logits, labels)
     labels = labels.reshape(-1)
     bad = (labels < 0) | (labels >= logits.shape[1])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..arrays import check_gradient, check_rows, check_values, total_dtype
+from ..arrays.sizes import checked_size
 from ..errors import DTypeError, LoDError, ShapeMismatchError
 from ..registry import Dense, op
 from .padding import split_rows
@@ -18,7 +19,15 @@ def check_widths(padding_width, end_padding_width):
     for name, width in (("padding_width", padding_width), ("end_padding_width", end_padding_width)):
         if width is not None and width < 0:
             raise ValueError(f"{name} = {width} is negative; it counts rows of padding")
-    return padding_width, padding_width if end_padding_width is None else end_padding_width
+    before, behind = padding_width, padding_width if end_padding_width is None else end_padding_width
+    checked_size(before + behind, "padding_width + end_padding_width")
+    return before, behind
+
+
+def padded_rows(rows, segments, before, behind):
+    """Rows with the padding of all segments."""
+    what = "rows of data + segments * (padding_width + end_padding_width)"
+    return checked_size(rows + segments * (before + behind), what)
 
 
 def check_pads(data, start, end):
@@ -42,6 +51,12 @@ def check_removed(lengths, before, behind):
             f"lengths[{i}] = {lengths[i]} is less than the {before} + {behind} rows of padding of a segment; "
             "pass the lengths that add_padding returned, with its widths"
         )
+
+
+def check_room(on, data, offsets, before, behind):
+    """Refuse padding that all rows do not hold: products of numbers of rows wrap nowhere then."""
+    if (len(offsets) - 1) * (before + behind) > len(data):
+        check_removed(on.read(on.edge_padding.lengths_of(offsets)), before, behind)
 
 
 def offsets_of(on, data, lengths):

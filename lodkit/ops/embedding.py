@@ -191,7 +191,7 @@ def embedding_bag(
     """
     table, bags, flat, weights = prepare_bag(plain, table, ids, weights, pool, padding_idx)
     rows = lookup_table.definition(table, flat, padding_idx=padding_idx)
-    return above(bags, -1, reduce_segments(rows, bags.row_offsets(), weights, pool, pad_value, dtype))
+    return above(bags, -1, reduce_segments(rows, bags._row_offsets(), weights, pool, pad_value, dtype))
 
 
 @embedding_bag.infer_rule
@@ -235,7 +235,7 @@ def embedding_bag_grad(
     table, bags, flat, weights = prepare_bag(plain, table, ids, weights, pool, padding_idx)
     check_values(table.dtype, "the gradient", floating=True)
     rows = lookup_table.definition(table, flat, padding_idx=padding_idx)
-    rows = reduce_segments_grad(rows, bags.row_offsets(), weights, None, grad, pool)
+    rows = reduce_segments_grad(rows, bags._row_offsets(), weights, None, grad, pool)
     return table_grad(table, flat, rows, padding_idx, is_sparse)
 
 
@@ -263,8 +263,8 @@ def embedding_bag_weights_grad(
     """
     table, bags, flat, weights = prepare_bag(plain, table, ids, weights, pool, padding_idx)
     rows = lookup_table.definition(table, flat, padding_idx=padding_idx)
-    out = reduce_segments(rows, bags.row_offsets(), weights, pool, 0)
-    return weights_grad(rows, bags.row_offsets(), weights, out, grad, pool)
+    out = reduce_segments(rows, bags._row_offsets(), weights, pool, 0)
+    return weights_grad(rows, bags._row_offsets(), weights, out, grad, pool)
 
 
 @lookup_table.example

@@ -174,7 +174,7 @@ def pack_features_grad(x: Dense, grad: Dense, /, *, presence: typing.Any) -> Den
 def _selected(xs, keys, feature_keys):
     (values,) = xs
     bounds, lengths, rows = values.offsets(0), [], []
-    starts = values.row_offsets() if values.lod_level == 2 else np.arange(len(keys) + 1)
+    starts = values._row_offsets() if values.lod_level == 2 else np.arange(len(keys) + 1)
     for key in feature_keys:
         for i in range(len(values)):
             found = [e for e in range(bounds[i], bounds[i + 1]) if keys[e] == key]

@@ -82,7 +82,8 @@ def prepare_gather(on, data, ids, axis, wrap, match_outer, what="gather"):
     check_outer(data.shape, numbers.shape, axis, match_outer)
     dtype = native(data.dtype)
     dtype = dtype if dtype in BYTES and what == "gather" else check_values(dtype, what)
-    return data, dtype, axis, on.checked_ids(numbers, data.shape[axis], error=bad_along(data.shape[axis], axis))
+    check = on.ids_in_range if what == "gather" else on.checked_ids  # the kernel of a gather looks again
+    return data, dtype, axis, check(numbers, data.shape[axis], error=bad_along(data.shape[axis], axis))
 
 
 def prepare_gather_grad(on, data, ids, grad, axis, wrap, match_outer):

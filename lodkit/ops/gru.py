@@ -25,7 +25,7 @@ def prepare(x, input_weight, weight, bias, h0, level, reset_after, weight_layout
     if reset_after and weight_layout != "columns":
         raise ValueError(f"gru: reset_after is one product; its weight_layout is columns, not {weight_layout}")
     recurrent.check_bias("gru", bias, 3 * size, *([4 * size] if reset_after else []))
-    offsets = x.row_offsets(level)
+    offsets = x._row_offsets(level)
     recurrent.check_states("gru", offsets, h0=(h0, size))
     return offsets, size
 

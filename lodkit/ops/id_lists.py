@@ -61,7 +61,7 @@ def check_samples(lists):
     for i, x in enumerate(lists):
         if not x.lod_level:
             raise LoDLevelError(f"merge_id_lists: list {i} has no levels; attach lengths: LoDTensor(ids, [lengths])")
-        samples, expected = len(x.row_offsets()) - 1, len(first.row_offsets()) - 1
+        samples, expected = len(x._row_offsets()) - 1, len(first._row_offsets()) - 1
         if x.lod_level != first.lod_level or samples != expected:
             raise LoDMismatchError(
                 f"merge_id_lists: list {i} has {samples} samples in {x.lod_level} levels, list 0 has {expected} in "
@@ -103,7 +103,7 @@ def merge_id_lists(*lists: LoDTensor) -> LoDTensor:
     """
     check_samples(lists)
     ids = [check_vector(x.values, f"list {i}").tolist() for i, x in enumerate(lists)]
-    offsets = [x.row_offsets().tolist() for x in lists]
+    offsets = [x._row_offsets().tolist() for x in lists]
     samples = range(len(offsets[0]) - 1)
     parts = [[x[at[s] : at[s + 1]] for x, at in zip(ids, offsets, strict=True)] for s in samples]
     merged = [sorted(set().union(*part)) for part in parts]

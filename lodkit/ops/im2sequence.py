@@ -7,7 +7,7 @@ import typing
 
 import numpy as np
 
-from ..arrays import check_gradient, check_values
+from ..arrays import MOST, check_gradient, check_values
 from ..errors import ShapeMismatchError
 from ..lod import LoDTensor, frozen, values_of
 from ..registry import Dense, op
@@ -29,8 +29,9 @@ class Grid(typing.NamedTuple):
 
 def _check_sizes(name, given, count, least):
     numbers = tuple(given) if np.iterable(given) else ()
-    if len(numbers) != count or not all(isinstance(n, int | np.integer) and n >= least for n in numbers):
-        raise ValueError(f"im2sequence: {name} must be {count} integers of at least {least}, got {given!r}")
+    if len(numbers) != count or not all(isinstance(n, int | np.integer) and least <= n <= MOST for n in numbers):
+        rule = f"{count} integers of at least {least}, which 64 bits hold"
+        raise ValueError(f"im2sequence: {name} must be {rule}, got {given!r}")
     return tuple(map(int, numbers))
 
 

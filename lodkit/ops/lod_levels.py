@@ -133,7 +133,7 @@ def reshaped_offsets(x, new_dim):
     """Return the innermost offsets of rows of ``new_dim`` numbers."""
     if new_dim < 1:
         raise ValueError(f"new_dim = {new_dim}; an item has at least one number")
-    offsets, size = x.row_offsets(), math.prod(x.shape[1:])
+    offsets, size = x._row_offsets(), math.prod(x.shape[1:])
     made, rest = np.divmod(offsets * size, new_dim)
     if rest.any():
         s = int(np.argmax(rest != 0)) - 1

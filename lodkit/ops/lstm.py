@@ -31,7 +31,7 @@ def prepare(
     size, out = recurrent.check_weights("lstm", x, 4, input_weight, weight, others)
     _check_projection(projection, weight, size, out, projection_clip, projection_activation)
     recurrent.check_bias("lstm", bias, 4 * size, 7 * size)
-    offsets = x.row_offsets(level)
+    offsets = x._row_offsets(level)
     recurrent.check_states("lstm", offsets, h0=(h0, out), c0=(c0, size))
     for name, clip in (("cell_clip", cell_clip), ("projection_clip", projection_clip)):
         if not clip >= 0:

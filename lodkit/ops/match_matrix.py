@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from ..arrays import check_gradient, check_values, native
+from ..arrays.sizes import size_products
 from ..errors import DTypeError, LoDMismatchError, ShapeMismatchError
 from ..lod import LoDTensor, frozen, values_of
+from ..lod.levels import compiled
 from ..registry import Dense, op
 
 
@@ -22,16 +24,19 @@ def prepare_match(x, y, weight):
             f"match_matrix: x has shape {shapes[0]}, y {shapes[1]}, weight {shapes[2]}; pass (rows, a), (rows, b) and "
             "(a, channels, b)"
         )
-    rows, columns = np.diff(x.row_offsets()), np.diff(y.row_offsets())
+    rows, columns = np.diff(x._row_offsets()), np.diff(y._row_offsets())
     if len(rows) != len(columns):
         raise LoDMismatchError(f"match_matrix: x has {len(rows)} sequences, y {len(columns)}; they are pairs")
-    return dtype, frozen(np.concatenate([[0], np.cumsum(weight.shape[1] * rows * columns)]))
+    what = "rows of x * rows of y * channels of weight"
+    return dtype, frozen(
+        compiled().lengths_to_offsets(size_products(size_products(rows, columns, what), weight.shape[1], what), what)
+    )
 
 
 def _pairs(x, y, weight):
     """Per pair of sequences the slices of their rows and of the result, and the shape of its matrices."""
     _, ends = prepare_match(x, y, weight)
-    a, b = x.row_offsets(), y.row_offsets()
+    a, b = x._row_offsets(), y._row_offsets()
     for s in range(len(ends) - 1):
         shape = weight.shape[1], a[s + 1] - a[s], b[s + 1] - b[s]
         yield slice(a[s], a[s + 1]), slice(b[s], b[s + 1]), slice(ends[s], ends[s + 1]), shape

@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from ..arrays import Scalar, writable
+from ..arrays import Drafts, Scalar, writable
 from ..errors import DTypeError, ShapeMismatchError
 from ..lod import SelectedRows
 from ..registry import Dense, op
@@ -17,7 +17,16 @@ from .adam_optimizers import adam, corrected
 from .optimizers import adagrad, sgd
 from .shared import plain
 from .shared.optimizer import Traits, optimizer
-from .shared.updates import LEAST_DIVISOR, Duplicates, adam_rate, check_rule, check_update, grad_steps, learning_rate
+from .shared.updates import (
+    LEAST_DIVISOR,
+    Duplicates,
+    adam_rate,
+    check_rule,
+    check_target,
+    check_update,
+    grad_steps,
+    learning_rate,
+)
 
 
 def prepare(on, name, param, grad, states, what, total, duplicates):
@@ -87,9 +96,10 @@ def wngrad(
     (array([-3., -4.]), array([26.]))
     """
     rate, after = wngrad_numbers(lr, epsilon, *prepare(plain, "wngrad", param, grad, (), "scale", scale, duplicates))
-    for where, g in grad_steps(grad, duplicates):
-        param[where] = param[where] - rate * g
-    scale[0] = after
+    with Drafts(param, scale) as (stepped, number):
+        for where, g in grad_steps(grad, duplicates):
+            stepped[where] = stepped[where] - rate * g
+        number[0] = after
     return param, scale
 
 
@@ -129,11 +139,11 @@ def storm(
     """
     found = prepare(plain, "storm", param, grad, (moment,), "total", total, duplicates)
     rate, kept, after = storm_numbers(lr, momentum, beta, *found)
-    for where, g in grad_steps(grad, duplicates, not lazy):
-        m = g + kept * (moment[where] - g)
-        moment[where] = m
-        param[where] = param[where] - rate * m
-    total[0] = after
+    with Drafts(param, moment, total) as (stepped, average, number):
+        for where, g in grad_steps(grad, duplicates, not lazy):
+            average[where] = m = g + kept * (average[where] - g)
+            stepped[where] = stepped[where] - rate * m
+        number[0] = after
     return param, moment, total
 
 
@@ -274,10 +284,12 @@ def dpsgd(
     array([-0.6, -0.8])
     """
     check_noise(clip_norm, batch_size, sigma, seed, iteration)
-    sgd.definition(param, grad, lr=lr, duplicates=duplicates, clip_norm=clip_norm)
-    if sigma:
-        noise = gaussian(param.shape, sigma, seed, iteration)
-        param[...] = param - learning_rate(lr) / batch_size * noise
+    check_target("dpsgd", param)
+    with Drafts(param) as (stepped,):
+        sgd.definition(stepped, grad, lr=lr, duplicates=duplicates, clip_norm=clip_norm)
+        if sigma:
+            noise = gaussian(param.shape, sigma, seed, iteration)
+            stepped[...] = stepped - learning_rate(lr) / batch_size * noise
     return param
 
 

@@ -52,7 +52,7 @@ def segment_one_hot(ids: LoDTensor, /, *, size: int) -> Dense | LoDTensor:
            [1., 0., 1.]], dtype=float32)
     """
     bags, _, size = prepare_segments(plain, ids, size)
-    rows = len(bags.row_offsets()) - 1
+    rows = len(bags._row_offsets()) - 1
     hot = np.zeros(rows * size, np.float32)
     hot[cells_of(bags, size)] = 1
     return above(bags, -1, hot.reshape(rows, size))

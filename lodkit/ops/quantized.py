@@ -75,7 +75,7 @@ def prepare_bag(on, rows, ids, weights, bits, padding_idx):
     columns, bags = check_packed(rows, bits), check_bag(ids)
     if rows.ndim != 2:
         raise ShapeMismatchError(f"rows have shape {tuple(rows.shape)}; a bag takes a matrix of packed rows")
-    flat = on.checked_ids(bags.values, len(rows))
+    flat = on.ids_in_range(bags.values, len(rows))
     if weights is not None:
         check_weights(weights, len(flat), FLOAT, "sum")
     check_padding(padding_idx, len(rows))
@@ -210,7 +210,7 @@ def quantized_embedding_bag(
            [ 0.,  1.,  2.,  3.]], dtype=float32)
     """
     bags, taken = _rows_of(rows, ids, weights, bits, padding_idx)
-    return above(bags, -1, reduce_segments(taken, bags.row_offsets(), weights, pool, pad_value))
+    return above(bags, -1, reduce_segments(taken, bags._row_offsets(), weights, pool, pad_value))
 
 
 def _rows_of(rows, ids, weights, bits, padding_idx):
@@ -256,8 +256,8 @@ def quantized_embedding_bag_weights_grad(
     array([22.,  6.])
     """
     bags, taken = _rows_of(rows, ids, weights, bits, padding_idx)
-    out = reduce_segments(taken, bags.row_offsets(), weights, pool, 0)
-    return weights_grad(taken, bags.row_offsets(), weights, out, grad, pool)
+    out = reduce_segments(taken, bags._row_offsets(), weights, pool, 0)
+    return weights_grad(taken, bags._row_offsets(), weights, out, grad, pool)
 
 
 @op(rowwise=True)

@@ -37,7 +37,7 @@ def check_ranges(ranges, rows):
     """Starts and lengths of ranges, int64 of shape (examples, ranges of each), each inside the data."""
     ranges = integers(ranges, "ranges")
     check_ranges_shape(ranges.shape)
-    starts, lengths = np.ascontiguousarray(ranges[..., 0]), np.ascontiguousarray(ranges[..., 1])
+    starts, lengths = ranges[..., 0].copy(), ranges[..., 1].copy()  # which no other thread writes
     bad = (starts < 0) | (lengths < 0) | (starts > rows - np.maximum(lengths, 0))
     if bad.any():
         raise bad_range(ranges, int(np.argmax(bad)), rows)

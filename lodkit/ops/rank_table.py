@@ -36,7 +36,7 @@ def check_running(x, table, step, what="shrink_rnn_memory", floating=False):
             f"shrink_rnn_memory: x has {count} {named}; {kept} of the {len(table)} sequences of the table run at step "
             f"{step}: pass at least those, in order of rank"
         )
-    return kept, x.row_offsets(0).item(kept) if is_ragged(x) else kept
+    return kept, x._row_offsets(0).item(kept) if is_ragged(x) else kept
 
 
 @op

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 
-from ..arrays import check_values, native
+from ..arrays import check_values, integer, listed, native
+from ..arrays.sizes import total_size
 from ..errors import DTypeError, LoDError, ShapeMismatchError
 from ..lod import SelectedRows
 from ..registry import Dense, op
@@ -13,7 +16,7 @@ from .shared import plain
 
 def check_sections(height_sections, height):
     """Sections as integers, which add up to the height."""
-    sections = [int(s) for s in height_sections]
+    sections = [integer(s, "height_sections") for s in listed(height_sections, "split_selected_rows: height_sections")]
     if sum(sections) != height or any(s < 0 for s in sections):
         raise LoDError(f"height_sections {sections} add up to {sum(sections)}, not to the height {height}")
     return sections
@@ -56,8 +59,8 @@ def check_parts(xs):
 
 def starts_of(xs):
     """First row of each part, and the height of all."""
-    *starts, height = np.cumsum([0, *(x.height for x in xs)]).tolist()
-    return starts, height
+    starts = itertools.accumulate((x.height for x in xs[:-1]), initial=0)
+    return [*starts], total_size((x.height for x in xs), "the height of all parts")
 
 
 @op

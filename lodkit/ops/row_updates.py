@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from ..arrays import Scalar, check_rows, writable
+from ..arrays import Drafts, Scalar, check_rows, writable
 from ..errors import DTypeError, ShapeMismatchError
 from ..registry import Dense, op
 from .shared import plain
@@ -16,8 +16,8 @@ from .shared.updates import Duplicates, check_rule, check_target
 def prepare_rows(on, name, param, rows):
     """Check a parameter and the rows of it to update. Returns these as a vector."""
     check_target(name, check_rows(param, "param"))
-    rows = on.checked_ids(rows, len(param), "rows")
-    on.refuse_overlap("param", param, (rows,))
+    given, rows = rows, on.checked_ids(rows, len(param), "rows")
+    on.refuse_overlap("param", param, (given,))
     return rows if rows.ndim == 1 else rows.reshape(-1)
 
 
@@ -47,10 +47,12 @@ def sparse_normalize(param: Dense, rows: Dense, /, *, norm: float = 1.0, use_max
            [6. , 8. ]])
     """
     check_rule(norm=norm)
-    for row in np.unique(prepare_rows(plain, "sparse_normalize", param, rows)):
-        w = param[row].astype(np.float64)
-        factor = norm / (np.sqrt((w * w).sum()) + 1e-12)
-        param[row] = w * (np.minimum(factor, 1.0) if use_max_norm else factor)
+    rows = np.unique(prepare_rows(plain, "sparse_normalize", param, rows))
+    with Drafts(param) as (scaled,):
+        for row in rows:
+            w = param[row].astype(np.float64)
+            factor = norm / (np.sqrt((w * w).sum()) + 1e-12)
+            scaled[row] = w * (np.minimum(factor, 1.0) if use_max_norm else factor)
     return param
 
 
@@ -83,9 +85,10 @@ def sparse_lp_regularizer(
     """
     check_rule(reg_lambda=reg_lambda)
     rows = prepare_rows(plain, "sparse_lp_regularizer", param, rows)
-    for at in rows[:, None] if duplicates == "sequential" else [np.unique(rows)]:
-        w = param[at].astype(np.float64)
-        param[at] = np.sign(w) * np.maximum(np.abs(w) - reg_lambda, 0) if p == 1 else w * (1 - reg_lambda)
+    with Drafts(param) as (shrunk,):
+        for at in rows[:, None] if duplicates == "sequential" else [np.unique(rows)]:
+            w = shrunk[at].astype(np.float64)
+            shrunk[at] = np.sign(w) * np.maximum(np.abs(w) - reg_lambda, 0) if p == 1 else w * (1 - reg_lambda)
     return param
 
 
@@ -100,9 +103,10 @@ def prepare_counter(on, prev_iter, counter, rows, iteration):
         raise DTypeError(f"rowwise_counter: prev_iter must be int64, not {prev_iter.dtype}")
     if writable(counter, "rowwise_counter: counter").dtype not in (np.float32, np.float64):
         raise DTypeError(f"rowwise_counter: counter must be float32 or float64, not {counter.dtype}")
-    rows, now = on.checked_ids(rows, len(counter), "rows"), iteration_number(iteration)
-    on.refuse_overlap("prev_iter", prev_iter, (rows, counter))
-    on.refuse_overlap("counter", counter, (rows,))
+    given, now = rows, iteration_number(iteration)
+    rows = on.checked_ids(rows, len(counter), "rows")
+    on.refuse_overlap("prev_iter", prev_iter, (given, counter))
+    on.refuse_overlap("counter", counter, (given,))
     return rows if rows.ndim == 1 else rows.reshape(-1), now
 
 
@@ -146,10 +150,11 @@ def rowwise_counter(
     (array([10,  7]), array([3., 4.]))
     """
     rows, now = prepare_counter(plain, prev_iter, counter, rows, iteration)
-    for row in rows if halflife > 0 else ():
-        passed = max(0, now - int(prev_iter[row]))
-        counter[row] = 1 + np.exp2(-passed / halflife) * counter[row]
-        prev_iter[row] = max(now, prev_iter[row])
+    with Drafts(prev_iter, counter) as (last, counts):
+        for row in rows if halflife > 0 else ():
+            passed = max(0, now - int(last[row]))
+            counts[row] = 1 + np.exp2(-passed / halflife) * counts[row]
+            last[row] = max(now, last[row])
     return prev_iter, counter
 
 

@@ -7,7 +7,7 @@ import operator
 
 import numpy as np
 
-from ..arrays import check_gradient, check_rows, check_values, native, writable
+from ..arrays import Drafts, check_gradient, check_rows, check_values, native, writable
 from ..errors import DTypeError, ShapeMismatchError, bad_along
 from ..registry import Dense, op
 from .gather_scatter import check_axis
@@ -51,8 +51,9 @@ def scatter_assign(data: Dense, ids: Dense, slices: Dense, /) -> Dense:
     array([2., 0., 3., 0.])
     """
     ids = prepare_assign(plain, data, ids, slices)
-    for row, value in zip(ids.reshape(-1), slices.reshape(ids.size, *data.shape[1:]), strict=True):
-        data[row] = value
+    with Drafts(data) as (after,):
+        for row, value in zip(ids.reshape(-1), slices.reshape(ids.size, *data.shape[1:]), strict=True):
+            after[row] = value
     return data
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import itertools
 
 import numpy as np
 
@@ -127,9 +128,9 @@ def _(*xs):
 @sum.gradient
 def _(call, grad):
     if isinstance(call.outputs[0], SelectedRows):
-        ends = np.cumsum([len(x.rows) for x in call.inputs])
+        ends = itertools.accumulate(len(x.rows) for x in call.inputs)
         grad = value_gradient(grad)
-        return tuple(grad[end - len(x.rows) : end] for x, end in zip(call.inputs, ends.tolist(), strict=True))
+        return tuple(grad[end - len(x.rows) : end] for x, end in zip(call.inputs, ends, strict=True))
     return tuple(_rows_of(x, grad) if isinstance(x, SelectedRows) else grad for x in call.inputs)
 
 

@@ -23,7 +23,7 @@ def prepare(x, values, op, level, what="per_sequence", floating=False):
     rows, by, offsets, is_number
         Both arrays, the rows' offsets, and whether each value is one number for all elements of the items.
     """
-    rows, by, offsets = x.values, values_of(values), x.row_offsets(level)
+    rows, by, offsets = x.values, values_of(values), x._row_offsets(level)
     dtype = check_values(rows.dtype, what, floating=floating)
     value_dtype = check_values(by.dtype, what, floating=floating)
     sequences, item, shape = len(offsets) - 1, rows.shape[1:], by.shape
@@ -144,7 +144,7 @@ def prepare_encoding(x, level):
         The rows of a LoDTensor or of a dense batch (sequences, length, ...), offsets of the sequences, their type.
     """
     if isinstance(x, LoDTensor):
-        rows, offsets = x.values, x.row_offsets(level)
+        rows, offsets = x.values, x._row_offsets(level)
         shape = rows.shape
     else:
         shape = x.shape

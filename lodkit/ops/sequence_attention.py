@@ -47,7 +47,7 @@ def prepare(query, key, value, num_heads, scale, level, grad=None):
         )
     if grad is not None:
         check_gradient(grad, value.values.shape)
-    return query.row_offsets(level), heads, 1 / math.sqrt(max(size, 1)) if scale is None else float(scale)
+    return query._row_offsets(level), heads, 1 / math.sqrt(max(size, 1)) if scale is None else float(scale)
 
 
 def _heads(x, heads):

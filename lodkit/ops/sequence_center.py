@@ -13,7 +13,7 @@ from ..registry import op
 
 def prepare(x, level):
     """Check the input. Returns rows, offsets and dtype."""
-    rows, offsets = x.values, x.row_offsets(level)
+    rows, offsets = x.values, x._row_offsets(level)
     return rows, offsets, check_values(rows.dtype, "sequence_center", floating=True)
 
 

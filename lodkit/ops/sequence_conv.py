@@ -44,7 +44,7 @@ def check_conv(values, weight, padding, start, length):
 def _windows(x, padding, start, length):
     """For each row and step of its window: the row of ``x`` there, or -1; and the row of padding, or -1."""
     before, _ = edges(start, length)
-    for begin, end in zip(x.row_offsets()[:-1], x.row_offsets()[1:], strict=True):
+    for begin, end in zip(x._row_offsets()[:-1], x._row_offsets()[1:], strict=True):
         for row in range(begin, end):
             for step in range(length):
                 at = row + start + step
@@ -177,7 +177,7 @@ def check_row_conv(values, weight):
 
 def _ahead(x, context):
     """Each row of ``x``, and the rows of its sequence from it on, at most ``context``."""
-    for begin, end in zip(x.row_offsets()[:-1], x.row_offsets()[1:], strict=True):
+    for begin, end in zip(x._row_offsets()[:-1], x._row_offsets()[1:], strict=True):
         for row in range(begin, end):
             yield row, range(row, min(end, row + context))
 

@@ -46,7 +46,7 @@ def sequence_cumsum(x: LoDTensor, /, *, exclusive: bool = False, reverse: bool =
     dtype = sum_dtype(x.values.dtype)
     exact = x.values.astype(total_dtype(dtype))
     out = np.zeros_like(exact)
-    offsets = x.row_offsets(level)
+    offsets = x._row_offsets(level)
     for a, b in zip(offsets[:-1], offsets[1:], strict=True):
         rows, sums = (v[a:b][::-1] if reverse else v[a:b] for v in (exact, out))
         sums[int(exclusive) :] = np.cumsum(rows[: b - a - int(exclusive)], axis=0) if a < b else 0

@@ -6,6 +6,7 @@ from typing import Literal
 
 import numpy as np
 
+from ..arrays.numpy_arrays import distinct
 from ..errors import DTypeError, LoDError
 from ..registry import Dense, VarDesc, op
 from .padding import check_width
@@ -17,6 +18,7 @@ def check_mask_lengths(lengths, max_length):
     """Check lengths of any shape. Returns the width of the mask."""
     if lengths.size and lengths.dtype.kind not in "iu":
         raise DTypeError(f"lengths must be int32 or int64, not {lengths.dtype}")
+    lengths = distinct(lengths) if type(lengths) is np.ndarray and lengths.size else lengths
     if lengths.size and lengths.min() < 0:
         where = np.unravel_index(int(np.argmax(lengths < 0)), lengths.shape)
         place = f"[{', '.join(map(str, where))}]" if where else ""

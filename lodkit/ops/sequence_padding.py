@@ -58,7 +58,7 @@ def pad_as(pad, dtype):
 def prepare_pad(x, pad_value, padded_length, truncate):
     """Check ``sequence_pad`` on any device. Returns the type of the values, rows to keep, and the width."""
     dtype = check_values(x.values.dtype, "sequence_pad")
-    kept, width = room_for(x.row_offsets(), padded_length, truncate)
+    kept, width = room_for(x._row_offsets(), padded_length, truncate)
     if pad_value is not None:
         check_pad(pad_value, x.values.shape[1:])
     return dtype, kept, width
@@ -69,7 +69,7 @@ def prepare_pad_grad(x, grad, padded_length, pad_value=None):
     dtype = check_values(x.dtype, "the gradient", floating=True)
     if pad_value is not None:
         check_pad(pad_value, x.values.shape[1:])
-    kept, width = room_for(x.row_offsets(), padded_length, True)
+    kept, width = room_for(x._row_offsets(), padded_length, True)
     check_gradient(grad, (len(kept), width, *x.shape[1:]))
     return dtype, kept, width
 
@@ -84,15 +84,15 @@ def prepare_unpad(on, x, lengths, what):
 
     Returns the padded array, the type of its values, and, of NumPy, lengths and offsets.
     """
-    values, found = values_of(x), check_vector(on.read(values_of(lengths)), "lengths")
+    values, found = values_of(x), check_vector(on.read(values_of(lengths)), "lengths").copy()
     shape = tuple(values.shape)
     _check_padded(shape)
     if shape[0] != len(found):
         raise LoDError(f"x has {shape[0]} sequences, of shape {shape}; lengths has {len(found)}")
     offsets = compiled().lengths_to_offsets(found)
-    if offsets is None or compiled().longest_length(offsets) > shape[1]:
-        s = int(np.argmax((found < 0) | (found > shape[1])))
-        rule = "is negative" if found[s] < 0 else f"is more than the {shape[1]} rows of a padded sequence"
+    if compiled().longest_length(offsets) > shape[1]:
+        s = int(np.argmax(found > shape[1]))
+        rule = f"is more than the {shape[1]} rows of a padded sequence"
         raise LoDError(f"lengths[{s}] = {found[s]} {rule}; a length counts the rows that are data")
     return values, check_values(values.dtype, what, floating=what == "the gradient"), found, offsets
 

@@ -54,7 +54,7 @@ def sequence_pool(
            [0.],
            [4.]])
     """
-    pool, offsets = reduction(pool, return_index), x.row_offsets(level)
+    pool, offsets = reduction(pool, return_index), x._row_offsets(level)
     out = above(x, level, reduce_segments(x.values, offsets, None, pool, pad_value))
     return (out, above(x, level, argreduce_segments(x.values, offsets, pool))) if return_index else out
 
@@ -95,7 +95,7 @@ def sequence_pool_grad(x: LoDTensor, out: Dense, grad: Dense, /, *, pool: Pool =
     """
     check_values(x.values.dtype, "the gradient", floating=True)
     pool = reduction(pool)
-    return x.with_values(reduce_segments_grad(x.values, x.row_offsets(level), None, out, grad, pool))
+    return x.with_values(reduce_segments_grad(x.values, x._row_offsets(level), None, out, grad, pool))
 
 
 @sequence_pool.example

@@ -19,7 +19,7 @@ def prepare(x, ids, updates):
     Returns the type of the result.
     """
     dtype = check_values(x.dtype, "sequence_scatter")
-    count = len(ids.row_offsets()) - 1
+    count = len(ids._row_offsets()) - 1
     if len(x.shape) < 2:
         raise ShapeMismatchError(f"sequence_scatter: x has shape {tuple(x.shape)}; it must be (sequences, n, *item)")
     if len(ids.shape) != 1:

@@ -23,7 +23,7 @@ def prepare(name, values, grad=None):
 
 def _by_sequence(name, function, x, level, *grads):
     """Apply a function to the rows of every sequence that is not empty, in double precision."""
-    dtype, offsets, out = prepare(name, x.values, *grads), x.row_offsets(level), np.zeros(x.values.shape)
+    dtype, offsets, out = prepare(name, x.values, *grads), x._row_offsets(level), np.zeros(x.values.shape)
     for a, b in pairwise(offsets):
         if a < b:
             out[a:b] = function(*(v[a:b].astype(np.float64) for v in (x.values, *grads)))

@@ -33,7 +33,7 @@ def prepare_expand(x, y, ref_level, what="sequence_expand", floating=False):
 
 def prepare_expand_as(x, y, level):
     """Check the inputs. Returns the rows of x, and offsets that say how often to repeat each."""
-    x, offsets = values_of(x), y.row_offsets(level)
+    x, offsets = values_of(x), y._row_offsets(level)
     check_values(x.dtype, "sequence_expand_as")
     _check_repeats("sequence_expand_as", x, offsets, level)
     return x, offsets

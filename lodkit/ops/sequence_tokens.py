@@ -116,7 +116,7 @@ sequence_enumerate.example(lambda dtype: [((LoDTensor(np.array([1, 2]), [[2]]),)
 def prepare_contains(values, tokens):
     """Check the inputs. Returns the tokens: int64, ascending, each once."""
     check_tokens("sequence_contains", values)
-    found = integers(np.asarray(tokens, np.int64 if not len(tokens) else None), "tokens")
+    found = integers(np.asarray(tokens), "tokens")
     if found.ndim != 1:
         raise LoDError(f"tokens has shape {found.shape}; give a list of numbers")
     return np.unique(found)
@@ -130,7 +130,7 @@ def sequence_contains(x: LoDTensor, /, *, tokens: typing.Any, level: int = -1) -
     array([ True, False,  True, False])
     """
     hits = np.isin(x.values.reshape(-1), prepare_contains(x.values, tokens))
-    bounds = x.row_offsets(level)
+    bounds = x._row_offsets(level)
     return np.array([hits[a:b].any() for a, b in zip(bounds[:-1], bounds[1:], strict=True)], bool)
 
 

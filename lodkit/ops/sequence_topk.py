@@ -7,6 +7,7 @@ import typing
 import numpy as np
 
 from ..arrays import MOST, check_gradient, check_values, is_integer, native
+from ..arrays.sizes import size_products
 from ..errors import LoDMismatchError, RowIndexError, ShapeMismatchError
 from ..lod import LoDTensor, values_of
 from ..registry import Dense, op
@@ -28,10 +29,10 @@ def prepare_grad(on, x, indices):
     """Check the inputs of the gradient but ``grad`` on any device. Returns the indices' numbers."""
     check_values(x.values.dtype, "the gradient", floating=True)
     check_steps(x.values)
-    if len(indices.row_offsets()) != len(x.row_offsets()) or len(indices.shape) != 1:
+    if len(indices._row_offsets()) != len(x._row_offsets()) or len(indices.shape) != 1:
         raise LoDMismatchError(
-            f"sequence_topk_grad: indices of {len(indices.row_offsets()) - 1} sequences, of shape {indices.shape}, for "
-            f"the {len(x.row_offsets()) - 1} sequences of x; pass those that sequence_topk gave"
+            f"sequence_topk_grad: indices of {len(indices._row_offsets()) - 1} sequences, of shape {indices.shape}, "
+            f"for the {len(x._row_offsets()) - 1} sequences of x; pass those that sequence_topk gave"
         )
     return on.integers(indices.values, "indices")
 
@@ -85,7 +86,7 @@ def sequence_topk(x: LoDTensor, /, *, k: int) -> tuple[LoDTensor, LoDTensor]:
     ([[3.0, 3.0], [], [5.0]], [[1, 3], [], [0]])
     """
     check_steps(x.values, k)
-    offsets = x.row_offsets().tolist()
+    offsets = x._row_offsets().tolist()
     best = [best_of(x.values[a:b].tolist(), k) for a, b in zip(offsets[:-1], offsets[1:], strict=True)]
     rows = [offsets[s] + i for s, chosen in enumerate(best) for i in chosen]
     lengths = [*x.recursive_sequence_lengths()[:-1], [len(chosen) for chosen in best]]
@@ -117,7 +118,7 @@ def sequence_topk_grad(x: LoDTensor, indices: LoDTensor, grad: Dense, /) -> Dens
     for at in np.flatnonzero((numbers < 0) | (numbers >= x.lengths()[sequence])):
         raise bad_index(x, indices, numbers, at)
     result = np.zeros(len(x.values), native(x.dtype))
-    result[x.row_offsets()[sequence] + numbers] = check_gradient(grad, numbers.shape)
+    result[x._row_offsets()[sequence] + numbers] = check_gradient(grad, numbers.shape)
     return result
 
 
@@ -142,7 +143,8 @@ def prepare_matrices(x, row, column, topks, channels):
         raise LoDMismatchError(
             f"sequence_topk_avg_pooling: row has {len(rows)} sequences, column {len(columns)}; a matrix has one of each"
         )
-    lengths, needed = x.lengths(-1), channels * rows * columns
+    what = "channel_num * rows * columns"
+    lengths, needed = x.lengths(-1), size_products(size_products(rows, columns, what), channels, what)
     if len(lengths) != len(needed) or (lengths != needed).any():
         s = int(np.argmax(lengths != needed)) if len(lengths) == len(needed) else None
         what = f"{len(lengths)} sequences for {len(needed)}" if s is None else f"{lengths[s]} rows in sequence {s}"
@@ -155,13 +157,13 @@ def prepare_matrices(x, row, column, topks, channels):
 
 def _largest(x, row, column, k, channels):
     """For each row and channel: both, and the positions of the largest elements in x."""
-    for s, start in enumerate(x.row_offsets()[:-1]):
+    for s, start in enumerate(x._row_offsets()[:-1]):
         rows, columns = row.lengths()[s], column.lengths()[s]
         for c in range(channels):
             for r in range(rows):
                 first = start + (c * rows + r) * columns
                 numbers = x.values.reshape(-1)[first : first + columns].tolist()
-                yield row.row_offsets()[s] + r, c, [first + i for i in best_of(numbers, k)]
+                yield row._row_offsets()[s] + r, c, [first + i for i in best_of(numbers, k)]
 
 
 @op

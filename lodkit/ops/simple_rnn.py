@@ -17,7 +17,7 @@ def prepare(x, input_weight, weight, bias, h0, level):
     if size != out:
         raise ShapeMismatchError(f"simple_rnn: the weight has shape {tuple(weight.shape)}; it must be square")
     recurrent.check_bias("simple_rnn", bias, size)
-    offsets = x.row_offsets(level)
+    offsets = x._row_offsets(level)
     recurrent.check_states("simple_rnn", offsets, h0=(h0, size))
     return offsets, size
 

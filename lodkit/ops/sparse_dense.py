@@ -87,7 +87,7 @@ def prepare_mask(on, ids, values, mask, what, floating=False):
     ids, mask = check_bag(ids, "sparse_to_dense_mask") if many else values_of(ids), check_mask(mask)
     values = check_values_of(values, ids, "values", what, floating)
     flat = checked_vector(on, values_of(ids), "ids")
-    offsets = ids.row_offsets() if many else np.array([0, len(flat)])
+    offsets = ids._row_offsets() if many else np.array([0, len(flat)])
     return ids, flat, values, mask, offsets, (len(offsets) - 1, len(mask)) if many else (len(mask),)
 
 

@@ -71,7 +71,7 @@ def sparse_matrix(
     """
     bags, flat, scores, columns = prepare_matrix(plain, ids, scores, num_columns, "scores", "sparse_matrix")
     scores = np.ones(len(flat), np.float32) if scores is None else scores
-    rows = len(bags.row_offsets()) - 1
+    rows = len(bags._row_offsets()) - 1
     dense = added(cells_of(bags, columns), scores, rows * columns).astype(native(scores.dtype))
     return above(bags, -1, dense.reshape(rows, columns, *scores.shape[1:]))
 
@@ -90,7 +90,7 @@ def _(call, grad):
 def prepare_columns(on, ids, dense):
     """Check the inputs of batch_dense_to_sparse on any device. Returns a LoDTensor of one id per row, ids, dense."""
     bags = check_bag(ids, "batch_dense_to_sparse")
-    dense = check_dense(dense, len(bags.row_offsets()) - 1)
+    dense = check_dense(dense, len(bags._row_offsets()) - 1)
     check_values(dense.dtype, "batch_dense_to_sparse")
     return bags, checked_columns(on, bags.values, dense.shape[1], "ids", "dense.shape[1]")[0], dense
 
@@ -160,7 +160,7 @@ def batch_sparse_to_dense(
            [ 7., -1., -1.]])
     """
     bags, _, values, columns = prepare_matrix(plain, ids, values, num_columns, "values", "batch_sparse_to_dense")
-    dtype, rows = native(values.dtype), len(bags.row_offsets()) - 1
+    dtype, rows = native(values.dtype), len(bags._row_offsets()) - 1
     dense = np.full((rows * columns, *values.shape[1:]), pad_of(pad_value, dtype), dtype)
     for cell, value in zip(cells_of(bags, columns), values, strict=True):
         dense[cell] = value
@@ -182,7 +182,7 @@ def prepare_matrix_grad(on, ids, values, grad):
     bags = check_bag(ids, "batch_sparse_to_dense")
     values = check_values_of(values, bags, "values", "the gradient", floating=True)
     columns = grad.shape[1:2] or (0,)
-    check_gradient(grad, (len(bags.row_offsets()) - 1, *columns, *values.shape[1:]))
+    check_gradient(grad, (len(bags._row_offsets()) - 1, *columns, *values.shape[1:]))
     return bags, checked_columns(on, bags.values, grad.shape[1], "ids", "grad.shape[1]")[0], values
 
 

@@ -33,10 +33,10 @@ def check_weights(name, weights, dtype):
 def prepare_scatter(on, data, weight, ids, rest):
     """Check the inputs of scatter_weighted_sum. Returns the ids, the arrays to add, and their weights."""
     xs, weights = pairs_of("scatter_weighted_sum", rest)
-    ids = on.checked_ids(ids, len(check_rows(data, "data")))
+    given, ids = ids, on.checked_ids(ids, len(check_rows(data, "data")))
     check_target("scatter_weighted_sum", data, ids.shape, [(f"x{i}", x) for i, x in enumerate(xs, 1)])
     check_weights("scatter_weighted_sum", (weight, *weights), data.dtype)
-    on.refuse_overlap("data", data, (weight, ids, *rest))
+    on.refuse_overlap("data", data, (weight, given, *rest))
     return ids, xs, weights
 
 

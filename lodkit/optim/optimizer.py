@@ -13,6 +13,7 @@ from ..arrays.types import Scalar
 from ..errors import LodkitError
 from ..public import public
 from ..registry import OPS, Op
+from ..signals import uninterrupted
 from .checks import Settings, check_attrs, check_gradient, check_group, counted, named, refuse_shared
 from .touched import TouchedRows
 
@@ -95,7 +96,7 @@ class Optimizer:
         return {name: param for group in self.groups for name, param in group["params"].items()}
 
     def step(self, grads: Mapping[str, Any] | Sequence[Any]) -> None:
-        """Update the parameters.
+        """Update the parameters, all of them: Ctrl-C waits for the last.
 
         Parameters
         ----------
@@ -113,14 +114,15 @@ class Optimizer:
                     check_gradient(self.op, group, name, param, grads[name], states, attrs)
                     plan.append((name, param, grads[name], self._own_attrs(attrs, name, states)))
         refuse_shared(plan)
-        for name, param, grad, attrs in plan:
-            states = self._states[name]
-            if "touched" in states:
-                states["touched"].step(self.op, param, grad, attrs)
-            else:
-                self.op(param, grad, *(states[s] for s in self._names(states)), **attrs)
-            states["iteration"] += 1
-        self.iteration += 1
+        with uninterrupted():
+            for name, param, grad, attrs in plan:
+                states = self._states[name]
+                if "touched" in states:
+                    states["touched"].step(self.op, param, grad, attrs)
+                else:
+                    self.op(param, grad, *(states[s] for s in self._names(states)), **attrs)
+                states["iteration"] += 1
+            self.iteration += 1
 
     def state_dict(self) -> dict[str, Any]:
         """Return the states, by parameter, and the settings that are numbers: what ``lodkit.save`` takes.
@@ -163,10 +165,11 @@ class Optimizer:
             for name, param in group["params"].items():
                 made[name] = self._loaded(group, name, param, state["states"].get(name, {}))
         iteration = counted("the iteration", state["iteration"])
-        self._states.update(made)
-        for mine, group in zip(self.groups, merged, strict=True):
-            mine.update(group)
-        self.iteration, self._checked = iteration, list(map(Settings, self.groups))
+        with uninterrupted():
+            self._states.update(made)
+            for mine, group in zip(self.groups, merged, strict=True):
+                mine.update(group)
+            self.iteration, self._checked = iteration, list(map(Settings, self.groups))
 
     # -- states ----------------------------------------------------------------------------------
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..arrays import write_together
 from ..errors import LodkitError
 from ..lod import SelectedRows
 from ..registry.recording import no_grad, note_written
@@ -43,10 +44,10 @@ class TouchedRows:
         found = param[rows]
         states = [self._states[name][slots] for name in self._names]
         op(found, grad, *states, **attrs)
-        param[rows] = found
+        kept = (self._states[name] for name in self._names)
+        changed = [(array, slots, state) for array, state in zip(kept, states, strict=True)]
+        write_together([(param, rows, found), *changed])
         note_written(param)
-        for name, state in zip(self._names, states, strict=True):
-            self._states[name][slots] = state
 
     def _slots_of(self, rows):
         """Slots of sorted rows; new ones for rows that come for the first time."""

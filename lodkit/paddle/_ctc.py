@@ -59,7 +59,7 @@ def edit_distance(ops, Hyps, Refs, HypsLength=None, RefsLength=None, *, normaliz
         Hyps = ops.sequence_unpad(Hyps, vector(HypsLength))
     if RefsLength is not None:
         Refs = ops.sequence_unpad(Refs, vector(RefsLength))
-    if normalized and not isinstance(Refs, VarDesc) and 0 in Refs.lengths():
+    if normalized and isinstance(Refs, LoDTensor) and 0 in Refs.lengths():
         s = Refs.lengths().tolist().index(0)
         raise LoDError(f"edit_distance: sequence {s} of Refs is empty, and normalized divides by its length; remove it")
     found = _column(ops.edit_distance(Hyps, Refs, normalized=normalized))

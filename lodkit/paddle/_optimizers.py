@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
+
+from ..arrays import is_array
+from ..lod import values_of
+from ..ops.adam_optimizers import check_power
 from ..ops.shared.updates import iteration_of
 from ..registry import VarDesc
+from ..signals import uninterrupted
 from ._types import op_type
 
 
@@ -143,11 +149,23 @@ def adamax(ops, Param, Grad, LearningRate, Moment, InfNorm, Beta1Pow, *, beta1=0
     return _named(outputs, "ParamOut", "MomentOut", "InfNormOut")
 
 
+def _check_powers(powers):
+    for slot, power in zip(("Beta1Pow", "Beta2Pow"), powers, strict=True):
+        if not isinstance(power, VarDesc):
+            power = values_of(power)
+            if not is_array(power):
+                raise TypeError(f"{slot} must be an array of one number, updated in place, got {type(power).__name__}")
+            if isinstance(power, np.ndarray):
+                check_power(power, slot)
+
+
 def _adam(ops, update, inputs, powers, lr, beta1, beta2, epsilon, **settings):
-    """Run an update of the family of adam, then advance the powers of its betas."""
+    """Run an update of the family of adam, then advance the powers of its betas, which are checked before."""
+    _check_powers(powers)
     settings |= {"beta1": beta1, "beta2": beta2, "epsilon": epsilon, "iteration": _iteration(powers[1], beta2)}
-    outputs = update(*inputs, lr=_rate(lr), **settings)
-    powers = [ops.advance_power(power, beta=beta) for power, beta in zip(powers, (beta1, beta2), strict=True)]
+    with uninterrupted():
+        outputs = update(*inputs, lr=_rate(lr), **settings)
+        powers = [ops.advance_power(power, beta=beta) for power, beta in zip(powers, (beta1, beta2), strict=True)]
     return _named([*outputs, *powers], "ParamOut", "Moment1Out", "Moment2Out", "Beta1PowOut", "Beta2PowOut")
 
 

@@ -6,6 +6,7 @@ sequence_topk_avg_pooling, which Paddle's gradient reads.
 
 from __future__ import annotations
 
+from ..arrays import is_integer, listed
 from ..lod import values_of
 from ..registry import DATA_TYPES, VarDesc
 from ._types import SlotError, as_int32, one_integer, op_type, vector, width, without_last
@@ -58,6 +59,8 @@ def sequence_unpad(ops, X, Length):
 def sequence_mask(ops, X, MaxLenTensor=None, *, maxlen=-1, out_dtype=3):
     if MaxLenTensor is not None:
         maxlen = one_integer(MaxLenTensor, "MaxLenTensor")
+    if not (maxlen is None or is_integer(maxlen)):
+        raise TypeError(f"sequence_mask: maxlen must be an integer, got {maxlen!r}")
     maxlen = -1 if maxlen is None else max(maxlen, -1)  # any negative number means the longest length
     return {"Y": ops.sequence_mask(X, max_length=width(maxlen), dtype=_NAMES.get(out_dtype, str(out_dtype)))}
 
@@ -146,7 +149,8 @@ def merge_lod_tensor(ops, X, Mask, InTrue, InFalse, *, level=0):
 
 @op_type
 def im2sequence(ops, X, *, kernels, strides=(1, 1), paddings=(0, 0, 0, 0)):
-    return {"Out": ops.im2sequence(X, kernels=tuple(kernels), strides=tuple(strides), paddings=tuple(paddings))}
+    given = {"kernels": kernels, "strides": strides, "paddings": paddings}
+    return {"Out": ops.im2sequence(X, **{name: listed(x, f"im2sequence: {name}") for name, x in given.items()})}
 
 
 @op_type

@@ -127,6 +127,8 @@ def _accepted(ops, name, known, slot, x):
         if len(x) > 1:
             raise SlotError(f"{name}: {slot} takes one variable, got a list of {len(x)}")
         (x,) = x
+    if isinstance(x, LoDTensor) and x.values is None:
+        raise SlotError(f"{name}: {slot} has structure but no values; give it some with set_values(...)")
     if x is None or ops.takes(x) or "Param" in known.slots:  # what is updated in place must not become an array
         return x
     if not (ops.takes_lists and isinstance(x, LISTS)):
@@ -138,6 +140,8 @@ def one_integer(x, slot):
     """The integer of a slot that has one; None of a description."""
     if isinstance(x, VarDesc):
         return None
+    if isinstance(x, RankTable):
+        raise SlotError(f"{slot} must be one integer, got RankTable")
     found = integers(to_device(values_of(x), "cpu"), slot)
     if found.size != 1:
         raise SlotError(f"{slot} must be one integer, got shape {found.shape}")

@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 
-from ..arrays import MOST, flat
+from ..arrays import MOST, flat, listed
 from ..lod import LoDTensor, SelectedRows, values_of
 from ..registry import VarDesc
-from ._types import as_int32, op_type, without_last
+from ._types import SlotError, as_int32, op_type, without_last
 
 
 @op_type
@@ -88,7 +88,8 @@ def fused_embedding_seq_pool(ops, W, Ids, *, combiner="sum", padding_idx=-1, is_
 
 @op_type
 def split_selected_rows(ops, X, *, height_sections):
-    return {"Out": list(ops.split_selected_rows(X, height_sections=tuple(height_sections)))}
+    sections = listed(height_sections, "split_selected_rows: height_sections")
+    return {"Out": list(ops.split_selected_rows(X, height_sections=sections))}
 
 
 def _column(ids):
@@ -117,6 +118,8 @@ def merge_ids(ops, Ids: list, Rows: list, X: list):
     """The value of each id, from the shards: the rows and the values of each."""
     if isinstance(X[0], VarDesc):
         return {"Out": [X[0].but(dims=(ids.dims[0], *X[0].dims[1:])) for ids in Ids]}
+    if len(Rows) != len(X):
+        raise SlotError(f"merge_ids: Rows has {len(Rows)} variables, X has {len(X)}; give one of each per shard")
     shards = (SelectedRows(flat(rows), x, MOST) for rows, x in zip(Rows, X, strict=True))
     whole = ops.sum(*shards)
     return {"Out": [ops.gather(whole.value, ops.find(whole.rows, flat(ids))) for ids in Ids]}

@@ -9,6 +9,7 @@ import numpy as np
 from ..arrays import is_array, may_share_memory
 from ..errors import DTypeError, LodkitError
 from ..lod import LoDTensor, SelectedRows
+from .explaining import explain
 from .recording import Call, no_grad
 
 
@@ -19,7 +20,11 @@ def backward(call, wanted, grads):
     view.wanted = wanted
     with no_grad():
         grads = [g.to_dense() if isinstance(g, SelectedRows) else g for g in grads]
-        result = call.op.gradient_rule(view, *grads)
+        try:
+            result = call.op.gradient_rule(view, *grads)
+        except Exception as error:
+            explain(call.op, call.inputs, call.attrs, error)
+            raise
     return result if isinstance(result, tuple) else (result,)
 
 
@@ -83,10 +88,9 @@ def seed(target, given):
     given = np.asarray(given)
     if given.dtype.kind not in "fiu":
         raise DTypeError(f"an output gradient must hold floating numbers, not {given.dtype}")
-    given = given.astype(values.dtype, copy=False)
     if given.shape != values.shape:
         raise ValueError(f"output gradient of shape {given.shape} for a target of shape {values.shape}")
-    return given
+    return given.astype(values.dtype, copy=False)
 
 
 def _ones_on_gpu(values):

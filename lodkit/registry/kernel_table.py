@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import importlib
 import importlib.util
 import inspect
 import itertools
 import typing
 
 from ..errors import DeviceError, NoKernelError
+from ..loading import load, lock
 from . import representation
 from .kinds import Dense, kind_keys, kinds_of
 
@@ -47,7 +47,7 @@ class KernelTable:
         """Bind functions that serve several devices to one; harmless if two threads do it at once."""
         for devices, function in self._shared:
             if device in devices:
-                offered = importlib.import_module(f"lodkit.kernels.{device}.primitives.device")
+                offered = load(f"lodkit.kernels.{device}.primitives.device")
                 self._add_kernel(device, function, offered.launcher(function), skip=1)
 
     def _add_kernel(self, device, function, launch, skip=0):
@@ -70,12 +70,14 @@ class KernelTable:
 
     def _load(self, device):
         """Import the kernels of the family for a device, once, if there are any."""
-        if device not in self._loaded:
+        if device in self._loaded:
+            return
+        with lock:  # to look for a module imports its package
             package = self.definition.__module__.rpartition(".ops.")[0]
             kernels = f"{package}.kernels"
             for module in (f"{kernels}.common.{self.family}", f"{kernels}.{device}.{self.family}"):
                 if package and _exists(module):
-                    importlib.import_module(module)
+                    load(module)
             self._bind(device)
             self._loaded.add(device)  # last, so that other threads find the kernels
 

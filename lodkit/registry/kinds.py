@@ -10,6 +10,7 @@ import numpy as np
 from ..arrays import from_lists, is_array, plain_array
 from ..errors import LoDError, LoDMismatchError
 from ..lod import LoDTensor, RankTable, SelectedRows, mismatch
+from ..lod.levels import resized
 
 if typing.TYPE_CHECKING:
     Dense: typing.TypeAlias = typing.Any
@@ -97,7 +98,7 @@ def check_whole(op, name, x):
         if x.values is None:
             raise LoDError(f"{op}: {name} has structure but no values; give it some with set_values(...)")
         if not x.has_valid_recursive_sequence_lengths():
-            raise LoDError(f"{op}: {name} was cut into {x.row_offsets()[-1]} rows, its values have {len(x.values)} now")
+            raise resized(f"{op}: {name}", x._row_offsets()[-1], x.values)
     if isinstance(x, SelectedRows) and len(x.rows) != len(x.value):
         raise LoDError(f"{op}: {name} lists {len(x.rows)} rows, its value has {len(x.value)} now")
 

@@ -21,6 +21,7 @@ from ..errors import LodkitError, ShapeMismatchError, UnknownOperatorError
 from ..lod import LoDTensor, SelectedRows
 from . import representation
 from .desc import VarDesc, inferred_level
+from .explaining import explain
 from .inputs import accept_inputs, label_of, names_of
 from .kernel_table import KernelTable
 from .kinds import Dense, check_whole, kind_of, kinds_of, name_of, run_rows
@@ -84,40 +85,47 @@ class Op(KernelTable):
     def __call__(self, *inputs, out=None, **attrs):
         if state.open and open_tapes():
             return call_recorded(self, inputs, out, attrs)
-        if out is not None:
-            return call_with_out(self, inputs, attrs, out)
-        # 0.1 us faster than map()
-        if len(inputs) == 1:
-            key = type(inputs[0])
-        elif len(inputs) == 2:
-            key = type(inputs[0]), type(inputs[1])
-        else:
-            key = tuple(map(type, inputs))
-        found = self._selected.get(key)
-        if found is None:
-            if holds_tensors(inputs):
-                return call_on_arrays(self, inputs, attrs)
-            inputs = self._accept(inputs)
-            found = self._choose(inputs)
-        launch, ragged, sparse = found
-        if ragged:  # four tests take 90 ns less than four empty loops
-            for i in ragged:
-                values, lod = inputs[i]._values, inputs[i]._lod
-                if type(values) is not np.ndarray or (lod and lod[-1].item(-1) != len(values)):
-                    launch = launcher_of(self, inputs)
-        if sparse:
-            for i in sparse:
-                values = inputs[i].value
-                if type(values) is not np.ndarray or len(values) != len(inputs[i].rows):
-                    launch = launcher_of(self, inputs)
-        if attrs:
-            for name, value in attrs.items():
-                test = self._tests.get(name)
-                if test is None or not test(value):
-                    attrs[name] = self._settled(name, value)
-        if self._needed:
-            self._check_needed(attrs)
-        return launch(*inputs, **attrs)
+        try:
+            if out is not None:
+                return call_with_out(self, inputs, attrs, out)
+            # 0.1 us faster than map()
+            if len(inputs) == 1:
+                key = type(inputs[0])
+            elif len(inputs) == 2:
+                key = type(inputs[0]), type(inputs[1])
+            else:
+                key = tuple(map(type, inputs))
+            found = self._selected.get(key)
+            if found is None:
+                if holds_tensors(inputs):
+                    return call_on_arrays(self, inputs, attrs)
+                inputs = self._accept(inputs)
+                found = self._choose(inputs)
+            launch, ragged, sparse = found
+            if ragged:  # four tests take 90 ns less than four empty loops
+                for i in ragged:
+                    values, lod = inputs[i]._values, inputs[i]._lod
+                    if type(values) is not np.ndarray or (lod and lod[-1].item(-1) != len(values)):
+                        launch = launcher_of(self, inputs)
+            if sparse:
+                for i in sparse:
+                    values = inputs[i].value
+                    if type(values) is not np.ndarray or len(values) != len(inputs[i].rows):
+                        launch = launcher_of(self, inputs)
+            if attrs:
+                for name, value in attrs.items():
+                    test = self._tests.get(name)
+                    if test is None or not test(value):
+                        attrs[name] = self._settled(name, value)
+            if self._needed:
+                self._check_needed(attrs)
+            result = launch(*inputs, **attrs)
+            if closed.data and self._updated:  # 0.2 us less than its length
+                note_update(self, inputs)
+            return result
+        except Exception as error:
+            explain(self, inputs, attrs, error)
+            raise
 
     def select(self, *inputs):
         """Return the kernel for these inputs."""
@@ -275,13 +283,7 @@ class Op(KernelTable):
 
 
 class UpdatingOp(Op):
-    """Operator that updates inputs in place."""
-
-    def __call__(self, *inputs, **attrs):
-        result = Op.__call__(self, *inputs, **attrs)
-        if closed.data:  # 0.2 us less than its length
-            note_update(self, inputs)
-        return result
+    """Operator that updates inputs in place, and returns them."""
 
 
 def op(definition=None, /, *, rowwise=False, updates=False, like=None):

@@ -118,7 +118,7 @@ def check_update_on_tape(op, inputs):
 
 def note_written(array):
     """Tell all tapes that an array was written to."""
-    for tape in (*open_tapes(), *(reference() for reference in tuple(closed.data))):
+    for tape in (*open_tapes(), *(reference() for reference in closed.data.copy())):
         if tape is not None:
             tape._overwritten(array)
 
@@ -204,7 +204,7 @@ def note_update(op, inputs):
     """Tell closed tapes which arrays an operator has updated."""
     for name, x in zip(op._names(inputs), inputs, strict=True):
         if name in op.updates:
-            for reference in tuple(closed.data):  # one step: other threads may add to it
+            for reference in closed.data.copy():  # one step: threads add tapes, collections remove them
                 if (tape := reference()) is not None:
                     tape._overwritten(x)
 
@@ -216,7 +216,7 @@ def knows(array):
 
 def moved(array, other):
     """Tell closed tapes that ``other`` takes the place of an array."""
-    for reference in tuple(closed.data):
+    for reference in closed.data.copy():
         if (tape := reference()) is not None and id(array) in tape._versions:
             tape._moved.append(other)
 

@@ -58,17 +58,16 @@ def save(path: str | os.PathLike[str], values: Any) -> None:
     if META in arrays:
         raise ValueError(f"{META!r} is no key of the outermost dictionary: the file keeps it; rename it")
     form.check(arrays)
-    with replacing(path) as draft, open(draft, "wb") as file:
+    with replacing(path) as file:
         form.write(file, arrays, META, meta)
-        file.flush()
-        os.fsync(file.fileno())
 
 
 def load(path: str | os.PathLike[str], *, mmap: bool = False) -> Any:
     """Load what ``save`` wrote. Of a file by another program, load its arrays, in a dictionary.
 
     Arrays come back as NumPy arrays (bfloat16 as float32, exactly). Nothing is unpickled, and no memory is taken for
-    sizes that the file declares but does not have.
+    sizes that the file declares but does not have; compressed arrays that would take more than 256 MiB, and 100 times
+    the size of the file, are refused.
 
     Parameters
     ----------

@@ -15,6 +15,8 @@ from .reading import StorageError, bytes_of, filled
 
 ALIGNMENT = 64
 EXPANSION = 1032  # no deflated byte gives more
+MOST_EXPANSION, UNASKED = 100, 1 << 28  # of all arrays, where they are larger than this
+ENCRYPTED = 1  # of a member's flags
 LOCAL_HEADER, ZIP64 = 30, 20  # bytes of a member's header, and of the field that gives sizes in 64 bits
 FILLER = 0xDA7A  # id of the field of zeros that aligns a member
 HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
@@ -42,6 +44,7 @@ def read(source, meta_name):
     """Arrays by name, and the text that ``write`` put beside them, or None."""
     arrays = {}
     with zipfile.ZipFile(source.file) as archive:
+        _check_sizes(source, archive.infolist())
         for member in archive.infolist():
             name = member.filename.removesuffix(".npy")
             if name in arrays or name == member.filename:
@@ -51,18 +54,37 @@ def read(source, meta_name):
     return arrays, None if meta is None else str(meta)
 
 
+def _check_sizes(source, members):
+    """Refuse what cannot be in the file, and what fills the memory from a small one."""
+    for member in members:
+        name, stored = member.filename.removesuffix(".npy"), member.compress_type == zipfile.ZIP_STORED
+        if not stored and member.compress_type != zipfile.ZIP_DEFLATED:
+            raise StorageError(f"{name} is compressed by method {member.compress_type}; write it by np.savez")
+        if member.flag_bits & ENCRYPTED:
+            raise StorageError(f"{name} is encrypted; write it by np.savez")
+        most = member.compress_size * (1 if stored else EXPANSION)
+        if member.compress_size > source.size or member.file_size > most:
+            raise StorageError(f"{name} declares {member.file_size} bytes, more than the file has")
+    if sum(member.compress_size for member in members) > source.size:
+        raise StorageError("its arrays lie over each other")
+    total = sum(member.file_size for member in members)
+    if total > max(UNASKED, MOST_EXPANSION * source.size):
+        raise StorageError(
+            f"its {source.size} bytes would fill {total} of memory, as a bomb's do; "
+            "read it with np.load if you trust it"
+        )
+
+
 def _array(source, archive, member, name):
     stored = member.compress_type == zipfile.ZIP_STORED
-    most = member.compress_size * (1 if stored else EXPANSION)
-    if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-        raise StorageError(f"{name} is compressed by method {member.compress_type}; write it by np.savez")
-    if member.compress_size > source.size or member.file_size > most:
-        raise StorageError(f"{name} declares {member.file_size} bytes, more than the file has")
     with archive.open(member) as stream:
         version = np.lib.format.read_magic(stream)
         if version not in HEADERS:
             raise StorageError(f"{name} has version {version} of NumPy's format, not 1.0 or 2.0")
-        shape, fortran, dtype = HEADERS[version](stream)
+        try:
+            shape, fortran, dtype = HEADERS[version](stream)
+        except MemoryError:  # of Python's parser, by what is nested too deep
+            raise StorageError(f"{name} has a header that is no array's") from None
         if dtype.hasobject:
             raise StorageError(f"{name} holds Python objects, pickled; load never unpickles")
         start = stream.tell()

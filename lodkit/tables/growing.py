@@ -16,6 +16,7 @@ from ..errors import LodkitError, RowIndexError, ShapeMismatchError
 from ..lod import LoDTensor, SelectedRows
 from ..public import public
 from ..registry import Op
+from ..signals import uninterrupted
 
 
 def _zeros(count, shape, dtype):
@@ -118,8 +119,9 @@ class GrowingTable:
         found = self._keys.find(flat)
         if grow and len(found) and found.min() < 0:
             new = flat[found < 0]
-            self._reserve(len(self) + len(np.unique(new)))
-            self._keys.insert(new)
+            with uninterrupted():
+                self._reserve(len(self) + len(np.unique(new)))
+                self._keys.insert(new)
             found = self._keys.find(flat)
         return found.reshape(keys.shape)
 

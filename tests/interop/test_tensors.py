@@ -6,6 +6,7 @@ import copy
 import gc
 import operator
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -58,7 +59,7 @@ def test_structure_is_copied_from_tensors(values):
 
 def test_bad_structure_in_tensors_raises(values):
     for wrong, text in (
-        ([torch.tensor([3, -1, 4])], "negative at position 1"),
+        ([torch.tensor([3, -1, 4])], r"\[1\] = -1 is negative"),
         ([torch.tensor([3.5])], "must be int32 or int64"),
         ([torch.tensor(3)], "one-dimensional"),
         (torch.tensor([3, 3]), "one-dimensional"),
@@ -279,3 +280,14 @@ def test_scipy_takes_tensors():
 def test_optimizers_of_arrays_name_the_way():
     with pytest.raises(TypeError, match=r"table\.detach\(\)\.numpy\(\), which shares"):
         lodkit.optim.SGD({"table": torch.ones(3)}, lr=0.1)
+
+
+@pytest.mark.parametrize("count", [2, 5000])
+def test_what_a_tensor_writes_to_offsets_is_no_structure(count):
+    """PyTorch shares read-only arrays with a warning, once in a process."""
+    t = LoDTensor(np.ones(2 * count), [np.full(count, 2)])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        shared = torch.from_numpy(t.offsets())
+    shared[1] = 1 << 40
+    assert lodkit.sequence_pool(t).tolist() == [2.0] * count and t.lod()[0][1] == 2

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-import pickle
+import json
 import re
 import threading
 import types
@@ -29,7 +29,7 @@ __all__ = ["BLOCK", "cuda", "device", "extending", "launch", "numba_types"]
 
 BLOCK = 256
 BLOCKS_EACH = 8  # blocks per multiprocessor that fill it
-_FORMAT = "lodkit cuda 2"
+_FORMAT = "lodkit cuda 3"
 GENERATION = 8, 0  # kernels use nothing newer: Numba compiles for it, the linker for the GPU at hand
 _lock = threading.RLock()  # Numba's compiler is not thread-safe at its first launch
 _thread = threading.local()
@@ -204,11 +204,13 @@ def machine_code(kernel, names, capability):
         name = entry_name(_FORMAT, numba.__version__, version(), names, capability, fingerprint(kernel))
         payload = load(name)
         if payload:
-            return pickle.loads(payload)
+            facts, _, code = payload.partition(b"\n")
+            return code, *json.loads(facts)
     made = _compiled(kernel, names, capability)
     if name:
         with failing_softly():
-            store(name, pickle.dumps(made))
+            code, *facts = made
+            store(name, json.dumps(facts).encode() + b"\n" + code)
     return made
 
 

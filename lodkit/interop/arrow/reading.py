@@ -10,6 +10,7 @@ import numpy as np
 from ...errors import LoDError
 from ...lod import LoDTensor, frozen
 from ...lod.batching import concat
+from ...lod.levels import compiled
 from ..awkward import is_array as is_awkward
 from . import buffers
 from .importing import Column, chunks_of
@@ -179,7 +180,7 @@ class _Reader:
             if null is not None:
                 lengths[null] = 0
             lengths = lengths if hidden is None else lengths[~hidden]
-            yield np.concatenate([[0], np.cumsum(lengths)])
+            yield compiled().lengths_to_offsets(lengths, self.name)
 
     def _refuse(self, null, what, item=()):
         """Raise for the first null of items of a shape, with the indices that lead to it."""

@@ -9,6 +9,7 @@ import torch
 
 from ...lod import LoDTensor, SelectedRows
 from ...lod.levels import frozen
+from ...lod.offsets import lengths_to_offsets
 from ...ops.embedding import embedding_bag_grad
 
 _aten = torch.ops.aten
@@ -115,9 +116,12 @@ class BagGradient(torch.Tensor):
         lengths = np.concatenate([np.diff(part.bags._lod[-1]) for part in parts])
         grad = np.concatenate([part.array() for part in parts])
         weights = None if same else np.concatenate([part.factors() for part in parts])
-        offsets = np.zeros(len(lengths) + 1, np.int64)
-        np.cumsum(lengths, out=offsets[1:])
-        return LoDTensor._wrap(frozen(flat), (frozen(offsets),)), grad, weights, parts[0].pool if same else "sum"
+        return (
+            LoDTensor._wrap(frozen(flat), (frozen(lengths_to_offsets(lengths)),)),
+            grad,
+            weights,
+            parts[0].pool if same else "sum",
+        )
 
     def __repr__(self, *, tensor_contents=None):
         ids, bags = (sum(map(count, self.parts)) for count in (lambda p: len(p.bags._values), lambda p: len(p.grad)))

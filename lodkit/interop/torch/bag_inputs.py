@@ -11,6 +11,7 @@ from ...errors import DTypeError, LoDError, ShapeMismatchError
 from ...jit import njit
 from ...lod import LoDTensor
 from ...lod.levels import frozen
+from ...lod.offsets import lengths_to_offsets
 from ...ops.embedding import check_bag
 from .nested import from_nested
 
@@ -22,9 +23,10 @@ def _fill_offsets(starts, count, offsets):
     """Copy starts of bags, and end the last bag at ``count``. Returns the position of the first bad one, or -1."""
     before = 0
     for i in range(len(starts)):
-        if starts[i] < before or (i == 0 and starts[i] != 0) or starts[i] > count:
+        start = starts[i]  # read once: another thread may write it
+        if start < before or (i == 0 and start != 0) or start > count:
             return i
-        offsets[i] = before = starts[i]
+        offsets[i] = before = start
     last = len(offsets) - 1
     if last < len(starts) and before != count:
         return last
@@ -91,8 +93,7 @@ def _by_offsets(x, starts, whole):
     bad = _fill_offsets(numbers, len(ids), made)
     if bad >= 0:
         raise _bad_offset(numbers, bad, len(ids), whole)
-    made.flags.writeable = False
-    return LoDTensor._wrap(ids, (made,))
+    return LoDTensor._wrap(ids, (frozen(made),))
 
 
 def _bad_offset(numbers, i, count, whole):
@@ -145,7 +146,6 @@ def without(bags, padding_idx):
     kept = bags._values != padding_idx
     if kept.all():
         return bags, None
-    before = np.zeros(len(kept) + 1, np.int64)
-    np.cumsum(kept, out=before[1:])
+    before = lengths_to_offsets(kept.astype(np.int64))
     levels = (*bags._lod[:-1], frozen(before[bags._lod[-1]]))
     return LoDTensor._wrap(bags._values[kept], levels), kept

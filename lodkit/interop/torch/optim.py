@@ -16,6 +16,7 @@ from ...errors import DTypeError, LodkitError
 from ...ops.bag_updates import ABSENT
 from ...optim.checks import check_gradient, counted, refuse_shared
 from ...registry import OPS
+from ...signals import uninterrupted
 from .bag_gradient import BagGradient, rows_of
 
 #: Attributes of rules that have no meaning for a group of parameters: arrays of one of them, and what steps count.
@@ -85,6 +86,8 @@ class Optimizer(torch.optim.Optimizer):
     def step(self, closure=None):  # type: ignore[override]
         """Update the parameters that have gradients; all gradients are checked before the first update.
 
+        Ctrl-C waits for the last one.
+
         Parameters
         ----------
         closure : callable, optional
@@ -102,8 +105,9 @@ class Optimizer(torch.optim.Optimizer):
                 if param.grad is not None:
                     updates.append(self._planned(recipe, attrs, name, param))
         refuse_shared([(u.name, u.array, u.grad, u.attrs) for u in updates if not isinstance(u.grad, tuple)])
-        for update in updates:
-            update.run()
+        with uninterrupted():
+            for update in updates:
+                update.run()
         return loss
 
     def _recipe(self, group):
@@ -147,12 +151,13 @@ class Optimizer(torch.optim.Optimizer):
     def _fill(self, recipe, state, names, param):
         """Make the states of a parameter."""
         shape, kind = tuple(param.shape) or (1,), _EXACT.get(param.dtype, param.dtype)
-        state["iteration"] = 0
+        made = {"iteration": 0}
         for name in names:
             size, dtype, start = recipe._layout(shape, None, name)
             dtype = _NUMPY[kind] if dtype is None else dtype
             # NumPy asks for huge pages, which PyTorch does not: rows anywhere in a state are found faster.
-            state[name] = torch.from_numpy(np.full(size, start, dtype) if start else np.zeros(size, dtype))
+            made[name] = torch.from_numpy(np.full(size, start, dtype) if start else np.zeros(size, dtype))
+        state.update(made)  # an interrupt leaves all or none
 
     @classmethod
     def _fused_name(cls):
@@ -178,10 +183,11 @@ class Optimizer(torch.optim.Optimizer):
             for i, (param, _), group in zip(saved, pairs, groups, strict=True):
                 if i in state_dict["state"]:
                     found[param] = self._loaded(group, param, state_dict["state"][i])
-        super().load_state_dict(state_dict)
-        self.__dict__.pop("_recipes", None)
-        for param, state in found.items():  # PyTorch's would convert them to the type of the parameter
-            self.state[param] = state
+        with uninterrupted():
+            super().load_state_dict(state_dict)
+            self.__dict__.pop("_recipes", None)
+            for param, state in found.items():  # PyTorch's would convert them to the type of the parameter
+                self.state[param] = state
 
     def _loaded(self, group, param, given):
         """States of a parameter from those of a file, as copies."""

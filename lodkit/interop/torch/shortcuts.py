@@ -1,20 +1,17 @@
 """Gradients of bags in fewer steps, to the same bits.
 
-A call of 10 bags is done before a kernel is looked up; a large one is written into memory of PyTorch's, which reuses
-what the last step has freed.
+A call of 10 bags is done before an operator is looked up, and a large one is written into memory of PyTorch's, which
+reuses what the last step has freed.
 """
 
 from __future__ import annotations
 
-import numpy as np
 import torch
 
-from ...jit import settings
-from ...kernels.cpu.primitives.gradient_kernels import factors, spread
+from ...kernels.cpu.primitives.gather import repeat_rows
+from ...kernels.cpu.primitives.gradient_kernels import factors
 from .operands import PLAIN, RAGGED, array
 
-#: Numbers of a gradient up to which NumPy copies rows faster than a kernel is started.
-FEW = 1 << 14
 _KINDS = (torch.float32, torch.float64)
 _ATTRS = {"pool", "pad_value"}  # others change more than the factor of a bag
 
@@ -34,23 +31,16 @@ def bags(step, saved, grad):
     offsets = levels[0]
     if table.dtype not in _KINDS or table.is_cuda:
         return None
-    rows = array(grad)
-    if ids.numel() * rows.size >= FEW * len(offsets):
-        values = _many(rows, pool, offsets, ids.numel(), table)
-        return torch.sparse_coo_tensor(ids.clone().unsqueeze(0), values, table.shape, check_invariants=False)
-    if pool == "mean":
-        rows = rows * factors(pool, offsets, None, rows.dtype).reshape(-1, *[1] * (rows.ndim - 1))
-    values = torch.from_numpy(np.repeat(rows, offsets[1:] - offsets[:-1], axis=0))
+    values = rows_of(array(grad), pool, offsets, table.dtype)
     return torch.sparse_coo_tensor(ids.clone().unsqueeze(0), values, table.shape, check_invariants=False)
 
 
-def _many(rows, pool, offsets, count, table):
-    """A row for each id by the kernel, in a tensor."""
-    values = torch.empty((count, *table.shape[1:]), dtype=table.dtype)
-    made = values.numpy().reshape(count, -1)
-    rows = np.ascontiguousarray(rows).reshape(len(rows), -1)
-    scale = factors(pool, offsets, None, rows.dtype)
-    spread(made.size, rows, scale, rows[:0, 0], offsets, settings.chunk_rows, made)
+def rows_of(grad, pool, offsets, dtype):
+    """A tensor of one row an id: that of its bag in an array ``grad``, times 1 or 1/n."""
+    if pool == "mean":
+        grad = grad * factors(pool, offsets, None, grad.dtype).reshape(-1, *[1] * (grad.ndim - 1))
+    values = torch.empty((offsets.item(-1), *grad.shape[1:]), dtype=dtype)
+    repeat_rows(grad, offsets, values.numpy())
     return values
 
 

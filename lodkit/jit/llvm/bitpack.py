@@ -8,6 +8,7 @@ from numba.extending import intrinsic
 
 from ..private_numba import converts_halves
 from . import halves
+from .bounds import check_lanes
 from .vectors import Vector, pointer_to, shuffled
 
 
@@ -22,6 +23,7 @@ def load_codes(typing, rows, i, j, size, bits):
 
     def generate(context, builder, signature, args):
         bytes_, words = ir.VectorType(ir.IntType(8), size), ir.VectorType(ir.IntType(32), size)
+        check_lanes(context, builder, rows, args, size)
         packed = builder.load(pointer_to(context, builder, rows, *args[:3], bytes_))
         packed.align = 1
         packed = builder.zext(packed, words)
@@ -51,6 +53,7 @@ def store_codes(typing, rows, i, j, codes, bits):
             part = shuffled(builder, numbers, numbers, list(range(k * size, (k + 1) * size)))
             packed = builder.or_(packed, builder.shl(part, _each(words, k * bits)))
         bytes_ = ir.VectorType(ir.IntType(8), size)
+        check_lanes(context, builder, rows, args, size)
         where = pointer_to(context, builder, rows, *args[:3], bytes_)
         builder.store(builder.trunc(packed, bytes_), where).align = 1
         return context.get_dummy_value()

@@ -9,6 +9,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
+from .bounds import check_lanes
 from .vectors import (
     Vector,
     bits_of,
@@ -56,6 +57,7 @@ def _first(context, builder, array, args, width, count):
     lane, align = lane_in_memory(context, array)
     memory = ir.VectorType(lane, width)
     count = builder.select(builder.icmp_signed("<", count, count.type(width)), count, count.type(width))
+    check_lanes(context, builder, array, args, count)
     small = ir.IntType(32)  # half as many registers as counts take
     lanes = ir.Constant(ir.VectorType(small, width), list(range(width)))
     there = builder.icmp_signed("<", lanes, splat(builder, builder.trunc(count, small), width))

@@ -7,6 +7,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
+from .bounds import check_bytes
 from .vectors import pointer_to
 
 BYTE, I32, I64 = ir.IntType(8), ir.IntType(32), ir.IntType(64)
@@ -17,6 +18,7 @@ LINE = 64  # bytes of a cache line; non-temporal stores must fill whole lines
 def _pointers(context, builder, signature, args):
     """Destination and source of ``copy(out, i, source, j, count)``."""
     for kind, array, at in zip(signature.args[:4:2], args[:4:2], args[1:4:2], strict=True):
+        check_bytes(context, builder, kind, array, at, args[4])
         data = context.make_array(kind)(context, builder, array).data
         yield builder.gep(builder.bitcast(data, BYTE.as_pointer()), [at])
 
@@ -24,7 +26,8 @@ def _pointers(context, builder, signature, args):
 @intrinsic
 def copy(typing, out, i, source, j, count):
     def generate(context, builder, signature, args):
-        cgutils.raw_memcpy(builder, *_pointers(context, builder, signature, args), args[4], 1)
+        to, start = _pointers(context, builder, signature, args)
+        cgutils.raw_memcpy(builder, to, start, args[4], 1)
         return context.get_dummy_value()
 
     return types.void(out, types.int64, source, types.int64, types.int64), generate

@@ -9,6 +9,7 @@ from numba.extending import models, register_model
 
 from ..private_numba import converts_halves
 from . import halves
+from .bounds import check_lanes
 
 COMPUTE_DTYPE = {"float32": "float32", "float64": "float64", "uint16": "float32", "int32": "int64", "int64": "int64"}
 
@@ -90,6 +91,7 @@ def lane_in_memory(context, array_type):
 def pieces_at(context, builder, array, args, width):
     """For each piece of ``array[i, j : j + width]``: its type in memory, a pointer to it, and its alignment."""
     lane, align = lane_in_memory(context, array)
+    check_lanes(context, builder, array, args, width)
     start = pointer_to(context, builder, array, *args[:3], lane)
     for at, size in pieces(width):
         kind = ir.VectorType(lane, size)

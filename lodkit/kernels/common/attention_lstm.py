@@ -11,6 +11,7 @@ import numpy as np
 from ... import ops
 from ...arrays import native
 from ...lod import LoDTensor, frozen
+from ...lod.offsets import lengths_to_offsets
 from ...ops.attention_lstm import prepare
 from ...ops.shared.recurrent import Steps
 from ...registry import Dense
@@ -20,7 +21,7 @@ from .gate_activations import activate
 def _longest_first(offsets, order):
     """The rows of x with the longest sequence first, and the offsets of the sequences in that order."""
     lengths = np.diff(offsets)[order]
-    ends = np.concatenate([[0], np.cumsum(lengths)])
+    ends = lengths_to_offsets(lengths)
     return np.repeat(offsets[order] - ends[:-1], lengths) + np.arange(ends[-1]), frozen(ends)
 
 

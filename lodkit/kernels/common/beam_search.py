@@ -7,6 +7,7 @@ import numpy as np
 from ... import ops
 from ...arrays import native
 from ...lod import LoDTensor, frozen
+from ...lod.offsets import lengths_to_offsets
 from ...ops.beam_search import check_classes, prepare
 from ...registry import Dense
 
@@ -26,11 +27,11 @@ def beam_search(
     is_accumulated,
 ):
     before, totals, choices, offsets = prepare(on, pre_ids, pre_scores, ids, scores, level, beam_size)
-    counts, ends = np.zeros(len(before), np.int64), np.zeros(len(before) + 1, np.int64)
+    counts = np.zeros(len(before), np.int64)
     if len(before):
         prefixes = on.beam_search.prefixes(before, totals, scores.values, end_id, beam_size, is_accumulated)
         counts = on.read(on.beam_search.take(*prefixes, offsets, beam_size))
-    np.cumsum(counts, out=ends[1:])
+    ends = lengths_to_offsets(counts)
     n, item, dtype = int(ends[-1]), pre_ids.shape[1:], native(scores.dtype)
     words, parents = (on.output((n,), np.dtype(np.int64), None, scores.values) for _ in range(2))
     best = on.output((n,), dtype, None, scores.values)
@@ -43,13 +44,13 @@ def beam_search(
 @ops.greedy_decode.kernel("cpu", "cuda")
 def greedy_decode(on, scores: LoDTensor, /, *, end_id):
     check_classes(scores.values)
-    offsets, levels, like = scores.row_offsets(), scores._lod, scores.values
+    offsets, levels, like = scores._row_offsets(), scores._lod, scores.values
     ids = on.output((len(like),), np.dtype(np.int64), None, like)
     best = on.output((len(like),), native(like.dtype), None, like)
     if len(like):
         on.beam_search.best_classes(like, ids, best)
     if end_id is not None and len(like):
-        ends = np.concatenate([[0], np.cumsum(on.read(on.beam_search.lengths(ids, offsets, end_id)))])
+        ends = lengths_to_offsets(on.read(on.beam_search.lengths(ids, offsets, end_id)))
         rows = np.repeat(offsets[:-1] - ends[:-1], np.diff(ends)) + np.arange(ends[-1])
         rows, levels = on.send(like, rows), (*levels[:-1], frozen(ends))
         ids, best = on.take(ids, rows), on.take(best, rows)

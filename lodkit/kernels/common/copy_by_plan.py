@@ -70,7 +70,9 @@ def moved_back(on, plan, grad):
 def _laid(runs):
     """The plan that copies runs to one after another."""
     starts, stops = runs
-    return CopyPlan(starts, stops, lengths_to_offsets(stops - starts)[:-1])
+    return CopyPlan(
+        starts, stops, lengths_to_offsets(stops - starts, "the lengths of all that a selection of x takes")[:-1]
+    )
 
 
 def _overlap(place):

@@ -9,6 +9,7 @@ import typing
 
 import numpy as np
 
+from ...arrays.sizes import checked_size
 from ...lod import frozen
 from ...lod.copy_runs import move_runs
 from ...lod.offsets import cut_parts, lengths_to_offsets
@@ -50,7 +51,7 @@ def plan_merge(inputs, keep=None):
         lengths = np.empty(levels[-1][-1], np.int64)
         for offsets, plan in zip(inputs, plans, strict=True):
             move_runs(np.diff(offsets[depth]), plan, lengths)
-        levels.append(frozen(lengths_to_offsets(lengths)))
+        levels.append(frozen(lengths_to_offsets(lengths, f"the lengths, at level {depth}, of all xs")))
         bounds = [offsets[depth][b] for offsets, b in zip(inputs, bounds, strict=True)]
         _, plans = _plan_level(bounds, keep)
     return tuple(levels), plans
@@ -60,35 +61,31 @@ def _plan_level(bounds, keep):
     """Offsets of the items of each example, over all inputs, and a plan per input."""
     if keep is not None:
         return _plan_kept(bounds, keep)
-    total = bounds[0]
+    checked_size(
+        sum([b.item(-1) for b in bounds]), "the lengths of all xs", "add up to"
+    )  # offsets ascend: no sum of others is larger
+    both = bounds[0]
     for b in bounds[1:]:
-        total = total + b
-    plans, to = [], total[:-1]
+        both = both + b
+    plans, to = [], both[:-1]
     for i, b in enumerate(bounds):
         starts, stops = b[:-1], b[1:]
         plans.append(CopyPlan(starts, stops, to))
         if i + 1 < len(bounds):
             to = to + (stops - starts)
-    return frozen(total), plans
+    return frozen(both), plans
 
 
 def _plan_kept(bounds, keep):
     """``_plan_level`` of the examples to ``keep``."""
     counts = np.stack([np.diff(b) for b in bounds], axis=1) * keep.T
-    ends = np.cumsum(counts, dtype=np.int64).reshape(counts.shape)
+    ends = lengths_to_offsets(counts.reshape(-1), "the lengths of all xs")[1:].reshape(counts.shape)
     plans = []
     for f, b in enumerate(bounds):
         some = np.flatnonzero(counts[:, f])
         starts, lengths = b[some], counts[some, f]
         plans.append(CopyPlan(starts, starts + lengths, ends[some, f] - lengths))
-    return offsets_to(ends[:, -1]), plans
-
-
-def offsets_to(ends):
-    """Offsets of segments that end there."""
-    offsets = np.zeros(len(ends) + 1, np.int64)
-    offsets[1:] = ends
-    return frozen(offsets)
+    return frozen(np.concatenate([[0], ends[:, -1]])), plans
 
 
 def plan_ranges(x, depth, starts, stops, above):
@@ -100,8 +97,8 @@ def plan_ranges(x, depth, starts, stops, above):
         The rows of ``x``, the levels of the result, and the runs of rows to take.
     """
     levels, count = [*above], above[-1].item(-1) if above else len(starts)
-    for offsets in x._lod[depth:]:
-        cut, starts, stops = cut_parts(offsets, starts, stops, count)
+    for level, offsets in enumerate(x._lod[depth:], depth):
+        cut, starts, stops = cut_parts(offsets, starts, stops, count, "a selection of x", level)
         levels.append(frozen(cut))
         count = cut.item(-1)
     return x.values, tuple(levels), (starts, stops)

@@ -12,12 +12,12 @@ from ...ops.shared.tokens import check_tokens
 def ctc_align(on, x: LoDTensor, /, *, blank, merge_repeated):
     check_tokens("ctc_align", x.values)
     tokens = on.contiguous(x.values)
-    ends, found = on.ctc_align.align(tokens.reshape(tokens.size), x.row_offsets(), blank, merge_repeated)
+    ends, found = on.ctc_align.align(tokens.reshape(tokens.size), x._row_offsets(), blank, merge_repeated)
     return LoDTensor._wrap(found.reshape(len(found), *x.values.shape[1:]), (*x._lod[:-1], frozen(ends)))
 
 
 @ops.ctc_greedy_decode.kernel("cpu", "cuda")
 def ctc_greedy_decode(on, logits: LoDTensor, /, *, blank):
     check_logits("ctc_greedy_decode", logits.values, blank)
-    ends, found = on.ctc_align.align(on.ctc_align.best_classes(logits.values), logits.row_offsets(), blank, True)
+    ends, found = on.ctc_align.align(on.ctc_align.best_classes(logits.values), logits._row_offsets(), blank, True)
     return LoDTensor._wrap(found, (*logits._lod[:-1], frozen(ends)))

@@ -10,9 +10,9 @@ def add_padding(on, data, lengths, start_padding, end_padding, /, *, padding_wid
     dtype, offsets, before, behind = ops.prepare_edges(
         on, data, lengths, "add_padding", padding_width, end_padding_width
     )
+    rows = ops.padded_rows(len(data), len(offsets) - 1, before, behind)
     pads = on.edge_padding.pads(data, start_padding, end_padding)
     slots = on.edge_padding.stretched(offsets, before + behind)
-    rows = len(data) + (len(offsets) - 1) * (before + behind)
     out = on.output((rows, *data.shape[1:]), dtype, out, data)
     on.copy_runs(data, offsets, slots, out, pads, before)
     return out, on.edge_padding.lengths_of(slots)
@@ -23,6 +23,7 @@ def remove_padding(on, data, lengths, /, *, padding_width, end_padding_width, ou
     dtype, offsets, before, behind = ops.prepare_edges(
         on, data, lengths, "remove_padding", padding_width, end_padding_width
     )
+    ops.check_room(on, data, offsets, before, behind)
     slots = on.edge_padding.shortened(offsets, before, behind)
     rows = len(data) - (len(offsets) - 1) * (before + behind)
     out = on.output((rows, *data.shape[1:]), dtype, out, data)
@@ -33,6 +34,7 @@ def remove_padding(on, data, lengths, /, *, padding_width, end_padding_width, ou
 @ops.gather_padding.kernel("cpu", "cuda")
 def gather_padding(on, data, lengths, /, *, padding_width, end_padding_width):
     _, offsets, before, behind = ops.prepare_edges(on, data, lengths, "sum", padding_width, end_padding_width)
+    ops.check_room(on, data, offsets, before, behind)
     return on.edge_padding.edge_sums(data, offsets, before, behind)
 
 

@@ -15,9 +15,9 @@ def edit_distance(on, hyp: LoDTensor, ref: LoDTensor, /, *, normalized, ignored_
     ignored, like = prepare_distance(hyp, ref, ignored_tokens), ref.values
     if len(ignored):
         hyp, ref = (on.sequence_tokens.sequence_erase(x, tokens=ignored) for x in (hyp, ref))
-    out = on.output((len(ref.row_offsets()) - 1,), np.dtype(np.float32), out, like)
+    out = on.output((len(ref._row_offsets()) - 1,), np.dtype(np.float32), out, like)
     if len(out):
         pair = [on.convert(on.integers(x.values, "tokens"), np.dtype(np.int64)) for x in (hyp, ref)]
         a, b = (x.reshape(x.size) for x in pair)
-        on.edit_distance.distances(a, hyp.row_offsets(), b, ref.row_offsets(), normalized, out)
+        on.edit_distance.distances(a, hyp._row_offsets(), b, ref._row_offsets(), normalized, out)
     return above(ref, -1, out)

@@ -9,7 +9,7 @@ from ...registry import Dense
 
 @ops.lookup_table.kernel("cpu", "cuda")
 def lookup_table(on, table, ids, /, *, padding_idx, is_sparse=True, out=None):
-    check_ids = on.ids_to_check if out is None else on.checked_ids
+    check_ids = on.ids_to_check if out is None else on.ids_in_range
     table, dtype, ids = ops.prepare_lookup(on, table, ids, padding_idx, check_ids=check_ids)
     out = on.output(ids.shape + table.shape[1:], dtype, out, table)
     on.gather(table, ids, padding_idx, out, unchecked=True)
@@ -46,7 +46,7 @@ def embedding_bag(
 @ops.embedding_bag_grad.kernel("cpu", "cuda")
 def embedding_bag_grad(on, table, ids: LoDTensor, grad, weights, /, *, pool, padding_idx, is_sparse):
     table, bags, flat, weights = ops.prepare_bag(on, table, ids, weights, pool, padding_idx)
-    offsets = bags.row_offsets()
+    offsets = bags._row_offsets()
     rows = on.values_grad(table, flat, padding_idx, offsets, weights, None, grad, pool)
     return on.table_grad(table, flat, rows, padding_idx, is_sparse)
 
@@ -54,6 +54,6 @@ def embedding_bag_grad(on, table, ids: LoDTensor, grad, weights, /, *, pool, pad
 @ops.embedding_bag_weights_grad.kernel("cpu", "cuda")
 def embedding_bag_weights_grad(on, table, ids: LoDTensor, grad, weights, /, *, pool, padding_idx):
     table, bags, flat, weights = ops.prepare_bag(on, table, ids, weights, pool, padding_idx)
-    offsets = bags.row_offsets()
+    offsets = bags._row_offsets()
     out = on.reduce_into(table, flat, weights, padding_idx, offsets, pool, 0.0) if pool == "mean" else None
     return on.weights_grad(table, flat, padding_idx, offsets, weights, out, grad, pool)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...arrays.sizes import size_product
 from ...lod import LoDTensor, frozen
-from ...lod.offsets import sort_by_segment
+from ...lod.offsets import lengths_to_offsets, sort_by_segment
 from ...ops import features as ops
 from ...ops.shared.features import check_features
 from ...registry import Dense
 from .copy_by_plan import placed, placed_back
-from .copy_plan import CopyPlan, offsets_to, plan_merge
+from .copy_plan import CopyPlan, plan_merge
 
 
 def _merge(xs):
@@ -56,7 +57,7 @@ def stack_sequences_grad(on, grad, /, *xs: LoDTensor, presence):
 def _pack(x, presence):
     mask = ops.prepare_pack(x, presence)
     starts = np.flatnonzero(mask)
-    level = offsets_to(np.cumsum(np.count_nonzero(mask, axis=1)))
+    level = frozen(lengths_to_offsets(np.count_nonzero(mask, axis=1)))
     plan = CopyPlan(starts, starts + 1, np.arange(len(starts)))
     return [x.reshape(mask.size, *x.shape[2:])], (level,), [plan]
 
@@ -74,15 +75,15 @@ def pack_features_grad(on, x, grad, /, *, presence):
 def _select(values, keys, feature_keys):
     keys, feature_keys = ops.prepare_select(values, keys, feature_keys)
     examples, entries = len(values), np.arange(len(keys) + 1)
-    rows = values.row_offsets() if values.lod_level == 2 else entries
+    rows = values._row_offsets() if values.lod_level == 2 else entries
     order = np.argsort(feature_keys)
     place = np.searchsorted(feature_keys, keys, sorter=order)
     which = order[np.minimum(place, len(order) - 1)] if len(order) else np.zeros(len(keys), np.int64)
     some = np.flatnonzero(feature_keys[which] == keys) if len(order) else entries[:0]
     batch = which[some] * examples + np.repeat(np.arange(examples), values.lengths(0))[some]
-    offsets, order = sort_by_segment(batch, len(feature_keys) * examples)
+    offsets, order = sort_by_segment(batch, size_product((len(feature_keys), examples), "feature_keys * examples"))
     some = some[order]
-    ends = offsets_to(np.cumsum(rows[some + 1] - rows[some]))
+    ends = lengths_to_offsets(rows[some + 1] - rows[some])
     levels = frozen(np.arange(len(feature_keys) + 1) * examples), frozen(ends[offsets])
     return [values.values], levels, [CopyPlan(rows[some], rows[some + 1], ends[:-1])]
 

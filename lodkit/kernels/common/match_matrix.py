@@ -16,7 +16,7 @@ def _prepared(on, x, y, weight):
     kind = np.dtype(np.float32) if dtype == np.float16 else dtype
     left, right, factors = (on.contiguous(on.convert(a, kind)) for a in (x.values, y.values, weight))
     factors = factors.reshape(weight.shape[0], weight.shape[1] * weight.shape[2])
-    pairs = x.row_offsets(), y.row_offsets(), ends, weight.shape[1]
+    pairs = x._row_offsets(), y._row_offsets(), ends, weight.shape[1]
     return dtype, left, right, factors, on.matmul(left, factors), pairs
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from ...lod import SelectedRows
 from ...ops import norm_optimizers as ops
 from ...ops.shared.updates import check_whole, learning_rate, masked
 from ...registry import Dense
-from .optimizer_rules import adam_rule, momentum_rule, sgd_rule, storm_rule
+from .optimizer_rules import lamb_rule, momentum_rule, sgd_rule, storm_rule
 from .updates import adjusted, check_arrays, dense_gradient, update
 
 
@@ -16,8 +18,8 @@ from .updates import adjusted, check_arrays, dense_gradient, update
 def wngrad(on, param, grad: Dense | SelectedRows, scale, /, *, lr, epsilon, duplicates):
     before, square = ops.prepare(on, "wngrad", param, grad, (), "scale", scale, duplicates)
     rate, after = ops.wngrad_numbers(lr, epsilon, before, square)
-    update(on, "wngrad", sgd_rule(lr=rate), param, grad, duplicates=duplicates)
-    on.fill(scale, after)
+    rule = sgd_rule(lr=rate)._replace(also=((scale, after),))
+    update(on, "wngrad", rule, param, grad, duplicates=duplicates)
     return param, scale
 
 
@@ -28,7 +30,7 @@ def storm(on, param, grad: Dense | SelectedRows, moment, total, /, *, lr, moment
     update(
         on,
         "storm",
-        storm_rule(rate, kept),
+        storm_rule(rate, kept)._replace(also=((total, after),)),
         param,
         grad,
         ("moment",),
@@ -36,7 +38,6 @@ def storm(on, param, grad: Dense | SelectedRows, moment, total, /, *, lr, moment
         duplicates=duplicates,
         touches_all=not lazy,
     )
-    on.fill(total, after)
     return param, moment, total
 
 
@@ -56,8 +57,7 @@ def _whole(on, op, param, grad, states, duplicates, lazy, mask, step):
         grad = on.merge_rows(grad)
         copies = [on.take(array, grad.rows) for array in arrays]
         step(grad.value, *copies)
-        for array, copy in zip(arrays, copies, strict=True):
-            on.put_rows(grad.rows, copy, array)
+        on.put_together(grad.rows, copies, arrays)
     return arrays
 
 
@@ -123,18 +123,17 @@ def lamb(
     mask,
     **adjusting,
 ):
-    attrs = {"iteration": learning_rate(iteration), "beta1": beta1, "beta2": beta2, "epsilon": epsilon}
-    ops.lamb.definition.traits.check({**attrs, "weight_decay": weight_decay})
+    attrs = {"beta1": beta1, "beta2": beta2, "epsilon": epsilon, "weight_decay": weight_decay}
+    attrs["iteration"] = learning_rate(iteration)
+    ops.lamb.definition.traits.check(attrs)
     lr = learning_rate(lr)
-    rule = adam_rule(count=2, lr=-1.0, **attrs, rectified=False, corrected_epsilon=True)
 
     def step(g, param, *moments):
-        g, adam = adjusted(on, rule, g, duplicates, lr, **adjusting)
-        _, _, factor, bound = adam.adjust or (0.0, 1.0, 1.0, math.inf)
+        g, rule = adjusted(on, lamb_rule(lr=None, **attrs), g, duplicates, lr, **adjusting)
         direction = on.convert(param, param.dtype, new=True)
-        on.update_all(rule._replace(adjust=(0.0, weight_decay, factor, bound)), direction, moments, g)
-        ratio = ops.trust_ratio(on.squared_norm(param), on.squared_norm(direction))
-        on.update_all(sgd_rule(lr=lr * ratio), param, (), direction)
+        on.update_all(rule, direction, moments, g)
+        rate = lr * ops.trust_ratio(on.squared_norm(param), on.squared_norm(direction))
+        on.update_all(lamb_rule(lr=rate, **attrs)._replace(adjust=rule.adjust), param, moments, g)
 
     return _whole(on, ops.lamb, param, grad, (moment1, moment2), duplicates, lazy, mask, step)
 
@@ -144,8 +143,13 @@ def dpsgd(on, param, grad: Dense | SelectedRows, /, *, lr, clip_norm, batch_size
     ops.check_noise(clip_norm, batch_size, sigma, seed, iteration)
     lr = learning_rate(lr)
     grad, rule = adjusted(on, sgd_rule(lr=lr), grad, duplicates, lr, clip_norm=clip_norm)
-    update(on, "dpsgd", rule, param, grad, duplicates=duplicates)
-    if sigma:
-        noise = on.send(param, ops.gaussian(param.shape, sigma, seed, iteration).astype(param.dtype))
-        on.update_all(sgd_rule(lr=lr / batch_size), param, (), noise)
+    if not sigma:
+        update(on, "dpsgd", rule, param, grad, duplicates=duplicates)
+        return param
+    check_arrays(on, "dpsgd", param, grad, (), ())
+    dtype = np.promote_types(param.dtype, np.float32)
+    step = on.send(param, (ops.gaussian(param.shape, sigma, seed, iteration) / batch_size).astype(dtype))
+    grad = dense_gradient(on, grad) if isinstance(grad, SelectedRows) else on.convert(grad, dtype)
+    on.update_all(rule._replace(numbers=(-1.0,)), step, (), grad)
+    on.update_all(sgd_rule(lr=lr), param, (), step)
     return param

@@ -22,7 +22,7 @@ def one_hot(on, ids, /, *, size, out=None):
 @ops.segment_one_hot.kernel("cpu", "cuda")
 def segment_one_hot(on, ids: LoDTensor, /, *, size, out=None):
     bags, flat, size = prepare_segments(on, ids, size)
-    offsets = bags.row_offsets()
+    offsets = bags._row_offsets()
     out = on.output((len(offsets) - 1, size), np.float32, out, flat)
     on.one_hot.mark(offsets, flat, out)
     return above(bags, -1, out)

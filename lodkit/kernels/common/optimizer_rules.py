@@ -29,6 +29,8 @@ class Rule(NamedTuple):
         ``squares`` are the mean over a row, and the last state, if any, has one number per row.
     pairs : bool
         States have two numbers for each of the parameter, side by side.
+    also : tuple of (array, array or number)
+        Other arrays, and what they are filled with when the parameter changes: an interrupt leaves all or none.
     """
 
     step: Callable
@@ -36,6 +38,7 @@ class Rule(NamedTuple):
     adjust: tuple = ()
     rowwise: bool = False
     pairs: bool = False
+    also: tuple = ()
 
 
 LARGEST = 1e38  # 1 / lr of ftrl at most: an infinite one, times a root that stays, were NaN
@@ -102,6 +105,22 @@ def adam_rule(*, count, lr, beta1, beta2, epsilon, iteration, rectified, correct
     rate, scaled = adam_rate(lr, beta1, beta2, iteration, rectified)
     epsilon = corrected(epsilon, beta1, beta2, iteration) if corrected_epsilon else epsilon
     return Rule(ADAM[count, scaled], (rate, 1 - beta1, 1 - beta2, epsilon))
+
+
+def lamb_rule(*, lr, beta1, beta2, epsilon, iteration, weight_decay):
+    """The rule by a rate; for None that of the direction, whose norm the rate depends on."""
+    adam = adam_rule(
+        count=2,
+        lr=-1.0,
+        beta1=beta1,
+        beta2=beta2,
+        epsilon=epsilon,
+        iteration=iteration,
+        rectified=False,
+        corrected_epsilon=True,
+    )
+    numbers = *adam.numbers, weight_decay
+    return Rule(steps.lamb_direction, numbers) if lr is None else Rule(steps.lamb, (*numbers, lr))
 
 
 def rowwise_adam_rule(*, lr, beta1, beta2, epsilon, iteration, rectified):

@@ -164,6 +164,18 @@ def amsgrad(p, states, g, squares, numbers):
 
 
 @jitable
+def lamb_direction(p, states, g, squares, numbers):
+    """The direction in place of the parameter; the moments stay as they are."""
+    return adam(simd.mul(simd.like(p, numbers[4]), p), states, g, squares, numbers)[0], states
+
+
+@jitable
+def lamb(p, states, g, squares, numbers):
+    direction, after = adam(simd.mul(simd.like(p, numbers[4]), p), states, g, squares, numbers)
+    return simd.sub(p, simd.mul(simd.like(p, numbers[5]), direction)), after
+
+
+@jitable
 def unscaled_amsgrad(p, states, g, squares, numbers):
     p, after = unscaled_adam(p, (states[0], states[1]), g, squares, numbers)
     return p, (after[0], after[1], simd.maximum(states[2], after[1]))

@@ -31,7 +31,7 @@ def dequantize_rows(on, rows, /, *, bits, out=None):
 @ops.quantized_embedding_bag.kernel("cpu", "cuda")
 def quantized_embedding_bag(on, rows, ids: LoDTensor, weights, /, *, bits, pool, pad_value, padding_idx, out=None):
     columns, bags, flat = ops.prepare_bag(on, rows, ids, weights, bits, padding_idx)
-    offsets, pad = bags.row_offsets(), pad_of(pad_value, FLOAT)
+    offsets, pad = bags._row_offsets(), pad_of(pad_value, FLOAT)
     out = on.output((len(offsets) - 1, columns), FLOAT, out, rows)
     out = on.quantized.pool_rows(rows, flat, weights, padding_idx, offsets, pool, pad, bits, out)
     return ops.above(bags, -1, out)
@@ -40,7 +40,7 @@ def quantized_embedding_bag(on, rows, ids: LoDTensor, weights, /, *, bits, pool,
 @ops.quantized_embedding_bag_weights_grad.kernel("cpu", "cuda")
 def quantized_embedding_bag_weights_grad(on, rows, ids: LoDTensor, grad, weights, /, *, bits, pool, padding_idx):
     columns, bags, flat = ops.prepare_bag(on, rows, ids, weights, bits, padding_idx)
-    offsets, means = bags.row_offsets(), None
+    offsets, means = bags._row_offsets(), None
     if pool == "mean":
         means = on.output((len(offsets) - 1, columns), FLOAT, None, rows)
         on.quantized.pool_rows(rows, flat, weights, padding_idx, offsets, pool, FLOAT.type(0), bits, means)

@@ -39,10 +39,4 @@ def update_rounded(on, rule, param, states, grad, seed):
     copies = [on.convert(array, SINGLE, new=rows is None) for array in taken]
     on.update_all(rule, copies[0], tuple(copies[1:]), on.convert(grad, SINGLE))
     on.jitter(copies[0], rows, seed)
-    for array, copy in zip(arrays, copies, strict=True):
-        with np.errstate(over="ignore"):
-            rounded = on.convert(copy, array.dtype)
-        if rows is None:
-            on.copied(rounded, array)
-        else:
-            on.put_rows(rows, rounded, array)
+    on.put_together(rows, copies, arrays)

@@ -4,23 +4,25 @@ from __future__ import annotations
 
 from ...ops import ranges as ops
 
+RANGES, SEGMENTS = "the lengths of ranges", "the lengths of the segments with these ids"
+
 
 @ops.gather_ranges.kernel("cpu", "cuda")
 def gather_ranges(on, data, ranges, /):
     ops.check_data("gather_ranges", data)
     starts, lengths = on.ranges.check_ranges(ranges, len(data))
-    rows, offsets = on.ranges.rows_of(starts.reshape(-1), lengths.reshape(-1))
+    rows, offsets = on.ranges.rows_of(starts.reshape(-1), lengths.reshape(-1), RANGES)
     return on.take_rows(data, rows), on.ranges.totals(lengths, offsets)
 
 
 @ops.gather_ranges_grad.kernel("cpu", "cuda")
 def gather_ranges_grad(on, data, ranges, grad, /):
     starts, lengths = on.ranges.check_ranges(ranges, len(data))
-    return _rows_grad(on, data, starts.reshape(-1), lengths.reshape(-1), grad)
+    return _rows_grad(on, data, starts.reshape(-1), lengths.reshape(-1), RANGES, grad)
 
 
-def _rows_grad(on, data, starts, lengths, grad):
-    rows, _ = on.ranges.rows_of(starts, lengths)
+def _rows_grad(on, data, starts, lengths, what, grad):
+    rows, _ = on.ranges.rows_of(starts, lengths, what)
     return on.rows_grad(data.shape, rows, grad, ops.check_grad(data, rows, grad))
 
 
@@ -45,14 +47,14 @@ def gather_ranges_to_dense(
 def lengths_gather(on, items, lengths, ids, /, *, out=None):
     ops.check_data("lengths_gather", items, "items")
     starts, found = on.ranges.segments(len(items), lengths, ids)
-    rows, _ = on.ranges.rows_of(starts, found)
+    rows, _ = on.ranges.rows_of(starts, found, SEGMENTS)
     return on.take_rows(items, rows, out)
 
 
 @ops.lengths_gather_grad.kernel("cpu", "cuda")
 def lengths_gather_grad(on, items, lengths, ids, grad, /):
     starts, found = on.ranges.segments(len(items), lengths, ids)
-    return _rows_grad(on, items, starts, found, grad)
+    return _rows_grad(on, items, starts, found, SEGMENTS, grad)
 
 
 @ops.lengths_tile.kernel("cpu", "cuda")

@@ -8,8 +8,8 @@ from ...ops.scatter import prepare_assign, prepare_scatter, prepare_scatter_grad
 
 @ops.scatter_assign.kernel("cpu", "cuda")
 def scatter_assign(on, data, ids, slices, /):
-    ids = prepare_assign(on, data, ids, slices)
-    on.refuse_overlap("data", data, (ids, slices))
+    given, ids = ids, prepare_assign(on, data, ids, slices)
+    on.refuse_overlap("data", data, (given, slices))
     if ids.ndim != 1:
         ids, slices = ids.reshape(-1), slices.reshape(ids.size, *data.shape[1:])
     on.scatter.put_last(ids, slices, data)

@@ -17,7 +17,7 @@ def sequence_pad(on, x: LoDTensor, pad_value, /, *, padded_length, truncate, sid
     values = x.values
     pad = 0 if pad_value is None else on.sequence_padding.pads(pad_value, values, dtype)
     out = on.output((len(kept), width, *values.shape[1:]), dtype, out, values)
-    runs, slots = matched(x.row_offsets(), width, kept, side)
+    runs, slots = matched(x._row_offsets(), width, kept, side)
     on.copy_runs(values, runs, slots, flat(out), pad)
     return ops.above(x, -1, out), ops.above(x, -1, on.send(values, kept))
 
@@ -26,7 +26,7 @@ def sequence_pad(on, x: LoDTensor, pad_value, /, *, padded_length, truncate, sid
 def sequence_pad_grad(on, x: LoDTensor, grad, /, *, padded_length, side, out=None):
     dtype, kept, width = ops.prepare_pad_grad(x, grad, padded_length)
     out = on.output(x.shape, dtype, out, x.values)
-    runs, slots = matched(width, x.row_offsets(), kept, side)
+    runs, slots = matched(width, x._row_offsets(), kept, side)
     on.copy_runs(flat(grad), runs, slots, out)
     return x.with_values(out)
 

@@ -11,7 +11,7 @@ from ...ops.sequence_pool import above, reduction
 def sequence_pool(on, x: LoDTensor, /, *, pool, pad_value, level, return_index, out=None):
     reduce = reduction(pool, return_index) if return_index or pool == "average" else pool
     values, levels = x._values, x._lod
-    offsets = levels[-1] if level == -1 and levels else x.row_offsets(level)
+    offsets = levels[-1] if level == -1 and levels else x._row_offsets(level)
     out = on.reduce_into(values, None, None, None, offsets, reduce, pad_value, out)
     result = out if len(levels) == 1 else above(x, level, out)
     if not return_index:
@@ -23,6 +23,6 @@ def sequence_pool(on, x: LoDTensor, /, *, pool, pad_value, level, return_index, 
 @ops.sequence_pool_grad.kernel("cpu", "cuda")
 def sequence_pool_grad(on, x: LoDTensor, out, grad, /, *, pool, level):
     values = x.values
-    offsets = x.row_offsets(level)
+    offsets = x._row_offsets(level)
     grad = on.values_grad(values, None, None, offsets, None, out, grad, reduction(pool))
     return x.with_values(grad)

@@ -9,7 +9,7 @@ from ...ops.sequence_softmax import prepare
 
 
 def _softmax(on, x, level, logs, name, out):
-    values, offsets = x.values, x.row_offsets(level)
+    values, offsets = x.values, x._row_offsets(level)
     out = on.output(values.shape, check_values(values.dtype, name, floating=True), out, values)
     on.softmax_rows(values, offsets, logs, out)
     return x.with_values(out)
@@ -26,7 +26,7 @@ def sequence_log_softmax(on, x: LoDTensor, /, *, level, out=None):
 
 
 def _gradient(on, y, grad, level, logs, name):
-    values, offsets = y.values, y.row_offsets(level)
+    values, offsets = y.values, y._row_offsets(level)
     result = on.output(values.shape, prepare(name, values, grad), None, values)
     on.softmax_grad_rows(values, grad, offsets, logs, result)
     return y.with_values(result)

@@ -10,7 +10,7 @@ from ...ops import sequence_tokens as ops
 
 @ops.sequence_contains.kernel("cpu", "cuda")
 def sequence_contains(on, x, /, *, tokens, level):
-    tokens, offsets = ops.prepare_contains(x.values, tokens), x.row_offsets(level)
+    tokens, offsets = ops.prepare_contains(x.values, tokens), x._row_offsets(level)
     if not len(tokens) or not x.values.size:
         return np.zeros(len(offsets) - 1, bool)
     ids = on.convert(x.values.reshape(x.values.size), np.dtype(np.int64))

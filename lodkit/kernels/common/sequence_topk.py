@@ -13,7 +13,7 @@ from .matrices import matrix_rows
 def sequence_topk(on, x: LoDTensor, /, *, k):
     values = x.values
     check_steps(values, k)
-    ends, rows, indices = on.sequence_topk.top_rows(values, x.row_offsets(), k)
+    ends, rows, indices = on.sequence_topk.top_rows(values, x._row_offsets(), k)
     best = on.output(rows.shape, native(values.dtype), None, values)
     on.gather(values, rows, None, best)
     levels = *x._lod[:-1], frozen(ends)
@@ -23,7 +23,7 @@ def sequence_topk(on, x: LoDTensor, /, *, k):
 @ops.sequence_topk_grad.kernel("cpu", "cuda")
 def sequence_topk_grad(on, x: LoDTensor, indices: LoDTensor, grad, /):
     numbers = prepare_grad(on, x, indices)
-    at, rows = on.sequence_topk.rows_of(numbers, indices.row_offsets(), x.row_offsets())
+    at, rows = on.sequence_topk.rows_of(numbers, indices._row_offsets(), x._row_offsets())
     if at >= 0:
         raise bad_index(x, indices, on.read(numbers), at)
     check_gradient(grad, numbers.shape)
@@ -33,7 +33,7 @@ def sequence_topk_grad(on, x: LoDTensor, indices: LoDTensor, grad, /):
 @ops.sequence_topk_avg_pooling.kernel("cpu", "cuda")
 def sequence_topk_avg_pooling(on, x: LoDTensor, row: LoDTensor, column: LoDTensor, /, *, topks, channel_num, out=None):
     topks, shape = prepare_matrices(x, row, column, topks, channel_num)
-    offsets, order = matrix_rows(row.row_offsets(), column.row_offsets(), channel_num)
+    offsets, order = matrix_rows(row._row_offsets(), column._row_offsets(), channel_num)
     out = on.output(shape, native(x.values.dtype), out, x.values)
     on.sequence_topk.average(x.values, offsets, order, topks, out)
     return row.with_values(out)
@@ -43,5 +43,5 @@ def sequence_topk_avg_pooling(on, x: LoDTensor, row: LoDTensor, column: LoDTenso
 def sequence_topk_avg_pooling_grad(on, x: LoDTensor, row: LoDTensor, column: LoDTensor, grad, /, *, topks, channel_num):
     topks, shape = prepare_matrices(x, row, column, topks, channel_num)
     check_gradient(grad, shape)
-    offsets, order = matrix_rows(row.row_offsets(), column.row_offsets(), channel_num)
+    offsets, order = matrix_rows(row._row_offsets(), column._row_offsets(), channel_num)
     return on.sequence_topk.average_grad(x.values, grad, offsets, order, topks)

@@ -46,13 +46,13 @@ def smart_decay_adam(
         check_merged(duplicates)
         grad = dense_gradient(on, grad)
     if not isinstance(grad, SelectedRows):
-        passed = on.smart_decay.elapse(last_seen, None, now, param)[1]
+        _, passed, seen = on.smart_decay.elapse(last_seen, None, now, param)
+        rule = rule._replace(also=((last_seen, seen),))
         on.update_all(rule, param, (moment1, moment2, passed), grad)
     elif grad.value.size:
         order, starts, rows = on.sort_rows(grad.rows, grad.height)
-        at, passed = on.smart_decay.elapse(last_seen, rows, now, param)
+        at, passed, seen = on.smart_decay.elapse(last_seen, rows, now, param)
         copies = [on.take(array, rows) for array in (param, moment1, moment2)]
         on.update_runs(rule, copies[0], (*copies[1:], passed), at, starts, order, grad.value, duplicates)
-        for array, copy in zip((param, moment1, moment2), copies, strict=True):
-            on.put_rows(rows, copy, array)
+        on.put_together(rows, (*copies, seen), (param, *states))
     return param, *states

@@ -25,7 +25,7 @@ def sparse_matrix(on, ids: LoDTensor, scores: Dense | LoDTensor | None, /, *, nu
     bags, flat, scores, columns = prepare_matrix(on, ids, scores, num_columns, "scores", "sparse_matrix")
     if scores is None:
         scores = on.fill(on.output(flat.shape, np.float32, None, flat), 1)
-    offsets = bags.row_offsets()
+    offsets = bags._row_offsets()
     rows = len(offsets) - 1
     dense = on.dense_rows(SelectedRows._wrap(on.cells_of(offsets, flat, columns), scores, rows * columns))
     return above(bags, -1, dense.reshape((rows, columns, *scores.shape[1:])))
@@ -35,14 +35,14 @@ def sparse_matrix(on, ids: LoDTensor, scores: Dense | LoDTensor | None, /, *, nu
 def batch_dense_to_sparse(on, ids: LoDTensor, dense: Dense | LoDTensor, /, *, out=None):
     bags, flat, dense = prepare_columns(on, ids, dense)
     out = on.output((len(flat), *dense.shape[2:]), native(dense.dtype), out, dense)
-    on.gather(flattened(dense, 2), on.cells_of(bags.row_offsets(), flat, dense.shape[1]), None, out)
+    on.gather(flattened(dense, 2), on.cells_of(bags._row_offsets(), flat, dense.shape[1]), None, out)
     return bags.with_values(out)
 
 
 @ops.batch_sparse_to_dense.kernel("cpu", "cuda")
 def batch_sparse_to_dense(on, ids: LoDTensor, values: Dense | LoDTensor, /, *, num_columns, pad_value, out=None):
     bags, flat, values, columns = prepare_matrix(on, ids, values, num_columns, "values", "batch_sparse_to_dense")
-    dtype, offsets = native(values.dtype), bags.row_offsets()
+    dtype, offsets = native(values.dtype), bags._row_offsets()
     pad, shape = pad_of(pad_value, dtype), (len(offsets) - 1, columns, *values.shape[1:])
     out = on.fill(on.output(shape, dtype, out, values), pad)
     on.put_last(offsets, on.cells_of(offsets, flat, columns), values, flattened(out, 2))
@@ -52,7 +52,7 @@ def batch_sparse_to_dense(on, ids: LoDTensor, values: Dense | LoDTensor, /, *, n
 @ops.batch_sparse_to_dense_grad.kernel("cpu", "cuda")
 def batch_sparse_to_dense_grad(on, ids: LoDTensor, values: Dense | LoDTensor, grad, /):
     bags, flat, values = prepare_matrix_grad(on, ids, values, grad)
-    dtype, offsets, columns = native(values.dtype), bags.row_offsets(), grad.shape[1]
+    dtype, offsets, columns = native(values.dtype), bags._row_offsets(), grad.shape[1]
     last, _ = on.find_last(offsets, on.cells_of(offsets, flat, columns), (len(offsets) - 1) * columns)
     result = on.output(values.shape, dtype, None, values)
     on.gather(on.convert(flattened(grad, 2), dtype), last, None, result)

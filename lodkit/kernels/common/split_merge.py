@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...arrays.sizes import total_size
 from ...lod import LoDTensor, frozen, values_of
 from ...lod.offsets import cut_level, lengths_to_offsets, merge_level, runs_of
 from ...ops import split_merge as ops
@@ -52,8 +53,8 @@ def _plan_split(x, mask, level):
         for offsets in levels[level:]:
             made.append(np.empty(total + 1, np.int64))
             total = cut_level(offsets, starts, stops, to, made[-1])
-            frozen(made[-1])
-        plans.append((values, tuple(made) or (np.array([0, total]),), [CopyPlan(starts, stops, to)]))
+            made[-1] = frozen(made[-1])
+        plans.append((values, tuple(made) or (frozen(np.array([0, total])),), [CopyPlan(starts, stops, to)]))
     return plans
 
 
@@ -69,10 +70,12 @@ def _plan_merge(in_true, in_false, mask, level):
     (to, ends, starts), runs, _ = _runs(mask)  # joined in the inputs
     stops, total = starts + (ends - to), len(mask)
     upper, other = map(levels_of, inputs)
+    for of_level in zip(upper, other, strict=True):
+        total_size([offsets[-1] for offsets in of_level], "the lengths of in_true and in_false")
     levels = [*upper[: level - 1], frozen(upper[level - 1] + other[level - 1])] if level else []
     for offsets in zip(upper[level:], other[level:], strict=True):
         levels.append(np.empty(total + 1, np.int64))
-        total = merge_level(*offsets, 1 - mask[:1].sum(), sum(runs), starts, stops, to, levels[-1])
-        frozen(levels[-1])
+        total = merge_level(*offsets, int(not mask[:1].any()), sum(runs), starts, stops, to, levels[-1])
+        levels[-1] = frozen(levels[-1])
     plans = [CopyPlan(starts[k, :n], stops[k, :n], to[k, :n]) for k, n in enumerate(runs)]
-    return [values_of(x) for x in inputs], tuple(levels) or (np.array([0, total]),), plans
+    return [values_of(x) for x in inputs], tuple(levels) or (frozen(np.array([0, total])),), plans

@@ -7,6 +7,7 @@ from itertools import pairwise
 import numpy as np
 
 from ...lod import LoDTensor, frozen, values_of
+from ...lod.levels import end_to_end
 from ...ops import tensor_arrays as ops
 from ...ops.lod_levels import levels_of
 from ...registry import Dense
@@ -35,16 +36,9 @@ def _cut(on, values, levels, start, stop):
 
 def _together(on, table, array, reverse, out):
     ops.prepare_array(table, array)
-    levels = (table.steps, *map(_end_to_end, zip(*map(levels_of, array), strict=True)))
+    levels = (table.steps, *(end_to_end(x, "elements") for x in zip(*map(levels_of, array), strict=True)))
     steps = LoDTensor._wrap(on.joined([values_of(x) for x in array]), levels)
     return moved(on, plan_parts(steps, 1, table.places(reverse), table._lod), out)
-
-
-def _end_to_end(levels):
-    """Offsets of one level of several tensors, as those of the tensors joined."""
-    shifts = np.cumsum([0, *(offsets.item(-1) for offsets in levels)])
-    joined = [offsets[1:] + shift for offsets, shift in zip(levels, shifts, strict=False)]
-    return frozen(np.concatenate([shifts[:1], *joined]))
 
 
 @ops.array_to_lod_tensor.kernel("cpu", "cuda")

@@ -12,7 +12,9 @@ def pack_rnn_sequence(on, data, lengths, /, *, num_steps, out=None):
         on, data, lengths, "pack_rnn_sequence", num_steps, "num_steps", ops.LARGER
     )
     out = on.output((steps, len(offsets) - 1, *data.shape[1:]), dtype, out, data)
-    on.gather(data, on.time_major.packed(offsets, steps), None, flat(out))
+    longest = steps if num_steps is None else on.sum_lengths(lengths, longest=True)[2]
+    on.gather(data, on.time_major.packed(offsets, longest), None, flat(on.part(out, 0, longest)))
+    on.fill(on.part(out, longest, steps), 0)  # numbers of all these rows would take more memory than small rows
     return out
 
 

@@ -51,7 +51,7 @@ def _sort(scores, live, backwards, best):
 
 def prefixes(pre_ids, pre_scores, scores, end_id, beam_size, is_accumulated):
     """What is known of prefixes: the ids and scores before, the scores of candidates, the best of them, and the end."""
-    steps, before = plain(scores), plain(pre_scores)
+    steps, before, pre_ids = plain(scores), plain(pre_scores), pre_ids.copy()  # ids that no other thread writes
     if not is_accumulated:
         with np.errstate(divide="ignore", invalid="ignore"):
             steps = plain((before[:, None] + np.log(steps)).astype(native(scores.dtype), copy=False))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
@@ -16,7 +17,7 @@ def join_columns(xs, widths, out):
 
 def split_columns(grad, xs, widths):
     """New arrays like ``xs``, each of its columns."""
-    parts = np.split(grad, np.cumsum(widths)[:-1], axis=1)
+    parts = np.split(grad, [*itertools.accumulate(widths[:-1])], axis=1)
     return tuple(p.reshape(x.shape).astype(native(x.dtype)) for p, x in zip(parts, xs, strict=True))
 
 

@@ -6,7 +6,6 @@ import numpy as np
 
 from ...arrays import integers
 from ...arrays.ids import any_outside
-from ...errors import LoDError
 from ...jit import njit
 from ...lod import offsets as _lod
 from ...ops import conversions as ops
@@ -38,7 +37,9 @@ def _starts(ids, offsets):
     """
     offsets[:] = 0
     for i in range(len(ids)):
-        offsets[np.uint64(ids[i]) + np.uint64(1)] = i + 1
+        s = np.uint64(ids[i])
+        if s < np.uint64(len(offsets) - 1):  # another thread may have written the id since it was checked
+            offsets[s + np.uint64(1)] = i + 1
     for s in range(1, len(offsets)):
         offsets[s] = max(offsets[s], offsets[s - 1])
 
@@ -48,11 +49,7 @@ def lengths_to_offsets(lengths, /):
     vector = integers(lengths, "lengths")
     if vector.ndim != 1:
         ops.check_lengths(vector)
-    offsets = _lod.lengths_to_offsets(vector)
-    if offsets is None:
-        ops.check_lengths(vector)
-        raise LoDError("lengths add up to more than int64 holds")
-    return offsets
+    return _lod.lengths_to_offsets(vector)
 
 
 @ops.offsets_to_lengths.kernel("cpu")
@@ -83,7 +80,7 @@ def segment_ids_to_offsets(segment_ids, /, *, num_segments, allow_gaps=True):
         ops.check_segment_ids(ids, num_segments)
     if not allow_gaps:
         ops.check_no_gaps(ids)
-    needed = int(ids[-1]) + 1 if len(ids) else 0
+    needed = max(int(ids[-1]), -1) + 1 if len(ids) else 0
     if num_segments is None:
         num_segments = needed
     elif num_segments < needed:
@@ -105,8 +102,8 @@ def sum_lengths(lengths, longest=False):
 
 
 def checked_offsets(offsets):
-    """Offsets that kernels may trust: int64, from 0, not decreasing."""
-    offsets = integers(offsets, "offsets")
+    """Offsets that kernels may trust: int64, from 0, not decreasing, and a copy that no other thread writes."""
+    offsets = np.array(integers(offsets, "offsets"))
     offsets_to_lengths(offsets)
     return offsets
 
@@ -137,6 +134,7 @@ def grouped(segments, by, rows, num_segments):
     """Offsets, and the order that brings the rows of a segment together: None unless ids are unsorted."""
     if by != "unsorted_ids":
         return to_offsets(segments, by, rows, num_segments), None
-    offsets, order = _lod.sort_by_segment(*unsorted_ids(segments, num_segments))
+    ids = np.array(integers(segments, "segment_ids"))  # which no other thread writes: they are read twice
+    offsets, order = _lod.sort_by_segment(*unsorted_ids(ids, num_segments))
     ops.check_rows(by, offsets, rows)
     return offsets, order

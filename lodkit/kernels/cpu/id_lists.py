@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 
 from ...arrays import integers, upcast
@@ -53,8 +55,8 @@ def _deal(order, starts, distinct, samples, ends, last, merged):
 def merge_id_lists(*lists: LoDTensor):
     ops.check_samples(lists)
     ids = np.concatenate([check_vector(x.values, f"list {i}") for i, x in enumerate(lists)])
-    samples = np.concatenate([offsets_to_segment_ids(x.row_offsets()) for x in lists])
-    starts = np.sum([x.row_offsets() for x in lists], axis=0)[:-1]  # room for all ids of a sample, of all lists
+    samples = np.concatenate([offsets_to_segment_ids(x._row_offsets()) for x in lists])
+    starts = functools.reduce(np.add, [x._row_offsets() for x in lists])[:-1]  # room for all ids of a sample
     ends, merged = starts.copy(), np.empty_like(ids)
     _deal(*sort_numbers(ids), samples, ends, np.full(len(starts), -1), merged)
     offsets = _lod.lengths_to_offsets(ends - starts)

@@ -90,7 +90,7 @@ def _outside(indices, offsets):
 @ops.lengths_top_k_grad.kernel("cpu")
 def lengths_top_k_grad(values, lengths, indices, grad, /):
     dtype = ops.check_top_k(values, what="the gradient", floating=True)
-    offsets, indices = to_offsets(lengths, "lengths", len(values)), integers(indices, "indices")
+    offsets, indices = to_offsets(lengths, "lengths", len(values)), np.array(integers(indices, "indices"))
     ops.check_indices(indices, len(offsets) - 1)
     at = _outside(indices, offsets)
     if at >= 0:

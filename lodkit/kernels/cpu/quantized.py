@@ -93,6 +93,7 @@ def dequantize_kernel(bits, width):
         columns = out.shape[1]
         for s in prange(len(out)):
             row = ids[s] if len(ids) else np.int64(s)  # of a prange s is unsigned
+            row = row if np.uint64(row) < np.uint64(len(rows)) else 0  # another thread wrote it since
             pair = simd.load(params, row, 0, 2)
             if row == padding:
                 pair = simd.like(pair, 0.0)
@@ -118,7 +119,7 @@ def _sums(bits, width):
             later = ids[min(i + ahead, len(ids) - 1)]
             simd.prefetch_lanes(rows, later, j, asked, True, level)  # a row seldom starts where a cache line does
             row = ids[i]
-            if row == padding:
+            if row == padding or np.uint64(row) >= np.uint64(len(rows)):  # another thread wrote it since
                 continue
             pair = simd.load(params, row, 0, 2)
             scale, bias = simd.lane(pair, 0), simd.lane(pair, 1)

@@ -10,9 +10,9 @@ from ...ops.ranges import check_ranges as check_ranges
 from .conversions import lengths_to_offsets, to_offsets
 
 
-def rows_of(starts, lengths):
-    """Row numbers of runs of rows, one run after another, and offsets of the runs."""
-    offsets = _lod.lengths_to_offsets(lengths)
+def rows_of(starts, lengths, what):
+    """Row numbers of runs of rows, one run after another, and offsets of the runs; ``what`` has these lengths."""
+    offsets = _lod.lengths_to_offsets(lengths, what)
     return _lod.run_rows(starts, starts + lengths, offsets.item(-1)), offsets
 
 

@@ -30,9 +30,10 @@ def _kernel(reduce, counts):
     def kernel(values, ids, total, count, pad, out):
         for i in range(len(ids)):
             s = np.uint64(ids[i])  # an unsigned index is not looked at for a negative one
-            total[s] = step(total[s], values[i])
-            if counts:
-                count[s] += 1
+            if s < np.uint64(len(total)):  # another thread may have written the id since it was checked
+                total[s] = step(total[s], values[i])
+                if counts:
+                    count[s] += 1
         for s in range(len(out)):
             if counts and count[s] == 0:
                 out[s] = pad

@@ -10,4 +10,4 @@ from ...ops.sequence_scatter import bad_element
 def places(ids, width):
     """Number, among all elements of x, of the element that each id selects."""
     numbers = checked_ids(ids.values, width, "ids", bad_element(width))
-    return segment_numbers(ids.row_offsets()) * width + numbers
+    return segment_numbers(ids._row_offsets()) * width + numbers

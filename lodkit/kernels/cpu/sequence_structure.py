@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 
 from ...lod.offsets import reversed_numbers
@@ -20,5 +22,5 @@ def join(xs, axis, out):
 
 def split(grad, xs, axis, dtype):
     """Cut a gradient along an axis into new arrays like these."""
-    ends = np.cumsum([x.shape[axis] for x in xs])
+    ends = [*itertools.accumulate(x.shape[axis] for x in xs)]
     return tuple(part.astype(dtype, order="C") for part in np.split(grad, ends[:-1], axis))

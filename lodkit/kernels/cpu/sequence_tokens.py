@@ -32,7 +32,7 @@ def _keep(values, offsets, tokens, ends, out):
     for s in prange(len(ends) - 1):
         k = ends[s]
         for i in range(offsets[s], offsets[s + 1]):
-            if not _is_among(tokens, values[i]):
+            if k < ends[s + 1] and not _is_among(tokens, values[i]):  # values may change meanwhile
                 out[k] = values[i]
                 k += 1
 
@@ -40,7 +40,7 @@ def _keep(values, offsets, tokens, ends, out):
 @ops.sequence_erase.kernel("cpu")
 def sequence_erase(x: LoDTensor, /, *, tokens, out=None):
     dtype, tokens = ops.prepare_erase(x.values, tokens)
-    values, offsets = np.ascontiguousarray(x.values, dtype).reshape(-1), x.row_offsets()
+    values, offsets = np.ascontiguousarray(x.values, dtype).reshape(-1), x._row_offsets()
     lengths = np.empty(len(offsets) - 1, np.int64)
     _count(len(values), values, offsets, tokens, lengths)
     ends = lengths_to_offsets(lengths)
@@ -62,5 +62,5 @@ def sequence_enumerate(x: LoDTensor, /, *, win_size, pad_value, out=None):
     dtype = ops.check_windows(x.values, win_size, pad_value)
     values = np.ascontiguousarray(x.values, dtype).reshape(-1)
     out = arrays.output((len(values), win_size), dtype, out)
-    _windows(out.size, values, dtype.type(pad_value), 0, x.row_offsets(), settings.chunk_rows, out)
+    _windows(out.size, values, dtype.type(pad_value), 0, x._row_offsets(), settings.chunk_rows, out)
     return x.with_values(out)

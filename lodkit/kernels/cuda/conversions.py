@@ -6,7 +6,7 @@ import numpy as np
 
 from ...arrays.cuda import check_vector as integers
 from ...arrays.cuda import elementwise, first_outside, vector
-from ...errors import LoDError
+from ...lod.levels import bad_length
 from ...ops import conversions as ops
 from .primitives.offsets import LONG, cut, found_in, inspected
 from .primitives.row_kernels import lower_bound, segment_of
@@ -42,14 +42,13 @@ def _starts(s, ids, n, offsets):
     offsets[s] = lower_bound(ids, 0, n, s)
 
 
-def summed(lengths, tile=None):
+def summed(lengths, tile=None, what="lengths"):
     """Offsets of lengths, and what ``inspected`` found in them. Synchronises with the device."""
     lengths = integers(lengths, "lengths")
     offsets = offsets_of(lengths)
     found = inspected(offsets, tile)
-    if found.decrease >= 0:
-        ops.check_lengths(lengths.read())
-        raise LoDError("lengths add up to more than int64 holds")
+    if found.decrease >= 0:  # a sum that wraps is less than the one before
+        raise bad_length(lengths.read(), what)
     return offsets, found
 
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 import numpy as np
 
 from ...arrays.cuda import cuda, device, launch, vector
+from ...arrays.sizes import size_products, total_size
 from ...jit import simd
-from ...lod.offsets import segment_numbers
+from ...lod.offsets import lengths_to_offsets, segment_numbers
 from ..common.ctc_steps import LEAST, added, step
 from .primitives.offsets import offsets_like
 
@@ -199,9 +200,9 @@ def losses(logs, offsets, numbers, bounds, blank, by_times, zero_infinity):
 def gradient(logs, offsets, numbers, bounds, blank, scales, by_times):
     """The gradient by the logits of the losses times ``scales``."""
     states = np.diff(bounds) + 1
-    places = np.concatenate([[0], np.cumsum((np.diff(offsets) + 1) * states)])
+    places = lengths_to_offsets(size_products(np.diff(offsets) + 1, states, "frames * labels"))
     logs, sent, *paths = _paths(logs, offsets, numbers, bounds, places, 0, blank, False, False)
-    room = [logs.like((2 * int(states.sum()),), np.float64) for _ in range(3)]
+    room = [logs.like((2 * total_size(states, "the labels"),), np.float64) for _ in range(3)]
     inputs = *sent, *_sent(logs, *_chains(numbers, bounds)), blank, logs.columns, int(by_times), len(states)
     out = logs.like(logs.shape)
     launch(_backward, len(states) * THREADS, logs, *inputs, *paths, scales, *room, out, block=THREADS)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ...arrays.cuda import cuda, launch, vector
+from ...arrays.sizes import size_products
+from ...lod.offsets import lengths_to_offsets
 from .primitives.offsets import offsets_like
 
 THREADS = 64
@@ -38,7 +40,7 @@ def _distances(hyp, hyps, ref, refs, places, segments, normalized, room, out):
 
 def distances(hyp, hyps, ref, refs, normalized, out):
     """Put the distance of each pair of sequences into ``out``."""
-    places = np.concatenate([[0], np.cumsum(3 * (np.diff(hyps) + 1))])
+    places = lengths_to_offsets(size_products(np.diff(hyps) + 1, 3, "tokens"))
     sent = [offsets_like(out, offsets).offsets for offsets in (hyps, refs)]
     room = out.like((int(places[-1]),), np.int32)
     inputs = hyp, sent[0], ref, sent[1], out.send(places), len(out), int(normalized)

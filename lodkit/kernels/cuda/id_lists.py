@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 
 from ...arrays.cuda import convert, copied, elementwise, fill, ids_of, vector, view
@@ -41,8 +43,8 @@ def _part(i, keys, low, width, samples, ids):
 @ops.merge_id_lists.kernel("cuda")
 def merge_id_lists(*lists: LoDTensor):
     ops.check_samples(lists)
-    views, count = [integers(x.values, f"list {i}") for i, x in enumerate(lists)], len(lists[0].row_offsets()) - 1
-    ends = np.cumsum([x.size for x in views]).tolist()
+    views, count = [integers(x.values, f"list {i}") for i, x in enumerate(lists)], len(lists[0]._row_offsets()) - 1
+    ends = [*itertools.accumulate(x.size for x in views)]
     ids = views[0].like((ends[-1],), np.int64)
     for x, end in zip(views, ends, strict=True):
         copied(x, ids.part(end - x.size, end))
@@ -52,7 +54,7 @@ def merge_id_lists(*lists: LoDTensor):
         ids, distinct, low, high = run_of_each(found), found.rows, 0, len(found.rows) - 1
     width, keys = high - low + 1, ids.like(ids.shape)
     for x, y, end in zip(lists, views, ends, strict=True):
-        offsets, start = offsets_like(y, x.row_offsets()).offsets, end - y.size
+        offsets, start = offsets_like(y, x._row_offsets()).offsets, end - y.size
         _join(y.size, ids.part(start, end), offsets, count, low, width, keys.part(start, end))
     merged = runs_below(keys, max(width * count, 1)).rows
     samples, values = ids.like(merged.shape), ids.like(merged.shape)

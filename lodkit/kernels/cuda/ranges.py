@@ -6,10 +6,9 @@ import numpy as np
 
 from ...arrays.cuda import checked_ids, elementwise, ids_of, vector
 from ...ops import ranges as ops
-from .conversions import differences, from_lengths, segment_numbers, to_offsets
+from .conversions import differences, from_lengths, segment_numbers, summed, to_offsets
 from .primitives.offsets import found_in
 from .primitives.row_kernels import segment_of
-from .primitives.scan import offsets_of
 
 
 @elementwise
@@ -61,11 +60,13 @@ def check_ranges(ranges, rows):
     return starts, lengths
 
 
-def rows_of(starts, lengths):
-    """Row numbers of runs of rows, one run after another, and offsets of the runs. Synchronises with the device."""
-    offsets, n = offsets_of(lengths), len(lengths)
-    total = int(offsets.part(n, n + 1).read()[0])
-    return _number_rows.into(starts.like((total,), np.int64), starts, offsets, n), offsets
+def rows_of(starts, lengths, what):
+    """Row numbers of runs of rows, one run after another, and offsets of the runs; ``what`` has these lengths.
+
+    Synchronises with the device.
+    """
+    offsets, found = summed(lengths, what=what)
+    return _number_rows.into(starts.like((found.last,), np.int64), starts, offsets, len(lengths)), offsets
 
 
 def totals(lengths, offsets):

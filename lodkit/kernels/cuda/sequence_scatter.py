@@ -11,4 +11,4 @@ def places(ids, width):
     """Number, among all elements of x, of the element that each id selects."""
     # In every mode of bounds_check: an id outside would select an element of another row.
     numbers = checked_ids(ids.values, width, "ids", bad_element(width), always=True)
-    return cells_of(ids.row_offsets(), numbers, width)
+    return cells_of(ids._row_offsets(), numbers, width)

@@ -34,7 +34,7 @@ def sequence_erase(x: LoDTensor, /, *, tokens, out=None):
     values = view(x.values)
     _, tokens = ops.prepare_erase(values, tokens)
     kept = _mark_kept.into(values.like((len(values),), np.int64), values, values.send(tokens), len(tokens))
-    ends, out = keep(values, kept, x.row_offsets(), out)
+    ends, out = keep(values, kept, x._row_offsets(), out)
     return LoDTensor._wrap(out.array, (*x._lod[:-1], frozen(ends)))
 
 
@@ -49,5 +49,5 @@ def _windows(at, values, offsets, segments, size, pad, out):
 def sequence_enumerate(x: LoDTensor, /, *, win_size, pad_value, out=None):
     values = view(x.values)
     out = output(values, (len(values), win_size), ops.check_windows(values, win_size, pad_value), out)
-    offsets = offsets_like(values, x.row_offsets())
+    offsets = offsets_like(values, x._row_offsets())
     return x.with_values(_windows.into(out, values, offsets.offsets, len(offsets), win_size, pad_value).array)

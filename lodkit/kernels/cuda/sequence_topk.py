@@ -6,6 +6,7 @@ import numpy as np
 
 from ...arrays.cuda import convert, elementwise, fill, vector
 from ...jit import simd
+from ...lod.offsets import lengths_to_offsets
 from .lengths import largest
 from .primitives.gather import put_rows
 from .primitives.offsets import found_in, offsets_like
@@ -23,7 +24,7 @@ def _list(i, positions, offsets, ends, segments, k, rows, indices):
 def top_rows(values, offsets, k):
     """Offsets, on the CPU, of the k largest of each segment, their positions, and their indices in their segments."""
     counts = np.minimum(np.diff(offsets), k)
-    ends = np.concatenate([[0], np.cumsum(counts)])
+    ends = lengths_to_offsets(counts)
     n, k = int(ends[-1]), int(counts.max(initial=0))
     rows, indices = values.like((n,), np.int64), values.like((n,), np.int64)
     if n:

@@ -8,16 +8,16 @@ from ...arrays.cuda import elementwise, iota, vector
 
 
 @elementwise
-def _elapse(i, rows, now, last_seen, passed):
-    row = vector.number(rows, i)
-    passed[i] = max(now - last_seen[row], 0)
-    last_seen[row] = now
+def _elapse(i, rows, now, last_seen, passed, seen):
+    passed[i] = max(now - last_seen[vector.number(rows, i)], 0)
+    seen[i] = now
 
 
 def elapse(last_seen, rows, now, param):
-    """Set the counters of rows, or all, to now. Returns positions 0, 1, ... and the steps that passed for each row."""
+    """Count the steps of rows, or all. Returns positions 0, 1, ..., the steps that passed, and the new counters."""
     at = iota(last_seen, len(last_seen) if rows is None else len(rows))
     passed = last_seen.like((len(at),), np.promote_types(param.dtype, np.float32))
+    seen = last_seen.like((len(at),))
     if len(at):
-        _elapse(len(at), at if rows is None else rows, now, last_seen, passed)
-    return at, passed
+        _elapse(len(at), at if rows is None else rows, now, last_seen, passed, seen)
+    return at, passed, seen

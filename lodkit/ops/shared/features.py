@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 
 from ...arrays import check_gradient, check_values, dtype_of, integers, is_array, to_device
@@ -129,7 +131,7 @@ def brought_back(sources, xs, grad):
     dtype = check_values(xs[0].dtype, "the gradient", floating=True)
     total = np.zeros((sum(map(len, xs)), *xs[0].shape[1:]), dtype)
     total[sources] = grad
-    return tuple(np.split(total, np.cumsum([len(x) for x in xs])[:-1]))
+    return tuple(np.split(total, [*itertools.accumulate(map(len, xs[:-1]))]))
 
 
 def rows_of(x, *, lod_level, drop=1):

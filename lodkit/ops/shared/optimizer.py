@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...arrays import Drafts
 from ...lod import SelectedRows
 from ...registry import op
 from . import plain
@@ -104,19 +105,20 @@ def jittered(rows, where, seed):
 
 def apply(rule, param, grad, states, duplicates, touches_all, adjust=None, records=None, seed=None):
     """Step a parameter and its states by a rule for rows in double precision, in place."""
-    for where, g in grad_steps(grad, duplicates, touches_all):
-        before, *rows = (array[where].astype(np.float64) for array in (param, *states))
-        p = before
-        if adjust:
-            decay, keep, factor, bound = adjust
-            p, g = keep * p, factor * np.clip(g, -bound, bound) + decay * p
-        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-            for array, after in zip((param, *states), rule(p, g, *rows), strict=False):  # absent ones too
-                if array is param and seed is not None:
-                    after = jittered(after, where, seed)
-                array[where] = after
-                if array is param and records is not None:
-                    records.append(before - after)
+    with Drafts(param, *states) as drafts:
+        for where, g in grad_steps(grad, duplicates, touches_all):
+            before, *rows = (array[where].astype(np.float64) for array in drafts)
+            p = before
+            if adjust:
+                decay, keep, factor, bound = adjust
+                p, g = keep * p, factor * np.clip(g, -bound, bound) + decay * p
+            with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+                for i, (array, after) in enumerate(zip(drafts, rule(p, g, *rows), strict=False)):  # absent ones too
+                    if i == 0 and seed is not None:
+                        after = jittered(after, where, seed)
+                    array[where] = after
+                    if i == 0 and records is not None:
+                        records.append(before - after)
 
 
 def optimizer(rule=None, /, *, rowwise=False, pairs=False, touches_all=True, defaults=None, **more):

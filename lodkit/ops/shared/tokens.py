@@ -21,7 +21,7 @@ def check_tokens(name, values, what="x"):
 def offsets_of_pairs(name, level, **pair):
     """The row offsets, at a level, of two LoDTensors whose sequences are pairs, under the same levels above."""
     (one, x), (other, y) = pair.items()
-    a, b = x.row_offsets(level), y.row_offsets(level)
+    a, b = x._row_offsets(level), y._row_offsets(level)
     if len(a) != len(b):
         raise LoDMismatchError(f"{name}: {one} has {len(a) - 1} sequences, {other} {len(b) - 1}; they are pairs")
     above = [t._lod[: level % t.lod_level] for t in (x, y)]

@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from ...arrays import check_rows, check_values, native, writable
+from ...arrays import check_rows, check_values, is_number, native, writable
 from ...errors import DTypeError, ShapeMismatchError
 from ...lod import SelectedRows
 from ..selected_rows import added
@@ -159,8 +159,11 @@ def rectification(beta2, iteration):
 
 def iteration_of(power, beta):
     """The number of steps before the one whose correction has this power of beta: of ``beta**t``, t - 1."""
+    numbers = np.asarray(power)
+    if numbers.size != 1 or numbers.dtype.kind not in "fiu":
+        raise ShapeMismatchError(f"a power of beta must be one number, got {numbers.dtype} of shape {numbers.shape}")
     power = learning_rate(power)
-    if not 0 < beta < 1 or power >= 1:
+    if not is_number(beta) or not 0 < beta < 1 or power >= 1:
         return 0
     return max(0, round(math.log(power) / math.log(beta)) - 1) if power > 0 else 1 << 40
 

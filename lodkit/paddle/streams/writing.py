@@ -117,7 +117,7 @@ def _write(file, chunks):
         for chunk in chunks:
             _write_all(file, memoryview(chunk))
         return
-    with replacing(file) as draft, open(draft, "xb") as opened:
+    with replacing(file) as opened:
         opened.writelines(chunks)
 
 

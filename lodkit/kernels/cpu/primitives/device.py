@@ -12,7 +12,7 @@ import sys
 import numpy as np
 
 from ....arrays import integers, native, output, refuse_overlap, upcast  # noqa: F401
-from ....arrays.ids import checked_ids  # noqa: F401
+from ....arrays.ids import checked_ids, ids_in_range  # noqa: F401
 from ....lod import check_vector  # noqa: F401
 from ....lod.copy_runs import copy_runs, move_runs  # noqa: F401
 from ....ops.shared.plain import clip_lengths, largest_id, put_rows, read, send, take, wrap_ids  # noqa: F401
@@ -107,7 +107,7 @@ HOMES = {
     "reduce": ("argreduce_rows", "reduce_into"),
     "softmax": ("softmax_grad_rows", "softmax_rows", "sums_of_products"),
     "sort": ("sort_rows",),
-    "update": ("record_like", "update_all", "update_rows", "update_runs", "update_spread"),
+    "update": ("put_together", "record_like", "update_all", "update_rows", "update_runs", "update_spread"),
 }
 
 __getattr__ = importing(__name__, HOMES)

@@ -12,7 +12,7 @@ from .templates import row_kernel
 
 
 def _spread(i, s, j, grad, factors, weights, offsets, out):
-    scale = factors[s] * weights[i] if len(weights) else factors[s]
+    scale = factors[s] * weights[i]
     for d in range(out.shape[1]):
         out[i, d] = grad[s, d] * scale
 
@@ -100,6 +100,7 @@ def row_products(values, ids, padding, offsets, base, grad, factors, chunk, resu
         for i in range(c * chunk, min(len(result), (c + 1) * chunk)):
             s = advance(offsets, s, i)
             row = ids[i] if len(ids) else i
+            row = row if np.uint64(row) < np.uint64(len(values)) else 0  # another thread wrote it since
             keep = np.float64(row != padding)
             total = 0.0
             for d in range(width):

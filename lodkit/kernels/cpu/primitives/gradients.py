@@ -8,12 +8,11 @@ from .... import arrays
 from ....arrays import check_values, matrix, upcast
 from ....jit import settings
 from ....ops.shared.reductions import check_grad_output
-from .gather import NO_WEIGHTS
+from .gather import repeat_rows
 from .gradient_kernels import factors, logsumexp_shares, place, plain, products_of_others, row_products, spread
 from .reduce import argreduce_rows, width_of
 
 NO_IDS = np.empty(0, np.int64)
-_NONE = {np.dtype(kind): NO_WEIGHTS.astype(kind) for kind in (np.float32, np.float64)}
 
 
 def values_grad(values, ids, padding_idx, offsets, weights, out, grad, reduce):
@@ -33,12 +32,12 @@ def values_grad(values, ids, padding_idx, offsets, weights, out, grad, reduce):
         x, result = _looked_up(values, ids, padding_idx), np.zeros((rows, g.shape[1]), g.dtype)
         kernel = products_of_others if reduce == "prod" else logsumexp_shares(width_of(x.shape[1]))
         kernel(x.size * 8, x, offsets, g, result)
+    elif weights is None:
+        result = repeat_rows(g if reduce == "sum" else g * factors(reduce, offsets, None, g.dtype)[:, None], offsets)
     else:
-        result = arrays.output((rows, g.shape[1]), g.dtype)
-        weights = None if weights is None else plain(weights)
-        w = _NONE[g.dtype] if weights is None else weights.astype(g.dtype, copy=False)
-        scale = factors(reduce, offsets, weights, g.dtype)
-        spread(result.size, g, scale, w, offsets, settings.chunk_rows, result)
+        result, weights = arrays.output((rows, g.shape[1]), g.dtype), plain(weights)
+        scale, weights = factors(reduce, offsets, weights, g.dtype), weights.astype(g.dtype, copy=False)
+        spread(result.size, g, scale, weights, offsets, settings.chunk_rows, result)
     return result.reshape(shape).astype(dtype, copy=False)
 
 

@@ -80,9 +80,7 @@ def table_grad(table, ids, rows, padding_idx, is_sparse):
         flat, rows = ids.reshape(-1), rows.reshape(ids.size, *table.shape[1:])
     if rows.dtype is not table.dtype:  # 150 ns less
         rows = rows.astype(native(table.dtype), copy=False)
-    if padding_idx is None:
-        flat = flat.copy()  # the gradient outlives the batch
-    else:
+    if padding_idx is not None:
         keep = flat != padding_idx
         flat, rows = flat[keep], rows[keep]
     sparse = SelectedRows._wrap(flat, rows, len(table))

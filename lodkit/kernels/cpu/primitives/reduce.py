@@ -11,7 +11,7 @@ import numpy as np
 
 from .... import arrays
 from ....arrays import ALIGNED, AS_THEY_ARE, matrix, total_dtype, upcast
-from ....arrays.ids import checked_ids
+from ....arrays.ids import ids_in_range
 from ....jit import settings
 from ....jit.reducers import REDUCERS, Divisor
 from ....jit.tuning import tuning
@@ -66,13 +66,13 @@ def reduce_rows(reduce, values, ids, weights, padding_idx, offsets, pad, out, un
     columns, rows, chunk = out.shape[1], len(values) if ids is None else len(ids), settings.chunk_rows
     if columns == 0 or len(offsets) == 1:
         if unchecked:
-            checked_ids(ids, len(values))
+            ids_in_range(ids, len(values))
         return
     if rows > TILE * chunk:
         tiles, tile_offsets = tiles_of(offsets, TILE * chunk)
         if len(tiles) and reduce not in ENDS:
             if unchecked:
-                checked_ids(ids, len(values))
+                ids_in_range(ids, len(values))
             _reduce_tiles(reduce, values, ids, weights, padding_idx, offsets, tiles, tile_offsets, pad, out)
             return
     whole = rows * columns >= settings.parallel_from and columns * values.itemsize <= tuning.strip_bytes
@@ -80,13 +80,13 @@ def reduce_rows(reduce, values, ids, weights, padding_idx, offsets, pad, out, un
         reduce, columns, ids is not None, weights is not None, padding_idx is not None, whole
     )
     if unchecked and not finds:
-        checked_ids(ids, len(values))
+        ids_in_range(ids, len(values))
     flat = NO_IDS if ids is None else ids
     weights = NO_WEIGHTS if weights is None else weights
     padding = -1 if padding_idx is None else padding_idx
     bad = kernel(rows * columns, values, flat, weights, padding, offsets, pad, divisor, chunk, settings.block_rows, out)
     if bad and unchecked:
-        checked_ids(ids, len(values))
+        ids_in_range(ids, len(values))
 
 
 def _reduce_tiles(reduce, values, ids, weights, padding_idx, offsets, tiles, tile_offsets, pad, out):
@@ -138,7 +138,7 @@ def argreduce_rows(reduce, values, ids, padding_idx, offsets, shape):
     index = np.empty((len(offsets) - 1, values.shape[1]), np.int64)
     padding = -1 if padding_idx is None else padding_idx
     ids = NO_IDS if ids is None else ids
-    if len(index):
+    if index.size:
         argreduce_kernel(reduce)(values.size, values, ids, padding, offsets, settings.chunk_rows, index)
     return index.reshape(shape)
 
@@ -186,7 +186,7 @@ def reduce_into(values, ids, weights, padding_idx, offsets, reduce, pad_value, o
         return _reduce(values, ids, weights, padding_idx, offsets, reduce, pad_value, out, dtype, unchecked)
     asked, (dtype, pad, kernel, divisor, finds) = dtype, plan
     if unchecked and not finds:
-        checked_ids(ids, shape[0])
+        ids_in_range(ids, shape[0])
     made = arrays.output((len(offsets) - 1, *shape[1:]), dtype)
     table, target = (values, made) if len(shape) == 2 else (values[:, None], made[:, None])
     flat, factors = NO_IDS if ids is None else ids, NO_WEIGHTS if weights is None else weights
@@ -198,14 +198,14 @@ def reduce_into(values, ids, weights, padding_idx, offsets, reduce, pad_value, o
     if wrong == TOO_LONG:
         return _reduce(values, ids, weights, padding_idx, offsets, reduce, pad_value, out, asked, unchecked)
     if wrong and unchecked:
-        checked_ids(ids, shape[0])
+        ids_in_range(ids, shape[0])
     return made
 
 
 def _reduce(values, ids, weights, padding_idx, offsets, reduce, pad_value, out, dtype, unchecked):
     """``reduce_into`` in general: into ``out``, halves, values of many dimensions, long segments."""
     if unchecked and out is not None:
-        checked_ids(ids, len(values))
+        ids_in_range(ids, len(values))
         unchecked = False
     dtype, pad = result_of(values.dtype, reduce, dtype, pad_value)
     out = arrays.output((len(offsets) - 1, *values.shape[1:]), dtype, out)

@@ -58,6 +58,8 @@ def _reader(width, gather, padded, cpu):
     @uncounted
     def read(values, ids, padding, i, j):
         row = row_of(values, ids, i, j)
+        if gather and np.uint64(row) >= np.uint64(len(values)):
+            row = 0  # another thread wrote the id since it was checked
         x = simd.load(values, row, j, width)
         return simd.full(values, width, 0.0) if padded and row == padding else x
 
@@ -267,8 +269,10 @@ def divide_rows(total, weight, pad, divisor, logs, out):
 @parallel_kernel
 def take(values, rows, pad, out):
     for s in prange(len(rows)):
+        row = rows[s]
+        there = np.uint64(row) < np.uint64(len(values))
         for d in range(out.shape[1]):
-            out[s, d] = pad if rows[s] < 0 else values[rows[s], d]
+            out[s, d] = values[row, d] if there else pad
 
 
 @functools.cache
@@ -284,6 +288,7 @@ def argreduce_kernel(reduce):
                 fill(index, s, -1)
                 for i in range(offsets[s], offsets[s + 1]):
                     row = ids[i] if len(ids) else i
+                    row = row if np.uint64(row) < np.uint64(len(values)) else 0
                     for d in range(len(best)):
                         x = values[row, d] if row != padding else values.dtype.type(0)
                         if index[s, d] < 0 or (step(best[d], x) != best[d] and best[d] == best[d]):

@@ -6,14 +6,14 @@ import functools
 
 import numpy as np
 
-from ....arrays import matrix, upcast
+from ....arrays import AS_THEY_ARE, matrix, upcast, write_together
 from ....jit import settings
 from .merge import runs_of, single_runs
 from .reduce import TILE, reduce_rows
-from .sort import bits_below
-from .update_kernels import dense_kernel, few_kernel, rows_kernel, rowwise_kernel, spread_kernel, whole_width
+from .update_kernels import dense_kernel, rows_kernel, rowwise_kernel, spread_kernel, whole_width
 
 TALL = 1 << 50  # above, a row and its position may not fit into one number
+NO_RUNS = np.empty(0, np.int64)
 DENSE_CHUNKS = 16  # a dense update reads in order: fewer, larger chunks
 
 
@@ -33,22 +33,32 @@ def update_all(rule, param, states, grad, taken=None):
         starts = single_runs(param)
         update_runs(rule, param, states, starts[:-1], starts, starts[:-1], grad)
         return
-    half = param.dtype == np.float16  # whose gradient may be float32
-    arrays = (param, *states, np.ascontiguousarray(grad, None if half else param.dtype))
-    p, *upcasts, g = (upcast(array).reshape(1, -1) for array in arrays)
+    if param.dtype == np.float16:  # whose gradient may be float32, and whose states
+        copies = [array.astype(np.float32) for array in (param, *states)]
+        update_all(rule._replace(also=()), copies[0], copies[1:], upcast(np.ascontiguousarray(grad)), taken)
+        _write((param, *states), copies, rule.also)
+        return
+    p, *states, g = (x.reshape(1, -1) for x in (param, *states, np.ascontiguousarray(grad, param.dtype)))
     kernel = dense_kernel(rule.step, len(states), 1 + rule.pairs, bool(rule.adjust), taken is not None)
-    taken = g if taken is None else taken.reshape(1, -1)
-    kernel(p.size, p, tuple(upcasts), g, taken, _rule_numbers(rule, p.dtype), DENSE_CHUNKS * settings.chunk_rows)
-    if half:
-        olds = param, *states
-        _round_once(olds, [done.reshape(old.shape) for old, done in zip(olds, (p, *upcasts), strict=True)])
+    taken, numbers = g if taken is None else taken.reshape(1, -1), _rule_numbers(rule, p.dtype)
+    launch = _with_writes(rule, kernel) if rule.also else kernel
+    launch(p.size, p, tuple(states), g, taken, numbers, DENSE_CHUNKS * settings.chunk_rows)
 
 
-def _round_once(halves, upcasts, at=...):
-    """Round stepped float32 to float16; too large becomes inf, as in compiled code: an error would leave half of it."""
-    with np.errstate(all="ignore"):
-        for half, done in zip(halves, upcasts, strict=True):
-            half[at] = done
+def _with_writes(rule, kernel):
+    """A kernel that makes the rule's other writes, too."""
+    return functools.partial(kernel.then, [(array, ..., value) for array, value in rule.also])
+
+
+def _write(arrays, values, also=(), at=...):
+    """Write what was computed in copies, and the other writes of a rule; an interrupt leaves all or none."""
+    writes = [(array, at, value) for array, value in zip(arrays, values, strict=True)]
+    write_together(writes + [(array, ..., value) for array, value in also])
+
+
+def put_together(rows, values, arrays):
+    """``array[rows] = value`` of each of some arrays, or of all rows for None; an interrupt leaves all or none."""
+    _write(arrays, values, at=... if rows is None else rows)
 
 
 def _shape(rule, columns, count):
@@ -56,23 +66,39 @@ def _shape(rule, columns, count):
     return rule.step, whole_width(columns, 16 if rule.pairs else 64), count, 1 + rule.pairs
 
 
-@functools.lru_cache(256)  # these take 0.8 us, and an update of ten rows 7
-def _kernel_of_few(rule, columns, count, merge, dtype):
-    return few_kernel(*_shape(rule, columns, count), merge), _rule_numbers(rule, dtype)
+@functools.lru_cache(256)  # these take 3 us, and an update of ten rows 5
+def _few(rule, dtype, columns, states, merge):
+    """Compiled code of an update by a handful of rows in any order, called without Numba's check of types; and a rule's
+    numbers."""
+    kernel, numbers = _runs_kernel(rule, columns, len(states), merge, False, False), _rule_numbers(rule, dtype)
+    p, rows = np.empty((0, columns), dtype), np.empty(0, np.int64)
+    made = tuple(np.empty((0, width), kind) for width, kind in states)
+    return kernel.entry(p, made, rows, rows, rows, p, numbers, p, numbers, 1, 1), numbers
+
+
+def _runs_kernel(rule, columns, count, merge, weighted, records):
+    if rule.rowwise:
+        width = whole_width(columns)
+        return rowwise_kernel(rule.step, width, max(count - 1, 0), count > 0, merge, bool(rule.adjust), weighted)
+    return rows_kernel(*_shape(rule, columns, count), merge, bool(rule.adjust), weighted, records)
 
 
 def update_rows(rule, param, states, grad, duplicates, taken=None):
     """Step the rows of a parameter that a gradient lists."""
-    n, plain = len(grad.rows), not (rule.rowwise or rule.adjust or taken is not None or len(states) > 2)
-    few = n <= settings.few_rows and n <= settings.block_rows and not grad.is_merged
-    if not few or not plain or param.dtype == np.float16 or grad.height > TALL:
-        order, starts, unique = runs_of(grad)
-        update_runs(rule, param, states, unique, starts, order, grad.value, duplicates, taken=taken)
-    elif n and grad.value.size:
-        p = matrix(param)
-        first, second = [*map(matrix, states), p, p][:2]
-        kernel, numbers = _kernel_of_few(rule, p.shape[1], len(states), duplicates == "merge", p.dtype)
-        kernel(p, first, second, grad.rows, matrix(grad.value), numbers, bits_below(n))
+    n, value = len(grad.rows), grad.value
+    few = 0 < n <= settings.few_rows and n <= settings.block_rows and not grad.is_merged and grad.height <= TALL
+    if few and taken is None and not rule.also and param.dtype in AS_THEY_ARE and value.size:
+        p, g, made = matrix(param), matrix(value), tuple(map(matrix, states))
+        kinds, aligned = [], p.flags.aligned and g.flags.aligned
+        for s in made:
+            kinds.append((s.shape[1], s.dtype))
+            aligned = aligned and s.flags.aligned
+        if aligned:
+            kernel, numbers = _few(rule, p.dtype, p.shape[1], tuple(kinds), duplicates == "merge")
+            kernel(p, made, grad.rows, NO_RUNS, NO_RUNS, g, numbers, g, numbers, n, n)
+            return
+    order, starts, unique = runs_of(grad)
+    update_runs(rule, param, states, unique, starts, order, value, duplicates, taken=taken)
 
 
 def update_runs(rule, param, states, at, starts, order, value, duplicates="merge", scale=None, taken=None):
@@ -82,19 +108,16 @@ def update_runs(rule, param, states, at, starts, order, value, duplicates="merge
         return
     p, g = matrix(param), matrix(np.asarray(value, param.dtype))
     if not p.size or not len(at):
+        _write((), (), rule.also)
         return
     if duplicates == "merge" and len(order) - len(at) >= TILE * settings.chunk_rows:
         g, order, starts, scale = _long_runs_summed(g, order, starts, scale)
-    flags = duplicates == "merge", bool(rule.adjust), scale is not None
-    if rule.rowwise:
-        width = whole_width(p.shape[1])
-        kernel = rowwise_kernel(rule.step, width, max(len(states) - 1, 0), bool(states), *flags)
-    else:
-        kernel = rows_kernel(*_shape(rule, p.shape[1], len(states)), *flags, taken is not None)
+    kernel = _runs_kernel(rule, p.shape[1], len(states), duplicates == "merge", scale is not None, taken is not None)
     states, numbers = tuple(map(matrix, states)), _rule_numbers(rule, p.dtype)
     scale, taken = numbers if scale is None else scale, g if taken is None else matrix(taken)
     sizes = settings.chunk_rows, settings.block_rows
-    kernel(p.shape[1] * len(order), p, states, at, order, starts, g, scale, taken, numbers, *sizes)
+    launch = _with_writes(rule, kernel) if rule.also else kernel
+    launch(p.shape[1] * len(order), p, states, at, order, starts, g, scale, taken, numbers, *sizes)
 
 
 def update_spread(rule, param, states, grad):
@@ -111,7 +134,8 @@ def update_spread(rule, param, states, grad):
         g, order, starts, _ = _long_runs_summed(g, order, starts, None)
     kernel = spread_kernel(*_shape(rule, p.shape[1], len(states)), bool(rule.adjust))
     rows, states = max(1, DENSE_CHUNKS * settings.chunk_rows // p.shape[1]), tuple(map(matrix, states))
-    kernel(p.size, p, states, at, order, starts, g, _rule_numbers(rule, p.dtype), rows, settings.block_rows)
+    launch = _with_writes(rule, kernel) if rule.also else kernel
+    launch(p.size, p, states, at, order, starts, g, _rule_numbers(rule, p.dtype), rows, settings.block_rows)
     return True
 
 
@@ -130,5 +154,5 @@ def _update_runs_half(rule, param, states, at, *runs):
     """Step float16 rows as float32, and round them once."""
     arrays = (param, *states)
     copies = [array[at].astype(np.float32) for array in arrays]
-    update_runs(rule, copies[0], tuple(copies[1:]), np.arange(len(at)), *runs)
-    _round_once(arrays, copies, at)
+    update_runs(rule._replace(also=()), copies[0], tuple(copies[1:]), np.arange(len(at)), *runs)
+    _write(arrays, copies, rule.also, at)

@@ -13,7 +13,7 @@ import functools
 
 import numpy as np
 
-from ....jit import jitable, lower_bound, njit, parallel_kernel, prange, simd
+from ....jit import jitable, lower_bound, parallel_kernel, prange, simd
 from ....jit.tuning import tuning
 from ...common.optimizer_steps import adjusted
 from .sort import sort_few
@@ -106,16 +106,34 @@ def _gradient(width, adjusts, weighted):
     return gradient
 
 
+@jitable
+def _sorted(at, order, starts):
+    """The rows that a kernel updates, and their runs: those given, or of a handful of unsorted rows without any.
+
+    In the kernel this takes 1 us; three calls take as long as the rest of such an update.
+    """
+    if len(starts):
+        return at, order, starts
+    n, bits = len(at), 1
+    while n > 1 << bits:
+        bits += 1
+    order, starts, unique = np.empty(n, np.int64), np.empty(n + 1, np.int64), np.empty(n, np.int64)
+    runs = sort_few(at, bits, order, starts, unique)
+    return unique[:runs], order, starts[: runs + 1]
+
+
 @functools.cache
 def rows_kernel(step, width, count, each, merge, adjusts=False, weighted=False, records=False):
     """Kernel of an update by runs of gradient rows; chunks take the runs that start in their rows.
 
-    With ``records`` and without ``merge``, ``taken`` gets the step of each gradient row.
+    With ``records`` and without ``merge``, ``taken`` gets the step of each gradient row. Without ``starts`` the rows
+    ``at`` are in any order, and each may be listed several times.
     """
     (read, write, fetch), gradient = _states(count, width, each), _gradient(width, adjusts, weighted)
 
     @parallel_kernel
     def kernel(param, states, at, order, starts, value, scale, taken, numbers, chunk, block):
+        at, order, starts = _sorted(at, order, starts)
         for c in prange((len(order) + chunk - 1) // chunk):
             for u in range(lower_bound(starts, c * chunk), min(len(at), lower_bound(starts, (c + 1) * chunk))):
                 row, start, stop = at[u], starts[u], starts[u + 1]
@@ -164,29 +182,6 @@ def spread_kernel(step, width, count, each, adjusts=False):
                     simd.store(param, row, j, p)
                     write(states, row, j, lanes)
                 u += listed
-
-    return kernel
-
-
-#: Of two states, as many as an optimizer has.
-_TAKEN = tuple(jitable(inline=True)(f) for f in (lambda a, b: (), lambda a, b: (a,), lambda a, b: (a, b)))
-
-
-@functools.cache
-def few_kernel(step, width, count, each, merge):
-    """Kernel of an update by a handful of rows, at most a block, which it sorts first: one call, as three take twice as
-    long.
-
-    The states come one by one, any array in place of absent ones: a tuple's type takes Numba 1 us to find.
-    """
-    update, taken = rows_kernel(step, width, count, each, merge).serial, _TAKEN[count]
-
-    @njit
-    def kernel(param, first, second, rows, value, numbers, bits):
-        n, states = len(rows), taken(first, second)
-        order, starts, unique = np.empty(n, np.int64), np.empty(n + 1, np.int64), np.empty(n, np.int64)
-        runs = sort_few(rows, bits, order, starts, unique)
-        update(param, states, unique[:runs], order, starts[: runs + 1], value, numbers, value, numbers, n, n)
 
     return kernel
 
@@ -265,6 +260,7 @@ def rowwise_kernel(step, width, count, keeps, merge, adjusts=False, weighted=Fal
 
     @parallel_kernel
     def kernel(param, states, at, order, starts, value, scale, taken, numbers, chunk, block):
+        at, order, starts = _sorted(at, order, starts)
         for c in prange((len(order) + chunk - 1) // chunk):
             sums = _row_like(param)
             for u in range(lower_bound(starts, c * chunk), min(len(at), lower_bound(starts, (c + 1) * chunk))):

@@ -9,6 +9,7 @@ import numpy as np
 from ....arrays.cuda import View, cuda, device, launch, vector
 from ....jit import simd
 from ....lod import LoDTensor
+from ....lod.offsets import lengths_to_offsets
 from .gather import put_rows
 from .reduce import group_of, width_of
 from .row_kernels import segment_of
@@ -119,10 +120,11 @@ def move_runs(source, place, out):
         Of arrays on the CPU. Runs may overlap in ``source``, not in ``out``.
     """
     starts, stops, to = place
-    n, rows = len(starts), int((stops - starts).sum())
+    ends, n = lengths_to_offsets(stops - starts), len(starts)
+    rows = ends.item(-1)
     if not rows * source.columns:
         return
-    sent = source.send(np.concatenate([starts, to, np.zeros(1, np.int64), np.cumsum(stops - starts)]))
+    sent = source.send(np.concatenate([starts, to, ends]))
     starts, to, offsets = sent.part(0, n), sent.part(n, 2 * n), sent.part(2 * n, 3 * n + 1)
     columns, width = source.columns, width_of(source.columns, source, out)
     bits = group_of(columns, width)

@@ -14,6 +14,7 @@ import numpy as np
 from ....arrays.cuda import View, elementwise, memory, vector, view
 from ....arrays.cuda import check_vector as check_vector
 from ....arrays.cuda import checked_ids as checked_ids
+from ....arrays.cuda import checked_ids as ids_in_range  # noqa: F401
 from ....arrays.cuda import checked_ids as ids_to_check  # noqa: F401
 from ....arrays.cuda import convert as convert
 from ....arrays.cuda import copied as copied
@@ -43,7 +44,7 @@ def launcher(function):
 def _given(x):
     if isinstance(x, LoDTensor):
         if len(x._lod) > 1:
-            x.row_offsets(0)  # kept with x: offsets are sent to the device once
+            x._row_offsets(0)  # kept with x: offsets are sent to the device once
         made = x._wrap(None if x.values is None else view(x.values), x._lod, x._base)
         made._rows = x._rows
         return made
@@ -144,7 +145,15 @@ HOMES = {
     "merge": ("dense_rows", "merge_rows", "rows_grad", "sort_rows", "table_grad", "total"),
     "reduce": ("reduce_into",),
     "softmax": ("softmax_grad_rows", "softmax_rows"),
-    "update": ("record_like", "single_runs", "update_all", "update_rows", "update_runs", "update_spread"),
+    "update": (
+        "put_together",
+        "record_like",
+        "single_runs",
+        "update_all",
+        "update_rows",
+        "update_runs",
+        "update_spread",
+    ),
 }
 
 __getattr__ = importing(__name__, HOMES)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ....arrays.cuda import iota, launch, view
+from ....arrays.cuda import View, convert, copied, fill, iota, launch, view
 from ....errors import OutputError
+from .gather import put_rows
 from .merge import runs_of
 from .offsets import Offsets
 from .reduce import VECTOR, group_of, reduce_rows, reduce_tiles, width_of
@@ -63,6 +64,20 @@ def update_all(rule, param, states, grad, taken=None):
     launch(
         kernel, param.size // width, param, *_three(param, states), grad, taken, *_rule_numbers(rule, param), param.size
     )
+    _write_also(rule)
+
+
+def _write_also(rule):
+    """Make the rule's other writes. An interrupt may come before them: launches are several."""
+    for array, value in rule.also:
+        copied(value, array) if isinstance(value, View) else fill(array, value)
+
+
+def put_together(rows, values, arrays):
+    """``array[rows] = value`` of each of some arrays, or of all rows for None."""
+    for array, value in zip(arrays, values, strict=True):
+        value = convert(value, array.dtype)
+        copied(value, array) if rows is None else put_rows(rows, value, array)
 
 
 def update_rows(rule, param, states, grad, duplicates, taken=None):
@@ -70,6 +85,8 @@ def update_rows(rule, param, states, grad, duplicates, taken=None):
     if len(grad.rows) and param.size:
         at, offsets, order = runs_of(grad)
         update_runs(rule, param, states, at, offsets, order, grad.value, duplicates, taken=taken)
+    else:
+        _write_also(rule)
 
 
 def update_spread(rule, param, states, grad):
@@ -81,6 +98,7 @@ def update_runs(rule, param, states, at, starts, order, value, duplicates="merge
     """Step the rows ``at`` of a parameter, each by its rows of ``value``, in ``order``, times ``scale`` if any."""
     runs, offsets, merge, columns = len(starts), starts.offsets, duplicates == "merge", param.columns
     if not runs or not columns:
+        _write_also(rule)
         return
     if merge and columns == 1:  # its rows are shared by a warp, as in a merge
         sums = value.like((runs, *value.shape[1:]), value.compute_dtype)
@@ -101,3 +119,4 @@ def update_runs(rule, param, states, at, starts, order, value, duplicates="merge
         bits = group_of(columns, width)
         kernel = rows_kernel(rule.step, width, len(states), 1 + rule.pairs, *flags, taken is not None)
         launch(kernel, runs << bits, *arrays, *numbers, bits, runs)
+    _write_also(rule)

@@ -1,0 +1,47 @@
+"""Sums and products of sizes, which NumPy would let wrap round int64: here they raise.
+
+All sizes are added up and multiplied by these functions, or by ``lengths_to_offsets``, which is compiled.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+
+import numpy as np
+
+from ..errors import LoDError
+from .checks import MOST
+
+
+def total_size(sizes, what):
+    """The sum of sizes, a list or an array; ``what`` names them in an error, and the argument that they belong to."""
+    sizes = sizes.tolist() if isinstance(sizes, np.ndarray) else map(operator.index, sizes)
+    return checked_size(sum(sizes), what, "add up to")
+
+
+def size_product(sizes, what):
+    """The product of sizes, a list or a shape."""
+    return checked_size(math.prod(map(operator.index, sizes)), what)
+
+
+def checked_size(size, what, verb="is"):
+    """A size that Python computed, which has integers of any size."""
+    if size > MOST:
+        raise too_large(size, what, verb)
+    return size
+
+
+def too_large(size, what, verb="is"):
+    """The error for a size that no offset of 64 bits holds."""
+    return LoDError(f"{what} {verb} {size}, more than int64 holds ({MOST} = 2**63 - 1); give fewer or smaller ones")
+
+
+def size_products(sizes, by, what):
+    """The products of the elements of two arrays of sizes, or of an array and a number."""
+    found = sizes * by
+    if found.size and np.multiply(sizes, by, dtype=np.float64).max() >= float(MOST):
+        most = np.multiply(sizes, by, dtype=object).max()
+        if most > MOST:
+            raise too_large(most, what)
+    return found

@@ -1,0 +1,41 @@
+"""Writes that no interrupt parts: it leaves all arrays as they were, or all of them new.
+
+Python lets signals in between bytecodes, and ``map`` calls functions in C without any.
+"""
+
+from __future__ import annotations
+
+import itertools
+import operator
+
+import numpy as np
+
+
+def write_together(writes):
+    """``target[where] = value`` for each of some triples, of which an interrupt leaves all or none.
+
+    Values are rounded to the types of their targets before the first is written, so that nothing can fail after it.
+    What is too large for its type becomes infinite, as in compiled code.
+    """
+    with np.errstate(all="ignore"):
+        writes = [(target, where, _like(target, value)) for target, where, value in writes]
+        [*itertools.starmap(operator.setitem, writes)]
+
+
+def _like(target, value):
+    return np.asarray(value, target.dtype) if isinstance(target, np.ndarray) else value
+
+
+class Drafts:
+    """Context of copies of arrays, which are all written back when it ends without an error."""
+
+    def __init__(self, *arrays):
+        self._arrays = arrays
+
+    def __enter__(self):
+        self._copies = [array.copy() for array in self._arrays]
+        return self._copies
+
+    def __exit__(self, error, *_):
+        if error is None:
+            write_together([(array, ..., copy) for array, copy in zip(self._arrays, self._copies, strict=True)])

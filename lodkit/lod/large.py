@@ -1,0 +1,83 @@
+"""Errors for sizes that no memory holds: they name what of a call is large, which NumPy does not know."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import TypeVar
+
+import numpy as np
+
+from ..arrays import is_integer
+from ..errors import LodkitError, SizeError
+
+F = TypeVar("F", bound=Callable)
+
+_LARGE = 1 << 16
+_NO_ARRAY = ("array is too big", "Maximum allowed", "cannot reshape array of size 0", "Python int too large")
+
+
+def needs_memory(function: F) -> F:
+    """Decorator of methods of structures: a size that no memory holds raises a SizeError that names it."""
+
+    @functools.wraps(function)
+    def checked(*args, **kwargs):
+        try:
+            return function(*args, **kwargs)
+        except (MemoryError, ValueError, OverflowError) as error:
+            if isinstance(error, LodkitError) or not is_size(error):
+                raise
+            named = inspect.signature(function).bind(*args, **kwargs).arguments
+            raise no_memory(function.__qualname__, named.items(), error) from error
+
+    return checked  # type: ignore[return-value]
+
+
+def is_size(error):
+    """Whether an error says that an array would be too large."""
+    return isinstance(error, MemoryError) or (
+        isinstance(error, ValueError | OverflowError) and str(error).startswith(_NO_ARRAY)
+    )
+
+
+def no_memory(what, named, error):
+    """The error for arguments, pairs of name and value, whose sizes no memory holds."""
+    asked = ", ".join(words for name, x in named for words in _large(name, x))
+    if not asked:
+        shapes = (str(np.shape(_numbers(x))) for _, x in named if isinstance(_numbers(x), np.ndarray))
+        asked = "inputs of shapes " + ", ".join(shapes)
+    return SizeError(f"{what}: there is no memory for what {asked} asks for ({error}); pass smaller sizes")
+
+
+def _numbers(x):
+    return x.values if _ragged(x) else getattr(x, "value", x)
+
+
+def _ragged(x):
+    from .lod_tensor import LoDTensor
+
+    return isinstance(x, LoDTensor)
+
+
+def _large(name, x):
+    """What is large of an argument: its shape, its integers."""
+    if isinstance(x, list | tuple):
+        if any(is_integer(number) and abs(int(number)) >= _LARGE for number in x):
+            yield f"{name} = {x!r:.200}"
+        for i, part in enumerate(x):
+            if not is_integer(part):
+                yield from _large(f"{name}[{i}]", part)
+    elif is_integer(x):
+        if abs(int(x)) >= _LARGE:
+            yield f"{name} = {x}"
+    elif is_integer(height := getattr(x, "height", None)) and height >= _LARGE:
+        yield f"{name} of height {height}"
+    if _ragged(x) and x.lod_level and x.shape[0] >= _LARGE:
+        yield f"{name} of {x.shape[0]} rows"
+    numbers = _numbers(x)
+    if isinstance(numbers, np.ndarray):
+        if max(numbers.shape, default=0) >= _LARGE:
+            yield f"{name} of shape {numbers.shape}"
+        elif numbers.dtype.kind in "iu" and numbers.size and numbers.max() >= _LARGE:
+            yield f"{name} with {numbers.max()}"

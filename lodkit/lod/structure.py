@@ -1,0 +1,103 @@
+"""Offsets and lengths of a LoDTensor, and what follows from them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..arrays import integer
+from ..arrays.types import Array
+from ..errors import LoDLevelError
+from . import levels as _levels
+from .large import needs_memory
+
+
+class Structure:
+    """Offsets, lengths and segment ids of a level."""
+
+    __slots__ = ()
+
+    def _level(self, level):
+        """Return ``level`` as a non-negative number."""
+        levels = len(self._lod)
+        level = level if type(level) is int else integer(level, "level")
+        if not -levels <= level < levels:
+            hint = "" if levels else "; attach lengths: LoDTensor(x, [[...]])"
+            raise LoDLevelError(f"level {level} does not exist: the tensor has lod_level {levels}{hint}")
+        return level % levels
+
+    def _whole(self):
+        """Return the values, None for structure alone; raise if they were resized since, which NumPy allows."""
+        values, lod = self._values, self._lod
+        if values is None or not lod:
+            return values
+        rows = lod[-1].item(-1)
+        try:
+            whole = values.shape[0] == rows
+        except IndexError:  # no dimension is left
+            whole = False
+        if not whole:
+            raise _levels.resized("this LoDTensor", rows, values)
+        return values
+
+    def row_offsets(self, level: int = -1) -> Array:
+        """Return the offsets of a level in rows of ``values``, from 0; int64, read-only."""
+        return self._handed(self._level(level), True)
+
+    def _row_offsets(self, level=-1):
+        """``row_offsets`` as they are kept: their flag would make them writable."""
+        if type(level) is int and level == -1 and self._lod:
+            return self._lod[-1]
+        level = self._level(level)
+        if self._rows is None:
+            rows = [self._lod[-1]]
+            for offsets in self._lod[-2::-1]:
+                rows.append(_levels.frozen(rows[-1][offsets]))
+            self._rows = tuple(reversed(rows))
+        return self._rows[level]
+
+    def _handed(self, level, in_rows):
+        """Offsets to hand out: a copy, since PyTorch writes to read-only arrays too, and kernels trust what is kept."""
+        offsets = self._row_offsets(level) if in_rows else self._lod[level]
+        try:
+            return self._locked[id(offsets)]
+        except AttributeError:
+            self._locked = {}
+        except KeyError:
+            pass
+        found = self._locked[id(offsets)] = _levels.locked_copy(offsets)
+        return found
+
+    def offsets(self, level: int = -1, absolute: bool = False) -> Array:
+        """Return the offsets of a level, int64.
+
+        Parameters
+        ----------
+        level : int
+            Innermost by default.
+        absolute : bool
+            False: sequences of the next level, from 0. True: rows; for a slice, rows of the tensor it views.
+        """
+        if absolute:
+            return self._row_offsets(level) + self._base
+        return self._handed(self._level(level), False)
+
+    def lengths(self, level: int = -1, absolute: bool = False) -> Array:
+        """Return the lengths of a level, in sequences of the next level, or in rows if ``absolute``."""
+        return np.diff(self._row_offsets(level) if absolute else self._lod[self._level(level)])
+
+    @needs_memory
+    def segment_ids(self, level: int = -1) -> Array:
+        """Return the sequence of each row, as an index into a level."""
+        lengths = self.lengths(level, absolute=True)
+        return np.repeat(np.arange(len(lengths)), lengths)
+
+    def max_length(self, level: int = -1) -> int:
+        """Return the longest length of a level; 0 without sequences."""
+        return int(self.lengths(level).max(initial=0))
+
+    def padding_waste(self) -> float:
+        """Return the fraction of a padded batch (``to_padded``) that is padding."""
+        padded = len(self)
+        for level in range(self.lod_level):
+            padded *= self.max_length(level)
+        return 1 - self.shape[0] / padded if padded else 0.0

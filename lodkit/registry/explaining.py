@@ -1,0 +1,50 @@
+"""Errors for what NumPy refuses while an operator runs: sizes that no memory holds, no dimensions, uneven lists.
+
+Operators would check these one by one, at each call. Nothing was written yet: launchers make their results first.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..errors import LoDError, LodkitError, ShapeMismatchError, SizeError
+from ..lod import LoDTensor, SelectedRows
+from ..lod.large import is_size, no_memory
+from .inputs import names_of
+from .kinds import numbers_of
+
+_NO_ROWS = ("len() of unsized", "iteration over a 0-d", "tuple index out of range", "too many indices for array")
+
+
+def explain(op, inputs, attrs, error):
+    """Raise an error that names inputs and attributes, in place of one of NumPy's; return for others."""
+    if isinstance(error, LodkitError) and not isinstance(error, SizeError):
+        return
+    text, named = str(error), [*zip(names_of(op, inputs), inputs, strict=False)]
+    clear = None
+    if isinstance(error, TypeError | IndexError) and text.startswith(_NO_ROWS):
+        clear = next(filter(None, (_without_rows(op, name, x) for name, x in named)), None)
+    elif isinstance(error, ValueError) and "inhomogeneous" in text:
+        clear = next(filter(None, (_uneven(op, name, x) for name, x in [*attrs.items(), *named])), None)
+    elif is_size(error):
+        clear = no_memory(op.name, [*attrs.items(), *named], error)
+    if clear:
+        raise clear from error
+
+
+def _uneven(op, name, x):
+    if isinstance(x, list | tuple):
+        try:
+            np.asarray(x)
+        except ValueError:
+            return LoDError(f"{op.name}: {name} = {x!r:.200} is a list of uneven lists; pass lists of one length")
+    return None
+
+
+def _without_rows(op, name, x):
+    numbers = numbers_of(x)
+    if not isinstance(numbers, np.ndarray | np.generic | int | float) or np.ndim(numbers):
+        return None
+    if isinstance(x, LoDTensor | SelectedRows):
+        return LoDError(f"{op.name}: {name} was made of rows, its values have shape () now; make it anew")
+    return ShapeMismatchError(f"{op.name}: {name} has no dimension; the first one counts rows, pass {name}.reshape(1)")

@@ -1,0 +1,174 @@
+"""Nonsense sizes, arrays without a dimension and uneven lists: errors that name the argument, and its value."""
+
+from __future__ import annotations
+
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+
+import lodkit
+from lodkit import LoDError, LoDTensor, OutputError, SelectedRows, ShapeMismatchError, SizeError
+
+N, HUGE = 2**62, "4611686018427387904"
+ONE, ROWS = np.array(1.0), np.ones((3, 2), np.float32)
+IDS = LoDTensor(np.array([0, 1, 1]), [[1, 2]])
+
+
+@pytest.mark.parametrize(
+    ("name", "inputs"),
+    [
+        ("lookup_table_grad", (ONE, [0], np.ones(1))),
+        ("gather_grad", (ONE, [0], np.ones(1))),
+        ("gather_ranges_grad", (ONE, [[[0, 1]]], np.ones(1))),
+        ("lengths_gather_grad", (ONE, [1], [0], np.ones(1))),
+        ("lengths_gather_grad", (1.0, [1], [0], np.ones(1))),
+    ],
+)
+def test_tables_without_rows(name, inputs):
+    first = next(iter(lodkit.OPS[name].inputs))
+    with pytest.raises(ShapeMismatchError, match=f"^{name}: {first} has no dimension.*pass {first}.reshape"):
+        lodkit.run(name, *inputs)
+
+
+@pytest.mark.parametrize("name", ["relu", "sequence_pool"])
+def test_values_that_lost_their_dimension(name):
+    values = np.ones(1)
+    x = LoDTensor(values, [[1]])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        values.shape = ()
+    with pytest.raises(LoDError, match=rf"^{name}: x was made of rows, its values have shape \(\) now"):
+        lodkit.run(name, x)
+
+
+@pytest.mark.parametrize(
+    ("call", "argument"),
+    [
+        (lambda: lodkit.partition(np.array([1]), num_outputs=N), "num_outputs = "),
+        (lambda: lodkit.segment_ids_to_lengths([0], num_segments=N), "num_segments = "),
+        (lambda: lodkit.segment_ids_to_lengths([N]), "segment_ids with "),
+        (lambda: lodkit.lengths_split([3], n_split=N), "n_split = "),
+        (lambda: lodkit.lengths_top_k(np.ones(3), [3], k=N), "k = "),
+        (lambda: lodkit.sparse_matrix(IDS, num_columns=N), "num_columns = "),
+        (lambda: lodkit.add_padding(ROWS, [1, 2], padding_width=2**58), "padding_width = "),
+        (lambda: lodkit.pack_segments(ROWS, [1, 2], max_length=N), "max_length = "),
+        (lambda: lodkit.pack_rnn_sequence(ROWS, [1, 2], num_steps=N), "num_steps = "),
+        (lambda: lodkit.selected_rows_to_dense(SelectedRows([0], np.ones((1, 1)), N)), "x of height "),
+        (lambda: lodkit.relu(np.broadcast_to(ROWS[:1], (2**58, 2))), "x of shape "),
+    ],
+)
+def test_sizes_that_no_memory_holds(call, argument):
+    with pytest.raises(SizeError) as raised:
+        call()
+    assert argument in str(raised.value)
+    assert any(str(size) in str(raised.value) for size in (N, 2**58))
+    assert isinstance(raised.value, MemoryError)
+
+
+def test_the_gradient_of_a_size_that_no_memory_holds():
+    data = ROWS[:0]
+    with lodkit.Tape() as tape:
+        out = lodkit.lengths_pad(data, np.zeros(0, np.int64), target_length=N)
+    with pytest.raises(SizeError, match=f"lengths_pad: .* target_length = {HUGE}"):
+        tape.gradient(out, [data])
+
+
+def test_steps_behind_the_longest_segment():
+    out = lodkit.pack_rnn_sequence(ROWS[:, :0], [2, 1], num_steps=2**31)  # a loop over them would take hours
+    assert out.shape == (2**31, 2, 0)
+    out = lodkit.pack_rnn_sequence(ROWS, [2, 1], num_steps=4)
+    assert out[..., 0].tolist() == [[1, 1], [1, 0], [0, 0], [0, 0]]
+
+
+@pytest.mark.parametrize(
+    ("call", "argument"),
+    [
+        (lambda: lodkit.sequence_erase(IDS, tokens=[[1, 2], [3]]), "sequence_erase: tokens"),
+        (lambda: lodkit.sequence_contains(IDS, tokens=[[1, 2], [3]]), "sequence_contains: tokens"),
+        (lambda: lodkit.pack_features(np.ones((2, 2)), presence=[[1], [1, 0]]), "pack_features: presence"),
+    ],
+)
+def test_uneven_lists(call, argument):
+    with pytest.raises(LoDError, match=rf"^{argument} = .* is a list of uneven lists"):
+        call()
+
+
+@pytest.mark.parametrize("shape", ["ab", [[2, 3]], 1.5, None])
+def test_shapes_that_are_none(shape):
+    with pytest.raises(TypeError, match="shape must be an integer or a list of integers, got "):
+        lodkit.empty(shape)
+
+
+@pytest.mark.parametrize("shape", [2**62, (2**31, 2**31, 2**31), (2**62, 0, 2**62)])
+def test_shapes_that_no_memory_holds(shape):
+    with pytest.raises(SizeError, match="there is no memory for an array of shape"):
+        lodkit.empty(shape, np.float64)
+
+
+def test_ids_that_no_memory_holds():
+    rows = np.broadcast_to(np.zeros(1, np.int32), 2**58)
+    with pytest.raises(SizeError, match=f"no memory for rows as int64, of shape .{2**58},"):
+        SelectedRows(rows, np.zeros((1, 1)), 3)
+    with pytest.raises(SizeError, match="no memory for rows as int64"):
+        SelectedRows(np.zeros((2**61, 0), np.int8), np.zeros((1, 1)), 3)
+
+
+CAFFE2 = [
+    ("RmsProp", (ROWS, ROWS, ROWS, 0.1), {"epsilon": [1.0, 2.0]}, "epsilon must be a number"),
+    ("Adagrad", (ROWS, ROWS, ROWS, 0.1), {"weight_decay": "a"}, "weight_decay must be a number"),
+    ("BatchGather", (ROWS, [0]), {"match_outer": np.array([1, 2])}, "match_outer must be a number"),
+    ("GatherRangesToDense", (ONE.reshape(1), [[[0, 1]]]), {"lengths": 1}, "lengths must be a list of integers"),
+    ("MergeDenseFeatureTensors", (ROWS, ROWS > 0), {"feature_ids": 5}, "feature_ids must be a list of integers"),
+    (
+        "MergeSingleScalarFeatureTensors",
+        ([1.0], [True]),
+        {"feature_ids": ONE},
+        "feature_ids must be a list of integers",
+    ),
+]
+PADDLE = [
+    ("im2sequence", {"X": np.ones((1, 1, 2, 2))}, {"kernels": 2}, "kernels must be a list of integers, got 2"),
+    (
+        "split_selected_rows",
+        {"X": SelectedRows([0], np.ones((1, 1)), 3)},
+        {"height_sections": 3},
+        "height_sections must",
+    ),
+    ("sequence_mask", {"X": np.array([1])}, {"maxlen": [1]}, r"maxlen must be an integer, got \[1\]"),
+]
+
+
+@pytest.mark.parametrize(("name", "inputs", "args", "message"), CAFFE2)
+def test_arguments_of_caffe2(name, inputs, args, message):
+    with pytest.raises(TypeError, match=f"^{name}: {message}"):
+        getattr(lodkit.caffe2, name)(*inputs, **args)
+
+
+@pytest.mark.parametrize(("name", "inputs", "attrs", "message"), PADDLE)
+def test_attributes_of_paddle(name, inputs, attrs, message):
+    with pytest.raises(TypeError, match=f"^{name}: {message}"):
+        lodkit.paddle.run_op(name, inputs, attrs)
+
+
+@pytest.mark.parametrize("kind", [OutputError, SizeError])
+def test_errors_come_back_from_other_processes(kind):
+    assert type(pickle.loads(pickle.dumps(kind("text")))) is kind
+
+
+def test_structure_without_values_in_a_slot():
+    inputs = {"Emission": LoDTensor(None, [[2]]), "Transition": np.ones((5, 3)), "Label": LoDTensor([0, 1], [[2]])}
+    with pytest.raises(lodkit.paddle.SlotError, match="linear_chain_crf: Emission has structure but no values"):
+        lodkit.paddle.run_op("linear_chain_crf", inputs)
+
+
+def test_sections_that_are_none():
+    with pytest.raises(TypeError, match="split_selected_rows: height_sections must be a list of integers, got array"):
+        lodkit.split_selected_rows(SelectedRows([0], np.ones((1, 1)), 3), height_sections=np.array(3))
+
+
+def test_tokens_that_are_no_list():
+    with pytest.raises(LoDError, match=r"tokens has shape \(\); give a list of numbers"):
+        lodkit.sequence_contains(IDS, tokens=5)
+    assert lodkit.sequence_contains(IDS, tokens=[]).tolist() == [False, False]
