@@ -9,6 +9,7 @@ import inspect
 import os
 import pickle
 import pydoc
+import re
 import subprocess
 import sys
 
@@ -22,7 +23,7 @@ from lodkit.registry import Op
 def test_help_shows_an_operator_as_a_function():
     shown = pydoc.render_doc(lodkit.embedding_bag, renderer=pydoc.plaintext)
     head, _, signature, *text = shown.splitlines()
-    assert head.endswith("Op in module lodkit.ops.embedding")
+    assert re.search(r"(Op|method descriptor embedding_bag) in module lodkit\.ops\.embedding$", head)  # 3.14
     assert signature == f"embedding_bag{lodkit.embedding_bag.signature}"
     assert "table: Dense, ids: LoDTensor" in signature
     assert "pool: BagPool = 'sum'" in signature
