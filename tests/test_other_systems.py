@@ -17,9 +17,10 @@ HIDING = pathlib.Path(__file__).parent / "other_systems"
 
 
 def without_linux(*command, **env):
-    """Run Python without what only Linux has; its output."""
+    """Run Python without what only Linux has, and with text that is not UTF-8 by default; its output."""
     paths = [str(HIDING), str(pathlib.Path(lodkit.__file__).parents[1])]
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), **env}
+    texts = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "PYTHONIOENCODING": "cp1252"}
+    env = {**os.environ, **texts, "PYTHONPATH": os.pathsep.join(paths), **env}
     run = subprocess.run(
         [sys.executable, "-W", "error", *command], capture_output=True, text=True, check=False, env=env
     )
@@ -29,7 +30,8 @@ def without_linux(*command, **env):
 
 def test_what_only_linux_has_is_hidden():
     code = """
-    import ctypes, mmap, os
+    import ctypes, locale, mmap, os
+    assert locale.getencoding() != "utf-8"
     assert not any(hasattr(os, name) for name in ("fork", "sched_getaffinity", "geteuid", "O_NONBLOCK"))
     assert not any(hasattr(mmap, name) for name in ("MAP_PRIVATE", "MADV_HUGEPAGE"))
     assert not hasattr(mmap.mmap(-1, 4096), "madvise")
@@ -55,6 +57,7 @@ def test_big_arrays_threads_and_files(tmp_path):
     import numpy as np
     import lodkit, numba
     from lodkit.jit import settings
+    assert "embedding_bag" in dir(lodkit)
     settings.parallel_from = 0
     table = lodkit.empty((40_000, 64))
     table[...] = 1
@@ -76,8 +79,8 @@ def test_big_arrays_threads_and_files(tmp_path):
 @pytest.mark.jit
 def test_the_main_job(tmp_path):
     data = tmp_path / "data.jsonl"
-    words = [{"label": "ab"[i % 2], "words": [["x", "y"], ["uv"[i % 2]] * (1 + i % 3)]} for i in range(60)]
-    data.write_text("\n".join(map(json.dumps, words)))
+    words = [{"label": "ab"[i % 2], "words": [["π", "y"], ["uv"[i % 2]] * (1 + i % 3)]} for i in range(60)]
+    data.write_text("\n".join(json.dumps(line, ensure_ascii=False) for line in words), "utf8")
     out = without_linux("-m", "lodkit", "--data", str(data), "--epochs", "1", "--save", str(tmp_path / "saved"))
     assert "accuracy" in out
     assert (tmp_path / "saved" / "state.safetensors").exists()
