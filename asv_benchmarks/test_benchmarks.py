@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import json
 import pathlib
+import re
 import sys
 
 import pytest
@@ -50,6 +52,17 @@ def test_questions_are_questions(suite):
     assert titles
     assert all(title.endswith("?") and len(title) < 45 for title in titles), titles
     assert inspect.getmodule(suite).__doc__
+
+
+def test_recorded_results_name_the_cpu_alone():
+    """Neither the host, nor its user, nor a path."""
+    for file in ROOT.glob("results/znver*/*.json"):
+        recorded = json.loads(file.read_text())
+        about = recorded if file.name == "machine.json" else recorded["params"]
+        assert {about["machine"], about["cpu"]} == {file.parent.name}
+        assert set(about) <= {"machine", "cpu", "os", "version", "python", "numpy", "numba"}
+        assert about["os"] == "Linux"
+        assert not re.search(r"/(home|root|tmp|usr|work)\b", file.read_text())
 
 
 KINDS = ("time", "timeraw", "peakmem", "track")
