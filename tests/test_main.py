@@ -12,8 +12,9 @@ import pytest
 import lodkit
 from lodkit.__main__ import main
 from lodkit.demo import corpus
+from lodkit.demo.config import Config
 from lodkit.demo.models import MODELS
-from lodkit.demo.train import Config, Job
+from lodkit.demo.train import Job
 
 SMALL = ["--epochs", "2", "--dim", "8", "--batch", "4"]
 
