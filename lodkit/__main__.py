@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import math
+import os
 import pathlib
 import sys
 
@@ -77,10 +78,13 @@ def main(argv=None):
     if options.command is None and options.predict is None:
         what = "the docstrings of Python's standard library" if options.data == "stdlib" else options.data
         print(f"reading {what}", flush=True)  # before NumPy and Numba are imported, which takes a second
-    from .errors import LodkitError
-
     try:
+        from .errors import LodkitError
+
         return run(options)
+    except BrokenPipeError:  # head has enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
     except KeyboardInterrupt:
         from .demo.checkpoint import STATE
 

@@ -25,15 +25,15 @@ class Defaults(typing.NamedTuple):
 
 DEFAULTS = {
     "bag": Defaults("word vectors, pooled; it knows no order", 17),
-    "gru": Defaults("a GRU over the words, its states pooled", 30, epochs=6),
-    "lstm": Defaults("an LSTM over the words, its states pooled", 30, epochs=6, batch=32),
+    "gru": Defaults("a GRU over the words, its states pooled", 33, epochs=6),
+    "lstm": Defaults("an LSTM over the words, its states pooled", 29, epochs=6, batch=32),
     "nested": Defaults(
         "texts are sequences of sequences, docstrings of words: a GRU over the words of each, a GRU over what it found",
-        30,
+        32,
         epochs=8,
         batch=16,
     ),
-    "attention": Defaults("each word, with its place, sees all of its text; the words pooled", 30, epochs=6),
+    "attention": Defaults("each word, with its place, sees all of its text; the words pooled", 26, epochs=6),
 }
 
 

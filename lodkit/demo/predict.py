@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 import numpy as np
 
 import lodkit
@@ -39,11 +37,13 @@ def predict(path, folder, state, device="cpu"):
     CorpusError
         The file cannot be read; the message names the line.
     """
-    network, labels = MODELS[state["config"].model](state["config"]), state["labels"]
+    network, labels = MODELS[state["config"].model](state["config"]), [_one_line(label) for label in state["labels"]]
     try:
         vocabulary = lodkit.Vocabulary([UNKNOWN, *state["words"]], unknown=UNKNOWN)
     except ValueError as error:
         raise unreadable(folder, error) from None
+    if not labels:
+        raise unreadable(folder, "it has no labels")
     check_parameters(folder, state, len(vocabulary), len(labels))
     parameters = {name: to_device(array, device) for name, array in state["parameters"].items()}
     texts = read_texts(path, network.depth)
@@ -51,8 +51,7 @@ def predict(path, folder, state, device="cpu"):
         for start in range(0, len(texts), AT_ONCE):
             ids = encode(texts[start : start + AT_ONCE], vocabulary, network.depth).to(device)
             best, scores = scored(np.asarray(to_device(network.logits(parameters, ids), "cpu")))
-            lines = [f"{labels[i]}\t{score:.4f}\n" for i, score in zip(best, scores, strict=True)]
-            sys.stdout.write("".join(lines))
+            print(*(f"{labels[i]}\t{score:.4f}" for i, score in zip(best, scores, strict=True)), sep="\n", flush=True)
 
 
 def scored(logits):
@@ -60,3 +59,8 @@ def scored(logits):
     best = logits.argmax(axis=1)
     shares = np.exp(logits - logits.max(axis=1, keepdims=True))
     return best, shares.max(axis=1) / shares.sum(axis=1)
+
+
+def _one_line(label):
+    """A label as it is, or quoted where a line or a terminal would take it for something else."""
+    return label if label.isprintable() else ascii(label)

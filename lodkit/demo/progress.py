@@ -6,7 +6,7 @@ import shutil
 import sys
 import time
 
-WIDTH = 24  # of a bar
+WIDTH = 20  # of a bar
 DRAWN_EVERY, PRINTED_EVERY = 0.1, 3.0  # seconds
 
 
@@ -19,6 +19,7 @@ class Bar:
     total : int
         How many ``units`` the stage has.
     units : str
+        What is counted; shares are shown of what has no name.
     silent : bool
         Print nothing where there is no terminal.
     """
@@ -36,19 +37,20 @@ class Bar:
         if not now and time_now - self.shown < (DRAWN_EVERY if self.live else PRINTED_EVERY):
             return
         self.shown = time_now
-        parts = [f"{done:,} of {self.total:,} {self.units}", *filter(None, (f"{facts}", self.left(done)))]
+        share = done / max(self.total, done, 1)
+        count = f"{done:,} of {self.total:,} {self.units}" if self.units else f"{share:.0%}"
+        parts = filter(None, (count, self.left(done), f"{facts}"))
         if self.live:
-            filled = WIDTH * done // max(self.total, done, 1)
+            filled = int(WIDTH * share)
             self.draw(f"{self.name} [{'#' * filled}{'-' * (WIDTH - filled)}] {', '.join(parts)}")
         elif not self.silent:
             print(f"{self.name}: {', '.join(parts)}", flush=True)
 
     def left(self, done):
-        """About how long the rest will take, at the rate so far; nothing is said of less than a second's work."""
+        """About how long the rest will take, at the rate so far; nothing is said too early, or of half a second."""
         taken = time.perf_counter() - self.started
-        if not done or taken < 0.5:
-            return ""
-        return f"about {taken / done * max(self.total - done, 0):.0f} s left"
+        left = taken / max(done, 1) * (self.total - done)
+        return f"about {left:.0f} s left" if done and taken > 0.5 and left > 0.5 else ""
 
     @staticmethod
     def draw(line):

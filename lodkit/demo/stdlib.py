@@ -62,11 +62,16 @@ def _modules():
 
 def _kept(name):
     """What the cache holds; None if that is nothing, or not what this module writes."""
-    with contextlib.suppress(ValueError, TypeError):
+    with contextlib.suppress(ValueError, RecursionError):
         modules = json.loads(cache.load(name) or b"null")
-        if all(isinstance(text, str) for package, docstrings in modules for text in (package, *docstrings)):
+        if isinstance(modules, list) and modules and all(map(_is_module, modules)):
             return modules
     return None
+
+
+def _is_module(x):
+    """Whether something read is a package and its docstrings."""
+    return isinstance(x, list) and [*map(type, x)] == [str, list] and all(isinstance(text, str) for text in x[1])
 
 
 def _files(root):

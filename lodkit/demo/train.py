@@ -124,7 +124,7 @@ class Job:
         ids, labels = self.train
         kernels = kernels or Kernels(0)
         first, size = self.epoch, len(labels)
-        bar = Bar("training", size * (epochs - first), "texts")
+        bar = Bar("training", size * (epochs - first), "")
         while self.epoch < epochs:
             seed = self.config.seed * 10_007 + self.epoch
             done = size * (self.epoch - first)
