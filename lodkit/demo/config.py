@@ -51,8 +51,11 @@ class Config:
     model: str = "bag"
 
     def __post_init__(self):
-        from .models import MODELS
+        from .models import MODELS, ModelError
+        from .optimizers import OPTIMIZERS
 
+        if self.optimizer not in OPTIMIZERS:
+            raise ModelError(f"--optimizer takes {', '.join(sorted(OPTIMIZERS))}, not {self.optimizer}")
         for name in ("pool", "lr", "dim", "batch"):
             if getattr(self, name) is None:
                 setattr(self, name, getattr(DEFAULTS[self.model], name))
