@@ -149,3 +149,16 @@ def test_a_resumed_run_takes_the_settings_that_were_saved(texts, tmp_path, capsy
         assert f"saved with {option[2:]}=" in capsys.readouterr().err
     assert main(["--resume", state]) == 2
     assert f"labels or words differ; --data was {texts!r}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["dim", "batch"])
+def test_sizes_that_only_a_state_claims_take_no_memory(texts, tmp_path, capsys, name):
+    main(["--data", texts, *SMALL, "--save", str(tmp_path / "s")])
+    path = tmp_path / "s" / "state.safetensors"
+    found = lodkit.load(path)
+    lodkit.save(path, {**found, "config": {**found["config"], name: (1 << 31) - 1}})
+    capsys.readouterr()
+    code = main(["--data", texts, "--epochs", "3", "--resume", str(tmp_path / "s")])
+    assert code == (2 if name == "dim" else 0)
+    if code:
+        assert "not float32 of shape" in capsys.readouterr().err

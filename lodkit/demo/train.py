@@ -115,9 +115,10 @@ class Job:
         self.train = corpora.encode([examples[i] for i in train], self.vocabulary, depth), labels[train]
         self.test = corpora.encode([examples[i] for i in test], self.vocabulary, depth), labels[test]
         self.words = [*self.vocabulary][1:]  # without the one that stands for unknown words
+        state = None if resume is None else self.checked(resume)  # before memory is taken for the model that it tells
         self.model = Model(len(self.vocabulary), len(self.names), config, device)
-        if resume is not None:
-            self.load(resume)
+        if state:
+            self.restore(resume, state)
 
     def run(self, epochs, save=None, kernels=None):
         """Train up to ``epochs``, saving the state after each."""
@@ -149,13 +150,17 @@ class Job:
         model = {"parameters": self.model.parameters, "optimizer": self.model.optimizer.state_dict()}
         write_state(folder, config=self.config, epoch=self.epoch, labels=self.names, words=self.words, **model)
 
-    def load(self, folder):
+    def checked(self, folder):
+        """Return a saved state of this model, and of these data."""
         state = read_state(folder)
         check_settings(folder, state["config"], dataclasses.asdict(self.config))
         if state["labels"] != self.names or state["words"] != self.words:
             data = state["config"].data
             raise CheckpointError(f"{folder}: saved for other data, labels or words differ; --data was {data!r:.200}")
         check_parameters(folder, state, len(self.vocabulary), len(self.names))
+        return state
+
+    def restore(self, folder, state):
         try:
             self.model.restore(state["parameters"], state["optimizer"])
         except MemoryError:
