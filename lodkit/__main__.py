@@ -8,8 +8,10 @@ import math
 import os
 import pathlib
 import sys
+import warnings
 
 from .demo.config import DEFAULTS, POOLS, Config
+from .demo.progress import Kernels, clear, one_line, say
 
 
 def parser():
@@ -77,7 +79,7 @@ def main(argv=None):
         p.error("--predict FILE needs --resume DIR, a state that --save DIR wrote")
     if options.command is None and options.predict is None:
         what = "the docstrings of Python's standard library" if options.data == "stdlib" else options.data
-        print(f"reading {what}", flush=True)  # before NumPy and Numba are imported, which takes a second
+        say(f"reading {what}")  # before NumPy and Numba are imported, which takes a second
     try:
         from .errors import LodkitError
 
@@ -93,9 +95,11 @@ def main(argv=None):
         print(f"\ninterrupted{kept}", file=sys.stderr)
         return 130
     except MemoryError as error:
+        clear()
         print(f"error: {str(error) or 'out of memory'}; reduce --dim or --batch", file=sys.stderr)
         return 2
     except (LodkitError, OSError) as error:
+        clear()
         print(f"error: {error}", file=sys.stderr)
         return 2
 
@@ -133,7 +137,6 @@ def run(options):
 def train(options, config, state):
     """Train, and print how well and how fast."""
     from .demo.checkpoint import check_folder
-    from .demo.progress import Kernels
     from .demo.train import Job, describe
 
     default = DEFAULTS[config.model]
@@ -142,9 +145,9 @@ def train(options, config, state):
         job = Job(config, resume=options.resume, device=options.device)
         if options.save is not None:
             check_folder(options.save)
-        print(describe(job), flush=True)
+        say(describe(job))
         if job.epoch >= epochs:
-            print(f"{options.resume} is already trained for {job.epoch} epochs; --epochs is the total")
+            say(f"{options.resume} is already trained for {job.epoch} epochs; --epochs is the total")
         update = job.update_times()  # before the first epoch: this compiles nearly all that a step takes
         job.run(epochs, options.save, kernels)
     print(f"model: {config.model}")
@@ -159,4 +162,5 @@ if __name__ == "__main__":
     from .demo.process import settle
 
     settle()
+    warnings.formatwarning = one_line
     sys.exit(main())

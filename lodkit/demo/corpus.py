@@ -13,7 +13,7 @@ import numpy as np
 from ..errors import LodkitError
 from ..lod import LoDTensor
 from ..lod.vocabulary import vocabulary as words_with_ids
-from .progress import Bar
+from .progress import Bar, clear
 
 WORDS = re.compile(r"[A-Za-z_]+|\d+|[^\w\s]")
 
@@ -101,7 +101,7 @@ def _parsed(path, parse):
             raise CorpusError(f"{path}, line {number}: {error}") from None
         if example:
             yield number, example, depth
-    bar.clear()
+    clear()
 
 
 def _numbered(x):

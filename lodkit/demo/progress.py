@@ -52,18 +52,30 @@ class Bar:
         left = taken / max(done, 1) * (self.total - done)
         return f"about {left:.0f} s left" if done and taken > 0.5 and left > 0.5 else ""
 
-    @staticmethod
-    def draw(line):
+    def draw(self, line):
         """Draw a line over the one before."""
         line = line[: shutil.get_terminal_size().columns - 1]
         print("\r" + line.ljust(Bar.drawn), end="", file=sys.stderr, flush=True)
         Bar.drawn = len(line)
 
-    def clear(self):
-        """Leave the terminal's line empty."""
-        if self.live and Bar.drawn:
-            self.draw("")
-            print("\r", end="", file=sys.stderr, flush=True)
+
+def clear():
+    """Leave the terminal's line empty, whichever bar stands there."""
+    if Bar.drawn:
+        print("\r".ljust(Bar.drawn + 1), end="\r", file=sys.stderr, flush=True)
+        Bar.drawn = 0
+
+
+def say(text):
+    """Print lines, in place of a bar."""
+    clear()
+    print(text, flush=True)
+
+
+def one_line(message, category, *place):
+    """A warning on a line of its own, without the line of code; in place of ``warnings.formatwarning``."""
+    clear()
+    return f"warning: {message}\n"
 
 
 class Kernels:
@@ -92,8 +104,7 @@ class Kernels:
 
     def __exit__(self, *error):
         self.cache.watchers.remove(self.watch)
-        if self.bar:
-            self.bar.clear()
+        clear()
 
     def watch(self, event, name):
         """Take what the cache says: a function is ``loaded``, ``compiling`` or ``compiled``."""
@@ -111,10 +122,8 @@ class Kernels:
 
     def report(self):
         """Say how much was compiled since the last report, and where it is kept."""
-        if self.bar:
-            self.bar.clear()
         if self.compiled:
             place = self.cache.place()
             what = f"{self.compiled} {'kernel' if self.compiled == 1 else 'kernels'} in {self.seconds:.1f} s"
-            print(f"compiled {what}; {f'kept in {place}' if place else 'not kept'}", flush=True)
+            say(f"compiled {what}; {f'kept in {place}' if place else 'not kept'}")
             self.compiled, self.seconds = 0, 0.0

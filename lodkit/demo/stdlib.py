@@ -16,7 +16,7 @@ import warnings
 from ..jit import cache
 from ..lod import LoDTensor
 from .corpus import WORDS, Corpus, CorpusError, words_of
-from .progress import Bar
+from .progress import Bar, clear
 
 SKIPPED = {"site-packages", "dist-packages", "lib2to3", "test", "tests", "idle_test", "__pycache__"}
 _FORMAT = "docstrings 1"
@@ -97,7 +97,7 @@ def _read(root, files):
             bar.at(done)
             if docstrings := [*_docstrings(path)]:
                 modules.append([path.relative_to(root).parts[0].removesuffix(".py"), docstrings])
-    bar.clear()
+    clear()
     return modules
 
 

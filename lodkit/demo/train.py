@@ -17,7 +17,7 @@ from . import corpus as corpora
 from .checkpoint import CheckpointError, check_parameters, check_settings, read_state, unreadable, write_state
 from .models import MODELS, ModelError
 from .optimizers import OPTIMIZERS
-from .progress import Bar, Kernels
+from .progress import Bar, Kernels, say
 from .stdlib import standard_library
 
 TOGETHER = 4  # docstrings that a nested model reads as one example
@@ -139,9 +139,8 @@ class Job:
                 bar.at(done, epoch)
             facts, seconds, self.rate = str(epoch), epoch.seconds(), epoch.rate()
             accuracy = 100 * self.model.accuracy(*self.test)
-            bar.clear()
             kernels.report()
-            print(f"{epoch.name}  {facts}  {seconds:.2f} s  test accuracy {accuracy:.1f} %", flush=True)
+            say(f"{epoch.name}  {facts}  {seconds:.2f} s  test accuracy {accuracy:.1f} %")
             if save is not None:
                 self.save(save)
 
