@@ -11,7 +11,7 @@ import sys
 import pytest
 
 from lodkit.__main__ import main
-from lodkit.demo import info, progress, train
+from lodkit.demo import info, process, progress, train
 from lodkit.demo.config import DEFAULTS, POOLS
 from lodkit.demo.models import MODELS
 from lodkit.demo.progress import Bar, Kernels
@@ -200,3 +200,18 @@ def test_info_without_cuda_and_with_what_is_broken(monkeypatch):
     assert re.search(r"GPU +cannot be told \(\w+", report)
     assert "Python      cannot be told (ZeroDivisionError: division by zero)" in report
     assert report.count("\n") == len(NAMES.split()) - 1
+
+
+def test_settings_of_the_process_leave_the_user_s(monkeypatch):
+    called = []
+    monkeypatch.setattr(process.gc, "set_threshold", lambda *numbers: called.append(numbers))
+    monkeypatch.setattr(process.atexit, "register", called.append)
+    for given, chosen in (
+        ({}, {"OPENBLAS_NUM_THREADS": "1", "OMP_WAIT_POLICY": "passive"}),
+        ({"OMP_NUM_THREADS": "2"}, {"OMP_NUM_THREADS": "2", "OMP_WAIT_POLICY": "passive"}),
+        ({"OPENBLAS_NUM_THREADS": "2", "OMP_WAIT_POLICY": "active"},) * 2,
+    ):
+        monkeypatch.setattr(process.os, "environ", dict(given))
+        process.settle()
+        assert process.os.environ == chosen
+    assert len(called) == 6
