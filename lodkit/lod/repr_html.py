@@ -35,11 +35,11 @@ def html(t):
 
 def selected_rows_html(s):
     """Render a SelectedRows: its rows within the table, and the first values."""
-    count = len(s.rows)
+    count = len(s._rows)
     dense = s.height * (s.value.nbytes // count) if count else 0
     size = f"{amount(s.value.nbytes)} instead of {amount(dense)}"
     facts = escape(f"{count} of {s.height} rows · {s.value.dtype} · {size}")
-    places = np.unique(np.minimum(to_device(s.rows, "cpu") * (300 / max(s.height, 1)), 299).astype(int)).tolist()
+    places = np.unique(np.minimum(to_device(s._rows, "cpu") * (300 / max(s.height, 1)), 299).astype(int)).tolist()
     ticks = "".join(f"M{x + 1} 1v14" for x in places)
     strip = _svg(302, 16, f'<path d="{ticks}M.5 .5h301v15h-301z" {_STROKE}/>')
     return f"<div><b>SelectedRows</b> {facts}<br>{strip}{_details('values', selected_rows_text(s))}</div>"

@@ -110,7 +110,7 @@ class Op(KernelTable):
             if sparse:
                 for i in sparse:
                     values = inputs[i].value
-                    if type(values) is not np.ndarray or len(values) != len(inputs[i].rows):
+                    if type(values) is not np.ndarray or len(values) != len(inputs[i]._rows):
                         launch = launcher_of(self, inputs)
             if attrs:
                 for name, value in attrs.items():
@@ -125,6 +125,9 @@ class Op(KernelTable):
             return result
         except Exception as error:
             explain(self, inputs, attrs, error)
+            raise
+        except BaseException:  # Ctrl-C, maybe between the update and the note of it
+            note_update(self, inputs)
             raise
 
     def select(self, *inputs):
