@@ -1,0 +1,107 @@
+"""Configuration of the site: ``sphinx-build -W --keep-going docs build/site``.
+
+Pages are the Markdown files and notebooks of this folder. docs/index.md lists them, and its headings are the parts of
+the sidebar; operators' pages and those in docs/api take docstrings. Pages of ``asv publish`` are copied to ``asv/``
+and linked from the landing page, where they were made before.
+"""
+
+from __future__ import annotations
+
+import pathlib
+import re
+import shutil
+import sys
+
+DOCS = pathlib.Path(__file__).parent
+sys.path[:0] = [str(DOCS.parent), str(DOCS)]  # this checkout, not an installed copy
+
+import generate_operators
+
+import lodkit
+
+project = html_title = "lodkit"
+version = release = lodkit.__version__
+extensions = ["myst_nb", "sphinx.ext.autodoc", "numpydoc", "sphinx_copybutton"]
+exclude_patterns = ["**/.ipynb_checkpoints"]
+
+myst_heading_anchors = 3
+nb_execution_mode = "off"  # notebooks are run, and checked, elsewhere
+autodoc_member_order = "bysource"
+autodoc_typehints_format = "short"
+numpydoc_show_class_members = False
+maximum_signature_line_length = 88
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+
+html_theme = "furo"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_copy_source = False
+html_show_copyright = html_show_sphinx = False
+pygments_style, pygments_dark_style = "friendly", "monokai"
+
+ASV = DOCS.parent / "asv_benchmarks" / "html"
+
+
+def tree(pages, *options):
+    """A table of contents, which is a part of the sidebar too."""
+    return "\n".join(["", "```{toctree}", *options, "", *pages, "```", ""])
+
+
+def described(op):
+    """What an operator's page says of it on the site: its whole docstring."""
+    return [f"```{{eval-rst}}\n.. autofunction:: lodkit.{op.name}\n```"]
+
+
+def with_trees(text):
+    """A list of pages, with a part of the sidebar for every heading."""
+    parts = []
+    for part in re.split(r"^(?=## )", text, flags=re.M):
+        listed = re.findall(r"^- \[.*?\]\(([\w/-]+)\.(?:md|ipynb)\)", part, re.M)
+        heading = part.partition("\n")[0]
+        caption = [f":caption: {heading.removeprefix('## ')}"] if heading.startswith("## ") else []
+        parts += [part, tree(listed, ":hidden:", *caption) if listed else ""]
+        if heading == "## Notebooks":
+            found = [f"notebooks/{file.stem}" for file in sorted(DOCS.glob("notebooks/*.ipynb"))]
+            parts.append(tree([name for name in found if name not in listed], ":maxdepth: 1", *caption))
+    return "".join(parts)
+
+
+def read_page(app, docname, source):
+    """Complete what a page says where it is not read as plain Markdown."""
+    if docname in ("index", "api"):
+        source[0] = with_trees(source[0])
+    if docname == "index" and (ASV / "index.html").exists():
+        source[0] += '- <a href="asv/index.html">Speed over time</a>: every benchmark, commit by commit\n'
+    if docname == "operators":
+        source[0] += tree([f"operators/{group.page}" for group in generate_operators.GROUPS], ":hidden:")
+    for group in generate_operators.GROUPS:
+        if docname == f"operators/{group.page}":
+            source[0] = generate_operators.page(group, described)
+
+
+def to_numpydoc(app, what, name, thing, options, lines):
+    """Head examples that follow a list of parameters, and escape stars, as in ``(rows, *item)``: no text is emphasised."""
+    heads = [head for head, rule in zip(lines, lines[1:], strict=False) if re.fullmatch("-{3,}", rule)]
+    first = next((i for i, line in enumerate(lines) if line.startswith(">>> ")), None)
+    if heads and first is not None and "Examples" not in heads:
+        lines[first:first] = ["Examples", "--------"]
+    paragraphs = re.split(r"(\n\s*\n)", "\n".join(lines))
+    for i, paragraph in enumerate(paragraphs):
+        text, prompt, example = paragraph.partition(">>> ")
+        text = re.sub(r"(``.*?``)|([*|])", lambda found: found[1] or "\\" + found[2], text, flags=re.S)
+        paragraphs[i] = text + prompt + example
+    lines[:] = "".join(paragraphs).split("\n")
+
+
+def copy_asv(app, error):
+    """Copy the pages of ``asv publish`` to the site."""
+    if not error and ASV.exists():
+        shutil.copytree(ASV, pathlib.Path(app.outdir) / "asv", dirs_exist_ok=True)
+
+
+def setup(app):
+    """Connect what is above."""
+    app.connect("source-read", read_page)
+    app.connect("autodoc-process-docstring", to_numpydoc, priority=100)  # before numpydoc
+    app.connect("build-finished", copy_asv)
