@@ -7,6 +7,7 @@ and linked from the landing page, where they were made before.
 
 from __future__ import annotations
 
+import importlib.util
 import pathlib
 import re
 import shutil
@@ -16,6 +17,7 @@ DOCS = pathlib.Path(__file__).parent
 sys.path[:0] = [str(DOCS.parent), str(DOCS)]  # this checkout, not an installed copy
 
 import generate_operators
+from sphinx import addnodes
 
 import lodkit
 
@@ -27,9 +29,12 @@ exclude_patterns = ["**/.ipynb_checkpoints"]
 myst_heading_anchors = 3
 nb_execution_mode = "off"  # notebooks are run, and checked, elsewhere
 autodoc_member_order = "bysource"
+autodoc_type_aliases = {name: name for name in lodkit.typing.__all__}
 autodoc_typehints_format = "short"
-numpydoc_show_class_members = False
+autosummary_generate = numpydoc_show_class_members = False
 maximum_signature_line_length = 88
+toc_object_entries_show_parents = "hide"
+highlight_language = "none"
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 
@@ -38,7 +43,6 @@ html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_copy_source = False
 html_show_copyright = html_show_sphinx = False
-pygments_style, pygments_dark_style = "friendly", "monokai"
 
 ASV = DOCS.parent / "asv_benchmarks" / "html"
 
@@ -57,24 +61,27 @@ def with_trees(text):
     """A list of pages, with a part of the sidebar for every heading."""
     parts = []
     for part in re.split(r"^(?=## )", text, flags=re.M):
-        listed = re.findall(r"^- \[.*?\]\(([\w/-]+)\.(?:md|ipynb)\)", part, re.M)
         heading = part.partition("\n")[0]
+        if heading == "## Notebooks":
+            found = [f"notebooks/{file.name}" for file in sorted(DOCS.glob("notebooks/*.ipynb"))]
+            part += "".join(f"- []({name})\n" for name in found if name not in part)
+        listed = re.findall(r"^- \[.*?\]\(([\w/-]+)\.(?:md|ipynb)\)", part, re.M)
         caption = [f":caption: {heading.removeprefix('## ')}"] if heading.startswith("## ") else []
         parts += [part, tree(listed, ":hidden:", *caption) if listed else ""]
-        if heading == "## Notebooks":
-            found = [f"notebooks/{file.stem}" for file in sorted(DOCS.glob("notebooks/*.ipynb"))]
-            parts.append(tree([name for name in found if name not in listed], ":maxdepth: 1", *caption))
     return "".join(parts)
 
 
 def read_page(app, docname, source):
     """Complete what a page says where it is not read as plain Markdown."""
-    if docname in ("index", "api"):
-        source[0] = with_trees(source[0])
+    source[0] = re.sub(r"(```python\n(?:(?!```).)*?)\n+```", r"\1\n```", source[0], flags=re.S)  # blank last lines
     if docname == "index" and (ASV / "index.html").exists():
         source[0] += '- <a href="asv/index.html">Speed over time</a>: every benchmark, commit by commit\n'
+    if docname in ("index", "api"):
+        source[0] = with_trees(source[0])
     if docname == "operators":
         source[0] += tree([f"operators/{group.page}" for group in generate_operators.GROUPS], ":hidden:")
+    if docname == "api/torch" and not importlib.util.find_spec("torch"):
+        source[0] = source[0].partition("```")[0] + "The rest of this page needs PyTorch where the site is built.\n"
     for group in generate_operators.GROUPS:
         if docname == f"operators/{group.page}":
             source[0] = generate_operators.page(group, described)
@@ -94,6 +101,18 @@ def to_numpydoc(app, what, name, thing, options, lines):
     lines[:] = "".join(paragraphs).split("\n")
 
 
+def name_aliases(app, what, name, thing, options, signature, result):
+    """Show aliases of types, which autodoc leaves as references before a ``|``, by their names."""
+    return tuple(text and re.sub(r"TypeAliasForwardRef\('(\w+)'\)", r"\1", text) for text in (signature, result))
+
+
+def list_headings_alone(app, doctree):
+    """Leave operators, which have headings, out of the contents of their pages."""
+    if app.env.docname.startswith("operators/"):
+        for signature in doctree.findall(addnodes.desc_signature):
+            signature["_toc_name"] = ""
+
+
 def copy_asv(app, error):
     """Copy the pages of ``asv publish`` to the site."""
     if not error and ASV.exists():
@@ -104,4 +123,6 @@ def setup(app):
     """Connect what is above."""
     app.connect("source-read", read_page)
     app.connect("autodoc-process-docstring", to_numpydoc, priority=100)  # before numpydoc
+    app.connect("autodoc-process-signature", name_aliases)
+    app.connect("doctree-read", list_headings_alone, priority=400)  # before contents are gathered
     app.connect("build-finished", copy_asv)

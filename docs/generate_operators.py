@@ -200,12 +200,10 @@ def index():
     for group in GROUPS:
         link = f"operators/{group.page}.md"
         lines += ["", f"## {group.title}", "", f"{group.purpose} [Signatures]({link})", ""]
-        lines += ["| operator | |", "|---|---|"]
         for family in group.families.split():
             for name in found[family]:
                 if not name.endswith("_grad"):
-                    text = summary(lodkit.OPS[name]).replace("|", "\\|")
-                    lines.append(f"| [`{name}`]({link}#{name}) | {text} |")
+                    lines.append(f"- [`{name}`]({link}#{name}): {summary(lodkit.OPS[name])}")
     return "\n".join([*lines, ""])
 
 
