@@ -13,8 +13,8 @@ import re
 import shutil
 import sys
 
-DOCS = pathlib.Path(__file__).parent
-sys.path[:0] = [str(DOCS.parent), str(DOCS)]  # this checkout, not an installed copy
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1]))  # this checkout, not an installed copy
 
 import generate_operators
 from sphinx import addnodes
@@ -44,6 +44,7 @@ html_css_files = ["site.css"]
 html_copy_source = False
 html_show_copyright = html_show_sphinx = False
 
+DOCS = pathlib.Path(__file__).parent
 ASV = DOCS.parent / "asv_benchmarks" / "html"
 
 
@@ -88,7 +89,7 @@ def read_page(app, docname, source):
 
 
 def to_numpydoc(app, what, name, thing, options, lines):
-    """Head examples that follow a list of parameters, and escape stars, as in ``(rows, *item)``: no text is emphasised."""
+    """Head examples that follow a list of parameters; escape stars, as in (rows, *item), which emphasise nothing."""
     heads = [head for head, rule in zip(lines, lines[1:], strict=False) if re.fullmatch("-{3,}", rule)]
     first = next((i for i, line in enumerate(lines) if line.startswith(">>> ")), None)
     if heads and first is not None and "Examples" not in heads:

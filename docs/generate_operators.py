@@ -70,7 +70,7 @@ GROUPS = (
     Group(
         "rearrange",
         "Rearrange sequences",
-        "Expand, reverse, concatenate, slice, select, sort, erase and scatter; put levels in place, split and merge batches.",
+        "Expand, reverse, concatenate, slice, select, sort, erase, scatter; change levels, split and merge batches.",
         "sequence_structure sequence_selection sequence_tokens sequence_scatter lod_levels split_merge ranges",
         ("sequence-structure", "padding"),
     ),
@@ -105,7 +105,7 @@ GROUPS = (
     Group(
         "layers",
         "Layers and losses",
-        "Row by row, for arrays and LoDTensors: fully connected layers, activations, normalisation, losses, arithmetic.",
+        "Row by row, for arrays and LoDTensors: fully connected layers, activations, norms, losses, arithmetic.",
         "dense activations layer_norm dropout losses elementwise columns continuous_value",
         ("attention", "gradients"),
     ),
@@ -195,11 +195,11 @@ def index():
     lines += [
         f"All {count} operators, by what they are for, and the {len(lodkit.OPS) - count} operators that are their",
         "gradients. Each has kernels for the CPU and for GPUs, and for every kind of input that its signature names.",
-        "`help(lodkit.sequence_pool)` shows parameters and examples.",
+        "Parameters and examples are on the site, and `help(lodkit.sequence_pool)` shows them.",
     ]
     for group in GROUPS:
         link = f"operators/{group.page}.md"
-        lines += ["", f"## {group.title}", "", f"{group.purpose} [Signatures]({link})", ""]
+        lines += ["", f"## {group.title}", "", f"{group.purpose} Signatures: [{group.title}]({link}).", ""]
         for family in group.families.split():
             for name in found[family]:
                 if not name.endswith("_grad"):
