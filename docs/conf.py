@@ -75,6 +75,9 @@ def with_trees(text):
 def read_page(app, docname, source):
     """Complete what a page says where it is not read as plain Markdown."""
     source[0] = re.sub(r"(```python\n(?:(?!```).)*?)\n+```", r"\1\n```", source[0], flags=re.S)  # blank last lines
+    source[0] = source[0].replace("(../CHANGELOG.md)", "(changelog.md)")
+    if docname == "changelog":
+        source[0] = "```{include} ../CHANGELOG.md\n```\n"
     if docname == "index" and (ASV / "index.html").exists():
         source[0] += '- <a href="asv/index.html">Speed over time</a>: every benchmark, commit by commit\n'
     if docname in ("index", "api"):
