@@ -30,7 +30,7 @@ LAYERS = (
     ("features", "tables"),
     ("storage",),
     ("caffe2", "paddle"),
-    ("testing",),
+    ("plot", "testing"),
     ("__init__",),
     ("demo",),
     ("__main__",),
