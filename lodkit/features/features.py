@@ -18,6 +18,7 @@ from ..lod.batching import Batch, concat
 from ..lod.elsewhere import FEATURES, hints
 from ..ops.shared.features import on_cpu
 from ..public import public
+from ..tracebacks import surface
 from . import lists as _feature_lists
 from .conversions import Conversions, check_count, checked_names
 
@@ -60,6 +61,7 @@ class Features(Batch, Conversions):
     __slots__ = ("_keys", "_map_keys", "_values", "names")
     __hash__ = None  # type: ignore[assignment]
 
+    @surface
     def __init__(
         self,
         lengths: ArrayLike,

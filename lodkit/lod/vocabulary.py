@@ -12,6 +12,7 @@ import numpy as np
 from ..arrays import is_integer
 from ..errors import LoDError, LodkitError, RowIndexError
 from ..public import public
+from ..tracebacks import surface
 from .lod_tensor import LoDTensor
 from .nesting import MAX_DEPTH
 
@@ -174,6 +175,7 @@ def _restored(words, specials):
     return Vocabulary(words, **specials)
 
 
+@surface
 def vocabulary(
     texts: Any,
     *,

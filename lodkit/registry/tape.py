@@ -17,6 +17,7 @@ from ..arrays.recorded import Function, state
 from ..errors import LodkitError
 from ..lod import LoDTensor, SelectedRows
 from ..public import public
+from ..tracebacks import surface
 from .backward import Readable, add_to, backward, like_source, memory_of, replaced, seed, separate
 from .recording import Call, _local, closed, open_tapes, record, unwrapped, wrapped
 
@@ -98,6 +99,7 @@ class Tape:
         self._watched.append((memory_of(x), self._key(x), _checksum(memory_of(x))))
         return wrapped(x)
 
+    @surface
     def gradient(self, target: Any, sources: list[Any] | tuple[Any, ...], output_gradients: Any = None) -> list[Any]:
         """Return the gradients of ``target`` by each of ``sources``.
 

@@ -1,0 +1,72 @@
+"""``OPS``: every operator by name, to be looked up, searched and shown."""
+
+from __future__ import annotations
+
+import difflib
+from typing import TYPE_CHECKING, Any
+
+from ..errors import UnknownOperatorError
+
+if TYPE_CHECKING:
+    from .operators import Op
+
+
+class Registry(dict[str, "Op[..., Any]"]):
+    """Name -> Op. The error for an unknown name suggests the nearest ones; Jupyter shows a table with a search box."""
+
+    def __missing__(self, name: str) -> Op[..., Any]:
+        near = difflib.get_close_matches(str(name), self, n=3, cutoff=0.5)
+        hint = f"; did you mean {', '.join(near)}?" if near else f"; there are {', '.join(sorted(self))}"
+        raise UnknownOperatorError(f"no operator is called {name!r}{hint}")
+
+    def search(self, words: str) -> Registry:
+        """Return the operators whose name, family or first lines of documentation have all of some words.
+
+        Parameters
+        ----------
+        words : str
+            Parts of words, separated by blanks; upper and lower case are the same.
+
+        Returns
+        -------
+        Registry
+            Those with all words in their names first.
+
+        Examples
+        --------
+        >>> import lodkit
+        >>> lodkit.OPS.search("ctc loss")
+        2 operators
+          ctc_loss       Return ``-log(p)`` of the labels of each sequence, p summed over all paths that ...
+          ctc_loss_grad  Return the gradient of ``ctc_loss`` by the logits: the softmax less the share of the paths ...
+        """
+        from .docstrings import summary
+
+        wanted = words.lower().split()
+        named, found = {}, {}
+        for name, op in sorted(self.items()):
+            if all(word in name for word in wanted):
+                named[name] = op
+            elif all(word in f"{name} {op.family} {summary(op)}".lower() for word in wanted):
+                found[name] = op
+        return Registry({**named, **found})
+
+    def __reduce__(self):
+        return "OPS" if self is OPS else super().__reduce__()  # lodkit.OPS, with all definitions
+
+    def __repr__(self):
+        from .listing import text
+
+        return text(self)
+
+    def _repr_html_(self):
+        from .listing import html
+
+        return html(self)
+
+    def _repr_pretty_(self, printer, cycle):
+        printer.text(repr(self))  # IPython would spell out a dictionary
+
+
+OPS = Registry()
+OPS.__module__ = "lodkit"  # type: ignore[attr-defined]  # for pickle
