@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 import difflib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar  # noqa: F401  checkers read them in quotes
 
 from ..errors import UnknownOperatorError
 
 if TYPE_CHECKING:
-    from .operators import Op
+    from .operators import Op  # noqa: F401
 
 
-class Registry(dict[str, "Op[..., Any]"]):
-    """Name -> Op. The error for an unknown name suggests the nearest ones; Jupyter shows a table with a search box."""
+T = TypeVar("T")
 
-    def __missing__(self, name: str) -> Op[..., Any]:
+
+class Names(dict[str, T]):
+    """A dictionary whose error for an unknown name suggests the nearest ones."""
+
+    def __missing__(self, name: str) -> T:
         near = difflib.get_close_matches(str(name), self, n=3, cutoff=0.5)
         hint = f"; did you mean {', '.join(near)}?" if near else f"; there are {', '.join(sorted(self))}"
         raise UnknownOperatorError(f"no operator is called {name!r}{hint}")
+
+
+class Registry(Names["Op[..., Any]"]):
+    """Name -> Op, with a search; Jupyter shows a table with a search box."""
 
     def search(self, words: str) -> Registry:
         """Return the operators whose name, family or first lines of documentation have all of some words.

@@ -54,9 +54,7 @@ def paragraphs(text):
 def described(heading, section):
     """A section as a table."""
     headers = _COLUMNS.get(heading, ("error", "", "when"))
-    rows = [
-        (marked(f"``{name}``" if heading != "Returns" else name), kind, marked(text))
-        for name, kind, text in entries(section)
-    ]
+    quote = "" if heading == "Returns" else "``"
+    rows = [(marked(f"{quote}{name}{quote}"), kind, marked(text)) for name, kind, text in entries(section)]
     keep = [0, *(i for i in (1, 2) if any(row[i] for row in rows))]
     return table(heading, [headers[i] for i in keep], [[row[i] for i in keep] for row in rows])

@@ -25,27 +25,23 @@ for (const box of document.querySelectorAll(".lodkit-ops")) {
 
 
 def without_gradients(ops):
-    """Operators by name, and the gradient operator of each, which has no line of its own."""
-    gradients = {}
-    for name in ops:
-        forward = [n for n in ops if name.endswith("_grad") and name.startswith(f"{n}_")]
-        if forward:
-            gradients.setdefault(max(forward, key=len), []).append(name)
-    folded = {name for names in gradients.values() for name in names}
-    return {name: op for name, op in sorted(ops.items()) if name not in folded}
+    """Operators by name, but for the gradients of others among them."""
+    forward = [name for name in ops if not name.endswith("_grad")]
+    return {
+        name: op
+        for name, op in sorted(ops.items())
+        if not (name.endswith("_grad") and any(name.startswith(f"{other}_") for other in forward))
+    }
 
 
 def inputs(op):
     """Names of the inputs, with their kinds where these are not arrays; a question mark where one may be left out."""
     shown = []
     for i, (name, kinds) in enumerate(op.inputs.items()):
-        names = (
-            ""
-            if kinds - {type(None)} == {Dense}
-            else ": " + " | ".join(sorted(k.__name__ for k in kinds - {type(None)}))
-        )
-        last = op.variadic and i == len(op.inputs) - 1
-        shown.append(f"{'*' * last}{name}{'?' * (type(None) in kinds)}{names}")
+        star = "*" * (op.variadic and i == len(op.inputs) - 1)
+        mark = "?" * (type(None) in kinds)
+        taken = " | ".join(sorted(kind.__name__ for kind in kinds - {type(None)}))
+        shown.append(f"{star}{name}{mark}" + (f": {taken}" if taken != Dense.__name__ else ""))
     return ", ".join(shown)
 
 
@@ -74,10 +70,8 @@ def text(ops):
         width = max(map(len, ops))
         return "\n".join([count, *(f"  {name:{width}}  {brief(op, 96)}" for name, op in ops.items())])
     lines = [f"{count}; OPS.search(words) finds some, help(lodkit.sgd) explains one; X_grad is the gradient of X"]
-    by_family = itertools.groupby(
-        sorted(without_gradients(ops).items(), key=lambda x: (x[1].family, x[0])), lambda x: x[1].family
-    )
-    for family, found in by_family:
-        names = ", ".join(name for name, _ in found)
+    kept = sorted(without_gradients(ops).values(), key=lambda op: (op.family, op.name))
+    for family, found in itertools.groupby(kept, lambda op: op.family):
+        names = ", ".join(op.name for op in found)
         lines.append(textwrap.fill(names, 100, initial_indent=f"  {family + ':':22}", subsequent_indent=" " * 24))
     return "\n".join(lines)

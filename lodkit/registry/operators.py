@@ -21,6 +21,7 @@ from ..lod import LoDTensor, SelectedRows
 from ..tracebacks import full, shorten, surface
 from . import representation
 from .catalogue import OPS
+from .catalogue import Registry as Registry
 from .desc import VarDesc, inferred_level
 from .explaining import explain
 from .inputs import accept_inputs, label_of, names_of

@@ -3,6 +3,7 @@ from inspect import Signature
 from typing import Any, Concatenate, Generic, Literal, ParamSpec, TypeVar, overload
 
 from .catalogue import OPS as OPS
+from .catalogue import Registry as Registry
 from .desc import VarDesc
 from .recording import Call
 

@@ -13,9 +13,8 @@ def html(op):
     """Signature, documentation, an example and the kernels of an operator, as HTML."""
     more, parts = sections(op)
     example = parts.pop("Examples", "")
-    tables = "".join(
-        described(heading, parts[heading]) for heading in ("Parameters", "Returns", "Raises") if heading in parts
-    )
+    headings = [heading for heading in ("Parameters", "Returns", "Raises") if heading in parts]
+    tables = "".join(described(heading, parts[heading]) for heading in headings)
     documentation = paragraphs(more) + tables
     return box(
         f"<p><code>{escape(op.name + str(op.signature))}</code></p><p>{marked(summary(op))}</p>",
