@@ -24,14 +24,12 @@ def brief(x, most=110):
 
 
 def sections(x):
-    """What follows the first paragraph, and the sections by heading; an example without a heading is ``Examples``."""
+    """What follows the first paragraph, and the sections by heading; an example without a heading gets its own."""
     _, _, rest = (inspect.getdoc(x) or "").partition("\n\n")
+    if "Examples\n--------\n" not in rest:
+        rest = re.sub(r"(\A|\n\n)(?=>>> )", r"\1Examples\n--------\n", rest, count=1)
     text, *pairs = _HEADING.split(rest)
-    found = dict(zip(pairs[::2], (part.strip("\n") for part in pairs[1::2]), strict=True))
-    text, prompt, example = text.partition(">>> ")
-    if prompt:
-        found.setdefault("Examples", prompt + example.strip("\n"))
-    return text.strip("\n"), found
+    return text.strip("\n"), {h: part.strip("\n") for h, part in zip(pairs[::2], pairs[1::2], strict=True)}
 
 
 def entries(section):

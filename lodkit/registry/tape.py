@@ -41,6 +41,9 @@ class Tape:
     ...     rows = lodkit.lookup_table(table, [73, 84])
     >>> tape.gradient(rows, [table])[0]
     SelectedRows(rows=[73, 84], value=[[1., 1.], [1., 1.]], height=100)
+    >>> tape  # Jupyter draws it
+    Tape(1 call)
+      %1: float32[2, 2] = lookup_table(table: float32[100, 2], ids: int64[2])
     """
 
     def __init__(self) -> None:
@@ -66,6 +69,16 @@ class Tape:
         closed.add(self)
         with _lock:
             state.open -= 1
+
+    def __repr__(self) -> str:
+        from .tape_calls import text
+
+        return text(self, self in open_tapes())
+
+    def _repr_html_(self) -> str:
+        from .tape_graph import html
+
+        return html(self, self in open_tapes())
 
     def watch(self, x: T) -> T:
         """Return ``x`` as operators return arrays on this tape: what NumPy computes with it is recorded.
