@@ -287,6 +287,11 @@ class Features(Batch, Conversions):
     def __repr__(self):
         return _feature_lists.text(self)
 
+    def _repr_html_(self) -> str:
+        from .pictures import html
+
+        return html(self)
+
 
 def _check_sum(name, lengths, count, what):
     found = total_size(lengths, name)

@@ -17,6 +17,7 @@ from .lod_tensor import LoDTensor
 from .nesting import MAX_DEPTH
 
 UNKNOWN = "<unknown>"
+_SHOWN = 12  # words
 
 
 @public
@@ -153,6 +154,14 @@ class Vocabulary:
         shown = ", ".join(map(repr, self._words[:6])) + (", ..." if len(self) > 6 else "")
         specials = "".join(f", {role}={word!r}" for role, word in self.specials().items())
         return f"Vocabulary({len(self):,} words: [{shown}]{specials})"
+
+    def _repr_html_(self) -> str:
+        from ..markup import box, code, table
+
+        roles = {word: role for role, word in self.specials().items()}
+        rows = [(i, code(word), roles.get(word, "")) for i, word in enumerate(self._words[:_SHOWN])]
+        first = f", the first {_SHOWN}" if len(self) > _SHOWN else ""
+        return box(table(f"Vocabulary of {len(self):,} words{first}", ("id", "word", "stands for"), rows))
 
 
 class _Ids(dict):

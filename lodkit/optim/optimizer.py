@@ -277,6 +277,11 @@ class Optimizer:
         ]
         return "\n".join([f"{type(self).__name__}(iteration={self.iteration})", *shown])
 
+    def _repr_html_(self) -> str:
+        from .tables import html
+
+        return html(self)
+
 
 def _compute_dtype(param):
     """Type of states: float32 for parameters of float16."""

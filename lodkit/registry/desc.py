@@ -195,6 +195,13 @@ class VarDesc:
         dims = zip(self.dims, other.dims, strict=False)
         return same and len(self.dims) == len(other.dims) and all(a in (-1, b) for a, b in dims)
 
+    def _repr_html_(self) -> str:
+        from ..markup import box, table
+
+        dims = " × ".join("any" if d < 0 else str(d) for d in self.dims) or "none"
+        row = (self.name, self.type.name, self.dtype, dims, self.lod_level, "yes" if self.persistable else "no")
+        return box(table("VarDesc", ("name", "type", "dtype", "dims", "lod_level", "persistable"), [row]))
+
     def to_bytes(self) -> bytes:
         """Serialise, byte for byte as protobuf does."""
         tensor = TensorDesc(self.dtype, self.dims)

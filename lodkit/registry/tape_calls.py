@@ -41,11 +41,10 @@ def named_calls(calls):
         return names[key]
 
     for call in calls:
-        inputs = list(tuple.__iter__(call.inputs))
-        labels = names_of(call.op, inputs) if hasattr(call.op, "inputs") else ["x"] * len(inputs)
+        labels = names_of(call.op, call.inputs) if hasattr(call.op, "inputs") else ["x"] * len(call.inputs)
         reads = [
-            known(key, x, label) if _is_value(x) else f"{label}={x!r:.20}"
-            for key, x, label in zip(call.input_keys, inputs, labels, strict=True)
+            known(key, x, label) if _is_value(x) else f"{label}={x!s:.20}"
+            for key, x, label in zip(call.input_keys, call.inputs, labels, strict=True)
             if x is not None
         ]
         makes = []
@@ -67,7 +66,8 @@ def kind_text(x):
         return f"{len(x)} arrays"
     values = x.values if isinstance(x, LoDTensor) else x.value if isinstance(x, SelectedRows) else x
     shape = ", ".join(map(str, getattr(values, "shape", np.shape(values))))
-    text = f"{str(getattr(values, 'dtype', type(x).__name__)).removeprefix('torch.')}[{shape}]"
+    dtype = str(getattr(values, "dtype", type(x).__name__)).removeprefix("torch.")
+    text = f"{dtype}[{shape}]" if shape else f"{dtype} scalar"
     if isinstance(x, SelectedRows):
         return f"SelectedRows {text}"
     return f"{text}, lod_level {x.lod_level}" if isinstance(x, LoDTensor) and x.lod_level else text

@@ -14,6 +14,7 @@ from ..arrays.recorded import hooks
 from ..arrays.types import Array, DenseLike, DTypeLike
 from ..errors import LodkitError, RowIndexError, ShapeMismatchError
 from ..lod import LoDTensor, SelectedRows
+from ..lod.repr_text import amount, numbers
 from ..public import public
 from ..registry import Op
 from ..signals import uninterrupted
@@ -84,6 +85,20 @@ class GrowingTable:
 
     def __repr__(self):
         return f"<GrowingTable: {len(self)} keys, capacity {len(self.values)}, rows of {self.item} {self.dtype}>"
+
+    def _repr_html_(self) -> str:
+        from ..markup import STROKE, box, details, svg, title
+
+        used = f"{len(self)} of {len(self.values) - 1} rows have keys"
+        rows, size = f"rows of {self.item} {self.dtype}", amount(self.values.nbytes)
+        states = ", ".join(self._states) or "none"
+        filled = round(300 * len(self) / (len(self.values) - 1))
+        bar = f'<path d="M1 1h{filled}v14h-{filled}z" fill="currentColor"/><path d="M.5 .5h301v15h-301z" {STROKE}/>'
+        first = "\n".join(
+            f"{key}: {numbers(row)}" for key, row in zip(self.keys[:8].tolist(), self.values, strict=False)
+        )
+        facts = title("GrowingTable", used, rows, size, f"states: {states}")
+        return box(facts, svg(used, 302, 16, bar), details("first keys", first) if first else "")
 
     @property
     def keys(self) -> Array:
