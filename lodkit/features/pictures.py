@@ -8,8 +8,8 @@ from ..lod.repr_text import summary
 from ..markup import STROKE, box, details, svg, table, title
 from .lists import key_name, text
 
-_KEYS, _EXAMPLES = 20, 40  # that are shown
-_CELL = 12  # pixels
+_KEYS, _EXAMPLES = 12, 40  # that are shown
+_CELL = 8  # pixels
 
 
 def html(features):
@@ -34,10 +34,10 @@ def html(features):
 
 
 def _places(features, key):
-    """A box per example, filled where it has the key."""
+    """A strip of the examples, filled where they have the key."""
     has = features[:_EXAMPLES].has(key)
-    frames = "".join(f"M{1 + _CELL * i} 1.5h9v9h-9z" for i in range(len(has)))
-    filled = "".join(f"M{1 + _CELL * i} 1.5h9v9h-9z" for i in np.flatnonzero(has).tolist())
-    paths = f'<path d="{frames}" {STROKE} stroke-opacity=".4"/><path d="{filled}" fill="currentColor"/>'
+    filled = "".join(f"M{2 + _CELL * i} 2h{_CELL - 2}v8h-{_CELL - 2}z" for i in np.flatnonzero(has).tolist())
+    width = _CELL * len(has) + 2
+    frame = f'<path d="M.5 .5h{width - 1}v11h-{width - 1}z" {STROKE} stroke-opacity=".4"/>'
     said = f"In {int(has.sum())} of the first {len(has)} examples"
-    return svg(said, _CELL * max(len(has), 1), _CELL, paths)
+    return svg(said, width, 12, f'{frame}<path d="{filled}" fill="currentColor"/>')

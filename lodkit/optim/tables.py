@@ -16,12 +16,9 @@ def html(optimizer):
     rows = [
         _row(optimizer, group, name, param) for group in optimizer.groups for name, param in group["params"].items()
     ]
-    steps = f"{optimizer.iteration} step{'s' * (optimizer.iteration != 1)}"
-    facts = [
-        steps,
-        f"operator {optimizer.op.name}",
-        *([f"{len(optimizer.groups)} groups"] * (len(optimizer.groups) > 1)),
-    ]
+    steps, groups = optimizer.iteration, len(optimizer.groups)
+    facts = [f"{steps} step{'s' * (steps != 1)}", f"operator {optimizer.op.name}"]
+    facts += [f"{groups} groups"] if groups > 1 else []
     about = details("what it does", inspect.getdoc(type(optimizer)) or "")
     return box(title(type(optimizer).__name__, *facts), table("", _HEADERS, rows), about)
 
@@ -32,7 +29,7 @@ def _row(optimizer, group, name, param):
     arrays = touched.state_dict() if touched else {s: x for s, x in states.items() if s != "iteration"}
     size = sum(getattr(x, "nbytes", 0) for x in arrays.values())
     kept = ", ".join(optimizer._names(group)) or "none"
-    lr = getattr(group["lr"], "__name__", "a schedule") if callable(group["lr"]) else group["lr"]
+    lr = "schedule" if callable(group["lr"]) else group["lr"]
     known = ("params", "lr", "states")
     settings = ", ".join(f"{k}={v!r}" for k, v in group.items() if k not in known and optimizer.op.defaults.get(k) != v)
     kept += " (of touched rows)" if touched else ""

@@ -198,7 +198,7 @@ class VarDesc:
     def _repr_html_(self) -> str:
         from ..markup import box, table
 
-        dims = " × ".join("any" if d < 0 else str(d) for d in self.dims) or "none"
+        dims = " x ".join("any" if d < 0 else str(d) for d in self.dims) or "none"
         row = (self.name, self.type.name, self.dtype, dims, self.lod_level, "yes" if self.persistable else "no")
         return box(table("VarDesc", ("name", "type", "dtype", "dims", "lod_level", "persistable"), [row]))
 

@@ -94,9 +94,8 @@ class GrowingTable:
         states = ", ".join(self._states) or "none"
         filled = round(300 * len(self) / (len(self.values) - 1))
         bar = f'<path d="M1 1h{filled}v14h-{filled}z" fill="currentColor"/><path d="M.5 .5h301v15h-301z" {STROKE}/>'
-        first = "\n".join(
-            f"{key}: {numbers(row)}" for key, row in zip(self.keys[:8].tolist(), self.values, strict=False)
-        )
+        pairs = zip(self.keys[:8].tolist(), self.values, strict=False)
+        first = "\n".join(f"{key}: {numbers(row)}" for key, row in pairs)
         facts = title("GrowingTable", used, rows, size, f"states: {states}")
         return box(facts, svg(used, 302, 16, bar), details("first keys", first) if first else "")
 
