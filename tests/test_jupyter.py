@@ -251,9 +251,7 @@ def test_optimizers():
     optimizer.step([SelectedRows([1, 2], np.ones((2, 8), np.float32), 100), np.ones((8, 2))])
     text = text_of(readable(optimizer._repr_html_()))
     assert "Adam 1 step · operator adam · 2 groups" in text
-    assert (
-        "table float32 (100, 8) 0.01 moment1, moment2 (of touched rows) 144 B 1 corrected_epsilon=True" in text
-    )
+    assert "table float32 (100, 8) 0.01 moment1, moment2 (of touched rows) 144 B 1 corrected_epsilon=True" in text
     assert "weight float64 (8, 2) schedule moment1, moment2 256 B 1" in text
     assert "0 steps · operator sgd" in readable(SGD({"w": weight}, lr=1)._repr_html_())
 

@@ -152,7 +152,9 @@ SCRIPT = textwrap.dedent(
 
 def run(arguments, folder, **env):
     env = {**os.environ, "LODKIT_FULL_TRACEBACK": "0", "IPYTHONDIR": str(folder), **env}
-    return subprocess.run([sys.executable, *arguments], capture_output=True, text=True, check=False, cwd=folder, env=env)
+    return subprocess.run(
+        [sys.executable, *arguments], capture_output=True, text=True, check=False, cwd=folder, env=env
+    )
 
 
 def test_plain_python_shows_two_frames(tmp_path):

@@ -147,10 +147,12 @@ class SelectedRows(Coordinates):
 
     @property
     def ndim(self) -> int:
+        """Number of dimensions of the dense array."""
         return self.value.ndim
 
     @property
     def dtype(self) -> np.dtype[typing.Any] | typing.Any:
+        """Dtype of the value."""
         return self.value.dtype
 
     @property
@@ -160,6 +162,7 @@ class SelectedRows(Coordinates):
 
     @property
     def device(self) -> Device:
+        """Device of rows and value, ``"cpu"`` or ``"cuda"``."""
         return device_of(self.value)
 
     def __len__(self) -> int:

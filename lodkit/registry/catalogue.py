@@ -24,7 +24,7 @@ class Names(dict[str, T]):
 
 
 class Registry(Names["Op[..., Any]"]):
-    """Name -> Op, with a search; Jupyter shows a table with a search box."""
+    """Operators by name, with a search; Jupyter shows a table with a search box."""
 
     def search(self, words: str) -> Registry:
         """Return the operators whose name, family or first lines of documentation have all of some words.
@@ -76,4 +76,5 @@ class Registry(Names["Op[..., Any]"]):
 
 
 OPS = Registry()
+"""Operators by name, with a search: ``OPS["sgd"]``, ``OPS.search("pool max")``, ``"sgd" in OPS``."""
 OPS.__module__ = "lodkit"  # type: ignore[attr-defined]  # for pickle

@@ -62,6 +62,7 @@ class TensorDesc:
             raise DescError(f"dims {self.dims} have an entry outside 0 .. 2^63 - 1 that is not -1 (unknown)")
 
     def to_bytes(self) -> bytes:
+        """Serialise, byte for byte as protobuf does."""
         if self.dtype.name not in DATA_TYPES:
             raise DescError(f"{self.dtype} has no DataType number; there are {', '.join(DATA_TYPES)}")
         dims = b"".join(put(2, VARINT, d) for d in self.dims)
@@ -69,6 +70,7 @@ class TensorDesc:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
+        """Parse a message."""
         found = read(data, {1: ("data_type", number), 2: ("dims", numbers)}, "TensorDesc", "data_type")
         code = found["data_type"]
         if code not in _NAMES:
@@ -90,10 +92,12 @@ class LodTensorDesc:
             raise DescError(f"lod_level {self.lod_level} is outside 0 .. 2^31 - 1")
 
     def to_bytes(self) -> bytes:
+        """Serialise, byte for byte as protobuf does."""
         return put(1, BYTES, self.tensor.to_bytes()) + put(2, VARINT, self.lod_level)
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
+        """Parse a message."""
         found = read(data, {1: ("tensor", message), 2: ("lod_level", number)}, "LodTensorDesc", "tensor")
         return cls(TensorDesc.from_bytes(found["tensor"]), signed(found.get("lod_level", 0), 32))
 
