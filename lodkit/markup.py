@@ -10,15 +10,15 @@ from html import escape
 
 STROKE = 'fill="none" stroke="currentColor"'
 _LONGEST = 3000  # characters of folded text
-_STYLE = (
-    ".lodkit table{table-layout:auto;margin:.3em 0;border-collapse:collapse}"
-    ".lodkit caption{text-align:left;font-weight:bold;padding:.3em 0;color:inherit}"
-    ".lodkit th,.lodkit td{text-align:left;vertical-align:top;padding:.15em 1em .15em .3em}"
-    ".lodkit thead th{font-weight:bold;border-bottom:1px solid rgba(128,128,128,.6)}"
-    ".lodkit tbody th{font-weight:normal}"
-    ".lodkit pre,.lodkit code{background:none;color:inherit;padding:0}"
-    ".lodkit pre{white-space:pre-wrap}"
-    ".lodkit svg{max-width:100%;height:auto}"
+_STYLE = (  # the class stands twice to outweigh Jupyter's own rules, which align text on the right
+    ".lodkit.lodkit table{table-layout:auto;margin:.3em 0;border-collapse:collapse}"
+    ".lodkit.lodkit caption{text-align:left;font-weight:bold;padding:.3em 0;color:inherit}"
+    ".lodkit.lodkit th,.lodkit.lodkit td{text-align:left;vertical-align:top;padding:.15em 1em .15em .3em}"
+    ".lodkit.lodkit thead th{font-weight:bold;border-bottom:1px solid rgba(128,128,128,.6)}"
+    ".lodkit.lodkit tbody th{font-weight:normal}"
+    ".lodkit.lodkit pre,.lodkit.lodkit code{background:none;color:inherit;padding:0;font-family:monospace}"
+    ".lodkit.lodkit pre{white-space:pre-wrap}"
+    ".lodkit.lodkit svg{max-width:100%;height:auto}"
 )
 
 

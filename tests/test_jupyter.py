@@ -140,6 +140,7 @@ def test_search_finds_names_and_first_lines():
     assert [*lodkit.OPS.search("ctc loss")] == ["ctc_loss", "ctc_loss_grad"]
     assert "edit_distance" in lodkit.OPS.search("Levenshtein")
     assert next(iter(lodkit.OPS.search("sequence reverse"))) == "sequence_reverse"
+    assert "sequence_pool" in lodkit.OPS.search("empty sequence logmeanexp"), "in the text of its parameters"
     assert not lodkit.OPS.search("no such words")
     readable(lodkit.OPS.search("ctc")._repr_html_())
 

@@ -6,7 +6,8 @@ import inspect
 
 from ..arrays import dtype_of
 from ..lod.repr_text import amount
-from ..markup import box, code, details, table, title
+from ..markup import box, code, folded, table, title
+from ..registry.docstrings import paragraphs
 
 _HEADERS = ("parameter", "dtype", "shape", "lr", "states", "size of states", "steps", "settings")
 
@@ -19,7 +20,7 @@ def html(optimizer):
     steps, groups = optimizer.iteration, len(optimizer.groups)
     facts = [f"{steps} step{'s' * (steps != 1)}", f"operator {optimizer.op.name}"]
     facts += [f"{groups} groups"] if groups > 1 else []
-    about = details("what it does", inspect.getdoc(type(optimizer)) or "")
+    about = folded("what it does", paragraphs(inspect.getdoc(type(optimizer)) or ""))
     return box(title(type(optimizer).__name__, *facts), table("", _HEADERS, rows), about)
 
 

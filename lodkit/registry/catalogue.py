@@ -29,6 +29,8 @@ class Registry(Names["Op[..., Any]"]):
     def search(self, words: str) -> Registry:
         """Return the operators whose name, family or first lines of documentation have all of some words.
 
+        Where there are none, all of the documentation is searched.
+
         Parameters
         ----------
         words : str
@@ -50,13 +52,16 @@ class Registry(Names["Op[..., Any]"]):
         from .docstrings import summary
 
         wanted = words.lower().split()
-        named, found = {}, {}
-        for name, op in sorted(self.items()):
-            if all(word in name for word in wanted):
-                named[name] = op
-            elif all(word in f"{name} {op.family} {summary(op)}".lower() for word in wanted):
-                found[name] = op
-        return Registry({**named, **found})
+        texts = (
+            lambda op: op.name,
+            lambda op: f"{op.name} {op.family} {summary(op)}",
+            lambda op: f"{op.name} {op.__doc__}",
+        )
+        in_names, in_lines, anywhere = (
+            {name: op for name, op in sorted(self.items()) if all(word in text(op).lower() for word in wanted)}
+            for text in texts
+        )
+        return Registry({**in_names, **in_lines} or anywhere)
 
     def __reduce__(self):
         return "OPS" if self is OPS else super().__reduce__()  # lodkit.OPS, with all definitions
@@ -76,5 +81,5 @@ class Registry(Names["Op[..., Any]"]):
 
 
 OPS = Registry()
-"""Operators by name, with a search: ``OPS["sgd"]``, ``OPS.search("pool max")``, ``"sgd" in OPS``."""
+"""Operators by name, with a search: ``OPS["sgd"]``, ``OPS.search("ctc loss")``, ``"sgd" in OPS``."""
 OPS.__module__ = "lodkit"  # type: ignore[attr-defined]  # for pickle

@@ -54,7 +54,8 @@ def html(ops):
     ]
     found = table(f"{len(rows)} operators", ("operator", "what it does", "inputs", "devices", "gradient"), rows)
     field = (
-        '<label hidden="hidden">Search: <input type="search" size="30"/></label> <span role="status"></span>'
+        '<label hidden="hidden">Search: <input type="search" size="30" style="color:inherit;background:none"/></label>'
+        ' <span role="status"></span>'
         '<div style="max-height:30em;overflow:auto" tabindex="0" role="region" aria-label="operators">'
     )
     help = "<p><code>OPS[name]</code> shows one with its documentation, <code>OPS.search(words)</code> finds some.</p>"
