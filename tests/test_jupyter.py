@@ -204,6 +204,27 @@ def test_a_long_tape_is_cut():
     assert "the first 40 are drawn" in html
 
 
+def test_tapes_of_recurrences_are_drawn():
+    x = LoDTensor(np.ones((6, 2)), [[2, 1, 3]])
+
+    def step(inputs, memories, static):
+        state = lodkit.tanh(inputs[0] + memories[0])
+        return (state,), (state,)
+
+    with Tape() as tape:
+        lodkit.dynamic_rnn(step, x, np.zeros((3, 2)))
+        lodkit.max_sequence_len(lodkit.lod_rank_table(x))
+    readable(tape._repr_html_())
+    with Tape() as tape:
+        lodkit.max_sequence_len(lodkit.lod_rank_table(x))
+    assert "max_sequence_len" in readable(tape._repr_html_())
+    table = lodkit.lod_rank_table(x)
+    with Tape() as tape:
+        lodkit.max_sequence_len(table)
+    assert "max_sequence_len(" in repr(tape)
+    readable(tape._repr_html_())
+
+
 def test_a_tape_that_was_written_to_can_be_shown():
     w = np.ones(3)
     with Tape() as tape:

@@ -47,10 +47,14 @@ class Indexing:
         >>> t.slice(2, 0).offsets(absolute=True)
         array([10, 12])
         """
-        if not 1 <= len(branch) <= len(self._lod):
-            raise LoDLevelError(f"slice takes 1 to {len(self._lod)} indices (lod_level), got {branch}")
-        at = self._find(branch)
-        return self._cut(len(branch) - 1, at, at + 1)
+        try:
+            if not 1 <= len(branch) <= len(self._lod):
+                raise LoDLevelError(f"slice takes 1 to {len(self._lod)} indices (lod_level), got {branch}")
+            at = self._find(branch)
+            return self._cut(len(branch) - 1, at, at + 1)
+        except Exception as error:
+            shorten(error)
+            raise
 
     def slice_in_level(self, level: int, start: Integer, stop: Integer) -> Self:
         """Return the sequences ``start:stop`` of a level, counted over the whole batch, as a view.

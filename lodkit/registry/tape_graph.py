@@ -14,10 +14,10 @@ _LETTER, _GAP, _LINE, _HEIGHT, _ROW = 6.7, 18, 14, 34, 62  # widths and heights 
 class _Node:
     """A call, a variable that no call made, or a place that a line passes on its way past a layer."""
 
-    __slots__ = ("layer", "lines", "parents", "x")
+    __slots__ = ("call", "layer", "lines", "parents", "x")
 
-    def __init__(self, layer, lines=(), parents=()):
-        self.layer, self.lines, self.parents, self.x = layer, lines, parents, 0.0
+    def __init__(self, layer, lines=(), parents=(), call=False):
+        self.layer, self.lines, self.parents, self.call, self.x = layer, lines, parents, call, 0.0
 
     @property
     def width(self):
@@ -40,12 +40,12 @@ def html(tape, is_open):
 
 def _nodes(steps, variables):
     """Nodes of calls and of the variables that they start from; the latter stand right above their first reader."""
-    makers: dict[str, _Node] = {}
+    makers = {}
     nodes, starts = [], {}
     for step in steps:
         reads = [name for name in dict.fromkeys(step.reads) if name in variables]
         layer = 1 + max((makers[name].layer for name in reads if name in makers), default=0)
-        call = _Node(layer, (step.name, " ".join(variables[name] for name in step.makes)), reads)
+        call = _Node(layer, (step.name, " ".join(variables[name] for name in step.makes)), call=True)
         for name in reads:
             if name not in makers:
                 starts[name] = makers[name] = _Node(layer - 1, (name, variables[name]))
@@ -57,10 +57,10 @@ def _nodes(steps, variables):
 
 def _layers(nodes):
     """Layers of nodes in which every line leads to the next layer, in an order that crosses few lines."""
-    layers: list[list[_Node]] = [[] for _ in range(1 + max(node.layer for node in nodes))]
+    layers = [[] for _ in range(1 + max(node.layer for node in nodes))]
     for node in nodes:
         layers[node.layer].append(node)
-    passing: dict[tuple[int, int], _Node] = {}
+    passing = {}
     for node in nodes:
         for i, parent in enumerate(node.parents):
             for layer in range(parent.layer + 1, node.layer):
@@ -75,13 +75,12 @@ def _layers(nodes):
 def _place(layers):
     """Give every node an x: each layer in the order of what it reads, in the middle of the widest."""
     for layer in layers:
-        if layer[0].layer:
-            layer.sort(key=lambda node: sum(p.x for p in node.parents) / len(node.parents) if node.parents else 0)
+        layer.sort(key=lambda node: sum(p.x for p in node.parents) / len(node.parents) if node.parents else 0)
         x = 0.0
         for node in layer:
             node.x = x + node.width / 2
             x += node.width + _GAP
-    widths = [layer[-1].x + layer[-1].width / 2 for layer in layers]
+    widths = [layer[-1].x + layer[-1].width / 2 if layer else 0 for layer in layers]
     for layer, width in zip(layers, widths, strict=True):
         for node in layer:
             node.x += 4 + (max(widths) - width) / 2
@@ -90,7 +89,7 @@ def _place(layers):
 
 def _picture(steps, variables):
     nodes = _nodes(steps, variables)
-    starts = [node.lines[0] for node in nodes if not node.parents]
+    starts = [node.lines[0] for node in nodes if not node.call]
     layers = _layers(nodes)
     width = _place(layers)
     lines, parts = [], []
@@ -102,7 +101,7 @@ def _picture(steps, variables):
         if not node.lines:
             lines.append(f"M{x} {y}v{_HEIGHT}")
             continue
-        if node.layer and node.parents:
+        if node.call:
             half = round(node.width / 2)
             parts.append(f'<rect x="{x - half}" y="{y}" width="{2 * half}" height="{_HEIGHT}" rx="5" {STROKE}/>')
         heading, below = node.lines
@@ -110,4 +109,4 @@ def _picture(steps, variables):
         parts.append(f'<text x="{x}" y="{y + 2 * _LINE}">{escape(below)}</text>')
     said = f"Graph of {len(steps)} calls: {', '.join(dict.fromkeys(s.name for s in steps))}; of {', '.join(starts)}"
     path = f'<path d="{"".join(lines)}" {STROKE} stroke-opacity=".5"/>'
-    return svg(said, round(width), layers[-1][0].top + _HEIGHT + 4, path + "".join(parts))
+    return svg(said, round(width), (len(layers) - 1) * _ROW + _HEIGHT + 8, path + "".join(parts))

@@ -18,6 +18,7 @@ from ..lod.repr_text import amount, numbers
 from ..public import public
 from ..registry import Op
 from ..signals import uninterrupted
+from ..tracebacks import surface
 
 
 def _zeros(count, shape, dtype):
@@ -116,6 +117,7 @@ class GrowingTable:
             raise ShapeMismatchError(f"initializer gave shape {rows.shape}, not {(stop - start, *self.item)}")
         return rows if rows.flags.owndata and rows.flags.writeable else rows.copy()
 
+    @surface
     def slots(self, keys: DenseLike | LoDTensor, *, grow: bool = True) -> Array | Any:
         """Return the slot of each key, int64, in the shape or the structure of the keys.
 
@@ -160,6 +162,7 @@ class GrowingTable:
         self.values = values
         self._states.update(grown)
 
+    @surface
     def lookup(self, keys: DenseLike | LoDTensor, *, training: bool = True, is_sparse: bool = True) -> Array | Any:
         """Return the row of each key; a Tape's gradient by ``values`` is SelectedRows of slots.
 
@@ -198,6 +201,7 @@ class GrowingTable:
             self._states[name] = np.full(shape, fill, dtype or self.dtype)
         return self._states[name]
 
+    @surface
     def update(self, op: Op[..., Any], grad: SelectedRows, *states: str | Array, **attrs: Any) -> None:
         """Step the rows that a gradient lists: ``table.update(lodkit.adagrad, grad, "moment", lr=0.1)``.
 
