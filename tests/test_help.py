@@ -23,13 +23,15 @@ from lodkit.registry import Op
 
 def test_help_shows_an_operator_as_a_function():
     shown = pydoc.render_doc(lodkit.embedding_bag, renderer=pydoc.plaintext)
-    head, _, signature, *text = shown.splitlines()
+    head, _, shown = shown.partition("\n\n")
+    signature, _, text = shown.partition("\n    Look up")
     assert head.endswith("Op in module lodkit.ops.embedding")
+    signature = " ".join(signature.split()).replace("( ", "(").replace(" )", ")")  # newer Pythons break the line
     assert signature == f"embedding_bag{lodkit.embedding_bag.signature}"
     assert "table: Dense, ids: LoDTensor" in signature
     assert "pool: BagPool = 'sum'" in signature
     assert signature.endswith("-> Dense | LoDTensor")
-    assert "\n".join(text).startswith("    Look up and pool: ")
+    assert text.startswith(" and pool: ")
     assert "cpu" not in shown
     assert "__call__" not in shown
 
