@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..arrays import is_array
-from ..lod import LoDTensor, SelectedRows
+from ..lod import LoDTensor, RankTable, SelectedRows
 from .inputs import names_of
 
 _LISTED = 30  # calls
@@ -57,13 +57,15 @@ def named_calls(calls):
 
 
 def _is_value(x):
-    return isinstance(x, LoDTensor | SelectedRows) or is_array(x)
+    return isinstance(x, LoDTensor | SelectedRows | RankTable) or is_array(x)
 
 
 def kind_text(x):
     """Kind, type and shape: ``float32[3, 4]``."""
     if isinstance(x, list | tuple):
         return f"{len(x)} arrays"
+    if isinstance(x, RankTable):
+        return f"RankTable[{len(x)}]"
     values = x.values if isinstance(x, LoDTensor) else x.value if isinstance(x, SelectedRows) else x
     shape = ", ".join(map(str, getattr(values, "shape", np.shape(values))))
     dtype = str(getattr(values, "dtype", type(x).__name__)).removeprefix("torch.")
