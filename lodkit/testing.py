@@ -112,7 +112,7 @@ class _Comparison:
     def selected_rows(self, place, s, t):
         if s.height != t.height:
             self.fail(place, f"height {s.height} against {t.height}")
-        self.arrays(f"{place}.rows", _array(s.rows), _array(t.rows), False)
+        self.arrays(f"{place}.rows", _array(s._rows), _array(t._rows), False)
         self.arrays(f"{place}.value", _array(s.value), _array(t.value), True)
 
     def features(self, place, f, g):

@@ -118,16 +118,19 @@ def _check_locked_array(array):
 
 
 def check_locked(x):
-    """Check that nobody can write the structure of a result."""
+    """Check that nobody can write the structure of a result, PyTorch neither: it writes to read-only arrays."""
     if isinstance(x, tuple):
         for part in x:
             check_locked(part)
-    elif isinstance(x, lodkit.LoDTensor):
-        for level in range(x.lod_level):
-            _check_locked_array(x.offsets(level))
-            _check_locked_array(x.row_offsets(level))
+        return
+    handed, kept = [], []
+    if isinstance(x, lodkit.LoDTensor):
+        kept = [*x._lod, *map(x._row_offsets, range(x.lod_level))]
+        handed = [*map(x.offsets, range(x.lod_level)), *map(x.row_offsets, range(x.lod_level))]
     elif isinstance(x, lodkit.SelectedRows):
-        _check_locked_array(x.rows)
+        kept, handed = [x._rows], [x.rows]
     elif isinstance(x, lodkit.RankTable):
-        for numbers in (x.index, x.running, x.ranks, x.steps):
-            _check_locked_array(numbers)
+        kept, handed = [x._index, x._running, x._ranks, x._steps], [x.index, x.running]
+    for numbers in handed:
+        _check_locked_array(numbers)
+        assert not any(np.shares_memory(numbers, other) for other in kept)

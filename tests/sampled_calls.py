@@ -5,8 +5,7 @@ from __future__ import annotations
 import typing
 
 import numpy as np
-from samples import SAMPLES
-from test_every_op import defined
+from samples import SAMPLES, defined
 
 import lodkit
 from lodkit import LoDTensor, RankTable, SelectedRows

@@ -13,8 +13,8 @@ pytest.importorskip("array_api_compat")
 import simt
 import torch
 from conftest import copy
-from samples import SAMPLES
-from test_every_op import defined, same
+from samples import SAMPLES, defined
+from test_every_op import same
 
 import lodkit
 from lodkit import LoDTensor, SelectedRows

@@ -9,6 +9,7 @@ from differences import MATRIX, agrees
 import lodkit
 from lodkit import LodkitError, LoDTensor
 from lodkit.arrays import array_functions, array_gradients, array_methods  # noqa: F401
+from lodkit.registry import operators
 
 
 def _doubled(x):
@@ -93,6 +94,47 @@ def test_updates_after_a_tape_was_closed():
         tape.gradient(y, [x])
     assert (before == 1).all()
     np.testing.assert_allclose(tape.gradient(z, [weight])[0], 1 - np.tanh(np.eye(2)) ** 2)
+
+
+def test_tapes_that_close_while_an_update_is_noted(monkeypatch):
+    """Other threads add to the closed tapes at any time."""
+    x, more = np.ones((2, 2)), []
+    with lodkit.Tape() as tape:
+        y = lodkit.fc(x, x)
+    noted = lodkit.Tape._overwritten
+
+    def noting(self, array):
+        noted(self, array)
+        more.append(lodkit.Tape())
+        with more[-1]:
+            pass
+
+    monkeypatch.setattr(lodkit.Tape, "_overwritten", noting)
+    lodkit.sgd(x, np.ones((2, 2)), lr=0.5)
+    assert more
+    with pytest.raises(LodkitError, match="overwritten since"):
+        tape.gradient(y, [x])
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_an_interrupt_beside_an_update_is_noted(when, monkeypatch):
+    """Between the update and the note of it a tape would take the new numbers for those that it has read."""
+    x = np.ones((2, 2))
+    with lodkit.Tape() as tape:
+        y = lodkit.fc(x, x)
+
+    def interrupted(op, inputs, note=operators.note_update):
+        if when == "after":
+            note(op, inputs)
+        monkeypatch.setattr(operators, "note_update", note)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(operators, "note_update", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        lodkit.sgd(x, np.ones((2, 2)), lr=0.5)
+    assert (x == 0.5).all()
+    with pytest.raises(LodkitError, match="overwritten since"):
+        tape.gradient(y, [x])
 
 
 def test_a_source_that_out_overwrote():

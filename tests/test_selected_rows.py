@@ -198,7 +198,7 @@ def test_scaling_keeps_rows_and_merge(grad):
     merged = grad.merge()
     for scaled in (merged * 2, merged / 2, -merged):
         assert scaled.is_merged
-        assert scaled.rows is merged.rows
+        assert scaled._rows is merged._rows
     for wrong in ("2", None, np.ones(2), 2j, [2]):
         with pytest.raises(TypeError):
             grad * wrong

@@ -56,9 +56,8 @@ def moved(function, *args, out=None, **kwargs):
     for i, part in enumerate(made) if isinstance(made, list | tuple) else ((None, made),):
 
         def rule(call, grad, i=i):
-            stops = [
-                *itertools.accumulate((x.size for x in call.inputs), initial=1)
-            ]  # position 0: elements of no input, as in tril
+            sizes = (x.size for x in call.inputs)
+            stops = [*itertools.accumulate(sizes, initial=1)]  # position 0: elements of no input, as in tril
             positions = (np.arange(a, a + x.size).reshape(x.shape) for a, x in zip(stops, call.inputs, strict=False))
             places = function(_leaves(data, lambda x: next(positions)), *args, **kwargs)
             places = (places if i is None else places[i]).ravel()

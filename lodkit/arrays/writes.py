@@ -1,6 +1,6 @@
 """Writes that no interrupt parts: it leaves all arrays as they were, or all of them new.
 
-Python lets signals in between bytecodes, and ``map`` calls functions in C without any.
+Python lets signals in between bytecodes, and ``itertools.starmap`` calls functions of C without any.
 """
 
 from __future__ import annotations

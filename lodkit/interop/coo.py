@@ -15,7 +15,7 @@ def to_torch(x):
     """``SelectedRows.to_torch``."""
     import torch
 
-    rows = torch.from_numpy(x.rows.copy()) if isinstance(x.rows, np.ndarray) else torch.as_tensor(x.rows).clone()
+    rows = torch.from_numpy(x._rows.copy()) if isinstance(x._rows, np.ndarray) else torch.as_tensor(x._rows).clone()
     value = tensor_of(x.value) if isinstance(x.value, np.ndarray) else torch.as_tensor(x.value)
     return torch.sparse_coo_tensor(
         rows[None], value, tuple(x.shape), is_coalesced=True if x.is_merged else None, check_invariants=False
@@ -34,8 +34,8 @@ def from_torch(kind, tensor):
         raise TypeError("the tensor requires grad; pass tensor.detach()")
     rows, value = tensor._indices()[0], tensor._values()  # public names refuse tensors that are not coalesced
     made = kind(rows, value, tensor.shape[0])
-    merged = tensor.is_coalesced() and made.device == "cpu" and bool((np.diff(made.rows) > 0).all())
-    return kind._wrap(made.rows, made.value, made.height, merged)
+    merged = tensor.is_coalesced() and made.device == "cpu" and bool((np.diff(made._rows) > 0).all())
+    return kind._wrap(made._rows, made.value, made.height, merged)
 
 
 def to_scipy(x):
@@ -48,7 +48,7 @@ def to_scipy(x):
     if x.dtype == np.float16:
         raise DTypeError("SciPy has no sparse float16; convert with lodkit.cast(x, dtype='float32')")
     columns = math.prod(x.shape[1:])
-    where = np.repeat(x.rows, columns), np.tile(np.arange(columns), len(x.rows))
+    where = np.repeat(x._rows, columns), np.tile(np.arange(columns), len(x._rows))
     return sparse.coo_array((x.value.reshape(-1), where), shape=(x.height, columns))
 
 
@@ -64,7 +64,7 @@ def from_scipy(kind, matrix):
         if whole and np.array_equal(coo.col, np.tile(np.arange(columns), len(first))):
             return kind(first, coo.data.reshape(len(first), columns), height)
     elements = kind(coo.row.astype(np.int64) * columns + coo.col, coo.data, height * columns).merge()
-    rows, at = np.unique(elements.rows // max(columns, 1), return_inverse=True)
+    rows, at = np.unique(elements._rows // max(columns, 1), return_inverse=True)
     value = np.zeros((len(rows), columns), coo.dtype)
-    value[at, elements.rows % max(columns, 1)] = elements.value
+    value[at, elements._rows % max(columns, 1)] = elements.value
     return kind._wrap(rows, value, height, merged=True)

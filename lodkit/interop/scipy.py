@@ -67,6 +67,6 @@ def _summed(offsets, columns, width, scores):
         width = len(distinct)
     cells = cpu.cells_of(offsets, columns, width)
     merged = SelectedRows._wrap(cells, scores, (len(offsets) - 1) * width).merge()
-    starts = np.searchsorted(merged.rows, np.arange(len(offsets)) * width)
-    columns = merged.rows % max(width, 1)
+    starts = np.searchsorted(merged._rows, np.arange(len(offsets)) * width)
+    columns = merged._rows % max(width, 1)
     return merged.value, columns if distinct is None else distinct[columns], starts

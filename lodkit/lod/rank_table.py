@@ -59,12 +59,12 @@ class RankTable:
     @property
     def index(self) -> Array:
         """The sequences in order of rank."""
-        return self._index
+        return self._once("index", self._index.copy)
 
     @property
     def running(self) -> Array:
         """Per time step the number of sequences that are longer."""
-        return self._running
+        return self._once("running", self._running.copy)
 
     @property
     def level(self) -> int:
@@ -96,31 +96,31 @@ class RankTable:
         shown = ", ".join(map(str, items[:8])) + (f", ... {len(items)} in all" if len(items) > 8 else "")
         return f"RankTable([{shown}], level={self.level})"
 
-    # Maps for copies, each made once: tables serve several inputs and outputs.
+    # Maps for copies, each made once: tables serve several inputs and outputs. Not handed out: kernels trust them.
 
     @property
-    def ranks(self):
+    def _ranks(self):
         """The rank of each sequence."""
-        return self._once("ranks", lambda: _inverse(self._index))
+        return self._once("_ranks", lambda: _inverse(self._index))
 
     @property
-    def steps(self):
+    def _steps(self):
         """Offsets of the time steps over the parts of all sequences; without any, of one that is empty."""
-        return self._once("steps", lambda: compiled().lengths_to_offsets(np.array(self.counts, np.int64)))
+        return self._once("_steps", lambda: compiled().lengths_to_offsets(np.array(self.counts, np.int64)))
 
     @property
     def counts(self):
         """The sequences at each of these time steps, as a list."""
         return self._running.tolist() or [0]
 
-    def parts(self, reverse):
+    def _parts(self, reverse):
         """The numbers of all parts, step by step; with ``reverse`` each sequence runs from its end."""
         find = compiled().time_major
-        return self._once(("parts", reverse), lambda: find(self._lod[-1], self._index, self._running, reverse))
+        return self._once(("_parts", reverse), lambda: find(self._lod[-1], self._index, self._running, reverse))
 
-    def places(self, reverse):
+    def _places(self, reverse):
         """The place of each part in the order of ``parts``."""
-        return self._once(("places", reverse), lambda: _inverse(self.parts(reverse)))
+        return self._once(("_places", reverse), lambda: _inverse(self._parts(reverse)))
 
     def _once(self, name, make):
         found = self._kept.get(name)

@@ -29,7 +29,7 @@ def html(t):
 
 def selected_rows_html(s):
     """Render a SelectedRows: its rows within the table, each counted once, and the first values."""
-    count, rows = len(s.rows), to_device(s.rows, "cpu")
+    count, rows = len(s._rows), to_device(s._rows, "cpu")
     distinct = count if s.is_merged else len(np.unique(rows))
     dense = s.height * (s.value.nbytes // count) if count else 0
     size = f"{amount(s.value.nbytes)} instead of {amount(dense)}"

@@ -60,7 +60,7 @@ def text(t):
 @_bounded
 def selected_rows_text(s):
     """Return the repr of a SelectedRows: ``SelectedRows(rows=[73], value=[[1., 2.]], height=100)``."""
-    rows, tail = numbers(s.rows), f"height={s.height})"
+    rows, tail = numbers(s._rows), f"height={s.height})"
     if math.prod(s.value.shape) <= _SMALL:
         return f"SelectedRows(rows={rows}, value={numbers(s.value)}, {tail}"
     value = f"{tuple(s.value.shape)} {_dtype(s.value)} {numbers(s.value[:2])} ..."

@@ -74,8 +74,8 @@ class SelectedRows(Coordinates):
     SelectedRows(rows=[73, 84], value=[[1., 2.], [3., 4.]], height=100)
     """
 
-    __slots__ = ("__weakref__", "_numba", "_runs", "height", "is_merged", "rows", "value")
-    rows: Values
+    __slots__ = ("__weakref__", "_locked", "_numba", "_rows", "_runs", "height", "is_merged", "value")
+    _rows: Values
     value: Values
     height: int
     is_merged: bool
@@ -132,7 +132,7 @@ class SelectedRows(Coordinates):
         return self
 
     def _fill(self, rows, value, height, merged, runs):
-        _set(self, "rows", rows)
+        _set(self, "_rows", rows)
         _set(self, "value", value)
         _set(self, "height", height)
         _set(self, "is_merged", merged)
@@ -140,7 +140,16 @@ class SelectedRows(Coordinates):
 
     def _with_value(self, value):
         """The same rows, and what is known of them, with another value."""
-        return self._wrap(self.rows, value, self.height, self.is_merged, self._runs)
+        return self._wrap(self._rows, value, self.height, self.is_merged, self._runs)
+
+    @property
+    def rows(self) -> Values:
+        """Row numbers, int64, read-only."""
+        if type(self._rows) is not np.ndarray:
+            return self._rows
+        if getattr(self, "_locked", None) is None:  # a copy: PyTorch writes to read-only arrays, and kernels trust rows
+            _set(self, "_locked", locked_copy(self._rows))
+        return self._locked
 
     def __setattr__(self, name, value):
         raise AttributeError(f"{name} of SelectedRows is read-only; make a new SelectedRows(rows, value, height)")
@@ -163,7 +172,7 @@ class SelectedRows(Coordinates):
     @property
     def nbytes(self) -> int:
         """Bytes of rows and value."""
-        return self.rows.nbytes + self.value.nbytes
+        return self._rows.nbytes + self.value.nbytes
 
     @property
     def device(self) -> Device:
@@ -171,15 +180,15 @@ class SelectedRows(Coordinates):
         return device_of(self.value)
 
     def __len__(self) -> int:
-        return len(self.rows)
+        return len(self._rows)
 
     def to(self, device: Device) -> SelectedRows:
         """Return a copy on ``"cpu"`` or ``"cuda"``; itself if it is there."""
         if device == self.device:
             return self
-        rows, value = to_device(self.rows, device), to_device(self.value, device)
+        rows, value = to_device(self._rows, device), to_device(self.value, device)
         if device == "cpu":  # CPU kernels trust rows; those from a GPU may be unchecked
-            rows = SelectedRows(rows, value, self.height).rows
+            rows = SelectedRows(rows, value, self.height)._rows
         return self._wrap(rows, value, self.height, self.is_merged)
 
     def get_tensor(self) -> Values:
@@ -289,7 +298,7 @@ class SelectedRows(Coordinates):
             return numba_types().type_of_selected_rows(self)
 
     def __reduce__(self):
-        return SelectedRows._wrap, (self.rows, self.value, self.height, self.is_merged)
+        return SelectedRows._wrap, (self._rows, self.value, self.height, self.is_merged)
 
     def __repr__(self):
         from .repr_text import selected_rows_text

@@ -57,15 +57,13 @@ class Structure:
 
     def _handed(self, level, in_rows):
         """Offsets to hand out: a copy, since PyTorch writes to read-only arrays too, and kernels trust what is kept."""
-        offsets = self._row_offsets(level) if in_rows else self._lod[level]
-        try:
-            return self._locked[id(offsets)]
-        except AttributeError:
-            self._locked = {}
-        except KeyError:
-            pass
-        found = self._locked[id(offsets)] = _levels.locked_copy(offsets)
-        return found
+        locked = getattr(self, "_locked", None)
+        if locked is None:
+            locked = self._locked = {}
+        key = level, in_rows and level < len(self._lod) - 1  # the innermost level counts rows
+        if key not in locked:
+            locked[key] = _levels.locked_copy(self._row_offsets(level) if in_rows else self._lod[level])
+        return locked[key]
 
     def offsets(self, level: int = -1, absolute: bool = False) -> Array:
         """Return the offsets of a level, int64.

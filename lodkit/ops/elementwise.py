@@ -59,7 +59,7 @@ def _through_merge(op, rule):
             return rule(x, out, grad, **call.attrs)
         merged = x.merge()
         by_value = rule(merged.value, out.value, value_gradient(grad), **call.attrs)
-        return gather_selected_rows(merged._with_value(by_value), x.rows)
+        return gather_selected_rows(merged._with_value(by_value), x._rows)
 
 
 @op(rowwise=True, like="x")
@@ -191,7 +191,7 @@ def _(call, grad):
     x, factor = call.inputs[0], call.attrs["scale"]
     if isinstance(x, SelectedRows) and call.attrs["bias"]:  # was merged
         merged = x.merge()
-        return gather_selected_rows(merged._with_value(scale(value_gradient(grad), scale=factor)), x.rows)
+        return gather_selected_rows(merged._with_value(scale(value_gradient(grad), scale=factor)), x._rows)
     return scale(value_gradient(grad), scale=factor)
 
 
@@ -206,7 +206,7 @@ def elementwise_mul(x: Dense | SelectedRows, y: Dense, /) -> Dense | SelectedRow
     if y.size == 1:
         return on_value(x, lambda value: (value * y.reshape(-1)[0]).astype(dtype), merge=False)
     if isinstance(x, SelectedRows):
-        return x._with_value((x.value * y[x.rows]).astype(dtype))
+        return x._with_value((x.value * y[x._rows]).astype(dtype))
     return np.asarray(x * y, dtype)
 
 
@@ -220,8 +220,8 @@ def _(call, grad):
     x, y = call.inputs
     grad = values_of(value_gradient(grad))
     if isinstance(x, SelectedRows) and math.prod(y.shape) != 1:
-        by_y = SelectedRows(x.rows, elementwise_mul(grad, x.value), x.height)
-        return elementwise_mul(grad, lookup_table(y, x.rows)), by_y
+        by_y = SelectedRows(x._rows, elementwise_mul(grad, x.value), x.height)
+        return elementwise_mul(grad, lookup_table(y, x._rows)), by_y
     x, y = values_of(getattr(x, "value", x)), values_of(y)
     by_y = elementwise_mul(grad, x) if y.shape == x.shape else weighted_sum_weights_grad(x, y, grad)
     return elementwise_mul(grad, y), by_y

@@ -28,9 +28,8 @@ def prepare_match(x, y, weight):
     if len(rows) != len(columns):
         raise LoDMismatchError(f"match_matrix: x has {len(rows)} sequences, y {len(columns)}; they are pairs")
     what = "rows of x * rows of y * channels of weight"
-    return dtype, frozen(
-        compiled().lengths_to_offsets(size_products(size_products(rows, columns, what), weight.shape[1], what), what)
-    )
+    sizes = size_products(size_products(rows, columns, what), weight.shape[1], what)
+    return dtype, frozen(compiled().lengths_to_offsets(sizes, what))
 
 
 def _pairs(x, y, weight):

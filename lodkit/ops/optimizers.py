@@ -28,8 +28,8 @@ from .shared.updates import (
 
 def sort_keys(on, param):
     """Sort the rows of a SelectedRows parameter, each of which it must list once. Returns them and their order."""
-    order, _, keys = on.sort_rows(param.rows, param.height)
-    if len(keys) != len(param.rows):
+    order, _, keys = on.sort_rows(param._rows, param.height)
+    if len(keys) != len(param._rows):
         raise RowIndexError("sgd: param lists a row more than once, which row is to change? merge() it first")
     return keys, order
 
@@ -46,7 +46,7 @@ def missing_row(i, row):
 
 def _key_positions(param, rows):
     """The position of each row among those of a SelectedRows parameter."""
-    keys = {int(key): i for i, key in enumerate(param.rows)}
+    keys = {int(key): i for i, key in enumerate(param._rows)}
     for i, row in enumerate(rows):
         if int(row) not in keys:
             raise missing_row(i, row)
@@ -120,9 +120,9 @@ def sgd(
     check_rounding(target, duplicates, rounding_seed, None)
     grad, adjust = adjustment(plain, grad, duplicates, lr, weight_decay, decoupled, maximize, clip_value, clip_norm)
     if selected and isinstance(grad, SelectedRows):
-        grad = SelectedRows(_key_positions(param, grad.rows), grad.value, len(param.rows))
+        grad = SelectedRows(_key_positions(param, grad._rows), grad.value, len(param._rows))
     elif selected:
-        grad = grad[param.rows]
+        grad = grad[param._rows]
     apply(lambda p, g: (p - lr * g,), target, grad, (), duplicates, spreads, adjust, seed=rounding_seed)
     return param
 

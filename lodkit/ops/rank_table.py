@@ -29,7 +29,7 @@ def check_running(x, table, step, what="shrink_rnn_memory", floating=False):
     check_values(values.dtype, what, floating=floating)
     if step < 0:
         raise ValueError(f"shrink_rnn_memory: step must be at least 0, got {step}")
-    kept = table.running.item(step) if step < len(table.running) else 0
+    kept = table._running.item(step) if step < len(table._running) else 0
     count, named = (len(x), "sequences") if is_ragged(x) else (values.shape[0], "rows")
     if not kept <= count <= len(table):
         raise LoDMismatchError(

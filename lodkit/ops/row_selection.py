@@ -33,9 +33,9 @@ def split_selected_rows(x: SelectedRows, /, *, height_sections: tuple) -> tuple:
     """
     result, start = [], 0
     for size in check_sections(height_sections, x.height):
-        inside = (x.rows >= start) & (x.rows < start + size)
+        inside = (x._rows >= start) & (x._rows < start + size)
         value = x.value[inside].astype(check_values(x.dtype, "split_selected_rows"))
-        result.append(SelectedRows._wrap(x.rows[inside] - start, value, size, x.is_merged))
+        result.append(SelectedRows._wrap(x._rows[inside] - start, value, size, x.is_merged))
         start += size
     return tuple(result)
 
@@ -72,7 +72,7 @@ def concat_selected_rows(*xs: SelectedRows) -> SelectedRows:
     SelectedRows(rows=[2, 7], value=[[1.], [1.]], height=10)
     """
     dtype, (starts, height) = check_parts(xs), starts_of(xs)
-    rows = np.concatenate([x.rows + start for x, start in zip(xs, starts, strict=True)])
+    rows = np.concatenate([x._rows + start for x, start in zip(xs, starts, strict=True)])
     value = np.concatenate([x.value for x in xs]).astype(dtype)
     return SelectedRows._wrap(rows, value, height, all(x.is_merged for x in xs))
 
@@ -91,9 +91,9 @@ def filter_selected_rows(x: SelectedRows, rows: Dense, /, *, exclude: bool = Fal
     SelectedRows(rows=[7, 7], value=[[1.], [3.]], height=10)
     """
     rows = plain.checked_ids(rows, x.height)
-    kept = np.isin(x.rows, rows) != exclude
+    kept = np.isin(x._rows, rows) != exclude
     value = x.value[kept].astype(check_values(x.dtype, "filter_selected_rows"))
-    return SelectedRows._wrap(x.rows[kept], value, x.height, x.is_merged)
+    return SelectedRows._wrap(x._rows[kept], value, x.height, x.is_merged)
 
 
 def _example(*more, **attrs):

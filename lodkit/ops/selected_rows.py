@@ -42,7 +42,7 @@ def merge_selected_rows(x: SelectedRows, /) -> SelectedRows:
     SelectedRows(rows=[1, 5], value=[[2.], [4.]], height=9)
     """
     check_values(x.dtype, "merge_selected_rows")
-    rows, inverse = np.unique(x.rows, return_inverse=True)
+    rows, inverse = np.unique(x._rows, return_inverse=True)
     value = added(inverse, x.value, len(rows)).astype(x.dtype)
     return SelectedRows._wrap(rows, value, x.height, merged=True)
 
@@ -55,7 +55,7 @@ def value_gradient(grad):
 @merge_selected_rows.gradient
 def _(call, grad):
     x, merged = call.inputs[0], call.outputs[0]
-    return gather_selected_rows(merged._with_value(value_gradient(grad)), x.rows)
+    return gather_selected_rows(merged._with_value(value_gradient(grad)), x._rows)
 
 
 def prepare_rows(on, x, ids):
@@ -85,7 +85,7 @@ def gather_selected_rows(x: SelectedRows, ids: Dense, /) -> Dense:
            [0.]])
     """
     ids = prepare_rows(plain, x, ids)
-    return added(x.rows, x.value, x.height)[ids].astype(native(x.dtype))
+    return added(x._rows, x.value, x.height)[ids].astype(native(x.dtype))
 
 
 @gather_selected_rows.infer_rule
@@ -98,7 +98,7 @@ def _(call, grad):
     x, ids = call.inputs
     ids = values_of(ids)
     rows = SelectedRows(ids.reshape(-1), values_of(grad).reshape(-1, *x.shape[1:]), x.height)
-    return gather_selected_rows(rows, x.rows), None
+    return gather_selected_rows(rows, x._rows), None
 
 
 @op(rowwise=True)
@@ -113,9 +113,9 @@ def sum(*xs: Dense | SelectedRows) -> Dense | SelectedRows:
     """
     dtype = check_alike(xs)
     if all(isinstance(x, SelectedRows) for x in xs):
-        rows, value = np.concatenate([x.rows for x in xs]), np.concatenate([x.value for x in xs])
+        rows, value = np.concatenate([x._rows for x in xs]), np.concatenate([x.value for x in xs])
         return SelectedRows._wrap(rows, value, xs[0].height)
-    dense = [added(x.rows, x.value, x.height) if isinstance(x, SelectedRows) else x for x in xs]
+    dense = [added(x._rows, x.value, x.height) if isinstance(x, SelectedRows) else x for x in xs]
     return builtins.sum(d.astype(total_dtype(dtype)) for d in dense).astype(dtype)
 
 
@@ -128,9 +128,9 @@ def _(*xs):
 @sum.gradient
 def _(call, grad):
     if isinstance(call.outputs[0], SelectedRows):
-        ends = itertools.accumulate(len(x.rows) for x in call.inputs)
+        ends = itertools.accumulate(len(x._rows) for x in call.inputs)
         grad = value_gradient(grad)
-        return tuple(grad[end - len(x.rows) : end] for x, end in zip(call.inputs, ends, strict=True))
+        return tuple(grad[end - len(x._rows) : end] for x, end in zip(call.inputs, ends, strict=True))
     return tuple(_rows_of(x, grad) if isinstance(x, SelectedRows) else grad for x in call.inputs)
 
 
@@ -142,7 +142,7 @@ def selected_rows_to_dense(x: SelectedRows, /) -> Dense:
     array([0., 0., 3.])
     """
     check_values(x.dtype, "selected_rows_to_dense")
-    return added(x.rows, x.value, x.height).astype(x.dtype)
+    return added(x._rows, x.value, x.height).astype(x.dtype)
 
 
 @selected_rows_to_dense.infer_rule
@@ -158,8 +158,8 @@ def _(call, grad):
 def _rows_of(x, grad):
     """The gradient by the value of SelectedRows, from that by its dense array."""
     if isinstance(grad, SelectedRows):
-        return gather_selected_rows(grad, x.rows)
-    return OPS["lookup_table"](grad, x.rows)
+        return gather_selected_rows(grad, x._rows)
+    return OPS["lookup_table"](grad, x._rows)
 
 
 @op
@@ -210,7 +210,7 @@ def add_selected_rows(dense: Dense, x: SelectedRows, /) -> Dense:
     array([0., 3., 0.])
     """
     check_sum(dense, x)
-    dense[:] = (dense + added(x.rows, x.value, x.height)).astype(dense.dtype)
+    dense[:] = (dense + added(x._rows, x.value, x.height)).astype(dense.dtype)
     return dense
 
 

@@ -41,7 +41,7 @@ def prepare_array(table, array):
     """Check that an array has an element for each time step, with a row or a sequence for each that runs."""
     name, counts = "array_to_lod_tensor", table.counts
     if len(array) != len(counts):
-        said = "" if len(table.running) else ": one without rows, where no sequence has any"
+        said = "" if len(table._running) else ": one without rows, where no sequence has any"
         raise LoDMismatchError(f"{name}: the array has {len(array)} elements, the table {len(counts)} time steps{said}")
     check_items(name, [check_rows(values_of(x), f"array[{t}]") for t, x in enumerate(array)])
     depth = len(levels_of(array[0]))
@@ -76,7 +76,7 @@ def _check_index(name, array, index, most):
 def _parts(table, reverse):
     """Step by step, the numbers of the parts that run: the definition's, slow and plain."""
     offsets = table._lod[-1].tolist()
-    for t in range(max(1, len(table.running))):
+    for t in range(max(1, len(table._running))):
         running = [s for s, length in table.items if length > t]
         yield [offsets[s + 1] - 1 - t if reverse else offsets[s] + t for s in running]
 

@@ -101,7 +101,7 @@ def split_ids(ops, Ids, *, num_outputs):
     """Shard ``id % num_outputs``; ids ascend, each once, and rows of SelectedRows are summed."""
     if isinstance(Ids, SelectedRows):
         merged = ops.merge_selected_rows(Ids)
-        parts = ops.partition(merged.rows, merged.value, num_outputs=2 * num_outputs)
+        parts = ops.partition(merged._rows, merged.value, num_outputs=2 * num_outputs)
         pairs = zip(parts[::2], parts[1::2], strict=True)
         return {"Out": [SelectedRows(rows, value, Ids.height) for rows, value in pairs]}
     ids = Ids.but(dims=(-1,)) if isinstance(Ids, VarDesc) else flat(values_of(Ids))
@@ -122,7 +122,7 @@ def merge_ids(ops, Ids: list, Rows: list, X: list):
         raise SlotError(f"merge_ids: Rows has {len(Rows)} variables, X has {len(X)}; give one of each per shard")
     shards = (SelectedRows(flat(rows), x, MOST) for rows, x in zip(Rows, X, strict=True))
     whole = ops.sum(*shards)
-    return {"Out": [ops.gather(whole.value, ops.find(whole.rows, flat(ids))) for ids in Ids]}
+    return {"Out": [ops.gather(whole.value, ops.find(whole._rows, flat(ids))) for ids in Ids]}
 
 
 @op_type

@@ -91,7 +91,7 @@ class Op(KernelTable):
             if sparse:
                 for i in sparse:
                     values = inputs[i].value
-                    if type(values) is not np.ndarray or len(values) != len(inputs[i].rows):
+                    if type(values) is not np.ndarray or len(values) != len(inputs[i]._rows):
                         launch = launcher_of(self, inputs)
             if attrs:
                 for name, value in attrs.items():
@@ -108,6 +108,9 @@ class Op(KernelTable):
             if clear := explain(self, inputs, attrs, error):
                 raise clear from (error if full() else None)
             shorten(error)
+            raise
+        except BaseException:  # Ctrl-C, maybe between the update and the note of it
+            note_update(self, inputs)
             raise
 
     @surface

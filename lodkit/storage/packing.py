@@ -112,6 +112,6 @@ def unpacked(value, arrays):
         return Features(*(unpacked(value["features"][part], arrays) for part in FEATURES), names=names)
     rows, numbers = unpacked(value["selected_rows"], arrays), unpacked(value["value"], arrays)
     made = SelectedRows(rows, numbers, value["height"])
-    if value.get("merged") and (made.rows[1:] > made.rows[:-1]).all():  # a file may say what is not so
-        made = SelectedRows._wrap(made.rows, made.value, made.height, merged=True)
+    if value.get("merged") and (made._rows[1:] > made._rows[:-1]).all():  # a file may say what is not so
+        made = SelectedRows._wrap(made._rows, made.value, made.height, merged=True)
     return made

@@ -219,12 +219,12 @@ class GrowingTable:
         if not isinstance(grad, SelectedRows) or grad.height > len(self.values):
             what = f"SelectedRows of height {grad.height}" if isinstance(grad, SelectedRows) else type(grad).__name__
             raise TypeError(f"update takes SelectedRows of slots below {len(self.values)}, got {what}")
-        if isinstance(grad.rows, np.ndarray) and len(grad.rows) and grad.rows.max() >= len(self):
-            i = int(np.argmax(grad.rows >= len(self)))
+        if isinstance(grad._rows, np.ndarray) and len(grad._rows) and grad._rows.max() >= len(self):
+            i = int(np.argmax(grad._rows >= len(self)))
             raise RowIndexError(
-                f"rows[{i}] = {grad.rows[i]} is the slot of no key, there are {len(self)}; take table.slots(keys)"
+                f"rows[{i}] = {grad._rows[i]} is the slot of no key, there are {len(self)}; take table.slots(keys)"
             )
-        grad = SelectedRows._wrap(grad.rows, grad.value, len(self.values), grad.is_merged, grad._runs)
+        grad = SelectedRows._wrap(grad._rows, grad.value, len(self.values), grad.is_merged, grad._runs)
         if "lazy" in op.defaults:
             attrs = {"lazy": True, **attrs}
         traits, arrays = getattr(op.definition, "traits", None), []

@@ -14,10 +14,10 @@ from numba import config
 import lodkit
 from lodkit.arrays import numpy_arrays
 
+from ..samples import defined
 from . import judging
 from .allocator import guarded
 from .cases import make
-from .targets import defined
 from .values import Builder
 
 POISONS = 0xCB, 0x7B  # of int64: negative and huge; of float32: -3e7 and 1e36

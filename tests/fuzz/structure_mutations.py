@@ -35,27 +35,29 @@ def pried(x):
     return x
 
 
-def resized(x):
-    """The values have fewer rows since."""
+def _over_own_values(x):
+    """A value over a copy of its numbers, and the copy; None for the copy of what is too large, or has no numbers."""
     numbers = x.values if isinstance(x, LoDTensor) else x.value
     if numbers is None or max(numbers.size, len(numbers)) > array_mutations.MANY:
-        return x
+        return x, None
     own = np.array(numbers)
-    made = x.with_values(own) if isinstance(x, LoDTensor) else SelectedRows(x.rows, own, x.height)
-    if own.ndim:
+    return (x.with_values(own) if isinstance(x, LoDTensor) else SelectedRows(x.rows, own, x.height)), own
+
+
+def resized(x):
+    """The values have fewer rows since."""
+    made, own = _over_own_values(x)
+    if own is not None and own.ndim:
         own.resize((len(own) // 2, *own.shape[1:]), refcheck=False)
     return made
 
 
 def reshaped(x):
     """The values have another shape since."""
-    numbers = x.values if isinstance(x, LoDTensor) else x.value
-    if numbers is None or max(numbers.size, len(numbers)) > array_mutations.MANY:
-        return x
-    own = np.array(numbers)
-    made = x.with_values(own) if isinstance(x, LoDTensor) else SelectedRows(x.rows, own, x.height)
-    with contextlib.suppress(AttributeError):
-        own.shape = () if own.size == 1 else (own.size,)
+    made, own = _over_own_values(x)
+    if own is not None:
+        with contextlib.suppress(AttributeError):
+            own.shape = () if own.size == 1 else (own.size,)
     return made
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import lodkit
 from lodkit import LoDTensor, SelectedRows
 
-from ..samples import CAFFE2, PADDLE, SAMPLES
+from ..samples import CAFFE2, PADDLE, SAMPLES, defined
 from .objects import OBJECTS
 from .values import Builder, described
 
@@ -69,18 +69,6 @@ def operator(rng, name):
             call.run = lambda inputs, attrs: op(*inputs[:-1], out=inputs[-1], **attrs)
             call.variadic = False
     return call
-
-
-def defined(op, inputs, attrs):
-    """What the definition of an operator gives."""
-    accepted = op._accept(tuple(inputs))
-    if not op.rowwise:
-        return op.definition(*accepted, **attrs)
-    like = next((x for x in accepted if isinstance(x, LoDTensor)), None)
-    expected = op.definition(*(x.values if isinstance(x, LoDTensor) else x for x in accepted), **attrs)
-    if like is None:
-        return expected
-    return tuple(map(like.with_values, expected)) if isinstance(expected, tuple) else like.with_values(expected)
 
 
 def _result(op, inputs, attrs):

@@ -45,6 +45,19 @@ class Numbers:
         return f"np.array({shown}, {str(a.dtype)!r})" + (f" ({', '.join(notes)})" if notes else "")
 
 
+def _after(made, steps):
+    """A value after what is done to it."""
+    for step in steps:
+        made = step(made)
+    return made
+
+
+def _after_in_text(made, steps):
+    for step in steps:
+        made = f"{step.__name__}({made})"
+    return made
+
+
 @dataclasses.dataclass
 class Ragged:
     """A LoDTensor, and what is done to it before it is used."""
@@ -57,16 +70,12 @@ class Ragged:
     def build(self, builder):
         values = None if self.values is None else self.values.build(builder)
         made = LoDTensor(values, lod=self.lengths) if self.by_offsets else LoDTensor(values, self.lengths)
-        for step in self.steps:
-            made = step(made)
-        return made
+        return _after(made, self.steps)
 
     def text(self):
         values = None if self.values is None else self.values.text()
         made = f"LoDTensor({values}, {'lod=' if self.by_offsets else ''}{self.lengths})"
-        for step in self.steps:
-            made = f"{step.__name__}({made})"
-        return made
+        return _after_in_text(made, self.steps)
 
 
 @dataclasses.dataclass
@@ -80,16 +89,12 @@ class Rows:
 
     def build(self, builder):
         made = SelectedRows(self.rows, self.value.build(builder), self.height)
-        for step in self.steps:
-            made = step(made)
-        return made
+        return _after(made, self.steps)
 
     def text(self):
         rows = self.rows.tolist() if isinstance(self.rows, np.ndarray) else self.rows
         made = f"SelectedRows({rows}, {self.value.text()}, {self.height})"
-        for step in self.steps:
-            made = f"{step.__name__}({made})"
-        return made
+        return _after_in_text(made, self.steps)
 
 
 @dataclasses.dataclass

@@ -10,6 +10,8 @@ import importlib
 import os
 import pathlib
 
+from ._defined import defined as defined
+
 SAMPLES, CAFFE2, PADDLE = {}, {}, {}
 _most = int(os.environ.get("LODKIT_TEST_SAMPLES", 1 << 30))  # per operator: the bounds-check lane takes few
 for _file in sorted(pathlib.Path(__file__).parent.glob("[!_]*.py")):

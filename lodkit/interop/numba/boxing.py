@@ -137,7 +137,7 @@ def box_lod_tensor(kind, value, c):
 def unbox_selected_rows(kind, obj, c):
     with ExitStack() as stack:
         into = _Unboxing(c, kind, obj, stack)
-        into.take_attribute("rows", OFFSETS, "rows")
+        into.take_attribute("rows", OFFSETS, "_rows")
         if kind.in_torch:
             into.take("value", kind.value, _call(c, objects.selected_rows_array, obj), check=True)
         else:

@@ -272,7 +272,7 @@ class Unsaved:
 def _gradient(g, like, others):
     """The gradient of an input as a tensor of its own memory: torch adds to gradients in place."""
     if type(g) is SelectedRows:
-        rows = g.rows
+        rows = g._rows
         rows = torch.from_numpy(rows.copy()) if type(rows) is np.ndarray else torch.as_tensor(rows).clone()
         values = tensor(_apart(g.value, others))
         if values.dtype is not like.dtype:

@@ -16,7 +16,7 @@ from ...kernels.cpu.primitives import device as cpu
 from ...lod import SelectedRows
 from ...ops.embedding import embedding_bag_weights_grad
 from .bag_gradient import BagGradient
-from .shortcuts import rows_of
+from .shortcuts import grad_by_id
 
 _numbers = torch.from_numpy
 
@@ -87,7 +87,7 @@ def _backward(ctx, grad):
     if kind == "fused":
         return BagGradient.of(shape, bags, plain, factors, mode), by_weights, None
     if factors is None and mode != "max" and plain.dtype.itemsize > 2:
-        rows = rows_of(given, mode, bags._lod[-1], plain.dtype)
+        rows = grad_by_id(given, mode, bags._lod[-1], plain.dtype)
     else:
         rows = _numbers(cpu.values_grad(table, ids, None, bags._lod[-1], factors, None, given, mode))
     rows = rows if rows.dtype is dtype else rows.to(dtype)

@@ -116,12 +116,8 @@ class BagGradient(torch.Tensor):
         lengths = np.concatenate([np.diff(part.bags._lod[-1]) for part in parts])
         grad = np.concatenate([part.array() for part in parts])
         weights = None if same else np.concatenate([part.factors() for part in parts])
-        return (
-            LoDTensor._wrap(frozen(flat), (frozen(lengths_to_offsets(lengths)),)),
-            grad,
-            weights,
-            parts[0].pool if same else "sum",
-        )
+        bags = LoDTensor._wrap(frozen(flat), (frozen(lengths_to_offsets(lengths)),))
+        return bags, grad, weights, parts[0].pool if same else "sum"
 
     def __repr__(self, *, tensor_contents=None):
         ids, bags = (sum(map(count, self.parts)) for count in (lambda p: len(p.bags._values), lambda p: len(p.grad)))
@@ -161,7 +157,7 @@ def _parts_of(x):
         return x.parts
     if x.layout is torch.sparse_coo:
         found = rows_of(x)
-        return (Part.of_rows(found.rows, torch.from_numpy(found.value)),)
+        return (Part.of_rows(found._rows, torch.from_numpy(found.value)),)
     return (Part.of_rows(np.arange(len(x)), x),)
 
 
@@ -187,7 +183,7 @@ def _bounded(x, parts):
     if len(parts) <= MANY or sum(len(part.bags._values) for part in parts) <= 2 * len(x):
         return tuple(parts)
     merged = _made_like(x, tuple(parts)).selected_rows().merge()
-    return (Part.of_rows(merged.rows, torch.from_numpy(merged.value)),)
+    return (Part.of_rows(merged._rows, torch.from_numpy(merged.value)),)
 
 
 def _add(x, other, *, alpha=1):

@@ -175,7 +175,7 @@ def _backward(op, reads_outputs, saved, grads, call):
         if g is None:
             flat.append(torch.zeros_like(saved[at], memory_format=torch.contiguous_format))
         elif isinstance(g, SelectedRows):
-            flat += [tensor(np.array(g.rows)), _fresh(g.value, others, saved[at])]
+            flat += [tensor(np.array(g._rows)), _fresh(g.value, others, saved[at])]
         else:
             flat.append(_fresh(g.values if isinstance(g, LoDTensor) else g, others, saved[at]))
     return flat

@@ -42,7 +42,7 @@ def cut(inputs):
             frames.append((RAGGED, (x._lod, x._rows)))
             tensors.append(x._values)
         elif type(x) is SelectedRows and isinstance(x.value, torch.Tensor):
-            frames.append((ROWS, (x.rows, x.height, x.is_merged, x._runs)))
+            frames.append((ROWS, (x._rows, x.height, x.is_merged, x._runs)))
             tensors.append(x.value)
         else:
             frames.append((CONSTANT, x))
@@ -140,7 +140,7 @@ def cut_results(results, given, tensors, arrays):
             frames.append((RAGGED, (x._lod, x._rows)))
             x = x._values
         elif type(x) is SelectedRows:
-            frames.append((ROWS, (x.rows, x.height, x.is_merged, x._runs)))
+            frames.append((ROWS, (x._rows, x.height, x.is_merged, x._runs)))
             x = x.value
         elif isinstance(x, np.ndarray | np.generic | torch.Tensor) or hasattr(x, "__cuda_array_interface__"):
             frames.append(PLAIN_FRAME)

@@ -31,11 +31,11 @@ def bags(step, saved, grad):
     offsets = levels[0]
     if table.dtype not in _KINDS or table.is_cuda:
         return None
-    values = rows_of(array(grad), pool, offsets, table.dtype)
+    values = grad_by_id(array(grad), pool, offsets, table.dtype)
     return torch.sparse_coo_tensor(ids.clone().unsqueeze(0), values, table.shape, check_invariants=False)
 
 
-def rows_of(grad, pool, offsets, dtype):
+def grad_by_id(grad, pool, offsets, dtype):
     """A tensor of one row an id: that of its bag in an array ``grad``, times 1 or 1/n."""
     if pool == "mean":
         grad = grad * factors(pool, offsets, None, grad.dtype).reshape(-1, *[1] * (grad.ndim - 1))

@@ -89,7 +89,7 @@ def multiply(x: Dense, y, /):
 def multiply_selected(x: SelectedRows, y, /):
     ops.check_factor(x, y)
     if math.prod(y.shape) != 1:
-        y = namespace(y).take(y, x.rows, axis=0)
+        y = namespace(y).take(y, x._rows, axis=0)
     return x._with_value(_product(x.value, y))
 
 

@@ -55,9 +55,9 @@ def _whole(on, op, param, grad, states, duplicates, lazy, mask, step):
         step(dense_gradient(on, grad), *arrays)
     elif grad.value.size:
         grad = on.merge_rows(grad)
-        copies = [on.take(array, grad.rows) for array in arrays]
+        copies = [on.take(array, grad._rows) for array in arrays]
         step(grad.value, *copies)
-        on.put_together(grad.rows, copies, arrays)
+        on.put_together(grad._rows, copies, arrays)
     return arrays
 
 

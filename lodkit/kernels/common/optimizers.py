@@ -38,7 +38,7 @@ def _prepare(on, param, grad, lr, duplicates, weight_decay=0.0, mask=None, round
 def sgd_selected(on, param: SelectedRows, grad: SelectedRows, /, *, lr, duplicates, lazy, **options):
     keys, key_order = ops.sort_keys(on, param)
     grad, rule = _prepare(on, param, grad, lr, duplicates, **options)
-    if len(grad.rows):
+    if len(grad._rows):
         at, starts, order = on.optimizers.positions(keys, key_order, grad)
         on.update_runs(rule, param.value, (), at, starts, order, grad.value, duplicates)
     return param
@@ -49,5 +49,5 @@ def sgd_selected_dense(on, param: SelectedRows, grad: Dense, /, *, lr, duplicate
     if not param.is_merged:
         ops.sort_keys(on, param)
     grad, rule = _prepare(on, param, grad, lr, duplicates, **options)
-    on.update_all(rule, param.value, (), on.take(grad, param.rows))
+    on.update_all(rule, param.value, (), on.take(grad, param._rows))
     return param

@@ -32,7 +32,7 @@ def update_rounded(on, rule, param, states, grad, seed):
     arrays, rows = (param, *states), None
     if isinstance(grad, SelectedRows):
         grad = on.merge_rows(grad)
-        rows, grad = grad.rows, grad.value
+        rows, grad = grad._rows, grad.value
         if not grad.size:
             return
     taken = arrays if rows is None else [on.take(array, rows) for array in arrays]

@@ -22,13 +22,13 @@ def lod_rank_table(on, x: LoDTensor, /, *, level):
 
 @ops.max_sequence_len.kernel("cpu", "cuda")
 def max_sequence_len(on, table, /):
-    return np.array([len(table.running)])
+    return np.array([len(table._running)])
 
 
 @ops.reorder_lod_tensor_by_rank.kernel("cpu", "cuda")
 def reorder_lod_tensor_by_rank(on, x: Dense | LoDTensor, table, /, *, inverse, out=None):
     ops.check_ranked(x, table)
-    order = table.ranks if inverse else table.index
+    order = table._ranks if inverse else table._index
     if is_ragged(x):
         return moved(on, plan_parts(x, 0, order, ()), out)
     return on.take_rows(values_of(x), order, out)

@@ -37,7 +37,7 @@ def shape(x: Dense | LoDTensor | SelectedRows, /):
 
 
 def _appended(on, xs):
-    return SelectedRows._wrap(on.joined([x.rows for x in xs]), on.joined([x.value for x in xs]), xs[0].height)
+    return SelectedRows._wrap(on.joined([x._rows for x in xs]), on.joined([x.value for x in xs]), xs[0].height)
 
 
 @ops.sum.kernel("cpu", "cuda")
@@ -60,8 +60,8 @@ def sum_mixed(on, *xs: Dense | SelectedRows):
     total = on.total([x for x in xs if not isinstance(x, SelectedRows)], compute_dtype)
     sparse = _appended(on, [x for x in xs if isinstance(x, SelectedRows)])
     value = on.convert(sparse.value, total.dtype)
-    merged = on.merge_rows(SelectedRows._wrap(sparse.rows, value, sparse.height))
-    on.add_rows(merged.rows, merged.value, total)
+    merged = on.merge_rows(SelectedRows._wrap(sparse._rows, value, sparse.height))
+    on.add_rows(merged._rows, merged.value, total)
     if total.dtype == dtype:
         return total
     with np.errstate(over="ignore"):
@@ -72,7 +72,7 @@ def sum_mixed(on, *xs: Dense | SelectedRows):
 def gather_selected_rows(on, x, ids, /):
     ids = ops.prepare_rows(on, x, ids)
     merged = on.merge_rows(x)
-    at = on.selected_rows.find(ids.reshape(-1), merged.rows)
+    at = on.selected_rows.find(ids.reshape(-1), merged._rows)
     return on.take_rows(merged.value, at).reshape(*ids.shape, *x.shape[1:])
 
 

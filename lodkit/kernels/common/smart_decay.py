@@ -50,7 +50,7 @@ def smart_decay_adam(
         rule = rule._replace(also=((last_seen, seen),))
         on.update_all(rule, param, (moment1, moment2, passed), grad)
     elif grad.value.size:
-        order, starts, rows = on.sort_rows(grad.rows, grad.height)
+        order, starts, rows = on.sort_rows(grad._rows, grad.height)
         at, passed, seen = on.smart_decay.elapse(last_seen, rows, now, param)
         copies = [on.take(array, rows) for array in (param, moment1, moment2)]
         on.update_runs(rule, copies[0], (*copies[1:], passed), at, starts, order, grad.value, duplicates)

@@ -18,9 +18,9 @@ from .copy_plan import plan_parts
 @ops.lod_tensor_to_array.kernel("cpu", "cuda")
 def lod_tensor_to_array(on, x: LoDTensor, table, /, *, reverse):
     ops.prepare_steps(x, table)
-    steps = moved(on, plan_parts(x, table.level + 1, table.parts(reverse), (table.steps,)))
+    steps = moved(on, plan_parts(x, table.level + 1, table._parts(reverse), (table._steps,)))
     values, below = steps.values, steps._lod[1:]
-    bounds = pairwise(table.steps.tolist())
+    bounds = pairwise(table._steps.tolist())
     return tuple(_cut(on, values, below, a, b) if below else on.part(values, a, b) for a, b in bounds)
 
 
@@ -36,9 +36,9 @@ def _cut(on, values, levels, start, stop):
 
 def _together(on, table, array, reverse, out):
     ops.prepare_array(table, array)
-    levels = (table.steps, *(end_to_end(x, "elements") for x in zip(*map(levels_of, array), strict=True)))
+    levels = (table._steps, *(end_to_end(x, "elements") for x in zip(*map(levels_of, array), strict=True)))
     steps = LoDTensor._wrap(on.joined([values_of(x) for x in array]), levels)
-    return moved(on, plan_parts(steps, 1, table.places(reverse), table._lod), out)
+    return moved(on, plan_parts(steps, 1, table._places(reverse), table._lod), out)
 
 
 @ops.array_to_lod_tensor.kernel("cpu", "cuda")

@@ -35,7 +35,7 @@ def check_arrays(on, name, param, grad, names, states, rowwise=False, pairs=Fals
 def dense_gradient(on, grad):
     """SelectedRows as the dense gradient; halves as float32, since their sums are not to be rounded before the step."""
     if native(grad.dtype) == np.float16:
-        grad = SelectedRows._wrap(grad.rows, on.convert(grad.value, SINGLE), grad.height, grad.is_merged)
+        grad = SelectedRows._wrap(grad._rows, on.convert(grad.value, SINGLE), grad.height, grad.is_merged)
     return on.dense_rows(grad)
 
 

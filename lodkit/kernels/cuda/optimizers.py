@@ -22,11 +22,11 @@ def _find(u, keys, key_order, count, wanted, order, starts, at, missing):
 def positions(keys, key_order, grad):
     """Runs of the rows of a gradient: the position of each in the parameter, Offsets, and order. Synchronises."""
     if not len(keys):
-        raise missing_row(0, int(grad.rows.part(0, 1).read()[0]))
+        raise missing_row(0, int(grad._rows.part(0, 1).read()[0]))
     rows, starts, order = runs_of(grad)
     at, missing = rows.like(rows.shape), fill(rows.like((1,)), -1)
     _find(len(rows), keys, key_order, len(keys), rows, order, starts.offsets, at, missing)
     i = int(missing.read()[0])
     if i >= 0:
-        raise missing_row(i, int(grad.rows.part(i, i + 1).read()[0]))
+        raise missing_row(i, int(grad._rows.part(i, i + 1).read()[0]))
     return at, starts, order

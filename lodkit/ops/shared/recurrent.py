@@ -39,10 +39,10 @@ class Steps:
 
     def __init__(self, offsets, reverse):
         table = RankTable._wrap((offsets,), *compiled().ranked(offsets))
-        self.counts = table.running.tolist()
+        self.counts = table._running.tolist()
         self.first = table.counts[0]
-        self.order = table.index[: self.first]
-        self.rows, self.places, self._reverse = table.parts(reverse), table.places(reverse), reverse
+        self.order = table._index[: self.first]
+        self.rows, self.places, self._reverse = table._parts(reverse), table._places(reverse), reverse
 
     def walk(self):
         """Of each step the place of its first row, and how many it has."""

@@ -112,7 +112,7 @@ def masked(on, grad, mask, duplicates, touches_all):
     if touches_all:
         check_merged(duplicates)
         grad = on.merge_rows(grad)
-    rows = on.read(grad.rows)
+    rows = on.read(grad._rows)
     kept = np.flatnonzero(mask[rows])
     value = on.take(grad.value, on.send(grad.value, kept))
     if not touches_all:
@@ -263,12 +263,12 @@ def grad_steps(grad, duplicates, touches_all=False):
     """Steps of a definition, one after another: an index, and the gradient there as float64."""
     if touches_all and isinstance(grad, SelectedRows):
         check_merged(duplicates)
-        return [(slice(None), added(grad.rows, grad.value, grad.height))]
+        return [(slice(None), added(grad._rows, grad.value, grad.height))]
     if not isinstance(grad, SelectedRows):
         return [(... if not grad.ndim else slice(None), grad.astype(np.float64))]
     if duplicates == "sequential":
-        return [([row], g[None].astype(np.float64)) for row, g in zip(grad.rows, grad.value, strict=True)]
-    return [merged(grad.rows, grad.value)]
+        return [([row], g[None].astype(np.float64)) for row, g in zip(grad._rows, grad.value, strict=True)]
+    return [merged(grad._rows, grad.value)]
 
 
 def row_means(squares):

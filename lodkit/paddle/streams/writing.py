@@ -88,7 +88,7 @@ def save_combine(file, values):
 def _chunks(value):
     """Return the buffers of a stream; the last is the array's memory."""
     if isinstance(value, SelectedRows):
-        rows = to_device(value.rows, "cpu")
+        rows = to_device(value._rows, "cpu")
         head = [struct.pack("<IQ", VERSION, len(rows)), rows.astype("<i8").tobytes(), struct.pack("<q", value.height)]
         return head + _tensor_chunks(value.value)
     if not isinstance(value, LoDTensor):

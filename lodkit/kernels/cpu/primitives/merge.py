@@ -35,10 +35,10 @@ def runs_of(grad):
     found = grad._runs.get("cpu")
     if found is None:
         if grad.is_merged:
-            starts = single_runs(grad.rows)
-            found = starts[:-1], starts, grad.rows
+            starts = single_runs(grad._rows)
+            found = starts[:-1], starts, grad._rows
         else:
-            found = sort_rows(grad.rows, grad.height)
+            found = sort_rows(grad._rows, grad.height)
         grad._runs["cpu"] = found
     return found
 
@@ -60,7 +60,7 @@ def dense_rows(x):
     merged = merge_rows(x)
     # Fresh zeroed pages cost nothing until they are touched, so np.zeros beats filling huge pages.
     dense = np.zeros(x.shape, merged.value.dtype)
-    put_once.serial(merged.rows, matrix(merged.value), matrix(dense))
+    put_once.serial(merged._rows, matrix(merged.value), matrix(dense))
     return dense
 
 

@@ -85,7 +85,7 @@ def _runs_kernel(rule, columns, count, merge, weighted, records):
 
 def update_rows(rule, param, states, grad, duplicates, taken=None):
     """Step the rows of a parameter that a gradient lists."""
-    n, value = len(grad.rows), grad.value
+    n, value = len(grad._rows), grad.value
     few = 0 < n <= settings.few_rows and n <= settings.block_rows and not grad.is_merged and grad.height <= TALL
     if few and taken is None and not rule.also and param.dtype in AS_THEY_ARE and value.size:
         p, g, made = matrix(param), matrix(value), tuple(map(matrix, states))
@@ -95,7 +95,7 @@ def update_rows(rule, param, states, grad, duplicates, taken=None):
             aligned = aligned and s.flags.aligned
         if aligned:
             kernel, numbers = _few(rule, p.dtype, p.shape[1], tuple(kinds), duplicates == "merge")
-            kernel(p, made, grad.rows, NO_RUNS, NO_RUNS, g, numbers, g, numbers, n, n)
+            kernel(p, made, grad._rows, NO_RUNS, NO_RUNS, g, numbers, g, numbers, n, n)
             return
     order, starts, unique = runs_of(grad)
     update_runs(rule, param, states, unique, starts, order, value, duplicates, taken=taken)

@@ -49,7 +49,7 @@ def _given(x):
         made._rows = x._rows
         return made
     if isinstance(x, SelectedRows):
-        return SelectedRows._wrap(view(x.rows), view(x.value), x.height, x.is_merged, x._runs)
+        return SelectedRows._wrap(view(x._rows), view(x.value), x.height, x.is_merged, x._runs)
     return x if x is None or isinstance(x, RankTable) else view(x)
 
 
@@ -61,7 +61,7 @@ def _returned(x):
         made._rows = x._rows
         return made
     if isinstance(x, SelectedRows):
-        return x._wrap(_returned(x.rows), _returned(x.value), x.height, x.is_merged, x._runs)
+        return x._wrap(_returned(x._rows), _returned(x.value), x.height, x.is_merged, x._runs)
     return x.array if type(x) is View else x
 
 

@@ -15,7 +15,7 @@ from .small_group_by import runs_below
 
 def runs_of(grad):
     """Runs of equal rows of a gradient: distinct rows, Offsets, order of its rows. Found once: it synchronises."""
-    rows = view(grad.rows)
+    rows = view(grad._rows)
     key = rows.library, rows.device, rows.library.stream(rows.device), settings.tile_rows
     found = grad._runs.get(key)
     if found is None:
@@ -42,7 +42,7 @@ def merge_rows(x):
     value = view(x.value)
     check_values(value.dtype, "merge_selected_rows")
     if x.is_merged:
-        return SelectedRows._wrap(view(x.rows), value, x.height, merged=True)
+        return SelectedRows._wrap(view(x._rows), value, x.height, merged=True)
     rows, offsets, order = runs_of(x)
     merged = value.like((len(rows), *value.shape[1:]), np.int64 if value.dtype.kind == "i" else value.dtype)
     reduce_rows("sum", value, order, None, None, offsets, 0, merged)
@@ -53,7 +53,7 @@ def dense_rows(x):
     """SelectedRows as an array."""
     merged = merge_rows(x)
     value = merged.value
-    return put_rows(merged.rows, value, fill(value.like(merged.shape), 0))
+    return put_rows(merged._rows, value, fill(value.like(merged.shape), 0))
 
 
 def total(xs, dtype):

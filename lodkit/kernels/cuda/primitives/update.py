@@ -82,7 +82,7 @@ def put_together(rows, values, arrays):
 
 def update_rows(rule, param, states, grad, duplicates, taken=None):
     """Step the rows of a parameter that a gradient lists."""
-    if len(grad.rows) and param.size:
+    if len(grad._rows) and param.size:
         at, offsets, order = runs_of(grad)
         update_runs(rule, param, states, at, offsets, order, grad.value, duplicates, taken=taken)
     else:
