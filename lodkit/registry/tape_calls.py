@@ -26,8 +26,8 @@ def named_calls(calls):
 
     Results are numbered, other variables have the names of the inputs for which they are first given.
     """
-    names: dict[tuple[int, int], str] = {}
-    variables: dict[str, str] = {}
+    names = {}
+    variables = {}
     steps, count = [], 0
 
     def known(key, x, name):
@@ -79,7 +79,7 @@ def text(tape, is_open):
     """A line per call: what it reads, with kind, type and shape where it comes in, and what it makes."""
     count = len(tape._calls)
     steps, variables = named_calls(tape._calls[:_LISTED])
-    seen: set[str] = set()
+    seen = set()
     lines = [f"Tape({'open, ' * is_open}{count} call{'s' * (count != 1)})"]
     for step in steps:
         reads = [name if name in seen or name not in variables else f"{name}: {variables[name]}" for name in step.reads]
