@@ -26,20 +26,30 @@ def full():
 
 
 def shorten(error):
-    """Cut the frames of lodkit out of the traceback of an error that it raised on purpose.
+    """Cut the frames of lodkit out of the traceback of an error that it raised on purpose, and of its cause.
 
     Call it where the error is handled, and re-raise with a bare ``raise``, which adds no frame.
     """
     if full():
         return
-    frames = []
-    trace = error.__traceback__
-    while trace is not None:
-        frames.append(trace)
-        trace = trace.tb_next
+    frames = _frames(error)
     if not (frames and _on_purpose(error, frames[-1])):
         return
     error._lodkit_raised = True  # its innermost frame is another one from here on
+    _cut(error, frames)
+    if error.__cause__ is not None:
+        _cut(error.__cause__, _frames(error.__cause__))
+
+
+def _frames(error):
+    found, trace = [], error.__traceback__
+    while trace is not None:
+        found.append(trace)
+        trace = trace.tb_next
+    return found
+
+
+def _cut(error, frames):
     kept = [trace for trace in frames if not _inside(trace)]
     for trace, following in itertools.pairwise([*kept, None]):
         trace.tb_next = following

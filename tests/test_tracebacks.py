@@ -106,6 +106,13 @@ def test_an_error_of_numpy_is_explained_in_one_line_more(monkeypatch):
     assert error.__cause__ is None
 
 
+def test_a_cause_is_shown_without_frames_of_lodkit():
+    error = caught(lambda: lodkit.lookup_table(TABLE, [[1], [1, 2]]))
+    assert places(error) == [("test_tracebacks.py", "<lambda>")]
+    assert isinstance(error.__cause__, ValueError)
+    assert places(error.__cause__) == []
+
+
 def test_a_users_function_between_two_calls_is_shown():
     def step(inputs, memories, static):
         return (lodkit.lookup_table(TABLE, [9]),), memories
