@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import json
 import pathlib
+import re
 import sys
 
 import pytest
@@ -15,9 +17,9 @@ ROOT = pathlib.Path(__file__).parent
 sys.path.insert(0, str(ROOT))
 SUITES = [
     suite
-    for file in sorted((ROOT / "benchmarks").glob("[!_]*.py"))
-    for _, suite in inspect.getmembers(importlib.import_module(f"benchmarks.{file.stem}"), inspect.isclass)
-    if suite.__module__ == f"benchmarks.{file.stem}"
+    for file in sorted([*ROOT.glob("benchmarks/[!_]*.py"), *ROOT.glob("questions/[!_]*.py")])
+    for _, suite in inspect.getmembers(importlib.import_module(f"{file.parent.name}.{file.stem}"), inspect.isclass)
+    if suite.__module__ == f"{file.parent.name}.{file.stem}"
 ]
 
 
@@ -32,13 +34,35 @@ def test_runs(suite, monkeypatch):
     assert not any("raise " in inspect.getsource(run) for run in runs), "asv skips what setup refuses only"
     try:
         try:
-            bench.setup(*args)
+            getattr(bench, "setup", lambda *args: None)(*args)
         except NotImplementedError as error:
             pytest.skip(str(error))
         for run in runs:
             run(*args)
     finally:
         getattr(bench, "teardown", lambda *args: None)(*args)
+
+
+@pytest.mark.parametrize(
+    "suite", [s for s in SUITES if s.__module__.startswith("questions.")], ids=lambda s: s.__name__
+)
+def test_questions_are_questions(suite):
+    """The pages show the title, as far as it is short; the group's docstring says which data."""
+    titles = [getattr(x, "pretty_name", "") for name, x in vars(suite).items() if name.split("_")[0] in KINDS]
+    assert titles
+    assert all(title.endswith("?") and len(title) < 45 for title in titles), titles
+    assert inspect.getmodule(suite).__doc__
+
+
+def test_recorded_results_name_the_cpu_alone():
+    """Neither the host, nor its user, nor a path."""
+    for file in ROOT.glob("results/znver*/*.json"):
+        recorded = json.loads(file.read_text())
+        about = recorded if file.name == "machine.json" else recorded["params"]
+        assert {about["machine"], about["cpu"]} == {file.parent.name}
+        assert set(about) <= {"machine", "cpu", "os", "version", "python", "numpy", "numba"}
+        assert about["os"] == "Linux"
+        assert not re.search(r"/(home|root|tmp|usr|work)\b", file.read_text())
 
 
 KINDS = ("time", "timeraw", "peakmem", "track")

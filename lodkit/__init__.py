@@ -80,7 +80,7 @@ def __dir__():
     stub = os.path.join(__path__[0], "__init__.pyi")
     if f"{__name__}.ops" in sys.modules or not os.path.exists(stub):
         return sorted({*own, *_public()})
-    with open(stub) as lines:
+    with open(stub, encoding="utf8") as lines:
         return sorted({*own, *(line.split()[-1] for line in lines if line.startswith("from "))})
 
 

@@ -17,6 +17,7 @@ from lodkit.arrays import pages
 from lodkit.errors import OutputError
 
 BIG = (arrays.BIG // 4 + 1000,)
+needs_mappings = pytest.mark.skipif(not hasattr(mmap, "MAP_PRIVATE"), reason="memory comes from NumPy there")
 
 
 @pytest.fixture(autouse=True)
@@ -86,6 +87,7 @@ def _address(size):
     return lodkit.empty(size).ctypes.data
 
 
+@needs_mappings
 def test_memory_of_big_arrays_is_used_again():
     array = lodkit.empty(2 * BIG[0])
     array[:] = 5
@@ -129,6 +131,7 @@ EXPORTS = {
 }
 
 
+@needs_mappings
 @pytest.mark.parametrize("name", EXPORTS)
 def test_memory_is_not_used_again_while_anything_refers_to_it(name):
     array = lodkit.empty(BIG)
@@ -141,6 +144,7 @@ def test_memory_is_not_used_again_while_anything_refers_to_it(name):
     assert address == others[-1].ctypes.data
 
 
+@needs_mappings
 def test_what_is_kept_is_bounded(monkeypatch):
     monkeypatch.setattr(pages, "MOST", 4 * arrays.BIG)
     held = [lodkit.empty(BIG) for _ in range(6)]

@@ -9,6 +9,7 @@ import inspect
 import os
 import pickle
 import pydoc
+import re
 import subprocess
 import sys
 import types
@@ -23,15 +24,14 @@ from lodkit.registry import Op
 
 def test_help_shows_an_operator_as_a_function():
     shown = pydoc.render_doc(lodkit.embedding_bag, renderer=pydoc.plaintext)
-    head, _, shown = shown.partition("\n\n")
-    signature, _, text = shown.partition("\n    Look up")
-    assert head.endswith("Op in module lodkit.ops.embedding")
-    signature = " ".join(signature.split()).replace("( ", "(").replace(" )", ")")  # newer Pythons break the line
+    head, signature, text = re.fullmatch(r"(.*)\n\n(.*?-> [^\n]*)\n(.*)", shown, re.S).groups()
+    signature = " ".join(signature.split()).replace("( ", "(").replace(" )", ")")  # 3.14 has a line for each input
+    assert re.search(r"(Op|method descriptor embedding_bag) in module lodkit\.ops\.embedding$", head)
     assert signature == f"embedding_bag{lodkit.embedding_bag.signature}"
     assert "table: Dense, ids: LoDTensor" in signature
     assert "pool: BagPool = 'sum'" in signature
     assert signature.endswith("-> Dense | LoDTensor")
-    assert text.startswith(" and pool: ")
+    assert text.startswith("    Look up and pool: ")
     assert "cpu" not in shown
     assert "__call__" not in shown
 

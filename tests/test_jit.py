@@ -99,7 +99,7 @@ def test_a_second_process_compiles_nothing():
                 lodkit.OPS[name](*inputs, **attrs)
     print(sorted({str(e.data["dispatcher"]) for _, e in compiled.buffer}))
     """
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "tests")])}
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), os.path.dirname(__file__)])}
     command = [sys.executable, "-c", textwrap.dedent(code)]
     outs = [subprocess.run(command, capture_output=True, text=True, check=True, env=env) for _ in range(2)]
     assert outs[1].stdout.strip() == "[]"

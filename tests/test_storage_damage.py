@@ -111,7 +111,7 @@ def test_forged_files_take_no_memory(tmp_path, name, mapped):
     try:
         with pytest.raises(StorageError, match=message) as caught:
             lodkit.load(file, mmap=mapped)
-        assert tracemalloc.get_traced_memory()[1] < 3 << 20
+        assert tracemalloc.get_traced_memory()[1] < 6 << 20  # reading nested JSON takes 4 MB in Python 3.14
     finally:
         tracemalloc.stop()
     assert str(file) in str(caught.value)
