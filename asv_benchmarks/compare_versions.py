@@ -2,7 +2,7 @@
 
     python asv_benchmarks/compare_versions.py ../older-checkout [--runs 5] [--threads 1] [--only REGEX]
 
-Processes of the two alternate. A row's ratio is this checkout's time over the other's, of minima; the median of the runs
+Processes of the two alternate. A row is this checkout's time over the other's, of minima; the median of the runs
 is printed, the slowest rows first, and the exit status is 1 where one is above ``--most``.
 """
 
