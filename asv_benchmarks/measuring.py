@@ -19,6 +19,7 @@ PEERS = (
     *("pytorch-crf", "rapidfuzz", "jiwer"),
 )
 THREADS = int(os.environ.get("LODKIT_COMPARE_THREADS", "1"))
+ALONE = bool(os.environ.get("LODKIT_COMPARE_ALONE"))  # without peers
 QUICK = bool(os.environ.get("LODKIT_COMPARE_QUICK"))
 ROUNDS = 1 if QUICK else 25
 HEIGHT = 10_000 if QUICK else 1_000_000
@@ -41,6 +42,7 @@ def fresh(grad):
 
 def measure(name, calls, traffic=None, inner=1, rounds=ROUNDS):
     """Time {implementation: call(round)}, interleaved, lodkit's first. Results must agree to 1e-3."""
+    calls = dict([*calls.items()][:1]) if ALONE else calls
     results = {label: call(0) for label, call in calls.items()}
     reference = next(iter(results.values()))
     for label, result in results.items():

@@ -15,7 +15,8 @@ import numpy as np
 import torch
 
 import lodkit
-from lodkit.demo.train import Config, Job, Model
+from lodkit.demo.config import Config
+from lodkit.demo.train import Job, Model
 
 
 class Peer:

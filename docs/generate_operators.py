@@ -1,45 +1,214 @@
-"""Write docs/operators.md from the registry: ``python docs/generate_operators.py``."""
+"""Write docs/operators.md and the pages below it from the registry: ``python docs/generate_operators.py``."""
 
 from __future__ import annotations
 
 import inspect
 import pathlib
 import sys
+import typing
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1]))  # this checkout, not an installed copy
 
 import lodkit
-from lodkit.registry.representation import describe
 
-ROOT = pathlib.Path(__file__).parents[1]
+DOCS = pathlib.Path(__file__).parent
 
 
-def page():
-    """Return the page of all operators."""
-    families = {}
+class Group(typing.NamedTuple):
+    """Operators that people look for together."""
+
+    page: str
+    title: str
+    purpose: str
+    families: str
+    see: tuple[str, ...] = ()
+
+
+GROUPS = (
+    Group(
+        "pool",
+        "Pool",
+        "Reduce every sequence, segment or array to one value: sum, mean, max, logsumexp, or the k largest.",
+        "sequence_pool segments reduce_dims sequence_topk",
+        ("reductions", "windows"),
+    ),
+    Group(
+        "look-up",
+        "Look up",
+        "Rows of a table by ids: one row an id, one pooled row a bag of ids, from packed tables of 8, 4 or 2 bits too.",
+        "embedding gather_scatter quantized hashing",
+        ("sparse-gradients",),
+    ),
+    Group(
+        "update",
+        "Update",
+        "Optimizer steps, in place, for dense gradients and for SelectedRows, which touch the listed rows alone.",
+        "optimizers adam_optimizers moment_optimizers norm_optimizers smart_decay row_updates",
+        ("optimizers", "sparse-gradients"),
+    ),
+    Group(
+        "update-bags",
+        "Update bags",
+        "The gradient of `embedding_bag` and the optimizer's step in one pass: the rows' gradients are never written.",
+        "bag_updates",
+        ("torch",),
+    ),
+    Group(
+        "selected-rows",
+        "Rows of tall tables",
+        "SelectedRows: merge, add, split, filter, make dense. Rows of arrays by number: write, add, weigh.",
+        "selected_rows row_selection scatter weighted_sums",
+        ("selected-rows",),
+    ),
+    Group(
+        "pad",
+        "Pad and unpad",
+        "To a rectangle and back: whole batches, packed segments, time-major batches, masks, marks at the edges.",
+        "sequence_padding padding edge_padding sequence_mask time_major",
+        ("padding",),
+    ),
+    Group(
+        "rearrange",
+        "Rearrange sequences",
+        "Expand, reverse, concatenate, slice, select, sort, erase, scatter; change levels, split and merge batches.",
+        "sequence_structure sequence_selection sequence_tokens sequence_scatter lod_levels split_merge ranges",
+        ("sequence-structure", "padding"),
+    ),
+    Group(
+        "compute",
+        "Compute inside sequences",
+        "Softmax, running sums, centring, arithmetic with one value a sequence.",
+        "sequence_softmax sequence_cumsum sequence_center sequence_arithmetic",
+        ("arithmetic",),
+    ),
+    Group(
+        "attend",
+        "Convolve and attend",
+        "Windows over neighbouring rows, images as sequences, attention and match matrices inside every sequence.",
+        "sequence_conv im2sequence sequence_attention match_matrix",
+        ("windows", "attention"),
+    ),
+    Group(
+        "recur",
+        "Recur",
+        "LSTM, GRU and simple recurrences without padding, single steps, and the tables and arrays that loops use.",
+        "lstm gru simple_rnn attention_lstm recurrent_units rank_table tensor_arrays",
+        ("recurrence", "recurrent-layers"),
+    ),
+    Group(
+        "decode",
+        "Decode and score",
+        "Conditional random fields, CTC, beam search, edit distance, chunks.",
+        "crf ctc_loss ctc_align beam_search beam_search_decode edit_distance chunk_eval",
+        ("crf", "ctc", "beam-search"),
+    ),
+    Group(
+        "layers",
+        "Layers and losses",
+        "Row by row, for arrays and LoDTensors: fully connected layers, activations, norms, losses, arithmetic.",
+        "dense activations layer_norm dropout losses elementwise columns continuous_value",
+        ("attention", "gradients"),
+    ),
+    Group(
+        "convert",
+        "Convert",
+        "Between lengths, offsets, segment ids and ranges; between ragged, dense, one-hot and sparse matrices.",
+        "conversions segmentation lengths one_hot sparse_dense sparse_matrix",
+        ("representations", "reductions"),
+    ),
+    Group(
+        "features",
+        "Ids and features",
+        "Lists of ids: unique, find, merge. Feature maps: merge, stack, pack, select. Shards of rows by key.",
+        "id_lists features shards",
+        ("features",),
+    ),
+)
+
+
+def families():
+    """Names of the operators of every family; each family must be in one group."""
+    found = {}
     for name, op in sorted(lodkit.OPS.items()):
-        families.setdefault(op.family, []).append((name, op))
-    lines = ["# Operators", "", "Generated by `docs/generate_operators.py` from the registry.", ""]
-    for family, ops in sorted(families.items()):
-        lines += [f"## {family}", ""]
-        for name, op in ops:
-            op._load_all()
-            kernels = ", ".join(f"{device} {describe(op, kinds)}" for device, kinds in op.kernels)
-            summary = inspect.getdoc(op).partition("\n\n")[0].replace("\n", " ")
-            lines += [
-                f'<a id="{name}"></a>',
-                "",
-                f"### `{name}{op.signature}`",
-                "",
-                summary,
-                "",
-                f"Kernels: {kernels}.",
-                "",
-            ]
-    return "\n".join(lines)
+        found.setdefault(op.family, []).append(name)
+    grouped = [family for group in GROUPS for family in group.families.split()]
+    wrong = sorted({f for f in found if grouped.count(f) != 1} | (set(grouped) - set(found)))
+    if wrong:
+        raise LookupError(f"give each of these families one group in {__file__}: {', '.join(wrong)}")
+    return found
 
 
-GENERATED = {ROOT / "docs" / "operators.md": page}
+def summary(op):
+    """The first paragraph of an operator's docstring, as Markdown."""
+    return inspect.getdoc(op).partition("\n\n")[0].replace("\n", " ").replace("``", "`")
+
+
+def signature(op):
+    """The signature of an operator, one parameter a line where it is long."""
+    text = f"{op.name}{op.signature}"
+    if len(text) <= 100:
+        return text
+    result = f" -> {op.signature.return_annotation}"
+    inner = str(op.signature.replace(return_annotation=inspect.Signature.empty))[1:-1]
+    parts, depth = [""], 0
+    for char in inner:
+        depth += (char in "([{") - (char in ")]}")
+        parts[-1] += char
+        if char == "," and not depth:
+            parts.append("")
+    return f"{op.name}(\n" + "".join(f"    {part.strip(' ,')},\n" for part in parts) + f"){result}"
+
+
+def described(op):
+    """What a page says of an operator."""
+    return [f"```text\n{signature(op)}\n```", "", summary(op)]
+
+
+def page(group, body=described):
+    """Return the page of a group; ``body(op)`` gives the lines below an operator's heading."""
+    found = families()
+    names = [name for family in group.families.split() for name in found[family]]
+    gradients = [name for name in names if name.endswith("_grad")]
+    forward = [name for name in names if name not in gradients]
+    lines = [f"# {group.title}", "", "<!-- generated by docs/generate_operators.py -->", "", group.purpose]
+    if group.see:
+        lines += ["", f"See also {' and '.join(f'[{title(name)}](../{name}.md)' for name in group.see)}."]
+    for name in forward:
+        lines += ["", f"## {name}", "", *body(lodkit.OPS[name])]
+    if gradients:
+        lines += ["", "## Gradients", "", "Operators too, which a [tape](../gradients.md) calls."]
+    for name in gradients:
+        lines += ["", f"### {name}", "", *body(lodkit.OPS[name])]
+    return "\n".join([*lines, ""])
+
+
+def title(name):
+    """The title of a page."""
+    return (DOCS / f"{name}.md").read_text().partition("\n")[0].removeprefix("# ")
+
+
+def index():
+    """Return docs/operators.md: every operator in a line."""
+    found = families()
+    count = sum(not name.endswith("_grad") for name in lodkit.OPS)
+    lines = ["# Operators", "", "<!-- generated by docs/generate_operators.py -->", ""]
+    lines += [
+        f"All {count} operators, by what they are for, and the {len(lodkit.OPS) - count} operators that are their",
+        "gradients. Each has kernels for the CPU and for GPUs, and for every kind of input that its signature names.",
+        "Parameters and examples are on the site, and `help(lodkit.sequence_pool)` shows them.",
+    ]
+    for group in GROUPS:
+        link = f"operators/{group.page}.md"
+        lines += ["", f"## {group.title}", "", f"{group.purpose} Signatures: [{group.title}]({link}).", ""]
+        for family in group.families.split():
+            for name in found[family]:
+                if not name.endswith("_grad"):
+                    lines.append(f"- [`{name}`]({link}#{name}): {summary(lodkit.OPS[name])}")
+    return "\n".join([*lines, ""])
+
+
+GENERATED = {DOCS / "operators.md": index}
+GENERATED |= {DOCS / "operators" / f"{group.page}.md": lambda group=group: page(group) for group in GROUPS}
 
 if __name__ == "__main__":
     for file, text in GENERATED.items():

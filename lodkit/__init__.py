@@ -50,7 +50,7 @@ _HOMES = {
     ),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
-_MODULES = ("caffe2", "interop", "optim", "paddle", "testing", "typing")
+_MODULES = ("caffe2", "interop", "optim", "paddle", "plot", "testing", "typing")
 
 
 def __getattr__(name):
@@ -76,11 +76,12 @@ def __getattr__(name):
 
 def __dir__():
     """List every name; those of operators from the stub, which takes 1 ms, until they are imported, which takes 200."""
+    own = {name for name in globals() if name.startswith("__")}  # not what this module imports
     stub = os.path.join(__path__[0], "__init__.pyi")
     if f"{__name__}.ops" in sys.modules or not os.path.exists(stub):
-        return sorted({*globals(), *_public()})
+        return sorted({*own, *_public()})
     with open(stub, encoding="utf8") as lines:
-        return sorted({*globals(), *(line.split()[-1] for line in lines if line.startswith("from "))})
+        return sorted({*own, *(line.split()[-1] for line in lines if line.startswith("from "))})
 
 
 def _public():

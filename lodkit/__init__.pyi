@@ -3,6 +3,7 @@ from . import caffe2 as caffe2
 from . import interop as interop
 from . import optim as optim
 from . import paddle as paddle
+from . import plot as plot
 from . import testing as testing
 from . import typing as typing
 from ._operators import abs as abs
@@ -519,6 +520,7 @@ __all__ = [
     "partition",
     "per_sequence",
     "per_sequence_values_grad",
+    "plot",
     "proximal_adagrad",
     "proximal_gd",
     "quantize_rows",

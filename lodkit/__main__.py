@@ -1,48 +1,56 @@
-"""``python -m lodkit``: train a real model on real ragged text."""
+"""``python -m lodkit``: train a model on ragged text, label texts by it, or print what a bug report needs."""
 
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import math
+import os
 import pathlib
 import sys
+import warnings
 
-from .errors import LodkitError
+from .demo.config import DEFAULTS, POOLS, Config
+from .demo.progress import Kernels, clear, one_line, say
 
 
 def parser():
-    from .demo.models import GRU, MODELS
-    from .demo.train import OPTIMIZERS
-
-    names = f"one of lodkit.optim: {', '.join(sorted(OPTIMIZERS))}"
-    models = "; ".join(f"{name}: {cls.__doc__}" for name, cls in MODELS.items())
+    models = "; ".join(f"{name}: {model.says}" for name, model in DEFAULTS.items())
     p = argparse.ArgumentParser(prog="python -m lodkit", description=__doc__)
+    p.add_argument(
+        "command", nargs="?", choices=["info"], help="print versions, CPU, threads, cache, GPU and libraries found"
+    )
     p.add_argument(
         "--data",
         default="stdlib",
         metavar="FILE",
         help='JSON lines {"label": ..., "words": [...]} or label<TAB>text; the standard library by default',
     )
-    p.add_argument("--model", default="bag", choices=sorted(MODELS), help=f"{models}. By default: bag")
+    p.add_argument("--model", choices=sorted(DEFAULTS), help=f"{models}. By default bag, or what was saved")
     p.add_argument(
-        "--pool", choices=GRU.pools, help="how a text's words, or a layer's states, become one vector; mean by default"
+        "--pool",
+        choices=[*POOLS, "last"],
+        help="how a text's words, or a layer's states, become one vector; mean by default",
     )
-    p.add_argument("--optimizer", default="adagrad", choices=sorted(OPTIMIZERS), metavar="NAME", help=names)
+    p.add_argument("--optimizer", metavar="NAME", help="a class of lodkit.optim in lower case; adagrad by default")
     p.add_argument("--epochs", type=_integer(1), help=_defaults("epochs"))
     p.add_argument("--lr", type=rate, help="learning rate; 0.1 by default, adam and its kin take 0.003")
     p.add_argument("--dim", type=_integer(1), help="width of word vectors and states; 64 by default")
     p.add_argument("--batch", type=_integer(1), help=f"texts per step; {_defaults('batch')}")
-    p.add_argument("--seed", type=_integer(0), default=0)
+    p.add_argument("--seed", type=_integer(0), help="of initial values, batches and the split; 0 by default")
     p.add_argument("--device", default="cpu", choices=["cpu", "cuda"])
     p.add_argument("--save", metavar="DIR", help="save the state after every epoch")
-    p.add_argument("--resume", metavar="DIR", help="resume from a saved state")
+    p.add_argument("--resume", metavar="DIR", help="resume from a saved state, with its settings")
+    p.add_argument(
+        "--predict",
+        metavar="FILE",
+        help='with --resume: print label<TAB>score for each line, a text or JSON {"words": [...]}, and end',
+    )
     return p
 
 
 def _defaults(setting):
-    from .demo.models import MODELS
-
-    found = {name: getattr(model.defaults, setting) for name, model in MODELS.items()}
+    found = {name: getattr(model, setting) for name, model in DEFAULTS.items()}
     others = [f"{value} for {name}" for name, value in found.items() if value != found["bag"]]
     return ", ".join([f"by default {found['bag']}", *others])
 
@@ -65,57 +73,94 @@ def rate(text):
 
 
 def main(argv=None):
-    options = parser().parse_args(argv)
+    p = parser()
+    options = p.parse_args(argv)
+    if options.predict is not None and options.resume is None:
+        p.error("--predict FILE needs --resume DIR, a state that --save DIR wrote")
+    if options.command is None and options.predict is None:
+        what = "the docstrings of Python's standard library" if options.data == "stdlib" else options.data
+        say(f"reading {what}")  # before NumPy and Numba are imported, which takes a second
     try:
+        from .errors import LodkitError
+
         return run(options)
+    except BrokenPipeError:  # head has enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
     except KeyboardInterrupt:
-        from .demo.train import STATE
+        from .demo.checkpoint import STATE
 
         saved = options.save and pathlib.Path(options.save, STATE).exists()
         kept = f"; {options.save} holds the last saved state" if saved else ""
         print(f"\ninterrupted{kept}", file=sys.stderr)
         return 130
     except MemoryError as error:
+        clear()
         print(f"error: {str(error) or 'out of memory'}; reduce --dim or --batch", file=sys.stderr)
         return 2
     except (LodkitError, OSError) as error:
+        clear()
         print(f"error: {error}", file=sys.stderr)
         return 2
 
 
 def run(options):
+    if options.command == "info":
+        from .demo.info import report
+
+        print(report())
+        return 0
     import numpy as np
 
     from .arrays import to_device
-    from .demo.models import MODELS
-    from .demo.train import Config, Job, check_folder, describe
 
-    epochs = options.epochs or MODELS[options.model].defaults.epochs
     if options.device == "cuda":
-        to_device(np.zeros(1), "cuda")  # raises without a GPU, before the texts are read
-    names = ("data", "pool", "optimizer", "lr", "dim", "batch", "seed", "model")
-    config = Config(**{name: getattr(options, name) for name in names})
-    what = "the docstrings of Python's standard library" if options.data == "stdlib" else options.data
-    print(f"reading {what}", flush=True)
-    job = Job(config, resume=options.resume, device=options.device)
-    if options.save is not None:
-        check_folder(options.save)
-    print(describe(job))
-    if job.epoch >= epochs:
-        print(f"{options.resume} is already trained for {job.epoch} epochs; --epochs is the total")
-    job.run(epochs, options.save)
-    sparse, dense = job.update_times()
-    print(f"model: {options.model}")
+        to_device(np.zeros(1), "cuda")  # raises without a GPU, before anything is read
+    given = {field.name: getattr(options, field.name) for field in dataclasses.fields(Config)}
+    given = {name: value for name, value in given.items() if value is not None}
+    state = None
+    if options.resume is not None:
+        from .demo.checkpoint import check_settings, read_state
+
+        state = read_state(options.resume)
+        check_settings(options.resume, state["config"], given)
+        given = {**dataclasses.asdict(state["config"]), **given}
+    if options.predict is not None:
+        from .demo.predict import predict
+
+        predict(options.predict, options.resume, state, options.device)
+        return 0
+    train(options, Config(**given), state)
+    return 0
+
+
+def train(options, config, state):
+    """Train, and print how well and how fast."""
+    from .demo.checkpoint import check_folder
+    from .demo.train import Job, describe
+
+    default = DEFAULTS[config.model]
+    epochs = options.epochs or default.epochs
+    with Kernels(default.kernels) as kernels:
+        job = Job(config, resume=options.resume, device=options.device)
+        if options.save is not None:
+            check_folder(options.save)
+        say(describe(job))
+        if job.epoch >= epochs:
+            say(f"{options.resume} is already trained for {job.epoch} epochs; --epochs is the total")
+        update = job.update_times()  # before the first epoch: this compiles nearly all that a step takes
+        job.run(epochs, options.save, kernels)
+    print(f"model: {config.model}")
     print(f"test accuracy: {100 * job.model.accuracy(*job.test):.1f} %")
     print(f"majority baseline: {100 * job.majority():.1f} %")
     if job.rate:
         print(f"words per second: {job.rate:,.0f} (rows per second of the word table)")
-    print(f"table update: sparse {1e3 * sparse:.3f} ms, dense {1e3 * dense:.3f} ms ({dense / sparse:.1f} times)")
-    return 0
+    print(f"table update: {update}")
 
 
 if __name__ == "__main__":
-    from .demo.blas import use_one_thread
+    from .demo.process import settle
 
-    use_one_thread()
+    settle()
+    warnings.formatwarning = one_line
     sys.exit(main())

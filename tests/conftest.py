@@ -9,6 +9,9 @@ import types
 # Tests run side by side: threads of NumPy's BLAS would wait for each other, 20 times as long as a small product takes.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+# Failures of tests show where they arise.
+os.environ.setdefault("LODKIT_FULL_TRACEBACK", "1")
+
 import numpy as np
 import pytest
 

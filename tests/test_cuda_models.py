@@ -15,8 +15,9 @@ from emulated import to_numpy
 from lodkit import LoDTensor, SelectedRows
 from lodkit.arrays import transfer
 from lodkit.arrays.cuda import launcher, memory
+from lodkit.demo.config import Config
 from lodkit.demo.models import MODELS
-from lodkit.demo.train import Config, Model
+from lodkit.demo.train import Model
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -69,7 +69,7 @@ def moved(x, to):
     if isinstance(x, LoDTensor):
         return x.with_values(to(x.values))
     if isinstance(x, SelectedRows):
-        return SelectedRows._wrap(to(x.rows), to(x.value), x.height, x.is_merged)
+        return SelectedRows._wrap(to(x._rows), to(x.value), x.height, x.is_merged)
     return x if x is None else to(x)
 
 

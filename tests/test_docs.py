@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import importlib.util
+import itertools
 import pathlib
 import re
 import sys
@@ -17,23 +18,60 @@ from lodkit.registry import operators
 DOCS = pathlib.Path(__file__).parents[1] / "docs"
 
 
-@pytest.mark.parametrize(
-    "script", ["generate_operators", "generate_stubs", "render_benchmarks", "draw_shrinking_steps"]
-)
-def test_generated_files_are_current(script):
-    spec = importlib.util.spec_from_file_location(script, DOCS / f"{script}.py")
+def script(name):
+    """A script of docs, as a module."""
+    spec = importlib.util.spec_from_file_location(name, DOCS / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    for file, text in module.GENERATED.items():
-        assert file.read_text() == text(), f"{file} is stale: run python docs/{script}.py"
+    return module
 
 
-@pytest.mark.parametrize("page", [*DOCS.glob("*.md"), DOCS.parent / "README.md"], ids=lambda page: page.name)
+@pytest.mark.parametrize("name", ["generate_operators", "generate_stubs", "render_benchmarks", "draw_shrinking_steps"])
+def test_generated_files_are_current(name):
+    for file, text in script(name).GENERATED.items():
+        assert file.read_text() == text(), f"{file} is stale: run python docs/{name}.py"
+
+
+def test_every_operator_is_on_one_page():
+    generated = script("generate_operators").GENERATED
+    assert {*DOCS.glob("operators/*.md")} == {file for file in generated if file.parent.name == "operators"}
+    headings = re.findall(r"^##+ ([a-z]\w+)$", "".join(page.read_text() for page in DOCS.glob("operators/*.md")), re.M)
+    assert sorted(headings) == sorted(lodkit.OPS)
+
+
+def test_a_family_without_a_group_is_named():
+    module = script("generate_operators")
+    module.GROUPS = module.GROUPS[1:]
+    with pytest.raises(LookupError, match=r"reduce_dims, segments, sequence_pool, sequence_topk"):
+        module.families()
+
+
+def test_every_kind_that_a_signature_names_has_kernels():
+    """The page of operators says so once, for all."""
+    for name, op in lodkit.OPS.items():
+        op._load_all()
+        kinds = [op.inputs[x] for i, x in enumerate(op.inputs) if i in op._varying]
+        keys = itertools.product(*(["None" if kind is type(None) else kind.__name__ for kind in of] for of in kinds))
+        for key in keys:
+            assert {("cpu", key), ("cuda", key)} <= set(op.kernels), name
+
+
+def test_every_public_name_is_on_a_page_of_the_interface():
+    listed = re.findall(r"::\s+lodkit\.([\w.]+)", "".join(page.read_text() for page in DOCS.glob("api/*.md")))
+    missing = {*lodkit.__all__} - {*lodkit.OPS} - {name.partition(".")[0] for name in listed}
+    assert not missing, f"give these a directive in docs/api: {sorted(missing)}"
+
+
+PAGES = [*sorted(DOCS.rglob("*.md")), DOCS.parent / "README.md"]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(DOCS.parent).as_posix())
 def test_links_lead_somewhere(page):
     for target, anchor in re.findall(r"\]\(([^)#:]+)(#[^)]+)?\)", page.read_text()):
         assert (page.parent / target).exists(), target
         if anchor:
-            assert f'<a id="{anchor[1:]}">' in (page.parent / target).read_text(), target + anchor
+            headings = re.findall(r"^#+ (.*)", (page.parent / target).read_text(), re.M)
+            assert anchor[1:] in [heading.lower().replace(" ", "-") for heading in headings], target + anchor
 
 
 @pytest.mark.parametrize(

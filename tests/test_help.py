@@ -12,20 +12,20 @@ import pydoc
 import re
 import subprocess
 import sys
+import types
 
 import numpy as np
 import pytest
 
 import lodkit
+from lodkit.lod.elsewhere import Elsewhere
 from lodkit.registry import Op
 
 
 def test_help_shows_an_operator_as_a_function():
     shown = pydoc.render_doc(lodkit.embedding_bag, renderer=pydoc.plaintext)
     head, signature, text = re.fullmatch(r"(.*)\n\n(.*?-> [^\n]*)\n(.*)", shown, re.S).groups()
-    signature = re.sub(r"\(\s+", "(", re.sub(r"\s+", " ", signature)).replace(
-        " )", ")"
-    )  # 3.14 has a line for each input
+    signature = " ".join(signature.split()).replace("( ", "(").replace(" )", ")")  # 3.14 has a line for each input
     assert re.search(r"(Op|method descriptor embedding_bag) in module lodkit\.ops\.embedding$", head)
     assert signature == f"embedding_bag{lodkit.embedding_bag.signature}"
     assert "table: Dense, ids: LoDTensor" in signature
@@ -100,3 +100,43 @@ def test_ipython_shows_the_signature(tmp_path):
     pytest.importorskip("IPython")
     env = {**os.environ, "IPYTHONDIR": str(tmp_path)}
     subprocess.run([sys.executable, "-c", IPYTHON], check=True, env=env)
+
+
+NAMES = [name for name in dir(lodkit) if not name.startswith("_")]
+
+
+def members(cls):
+    """Public members that a class defines or inherits from another of lodkit's, by name."""
+    found = {}
+    for base in (c for c in reversed(cls.__mro__) if c.__module__.startswith("lodkit")):
+        found |= {name: x for name, x in vars(base).items() if not name.startswith("_")}
+    slots = (types.MemberDescriptorType, Elsewhere)  # attributes, which the class's own text describes
+    return {name: x for name, x in found.items() if not isinstance(x, slots)}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_name_has_text_and_a_signature(name):
+    x = getattr(lodkit, name)
+    assert inspect.getdoc(x), name
+    shown = pydoc.render_doc(x, renderer=pydoc.plaintext)
+    assert inspect.getdoc(x).partition("\n")[0] in shown
+    if isinstance(x, type):
+        assert x.__doc__ != getattr(x.__mro__[1], "__doc__", None), "inherited"
+    if callable(x) and not (isinstance(x, type) and issubclass(x, Exception)):
+        assert inspect.signature(x) is not None
+    if isinstance(x, type) and not issubclass(x, Exception | int):
+        for member, value in members(x).items():
+            assert inspect.getdoc(value) or not callable(getattr(x, member)), f"{name}.{member}"
+            assert not isinstance(value, property) or value.fget.__doc__, f"{name}.{member}"
+
+
+@pytest.mark.parametrize("module", ["caffe2", "optim", "paddle", "testing"])
+def test_names_of_modules_have_text(module):
+    module = getattr(lodkit, module)
+    names = getattr(module, "__all__", None) or module.OPERATORS
+    for name in names:
+        assert inspect.getdoc(getattr(module, name)), name
+
+
+def test_completion_offers_public_names_only():
+    assert {*NAMES} == {*lodkit._public()}

@@ -15,7 +15,8 @@ PACKAGE = pathlib.Path(lodkit.__file__).parent
 # From the ground up; rooms of one tuple do not import each other.
 LAYERS = (
     ("public",),
-    ("errors", "files", "interpreters", "loading", "signals"),
+    ("errors", "files", "interpreters", "loading", "markup", "signals"),
+    ("tracebacks",),
     ("jit",),
     ("arrays",),
     ("lod",),
@@ -30,7 +31,7 @@ LAYERS = (
     ("features", "tables"),
     ("storage",),
     ("caffe2", "paddle"),
-    ("testing",),
+    ("plot", "testing"),
     ("__init__",),
     ("demo",),
     ("__main__",),

@@ -11,9 +11,9 @@ import pytest
 
 import lodkit
 from lodkit.__main__ import main
-from lodkit.demo import corpus
+from lodkit.demo.config import Config
 from lodkit.demo.models import MODELS
-from lodkit.demo.train import Config, Job
+from lodkit.demo.train import Job
 
 SMALL = ["--epochs", "2", "--dim", "8", "--batch", "4"]
 
@@ -277,27 +277,6 @@ def test_empty_texts_are_examples_too(tmp_path, capsys):
     path = tmp_path / "t.tsv"
     path.write_text("a\t\nb\tword\n" * 10)
     assert main(["--data", str(path), *SMALL]) == 0
-
-
-def test_the_standard_library_is_a_corpus():
-    data = corpus.standard_library()
-    assert len(data.labels) == len(data.examples) > 1000
-    assert data.natural.lod_level == 3
-    assert data.natural.lengths(-1).sum() == sum(map(len, data.examples))
-    train, test = corpus.split(data.labels, seed=0)
-    assert len(train) + len(test) == len(data.labels)
-    assert not set(train) & set(test)
-
-
-def test_docstrings_of_a_module_make_one_example(monkeypatch, tmp_path):
-    (tmp_path / "one.py").write_text('"""A b."""\nclass C:\n    """D."""\n    def e(self):\n        """F g h"""\n')
-    (tmp_path / "two.py").write_text('"""I."""\n')
-    monkeypatch.setattr(corpus.sysconfig, "get_paths", lambda: {"stdlib": str(tmp_path)})
-    data = corpus.standard_library(least=1, together=2)
-    assert data.labels == ["one", "one", "two"]
-    assert data.examples == [[["a", "b", "."], ["d", "."]], [["f", "g", "h"]], [["i", "."]]]
-    ids = corpus.encode(data.examples, corpus.vocabulary(data.examples), depth=data.depth)
-    assert (ids.lengths(0).tolist(), ids.lengths(1).tolist()) == ([2, 1, 1], [3, 2, 3, 2])
 
 
 def test_help_runs_as_a_module():

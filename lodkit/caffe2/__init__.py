@@ -15,6 +15,7 @@ import inspect
 
 from ..arrays.checks import PLAIN, is_scalar
 from ..registry.tensor_doors import call_published, within
+from ..tracebacks import shorten
 
 
 def _published(name, run):
@@ -31,18 +32,22 @@ def _published(name, run):
 
     @functools.wraps(run)
     def call(*given, **args):
-        if not (len(required) <= len(given) <= most and needed <= args.keys() <= known):
-            given, args = bound(given, args)
-        for arg, x in args.items():
-            if arg in numbers and not (x is None or is_scalar(x) or PLAIN[bool][0](x)):
-                raise TypeError(f"{name}: {arg} must be a number, got {x!r}; it takes {signature}")
-        for i, x in enumerate(given):
-            if x is None and (i < len(required) or i >= len(inputs) - variadic):
-                what = required[i] if i < len(required) else f"input {i}"
-                raise TypeError(f"{name}: {what} is None but required; it takes {signature}")
-        if within(given):
-            return call_published(name, lambda given, args: run(*given, **args), given, args)
-        return run(*given, **args)
+        try:
+            if not (len(required) <= len(given) <= most and needed <= args.keys() <= known):
+                given, args = bound(given, args)
+            for arg, x in args.items():
+                if arg in numbers and not (x is None or is_scalar(x) or PLAIN[bool][0](x)):
+                    raise TypeError(f"{name}: {arg} must be a number, got {x!r}; it takes {signature}")
+            for i, x in enumerate(given):
+                if x is None and (i < len(required) or i >= len(inputs) - variadic):
+                    what = required[i] if i < len(required) else f"input {i}"
+                    raise TypeError(f"{name}: {what} is None but required; it takes {signature}")
+            if within(given):
+                return call_published(name, lambda given, args: run(*given, **args), given, args)
+            return run(*given, **args)
+        except Exception as error:
+            shorten(error)
+            raise
 
     def bound(given, args):
         try:

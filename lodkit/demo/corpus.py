@@ -1,23 +1,20 @@
-"""Labelled ragged text: docstrings of the standard library, or a user's file."""
+"""Labelled ragged text, from a file; vocabulary, ids and split."""
 
 from __future__ import annotations
 
-import ast
 import collections
 import json
 import pathlib
 import re
-import sysconfig
 import typing
-import warnings
 
 import numpy as np
 
 from ..errors import LodkitError
 from ..lod import LoDTensor
 from ..lod.vocabulary import vocabulary as words_with_ids
+from .progress import Bar, clear
 
-SKIPPED = {"site-packages", "lib2to3", "test", "tests", "idle_test", "__pycache__"}
 WORDS = re.compile(r"[A-Za-z_]+|\d+|[^\w\s]")
 
 
@@ -51,72 +48,10 @@ def words_of(text):
     return WORDS.findall(text.lower())
 
 
-def standard_library(least=20, together=None):
-    """Return docstrings of the installed standard library, labelled by package.
-
-    Packages with fewer than ``least`` docstrings are skipped; the levels are package, module,
-    docstring, word. With ``together`` an example is a list of up to so many consecutive docstrings of a module.
-    """
-    root = pathlib.Path(sysconfig.get_paths()["stdlib"])
-    packages = collections.defaultdict(list)
-    for path in sorted(root.rglob("*.py")):
-        parts = path.relative_to(root).parts
-        if not SKIPPED.intersection(parts):
-            docstrings = list(_docstrings(path))
-            if docstrings:
-                packages[parts[0].removesuffix(".py")].append(docstrings)
-    packages = {name: modules for name, modules in packages.items() if sum(map(len, modules)) >= least}
-    pairs = [(name, x) for name, modules in packages.items() for docs in modules for x in _examples(docs, together)]
-    natural = [[[[0] * len(doc) for doc in module] for module in modules] for modules in packages.values()]
-    depth = 1 if together is None else 2
-    return Corpus([name for name, _ in pairs], [x for _, x in pairs], LoDTensor.from_nested(natural), depth)
-
-
-def _examples(docs, together):
-    return docs if together is None else [docs[i : i + together] for i in range(0, len(docs), together)]
-
-
-def _docstrings(path):
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            tree = ast.parse(path.read_text("utf8"))
-    except (SyntaxError, UnicodeDecodeError, ValueError):
-        return
-    for node in _statements(tree):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            words = words_of(ast.get_docstring(node) or "")
-            if words:
-                yield words
-
-
-def _statements(tree):
-    """Yield statements in the order of ``ast.walk``, which looks at expressions too: a quarter of the time."""
-    todo = collections.deque([tree])
-    while todo:
-        yield (node := todo.popleft())
-        for name in ("body", "handlers", "orelse", "finalbody", "cases"):
-            todo.extend(getattr(node, name, ()))
-
-
 def read(path):
     """Read a file of JSON lines ``{"label": ..., "words": [...]}`` (nested lists too) or ``label<TAB>text`` lines."""
     labels, examples, depths = [], [], {}
-    try:
-        lines = pathlib.Path(path).read_bytes().splitlines()
-    except OSError as error:
-        raise CorpusError(f"{path}: {error.strerror}") from None
-    for number, raw in enumerate(lines, 1):
-        try:
-            line = raw.decode("utf-8-sig")
-            if not line.strip():
-                continue
-            label, example = _from_json(line) if line.lstrip().startswith("{") else _from_text(line)
-            depth = _depth(example)
-        except RecursionError:
-            raise CorpusError(f"{path}, line {number}: nested too deeply") from None
-        except (ValueError, KeyError, TypeError) as error:
-            raise CorpusError(f"{path}, line {number}: {error}") from None
+    for number, (label, example), depth in _parsed(path, _labelled):
         if depth:
             depths.setdefault(depth, number)
         if len(depths) > 1:
@@ -132,28 +67,78 @@ def read(path):
     return Corpus(labels, examples, LoDTensor.from_nested([_numbered(x) for x in examples], lod_level=depth), depth)
 
 
+def read_texts(path, depth):
+    """Read texts to label, one a line, blank ones too: JSON lines ``{"words": [...]}`` or plain text.
+
+    What stands before a tab is a label, and is left out.
+    """
+    examples = []
+    for number, (_, example), found in _parsed(path, _unlabelled):
+        if depth > 1 and found not in (0, depth):
+            raise CorpusError(f"{path}, line {number}: words are nested {found} deep, the model reads {depth}")
+        examples.append(example)
+    if not examples:
+        raise CorpusError(f"{path}: no texts")
+    return examples
+
+
+def _parsed(path, parse):
+    """Yield number, label and example, and nesting depth of each line that ``parse`` returns an example of."""
+    try:
+        lines = pathlib.Path(path).read_bytes().splitlines()
+    except OSError as error:
+        raise CorpusError(f"{path}: {error.strerror}") from None
+    bar = Bar(f"reading {path}", len(lines), "lines")
+    for number, raw in enumerate(lines, 1):
+        if number % 256 == 0:
+            bar.at(number)
+        try:
+            example = parse(raw.decode("utf-8-sig"))
+            depth = example and _depth(example[1])
+        except RecursionError:
+            raise CorpusError(f"{path}, line {number}: nested too deeply") from None
+        except (ValueError, KeyError, TypeError) as error:
+            raise CorpusError(f"{path}, line {number}: {error}") from None
+        if example:
+            yield number, example, depth
+    clear()
+
+
 def _numbered(x):
     """Replace words at any depth by 0; only their structure matters."""
     return [_numbered(y) for y in x] if isinstance(x, list) else 0
 
 
-def _from_text(line):
+def _labelled(line):
+    """Label and words of a line; None of a blank one."""
+    if not line.strip():
+        return None
+    if line.lstrip().startswith("{"):
+        data = _object(line, "label", "words")
+        if not isinstance(data["label"], str | int | float):
+            raise ValueError(f'"label" is {data["label"]!r}, neither a string nor a number')
+        return str(data["label"]), data["words"]
     label, tab, text = line.partition("\t")
     if not tab:
         raise ValueError('neither {"label": ..., "words": [...]} nor label<TAB>text')
     return label.strip(), words_of(text)
 
 
-def _from_json(line):
+def _unlabelled(line):
+    """None, and the words of a line."""
+    if line.lstrip().startswith("{"):
+        return None, _object(line, "words")["words"]
+    return None, words_of(line.partition("\t")[2] or line)
+
+
+def _object(line, *keys):
     data = json.loads(line)
-    for key in ("label", "words"):
+    for key in keys:
         if key not in data:
             raise ValueError(f'{{...}} lacks "{key}"')
     if not isinstance(data["words"], list):
         raise ValueError('"words" is not a list')
-    if not isinstance(data["label"], str | int | float):
-        raise ValueError(f'"label" is {data["label"]!r}, neither a string nor a number')
-    return str(data["label"]), data["words"]
+    return data
 
 
 def _depth(example):

@@ -10,27 +10,17 @@ import lodkit
 
 from ..errors import LodkitError
 from ..registry import Op
+from .config import POOLS
 
 
 class ModelError(LodkitError, ValueError):
     """A setting that the model cannot take, or texts that it cannot read."""
 
 
-class Defaults(typing.NamedTuple):
-    """Settings with which a model learns well."""
-
-    pool: str = "mean"
-    lr: float = 0.1
-    dim: int = 64
-    batch: int = 64
-    epochs: int = 12
-
-
 class Bag:
-    """word vectors, pooled; it knows no order"""
+    """Pooled word vectors, and a linear layer."""
 
-    defaults = Defaults()
-    pools: tuple[str, ...] = ("sum", "mean", "sqrt", "max", "min")
+    pools: tuple[str, ...] = POOLS
     depth = 1  # of the lists that a text is
     bucket = False  # batches of texts of similar length: fewer time steps
     spread = 1.0  # standard deviation of new word vectors
@@ -43,11 +33,15 @@ class Bag:
     def parameters(self, words, labels, seed):
         """Return new parameters by name, the table of word vectors first."""
         rng = np.random.default_rng(seed)
-        table = lodkit.empty((words, self.dim))
+        shapes = self.shapes(words, labels)
+        table = lodkit.empty(shapes.pop("table"))
         table[...] = rng.standard_normal(table.shape, dtype=np.float32)
         table *= np.float32(self.spread)
-        shapes = {"weight": (self.dim, labels), "bias": (labels,), **self.layers()}
         return {"table": table, **{name: _drawn(rng, shape) for name, shape in shapes.items()}}
+
+    def shapes(self, words, labels):
+        """Return the shapes of the parameters, by name."""
+        return {"table": (words, self.dim), "weight": (self.dim, labels), "bias": (labels,), **self.layers()}
 
     def layers(self):
         """Return the shapes of what stands between the table and the last layer, by name."""
@@ -71,9 +65,8 @@ def _drawn(rng, shape):
 
 
 class GRU(Bag):
-    """a GRU over the words, its states pooled"""
+    """A GRU between the word vectors and the pooling."""
 
-    defaults = Defaults(epochs=6)
     pools = (*Bag.pools, "last")
     bucket, spread = True, 0.1
     layer: Op[..., typing.Any] = lodkit.gru
@@ -97,16 +90,14 @@ class GRU(Bag):
 
 
 class LSTM(GRU):
-    """an LSTM over the words, its states pooled"""
+    """An LSTM between the word vectors and the pooling."""
 
-    defaults = Defaults(epochs=6, batch=32)
     layer, gates = lodkit.lstm, 4
 
 
 class Nested(GRU):
-    """texts are sequences of sequences, docstrings of words: a GRU over the words of each, a GRU over what it found"""
+    """A GRU over the words of each sequence, and a GRU over the pooled states of the sequences."""
 
-    defaults = Defaults(epochs=8, batch=16)
     depth = 2
 
     def layers(self):
@@ -117,9 +108,8 @@ class Nested(GRU):
 
 
 class Attention(Bag):
-    """each word, with its place, sees all of its text; the words pooled"""
+    """Attention between the words of a text, which know their positions."""
 
-    defaults = Defaults(epochs=6)
     bucket, spread, heads = True, 0.1, 2
 
     def __init__(self, config):
@@ -138,4 +128,4 @@ class Attention(Bag):
         return lodkit.sequence_pool(x + lodkit.fc(seen, parameters["back"]), pool=self.pool)
 
 
-MODELS = {"bag": Bag, "gru": GRU, "lstm": LSTM, "nested": Nested, "attention": Attention}
+MODELS: dict[str, type[Bag]] = {"bag": Bag, "gru": GRU, "lstm": LSTM, "nested": Nested, "attention": Attention}

@@ -4,49 +4,25 @@ from __future__ import annotations
 
 import collections
 import dataclasses
-import pathlib
-import sys
-import tempfile
 import time
 import timeit
+import typing
 
 import numpy as np
 
 import lodkit
 
 from ..arrays import to_device
-from ..errors import LodkitError
 from . import corpus as corpora
+from .checkpoint import CheckpointError, check_parameters, check_settings, read_state, unreadable, write_state
 from .models import MODELS, ModelError
+from .optimizers import OPTIMIZERS
+from .progress import Bar, Kernels, say
+from .stdlib import standard_library
 
-STATE = "state.safetensors"  # nothing in it is compressed, or larger than the file
-MOST_EPOCHS = 1 << 31
 TOGETHER = 4  # docstrings that a nested model reads as one example
-OPTIMIZERS = {cls.__name__.lower(): cls for cls in lodkit.optim.Optimizer.__subclasses__()}
-
-
-class CheckpointError(LodkitError, ValueError):
-    """The directory has no state to resume from, or another model's."""
-
-
-@dataclasses.dataclass
-class Config:
-    """Definition of a model; must be equal in a resumed run. None is the model's own default."""
-
-    data: str = "stdlib"
-    pool: str | None = None
-    optimizer: str = "adagrad"
-    lr: float | None = None
-    dim: int | None = None
-    batch: int | None = None
-    seed: int = 0
-    model: str = "bag"
-
-    def __post_init__(self):
-        for name in ("pool", "lr", "dim", "batch"):
-            if getattr(self, name) is None:
-                setattr(self, name, getattr(MODELS[self.model].defaults, name))
-        MODELS[self.model](self)  # raises, before anything is read
+PAYS = 1.1  # by how much the sparse update must be faster, beyond the noise of measuring
+MANY = 10  # a batch that has more than one in so many of the words is a large part of the table
 
 
 class Model:
@@ -85,42 +61,33 @@ class Model:
         return float((logits.argmax(axis=1) == labels).mean())
 
 
-class Progress:
-    """A progress bar on a terminal; elsewhere one line per epoch."""
+class Epoch:
+    """Loss and speed of one epoch; what was compiled meanwhile does not count as its time."""
 
-    def __init__(self, epoch, epochs, total):
-        self.name, self.total = f"epoch {epoch:3}/{epochs}", total
-        self.started, self.live, self.drawn = time.perf_counter(), sys.stderr.isatty(), 0.0
-        self.losses, self.words, self.done = [], 0, 0
+    def __init__(self, name, kernels):
+        self.name, self.kernels = name, kernels
+        self.started, self.compiling = time.perf_counter(), kernels.seconds
+        self.losses, self.words = [], 0
 
-    def step(self, loss, words, examples):
+    def step(self, loss, words):
         self.losses.append(loss)
         self.words += words
-        self.done += examples
-        now = time.perf_counter()
-        if self.live and now - self.drawn > 0.1:
-            self.drawn = now
-            filled = 30 * self.done // max(self.total, 1)
-            bar = "#" * filled + "-" * (30 - filled)
-            print(f"\r{self.name} [{bar}] {self.facts()}", end="", file=sys.stderr, flush=True)
 
-    def facts(self):
-        return f"loss {np.mean(self.losses):.4f}  {self.rate():,.0f} words/s"
+    def seconds(self):
+        return max(time.perf_counter() - self.started - self.kernels.seconds + self.compiling, 1e-9)
 
     def rate(self):
-        return self.words / max(time.perf_counter() - self.started, 1e-9)
+        return self.words / self.seconds()
 
-    def close(self, extra):
-        if self.live:
-            print("\r" + " " * 100 + "\r", end="", file=sys.stderr)
-        print(f"{self.name}  {self.facts()}  {time.perf_counter() - self.started:.2f} s  {extra}", flush=True)
+    def __str__(self):
+        return f"loss {np.mean(self.losses):.4f}  {self.rate():,.0f} words/s"
 
 
 def read_corpus(config):
     """Read the texts as deeply nested as the model reads them."""
     depth = MODELS[config.model].depth
     if config.data == "stdlib":
-        return corpora.standard_library(together=None if depth == 1 else TOGETHER)
+        return standard_library(together=None if depth == 1 else TOGETHER)
     found = corpora.read(config.data)
     if depth > 1 and found.depth != depth:
         raise ModelError(
@@ -148,53 +115,57 @@ class Job:
         self.train = corpora.encode([examples[i] for i in train], self.vocabulary, depth), labels[train]
         self.test = corpora.encode([examples[i] for i in test], self.vocabulary, depth), labels[test]
         self.words = [*self.vocabulary][1:]  # without the one that stands for unknown words
+        state = None if resume is None else self.checked(resume)  # before memory is taken for the model that it tells
         self.model = Model(len(self.vocabulary), len(self.names), config, device)
-        if resume is not None:
-            self.load(resume)
+        if state:
+            self.restore(resume, state)
 
-    def run(self, epochs, save=None):
+    def run(self, epochs, save=None, kernels=None):
         """Train up to ``epochs``, saving the state after each."""
         ids, labels = self.train
+        kernels = kernels or Kernels(0)
+        first, size = self.epoch, len(labels)
+        bar = Bar("training", size * (epochs - first), "")
         while self.epoch < epochs:
             seed = self.config.seed * 10_007 + self.epoch
+            done = size * (self.epoch - first)
             self.epoch += 1
-            progress = Progress(self.epoch, epochs, len(labels))
+            epoch = Epoch(f"epoch {self.epoch:3}/{epochs}", kernels)
+            bar.name = epoch.name
             bucket = self.model.network.bucket
             for words, truth in lodkit.batches(ids, labels, size=self.config.batch, seed=seed, bucket=bucket):
-                progress.step(self.model.step(words, truth), len(words.values), len(truth))
-            self.rate = progress.rate()
-            progress.close(f"test accuracy {100 * self.model.accuracy(*self.test):.1f} %")
+                epoch.step(self.model.step(words, truth), len(words.values))
+                done += len(truth)
+                bar.at(done, epoch)
+            facts, seconds, self.rate = str(epoch), epoch.seconds(), epoch.rate()
+            accuracy = 100 * self.model.accuracy(*self.test)
+            kernels.report()
+            say(f"{epoch.name}  {facts}  {seconds:.2f} s  test accuracy {accuracy:.1f} %")
             if save is not None:
                 self.save(save)
 
     def save(self, folder):
         """Write the state atomically."""
-        state = pathlib.Path(folder, STATE)
-        state.parent.mkdir(parents=True, exist_ok=True)
-        found = {"config": dataclasses.asdict(self.config), "epoch": self.epoch, "labels": self.names}
-        found["words"] = self.words
         model = {"parameters": self.model.parameters, "optimizer": self.model.optimizer.state_dict()}
-        lodkit.save(state, {**found, **model})
+        write_state(folder, config=self.config, epoch=self.epoch, labels=self.names, words=self.words, **model)
 
-    def load(self, folder):
+    def checked(self, folder):
+        """Return a saved state of this model, and of these data."""
         state = read_state(folder)
-        for name, value in dataclasses.asdict(self.config).items():
-            found = state["config"][name]
-            if name != "data" and (type(found) is not type(value) or found != value):  # labels and words identify it
-                raise CheckpointError(f"{folder}: saved with {name}={found!r}, not {value!r}")
+        check_settings(folder, state["config"], dataclasses.asdict(self.config))
         if state["labels"] != self.names or state["words"] != self.words:
-            raise CheckpointError(f"{folder}: saved for other data: labels or words differ")
-        for name, array in self.model.parameters.items():
-            found = state["parameters"].get(name)
-            fits = isinstance(found, np.ndarray) and found.shape == tuple(array.shape) and found.dtype == np.float32
-            if not fits:
-                raise CheckpointError(f"{folder}: {name} is missing, or not float32 of shape {tuple(array.shape)}")
+            data = state["config"].data
+            raise CheckpointError(f"{folder}: saved for other data, labels or words differ; --data was {data!r:.200}")
+        check_parameters(folder, state, len(self.vocabulary), len(self.names))
+        return state
+
+    def restore(self, folder, state):
         try:
             self.model.restore(state["parameters"], state["optimizer"])
         except MemoryError:
             raise
         except Exception as error:  # whatever settings of all kinds and types make it do
-            raise _unreadable(folder, f"the optimizer's state does not fit: {error}") from None
+            raise unreadable(folder, f"the optimizer's state does not fit: {error}") from None
         self.epoch = state["epoch"]
 
     def majority(self):
@@ -203,7 +174,7 @@ class Job:
         return float((self.test[1] == top).mean())
 
     def update_times(self):
-        """Return the seconds of one table update by a sparse gradient, and by the same gradient, dense."""
+        """Time updates of the table by a batch's sparse gradient, and by the same gradient, dense."""
         ids, labels = self.train
         words, truth = next(iter(lodkit.batches(ids, labels, size=self.config.batch, seed=0)))
         _, (sparse, *_) = self.model.gradients(words, truth)
@@ -216,48 +187,26 @@ class Job:
             if model.device == "cuda":
                 to_device(table[:1], "cpu")  # synchronises
 
-        return [min(timeit.repeat(lambda g=g: update(g), number=1, repeat=20)) for g in (sparse, sparse.to_dense())]
+        taken = [min(timeit.repeat(lambda g=g: update(g), number=1, repeat=20)) for g in (sparse, sparse.to_dense())]
+        return UpdateTimes(*taken, len(np.unique(words.values)), len(table))
 
 
-def read_state(folder):
-    """Read the state saved in a directory."""
-    try:
-        state = lodkit.load(pathlib.Path(folder, STATE))
-    except FileNotFoundError:
-        raise CheckpointError(f"{folder}: no saved state: it has no {STATE}") from None
-    except (OSError, LodkitError) as error:
-        raise _unreadable(folder, error) from None
-    if not isinstance(state, dict):
-        raise _unreadable(folder, f"it holds a {type(state).__name__}")
-    config, epoch = state.get("config"), state.get("epoch")
-    if not isinstance(config, dict) or config.keys() != {field.name for field in dataclasses.fields(Config)}:
-        raise _unreadable(folder, "config is no setting of every name")
-    if type(epoch) is not int or not 0 <= epoch < MOST_EPOCHS:
-        raise _unreadable(folder, f"epoch is no whole number from 0 on, below {MOST_EPOCHS}")
-    kinds = {"labels": list, "words": list, "parameters": dict, "optimizer": dict}
-    if wrong := [name for name, kind in kinds.items() if not isinstance(state.get(name), kind)]:
-        raise _unreadable(folder, f"{wrong[0]} is missing or of another kind")
-    if not all(isinstance(x, str) for x in (*state["labels"], *state["words"])):
-        raise _unreadable(folder, "labels and words are no texts")
-    return state
+class UpdateTimes(typing.NamedTuple):
+    """Seconds of an update by a sparse gradient and by a dense one, and how many of the table's rows the batch has."""
 
+    sparse: float
+    dense: float
+    rows: int
+    height: int
 
-def _unreadable(folder, why):
-    file = pathlib.Path(folder, STATE)
-    return CheckpointError(f"{file}: the saved state cannot be read ({why}); move it away, or give another directory")
-
-
-def check_folder(folder):
-    """Make the directory to save in before training; raise if it has a file that is not a state."""
-    folder = pathlib.Path(folder)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
-            pass
-    except OSError as error:
-        raise CheckpointError(f"{folder}: cannot save there ({error.strerror}); give a directory") from None
-    if (folder / STATE).exists():
-        read_state(folder)
+    def __str__(self):
+        facts = f"sparse {1e3 * self.sparse:.3f} ms, dense {1e3 * self.dense:.3f} ms"
+        batch = f"a batch has {self.rows:,} of {self.height:,} words"
+        if self.dense > PAYS * self.sparse:
+            return f"{facts} ({self.dense / self.sparse:.1f} times); {batch}"
+        if MANY * self.rows > self.height:
+            return f"{facts}: sparse does not pay here, {batch}; it does in taller tables"
+        return f"{facts}: sparse does not pay with this optimizer and width, though {batch}"
 
 
 def describe(job):

@@ -18,6 +18,7 @@ from ..lod.batching import Batch, concat
 from ..lod.elsewhere import FEATURES, hints
 from ..ops.shared.features import on_cpu
 from ..public import public
+from ..tracebacks import surface
 from . import lists as _feature_lists
 from .conversions import Conversions, check_count, checked_names
 
@@ -60,6 +61,7 @@ class Features(Batch, Conversions):
     __slots__ = ("_keys", "_map_keys", "_values", "names")
     __hash__ = None  # type: ignore[assignment]
 
+    @surface
     def __init__(
         self,
         lengths: ArrayLike,
@@ -284,6 +286,11 @@ class Features(Batch, Conversions):
 
     def __repr__(self):
         return _feature_lists.text(self)
+
+    def _repr_html_(self) -> str:
+        from .pictures import html
+
+        return html(self)
 
 
 def _check_sum(name, lengths, count, what):

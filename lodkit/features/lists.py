@@ -146,14 +146,14 @@ def text(features):
         return f"Features([{', '.join(_examples(features))}], {tail})"
     unique, counts = np.unique(features.keys, return_counts=True)
     shown = np.argsort(-counts, kind="stable")[:_FIRST]
-    often = ", ".join(f"{_name(int(unique[k]), features.names)} ({counts[k]} times)" for k in shown)
+    often = ", ".join(f"{key_name(int(unique[k]), features.names)} ({counts[k]} times)" for k in shown)
     more = f", ... {len(unique)} in all" if len(unique) > len(shown) else ""
     first = [f"  {line}" for line in _examples(features[:_FIRST])]
     counted = f"{len(features)} examples, {len(features.keys)} {features.kind}s, {features.values.shape[0]} values"
     return "\n".join([f"Features({counted}, {tail}", f"  keys: {often}{more}", *first, "  ...)"])
 
 
-def _name(key, names):
+def key_name(key, names):
     return getattr(label(key, names), "name", str(key))
 
 
@@ -164,9 +164,8 @@ def _examples(features):
     if host.kind == "scalar":
         rows = list(range(len(host.keys) + 1))
     for start, stop in pairwise(offsets):
-        parts = (
-            f"{_name(int(host.keys[e]), host.names)}: {_value(host, rows[e], rows[e + 1])}" for e in range(start, stop)
-        )
+        names = [key_name(int(host.keys[e]), host.names) for e in range(start, stop)]
+        parts = (f"{name}: {_value(host, rows[e], rows[e + 1])}" for e, name in enumerate(names, start))
         yield "{" + ", ".join(parts) + "}"
 
 

@@ -33,6 +33,9 @@ _READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0) 
 _MOST_ENTRIES, _MOST_BYTES, _MOST_DAYS = 20_000, 1 << 30, 60
 _warned = threading.Lock()  # acquired by whoever warns first, and never released
 
+#: Called with ``"loaded"``, ``"compiling"`` or ``"compiled"`` and the name of a function, as it happens.
+watchers: list = []
+
 # Numba builds symbols from a counter. Closures of one factory, compiled in two processes, would share symbols, and
 # loaded together one would run the code of the other.
 private_numba.number_functions(iter(lambda: int.from_bytes(os.urandom(6), "little"), None))
@@ -46,21 +49,26 @@ class DiskCache(private_numba.NullCache):
 
     @property
     def cache_path(self):
-        with contextlib.suppress(OSError):
-            return directory()
-        return None
+        return place()
 
     def load_overload(self, sig, target_context):
         target_context.refresh()
+        found = None
         with failing_softly():
             payload = load(self._name(sig, target_context.codegen()))
-            return payload and private_numba.deserialise(target_context, payload)
-        return None
+            found = payload and private_numba.deserialise(target_context, payload)
+        self._tell("loaded" if found else "compiling")
+        return found or None
 
     def save_overload(self, sig, data):
+        self._tell("compiled")
         if private_numba.is_storable(data):
             with failing_softly():
                 store(self._name(sig, data.codegen), private_numba.serialise(data))
+
+    def _tell(self, event):
+        for watcher in watchers:
+            watcher(event, self._dispatcher.py_func.__qualname__)
 
     def _name(self, sig, codegen):
         args = private_numba.argument_types(sig)
@@ -146,25 +154,36 @@ def directory(make=False):
     return os.path.abspath(path)
 
 
+def place():
+    """Directory of the cache; None if there is none, or others can write to it."""
+    with contextlib.suppress(OSError):
+        return directory()
+    return None
+
+
 def _check_owner(path, status):
     """Refuse what others can write: entries are pickles, and whoever writes one runs code here."""
     if hasattr(os, "geteuid") and (status.st_uid != os.geteuid() or stat.S_IMODE(status.st_mode) & 0o022):
         raise OSError(f"others can write to {path}")
 
 
+def entries(path):
+    """Time of last use, size and path of each entry in a directory, those that are being written too."""
+    found = []
+    with os.scandir(path) as files:
+        for file in files:
+            with contextlib.suppress(OSError):
+                if file.name.endswith((".nbc", ".tmp")):
+                    status = file.stat()
+                    found.append((status.st_mtime, status.st_size, file.path))
+    return found
+
+
 @functools.cache
 def prune_once(path, process):
     """Remove the least recently used entries, once per process, after its first addition."""
-    now, entries = time.time(), []
-    with os.scandir(path) as found:
-        for entry in found:
-            with contextlib.suppress(OSError):
-                status = entry.stat()
-                entries.append((status.st_mtime, status.st_size, entry.path))
-    count = total = 0
-    for used, size, name in sorted(entries, reverse=True):
-        if not name.endswith((".nbc", ".tmp")):
-            continue
+    now, count, total = time.time(), 0, 0
+    for used, size, name in sorted(entries(path), reverse=True):
         days = (now - used) / 86400
         count, total = count + 1, total + size
         too_old = days > (_MOST_DAYS if name.endswith(".nbc") else 1)

@@ -113,6 +113,12 @@ def get_num_threads() -> int:
     return max(1, min(_limit, here))
 
 
+def start() -> str | None:
+    """Start the threading layer unless it runs, and return its name; None where kernels run serially."""
+    process = _process()
+    return None if _limit < 2 or process.serial_only else process.layer or process.launch()
+
+
 def _preload_tbb():
     """Load TBB from where pip installs it, where Numba does not search."""
     for prefix in (sys.prefix, sys.base_prefix):

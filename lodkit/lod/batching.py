@@ -14,6 +14,7 @@ from ..arrays.recorded import tracked
 from ..arrays.sizes import size_product
 from ..arrays.types import ArrayLike, Integer
 from ..errors import LoDMismatchError, RowIndexError
+from ..tracebacks import surface
 from .joining import joined_rows
 from .levels import end_to_end
 from .lod_tensor import LoDTensor
@@ -28,6 +29,7 @@ class Batch:
     __slots__ = ()
 
 
+@surface
 def concat(tensors: Iterable[T]) -> T:
     """Concatenate LoDTensors of one lod_level and item shape, or Features, along the outermost level.
 
@@ -80,6 +82,7 @@ def _concat_rows(values):
     return joined(values)
 
 
+@surface
 def split(x: T, parts: Integer | ArrayLike, *, by: Literal["sequences", "rows"] = "sequences") -> list[T]:
     """Split a batch into consecutive parts, one per worker; ``concat`` is the inverse.
 

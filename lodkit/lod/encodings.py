@@ -26,6 +26,7 @@ from ..arrays import (
 from ..arrays.objects import refuse_objects
 from ..arrays.types import Array, ArrayLike, DenseLike, Device, DTypeLike, Integer, Number, Values
 from ..errors import DTypeError, LoDError, SegmentIdError
+from ..tracebacks import surface
 from . import levels as _levels
 from .elsewhere import Familiar
 from .indexing import require_cpu
@@ -138,6 +139,7 @@ class Conversions(Familiar):
         return cls._wrap(values.reshape((count * length, *item)), (frozen(np.arange(count + 1) * length),))
 
     @classmethod
+    @surface
     def from_nested(cls, lists: Any, *, lod_level: int | None = None, dtype: DTypeLike = None) -> Self:
         """Make a LoDTensor from nested data: lists, arrays, columns of tables, tensors.
 

@@ -15,6 +15,7 @@ from ..arrays import array_of, empty, from_lists, integers, is_cpu_tensor, is_in
 from ..arrays.recorded import not_recorded, on_tape, tracked
 from ..arrays.types import Array, Integer, Values
 from ..errors import DeviceError, LoDError, LodkitError, LoDLevelError, RowIndexError
+from ..tracebacks import shorten
 from .large import is_size, needs_memory
 from .levels import compiled, frozen
 
@@ -46,10 +47,14 @@ class Indexing:
         >>> t.slice(2, 0).offsets(absolute=True)
         array([10, 12])
         """
-        if not 1 <= len(branch) <= len(self._lod):
-            raise LoDLevelError(f"slice takes 1 to {len(self._lod)} indices (lod_level), got {branch}")
-        at = self._find(branch)
-        return self._cut(len(branch) - 1, at, at + 1)
+        try:
+            if not 1 <= len(branch) <= len(self._lod):
+                raise LoDLevelError(f"slice takes 1 to {len(self._lod)} indices (lod_level), got {branch}")
+            at = self._find(branch)
+            return self._cut(len(branch) - 1, at, at + 1)
+        except Exception as error:
+            shorten(error)
+            raise
 
     def slice_in_level(self, level: int, start: Integer, stop: Integer) -> Self:
         """Return the sequences ``start:stop`` of a level, counted over the whole batch, as a view.
@@ -93,15 +98,19 @@ class Indexing:
     @overload
     def __getitem__(self, key: Integer | tuple[Any, ...]) -> Values: ...
     def __getitem__(self, key):
-        if isinstance(key, tuple):
-            return self._descend(key)
-        if isinstance(key, slice):
-            return self._range(key)
-        if is_tensor(key):
-            key = from_lists(key, "sequence indices")[()]
-        if isinstance(key, list) or (isinstance(key, np.ndarray) and key.ndim):
-            return self._select(_indices(key, len(self)))
-        return self._part((key,))
+        try:
+            if isinstance(key, tuple):
+                return self._descend(key)
+            if isinstance(key, slice):
+                return self._range(key)
+            if is_tensor(key):
+                key = from_lists(key, "sequence indices")[()]
+            if isinstance(key, list) or (isinstance(key, np.ndarray) and key.ndim):
+                return self._select(_indices(key, len(self)))
+            return self._part((key,))
+        except Exception as error:
+            shorten(error)
+            raise
 
     def __iter__(self) -> Iterator[Values]:
         if not self._lod:

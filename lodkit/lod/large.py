@@ -11,6 +11,7 @@ import numpy as np
 
 from ..arrays import is_integer
 from ..errors import LodkitError, SizeError
+from ..tracebacks import shorten
 
 F = TypeVar("F", bound=Callable)
 
@@ -19,14 +20,18 @@ _NO_ARRAY = ("array is too big", "Maximum allowed", "cannot reshape array of siz
 
 
 def needs_memory(function: F) -> F:
-    """Decorator of methods of structures: a size that no memory holds raises a SizeError that names it."""
+    """Decorator of methods of structures: a size that no memory holds raises a SizeError that names it.
+
+    Errors end at the line that calls the method.
+    """
 
     @functools.wraps(function)
     def checked(*args, **kwargs):
         try:
             return function(*args, **kwargs)
-        except (MemoryError, ValueError, OverflowError) as error:
+        except Exception as error:
             if isinstance(error, LodkitError) or not is_size(error):
+                shorten(error)
                 raise
             named = inspect.signature(function).bind(*args, **kwargs).arguments
             raise no_memory(function.__qualname__, named.items(), error) from error

@@ -13,6 +13,7 @@ from ..arrays.recorded import on_tape, plain_view
 from ..arrays.types import DenseLike, Device, Levels, Values
 from ..errors import LoDError
 from ..public import public
+from ..tracebacks import shorten
 from . import levels as _levels
 from .columnar import Columnar
 from .comparison import Comparison
@@ -77,16 +78,20 @@ class LoDTensor(
     def __init__(
         self, values: DenseLike | None, recursive_sequence_lengths: Levels | None = None, *, lod: Levels | None = None
     ) -> None:
-        if lod is not None and recursive_sequence_lengths is not None:
-            raise TypeError("give recursive_sequence_lengths or lod=, not both")
-        if lod is not None:
-            levels = _levels.from_offsets(lod)
-        else:
-            levels = _levels.from_lengths(() if recursive_sequence_lengths is None else recursive_sequence_lengths)
-        self._values, self._lod, self._base, self._rows, self._numba = _rows_of(values), levels, 0, None, None
-        if values is None and not levels:
-            raise TypeError("a LoDTensor without values needs lengths: LoDTensor(None, [[...]])")
-        _levels.check_rows(levels, self._values)
+        try:
+            if lod is not None and recursive_sequence_lengths is not None:
+                raise TypeError("give recursive_sequence_lengths or lod=, not both")
+            if lod is not None:
+                levels = _levels.from_offsets(lod)
+            else:
+                levels = _levels.from_lengths(() if recursive_sequence_lengths is None else recursive_sequence_lengths)
+            self._values, self._lod, self._base, self._rows, self._numba = _rows_of(values), levels, 0, None, None
+            if values is None and not levels:
+                raise TypeError("a LoDTensor without values needs lengths: LoDTensor(None, [[...]])")
+            _levels.check_rows(levels, self._values)
+        except Exception as error:
+            shorten(error)
+            raise
 
     @classmethod
     def _wrap(cls, values, levels, base=0):

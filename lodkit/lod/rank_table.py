@@ -58,10 +58,12 @@ class RankTable:
 
     @property
     def index(self) -> Array:
+        """The sequences in order of rank."""
         return self._once("index", self._index.copy)
 
     @property
     def running(self) -> Array:
+        """Per time step the number of sequences that are longer."""
         return self._once("running", self._running.copy)
 
     @property

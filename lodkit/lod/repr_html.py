@@ -5,44 +5,41 @@ Static HTML and SVG below 10 kB in the notebook's colours, without scripts.
 
 from __future__ import annotations
 
-from html import escape
-
 import numpy as np
 
 from ..arrays import to_device
-from .repr_text import amount, first_sequences, headline, selected_rows_text, summary
+from ..markup import STROKE, box, details, svg, table, title
+from .repr_text import amount, few, first_sequences, headline, selected_rows_text, summary
 
 _ITEMS, _SPANS, _LEVELS = 60, 24, 4  # drawn: bars; sequences per level; levels
 _TABLED = 6  # levels in the table
-_STROKE = 'fill="none" stroke="currentColor"'
 _LINE, _BAR = 18, 22  # heights of a line of lengths and of the bars
-_TEXT = 3000  # characters of values
 
 
 def html(t):
     """Render a LoDTensor: facts, picture, lengths per level, first sequences."""
     facts = headline(t) if t.values is not None else ["structure without values", f"lod_level={t.lod_level}"]
-    return "".join(
-        (
-            f"<div><b>LoDTensor</b> {escape(' · '.join(facts))}<br>",
-            picture(t),
-            _table(t),
-            "" if t.values is None else _details("first sequences", "\n".join(first_sequences(t))),
-            "</div>",
-        )
+    return box(
+        title("LoDTensor", *facts),
+        picture(t),
+        _table(t),
+        "" if t.values is None else details("first sequences", "\n".join(first_sequences(t))),
     )
 
 
 def selected_rows_html(s):
-    """Render a SelectedRows: its rows within the table, and the first values."""
-    count = len(s._rows)
+    """Render a SelectedRows: its rows within the table, each counted once, and the first values."""
+    count, rows = len(s._rows), to_device(s._rows, "cpu")
+    distinct = count if s.is_merged else len(np.unique(rows))
     dense = s.height * (s.value.nbytes // count) if count else 0
     size = f"{amount(s.value.nbytes)} instead of {amount(dense)}"
-    facts = escape(f"{count} of {s.height} rows · {s.value.dtype} · {size}")
-    places = np.unique(np.minimum(to_device(s._rows, "cpu") * (300 / max(s.height, 1)), 299).astype(int)).tolist()
+    entries = [f"{count} entries"] if count != distinct else []
+    facts = [f"{distinct} of {s.height} rows", *entries, str(s.value.dtype).removeprefix("torch."), size]
+    places = np.unique(np.minimum(rows * (300 / max(s.height, 1)), 299).astype(int)).tolist()
     ticks = "".join(f"M{x + 1} 1v14" for x in places)
-    strip = _svg(302, 16, f'<path d="{ticks}M.5 .5h301v15h-301z" {_STROKE}/>')
-    return f"<div><b>SelectedRows</b> {facts}<br>{strip}{_details('values', selected_rows_text(s))}</div>"
+    said = f"Places of the rows in the table: {distinct} of {s.height}"
+    strip = svg(said, 302, 16, f'<path d="{ticks}M.5 .5h301v15h-301z" {STROKE}/>')
+    return box(title("SelectedRows", *facts), strip, details("values", selected_rows_text(s)))
 
 
 class _Layout:
@@ -86,23 +83,30 @@ def picture(t):
     for spans in layout.spans:
         parts.extend(f'<text x="{(a + b) // 2}" y="{y + 11}">{n}</text>' for a, b, n in spans)
         lines = "".join(f"M{a} {y + 15}H{b - 4}" for a, b, n in spans)
-        parts.append(f'<path d="{lines}" {_STROKE} stroke-opacity=".4"/>')
+        parts.append(f'<path d="{lines}" {STROKE} stroke-opacity=".4"/>')
         y += _LINE
     bar = "v10h10v-10z" if boxes else f"v{_BAR - 6}"
-    parts.append('<path d="' + "".join(f"M{x} {y + 4}{bar}" for x in layout.items) + f'" {_STROKE}/>')
+    parts.append('<path d="' + "".join(f"M{x} {y + 4}{bar}" for x in layout.items) + f'" {STROKE}/>')
     if layout.full:
         parts.append(f'<text x="{layout.x + 8}" y="{y + 14}">…</text>')
-    return _svg(layout.x + 24, y + _BAR, "".join(parts))
+    return svg(_said(t, layout.full), layout.x + 24, y + _BAR, "".join(parts))
+
+
+def _said(t, cut):
+    """What the picture shows, in words."""
+    if not t.lod_level:
+        return f"{len(t)} rows"
+    lengths = "; ".join(f"level {level}: {few(t.lengths(level))}" for level in range(min(t.lod_level, _TABLED)))
+    return f"{len(t)} sequences{', the first of them drawn' if cut else ''}; lengths at {lengths}"
 
 
 def _table(t):
     """Render one line per level: number of sequences, lengths, empty ones, histogram."""
-    lines = [
-        f"<tr><td>level {level}</td><td>{len(lengths)} sequences</td><td>lengths {summary(lengths)}</td>"
-        f"<td>{int((lengths == 0).sum())} empty</td><td>{_histogram(lengths)}</td></tr>"
+    rows = [
+        (level, len(lengths), summary(lengths), int((lengths == 0).sum()), _histogram(lengths))
         for level, lengths in ((level, t.lengths(level)) for level in range(min(t.lod_level, _TABLED)))
     ]
-    return f"<table>{''.join(lines)}</table>" if lines else ""
+    return table("", ("level", "sequences", "lengths", "empty", "histogram"), rows)
 
 
 def _histogram(lengths):
@@ -113,14 +117,4 @@ def _histogram(lengths):
     counts, _ = np.histogram(lengths - low, bins=min(12, most), range=(0, most))
     heights = np.ceil(counts * 16 / counts.max()).astype(int).tolist()
     bars = "".join(f"M{4 + 7 * i} 17v{-height}" for i, height in enumerate(heights) if height)
-    return _svg(90, 18, f'<path d="{bars}" {_STROKE} stroke-width="5"/>')
-
-
-def _svg(width, height, inner):
-    text = 'font-family="monospace" font-size="11" text-anchor="middle" fill="currentColor"'
-    return f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" {text}>{inner}</svg>'
-
-
-def _details(title, text):
-    text = text if len(text) <= _TEXT else text[:_TEXT] + " ..."
-    return f"<details><summary>{title}</summary><pre>{escape(text)}</pre></details>"
+    return svg(f"Histogram of lengths: {summary(lengths)}", 90, 18, f'<path d="{bars}" {STROKE} stroke-width="5"/>')

@@ -30,6 +30,7 @@ from ..arrays.recorded import not_recorded, on_tape, plain_view, tracked
 from ..arrays.types import ArrayLike, DenseLike, Device, Integer, Number, Values
 from ..errors import DeviceError, LoDError, RowIndexError
 from ..public import public
+from ..tracebacks import shorten
 from .coordinates import Coordinates
 from .elsewhere import SELECTED_ROWS, hints
 from .large import needs_memory
@@ -43,6 +44,45 @@ def bad_row(rows, i, height):
     return RowIndexError(
         f"rows[{i}] = {rows[i]} is outside [0, {height}) (height={height}); give the table's number of rows as height"
     )
+
+
+def _checked(rows, value, height):
+    """The parts of SelectedRows: rows as a read-only copy, a value, the height."""
+    value = from_lists(value, "value") if isinstance(value, list | tuple | int | float) else value
+    if isinstance(value, np.ndarray) and not on_tape(value):
+        value = refuse_objects(plain_array(value, "value"), "value")
+    tensor = is_cpu_tensor(value)
+    if tensor:
+        check_dense(value, "value")
+    elif not is_array(value):
+        raise TypeError(
+            f"expected a NumPy or CUDA array, or a tensor, as value, got {type(value).__name__}; "
+            f"{remedy_for(value, 'value')}"
+        )
+    height = integer(height, "height")
+    if height < 0:
+        raise RowIndexError(f"height = {height} is negative")
+    if height > MOST:
+        raise RowIndexError(f"height = {height} does not fit int64")
+    if tensor or isinstance(value, np.ndarray):
+        if not isinstance(rows, np.ndarray) and is_array(rows):
+            raise DeviceError("rows are on a GPU and value is not; move one of them")
+        rows = locked_copy(integers(rows, "rows"))
+    else:
+        from ..arrays.cuda import rows_on_device_of
+
+        rows = rows_on_device_of(value, rows)
+    if rows.ndim != 1:
+        raise LoDError(f"rows must be one-dimensional, got shape {rows.shape}; pass rows.reshape(-1)")
+    if not value.ndim or len(value) != len(rows):
+        raise LoDError(f"{len(rows)} rows, but value has shape {value.shape}; give one row of values per row")
+    if not tensor and not isinstance(value, np.ndarray):
+        from ..arrays.cuda import checked_ids
+
+        checked_ids(rows, height, "rows", lambda numbers, i: bad_row(numbers, i, height))
+    elif len(rows) and (rows.min() < 0 or rows.max() >= height):
+        raise bad_row(rows, int(np.argmax((rows < 0) | (rows >= height))), height)
+    return rows, value, height
 
 
 @public
@@ -81,41 +121,11 @@ class SelectedRows(Coordinates):
     __array_ufunc__ = None
 
     def __init__(self, rows: DenseLike, value: DenseLike, height: Integer) -> None:
-        value = from_lists(value, "value") if isinstance(value, list | tuple | int | float) else value
-        if isinstance(value, np.ndarray) and not on_tape(value):
-            value = refuse_objects(plain_array(value, "value"), "value")
-        tensor = is_cpu_tensor(value)
-        if tensor:
-            check_dense(value, "value")
-        elif not is_array(value):
-            raise TypeError(
-                f"expected a NumPy or CUDA array, or a tensor, as value, got {type(value).__name__}; "
-                f"{remedy_for(value, 'value')}"
-            )
-        height = integer(height, "height")
-        if height < 0:
-            raise RowIndexError(f"height = {height} is negative")
-        if height > MOST:
-            raise RowIndexError(f"height = {height} does not fit int64")
-        if tensor or isinstance(value, np.ndarray):
-            if not isinstance(rows, np.ndarray) and is_array(rows):
-                raise DeviceError("rows are on a GPU and value is not; move one of them")
-            rows = locked_copy(integers(rows, "rows"))
-        else:
-            from ..arrays.cuda import rows_on_device_of
-
-            rows = rows_on_device_of(value, rows)
-        if rows.ndim != 1:
-            raise LoDError(f"rows must be one-dimensional, got shape {rows.shape}; pass rows.reshape(-1)")
-        if not value.ndim or len(value) != len(rows):
-            raise LoDError(f"{len(rows)} rows, but value has shape {value.shape}; give one row of values per row")
-        if not tensor and not isinstance(value, np.ndarray):
-            from ..arrays.cuda import checked_ids
-
-            checked_ids(rows, height, "rows", lambda numbers, i: bad_row(numbers, i, height))
-        elif len(rows) and (rows.min() < 0 or rows.max() >= height):
-            raise bad_row(rows, int(np.argmax((rows < 0) | (rows >= height))), height)
-        self._fill(rows, value, height, False, {})
+        try:
+            self._fill(*_checked(rows, value, height), False, {})
+        except Exception as error:
+            shorten(error)
+            raise
 
     @classmethod
     def _wrap(cls, rows, value, height, merged=False, runs=None):
@@ -156,10 +166,12 @@ class SelectedRows(Coordinates):
 
     @property
     def ndim(self) -> int:
+        """Number of dimensions of the dense array."""
         return self.value.ndim
 
     @property
     def dtype(self) -> np.dtype[typing.Any] | typing.Any:
+        """Dtype of the value."""
         return self.value.dtype
 
     @property
@@ -169,6 +181,7 @@ class SelectedRows(Coordinates):
 
     @property
     def device(self) -> Device:
+        """Device of rows and value, ``"cpu"`` or ``"cuda"``."""
         return device_of(self.value)
 
     def __len__(self) -> int:

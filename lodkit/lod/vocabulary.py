@@ -12,10 +12,12 @@ import numpy as np
 from ..arrays import is_integer
 from ..errors import LoDError, LodkitError, RowIndexError
 from ..public import public
+from ..tracebacks import surface
 from .lod_tensor import LoDTensor
 from .nesting import MAX_DEPTH
 
 UNKNOWN = "<unknown>"
+_SHOWN = 12  # words
 
 
 @public
@@ -153,6 +155,14 @@ class Vocabulary:
         specials = "".join(f", {role}={word!r}" for role, word in self.specials().items())
         return f"Vocabulary({len(self):,} words: [{shown}]{specials})"
 
+    def _repr_html_(self) -> str:
+        from ..markup import box, code, table
+
+        roles = {word: role for role, word in self.specials().items()}
+        rows = [(i, code(word), roles.get(word, "")) for i, word in enumerate(self._words[:_SHOWN])]
+        first = f", the first {_SHOWN}" if len(self) > _SHOWN else ""
+        return box(table(f"Vocabulary of {len(self):,} words{first}", ("id", "word", "stands for"), rows))
+
 
 class _Ids(dict):
     """Ids by word; what is not there has the id of unknown words."""
@@ -174,6 +184,7 @@ def _restored(words, specials):
     return Vocabulary(words, **specials)
 
 
+@surface
 def vocabulary(
     texts: Any,
     *,

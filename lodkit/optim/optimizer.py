@@ -14,6 +14,7 @@ from ..errors import LodkitError
 from ..public import public
 from ..registry import OPS, Op
 from ..signals import uninterrupted
+from ..tracebacks import surface
 from .checks import Settings, check_attrs, check_gradient, check_group, counted, named, refuse_shared
 from .touched import TouchedRows
 
@@ -64,6 +65,7 @@ class Optimizer:
         cls.op, cls.flags, cls.defaults = OPS[op], flags or {}, defaults
         cls.states = tuple(s for s in list(cls.op.inputs)[2:] if s not in cls.flags.values())
 
+    @surface
     def __init__(
         self,
         params: Mapping[str, Any] | Sequence[Mapping[str, Any]],
@@ -95,6 +97,7 @@ class Optimizer:
         """Parameters by name, of all groups."""
         return {name: param for group in self.groups for name, param in group["params"].items()}
 
+    @surface
     def step(self, grads: Mapping[str, Any] | Sequence[Any]) -> None:
         """Update the parameters, all of them: Ctrl-C waits for the last.
 
@@ -273,6 +276,11 @@ class Optimizer:
             for name, p in g["params"].items()
         ]
         return "\n".join([f"{type(self).__name__}(iteration={self.iteration})", *shown])
+
+    def _repr_html_(self) -> str:
+        from .tables import html
+
+        return html(self)
 
 
 def _compute_dtype(param):

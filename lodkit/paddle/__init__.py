@@ -9,6 +9,7 @@ repeat.
 from __future__ import annotations
 
 from .. import ops
+from ..tracebacks import surface
 from . import _arrays, _beams, _crf, _ctc, _optimizers, _recurrent_layers, _sequences, _tables, _units, _values
 from ._types import TYPES, Inferring, Running, SlotError, call
 from .feeding import DataFeeder, create_lod_tensor, create_random_int_lodtensor
@@ -34,6 +35,7 @@ __all__ = [
 ]
 
 
+@surface
 def run_op(op_type, inputs, attrs=None):
     """Run an operator type of Paddle.
 
@@ -59,6 +61,7 @@ def run_op(op_type, inputs, attrs=None):
     return call(Running(), op_type, inputs, attrs or {})
 
 
+@surface
 def infer_op(op_type, descs, attrs=None):
     """Describe the outputs of an operator type from VarDesc of its inputs.
 

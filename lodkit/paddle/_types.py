@@ -20,8 +20,8 @@ from ..errors import LodkitError
 from ..lod import LoDTensor, RankTable, SelectedRows, values_of
 from ..public import public
 from ..registry import OPS, VarDesc
+from ..registry.catalogue import Names
 from ..registry.kinds import LISTS
-from ..registry.operators import Registry
 from ..registry.tensor_doors import call_published, within
 
 
@@ -30,7 +30,7 @@ class SlotError(LodkitError, ValueError):
     """A required slot of the operator type is missing, or a slot is unknown."""
 
 
-TYPES = Registry()
+TYPES: Names = Names()
 
 #: Slots of what optimizers update in place; they look at the others themselves.
 #: Attributes of every operator in a saved program (origin, device), which no operator reads.

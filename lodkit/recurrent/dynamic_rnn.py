@@ -14,10 +14,12 @@ from ..lod import LoDTensor, mismatch, values_of
 from ..ops import array_to_lod_tensor, lod_rank_table, lod_tensor_to_array, reorder_lod_tensor_by_rank
 from ..registry.kinds import LISTS
 from ..registry.recording import open_tapes
+from ..tracebacks import surface
 
 _LEVEL, _REVERSE = checker(int, "level", "dynamic_rnn"), checker(bool, "reverse", "dynamic_rnn")
 
 
+@surface
 def dynamic_rnn(
     step: Callable[..., Any], inputs: Any, memories: Any, *, static: Any = (), level: int = 0, reverse: bool = False
 ) -> tuple[tuple[LoDTensor, ...], tuple[Any, ...]]:

@@ -23,7 +23,8 @@ def backward(call, wanted, grads):
         try:
             result = call.op.gradient_rule(view, *grads)
         except Exception as error:
-            explain(call.op, call.inputs, call.attrs, error)
+            if clear := explain(call.op, call.inputs, call.attrs, error):
+                raise clear from error
             raise
     return result if isinstance(result, tuple) else (result,)
 

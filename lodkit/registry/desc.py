@@ -62,6 +62,7 @@ class TensorDesc:
             raise DescError(f"dims {self.dims} have an entry outside 0 .. 2^63 - 1 that is not -1 (unknown)")
 
     def to_bytes(self) -> bytes:
+        """Serialise, byte for byte as protobuf does."""
         if self.dtype.name not in DATA_TYPES:
             raise DescError(f"{self.dtype} has no DataType number; there are {', '.join(DATA_TYPES)}")
         dims = b"".join(put(2, VARINT, d) for d in self.dims)
@@ -69,6 +70,7 @@ class TensorDesc:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
+        """Parse a message."""
         found = read(data, {1: ("data_type", number), 2: ("dims", numbers)}, "TensorDesc", "data_type")
         code = found["data_type"]
         if code not in _NAMES:
@@ -90,10 +92,12 @@ class LodTensorDesc:
             raise DescError(f"lod_level {self.lod_level} is outside 0 .. 2^31 - 1")
 
     def to_bytes(self) -> bytes:
+        """Serialise, byte for byte as protobuf does."""
         return put(1, BYTES, self.tensor.to_bytes()) + put(2, VARINT, self.lod_level)
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
+        """Parse a message."""
         found = read(data, {1: ("tensor", message), 2: ("lod_level", number)}, "LodTensorDesc", "tensor")
         return cls(TensorDesc.from_bytes(found["tensor"]), signed(found.get("lod_level", 0), 32))
 
@@ -194,6 +198,13 @@ class VarDesc:
         same = (self.type, self.dtype, self.lod_level) == (other.type, other.dtype, other.lod_level)
         dims = zip(self.dims, other.dims, strict=False)
         return same and len(self.dims) == len(other.dims) and all(a in (-1, b) for a, b in dims)
+
+    def _repr_html_(self) -> str:
+        from ..markup import box, table
+
+        dims = " x ".join("any" if d < 0 else str(d) for d in self.dims) or "none"
+        row = (self.name, self.type.name, self.dtype, dims, self.lod_level, "yes" if self.persistable else "no")
+        return box(table("VarDesc", ("name", "type", "dtype", "dims", "lod_level", "persistable"), [row]))
 
     def to_bytes(self) -> bytes:
         """Serialise, byte for byte as protobuf does."""

@@ -17,19 +17,15 @@ _NO_ROWS = ("len() of unsized", "iteration over a 0-d", "tuple index out of rang
 
 
 def explain(op, inputs, attrs, error):
-    """Raise an error that names inputs and attributes, in place of one of NumPy's; return for others."""
+    """Return an error that names inputs and attributes, in place of one of NumPy's; None for others."""
     if isinstance(error, LodkitError) and not isinstance(error, SizeError):
-        return
+        return None
     text, named = str(error), [*zip(names_of(op, inputs), inputs, strict=False)]
-    clear = None
     if isinstance(error, TypeError | IndexError) and text.startswith(_NO_ROWS):
-        clear = next(filter(None, (_without_rows(op, name, x) for name, x in named)), None)
-    elif isinstance(error, ValueError) and "inhomogeneous" in text:
-        clear = next(filter(None, (_uneven(op, name, x) for name, x in [*attrs.items(), *named])), None)
-    elif is_size(error):
-        clear = no_memory(op.name, [*attrs.items(), *named], error)
-    if clear:
-        raise clear from error
+        return next(filter(None, (_without_rows(op, name, x) for name, x in named)), None)
+    if isinstance(error, ValueError) and "inhomogeneous" in text:
+        return next(filter(None, (_uneven(op, name, x) for name, x in [*attrs.items(), *named])), None)
+    return no_memory(op.name, [*attrs.items(), *named], error) if is_size(error) else None
 
 
 def _uneven(op, name, x):

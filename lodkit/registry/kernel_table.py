@@ -73,13 +73,22 @@ class KernelTable:
         if device in self._loaded:
             return
         with lock:  # to look for a module imports its package
-            package = self.definition.__module__.rpartition(".ops.")[0]
-            kernels = f"{package}.kernels"
-            for module in (f"{kernels}.common.{self.family}", f"{kernels}.{device}.{self.family}"):
-                if package and _exists(module):
-                    load(module)
+            for module in self._modules(device):
+                load(module)
             self._bind(device)
             self._loaded.add(device)  # last, so that other threads find the kernels
+
+    def _modules(self, device):
+        """The modules that have the kernels of the family for a device."""
+        package = self.definition.__module__.rpartition(".ops.")[0]
+        names = (f"{package}.kernels.{room}.{self.family}" for room in ("common", device))
+        return [name for name in names if package and _exists(name)]
+
+    def devices(self):
+        """Return the devices that have kernels, ``"cpu"`` and ``"cuda"``; no kernel is loaded to tell."""
+        with lock:
+            known = {device for device, _ in self.kernels}.union(*(devices for devices, _ in self._shared))
+            return [device for device in ("cpu", "cuda") if device in known or self._modules(device)]
 
     def _miss(self, device, asked):
         self._load_all()

@@ -7,7 +7,6 @@ several kinds), read from its annotations.
 
 from __future__ import annotations
 
-import difflib
 import functools
 import inspect
 import operator
@@ -17,9 +16,12 @@ import numpy as np
 
 from ..arrays import checker, device_of, one_device
 from ..arrays.recorded import state
-from ..errors import LodkitError, ShapeMismatchError, UnknownOperatorError
+from ..errors import LodkitError, ShapeMismatchError
 from ..lod import LoDTensor, SelectedRows
+from ..tracebacks import full, shorten, surface
 from . import representation
+from .catalogue import OPS
+from .catalogue import Registry as Registry
 from .desc import VarDesc, inferred_level
 from .explaining import explain
 from .inputs import accept_inputs, label_of, names_of
@@ -29,27 +31,6 @@ from .out import call_with_out
 from .recording import call_recorded, closed, note_update, open_tapes
 from .tape import differentiate
 from .tensors import arrays_of, call_on_arrays, holds_tensors, launcher_of
-
-
-class Registry(dict):
-    """Name -> Op. The error for an unknown name suggests the nearest ones."""
-
-    def __missing__(self, name):
-        near = difflib.get_close_matches(str(name), self, n=3, cutoff=0.5)
-        hint = f"; did you mean {', '.join(near)}?" if near else f"; there are {', '.join(sorted(self))}"
-        raise UnknownOperatorError(f"no operator is called {name!r}{hint}")
-
-    def __reduce__(self):
-        return "OPS" if self is OPS else super().__reduce__()  # lodkit.OPS, with all definitions
-
-    def _repr_html_(self):
-        for op in self.values():
-            op._load_all()
-        return representation.table_of(self)
-
-
-OPS = Registry()
-OPS.__module__ = "lodkit"  # for pickle
 
 
 class Op(KernelTable):
@@ -83,9 +64,9 @@ class Op(KernelTable):
         self.infer_function = self._like((like,) if like else self.updates, hints.get("return") is Dense)
 
     def __call__(self, *inputs, out=None, **attrs):
-        if state.open and open_tapes():
-            return call_recorded(self, inputs, out, attrs)
         try:
+            if state.open and open_tapes():
+                return call_recorded(self, inputs, out, attrs)
             if out is not None:
                 return call_with_out(self, inputs, attrs, out)
             # 0.1 us faster than map()
@@ -124,18 +105,22 @@ class Op(KernelTable):
                 note_update(self, inputs)
             return result
         except Exception as error:
-            explain(self, inputs, attrs, error)
+            if clear := explain(self, inputs, attrs, error):
+                raise clear from (error if full() else None)
+            shorten(error)
             raise
         except BaseException:  # Ctrl-C, maybe between the update and the note of it
             note_update(self, inputs)
             raise
 
+    @surface
     def select(self, *inputs):
         """Return the kernel for these inputs."""
         inputs = self._accept(arrays_of(self, inputs))
         self._check_kinds(inputs)
         return self._find(one_device(self.name, inputs), self._kinds_of(inputs))
 
+    @surface
     def infer(self, *descs, **attrs):
         """Return the VarDesc (or a tuple of them) of the result, from those of the inputs."""
         self._check_attrs(attrs)
@@ -278,8 +263,10 @@ class Op(KernelTable):
         return representation.text(self)
 
     def _repr_html_(self):
+        from .page import html
+
         self._load_all()
-        return representation.page(self)
+        return html(self)
 
     def __reduce__(self):
         return operator.getitem, (OPS, self.name)
@@ -313,6 +300,7 @@ def op(definition=None, /, *, rowwise=False, updates=False, like=None):
     return made
 
 
+@surface
 def run(name, *inputs, **attrs):
     """Run an operator by name: ``run("sequence_pool", x, pool="max")``."""
     return OPS[name](*inputs, **attrs)

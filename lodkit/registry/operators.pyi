@@ -2,6 +2,8 @@ from collections.abc import Callable, Iterator
 from inspect import Signature
 from typing import Any, Concatenate, Generic, Literal, ParamSpec, TypeVar, overload
 
+from .catalogue import OPS as OPS
+from .catalogue import Registry as Registry
 from .desc import VarDesc
 from .recording import Call
 
@@ -13,11 +15,6 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 _Rule = TypeVar("_Rule", bound=Callable[Concatenate[Call, ...], Any])
 _Infer = TypeVar("_Infer", bound=Callable[..., VarDesc | tuple[VarDesc, ...]])
 _Example = TypeVar("_Example", bound=Callable[[Any], Any])
-
-class Registry(dict[str, Op[..., Any]]):
-    def __missing__(self, name: str) -> Op[..., Any]: ...
-
-OPS: Registry
 
 class Op(Generic[P, R]):
     """One operator: callable, with ``infer``, ``select``, kernels by device and kind, and a gradient.
@@ -60,6 +57,9 @@ class Op(Generic[P, R]):
 
     def infer(self, *descs: VarDesc | None, **attrs: Any) -> VarDesc | Any:
         """Return the VarDesc (or a tuple of them) of the result, from those of the inputs."""
+
+    def devices(self) -> list[str]:
+        """Return the devices that have kernels, ``"cpu"`` and ``"cuda"``; no kernel is loaded to tell."""
 
     def kernel(self, *devices: Literal["cpu", "cuda"]) -> Callable[[_Function], _Function]:
         """Register the decorated function as the kernel for a device and its annotated kinds."""

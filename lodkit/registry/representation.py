@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import inspect
 
 
@@ -34,29 +33,13 @@ def describe(op, kinds):
 
 def text(op):
     """Signature and kernels of an operator, as text."""
-    lines = [f"  {device:5} {kinds:40} {place}" for device, kinds, place in _rows(op)]
+    lines = [f"  {device:5} {kinds:40} {place}" for device, kinds, place in places(op)]
     return "\n".join([f"{op.name}{op.signature}", *lines])
 
 
-def _rows(op):
+def places(op):
     """Device, kinds and place of every kernel."""
     for (device, kinds), kernel in op.kernels.items():
         code = inspect.unwrap(kernel).__code__
         where = "/".join(code.co_filename.replace("\\", "/").split("/")[-3:])
         yield device, describe(op, kinds), f"{where}:{code.co_firstlineno}"
-
-
-def page(op):
-    """Signature and kernels of an operator, as HTML."""
-    return f"<code>{html.escape(op.name + str(op.signature))}</code><br>{_kernels(op)}"
-
-
-def table_of(ops):
-    """All operators, as HTML."""
-    rows = "".join(f"<tr><td><code>{n}</code></td><td>{_kernels(op)}</td></tr>" for n, op in sorted(ops.items()))
-    return f"<table><tr><th>operator</th><th>kernels</th></tr>{rows}</table>"
-
-
-def _kernels(op):
-    rows = ("".join(f"<td>{html.escape(cell)}</td>" for cell in row) for row in _rows(op))
-    return f"<table>{''.join(f'<tr>{row}</tr>' for row in rows)}</table>"

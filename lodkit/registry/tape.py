@@ -17,6 +17,7 @@ from ..arrays.recorded import Function, state
 from ..errors import LodkitError
 from ..lod import LoDTensor, SelectedRows
 from ..public import public
+from ..tracebacks import surface
 from .backward import Readable, add_to, backward, like_source, memory_of, replaced, seed, separate
 from .recording import Call, _local, closed, open_tapes, record, unwrapped, wrapped
 
@@ -40,6 +41,9 @@ class Tape:
     ...     rows = lodkit.lookup_table(table, [73, 84])
     >>> tape.gradient(rows, [table])[0]
     SelectedRows(rows=[73, 84], value=[[1., 1.], [1., 1.]], height=100)
+    >>> tape  # Jupyter draws it
+    Tape(1 call)
+      %1: float32[2, 2] = lookup_table(table: float32[100, 2], ids: int64[2])
     """
 
     def __init__(self) -> None:
@@ -65,6 +69,16 @@ class Tape:
         closed.add(self)
         with _lock:
             state.open -= 1
+
+    def __repr__(self) -> str:
+        from .tape_calls import text
+
+        return text(self, self in open_tapes())
+
+    def _repr_html_(self) -> str:
+        from .tape_graph import html
+
+        return html(self, self in open_tapes())
 
     def watch(self, x: T) -> T:
         """Return ``x`` as operators return arrays on this tape: what NumPy computes with it is recorded.
@@ -98,6 +112,7 @@ class Tape:
         self._watched.append((memory_of(x), self._key(x), _checksum(memory_of(x))))
         return wrapped(x)
 
+    @surface
     def gradient(self, target: Any, sources: list[Any] | tuple[Any, ...], output_gradients: Any = None) -> list[Any]:
         """Return the gradients of ``target`` by each of ``sources``.
 

@@ -11,6 +11,7 @@ import os
 from typing import Any
 
 from ..files import replacing
+from ..tracebacks import surface
 from . import npz, safetensors
 from .packing import packed, unpacked
 from .reading import Source
@@ -20,6 +21,7 @@ META = "__lodkit__"
 _FORMATS = {".npz": npz, ".safetensors": safetensors}
 
 
+@surface
 def save(path: str | os.PathLike[str], values: Any) -> None:
     """Save a value, or nested dictionaries of values, to one file; a crash leaves the old file or the new one, whole.
 
@@ -62,6 +64,7 @@ def save(path: str | os.PathLike[str], values: Any) -> None:
         form.write(file, arrays, META, meta)
 
 
+@surface
 def load(path: str | os.PathLike[str], *, mmap: bool = False) -> Any:
     """Load what ``save`` wrote. Of a file by another program, load its arrays, in a dictionary.
 

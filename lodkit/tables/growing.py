@@ -14,9 +14,11 @@ from ..arrays.recorded import hooks
 from ..arrays.types import Array, DenseLike, DTypeLike
 from ..errors import LodkitError, RowIndexError, ShapeMismatchError
 from ..lod import LoDTensor, SelectedRows
+from ..lod.repr_text import amount, numbers
 from ..public import public
 from ..registry import Op
 from ..signals import uninterrupted
+from ..tracebacks import surface
 
 
 def _zeros(count, shape, dtype):
@@ -85,6 +87,19 @@ class GrowingTable:
     def __repr__(self):
         return f"<GrowingTable: {len(self)} keys, capacity {len(self.values)}, rows of {self.item} {self.dtype}>"
 
+    def _repr_html_(self) -> str:
+        from ..markup import STROKE, box, details, svg, title
+
+        used = f"{len(self)} of {len(self.values) - 1} rows have keys"
+        rows, size = f"rows of {self.item} {self.dtype}", amount(self.values.nbytes)
+        states = ", ".join(self._states) or "none"
+        filled = round(300 * len(self) / (len(self.values) - 1))
+        bar = f'<path d="M1 1h{filled}v14h-{filled}z" fill="currentColor"/><path d="M.5 .5h301v15h-301z" {STROKE}/>'
+        pairs = zip(self.keys[:8].tolist(), self.values, strict=False)
+        first = "\n".join(f"{key}: {numbers(row)}" for key, row in pairs)
+        facts = title("GrowingTable", used, rows, size, f"states: {states}")
+        return box(facts, svg(used, 302, 16, bar), details("first keys", first) if first else "")
+
     @property
     def keys(self) -> Array:
         """The keys, by slot."""
@@ -102,6 +117,7 @@ class GrowingTable:
             raise ShapeMismatchError(f"initializer gave shape {rows.shape}, not {(stop - start, *self.item)}")
         return rows if rows.flags.owndata and rows.flags.writeable else rows.copy()
 
+    @surface
     def slots(self, keys: DenseLike | LoDTensor, *, grow: bool = True) -> Array | Any:
         """Return the slot of each key, int64, in the shape or the structure of the keys.
 
@@ -146,6 +162,7 @@ class GrowingTable:
         self.values = values
         self._states.update(grown)
 
+    @surface
     def lookup(self, keys: DenseLike | LoDTensor, *, training: bool = True, is_sparse: bool = True) -> Array | Any:
         """Return the row of each key; a Tape's gradient by ``values`` is SelectedRows of slots.
 
@@ -184,6 +201,7 @@ class GrowingTable:
             self._states[name] = np.full(shape, fill, dtype or self.dtype)
         return self._states[name]
 
+    @surface
     def update(self, op: Op[..., Any], grad: SelectedRows, *states: str | Array, **attrs: Any) -> None:
         """Step the rows that a gradient lists: ``table.update(lodkit.adagrad, grad, "moment", lr=0.1)``.
 

@@ -37,7 +37,7 @@ def main():
 
 def run(given, lane, seconds, seed, *more):
     """Run one lane in a process of its own: whether kernels are compiled is settled when Numba is imported."""
-    env = {**os.environ, "OMP_WAIT_POLICY": "passive", "OPENBLAS_NUM_THREADS": "1"}
+    env = {**os.environ, "OMP_WAIT_POLICY": "passive", "OPENBLAS_NUM_THREADS": "1", "LODKIT_FULL_TRACEBACK": "1"}
     env["NUMBA_DISABLE_JIT"] = "1" if lane == "uncompiled" else "0"
     args = ["--seed", seed, "--seconds", seconds, "--jobs", given.jobs, "--limit", given.limit, "--only", given.only]
     args += ["--cases", given.cases]

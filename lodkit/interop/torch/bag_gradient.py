@@ -146,9 +146,9 @@ def _like(x):
 
 
 def rows_of(x):
-    """SelectedRows over arrays, of a sparse COO tensor."""
+    """SelectedRows over arrays, of a sparse COO tensor; over tensors on a GPU."""
     found = SelectedRows.from_torch(x)
-    return found if isinstance(found.value, np.ndarray) else found._with_value(found.value.numpy())
+    return found._with_value(found.value.numpy()) if found.value.is_cpu else found
 
 
 def _parts_of(x):

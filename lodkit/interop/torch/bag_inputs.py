@@ -7,7 +7,7 @@ import functools
 import numpy as np
 import torch
 
-from ...errors import DTypeError, LoDError, ShapeMismatchError
+from ...errors import DeviceError, DTypeError, LoDError, ShapeMismatchError
 from ...jit import njit
 from ...lod import LoDTensor
 from ...lod.levels import frozen
@@ -34,8 +34,10 @@ def _fill_offsets(starts, count, offsets):
     return -1
 
 
-def bags_of(x, offsets, include_last_offset):
+def bags_of(x, offsets, include_last_offset, like=None):
     """Return the bags of any input of ``EmbeddingBag.forward``: a LoDTensor of one id a row, over the memory of ``x``.
+
+    Ids are a NumPy array; a tensor where the table ``like`` is on a GPU, as they must be then.
 
     Raises
     ------
@@ -44,45 +46,49 @@ def bags_of(x, offsets, include_last_offset):
     DTypeError
         Ids or offsets of another type than int32 and int64.
     """
-    if type(x) is torch.Tensor and not x.is_nested:
+    if isinstance(x, torch.Tensor) and not x.is_nested:
         dims = x.ndim
         if dims == 1:
-            return _by_offsets(x, offsets, include_last_offset)
+            return _by_offsets(x, offsets, include_last_offset, like)
         if dims == 2:
             if offsets is not None:
                 raise ValueError("input has two dimensions, one bag a row: offsets must be None then")
-            return LoDTensor._wrap(_ids_of(x).reshape(-1), (_equal_offsets(*x.shape),))
+            return LoDTensor._wrap(_ids_of(x, like=like).reshape(-1), (_equal_offsets(*x.shape),))
         raise ValueError(f"input has {dims} dimensions; pass ids with offsets, or a matrix of one bag a row")
     if not isinstance(x, LoDTensor | torch.Tensor):
         raise TypeError(f"input must be a tensor of ids, a LoDTensor or a nested tensor, got {type(x).__name__}")
     if offsets is not None:
         raise ValueError(f"input, a {type(x).__name__}, has offsets of its own; leave out offsets")
     if not isinstance(x, LoDTensor):
-        if not x.is_nested:
-            return bags_of(x.as_subclass(torch.Tensor), offsets, include_last_offset)
         x = from_nested(LoDTensor, x)
     if x.values is None:
         raise ValueError("input is structure without values; set ids with set_values")
     bags = check_bag(x, "EmbeddingBag")
     flat = bags._values
-    return bags if isinstance(flat, np.ndarray) else bags._like(_ids_of(torch.as_tensor(flat)))
+    if isinstance(flat, np.ndarray) and like is None:
+        return bags
+    return bags._like(_ids_of(torch.as_tensor(flat), like=like))
 
 
-def _ids_of(x, name="input"):
+def _ids_of(x, name="input", like=None):
     if x.dtype not in _IDS:
         raise DTypeError(f"{name} must be int32 or int64, not {x.dtype}; convert with .long()")
+    if like is not None:
+        if x.device != like.device:
+            raise DeviceError(f"{name} is on {x.device}, the table on {like.device}; call .to({str(like.device)!r})")
+        return x
     try:
         return x.numpy()
     except (TypeError, RuntimeError) as error:
-        raise TypeError(f"{name} is on {x.device}; EmbeddingBag takes CPU tensors, call .cpu()") from error
+        raise TypeError(f"{name} is on {x.device}; the table is on the CPU; call .cpu()") from error
 
 
-def _by_offsets(x, starts, whole):
+def _by_offsets(x, starts, whole, like=None):
     """Bags of ids and offsets; ``whole`` offsets end with the number of ids."""
     if not isinstance(starts, torch.Tensor) or starts.ndim != 1:
         found = f"of shape {tuple(starts.shape)}" if isinstance(starts, torch.Tensor) else repr(starts)
         raise ValueError(f"offsets must be a tensor of one dimension where input has one, got {found}")
-    ids, numbers = _ids_of(x), _ids_of(starts, "offsets")
+    ids, numbers = _ids_of(x, like=like), _ids_of(starts if like is None else starts.cpu(), "offsets")
     if not len(numbers):
         if whole:
             raise LoDError("offsets are empty; with include_last_offset there is one more than bags")

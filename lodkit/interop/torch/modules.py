@@ -13,6 +13,7 @@ from ...ops.sequence_pool import Pool, sequence_pool
 from .autograd import differentiable
 from .bag_function import Bag, reduced
 from .bag_inputs import bags_of, own, weights_of, without
+from .bag_on_gpu import on_gpu
 from .nested import from_nested, ragged
 
 POOLS = typing.get_args(Pool)
@@ -28,7 +29,7 @@ _PLAIN = {
 
 
 class EmbeddingBag(torch.nn.EmbeddingBag):
-    """``torch.nn.EmbeddingBag`` by lodkit's kernels: the same arguments, parameters, results and gradients, on the CPU.
+    """``torch.nn.EmbeddingBag`` by lodkit's kernels: the same arguments, parameters, results and gradients.
 
     Parameters
     ----------
@@ -38,7 +39,7 @@ include_last_offset, padding_idx, device, dtype
     fused : bool
         Backward leaves a ``BagGradient`` in ``weight.grad``: ids and the gradient of the bags, not a row for every id.
         The optimizers of ``lodkit.interop.torch.optim`` update the table by it in one pass; the numbers are the same.
-        With modes sum and mean, and float16, float32 and float64.
+        With modes sum and mean, and float16, float32 and float64; on the CPU.
 
     Examples
     --------
@@ -147,12 +148,12 @@ include_last_offset, padding_idx, device, dtype
     def _forward(self, input, offsets, weights):
         weight, mode = self.weight, self.mode
         kind = _PLAIN.get((mode, self.sparse, self.fused, self.scale_grad_by_freq, weight.dtype)) or self._check()
+        if weights is not None and mode != "sum":
+            raise NotImplementedError(f"per_sample_weights have a meaning with mode='sum', not {mode!r}")
         if not weight.is_cpu:
-            raise TypeError(f"the table is on {weight.device}; EmbeddingBag runs on the CPU, call .cpu()")
+            return on_gpu(self, kind, input, offsets, weights)
         bags = bags_of(input, offsets, self.include_last_offset)
         if weights is not None:
-            if mode != "sum":
-                raise NotImplementedError(f"per_sample_weights have a meaning with mode='sum', not {mode!r}")
             weights = weights_of(weights, input, bags, weight.dtype)
         if self.padding_idx is not None or self.max_norm is not None:
             bags, weights = self._without_padding(weight, input, bags, weights)

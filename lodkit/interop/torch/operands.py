@@ -89,7 +89,7 @@ def array(tensor):
     try:
         return tensor.numpy()
     except (TypeError, RuntimeError):  # on a GPU; bfloat16; lazy negatives
-        return array_of(tensor, "an input") if tensor.device.type == "cpu" else tensor
+        return array_of(tensor, "an input") if tensor.is_cpu else tensor
 
 
 def tensor(x, like=None):

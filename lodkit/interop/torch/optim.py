@@ -38,7 +38,7 @@ class Optimizer(torch.optim.Optimizer):
     Parameters
     ----------
     params : iterable of parameters, of (name, parameter), or of groups
-        On the CPU, of floating numbers.
+        On the CPU or a GPU, of floating numbers.
     lr : float
         Learning rate; PyTorch's schedulers change that of the groups.
     **attrs
@@ -135,7 +135,7 @@ class Optimizer(torch.optim.Optimizer):
                 f"{name}: its states are {', '.join(state)}, the rule now keeps {', '.join(names)}; what decides which "
                 "states are kept cannot be changed: make another optimizer"
             )
-        arrays = {s: state[s].numpy() for s in names}
+        arrays = {s: _array(state[s]) for s in names}
         own = recipe._own_attrs(attrs, name, state)
         array, grad = _writable(param), param.grad
         if isinstance(grad, BagGradient):
@@ -156,7 +156,8 @@ class Optimizer(torch.optim.Optimizer):
             size, dtype, start = recipe._layout(shape, None, name)
             dtype = _NUMPY[kind] if dtype is None else dtype
             # NumPy asks for huge pages, which PyTorch does not: rows anywhere in a state are found faster.
-            made[name] = torch.from_numpy(np.full(size, start, dtype) if start else np.zeros(size, dtype))
+            fresh = torch.from_numpy(np.full(size, start, dtype) if start else np.zeros(size, dtype))
+            made[name] = fresh if param.is_cpu else param.detach().new_empty(size, dtype=fresh.dtype).copy_(fresh)
         state.update(made)  # an interrupt leaves all or none
 
     @classmethod
@@ -200,7 +201,7 @@ class Optimizer(torch.optim.Optimizer):
             elif not isinstance(value, torch.Tensor) or value.shape != mine.shape or value.dtype != mine.dtype:
                 raise LodkitError(f"the state {name} is missing, or not {mine.dtype} of shape {tuple(mine.shape)}")
             else:
-                made[name] = value.detach().cpu().clone(memory_format=torch.contiguous_format)
+                made[name] = mine.copy_(value.detach())
         return made
 
 
@@ -214,9 +215,9 @@ class _Update(typing.NamedTuple):
 
     name: str
     param: torch.Tensor
-    array: np.ndarray
+    array: typing.Any
     grad: typing.Any
-    states: dict[str, np.ndarray]
+    states: dict[str, typing.Any]
     attrs: dict[str, typing.Any]
     state: dict[str, typing.Any]
     op: typing.Any
@@ -233,7 +234,7 @@ class _Update(typing.NamedTuple):
         if _is_written(self.param):
             torch.autograd.graph.increment_version(self.param)  # so that autograd notices, as of PyTorch's own
         else:
-            self.param.copy_(torch.from_numpy(self.array).reshape(self.param.shape))
+            self.param.copy_(torch.as_tensor(self.array).reshape(self.param.shape))
         self.state["iteration"] += 1
 
 
@@ -245,8 +246,8 @@ def _named(group, number):
 
 def _check(name, param):
     """Refuse what cannot be updated in place."""
-    if not param.is_cpu:
-        raise TypeError(f"{name} is on {param.device}; these optimizers update parameters on the CPU")
+    if not (param.is_cpu or param.is_cuda):
+        raise TypeError(f"{name} is on {param.device}; these optimizers update parameters on the CPU or a CUDA GPU")
     if param.layout is not torch.strided or param.dtype not in _KINDS:
         raise DTypeError(f"{name} is {param.dtype} of layout {param.layout}; these optimizers take dense real numbers")
 
@@ -256,11 +257,16 @@ def _is_written(param):
     return param.dtype is not torch.bfloat16 and param.is_contiguous()
 
 
+def _array(tensor):
+    """A tensor as kernels take it: as an array on the CPU, as it is on a GPU."""
+    return tensor.numpy() if tensor.is_cpu else tensor
+
+
 def _writable(param):
     """The parameter as an array of one dimension or more: a copy of what kernels cannot write."""
     plain = param.detach()
     plain = plain.float() if plain.dtype is torch.bfloat16 else plain.contiguous()
-    return plain.numpy() if plain.ndim else plain.reshape(1).numpy()
+    return _array(plain if plain.ndim else plain.reshape(1))
 
 
 def _gradient(grad, array):
@@ -273,7 +279,7 @@ def _gradient(grad, array):
     if plain.layout is not torch.strided:
         raise TypeError(f"a gradient of layout {plain.layout}; these optimizers take dense and sparse COO gradients")
     plain = plain.float() if plain.dtype is torch.bfloat16 else plain.contiguous()
-    return plain.numpy().reshape(array.shape)
+    return _array(plain.reshape(tuple(array.shape)))
 
 
 def _made(rule):

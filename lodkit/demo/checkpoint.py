@@ -1,0 +1,108 @@
+"""Saved states: one file in a directory, which may come from anybody and is checked before it is used."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import pathlib
+import tempfile
+
+import numpy as np
+
+import lodkit
+
+from ..errors import LodkitError
+from .config import DEFAULTS, Config
+from .models import MODELS
+from .optimizers import OPTIMIZERS
+
+STATE = "state.safetensors"  # nothing in it is compressed, or larger than the file
+MOST = 1 << 31  # epochs, and any other whole number of a setting
+SETTINGS = {field.name: field.type for field in dataclasses.fields(Config)}
+
+
+class CheckpointError(LodkitError, ValueError):
+    """The directory has no state to resume from, or another model's."""
+
+
+def read_state(folder):
+    """Read the state saved in a directory; its ``config`` is a Config."""
+    try:
+        state = lodkit.load(pathlib.Path(folder, STATE))
+    except FileNotFoundError:
+        raise CheckpointError(f"{folder}: no saved state: it has no {STATE}") from None
+    except (OSError, LodkitError) as error:
+        raise unreadable(folder, error) from None
+    if not isinstance(state, dict):
+        raise unreadable(folder, f"it holds a {type(state).__name__}")
+    epoch = state.get("epoch")
+    if type(epoch) is not int or not 0 <= epoch < MOST:
+        raise unreadable(folder, f"epoch is no whole number from 0 on, below {MOST}")
+    kinds = {"config": dict, "labels": list, "words": list, "parameters": dict, "optimizer": dict}
+    if wrong := [name for name, kind in kinds.items() if not isinstance(state.get(name), kind)]:
+        raise unreadable(folder, f"{wrong[0]} is missing or of another kind")
+    if not all(isinstance(x, str) for x in (*state["labels"], *state["words"])):
+        raise unreadable(folder, "labels and words are no texts")
+    state["config"] = _config(folder, state["config"])
+    return state
+
+
+def _config(folder, found):
+    """Config of the settings in a state."""
+    if found.keys() != SETTINGS.keys():
+        raise unreadable(folder, "config is no setting of every name")
+    for name, value in found.items():
+        known = {"model": DEFAULTS, "optimizer": OPTIMIZERS}.get(name)
+        if name in ("data", "pool", "model", "optimizer"):
+            fits = isinstance(value, str) and (known is None or value in known)
+        elif name == "lr":
+            fits = type(value) in (int, float) and 0 < value < math.inf
+        else:
+            fits = type(value) is int and (name != "seed") <= value < MOST
+        if not fits:
+            raise unreadable(folder, f"config has {name}={value!r:.60}")
+    try:
+        return Config(**found)
+    except LodkitError as error:
+        raise unreadable(folder, error) from None
+
+
+def check_parameters(folder, state, words, labels):
+    """Raise unless a state has the arrays of its model, for so many words and labels."""
+    for name, shape in MODELS[state["config"].model](state["config"]).shapes(words, labels).items():
+        found = state["parameters"].get(name)
+        if not (isinstance(found, np.ndarray) and found.shape == shape and found.dtype == np.float32):
+            raise CheckpointError(f"{folder}: {name} is missing, or not float32 of shape {shape}")
+
+
+def check_settings(folder, saved, given):
+    """Raise where a setting is given by name and is not the saved one; ``data`` may have moved."""
+    for name, value in given.items():
+        found = getattr(saved, name)
+        if name != "data" and (type(found) is not type(value) or found != value):
+            raise CheckpointError(f"{folder}: saved with {name}={found!r}, not {value!r}")
+
+
+def unreadable(folder, why):
+    file = pathlib.Path(folder, STATE)
+    return CheckpointError(f"{file}: the saved state cannot be read ({why}); move it away, or give another directory")
+
+
+def write_state(folder, **state):
+    """Write a state atomically."""
+    path = pathlib.Path(folder, STATE)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lodkit.save(path, {**state, "config": dataclasses.asdict(state["config"])})
+
+
+def check_folder(folder):
+    """Make the directory to save in before training; raise if it has a file that is not a state."""
+    folder = pathlib.Path(folder)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise CheckpointError(f"{folder}: cannot save there ({error.strerror}); give a directory") from None
+    if (folder / STATE).exists():
+        read_state(folder)

@@ -1,0 +1,62 @@
+"""What can be chosen for a run, and what each model takes by default; imports nothing heavy."""
+
+from __future__ import annotations
+
+import dataclasses
+import typing
+
+POOLS = ("sum", "mean", "sqrt", "max", "min")
+
+
+class Defaults(typing.NamedTuple):
+    """What a model is, and settings with which it learns well.
+
+    ``kernels`` is how many functions a run with these settings compiles, or loads from the cache.
+    """
+
+    says: str
+    kernels: int
+    pool: str = "mean"
+    lr: float = 0.1
+    dim: int = 64
+    batch: int = 64
+    epochs: int = 12
+
+
+DEFAULTS = {
+    "bag": Defaults("word vectors, pooled; it knows no order", 17),
+    "gru": Defaults("a GRU over the words, its states pooled", 33, epochs=6),
+    "lstm": Defaults("an LSTM over the words, its states pooled", 29, epochs=6, batch=32),
+    "nested": Defaults(
+        "texts are sequences of sequences, docstrings of words: a GRU over the words of each, a GRU over what it found",
+        32,
+        epochs=8,
+        batch=16,
+    ),
+    "attention": Defaults("each word, with its place, sees all of its text; the words pooled", 26, epochs=6),
+}
+
+
+@dataclasses.dataclass
+class Config:
+    """Definition of a model; must be equal in a resumed run. None is the model's own default."""
+
+    data: str = "stdlib"
+    pool: str | None = None
+    optimizer: str = "adagrad"
+    lr: float | None = None
+    dim: int | None = None
+    batch: int | None = None
+    seed: int = 0
+    model: str = "bag"
+
+    def __post_init__(self):
+        from .models import MODELS, ModelError
+        from .optimizers import OPTIMIZERS
+
+        if self.optimizer not in OPTIMIZERS:
+            raise ModelError(f"--optimizer takes {', '.join(sorted(OPTIMIZERS))}, not {self.optimizer}")
+        for name in ("pool", "lr", "dim", "batch"):
+            if getattr(self, name) is None:
+                setattr(self, name, getattr(DEFAULTS[self.model], name))
+        MODELS[self.model](self)  # raises, before anything is read

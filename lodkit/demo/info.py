@@ -1,0 +1,143 @@
+"""What a bug report needs: ``python -m lodkit info``."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import platform
+import warnings
+
+from ..errors import DeviceError
+from .process import GIVEN
+
+LIBRARIES = (
+    *("awkward", "cuda-core", "cupy", "duckdb", "matplotlib", "numba-cuda", "pandas", "polars", "protobuf", "pyarrow"),
+    *("safetensors", "scipy", "tbb", "torch"),
+)
+VARIABLES = ("LODKIT_", "NUMBA_", "OMP_", "GOMP_", "KMP_", "OPENBLAS_", "MKL_", "CUDA_VISIBLE", "XDG_CACHE_HOME")
+
+
+def report():
+    """Return a line per fact; what cannot be told says why."""
+    facts = {
+        "lodkit": _lodkit,
+        "Python": _python,
+        "NumPy": lambda: importlib.metadata.version("numpy"),
+        "Numba": _numba,
+        "CPU": _cpu,
+        "threads": _threads,
+        "cache": _cache,
+        "GPU": _gpu,
+        "libraries": _libraries,
+        "environment": _environment,
+    }
+    return "\n".join(f"{name:<12}{_told(tell)}" for name, tell in facts.items())
+
+
+def _told(tell):
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return tell()
+    except Exception as error:  # whatever is broken here is what the report is for
+        return f"cannot be told ({type(error).__name__}: {error})".replace("\n", " ")
+
+
+def _lodkit():
+    import lodkit
+
+    return f"{lodkit.__version__} in {os.path.dirname(lodkit.__file__)}"
+
+
+def _python():
+    return f"{platform.python_version()} ({platform.python_implementation()}), {platform.platform()}"
+
+
+def _numba():
+    versions = [importlib.metadata.version(name) for name in ("numba", "llvmlite")]
+    from numba import config
+
+    off = "; switched off by NUMBA_DISABLE_JIT" if config.DISABLE_JIT else ""  # type: ignore[attr-defined]
+    return "{}, llvmlite {}".format(*versions) + off
+
+
+def _cpu():
+    import llvmlite.binding
+
+    allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    name = _processor()
+    return f"{name} ({llvmlite.binding.get_host_cpu_name()}), {allowed} of {os.cpu_count()} cores"
+
+
+def _processor():
+    """Name of the CPU."""
+    try:
+        with open("/proc/cpuinfo") as file:
+            for line in file:
+                if line.startswith("model name"):
+                    return line.partition(":")[2].strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()
+
+
+def _threads():
+    from ..jit.threading_layer import get_num_threads, start
+
+    try:
+        layer = start()
+    except ValueError as error:  # of Numba, where no layer can be loaded
+        return f"none can be started: {error}"
+    return f"{get_num_threads()}, threading layer {layer}" if layer else "1: kernels run serially"
+
+
+def _cache():
+    from ..jit import cache
+
+    try:
+        path = cache.directory()
+        found = cache.entries(path)
+    except FileNotFoundError as error:
+        return f"{error.filename}: not there yet" + _refused(os.path.dirname(error.filename))
+    except OSError as error:
+        return f"nothing is kept: {error}"
+    kept = f"{len(found)} entries, {sum(size for _, size, _ in found) / 1e6:.1f} MB"
+    return f"{path}: {kept}{_refused(path)}"
+
+
+def _refused(path):
+    """Whether a directory, or the first one above it that exists, may not be written to."""
+    while not os.path.exists(path) and os.path.dirname(path) != path:
+        path = os.path.dirname(path)
+    return "" if os.access(path, os.W_OK) else f"; {path} cannot be written to, nothing is kept"
+
+
+def _gpu():
+    try:
+        from ..arrays.cuda.private_numba import cuda, version
+    except DeviceError as error:
+        return f"none can be used: {error}"
+    installed = f"numba-cuda {version() or 'is not installed'}"
+    if not cuda.is_available():
+        return f"none, or no driver; {installed}"
+    found = [f"{_text(gpu.name)}, compute capability {'.'.join(map(str, gpu.compute_capability))}" for gpu in cuda.gpus]
+    return "; ".join([*found, installed])
+
+
+def _text(name):
+    return name.decode() if isinstance(name, bytes) else name
+
+
+def _libraries():
+    found, missing = [], []
+    for name in LIBRARIES:
+        try:
+            found.append(f"{name} {importlib.metadata.version(name)}")
+        except importlib.metadata.PackageNotFoundError:
+            missing.append(name)
+    return f"{', '.join(found) or 'none'}; not found: {', '.join(missing) or 'none'}"
+
+
+def _environment():
+    found = [f"{name}={value}" for name, value in sorted(GIVEN.items()) if name.startswith(VARIABLES)]
+    return " ".join(found) or "nothing set"

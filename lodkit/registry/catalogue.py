@@ -1,0 +1,85 @@
+"""``OPS``: every operator by name, to be looked up, searched and shown."""
+
+from __future__ import annotations
+
+import difflib
+from typing import TYPE_CHECKING, Any, TypeVar  # noqa: F401  checkers read them in quotes
+
+from ..errors import UnknownOperatorError
+
+if TYPE_CHECKING:
+    from .operators import Op  # noqa: F401
+
+
+T = TypeVar("T")
+
+
+class Names(dict[str, T]):
+    """A dictionary whose error for an unknown name suggests the nearest ones."""
+
+    def __missing__(self, name: str) -> T:
+        near = difflib.get_close_matches(str(name), self, n=3, cutoff=0.5)
+        hint = f"; did you mean {', '.join(near)}?" if near else f"; there are {', '.join(sorted(self))}"
+        raise UnknownOperatorError(f"no operator is called {name!r}{hint}")
+
+
+class Registry(Names["Op[..., Any]"]):
+    """Operators by name, with a search; Jupyter shows a table with a search box."""
+
+    def search(self, words: str) -> Registry:
+        """Return the operators whose name, family or first lines of documentation have all of some words.
+
+        Where there are none, all of the documentation is searched.
+
+        Parameters
+        ----------
+        words : str
+            Parts of words, separated by blanks; upper and lower case are the same.
+
+        Returns
+        -------
+        Registry
+            Those with all words in their names first.
+
+        Examples
+        --------
+        >>> import lodkit
+        >>> lodkit.OPS.search("ctc loss")
+        2 operators
+          ctc_loss       Return ``-log(p)`` of the labels of each sequence, p summed over all paths that ...
+          ctc_loss_grad  Return the gradient of ``ctc_loss`` by the logits: the softmax less the share of the paths ...
+        """
+        from .docstrings import summary
+
+        wanted = words.lower().split()
+        texts = (
+            lambda op: op.name,
+            lambda op: f"{op.name} {op.family} {summary(op)}",
+            lambda op: f"{op.name} {op.__doc__}",
+        )
+        in_names, in_lines, anywhere = (
+            {name: op for name, op in sorted(self.items()) if all(word in text(op).lower() for word in wanted)}
+            for text in texts
+        )
+        return Registry({**in_names, **in_lines} or anywhere)
+
+    def __reduce__(self):
+        return "OPS" if self is OPS else super().__reduce__()  # lodkit.OPS, with all definitions
+
+    def __repr__(self):
+        from .listing import text
+
+        return text(self)
+
+    def _repr_html_(self):
+        from .listing import html
+
+        return html(self)
+
+    def _repr_pretty_(self, printer, cycle):
+        printer.text(repr(self))  # IPython would spell out a dictionary
+
+
+OPS = Registry()
+"""Operators by name, with a search: ``OPS["sgd"]``, ``OPS.search("ctc loss")``, ``"sgd" in OPS``."""
+OPS.__module__ = "lodkit"  # type: ignore[attr-defined]  # for pickle

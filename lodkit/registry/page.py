@@ -1,0 +1,24 @@
+"""The page of an operator in Jupyter."""
+
+from __future__ import annotations
+
+from html import escape
+
+from ..markup import box, details, folded, table
+from .docstrings import described, marked, paragraphs, sections, summary
+from .representation import places
+
+
+def html(op):
+    """Signature, documentation, an example and the kernels of an operator, as HTML."""
+    more, parts = sections(op)
+    example = parts.pop("Examples", "")
+    headings = [heading for heading in ("Parameters", "Returns", "Raises") if heading in parts]
+    tables = "".join(described(heading, parts[heading]) for heading in headings)
+    documentation = paragraphs(more) + tables
+    return box(
+        f"<p><code>{escape(op.name + str(op.signature))}</code></p><p>{marked(summary(op))}</p>",
+        folded("documentation", documentation) if documentation else "",
+        details("example", example, opened=True) if example else "",
+        folded("kernels", table("", ("device", "inputs", "place"), [*places(op)])),
+    )

@@ -1,0 +1,216 @@
+"""Autograd, modules and optimizers on a GPU: all tensors say that they are there, and kernels are emulated."""
+
+from __future__ import annotations
+
+import contextlib
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("greenlet")
+pytest.importorskip("numba_cuda")
+pytest.importorskip("array_api_compat")
+
+import simt  # noqa: E402
+from conftest import copy  # noqa: E402
+from samples import SAMPLES  # noqa: E402
+
+import lodkit  # noqa: E402
+from lodkit import LoDTensor, SelectedRows  # noqa: E402
+from lodkit.arrays.cuda import launcher, libraries, memory  # noqa: E402
+from lodkit.arrays.cuda.views import View  # noqa: E402
+from lodkit.interop import torch as bridge  # noqa: E402
+from lodkit.interop.torch import EmbeddingBag, SequencePool, optim  # noqa: E402
+
+
+def numbers(tensor):
+    """The memory of a tensor, wherever it says that this is."""
+    with torch._C.DisableTorchFunctionSubclass():
+        return torch._C.TensorBase.numpy(tensor)
+
+
+class Home(torch.Tensor):
+    """A tensor that was copied to the CPU."""
+
+    is_cuda, is_cpu = False, True
+
+    def numpy(self):
+        return numbers(self)
+
+
+class Library(libraries.Torch):
+    """What only a GPU can do is done on the CPU."""
+
+    def view(self, x):
+        found = super().view(x)
+        found.device = 0
+        return found
+
+    def empty(self, shape, dtype, device):
+        return self.view(torch.empty(shape, dtype=self.to_torch[dtype]).fill_(-77))
+
+    def send(self, array, device):
+        return self.view(torch.from_numpy(np.array(array)))
+
+    def stream(self, device):
+        return 0
+
+
+def run_in_the_emulator(kernel, blocks, block, args, exact):
+    def pointer(x):
+        elements = numbers(x.array.detach()).reshape(-1)
+        return simt.Pointer(elements.view(np.uint16 if x.dtype == np.float16 else x.dtype))
+
+    simt.run(kernel, blocks if exact else min(blocks, 3), block, [pointer(a) if type(a) is View else a for a in args])
+
+
+def refused(self, *args, **kwargs):
+    raise TypeError("can't convert cuda:0 device type tensor to numpy. Use Tensor.cpu()")
+
+
+@pytest.fixture
+def gpu(monkeypatch):
+    """A context in which tensors are on a GPU."""
+
+    @contextlib.contextmanager
+    def context():
+        libraries._library.cache_clear()
+        with monkeypatch.context() as m:
+            m.setitem(memory.LIBRARIES, "torch", Library)
+            m.setattr(launcher, "runner", run_in_the_emulator)
+            m.setattr(torch.Tensor, "is_cuda", True)
+            m.setattr(torch.Tensor, "is_cpu", False)
+            m.setattr(torch.Tensor, "numpy", refused)
+            m.setattr(torch.Tensor, "cpu", lambda self: self.detach().clone().as_subclass(Home))
+            m.setattr(
+                torch.Tensor,
+                "__cuda_array_interface__",
+                property(lambda self: numbers(self.detach()).__array_interface__),
+            )
+            yield
+        libraries._library.cache_clear()
+
+    return context
+
+
+def values_of(x):
+    return x.values if isinstance(x, LoDTensor) else x.value if isinstance(x, SelectedRows) else x
+
+
+def gradients(name, inputs, attrs, rows_on):
+    """Gradients of the first result by the floating inputs of an operator, by PyTorch's autograd."""
+    leaves = []
+
+    def over_leaf(x):
+        values = values_of(x)
+        if not isinstance(values, np.ndarray):
+            return x
+        leaves.append(torch.from_numpy(np.array(values)).requires_grad_(values.dtype.kind == "f"))
+        if isinstance(x, SelectedRows):
+            return SelectedRows._wrap(rows_on(x._rows), leaves[-1], x.height, x.is_merged)
+        return LoDTensor._wrap(leaves[-1], x._lod) if isinstance(x, LoDTensor) else leaves[-1]
+
+    made = getattr(bridge, name)(*map(over_leaf, inputs), **attrs)
+    outputs = [values_of(x) for x in (made if isinstance(made, tuple) else (made,))]
+    outputs = [x for x in outputs if isinstance(x, torch.Tensor) and x.requires_grad]
+    for x in outputs[:1]:
+        x.backward(torch.ones_like(x))
+    return [None if leaf.grad is None else leaf.grad.to_dense() for leaf in leaves]
+
+
+@pytest.mark.parametrize("name", [name for name, op in lodkit.OPS.items() if op.gradient_rule])
+def test_gradients_of_operators(name, gpu):
+    """They are those on the CPU, by the first sample that has any."""
+    op = lodkit.OPS[name]
+    for inputs, attrs in SAMPLES[name]:
+        given = op._accept(tuple(map(copy, inputs)))
+        expected = gradients(name, given, attrs, lambda rows: rows) if all(np.size(values_of(x)) for x in given) else []
+        if any(x is not None for x in expected):
+            with gpu():
+                found = gradients(name, given, attrs, lambda rows: torch.from_numpy(rows.copy()))
+            for f, e in zip(found, expected, strict=True):
+                assert (f is None) == (e is None)
+                if e is not None:
+                    torch.testing.assert_close(f, e, equal_nan=True)
+            return
+    raise AssertionError("no sample has a gradient")
+
+
+IDS, OFFSETS = torch.tensor([3, 0, 3, 5, 2, 2, 1]), torch.tensor([0, 3, 3, 5])
+KINDS = [
+    {"mode": mode, **attrs}
+    for mode in ("sum", "mean", "max")
+    for attrs in ({}, {"sparse": True}, {"scale_grad_by_freq": True}, {"padding_idx": 3}, {"max_norm": 0.5})
+    if mode != "max" or not attrs.keys() & {"sparse", "scale_grad_by_freq"}
+]
+
+
+@pytest.mark.parametrize("attrs", KINDS, ids=str)
+def test_embedding_bag(attrs, gpu):
+    """The same results and gradients as on the CPU: PyTorch's own, which divides some rows by another id's count."""
+    torch.manual_seed(0)
+    theirs = (EmbeddingBag if "scale_grad_by_freq" in attrs else torch.nn.EmbeddingBag)(6, 4, **attrs)
+    mine = EmbeddingBag(6, 4, **attrs)
+    mine.load_state_dict(theirs.state_dict())
+    weighted = attrs["mode"] == "sum"
+    factors = [torch.linspace(0.5, 2, 7).requires_grad_() for _ in range(2)] if weighted else [None, None]
+    expected, grad = theirs(IDS, OFFSETS, factors[0]), torch.arange(16.0).reshape(4, 4)
+    expected.backward(grad)
+    with gpu():
+        found = mine(IDS, OFFSETS, factors[1])
+        found.backward(grad)
+    torch.testing.assert_close(found, expected)
+    assert mine.weight.grad.is_sparse == bool(attrs.get("sparse"))
+    torch.testing.assert_close(mine.weight.grad.to_dense(), theirs.weight.grad.to_dense())
+    if weighted:
+        torch.testing.assert_close(factors[1].grad, factors[0].grad)
+
+
+def test_bags_of_any_form(gpu):
+    table, ids = torch.arange(12.0).reshape(6, 2), LoDTensor(IDS, [[2, 1], [3, 0, 4]])
+    expected = lodkit.embedding_bag(table, ids)
+    with gpu():
+        bag = EmbeddingBag.from_pretrained(table, mode="sum")
+        found, by_rows = bag(LoDTensor(IDS, [[2, 1], [3, 0, 4]])), bag(IDS[:6].reshape(3, 2))
+        with pytest.raises(lodkit.RowIndexError, match="6 is outside"):
+            bag(torch.tensor([[1, 6]]))
+        with pytest.raises(TypeError, match="fused=True runs on the CPU"):
+            EmbeddingBag(6, 2, mode="sum", fused=True)(IDS, OFFSETS)
+        with pytest.raises(lodkit.LoDError, match=r"offsets\[1\] = 9 is beyond"):
+            bag(IDS, torch.tensor([0, 9]))
+    assert found.recursive_sequence_lengths() == [[2, 1]]
+    torch.testing.assert_close(found.values, expected.values)
+    torch.testing.assert_close(by_rows, table[IDS[:6]].reshape(3, 2, 2).sum(1))
+
+
+def test_sequence_pool(gpu):
+    x, offsets = torch.arange(8.0).reshape(4, 2).requires_grad_(), torch.tensor([0, 3, 3, 4])
+    with gpu():
+        pooled = SequencePool("max")(x, offsets)
+        pooled.sum().backward()
+    torch.testing.assert_close(pooled.detach(), torch.tensor([[4.0, 5], [0, 0], [6, 7]]))
+    torch.testing.assert_close(x.grad, torch.tensor([[0.0, 0], [0, 0], [1, 1], [1, 1]]))
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("name", ["SGD", "Adagrad", "Adam", "FTRL", "LAMB", "RowwiseAdagrad", "NAdam", "SGD bfloat16"])
+def test_optimizers(name, sparse, gpu):
+    name, _, kind = name.partition(" ")
+    kind = getattr(torch, kind or "float32")
+
+    def train():
+        param = torch.nn.Parameter(torch.linspace(-1, 1, 12, dtype=kind).reshape(6, 2))
+        made = getattr(optim, name)([param], lr=0.1)
+        for k in range(3):
+            value = torch.full((3, 2), k + 0.5, dtype=kind)
+            grad = torch.sparse_coo_tensor(torch.tensor([[4, 1, 4]]), value, (6, 2), check_invariants=True)
+            param.grad = grad if sparse else grad.to_dense()
+            made.step()
+            made.load_state_dict(made.state_dict())
+        return param
+
+    expected = train()
+    with gpu():
+        found = train()
+    torch.testing.assert_close(found, expected)
