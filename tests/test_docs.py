@@ -124,7 +124,7 @@ def test_paddles_methods_have_the_names_on_the_page():
 
 
 def test_the_table_of_the_gate_has_every_lane():
-    lanes = re.findall(r'^ *lane "(.*?)"', (DOCS.parent / ".ci" / "run").read_text(), re.M)
+    lanes = re.findall(r'\blane "(.*?)"', (DOCS.parent / ".ci" / "run").read_text())
     of_the_page = [name.strip() for names, _ in table("CONTRIBUTING.md", "The gate") for name in names.split(";")]
     assert sorted(of_the_page) == sorted(name for name in lanes if not name.startswith("install "))
 
