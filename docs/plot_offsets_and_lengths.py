@@ -1,4 +1,4 @@
-"""Measure the programs of offsets-and-lengths.md, and write its figures and tables.
+"""Measure the programs of offsets-and-lengths.md, and write its figures and tables (``pip install -e ".[plot]"``).
 
     OMP_WAIT_POLICY=passive python docs/plot_offsets_and_lengths.py [--again | --draw | --quick]
 

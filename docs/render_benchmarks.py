@@ -10,8 +10,24 @@ import pathlib
 
 HERE = pathlib.Path(__file__).parent
 PAGE = HERE / "benchmarks.md"
+COSTS, END_OF_COSTS = "<!-- costs: docs/render_benchmarks.py writes them -->\n", "<!-- end of costs -->\n"
 START, END = "<!-- figures: docs/render_benchmarks.py writes them -->\n", "<!-- end of figures -->\n"
 HEADS = "| work | lodkit, {0} | best peer | ratio | lodkit, {1} | best peer | ratio |\n|---|---|---|---|---|---|---|\n"
+
+#: What is done, the record's name, and whose time it is.
+TYPICAL = (
+    ("a process of Python that imports NumPy and lodkit", "import", "numpy, lodkit"),
+    ("one that imports NumPy alone", "import", "numpy"),
+    ("look up 50 ids in a call, rows of 16", "lookup_table 10 sequences of 5, width 16", "lodkit"),
+    ("pool them in 10 bags", "embedding_bag 10 sequences of 5, width 16", "lodkit"),
+    ("a step of SGD in 10 rows", "sgd 10 rows", "lodkit"),
+    ("pool 82,000 ids in 4,096 bags, means", "embedding_bag mean 64 wide, uniform", "lodkit"),
+    ("their gradient and a step of Adagrad", "embedding_bag_adagrad, uniform", "lodkit gradient, update"),
+    ("the same in one pass (`embedding_bag_adagrad`)", "embedding_bag_adagrad, uniform", "lodkit"),
+    ("a step of Adam by SelectedRows of 82,000 rows, `lazy=True`", "adam, uniform rows, 64 wide", "lodkit"),
+    ("a step of Adam by a dense gradient, all million rows", "adam, dense gradient", "lodkit"),
+    ("sum 100,000 sequences, 2 million rows in all", "sequence_pool sum 2M x 64", "lodkit"),
+)
 
 
 def shown(milliseconds):
@@ -42,6 +58,13 @@ def table_of(rows):
     return HEADS.format("1 thread", "2 threads") + "".join(lines)
 
 
+def costs(rows):
+    """The table of what typical calls cost, at one thread."""
+    of = {row["name"]: row["times"] for row in rows if row["threads"] == 1}
+    lines = [f"| {what} | {shown(of[name][label][0])} |\n" for what, name, label in TYPICAL]
+    return f"| one thread, {rows[0]['cpu']} | time |\n|---|---|\n" + "".join(lines)
+
+
 def section(cpu, rows):
     dates, versions = sorted({row["date"] for row in rows}), rows[-1]["versions"]
     used = ", ".join(f"{name} {version}" for name, version in versions.items() if name != "lodkit")
@@ -55,6 +78,9 @@ def render():
     before, rest = PAGE.read_text().split(START)
     cpus = dict.fromkeys(row["cpu"] for row in records)
     sections = [section(cpu, [row for row in records if row["cpu"] == cpu]) for cpu in cpus]
+    head, tail = before.split(COSTS)[0], before.split(END_OF_COSTS)[1]
+    newest = [row for row in records if row["cpu"] == next(iter(cpus))]
+    before = head + COSTS + "\n" + costs(newest) + "\n" + END_OF_COSTS + tail
     return before + START + "\n" + "\n".join(sections) + "\n" + END + rest.split(END)[1]
 
 

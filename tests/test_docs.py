@@ -123,6 +123,12 @@ def test_paddles_methods_have_the_names_on_the_page():
     assert found > 30
 
 
+def test_the_table_of_the_gate_has_every_lane():
+    lanes = re.findall(r'\blane "(.*?)"', (DOCS.parent / ".ci" / "run").read_text())
+    of_the_page = [name.strip() for names, _ in table("CONTRIBUTING.md", "The gate") for name in names.split(";")]
+    assert sorted(of_the_page) == sorted(name for name in lanes if not name.startswith("install "))
+
+
 def write_the_worked_example(folder):
     """The package that adding-an-operator.md writes, from its own blocks."""
     page = (DOCS / "adding-an-operator.md").read_text()

@@ -130,12 +130,18 @@ def test_every_name_has_text_and_a_signature(name):
             assert not isinstance(value, property) or value.fget.__doc__, f"{name}.{member}"
 
 
-@pytest.mark.parametrize("module", ["caffe2", "optim", "paddle", "testing"])
-def test_names_of_modules_have_text(module):
-    module = getattr(lodkit, module)
-    names = getattr(module, "__all__", None) or module.OPERATORS
-    for name in names:
-        assert inspect.getdoc(getattr(module, name)), name
+MODULES = [name for name in lodkit._MODULES if name not in ("interop", "typing")]
+
+
+@pytest.mark.parametrize("name", [*MODULES, "interop.arrow", "interop.torch"])
+def test_names_of_modules_have_text(name):
+    if name == "interop.torch":
+        pytest.importorskip("torch")
+    module = importlib.import_module(f"lodkit.{name}")
+    names = getattr(module, "__all__", None) or getattr(module, "OPERATORS", None) or module._HOMES
+    assert names
+    for x in names:
+        assert inspect.getdoc(getattr(module, x)), x
 
 
 def test_completion_offers_public_names_only():

@@ -36,3 +36,9 @@ def test_the_page_names_what_was_tried():
     tried = re.findall(r":: Python :: (3\.\d+)", " ".join(PROJECT["classifiers"]))
     assert PROJECT["requires-python"] == f">={tried[0]}"
     assert f"Python {tried[0]} to {tried[-1]}" in (ROOT / "docs" / "reliability.md").read_text()
+
+
+def test_the_page_lists_the_public_modules():
+    page = (ROOT / "docs" / "reliability.md").read_text()
+    public = re.search(r"^Public is what .*?;", page, re.S | re.M)[0]
+    assert set(re.findall(r"`lodkit\.([a-z]\w+)`", public)) == {*lodkit._MODULES}

@@ -1,6 +1,6 @@
 """Make each Python process that has this folder on its path lack what only Linux has, as Windows and macOS do.
 
-    PYTHONPATH=tests/other_systems python -m pytest tests/test_other_systems.py
+    PYTHONPATH=tests/other_systems python -m pytest tests/test_main.py
 
 Modules fail to import, functions and flags are gone, C libraries are not found by name, and GNU OpenMP is not there.
 What others need to run on Linux stays: ``os.getuid``, ``os.uname`` and SIGKILL, which pytest, NumPy and subprocess use.
