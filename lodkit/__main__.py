@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import collections
 import dataclasses
 import math
 import os
@@ -10,8 +11,10 @@ import pathlib
 import sys
 import warnings
 
-from .demo.config import DEFAULTS, POOLS, Config
+from .demo.config import DEFAULTS, POOLS, RATES, Config
 from .demo.progress import Kernels, clear, one_line, say
+
+LIBRARY = "the docstrings of Python's standard library"
 
 
 def parser():
@@ -34,7 +37,7 @@ def parser():
     )
     p.add_argument("--optimizer", metavar="NAME", help="a class of lodkit.optim in lower case; adagrad by default")
     p.add_argument("--epochs", type=_integer(1), help=_defaults("epochs"))
-    p.add_argument("--lr", type=rate, help="learning rate; 0.1 by default, adam and its kin take 0.003")
+    p.add_argument("--lr", type=rate, help=f"learning rate; by default 0.1, and {_rates()}")
     p.add_argument("--dim", type=_integer(1), help="width of word vectors and states; 64 by default")
     p.add_argument("--batch", type=_integer(1), help=f"texts per step; {_defaults('batch')}")
     p.add_argument("--seed", type=_integer(0), help="of initial values, batches and the split; 0 by default")
@@ -53,6 +56,13 @@ def _defaults(setting):
     found = {name: getattr(model, setting) for name, model in DEFAULTS.items()}
     others = [f"{value} for {name}" for name, value in found.items() if value != found["bag"]]
     return ", ".join([f"by default {found['bag']}", *others])
+
+
+def _rates():
+    optimizers = collections.defaultdict(list)
+    for optimizer, lr in RATES.items():
+        optimizers[lr].append(optimizer)
+    return "; ".join(f"{lr} for {', '.join(names)}" for lr, names in optimizers.items())
 
 
 def _integer(least):
