@@ -156,7 +156,7 @@ def test_a_path_that_a_state_tells_is_named_and_not_read(state, texts, capsys):
     assert main(["--resume", state, "--epochs", "31"]) == 2
     out, error = capsys.readouterr()
     assert out == f"reading {state}\n"
-    assert error == f"error: {state}: the state was trained on {texts!r}; give --data FILE, with the same texts\n"
+    assert error == f"error: {state}: the state was trained on {texts!r}; give --data FILE, the same texts\n"
 
 
 def test_a_state_of_the_standard_library_needs_no_data(texts, tmp_path, capsys, monkeypatch):

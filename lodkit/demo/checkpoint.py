@@ -86,7 +86,7 @@ def check_settings(folder, saved, given):
 def check_data(folder, data):
     """Raise unless the saved data is the standard library: a path that only a state tells is not read."""
     if data != "stdlib":
-        raise CheckpointError(f"{folder}: the state was trained on {data!r:.200}; give --data FILE, with the same texts")
+        raise CheckpointError(f"{folder}: the state was trained on {data!r:.200}; give --data FILE, the same texts")
 
 
 def unreadable(folder, why):

@@ -6,7 +6,7 @@ import dataclasses
 import typing
 
 POOLS = ("sum", "mean", "sqrt", "max", "min")
-#: Learning rates of optimizers with which the models learn well; 0.1 of all others.
+#: Learning rates of optimizers with which the bag learns well; others have 0.1.
 RATES = {
     **dict.fromkeys(("adam", "adamw", "lamb", "nadam", "rowwiseadam", "smartdecayadam"), 0.01),
     **dict.fromkeys(("adadelta", "dpsgd", "lars", "momentum", "proximalgd", "sgd", "wngrad"), 1.0),
@@ -44,7 +44,10 @@ DEFAULTS = {
 
 @dataclasses.dataclass
 class Config:
-    """Definition of a model; must be equal in a resumed run. None is the default of the model, for ``lr`` that of the optimizer."""
+    """Definition of a model; must be equal in a resumed run.
+
+    None is the model's own default; for ``lr`` it is the optimizer's.
+    """
 
     data: str = "stdlib"
     pool: str | None = None
