@@ -80,11 +80,15 @@ def sgd(
 ) -> Dense | SelectedRows:
     """``param -= lr * grad``, in place; returns the parameter.
 
-    One operator for a dense gradient and SelectedRows, as the SelectedRows design asks; a SelectedRows
-    parameter takes a SelectedRows gradient whose rows it has (Paddle).
+    One operator for a dense gradient and for SelectedRows, the rows of a table that a batch has read; other rows
+    are touched by decay alone (see ``lazy``). All inputs are checked before anything is written.
 
     Parameters
     ----------
+    param : array, or SelectedRows without duplicates
+        Updated in place.
+    grad : array like param, or SelectedRows of its shape
+        For a SelectedRows parameter, rows that it has.
     lr : float or one-element array
     duplicates : {"merge", "sequential"}
         Rows that SelectedRows lists twice: updated once by their sum, or one after another (Caffe2).
@@ -105,6 +109,23 @@ def sgd(
         Round a float16 parameter up or down at random, so that small steps count on average; by this seed, another one
         at each step, and the place in the parameter.
 
+    Returns
+    -------
+    param
+
+    Raises
+    ------
+    RowIndexError
+        A SelectedRows parameter lacks a row of the gradient.
+    ShapeMismatchError
+        Parameter and gradient differ in shape; SelectedRows have the shape ``(height, *item)``.
+    DTypeError
+        They differ in type, or are not floating.
+    OutputError
+        The parameter is read-only, or shares memory with the gradient.
+
+    Examples
+    --------
     >>> param = np.ones((3, 1))
     >>> sgd(param, SelectedRows([2, 2], [[1.], [2.]], 3), lr=0.5).ravel()
     array([ 1. ,  1. , -0.5])
