@@ -10157,7 +10157,7 @@ array, or LoDTensor when there are levels above; with return_index a tuple with 
 Raises
 ------
 LoDLevelError
-    There is no such level.
+    The tensor lacks the level.
 DTypeError
     The pool is not defined for this type: of integers the mean, sqrt and logsumexp.
 ValueError

@@ -49,7 +49,7 @@ def sequence_pool(
     Raises
     ------
     LoDLevelError
-        There is no such level.
+        The tensor lacks the level.
     DTypeError
         The pool is not defined for this type: of integers the mean, sqrt and logsumexp.
     ValueError
