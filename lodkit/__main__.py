@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import collections
 import dataclasses
 import math
 import os
@@ -10,8 +11,10 @@ import pathlib
 import sys
 import warnings
 
-from .demo.config import DEFAULTS, POOLS, Config
+from .demo.config import DEFAULTS, POOLS, RATES, Config
 from .demo.progress import Kernels, clear, one_line, say
+
+LIBRARY = "the docstrings of Python's standard library"
 
 
 def parser():
@@ -22,7 +25,6 @@ def parser():
     )
     p.add_argument(
         "--data",
-        default="stdlib",
         metavar="FILE",
         help='JSON lines {"label": ..., "words": [...]} or label<TAB>text; the standard library by default',
     )
@@ -34,7 +36,7 @@ def parser():
     )
     p.add_argument("--optimizer", metavar="NAME", help="a class of lodkit.optim in lower case; adagrad by default")
     p.add_argument("--epochs", type=_integer(1), help=_defaults("epochs"))
-    p.add_argument("--lr", type=rate, help="learning rate; 0.1 by default, adam and its kin take 0.003")
+    p.add_argument("--lr", type=rate, help=f"learning rate; by default 0.1, and {_rates()}")
     p.add_argument("--dim", type=_integer(1), help="width of word vectors and states; 64 by default")
     p.add_argument("--batch", type=_integer(1), help=f"texts per step; {_defaults('batch')}")
     p.add_argument("--seed", type=_integer(0), help="of initial values, batches and the split; 0 by default")
@@ -55,6 +57,13 @@ def _defaults(setting):
     return ", ".join([f"by default {found['bag']}", *others])
 
 
+def _rates():
+    optimizers = collections.defaultdict(list)
+    for optimizer, lr in RATES.items():
+        optimizers[lr].append(optimizer)
+    return "; ".join(f"{lr} for {', '.join(names)}" for lr, names in optimizers.items())
+
+
 def _integer(least):
     def integer(text):
         number = int(text)
@@ -72,13 +81,25 @@ def rate(text):
     return number
 
 
+def check_together(p, options):
+    """Refuse options that would be ignored."""
+    given = [name for name, value in vars(options).items() if name != "command" and value != p.get_default(name)]
+    if options.command is not None and given:
+        p.error(f"{options.command} takes no options; leave out --{given[0]}")
+    if options.predict is None:
+        return
+    if options.resume is None:
+        p.error("--predict FILE needs --resume DIR, a state that --save DIR wrote")
+    if others := [name for name in given if name not in ("resume", "predict", "device")]:
+        p.error(f"--predict takes the saved model as it is, with --resume and --device; leave out --{others[0]}")
+
+
 def main(argv=None):
     p = parser()
     options = p.parse_args(argv)
-    if options.predict is not None and options.resume is None:
-        p.error("--predict FILE needs --resume DIR, a state that --save DIR wrote")
+    check_together(p, options)
     if options.command is None and options.predict is None:
-        what = "the docstrings of Python's standard library" if options.data == "stdlib" else options.data
+        what = LIBRARY if options.data == "stdlib" else options.data or options.resume or LIBRARY
         say(f"reading {what}")  # before NumPy and Numba are imported, which takes a second
     try:
         from .errors import LodkitError
@@ -120,16 +141,19 @@ def run(options):
     given = {name: value for name, value in given.items() if value is not None}
     state = None
     if options.resume is not None:
-        from .demo.checkpoint import check_settings, read_state
+        from .demo.checkpoint import check_data, check_settings, read_state
 
         state = read_state(options.resume)
-        check_settings(options.resume, state["config"], given)
-        given = {**dataclasses.asdict(state["config"]), **given}
-    if options.predict is not None:
-        from .demo.predict import predict
+        if options.predict is not None:
+            from .demo.predict import predict
 
-        predict(options.predict, options.resume, state, options.device)
-        return 0
+            predict(options.predict, options.resume, state, options.device)
+            return 0
+        check_settings(options.resume, state["config"], given)
+        if options.data is None:
+            check_data(options.resume, state["config"].data)
+            say(f"reading {LIBRARY}")
+        given = {**dataclasses.asdict(state["config"]), **given}
     train(options, Config(**given), state)
     return 0
 

@@ -2142,6 +2142,21 @@ is_sparse : bool
 dtype : "float32", optional
     The type of the result for a float16 table, whose own type it has by default.
 
+Returns
+-------
+array of shape (bags, *item), or LoDTensor of such rows when ids have levels above the bags.
+
+Raises
+------
+RowIndexError
+    An id is negative or not below the height; the message gives its position. ``out=`` is not written then.
+LoDMismatchError
+    Weights are a LoDTensor of other lengths than the ids.
+LoDLevelError
+    The ids have no lengths.
+DTypeError
+    Ids are no integers, or the pool is not defined for the table's type (the mean of integers).
+
 Examples
 --------
 >>> table = np.array([[0., 1.], [2., 3.], [4., 5.]])
@@ -6173,8 +6188,8 @@ r"""lookup_table_grad(table: Dense, ids: Dense, grad: Dense, /, *, padding_idx: 
 
 Return the gradient of the table: SelectedRows with a row for every id, or dense.
 
-TableLookupGrad of the SelectedRows design; ``infer`` says which kind. Rows for ``padding_idx`` are
-left out (Paddle keeps them, and so trains the padding row).
+``infer`` says which, from ``is_sparse``. Rows for ``padding_idx`` are left out (Paddle keeps them, and so trains
+the padding row).
 
 >>> lookup_table_grad(np.zeros((100, 2)), np.array([73, 84]), np.array([[1., 2.], [3., 4.]]))
 SelectedRows(rows=[73, 84], value=[[1., 2.], [3., 4.]], height=100)
@@ -10139,6 +10154,15 @@ Returns
 -------
 array, or LoDTensor when there are levels above; with return_index a tuple with the index.
 
+Raises
+------
+LoDLevelError
+    The tensor lacks the level.
+DTypeError
+    The pool is not defined for this type: of integers the mean, sqrt and logsumexp.
+ValueError
+    ``return_index`` with another pool than max and min.
+
 Examples
 --------
 >>> x = LoDTensor(np.array([[1.], [2.], [3.], [4.]]), [[1, 0, 3]])
@@ -11038,11 +11062,15 @@ r"""sgd(param: Dense | SelectedRows, grad: Dense | SelectedRows, /, *, lr: Scala
 
 ``param -= lr * grad``, in place; returns the parameter.
 
-One operator for a dense gradient and SelectedRows, as the SelectedRows design asks; a SelectedRows
-parameter takes a SelectedRows gradient whose rows it has (Paddle).
+One operator for a dense gradient and for SelectedRows, the rows of a table that a batch has read; other rows
+are touched by decay alone (see ``lazy``). All inputs are checked before anything is written.
 
 Parameters
 ----------
+param : array, or SelectedRows without duplicates
+    Updated in place.
+grad : array like param, or SelectedRows of its shape
+    For a SelectedRows parameter, rows that it has.
 lr : float or one-element array
 duplicates : {"merge", "sequential"}
     Rows that SelectedRows lists twice: updated once by their sum, or one after another (Caffe2).
@@ -11063,6 +11091,23 @@ rounding_seed : int, optional
     Round a float16 parameter up or down at random, so that small steps count on average; by this seed, another one
     at each step, and the place in the parameter.
 
+Returns
+-------
+param
+
+Raises
+------
+RowIndexError
+    A SelectedRows parameter lacks a row of the gradient.
+ShapeMismatchError
+    Parameter and gradient differ in shape; SelectedRows have the shape ``(height, *item)``.
+DTypeError
+    They differ in type, or are not floating.
+OutputError
+    The parameter is read-only, or shares memory with the gradient.
+
+Examples
+--------
 >>> param = np.ones((3, 1))
 >>> sgd(param, SelectedRows([2, 2], [[1.], [2.]], 3), lr=0.5).ravel()
 array([ 1. ,  1. , -0.5])

@@ -49,7 +49,13 @@ class SegmentIdError(LodkitError, ValueError):
 
 @public
 class RowIndexError(LodkitError, IndexError):
-    """A row or an id is out of range."""
+    """A row or an id is out of range: negative, or not below the height of the table.
+
+    Raised before anything is written: tables, ``out=`` and the states of optimizers are as they were (on a GPU
+    ``lodkit.bounds_check`` may put that off). The message has the place, the id and the bound. Give unknown ids a row
+    of their own, with ``lodkit.vocabulary`` or ``np.where``; or use a ``GrowingTable``, whose keys need not be known
+    before.
+    """
 
 
 @public

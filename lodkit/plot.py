@@ -16,6 +16,7 @@ from .arrays import to_device
 from .arrays.types import Integer
 from .lod import LoDTensor, SelectedRows
 from .lod.repr_text import amount, few, headline, summary
+from .tracebacks import surface
 
 if typing.TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,6 +30,7 @@ _ROWS = 48  # rows of a structure that are drawn
 _NUMBERED = 24  # as many rows are shown with their numbers
 
 
+@surface
 def lengths(t: LoDTensor, *, level: Integer = -1, ax: Axes | None = None) -> Axes:
     """Draw how long the sequences of a level are: a histogram of ``t.lengths(level)``.
 
@@ -73,6 +75,7 @@ def lengths(t: LoDTensor, *, level: Integer = -1, ax: Axes | None = None) -> Axe
     return _titled(ax, title, f"Histogram of lengths. {title}; empty: {int((found == 0).sum()):,}.")
 
 
+@surface
 def structure(t: LoDTensor, *, ax: Axes | None = None) -> Axes:
     """Draw a batch: below each level the one that it consists of, the rows at the bottom, to scale.
 
@@ -135,6 +138,7 @@ def structure(t: LoDTensor, *, ax: Axes | None = None) -> Axes:
     return _titled(ax, title, f"Structure of a batch, outermost level on top. {'; '.join([title, *told])}.")
 
 
+@surface
 def rows(s: SelectedRows, *, ax: Axes | None = None) -> Axes:
     """Draw which rows of a table a gradient lists, and how often.
 

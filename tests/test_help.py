@@ -18,8 +18,10 @@ import numpy as np
 import pytest
 
 import lodkit
+from lodkit import LoDTensor, SelectedRows
 from lodkit.lod.elsewhere import Elsewhere
 from lodkit.registry import Op
+from lodkit.registry.docstrings import entries, sections
 
 
 def test_help_shows_an_operator_as_a_function():
@@ -146,3 +148,45 @@ def test_names_of_modules_have_text(name):
 
 def test_completion_offers_public_names_only():
     assert {*NAMES} == {*lodkit._public()}
+
+
+TABLE = np.arange(8.0).reshape(4, 2)
+INTEGERS = LoDTensor([1, 2], [[1, 1]])
+RAISED = {
+    "embedding_bag": {
+        "RowIndexError": (TABLE, LoDTensor([0, 9], [[1, 1]])),
+        "LoDMismatchError": (TABLE, INTEGERS, LoDTensor([1.0, 2.0], [[2]])),
+        "LoDLevelError": (TABLE, LoDTensor([1, 2])),
+        "DTypeError": (TABLE, LoDTensor([1.0], [[1]])),
+    },
+    "sequence_pool": {
+        "LoDLevelError": (INTEGERS, {"level": 3}),
+        "DTypeError": (INTEGERS, {"pool": "mean"}),
+        "ValueError": (INTEGERS, {"return_index": True}),
+    },
+    "sgd": {
+        "RowIndexError": (SelectedRows([1], TABLE[:1].copy(), 4), SelectedRows([3], TABLE[:1], 4)),
+        "ShapeMismatchError": (TABLE, SelectedRows([1], TABLE[:1], 9)),
+        "DTypeError": (TABLE, TABLE.astype(np.float32)),
+        "OutputError": (TABLE, TABLE),
+    },
+}
+
+
+@pytest.mark.parametrize("name", RAISED)
+def test_what_is_taken_and_raised_is_documented(name):
+    op = lodkit.OPS[name]
+    found = sections(op)[1]
+    taken = [one for names, _, _ in entries(found["Parameters"]) for one in names.split(", ")]
+    assert taken == [*op.inputs, *op.defaults] or taken == [*op.inputs, "lr", *op.defaults]
+    assert found["Returns"]
+    assert [error for error, _, _ in entries(found["Raises"])] == [*RAISED[name]]
+    for error, inputs in RAISED[name].items():
+        attrs = {"lr": 1.0} if name == "sgd" else {}
+        if isinstance(inputs[-1], dict):
+            *inputs, attrs = inputs
+        before = copy.deepcopy(inputs)
+        with pytest.raises(getattr(lodkit, error, ValueError)) as raised:
+            op(*inputs, **attrs)
+        assert type(raised.value).__name__ == error
+        assert repr(before) == repr(inputs)

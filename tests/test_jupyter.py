@@ -16,6 +16,7 @@ from lodkit.optim import SGD, Adam
 from lodkit.registry import operators
 from lodkit.registry.docstrings import sections
 from lodkit.registry.listing import without_gradients
+from lodkit.registry.tape_calls import SHOWN
 
 
 def elements(html, name):
@@ -201,7 +202,20 @@ def test_a_long_tape_is_cut():
     assert repr(tape).startswith("Tape(500 calls)")
     html = readable(tape._repr_html_())
     assert len(html) < 12_000
-    assert "the first 40 are drawn" in html
+    assert "the first 30 are drawn" in html
+
+
+def test_a_tape_of_many_variables_lists_what_it_draws():
+    with Tape() as tape:
+        for _ in range(45):
+            ids = LoDTensor([1, 2, 3], [[2, 1]])
+            lodkit.embedding_bag(np.ones((1000, 16), np.float32), ids, np.ones(3, np.float32))
+    html = tape._repr_html_()
+    readable(html)
+    assert len(html) < 25_000
+    assert html.count("<rect") == SHOWN
+    assert repr(tape).count("= embedding_bag(") == SHOWN
+    assert f"the first {SHOWN} are drawn" in html
 
 
 def test_tapes_of_recurrences_are_drawn():

@@ -293,3 +293,17 @@ def test_with_values_checks_rows(t):
     assert t.with_values([0] * 15).same_lod(t)
     with pytest.raises(LoDError, match="1 too few"):
         t.with_values(np.zeros(16))
+
+
+@pytest.mark.parametrize(
+    ("call", "remedy"),
+    [
+        (lambda: LoDTensor.from_offsets([1, 2, 3], [0, 2]), "append 3"),
+        (lambda: LoDTensor.from_offsets([1, 2, 3], [0, 2], [0, 1, 2], absolute=True), "append 3"),
+        (lambda: LoDTensor([1, 2, 3], [[3]]).set_lod([[0, 2]]), "append 3"),
+        (lambda: LoDTensor([1, 2, 3], lod=[[0, 5]]), "the last must be 3"),
+    ],
+)
+def test_offsets_that_do_not_end_with_the_rows(call, remedy):
+    with pytest.raises(LoDError, match=rf"\); offsets end with the number of rows: {remedy}$"):
+        call()

@@ -12,8 +12,9 @@ import pytest
 
 from lodkit.__main__ import main
 from lodkit.demo import info, process, progress, train
-from lodkit.demo.config import DEFAULTS, POOLS
+from lodkit.demo.config import DEFAULTS, POOLS, RATES, Config
 from lodkit.demo.models import MODELS
+from lodkit.demo.optimizers import OPTIMIZERS
 from lodkit.demo.progress import Bar, Kernels
 from lodkit.jit import cache
 
@@ -121,6 +122,17 @@ def test_choices_are_those_of_the_models():
     assert {pool for model in MODELS.values() for pool in model.pools} == {*POOLS, "last"}
     for name in DEFAULTS:
         assert DEFAULTS[name].pool in MODELS[name].pools
+
+
+def test_the_learning_rate_is_the_optimizer_s(capsys):
+    assert RATES.keys() < OPTIMIZERS.keys()
+    rates = {name: Config(optimizer=name).lr for name in ("adagrad", "adam", "sgd", "lion")}
+    assert rates == {"adagrad": 0.1, "adam": 0.01, "sgd": 1.0, "lion": 0.003}
+    assert Config(optimizer="adam", lr=0.2).lr == 0.2
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    out = " ".join(capsys.readouterr().out.split())
+    assert "by default 0.1, and 0.01 for adam, adamw," in out
 
 
 def test_an_unknown_optimizer_names_those_there_are(tmp_path, capsys):

@@ -10,6 +10,7 @@ from test_main import HOW, SMALL, damaged
 
 import lodkit
 from lodkit.__main__ import main
+from lodkit.demo.corpus import read
 from lodkit.demo.models import MODELS
 
 LEARNT = ["--epochs", "30", "--dim", "8", "--batch", "4", "--lr", "0.5"]
@@ -147,8 +148,36 @@ def test_a_resumed_run_takes_the_settings_that_were_saved(texts, tmp_path, capsy
     for option, value in (("--model", "bag"), ("--dim", "8"), ("--optimizer", "sgd"), ("--seed", "0")):
         assert main(["--data", texts, "--resume", state, option, value]) == 2
         assert f"saved with {option[2:]}=" in capsys.readouterr().err
-    assert main(["--resume", state]) == 2
+    assert main(["--data", "stdlib", "--resume", state]) == 2
     assert f"labels or words differ; --data was {texts!r}" in capsys.readouterr().err
+
+
+def test_a_path_that_a_state_tells_is_named_and_not_read(state, texts, capsys):
+    assert main(["--resume", state, "--epochs", "31"]) == 2
+    out, error = capsys.readouterr()
+    assert out == f"reading {state}\n"
+    assert error == f"error: {state}: the state was trained on {texts!r}; give --data FILE, the same texts\n"
+
+
+def test_a_state_of_the_standard_library_needs_no_data(texts, tmp_path, capsys, monkeypatch):
+    corpus = read(texts)
+    monkeypatch.setattr("lodkit.demo.train.standard_library", lambda together: corpus)
+    folder = str(tmp_path / "library")
+    assert main([*SMALL, "--save", folder]) == 0
+    assert main(["--resume", folder, "--epochs", "3", "--save", folder]) == 0
+    assert "reading the docstrings of Python's standard library" in capsys.readouterr().out
+    assert lodkit.load(f"{folder}/state.safetensors")["epoch"] == 3
+
+
+@pytest.mark.parametrize(
+    "options", [["--save", "x"], ["--epochs", "3"], ["--data", "x"], ["--lr", "0.1"], ["--model", "bag"]]
+)
+def test_options_that_do_not_apply_are_refused(options, tmp_path, capsys):
+    for command in (["--resume", str(tmp_path), "--predict", "texts"], ["info"]):
+        with pytest.raises(SystemExit) as exit:
+            main([*command, *options])
+        assert exit.value.code == 2
+        assert f"leave out {options[0]}" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", ["dim", "batch"])

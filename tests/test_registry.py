@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 
 import numpy as np
 import pytest
@@ -66,15 +67,6 @@ def test_attributes_are_checked(attrs, error, text):
     x = LoDTensor(np.ones((3, 1)), [[1, 2]])
     with pytest.raises(error, match=text):
         lodkit.sequence_pool(x, **attrs)
-
-
-def test_wrong_number_of_inputs():
-    with pytest.raises(TypeError, match="lookup_table takes"):
-        lodkit.lookup_table(PARAM)
-    with pytest.raises(TypeError, match="relu takes"):
-        lodkit.relu(PARAM, PARAM)
-    with pytest.raises(TypeError):
-        lodkit.sum()
 
 
 def test_arrays_of_another_library_are_refused():
@@ -255,3 +247,46 @@ def test_reprs_name_the_kernels():
     assert "<table>" in lodkit.sgd._repr_html_()
     assert "sequence_pool" in lodkit.OPS._repr_html_()
     assert pickle.loads(pickle.dumps(lodkit.sgd)) is lodkit.sgd
+
+
+BAG = "it takes (table: Dense, ids: LoDTensor, weights: Dense | LoDTensor | None = None, /"
+
+
+def test_missing_inputs_are_named():
+    table, desc = np.zeros((4, 2)), lodkit.VarDesc.of(np.zeros((4, 2)))
+    for call in (lambda: lodkit.embedding_bag(table), lambda: lodkit.embedding_bag.infer(desc)):
+        with pytest.raises(TypeError, match=re.escape(f"embedding_bag lacks ids; {BAG}")):
+            call()
+    with pytest.raises(TypeError, match=re.escape("lookup_table lacks ids; it takes (table: Dense,")):
+        lodkit.lookup_table(table)
+    for call in (lodkit.embedding_bag, lodkit.embedding_bag.infer):
+        with pytest.raises(TypeError, match="embedding_bag lacks table, ids; it takes"):
+            call()
+    for call in (lodkit.sum, lodkit.sum.infer):
+        with pytest.raises(TypeError, match="sum lacks xs; it takes"):
+            call()
+    for call in (lambda: lodkit.relu(table, table), lambda: lodkit.relu.infer(desc, desc)):
+        with pytest.raises(TypeError, match=re.escape("relu takes (x: Dense, /) -> Dense, got 2 inputs")):
+            call()
+
+
+def test_the_signature_of_an_operator_with_types_for_annotations_names_no_module(monkeypatch):
+    monkeypatch.setattr(operators, "OPS", {})
+
+    def halved(x: Dense | LoDTensor, y: SelectedRows | None = None, /, *, by: float = 2.0, z=1) -> LoDTensor:
+        return x
+
+    halved.__annotations__.update(x=Dense | LoDTensor, y=SelectedRows | None, by=float)
+    halved.__annotations__["return"] = LoDTensor
+    shown = "(x: Dense | LoDTensor, y: SelectedRows | None = None, /, *, by: float = 2.0, z=1) -> LoDTensor"
+    assert str(lodkit.op(halved).signature) == shown
+
+
+def test_an_operator_of_no_module(monkeypatch):
+    monkeypatch.setattr(operators, "OPS", {})
+    space = {"Dense": Dense, "__name__": None}
+    exec("def doubled(x: Dense, /) -> Dense:\n    return 2 * x", space)
+    made = lodkit.op(space["doubled"])
+    made.kernel("cpu")(lambda x: 2 * x)
+    assert made(np.ones(1)) == 2
+    assert made.family == "__main__"

@@ -71,6 +71,11 @@ CALLS = {
     "Caffe2's name": lambda: lodkit.caffe2.SparseLengthsSum(TABLE, [9], [1]),
     "Paddle's name": lambda: lodkit.paddle.run_op("lookup_table", {"W": TABLE, "Ids": [[9]]}),
     "words": lambda: lodkit.vocabulary("a b"),
+    "words of ids": lambda: lodkit.Vocabulary(["a"]).words([3]),
+    "ids of words": lambda: lodkit.Vocabulary(["a"])([["b"]]),
+    "a picture of lengths": lambda: lodkit.plot.lengths(3),
+    "a picture of levels": lambda: lodkit.plot.structure(3),
+    "a picture of rows": lambda: lodkit.plot.rows(X),
     "gradients": lambda: Tape().gradient(TABLE, TABLE),
 }
 
@@ -81,6 +86,35 @@ def test_no_frame_of_lodkit_is_shown(what):
     assert places(error) == [("test_tracebacks.py", "<lambda>")]
     assert error.__cause__ is None
     assert error.__context__ is None or error.__suppress_context__
+
+
+TORCH_CALLS = {
+    "a bag": lambda t, ours: ours.EmbeddingBag(4, 2)(t.tensor([9]), t.tensor([0])),
+    "a bag for inference": lambda t, ours: ours.EmbeddingBag(4, 2).requires_grad_(False)(LoDTensor([9], [[1]])),
+    "weights of a mean": lambda t, ours: ours.EmbeddingBag(4, 2)(LoDTensor([1], [[1]]), per_sample_weights=t.ones(1)),
+    "a pool": lambda t, ours: ours.SequencePool()(t.zeros(3)),
+    "a pool of offsets": lambda t, ours: ours.SequencePool()(t.zeros(3), t.tensor([0, 2])),
+    "an operator": lambda t, ours: ours.lookup_table(t.zeros(4, 2), [9]),
+    "an operator with a gradient": lambda t, ours: ours.lookup_table(t.zeros(4, 2, requires_grad=True), [9]),
+    "an optimizer": lambda t, ours: ours.optim.SGD([t.zeros(3)], lr=1, rate=1),
+    "a group": lambda t, ours: ours.optim.SGD([t.zeros(3)], 1).add_param_group({"params": [t.ones(2)], "rate": 1}),
+    "a step": lambda t, ours: with_bad_rate(t, ours).step(),
+}
+
+
+def with_bad_rate(torch, ours):
+    optimizer = ours.optim.SGD([torch.zeros(3)], lr=1)
+    optimizer.param_groups[0]["lr"] = abs
+    return optimizer
+
+
+@pytest.mark.parametrize("what", TORCH_CALLS)
+def test_frames_of_pytorch_stay_and_none_of_lodkit(what):
+    torch = pytest.importorskip("torch")
+    error = caught(lambda: TORCH_CALLS[what](torch, lodkit.interop.torch))
+    files = [frame.filename for frame in traceback.extract_tb(error.__traceback__)]
+    assert files[:3] == 3 * [__file__]  # ``caught``, and two lambdas
+    assert not [file for file in files if file.startswith(os.path.dirname(lodkit.__file__))]
 
 
 def test_the_error_itself_is_the_same(monkeypatch):

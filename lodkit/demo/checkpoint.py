@@ -83,6 +83,12 @@ def check_settings(folder, saved, given):
             raise CheckpointError(f"{folder}: saved with {name}={found!r}, not {value!r}")
 
 
+def check_data(folder, data):
+    """Raise unless the saved data is the standard library: a path that only a state tells is not read."""
+    if data != "stdlib":
+        raise CheckpointError(f"{folder}: the state was trained on {data!r:.200}; give --data FILE, the same texts")
+
+
 def unreadable(folder, why):
     file = pathlib.Path(folder, STATE)
     return CheckpointError(f"{file}: the saved state cannot be read ({why}); move it away, or give another directory")

@@ -6,6 +6,12 @@ import dataclasses
 import typing
 
 POOLS = ("sum", "mean", "sqrt", "max", "min")
+#: Learning rates of optimizers with which the bag learns well; others have 0.1.
+RATES = {
+    **dict.fromkeys(("adam", "adamw", "lamb", "nadam", "rowwiseadam", "smartdecayadam"), 0.01),
+    **dict.fromkeys(("adadelta", "dpsgd", "lars", "momentum", "proximalgd", "sgd", "wngrad"), 1.0),
+    "lion": 0.003,
+}
 
 
 class Defaults(typing.NamedTuple):
@@ -17,7 +23,6 @@ class Defaults(typing.NamedTuple):
     says: str
     kernels: int
     pool: str = "mean"
-    lr: float = 0.1
     dim: int = 64
     batch: int = 64
     epochs: int = 12
@@ -39,7 +44,10 @@ DEFAULTS = {
 
 @dataclasses.dataclass
 class Config:
-    """Definition of a model; must be equal in a resumed run. None is the model's own default."""
+    """Definition of a model; must be equal in a resumed run.
+
+    None is the model's own default; for ``lr`` it is the optimizer's.
+    """
 
     data: str = "stdlib"
     pool: str | None = None
@@ -56,7 +64,9 @@ class Config:
 
         if self.optimizer not in OPTIMIZERS:
             raise ModelError(f"--optimizer takes {', '.join(sorted(OPTIMIZERS))}, not {self.optimizer}")
-        for name in ("pool", "lr", "dim", "batch"):
+        if self.lr is None:
+            self.lr = RATES.get(self.optimizer, 0.1)
+        for name in ("pool", "dim", "batch"):
             if getattr(self, name) is None:
                 setattr(self, name, getattr(DEFAULTS[self.model], name))
         MODELS[self.model](self)  # raises, before anything is read

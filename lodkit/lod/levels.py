@@ -167,15 +167,16 @@ def _relative(level, upper, lower):
     )
 
 
-def check_rows(levels, values):
-    """Raise unless the innermost lengths sum to the rows of ``values``."""
+def check_rows(levels, values, offsets=False):
+    """Raise unless the innermost lengths sum to the rows of ``values``; ``offsets``: these were given."""
     if levels and values is not None and levels[-1][-1] != values.shape[0]:
         last, rows = int(levels[-1][-1]), values.shape[0]
         difference = f"{last - rows} too many" if last > rows else f"{rows - last} too few"
-        raise LoDError(
-            f"last offset {last} at level {len(levels) - 1} does not equal values.shape[0]={rows} "
-            f"({difference}); the innermost lengths must sum to the rows: {short(np.diff(levels[-1]))}"
-        )
+        rule = f"the innermost lengths must sum to the rows: {short(np.diff(levels[-1]))}"
+        if offsets:
+            rule = f"offsets end with the number of rows: {'append' if last < rows else 'the last must be'} {rows}"
+        place = f"last offset {last} at level {len(levels) - 1}"
+        raise LoDError(f"{place} does not equal values.shape[0]={rows} ({difference}); {rule}")
 
 
 def resized(name, rows, values):

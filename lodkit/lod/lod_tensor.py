@@ -88,7 +88,7 @@ class LoDTensor(
             self._values, self._lod, self._base, self._rows, self._numba = _rows_of(values), levels, 0, None, None
             if values is None and not levels:
                 raise TypeError("a LoDTensor without values needs lengths: LoDTensor(None, [[...]])")
-            _levels.check_rows(levels, self._values)
+            _levels.check_rows(levels, self._values, lod is not None)
         except Exception as error:
             shorten(error)
             raise
@@ -135,12 +135,12 @@ class LoDTensor(
 
     def set_lod(self, offsets: Levels) -> None:
         """Replace the structure in place, by offsets that count sequences of the next level."""
-        self._set_levels(_levels.from_offsets(offsets))
+        self._set_levels(_levels.from_offsets(offsets), True)
 
-    def _set_levels(self, levels):
+    def _set_levels(self, levels, offsets=False):
         if not levels and self._values is None:
             raise LoDError("a LoDTensor without values needs lengths")
-        _levels.check_rows(levels, self._values)
+        _levels.check_rows(levels, self._values, offsets)
         self._lod, self._rows, self._numba, self._locked = levels, None, None, {}
 
     # -- values ----------------------------------------------------------------------------------

@@ -70,6 +70,7 @@ class Vocabulary:
         self.padding_id = None if padding is None else dict.get(self._ids, padding)
         self._ids.unknown = self.unknown_id
 
+    @surface
     def __call__(self, texts: Any) -> LoDTensor:
         """Return the ids of texts, nested as they are.
 
@@ -91,6 +92,7 @@ class Vocabulary:
         words, lengths = _flat(texts)
         return LoDTensor(np.fromiter(map(self._ids.__getitem__, words), np.int64, len(words)), lengths)
 
+    @surface
     def words(self, ids: Any) -> Any:
         """Return the words of ids, nested as they are: of an integer a word.
 

@@ -92,8 +92,8 @@ def lookup_table_grad(
 ) -> Dense | SelectedRows:
     """Return the gradient of the table: SelectedRows with a row for every id, or dense.
 
-    TableLookupGrad of the SelectedRows design; ``infer`` says which kind. Rows for ``padding_idx`` are
-    left out (Paddle keeps them, and so trains the padding row).
+    ``infer`` says which, from ``is_sparse``. Rows for ``padding_idx`` are left out (Paddle keeps them, and so trains
+    the padding row).
 
     >>> lookup_table_grad(np.zeros((100, 2)), np.array([73, 84]), np.array([[1., 2.], [3., 4.]]))
     SelectedRows(rows=[73, 84], value=[[1., 2.], [3., 4.]], height=100)
@@ -180,6 +180,21 @@ def embedding_bag(
         True if the gradient of the table is SelectedRows.
     dtype : "float32", optional
         The type of the result for a float16 table, whose own type it has by default.
+
+    Returns
+    -------
+    array of shape (bags, *item), or LoDTensor of such rows when ids have levels above the bags.
+
+    Raises
+    ------
+    RowIndexError
+        An id is negative or not below the height; the message gives its position. ``out=`` is not written then.
+    LoDMismatchError
+        Weights are a LoDTensor of other lengths than the ids.
+    LoDLevelError
+        The ids have no lengths.
+    DTypeError
+        Ids are no integers, or the pool is not defined for the table's type (the mean of integers).
 
     Examples
     --------

@@ -8,11 +8,11 @@ from __future__ import annotations
 import numpy as np
 
 from ..arrays import Scalar
-from ..errors import RowIndexError
 from ..lod import SelectedRows
 from ..registry import Dense, op
 from .shared import plain
 from .shared.optimizer import Traits, apply, optimizer
+from .shared.selected_parameters import key_positions, refuse_rest, sort_keys
 from .shared.updates import (
     LEAST_DIVISOR,
     Duplicates,
@@ -24,41 +24,6 @@ from .shared.updates import (
     per_row,
     row_means,
 )
-
-
-def sort_keys(on, param):
-    """Sort the rows of a SelectedRows parameter, each of which it must list once. Returns them and their order."""
-    order, _, keys = on.sort_rows(param._rows, param.height)
-    if len(keys) != len(param._rows):
-        raise RowIndexError("sgd: param lists a row more than once, which row is to change? merge() it first")
-    return keys, order
-
-
-def prepare_selected(on, param, grad):
-    """Check the update of a SelectedRows parameter by a gradient of either kind."""
-    check_update("sgd", param, grad)
-    on.refuse_overlap("param", param.value, (grad.value if isinstance(grad, SelectedRows) else grad,))
-
-
-def missing_row(i, row):
-    return RowIndexError(f"rows[{i}] = {row} of the gradient is no row of the SelectedRows parameter")
-
-
-def _key_positions(param, rows):
-    """The position of each row among those of a SelectedRows parameter."""
-    keys = {int(key): i for i, key in enumerate(param._rows)}
-    for i, row in enumerate(rows):
-        if int(row) not in keys:
-            raise missing_row(i, row)
-    return np.array([keys[int(row)] for row in rows], np.int64)
-
-
-def refuse_rest(weight_decay, mask, rounding_seed):
-    """Refuse what is about rows without gradient, or all rows, for a parameter of SelectedRows, which has a part."""
-    if weight_decay or mask is not None or rounding_seed is not None:
-        raise ValueError(
-            "sgd: a SelectedRows parameter takes no weight_decay, mask or rounding_seed; update its value instead"
-        )
 
 
 @op(updates=True)
@@ -80,11 +45,15 @@ def sgd(
 ) -> Dense | SelectedRows:
     """``param -= lr * grad``, in place; returns the parameter.
 
-    One operator for a dense gradient and SelectedRows, as the SelectedRows design asks; a SelectedRows
-    parameter takes a SelectedRows gradient whose rows it has (Paddle).
+    One operator for a dense gradient and for SelectedRows, the rows of a table that a batch has read; other rows
+    are touched by decay alone (see ``lazy``). All inputs are checked before anything is written.
 
     Parameters
     ----------
+    param : array, or SelectedRows without duplicates
+        Updated in place.
+    grad : array like param, or SelectedRows of its shape
+        For a SelectedRows parameter, rows that it has.
     lr : float or one-element array
     duplicates : {"merge", "sequential"}
         Rows that SelectedRows lists twice: updated once by their sum, or one after another (Caffe2).
@@ -105,6 +74,23 @@ def sgd(
         Round a float16 parameter up or down at random, so that small steps count on average; by this seed, another one
         at each step, and the place in the parameter.
 
+    Returns
+    -------
+    param
+
+    Raises
+    ------
+    RowIndexError
+        A SelectedRows parameter lacks a row of the gradient.
+    ShapeMismatchError
+        Parameter and gradient differ in shape; SelectedRows have the shape ``(height, *item)``.
+    DTypeError
+        They differ in type, or are not floating.
+    OutputError
+        The parameter is read-only, or shares memory with the gradient.
+
+    Examples
+    --------
     >>> param = np.ones((3, 1))
     >>> sgd(param, SelectedRows([2, 2], [[1.], [2.]], 3), lr=0.5).ravel()
     array([ 1. ,  1. , -0.5])
@@ -120,7 +106,7 @@ def sgd(
     check_rounding(target, duplicates, rounding_seed, None)
     grad, adjust = adjustment(plain, grad, duplicates, lr, weight_decay, decoupled, maximize, clip_value, clip_norm)
     if selected and isinstance(grad, SelectedRows):
-        grad = SelectedRows(_key_positions(param, grad._rows), grad.value, len(param._rows))
+        grad = SelectedRows(key_positions(param, grad._rows), grad.value, len(param._rows))
     elif selected:
         grad = grad[param._rows]
     apply(lambda p, g: (p - lr * g,), target, grad, (), duplicates, spreads, adjust, seed=rounding_seed)

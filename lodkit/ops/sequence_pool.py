@@ -46,6 +46,15 @@ def sequence_pool(
     -------
     array, or LoDTensor when there are levels above; with return_index a tuple with the index.
 
+    Raises
+    ------
+    LoDLevelError
+        The tensor lacks the level.
+    DTypeError
+        The pool is not defined for this type: of integers the mean, sqrt and logsumexp.
+    ValueError
+        ``return_index`` with another pool than max and min.
+
     Examples
     --------
     >>> x = LoDTensor(np.array([[1.], [2.], [3.], [4.]]), [[1, 0, 3]])

@@ -34,7 +34,7 @@ _NAMES = {code: name for name, code in DATA_TYPES.items()}
 
 @public
 class VarType(enum.IntEnum):
-    """The kinds of variable of the SelectedRows design; and two that Paddle's recurrence adds, without a wire form."""
+    """The kinds of variable in PaddlePaddle's messages; and two that Paddle's recurrence adds, without a wire form."""
 
     LOD_TENSOR = 0
     SELECTED_ROWS = 1

@@ -10,8 +10,7 @@ from .kinds import CONTAINERS, LISTS, Dense, accept, numbers_of, on_gpu
 
 def accept_inputs(op, inputs):
     """Normalise inputs: lists become arrays, a LoDTensor without levels its values."""
-    if len(inputs) < max(op.required, op.variadic) or (not op.variadic and len(inputs) > len(op.inputs)):
-        raise TypeError(f"{op.name} takes {op.signature}, got {len(inputs)} inputs")
+    check_count(op, inputs)
     allowed = list(op.inputs.values())
     allowed += allowed[-1:] * (len(inputs) - len(allowed))
     names = names_of(op, inputs)
@@ -28,6 +27,15 @@ def accept_inputs(op, inputs):
             to_device_of(a, accepted) if isinstance(x, LISTS) else a for x, a in zip(inputs, accepted, strict=True)
         )
     return accepted
+
+
+def check_count(op, inputs):
+    """Raise unless there are as many inputs, or descriptions of them, as the operator takes."""
+    names = [*op.inputs]
+    if missing := names[len(inputs) : max(op.required, op.variadic)]:
+        raise TypeError(f"{op.name} lacks {', '.join(missing)}; it takes {op.signature}")
+    if not op.variadic and len(inputs) > len(names):
+        raise TypeError(f"{op.name} takes {op.signature}, got {len(inputs)} inputs")
 
 
 def to_device_of(x, others):

@@ -24,7 +24,7 @@ from .catalogue import OPS
 from .catalogue import Registry as Registry
 from .desc import VarDesc, inferred_level
 from .explaining import explain
-from .inputs import accept_inputs, label_of, names_of
+from .inputs import accept_inputs, check_count, label_of, names_of
 from .kernel_table import KernelTable
 from .kinds import Dense, check_whole, kind_of, kinds_of, name_of, run_rows
 from .out import call_with_out
@@ -123,6 +123,7 @@ class Op(KernelTable):
     @surface
     def infer(self, *descs, **attrs):
         """Return the VarDesc (or a tuple of them) of the result, from those of the inputs."""
+        check_count(self, descs)
         self._check_attrs(attrs)
         for name, d in zip(self._names(descs), descs, strict=True):
             if not (isinstance(d, VarDesc) or (d is None and type(None) in self.inputs[name])):
@@ -293,6 +294,8 @@ def op(definition=None, /, *, rowwise=False, updates=False, like=None):
     """
     if definition is None:
         return functools.partial(op, rowwise=rowwise, updates=updates, like=like)
+    if definition.__module__ is None:  # it was made by exec, in a namespace without a name
+        definition.__module__ = "__main__"
     name = definition.__name__
     if name in OPS and OPS[name].definition.__module__ != definition.__module__:
         raise ValueError(f"{OPS[name].definition.__module__} has an operator {name!r} already; take another name")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 
 
 class _Bare(str):
@@ -15,10 +16,14 @@ class _Bare(str):
 
 
 def unquoted(signature):
-    """Signature whose annotations, which are text, are shown as written."""
+    """Signature whose annotations are shown as they are written: text, or types without the modules of lodkit."""
 
     def bare(annotation):
-        return _Bare(annotation) if isinstance(annotation, str) else annotation
+        if annotation is inspect.Parameter.empty:
+            return annotation
+        if not isinstance(annotation, str):
+            annotation = re.sub(r"\blodkit\.(\w+\.)*", "", inspect.formatannotation(annotation))
+        return _Bare(annotation)
 
     parameters = [p.replace(annotation=bare(p.annotation)) for p in signature.parameters.values()]
     return signature.replace(parameters=parameters, return_annotation=bare(signature.return_annotation))

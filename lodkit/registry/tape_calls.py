@@ -10,7 +10,7 @@ from ..arrays import is_array
 from ..lod import LoDTensor, RankTable, SelectedRows
 from .inputs import names_of
 
-_LISTED = 30  # calls
+SHOWN = 30  # calls, listed and drawn
 
 
 class Step(NamedTuple):
@@ -78,7 +78,7 @@ def kind_text(x):
 def text(tape, is_open):
     """A line per call: what it reads, with kind, type and shape where it comes in, and what it makes."""
     count = len(tape._calls)
-    steps, variables = named_calls(tape._calls[:_LISTED])
+    steps, variables = named_calls(tape._calls[:SHOWN])
     seen = set()
     lines = [f"Tape({'open, ' * is_open}{count} call{'s' * (count != 1)})"]
     for step in steps:
@@ -86,4 +86,4 @@ def text(tape, is_open):
         seen.update(step.reads, step.makes)
         makes = ", ".join(f"{name}: {variables[name]}" for name in step.makes)
         lines.append(f"  {makes} = {step.name}({', '.join(reads)})")
-    return "\n".join([*lines, *(["  ..."] if count > _LISTED else [])])
+    return "\n".join([*lines, *(["  ..."] if count > SHOWN else [])])

@@ -5,9 +5,8 @@ from __future__ import annotations
 from html import escape
 
 from ..markup import STROKE, box, details, svg, title
-from .tape_calls import named_calls, text
+from .tape_calls import SHOWN, named_calls, text
 
-_DRAWN = 40  # calls
 _LETTER, _GAP, _LINE, _HEIGHT, _ROW = 6.7, 18, 14, 34, 62  # widths and heights in pixels
 
 
@@ -30,7 +29,7 @@ class _Node:
 
 def html(tape, is_open):
     """Draw the calls, and list them."""
-    count, calls = len(tape._calls), tape._calls[:_DRAWN]
+    count, calls = len(tape._calls), tape._calls[:SHOWN]
     facts = [f"{count} call{'s' * (count != 1)}", *(["open"] if is_open else [])]
     if count > len(calls):
         facts.append(f"the first {len(calls)} are drawn")

@@ -16,6 +16,7 @@ from ...arrays.tensors import refuse_duals
 from ...errors import LodkitError
 from ...lod import LoDTensor, SelectedRows
 from ...registry.recording import Call, no_grad
+from ...tracebacks import shorten
 from . import library
 from .operands import CONSTANT, PLAIN_FRAME, array, cut, cut_results, joined, kept, tensor
 from .shortcuts import SHORTCUTS
@@ -76,10 +77,14 @@ def differentiable(op):
     def function(*inputs, **attrs):
         if torch.compiler.is_compiling():
             return library.traced(op, compiled, inputs, attrs)
-        if state.open:
-            with no_grad():
-                return _run(op, reads_outputs, inputs, attrs)
-        return _run(op, reads_outputs, inputs, attrs)
+        try:
+            if state.open:
+                with no_grad():
+                    return _run(op, reads_outputs, inputs, attrs)
+            return _run(op, reads_outputs, inputs, attrs)
+        except Exception as error:
+            shorten(error)
+            raise
 
     function.__name__ = function.__qualname__ = op.name
     function.__module__ = "lodkit.interop.torch"

@@ -10,6 +10,7 @@ from ...arrays.ids import checked_ids
 from ...errors import DTypeError, RowIndexError
 from ...lod import LoDTensor
 from ...ops.sequence_pool import Pool, sequence_pool
+from ...tracebacks import shorten
 from .autograd import differentiable
 from .bag_function import Bag, reduced
 from .bag_inputs import bags_of, own, weights_of, without
@@ -143,7 +144,11 @@ include_last_offset, padding_idx, device, dtype
         """
         if torch.compiler.is_compiling():
             return _eager(self, input, offsets, per_sample_weights)
-        return self._forward(input, offsets, per_sample_weights)
+        try:
+            return self._forward(input, offsets, per_sample_weights)
+        except Exception as error:
+            shorten(error)
+            raise
 
     def _forward(self, input, offsets, weights):
         weight, mode = self.weight, self.mode
@@ -230,6 +235,15 @@ class SequencePool(torch.nn.Module):
         -------
         Tensor of one row a sequence. For a LoDTensor with levels above, a LoDTensor of these.
         """
+        if torch.compiler.is_compiling():
+            return self._forward(x, offsets)
+        try:
+            return self._forward(x, offsets)
+        except Exception as error:
+            shorten(error)
+            raise
+
+    def _forward(self, x, offsets):
         return _pool(_sequences(x, offsets), pool=self.pool, level=self.level, pad_value=self.pad_value)
 
     def extra_repr(self):

@@ -17,6 +17,7 @@ from ...ops.bag_updates import ABSENT
 from ...optim.checks import check_gradient, counted, refuse_shared
 from ...registry import OPS
 from ...signals import uninterrupted
+from ...tracebacks import surface
 from .bag_gradient import BagGradient, rows_of
 
 #: Attributes of rules that have no meaning for a group of parameters: arrays of one of them, and what steps count.
@@ -49,6 +50,7 @@ class Optimizer(torch.optim.Optimizer):
     rule: type[_rules.Optimizer]
     _names: tuple[str, ...]
 
+    @surface
     def __init__(self, params, lr, **attrs):
         self._refuse_unknown(attrs)
         super().__init__(params, {**self._defaults(), **attrs, "lr": lr})
@@ -68,6 +70,7 @@ class Optimizer(torch.optim.Optimizer):
                 hint = f" ({_HINTS[name]})" if name in _HINTS else ""
                 raise TypeError(f"{cls.__name__} has no attribute {name!r}{hint}; it takes {', '.join(cls._names)}")
 
+    @surface
     def add_param_group(self, param_group):
         """As PyTorch's; an attribute that the rule has not is refused."""
         if isinstance(param_group, dict):
@@ -83,6 +86,7 @@ class Optimizer(torch.optim.Optimizer):
             raise
 
     @torch.no_grad()
+    @surface
     def step(self, closure=None):  # type: ignore[override]
         """Update the parameters that have gradients; all gradients are checked before the first update.
 
@@ -171,6 +175,7 @@ class Optimizer(torch.optim.Optimizer):
         asked = any(attrs.get(name) for name in ABSENT if name != "lazy")
         return cls._fused_name() in OPS and not asked and not op.definition.traits.spreads({**op.defaults, **attrs})
 
+    @surface
     def load_state_dict(self, state_dict):
         """Take the states and settings of ``state_dict()``; what does not fit raises before anything changes."""
         params = [p for group in self.param_groups for p in group["params"]]

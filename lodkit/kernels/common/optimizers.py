@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ...lod import SelectedRows
 from ...ops import optimizers as ops
+from ...ops.shared.selected_parameters import prepare_selected, refuse_rest, sort_keys
 from ...ops.shared.updates import learning_rate
 from ...registry import Dense
 from .optimizer_rules import (
@@ -28,15 +29,15 @@ update_kernel(ops.ftrl, ftrl_rule)
 
 def _prepare(on, param, grad, lr, duplicates, weight_decay=0.0, mask=None, rounding_seed=None, **options):
     """Check the update of a SelectedRows parameter, and make its rule. Returns the gradient and that."""
-    ops.refuse_rest(weight_decay, mask, rounding_seed)
-    ops.prepare_selected(on, param, grad)
+    refuse_rest(weight_decay, mask, rounding_seed)
+    prepare_selected(on, param, grad)
     lr = learning_rate(lr)
     return adjusted(on, sgd_rule(lr=lr), grad, duplicates, lr, **options)
 
 
 @ops.sgd.kernel("cpu", "cuda")
 def sgd_selected(on, param: SelectedRows, grad: SelectedRows, /, *, lr, duplicates, lazy, **options):
-    keys, key_order = ops.sort_keys(on, param)
+    keys, key_order = sort_keys(on, param)
     grad, rule = _prepare(on, param, grad, lr, duplicates, **options)
     if len(grad._rows):
         at, starts, order = on.optimizers.positions(keys, key_order, grad)
@@ -47,7 +48,7 @@ def sgd_selected(on, param: SelectedRows, grad: SelectedRows, /, *, lr, duplicat
 @ops.sgd.kernel("cpu", "cuda")
 def sgd_selected_dense(on, param: SelectedRows, grad: Dense, /, *, lr, duplicates, lazy, **options):
     if not param.is_merged:
-        ops.sort_keys(on, param)
+        sort_keys(on, param)
     grad, rule = _prepare(on, param, grad, lr, duplicates, **options)
     on.update_all(rule, param.value, (), on.take(grad, param._rows))
     return param

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...jit import lower_bound, njit
-from ...ops.optimizers import missing_row
+from ...ops.shared.selected_parameters import missing_row
 from .primitives.merge import runs_of
 
 

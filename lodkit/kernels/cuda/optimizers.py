@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...arrays.cuda import elementwise, fill, vector
-from ...ops.optimizers import missing_row
+from ...ops.shared.selected_parameters import missing_row
 from .primitives.merge import runs_of
 from .primitives.row_kernels import lower_bound
 
