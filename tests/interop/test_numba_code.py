@@ -146,7 +146,7 @@ def test_selected_rows_go_in_and_out(compiled):
     same(njit(described)(s), described(s))
     back = compiled(identity)(s.merge())
     assert back.is_merged and back.height == 9
-    assert compiled(identity)(s).value is s.value and compiled(identity)(s).rows is s.rows
+    assert compiled(identity)(s).value is s.value and compiled(identity)(s)._rows is s._rows
 
 
 @pytest.mark.jit
