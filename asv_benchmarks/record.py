@@ -3,8 +3,8 @@
     python asv_benchmarks/record.py [COMMITS] [options of asv run]
 
 COMMITS are as in ``asv run``; the default is the last of main. The results are added to
-asv_benchmarks/results/cpu-NAME, to be committed: they name the kind of CPU, and neither host, user nor path. git ignores
-the results of ``asv run`` alone, which go by the host's name. Nothing else should run meanwhile.
+asv_benchmarks/results/cpu-NAME, to be committed: they name the kind of CPU, and neither host, user nor path. Results of
+``asv run`` alone go by the host's name, and git ignores them. Nothing else should run meanwhile.
 """
 
 from __future__ import annotations
