@@ -1,9 +1,10 @@
-"""Record what ``asv run`` measures on this machine, for the pages of ``asv publish``, under the name of its CPU.
+"""Record what ``asv run`` measures on this machine, for the pages of ``asv publish``, as machine cpu-NAME of its CPU.
 
     python asv_benchmarks/record.py [COMMITS] [options of asv run]
 
-COMMITS are as in ``asv run``; the default is the last of main. The results are added to asv_benchmarks/results/CPU, to
-be committed: they name the kind of CPU, and neither host, user nor path. Nothing else should run meanwhile.
+COMMITS are as in ``asv run``; the default is the last of main. The results are added to
+asv_benchmarks/results/cpu-NAME, to be committed: they name the kind of CPU, and neither host, user nor path. Results of
+``asv run`` alone go by the host's name, and git ignores them. Nothing else should run meanwhile.
 """
 
 from __future__ import annotations
@@ -25,10 +26,10 @@ def asv(*args):
 
 def record(args):
     cpu = llvmlite.binding.get_host_cpu_name()
-    about = {"machine": cpu, "cpu": cpu, "os": platform.system()}
+    about = {"machine": f"cpu-{cpu}", "cpu": cpu, "os": platform.system()}
     options = [word for name, value in about.items() for word in (f"--{name}", value)]
     commits = [] if args[:1] and not args[0].startswith("-") else ["main^!"]
-    return asv("machine", "--yes", *options) or asv("run", "--machine", cpu, *commits, *args)
+    return asv("machine", "--yes", *options) or asv("run", "--machine", about["machine"], *commits, *args)
 
 
 if __name__ == "__main__":
