@@ -172,3 +172,15 @@ def test_tokens_that_are_no_list():
     with pytest.raises(LoDError, match=r"tokens has shape \(\); give a list of numbers"):
         lodkit.sequence_contains(IDS, tokens=5)
     assert lodkit.sequence_contains(IDS, tokens=[]).tolist() == [False, False]
+
+
+def test_objects_without_end():
+    """An array of stride 0 has more elements than anybody can look at."""
+    objects = np.broadcast_to(np.zeros((), object), (2**60 - 1,))
+    with pytest.raises(lodkit.DTypeError, match=r"lengths has dtype object; convert its numbers"):
+        lodkit.lengths_to_weights(objects)
+
+
+def test_map_keys_that_are_one_number():
+    with pytest.raises(LoDError, match=r"map_keys must be one-dimensional, got shape \(\)"):
+        lodkit.Features([1], [7], [1], [1.0], np.array(1))

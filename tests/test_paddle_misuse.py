@@ -108,7 +108,7 @@ def test_several_arrays_are_not_one_list(name):
 def test_powers_are_checked_before_anything_is_written(name, slot):
     frozen = np.array([0.9])
     frozen.flags.writeable = False
-    for power in (np.array([1]), np.array([0.9, 0.9]), frozen, [0.9]):
+    for power in (np.array([1]), np.array([0.9, 0.9]), frozen, [0.9], np.ma.array([0.9], mask=[False])):
         states = {s: np.ones((4, 2)) for s in ("Param", "Moment1", "Moment2")}
         inputs = {"Grad": np.ones((4, 2)), "LearningRate": np.array([0.1]), **states}
         inputs |= {"Beta1Pow": np.array([0.9]), "Beta2Pow": np.array([0.999]), slot: power}

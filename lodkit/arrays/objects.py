@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import numbers
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from ..errors import DTypeError
 
 OBJECTS = "OSTU"  # kinds of dtype
+_LOOKED_AT = 100_000  # elements, for the message
 
 
 def remedy_of(dtype):
@@ -24,8 +26,11 @@ def refuse_objects(array, name):
 
 
 def objects_error(array, name):
-    """The error for an array of text or objects: it names the first element that is no number."""
-    odd = [x for x in array.reshape(-1) if not _is_plain(x)][:1]
+    """The error for an array of text or objects: it names the first element that is no number.
+
+    Of those that it looks at: an array of stride 0 has any number of elements.
+    """
+    odd = [x for x in itertools.islice(array.flat, _LOOKED_AT) if not _is_plain(x)][:1]
     if not odd:
         return DTypeError(f"{name} has dtype {array.dtype}; convert its numbers by {name}.astype(...)")
     found = odd[0]

@@ -89,9 +89,9 @@ class Features(Batch, Conversions):
                 raise LoDError("map_keys need values_lengths, the number of entries per key")
             map_keys = map_keys if is_array(map_keys) else check_vector(np.asarray(map_keys), "map_keys")
             map_keys = integers(map_keys, "map_keys") if isinstance(map_keys, np.ndarray) else map_keys
-            if tuple(map_keys.shape) != (values.shape[0],):
-                check_count("map_keys", map_keys.shape[0], values.shape[0], "values")
+            if map_keys.ndim != 1:
                 raise LoDError(f"map_keys must be one-dimensional, got shape {tuple(map_keys.shape)}")
+            check_count("map_keys", map_keys.shape[0], values.shape[0], "values")
             self._map_keys = self._values.with_values(map_keys)
 
     @classmethod

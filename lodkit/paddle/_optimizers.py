@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arrays import is_array
+from ..arrays import is_array, plain_array
 from ..lod import values_of
 from ..ops.adam_optimizers import check_power
 from ..ops.shared.updates import iteration_of
@@ -156,7 +156,7 @@ def _check_powers(powers):
             if not is_array(power):
                 raise TypeError(f"{slot} must be an array of one number, updated in place, got {type(power).__name__}")
             if isinstance(power, np.ndarray):
-                check_power(power, slot)
+                check_power(plain_array(power, slot), slot)  # advance_power would refuse it after the update
 
 
 def _adam(ops, update, inputs, powers, lr, beta1, beta2, epsilon, **settings):

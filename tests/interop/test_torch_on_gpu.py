@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-
 import numpy as np
 import pytest
 
@@ -12,86 +10,14 @@ pytest.importorskip("greenlet")
 pytest.importorskip("numba_cuda")
 pytest.importorskip("array_api_compat")
 
-import simt  # noqa: E402
 from conftest import copy  # noqa: E402
+from emulated_torch import on_gpu  # noqa: E402
 from samples import SAMPLES  # noqa: E402
 
 import lodkit  # noqa: E402
 from lodkit import LoDTensor, SelectedRows  # noqa: E402
-from lodkit.arrays.cuda import launcher, libraries, memory  # noqa: E402
-from lodkit.arrays.cuda.views import View  # noqa: E402
 from lodkit.interop import torch as bridge  # noqa: E402
 from lodkit.interop.torch import EmbeddingBag, SequencePool, optim  # noqa: E402
-
-
-def numbers(tensor):
-    """The memory of a tensor, wherever it says that this is."""
-    with torch._C.DisableTorchFunctionSubclass():
-        return torch._C.TensorBase.numpy(tensor)
-
-
-class Home(torch.Tensor):
-    """A tensor that was copied to the CPU."""
-
-    is_cuda, is_cpu = False, True
-
-    def numpy(self):
-        return numbers(self)
-
-
-class Library(libraries.Torch):
-    """What only a GPU can do is done on the CPU."""
-
-    def view(self, x):
-        found = super().view(x)
-        found.device = 0
-        return found
-
-    def empty(self, shape, dtype, device):
-        return self.view(torch.empty(shape, dtype=self.to_torch[dtype]).fill_(-77))
-
-    def send(self, array, device):
-        return self.view(torch.from_numpy(np.array(array)))
-
-    def stream(self, device):
-        return 0
-
-
-def run_in_the_emulator(kernel, blocks, block, args, exact):
-    def pointer(x):
-        elements = numbers(x.array.detach()).reshape(-1)
-        return simt.Pointer(elements.view(np.uint16 if x.dtype == np.float16 else x.dtype))
-
-    simt.run(kernel, blocks if exact else min(blocks, 3), block, [pointer(a) if type(a) is View else a for a in args])
-
-
-def refused(self, *args, **kwargs):
-    raise TypeError("can't convert cuda:0 device type tensor to numpy. Use Tensor.cpu()")
-
-
-@pytest.fixture
-def gpu(monkeypatch):
-    """A context in which tensors are on a GPU."""
-
-    @contextlib.contextmanager
-    def context():
-        libraries._library.cache_clear()
-        with monkeypatch.context() as m:
-            m.setitem(memory.LIBRARIES, "torch", Library)
-            m.setattr(launcher, "runner", run_in_the_emulator)
-            m.setattr(torch.Tensor, "is_cuda", True)
-            m.setattr(torch.Tensor, "is_cpu", False)
-            m.setattr(torch.Tensor, "numpy", refused)
-            m.setattr(torch.Tensor, "cpu", lambda self: self.detach().clone().as_subclass(Home))
-            m.setattr(
-                torch.Tensor,
-                "__cuda_array_interface__",
-                property(lambda self: numbers(self.detach()).__array_interface__),
-            )
-            yield
-        libraries._library.cache_clear()
-
-    return context
 
 
 def values_of(x):
@@ -120,14 +46,14 @@ def gradients(name, inputs, attrs, rows_on):
 
 
 @pytest.mark.parametrize("name", [name for name, op in lodkit.OPS.items() if op.gradient_rule])
-def test_gradients_of_operators(name, gpu):
+def test_gradients_of_operators(name):
     """They are those on the CPU, by the first sample that has any."""
     op = lodkit.OPS[name]
     for inputs, attrs in SAMPLES[name]:
         given = op._accept(tuple(map(copy, inputs)))
         expected = gradients(name, given, attrs, lambda rows: rows) if all(np.size(values_of(x)) for x in given) else []
         if any(x is not None for x in expected):
-            with gpu():
+            with on_gpu():
                 found = gradients(name, given, attrs, lambda rows: torch.from_numpy(rows.copy()))
             for f, e in zip(found, expected, strict=True):
                 assert (f is None) == (e is None)
@@ -147,7 +73,7 @@ KINDS = [
 
 
 @pytest.mark.parametrize("attrs", KINDS, ids=str)
-def test_embedding_bag(attrs, gpu):
+def test_embedding_bag(attrs):
     """The same results and gradients as on the CPU: PyTorch's own, which divides some rows by another id's count."""
     torch.manual_seed(0)
     theirs = (EmbeddingBag if "scale_grad_by_freq" in attrs else torch.nn.EmbeddingBag)(6, 4, **attrs)
@@ -157,7 +83,7 @@ def test_embedding_bag(attrs, gpu):
     factors = [torch.linspace(0.5, 2, 7).requires_grad_() for _ in range(2)] if weighted else [None, None]
     expected, grad = theirs(IDS, OFFSETS, factors[0]), torch.arange(16.0).reshape(4, 4)
     expected.backward(grad)
-    with gpu():
+    with on_gpu():
         found = mine(IDS, OFFSETS, factors[1])
         found.backward(grad)
     torch.testing.assert_close(found, expected)
@@ -167,10 +93,10 @@ def test_embedding_bag(attrs, gpu):
         torch.testing.assert_close(factors[1].grad, factors[0].grad)
 
 
-def test_bags_of_any_form(gpu):
+def test_bags_of_any_form():
     table, ids = torch.arange(12.0).reshape(6, 2), LoDTensor(IDS, [[2, 1], [3, 0, 4]])
     expected = lodkit.embedding_bag(table, ids)
-    with gpu():
+    with on_gpu():
         bag = EmbeddingBag.from_pretrained(table, mode="sum")
         found, by_rows = bag(LoDTensor(IDS, [[2, 1], [3, 0, 4]])), bag(IDS[:6].reshape(3, 2))
         with pytest.raises(lodkit.RowIndexError, match="6 is outside"):
@@ -184,9 +110,9 @@ def test_bags_of_any_form(gpu):
     torch.testing.assert_close(by_rows, table[IDS[:6]].reshape(3, 2, 2).sum(1))
 
 
-def test_sequence_pool(gpu):
+def test_sequence_pool():
     x, offsets = torch.arange(8.0).reshape(4, 2).requires_grad_(), torch.tensor([0, 3, 3, 4])
-    with gpu():
+    with on_gpu():
         pooled = SequencePool("max")(x, offsets)
         pooled.sum().backward()
     torch.testing.assert_close(pooled.detach(), torch.tensor([[4.0, 5], [0, 0], [6, 7]]))
@@ -195,7 +121,7 @@ def test_sequence_pool(gpu):
 
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("name", ["SGD", "Adagrad", "Adam", "FTRL", "LAMB", "RowwiseAdagrad", "NAdam", "SGD bfloat16"])
-def test_optimizers(name, sparse, gpu):
+def test_optimizers(name, sparse):
     name, _, kind = name.partition(" ")
     kind = getattr(torch, kind or "float32")
 
@@ -211,6 +137,6 @@ def test_optimizers(name, sparse, gpu):
         return param
 
     expected = train()
-    with gpu():
+    with on_gpu():
         found = train()
     torch.testing.assert_close(found, expected)
