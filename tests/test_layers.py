@@ -27,6 +27,7 @@ LAYERS = (
     ("kernels.common",),
     ("kernels.cpu", "kernels.cuda"),
     ("optim",),
+    ("distributed",),
     ("interop", "recurrent"),
     ("features", "tables"),
     ("storage",),
