@@ -1,5 +1,18 @@
 """Tables sharded by rows over the ranks of an engine: MPI, torch.distributed, threads, or one process."""
 
+from .checkpoint import Checkpoint
+from .checkpoint_files import CheckpointError
 from .dealing import Dealing, Hashed, Ranges
+from .simulate import Simulation, imbalance, simulate, zipf
 
-__all__ = ["Dealing", "Hashed", "Ranges"]
+__all__ = [
+    "Checkpoint",
+    "CheckpointError",
+    "Dealing",
+    "Hashed",
+    "Ranges",
+    "Simulation",
+    "imbalance",
+    "simulate",
+    "zipf",
+]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import pathlib
 from typing import Any, NamedTuple
@@ -160,7 +161,7 @@ def written(engine, part, rank=None):
 
 def blocks(engine, part):
     """The ranges of rows that this rank writes, as many at each rank: the last ones may be empty."""
-    step = max(1, BLOCK // max(1, part.local[:0].itemsize * int(np.prod(part.shape[1:]))))
+    step = max(1, BLOCK // max(1, part.local[:0].itemsize * math.prod(part.shape[1:])))
     longest = max(last - first for first, last in (written(engine, part, rank) for rank in range(engine.size)))
     first, last = written(engine, part)
     for start_ in range(0, longest, step):

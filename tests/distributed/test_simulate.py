@@ -1,0 +1,82 @@
+"""What the simulator counts is what a loop over ids and ranks counts."""
+
+from __future__ import annotations
+
+import collections
+
+import numpy as np
+import pytest
+
+from lodkit import LoDTensor, RowIndexError
+from lodkit.distributed import Hashed, Ranges, imbalance, simulate, zipf
+
+
+def bags_of(lengths, height, seed=0):
+    rng = np.random.default_rng(seed)
+    return LoDTensor(rng.integers(0, height, sum(lengths)), [lengths])
+
+
+def by_hand(bags, dealing):
+    """Counts by (rank, owner) in plain Python: ids, unique ids, bags with an id there; hot ids by rank."""
+    ids, unique, parts, hot = collections.Counter(), set(), set(), collections.Counter()
+    lists, ranks = bags.to_list(), dealing.ranks
+    for rank in range(ranks):
+        for i in range(rank * len(lists) // ranks, (rank + 1) * len(lists) // ranks):
+            for x, owner in zip(lists[i], dealing.owners(lists[i] or np.zeros(0, np.int64)).tolist(), strict=True):
+                if owner < 0:
+                    hot[rank] += 1
+                else:
+                    ids[rank, owner] += 1
+                    unique.add((rank, owner, x))
+                    parts.add((rank, owner, i))
+    return ids, collections.Counter(x[:2] for x in unique), collections.Counter(x[:2] for x in parts), hot
+
+
+@pytest.mark.parametrize("hot", [None, [0, 3, 17]])
+@pytest.mark.parametrize("kind", [Ranges, Hashed])
+@pytest.mark.parametrize("ranks", [1, 3, 8])
+def test_counts_are_those_of_a_loop(ranks, kind, hot):
+    dealing = kind(40, ranks, hot)
+    bags = bags_of([3, 0, 7, 1, 1, 20, 0, 5, 9, 2, 0], 40)
+    found = simulate(bags, dealing, 12)
+    for matrix, counter in zip((found.ids, found.unique, found.parts), by_hand(bags, dealing), strict=False):
+        assert {at: int(matrix[at]) for at in np.ndindex(ranks, ranks) if matrix[at]} == dict(counter)
+    assert found.hot.tolist() == [by_hand(bags, dealing)[3][rank] for rank in range(ranks)]
+    assert found.bags.sum() == 11
+    assert found.rows_read.tolist() == found.unique.sum(axis=0).tolist()
+    assert found.ids_updated.sum() + found.hot.sum() == len(bags.values)
+
+
+def test_one_rank_sends_nothing():
+    found = simulate(bags_of([5, 5], 10), Ranges(10, 1), 4)
+    assert [found.sent(what).tolist() for what in ("lookup", "partial", "update")] == [[0]] * 3
+
+
+def test_what_is_dealt_badly_shows():
+    """Frequent ids next to each other: ranges give one rank most of the rows, a hash or copies of the first do not."""
+    bags = LoDTensor(zipf(40_000, 10**6, 1.1, seed=1), [np.full(2000, 20)])
+    ranges, hashed = (imbalance(simulate(bags, kind(10**6, 16), 256).rows_read) for kind in (Ranges, Hashed))
+    assert ranges > 10
+    assert hashed < 1.15
+    few = simulate(bags, Hashed(10**6, 16, np.arange(1000)), 256)
+    assert few.sent("lookup").sum() < 0.8 * simulate(bags, Hashed(10**6, 16), 256).sent("lookup").sum()
+
+
+def test_zipf_ids_are_as_frequent_as_they_should_be():
+    height = 1000
+    for exponent in (0, 0.8, 1, 1.3):
+        found = np.bincount(zipf(400_000, height, exponent, seed=2), minlength=height) / 400_000
+        expected = np.arange(1, height + 1) ** -float(exponent)
+        expected /= expected.sum()
+        assert len(found) == height
+        np.testing.assert_allclose(found[1:5], expected[1:5], rtol=0.12, err_msg=str(exponent))
+        np.testing.assert_allclose(found[100:].sum(), expected[100:].sum(), rtol=0.1, err_msg=str(exponent))
+
+
+def test_what_cannot_be_replayed_is_refused():
+    with pytest.raises(RowIndexError, match=r"ids\[1\] = 10 is outside \[0, 10\)"):
+        simulate(LoDTensor([1, 10], [[2]]), Ranges(10, 2), 4)
+    with pytest.raises(TypeError, match="LoDTensor of one level"):
+        simulate(np.arange(3), Ranges(10, 2), 4)
+    with pytest.raises(ValueError, match="exponent must be a number from 0 on, got -1"):
+        zipf(1, 2, -1)
