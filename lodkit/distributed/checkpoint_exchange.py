@@ -18,6 +18,7 @@ import numpy as np
 
 from ..arrays import empty
 from ..files import sync_folder
+from ..lod.offsets import lengths_to_offsets
 from ..signals import uninterrupted
 from ..storage import save as save_file
 from .checkpoint import Checkpoint
@@ -168,24 +169,33 @@ def blocks(engine, part):
         yield min(first + start_, last), min(first + start_ + step, last)
 
 
-def routed(engine, dealing, first, last):
-    """Places of rows in a range sorted by owner, their local rows there, and how many each rank owns; hot ones apart."""
-    owners, local = dealing.locate(np.arange(first, last))
-    order = np.argsort(owners, kind="stable")
-    hot, order = np.split(order, [np.count_nonzero(owners < 0)])
-    return hot, order, local, np.bincount(owners[order], minlength=engine.size)
-
-
 def fetch(engine, part, first, last):
     """The rows of a range, from their owners."""
     if part.dealing is None:
         return part.local[first:last]
-    hot, order, local, counts = routed(engine, part.dealing, first, last)
-    asked, lent = engine.exchange(local[order], counts)
+    hot, order, local, counts = _routed(engine, part.dealing, first, last)
+    lent = engine.alltoall(counts)
+    asked = engine.alltoallv(local[order], counts, lent)
     rows = empty((last - first, *part.shape[1:]), part.local.dtype)
     rows[hot] = part.local[local[hot]]
     rows[order] = engine.alltoallv(part.local[asked], lent, counts)
     return rows
+
+
+def deliver(engine, part, first, last, rows):
+    """Put the rows of a range, which this rank has read, where their owners keep them; not the hot ones."""
+    _, order, local, counts = _routed(engine, part.dealing, first, last)
+    received = engine.alltoall(counts)
+    places = engine.alltoallv(local[order], counts, received)
+    part.local[places] = engine.alltoallv(rows[order], counts, received)
+
+
+def _routed(engine, dealing, first, last):
+    """Places of the hot rows of a range; places of the others, by owner; local row of each; how many each rank owns."""
+    owners, local = dealing.locate(np.arange(first, last))
+    order = np.argsort(owners, kind="stable")
+    hot, order = np.split(order, [np.count_nonzero(owners < 0)])
+    return hot, order, local, np.bincount(owners[order], minlength=engine.size)
 
 
 def load(engine, directory, check=True):
@@ -200,13 +210,24 @@ def load(engine, directory, check=True):
 
 
 def read_into(engine, checkpoint, name, part):
-    """Read the rows of an array that this rank holds; each is read from the files by one rank, hot ones by all."""
+    """Read the rows of an array that this rank holds; one rank reads them from the files, and all the hot ones."""
     all_ranks = Agreement(engine, f"{checkpoint.path}: not loaded")
     if part.dealing is None:
-        part.local[...] = all_ranks.do(checkpoint.rows, name)
+        all_ranks.do(lambda: np.copyto(part.local, checkpoint.rows(name)))
     else:
-        if len(part.dealing.hot):
-            part.local[: len(part.dealing.hot)] = all_ranks.do(checkpoint.pick, name, part.dealing.hot)
+        hot = part.dealing.hot
+        all_ranks.do(lambda: np.copyto(part.local[: len(hot)], checkpoint.pick(name, hot)))
         for first, last in blocks(engine, part):
-            deliver(engine, part, first, last, all_ranks.do(checkpoint.rows, name, first, last))
+            rows = all_ranks.do(checkpoint.rows, name, first, last)
+            unread = np.zeros((last - first, *part.shape[1:]), part.local.dtype)
+            deliver(engine, part, first, last, unread if rows is None else rows)
     all_ranks.reach()
+
+
+def gather_texts(engine, text):
+    """The texts of all ranks, by rank."""
+    data = np.frombuffer(text.encode(), np.uint8)
+    counts = np.full(engine.size, len(data))
+    received = engine.alltoall(counts)
+    found = engine.alltoallv(np.tile(data, engine.size), counts, received)
+    return [part.tobytes().decode() for part in np.split(found, lengths_to_offsets(received)[1:-1])]
