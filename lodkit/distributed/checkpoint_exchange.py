@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import json
 import math
+import operator
 import os
 import pathlib
 from typing import Any, NamedTuple
@@ -90,11 +91,13 @@ def save(engine, directory, tables, parts, *, keep=3, extra=None):
     ``tables`` describes them, in what JSON can write; ``parts`` has a Part by name, the same names in the same order at
     every rank; ``extra``, of rank 0, is what ``lodkit.save`` takes.
     """
+    if keep is not None and operator.index(keep) < 1:
+        raise ValueError(f"keep must be at least 1, or None to keep all, got {keep}")
     all_ranks = Agreement(engine, f"{os.fspath(directory)}: nothing was saved, earlier checkpoints stay")
     with uninterrupted(), contextlib.ExitStack() as lock:
         if engine.rank == 0:
             all_ranks.do(lock.enter_context, saving_alone(directory))
-        path = pathlib.Path(all_ranks.at_root(lambda: os.fspath(start(directory))))
+        path = pathlib.Path(all_ranks.at_root(lambda: os.path.abspath(start(directory))))
         try:
             records = _write(all_ranks, path, parts, extra)
             arrays = {name: {"shape": part.shape, "dtype": part.local.dtype.str} for name, part in parts.items()}
@@ -147,8 +150,13 @@ def _commit(path, content):
     """Make a checkpoint whole, if its files are here: other machines may have written to disks of their own."""
     for record in content["files"]:
         file = path / record["name"]
-        if not file.exists() or file.stat().st_size != record["bytes"]:
-            raise CheckpointError(f"{file}: was written, but rank 0 does not see it; give a directory that all ranks share")
+        try:
+            with open(file, "rb") as found:  # which asks the server of a network file system
+                size = os.fstat(found.fileno()).st_size
+        except FileNotFoundError:
+            size = None
+        if size != record["bytes"]:
+            raise CheckpointError(f"{file} was written, but is not seen here; give a directory that all ranks share")
     write_manifest(path, content)
 
 
@@ -201,7 +209,7 @@ def _routed(engine, dealing, first, last):
 def load(engine, directory, check=True):
     """Open a checkpoint at all ranks, the newest that rank 0 sees, and compare checksums, each rank of some files."""
     all_ranks = Agreement(engine, f"{os.fspath(directory)}: not loaded")
-    path = all_ranks.at_root(lambda: os.fspath(Checkpoint(directory).path))
+    path = all_ranks.at_root(lambda: os.path.abspath(Checkpoint(directory).path))
     checkpoint = all_ranks.do(Checkpoint, path)
     if check:
         all_ranks.do(lambda: checkpoint.verify(engine.rank, engine.size))

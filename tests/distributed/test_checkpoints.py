@@ -1,0 +1,305 @@
+"""Checkpoints hold the rows whatever the ranks, are whole or not at all, and damage is refused by name."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import zlib
+
+import numpy as np
+import pytest
+
+from lodkit.distributed import Checkpoint, CheckpointError, Hashed, Ranges, checkpoint_exchange
+from lodkit.distributed.checkpoint_exchange import Part, read_into
+from lodkit.distributed.checkpoint_files import ShardWriter, saving_alone, whole
+
+from .engines import on_ranks
+
+HEIGHT = 103
+VALUES = np.random.default_rng(0).random((HEIGHT, 5)).astype(np.float16)
+MOMENT = np.random.default_rng(1).random(HEIGHT)
+TOTAL = np.array([3.5])
+
+
+@pytest.fixture(autouse=True)
+def small_blocks(monkeypatch):
+    monkeypatch.setattr(checkpoint_exchange, "BLOCK", 64)
+
+
+def save(directory, ranks=2, kind=Ranges, hot=None, values=VALUES, **options):
+    """Save the table above, dealt to ranks; what every rank got."""
+
+    def at(engine):
+        dealing = kind(HEIGHT, ranks, hot)
+        rows = dealing.rows(engine.rank)
+        parts = {"table.values": Part(values[rows], dealing), "table.moment": Part(MOMENT[rows], dealing)}
+        parts["table.total"] = Part(TOTAL)
+        return checkpoint_exchange.save(engine, directory, {"table": {"height": HEIGHT}}, parts, **options)
+
+    return on_ranks(ranks, at)
+
+
+def check(directory, values=VALUES):
+    """Read all of a checkpoint in one process."""
+    found = Checkpoint(directory)
+    found.verify()
+    got, states = found.table()
+    np.testing.assert_array_equal(got, values)
+    np.testing.assert_array_equal(states["moment"], MOMENT)
+    np.testing.assert_array_equal(states["total"], TOTAL)
+    return found
+
+
+@pytest.mark.parametrize("hot", [None, [0, 7, 102]])
+@pytest.mark.parametrize("kind", [Ranges, Hashed])
+@pytest.mark.parametrize("ranks", [1, 3, 8])
+def test_any_ranks_load_what_any_ranks_saved(tmp_path, ranks, kind, hot):
+    assert len(set(save(tmp_path, ranks, kind, hot))) == 1
+    found = check(tmp_path)
+    assert len(list(found.path.glob("table.values-*.npy"))) == ranks
+    for others, dealt in [(1, Ranges), (2, Hashed), (5, Ranges)]:
+
+        def at(engine, others=others, dealt=dealt):
+            dealing = dealt(HEIGHT, others, [4, 5])
+            rows = dealing.rows(engine.rank)
+            values, moment, total = np.zeros((len(rows), 5), np.float16), np.zeros(len(rows)), np.zeros(1)
+            opened = checkpoint_exchange.load(engine, tmp_path)
+            for name, array in [("values", values), ("moment", moment)]:
+                read_into(engine, opened, f"table.{name}", Part(array, dealing))
+            read_into(engine, opened, "table.total", Part(total))
+            np.testing.assert_array_equal(values, VALUES[rows])
+            np.testing.assert_array_equal(moment, MOMENT[rows])
+            assert total == TOTAL
+
+        on_ranks(others, at)
+
+
+def test_files_do_not_depend_on_the_dealing(tmp_path):
+    contents = []
+    for i, (kind, hot) in enumerate([(Ranges, None), (Hashed, None), (Hashed, [3, 50])]):
+        save(tmp_path / str(i), 3, kind, hot)
+        contents.append({file.name: file.read_bytes() for file in (tmp_path / str(i) / "checkpoint-00000001").iterdir()})
+    assert contents[0] == contents[1] == contents[2]
+
+
+def test_rows_are_written_in_blocks(tmp_path, monkeypatch):
+    sizes, write = [], ShardWriter.write
+    monkeypatch.setattr(ShardWriter, "write", lambda writer, rows: (sizes.append(rows.nbytes), write(writer, rows)))
+    save(tmp_path, 2, Hashed)
+    assert max(sizes) <= 64
+    assert sum(sizes) == VALUES.nbytes + MOMENT.nbytes + TOTAL.nbytes
+
+
+def test_more_ranks_than_rows_and_no_rows(tmp_path):
+    for height in (0, 2):
+        directory = tmp_path / str(height)
+
+        def at(engine, height=height, directory=directory):
+            dealing = Hashed(height, 4)
+            rows = dealing.rows(engine.rank)
+            part = Part(np.arange(height * 3.0).reshape(height, 3)[rows], dealing)
+            checkpoint_exchange.save(engine, directory, {"table": {}}, {"table.values": part})
+            again = np.zeros_like(part.local)
+            read_into(engine, checkpoint_exchange.load(engine, directory), "table.values", Part(again, dealing))
+            np.testing.assert_array_equal(again, part.local)
+
+        on_ranks(4, at)
+        assert Checkpoint(directory).table()[0].tolist() == np.arange(height * 3.0).reshape(height, 3).tolist()
+
+
+def test_the_last_are_kept(tmp_path):
+    for i in range(4):
+        save(tmp_path, 2, values=VALUES + i, keep=2, extra={"epoch": i, "bias": np.arange(2)})
+    assert [path.name for path in whole(tmp_path)] == ["checkpoint-00000003", "checkpoint-00000004"]
+    assert check(tmp_path, VALUES + 3).extra()["epoch"] == 3
+    assert check(tmp_path / "checkpoint-00000003", VALUES + 2).extra()["epoch"] == 2
+    save(tmp_path, 2, keep=None)
+    assert len(whole(tmp_path)) == 3
+    assert Checkpoint(tmp_path).extra() is None
+    with pytest.raises(ValueError, match="keep must be at least 1, or None to keep all, got 0"):
+        save(tmp_path, 1, keep=0)
+
+
+def failing(monkeypatch, owner, name, when):
+    """Let a function fail where its arguments say so, as on a full disk."""
+    function = getattr(owner, name)
+
+    def fails(*args):
+        if when(*args):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return function(*args)
+
+    monkeypatch.setattr(owner, name, fails)
+
+
+@pytest.mark.parametrize(
+    ("owner", "name", "when", "rank"),
+    [
+        (ShardWriter, "finish", lambda writer: writer.record["first"] == 2 * HEIGHT // 3, 2),
+        (ShardWriter, "write", lambda writer, rows: writer.record["first"] == HEIGHT // 3, 1),
+        (ShardWriter, "__init__", lambda writer, path, array, first, *_: first == HEIGHT // 3, 1),
+        (checkpoint_exchange, "start", lambda directory: True, 0),
+        (checkpoint_exchange, "write_manifest", lambda path, content: True, 0),
+    ],
+)
+def test_a_rank_that_fails_is_named_by_all_and_nothing_is_replaced(tmp_path, monkeypatch, owner, name, when, rank):
+    save(tmp_path, 3)
+    before = {file: file.stat().st_mtime_ns for file in tmp_path.rglob("*") if file.is_file()}
+    errors = []
+
+    def recorded(engine):
+        try:
+            return checkpoint_exchange_save(engine)
+        except CheckpointError as error:
+            errors.append(str(error))
+
+    def checkpoint_exchange_save(engine):
+        dealing = Ranges(HEIGHT, 3)
+        part = Part(VALUES[dealing.rows(engine.rank)], dealing)
+        return checkpoint_exchange.save(engine, tmp_path, {"table": {}}, {"table.values": part})
+
+    with monkeypatch.context() as patched:
+        failing(patched, owner, name, when)
+        on_ranks(3, recorded)
+    assert len(errors) == 3
+    for error in errors:
+        assert f"{tmp_path}: nothing was saved, earlier checkpoints stay: rank {rank}: OSError(28, 'No space" in error
+    assert {file: file.stat().st_mtime_ns for file in tmp_path.rglob("*") if file.is_file()} == before
+    check(tmp_path)
+    save(tmp_path, 3, values=VALUES + 1)
+    check(tmp_path, VALUES + 1)
+
+
+def test_files_that_rank_0_does_not_see(tmp_path, monkeypatch):
+    """As on machines that have disks of their own."""
+    hidden = "table.values-000000000051.npy"
+    monkeypatch.setattr(checkpoint_exchange, "sync_folder", lambda path: (path / hidden).unlink(missing_ok=True))
+    with pytest.raises(CheckpointError, match=f"{hidden} was written, but is not seen here; give a directory that all"):
+        save(tmp_path)
+
+
+def test_drafts_are_no_checkpoints_and_are_removed(tmp_path):
+    with pytest.raises(CheckpointError, match="there is no such directory"):
+        Checkpoint(tmp_path / "nowhere")
+    with pytest.raises(CheckpointError, match="no checkpoint is there; give the directory that was given to save"):
+        Checkpoint(tmp_path)
+    save(tmp_path)
+    (tmp_path / "checkpoint-00000001" / "manifest.json").unlink()
+    with pytest.raises(CheckpointError, match=r"checkpoint-00000001 was never finished \(no manifest\.json\)"):
+        Checkpoint(tmp_path)
+    with pytest.raises(CheckpointError, match="was never finished"):
+        Checkpoint(tmp_path / "checkpoint-00000001")
+    notes = tmp_path / "checkpoint-00000001" / "notes.txt"
+    notes.write_text("of the user")
+    save(tmp_path)
+    assert [path.name for path in whole(tmp_path)] == ["checkpoint-00000002"]
+    assert list((tmp_path / "checkpoint-00000001").iterdir()) == [notes]
+    check(tmp_path)
+
+
+def test_two_jobs_do_not_save_in_one_directory(tmp_path):
+    pytest.importorskip("fcntl")
+    with saving_alone(tmp_path), pytest.raises(CheckpointError, match="another job saves there at this moment"):
+        save(tmp_path)
+    save(tmp_path)
+
+
+def flip(path, at):
+    data = bytearray(path.read_bytes())
+    data[at] ^= 1
+    path.write_bytes(data)
+
+
+def cut(path, at):
+    path.write_bytes(path.read_bytes()[:at])
+
+
+FILE = "table.values-000000000051.npy"
+
+
+@pytest.mark.parametrize(
+    ("damage", "name", "why"),
+    [
+        (lambda path: flip(path, -1), FILE, "its checksum is [0-9a-f]{8}, not [0-9a-f]{8}"),
+        (lambda path: flip(path, 70), FILE, "its checksum is"),
+        (lambda path: cut(path, 100), FILE, r"it has 100 bytes, not \d+"),
+        (lambda path: path.unlink(), FILE, "No such file or directory"),
+        (lambda path: flip(path, 200), "extra.safetensors", "its checksum is"),
+        (lambda path: flip(path, 60), "manifest.json", ""),
+        (lambda path: cut(path, 60), "manifest.json", ""),
+        (lambda path: path.write_text("[]"), "manifest.json", ""),
+        (lambda path: path.write_text("[" * 10**5), "manifest.json", ""),
+    ],
+)
+def test_damage_is_refused_by_name_with_the_checkpoint_before(tmp_path, damage, name, why):
+    for i in range(3):
+        save(tmp_path, 2, values=VALUES + i, extra={"epoch": i, "bias": np.arange(100)})
+    damage(tmp_path / "checkpoint-00000003" / name)
+    message = rf"checkpoint-00000003/{name}: the checkpoint is damaged \(.*{why}.*\); use an earlier checkpoint: (.*2)$"
+    with pytest.raises(CheckpointError, match=message):
+        Checkpoint(tmp_path).verify()
+    errors = on_ranks(3, lambda engine: pytest.raises(CheckpointError, checkpoint_exchange.load, engine, tmp_path))
+    for error in errors:
+        assert name in str(error.value)
+        error.match(r"not loaded: rank [\d, ]+: .*; use an earlier checkpoint: (\S+2)$")
+    check(tmp_path / "checkpoint-00000002", VALUES + 1)
+    shutil.rmtree(tmp_path / "checkpoint-00000002")
+    shutil.rmtree(tmp_path / "checkpoint-00000001")
+    with pytest.raises(CheckpointError, match="there is no earlier checkpoint"):
+        Checkpoint(tmp_path).verify()
+
+
+def rewritten(path, change):
+    """A manifest that somebody changed, with the right checksum."""
+    content = json.loads(path.read_text())["manifest"]
+    change(content)
+    text = json.dumps(content, sort_keys=True)
+    path.write_text(json.dumps({"manifest": content, "crc32": zlib.crc32(text.encode())}))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda m: m.update(format=2), "is of format 2, this version of lodkit reads 1"),
+        (lambda m: m["files"][0].update(name="../../secret"), "it is not what save writes"),
+        (lambda m: m["files"][0].update(name="/etc/passwd-000000000000.npy"), "it is not what save writes"),
+        (lambda m: m["files"][0].update(rows=-1), "it is not what save writes"),
+        (lambda m: m["files"][0].update(array="other"), "it is not what save writes"),
+        (lambda m: m["arrays"]["table.values"].update(dtype="|O"), "it is not what save writes"),
+        (lambda m: m["arrays"]["table.values"].update(shape=[HEIGHT, 2**61]), "too short for 51 rows"),
+        (lambda m: m["arrays"]["table.values"].update(shape=[HEIGHT + 1, 5]), "no file of table.values from row 103 on"),
+        (lambda m: m["files"].pop(0), "no file of table.values from row 0 on, of 103"),
+        (lambda m: m["arrays"]["table.values"].update(dtype="<i2"), r"<f2, not \(51, 5\) <i2"),
+        (lambda m: m.pop("tables"), "it is not what save writes"),
+    ],
+)
+def test_manifests_are_not_believed(tmp_path, change, message):
+    save(tmp_path)
+    rewritten(tmp_path / "checkpoint-00000001" / "manifest.json", change)
+    with pytest.raises(CheckpointError, match=message):
+        Checkpoint(tmp_path).table()
+
+
+def test_rows_of_a_checkpoint(tmp_path):
+    save(tmp_path, 3)
+    found = Checkpoint(tmp_path)
+    np.testing.assert_array_equal(found.rows("table.values", 30, 70), VALUES[30:70])
+    assert found.rows("table.values", 70, 30).shape == (0, 5)
+    np.testing.assert_array_equal(found.pick("table.moment", np.array([0, 34, 102])), MOMENT[[0, 34, 102]])
+    with pytest.raises(KeyError, match=r"has no array 'values', but table\.values, table\.moment, table\.total"):
+        found.rows("values")
+    with pytest.raises(KeyError, match="has no table 'users', but table"):
+        found.table("users")
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+def test_a_save_that_is_killed_at_any_file_operation_leaves_the_former_checkpoint(tmp_path):
+    script = pathlib.Path(__file__).with_name("killed_saves.py")
+    done = subprocess.run([sys.executable, script, tmp_path], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) > 30  # operations
