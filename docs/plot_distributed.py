@@ -134,7 +134,10 @@ def write(counts):
         figure(counts, panels, f"distributed-balance-{name}.svg", ("ranks", what))
     ways = {"lookup": "exact lookup", "partial": "partial pooling", "update": "update"}
     panels = {
-        ids: {label: [(n, x / 1e6) for n, x in picked(counts, ids, "hash", f"bytes sent, {way}")] for way, label in ways.items()}
+        ids: {
+            label: [(n, x / 1e6) for n, x in picked(counts, ids, "hash", f"bytes sent, {way}")]
+            for way, label in ways.items()
+        }
         for ids in STREAMS
     }
     figure(counts, panels, "distributed-traffic.svg", ("ranks", "MB sent by a rank"))
@@ -154,3 +157,52 @@ def ratios(counts, ids, ranks):
         exact, partial = (counts[ids, "hash", length, ranks, f"bytes sent, {way}"] for way in ("lookup", "partial"))
         points.append((length, partial / exact))
     return points
+
+
+def balance_table(counts):
+    """Yield a table of the largest load over the mean, at 64 ranks."""
+    yield "| ids | dealing | rows read | ids updated | hot ids |"
+    yield "|---|---|---|---|---|"
+    for (ids, dealing, length, n, what), x in counts.items():
+        if (n, what, length) == (64, "rows read, largest / mean", 20) and ids in STREAMS:
+            updated = counts[ids, dealing, length, n, "ids updated, largest / mean"]
+            hot = counts[ids, dealing, length, n, "hot ids"] / IDS_OF_A_RANK
+            yield f"| {ids} | {dealing} | {x:.2f} | {updated:.2f} | {hot:.0%} |"
+
+
+def docstrings_table(counts):
+    """Yield a table of the recorded stream."""
+    yield "| ranks | dealing | rows read | ids updated | exact lookup | partial pooling | update |"
+    yield "|---|---|---|---|---|---|---|"
+    for (ids, dealing, length, n, what), x in counts.items():
+        if ids == "docstrings" and what == "rows read, largest / mean":
+            updated = counts[ids, dealing, length, n, "ids updated, largest / mean"]
+            sent = [
+                counts[ids, dealing, length, n, f"bytes sent, {way}"] / 1e6 for way in ("lookup", "partial", "update")
+            ]
+            yield f"| {n} | {dealing} | {x:.2f} | {updated:.2f} | {' | '.join(f'{y:.2f} MB' for y in sent)} |"
+
+
+def read():
+    with COUNTS.open() as file:
+        rows = list(csv.reader(file))[1:]
+    return {(a, b, int(c), int(d), e): float(x) for a, b, c, d, e, x in rows}
+
+
+def main():
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--draw", action="store_true")
+    options.add_argument("--quick", action="store_true")
+    chosen = options.parse_args()
+    if chosen.quick:
+        print(len(list(counted([8]))), "counts")
+        return
+    if not chosen.draw:
+        lines = [(*key, f"{x:.6g}") for *key, x in counted(RANKS)]
+        with COUNTS.open("w", newline="") as file:
+            csv.writer(file, lineterminator="\n").writerows([COLUMNS, *lines])
+    write(read())
+
+
+if __name__ == "__main__":
+    main()

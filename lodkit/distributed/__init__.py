@@ -1,7 +1,7 @@
 """Tables sharded by rows over the ranks of an engine: MPI, torch.distributed, threads, or one process."""
 
 from .checkpoint import Checkpoint
-from .checkpoint_files import CheckpointError
+from .checkpoint_files import CheckpointError, NoCheckpointError
 from .dealing import Dealing, Hashed, Ranges
 from .simulate import Simulation, imbalance, simulate, zipf
 
@@ -10,6 +10,7 @@ __all__ = [
     "CheckpointError",
     "Dealing",
     "Hashed",
+    "NoCheckpointError",
     "Ranges",
     "Simulation",
     "imbalance",

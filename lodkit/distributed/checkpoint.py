@@ -17,15 +17,26 @@ from ..arrays.types import Array
 from ..public import public
 from ..storage import StorageError, load
 from ..tracebacks import surface
-from .checkpoint_files import EXTRA, FORMAT, MANIFEST, NAME, SHARD, CheckpointError, crc32, numbered, whole
+from .checkpoint_files import (
+    EXTRA,
+    FORMAT,
+    MANIFEST,
+    NAME,
+    SHARD,
+    CheckpointError,
+    NoCheckpointError,
+    crc32,
+    numbered,
+    whole,
+)
 
 
 @public(home="lodkit.distributed")
 class Checkpoint:
     """A checkpoint of sharded tables on disk.
 
-    Opening it reads the manifest, and looks whether each file is there and as long as it was; ``verify`` reads the files
-    and compares their checksums.
+    Opening it reads the manifest, and looks whether each file is there and as long as it was; ``verify`` reads the
+    files and compares their checksums.
 
     Parameters
     ----------
@@ -43,9 +54,10 @@ class Checkpoint:
 
     Raises
     ------
+    NoCheckpointError
+        No checkpoint was saved to the end.
     CheckpointError
-        No whole checkpoint is there, or the newest is damaged: the message says which file, and which checkpoint is
-        left.
+        The newest is damaged: the message says which file, and which checkpoint is left.
 
     Examples
     --------
@@ -54,7 +66,7 @@ class Checkpoint:
     >>> Checkpoint(directory)
     Traceback (most recent call last):
         ...
-    lodkit.distributed.CheckpointError: ...: no checkpoint is there; give the directory that was given to save
+    lodkit.distributed.NoCheckpointError: ...: no checkpoint is there; give the directory that was given to save
     """
 
     def __init__(self, directory: str | os.PathLike[str]) -> None:
@@ -237,7 +249,7 @@ def _newest(directory):
         why = f"the save was never finished (no {MANIFEST}); give {directory.parent}, of which the newest is taken"
     else:
         why = "no checkpoint is there; give the directory that was given to save"
-    raise CheckpointError(f"{directory}: {why}")
+    raise NoCheckpointError(f"{directory}: {why}")
 
 
 def _sound(content):

@@ -27,6 +27,7 @@ from .checkpoint_files import (
     EXTRA,
     FORMAT,
     CheckpointError,
+    NoCheckpointError,
     ShardWriter,
     prune,
     record_of,
@@ -182,7 +183,7 @@ def fetch(engine, part, first, last):
     if part.dealing is None:
         return part.local[first:last]
     hot, order, local, counts = _routed(engine, part.dealing, first, last)
-    lent = engine.alltoall(counts)
+    lent = engine.alltoall(counts[:, None])[:, 0]
     asked = engine.alltoallv(local[order], counts, lent)
     rows = empty((last - first, *part.shape[1:]), part.local.dtype)
     rows[hot] = part.local[local[hot]]
@@ -193,7 +194,7 @@ def fetch(engine, part, first, last):
 def deliver(engine, part, first, last, rows):
     """Put the rows of a range, which this rank has read, where their owners keep them; not the hot ones."""
     _, order, local, counts = _routed(engine, part.dealing, first, last)
-    received = engine.alltoall(counts)
+    received = engine.alltoall(counts[:, None])[:, 0]
     places = engine.alltoallv(local[order], counts, received)
     part.local[places] = engine.alltoallv(rows[order], counts, received)
 
@@ -209,12 +210,22 @@ def _routed(engine, dealing, first, last):
 def load(engine, directory, check=True):
     """Open a checkpoint at all ranks, the newest that rank 0 sees, and compare checksums, each rank of some files."""
     all_ranks = Agreement(engine, f"{os.fspath(directory)}: not loaded")
-    path = all_ranks.at_root(lambda: os.path.abspath(Checkpoint(directory).path))
+    path, none = all_ranks.at_root(_found, directory)
+    if none:
+        raise NoCheckpointError(none)
     checkpoint = all_ranks.do(Checkpoint, path)
     if check:
         all_ranks.do(lambda: checkpoint.verify(engine.rank, engine.size))
     all_ranks.reach()
     return checkpoint
+
+
+def _found(directory):
+    """The path of the checkpoint to take, and None; or None, and why there is none."""
+    try:
+        return os.path.abspath(Checkpoint(directory).path), None
+    except NoCheckpointError as error:
+        return None, f"{error}"
 
 
 def read_into(engine, checkpoint, name, part):
@@ -236,6 +247,6 @@ def gather_texts(engine, text):
     """The texts of all ranks, by rank."""
     data = np.frombuffer(text.encode(), np.uint8)
     counts = np.full(engine.size, len(data))
-    received = engine.alltoall(counts)
+    received = engine.alltoall(counts[:, None])[:, 0]
     found = engine.alltoallv(np.tile(data, engine.size), counts, received)
     return [part.tobytes().decode() for part in np.split(found, lengths_to_offsets(received)[1:-1])]

@@ -42,7 +42,12 @@ PIECE = 1 << 20  # bytes read at a time for a checksum
 
 @public(home="lodkit.distributed")
 class CheckpointError(StorageError):
-    """No checkpoint is there, it is damaged, or it could not be saved; the message names the file and the rank."""
+    """A checkpoint is damaged, or could not be saved; the message names the file and the rank."""
+
+
+@public(home="lodkit.distributed")
+class NoCheckpointError(CheckpointError):
+    """No checkpoint was saved to the end in the directory: a run starts anew. A damaged one is a CheckpointError."""
 
 
 def folder_name(number):
@@ -155,9 +160,10 @@ class _Counting:
         self.write = writer.write_bytes
 
 
-def record_of(path, array=None):
-    """The record of a file that is there already."""
-    return {"name": path.name, "array": array, "first": 0, "rows": 0, "bytes": path.stat().st_size, "crc32": crc32(path)}
+def record_of(path):
+    """The record of a file that has no rows, which is there already."""
+    size = path.stat().st_size
+    return {"name": path.name, "array": None, "first": 0, "rows": 0, "bytes": size, "crc32": crc32(path)}
 
 
 def crc32(path):

@@ -6,6 +6,7 @@ import errno
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -14,7 +15,7 @@ import zlib
 import numpy as np
 import pytest
 
-from lodkit.distributed import Checkpoint, CheckpointError, Hashed, Ranges, checkpoint_exchange
+from lodkit.distributed import Checkpoint, CheckpointError, Hashed, NoCheckpointError, Ranges, checkpoint_exchange
 from lodkit.distributed.checkpoint_exchange import Part, read_into
 from lodkit.distributed.checkpoint_files import ShardWriter, saving_alone, whole
 
@@ -55,6 +56,17 @@ def check(directory, values=VALUES):
     return found
 
 
+def load_errors(directory, ranks):
+    """What every rank raises."""
+
+    def at(engine):
+        with pytest.raises(CheckpointError) as raised:
+            checkpoint_exchange.load(engine, directory)
+        return raised.value
+
+    return on_ranks(ranks, at)
+
+
 @pytest.mark.parametrize("hot", [None, [0, 7, 102]])
 @pytest.mark.parametrize("kind", [Ranges, Hashed])
 @pytest.mark.parametrize("ranks", [1, 3, 8])
@@ -83,7 +95,8 @@ def test_files_do_not_depend_on_the_dealing(tmp_path):
     contents = []
     for i, (kind, hot) in enumerate([(Ranges, None), (Hashed, None), (Hashed, [3, 50])]):
         save(tmp_path / str(i), 3, kind, hot)
-        contents.append({file.name: file.read_bytes() for file in (tmp_path / str(i) / "checkpoint-00000001").iterdir()})
+        files = (tmp_path / str(i) / "checkpoint-00000001").iterdir()
+        contents.append({file.name: file.read_bytes() for file in files})
     assert contents[0] == contents[1] == contents[2]
 
 
@@ -186,8 +199,11 @@ def test_files_that_rank_0_does_not_see(tmp_path, monkeypatch):
 def test_drafts_are_no_checkpoints_and_are_removed(tmp_path):
     with pytest.raises(CheckpointError, match="there is no such directory"):
         Checkpoint(tmp_path / "nowhere")
-    with pytest.raises(CheckpointError, match="no checkpoint is there; give the directory that was given to save"):
+    none = "no checkpoint is there; give the directory that was given to save"
+    with pytest.raises(NoCheckpointError, match=none):
         Checkpoint(tmp_path)
+    for error in load_errors(tmp_path, 3):
+        assert isinstance(error, NoCheckpointError) and none in str(error)
     save(tmp_path)
     (tmp_path / "checkpoint-00000001" / "manifest.json").unlink()
     with pytest.raises(CheckpointError, match=r"checkpoint-00000001 was never finished \(no manifest\.json\)"):
@@ -243,10 +259,9 @@ def test_damage_is_refused_by_name_with_the_checkpoint_before(tmp_path, damage, 
     message = rf"checkpoint-00000003/{name}: the checkpoint is damaged \(.*{why}.*\); use an earlier checkpoint: (.*2)$"
     with pytest.raises(CheckpointError, match=message):
         Checkpoint(tmp_path).verify()
-    errors = on_ranks(3, lambda engine: pytest.raises(CheckpointError, checkpoint_exchange.load, engine, tmp_path))
-    for error in errors:
-        assert name in str(error.value)
-        error.match(r"not loaded: rank [\d, ]+: .*; use an earlier checkpoint: (\S+2)$")
+    for error in load_errors(tmp_path, 3):
+        assert name in str(error)
+        assert re.search(r"not loaded: rank [\d, ]+: .*; use an earlier checkpoint: (\S+2)$", str(error))
     check(tmp_path / "checkpoint-00000002", VALUES + 1)
     shutil.rmtree(tmp_path / "checkpoint-00000002")
     shutil.rmtree(tmp_path / "checkpoint-00000001")
@@ -272,7 +287,7 @@ def rewritten(path, change):
         (lambda m: m["files"][0].update(array="other"), "it is not what save writes"),
         (lambda m: m["arrays"]["table.values"].update(dtype="|O"), "it is not what save writes"),
         (lambda m: m["arrays"]["table.values"].update(shape=[HEIGHT, 2**61]), "too short for 51 rows"),
-        (lambda m: m["arrays"]["table.values"].update(shape=[HEIGHT + 1, 5]), "no file of table.values from row 103 on"),
+        (lambda m: m["arrays"]["table.values"].update(shape=[HEIGHT + 1, 5]), "no file of table.values from row 103"),
         (lambda m: m["files"].pop(0), "no file of table.values from row 0 on, of 103"),
         (lambda m: m["arrays"]["table.values"].update(dtype="<i2"), r"<f2, not \(51, 5\) <i2"),
         (lambda m: m.pop("tables"), "it is not what save writes"),
