@@ -5,18 +5,21 @@ from __future__ import annotations
 import dataclasses
 import math
 import operator
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 
 from ..arrays.ids import ids_in_range
-from ..arrays.types import Array
+from ..arrays.types import Array, DTypeLike
 from ..lod import LoDTensor
 from ..public import public
 from ..tracebacks import surface
 from .dealing import Dealing
+from .plan import row_type
 
-NUMBER = 8  # bytes of an id, a length and a count on the wire
+What = Literal["lookup", "partial", "update", "partial update"]
+COUNTS = 24  # bytes that a call tells each rank first
+LENGTH = 4  # bytes of the number of a bag's ids
 
 
 @public(home="lodkit.distributed")
@@ -27,25 +30,30 @@ class Simulation:
     Attributes
     ----------
     ids : array of int64, of shape (ranks, ranks)
-        Ids of each rank's bags at each owner, duplicates counted: what an update sends, and what owners pool.
+        Ids of each rank's bags at each owner, duplicates counted; hot ones not.
     unique : array of int64, of shape (ranks, ranks)
         The same without the duplicates in a rank's batch: the rows that a lookup sends.
     parts : array of int64, of shape (ranks, ranks)
-        Bags of each rank with an id at that owner: bag gradients that an update sends, parts that owners pool.
+        Bags of each rank with an id at that owner: what owners pool where pooling is partial.
+    grads : array of int64, of shape (ranks, ranks)
+        Bags of each rank with an id at that owner or a hot one: the gradients that an update sends.
     hot : array of int64, of shape (ranks,)
-        Ids of hot rows in each rank's bags, which it reads from its own copy.
+        Hot ids in each rank's bags: it has their rows, and every rank their updates.
     bags : array of int64, of shape (ranks,)
         Bags of each rank.
-    row_bytes : int
-        Bytes of a row, of a bag and of its gradient.
+    row_bytes, id_bytes, factor_bytes : int
+        Of a row, of an id, and of the factor of a bag's gradient, which sums do not need.
     """
 
     ids: Array
     unique: Array
     parts: Array
+    grads: Array
     hot: Array
     bags: Array
     row_bytes: int
+    id_bytes: int
+    factor_bytes: int
 
     @property
     def ranks(self) -> int:
@@ -54,36 +62,71 @@ class Simulation:
 
     @property
     def rows_read(self) -> Array:
-        """Rows that each rank gathers from its part of the table for a lookup of all ranks; hot ones not counted."""
+        """Rows that each rank gathers for other ranks and itself in a lookup; hot ones not counted."""
         return self.unique.sum(axis=0)
 
     @property
     def ids_updated(self) -> Array:
-        """Ids that each rank's fused update goes through."""
-        return self.ids.sum(axis=0)
+        """Ids that each rank's update goes through, those of hot rows at every rank."""
+        return self.ids.sum(axis=0) + self.hot.sum()
 
-    def sent(self, what: Literal["lookup", "partial", "update"]) -> Array:
-        """Return the bytes that each rank sends to others in one step.
+    def sent(self, what: What) -> Array:
+        """Return the bytes that each rank sends to others.
 
         Parameters
         ----------
-        what : str
-            ``"lookup"``: exact pooling, where the bags are: unique ids to their owners, rows back. ``"partial"``:
-            pooling at the owners: all ids and the lengths of the parts of bags, pooled parts back. ``"update"``: all
-            ids, lengths, and the gradients of bags, to the owners.
+        what : {"lookup", "partial", "update", "partial update"}
+            ``lookup``: distinct ids, and rows back. ``partial``: a lookup with ``exchange="partial"``: ids and lengths
+            of bags, and pooled parts back. ``update``: ids, lengths and gradients of bags. ``partial update``: that
+            after a partial lookup without hot rows, whose ids the owners know.
+
+        Returns
+        -------
+        array of int64, of shape (ranks,)
         """
-        asked = {"lookup": self.unique, "partial": self.ids, "update": self.ids}[what]
-        rows = self.unique if what == "lookup" else self.parts
-        back = rows if what == "update" else rows.T
-        sent = NUMBER * (asked + (0 if what == "lookup" else self.parts)) + self.row_bytes * back
-        return sent.sum(axis=1) - sent.diagonal()
+        return _others(sum(size * counts for size, counts in self._messages(what))) + COUNTS * (self.ranks - 1)
+
+    def messages(self, what: What) -> Array:
+        """Return how many messages each rank sends, one to each other rank that needs any, and one with counts to all.
+
+        Parameters
+        ----------
+        what : {"lookup", "partial", "update", "partial update"}
+            As in ``sent``.
+
+        Returns
+        -------
+        array of int64, of shape (ranks,)
+        """
+        there = self.grads if what == "update" else {"lookup": self.unique, "partial": self.parts}.get(what, self.parts)
+        back = {"lookup": self.unique, "partial": self.parts}.get(what, np.zeros_like(self.ids))
+        return _others((there > 0).astype(np.int64) + (back > 0).T) + self.ranks - 1
+
+    def _messages(self, what):
+        """Bytes of each of some things, and how many of them each rank sends to each."""
+        if what == "lookup":
+            return [(self.id_bytes, self.unique), (self.row_bytes, self.unique.T)]
+        if what == "partial":
+            each = LENGTH + self.factor_bytes
+            return [(self.id_bytes, self.ids), (each, self.parts), (self.row_bytes, self.parts.T)]
+        if what == "partial update":
+            return [(self.row_bytes, self.parts)]
+        if what != "update":
+            raise ValueError(f"what must be one of {get_args(What)}, got {what!r}")
+        each = LENGTH + self.factor_bytes + self.row_bytes
+        return [(self.id_bytes, self.ids + self.hot[:, None]), (each, self.grads)]
 
     def __repr__(self):
         sizes = ", ".join(f"{what} {self.sent(what).mean():,.0f}" for what in ("lookup", "partial", "update"))
         return (
-            f"<Simulation of {self.ranks} ranks, {self.bags.sum()} bags: the busiest reads "
+            f"<Simulation of {self.ranks} ranks, {len(self.bags)} x {self.bags.max()} bags: the busiest reads "
             f"{imbalance(self.rows_read):.2f} times the mean; mean bytes sent by a rank: {sizes}>"
         )
+
+
+def _others(matrix):
+    """Sums by rank without what it sends to itself."""
+    return matrix.sum(axis=1) - matrix.diagonal()
 
 
 def imbalance(counts: Array) -> float:
@@ -98,7 +141,14 @@ def imbalance(counts: Array) -> float:
 
 
 @surface
-def simulate(bags: LoDTensor, dealing: Dealing, row_bytes: int) -> Simulation:
+def simulate(
+    bags: LoDTensor,
+    dealing: Dealing,
+    width: int,
+    *,
+    dtype: DTypeLike = np.float32,
+    pool: Literal["sum", "mean", "sqrt"] = "sum",
+) -> Simulation:
     """Count what one step with a sharded table would exchange: ids and rows between ranks, and each rank's load.
 
     Nothing is sent, and no table is needed. The batch of all ranks is cut into as many parts of consecutive bags, and
@@ -110,8 +160,11 @@ def simulate(bags: LoDTensor, dealing: Dealing, row_bytes: int) -> Simulation:
         The ids of the bags of all ranks, one level.
     dealing : Dealing
         ``Ranges`` or ``Hashed``, with the table's height, the number of ranks, and hot rows if there are to be any.
-    row_bytes : int
-        Width of the table times the bytes of a number.
+    width : int
+        Numbers of a row.
+    dtype : data-type, default float32
+    pool : {"sum", "mean", "sqrt"}
+        Of the bags; without weights.
 
     Returns
     -------
@@ -127,7 +180,7 @@ def simulate(bags: LoDTensor, dealing: Dealing, row_bytes: int) -> Simulation:
     >>> from lodkit.distributed import Hashed, Ranges, imbalance, simulate, zipf
     >>> ids = zipf(20 * 4096, height=10**6, exponent=1.1, seed=0)
     >>> bags = LoDTensor(ids, [np.full(4096, 20)])
-    >>> by_range, by_hash = (simulate(bags, kind(10**6, 16), row_bytes=256) for kind in (Ranges, Hashed))
+    >>> by_range, by_hash = (simulate(bags, kind(10**6, 16), width=64) for kind in (Ranges, Hashed))
     >>> imbalance(by_range.rows_read).__round__(), imbalance(by_hash.rows_read).__round__()
     (12, 1)
     >>> bool(by_hash.sent("lookup").mean() < by_hash.sent("partial").mean())
@@ -138,19 +191,27 @@ def simulate(bags: LoDTensor, dealing: Dealing, row_bytes: int) -> Simulation:
         raise TypeError(f"bags must be a LoDTensor of one level, got {bags!r:.60}")
     flat, offsets = ids_in_range(np.asarray(bags.values), height), bags.offsets()
     cuts = np.arange(ranks + 1) * (len(offsets) - 1) // ranks
-    ids, unique, parts = (np.zeros((ranks, ranks), np.int64) for _ in range(3))
+    ids, unique, parts, grads = (np.zeros((ranks, ranks), np.int64) for _ in range(4))
     hot = np.zeros(ranks, np.int64)
     for rank in range(ranks):
         bounds = offsets[cuts[rank] : cuts[rank + 1] + 1]
         mine = flat[bounds[0] : bounds[-1]]
-        owners = dealing.locate(mine)[0]
+        owners, bag = dealing.locate(mine)[0], np.repeat(np.arange(len(bounds) - 1), np.diff(bounds))
         cold = owners >= 0
-        mine, owners, bag = mine[cold], owners[cold], np.repeat(np.arange(len(bounds) - 1), np.diff(bounds))[cold]
-        hot[rank] = len(cold) - len(mine)
+        heated = np.zeros(len(bounds) - 1, bool)
+        heated[bag[~cold]] = True
+        hot[rank] = len(cold) - np.count_nonzero(cold)
+        mine, owners, bag = mine[cold], owners[cold], bag[cold]
         ids[rank] = np.bincount(owners, minlength=ranks)
         unique[rank] = np.bincount(owners[np.unique(mine, return_index=True)[1]], minlength=ranks)
-        parts[rank] = np.bincount(np.unique(bag * ranks + owners) % ranks, minlength=ranks)
-    return Simulation(ids, unique, parts, hot, np.diff(cuts), operator.index(row_bytes))
+        pairs = np.unique(bag * ranks + owners)
+        parts[rank] = np.bincount(pairs % ranks, minlength=ranks)
+        others = pairs[~heated[pairs // ranks]]
+        grads[rank] = np.bincount(others % ranks, minlength=ranks) + np.count_nonzero(heated)
+    dtype = np.dtype(dtype)
+    factor = 0 if pool == "sum" else np.promote_types(dtype, np.float32).itemsize
+    sizes = operator.index(width) * dtype.itemsize, np.dtype(row_type(dealing)).itemsize, factor
+    return Simulation(ids, unique, parts, grads, hot, np.diff(cuts), *sizes)
 
 
 def zipf(count: int, height: int, exponent: float, seed: int | None = None) -> Array:

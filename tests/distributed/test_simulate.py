@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 from lodkit import LoDTensor, RowIndexError
-from lodkit.distributed import Hashed, Ranges, imbalance, simulate, zipf
+from lodkit.distributed import Hashed, Ranges, ShardedTable, imbalance, run_threads, simulate, zipf
+
+WHATS = ("lookup", "partial", "update", "partial update")
 
 
 def bags_of(lengths, height, seed=0):
@@ -17,19 +19,20 @@ def bags_of(lengths, height, seed=0):
 
 
 def by_hand(bags, dealing):
-    """Counts by (rank, owner) in plain Python: ids, unique ids, bags with an id there; hot ids by rank."""
-    ids, unique, parts, hot = collections.Counter(), set(), set(), collections.Counter()
+    """Counts by (rank, owner) in plain Python: ids, distinct ids, bags with an id there, gradients; hot ids by rank."""
+    ids, unique, parts, grads, hot = collections.Counter(), set(), set(), set(), collections.Counter()
     lists, ranks = bags.to_list(), dealing.ranks
     for rank in range(ranks):
         for i in range(rank * len(lists) // ranks, (rank + 1) * len(lists) // ranks):
             for x, owner in zip(lists[i], dealing.owners(lists[i] or np.zeros(0, np.int64)).tolist(), strict=True):
+                grads |= {(rank, o, i) for o in (range(ranks) if owner < 0 else [owner])}
                 if owner < 0:
                     hot[rank] += 1
                 else:
                     ids[rank, owner] += 1
                     unique.add((rank, owner, x))
                     parts.add((rank, owner, i))
-    return ids, collections.Counter(x[:2] for x in unique), collections.Counter(x[:2] for x in parts), hot
+    return ids, *(collections.Counter(x[:2] for x in found) for found in (unique, parts, grads)), hot
 
 
 @pytest.mark.parametrize("hot", [None, [0, 3, 17]])
@@ -39,27 +42,67 @@ def test_counts_are_those_of_a_loop(ranks, kind, hot):
     dealing = kind(40, ranks, hot)
     bags = bags_of([3, 0, 7, 1, 1, 20, 0, 5, 9, 2, 0], 40)
     found = simulate(bags, dealing, 12)
-    for matrix, counter in zip((found.ids, found.unique, found.parts), by_hand(bags, dealing), strict=False):
+    *counters, hot_ids = by_hand(bags, dealing)
+    for matrix, counter in zip((found.ids, found.unique, found.parts, found.grads), counters, strict=True):
         assert {at: int(matrix[at]) for at in np.ndindex(ranks, ranks) if matrix[at]} == dict(counter)
-    assert found.hot.tolist() == [by_hand(bags, dealing)[3][rank] for rank in range(ranks)]
+    assert found.hot.tolist() == [hot_ids[rank] for rank in range(ranks)]
     assert found.bags.sum() == 11
     assert found.rows_read.tolist() == found.unique.sum(axis=0).tolist()
-    assert found.ids_updated.sum() + found.hot.sum() == len(bags.values)
+    assert found.ids_updated.sum() == len(bags.values) + (ranks - 1) * found.hot.sum()
+
+
+def sent_by_tables(bags, dealing, **options):
+    """Bytes and messages of an embedding_bag and an update on each rank, as real tables count them."""
+    lengths, ranks = bags.lengths(), dealing.ranks
+
+    def at(engine):
+        first, stop = engine.rank * len(lengths) // ranks, (engine.rank + 1) * len(lengths) // ranks
+        mine = LoDTensor(bags[first:stop].values, [lengths[first:stop]])
+        table = ShardedTable(dealing.height, 3, engine, dealing=dealing, rule="sgd", lr=0.1, **options)
+        found = []
+        for step in (lambda: table.embedding_bag(mine, pool=POOL), lambda: table.update(np.ones((len(mine), 3), "f4"))):
+            table.traffic.clear()
+            step()
+            # What goes out together is counted part by part: lengths, rows and factors, and gradients with them.
+            messages = {purpose: traffic.messages for purpose, traffic in table.traffic.items()}
+            messages["positions"] = 0 if "grads" in messages else messages.get("positions", 0) // 3
+            found.append([sum(traffic.bytes for traffic in table.traffic.values()), sum(messages.values())])
+        return found
+
+    return np.moveaxis(np.array(run_threads(ranks, at)), 0, -1).tolist()
+
+
+POOL = "mean"
+
+
+@pytest.mark.parametrize("hot", [None, [0, 3, 17]])
+@pytest.mark.parametrize("kind", [Ranges, Hashed])
+@pytest.mark.parametrize("ranks", [2, 5])
+def test_bytes_and_messages_are_those_that_tables_count(ranks, kind, hot):
+    dealing = kind(40, ranks, hot)
+    bags = bags_of([3, 0, 7, 1, 1, 20, 0, 5, 9, 2, 0], 40)
+    found = simulate(bags, dealing, 3, pool=POOL)
+    for exchange, lookup in (("rows", "lookup"), ("partial", "partial")):
+        update = "partial update" if exchange == "partial" and hot is None else "update"
+        got = sent_by_tables(bags, dealing, exchange=exchange)
+        for what, (size, messages) in zip((lookup, update), got, strict=True):
+            assert size == found.sent(what).tolist(), what
+            assert messages == found.messages(what).tolist(), what
 
 
 def test_one_rank_sends_nothing():
     found = simulate(bags_of([5, 5], 10), Ranges(10, 1), 4)
-    assert [found.sent(what).tolist() for what in ("lookup", "partial", "update")] == [[0]] * 3
+    assert [found.sent(what).tolist() for what in WHATS] == [[0]] * 4
 
 
 def test_what_is_dealt_badly_shows():
     """Frequent ids next to each other: ranges give one rank most of the rows, a hash or copies of the first do not."""
     bags = LoDTensor(zipf(40_000, 10**6, 1.1, seed=1), [np.full(2000, 20)])
-    ranges, hashed = (imbalance(simulate(bags, kind(10**6, 16), 256).rows_read) for kind in (Ranges, Hashed))
+    ranges, hashed = (imbalance(simulate(bags, kind(10**6, 16), 64).rows_read) for kind in (Ranges, Hashed))
     assert ranges > 10
     assert hashed < 1.15
-    few = simulate(bags, Hashed(10**6, 16, np.arange(1000)), 256)
-    assert few.sent("lookup").sum() < 0.8 * simulate(bags, Hashed(10**6, 16), 256).sent("lookup").sum()
+    few = simulate(bags, Hashed(10**6, 16, np.arange(1000)), 64)
+    assert few.sent("lookup").sum() < 0.8 * simulate(bags, Hashed(10**6, 16), 64).sent("lookup").sum()
 
 
 def test_zipf_ids_are_as_frequent_as_they_should_be():
@@ -78,5 +121,7 @@ def test_what_cannot_be_replayed_is_refused():
         simulate(LoDTensor([1, 10], [[2]]), Ranges(10, 2), 4)
     with pytest.raises(TypeError, match="LoDTensor of one level"):
         simulate(np.arange(3), Ranges(10, 2), 4)
+    with pytest.raises(ValueError, match=r"what must be one of \('lookup', .*got 'all'"):
+        simulate(bags_of([1], 10), Ranges(10, 2), 4).sent("all")
     with pytest.raises(ValueError, match="exponent must be a number from 0 on, got -1"):
         zipf(1, 2, -1)
