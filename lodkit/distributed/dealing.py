@@ -103,11 +103,16 @@ class Dealing:
         if not 0 <= operator.index(rank) < self.ranks:
             raise ValueError(f"rank must be from 0 to {self.ranks - 1}, got {rank}")
         start, stop, _ = slice(start, stop).indices(int(self.counts[rank]))
-        replicated, first = len(self.hot), self._starts[rank] - len(self.hot)
-        owned = np.arange(first + max(start, replicated), first + max(start, stop, replicated))
-        rest = self._original(owned)
-        rest += np.searchsorted(self._shift, rest, side="right")
-        return np.concatenate([self.hot[start:stop], rest])
+        return self.ids(rank, np.arange(start, max(start, stop)))
+
+    def ids(self, rank: int, local: Array) -> Array:
+        """Return the ids of some local rows of a rank, 1-D int64: the inverse of ``local``."""
+        hot = len(self.hot)
+        rest = self._original(local[local >= hot] - hot + self._starts[rank])
+        found = np.empty(len(local), np.int64)
+        found[local >= hot] = rest + np.searchsorted(self._shift, rest, side="right")
+        found[local < hot] = self.hot[local[local < hot]]
+        return found
 
     def _located(self, ids, part):
         ids = ids_in_range(np.asarray(ids), self.height)

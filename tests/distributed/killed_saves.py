@@ -8,24 +8,16 @@ import sys
 
 import numpy as np
 
-from lodkit.distributed import Checkpoint, Ranges, checkpoint_exchange
+from lodkit.distributed import Alone, Checkpoint, Ranges, checkpoint_exchange
 from lodkit.distributed.checkpoint_exchange import Part
 
 EVENTS = {"open", "os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.listdir", "os.truncate"}
 
 
-class Alone:
-    """One rank."""
-
-    rank, size = 0, 1
-    alltoall = staticmethod(lambda counts: counts)
-    alltoallv = staticmethod(lambda values, sent, received: values)
-
-
 def save(directory, number):
     part = Part(np.full((50, 3), number), Ranges(50, 1))
     parts = {"table.values": part, "table.moment": Part(part.local[:, 0] * 2, part.dealing)}
-    checkpoint_exchange.save(Alone, directory, {"table": {}}, parts, keep=1, extra={"number": number})
+    checkpoint_exchange.save(Alone(), directory, {"table": {}}, parts, keep=1, extra={"number": number})
 
 
 def dies(directory, number, operations):

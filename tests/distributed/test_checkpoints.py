@@ -15,11 +15,11 @@ import zlib
 import numpy as np
 import pytest
 
-from lodkit.distributed import Checkpoint, CheckpointError, Hashed, NoCheckpointError, Ranges, checkpoint_exchange
+from lodkit.distributed import Checkpoint, CheckpointError, Hashed, NoCheckpointError, Ranges, checkpoint_exchange, run_threads
 from lodkit.distributed.checkpoint_exchange import Part, read_into
 from lodkit.distributed.checkpoint_files import ShardWriter, saving_alone, whole
 
-from .engines import on_ranks
+
 
 HEIGHT = 103
 VALUES = np.random.default_rng(0).random((HEIGHT, 5)).astype(np.float16)
@@ -42,7 +42,7 @@ def save(directory, ranks=2, kind=Ranges, hot=None, values=VALUES, **options):
         parts["table.total"] = Part(TOTAL)
         return checkpoint_exchange.save(engine, directory, {"table": {"height": HEIGHT}}, parts, **options)
 
-    return on_ranks(ranks, at)
+    return run_threads(ranks, at)
 
 
 def check(directory, values=VALUES):
@@ -64,7 +64,7 @@ def load_errors(directory, ranks):
             checkpoint_exchange.load(engine, directory)
         return raised.value
 
-    return on_ranks(ranks, at)
+    return run_threads(ranks, at)
 
 
 @pytest.mark.parametrize("hot", [None, [0, 7, 102]])
@@ -88,7 +88,7 @@ def test_any_ranks_load_what_any_ranks_saved(tmp_path, ranks, kind, hot):
             np.testing.assert_array_equal(moment, MOMENT[rows])
             assert total == TOTAL
 
-        on_ranks(others, at)
+        run_threads(others, at)
 
 
 def test_files_do_not_depend_on_the_dealing(tmp_path):
@@ -121,7 +121,7 @@ def test_more_ranks_than_rows_and_no_rows(tmp_path):
             read_into(engine, checkpoint_exchange.load(engine, directory), "table.values", Part(again, dealing))
             np.testing.assert_array_equal(again, part.local)
 
-        on_ranks(4, at)
+        run_threads(4, at)
         assert Checkpoint(directory).table()[0].tolist() == np.arange(height * 3.0).reshape(height, 3).tolist()
 
 
@@ -178,7 +178,7 @@ def test_a_rank_that_fails_is_named_by_all_and_nothing_is_replaced(tmp_path, mon
 
     with monkeypatch.context() as patched:
         failing(patched, owner, name, when)
-        on_ranks(3, recorded)
+        run_threads(3, recorded)
     assert len(errors) == 3
     for error in errors:
         assert f"{tmp_path}: nothing was saved, earlier checkpoints stay: rank {rank}: OSError(28, 'No space" in error
