@@ -1,8 +1,8 @@
-"""A job that trains, saves after every step and goes on from the last checkpoint: ``mpirun -n 4 python kill_job.py``.
+"""A job that trains, saves after every step and goes on from the last checkpoint: ``mpirun -n 4 python -m mpi4py kill_job.py``.
 
     kill_job.py DIRECTORY STEPS KEEP
 
-What it computes depends on the step alone, not on the number of ranks. Rank 0 prints a line for each step.
+What it computes depends on the step alone, not on the number of ranks. Each rank prints its process, and rank 0 a line for each step.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from lodkit import LoDTensor
 from lodkit.distributed import NoCheckpointError, ShardedTable
 
-HEIGHT, WIDTH, BAGS = 20_000, 8, 96
+HEIGHT, WIDTH, BAGS = 4000, 8, 96
 
 
 def batch(step, rank, size):
@@ -30,12 +30,11 @@ def batch(step, rank, size):
 
 def main(directory, steps, keep):
     try:
-        table = ShardedTable.load(directory, dealing="hash", hot=[0, 1])
+        table = ShardedTable.load(directory)
     except NoCheckpointError:
         table = ShardedTable(HEIGHT, WIDTH, dealing="hash", hot=[0, 1], rule="adam", lr=0.01, init="normal")
     engine = table.engine
-    if engine.rank == 0:
-        print(f"pids {os.getpid()}", flush=True)
+    print(f"rank {engine.rank} {os.getpid()}", flush=True)
     for step in range(table.iteration, steps):
         bags = batch(step, engine.rank, engine.size)
         out = table.embedding_bag(bags, pool="mean")
