@@ -25,7 +25,7 @@ DOCS = pathlib.Path(__file__).parent
 FIGURES, PAGE = DOCS / "figures", DOCS / "distributed.md"
 COUNTS = FIGURES / "distributed.csv"
 COLUMNS = ["ids", "dealing", "ids_a_bag", "ranks", "what", "count"]
-HEIGHT, ROW_BYTES = 10**9, 256  # 64 numbers of float32
+HEIGHT, WIDTH = 10**9, 64
 IDS_OF_A_RANK = 20_480
 RANKS = [8, 16, 32, 64, 128, 256, 512, 1024]
 STREAMS = {"uniform": 0, "Zipf 1.0": 1, "Zipf 1.2": 1.2}
@@ -75,7 +75,7 @@ def docstrings():
 
 
 def told(key, bags, dealing):
-    found = simulate(bags, dealing, ROW_BYTES)
+    found = simulate(bags, dealing, WIDTH)
     yield *key, "rows read, largest / mean", imbalance(found.rows_read)
     yield *key, "ids updated, largest / mean", imbalance(found.ids_updated)
     for what in ("lookup", "partial", "update"):
@@ -83,35 +83,43 @@ def told(key, bags, dealing):
     yield *key, "hot ids", found.hot.mean()
 
 
-def figure(counts, panels, name, axis, log=True, note=None):
-    """One panel for each title: its lines are pairs of a label and points."""
+def figure(name, rows, xlabel, line=None):
+    """Rows of panels: (label, {title: {label of a line: points}})."""
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
     mpl.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "lodkit", "font.size": 8, "axes.linewidth": 0.6})
-    drawn = Figure(figsize=(2.3 * len(panels), 2.6), layout="constrained")
+    columns = len(rows[0][1])
+    drawn = Figure(figsize=(2.3 * columns, 1.9 * len(rows) + 0.6), layout="constrained")
     known = {}
-    for axes, (title, lines) in zip(drawn.subplots(1, len(panels), sharey=True), panels.items(), strict=True):
-        for (label, points), color in zip(lines.items(), COLORS, strict=False):
-            (known[label],) = axes.loglog(*zip(*points, strict=True), c=color, lw=1.2, marker=".", ms=4)
-        axes.set_title(title, fontsize=8)
-        xs = sorted({x for points in lines.values() for x, _ in points})
-        shown = [x for x in xs if x in (1, 8, 10, 64, 100, 500, 1024)]
-        axes.set_xticks(shown, [f"{x:,}" for x in shown])
-        if note:
-            axes.axhline(note, c="#888888", lw=0.6)
-        axes.minorticks_off()
-        axes.grid(axis="y", lw=0.3)
-    drawn.supxlabel(axis[0])
-    drawn.supylabel(axis[1])
-    for axes in drawn.axes:
-        low, high = axes.get_ylim()
-        marks = [t for t in (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000) if low <= t <= high]
-        axes.set_yticks(marks, [f"{t:g}" for t in marks])
-        axes.minorticks_off()
-    drawn.legend(known.values(), known.keys(), loc="outside upper center", ncols=6, frameon=False)
+    for (label, panels), places in zip(
+        rows, drawn.subplots(len(rows), columns, sharey="row", squeeze=False), strict=True
+    ):
+        for (title, lines), axes in zip(panels.items(), places, strict=True):
+            for (kind, points), color in zip(lines.items(), COLORS, strict=False):
+                (known[kind],) = axes.loglog(*zip(*points, strict=True), c=color, lw=1.2, marker=".", ms=4)
+            axes.set_title(title, fontsize=8)
+            xs = {x for points in lines.values() for x, _ in points}
+            marked(axes.set_xticks, [x for x in (1, 10, 100, 8, 64, 500, 512, 1024) if x in xs and (x > 9 or 1 in xs)])
+            axes.grid(axis="y", lw=0.3)
+            if line:
+                axes.axhline(line, c="#888888", lw=0.6)
+        low, high = places[0].get_ylim()
+        marked(
+            places[0].set_yticks, [t * 10.0**e for e in range(-2, 4) for t in (1, 2, 5) if low <= t * 10.0**e <= high]
+        )
+        places[0].set_ylabel(label)
+        for axes in places:
+            axes.minorticks_off()
+            axes.tick_params(left=False, bottom=False)
+    drawn.supxlabel(xlabel)
+    drawn.legend(known.values(), known.keys(), loc="outside upper center", ncols=4, frameon=False)
     drawn.savefig(FIGURES / name, metadata={"Date": None, "Creator": None})
     (FIGURES / name).write_text(shortened((FIGURES / name).read_text()))
+
+
+def marked(set_ticks, ticks):
+    set_ticks(ticks, [f"{t:,g}" for t in ticks])
 
 
 def shortened(svg):
@@ -122,27 +130,31 @@ def shortened(svg):
     return module.shortened(svg)
 
 
-def picked(counts, ids, dealing, what, length=20):
+def picked(counts, ids, dealing, what, scale=1, length=20):
     """(ranks, count) of one line."""
-    return [(key[3], x) for key, x in counts.items() if key[:3] == (ids, dealing, length) and key[4] == what]
+    return [(key[3], x / scale) for key, x in counts.items() if key[:3] == (ids, dealing, length) and key[4] == what]
 
 
 def write(counts):
     kinds = ["ranges", "hash", *(f"hash, {hot:,} hot" for hot in HOT)]
-    for name, what in [("lookup", "rows read, largest / mean"), ("update", "ids updated, largest / mean")]:
+    rows = []
+    for label, what in [("rows read", "rows read, largest / mean"), ("ids updated", "ids updated, largest / mean")]:
         panels = {ids: {kind: picked(counts, ids, kind, what) for kind in kinds} for ids in STREAMS}
-        figure(counts, panels, f"distributed-balance-{name}.svg", ("ranks", what))
-    ways = {"lookup": "exact lookup", "partial": "partial pooling", "update": "update"}
+        rows.append((f"{label}, largest / mean", panels))
+    figure("distributed-balance.svg", rows, "ranks")
+    ways = [
+        ("exact lookup", kinds[1], "lookup"),
+        ("partial pooling", kinds[1], "partial"),
+        ("update", kinds[1], "update"),
+    ]
+    ways += [(f"update, {HOT[0]} hot", kinds[2], "update")]
     panels = {
-        ids: {
-            label: [(n, x / 1e6) for n, x in picked(counts, ids, "hash", f"bytes sent, {way}")]
-            for way, label in ways.items()
-        }
+        ids: {label: picked(counts, ids, kind, f"bytes sent, {way}", 1e6) for label, kind, way in ways}
         for ids in STREAMS
     }
-    figure(counts, panels, "distributed-traffic.svg", ("ranks", "MB sent by a rank"))
+    figure("distributed-traffic.svg", [("MB sent by a rank", panels)], "ranks")
     panels = {ids: {f"{n} ranks": ratios(counts, ids, n) for n in (8, 64, 512)} for ids in STREAMS}
-    figure(counts, panels, "distributed-partial.svg", ("ids a bag", "bytes, partial / exact"), note=1)
+    figure("distributed-partial.svg", [("bytes, partial / exact", panels)], "ids a bag", line=1)
     page = PAGE.read_text()
     for mark, lines in {"balance": balance_table(counts), "docstrings": docstrings_table(counts)}.items():
         start, end, text = f"<!-- {mark} -->\n", "<!-- end -->", "\n".join(lines)
