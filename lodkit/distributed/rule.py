@@ -90,14 +90,14 @@ class Rule:
     def step_rows(self, values, states, grad, attrs, on=None) -> None:
         """Step by a gradient of rows; ``on`` is the device whose norms are those of all ranks."""
         arrays = values, *states.values()
-        launch = self.op.select(values, grad)
-        if on is None or not isinstance(launch, functools.partial):
+        launch = None if on is None else self.op.select(values, grad, *arrays[1:])
+        if not isinstance(launch, functools.partial):  # on one device alone: has no norms and rounds to nearest
             self.op(values, grad, *arrays[1:], **attrs)
-        elif self.traits.whole and attrs.get("lazy"):
+        elif self.traits.whole and not self.traits.single and attrs.get("lazy"):
             # Copies of the listed rows, as a dense update: ranks without any take part in the norms, too.
             grad = grad.merge()
             copies = [array[grad._rows] for array in arrays]
-            launch = self.op.select(copies[0], grad.value)
+            launch = self.op.select(copies[0], grad.value, *copies[1:])
             launch.func(on, copies[0], grad.value, *copies[1:], **attrs)
             device.put_together(grad._rows, copies, arrays)
         else:
