@@ -29,14 +29,13 @@ from lodkit.distributed import Checkpoint, NoCheckpointError
 
 JOB = pathlib.Path(__file__).with_name("programs") / "kill_job.py"
 RANKS = [2, 4, 3, 1]
-STEPS = 80
 STARTED, ENDED = 60, 10  # seconds in which a job must have started, and one whose rank was killed must have ended
 
 
 class Job:
     """A job, and what it has printed."""
 
-    def __init__(self, ranks, directory, steps, keep):
+    def __init__(self, ranks, directory, steps, keep=2):
         command = [mpirun(), "-n", str(ranks), sys.executable, "-m", "mpi4py", JOB, directory, str(steps), str(keep)]
         out = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
         self.process = subprocess.Popen([*map(str, command)], env={**os.environ, **ENVIRONMENT}, **out)
@@ -63,9 +62,9 @@ class Job:
         return "".join(self.lines)
 
 
-def undisturbed(directory):
+def undisturbed(directory, steps):
     """The bits after each step of a run that nobody kills."""
-    job = Job(2, directory, STEPS, 0)
+    job = Job(2, directory, steps, keep=0)
     assert job.end(300) == 0, job.text()
     return dict(bits(path) for path in directory.glob("checkpoint-*"))
 
@@ -79,9 +78,8 @@ def bits(directory):
     return found.tables["table"]["iteration"], {name: zlib.crc32(array) for name, array in arrays.items()}
 
 
-def kill(ranks, directory, moment, rank):
-    """Start a job and kill one of its ranks at a moment after it has started; returns the job, and whether it ran."""
-    job = Job(ranks, directory, STEPS, 2)
+def killed(job, ranks, moment, rank):
+    """Kill a rank of a job at a moment after all have started; False where the job had ended before."""
     limit = time.monotonic() + STARTED
     while len(job.found(r"rank (\d+) (\d+)")) < ranks and job.process.poll() is None:
         assert time.monotonic() < limit, f"the job does not start:\n{job.text()}"
@@ -90,18 +88,18 @@ def kill(ranks, directory, moment, rank):
     pids = dict(job.found(r"rank (\d+) (\d+)"))
     if job.process.poll() is not None:
         assert job.end(ENDED) == 0, job.text()
-        return job, False
+        return False
     os.kill(pids[rank], signal.SIGKILL)
     status = job.end(ENDED)
     if status == 0:
-        return job, False
+        return False
     assert "signal 9" in job.text(), job.text()
     assert f"rank {rank}" in job.text().partition("signal 9")[0].splitlines()[-1], job.text()
     limit = time.monotonic() + ENDED
     while alive := [pid for pid in pids.values() if lives(pid)]:
         assert time.monotonic() < limit, f"processes {alive} live on"
         time.sleep(0.01)
-    return job, True
+    return True
 
 
 def lives(pid):
@@ -115,18 +113,19 @@ def lives(pid):
 def main():
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--times", type=int, default=50)
+    options.add_argument("--steps", type=int, default=80, help="of a job, before another starts anew")
     options.add_argument("--seed", type=int, default=0)
     chosen = options.parse_args()
     draw, counts = random.Random(chosen.seed), collections.Counter()
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
-        expected = undisturbed(folder / "undisturbed")
+        expected = undisturbed(folder / "undisturbed", chosen.steps)
         directory, printed = folder / "killed", 0
         while counts["kills"] < chosen.times:
             ranks = RANKS[counts["jobs"] % len(RANKS)]
-            job, killed = kill(ranks, directory, draw.uniform(0, 1.5), draw.randrange(ranks))
+            job = Job(ranks, directory, chosen.steps)
+            counts["kills"] += killed(job, ranks, draw.uniform(0, 1.5), draw.randrange(ranks))
             counts["jobs"] += 1
-            counts["kills"] += killed
             printed = max([printed, *(step for (step,) in job.found(r"step (\d+)"))])
             counts["drafts"] += sum(not (path / "manifest.json").exists() for path in directory.glob("checkpoint-*"))
             try:
@@ -137,7 +136,7 @@ def main():
             assert step == 0 or found == expected[step], f"step {step}: other bits than without kills"
             counts["steps"] += step - counts["last"]
             counts["last"] = step
-            if step == STEPS:
+            if step == chosen.steps:
                 shutil.rmtree(directory)
                 printed = counts["last"] = 0
     print(

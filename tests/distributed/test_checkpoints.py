@@ -15,11 +15,17 @@ import zlib
 import numpy as np
 import pytest
 
-from lodkit.distributed import Checkpoint, CheckpointError, Hashed, NoCheckpointError, Ranges, checkpoint_exchange, run_threads
+from lodkit.distributed import (
+    Checkpoint,
+    CheckpointError,
+    Hashed,
+    NoCheckpointError,
+    Ranges,
+    checkpoint_exchange,
+    run_threads,
+)
 from lodkit.distributed.checkpoint_exchange import Part, read_into
 from lodkit.distributed.checkpoint_files import ShardWriter, saving_alone, whole
-
-
 
 HEIGHT = 103
 VALUES = np.random.default_rng(0).random((HEIGHT, 5)).astype(np.float16)
