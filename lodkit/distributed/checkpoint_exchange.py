@@ -37,7 +37,7 @@ from .checkpoint_files import (
     start,
     write_manifest,
 )
-from .dealing import Dealing
+from .dealing import Dealing, Ranges
 
 BLOCK = 1 << 24  # bytes that a rank writes, or reads, between two exchanges
 
@@ -47,6 +47,11 @@ class Part(NamedTuple):
 
     local: np.ndarray[Any, Any]
     dealing: Dealing | None = None
+
+    @property
+    def in_place(self):
+        """Whether each rank holds just the rows that it writes, in order: nothing needs to travel."""
+        return self.dealing is None or (type(self.dealing) is Ranges and not len(self.dealing.hot))
 
     @property
     def shape(self):
@@ -180,8 +185,8 @@ def blocks(engine, part):
 
 def fetch(engine, part, first, last):
     """The rows of a range, from their owners."""
-    if part.dealing is None:
-        return part.local[first:last]
+    if part.in_place:
+        return part.local[first - written(engine, part)[0] :][: last - first]
     hot, order, local, counts = _routed(engine, part.dealing, first, last)
     lent = engine.alltoall(counts[:, None])[:, 0]
     asked = engine.alltoallv(local[order], counts, lent)
@@ -193,6 +198,9 @@ def fetch(engine, part, first, last):
 
 def deliver(engine, part, first, last, rows):
     """Put the rows of a range, which this rank has read, where their owners keep them; not the hot ones."""
+    if part.in_place:
+        part.local[first - written(engine, part)[0] :][: last - first] = rows
+        return
     _, order, local, counts = _routed(engine, part.dealing, first, last)
     received = engine.alltoall(counts[:, None])[:, 0]
     places = engine.alltoallv(local[order], counts, received)

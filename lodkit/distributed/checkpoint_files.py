@@ -77,7 +77,9 @@ def whole(directory):
 @contextlib.contextmanager
 def saving_alone(directory):
     """Hold the lock of a directory, so that no other job removes what this one writes."""
-    os.makedirs(directory, exist_ok=True)
+    if not os.path.isdir(directory):
+        os.makedirs(directory)
+        sync_folder(os.path.dirname(os.path.abspath(directory)))
     with open(os.path.join(directory, ".lock"), "ab") as file:
         try:
             if fcntl:

@@ -15,7 +15,7 @@ from .checkpoint import Checkpoint
 from .checkpoint_exchange import Part, load, read_into, save
 from .checkpoint_files import NAME, CheckpointError
 from .dealing import DEALINGS, Dealing, Hashed
-from .engine import as_engine
+from .engine import Engine, as_engine
 
 if TYPE_CHECKING:
     from .table import ShardedTable
@@ -98,8 +98,8 @@ class SavedTable:
             The newest checkpoint is damaged; the message names the file, and the checkpoint before, which may be given
             as the directory.
         """
-        checkpoint = load(as_engine(comm), directory)
-        return load_table(cls, checkpoint, comm, name, dealing=dealing, hot=hot, **options)
+        engine = as_engine(comm)
+        return load_table(cls, load(engine, directory), engine, name, dealing=dealing, hot=hot, **options)
 
 
 def save_tables(
@@ -115,23 +115,23 @@ def save_tables(
     return save(next(iter(tables.values())).engine, directory, described, parts, keep=keep, extra=extra)
 
 
-def load_table(make: Any, checkpoint: Checkpoint, comm: Any, name: str, **options: Any) -> Any:
+def load_table(make: Any, checkpoint: Checkpoint, engine: Engine, name: str, **options: Any) -> Any:
     """Make a table, and read the rows of this rank from a checkpoint that all ranks have opened."""
     if name not in checkpoint.tables:
         raise KeyError(f"{checkpoint.path} has no table {name!r}, but {', '.join(checkpoint.tables)}")
     try:
         given = {key: value for key, value in options.items() if value is not None}
-        height, width, iteration, settings = _settings(checkpoint.tables[name], as_engine(comm).size, given)
+        height, width, iteration, settings = _settings(checkpoint.tables[name], engine.size, given)
     except (KeyError, TypeError) as error:
         raise CheckpointError(f"{checkpoint.path}: the manifest does not describe {name!r} ({error!r})") from None
-    table = make(height, width, comm, init=lambda ids, width: 0, **settings)
+    table = make(height, width, engine, init=lambda ids, width: 0, **settings)
     for key, part in _parts(name, table).items():
         found = checkpoint.arrays.get(key)
         if found is None or (tuple(found["shape"]), found["dtype"]) != (part.shape, part.local.dtype.str):
             raise CheckpointError(
                 f"{checkpoint.path}: {key} is {found}, where {table.rule.op.name} needs {part.shape} {part.local.dtype}"
             )
-        read_into(table.engine, checkpoint, key, part)
+        read_into(engine, checkpoint, key, part)
     table.iteration = iteration
     return table
 

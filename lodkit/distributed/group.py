@@ -135,8 +135,9 @@ class ShardedTables(Mapping[str, ShardedTable]):
 
         ``options`` are those of all tables: a dealing by its name, ``lr``.
         """
-        checkpoint = load(as_engine(comm), directory)
-        return cls({name: load_table(ShardedTable, checkpoint, comm, name, **options) for name in checkpoint.tables})
+        engine = as_engine(comm)
+        checkpoint = load(engine, directory)
+        return cls({name: load_table(ShardedTable, checkpoint, engine, name, **options) for name in checkpoint.tables})
 
     def _exchange(self, what, job):
         shapes = ", ".join(f"{table.height} x {table.width}" for table in self.values())

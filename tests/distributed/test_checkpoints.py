@@ -131,6 +131,16 @@ def test_more_ranks_than_rows_and_no_rows(tmp_path):
         assert Checkpoint(directory).table()[0].tolist() == np.arange(height * 3.0).reshape(height, 3).tolist()
 
 
+def test_rows_without_numbers(tmp_path):
+    def at(engine):
+        part = Part(np.zeros((4 // engine.size, 0), np.float32), Ranges(4, engine.size))
+        checkpoint_exchange.save(engine, tmp_path, {"table": {}}, {"table.values": part})
+        read_into(engine, checkpoint_exchange.load(engine, tmp_path), "table.values", part)
+
+    run_threads(2, at)
+    assert Checkpoint(tmp_path).table()[0].shape == (4, 0)
+
+
 def test_the_last_are_kept(tmp_path):
     for i in range(4):
         save(tmp_path, 2, values=VALUES + i, keep=2, extra={"epoch": i, "bias": np.arange(2)})
