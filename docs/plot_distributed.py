@@ -75,12 +75,14 @@ def docstrings():
 
 
 def told(key, bags, dealing):
-    found = simulate(bags, dealing, WIDTH)
+    found, ids = simulate(bags, dealing, WIDTH), len(bags.values) / dealing.ranks
+    yield *key, "rows read", found.rows_read.max() / ids
     yield *key, "rows read, largest / mean", imbalance(found.rows_read)
-    yield *key, "ids updated, largest / mean", imbalance(found.ids_updated)
+    yield *key, "ids updated", found.ids_updated.max() / ids
     for what in ("lookup", "partial", "update"):
         yield *key, f"bytes sent, {what}", found.sent(what).mean()
-    yield *key, "hot ids", found.hot.mean()
+    yield *key, "bytes received, update", found.received("update").max()
+    yield *key, "hot ids", found.hot.mean() / ids
 
 
 def figure(name, rows, xlabel, line=None):
@@ -138,9 +140,9 @@ def picked(counts, ids, dealing, what, scale=1, length=20):
 def write(counts):
     kinds = ["ranges", "hash", *(f"hash, {hot:,} hot" for hot in HOT)]
     rows = []
-    for label, what in [("rows read", "rows read, largest / mean"), ("ids updated", "ids updated, largest / mean")]:
+    for what in ("rows read", "ids updated"):
         panels = {ids: {kind: picked(counts, ids, kind, what) for kind in kinds} for ids in STREAMS}
-        rows.append((f"{label}, largest / mean", panels))
+        rows.append((f"{what} per id", panels))
     figure("distributed-balance.svg", rows, "ranks")
     ways = [
         ("exact lookup", kinds[1], "lookup"),
@@ -156,7 +158,7 @@ def write(counts):
     panels = {ids: {f"{n} ranks": ratios(counts, ids, n) for n in (8, 64, 512)} for ids in STREAMS}
     figure("distributed-partial.svg", [("bytes, partial / exact", panels)], "ids a bag", line=1)
     page = PAGE.read_text()
-    for mark, lines in {"balance": balance_table(counts), "docstrings": docstrings_table(counts)}.items():
+    for mark, lines in tables(counts).items():
         start, end, text = f"<!-- {mark} -->\n", "<!-- end -->", "\n".join(lines)
         page = re.sub(f"{start}.*?{end}", lambda _, new=f"{start}\n{text}\n\n{end}": new, page, flags=re.S)
     PAGE.write_text(page)
@@ -171,28 +173,33 @@ def ratios(counts, ids, ranks):
     return points
 
 
-def balance_table(counts):
-    """Yield a table of the largest load over the mean, at 64 ranks."""
-    yield "| ids | dealing | rows read | ids updated | hot ids |"
-    yield "|---|---|---|---|---|"
-    for (ids, dealing, length, n, what), x in counts.items():
-        if (n, what, length) == (64, "rows read, largest / mean", 20) and ids in STREAMS:
-            updated = counts[ids, dealing, length, n, "ids updated, largest / mean"]
-            hot = counts[ids, dealing, length, n, "hot ids"] / IDS_OF_A_RANK
-            yield f"| {ids} | {dealing} | {x:.2f} | {updated:.2f} | {hot:.0%} |"
+COLUMNS_OF_TABLES = [
+    ("rows read", "rows read", 1, "{:.2f}"),
+    ("largest / mean", "rows read, largest / mean", 1, "{:.2f}"),
+    ("ids updated", "ids updated", 1, "{:.2f}"),
+    ("exact lookup", "bytes sent, lookup", 1e6, "{:.2f} MB"),
+    ("partial pooling", "bytes sent, partial", 1e6, "{:.2f} MB"),
+    ("update", "bytes sent, update", 1e6, "{:.2f} MB"),
+    ("update, received", "bytes received, update", 1e6, "{:.2f} MB"),
+    ("hot ids", "hot ids", 0.01, "{:.0f} %"),
+]
 
 
-def docstrings_table(counts):
-    """Yield a table of the recorded stream."""
-    yield "| ranks | dealing | rows read | ids updated | exact lookup | partial pooling | update |"
-    yield "|---|---|---|---|---|---|---|"
-    for (ids, dealing, length, n, what), x in counts.items():
-        if ids == "docstrings" and what == "rows read, largest / mean":
-            updated = counts[ids, dealing, length, n, "ids updated, largest / mean"]
-            sent = [
-                counts[ids, dealing, length, n, f"bytes sent, {way}"] / 1e6 for way in ("lookup", "partial", "update")
-            ]
-            yield f"| {n} | {dealing} | {x:.2f} | {updated:.2f} | {' | '.join(f'{y:.2f} MB' for y in sent)} |"
+def table(counts, first, chosen):
+    """Yield the lines of a table: one for each of some keys."""
+    yield f"| {first} | dealing | {' | '.join(title for title, *_ in COLUMNS_OF_TABLES)} |"
+    yield f"|---|---|{'---|' * len(COLUMNS_OF_TABLES)}"
+    for label, key in chosen:
+        cells = (form.format(counts[*key, what] / unit) for _, what, unit, form in COLUMNS_OF_TABLES)
+        yield f"| {label} | {key[1]} | {' | '.join(cells)} |"
+
+
+def tables(counts):
+    """The tables of the page, by the mark in front of them."""
+    keys = list(dict.fromkeys(key[:4] for key in counts))
+    at_64 = [(key[0], key) for key in keys if key[0] in STREAMS and key[2:] == (20, 64)]
+    words = [(key[3], key) for key in keys if key[0] == "docstrings"]
+    return {"balance": table(counts, "ids", at_64), "docstrings": table(counts, "ranks", words)}
 
 
 def read():

@@ -84,7 +84,21 @@ class Simulation:
         -------
         array of int64, of shape (ranks,)
         """
-        return _others(sum(size * counts for size, counts in self._messages(what))) + COUNTS * (self.ranks - 1)
+        return _others(self._bytes(what)) + COUNTS * (self.ranks - 1)
+
+    def received(self, what: What) -> Array:
+        """Return the bytes that each rank gets from others: most at the owner of the most frequent id, in an update.
+
+        Parameters
+        ----------
+        what : {"lookup", "partial", "update", "partial update"}
+            As in ``sent``.
+
+        Returns
+        -------
+        array of int64, of shape (ranks,)
+        """
+        return _others(self._bytes(what).T) + COUNTS * (self.ranks - 1)
 
     def messages(self, what: What) -> Array:
         """Return how many messages each rank sends, one to each other rank that needs any, and one with counts to all.
@@ -98,23 +112,28 @@ class Simulation:
         -------
         array of int64, of shape (ranks,)
         """
-        there = self.grads if what == "update" else {"lookup": self.unique, "partial": self.parts}.get(what, self.parts)
-        back = {"lookup": self.unique, "partial": self.parts}.get(what, np.zeros_like(self.ids))
+        none = np.zeros_like(self.ids)
+        there, back = {
+            "lookup": (self.unique, self.unique),
+            "partial": (self.parts, self.parts),
+            "update": (self.grads, none),
+            "partial update": (self.parts, none),
+        }[what]
         return _others((there > 0).astype(np.int64) + (back > 0).T) + self.ranks - 1
 
-    def _messages(self, what):
-        """Bytes of each of some things, and how many of them each rank sends to each."""
+    def _bytes(self, what):
+        """Bytes from each rank to each."""
         if what == "lookup":
-            return [(self.id_bytes, self.unique), (self.row_bytes, self.unique.T)]
+            return self.id_bytes * self.unique + self.row_bytes * self.unique.T
         if what == "partial":
-            each = LENGTH + self.factor_bytes
-            return [(self.id_bytes, self.ids), (each, self.parts), (self.row_bytes, self.parts.T)]
+            there = self.id_bytes * self.ids + (LENGTH + self.factor_bytes) * self.parts
+            return there + self.row_bytes * self.parts.T
         if what == "partial update":
-            return [(self.row_bytes, self.parts)]
+            return self.row_bytes * self.parts
         if what != "update":
             raise ValueError(f"what must be one of {get_args(What)}, got {what!r}")
         each = LENGTH + self.factor_bytes + self.row_bytes
-        return [(self.id_bytes, self.ids + self.hot[:, None]), (each, self.grads)]
+        return self.id_bytes * (self.ids + self.hot[:, None]) + each * self.grads
 
     def __repr__(self):
         sizes = ", ".join(f"{what} {self.sent(what).mean():,.0f}" for what in ("lookup", "partial", "update"))

@@ -88,6 +88,33 @@ def test_bytes_and_messages_are_those_that_tables_count(ranks, kind, hot):
         for what, (size, messages) in zip((lookup, update), got, strict=True):
             assert size == found.sent(what).tolist(), what
             assert messages == found.messages(what).tolist(), what
+            received = found.received(what)
+            assert received.sum() == found.sent(what).sum()
+            assert ranks > 2 or received.tolist() == size[::-1]
+
+
+def test_formulas_of_the_page():
+    """Those of docs/distributed.md, for ids at random: within what is left to chance."""
+    ranks, bags, length, height = 16, 64, 10, 5000
+    n, found = bags * length, simulate(bags_of([length] * bags * ranks, height), Hashed(height, ranks), 4)
+    u = height * (1 - (1 - 1 / height) ** n)
+    p = bags * ranks * (1 - (1 - 1 / ranks) ** length)
+    away, counts = (ranks - 1) / ranks, 24 * (ranks - 1)
+    i, w, f = 4, 16, 0
+    formulas = {
+        "lookup": counts + (i + w) * u * away,
+        "partial": counts + (i * n + (4 + f + w) * p) * away,
+        "update": counts + (i * n + (4 + f + w) * p) * away,
+        "partial update": counts + w * p * away,
+    }
+    for what, expected in formulas.items():
+        assert found.sent(what).mean() == pytest.approx(expected, rel=0.01), what
+    hot = np.arange(height // 10)
+    found = simulate(bags_of([length] * bags * ranks, height), Hashed(height, ranks, hot), 4)
+    h, g = n / 10, bags * (1 - 0.9**length)
+    p = bags * 0.9**length * ranks * (1 - (1 - 1 / ranks) ** length)
+    update = counts + (i * 0.9 * n + (4 + f + w) * p) * away + (i * h + (4 + f + w) * g) * (ranks - 1)
+    assert found.sent("update").mean() == pytest.approx(update, rel=0.02)
 
 
 def test_one_rank_sends_nothing():
