@@ -72,7 +72,9 @@ class Rule:
         check_attrs(self.op, attrs, iteration)
         check_rounding(values, attrs.get("duplicates", "merge"), seed, None)
         if (self.traits.whole or attrs.get("clip_norm") is not None) and replicated:
-            raise ValueError(f"{self.op.name} takes a norm over all rows here, which would count hot rows on every rank")
+            raise ValueError(
+                f"{self.op.name} takes a norm over all rows here, which would count hot rows on every rank"
+            )
         return attrs
 
     def takes_bags(self, attrs: dict[str, Any]) -> bool:
