@@ -106,7 +106,8 @@ def save_tables(
     tables: Mapping[str, Any], directory: str | PathLike[str], keep: int | None, extra: Any
 ) -> pathlib.Path:
     """Save tables of one engine in one checkpoint; return its path."""
-    described, parts = {}, {}
+    described: dict[str, Any] = {}
+    parts: dict[str, Part] = {}
     for name, table in tables.items():
         if not NAME.fullmatch(name) or "." in name:
             raise ValueError(f"the table {name!r} becomes a name of files: take letters, digits, _ and -")
