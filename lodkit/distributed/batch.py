@@ -108,8 +108,11 @@ class Batch:
         """Check all inputs, and find out who owns which id."""
         table, ids = self.table, self.ids
         if self.pool is not None:
+            ops.embedding_bag._check_attrs({"pool": self.pool, **self.attrs})
             if not isinstance(ids, LoDTensor):
-                raise TypeError(f"embedding_bag takes ids as a LoDTensor, got {type(ids).__name__}; pass LoDTensor(...)")
+                raise TypeError(
+                    f"embedding_bag takes ids as a LoDTensor, got {type(ids).__name__}; pass LoDTensor(...)"
+                )
             self.ids = ids = check_bag(ids)
             if self.weights is not None:
                 weights = aligned(self.weights, ids, "weights")
@@ -136,8 +139,12 @@ class Batch:
         """Owners pool their ids of every bag; the parts are added here."""
         table, plan = self.table, self._plan
         if self.pool not in FUSED_POOLS:
-            raise ValueError(f'exchange="partial" adds parts of bags: pool must be one of {FUSED_POOLS}, not {self.pool!r}')
-        split = split_bags(plan, self.ids._row_offsets(), np.where(plan.owners == EVERY, table.engine.rank, plan.owners))
+            raise ValueError(
+                f'exchange="partial" adds parts of bags: pool must be one of {FUSED_POOLS}, not {self.pool!r}'
+            )
+        split = split_bags(
+            plan, self.ids._row_offsets(), np.where(plan.owners == EVERY, table.engine.rank, plan.owners)
+        )
         told = yield table._tells(split.ids, split.bags)
         bags, factors = yield from self._send_bags(split, told)
         pooled = ops.embedding_bag(table.values, bags, factors)

@@ -175,7 +175,7 @@ def _world():
 
 
 def raise_together(engine: Engine, error: Exception | None, failed: Array) -> None:
-    """Raise on every rank, where ranks have ``failed``: the own error, or a RankError with that of the first such rank."""
+    """Raise on every rank, as some have ``failed``: the own error, or a RankError with that of the first of them."""
     text = np.zeros(TEXT, np.uint8)
     if error is not None:
         said = f"{type(error).__name__}: {error}".encode()[:TEXT]

@@ -130,7 +130,8 @@ class ShardedTable(SavedTable):
         self.rule = Rule(rule, tuple(states), attrs)
         self.values = self._filled(as_init(init, self.height, seed))
         self.states = self.rule.make_states(self.values)
-        self.iteration, self.traffic = 0, {}
+        self.iteration = 0
+        self.traffic: dict[str, Traffic] = {}
         whole = self.engine.size == 1 and not isinstance(dealing, Dealing)
         self._on = None if whole else RanksDevice(self.engine, self.dealing)
         self._last: Batch | None = None
@@ -275,8 +276,7 @@ class ShardedTable(SavedTable):
         return batch
 
     def _settled(self, attrs):
-        replicated = self.engine.size > 1 and len(self.dealing.hot) > 0
-        return self.rule.settled(self.values, self.iteration, attrs, replicated)
+        return self.rule.settled(self.values, self.iteration, attrs, self.engine.size, len(self.dealing.hot) > 0)
 
     def _step_rows(self, rows, grad, attrs):
         grad = SelectedRows._wrap(rows.astype(np.int64), grad, len(self.values))

@@ -76,7 +76,9 @@ def same(a, b, what):
     assert not wrong.size, f"{what}: {wrong.size} bytes differ; largest difference {np.abs(a - b).max()}"
 
 
-def one_process(rule, pool, steps, weighted=False, kind="mixed", height=HEIGHT, dtype=np.float32, ids_dtype=np.int64, **attrs):
+def one_process(
+    rule, pool, steps, weighted=False, kind="mixed", height=HEIGHT, dtype=np.float32, ids_dtype=np.int64, **attrs
+):
     """Table, states and results after some steps of operators on one whole table."""
     op, fused = lodkit.OPS[rule], lodkit.OPS.get(f"embedding_bag_{rule}")
     alone = ShardedTable(height, WIDTH, Alone(), rule=rule, dtype=dtype, init=INIT, lr=LR)
@@ -95,7 +97,11 @@ def one_process(rule, pool, steps, weighted=False, kind="mixed", height=HEIGHT, 
             out = lodkit.embedding_bag(table, ids, weights, pool=pool)
             by_rows = lodkit.embedding_bag_grad(table, ids, gradient(out), weights, pool=pool)
         results.append(out)
-        if pool in ("sum", "mean", "sqrt") and fused is not None and not {"lazy", "clip_norm", "rounding_seed"} & {*attrs}:
+        if (
+            pool in ("sum", "mean", "sqrt")
+            and fused is not None
+            and not {"lazy", "clip_norm", "rounding_seed"} & {*attrs}
+        ):
             absent = [None] * (len(op.inputs) - 2 - len(states))
             fused(table, ids, gradient(out), *states.values(), *absent, weights, pool=pool, **settings)
         else:
@@ -125,7 +131,15 @@ def equals_one_process(
     expected, states, results = one_process(rule, pool, steps, weighted, kind, height, dtype, ids_dtype, **attrs)
     what = f"{rule} {pool} weighted={weighted} {kind} {dtype} {dealing} rank {engine.rank} of {engine.size}"
     compare = same if close is None else lambda a, b, w: np.testing.assert_allclose(a, b, err_msg=w, **close)
-    settings = {"rule": rule, "dtype": dtype, "init": INIT, "lr": LR, "exchange": exchange, "dealing": dealing, "hot": hot}
+    settings = {
+        "rule": rule,
+        "dtype": dtype,
+        "init": INIT,
+        "lr": LR,
+        "exchange": exchange,
+        "dealing": dealing,
+        "hot": hot,
+    }
     table = ShardedTable(height, WIDTH, engine, **settings, **attrs)
     mine = parts_of(engine.rank, engine.size)
 
@@ -138,7 +152,10 @@ def equals_one_process(
     started = begin(0)
     for step in range(steps):
         out = started.wait()
-        ids, before = batch(step, mine, kind, height, ids_dtype)[0], batch(step, range(mine.start), kind, height, ids_dtype)[0]
+        ids, before = (
+            batch(step, mine, kind, height, ids_dtype)[0],
+            batch(step, range(mine.start), kind, height, ids_dtype)[0],
+        )
         first = len(before.values) if pool is None else len(before)
         count = len(ids.values) if pool is None else len(ids)
         compare(out, results[step][first : first + count], f"{what}: result of step {step}")
@@ -239,13 +256,17 @@ def errors(engine):
         elsewhere = f"rank {rank} raised"
         for bad in (HEIGHT, -1):
             ids = LoDTensor([3, bad], [[2]]) if mine else good
-            kind, said = (lodkit.RowIndexError, (f"ids[1] = {bad}",)) if mine else (RankError, (elsewhere, f"ids[1] = {bad}"))
+            kind, said = (
+                (lodkit.RowIndexError, (f"ids[1] = {bad}",)) if mine else (RankError, (elsewhere, f"ids[1] = {bad}"))
+            )
             raises(kind, lambda ids=ids: table.embedding_bag(ids), *said)
             raises(kind, lambda ids=ids: table.lookup(ids.values), *said)
             raises(kind, lambda ids=ids: table.start(ids, pool="mean").wait(), *said)
         kind = lodkit.LoDError if mine else RankError
         raises(kind, lambda n=1 if mine else 2: table.embedding_bag(good, np.ones(n)), "pass one weight per row")
-        raises(TypeError if mine else RankError, lambda ids=[1] if mine else good: table.embedding_bag(ids), "LoDTensor")
+        raises(
+            TypeError if mine else RankError, lambda ids=[1] if mine else good: table.embedding_bag(ids), "LoDTensor"
+        )
         out = table.embedding_bag(good)
         wrong = np.zeros((2, WIDTH), np.float32) if mine else out
         raises(lodkit.ShapeMismatchError if mine else RankError, lambda g=wrong: table.update(g), "shape")
@@ -271,7 +292,15 @@ def groups(engine):
 
     def made():
         return {
-            n: ShardedTable(*shape, engine, rule="adagrad", init=INIT, dealing=dealings[n], lr=LR, exchange="partial" if n == "c" else "rows")
+            n: ShardedTable(
+                *shape,
+                engine,
+                rule="adagrad",
+                init=INIT,
+                dealing=dealings[n],
+                lr=LR,
+                exchange="partial" if n == "c" else "rows",
+            )
             for n, shape in shapes.items()
         }
 
@@ -301,7 +330,9 @@ def sums(engine):
     """Sums in one order: those of blocks do not depend on the ranks."""
     rng = np.random.default_rng(0)
     for shape in ((), (3,), (100, 7), (9000, 3)):
-        blocks = (rng.standard_normal((PARTS, *shape)) * 10.0 ** rng.integers(-3, 4, (PARTS, *shape))).astype(np.float32)
+        blocks = (rng.standard_normal((PARTS, *shape)) * 10.0 ** rng.integers(-3, 4, (PARTS, *shape))).astype(
+            np.float32
+        )
         mine = blocks[[*parts_of(engine.rank, engine.size)]]
         expected = np.zeros(shape)
         for block in blocks:
@@ -316,4 +347,48 @@ def sums(engine):
     same(engine.allreduce(numbers), engine.size * np.arange(5) + engine.size * (engine.size - 1) // 2, "integers")
 
 
-ALL = [sums, errors, groups, every_kind, every_type, every_pool, hot_rows, steps_of_attributes, by_rounding, every_rule]
+def many(engine):
+    """As many ids as take the paths of large batches: sorts by digits, runs of one row that are cut."""
+    height, width, count = 3000, 16, 40_000
+    drawn = {
+        "uniform": lambda rng: rng.integers(0, height, count),
+        "zipf": lambda rng: rng.zipf(1.3, count) % height,
+        "one": lambda rng: np.where(rng.random(count) < 0.9, 2999, rng.integers(0, height, count)),
+    }
+    for kind, draw in drawn.items():
+        for dealing in ("ranges", "hash"):
+            parts = []
+            for number in range(4):
+                rng = np.random.default_rng(number)
+                ids = draw(rng)
+                cuts = np.sort(rng.integers(0, count + 1, 1999))
+                parts.append((ids, np.diff(cuts, prepend=0, append=count)))
+
+            def joined(numbers, parts=parts):
+                ids = [np.zeros(0, np.int64), *(parts[i][0] for i in numbers)]
+                return LoDTensor(np.concatenate(ids), [np.concatenate([ids[0], *(parts[i][1] for i in numbers)])])
+
+            table = ShardedTable(height, width, engine, rule="adagrad", init=INIT, lr=LR, dealing=dealing)
+            out = table.embedding_bag(
+                joined(range(engine.rank * 4 // engine.size, (engine.rank + 1) * 4 // engine.size)), pool="mean"
+            )
+            table.update(gradient(out))
+            alone = ShardedTable(height, width, Alone(), rule="adagrad", init=INIT, lr=LR)
+            alone.update(gradient(alone.embedding_bag(joined(range(4)), pool="mean")))
+            same(whole(table), alone.values, f"{kind} {dealing}")
+            same(whole(table, "moment"), alone.states["moment"], f"{kind} {dealing}: moment")
+
+
+ALL = [
+    sums,
+    errors,
+    groups,
+    every_kind,
+    every_type,
+    every_pool,
+    hot_rows,
+    steps_of_attributes,
+    by_rounding,
+    many,
+    every_rule,
+]
