@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import reference
 import scenarios
 
 import lodkit
@@ -32,9 +33,9 @@ def test_threads_equal_one_process(scenario, ranks):
 
 
 def test_a_dealing_that_was_given_serves_one_process_too():
-    for dealing in (Hashed(scenarios.HEIGHT, 1), Ranges(scenarios.HEIGHT, 1, hot=[3])):
-        scenarios.equals_one_process(Alone(), "adagrad", "mean", dealing=dealing)
-        scenarios.equals_one_process(Alone(), "adagrad", "sum", dtype=np.float16, rounding_seed=1, dealing=dealing)
+    for dealing in (Hashed(reference.HEIGHT, 1), Ranges(reference.HEIGHT, 1, hot=[3])):
+        reference.equals_one_process(Alone(), "adagrad", "mean", dealing=dealing)
+        reference.equals_one_process(Alone(), "adagrad", "sum", dtype=np.float16, rounding_seed=1, dealing=dealing)
 
 
 def test_levels_above_the_bags_stay():
@@ -63,7 +64,7 @@ def test_float16_bags_as_float32():
     whole, *sharded = run_threads(1, results) + run_threads(3, results)
     assert whole.dtype == np.float32
     for one in sharded:
-        scenarios.same(one, whole, "float32 of float16")
+        reference.same(one, whole, "float32 of float16")
 
 
 @pytest.mark.parametrize("width", [0, 1, 3])
