@@ -211,6 +211,21 @@ def test_traffic_is_what_travels():
     assert second == {"ids": (1, 1, 8), "rows": (1, 1, 16), "positions": (3, 3, 8 + 8 + 8), "grads": (1, 1, 32)}
 
 
+def test_ids_and_gradients_on_a_gpu(place):
+    def results(engine):
+        table = ShardedTable(6, 2, engine, init=uniform(0, 1), lr=0.1)
+        ids, weights = place.to(BAGS), place.to(np.ones(4, np.float32))
+        out = table.embedding_bag(ids, weights, pool="mean")
+        table.update(place.to(out))
+        table.update(place.to(table.lookup(place.to(np.array([4])))))
+        return table.lookup([*range(6)])
+
+    for ranks in (1, 2):
+        found = run_threads(ranks, results)[0]
+        assert isinstance(found, np.ndarray)
+        assert (found != uniform(0, 1)(np.arange(6), 2)).any(axis=1).tolist() == [False, True, False, True, True, True]
+
+
 def test_one_process_sends_nothing():
     table = ShardedTable(8, 4, lr=0.1)
     table.update(table.embedding_bag(BAGS))
