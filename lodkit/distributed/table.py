@@ -36,6 +36,9 @@ class ShardedTable(SavedTable):
     any number of ranks and any dealing. Exceptions, which agree to rounding: ``exchange="partial"``, and rules with a
     norm over all rows (lars, lamb, wngrad, storm, dpsgd, and any with ``clip_norm``).
 
+    Tables are NumPy's. Ids, weights and gradients on a GPU are taken, and copied through host memory; results are
+    NumPy's.
+
     An error that a rank finds in its own inputs is raised on every rank before anything is sent or written: there as
     it is, elsewhere as a ``RankError`` that names the rank.
 

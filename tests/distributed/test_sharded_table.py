@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import reference
 import scenarios
 
 import lodkit
@@ -32,9 +33,9 @@ def test_threads_equal_one_process(scenario, ranks):
 
 
 def test_a_dealing_that_was_given_serves_one_process_too():
-    for dealing in (Hashed(scenarios.HEIGHT, 1), Ranges(scenarios.HEIGHT, 1, hot=[3])):
-        scenarios.equals_one_process(Alone(), "adagrad", "mean", dealing=dealing)
-        scenarios.equals_one_process(Alone(), "adagrad", "sum", dtype=np.float16, rounding_seed=1, dealing=dealing)
+    for dealing in (Hashed(reference.HEIGHT, 1), Ranges(reference.HEIGHT, 1, hot=[3])):
+        reference.equals_one_process(Alone(), "adagrad", "mean", dealing=dealing)
+        reference.equals_one_process(Alone(), "adagrad", "sum", dtype=np.float16, rounding_seed=1, dealing=dealing)
 
 
 def test_levels_above_the_bags_stay():
@@ -63,7 +64,7 @@ def test_float16_bags_as_float32():
     whole, *sharded = run_threads(1, results) + run_threads(3, results)
     assert whole.dtype == np.float32
     for one in sharded:
-        scenarios.same(one, whole, "float32 of float16")
+        reference.same(one, whole, "float32 of float16")
 
 
 @pytest.mark.parametrize("width", [0, 1, 3])
@@ -208,6 +209,21 @@ def test_traffic_is_what_travels():
     assert [first.pop("counts"), second.pop("counts")] == [(2, 2, 2 * 3 * 8)] * 2
     assert first == {"ids": (1, 1, 4), "rows": (1, 1, 32), "positions": (3, 3, 4 + 8 + 4), "grads": (1, 1, 16)}
     assert second == {"ids": (1, 1, 8), "rows": (1, 1, 16), "positions": (3, 3, 8 + 8 + 8), "grads": (1, 1, 32)}
+
+
+def test_ids_and_gradients_on_a_gpu(place):
+    def results(engine):
+        table = ShardedTable(6, 2, engine, init=uniform(0, 1), lr=0.1)
+        ids, weights = place.to(BAGS), place.to(np.ones(4, np.float32))
+        out = table.embedding_bag(ids, weights, pool="mean")
+        table.update(place.to(out))
+        table.update(place.to(table.lookup(place.to(np.array([4])))))
+        return table.lookup([*range(6)])
+
+    for ranks in (1, 2):
+        found = run_threads(ranks, results)[0]
+        assert isinstance(found, np.ndarray)
+        assert (found != uniform(0, 1)(np.arange(6), 2)).any(axis=1).tolist() == [False, True, False, True, True, True]
 
 
 def test_one_process_sends_nothing():
