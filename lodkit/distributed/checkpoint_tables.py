@@ -66,6 +66,7 @@ class SavedTable:
         name: str = "table",
         dealing: Kind | Dealing | None = None,
         hot: Any = None,
+        verify: bool = True,
         **options: Any,
     ) -> Self:
         """Return the table of the newest checkpoint, on any number of ranks; all ranks call it.
@@ -82,6 +83,8 @@ class SavedTable:
             Of the table, where ``ShardedTables.save`` saved it.
         dealing, hot : optional
             As for ``ShardedTable``; those of the saved table by default.
+        verify : bool
+            Compare checksums first. Without, each file is read once, and only missing and cut files are found.
         **options
             ``exchange``, and attributes such as ``lr``: others than were saved.
 
@@ -99,7 +102,7 @@ class SavedTable:
             as the directory.
         """
         engine = as_engine(comm)
-        return load_table(cls, load(engine, directory), engine, name, dealing=dealing, hot=hot, **options)
+        return load_table(cls, load(engine, directory, verify), engine, name, dealing=dealing, hot=hot, **options)
 
 
 def save_tables(

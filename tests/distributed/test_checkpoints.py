@@ -8,14 +8,17 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import sys
+import tracemalloc
 import zlib
 
 import numpy as np
 import pytest
 
 from lodkit.distributed import (
+    Alone,
     Checkpoint,
     CheckpointError,
     Hashed,
@@ -232,6 +235,38 @@ def test_drafts_are_no_checkpoints_and_are_removed(tmp_path):
     assert [path.name for path in whole(tmp_path)] == ["checkpoint-00000002"]
     assert list((tmp_path / "checkpoint-00000001").iterdir()) == [notes]
     check(tmp_path)
+
+
+def test_an_interrupt_waits_for_the_end_of_a_save(tmp_path, monkeypatch):
+    write = checkpoint_exchange.write_manifest
+    monkeypatch.setattr(
+        checkpoint_exchange, "write_manifest", lambda *args: (signal.raise_signal(signal.SIGINT), write(*args))
+    )
+    part = Part(VALUES, Ranges(HEIGHT, 1))
+    with pytest.raises(KeyboardInterrupt):
+        checkpoint_exchange.save(Alone(), tmp_path, {"table": {}}, {"table.values": part})
+    np.testing.assert_array_equal(Checkpoint(tmp_path).rows("table.values"), VALUES)
+
+
+def test_no_second_table_is_made(tmp_path, monkeypatch):
+    """To save or to load, of rows that travel."""
+    monkeypatch.setattr(checkpoint_exchange, "BLOCK", 1 << 16)
+    height = 40_000
+    tables = [np.ones((height // 2, 64), np.float32) for _ in range(2)]
+
+    def at(engine):
+        part = Part(tables[engine.rank], Hashed(height, 2))
+        checkpoint_exchange.save(engine, tmp_path, {"table": {}}, {"table.values": part})
+        read_into(engine, checkpoint_exchange.load(engine, tmp_path), "table.values", part)
+
+    run_threads(2, at)  # imports and compiles
+    tracemalloc.start()
+    try:
+        run_threads(2, at)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 4 << 20 < tables[0].nbytes  # the buffers of checksums and those of files are 1 MiB each
 
 
 def test_two_jobs_do_not_save_in_one_directory(tmp_path):

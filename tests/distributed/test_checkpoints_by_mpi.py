@@ -1,4 +1,4 @@
-"""A rank that is killed ends the job within seconds; the job goes on from its checkpoint to the same bits."""
+"""Checkpoints of processes: whole where a rank fails, and the same bits where one is killed."""
 
 from __future__ import annotations
 
@@ -7,9 +7,15 @@ import subprocess
 import sys
 
 import pytest
-from mpirun import mpirun
+from mpirun import mpirun, run
 
 pytestmark = [pytest.mark.mpi, pytest.mark.jit]
+
+
+def test_other_ranks_load_what_ranks_saved_and_one_that_fails_is_named(tmp_path):
+    pytest.importorskip("resource")
+    for i, ranks in enumerate((3, 1, 4)):
+        assert run(ranks, "checkpoints_by_mpi.py", str(tmp_path)) == f"{i + 1} iterations, {ranks} ranks\n"
 
 
 def test_ranks_that_are_killed():
