@@ -170,6 +170,7 @@ class ShardedTable(SavedTable):
         Parameters
         ----------
         ids : LoDTensor, array or list of int32 or int64
+            Not to be changed, nor weights, until the update by this batch.
         pool : str, optional
             As in ``embedding_bag``; without one, as in ``lookup``.
         weights, **attrs
@@ -192,7 +193,7 @@ class ShardedTable(SavedTable):
         Parameters
         ----------
         ids : array of int32 or int64 of any shape, LoDTensor, or list
-            This rank's own; may be empty.
+            This rank's own; may be empty. Not to be changed until the update.
 
         Returns
         -------
@@ -222,7 +223,7 @@ class ShardedTable(SavedTable):
         Parameters
         ----------
         ids : LoDTensor of int32 or int64
-            This rank's own bags, the innermost sequences; there may be none.
+            This rank's own bags, the innermost sequences; there may be none. Not to be changed until the update.
         weights : array of shape (number of ids,), or LoDTensor, optional
         pool : {"sum", "mean", "sqrt", "max", "min", "prod", "logsumexp", "logmeanexp"}
             With ``exchange="partial"`` one of the first three.
@@ -265,15 +266,17 @@ class ShardedTable(SavedTable):
             Another rank has refused its gradient.
         """
         if self._on is None:
-            self._taken(batch).step_directly(grad, attrs)
+            self._looked_up(batch).step_directly(grad, attrs)
+            self._last = None
         else:
             self._begin("update", self._step(grad, batch, attrs)).finish()
 
     def _step(self, grad, batch, attrs):
-        return (yield from self._taken(batch).step(grad, attrs))
+        yield from self._looked_up(batch).step(grad, attrs)
+        self._last = None
 
-    def _taken(self, batch):
-        batch, self._last = batch or self._last, None
+    def _looked_up(self, batch):
+        batch = batch or self._last
         if batch is None or batch.table is not self:
             raise LodkitError("update follows a lookup of this table, each once; or pass the batch that start returned")
         return batch

@@ -44,11 +44,15 @@ def every_type(engine):
         equals_one_process(engine, "adagrad", "mean", dtype=np.float16, weighted=weighted)
     equals_one_process(engine, "adagrad", None, dtype=np.float16)
     for dealing, hot in (("ranges", None), ("hash", [3, 90])):
-        equals_one_process(engine, "adagrad", "mean", dtype=np.float16, rounding_seed=5, dealing=dealing, hot=hot)
+        for attrs in ({}, {"lazy": False, "weight_decay": 0.1}):
+            equals_one_process(
+                engine, "adagrad", "mean", dtype=np.float16, rounding_seed=5, dealing=dealing, hot=hot, **attrs
+            )
 
 
 def hot_rows(engine):
     """Rows on every rank, whatever the dealing."""
+    equals_one_process(engine, "adam", "mean", kind="duplicates", hot=[0, 5], lazy=False)
     for dealing in ("ranges", "hash"):
         for hot in ([0, 1, 2, 96], np.arange(HEIGHT)):
             for pool in ("sum", None, "max"):

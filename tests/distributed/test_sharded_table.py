@@ -22,7 +22,7 @@ from lodkit.distributed import (
     uniform,
 )
 
-QUICK = [scenario for scenario in scenarios.ALL if scenario is not scenarios.every_rule]
+QUICK = [s for s in scenarios.ALL if s not in (scenarios.every_rule, scenarios.many)]  # these compile too much
 BAGS = LoDTensor([1, 5, 1, 3], [[3, 0, 1]])
 
 
