@@ -119,6 +119,24 @@ def test_formulas_of_the_page():
     assert found.sent("update").mean() == pytest.approx(update, rel=0.02)
 
 
+@pytest.mark.parametrize("pool", [None, "max"])
+def test_updates_of_rows_send_a_gradient_for_each_id(pool):
+    dealing, ranks = Hashed(40, 3, [0, 3]), 3
+    bags = bags_of([3, 0, 7, 1, 1, 20], 40)
+    found = simulate(bags, dealing, 3)
+
+    def at(engine):
+        mine = LoDTensor(bags[2 * engine.rank : 2 * engine.rank + 2].values, [bags.lengths()[2 * engine.rank :][:2]])
+        table = ShardedTable(40, 3, engine, dealing=dealing, rule="sgd", lr=0.1)
+        out = table.lookup(mine.values) if pool is None else table.embedding_bag(mine, pool=pool)
+        table.traffic.clear()
+        table.update(np.ones_like(out))
+        return sum(traffic.bytes for traffic in table.traffic.values())
+
+    away = found.ids.sum(axis=1) - found.ids.diagonal() + (ranks - 1) * found.hot
+    assert run_threads(ranks, at) == (24 * (ranks - 1) + (4 + 12) * away).tolist()
+
+
 @pytest.fixture(scope="module")
 def script():
     """What counts and draws for the page."""
