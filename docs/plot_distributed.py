@@ -101,8 +101,7 @@ def figure(name, rows, xlabel, line=None):
             for (kind, points), color in zip(lines.items(), COLORS, strict=False):
                 (known[kind],) = axes.loglog(*zip(*points, strict=True), c=color, lw=1.2, marker=".", ms=4)
             axes.set_title(title, fontsize=8)
-            xs = {x for points in lines.values() for x, _ in points}
-            marked(axes.set_xticks, [x for x in (1, 10, 100, 8, 64, 500, 512, 1024) if x in xs and (x > 9 or 1 in xs)])
+            marked(axes.set_xticks, (8, 64, 1024) if xlabel == "ranks" else (1, 10, 100, 500))
             axes.grid(axis="y", lw=0.3)
             if line:
                 axes.axhline(line, c="#888888", lw=0.6)
@@ -146,10 +145,9 @@ def write(counts):
     figure("distributed-balance.svg", rows, "ranks")
     ways = [
         ("exact lookup", kinds[1], "lookup"),
-        ("partial pooling", kinds[1], "partial"),
-        ("update", kinds[1], "update"),
+        ("update, or partial pooling", kinds[1], "update"),
+        (f"update, {HOT[0]} hot", kinds[2], "update"),
     ]
-    ways += [(f"update, {HOT[0]} hot", kinds[2], "update")]
     panels = {
         ids: {label: picked(counts, ids, kind, f"bytes sent, {way}", 1e6) for label, kind, way in ways}
         for ids in STREAMS
@@ -198,8 +196,18 @@ def tables(counts):
     """The tables of the page, by the mark in front of them."""
     keys = list(dict.fromkeys(key[:4] for key in counts))
     at_64 = [(key[0], key) for key in keys if key[0] in STREAMS and key[2:] == (20, 64)]
-    words = [(key[3], key) for key in keys if key[0] == "docstrings"]
-    return {"balance": table(counts, "ids", at_64), "docstrings": table(counts, "ranks", words)}
+    words = [(key[3], key) for key in keys if key[0] == "docstrings" and key[3] in (8, 64)]
+    marks = {"balance": table(counts, "ids", at_64), "docstrings": table(counts, "ranks", words)}
+    return marks | {"partial": partial_table(counts)}
+
+
+def partial_table(counts):
+    """Yield a table of the shortest bags for which partial pooling sends less."""
+    yield f"| ranks | {' | '.join(STREAMS)} |"
+    yield f"|---|{'---|' * len(STREAMS)}"
+    for n in (8, 64, 512):
+        pays = ([length for length, ratio in ratios(counts, ids, n) if ratio < 1] for ids in STREAMS)
+        yield f"| {n} | {' | '.join(str(x[0]) if x else f'above {LENGTHS[-1]}' for x in pays)} |"
 
 
 def read():

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import ops
-from ..arrays import check_gradient
+from ..arrays import check_gradient, to_device
 from ..arrays.ids import checked_ids
 from ..errors import LodkitError
 from ..kernels.cpu.primitives.device import values_grad
@@ -18,7 +18,7 @@ from ..ops.segments import check_weights
 from ..ops.sequence_pool import above
 from ..ops.shared.updates import check_grad_dtype
 from ..public import public
-from ..registry.kinds import aligned
+from ..registry.kinds import aligned, on_gpu
 from .exchange import Job
 from .messages import Part
 from .plan import EVERY, Split, make_plan, split_bags
@@ -33,7 +33,8 @@ class Batch:
     """A lookup that has begun on every rank; ``ShardedTable.start`` makes it."""
 
     def __init__(self, table: ShardedTable, ids: Any, pool: str | None, weights: Any, attrs: dict[str, Any]) -> None:
-        self.table, self.ids, self.pool, self.weights, self.attrs = table, ids, pool, weights, attrs
+        self.table, self.pool, self.attrs = table, pool, attrs
+        self.ids, self.weights = _on_cpu(ids), _on_cpu(weights)
         self._plan = self._split = self._owned = self._rows = self._exchange = None
         self._waited = False
 
@@ -81,7 +82,7 @@ class Batch:
 
     def _checked(self, grad, given):
         """A gradient, and the attributes of a step."""
-        table, grad = self.table, np.asarray(_values(grad))
+        table, grad = self.table, np.asarray(_values(_on_cpu(grad)))
         if not self._waited:
             raise LodkitError("update takes the gradient of a batch that was looked up: call wait() first")
         attrs = table._settled(given)
@@ -108,6 +109,7 @@ class Batch:
         """Check all inputs, and find out who owns which id."""
         table, ids = self.table, self.ids
         if self.pool is not None:
+            ops.embedding_bag._check_attrs({"pool": self.pool, **self.attrs})
             if not isinstance(ids, LoDTensor):
                 raise TypeError(
                     f"embedding_bag takes ids as a LoDTensor, got {type(ids).__name__}; pass LoDTensor(...)"
@@ -240,6 +242,13 @@ class Batch:
         full = offsets[1:] > offsets[:-1]
         by_bag[full] = found[offsets[:-1][full]]
         return by_bag
+
+
+def _on_cpu(x):
+    """An array or a LoDTensor, copied from a GPU if it is there."""
+    if not on_gpu(x):
+        return x
+    return x.to("cpu") if isinstance(x, LoDTensor) else to_device(x, "cpu")
 
 
 def _values(x):

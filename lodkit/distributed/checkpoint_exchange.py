@@ -215,14 +215,14 @@ def _routed(engine, dealing, first, last):
     return hot, order, local, np.bincount(owners[order], minlength=engine.size)
 
 
-def load(engine, directory, check=True):
+def load(engine, directory, verify=True):
     """Open a checkpoint at all ranks, the newest that rank 0 sees, and compare checksums, each rank of some files."""
     all_ranks = Agreement(engine, f"{os.fspath(directory)}: not loaded")
     path, none = all_ranks.at_root(_found, directory)
     if none:
         raise NoCheckpointError(none)
     checkpoint = all_ranks.do(Checkpoint, path)
-    if check:
+    if verify:
         all_ranks.do(lambda: checkpoint.verify(engine.rank, engine.size))
     all_ranks.reach()
     return checkpoint

@@ -66,6 +66,7 @@ class SavedTable:
         name: str = "table",
         dealing: Kind | Dealing | None = None,
         hot: Any = None,
+        verify: bool = True,
         **options: Any,
     ) -> Self:
         """Return the table of the newest checkpoint, on any number of ranks; all ranks call it.
@@ -82,6 +83,8 @@ class SavedTable:
             Of the table, where ``ShardedTables.save`` saved it.
         dealing, hot : optional
             As for ``ShardedTable``; those of the saved table by default.
+        verify : bool
+            Compare checksums first. Without, each file is read once, and only missing and cut files are found.
         **options
             ``exchange``, and attributes such as ``lr``: others than were saved.
 
@@ -99,14 +102,15 @@ class SavedTable:
             as the directory.
         """
         engine = as_engine(comm)
-        return load_table(cls, load(engine, directory), engine, name, dealing=dealing, hot=hot, **options)
+        return load_table(cls, load(engine, directory, verify), engine, name, dealing=dealing, hot=hot, **options)
 
 
 def save_tables(
     tables: Mapping[str, Any], directory: str | PathLike[str], keep: int | None, extra: Any
 ) -> pathlib.Path:
     """Save tables of one engine in one checkpoint; return its path."""
-    described, parts = {}, {}
+    described: dict[str, Any] = {}
+    parts: dict[str, Part] = {}
     for name, table in tables.items():
         if not NAME.fullmatch(name) or "." in name:
             raise ValueError(f"the table {name!r} becomes a name of files: take letters, digits, _ and -")

@@ -134,7 +134,8 @@ def as_engine(comm: Any = None) -> Engine:
     ----------
     comm : optional
         A communicator of mpi4py, a process group of torch.distributed, or an ``Engine``. By default MPI's world where
-        this process was started by ``mpirun``, else this process alone.
+        this process was started by ``mpirun``, else this process alone. In MPI's world an error that nobody catches
+        then ends all ranks, which would wait for this one.
     """
     if comm is None:
         comm = _world()
@@ -171,11 +172,16 @@ def _world():
         from mpi4py import MPI
     except ImportError as error:
         raise ImportError('started by mpirun, but mpi4py is missing: pip install "lodkit[mpi]"') from error
-    return MPI.COMM_WORLD if MPI.COMM_WORLD.size > 1 else None
+    if MPI.COMM_WORLD.size == 1:
+        return None
+    from .mpi import end_together
+
+    end_together()
+    return MPI.COMM_WORLD
 
 
 def raise_together(engine: Engine, error: Exception | None, failed: Array) -> None:
-    """Raise on every rank, where ranks have ``failed``: the own error, or a RankError with that of the first such rank."""
+    """Raise on every rank, as some have ``failed``: the own error, or a RankError with that of the first of them."""
     text = np.zeros(TEXT, np.uint8)
     if error is not None:
         said = f"{type(error).__name__}: {error}".encode()[:TEXT]

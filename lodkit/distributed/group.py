@@ -130,13 +130,13 @@ class ShardedTables(Mapping[str, ShardedTable]):
 
     @classmethod
     @surface
-    def load(cls, directory: str | PathLike[str], comm: Any = None, **options: Any) -> Self:
+    def load(cls, directory: str | PathLike[str], comm: Any = None, *, verify: bool = True, **options: Any) -> Self:
         """Return the tables of the newest checkpoint, on any number of ranks; see ``ShardedTable.load``.
 
         ``options`` are those of all tables: a dealing by its name, ``lr``.
         """
         engine = as_engine(comm)
-        checkpoint = load(engine, directory)
+        checkpoint = load(engine, directory, verify)
         return cls({name: load_table(ShardedTable, checkpoint, engine, name, **options) for name in checkpoint.tables})
 
     def _exchange(self, what, job):

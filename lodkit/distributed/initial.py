@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays.types import Array, Scalar
+from ..arrays import is_number
+from ..arrays.types import Array
 from ..ops.dropout import FIRST, GOLDEN, SECOND
 
 BLOCK = 1 << 15  # numbers that are made at once: the first cache holds them
@@ -84,6 +85,6 @@ def as_init(init: Any, height: int, seed: int) -> Callable[[Array, int], Any]:
         if init not in made:
             raise ValueError(f"init must be one of {sorted(made)}, a number or a function, got {init!r}")
         return made[init]
-    if not isinstance(init, Scalar | int):
+    if not is_number(init):
         raise TypeError(f"init must be a name, a number or a function (ids, width) -> rows, got {type(init).__name__}")
     return lambda ids, width: init

@@ -28,9 +28,22 @@ def _message(rows, counts):
     return [rows, (counts, lengths_to_offsets(counts)[:-1]), _row_type(size)]
 
 
+@functools.cache
+def end_together() -> None:
+    """Let an error that nobody catches end all ranks, which would wait for this one; as ``python -m mpi4py`` does."""
+    before = sys.excepthook
+
+    def hook(kind, error, trace):
+        before(kind, error, trace)
+        sys.stderr.flush()
+        MPI.COMM_WORLD.Abort(1)
+
+    sys.excepthook = hook
+
+
 @public(home="lodkit.distributed")
 class MPIEngine(Engine):
-    """The processes of a communicator of mpi4py; arrays travel from memory to memory, CUDA arrays are not taken.
+    """The processes of a communicator of mpi4py; arrays travel from host memory to host memory.
 
     Parameters
     ----------

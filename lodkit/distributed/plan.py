@@ -9,8 +9,8 @@ import numpy as np
 from .. import ops
 from ..arrays.types import Array
 from ..jit import njit
-from ..kernels.cpu.primitives.sort import sort_rows
 from ..lod.offsets import lengths_to_offsets
+from .dealing import Dealing
 
 EVERY = -1  # the owner of a hot row
 
@@ -34,19 +34,36 @@ class Plan(NamedTuple):
     inverse: Array
 
 
-def make_plan(ids: Array, dealing, rank: int) -> Plan:
+@njit
+def _group(owners, local, rank, counts, inverse, grouped_owners, grouped_local):
+    """Put distinct ids into the order of who is asked for them, and number those of the batch by it."""
+    for k in range(len(owners)):
+        counts[rank if owners[k] == EVERY else owners[k]] += 1
+    next_place, total = np.empty_like(counts), 0
+    for r in range(len(counts)):
+        next_place[r] = total
+        total += counts[r]
+    place = np.empty(len(owners), np.int64)
+    for k in range(len(owners)):
+        asked = rank if owners[k] == EVERY else owners[k]
+        place[k] = next_place[asked]
+        grouped_owners[place[k]], grouped_local[place[k]] = owners[k], local[k]
+        next_place[asked] += 1
+    for i in range(len(inverse)):
+        inverse[i] = place[inverse[i]]
+
+
+def make_plan(ids: Array, dealing: Dealing, rank: int) -> Plan:
     """Group the distinct ones of checked ids by owner; hot rows are asked of the own rank."""
     distinct, inverse = ops.unique(ids, return_inverse=True)
     owners, local = dealing.locate(distinct)
-    asked = np.where(owners == EVERY, rank, owners)
-    order, _, _ = sort_rows(asked, dealing.ranks)
-    place = np.empty(len(order), np.int64)
-    place[order] = np.arange(len(order))
-    counts = np.bincount(asked, minlength=dealing.ranks)
-    return Plan(counts, owners[order], local[order].astype(row_type(dealing)), place[inverse])
+    counts, found = np.zeros(dealing.ranks, np.int64), np.empty(len(owners), np.int64)
+    rows: Array = np.empty(len(owners), row_type(dealing))
+    _group(owners, local, rank, counts, inverse, found, rows)
+    return Plan(counts, found, rows, inverse)
 
 
-def row_type(dealing):
+def row_type(dealing: Dealing) -> type:
     """The type in which local rows travel: int32 where they fit, on every rank."""
     return np.int32 if dealing.height < 1 << 31 else np.int64
 

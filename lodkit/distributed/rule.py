@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import ops
+from ..arrays import empty
 from ..arrays.types import Array
 from ..kernels.cpu.primitives import device
 from ..lod import LoDTensor, SelectedRows
@@ -37,7 +38,9 @@ class Rule:
         if op is None or not hasattr(op.definition, "traits"):
             known = [name for name, op in OPS.items() if hasattr(op.definition, "traits")]
             raise ValueError(f"rule must be an optimizer's operator, one of {', '.join(known)}; got {name!r}")
-        self.op, self.traits, self.fused = op, op.definition.traits, OPS.get(f"embedding_bag_{name}")
+        self.op: Any = op
+        self.traits = op.definition.traits
+        self.fused: Any = OPS.get(f"embedding_bag_{name}")
         parameters = op.signature.parameters
         possible = [*op.inputs][2:]
         if unknown := set(optional) - set(possible):
@@ -45,9 +48,12 @@ class Rule:
         self._possible = possible
         self.names = [n for n in possible if parameters[n].default is not None or n == "linear" or n in optional]
         self.attrs = {**({"lazy": True} if "lazy" in op.defaults else {}), **attrs}
-        refused = [n for n in ("mask", "return_step") if self.attrs.get(n)]
-        if refused:
-            raise ValueError(f"a sharded table takes no {refused[0]}")
+        self._refuse(self.attrs)
+
+    def _refuse(self, attrs):
+        for name in ("mask", "return_step"):
+            if attrs.get(name) is not None and attrs[name] is not False:
+                raise ValueError(f"a sharded table takes no {name}, which is by rows of one array")
 
     def make_states(self, values: Array) -> dict[str, Array]:
         """First states of some rows: zeros, or what the operator starts from; float32 for rows of float16."""
@@ -55,13 +61,17 @@ class Rule:
         for name in self.names:
             last = name == self.names[-1]
             shape = (1,) if last and traits.single else values.shape[: 1 if last and traits.rowwise else None]
-            dtype = np.int64 if last and traits.counter else np.promote_types(values.dtype, np.float32)
-            states[name] = np.full(shape, traits.start, dtype) if last and traits.start else np.zeros(shape, dtype)
+            dtype = np.dtype(np.int64) if last and traits.counter else np.promote_types(values.dtype, np.float32)
+            states[name] = empty(shape, dtype)  # huge pages, as of the values
+            states[name][...] = traits.start if last else 0
         return states
 
-    def settled(self, values: Array, iteration: int, given: dict[str, Any], replicated: bool) -> dict[str, Any]:
+    def settled(
+        self, values: Array, iteration: int, given: dict[str, Any], ranks: int, replicated: bool
+    ) -> dict[str, Any]:
         """Attributes of a step, checked."""
         attrs = {**self.attrs, **{name: value for name, value in given.items() if value is not None}}
+        self._refuse(attrs)
         if "lr" not in attrs:
             raise TypeError("update needs lr, here or when the table is made")
         if "iteration" in self.op._tests:
@@ -71,10 +81,10 @@ class Rule:
             attrs["rounding_seed"] = (seed + iteration) % (1 << 31)
         check_attrs(self.op, attrs, iteration)
         check_rounding(values, attrs.get("duplicates", "merge"), seed, None)
-        if (self.traits.whole or attrs.get("clip_norm") is not None) and replicated:
-            raise ValueError(
-                f"{self.op.name} takes a norm over all rows here, which would count hot rows on every rank"
-            )
+        if ranks > 1 and attrs.get("sigma"):
+            raise ValueError(f"{self.op.name} over several ranks takes no sigma: its noise is by places in one array")
+        if ranks > 1 and replicated and (self.traits.whole or attrs.get("clip_norm") is not None):
+            raise ValueError(f"{self.op.name} takes a norm over all rows here: it would count hot rows on every rank")
         return attrs
 
     def takes_bags(self, attrs: dict[str, Any]) -> bool:
@@ -92,7 +102,7 @@ class Rule:
     def step_rows(self, values, states, grad, attrs, on=None) -> None:
         """Step by a gradient of rows; ``on`` is the device whose norms are those of all ranks."""
         arrays = values, *states.values()
-        launch = None if on is None else self.op.select(values, grad, *arrays[1:])
+        launch: Any = None if on is None else self.op.select(values, grad, *arrays[1:])
         if not isinstance(launch, functools.partial):  # on one device alone: has no norms and rounds to nearest
             self.op(values, grad, *arrays[1:], **attrs)
         elif self.traits.whole and not self.traits.single and attrs.get("lazy"):
@@ -119,11 +129,14 @@ class RanksDevice:
     def squared_norm(self, x):
         return float(self._engine.allreduce(np.array([device.squared_norm(x)]))[0])
 
+    def stepped_norms(self, rule, param, states, grad):
+        return tuple(map(float, self._engine.allreduce(np.array(device.stepped_norms(rule, param, states, grad)))))
+
     def jitter(self, values, rows, seed):
         local = np.arange(len(values)) if rows is None else rows
         device.jitter(values, self._dealing.ids(self._engine.rank, local), seed)
 
 
-def rows_gradient(values: Array, bags: LoDTensor, grad: Array, weights: Array | None, pool: str) -> SelectedRows:
+def rows_gradient(values: Array, bags: LoDTensor, grad: Array, weights: Array | None, pool: Any) -> SelectedRows:
     """The gradient of a table by that of its bags, a row for each id."""
     return ops.embedding_bag_grad(values, bags, grad, weights, pool=pool)

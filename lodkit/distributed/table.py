@@ -36,6 +36,9 @@ class ShardedTable(SavedTable):
     any number of ranks and any dealing. Exceptions, which agree to rounding: ``exchange="partial"``, and rules with a
     norm over all rows (lars, lamb, wngrad, storm, dpsgd, and any with ``clip_norm``).
 
+    Tables are NumPy's. Ids, weights and gradients on a GPU are taken, and copied through host memory; results are
+    NumPy's.
+
     An error that a rank finds in its own inputs is raised on every rank before anything is sent or written: there as
     it is, elsewhere as a ``RankError`` that names the rank.
 
@@ -130,7 +133,8 @@ class ShardedTable(SavedTable):
         self.rule = Rule(rule, tuple(states), attrs)
         self.values = self._filled(as_init(init, self.height, seed))
         self.states = self.rule.make_states(self.values)
-        self.iteration, self.traffic = 0, {}
+        self.iteration = 0
+        self.traffic: dict[str, Traffic] = {}
         whole = self.engine.size == 1 and not isinstance(dealing, Dealing)
         self._on = None if whole else RanksDevice(self.engine, self.dealing)
         self._last: Batch | None = None
@@ -166,6 +170,7 @@ class ShardedTable(SavedTable):
         Parameters
         ----------
         ids : LoDTensor, array or list of int32 or int64
+            Not to be changed, nor weights, until the update by this batch.
         pool : str, optional
             As in ``embedding_bag``; without one, as in ``lookup``.
         weights, **attrs
@@ -188,7 +193,7 @@ class ShardedTable(SavedTable):
         Parameters
         ----------
         ids : array of int32 or int64 of any shape, LoDTensor, or list
-            This rank's own; may be empty.
+            This rank's own; may be empty. Not to be changed until the update.
 
         Returns
         -------
@@ -218,7 +223,7 @@ class ShardedTable(SavedTable):
         Parameters
         ----------
         ids : LoDTensor of int32 or int64
-            This rank's own bags, the innermost sequences; there may be none.
+            This rank's own bags, the innermost sequences; there may be none. Not to be changed until the update.
         weights : array of shape (number of ids,), or LoDTensor, optional
         pool : {"sum", "mean", "sqrt", "max", "min", "prod", "logsumexp", "logmeanexp"}
             With ``exchange="partial"`` one of the first three.
@@ -261,22 +266,23 @@ class ShardedTable(SavedTable):
             Another rank has refused its gradient.
         """
         if self._on is None:
-            self._taken(batch).step_directly(grad, attrs)
+            self._looked_up(batch).step_directly(grad, attrs)
+            self._last = None
         else:
             self._begin("update", self._step(grad, batch, attrs)).finish()
 
     def _step(self, grad, batch, attrs):
-        return (yield from self._taken(batch).step(grad, attrs))
+        yield from self._looked_up(batch).step(grad, attrs)
+        self._last = None
 
-    def _taken(self, batch):
-        batch, self._last = batch or self._last, None
+    def _looked_up(self, batch):
+        batch = batch or self._last
         if batch is None or batch.table is not self:
             raise LodkitError("update follows a lookup of this table, each once; or pass the batch that start returned")
         return batch
 
     def _settled(self, attrs):
-        replicated = self.engine.size > 1 and len(self.dealing.hot) > 0
-        return self.rule.settled(self.values, self.iteration, attrs, replicated)
+        return self.rule.settled(self.values, self.iteration, attrs, self.engine.size, len(self.dealing.hot) > 0)
 
     def _step_rows(self, rows, grad, attrs):
         grad = SelectedRows._wrap(rows.astype(np.int64), grad, len(self.values))

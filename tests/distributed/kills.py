@@ -29,14 +29,14 @@ from lodkit.distributed import Checkpoint, NoCheckpointError
 
 JOB = pathlib.Path(__file__).with_name("programs") / "kill_job.py"
 RANKS = [2, 4, 3, 1]
-STARTED, ENDED = 60, 10  # seconds in which a job must have started, and one whose rank was killed must have ended
+STARTED, ENDED = 60, 20  # seconds in which a job must have started, and one whose rank was killed must have ended
 
 
 class Job:
     """A job, and what it has printed."""
 
     def __init__(self, ranks, directory, steps, keep=2):
-        command = [mpirun(), "-n", str(ranks), sys.executable, "-m", "mpi4py", JOB, directory, str(steps), str(keep)]
+        command = [mpirun(), "-n", str(ranks), sys.executable, JOB, directory, str(steps), str(keep)]
         out = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
         self.process = subprocess.Popen([*map(str, command)], env={**os.environ, **ENVIRONMENT}, **out)
         self.lines = []

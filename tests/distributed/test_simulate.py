@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import collections
+import importlib.util
+import pathlib
 
 import numpy as np
 import pytest
@@ -115,6 +117,44 @@ def test_formulas_of_the_page():
     p = bags * 0.9**length * ranks * (1 - (1 - 1 / ranks) ** length)
     update = counts + (i * 0.9 * n + (4 + f + w) * p) * away + (i * h + (4 + f + w) * g) * (ranks - 1)
     assert found.sent("update").mean() == pytest.approx(update, rel=0.02)
+
+
+@pytest.mark.parametrize("pool", [None, "max"])
+def test_updates_of_rows_send_a_gradient_for_each_id(pool):
+    dealing, ranks = Hashed(40, 3, [0, 3]), 3
+    bags = bags_of([3, 0, 7, 1, 1, 20], 40)
+    found = simulate(bags, dealing, 3)
+
+    def at(engine):
+        mine = LoDTensor(bags[2 * engine.rank : 2 * engine.rank + 2].values, [bags.lengths()[2 * engine.rank :][:2]])
+        table = ShardedTable(40, 3, engine, dealing=dealing, rule="sgd", lr=0.1)
+        out = table.lookup(mine.values) if pool is None else table.embedding_bag(mine, pool=pool)
+        table.traffic.clear()
+        table.update(np.ones_like(out))
+        return sum(traffic.bytes for traffic in table.traffic.values())
+
+    away = found.ids.sum(axis=1) - found.ids.diagonal() + (ranks - 1) * found.hot
+    assert run_threads(ranks, at) == (24 * (ranks - 1) + (4 + 12) * away).tolist()
+
+
+@pytest.fixture(scope="module")
+def script():
+    """What counts and draws for the page."""
+    file = pathlib.Path(__file__).parents[2] / "docs" / "plot_distributed.py"
+    spec = importlib.util.spec_from_file_location(file.stem, file)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_tables_of_the_page_are_those_of_the_counts(script):
+    page, counts = script.PAGE.read_text(), script.read()
+    for mark, lines in script.tables(counts).items():
+        text = "\n".join(lines)
+        assert f"<!-- {mark} -->\n\n{text}\n\n<!-- end -->" in page, "run python docs/plot_distributed.py --draw"
+    ids = zipf(8 * script.IDS_OF_A_RANK, script.HEIGHT, 1, seed=8)
+    for *key, count in script.told(("Zipf 1.0", "hash", 20, 8), script.cut(ids, 20), Hashed(script.HEIGHT, 8)):
+        assert counts[tuple(key)] == pytest.approx(count, rel=1e-5), "run python docs/plot_distributed.py"
 
 
 def test_one_rank_sends_nothing():

@@ -1,6 +1,6 @@
 """A job that trains, saves after every step and goes on from its last checkpoint.
 
-    mpirun -n 4 python -m mpi4py kill_job.py DIRECTORY STEPS KEEP
+    mpirun -n 4 python kill_job.py DIRECTORY STEPS KEEP
 
 What it computes depends on the step alone, not on the number of ranks. Each rank prints its process, and rank 0 a line
 after each step.
