@@ -154,7 +154,9 @@ def _even(x, name):
     try:
         return np.asarray(x)
     except ValueError as error:
-        raise LoDError(f"{name} is a list of uneven lists; make a LoDTensor of it: LoDTensor.from_nested") from error
+        raise LoDError(
+            f"{name} = {x!r:.200} is a list of uneven lists; make a LoDTensor of it: LoDTensor.from_nested"
+        ) from error
 
 
 def check_rows(array, name):

@@ -14,10 +14,11 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ..arrays import cast, flat, from_lists, integers, is_array, to_device
+from ..arrays import cast, flat, from_lists, integers, is_array, is_integer, to_device
 from ..arrays.checks import PLAIN
 from ..errors import LodkitError
 from ..lod import LoDTensor, RankTable, SelectedRows, values_of
+from ..lod.large import is_size, no_memory
 from ..public import public
 from ..registry import OPS, VarDesc
 from ..registry.catalogue import Names
@@ -116,7 +117,12 @@ def call(ops, name, inputs, attrs):
         if attr not in attrs:
             raise SlotError(f"{name} needs the attribute {attr}; its attributes are {', '.join(known.attributes)}")
     found = {slot: _accepted(ops, name, known, slot, x) for slot, x in inputs.items()}
-    return function(ops, **found, **attrs)
+    try:
+        return function(ops, **found, **attrs)
+    except (MemoryError, ValueError, OverflowError) as error:
+        if isinstance(error, LodkitError) or not is_size(error):
+            raise
+        raise no_memory(name, [*attrs.items(), *found.items()], error) from error
 
 
 def _accepted(ops, name, known, slot, x):
@@ -166,9 +172,11 @@ def vector(x):
     return x.but(dims=x.dims[:1]) if isinstance(x, VarDesc) else flat(values_of(x))
 
 
-def width(number):
+def width(number, name):
     """Convert a width: Paddle's -1, the longest length, to None."""
-    return None if number == -1 else number
+    if not (number is None or is_integer(number)):
+        raise TypeError(f"{name} must be an integer, got {number!r}; -1 is the longest length")
+    return None if number is None or number == -1 else number
 
 
 def without_last(x, slot):

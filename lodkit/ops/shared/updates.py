@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from ...arrays import check_rows, check_values, is_number, native, writable
+from ...arrays import check_rows, check_values, from_lists, is_array, is_number, native, writable
 from ...errors import DTypeError, ShapeMismatchError
 from ...lod import SelectedRows
 from ..selected_rows import added
@@ -159,7 +159,7 @@ def rectification(beta2, iteration):
 
 def iteration_of(power, beta):
     """The number of steps before the one whose correction has this power of beta: of ``beta**t``, t - 1."""
-    numbers = np.asarray(power)
+    numbers = power if is_array(power) else from_lists(power, "a power of beta")
     if numbers.size != 1 or numbers.dtype.kind not in "fiu":
         raise ShapeMismatchError(f"a power of beta must be one number, got {numbers.dtype} of shape {numbers.shape}")
     power = learning_rate(power)
