@@ -207,5 +207,7 @@ def test_iterations_far_apart(now, last):
 
 
 def test_a_gradient_without_items():
-    with pytest.raises(ShapeMismatchError, match=r"^output_grad must have 2 items, one per id of mask, for each segment"):
+    with pytest.raises(
+        ShapeMismatchError, match=r"^output_grad must have 2 items, one per id of mask, for each segment"
+    ):
         lodkit.caffe2.SparseToDenseMaskGradient([7, 4], np.ones(2), [1, 1], mask=[4, 7])
