@@ -137,6 +137,9 @@ PADDLE = [
         "height_sections must",
     ),
     ("sequence_mask", {"X": np.array([1])}, {"maxlen": [1]}, r"maxlen must be an integer, got \[1\]"),
+    ("sequence_mask", {"X": np.array([1])}, {"out_dtype": np.ones(2)}, "out_dtype must be an integer, got array"),
+    ("sequence_pad", {"X": IDS, "PadValue": 0}, {"padded_length": np.ones(2)}, "padded_length must be an integer"),
+    ("lookup_table_v2", {"W": ROWS, "Ids": [0]}, {"padding_idx": np.ones(2)}, "padding_idx must be an integer"),
 ]
 
 
@@ -205,13 +208,34 @@ def test_copies_that_no_memory_holds():
 @pytest.mark.parametrize("sigma", [0.0, 0.1])
 def test_gradients_of_text(sigma):
     for rows in (0, 2):
-        with pytest.raises(lodkit.DTypeError, match="dpsgd"):
+        with pytest.raises(lodkit.DTypeError, match="the gradient takes float16, float32 or float64"):
             lodkit.dpsgd(np.zeros((rows, 3)), np.zeros((rows, 3), "S3"), lr=0.5, clip_norm=0.5, sigma=sigma)
 
 
 def test_integers_of_more_than_64_bits():
     with pytest.raises(lodkit.DTypeError, match="norm takes float16, float32 or float64, not object"):
         lodkit.norm(10**400)
+
+
+def test_integers_of_more_than_64_bits_added():
+    with pytest.raises(lodkit.DTypeError, match="pass a float in place of an integer of more than 64 bits"):
+        LoDTensor(np.ones(2), [[2]]) + 10**400
+
+
+@pytest.mark.parametrize("grad", [2**63, np.ones((3, 2), np.uint64), np.ones((3, 2), int)])
+def test_norms_of_integers(grad):
+    with pytest.raises(lodkit.DTypeError, match="the gradient takes float16, float32 or float64"):
+        lodkit.sgd(np.ones((3, 2)), grad, lr=0.5, clip_norm=0.5)
+
+
+def test_a_mask_without_ids():
+    with pytest.raises(ValueError, match="SparseToDenseMaskGradient: mask is empty"):
+        lodkit.caffe2.SparseToDenseMaskGradient(np.zeros(2, int), np.zeros((1, 0)), np.array([2]), mask=[])
+
+
+def test_numbers_that_are_uneven_lists():
+    with pytest.raises(LoDError, match=r"n_split = .* is a list of uneven lists"):
+        lodkit.caffe2.LengthsSplit(np.array([1, 2]), [1, [2]])
 
 
 def test_uneven_lists_beside_the_inputs():

@@ -71,6 +71,8 @@ def sparse_to_dense_mask(indices, output_grad, lengths=None, *, mask):
     mask = listed(mask, "SparseToDenseMaskGradient: mask")
     ids = indices if lengths is None else ragged(indices, lengths)
     grad = array(output_grad)
+    if not mask:
+        raise ValueError("SparseToDenseMaskGradient: mask is empty; give the ids whose items the result has")
     if lengths is not None and (grad.ndim < 2 or grad.shape[1] != len(mask)):
         raise ShapeMismatchError(
             f"output_grad must have {len(mask)} items, one per id of mask, for each segment; "

@@ -44,7 +44,7 @@ def row_conv(ops, X, Filter):
 
 @op_type
 def sequence_pad(ops, X, PadValue, *, padded_length=-1):
-    out, length = ops.sequence_pad(X, PadValue, padded_length=width(padded_length, "sequence_pad: padded_length"))
+    out, length = ops.sequence_pad(X, PadValue, padded_length=width(padded_length))
     return {"Out": out, "Length": length}
 
 
@@ -59,8 +59,9 @@ def sequence_unpad(ops, X, Length):
 def sequence_mask(ops, X, MaxLenTensor=None, *, maxlen=-1, out_dtype=3):
     if MaxLenTensor is not None:
         maxlen = one_integer(MaxLenTensor, "MaxLenTensor")
-    most = width(maxlen, "sequence_mask: maxlen")
-    most = None if most is None or most < 0 else most  # any negative number means the longest length
+    if not (maxlen is None or is_integer(maxlen)):
+        raise TypeError(f"sequence_mask: maxlen must be an integer, got {maxlen!r}")
+    most = None if maxlen is None or maxlen < 0 else maxlen  # any negative number means the longest length
     dtype = _NAMES.get(out_dtype, out_dtype) if is_integer(out_dtype) else str(out_dtype)
     return {"Y": ops.sequence_mask(X, max_length=most, dtype=dtype)}
 

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ..arrays import cast, flat, from_lists, integers, is_array, is_integer, to_device
+from ..arrays import cast, flat, from_lists, integers, is_array, to_device
 from ..arrays.checks import PLAIN
 from ..errors import LodkitError
 from ..lod import LoDTensor, RankTable, SelectedRows, values_of
@@ -72,7 +72,11 @@ class Inferring:
 
 
 #: Types of attributes that functions branch on; operators check the others.
-CHECKED = {bool: PLAIN[bool], str: (lambda value: isinstance(value, str), "a string")}
+CHECKED = {
+    bool: PLAIN[bool],
+    int: (lambda value: not is_array(value), "an integer"),  # comparing arrays with it gives no truth value
+    str: (lambda value: isinstance(value, str), "a string"),
+}
 
 
 class Parameters:
@@ -172,11 +176,9 @@ def vector(x):
     return x.but(dims=x.dims[:1]) if isinstance(x, VarDesc) else flat(values_of(x))
 
 
-def width(number, name):
+def width(number):
     """Convert a width: Paddle's -1, the longest length, to None."""
-    if not (number is None or is_integer(number)):
-        raise TypeError(f"{name} must be an integer, got {number!r}; -1 is the longest length")
-    return None if number is None or number == -1 else number
+    return None if number == -1 else number
 
 
 def without_last(x, slot):

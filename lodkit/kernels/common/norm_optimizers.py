@@ -140,11 +140,11 @@ def lamb(
 def dpsgd(on, param, grad: Dense | SelectedRows, /, *, lr, clip_norm, batch_size, sigma, seed, iteration, duplicates):
     ops.check_noise(clip_norm, batch_size, sigma, seed, iteration)
     lr = learning_rate(lr)
-    check_arrays(on, "dpsgd", param, grad, (), ())
     grad, rule = adjusted(on, sgd_rule(lr=lr), grad, duplicates, lr, clip_norm=clip_norm)
     if not sigma:
         update(on, "dpsgd", rule, param, grad, duplicates=duplicates)
         return param
+    check_arrays(on, "dpsgd", param, grad, (), ())
     dtype = np.promote_types(param.dtype, np.float32)
     step = on.send(param, (ops.gaussian(param.shape, sigma, seed, iteration) / batch_size).astype(dtype))
     grad = dense_gradient(on, grad) if isinstance(grad, SelectedRows) else on.convert(grad, dtype)

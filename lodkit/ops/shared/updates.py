@@ -82,7 +82,9 @@ def adjustment(
         check_rule(clip_norm=clip_norm)
         if isinstance(grad, SelectedRows):
             grad = on.merge_rows(grad) if duplicates == "merge" else grad
-        norm = math.sqrt(on.squared_norm(grad.value if isinstance(grad, SelectedRows) else grad))
+        value = grad.value if isinstance(grad, SelectedRows) else grad
+        check_values(value.dtype, "the gradient", floating=True)
+        norm = math.sqrt(on.squared_norm(value))
         factor *= clip_norm / norm if norm > clip_norm else 1.0
     decay, keep = (0.0, 1 - lr * weight_decay) if decoupled else (weight_decay, 1.0)
     return grad, (decay, keep, factor, math.inf if clip_value is None else clip_value)
