@@ -81,7 +81,9 @@ def output(shape, dtype, out=None, like=None):
     if type(out) is not np.ndarray:
         raise TypeError(f"out must be a numpy.ndarray, got {type(out).__name__}")
     if out.shape != tuple(shape) or out.dtype != dtype:
-        raise OutputError(f"out has shape {out.shape} and dtype {out.dtype}; the result is {tuple(shape)} {dtype}")
+        raise OutputError(
+            f"out has shape {out.shape} and dtype {out.dtype}; the result is {tuple(shape)} {np.dtype(dtype)}"
+        )
     return writable(out, "out")
 
 

@@ -187,8 +187,7 @@ def without_last(x, slot):
         return x.but(dims=x.dims[:-1])
     values = values_of(x)
     if values.shape[-1:] != (1,):
-        raise SlotError(
-            f"{slot} must end in a dimension of 1, got shape {tuple(values.shape)}; lookup_table_v2 takes these"
-        )
+        remedy = "lookup_table_v2 takes these" if "lookup_table" in slot else "pass x[..., None]"
+        raise SlotError(f"{slot} must end in a dimension of 1, got shape {tuple(values.shape)}; {remedy}")
     values = values.reshape(values.shape[:-1])
     return x.with_values(values) if isinstance(x, LoDTensor) else values
