@@ -30,6 +30,8 @@ def read_state(folder):
     try:
         state = lodkit.load(pathlib.Path(folder, STATE))
     except FileNotFoundError:
+        if any(pathlib.Path(folder).glob("checkpoint-*/manifest.json")):
+            raise CheckpointError(f"{folder}: saved by --distributed; resume it with --distributed") from None
         raise CheckpointError(f"{folder}: no saved state: it has no {STATE}") from None
     except (OSError, LodkitError) as error:
         raise unreadable(folder, error) from None
