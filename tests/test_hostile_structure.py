@@ -143,7 +143,7 @@ def test_sequences_that_have_no_rows():
     for sequence in (np.array(1.0), 1.0, None):
         with pytest.raises((TypeError, LoDError), match=r"sequences\[1\]"):
             LoDTensor.from_sequences([np.ones(2), sequence])
-    with pytest.raises(LoDError, match=r"sequences\[0\] is a list of uneven lists"):
+    with pytest.raises(LoDError, match=r"sequences\[0\] = .* is a list of uneven lists"):
         LoDTensor.from_sequences([[1, [2]], [1]])
     with pytest.raises(DTypeError, match=r"types datetime64\[D\], float64 have no type in common"):
         LoDTensor.from_sequences([np.ones(2), np.zeros(1, "M8[D]")])
@@ -207,5 +207,7 @@ def test_iterations_far_apart(now, last):
 
 
 def test_a_gradient_without_items():
-    with pytest.raises(ShapeMismatchError, match=r"^output_grad must have a row of items per segment"):
+    with pytest.raises(
+        ShapeMismatchError, match=r"^output_grad must have 2 items, one per id of mask, for each segment"
+    ):
         lodkit.caffe2.SparseToDenseMaskGradient([7, 4], np.ones(2), [1, 1], mask=[4, 7])

@@ -87,7 +87,7 @@ def test_steps_behind_the_longest_segment():
     [
         (lambda: lodkit.sequence_erase(IDS, tokens=[[1, 2], [3]]), "sequence_erase: tokens"),
         (lambda: lodkit.sequence_contains(IDS, tokens=[[1, 2], [3]]), "sequence_contains: tokens"),
-        (lambda: lodkit.pack_features(np.ones((2, 2)), presence=[[1], [1, 0]]), "pack_features: presence"),
+        (lambda: lodkit.pack_features(np.ones((2, 2)), presence=[[1], [1, 0]]), "presence"),
     ],
 )
 def test_uneven_lists(call, argument):
@@ -137,6 +137,9 @@ PADDLE = [
         "height_sections must",
     ),
     ("sequence_mask", {"X": np.array([1])}, {"maxlen": [1]}, r"maxlen must be an integer, got \[1\]"),
+    ("sequence_mask", {"X": np.array([1])}, {"out_dtype": np.ones(2)}, "out_dtype must be an integer, got array"),
+    ("sequence_pad", {"X": IDS, "PadValue": 0}, {"padded_length": np.ones(2)}, "padded_length must be an integer"),
+    ("lookup_table_v2", {"W": ROWS, "Ids": [0]}, {"padding_idx": np.ones(2)}, "padding_idx must be an integer"),
 ]
 
 
@@ -184,3 +187,66 @@ def test_objects_without_end():
 def test_map_keys_that_are_one_number():
     with pytest.raises(LoDError, match=r"map_keys must be one-dimensional, got shape \(\)"):
         lodkit.Features([1], [7], [1], [1.0], np.array(1))
+
+
+def test_a_mean_without_end():
+    repeated = np.broadcast_to(np.zeros(()), (2**60 - 1,))
+    with pytest.raises(SizeError, match=r"mean: x of shape \(1152921504606846975,\) repeats numbers, by strides of 0"):
+        lodkit.mean(repeated)
+
+
+def test_copies_that_no_memory_holds():
+    """Published names copy some inputs, before an operator sees them."""
+    repeated = np.broadcast_to(np.zeros(()), (2**59 - 1, 2))
+    with pytest.raises(SizeError, match=r"RmsProp: there is no memory for what grad of shape \(\d+, 2\) asks for"):
+        lodkit.caffe2.RmsProp(repeated, np.ones((3, 2)), np.ones((3, 2)), np.array([0.1]))
+    tags, repeated = LoDTensor(np.array([[1], [2]]), [[1, 1]]), np.broadcast_to(np.zeros((), int), (2**60 - 1,))
+    with pytest.raises(SizeError, match=r"filter_by_instag: there is no memory for what Filter_tag of shape"):
+        lodkit.paddle.run_op("filter_by_instag", {"Ins": tags, "Ins_tag": tags, "Filter_tag": repeated})
+
+
+@pytest.mark.parametrize("sigma", [0.0, 0.1])
+def test_gradients_of_text(sigma):
+    for rows in (0, 2):
+        with pytest.raises(lodkit.DTypeError, match="the gradient takes float16, float32 or float64"):
+            lodkit.dpsgd(np.zeros((rows, 3)), np.zeros((rows, 3), "S3"), lr=0.5, clip_norm=0.5, sigma=sigma)
+
+
+def test_integers_of_more_than_64_bits():
+    with pytest.raises(lodkit.DTypeError, match="norm takes float16, float32 or float64, not object"):
+        lodkit.norm(10**400)
+
+
+def test_integers_of_more_than_64_bits_added():
+    with pytest.raises(lodkit.DTypeError, match="pass a float in place of an integer of more than 64 bits"):
+        LoDTensor(np.ones(2), [[2]]) + 10**400
+
+
+@pytest.mark.parametrize("grad", [2**63, np.ones((3, 2), np.uint64), np.ones((3, 2), int)])
+def test_norms_of_integers(grad):
+    with pytest.raises(lodkit.DTypeError, match="the gradient takes float16, float32 or float64"):
+        lodkit.sgd(np.ones((3, 2)), grad, lr=0.5, clip_norm=0.5)
+
+
+def test_a_mask_without_ids():
+    with pytest.raises(ValueError, match="SparseToDenseMaskGradient: mask is empty"):
+        lodkit.caffe2.SparseToDenseMaskGradient(np.zeros(2, int), np.zeros((1, 0)), np.array([2]), mask=[])
+
+
+def test_numbers_that_are_uneven_lists():
+    with pytest.raises(LoDError, match=r"n_split = .* is a list of uneven lists"):
+        lodkit.caffe2.LengthsSplit(np.array([1, 2]), [1, [2]])
+
+
+def test_uneven_lists_beside_the_inputs():
+    table = np.ones((2, 2))
+    with lodkit.Tape() as tape:
+        tape.watch(table)
+        out = lodkit.relu(table)
+    with pytest.raises(LoDError, match=r"an output gradient = .* is a list of uneven lists"):
+        tape.gradient(out, [table], [[1, 2], [3]])
+    rows = {"Param": table, "Grad": table, "Moment": table * 0, "InfNorm": table * 0}
+    with pytest.raises(LoDError, match=r"a power of beta = .* is a list of uneven lists"):
+        lodkit.paddle.run_op("adamax", {**rows, "LearningRate": [0.1], "Beta1Pow": [[1, 2], [3]]})
+    with pytest.raises(LoDError, match=r"lengths = .* is a list of uneven lists"):
+        lodkit.caffe2.MergeMultiScalarFeatureTensors([[1, 2], [3]], np.ones(2, int), np.ones(2))

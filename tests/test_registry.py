@@ -290,3 +290,18 @@ def test_an_operator_of_no_module(monkeypatch):
     made.kernel("cpu")(lambda x: 2 * x)
     assert made(np.ones(1)) == 2
     assert made.family == "__main__"
+
+
+def test_numbers_among_inputs_are_converted_on_every_call():
+    """The first call finds the kernel, the next ones take it without a look at the inputs."""
+    x = lodkit.LoDTensor(np.ones((3, 2), np.float32), [[1, 2]])
+    for pad in (0.5, 2, 0, -0.0, np.inf, 7.25):
+        padded, _ = lodkit.sequence_pad(x, pad)
+        assert padded[0, 1].tolist() == [pad, pad]
+        assert np.signbit(padded[0, 1, 0]) == np.signbit(pad)
+    for bad in (1e300, 2**80):
+        with pytest.raises((ValueError, lodkit.DTypeError), match="pad_value"):
+            lodkit.sequence_pad(x, bad)
+    half = lodkit.LoDTensor(np.ones(3, np.float32))
+    with pytest.raises(lodkit.LodkitError):
+        lodkit.sequence_pad(half, 0.5)

@@ -81,7 +81,9 @@ def output(shape, dtype, out=None, like=None):
     if type(out) is not np.ndarray:
         raise TypeError(f"out must be a numpy.ndarray, got {type(out).__name__}")
     if out.shape != tuple(shape) or out.dtype != dtype:
-        raise OutputError(f"out has shape {out.shape} and dtype {out.dtype}; the result is {tuple(shape)} {dtype}")
+        raise OutputError(
+            f"out has shape {out.shape} and dtype {out.dtype}; the result is {tuple(shape)} {np.dtype(dtype)}"
+        )
     return writable(out, "out")
 
 
@@ -154,7 +156,9 @@ def _even(x, name):
     try:
         return np.asarray(x)
     except ValueError as error:
-        raise LoDError(f"{name} is a list of uneven lists; make a LoDTensor of it: LoDTensor.from_nested") from error
+        raise LoDError(
+            f"{name} = {x!r:.200} is a list of uneven lists; make a LoDTensor of it: LoDTensor.from_nested"
+        ) from error
 
 
 def check_rows(array, name):

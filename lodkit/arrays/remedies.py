@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Literal, TypeAlias
 
+import numpy as np
+
 Wanted: TypeAlias = Literal["array", "LoDTensor", "SelectedRows"]
 WORDS = "lodkit.vocabulary({}), which makes ids of words"
 NOTHING = "pass a NumPy array, a tensor of PyTorch, a CUDA array or a list of numbers"
@@ -25,6 +27,8 @@ def conversion_of(x: Any, wanted: Wanted = "array") -> str | None:
             made = found if isinstance(found, str) else found(x, wanted)
             flat = wanted == "LoDTensor" and made.startswith(("{}.to_numpy(", "np.asarray("))
             return f"LoDTensor({made}, [lengths])" if flat else made
+    if isinstance(x, np.generic) and wanted == "LoDTensor":
+        return None  # a number: nothing makes sequences of it
     return next((made for method, made in PROTOCOLS.items() if hasattr(type(x), method)), None)
 
 

@@ -14,6 +14,8 @@ import importlib
 import inspect
 
 from ..arrays.checks import PLAIN, is_scalar
+from ..errors import LodkitError
+from ..lod.large import is_size, no_memory
 from ..registry.tensor_doors import call_published, within
 from ..tracebacks import shorten
 
@@ -47,7 +49,11 @@ def _published(name, run):
             return run(*given, **args)
         except Exception as error:
             shorten(error)
-            raise
+            if isinstance(error, LodkitError) or not is_size(error):
+                raise
+            names = [p.name for p in inputs if p.kind is not p.VAR_POSITIONAL]
+            names += [f"input {i}" for i in range(len(names), len(given))]
+            raise no_memory(name, [*args.items(), *zip(names, given, strict=False)], error) from error
 
     def bound(given, args):
         try:

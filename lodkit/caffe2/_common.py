@@ -67,7 +67,7 @@ def copied(x):
 def number(x, name):
     """Return the only element of an input as a Python number."""
     x = _on_cpu(x)
-    found = x if is_array(x) else np.asarray(x)
+    found = x if is_array(x) else from_lists(x, name)
     if not is_scalar(found):
         raise TypeError(f"{name} must be a number or a one-element array, got {x!r}")
     return found.item()

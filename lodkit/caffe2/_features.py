@@ -18,7 +18,7 @@ def _grouped(name, inputs, size, feature_ids=None):
     if not inputs or len(inputs) % size:
         raise TypeError(f"{name} takes {size} inputs for each merged feature, got {len(inputs)}")
     groups = [inputs[i : i + size] for i in range(0, len(inputs), size)]
-    if feature_ids is not None and len(listed(feature_ids, f"{name}: feature_ids")) != len(groups):
+    if feature_ids is not None and len(feature_ids) != len(groups):
         raise ValueError(f"{name}: feature_ids has {len(feature_ids)} ids for {len(groups)} features; give one each")
     return groups
 
@@ -45,6 +45,7 @@ def merge_dense(values, presence, *, feature_ids):
 
 def _merge_single(name, size, column):
     def run(*inputs, feature_ids):
+        feature_ids = listed(feature_ids, f"{name}: feature_ids")
         groups = _grouped(name, inputs, size, feature_ids)
         columns = [(key, column(*group[:-1])) for key, group in zip(feature_ids, groups, strict=True)]
         return _outputs(Features.from_columns(columns, [group[-1] for group in groups]))

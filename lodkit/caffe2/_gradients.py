@@ -7,7 +7,7 @@ gradient of the rows that they gather, one for each index.
 from __future__ import annotations
 
 from .. import ops
-from ..arrays import check_rows
+from ..arrays import check_rows, listed
 from ..errors import ShapeMismatchError
 from ._common import array, height, ragged
 from ._reductions import REDUCTIONS, REPRESENTATIONS
@@ -68,10 +68,16 @@ def batch_gather(data, indices, grad, *, axis=1, match_outer=0):
 
 def sparse_to_dense_mask(indices, output_grad, lengths=None, *, mask):
     """The gradient by the values, which are known only as the items of that of the result."""
+    mask = listed(mask, "SparseToDenseMaskGradient: mask")
     ids = indices if lengths is None else ragged(indices, lengths)
     grad = array(output_grad)
-    if lengths is not None and grad.ndim < 2:
-        raise ShapeMismatchError(f"output_grad must have a row of items per segment, got shape {tuple(grad.shape)}")
+    if not mask:
+        raise ValueError("SparseToDenseMaskGradient: mask is empty; give the ids whose items the result has")
+    if lengths is not None and (grad.ndim < 2 or grad.shape[1] != len(mask)):
+        raise ShapeMismatchError(
+            f"output_grad must have {len(mask)} items, one per id of mask, for each segment; "
+            f"got shape {tuple(grad.shape)}"
+        )
     items = check_rows(grad, "output_grad")[:1] if lengths is None else grad[:, 0]
     values = ops.lengths_tile(items, [height(indices, "indices")] if lengths is None else lengths)
     return ops.sparse_to_dense_mask_grad(ids, values, output_grad, mask=mask)[0]

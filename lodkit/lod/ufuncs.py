@@ -8,7 +8,7 @@ import numpy as np
 
 from ..arrays import device_of, dtype_of, from_lists, holds_rows, is_cpu_tensor
 from ..arrays.recorded import UFUNCS, Function, hooks, not_recorded, partials, reshape_rule, state, tracked
-from ..errors import DeviceError, NoKernelError, ShapeMismatchError
+from ..errors import DeviceError, DTypeError, NoKernelError, ShapeMismatchError
 from .levels import mismatch
 from .lod_tensor import LoDTensor
 
@@ -84,6 +84,8 @@ def apply(ufunc, method, inputs, out=None, **kwargs):
         except ValueError:
             _check_items(name, operands)
             raise
+        except OverflowError as error:
+            raise DTypeError(f"{name}: {error}; pass a float in place of an integer of more than 64 bits") from error
     if not isinstance(made, tuple):
         return outs[0] if outs else like.with_values(made)
     outs = outs or [None] * len(made)

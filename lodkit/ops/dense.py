@@ -7,9 +7,11 @@ import math
 import numpy as np
 
 from ..arrays import check_gradient, check_values, integers, native
-from ..errors import DTypeError, RowIndexError, ShapeMismatchError
+from ..errors import DTypeError, RowIndexError, ShapeMismatchError, SizeError
 from ..lod import LoDTensor, values_of
 from ..registry import Dense, op
+
+MEMORY = 1 << 48  # elements: no machine addresses more
 
 
 def check_fc(x, weight, bias):
@@ -218,6 +220,16 @@ def softmax_with_cross_entropy_grad(logits: Dense, labels: Dense, grad: Dense, /
     return (result * grad).astype(logits.dtype)
 
 
+def check_mean(x):
+    """Check the input of ``mean``, which makes no array by whose size NumPy would refuse it."""
+    if x.size > MEMORY:
+        raise SizeError(
+            f"mean: x of shape {x.shape} repeats numbers, by strides of 0: no loop over {x.size} of them ends; "
+            "take the mean of those in memory"
+        )
+    return check_float(x, "mean")
+
+
 @op
 def mean(x: Dense | LoDTensor, /) -> Dense:
     """Return the mean of all elements, shape ``(1,)``; 0 of none.
@@ -225,7 +237,7 @@ def mean(x: Dense | LoDTensor, /) -> Dense:
     >>> mean(np.array([1., 2.]))
     array([1.5])
     """
-    x = check_float(x.values if isinstance(x, LoDTensor) else x, "mean")
+    x = check_mean(x.values if isinstance(x, LoDTensor) else x)
     return np.array([x.astype(np.float64).sum() / max(x.size, 1)], x.dtype)
 
 

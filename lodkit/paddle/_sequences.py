@@ -61,8 +61,9 @@ def sequence_mask(ops, X, MaxLenTensor=None, *, maxlen=-1, out_dtype=3):
         maxlen = one_integer(MaxLenTensor, "MaxLenTensor")
     if not (maxlen is None or is_integer(maxlen)):
         raise TypeError(f"sequence_mask: maxlen must be an integer, got {maxlen!r}")
-    maxlen = -1 if maxlen is None else max(maxlen, -1)  # any negative number means the longest length
-    return {"Y": ops.sequence_mask(X, max_length=width(maxlen), dtype=_NAMES.get(out_dtype, str(out_dtype)))}
+    most = None if maxlen is None or maxlen < 0 else maxlen  # any negative number means the longest length
+    dtype = _NAMES.get(out_dtype, out_dtype) if is_integer(out_dtype) else str(out_dtype)
+    return {"Y": ops.sequence_mask(X, max_length=most, dtype=dtype)}
 
 
 @op_type

@@ -18,6 +18,7 @@ from ..arrays import cast, flat, from_lists, integers, is_array, to_device
 from ..arrays.checks import PLAIN
 from ..errors import LodkitError
 from ..lod import LoDTensor, RankTable, SelectedRows, values_of
+from ..lod.large import is_size, no_memory
 from ..public import public
 from ..registry import OPS, VarDesc
 from ..registry.catalogue import Names
@@ -71,7 +72,11 @@ class Inferring:
 
 
 #: Types of attributes that functions branch on; operators check the others.
-CHECKED = {bool: PLAIN[bool], str: (lambda value: isinstance(value, str), "a string")}
+CHECKED = {
+    bool: PLAIN[bool],
+    int: (lambda value: not is_array(value), "an integer"),  # comparing arrays with it gives no truth value
+    str: (lambda value: isinstance(value, str), "a string"),
+}
 
 
 class Parameters:
@@ -116,7 +121,12 @@ def call(ops, name, inputs, attrs):
         if attr not in attrs:
             raise SlotError(f"{name} needs the attribute {attr}; its attributes are {', '.join(known.attributes)}")
     found = {slot: _accepted(ops, name, known, slot, x) for slot, x in inputs.items()}
-    return function(ops, **found, **attrs)
+    try:
+        return function(ops, **found, **attrs)
+    except (MemoryError, ValueError, OverflowError) as error:
+        if isinstance(error, LodkitError) or not is_size(error):
+            raise
+        raise no_memory(name, [*attrs.items(), *found.items()], error) from error
 
 
 def _accepted(ops, name, known, slot, x):
@@ -177,8 +187,7 @@ def without_last(x, slot):
         return x.but(dims=x.dims[:-1])
     values = values_of(x)
     if values.shape[-1:] != (1,):
-        raise SlotError(
-            f"{slot} must end in a dimension of 1, got shape {tuple(values.shape)}; lookup_table_v2 takes these"
-        )
+        remedy = "lookup_table_v2 takes these" if "lookup_table" in slot else "pass x[..., None]"
+        raise SlotError(f"{slot} must end in a dimension of 1, got shape {tuple(values.shape)}; {remedy}")
     values = values.reshape(values.shape[:-1])
     return x.with_values(values) if isinstance(x, LoDTensor) else values

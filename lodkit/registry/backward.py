@@ -6,7 +6,7 @@ import copy
 
 import numpy as np
 
-from ..arrays import is_array, may_share_memory
+from ..arrays import from_lists, is_array, may_share_memory
 from ..errors import DTypeError, LodkitError
 from ..lod import LoDTensor, SelectedRows
 from .explaining import explain
@@ -86,7 +86,7 @@ def seed(target, given):
         from ..arrays.cuda import grad_output_like
 
         return grad_output_like(values, given)
-    given = np.asarray(given)
+    given = from_lists(given, "an output gradient") if isinstance(given, list | tuple) else np.asarray(given)
     if given.dtype.kind not in "fiu":
         raise DTypeError(f"an output gradient must hold floating numbers, not {given.dtype}")
     if given.shape != values.shape:

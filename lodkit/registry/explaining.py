@@ -18,9 +18,10 @@ _NO_ROWS = ("len() of unsized", "iteration over a 0-d", "tuple index out of rang
 
 def explain(op, inputs, attrs, error):
     """Return an error that names inputs and attributes, in place of one of NumPy's; None for others."""
-    if isinstance(error, LodkitError) and not isinstance(error, SizeError):
+    text = str(error)
+    if isinstance(error, LodkitError) and (not isinstance(error, SizeError) or text.startswith(f"{op.name}: ")):
         return None
-    text, named = str(error), [*zip(names_of(op, inputs), inputs, strict=False)]
+    named = [*zip(names_of(op, inputs), inputs, strict=False)]
     if isinstance(error, TypeError | IndexError) and text.startswith(_NO_ROWS):
         return next(filter(None, (_without_rows(op, name, x) for name, x in named)), None)
     if isinstance(error, ValueError) and "inhomogeneous" in text:

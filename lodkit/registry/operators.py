@@ -26,7 +26,7 @@ from .desc import VarDesc, inferred_level
 from .explaining import explain
 from .inputs import accept_inputs, check_count, label_of, names_of
 from .kernel_table import KernelTable
-from .kinds import Dense, check_whole, kind_of, kinds_of, name_of, run_rows
+from .kinds import Dense, check_whole, kind_of, kinds_of, name_of, numbers_among, run_numbers, run_rows
 from .out import call_with_out
 from .recording import call_recorded, closed, note_update, open_tapes
 from .tape import differentiate
@@ -80,8 +80,8 @@ class Op(KernelTable):
             if found is None:
                 if holds_tensors(inputs):
                     return call_on_arrays(self, inputs, attrs)
-                inputs = self._accept(inputs)
-                found = self._choose(inputs)
+                given, inputs = inputs, self._accept(inputs)
+                found = self._choose(inputs, given)
             launch, ragged, sparse = found
             if ragged:  # four tests take 90 ns less than four empty loops
                 for i in ragged:
@@ -211,13 +211,17 @@ class Op(KernelTable):
             names[-1] = "|".join(sorted(kinds))
         return tuple(names)
 
-    def _choose(self, inputs):
+    def _choose(self, inputs, given):
         launch = self._launcher(inputs)
         ragged = tuple(i for i, x in enumerate(inputs) if isinstance(x, LoDTensor))
         sparse = tuple(i for i, x in enumerate(inputs) if isinstance(x, SelectedRows))
         if all(x is None or device_of(x) != "cuda" for x in inputs):
-            types = tuple(map(type, inputs))
+            types, numbers = tuple(map(type, inputs)), numbers_among(given, inputs)
             self._selected[types[0] if len(types) == 1 else types] = launch, ragged, sparse
+            if numbers:
+                types = tuple(map(type, given))
+                with_numbers = functools.partial(run_numbers, launch, numbers)
+                self._selected[types[0] if len(types) == 1 else types] = with_numbers, ragged, sparse
         return launch, ragged, sparse
 
     def _launcher(self, inputs):

@@ -60,6 +60,10 @@ def launcher_of(op, inputs):
     """The launcher where a LoDTensor or SelectedRows is not over a plain array, or was resized."""
     if holds_tensors(inputs):
         return lambda *inputs, **attrs: call_on_arrays(op, inputs, attrs)
+    if any(type(x) in (int, float) for x in inputs):  # on the device of the others
+        accepted = op._accept(inputs)
+        launch = op._launcher(accepted)
+        return lambda *_, **attrs: launch(*accepted, **attrs)
     return op._launcher(inputs)
 
 

@@ -161,7 +161,8 @@ class Builder:
     def place(self, array, at_end):
         placed = Placed(array, at_end)
         self.placed.append(placed)
-        return placed.array if type(array) is np.ndarray else placed.array.view(type(array))
+        plain = type(array) is np.ndarray or (isinstance(array, np.matrix) and array.ndim != 2)  # no view makes these
+        return placed.array if plain else placed.array.view(type(array))
 
     def later(self, shared):
         other = self.built[shared.of] if shared.of < len(self.built) else None

@@ -138,7 +138,8 @@ def _whole(op, function):
 
 
 def _norm_of(xp, x):
-    return rounded(_norm(xp, x), check_values(dtype_of(x), "norm", floating=True))
+    dtype = check_values(dtype_of(x), "norm", floating=True)
+    return rounded(_norm(xp, x), dtype)
 
 
 for _op, _function in {**_WHOLE, ops.norm: _norm_of}.items():

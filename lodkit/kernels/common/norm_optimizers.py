@@ -130,9 +130,7 @@ def lamb(
 
     def step(g, param, *moments):
         g, rule = adjusted(on, lamb_rule(lr=None, **attrs), g, duplicates, lr, **adjusting)
-        direction = on.convert(param, param.dtype, new=True)
-        on.update_all(rule, direction, moments, g)
-        rate = lr * ops.trust_ratio(on.squared_norm(param), on.squared_norm(direction))
+        rate = lr * ops.trust_ratio(*on.stepped_norms(rule, param, moments, g))
         on.update_all(lamb_rule(lr=rate, **attrs)._replace(adjust=rule.adjust), param, moments, g)
 
     return _whole(on, ops.lamb, param, grad, (moment1, moment2), duplicates, lazy, mask, step)

@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 
-from ...arrays import check_gradient, check_values, dtype_of, integers, is_array, to_device
+from ...arrays import check_gradient, check_values, dtype_of, from_lists, integers, is_array, to_device
 from ...errors import DTypeError, LoDError, LoDLevelError, LoDMismatchError, ShapeMismatchError
 from ...lod import LoDTensor, values_of
 from ...lod.batching import concat
@@ -51,7 +51,7 @@ def on_cpu(x, name):
     """An array of any library, or a list, as a NumPy array."""
     if isinstance(x, np.ndarray):
         return x
-    return to_device(x, "cpu") if is_array(x) else np.asarray(x)
+    return to_device(x, "cpu") if is_array(x) else from_lists(x, name)
 
 
 def check_mask(mask, shape, name):

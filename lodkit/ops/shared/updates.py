@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from ...arrays import check_rows, check_values, is_number, native, writable
+from ...arrays import check_rows, check_values, from_lists, is_array, is_number, native, writable
 from ...errors import DTypeError, ShapeMismatchError
 from ...lod import SelectedRows
 from ..selected_rows import added
@@ -82,7 +82,9 @@ def adjustment(
         check_rule(clip_norm=clip_norm)
         if isinstance(grad, SelectedRows):
             grad = on.merge_rows(grad) if duplicates == "merge" else grad
-        norm = math.sqrt(on.squared_norm(grad.value if isinstance(grad, SelectedRows) else grad))
+        value = grad.value if isinstance(grad, SelectedRows) else grad
+        check_values(value.dtype, "the gradient", floating=True)
+        norm = math.sqrt(on.squared_norm(value))
         factor *= clip_norm / norm if norm > clip_norm else 1.0
     decay, keep = (0.0, 1 - lr * weight_decay) if decoupled else (weight_decay, 1.0)
     return grad, (decay, keep, factor, math.inf if clip_value is None else clip_value)
@@ -159,7 +161,7 @@ def rectification(beta2, iteration):
 
 def iteration_of(power, beta):
     """The number of steps before the one whose correction has this power of beta: of ``beta**t``, t - 1."""
-    numbers = np.asarray(power)
+    numbers = power if is_array(power) else from_lists(power, "a power of beta")
     if numbers.size != 1 or numbers.dtype.kind not in "fiu":
         raise ShapeMismatchError(f"a power of beta must be one number, got {numbers.dtype} of shape {numbers.shape}")
     power = learning_rate(power)

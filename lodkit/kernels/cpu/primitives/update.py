@@ -22,7 +22,7 @@ def record_like(value):
     return np.zeros(value.shape, np.promote_types(value.dtype, np.float32))
 
 
-def _rule_numbers(rule, dtype):
+def rule_numbers(rule, dtype):
     """A rule's numbers, in the type that the parameter computes in."""
     return np.array((*rule.numbers, *rule.adjust), dtype)
 
@@ -40,7 +40,7 @@ def update_all(rule, param, states, grad, taken=None):
         return
     p, *states, g = (x.reshape(1, -1) for x in (param, *states, np.ascontiguousarray(grad, param.dtype)))
     kernel = dense_kernel(rule.step, len(states), 1 + rule.pairs, bool(rule.adjust), taken is not None)
-    taken, numbers = g if taken is None else taken.reshape(1, -1), _rule_numbers(rule, p.dtype)
+    taken, numbers = g if taken is None else taken.reshape(1, -1), rule_numbers(rule, p.dtype)
     launch = _with_writes(rule, kernel) if rule.also else kernel
     launch(p.size, p, tuple(states), g, taken, numbers, DENSE_CHUNKS * settings.chunk_rows)
 
@@ -70,7 +70,7 @@ def _shape(rule, columns, count):
 def _few(rule, dtype, columns, states, merge):
     """Compiled code of an update by a handful of rows in any order, called without Numba's check of types; and a rule's
     numbers."""
-    kernel, numbers = _runs_kernel(rule, columns, len(states), merge, False, False), _rule_numbers(rule, dtype)
+    kernel, numbers = _runs_kernel(rule, columns, len(states), merge, False, False), rule_numbers(rule, dtype)
     p, rows = np.empty((0, columns), dtype), np.empty(0, np.int64)
     made = tuple(np.empty((0, width), kind) for width, kind in states)
     return kernel.entry(p, made, rows, rows, rows, p, numbers, p, numbers, 1, 1), numbers
@@ -113,7 +113,7 @@ def update_runs(rule, param, states, at, starts, order, value, duplicates="merge
     if duplicates == "merge" and len(order) - len(at) >= TILE * settings.chunk_rows:
         g, order, starts, scale = _long_runs_summed(g, order, starts, scale)
     kernel = _runs_kernel(rule, p.shape[1], len(states), duplicates == "merge", scale is not None, taken is not None)
-    states, numbers = tuple(map(matrix, states)), _rule_numbers(rule, p.dtype)
+    states, numbers = tuple(map(matrix, states)), rule_numbers(rule, p.dtype)
     scale, taken = numbers if scale is None else scale, g if taken is None else matrix(taken)
     sizes = settings.chunk_rows, settings.block_rows
     launch = _with_writes(rule, kernel) if rule.also else kernel
@@ -135,7 +135,7 @@ def update_spread(rule, param, states, grad):
     kernel = spread_kernel(*_shape(rule, p.shape[1], len(states)), bool(rule.adjust))
     rows, states = max(1, DENSE_CHUNKS * settings.chunk_rows // p.shape[1]), tuple(map(matrix, states))
     launch = _with_writes(rule, kernel) if rule.also else kernel
-    launch(p.size, p, states, at, order, starts, g, _rule_numbers(rule, p.dtype), rows, settings.block_rows)
+    launch(p.size, p, states, at, order, starts, g, rule_numbers(rule, p.dtype), rows, settings.block_rows)
     return True
 
 

@@ -28,13 +28,13 @@ def whole_width(columns, most=64):
 
 
 @functools.cache
-def _states(count, width, each=1):
+def states_of(count, width, each=1):
     """Functions that read, write and prefetch lanes of the states, with ``each`` numbers per lane."""
     if not count:
         none = jitable(inline=True)(lambda states, row, j: ())
         return none, jitable(inline=True)(lambda states, row, j, lanes: None), none
     k = count - 1
-    read_others, write_others, fetch_others = _states(k, width, each)
+    read_others, write_others, fetch_others = states_of(k, width, each)
     lanes_each = each * width
 
     @jitable(inline=True)
@@ -129,7 +129,7 @@ def rows_kernel(step, width, count, each, merge, adjusts=False, weighted=False, 
     With ``records`` and without ``merge``, ``taken`` gets the step of each gradient row. Without ``starts`` the rows
     ``at`` are in any order, and each may be listed several times.
     """
-    (read, write, fetch), gradient = _states(count, width, each), _gradient(width, adjusts, weighted)
+    (read, write, fetch), gradient = states_of(count, width, each), _gradient(width, adjusts, weighted)
 
     @parallel_kernel
     def kernel(param, states, at, order, starts, value, scale, taken, numbers, chunk, block):
@@ -164,7 +164,7 @@ def spread_kernel(step, width, count, each, adjusts=False):
 
     A dense gradient would be written and read once more: this takes 0.6 of the time, and none of its memory.
     """
-    (read, write, _), run_sum = _states(count, width, each), run_sum_of(width)
+    (read, write, _), run_sum = states_of(count, width, each), run_sum_of(width)
 
     @parallel_kernel
     def kernel(param, states, at, order, starts, value, numbers, rows, block):
@@ -219,7 +219,7 @@ def _row_step(step, width, count, keeps, adjusts, weighted):
 
     The sum of a run's rows stays in ``sums`` between the two.
     """
-    (read, write, _), run_sum = _states(count, width), run_sum_of(width, weighted)
+    (read, write, _), run_sum = states_of(count, width), run_sum_of(width, weighted)
     *_, spread = _row_state(count, keeps)
 
     @jitable(inline=True)
@@ -256,7 +256,7 @@ def _row_like(param):
 def rowwise_kernel(step, width, count, keeps, merge, adjusts=False, weighted=False):
     """Kernel of a row-wise update by runs of gradient rows; ``keeps`` where the last state has one number per row."""
     update = _row_step(step, width, count, keeps, adjusts, weighted)
-    (_, _, fetch), (load, store, fetch_number, _) = _states(count, width), _row_state(count, keeps)
+    (_, _, fetch), (load, store, fetch_number, _) = states_of(count, width), _row_state(count, keeps)
 
     @parallel_kernel
     def kernel(param, states, at, order, starts, value, scale, taken, numbers, chunk, block):
@@ -282,7 +282,7 @@ def rowwise_kernel(step, width, count, keeps, merge, adjusts=False, weighted=Fal
 
 
 def _strip(step, width, count, each, adjusts, records):
-    read, write, _ = _states(count, width, each)
+    read, write, _ = states_of(count, width, each)
 
     @jitable(inline=True)
     def update(param, states, grad, taken, j, numbers):

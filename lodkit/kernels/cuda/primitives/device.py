@@ -114,11 +114,6 @@ def contiguous(x):
     return view(x)
 
 
-def squared_norm(x):
-    """The sum of all squares, in double precision. Synchronises with the device."""
-    return memory.norm(view(x).array) ** 2
-
-
 @elementwise
 def _wrap(i, ids, height, out):
     """Count ids that are counted from the end from the start; those before the start stay as they are."""
@@ -143,6 +138,7 @@ HOMES = {
     "map_rows": ("map_rows",),
     "matrices": ("columns_of", "matmul", "matmul_ahead"),
     "merge": ("dense_rows", "merge_rows", "rows_grad", "sort_rows", "table_grad", "total"),
+    "norms": ("squared_norm", "stepped_norms"),
     "reduce": ("reduce_into",),
     "softmax": ("softmax_grad_rows", "softmax_rows"),
     "update": (

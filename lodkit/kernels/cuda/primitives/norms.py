@@ -1,0 +1,18 @@
+"""Norms of arrays; they synchronise with the device."""
+
+from __future__ import annotations
+
+from ....arrays.cuda import convert, memory, view
+from .update import update_all
+
+
+def squared_norm(x):
+    """The sum of all squares, in double precision."""
+    return memory.norm(view(x).array) ** 2
+
+
+def stepped_norms(rule, param, states, grad):
+    """The squared norms of a parameter and of what a rule, which leaves the states alone, makes of it."""
+    stepped = convert(param, param.dtype, new=True)
+    update_all(rule, stepped, states, grad)
+    return squared_norm(param), squared_norm(stepped)
