@@ -125,9 +125,7 @@ class Checkpoint:
         -------
         array of shape (stop - start, *item)
         """
-        if name not in self.arrays:
-            raise KeyError(f"{self.path} has no array {name!r}, but {', '.join(self.arrays)}")
-        shape, dtype = self.arrays[name]["shape"], np.dtype(self.arrays[name]["dtype"]).newbyteorder("=")
+        shape, dtype = self._like(name)
         start, stop, _ = slice(start, stop).indices(shape[0])
         made = empty((max(stop - start, 0), *shape[1:]), dtype)
         for first, last, mapped in self._overlapping(name, start, stop):
@@ -136,8 +134,20 @@ class Checkpoint:
 
     @surface
     def pick(self, name: str, ids: Array) -> Array:
-        """Return the rows of an array with some ids, which ascend."""
-        shape, dtype = self.arrays[name]["shape"], np.dtype(self.arrays[name]["dtype"]).newbyteorder("=")
+        """Return chosen rows of an array, in new memory.
+
+        Parameters
+        ----------
+        name : str
+            As in ``rows``.
+        ids : array of int64
+            Ascending.
+
+        Returns
+        -------
+        array of shape (len(ids), *item)
+        """
+        shape, dtype = self._like(name)
         made = empty((len(ids), *shape[1:]), dtype)
         for first, last, mapped in self._overlapping(name, 0, shape[0]):
             low, high = np.searchsorted(ids, (first, last))
@@ -166,6 +176,12 @@ class Checkpoint:
             return load(self.path / EXTRA)
         except StorageError as error:
             raise self._damaged(EXTRA, error) from None
+
+    def _like(self, name):
+        """Shape of an array, and its type on this machine."""
+        if name not in self.arrays:
+            raise KeyError(f"{self.path} has no array {name!r}, but {', '.join(self.arrays)}")
+        return self.arrays[name]["shape"], np.dtype(self.arrays[name]["dtype"]).newbyteorder("=")
 
     def _overlapping(self, name, start, stop):
         """First row, last and the mapped rows of the parts of files that lie in a range of rows."""

@@ -226,6 +226,20 @@ def test_ids_and_gradients_on_a_gpu(place):
         assert (found != uniform(0, 1)(np.arange(6), 2)).any(axis=1).tolist() == [False, True, False, True, True, True]
 
 
+def test_a_tape_gives_the_gradient_of_the_bags():
+    def results(engine):
+        table = ShardedTable(6, 2, engine, init=uniform(0, 1), lr=0.1)
+        with lodkit.Tape() as tape:
+            bags = table.embedding_bag(BAGS, pool="mean")
+            loss = np.square(bags).sum()
+        grads = tape.gradient(loss, [bags])
+        table.update(grads[0])
+        return np.asarray(bags), grads[0]
+
+    for bags, grad in run_threads(1, results) + run_threads(2, results):
+        np.testing.assert_array_equal(grad, 2 * bags)
+
+
 def test_one_process_sends_nothing():
     table = ShardedTable(8, 4, lr=0.1)
     table.update(table.embedding_bag(BAGS))
