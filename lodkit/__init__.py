@@ -50,7 +50,7 @@ _HOMES = {
     ),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
-_MODULES = ("caffe2", "interop", "optim", "paddle", "plot", "testing", "typing")
+_MODULES = ("caffe2", "distributed", "interop", "optim", "paddle", "plot", "testing", "typing")
 
 
 def __getattr__(name):

@@ -30,6 +30,7 @@ LAYERS = (
     ("interop", "recurrent"),
     ("features", "tables"),
     ("storage",),
+    ("distributed",),
     ("caffe2", "paddle"),
     ("plot", "testing"),
     ("__init__",),

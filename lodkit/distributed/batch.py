@@ -1,0 +1,255 @@
+"""A rank's own batch: what it asks of others, and what they send back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import ops
+from ..arrays import check_gradient, to_device
+from ..arrays.ids import checked_ids
+from ..errors import LodkitError
+from ..kernels.cpu.primitives.device import values_grad
+from ..lod import LoDTensor, frozen
+from ..lod.offsets import lengths_to_offsets
+from ..ops.embedding import check_bag
+from ..ops.segments import check_weights
+from ..ops.sequence_pool import above
+from ..ops.shared.updates import check_grad_dtype
+from ..public import public
+from ..registry.kinds import aligned, on_gpu
+from .exchange import Job
+from .messages import Part
+from .plan import EVERY, Split, make_plan, split_bags
+from .rule import FUSED_POOLS, rows_gradient
+
+if TYPE_CHECKING:
+    from .table import ShardedTable
+
+
+@public(home="lodkit.distributed")
+class Batch:
+    """A lookup that has begun on every rank; ``ShardedTable.start`` makes it."""
+
+    def __init__(self, table: ShardedTable, ids: Any, pool: str | None, weights: Any, attrs: dict[str, Any]) -> None:
+        self.table, self.pool, self.attrs = table, pool, attrs
+        self.ids, self.weights = _on_cpu(ids), _on_cpu(weights)
+        self._plan = self._split = self._owned = self._rows = self._exchange = None
+        self._waited = False
+
+    def wait(self) -> Any:
+        """Return the rows, or the pooled bags: what ``lookup`` and ``embedding_bag`` return.
+
+        All ranks call it. The rows are as they are now, after the updates since ``start``.
+        """
+        self.set_waited()
+        if self._exchange is None:
+            return self._directly()
+        exchange, self._exchange = self._exchange, None
+        return exchange.finish()[0]
+
+    def set_waited(self) -> None:
+        """Note that the rows have been asked for, which is possible once."""
+        if self._waited:
+            raise LodkitError("this batch was waited for already; start another one")
+        self._waited = True
+
+    # -- one process -----------------------------------------------------------------------------
+
+    def _directly(self):
+        values = self.table.values
+        if self.pool is None:
+            return self._done(ops.lookup_table(values, self.ids))
+        return self._done(ops.embedding_bag(values, self.ids, self.weights, pool=self.pool, **self.attrs))
+
+    def _done(self, result):
+        """Note what the gradient must be like, and that an update may follow."""
+        self._shape, self.table._last = _values(result).shape, self
+        return result
+
+    def step_directly(self, grad: Any, given: dict[str, Any]) -> None:
+        """Update a table that is whole here."""
+        table, (grad, attrs) = self.table, self._checked(grad, given)
+        rule, values, states, weights = table.rule, table.values, table.states, _values(self.weights)
+        if self.pool is None:
+            rule.step_rows(values, states, ops.lookup_table_grad(values, _values(self.ids), grad), attrs)
+        elif self.pool in FUSED_POOLS and rule.takes_bags(attrs):
+            rule.step_bags(values, states, self.ids, grad, weights, self.pool, attrs)
+        else:
+            rule.step_rows(values, states, rows_gradient(values, self.ids, grad, weights, self.pool), attrs)
+        table.iteration += 1
+
+    def _checked(self, grad, given):
+        """A gradient, and the attributes of a step."""
+        table, grad = self.table, np.asarray(_values(_on_cpu(grad)))
+        if not self._waited:
+            raise LodkitError("update takes the gradient of a batch that was looked up: call wait() first")
+        attrs = table._settled(given)
+        check_gradient(grad, self._shape)
+        check_grad_dtype(table.rule.op.name, table.values, grad)
+        return grad, attrs
+
+    # -- lookups ---------------------------------------------------------------------------------
+
+    def look_up(self) -> Job:
+        """The part of an exchange that looks rows up."""
+        table = self.table
+        if table._on is None:
+            yield table._tells()
+            yield []
+            yield []
+            return self._directly()
+        self._check()
+        if table.exchange == "partial" and self.pool is not None:
+            return self._done((yield from self._pool_partly()))
+        return self._done((yield from self._fetch()))
+
+    def _check(self):
+        """Check all inputs, and find out who owns which id."""
+        table, ids = self.table, self.ids
+        if self.pool is not None:
+            ops.embedding_bag._check_attrs({"pool": self.pool, **self.attrs})
+            if not isinstance(ids, LoDTensor):
+                raise TypeError(
+                    f"embedding_bag takes ids as a LoDTensor, got {type(ids).__name__}; pass LoDTensor(...)"
+                )
+            self.ids = ids = check_bag(ids)
+            if self.weights is not None:
+                weights = aligned(self.weights, ids, "weights")
+                weights = np.asarray(weights)
+                self.weights = check_weights(weights, len(ids.values), table.dtype, self.pool)
+        flat = checked_ids(np.asarray(_values(ids)), table.height)
+        self._plan = make_plan(flat.reshape(-1), table.dealing, table.engine.rank)
+
+    def _fetch(self):
+        """Distinct rows travel, and are pooled here."""
+        table, plan = self.table, self._plan
+        told = yield table._tells(plan.counts)
+        (asked,) = yield [table._sends("ids", plan.local, plan.counts, told[:, 0])]
+        rows = ops.lookup_table(table.values, asked)
+        (rows,) = yield [table._sends("rows", rows, told[:, 0], plan.counts)]
+        if self.pool is None:
+            found = ops.lookup_table(rows, plan.inverse.reshape(np.shape(_values(self.ids))))
+            return self.ids.with_values(found) if isinstance(self.ids, LoDTensor) else found
+        if self.pool not in FUSED_POOLS:
+            self._rows = rows  # for the gradient
+        return ops.embedding_bag(rows, self.ids.with_values(plan.inverse), self.weights, pool=self.pool, **self.attrs)
+
+    def _pool_partly(self):
+        """Owners pool their ids of every bag; the parts are added here."""
+        table, plan = self.table, self._plan
+        if self.pool not in FUSED_POOLS:
+            raise ValueError(
+                f'exchange="partial" adds parts of bags: pool must be one of {FUSED_POOLS}, not {self.pool!r}'
+            )
+        split = split_bags(
+            plan, self.ids._row_offsets(), np.where(plan.owners == EVERY, table.engine.rank, plan.owners)
+        )
+        told = yield table._tells(split.ids, split.bags)
+        bags, factors = yield from self._send_bags(split, told)
+        pooled = ops.embedding_bag(table.values, bags, factors)
+        (parts,) = yield [table._sends("bags", pooled, told[:, 1], split.bags)]
+        if not len(table.dealing.hot):
+            self._split, self._owned = split, (bags, factors, told)
+        return self._added(parts, split)
+
+    def _added(self, parts, split):
+        """Add the owners' parts of each bag, in the order of the owners."""
+        lengths = self.ids.lengths(absolute=True)
+        total = np.zeros((len(lengths), *parts.shape[1:]), np.promote_types(parts.dtype, np.float32))
+        ends = lengths_to_offsets(split.bags)
+        for start, stop in zip(ends[:-1], ends[1:], strict=True):
+            total[split.at[start:stop]] += parts[start:stop]
+        total[lengths == 0] = self.attrs.get("pad_value", 0.0)
+        return above(self.ids, -1, total.astype(self.attrs.get("dtype") or parts.dtype, copy=False))
+
+    # -- updates ---------------------------------------------------------------------------------
+
+    def step(self, grad: Any, given: dict[str, Any]) -> Job:
+        """The part of an exchange that updates the table by the gradient of what was looked up."""
+        table, (step, attrs) = self.table, self._checked(grad, given)
+        if table._on is None:
+            yield table._tells()
+            yield []
+            return self.step_directly(grad, given)
+        if self.pool in FUSED_POOLS:
+            yield from self._step_bags(step, attrs)
+        else:
+            yield from self._step_rows(step, attrs)
+        table.iteration += 1
+        return None
+
+    def _step_rows(self, grad, attrs):
+        """Owners get a gradient row for each id, in the order of ranks and positions."""
+        table, plan = self.table, self._plan
+        if self.pool is None:
+            grad = grad.reshape(len(plan.inverse), table.width)
+        else:
+            bags = self.ids.with_values(plan.inverse)
+            grad = rows_gradient(self._rows, bags, grad, self.weights, self.pool).value
+        split = split_bags(plan, np.arange(len(plan.inverse) + 1), plan.owners)
+        told = yield table._tells(split.ids)
+        numbers = split.ids, told[:, 0]
+        rows, grad = yield [
+            table._sends("positions", split.rows, *numbers),
+            table._sends("grads", ops.lookup_table(grad, split.positions), *numbers),
+        ]
+        table._step_rows(rows, grad, attrs)
+
+    def _step_bags(self, grad, attrs):
+        """Owners get the gradients of the bags that have ids of theirs, and these ids, in the order of the ranks."""
+        table = self.table
+        if self._owned is not None:
+            split, (bags, factors, told) = self._split, self._owned
+            yield table._tells(split.ids, split.bags)
+            (grad,) = yield [table._sends("grads", ops.lookup_table(grad, split.at), split.bags, told[:, 1])]
+        else:
+            split = split_bags(self._plan, self.ids._row_offsets(), self._plan.owners)
+            told = yield table._tells(split.ids, split.bags)
+            more = table._sends("grads", ops.lookup_table(grad, split.at), split.bags, told[:, 1])
+            bags, factors, grad = yield from self._send_bags(split, told, more)
+        table._step_bags(bags, factors, grad, attrs)
+
+    def _send_bags(self, split: Split, told, *more: Part):
+        """Send owners their ids of each bag, and the factors of these; get the same of other ranks, and of ``more``."""
+        table, by_id, by_bag = self.table, (split.ids, told[:, 0]), (split.bags, told[:, 1])
+        parts = [table._sends("positions", split.lengths, *by_bag), table._sends("positions", split.rows, *by_id)]
+        factors = self._factors()
+        if factors is not None:
+            each, numbers = (split.at, by_bag) if self.weights is None else (split.positions, by_id)
+            parts.append(table._sends("positions", factors[each], *numbers))
+        lengths, rows, *rest = yield [*parts, *more]
+        bags = LoDTensor._wrap(rows, (frozen(lengths_to_offsets(lengths.astype(np.int64))),))
+        scale = None if factors is None else rest.pop(0)
+        if scale is not None and self.weights is None:
+            scale = np.repeat(scale, lengths)
+        return (bags, scale, *rest)
+
+    def _factors(self):
+        """What multiplies the gradient of each bag, or of each id where there are weights; None for 1.
+
+        Of whole bags, by the kernel that one process has: to the same bits.
+        """
+        if self.weights is None and self.pool == "sum":
+            return None
+        offsets, dtype = self.ids._row_offsets(), np.promote_types(self.table.dtype, np.float32)
+        ones = np.ones(len(offsets) - 1, dtype)
+        found = values_grad(np.empty(offsets[-1], dtype), None, None, offsets, self.weights, None, ones, self.pool)
+        if self.weights is not None:
+            return found
+        by_bag = np.zeros(len(ones), dtype)
+        full = offsets[1:] > offsets[:-1]
+        by_bag[full] = found[offsets[:-1][full]]
+        return by_bag
+
+
+def _on_cpu(x):
+    """An array or a LoDTensor, copied from a GPU if it is there."""
+    if not on_gpu(x):
+        return x
+    return x.to("cpu") if isinstance(x, LoDTensor) else to_device(x, "cpu")
+
+
+def _values(x):
+    return x.values if isinstance(x, LoDTensor) else x

@@ -1,0 +1,80 @@
+"""One exchange of several tables: each table's part is a generator, and what they send at a time is one message.
+
+A generator checks its inputs and yields, first, an int64 array of shape (ranks, COLUMNS): what it will send to each
+rank. It gets what each rank will send to this one, and from then on yields lists of ``Part`` and gets what came for
+them. Until the first message has gone round nothing is changed anywhere, so that an error of one rank is an error of
+all. An error after that leaves ranks that wait for each other: run scripts by ``mpirun python -m mpi4py``, which then
+ends all of them.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Generator, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..errors import LodkitError
+from .engine import Engine, raise_together
+from .messages import start
+
+COLUMNS = 3  # numbers that a table tells each rank
+FAILED, CALL, NUMBERS = 0, 1, 2  # columns of the first message
+
+#: What a table's part of an exchange is.
+Job = Generator[Any, Any, Any]
+
+
+class Exchange:
+    """An exchange that has begun: the first numbers have gone round, and the first arrays are on their way.
+
+    Parameters
+    ----------
+    engine : Engine
+    call : str
+        What all ranks do together; another one on another rank is an error.
+    jobs : sequence of generators
+        Of one call: all yield equally often.
+    """
+
+    def __init__(self, engine: Engine, call: str, jobs: Sequence[Job]) -> None:
+        self._engine, self._jobs, failed = engine, jobs, None
+        numbers = np.zeros((engine.size, NUMBERS + COLUMNS * len(jobs)), np.int64)
+        try:
+            for i, job in enumerate(jobs):
+                numbers[:, NUMBERS + COLUMNS * i :][:, :COLUMNS] = next(job)
+        except Exception as error:
+            failed = error
+        numbers[:, FAILED], numbers[:, CALL] = failed is not None, zlib.crc32(call.encode())
+        told = engine.alltoall(numbers)
+        if told[:, FAILED].any():
+            raise_together(engine, failed, told[:, FAILED])
+        if (other := np.flatnonzero(told[:, CALL] != numbers[0, CALL])).size:
+            raise LodkitError(f"rank {other[0]} makes another call than {call}, which all ranks make together")
+        self._go_on([told[:, NUMBERS + COLUMNS * i :][:, :COLUMNS] for i in range(len(jobs))])
+
+    def _go_on(self, given):
+        """Give each generator what came for it, and send what it yields; False where they have returned."""
+        parts, self._sizes, self.results = [], [], []
+        for job, got in zip(self._jobs, given, strict=True):
+            try:
+                found = job.send(got)
+            except StopIteration as stop:
+                self.results.append(stop.value)
+            else:
+                parts += found
+                self._sizes.append(len(found))
+        if not self.results:
+            self._wait = start(self._engine, parts)
+        return not self.results
+
+    def finish(self) -> list[Any]:
+        """Go through the rest; returns what each generator returns."""
+        while not self.results:
+            came, given = self._wait(), []
+            for size in self._sizes:
+                given.append(came[:size])
+                came = came[size:]
+            self._go_on(given)
+        return self.results

@@ -1,0 +1,158 @@
+"""Several tables in one exchange: what they send at a time is one message to each rank."""
+
+from __future__ import annotations
+
+import pathlib
+from collections.abc import Iterator, Mapping
+from os import PathLike
+from typing import Any, Self
+
+from ..public import public
+from ..tracebacks import surface
+from .batch import Batch
+from .checkpoint_exchange import load
+from .checkpoint_tables import load_table, save_tables
+from .engine import as_engine
+from .exchange import Exchange, Job
+from .table import ShardedTable
+
+
+@public(home="lodkit.distributed")
+class ShardedTables(Mapping[str, ShardedTable]):
+    """Tables by name, looked up and updated together: as many messages as for one.
+
+    Parameters
+    ----------
+    tables : dict of str to ShardedTable
+        Of one engine.
+
+    Examples
+    --------
+    >>> import numpy as np, lodkit
+    >>> tables = ShardedTables({"user": ShardedTable(9, 2, init=1.0), "item": ShardedTable(5, 3, init=2.0)})
+    >>> ids = lodkit.LoDTensor([0, 3, 3], [[1, 2]])
+    >>> pooled = tables.embedding_bag({"user": ids, "item": ids}, pool="mean")
+    >>> pooled["item"]
+    array([[2., 2., 2.],
+           [2., 2., 2.]], dtype=float32)
+    >>> tables.update({name: np.ones_like(x) for name, x in pooled.items()}, lr=0.1)
+    """
+
+    def __init__(self, tables: Mapping[str, ShardedTable]) -> None:
+        self._tables = dict(tables)
+        engines = {name: (t.engine.rank, t.engine.size, t.engine.transport) for name, t in self._tables.items()}
+        if len({*engines.values()}) != 1:
+            raise ValueError(f"a group needs tables of one engine, got {engines}")
+        self._engine = next(iter(self._tables.values())).engine
+
+    def __getitem__(self, name: str) -> ShardedTable:
+        return self._tables[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._tables)
+
+    def __len__(self) -> int:
+        return len(self._tables)
+
+    def __repr__(self):
+        return "\n".join(["ShardedTables", *(f"  {name}: {table!r}" for name, table in self.items())])
+
+    @surface
+    def start(
+        self, ids: Mapping[str, Any], *, pool: str | None = None, weights: Mapping[str, Any] | None = None, **attrs: Any
+    ) -> Batches:
+        """Begin lookups of all tables, and return at once; see ``ShardedTable.start``.
+
+        Parameters
+        ----------
+        ids : dict of str to LoDTensor, or to array
+            For every table.
+        pool : str, optional
+            As in ``embedding_bag``; without one, as in ``lookup``.
+        weights : dict of str to array, optional
+            Tables without are not weighted.
+        """
+        batches, weights = {}, weights or {}
+
+        def job(name: str) -> Job:
+            if unknown := sorted({*ids, *weights} - {*self}):
+                raise ValueError(f"there are no tables {unknown}; the group has {', '.join(self)}")
+            if name not in ids:
+                raise ValueError(f"ids lacks the table {name!r}")
+            batches[name] = Batch(self[name], ids[name], pool, weights.get(name), attrs)
+            return (yield from batches[name].look_up())
+
+        return Batches(self._exchange("lookup" if pool is None else f"embedding_bag {pool}", job), batches)
+
+    @surface
+    def lookup(self, ids: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the rows of ids, by table; see ``ShardedTable.lookup``."""
+        return self.start(ids).wait()
+
+    @surface
+    def embedding_bag(
+        self,
+        ids: Mapping[str, Any],
+        weights: Mapping[str, Any] | None = None,
+        *,
+        pool: str = "sum",
+        pad_value: float = 0.0,
+        dtype: str | None = None,
+    ) -> dict[str, Any]:
+        """Return the pooled rows of each bag, by table; see ``ShardedTable.embedding_bag``."""
+        return self.start(ids, pool=pool, weights=weights, pad_value=pad_value, dtype=dtype).wait()
+
+    @surface
+    def update(self, grads: Mapping[str, Any], *, batches: Batches | None = None, **attrs: Any) -> None:
+        """Step all tables; see ``ShardedTable.update``.
+
+        Parameters
+        ----------
+        grads : dict of str to array
+            For every table.
+        batches : Batches, optional
+            What ``start`` returned; by default each table's last lookup.
+        **attrs
+            Attributes of all operators, for this step.
+        """
+
+        def job(name: str) -> Job:
+            if grads.keys() != {*self}:
+                raise ValueError(f"grads must have the tables {', '.join(self)}, got {', '.join(grads)}")
+            return (yield from self[name]._step(grads[name], batches and batches.batches[name], attrs))
+
+        self._exchange("update", job).finish()
+
+    @surface
+    def save(self, directory: str | PathLike[str], *, keep: int | None = 3, extra: Any = None) -> pathlib.Path:
+        """Save all tables in one checkpoint, of one moment; see ``ShardedTable.save``."""
+        return save_tables(self, directory, keep, extra)
+
+    @classmethod
+    @surface
+    def load(cls, directory: str | PathLike[str], comm: Any = None, *, verify: bool = True, **options: Any) -> Self:
+        """Return the tables of the newest checkpoint, on any number of ranks; see ``ShardedTable.load``.
+
+        ``options`` are those of all tables: a dealing by its name, ``lr``.
+        """
+        engine = as_engine(comm)
+        checkpoint = load(engine, directory, verify)
+        return cls({name: load_table(ShardedTable, checkpoint, engine, name, **options) for name in checkpoint.tables})
+
+    def _exchange(self, what, job):
+        shapes = ", ".join(f"{table.height} x {table.width}" for table in self.values())
+        return Exchange(self._engine, f"{what} of {shapes}", [job(name) for name in self])
+
+
+@public(home="lodkit.distributed")
+class Batches:
+    """Lookups of several tables that have begun; ``ShardedTables.start`` makes it."""
+
+    def __init__(self, exchange: Exchange, batches: dict[str, Batch]) -> None:
+        self._exchange, self.batches = exchange, batches
+
+    def wait(self) -> dict[str, Any]:
+        """Return the results of the lookups, by table; all ranks call it."""
+        for batch in self.batches.values():
+            batch.set_waited()
+        return dict(zip(self.batches, self._exchange.finish(), strict=True))

@@ -1,0 +1,91 @@
+"""MPI, by mpi4py: any MPI that it finds, or the one of ``pip install "lodkit[mpi]"``."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from typing import Any
+
+import numpy as np
+from mpi4py import MPI
+
+from ..lod.offsets import lengths_to_offsets
+from ..public import public
+from .engine import Engine, as_bytes, received
+
+
+@functools.cache
+def _row_type(size):
+    """MPI's type of a row of so many bytes: counts are rows then, and 2**31 of them fit."""
+    return MPI.BYTE.Create_contiguous(size).Commit()
+
+
+def _message(rows, counts):
+    """Rows for each rank, or from each, as mpi4py takes them."""
+    counts, size = np.asarray(counts), as_bytes(rows).shape[1]
+    if not size:
+        return [rows, 0 * counts, MPI.BYTE]
+    return [rows, (counts, lengths_to_offsets(counts)[:-1]), _row_type(size)]
+
+
+@functools.cache
+def end_together() -> None:
+    """Let an error that nobody catches end all ranks, which would wait for this one; as ``python -m mpi4py`` does."""
+    before = sys.excepthook
+
+    def hook(kind, error, trace):
+        before(kind, error, trace)
+        sys.stderr.flush()
+        MPI.COMM_WORLD.Abort(1)
+
+    sys.excepthook = hook
+
+
+@public(home="lodkit.distributed")
+class MPIEngine(Engine):
+    """The processes of a communicator of mpi4py; arrays travel from host memory to host memory.
+
+    Parameters
+    ----------
+    comm : mpi4py.MPI.Intracomm
+    """
+
+    transport = "MPI, host memory"
+
+    def __init__(self, comm: Any) -> None:
+        self.comm, self.rank, self.size = comm, comm.Get_rank(), comm.Get_size()
+
+    def alltoall(self, numbers):
+        numbers = np.ascontiguousarray(numbers, np.int64)
+        result = np.empty_like(numbers)
+        self.comm.Alltoall(numbers, result)
+        return result
+
+    def start_alltoallv(self, sent, counts, expected):
+        result = received(expected, sent)
+        sent = np.ascontiguousarray(sent)
+        request = self.comm.Ialltoallv(_message(sent, counts), _message(result, expected))
+
+        def wait(sent=sent):  # memory of what is sent lives until here
+            request.Wait()
+            return result
+
+        return wait
+
+    def alltoallv(self, sent, counts, expected):
+        result = received(expected, sent)
+        self.comm.Alltoallv(_message(np.ascontiguousarray(sent), counts), _message(result, expected))
+        return result
+
+    def allgather(self, array):
+        array = np.asarray(array, order="C")
+        result = np.empty((self.size, *array.shape), array.dtype)
+        self.comm.Allgather([as_bytes(array.reshape(-1)), MPI.BYTE], [as_bytes(result), MPI.BYTE])
+        return result
+
+    def barrier(self):
+        self.comm.Barrier()
+
+    def abort(self, message):
+        print(message, file=sys.stderr, flush=True)
+        self.comm.Abort(1)

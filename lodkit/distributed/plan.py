@@ -1,0 +1,135 @@
+"""What a batch asks of each rank: its distinct ids by owner, and the parts of its bags by owner."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .. import ops
+from ..arrays.types import Array
+from ..jit import njit
+from ..lod.offsets import lengths_to_offsets
+from .dealing import Dealing
+
+EVERY = -1  # the owner of a hot row
+
+
+class Plan(NamedTuple):
+    """Distinct ids of a batch, grouped by the rank that is asked.
+
+    Attributes
+    ----------
+    counts : array of int64, of shape (ranks,)
+        Distinct ids for each rank.
+    owners, local : arrays of shape (distinct ids,)
+        Owner, -1 for a hot row, and local row at the owner.
+    inverse : array of int64, of shape (ids,)
+        Place of each id among the distinct ones.
+    """
+
+    counts: Array
+    owners: Array
+    local: Array
+    inverse: Array
+
+
+@njit
+def _group(owners, local, rank, counts, inverse, grouped_owners, grouped_local):
+    """Put distinct ids into the order of who is asked for them, and number those of the batch by it."""
+    for k in range(len(owners)):
+        counts[rank if owners[k] == EVERY else owners[k]] += 1
+    next_place, total = np.empty_like(counts), 0
+    for r in range(len(counts)):
+        next_place[r] = total
+        total += counts[r]
+    place = np.empty(len(owners), np.int64)
+    for k in range(len(owners)):
+        asked = rank if owners[k] == EVERY else owners[k]
+        place[k] = next_place[asked]
+        grouped_owners[place[k]], grouped_local[place[k]] = owners[k], local[k]
+        next_place[asked] += 1
+    for i in range(len(inverse)):
+        inverse[i] = place[inverse[i]]
+
+
+def make_plan(ids: Array, dealing: Dealing, rank: int) -> Plan:
+    """Group the distinct ones of checked ids by owner; hot rows are asked of the own rank."""
+    distinct, inverse = ops.unique(ids, return_inverse=True)
+    owners, local = dealing.locate(distinct)
+    counts, found = np.zeros(dealing.ranks, np.int64), np.empty(len(owners), np.int64)
+    rows: Array = np.empty(len(owners), row_type(dealing))
+    _group(owners, local, rank, counts, inverse, found, rows)
+    return Plan(counts, found, rows, inverse)
+
+
+def row_type(dealing: Dealing) -> type:
+    """The type in which local rows travel: int32 where they fit, on every rank."""
+    return np.int32 if dealing.height < 1 << 31 else np.int64
+
+
+class Split(NamedTuple):
+    """The parts of bags that each rank needs, grouped by rank, in the order of the batch.
+
+    Attributes
+    ----------
+    ids, bags : arrays of int64, of shape (ranks,)
+        Numbers of ids, and of bags that have any of them, for each rank.
+    rows : array of shape (ids.sum(),)
+        Local rows.
+    positions : array of int64, of shape (ids.sum(),)
+        Where each stands in the batch.
+    lengths : array of int32, of shape (bags.sum(),)
+        Ids of each bag that the rank needs.
+    at : array of int64, of shape (bags.sum(),)
+        The bags' numbers in the batch.
+    """
+
+    ids: Array
+    bags: Array
+    rows: Array
+    positions: Array
+    lengths: Array
+    at: Array
+
+
+@njit
+def _count(owners, inverse, offsets, ids, bags, last):
+    for b in range(len(offsets) - 1):
+        for i in range(offsets[b], offsets[b + 1]):
+            owner = owners[inverse[i]]
+            first, stop = (0, len(ids)) if owner < 0 else (owner, owner + 1)
+            for rank in range(first, stop):
+                ids[rank] += 1
+                if last[rank] != b:
+                    last[rank] = b
+                    bags[rank] += 1
+
+
+@njit
+def _fill(owners, local, inverse, offsets, id_at, bag_at, last, rows, positions, lengths, at):
+    for b in range(len(offsets) - 1):
+        for i in range(offsets[b], offsets[b + 1]):
+            k = inverse[i]
+            first, stop = (0, len(id_at)) if owners[k] < 0 else (owners[k], owners[k] + 1)
+            for rank in range(first, stop):
+                rows[id_at[rank]], positions[id_at[rank]] = local[k], i
+                id_at[rank] += 1
+                if last[rank] != b:
+                    last[rank] = b
+                    at[bag_at[rank]], lengths[bag_at[rank]] = b, 0
+                    bag_at[rank] += 1
+                lengths[bag_at[rank] - 1] += 1
+
+
+def split_bags(plan: Plan, offsets: Array, owners: Array) -> Split:
+    """Split bags by the ``owners`` of the plan's distinct ids; what -1 owns goes to every rank."""
+    ranks = len(plan.counts)
+    ids, bags, last = np.zeros(ranks, np.int64), np.zeros(ranks, np.int64), np.full(ranks, -1)
+    _count(owners, plan.inverse, offsets, ids, bags, last)
+    id_at, bag_at = lengths_to_offsets(ids), lengths_to_offsets(bags)
+    rows, positions = np.empty(id_at[-1], plan.local.dtype), np.empty(id_at[-1], np.int64)
+    lengths, at = np.empty(bag_at[-1], np.int32), np.empty(bag_at[-1], np.int64)
+    last[:] = -1
+    _fill(owners, plan.local, plan.inverse, offsets, id_at[:-1], bag_at[:-1], last, rows, positions, lengths, at)
+    return Split(ids, bags, rows, positions, lengths, at)

@@ -1,0 +1,144 @@
+"""The update of a rank's rows: an optimizer's operator, fused with the gradient of embedding_bag where that exists."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+
+from .. import ops
+from ..arrays import empty
+from ..arrays.types import Array
+from ..kernels.cpu.primitives import device
+from ..lod import LoDTensor, SelectedRows
+from ..ops.bag_updates import ABSENT
+from ..ops.shared.updates import check_rounding
+from ..optim.checks import check_attrs
+from ..registry import OPS
+
+FUSED_POOLS = ("sum", "mean", "sqrt")
+
+
+class Rule:
+    """An optimizer's operator, which states it keeps, and its attributes.
+
+    Parameters
+    ----------
+    name : str
+        Of an operator that takes a parameter, its gradient and states.
+    optional : tuple of str
+        States that the operator does without, and that are kept all the same.
+    attrs : dict
+        Attributes of every step.
+    """
+
+    def __init__(self, name: str, optional: tuple[str, ...], attrs: dict[str, Any]) -> None:
+        op = OPS.get(name)
+        if op is None or not hasattr(op.definition, "traits"):
+            known = [name for name, op in OPS.items() if hasattr(op.definition, "traits")]
+            raise ValueError(f"rule must be an optimizer's operator, one of {', '.join(known)}; got {name!r}")
+        self.op: Any = op
+        self.traits = op.definition.traits
+        self.fused: Any = OPS.get(f"embedding_bag_{name}")
+        parameters = op.signature.parameters
+        possible = [*op.inputs][2:]
+        if unknown := set(optional) - set(possible):
+            raise ValueError(f"{name} has no states {sorted(unknown)}; it has {', '.join(possible) or 'none'}")
+        self._possible = possible
+        self.names = [n for n in possible if parameters[n].default is not None or n == "linear" or n in optional]
+        self.attrs = {**({"lazy": True} if "lazy" in op.defaults else {}), **attrs}
+        self._refuse(self.attrs)
+
+    def _refuse(self, attrs):
+        for name in ("mask", "return_step"):
+            if attrs.get(name) is not None and attrs[name] is not False:
+                raise ValueError(f"a sharded table takes no {name}, which is by rows of one array")
+
+    def make_states(self, values: Array) -> dict[str, Array]:
+        """First states of some rows: zeros, or what the operator starts from; float32 for rows of float16."""
+        states, traits = {}, self.traits
+        for name in self.names:
+            last = name == self.names[-1]
+            shape = (1,) if last and traits.single else values.shape[: 1 if last and traits.rowwise else None]
+            dtype = np.dtype(np.int64) if last and traits.counter else np.promote_types(values.dtype, np.float32)
+            states[name] = empty(shape, dtype)  # huge pages, as of the values
+            states[name][...] = traits.start if last else 0
+        return states
+
+    def settled(
+        self, values: Array, iteration: int, given: dict[str, Any], ranks: int, replicated: bool
+    ) -> dict[str, Any]:
+        """Attributes of a step, checked."""
+        attrs = {**self.attrs, **{name: value for name, value in given.items() if value is not None}}
+        self._refuse(attrs)
+        if "lr" not in attrs:
+            raise TypeError("update needs lr, here or when the table is made")
+        if "iteration" in self.op._tests:
+            attrs = {"iteration": iteration, **attrs}
+        seed = attrs.get("rounding_seed")
+        if seed is not None:
+            attrs["rounding_seed"] = (seed + iteration) % (1 << 31)
+        check_attrs(self.op, attrs, iteration)
+        check_rounding(values, attrs.get("duplicates", "merge"), seed, None)
+        if ranks > 1 and attrs.get("sigma"):
+            raise ValueError(f"{self.op.name} over several ranks takes no sigma: its noise is by places in one array")
+        if ranks > 1 and replicated and (self.traits.whole or attrs.get("clip_norm") is not None):
+            raise ValueError(f"{self.op.name} takes a norm over all rows here: it would count hot rows on every rank")
+        return attrs
+
+    def takes_bags(self, attrs: dict[str, Any]) -> bool:
+        """Whether the fused operator does such a step."""
+        alone = any(attrs.get(name) not in (None, self.op.defaults.get(name)) for name in ABSENT if name != "lazy")
+        spreads = self.traits.spreads({**self.op.defaults, **attrs})
+        return self.fused is not None and not alone and not spreads
+
+    def step_bags(self, values, states, bags, grad, weights, pool, attrs) -> None:
+        """Step by the gradient of bags."""
+        absent = (None,) * (len(self._possible) - len(states))
+        attrs = {name: value for name, value in attrs.items() if name not in ABSENT}
+        self.fused(values, bags, grad, *states.values(), *absent, weights, pool=pool, **attrs)
+
+    def step_rows(self, values, states, grad, attrs, on=None) -> None:
+        """Step by a gradient of rows; ``on`` is the device whose norms are those of all ranks."""
+        arrays = values, *states.values()
+        launch: Any = None if on is None else self.op.select(values, grad, *arrays[1:])
+        if not isinstance(launch, functools.partial):  # on one device alone: has no norms and rounds to nearest
+            self.op(values, grad, *arrays[1:], **attrs)
+        elif self.traits.whole and not self.traits.single and attrs.get("lazy"):
+            # Copies of the listed rows, as a dense update: ranks without any take part in the norms, too.
+            grad = grad.merge()
+            copies = [array[grad._rows] for array in arrays]
+            launch = self.op.select(copies[0], grad.value, *copies[1:])
+            launch.func(on, copies[0], grad.value, *copies[1:], **attrs)
+            device.put_together(grad._rows, copies, arrays)
+        else:
+            launch.func(on, values, grad, *arrays[1:], **attrs)
+
+
+class RanksDevice:
+    """The CPU as kernels see it, where a table's rows are on several ranks: norms are summed over all of them, and
+    random roundings are those of the rows' ids."""
+
+    def __init__(self, engine, dealing):
+        self._engine, self._dealing = engine, dealing
+
+    def __getattr__(self, name):
+        found = getattr(device, name)
+        return self._over_ranks(found) if name in device.HOMES["norms"] else found
+
+    def _over_ranks(self, norms):
+        def summed(*args):
+            here = np.array(norms(*args))
+            return tuple(self._engine.allreduce(here).tolist()) if here.ndim else float(self._engine.allreduce(here))
+
+        return summed
+
+    def jitter(self, values, rows, seed):
+        local = np.arange(len(values)) if rows is None else rows
+        device.jitter(values, self._dealing.ids(self._engine.rank, local), seed)
+
+
+def rows_gradient(values: Array, bags: LoDTensor, grad: Array, weights: Array | None, pool: Any) -> SelectedRows:
+    """The gradient of a table by that of its bags, a row for each id."""
+    return ops.embedding_bag_grad(values, bags, grad, weights, pool=pool)

@@ -1,0 +1,29 @@
+"""Processes of MPI equal one process, bit for bit."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+import scenarios
+from mpirun import ENVIRONMENT, HERE, mpirun, run
+
+pytestmark = [pytest.mark.mpi, pytest.mark.jit]
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4, 8])
+def test_ranks_equal_one_process(ranks):
+    printed = run(ranks, "scenarios_by_mpi.py")
+    assert printed.count(f"{ranks} ranks" if ranks > 1 else "one process") == len(scenarios.ALL), printed
+
+
+def test_an_error_that_nobody_catches_ends_all_ranks():
+    """Without ``-m mpi4py``, too."""
+    paths = os.pathsep.join(filter(None, [str(HERE.parents[1]), os.environ.get("PYTHONPATH", "")]))
+    command = [mpirun(), "-n", "3", sys.executable, str(HERE / "programs" / "one_raises.py")]
+    environment = {**os.environ, **ENVIRONMENT, "PYTHONPATH": paths}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode
+    assert "KeyError: 'rank 1 alone'" in done.stderr
