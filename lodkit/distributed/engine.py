@@ -87,7 +87,7 @@ class Engine(Protocol):
 
         Every rank gets the same bits, on any engine: rows of ranks are added in float64, and rounded once.
         """
-        array = np.ascontiguousarray(array)
+        array = np.asarray(array, order="C")
         if self.size == 1:
             return array.copy()
         if array.size <= SMALL:
@@ -105,7 +105,7 @@ class Engine(Protocol):
         blocks : array of shape (blocks of this rank, *shape)
             Ranks may have different numbers of blocks, or none; one shape and type.
         """
-        blocks = np.ascontiguousarray(blocks)
+        blocks = np.asarray(blocks, order="C")
         flat = blocks.reshape(len(blocks), math.prod(blocks.shape[1:]))
         if self.size == 1:
             return _in_order(flat, blocks.dtype).reshape(blocks.shape[1:])

@@ -78,7 +78,7 @@ class MPIEngine(Engine):
         return result
 
     def allgather(self, array):
-        array = np.ascontiguousarray(array)
+        array = np.asarray(array, order="C")
         result = np.empty((self.size, *array.shape), array.dtype)
         self.comm.Allgather([as_bytes(array.reshape(-1)), MPI.BYTE], [as_bytes(result), MPI.BYTE])
         return result

@@ -124,10 +124,15 @@ class RanksDevice:
         self._engine, self._dealing = engine, dealing
 
     def __getattr__(self, name):
-        return getattr(device, name)
+        found = getattr(device, name)
+        return self._over_ranks(found) if name in device.HOMES["norms"] else found
 
-    def squared_norm(self, x):
-        return float(self._engine.allreduce(np.array([device.squared_norm(x)]))[0])
+    def _over_ranks(self, norms):
+        def summed(*args):
+            here = np.array(norms(*args))
+            return tuple(self._engine.allreduce(here).tolist()) if here.ndim else float(self._engine.allreduce(here))
+
+        return summed
 
     def stepped_norms(self, rule, param, states, grad):
         return tuple(map(float, self._engine.allreduce(np.array(device.stepped_norms(rule, param, states, grad)))))

@@ -33,6 +33,6 @@ class Traffic:
         """Count a part, and return it."""
         here = int(part.counts[rank])
         self.calls += 1
-        self.messages += np.count_nonzero(part.counts) - (here > 0)
+        self.messages += int(np.count_nonzero(part.counts)) - (here > 0)
         self.bytes += (int(np.add.reduce(part.counts)) - here) * part.array[:1].nbytes
         return part

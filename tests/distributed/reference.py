@@ -64,7 +64,7 @@ def whole(table, name="values"):
 
 def same(a, b, what):
     """Bit for bit."""
-    a, b = np.ascontiguousarray(a), np.ascontiguousarray(b)
+    a, b = np.asarray(a, order="C"), np.asarray(b, order="C")
     assert a.dtype == b.dtype, (what, a.dtype, b.dtype)
     assert a.shape == b.shape, (what, a.shape, b.shape)
     wrong = np.flatnonzero(a.reshape(-1).view(np.uint8) != b.reshape(-1).view(np.uint8))
