@@ -45,7 +45,7 @@ def parser():
     p.add_argument(
         "--distributed",
         action="store_true",
-        help="deal the rows of the table to the processes that mpirun started: mpirun -n 4 python -m lodkit --distributed",
+        help="deal the rows of the table to the processes of mpirun -n 4 python -m lodkit --distributed",
     )
     p.add_argument("--save", metavar="DIR", help="save the state after every epoch")
     p.add_argument("--resume", metavar="DIR", help="resume from a saved state, with its settings")
@@ -168,7 +168,7 @@ def run(options):
 
 
 def make_job(options, kernels, engine=None):
-    """Read data and, to resume, settings of a saved state; make the model of one process, or of the ranks of an engine."""
+    """Read data, and settings of a saved state; make the model of one process, or of the ranks of an engine."""
     from .demo.checkpoint import check_data, check_folder, check_settings
     from .demo.sharded import ShardedJob
     from .demo.train import Job

@@ -15,10 +15,11 @@ import numpy as np
 
 import lodkit
 
-from ..distributed import Alone, Checkpoint, NoCheckpointError, RankError, Ranges, ShardedTable
+from ..distributed import Alone, Checkpoint, NoCheckpointError, Ranges, RankError, ShardedTable
 from ..distributed.checkpoint_files import whole
 from ..distributed.engine import raise_together
 from ..lod import values_of
+from ..lod.offsets import lengths_to_offsets
 from ..storage import StorageError
 from .checkpoint import STATE, CheckpointError, checked_state, read_state
 from .models import MODELS
@@ -79,8 +80,8 @@ class ShardedModel:
             sums.append(np.concatenate([*map(np.ravel, grads), [np.sum(losses, dtype=np.float64) / len(labels)]]))
         width = sum(array.size for array in self.dense.values()) + 1
         total = self.engine.sum_blocks(np.array(sums).reshape(-1, width))
-        ends = np.cumsum([array.size for array in self.dense.values()])
-        parts = np.split(total[:-1].astype(np.float32), ends[:-1])
+        ends = lengths_to_offsets(np.array([array.size for array in self.dense.values()]))
+        parts = np.split(total[:-1].astype(np.float32), ends[1:-1])
         self.table.update(np.concatenate([np.zeros((0, self.table.width), np.float32), *table_grads]))
         self.optimizer.step([part.reshape(array.shape) for part, array in zip(parts, self.dense.values(), strict=True)])
         return float(total[-1])

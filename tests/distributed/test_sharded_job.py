@@ -21,7 +21,9 @@ SMALL = ["--epochs", "2", "--dim", "8", "--batch", "4"]
 def texts(tmp_path):
     """Texts of two sentences, one of them without words in some."""
     path = tmp_path / "sentences.jsonl"
-    lines = [{"label": i % 2, "words": [["a", f"w{i % 9}"] * (i % 3), ["left" if i % 2 else "right"]]} for i in range(40)]
+    lines = [
+        {"label": i % 2, "words": [["a", f"w{i % 9}"] * (i % 3), ["left" if i % 2 else "right"]]} for i in range(40)
+    ]
     path.write_text("\n".join(map(json.dumps, lines)))
     return str(path)
 
