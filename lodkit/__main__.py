@@ -12,6 +12,7 @@ import sys
 import warnings
 
 from .demo.config import DEFAULTS, POOLS, RATES, Config
+from .demo.process import launched_rank
 from .demo.progress import Kernels, clear, one_line, say
 
 LIBRARY = "the docstrings of Python's standard library"
@@ -41,6 +42,11 @@ def parser():
     p.add_argument("--batch", type=_integer(1), help=f"texts per step; {_defaults('batch')}")
     p.add_argument("--seed", type=_integer(0), help="of initial values, batches and the split; 0 by default")
     p.add_argument("--device", default="cpu", choices=["cpu", "cuda"])
+    p.add_argument(
+        "--distributed",
+        action="store_true",
+        help="deal the rows of the table to the processes of mpirun -n 4 python -m lodkit --distributed",
+    )
     p.add_argument("--save", metavar="DIR", help="save the state after every epoch")
     p.add_argument("--resume", metavar="DIR", help="resume from a saved state, with its settings")
     p.add_argument(
@@ -86,6 +92,8 @@ def check_together(p, options):
     given = [name for name, value in vars(options).items() if name != "command" and value != p.get_default(name)]
     if options.command is not None and given:
         p.error(f"{options.command} takes no options; leave out --{given[0]}")
+    if options.distributed and options.device != "cpu":
+        p.error("--distributed keeps the table on CPUs; leave out --device")
     if options.predict is None:
         return
     if options.resume is None:
@@ -98,6 +106,8 @@ def main(argv=None):
     p = parser()
     options = p.parse_args(argv)
     check_together(p, options)
+    if options.distributed and launched_rank():
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115  rank 0 speaks
     if options.command is None and options.predict is None:
         what = LIBRARY if options.data == "stdlib" else options.data or options.resume or LIBRARY
         say(f"reading {what}")  # before NumPy and Numba are imported, which takes a second
@@ -137,49 +147,67 @@ def run(options):
 
     if options.device == "cuda":
         to_device(np.zeros(1), "cuda")  # raises without a GPU, before anything is read
+    if options.predict is not None:
+        from .demo.predict import predict
+        from .demo.sharded import read_any
+
+        predict(options.predict, options.resume, read_any(options.resume), options.device)
+        return 0
+    with Kernels(0) as kernels:
+        if options.distributed:
+            from .demo.sharded import agreed, ending_together
+            from .distributed import as_engine
+
+            engine = as_engine()
+            job = agreed(engine, make_job, options, kernels, engine)
+            with ending_together(engine):
+                train(options, job, kernels)
+        else:
+            train(options, make_job(options, kernels), kernels)
+    return 0
+
+
+def make_job(options, kernels, engine=None):
+    """Read data, and settings of a saved state; make the model of one process, or of the ranks of an engine."""
+    from .demo.checkpoint import check_data, check_folder, check_settings
+    from .demo.sharded import ShardedJob
+    from .demo.train import Job
+
     given = {field.name: getattr(options, field.name) for field in dataclasses.fields(Config)}
     given = {name: value for name, value in given.items() if value is not None}
-    state = None
     if options.resume is not None:
-        from .demo.checkpoint import check_data, check_settings, read_state
-
-        state = read_state(options.resume)
-        if options.predict is not None:
-            from .demo.predict import predict
-
-            predict(options.predict, options.resume, state, options.device)
-            return 0
+        state = (Job if engine is None else ShardedJob).read(options.resume)
         check_settings(options.resume, state["config"], given)
         if options.data is None:
             check_data(options.resume, state["config"].data)
             say(f"reading {LIBRARY}")
         given = {**dataclasses.asdict(state["config"]), **given}
-    train(options, Config(**given), state)
-    return 0
+    config = Config(**given)
+    kernels.expected = DEFAULTS[config.model].kernels
+    resumed = {"resume": options.resume}
+    job = Job(config, device=options.device, **resumed) if engine is None else ShardedJob(config, engine, **resumed)
+    if options.save is not None:
+        check_folder(options.save)
+    return job
 
 
-def train(options, config, state):
+def train(options, job, kernels):
     """Train, and print how well and how fast."""
-    from .demo.checkpoint import check_folder
-    from .demo.train import Job, describe
+    from .demo.train import describe
 
-    default = DEFAULTS[config.model]
-    epochs = options.epochs or default.epochs
-    with Kernels(default.kernels) as kernels:
-        job = Job(config, resume=options.resume, device=options.device)
-        if options.save is not None:
-            check_folder(options.save)
-        say(describe(job))
-        if job.epoch >= epochs:
-            say(f"{options.resume} is already trained for {job.epoch} epochs; --epochs is the total")
-        update = job.update_times()  # before the first epoch: this compiles nearly all that a step takes
-        job.run(epochs, options.save, kernels)
-    print(f"model: {config.model}")
-    print(f"test accuracy: {100 * job.model.accuracy(*job.test):.1f} %")
-    print(f"majority baseline: {100 * job.majority():.1f} %")
+    epochs = options.epochs or DEFAULTS[job.config.model].epochs
+    say(describe(job))
+    if job.epoch >= epochs:
+        say(f"{options.resume} is already trained for {job.epoch} epochs; --epochs is the total")
+    job.prepare()  # before the first epoch: this compiles nearly all that a step takes
+    job.run(epochs, options.save, kernels)
+    accuracy, majority = job.model.accuracy(*job.test), job.majority()
+    print(f"model: {job.config.model}")
+    print(f"test accuracy: {100 * accuracy:.1f} %")
+    print(f"majority baseline: {100 * majority:.1f} %")
     if job.rate:
         print(f"words per second: {job.rate:,.0f} (rows per second of the word table)")
-    print(f"table update: {update}")
+    print(job.facts())
 
 
 if __name__ == "__main__":

@@ -38,6 +38,16 @@ def replacing(path):
             os.unlink(file.name)
 
 
+def sync_folder(path):
+    """Bring the names in a folder to the disk: a file that was created or renamed there survives a power failure."""
+    if fcntl:  # Windows opens no folders
+        handle = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
 def _draft(folder, name):
     """A new file, locked as long as it is open: what others find locked is not left behind."""
     while True:

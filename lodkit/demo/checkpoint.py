@@ -30,9 +30,16 @@ def read_state(folder):
     try:
         state = lodkit.load(pathlib.Path(folder, STATE))
     except FileNotFoundError:
+        if any(pathlib.Path(folder).glob("checkpoint-*/manifest.json")):
+            raise CheckpointError(f"{folder}: saved by --distributed; resume it with --distributed") from None
         raise CheckpointError(f"{folder}: no saved state: it has no {STATE}") from None
     except (OSError, LodkitError) as error:
         raise unreadable(folder, error) from None
+    return checked_state(folder, state)
+
+
+def checked_state(folder, state):
+    """Check what was read as a state; its ``config`` becomes a Config."""
     if not isinstance(state, dict):
         raise unreadable(folder, f"it holds a {type(state).__name__}")
     epoch = state.get("epoch")

@@ -49,11 +49,23 @@ class Bag:
 
     def logits(self, parameters, ids):
         """Score every label, for each text."""
-        return lodkit.fc(self.read(parameters, ids), parameters["weight"], parameters["bias"])
+        return self.scores(parameters, self.look_up(parameters["table"], ids))
 
-    def read(self, parameters, ids):
+    def look_up(self, table, ids):
+        """Return what the model takes of the table: here a vector for each text."""
+        return lodkit.embedding_bag(table, ids, pool=self.pool)
+
+    def look_up_sharded(self, table, ids):
+        """``look_up`` in a table that is dealt to ranks."""
+        return table.embedding_bag(ids, pool=self.pool)
+
+    def scores(self, parameters, found):
+        """Score every label, for each text, by what was looked up."""
+        return lodkit.fc(self.read(parameters, found), parameters["weight"], parameters["bias"])
+
+    def read(self, parameters, found):
         """Return a vector for each text."""
-        return lodkit.embedding_bag(parameters["table"], ids, pool=self.pool)
+        return found
 
 
 def _drawn(rng, shape):
@@ -64,7 +76,17 @@ def _drawn(rng, shape):
     return rng.uniform(-bound, bound, shape).astype(np.float32)
 
 
-class GRU(Bag):
+class Words(Bag):
+    """Models that take a vector for each word."""
+
+    def look_up(self, table, ids):
+        return lodkit.lookup_table(table, ids)
+
+    def look_up_sharded(self, table, ids):
+        return table.lookup(ids)
+
+
+class GRU(Words):
     """A GRU between the word vectors and the pooling."""
 
     pools = (*Bag.pools, "last")
@@ -85,8 +107,8 @@ class GRU(Bag):
         states, *_ = self.layer(x, *(parameters[weight] for weight in self.weights(name)))
         return lodkit.sequence_pool(states, pool=self.pool)
 
-    def read(self, parameters, ids):
-        return self.run(parameters, "words", lodkit.lookup_table(parameters["table"], ids))
+    def read(self, parameters, found):
+        return self.run(parameters, "words", found)
 
 
 class LSTM(GRU):
@@ -103,11 +125,11 @@ class Nested(GRU):
     def layers(self):
         return {**self.weights("words"), **self.weights("texts")}
 
-    def read(self, parameters, ids):
-        return self.run(parameters, "texts", super().read(parameters, ids))
+    def read(self, parameters, found):
+        return self.run(parameters, "texts", super().read(parameters, found))
 
 
-class Attention(Bag):
+class Attention(Words):
     """Attention between the words of a text, which know their positions."""
 
     bucket, spread, heads = True, 0.1, 2
@@ -120,9 +142,8 @@ class Attention(Bag):
     def layers(self):
         return dict.fromkeys(("query", "key", "value", "back"), (self.dim, self.dim))
 
-    def read(self, parameters, ids):
-        x = lodkit.lookup_table(parameters["table"], ids)
-        x = lodkit.add_position_encoding(x, beta=self.spread)
+    def read(self, parameters, found):
+        x = lodkit.add_position_encoding(found, beta=self.spread)
         query, key, value = (lodkit.fc(x, parameters[name]) for name in ("query", "key", "value"))
         seen = lodkit.sequence_attention(query, key, value, num_heads=self.heads)
         return lodkit.sequence_pool(x + lodkit.fc(seen, parameters["back"]), pool=self.pool)

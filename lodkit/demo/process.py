@@ -9,6 +9,26 @@ import os
 GIVEN = dict(os.environ)  # as the user set it
 
 
+#: Variables by which launchers of MPI tell a process its number, its number on this machine, and how many run there.
+_RANK = ("OMPI_COMM_WORLD_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK")
+_LOCAL_RANK = ("OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "MV2_COMM_WORLD_LOCAL_RANK")
+_LOCAL_SIZE = ("OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "MV2_COMM_WORLD_LOCAL_SIZE")
+
+
+def _told(names, default):
+    return next((int(os.environ[name]) for name in names if name in os.environ), default)
+
+
+def launched_rank():
+    """Number of this process among those that mpirun started; 0 of one that was started alone."""
+    return _told(_RANK, 0)
+
+
+def first_on_machine():
+    """Whether this process is the first of its job on this machine."""
+    return _told(_LOCAL_RANK, launched_rank()) == 0
+
+
 def settle():
     """Choose how threads wait and when garbage is collected; what the environment says stays.
 
@@ -17,6 +37,8 @@ def settle():
     a core. Compiling makes objects by the million that stay: collecting as often as usual takes a seventh of it,
     and at the end, when all is given back anyway, half a second.
     """
+    if (together := _told(_LOCAL_SIZE, 1)) > 1:  # ranks share the cores of a machine
+        os.environ.setdefault("NUMBA_NUM_THREADS", str(max(1, (os.cpu_count() or 1) // together)))
     if "OMP_NUM_THREADS" not in os.environ:
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")

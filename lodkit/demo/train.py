@@ -100,6 +100,8 @@ def read_corpus(config):
 class Job:
     """Data, model and state of one training run."""
 
+    make, read = staticmethod(Model), staticmethod(read_state)
+
     def __init__(self, config, data=None, resume=None, device="cpu"):
         self.config, self.epoch, self.rate = config, 0, 0.0
         self.corpus = data or read_corpus(config)
@@ -116,7 +118,7 @@ class Job:
         self.test = corpora.encode([examples[i] for i in test], self.vocabulary, depth), labels[test]
         self.words = [*self.vocabulary][1:]  # without the one that stands for unknown words
         state = None if resume is None else self.checked(resume)  # before memory is taken for the model that it tells
-        self.model = Model(len(self.vocabulary), len(self.names), config, device)
+        self.model = self.make(len(self.vocabulary), len(self.names), config, device)
         if state:
             self.restore(resume, state)
 
@@ -151,7 +153,7 @@ class Job:
 
     def checked(self, folder):
         """Return a saved state of this model, and of these data."""
-        state = read_state(folder)
+        state = self.read(folder)
         check_settings(folder, state["config"], dataclasses.asdict(self.config))
         if state["labels"] != self.names or state["words"] != self.words:
             data = state["config"].data
@@ -167,6 +169,14 @@ class Job:
         except Exception as error:  # whatever settings of all kinds and types make it do
             raise unreadable(folder, f"the optimizer's state does not fit: {error}") from None
         self.epoch = state["epoch"]
+
+    def prepare(self):
+        """Compile nearly all that a step takes, and time updates of the table."""
+        self.update = self.update_times()
+
+    def facts(self):
+        """What the run says at its end of the table."""
+        return f"table update: {self.update}"
 
     def majority(self):
         """Return the test accuracy of always predicting the most frequent training label."""

@@ -2,10 +2,13 @@
 
 from .alone import Alone
 from .batch import Batch
+from .checkpoint import Checkpoint
+from .checkpoint_files import CheckpointError, NoCheckpointError
 from .dealing import Dealing, Hashed, Ranges
 from .engine import Engine, RankError, as_engine
 from .group import Batches, ShardedTables
 from .initial import normal, uniform
+from .simulate import Simulation, imbalance, simulate, zipf
 from .table import ShardedTable
 from .threads import ThreadEngine, run_threads
 from .traffic import Traffic
@@ -14,17 +17,24 @@ __all__ = [
     "Alone",
     "Batch",
     "Batches",
+    "Checkpoint",
+    "CheckpointError",
     "Dealing",
     "Engine",
     "Hashed",
+    "NoCheckpointError",
     "RankError",
     "Ranges",
     "ShardedTable",
     "ShardedTables",
+    "Simulation",
     "ThreadEngine",
     "Traffic",
     "as_engine",
+    "imbalance",
     "normal",
     "run_threads",
+    "simulate",
     "uniform",
+    "zipf",
 ]

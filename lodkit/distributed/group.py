@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import pathlib
 from collections.abc import Iterator, Mapping
-from typing import Any
+from os import PathLike
+from typing import Any, Self
 
 from ..public import public
 from ..tracebacks import surface
 from .batch import Batch
+from .checkpoint_exchange import load
+from .checkpoint_tables import load_table, save_tables
+from .engine import as_engine
 from .exchange import Exchange, Job
 from .table import ShardedTable
 
@@ -117,6 +122,22 @@ class ShardedTables(Mapping[str, ShardedTable]):
             return (yield from self[name]._step(grads[name], batches and batches.batches[name], attrs))
 
         self._exchange("update", job).finish()
+
+    @surface
+    def save(self, directory: str | PathLike[str], *, keep: int | None = 3, extra: Any = None) -> pathlib.Path:
+        """Save all tables in one checkpoint, of one moment; see ``ShardedTable.save``."""
+        return save_tables(self, directory, keep, extra)
+
+    @classmethod
+    @surface
+    def load(cls, directory: str | PathLike[str], comm: Any = None, *, verify: bool = True, **options: Any) -> Self:
+        """Return the tables of the newest checkpoint, on any number of ranks; see ``ShardedTable.load``.
+
+        ``options`` are those of all tables: a dealing by its name, ``lr``.
+        """
+        engine = as_engine(comm)
+        checkpoint = load(engine, directory, verify)
+        return cls({name: load_table(ShardedTable, checkpoint, engine, name, **options) for name in checkpoint.tables})
 
     def _exchange(self, what, job):
         shapes = ", ".join(f"{table.height} x {table.width}" for table in self.values())

@@ -15,6 +15,7 @@ from ..lod.repr_text import amount
 from ..public import public
 from ..tracebacks import surface
 from .batch import Batch
+from .checkpoint_tables import SavedTable
 from .dealing import Dealing, as_dealing
 from .engine import as_engine
 from .exchange import COLUMNS, Exchange
@@ -27,7 +28,7 @@ ROWS = 1 << 16  # that are made at once
 
 
 @public(home="lodkit.distributed")
-class ShardedTable:
+class ShardedTable(SavedTable):
     """A table whose rows are dealt to the ranks of an engine, with the states of its optimizer.
 
     Each rank looks up, and gives gradients of, a batch of its own; all ranks make the same calls. Lookups, and updates
@@ -126,7 +127,7 @@ class ShardedTable:
             raise ValueError(f'exchange must be "rows" or "partial", got {exchange!r}')
         self.dtype = check_values(np.dtype(dtype), "ShardedTable", floating=True)
         self.engine, self.exchange = as_engine(comm), exchange
-        self.dealing = as_dealing(dealing, self.height, self.engine.size, hot)
+        self.dealing = self.asked_dealing = as_dealing(dealing, self.height, self.engine.size, hot)
         if self.engine.size == 1 and not isinstance(dealing, Dealing):
             self.dealing = as_dealing("ranges", self.height, 1)  # one rank holds all rows, in order
         self.rule = Rule(rule, tuple(states), attrs)

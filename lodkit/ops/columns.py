@@ -62,7 +62,8 @@ def concat_columns_grad(grad: Dense, /, *xs: Dense) -> tuple:
     (array([[1.]]), array([2.]))
     """
     ends = np.cumsum(check_columns(xs, grad)[1])
-    return tuple(part.reshape(x.shape).copy() for part, x in zip(np.split(grad, ends[:-1], axis=1), xs, strict=True))
+    parts = np.split(grad, ends[:-1], axis=1)
+    return tuple(part.reshape(x.shape).astype(x.dtype) for part, x in zip(parts, xs, strict=True))
 
 
 @concat_columns_grad.infer_rule

@@ -87,7 +87,7 @@ def _inputs(rng, call):
     """Leave one out, exchange two, add one."""
     kind, slots = rng.randrange(3), call.slots
     if kind == 0 and slots:
-        slots.pop()
+        slots.pop(-2 if slots[-1].name == "out=" and len(slots) > 1 else -1)  # the call takes the last one for out=
         return "one input less"
     if kind == 1 and len(slots) > 1:
         i, j = rng.sample(range(len(slots)), 2)

@@ -1,0 +1,294 @@
+"""A checkpoint as one process reads it: by rows, memory-mapped, whatever the number of ranks that saved it."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import os
+import pathlib
+import zlib
+from typing import Any
+
+import numpy as np
+
+from ..arrays import empty
+from ..arrays.types import Array
+from ..public import public
+from ..storage import StorageError, load
+from ..tracebacks import surface
+from .checkpoint_files import (
+    EXTRA,
+    FORMAT,
+    MANIFEST,
+    NAME,
+    SHARD,
+    CheckpointError,
+    NoCheckpointError,
+    crc32,
+    numbered,
+    whole,
+)
+
+
+@public(home="lodkit.distributed")
+class Checkpoint:
+    """A checkpoint of sharded tables on disk.
+
+    Opening it reads the manifest, and looks whether each file is there and as long as it was; ``verify`` reads the
+    files and compares their checksums.
+
+    Parameters
+    ----------
+    directory : str or path-like
+        What was given to ``save``: its newest whole checkpoint is taken; or one of the checkpoints in it.
+
+    Attributes
+    ----------
+    path : pathlib.Path
+        The checkpoint.
+    tables : dict
+        Name -> height, width, dtype, rule, attrs and iteration of each table. ``ShardedTable.save`` calls it ``table``.
+    arrays : dict
+        Name -> shape and dtype of each array: ``table.values``, and a state of a rule, ``table.moment``.
+
+    Raises
+    ------
+    NoCheckpointError
+        No checkpoint was saved to the end.
+    CheckpointError
+        The newest is damaged: the message says which file, and which checkpoint is left.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> directory = tempfile.mkdtemp()
+    >>> Checkpoint(directory)
+    Traceback (most recent call last):
+        ...
+    lodkit.distributed.NoCheckpointError: ...: no checkpoint is there; give the directory that was given to save
+    """
+
+    def __init__(self, directory: str | os.PathLike[str]) -> None:
+        self.path = _newest(pathlib.Path(directory))
+        content = self._manifest()
+        self.tables: dict[str, dict[str, Any]] = content["tables"]
+        self.arrays: dict[str, dict[str, Any]] = content["arrays"]
+        self._files: dict[str, list[dict[str, Any]]] = {name: [] for name in self.arrays}
+        self._maps: dict[str, Array] = {}
+        self._records = content["files"]
+        for record in self._records:
+            self._check_size(record)
+            if record["array"] is not None:
+                self._files[record["array"]].append(record)
+        for name, array in self.arrays.items():
+            self._files[name].sort(key=lambda record: record["first"])
+            self._check_cover(name, array["shape"][0])
+
+    def __repr__(self):
+        size = sum(record["bytes"] for record in self._records)
+        return f"<Checkpoint {self.path}: {', '.join(self.arrays)}; {len(self._records)} files, {size} bytes>"
+
+    @surface
+    def verify(self, part: int = 0, parts: int = 1) -> None:
+        """Compare the checksums of the files.
+
+        Parameters
+        ----------
+        part, parts : int
+            Of so many parts of about the same size, look at this one alone: each rank takes one.
+
+        Raises
+        ------
+        CheckpointError
+            A file's content is not what was saved.
+        """
+        sizes = [0] * parts
+        for record in sorted(self._records, key=lambda record: -record["bytes"]):
+            least = sizes.index(min(sizes))
+            sizes[least] += record["bytes"]
+            if least == part and (found := crc32(self.path / record["name"])) != record["crc32"]:
+                raise self._damaged(record["name"], f"its checksum is {found:08x}, not {record['crc32']:08x}")
+
+    @surface
+    def rows(self, name: str, start: int = 0, stop: int | None = None) -> Array:
+        """Return some rows of an array, in new memory.
+
+        Parameters
+        ----------
+        name : str
+            ``table.values``, or another key of ``arrays``.
+        start, stop : int, optional
+            A range of rows, all by default.
+
+        Returns
+        -------
+        array of shape (stop - start, *item)
+        """
+        shape, dtype = self._like(name)
+        start, stop, _ = slice(start, stop).indices(shape[0])
+        made = empty((max(stop - start, 0), *shape[1:]), dtype)
+        for first, last, mapped in self._overlapping(name, start, stop):
+            made[first - start : last - start] = mapped
+        return made
+
+    @surface
+    def pick(self, name: str, ids: Array) -> Array:
+        """Return chosen rows of an array, in new memory.
+
+        Parameters
+        ----------
+        name : str
+            As in ``rows``.
+        ids : array of int64
+            Ascending.
+
+        Returns
+        -------
+        array of shape (len(ids), *item)
+        """
+        shape, dtype = self._like(name)
+        made = empty((len(ids), *shape[1:]), dtype)
+        for first, last, mapped in self._overlapping(name, 0, shape[0]):
+            low, high = np.searchsorted(ids, (first, last))
+            if low < high:
+                made[low:high] = mapped[ids[low:high] - first]
+        return made
+
+    @surface
+    def table(self, name: str = "table") -> tuple[Array, dict[str, Array]]:
+        """Return the values of a table and its states by name, whole, in the memory of this process.
+
+        They are what one process trains with: ``lodkit.adagrad(values, grad, states["moment"], lr=0.1)``.
+        """
+        if name not in self.tables:
+            raise KeyError(f"{self.path} has no table {name!r}, but {', '.join(self.tables)}")
+        prefix = f"{name}."
+        found = {key.removeprefix(prefix): self.rows(key) for key in self.arrays if key.startswith(prefix)}
+        return found.pop("values"), found
+
+    @surface
+    def extra(self) -> Any:
+        """Return what was given to ``save`` as ``extra``, None if nothing was."""
+        if not any(record["name"] == EXTRA for record in self._records):
+            return None
+        try:
+            return load(self.path / EXTRA)
+        except StorageError as error:
+            raise self._damaged(EXTRA, error) from None
+
+    def _like(self, name):
+        """Shape of an array, and its type on this machine."""
+        if name not in self.arrays:
+            raise KeyError(f"{self.path} has no array {name!r}, but {', '.join(self.arrays)}")
+        return self.arrays[name]["shape"], np.dtype(self.arrays[name]["dtype"]).newbyteorder("=")
+
+    def _overlapping(self, name, start, stop):
+        """First row, last and the mapped rows of the parts of files that lie in a range of rows."""
+        for record in self._files[name]:
+            first, last = max(start, record["first"]), min(stop, record["first"] + record["rows"])
+            if first < last:
+                yield first, last, self._mapped(record)[first - record["first"] : last - record["first"]]
+
+    def _mapped(self, record):
+        file, array = record["name"], self.arrays[record["array"]]
+        if file in self._maps:
+            return self._maps[file]
+        try:
+            mapped = np.load(self.path / file, mmap_mode="r", allow_pickle=False)
+        except (OSError, ValueError) as error:
+            raise self._damaged(file, error) from None
+        expected = (record["rows"], *array["shape"][1:])
+        if mapped.shape != expected or mapped.dtype.str != array["dtype"]:
+            raise self._damaged(file, f"it has {mapped.shape} {mapped.dtype.str}, not {expected} {array['dtype']}")
+        self._maps[file] = mapped
+        return mapped
+
+    def _manifest(self):
+        """The content of the manifest, of the right format, undamaged."""
+        try:
+            outer = json.loads((self.path / MANIFEST).read_bytes())
+            content = outer["manifest"]
+            intact = outer["crc32"] == zlib.crc32(json.dumps(content, sort_keys=True, allow_nan=False).encode())
+        except OSError as error:
+            raise CheckpointError(f"{self.path / MANIFEST}: cannot be read ({error.strerror})") from None
+        except (ValueError, TypeError, KeyError, RecursionError) as error:
+            raise self._damaged(MANIFEST, error) from None
+        if not intact:
+            raise self._damaged(MANIFEST, "its checksum is another one")
+        if content.get("format") != FORMAT:
+            raise CheckpointError(
+                f"{self.path / MANIFEST}: is of format {content.get('format')!r}, this version of lodkit reads {FORMAT}"
+            )
+        if not _sound(content):
+            raise self._damaged(MANIFEST, "it is not what save writes")
+        return content
+
+    def _check_size(self, record):
+        try:
+            size = (self.path / record["name"]).stat().st_size
+        except OSError as error:
+            raise self._damaged(record["name"], error.strerror) from None
+        if size != record["bytes"]:
+            raise self._damaged(record["name"], f"it has {size} bytes, not {record['bytes']}")
+        if record["array"] is not None:
+            array = self.arrays[record["array"]]
+            if record["rows"] * math.prod(array["shape"][1:]) * np.dtype(array["dtype"]).itemsize > size:
+                raise self._damaged(MANIFEST, f"{record['name']} is too short for {record['rows']} rows")
+
+    def _check_cover(self, name, height):
+        following = 0
+        for record in self._files[name]:
+            if record["first"] != following:
+                break
+            following += record["rows"]
+        if following != height:
+            raise self._damaged(MANIFEST, f"it has no file of {name} from row {following} on, of {height}")
+
+    def _damaged(self, file, why):
+        earlier = [*itertools.takewhile(lambda path: path.name != self.path.name, whole(self.path.parent))]
+        remedy = f"use an earlier checkpoint: {earlier[-1]}" if earlier else "there is no earlier checkpoint"
+        return CheckpointError(f"{self.path / file}: the checkpoint is damaged ({why}); {remedy}")
+
+
+def _newest(directory):
+    """The directory itself if it is a checkpoint, else its newest one."""
+    if (directory / MANIFEST).is_file():
+        return directory
+    if found := whole(directory):
+        return found[-1]
+    if drafts := [path.name for _, path in numbered(directory)]:
+        why = f"{', '.join(drafts)} was never finished (no {MANIFEST}): the job ended while it saved; start anew"
+    elif not directory.exists():
+        why = "there is no such directory; give the directory that was given to save"
+    elif directory.name.startswith("checkpoint-"):
+        why = f"the save was never finished (no {MANIFEST}); give {directory.parent}, of which the newest is taken"
+    else:
+        why = "no checkpoint is there; give the directory that was given to save"
+    raise NoCheckpointError(f"{directory}: {why}")
+
+
+def _sound(content):
+    """Whether a manifest has what reading relies on: names without folders, numbers that are sizes."""
+
+    def number(x):
+        return type(x) is int and 0 <= x < 2**62
+
+    def array(x):
+        dtype, shape = x["dtype"], x["shape"]
+        return np.dtype(dtype).kind in "fiu" and np.dtype(dtype).str == dtype and shape and all(map(number, shape))
+
+    def file(x):
+        named = SHARD.fullmatch(x["name"]) and x["array"] in content["arrays"]
+        numbers = all(number(x[key]) for key in ("first", "rows", "bytes", "crc32"))
+        return numbers and (named or (x["name"] == EXTRA and x["array"] is None))
+
+    try:
+        return (
+            all(isinstance(x, dict) for x in content["tables"].values())
+            and all(NAME.fullmatch(name) and array(x) for name, x in content["arrays"].items())
+            and all(file(x) for x in content["files"])
+            and len({x["name"] for x in content["files"]}) == len(content["files"])
+        )
+    except (KeyError, TypeError, AttributeError, ValueError):
+        return False

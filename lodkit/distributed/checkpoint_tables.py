@@ -1,0 +1,189 @@
+"""Sharded tables in checkpoints: what is said of each, and which of its arrays are saved."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+from collections.abc import Mapping
+from os import PathLike
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+import numpy as np
+
+from ..tracebacks import surface
+from .checkpoint import Checkpoint
+from .checkpoint_exchange import Part, load, read_into, save
+from .checkpoint_files import NAME, CheckpointError
+from .dealing import DEALINGS, Dealing, Hashed
+from .engine import Engine, as_engine
+
+if TYPE_CHECKING:
+    from .table import ShardedTable
+
+Kind = Literal["ranges", "hash"]
+
+
+class SavedTable:
+    """The part of ShardedTable that saves and loads it."""
+
+    @surface
+    def save(self, directory: str | PathLike[str], *, keep: int | None = 3, extra: Any = None) -> pathlib.Path:
+        """Save values, states and iteration in a new checkpoint, whole or not at all; all ranks call it.
+
+        Each rank writes a range of the rows, in blocks of 16 MiB, whatever the dealing. The checkpoint counts from the
+        moment at which its manifest, which is written last, has its name; a job that is killed before leaves the
+        earlier checkpoints, and the next save removes what it left.
+
+        Parameters
+        ----------
+        directory : str or path-like
+            Where the checkpoints of this job are; on a file system that all ranks share.
+        keep : int or None
+            How many checkpoints to keep, this one counted; None keeps all.
+        extra : optional
+            What belongs to the same moment: dense parameters, an epoch. What ``lodkit.save`` takes; rank 0's is saved.
+
+        Returns
+        -------
+        pathlib.Path
+            The checkpoint, a directory.
+
+        Raises
+        ------
+        CheckpointError
+            A rank could not write: a full disk, for one. Raised on all ranks, with the rank and its error; earlier
+            checkpoints are as they were.
+        """
+        return save_tables({"table": self}, directory, keep, extra)
+
+    @classmethod
+    @surface
+    def load(
+        cls,
+        directory: str | PathLike[str],
+        comm: Any = None,
+        *,
+        name: str = "table",
+        dealing: Kind | Dealing | None = None,
+        hot: Any = None,
+        verify: bool = True,
+        **options: Any,
+    ) -> Self:
+        """Return the table of the newest checkpoint, on any number of ranks; all ranks call it.
+
+        Each file is read by one rank to compare its checksum, and each row by the rank in whose range it lies.
+
+        Parameters
+        ----------
+        directory : str or path-like
+            What was given to ``save``, or one of the checkpoints in it.
+        comm : optional
+            As for ``ShardedTable``.
+        name : str
+            Of the table, where ``ShardedTables.save`` saved it.
+        dealing, hot : optional
+            As for ``ShardedTable``; those of the saved table by default.
+        verify : bool
+            Compare checksums first. Without, each file is read once, and only missing and cut files are found.
+        **options
+            ``exchange``, and attributes such as ``lr``: others than were saved.
+
+        Returns
+        -------
+        ShardedTable
+            It goes on as the saved one would have, to the same bits.
+
+        Raises
+        ------
+        NoCheckpointError
+            No checkpoint was saved to the end: start anew.
+        CheckpointError
+            The newest checkpoint is damaged; the message names the file, and the checkpoint before, which may be given
+            as the directory.
+        """
+        engine = as_engine(comm)
+        return load_table(cls, load(engine, directory, verify), engine, name, dealing=dealing, hot=hot, **options)
+
+
+def save_tables(
+    tables: Mapping[str, Any], directory: str | PathLike[str], keep: int | None, extra: Any
+) -> pathlib.Path:
+    """Save tables of one engine in one checkpoint; return its path."""
+    described: dict[str, Any] = {}
+    parts: dict[str, Part] = {}
+    for name, table in tables.items():
+        if not NAME.fullmatch(name) or "." in name:
+            raise ValueError(f"the table {name!r} becomes a name of files: take letters, digits, _ and -")
+        described[name] = _described(table)
+        parts |= _parts(name, table)
+    return save(next(iter(tables.values())).engine, directory, described, parts, keep=keep, extra=extra)
+
+
+def load_table(make: Any, checkpoint: Checkpoint, engine: Engine, name: str, **options: Any) -> Any:
+    """Make a table, and read the rows of this rank from a checkpoint that all ranks have opened."""
+    if name not in checkpoint.tables:
+        raise KeyError(f"{checkpoint.path} has no table {name!r}, but {', '.join(checkpoint.tables)}")
+    try:
+        given = {key: value for key, value in options.items() if value is not None}
+        height, width, iteration, settings = _settings(checkpoint.tables[name], engine.size, given)
+    except (KeyError, TypeError) as error:
+        raise CheckpointError(f"{checkpoint.path}: the manifest does not describe {name!r} ({error!r})") from None
+    table = make(height, width, engine, init=lambda ids, width: 0, **settings)
+    for key, part in _parts(name, table).items():
+        found = checkpoint.arrays.get(key)
+        if found is None or (tuple(found["shape"]), found["dtype"]) != (part.shape, part.local.dtype.str):
+            raise CheckpointError(
+                f"{checkpoint.path}: {key} is {found}, where {table.rule.op.name} needs {part.shape} {part.local.dtype}"
+            )
+        read_into(engine, checkpoint, key, part)
+    table.iteration = iteration
+    return table
+
+
+def _parts(name, table: ShardedTable):
+    """The arrays of a table, by name; states of one number for all rows are the same at every rank."""
+    single = table.rule.names[-1:] if table.rule.traits.single else []
+    parts = {f"{name}.values": Part(table.values, table.dealing)}
+    for state, array in table.states.items():
+        parts[f"{name}.{state}"] = Part(array, None if state in single else table.dealing)
+    return parts
+
+
+def _described(table: ShardedTable):
+    """What the manifest says of a table."""
+    dealing = table.asked_dealing
+    kind = next((kind for kind, known in DEALINGS.items() if type(dealing) is known), None)
+    attrs = {}
+    for name, value in table.rule.attrs.items():
+        value = np.asarray(value).item() if isinstance(value, np.generic | np.ndarray) else value
+        try:
+            attrs[name] = json.loads(json.dumps(value, allow_nan=False))
+        except (TypeError, ValueError):
+            raise ValueError(f"{name}={value!r} cannot be saved: give it to update, not to the table") from None
+    return {
+        "height": table.height,
+        "width": table.width,
+        "dtype": table.dtype.str,
+        "rule": table.rule.op.name,
+        "states": list(table.rule.names),
+        "attrs": attrs,
+        "iteration": table.iteration,
+        "exchange": table.exchange,
+        "dealing": {"kind": kind, "seed": getattr(dealing, "seed", None), "hot": dealing.hot.tolist()},
+    }
+
+
+def _settings(saved, ranks, given):
+    """Height, width and iteration of a saved table, and what else makes one like it; what was given comes first."""
+    settings = {key: saved[key] for key in ("rule", "dtype", "states", "exchange")} | saved["attrs"] | given
+    if "dealing" not in given:
+        kind, seed, hot = (saved["dealing"][key] for key in ("kind", "seed", "hot"))
+        if kind is None:
+            raise ValueError("the saved table was dealt by a class of your own: give dealing")
+        hot = given.get("hot", hot)
+        if seed:
+            settings["dealing"] = Hashed(saved["height"], ranks, hot, seed=seed)
+            settings.pop("hot", None)
+        else:
+            settings |= {"dealing": kind, "hot": hot}
+    return saved["height"], saved["width"], saved["iteration"], settings

@@ -1,0 +1,89 @@
+"""Damaged checkpoints are refused by name, with the checkpoint before; manifests are not believed."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import zlib
+
+import numpy as np
+import pytest
+from saved import HEIGHT, VALUES, check, load_errors, save
+
+from lodkit.distributed import Checkpoint, CheckpointError
+
+
+def flip(path, at):
+    data = bytearray(path.read_bytes())
+    data[at] ^= 1
+    path.write_bytes(data)
+
+
+def cut(path, at):
+    path.write_bytes(path.read_bytes()[:at])
+
+
+FILE = "table.values-000000000051.npy"
+
+
+@pytest.mark.parametrize(
+    ("damage", "name", "why"),
+    [
+        (lambda path: flip(path, -1), FILE, "its checksum is [0-9a-f]{8}, not [0-9a-f]{8}"),
+        (lambda path: flip(path, 70), FILE, "its checksum is"),
+        (lambda path: cut(path, 100), FILE, r"it has 100 bytes, not \d+"),
+        (lambda path: path.unlink(), FILE, "No such file or directory"),
+        (lambda path: flip(path, 200), "extra.safetensors", "its checksum is"),
+        (lambda path: flip(path, 60), "manifest.json", ""),
+        (lambda path: cut(path, 60), "manifest.json", ""),
+        (lambda path: path.write_text("[]"), "manifest.json", ""),
+        (lambda path: path.write_text("[" * 10**5), "manifest.json", ""),
+    ],
+)
+def test_damage_is_refused_by_name_with_the_checkpoint_before(tmp_path, damage, name, why):
+    for i in range(3):
+        save(tmp_path, 2, values=VALUES + i, extra={"epoch": i, "bias": np.arange(100)})
+    damage(tmp_path / "checkpoint-00000003" / name)
+    message = rf"checkpoint-00000003/{name}: the checkpoint is damaged \(.*{why}.*\); use an earlier checkpoint: (.*2)$"
+    with pytest.raises(CheckpointError, match=message):
+        Checkpoint(tmp_path).verify()
+    for error in load_errors(tmp_path, 3):
+        assert name in str(error)
+        assert re.search(r"not loaded: rank [\d, ]+: .*; use an earlier checkpoint: (\S+2)$", str(error))
+    check(tmp_path / "checkpoint-00000002", VALUES + 1)
+    shutil.rmtree(tmp_path / "checkpoint-00000002")
+    shutil.rmtree(tmp_path / "checkpoint-00000001")
+    with pytest.raises(CheckpointError, match="there is no earlier checkpoint"):
+        Checkpoint(tmp_path).verify()
+
+
+def rewritten(path, change):
+    """A manifest that somebody changed, with the right checksum."""
+    content = json.loads(path.read_text())["manifest"]
+    change(content)
+    text = json.dumps(content, sort_keys=True)
+    path.write_text(json.dumps({"manifest": content, "crc32": zlib.crc32(text.encode())}))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda m: m.update(format=2), "is of format 2, this version of lodkit reads 1"),
+        (lambda m: m["files"][0].update(name="../../secret"), "it is not what save writes"),
+        (lambda m: m["files"][0].update(name="/etc/passwd-000000000000.npy"), "it is not what save writes"),
+        (lambda m: m["files"][0].update(rows=-1), "it is not what save writes"),
+        (lambda m: m["files"][0].update(array="other"), "it is not what save writes"),
+        (lambda m: m["arrays"]["table.values"].update(dtype="|O"), "it is not what save writes"),
+        (lambda m: m["arrays"]["table.values"].update(shape=[HEIGHT, 2**61]), "too short for 51 rows"),
+        (lambda m: m["arrays"]["table.values"].update(shape=[HEIGHT + 1, 5]), "no file of table.values from row 103"),
+        (lambda m: m["files"].pop(0), "no file of table.values from row 0 on, of 103"),
+        (lambda m: m["arrays"]["table.values"].update(dtype="<i2"), r"<f2, not \(51, 5\) <i2"),
+        (lambda m: m.pop("tables"), "it is not what save writes"),
+    ],
+)
+def test_manifests_are_not_believed(tmp_path, change, message):
+    save(tmp_path)
+    rewritten(tmp_path / "checkpoint-00000001" / "manifest.json", change)
+    with pytest.raises(CheckpointError, match=message):
+        Checkpoint(tmp_path).table()
