@@ -57,7 +57,7 @@ def make_plan(ids: Array, dealing: Dealing, rank: int) -> Plan:
     """Group the distinct ones of checked ids by owner; hot rows are asked of the own rank."""
     distinct, inverse = ops.unique(ids, return_inverse=True)
     owners, local = dealing.locate(distinct)
-    counts, found = np.zeros(dealing.ranks, np.int64), np.empty(len(owners), np.int64)
+    counts, found = np.zeros(dealing.ranks, np.int64), np.empty(len(owners), np.int32)
     rows: Array = np.empty(len(owners), row_type(dealing))
     _group(owners, local, rank, counts, inverse, found, rows)
     return Plan(counts, found, rows, inverse)
