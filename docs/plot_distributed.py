@@ -82,7 +82,7 @@ def told(key, bags, dealing):
     for what in ("lookup", "partial", "update"):
         yield *key, f"bytes sent, {what}", found.sent(what).mean()
     yield *key, "bytes received, update", found.received("update").max()
-    yield *key, "hot ids", found.hot.mean() / ids
+    yield *key, "hot ids", found.hot.sum() / len(bags.values)
 
 
 def figure(name, rows, xlabel, line=None):

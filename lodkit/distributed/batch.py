@@ -20,8 +20,9 @@ from ..ops.shared.updates import check_grad_dtype
 from ..public import public
 from ..registry.kinds import aligned, on_gpu
 from .exchange import Job
+from .hot import send_hot, take_hot
 from .messages import Part
-from .plan import EVERY, Split, make_plan, split_bags
+from .plan import EVERY, Split, homes, make_plan, split_bags
 from .rule import FUSED_POOLS, rows_gradient
 
 if TYPE_CHECKING:
@@ -172,11 +173,13 @@ class Batch:
         if table._on is None:
             yield table._tells()
             yield []
+            yield []
             return self.step_directly(grad, given)
         if self.pool in FUSED_POOLS:
             yield from self._step_bags(step, attrs)
         else:
             yield from self._step_rows(step, attrs)
+        take_hot(table, (yield send_hot(table)))
         table.iteration += 1
         return None
 
@@ -188,7 +191,7 @@ class Batch:
         else:
             bags = self.ids.with_values(plan.inverse)
             grad = rows_gradient(self._rows, bags, grad, self.weights, self.pool).value
-        split = split_bags(plan, np.arange(len(plan.inverse) + 1), plan.owners)
+        split = split_bags(plan, np.arange(len(plan.inverse) + 1), homes(plan))
         told = yield table._tells(split.ids)
         numbers = split.ids, told[:, 0]
         rows, grad = yield [
@@ -205,7 +208,7 @@ class Batch:
             yield table._tells(split.ids, split.bags)
             (grad,) = yield [table._sends("grads", ops.lookup_table(grad, split.at), split.bags, told[:, 1])]
         else:
-            split = split_bags(self._plan, self.ids._row_offsets(), self._plan.owners)
+            split = split_bags(self._plan, self.ids._row_offsets(), homes(self._plan))
             told = yield table._tells(split.ids, split.bags)
             more = table._sends("grads", ops.lookup_table(grad, split.at), split.bags, told[:, 1])
             bags, factors, grad = yield from self._send_bags(split, told, more)

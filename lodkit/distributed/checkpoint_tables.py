@@ -16,6 +16,7 @@ from .checkpoint_exchange import Part, load, read_into, save
 from .checkpoint_files import NAME, CheckpointError
 from .dealing import DEALINGS, Dealing, Hashed
 from .engine import Engine, as_engine
+from .hot import share_states
 
 if TYPE_CHECKING:
     from .table import ShardedTable
@@ -111,6 +112,8 @@ def save_tables(
     """Save tables of one engine in one checkpoint; return its path."""
     described: dict[str, Any] = {}
     parts: dict[str, Part] = {}
+    for table in tables.values():
+        share_states(table)
     for name, table in tables.items():
         if not NAME.fullmatch(name) or "." in name:
             raise ValueError(f"the table {name!r} becomes a name of files: take letters, digits, _ and -")

@@ -97,13 +97,11 @@ class Split(NamedTuple):
 def _count(owners, inverse, offsets, ids, bags, last):
     for b in range(len(offsets) - 1):
         for i in range(offsets[b], offsets[b + 1]):
-            owner = owners[inverse[i]]
-            first, stop = (0, len(ids)) if owner < 0 else (owner, owner + 1)
-            for rank in range(first, stop):
-                ids[rank] += 1
-                if last[rank] != b:
-                    last[rank] = b
-                    bags[rank] += 1
+            rank = owners[inverse[i]]
+            ids[rank] += 1
+            if last[rank] != b:
+                last[rank] = b
+                bags[rank] += 1
 
 
 @njit
@@ -111,19 +109,18 @@ def _fill(owners, local, inverse, offsets, id_at, bag_at, last, rows, positions,
     for b in range(len(offsets) - 1):
         for i in range(offsets[b], offsets[b + 1]):
             k = inverse[i]
-            first, stop = (0, len(id_at)) if owners[k] < 0 else (owners[k], owners[k] + 1)
-            for rank in range(first, stop):
-                rows[id_at[rank]], positions[id_at[rank]] = local[k], i
-                id_at[rank] += 1
-                if last[rank] != b:
-                    last[rank] = b
-                    at[bag_at[rank]], lengths[bag_at[rank]] = b, 0
-                    bag_at[rank] += 1
-                lengths[bag_at[rank] - 1] += 1
+            rank = owners[k]
+            rows[id_at[rank]], positions[id_at[rank]] = local[k], i
+            id_at[rank] += 1
+            if last[rank] != b:
+                last[rank] = b
+                at[bag_at[rank]], lengths[bag_at[rank]] = b, 0
+                bag_at[rank] += 1
+            lengths[bag_at[rank] - 1] += 1
 
 
 def split_bags(plan: Plan, offsets: Array, owners: Array) -> Split:
-    """Split bags by the ``owners`` of the plan's distinct ids; what -1 owns goes to every rank."""
+    """Split bags by the ``owners`` of the plan's distinct ids, ranks from 0 on."""
     ranks = len(plan.counts)
     ids, bags, last = np.zeros(ranks, np.int64), np.zeros(ranks, np.int64), np.full(ranks, -1)
     _count(owners, plan.inverse, offsets, ids, bags, last)
@@ -133,3 +130,8 @@ def split_bags(plan: Plan, offsets: Array, owners: Array) -> Split:
     last[:] = -1
     _fill(owners, plan.local, plan.inverse, offsets, id_at[:-1], bag_at[:-1], last, rows, positions, lengths, at)
     return Split(ids, bags, rows, positions, lengths, at)
+
+
+def homes(plan: Plan) -> Array:
+    """The rank that updates each distinct id: its owner; hot rows are dealt by turns."""
+    return np.where(plan.owners == EVERY, plan.local % len(plan.counts), plan.owners)

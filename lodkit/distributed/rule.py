@@ -87,6 +87,10 @@ class Rule:
             raise ValueError(f"{self.op.name} takes a norm over all rows here: it would count hot rows on every rank")
         return attrs
 
+    def by_row(self, states: dict[str, Array]) -> list[Array]:
+        """The states that have a row for each of the table's."""
+        return [states[name] for name in (self.names[:-1] if self.traits.single else self.names)]
+
     def takes_bags(self, attrs: dict[str, Any]) -> bool:
         """Whether the fused operator does such a step."""
         alone = any(attrs.get(name) not in (None, self.op.defaults.get(name)) for name in ABSENT if name != "lazy")

@@ -15,6 +15,7 @@ from ..lod import LoDTensor
 from ..public import public
 from ..tracebacks import surface
 from .dealing import Dealing
+from .hot import counts_of
 from .plan import row_type
 
 What = Literal["lookup", "partial", "update", "partial update"]
@@ -36,9 +37,11 @@ class Simulation:
     parts : array of int64, of shape (ranks, ranks)
         Bags of each rank with an id at that owner: what owners pool where pooling is partial.
     grads : array of int64, of shape (ranks, ranks)
-        Bags of each rank with an id at that owner or a hot one: the gradients that an update sends.
-    hot : array of int64, of shape (ranks,)
-        Hot ids in each rank's bags: it has their rows, and every rank their updates.
+        The same, with hot ids: the gradients that an update sends.
+    hot : array of int64, of shape (ranks, ranks)
+        Hot ids of each rank's bags, by the rank that updates them; each rank has their rows.
+    hot_rows : array of int64, of shape (ranks,)
+        Hot rows that each rank updates, and sends to all others.
     bags : array of int64, of shape (ranks,)
         Bags of each rank.
     row_bytes, id_bytes, factor_bytes : int
@@ -50,6 +53,7 @@ class Simulation:
     parts: Array
     grads: Array
     hot: Array
+    hot_rows: Array
     bags: Array
     row_bytes: int
     id_bytes: int
@@ -67,8 +71,8 @@ class Simulation:
 
     @property
     def ids_updated(self) -> Array:
-        """Ids that each rank's update goes through, those of hot rows at every rank."""
-        return self.ids.sum(axis=0) + self.hot.sum()
+        """Ids that each rank's update goes through."""
+        return (self.ids + self.hot).sum(axis=0)
 
     def sent(self, what: What) -> Array:
         """Return the bytes that each rank sends to others.
@@ -77,8 +81,8 @@ class Simulation:
         ----------
         what : {"lookup", "partial", "update", "partial update"}
             ``lookup``: distinct ids, and rows back. ``partial``: a lookup with ``exchange="partial"``: ids and lengths
-            of bags, and pooled parts back. ``update``: ids, lengths and gradients of bags. ``partial update``: that
-            after a partial lookup without hot rows, whose ids the owners know.
+            of bags, and pooled parts back. ``update``: ids, lengths and gradients of bags, and hot rows
+            to all. ``partial update``: that after a partial lookup without hot rows, whose ids the owners know.
 
         Returns
         -------
@@ -116,7 +120,7 @@ class Simulation:
         there, back = {
             "lookup": (self.unique, self.unique),
             "partial": (self.parts, self.parts),
-            "update": (self.grads, none),
+            "update": (self.grads, np.repeat(self.hot_rows[None], self.ranks, 0)),
             "partial update": (self.parts, none),
         }[what]
         return _others((there > 0).astype(np.int64) + (back > 0).T) + self.ranks - 1
@@ -133,7 +137,8 @@ class Simulation:
         if what != "update":
             raise ValueError(f"what must be one of {get_args(What)}, got {what!r}")
         each = LENGTH + self.factor_bytes + self.row_bytes
-        return self.id_bytes * (self.ids + self.hot[:, None]) + each * self.grads
+        bags = self.id_bytes * (self.ids + self.hot) + each * self.grads
+        return bags + self.row_bytes * self.hot_rows[:, None]
 
     def __repr__(self):
         sizes = ", ".join(f"{what} {self.sent(what).mean():,.0f}" for what in ("lookup", "partial", "update"))
@@ -210,27 +215,25 @@ def simulate(
         raise TypeError(f"bags must be a LoDTensor of one level, got {bags!r:.60}")
     flat, offsets = ids_in_range(np.asarray(bags.values), height), bags.offsets()
     cuts = np.arange(ranks + 1) * (len(offsets) - 1) // ranks
-    ids, unique, parts, grads = (np.zeros((ranks, ranks), np.int64) for _ in range(4))
-    hot = np.zeros(ranks, np.int64)
+    ids, unique, parts, grads, hot = (np.zeros((ranks, ranks), np.int64) for _ in range(5))
     for rank in range(ranks):
         bounds = offsets[cuts[rank] : cuts[rank + 1] + 1]
         mine = flat[bounds[0] : bounds[-1]]
-        owners, bag = dealing.locate(mine)[0], np.repeat(np.arange(len(bounds) - 1), np.diff(bounds))
-        cold = owners >= 0
-        heated = np.zeros(len(bounds) - 1, bool)
-        heated[bag[~cold]] = True
-        hot[rank] = len(cold) - np.count_nonzero(cold)
+        owners, local = dealing.locate(mine)
+        bag, cold = np.repeat(np.arange(len(bounds) - 1), np.diff(bounds)), owners >= 0
+        hot[rank] = np.bincount(local[~cold] % ranks, minlength=ranks)
+        homes = np.unique(bag * ranks + np.where(cold, owners, local % ranks))
+        grads[rank] = np.bincount(homes % ranks, minlength=ranks)
         mine, owners, bag = mine[cold], owners[cold], bag[cold]
         ids[rank] = np.bincount(owners, minlength=ranks)
         unique[rank] = np.bincount(owners[np.unique(mine, return_index=True)[1]], minlength=ranks)
         pairs = np.unique(bag * ranks + owners)
         parts[rank] = np.bincount(pairs % ranks, minlength=ranks)
-        others = pairs[~heated[pairs // ranks]]
-        grads[rank] = np.bincount(others % ranks, minlength=ranks) + np.count_nonzero(heated)
     dtype = np.dtype(dtype)
     factor = 0 if pool == "sum" else np.promote_types(dtype, np.float32).itemsize
     sizes = operator.index(width) * dtype.itemsize, np.dtype(row_type(dealing)).itemsize, factor
-    return Simulation(ids, unique, parts, grads, hot, np.diff(cuts), *sizes)
+    hot_rows = counts_of(len(dealing.hot), ranks)
+    return Simulation(ids, unique, parts, grads, hot, hot_rows, np.diff(cuts), *sizes)
 
 
 def zipf(count: int, height: int, exponent: float, seed: int | None = None) -> Array:

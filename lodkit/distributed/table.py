@@ -58,8 +58,8 @@ class ShardedTable(SavedTable):
     dealing : {"ranges", "hash"} or Dealing
         Which rank owns which row.
     hot : sequence of int, optional
-        Ids of rows that every rank holds and updates, so that nobody asks for them. Each rank then needs the
-        gradients of all bags that have any of them.
+        Ids of rows that every rank holds, so that nobody asks for them. Each is updated at one rank, which sends
+        the row to all others after every update.
     exchange : {"rows", "partial"}
         What travels in ``embedding_bag``: distinct rows, to be pooled where they were asked for; or what owners have
         pooled of each bag, which is less where bags are long or ranks few, and adds up in another order.
@@ -77,14 +77,14 @@ class ShardedTable(SavedTable):
     values : array of shape (local rows, width)
         This rank's rows; ``dealing.rows(engine.rank)`` are their ids.
     states : dict of str to array
-        Of these rows.
+        Of these rows; of hot rows those that this rank updates, ``hot[rank::ranks]``, until a checkpoint is saved.
     iteration : int
         Updates done.
     engine : Engine
     dealing : Dealing
     traffic : dict of str to Traffic
-        What was sent to other ranks, by purpose: ``counts``, ``ids``, ``rows`` and ``bags`` of lookups, ``positions``
-        and ``grads`` of updates.
+        What was sent to other ranks, by purpose: ``counts``, ``ids``, ``rows`` and ``bags`` of lookups, ``positions``,
+        ``grads`` and ``hot`` of updates.
 
     Examples
     --------

@@ -7,6 +7,7 @@ import numpy as np
 import lodkit
 from lodkit import LoDTensor
 from lodkit.distributed import Alone, ShardedTable, uniform
+from lodkit.distributed.hot import share_states
 
 HEIGHT, WIDTH, PARTS = 97, 8, 8
 INIT = uniform(-1, 1, seed=3)
@@ -158,6 +159,7 @@ def equals_one_process(
         table.update(gradient(out), batch=started)
         started = following or (begin(step + 1) if step + 1 < steps else None)
     compare(whole(table), expected, what)
+    share_states(table)  # of hot rows, as when a checkpoint is saved
     for name, state in states.items():
         compare(whole(table, name), state, f"{what}: {name}")
     return table
