@@ -76,7 +76,10 @@ def whole(directory):
 
 @contextlib.contextmanager
 def saving_alone(directory):
-    """Hold the lock of a directory, so that no other job removes what this one writes."""
+    """Hold the lock of a directory, so that no other job removes what this one writes; refuse a checkpoint."""
+    if os.path.exists(os.path.join(directory, MANIFEST)):  # inside it nothing saved would ever be found
+        parent = os.path.dirname(os.path.abspath(directory))
+        raise CheckpointError(f"{directory}: is a checkpoint itself; load it, and save in {parent}")
     if not os.path.isdir(directory):
         os.makedirs(directory)
         sync_folder(os.path.dirname(os.path.abspath(directory)))

@@ -233,6 +233,16 @@ def test_two_jobs_do_not_save_in_one_directory(tmp_path):
     save(tmp_path)
 
 
+def test_nothing_is_saved_inside_a_checkpoint(tmp_path):
+    """A job that loads an earlier checkpoint by name would load that again at every start."""
+    save(tmp_path)
+    inside = tmp_path / "checkpoint-00000001"
+    before = sorted(inside.iterdir())
+    with pytest.raises(CheckpointError, match=rf"{inside}: is a checkpoint itself; load it, and save in {tmp_path}$"):
+        save(inside)
+    assert sorted(inside.iterdir()) == before
+
+
 def test_rows_of_a_checkpoint(tmp_path):
     save(tmp_path, 3)
     found = Checkpoint(tmp_path)
