@@ -26,6 +26,8 @@ from .checkpoint import Checkpoint
 from .checkpoint_files import (
     EXTRA,
     FORMAT,
+    LONGEST,
+    NAME,
     CheckpointError,
     NoCheckpointError,
     ShardWriter,
@@ -99,6 +101,10 @@ def save(engine, directory, tables, parts, *, keep=3, extra=None):
     """
     if keep is not None and operator.index(keep) < 1:
         raise ValueError(f"keep must be at least 1, or None to keep all, got {keep}")
+    if wrong := [name for name in parts if not NAME.fullmatch(name)]:
+        raise ValueError(
+            f"the array {wrong[0]!r} becomes a name of files: take at most {LONGEST} letters, digits, _, - and ."
+        )
     all_ranks = Agreement(engine, f"{os.fspath(directory)}: nothing was saved, earlier checkpoints stay")
     with uninterrupted(), contextlib.ExitStack() as lock:
         if engine.rank == 0:

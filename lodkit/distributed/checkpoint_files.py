@@ -34,7 +34,8 @@ except ImportError:  # Windows
 FORMAT = 1
 MANIFEST = "manifest.json"
 FOLDER = re.compile(r"checkpoint-(\d{8,18})")
-NAME = re.compile(r"\w[\w.-]{0,80}")  # of arrays and of files
+LONGEST = 81
+NAME = re.compile(rf"\w[\w.-]{{0,{LONGEST - 1}}}")  # of arrays, table and state together; files begin with them
 SHARD = re.compile(r"\w[\w.-]*-\d{12,18}\.npy")
 EXTRA = "extra.safetensors"
 PIECE = 1 << 20  # bytes read at a time for a checksum

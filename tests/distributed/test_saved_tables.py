@@ -141,6 +141,11 @@ def test_what_cannot_be_saved_or_loaded_is_refused(tmp_path):
     table = ShardedTable(9, 2, rule="sgd", lr=0.1)
     with pytest.raises(ValueError, match=r"the table 'a/b' becomes a name of files"):
         ShardedTables({"a/b": table}).save(tmp_path)
+    with pytest.raises(ValueError, match=r"the array 'uuu.*u\.values' becomes a name of files: take at most 81 letters"):
+        ShardedTables({"u" * 75: table}).save(tmp_path)
+    longest = "u" * 74
+    ShardedTables({longest: table}).save(tmp_path / "longest")
+    assert [*ShardedTables.load(tmp_path / "longest")] == [longest]
     table.rule.attrs["lr"] = lambda step: 0.1
     with pytest.raises(ValueError, match=r"lr=<function .* cannot be saved: give it to update"):
         table.save(tmp_path)
