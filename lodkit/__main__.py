@@ -187,7 +187,7 @@ def make_job(options, kernels, engine=None):
     resumed = {"resume": options.resume}
     job = Job(config, device=options.device, **resumed) if engine is None else ShardedJob(config, engine, **resumed)
     if options.save is not None:
-        check_folder(options.save)
+        check_folder(options.save, distributed=engine is not None)
     return job
 
 

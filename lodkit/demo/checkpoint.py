@@ -30,7 +30,7 @@ def read_state(folder):
     try:
         state = lodkit.load(pathlib.Path(folder, STATE))
     except FileNotFoundError:
-        if any(pathlib.Path(folder).glob("checkpoint-*/manifest.json")):
+        if has_sharded(folder):
             raise CheckpointError(f"{folder}: saved by --distributed; resume it with --distributed") from None
         raise CheckpointError(f"{folder}: no saved state: it has no {STATE}") from None
     except (OSError, LodkitError) as error:
@@ -108,8 +108,16 @@ def write_state(folder, **state):
     lodkit.save(path, {**state, "config": dataclasses.asdict(state["config"])})
 
 
-def check_folder(folder):
-    """Make the directory to save in before training; raise if it has a file that is not a state."""
+def has_sharded(folder):
+    """Whether a directory has checkpoints of --distributed, or is one."""
+    return any(any(pathlib.Path(folder).glob(f"{within}manifest.json")) for within in ("", "checkpoint-*/"))
+
+
+def check_folder(folder, distributed=False):
+    """Make the directory to save in before training; raise if it has a file that is not a state, or the other kind's.
+
+    With states of one process and of many in one directory, nobody knows which is newer.
+    """
     folder = pathlib.Path(folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -117,5 +125,11 @@ def check_folder(folder):
             pass
     except OSError as error:
         raise CheckpointError(f"{folder}: cannot save there ({error.strerror}); give a directory") from None
+    if distributed and (folder / STATE).exists():
+        raise CheckpointError(f"{folder}: one process saved {STATE} there; give --distributed another directory")
+    if not distributed and has_sharded(folder):
+        raise CheckpointError(f"{folder}: --distributed saved there; give another directory, or --distributed")
+    if (folder / "manifest.json").exists():
+        raise CheckpointError(f"{folder}: is a checkpoint itself; save in {folder.absolute().parent}")
     if (folder / STATE).exists():
         read_state(folder)

@@ -104,6 +104,13 @@ def test_options(texts, tmp_path, capsys):
     assert "one process saved this state; resume it without --distributed" in capsys.readouterr().err
     assert main(["--data", texts, "--resume", str(tmp_path), "--distributed"]) == 2
     assert "no checkpoint" in capsys.readouterr().err
+    assert main(["--data", texts, *SMALL, "--save", alone, "--distributed"]) == 2
+    assert "one process saved state.safetensors there; give --distributed another" in capsys.readouterr().err
+    assert main(["--data", texts, *SMALL, "--save", saved]) == 2
+    assert "--distributed saved there; give another directory, or --distributed" in capsys.readouterr().err
+    inside = sorted((tmp_path / "saved").iterdir())[-1]
+    assert main(["--data", texts, *SMALL, "--distributed", "--resume", str(inside), "--save", str(inside)]) == 2
+    assert f"{inside}: is a checkpoint itself; save in {saved}" in capsys.readouterr().err
     with pytest.raises(SystemExit):
         main(["--distributed", "--device", "cuda"])
     assert "--distributed keeps the table on CPUs" in capsys.readouterr().err
