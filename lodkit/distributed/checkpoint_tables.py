@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
+from ..errors import LodkitError
 from ..tracebacks import surface
+from .alone import Alone
 from .checkpoint import Checkpoint
 from .checkpoint_exchange import Part, load, read_into, save
 from .checkpoint_files import NAME, CheckpointError
@@ -126,21 +128,48 @@ def load_table(make: Any, checkpoint: Checkpoint, engine: Engine, name: str, **o
     """Make a table, and read the rows of this rank from a checkpoint that all ranks have opened."""
     if name not in checkpoint.tables:
         raise KeyError(f"{checkpoint.path} has no table {name!r}, but {', '.join(checkpoint.tables)}")
+    saved = checkpoint.tables[name]
     try:
-        given = {key: value for key, value in options.items() if value is not None}
-        height, width, iteration, settings = _settings(checkpoint.tables[name], engine.size, given)
-    except (KeyError, TypeError) as error:
+        _check_described(saved)
+        _without_rows(make, saved, {})
+    except (KeyError, TypeError, ValueError, LodkitError) as error:
         raise CheckpointError(f"{checkpoint.path}: the manifest does not describe {name!r} ({error!r})") from None
-    table = make(height, width, engine, init=lambda ids, width: 0, **settings)
+    given = {key: value for key, value in options.items() if value is not None}
+    _check_arrays(checkpoint, name, saved["height"], _without_rows(make, saved, given))
+    settings = _settings(saved, engine.size, given)
+    table = make(saved["height"], saved["width"], engine, init=lambda ids, width: 0, **settings)
     for key, part in _parts(name, table).items():
-        found = checkpoint.arrays.get(key)
-        if found is None or (tuple(found["shape"]), found["dtype"]) != (part.shape, part.local.dtype.str):
-            raise CheckpointError(
-                f"{checkpoint.path}: {key} is {found}, where {table.rule.op.name} needs {part.shape} {part.local.dtype}"
-            )
         read_into(engine, checkpoint, key, part)
-    table.iteration = iteration
+    table.iteration = saved["iteration"]
     return table
+
+
+def _check_described(saved):
+    """Raise where a manifest says what save does not write of a table."""
+    dealing, attrs = saved["dealing"], saved["attrs"]
+    sizes = [saved[key] for key in ("height", "width", "iteration")]
+    whole = all(type(x) is int and x >= 0 for x in [*sizes, *dealing["hot"], dealing["seed"] or 0])
+    if not whole or max(sizes) >= 2**62 or max([-1, *dealing["hot"]]) >= saved["height"] or dealing["kind"] not in (None, *DEALINGS):
+        raise ValueError("height, width, iteration or dealing")
+    if not all(isinstance(saved[key], str) for key in ("dtype", "rule", "exchange")) or {*attrs} & {*saved, "hot"}:
+        raise ValueError("dtype, rule, exchange or attrs")
+
+
+def _without_rows(make, saved, given):
+    """A table like a saved one, without rows: it says what arrays there must be."""
+    settings = _undealt(saved) | {key: value for key, value in given.items() if key not in ("dealing", "hot")}
+    return make(0, saved["width"], Alone(), init=0, **settings)
+
+
+def _check_arrays(checkpoint, name, height, table):
+    """Raise unless a checkpoint has the arrays of a table of so many rows, before memory is taken for them."""
+    for key, part in _parts(name, table).items():
+        found, dtype = checkpoint.arrays.get(key), part.local.dtype
+        shape = part.shape if part.dealing is None else (height, *part.shape[1:])
+        if found is None or (tuple(found["shape"]), found["dtype"]) != (shape, dtype.str):
+            raise CheckpointError(
+                f"{checkpoint.path}: {key} is {found}, where {table.rule.op.name} needs {shape} {dtype}"
+            )
 
 
 def _parts(name, table: ShardedTable):
@@ -177,8 +206,8 @@ def _described(table: ShardedTable):
 
 
 def _settings(saved, ranks, given):
-    """Height, width and iteration of a saved table, and what else makes one like it; what was given comes first."""
-    settings = {key: saved[key] for key in ("rule", "dtype", "states", "exchange")} | saved["attrs"] | given
+    """What makes a table like a saved one, beside height and width; what was given comes first."""
+    settings = _undealt(saved) | given
     if "dealing" not in given:
         kind, seed, hot = (saved["dealing"][key] for key in ("kind", "seed", "hot"))
         if kind is None:
@@ -189,4 +218,8 @@ def _settings(saved, ranks, given):
             settings.pop("hot", None)
         else:
             settings |= {"dealing": kind, "hot": hot}
-    return saved["height"], saved["width"], saved["iteration"], settings
+    return settings
+
+
+def _undealt(saved):
+    return {key: saved[key] for key in ("rule", "dtype", "states", "exchange")} | saved["attrs"]

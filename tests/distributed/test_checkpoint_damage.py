@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from saved import HEIGHT, VALUES, check, load_errors, save
 
-from lodkit.distributed import Checkpoint, CheckpointError
+from lodkit.distributed import Checkpoint, CheckpointError, ShardedTable
 
 
 def flip(path, at):
@@ -87,3 +87,45 @@ def test_manifests_are_not_believed(tmp_path, change, message):
     rewritten(tmp_path / "checkpoint-00000001" / "manifest.json", change)
     with pytest.raises(CheckpointError, match=message):
         Checkpoint(tmp_path).table()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda t: t.update(height=10**12), r"table\.values is .*\[100, 8\].*, where adagrad needs \(1000000000000, 8\)"),
+        (lambda t: t.update(width=9), r"table\.values is .*\[100, 8\].*, where adagrad needs \(100, 9\)"),
+        (lambda t: t.update(dtype="<f8"), r"table\.values is .*<f4.*, where adagrad needs \(100, 8\) float64"),
+        (lambda t: t.update(rule="adam", states=[]), r"table\.moment1 is None, where adam needs"),
+        (lambda t: t.update(height="100"), "height, width, iteration or dealing"),
+        (lambda t: t.update(iteration="x"), "height, width, iteration or dealing"),
+        (lambda t: t.update(iteration=-1), "height, width, iteration or dealing"),
+        (lambda t: t["dealing"].update(hot=[100]), "height, width, iteration or dealing"),
+        (lambda t: t["dealing"].update(seed=-1), "height, width, iteration or dealing"),
+        (lambda t: t["dealing"].update(kind="other"), "height, width, iteration or dealing"),
+        (lambda t: t["dealing"].update(kind=["hash"]), "height, width, iteration or dealing"),
+        (lambda t: t.update(dealing=None), "NoneType"),
+        (lambda t: t.update(dtype=7), "dtype, rule, exchange or attrs"),
+        (lambda t: t.update(dtype="float"), "adagrad needs"),
+        (lambda t: t.update(dtype="int64"), "int64"),
+        (lambda t: t.update(dtype="no such type"), "no such type"),
+        (lambda t: t.update(rule="no such rule"), "no such rule"),
+        (lambda t: t.update(rule=["adagrad"]), "dtype, rule, exchange or attrs"),
+        (lambda t: t.update(states=["absent"]), "has no states"),
+        (lambda t: t.update(states=3), "not iterable"),
+        (lambda t: t.update(attrs={"hot": [1]}), "dtype, rule, exchange or attrs"),
+        (lambda t: t.update(attrs={"comm": 1}), "comm"),
+        (lambda t: t.update(attrs={"mask": 1}), "takes no mask"),
+        (lambda t: t.update(attrs=[["lr", 1]]), "unhashable"),
+        (lambda t: t.update(width=10**30), "height, width, iteration or dealing"),
+        (lambda t: t.update(width=2**61), "there is no memory for"),
+        (lambda t: t.update(exchange="other"), "exchange must be"),
+        (lambda t: t.clear(), "KeyError"),
+    ],
+)
+def test_what_a_manifest_says_of_a_table_is_compared_before_memory_is_taken(tmp_path, monkeypatch, change, message):
+    ShardedTable(100, 8, lr=0.1, dealing="hash").save(tmp_path)
+    rewritten(tmp_path / "checkpoint-00000001" / "manifest.json", lambda m: change(m["tables"]["table"]))
+    filled = ShardedTable._filled
+    monkeypatch.setattr(ShardedTable, "_filled", lambda self, init: (1 / (self.height == 0), filled(self, init))[1])
+    with pytest.raises(CheckpointError, match=message):
+        ShardedTable.load(tmp_path)
