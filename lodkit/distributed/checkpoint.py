@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import math
 import os
@@ -26,6 +25,7 @@ from .checkpoint_files import (
     CheckpointError,
     NoCheckpointError,
     crc32,
+    number_of,
     numbered,
     whole,
 )
@@ -42,6 +42,8 @@ class Checkpoint:
     ----------
     directory : str or path-like
         What was given to ``save``: its newest whole checkpoint is taken; or one of the checkpoints in it.
+    look : bool
+        Whether to look at each file. Of many processes that open a checkpoint together, one is enough.
 
     Attributes
     ----------
@@ -69,16 +71,17 @@ class Checkpoint:
     lodkit.distributed.NoCheckpointError: ...: no checkpoint is there; give the directory that was given to save
     """
 
-    def __init__(self, directory: str | os.PathLike[str]) -> None:
+    def __init__(self, directory: str | os.PathLike[str], look: bool = True) -> None:
         self.path = _newest(pathlib.Path(directory))
         content = self._manifest()
         self.tables: dict[str, dict[str, Any]] = content["tables"]
         self.arrays: dict[str, dict[str, Any]] = content["arrays"]
         self._files: dict[str, list[dict[str, Any]]] = {name: [] for name in self.arrays}
-        self._maps: dict[str, Array] = {}
         self._records = content["files"]
         for record in self._records:
-            self._check_size(record)
+            self._check_rows(record)
+            if look:
+                self._check_size(record)
             if record["array"] is not None:
                 self._files[record["array"]].append(record)
         for name, array in self.arrays.items():
@@ -107,7 +110,7 @@ class Checkpoint:
         for record in sorted(self._records, key=lambda record: -record["bytes"]):
             least = sizes.index(min(sizes))
             sizes[least] += record["bytes"]
-            if least == part and (found := crc32(self.path / record["name"])) != record["crc32"]:
+            if least == part and (found := self._crc32(record["name"])) != record["crc32"]:
                 raise self._damaged(record["name"], f"its checksum is {found:08x}, not {record['crc32']:08x}")
 
     @surface
@@ -128,8 +131,8 @@ class Checkpoint:
         shape, dtype = self._like(name)
         start, stop, _ = slice(start, stop).indices(shape[0])
         made = empty((max(stop - start, 0), *shape[1:]), dtype)
-        for first, last, mapped in self._overlapping(name, start, stop):
-            made[first - start : last - start] = mapped
+        for first, last, record in self._overlapping(name, start, stop):
+            made[first - start : last - start] = self._mapped(record)[first - record["first"] : last - record["first"]]
         return made
 
     @surface
@@ -149,10 +152,10 @@ class Checkpoint:
         """
         shape, dtype = self._like(name)
         made = empty((len(ids), *shape[1:]), dtype)
-        for first, last, mapped in self._overlapping(name, 0, shape[0]):
+        for first, last, record in self._overlapping(name, 0, shape[0]):
             low, high = np.searchsorted(ids, (first, last))
             if low < high:
-                made[low:high] = mapped[ids[low:high] - first]
+                made[low:high] = self._mapped(record)[ids[low:high] - first]
         return made
 
     @surface
@@ -176,6 +179,8 @@ class Checkpoint:
             return load(self.path / EXTRA)
         except StorageError as error:
             raise self._damaged(EXTRA, error) from None
+        except OSError as error:
+            raise self._unread(EXTRA, error) from None
 
     def _like(self, name):
         """Shape of an array, and its type on this machine."""
@@ -184,25 +189,34 @@ class Checkpoint:
         return self.arrays[name]["shape"], np.dtype(self.arrays[name]["dtype"]).newbyteorder("=")
 
     def _overlapping(self, name, start, stop):
-        """First row, last and the mapped rows of the parts of files that lie in a range of rows."""
+        """First row, last and the record of the parts of files that lie in a range of rows."""
         for record in self._files[name]:
             first, last = max(start, record["first"]), min(stop, record["first"] + record["rows"])
             if first < last:
-                yield first, last, self._mapped(record)[first - record["first"] : last - record["first"]]
+                yield first, last, record
 
     def _mapped(self, record):
-        file, array = record["name"], self.arrays[record["array"]]
-        if file in self._maps:
-            return self._maps[file]
+        """The rows of a file, which is open while they are held: there may be more files than descriptors."""
+        name, array = record["name"], self.arrays[record["array"]]
+        expected = (record["rows"], *array["shape"][1:]), False, np.dtype(array["dtype"])
         try:
-            mapped = np.load(self.path / file, mmap_mode="r", allow_pickle=False)
-        except (OSError, ValueError) as error:
-            raise self._damaged(file, error) from None
-        expected = (record["rows"], *array["shape"][1:])
-        if mapped.shape != expected or mapped.dtype.str != array["dtype"]:
-            raise self._damaged(file, f"it has {mapped.shape} {mapped.dtype.str}, not {expected} {array['dtype']}")
-        self._maps[file] = mapped
-        return mapped
+            with open(self.path / name, "rb") as file:  # once, where np.load does so three times
+                np.lib.format.read_magic(file)
+                found = np.lib.format.read_array_header_1_0(file)
+                if found == expected:
+                    return np.memmap(file, found[2], "r", file.tell(), found[0])
+        except OSError as error:
+            raise self._unread(name, error) from None
+        except ValueError as error:
+            raise self._damaged(name, error) from None
+        (shape, _, dtype), (rows, _, of) = found, expected
+        raise self._damaged(name, f"it has {shape} {dtype.str}, not {rows} {of.str}")
+
+    def _crc32(self, file):
+        try:
+            return crc32(self.path / file)
+        except OSError as error:
+            raise self._unread(file, error) from None
 
     def _manifest(self):
         """The content of the manifest, of the right format, undamaged."""
@@ -211,7 +225,7 @@ class Checkpoint:
             content = outer["manifest"]
             intact = outer["crc32"] == zlib.crc32(json.dumps(content, sort_keys=True, allow_nan=False).encode())
         except OSError as error:
-            raise CheckpointError(f"{self.path / MANIFEST}: cannot be read ({error.strerror})") from None
+            raise self._unread(MANIFEST, error) from None
         except (ValueError, TypeError, KeyError, RecursionError) as error:
             raise self._damaged(MANIFEST, error) from None
         if not intact:
@@ -228,12 +242,14 @@ class Checkpoint:
         try:
             size = (self.path / record["name"]).stat().st_size
         except OSError as error:
-            raise self._damaged(record["name"], error.strerror) from None
+            raise self._unread(record["name"], error) from None
         if size != record["bytes"]:
             raise self._damaged(record["name"], f"it has {size} bytes, not {record['bytes']}")
+
+    def _check_rows(self, record):
         if record["array"] is not None:
             array = self.arrays[record["array"]]
-            if record["rows"] * math.prod(array["shape"][1:]) * np.dtype(array["dtype"]).itemsize > size:
+            if record["rows"] * math.prod(array["shape"][1:]) * np.dtype(array["dtype"]).itemsize > record["bytes"]:
                 raise self._damaged(MANIFEST, f"{record['name']} is too short for {record['rows']} rows")
 
     def _check_cover(self, name, height):
@@ -245,8 +261,20 @@ class Checkpoint:
         if following != height:
             raise self._damaged(MANIFEST, f"it has no file of {name} from row {following} on, of {height}")
 
+    def _unread(self, file, error):
+        """The error of a file that cannot be read, though what is in it may be right."""
+        if not (self.path / MANIFEST).exists():  # which goes first
+            return CheckpointError(
+                f"{self.path}: the checkpoint was removed while it was read, as others were saved; "
+                f"open {self.path.parent} again, or save with a larger keep"
+            )
+        if isinstance(error, FileNotFoundError):
+            return self._damaged(file, error.strerror)
+        return CheckpointError(f"{self.path / file}: cannot be read ({error.strerror or error})")
+
     def _damaged(self, file, why):
-        earlier = [*itertools.takewhile(lambda path: path.name != self.path.name, whole(self.path.parent))]
+        number = number_of(self.path)
+        earlier = [path for path in whole(self.path.parent) if number is not None and number_of(path) < number]
         remedy = f"use an earlier checkpoint: {earlier[-1]}" if earlier else "there is no earlier checkpoint"
         return CheckpointError(f"{self.path / file}: the checkpoint is damaged ({why}); {remedy}")
 

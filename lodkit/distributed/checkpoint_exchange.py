@@ -222,12 +222,15 @@ def _routed(engine, dealing, first, last):
 
 
 def load(engine, directory, verify=True):
-    """Open a checkpoint at all ranks, the newest that rank 0 sees, and compare checksums, each rank of some files."""
+    """Open a checkpoint at all ranks, the newest that rank 0 sees, and compare checksums, each rank of some files.
+
+    Rank 0 alone looks whether all files are there.
+    """
     all_ranks = Agreement(engine, f"{os.fspath(directory)}: not loaded")
     path, none = all_ranks.at_root(_found, directory)
     if none:
         raise NoCheckpointError(none)
-    checkpoint = all_ranks.do(Checkpoint, path)
+    checkpoint = all_ranks.do(Checkpoint, path, False)
     if verify:
         all_ranks.do(lambda: checkpoint.verify(engine.rank, engine.size))
     all_ranks.reach()

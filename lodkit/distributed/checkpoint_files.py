@@ -66,8 +66,14 @@ def numbered(directory):
         names = os.listdir(directory)
     except FileNotFoundError:
         return []
-    found = ((FOLDER.fullmatch(name), name) for name in names)
-    return sorted((int(match[1]), pathlib.Path(directory, name)) for match, name in found if match)
+    found = ((number_of(name), pathlib.Path(directory, name)) for name in names)
+    return sorted((number, path) for number, path in found if number is not None)
+
+
+def number_of(path):
+    """The number of a checkpoint by its path, None where it has another name."""
+    match = FOLDER.fullmatch(os.path.basename(path))
+    return int(match[1]) if match else None
 
 
 def whole(directory):

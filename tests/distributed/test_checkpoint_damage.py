@@ -52,6 +52,9 @@ def test_damage_is_refused_by_name_with_the_checkpoint_before(tmp_path, damage, 
         assert name in str(error)
         assert re.search(r"not loaded: rank [\d, ]+: .*; use an earlier checkpoint: (\S+2)$", str(error))
     check(tmp_path / "checkpoint-00000002", VALUES + 1)
+    shutil.copytree(tmp_path / "checkpoint-00000003", tmp_path / "copy")
+    with pytest.raises(CheckpointError, match="there is no earlier checkpoint"):  # none is known to be
+        Checkpoint(tmp_path / "copy").verify()
     shutil.rmtree(tmp_path / "checkpoint-00000002")
     shutil.rmtree(tmp_path / "checkpoint-00000001")
     with pytest.raises(CheckpointError, match="there is no earlier checkpoint"):
