@@ -41,7 +41,8 @@ from .checkpoint_files import (
 )
 from .dealing import Dealing, Ranges
 
-BLOCK = 1 << 24  # bytes that a rank writes, or reads, between two exchanges
+BLOCK = 1 << 24  # bytes that a rank writes, or reads, between two exchanges, at most
+ROWS = 1 << 18  # of a block, at most: routing takes some 50 bytes a row, however short it is
 
 
 class Part(NamedTuple):
@@ -182,7 +183,7 @@ def written(engine, part, rank=None):
 
 def blocks(engine, part):
     """The ranges of rows that this rank writes, as many at each rank: the last ones may be empty."""
-    step = max(1, BLOCK // max(1, part.local[:0].itemsize * math.prod(part.shape[1:])))
+    step = min(ROWS, max(1, BLOCK // max(1, part.local[:0].itemsize * math.prod(part.shape[1:]))))
     longest = max(last - first for first, last in (written(engine, part, rank) for rank in range(engine.size)))
     first, last = written(engine, part)
     for start_ in range(0, longest, step):

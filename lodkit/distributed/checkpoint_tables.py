@@ -33,7 +33,7 @@ class SavedTable:
     def save(self, directory: str | PathLike[str], *, keep: int | None = 3, extra: Any = None) -> pathlib.Path:
         """Save values, states and iteration in a new checkpoint, whole or not at all; all ranks call it.
 
-        Each rank writes a range of the rows, in blocks of 16 MiB, whatever the dealing. The checkpoint counts from the
+        Each rank writes a range of the rows, in blocks of at most 16 MiB, whatever the dealing. The checkpoint counts from the
         moment at which its manifest, which is written last, has its name; a job that is killed before leaves the
         earlier checkpoints, and the next save removes what it left.
 
