@@ -149,7 +149,7 @@ class Batch:
         )
         told = yield table._tells(split.ids, split.bags)
         bags, factors = yield from self._send_bags(split, told)
-        pooled = ops.embedding_bag(table.values, bags, factors)
+        pooled = ops.embedding_bag(table.values, bags, factors, dtype=self.attrs.get("dtype"))
         (parts,) = yield [table._sends("bags", pooled, told[:, 1], split.bags)]
         if not len(table.dealing.hot):
             self._split, self._owned = split, (bags, factors, told)

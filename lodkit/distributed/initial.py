@@ -10,30 +10,23 @@ import numpy as np
 
 from ..arrays import is_number
 from ..arrays.types import Array
-from ..ops.dropout import FIRST, GOLDEN, SECOND
+from ..ops.dropout import GOLDEN, mixed
 
 BLOCK = 1 << 15  # numbers that are made at once: the first cache holds them
-_GOLDEN, _FIRST, _SECOND = map(np.uint64, (GOLDEN, FIRST, SECOND))
 _SHARE = np.float32(2.0**-24)
-
-
-def _mixed(state):
-    """SplitMix64's finalizer."""
-    state = (state ^ (state >> np.uint64(30))) * _FIRST
-    state = (state ^ (state >> np.uint64(27))) * _SECOND
-    return state ^ (state >> np.uint64(31))
 
 
 def _bits(ids, width, seed):
     """64 random bits of each element of some rows, by its number in the table."""
-    start = _mixed(np.full(1, seed % 2**64, np.uint64) + _GOLDEN)
+    start = mixed(np.full(1, seed % 2**64, np.uint64) + GOLDEN)
     numbers = ids.astype(np.uint64)[:, None] * np.uint64(width) + np.arange(width, dtype=np.uint64)
-    return _mixed(start + numbers * _GOLDEN)
+    return mixed(start + numbers * GOLDEN)
 
 
 def _uniform(bits, out, low, high):
     np.multiply(bits >> np.uint64(40), _SHARE * np.float32(high - low), out=out, casting="unsafe")
     out += np.float32(low)
+    np.minimum(out, np.nextafter(np.float32(high), np.float32(low)), out=out)  # the sum may round to high
 
 
 def _normal(bits, out, mean, deviation):
@@ -58,7 +51,7 @@ class _Random:
 
 
 def uniform(low: float, high: float, seed: int = 0) -> Callable[[Array, int], Array]:
-    """Make an ``init`` of numbers spread evenly in ``[low, high)``, by the row's id and the seed.
+    """Make an ``init`` of float32 numbers spread evenly in ``[low, high)``, by the row's id and the seed.
 
     Examples
     --------
@@ -67,6 +60,8 @@ def uniform(low: float, high: float, seed: int = 0) -> Callable[[Array, int], Ar
     >>> bool((init(np.array([7, 8]), 3)[1] == init(np.array([8]), 3)[0]).all())
     True
     """
+    if not np.float32(low) <= np.float32(high):
+        raise ValueError(f"low must not be above high, got {low} and {high}")
     return _Random(_uniform, low, high, seed)
 
 
