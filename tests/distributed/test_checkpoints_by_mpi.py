@@ -19,7 +19,7 @@ def test_other_ranks_load_what_ranks_saved_and_one_that_fails_is_named(tmp_path)
 
 
 def test_ranks_that_are_killed():
-    """A few times; ``kills.py --times 50`` is a lane of its own."""
+    """A few times, as in the gate; ``kills.py --times 50`` takes minutes and is run by hand."""
     mpirun()
     script = [sys.executable, pathlib.Path(__file__).with_name("kills.py"), "--times", "3", "--steps", "20"]
     done = subprocess.run(script, capture_output=True, text=True, check=False, timeout=280)
