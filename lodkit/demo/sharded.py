@@ -38,7 +38,7 @@ class ShardedModel:
         self.config, self.engine, self.device = config, engine, "cpu"
         self.network, optimizer = MODELS[config.model](config), OPTIMIZERS[config.optimizer]
         parameters = self.network.parameters(words, labels, config.seed)
-        values = parameters.pop("table")  # drawn whole, as one process draws it; each rank keeps its rows
+        values = parameters.pop("table")  # drawn whole at each rank, for the numbers of one process; it keeps its rows
         self.dense, self.optimizer = parameters, optimizer(parameters, lr=config.lr)
         attrs = {"lr": config.lr, "lazy": False} if "lazy" in optimizer.op.defaults else {"lr": config.lr}
         attrs |= {
@@ -109,7 +109,7 @@ class ShardedJob(Job):
 
     @staticmethod
     def read(folder):
-        return read_sharded(folder)
+        return read_sharded(folder, rows=False)
 
     def prepare(self):
         """Load the table, and let one rank of each machine compile: all at once they would take its cores in turns."""
@@ -136,12 +136,14 @@ class ShardedJob(Job):
         self.model.table.save(folder, extra=state)
 
 
-def read_sharded(folder):
-    """Read a state that a sharded job saved, with its table, as one process reads it."""
+def read_sharded(folder, rows=True):
+    """Read a state that a sharded job saved, with its table, as one process reads it, or with the shape of that alone."""
     try:
         checkpoint = Checkpoint(folder)
         state = checked_state(folder, checkpoint.extra())
-        state["parameters"]["table"] = checkpoint.rows("table.values")
+        shape, dtype = (checkpoint.arrays["table.values"][key] for key in ("shape", "dtype"))
+        zeros = np.broadcast_to(np.zeros((), dtype), shape)  # takes no memory
+        state["parameters"]["table"] = checkpoint.rows("table.values") if rows else zeros
     except NoCheckpointError as error:
         if pathlib.Path(folder, STATE).exists():
             raise CheckpointError(f"{folder}: one process saved this state; resume it without --distributed") from None

@@ -12,7 +12,7 @@ from lodkit.__main__ import main
 from lodkit.demo.config import Config
 from lodkit.demo.sharded import ShardedJob, agreed, read_sharded
 from lodkit.demo.train import Job
-from lodkit.distributed import Alone, RankError, run_threads
+from lodkit.distributed import Alone, Checkpoint, RankError, run_threads
 
 SMALL = ["--epochs", "2", "--dim", "8", "--batch", "4"]
 
@@ -85,6 +85,27 @@ def test_a_run_goes_on_with_other_ranks(texts, tmp_path):
     assert one["epoch"] == many["epoch"] == 3
     for name, array in one["parameters"].items():
         assert array.tobytes() == many["parameters"][name].tobytes()
+
+
+def test_a_resume_reads_each_row_at_one_rank(texts, tmp_path, monkeypatch):
+    config = Config(texts, dim=8, batch=4)
+    begun = ShardedJob(config, Alone())
+    begun.prepare()
+    begun.run(1, str(tmp_path))
+    read, rows = [], Checkpoint.rows
+    monkeypatch.setattr(Checkpoint, "rows", lambda self, *args: (read.append(args), rows(self, *args))[1])
+
+    def resumed(engine):
+        job = ShardedJob(config, engine, resume=str(tmp_path))
+        assert not read
+        engine.barrier()
+        job.prepare()
+
+    run_threads(3, resumed)
+    words = len(begun.vocabulary)
+    values = sorted(args[1:] for args in read if args[0] == "table.values")
+    assert [first for first, _ in values] == [0, words // 3, 2 * words // 3]
+    assert [last for _, last in values] == [words // 3, 2 * words // 3, words]
 
 
 def test_options(texts, tmp_path, capsys):
