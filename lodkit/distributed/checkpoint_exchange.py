@@ -45,7 +45,7 @@ BLOCK = 1 << 24  # bytes that a rank writes, or reads, between two exchanges, at
 ROWS = 1 << 18  # of a block, at most: routing takes some 50 bytes a row, however short it is
 
 
-class Part(NamedTuple):
+class Held(NamedTuple):
     """The rows of an array that a rank holds, and how they are dealt; without a dealing all ranks hold all of them."""
 
     local: np.ndarray[Any, Any]
@@ -97,7 +97,7 @@ class Agreement:
 def save(engine, directory, tables, parts, *, keep=3, extra=None):
     """Save arrays by row ranges, at all ranks together; return the path of the checkpoint.
 
-    ``tables`` describes them, in what JSON can write; ``parts`` has a Part by name, the same names in the same order at
+    ``tables`` describes them, in what JSON can write; ``parts`` has a Held by name, the same names in the same order at
     every rank; ``extra``, of rank 0, is what ``lodkit.save`` takes.
     """
     if keep is not None and operator.index(keep) < 1:

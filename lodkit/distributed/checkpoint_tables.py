@@ -14,7 +14,7 @@ from ..errors import LodkitError
 from ..tracebacks import surface
 from .alone import Alone
 from .checkpoint import Checkpoint
-from .checkpoint_exchange import Part, load, read_into, save
+from .checkpoint_exchange import Held, load, read_into, save
 from .checkpoint_files import NAME, CheckpointError
 from .dealing import DEALINGS, Dealing, Hashed
 from .engine import Engine, as_engine
@@ -33,9 +33,9 @@ class SavedTable:
     def save(self, directory: str | PathLike[str], *, keep: int | None = 3, extra: Any = None) -> pathlib.Path:
         """Save values, states and iteration in a new checkpoint, whole or not at all; all ranks call it.
 
-        Each rank writes a range of the rows, in blocks of at most 16 MiB, whatever the dealing. The checkpoint counts from the
-        moment at which its manifest, which is written last, has its name; a job that is killed before leaves the
-        earlier checkpoints, and the next save removes what it left.
+        Each rank writes a range of the rows, in blocks of at most 16 MiB, whatever the dealing. The checkpoint counts
+        from the moment at which its manifest, which is written last, has its name; a job that is killed before leaves
+        the earlier checkpoints, and the next save removes what it left.
 
         Parameters
         ----------
@@ -113,7 +113,7 @@ def save_tables(
 ) -> pathlib.Path:
     """Save tables of one engine in one checkpoint; return its path."""
     described: dict[str, Any] = {}
-    parts: dict[str, Part] = {}
+    parts: dict[str, Held] = {}
     for table in tables.values():
         share_states(table)
     for name, table in tables.items():
@@ -148,8 +148,9 @@ def _check_described(saved):
     """Raise where a manifest says what save does not write of a table."""
     dealing, attrs = saved["dealing"], saved["attrs"]
     sizes = [saved[key] for key in ("height", "width", "iteration")]
-    whole = all(type(x) is int and x >= 0 for x in [*sizes, *dealing["hot"], dealing["seed"] or 0])
-    if not whole or max(sizes) >= 2**62 or max([-1, *dealing["hot"]]) >= saved["height"] or dealing["kind"] not in (None, *DEALINGS):
+    known = all(type(x) is int and x >= 0 for x in [*sizes, *dealing["hot"], dealing["seed"] or 0])
+    known = known and max(sizes) < 2**62 and max([-1, *dealing["hot"]]) < saved["height"]
+    if not known or dealing["kind"] not in (None, *DEALINGS):
         raise ValueError("height, width, iteration or dealing")
     if not all(isinstance(saved[key], str) for key in ("dtype", "rule", "exchange")) or {*attrs} & {*saved, "hot"}:
         raise ValueError("dtype, rule, exchange or attrs")
@@ -175,9 +176,9 @@ def _check_arrays(checkpoint, name, height, table):
 def _parts(name, table: ShardedTable):
     """The arrays of a table, by name; states of one number for all rows are the same at every rank."""
     single = table.rule.names[-1:] if table.rule.traits.single else []
-    parts = {f"{name}.values": Part(table.values, table.dealing)}
+    parts = {f"{name}.values": Held(table.values, table.dealing)}
     for state, array in table.states.items():
-        parts[f"{name}.{state}"] = Part(array, None if state in single else table.dealing)
+        parts[f"{name}.{state}"] = Held(array, None if state in single else table.dealing)
     return parts
 
 

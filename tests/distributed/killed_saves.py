@@ -9,14 +9,14 @@ import sys
 import numpy as np
 
 from lodkit.distributed import Alone, Checkpoint, Ranges, checkpoint_exchange
-from lodkit.distributed.checkpoint_exchange import Part
+from lodkit.distributed.checkpoint_exchange import Held
 
 EVENTS = {"open", "os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.listdir", "os.truncate"}
 
 
 def save(directory, number):
-    part = Part(np.full((50, 3), number), Ranges(50, 1))
-    parts = {"table.values": part, "table.moment": Part(part.local[:, 0] * 2, part.dealing)}
+    part = Held(np.full((50, 3), number), Ranges(50, 1))
+    parts = {"table.values": part, "table.moment": Held(part.local[:, 0] * 2, part.dealing)}
     checkpoint_exchange.save(Alone(), directory, {"table": {}}, parts, keep=1, extra={"number": number})
 
 

@@ -31,11 +31,15 @@ def mpirun():
     return found or pytest.skip("needs mpirun: pip install lodkit[mpi]")
 
 
+def environment(more=ENVIRONMENT):
+    """This process's environment, in which this checkout is imported, with more."""
+    paths = [str(HERE.parents[1]), os.environ.get("PYTHONPATH", "")]
+    return {**os.environ, **more, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
+
+
 def run(ranks, program, *args, timeout=280):
     """Run a program of ``programs`` on so many ranks; returns what it printed."""
-    paths = [str(HERE.parents[1]), os.environ.get("PYTHONPATH", "")]
-    environment = {**os.environ, **ENVIRONMENT, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
     command = [mpirun(), "-n", str(ranks), sys.executable, "-m", "mpi4py", str(HERE / "programs" / program), *args]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=timeout, check=False)
+    done = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=timeout, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout

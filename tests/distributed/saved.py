@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from lodkit.distributed import Checkpoint, CheckpointError, Ranges, checkpoint_exchange, run_threads
-from lodkit.distributed.checkpoint_exchange import Part
+from lodkit.distributed.checkpoint_exchange import Held
 
 HEIGHT = 103
 VALUES = np.random.default_rng(0).random((HEIGHT, 5)).astype(np.float16)
@@ -20,8 +20,8 @@ def save(directory, ranks=2, kind=Ranges, hot=None, values=VALUES, **options):
     def at(engine):
         dealing = kind(HEIGHT, ranks, hot)
         rows = dealing.rows(engine.rank)
-        parts = {"table.values": Part(values[rows], dealing), "table.moment": Part(MOMENT[rows], dealing)}
-        parts["table.total"] = Part(TOTAL)
+        parts = {"table.values": Held(values[rows], dealing), "table.moment": Held(MOMENT[rows], dealing)}
+        parts["table.total"] = Held(TOTAL)
         return checkpoint_exchange.save(engine, directory, {"table": {"height": HEIGHT}}, parts, **options)
 
     return run_threads(ranks, at)

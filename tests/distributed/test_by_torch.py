@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import pathlib
 import subprocess
 import sys
 
 import pytest
 import scenarios
+from mpirun import HERE, environment
 
-HERE = pathlib.Path(__file__).parent
 SOME = ["sums", "errors", "groups", "every_kind", "every_type", "steps_of_attributes", "by_rounding"]
 
 pytestmark = [pytest.mark.mpi, pytest.mark.jit]
@@ -19,13 +17,11 @@ pytestmark = [pytest.mark.mpi, pytest.mark.jit]
 def test_two_processes_by_gloo_equal_one(tmp_path):
     pytest.importorskip("torch.distributed")
     assert {*SOME} <= {scenario.__name__ for scenario in scenarios.ALL}
-    paths = [str(HERE.parents[1]), os.environ.get("PYTHONPATH", "")]
-    environment = {**os.environ, "NUMBA_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(filter(None, paths))}
     program = [sys.executable, str(HERE / "programs" / "scenarios_by_gloo.py")]
     running = [
         subprocess.Popen(
             [*program, str(rank), "2", str(tmp_path / "meeting"), *SOME],
-            env=environment,
+            env=environment({"NUMBA_NUM_THREADS": "1"}),
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,

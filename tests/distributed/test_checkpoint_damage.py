@@ -95,7 +95,7 @@ def test_manifests_are_not_believed(tmp_path, change, message):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda t: t.update(height=10**12), r"table\.values is .*\[100, 8\].*, where adagrad needs \(1000000000000, 8\)"),
+        (lambda t: t.update(height=10**12), r"table\.values is .*\[100, 8\].*, where adagrad needs \(1000000000000, "),
         (lambda t: t.update(width=9), r"table\.values is .*\[100, 8\].*, where adagrad needs \(100, 9\)"),
         (lambda t: t.update(dtype="<f8"), r"table\.values is .*<f4.*, where adagrad needs \(100, 8\) float64"),
         (lambda t: t.update(rule="adam", states=[]), r"table\.moment1 is None, where adam needs"),

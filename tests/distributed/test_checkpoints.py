@@ -25,7 +25,7 @@ from lodkit.distributed import (
     checkpoint_exchange,
     run_threads,
 )
-from lodkit.distributed.checkpoint_exchange import Part, read_into
+from lodkit.distributed.checkpoint_exchange import Held, read_into
 from lodkit.distributed.checkpoint_files import ShardWriter, saving_alone, whole
 
 
@@ -49,8 +49,8 @@ def test_any_ranks_load_what_any_ranks_saved(tmp_path, ranks, kind, hot):
             values, moment, total = np.zeros((len(rows), 5), np.float16), np.zeros(len(rows)), np.zeros(1)
             opened = checkpoint_exchange.load(engine, tmp_path)
             for name, array in [("values", values), ("moment", moment)]:
-                read_into(engine, opened, f"table.{name}", Part(array, dealing))
-            read_into(engine, opened, "table.total", Part(total))
+                read_into(engine, opened, f"table.{name}", Held(array, dealing))
+            read_into(engine, opened, "table.total", Held(total))
             np.testing.assert_array_equal(values, VALUES[rows])
             np.testing.assert_array_equal(moment, MOMENT[rows])
             assert total == TOTAL
@@ -82,10 +82,10 @@ def test_more_ranks_than_rows_and_no_rows(tmp_path):
         def at(engine, height=height, directory=directory):
             dealing = Hashed(height, 4)
             rows = dealing.rows(engine.rank)
-            part = Part(np.arange(height * 3.0).reshape(height, 3)[rows], dealing)
+            part = Held(np.arange(height * 3.0).reshape(height, 3)[rows], dealing)
             checkpoint_exchange.save(engine, directory, {"table": {}}, {"table.values": part})
             again = np.zeros_like(part.local)
-            read_into(engine, checkpoint_exchange.load(engine, directory), "table.values", Part(again, dealing))
+            read_into(engine, checkpoint_exchange.load(engine, directory), "table.values", Held(again, dealing))
             np.testing.assert_array_equal(again, part.local)
 
         run_threads(4, at)
@@ -94,7 +94,7 @@ def test_more_ranks_than_rows_and_no_rows(tmp_path):
 
 def test_rows_without_numbers(tmp_path):
     def at(engine):
-        part = Part(np.zeros((4 // engine.size, 0), np.float32), Ranges(4, engine.size))
+        part = Held(np.zeros((4 // engine.size, 0), np.float32), Ranges(4, engine.size))
         checkpoint_exchange.save(engine, tmp_path, {"table": {}}, {"table.values": part})
         read_into(engine, checkpoint_exchange.load(engine, tmp_path), "table.values", part)
 
@@ -150,7 +150,7 @@ def test_a_rank_that_fails_is_named_by_all_and_nothing_is_replaced(tmp_path, mon
 
     def checkpoint_exchange_save(engine):
         dealing = Ranges(HEIGHT, 3)
-        part = Part(VALUES[dealing.rows(engine.rank)], dealing)
+        part = Held(VALUES[dealing.rows(engine.rank)], dealing)
         return checkpoint_exchange.save(engine, tmp_path, {"table": {}}, {"table.values": part})
 
     with monkeypatch.context() as patched:
@@ -200,7 +200,7 @@ def test_an_interrupt_waits_for_the_end_of_a_save(tmp_path, monkeypatch):
     monkeypatch.setattr(
         checkpoint_exchange, "write_manifest", lambda *args: (signal.raise_signal(signal.SIGINT), write(*args))
     )
-    part = Part(VALUES, Ranges(HEIGHT, 1))
+    part = Held(VALUES, Ranges(HEIGHT, 1))
     with pytest.raises(KeyboardInterrupt):
         checkpoint_exchange.save(Alone(), tmp_path, {"table": {}}, {"table.values": part})
     np.testing.assert_array_equal(Checkpoint(tmp_path).rows("table.values"), VALUES)
@@ -213,7 +213,7 @@ def test_no_second_table_is_made(tmp_path, monkeypatch, block, height, item):
     tables = [np.ones((height // 2, *item), np.float32) for _ in range(2)]
 
     def at(engine):
-        part = Part(tables[engine.rank], Hashed(height, 2))
+        part = Held(tables[engine.rank], Hashed(height, 2))
         checkpoint_exchange.save(engine, tmp_path, {"table": {}}, {"table.values": part})
         read_into(engine, checkpoint_exchange.load(engine, tmp_path), "table.values", part)
 
@@ -265,14 +265,13 @@ def opened_files(action):
 def test_each_file_is_opened_by_the_ranks_whose_rows_it_has(tmp_path, monkeypatch):
     monkeypatch.setattr(checkpoint_exchange, "BLOCK", 1 << 20)
     save(tmp_path, 40)
-    looked = []
-    look = Checkpoint._check_size
-    monkeypatch.setattr(Checkpoint, "_check_size", lambda self, record: (looked.append(record["name"]), look(self, record)))
+    looked, look = [], Checkpoint._check_size
+    monkeypatch.setattr(Checkpoint, "_check_size", lambda self, file: (looked.append(file["name"]), look(self, file)))
 
     def at(engine):
         dealing = Hashed(HEIGHT, 4)
         found = checkpoint_exchange.load(engine, tmp_path, verify=False)
-        read_into(engine, found, "table.moment", Part(np.zeros(dealing.counts[engine.rank]), dealing))
+        read_into(engine, found, "table.moment", Held(np.zeros(dealing.counts[engine.rank]), dealing))
 
     names = opened_files(lambda: run_threads(4, at))
     assert set(names) == {path.name for path in tmp_path.rglob("table.moment-*")}

@@ -20,7 +20,9 @@ def test_bits_are_those_of_splitmix64():
 @pytest.mark.parametrize(("low", "high"), [(1, 2), (-1, 1), (0, 1), (3, 3), (0.1, 0.3), (1e6, 1e6 + 1), (-2, -1)])
 def test_uniform_never_reaches_its_upper_bound(monkeypatch, low, high):
     for bits in (0, 2**64 - 1):
-        monkeypatch.setattr(initial, "_bits", lambda ids, width, seed, bits=bits: np.full((len(ids), width), bits, np.uint64))
+        monkeypatch.setattr(
+            initial, "_bits", lambda ids, width, _, bits=bits: np.full((len(ids), width), np.uint64(bits))
+        )
         found = uniform(low, high)(np.arange(2), 3)
         assert (found >= np.float32(low)).all()
         assert (found < np.float32(high)).all() or low == high
@@ -33,5 +35,7 @@ def test_bounds_in_the_wrong_order_are_refused():
 
 def test_normal_is_finite_at_both_ends_of_its_bits(monkeypatch):
     for bits in (0, 2**64 - 1):
-        monkeypatch.setattr(initial, "_bits", lambda ids, width, seed, bits=bits: np.full((len(ids), width), bits, np.uint64))
+        monkeypatch.setattr(
+            initial, "_bits", lambda ids, width, _, bits=bits: np.full((len(ids), width), np.uint64(bits))
+        )
         assert np.isfinite(normal(1, 2)(np.arange(2), 3)).all()

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import batches
 import numpy as np
 import pytest
 
-import lodkit
 from lodkit.distributed import (
     Checkpoint,
     CheckpointError,
@@ -16,19 +16,13 @@ from lodkit.distributed import (
     run_threads,
 )
 
-HEIGHT, WIDTH, BAGS, STEPS = 211, 4, 24, 4
+HEIGHT, WIDTH, STEPS = 211, 4, 4
 RULES = ["sgd", "adagrad", "rowwise_adagrad", "adam", "smart_decay_adam", "wngrad"]
 
 
 def batch(step, engine):
     """This rank's part of a batch that does not depend on the ranks."""
-    rng = np.random.default_rng(step)
-    lengths = rng.integers(0, 6, BAGS)
-    ids = np.minimum(rng.zipf(1.3, lengths.sum()), HEIGHT) - 1
-    cut = np.arange(engine.size + 1) * BAGS // engine.size
-    bounds = np.concatenate([[0], np.cumsum(lengths)])[cut]
-    mine = slice(cut[engine.rank], cut[engine.rank + 1])
-    return lodkit.LoDTensor(ids[bounds[engine.rank] : bounds[engine.rank + 1]], [lengths[mine]])
+    return batches.batch(step, engine.rank, engine.size, HEIGHT, bags=24, longest=6)
 
 
 def train(table, steps):
@@ -141,7 +135,7 @@ def test_what_cannot_be_saved_or_loaded_is_refused(tmp_path):
     table = ShardedTable(9, 2, rule="sgd", lr=0.1)
     with pytest.raises(ValueError, match=r"the table 'a/b' becomes a name of files"):
         ShardedTables({"a/b": table}).save(tmp_path)
-    with pytest.raises(ValueError, match=r"the array 'uuu.*u\.values' becomes a name of files: take at most 81 letters"):
+    with pytest.raises(ValueError, match=r"the array 'uuu.*u\.values' becomes a name of files: take at most 81"):
         ShardedTables({"u" * 75: table}).save(tmp_path)
     longest = "u" * 74
     ShardedTables({longest: table}).save(tmp_path / "longest")

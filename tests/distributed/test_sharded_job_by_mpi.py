@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 import sys
 
 import pytest
-from mpirun import ENVIRONMENT, HERE, mpirun
+from mpirun import environment, mpirun
 
 pytestmark = [pytest.mark.mpi, pytest.mark.jit]
 
 
 def job(ranks, *options):
-    paths = os.pathsep.join(filter(None, [str(HERE.parents[1]), os.environ.get("PYTHONPATH", "")]))
     command = [mpirun(), "-n", str(ranks), sys.executable, "-m", "lodkit", "--distributed", *options]
-    environment = {**os.environ, **ENVIRONMENT, "PYTHONPATH": paths}
-    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=200, check=False)
+    return subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=200, check=False)
 
 
 def losses(printed):

@@ -9,24 +9,16 @@ after each step.
 from __future__ import annotations
 
 import os
+import pathlib
 import sys
 
-import numpy as np
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1]))
 
-from lodkit import LoDTensor
+from batches import batch
+
 from lodkit.distributed import NoCheckpointError, ShardedTable
 
 HEIGHT, WIDTH, BAGS = 4000, 8, 96
-
-
-def batch(step, rank, size):
-    """This rank's bags of the batch of a step."""
-    rng = np.random.default_rng(step)
-    lengths = rng.integers(0, 12, BAGS)
-    ids = np.minimum(rng.zipf(1.3, lengths.sum()), HEIGHT) - 1
-    cut = np.arange(size + 1) * BAGS // size
-    bounds = np.concatenate([[0], np.cumsum(lengths)])[cut]
-    return LoDTensor(ids[bounds[rank] : bounds[rank + 1]], [lengths[cut[rank] : cut[rank + 1]]])
 
 
 def main(directory, steps, keep):
@@ -37,7 +29,7 @@ def main(directory, steps, keep):
     engine = table.engine
     print(f"rank {engine.rank} {os.getpid()}", flush=True)
     for step in range(table.iteration, steps):
-        bags = batch(step, engine.rank, engine.size)
+        bags = batch(step, engine.rank, engine.size, HEIGHT, BAGS, longest=12)
         out = table.embedding_bag(bags, pool="mean")
         table.update(0.1 * out)
         table.save(directory, keep=keep)
