@@ -137,7 +137,7 @@ class ShardedJob(Job):
 
 
 def read_sharded(folder, rows=True):
-    """Read a state that a sharded job saved, with its table, as one process reads it, or with the shape of that alone."""
+    """Read a state that a sharded job saved, as one process reads it; its table whole, or its shape alone."""
     try:
         checkpoint = Checkpoint(folder)
         state = checked_state(folder, checkpoint.extra())

@@ -20,8 +20,6 @@ from .checkpoint_files import (
     EXTRA,
     FORMAT,
     MANIFEST,
-    NAME,
-    SHARD,
     CheckpointError,
     NoCheckpointError,
     crc32,
@@ -29,6 +27,7 @@ from .checkpoint_files import (
     numbered,
     whole,
 )
+from .checkpoint_manifest import is_sound
 
 
 @public(home="lodkit.distributed")
@@ -234,7 +233,7 @@ class Checkpoint:
             raise CheckpointError(
                 f"{self.path / MANIFEST}: is of format {content.get('format')!r}, this version of lodkit reads {FORMAT}"
             )
-        if not _sound(content):
+        if not is_sound(content):
             raise self._damaged(MANIFEST, "it is not what save writes")
         return content
 
@@ -294,29 +293,3 @@ def _newest(directory):
     else:
         why = "no checkpoint is there; give the directory that was given to save"
     raise NoCheckpointError(f"{directory}: {why}")
-
-
-def _sound(content):
-    """Whether a manifest has what reading relies on: names without folders, numbers that are sizes."""
-
-    def number(x):
-        return type(x) is int and 0 <= x < 2**62
-
-    def array(x):
-        dtype, shape = x["dtype"], x["shape"]
-        return np.dtype(dtype).kind in "fiu" and np.dtype(dtype).str == dtype and shape and all(map(number, shape))
-
-    def file(x):
-        named = SHARD.fullmatch(x["name"]) and x["array"] in content["arrays"]
-        numbers = all(number(x[key]) for key in ("first", "rows", "bytes", "crc32"))
-        return numbers and (named or (x["name"] == EXTRA and x["array"] is None))
-
-    try:
-        return (
-            all(isinstance(x, dict) for x in content["tables"].values())
-            and all(NAME.fullmatch(name) and array(x) for name, x in content["arrays"].items())
-            and all(file(x) for x in content["files"])
-            and len({x["name"] for x in content["files"]}) == len(content["files"])
-        )
-    except (KeyError, TypeError, AttributeError, ValueError):
-        return False
