@@ -91,7 +91,8 @@ class Batch:
         table, grad = self.table, np.asarray(_values(_on_cpu(grad)))
         if self._shape is None:
             raise LodkitError("update takes the gradient of a batch that was looked up: call wait() first")
-        attrs = table._settled(given)
+        hot = len(table.dealing.hot) > 0
+        attrs = table.rule.settled(table.values, table.iteration, given, table.engine.size, hot)
         check_gradient(grad, self._shape)
         check_grad_dtype(table.rule.op.name, table.values, grad)
         return grad, attrs
@@ -102,7 +103,9 @@ class Batch:
         """What all ranks must agree on."""
         if self.pool is None:
             return "rows"
-        return f"bags, {self.pool}, {'without' if self.weights is None else 'with'} weights, {sorted(self.attrs.items())}"
+        return (
+            f"bags, {self.pool}, {'without' if self.weights is None else 'with'} weights, {sorted(self.attrs.items())}"
+        )
 
     def look_up(self) -> Job:
         """The part of an exchange that looks rows up."""

@@ -179,8 +179,8 @@ def _world():
     if MPI.COMM_WORLD.size == 1:
         if told := [f"{name}={os.environ[name]}" for name in LAUNCHED if int(os.environ.get(name, 1)) > 1]:
             raise LodkitError(
-                f"the launcher started several processes ({told[0]}), but mpi4py's MPI "
-                f"({MPI.Get_library_version().split(',')[0]}) knows of this one alone: start them by the mpirun of that MPI"
+                f"the launcher started several processes ({told[0]}), but mpi4py's MPI knows of this one alone "
+                f"({MPI.Get_library_version().split(',')[0]}): start them by the mpirun of that MPI"
             )
         return None
     return MPI.COMM_WORLD

@@ -45,7 +45,8 @@ class Rule:
         possible = [*op.inputs][2:]
         if unknown := set(optional) - set(possible):
             raise ValueError(f"{name} has no states {sorted(unknown)}; it has {', '.join(possible) or 'none'}")
-        self._possible, self._tried = possible, set()
+        self._possible = possible
+        self._tried: set[str] = set()
         self.names = [n for n in possible if parameters[n].default is not None or n == "linear" or n in optional]
         self.attrs = {**({"lazy": True} if "lazy" in op.defaults else {}), **attrs}
         self._refuse(self.attrs)

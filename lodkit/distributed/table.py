@@ -129,8 +129,7 @@ class ShardedTable(SavedTable):
         self.engine, self.exchange = as_engine(comm), exchange
         self.dealing = self.asked_dealing = as_dealing(dealing, self.height, self.engine.size, hot)
         whole = self.engine.size == 1 and not isinstance(dealing, Dealing)  # one rank holds all rows, in order
-        if whole:
-            self.dealing = as_dealing("ranges", self.height, 1)
+        self.dealing = as_dealing("ranges", self.height, 1) if whole else self.dealing
         self.rule = Rule(rule, tuple(states), attrs)
         self.values = self._filled(as_init(init, self.height, seed))
         self.states = self.rule.make_states(self.values)
@@ -139,7 +138,7 @@ class ShardedTable(SavedTable):
         self._on = None if whole else RanksDevice(self.engine, self.dealing)
         self._last: Batch | None = None
         self.engine.tables += 1  # ranks make their tables in one order
-        kind = f"{self.height} x {self.width} {self.dtype}, {rule}, exchange={exchange!r}, {self.dealing.identity()}"
+        kind = f"{self.height} x {self.width} {self.dtype}, {rule}, {exchange}, {self.dealing.identity()}"
         self._described = f"table {self.engine.tables} ({kind})"
 
     def _filled(self, init):
@@ -288,9 +287,6 @@ class ShardedTable(SavedTable):
 
     def _done_with(self, batch):
         batch.stepped, self._last = True, None if self._last is batch else self._last
-
-    def _settled(self, attrs):
-        return self.rule.settled(self.values, self.iteration, attrs, self.engine.size, len(self.dealing.hot) > 0)
 
     def _step_rows(self, rows, grad, attrs):
         grad = SelectedRows._wrap(rows.astype(np.int64), grad, len(self.values))
