@@ -184,3 +184,11 @@ def test_what_is_empty_decides_no_type():
     assert LoDTensor.from_sequences([np.array([]), A]).dtype == np.int64
     assert LoDTensor.from_nested([A, np.array([0.5])]).dtype == np.float64
     assert LoDTensor.from_nested([np.zeros(0, np.float32), np.zeros(0, np.float32)]).dtype == np.float32
+
+
+@pytest.mark.parametrize("column", [[], np.array([], dtype=object)])
+def test_a_column_without_rows(column):
+    table = np.ones((4, 2))
+    with pytest.raises(lodkit.LoDLevelError, match=r"LoDTensor\.from_nested\(x, lod_level=1\)"):
+        lodkit.embedding_bag(table, LoDTensor.from_nested(column))
+    assert lodkit.embedding_bag(table, LoDTensor.from_nested(column, lod_level=1)).shape == (0, 2)
