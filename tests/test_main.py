@@ -13,7 +13,7 @@ import lodkit
 from lodkit.__main__ import main
 from lodkit.demo.config import Config
 from lodkit.demo.models import MODELS
-from lodkit.demo.train import Job
+from lodkit.demo.train import Job, Model
 
 SMALL = ["--epochs", "2", "--dim", "8", "--batch", "4"]
 
@@ -232,6 +232,38 @@ def test_saving_touches_nothing_of_others(texts, tmp_path, capsys):
     assert (folder / "state.safetensors").read_text() == "something else of mine"
 
 
+def test_a_state_is_not_replaced_by_another_model(texts, tmp_path, capsys):
+    """Unless training resumes from it; before data are read."""
+    state, other = tmp_path / "state", tmp_path / "other"
+    main(["--data", texts, *SMALL, "--save", str(state)])
+    main(["--data", texts, *SMALL, "--save", str(other)])
+    before = (state / "state.safetensors").read_bytes()
+    capsys.readouterr()
+    for resumed in ([], ["--resume", str(other)]):
+        assert main(["--data", "no such file", *SMALL, "--epochs", "3", "--save", str(state), *resumed]) == 2
+        assert "state.safetensors is there already, and is not replaced; give another" in capsys.readouterr().err
+    assert (state / "state.safetensors").read_bytes() == before
+    sharded = tmp_path / "sharded" / "checkpoint-00000001"
+    sharded.mkdir(parents=True)
+    assert main(["--data", texts, *SMALL, "--save", str(sharded.parent)]) == 0  # a save that was killed is no state
+    (sharded.parent / "state.safetensors").unlink()
+    (sharded / "manifest.json").write_text("{}")
+    assert main(["--data", texts, *SMALL, "--save", str(sharded.parent), "--resume", str(state)]) == 2
+    assert "checkpoint-00000001 is there already" in capsys.readouterr().err
+    again = [str(state), "--save", str(tmp_path / "." / "state")]
+    assert main(["--data", texts, *SMALL, "--epochs", "3", "--resume", *again]) == 0
+
+
+def test_a_loss_that_is_no_number_is_not_saved(texts, tmp_path, capsys, monkeypatch):
+    state = tmp_path / "state"
+    main(["--data", texts, *SMALL, "--save", str(state)])
+    before = (state / "state.safetensors").read_bytes()
+    monkeypatch.setattr(Model, "step", lambda *args: float("nan"))
+    assert main(["--data", texts, *SMALL, "--epochs", "4", "--resume", str(state), "--save", str(state)]) == 2
+    assert "epoch   3/4: the loss is NaN, and is not saved; try --lr below 0.1" in capsys.readouterr().err
+    assert (state / "state.safetensors").read_bytes() == before
+
+
 def test_an_interrupt_before_the_first_state_promises_none(texts, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(Job, "run", lambda *args: (_ for _ in ()).throw(KeyboardInterrupt))
     assert main(["--data", texts, *SMALL, "--save", str(tmp_path / "s")]) == 130
@@ -240,7 +272,15 @@ def test_an_interrupt_before_the_first_state_promises_none(texts, tmp_path, caps
 
 @pytest.mark.parametrize(
     "options",
-    [["--lr", "nan"], ["--lr", "-1"], ["--seed", "-1"], ["--epochs", "0"], ["--epochs", "x"], ["--pool", "x"]],
+    [
+        ["--lr", "nan"],
+        ["--lr", "-1"],
+        ["--seed", "-1"],
+        ["--epochs", "0"],
+        ["--epochs", "x"],
+        ["--pool", "x"],
+        ["--save", ""],
+    ],
 )
 def test_options_are_checked(options, capsys):
     with pytest.raises(SystemExit) as exit:
