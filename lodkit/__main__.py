@@ -47,8 +47,8 @@ def parser():
         action="store_true",
         help="deal the rows of the table to the processes of mpirun -n 4 python -m lodkit --distributed",
     )
-    p.add_argument("--save", metavar="DIR", type=_folder, help="save the state after every epoch")
-    p.add_argument("--resume", metavar="DIR", type=_folder, help="resume from a saved state, with its settings")
+    p.add_argument("--save", type=path, metavar="DIR", help="save the state after every epoch")
+    p.add_argument("--resume", type=path, metavar="DIR", help="resume from a saved state, with its settings")
     p.add_argument(
         "--predict",
         metavar="FILE",
@@ -80,9 +80,9 @@ def _integer(least):
     return integer
 
 
-def _folder(text):
+def path(text):
     if not text:
-        raise argparse.ArgumentTypeError("the name of a directory is empty; the current one is .")
+        raise argparse.ArgumentTypeError("the name is empty")
     return text
 
 
