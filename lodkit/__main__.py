@@ -47,8 +47,8 @@ def parser():
         action="store_true",
         help="deal the rows of the table to the processes of mpirun -n 4 python -m lodkit --distributed",
     )
-    p.add_argument("--save", metavar="DIR", help="save the state after every epoch")
-    p.add_argument("--resume", metavar="DIR", help="resume from a saved state, with its settings")
+    p.add_argument("--save", type=path, metavar="DIR", help="save the state after every epoch")
+    p.add_argument("--resume", type=path, metavar="DIR", help="resume from a saved state, with its settings")
     p.add_argument(
         "--predict",
         metavar="FILE",
@@ -78,6 +78,12 @@ def _integer(least):
         return number
 
     return integer
+
+
+def path(text):
+    if not text:
+        raise argparse.ArgumentTypeError("the name is empty")
+    return text
 
 
 def rate(text):
@@ -169,10 +175,12 @@ def run(options):
 
 def make_job(options, kernels, engine=None):
     """Read data, and settings of a saved state; make the model of one process, or of the ranks of an engine."""
-    from .demo.checkpoint import check_data, check_folder, check_settings
+    from .demo.checkpoint import check_data, check_folder, check_settings, check_unused
     from .demo.sharded import ShardedJob
     from .demo.train import Job
 
+    if options.save is not None:
+        check_unused(options.save, options.resume)
     given = {field.name: getattr(options, field.name) for field in dataclasses.fields(Config)}
     given = {name: value for name, value in given.items() if value is not None}
     if options.resume is not None:

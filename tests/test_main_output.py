@@ -16,7 +16,7 @@ from lodkit.demo.config import DEFAULTS, POOLS, RATES, Config
 from lodkit.demo.models import MODELS
 from lodkit.demo.optimizers import OPTIMIZERS
 from lodkit.demo.progress import Bar, Kernels
-from lodkit.jit import cache
+from lodkit.jit import cache, threading_layer
 
 
 class Terminal(io.StringIO):
@@ -193,6 +193,16 @@ def test_info_is_what_a_bug_report_needs(capsys, monkeypatch, tmp_path):
     assert facts["cache"] == f"{tmp_path}: 1 entries, 0.0 MB"
     assert re.search(r"\d of \d+ cores", facts["CPU"])
     assert not any("cannot be told" in fact for fact in facts.values())
+
+
+@pytest.mark.parametrize(
+    ("layer", "given", "advised"),
+    [("omp", {}, True), ("omp", {"OMP_WAIT_POLICY": "PASSIVE"}, False), ("workqueue", {}, False)],
+)
+def test_info_tells_how_threads_wait(monkeypatch, layer, given, advised):
+    monkeypatch.setattr(info, "GIVEN", given)
+    monkeypatch.setattr(threading_layer, "start", lambda: layer)
+    assert ("; they spin while they wait, set OMP_WAIT_POLICY=passive" in info._threads()) == advised
 
 
 def test_info_says_why_nothing_is_kept(monkeypatch, tmp_path):

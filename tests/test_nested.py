@@ -174,3 +174,21 @@ def test_labels_may_be_text():
     t = LoDTensor([1, 2], [[1, 1]])
     ((_, labels),) = lodkit.batches(t, ["a", "b"], size=2, seed=0)
     assert sorted(labels.tolist()) == ["a", "b"]
+
+
+def test_what_is_empty_decides_no_type():
+    """NumPy gives an empty list float64, with which ids beside it would be no ids."""
+    for ids in ([A, np.array([])], [np.array([]), A], [A, [], np.array([])]):
+        assert LoDTensor.from_nested(ids).dtype == np.int64
+    assert LoDTensor.from_nested([[A], [np.array([]), A]], lod_level=2).dtype == np.int64
+    assert LoDTensor.from_sequences([np.array([]), A]).dtype == np.int64
+    assert LoDTensor.from_nested([A, np.array([0.5])]).dtype == np.float64
+    assert LoDTensor.from_nested([np.zeros(0, np.float32), np.zeros(0, np.float32)]).dtype == np.float32
+
+
+@pytest.mark.parametrize("column", [[], np.array([], dtype=object)])
+def test_a_column_without_rows(column):
+    table = np.ones((4, 2))
+    with pytest.raises(lodkit.LoDLevelError, match=r"LoDTensor\.from_nested\(x, lod_level=1\)"):
+        lodkit.embedding_bag(table, LoDTensor.from_nested(column))
+    assert lodkit.embedding_bag(table, LoDTensor.from_nested(column, lod_level=1)).shape == (0, 2)

@@ -108,8 +108,19 @@ def write_state(folder, **state):
     lodkit.save(path, {**state, "config": dataclasses.asdict(state["config"])})
 
 
+def check_unused(folder, resumed):
+    """Raise if a state, or a file of its name, is where one is to be saved, unless training resumes from there."""
+    folder = pathlib.Path(folder)
+    found = [path.name for path in (folder / STATE,) if path.exists()]
+    found += [path.parent.name for path in folder.glob("checkpoint-*/manifest.json")]
+    if found and (resumed is None or folder.resolve() != pathlib.Path(resumed).resolve()):
+        raise CheckpointError(
+            f"{folder}: {found[0]} is there already, and is not replaced; give another directory, or --resume {folder}"
+        )
+
+
 def check_folder(folder):
-    """Make the directory to save in before training; raise if it has a file that is not a state."""
+    """Make the directory to save in before training."""
     folder = pathlib.Path(folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -117,5 +128,3 @@ def check_folder(folder):
             pass
     except OSError as error:
         raise CheckpointError(f"{folder}: cannot save there ({error.strerror}); give a directory") from None
-    if (folder / STATE).exists():
-        read_state(folder)

@@ -178,7 +178,7 @@ class Conversions(Familiar):
     @classmethod
     @needs_memory
     def from_sequences(cls, sequences: Iterable[DenseLike | Conversions]) -> Self:
-        """Make a LoDTensor from its sequences: arrays ``(length, *item)``, or LoDTensors."""
+        """Make a LoDTensor from its sequences: arrays ``(length, *item)``, or LoDTensors. Empty ones decide no type."""
         if not np.iterable(sequences):
             raise TypeError(f"sequences must be a list of arrays or of LoDTensors, got {type(sequences).__name__}")
         sequences = list(sequences)
@@ -198,6 +198,7 @@ class Conversions(Familiar):
             if a.shape[1:] != arrays[0].shape[1:]:
                 shapes = f"{a.shape[1:]}, the first {arrays[0].shape[1:]}"
                 raise LoDError(f"sequence {i} has items of shape {shapes}")
+        arrays = [a for a in arrays if len(a)] or arrays
         return cls(joined_rows(arrays, "sequences") if arrays else np.empty(0), [lengths])
 
     @classmethod
@@ -211,7 +212,7 @@ class Conversions(Familiar):
                     f"sequence {i} has shape {tuple(part.shape)}, the first {tuple(parts[0].shape)}; "
                     "sequences are (length, *item)"
                 )
-        return cls(torch.cat(parts), [[len(s) for s in sequences]])
+        return cls(torch.cat([x for x in parts if len(x)] or parts), [[len(s) for s in sequences]])
 
     @needs_memory
     def to_padded(self, pad_value: Number = 0, max_length: Integer | None = None) -> Array:

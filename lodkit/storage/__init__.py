@@ -10,7 +10,7 @@ import json
 import os
 from typing import Any
 
-from ..files import replacing
+from ..files import check_regular, replacing
 from ..tracebacks import surface
 from . import npz, safetensors
 from .packing import packed, unpacked
@@ -86,7 +86,7 @@ def load(path: str | os.PathLike[str], *, mmap: bool = False) -> Any:
     StorageError
         The file is damaged; the message names it.
     OSError
-        The file cannot be opened.
+        The file cannot be opened, or is no regular file.
 
     Examples
     --------
@@ -97,6 +97,7 @@ def load(path: str | os.PathLike[str], *, mmap: bool = False) -> Any:
     SelectedRows(rows=[7, 3], value=[[1., 2.], [3., 4.]], height=10)
     """
     form = _format(path)
+    check_regular(path, "read")
     with open(path, "rb") as file:
         try:
             arrays, meta = form.read(Source(file, mmap), META)
