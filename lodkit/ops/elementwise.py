@@ -11,6 +11,7 @@ import math
 import numpy as np
 
 from ..arrays import check_gradient, check_values, dtype_of
+from ..arrays.objects import refuse_objects
 from ..errors import DTypeError, ShapeMismatchError
 from ..lod import LoDTensor, SelectedRows, values_of
 from ..registry import Dense, VarDesc, VarType, op
@@ -244,7 +245,7 @@ def _(call, grad):
 
 def value_of(x):
     """The array of what is tested as a whole: the merged value of SelectedRows."""
-    return x.merge().value if isinstance(x, SelectedRows) else values_of(x)
+    return x.merge().value if isinstance(x, SelectedRows) else refuse_objects(values_of(x), "x")
 
 
 @op

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from ...arrays import check_gradient, check_values, dtype_of
+from ...arrays.objects import refuse_objects
 from ...lod import LoDTensor, SelectedRows
 from ...ops import elementwise as ops
 from ...registry import Dense
@@ -124,6 +125,8 @@ def _whole(op, function):
     """Register an operator of all elements, whose kernel gives an array without dimensions."""
 
     def dense(x: Dense, /):
+        if isinstance(x, np.ndarray):
+            refuse_objects(x, "x")
         xp = namespace(x)
         return xp.reshape(xp.asarray(function(xp, xp.asarray(x))), (1,))
 
