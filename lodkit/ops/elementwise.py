@@ -245,7 +245,12 @@ def _(call, grad):
 
 def value_of(x):
     """The array of what is tested as a whole: the merged value of SelectedRows."""
-    return x.merge().value if isinstance(x, SelectedRows) else refuse_objects(values_of(x), "x")
+    return x.merge().value if isinstance(x, SelectedRows) else values_of(x)
+
+
+def tested(x):
+    """The same, of numbers."""
+    return refuse_objects(value_of(x), "x")
 
 
 @op
@@ -255,7 +260,7 @@ def isfinite(x: Dense | LoDTensor | SelectedRows, /) -> Dense:
     >>> isfinite(SelectedRows([1], [[np.inf]], 3))
     array([False])
     """
-    return np.isfinite(value_of(x)).all(keepdims=True).reshape(1)
+    return np.isfinite(tested(x)).all(keepdims=True).reshape(1)
 
 
 @op
@@ -265,7 +270,7 @@ def isinf(x: Dense | LoDTensor | SelectedRows, /) -> Dense:
     >>> isinf(np.array([1., -np.inf]))
     array([ True])
     """
-    return np.isinf(value_of(x)).any(keepdims=True).reshape(1)
+    return np.isinf(tested(x)).any(keepdims=True).reshape(1)
 
 
 @op
@@ -275,7 +280,7 @@ def isnan(x: Dense | LoDTensor | SelectedRows, /) -> Dense:
     >>> isnan(np.array([1., -np.inf]))
     array([False])
     """
-    return np.isnan(value_of(x)).any(keepdims=True).reshape(1)
+    return np.isnan(tested(x)).any(keepdims=True).reshape(1)
 
 
 @op

@@ -114,10 +114,15 @@ _backward(ops.abs_grad, lambda xp, x, grad: grad * xp.sign(x), "x")
 _backward(ops.sqrt_grad, lambda xp, out, grad: grad / (2 * out), "out")
 _backward(ops.clip_by_value_grad, _inside, "x")
 
+
+def _numbers(x):
+    return refuse_objects(x, "x") if isinstance(x, np.ndarray) else x
+
+
 _WHOLE = {
-    ops.isfinite: lambda xp, x: xp.all(xp.isfinite(x)),
-    ops.isinf: lambda xp, x: xp.any(xp.isinf(x)),
-    ops.isnan: lambda xp, x: xp.any(xp.isnan(x)),
+    ops.isfinite: lambda xp, x: xp.all(xp.isfinite(_numbers(x))),
+    ops.isinf: lambda xp, x: xp.any(xp.isinf(_numbers(x))),
+    ops.isnan: lambda xp, x: xp.any(xp.isnan(_numbers(x))),
 }
 
 
@@ -125,8 +130,6 @@ def _whole(op, function):
     """Register an operator of all elements, whose kernel gives an array without dimensions."""
 
     def dense(x: Dense, /):
-        if isinstance(x, np.ndarray):
-            refuse_objects(x, "x")
         xp = namespace(x)
         return xp.reshape(xp.asarray(function(xp, xp.asarray(x))), (1,))
 
