@@ -163,9 +163,10 @@ def _place(lengths, row, *index):
     """Where in nested lists a row stands, by the lengths of the lists per level."""
     path = [*index]
     for level in reversed(lengths):
-        ends = np.cumsum(level)
-        outer = int(np.searchsorted(ends, row, side="right"))
-        path.insert(0, row - int(ends[outer] - level[outer]))
+        outer = 0
+        while row >= level[outer]:
+            row, outer = row - level[outer], outer + 1
+        path.insert(0, row)
         row = outer
     return f"at [{', '.join(map(str, [row, *path]))}]"
 
