@@ -26,7 +26,7 @@ def parser():
     )
     p.add_argument(
         "--data",
-        type=path,
+        type=_file,
         metavar="FILE",
         help='JSON lines {"label": ..., "words": [...]} or label<TAB>text; the standard library by default',
     )
@@ -49,10 +49,10 @@ def parser():
         help="deal the rows of the table to the processes of mpirun -n 4 python -m lodkit --distributed",
     )
     p.add_argument("--save", metavar="DIR", help="save the state after every epoch")
-    p.add_argument("--resume", type=path, metavar="DIR", help="resume from a saved state, with its settings")
+    p.add_argument("--resume", metavar="DIR", help="resume from a saved state, with its settings")
     p.add_argument(
         "--predict",
-        type=path,
+        type=_file,
         metavar="FILE",
         help='with --resume: print label<TAB>score for each line, a text or JSON {"words": [...]}, and end',
     )
@@ -82,17 +82,17 @@ def _integer(least):
     return integer
 
 
-def path(text):
-    if not text:
-        raise argparse.ArgumentTypeError("the name is empty")
-    return text
-
-
 def rate(text):
     number = float(text)
     if not 0 < number < math.inf:
         raise argparse.ArgumentTypeError(f"{text} is not a positive number")
     return number
+
+
+def _file(text):
+    if not text:
+        raise argparse.ArgumentTypeError("the name is empty")
+    return text
 
 
 def check_together(p, options):

@@ -240,7 +240,7 @@ def test_a_full_disk_is_an_error_in_a_line(options):
     assert found.stderr == "error: [Errno 28] No space left on device\n"
 
 
-@pytest.mark.parametrize("option", ["--data", "--resume", "--predict"])
+@pytest.mark.parametrize("option", ["--data", "--predict"])
 def test_an_empty_name_is_no_file(option, capsys):
     with pytest.raises(SystemExit):
         main([option, ""])
