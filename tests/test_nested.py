@@ -104,7 +104,7 @@ def test_dtype():
         (None, TypeError, "got NoneType"),
         (lodkit.SelectedRows([1], [1.0], 2), TypeError, r"pass x\.value"),
         (lodkit.Features([0], [], [], []), TypeError, r"pass x\.values"),
-        ([["the", "cat"]], DTypeError, r"holds text \('the'\) at \[0, 0\]; make ids: vocab = lodkit\.vocabulary\(texts\)"),
+        ([["the", "cat"]], DTypeError, r"holds text \('the'\) at \[0, 0\]; make ids: vocab = lodkit"),
         ([[1, "cat"]], DTypeError, r"text \('cat'\) at \[0, 1\]"),
         ([np.array(["the"])], DTypeError, r"lodkit\.vocabulary"),
         (np.array([["the"], ["a", "b"]], dtype=object), DTypeError, r"lodkit\.vocabulary"),
