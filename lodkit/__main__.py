@@ -26,6 +26,7 @@ def parser():
     )
     p.add_argument(
         "--data",
+        type=_file,
         metavar="FILE",
         help='JSON lines {"label": ..., "words": [...]} or label<TAB>text; the standard library by default',
     )
@@ -51,6 +52,7 @@ def parser():
     p.add_argument("--resume", type=path, metavar="DIR", help="resume from a saved state, with its settings")
     p.add_argument(
         "--predict",
+        type=_file,
         metavar="FILE",
         help='with --resume: print label<TAB>score for each line, a text or JSON {"words": [...]}, and end',
     )
@@ -93,6 +95,12 @@ def rate(text):
     return number
 
 
+def _file(text):
+    if not text:
+        raise argparse.ArgumentTypeError("the name is empty")
+    return text
+
+
 def check_together(p, options):
     """Refuse options that would be ignored."""
     given = [name for name, value in vars(options).items() if name != "command" and value != p.get_default(name)]
@@ -114,15 +122,17 @@ def main(argv=None):
     check_together(p, options)
     if options.distributed and launched_rank():
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115  rank 0 speaks
-    if options.command is None and options.predict is None:
-        what = LIBRARY if options.data == "stdlib" else options.data or options.resume or LIBRARY
-        say(f"reading {what}")  # before NumPy and Numba are imported, which takes a second
     try:
+        if options.command is None and options.predict is None:
+            what = LIBRARY if options.data == "stdlib" else options.data or options.resume or LIBRARY
+            say(f"reading {what}")  # before NumPy and Numba are imported, which takes a second
         from .errors import LodkitError
 
-        return run(options)
+        code = run(options)
+        sys.stdout.flush()  # a full disk is an error here, and not at the end of the interpreter
+        return code
     except BrokenPipeError:  # head has enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         return 1
     except KeyboardInterrupt:
         from .demo.checkpoint import STATE
@@ -135,10 +145,25 @@ def main(argv=None):
         clear()
         print(f"error: {str(error) or 'out of memory'}; reduce --dim or --batch", file=sys.stderr)
         return 2
-    except (LodkitError, OSError) as error:
-        clear()
-        print(f"error: {error}", file=sys.stderr)
-        return 2
+    except OSError as error:  # before LodkitError, which is not imported where the first line cannot be printed
+        try:
+            sys.stdout.flush()
+        except OSError:
+            _drop_output()
+        return _failed(error)
+    except LodkitError as error:
+        return _failed(error)
+
+
+def _drop_output():
+    """Send what is printed, and what could not be, nowhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _failed(error):
+    clear()
+    print(f"error: {error}", file=sys.stderr)
+    return 2
 
 
 def run(options):

@@ -237,3 +237,29 @@ def test_settings_of_the_process_leave_the_user_s(monkeypatch):
         process.settle()
         assert process.os.environ == chosen
     assert len(called) == 6
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device that is always full")
+@pytest.mark.parametrize("options", [["info"], ["--data", "no such file"]])
+def test_a_full_disk_is_an_error_in_a_line(options):
+    with open("/dev/full", "w") as full:
+        found = subprocess.run(
+            [sys.executable, "-m", "lodkit", *options], stdout=full, stderr=subprocess.PIPE, text=True
+        )
+    assert found.returncode == 2
+    assert found.stderr == "error: [Errno 28] No space left on device\n"
+
+
+@pytest.mark.parametrize("option", ["--data", "--predict"])
+def test_an_empty_name_is_no_file(option, capsys):
+    with pytest.raises(SystemExit):
+        main([option, ""])
+    assert f"argument {option}: the name is empty" in capsys.readouterr().err
+
+
+def test_the_file_of_a_state_is_given_for_its_directory(tmp_path, capsys):
+    file = tmp_path / "state.safetensors"
+    file.touch()
+    for options in (["--resume", str(file)], ["--resume", str(file), "--predict", str(file)]):
+        assert main(options) == 2
+        assert f"{file}: a file, where a directory is to be given; pass {tmp_path}" in capsys.readouterr().err

@@ -27,6 +27,9 @@ class CheckpointError(LodkitError, ValueError):
 
 def read_state(folder):
     """Read the state saved in a directory; its ``config`` is a Config."""
+    if pathlib.Path(folder).is_file():
+        parent = pathlib.Path(folder).parent
+        raise CheckpointError(f"{folder}: a file, where a directory is to be given; pass {parent}")
     try:
         state = lodkit.load(pathlib.Path(folder, STATE))
     except FileNotFoundError:

@@ -60,7 +60,8 @@ class Conversions(Familiar):
             False: offsets count sequences of the next level. True: rows; empty sequences between two
             sequences of the level above then belong to the later one.
         """
-        return cls(values, lod=_levels.from_offsets(offsets, absolute))
+        remedy = "; pass levels one by one, from_offsets(values, *offsets)"
+        return cls(values, lod=_levels.from_offsets(offsets, absolute, "offsets", remedy))
 
     @classmethod
     @needs_memory
@@ -115,7 +116,7 @@ class Conversions(Familiar):
             if pad_value is None:
                 raise TypeError("from_padded needs lengths or pad_value= to tell data from padding")
             lengths = _data_lengths(padded, _number(pad_value))
-        (offsets,) = _levels.from_lengths([lengths])
+        offsets = _levels.one_level(lengths, "lengths")
         lengths = np.diff(offsets)
         if len(lengths) != count:
             raise LoDError(f"{len(lengths)} lengths for {count} padded sequences")
