@@ -154,9 +154,11 @@ def main():
     if engine.size > 1:
         for name, (median, least) in lines.items():
             print(f"  {name:36s} {median:8.2f} ({least:.2f})")
-        for what, star in (("exchanges (*), together", True), ("local work, together", False)):
-            total = sum(median for name, (median, _) in lines.items() if name.startswith("*") == star)
-            print(f"  {what:36s} {total:8.2f}")
+        exchanged, worked = (
+            sum(median for name, (median, _) in lines.items() if name.startswith("*") == star) for star in (True, False)
+        )
+        print(f"  {'exchanges (*), together':36s} {exchanged:8.2f}")
+        print(f"  {'local work, together':36s} {worked:8.2f} ({exchanged / worked:.2f} of it in exchanges besides)")
         for name, (size, messages) in sent.items():
             print(f"  sent by rank 0: {name:20s} {size / 1e6:8.3f} MB, {messages:.1f} messages a step")
     print(f"  {'a step':36s} {whole[0]:8.2f} ({whole[1]:.2f})")

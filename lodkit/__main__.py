@@ -26,6 +26,7 @@ def parser():
     )
     p.add_argument(
         "--data",
+        type=_file,
         metavar="FILE",
         help='JSON lines {"label": ..., "words": [...]} or label<TAB>text; the standard library by default',
     )
@@ -47,10 +48,11 @@ def parser():
         action="store_true",
         help="deal the rows of the table to the processes of mpirun -n 4 python -m lodkit --distributed",
     )
-    p.add_argument("--save", metavar="DIR", help="save the state after every epoch")
-    p.add_argument("--resume", metavar="DIR", help="resume from a saved state, with its settings")
+    p.add_argument("--save", type=path, metavar="DIR", help="save the state after every epoch")
+    p.add_argument("--resume", type=path, metavar="DIR", help="resume from a saved state, with its settings")
     p.add_argument(
         "--predict",
+        type=_file,
         metavar="FILE",
         help='with --resume: print label<TAB>score for each line, a text or JSON {"words": [...]}, and end',
     )
@@ -80,11 +82,23 @@ def _integer(least):
     return integer
 
 
+def path(text):
+    if not text:
+        raise argparse.ArgumentTypeError("the name is empty")
+    return text
+
+
 def rate(text):
     number = float(text)
     if not 0 < number < math.inf:
         raise argparse.ArgumentTypeError(f"{text} is not a positive number")
     return number
+
+
+def _file(text):
+    if not text:
+        raise argparse.ArgumentTypeError("the name is empty")
+    return text
 
 
 def check_together(p, options):
@@ -108,15 +122,17 @@ def main(argv=None):
     check_together(p, options)
     if options.distributed and launched_rank():
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115  rank 0 speaks
-    if options.command is None and options.predict is None:
-        what = LIBRARY if options.data == "stdlib" else options.data or options.resume or LIBRARY
-        say(f"reading {what}")  # before NumPy and Numba are imported, which takes a second
     try:
+        if options.command is None and options.predict is None:
+            what = LIBRARY if options.data == "stdlib" else options.data or options.resume or LIBRARY
+            say(f"reading {what}")  # before NumPy and Numba are imported, which takes a second
         from .errors import LodkitError
 
-        return run(options)
+        code = run(options)
+        sys.stdout.flush()  # a full disk is an error here, and not at the end of the interpreter
+        return code
     except BrokenPipeError:  # head has enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         return 1
     except KeyboardInterrupt:
         from .demo.checkpoint import STATE
@@ -129,10 +145,25 @@ def main(argv=None):
         clear()
         print(f"error: {str(error) or 'out of memory'}; reduce --dim or --batch", file=sys.stderr)
         return 2
-    except (LodkitError, OSError) as error:
-        clear()
-        print(f"error: {error}", file=sys.stderr)
-        return 2
+    except OSError as error:  # before LodkitError, which is not imported where the first line cannot be printed
+        try:
+            sys.stdout.flush()
+        except OSError:
+            _drop_output()
+        return _failed(error)
+    except LodkitError as error:
+        return _failed(error)
+
+
+def _drop_output():
+    """Send what is printed, and what could not be, nowhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _failed(error):
+    clear()
+    print(f"error: {error}", file=sys.stderr)
+    return 2
 
 
 def run(options):
@@ -169,10 +200,12 @@ def run(options):
 
 def make_job(options, kernels, engine=None):
     """Read data, and settings of a saved state; make the model of one process, or of the ranks of an engine."""
-    from .demo.checkpoint import check_data, check_folder, check_settings
+    from .demo.checkpoint import check_data, check_folder, check_settings, check_unused
     from .demo.sharded import ShardedJob
     from .demo.train import Job
 
+    if options.save is not None:
+        check_unused(options.save, options.resume)
     given = {field.name: getattr(options, field.name) for field in dataclasses.fields(Config)}
     given = {name: value for name, value in given.items() if value is not None}
     if options.resume is not None:
@@ -187,7 +220,7 @@ def make_job(options, kernels, engine=None):
     resumed = {"resume": options.resume}
     job = Job(config, device=options.device, **resumed) if engine is None else ShardedJob(config, engine, **resumed)
     if options.save is not None:
-        check_folder(options.save, distributed=engine is not None)
+        check_folder(options.save)
     return job
 
 

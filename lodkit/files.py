@@ -20,8 +20,7 @@ def replacing(path):
     Drafts of processes that were killed meanwhile are removed by the next one that writes this file.
     """
     folder, name = os.path.split(os.path.realpath(os.fsdecode(path)))
-    if os.path.exists(path) and not os.path.isfile(path):
-        raise OSError(f"{os.fsdecode(path)!r} is no regular file, and is not replaced; give another path")
+    check_regular(path, "replaced")
     _remove_left(folder, name)
     file = _draft(folder, name)
     try:
@@ -36,6 +35,12 @@ def replacing(path):
     finally:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(file.name)
+
+
+def check_regular(path, done):
+    """Refuse a directory, pipe or device: some have no end, and opening others waits. What is not there passes."""
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise OSError(f"{os.fsdecode(path)!r} is no regular file, and is not {done}; give another path")
 
 
 def sync_folder(path):

@@ -187,6 +187,8 @@ def _checked(x, kind, remedy):
 
 def _axes(ax, height):
     """The axes that were given, or those of a new figure, whose text is read on any page."""
+    if ax is not None and not hasattr(ax, "set_xlabel"):
+        raise TypeError(f"ax must be axes of matplotlib, got {type(ax).__name__}; leave it out for a new figure")
     if ax is not None:
         return ax
     try:

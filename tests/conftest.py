@@ -134,3 +134,11 @@ def check_locked(x):
     for numbers in handed:
         _check_locked_array(numbers)
         assert not any(np.shares_memory(numbers, other) for other in kept)
+
+
+@pytest.fixture
+def texts(tmp_path):
+    """Forty short texts of two labels that differ in one word."""
+    path = tmp_path / "texts.tsv"
+    path.write_text("".join(f"{'ab'[i % 2]}\tthe word {'left' if i % 2 else 'right'} w{i % 7}\n" for i in range(40)))
+    return str(path)

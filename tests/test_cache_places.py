@@ -18,6 +18,7 @@ with warnings.catch_warnings(record=True) as told:
     print(kernels.add(x), kernels.most(x), *hits(kernels.add))
 assert len(told) == 1, told
 assert told[0].category is RuntimeWarning
+assert told[0].filename == "<string>", told[0].filename  # the line that called, as -c names it
 print(told[0].message)
 """
 

@@ -18,14 +18,6 @@ from lodkit.demo.train import Job
 SMALL = ["--epochs", "2", "--dim", "8", "--batch", "4"]
 
 
-@pytest.fixture
-def texts(tmp_path):
-    """Forty short texts of two labels that differ in one word."""
-    path = tmp_path / "texts.tsv"
-    path.write_text("".join(f"{'ab'[i % 2]}\tthe word {'left' if i % 2 else 'right'} w{i % 7}\n" for i in range(40)))
-    return str(path)
-
-
 def test_trains_and_reports(texts, capsys):
     assert main(["--data", texts, "--epochs", "30", "--lr", "0.5"]) == 0
     out = capsys.readouterr().out
@@ -219,28 +211,17 @@ def test_a_damaged_state_is_refused(texts, tmp_path, capsys, how):
     assert error.startswith(f"error: {tmp_path / 's'}") and error.count("\n") == 1
 
 
-def test_saving_touches_nothing_of_others(texts, tmp_path, capsys):
-    folder = tmp_path / "mine"
-    folder.mkdir()
-    (folder / "thesis.txt").write_text("all of it")
-    assert main(["--data", texts, *SMALL, "--save", str(folder)]) == 0
-    assert sorted(p.name for p in folder.iterdir()) == ["state.safetensors", "thesis.txt"]
-    assert main(["--data", texts, *SMALL, "--save", texts]) == 2
-    assert "cannot save there" in capsys.readouterr().err
-    (folder / "state.safetensors").write_text("something else of mine")
-    assert main(["--data", texts, *SMALL, "--save", str(folder)]) == 2
-    assert (folder / "state.safetensors").read_text() == "something else of mine"
-
-
-def test_an_interrupt_before_the_first_state_promises_none(texts, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(Job, "run", lambda *args: (_ for _ in ()).throw(KeyboardInterrupt))
-    assert main(["--data", texts, *SMALL, "--save", str(tmp_path / "s")]) == 130
-    assert "last saved state" not in capsys.readouterr().err
-
-
 @pytest.mark.parametrize(
     "options",
-    [["--lr", "nan"], ["--lr", "-1"], ["--seed", "-1"], ["--epochs", "0"], ["--epochs", "x"], ["--pool", "x"]],
+    [
+        ["--lr", "nan"],
+        ["--lr", "-1"],
+        ["--seed", "-1"],
+        ["--epochs", "0"],
+        ["--epochs", "x"],
+        ["--pool", "x"],
+        ["--save", ""],
+    ],
 )
 def test_options_are_checked(options, capsys):
     with pytest.raises(SystemExit) as exit:
@@ -257,13 +238,6 @@ def test_sequences_without_words_fit_any_depth(tmp_path, capsys):
     out = capsys.readouterr().out
     assert "level 0: 40 sequences; length: min 0, median 2, max 2" in out
     assert "level 1: 60 sequences; length: min 0" in out
-
-
-def test_a_state_may_be_older_than_asked(texts, tmp_path, capsys):
-    state = str(tmp_path / "s")
-    main(["--data", texts, *SMALL, "--save", state])
-    assert main(["--data", texts, *SMALL, "--epochs", "1", "--resume", state]) == 0
-    assert "already trained for 2 epochs" in capsys.readouterr().out
 
 
 def test_too_few_texts_to_hold_any_out(tmp_path, capsys):

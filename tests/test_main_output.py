@@ -16,7 +16,7 @@ from lodkit.demo.config import DEFAULTS, POOLS, RATES, Config
 from lodkit.demo.models import MODELS
 from lodkit.demo.optimizers import OPTIMIZERS
 from lodkit.demo.progress import Bar, Kernels
-from lodkit.jit import cache
+from lodkit.jit import cache, threading_layer
 
 
 class Terminal(io.StringIO):
@@ -195,6 +195,16 @@ def test_info_is_what_a_bug_report_needs(capsys, monkeypatch, tmp_path):
     assert not any("cannot be told" in fact for fact in facts.values())
 
 
+@pytest.mark.parametrize(
+    ("layer", "given", "advised"),
+    [("omp", {}, True), ("omp", {"OMP_WAIT_POLICY": "PASSIVE"}, False), ("workqueue", {}, False)],
+)
+def test_info_tells_how_threads_wait(monkeypatch, layer, given, advised):
+    monkeypatch.setattr(info, "GIVEN", given)
+    monkeypatch.setattr(threading_layer, "start", lambda: layer)
+    assert ("; they spin while they wait, set OMP_WAIT_POLICY=passive" in info._threads()) == advised
+
+
 def test_info_says_why_nothing_is_kept(monkeypatch, tmp_path):
     monkeypatch.setenv("LODKIT_CACHE_DIR", str(tmp_path / "a" / "b"))
     assert info._cache() == f"{tmp_path / 'a' / 'b'}: not there yet"
@@ -227,3 +237,29 @@ def test_settings_of_the_process_leave_the_user_s(monkeypatch):
         process.settle()
         assert process.os.environ == chosen
     assert len(called) == 6
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device that is always full")
+@pytest.mark.parametrize("options", [["info"], ["--data", "no such file"]])
+def test_a_full_disk_is_an_error_in_a_line(options):
+    with open("/dev/full", "w") as full:
+        found = subprocess.run(
+            [sys.executable, "-m", "lodkit", *options], stdout=full, stderr=subprocess.PIPE, text=True
+        )
+    assert found.returncode == 2
+    assert found.stderr == "error: [Errno 28] No space left on device\n"
+
+
+@pytest.mark.parametrize("option", ["--data", "--predict"])
+def test_an_empty_name_is_no_file(option, capsys):
+    with pytest.raises(SystemExit):
+        main([option, ""])
+    assert f"argument {option}: the name is empty" in capsys.readouterr().err
+
+
+def test_the_file_of_a_state_is_given_for_its_directory(tmp_path, capsys):
+    file = tmp_path / "state.safetensors"
+    file.touch()
+    for options in (["--resume", str(file)], ["--resume", str(file), "--predict", str(file)]):
+        assert main(options) == 2
+        assert f"{file}: a file, where a directory is to be given; pass {tmp_path}" in capsys.readouterr().err

@@ -104,11 +104,11 @@ def test_dtype():
         (None, TypeError, "got NoneType"),
         (lodkit.SelectedRows([1], [1.0], 2), TypeError, r"pass x\.value"),
         (lodkit.Features([0], [], [], []), TypeError, r"pass x\.values"),
-        ([["the", "cat"]], DTypeError, r"holds text \('the'\); make ids: vocab = lodkit\.vocabulary\(texts\)"),
-        ([[1, "cat"]], DTypeError, r"text \('1'\)"),
+        ([["the", "cat"]], DTypeError, r"holds text \('the'\) at \[0, 0\]; make ids: vocab = lodkit"),
+        ([[1, "cat"]], DTypeError, r"text \('cat'\) at \[0, 1\]"),
         ([np.array(["the"])], DTypeError, r"lodkit\.vocabulary"),
         (np.array([["the"], ["a", "b"]], dtype=object), DTypeError, r"lodkit\.vocabulary"),
-        ([[1, None]], DTypeError, "holds None, a missing value: drop it, or fill it"),
+        ([[1, None]], DTypeError, r"holds None at \[0, 1\], a missing value: drop it, or fill it"),
         ([[1], None], LoDError, r"item 1 of level 0 is None, not a list; .* fill missing lists with \[\]"),
         ([[1], float("nan")], LoDError, r"fill missing lists with \[\]"),
         ([[1], 2], LoDError, "item 1 of level 0 is 2, not a list; every row lies 2 lists deep$"),
@@ -174,3 +174,21 @@ def test_labels_may_be_text():
     t = LoDTensor([1, 2], [[1, 1]])
     ((_, labels),) = lodkit.batches(t, ["a", "b"], size=2, seed=0)
     assert sorted(labels.tolist()) == ["a", "b"]
+
+
+def test_what_is_empty_decides_no_type():
+    """NumPy gives an empty list float64, with which ids beside it would be no ids."""
+    for ids in ([A, np.array([])], [np.array([]), A], [A, [], np.array([])]):
+        assert LoDTensor.from_nested(ids).dtype == np.int64
+    assert LoDTensor.from_nested([[A], [np.array([]), A]], lod_level=2).dtype == np.int64
+    assert LoDTensor.from_sequences([np.array([]), A]).dtype == np.int64
+    assert LoDTensor.from_nested([A, np.array([0.5])]).dtype == np.float64
+    assert LoDTensor.from_nested([np.zeros(0, np.float32), np.zeros(0, np.float32)]).dtype == np.float32
+
+
+@pytest.mark.parametrize("column", [[], np.array([], dtype=object)])
+def test_a_column_without_rows(column):
+    table = np.ones((4, 2))
+    with pytest.raises(lodkit.LoDLevelError, match=r"LoDTensor\.from_nested\(x, lod_level=1\)"):
+        lodkit.embedding_bag(table, LoDTensor.from_nested(column))
+    assert lodkit.embedding_bag(table, LoDTensor.from_nested(column, lod_level=1)).shape == (0, 2)

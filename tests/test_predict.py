@@ -17,14 +17,6 @@ LEARNT = ["--epochs", "30", "--dim", "8", "--batch", "4", "--lr", "0.5"]
 
 
 @pytest.fixture
-def texts(tmp_path):
-    """Forty short texts of two labels that differ in one word."""
-    path = tmp_path / "texts.tsv"
-    path.write_text("".join(f"{'ab'[i % 2]}\tthe word {'left' if i % 2 else 'right'} w{i % 7}\n" for i in range(40)))
-    return str(path)
-
-
-@pytest.fixture
 def state(texts, tmp_path, capsys):
     """A saved state of a model that has learnt to tell the texts apart."""
     folder = str(tmp_path / "state")

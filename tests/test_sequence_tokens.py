@@ -64,3 +64,31 @@ def test_windows_end_with_their_sequence(place):
     out = place.home(lodkit.sequence_enumerate(place.to(x), win_size=3))
     assert out.values.tolist() == [[1, 2, 3], [2, 3, 0], [3, 0, 0], [4, 5, 0], [5, 0, 0]]
     assert out.same_lod(x)
+
+
+#: Operators of sequences of tokens: (inputs before the tokens, how often these are given, attributes)
+TAKES_TOKENS = {
+    "sequence_erase": ((), 1, {"tokens": [1]}),
+    "sequence_enumerate": ((), 1, WINDOW),
+    "sequence_contains": ((), 1, {"tokens": [1]}),
+    "edit_distance": ((), 2, {"ignored_tokens": [1]}),
+    "ctc_align": ((), 1, {}),
+    "ctc_loss": ((LoDTensor(np.ones((0, 5)), [[0, 0]]),), 1, {}),
+    "embedding_bag": ((np.ones((4, 2)),), 1, {}),
+}
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float16])
+@pytest.mark.parametrize("name", TAKES_TOKENS)
+def test_no_tokens_are_tokens_of_any_type(name, dtype, place):
+    """NumPy gives an empty list float64, so a batch of empty sequences has it."""
+    before, count, attrs = TAKES_TOKENS[name]
+    tokens, integers = (LoDTensor(np.empty(0, kind), [[0, 0]]) for kind in (dtype, np.int64))
+    found, expected = (
+        place.home(lodkit.run(name, *map(place.to, (*before, *[x] * count)), **attrs)) for x in (tokens, integers)
+    )
+    assert found.dtype == expected.dtype and found.shape == expected.shape
+    values = found.values if isinstance(found, LoDTensor) else found
+    assert values.tolist() == (expected.values if isinstance(expected, LoDTensor) else expected).tolist()
+    definition = lodkit.OPS[name].definition(*before, *[tokens] * count, **attrs)
+    assert definition.shape == expected.shape

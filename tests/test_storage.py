@@ -242,3 +242,13 @@ def test_what_is_no_regular_file_is_not_replaced(tmp_path):
     with pytest.raises(OSError, match="no regular file"):
         lodkit.save(tmp_path / "x.npz", np.ones(3))
     assert sorted(os.listdir(tmp_path)) == ["pipe", "x.npz"]
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".safetensors"])
+def test_what_is_no_regular_file_is_not_read(tmp_path, suffix):
+    """A device may have no end, and a pipe waits for a writer."""
+    file = tmp_path / f"x{suffix}"
+    os.symlink(os.devnull, file)
+    for mapped in (False, True):
+        with pytest.raises(OSError, match=rf"x\{suffix}' is no regular file, and is not read"):
+            lodkit.load(file, mmap=mapped)

@@ -54,7 +54,10 @@ def test_there_and_back():
     assert vocab.words([1, [2, [3]]]) == ["the", ["cat", ["dog"]]]
     assert vocab.words(np.int64(2)) == "cat"
     assert vocab(["the", "bird"]).to_list() == [1, 0]
-    assert vocab([]).lod_level == 0
+    table = np.eye(5)
+    for none in ([], (), np.array([], dtype=object)):  # no texts: of a column without rows, a batch of none
+        assert vocab(none).recursive_sequence_lengths() == [[]]
+        assert lodkit.embedding_bag(table, vocab(none)).shape == (0, 5)
     assert vocab([[], []]).recursive_sequence_lengths() == [[0, 0]]
     deep = [[["the"], ["cat", "sat"]], [], [[]]]
     assert vocab(deep).to_list() == [[[1], [2, 4]], [], [[]]]
@@ -62,7 +65,6 @@ def test_there_and_back():
     assert vocab([("the",), np.array(["cat", "dog"])]).to_list() == [[1], [2, 3]]
     assert vocab(iter(TEXTS)).to_list() == ids.to_list()
     assert vocabulary(np.array(TEXTS, dtype=object)) == vocab
-    table = np.eye(5)
     assert lodkit.embedding_bag(table, ids).tolist() == [[0, 1, 1, 0, 1], [0] * 5, [0, 1, 0, 1, 0]]
 
 

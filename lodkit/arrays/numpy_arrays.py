@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..errors import DTypeError, LoDError, OutputError, ShapeMismatchError, SizeError
-from .objects import refuse_objects, remedy_of
+from .objects import objects_error, remedy_of
 from .pages import allocate
 from .recorded import RecordedArray, refuse, refuse_lists, state
 from .tensors import array_of, is_tensor
@@ -202,7 +202,7 @@ def integers(x, name):
     array = plain_array(x, name) if isinstance(x, np.ndarray) else from_lists(x, name)
     if array.dtype != np.int64 or not array.flags.c_contiguous:
         if array.dtype.hasobject and array.size:
-            refuse_objects(array, name)
+            raise objects_error(array, name, whole=True)
         if array.size and (array.dtype.kind not in "iu" or array.dtype == np.uint64):
             words = f"; {remedy_of(array.dtype)}" if array.dtype.kind in "STU" else ""
             raise DTypeError(f"{name} must be int32 or int64, not {array.dtype}{words}")

@@ -18,33 +18,51 @@ def remedy_of(dtype):
     return "make ids of the words by lodkit.vocabulary(texts)" if dtype.kind in "STU" else "convert with .astype(...)"
 
 
-def refuse_objects(array, name):
-    """Return ``array``; DTypeError that says what to do if it holds text or Python objects."""
+def _place(*index):
+    return f"at [{', '.join(map(str, index))}]"
+
+
+def refuse_objects(array, name, given=None, place=_place):
+    """Return ``array``; DTypeError that says what to do if it holds text or Python objects.
+
+    ``given`` are the lists that it was made of: NumPy makes text of numbers beside text. ``place`` is a function that
+    names the place of an element by its indices.
+    """
     if array.dtype.kind in OBJECTS:
-        raise objects_error(array, name)
+        raise objects_error(_as_given(array, given), name, place)
     return array
 
 
-def objects_error(array, name):
-    """The error for an array of text or objects: it names the first element that is no number.
+def _as_given(array, given):
+    if given is None or array.dtype.kind not in "STU":
+        return array
+    objects = np.asarray(given, object)
+    return objects if objects.shape == array.shape else array
+
+
+def objects_error(array, name, place=_place, whole=False):
+    """The error for an array of text or objects: it names the first element that is no number; ``whole``: no integer.
 
     Of those that it looks at: an array of stride 0 has any number of elements.
     """
-    odd = [x for x in itertools.islice(array.flat, _LOOKED_AT) if not _is_plain(x)][:1]
+    odd = [(i, x) for i, x in enumerate(itertools.islice(array.flat, _LOOKED_AT)) if not _is_plain(x)][:1]
     if not odd:
         return DTypeError(f"{name} has dtype {array.dtype}; convert its numbers by {name}.astype(...)")
-    found = odd[0]
+    (position, found), at = odd[0], ""
+    if array.size > 1:
+        at = " " + place(*map(int, np.unravel_index(position, array.shape)))
     if isinstance(found, str | bytes):
         return DTypeError(
-            f"{name} holds text ({str(found)[:20]!r}); make ids: vocab = lodkit.vocabulary(texts), vocab(texts)"
+            f"{name} holds text ({str(found)[:20]!r}){at}; make ids: vocab = lodkit.vocabulary(texts), vocab(texts)"
         )
     if found is None or type(found).__name__ in ("NAType", "NaTType"):
-        return DTypeError(f"{name} holds {found}, a missing value: drop it, or fill it with a number")
+        return DTypeError(f"{name} holds {found}{at}, a missing value: drop it, or fill it with a number")
     if isinstance(found, list | tuple | np.ndarray):
-        return DTypeError(f"{name} holds lists: make a LoDTensor of nested lists by LoDTensor.from_nested({name})")
+        return DTypeError(f"{name} holds lists{at}: make a LoDTensor of nested lists by LoDTensor.from_nested({name})")
     if isinstance(found, numbers.Real):
-        return DTypeError(f"{name} holds {found}, which 64 bits do not hold; pass floats")
-    return DTypeError(f"{name} holds Python objects ({type(found).__name__}); pass numbers")
+        remedy = "pass smaller integers" if whole else "pass floats"
+        return DTypeError(f"{name} holds {found}{at}, which 64 bits do not hold; {remedy}")
+    return DTypeError(f"{name} holds Python objects ({type(found).__name__}){at}; pass numbers")
 
 
 def _is_plain(x):

@@ -27,10 +27,13 @@ class CheckpointError(LodkitError, ValueError):
 
 def read_state(folder):
     """Read the state saved in a directory; its ``config`` is a Config."""
+    if pathlib.Path(folder).is_file():
+        parent = pathlib.Path(folder).parent
+        raise CheckpointError(f"{folder}: a file, where a directory is to be given; pass {parent}")
     try:
         state = lodkit.load(pathlib.Path(folder, STATE))
     except FileNotFoundError:
-        if has_sharded(folder):
+        if any(pathlib.Path(folder).glob("checkpoint-*/manifest.json")):
             raise CheckpointError(f"{folder}: saved by --distributed; resume it with --distributed") from None
         raise CheckpointError(f"{folder}: no saved state: it has no {STATE}") from None
     except (OSError, LodkitError) as error:
@@ -108,28 +111,25 @@ def write_state(folder, **state):
     lodkit.save(path, {**state, "config": dataclasses.asdict(state["config"])})
 
 
-def has_sharded(folder):
-    """Whether a directory has checkpoints of --distributed, or is one."""
-    return any(any(pathlib.Path(folder).glob(f"{within}manifest.json")) for within in ("", "checkpoint-*/"))
-
-
-def check_folder(folder, distributed=False):
-    """Make the directory to save in before training; raise if it has a file that is not a state, or the other kind's.
-
-    With states of one process and of many in one directory, nobody knows which is newer.
-    """
+def check_unused(folder, resumed):
+    """Raise if a state, or a file of its name, is where one is to be saved, unless training resumes from there."""
     folder = pathlib.Path(folder)
+    found = [path.name for path in (folder / STATE,) if path.exists()]
+    found += [path.parent.name for path in folder.glob("checkpoint-*/manifest.json")]
+    if found and (resumed is None or folder.resolve() != pathlib.Path(resumed).resolve()):
+        raise CheckpointError(
+            f"{folder}: {found[0]} is there already, and is not replaced; give another directory, or --resume {folder}"
+        )
+
+
+def check_folder(folder):
+    """Make the directory to save in before training; raise where it is one checkpoint of --distributed."""
+    folder = pathlib.Path(folder)
+    if (folder / "manifest.json").exists():
+        raise CheckpointError(f"{folder}: is a checkpoint itself; save in another directory")
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
             pass
     except OSError as error:
         raise CheckpointError(f"{folder}: cannot save there ({error.strerror}); give a directory") from None
-    if distributed and (folder / STATE).exists():
-        raise CheckpointError(f"{folder}: one process saved {STATE} there; give --distributed another directory")
-    if not distributed and has_sharded(folder):
-        raise CheckpointError(f"{folder}: --distributed saved there; give another directory, or --distributed")
-    if (folder / "manifest.json").exists():
-        raise CheckpointError(f"{folder}: is a checkpoint itself; save in {folder.absolute().parent}")
-    if (folder / STATE).exists():
-        read_state(folder)

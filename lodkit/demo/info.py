@@ -88,7 +88,11 @@ def _threads():
         layer = start()
     except ValueError as error:  # of Numba, where no layer can be loaded
         return f"none can be started: {error}"
-    return f"{get_num_threads()}, threading layer {layer}" if layer else "1: kernels run serially"
+    if not layer:
+        return "1: kernels run serially"
+    spins = layer == "omp" and GIVEN.get("OMP_WAIT_POLICY", "").lower() != "passive"
+    advice = "; they spin while they wait, set OMP_WAIT_POLICY=passive on a busy machine" if spins else ""
+    return f"{get_num_threads()}, threading layer {layer}{advice}"
 
 
 def _cache():

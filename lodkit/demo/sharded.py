@@ -155,7 +155,8 @@ def read_sharded(folder, rows=True):
 
 def read_any(folder):
     """Read a state that one process saved, or many."""
-    return read_state(folder) if pathlib.Path(folder, STATE).exists() or not whole(folder) else read_sharded(folder)
+    alone = pathlib.Path(folder, STATE).exists() or not pathlib.Path(folder).is_dir() or not whole(folder)
+    return read_state(folder) if alone else read_sharded(folder)
 
 
 def agreed(engine, function, *args):

@@ -143,6 +143,8 @@ class Job:
             accuracy = 100 * self.model.accuracy(*self.test)
             kernels.report()
             say(f"{epoch.name}  {facts}  {seconds:.2f} s  test accuracy {accuracy:.1f} %")
+            if np.isnan(epoch.losses).any():
+                raise ModelError(f"{epoch.name}: the loss is NaN, and is not saved; try --lr below {self.config.lr:g}")
             if save is not None:
                 self.save(save)
 

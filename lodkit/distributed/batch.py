@@ -36,8 +36,13 @@ class Batch:
     def __init__(self, table: ShardedTable, ids: Any, pool: str | None, weights: Any, attrs: dict[str, Any]) -> None:
         self.table, self.pool, self.attrs = table, pool, attrs
         self.ids, self.weights = _on_cpu(ids), _on_cpu(weights)
-        self._plan = self._split = self._owned = self._rows = self._exchange = None
-        self._waited = False
+        self._plan = self._split = self._owned = self._rows = self._exchange = self._shape = None
+        self._waited = self.stepped = False
+        if other := sorted(attrs.keys() - ({"pad_value", "dtype"} if pool is not None else ())):
+            what, leave = ("embedding_bag", "ids of padding") if pool is not None else ("lookup", other[0])
+            raise TypeError(f"{what} of a ShardedTable takes no {other[0]}; leave out {leave}")
+        if pool is None and weights is not None:
+            raise TypeError("lookup of a ShardedTable takes no weights; give a pool")
 
     def wait(self) -> Any:
         """Return the rows, or the pooled bags: what ``lookup`` and ``embedding_bag`` return.
@@ -84,20 +89,29 @@ class Batch:
     def _checked(self, grad, given):
         """A gradient, and the attributes of a step."""
         table, grad = self.table, np.asarray(_values(_on_cpu(grad)))
-        if not self._waited:
+        if self._shape is None:
             raise LodkitError("update takes the gradient of a batch that was looked up: call wait() first")
-        attrs = table._settled(given)
+        hot = len(table.dealing.hot) > 0
+        attrs = table.rule.settled(table.values, table.iteration, given, table.engine.size, hot)
         check_gradient(grad, self._shape)
         check_grad_dtype(table.rule.op.name, table.values, grad)
         return grad, attrs
 
     # -- lookups ---------------------------------------------------------------------------------
 
+    def _words(self):
+        """What all ranks must agree on."""
+        if self.pool is None:
+            return "rows"
+        return (
+            f"bags, {self.pool}, {'without' if self.weights is None else 'with'} weights, {sorted(self.attrs.items())}"
+        )
+
     def look_up(self) -> Job:
         """The part of an exchange that looks rows up."""
         table = self.table
         if table._on is None:
-            yield table._tells()
+            yield table._tells(self._words())
             yield []
             yield []
             return self._directly()
@@ -126,7 +140,7 @@ class Batch:
     def _fetch(self):
         """Distinct rows travel, and are pooled here."""
         table, plan = self.table, self._plan
-        told = yield table._tells(plan.counts)
+        told = yield table._tells(self._words(), plan.counts)
         (asked,) = yield [table._sends("ids", plan.local, plan.counts, told[:, 0])]
         rows = ops.lookup_table(table.values, asked)
         (rows,) = yield [table._sends("rows", rows, told[:, 0], plan.counts)]
@@ -147,7 +161,7 @@ class Batch:
         split = split_bags(
             plan, self.ids._row_offsets(), np.where(plan.owners == EVERY, table.engine.rank, plan.owners)
         )
-        told = yield table._tells(split.ids, split.bags)
+        told = yield table._tells(self._words(), split.ids, split.bags)
         bags, factors = yield from self._send_bags(split, told)
         pooled = ops.embedding_bag(table.values, bags, factors, dtype=self.attrs.get("dtype"))
         (parts,) = yield [table._sends("bags", pooled, told[:, 1], split.bags)]
@@ -171,7 +185,7 @@ class Batch:
         """The part of an exchange that updates the table by the gradient of what was looked up."""
         table, (step, attrs) = self.table, self._checked(grad, given)
         if table._on is None:
-            yield table._tells()
+            yield table._tells(f"update by {sorted(attrs.items())}")
             yield []
             yield []
             return self.step_directly(grad, given)
@@ -192,7 +206,7 @@ class Batch:
             bags = self.ids.with_values(plan.inverse)
             grad = rows_gradient(self._rows, bags, grad, self.weights, self.pool).value
         split = split_bags(plan, np.arange(len(plan.inverse) + 1), homes(plan))
-        told = yield table._tells(split.ids)
+        told = yield table._tells(f"{self._words()}, update by {sorted(attrs.items())}", split.ids)
         numbers = split.ids, told[:, 0]
         rows, grad = yield [
             table._sends("positions", split.rows, *numbers),
@@ -205,11 +219,11 @@ class Batch:
         table = self.table
         if self._owned is not None:
             split, (bags, factors, told) = self._split, self._owned
-            yield table._tells(split.ids, split.bags)
+            yield table._tells(f"{self._words()}, update by {sorted(attrs.items())}", split.ids, split.bags)
             (grad,) = yield [table._sends("grads", ops.lookup_table(grad, split.at), split.bags, told[:, 1])]
         else:
             split = split_bags(self._plan, self.ids._row_offsets(), homes(self._plan))
-            told = yield table._tells(split.ids, split.bags)
+            told = yield table._tells(f"{self._words()}, update by {sorted(attrs.items())}", split.ids, split.bags)
             more = table._sends("grads", ops.lookup_table(grad, split.at), split.bags, told[:, 1])
             bags, factors, grad = yield from self._send_bags(split, told, more)
         table._step_bags(bags, factors, grad, attrs)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import zlib
 
 import numpy as np
 
@@ -54,6 +55,11 @@ class Dealing:
     def __repr__(self):
         hot = f", {len(self.hot)} hot" if len(self.hot) else ""
         return f"<{type(self).__name__}: {self.height} rows over {self.ranks} ranks{hot}>"
+
+    def identity(self) -> str:
+        """What must be equal for rows to be dealt alike, in words."""
+        hot = f", hot rows {zlib.crc32(self.hot.tobytes()):08x}" if len(self.hot) else ""
+        return f"{type(self).__name__}{getattr(self, 'seed', '')} over {self.ranks} ranks{hot}"
 
     def owners(self, ids: DenseLike) -> Array:
         """Return the rank that owns each id; -1 for a hot row, which every rank holds.

@@ -44,11 +44,14 @@ class Engine(Protocol):
     rank, size : int
     transport : str
         How arrays travel, for people.
+    tables : int
+        How many were made so far.
     """
 
     rank: int
     size: int
     transport: str
+    tables: int = 0
 
     def alltoall(self, numbers: Array) -> Array:
         """Send row r of an int64 array of shape (size, k) to rank r; return what each rank sent here, by rank."""
@@ -134,8 +137,8 @@ def as_engine(comm: Any = None) -> Engine:
     ----------
     comm : optional
         A communicator of mpi4py, a process group of torch.distributed, or an ``Engine``. By default MPI's world where
-        this process was started by ``mpirun``, else this process alone. In MPI's world an error that nobody catches
-        then ends all ranks, which would wait for this one.
+        this process was started by ``mpirun``, else this process alone. With MPI an error that nobody catches ends all
+        ranks, which would wait for this one.
     """
     if comm is None:
         comm = _world()
@@ -166,17 +169,20 @@ LAUNCHED = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE")
 
 def _world():
     """MPI's world, where a launcher of MPI has started this process or MPI is in use already."""
-    if "mpi4py.MPI" not in sys.modules and not any(int(os.environ.get(name, 1)) > 1 for name in LAUNCHED):
+    launched = any(int(os.environ.get(name, 1)) > 1 for name in LAUNCHED) or "PMIX_RANK" in os.environ
+    if "mpi4py.MPI" not in sys.modules and not launched:
         return None
     try:
         from mpi4py import MPI
     except ImportError as error:
         raise ImportError('started by mpirun, but mpi4py is missing: pip install "lodkit[mpi]"') from error
     if MPI.COMM_WORLD.size == 1:
+        if told := [f"{name}={os.environ[name]}" for name in LAUNCHED if int(os.environ.get(name, 1)) > 1]:
+            raise LodkitError(
+                f"the launcher started several processes ({told[0]}), but mpi4py's MPI knows of this one alone "
+                f"({MPI.Get_library_version().split(',')[0]}): start them by the mpirun of that MPI"
+            )
         return None
-    from .mpi import end_together
-
-    end_together()
     return MPI.COMM_WORLD
 
 

@@ -1,10 +1,10 @@
 """One exchange of several tables: each table's part is a generator, and what they send at a time is one message.
 
-A generator checks its inputs and yields, first, an int64 array of shape (ranks, COLUMNS): what it will send to each
-rank. It gets what each rank will send to this one, and from then on yields lists of ``Part`` and gets what came for
-them. Until the first message has gone round nothing is changed anywhere, so that an error of one rank is an error of
-all. An error after that leaves ranks that wait for each other: run scripts by ``mpirun python -m mpi4py``, which then
-ends all of them.
+A generator checks its inputs and yields, first, what it does, in words that must be those of all ranks, and an int64
+array of shape (ranks, COLUMNS): what it will send to each rank. It gets what each rank will send to this one, and from
+then on yields lists of ``Part`` and gets what came for them. Until the first message has gone round nothing is changed
+anywhere, so that an error of one rank is an error of all. An error after that leaves ranks that wait for each other;
+where nobody catches it the engine ends all of them.
 """
 
 from __future__ import annotations
@@ -43,7 +43,8 @@ class Exchange:
         numbers = np.zeros((engine.size, NUMBERS + COLUMNS * len(jobs)), np.int64)
         try:
             for i, job in enumerate(jobs):
-                numbers[:, NUMBERS + COLUMNS * i :][:, :COLUMNS] = next(job)
+                words, numbers[:, NUMBERS + COLUMNS * i :][:, :COLUMNS] = next(job)
+                call = f"{call} {words}"
         except Exception as error:
             failed = error
         numbers[:, FAILED], numbers[:, CALL] = failed is not None, zlib.crc32(call.encode())
@@ -51,7 +52,9 @@ class Exchange:
         if told[:, FAILED].any():
             raise_together(engine, failed, told[:, FAILED])
         if (other := np.flatnonzero(told[:, CALL] != numbers[0, CALL])).size:
-            raise LodkitError(f"rank {other[0]} makes another call than {call}, which all ranks make together")
+            raise LodkitError(
+                f"rank {other[0]} makes another call than this rank; all make the same, in the same order, here: {call}"
+            )
         self._go_on([told[:, NUMBERS + COLUMNS * i :][:, :COLUMNS] for i in range(len(jobs))])
 
     def _go_on(self, given):

@@ -82,7 +82,7 @@ class ShardedTables(Mapping[str, ShardedTable]):
             batches[name] = Batch(self[name], ids[name], pool, weights.get(name), attrs)
             return (yield from batches[name].look_up())
 
-        return Batches(self._exchange("lookup" if pool is None else f"embedding_bag {pool}", job), batches)
+        return Batches(self._exchange("lookup", job), batches)
 
     @surface
     def lookup(self, ids: Mapping[str, Any]) -> dict[str, Any]:
@@ -140,8 +140,7 @@ class ShardedTables(Mapping[str, ShardedTable]):
         return cls({name: load_table(ShardedTable, checkpoint, engine, name, **options) for name in checkpoint.tables})
 
     def _exchange(self, what, job):
-        shapes = ", ".join(f"{table.height} x {table.width}" for table in self.values())
-        return Exchange(self._engine, f"{what} of {shapes}", [job(name) for name in self])
+        return Exchange(self._engine, what, [job(name) for name in self])
 
 
 @public(home="lodkit.distributed")

@@ -54,6 +54,9 @@ class MPIEngine(Engine):
 
     def __init__(self, comm: Any) -> None:
         self.comm, self.rank, self.size = comm, comm.Get_rank(), comm.Get_size()
+        self._begun: list[Any] = []  # requests, and the memory that MPI reads and writes until they are complete
+        if self.size > 1:
+            end_together()
 
     def alltoall(self, numbers):
         numbers = np.ascontiguousarray(numbers, np.int64)
@@ -64,9 +67,11 @@ class MPIEngine(Engine):
     def start_alltoallv(self, sent, counts, expected):
         result = received(expected, sent)
         sent = np.ascontiguousarray(sent)
+        self._begun = [(request, memory) for request, memory in self._begun if not request.Test()]
         request = self.comm.Ialltoallv(_message(sent, counts), _message(result, expected))
+        self._begun.append((request, (sent, result)))  # for a lookup that nobody waits for, too
 
-        def wait(sent=sent):  # memory of what is sent lives until here
+        def wait():
             request.Wait()
             return result
 

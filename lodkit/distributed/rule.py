@@ -46,6 +46,7 @@ class Rule:
         if unknown := set(optional) - set(possible):
             raise ValueError(f"{name} has no states {sorted(unknown)}; it has {', '.join(possible) or 'none'}")
         self._possible = possible
+        self._tried: set[str] = set()
         self.names = [n for n in possible if parameters[n].default is not None or n == "linear" or n in optional]
         self.attrs = {**({"lazy": True} if "lazy" in op.defaults else {}), **attrs}
         self._refuse(self.attrs)
@@ -85,7 +86,16 @@ class Rule:
             raise ValueError(f"{self.op.name} over several ranks takes no sigma: its noise is by places in one array")
         if ranks > 1 and replicated and (self.traits.whole or attrs.get("clip_norm") is not None):
             raise ValueError(f"{self.op.name} takes a norm over all rows here: it would count hot rows on every rank")
+        self._try(values, attrs)
         return attrs
+
+    def _try(self, values, attrs):
+        """Step a table without rows: what the operator refuses raises before anything travels."""
+        tried = repr(sorted((name, x) for name, x in attrs.items() if name not in ("lr", "iteration", "rounding_seed")))
+        if tried not in self._tried:
+            empty_rows = SelectedRows._wrap(np.empty(0, np.int64), values[:0], 0)
+            self.op(values[:0], empty_rows, *self.make_states(values[:0]).values(), **attrs)
+            self._tried.add(tried)
 
     def by_row(self, states: dict[str, Array]) -> list[Array]:
         """The states that have a row for each of the table's."""

@@ -15,11 +15,12 @@ from ..lod import LoDTensor
 from ..public import public
 from ..tracebacks import surface
 from .dealing import Dealing
+from .exchange import COLUMNS, NUMBERS
 from .hot import counts_of
 from .plan import row_type
 
 What = Literal["lookup", "partial", "update", "partial update"]
-COUNTS = 24  # bytes that a call tells each rank first
+COUNTS = 8 * (NUMBERS + COLUMNS)  # bytes that a call tells each rank first
 LENGTH = 4  # bytes of the number of a bag's ids
 
 

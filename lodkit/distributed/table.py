@@ -18,7 +18,7 @@ from .batch import Batch
 from .checkpoint_tables import SavedTable
 from .dealing import Dealing, as_dealing
 from .engine import as_engine
-from .exchange import COLUMNS, Exchange
+from .exchange import COLUMNS, NUMBERS, Exchange
 from .initial import as_init
 from .messages import Part
 from .rule import RanksDevice, Rule, rows_gradient
@@ -128,16 +128,18 @@ class ShardedTable(SavedTable):
         self.dtype = check_values(np.dtype(dtype), "ShardedTable", floating=True)
         self.engine, self.exchange = as_engine(comm), exchange
         self.dealing = self.asked_dealing = as_dealing(dealing, self.height, self.engine.size, hot)
-        if self.engine.size == 1 and not isinstance(dealing, Dealing):
-            self.dealing = as_dealing("ranges", self.height, 1)  # one rank holds all rows, in order
+        whole = self.engine.size == 1 and not isinstance(dealing, Dealing)  # one rank holds all rows, in order
+        self.dealing = as_dealing("ranges", self.height, 1) if whole else self.dealing
         self.rule = Rule(rule, tuple(states), attrs)
         self.values = self._filled(as_init(init, self.height, seed))
         self.states = self.rule.make_states(self.values)
         self.iteration = 0
         self.traffic: dict[str, Traffic] = {}
-        whole = self.engine.size == 1 and not isinstance(dealing, Dealing)
         self._on = None if whole else RanksDevice(self.engine, self.dealing)
         self._last: Batch | None = None
+        self.engine.tables += 1  # ranks make their tables in one order
+        kind = f"{self.height} x {self.width} {self.dtype}, {rule}, {exchange}, {self.dealing.identity()}"
+        self._described = f"table {self.engine.tables} ({kind})"
 
     def _filled(self, init):
         """This rank's first rows, made in blocks."""
@@ -173,8 +175,8 @@ class ShardedTable(SavedTable):
             Not to be changed, nor weights, until the update by this batch.
         pool : str, optional
             As in ``embedding_bag``; without one, as in ``lookup``.
-        weights, **attrs
-            As in ``embedding_bag``.
+        weights, pad_value, dtype
+            As in ``embedding_bag``; not of a lookup.
 
         Returns
         -------
@@ -183,7 +185,7 @@ class ShardedTable(SavedTable):
         """
         batch = Batch(self, ids, pool, weights, attrs)
         if self._on is not None:
-            batch._exchange = self._begin("lookup" if pool is None else f"embedding_bag {pool}", batch.look_up())
+            batch._exchange = self._begin("lookup", batch.look_up())
         return batch
 
     @surface
@@ -266,23 +268,25 @@ class ShardedTable(SavedTable):
             Another rank has refused its gradient.
         """
         if self._on is None:
-            self._looked_up(batch).step_directly(grad, attrs)
-            self._last = None
+            batch = self._looked_up(batch)
+            batch.step_directly(grad, attrs)
+            self._done_with(batch)
         else:
             self._begin("update", self._step(grad, batch, attrs)).finish()
 
     def _step(self, grad, batch, attrs):
-        yield from self._looked_up(batch).step(grad, attrs)
-        self._last = None
+        batch = self._looked_up(batch)
+        yield from batch.step(grad, attrs)
+        self._done_with(batch)
 
     def _looked_up(self, batch):
         batch = batch or self._last
-        if batch is None or batch.table is not self:
+        if batch is None or batch.table is not self or batch.stepped:
             raise LodkitError("update follows a lookup of this table, each once; or pass the batch that start returned")
         return batch
 
-    def _settled(self, attrs):
-        return self.rule.settled(self.values, self.iteration, attrs, self.engine.size, len(self.dealing.hot) > 0)
+    def _done_with(self, batch):
+        batch.stepped, self._last = True, None if self._last is batch else self._last
 
     def _step_rows(self, rows, grad, attrs):
         grad = SelectedRows._wrap(rows.astype(np.int64), grad, len(self.values))
@@ -297,16 +301,16 @@ class ShardedTable(SavedTable):
 
     # -- what travels ----------------------------------------------------------------------------
 
-    def _tells(self, *counts):
-        """What each rank is told first: up to three numbers."""
-        numbers = np.zeros((self.engine.size, COLUMNS), np.int64)
+    def _tells(self, what, *counts):
+        """What all ranks do, and what each is told first: up to three numbers."""
+        numbers = np.zeros((self.engine.size, NUMBERS + COLUMNS), np.int64)
         for i, count in enumerate(counts):
-            numbers[:, i] = count
+            numbers[:, NUMBERS + i] = count
         ones = np.ones(self.engine.size, np.int64)
-        return self._sends("counts", numbers, ones, ones).array
+        return f"{what} of {self._described}", self._sends("counts", numbers, ones, ones).array[:, NUMBERS:]
 
     def _begin(self, what, job):
-        return Exchange(self.engine, f"{what} of {self.height} x {self.width}", [job])
+        return Exchange(self.engine, what, [job])
 
     def _sends(self, purpose, array, counts, expected):
         """A part of a message, counted."""

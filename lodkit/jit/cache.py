@@ -136,7 +136,16 @@ def failing_softly():
             if not isinstance(error, OSError):
                 remedy += f"; if it is one, lodkit does not fit Numba {numba.__version__}: please report this"
             message = f"compiled code cannot be kept on disk ({reason}), every process compiles it again; {remedy}"
-            warnings.warn(message, RuntimeWarning, stacklevel=2)
+            warnings.warn(message, RuntimeWarning, stacklevel=_depth_of_caller())
+
+
+def _depth_of_caller():
+    """The ``stacklevel`` of the line of the user that called lodkit, as ``warnings.warn`` counts from its caller."""
+    inside = tuple(os.path.join(os.path.dirname(path), "") for path in (os.path.dirname(__file__), numba.__file__))
+    depth, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith((*inside, contextlib.__file__)):
+        depth, frame = depth + 1, frame.f_back
+    return depth
 
 
 def directory(make=False):

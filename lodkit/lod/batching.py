@@ -210,7 +210,11 @@ def batches(t, *labels, size, seed=None, bucket=False):
     for i, x in enumerate(labels):
         if len(x) != len(t):
             raise ValueError(f"labels[{i}] has {len(x)} entries for {len(t)} sequences")
-    return _batches(t, labels, _order(t, size, np.random.default_rng(seed), bucket))
+    try:
+        random = np.random.default_rng(seed)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"seed must be an integer from 0 on, a Generator or None, got {seed!r:.80}") from None
+    return _batches(t, labels, _order(t, size, random, bucket))
 
 
 def _batches(t, labels, order):

@@ -60,7 +60,8 @@ class Conversions(Familiar):
             False: offsets count sequences of the next level. True: rows; empty sequences between two
             sequences of the level above then belong to the later one.
         """
-        return cls(values, lod=_levels.from_offsets(offsets, absolute))
+        remedy = "; pass levels one by one, from_offsets(values, *offsets)"
+        return cls(values, lod=_levels.from_offsets(offsets, absolute, "offsets", remedy))
 
     @classmethod
     @needs_memory
@@ -115,7 +116,7 @@ class Conversions(Familiar):
             if pad_value is None:
                 raise TypeError("from_padded needs lengths or pad_value= to tell data from padding")
             lengths = _data_lengths(padded, _number(pad_value))
-        (offsets,) = _levels.from_lengths([lengths])
+        offsets = _levels.one_level(lengths, "lengths")
         lengths = np.diff(offsets)
         if len(lengths) != count:
             raise LoDError(f"{len(lengths)} lengths for {count} padded sequences")
@@ -178,7 +179,7 @@ class Conversions(Familiar):
     @classmethod
     @needs_memory
     def from_sequences(cls, sequences: Iterable[DenseLike | Conversions]) -> Self:
-        """Make a LoDTensor from its sequences: arrays ``(length, *item)``, or LoDTensors."""
+        """Make a LoDTensor from its sequences: arrays ``(length, *item)``, or LoDTensors. Empty ones decide no type."""
         if not np.iterable(sequences):
             raise TypeError(f"sequences must be a list of arrays or of LoDTensors, got {type(sequences).__name__}")
         sequences = list(sequences)
@@ -198,6 +199,7 @@ class Conversions(Familiar):
             if a.shape[1:] != arrays[0].shape[1:]:
                 shapes = f"{a.shape[1:]}, the first {arrays[0].shape[1:]}"
                 raise LoDError(f"sequence {i} has items of shape {shapes}")
+        arrays = [a for a in arrays if len(a)] or arrays
         return cls(joined_rows(arrays, "sequences") if arrays else np.empty(0), [lengths])
 
     @classmethod
@@ -211,7 +213,7 @@ class Conversions(Familiar):
                     f"sequence {i} has shape {tuple(part.shape)}, the first {tuple(parts[0].shape)}; "
                     "sequences are (length, *item)"
                 )
-        return cls(torch.cat(parts), [[len(s) for s in sequences]])
+        return cls(torch.cat([x for x in parts if len(x)] or parts), [[len(s) for s in sequences]])
 
     @needs_memory
     def to_padded(self, pad_value: Number = 0, max_length: Integer | None = None) -> Array:

@@ -34,7 +34,8 @@ def needs_memory(function: F) -> F:
                 shorten(error)
                 raise
             named = inspect.signature(function).bind(*args, **kwargs).arguments
-            raise no_memory(function.__qualname__, named.items(), error) from error
+            owner = args[0] if isinstance(args[0], type) else type(args[0])  # not the part of it that has the method
+            raise no_memory(f"{owner.__name__}.{function.__name__}", named.items(), error) from error
 
     return checked  # type: ignore[return-value]
 

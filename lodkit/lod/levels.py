@@ -76,12 +76,12 @@ def short(numbers):
     return f"[{shown}, ... {len(numbers)} in all]" if len(numbers) > _SHOWN else f"[{shown}]"
 
 
-def _vector(numbers, where):
+def _vector(numbers, where, remedy=""):
     if not is_tensor(numbers) and not np.iterable(numbers):  # PyTorch makes a list of it
         raise LoDError(f"{where} is {numbers!r}, not a list; give one list per level: [[3, 1, 2]]")
     numbers = integers(numbers, where)
     if numbers.ndim != 1:
-        raise LoDError(f"{where} has shape {numbers.shape}; a level is one-dimensional")
+        raise LoDError(f"{where} has shape {numbers.shape}; a level is one-dimensional{remedy}")
     return numbers
 
 
@@ -108,6 +108,11 @@ def from_lengths(lengths):
     return tuple(levels)
 
 
+def one_level(lengths, what):
+    """Convert the lengths of the only level, an argument that is called ``what``, to offsets."""
+    return frozen(compiled().lengths_to_offsets(_vector(lengths, what), what))
+
+
 def bad_length(lengths, what):
     """The error for lengths of which one is negative, or the sum does not fit int64."""
     lengths = lengths.copy()  # which another thread may write
@@ -118,9 +123,12 @@ def bad_length(lengths, what):
     return LoDError(f"{what}[{i}] = {lengths[i]} is negative; a length counts rows or sequences, 0 for an empty one")
 
 
-def from_offsets(offsets, absolute=False):
+def from_offsets(offsets, absolute=False, name="lod", remedy=""):
     """Check and copy offsets per level, outermost first; absolute ones become relative."""
-    levels = [_checked_offsets(level, numbers) for level, numbers in enumerate(_listed(offsets, "lod"))]
+    levels = [
+        _checked_offsets(level, _vector(numbers, f"{name}[{level}]", remedy))
+        for level, numbers in enumerate(_listed(offsets, name))
+    ]
     for level in range(len(levels) - 1):
         upper, lower = levels[level], levels[level + 1]
         if absolute:
@@ -135,7 +143,7 @@ def from_offsets(offsets, absolute=False):
 
 
 def _checked_offsets(level, numbers):
-    offsets = frozen(_vector(numbers, f"lod[{level}]").copy())
+    offsets = frozen(numbers.copy())
     if not len(offsets) or offsets[0] != 0:
         found = f"start at {offsets[0]}" if len(offsets) else "are empty"
         raise LoDError(

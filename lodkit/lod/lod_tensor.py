@@ -248,8 +248,9 @@ def _rows_of(values):
     """Return ``values`` as an array of at least one dimension; lists become NumPy arrays."""
     if values is None:
         return None
+    given = None
     if isinstance(values, list | tuple):
-        values = from_lists(values, "values")
+        given, values = values, from_lists(values, "values")
     if isinstance(values, np.ndarray) and not on_tape(values):
         values = plain_array(values, "values")
     if not isinstance(values, np.ndarray):
@@ -260,7 +261,7 @@ def _rows_of(values):
             raise TypeError(f"{rule}; {remedy_for(values, 'values')}")
     if len(values.shape) == 0:
         raise ValueError("values must have at least one dimension, (rows, *item)")
-    return refuse_objects(values, "values") if isinstance(values, np.ndarray) else values
+    return refuse_objects(values, "values", given) if isinstance(values, np.ndarray) else values
 
 
 def values_of(x):

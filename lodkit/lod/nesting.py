@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import sys
 from collections.abc import Iterator, Sequence, ValuesView
@@ -74,7 +75,7 @@ def _of_lists(cls, parts, lod_level, dtype):
             raise LoDError(f"lists are nested more than {MAX_DEPTH} deep; does one contain itself?")
         lengths.append(list(map(len, parts)))
         parts = list(chain.from_iterable(parts))
-    return cls(_row_array(parts, len(lengths), dtype), lengths)
+    return cls(_row_array(parts, lengths, dtype), lengths)
 
 
 def _opened(cls, x):
@@ -138,7 +139,7 @@ def _uniform(cls, x, lod_level, dtype):
     return cls(values, [np.full(math.prod(shape[: i + 1]), shape[i + 1]) for i in range(levels)])
 
 
-def _row_array(rows, levels, dtype):
+def _row_array(rows, lengths, dtype):
     """Rows, which are numbers, arrays or lists of numbers, as one array."""
     try:
         if rows and all(map(is_tensor, rows)):
@@ -146,16 +147,28 @@ def _row_array(rows, levels, dtype):
             return made if dtype is None else cast_values(made, dtype)
         rows = plain_rows(rows, "a row")
         if dtype is None or not set(map(type, rows)) <= _NUMBERS:
-            array = refuse_objects(np.asarray(rows), "x")
+            array = refuse_objects(np.asarray(rows), "x", rows, functools.partial(_place, lengths))
         return array if dtype is None else np.asarray(rows, dtype)
     except (ValueError, OverflowError, RuntimeError) as error:
         arrays = any(map(_is_rows, rows))
         hint = (
-            f"if they are sequences, not rows, pass lod_level={levels + 1}"
+            f"if they are sequences, not rows, pass lod_level={len(lengths) + 1}"
             if arrays
             else "a row is a number or an array"
         )
         raise LoDError(f"rows differ in shape or are not numbers ({error}); {hint}") from None
+
+
+def _place(lengths, row, *index):
+    """Where in nested lists a row stands, by the lengths of the lists per level."""
+    path = [*index]
+    for level in reversed(lengths):
+        outer = 0
+        while row >= level[outer]:
+            row, outer = row - level[outer], outer + 1
+        path.insert(0, row)
+        row = outer
+    return f"at [{', '.join(map(str, [row, *path]))}]"
 
 
 def _check_lists(parts, level, lod_level):

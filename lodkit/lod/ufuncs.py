@@ -49,8 +49,11 @@ def apply(ufunc, method, inputs, out=None, **kwargs):
     if ufunc.signature is not None:
         raise TypeError(f"{name} of a LoDTensor is not elementwise; use t.values, or lodkit.fc(t, weight)")
     where = (kwargs["where"],) if "where" in kwargs else ()
-    if not all(_fits(x) for x in (*inputs, *where)):
-        return NotImplemented
+    for x in (*inputs, *where):
+        if not _fits(x):
+            if hasattr(x, "__array_ufunc__"):
+                return NotImplemented
+            raise TypeError(f"{name} takes LoDTensors, arrays and numbers, got {type(x).__name__}: {x!r:.80}")
     outs = out or ()
     if any(not isinstance(o, LoDTensor | None) for o in outs):
         raise TypeError(f"{name}: out must be a LoDTensor of the same structure; pass out=t.with_values(array)")

@@ -77,7 +77,8 @@ class Vocabulary:
         Parameters
         ----------
         texts : nested lists of str, array, Series or column of them
-            A list of texts, which are lists of words (lod_level 1) or of lists; a list of words has lod_level 0.
+            A list of texts, which are lists of words (lod_level 1) or of lists; a list of words has lod_level 0. An
+            empty list is no texts: lod_level 1.
 
         Returns
         -------
@@ -264,6 +265,8 @@ def _flat(texts):
     parts, lengths = _listed(texts), []
     if not isinstance(parts, list | tuple):
         raise TypeError(f"texts are nested lists of words, got {type(texts).__name__}")
+    if not parts:
+        return parts, [[]]
     while not set(map(type, parts)) <= {str} or not parts:
         if not set(map(type, parts)) <= {list, tuple}:
             parts = [_listed(part) for part in parts]

@@ -11,6 +11,7 @@ import math
 import numpy as np
 
 from ..arrays import check_gradient, check_values, dtype_of
+from ..arrays.objects import refuse_objects
 from ..errors import DTypeError, ShapeMismatchError
 from ..lod import LoDTensor, SelectedRows, values_of
 from ..registry import Dense, VarDesc, VarType, op
@@ -247,6 +248,11 @@ def value_of(x):
     return x.merge().value if isinstance(x, SelectedRows) else values_of(x)
 
 
+def tested(x):
+    """The same, of numbers."""
+    return refuse_objects(value_of(x), "x")
+
+
 @op
 def isfinite(x: Dense | LoDTensor | SelectedRows, /) -> Dense:
     """Return whether all elements are finite, shape ``(1,)``. Paddle's isfinite.
@@ -254,7 +260,7 @@ def isfinite(x: Dense | LoDTensor | SelectedRows, /) -> Dense:
     >>> isfinite(SelectedRows([1], [[np.inf]], 3))
     array([False])
     """
-    return np.isfinite(value_of(x)).all(keepdims=True).reshape(1)
+    return np.isfinite(tested(x)).all(keepdims=True).reshape(1)
 
 
 @op
@@ -264,7 +270,7 @@ def isinf(x: Dense | LoDTensor | SelectedRows, /) -> Dense:
     >>> isinf(np.array([1., -np.inf]))
     array([ True])
     """
-    return np.isinf(value_of(x)).any(keepdims=True).reshape(1)
+    return np.isinf(tested(x)).any(keepdims=True).reshape(1)
 
 
 @op
@@ -274,7 +280,7 @@ def isnan(x: Dense | LoDTensor | SelectedRows, /) -> Dense:
     >>> isnan(np.array([1., -np.inf]))
     array([False])
     """
-    return np.isnan(value_of(x)).any(keepdims=True).reshape(1)
+    return np.isnan(tested(x)).any(keepdims=True).reshape(1)
 
 
 @op

@@ -119,7 +119,10 @@ def check_bag(ids, what="embedding_bag"):
 
 def check_lod_level(ids, what="embedding_bag"):
     if ids.lod_level < 1:
-        raise LoDLevelError(f"{what} needs ids with lod_level >= 1; attach lengths: LoDTensor(ids, [[...]])")
+        remedy = "attach lengths: LoDTensor(ids, [[...]])"
+        if 0 in getattr(ids, "shape", ())[:1]:  # not of a VarDesc
+            remedy = "give the levels of what may be empty: LoDTensor.from_nested(x, lod_level=1)"
+        raise LoDLevelError(f"{what} needs ids with lod_level >= 1; {remedy}")
 
 
 def prepare_bag(on, table, ids, weights, pool, padding_idx, check_ids=None):

@@ -26,6 +26,7 @@ from .shared.updates import (
     check_update,
     grad_steps,
     learning_rate,
+    one_number,
 )
 
 
@@ -240,13 +241,13 @@ def lamb(
 
 def gaussian(shape, sigma, seed, iteration):
     """The noise of dpsgd, the same on every device."""
-    stream = np.random.SeedSequence(seed, spawn_key=(int(learning_rate(iteration)),))
+    stream = np.random.SeedSequence(seed, spawn_key=(int(one_number(iteration)),))
     return np.random.default_rng(stream).normal(0, sigma, tuple(shape))
 
 
 def check_noise(clip_norm, batch_size, sigma, seed, iteration):
     """Refuse numbers of dpsgd that have no meaning."""
-    check_rule(clip_norm=clip_norm, batch_size=batch_size, sigma=sigma, seed=seed, iteration=learning_rate(iteration))
+    check_rule(clip_norm=clip_norm, batch_size=batch_size, sigma=sigma, seed=seed, iteration=one_number(iteration))
 
 
 @op(updates=True)

@@ -9,7 +9,7 @@ from ..lod import SelectedRows
 from ..registry import Dense
 from .adam_optimizers import adam
 from .shared.optimizer import optimizer
-from .shared.updates import LEAST_DIVISOR, learning_rate, per_row
+from .shared.updates import LEAST_DIVISOR, one_number, per_row
 
 
 @optimizer(rowwise=True, touches_all=False, counter=True)
@@ -49,7 +49,7 @@ def smart_decay_adam(
            [1.  ]]), array([[0.998001],
            [1.      ]]), array([5, 0]))
     """
-    now = learning_rate(iteration) + 1
+    now = one_number(iteration) + 1
     passed = np.maximum(now - last_seen, 0)
     missed = beta1 * (1 - beta1 ** np.maximum(passed - 1, 0)) / (1 - beta1)
     ahead = moment1 * per_row(missed, grad)

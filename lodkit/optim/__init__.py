@@ -4,6 +4,9 @@ Every class runs one operator of ``lodkit.OPS``, for dense gradients and Selecte
 takes the operator's attributes.
 """
 
+from typing import TYPE_CHECKING
+
+from .checks import unknown_class
 from .optimizer import Optimizer
 from .rules import (
     DPSGD,
@@ -57,3 +60,8 @@ __all__ = [
     "Storm",
     "WNGrad",
 ]
+
+if not TYPE_CHECKING:  # a checker would take it for a definition of any name
+
+    def __getattr__(name):
+        raise unknown_class(__name__, name, __all__)

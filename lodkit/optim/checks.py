@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import difflib
+import functools
+import inspect
+import math
 from bisect import bisect_left
 from collections.abc import Mapping
 
@@ -10,7 +14,7 @@ import numpy as np
 from ..arrays import device_of, dtype_of, is_array, is_cpu_tensor, is_integer, may_share_memory, one_device, writable
 from ..errors import DTypeError, LodkitError, OutputError, ShapeMismatchError
 from ..lod import SelectedRows
-from ..ops.shared.updates import check_clipping, check_mask, check_merged, check_rounding, check_whole
+from ..ops.shared.updates import check_clipping, check_mask, check_merged, check_rounding, check_whole, one_number
 from ..registry.kinds import accept
 from ..registry.kinds import check_whole as check_whole_array
 from ..registry.recording import check_update_on_tape, unwrapped
@@ -44,6 +48,37 @@ class Settings:
                 )
 
 
+def asks_for_lr(init):
+    """Decorator of ``__init__``, whose ``lr`` is needed: the error names the class, not its base."""
+
+    @functools.wraps(init)
+    def made(self, *args, **kwargs):
+        if "lr" not in kwargs and len(args) < _positional(init):
+            name = type(self).__name__
+            raise TypeError(f"{name} needs lr, the learning rate: {name}(params, lr=...)")
+        return init(self, *args, **kwargs)
+
+    return made
+
+
+def _positional(init):
+    """How many arguments give lr by its position; none do where it is a keyword."""
+    names = inspect.getfullargspec(inspect.unwrap(init)).args
+    return names.index("lr") if "lr" in names else math.inf
+
+
+def unknown_class(module, name, classes):
+    """The AttributeError of a module of optimizers for a name that it lacks."""
+    lower = {known.lower(): known for known in classes}
+    near = difflib.get_close_matches(name.lower(), lower, n=1)
+    hint = _ELSEWHERE.get(name) or (near and f"did you mean {lower[near[0]]}?") or f"there are {', '.join(classes)}"
+    return AttributeError(f"module {module!r} has no attribute {name!r}; {hint}", name=name)
+
+
+#: What stands for optimizers that have no class of their own.
+_ELSEWHERE = {"SparseAdam": "use Adam(..., lazy=True), which updates the rows of a sparse gradient alone"}
+
+
 def _same(known, found, *but):
     return len(known) == len(found) and all(found.get(k, known) is v or k in but for k, v in known.items())
 
@@ -59,8 +94,8 @@ def counted(what, number):
 def check_attrs(op, attrs, iteration):
     """Check attributes of the operator; ``lr`` is that of this iteration."""
     op._check_attrs(attrs)
-    if not np.isfinite(np.asarray(attrs["lr"], float)).all():
-        raise ValueError(f"lr must be finite, got {attrs['lr']} in step {iteration}")
+    if not 0 <= one_number(attrs["lr"]) < math.inf:
+        raise ValueError(f"lr must be finite and at least 0, got {attrs['lr']} in step {iteration}")
     traits = op.definition.traits
     traits.check({k: v for k, v in attrs.items() if k in op._tests and v is not None})
     check_clipping(attrs.get("clip_value"), attrs.get("clip_norm"))

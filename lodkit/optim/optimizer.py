@@ -15,7 +15,7 @@ from ..public import public
 from ..registry import OPS, Op
 from ..signals import uninterrupted
 from ..tracebacks import surface
-from .checks import Settings, check_attrs, check_gradient, check_group, counted, named, refuse_shared
+from .checks import Settings, asks_for_lr, check_attrs, check_gradient, check_group, counted, named, refuse_shared
 from .touched import TouchedRows
 
 
@@ -66,6 +66,7 @@ class Optimizer:
         cls.states = tuple(s for s in list(cls.op.inputs)[2:] if s not in cls.flags.values())
 
     @surface
+    @asks_for_lr
     def __init__(
         self,
         params: Mapping[str, Any] | Sequence[Mapping[str, Any]],

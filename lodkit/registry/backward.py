@@ -7,7 +7,7 @@ import copy
 import numpy as np
 
 from ..arrays import from_lists, is_array, may_share_memory
-from ..errors import DTypeError, LodkitError
+from ..errors import DTypeError, LodkitError, ShapeMismatchError
 from ..lod import LoDTensor, SelectedRows
 from .explaining import explain
 from .recording import Call, no_grad
@@ -26,7 +26,36 @@ def backward(call, wanted, grads):
             if clear := explain(call.op, call.inputs, call.attrs, error):
                 raise clear from error
             raise
-    return result if isinstance(result, tuple) else (result,)
+    gradients = result if isinstance(result, tuple) else (result,)
+    _check_gradients(call, wanted, gradients)
+    return gradients
+
+
+def _check_gradients(call, wanted, gradients):
+    """Refuse what a rule returns in place of one gradient per input, each of the shape of its input."""
+    rule = f"the gradient rule of {call.op.name} returned"
+    taken = max(len(call.inputs), len(getattr(call.op, "inputs", ())))  # some may be left out
+    if len(gradients) > taken:
+        raise LodkitError(f"{rule} {len(gradients)} gradients, one for each input would be {taken} at most")
+    for i, (x, gradient) in enumerate(zip(tuple.__iter__(call.inputs), gradients, strict=False)):
+        if gradient is None or not wanted[i]:
+            continue
+        rows = isinstance(gradient, SelectedRows) and not isinstance(x, SelectedRows)  # of a table
+        found = getattr(gradient if rows else memory_of(gradient), "shape", None)
+        expected = getattr(memory_of(x), "shape", None)
+        if found is None:
+            raise LodkitError(
+                f"{rule} {type(gradient).__name__} for {_label(call, i)}; return an array, a LoDTensor or SelectedRows "
+                "per input, None for no gradient, several as a tuple"
+            )
+        if found != expected:
+            raise ShapeMismatchError(
+                f"{rule} a gradient of shape {tuple(found)} for {_label(call, i)} of shape {tuple(expected)}"
+            )
+
+
+def _label(call, i):
+    return call.op._label(i) if hasattr(call.op, "_label") else f"input {i}"  # a function of NumPy's has none
 
 
 class Readable(tuple):

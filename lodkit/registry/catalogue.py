@@ -18,13 +18,19 @@ class Names(dict[str, T]):
     """A dictionary whose error for an unknown name suggests the nearest ones."""
 
     def __missing__(self, name: str) -> T:
-        near = difflib.get_close_matches(str(name), self, n=3, cutoff=0.5)
-        hint = f"; did you mean {', '.join(near)}?" if near else f"; there are {', '.join(sorted(self))}"
+        near = difflib.get_close_matches(str(name), self, n=3, cutoff=0.6)
+        hint = f"; did you mean {', '.join(near)}?" if near else self._instead()
         raise UnknownOperatorError(f"no operator is called {name!r}{hint}")
+
+    def _instead(self):
+        return f"; there are {', '.join(sorted(self))}"
 
 
 class Registry(Names["Op[..., Any]"]):
     """Operators by name, with a search; Jupyter shows a table with a search box."""
+
+    def _instead(self):
+        return f"; {len(self)} are in lodkit.OPS, OPS.search(words) finds some"
 
     def search(self, words: str) -> Registry:
         """Return the operators whose name, family or first lines of documentation have all of some words.
@@ -51,6 +57,8 @@ class Registry(Names["Op[..., Any]"]):
         """
         from .docstrings import summary
 
+        if not isinstance(words, str):
+            raise TypeError(f"words must be a string, got {words!r:.80}")
         wanted = words.lower().split()
         texts = (
             lambda op: op.name,

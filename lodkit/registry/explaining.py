@@ -21,12 +21,26 @@ def explain(op, inputs, attrs, error):
     text = str(error)
     if isinstance(error, LodkitError) and (not isinstance(error, SizeError) or text.startswith(f"{op.name}: ")):
         return None
+    if isinstance(error, TypeError) and (misnamed := by_position(op, attrs)):
+        return misnamed
     named = [*zip(names_of(op, inputs), inputs, strict=False)]
     if isinstance(error, TypeError | IndexError) and text.startswith(_NO_ROWS):
         return next(filter(None, (_without_rows(op, name, x) for name, x in named)), None)
     if isinstance(error, ValueError) and "inhomogeneous" in text:
         return next(filter(None, (_uneven(op, name, x) for name, x in [*attrs.items(), *named])), None)
     return no_memory(op.name, [*attrs.items(), *named], error) if is_size(error) else None
+
+
+def by_position(op, attrs):
+    """Return the error for inputs that were given by name; None if there are none."""
+    given = [name for name in op.inputs if name in attrs and name not in op._checks]
+    if not given:
+        return None
+    are, them = ("are", "them") if len(given) > 1 else ("is", "it")
+    return TypeError(
+        f"{op.name}: {' and '.join(given)} {are} positional, pass {them} without {', '.join(f'{n}=' for n in given)}; "
+        f"it takes {op.signature}"
+    )
 
 
 def _uneven(op, name, x):

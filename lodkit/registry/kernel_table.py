@@ -11,6 +11,7 @@ import typing
 from ..errors import DeviceError, NoKernelError
 from ..loading import load, lock
 from . import representation
+from .declaring import DEVICES, check_devices, check_kernel
 from .kinds import Dense, kind_keys, kinds_of
 
 
@@ -27,9 +28,16 @@ class KernelTable:
         *devices : {"cpu", "cuda"}
             With several, one function serves each of them, and gets the module of the device first:
             ``lodkit.kernels.cpu.primitives.device`` or ``lodkit.kernels.cuda.primitives.device``.
+
+        Raises
+        ------
+        TypeError, ValueError
+            There is no such device, or the function does not take the inputs and attributes of the operator.
         """
+        check_devices(self, devices)
 
         def register(function):
+            check_kernel(self, function, len(devices) > 1)
             keywords = function.__kwdefaults__ or {}
             function.__kwdefaults__ = {**self.defaults, **keywords}
             function.__defaults__ = self.definition.__defaults__
@@ -88,7 +96,7 @@ class KernelTable:
         """Return the devices that have kernels, ``"cpu"`` and ``"cuda"``; no kernel is loaded to tell."""
         with lock:
             known = {device for device, _ in self.kernels}.union(*(devices for devices, _ in self._shared))
-            return [device for device in ("cpu", "cuda") if device in known or self._modules(device)]
+            return [device for device in DEVICES if device in known or self._modules(device)]
 
     def _miss(self, device, asked):
         self._load_all()

@@ -22,8 +22,9 @@ from ..tracebacks import full, shorten, surface
 from . import representation
 from .catalogue import OPS
 from .catalogue import Registry as Registry
+from .declaring import check_definition
 from .desc import VarDesc, inferred_level
-from .explaining import explain
+from .explaining import by_position, explain
 from .inputs import accept_inputs, check_count, label_of, names_of
 from .kernel_table import KernelTable
 from .kinds import Dense, check_whole, kind_of, kinds_of, name_of, numbers_among, run_numbers, run_rows
@@ -123,6 +124,10 @@ class Op(KernelTable):
     @surface
     def infer(self, *descs, **attrs):
         """Return the VarDesc (or a tuple of them) of the result, from those of the inputs."""
+        if self.infer_function is None:
+            raise LodkitError(f"{self.name} has no rule for infer; give it one by @{self.name}.infer_rule, or like=")
+        if misnamed := by_position(self, attrs):
+            raise misnamed
         check_count(self, descs)
         self._check_attrs(attrs)
         for name, d in zip(self._names(descs), descs, strict=True):
@@ -238,8 +243,8 @@ class Op(KernelTable):
             allowed = self.inputs[name]
             rows = name in self.rowwise and isinstance(x, LoDTensor)
             if kind_of(x) not in allowed and not rows:
-                wrap = f" (wrap it: LoDTensor({name}, [lengths]))" if LoDTensor in allowed else ""
-                self._miss(one_device(self.name, inputs), f"{name}={kind_of(x).__name__}{wrap}")
+                wrap = f" (wrap it: LoDTensor({name}, [lengths]))" if LoDTensor in allowed and x is not None else ""
+                self._miss(one_device(self.name, inputs), f"{name}={name_of(x)}{wrap}")
 
     def _check_attrs(self, attrs):
         for name, value in attrs.items():
@@ -298,12 +303,8 @@ def op(definition=None, /, *, rowwise=False, updates=False, like=None):
     """
     if definition is None:
         return functools.partial(op, rowwise=rowwise, updates=updates, like=like)
-    if definition.__module__ is None:  # it was made by exec, in a namespace without a name
-        definition.__module__ = "__main__"
-    name = definition.__name__
-    if name in OPS and OPS[name].definition.__module__ != definition.__module__:
-        raise ValueError(f"{OPS[name].definition.__module__} has an operator {name!r} already; take another name")
-    OPS[name] = made = (UpdatingOp if updates else Op)(definition, rowwise, updates, like)
+    check_definition(definition, OPS)
+    OPS[definition.__name__] = made = (UpdatingOp if updates else Op)(definition, rowwise, updates, like)
     return made
 
 

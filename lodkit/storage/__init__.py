@@ -10,7 +10,7 @@ import json
 import os
 from typing import Any
 
-from ..files import replacing
+from ..files import check_regular, replacing
 from ..tracebacks import surface
 from . import npz, safetensors
 from .packing import packed, unpacked
@@ -56,7 +56,10 @@ def save(path: str | os.PathLike[str], values: Any) -> None:
     """
     form = _format(path)
     arrays: dict[str, Any] = {}
-    meta = json.dumps(packed("", values, arrays))
+    try:
+        meta = json.dumps(packed("", values, arrays))
+    except RecursionError:
+        raise ValueError("save: lists or dictionaries are nested too deep; does one contain itself?") from None
     if META in arrays:
         raise ValueError(f"{META!r} is no key of the outermost dictionary: the file keeps it; rename it")
     form.check(arrays)
@@ -86,7 +89,7 @@ def load(path: str | os.PathLike[str], *, mmap: bool = False) -> Any:
     StorageError
         The file is damaged; the message names it.
     OSError
-        The file cannot be opened.
+        The file cannot be opened, or is no regular file.
 
     Examples
     --------
@@ -97,6 +100,7 @@ def load(path: str | os.PathLike[str], *, mmap: bool = False) -> Any:
     SelectedRows(rows=[7, 3], value=[[1., 2.], [3., 4.]], height=10)
     """
     form = _format(path)
+    check_regular(path, "read")
     with open(path, "rb") as file:
         try:
             arrays, meta = form.read(Source(file, mmap), META)
@@ -109,6 +113,8 @@ def load(path: str | os.PathLike[str], *, mmap: bool = False) -> Any:
 
 def _format(path):
     """Module that reads and writes a path's suffix."""
+    if not isinstance(path, str | os.PathLike):
+        raise TypeError(f"path must be a string or a path-like object, got {path!r:.80}")
     suffix = os.path.splitext(os.fspath(path))[1]
     if suffix not in _FORMATS:
         raise ValueError(f"{os.fspath(path)!r} must end in {' or '.join(_FORMATS)}")

@@ -75,6 +75,8 @@ class GrowingTable:
 
         self.item = (operator.index(item),) if not isinstance(item, tuple) else tuple(map(operator.index, item))
         self.dtype = check_values(np.dtype(dtype), "GrowingTable", floating=True)
+        if min(self.item, default=0) < 0:
+            raise ValueError(f"item is the shape of a row, of sizes from 0 on, got {item}")
         if operator.index(capacity) < 2:
             raise ValueError(f"capacity must be at least 2, got {capacity}")
         self._keys, self._initializer, self._states = Keys(capacity), initializer or _zeros, {}

@@ -27,3 +27,16 @@ def test_an_error_that_nobody_catches_ends_all_ranks():
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode
     assert "KeyError: 'rank 1 alone'" in done.stderr
+
+
+def test_lookups_that_nobody_waits_for():
+    assert run(2, "lookups_left.py").count("of 2 has 1000 rows") == 2
+
+
+def test_a_launcher_of_another_mpi_is_told():
+    mpirun()
+    code = "from lodkit.distributed import as_engine; as_engine()"
+    environment = {**os.environ, "OMPI_COMM_WORLD_SIZE": "4"}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
+    assert "OMPI_COMM_WORLD_SIZE=4" in done.stderr
+    assert "start them by the mpirun of that MPI" in done.stderr

@@ -126,12 +126,12 @@ def test_options(texts, tmp_path, capsys):
     assert main(["--data", texts, "--resume", str(tmp_path), "--distributed"]) == 2
     assert "no checkpoint" in capsys.readouterr().err
     assert main(["--data", texts, *SMALL, "--save", alone, "--distributed"]) == 2
-    assert "one process saved state.safetensors there; give --distributed another" in capsys.readouterr().err
+    assert "state.safetensors is there already, and is not replaced; give another directory" in capsys.readouterr().err
     assert main(["--data", texts, *SMALL, "--save", saved]) == 2
-    assert "--distributed saved there; give another directory, or --distributed" in capsys.readouterr().err
+    assert "is there already, and is not replaced; give another directory" in capsys.readouterr().err
     inside = sorted((tmp_path / "saved").iterdir())[-1]
     assert main(["--data", texts, *SMALL, "--distributed", "--resume", str(inside), "--save", str(inside)]) == 2
-    assert f"{inside}: is a checkpoint itself; save in {saved}" in capsys.readouterr().err
+    assert f"{inside}: is a checkpoint itself; save in another directory" in capsys.readouterr().err
     with pytest.raises(SystemExit):
         main(["--distributed", "--device", "cuda"])
     assert "--distributed keeps the table on CPUs" in capsys.readouterr().err

@@ -206,7 +206,7 @@ def test_traffic_is_what_travels():
 
     first, second = run_threads(2, sent)
     # An id takes 4 bytes, a row 16; a bag its length and its factor of 4 bytes each, and its gradient.
-    assert [first.pop("counts"), second.pop("counts")] == [(2, 2, 2 * 3 * 8)] * 2
+    assert [first.pop("counts"), second.pop("counts")] == [(2, 2, 2 * 5 * 8)] * 2
     assert first == {"ids": (1, 1, 4), "rows": (1, 1, 32), "positions": (3, 3, 4 + 8 + 4), "grads": (1, 1, 16)}
     assert second == {"ids": (1, 1, 8), "rows": (1, 1, 16), "positions": (3, 3, 8 + 8 + 8), "grads": (1, 1, 32)}
 

@@ -102,7 +102,7 @@ def test_formulas_of_the_page():
     n, found = bags * length, simulate(bags_of([length] * bags * ranks, height), Hashed(height, ranks), 4)
     u = height * (1 - (1 - 1 / height) ** n)
     p = bags * ranks * (1 - (1 - 1 / ranks) ** length)
-    away, counts = (ranks - 1) / ranks, 24 * (ranks - 1)
+    away, counts = (ranks - 1) / ranks, 40 * (ranks - 1)
     i, w, f = 4, 16, 0
     formulas = {
         "lookup": counts + (i + w) * u * away,
@@ -134,7 +134,7 @@ def test_updates_of_rows_send_a_gradient_for_each_id(pool):
 
     ids = found.ids + found.hot
     hot = (ranks - 1) * 12 * found.hot_rows
-    assert run_threads(ranks, at) == (24 * (ranks - 1) + (4 + 12) * (ids.sum(axis=1) - ids.diagonal()) + hot).tolist()
+    assert run_threads(ranks, at) == (40 * (ranks - 1) + (4 + 12) * (ids.sum(axis=1) - ids.diagonal()) + hot).tolist()
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import lodkit
 
 torch = pytest.importorskip("torch")
-from lodkit.interop.torch import EmbeddingBag  # noqa: E402
+from lodkit.interop.torch import EmbeddingBag, collate  # noqa: E402
 
 DTYPES = {torch.float32: 1e-5, torch.float64: 1e-12, torch.float16: 5e-3, torch.bfloat16: 4e-2}
 
@@ -163,6 +163,20 @@ def test_a_table_that_is_not_contiguous():
     mine = EmbeddingBag.from_pretrained(table, freeze=False, mode="sum", sparse=True)
     ids = torch.tensor([[0, 5], [3, 3]])
     same(run(mine, ids), run(theirs, ids), torch.float32)
+
+
+@pytest.mark.parametrize("kind", [{}, {"sparse": True}, {"fused": True}, {"mode": "max"}])
+def test_a_batch_of_empty_histories(kind):
+    """Empty lists and tensors have a floating type in PyTorch; there is no id in them that it could be wrong for."""
+    table = EmbeddingBag(4, 2, **kind)
+    for x in (collate([[], []]), collate([torch.tensor([])] * 2)):
+        out = table(x)
+        assert torch.equal(out, torch.zeros(2, 2))
+        out.sum().backward()
+        grad = table.weight.grad
+        assert not (grad if kind in ({}, {"mode": "max"}) else grad.to_dense()).any()
+    assert torch.equal(table(torch.tensor([]), torch.tensor([0, 0])), torch.zeros(2, 2))
+    assert table(torch.tensor([]), torch.tensor([])).shape == (0, 2)
 
 
 BAD = {

@@ -43,3 +43,38 @@ def test_other_ways_to_differentiate_are_refused():
     for call in (torch.func.grad(lambda x: relu(x).sum()), torch.vmap(relu)):
         with pytest.raises(TypeError, match="not supported"):
             call(torch.ones(2))
+
+
+def test_optimizers_refuse_what_is_pytorchs_and_stay_usable():
+    weight = torch.nn.Parameter(torch.ones(2))
+    optimizer = bridge.optim.Adam([weight], lr=0.1)
+    theirs = torch.optim.Adam([weight], lr=0.1).state_dict()
+    with pytest.raises(lodkit.LodkitError, match=r"not of .*optim\.Adam, but of PyTorch's own maybe: .* betas, eps"):
+        optimizer.load_state_dict(theirs)
+    weight.grad = torch.ones(2)
+    optimizer.step()
+    optimizer.load_state_dict(optimizer.state_dict())
+    assert (weight < 1).all()
+
+
+@pytest.mark.parametrize("lr", [-1, -1.0, float("nan"), torch.tensor(-1.0)])
+def test_optimizers_refuse_rates_below_zero(lr):
+    with pytest.raises(ValueError, match="lr must be finite and at least 0"):
+        bridge.optim.SGD([torch.nn.Parameter(torch.ones(2))], lr=lr)
+
+
+def test_optimizers_by_names_that_there_are_not():
+    for name, hint in (("SparseAdam", r"use Adam\(\.\.\., lazy=True"), ("RMSProp", "did you mean RMSprop")):
+        with pytest.raises(AttributeError, match=f"optim' has no attribute '{name}'; {hint}"):
+            getattr(bridge.optim, name)
+    with pytest.raises(TypeError, match="Adagrad needs lr, the learning rate"):
+        bridge.optim.Adagrad([torch.nn.Parameter(torch.ones(2))])
+    assert {name for name in dir(bridge.optim) if not name.startswith("_")} == set(bridge.optim.__all__)
+
+
+def test_a_batch_is_no_example():
+    batch = LoDTensor([1, 2], [[2]])
+    with pytest.raises(TypeError, match=r"example 0 is a LoDTensor, .* lodkit\.concat"):
+        bridge.collate([batch, batch])
+    with pytest.raises(TypeError, match=r"example 1\[0\] is a LoDTensor"):
+        bridge.collate([([1], 1), (batch, 1)])

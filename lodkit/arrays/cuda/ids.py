@@ -22,9 +22,11 @@ def first_outside(i, ids, height, first):
 
 
 def ids_of(ids, name):
-    """View of int32 or int64 ids of any shape."""
+    """View of int32 or int64 ids of any shape; of none, whose type says nothing, as int64."""
     ids = view(ids)
     if ids.dtype not in (np.int32, np.int64):
+        if not ids.size:
+            return ids.like(ids.shape, np.int64)
         raise DTypeError(f"{name} must be int32 or int64, not {ids.dtype}")
     return ids
 

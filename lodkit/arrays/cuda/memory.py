@@ -84,7 +84,7 @@ def rows_on_device_of(value, rows):
     if isinstance(rows, list | tuple):
         return like.send(integers(rows, "rows")).array
     rows = view(rows)
-    if rows.dtype not in (np.int32, np.int64):
+    if rows.size and rows.dtype not in (np.int32, np.int64):
         raise DTypeError(f"rows must be int32 or int64, not {rows.dtype}")
     return convert(rows, np.int64, new=True).array
 

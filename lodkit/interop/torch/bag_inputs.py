@@ -72,6 +72,8 @@ def bags_of(x, offsets, include_last_offset, like=None):
 
 def _ids_of(x, name="input", like=None):
     if x.dtype not in _IDS:
+        if not x.numel():  # whose type says nothing: PyTorch's of an empty list is float32
+            return _ids_of(x.long(), name, like)
         raise DTypeError(f"{name} must be int32 or int64, not {x.dtype}; convert with .long()")
     if like is not None:
         if x.device != like.device:

@@ -62,6 +62,11 @@ def _field(values, place):
     for i, x in enumerate(values):
         if x is None:
             raise ValueError(f"example {i}{place} is None, a missing value; drop it, or fill it")
+        if isinstance(x, LoDTensor):
+            raise TypeError(
+                f"example {i}{place} is a LoDTensor, which is a batch already; join them by lodkit.concat, or give "
+                "each sequence as an example: its arrays, or its to_list()"
+            )
         if isinstance(x, torch.Tensor):
             check_dense(x, f"example {i}{place}")
     first = values[0]

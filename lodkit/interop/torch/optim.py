@@ -14,7 +14,7 @@ import torch
 from ... import optim as _rules
 from ...errors import DTypeError, LodkitError
 from ...ops.bag_updates import ABSENT
-from ...optim.checks import check_gradient, counted, refuse_shared
+from ...optim.checks import asks_for_lr, check_gradient, counted, refuse_shared, unknown_class
 from ...registry import OPS
 from ...signals import uninterrupted
 from ...tracebacks import surface
@@ -51,6 +51,7 @@ class Optimizer(torch.optim.Optimizer):
     _names: tuple[str, ...]
 
     @surface
+    @asks_for_lr
     def __init__(self, params, lr, **attrs):
         self._refuse_unknown(attrs)
         super().__init__(params, {**self._defaults(), **attrs, "lr": lr})
@@ -97,10 +98,8 @@ class Optimizer(torch.optim.Optimizer):
         closure : callable, optional
             Computes the loss again, and the gradients; its result is returned.
         """
-        loss = None
-        if closure is not None:
-            with torch.enable_grad():
-                loss = closure()
+        with torch.enable_grad():
+            loss = None if closure is None else closure()
         updates, number = [], 0
         for i, group in enumerate(self.param_groups):
             recipe, attrs = self._recipe(group)
@@ -181,7 +180,9 @@ class Optimizer(torch.optim.Optimizer):
         params = [p for group in self.param_groups for p in group["params"]]
         saved = [i for group in state_dict["param_groups"] for i in group["params"]]
         for group in state_dict["param_groups"]:
-            self._refuse_unknown([name for name in group if name not in _OTHERS])
+            if unknown := [name for name in group if name not in (*_OTHERS, *self._names)]:
+                rule = f"the state is not of {__name__}.{type(self).__name__}, but of PyTorch's own maybe"
+                raise LodkitError(f"{rule}: its groups have {', '.join(unknown)}; pass what state_dict() returned")
         found = {}
         if len(params) == len(saved):
             pairs = [(p, g) for g in self.param_groups for p in g["params"]]
@@ -293,9 +294,8 @@ def _made(rule):
     made._names = ("lr", *made._defaults())
     keyword, either = inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD
     attrs = [inspect.Parameter(n, keyword, default=v) for n, v in made._defaults().items()]
-    attrs = [
-        a.replace(default=a.empty) if a.name in rule.op._needed and a.name not in rule.defaults else a for a in attrs
-    ]
+    needed = {*rule.op._needed} - {*rule.defaults}
+    attrs = [a.replace(default=a.empty) if a.name in needed else a for a in attrs]
     inputs = [inspect.Parameter(n, either) for n in ("params", "lr")]
     made.__signature__ = inspect.Signature([*inputs, *attrs])
     return made
@@ -308,3 +308,11 @@ _CLASSES = {
 }
 __all__ = ["Optimizer", *_CLASSES]
 globals().update(_CLASSES)
+
+
+def __getattr__(name):
+    raise unknown_class(__name__, name, __all__)
+
+
+def __dir__():
+    return [*__all__, "__all__", "__doc__", "__name__"]

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from ...arrays import check_gradient, check_values, dtype_of
+from ...arrays.objects import refuse_objects
 from ...lod import LoDTensor, SelectedRows
 from ...ops import elementwise as ops
 from ...registry import Dense
@@ -113,10 +114,15 @@ _backward(ops.abs_grad, lambda xp, x, grad: grad * xp.sign(x), "x")
 _backward(ops.sqrt_grad, lambda xp, out, grad: grad / (2 * out), "out")
 _backward(ops.clip_by_value_grad, _inside, "x")
 
+
+def _numbers(x):
+    return refuse_objects(x, "x") if isinstance(x, np.ndarray) else x
+
+
 _WHOLE = {
-    ops.isfinite: lambda xp, x: xp.all(xp.isfinite(x)),
-    ops.isinf: lambda xp, x: xp.any(xp.isinf(x)),
-    ops.isnan: lambda xp, x: xp.any(xp.isnan(x)),
+    ops.isfinite: lambda xp, x: xp.all(xp.isfinite(_numbers(x))),
+    ops.isinf: lambda xp, x: xp.any(xp.isinf(_numbers(x))),
+    ops.isnan: lambda xp, x: xp.any(xp.isnan(_numbers(x))),
 }
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...lod import SelectedRows
 from ...ops import norm_optimizers as ops
-from ...ops.shared.updates import check_whole, learning_rate, masked
+from ...ops.shared.updates import check_whole, learning_rate, masked, one_number
 from ...registry import Dense
 from .optimizer_rules import lamb_rule, momentum_rule, sgd_rule, storm_rule
 from .updates import adjusted, check_arrays, dense_gradient, update
@@ -124,7 +124,7 @@ def lamb(
     **adjusting,
 ):
     attrs = {"beta1": beta1, "beta2": beta2, "epsilon": epsilon, "weight_decay": weight_decay}
-    attrs["iteration"] = learning_rate(iteration)
+    attrs["iteration"] = one_number(iteration)
     ops.lamb.definition.traits.check(attrs)
     lr = learning_rate(lr)
 

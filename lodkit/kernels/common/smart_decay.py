@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...lod import SelectedRows
 from ...ops import smart_decay as ops
-from ...ops.shared.updates import check_merged, learning_rate, masked
+from ...ops.shared.updates import check_merged, learning_rate, masked, one_number
 from ...registry import Dense
 from .optimizer_rules import smart_decay_rule
 from .updates import adjusted, check_arrays, dense_gradient
@@ -33,8 +33,8 @@ def smart_decay_adam(
 ):
     """The copies have the number of steps that passed in place of the counter."""
     attrs, lr = {"beta1": beta1, "beta2": beta2, "epsilon": epsilon}, learning_rate(lr)
-    ops.smart_decay_adam.definition.traits.check({**attrs, "iteration": learning_rate(iteration)})
-    now, states = int(learning_rate(iteration)) + 1, (moment1, moment2, last_seen)
+    ops.smart_decay_adam.definition.traits.check({**attrs, "iteration": one_number(iteration)})
+    now, states = int(one_number(iteration)) + 1, (moment1, moment2, last_seen)
     kinds = ops.smart_decay_adam.definition.traits.kinds(states)
     check_arrays(on, "smart_decay_adam", param, grad, [*ops.smart_decay_adam.inputs][2:], states, **kinds)
     if mask is not None:

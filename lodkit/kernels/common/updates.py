@@ -17,6 +17,7 @@ from ...ops.shared.updates import (
     check_update,
     learning_rate,
     masked,
+    one_number,
 )
 from ...registry import Dense
 from .random_rounding import SINGLE, update_rounded
@@ -104,7 +105,7 @@ def _rules_of(op, rule_of, **fixed):
         return rule_of(**attrs)._replace(rowwise=traits.rowwise), traits.touches_all(attrs)
 
     def rule_at(count, lr, *, iteration, **attrs):
-        return rule(count, lr, iteration=learning_rate(iteration), **attrs)
+        return rule(count, lr, iteration=one_number(iteration), **attrs)
 
     return rule_at if "iteration" in wanted else rule
 

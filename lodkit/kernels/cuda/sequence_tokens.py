@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...arrays.cuda import elementwise, output, vector, view
+from ...arrays.cuda import convert, elementwise, output, vector, view
 from ...lod import LoDTensor, frozen
 from ...ops import sequence_tokens as ops
 from .primitives.gather import gather, listed, take
@@ -32,7 +32,8 @@ def keep(values, kept, offsets, out=None):
 @ops.sequence_erase.kernel("cuda")
 def sequence_erase(x: LoDTensor, /, *, tokens, out=None):
     values = view(x.values)
-    _, tokens = ops.prepare_erase(values, tokens)
+    dtype, tokens = ops.prepare_erase(values, tokens)
+    values = convert(values, dtype)
     kept = _mark_kept.into(values.like((len(values),), np.int64), values, values.send(tokens), len(tokens))
     ends, out = keep(values, kept, x._row_offsets(), out)
     return LoDTensor._wrap(out.array, (*x._lod[:-1], frozen(ends)))
@@ -48,6 +49,7 @@ def _windows(at, values, offsets, segments, size, pad, out):
 @ops.sequence_enumerate.kernel("cuda")
 def sequence_enumerate(x: LoDTensor, /, *, win_size, pad_value, out=None):
     values = view(x.values)
-    out = output(values, (len(values), win_size), ops.check_windows(values, win_size, pad_value), out)
+    dtype = ops.check_windows(values, win_size, pad_value)
+    values, out = convert(values, dtype), output(values, (len(values), win_size), dtype, out)
     offsets = offsets_like(values, x._row_offsets())
     return x.with_values(_windows.into(out, values, offsets.offsets, len(offsets), win_size, pad_value).array)

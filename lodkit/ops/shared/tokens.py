@@ -9,11 +9,13 @@ from ...errors import DTypeError, LoDMismatchError, ShapeMismatchError
 
 
 def check_tokens(name, values, what="x"):
-    """Check that values are one integer per row. Returns the dtype."""
+    """Check that values are one integer per row. Returns the dtype: int64 where there are none."""
     if tuple(values.shape[1:]) not in ((), (1,)):
         raise ShapeMismatchError(f"{name}: {what} has rows of shape {tuple(values.shape[1:])}; a token is one number")
     dtype = native(values.dtype)
     if dtype not in (np.int32, np.int64):
+        if not values.shape[0]:
+            return np.dtype(np.int64)
         raise DTypeError(f"{name} takes int32 or int64, not {values.dtype}; convert with .astype(...)")
     return dtype
 

@@ -16,9 +16,17 @@ LEAST_DIVISOR = float(np.finfo(np.float32).smallest_normal)  # 0 / 0, with epsil
 Duplicates = Literal["merge", "sequential"]
 
 
-def learning_rate(lr):
+def one_number(x):
     """A float, of a number or a one-element array."""
-    return lr if type(lr) is float else float(np.asarray(lr).reshape(-1)[0])
+    return x if type(x) is float else float(np.asarray(x).reshape(-1)[0])
+
+
+def learning_rate(lr):
+    """The rate as a float; NaN is refused, negative ones ascend."""
+    rate = lr if type(lr) is float else one_number(lr)
+    if rate != rate:
+        raise ValueError("lr must be a number, got nan")
+    return rate
 
 
 def plain_number(x):
@@ -146,13 +154,13 @@ def check_rounding(param, duplicates, seed, records):
 
 def corrections(beta1, beta2, iteration):
     """``1 - beta**t`` of both moments of adam, which start from zeros, at step t = iteration + 1."""
-    t = learning_rate(iteration) + 1
+    t = one_number(iteration) + 1
     return 1 - beta1**t, 1 - beta2**t
 
 
 def rectification(beta2, iteration):
     """RAdam's factor of a step, None as long as it is not to be divided by the root of the averaged squares."""
-    t, largest = learning_rate(iteration) + 1, 2 / (1 - beta2) - 1
+    t, largest = one_number(iteration) + 1, 2 / (1 - beta2) - 1
     length = largest - 2 * t * beta2**t / (1 - beta2**t)
     if length < 5:
         return None
@@ -164,7 +172,7 @@ def iteration_of(power, beta):
     numbers = power if is_array(power) else from_lists(power, "a power of beta")
     if numbers.size != 1 or numbers.dtype.kind not in "fiu":
         raise ShapeMismatchError(f"a power of beta must be one number, got {numbers.dtype} of shape {numbers.shape}")
-    power = learning_rate(power)
+    power = one_number(power)
     if not is_number(beta) or not 0 < beta < 1 or power >= 1:
         return 0
     return max(0, round(math.log(power) / math.log(beta)) - 1) if power > 0 else 1 << 40
@@ -179,7 +187,7 @@ def adam_rate(lr, beta1, beta2, iteration, rectified):
 
 def nesterov_rates(lr, beta1, beta2, iteration, momentum_decay):
     """NAdam's rates of the gradient and the moment. Momentum at step t is ``beta1 * (1 - 0.96**(t * decay) / 2)``."""
-    t = int(learning_rate(iteration)) + 1
+    t = int(one_number(iteration)) + 1
     matters = math.ceil(-40 / math.log(max(beta1, 1e-9)))  # so many momenta multiply to less than a float64 adds to 1
     steps = np.arange(1, 1 + min(t, matters))
     before = np.prod(beta1 * (1 - 0.5 * 0.96 ** (steps * momentum_decay))).item()

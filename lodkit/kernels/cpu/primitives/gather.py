@@ -63,6 +63,23 @@ def _gather_few(kind, result):
     return gather_kernel.entry(rows, np.empty(0, np.int64), -1, 1, rows)
 
 
+def rows_to_read(table, ids, padding_idx):
+    """A table, ids and padding for kernels, which read C-contiguous memory in native byte order.
+
+    Of a table that is neither, only the rows that are asked for, where they are fewer: it is not copied whole.
+    """
+    if ids is None or ids.size >= len(table) or (table.flags.c_contiguous and table.dtype.isnative):
+        return table, ids, padding_idx
+    flat = ids.flatten()  # which no other thread writes
+    there = (flat >= 0) & (flat < len(table))
+    places = np.where(there, np.arange(len(flat)), -1)
+    if padding_idx is not None:
+        padded = flat == padding_idx
+        padding_idx = int(np.argmax(padded)) if padded.any() else -1
+        places[padded] = padding_idx
+    return table[np.where(there, flat, 0)], places.reshape(ids.shape), padding_idx
+
+
 def gather(table, ids, padding_idx, out, unchecked=False):
     """``out[i] = table[ids[i]]`` for ids of any shape, zeros where the id is ``padding_idx``.
 
@@ -74,10 +91,11 @@ def gather(table, ids, padding_idx, out, unchecked=False):
     if few:
         bad = few(table, ids, padding, settings.chunk_rows, out)
     else:
-        flat, target = ids, out
+        source, flat, padding_idx = rows_to_read(table, ids, padding_idx)
+        padding, target = -1 if padding_idx is None else padding_idx, out
         if ids.ndim != 1:
-            flat, target = ids.reshape(-1), out.reshape(ids.size, *table.shape[1:])
-        bad = gather_kernel(out.size, matrix(table), flat, padding, settings.chunk_rows, matrix(target))
+            flat, target = flat.reshape(-1), out.reshape(ids.size, *table.shape[1:])
+        bad = gather_kernel(out.size, matrix(source), flat, padding, settings.chunk_rows, matrix(target))
     if bad and unchecked:
         ids_in_range(ids, len(table))
 

@@ -8,7 +8,7 @@ from .... import arrays
 from ....arrays import check_values, matrix, upcast
 from ....jit import settings
 from ....ops.shared.reductions import check_grad_output
-from .gather import repeat_rows
+from .gather import repeat_rows, rows_to_read
 from .gradient_kernels import factors, logsumexp_shares, place, plain, products_of_others, row_products, spread
 from .reduce import argreduce_rows, width_of
 
@@ -43,6 +43,7 @@ def values_grad(values, ids, padding_idx, offsets, weights, out, grad, reduce):
 
 def _looked_up(values, ids, padding_idx):
     """The rows that were reduced, as a matrix."""
+    values, ids, padding_idx = rows_to_read(values, ids, padding_idx)
     x = matrix(upcast(values))
     if ids is not None:
         x = x[ids]
@@ -62,6 +63,7 @@ def _winners(values, ids, padding_idx, offsets, reduce, shape):
 def weights_grad(values, ids, padding_idx, offsets, weights, out, grad, reduce):
     """The gradient by the weights: each row's share in the result, times the output gradient."""
     check_grad_output(values, offsets, out, grad)
+    values, ids, padding_idx = rows_to_read(values, ids, padding_idx)
     x = matrix(upcast(values))
     g = matrix(grad.astype(x.dtype, copy=False))
     base = matrix(out.astype(x.dtype, copy=False)) if reduce == "mean" else np.zeros((len(g), g.shape[1]), x.dtype)

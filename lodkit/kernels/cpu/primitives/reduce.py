@@ -17,6 +17,7 @@ from ....jit.reducers import REDUCERS, Divisor
 from ....jit.tuning import tuning
 from ....lod.offsets import tiles_of
 from ....ops.shared.reductions import pad_of, result_dtype
+from .gather import rows_to_read
 from .gradient_kernels import lengths_of, plain, weight_sums
 from .reduce_kernels import (
     TILE,
@@ -134,6 +135,7 @@ def _take_ends(reduce, work, values, ids, weights, padding, offsets, pad, diviso
 
 def argreduce_rows(reduce, values, ids, padding_idx, offsets, shape):
     """Position (in ids, or in the rows) of the first extreme of every segment and column; -1 for an empty one."""
+    values, ids, padding_idx = rows_to_read(values, ids, padding_idx)
     values = matrix(upcast(values))
     index = np.empty((len(offsets) - 1, values.shape[1]), np.int64)
     padding = -1 if padding_idx is None else padding_idx
@@ -204,10 +206,11 @@ def reduce_into(values, ids, weights, padding_idx, offsets, reduce, pad_value, o
 
 def _reduce(values, ids, weights, padding_idx, offsets, reduce, pad_value, out, dtype, unchecked):
     """``reduce_into`` in general: into ``out``, halves, values of many dimensions, long segments."""
-    if unchecked and out is not None:
+    read, places, padding_idx = rows_to_read(values, ids, padding_idx)
+    if unchecked and (out is not None or read is not values):
         ids_in_range(ids, len(values))
         unchecked = False
     dtype, pad = result_of(values.dtype, reduce, dtype, pad_value)
     out = arrays.output((len(offsets) - 1, *values.shape[1:]), dtype, out)
-    reduce_rows(reduce, matrix(values), ids, weights, padding_idx, offsets, pad, matrix(out), unchecked)
+    reduce_rows(reduce, matrix(read), places, weights, padding_idx, offsets, pad, matrix(out), unchecked)
     return out

@@ -1,0 +1,45 @@
+"""What registration refuses: definitions, devices and kernels that could not be called."""
+
+from __future__ import annotations
+
+import inspect
+
+DEVICES = ("cpu", "cuda")
+
+
+def check_definition(definition, ops):
+    """Refuse what is no function with a name of its own, or has the name of another operator."""
+    if not inspect.isfunction(definition):
+        raise TypeError(f"an operator is a function, def name(x, /): ...; got {definition!r:.200}")
+    name = definition.__name__
+    if not name.isidentifier():
+        raise ValueError(f"an operator is registered under the name of its function, which is {name!r}; use def")
+    if definition.__module__ is None:  # it was made by exec, in a namespace without a name
+        definition.__module__ = "__main__"
+    if name in ops and ops[name].definition.__module__ != definition.__module__:
+        raise ValueError(f"{ops[name].definition.__module__} has an operator {name!r} already; take another name")
+
+
+def check_devices(op, devices):
+    """Refuse a decorator without devices, or with others than there are."""
+    if not devices or callable(devices[0]):
+        raise TypeError(f'{op.name}.kernel needs a device: @{op.name}.kernel("cpu"), or "cuda", or both')
+    for device in devices:
+        if device not in DEVICES:
+            raise ValueError(f'{op.name}.kernel: a device is "cpu" or "cuda", got {device!r}')
+
+
+def check_kernel(op, function, skip):
+    """Refuse a kernel that is no function of the inputs and attributes; ``skip`` parameters come before them."""
+    if not inspect.isfunction(function):
+        raise TypeError(
+            f"a kernel of {op.name} must be a Python function, got {type(function).__name__}; write one that calls it"
+        )
+    taken = inspect.signature(function)
+    try:
+        taken.bind(*[None] * (skip + len(op.inputs) + op.variadic), **dict.fromkeys(op._checks))
+    except TypeError as error:
+        raise TypeError(
+            f"kernel {function.__name__}{taken} does not take {'the device, then ' * skip}the inputs and attributes of "
+            f"{op.name}{op.signature}: {error}"
+        ) from None

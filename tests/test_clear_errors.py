@@ -1,0 +1,121 @@
+"""Errors that name the argument as it was given, the place and the value, where NumPy's or Python's would tell less."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+import lodkit
+from lodkit import LoDTensor, optim
+
+BATCH = LoDTensor([1.0, 2.0, 3.0], [[2, 1]])
+TABLE = np.ones((3, 2))
+
+
+class Other:
+    """No number, and nothing like an array."""
+
+    def __repr__(self):
+        return "Other()"
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "text"),
+    [
+        (lambda: LoDTensor([1, 2, "3"], [[3]]), lodkit.DTypeError, "values holds text ('3') at [2]; make ids"),
+        (lambda: LoDTensor([[1, 2], [3, "x"]]), lodkit.DTypeError, "values holds text ('x') at [1, 1]; make"),
+        (lambda: LoDTensor([1, None]), lodkit.DTypeError, "values holds None at [1], a missing value"),
+        (lambda: LoDTensor.from_nested([[1, "x"], [2]]), lodkit.DTypeError, "x holds text ('x') at [0, 1]; make"),
+        (lambda: LoDTensor.from_nested([[], [1], [2, None]]), lodkit.DTypeError, "x holds None at [2, 1], a"),
+        (lambda: LoDTensor.from_nested([[[1], []], [[2, "x"]]]), lodkit.DTypeError, "text ('x') at [1, 0, 1]"),
+        (lambda: LoDTensor([1, 2], [[2**70]]), lodkit.DTypeError, f"[0] holds {2**70}, which 64 bits do not hold"),
+        (lambda: LoDTensor([1, 2], [[1, 2**70]]), lodkit.DTypeError, "at [1], which 64 bits do not hold; pass smaller"),
+        (lambda: lodkit.lookup_table(TABLE, [1, 2**70]), lodkit.DTypeError, f"ids holds {2**70} at [1], which 64 bits"),
+        (lambda: LoDTensor.from_padded(TABLE, [2, 1, -1]), lodkit.LoDError, "lengths[2] = -1 is negative"),
+        (lambda: LoDTensor.from_padded(TABLE, [[2, 1, 1]]), lodkit.LoDError, "lengths has shape (1, 3)"),
+        (
+            lambda: LoDTensor.from_offsets([1, 2, 3], [[0, 2, 3]]),
+            lodkit.LoDError,
+            "offsets[0] has shape (1, 3); a level is one-dimensional; pass levels one by one, from_offsets(",
+        ),
+        (lambda: LoDTensor([1, 2, 3], lod=[[[0, 3]]]), lodkit.LoDError, "lod[0] has shape (1, 2); a level is one-dim"),
+        (
+            lambda: LoDTensor.from_segment_ids([1, 2], [0, 2**61]),
+            lodkit.SizeError,
+            "LoDTensor.from_segment_ids: there is no memory for what ids",
+        ),
+        (lambda: lodkit.GrowingTable(-1), ValueError, "item is the shape of a row, of sizes from 0 on, got -1"),
+        (lambda: lodkit.GrowingTable((2, -3)), ValueError, "got (2, -3)"),
+        (lambda: lodkit.load(None), TypeError, "path must be a string or a path-like object, got None"),
+        (lambda: lodkit.save(5, {}), TypeError, "path must be a string or a path-like object, got 5"),
+        (lambda: lodkit.OPS.search(5), TypeError, "words must be a string, got 5"),
+        (lambda: lodkit.plot.lengths(BATCH, ax=5), TypeError, "ax must be axes of matplotlib, got int"),
+        (lambda: lodkit.batches(BATCH, size=2, seed="a"), TypeError, "seed must be an integer from 0 on, a Generator"),
+        (lambda: lodkit.batches(BATCH, size=2, seed=-1), ValueError, "or None, got -1"),
+        (lambda: BATCH + None, TypeError, "np.add takes LoDTensors, arrays and numbers, got NoneType: None"),
+        (lambda: Other() * BATCH, TypeError, "np.multiply takes LoDTensors, arrays and numbers, got Other: Other()"),
+        (lambda: lodkit.isnan(np.array(["x", "y"])), lodkit.DTypeError, "x holds text ('x') at [0]"),
+        (lambda: lodkit.isinf.definition(np.array(["x"])), lodkit.DTypeError, "x holds text ('x'); make"),
+        (lambda: lodkit.sgd(TABLE.copy(), TABLE, lr=np.nan), ValueError, "lr must be a number, got nan"),
+        (lambda: lodkit.sgd.definition(TABLE.copy(), TABLE, lr=np.nan), ValueError, "lr must be a number, got nan"),
+        (lambda: optim.SGD({"a": TABLE}, lr=-1), ValueError, "lr must be finite and at least 0, got -1 in step 0"),
+        (lambda: optim.Adagrad({"a": TABLE}), TypeError, "Adagrad needs lr, the learning rate: Adagrad("),
+        (lambda: optim.RMSProp, AttributeError, "'lodkit.optim' has no attribute 'RMSProp'; did you mean RMSprop?"),
+        (lambda: optim.SparseAdam, AttributeError, "has no attribute 'SparseAdam'; use Adam(..., lazy=True)"),
+        (lambda: optim.Nothing, AttributeError, "has no attribute 'Nothing'; there are Adadelta, Adagrad,"),
+        (lambda: lodkit.OPS["bogus"], KeyError, "no operator is called 'bogus'; "),
+    ],
+)
+def test_errors_tell_what_was_given(call, error, text):
+    with pytest.raises(error, match=re.escape(text)):
+        call()
+
+
+def test_other_types_may_know_better_than_a_lod_tensor():
+    class Knows:
+        def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
+            return f"mine: {ufunc.__name__}"
+
+    assert BATCH + Knows() == "mine: add"
+
+
+@pytest.mark.parametrize("name", sorted(n for n, op in lodkit.OPS.items() if hasattr(op.definition, "traits")))
+def test_no_update_by_a_rate_that_is_no_number(name):
+    op = lodkit.OPS[name]
+    (inputs, attrs), *_ = op.example_function(np.dtype(np.float64))
+    before = [np.array(x, copy=True) for x in inputs if isinstance(x, np.ndarray)]
+    with pytest.raises(ValueError, match="lr must be a number, got nan"):
+        op(*inputs, **{**attrs, "lr": float("nan")})
+    after = [x for x in inputs if isinstance(x, np.ndarray)]
+    assert all(np.array_equal(a, b) for a, b in zip(before, after, strict=True))
+
+
+def test_a_schedule_below_zero_changes_nothing():
+    table = TABLE.copy()
+    optimizer = optim.SGD({"a": table}, lr=lambda step: 0.5 - step)
+    optimizer.step([TABLE])
+    with pytest.raises(ValueError, match=r"lr must be finite and at least 0, got -0.5 in step 1"):
+        optimizer.step([TABLE])
+    assert (table == 0.5).all()
+
+
+def test_a_name_unlike_all_others_is_not_answered_by_all_of_them():
+    with pytest.raises(lodkit.UnknownOperatorError, match=r"are in lodkit\.OPS, OPS\.search") as caught:
+        lodkit.OPS["bogus"]
+    assert len(str(caught.value)) < 200
+
+
+@pytest.mark.parametrize("suffix", ["npz", "safetensors"])
+def test_a_dictionary_that_holds_itself_is_not_saved(suffix, tmp_path):
+    state = {"a": np.ones(2)}
+    state["me"] = [state]
+    with pytest.raises(ValueError, match="nested too deep; does one contain itself"):
+        lodkit.save(tmp_path / f"x.{suffix}", state)
+    assert not [*tmp_path.iterdir()]
+
+
+def test_an_input_that_is_none_is_not_to_be_wrapped():
+    with pytest.raises(lodkit.NoKernelError, match="ids=None;"):
+        lodkit.embedding_bag(TABLE, None)
