@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 
 import pytest
 import scenarios
-from mpirun import ENVIRONMENT, HERE, mpirun, run
+from mpirun import HERE, environment, mpirun, run
 
 pytestmark = [pytest.mark.mpi, pytest.mark.jit]
 
@@ -21,10 +20,8 @@ def test_ranks_equal_one_process(ranks):
 
 def test_an_error_that_nobody_catches_ends_all_ranks():
     """Without ``-m mpi4py``, too."""
-    paths = os.pathsep.join(filter(None, [str(HERE.parents[1]), os.environ.get("PYTHONPATH", "")]))
     command = [mpirun(), "-n", "3", sys.executable, str(HERE / "programs" / "one_raises.py")]
-    environment = {**os.environ, **ENVIRONMENT, "PYTHONPATH": paths}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode
     assert "KeyError: 'rank 1 alone'" in done.stderr
 
@@ -36,7 +33,7 @@ def test_lookups_that_nobody_waits_for():
 def test_a_launcher_of_another_mpi_is_told():
     mpirun()
     code = "from lodkit.distributed import as_engine; as_engine()"
-    environment = {**os.environ, "OMPI_COMM_WORLD_SIZE": "4"}
-    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
+    told = {**environment(), "OMPI_COMM_WORLD_SIZE": "4"}
+    done = subprocess.run([sys.executable, "-c", code], env=told, capture_output=True, text=True, check=False)
     assert "OMPI_COMM_WORLD_SIZE=4" in done.stderr
     assert "start them by the mpirun of that MPI" in done.stderr
