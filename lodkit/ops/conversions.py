@@ -61,6 +61,8 @@ def check_unsorted_ids(ids, num_segments=None):
 
 
 def _outside(ids, i, num_segments):
+    if num_segments is None:
+        return SegmentIdError(f"segment_ids[{i}] = {ids[i]} is no number of a segment; number segments from 0")
     return SegmentIdError(f"segment_ids[{i}] = {ids[i]} is outside [0, {num_segments}) (num_segments={num_segments})")
 
 

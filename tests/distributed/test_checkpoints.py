@@ -194,6 +194,15 @@ def test_drafts_are_no_checkpoints_and_are_removed(tmp_path):
     check(tmp_path)
 
 
+@pytest.fixture
+def interrupts():
+    """Ctrl-C raises, also where the tests run in the background, which ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interrupts")
 def test_an_interrupt_waits_for_the_end_of_a_save(tmp_path, monkeypatch):
     write = checkpoint_exchange.write_manifest
     monkeypatch.setattr(
