@@ -76,7 +76,10 @@ class Batch:
 
     def step_directly(self, grad: Any, given: dict[str, Any]) -> None:
         """Update a table that is whole here."""
-        table, (grad, attrs) = self.table, self._checked(grad, given)
+        self._apply(*self._checked(grad, given))
+
+    def _apply(self, grad, attrs):
+        table = self.table
         rule, values, states, weights = table.rule, table.values, table.states, _values(self.weights)
         if self.pool is None:
             rule.step_rows(values, states, ops.lookup_table_grad(values, _values(self.ids), grad), attrs)
@@ -188,7 +191,7 @@ class Batch:
             yield table._tells(f"update by {sorted(attrs.items())}")
             yield []
             yield []
-            return self.step_directly(grad, given)
+            return self._apply(step, attrs)
         if self.pool in FUSED_POOLS:
             yield from self._step_bags(step, attrs)
         else:

@@ -148,9 +148,9 @@ def as_engine(comm: Any = None) -> Engine:
         return Alone()
     library = type(comm).__module__.partition(".")[0]
     if library == "mpi4py":
-        from .mpi import MPIEngine
+        from .mpi import MPI, MPIEngine, world_engine
 
-        return MPIEngine(comm)
+        return world_engine() if comm == MPI.COMM_WORLD else MPIEngine(comm)
     if library == "torch":
         from .torch_engine import TorchEngine
 

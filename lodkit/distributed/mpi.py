@@ -13,6 +13,10 @@ from ..lod.offsets import lengths_to_offsets
 from ..public import public
 from .engine import Engine, as_bytes, received
 
+#: Requests, and the memory that MPI reads and writes until they are complete: of lookups that nobody waits for, and of
+#: tables that are gone, too.
+_begun: list[Any] = []
+
 
 @functools.cache
 def _row_type(size):
@@ -54,7 +58,6 @@ class MPIEngine(Engine):
 
     def __init__(self, comm: Any) -> None:
         self.comm, self.rank, self.size = comm, comm.Get_rank(), comm.Get_size()
-        self._begun: list[Any] = []  # requests, and the memory that MPI reads and writes until they are complete
         if self.size > 1:
             end_together()
 
@@ -67,9 +70,9 @@ class MPIEngine(Engine):
     def start_alltoallv(self, sent, counts, expected):
         result = received(expected, sent)
         sent = np.ascontiguousarray(sent)
-        self._begun = [(request, memory) for request, memory in self._begun if not request.Test()]
+        _begun[:] = [(request, memory) for request, memory in _begun if not request.Test()]
         request = self.comm.Ialltoallv(_message(sent, counts), _message(result, expected))
-        self._begun.append((request, (sent, result)))  # for a lookup that nobody waits for, too
+        _begun.append((request, (sent, result)))
 
         def wait():
             request.Wait()
@@ -94,3 +97,9 @@ class MPIEngine(Engine):
     def abort(self, message):
         print(message, file=sys.stderr, flush=True)
         self.comm.Abort(1)
+
+
+@functools.cache
+def world_engine() -> MPIEngine:
+    """The one engine of MPI's world: it counts the tables, which ranks make in one order."""
+    return MPIEngine(MPI.COMM_WORLD)

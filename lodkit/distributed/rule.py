@@ -148,9 +148,6 @@ class RanksDevice:
 
         return summed
 
-    def stepped_norms(self, rule, param, states, grad):
-        return tuple(map(float, self._engine.allreduce(np.array(device.stepped_norms(rule, param, states, grad)))))
-
     def jitter(self, values, rows, seed):
         local = np.arange(len(values)) if rows is None else rows
         device.jitter(values, self._dealing.ids(self._engine.rank, local), seed)

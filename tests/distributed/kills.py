@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import collections
+import contextlib
 import os
 import pathlib
 import random
@@ -89,7 +90,8 @@ def killed(job, ranks, moment, rank):
     if job.process.poll() is not None:
         assert job.end(ENDED) == 0, job.text()
         return False
-    os.kill(pids[rank], signal.SIGKILL)
+    with contextlib.suppress(ProcessLookupError):  # the rank has ended, mpirun not yet
+        os.kill(pids[rank], signal.SIGKILL)
     status = job.end(ENDED)
     if status == 0:
         return False
