@@ -46,15 +46,15 @@ def counted(ranks):
     for (name, exponent), n in itertools.product(STREAMS.items(), ranks):
         ids = zipf(n * IDS_OF_A_RANK, HEIGHT, exponent, seed=n)
         for dealing, dealt in dealings(HEIGHT, n):
-            yield from told((name, dealing, 20, n), cut(ids, 20), dealt)
+            yield from figures_of((name, dealing, 20, n), cut(ids, 20), dealt)
         for length in LENGTHS if n in (8, 64, 512) else []:
-            yield from told((name, "hash", length, n), cut(ids, length), Hashed(HEIGHT, n))
+            yield from figures_of((name, "hash", length, n), cut(ids, length), Hashed(HEIGHT, n))
         print(name, n, flush=True)
     words = docstrings()
     height = int(words.values.max()) + 1
     for n in ranks[:5]:
         for dealing, dealt in itertools.islice(dealings(height, n), 3):
-            yield from told(("docstrings", dealing, round(len(words.values) / len(words)), n), words, dealt)
+            yield from figures_of(("docstrings", dealing, round(len(words.values) / len(words)), n), words, dealt)
 
 
 def cut(ids, length):
@@ -74,7 +74,7 @@ def docstrings():
     return LoDTensor(places[inverse], [[len(text) for text in texts]])
 
 
-def told(key, bags, dealing):
+def figures_of(key, bags, dealing):
     found, ids = simulate(bags, dealing, WIDTH), len(bags.values) / dealing.ranks
     yield *key, "rows read", found.rows_read.max() / ids
     yield *key, "rows read, largest / mean", imbalance(found.rows_read)

@@ -102,7 +102,7 @@ class Batch:
 
     # -- lookups ---------------------------------------------------------------------------------
 
-    def _words(self):
+    def _call(self):
         """What all ranks must agree on."""
         if self.pool is None:
             return "rows"
@@ -114,7 +114,7 @@ class Batch:
         """The part of an exchange that looks rows up."""
         table = self.table
         if table._on is None:
-            yield table._tells(self._words())
+            yield table._announce(self._call())
             yield []
             yield []
             return self._directly()
@@ -143,10 +143,10 @@ class Batch:
     def _fetch(self):
         """Distinct rows travel, and are pooled here."""
         table, plan = self.table, self._plan
-        told = yield table._tells(self._words(), plan.counts)
-        (asked,) = yield [table._sends("ids", plan.local, plan.counts, told[:, 0])]
+        announced = yield table._announce(self._call(), plan.counts)
+        (asked,) = yield [table._part("ids", plan.local, plan.counts, announced[:, 0])]
         rows = ops.lookup_table(table.values, asked)
-        (rows,) = yield [table._sends("rows", rows, told[:, 0], plan.counts)]
+        (rows,) = yield [table._part("rows", rows, announced[:, 0], plan.counts)]
         if self.pool is None:
             found = ops.lookup_table(rows, plan.inverse.reshape(np.shape(_values(self.ids))))
             return self.ids.with_values(found) if isinstance(self.ids, LoDTensor) else found
@@ -164,12 +164,12 @@ class Batch:
         split = split_bags(
             plan, self.ids._row_offsets(), np.where(plan.owners == EVERY, table.engine.rank, plan.owners)
         )
-        told = yield table._tells(self._words(), split.ids, split.bags)
-        bags, factors = yield from self._send_bags(split, told)
+        announced = yield table._announce(self._call(), split.ids, split.bags)
+        bags, factors = yield from self._send_bags(split, announced)
         pooled = ops.embedding_bag(table.values, bags, factors, dtype=self.attrs.get("dtype"))
-        (parts,) = yield [table._sends("bags", pooled, told[:, 1], split.bags)]
+        (parts,) = yield [table._part("bags", pooled, announced[:, 1], split.bags)]
         if not len(table.dealing.hot):
-            self._split, self._owned = split, (bags, factors, told)
+            self._split, self._owned = split, (bags, factors, announced)
         return self._added(parts, split)
 
     def _added(self, parts, split):
@@ -188,7 +188,7 @@ class Batch:
         """The part of an exchange that updates the table by the gradient of what was looked up."""
         table, (step, attrs) = self.table, self._checked(grad, given)
         if table._on is None:
-            yield table._tells(f"update by {sorted(attrs.items())}")
+            yield table._announce(f"update by {sorted(attrs.items())}")
             yield []
             yield []
             return self._apply(step, attrs)
@@ -209,11 +209,11 @@ class Batch:
             bags = self.ids.with_values(plan.inverse)
             grad = rows_gradient(self._rows, bags, grad, self.weights, self.pool).value
         split = split_bags(plan, np.arange(len(plan.inverse) + 1), homes(plan))
-        told = yield table._tells(f"{self._words()}, update by {sorted(attrs.items())}", split.ids)
-        numbers = split.ids, told[:, 0]
+        announced = yield table._announce(f"{self._call()}, update by {sorted(attrs.items())}", split.ids)
+        numbers = split.ids, announced[:, 0]
         rows, grad = yield [
-            table._sends("positions", split.rows, *numbers),
-            table._sends("grads", ops.lookup_table(grad, split.positions), *numbers),
+            table._part("positions", split.rows, *numbers),
+            table._part("grads", ops.lookup_table(grad, split.positions), *numbers),
         ]
         table._step_rows(rows, grad, attrs)
 
@@ -221,24 +221,26 @@ class Batch:
         """Owners get the gradients of the bags that have ids of theirs, and these ids, in the order of the ranks."""
         table = self.table
         if self._owned is not None:
-            split, (bags, factors, told) = self._split, self._owned
-            yield table._tells(f"{self._words()}, update by {sorted(attrs.items())}", split.ids, split.bags)
-            (grad,) = yield [table._sends("grads", ops.lookup_table(grad, split.at), split.bags, told[:, 1])]
+            split, (bags, factors, announced) = self._split, self._owned
+            yield table._announce(f"{self._call()}, update by {sorted(attrs.items())}", split.ids, split.bags)
+            (grad,) = yield [table._part("grads", ops.lookup_table(grad, split.at), split.bags, announced[:, 1])]
         else:
             split = split_bags(self._plan, self.ids._row_offsets(), homes(self._plan))
-            told = yield table._tells(f"{self._words()}, update by {sorted(attrs.items())}", split.ids, split.bags)
-            more = table._sends("grads", ops.lookup_table(grad, split.at), split.bags, told[:, 1])
-            bags, factors, grad = yield from self._send_bags(split, told, more)
+            announced = yield table._announce(
+                f"{self._call()}, update by {sorted(attrs.items())}", split.ids, split.bags
+            )
+            more = table._part("grads", ops.lookup_table(grad, split.at), split.bags, announced[:, 1])
+            bags, factors, grad = yield from self._send_bags(split, announced, more)
         table._step_bags(bags, factors, grad, attrs)
 
-    def _send_bags(self, split: Split, told, *more: Part):
+    def _send_bags(self, split: Split, announced, *more: Part):
         """Send owners their ids of each bag, and the factors of these; get the same of other ranks, and of ``more``."""
-        table, by_id, by_bag = self.table, (split.ids, told[:, 0]), (split.bags, told[:, 1])
-        parts = [table._sends("positions", split.lengths, *by_bag), table._sends("positions", split.rows, *by_id)]
+        table, by_id, by_bag = self.table, (split.ids, announced[:, 0]), (split.bags, announced[:, 1])
+        parts = [table._part("positions", split.lengths, *by_bag), table._part("positions", split.rows, *by_id)]
         factors = self._factors()
         if factors is not None:
             each, numbers = (split.at, by_bag) if self.weights is None else (split.positions, by_id)
-            parts.append(table._sends("positions", factors[each], *numbers))
+            parts.append(table._part("positions", factors[each], *numbers))
         lengths, rows, *rest = yield [*parts, *more]
         bags = LoDTensor._wrap(rows, (frozen(lengths_to_offsets(lengths.astype(np.int64))),))
         scale = None if factors is None else rest.pop(0)

@@ -79,15 +79,16 @@ class Agreement:
     def reach(self, value=None):
         """The values of all ranks, which JSON can write; raise at all ranks where one of them has failed."""
         error = self.error and (f"{self.error}" if isinstance(self.error, CheckpointError) else f"{self.error!r}")
-        told = [json.loads(text) for text in gather_texts(self.engine, json.dumps({"error": error, "value": value}))]
+        texts = gather_texts(self.engine, json.dumps({"error": error, "value": value}))
+        verdicts = [json.loads(text) for text in texts]
         failed = {}
-        for rank, verdict in enumerate(told):
+        for rank, verdict in enumerate(verdicts):
             if verdict["error"] is not None:
                 failed.setdefault(verdict["error"], []).append(str(rank))
         if failed:
             where = "; ".join(f"rank {', '.join(ranks)}: {error}" for error, ranks in failed.items())
             raise CheckpointError(f"{self.what}: {where}") from self.error
-        return [verdict["value"] for verdict in told]
+        return [verdict["value"] for verdict in verdicts]
 
     def at_root(self, function, *args):
         """What a function gives at rank 0, at every rank."""

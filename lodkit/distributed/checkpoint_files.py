@@ -161,7 +161,7 @@ class ShardWriter:
         os.fsync(self._file.fileno())
 
     def close(self):
-        with contextlib.suppress(OSError):  # of a full disk, which finish has told
+        with contextlib.suppress(OSError):  # of a full disk, which finish has reported
             self._file.close()
 
 

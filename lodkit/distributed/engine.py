@@ -177,9 +177,9 @@ def _world():
     except ImportError as error:
         raise ImportError('started by mpirun, but mpi4py is missing: pip install "lodkit[mpi]"') from error
     if MPI.COMM_WORLD.size == 1:
-        if told := [f"{name}={os.environ[name]}" for name in LAUNCHED if int(os.environ.get(name, 1)) > 1]:
+        if started := [f"{name}={os.environ[name]}" for name in LAUNCHED if int(os.environ.get(name, 1)) > 1]:
             raise LodkitError(
-                f"the launcher started several processes ({told[0]}), but mpi4py's MPI knows of this one alone "
+                f"the launcher started several processes ({started[0]}), but mpi4py's MPI knows of this one alone "
                 f"({MPI.Get_library_version().split(',')[0]}): start them by the mpirun of that MPI"
             )
         return None

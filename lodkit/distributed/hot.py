@@ -24,12 +24,12 @@ def counts_of(hot: int, ranks: int) -> Array:
 
 def send_hot(table: ShardedTable) -> list[Part]:
     """The hot rows that this rank has updated, for all ranks."""
-    return [table._sends("hot", *_copies(table, table.values))] if len(table.dealing.hot) else []
+    return [table._part("hot", *_copies(table, table.values))] if len(table.dealing.hot) else []
 
 
-def take_hot(table: ShardedTable, came: list[Array]) -> None:
+def take_hot(table: ShardedTable, arrived: list[Array]) -> None:
     """Put the hot rows of all ranks in their places."""
-    for rows in came:
+    for rows in arrived:
         _put(table, table.values, rows)
 
 

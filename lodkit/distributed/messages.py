@@ -25,7 +25,7 @@ class Part(NamedTuple):
 
 
 def start(engine: Engine, parts: list[Part]) -> Callable[[], list[Array]]:
-    """Begin to send all parts; returns a function that waits, and gives what came for each part, by rank."""
+    """Begin to send all parts; returns a function that waits, and gives what arrived for each part, by rank."""
     if not parts:
         return list
     if len(parts) == 1:

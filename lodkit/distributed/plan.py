@@ -16,7 +16,7 @@ EVERY = -1  # the owner of a hot row
 
 
 class Plan(NamedTuple):
-    """Distinct ids of a batch, grouped by the rank that is asked.
+    """Distinct ids of a batch, grouped by the rank they are requested from.
 
     Attributes
     ----------
@@ -36,7 +36,7 @@ class Plan(NamedTuple):
 
 @njit
 def _group(owners, local, rank, counts, inverse, grouped_owners, grouped_local):
-    """Put distinct ids into the order of who is asked for them, and number those of the batch by it."""
+    """Put distinct ids into the order of the ranks they are requested from, and number those of the batch by it."""
     for k in range(len(owners)):
         counts[rank if owners[k] == EVERY else owners[k]] += 1
     next_place, total = np.empty_like(counts), 0
@@ -45,16 +45,16 @@ def _group(owners, local, rank, counts, inverse, grouped_owners, grouped_local):
         total += counts[r]
     place = np.empty(len(owners), np.int64)
     for k in range(len(owners)):
-        asked = rank if owners[k] == EVERY else owners[k]
-        place[k] = next_place[asked]
+        target = rank if owners[k] == EVERY else owners[k]
+        place[k] = next_place[target]
         grouped_owners[place[k]], grouped_local[place[k]] = owners[k], local[k]
-        next_place[asked] += 1
+        next_place[target] += 1
     for i in range(len(inverse)):
         inverse[i] = place[inverse[i]]
 
 
 def make_plan(ids: Array, dealing: Dealing, rank: int) -> Plan:
-    """Group the distinct ones of checked ids by owner; hot rows are asked of the own rank."""
+    """Group the distinct ones of checked ids by owner; hot rows are requested from the own rank."""
     distinct, inverse = ops.unique(ids, return_inverse=True)
     owners, local = dealing.locate(distinct)
     counts, found = np.zeros(dealing.ranks, np.int64), np.empty(len(owners), np.int32)

@@ -301,18 +301,18 @@ class ShardedTable(SavedTable):
 
     # -- what travels ----------------------------------------------------------------------------
 
-    def _tells(self, what, *counts):
-        """What all ranks do, and what each is told first: up to three numbers."""
+    def _announce(self, what, *counts):
+        """The call that all ranks make, and the numbers that each gets first: up to three."""
         numbers = np.zeros((self.engine.size, NUMBERS + COLUMNS), np.int64)
         for i, count in enumerate(counts):
             numbers[:, NUMBERS + i] = count
         ones = np.ones(self.engine.size, np.int64)
-        return f"{what} of {self._described}", self._sends("counts", numbers, ones, ones).array[:, NUMBERS:]
+        return f"{what} of {self._described}", self._part("counts", numbers, ones, ones).array[:, NUMBERS:]
 
     def _begin(self, what, job):
         return Exchange(self.engine, what, [job])
 
-    def _sends(self, purpose, array, counts, expected):
+    def _part(self, purpose, array, counts, expected):
         """A part of a message, counted."""
         part = Part(array, np.ascontiguousarray(counts), np.ascontiguousarray(expected))
         return self.traffic.setdefault(purpose, Traffic()).add(self.engine.rank, part)

@@ -30,10 +30,10 @@ def test_lookups_that_nobody_waits_for():
     assert run(2, "lookups_left.py").count("of 2 has 1000 rows") == 2
 
 
-def test_a_launcher_of_another_mpi_is_told():
+def test_a_launcher_of_another_mpi_is_named():
     mpirun()
     code = "from lodkit.distributed import as_engine; as_engine()"
-    told = {**environment(), "OMPI_COMM_WORLD_SIZE": "4"}
-    done = subprocess.run([sys.executable, "-c", code], env=told, capture_output=True, text=True, check=False)
+    started = {**environment(), "OMPI_COMM_WORLD_SIZE": "4"}
+    done = subprocess.run([sys.executable, "-c", code], env=started, capture_output=True, text=True, check=False)
     assert "OMPI_COMM_WORLD_SIZE=4" in done.stderr
     assert "start them by the mpirun of that MPI" in done.stderr

@@ -153,7 +153,7 @@ def test_tables_of_the_page_are_those_of_the_counts(script):
         text = "\n".join(lines)
         assert f"<!-- {mark} -->\n\n{text}\n\n<!-- end -->" in page, "run python docs/plot_distributed.py --draw"
     ids = zipf(8 * script.IDS_OF_A_RANK, script.HEIGHT, 1, seed=8)
-    for *key, count in script.told(("Zipf 1.0", "hash", 20, 8), script.cut(ids, 20), Hashed(script.HEIGHT, 8)):
+    for *key, count in script.figures_of(("Zipf 1.0", "hash", 20, 8), script.cut(ids, 20), Hashed(script.HEIGHT, 8)):
         assert counts[tuple(key)] == pytest.approx(count, rel=1e-5), "run python docs/plot_distributed.py"
 
 
