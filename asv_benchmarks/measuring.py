@@ -7,6 +7,7 @@ import importlib.metadata
 import json
 import os
 import pathlib
+import socket
 import time
 
 import llvmlite.binding
@@ -19,7 +20,9 @@ PEERS = (
     *("pytorch-crf", "rapidfuzz", "jiwer"),
 )
 THREADS = int(os.environ.get("LODKIT_COMPARE_THREADS", "1"))
-ALONE = bool(os.environ.get("LODKIT_COMPARE_ALONE"))  # without peers
+TURNS = None  # of a process that takes turns with that of another checkout, and measures no peers
+if "LODKIT_COMPARE_TURNS" in os.environ:
+    TURNS = socket.socket(fileno=int(os.environ["LODKIT_COMPARE_TURNS"])).makefile("rw")
 QUICK = bool(os.environ.get("LODKIT_COMPARE_QUICK"))
 ROUNDS = 1 if QUICK else 25
 HEIGHT = 10_000 if QUICK else 1_000_000
@@ -42,19 +45,19 @@ def fresh(grad):
 
 def measure(name, calls, traffic=None, inner=1, rounds=ROUNDS):
     """Time {implementation: call(round)}, interleaved, lodkit's first. Results must agree to 1e-3."""
-    calls = dict([*calls.items()][:1]) if ALONE else calls
+    calls = dict([*calls.items()][:1]) if TURNS else calls
     results = {label: call(0) for label, call in calls.items()}
     reference = next(iter(results.values()))
     for label, result in results.items():
         if result is not None and reference is not None:
             np.testing.assert_allclose(np.asarray(result), np.asarray(reference), rtol=1e-3, atol=1e-3, err_msg=label)
+    if TURNS:
+        take_turns(name, *calls.values(), inner, rounds)
+        return
     times = {label: [] for label in calls}
     for r in range(min(rounds, ROUNDS)):
         for k, (label, call) in enumerate(calls.items()):
-            start = time.perf_counter()
-            for _ in range(inner):
-                call(r * len(calls) + k)
-            times[label].append((time.perf_counter() - start) / inner * 1e3)
+            times[label].append(timed(call, r * len(calls) + k, inner))
     best = {label: min(t) for label, t in times.items()}
     copy = memcpy(traffic) if traffic else None
     found = {label: [rounded(best[label]), rounded(np.median(t))] for label, t in times.items()}
@@ -66,6 +69,24 @@ def measure(name, calls, traffic=None, inner=1, rounds=ROUNDS):
     if peers:
         ratios[name] = min(best[p] for p in peers) / best[mine]
         print(f"  {name:44} {'':24} {ratios[name]:.2f} times the best peer", flush=True)
+
+
+def timed(call, r, inner):
+    """Return the milliseconds of a call."""
+    start = time.perf_counter()
+    for _ in range(inner):
+        call(r)
+    return (time.perf_counter() - start) / inner * 1e3
+
+
+def take_turns(name, call, inner, rounds):
+    """Say that a row is ready; then time some rounds whenever ``compare_versions.py`` asks, and report the least."""
+    print(json.dumps(name), file=TURNS, flush=True)
+    done = 0
+    while TURNS.readline() == "time\n":
+        some = range(done, done + -(-min(rounds, ROUNDS) // 3))
+        print(min(timed(call, r, inner) for r in some), file=TURNS, flush=True)
+        done = some.stop
 
 
 def rounded(number):
