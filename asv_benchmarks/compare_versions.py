@@ -1,10 +1,11 @@
 """Compare lodkit of this checkout with that of another: rows of ``compare.py``, without peers.
 
-    python asv_benchmarks/compare_versions.py ../older-checkout [--turns 9] [--threads 1] [--only REGEX]
+    python asv_benchmarks/compare_versions.py ../older-checkout [--runs 5] [--threads 1] [--only REGEX]
 
-Both run at the same time, and take turns with each row: what disturbs the machine for longer than a turn disturbs both.
-A turn gives this checkout's time over the other's, of minima; the median of the turns is printed, the slowest rows
-first, and the exit status is 1 where one is above ``--most``. A row that is gets five times as many turns.
+In a run both checkouts are at work, and take turns with each row: what disturbs the machine for longer than a turn
+disturbs both. A turn gives this checkout's time over the other's, of minima, and a run the median of its turns. Where
+memory happens to lie stays the same in a run, and is worth up to a fifth of some rows: the median of several runs
+counts. The slowest rows come first; the exit status is 1 where one is above ``--most``. A run takes ten minutes.
 """
 
 from __future__ import annotations
@@ -51,36 +52,35 @@ def take_turns(mine, other, count):
     return [a / b for a, b in pairs]
 
 
-def compared(mine, other, count, most):
-    """Yield the name of each row, and the ratio of each of its turns."""
-    while names := {turns.readline() for turns in (mine, other)} - {""}:
-        if len(names) > 1:
-            sys.exit(f"the checkouts measure different rows: {' and '.join(names)}; choose others by --only")
-        ratios = take_turns(mine, other, count)
-        if statistics.median(ratios) > most:
-            ratios += take_turns(mine, other, 4 * count)
-        yield json.loads(names.pop()), ratios
-        for turns in (mine, other):
-            print("next", file=turns, flush=True)
+def run(options):
+    """Return the median of the turns of each row."""
+    found = {}
+    with process(HERE.parent, options) as mine, process(options.other.resolve(), options) as other:
+        while names := {turns.readline() for turns in (mine, other)} - {""}:
+            if len(names) > 1:
+                sys.exit(f"the checkouts measure different rows: {' and '.join(names)}; choose others by --only")
+            name = json.loads(names.pop())
+            found[name] = statistics.median(take_turns(mine, other, options.turns))
+            print(f"{found[name]:5.2f}  {name}", flush=True)
+            for turns in (mine, other):
+                print("next", file=turns, flush=True)
+    return found
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("other", type=pathlib.Path, help="a checkout")
-    parser.add_argument("--turns", type=int, default=9)
+    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--turns", type=int, default=5)
     parser.add_argument("--threads", default="1")
     parser.add_argument("--only", default="")
     parser.add_argument("--most", type=float, default=1.03)
     options = parser.parse_args()
-    found = {}
-    with process(HERE.parent, options) as mine, process(options.other.resolve(), options) as other:
-        for name, ratios in compared(mine, other, options.turns, options.most):
-            found[name] = ratios
-            print(f"{statistics.median(ratios):5.2f}  {name}", flush=True)
-    medians = sorted(((statistics.median(r), min(r), max(r), name) for name, r in found.items()), reverse=True)
-    print(f"\n{len(medians)} rows, medians of {options.turns} turns or more:")
-    for median, low, high, name in medians:
-        print(f"{median:5.2f}  ({low:.2f} to {high:.2f})  {name}")
+    runs = [run(options) for _ in range(options.runs)]
+    medians = sorted(((statistics.median(r[name] for r in runs), name) for name in runs[0]), reverse=True)
+    print(f"\n{len(medians)} rows, medians of {options.runs} runs:")
+    for median, name in medians:
+        print(f"{median:5.2f}  ({' '.join(f'{r[name]:.2f}' for r in runs)})  {name}")
     return 1 if not medians or medians[0][0] > options.most else 0
 
 
