@@ -39,15 +39,17 @@ class Batch:
         self._plan = self._split = self._owned = self._rows = self._exchange = self._shape = None
         self._waited = self.stepped = False
         if other := sorted(attrs.keys() - ({"pad_value", "dtype"} if pool is not None else ())):
-            what, leave = ("embedding_bag", "ids of padding") if pool is not None else ("lookup", other[0])
-            raise TypeError(f"{what} of a ShardedTable takes no {other[0]}; leave out {leave}")
+            what, takes = ("lookup", "nothing else") if pool is None else ("embedding_bag", "pad_value and dtype")
+            remedy = "leave out ids of padding" if other[0] == "padding_idx" else f"it takes {takes}"
+            raise TypeError(f"{what} of a ShardedTable takes no {other[0]}; {remedy}")
         if pool is None and weights is not None:
             raise TypeError("lookup of a ShardedTable takes no weights; give a pool")
 
     def wait(self) -> Any:
         """Return the rows, or the pooled bags: what ``lookup`` and ``embedding_bag`` return.
 
-        All ranks call it. The rows are as they are now, after the updates since ``start``.
+        All ranks call it, for several batches in the same order. The rows are as they are now, after the updates since
+        ``start``.
         """
         self.set_waited()
         if self._exchange is None:

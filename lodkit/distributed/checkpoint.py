@@ -22,6 +22,7 @@ from .checkpoint_files import (
     MANIFEST,
     CheckpointError,
     NoCheckpointError,
+    as_path,
     crc32,
     number_of,
     numbered,
@@ -71,7 +72,7 @@ class Checkpoint:
     """
 
     def __init__(self, directory: str | os.PathLike[str], look: bool = True) -> None:
-        self.path = _newest(pathlib.Path(directory))
+        self.path = _newest(pathlib.Path(as_path(directory)))
         content = self._manifest()
         self.tables: dict[str, dict[str, Any]] = content["tables"]
         self.arrays: dict[str, dict[str, Any]] = content["arrays"]

@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import json
 import math
-import operator
 import os
 import pathlib
 from typing import Any, NamedTuple
@@ -18,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import empty
+from ..arrays.checks import integer
 from ..files import sync_folder
 from ..lod.offsets import lengths_to_offsets
 from ..signals import uninterrupted
@@ -31,6 +31,7 @@ from .checkpoint_files import (
     CheckpointError,
     NoCheckpointError,
     ShardWriter,
+    as_path,
     prune,
     record_of,
     remove,
@@ -101,13 +102,13 @@ def save(engine, directory, tables, parts, *, keep=3, extra=None):
     ``tables`` describes them, in what JSON can write; ``parts`` has a Held by name, the same names in the same order at
     every rank; ``extra``, of rank 0, is what ``lodkit.save`` takes.
     """
-    if keep is not None and operator.index(keep) < 1:
+    if keep is not None and integer(keep, "keep") < 1:
         raise ValueError(f"keep must be at least 1, or None to keep all, got {keep}")
     if wrong := [name for name in parts if not NAME.fullmatch(name)]:
         raise ValueError(
             f"the array {wrong[0]!r} becomes a name of files: take at most {LONGEST} letters, digits, _, - and ."
         )
-    all_ranks = Agreement(engine, f"{os.fspath(directory)}: nothing was saved, earlier checkpoints stay")
+    all_ranks = Agreement(engine, f"{as_path(directory)}: nothing was saved, earlier checkpoints stay")
     with uninterrupted(), contextlib.ExitStack() as lock:
         if engine.rank == 0:
             all_ranks.do(lock.enter_context, saving_alone(directory))
@@ -228,7 +229,7 @@ def load(engine, directory, verify=True):
 
     Rank 0 alone looks whether all files are there.
     """
-    all_ranks = Agreement(engine, f"{os.fspath(directory)}: not loaded")
+    all_ranks = Agreement(engine, f"{as_path(directory)}: not loaded")
     path, none = all_ranks.at_root(_found, directory)
     if none:
         raise NoCheckpointError(none)

@@ -55,6 +55,14 @@ def folder_name(number):
     return f"checkpoint-{number:08d}"
 
 
+def as_path(directory):
+    """A directory's path, as text."""
+    try:
+        return os.fspath(directory)
+    except TypeError:
+        raise TypeError(f"directory must be a path, got {type(directory).__name__}") from None
+
+
 def shard_name(array, first):
     """Name of the file of an array's rows from ``first`` on; 12 digits sort as text."""
     return f"{array}-{first:012d}.npy"

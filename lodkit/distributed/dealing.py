@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import operator
 import zlib
 
 import numpy as np
 
+from ..arrays.checks import integer
 from ..arrays.ids import ids_in_range
 from ..arrays.types import Array, DenseLike
 from ..public import public
@@ -39,7 +39,7 @@ class Dealing:
     """
 
     def __init__(self, height: int, ranks: int, hot: DenseLike | None = None) -> None:
-        self.height, self.ranks = operator.index(height), operator.index(ranks)
+        self.height, self.ranks = integer(height, "height"), integer(ranks, "ranks")
         if self.ranks < 1:
             raise ValueError(f"ranks must be at least 1, got {ranks}")
         if not 0 <= self.height * self.ranks < 2**62:
@@ -106,7 +106,7 @@ class Dealing:
         start, stop : int, optional
             A range of local rows, all by default: a tall table is walked in blocks.
         """
-        if not 0 <= operator.index(rank) < self.ranks:
+        if not 0 <= integer(rank, "rank") < self.ranks:
             raise ValueError(f"rank must be from 0 to {self.ranks - 1}, got {rank}")
         start, stop, _ = slice(start, stop).indices(int(self.counts[rank]))
         return self.ids(rank, np.arange(start, max(start, stop)))
@@ -195,7 +195,7 @@ class Hashed(Dealing):
 
     def __init__(self, height: int, ranks: int, hot: DenseLike | None = None, *, seed: int = 0) -> None:
         super().__init__(height, ranks, hot)
-        self.seed = operator.index(seed)
+        self.seed = integer(seed, "seed")
         bits = max(self._rest - 1, 1).bit_length()
         self._half, self._mask = np.uint64((bits + 1) // 2), np.uint64(2**bits - 1)
         factors = [int(x) | 1 for x in np.random.SeedSequence(self.seed).generate_state(3, np.uint64)]

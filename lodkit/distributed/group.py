@@ -39,7 +39,14 @@ class ShardedTables(Mapping[str, ShardedTable]):
     """
 
     def __init__(self, tables: Mapping[str, ShardedTable]) -> None:
+        if not isinstance(tables, Mapping) or not tables:
+            raise TypeError(f"tables must be a dictionary of ShardedTables by name, got {tables!r:.80}")
         self._tables = dict(tables)
+        for name, table in self._tables.items():
+            if not isinstance(name, str) or not isinstance(table, ShardedTable):
+                raise TypeError(f"tables[{name!r}] must be a ShardedTable by a string, got {type(table).__name__}")
+        if len({id(table) for table in self._tables.values()}) < len(self._tables):
+            raise ValueError("a table stands under two names: give its ids together")
         engines = {name: (t.engine.rank, t.engine.size, t.engine.transport) for name, t in self._tables.items()}
         if len({*engines.values()}) != 1:
             raise ValueError(f"a group needs tables of one engine, got {engines}")
@@ -72,14 +79,12 @@ class ShardedTables(Mapping[str, ShardedTable]):
         weights : dict of str to array, optional
             Tables without are not weighted.
         """
-        batches, weights = {}, weights or {}
+        batches = {}
 
         def job(name: str) -> Job:
-            if unknown := sorted({*ids, *weights} - {*self}):
-                raise ValueError(f"there are no tables {unknown}; the group has {', '.join(self)}")
-            if name not in ids:
-                raise ValueError(f"ids lacks the table {name!r}")
-            batches[name] = Batch(self[name], ids[name], pool, weights.get(name), attrs)
+            self._check_names("ids", ids)
+            factors = {} if weights is None else self._check_names("weights", weights, all_of_them=False)
+            batches[name] = Batch(self[name], ids[name], pool, factors.get(name), attrs)
             return (yield from batches[name].look_up())
 
         return Batches(self._exchange("lookup", job), batches)
@@ -117,8 +122,9 @@ class ShardedTables(Mapping[str, ShardedTable]):
         """
 
         def job(name: str) -> Job:
-            if grads.keys() != {*self}:
-                raise ValueError(f"grads must have the tables {', '.join(self)}, got {', '.join(grads)}")
+            self._check_names("grads", grads)
+            if batches is not None and not isinstance(batches, Batches):
+                raise TypeError(f"batches must be what start returned, got {type(batches).__name__}")
             return (yield from self[name]._step(grads[name], batches and batches.batches[name], attrs))
 
         self._exchange("update", job).finish()
@@ -138,6 +144,16 @@ class ShardedTables(Mapping[str, ShardedTable]):
         engine = as_engine(comm)
         checkpoint = load(engine, directory, verify)
         return cls({name: load_table(ShardedTable, checkpoint, engine, name, **options) for name in checkpoint.tables})
+
+    def _check_names(self, what, given, all_of_them=True):
+        """What is given by table, of the group's tables, and of all of them."""
+        if not isinstance(given, Mapping):
+            raise TypeError(f"{what} must be a dictionary by the names of the tables, got {type(given).__name__}")
+        if unknown := [name for name in given if name not in self]:
+            raise ValueError(f"{what}: there is no table {unknown[0]!r}; the group has {', '.join(self)}")
+        if missing := [name for name in self if all_of_them and name not in given]:
+            raise ValueError(f"{what} lacks the table {missing[0]!r}; a rank without any passes an empty array")
+        return given
 
     def _exchange(self, what, job):
         return Exchange(self._engine, what, [job(name) for name in self])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -27,14 +28,14 @@ class Rule:
     ----------
     name : str
         Of an operator that takes a parameter, its gradient and states.
-    optional : tuple of str
+    optional : sequence of str
         States that the operator does without, and that are kept all the same.
     attrs : dict
         Attributes of every step.
     """
 
-    def __init__(self, name: str, optional: tuple[str, ...], attrs: dict[str, Any]) -> None:
-        op = OPS.get(name)
+    def __init__(self, name: str, optional: Sequence[str], attrs: dict[str, Any]) -> None:
+        op = OPS.get(name) if isinstance(name, str) else None
         if op is None or not hasattr(op.definition, "traits"):
             known = [name for name, op in OPS.items() if hasattr(op.definition, "traits")]
             raise ValueError(f"rule must be an optimizer's operator, one of {', '.join(known)}; got {name!r}")
@@ -43,6 +44,8 @@ class Rule:
         self.fused: Any = OPS.get(f"embedding_bag_{name}")
         parameters = op.signature.parameters
         possible = [*op.inputs][2:]
+        if isinstance(optional, str):
+            raise TypeError(f"states must be a list of names, got {optional!r}; pass [{optional!r}]")
         if unknown := set(optional) - set(possible):
             raise ValueError(f"{name} has no states {sorted(unknown)}; it has {', '.join(possible) or 'none'}")
         self._possible = possible
@@ -50,6 +53,7 @@ class Rule:
         self.names = [n for n in possible if parameters[n].default is not None or n == "linear" or n in optional]
         self.attrs = {**({"lazy": True} if "lazy" in op.defaults else {}), **attrs}
         self._refuse(self.attrs)
+        check_attrs(op, {"lr": 1.0, **self.attrs}, 0)
 
     def _refuse(self, attrs):
         for name in ("mask", "return_step"):

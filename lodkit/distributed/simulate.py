@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import operator
 from typing import Literal, get_args
 
 import numpy as np
 
+from ..arrays.checks import integer, is_number
 from ..arrays.ids import ids_in_range
 from ..arrays.types import Array, DTypeLike
 from ..lod import LoDTensor
@@ -211,6 +211,8 @@ def simulate(
     >>> bool(by_hash.sent("lookup").mean() < by_hash.sent("partial").mean())
     True
     """
+    if not isinstance(dealing, Dealing):
+        raise TypeError(f"dealing must be a Ranges or a Hashed, got {dealing!r}")
     ranks, height = dealing.ranks, dealing.height
     if not isinstance(bags, LoDTensor) or bags.lod_level != 1:
         raise TypeError(f"bags must be a LoDTensor of one level, got {bags!r:.60}")
@@ -232,7 +234,7 @@ def simulate(
         parts[rank] = np.bincount(pairs % ranks, minlength=ranks)
     dtype = np.dtype(dtype)
     factor = 0 if pool == "sum" else np.promote_types(dtype, np.float32).itemsize
-    sizes = operator.index(width) * dtype.itemsize, np.dtype(row_type(dealing)).itemsize, factor
+    sizes = integer(width, "width") * dtype.itemsize, np.dtype(row_type(dealing)).itemsize, factor
     hot_rows = counts_of(len(dealing.hot), ranks)
     return Simulation(ids, unique, parts, grads, hot, hot_rows, np.diff(cuts), *sizes)
 
@@ -259,8 +261,12 @@ def zipf(count: int, height: int, exponent: float, seed: int | None = None) -> A
     >>> np.bincount(ids)[:4].tolist()
     [1479, 667, 433, 301]
     """
-    if not (math.isfinite(exponent) and exponent >= 0):
-        raise ValueError(f"exponent must be a number from 0 on, got {exponent}")
+    if integer(count, "count") < 0:
+        raise ValueError(f"count must not be negative, got {count}")
+    if integer(height, "height") < 1:
+        raise ValueError(f"height must be at least 1, got {height}: there are no ids below it")
+    if not (is_number(exponent) and math.isfinite(exponent) and exponent >= 0):
+        raise ValueError(f"exponent must be a number from 0 on, got {exponent!r}")
     u = np.random.default_rng(seed).random(count)
     # Density x ** -exponent from 1/2 to height + 1/2, by the inverse of its integral; the nearest integers are ids + 1.
     low, high, power = 0.5, height + 0.5, 1 - exponent

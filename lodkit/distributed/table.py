@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import operator
 from typing import Any, Literal
 
 import numpy as np
 
 from ..arrays import check_values, empty
+from ..arrays.checks import integer
 from ..arrays.types import Array, DenseLike, DTypeLike
 from ..errors import LodkitError, ShapeMismatchError
 from ..lod import LoDTensor, SelectedRows
@@ -120,7 +120,7 @@ class ShardedTable(SavedTable):
         states: tuple[str, ...] | list[str] = (),
         **attrs: Any,
     ) -> None:
-        self.height, self.width = operator.index(height), operator.index(width)
+        self.height, self.width = integer(height, "height"), integer(width, "width")
         if self.width < 0:
             raise ValueError(f"width must not be negative, got {width}")
         if exchange not in ("rows", "partial"):
@@ -130,8 +130,8 @@ class ShardedTable(SavedTable):
         self.dealing = self.asked_dealing = as_dealing(dealing, self.height, self.engine.size, hot)
         whole = self.engine.size == 1 and not isinstance(dealing, Dealing)  # one rank holds all rows, in order
         self.dealing = as_dealing("ranges", self.height, 1) if whole else self.dealing
-        self.rule = Rule(rule, tuple(states), attrs)
-        self.values = self._filled(as_init(init, self.height, seed))
+        self.rule = Rule(rule, states, attrs)
+        self.values = self._filled(as_init(init, self.height, integer(seed, "seed")))
         self.states = self.rule.make_states(self.values)
         self.iteration = 0
         self.traffic: dict[str, Traffic] = {}
@@ -280,7 +280,9 @@ class ShardedTable(SavedTable):
         self._done_with(batch)
 
     def _looked_up(self, batch):
-        batch = batch or self._last
+        batch = self._last if batch is None else batch
+        if batch is not None and not isinstance(batch, Batch):
+            raise TypeError(f"batch must be what start returned, got {type(batch).__name__}")
         if batch is None or batch.table is not self or batch.stepped:
             raise LodkitError("update follows a lookup of this table, each once; or pass the batch that start returned")
         return batch

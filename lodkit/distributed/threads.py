@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays.checks import integer
 from ..public import public
 from .engine import Engine, received
 
@@ -78,6 +79,8 @@ def run_threads(size: int, function: Callable[[Engine], Any]) -> list[Any]:
     >>> run_threads(3, total)
     [array([3]), array([3]), array([3])]
     """
+    if integer(size, "size") < 1:
+        raise ValueError(f"size must be at least 1, got {size}")
     meeting, results, errors = _Meeting(size), [None] * size, {}
 
     def run(rank):

@@ -1,4 +1,4 @@
-"""``mpirun python -m lodkit --distributed``: the same losses on any number of ranks, and errors that are printed once."""
+"""``mpirun python -m lodkit --distributed``: the same losses on any number of ranks, and errors are printed once."""
 
 from __future__ import annotations
 
