@@ -15,6 +15,7 @@ from ..arrays import empty
 from ..arrays.types import Array
 from ..public import public
 from ..storage import StorageError, load
+from ..storage.header import header, read_header
 from ..tracebacks import surface
 from .checkpoint_files import (
     EXTRA,
@@ -198,19 +199,20 @@ class Checkpoint:
     def _mapped(self, record):
         """The rows of a file, which is open while they are held: there may be more files than descriptors."""
         name, array = record["name"], self.arrays[record["array"]]
-        expected = (record["rows"], *array["shape"][1:]), False, np.dtype(array["dtype"])
+        shape, dtype = (record["rows"], *array["shape"][1:]), np.dtype(array["dtype"])
+        written = header(dtype, shape)  # 8 us, where NumPy's parser takes 54
         try:
             with open(self.path / name, "rb") as file:  # once, where np.load does so three times
-                np.lib.format.read_magic(file)
-                found = np.lib.format.read_array_header_1_0(file)
-                if found == expected:
-                    return np.memmap(file, found[2], "r", file.tell(), found[0])
+                if file.read(len(written)) != written:  # another NumPy may have padded it otherwise
+                    file.seek(0)
+                    found = read_header(file)
+                    if found != (shape, False, dtype):
+                        raise ValueError(f"it has {found[0]} {found[2].str}, not {shape} {dtype.str}")
+                return np.memmap(file, dtype, "r", file.tell(), shape)
         except OSError as error:
             raise self._unread(name, error) from None
         except ValueError as error:
             raise self._damaged(name, error) from None
-        (shape, _, dtype), (rows, _, of) = found, expected
-        raise self._damaged(name, f"it has {shape} {dtype.str}, not {rows} {of.str}")
 
     def _crc32(self, file):
         try:

@@ -25,6 +25,7 @@ import numpy as np
 from ..files import replacing, sync_folder
 from ..public import public
 from ..storage import StorageError
+from ..storage.header import header
 
 try:
     import fcntl
@@ -149,8 +150,7 @@ class ShardWriter:
         self._file = open(path, "xb")  # noqa: SIM115  close() closes it
         self._left = math.prod(shape) * dtype.itemsize
         self.record = {"name": path.name, "array": array, "first": first, "rows": shape[0], "bytes": 0, "crc32": 0}
-        header = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
-        np.lib.format.write_array_header_1_0(_Counting(self), header)
+        self.write_bytes(header(dtype, shape))
 
     def write(self, rows):
         self._left -= rows.nbytes
@@ -171,13 +171,6 @@ class ShardWriter:
     def close(self):
         with contextlib.suppress(OSError):  # of a full disk, which finish has reported
             self._file.close()
-
-
-class _Counting:
-    """File of a header, in front of a ShardWriter."""
-
-    def __init__(self, writer):
-        self.write = writer.write_bytes
 
 
 def record_of(path):

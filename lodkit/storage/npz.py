@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import math
 import struct
 import zipfile
@@ -10,6 +9,7 @@ import zlib
 
 import numpy as np
 
+from .header import header, read_header
 from .packing import BFloat16
 from .reading import StorageError, bytes_of, filled
 
@@ -19,7 +19,6 @@ MOST_EXPANSION, UNASKED = 100, 1 << 28  # of all arrays, where they are larger t
 ENCRYPTED = 1  # of a member's flags
 LOCAL_HEADER, ZIP64 = 30, 20  # bytes of a member's header, and of the field that gives sizes in 64 bits
 FILLER = 0xDA7A  # id of the field of zeros that aligns a member
-HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
 
 
 def check(arrays):
@@ -30,13 +29,11 @@ def write(file, arrays, meta_name, meta):
     with zipfile.ZipFile(file, "w") as archive:
         for name, array in {meta_name: np.array(meta), **arrays}.items():
             array = np.asarray(array.float32() if isinstance(array, BFloat16) else array, order="C")
-            header = io.BytesIO()
-            np.lib.format.write_array_header_1_0(header, np.lib.format.header_data_from_array_1_0(array))
             member = zipfile.ZipInfo(f"{name}.npy")
             before = file.tell() + LOCAL_HEADER + len(member.filename.encode()) + ZIP64 + 4
             member.extra = struct.pack("<HH", FILLER, -before % ALIGNMENT) + bytes(-before % ALIGNMENT)
             with archive.open(member, "w", force_zip64=True) as out:
-                out.write(header.getvalue())
+                out.write(header(array.dtype, array.shape))
                 out.write(bytes_of(array))
 
 
@@ -78,13 +75,10 @@ def _check_sizes(source, members):
 def _array(source, archive, member, name):
     stored = member.compress_type == zipfile.ZIP_STORED
     with archive.open(member) as stream:
-        version = np.lib.format.read_magic(stream)
-        if version not in HEADERS:
-            raise StorageError(f"{name} has version {version} of NumPy's format, not 1.0 or 2.0")
         try:
-            shape, fortran, dtype = HEADERS[version](stream)
-        except MemoryError:  # of Python's parser, by what is nested too deep
-            raise StorageError(f"{name} has a header that is no array's") from None
+            shape, fortran, dtype = read_header(stream)
+        except ValueError as error:
+            raise StorageError(f"{name}: {error}") from None
         if dtype.hasobject:
             raise StorageError(f"{name} holds Python objects, pickled; load never unpickles")
         start = stream.tell()
@@ -94,8 +88,8 @@ def _array(source, archive, member, name):
         if stored:
             begin = _data_of(source, member)
             array = source.array(name, dtype, order, begin + start)
-            header = source.bytes(begin, start)
-            if not source.mapped and zlib.crc32(bytes_of(array), zlib.crc32(header)) != member.CRC:
+            before = zlib.crc32(source.bytes(begin, start))
+            if not source.mapped and zlib.crc32(bytes_of(array), before) != member.CRC:
                 raise StorageError(f"{name} has another checksum than was written")
         else:
             array = filled(name, dtype, order, stream)
