@@ -1,11 +1,12 @@
 """Compare lodkit of this checkout with that of another: rows of ``compare.py``, without peers.
 
-    python asv_benchmarks/compare_versions.py ../older-checkout [--runs 5] [--threads 1] [--only REGEX]
+    python asv_benchmarks/compare_versions.py ../older-checkout [--runs 5] [--threads 1] [--only REGEX] [--rows REGEX]
 
 In a run both checkouts are at work, and take turns with each row: what disturbs the machine for longer than a turn
 disturbs both. A turn gives this checkout's time over the other's, of minima, and a run the median of its turns. Where
 memory happens to lie stays the same in a run, and is worth up to a fifth of some rows: the median of several runs
-counts. The slowest rows come first; the exit status is 1 where one is above ``--most``. A run takes ten minutes.
+counts, and beside it the ratio of the least times of all. The slowest rows come first; the exit status is 1 where a
+median is above ``--most``. A run takes ten minutes.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import contextlib
 import json
 import os
 import pathlib
+import re
 import socket
 import statistics
 import subprocess
@@ -47,24 +49,34 @@ def ask(turns):
 
 
 def take_turns(mine, other, count):
-    """Return the ratio of each of so many turns."""
-    pairs = [(ask(mine), ask(other)) if k % 2 else (ask(other), ask(mine))[::-1] for k in range(count)]
-    return [a / b for a, b in pairs]
+    """Return the pair of times of each of so many turns."""
+    return [(ask(mine), ask(other)) if k % 2 else (ask(other), ask(mine))[::-1] for k in range(count)]
 
 
 def run(options):
-    """Return the median of the turns of each row."""
+    """Return the turns of each row."""
     found = {}
     with process(HERE.parent, options) as mine, process(options.other.resolve(), options) as other:
         while names := {turns.readline() for turns in (mine, other)} - {""}:
             if len(names) > 1:
                 sys.exit(f"the checkouts measure different rows: {' and '.join(names)}; choose others by --only")
             name = json.loads(names.pop())
-            found[name] = statistics.median(take_turns(mine, other, options.turns))
-            print(f"{found[name]:5.2f}  {name}", flush=True)
+            if re.search(options.rows, name):
+                found[name] = take_turns(mine, other, options.turns)
+                print(f"{median(found[name]):5.2f}  {name}", flush=True)
             for turns in (mine, other):
                 print("next", file=turns, flush=True)
     return found
+
+
+def median(turns):
+    return statistics.median(mine / other for mine, other in turns)
+
+
+def least(runs):
+    """Return the ratio of the least times of all runs: of the places in memory that favour each checkout most."""
+    mine, other = zip(*(pair for turns in runs for pair in turns), strict=True)
+    return min(mine) / min(other)
 
 
 def main():
@@ -73,14 +85,17 @@ def main():
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--turns", type=int, default=5)
     parser.add_argument("--threads", default="1")
-    parser.add_argument("--only", default="")
+    parser.add_argument("--only", default="", help="regular expression of groups, which are prepared")
+    parser.add_argument("--rows", default="", help="regular expression of rows, which are measured")
     parser.add_argument("--most", type=float, default=1.03)
     options = parser.parse_args()
     runs = [run(options) for _ in range(options.runs)]
-    medians = sorted(((statistics.median(r[name] for r in runs), name) for name in runs[0]), reverse=True)
-    print(f"\n{len(medians)} rows, medians of {options.runs} runs:")
-    for median, name in medians:
-        print(f"{median:5.2f}  ({' '.join(f'{r[name]:.2f}' for r in runs)})  {name}")
+    rows = {name: ([median(r[name]) for r in runs], least([r[name] for r in runs])) for name in runs[0]}
+    medians = sorted(((statistics.median(each), name) for name, (each, _) in rows.items()), reverse=True)
+    print(f"\n{len(rows)} rows, medians of {options.runs} runs (of each run), ratio of the least times:")
+    for middle, name in medians:
+        each, of_least = rows[name]
+        print(f"{middle:5.2f}  ({' '.join(f'{x:.2f}' for x in each)})  {of_least:.2f}  {name}")
     return 1 if not medians or medians[0][0] > options.most else 0
 
 
