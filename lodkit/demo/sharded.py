@@ -16,8 +16,8 @@ import numpy as np
 import lodkit
 
 from ..distributed import Alone, Checkpoint, NoCheckpointError, Ranges, RankError, ShardedTable
+from ..distributed.calls import raise_together
 from ..distributed.checkpoint_files import whole
-from ..distributed.engine import raise_together
 from ..lod import values_of
 from ..lod.offsets import lengths_to_offsets
 from ..storage import StorageError

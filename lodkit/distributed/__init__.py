@@ -2,10 +2,11 @@
 
 from .alone import Alone
 from .batch import Batch
+from .calls import RankError
 from .checkpoint import Checkpoint
 from .checkpoint_files import CheckpointError, NoCheckpointError
 from .dealing import Dealing, Hashed, Ranges
-from .engine import Engine, RankError, as_engine
+from .engine import Engine, as_engine
 from .group import Batches, ShardedTables
 from .initial import normal, uniform
 from .simulate import Simulation, imbalance, simulate, zipf

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import ops
-from ..arrays import check_gradient, to_device
+from ..arrays import check_gradient, from_lists, to_device
 from ..arrays.ids import checked_ids
 from ..errors import LodkitError
 from ..kernels.cpu.primitives.device import values_grad
@@ -19,7 +19,7 @@ from ..ops.sequence_pool import above
 from ..ops.shared.updates import check_grad_dtype
 from ..public import public
 from ..registry.kinds import aligned, on_gpu
-from .exchange import Job
+from .exchange import Exchange, Job
 from .hot import send_hot, take_hot
 from .messages import Part
 from .plan import EVERY, Split, homes, make_plan, split_bags
@@ -35,23 +35,48 @@ class Batch:
 
     def __init__(self, table: ShardedTable, ids: Any, pool: str | None, weights: Any, attrs: dict[str, Any]) -> None:
         self.table, self.pool, self.attrs = table, pool, attrs
-        self.ids, self.weights = _on_cpu(ids), _on_cpu(weights)
-        self._plan = self._split = self._owned = self._rows = self._exchange = self._shape = None
+        self.ids, self.weights = ids, weights
+        self._plan = self._split = self._owned = self._rows = self._shape = None
+        self._exchange: Exchange | None = None
         self._waited = self.stepped = False
+
+    def _take(self):
+        """Check which arguments were given, and copy them."""
+        attrs, pool, weights = self.attrs, self.pool, self.weights
         if other := sorted(attrs.keys() - ({"pad_value", "dtype"} if pool is not None else ())):
             what, takes = ("lookup", "nothing else") if pool is None else ("embedding_bag", "pad_value and dtype")
             remedy = "leave out ids of padding" if other[0] == "padding_idx" else f"it takes {takes}"
             raise TypeError(f"{what} of a ShardedTable takes no {other[0]}; {remedy}")
         if pool is None and weights is not None:
             raise TypeError("lookup of a ShardedTable takes no weights; give a pool")
+        ids = from_lists(self.ids, "ids") if pool is None and isinstance(self.ids, list | tuple) else self.ids
+        self.ids, self.weights = _copied(ids), _copied(weights)
+
+    def begin(self, what: str) -> None:
+        """Check what was given; in an exchange, send ids and find out how many others send."""
+        if self.table._on is None:
+            self._take()
+        else:
+            self._exchange = Exchange(self.table.engine, what, [self.look_up()])
+
+    def at_once(self) -> Any:
+        """Begin, and return the result."""
+        self.begin("lookup")
+        return self._result()
 
     def wait(self) -> Any:
         """Return the rows, or the pooled bags: what ``lookup`` and ``embedding_bag`` return.
 
-        All ranks call it, for several batches in the same order. The rows are as they are now, after the updates since
-        ``start``.
+        All ranks call it, for several batches in the same order; for another one than the other ranks it raises. The
+        rows are as they are now, after the updates since ``start``.
         """
         self.set_waited()
+        if self._exchange is not None:
+            self.table.count_call()
+            self._exchange.rejoin()
+        return self._result()
+
+    def _result(self):
         if self._exchange is None:
             return self._directly()
         exchange, self._exchange = self._exchange, None
@@ -93,6 +118,8 @@ class Batch:
 
     def _checked(self, grad, given):
         """A gradient, and the attributes of a step."""
+        if grad is None:
+            raise TypeError("update takes the gradient of what the lookup returned, got None")
         table, grad = self.table, np.asarray(_values(_on_cpu(grad)))
         if self._shape is None:
             raise LodkitError("update takes the gradient of a batch that was looked up: call wait() first")
@@ -115,6 +142,7 @@ class Batch:
     def look_up(self) -> Job:
         """The part of an exchange that looks rows up."""
         table = self.table
+        self._take()
         if table._on is None:
             yield table._announce(self._call())
             yield []
@@ -266,6 +294,15 @@ class Batch:
         full = offsets[1:] > offsets[:-1]
         by_bag[full] = found[offsets[:-1][full]]
         return by_bag
+
+
+def _copied(x):
+    """A copy on the CPU: the caller may fill his own with the next batch."""
+    if on_gpu(x):
+        return _on_cpu(x)
+    if isinstance(x, LoDTensor) and x.values is not None:
+        return x.with_values(x.values.copy())
+    return np.array(x) if hasattr(x, "__array__") and not isinstance(x, LoDTensor) else x
 
 
 def _on_cpu(x):

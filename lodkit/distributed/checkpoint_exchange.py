@@ -22,6 +22,7 @@ from ..files import sync_folder
 from ..lod.offsets import lengths_to_offsets
 from ..signals import uninterrupted
 from ..storage import save as save_file
+from .calls import announce
 from .checkpoint import Checkpoint
 from .checkpoint_files import (
     EXTRA,
@@ -79,7 +80,8 @@ class Agreement:
 
     def reach(self, value=None):
         """The values of all ranks, which JSON can write; raise at all ranks where one of them has failed."""
-        error = self.error and (f"{self.error}" if isinstance(self.error, CheckpointError) else f"{self.error!r}")
+        kind = "" if isinstance(self.error, CheckpointError) else f"{type(self.error).__name__}: "
+        error = self.error and f"{kind}{self.error}"
         texts = gather_texts(self.engine, json.dumps({"error": error, "value": value}))
         verdicts = [json.loads(text) for text in texts]
         failed = {}
@@ -230,6 +232,7 @@ def load(engine, directory, verify=True):
     Rank 0 alone looks whether all files are there.
     """
     all_ranks = Agreement(engine, f"{as_path(directory)}: not loaded")
+    announce(engine, f"load from {as_path(directory)}")
     path, none = all_ranks.at_root(_found, directory)
     if none:
         raise NoCheckpointError(none)
@@ -267,6 +270,6 @@ def gather_texts(engine, text):
     """The texts of all ranks, by rank."""
     data = np.frombuffer(text.encode(), np.uint8)
     counts = np.full(engine.size, len(data))
-    received = engine.alltoall(counts[:, None])[:, 0]
+    received = announce(engine, "a step of a checkpoint", counts[:, None])[:, 0]
     found = engine.alltoallv(np.tile(data, engine.size), counts, received)
     return [part.tobytes().decode() for part in np.split(found, lengths_to_offsets(received)[1:-1])]

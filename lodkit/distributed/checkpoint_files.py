@@ -157,7 +157,10 @@ class ShardWriter:
         self.write_bytes(memoryview(np.ascontiguousarray(rows).reshape(-1).view(np.uint8)))
 
     def write_bytes(self, data):
-        self._file.write(data)
+        try:
+            self._file.write(data)
+        except OSError as error:
+            raise type(error)(error.errno, error.strerror, self._file.name) from None
         self.record["bytes"] += len(data)
         self.record["crc32"] = zlib.crc32(data, self.record["crc32"])
 

@@ -13,9 +13,10 @@ import numpy as np
 from ..errors import LodkitError
 from ..tracebacks import surface
 from .alone import Alone
+from .calls import announce
 from .checkpoint import Checkpoint
 from .checkpoint_exchange import Held, load, read_into, save
-from .checkpoint_files import NAME, CheckpointError
+from .checkpoint_files import NAME, CheckpointError, as_path
 from .dealing import DEALINGS, Dealing, Hashed
 from .engine import Engine, as_engine
 from .hot import share_states
@@ -114,6 +115,8 @@ def save_tables(
     """Save tables of one engine in one checkpoint; return its path."""
     described: dict[str, Any] = {}
     parts: dict[str, Held] = {}
+    engine = next(iter(tables.values())).engine
+    announce(engine, f"save of {', '.join(tables)} in {as_path(directory)}, keep={keep}")
     for table in tables.values():
         share_states(table)
     for name, table in tables.items():
@@ -121,13 +124,14 @@ def save_tables(
             raise ValueError(f"the table {name!r} becomes a name of files: take letters, digits, _ and -")
         described[name] = _described(table)
         parts |= _parts(name, table)
-    return save(next(iter(tables.values())).engine, directory, described, parts, keep=keep, extra=extra)
+    return save(engine, directory, described, parts, keep=keep, extra=extra)
 
 
 def load_table(make: Any, checkpoint: Checkpoint, engine: Engine, name: str, **options: Any) -> Any:
     """Make a table, and read the rows of this rank from a checkpoint that all ranks have opened."""
     if name not in checkpoint.tables:
-        raise KeyError(f"{checkpoint.path} has no table {name!r}, but {', '.join(checkpoint.tables)}")
+        known = ", ".join(checkpoint.tables)
+        raise KeyError(f"{checkpoint.path} has no table {name!r}, but {known}: give name=, or load ShardedTables")
     saved = checkpoint.tables[name]
     try:
         _check_described(saved)

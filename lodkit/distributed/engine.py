@@ -19,17 +19,9 @@ from ..arrays.sizes import total_size
 from ..arrays.types import Array
 from ..errors import LodkitError
 from ..public import public
+from .calls import announce
 
 SMALL = 1 << 13  # numbers that are summed where each rank gets all of them
-TEXT = 2048  # bytes of a message from one rank to the others
-
-
-@public(home="lodkit.distributed")
-class RankError(LodkitError):
-    """Another rank has refused its part of a call that all ranks make; nothing was changed on any of them.
-
-    The message names the first such rank, and has what it raised. That rank raises its own error.
-    """
 
 
 @public(home="lodkit.distributed")
@@ -46,12 +38,18 @@ class Engine(Protocol):
         How arrays travel, for people.
     tables : int
         How many were made so far.
+    calls : int
+        Of all ranks, made so far.
+    thread : int, optional
+        The thread that made the first; all others come from it.
     """
 
     rank: int
     size: int
     transport: str
     tables: int = 0
+    calls: int = 0
+    thread: int | None = None
 
     def alltoall(self, numbers: Array) -> Array:
         """Send row r of an int64 array of shape (size, k) to rank r; return what each rank sent here, by rank."""
@@ -94,6 +92,7 @@ class Engine(Protocol):
         if self.size == 1:
             return array.copy()
         if array.size <= SMALL:
+            announce(self, f"allreduce of {array.dtype} of shape {array.shape}")
             return _in_order(self.allgather(array), array.dtype)
         return self.sum_blocks(array[None])
 
@@ -113,7 +112,8 @@ class Engine(Protocol):
         if self.size == 1:
             return _in_order(flat, blocks.dtype).reshape(blocks.shape[1:])
         bounds = np.arange(self.size + 1) * flat.shape[1] // self.size
-        widths, held = np.diff(bounds), self.allgather(np.array([len(flat)]))[:, 0]
+        call = f"sum_blocks of {blocks.dtype} of shape {blocks.shape[1:]}"
+        widths, held = np.diff(bounds), announce(self, call, np.full((self.size, 1), len(flat)))[:, 0]
         sent = np.concatenate([flat[:, a:b].reshape(-1) for a, b in zip(bounds[:-1], bounds[1:], strict=True)])
         mine = widths[self.rank]
         parts = self.alltoallv(sent, len(flat) * widths, held * mine)
@@ -184,20 +184,6 @@ def _world():
             )
         return None
     return MPI.COMM_WORLD
-
-
-def raise_together(engine: Engine, error: Exception | None, failed: Array) -> None:
-    """Raise on every rank, as some have ``failed``: the own error, or a RankError with that of the first of them."""
-    text = np.zeros(TEXT, np.uint8)
-    if error is not None:
-        said = f"{type(error).__name__}: {error}".encode()[:TEXT]
-        text[: len(said)] = np.frombuffer(said, np.uint8)
-    texts = engine.allgather(text)
-    if error is not None:
-        raise error
-    rank = int(np.argmax(failed))
-    said = texts[rank].tobytes().rstrip(b"\0").decode(errors="replace")
-    raise RankError(f"rank {rank} raised {said}")
 
 
 def received(expected: Array, like: Array) -> Array:

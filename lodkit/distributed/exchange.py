@@ -9,18 +9,14 @@ other; where nobody catches it the engine ends all of them.
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Generator, Sequence
 from typing import Any
 
 import numpy as np
 
-from ..errors import LodkitError
-from .engine import Engine, raise_together
+from .calls import COLUMNS, announce
+from .engine import Engine
 from .messages import start
-
-COLUMNS = 3  # numbers that a table announces to each rank
-FAILED, CALL, NUMBERS = 0, 1, 2  # columns of the first message
 
 #: What a table's part of an exchange is.
 Job = Generator[Any, Any, Any]
@@ -40,22 +36,16 @@ class Exchange:
 
     def __init__(self, engine: Engine, call: str, jobs: Sequence[Job]) -> None:
         self._engine, self._jobs, failed = engine, jobs, None
-        numbers = np.zeros((engine.size, NUMBERS + COLUMNS * len(jobs)), np.int64)
+        numbers = np.zeros((engine.size, COLUMNS * len(jobs)), np.int64)
         try:
             for i, job in enumerate(jobs):
-                name, numbers[:, NUMBERS + COLUMNS * i :][:, :COLUMNS] = next(job)
+                name, numbers[:, COLUMNS * i :][:, :COLUMNS] = next(job)
                 call = f"{call} {name}"
         except Exception as error:
             failed = error
-        numbers[:, FAILED], numbers[:, CALL] = failed is not None, zlib.crc32(call.encode())
-        announced = engine.alltoall(numbers)
-        if announced[:, FAILED].any():
-            raise_together(engine, failed, announced[:, FAILED])
-        if (other := np.flatnonzero(announced[:, CALL] != numbers[0, CALL])).size:
-            raise LodkitError(
-                f"rank {other[0]} makes another call than this rank; all make the same, in the same order, here: {call}"
-            )
-        self._advance([announced[:, NUMBERS + COLUMNS * i :][:, :COLUMNS] for i in range(len(jobs))])
+        announced = announce(engine, call, numbers, failed)
+        self._call = f"{call}, call {engine.calls}"
+        self._advance([announced[:, COLUMNS * i :][:, :COLUMNS] for i in range(len(jobs))])
 
     def _advance(self, given):
         """Give each generator what arrived for it, and send what it yields; False where they have returned."""
@@ -71,6 +61,10 @@ class Exchange:
         if not self.results:
             self._wait = start(self._engine, parts)
         return not self.results
+
+    def rejoin(self) -> None:
+        """Say, where other calls may have come between, which exchange goes on: all ranks go on with the same."""
+        announce(self._engine, f"wait for {self._call}")
 
     def finish(self) -> list[Any]:
         """Go through the rest; returns what each generator returns."""

@@ -79,7 +79,10 @@ class ShardedTables(Mapping[str, ShardedTable]):
         weights : dict of str to array, optional
             Tables without are not weighted.
         """
-        batches = {}
+        return self._start("start", ids, pool, weights, attrs)
+
+    def _start(self, what, ids, pool, weights, attrs):
+        batches: dict[str, Batch] = {}
 
         def job(name: str) -> Job:
             self._check_names("ids", ids)
@@ -87,12 +90,12 @@ class ShardedTables(Mapping[str, ShardedTable]):
             batches[name] = Batch(self[name], ids[name], pool, factors.get(name), attrs)
             return (yield from batches[name].look_up())
 
-        return Batches(self._exchange("lookup", job), batches)
+        return Batches(self._exchange(what, job), batches)
 
     @surface
     def lookup(self, ids: Mapping[str, Any]) -> dict[str, Any]:
         """Return the rows of ids, by table; see ``ShardedTable.lookup``."""
-        return self.start(ids).wait()
+        return self._start("lookup", ids, None, None, {}).finish()
 
     @surface
     def embedding_bag(
@@ -105,7 +108,7 @@ class ShardedTables(Mapping[str, ShardedTable]):
         dtype: str | None = None,
     ) -> dict[str, Any]:
         """Return the pooled rows of each bag, by table; see ``ShardedTable.embedding_bag``."""
-        return self.start(ids, pool=pool, weights=weights, pad_value=pad_value, dtype=dtype).wait()
+        return self._start("lookup", ids, pool, weights, {"pad_value": pad_value, "dtype": dtype}).finish()
 
     @surface
     def update(self, grads: Mapping[str, Any], *, batches: Batches | None = None, **attrs: Any) -> None:
@@ -156,7 +159,7 @@ class ShardedTables(Mapping[str, ShardedTable]):
         return given
 
     def _exchange(self, what, job):
-        return Exchange(self._engine, what, [job(name) for name in self])
+        return Exchange(self._engine, f"{what} of {', '.join(self)}:", [job(name) for name in self])
 
 
 @public(home="lodkit.distributed")
@@ -167,7 +170,13 @@ class Batches:
         self._exchange, self.batches = exchange, batches
 
     def wait(self) -> dict[str, Any]:
-        """Return the results of the lookups, by table; all ranks call it."""
+        """Return the results of the lookups, by table; all ranks call it, as ``Batch.wait``."""
         for batch in self.batches.values():
             batch.set_waited()
+        next(iter(self.batches.values())).table.count_call()
+        self._exchange.rejoin()
+        return self.finish()
+
+    def finish(self) -> dict[str, Any]:
+        """Return the results, where no other call of this rank came between."""
         return dict(zip(self.batches, self._exchange.finish(), strict=True))

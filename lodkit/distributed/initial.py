@@ -83,3 +83,8 @@ def as_init(init: Any, height: int, seed: int) -> Callable[[Array, int], Any]:
     if not is_number(init):
         raise TypeError(f"init must be a name, a number or a function (ids, width) -> rows, got {type(init).__name__}")
     return lambda ids, width: init
+
+
+def name_of(init):
+    """What ranks compare of first values, which must be the same at all."""
+    return getattr(init, "__qualname__", type(init).__qualname__) if callable(init) else init

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import functools
 import sys
 from typing import Any
@@ -11,6 +12,7 @@ from mpi4py import MPI
 
 from ..lod.offsets import lengths_to_offsets
 from ..public import public
+from .calls import announce_end
 from .engine import Engine, as_bytes, received
 
 #: Requests, and the memory that MPI reads and writes until they are complete: of lookups that nobody waits for, and of
@@ -57,6 +59,8 @@ class MPIEngine(Engine):
     transport = "MPI, host memory"
 
     def __init__(self, comm: Any) -> None:
+        if comm == MPI.COMM_NULL:
+            raise ValueError("comm is MPI's COMM_NULL: this process is not in it, or it was freed")
         self.comm, self.rank, self.size = comm, comm.Get_rank(), comm.Get_size()
         if self.size > 1:
             end_together()
@@ -102,4 +106,11 @@ class MPIEngine(Engine):
 @functools.cache
 def world_engine() -> MPIEngine:
     """The one engine of MPI's world: it counts the tables, which ranks make in one order."""
-    return MPIEngine(MPI.COMM_WORLD)
+    engine = MPIEngine(MPI.COMM_WORLD)
+    atexit.register(_end, engine)
+    return engine
+
+
+def _end(engine):
+    if not MPI.Is_finalized():
+        announce_end(engine)

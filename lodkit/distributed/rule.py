@@ -53,6 +53,11 @@ class Rule:
         self.names = [n for n in possible if parameters[n].default is not None or n == "linear" or n in optional]
         self.attrs = {**({"lazy": True} if "lazy" in op.defaults else {}), **attrs}
         self._refuse(self.attrs)
+        takes = sorted(parameters.keys() - {*op.inputs})
+        if other := [attr for attr in attrs if attr not in takes]:
+            raise TypeError(
+                f"{name} has no attribute {other[0]!r}, nor has a sharded table; {name} takes {', '.join(takes)}"
+            )
         check_attrs(op, {"lr": 1.0, **self.attrs}, 0)
 
     def _refuse(self, attrs):

@@ -14,13 +14,12 @@ from ..arrays.types import Array, DTypeLike
 from ..lod import LoDTensor
 from ..public import public
 from ..tracebacks import surface
+from .calls import BYTES
 from .dealing import Dealing
-from .exchange import COLUMNS, NUMBERS
 from .hot import counts_of
 from .plan import row_type
 
 What = Literal["lookup", "partial", "update", "partial update"]
-COUNTS = 8 * (NUMBERS + COLUMNS)  # bytes that a call tells each rank first
 LENGTH = 4  # bytes of the number of a bag's ids
 
 
@@ -89,7 +88,7 @@ class Simulation:
         -------
         array of int64, of shape (ranks,)
         """
-        return _others(self._bytes(what)) + COUNTS * (self.ranks - 1)
+        return _others(self._bytes(what)) + BYTES * (self.ranks - 1)
 
     def received(self, what: What) -> Array:
         """Return the bytes that each rank gets from others: most at the owner of the most frequent id, in an update.
@@ -103,7 +102,7 @@ class Simulation:
         -------
         array of int64, of shape (ranks,)
         """
-        return _others(self._bytes(what).T) + COUNTS * (self.ranks - 1)
+        return _others(self._bytes(what).T) + BYTES * (self.ranks - 1)
 
     def messages(self, what: What) -> Array:
         """Return how many messages each rank sends, one to each other rank that needs any, and one with counts to all.

@@ -15,11 +15,12 @@ from ..lod.repr_text import amount
 from ..public import public
 from ..tracebacks import surface
 from .batch import Batch
+from .calls import COLUMNS, NUMBERS
 from .checkpoint_tables import SavedTable
 from .dealing import Dealing, as_dealing
 from .engine import as_engine
-from .exchange import COLUMNS, NUMBERS, Exchange
-from .initial import as_init
+from .exchange import Exchange
+from .initial import as_init, name_of
 from .messages import Part
 from .rule import RanksDevice, Rule, rows_gradient
 from .traffic import Traffic
@@ -139,7 +140,7 @@ class ShardedTable(SavedTable):
         self._last: Batch | None = None
         self.engine.tables += 1  # ranks make their tables in one order
         kind = f"{self.height} x {self.width} {self.dtype}, {rule}, {exchange}, {self.dealing.identity()}"
-        self._described = f"table {self.engine.tables} ({kind})"
+        self._described = f"table {self.engine.tables} ({kind}, init {name_of(init)}, seed {seed})"
 
     def _filled(self, init):
         """This rank's first rows, made in blocks."""
@@ -172,7 +173,7 @@ class ShardedTable(SavedTable):
         Parameters
         ----------
         ids : LoDTensor, array or list of int32 or int64
-            Not to be changed, nor weights, until the update by this batch.
+            Copied, as weights are: the update by this batch takes them as they are now.
         pool : str, optional
             As in ``embedding_bag``; without one, as in ``lookup``.
         weights, pad_value, dtype
@@ -184,8 +185,7 @@ class ShardedTable(SavedTable):
             ``wait()`` gives the result; ``update`` takes the batch.
         """
         batch = Batch(self, ids, pool, weights, attrs)
-        if self._on is not None:
-            batch._exchange = self._begin("lookup", batch.look_up())
+        batch.begin("start")
         return batch
 
     @surface
@@ -195,7 +195,7 @@ class ShardedTable(SavedTable):
         Parameters
         ----------
         ids : array of int32 or int64 of any shape, LoDTensor, or list
-            This rank's own; may be empty. Not to be changed until the update.
+            This rank's own; may be empty.
 
         Returns
         -------
@@ -208,7 +208,7 @@ class ShardedTable(SavedTable):
         RankError
             Another rank has refused its ids.
         """
-        return self.start(ids).wait()
+        return Batch(self, ids, None, None, {}).at_once()
 
     @surface
     def embedding_bag(
@@ -225,7 +225,7 @@ class ShardedTable(SavedTable):
         Parameters
         ----------
         ids : LoDTensor of int32 or int64
-            This rank's own bags, the innermost sequences; there may be none. Not to be changed until the update.
+            This rank's own bags, the innermost sequences; there may be none.
         weights : array of shape (number of ids,), or LoDTensor, optional
         pool : {"sum", "mean", "sqrt", "max", "min", "prod", "logsumexp", "logmeanexp"}
             With ``exchange="partial"`` one of the first three.
@@ -243,7 +243,7 @@ class ShardedTable(SavedTable):
         RankError
             Another rank has refused its batch.
         """
-        return self.start(ids, pool=pool, weights=weights, pad_value=pad_value, dtype=dtype).wait()
+        return Batch(self, ids, pool, weights, {"pad_value": pad_value, "dtype": dtype}).at_once()
 
     # -- updates ---------------------------------------------------------------------------------
 
@@ -272,7 +272,7 @@ class ShardedTable(SavedTable):
             batch.step_directly(grad, attrs)
             self._done_with(batch)
         else:
-            self._begin("update", self._step(grad, batch, attrs)).finish()
+            Exchange(self.engine, "update", [self._step(grad, batch, attrs)]).finish()
 
     def _step(self, grad, batch, attrs):
         batch = self._looked_up(batch)
@@ -284,7 +284,7 @@ class ShardedTable(SavedTable):
         if batch is not None and not isinstance(batch, Batch):
             raise TypeError(f"batch must be what start returned, got {type(batch).__name__}")
         if batch is None or batch.table is not self or batch.stepped:
-            raise LodkitError("update follows a lookup of this table, each once; or pass the batch that start returned")
+            raise LodkitError("update follows a lookup of this table, each once; look up again, or pass another batch")
         return batch
 
     def _done_with(self, batch):
@@ -305,14 +305,14 @@ class ShardedTable(SavedTable):
 
     def _announce(self, what, *counts):
         """The call that all ranks make, and the numbers that each gets first: up to three."""
-        numbers = np.zeros((self.engine.size, NUMBERS + COLUMNS), np.int64)
-        for i, count in enumerate(counts):
-            numbers[:, NUMBERS + i] = count
-        ones = np.ones(self.engine.size, np.int64)
-        return f"{what} of {self._described}", self._part("counts", numbers, ones, ones).array[:, NUMBERS:]
+        return f"{what} of {self._described}", self.count_call(*counts)
 
-    def _begin(self, what, job):
-        return Exchange(self.engine, what, [job])
+    def count_call(self, *counts: Any) -> Array:
+        """The numbers of the message that begins a call, which is counted."""
+        numbers = np.zeros((self.engine.size, NUMBERS + COLUMNS), np.int64)
+        numbers[:, NUMBERS : NUMBERS + len(counts)] = np.transpose(counts)
+        ones = np.ones(self.engine.size, np.int64)
+        return self._part("counts", numbers, ones, ones).array[:, NUMBERS:]
 
     def _part(self, purpose, array, counts, expected):
         """A part of a message, counted."""

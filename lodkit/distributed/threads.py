@@ -10,6 +10,7 @@ import numpy as np
 
 from ..arrays.checks import integer
 from ..public import public
+from .calls import announce_end
 from .engine import Engine, received
 
 
@@ -69,7 +70,8 @@ class ThreadEngine(Engine):
 def run_threads(size: int, function: Callable[[Engine], Any]) -> list[Any]:
     """Run ``function(engine)`` in ``size`` threads, the ranks; return what each returned, by rank.
 
-    An error of one ends the others at their next exchange, and is raised here.
+    An error of one ends the others at their next exchange, and is raised here; so is that of ranks that make different
+    calls, or of which one returns while others go on.
 
     Examples
     --------
@@ -85,7 +87,9 @@ def run_threads(size: int, function: Callable[[Engine], Any]) -> list[Any]:
 
     def run(rank):
         try:
-            results[rank] = function(ThreadEngine(meeting, rank, size))
+            engine = ThreadEngine(meeting, rank, size)
+            results[rank] = function(engine)
+            announce_end(engine)
         except BaseException as error:
             errors[rank] = error
             meeting.barrier.abort()

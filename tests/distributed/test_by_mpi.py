@@ -26,6 +26,17 @@ def test_an_error_that_nobody_catches_ends_all_ranks():
     assert "KeyError: 'rank 1 alone'" in done.stderr
 
 
+@pytest.mark.parametrize("how", [["end"], ["exit", "0"], ["exit", "3"]])
+@pytest.mark.parametrize("runner", [[], ["-m", "mpi4py"]])
+def test_a_rank_that_ends_early_ends_all(how, runner):
+    command = [mpirun(), "-n", "3", sys.executable, *runner, str(HERE / "programs" / "one_ends.py"), *how]
+    done = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode
+    if not (runner and how == ["exit", "3"]):  # there mpi4py ends all, without a word
+        assert "rank 1 makes another call than this rank" in done.stderr, done.stderr
+        assert "There: the end of its program. Here: lookup rows" in done.stderr
+
+
 def test_lookups_that_nobody_waits_for():
     assert run(2, "lookups_left.py").count("of 2 has 1000 rows") == 2
 

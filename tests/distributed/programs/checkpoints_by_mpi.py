@@ -27,7 +27,7 @@ if engine.rank == last:
 try:
     table.save(directory)
 except CheckpointError as error:
-    assert f"nothing was saved, earlier checkpoints stay: rank {last}: OSError(27, 'File too large')" in str(error), (
+    assert f"nothing was saved, earlier checkpoints stay: rank {last}: OSError: [Errno 27] File too large: '" in str(error), (
         error
     )
 else:
