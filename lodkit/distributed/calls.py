@@ -54,8 +54,12 @@ def announce(engine: Engine, call: str, numbers: Array | None = None, error: Exc
     announced = engine.alltoall(message)
     if announced[:, FAILED].any():
         raise_together(engine, error, announced[:, FAILED])
-    if (announced[:, CALL] != message[:, CALL]).any():
-        _refuse(call, _texts(engine, call))
+    if (other := np.flatnonzero(announced[:, CALL] != message[:, CALL])).size:
+        texts = _texts(engine, call)
+        raise LodkitError(
+            f"rank {other[0]} makes another call than this rank; all make the same, in the same order. "
+            f"There: {texts[other[0]]}. Here: {texts[engine.rank]}"
+        )
     found = announced[:, NUMBERS:][:, : numbers.shape[1]]
     if numbers.shape[1] <= COLUMNS:
         return found
@@ -70,16 +74,6 @@ def announce_end(engine: Engine) -> None:
             announce(engine, END)
 
 
-def _refuse(call, texts):
-    """Raise the error of ranks that make different calls."""
-    here = call.encode()[:TEXT].decode(errors="replace")
-    rank, other = next((rank, text) for rank, text in enumerate(texts) if text != here)
-    raise LodkitError(
-        f"rank {rank} makes another call than this rank; all make the same, in the same order. There: {other}. "
-        f"Here: {here}"
-    )
-
-
 def raise_together(engine: Engine, error: Exception | None, failed: Array) -> None:
     """Raise on every rank, as some have ``failed``: the own error, or a RankError with that of the first of them."""
     texts = _texts(engine, "" if error is None else f"{type(error).__name__}: {error}")
@@ -91,6 +85,7 @@ def raise_together(engine: Engine, error: Exception | None, failed: Array) -> No
 
 def _texts(engine, text):
     """The text of each rank, which may be cut."""
-    data, said = np.zeros(TEXT, np.uint8), text.encode()[:TEXT]
+    data, said = np.zeros(TEXT, np.uint8), text.encode()
+    said = said if len(said) <= TEXT else said[: TEXT - 3] + b"..."
     data[: len(said)] = np.frombuffer(said, np.uint8)
     return [row.tobytes().rstrip(b"\0").decode(errors="replace") for row in engine.allgather(data)]

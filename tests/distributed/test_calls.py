@@ -87,6 +87,16 @@ def test_many_tables_at_once():
     assert run_threads(3, call) == [{f"t{i}": [3 * rank, 19] for i in range(5)} for rank in range(3)]
 
 
+def test_many_tables_of_which_the_last_differs():
+    """Beyond what the message shows of a call."""
+
+    def call(engine):
+        tables = {f"t{i}": ShardedTable(9, 2, engine, seed=engine.rank * (i == 29)) for i in range(30)}
+        ShardedTables(tables).lookup({name: [1] for name in tables})
+
+    told(2, call, "lookup of t0, t1", "...")
+
+
 @pytest.mark.parametrize("name", ["allreduce", "sum_blocks"])
 def test_sums_of_other_shapes_and_types(name):
     def call(other):
