@@ -27,8 +27,8 @@ if engine.rank == last:
 try:
     table.save(directory)
 except CheckpointError as error:
-    expected = f"nothing was saved, earlier checkpoints stay: rank {last}: OSError: [Errno 27] File too large: '"
-    assert expected in str(error), error
+    said = f"nothing was saved, earlier checkpoints stay: rank {last}: OSError: [Errno 27] File too large: '"
+    assert said in str(error), error
 else:
     raise AssertionError(f"rank {last} cannot write, and nothing was raised")
 if engine.rank == last:
