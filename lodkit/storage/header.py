@@ -1,7 +1,7 @@
 """Headers of NumPy's .npy format, read by one thread at a time.
 
-NumPy reads them with Python's own parser, which counts its depth for all threads together in Python 3.11 and 3.12.1
-and raises SystemError where two of them parse (https://github.com/python/cpython/issues/106905).
+NumPy reads them with Python's own parser, which counts its depth for all threads together in some versions (3.11.7) and
+raises SystemError where two of them parse: https://github.com/python/cpython/issues/106905
 """
 
 import io

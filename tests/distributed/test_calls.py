@@ -169,6 +169,16 @@ def test_an_engine_has_one_thread():
         assert value == 1
 
 
+def test_what_a_wait_sends_is_counted():
+    def call(engine):
+        at_once, later = two_tables(engine)
+        at_once.lookup([1, 2])
+        later.start([1, 2]).wait()
+        return [(table.traffic["counts"].bytes, table.traffic["counts"].messages) for table in (at_once, later)]
+
+    assert run_threads(3, call) == [[(2 * 40, 2), (4 * 40, 4)]] * 3
+
+
 @pytest.mark.parametrize("ranks", [1, 2])
 def test_inputs_may_be_filled_again_before_the_update(ranks):
     def call(engine, again):
