@@ -44,8 +44,8 @@ def _access(width, gather, cpu):
     @uncounted
     def gathered_row_of(values, ids, i, j):
         simd.rolled()
-        simd.prefetch_lanes(values, ids[min(i + ahead, len(ids) - 1)], j, width, True, level)
-        return ids[i]
+        simd.prefetch_lanes(values, ids[np.uint64(min(i + ahead, len(ids) - 1))], j, width, True, level)
+        return ids[np.uint64(i)]
 
     return gathered_row_of
 
@@ -77,8 +77,9 @@ def _sums(reducer, width, gather, weighted, padded, cpu):
 
     @uncounted
     def block_sum(values, ids, weights, padding, start, stop, j):
-        result, bad = simd.full(values, width, zero), 0
-        for i in range(start, stop):
+        result, bad, i = simd.full(values, width, zero), 0, start - 1
+        while i + 1 < stop:
+            i += 1
             row = row_of(values, ids, i, j)
             if gather and np.uint64(row) >= np.uint64(len(values)):
                 bad += 1
