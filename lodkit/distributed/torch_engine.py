@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
+import time
+import weakref
 from typing import Any
 
 import numpy as np
@@ -34,18 +36,25 @@ class TorchEngine(Engine):
 
     def _alltoall(self, sent, result, counts, expected):
         """Begin to send rows, as bytes; returns what waits for the end, and gives the result."""
-        source, host = torch.from_numpy(as_bytes(np.ascontiguousarray(sent))), torch.from_numpy(as_bytes(result))
+        source, sent_in_use = _lend(np.ascontiguousarray(sent))
+        host, result_in_use = _lend(result)
         target = host
         if self._staged:
             source, target = source.pin_memory().cuda(non_blocking=True), torch.empty_like(host, device="cuda")
         if not source.shape[1]:
             return lambda: result
         work = dist.all_to_all_single(target, source, expected, counts, group=self.group, async_op=True)
+        held = [work, source]  # memory of what is sent lives until it has arrived
 
-        def wait(source=source):  # memory of what is sent lives until here
-            work.wait()
+        def wait():
+            nonlocal host, target
+            held[0].wait()
             if target is not host:
                 host.copy_(target)
+            held.clear()
+            del host, target
+            while sent_in_use() is not None or result_in_use() is not None:
+                time.sleep(0)
             return result
 
         return wait
@@ -67,3 +76,13 @@ class TorchEngine(Engine):
     def abort(self, message):
         print(message, file=sys.stderr, flush=True)
         os._exit(1)
+
+
+def _lend(array):
+    """A tensor in an array's memory, as bytes, and a weak reference that is dead when no thread holds the tensor.
+
+    A thread of gloo's that is the last to hold one waits for the GIL to give it back. Where Python ends meanwhile, the
+    process aborts ("terminate called without an active exception", 11 of 40 programs of three short exchanges).
+    """
+    lent = as_bytes(array)
+    return torch.from_numpy(lent), weakref.ref(lent)

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
+import time
+import types
 
+import numpy as np
 import pytest
 import scenarios
 from mpirun import HERE, environment
@@ -37,3 +41,30 @@ def test_two_processes_by_gloo_equal_one(tmp_path):
         for process in running:
             process.kill()
             process.wait()
+
+
+def test_a_wait_ends_when_no_thread_holds_the_memory(monkeypatch):
+    """A thread that gives memory back to Python while Python ends aborts the process."""
+    dist = pytest.importorskip("torch.distributed")
+    from lodkit.distributed.torch_engine import TorchEngine
+
+    arrived, given_back = threading.Event(), threading.Event()
+
+    def exchange(target, source, *counts, **options):
+        held = [target, source]
+
+        def run():
+            held[0].copy_(held[1])
+            arrived.set()
+            time.sleep(0.1)
+            held.clear()
+            given_back.set()
+
+        threading.Thread(target=run).start()
+        return types.SimpleNamespace(wait=arrived.wait)
+
+    monkeypatch.setattr(dist, "all_to_all_single", exchange)
+    engine = object.__new__(TorchEngine)
+    engine.group, engine.rank, engine.size, engine._staged = None, 0, 2, False
+    assert engine.alltoall(np.array([3, 4])).tolist() == [3, 4]
+    assert given_back.wait(0.01)  # set just after the memory is back
