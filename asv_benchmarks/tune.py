@@ -25,7 +25,7 @@ import lodkit
 from lodkit.jit.tuning import Tuning
 from lodkit.kernels.cpu.primitives import reduce, reduce_kernels
 
-LEVELS, BYTES, ROWS = (2, 3), tuple(kib << 10 for kib in (8, 12, 16, 24, 32, 48)), (64, 128)
+LEVELS, BYTES, ROWS = (2, 3), tuple(kib << 10 for kib in (4, 8, 12, 16, 24, 32, 48)), (64, 128)
 NARROW, BROAD = (16, 32, 48), (64, 96, 128, 256)  # columns; settings of rows below and from ``WIDE`` bytes on
 #: Settings of updates and copies, what of ``tune_copies.py`` they matter to, and their choices.
 COPIES = (
