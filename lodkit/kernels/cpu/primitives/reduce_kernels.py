@@ -77,22 +77,20 @@ def _sums(reducer, width, gather, weighted, padded, cpu):
 
     @uncounted
     def block_sum(values, ids, weights, padding, start, stop, j):
-        result, bad, i = simd.full(values, width, zero), 0, start - 1
-        while i + 1 < stop:
-            i += 1
+        result, bad, i = simd.full(values, width, zero), 0, start
+        while i < stop:
             row = row_of(values, ids, i, j)
             if gather and np.uint64(row) >= np.uint64(len(values)):
                 bad += 1
-                continue
-            if padded and row == padding:
-                if zero != 0.0:
-                    result = step(result, simd.full(values, width, 0.0))
-                continue
-            x = simd.load(values, row, j, width)
-            if weighted:
-                result = simd.fma(x, simd.full(values, width, weights[i]), result)
-            else:
-                result = step(result, x)
+            elif not (padded and row == padding):
+                x = simd.load(values, row, j, width)
+                if weighted:
+                    result = simd.fma(x, simd.full(values, width, weights[i]), result)
+                else:
+                    result = step(result, x)
+            elif zero != 0.0:
+                result = step(result, simd.full(values, width, 0.0))
+            i += 1
         return result, bad
 
     @jitable(nrt=False)
