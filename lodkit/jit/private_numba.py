@@ -36,8 +36,8 @@ next_item = iternext_impl(RefType.NEW)
 
 #: Options of a function that no C code calls: Numba would compile a wrapper for that, a seventh of a first call.
 WITHOUT_C = {"no_cfunc_wrapper": True}
-#: The flags that a function without settings of its own takes over from its caller.
-INHERITED = "nrt", "fastmath", "error_model", "forceinline"
+#: The flags that a function takes over from its caller; and "nrt", if it says nothing of its own.
+INHERITED = "fastmath", "error_model"
 
 
 def number_functions(numbers):
@@ -49,7 +49,9 @@ def inline_jitable(function, inline, nrt):
     """Let compiled code call a plain function; inlined by LLVM, or without Numba's runtime (NRT), if asked."""
     options = {} if nrt else {"_nrt": False}
     register_jitable(forceinline=inline, **WITHOUT_C, **options)(function)
-    builtin_registry.functions[-1]._get_impl = _implementation
+    template = builtin_registry.functions[-1]
+    template._get_impl = _implementation
+    template.taken_over = (*INHERITED, "nrt") if nrt else INHERITED
 
 
 def _implementation(template, args, kws):
@@ -59,7 +61,7 @@ def _implementation(template, args, kws):
     twice for the parallel one.
     """
     flags = ConfigStack.top_or_none()
-    taken = [str(getattr(flags, name, None)) for name in INHERITED]
+    taken = [str(getattr(flags, name, None)) for name in template.taken_over]
     key = template.context, tuple(args), tuple(kws.items()), *taken
     return template._impl_cache.get(key) or template._build_impl(key, args, kws)
 
