@@ -40,6 +40,7 @@ def poison(monkeypatch):
         return result
 
     monkeypatch.setattr(arrays, "output", poisoned)
+    monkeypatch.setattr(arrays, "small_output", poisoned)
     monkeypatch.setattr(device, "output", poisoned)
 
 

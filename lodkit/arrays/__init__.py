@@ -31,6 +31,7 @@ from .numpy_arrays import (
     output,
     plain_array,
     plain_rows,
+    small_output,
     total_dtype,
     upcast,
     writable,

@@ -27,7 +27,8 @@ def prepare_lookup(on, table, ids, padding_idx, what="lookup_table", check_ids=N
 
     Returns the table, the type of its values, and the ids.
     """
-    table = check_rows(table, "table")
+    if not table.ndim:
+        check_rows(table, "table")
     dtype = check_values(table.dtype, what)
     if padding_idx is not None:
         check_padding(padding_idx, len(table))

@@ -11,9 +11,9 @@ from ...registry import Dense
 def lookup_table(on, table, ids, /, *, padding_idx, is_sparse=True, out=None):
     check_ids = on.ids_to_check if out is None else on.ids_in_range
     table, dtype, ids = ops.prepare_lookup(on, table, ids, padding_idx, check_ids=check_ids)
-    out = on.output(ids.shape + table.shape[1:], dtype, out, table)
-    on.gather(table, ids, padding_idx, out, unchecked=True)
-    return out
+    if out is not None:
+        out = on.output(ids.shape + table.shape[1:], dtype, out, table)
+    return on.gather(table, ids, padding_idx, out, unchecked=True)
 
 
 @ops.lookup_table_grad.kernel("cpu", "cuda")

@@ -80,17 +80,21 @@ def rows_to_read(table, ids, padding_idx):
     return table[np.where(there, flat, 0)], places.reshape(ids.shape), padding_idx
 
 
-def gather(table, ids, padding_idx, out, unchecked=False):
-    """``out[i] = table[ids[i]]`` for ids of any shape, zeros where the id is ``padding_idx``.
+def gather(table, ids, padding_idx, out=None, unchecked=False):
+    """Return ``table[ids]`` for ids of any shape, zeros where the id is ``padding_idx``, in ``out`` or a new array.
 
     ``unchecked`` ids that are outside raise, after ``out`` was written: it must be new.
     """
-    few, padding = None, -1 if padding_idx is None else padding_idx
-    if out.ndim == table.ndim == 2 and out.size < settings.parallel_from and table.flags.num & ALIGNED == ALIGNED:
-        few = _gather_few(table.dtype, out.dtype)
+    few, kind, padding = None, table.dtype, -1 if padding_idx is None else padding_idx
+    if ids.ndim == 1 and table.ndim == 2 and table.flags.num & ALIGNED == ALIGNED:
+        rows, columns = ids.size, table.shape[1]
+        if rows * columns < settings.parallel_from:
+            few = _gather_few(kind, kind if out is None else out.dtype)
     if few:
+        out = arrays.small_output((rows, columns), kind) if out is None else out
         bad = few(table, ids, padding, settings.chunk_rows, out)
     else:
+        out = arrays.output(ids.shape + table.shape[1:], native(kind)) if out is None else out
         source, flat, padding_idx = rows_to_read(table, ids, padding_idx)
         padding, target = -1 if padding_idx is None else padding_idx, out
         if ids.ndim != 1:
@@ -98,6 +102,7 @@ def gather(table, ids, padding_idx, out, unchecked=False):
         bad = gather_kernel(out.size, matrix(source), flat, padding, settings.chunk_rows, matrix(target))
     if bad and unchecked:
         ids_in_range(ids, len(table))
+    return out
 
 
 def goes_far(out):

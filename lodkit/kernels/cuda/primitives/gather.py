@@ -37,28 +37,29 @@ def _copy_byte(k, table, ids, height, columns, out):
     out[k] = table[row * columns + k % columns] if 0 <= row < height else 0
 
 
-def gather(table, ids, padding_idx, out, unchecked=False):
-    """``out[i] = table[ids[i]]``; zeros where the id is ``padding_idx``, or outside the table.
+def gather(table, ids, padding_idx, out=None, unchecked=False):
+    """Return ``table[ids]``, zeros where the id is ``padding_idx`` or outside the table, in ``out`` or a new array.
 
     ``unchecked`` is for the CPU: here ids were checked before.
     """
+    out = output(table, ids.shape + table.shape[1:], table.dtype) if out is None else out
     if not out.size:
-        return
+        return out
     columns = table.columns
     if table.dtype.itemsize == 1:  # which vectors do not hold
         _copy_byte(out.size, table, ids, len(table), columns, out)
-        return
+        return out
     width = width_of(columns, table, out)
     bits, padding = group_of(columns, width), -1 if padding_idx is None else padding_idx
     source = table if len(table) else table.like((1, *table.shape[1:]))
     launch(_copy_kernel(width), ids.size << bits, source, ids, padding, len(table), columns, bits, ids.size, out)
+    return out
 
 
 def take_rows(data, rows, out=None):
     """``data[rows]``, by a View of their numbers or NumPy's; zeros for a row outside the data."""
     out = output(data, (len(rows), *data.shape[1:]), data.dtype, out)
-    gather(data, rows if type(rows) is View else data.send(rows), None, out)
-    return out
+    return gather(data, rows if type(rows) is View else data.send(rows), None, out)
 
 
 take = take_rows
