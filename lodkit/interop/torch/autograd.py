@@ -278,11 +278,12 @@ def _gradient(g, like, others):
     """The gradient of an input as a tensor of its own memory: torch adds to gradients in place."""
     if type(g) is SelectedRows:
         rows = g._rows
-        rows = torch.from_numpy(rows.copy()) if type(rows) is np.ndarray else torch.as_tensor(rows).clone()
+        plain = type(rows) is np.ndarray
+        rows = torch.from_numpy(rows.reshape(1, -1).copy()) if plain else torch.as_tensor(rows).clone().unsqueeze(0)
         values = tensor(_apart(g.value, others))
         if values.dtype is not like.dtype:
             values = values.to(like.dtype)
-        return torch.sparse_coo_tensor(rows.unsqueeze(0), values, like.shape, check_invariants=False)
+        return torch.sparse_coo_tensor(rows, values, like.shape, check_invariants=False)
     made = tensor(_apart(g._values if type(g) is LoDTensor else g, others))
     return made if made.dtype is like.dtype else made.to(like.dtype)
 

@@ -35,7 +35,8 @@ def bags(step, saved, grad):
     if table.dtype not in _KINDS or table.is_cuda:
         return None
     values = grad_by_id(array(grad), pool, offsets, table.dtype)
-    return torch.sparse_coo_tensor(ids.clone().unsqueeze(0), values, table.shape, check_invariants=False)
+    rows = torch.from_numpy(array(ids).copy().reshape(1, -1))  # by clone and unsqueeze, 12 us of 97 more
+    return torch.sparse_coo_tensor(rows, values, table.shape, check_invariants=False)
 
 
 def grad_by_id(grad, pool, offsets, dtype):
