@@ -68,13 +68,11 @@ def test_every_optimizer_makes_its_states(name):
     """As the same steps of a table that has all its slots, and slots to come stay as they are made."""
     op = lodkit.OPS[name]
     states = [s for s in list(op.inputs)[2:] if type(None) not in op.inputs[s] or name == "ftrl"]
-    grown = GrowingTable(3, capacity=4, initializer=lambda n, item, dtype: np.ones((n, *item), dtype))
+    grown = GrowingTable(3, np.float64, capacity=4, initializer=lambda n, item, dtype: np.ones((n, *item), dtype))
     count = {name: number for name, number in (("iteration", 0), ("clip_norm", 1.0)) if name in op._needed}
     for keys in ([5, 9], [9, 7, 1, 2, 3, 4]):
         slots = grown.slots(keys)
-        grown.update(
-            op, SelectedRows(slots, np.ones((len(slots), 3), np.float32), len(grown.values)), *states, lr=0.1, **count
-        )
+        grown.update(op, SelectedRows(slots, np.ones((len(slots), 3)), len(grown.values)), *states, lr=0.1, **count)
         assert (grown.values[len(grown) :] == 1).all() and (grown.values[slots] < 1).all()
 
 

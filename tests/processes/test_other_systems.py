@@ -13,7 +13,7 @@ import pytest
 
 import lodkit
 
-HIDING = pathlib.Path(__file__).parent / "other_systems"
+HIDING = pathlib.Path(__file__).parents[1] / "other_systems"
 
 
 def without_linux(*command, **env):

@@ -11,7 +11,7 @@ import sys
 import pytest
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="guards memory by Linux's mprotect")
-ROOT = pathlib.Path(__file__).parents[1]
+ROOT = pathlib.Path(__file__).parents[2]
 
 PLANTED = """
 import ctypes, time

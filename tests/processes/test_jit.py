@@ -7,6 +7,7 @@ import subprocess
 import sys
 import textwrap
 
+import kernel_package
 import pytest
 from kernel_package import ROOT, run
 
@@ -99,7 +100,7 @@ def test_a_second_process_compiles_nothing():
                 lodkit.OPS[name](*inputs, **attrs)
     print(sorted({str(e.data["dispatcher"]) for _, e in compiled.buffer}))
     """
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), os.path.dirname(__file__)])}
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), os.path.dirname(kernel_package.__file__)])}
     command = [sys.executable, "-c", textwrap.dedent(code)]
     outs = [subprocess.run(command, capture_output=True, text=True, check=True, env=env) for _ in range(2)]
     assert outs[1].stdout.strip() == "[]"
