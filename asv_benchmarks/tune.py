@@ -4,7 +4,7 @@
 
 Every setting of bags is a kernel of its own; all take turns on the same bags, 4,096 of 20 ids on average over tables
 of 500,000 rows, uniform and Zipf. Those of updates and copies are processes (``tune_copies.py``). A setting's score
-adds up the logarithms of its times over the best ones. Takes two minutes; a quiet machine is needed.
+adds up the logarithms of its times over the best ones. Takes three minutes; a quiet machine is needed.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from lodkit.jit.tuning import Tuning
 from lodkit.kernels.cpu.primitives import reduce, reduce_kernels
 
 LEVELS, BYTES, ROWS = (2, 3), tuple(kib << 10 for kib in (4, 8, 12, 16, 24, 32, 48)), (64, 128)
+AGAIN = (0, 8, 16, 24)  # rows ahead of a second prefetch; tried with the best of the others
 NARROW, BROAD = (16, 32, 48), (64, 96, 128, 256)  # columns; settings of rows below and from ``WIDE`` bytes on
 #: Settings of updates and copies, what of ``tune_copies.py`` they matter to, and their choices.
 COPIES = (
@@ -103,24 +104,33 @@ def chosen(scores):
     return min(pairs)[1]
 
 
-def main(quick):
-    """Sweep, and print the scores and the line."""
+def scored(grid, quick):
+    """Return the scores of settings over narrow and over wide rows; every batch finds other rows in the caches."""
     height, number, rounds = (1000, 20, 1) if quick else (500_000, 4096, 18)
-    strip, sizes = strip_bytes(), [(level, size, rows) for level in LEVELS for size in BYTES for rows in ROWS]
-    grid = [Tuning(level, size, size, rows, strip_bytes=strip) for level, size, rows in sizes]
-    grid = grid[::7] if quick else grid
     scores = {columns: dict.fromkeys(grid, 0.0) for columns in (NARROW, BROAD)}
     for width in (16, 64) if quick else NARROW + BROAD:
         table = lodkit.empty((height, width))
         table[...] = rng.standard_normal(table.shape, dtype=np.float32)
         kernels = {setting: kernel_of(setting, width) for setting in grid}
         for kind in ("uniform", "zipf"):
-            found = times(kernels, batches(table, kind, 6, number), rounds)
+            found = times(kernels, batches(table, kind, 24, number), rounds)
             least = min(found.values())
             for setting, best in found.items():
                 scores[NARROW if width in NARROW else BROAD][setting] += np.log(best / least)
             print(f"{width} wide, {kind}: {least * 1e3:.3f} to {max(found.values()) * 1e3:.3f} ms", flush=True)
-    best, rest = chosen(scores), {}
+    return scores
+
+
+def main(quick):
+    """Sweep, and print the scores and the line."""
+    strip, sizes = strip_bytes(), [(level, size, rows) for level in LEVELS for size in BYTES for rows in ROWS]
+    grid = [Tuning(level, size, size, rows, strip_bytes=strip) for level, size, rows in sizes]
+    best = chosen(scored(grid[::7] if quick else grid, quick))
+    again = scored([best._replace(again=rows) for rows in AGAIN], quick)
+    totals = {setting: again[NARROW][setting] + again[BROAD][setting] for setting in again[NARROW]}
+    for setting, score in totals.items():
+        print(f"{score:.3f}  again={setting.again}")
+    best, rest = min(totals, key=totals.get), {}
     for setting, matters, choices in COPIES:
         choices = choices[:2] if quick else choices
         rest[setting] = best_choice(setting, matters, choices, best._asdict() | rest, quick)
@@ -128,7 +138,7 @@ def main(quick):
     print(
         f'    "{name}": Tuning(level={best.level}, bytes_ahead={best.bytes_ahead >> 10} << 10, '
         f"wide_bytes_ahead={best.wide_bytes_ahead >> 10} << 10, "
-        f"rows_ahead={best.rows_ahead}, strip_bytes={best.strip_bytes}, "
+        f"rows_ahead={best.rows_ahead}, again={best.again}, strip_bytes={best.strip_bytes}, "
         f"update_rows_ahead={rest['update_rows_ahead']}, far_bytes={rest['far_bytes'] >> 20} << 20),"
     )
 

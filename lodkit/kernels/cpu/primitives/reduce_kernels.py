@@ -31,7 +31,7 @@ def _access(width, gather, cpu):
     too. (To find that out per call took longer: 20 us behind a table that fills the caches.) ``cpu`` is the ``Tuning``
     to prefetch by.
     """
-    level, ahead = cpu.level, cpu.ahead(4 * width)
+    level, ahead, again = cpu.level, cpu.ahead(4 * width), cpu.again
     if not gather:
 
         @uncounted
@@ -45,6 +45,8 @@ def _access(width, gather, cpu):
     def gathered_row_of(values, ids, i, j):
         simd.rolled()
         simd.prefetch_lanes(values, ids[np.uint64(min(i + ahead, len(ids) - 1))], j, width, True, level)
+        if again:
+            simd.prefetch_lanes(values, ids[np.uint64(min(i + again, len(ids) - 1))], j, width, True, level)
         return ids[np.uint64(i)]
 
     return gathered_row_of
