@@ -12,12 +12,15 @@ try:
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
+ACCESS = "system.posix_acl_access"  # the attribute in which Linux keeps a file's list
+
 
 @contextlib.contextmanager
 def replacing(path):
     """Yield a file beside ``path`` to write to, then rename it: an interrupt leaves the old or the new file.
 
-    Drafts of processes that were killed meanwhile are removed by the next one that writes this file.
+    Drafts of processes that were killed meanwhile are removed by the next one that writes this file. Whom the old file
+    kept out the new one does, and its draft; what replaces none has the mode that the umask leaves.
     """
     folder, name = os.path.split(os.path.realpath(os.fsdecode(path)))
     check_regular(path, "replaced")
@@ -27,6 +30,8 @@ def replacing(path):
         with file:
             yield file
             file.flush()
+            if fcntl:
+                _take_rights(file.fileno(), os.path.join(folder, name))
             os.fsync(file.fileno())
             if fcntl:
                 os.replace(file.name, os.path.join(folder, name))
@@ -55,9 +60,10 @@ def sync_folder(path):
 
 def _draft(folder, name):
     """A new file, locked as long as it is open: what others find locked is not left behind."""
+    replaced = fcntl and os.path.exists(os.path.join(folder, name))
     while True:
         path = os.path.join(folder, f".{name}.{uuid.uuid4().hex[:8]}.draft")
-        file = open(path, "xb")  # noqa: SIM115  the caller closes it
+        file = open(path, "xb", opener=_private if replaced else None)  # noqa: SIM115  the caller closes it
         try:
             if fcntl:
                 fcntl.flock(file, fcntl.LOCK_EX)
@@ -66,6 +72,39 @@ def _draft(folder, name):
         if not fcntl or os.fstat(file.fileno()).st_nlink:
             return file
         file.close()  # removed before it was locked
+
+
+def _private(path, flags):
+    return os.open(path, flags, 0o600)
+
+
+def _take_rights(handle, path):
+    """Give an open file the owner and the mode of one that is there, or fewer rights where the system refuses that."""
+    try:
+        like = os.stat(path)
+    except FileNotFoundError:
+        return
+    for owner in (like.st_uid, -1):  # others than root may only give it to a group of their own
+        with contextlib.suppress(OSError):
+            os.fchown(handle, owner, like.st_gid)
+            break
+    mode, kept = like.st_mode & 0o777, os.fstat(handle).st_gid == like.st_gid
+    if not kept:
+        mode &= mode << 3 | 0o707  # another group: it may do what everybody may
+    _take_list(handle, path if kept else None)
+    with contextlib.suppress(OSError):  # a file system without modes
+        os.fchmod(handle, mode)
+
+
+def _take_list(handle, path):
+    """Give an open file the access control list of another one, or none: a folder may have one for new files."""
+    if not hasattr(os, "setxattr"):  # not Linux
+        return
+    with contextlib.suppress(OSError):  # it has none
+        os.removexattr(handle, ACCESS)
+    with contextlib.suppress(OSError):
+        if path is not None:
+            os.setxattr(handle, ACCESS, os.getxattr(path, ACCESS))
 
 
 def _remove_left(folder, name):

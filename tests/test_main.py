@@ -191,6 +191,9 @@ def damaged(state, how):
     elif how == "no iteration":
         del found["optimizer"]["iteration"]
         lodkit.save(state, found)
+    elif how == "iteration is huge":
+        found["optimizer"]["states"]["table"]["iteration"] = 10**400
+        lodkit.save(state, found)
     else:
         del found[how]
         lodkit.save(state, found)
@@ -199,7 +202,7 @@ def damaged(state, how):
 HOW = ["cut", "text", "epoch", "config", "words", "optimizer", "epoch is text", "no facts", "no bias", "another table"]
 HOW += ["another moment", "no iteration", "epoch is true", "epoch is huge", "epoch is negative", "no dictionary"]
 HOW += ["an empty config", "a config without model", "settings of other types", "labels", "parameters"]
-HOW += ["numbers for words", "a number for the table", "an array for a setting"]
+HOW += ["numbers for words", "a number for the table", "an array for a setting", "iteration is huge"]
 
 
 @pytest.mark.parametrize("how", HOW)

@@ -125,7 +125,13 @@ def test_a_damaged_state_predicts_or_is_refused(texts, tmp_path, capsys, how):
         assert error.count("\n") == 1
         assert not out
     else:
-        assert how in ("another moment", "settings of other types", "no iteration", "label of two lines")
+        assert how in (
+            "another moment",
+            "settings of other types",
+            "no iteration",
+            "iteration is huge",
+            "label of two lines",
+        )
         assert out.count("\n") == 40
         assert out.replace("\n", "").replace("\t", "").isprintable()
 

@@ -12,7 +12,9 @@ import numpy as np
 import pytest
 
 import lodkit
-from lodkit import Features, LoDTensor, SelectedRows
+from lodkit import Features, LoDTensor, SelectedRows, SizeError
+
+HUGE = np.broadcast_to(1.0, (2**50,))
 
 VALUES = {
     "epoch": 3,
@@ -183,14 +185,61 @@ def test_a_file_of_an_earlier_version(tmp_path):
         ({"a": np.array(["x"])}, TypeError, "arrays of numbers or booleans, not <U1"),
         ({"a": np.array([None])}, TypeError, "not object"),
         ({"a": [np.ones(1)], "b": {1, 2}}, TypeError, "b: save takes no set"),
+        ({"a": {"": np.ones(1)}}, TypeError, "a: keys are strings without '/', NUL and '.npy', got ''"),
+        ({"\0": np.ones(1)}, TypeError, "NUL and"),
+        ({"a": {b"x" * 1000: np.ones(1)}}, TypeError, "a: keys are strings .{100,150}$"),
+        ({"a": {"\udc80": np.ones(1)}}, ValueError, r"'a/\\udc80' is no text that UTF-8 holds .*; rename it"),
+        ({"a": {"b": 10**5000}}, ValueError, r"'a/b' is an integer of 16610 bits, .*; save it as text"),
+        (
+            {"a": {"b": HUGE}},
+            SizeError,
+            r"'a/b': there is no memory for .* \(1125899906842624,\), 9007199254740992 bytes",
+        ),
+        ({"g": SelectedRows([1], np.broadcast_to(1.0, (1, 2**50)), 5)}, SizeError, "'g/value': there is no memory for"),
     ],
 )
-def test_what_cannot_be_saved(tmp_path, values, error, message):
-    file = tmp_path / "state.npz"
+@pytest.mark.parametrize("suffix", [".npz", ".safetensors"])
+def test_what_cannot_be_saved(tmp_path, monkeypatch, suffix, values, error, message):
+    file = tmp_path / f"state{suffix}"
     lodkit.save(file, {"old": 1})
+    monkeypatch.setattr(lodkit.storage, "replacing", lambda path: pytest.fail("a file was opened"))
     with pytest.raises(error, match=message):
         lodkit.save(file, values)
     assert lodkit.load(file) == {"old": 1}
+
+
+def test_long_keys(tmp_path):
+    for key in ("k" * 70_000, "é" * 40_000):
+        with pytest.raises(ValueError, match=r"is a name of (70|80)004 bytes .*; give shorter keys, or save a \.saf"):
+            lodkit.save(tmp_path / "x.npz", {"a": 1, key: np.ones(1)})
+        lodkit.save(tmp_path / "x.safetensors", {key: np.ones(1)})
+        assert [*lodkit.load(tmp_path / "x.safetensors")] == [key]
+    assert [x.name for x in tmp_path.iterdir()] == ["x.safetensors"]
+    longest = {"k" * (2**16 - 5): np.ones(1)}
+    lodkit.save(tmp_path / "x.npz", longest)
+    assert same(lodkit.load(tmp_path / "x.npz"), longest)
+
+
+class Name(str, enum.Enum):  # noqa: UP042  whose members print as theirs
+    TABLE = "table"
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".safetensors"])
+def test_keys_are_their_texts(tmp_path, suffix):
+    """Names in an Enum print as another text than they are, which may be another key."""
+    lodkit.save(tmp_path / f"x{suffix}", {Name.TABLE: np.zeros(1), "Name.TABLE": np.ones(1)})
+    assert same(lodkit.load(tmp_path / f"x{suffix}"), {"table": np.zeros(1), "Name.TABLE": np.ones(1)})
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".safetensors"])
+def test_memory_that_ends_while_a_file_is_written(tmp_path, monkeypatch, suffix):
+    file = tmp_path / f"x{suffix}"
+    lodkit.save(file, {"old": 1})
+    monkeypatch.setattr(getattr(lodkit.storage, suffix[1:]), "check", lambda arrays: None)
+    with pytest.raises(SizeError, match="'a': there is no memory for a copy in order"):
+        lodkit.save(file, {"a": HUGE})
+    assert lodkit.load(file) == {"old": 1}
+    assert len([*tmp_path.iterdir()]) == 1
 
 
 def test_paths(tmp_path):

@@ -19,6 +19,8 @@ from ..registry.kinds import accept
 from ..registry.kinds import check_whole as check_whole_array
 from ..registry.recording import check_update_on_tape, unwrapped
 
+MOST_STEPS = 1 << 62
+
 
 class Settings:
     """Settings of a group that were found good."""
@@ -84,11 +86,23 @@ def _same(known, found, *but):
 
 
 def counted(what, number):
-    """A number of steps, which files hold as an array."""
+    """A number of steps, which files may hold as an array."""
     plain = number.item() if isinstance(number, np.ndarray) and number.size == 1 else number
-    if not is_integer(plain) or plain < 0:
-        raise LodkitError(f"the state is damaged: {what} must be a whole number from 0 on, got {number!r}")
+    if not is_integer(plain) or not 0 <= plain < MOST_STEPS:
+        raise LodkitError(
+            f"the state is damaged: {what} must be a whole number from 0 on, below 2**62, so that int64 counts the "
+            f"steps to come too, got {_cut(number)}; pass what state_dict() returned"
+        )
     return int(plain)
+
+
+def _cut(value):
+    """A value for an error, cut short."""
+    try:
+        text = repr(value)
+    except ValueError:  # an integer of more digits than Python prints
+        return f"{type(value).__name__} of too many digits to show"
+    return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 def check_attrs(op, attrs, iteration):

@@ -37,6 +37,10 @@ def save(path: str | os.PathLike[str], values: Any) -> None:
     ------
     TypeError, DTypeError
         A value cannot be saved; the message names it by its keys. The old file stays.
+    ValueError
+        A key cannot be in the file: it is too long for an .npz, no text, or one that the file keeps.
+    SizeError
+        An array that is not contiguous, of a size whose copy no memory holds.
 
     Notes
     -----

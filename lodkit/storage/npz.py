@@ -9,6 +9,7 @@ import zlib
 
 import numpy as np
 
+from .checks import check_room, encoded, in_order, shown
 from .header import header, read_header
 from .packing import BFloat16
 from .reading import StorageError, bytes_of, filled
@@ -17,24 +18,45 @@ ALIGNMENT = 64
 EXPANSION = 1032  # no deflated byte gives more
 MOST_EXPANSION, UNASKED = 100, 1 << 28  # of all arrays, where they are larger than this
 ENCRYPTED = 1  # of a member's flags
+LONGEST = (1 << 16) - 1  # bytes of a member's name
 LOCAL_HEADER, ZIP64 = 30, 20  # bytes of a member's header, and of the field that gives sizes in 64 bits
 FILLER = 0xDA7A  # id of the field of zeros that aligns a member
 
 
 def check(arrays):
-    """Every array that is packed can be written."""
+    """Refuse names that a zip archive does not hold, and what no memory holds in order."""
+    for name, array in arrays.items():
+        size = len(encoded(name) + b".npy")
+        if size > LONGEST:
+            raise ValueError(
+                f"{shown(name)} is a name of {size} bytes with .npy, more than the {LONGEST} of an .npz; give shorter "
+                "keys, or save a .safetensors"
+            )
+        check_room(name, *_stored(array))
 
 
 def write(file, arrays, meta_name, meta):
     with zipfile.ZipFile(file, "w") as archive:
         for name, array in {meta_name: np.array(meta), **arrays}.items():
-            array = np.asarray(array.float32() if isinstance(array, BFloat16) else array, order="C")
+            array = _in_order(name, array)
             member = zipfile.ZipInfo(f"{name}.npy")
             before = file.tell() + LOCAL_HEADER + len(member.filename.encode()) + ZIP64 + 4
             member.extra = struct.pack("<HH", FILLER, -before % ALIGNMENT) + bytes(-before % ALIGNMENT)
             with archive.open(member, "w", force_zip64=True) as out:
                 out.write(header(array.dtype, array.shape))
                 out.write(bytes_of(array))
+
+
+def _stored(array):
+    """The array that is read, and the type that is written."""
+    return (array.bits, np.dtype(np.float32)) if isinstance(array, BFloat16) else (array, array.dtype)
+
+
+def _in_order(name, array):
+    def made():
+        return np.asarray(array.float32() if isinstance(array, BFloat16) else array, order="C")
+
+    return in_order(name, made, *_stored(array))
 
 
 def read(source, meta_name):

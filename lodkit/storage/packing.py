@@ -14,8 +14,10 @@ from ..errors import DTypeError
 from ..lod import LoDTensor, SelectedRows
 from ..lod.batching import Batch
 from ..lod.vocabulary import Vocabulary
+from .checks import shown
 from .reading import StorageError
 
+MOST_BITS = 14_000  # of an integer: Python reads texts of 4300 digits, unless it is told to read longer ones
 FEATURES = ("lengths", "keys", "values_lengths", "values", "map_keys")
 
 
@@ -32,9 +34,10 @@ class BFloat16(typing.NamedTuple):
 def packed(name, value, arrays):
     """A value as JSON; its arrays are put into a dictionary, by names that begin with ``name``."""
     if value is None or isinstance(value, bool | int | float | str):
-        return value
+        return _plain(name, value)
     if isinstance(value, dict):
-        return {"dict": {_key(name, key): packed(_below(name, key), item, arrays) for key, item in value.items()}}
+        items = ((_key(name, key), item) for key, item in value.items())
+        return {"dict": {key: packed(_below(name, key), item, arrays) for key, item in items}}
     if isinstance(value, list | tuple):
         return [packed(_below(name, i), item, arrays) for i, item in enumerate(value)]
     if isinstance(value, LoDTensor):
@@ -61,10 +64,20 @@ def _below(name, key):
     return f"{name}/{key}" if name else str(key)
 
 
+def _plain(name, value):
+    if isinstance(value, int) and value.bit_length() > MOST_BITS:
+        raise ValueError(
+            f"{shown(name or 'the value')} is an integer of {value.bit_length()} bits, too many for a file; save it as "
+            "text, by hex(...)"
+        )
+    return value
+
+
 def _key(name, key):
+    """A key as a plain string: an Enum's member prints as another one than it is."""
     if not isinstance(key, str) or not key or "/" in key or "\0" in key or key.endswith(".npy"):
-        raise TypeError(f"{name or 'values'}: keys are strings without '/', NUL and '.npy', got {key!r}")
-    return key
+        raise TypeError(f"{name or 'values'}: keys are strings without '/', NUL and '.npy', got {key!r:.80}")
+    return str.__str__(key)
 
 
 def _array(name, value):

@@ -8,6 +8,7 @@ import math
 import numpy as np
 
 from ..errors import DTypeError
+from .checks import check_room, encoded, in_order
 from .packing import BFloat16
 from .reading import StorageError, bytes_of
 
@@ -25,6 +26,8 @@ def check(arrays):
             raise ValueError(f"{METADATA!r} is no key of the outermost dictionary: the file keeps it; rename it")
         if not isinstance(array, BFloat16) and array.dtype.newbyteorder("<") not in NAMES:
             raise DTypeError(f"{name}: safetensors has no {array.dtype}; convert with .astype(...), or save an .npz")
+        encoded(name)
+        check_room(name, _bits(array), _little(_bits(array)))
 
 
 def write(file, arrays, meta_name, meta):
@@ -32,15 +35,15 @@ def write(file, arrays, meta_name, meta):
     parts = [(name, a, "BF16") if isinstance(a, BFloat16) else (name, a, None) for name, a in arrays.items()]
     for name, array, kind in sorted(parts, key=lambda part: -_bits(part[1]).itemsize):  # all of them stay aligned
         array = _bits(array)
-        array = np.asarray(array, array.dtype.newbyteorder("<"), order="C")
         start, end = end, end + array.nbytes
-        data.append(array)
-        header[name] = {"dtype": kind or NAMES[array.dtype], "shape": [*array.shape], "data_offsets": [start, end]}
+        data.append((name, array, _little(array)))
+        header[name] = {"dtype": kind or NAMES[_little(array)], "shape": [*array.shape], "data_offsets": [start, end]}
     text = json.dumps(header, separators=(",", ":")).encode()
     text += b" " * (-(8 + len(text)) % ALIGNMENT)
     file.write(len(text).to_bytes(8, "little") + text)
-    for array in data:
-        file.write(bytes_of(array))
+    for name, array, dtype in data:
+        made = in_order(name, lambda a=array, d=dtype: np.asarray(a, d, order="C"), array, dtype)
+        file.write(bytes_of(made))
 
 
 def read(source, meta_name):
@@ -78,6 +81,11 @@ def _check_spans(spans, size):
         at = end
     if at != size:
         raise StorageError(f"its arrays take {at} bytes, but it has {size}")
+
+
+def _little(array):
+    """The type of an array, in the byte order of the file."""
+    return array.dtype.newbyteorder("<")
 
 
 def _bits(array):
