@@ -1,15 +1,19 @@
 """Write what type checkers and editors read of lodkit and its operators: ``python docs/generate_stubs.py``.
 
 An operator is an instance of a class whose ``__call__`` has its signature: one overload per library whose arrays it
-takes, so that tensors give tensors, and lists give NumPy arrays.
+takes, so that tensors give tensors, and lists give NumPy arrays. In ``lodkit.interop.torch`` it is a function, whose
+results are tensors. PyTorch is not needed here.
 """
 
 from __future__ import annotations
 
+import importlib
 import inspect
+import itertools
 import pathlib
 import re
 import sys
+import textwrap
 import typing
 from collections.abc import Sequence
 
@@ -38,9 +42,49 @@ from .typing import Integer, Number, Scalar
 
 _Bool: TypeAlias = bool | np.bool_
 """
+TORCH = f"""{TITLE}
+# mypy: disable-error-code="metaclass, misc, overload-overlap"
+from collections.abc import Sequence
+from typing import Any, Literal, TypeAlias, overload
+
+import numpy as np
+from torch import Tensor
+
+from ...lod.lod_tensor import LoDTensor
+from ...lod.rank_table import RankTable
+from ...lod.selected_rows import SelectedRows
+from ...typing import Array, ArrayLike, Integer, LoDTensorLike, Number, Scalar
+{{}}
+
+_Bool: TypeAlias = bool | np.bool_
+
+class _TensorOrLoDTensor(Tensor, LoDTensor):
+    \"""A result that is a LoDTensor where levels are left, and a tensor otherwise; to checkers it is both.\"""
+"""
+OPTIMIZERS = f"""{TITLE}
+from collections.abc import Iterable
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+import torch
+
+from ... import optim as _rules
+from ...typing import Integer, Number
+
+_Bool: TypeAlias = bool | np.bool_
+_Params: TypeAlias = Iterable[torch.Tensor] | Iterable[tuple[str, torch.Tensor]] | Iterable[dict[str, Any]]
+
+class Optimizer(torch.optim.Optimizer):
+    \"""Base of the optimizers: a rule of ``lodkit.optim`` for the parameters of PyTorch's modules.\"""
+
+    rule: type[_rules.Optimizer]
+    def __init__(self, params: _Params, lr: Number | torch.Tensor, **attrs: Any) -> None: ...
+"""
+#: Attributes of operators that groups of parameters have not: ``_LEFT_OUT`` of lodkit/interop/torch/optim.py.
+NOT_OF_GROUPS = ("mask", "return_step", "iteration")
 #: Attributes: NumPy's numbers are taken for Python's.
 WORDS = {float: "Number", int: "Integer", bool: "_Bool", type(None): "None", Scalar: "Scalar", typing.Any: "Any"}
-DENSE = {"numpy": "ArrayLike", "other": "A | ArrayLike", "any": "DenseLike"}
+DENSE = {"numpy": "ArrayLike", "other": "A | ArrayLike", "any": "DenseLike", "torch": "Tensor | ArrayLike"}
 WRITTEN = {
     "numpy": "Array",
     "other": "A",
@@ -81,7 +125,7 @@ def result_text(hint, dense):
     if len(kinds) > 1:  # a union would have to be narrowed by everyone
         if lodkit.LoDTensor not in kinds:
             return "Any"
-        return "A | Any" if dense == "A" else "ArrayOrLoDTensor"
+        return {"A": "A | Any", "Tensor": "_TensorOrLoDTensor"}.get(dense, "ArrayOrLoDTensor")
     return dense if Dense in kinds else kinds_text(kinds, dense)
 
 
@@ -104,6 +148,7 @@ class Overloads:
             text = kinds_text(kinds, (WRITTEN if updated else DENSE)[library], wider)
             if Dense not in kinds:  # of lists that hold lists a LoDTensor is made
                 text = text.replace("LoDTensor", "LoDTensorLike")
+                text = f"Tensor | {text}" if library == "torch" and text != "RankTable" else text  # jagged or sparse
             text = (only or {}).get(p.name, text)
             star = "*" if p.kind is p.VAR_POSITIONAL else ""
             name = "output" if p.name == "out" else p.name  # as an attribute it is where the result goes
@@ -123,14 +168,25 @@ class Overloads:
         variadic = any(p.kind is p.VAR_POSITIONAL for p in self.parameters)
         return found if variadic or not found else ["*", *found]
 
+    @property
+    def flags(self):
+        """Attributes with which results are tuples."""
+        return [name for name in self.op.defaults if name.startswith("return_") and not self.op.updates]
+
+    def flagged(self, inputs, out, result, **changed):
+        """An overload for each choice of the flags: every one that is set adds an array to the result."""
+        for chosen in itertools.product((False, True), repeat=len(self.flags)):
+            texts = {f: f"{f}: Literal[{on}]" + " = False" * (not on) for f, on in zip(self.flags, chosen, strict=True)}
+            attributes = self.attributes(None if any(chosen) else out, **changed, **texts)
+            several = f"tuple[{', '.join([result] * (1 + sum(chosen)))}]"
+            yield inputs + attributes, several if any(chosen) else result
+
     def all(self):
         """Parameters and result of every overload."""
         op, result, every = self.op, self.result, (self.result, *typing.get_args(self.result))
         ragged = any(lodkit.LoDTensor in kinds_of(part) for part in every)
         sparse = {Dense, lodkit.SelectedRows} <= kinds_of(result)
-        flags = [name for name in op.defaults if name.startswith("return_") and not op.updates]
-        changed = {name: f"{name}: Literal[False] = False" for name in flags}  # with them, results are tuples
-        leader, found = None, []
+        leader, found, changed = None, [], {}
         if sparse and "is_sparse" in op.defaults and "indices" not in op.inputs:  # of which some lookups have none
             changed["is_sparse"] = "is_sparse: Literal[False]"
             attributes = self.attributes(is_sparse="is_sparse: Literal[True] = True")
@@ -139,28 +195,47 @@ class Overloads:
             leader = next((name for name, kinds in op.inputs.items() if lodkit.SelectedRows in kinds), None)
         if leader:  # the result is of its kind
             found.append((self.inputs("any", only={leader: "SelectedRows"}) + self.attributes(), "SelectedRows"))
-        if leader or "is_sparse" in changed:
+        if leader or changed:
             result = Dense
         for library in ("numpy", "other") if any(Dense in kinds for kinds in op.inputs.values()) else ("any",):
             written = leader in op.updates
             only = {leader: (WRITTEN if written else DENSE)[library]} if leader and not op.variadic else {}
-            attributes = self.attributes(OUT[library] + " | LoDTensor" * ragged, **changed)
-            found.append((self.inputs(library, only=only) + attributes, result_text(result, GIVEN[library])))
+            out = OUT[library] + " | LoDTensor" * ragged
+            found += self.flagged(self.inputs(library, only=only), out, result_text(result, GIVEN[library]), **changed)
         if op.rowwise and not ragged:
             attributes = self.attributes("LoDTensor | DenseLike")
             result = re.sub(r"\bArray\b", "LoDTensor", result_text(result, "Array"))
             found.append((self.inputs("any", more=("LoDTensor",)) + attributes, result))
-        elif changed:
+        elif changed or self.flags:
             found.append((self.inputs("any") + self.attributes("DenseLike"), "Any"))
         return found
+
+    def of_tensors(self):
+        """The same of the function under torch.autograd, whose results are tensors whatever goes in."""
+        found, result = [], self.result
+        leader = next((name for name, kinds in self.op.inputs.items() if lodkit.SelectedRows in kinds), None)
+        if leader and {Dense, lodkit.SelectedRows} <= kinds_of(result):
+            found.append((self.inputs("torch", only={leader: "SelectedRows"}) + self.attributes(), "SelectedRows"))
+            result = Dense
+        found += self.flagged(self.inputs("torch"), None, result_text(result, "Tensor"))
+        if self.op.rowwise:
+            text = re.sub(r"\bTensor\b", "LoDTensor", result_text(result, "Tensor"))
+            found.append((self.inputs("torch", more=("LoDTensor",)) + self.attributes(), text))
+        elif self.flags:
+            found.append((self.inputs("torch") + self.attributes(), "Any"))
+        return found
+
+
+def signature_text(name, parameters, result, indent=""):
+    """The first lines of a function, one a parameter where they would be too long."""
+    line = f"{indent}def {name}({', '.join(parameters)}) -> {result}:"
+    lines = "".join(f"{indent}    {parameter},\n" for parameter in parameters)
+    return line if len(line) <= 120 else f"{indent}def {name}(\n{lines}{indent}) -> {result}:"
 
 
 def call_text(parameters, result, summary):
     """The lines of one ``__call__``."""
-    line = f"    def __call__(self, {', '.join(parameters)}) -> {result}:"
-    if len(line) > 120:
-        lines = "".join(f"        {parameter},\n" for parameter in ["self", *parameters])
-        line = f"    def __call__(\n{lines}    ) -> {result}:"
+    line = signature_text("__call__", ["self", *parameters], result, "    ")
     return f'{line}\n        """{summary}"""\n'
 
 
@@ -174,6 +249,16 @@ def operator_text(name, op):
     base = "UpdatingOp" if op.updates else "Op"
     calls = "\n".join(mark + call_text(*overload, summary) for overload in overloads)
     return f'class {made}({base}[..., Any]):\n{calls}\n{name}: {made}\nr"""{name}{op.signature}\n\n{doc}\n"""\n'
+
+
+def function_text(name, op):
+    """The function of an operator under torch.autograd; the whole text is at its first overload."""
+    doc, overloads = inspect.getdoc(op), Overloads(op).of_tensors()
+    texts = [f"{doc}\n" * ("\n" in doc) or doc, *[doc.partition("\n\n")[0]] * (len(overloads) - 1)]
+    mark = "@overload\n" if len(overloads) > 1 else ""
+    bodies = [textwrap.indent(f'r"""{text}"""\n', "    ") for text in texts]
+    heads = [mark + signature_text(name, *overload) for overload in overloads]
+    return "\n".join(f"{head}\n{body}" for head, body in zip(heads, bodies, strict=True))
 
 
 def names_text(names):
@@ -194,7 +279,40 @@ def package_stub():
     return "\n".join([TITLE, *lines, "", "__version__: str", f"__all__ = {names_text(lodkit.__all__)}", ""])
 
 
-GENERATED = {PACKAGE / "_operators.pyi": operators_stub, PACKAGE / "__init__.pyi": package_stub}
+def torch_stub():
+    """Text of ``lodkit/interop/torch/__init__.pyi``: what the module has, and a function for each gradient."""
+    homes = importlib.import_module("lodkit.interop.torch")._HOMES
+    lines = [f"from .{home or ''} import {name} as {name}" for name, home in homes.items()]
+    functions = (function_text(name, op) for name, op in sorted(lodkit.OPS.items()) if op.gradient_rule)
+    return "\n".join([TORCH.format("\n".join(sorted(lines))), *functions])
+
+
+def optimizer_text(name, rule):
+    """The class of PyTorch's optimizer by a rule of ``lodkit.optim``."""
+    hints = {**typing.get_type_hints(rule.op.definition), **dict.fromkeys(rule.flags, bool)}
+    needed = {*rule.op._needed} - {*rule.defaults}
+    attributes = {**rule.op.defaults, **dict.fromkeys(rule.flags, False), **rule.defaults}
+    taken = {k: v for k, v in attributes.items() if k not in ("lr", *NOT_OF_GROUPS)}
+    texts = [f"{k}: {attribute_text(hints[k])}" + f" = {v!r}" * (k not in needed) for k, v in taken.items()]
+    start = ["self", "params: _Params", "lr: Number | torch.Tensor", "*"]
+    doc = textwrap.indent(f'"""{inspect.getdoc(rule)}"""', "    ")
+    return f"class {name}(Optimizer):\n{doc}\n\n{signature_text('__init__', start + texts, 'None', '    ')} ...\n"
+
+
+def optimizers_stub():
+    """Text of ``lodkit/interop/torch/optim.pyi``, whose classes are made when it is imported."""
+    names = sorted({*lodkit.optim.__all__} - {"Optimizer"})
+    classes = [optimizer_text(name, getattr(lodkit.optim, name)) for name in names]
+    return "\n".join([OPTIMIZERS, *classes, f"__all__ = {names_text(['Optimizer', *names])}", ""])
+
+
+BRIDGE = PACKAGE / "interop" / "torch"
+GENERATED = {
+    PACKAGE / "_operators.pyi": operators_stub,
+    PACKAGE / "__init__.pyi": package_stub,
+    BRIDGE / "__init__.pyi": torch_stub,
+    BRIDGE / "optim.pyi": optimizers_stub,
+}
 
 if __name__ == "__main__":
     for file, text in GENERATED.items():

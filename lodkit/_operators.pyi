@@ -7154,6 +7154,19 @@ class _PackSegments(Op[..., Any]):
     @overload
     def __call__(
         self,
+        data: ArrayLike,
+        lengths: ArrayLike,
+        /,
+        *,
+        max_length: Integer | None = None,
+        pad_value: Number = 0.0,
+        return_presence_mask: Literal[True],
+    ) -> tuple[Array, Array]:
+        """Put segments side by side, ``pad_value`` behind the end of short ones. PackSegments of Caffe2."""
+
+    @overload
+    def __call__(
+        self,
         data: A | ArrayLike,
         lengths: A | ArrayLike,
         /,
@@ -7163,6 +7176,19 @@ class _PackSegments(Op[..., Any]):
         return_presence_mask: Literal[False] = False,
         out: A | None = None,
     ) -> A:
+        """Put segments side by side, ``pad_value`` behind the end of short ones. PackSegments of Caffe2."""
+
+    @overload
+    def __call__(
+        self,
+        data: A | ArrayLike,
+        lengths: A | ArrayLike,
+        /,
+        *,
+        max_length: Integer | None = None,
+        pad_value: Number = 0.0,
+        return_presence_mask: Literal[True],
+    ) -> tuple[A, A]:
         """Put segments side by side, ``pad_value`` behind the end of short ones. PackSegments of Caffe2."""
 
     @overload
@@ -10124,6 +10150,19 @@ class _SequencePool(Op[..., Any]):
         pool: Literal['sum', 'average', 'mean', 'sqrt', 'max', 'min', 'prod', 'logsumexp', 'logmeanexp', 'first', 'last'] = 'sum',
         pad_value: Number = 0.0,
         level: Integer = -1,
+        return_index: Literal[True],
+    ) -> tuple[ArrayOrLoDTensor, ArrayOrLoDTensor]:
+        """Reduce all rows of every sequence of a level to one row."""
+
+    @overload
+    def __call__(
+        self,
+        x: LoDTensorLike,
+        /,
+        *,
+        pool: Literal['sum', 'average', 'mean', 'sqrt', 'max', 'min', 'prod', 'logsumexp', 'logmeanexp', 'first', 'last'] = 'sum',
+        pad_value: Number = 0.0,
+        level: Integer = -1,
         return_index: _Bool = False,
         out: DenseLike | None = None,
     ) -> Any:
@@ -12467,6 +12506,39 @@ class _Unique(Op[..., Any]):
     @overload
     def __call__(
         self,
+        ids: ArrayLike,
+        /,
+        *,
+        return_inverse: Literal[False] = False,
+        return_counts: Literal[True],
+    ) -> tuple[Array, Array]:
+        """Return the distinct ids, ascending."""
+
+    @overload
+    def __call__(
+        self,
+        ids: ArrayLike,
+        /,
+        *,
+        return_inverse: Literal[True],
+        return_counts: Literal[False] = False,
+    ) -> tuple[Array, Array]:
+        """Return the distinct ids, ascending."""
+
+    @overload
+    def __call__(
+        self,
+        ids: ArrayLike,
+        /,
+        *,
+        return_inverse: Literal[True],
+        return_counts: Literal[True],
+    ) -> tuple[Array, Array, Array]:
+        """Return the distinct ids, ascending."""
+
+    @overload
+    def __call__(
+        self,
         ids: A | ArrayLike,
         /,
         *,
@@ -12474,6 +12546,39 @@ class _Unique(Op[..., Any]):
         return_counts: Literal[False] = False,
         out: A | None = None,
     ) -> A:
+        """Return the distinct ids, ascending."""
+
+    @overload
+    def __call__(
+        self,
+        ids: A | ArrayLike,
+        /,
+        *,
+        return_inverse: Literal[False] = False,
+        return_counts: Literal[True],
+    ) -> tuple[A, A]:
+        """Return the distinct ids, ascending."""
+
+    @overload
+    def __call__(
+        self,
+        ids: A | ArrayLike,
+        /,
+        *,
+        return_inverse: Literal[True],
+        return_counts: Literal[False] = False,
+    ) -> tuple[A, A]:
+        """Return the distinct ids, ascending."""
+
+    @overload
+    def __call__(
+        self,
+        ids: A | ArrayLike,
+        /,
+        *,
+        return_inverse: Literal[True],
+        return_counts: Literal[True],
+    ) -> tuple[A, A, A]:
         """Return the distinct ids, ascending."""
 
     @overload

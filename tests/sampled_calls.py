@@ -11,7 +11,12 @@ import lodkit
 from lodkit import LoDTensor, RankTable, SelectedRows
 from lodkit.registry.kinds import kinds_of
 
-HEAD = """
+STAND_IN = """
+class Tensor:
+    @property
+    def __cuda_array_interface__(self) -> Any: ...
+"""
+HEAD = f"""
 from typing import Any, TypeVar
 import numpy as np
 import lodkit
@@ -19,11 +24,7 @@ from lodkit import LoDTensor, RankTable, SelectedRows
 from lodkit.typing import Array
 
 T = TypeVar("T")
-
-class Tensor:
-    @property
-    def __cuda_array_interface__(self) -> Any: ...
-
+{STAND_IN}
 def a(kind: type[T]) -> T:
     raise NotImplementedError
 
@@ -54,31 +55,47 @@ def attribute_text(x):
     return repr(x) if plain else "anything"
 
 
-def result_text(x, hint, array):
-    """The type of a result; Any where the annotation leaves open whether it is an array of another library."""
+def result_text(x, hint, array, exact=False):
+    """The type of a result; Any where the annotation leaves open whether it is an array of another library.
+
+    Nothing is left open of those that are ``exact``.
+    """
     if isinstance(x, tuple):
         several = typing.get_args(hint)
         if several[-1:] == (Ellipsis,):
-            return f"tuple[{result_text(x[0], several[0], array)}, ...]"
+            return f"tuple[{result_text(x[0], several[0], array, exact)}, ...]"
         hints = several if len(several) == len(x) else (None,) * len(x)
-        return f"tuple[{', '.join(result_text(*pair, array) for pair in zip(x, hints, strict=True))}]"
-    if array == "Tensor" and (hint is None or len(kinds_of(hint)) > 1):
+        return f"tuple[{', '.join(result_text(*pair, array, exact) for pair in zip(x, hints, strict=True))}]"
+    if array == "Tensor" and not exact and (hint is None or len(kinds_of(hint)) > 1):
         return "Any"
     return next((kind.__name__ for kind in KINDS if isinstance(x, kind)), array)
 
 
 def module_text():
     """The module; of calls that are alike to a checker it has one."""
+    return written(HEAD, SAMPLES, "lodkit", {"array": "Array", "tensor": "Tensor"})
+
+
+def torch_text():
+    """The same of ``lodkit.interop.torch``, for tensors of PyTorch."""
+    head = HEAD.replace(STAND_IN, "from torch import Tensor\nimport lodkit.interop.torch as functions\n")
+    names = [name for name in SAMPLES if lodkit.OPS[name].gradient_rule]
+    return written(head.replace("Tensor()", "a(Tensor)"), names, "functions", {"tensor": "Tensor"})
+
+
+def written(head, names, module, arrays):
+    """The calls of operators in a module, with each kind of arrays."""
     calls = {}
-    for name, samples in SAMPLES.items():
+    for name in names:
         op = lodkit.OPS[name]
         hint = typing.get_type_hints(op.definition)["return"]
-        for inputs, attrs in samples:
+        for inputs, attrs in SAMPLES[name]:
             result = defined(op, inputs, attrs)
             given = [f"{k}={attribute_text(v)}" for k, v in attrs.items()]
-            for array, kind in (("array", "Array"), ("tensor", "Tensor")):
+            for array, kind in arrays.items():
                 texts = [input_text(x, array) for x in inputs]
-                if kind == "Array" or array in texts:
-                    calls[f"lodkit.{name}({', '.join([*texts, *given])})"] = result_text(result, hint, kind)
+                if len(arrays) == 1 or kind == "Array" or array in texts:
+                    made = result_text(result, hint, kind, exact=module == "functions")
+                    calls[f"{module}.{name}({', '.join([*texts, *given])})"] = made
     lines = (f"r{i}: {kind} = {call}\n" for i, (call, kind) in enumerate(calls.items()))
-    return HEAD + "".join(lines)
+    return head + "".join(lines)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -33,6 +34,26 @@ class Other:
         (lambda: LoDTensor([1, 2], [[2**70]]), lodkit.DTypeError, f"[0] holds {2**70}, which 64 bits do not hold"),
         (lambda: LoDTensor([1, 2], [[1, 2**70]]), lodkit.DTypeError, "at [1], which 64 bits do not hold; pass smaller"),
         (lambda: lodkit.lookup_table(TABLE, [1, 2**70]), lodkit.DTypeError, f"ids holds {2**70} at [1], which 64 bits"),
+        (lambda: lodkit.embedding_bag(TABLE, [["a"]]), lodkit.DTypeError, "ids holds text ('a'); make ids"),
+        (
+            lambda: lodkit.embedding_bag(TABLE, [[1], [0, None]]),
+            lodkit.DTypeError,
+            "ids holds None at [1, 1], a missing",
+        ),
+        (lambda: lodkit.embedding_bag(TABLE, [[1, [2]], [0]]), lodkit.LoDError, "ids: item 0 of level 1 is 1, not a"),
+        (
+            lambda: LoDTensor.from_nested([[1], [Fraction(1)]]),
+            lodkit.DTypeError,
+            "x holds numbers of type Fraction; convert each by float(...)",
+        ),
+        (
+            lambda: LoDTensor([Fraction(1)]),
+            lodkit.DTypeError,
+            "values holds numbers of type Fraction; convert each by f",
+        ),
+        (lambda: LoDTensor([1], [[Fraction(1)]]), lodkit.DTypeError, "of type Fraction; convert each by int(...)"),
+        (lambda: lodkit.relu([Fraction(1)]), lodkit.DTypeError, "not object; convert with np.array(x, float)"),
+        (lambda: LoDTensor(np.array([Fraction(1)])), lodkit.DTypeError, "convert its numbers by values.astype(...)"),
         (lambda: LoDTensor.from_padded(TABLE, [2, 1, -1]), lodkit.LoDError, "lengths[2] = -1 is negative"),
         (lambda: LoDTensor.from_padded(TABLE, [[2, 1, 1]]), lodkit.LoDError, "lengths has shape (1, 3)"),
         (

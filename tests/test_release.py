@@ -21,7 +21,14 @@ def test_one_version():
 
 def test_types_are_in_the_package():
     package = pathlib.Path(lodkit.__file__).parent
-    for file in ("py.typed", "__init__.pyi", "_operators.pyi", "ops/__init__.pyi", "registry/framework.proto"):
+    for file in (
+        "py.typed",
+        "__init__.pyi",
+        "_operators.pyi",
+        "ops/__init__.pyi",
+        "interop/torch/__init__.pyi",
+        "registry/framework.proto",
+    ):
         assert (package / file).exists(), file
 
 

@@ -205,7 +205,7 @@ def integers(x, name):
     array = plain_array(x, name) if isinstance(x, np.ndarray) else from_lists(x, name)
     if array.dtype != np.int64 or not array.flags.c_contiguous:
         if array.dtype.hasobject and array.size:
-            raise objects_error(array, name, whole=True)
+            raise objects_error(array, name, whole=True, listed=isinstance(x, list | tuple))
         if array.size and (array.dtype.kind not in "iu" or array.dtype == np.uint64):
             words = f"; {remedy_of(array.dtype)}" if array.dtype.kind in "STU" else ""
             raise DTypeError(f"{name} must be int32 or int64, not {array.dtype}{words}")

@@ -11,11 +11,14 @@ from ..errors import DTypeError
 
 OBJECTS = "OSTU"  # kinds of dtype
 _LOOKED_AT = 100_000  # elements, for the message
+_NUMBERS = (int, float, np.number, np.bool_)
 
 
 def remedy_of(dtype):
     """What to do with an array of a type that an operation does not take."""
-    return "make ids of the words by lodkit.vocabulary(texts)" if dtype.kind in "STU" else "convert with .astype(...)"
+    if dtype.kind in "STU":
+        return "make ids of the words by lodkit.vocabulary(texts)"
+    return "convert with np.array(x, float)" if dtype.hasobject else "convert with .astype(...)"  # a list perhaps
 
 
 def _place(*index):
@@ -29,7 +32,7 @@ def refuse_objects(array, name, given=None, place=_place):
     names the place of an element by its indices.
     """
     if array.dtype.kind in OBJECTS:
-        raise objects_error(_as_given(array, given), name, place)
+        raise objects_error(_as_given(array, given), name, place, listed=given is not None)
     return array
 
 
@@ -40,13 +43,20 @@ def _as_given(array, given):
     return objects if objects.shape == array.shape else array
 
 
-def objects_error(array, name, place=_place, whole=False):
+def objects_error(array, name, place=_place, whole=False, listed=False):
     """The error for an array of text or objects: it names the first element that is no number; ``whole``: no integer.
+
+    ``listed``: it was made of lists, which have no ``astype``.
 
     Of those that it looks at: an array of stride 0 has any number of elements.
     """
     odd = [(i, x) for i, x in enumerate(itertools.islice(array.flat, _LOOKED_AT)) if not _is_plain(x)][:1]
     if not odd:
+        if listed:
+            kind = next((type(x).__name__ for x in array.flat if not isinstance(x, _NUMBERS)), "object")
+            return DTypeError(
+                f"{name} holds numbers of type {kind}; convert each by {'int' if whole else 'float'}(...)"
+            )
         return DTypeError(f"{name} has dtype {array.dtype}; convert its numbers by {name}.astype(...)")
     (position, found), at = odd[0], ""
     if array.size > 1:

@@ -8,13 +8,12 @@ import numpy as np
 
 from ..errors import DeviceError, DTypeError
 
-_REMEDIES = {
-    "Record": ("records", "pass one field, x['name']"),
-    "Union": ("a union", "pass the part of one type"),
-    "BitMasked": ("None", "drop it (awkward.drop_none) or fill it (awkward.fill_none)"),
-    "ByteMasked": ("None", "drop it (awkward.drop_none) or fill it (awkward.fill_none)"),
-    "IndexedOption": ("None", "drop it (awkward.drop_none) or fill it (awkward.fill_none)"),
-}
+_REMEDIES = {"Record": ("records", "pass one field, x['name']"), "Union": ("a union", "pass the part of one type")}
+_OPTIONS = ("BitMasked", "ByteMasked", "IndexedOption")
+_WORDS = (
+    "from_awkward takes numbers, not words; for ids and words: "
+    "LoDTensor.from_arrow(awkward.to_arrow(x, extensionarray=False), dictionary=True)"
+)
 
 
 def is_array(x):
@@ -23,15 +22,17 @@ def is_array(x):
     return awkward is not None and isinstance(x, getattr(awkward, "Array", ()))
 
 
-def from_awkward(kind, x):
-    """``LoDTensor.from_awkward``: ``kind`` is LoDTensor."""
+def from_awkward(kind, x, nulls="raise", dictionary=False):
+    """``LoDTensor.from_awkward``: ``kind`` is LoDTensor; with ``nulls`` and ``dictionary`` as in ``from_arrow``."""
     if not is_array(x):
         raise TypeError(f"from_awkward takes an awkward.Array, got {type(x).__name__}; lists go to from_nested")
+    if dictionary:
+        raise DTypeError(_WORDS)
     layout = x.layout
     if layout.backend.name != "cpu":
         raise DeviceError(f"the array is on the backend {layout.backend.name}; awkward.to_backend(x, 'cpu') moves it")
     levels = []
-    while (found := _level(layout)) is not None:
+    while (found := _level(_without_nulls(layout) if nulls == "empty" else layout)) is not None:
         offsets, layout = found
         levels.append(offsets)
     return kind.from_offsets(_items(layout), *levels)
@@ -42,13 +43,16 @@ def _plain(layout):
     while True:
         name = type(layout).__name__.removesuffix("Array")
         if layout.parameter("__array__") in ("string", "bytestring", "char", "byte"):
-            raise DTypeError(
-                "from_awkward takes numbers, not words; for ids and words: "
-                "LoDTensor.from_arrow(awkward.to_arrow(x, extensionarray=False), dictionary=True)"
-            )
+            raise DTypeError(_WORDS)
         if name in _REMEDIES:
             found, remedy = _REMEDIES[name]
             raise DTypeError(f"from_awkward takes lists of numbers, not {found}; {remedy}")
+        if name in _OPTIONS:
+            empty = ", or read lists that are None as empty ones, LoDTensor.from_arrow(x, nulls='empty')"
+            raise DTypeError(
+                "from_awkward takes lists of numbers, not None; drop it (awkward.drop_none) or fill it "
+                f"(awkward.fill_none){empty if _is_lists(layout.content) else ''}"
+            )
         if name == "Indexed":
             layout = layout.project()
         elif name == "Unmasked":
@@ -68,6 +72,26 @@ def _level(layout):
     layout = layout.to_ListOffsetArray64(True)
     offsets = np.asarray(layout.offsets.data)
     return offsets, layout.content[: offsets[-1]]
+
+
+def _is_lists(layout):
+    """Whether the elements of a layout are lists that make a level."""
+    name = type(layout).__name__.removesuffix("Array")
+    return name in ("ListOffset", "List") or (name == "Regular" and _holds_lists(layout))
+
+
+def _without_nulls(layout):
+    """A layout with empty lists in place of those that are None."""
+    if type(layout).__name__.removesuffix("Array") not in _OPTIONS or not _is_lists(layout.content):
+        return layout
+    awkward = sys.modules["awkward"]
+    layout = layout.to_IndexedOptionArray64()
+    index, lists = np.asarray(layout.index.data), layout.content.to_ListOffsetArray64(True)
+    offsets = np.asarray(lists.offsets.data)
+    starts = np.where(index < 0, 0, offsets[index])
+    stops = np.where(index < 0, 0, offsets[index + 1])
+    made = awkward.index.Index64
+    return awkward.contents.ListArray(made(starts), made(stops), lists.content)
 
 
 def _holds_lists(layout):

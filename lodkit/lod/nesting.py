@@ -32,8 +32,8 @@ _LISTS = {list, tuple}
 _NUMBERS = {int, float, bool, np.float32, np.float64, np.int32, np.int64}
 
 
-def from_nested(cls, x, lod_level, dtype):
-    """The LoDTensor of nested data; see ``LoDTensor.from_nested``."""
+def from_nested(cls, x, lod_level, dtype, name="x"):
+    """The LoDTensor of nested data, called ``name`` in messages; see ``LoDTensor.from_nested``."""
     for kind in type(x).__mro__:
         if kind.__name__ in REFUSED:
             raise TypeError(
@@ -48,10 +48,10 @@ def from_nested(cls, x, lod_level, dtype):
         return _uniform(cls, x, lod_level, dtype)
     if not isinstance(x, list | tuple):
         raise TypeError(f"from_nested takes nested lists, arrays, columns or tensors, got {type(x).__name__}")
-    return _of_lists(cls, x, lod_level, dtype)
+    return _of_lists(cls, x, lod_level, dtype, name)
 
 
-def _of_lists(cls, parts, lod_level, dtype):
+def _of_lists(cls, parts, lod_level, dtype, name):
     if parts and lod_level is None and all(isinstance(part, cls) for part in parts):
         made = cls.from_sequences(parts)
         return made if dtype is None else made.with_values(cast_values(made.values, dtype))
@@ -70,12 +70,12 @@ def _of_lists(cls, parts, lod_level, dtype):
             if lod_level is None and not any(isinstance(part, list | tuple) for part in parts):
                 break
             parts = [list(part) if _is_rows(part) else part for part in parts]
-            _check_lists(parts, len(lengths), lod_level)
+            _check_lists(parts, len(lengths), lod_level, name)
         if len(lengths) == MAX_DEPTH:
             raise LoDError(f"lists are nested more than {MAX_DEPTH} deep; does one contain itself?")
         lengths.append(list(map(len, parts)))
         parts = list(chain.from_iterable(parts))
-    return cls(_row_array(parts, lengths, dtype), lengths)
+    return cls(_row_array(parts, lengths, dtype, name), lengths)
 
 
 def _opened(cls, x):
@@ -139,7 +139,7 @@ def _uniform(cls, x, lod_level, dtype):
     return cls(values, [np.full(math.prod(shape[: i + 1]), shape[i + 1]) for i in range(levels)])
 
 
-def _row_array(rows, lengths, dtype):
+def _row_array(rows, lengths, dtype, name):
     """Rows, which are numbers, arrays or lists of numbers, as one array."""
     try:
         if rows and all(map(is_tensor, rows)):
@@ -147,7 +147,7 @@ def _row_array(rows, lengths, dtype):
             return made if dtype is None else cast_values(made, dtype)
         rows = plain_rows(rows, "a row")
         if dtype is None or not set(map(type, rows)) <= _NUMBERS:
-            array = refuse_objects(np.asarray(rows), "x", rows, functools.partial(_place, lengths))
+            array = refuse_objects(np.asarray(rows), name, rows, functools.partial(_place, lengths))
         return array if dtype is None else np.asarray(rows, dtype)
     except (ValueError, OverflowError, RuntimeError) as error:
         arrays = any(map(_is_rows, rows))
@@ -156,7 +156,7 @@ def _row_array(rows, lengths, dtype):
             if arrays
             else "a row is a number or an array"
         )
-        raise LoDError(f"rows differ in shape or are not numbers ({error}); {hint}") from None
+        raise LoDError(f"{name}: rows differ in shape or are not numbers ({error}); {hint}") from None
 
 
 def _place(lengths, row, *index):
@@ -171,13 +171,13 @@ def _place(lengths, row, *index):
     return f"at [{', '.join(map(str, [row, *path]))}]"
 
 
-def _check_lists(parts, level, lod_level):
+def _check_lists(parts, level, lod_level, name):
     for i, part in enumerate(parts):
         if not isinstance(part, list | tuple):
             deep = level + _depth(parts) if lod_level is None else lod_level + 1
             missing = "; fill missing lists with []" if part is None or part != part else ""
             rule = f"every row lies {deep} lists deep{missing}"
-            raise LoDError(f"item {i} of level {level} is {part!r:.80}, not a list; {rule}")
+            raise LoDError(f"{name}: item {i} of level {level} is {part!r:.80}, not a list; {rule}")
 
 
 def _depth(lists):

@@ -70,8 +70,15 @@ _WANTED = {
 def _misfit(op, x, kinds, name):
     wanted = [words for kind, words in _WANTED.items() if kind in kinds]
     expected, remedies = (" or ".join(words) for words in zip(*(words[:2] for words in wanted), strict=True))
+    if wanted[0][2] == "LoDTensor" and isinstance(x, LISTS) and not _holds_rows(x):
+        remedies = "LoDTensor({}, [lengths])" if isinstance(x, list | tuple) else "LoDTensor([{}], [[1]])"
     remedies = (conversion_of(x, wanted[0][2]) or remedies).replace("{}", name)
     return TypeError(f"{op.name}: {name} must be {expected}, got {type(x).__name__}; pass {remedies}")
+
+
+def _holds_rows(x):
+    """Whether a list holds lists or arrays, of which ``LoDTensor.from_nested`` makes levels."""
+    return isinstance(x, list | tuple) and any(isinstance(row, list | tuple) or hasattr(row, "shape") for row in x)
 
 
 def _check_one_by_one(op, names, inputs):

@@ -11,6 +11,7 @@ from ..arrays import from_lists, is_array, plain_array
 from ..errors import LoDError, LoDMismatchError
 from ..lod import LoDTensor, RankTable, SelectedRows, mismatch
 from ..lod.levels import resized
+from ..lod.nesting import from_nested
 
 if typing.TYPE_CHECKING:
     Dense: typing.TypeAlias = typing.Any
@@ -86,7 +87,7 @@ def accept(x, allowed, name):
         if Dense in allowed:
             return from_lists(x, name)
         if LoDTensor in allowed and _nested(x):
-            return LoDTensor.from_nested(x)
+            return from_nested(LoDTensor, x, None, None, name)
     if isinstance(x, np.ndarray) and type(x) is not np.ndarray:
         return plain_array(x, name)
     return x

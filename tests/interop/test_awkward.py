@@ -90,6 +90,27 @@ def test_words_go_by_arrow():
     assert [[words[i] for i in s] for s in ids.to_list()] == [["b", "a"], [], ["a"]]
 
 
+def test_lists_that_are_none_are_read_as_empty_by_choice():
+    for array in (
+        ak.Array([[1], None, [2, 3]]),
+        ak.Array([None, [[1, 2], None], [None, [3]], None]),
+        ak.mask(ak.Array([[1], [4, 5], [2, 3]]), [True, False, True]),
+        ak.mask(ak.Array([[[1], [2]], [[3], []]]), [False, True]),
+        ak.mask(ak.to_regular(ak.Array([[[1], [2, 4]], [[3], []]]), axis=1), [False, True]),
+        ak.Array([None, None, [1]])[:2],
+    ):
+        filled = [[] if part is None else [[] if x is None else x for x in part] for part in array.to_list()]
+        assert LoDTensor.from_arrow(array, nulls="empty").to_list() == filled
+        with pytest.raises(
+            DTypeError, match=r"not None; .* or read lists that are None as empty ones, .*nulls='empty'"
+        ):
+            LoDTensor.from_arrow(array)
+    with pytest.raises(DTypeError, match=r"not None; drop it .* or fill it \(awkward.fill_none\)$"):
+        LoDTensor.from_arrow(ak.Array([[1, None]]), nulls="empty")
+    with pytest.raises(DTypeError, match="not words; for ids and words"):
+        LoDTensor.from_arrow(ak.Array([[1]]), dictionary=True)
+
+
 def test_structure_alone_is_refused():
     with pytest.raises(LoDError, match="without values"):
         LoDTensor(None, [[1]]).to_awkward()

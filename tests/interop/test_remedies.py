@@ -142,12 +142,29 @@ def test_every_line_of_the_table_is_a_template():
     assert conversion_of(object()) is None
 
 
+@pytest.mark.parametrize(
+    ("ids", "remedy", "length"),
+    [
+        ([1, 2], "LoDTensor(ids, [lengths])", 1),
+        ((1, 2), "LoDTensor(ids, [lengths])", 1),
+        ([], "LoDTensor(ids, [lengths])", 1),
+        (3, "LoDTensor([ids], [[1]])", 1),
+        ([np.array([1, 2]), np.array([3])], "LoDTensor(values, [lengths]) or LoDTensor.from_nested(ids)", 2),
+    ],
+    ids=["list", "tuple", "empty list", "number", "list of arrays"],
+)
+def test_ids_without_sequences_are_told_what_makes_them(ids, remedy, length):
+    table = np.ones((4, 1))
+    with pytest.raises(TypeError, match=f"ids must be a LoDTensor, got .*; pass {re.escape(remedy)}$"):
+        lodkit.embedding_bag(table, ids)
+    names = {"LoDTensor": LoDTensor, "ids": ids, "lengths": [np.size(ids)] if length == 1 else None}
+    assert len(lodkit.embedding_bag(table, eval(remedy.rpartition(" or ")[2], names))) == length
+
+
 def test_lists_of_lists_are_taken_where_only_a_lod_tensor_can_be():
     expected = lodkit.embedding_bag(np.arange(4.0)[:, None], LoDTensor([1, 2, 3], [[2, 0, 1]]))
     for ids in ([[1, 2], [], [3]], ((1, 2), (), (3,))):
         np.testing.assert_array_equal(lodkit.embedding_bag(np.arange(4.0)[:, None], ids), expected)
     assert lodkit.sequence_softmax([[1.0], [2.0, 2.0]]).to_list() == [[1.0], [0.5, 0.5]]
-    with pytest.raises(TypeError, match=r"ids must be a LoDTensor, got list; pass LoDTensor\(values, \[lengths\]\)"):
-        lodkit.embedding_bag(np.ones((4, 1)), [1, 2])
     with pytest.raises(lodkit.LoDError, match=r"uneven|not a list"):
         lodkit.relu([[1.0], [2.0, 3.0]])

@@ -58,15 +58,19 @@ def pyright(folder, files):
 
 @pytest.mark.parametrize("checker", [mypy, pyright], ids=lambda checker: checker.__name__)
 def test_right_code_passes_and_wrong_code_does_not(checker, tmp_path):
-    texts = {"names": NAMES, "calls": module_text()}
-    texts |= {name: (TYPING / f"{name}.py").read_text() for name in ("correct", "wrong")}
+    check(checker, tmp_path, {"names": NAMES, "calls": module_text()}, "correct", "wrong")
+
+
+def check(checker, folder, texts, right, wrong):
+    """Assert that a checker finds errors in the marked lines of the file ``wrong`` alone."""
+    texts |= {name: (TYPING / f"{name}.py").read_text() for name in (right, wrong)}
     for name, text in texts.items():
-        (tmp_path / f"{name}.py").write_text(text)
-    found = checker(tmp_path, [f"{name}.py" for name in texts])
-    unexpected = [error for error in found if error[0] != "wrong"]
+        (folder / f"{name}.py").write_text(text)
+    found = checker(folder, [f"{name}.py" for name in texts])
+    unexpected = [error for error in found if error[0] != wrong]
     lines = {name: text.splitlines() for name, text in texts.items()}
     assert not unexpected, [(*e, lines[e[0]][int(e[1]) - 1] if e[0] in lines else "") for e in unexpected[:9]]
-    marked = {i for i, line in enumerate(texts["wrong"].splitlines(), 1) if "  # error" in line}
+    marked = {i for i, line in enumerate(texts[wrong].splitlines(), 1) if "  # error" in line}
     assert {int(line) for _, line, _ in found} == marked
 
 

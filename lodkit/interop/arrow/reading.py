@@ -11,6 +11,7 @@ from ...errors import LoDError
 from ...lod import LoDTensor, frozen
 from ...lod.batching import concat
 from ...lod.levels import compiled
+from ..awkward import from_awkward
 from ..awkward import is_array as is_awkward
 from . import buffers
 from .importing import Column, chunks_of
@@ -23,7 +24,7 @@ def from_arrow(x, nulls, dictionary):
     """``LoDTensor.from_arrow``."""
     _check(nulls)
     if is_awkward(x):
-        return LoDTensor.from_awkward(x)
+        return from_awkward(LoDTensor, x, nulls, dictionary)
     return _joined(_only_column(chunks_of(x)), nulls, dictionary)
 
 

@@ -7,6 +7,8 @@ LoDTensors over tensors, or tuples of them. A table's gradient is a sparse COO t
 from __future__ import annotations
 
 import difflib
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -20,6 +22,9 @@ from ...tracebacks import shorten
 from . import library
 from .operands import CONSTANT, PLAIN_FRAME, array, cut, cut_results, joined, kept, tensor
 from .shortcuts import SHORTCUTS
+
+if TYPE_CHECKING:
+    from ...registry.operators import Op, P
 
 _functions: dict = {}
 
@@ -39,7 +44,7 @@ def operator(name):
     raise AttributeError(f"module 'lodkit.interop.torch' has no attribute {name!r}{hint}")
 
 
-def differentiable(op):
+def differentiable(op: Op[P, Any]) -> Callable[P, Any]:
     """Return an operator as a function of tensors that torch.autograd differentiates.
 
     Parameters
@@ -89,7 +94,7 @@ def differentiable(op):
     function.__name__ = function.__qualname__ = op.name
     function.__module__ = "lodkit.interop.torch"
     function.__doc__ = op.__doc__
-    function.__signature__ = op.signature
+    function.__signature__ = op.signature  # type: ignore[attr-defined]
     _functions[op] = function
     return function
 

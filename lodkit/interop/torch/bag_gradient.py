@@ -90,7 +90,7 @@ class BagGradient(torch.Tensor):
         bags = LoDTensor._wrap(bags._values, bags._lod[-1:])
         return cls._made(shape, grad.dtype, [Part.of(bags, grad, copied, pool)])
 
-    def selected_rows(self):
+    def selected_rows(self) -> SelectedRows:
         """The same gradient as SelectedRows: a row for each id, of all backwards, not merged."""
         bags, grad, weights, pool = self.joined()
         return embedding_bag_grad(_like(self), bags, grad, weights, pool=pool)
@@ -98,11 +98,11 @@ class BagGradient(torch.Tensor):
     def share_memory_(self):
         raise NotImplementedError("the gradient of a fused EmbeddingBag has no memory to share; call zero_grad() first")
 
-    def to_sparse(self):  # type: ignore[override]
+    def to_sparse(self) -> torch.Tensor:  # type: ignore[override]
         """The same gradient as a sparse COO tensor, not coalesced."""
         return self.selected_rows().to_torch()
 
-    def to_dense(self):  # type: ignore[override]
+    def to_dense(self) -> torch.Tensor:  # type: ignore[override]
         """The same gradient as a tensor of the table's shape."""
         return torch.from_numpy(self.selected_rows().to_dense())
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 import torch
 
@@ -11,7 +14,7 @@ from ...lod import LoDTensor
 from ...lod import levels as _levels
 
 
-def collate(batch):
+def collate(batch: Sequence[Any]) -> Any:
     """Make a batch of examples: ``DataLoader(dataset, collate_fn=lodkit.interop.torch.collate)``.
 
     Parameters
@@ -103,13 +106,15 @@ def _length(x, level, place):
 def _labels(values):
     if isinstance(values[0], torch.Tensor):
         return torch.stack([*map(torch.as_tensor, values)])
-    return torch.as_tensor(refuse_objects(np.asarray(values), "the labels"))
+    return torch.as_tensor(refuse_objects(np.asarray(values), "the labels", values))
 
 
 def _joined(rows, place):
     """Rows of all sequences in one tensor, in the widest type of those that have any."""
     parts = [
-        x if isinstance(x, torch.Tensor) else torch.as_tensor(refuse_objects(np.asarray(x), f"batch[i]{place}"))
+        x
+        if isinstance(x, torch.Tensor)
+        else torch.as_tensor(refuse_objects(np.asarray(x), f"batch[i]{place}", x if isinstance(x, list) else None))
         for x in rows
     ]
     given = [x for x in parts if x.shape[0]] or parts[:1]

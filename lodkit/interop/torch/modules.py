@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import typing
+from typing import Any, Literal, Self
 
 import torch
 
@@ -60,21 +61,21 @@ include_last_offset, padding_idx, device, dtype
 
     def __init__(
         self,
-        num_embeddings,
-        embedding_dim,
-        max_norm=None,
-        norm_type=2.0,
-        scale_grad_by_freq=False,
-        mode="mean",
-        sparse=False,
-        _weight=None,
-        include_last_offset=False,
-        padding_idx=None,
-        device=None,
-        dtype=None,
+        num_embeddings: int,
+        embedding_dim: int,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        mode: Literal["sum", "mean", "max"] = "mean",
+        sparse: bool = False,
+        _weight: torch.Tensor | None = None,
+        include_last_offset: bool = False,
+        padding_idx: int | None = None,
+        device: torch.device | str | int | None = None,
+        dtype: torch.dtype | None = None,
         *,
-        fused=False,
-    ):
+        fused: bool = False,
+    ) -> None:
         super().__init__(
             num_embeddings,
             embedding_dim,
@@ -93,9 +94,9 @@ include_last_offset, padding_idx, device, dtype
         self._check()
 
     @classmethod
-    def from_pretrained(cls, embeddings, *args, fused=False, **kwargs):
+    def from_pretrained(cls, embeddings: torch.Tensor, *args: Any, fused: bool = False, **kwargs: Any) -> Self:
         """As PyTorch's; ``fused`` as in the constructor."""
-        made = super().from_pretrained(embeddings, *args, **kwargs)
+        made: Any = super().from_pretrained(embeddings, *args, **kwargs)
         made.fused = fused
         made._check()
         return made
@@ -120,7 +121,12 @@ include_last_offset, padding_idx, device, dtype
             return "fused"
         return "sparse" if self.sparse else "frequency" if self.scale_grad_by_freq else "dense"
 
-    def forward(self, input, offsets=None, per_sample_weights=None):
+    def forward(
+        self,
+        input: torch.Tensor | LoDTensor,
+        offsets: torch.Tensor | None = None,
+        per_sample_weights: torch.Tensor | LoDTensor | None = None,
+    ) -> Any:
         """Reduce bags of rows of the table.
 
         Parameters
@@ -193,7 +199,7 @@ include_last_offset, padding_idx, device, dtype
             ids = ids.reshape(tuple(input.shape))
         checked_ids(ids, self.weight.shape[0], "input")
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return super().extra_repr() + (", fused=True" if self.fused else "")
 
 
@@ -222,13 +228,13 @@ class SequencePool(torch.nn.Module):
             [4.]], grad_fn=<RecordedBackward>)
     """
 
-    def __init__(self, pool="sum", level=-1, pad_value=0.0):
+    def __init__(self, pool: Pool = "sum", level: int = -1, pad_value: float = 0.0) -> None:
         super().__init__()
         if pool not in POOLS:
             raise ValueError(f"pool must be one of {', '.join(POOLS)}, got {pool!r}")
         self.pool, self.level, self.pad_value = pool, level, float(pad_value)
 
-    def forward(self, x, offsets=None):
+    def forward(self, x: torch.Tensor | LoDTensor, offsets: torch.Tensor | None = None) -> Any:
         """Pool a LoDTensor whose values are a tensor, a jagged nested tensor, or a tensor of rows and its offsets.
 
         Returns
@@ -246,7 +252,7 @@ class SequencePool(torch.nn.Module):
     def _forward(self, x, offsets):
         return _pool(_sequences(x, offsets), pool=self.pool, level=self.level, pad_value=self.pad_value)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return f"pool={self.pool!r}, level={self.level}"
 
 

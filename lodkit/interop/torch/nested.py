@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import torch
 
 from ...arrays.tensors import tensor_of
+from ...arrays.types import ArrayLike, Levels
 from ...errors import LoDError, LoDLevelError
 from ...lod import LoDTensor
 from ...lod import levels as _levels
 
 
-def ragged(values, *lengths, offsets=None):
+def ragged(values: torch.Tensor, *lengths: ArrayLike | torch.Tensor, offsets: Levels | None = None) -> LoDTensor:
     """Make a LoDTensor over a tensor, which may require grad.
 
     Parameters
@@ -43,7 +46,8 @@ def ragged(values, *lengths, offsets=None):
     if bool(lengths) == (offsets is not None):
         raise TypeError("give lengths, a vector per level, or offsets=")
     given = _levels.from_lengths if lengths else _levels.from_offsets
-    return over(LoDTensor, values, given([integers(x) for x in lengths or offsets]))
+    vectors = lengths if offsets is None else offsets
+    return over(LoDTensor, values, given([integers(x) for x in vectors]))
 
 
 def over(kind, values, levels):
@@ -104,7 +108,7 @@ def _by_key(kind, keys, values, lengths):
     return found
 
 
-def keyed(tensors):
+def keyed(tensors: Mapping[str, LoDTensor]) -> tuple[list[str], torch.Tensor, torch.Tensor]:
     """Return keys, values and lengths of a KeyedJaggedTensor: ``KeyedJaggedTensor(*keyed(tensors))``.
 
     Parameters
