@@ -108,7 +108,7 @@ def flat(result):
     return [result]
 
 
-def _check_locked_array(array):
+def check_locked_array(array):
     """Neither an array nor what it lies in can be made writable."""
     while isinstance(array, np.ndarray):
         assert not array.flags.writeable
@@ -133,7 +133,7 @@ def check_locked(x):
     elif isinstance(x, lodkit.RankTable):
         kept, handed = [x._index, x._running, x._ranks, x._steps], [x.index, x.running]
     for numbers in handed:
-        _check_locked_array(numbers)
+        check_locked_array(numbers)
         assert not any(np.shares_memory(numbers, other) for other in kept)
 
 

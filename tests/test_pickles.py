@@ -8,6 +8,7 @@ import pickletools
 
 import numpy as np
 import pytest
+from conftest import check_locked
 
 import lodkit
 
@@ -62,3 +63,58 @@ def test_published_names_can_be_sent_to_another_process():
     for module, names in ((lodkit.caffe2, lodkit.caffe2.OPERATORS), (lodkit.paddle, lodkit.paddle.__all__)):
         for name in names:
             assert pickle.loads(pickle.dumps(getattr(module, name))) == getattr(module, name)
+
+
+def _structured(count):
+    x = lodkit.LoDTensor(np.ones((2 * count, 2)), [[count], [2] * count])
+    rows = lodkit.SelectedRows(np.arange(count), np.ones((count, 2)), count)
+    return {"LoDTensor": x, "SelectedRows": rows, "RankTable": lodkit.lod_rank_table(x.drop_level(0))}
+
+
+def _kept(x):
+    return [x._rows] if isinstance(x, lodkit.SelectedRows) else [*x._lod]
+
+
+def _arrays(parts):
+    """The arrays of integers in nested tuples."""
+    if isinstance(parts, tuple | list):
+        return [array for part in parts for array in _arrays(part)]
+    return [parts] if isinstance(parts, np.ndarray) and parts.dtype == np.int64 else []
+
+
+@pytest.mark.parametrize("count", [3, 5000])
+@pytest.mark.parametrize("name", ["LoDTensor", "SelectedRows", "RankTable"])
+def test_nobody_gets_hold_of_structure_by_a_pickle(name, count):
+    """What ``__reduce_ex__`` handed out were the arrays that kernels trust."""
+    x = _structured(count)[name]
+    before = [array.copy() for array in _kept(x)]
+    handed = _arrays(x.__reduce_ex__(4)[1])
+    assert len(handed) == len(before)
+    for array in handed:
+        assert not any(np.shares_memory(array, kept) for kept in _kept(x))
+    buffers = []
+    data = pickle.dumps(x, protocol=5, buffer_callback=buffers.append)
+    sent = [bytearray(buffer.raw()) for buffer in buffers]
+    for buffer in buffers:
+        array = np.frombuffer(buffer, np.uint8)
+        assert not any(np.shares_memory(array, kept) for kept in _kept(x))
+    again = pickle.loads(data, buffers=sent)
+    for buffer in sent:  # written after it was restored
+        np.frombuffer(buffer, np.uint8)[:] = 77
+    check_locked(again)
+    for kept, expected in zip(_kept(again), before, strict=True):
+        np.testing.assert_array_equal(kept, expected)
+
+
+@pytest.mark.parametrize("merged", [False, True])
+def test_rows_are_checked_when_they_are_restored(merged):
+    x = lodkit.SelectedRows([4, 1, 4], np.ones((3, 2)), 6)
+    x = x.merge() if merged else x
+    again = pickle.loads(pickle.dumps(x))
+    assert (again.is_merged, again.height, again.rows.tolist()) == (merged, 6, x.rows.tolist())
+    buffers = []
+    data = pickle.dumps(x, protocol=5, buffer_callback=buffers.append)
+    sent = [bytearray(buffer.raw()) for buffer in buffers]
+    np.frombuffer(sent[0], np.int64)[0] = 1 << 40
+    with pytest.raises(lodkit.RowIndexError, match=r"rows\[0\] = 1099511627776 is outside"):
+        pickle.loads(data, buffers=sent)

@@ -255,6 +255,10 @@ def test_a_type_of_arrays_has_a_read_only_twin():
     frozen = np.ones(2)
     frozen.flags.writeable = False
     assert private.read_only(numba.float64[::1]) == numba.typeof(frozen)
+    trusted = private.TrustedType()
+    assert trusted.untrusted == private.read_only(numba.int64[::1]) != trusted
+    assert trusted.copy(layout="A").layout == "A" and type(trusted.copy(layout="A")) is private.TrustedType
+    assert trusted.copy(readonly=False) == numba.int64[::1]
 
 
 @pytest.mark.jit

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from conftest import check_locked
+from conftest import check_locked, check_locked_array
 
 import lodkit
 from lodkit import LoDError, LoDTensor, SelectedRows
@@ -135,3 +135,48 @@ def test_structure_cannot_be_made_writable(count):
         check_locked(x)
     lengths[:], ids[:], rows[:] = -1, -1, -1  # what was given is nobody's structure
     assert t.lod()[1][-1] == 2 * count
+
+
+def _handed(count):
+    t = LoDTensor(np.zeros((2 * count, 1)), [[count], [2] * count])
+    s, table = SelectedRows(np.arange(count), np.zeros((count, 1)), count), lodkit.lod_rank_table(t.drop_level(0))
+    functions = {"offsets": t.offsets, "outer": lambda: t.offsets(0), "row_offsets": lambda: t.row_offsets(0)}
+    return functions | {"rows": lambda: s.rows, "index": lambda: table.index, "running": lambda: table.running}
+
+
+@pytest.mark.parametrize("count", [3, 5000])
+@pytest.mark.parametrize("name", ["offsets", "outer", "row_offsets", "rows", "index", "running"])
+@pytest.mark.filterwarnings("ignore:Setting the (shape|strides|dtype):DeprecationWarning")
+def test_what_one_caller_got_is_not_what_others_get(name, count):
+    """Shapes and dtypes change in place, whatever locks the numbers: files and exports were wrong afterwards."""
+    handed = _handed(count)[name]
+    expected = handed().copy()
+    changes = (
+        lambda a: setattr(a, "shape", (len(expected), 1)),
+        lambda a: setattr(a, "strides", (0,)),
+        lambda a: setattr(a, "dtype", np.float64),
+        lambda a: a.__setstate__((1, (1,), np.dtype("f4"), False, bytes(4))),
+    )
+    for change in changes:
+        array = handed()
+        check_locked_array(array)
+        change(array)
+        if isinstance(array.base, np.ndarray):
+            change(array.base)
+        assert handed().dtype == np.int64
+        np.testing.assert_array_equal(handed(), expected)
+
+
+def test_files_and_exports_are_right_after_such_changes(tmp_path):
+    t = LoDTensor(np.arange(4.0), [[1, 3]])
+    t.offsets().__setstate__((1, (3, 1), np.dtype("f8"), False, bytes(24)))
+    lodkit.save(tmp_path / "t.npz", t)
+    assert lodkit.load(tmp_path / "t.npz").equals(t)
+    arrow = pytest.importorskip("pyarrow")
+    assert arrow.array(t).to_pylist() == [[0.0], [1.0, 2.0, 3.0]]
+
+
+def test_no_rows_are_handed_out():
+    s = SelectedRows([], np.zeros((0, 2)), 3)
+    assert s.rows.shape == (0,) and s.rows.dtype == np.int64
+    check_locked(s)

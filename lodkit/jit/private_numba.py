@@ -88,6 +88,34 @@ def read_only(kind):
     return kind.copy(readonly=True)
 
 
+class TrustedType(types.Array):
+    """Type of read-only int64 arrays that kernels trust, and of all views of them.
+
+    Their box copies: in memory that Python shares, a flag or PyTorch would write.
+    """
+
+    def __init__(self, dtype=types.int64, ndim=1, layout="C", aligned=True):
+        super().__init__(dtype, ndim, layout, True, f"trusted array({dtype}, {ndim}d, {layout})", aligned)
+
+    @classmethod
+    def _like(cls, kind):
+        return cls(kind.dtype, kind.ndim, kind.layout, kind.aligned)
+
+    def copy(self, dtype=None, ndim=None, layout=None, readonly=None):
+        made = super().copy(dtype, ndim, layout, readonly)
+        new_memory = readonly is False
+        return made if new_memory else self._like(made)
+
+    def unify(self, typingctx, other):
+        found = super().unify(typingctx, other)
+        return found and self._like(found)
+
+    @property
+    def untrusted(self):
+        """The type of other arrays of this kind."""
+        return types.Array(self.dtype, self.ndim, self.layout, readonly=True, aligned=self.aligned)
+
+
 def raise_with(context, builder, error, numbers, kinds):
     """Raise an error whose arguments are numbers, of these types, of the running code.
 

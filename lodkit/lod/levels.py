@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from ..arrays import integers, is_tensor
@@ -11,6 +13,7 @@ from ..errors import LoDError, LoDMismatchError
 
 _SHOWN = 8
 _FEW = 2048
+_INT64 = np.dtype(np.int64)
 _CAPSULE = type(np.from_dlpack(np.empty(1)).base)
 _compiled = None
 
@@ -26,7 +29,7 @@ def compiled():
 
 
 def frozen(array):
-    """Make ``array`` read-only and return it: for structure that is kept; what is handed out is ``locked``."""
+    """Make ``array`` read-only and return it: for structure that is kept; a ``lender`` hands out copies."""
     array.flags.writeable = False
     return array
 
@@ -41,7 +44,7 @@ def locked(array):
     if base is bytes or (base is _CAPSULE and not array.flags.writeable):
         return array
     if array.size <= _FEW:
-        return _in_bytes(array)
+        return in_bytes(array)
     try:
         array = np.from_dlpack(array)
     except BufferError:  # NumPy 2.0 hands over no read-only arrays
@@ -51,10 +54,20 @@ def locked(array):
 
 def locked_copy(array):
     """``locked`` numbers of an array that others may write."""
-    return _in_bytes(array) if array.size <= _FEW else locked(array.copy())
+    return in_bytes(array) if array.size <= _FEW else locked(array.copy())
 
 
-def _in_bytes(array):
+def lender(array):
+    """A function that hands out a copy of int64 numbers, locked, in a new array per call.
+
+    The numbers are shared, the array is not: its shape and dtype can be changed in place.
+    """
+    data = array.tobytes()
+    return partial(np.frombuffer, data, _INT64) if data else partial(np.ndarray, 0, _INT64, data)
+
+
+def in_bytes(array):
+    """The numbers of an array, of any rank and layout, in one over bytes, which nobody can write."""
     data = array.tobytes()
     return np.frombuffer(data, array.dtype) if data and array.ndim == 1 else np.ndarray(array.shape, array.dtype, data)
 

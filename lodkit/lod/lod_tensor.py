@@ -72,7 +72,7 @@ class LoDTensor(
               recursive_sequence_lengths=[[2, 1], [3, 1, 2]], shape=(6,), dtype=int64)
     """
 
-    __slots__ = ("__weakref__", "_base", "_locked", "_lod", "_numba", "_rows", "_values")
+    __slots__ = ("__weakref__", "_base", "_locked", "_lod", "_numba", "_numba_dtype", "_rows", "_values")
     __hash__ = None  # type: ignore[assignment]
 
     def __init__(
@@ -227,11 +227,15 @@ class LoDTensor(
 
     @property
     def _numba_type_(self):
-        kind = self._numba
-        return numba_types().type_of_lod_tensor(self) if kind is None else kind
+        kind, values = self._numba, self._values
+        if kind is None:
+            return numba_types().type_of_lod_tensor(self)
+        if values is not None and values.dtype is not self._numba_dtype:
+            numba_types().check_dtype(self, values.dtype)
+        return kind
 
     def __reduce__(self):
-        return LoDTensor._restore, (self._values, self._lod, self._base)
+        return LoDTensor._restore, (self._values, tuple(offsets.copy() for offsets in self._lod), self._base)
 
     def __repr__(self):
         from .repr_text import text

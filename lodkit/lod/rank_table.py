@@ -7,7 +7,7 @@ import numpy as np
 from ..arrays.types import Array, Levels
 from ..errors import LoDLevelError
 from ..public import public
-from .levels import compiled, from_offsets, locked
+from .levels import compiled, from_offsets, lender, locked
 
 
 @public
@@ -59,12 +59,12 @@ class RankTable:
     @property
     def index(self) -> Array:
         """The sequences in order of rank."""
-        return self._once("index", self._index.copy)
+        return self._handed("index", self._index)
 
     @property
     def running(self) -> Array:
         """Per time step the number of sequences that are longer."""
-        return self._once("running", self._running.copy)
+        return self._handed("running", self._running)
 
     @property
     def level(self) -> int:
@@ -89,7 +89,7 @@ class RankTable:
         return len(self._index)
 
     def __reduce__(self):
-        return RankTable, (self._lod,)
+        return RankTable, (tuple(offsets.copy() for offsets in self._lod),)
 
     def __repr__(self):
         items = self.items
@@ -121,6 +121,12 @@ class RankTable:
     def _places(self, reverse):
         """The place of each part in the order of ``parts``."""
         return self._once(("_places", reverse), lambda: _inverse(self._parts(reverse)))
+
+    def _handed(self, name, numbers):
+        found = self._kept.get(name)
+        if found is None:
+            found = self._kept[name] = lender(numbers)
+        return found()
 
     def _once(self, name, make):
         found = self._kept.get(name)

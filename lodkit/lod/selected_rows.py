@@ -8,81 +8,19 @@ import typing
 
 import numpy as np
 
-from ..arrays import (
-    MOST,
-    array_of,
-    check_dense,
-    device_of,
-    from_lists,
-    holds_rows,
-    integer,
-    integers,
-    is_array,
-    is_cpu_tensor,
-    is_scalar,
-    is_tensor,
-    plain_array,
-    remedy_for,
-    to_device,
-)
-from ..arrays.objects import refuse_objects
+from ..arrays import array_of, device_of, holds_rows, is_cpu_tensor, is_scalar, is_tensor, to_device
 from ..arrays.recorded import not_recorded, on_tape, plain_view, tracked
 from ..arrays.types import ArrayLike, DenseLike, Device, Integer, Number, Values
-from ..errors import DeviceError, LoDError, RowIndexError
 from ..public import public
 from ..tracebacks import shorten
 from .coordinates import Coordinates
 from .elsewhere import SELECTED_ROWS, hints
 from .large import needs_memory
-from .levels import check_vector, locked, locked_copy
+from .levels import check_vector, lender, locked
 from .numba_types import numba_types
+from .row_numbers import checked_parts
 
 _new, _set = object.__new__, object.__setattr__
-
-
-def bad_row(rows, i, height):
-    return RowIndexError(
-        f"rows[{i}] = {rows[i]} is outside [0, {height}) (height={height}); give the table's number of rows as height"
-    )
-
-
-def _checked(rows, value, height):
-    """The parts of SelectedRows: rows as a read-only copy, a value, the height."""
-    value = from_lists(value, "value") if isinstance(value, list | tuple | int | float) else value
-    if isinstance(value, np.ndarray) and not on_tape(value):
-        value = refuse_objects(plain_array(value, "value"), "value")
-    tensor = is_cpu_tensor(value)
-    if tensor:
-        check_dense(value, "value")
-    elif not is_array(value):
-        raise TypeError(
-            f"expected a NumPy or CUDA array, or a tensor, as value, got {type(value).__name__}; "
-            f"{remedy_for(value, 'value')}"
-        )
-    height = integer(height, "height")
-    if height < 0:
-        raise RowIndexError(f"height = {height} is negative")
-    if height > MOST:
-        raise RowIndexError(f"height = {height} does not fit int64")
-    if tensor or isinstance(value, np.ndarray):
-        if not isinstance(rows, np.ndarray) and is_array(rows):
-            raise DeviceError("rows are on a GPU and value is not; move one of them")
-        rows = locked_copy(integers(rows, "rows"))
-    else:
-        from ..arrays.cuda import rows_on_device_of
-
-        rows = rows_on_device_of(value, rows)
-    if rows.ndim != 1:
-        raise LoDError(f"rows must be one-dimensional, got shape {rows.shape}; pass rows.reshape(-1)")
-    if not value.ndim or len(value) != len(rows):
-        raise LoDError(f"{len(rows)} rows, but value has shape {value.shape}; give one row of values per row")
-    if not tensor and not isinstance(value, np.ndarray):
-        from ..arrays.cuda import checked_ids
-
-        checked_ids(rows, height, "rows", lambda numbers, i: bad_row(numbers, i, height))
-    elif len(rows) and (rows.min() < 0 or rows.max() >= height):
-        raise bad_row(rows, int(np.argmax((rows < 0) | (rows >= height))), height)
-    return rows, value, height
 
 
 @public
@@ -113,7 +51,7 @@ class SelectedRows(Coordinates):
     SelectedRows(rows=[73, 84], value=[[1., 2.], [3., 4.]], height=100)
     """
 
-    __slots__ = ("__weakref__", "_locked", "_numba", "_rows", "_runs", "height", "is_merged", "value")
+    __slots__ = ("__weakref__", "_locked", "_numba", "_numba_dtype", "_rows", "_runs", "height", "is_merged", "value")
     _rows: Values
     value: Values
     height: int
@@ -122,7 +60,7 @@ class SelectedRows(Coordinates):
 
     def __init__(self, rows: DenseLike, value: DenseLike, height: Integer) -> None:
         try:
-            self._fill(*_checked(rows, value, height), False, {})
+            self._fill(*checked_parts(rows, value, height), False, {})
         except Exception as error:
             shorten(error)
             raise
@@ -135,6 +73,15 @@ class SelectedRows(Coordinates):
         self = _new(cls)
         self._fill(rows, value, height, merged, {} if runs is None else runs)
         return self
+
+    @classmethod
+    def _restore(cls, rows, value, height, merged):
+        """Make from the parts of a pickle, whose buffers others may have written, and may write later."""
+        made = cls(rows, value, height)
+        rows = made._rows
+        ascending = merged and (type(rows) is not np.ndarray or bool((rows[1:] > rows[:-1]).all()))
+        _set(made, "is_merged", ascending)
+        return made
 
     def _fill(self, rows, value, height, merged, runs):
         _set(self, "_rows", rows)
@@ -150,11 +97,13 @@ class SelectedRows(Coordinates):
     @property
     def rows(self) -> Values:
         """Row numbers, int64, read-only."""
-        if type(self._rows) is not np.ndarray:
-            return self._rows
-        if getattr(self, "_locked", None) is None:  # a copy: PyTorch writes to read-only arrays, and kernels trust rows
-            _set(self, "_locked", locked_copy(self._rows))
-        return self._locked
+        found = getattr(self, "_locked", None)
+        if found is None:
+            if type(self._rows) is not np.ndarray:
+                return self._rows
+            found = lender(self._rows)  # of a copy: PyTorch writes to read-only arrays, and kernels trust rows
+            _set(self, "_locked", found)
+        return found()
 
     def __setattr__(self, name, value):
         raise AttributeError(f"{name} of SelectedRows is read-only; make a new SelectedRows(rows, value, height)")
@@ -298,12 +247,16 @@ class SelectedRows(Coordinates):
     @property
     def _numba_type_(self):
         try:
-            return self._numba
+            kind = self._numba
         except AttributeError:
             return numba_types().type_of_selected_rows(self)
+        if self.value.dtype is not self._numba_dtype:
+            numba_types().check_dtype(self, self.value.dtype)
+        return kind
 
     def __reduce__(self):
-        return SelectedRows._wrap, (self._rows, self.value, self.height, self.is_merged)
+        rows = self._rows.copy() if type(self._rows) is np.ndarray else self._rows
+        return SelectedRows._restore, (rows, self.value, self.height, self.is_merged)
 
     def __repr__(self):
         from .repr_text import selected_rows_text

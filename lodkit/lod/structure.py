@@ -41,7 +41,7 @@ class Structure:
 
     def row_offsets(self, level: int = -1) -> Array:
         """Return the offsets of a level in rows of ``values``, from 0; int64, read-only."""
-        return self._handed(self._level(level), True)
+        return self._handed(level, True)
 
     def _row_offsets(self, level=-1):
         """``row_offsets`` as they are kept: their flag would make them writable."""
@@ -56,14 +56,21 @@ class Structure:
         return self._rows[level]
 
     def _handed(self, level, in_rows):
-        """Offsets to hand out: a copy, since PyTorch writes to read-only arrays too, and kernels trust what is kept."""
-        locked = getattr(self, "_locked", None)
-        if locked is None:
-            locked = self._locked = {}
-        key = level, in_rows and level < len(self._lod) - 1  # the innermost level counts rows
-        if key not in locked:
-            locked[key] = _levels.locked_copy(self._row_offsets(level) if in_rows else self._lod[level])
-        return locked[key]
+        """Offsets to hand out, of a copy: PyTorch writes to read-only arrays too, and kernels trust what is kept."""
+        lenders = getattr(self, "_locked", None)
+        found = lenders.get((level, in_rows)) if lenders and type(level) is int else None
+        return self._lender(level, in_rows)() if found is None else found()
+
+    def _lender(self, level, in_rows):
+        place = self._level(level)
+        key = place, in_rows and place < len(self._lod) - 1  # the innermost level counts rows
+        if getattr(self, "_locked", None) is None:
+            self._locked = {}
+        lenders = self._locked
+        if key not in lenders:
+            lenders[key] = _levels.lender(self._row_offsets(place) if in_rows else self._lod[place])
+        lenders[level, in_rows] = lenders[key]
+        return lenders[key]
 
     def offsets(self, level: int = -1, absolute: bool = False) -> Array:
         """Return the offsets of a level, int64.
@@ -77,7 +84,7 @@ class Structure:
         """
         if absolute:
             return self._row_offsets(level) + self._base
-        return self._handed(self._level(level), False)
+        return self._handed(level, False)
 
     def lengths(self, level: int = -1, absolute: bool = False) -> Array:
         """Return the lengths of a level, in sequences of the next level, or in rows if ``absolute``."""

@@ -101,7 +101,7 @@ def test_nothing_dangles_when_the_source_is_gone(compiled):
 def test_ten_thousand_calls_leak_nothing(compiled):
     t, s = words(), SelectedRows([1, 2], np.ones((2, 3)), 9)
     calls = [(compiled(kept), t), (compiled(identity), t), (compiled(identity), s), (compiled(first), t)]
-    held = [t._values, t._lod[0], s.rows, s.value]
+    held = [t._values, t._lod[0], s._rows, s.value]
     del t
     before = None
     for _ in range(2):

@@ -148,6 +148,24 @@ def test_an_array_that_was_changed_in_place_is_refused(change):
 
 
 @pytest.mark.jit
+def test_another_dtype_in_place_is_refused():
+    """The kept type is that of before: integers were summed as floats."""
+    values, total = np.arange(4.0), njit(lambda t: t.values.sum())
+    t, s = LoDTensor(values, [[4]]), SelectedRows([0, 1, 2, 3], values, 4)
+    height, alone = njit(lambda s: s.value.sum()), LoDTensor(None, [[4]])
+    assert total(t) == height(s) == 6
+    assert numba.typeof(alone) is numba.typeof(alone)
+    values.dtype = values.dtype.str  # the same one
+    assert total(t) == height(s) == 6
+    values.dtype = np.int64
+    for function, x in ((total, t), (height, s)):
+        with pytest.raises(lodkit.LodkitError, match=r"was changed in place .*dtype int64.*check it in again"):
+            function(x)
+    t.set_values(t.values)
+    assert total(t) == values.sum()
+
+
+@pytest.mark.jit
 def test_tensors_of_pytorch_on_the_cpu_are_shared():
     torch = pytest.importorskip("torch")
     values = torch.arange(13.0, dtype=torch.float64)

@@ -1,4 +1,7 @@
-"""LoDTensor and SelectedRows on their way into compiled code and out of it; memory is shared both ways."""
+"""LoDTensor and SelectedRows on their way into compiled code and out of it; memory is shared both ways.
+
+Offsets and row numbers that leave it alone are copies: kernels trust those of the objects.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import NativeValue, box, unbox
 
-from ...jit.private_numba import TypingError, lower_constant
+from ...jit.private_numba import TrustedType, TypingError, lower_constant
 from . import objects
 from .kinds import OFFSETS, LoDTensorType, SelectedRowsType
 from .sequences import offset
@@ -167,6 +170,12 @@ def box_selected_rows(kind, value, c):
     ]
     rebuild = objects.selected_rows_in_torch if kind.in_torch else objects.selected_rows
     return _released(c, _call(c, rebuild, *parts), *parts)
+
+
+@box(TrustedType)
+def box_trusted(kind, value, c):
+    shared = c.box(kind.untrusted, value)
+    return _released(c, _call(c, objects.in_bytes, shared), shared)
 
 
 @lower_constant(LoDTensorType)

@@ -3,12 +3,28 @@
 from __future__ import annotations
 
 from numba import types
-from numba.extending import models, register_model
+from numba.extending import lower_cast, models, register_model
 
-from ...jit.private_numba import TypingError, read_only
+from ...jit.private_numba import TrustedType, TypingError, read_only
 
-#: Offsets of a level, and row numbers: a write to them is a typing error.
+#: Offsets of a level, and row numbers, as objects keep them.
 OFFSETS = read_only(types.Array(types.int64, 1, "C"))
+
+#: The same as users' code reads them.
+TRUSTED = TrustedType()
+register_model(TrustedType)(models.ArrayModel)
+
+
+@lower_cast(TrustedType, types.Array)
+@lower_cast(types.Array, TrustedType)
+@lower_cast(TrustedType, TrustedType)
+def cast_trusted(context, builder, source, target, value):
+    if not isinstance(target, TrustedType):
+        raise TypingError(
+            "offsets and row numbers of an object are no other array's place, from which Python could write to them; "
+            "take a copy: t.offsets().copy(), s.rows.copy()"
+        )
+    return value
 
 
 class LoDTensorType(types.IterableType):
@@ -115,5 +131,5 @@ class SequencesModel(models.StructModel):
 @register_model(SelectedRowsType)
 class SelectedRowsModel(models.StructModel):
     def __init__(self, manager, kind):
-        members = [("rows", OFFSETS), ("value", kind.value), ("height", types.int64), ("is_merged", types.boolean)]
+        members = [("rows", TRUSTED), ("value", kind.value), ("height", types.int64), ("is_merged", types.boolean)]
         super().__init__(manager, kind, members)

@@ -9,10 +9,12 @@ from numba import types
 from ...arrays import plain_array
 from ...arrays.tensors import array_of, is_tensor, tensor_of
 from ...errors import DeviceError, DTypeError, LodkitError
-from ...lod.levels import frozen
+from ...lod.levels import frozen, in_bytes
 from ...lod.lod_tensor import LoDTensor
 from ...lod.selected_rows import SelectedRows
 from .kinds import LoDTensorType, SelectedRowsType
+
+__all__ = ["in_bytes"]
 
 _kinds: dict = {}  # what decides a type -> the type, which takes Numba long to make
 
@@ -24,6 +26,7 @@ def type_of_lod_tensor(t):
         kind = LoDTensorType(types.none, lod_level)
     elif type(values) is np.ndarray:
         kind = _kind_of(values, "values", lod_level, False)
+        t._numba_dtype = values.dtype
     else:  # not kept: a tape may open later, a tensor may come to require grad
         array, in_torch = _shared_array(values, "values")
         return _kind_of(array, "values", lod_level, in_torch)
@@ -40,8 +43,15 @@ def type_of_selected_rows(s):
         array, in_torch = _shared_array(value, "value")
         return _kind_of(array, "value", None, in_torch)
     kind = _kind_of(value, "value", None, False)
+    object.__setattr__(s, "_numba_dtype", value.dtype)
     object.__setattr__(s, "_numba", kind)
     return kind
+
+
+def check_dtype(x, dtype):
+    """Raise unless the dtype of the values equals that of the kept type, as which code would read them."""
+    if dtype != x._numba_dtype:
+        explain_change(x)
 
 
 def _kind_of(array, name, lod_level, in_torch):

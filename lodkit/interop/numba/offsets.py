@@ -8,12 +8,12 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 from numba.core import cgutils
-from numba.extending import intrinsic, overload_method
+from numba.extending import intrinsic, overload, overload_method
 
 from ...jit import jitable
-from ...jit.private_numba import TypingError
+from ...jit.private_numba import TrustedType, TypingError
 from .errors import NoLevel
-from .kinds import OFFSETS, LoDTensorType
+from .kinds import OFFSETS, TRUSTED, LoDTensorType
 from .sequences import offset, rows_between
 
 
@@ -61,6 +61,22 @@ def lengths(t, level=-1, absolute=False):
         return _differences(t, level, count - 1 if absolute else level)
 
     return lengths_of
+
+
+def _contiguous(a):
+    return (lambda a: a.copy()) if isinstance(a, TrustedType) else None
+
+
+# Numba's own give the same memory a type that is written to. For this target, ours come first.
+overload(np.ascontiguousarray, target="cpu")(_contiguous)
+overload(np.asfortranarray, target="cpu")(_contiguous)
+
+
+@overload(np.frombuffer, target="cpu")
+def _from_buffer(buffer, dtype=float, count=-1, offset=0):
+    if not isinstance(buffer, TrustedType):
+        return None
+    return lambda buffer, dtype=float, count=-1, offset=0: np.frombuffer(buffer.copy(), dtype, count, offset)
 
 
 @jitable
@@ -142,15 +158,15 @@ def _entries(typing, t, level):
         context.nrt.incref(builder, OFFSETS, made)
         return made
 
-    return OFFSETS(t, types.int64), build
+    return TRUSTED(t, types.int64), build
 
 
 @intrinsic
 def _read_only(typing, numbers):
-    """The same array, of a read-only type."""
+    """The same array, of the type of those that are not copied."""
 
     def build(context, builder, signature, args):
         context.nrt.incref(builder, OFFSETS, args[0])
         return args[0]
 
-    return OFFSETS(numbers), build
+    return TRUSTED(numbers), build
