@@ -27,6 +27,13 @@ def deep():
     return LoDTensor(np.arange(20).reshape(10, 2), lengths)
 
 
+@pytest.mark.parametrize("level", [np.int8(0), np.array(0)], ids=["a NumPy number", "an array without dimensions"])
+def test_levels_of_any_kind_of_integer(level):
+    t = LoDTensor(None, [[2, 1], [3, 1, 2]])
+    assert t.offsets(level).tolist() == t.offsets(level).tolist() == [0, 2, 3]
+    assert t.row_offsets(level).tolist() == t.row_offsets(level).tolist() == [0, 4, 6]
+
+
 # -- construction ------------------------------------------------------------------------------------
 
 

@@ -69,7 +69,8 @@ class Structure:
         lenders = self._locked
         if key not in lenders:
             lenders[key] = _levels.lender(self._row_offsets(place) if in_rows else self._lod[place])
-        lenders[level, in_rows] = lenders[key]
+        if type(level) is int:
+            lenders[level, in_rows] = lenders[key]
         return lenders[key]
 
     def offsets(self, level: int = -1, absolute: bool = False) -> Array:
