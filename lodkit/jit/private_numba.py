@@ -136,10 +136,14 @@ def raise_with(context, builder, error, numbers, kinds):
 def share_entry(dispatcher, kinds, entry):
     """Let compiled code serve arguments of further types.
 
-    A type that nobody refers to is made again with another code, so the dispatcher keeps these.
+    A type that nobody refers to is made again with another code, so the dispatcher keeps these. Of two entries for the
+    same types it finds neither, and every call would compile: threads whose first calls meet add one.
     """
-    vars(dispatcher).setdefault("served_types", set()).update(kinds)
-    dispatcher._insert([kind._code for kind in kinds], entry, False)
+    with compiler_lock:
+        served = vars(dispatcher).setdefault("served_types", set())
+        if kinds not in served:
+            dispatcher._insert([kind._code for kind in kinds], entry, False)
+            served.add(kinds)
 
 
 def options_of(value):
