@@ -43,6 +43,21 @@ def longest_length(offsets):
     return longest
 
 
+def measured(offsets):
+    """The lengths between offsets, and the longest; 0 if there are none."""
+    lengths = np.empty(len(offsets) - 1, np.int64)
+    return lengths, int(_measure(offsets, lengths))
+
+
+@njit
+def _measure(offsets, lengths):
+    longest = 0
+    for s in range(len(lengths)):
+        lengths[s] = offsets[s + 1] - offsets[s]
+        longest = max(longest, lengths[s])
+    return longest
+
+
 @njit
 def first_decrease(numbers):
     """Position of the first number below its predecessor; 0 where there is none."""
@@ -283,8 +298,7 @@ def tiles_of(offsets, size):
 
 def ranked(offsets):
     """Sequences from the longest to the shortest, equal ones in order; and how many are longer than 0, 1, 2 ..."""
-    lengths = offsets[1:] - offsets[:-1]
-    longest = int(longest_length(offsets))
+    lengths, longest = measured(offsets)
     shorter, order = sort_by_segment(longest - lengths, longest + 1)
     return order, shorter[longest:0:-1].copy()
 

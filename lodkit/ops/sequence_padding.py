@@ -20,8 +20,8 @@ Side = Literal["right", "left"]
 
 def room_for(offsets, padded_length, truncate):
     """Rows of each sequence to keep, and the width of the padded array."""
-    lengths, width = offsets[1:] - offsets[:-1], check_width(padded_length, "padded_length")
-    longest = int(compiled().longest_length(offsets))
+    width = check_width(padded_length, "padded_length")
+    lengths, longest = compiled().measured(offsets)
     if width is None:
         return lengths, longest
     if longest <= width:

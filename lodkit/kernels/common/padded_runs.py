@@ -13,19 +13,19 @@ from ...lod.copy_runs import even
 
 def flat(padded):
     """The rows of padded sequences: the first two axes as one."""
-    return padded.reshape(padded.shape[0] * padded.shape[1], *padded.shape[2:])
+    shape = padded.shape
+    return padded.reshape((shape[0] * shape[1], *shape[2:]))
 
 
 def matched(source, target, counts, side):
     """Copy ``counts[s]`` rows of slot s of the source to slot s of the target.
 
     They stand first in both, and the padding behind them; with ``side="left"`` last, and the padding before them.
-    With the right side the slots of the target are passed on as they are.
+    With the right side the smaller of two slots has as many rows: slots are passed on as they are.
     """
-    source = even(len(counts), source) if type(source) is int else source
     if side == "right":
-        starts = source[:-1]
-        return (starts, starts + counts), target
+        return source, target
+    source = even(len(counts), source) if type(source) is int else source
     target = even(len(counts), target) if type(target) is int else target
     # The padding before a slot is the padding behind the previous run: slots end with their rows, except the last.
     runs, slots = np.zeros((2, len(counts) + 1), np.int64), np.empty(len(counts) + 2, np.int64)

@@ -61,9 +61,9 @@ def copy_runs(source, runs, slots, out, pad=0, lead=0):
     Parameters
     ----------
     source : View of shape (rows, *item)
-    runs : View of int64, int, or pair of NumPy arrays of int64
+    runs : View or NumPy array of int64, int, or pair of NumPy arrays of int64
         Offsets of runs that follow one another; the rows of each; or the start and the stop of each run.
-    slots : View of int64, int, or NumPy array of int64 with a pair of runs
+    slots : View of int64, int, or NumPy array of int64
         Offsets over all rows of ``out``: slot s is ``out[slots[s]:slots[s + 1]]``. Or the rows of each slot.
     out : View of shape (rows, *item)
     pad : scalar, or View of shape (2, *item)
@@ -79,6 +79,7 @@ def copy_runs(source, runs, slots, out, pad=0, lead=0):
         sent = source.send(np.concatenate(runs if is_even else [*runs, slots]))  # in one transfer
         starts, stops, slots = sent.part(0, n), sent.part(n, 2 * n), slots if is_even else sent.part(2 * n, len(sent))
     else:
+        runs, slots = (source.send(x) if type(x) is np.ndarray else x for x in (runs, slots))
         count = len(slots if runs_are_even else runs) - 1
         starts, stops = runs, runs if runs_are_even else runs.part(1, count + 1)
     columns = out.columns
