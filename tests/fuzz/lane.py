@@ -52,6 +52,7 @@ def main(args):
     parser.add_argument("--replay", type=int)
     parser.add_argument("--messages")
     parser.add_argument("--cases", type=int, default=1 << 60)
+    parser.add_argument("--first", action="store_true")
     parser.add_argument("--load", action="append", default=[])
     given = parser.parse_args(args)
     warnings.simplefilter("ignore")  # of mutations, as of complex numbers that become real
@@ -60,7 +61,7 @@ def main(args):
     if not allocator.in_use():
         print("NumPy does not ask the guarded allocator: does this version have another table of functions?")
         return 2
-    options = Options(given.seed, given.seconds, given.jobs, given.limit, given.only, given.cases)
+    options = Options(given.seed, given.seconds, given.jobs, given.limit, given.only, given.cases, given.first)
     if given.replay is not None:
         found = once(options, given.replay)
         if found:

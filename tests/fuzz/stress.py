@@ -246,9 +246,6 @@ def available(layer):
 
 def child(options):
     """One part, in this process."""
-    if options.part in LAYERS and not available(options.part):
-        print(f"{options.part}: not installed", flush=True)
-        return 0
     faulthandler.enable()
     faulthandler.dump_traceback_later(options.seconds + HUNG, exit=True)
     part = (
@@ -277,7 +274,9 @@ def main():
     options = parser.parse_args()
     if options.part:
         return child(options)
-    worst, parts = 0, [*LAYERS, "kills"]
+    missing = [layer for layer in LAYERS if not available(layer)]
+    print("".join(f"{layer}: not installed\n" for layer in missing), end="", flush=True)
+    worst, parts = 0, [layer for layer in LAYERS if layer not in missing] + ["kills"]
     with tempfile.TemporaryDirectory() as cache:
         for part in parts:
             command = [sys.executable, __file__, "--part", part, "--seed", str(options.seed)]

@@ -31,6 +31,7 @@ class Options:
     limit: float = 5.0
     pattern: str = ""
     cases: int = 1 << 60
+    first: bool = False
 
 
 class Patience(event.Listener):
@@ -149,7 +150,7 @@ class Lane:
         options = self.options
         end = time.monotonic() + options.seconds
         workers = [Worker(options, i, options.jobs) for i in range(options.jobs)]
-        while workers and time.monotonic() < end:
+        while workers and time.monotonic() < end and not (options.first and self.findings):
             ready, _, _ = select.select([w.reader for w in workers], [], [], 0.2)
             for worker in [*workers]:
                 if worker.reader in ready:

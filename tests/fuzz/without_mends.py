@@ -1,0 +1,86 @@
+"""``python -m tests.fuzz.without_mends``: does the fuzzer find the defects that it was made for?
+
+Each check that keeps sizes and structure true is taken out of a copy of the package, alone, by one change of its
+source, and the fuzzer must find that it is gone, with the seed and in the number of cases that CI runs. A change whose
+source is no longer there fails, too.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).parents[2]
+
+#: What is taken out -> file, source, and what replaces it.
+CHANGES = {
+    "sums of sizes that Python computes": (
+        "arrays/sizes.py",
+        "    if size > MOST:\n        raise too_large(size, what, verb)\n    return size",
+        "    return (size + 2**63) % 2**64 - 2**63",
+    ),
+    "sums of lengths": ("lod/offsets.py", "    return signs >= 0\n", "    return True\n"),
+    "sums of lengths of a selection": (
+        "lod/offsets.py",
+        "    return out[k] if signs >= 0 else signs\n",
+        "    return 0\n",
+    ),
+    "offsets and rows handed out as copies": (
+        "lod/levels.py",
+        "    data = array.tobytes()\n    return partial(",
+        "    return lambda: array\n    return partial(",
+    ),
+    "rows that fit the structure, after an array was resized": (
+        "registry/operators.py",
+        "if type(values) is not np.ndarray or (lod and lod[-1].item(-1) != len(values)):",
+        "if type(values) is not np.ndarray:",
+    ),
+}
+
+
+def changed_copy(folder, file, source, replacement):
+    """Put a copy of the package, changed in one place, and the tests into a folder."""
+    shutil.copytree(ROOT / "lodkit", folder / "lodkit", ignore=shutil.ignore_patterns("__pycache__"))
+    (folder / "tests").symlink_to(ROOT / "tests")
+    text = (folder / "lodkit" / file).read_text()
+    if text.count(source) != 1:
+        sys.exit(f"lodkit/{file} has {text.count(source)} times, not once:\n{source}")
+    (folder / "lodkit" / file).write_text(text.replace(source, replacement))
+
+
+def search(folder, given):
+    """Run the fuzzer with the copy of the package until its first finding."""
+    options = ["--seed", given.seed, "--cases", given.cases, "--jobs", given.jobs, "--lane", "compiled", "--first"]
+    command = [sys.executable, "-m", "tests.fuzz", *map(str, options)]
+    env = {**os.environ, "PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
+    return subprocess.run(command, cwd=folder, env=env, check=False, capture_output=True, text=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="python -m tests.fuzz.without_mends", description=__doc__.split("\n")[0])
+    parser.add_argument("--seed", type=int, default=1, help="which cases (default 1)")
+    parser.add_argument("--cases", type=int, default=34_000, help="the most cases (default 34000)")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="worker processes (default: one a core)")
+    given, missed = parser.parse_args(), []
+    for what, change in CHANGES.items():
+        with tempfile.TemporaryDirectory() as folder:
+            changed_copy(pathlib.Path(folder), *change)
+            started = time.monotonic()
+            found = search(pathlib.Path(folder), given)
+        lines = [line for line in found.stdout.splitlines() if line]
+        print(f"without {what}: {'; '.join(lines[:2])[:250]} ({time.monotonic() - started:.0f} s)", flush=True)
+        if found.returncode != 1:
+            missed.append(what)
+            print(found.stdout[-2000:], found.stderr[-2000:])
+    print(f"not found: {', '.join(missed)}" if missed else f"all {len(CHANGES)} were found")
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
