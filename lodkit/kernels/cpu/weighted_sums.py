@@ -9,9 +9,9 @@ import numpy as np
 from ...arrays import matrix, native, upcast
 from ...jit import lower_bound, parallel_kernel, prange, settings, simd
 from ...jit.llvm.vectors import COMPUTE_DTYPE
-from .primitives.gather import AHEAD
 from .primitives.sort import sort_rows
-from .primitives.update_kernels import LEVEL, run_sum_of, whole_width
+from .primitives.update_kernels import run_sum_of, whole_width
+from .primitives.update_states import AHEAD, LEVEL
 
 CHUNK = 16  # elements of a chunk, per row of other kernels' chunks
 

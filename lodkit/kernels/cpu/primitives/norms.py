@@ -10,7 +10,7 @@ from ....arrays import matrix, upcast
 from ....jit import jitable, parallel_kernel, prange, simd
 from ...common.optimizer_steps import adjusted
 from .update import rule_numbers
-from .update_kernels import LANES, states_of
+from .update_states import LANES, states_of
 
 CHUNK = 1 << 14  # numbers; fixed, for the same bits whatever else is tuned
 

@@ -4,7 +4,7 @@ An optimizer is a step of ``kernels.common.optimizer_steps``. A parameter's row 
 gradient rows fall on it. ``count`` is the number of states, which have ``each`` numbers per element of the parameter;
 a gradient row is the ``order[i]``-th of ``value``, times ``scale[i]`` where it is ``weighted``, and ``adjusted`` first
 where a rule ``adjusts``. What a kernel does not read is any array of the type that all its callers pass, so that they
-share its code. The functions of a width are kept, too: Numba compiles each but once for all rules.
+share its code.
 """
 
 from __future__ import annotations
@@ -14,45 +14,14 @@ import functools
 import numpy as np
 
 from ....jit import jitable, lower_bound, parallel_kernel, prange, simd
-from ....jit.tuning import tuning
 from ...common.optimizer_steps import adjusted
 from .sort import sort_few
-
-AHEAD = tuning.update_rows_ahead  # 2.5 times faster than without
-LANES, LEVEL = 16, tuning.level
+from .update_states import AHEAD, LANES, LEVEL, fetch_of, row_state_of, states_of
 
 
 def whole_width(columns, most=64):
     """Lanes that divide a row: a strip that overlapped another one would be updated twice."""
     return min(columns & -columns, most)
-
-
-@functools.cache
-def states_of(count, width, each=1):
-    """Functions that read, write and prefetch lanes of the states, with ``each`` numbers per lane."""
-    if not count:
-        none = jitable(inline=True)(lambda states, row, j: ())
-        return none, jitable(inline=True)(lambda states, row, j, lanes: None), none
-    k = count - 1
-    read_others, write_others, fetch_others = states_of(k, width, each)
-    lanes_each = each * width
-
-    @jitable(inline=True)
-    def read(states, row, j):
-        return read_others(states, row, j) + (simd.load(states[k], row, each * j, lanes_each),)  # noqa: RUF005
-
-    @jitable(inline=True)
-    def write(states, row, j, lanes):
-        write_others(states, row, j, lanes)
-        simd.store(states[k], row, each * j, lanes[k])
-
-    @jitable(inline=True)
-    def fetch(states, row, j):
-        fetch_others(states, row, j)
-        simd.prefetch_lanes(states[k], row, each * j, lanes_each, True, LEVEL)
-        return ()
-
-    return read, write, fetch
 
 
 @functools.cache
@@ -129,7 +98,8 @@ def rows_kernel(step, width, count, each, merge, adjusts=False, weighted=False, 
     With ``records`` and without ``merge``, ``taken`` gets the step of each gradient row. Without ``starts`` the rows
     ``at`` are in any order, and each may be listed several times.
     """
-    (read, write, fetch), gradient = states_of(count, width, each), _gradient(width, adjusts, weighted)
+    (read, write, _), gradient = states_of(count, width, each), _gradient(width, adjusts, weighted)
+    fetch = fetch_of(count, width, each)
 
     @parallel_kernel
     def kernel(param, states, at, order, starts, value, scale, taken, numbers, chunk, block):
@@ -138,9 +108,7 @@ def rows_kernel(step, width, count, each, merge, adjusts=False, weighted=False, 
             for u in range(lower_bound(starts, c * chunk), min(len(at), lower_bound(starts, (c + 1) * chunk))):
                 row, start, stop = at[u], starts[u], starts[u + 1]
                 for j in range(0, param.shape[1], width):
-                    simd.prefetch_lanes(param, at[min(u + AHEAD, len(at) - 1)], j, width, True, LEVEL)
-                    simd.prefetch_lanes(value, order[min(start + AHEAD, len(order) - 1)], j, width, True, LEVEL)
-                    fetch(states, at[min(u + AHEAD, len(at) - 1)], j)
+                    fetch(param, states, at, u, value, order, start, j)
                     p, lanes = simd.load(param, row, j, width), read(states, row, j)
                     if merge:
                         p, g = gradient(value, order, scale, start, stop, j, block, p, numbers)
@@ -186,41 +154,13 @@ def spread_kernel(step, width, count, each, adjusts=False):
     return kernel
 
 
-@functools.cache
-def _row_state(k, keeps):
-    """Functions that read, write and prefetch the one number of a row in the k-th state, and give it to a step.
-
-    They do nothing where a rule ``keeps`` none.
-    """
-
-    @jitable(inline=True)
-    def read(states, row):
-        return np.float64(states[k][row, 0]) if keeps else 0.0
-
-    @jitable(inline=True)
-    def write(states, row, number):
-        if keeps:
-            states[k][row, 0] = number
-
-    @jitable(inline=True)
-    def fetch(states, row):
-        if keeps:
-            simd.prefetch_lanes(states[k], row, 0, 1, False, LEVEL)
-
-    @jitable(inline=True)
-    def spread(p, number):
-        return (simd.like(p, number),) if keeps else ()
-
-    return read, write, fetch, spread
-
-
 def _row_step(step, width, count, keeps, adjusts, weighted):
     """A row-wise step: once over the row for the squares, once to update it. Takes and returns the row's number.
 
     The sum of a run's rows stays in ``sums`` between the two.
     """
     (read, write, _), run_sum = states_of(count, width), run_sum_of(width, weighted)
-    *_, spread = _row_state(count, keeps)
+    *_, spread = row_state_of(count, keeps)
 
     @jitable(inline=True)
     def gradient(param, sums, row, j, numbers):
@@ -256,7 +196,7 @@ def _row_like(param):
 def rowwise_kernel(step, width, count, keeps, merge, adjusts=False, weighted=False):
     """Kernel of a row-wise update by runs of gradient rows; ``keeps`` where the last state has one number per row."""
     update = _row_step(step, width, count, keeps, adjusts, weighted)
-    (_, _, fetch), (load, store, fetch_number, _) = states_of(count, width), _row_state(count, keeps)
+    fetch, (load, store, fetch_number, _) = fetch_of(count, width), row_state_of(count, keeps)
 
     @parallel_kernel
     def kernel(param, states, at, order, starts, value, scale, taken, numbers, chunk, block):
@@ -266,9 +206,7 @@ def rowwise_kernel(step, width, count, keeps, merge, adjusts=False, weighted=Fal
             for u in range(lower_bound(starts, c * chunk), min(len(at), lower_bound(starts, (c + 1) * chunk))):
                 row, start, stop = at[u], starts[u], starts[u + 1]
                 for j in range(0, param.shape[1], width):
-                    simd.prefetch_lanes(param, at[min(u + AHEAD, len(at) - 1)], j, width, True, LEVEL)
-                    simd.prefetch_lanes(value, order[min(start + AHEAD, len(order) - 1)], j, width, True, LEVEL)
-                    fetch(states, at[min(u + AHEAD, len(at) - 1)], j)
+                    fetch(param, states, at, u, value, order, start, j)
                 fetch_number(states, at[min(u + AHEAD, len(at) - 1)])
                 number = load(states, row)
                 if merge:
