@@ -35,6 +35,14 @@ class Other:
         (lambda: LoDTensor([1, 2], [[1, 2**70]]), lodkit.DTypeError, "at [1], which 64 bits do not hold; pass smaller"),
         (lambda: lodkit.lookup_table(TABLE, [1, 2**70]), lodkit.DTypeError, f"ids holds {2**70} at [1], which 64 bits"),
         (lambda: lodkit.embedding_bag(TABLE, [["a"]]), lodkit.DTypeError, "ids holds text ('a'); make ids"),
+        (lambda: lodkit.relu([True]), lodkit.DTypeError, "not bool; convert with np.asarray(x, np.float32)"),
+        (lambda: lodkit.relu([1j]), lodkit.DTypeError, "not complex128; pass np.real(x) or np.abs(x)"),
+        (
+            lambda: lodkit.lookup_table(TABLE, [True]),
+            lodkit.DTypeError,
+            "not bool; pass np.flatnonzero(ids), the places",
+        ),
+        (lambda: lodkit.lookup_table(TABLE, [1.0]), lodkit.DTypeError, "convert with np.asarray(ids, np.int64)"),
         (
             lambda: lodkit.embedding_bag(TABLE, [[1], [0, None]]),
             lodkit.DTypeError,

@@ -145,7 +145,11 @@ ROWS = lodkit.quantize_rows.definition(TABLE)
         ),
         (lambda: lodkit.quantize_rows(TABLE[:, :3], bits=4), lodkit.ShapeMismatchError, "3 columns.*multiple of 2"),
         (lambda: lodkit.quantize_rows(TABLE[:, :6], bits=2), lodkit.ShapeMismatchError, "6 columns.*multiple of 4"),
-        (lambda: lodkit.quantize_rows(IDS[None]), lodkit.DTypeError, r"not int64; convert with .astype"),
+        (
+            lambda: lodkit.quantize_rows(IDS[None]),
+            lodkit.DTypeError,
+            r"not int64; convert with np.asarray\(x, np.float32\)",
+        ),
         (lambda: lodkit.quantize_rows(TABLE, bits=3), TypeError, "bits must be one of 8, 4, 2, got 3"),
         (lambda: lodkit.dequantize_rows(TABLE), lodkit.DTypeError, "uint8, not float32; make them with quantize_rows"),
         (

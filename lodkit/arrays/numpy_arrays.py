@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..errors import DTypeError, LoDError, OutputError, ShapeMismatchError, SizeError
-from .objects import objects_error, remedy_of
+from .objects import id_remedy_of, objects_error, remedy_of
 from .pages import allocate
 from .recorded import RecordedArray, refuse, refuse_lists, state
 from .tensors import array_of, is_tensor
@@ -207,8 +207,7 @@ def integers(x, name):
         if array.dtype.hasobject and array.size:
             raise objects_error(array, name, whole=True, listed=isinstance(x, list | tuple))
         if array.size and (array.dtype.kind not in "iu" or array.dtype == np.uint64):
-            words = f"; {remedy_of(array.dtype)}" if array.dtype.kind in "STU" else ""
-            raise DTypeError(f"{name} must be int32 or int64, not {array.dtype}{words}")
+            raise DTypeError(f"{name} must be int32 or int64, not {array.dtype}; {id_remedy_of(array.dtype, name)}")
         try:
             if not array.size:
                 return np.empty(array.shape, np.int64)

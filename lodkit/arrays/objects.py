@@ -15,10 +15,19 @@ _NUMBERS = (int, float, np.number, np.bool_)
 
 
 def remedy_of(dtype):
-    """What to do with an array of a type that an operation does not take."""
+    """What to do with numbers of a type that an operation does not take: an array, or a list, which has no method."""
     if dtype.kind in "STU":
         return "make ids of the words by lodkit.vocabulary(texts)"
-    return "convert with np.array(x, float)" if dtype.hasobject else "convert with .astype(...)"  # a list perhaps
+    if dtype.kind in "cmM":
+        return "pass np.real(x) or np.abs(x)" if dtype.kind == "c" else "pass their numbers, x.astype(np.int64)"
+    return "convert with np.array(x, float)" if dtype.hasobject else "convert with np.asarray(x, np.float32)"
+
+
+def id_remedy_of(dtype, name):
+    """What to do with numbers that are no ids and no lengths."""
+    if dtype.kind == "b":
+        return f"pass np.flatnonzero({name}), the places of True"
+    return f"convert with np.asarray({name}, np.int64)" if dtype.kind in "fu" else remedy_of(dtype)
 
 
 def _place(*index):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from ..arrays.recorded import refuse
 
 
@@ -11,7 +13,15 @@ class Exchange:
     __slots__ = ()
 
     def __dlpack__(self, **options):
-        return self._exported().__dlpack__(**options)
+        values = self._exported()
+        try:
+            return values.__dlpack__(**options)
+        except BufferError as error:
+            if isinstance(values, np.ndarray) and not values.flags.writeable:
+                raise BufferError(
+                    "the values are read-only, which only takers of DLPack 1.0 and later are told; pass t.values.copy()"
+                ) from error
+            raise
 
     def __dlpack_device__(self):
         return self._exported().__dlpack_device__()

@@ -31,6 +31,17 @@ def test_pytorch_takes_a_tensor_without_levels():
     assert (view == 3).all()
 
 
+def test_read_only_values_are_told_or_refused():
+    values = np.arange(3.0)
+    values.flags.writeable = False
+    with pytest.raises(BufferError, match=r"read-only.*DLPack 1\.0.*pass t\.values\.copy\(\)"):
+        LoDTensor(values).__dlpack__()
+    if np.lib.NumpyVersion(np.__version__) >= "2.1.0":
+        made = np.from_dlpack(LoDTensor(values))
+        assert not made.flags.writeable and np.shares_memory(made, values)
+        assert np.from_dlpack(LoDTensor(values), copy=True).flags.writeable
+
+
 @pytest.mark.parametrize("library", ["numpy", "torch"])
 def test_structure_is_not_dropped(library):
     take = pytest.importorskip(library).from_dlpack
