@@ -99,6 +99,8 @@ def torch_modules():
         )
 
         def run(call, weight, batches=batches, offsets=offsets, grad=grad):
+            batches = [ids.clone() for ids in batches]  # of its own: those that another call had read are in the caches
+
             def step(r):
                 weight.grad = None
                 call(batches[r % len(batches)], offsets).backward(grad)

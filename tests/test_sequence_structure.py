@@ -176,6 +176,8 @@ def test_inputs_that_do_not_join_are_refused_by_number():
         lodkit.sequence_concat(X, LoDTensor(np.zeros((4, 1)), [[2, 2]]), axis=1)
     with pytest.raises(ShapeMismatchError, match="input 1 has values of shape"):
         lodkit.sequence_concat(X, LoDTensor(np.zeros((4, 2)), [[1, 3]]))
+    with pytest.raises(ShapeMismatchError, match=r"input 1 has values of shape \(4,\)"):
+        lodkit.sequence_concat(X, LoDTensor(np.zeros(4), [[1, 3]]), axis=1)
     with pytest.raises(lodkit.DTypeError, match="input 1 is int64, input 0 float64"):
         lodkit.sequence_concat(X, LoDTensor(np.zeros((4, 1), int), [[1, 3]]))
     with pytest.raises(ShapeMismatchError, match="axis = 2"):

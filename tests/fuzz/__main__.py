@@ -21,6 +21,7 @@ def main():
     parser.add_argument("--only", default="", help="regular expression of targets, as operator:gather or tape:")
     parser.add_argument("--lane", choices=LANES, help="one lane only")
     parser.add_argument("--first", action="store_true", help="end at the first finding")
+    parser.add_argument("--kinds", default="", help="regular expression of the kinds of findings, as crash")
     parser.add_argument("--load", action="append", default=[], metavar="MODULE", help="module with more samples")
     parser.add_argument("--messages", metavar="FILE", help="write the distinct error messages there")
     parser.add_argument("--replay", metavar="SEED:CASE", help="run one case again")
@@ -41,7 +42,7 @@ def run(given, lane, seconds, seed, *more):
     env = {**os.environ, "OMP_WAIT_POLICY": "passive", "OPENBLAS_NUM_THREADS": "1", "LODKIT_FULL_TRACEBACK": "1"}
     env["NUMBA_DISABLE_JIT"] = "1" if lane == "uncompiled" else "0"
     args = ["--seed", seed, "--seconds", seconds, "--jobs", given.jobs, "--limit", given.limit, "--only", given.only]
-    args += ["--cases", given.cases, *(["--first"] if given.first else [])]
+    args += ["--cases", given.cases, *(["--first"] if given.first else []), "--kinds", given.kinds]
     args += [part for name in given.load for part in ("--load", name)]
     args += ["--messages", given.messages] if given.messages else []
     command = [sys.executable, "-m", "tests.fuzz.lane", lane, *map(str, (*args, *more))]

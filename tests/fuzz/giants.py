@@ -1,7 +1,7 @@
 """Mutations of a whole call: every input at a size whose sums and products leave 64 bits.
 
 Arrays of empty items have 2**61 rows without using memory. Alone they are refused for not fitting the other inputs, so
-lengths, ids, ranges and structure take the same sizes here.
+lengths, ids, ranges and structure take the same sizes here. Or inputs stay few, and an attribute takes such a size.
 """
 
 from __future__ import annotations
@@ -22,11 +22,33 @@ def empty_rows(rows, dtype, rank=2):
 def enlarge(rng, call):
     """Make all inputs of a call giants, of no elements."""
     size, times = rng.choice(SIZES)
+    if rng.random() < 0.4 and (widths := [name for name, check in call.checks.items() if "integer" in check.expected]):
+        return _widen(rng, call, widths, size, times)
     for slot in call.slots:
         slot.value = _giant(rng, slot.name, slot.value, size, times)
     if call.variadic and rng.random() < 0.6:
         call.slots += [call.slots[-1]] * (times - 1)
     return f"giants of {size} x {times}"
+
+
+def _widen(rng, call, widths, size, times):
+    """Make one attribute a giant and the others nothing, which is what a sum of widths takes to wrap alone.
+
+    Segments have two rows each, so that some are left when as many widths as segments wrap to a few below 0.
+    """
+    wide = rng.choice(widths)
+    call.attrs.update({name: size if name == wide else 0 for name in widths})
+    if rng.random() < 0.7:
+        times *= rng.choice([1, 1, 2])
+        for slot in call.slots:
+            if isinstance(slot.value, Numbers) and "length" in slot.name:
+                slot.value = Numbers(np.full(times, 2), slot.value.at_end)
+            elif isinstance(slot.value, Numbers) and slot is call.slots[0]:
+                slot.value = Numbers(np.zeros((2 * times, *slot.value.array.shape[1:]), slot.value.array.dtype))
+            elif isinstance(slot.value, Ragged) and isinstance(slot.value.values, Numbers):
+                array = slot.value.values.array
+                slot.value = Ragged(Numbers(np.zeros((2 * times, *array.shape[1:]), array.dtype)), [[2] * times])
+    return f"{wide} of {size}"
 
 
 def _integers(rng, name, a, size, times):

@@ -53,6 +53,7 @@ def main(args):
     parser.add_argument("--messages")
     parser.add_argument("--cases", type=int, default=1 << 60)
     parser.add_argument("--first", action="store_true")
+    parser.add_argument("--kinds", default="")
     parser.add_argument("--load", action="append", default=[])
     given = parser.parse_args(args)
     warnings.simplefilter("ignore")  # of mutations, as of complex numbers that become real
@@ -61,7 +62,8 @@ def main(args):
     if not allocator.in_use():
         print("NumPy does not ask the guarded allocator: does this version have another table of functions?")
         return 2
-    options = Options(given.seed, given.seconds, given.jobs, given.limit, given.only, given.cases, given.first)
+    settings = given.seed, given.seconds, given.jobs, given.limit, given.only, given.cases, given.first, given.kinds
+    options = Options(*settings)
     if given.replay is not None:
         found = once(options, given.replay)
         if found:

@@ -22,6 +22,7 @@ from .values import Builder
 
 POISONS = 0xCB, 0x7B  # of int64: negative and huge; of float32: -3e7 and 1e36
 MEMORY = 16 << 30  # bytes of addresses of a worker
+HUGE = 1 << 60  # an attribute from which on no array can be made of its size
 
 
 @dataclasses.dataclass
@@ -68,6 +69,8 @@ def run_case(seed, number, pattern="", keep=None):
     if first.error is None:
         if judging.digest(first.result) != judging.digest(second.result):
             return Finding("unwritten", call.name, "results over different poison differ"), None
+        if _too_large(call, first.result):
+            return Finding("wrong size", call.name, "a result, where the definition is too large for NumPy"), None
         if config.DISABLE_JIT and call.op is not None and not call.name.startswith("Tape"):
             found = _against_definition(call, first.result)
             if found:
@@ -125,6 +128,23 @@ def _against_definition(call, result):
         except Exception:  # a definition checks nothing
             return None
     return judging.differs(result, expected)
+
+
+def _too_large(call, result):
+    """Whether a small result stands for one that NumPy refuses the definition: a size has wrapped."""
+    huge = any(type(x) is int and x >= HUGE for x in call.attrs.values())
+    shapes = [np.shape(x) for x in judging.parts(result)]
+    small = all(max(shape, default=0) < HUGE and 0 not in shape for shape in shapes)  # of no elements is none too large
+    if not huge or not small or call.op is None or call.updates or call.name.startswith("Tape"):
+        return False
+    slots = call.slots[:-1] if call.slots and call.slots[-1].name == "out=" else call.slots
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        try:
+            defined(call.op, Builder().build([slot.value for slot in slots]), dict(call.attrs))
+        except Exception as error:
+            return str(error).startswith("array is too big")
+    return False
 
 
 def settle():

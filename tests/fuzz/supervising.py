@@ -32,6 +32,7 @@ class Options:
     pattern: str = ""
     cases: int = 1 << 60
     first: bool = False
+    kinds: str = ""
 
 
 class Patience(event.Listener):
@@ -184,6 +185,8 @@ class Lane:
                 self._note(number, Finding(*rest))
 
     def _note(self, number, found):
+        if found.kind != "harness" and not re.match(self.options.kinds, found.kind):
+            return
         self.findings.setdefault(found.key, (number, found))
         self.counts[found.key] = self.counts.get(found.key, 0) + 1
 

@@ -63,7 +63,7 @@ def prepare_concat(xs, axis, level, what="sequence_concat", floating=False):
                 f"{name}: input {i} has {len(x)} sequences, input 0 {len(first)}; they join in pairs"
             )
         _check_above(name, first, x, i, kept, "axis is not 0" if axis else f"level {level} is joined")
-        if _without(x.values.shape, axis) != item:
+        if len(x.values.shape) != ndim or _without(x.values.shape, axis) != item:
             raise ShapeMismatchError(f"{name}: input {i} has values of shape {x.shape}, input 0 {first.shape}")
         if dtype_of(x.values) != kind:
             raise DTypeError(f"{name}: input {i} is {x.dtype}, input 0 {first.dtype}; convert with .astype(...)")
