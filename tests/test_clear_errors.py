@@ -35,14 +35,14 @@ class Other:
         (lambda: LoDTensor([1, 2], [[1, 2**70]]), lodkit.DTypeError, "at [1], which 64 bits do not hold; pass smaller"),
         (lambda: lodkit.lookup_table(TABLE, [1, 2**70]), lodkit.DTypeError, f"ids holds {2**70} at [1], which 64 bits"),
         (lambda: lodkit.embedding_bag(TABLE, [["a"]]), lodkit.DTypeError, "ids holds text ('a'); make ids"),
-        (lambda: lodkit.relu([True]), lodkit.DTypeError, "not bool; convert with np.asarray(x, np.float32)"),
-        (lambda: lodkit.relu([1j]), lodkit.DTypeError, "not complex128; pass np.real(x) or np.abs(x)"),
+        (lambda: lodkit.relu([True]), lodkit.DTypeError, "a list with np.asarray(x, np.float32)"),
+        (lambda: lodkit.relu([1j]), lodkit.DTypeError, "not complex128; pass np.abs(x), or the real"),
         (
             lambda: lodkit.lookup_table(TABLE, [True]),
             lodkit.DTypeError,
             "not bool; pass np.flatnonzero(ids), the places",
         ),
-        (lambda: lodkit.lookup_table(TABLE, [1.0]), lodkit.DTypeError, "convert with np.asarray(ids, np.int64)"),
+        (lambda: lodkit.lookup_table(TABLE, [1.0]), lodkit.DTypeError, "a list with np.asarray(ids, np.int64)"),
         (
             lambda: lodkit.embedding_bag(TABLE, [[1], [0, None]]),
             lodkit.DTypeError,
@@ -60,7 +60,17 @@ class Other:
             "values holds numbers of type Fraction; convert each by f",
         ),
         (lambda: LoDTensor([1], [[Fraction(1)]]), lodkit.DTypeError, "of type Fraction; convert each by int(...)"),
-        (lambda: lodkit.relu([Fraction(1)]), lodkit.DTypeError, "not object; convert with np.array(x, float)"),
+        (lambda: lodkit.relu([Fraction(1)]), lodkit.DTypeError, "x holds numbers of type Fraction; convert each by"),
+        (lambda: lodkit.relu([1.0, None]), lodkit.DTypeError, "x holds None at [1], a missing value"),
+        (lambda: lodkit.fc(TABLE, [["a"], ["b"]]), lodkit.DTypeError, "weight holds text ('a') at [0, 0]; make ids"),
+        (
+            lambda: lodkit.lookup_table(TABLE, [np.datetime64(1, "D")]),
+            lodkit.DTypeError,
+            "not datetime64[D]; pass np.asarray(ids).astype(np.int64)",
+        ),
+        (lambda: lodkit.relu(np.ones(2, [("a", float)])), lodkit.DTypeError, "pass one field, x['name']"),
+        (lambda: LoDTensor([10**5000, 1]), lodkit.DTypeError, "holds an integer of 16610 bits at [0], which 64 bits"),
+        (lambda: BATCH.to(np.float32), ValueError, "float32'>; .astype(...) changes the type"),
         (lambda: LoDTensor(np.array([Fraction(1)])), lodkit.DTypeError, "convert its numbers by values.astype(...)"),
         (lambda: LoDTensor.from_padded(TABLE, [2, 1, -1]), lodkit.LoDError, "lengths[2] = -1 is negative"),
         (lambda: LoDTensor.from_padded(TABLE, [[2, 1, 1]]), lodkit.LoDError, "lengths has shape (1, 3)"),
@@ -148,3 +158,37 @@ def test_a_dictionary_that_holds_itself_is_not_saved(suffix, tmp_path):
 def test_an_input_that_is_none_is_not_to_be_wrapped():
     with pytest.raises(lodkit.NoKernelError, match="ids=None;"):
         lodkit.embedding_bag(TABLE, None)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: lodkit.relu(x),
+        lambda x: lodkit.lookup_table(x, [0]),
+        lambda x: lodkit.fc(np.ones((2, 2)), x),
+        lambda x: lodkit.sgd(np.ones((2, 2)), x, lr=0.5),
+        lambda x: lodkit.adagrad(np.ones((2, 2)), x, np.ones((2, 2)), lr=0.5),
+        lambda x: lodkit.sum(np.ones((2, 2)), x),
+        lambda x: lodkit.elementwise_mul(np.ones((2, 2)), x),
+        lambda x: lodkit.concat_columns(np.ones((2, 2)), x),
+        lambda x: lodkit.scatter_assign(np.ones((2, 2)), [0, 1], x),
+        lambda x: lodkit.weighted_sum(np.ones((2, 2)), [1.0], x, [1.0]),
+        lambda x: lodkit.embedding_bag(np.ones((2, 2)), [[0, 1], [0, 1]], x[0] + x[1]),
+    ],
+)
+def test_a_list_of_another_type_is_taken_as_the_error_says(call):
+    given = [[True, False], [True, True]]
+    with pytest.raises(lodkit.DTypeError, match=r"a list with np.asarray\(\w+, np.float\d\d\)$") as caught:
+        call(given)
+    wanted = re.search(r"np\.(float\d\d)\)$", str(caught.value))[1]
+    if "embedding_bag" in str(call.__code__.co_names):
+        lodkit.embedding_bag(np.ones((2, 2)), [[0, 1], [0, 1]], np.asarray(given, wanted).ravel())
+    else:
+        call(np.asarray(given, wanted))
+
+
+def test_a_tensor_with_levels_is_taken_as_the_error_says():
+    scores = LoDTensor([1, 2, 3], [[2, 1]])
+    with pytest.raises(lodkit.DTypeError, match=r"not int64; convert with \.astype\(np\.float32\), a tensor"):
+        lodkit.sequence_softmax(scores)
+    assert lodkit.sequence_softmax(scores.astype(np.float32)).same_lod(scores)

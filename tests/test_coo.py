@@ -36,10 +36,17 @@ def test_torch(item, dtype):
     assert SelectedRows.from_torch(embedding.weight.grad).rows.tolist() == [1, 1, 4]
 
 
+@pytest.mark.filterwarnings("ignore:Sparse CSR tensor support is in beta")
 def test_what_torch_has_no_rows_for():
     torch = pytest.importorskip("torch")
     with pytest.raises(TypeError, match="to_sparse"):
         SelectedRows.from_torch(torch.eye(3))
+    with pytest.raises(TypeError, match=r"got ndarray; make SelectedRows\(rows, value, height\)"):
+        SelectedRows.from_torch(np.eye(3))
+    compressed = torch.sparse_csr_tensor([0, 1], [0], [2.0], (1, 2), check_invariants=True)
+    with pytest.raises(TypeError, match=r"torch\.sparse_csr; call \.to_dense\(\)\.to_sparse\(1\)"):
+        SelectedRows.from_torch(compressed)
+    assert SelectedRows.from_torch(compressed.to_dense().to_sparse(1)).to_dense().tolist() == [[2.0, 0.0]]
     with pytest.raises(lodkit.ShapeMismatchError, match="2 sparse dimensions"):
         SelectedRows.from_torch(torch.eye(3).to_sparse())
     bad = torch.sparse_coo_tensor(torch.tensor([[5]]), torch.ones(1, 2), (3, 2), check_invariants=False)

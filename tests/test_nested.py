@@ -98,6 +98,7 @@ def test_dtype():
     [
         ("the cat", TypeError, r"split it into words, and make ids of them by lodkit\.vocabulary"),
         (b"the cat", TypeError, "decode it"),
+        (type("LazyFrame", (), {})(), TypeError, r"got LazyFrame: pass one column, x\.collect\(\)\[\"name\"\]"),
         ({"a": [1]}, TypeError, r"Features\.from_list"),
         ({1, 2}, TypeError, r"pass sorted\(x\)"),
         (3, TypeError, "takes nested lists, arrays, columns or tensors, got int"),

@@ -16,6 +16,7 @@ from ..errors import DTypeError, LoDError, OutputError, ShapeMismatchError, Size
 from .objects import id_remedy_of, objects_error, remedy_of
 from .pages import allocate
 from .recorded import RecordedArray, refuse, refuse_lists, state
+from .remedies import cast_to
 from .tensors import array_of, is_tensor
 from .types import Array, DTypeLike
 
@@ -176,7 +177,7 @@ def check_gradient(grad, shape, name="grad"):
     if tuple(grad.shape) != tuple(shape):
         raise ShapeMismatchError(f"{name} has shape {tuple(grad.shape)}, the result {tuple(shape)}; pass one like it")
     if getattr(grad.dtype, "kind", "f") not in "fiu":  # a PyTorch tensor's type has no kind; its View is checked
-        raise DTypeError(f"{name} must hold floating numbers, not {grad.dtype}; convert with .astype(...)")
+        raise DTypeError(f"{name} must hold floating numbers, not {grad.dtype}; {cast_to(np.float32)}")
     return grad
 
 

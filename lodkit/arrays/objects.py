@@ -8,26 +8,32 @@ import numbers
 import numpy as np
 
 from ..errors import DTypeError
+from .remedies import cast_to
 
 OBJECTS = "OSTU"  # kinds of dtype
 _LOOKED_AT = 100_000  # elements, for the message
+_SHOWN_BITS = 256  # of an integer in the message; Python writes none of more than 4300 digits
 _NUMBERS = (int, float, np.number, np.bool_)
 
 
 def remedy_of(dtype):
-    """What to do with numbers of a type that an operation does not take: an array, or a list, which has no method."""
+    """What to do with values of a type that an operation does not take."""
     if dtype.kind in "STU":
         return "make ids of the words by lodkit.vocabulary(texts)"
-    if dtype.kind in "cmM":
-        return "pass np.real(x) or np.abs(x)" if dtype.kind == "c" else "pass their numbers, x.astype(np.int64)"
-    return "convert with np.array(x, float)" if dtype.hasobject else "convert with np.asarray(x, np.float32)"
+    if dtype.kind == "c":
+        return "pass np.abs(x), or the real parts, np.real(values)"
+    if dtype.kind == "V":
+        return "pass one field, x['name']"
+    return cast_to(np.float64 if dtype.kind in "mM" else np.float32)
 
 
 def id_remedy_of(dtype, name):
     """What to do with numbers that are no ids and no lengths."""
     if dtype.kind == "b":
         return f"pass np.flatnonzero({name}), the places of True"
-    return f"convert with np.asarray({name}, np.int64)" if dtype.kind in "fu" else remedy_of(dtype)
+    if dtype.kind in "mM":
+        return f"pass np.asarray({name}).astype(np.int64)"
+    return cast_to(np.int64, name) if dtype.kind in "fu" else remedy_of(dtype)
 
 
 def _place(*index):
@@ -79,8 +85,11 @@ def objects_error(array, name, place=_place, whole=False, listed=False):
     if isinstance(found, list | tuple | np.ndarray):
         return DTypeError(f"{name} holds lists{at}: make a LoDTensor of nested lists by LoDTensor.from_nested({name})")
     if isinstance(found, numbers.Real):
-        remedy = "pass smaller integers" if whole else "pass floats"
-        return DTypeError(f"{name} holds {found}{at}, which 64 bits do not hold; {remedy}")
+        remedy = "pass smaller integers" + " or floats" * (not whole)
+        shown = found
+        if isinstance(found, int) and found.bit_length() > _SHOWN_BITS:
+            shown = f"an integer of {found.bit_length()} bits"
+        return DTypeError(f"{name} holds {shown}{at}, which 64 bits do not hold; {remedy}")
     return DTypeError(f"{name} holds Python objects ({type(found).__name__}){at}; pass numbers")
 
 

@@ -2,34 +2,55 @@
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Callable
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 Wanted: TypeAlias = Literal["array", "LoDTensor", "SelectedRows"]
-WORDS = "lodkit.vocabulary({}), which makes ids of words"
+WORDS = "vocab({}), with vocab = lodkit.vocabulary({})"
 NOTHING = "pass a NumPy array, a tensor of PyTorch, a CUDA array or a list of numbers"
 
 
 def remedy_for(x, name, wanted: Wanted = "array"):
     """Return the conversion of ``x``, which is called ``name``, to what is wanted: ``pass np.asarray(x)``."""
     found = conversion_of(x, wanted)
+    if not found and wanted == "LoDTensor" and isinstance(x, list | tuple):
+        found = "LoDTensor.from_nested({})"
     return f"pass {found.replace('{}', name)}" if found else NOTHING
 
 
 def conversion_of(x: Any, wanted: Wanted = "array") -> str | None:
     """Return the conversion of ``x``, with ``{}`` for its name; None if there is none."""
+    made = _listed(x, wanted)
+    if made is None and isinstance(x, numbers.Number | np.generic):  # nothing makes sequences of it
+        return None if wanted == "LoDTensor" else "[{}]"
+    made = made or next((call for method, call in PROTOCOLS.items() if hasattr(type(x), method)), None)
+    flat = wanted == "LoDTensor" and made and made.startswith(("{}.to_numpy(", "np."))
+    return f"LoDTensor({made}, [lengths])" if flat else made
+
+
+def _listed(x, wanted):
+    """What the table says of the type."""
     for kind in type(x).__mro__:
         library, _, inner = kind.__module__.partition(".")
         found = CONVERSIONS.get(f"{library}.{kind.__name__}") or CONVERSIONS.get(f"{library}.{inner.partition('.')[0]}")
         if found:
-            made = found if isinstance(found, str) else found(x, wanted)
-            flat = wanted == "LoDTensor" and made.startswith(("{}.to_numpy(", "np.asarray("))
-            return f"LoDTensor({made}, [lengths])" if flat else made
-    if isinstance(x, np.generic) and wanted == "LoDTensor":
-        return None  # a number: nothing makes sequences of it
-    return next((made for method, made in PROTOCOLS.items() if hasattr(type(x), method)), None)
+            return found if isinstance(found, str) else found(x, wanted)
+    return None
+
+
+def cast_to(dtype, given="x"):
+    """How numbers get another type, whatever holds them: lists have no ``astype``, and tensors call it ``to``."""
+    name = np.dtype(dtype).name
+    return (
+        f"convert with .astype(np.{name}), a tensor with .to(torch.{name}), a list with np.asarray({given}, np.{name})"
+    )
+
+
+def _text(x, wanted):
+    return WORDS.replace("{}", "[{}.split()]" if wanted == "LoDTensor" else "{}.split()")
 
 
 def _awkward(x, wanted):
@@ -90,9 +111,17 @@ CONVERSIONS: dict[str, str | Callable[[Any, Wanted], str]] = {
     "lodkit.LoDTensor": "{}.values",
     "lodkit.SelectedRows": "{}.to_dense()",
     "builtins.dict": "each of its values by itself",
+    "builtins.dict_keys": "list({})",
+    "builtins.dict_values": "list({})",
     "builtins.set": "sorted({})",
+    "builtins.frozenset": "sorted({})",
     "builtins.generator": "list({})",
     "builtins.range": "list({})",
+    "builtins.str": _text,
+    "builtins.bytes": "np.frombuffer({}, np.uint8)",
+    "builtins.bytearray": "np.frombuffer({}, np.uint8)",
+    "builtins.memoryview": "np.asarray({})",
+    "collections.deque": "list({})",
     "array.array": "np.asarray({})",
 }
 

@@ -22,7 +22,7 @@ _TO_CUDA = {
 def to_device(array, device):
     """Move an array to ``"cpu"`` (NumPy) or ``"cuda"`` (of an imported library if there is one)."""
     if device not in ("cpu", "cuda"):
-        raise ValueError(f'device must be "cpu" or "cuda", got {device!r}')
+        raise ValueError(f'device must be "cpu" or "cuda", got {device!r}; .astype(...) changes the type')
     if device_of(array) == device:
         return array
     if is_tensor(array) and device == "cuda":

@@ -26,8 +26,13 @@ def from_torch(kind, tensor):
     """``SelectedRows.from_torch``: ``kind`` is SelectedRows."""
     import torch
 
-    if not isinstance(tensor, torch.Tensor) or tensor.layout is not torch.sparse_coo:
-        raise TypeError(f"from_torch takes a sparse COO tensor, got {type(tensor).__name__}; call .to_sparse(1)")
+    if not isinstance(tensor, torch.Tensor):
+        raise TypeError(
+            f"from_torch takes a sparse COO tensor, got {type(tensor).__name__}; make SelectedRows(rows, value, height)"
+        )
+    if tensor.layout is not torch.sparse_coo:
+        first = "" if tensor.layout is torch.strided else ".to_dense()"  # compressed ones give 2 sparse dimensions
+        raise TypeError(f"from_torch takes a sparse COO tensor, got {tensor.layout}; call {first}.to_sparse(1)")
     if tensor.sparse_dim() != 1:
         raise ShapeMismatchError(f"the tensor has {tensor.sparse_dim()} sparse dimensions, not 1; call .to_sparse(1)")
     if tensor.requires_grad:

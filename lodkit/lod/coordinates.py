@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from typing import Any, Self
 
+from .exchange import Exchange
 
-class Coordinates:
+
+class Coordinates(Exchange):
     """Conversions to and from the sparse COO formats of PyTorch and SciPy."""
 
     __slots__ = ()
+
+    def _exported(self):
+        raise BufferError(
+            "DLPack carries one array, and SelectedRows are two; pass s.to_dense(), or s.rows and s.value"
+        )
 
     def to_torch(self) -> Any:
         """Return a sparse COO tensor of PyTorch, on the same device, which shares ``value``."""

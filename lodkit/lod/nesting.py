@@ -17,13 +17,16 @@ from ..errors import DTypeError, LoDError
 from .encodings import MAX_DEPTH
 
 ARROW = ("__arrow_c_array__", "__arrow_c_stream__")
-COLUMN = 'pass one column, x["name"]'
+TABLES = {
+    **dict.fromkeys(("DataFrame", "Table", "RecordBatch"), 'pass one column, x["name"]'),
+    "LazyFrame": 'pass one column, x.collect()["name"]',
+}
 REFUSED = {
     "str": "split it into words, and make ids of them by lodkit.vocabulary(texts)",
     "bytes": "decode it, and make ids of its words by lodkit.vocabulary(texts)",
     "dict": "pass list(x.values()), or make features of dictionaries by lodkit.Features.from_list",
     **dict.fromkeys(("set", "frozenset"), "a set has no order, pass sorted(x)"),
-    **dict.fromkeys(("DataFrame", "LazyFrame", "Table", "RecordBatch"), COLUMN),
+    **TABLES,
     "SelectedRows": "pass x.value",
     "Features": "pass x.values",
     "_spbase": "pass it to LoDTensor.from_scipy",

@@ -14,7 +14,7 @@ from ..errors import LoDError, LodkitError, RowIndexError
 from ..public import public
 from ..tracebacks import surface
 from .lod_tensor import LoDTensor
-from .nesting import MAX_DEPTH
+from .nesting import MAX_DEPTH, TABLES
 
 UNKNOWN = "<unknown>"
 _SHOWN = 12  # words
@@ -262,6 +262,9 @@ def _flat(texts):
     """The words of nested texts, and the lengths of each level."""
     if isinstance(texts, str | bytes):
         raise TypeError(f"texts are lists of words, got {texts!r:.60}; split it: [text.split()]")
+    for kind in type(texts).__mro__:
+        if kind.__name__ in TABLES:  # of which Python would list the names of the columns
+            raise TypeError(f"texts are nested lists of words, got {kind.__name__}; {TABLES[kind.__name__]}")
     parts, lengths = _listed(texts), []
     if not isinstance(parts, list | tuple):
         raise TypeError(f"texts are nested lists of words, got {type(texts).__name__}")

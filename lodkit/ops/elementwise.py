@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from ..arrays import check_gradient, check_values, dtype_of
+from ..arrays import cast_to, check_gradient, check_values, dtype_of
 from ..arrays.objects import refuse_objects
 from ..errors import DTypeError, ShapeMismatchError
 from ..lod import LoDTensor, SelectedRows, values_of
@@ -42,7 +42,7 @@ def check_factor(x, y):
     """Refuse a factor that is neither one number nor of the shape of ``x``, or of another type."""
     dtype = check_values(dtype_of(getattr(x, "value", x)), "elementwise_mul")
     if dtype_of(y) != dtype:
-        raise DTypeError(f"elementwise_mul: y is {y.dtype}, x {x.dtype}; convert with .astype(...)")
+        raise DTypeError(f"elementwise_mul: y is {y.dtype}, x {x.dtype}; {cast_to(dtype)}")
     if math.prod(y.shape) != 1 and tuple(y.shape) != tuple(x.shape):
         raise ShapeMismatchError(
             f"elementwise_mul: y has shape {tuple(y.shape)}, x {tuple(x.shape)}; give one number, or one each"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arrays import check_gradient, check_values, native
+from ..arrays import cast_to, check_gradient, check_values, native
 from ..errors import DTypeError, LoDMismatchError, ShapeMismatchError
 from ..lod import LoDTensor, values_of
 from ..registry import Dense, op
@@ -20,7 +20,7 @@ def check_logits(logits, labels, grad=None):
             f"{name}: labels have shape {tuple(labels.shape)}, logits {tuple(logits.shape)}; pass a label per logit"
         )
     if labels.dtype.kind not in "fiub":
-        raise DTypeError(f"{name}: labels are numbers from 0 to 1, not {labels.dtype}; convert with .astype(...)")
+        raise DTypeError(f"{name}: labels are numbers from 0 to 1, not {labels.dtype}; {cast_to(np.float32)}")
     if grad is not None:
         check_gradient(grad, logits.shape)
 

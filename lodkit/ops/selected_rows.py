@@ -7,7 +7,7 @@ import itertools
 
 import numpy as np
 
-from ..arrays import check_values, native, total_dtype, writable
+from ..arrays import cast_to, check_values, native, total_dtype, writable
 from ..errors import DTypeError, ShapeMismatchError
 from ..lod import LoDTensor, SelectedRows, values_of
 from ..registry import OPS, Dense, VarDesc, VarType, op
@@ -21,7 +21,7 @@ def check_alike(xs):
         if x.shape != shape:
             raise ShapeMismatchError(f"sum: input {i} has shape {x.shape}, input 0 {shape}")
         if native(x.dtype) != dtype:
-            raise DTypeError(f"sum: input {i} is {x.dtype}, input 0 {xs[0].dtype}; convert with .astype(...)")
+            raise DTypeError(f"sum: input {i} is {x.dtype}, input 0 {xs[0].dtype}; {cast_to(dtype)}")
     return check_values(dtype, "sum")
 
 

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from ..arrays import check_gradient, check_values, native
+from ..arrays import cast_to, check_gradient, check_values, native
 from ..errors import DTypeError, LoDMismatchError, RowIndexError, ShapeMismatchError
 from ..lod import LoDTensor, mismatch
 from ..registry import Dense, op
@@ -32,7 +32,7 @@ def prepare(x, ids, updates):
     if item != expected and math.prod(item) != math.prod(expected):
         raise ShapeMismatchError(f"sequence_scatter: updates have items of shape {item}, x of {expected}")
     if native(updates.dtype) != dtype:
-        raise DTypeError(f"sequence_scatter: updates are {updates.dtype}, x {x.dtype}; convert with .astype(...)")
+        raise DTypeError(f"sequence_scatter: updates are {updates.dtype}, x {x.dtype}; {cast_to(dtype)}")
     return dtype
 
 

@@ -8,6 +8,7 @@ import typing
 import numpy as np
 
 from ..arrays import from_lists, is_array, plain_array
+from ..arrays.objects import refuse_objects
 from ..errors import LoDError, LoDMismatchError
 from ..lod import LoDTensor, RankTable, SelectedRows, mismatch
 from ..lod.levels import resized
@@ -85,7 +86,7 @@ def accept(x, allowed, name):
         return x.values
     if isinstance(x, LISTS):
         if Dense in allowed:
-            return from_lists(x, name)
+            return refuse_objects(from_lists(x, name), name, x)
         if LoDTensor in allowed and _nested(x):
             return from_nested(LoDTensor, x, None, None, name)
     if isinstance(x, np.ndarray) and type(x) is not np.ndarray:

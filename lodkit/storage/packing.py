@@ -18,6 +18,11 @@ from .checks import shown
 from .reading import StorageError
 
 MOST_BITS = 14_000  # of an integer: Python reads texts of 4300 digits, unless it is told to read longer ones
+NO_NUMBERS = {
+    "c": "save real and imaginary parts, x.real and x.imag",
+    **dict.fromkeys("mM", "save numbers, x.astype(np.int64)"),
+    "V": "save field by field, x['name']",
+}
 FEATURES = ("lengths", "keys", "values_lengths", "values", "map_keys")
 
 
@@ -76,7 +81,10 @@ def _plain(name, value):
 def _key(name, key):
     """A key as a plain string: an Enum's member prints as another one than it is."""
     if not isinstance(key, str) or not key or "/" in key or "\0" in key or key.endswith(".npy"):
-        raise TypeError(f"{name or 'values'}: keys are strings without '/', NUL and '.npy', got {key!r:.80}")
+        where = name or "values"
+        text = isinstance(key, str)
+        remedy = "rename it, or nest dictionaries" if text else f"pass {{str(k): x for k, x in {where}.items()}}"
+        raise TypeError(f"{where}: keys are strings without '/', NUL and '.npy', got {key!r:.80}; {remedy}")
     return str.__str__(key)
 
 
@@ -96,8 +104,8 @@ def _array(name, value):
         raise TypeError(f"{name} is a masked array, whose mask no file keeps; pass {name}.filled(...)")
     array = np.asarray(to_device(value, "cpu"))
     if array.dtype.kind not in "fiub":
-        remedy = "; save words as ids: lodkit.vocabulary(words)" if array.dtype.kind in "OSUT" else ""
-        raise DTypeError(f"{name}: save takes arrays of numbers or booleans, not {array.dtype}{remedy}")
+        remedy = NO_NUMBERS.get(array.dtype.kind) or "save words as ids: lodkit.vocabulary(words)"
+        raise DTypeError(f"{name}: save takes arrays of numbers or booleans, not {array.dtype}; {remedy}")
     return array
 
 

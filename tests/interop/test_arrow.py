@@ -70,6 +70,23 @@ def test_a_tensor_is_an_array_of_pyarrow():
     assert columns(table)["x"].equals(t)
 
 
+@pytest.mark.parametrize(
+    ("values", "wanted"),
+    [([1.5, 2.0], "float32"), ([1, 300], "int32"), ([1, 200], "uint8"), ([True, False], "int8"), ([1, -2], "float64")],
+)
+def test_a_type_that_is_asked_for_is_given(values, wanted):
+    array = pa.array(LoDTensor(values, [[2]]), type=pa.list_(pa.type_for_alias(wanted)))
+    assert array.type == pa.list_(pa.type_for_alias(wanted))
+    assert array.to_pylist() == [values]
+
+
+@pytest.mark.parametrize(("values", "wanted"), [([1, 300], "int8"), ([1, -2], "uint64"), ([1.5], "int64")])
+def test_a_type_that_does_not_hold_the_numbers_is_not_given(values, wanted):
+    t = LoDTensor(values, [[len(values)]])
+    schema, array = t.__arrow_c_array__(pa.list_(pa.type_for_alias(wanted)).__arrow_c_schema__())
+    assert pa.Array._import_from_c_capsule(schema, array).to_pylist() == [values]
+
+
 def test_chunks_are_joined_by_one_copy():
     whole = pa.array(LISTS)
     chunked = pa.chunked_array([whole[:1], whole[1:1], whole[1:]])

@@ -40,6 +40,7 @@ def test_read_only_values_are_told_or_refused():
         made = np.from_dlpack(LoDTensor(values))
         assert not made.flags.writeable and np.shares_memory(made, values)
         assert np.from_dlpack(LoDTensor(values), copy=True).flags.writeable
+        assert LoDTensor(values).__dlpack__(copy=True)
 
 
 @pytest.mark.parametrize("library", ["numpy", "torch"])
@@ -49,6 +50,13 @@ def test_structure_is_not_dropped(library):
         take(LoDTensor(np.arange(3.0), [[1, 2]]))
     with pytest.raises(BufferError, match="lod_level 2"):
         take(LoDTensor(None, [[1], [2]]))
+
+
+@pytest.mark.parametrize("library", ["numpy", "torch"])
+def test_rows_are_not_dropped(library):
+    take = pytest.importorskip(library).from_dlpack
+    with pytest.raises(BufferError, match=r"SelectedRows are two; pass s\.to_dense\(\), or s\.rows and s\.value"):
+        take(lodkit.SelectedRows([1], [[1.0]], 3))
 
 
 def test_history_is_not_dropped():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -134,6 +136,23 @@ def test_vocabularies_of_columns(library):
     assert vocab == lodkit.vocabulary(TEXTS)
     assert vocab(make(TEXTS)).equals(vocab(TEXTS))
     assert vocab([make(["the"]), make(["cat"])]).to_list() == [[vocab["the"]], [vocab["cat"]]]
+
+
+@pytest.mark.parametrize(
+    ("library", "kind", "remedy"),
+    [
+        ("pandas", "DataFrame", 'pass one column, x["name"]'),
+        ("polars", "DataFrame", 'pass one column, x["name"]'),
+        ("polars", "LazyFrame", 'pass one column, x.collect()["name"]'),
+        ("pyarrow", "table", 'pass one column, x["name"]'),
+    ],
+)
+def test_the_names_of_columns_are_no_words(library, kind, remedy):
+    x = getattr(pytest.importorskip(library), kind)({"name": ["the", "cat"]})
+    for take in (lodkit.vocabulary, lodkit.Vocabulary(["name"])):
+        with pytest.raises(TypeError, match=re.escape(remedy)):
+            take(x)
+    assert len(lodkit.vocabulary(eval(remedy.partition(", ")[2], {"x": x}))) == 3
 
 
 def test_words_of_tensors():

@@ -49,6 +49,11 @@ ARRAYS = [
     pytest.param("builtins", lambda _: map(float, range(3)), r"list\(x\)", id="iterator"),
     pytest.param("builtins", lambda _: range(3), r"list\(x\)", id="range"),
     pytest.param("builtins", lambda _: {3.0, 1.0}, r"sorted\(x\)", id="set"),
+    pytest.param("builtins", lambda _: frozenset([3.0, 1.0]), r"sorted\(x\)", id="frozenset"),
+    pytest.param("builtins", lambda _: {1: 2.0}.values(), r"list\(x\)", id="dict_values"),
+    pytest.param("builtins", lambda _: {1: 2.0}.keys(), r"list\(x\)", id="dict_keys"),
+    pytest.param("collections", lambda m: m.deque([1.0]), r"list\(x\)", id="deque"),
+    pytest.param("builtins", lambda _: memoryview(np.ones(2)), r"np.asarray\(x\)", id="memoryview"),
 ]
 RAGGED = [
     pytest.param("pandas", lambda m: m.Series(LISTS), r"LoDTensor.from_nested\(x.tolist\(\)\)", id="pandas objects"),
@@ -132,8 +137,32 @@ def test_values_of_lodkit_itself():
 def test_others_are_told_what_is_taken():
     with pytest.raises(TypeError, match="got object; pass a NumPy array, a tensor of PyTorch, a CUDA array or a list"):
         LoDTensor(object())
-    with pytest.raises(TypeError, match="got str; pass an array, a tensor of PyTorch or a list of numbers"):
-        lodkit.relu("a")
+    with pytest.raises(TypeError, match="got object; pass an array, a tensor of PyTorch or a list of numbers"):
+        lodkit.relu(object())
+
+
+@pytest.mark.parametrize("x", ["the cat", np.array(["the", "cat"])])
+def test_words_are_told_to_become_ids(x):
+    remedy = remedy_for(x, "x") if isinstance(x, str) else remedy_for(pytest.importorskip("pyarrow").array(x), "x")
+    ids, vocabulary = re.fullmatch(r"pass (.*), with vocab = (.*)", remedy).groups()
+    names = {"lodkit": lodkit, "x": x}
+    names["vocab"] = eval(vocabulary, names)
+    assert len(lodkit.relu(eval(ids, names))) == 2
+
+
+def test_text_becomes_a_sequence_where_sequences_are_wanted():
+    x = "the cat"
+    with pytest.raises(TypeError, match=r"got str; pass vocab\(\[ids\.split\(\)\]\), with vocab = lodkit") as caught:
+        lodkit.embedding_bag(np.ones((4, 2)), x)
+    vocab = lodkit.vocabulary([x.split()])
+    call = re.search("pass (.*), with", str(caught.value))[1]
+    assert lodkit.embedding_bag(np.ones((4, 2)), eval(call, {"vocab": vocab, "ids": x})).tolist() == [[2, 2]]
+
+
+def test_a_number_is_told_to_be_a_list():
+    for x in (3, np.float64(3.0)):
+        with pytest.raises(TypeError, match=r"pass \[values\]$"):
+            LoDTensor(x)
 
 
 def test_every_line_of_the_table_is_a_template():

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lodkit
+from lodkit import LoDTensor
 
 torch = pytest.importorskip("torch")
 from lodkit.interop.torch import EmbeddingBag, collate  # noqa: E402
@@ -278,6 +279,13 @@ def test_sparse_gradients_are_not_coalesced_and_add_up():
     assert not grad.is_coalesced()
     assert grad.to_dense()[:, 0].tolist() == [2, 0, 0, 4]
     torch.sparse_coo_tensor(grad._indices(), grad._values(), grad.shape, check_invariants=True)
+
+
+def test_lists_are_told_what_makes_bags_of_them():
+    module, input = EmbeddingBag(4, 2), [[1, 2], [3]]
+    with pytest.raises(TypeError, match=r"got list; pass LoDTensor\.from_nested\(input\)$"):
+        module(input)
+    assert module(LoDTensor.from_nested(input)).shape == (2, 2)
 
 
 def test_second_derivatives_are_refused():

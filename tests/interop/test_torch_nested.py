@@ -53,6 +53,10 @@ def test_gradients_flow_through_nested_tensors():
 
 
 def test_what_from_torch_refuses():
+    with pytest.raises(TypeError, match=r"got list; pass LoDTensor\.from_nested\(x\)$"):
+        LoDTensor.from_torch([torch.ones(2)])
+    with pytest.raises(TypeError, match=r"got ndarray; pass LoDTensor\(np\.asarray\(x\), \[lengths\]\)$"):
+        LoDTensor.from_torch(np.ones(2))
     holes = torch.nested.nested_tensor_from_jagged(
         torch.ones(5, 2), torch.tensor([0, 3, 5]), lengths=torch.tensor([1, 2])
     )

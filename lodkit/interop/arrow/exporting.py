@@ -10,6 +10,7 @@ from array import array
 import numpy as np
 
 from ...arrays import native
+from ...arrays.objects import remedy_of
 from ...arrays.recorded import plain_view
 from ...arrays.tensors import array_of, is_tensor
 from ...errors import DTypeError, LoDError
@@ -126,9 +127,8 @@ def plain_values(values):
 
 def items(values, format=None):
     """Rows as an array of numbers, in lists of fixed size where they are not scalars."""
+    values = _as_asked(values, NUMBERS.get(format))
     dtype = native(values.dtype)
-    wanted = NUMBERS.get(format)
-    dtype = wanted if wanted is not None and np.can_cast(dtype, wanted, "safe") else dtype
     lengths = [values.shape[0]]
     for size in values.shape[1:]:
         lengths.append(lengths[-1] * size)
@@ -138,10 +138,22 @@ def items(values, format=None):
         values = np.ascontiguousarray(values, dtype)
         node = Node(FORMATS[dtype], lengths[-1], (None, values if values.flags.aligned else values.copy()))
     else:
-        raise DTypeError(f"Arrow has no numbers of type {dtype}; convert the values with .astype(...)")
+        raise DTypeError(f"Arrow has no numbers of type {dtype}; {remedy_of(dtype)}")
     for size, length in zip(reversed(values.shape[1:]), reversed(lengths[:-1]), strict=True):
         node = Node(b"+w:%d" % size, length, (None,), (node,))
     return node
+
+
+def _as_asked(values, wanted):
+    """Values in the type asked for: a floating one of floats, or one that holds them all; else as they are."""
+    if wanted is None or values.dtype == wanted:
+        return values
+    if np.can_cast(values.dtype, wanted, "safe") or values.dtype.kind == wanted.kind == "f":
+        return values.astype(wanted)
+    if values.dtype.kind not in "iu" or wanted.kind not in "iu":
+        return values
+    made = values.astype(wanted)
+    return made if (made == values).all() else values
 
 
 def lists(offsets, node, small=False):

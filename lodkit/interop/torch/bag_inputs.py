@@ -7,6 +7,7 @@ import functools
 import numpy as np
 import torch
 
+from ...arrays.remedies import remedy_for
 from ...errors import DeviceError, DTypeError, LoDError, ShapeMismatchError
 from ...jit import njit
 from ...lod import LoDTensor
@@ -56,7 +57,10 @@ def bags_of(x, offsets, include_last_offset, like=None):
             return LoDTensor._wrap(_ids_of(x, like=like).reshape(-1), (_equal_offsets(*x.shape),))
         raise ValueError(f"input has {dims} dimensions; pass ids with offsets, or a matrix of one bag a row")
     if not isinstance(x, LoDTensor | torch.Tensor):
-        raise TypeError(f"input must be a tensor of ids, a LoDTensor or a nested tensor, got {type(x).__name__}")
+        raise TypeError(
+            f"input must be a tensor of ids, a LoDTensor or a nested tensor, got {type(x).__name__}; "
+            f"{remedy_for(x, 'input', 'LoDTensor')}"
+        )
     if offsets is not None:
         raise ValueError(f"input, a {type(x).__name__}, has offsets of its own; leave out offsets")
     if not isinstance(x, LoDTensor):

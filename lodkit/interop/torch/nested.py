@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 import torch
 
+from ...arrays.remedies import remedy_for
 from ...arrays.tensors import tensor_of
 from ...arrays.types import ArrayLike, Levels
 from ...errors import LoDError, LoDLevelError
@@ -89,7 +90,7 @@ def from_torch(kind, x):
         return over(kind, x.values(), _levels.from_lengths([lengths]))
     raise TypeError(
         f"from_torch takes a jagged nested tensor, TorchRec's JaggedTensor or KeyedJaggedTensor, or a tf.RaggedTensor, "
-        f"got {type(x).__name__}"
+        f"got {type(x).__name__}; {remedy_for(x, 'x', 'LoDTensor')}"
     )
 
 

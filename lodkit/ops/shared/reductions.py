@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from ...arrays import VALUE_TYPES, check_gradient, check_values, native, total_dtype
+from ...arrays import VALUE_TYPES, cast_to, check_gradient, check_values, native, total_dtype
 from ...errors import DTypeError, LoDError
 
 Reduction = Literal["sum", "mean", "sqrt", "max", "min", "prod", "logsumexp", "logmeanexp", "first", "last"]
@@ -69,7 +69,7 @@ def result_dtype(dtype, reduce, asked=None):
             raise DTypeError(f"dtype={asked!r} is for float16 data, not {dtype}; convert the result with .astype(...)")
         return np.dtype(asked)
     if dtype.kind == "i" and reduce in ("mean", "sqrt", "logsumexp", "logmeanexp"):
-        raise DTypeError(f"{reduce} of {dtype} values is no integer; convert with .astype(np.float32)")
+        raise DTypeError(f"{reduce} of {dtype} values is no integer; {cast_to(np.float32)}")
     return np.dtype(np.int64) if dtype.kind == "i" and reduce in ("sum", "prod") else dtype
 
 
@@ -91,7 +91,8 @@ def check_weights(weights, rows, dtype, reduce):
         raise LoDError(f"weights have shape {weights.shape}, but there are {rows} rows; pass one weight per row")
     if not all(x.kind == "f" and native(x) in VALUE_TYPES for x in (weights.dtype, dtype)):
         raise DTypeError(
-            f"weights of type {weights.dtype} over values of type {dtype}; both must be floating, of at most 64 bits"
+            f"weights of type {weights.dtype} over values of type {dtype}; both must be floating, of at most 64 "
+            f"bits; {cast_to(np.float32)}"
         )
     return weights
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...arrays import check_gradient, check_values, dtype_of, integers, native
+from ...arrays import cast_to, check_gradient, check_values, dtype_of, integers, native
 from ...errors import DTypeError, LoDError, LoDLevelError, LoDMismatchError, RowIndexError, ShapeMismatchError
 from ...lod import LoDTensor, values_of
 from ...lod.batching import concat
@@ -66,7 +66,7 @@ def prepare_concat(xs, axis, level, what="sequence_concat", floating=False):
         if len(x.values.shape) != ndim or _without(x.values.shape, axis) != item:
             raise ShapeMismatchError(f"{name}: input {i} has values of shape {x.shape}, input 0 {first.shape}")
         if dtype_of(x.values) != kind:
-            raise DTypeError(f"{name}: input {i} is {x.dtype}, input 0 {first.dtype}; convert with .astype(...)")
+            raise DTypeError(f"{name}: input {i} is {x.dtype}, input 0 {first.dtype}; {cast_to(kind)}")
     return axis, level, check_values(values.dtype, what, floating=floating)
 
 

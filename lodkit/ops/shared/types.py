@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...arrays import check_values, native
+from ...arrays import cast_to, check_values, native
 from ...errors import DTypeError
 
 
@@ -11,6 +11,4 @@ def check_same_type(name, values, **others):
     check_values(values.dtype, name, floating=True)
     for what, array in others.items():
         if array is not None and native(array.dtype) != native(values.dtype):
-            raise DTypeError(
-                f"{name}: the {what} is {array.dtype}, the input {values.dtype}; convert with .astype(...)"
-            )
+            raise DTypeError(f"{name}: the {what} is {array.dtype}, the input {values.dtype}; {cast_to(values.dtype)}")
