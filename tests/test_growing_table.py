@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import signal
+import threading
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -118,6 +122,94 @@ def test_bad_input_changes_nothing():
         broken.slots([1, 2, 3])
     assert len(broken) == 0
     assert broken.slots([1], grow=False).tolist() == [-1]
+
+
+def test_values_have_a_row_for_each_slot():
+    table = GrowingTable(2, capacity=4)
+    for values in (np.zeros((9, 2), np.float32), np.zeros((0, 2), np.float32), np.zeros((4, 2))):
+        with pytest.raises(lodkit.ShapeMismatchError, match=r"a row for each slot; keys get more"):
+            table.values = values
+    table.values = np.ones((4, 2), np.float32)
+    assert table.lookup([7]).tolist() == [[1, 1]]
+    table.values.resize((2, 2), refcheck=False)
+    with pytest.raises(lodkit.ShapeMismatchError, match="resized since"):
+        table.slots([1, 2, 3, 4, 5])
+    assert len(table) == 1
+
+
+@pytest.mark.parametrize("item", [None, "2", (1, 2.5)])
+def test_an_item_is_a_shape(item):
+    with pytest.raises(TypeError, match="item is the shape of a row"):
+        GrowingTable(item)
+    with pytest.raises(lodkit.SizeError, match="capacity"):
+        GrowingTable(2, capacity=2**62)
+
+
+def test_states_and_updates_are_checked():
+    table = GrowingTable(2)
+    for call, message in (
+        (lambda: table.state([1]), "name of a state"),
+        (lambda: table.state("m", fill=None), "a state has numbers: fill = None"),
+        (lambda: table.state("m", dtype="O"), "dtype = object"),
+        (lambda: table.update(None, None, lr=0.1), "update takes an operator"),
+    ):
+        with pytest.raises(TypeError, match=message):
+            call()
+    with pytest.raises(lodkit.LoDError):
+        table.slots([[1], [2, 3]])
+    assert table.states == {}
+
+
+def test_threads_share_a_table():
+    table, failures = GrowingTable(1, capacity=2), []
+    batches = [np.random.default_rng(k).integers(0, 5000, (20, 400)) for k in range(4)]
+
+    def fill(keys):
+        try:
+            for some in keys:
+                assert (table.lookup(some) == 0).all()
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=fill, args=(keys,)) for keys in batches]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures
+    assert sorted(table.keys) == np.unique(batches).tolist()
+    assert table.slots(table.keys, grow=False).tolist() == [*range(len(table))]
+
+
+class Stop(Exception):
+    """What another signal's handler raises."""
+
+
+@pytest.mark.jit
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="has no timers")
+def test_interrupted_growth_loses_no_key():
+    """By other signals than SIGINT, which waits: some come in each part of it."""
+
+    def handler(*_):
+        raise Stop
+
+    before, known, new = signal.signal(signal.SIGALRM, handler), np.arange(1023), np.arange(5000, 5020)
+    try:
+        for i in range(300):
+            table = GrowingTable(1, capacity=1024)
+            slots = table.slots(known)
+            with contextlib.suppress(Stop):
+                signal.setitimer(signal.ITIMER_REAL, 1e-6 * (1 + i))
+                table.slots(new)
+                while True:
+                    pass
+            assert len(table) in (1023, 1043)
+            table.slots(new)
+            assert (table.slots(known, grow=False) == slots).all()
+            assert table.keys.tolist() == [*known, *new]
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def test_gradients_of_rows_of_no_key_are_refused():

@@ -182,6 +182,8 @@ def damaged(state, how):
         lodkit.save(state, {**found, "parameters": {**found["parameters"], "table": 3}})
     elif how == "an array for a setting":
         lodkit.save(state, {**found, "config": {**found["config"], "lr": np.ones(2)}})
+    elif how == "a rate that is huge":
+        lodkit.save(state, {**found, "config": {**found["config"], "lr": 10**400}})
     elif how == "another moment":
         found["optimizer"]["states"]["table"]["moment"] = np.zeros(3)
         lodkit.save(state, found)
@@ -203,6 +205,7 @@ HOW = ["cut", "text", "epoch", "config", "words", "optimizer", "epoch is text", 
 HOW += ["another moment", "no iteration", "epoch is true", "epoch is huge", "epoch is negative", "no dictionary"]
 HOW += ["an empty config", "a config without model", "settings of other types", "labels", "parameters"]
 HOW += ["numbers for words", "a number for the table", "an array for a setting", "iteration is huge"]
+HOW += ["a rate that is huge"]
 
 
 @pytest.mark.parametrize("how", HOW)

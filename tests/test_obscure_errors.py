@@ -222,6 +222,41 @@ def test_integers_of_more_than_64_bits_added():
         LoDTensor(np.ones(2), [[2]]) + 10**400
 
 
+REPEATED = LoDTensor(np.broadcast_to(np.float16(1), (2**61,)), [[2**61]])
+TALL = {"a": np.zeros((2**61, 0), np.float16)}
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: REPEATED + 1,
+        lambda: np.exp(REPEATED),
+        lambda: REPEATED == 1,
+        lambda: REPEATED.copy(),
+        lambda: REPEATED.astype(np.float64),
+        lambda: lodkit.RankTable([[0, 2**62]]),
+        lambda: lodkit.split(LoDTensor([1.0], [[1]]), 2**62),
+        lambda: lodkit.Vocabulary(["a"]).words(np.broadcast_to(np.int64(0), (2**40,))),
+        lambda: lodkit.GrowingTable(2).slots(np.broadcast_to(np.int64(0), (2**59,))),
+        lambda: lodkit.optim.Adagrad(TALL, lr=0.1),
+        lambda: lodkit.optim.Adagrad(TALL, lr=0.1, states="touched"),
+    ],
+)
+def test_results_that_no_memory_holds(call):
+    with pytest.raises(SizeError, match="there is no memory for"):
+        call()
+
+
+def test_factors_of_more_than_64_bits():
+    rows = lodkit.SelectedRows([0], np.ones((1, 2), np.int32), 5)
+    with pytest.raises(lodkit.DTypeError, match="number has 100 bits, more than int32 holds"):
+        rows * 10**30
+    floats = lodkit.SelectedRows([0], np.ones((1, 2)), 5)
+    with pytest.raises(lodkit.DTypeError, match="number has 1329 bits, more than float64 holds"):
+        floats * 10**400
+    assert (floats * 10**30).value[0, 0] == 1e30
+
+
 @pytest.mark.parametrize("grad", [2**63, np.ones((3, 2), np.uint64), np.ones((3, 2), int)])
 def test_norms_of_integers(grad):
     with pytest.raises(lodkit.DTypeError, match="the gradient takes float16, float32 or float64"):

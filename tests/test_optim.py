@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+import sys
+
 import numpy as np
 import pytest
 
@@ -222,3 +225,44 @@ def test_noise_is_another_one_at_each_step_and_parameter():
             lodkit.optim.DPSGD(params, lr=1.0, **attrs)
     with pytest.raises(ValueError, match="beta must be larger than 0"):
         lodkit.optim.Storm(params, lr=1.0, beta=0.0)
+
+
+class Stop(Exception):
+    """What another signal's handler raises."""
+
+
+def test_a_parted_step_leaves_states_that_load():
+    """States of touched rows, parted at each bytecode of the code that gives new rows their slots."""
+    grads = [SelectedRows(rows, np.ones((len(rows), WIDTH)), HEIGHT) for rows in ([5, 1], [9, 5, 3], [2, 9, 7])]
+    reached = True
+    for number in itertools.count():
+        made, left = Adagrad({"t": table()}, lr=0.1, states="touched"), number
+        made.step({"t": grads[0]})
+
+        def trace(frame, event, arg):
+            nonlocal left
+            if not frame.f_code.co_filename.endswith("touched.py"):
+                return trace if event == "call" else None
+            frame.f_trace_opcodes = True
+            left -= event == "opcode"
+            if left < 0:
+                raise Stop
+            return trace
+
+        before = sys.gettrace()
+        sys.settrace(trace)
+        try:
+            made.step({"t": grads[1]})
+            reached = False
+        except Stop:
+            pass
+        finally:
+            sys.settrace(before)
+        made.step({"t": grads[2]})
+        again = Adagrad({"t": table()}, lr=0.1, states="touched")
+        again.load_state_dict(made.state_dict())
+        rows = made.state_dict()["states"]["t"]["rows"]
+        assert len(np.unique(rows)) == len(rows) and {1, 2, 5, 7, 9} <= {*rows.tolist()}
+        if not reached:
+            break
+    assert number > 100

@@ -11,6 +11,7 @@ import numpy as np
 
 import lodkit
 
+from ..arrays import is_number
 from ..errors import LodkitError
 from .config import DEFAULTS, Config
 from .models import MODELS
@@ -66,7 +67,7 @@ def _config(folder, found):
         if name in ("data", "pool", "model", "optimizer"):
             fits = isinstance(value, str) and (known is None or value in known)
         elif name == "lr":
-            fits = type(value) in (int, float) and 0 < value < math.inf
+            fits = type(value) in (int, float) and is_number(value) and 0 < value < math.inf
         else:
             fits = type(value) is int and (name != "seed") <= value < MOST
         if not fits:

@@ -16,6 +16,7 @@ from ..arrays.types import ArrayLike, Integer
 from ..errors import LoDMismatchError, RowIndexError
 from ..tracebacks import surface
 from .joining import joined_rows
+from .large import needs_memory
 from .levels import end_to_end
 from .lod_tensor import LoDTensor
 from .selected_rows import SelectedRows
@@ -83,6 +84,7 @@ def _concat_rows(values):
 
 
 @surface
+@needs_memory
 def split(x: T, parts: Integer | ArrayLike, *, by: Literal["sequences", "rows"] = "sequences") -> list[T]:
     """Split a batch into consecutive parts, one per worker; ``concat`` is the inverse.
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Literal, Self, overload
 
+from .large import needs_memory
+
 
 class Columnar:
     """A LoDTensor is an Arrow array: ``pyarrow.array(t)``, ``polars.Series(t)`` and others share its memory."""
@@ -88,6 +90,7 @@ class Columnar:
 
         return tensor(self, with_array=False)
 
+    @needs_memory
     def to_arrow(self) -> Any:
         """Return a pyarrow array that shares values and offsets: ``pyarrow.array(t)``."""
         from ..interop.arrow.exporting import pyarrow_array
@@ -116,6 +119,7 @@ class Columnar:
 
         return from_awkward(cls, x)
 
+    @needs_memory
     def to_awkward(self) -> Any:
         """Return an ``awkward.Array`` that shares values and offsets."""
         from ..interop.awkward import to_awkward

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..arrays import array_of, is_cpu_tensor, tensor_of
 from ..errors import LoDMismatchError
+from .large import needs_memory
 from .levels import mismatch
 
 
@@ -42,6 +43,7 @@ class Comparison:
     def __ne__(self, other: object) -> Self:  # type: ignore[override]
         return self._compare(other, "!=", lambda a, b: a != b)
 
+    @needs_memory
     def _compare(self, other, sign, compare):
         if isinstance(other, Comparison):
             if not self.same_lod(other):

@@ -11,6 +11,7 @@ import copy
 from typing import Any, Self
 
 from ..arrays.tensors import is_tensor
+from .large import needs_memory
 
 
 class Elsewhere:
@@ -169,12 +170,14 @@ class Familiar:
         """Return nested Python lists, as ``to_list`` does."""
         return self.to_list()
 
+    @needs_memory
     def astype(self, dtype: Any) -> Self:
         """Return a tensor of the same structure, its values in another type."""
         from .nesting import cast_values
 
         return self.with_values(cast_values(self._need_values(), dtype))
 
+    @needs_memory
     def copy(self) -> Self:
         """Return a tensor with values of its own; the structure, which is read-only, is shared."""
         values = self._values

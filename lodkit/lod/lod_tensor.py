@@ -20,6 +20,7 @@ from .comparison import Comparison
 from .encodings import Conversions
 from .exchange import Exchange
 from .indexing import Indexing
+from .large import needs_memory
 from .nested_tensors import NestedTensors
 from .numba_types import numba_types
 from .relevel import Relevelling
@@ -210,6 +211,7 @@ class LoDTensor(
 
     # -- protocols -------------------------------------------------------------------------------
 
+    @needs_memory
     def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
         from .ufuncs import apply
 

@@ -7,6 +7,7 @@ import numpy as np
 from ..arrays.types import Array, Levels
 from ..errors import LoDLevelError
 from ..public import public
+from .large import needs_memory
 from .levels import compiled, from_offsets, lender, locked
 
 
@@ -40,6 +41,7 @@ class RankTable:
     __slots__ = ("_index", "_kept", "_lod", "_running")
     device = "any"
 
+    @needs_memory
     def __init__(self, lod: Levels) -> None:
         levels = from_offsets(lod)
         if not levels:

@@ -8,9 +8,11 @@ import typing
 
 import numpy as np
 
-from ..arrays import array_of, device_of, holds_rows, is_cpu_tensor, is_scalar, is_tensor, to_device
+from ..arrays import array_of, device_of, holds_rows, is_cpu_tensor, is_number, is_scalar, is_tensor, to_device
+from ..arrays.checks import is_plain_number
 from ..arrays.recorded import not_recorded, on_tape, plain_view, tracked
 from ..arrays.types import ArrayLike, DenseLike, Device, Integer, Number, Values
+from ..errors import DTypeError
 from ..public import public
 from ..tracebacks import shorten
 from .coordinates import Coordinates
@@ -222,6 +224,11 @@ class SelectedRows(Coordinates):
             number = number.item()
         if not isinstance(number, int | float):
             return NotImplemented
+        whole = isinstance(number, int) and getattr(self.value.dtype, "kind", "f") != "f"
+        if type(number) is int and not (is_plain_number if whole else is_number)(number):
+            raise DTypeError(
+                f"number has {number.bit_length()} bits, more than {self.value.dtype} holds; pass a smaller one"
+            )
         return self._with_value(operation(tracked(self.value), number))
 
     def __mul__(self, number: typing.Any) -> SelectedRows:

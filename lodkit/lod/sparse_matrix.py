@@ -6,6 +6,7 @@ import typing
 from typing import Self
 
 from ..arrays.types import DenseLike, Integer, Values
+from .large import needs_memory
 
 
 class SparseMatrices:
@@ -44,6 +45,7 @@ class SparseMatrices:
         ids = dense_to_id_lists(dense)
         return ids, batch_dense_to_sparse(ids, dense)
 
+    @needs_memory
     def to_scipy(
         self,
         scores: DenseLike | Self | None = None,

@@ -13,6 +13,7 @@ from ..arrays import is_integer
 from ..errors import LoDError, LodkitError, RowIndexError
 from ..public import public
 from ..tracebacks import surface
+from .large import needs_memory
 from .lod_tensor import LoDTensor
 from .nesting import MAX_DEPTH, TABLES
 
@@ -94,6 +95,7 @@ class Vocabulary:
         return LoDTensor(np.fromiter(map(self._ids.__getitem__, words), np.int64, len(words)), lengths)
 
     @surface
+    @needs_memory
     def words(self, ids: Any) -> Any:
         """Return the words of ids, nested as they are: of an integer a word.
 

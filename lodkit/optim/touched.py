@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..arrays import write_together
-from ..errors import LodkitError
+from ..errors import LodkitError, SizeError
 from ..lod import SelectedRows
 from ..registry.recording import no_grad, note_written
 
@@ -26,8 +26,11 @@ class TouchedRows:
     """
 
     def __init__(self, height, names, new):
-        self._slots = np.zeros(height, np.int32 if height < 1 << 31 else np.int64)  # slot + 1; the system gives pages
-        self._rows, self._count = np.zeros(0, np.int64), 0
+        try:  # of slot + 1; the system gives pages when they are written
+            self._slots = np.zeros(height, np.int32 if height < 1 << 31 else np.int64)
+        except (MemoryError, ValueError) as error:
+            raise SizeError(f"there is no memory for the slots of {height} rows of a parameter") from error
+        self._rows, self._counted = np.zeros(0, np.int64), np.zeros(1, np.int64)
         self._new, self._names = new, names
         self._states = {name: new(name, 0) for name in names}
 
@@ -54,20 +57,25 @@ class TouchedRows:
         slots = self._slots[rows].astype(np.int64)
         fresh = rows[slots == 0]
         if len(fresh):
-            start, self._count = self._count, self._count + len(fresh)
-            self._reserve(self._count)
-            self._rows[start : self._count] = fresh
-            self._slots[fresh] = np.arange(start, self._count) + 1
+            start, stop = self._count, self._count + len(fresh)
+            self._reserve(stop)
+            numbered = [(self._rows, slice(start, stop), fresh), (self._slots, fresh, np.arange(start, stop) + 1)]
+            write_together([*numbered, (self._counted, 0, stop)])
             slots = self._slots[rows].astype(np.int64)
         return slots - 1
+
+    @property
+    def _count(self):
+        """Rows that were touched."""
+        return self._counted.item()
 
     def _reserve(self, count):
         if count > len(self._rows):
             capacity = max(FIRST, count, 2 * len(self._rows))
+            made = {name: self._new(name, capacity) for name in self._states}
             for name, state in self._states.items():
-                grown = self._new(name, capacity)
-                grown[: len(state)] = state
-                self._states[name] = grown
+                made[name][: len(state)] = state[:capacity]
+            self._states = made
             self._rows = np.concatenate([self._rows, np.zeros(capacity - len(self._rows), np.int64)])
 
     def state_dict(self):

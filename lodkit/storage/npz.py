@@ -12,7 +12,7 @@ import numpy as np
 from .checks import check_room, encoded, in_order, shown
 from .header import header, read_header
 from .packing import BFloat16
-from .reading import StorageError, bytes_of, filled
+from .reading import StorageError, bytes_of, check_text, filled
 
 ALIGNMENT = 64
 EXPANSION = 1032  # no deflated byte gives more
@@ -117,6 +117,7 @@ def _array(source, archive, member, name):
             array = filled(name, dtype, order, stream)
             stream.read(1)  # at the end its checksum is compared
             array.flags.writeable = not source.mapped
+    check_text(name, array)
     return array.T if fortran else array
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import mmap
 import os
+import sys
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from ..arrays import empty
 from ..errors import LodkitError
 from ..public import public
 
+MOST_DIMENSIONS = 64  # of NumPy's arrays
 PIECE = 1 << 18  # bytes read at a time: they stay in the cache while their checksum is computed
 
 
@@ -40,6 +42,7 @@ class Source:
 
     def array(self, name, dtype, shape, start):
         """The array that starts at a byte: a read-only view of the map, or new memory."""
+        check_shape(name, dtype, shape)
         size = math.prod(shape) * dtype.itemsize
         if start + size > self.size:
             raise StorageError(f"{name} of shape {shape} ends at byte {start + size}, the file at {self.size}")
@@ -53,8 +56,25 @@ class Source:
         return made
 
 
+def check_shape(name, dtype, shape):
+    """Refuse shapes and types of which NumPy makes no array, or none that works."""
+    size = math.prod(n for n in shape if n) * dtype.itemsize  # as NumPy computes it
+    odd = dtype.kind in "mM" and np.datetime_data(dtype)[1] < 1
+    if not all(type(n) is int for n in shape) or len(shape) > MOST_DIMENSIONS or not 0 < size < 1 << 63 or odd:
+        raise StorageError(f"{name} has dtype {dtype} and shape {shape!s:.80}, of which NumPy makes no array")
+
+
+def check_text(name, array):
+    """Refuse text with numbers that are no characters, which Python cannot show."""
+    if array.dtype.kind == "U" and array.size:
+        codes = np.ascontiguousarray(array).reshape(-1).view(np.dtype(np.uint32).newbyteorder(array.dtype.byteorder))
+        if codes.max() > sys.maxunicode:
+            raise StorageError(f"{name} holds {codes.max()}, which is no character")
+
+
 def filled(name, dtype, shape, stream):
     """A new array of the next bytes of a stream."""
+    check_shape(name, dtype, shape)
     made = empty(shape, dtype)
     left = bytes_of(made)
     while len(left):

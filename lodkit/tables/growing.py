@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import operator
+import os
+import threading
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .. import ops
-from ..arrays import check_values, empty, integers, is_array, to_device
+from ..arrays import check_values, empty, integers, is_array, is_number, to_device
 from ..arrays.recorded import hooks
 from ..arrays.types import Array, DenseLike, DTypeLike
-from ..errors import LodkitError, RowIndexError, ShapeMismatchError
+from ..errors import LodkitError, RowIndexError, ShapeMismatchError, SizeError
 from ..lod import LoDTensor, SelectedRows
+from ..lod.large import needs_memory
 from ..lod.repr_text import amount, numbers
 from ..public import public
 from ..registry import Op
@@ -23,6 +26,19 @@ from ..tracebacks import surface
 
 def _zeros(count, shape, dtype):
     return np.zeros((count, *shape), dtype)
+
+
+class _Contents(NamedTuple):
+    """What grows together; one assignment replaces it all."""
+
+    keys: Any
+    values: Any
+    states: dict[str, Any]
+
+
+_lock = threading.RLock()  # of all tables: keys of one get their slots from one thread at a time
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
 
 
 @public
@@ -73,18 +89,37 @@ class GrowingTable:
     ) -> None:
         from .keys import Keys
 
-        self.item = (operator.index(item),) if not isinstance(item, tuple) else tuple(map(operator.index, item))
+        try:
+            self.item = tuple(map(operator.index, item if isinstance(item, tuple) else (item,)))
+        except TypeError:
+            raise TypeError(f"item is the shape of a row, an integer or a tuple of integers, got {item!r}") from None
         self.dtype = check_values(np.dtype(dtype), "GrowingTable", floating=True)
         if min(self.item, default=0) < 0:
             raise ValueError(f"item is the shape of a row, of sizes from 0 on, got {item}")
         if operator.index(capacity) < 2:
             raise ValueError(f"capacity must be at least 2, got {capacity}")
-        self._keys, self._initializer, self._states = Keys(capacity), initializer or _zeros, {}
-        self.values = self._rows(0, capacity)
+        self._initializer = initializer or _zeros
+        self._contents = _Contents(Keys(capacity), self._rows(0, capacity), {})
 
     def __len__(self) -> int:
         """Number of keys."""
-        return self._keys.count
+        return self._contents.keys.count
+
+    @property
+    def values(self) -> Array:
+        """The rows by slot, of shape (capacity, *item)."""
+        return self._contents.values
+
+    @values.setter
+    def values(self, values: Array) -> None:
+        with _lock:
+            given, old = np.asarray(values), self._contents.values
+            if given.shape != old.shape or given.dtype != old.dtype:
+                raise ShapeMismatchError(
+                    f"values have shape {given.shape} and dtype {given.dtype}, the table {old.shape} and {old.dtype}: "
+                    "a row for each slot; keys get more of them by table.slots(keys)"
+                )
+            self._contents = self._contents._replace(values=given)
 
     def __repr__(self):
         return f"<GrowingTable: {len(self)} keys, capacity {len(self.values)}, rows of {self.item} {self.dtype}>"
@@ -94,7 +129,7 @@ class GrowingTable:
 
         used = f"{len(self)} of {len(self.values) - 1} rows have keys"
         rows, size = f"rows of {self.item} {self.dtype}", amount(self.values.nbytes)
-        states = ", ".join(self._states) or "none"
+        states = ", ".join(self.states) or "none"
         filled = round(300 * len(self) / (len(self.values) - 1))
         bar = f'<path d="M1 1h{filled}v14h-{filled}z" fill="currentColor"/><path d="M.5 .5h301v15h-301z" {STROKE}/>'
         pairs = zip(self.keys[:8].tolist(), self.values, strict=False)
@@ -105,21 +140,28 @@ class GrowingTable:
     @property
     def keys(self) -> Array:
         """The keys, by slot."""
-        return self._keys.slots[: len(self)].copy()
+        keys = self._contents.keys
+        return keys.slots[: keys.count].copy()
 
     @property
     def states(self) -> dict[str, Array]:
         """Name -> array with a row, or a number, per slot; see ``state``."""
-        return dict(self._states)
+        return dict(self._contents.states)
 
     def _rows(self, start, stop):
         """Rows of the slots from ``start`` to ``stop``, of which the last is no key's."""
-        rows = np.asarray(self._initializer(stop - start, self.item, self.dtype), self.dtype)
+        try:
+            rows = np.asarray(self._initializer(stop - start, self.item, self.dtype), self.dtype)
+        except (MemoryError, ValueError) as error:
+            if self._initializer is not _zeros:
+                raise
+            raise SizeError(f"there is no memory for a capacity of {stop} rows of shape {self.item}") from error
         if rows.shape != (stop - start, *self.item):
             raise ShapeMismatchError(f"initializer gave shape {rows.shape}, not {(stop - start, *self.item)}")
         return rows if rows.flags.owndata and rows.flags.writeable else rows.copy()
 
     @surface
+    @needs_memory
     def slots(self, keys: DenseLike | LoDTensor, *, grow: bool = True) -> Array | Any:
         """Return the slot of each key, int64, in the shape or the structure of the keys.
 
@@ -132,37 +174,41 @@ class GrowingTable:
         """
         if isinstance(keys, LoDTensor):
             return keys.with_values(self.slots(keys.values, grow=grow))
-        keys = integers(to_device(keys, "cpu") if is_array(keys) else np.asarray(keys), "keys")
-        flat = np.ascontiguousarray(keys.reshape(-1), np.int64)
-        found = self._keys.find(flat)
-        if grow and len(found) and found.min() < 0:
-            new = flat[found < 0]
-            with uninterrupted():
-                self._reserve(len(self) + len(np.unique(new)))
-                self._keys.insert(new)
-            found = self._keys.find(flat)
+        keys = integers(to_device(keys, "cpu") if is_array(keys) else keys, "keys")
+        flat = keys.flatten()  # which no other thread writes
+        with _lock:
+            found = self._contents.keys.find(flat)
+            if grow and len(found) and found.min() < 0:
+                new = flat[found < 0]
+                with uninterrupted():
+                    self._reserve(len(self) + len(np.unique(new)))
+                    self._contents.keys.insert(new)
+                found = self._contents.keys.find(flat)
         return found.reshape(keys.shape)
 
     def _reserve(self, count):
-        """Make room for as many keys and the row of none: twice the capacity, and again."""
-        old = capacity = len(self.values)
+        """Make room for as many keys and the row of none: twice the capacity, and again. An error changes nothing."""
+        from .keys import Keys
+
+        keys, values, states = self._contents
+        old = capacity = len(keys.slots)
         while capacity <= count:
             capacity *= 2
+        if values.shape != (old, *self.item):
+            raise ShapeMismatchError(f"values have shape {values.shape} now, not {(old, *self.item)}: resized since")
         if capacity == old:
             return
-        if hooks.knows(self.values):
+        if hooks.knows(values):
             raise LodkitError(
                 f"the table would grow from {old} to {capacity} rows while a tape is open, which would lose what it "
                 "has recorded; call table.slots(keys) for all keys before the first lookup"
             )
         more = self._rows(old - 1, capacity)  # the row of no key becomes a key's
-        grown = {name: _grown(state, capacity) for name, state in self._states.items()}
-        values = empty((capacity, *self.item), self.dtype)
-        values[: old - 1], values[old - 1 :] = self.values[:-1], more
-        self._keys.grow(capacity)
-        hooks.moved(self.values, values)
-        self.values = values
-        self._states.update(grown)
+        grown = empty((capacity, *self.item), self.dtype)
+        grown[: old - 1], grown[old - 1 :] = values[:-1], more
+        states = {name: _grown(state, capacity) for name, state in states.items()}
+        self._contents = _Contents(Keys(capacity, keys.slots[: keys.count]), grown, states)
+        hooks.moved(values, grown)
 
     @surface
     def lookup(self, keys: DenseLike | LoDTensor, *, training: bool = True, is_sparse: bool = True) -> Array | Any:
@@ -198,10 +244,16 @@ class GrowingTable:
         dtype : data-type, optional
             The type of the values by default.
         """
-        if name not in self._states:
-            shape = (len(self.values),) if rowwise else self.values.shape
-            self._states[name] = np.full(shape, fill, dtype or self.dtype)
-        return self._states[name]
+        if not isinstance(name, str):
+            raise TypeError(f"name of a state must be a string, got {name!r}")
+        with _lock:
+            states, shape = self._contents.states, self.values.shape
+            if name not in states:
+                dtype = np.dtype(self.dtype if dtype is None else dtype)
+                if dtype.kind not in "fiu" or not is_number(fill):
+                    raise TypeError(f"a state has numbers: fill = {fill!r}, dtype = {dtype}")
+                states[name] = np.full(shape[:1] if rowwise else shape, fill, dtype)
+            return states[name]
 
     @surface
     def update(self, op: Op[..., Any], grad: SelectedRows, *states: str | Array, **attrs: Any) -> None:
@@ -218,6 +270,12 @@ class GrowingTable:
         **attrs
             Attributes of the operator. ``lazy`` is True by default: slots to come are left alone.
         """
+        if not isinstance(op, Op):
+            raise TypeError(f"update takes an operator, as lodkit.sgd, got {op!r:.80}")
+        with _lock:  # a table that grew meanwhile would not have the step
+            self._update(op, grad, states, attrs)
+
+    def _update(self, op, grad, states, attrs):
         if not isinstance(grad, SelectedRows) or grad.height > len(self.values):
             what = f"SelectedRows of height {grad.height}" if isinstance(grad, SelectedRows) else type(grad).__name__
             raise TypeError(f"update takes SelectedRows of slots below {len(self.values)}, got {what}")
@@ -235,7 +293,7 @@ class GrowingTable:
             kind = np.int64 if vector and traits.counter else None
             if isinstance(state, str) and traits is not None and traits.single and i == len(states) - 1:
                 start = np.full(1, traits.start, np.promote_types(self.dtype, np.float32))
-                arrays.append(self._states.setdefault(state, start))
+                arrays.append(self._contents.states.setdefault(state, start))
                 continue
             arrays.append(self.state(state, rowwise=vector, dtype=kind) if isinstance(state, str) else state)
         op(self.values, grad, *arrays, **attrs)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..errors import SizeError
 from ..jit import jitable, njit, parallel_kernel, prange
 
 EMPTY = -1
@@ -35,31 +36,34 @@ def find(wanted, keys, places, out):
 
 @njit
 def insert(wanted, keys, places, count):
-    """Give each new key the next slot. Returns the number of keys."""
+    """Give each new key the next slot, as long as there are any; ``count[0]`` is the number of keys."""
     for i in range(len(wanted)):
         at = _find(wanted[i], keys, places)
-        if places[at] == EMPTY:
-            keys[count], places[at] = wanted[i], count
-            count += 1
-    return count
+        if places[at] == EMPTY and count[0] < len(keys):
+            keys[count[0]], places[at] = wanted[i], count[0]
+            count[0] += 1
 
 
 _wrapping = np.errstate(over="ignore")  # products modulo 2**64, uncompiled
 
 
 class Keys:
-    """Distinct keys by slot, and where each is found."""
-
-    def __init__(self, capacity):
-        self.count, self.slots, self.places = 0, np.empty(0, np.int64), np.empty(0, np.int64)
-        self.grow(capacity)
+    """Distinct keys by slot, and where each is found. No interrupt parts what is written: compiled code does it all."""
 
     @_wrapping
-    def grow(self, capacity):
-        """Make room for as many keys; at most half of the places are taken."""
-        slots, self.slots = self.slots[: self.count], np.empty(capacity, np.int64)
-        self.places = np.full(2 << max(capacity - 1, 1).bit_length(), EMPTY, np.int64)
-        insert(slots, self.slots, self.places, 0)
+    def __init__(self, capacity, keys=()):
+        try:
+            self.slots = np.empty(capacity, np.int64)
+            self.places = np.full(2 << max(capacity - 1, 1).bit_length(), EMPTY, np.int64)  # at most half are taken
+        except (MemoryError, ValueError, OverflowError) as error:
+            raise SizeError(f"there is no memory for the keys of a table of capacity {capacity}") from error
+        self._count = np.zeros(1, np.int64)
+        self.insert(np.array(keys, np.int64))
+
+    @property
+    def count(self):
+        """Number of keys."""
+        return self._count.item()
 
     @_wrapping
     def find(self, wanted):
@@ -71,4 +75,4 @@ class Keys:
     @_wrapping
     def insert(self, wanted):
         """Give each new key the next slot; there must be room."""
-        self.count = insert(wanted, self.slots, self.places, self.count)
+        insert(wanted, self.slots, self.places, self._count)
