@@ -129,6 +129,8 @@ def test_values_have_a_row_for_each_slot():
     for values in (np.zeros((9, 2), np.float32), np.zeros((0, 2), np.float32), np.zeros((4, 2))):
         with pytest.raises(lodkit.ShapeMismatchError, match=r"a row for each slot; keys get more"):
             table.values = values
+    with pytest.raises(lodkit.LoDError, match=r"values = .* is a list of uneven lists"):
+        table.values = [[1.0, 2.0], 3.0]
     table.values = np.ones((4, 2), np.float32)
     assert table.lookup([7]).tolist() == [[1, 1]]
     table.values.resize((2, 2), refcheck=False)

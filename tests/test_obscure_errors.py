@@ -247,6 +247,11 @@ def test_results_that_no_memory_holds(call):
         call()
 
 
+def test_parts_that_are_uneven_lists():
+    with pytest.raises(LoDError, match=r"parts = .* is a list of uneven lists"):
+        lodkit.split(LoDTensor([1.0], [[1]]), [[1, 2], [3]])
+
+
 def test_factors_of_more_than_64_bits():
     rows = lodkit.SelectedRows([0], np.ones((1, 2), np.int32), 5)
     with pytest.raises(lodkit.DTypeError, match="number has 100 bits, more than int32 holds"):

@@ -126,7 +126,7 @@ def split(x: T, parts: Integer | ArrayLike, *, by: Literal["sequences", "rows"] 
     if not sparse and holds_rows(x) and not len(x.shape):
         raise ValueError("an array without dimensions has no rows to split")
     count = x.height if sparse else x.shape[0] if holds_rows(x) else len(x)
-    if np.ndim(parts):
+    if isinstance(parts, list | tuple) or getattr(parts, "ndim", 0):
         starts = _starts(integers(parts, "parts"), count)
     elif not is_integer(parts) or parts < 1:
         raise ValueError(f"parts must be a positive integer, or a list of starts, got {parts!r}")

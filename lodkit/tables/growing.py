@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import ops
-from ..arrays import check_values, empty, integers, is_array, is_number, to_device
+from ..arrays import check_values, empty, from_lists, integers, is_array, is_number, to_device
 from ..arrays.recorded import hooks
 from ..arrays.types import Array, DenseLike, DTypeLike
 from ..errors import LodkitError, RowIndexError, ShapeMismatchError, SizeError
@@ -113,7 +113,8 @@ class GrowingTable:
     @values.setter
     def values(self, values: Array) -> None:
         with _lock:
-            given, old = np.asarray(values), self._contents.values
+            given = values if isinstance(values, np.ndarray) else from_lists(values, "values")
+            old = self._contents.values
             if given.shape != old.shape or given.dtype != old.dtype:
                 raise ShapeMismatchError(
                     f"values have shape {given.shape} and dtype {given.dtype}, the table {old.shape} and {old.dtype}: "

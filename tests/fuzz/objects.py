@@ -49,7 +49,29 @@ def _changed(function):
     return run
 
 
+def _table(keys, values, more):
+    """Slots of a table that grows, whose values are set in between."""
+    table = lodkit.GrowingTable(2, capacity=2)
+    slots = table.slots(keys)
+    table.values = values
+    return slots, table.lookup(more), table.keys, table.slots(keys, grow=False)
+
+
+def _steps(param, grad, more):
+    """Steps of an optimizer that keeps states of touched rows, and these states in another one."""
+    made, again = (lodkit.optim.Adagrad({"x": np.array(param)}, lr=0.1, states="touched") for _ in range(2))
+    for each in (grad, more):
+        made.step({"x": each})
+    again.load_state_dict(made.state_dict())
+    return made.params["x"]
+
+
 OBJECTS = {
+    "GrowingTable": lambda rng: (_table, np.array([7, -3, 7]), np.ones((4, 2), np.float32), np.array([5, 7, 1, 2])),
+    "optim.Adagrad": lambda rng: (_steps, np.ones((6, 2)), GRAD, GRAD),
+    "RankTable": lambda rng: (lambda lod: lodkit.RankTable(lod).items, [[0, 2, 5]]),
+    "split": _of(lambda t, parts: lodkit.split(t, parts), 2),
+    "Vocabulary.words": lambda rng: (lambda ids: lodkit.Vocabulary(["a", "b"]).words(ids), np.array([0, 1, 0])),
     "LoDTensor[list]": _of(lambda t, i: t[i], [1, 0, 1]),
     "LoDTensor[array]": _of(lambda t, i: t[i], np.array([1, 0])),
     "LoDTensor[mask]": _of(lambda t, i: t[np.asarray(i)], [True, False]),
