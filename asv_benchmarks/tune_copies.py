@@ -1,4 +1,4 @@
-"""Time an update of rows, and copies of three sizes, with the settings that the command line gives.
+"""Time sums of rows in order, an update of rows and copies, with the settings that the command line gives.
 
     python asv_benchmarks/tune_copies.py update_rows_ahead=16 far_bytes=8388608
 
@@ -39,6 +39,16 @@ def update():
     return lambda: lodkit.adagrad(table, fresh(grad), state, lr=0.1)
 
 
+def sums(width):
+    """Return a sum of sequences of many lengths, over rows in order."""
+    rows = HEIGHT * 128 // width
+    lengths = rng.multinomial(rows, rng.dirichlet(np.full(rows // 20, 0.5)))
+    x, out = lodkit.empty((rows, width)), lodkit.empty((len(lengths), width))
+    x[...] = 1
+    t = lodkit.LoDTensor(x, [lengths])
+    return lambda: lodkit.sequence_pool(t, out=out)
+
+
 def copy(size):
     """Return a copy of sequences into a padded array of ``size`` bytes."""
     lengths = np.full(size // 4096, 16)
@@ -51,7 +61,7 @@ def main(given):
     """Set the settings, which modules of kernels take when they are first used, and time with them."""
     tuning.tuning = tuning.tuning._replace(**{name: int(number) for name, number in given.items()})
     assert not any(name.startswith("lodkit.kernels") or name.endswith("copy_runs") for name in sys.modules)
-    found = {"update": least(update())}
+    found = {"update": least(update())} | {f"sums, {width} wide": least(sums(width)) for width in (32, 64, 128)}
     for mib in (6, 12, 24, 48):
         found[f"copy of {mib} MiB"] = least(copy(mib * MIB))
     print(json.dumps(found))

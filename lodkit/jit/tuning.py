@@ -29,6 +29,8 @@ class Tuning(NamedTuple):
     again : int
         Rows between a second prefetch by ids and the use of a row; 0 for none. A CPU drops prefetches for which it has
         no room just then, and a row that it did not fetch stops all that is behind it.
+    rows_in_order : int
+        Rows between them where rows are read in order, and the CPU prefetches too; 0 for as many as by ids.
     strip_bytes : int
         Bytes of a row that are summed at a time. With AVX-512 they fill half of the vector registers; with AVX2 all 16,
         which costs a spill per row, where two strips would walk each bag twice.
@@ -43,6 +45,7 @@ class Tuning(NamedTuple):
     wide_bytes_ahead: int = 1 << 16
     rows_ahead: int = 64
     again: int = 0
+    rows_in_order: int = 0
     strip_bytes: int = 512
     update_rows_ahead: int = 32
     far_bytes: int = 32 << 20
@@ -57,10 +60,13 @@ class Tuning(NamedTuple):
 #: and 128 columns take 0.5, 0.5, 0.7 and 0.9 of the time that the second level, 64 rows ahead, takes. On znver3, with
 #: half its L2, fewer rows ahead take 0.91 to 0.97 of the time from 64 columns on, and copies of 12 to 24 MiB past the
 #: caches 0.7. On znver4 the first level is slower by a third, and to ask again 16 rows ahead takes 0.8 of the time with
-#: 16 and 32 columns and 0.63 to 0.7 with more, by uniform ids; 0.8 to 1.0 by Zipf ids.
+#: 16 and 32 columns and 0.63 to 0.7 with more, by uniform ids; 0.8 to 1.0 by Zipf ids. Rows in order, 16 ahead and not
+#: 96: 0.85 with 64 and 128 columns, 0.75 with 32.
 CPUS = {
     "znver5": Tuning(level=3, bytes_ahead=24 << 10, wide_bytes_ahead=12 << 10, rows_ahead=128, strip_bytes=1024),
-    "znver4": Tuning(bytes_ahead=48 << 10, wide_bytes_ahead=24 << 10, rows_ahead=128, again=16, strip_bytes=1024),
+    "znver4": Tuning(
+        bytes_ahead=48 << 10, wide_bytes_ahead=24 << 10, rows_ahead=128, again=16, rows_in_order=16, strip_bytes=1024
+    ),
     "znver3": Tuning(bytes_ahead=4 << 10, wide_bytes_ahead=8 << 10, rows_ahead=128, far_bytes=8 << 20),
 }
 
