@@ -5,13 +5,23 @@ All sizes are added up and multiplied by these functions, or by ``lengths_to_off
 
 from __future__ import annotations
 
+import contextlib
 import math
 import operator
 
 import numpy as np
 
-from ..errors import LoDError
+from ..errors import LoDError, SizeError
 from .checks import MOST
+
+
+@contextlib.contextmanager
+def memory_for(what):
+    """Context of making an array: one that no memory holds, or that NumPy refuses, raises a SizeError."""
+    try:
+        yield
+    except (MemoryError, ValueError, OverflowError) as error:
+        raise SizeError(f"there is no memory for {what} ({error}); pass smaller sizes") from error
 
 
 def total_size(sizes, what):

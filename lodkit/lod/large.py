@@ -34,10 +34,17 @@ def needs_memory(function: F) -> F:
                 shorten(error)
                 raise
             named = inspect.signature(function).bind(*args, **kwargs).arguments
-            owner = args[0] if isinstance(args[0], type) else type(args[0])  # not the part of it that has the method
-            raise no_memory(f"{owner.__name__}.{function.__name__}", named.items(), error) from error
+            raise no_memory(_called(function, args), named.items(), error) from error
 
     return checked  # type: ignore[return-value]
+
+
+def _called(function, args):
+    """A function, a method or a class as its caller knows it."""
+    if "." not in function.__qualname__:
+        return function.__name__
+    owner = args[0] if isinstance(args[0], type) else type(args[0])  # not the part of it that has the method
+    return owner.__name__ if function.__name__ == "__init__" else f"{owner.__name__}.{function.__name__}"
 
 
 def is_size(error):

@@ -9,8 +9,9 @@ import numpy as np
 
 from .. import ops  # noqa: F401  fills OPS
 from ..arrays import dtype_of, is_scalar, may_share_memory, to_device, zeros_like
+from ..arrays.sizes import memory_for
 from ..arrays.types import Scalar
-from ..errors import LodkitError, SizeError
+from ..errors import LodkitError
 from ..public import public
 from ..registry import OPS, Op
 from ..signals import uninterrupted
@@ -192,11 +193,8 @@ class Optimizer:
             shape, dtype, start = self._layout(tuple(param.shape), _compute_dtype(param), state)
             shape = shape if rows is None or shape == (1,) else (rows, *shape[1:])
             if isinstance(param, np.ndarray):
-                try:
+                with memory_for(f"the state {state}, of shape {shape} and type {dtype}"):
                     return np.full(shape, start, dtype) if start else np.zeros(shape, dtype)
-                except (MemoryError, ValueError) as error:
-                    size = f"of shape {shape} and type {dtype}"
-                    raise SizeError(f"there is no memory for the state {state} {size} of a parameter") from error
             if not start and rows is None and shape == tuple(param.shape) and dtype == dtype_of(param):
                 return zeros_like(param)
             from ..arrays.cuda import view

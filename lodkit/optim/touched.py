@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ..arrays import write_together
-from ..errors import LodkitError, SizeError
+from ..arrays.sizes import memory_for
+from ..errors import LodkitError
 from ..lod import SelectedRows
 from ..registry.recording import no_grad, note_written
 
@@ -26,10 +27,9 @@ class TouchedRows:
     """
 
     def __init__(self, height, names, new):
-        try:  # of slot + 1; the system gives pages when they are written
+        with memory_for(f"the slots of {height} rows of a parameter"):
+            # of slot + 1; the system gives pages when they are written
             self._slots = np.zeros(height, np.int32 if height < 1 << 31 else np.int64)
-        except (MemoryError, ValueError) as error:
-            raise SizeError(f"there is no memory for the slots of {height} rows of a parameter") from error
         self._rows, self._counted = np.zeros(0, np.int64), np.zeros(1, np.int64)
         self._new, self._names = new, names
         self._states = {name: new(name, 0) for name in names}

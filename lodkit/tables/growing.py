@@ -13,8 +13,9 @@ import numpy as np
 from .. import ops
 from ..arrays import check_values, empty, from_lists, integers, is_array, is_number, to_device
 from ..arrays.recorded import hooks
+from ..arrays.sizes import memory_for
 from ..arrays.types import Array, DenseLike, DTypeLike
-from ..errors import LodkitError, RowIndexError, ShapeMismatchError, SizeError
+from ..errors import LodkitError, RowIndexError, ShapeMismatchError
 from ..lod import LoDTensor, SelectedRows
 from ..lod.large import needs_memory
 from ..lod.repr_text import amount, numbers
@@ -25,7 +26,8 @@ from ..tracebacks import surface
 
 
 def _zeros(count, shape, dtype):
-    return np.zeros((count, *shape), dtype)
+    with memory_for(f"{count} rows of shape {shape}"):
+        return np.zeros((count, *shape), dtype)
 
 
 class _Contents(NamedTuple):
@@ -151,12 +153,7 @@ class GrowingTable:
 
     def _rows(self, start, stop):
         """Rows of the slots from ``start`` to ``stop``, of which the last is no key's."""
-        try:
-            rows = np.asarray(self._initializer(stop - start, self.item, self.dtype), self.dtype)
-        except (MemoryError, ValueError) as error:
-            if self._initializer is not _zeros:
-                raise
-            raise SizeError(f"there is no memory for a capacity of {stop} rows of shape {self.item}") from error
+        rows = np.asarray(self._initializer(stop - start, self.item, self.dtype), self.dtype)
         if rows.shape != (stop - start, *self.item):
             raise ShapeMismatchError(f"initializer gave shape {rows.shape}, not {(stop - start, *self.item)}")
         return rows if rows.flags.owndata and rows.flags.writeable else rows.copy()
@@ -223,14 +220,14 @@ class GrowingTable:
         is_sparse : bool
             As in ``lookup_table``.
         """
-        slots = self.slots(keys, grow=training)
+        slots, values = self.slots(keys, grow=training), self.values  # which another thread may replace by more rows
         if training:
-            return ops.lookup_table(self.values, slots, is_sparse=is_sparse)
-        none = len(self.values) - 1
+            return ops.lookup_table(values, slots, is_sparse=is_sparse)
+        none = len(values) - 1
         flat = slots.values if isinstance(slots, LoDTensor) else slots
         flat = np.where(flat < 0, none, flat)
         slots = slots.with_values(flat) if isinstance(slots, LoDTensor) else flat
-        return ops.lookup_table(self.values, slots, padding_idx=none, is_sparse=is_sparse)
+        return ops.lookup_table(values, slots, padding_idx=none, is_sparse=is_sparse)
 
     def state(self, name: str, fill: float = 0.0, *, rowwise: bool = False, dtype: DTypeLike = None) -> Array:
         """Return a state of an optimizer, which grows with the table; it is made when it is first asked for.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..errors import SizeError
+from ..arrays.sizes import memory_for
 from ..jit import jitable, njit, parallel_kernel, prange
 
 EMPTY = -1
@@ -52,11 +52,9 @@ class Keys:
 
     @_wrapping
     def __init__(self, capacity, keys=()):
-        try:
+        with memory_for(f"the keys of a table of capacity {capacity}"):
             self.slots = np.empty(capacity, np.int64)
             self.places = np.full(2 << max(capacity - 1, 1).bit_length(), EMPTY, np.int64)  # at most half are taken
-        except (MemoryError, ValueError, OverflowError) as error:
-            raise SizeError(f"there is no memory for the keys of a table of capacity {capacity}") from error
         self._count = np.zeros(1, np.int64)
         self.insert(np.array(keys, np.int64))
 
