@@ -62,7 +62,7 @@ class GrowingTable:
 
     Attributes
     ----------
-    values : array of shape (capacity, *item)
+    values : array, one row of shape ``item`` a slot
         Another array after each growth: ask a tape for gradients by it before the table grows again.
 
     Examples
@@ -109,7 +109,7 @@ class GrowingTable:
 
     @property
     def values(self) -> Array:
-        """The rows by slot, of shape (capacity, *item)."""
+        """The rows by slot, one of shape ``item`` each."""
         return self._contents.values
 
     @values.setter
