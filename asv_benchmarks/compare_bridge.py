@@ -18,7 +18,7 @@ def bridge():
 
 
 def _bags(height, bags, width, inner):
-    """Compare functions. Each has a table of its own: one that another had just read were in the caches."""
+    """Compare functions and modules on one table: of two, one may lie in larger pages, which is a fifth of the time."""
     from lodkit.interop import torch as functions
 
     height = 1000 if bags == 10 else height
@@ -28,31 +28,38 @@ def _bags(height, bags, width, inner):
         lengths = rng.integers(0, 2 * mean + 1, bags)
         ids = torch.from_numpy(drawn_ids("zipf", int(lengths.sum()), height))
         batches.append((ids, torch.from_numpy(np.cumsum(lengths) - lengths), functions.ragged(ids, lengths)))
+    weight, grad = torch.nn.Parameter(torch.ones(height, width)), torch.ones(bags, width)
+    modules = [
+        kind.from_pretrained(weight.detach(), freeze=False, mode="sum", sparse=True)
+        for kind in (functions.EmbeddingBag, torch.nn.EmbeddingBag)
+    ]
 
-    def mine(weight, ids, starts, ragged):
+    def mine(ids, starts, ragged):
         return functions.embedding_bag(weight, ragged)
 
-    def theirs(weight, ids, starts, ragged):
+    def theirs(ids, starts, ragged):
         return torch.nn.functional.embedding_bag(ids, weight, starts, mode="sum", sparse=True)
 
-    grad, forward, both = torch.ones(bags, width), {}, {}
-    for label, bag in {"lodkit bridge": mine, "torch.nn.functional": theirs}.items():
-        weight = torch.nn.Parameter(torch.ones(height, width))
-        forward[label], both[label] = _calls(bag, weight, batches, grad)
-    name = f"bridge {bags} bags of {mean}, width {width}"
-    measure(f"{name}, forward", forward, inner=inner)
-    measure(f"{name}, and backward", both, inner=inner)
+    bridges = {"lodkit bridge": (weight, mine), "torch.nn.functional": (weight, theirs)}
+    for label, module in zip(("lodkit EmbeddingBag", "torch.nn.EmbeddingBag"), modules, strict=True):
+        bridges[label] = (module.weight, lambda ids, starts, ragged, module=module: module(ids, starts))
+    made = {label: _calls(bag, leaf, batches, grad) for label, (leaf, bag) in bridges.items()}
+    for kind in ("bridge", "module"):
+        pair = {label: calls for label, calls in made.items() if (kind == "module") == ("EmbeddingBag" in label)}
+        name = f"{kind} {bags} bags of {mean}, width {width}"
+        measure(f"{name}, forward", {label: calls[0] for label, calls in pair.items()}, inner=inner)
+        measure(f"{name}, and backward", {label: calls[1] for label, calls in pair.items()}, inner=inner)
 
 
 def _calls(bag, weight, batches, grad):
     """Return the calls of the r-th batch: forward alone, and with backward."""
 
     def forward(r):
-        return bag(weight, *batches[r % BATCHES]).detach()
+        return bag(*batches[r % BATCHES]).detach()
 
     def both(r):
         weight.grad = None
-        bag(weight, *batches[r % BATCHES]).backward(grad)
+        bag(*batches[r % BATCHES]).backward(grad)
 
     return forward, both
 
