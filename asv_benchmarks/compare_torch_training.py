@@ -1,9 +1,9 @@
-"""Comparisons of training inside PyTorch: the module and the optimizers against PyTorch's own, and the fused update."""
+"""Comparisons of training inside PyTorch: the optimizers against PyTorch's own, and the fused update."""
 
 from __future__ import annotations
 
 import numpy as np
-from measuring import BATCHES, HEIGHT, INNER, QUICK, drawn_ids, measure, rng
+from measuring import BATCHES, HEIGHT, QUICK, drawn_ids, measure, rng
 from peers import torch
 
 import lodkit
@@ -84,38 +84,4 @@ def torch_training():
             measure(f"training step, {name}: {mine}", {mine: quiet[mine], "torch": quiet["torch"]}, rounds=11)
 
 
-def torch_modules():
-    """Compare the module's forward and backward, sparse gradients: 10 bags of 5 ids, 16 wide; more of 20, 64 wide."""
-    if not torch:
-        return
-    for bags, length, width in ((10, 5, 16), (1000, 20, 64), (4096, 20, 64)):
-        height, several = (1000, 1) if bags == 10 else (HEIGHT, BATCHES)
-        batches = [torch.from_numpy(drawn_ids("zipf", length * bags, height)) for _ in range(several)]
-        offsets, grad = torch.arange(0, length * bags, length), torch.ones(bags, width)
-        table = torch.from_numpy(rng.standard_normal((height, width), dtype=np.float32))
-        mine, theirs, plain = (
-            kind.from_pretrained(table.clone(), freeze=False, mode="sum", sparse=True)
-            for kind in (EmbeddingBag, torch.nn.EmbeddingBag, torch.nn.EmbeddingBag)
-        )
-
-        def run(call, weight, batches=batches, offsets=offsets, grad=grad):
-            batches = [ids.clone() for ids in batches]  # of its own: those that another call had read are in the caches
-
-            def step(r):
-                weight.grad = None
-                call(batches[r % len(batches)], offsets).backward(grad)
-
-            return step
-
-        def function(ids, offsets, weight=plain.weight):
-            return torch.nn.functional.embedding_bag(ids, weight, offsets, mode="sum", sparse=True)
-
-        calls = {
-            "lodkit": run(mine, mine.weight),
-            "torch.nn.EmbeddingBag": run(theirs, theirs.weight),
-            "torch functional": run(function, plain.weight),
-        }
-        measure(f"EmbeddingBag forward and backward, {bags} bags", calls, inner=INNER if bags == 10 else 1)
-
-
-GROUPS = (torch_modules, torch_training)
+GROUPS = (torch_training,)

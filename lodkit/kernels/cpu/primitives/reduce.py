@@ -147,10 +147,10 @@ def argreduce_rows(reduce, values, ids, padding_idx, offsets, shape):
 
 
 @functools.lru_cache(1024)
-def _plan(kind, columns, reduce, asked, pad_value, weights, gather, padded, few):
-    """Type of the result, pad value, kernel, Divisor and whether the kernel finds bad ids; None for other types.
+def _plan(kind, columns, ndim, reduce, asked, pad_value, weights, gather, padded, few):
+    """Type of the result, pad value, kernel, Divisor, whether it finds bad ids, and whether it takes one dimension.
 
-    For ``few`` rows the kernel is the compiled code itself, called without Numba's check of types, which are the key of
+    None for other types. For ``few`` rows the kernel is the compiled code itself, called without Numba's check of types, which are the key of
     this plan: that halves the time of ten segments.
     """
     if kind not in AS_THEY_ARE or reduce in ENDS or columns == 0:
@@ -158,11 +158,13 @@ def _plan(kind, columns, reduce, asked, pad_value, weights, gather, padded, few)
     dtype, pad = result_of(kind, reduce, asked, pad_value)
     whole = not few and columns * kind.itemsize <= tuning.strip_bytes
     kernel, divisor, finds = _kernel(reduce, columns, gather, weights is not None, padded, whole)
+    inner = _UNDIVIDED.get(reduce, (reduce,))[0]
+    line = ndim == 1 and not gather and weights is None and inner != "logsumexp"
     if few:
-        values, weights = np.empty((0, columns), kind), NO_WEIGHTS if weights is None else np.empty(0, weights)
-        out = np.empty((0, columns), dtype)
+        shape, weights = 0 if line else (0, columns), NO_WEIGHTS if weights is None else np.empty(0, weights)
+        values, out = np.empty(shape, kind), np.empty(shape, dtype)
         kernel = kernel.entry(values, NO_IDS, weights, -1, NO_IDS, pad, divisor, 1, 1, out)
-    return dtype, pad, kernel, divisor, finds
+    return dtype, pad, kernel, divisor, finds, line
 
 
 @functools.lru_cache(1024)
@@ -188,11 +190,11 @@ def reduce_into(values, ids, weights, padding_idx, offsets, reduce, pad_value, o
         size = values.size if ids is None else ids.size * columns
         few, padding = size < settings.parallel_from, -1 if padding_idx is None else padding_idx
         plan = _plan(
-            values.dtype, columns, reduce, dtype, pad_value, kind, ids is not None, padding_idx is not None, few
+            values.dtype, columns, ndim, reduce, dtype, pad_value, kind, ids is not None, padding_idx is not None, few
         )
     if plan is None:
         return _reduce(values, ids, weights, padding_idx, offsets, reduce, pad_value, out, dtype, unchecked)
-    result, pad, kernel, divisor, finds = plan
+    result, pad, kernel, divisor, finds, line = plan
     chunk, block = settings.chunk_rows, settings.block_rows
     if not finds:
         if size > TILE * chunk * columns:
@@ -200,12 +202,12 @@ def reduce_into(values, ids, weights, padding_idx, offsets, reduce, pad_value, o
         if unchecked:
             ids_in_range(ids, shape[0])
     table = values
-    if few and ndim == 2 and segments * columns < MANY:
-        made = target = arrays.small_output((segments, columns), result)
+    if few and segments * columns < MANY:
+        made = target = arrays.small_output((segments, columns) if ndim == 2 else (segments,), result)
     else:
         made = target = arrays.output((segments, *shape[1:]), result)
-        if ndim == 1:
-            table, target = values[:, None], made[:, None]
+    if ndim == 1 and not line:
+        table, target = values[:, None], made[:, None]
     flat, factors = NO_IDS if ids is None else ids, NO_WEIGHTS if weights is None else weights
     if few:
         wrong = kernel(table, flat, factors, padding, offsets, pad, divisor, chunk, block, target)

@@ -233,7 +233,7 @@ FEW, LANES = 32, 64  # numbers taken at a time, in segments of up to FEW and in 
 
 @functools.cache
 def flat_kernel(reduce):
-    """Kernel for one column in order: a segment is a run of numbers, taken many at a time."""
+    """Kernel for one column in order, or for one dimension: a segment is a run of numbers, taken many at a time."""
     reducer = REDUCERS[reduce]
     step, zero = simd.STEPS[reducer.step], reducer.start
     first = zero is None
@@ -251,7 +251,7 @@ def flat_kernel(reduce):
 
     @parallel_kernel
     def kernel(values, ids, weights, padding, offsets, pad, divisor, chunk, block, out):
-        numbers, many = values.reshape((1, len(values))), block * LANES
+        numbers, out, many = values.reshape((1, values.size)), out.reshape((out.size, 1)), block * LANES
         for c in prange(offsets[-1] // chunk + 1):
             for s in segments_in(offsets, chunk, c):
                 start, stop = offsets[s], offsets[s + 1]
