@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from measuring import HEIGHT, QUICK, drawn_ids, measure, rng
+from measuring import BATCHES, HEIGHT, QUICK, drawn_ids, measure, rng
 from peers import awkward, fbgemm, torch
 
 import lodkit
@@ -86,8 +86,8 @@ def _torch_bags(table, bags, bits):
     name = "byte" if bits == 8 else f"{bits}bit"
     packed = getattr(torch.ops.quantized, f"embedding_bag_{name}_prepack")(torch.from_numpy(table))
     run = getattr(torch.ops.quantized, f"embedding_bag_{name}_rowwise_offsets")
-    flat, starts = torch.from_numpy(bags.values), torch.from_numpy(bags.offsets()[:-1].copy())
-    return lambda r: run(packed, flat, starts, False, 0)
+    given = [(torch.from_numpy(x.values), torch.from_numpy(x.offsets()[:-1].copy())) for x in bags]
+    return lambda r: run(packed, *given[r % len(given)], False, 0)
 
 
 def _fbgemm_bags(bags, bits):
@@ -100,10 +100,10 @@ def _fbgemm_bags(bags, bits):
     specs = [("table", HEIGHT, 64, kind, EmbeddingLocation.HOST)]
     table = IntNBitTableBatchedEmbeddingBagsCodegen(specs, device="cpu", output_dtype=SparseType.FP32)
     table.initialize_weights()
-    flat, offsets = torch.from_numpy(bags.values).int(), torch.from_numpy(bags.offsets().copy()).int()
+    given = [[torch.from_numpy(part.copy()).int() for part in (x.values, x.offsets())] for x in bags]
 
     def call(r):
-        table(flat, offsets)
+        table(*given[r % len(given)])
 
     return call
 
@@ -112,14 +112,14 @@ def quantized():
     """Compare 8 and 4 bit bags with float32 bags: 2,000 bags, 100k ids, 64 columns."""
     table = rng.standard_normal((HEIGHT, 64), dtype=np.float32)
     lengths = np.full(BAGS, COUNT // BAGS)
-    bags = lodkit.LoDTensor(rng.integers(0, HEIGHT, lengths.sum()), [lengths])
+    bags = [lodkit.LoDTensor(rng.integers(0, HEIGHT, lengths.sum()), [lengths]) for _ in range(BATCHES)]
     weights = rng.standard_normal(lengths.sum(), dtype=np.float32)
     for bits in (8, 4):
         rows = lodkit.quantize_rows(table, bits=bits)
         unpacked = lodkit.dequantize_rows(rows, bits=bits)
         calls = {
-            "lodkit": lambda r, q=rows, b=bits: lodkit.quantized_embedding_bag(q, bags, bits=b),
-            "lodkit, float32 table": lambda r, t=unpacked: lodkit.embedding_bag(t, bags),
+            "lodkit": lambda r, q=rows, b=bits: lodkit.quantized_embedding_bag(q, bags[r % BATCHES], bits=b),
+            "lodkit, float32 table": lambda r, t=unpacked: lodkit.embedding_bag(t, bags[r % BATCHES]),
         }
         if torch:
             calls["torch"] = _torch_bags(table, bags, bits)
@@ -127,9 +127,9 @@ def quantized():
             calls["fbgemm"] = _fbgemm_bags(bags, bits)
         measure(f"bags of {bits} bits", calls)
     calls = {
-        "lodkit": lambda r: lodkit.embedding_bag(table, bags, weights),
+        "lodkit": lambda r: lodkit.embedding_bag(table, bags[r % BATCHES], weights),
         "lodkit lookup, weigh, pool": lambda r: lodkit.sequence_pool(
-            lodkit.LoDTensor(lodkit.lookup_table(table, bags.values) * weights[:, None], [lengths])
+            lodkit.LoDTensor(lodkit.lookup_table(table, bags[r % BATCHES].values) * weights[:, None], [lengths])
         ),
     }
     measure("weighted bags, fused", calls)

@@ -191,6 +191,30 @@ def test_structure_is_copied_in():
         features.keys[0] = 1
 
 
+@pytest.mark.parametrize("count", [3, 3000])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda n: Features(np.ones(n, int), np.arange(n), None, np.arange(n)),
+        lambda n: Features.from_dense(np.arange(n).reshape(n, 1), [4]),
+        lambda n: Features.from_columns({3: np.arange(n)}),
+        lambda n: Features.from_list([{1: [i]} for i in range(n)])[list(range(n))],
+        lambda n: Features.from_list([{1: [i]} for i in range(n + 1)])[1:],
+        lambda n: Features.from_list([{1: [0]}] * n).merge(Features.from_list([{2: [1]}] * n)),
+        lambda n: lodkit.concat([Features.from_list([{1: [i]}]) for i in range(n)]),
+    ],
+)
+def test_no_flag_makes_keys_writable(make, count):
+    features = make(count)
+    before, keys = features.to_list(), features.keys
+    for array in (keys, keys.base):
+        with pytest.raises((ValueError, AttributeError)):
+            array.flags.writeable = True
+    keys.shape = (1, -1)
+    assert features.keys.shape == (len(keys[0]),)
+    assert features.to_list() == before
+
+
 def test_arrow():
     pa = pytest.importorskip("pyarrow")
     lists = pa.array([list(map(list, map(dict.items, PAGE)))], pa.list_(pa.map_(pa.int64(), pa.list_(pa.int64()))))

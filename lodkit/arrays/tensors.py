@@ -90,6 +90,8 @@ def check_dense(tensor, name):
             f"{name} is a tensor of layout {tensor.layout}, not a dense one; convert it: "
             f"SelectedRows.from_torch({short}) if its rows are sparse, or {short}.to_dense()"
         )
+    if tensor.is_meta:
+        raise TypeError(f"{name} is a tensor on meta, which has no numbers; make it on the CPU or on CUDA")
     if tensor.device.type != "cpu":
         raise TypeError(f"{name} is a tensor on {tensor.device}; lodkit computes on the CPU and on CUDA: {short}.cpu()")
     raise DTypeError(f"{name} has dtype {tensor.dtype}, which NumPy lacks; convert with .dequantize()")

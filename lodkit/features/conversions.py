@@ -12,7 +12,7 @@ from .. import ops
 from ..arrays import dtype_of, from_lists, integers, is_array
 from ..arrays.types import ArrayLike, DenseLike, DTypeLike
 from ..errors import DTypeError, LoDError, LoDMismatchError
-from ..lod import LoDTensor, frozen
+from ..lod import LoDTensor
 from ..ops.shared.features import check_mask, check_packed, check_presence, on_cpu
 from . import lists as _feature_lists
 
@@ -93,7 +93,7 @@ class Conversions:
             map_keys = ops.stack_features(*(k for k, _ in pairs), presence=masks)
             _check_maps(values, map_keys)
         keep = check_presence(masks, [v for _, v in pairs])
-        return cls._wrap(LoDTensor._wrap(frozen(_keys_of(keep.T, keys)), values._lod[:1]), values, map_keys, names)
+        return cls._wrap(LoDTensor._wrap(_keys_of(keep.T, keys), values._lod[:1]), values, map_keys, names)
 
     @classmethod
     def from_dense(
@@ -123,7 +123,7 @@ class Conversions:
         check_count("keys", len(keys), shape[1], "columns")
         mask = np.ones(shape, bool) if presence is None else check_mask(presence, shape, "presence")
         values = ops.pack_features(x, presence=mask)
-        return cls._wrap(LoDTensor._wrap(frozen(_keys_of(mask, keys)), values._lod), values, None, names)
+        return cls._wrap(LoDTensor._wrap(_keys_of(mask, keys), values._lod), values, None, names)
 
     def to_list(self) -> list[dict[int, Any]]:
         """Return one dictionary per example; keys are members of ``names`` where it has them."""

@@ -13,9 +13,10 @@ from ..arrays import integers, is_array
 from ..arrays.sizes import total_size
 from ..arrays.types import Array, ArrayLike, DenseLike, Device, Values
 from ..errors import LoDError, LoDMismatchError
-from ..lod import LoDTensor, check_lengths, check_vector, frozen
+from ..lod import LoDTensor, check_lengths, check_vector
 from ..lod.batching import Batch, concat
 from ..lod.elsewhere import FEATURES, hints
+from ..lod.levels import locked, locked_copy
 from ..ops.shared.features import on_cpu
 from ..public import public
 from ..tracebacks import surface
@@ -74,7 +75,7 @@ class Features(Batch, Conversions):
     ) -> None:
         lengths, keys = check_lengths(on_cpu(lengths, "lengths")), check_vector(on_cpu(keys, "keys"), "keys")
         _check_sum("lengths", lengths, len(keys), "keys")
-        self._keys, self._map_keys, self.names = LoDTensor(frozen(keys.copy()), [lengths]), None, checked_names(names)
+        self._keys, self._map_keys, self.names = LoDTensor(locked_copy(keys), [lengths]), None, checked_names(names)
         values = LoDTensor(values).values
         if values_lengths is None:
             check_count("values", values.shape[0], len(keys), "keys")
@@ -98,6 +99,8 @@ class Features(Batch, Conversions):
     def _wrap(cls, keys, values, map_keys, names):
         """Make features unchecked, from LoDTensors of one structure."""
         self = object.__new__(cls)
+        if keys._values.flags.writeable:
+            keys = keys._like(locked(keys._values))
         self._keys, self._values, self._map_keys, self.names = keys, values, map_keys, names
         return self
 
@@ -118,7 +121,7 @@ class Features(Batch, Conversions):
     @property
     def keys(self) -> Array:
         """Keys of all examples, int64, read-only."""
-        return self._keys.values
+        return self._keys._values.view()
 
     @property
     def values_lengths(self) -> Array | None:
@@ -229,7 +232,7 @@ class Features(Batch, Conversions):
         """Join keys, values and map_keys of features of one kind by ``join``."""
         keys, values = join([part._keys for part in parts]), join([part._values for part in parts])
         map_keys = None if self._map_keys is None else join([part._map_keys for part in parts])
-        return self._wrap(LoDTensor._wrap(frozen(keys.values), values._lod[:1]), values, map_keys, self.names)
+        return self._wrap(LoDTensor._wrap(keys.values, values._lod[:1]), values, map_keys, self.names)
 
     def pool(
         self, tables: Mapping[Any, DenseLike], pool: Literal["sum", "mean", "sqrt", "max", "min"] = "sum", **attrs: Any

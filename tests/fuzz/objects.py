@@ -9,10 +9,12 @@ import numpy as np
 
 import lodkit
 from lodkit import LoDTensor, SelectedRows
+from lodkit.distributed import ShardedTable, run_threads
 
 DEEP = LoDTensor(np.arange(12.0).reshape(6, 2), [[2, 1], [3, 1, 2]])
 FLAT = LoDTensor(np.arange(6, dtype=np.float32), [[3, 0, 2, 1]])
 ALONE = LoDTensor(None, [[2, 1], [3, 1, 2]])
+IDS = LoDTensor(np.array([1, 5, 5, 0, 11, 2]), [[3, 0, 2, 1]])
 GRAD = SelectedRows([4, 1, 4], np.arange(6.0).reshape(3, 2), 6)
 
 
@@ -57,6 +59,53 @@ def _table(keys, values, more):
     return slots, table.lookup(more), table.keys, table.slots(keys, grow=False)
 
 
+def _features(lengths, keys, counts, values, others):
+    """Features of lists, read in every way that looks at their structure."""
+    made = lodkit.Features(lengths, keys, counts, values)
+    other = lodkit.Features(lengths, others, counts, values)
+    both = made.merge(other)
+    tables = {3: np.ones((12, 2)), 1: np.ones((12, 1))}
+    parts = [both.feature(1), both.has(3), both[1:], both[[0, 0]], lodkit.concat([made, both]), both.to_list()]
+    return both.values, made.pool(tables), parts
+
+
+def _weighted(lengths, keys, counts, values, inner):
+    """Features of maps, whose values weight the rows of their keys."""
+    made = lodkit.Features(lengths, keys, counts, values, inner)
+    return made.values, made.pool({1: np.ones((12, 2))}), made.feature(3), made.merge(made), made[::-1].to_list()
+
+
+def _columns(first, second, mask):
+    """Features of columns, and of a dense array, where a mask says which are present."""
+    made = lodkit.Features.from_columns({1: first, 3: second}, [mask, None])
+    dense = lodkit.Features.from_dense(np.stack([np.asarray(mask, float)] * 2, axis=1), [1, 3])
+    return made.values, made.merge(dense), made.has(1), dense.feature(3)
+
+
+def _learned(keys, values, weights):
+    """Gradients by the values of a table that grows, and a step by them."""
+    table = lodkit.GrowingTable(2, capacity=8)
+    table.slots(keys)
+    table.values[:3] = values
+    with lodkit.Tape() as tape:
+        loss = table.lookup(keys) * weights
+    grad = tape.gradient(loss, [table.values])[0]
+    table.update(lodkit.sgd, grad, lr=0.5)
+    return grad, table.values
+
+
+def _sharded(bags, weights, grad, more):
+    """A step of a table that two ranks share, and what they read afterwards."""
+
+    def rank(engine):
+        table = ShardedTable(12, 2, engine, rule="adagrad", lr=0.1, dealing="hash")
+        pooled = table.embedding_bag(bags, weights)
+        table.update(grad)
+        return pooled, table.lookup(more)
+
+    return run_threads(2, rank)
+
+
 def _steps(param, grad, more):
     """Steps of an optimizer that keeps states of touched rows, and these states in another one."""
     made, again = (lodkit.optim.Adagrad({"x": np.array(param)}, lr=0.1, states="touched") for _ in range(2))
@@ -67,6 +116,11 @@ def _steps(param, grad, more):
 
 
 OBJECTS = {
+    "Features": lambda rng: (_features, [2, 0, 1], [3, 1, 3], [2, 1, 0], np.array([5, 2, 7]), [1, 1, 2]),
+    "Features of maps": lambda rng: (_weighted, [2, 0, 1], [1, 3, 1], [2, 1, 0], np.ones(3), np.array([5, 2, 7])),
+    "Features of columns": lambda rng: (_columns, np.arange(3.0), np.ones(3), [True, False, True]),
+    "Tape of a table": lambda rng: (_learned, np.array([7, -3, 7]), np.ones((3, 2), np.float32), np.ones((3, 2))),
+    "ShardedTable": lambda rng: (_sharded, IDS, np.ones(6), np.ones((4, 2), np.float32), np.array([3, 0, 11])),
     "GrowingTable": lambda rng: (_table, np.array([7, -3, 7]), np.ones((4, 2), np.float32), np.array([5, 7, 1, 2])),
     "optim.Adagrad": lambda rng: (_steps, np.ones((6, 2)), GRAD, GRAD),
     "RankTable": lambda rng: (lambda lod: lodkit.RankTable(lod).items, [[0, 2, 5]]),

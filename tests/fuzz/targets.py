@@ -145,7 +145,7 @@ def paddle(rng, name):
 def structure(rng, name):
     """A method of a LoDTensor or of SelectedRows; a LoDTensor that it gives is used at once."""
     run, *inputs = OBJECTS[name](rng)
-    names = ["x", "argument", "third", "fourth"][: len(inputs)]
+    names = ["x", "argument", "third", "fourth", "fifth"][: len(inputs)]
     call = Call(name, lambda inputs, attrs: used(run(*inputs)), _slots(names, inputs), {})
     call.known = frozenset(["levels", "level", "offsets", "index", "mask", "ids", "size", "start", "stop"])
     return call

@@ -245,7 +245,7 @@ def test_what_is_no_dense_cpu_tensor_is_refused():
             (torch.eye(3).to_sparse(), TypeError, "SelectedRows.from_torch"),
             (torch.eye(3).to_mkldnn(), TypeError, "to_dense"),
             (torch.nested.nested_tensor([torch.ones(2)], layout=torch.jagged), TypeError, "LoDTensor.from_torch"),
-            (torch.empty(3, device="meta"), TypeError, r"on meta.*\.cpu\(\)"),
+            (torch.empty(3, device="meta"), TypeError, "on meta, which has no numbers"),
             (quantized, DTypeError, "dequantize"),
         ):
             with pytest.raises(error, match=text):
