@@ -248,6 +248,7 @@ def test_arrow():
 @pytest.mark.parametrize(
     ("make", "error", "text"),
     [
+        (lambda: Features.from_columns({1: ()}), TypeError, r"columns\[1\] is a tuple of 0; maps are a pair"),
         (lambda: Features.from_columns({1: np.ones(2)}, presence={2: [True, True]}), ValueError, "presence has key 2"),
         (lambda: Features.from_list([{1: [2.7]}], dtype=np.int64), lodkit.DTypeError, "int64 would truncate"),
         (

@@ -183,3 +183,11 @@ def test_an_index_has_no_gradient():
     with lodkit.Tape() as tape:
         _, index = lodkit.sequence_pool(x, pool="max", return_index=True)
     assert tape.gradient(index, [x]) == [None]
+
+
+@pytest.mark.filterwarnings("ignore:the matrix subclass")
+def test_matrices_multiply_by_element_as_arrays_do():
+    x, other = np.ones((3, 2)), np.arange(6.0).reshape(3, 2)
+    with lodkit.Tape() as tape:
+        y = lodkit.relu(x) * other.view(np.matrix)
+    assert tape.gradient(y, [x])[0].tolist() == other.tolist()

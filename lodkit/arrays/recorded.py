@@ -111,6 +111,10 @@ def operand(x):
         if not hasattr(x, "_plain"):
             not_recorded("what NumPy made of it")
         return x._plain
+    if isinstance(x, np.ndarray) and type(x) is not np.ndarray:
+        from .numpy_arrays import plain_array
+
+        return plain_array(x, "an operand")
     return np.asarray(refuse_lists(x)) if isinstance(x, list | tuple) else x
 
 

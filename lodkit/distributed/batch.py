@@ -9,6 +9,7 @@ import numpy as np
 from .. import ops
 from ..arrays import check_gradient, from_lists, to_device
 from ..arrays.ids import checked_ids
+from ..arrays.sizes import memory_for
 from ..errors import LodkitError
 from ..kernels.cpu.primitives.device import values_grad
 from ..lod import LoDTensor, frozen
@@ -165,7 +166,7 @@ class Batch:
             self.ids = ids = check_bag(ids)
             if self.weights is not None:
                 weights = aligned(self.weights, ids, "weights")
-                weights = np.asarray(weights)
+                weights = np.asarray(from_lists(weights, "weights"))
                 self.weights = check_weights(weights, len(ids.values), table.dtype, self.pool)
         flat = checked_ids(np.asarray(_values(ids)), table.height)
         self._plan = make_plan(flat.reshape(-1), table.dealing, table.engine.rank)
@@ -300,9 +301,15 @@ def _copied(x):
     """A copy on the CPU, as the caller may fill his own with the next batch: 0.02 ms for 82,000 ids (znver3)."""
     if on_gpu(x):
         return _on_cpu(x)
-    if isinstance(x, LoDTensor) and x.values is not None:
-        return x.with_values(x.values.copy())
-    return np.array(x) if hasattr(x, "__array__") and not isinstance(x, LoDTensor) else x
+    if isinstance(x, LoDTensor):
+        if x.values is None:
+            raise ValueError("ids is structure without values; set ids with set_values")
+        with memory_for(f"a copy of ids of shape {x.shape}"):
+            return x.with_values(x.values.copy())
+    if not hasattr(x, "__array__"):
+        return x
+    with memory_for(f"a copy of ids or weights of shape {np.shape(x)}"):
+        return np.array(x)
 
 
 def _on_cpu(x):

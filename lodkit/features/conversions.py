@@ -86,7 +86,7 @@ class Conversions:
         names, columns = checked_names(names), list(columns.items() if isinstance(columns, dict) else columns)
         keys = integers([_feature_lists.number(key, names, "columns") for key, _ in columns], "columns")
         masks = _masks_of(presence, [key for key, _ in columns]) if isinstance(presence, dict) else presence
-        pairs = [column if isinstance(column, tuple) else (None, _column(column)) for _, column in columns]
+        pairs = [_pair(*named) for named in columns]
         values = ops.stack_features(*(v for _, v in pairs), presence=masks)
         map_keys = None
         if pairs[0][0] is not None:
@@ -157,6 +157,15 @@ def _masks_of(presence, keys):
         if key not in keys:
             raise ValueError(f"presence has key {key!r}, but no column has; columns are {', '.join(map(repr, keys))}")
     return [presence.get(key) for key in keys]
+
+
+def _pair(key, column):
+    """Keys and values of a column of maps; None and the values of another."""
+    if not isinstance(column, tuple):
+        return None, _column(column)
+    if len(column) != 2:
+        raise TypeError(f"columns[{key!r}] is a tuple of {len(column)}; maps are a pair of LoDTensors, keys and values")
+    return column
 
 
 def _keys_of(mask, keys):

@@ -108,3 +108,21 @@ def test_of_groups(message, call, ranks):
 def test_of_simulations(kind, message, call):
     with pytest.raises(kind, match=message):
         call()
+
+
+@pytest.mark.parametrize(
+    ("kind", "message", "ids", "weights"),
+    [
+        (
+            ValueError,
+            "ids is structure without values; set ids with set_values",
+            lodkit.LoDTensor(None, [[1, 2]]),
+            None,
+        ),
+        (lodkit.LoDError, "weights", BAGS, [1, [2]]),
+        (lodkit.SizeError, "no memory for a copy of ids or weights", BAGS, np.broadcast_to(np.int8(0), (1 << 60,))),
+    ],
+)
+def test_of_bags(kind, message, ids, weights):
+    with pytest.raises(kind, match=message):
+        ShardedTable(4, 2).embedding_bag(ids, weights)

@@ -9,7 +9,7 @@ import re
 import numpy as np
 
 import lodkit
-from lodkit import LoDTensor, RankTable, SelectedRows
+from lodkit import Features, LoDTensor, RankTable, SelectedRows
 
 PACKAGE = str(pathlib.Path(lodkit.__file__).parent)
 CLEAR = (TypeError, ValueError, IndexError, NotImplementedError, MemoryError)
@@ -62,6 +62,8 @@ def parts(result):
         return [result.values, *(np.array(level) for level in result.lod())]
     if isinstance(result, SelectedRows):
         return [result.rows, result.value, result.height]
+    if isinstance(result, Features):
+        return [result.keys, *parts((result.values, result.map_keys))]
     if isinstance(result, RankTable):
         return [result.index, *(np.array(level) for level in result.lod())]
     return [result]

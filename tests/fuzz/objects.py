@@ -65,7 +65,7 @@ def _features(lengths, keys, counts, values, others):
     other = lodkit.Features(lengths, others, counts, values)
     both = made.merge(other)
     tables = {3: np.ones((12, 2)), 1: np.ones((12, 1))}
-    parts = [both.feature(1), both.has(3), both[1:], both[[0, 0]], lodkit.concat([made, both]), both.to_list()]
+    parts = [both.feature(1), both.has(3), both[1:], both[[0, 0]], lodkit.concat([made, both]), made.to_list()]
     return both.values, made.pool(tables), parts
 
 
@@ -78,18 +78,17 @@ def _weighted(lengths, keys, counts, values, inner):
 def _columns(first, second, mask):
     """Features of columns, and of a dense array, where a mask says which are present."""
     made = lodkit.Features.from_columns({1: first, 3: second}, [mask, None])
-    dense = lodkit.Features.from_dense(np.stack([np.asarray(mask, float)] * 2, axis=1), [1, 3])
+    dense = lodkit.Features.from_dense(np.ones((3, 2)), [1, 3])
     return made.values, made.merge(dense), made.has(1), dense.feature(3)
 
 
-def _learned(keys, values, weights):
+def _learned(keys, weights):
     """Gradients by the values of a table that grows, and a step by them."""
     table = lodkit.GrowingTable(2, capacity=8)
     table.slots(keys)
-    table.values[:3] = values
     with lodkit.Tape() as tape:
-        loss = table.lookup(keys) * weights
-    grad = tape.gradient(loss, [table.values])[0]
+        rows = table.lookup(keys)
+    grad = tape.gradient(rows, [table.values], weights)[0]
     table.update(lodkit.sgd, grad, lr=0.5)
     return grad, table.values
 
@@ -119,7 +118,7 @@ OBJECTS = {
     "Features": lambda rng: (_features, [2, 0, 1], [3, 1, 3], [2, 1, 0], np.array([5, 2, 7]), [1, 1, 2]),
     "Features of maps": lambda rng: (_weighted, [2, 0, 1], [1, 3, 1], [2, 1, 0], np.ones(3), np.array([5, 2, 7])),
     "Features of columns": lambda rng: (_columns, np.arange(3.0), np.ones(3), [True, False, True]),
-    "Tape of a table": lambda rng: (_learned, np.array([7, -3, 7]), np.ones((3, 2), np.float32), np.ones((3, 2))),
+    "Tape of a table": lambda rng: (_learned, np.array([7, -3, 7]), np.ones((3, 2))),
     "ShardedTable": lambda rng: (_sharded, IDS, np.ones(6), np.ones((4, 2), np.float32), np.array([3, 0, 11])),
     "GrowingTable": lambda rng: (_table, np.array([7, -3, 7]), np.ones((4, 2), np.float32), np.array([5, 7, 1, 2])),
     "optim.Adagrad": lambda rng: (_steps, np.ones((6, 2)), GRAD, GRAD),
