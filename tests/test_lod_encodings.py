@@ -26,6 +26,15 @@ def test_from_segment_ids():
             LoDTensor.from_segment_ids(values, ids, count)
 
 
+@pytest.mark.filterwarnings("ignore:the matrix subclass")
+def test_from_padded_takes_matrices_and_no_masked_arrays():
+    padded = np.arange(12.0).reshape(3, 4)
+    found = LoDTensor.from_padded(padded.view(np.matrix), [4, 0, 2])
+    assert found.equals(LoDTensor.from_padded(padded, [4, 0, 2]))
+    with pytest.raises(TypeError, match="padded is a masked array"):
+        LoDTensor.from_padded(np.ma.masked_array(padded, padded > 3), [4, 0, 2])
+
+
 def test_from_padded_cuts_trailing_rows_only():
     padded = np.array([[[0, 0], [1, 0], [0, 0]], [[0, 0]] * 3])
     assert LoDTensor.from_padded(padded, pad_value=0).to_list() == [[[0, 0], [1, 0]], []]

@@ -20,6 +20,7 @@ from ..arrays import (
     is_integer,
     is_number,
     is_tensor,
+    plain_array,
     tensor_of,
     to_device,
 )
@@ -293,6 +294,7 @@ def _batch(padded, what):
     if isinstance(padded, list | tuple):
         padded = from_lists(padded, what)
     require_cpu(padded, what)
+    padded = plain_array(padded, "padded")
     refuse_objects(padded, what)
     if padded.ndim < 2:
         raise LoDError(f"{what} takes (sequences, width, *item), got shape {padded.shape}")
