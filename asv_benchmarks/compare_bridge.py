@@ -29,10 +29,6 @@ def _bags(height, bags, width, inner):
         ids = torch.from_numpy(drawn_ids("zipf", int(lengths.sum()), height))
         batches.append((ids, torch.from_numpy(np.cumsum(lengths) - lengths), functions.ragged(ids, lengths)))
     weight, grad = torch.nn.Parameter(torch.ones(height, width)), torch.ones(bags, width)
-    modules = [
-        kind.from_pretrained(weight.detach(), freeze=False, mode="sum", sparse=True)
-        for kind in (functions.EmbeddingBag, torch.nn.EmbeddingBag)
-    ]
 
     def mine(ids, starts, ragged):
         return functions.embedding_bag(weight, ragged)
@@ -40,15 +36,18 @@ def _bags(height, bags, width, inner):
     def theirs(ids, starts, ragged):
         return torch.nn.functional.embedding_bag(ids, weight, starts, mode="sum", sparse=True)
 
-    bridges = {"lodkit bridge": (weight, mine), "torch.nn.functional": (weight, theirs)}
-    for label, module in zip(("lodkit EmbeddingBag", "torch.nn.EmbeddingBag"), modules, strict=True):
-        bridges[label] = (module.weight, lambda ids, starts, ragged, module=module: module(ids, starts))
-    made = {label: _calls(bag, leaf, batches, grad) for label, (leaf, bag) in bridges.items()}
-    for kind in ("bridge", "module"):
-        pair = {label: calls for label, calls in made.items() if (kind == "module") == ("EmbeddingBag" in label)}
-        name = f"{kind} {bags} bags of {mean}, width {width}"
-        measure(f"{name}, forward", {label: calls[0] for label, calls in pair.items()}, inner=inner)
-        measure(f"{name}, and backward", {label: calls[1] for label, calls in pair.items()}, inner=inner)
+    rows = {"bridge": {"lodkit bridge": (mine, weight), "torch.nn.functional": (theirs, weight)}, "module": {}}
+    for label, kind in (
+        ("lodkit EmbeddingBag", functions.EmbeddingBag),
+        ("torch.nn.EmbeddingBag", torch.nn.EmbeddingBag),
+    ):
+        module = kind.from_pretrained(weight.detach(), freeze=False, mode="sum", sparse=True)
+        rows["module"][label] = (lambda ids, starts, ragged, module=module: module(ids, starts)), module.weight
+    for what, bags_of in rows.items():
+        calls = {label: _calls(bag, leaf, batches, grad) for label, (bag, leaf) in bags_of.items()}
+        name = f"{what} {bags} bags of {mean}, width {width}"
+        measure(f"{name}, forward", {label: forward for label, (forward, _) in calls.items()}, inner=inner)
+        measure(f"{name}, and backward", {label: both for label, (_, both) in calls.items()}, inner=inner)
 
 
 def _calls(bag, weight, batches, grad):
