@@ -1,4 +1,4 @@
-"""Compare lodkit with its peers on the same data in one process, interleaved; results must agree.
+"""Compare lodkit with its peers on the same data in one process, in turns; results must agree.
 
     python asv_benchmarks/compare.py [--threads 1,2] [--only REGEX] [--quick] [--json FILE] [--device cuda]
 

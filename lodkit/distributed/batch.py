@@ -51,7 +51,7 @@ class Batch:
         if pool is None and weights is not None:
             raise TypeError("lookup of a ShardedTable takes no weights; give a pool")
         ids = from_lists(self.ids, "ids") if pool is None and isinstance(self.ids, list | tuple) else self.ids
-        self.ids, self.weights = copied(ids), copied(weights)
+        self.ids, self.weights = copied(ids, "ids"), copied(weights, "weights")
 
     def begin(self, what: str) -> None:
         """Check what was given; in an exchange, send ids and find out how many others send."""

@@ -10,18 +10,18 @@ from ..lod import LoDTensor
 from ..registry.kinds import on_gpu
 
 
-def copied(x):
+def copied(x, name):
     """A copy on the CPU, as the caller may fill his own with the next batch: 0.02 ms for 82,000 ids (znver3)."""
     if on_gpu(x):
         return on_cpu(x)
     if isinstance(x, LoDTensor):
         if x.values is None:
-            raise ValueError("ids is structure without values; set ids with set_values")
-        with memory_for(f"a copy of ids of shape {x.shape}"):
+            raise ValueError(f"{name} is structure without values; give it some with set_values(...)")
+        with memory_for(f"a copy of {name} of shape {x.shape}"):
             return x.with_values(x.values.copy())
     if not hasattr(x, "__array__"):
         return x
-    with memory_for(f"a copy of ids or weights of shape {np.shape(x)}"):
+    with memory_for(f"a copy of {name} of shape {np.shape(x)}"):
         return np.array(x)
 
 

@@ -113,14 +113,10 @@ def test_of_simulations(kind, message, call):
 @pytest.mark.parametrize(
     ("kind", "message", "ids", "weights"),
     [
-        (
-            ValueError,
-            "ids is structure without values; set ids with set_values",
-            lodkit.LoDTensor(None, [[1, 2]]),
-            None,
-        ),
+        (ValueError, "ids is structure without values; give it some", lodkit.LoDTensor(None, [[1, 2]]), None),
+        (ValueError, "weights is structure without values", BAGS, lodkit.LoDTensor(None, [[1, 2]])),
         (lodkit.LoDError, "weights", BAGS, [1, [2]]),
-        (lodkit.SizeError, "no memory for a copy of ids or weights", BAGS, np.broadcast_to(np.int8(0), (1 << 60,))),
+        (lodkit.SizeError, "no memory for a copy of weights", BAGS, np.broadcast_to(np.int8(0), (1 << 60,))),
     ],
 )
 def test_of_bags(kind, message, ids, weights):
