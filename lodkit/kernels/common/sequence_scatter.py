@@ -21,6 +21,5 @@ def sequence_scatter(on, x, ids: LoDTensor, updates: LoDTensor, /):
 @ops.sequence_scatter_grad.kernel("cpu", "cuda")
 def sequence_scatter_grad(on, x, ids: LoDTensor, updates: LoDTensor, grad, /):
     dtype = prepare_grad(x, ids, updates, grad)
-    places, out = on.sequence_scatter.places(ids, x.shape[1]), on.output(updates.shape, dtype, None, x)
-    on.gather(flat(on.convert(grad, dtype)), places, None, out)
-    return out
+    places = on.sequence_scatter.places(ids, x.shape[1])
+    return on.gather(flat(on.convert(grad, dtype)), places, None).reshape(updates.shape)

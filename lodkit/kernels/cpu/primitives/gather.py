@@ -86,7 +86,8 @@ def gather(table, ids, padding_idx, out=None, unchecked=False):
     ``unchecked`` ids that are outside raise, after ``out`` was written: it must be new.
     """
     few, kind, padding = None, table.dtype, -1 if padding_idx is None else padding_idx
-    if ids.ndim == 1 and table.ndim == 2 and table.flags.num & ALIGNED == ALIGNED:
+    plain = ids.ndim == 1 and table.ndim == 2 and (out is None or out.ndim == 2)
+    if plain and table.flags.num & ALIGNED == ALIGNED:
         rows, columns = ids.size, table.shape[1]
         if rows * columns < settings.parallel_from:
             few = _gather_few(kind, kind if out is None else out.dtype)
