@@ -191,3 +191,13 @@ def test_matrices_multiply_by_element_as_arrays_do():
     with lodkit.Tape() as tape:
         y = lodkit.relu(x) * other.view(np.matrix)
     assert tape.gradient(y, [x])[0].tolist() == other.tolist()
+
+
+def test_a_gradient_by_one_number_again():
+    """The second call finds its kernel by types, of which the number is one."""
+    value = np.array([[1.0], [2.0], [3.0]])
+    for _ in range(3):
+        with lodkit.Tape() as tape:
+            tape.watch(value)
+            out = lodkit.gather_selected_rows(lodkit.SelectedRows([3, 1, 3], value, 6), 3)
+        assert tape.gradient(out, [value])[0].ravel().tolist() == [1, 0, 1]

@@ -246,19 +246,21 @@ class Conversions(Familiar):
         widths = [self.max_length(level) for level in range(last + 1)]
         widths[-1] = widths[-1] if max_length is None else int(max_length)
         out = empty((len(self), *widths, *values.shape[1:]), values.dtype)
-        cell = np.arange(len(self))
-        for level, width in enumerate(widths[:-1]):
-            offsets = self._lod[level]
-            lengths = np.diff(offsets)
-            cell = np.repeat(cell * width - offsets[:-1], lengths) + np.arange(offsets[-1])
         num_cells = math.prod(out.shape[: last + 1])
-        runs = np.zeros((2, num_cells), np.int64)
-        runs[:, cell] = self._lod[-1][:-1], self._lod[-1][1:]
         from .copy_runs import copy_runs
 
         rows = out.reshape(num_cells * widths[-1], *values.shape[1:])
-        copy_runs(values, tuple(runs), widths[-1], rows, fill[()])
+        copy_runs(values, self._runs_of_cells(widths, num_cells) if last else self._lod[0], widths[-1], rows, fill[()])
         return out
+
+    def _runs_of_cells(self, widths, num_cells):
+        """Start and stop of the rows in each cell of padded levels; none in cells that are padding."""
+        cell = np.arange(len(self))
+        for offsets, width in zip(self._lod, widths[:-1], strict=False):
+            cell = np.repeat(cell * width - offsets[:-1], np.diff(offsets)) + np.arange(offsets[-1])
+        runs = np.zeros((2, num_cells), np.int64)
+        runs[:, cell] = self._lod[-1][:-1], self._lod[-1][1:]
+        return tuple(runs)
 
     def to_uniform(self) -> Values:
         """Return ``values`` with one axis per level, without a copy; lengths of a level must be equal."""

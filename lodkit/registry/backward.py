@@ -10,6 +10,7 @@ from ..arrays import from_lists, is_array, may_share_memory
 from ..errors import DTypeError, LodkitError, ShapeMismatchError
 from ..lod import LoDTensor, SelectedRows
 from .explaining import explain
+from .kinds import numbers_of
 from .recording import Call, no_grad
 
 
@@ -41,8 +42,8 @@ def _check_gradients(call, wanted, gradients):
         if gradient is None or not wanted[i]:
             continue
         rows = isinstance(gradient, SelectedRows) and not isinstance(x, SelectedRows)  # of a table
-        found = getattr(gradient if rows else memory_of(gradient), "shape", None)
-        expected = getattr(memory_of(x), "shape", None)
+        found = getattr(gradient if rows else numbers_of(gradient), "shape", None)
+        expected = getattr(numbers_of(x), "shape", None)
         if found is None:
             raise LodkitError(
                 f"{rule} {type(gradient).__name__} for {_label(call, i)}; return an array, a LoDTensor or SelectedRows "
@@ -78,33 +79,19 @@ class Readable(tuple):
         return (self[i] for i in range(len(self)))
 
 
-def memory_of(x):
-    """Array of a variable: a LoDTensor and its values are one, SelectedRows and their value too."""
-    return x.values if isinstance(x, LoDTensor) else x.value if isinstance(x, SelectedRows) else x
-
-
-def replaced(x, array, other):
-    """``x`` with another array in place of ``array``."""
-    if memory_of(x) is not array:
-        return x
-    if isinstance(x, SelectedRows):
-        return x._with_value(other)
-    return x.with_values(other) if isinstance(x, LoDTensor) else other
-
-
 def separate(gradients, given):
     """Copy gradients that share memory with others or with the given ones: users may scale them in place."""
-    seen = [memory_of(g) for g in given if g is not None]
+    seen = [numbers_of(g) for g in given if g is not None]
     for i, g in enumerate(gradients):
         if g is not None:
-            if any(may_share_memory(memory_of(g), other) for other in seen if is_array(other)):
+            if any(may_share_memory(numbers_of(g), other) for other in seen if is_array(other)):
                 gradients[i] = g = copy.deepcopy(g)
-            seen.append(memory_of(g))
+            seen.append(numbers_of(g))
     return gradients
 
 
 def seed(target, given):
-    values = memory_of(target)
+    values = numbers_of(target)
     on_cpu = isinstance(values, np.ndarray)
     if given is None:
         return np.ones_like(values) if on_cpu else _ones_on_gpu(values)

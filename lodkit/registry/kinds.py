@@ -46,10 +46,19 @@ def kind_of(x):
 
 
 def numbers_of(x):
-    """Array of a value's numbers."""
+    """Array of a value's numbers: of a tape, a LoDTensor and its values are one variable."""
     if isinstance(x, SelectedRows):
         return x.value
     return x.values if isinstance(x, LoDTensor) else x
+
+
+def replaced(x, array, other):
+    """``x`` with another array in place of ``array``."""
+    if numbers_of(x) is not array:
+        return x
+    if isinstance(x, SelectedRows):
+        return x._with_value(other)
+    return x.with_values(other) if isinstance(x, LoDTensor) else other
 
 
 def aligned(x, like, name):
@@ -123,7 +132,7 @@ def run_rows(name, kernel, *inputs, **attrs):
 
 def numbers_among(given, accepted):
     """Positions of the plain numbers among inputs, if nothing but those became arrays."""
-    numbers = tuple(i for i, x in enumerate(given) if type(x) in (int, float))
+    numbers = tuple(i for i, x in enumerate(given) if type(x) in (int, float) or isinstance(x, np.number))
     same = all(type(x) is type(a) or i in numbers for i, (x, a) in enumerate(zip(given, accepted, strict=True)))
     return numbers if same else ()
 

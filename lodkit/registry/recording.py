@@ -8,10 +8,11 @@ from typing import TypeVar
 
 import numpy as np
 
-from ..arrays import is_tensor
+from ..arrays import is_array, is_tensor
 from ..arrays.recorded import RecordedArray, hooks, operand, recorded
 from ..lod import LoDTensor, SelectedRows
 from ..public import public
+from .kinds import LISTS, numbers_of, replaced
 from .tensors import holds_tensors
 
 T = TypeVar("T")
@@ -68,8 +69,9 @@ def call_recorded(op, inputs, out, attrs):
         _check_constant(op, attrs)
         op._check_attrs(attrs)
     plain = tuple([x if type(x) is np.ndarray else unwrapped(x) for x in inputs])
-    if (type(plain[0]) if len(plain) == 1 else tuple(map(type, plain))) not in op._selected:
-        plain = op._accept(plain)
+    types = tuple(map(type, plain))
+    if (types[0] if len(types) == 1 else types) not in op._selected or any(isinstance(x, LISTS) for x in plain):
+        plain = op._accept(plain)  # gradient rules get arrays
     if op.updates:
         _refuse_lost(op, plain)
     tapes, _local.tapes = _local.tapes, ()
@@ -84,8 +86,10 @@ def call_recorded(op, inputs, out, attrs):
         if x is result or (type(result) is tuple and any(x is r for r in result)):
             given = _given(result, plain, inputs)  # an identity, as merging a merged gradient
             return tuple(map(_watched, given)) if isinstance(given, tuple) else _watched(given)
+    many = isinstance(result, tuple)
+    result = tuple([_another(r, plain) for r in result]) if many else _another(result, plain)
     record(op, plain, attrs, result)
-    return tuple(map(wrapped, result)) if isinstance(result, tuple) else wrapped(result)
+    return tuple(map(wrapped, result)) if many else wrapped(result)
 
 
 def _refuse_tensors(op, inputs, out):
@@ -135,6 +139,13 @@ def _given(result, plain, inputs):
         return tuple(_given(r, plain, inputs) for r in result)
     pairs = zip(plain, inputs, strict=False)
     return next((given for x, given in pairs if x is result and not isinstance(given, list | tuple)), result)
+
+
+def _another(result, inputs):
+    """A result as another variable than the inputs: tapes tell variables apart by their arrays."""
+    array = numbers_of(result)
+    shared = any(numbers_of(x) is array for x in inputs)
+    return replaced(result, array, array[...]) if shared and is_array(array) else result
 
 
 def _watched(x):

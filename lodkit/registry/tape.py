@@ -18,7 +18,8 @@ from ..errors import LodkitError
 from ..lod import LoDTensor, SelectedRows
 from ..public import public
 from ..tracebacks import surface
-from .backward import Readable, add_to, backward, like_source, memory_of, replaced, seed, separate
+from .backward import Readable, add_to, backward, like_source, seed, separate
+from .kinds import numbers_of, replaced
 from .recording import Call, _local, closed, open_tapes, record, unwrapped, wrapped
 
 T = TypeVar("T")
@@ -109,7 +110,7 @@ class Tape:
             raise TypeError(f"watch takes NumPy arrays and LoDTensors of floating numbers, got {shown}")
         if self not in open_tapes():
             raise LodkitError("this tape is not open in this thread; watch inside its with statement")
-        self._watched.append((memory_of(x), self._key(x), _checksum(memory_of(x))))
+        self._watched.append((numbers_of(x), self._key(x), _checksum(numbers_of(x))))
         return wrapped(x)
 
     @surface
@@ -151,7 +152,7 @@ class Tape:
         if len(given) != len(targets):
             raise ValueError(f"{len(given)} output_gradients for {len(targets)} targets")
         targets, sources, given = (list(map(unwrapped, values)) for values in (targets, sources, given))
-        if any(memory_of(s) is array for s in sources for array in self._moved):
+        if any(numbers_of(s) is array for s in sources for array in self._moved):
             raise LodkitError("a source is of a table that grew since; ask for gradients by its earlier values")
         found, made = self._walk(targets, sources, given)
         gradients = separate([like_source(s, self._total(s, found, made)) for s in sources], given)
@@ -164,7 +165,7 @@ class Tape:
         """Gradients by the variables between the targets and the sources; and all that calls have made."""
         found = {}
         for t, g in zip(targets, given, strict=True):
-            if id(memory_of(t)) not in self._versions and all(memory_of(t) is not memory_of(s) for s in sources):
+            if id(numbers_of(t)) not in self._versions and all(numbers_of(t) is not numbers_of(s) for s in sources):
                 raise LodkitError(
                     "this tape has not seen the target: compute it inside the with statement, by operators and by the "
                     "NumPy functions that docs/gradients.md lists"
@@ -175,7 +176,7 @@ class Tape:
             if self._key(array) == key and _checksum(array) != checksum:
                 raise LodkitError("NumPy changed a watched array in place since; ask for gradients before that")
         reached, made = self._reached(wanted)
-        self._refuse_views(set(found), [memory_of(s) for s in sources if self._key(s) not in made], made)
+        self._refuse_views(set(found), [numbers_of(s) for s in sources if self._key(s) not in made], made)
         for call in reversed(self._calls):
             grads = [found.get(key) for key in call.output_keys]
             needed = tuple(key in reached for key in call.input_keys)
@@ -206,7 +207,7 @@ class Tape:
             if needed.isdisjoint(call.output_keys):
                 continue
             needed.update(call.input_keys)
-            for x, key in zip(map(memory_of, call.inputs), call.input_keys, strict=True):
+            for x, key in zip(map(numbers_of, call.inputs), call.input_keys, strict=True):
                 if key in made or key[0] in self._constants or not is_array(x) or any(x is s for s in sources):
                     continue
                 if any(may_share_memory(x, s) for s in sources):
@@ -250,7 +251,7 @@ class Tape:
 
     def _overwritten(self, x):
         """Note a write to an array, if this tape has seen it."""
-        where = id(memory_of(x))
+        where = id(numbers_of(x))
         if where in self._versions:
             self._versions[where] += 1
 
@@ -311,4 +312,4 @@ def differentiate(call):
 
 
 def is_floating(x):
-    return is_array(memory_of(x)) and dtype_of(memory_of(x)).kind == "f"
+    return is_array(numbers_of(x)) and dtype_of(numbers_of(x)).kind == "f"
