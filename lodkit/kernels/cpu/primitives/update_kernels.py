@@ -193,10 +193,10 @@ def _row_like(param):
 
 
 @functools.cache
-def rowwise_kernel(step, width, count, keeps, merge, adjusts=False, weighted=False):
+def rowwise_kernel(step, width, count, keeps, merge, adjusts=False, weighted=False, again=0):
     """Kernel of a row-wise update by runs of gradient rows; ``keeps`` where the last state has one number per row."""
     update = _row_step(step, width, count, keeps, adjusts, weighted)
-    fetch, (load, store, fetch_number, _) = fetch_of(count, width), row_state_of(count, keeps)
+    fetch, (load, store, fetch_number, _) = fetch_of(count, width, again=again), row_state_of(count, keeps)
 
     @parallel_kernel
     def kernel(param, states, at, order, starts, value, scale, taken, numbers, chunk, block):

@@ -46,10 +46,10 @@ def states_of(count, width, each=1):
 
 
 @functools.cache
-def fetch_of(count, width, each=1):
+def fetch_of(count, width, each=1, again=AGAIN):
     """A function that prefetches lanes of what an update of later rows reads: parameter, states and gradient."""
     *_, fetch_states = states_of(count, width, each)
-    twice = AGAIN and width >= LANES  # of 8 columns in the caches the look at the number of rows alone took 0.03
+    twice = again and width >= LANES  # of 8 columns in the caches the look at the number of rows alone took 0.03
 
     @jitable(inline=True)
     def fetch_at(param, states, at, u, value, order, i, j):
@@ -62,7 +62,7 @@ def fetch_of(count, width, each=1):
     def fetch(param, states, at, u, value, order, i, j):
         fetch_at(param, states, at, u + AHEAD, value, order, i + AHEAD, j)
         if twice and len(at) > MANY:
-            fetch_at(param, states, at, u + AGAIN, value, order, i + AGAIN, j)
+            fetch_at(param, states, at, u + again, value, order, i + again, j)
 
     return fetch
 
