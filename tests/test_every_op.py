@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import functools
+import itertools
 import os
 
 import numpy as np
@@ -15,6 +16,7 @@ from samples import SAMPLES, defined
 import lodkit
 from lodkit import LoDTensor, SelectedRows, VarDesc
 from lodkit.jit import compiling
+from lodkit.registry.kinds import numbers_of
 
 CASES = [pytest.param(n, *case, id=f"{n}-{i}") for n, cases in SAMPLES.items() for i, case in enumerate(cases)]
 TWINS = int(os.environ.get("LODKIT_TEST_TWINS", "1"))
@@ -192,47 +194,47 @@ def test_gradient_is_that_of_the_definition(name, inputs, attrs):
     """Central differences of the definition, in double precision."""
     op = lodkit.OPS[name]
     inputs = op._accept(tuple(map(as_double, inputs)))
-    if any(not np.isfinite(x.values if isinstance(x, LoDTensor) else x).all() for x in inputs if dense_float(x)):
+    if any(not np.isfinite(numbers_of(x)).all() for x in inputs if is_floating(x)):
         pytest.skip("differences of infinities are NaN; the family's own tests have these")
     with lodkit.Tape() as tape:
         out = op(*inputs, **attrs)
     out = out[0] if isinstance(out, tuple) else out
-    if isinstance(out, SelectedRows):
-        pytest.skip("its gradient is what flows in")
-    values = out.values if isinstance(out, LoDTensor) else out
+    values = numbers_of(out)
     if values.dtype != np.float64:
         pytest.skip("integers have no gradient, and what is rounded no differences")
     weights = np.random.default_rng(0).normal(size=values.shape)
     for i, x in enumerate(inputs):
-        if dense_float(x):
+        if is_floating(x):
             gradient = tape.gradient(out, [x], output_gradients=weights)[0]
             check_differences(op, inputs, i, attrs, weights, gradient)
 
 
-def dense_float(x):
-    return isinstance(x, np.ndarray | LoDTensor) and (x.values if isinstance(x, LoDTensor) else x).dtype.kind == "f"
+def is_floating(x):
+    return isinstance(x, np.ndarray | LoDTensor | SelectedRows) and numbers_of(x).dtype.kind == "f"
+
+
+def with_numbers(x, numbers):
+    if isinstance(x, SelectedRows):
+        return SelectedRows(x.rows, numbers, x.height)
+    return x.with_values(numbers) if isinstance(x, LoDTensor) else numbers
 
 
 def as_double(x):
-    if isinstance(x, LoDTensor):
-        return x.with_values(as_double(x.values)) if x.values.dtype.kind == "f" else x
-    if isinstance(x, SelectedRows):
-        return SelectedRows(x.rows, as_double(x.value), x.height)
-    return x.astype(np.float64) if isinstance(x, np.ndarray) and x.dtype.kind == "f" else x
+    return with_numbers(x, numbers_of(x).astype(np.float64)) if is_floating(x) else x
 
 
 def check_differences(op, inputs, i, attrs, weights, gradient):
     def loss(change):
         moved = [*inputs]
         x = inputs[i]
-        moved[i] = x.with_values(x.values + change) if isinstance(x, LoDTensor) else x + change
+        moved[i] = with_numbers(x, numbers_of(x) + change)
         if op.rowwise:
             moved = [m.values if isinstance(m, LoDTensor) else m for m in moved]
         result = op.definition(*moved, **attrs)
         result = result[0] if isinstance(result, tuple) else result
-        return ((result.values if isinstance(result, LoDTensor) else result) * weights).sum()
+        return (numbers_of(result) * weights).sum()
 
-    shape = (inputs[i].values if isinstance(inputs[i], LoDTensor) else inputs[i]).shape
+    shape = numbers_of(inputs[i]).shape
     found = gradient.to_dense() if isinstance(gradient, SelectedRows) else gradient
     found = found.values if isinstance(found, LoDTensor) else found
     places = list(np.ndindex(shape))
@@ -266,6 +268,21 @@ def test_a_gradient_refuses_what_is_not_like_the_result(name):
                     with pytest.raises(lodkit.ShapeMismatchError, match=r"grad|out"):
                         op(*inputs[:i], wrong, *inputs[i + 1 :], **attrs)
     assert tried
+
+
+@pytest.mark.parametrize("name", [n for n in lodkit.OPS if n.endswith("_grad")])
+def test_a_gradient_in_another_type_is_converted(name):
+    """Long doubles, which no kernel takes."""
+    op = lodkit.OPS[name]
+    at = [*op.inputs].index("grad")
+    cases = (
+        (inputs, attrs) for inputs, attrs in SAMPLES[name] if is_floating(inputs[at]) and numbers_of(inputs[at]).size
+    )
+    for inputs, attrs in itertools.islice(cases, 2):
+        grad = with_numbers(inputs[at], numbers_of(inputs[at]).astype(np.longdouble))
+        got = op(*inputs[:at], grad, *inputs[at + 1 :], **attrs)
+        for g, e in zip(flat(got), flat(op(*inputs, **attrs)), strict=True):
+            np.testing.assert_allclose(g, e, rtol=1e-3)
 
 
 @pytest.mark.parametrize("name", [name for name, op in lodkit.OPS.items() if not op.updates])

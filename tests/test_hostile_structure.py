@@ -211,3 +211,16 @@ def test_a_gradient_without_items():
         ShapeMismatchError, match=r"^output_grad must have 2 items, one per id of mask, for each segment"
     ):
         lodkit.caffe2.SparseToDenseMaskGradient([7, 4], np.ones(2), [1, 1], mask=[4, 7])
+
+
+def test_reversed_rows_that_no_memory_numbers():
+    rows = LoDTensor(np.zeros((2**61, 0), np.float16), [])
+    with pytest.raises(
+        lodkit.SizeError, match=r"no memory for the numbers of the sequences that t\[slice\(None, None, -1"
+    ):
+        rows[::-1]
+
+
+def test_levels_without_numbers_in_an_array_without_end():
+    with pytest.raises(LoDError, match=r"recursive_sequence_lengths has shape \(1152921504606846976, 0\)"):
+        LoDTensor(np.ones((0, 1)), np.zeros((2**60, 0), np.int8))

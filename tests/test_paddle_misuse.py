@@ -86,6 +86,14 @@ def test_lists_of_numbers_are_arrays():
         ("sequence_mask", {"X": [1, 2], "MaxLenTensor": [1.7]}, {}, lodkit.DTypeError, "MaxLenTensor must be int32"),
         ("sequence_mask", {"X": [1, 2], "MaxLenTensor": []}, {}, SlotError, "MaxLenTensor must be one integer"),
         ("merge_ids", {"Ids": [], "Rows": [], "X": []}, {}, SlotError, "merge_ids needs the input Ids"),
+        ("merge_ids", {"Ids": ARRAY, "Rows": ARRAY, "X": ()}, {}, SlotError, "Rows has 2 variables, X has 0"),
+        (
+            "filter_by_instag",
+            {"Ins": np.ones((3, 1)), "Ins_tag": TAGS, "Filter_tag": [1]},
+            {},
+            SlotError,
+            "Ins has no levels",
+        ),
         ("read_from_array", {"X": ARRAY, "I": []}, {}, SlotError, r"one integer, got shape \(0,\)"),
     ],
 )

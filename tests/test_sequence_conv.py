@@ -136,3 +136,9 @@ def test_windows_far_away_need_no_memory(place):
     for start in (2**63 - 1, 1 - 2**63, 10**9, -4, 3):
         out = lodkit.sequence_conv(place.to(x), place.to(np.ones((4, 1))), context_start=start, context_length=2)
         assert (place.home(out).values == 0).all()
+
+
+def test_long_windows_of_rows_without_elements():
+    x = LoDTensor(np.zeros((3, 0)), [[2, 1]])
+    for call in (lodkit.sequence_conv, lodkit.sequence_conv.definition):
+        assert call(x, np.ones((0, 2)), context_length=2**31).values.tolist() == [[0, 0]] * 3

@@ -43,6 +43,8 @@ def _listed(x, wanted):
 
 def cast_to(dtype, given="x"):
     """How numbers get another type, whatever holds them: lists have no ``astype``, and tensors call it ``to``."""
+    if np.dtype(dtype).kind not in "biuf":
+        return "give all the same type of numbers"
     name = np.dtype(dtype).name
     return (
         f"convert with .astype(np.{name}), a tensor with .to(torch.{name}), a list with np.asarray({given}, np.{name})"

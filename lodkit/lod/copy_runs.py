@@ -92,7 +92,7 @@ def move_runs(source, place, out):
 
 def even(count, width):
     """Offsets of ``count`` slots of ``width`` rows each."""
-    stop = checked_size((count + 1) * width, "the rows of all slots")
+    stop = checked_size((count + 1) * width, "the number of rows of all slots")
     return np.arange(0, stop, width) if width else np.zeros(count + 1, np.int64)
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from ..arrays import array_of, empty, from_lists, integers, is_cpu_tensor, is_integer, is_tensor, remedy_for, tensor_of
 from ..arrays.recorded import not_recorded, on_tape, tracked
+from ..arrays.sizes import memory_for
 from ..arrays.types import Array, Integer, Values
 from ..errors import DeviceError, LoDError, LodkitError, LoDLevelError, RowIndexError
 from ..tracebacks import shorten
@@ -49,7 +50,9 @@ class Indexing:
         """
         try:
             if not 1 <= len(branch) <= len(self._lod):
-                raise LoDLevelError(f"slice takes 1 to {len(self._lod)} indices (lod_level), got {branch}")
+                raise LoDLevelError(
+                    f"slice takes one index for each level from 0 on, lod_level {len(self._lod)}; got {branch}"
+                )
             at = self._find(branch)
             return self._cut(len(branch) - 1, at, at + 1)
         except Exception as error:
@@ -188,7 +191,9 @@ class Indexing:
             raise type(error)(f"{key!r:.200} is no index of sequences: {error}") from None
         if step != 1:
             step = min(max(step, -count - 1), count + 1)  # which 64 bits hold
-            return self._select(np.arange(start, stop, step, np.int64))
+            with memory_for(f"the numbers of the sequences that t[{key}] takes"):
+                numbers = np.arange(start, stop, step, np.int64)
+            return self._select(numbers)
         return self._cut(0, start, max(start, stop))
 
     @needs_memory

@@ -101,6 +101,8 @@ def _vector(numbers, where, remedy=""):
 def _listed(levels, name):
     if not np.iterable(levels):
         raise LoDError(f"{name} is {levels!r}, not a list of levels; give one list per level: [[3, 1, 2]]")
+    if isinstance(levels, np.ndarray) and levels.ndim > 1 and not levels.size and len(levels) > 1:
+        raise LoDError(f"{name} has shape {levels.shape}, levels without numbers; give one list per level: [[3, 1, 2]]")
     return levels
 
 

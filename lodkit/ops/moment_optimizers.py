@@ -145,11 +145,10 @@ def rmsprop(
     >>> rmsprop(np.zeros(1), np.array([2.]), np.zeros(1), np.zeros(1), lr=1.0, decay=0.75, epsilon=3.0)
     (array([-1.]), array([1.]), array([1.]))
     """
-    square, variance = decay * square + (1 - decay) * grad * grad, 0
+    square = variance = decay * square + (1 - decay) * grad * grad
     if mean is not None:
         mean = decay * mean + (1 - decay) * grad
-        variance = mean * mean
-    variance = np.maximum(square - variance, 0)
+        variance = np.maximum(square - mean * mean, 0)
     root = np.sqrt(variance + epsilon) if epsilon_in_root else np.sqrt(variance) + epsilon
     inner, outer = (lr, 1.0) if rate_in_velocity else (1.0, lr)
     velocity = momentum * velocity + inner * grad / root

@@ -56,6 +56,8 @@ def _windows(x, padding, start, length):
 
 def _context(x, padding, start, length):
     values = x.values.reshape(len(x.values), math.prod(x.values.shape[1:]))
+    if not values.size:  # a window of nothing may have 2**60 rows
+        return np.zeros((len(values), length * values.shape[1]))
     context = np.zeros((len(values), length, values.shape[1]))
     for row, step, at, edge in _windows(x, padding, start, length):
         context[row, step] = values[at] if at >= 0 else padding[edge].reshape(-1)
@@ -150,10 +152,11 @@ def sequence_conv_grad(
     check_gradient(grad, (len(x.values), filter.shape[1]))
     g = grad.astype(np.float64)
     by_filter = np.einsum("tk,tm->km", _context(x, padding, start, context_length), g)
-    by_context = np.einsum("tm,km->tk", g, filter.astype(np.float64))
-    by_context = by_context.reshape(len(g), context_length, *x.values.shape[1:])
     by_x, by_padding = np.zeros(x.values.shape), [] if padding is None else [np.zeros(padding.shape)]
-    for row, step, at, edge in _windows(x, padding, start, context_length):
+    by_context = np.einsum("tm,km->tk", g, filter.astype(np.float64))
+    if by_context.size:
+        by_context = by_context.reshape(len(g), context_length, *x.values.shape[1:])
+    for row, step, at, edge in _windows(x, padding, start, context_length) if by_context.size else ():
         if at >= 0:
             by_x[at] += by_context[row, step]
         else:

@@ -191,7 +191,9 @@ def check_gradient(op, group, name, param, grad, states, attrs):
         raise TypeError(f"{name}: the gradient must be an array or SelectedRows, got {type(grad).__name__}")
     value = grad.value if sparse else grad
     if tuple(grad.shape) != tuple(param.shape):
-        raise ShapeMismatchError(f"{name}: the gradient has shape {tuple(grad.shape)}, it {tuple(param.shape)}")
+        raise ShapeMismatchError(
+            f"{name}: the gradient has shape {tuple(grad.shape)}, the parameter {tuple(param.shape)}"
+        )
     if dtype_of(value) != dtype_of(param):
         raise DTypeError(f"{name}: the gradient is {grad.dtype}, the parameter {param.dtype}; convert one")
     if group["states"] == "touched" and not sparse:

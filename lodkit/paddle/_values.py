@@ -116,10 +116,10 @@ def hash(ops, X, *, num_hash=1, mod_by=100000):
 @op_type
 def merge_ids(ops, Ids: list, Rows: list, X: list):
     """The value of each id, from the shards: the rows and the values of each."""
+    if not X or len(Rows) != len(X):
+        raise SlotError(f"merge_ids: Rows has {len(Rows)} variables, X has {len(X)}; give one of each per shard")
     if isinstance(X[0], VarDesc):
         return {"Out": [X[0].but(dims=(ids.dims[0], *X[0].dims[1:])) for ids in Ids]}
-    if len(Rows) != len(X):
-        raise SlotError(f"merge_ids: Rows has {len(Rows)} variables, X has {len(X)}; give one of each per shard")
     shards = (SelectedRows(flat(rows), x, MOST) for rows, x in zip(Rows, X, strict=True))
     whole = ops.sum(*shards)
     return {"Out": [ops.gather(whole.value, ops.find(whole._rows, flat(ids))) for ids in Ids]}
@@ -136,6 +136,8 @@ def filter_by_instag(ops, Ins, Ins_tag, Filter_tag, *, is_lod=True, out_val_if_e
             "IndexMap": numbers.but(dims=(-1, 3), dtype=np.dtype(np.int64)),
         }
     mask = ops.sequence_contains(Ins_tag, tokens=flat(values_of(Filter_tag)).tolist(), level=0)
+    if is_lod and not isinstance(Ins, LoDTensor):
+        raise SlotError("filter_by_instag: Ins has no levels; pass a LoDTensor, or is_lod=False to filter rows")
     ins = Ins if is_lod else LoDTensor(Ins, [[1] * len(Ins)])
     out, _ = ops.split_lod_tensor(ins, mask)
     kept, _ = ops.split_lod_tensor(ops.lengths_to_ranges(ins.lengths(0)), mask)

@@ -15,6 +15,7 @@ SAMPLES = {
     "continuous_value_model": [*CASES, ((RAGGED.with_values(np.abs(RAGGED.values)),), {})],
     "continuous_value_model_grad": [
         ((x, grad), attrs) for (x,), _, grad, attrs in with_gradient(CASES, "continuous_value_model")
-    ],
+    ]
+    + [((COUNTS[0], np.arange(12, dtype=np.uint8)[::-1].reshape(3, 4)), {})],
 }
 PADDLE = {"cvm": ({"X": np.ones((3, 4)), "CVM": np.ones((3, 2))}, {"use_cvm": True})}

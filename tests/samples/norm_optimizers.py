@@ -45,6 +45,7 @@ SAMPLES = {
         ((reals(6, 3), REPEATED), {"lr": 0.5, "clip_norm": 0.5, "duplicates": "sequential", "sigma": 0.1}),
         ((reals(6, 3), reals(6, 3)), {"lr": 0.5, "clip_norm": 0.5, "sigma": 0.1, "seed": 3, "iteration": 7}),
         ((reals(0, 3), reals(0, 3)), {"lr": 0.5, "clip_norm": 0.5, "sigma": 0.1}),
+        ((np.array(2.0), np.array(0.25)), {"lr": 0.5, "clip_norm": 0.5, "sigma": 0.1}),
         ((reals(*HALF.shape, dtype=np.float16), HALF), {"lr": 0.5, "clip_norm": 5.0}),
     ],
 }

@@ -20,6 +20,7 @@ SAMPLES = {
         counting(HALF, duplicates="sequential"),
         counting(reals(6, 3), beta1=0.0),
         counting(REPEATED, weight_decay=0.1),
+        ((*counting(reals(4, 3))[0][:-1], np.array([-(2**63), 0, 2**63 - 1, 5])), {"lr": 0.5, "iteration": 9}),
     ]
 }
 _TABLES = [np.ones((3, 2)) for _ in range(3)]

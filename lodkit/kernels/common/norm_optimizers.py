@@ -146,7 +146,7 @@ def dpsgd(on, param, grad: Dense | SelectedRows, /, *, lr, clip_norm, batch_size
         return param
     check_arrays(on, "dpsgd", param, grad, (), ())
     dtype = np.promote_types(param.dtype, np.float32)
-    step = on.send(param, (ops.gaussian(param.shape, sigma, seed, iteration) / batch_size).astype(dtype))
+    step = on.send(param, np.asarray(ops.gaussian(param.shape, sigma, seed, iteration) / batch_size, dtype))
     grad = dense_gradient(on, grad) if isinstance(grad, SelectedRows) else on.convert(grad, dtype)
     on.update_all(rule._replace(numbers=(-1.0,)), step, (), grad)
     on.update_all(sgd_rule(lr=lr), param, (), step)

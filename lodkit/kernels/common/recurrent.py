@@ -24,7 +24,10 @@ def as_rows(values):
 
 def to_time_major(on, values, steps, dtype):
     """Rows in the order of the steps, in the type that is computed in."""
-    return on.convert(on.take_rows(as_rows(values), steps.rows), dtype)
+    rows = as_rows(values)
+    if rows.dtype.itemsize > np.dtype(dtype).itemsize:  # as of long doubles, which no kernel takes
+        rows = on.convert(rows, dtype)
+    return on.convert(on.take_rows(rows, steps.rows), dtype)
 
 
 class Sums:

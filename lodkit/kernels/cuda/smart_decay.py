@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from ...arrays.cuda import elementwise, iota, vector
+from ...ops.smart_decay import LONGEST
 
 
 @elementwise
 def _elapse(i, rows, now, last_seen, passed, seen):
-    passed[i] = max(now - last_seen[vector.number(rows, i)], 0)
+    passed[i] = max(now - max(last_seen[vector.number(rows, i)], now - LONGEST), 0)
     seen[i] = now
 
 
