@@ -172,3 +172,22 @@ class Builder:
         for each in descriptions:
             self.built.append(each.build(self))
         return self.built
+
+
+class Disturbed(Builder):
+    """A builder of inputs with rounding errors: where those change a result much, it is no defect that others do."""
+
+    def __init__(self, noise, seed):
+        super().__init__()
+        self.noise, self.rng = noise, np.random.default_rng(seed)
+
+    def place(self, array, at_end):
+        if type(array) is np.ndarray and array.dtype.kind == "f" and 0 < array.size <= 1 << 16:
+            errors = self.noise * (np.abs(array) + self.noise) * self.rng.choice([-1, 1], array.shape)
+            array = (array + errors).astype(array.dtype)
+        return super().place(array, at_end)
+
+    def number(self, x):
+        """A number away from the bounds of what has any, as a share."""
+        errors = 8 * min(self.noise, 1e-6) * max(abs(x), 1)
+        return x + errors if x < 0.5 else x - errors
