@@ -78,11 +78,13 @@ def reduce_rows(reduce, values, ids, weights, padding_idx, offsets, pad, out, un
             _reduce_tiles(reduce, values, ids, weights, padding_idx, offsets, tiles, tile_offsets, pad, out)
             return
     whole = rows * columns >= settings.parallel_from and columns * values.itemsize <= tuning.strip_bytes
-    kernel, divisor, finds = _kernel(
+    kernel, divisor, finds, line = _kernel(
         reduce, columns, ids is not None, weights is not None, padding_idx is not None, whole
     )
     if unchecked and not finds:
         ids_in_range(ids, len(values))
+    if line:
+        values, out = values.reshape(-1), out.reshape(-1)
     flat = NO_IDS if ids is None else ids
     weights = NO_WEIGHTS if weights is None else weights
     padding = -1 if padding_idx is None else padding_idx
@@ -113,18 +115,21 @@ def width_of(columns):
 
 @functools.lru_cache(1024)
 def _kernel(reduce, columns, gather, weighted, padded, whole):
-    """Kernel of a reduction, its Divisor, and whether it finds bad ids; one of ``whole`` rows takes one strip each."""
+    """Kernel of a reduction, its Divisor, whether it finds bad ids, and whether it takes arrays of one dimension.
+
+    One of ``whole`` rows takes one strip each.
+    """
     reduce, divisor = _UNDIVIDED.get(reduce, (reduce, int(Divisor.NOTHING)))
     width = columns if whole else width_of(columns)
     if reduce in ENDS:
-        return functools.partial(_take_ends, reduce), divisor, False
+        return functools.partial(_take_ends, reduce), divisor, False, False
     if reduce == "logsumexp":
-        return logsumexp_kernel(width, gather, padded), divisor, False
+        return logsumexp_kernel(width, gather, padded), divisor, False, False
     if columns == 1 and not gather and not weighted:
-        return flat_kernel(reduce), divisor, False
+        return flat_kernel(reduce), divisor, False, True
     if REDUCERS[reduce].start is not None:
-        return sum_kernel(reduce, width, gather, weighted, padded, weighted and divisor != 0), divisor, True
-    return extreme_kernel(reduce, width, gather, padded), divisor, False
+        return sum_kernel(reduce, width, gather, weighted, padded, weighted and divisor != 0), divisor, True, False
+    return extreme_kernel(reduce, width, gather, padded), divisor, False, False
 
 
 def _take_ends(reduce, work, values, ids, weights, padding, offsets, pad, divisor, chunk, block, out):
@@ -150,7 +155,7 @@ def argreduce_rows(reduce, values, ids, padding_idx, offsets, shape):
 
 
 @functools.lru_cache(1024)
-def _plan(kind, columns, ndim, reduce, asked, pad_value, weights, gather, padded, few):
+def _plan(kind, columns, reduce, asked, pad_value, weights, gather, padded, few):
     """Type of the result, pad value, kernel, Divisor, whether it finds bad ids, and whether it takes one dimension.
 
     None for other types. For ``few`` rows the kernel is the compiled code itself, without a check of types by Numba:
@@ -160,9 +165,7 @@ def _plan(kind, columns, ndim, reduce, asked, pad_value, weights, gather, padded
         return None
     dtype, pad = result_of(kind, reduce, asked, pad_value)
     whole = not few and columns * kind.itemsize <= tuning.strip_bytes
-    kernel, divisor, finds = _kernel(reduce, columns, gather, weights is not None, padded, whole)
-    inner = _UNDIVIDED.get(reduce, (reduce,))[0]
-    line = ndim == 1 and not gather and weights is None and inner != "logsumexp"
+    kernel, divisor, finds, line = _kernel(reduce, columns, gather, weights is not None, padded, whole)
     if few:
         shape, weights = 0 if line else (0, columns), NO_WEIGHTS if weights is None else np.empty(0, weights)
         values, out = np.empty(shape, kind), np.empty(shape, dtype)
@@ -193,7 +196,7 @@ def reduce_into(values, ids, weights, padding_idx, offsets, reduce, pad_value, o
         size = values.size if ids is None else ids.size * columns
         few, padding = size < settings.parallel_from, -1 if padding_idx is None else padding_idx
         plan = _plan(
-            values.dtype, columns, ndim, reduce, dtype, pad_value, kind, ids is not None, padding_idx is not None, few
+            values.dtype, columns, reduce, dtype, pad_value, kind, ids is not None, padding_idx is not None, few
         )
     if plan is None:
         return _reduce(values, ids, weights, padding_idx, offsets, reduce, pad_value, out, dtype, unchecked)
@@ -209,7 +212,10 @@ def reduce_into(values, ids, weights, padding_idx, offsets, reduce, pad_value, o
         made = target = arrays.small_output((segments, columns) if ndim == 2 else (segments,), result)
     else:
         made = target = arrays.output((segments, *shape[1:]), result)
-    if ndim == 1 and not line:
+    if line:
+        if ndim == 2:
+            table, target = values.reshape(-1), made.reshape(-1)
+    elif ndim == 1:
         table, target = values[:, None], made[:, None]
     flat, factors = NO_IDS if ids is None else ids, NO_WEIGHTS if weights is None else weights
     if few:

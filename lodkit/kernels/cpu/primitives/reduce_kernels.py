@@ -233,7 +233,7 @@ FEW, LANES = 32, 64  # numbers taken at a time, in segments of up to FEW and in 
 
 @functools.cache
 def flat_kernel(reduce):
-    """Kernel for one column in order, or for one dimension: a segment is a run of numbers, taken many at a time."""
+    """Kernel for numbers in order, of one dimension: a segment is a run of them, taken many at a time."""
     reducer = REDUCERS[reduce]
     step, zero = simd.STEPS[reducer.step], reducer.start
     first = zero is None
