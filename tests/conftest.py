@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
 import types
 
 # Tests run side by side: threads of NumPy's BLAS would wait for each other, 20 times as long as a small product takes.
@@ -42,6 +43,22 @@ def poison(monkeypatch):
     monkeypatch.setattr(arrays, "output", poisoned)
     monkeypatch.setattr(arrays, "small_output", poisoned)
     monkeypatch.setattr(device, "output", poisoned)
+
+
+class tracing:
+    """Context in which ``trace`` sees the frames of this thread, without collections, whose finalizers it would see."""
+
+    def __init__(self, trace):
+        self.trace = trace
+
+    def __enter__(self):
+        self.before = sys.gettrace()
+        gc.disable()
+        sys.settrace(self.trace)
+
+    def __exit__(self, *error):
+        sys.settrace(self.before)
+        gc.enable()
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ import threading
 
 import numpy as np
 import pytest
+from conftest import tracing
 
 import lodkit
 from lodkit.files import ACCESS, replacing
@@ -132,13 +133,8 @@ def test_a_draft_is_never_more_readable_than_the_file(tmp_path):
         seen.append(modes(tmp_path))
         return trace
 
-    before = sys.gettrace()
-    sys.settrace(trace)
-    try:
-        with replacing(file) as opened:
-            opened.write(b"more of it")
-    finally:
-        sys.settrace(before)
+    with tracing(trace), replacing(file) as opened:
+        opened.write(b"more of it")
     assert all(found == {"0o600"} for found in seen)
     with replacing(file) as opened:
         file.chmod(0o640)  # meanwhile

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import gc
 import pickle
 import signal
-import sys
 import threading
 
 import numpy as np
 import pytest
-from conftest import copy
+from conftest import copy, tracing
 from numba import extending
 from samples import SAMPLES
 
@@ -39,14 +37,8 @@ def watched(call, read):
             places.append(f"{frame.f_code.co_filename}:{frame.f_lineno}")
         return trace
 
-    before = sys.gettrace()
-    gc.disable()  # finalizers that run meanwhile would be traced, too
-    sys.settrace(trace)
-    try:
+    with tracing(trace):
         call()
-    finally:
-        sys.settrace(before)
-        gc.enable()
     if read() != states[-1]:
         states.append(read())
         places.append("the end")
@@ -137,14 +129,11 @@ def interrupted(make, run, read, stride=7):
                 signal.raise_signal(signal.SIGINT)
             return trace
 
-        old = sys.gettrace()
-        sys.settrace(trace)
         try:
-            run(made)
+            with tracing(trace):
+                run(made)
         except KeyboardInterrupt:
             count += 1
-        finally:
-            sys.settrace(old)
         assert read(made) in (before, after), f"interrupted at line {at}"
         if left > 0:
             return count

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import _signal
-import gc
 import signal
-import sys
 import types
 
 import pytest
+from conftest import tracing
 
 from lodkit import signals
 from lodkit.signals import uninterrupted
@@ -32,16 +31,11 @@ def parted(run, number):
             raise Timeout
         return trace
 
-    before = sys.gettrace()
-    gc.disable()
-    sys.settrace(trace)
     try:
-        run()
+        with tracing(trace):
+            run()
     except Timeout as error:
         return error
-    finally:
-        sys.settrace(before)
-        gc.enable()
     return run if left < 0 else None
 
 
