@@ -224,3 +224,4 @@ def test_reversed_rows_that_no_memory_numbers():
 def test_levels_without_numbers_in_an_array_without_end():
     with pytest.raises(LoDError, match=r"recursive_sequence_lengths has shape \(1152921504606846976, 0\)"):
         LoDTensor(np.ones((0, 1)), np.zeros((2**60, 0), np.int8))
+    assert LoDTensor(np.ones((0, 1)), np.zeros((2, 0), np.int8)).recursive_sequence_lengths() == [[], []]

@@ -130,6 +130,7 @@ WRONG = [
     ("adam", {"beta2": -0.1}, "beta2 must be"),
     ("adam", {"epsilon": -1.0}, "epsilon must be at least 0"),
     ("adam", {"iteration": -1}, "iteration must be a whole number from 0 on"),
+    ("adam", {"iteration": 2**63 - 1}, r"iteration must be a whole number from 0 on, below 2\*\*63 - 1"),
     ("rowwise_adam", {"iteration": 0.5}, "iteration must be a whole number from 0 on"),
     ("adadelta", {"epsilon": 0.0}, "epsilon must be larger than 0"),
     ("adadelta", {"decay": 2.0}, "decay must be in"),

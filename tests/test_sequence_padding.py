@@ -170,3 +170,12 @@ def test_paddle_masks_by_a_tensor_in_any_type():
         assert paddle.run_op("sequence_mask", {"X": np.array([1, 3])}, {"maxlen": none})["Y"].shape == (2, 3)
     with pytest.raises(ValueError, match="dtype must be one of"):
         paddle.run_op("sequence_mask", {"X": np.array([1])}, {"out_dtype": 1})
+
+
+@pytest.mark.parametrize(("kind", "number"), [(np.float32, 1e-8), (np.float64, 1e-8), (np.longdouble, 1e-8)])
+def test_gradients_of_padding_are_rounded_once(kind, number):
+    """Of halves: one that each is too small for."""
+    x = LoDTensor(np.zeros((1, 1), np.float16), [[1]])
+    grad = np.full((1, 1001, 1), number, kind)
+    found = lodkit.sequence_pad_value_grad(x, np.zeros(1, np.float32), grad, padded_length=1001)
+    np.testing.assert_allclose(found, [1e-5], rtol=1e-5)

@@ -50,6 +50,23 @@ for kernel in (codes, load_codes):
             refused.append((i, j))
     print(kernel.__name__, refused)
 """
+ENTRY = """
+import numpy as np
+from lodkit.jit import parallel_kernel
+
+@parallel_kernel
+def kernel(values, out):
+    out[0] = values[0]
+
+made = np.zeros(3)
+entry = kernel.entry(made, made)
+entry(made, made)
+for other in (made[:, None], made.astype(np.float32), made[::2]):
+    try:
+        entry(made, other)
+    except TypeError as error:
+        print(error)
+"""
 OUTSIDE = [(1, 5), (1, 6), (2, 0), (0, -1), (-1, 0)]
 #: Three lanes of eight begin at the fifth at most; bytes run on from one row to the next.
 EXPECTED = {
@@ -75,3 +92,13 @@ def refused(tmp_path, checks, names):
 def test_explicit_vectors_check_their_bounds_where_indices_are_checked(tmp_path):
     assert refused(tmp_path, "1", EXPECTED) == EXPECTED
     assert refused(tmp_path, "0", ["load", "copy"]) == {"load": [], "copy": []}  # of the same cache
+
+
+def test_code_that_is_called_without_numba_looks_at_types(tmp_path):
+    env = {**os.environ, "NUMBA_BOUNDSCHECK": "1", "LODKIT_CACHE_DIR": str(tmp_path)}
+    run = subprocess.run([sys.executable, "-c", ENTRY], capture_output=True, text=True, check=True, env=env)
+    assert [line.partition("was called with")[2] for line in run.stdout.splitlines()] == [
+        " [(float64, 1, 'C'), (float64, 2, 'C')]",
+        " [(float64, 1, 'C'), (float32, 1, 'C')]",
+        " [(float64, 1, 'C'), (float64, 1, 'A')]",
+    ]

@@ -201,3 +201,24 @@ def test_a_gradient_by_one_number_again():
             tape.watch(value)
             out = lodkit.gather_selected_rows(lodkit.SelectedRows([3, 1, 3], value, 6), 3)
         assert tape.gradient(out, [value])[0].ravel().tolist() == [1, 0, 1]
+
+
+@pytest.mark.parametrize(
+    "view",
+    [
+        lambda w: lodkit.get_tensor_from_selected_rows(lodkit.SelectedRows([0, 1, 2], w, 4)),
+        lambda w: lodkit.lod_reset(w, target_lod=[0, 3]).values,
+        lambda w: w[:],
+        lambda w: w.reshape(3, 1),
+        lambda w: w.T.T,
+    ],
+    ids=["value", "lod_reset", "slice", "reshape", "transpose"],
+)
+def test_an_update_of_an_array_is_one_of_its_views(view):
+    w = np.array([[1.0], [2.0], [3.0]])
+    data = np.ones((2, 3))
+    with lodkit.Tape() as tape:
+        out = lodkit.fc(data, view(tape.watch(w)))
+    lodkit.sgd(w, np.ones_like(w), lr=1.0)
+    with pytest.raises(lodkit.LodkitError, match="overwritten"):
+        tape.gradient(out, [data])

@@ -51,7 +51,7 @@ class Indexing:
         try:
             if not 1 <= len(branch) <= len(self._lod):
                 raise LoDLevelError(
-                    f"slice takes one index for each level from 0 on, lod_level {len(self._lod)}; got {branch}"
+                    f"slice takes one index per level to go down, 1 to lod_level = {len(self._lod)}; got {branch}"
                 )
             at = self._find(branch)
             return self._cut(len(branch) - 1, at, at + 1)

@@ -11,6 +11,7 @@ from ..arrays.sizes import too_large, total_size
 from ..arrays.types import Levels
 from ..errors import LoDError, LoDMismatchError
 
+MOST_LEVELS = 1 << 16  # that an array gives: one whose rows are empty may have 2**60
 _SHOWN = 8
 _FEW = 2048
 _INT64 = np.dtype(np.int64)
@@ -101,8 +102,8 @@ def _vector(numbers, where, remedy=""):
 def _listed(levels, name):
     if not np.iterable(levels):
         raise LoDError(f"{name} is {levels!r}, not a list of levels; give one list per level: [[3, 1, 2]]")
-    if isinstance(levels, np.ndarray) and levels.ndim > 1 and not levels.size and len(levels) > 1:
-        raise LoDError(f"{name} has shape {levels.shape}, levels without numbers; give one list per level: [[3, 1, 2]]")
+    if isinstance(levels, np.ndarray) and levels.ndim and len(levels) > MOST_LEVELS:
+        raise LoDError(f"{name} has shape {levels.shape}, {len(levels)} levels; an array has at most {MOST_LEVELS}")
     return levels
 
 

@@ -94,7 +94,7 @@ def lookup_table_grad(
     """Return the gradient of the table: SelectedRows with a row for every id, or dense.
 
     ``infer`` says which, from ``is_sparse``. Rows for ``padding_idx`` are left out (Paddle keeps them, and so trains
-    the padding row).
+    the padding row). The value of SelectedRows shares the memory of ``grad`` where it can.
 
     >>> lookup_table_grad(np.zeros((100, 2)), np.array([73, 84]), np.array([[1., 2.], [3., 4.]]))
     SelectedRows(rows=[73, 84], value=[[1., 2.], [3., 4.]], height=100)

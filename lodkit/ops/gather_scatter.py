@@ -144,7 +144,8 @@ def gather_grad(
 ) -> Dense | SelectedRows:
     """Return the gradient of ``gather`` on axis 0: SelectedRows with a row for every id, duplicates kept; or dense.
 
-    The rows of ids that count from the end are counted from the start.
+    The rows of ids that count from the end are counted from the start. The value of SelectedRows shares the memory of
+    ``grad`` where it can.
 
     >>> gather_grad(np.zeros((3, 1)), np.array([2, -1]), np.array([[1.], [5.]]), wrap=True)
     SelectedRows(rows=[2, 2], value=[[1.], [5.]], height=3)

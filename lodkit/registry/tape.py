@@ -246,14 +246,16 @@ class Tape:
 
     def _written(self, out):
         """Variable of a result: a new one if ``out=`` overwrote another."""
-        self._overwritten(out)
+        if id(numbers_of(out)) in self._versions:
+            self._overwritten(out)
         return self._key(out)
 
     def _overwritten(self, x):
-        """Note a write to an array, if this tape has seen it."""
-        where = id(numbers_of(x))
-        if where in self._versions:
-            self._versions[where] += 1
+        """Note a write to an array, and so to all that this tape has seen of its memory."""
+        array = numbers_of(x)
+        for seen in filter(is_array, self._alive if is_array(array) else ()):
+            if id(seen) in self._versions and (seen is array or may_share_memory(seen, array)):
+                self._versions[id(seen)] += 1
 
     def _rename(self, array, before):
         """Make ``before``, a copy, of what ``array`` was until now: it is about to be written to."""

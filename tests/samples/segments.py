@@ -39,7 +39,8 @@ def segment_cases():
     yield (array(0, 4), vector()), {"by": "unsorted_ids", "num_segments": 2}
     yield (array(3, 2, dtype=np.int32), vector(1, 2)), {}
     yield (array(3, 2, dtype=np.float16), vector(1, 2)), {"dtype": "float32"}
-    yield (array(3, 2, dtype=np.float16), vector(1, 0, 2)), {"dtype": "float32", "reduce": "last", "pad_value": 0.1}
+    for end in ("first", "last"):
+        yield (array(3, 2, dtype=np.float16), vector(1, 0, 2)), {"dtype": "float32", "reduce": end, "pad_value": 0.1}
     for reduce in ("sum", "mean", "sqrt", "min", "max", "prod"):
         yield (reals(6, dtype=np.float32), vector(2, 0, 2, 5, 0, 2)), {"by": "unsorted_ids", "reduce": reduce}
     yield (array(4, dtype=np.float16), vector(1, 0, 1, 1)), {"by": "unsorted_ids", "pad_value": 2.0}

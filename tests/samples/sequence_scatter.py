@@ -14,10 +14,10 @@ def scatter(x, ids, make=reals):
 SCATTERED = [
     scatter(reals(3, 6), ids([3, 0, 5])),
     scatter(reals(5, 6, 2), ids([0, 2, 0, 3, 0])),
+    ((reals(1, 6, 4, dtype=np.float32), ids([3]), ids([3]).with_values(reals(3, 4, 1, dtype=np.float32))), {}),
     scatter(reals(3, 6, 2, 2), ids([2, 1], [2, 1, 3])),
     scatter(reals(2, 6), ids([1], [2], [4, 1], dtype=np.int32)),
     scatter(reals(1, 6, 64, dtype=np.float32), ids([7])),
-    ((reals(1, 6, 4, dtype=np.float32), ids([3]), ids([3]).with_values(reals(3, 4, 1, dtype=np.float32))), {}),
     scatter(array(2, 2, 3, dtype=np.float16), ids([3, 2], height=2), array),
     scatter(array(2, 3, dtype=np.int64), ids([4, 1], height=3), array),
     scatter(reals(1, 2), ragged([40], item=()).with_values(vector(*[1] * 40))),

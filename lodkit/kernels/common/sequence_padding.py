@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...arrays import check_gradient, native
+from ...arrays import VALUE_TYPES, check_gradient, native
 from ...lod import LoDTensor, frozen
 from ...ops import sequence_padding as ops
 from ...registry import Dense
@@ -33,8 +33,8 @@ def sequence_pad_grad(on, x: LoDTensor, grad, /, *, padded_length, side, out=Non
 
 @ops.sequence_pad_value_grad.kernel("cpu", "cuda")
 def sequence_pad_value_grad(on, x: LoDTensor, pad_value, grad, /, *, padded_length, side):
-    given, kept, width = ops.prepare_pad_grad(x, grad, padded_length, pad_value)
-    grad = grad if native(grad.dtype) == given else on.convert(grad, given)
+    _, kept, width = ops.prepare_pad_grad(x, grad, padded_length, pad_value)
+    grad = grad if native(grad.dtype) in VALUE_TYPES else on.convert(grad, np.dtype(np.float64))
     pads = pads_of(kept, width, side)
     # Halves are rounded once: columns that overflow may add up to little.
     dtype = np.float32 if native(grad.dtype) == np.float16 else None

@@ -136,10 +136,11 @@ def _take_ends(reduce, work, values, ids, weights, padding, offsets, pad, diviso
     row, full = offsets[:-1] if reduce == "first" else offsets[1:] - 1, offsets[1:] > offsets[:-1]
     if len(ids):
         row = ids[np.where(full, row, 0)]
+    row = np.where(full, row, -1)
     if values.dtype == np.uint16 != out.dtype:  # halves, into a wider type
         values = values[row[full]].view(np.float16).astype(out.dtype)
         row[full] = np.arange(len(values))
-    take(out.size, values, np.where(full, row, -1), pad, out)
+    take(out.size, values, row, pad, out)
 
 
 def argreduce_rows(reduce, values, ids, padding_idx, offsets, shape):

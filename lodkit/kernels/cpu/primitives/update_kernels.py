@@ -16,7 +16,7 @@ import numpy as np
 from ....jit import jitable, lower_bound, parallel_kernel, prange, simd
 from ...common.optimizer_steps import adjusted
 from .sort import sort_few
-from .update_states import AHEAD, LANES, LEVEL, fetch_of, row_state_of, states_of
+from .update_states import AGAIN, AHEAD, LANES, LEVEL, fetch_of, row_state_of, states_of
 
 
 def whole_width(columns, most=64):
@@ -99,7 +99,7 @@ def rows_kernel(step, width, count, each, merge, adjusts=False, weighted=False, 
     ``at`` are in any order, and each may be listed several times.
     """
     (read, write, _), gradient = states_of(count, width, each), _gradient(width, adjusts, weighted)
-    fetch = fetch_of(count, width, each)
+    fetch = fetch_of(count, width, each, AGAIN)
 
     @parallel_kernel
     def kernel(param, states, at, order, starts, value, scale, taken, numbers, chunk, block):
@@ -196,7 +196,7 @@ def _row_like(param):
 def rowwise_kernel(step, width, count, keeps, merge, adjusts=False, weighted=False, again=0):
     """Kernel of a row-wise update by runs of gradient rows; ``keeps`` where the last state has one number per row."""
     update = _row_step(step, width, count, keeps, adjusts, weighted)
-    fetch, (load, store, fetch_number, _) = fetch_of(count, width, again=again), row_state_of(count, keeps)
+    fetch, (load, store, fetch_number, _) = fetch_of(count, width, 1, again), row_state_of(count, keeps)
 
     @parallel_kernel
     def kernel(param, states, at, order, starts, value, scale, taken, numbers, chunk, block):

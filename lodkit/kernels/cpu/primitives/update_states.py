@@ -46,7 +46,7 @@ def states_of(count, width, each=1):
 
 
 @functools.cache
-def fetch_of(count, width, each=1, again=AGAIN):
+def fetch_of(count, width, each, again):
     """A function that prefetches lanes of what an update of later rows reads: parameter, states and gradient."""
     *_, fetch_states = states_of(count, width, each)
     twice = again and width >= LANES  # of 8 columns in the caches the look at the number of rows alone took 0.03
