@@ -52,6 +52,13 @@ def numbers_of(x):
     return x.values if isinstance(x, LoDTensor) else x
 
 
+def owner_of(array):
+    """What owns an array's memory: of a view what it is a view of, in NumPy, PyTorch and CuPy."""
+    while (base := getattr(array, "base", getattr(array, "_base", None))) is not None:
+        array = base
+    return array
+
+
 def replaced(x, array, other):
     """``x`` with another array in place of ``array``."""
     if numbers_of(x) is not array:

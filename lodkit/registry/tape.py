@@ -19,7 +19,7 @@ from ..lod import LoDTensor, SelectedRows
 from ..public import public
 from ..tracebacks import surface
 from .backward import Readable, add_to, backward, like_source, seed, separate
-from .kinds import numbers_of, replaced
+from .kinds import numbers_of, owner_of, replaced
 from .recording import Call, _local, closed, open_tapes, record, unwrapped, wrapped
 
 T = TypeVar("T")
@@ -48,7 +48,7 @@ class Tape:
     """
 
     def __init__(self) -> None:
-        self._calls, self._alive = [], []
+        self._calls, self._alive, self._seen = [], [], {}  # the last: arrays by whose memory they are in
         self._versions = {}  # id of an array -> number of writes: out= and updates make another variable
         self._constants = set()  # ids of arrays that stop_gradient returned
         self._moved = []  # arrays that took the place of variables: a table that grew
@@ -242,6 +242,7 @@ class Tape:
         if version is None:
             version = self._versions[where] = 0
             self._alive.append(memory)  # its id must not be reused
+            self._seen.setdefault(id(owner_of(memory)), []).append(memory)
         return where, version
 
     def _written(self, out):
@@ -253,8 +254,8 @@ class Tape:
     def _overwritten(self, x):
         """Note a write to an array, and so to all that this tape has seen of its memory."""
         array = numbers_of(x)
-        for seen in filter(is_array, self._alive if is_array(array) else ()):
-            if id(seen) in self._versions and (seen is array or may_share_memory(seen, array)):
+        for seen in self._seen.get(id(owner_of(array)), ()):
+            if seen is array or may_share_memory(seen, array):
                 self._versions[id(seen)] += 1
 
     def _rename(self, array, before):
