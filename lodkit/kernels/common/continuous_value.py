@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...arrays import cast, check_gradient, dtype_of
+from ...arrays import check_gradient, dtype_of
 from ...ops import continuous_value as ops
 from .array_api import namespace, rounded, wide
 
@@ -29,7 +29,8 @@ def continuous_value_model_grad(x, grad, /, *, use_cvm):
     dtype, xp = ops.check_counts(x, dtype_of(x)), namespace(x)
     check_gradient(grad, ops.result_shape(x.shape, use_cvm))
     x = wide(x)
-    counts, g = x[:, :2] + 1, cast(grad, dtype_of(x))  # differences of small integers would wrap round
+    counts = x[:, :2] + 1
+    g = xp.asarray(wide(grad), dtype=x.dtype)  # differences of small integers would wrap round
     with np.errstate(all="ignore"):
         first = xp.zeros_like(counts)
         if use_cvm:
