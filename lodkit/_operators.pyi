@@ -4121,7 +4121,8 @@ r"""gather_grad(data: Dense, ids: Dense, grad: Dense, /, *, wrap: bool = False, 
 
 Return the gradient of ``gather`` on axis 0: SelectedRows with a row for every id, duplicates kept; or dense.
 
-The rows of ids that count from the end are counted from the start.
+The rows of ids that count from the end are counted from the start. The value of SelectedRows shares the memory of
+``grad`` where it can.
 
 >>> gather_grad(np.zeros((3, 1)), np.array([2, -1]), np.array([[1.], [5.]]), wrap=True)
 SelectedRows(rows=[2, 2], value=[[1.], [5.]], height=3)
@@ -6189,7 +6190,7 @@ r"""lookup_table_grad(table: Dense, ids: Dense, grad: Dense, /, *, padding_idx: 
 Return the gradient of the table: SelectedRows with a row for every id, or dense.
 
 ``infer`` says which, from ``is_sparse``. Rows for ``padding_idx`` are left out (Paddle keeps them, and so trains
-the padding row).
+the padding row). The value of SelectedRows shares the memory of ``grad`` where it can.
 
 >>> lookup_table_grad(np.zeros((100, 2)), np.array([73, 84]), np.array([[1., 2.], [3., 4.]]))
 SelectedRows(rows=[73, 84], value=[[1., 2.], [3., 4.]], height=100)

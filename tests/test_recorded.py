@@ -182,3 +182,46 @@ def test_float32_stays_and_integers_have_no_gradient():
     assert y.dtype == np.float32 and z.dtype == np.float64
     by_x, by_n = tape.gradient(z, [x, n])
     assert by_x.dtype == np.float32 and by_n is None
+
+
+@pytest.mark.parametrize("order", "CFAKak")
+def test_orders_of_elements_go_by_memory(order):
+    x = np.arange(6.0).reshape(2, 3)
+    for made in (
+        lambda a: a.ravel(order),
+        lambda a: a.flatten(order),
+        lambda a: np.ravel(a, order=order),
+        lambda a: a.reshape(6, order="A" if order in "Kk" else order),
+    ):
+        for view in (lambda a: a, lambda a: a.T):
+            with lodkit.Tape() as tape:
+                total = (made(view(tape.watch(x))) * np.arange(6.0)).sum()
+            expected = np.zeros(6)
+            expected[made(view(x)).astype(int)] = np.arange(6.0)
+            assert tape.gradient(total, [x])[0].ravel().tolist() == expected.tolist()
+
+
+def test_an_order_by_memory_of_no_block():
+    x = np.arange(12.0).reshape(3, 4)
+    with lodkit.Tape() as tape, pytest.raises(TypeError, match='np.ravel with order="K" of an array that is not cont'):
+        tape.watch(x)[:, ::2].ravel("K")
+    with lodkit.Tape() as tape:
+        total = (tape.watch(x)[:, ::2].ravel("A") * np.arange(6.0)).sum()
+    assert tape.gradient(total, [x])[0][:, ::2].ravel().tolist() == [0, 1, 2, 3, 4, 5]
+
+
+def test_methods_of_a_lod_tensor_that_nothing_recorded():
+    x = np.ones((3, 1))
+    t = lodkit.LoDTensor(x, [[2, 1]])
+    for same in (lambda: t.astype(np.float32), t.copy):
+        with lodkit.Tape() as tape:
+            total = (lodkit.sequence_pool(t) ** 2).sum() + (lodkit.sequence_pool(same()) ** 2).sum()
+        assert tape.gradient(total, [x])[0].ravel().tolist() == [8, 8, 4]
+    even = lodkit.LoDTensor(x, [[1, 1, 1]])
+    with lodkit.Tape() as tape:
+        total = (even.to_uniform() ** 2).sum()
+    assert tape.gradient(total, [x])[0].ravel().tolist() == [2, 2, 2]
+    rows = lodkit.SelectedRows([0, 1], np.ones((2, 1)), 3)
+    for refused in (t.to_padded, lambda: rows.clip_by_norm(1.0)):
+        with lodkit.Tape(), pytest.raises(TypeError, match="of arrays on a tape is not recorded"):
+            refused()

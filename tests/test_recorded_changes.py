@@ -210,3 +210,28 @@ def test_changes_that_numpy_makes_unseen():
         index[0] = 1
     assert tape.gradient([y, picked], [source])[0].tolist() == [[1, 1], [5, 5]]
     np.testing.assert_allclose(tape.gradient(norm, [source])[0], 0.5)
+
+
+@pytest.mark.parametrize("inside", [False, True])
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda w: lodkit.relu(np.ones((2, 2)), out=w),
+        lambda w: lodkit.relu(np.ones((1, 2)), out=w[:1]),
+        lambda w: lodkit.sgd(w.reshape(-1), np.ones(4), lr=1.0),
+        lambda w: lodkit.sgd(w[:1], np.ones((1, 2)), lr=1.0),
+        lambda w: lodkit.optim.SGD({"w": w.ravel()}, lr=1.0).step([np.ones(4)]),
+    ],
+    ids=["out", "out of a part", "update of a view", "update of a part", "optimizer"],
+)
+def test_lodkit_writes_to_an_array_or_a_view_of_it(write, inside):
+    w = np.array([[1.0, 2.0], [3.0, 4.0]])
+    with lodkit.Tape() as tape:
+        x = tape.watch(np.ones((1, 2)))
+        loss = np.square(lodkit.fc(x, w)).sum()
+        if inside:
+            write(w)
+    if not inside:
+        write(w)
+    with pytest.raises(lodkit.LodkitError, match="reads numbers that were overwritten since"):
+        tape.gradient(loss, [x])

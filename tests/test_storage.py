@@ -304,3 +304,17 @@ def test_what_is_no_regular_file_is_not_read(tmp_path, suffix):
     for mapped in (False, True):
         with pytest.raises(OSError, match=rf"x\{suffix}' is no regular file, and is not read"):
             lodkit.load(file, mmap=mapped)
+
+
+@pytest.mark.parametrize("kind", ["npz", "safetensors"])
+def test_what_was_resized_since_replaces_no_file(tmp_path, kind):
+    file = tmp_path / f"state.{kind}"
+    lodkit.save(file, {"x": np.arange(3)})
+    values, rows = np.arange(4.0), np.ones((2, 1))
+    cut, listed = lodkit.LoDTensor(values, [[2, 2]]), lodkit.SelectedRows([0, 1], rows, 3)
+    values.resize(3, refcheck=False)
+    rows.resize((1, 1), refcheck=False)
+    for name, value in (("cut", cut), ("listed", listed)):
+        with pytest.raises(lodkit.LoDError, match=f"^save: a/{name} (was cut into 4|lists 2) rows, its value"):
+            lodkit.save(file, {"a": {name: value}})
+    assert lodkit.load(file)["x"].tolist() == [0, 1, 2]

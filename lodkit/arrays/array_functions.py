@@ -36,6 +36,21 @@ def _only(function, **unsupported):
             not_recorded(f"{_name(function)} with {name}=")
 
 
+_ORDER_AT = {np.ravel: 0, np.reshape: 1}  # where the order is, behind the array
+
+
+def _with_order(function, x, args, kwargs):
+    """The arguments with the order that "A" and "K", which go by the memory of ``x``, stand for."""
+    at = _ORDER_AT[function]
+    order = kwargs.get("order", args[at] if len(args) > at else "C")
+    if str(order).upper() not in ("A", "K"):
+        return args, kwargs
+    if not (x.flags.forc or str(order).upper() == "A"):
+        not_recorded(f'{_name(function)} with order="K" of an array that is not contiguous')
+    by_columns = x.flags.f_contiguous and not x.flags.c_contiguous
+    return args[:at], {**kwargs, "order": "F" if by_columns else "C"}
+
+
 # Functions whose first argument, an array or nested lists of arrays, gives all elements of the result.
 @_listed(np.reshape, np.ravel, np.squeeze, np.expand_dims, np.transpose, np.swapaxes, np.moveaxis, np.rollaxis)
 @_listed(np.matrix_transpose, np.flip, np.fliplr, np.flipud, np.rot90, np.roll, np.broadcast_to, np.copy, np.resize)
@@ -49,6 +64,8 @@ def moved(function, *args, out=None, **kwargs):
         not_recorded(f"{_name(function)} of an array by keyword")
     arrays, (data, *args) = [], args
     data = _leaves(data, lambda x: arrays.append(operand(x)) or arrays[-1])
+    if function in _ORDER_AT and isinstance(data, np.ndarray):
+        args, kwargs = _with_order(function, data, args, kwargs)
     made = function(data, *args, **kwargs)
     args, kwargs = copy.deepcopy((args, kwargs))  # arrays of indices may change before the gradient is asked for
     kwargs = {name: value for name, value in kwargs.items() if name not in ("dtype", "casting")}  # of numbers alone

@@ -11,8 +11,8 @@ from .remedies import remedy_for
 from .tensors import array_of, is_cpu_tensor
 
 
-def refuse_overlap(name, array, others):
-    """Raise if ``array``, an output, may share memory with an input."""
+def refuse_overlap(name, array, others, names=()):
+    """Raise if ``array``, an output, may share memory with an input; ``names`` are those of the inputs."""
     plain = type(array) is np.ndarray
     own = plain and array.flags.owndata
     for i, other in enumerate(others):
@@ -21,7 +21,7 @@ def refuse_overlap(name, array, others):
         else:
             overlaps = any(may_share_memory(array, part) for part in parts(other))
         if overlaps:
-            raise OutputError(f"{name} overlaps input {i}; pass separate memory")
+            raise OutputError(f"{name} overlaps {names[i] if names else f'input {i}'}; pass separate memory")
 
 
 def is_array(x):

@@ -25,6 +25,7 @@ from ..arrays import (
     to_device,
 )
 from ..arrays.objects import refuse_objects
+from ..arrays.recorded import not_recorded, on_tape, tracked
 from ..arrays.types import Array, ArrayLike, DenseLike, Device, DTypeLike, Integer, Number, Values
 from ..errors import DTypeError, LoDError, SegmentIdError
 from ..tracebacks import surface
@@ -236,6 +237,8 @@ class Conversions(Familiar):
             plain = self._like(array_of(values, "values"))
             return tensor_of(plain.to_padded(pad_value, max_length), values)
         require_cpu(values, "to_padded")
+        if on_tape(tracked(values)):
+            not_recorded("to_padded", "lodkit.sequence_pad is")
         _number(pad_value)
         if max_length is not None and (not is_integer(max_length) or max_length < 0):
             raise ValueError(f"max_length must be an integer >= 0, got {max_length!r}")
@@ -265,7 +268,7 @@ class Conversions(Familiar):
     def to_uniform(self) -> Values:
         """Return ``values`` with one axis per level, without a copy; lengths of a level must be equal."""
         widths = [self._uniform_length(level) for level in range(self.lod_level)]
-        return self._need_values().reshape((len(self), *widths, *self.shape[1:]))
+        return tracked(self._need_values()).reshape((len(self), *widths, *self.shape[1:]))
 
     def _uniform_length(self, level):
         lengths = self.lengths(level)

@@ -182,7 +182,7 @@ class SelectedRows(Coordinates):
             raise TypeError(f"max_norm must be a number >= 0, got {max_norm!r:.200}")
         if not max_norm >= 0:
             raise ValueError(f"max_norm must be a number >= 0, got {max_norm}")
-        if on_tape(self.value):
+        if on_tape(tracked(self.value)):
             not_recorded("clip_by_norm")
         merged = self.merge()
         norm = merged.norm()

@@ -246,7 +246,7 @@ class Tape:
         return where, version
 
     def _written(self, out):
-        """Variable of a result: a new one if ``out=`` overwrote another."""
+        """Variable of a result: a new one where an array is given out again."""
         if id(numbers_of(out)) in self._versions:
             self._overwritten(out)
         return self._key(out)

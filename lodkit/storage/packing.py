@@ -14,6 +14,7 @@ from ..errors import DTypeError
 from ..lod import LoDTensor, SelectedRows
 from ..lod.batching import Batch
 from ..lod.vocabulary import Vocabulary
+from ..registry.kinds import check_whole
 from .checks import shown
 from .reading import StorageError
 
@@ -45,6 +46,8 @@ def packed(name, value, arrays):
         return {"dict": {key: packed(_below(name, key), item, arrays) for key, item in items}}
     if isinstance(value, list | tuple):
         return [packed(_below(name, i), item, arrays) for i, item in enumerate(value)]
+    if isinstance(value, SelectedRows) or (isinstance(value, LoDTensor) and value.values is not None):
+        check_whole("save", name or "the value", value)
     if isinstance(value, LoDTensor):
         values = packed(_below(name, "values"), value.values, arrays)
         lod = [packed(_below(name, f"lod{i}"), value.offsets(i), arrays) for i in range(value.lod_level)]

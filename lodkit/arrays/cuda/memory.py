@@ -57,11 +57,11 @@ def extent(x):
     return start + sum(s for s in steps if s < 0), start + sum(s for s in steps if s > 0) + itemsize
 
 
-def refuse_overlap(name, array, others):
+def refuse_overlap(name, array, others, names=()):
     """Raise if ``array``, an output, may share memory with another View, an input."""
     for i, other in enumerate(others):
         if overlap(array, other):
-            raise OutputError(f"{name} overlaps input {i}; pass separate memory")
+            raise OutputError(f"{name} overlaps {names[i] if names else f'input {i}'}; pass separate memory")
 
 
 def copy_to(array, out):

@@ -27,9 +27,9 @@ def check_arrays(on, name, param, grad, names, states, rowwise=False, pairs=Fals
     """Check all arrays of an update before anything is written. Returns the values of the gradient."""
     check_update(name, param, grad, names, states, rowwise, pairs, counter)
     value = grad.value if isinstance(grad, SelectedRows) else grad
-    on.refuse_overlap("param", param, [value, *states])
+    on.refuse_overlap("param", param, [value, *states], ["grad", *names])
     for i, array in enumerate(states):
-        on.refuse_overlap(names[i], array, [value, *states[i + 1 :]])
+        on.refuse_overlap(names[i], array, [value, *states[i + 1 :]], ["grad", *names[i + 1 :]])
     return value
 
 
