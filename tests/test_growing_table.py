@@ -247,3 +247,9 @@ def test_growth_does_not_lose_gradients():
     grad = tape.gradient(found, [earlier])[0]
     table.update(lodkit.sgd, grad, lr=1.0)
     np.testing.assert_array_equal(table.lookup([1, 2, 3]), [[-1.0], [-1.0], [0.0]])
+
+
+@pytest.mark.parametrize("capacity", [2.5, "8", 1, None])
+def test_a_capacity_that_is_none(capacity):
+    with pytest.raises(ValueError, match=r"^capacity must be an integer of at least 2, got "):
+        GrowingTable(2, capacity=capacity)

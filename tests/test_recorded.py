@@ -203,7 +203,7 @@ def test_orders_of_elements_go_by_memory(order):
 
 def test_an_order_by_memory_of_no_block():
     x = np.arange(12.0).reshape(3, 4)
-    with lodkit.Tape() as tape, pytest.raises(TypeError, match='np.ravel with order="K" of an array that is not cont'):
+    with lodkit.Tape() as tape, pytest.raises(TypeError, match=r'np.ravel with order="K" of an array that is not cont'):
         tape.watch(x)[:, ::2].ravel("K")
     with lodkit.Tape() as tape:
         total = (tape.watch(x)[:, ::2].ravel("A") * np.arange(6.0)).sum()

@@ -141,3 +141,11 @@ def test_rows_astride_cache_lines(reduce):
     np.testing.assert_array_equal(*found)
     if reduce == "max":
         np.testing.assert_array_equal(found[0], table[ids].reshape(50, 10, 16).max(axis=1))
+
+
+def test_padding_is_an_integer_that_floating_numbers_do_not_hold():
+    x = lodkit.LoDTensor(np.array([1, 2]), [[2, 0]])
+    for number in (2**53 + 1, 2**63 - 1, -(2**63)):
+        assert lodkit.sequence_pool(x, pool="sum", pad_value=number).tolist() == [3, number]
+    with pytest.raises(ValueError, match=r"pad_value 9\.22.* is no value of int64"):
+        lodkit.sequence_pool(x, pool="sum", pad_value=2**63)

@@ -97,6 +97,8 @@ def set_num_threads(n: int) -> None:
     ``numba.set_num_threads`` in the calling thread is a further bound.
     """
     global _limit
+    if not hasattr(n, "__index__"):
+        raise TypeError(f"the number of threads must be an integer, got {n!r:.200}")
     n = operator.index(n)
     most: int = config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]
     if not 1 <= n <= most:

@@ -105,7 +105,7 @@ def place_of(n, width, side):
 def levels_above(x, lengths):
     """The levels above padded sequences: those of x, or of the lengths; the same where both have some."""
     if isinstance(x, LoDTensor) and x.lod_level:
-        aligned(lengths, x, "lengths")
+        aligned(lengths, x, "lengths", "x")
         return x._lod
     return lengths._lod if isinstance(lengths, LoDTensor) else ()
 

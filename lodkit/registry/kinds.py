@@ -68,13 +68,13 @@ def replaced(x, array, other):
     return x.with_values(other) if isinstance(x, LoDTensor) else other
 
 
-def aligned(x, like, name):
+def aligned(x, like, name, other="the ids"):
     """Array of ``x``, one row per row of ``like``, which must have the structure of ``x`` if that has any."""
     if isinstance(x, LoDTensor) and x.lod_level:
         if not isinstance(like, LoDTensor):
-            raise LoDMismatchError(f"{name} has lod_level {x.lod_level}, the ids have none; pass {name}.values")
+            raise LoDMismatchError(f"{name} has lod_level {x.lod_level}, {other} have none; pass {name}.values")
         if not x.same_lod(like):
-            raise mismatch(f"{name} against the ids", x, like)
+            raise mismatch(f"{name} against {other}", x, like)
     return x.values if isinstance(x, LoDTensor) else x
 
 

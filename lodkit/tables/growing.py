@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import ops
-from ..arrays import check_values, empty, from_lists, integers, is_array, is_number, to_device
+from ..arrays import check_values, empty, from_lists, integers, is_array, is_integer, is_number, to_device
 from ..arrays.recorded import hooks
 from ..arrays.sizes import memory_for
 from ..arrays.types import Array, DenseLike, DTypeLike
@@ -98,8 +98,8 @@ class GrowingTable:
         self.dtype = check_values(np.dtype(dtype), "GrowingTable", floating=True)
         if min(self.item, default=0) < 0:
             raise ValueError(f"item is the shape of a row, of sizes from 0 on, got {item}")
-        if operator.index(capacity) < 2:
-            raise ValueError(f"capacity must be at least 2, got {capacity}")
+        if not is_integer(capacity) or capacity < 2:
+            raise ValueError(f"capacity must be an integer of at least 2, got {capacity!r:.200}")
         self._initializer = initializer or _zeros
         self._contents = _Contents(Keys(capacity), self._rows(0, capacity), {})
 

@@ -75,8 +75,11 @@ def result_dtype(dtype, reduce, asked=None):
 
 def pad_of(pad_value, dtype):
     """``pad_value`` as a value of ``dtype``."""
+    whole = dtype.kind == "i" and isinstance(pad_value, int)  # which floating numbers hold up to 2**53
     with np.errstate(over="ignore", invalid="ignore"):
         pad = np.asarray(pad_value + 0.0, np.float64).astype(dtype)[()]  # -0.0 is 0.0
+    if whole and np.iinfo(dtype).min <= pad_value <= np.iinfo(dtype).max:
+        pad = dtype.type(pad_value)
     lost = pad != pad_value if dtype.kind == "i" else np.isinf(pad) and not np.isinf(pad_value)
     if lost:
         raise ValueError(f"pad_value {pad_value} is no value of {dtype}; pass one that is, or convert the values")
