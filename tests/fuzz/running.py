@@ -23,7 +23,7 @@ from .values import Builder, Disturbed
 
 POISONS = 0xCB, 0x7B  # of int64: negative and huge; of float32: -3e7 and 1e36
 MEMORY = 16 << 30  # bytes of addresses of a worker
-LITTLE = 128 << 20  # bytes that an uncompiled one may add: kernels would fill more for minutes
+LITTLE = 1 << 30  # bytes that an uncompiled one may add: kernels would fill more for minutes
 SLOW = 1 << 31  # an attribute from which a definition may take minutes
 HUGE = 1 << 60  # an attribute from which on no array can be made of its size
 
