@@ -86,8 +86,8 @@ def call_recorded(op, inputs, out, attrs):
         if x is result or (type(result) is tuple and any(x is r for r in result)):
             given = _given(result, plain, inputs)  # an identity, as merging a merged gradient
             return tuple(map(_watched, given)) if isinstance(given, tuple) else _watched(given)
-    if out is not None:
-        note_written(unwrapped(out))
+    for tape in tapes if out is not None else ():  # closed ones were told by the call
+        tape._overwritten(unwrapped(out))
     many = isinstance(result, tuple)
     result = tuple([_another(r, plain) for r in result]) if many else _another(result, plain)
     record(op, plain, attrs, result)
