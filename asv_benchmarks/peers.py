@@ -11,7 +11,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 def _module(name):
     try:
         return importlib.import_module(name)
-    except ImportError:
+    except (ImportError, OSError):  # one for another version of PyTorch does not load
         return None
 
 

@@ -3,29 +3,30 @@
     python asv_benchmarks/tune.py [--quick]
 
 Every setting of bags is a kernel of its own; all take turns on the same bags, 4,096 of 20 ids on average over tables
-of 500,000 rows, uniform and Zipf. Those of sums in order, updates and copies are processes (``tune_copies.py``). A
-setting's score adds up the logarithms of its times over the best ones. Takes four minutes; a quiet machine is needed.
+of 500,000 rows, aligned to cache lines and as NumPy allocates them, uniform and Zipf. Those of sums in order, updates
+and copies are processes (``tune_copies.py``). A setting's score adds up the logarithms of its times over the best ones.
+Takes eight minutes; a quiet machine is needed.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import os
 import pathlib
 import subprocess
 import sys
-import time
 
 import llvmlite.binding
 import numpy as np
-from measuring import drawn_ids, rng
+from measuring import drawn_ids, rng, turn
 
 import lodkit
 from lodkit.jit.tuning import Tuning
 from lodkit.kernels.cpu.primitives import reduce, reduce_kernels
 
-LEVELS, BYTES, ROWS = (2, 3), tuple(kib << 10 for kib in (4, 8, 12, 16, 24, 32, 48)), (64, 128)
+LEVELS, BYTES, ROWS = (2, 3), tuple(kib << 10 for kib in (4, 8, 12, 16, 24, 32, 48, 64, 128)), (64, 128)
 AGAIN = (0, 8, 16, 24)  # rows ahead of a second prefetch; tried with the best of the others
 NARROW, BROAD = (16, 32, 48), (64, 96, 128, 256)  # columns; settings of rows below and from ``WIDE`` bytes on
 #: Settings of sums, updates and copies, what of ``tune_copies.py`` they matter to, and their choices.
@@ -62,14 +63,12 @@ def batches(table, kind, count, number):
 
 
 def times(kernels, calls, rounds):
-    """Return the least time of each setting; settings and batches rotate."""
-    best = dict.fromkeys(kernels, np.inf)
-    for r in range(rounds):
-        for k, (setting, kernel) in enumerate(kernels.items()):
-            call = calls[(r + k) % len(calls)]
-            start = time.perf_counter()
-            call(kernel)
-            best[setting] = min(best[setting], time.perf_counter() - start)
+    """Return the least time of each setting. Settings take turns, for a CPU's prefetching adapts to what runs."""
+    best, numbers = dict.fromkeys(kernels, np.inf), itertools.count()
+    for _ in range(rounds):
+        for setting, kernel in kernels.items():
+            least = min(turn(lambda r, run=kernel: calls[r % len(calls)](run), numbers, 1, 1)) / 1e3
+            best[setting] = min(best[setting], least)
     return best
 
 
@@ -107,18 +106,20 @@ def chosen(scores):
 
 def scored(grid, quick):
     """Return the scores of settings over narrow and over wide rows; every batch finds other rows in the caches."""
-    height, number, rounds = (1000, 20, 1) if quick else (500_000, 4096, 18)
+    height, number, rounds = (1000, 20, 1) if quick else (500_000, 4096, 3)
     scores = {columns: dict.fromkeys(grid, 0.0) for columns in (NARROW, BROAD)}
     for width in (16, 64) if quick else NARROW + BROAD:
-        table = lodkit.empty((height, width))
-        table[...] = rng.standard_normal(table.shape, dtype=np.float32)
         kernels = {setting: kernel_of(setting, width) for setting in grid}
-        for kind in ("uniform", "zipf"):
+        for empty, kind in itertools.product((lodkit.empty, np.empty), ("uniform", "zipf")):
+            table = empty((height, width), np.float32)
+            table[...] = rng.standard_normal(table.shape, dtype=np.float32)
             found = times(kernels, batches(table, kind, 24, number), rounds)
             least = min(found.values())
             for setting, best in found.items():
                 scores[NARROW if width in NARROW else BROAD][setting] += np.log(best / least)
-            print(f"{width} wide, {kind}: {least * 1e3:.3f} to {max(found.values()) * 1e3:.3f} ms", flush=True)
+            where = ", NumPy's table" if empty is np.empty else ""
+            most = max(found.values())
+            print(f"{width} wide, {kind}{where}: {least * 1e3:.3f} to {most * 1e3:.3f} ms", flush=True)
     return scores
 
 
