@@ -98,15 +98,16 @@ def prefetch_lanes(typing, array, i, j, width, astride, level):
         for at in range(0, size, LINE):
             _fetch(builder, builder.gep(start, [I64(at)]), lines)
         if astride.literal_value:
-            with builder.if_then(_astride(builder, context.make_array(array)(context, builder, args[0]))):
+            with builder.if_then(_astride(builder, context.make_array(array)(context, builder, args[0]), size)):
                 _fetch(builder, builder.gep(start, [I64(size - 1)]), lines)
         return context.get_dummy_value()
 
     return types.void(array, i, j, width, astride, level), generate
 
 
-def _astride(builder, array):
-    """Whether rows begin amid cache lines: the same for all rows, so that LLVM asks once."""
+def _astride(builder, array, size):
+    """Whether rows of so many bytes may end in another cache line: the same for all rows, so that LLVM asks once."""
+    aligned = min(LINE, 1 << (size - 1).bit_length())
     stride = cgutils.unpack_tuple(builder, array.strides)[0]
-    bits = builder.and_(builder.or_(builder.ptrtoint(array.data, I64), stride), I64(LINE - 1))
+    bits = builder.and_(builder.or_(builder.ptrtoint(array.data, I64), stride), I64(aligned - 1))
     return builder.icmp_signed("!=", bits, I64(0))
