@@ -3,9 +3,9 @@
     python asv_benchmarks/tune.py [--quick]
 
 Every setting of bags is a kernel of its own; all take turns on the same bags, 4,096 of 20 ids on average over tables
-of 500,000 rows, aligned to cache lines and as NumPy allocates them, uniform and Zipf. Those of sums in order, updates
-and copies are processes (``tune_copies.py``). A setting's score adds up the logarithms of its times over the best ones.
-Takes eight minutes; a quiet machine is needed.
+of 500,000 rows, aligned to cache lines and as NumPy allocates them, uniform and Zipf. Those of rows and numbers in
+order, updates and copies are processes (``tune_copies.py``). A setting's score adds up the logarithms of its times over
+the best ones. Takes nine minutes; a quiet machine is needed.
 """
 
 from __future__ import annotations
@@ -29,9 +29,10 @@ from lodkit.kernels.cpu.primitives import reduce, reduce_kernels
 LEVELS, BYTES, ROWS = (2, 3), tuple(kib << 10 for kib in (4, 8, 12, 16, 24, 32, 48, 64, 128)), (64, 128)
 AGAIN = (0, 8, 16, 24)  # rows ahead of a second prefetch; tried with the best of the others
 NARROW, BROAD = (16, 32, 48), (64, 96, 128, 256)  # columns; settings of rows below and from ``WIDE`` bytes on
-#: Settings of sums, updates and copies, what of ``tune_copies.py`` they matter to, and their choices.
+#: Settings of rows and numbers in order, updates and copies, what of ``tune_copies.py`` they matter to, their choices.
 COPIES = (
     ("rows_in_order", "sums", (0, 8, 16, 24, 32)),
+    ("numbers_ahead", "numbers", (0, 512, 1024, 2048, 4096)),
     ("update_rows_ahead", "update", (16, 32, 48, 64, 96)),
     ("far_bytes", "copy", tuple(mib << 20 for mib in (8, 16, 32, 64))),
 )
@@ -73,7 +74,7 @@ def times(kernels, calls, rounds):
 
 
 def best_choice(setting, matters, choices, fixed, quick):
-    """Return the best choice of a setting of sums in order, updates and copies, over three turns."""
+    """Return the best choice of a setting of rows and numbers in order, updates and copies, over three turns."""
     program = pathlib.Path(__file__).with_name("tune_copies.py")
     env = {**os.environ, "LODKIT_COMPARE_QUICK": "1" * quick}
     found = {choice: {} for choice in choices}
@@ -141,6 +142,7 @@ def main(quick):
         f'    "{name}": Tuning(level={best.level}, bytes_ahead={best.bytes_ahead >> 10} << 10, '
         f"wide_bytes_ahead={best.wide_bytes_ahead >> 10} << 10, "
         f"rows_ahead={best.rows_ahead}, again={best.again}, rows_in_order={rest['rows_in_order']}, "
+        f"numbers_ahead={rest['numbers_ahead']}, "
         f"strip_bytes={best.strip_bytes}, update_rows_ahead={rest['update_rows_ahead']}, "
         f"far_bytes={rest['far_bytes'] >> 20} << 20),"
     )

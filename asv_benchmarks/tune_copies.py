@@ -1,4 +1,4 @@
-"""Time sums of rows in order, an update of rows and copies, with the settings that the command line gives.
+"""Time reductions of rows and numbers in order, an update of rows and copies, with the settings in the command line.
 
     python asv_benchmarks/tune_copies.py update_rows_ahead=16 far_bytes=8388608
 
@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import sys
 import time
@@ -49,6 +50,14 @@ def sums(width):
     return lambda: lodkit.sequence_pool(t, out=out)
 
 
+def extremes(count):
+    """Return the maxima of segments of so many numbers, of several arrays in turn."""
+    lengths, out = np.full(HEIGHT * 10 // count, count), np.empty(HEIGHT * 10 // count, np.float32)
+    numbers = (rng.standard_normal(len(lengths) * count, dtype=np.float32) for _ in range(6))
+    given = itertools.cycle([lodkit.LoDTensor(x, [lengths]) for x in numbers])
+    return lambda: lodkit.sequence_pool(next(given), pool="max", out=out)
+
+
 def copy(size):
     """Return a copy of sequences into a padded array of ``size`` bytes."""
     lengths = np.full(size // 4096, 16)
@@ -62,6 +71,7 @@ def main(given):
     tuning.tuning = tuning.tuning._replace(**{name: int(number) for name, number in given.items()})
     assert not any(name.startswith("lodkit.kernels") or name.endswith("copy_runs") for name in sys.modules)
     found = {"update": least(update())} | {f"sums, {width} wide": least(sums(width)) for width in (32, 64, 128)}
+    found |= {f"numbers in segments of {count}": least(extremes(count)) for count in (100, 1000)}
     for mib in (6, 12, 24, 48):
         found[f"copy of {mib} MiB"] = least(copy(mib * MIB))
     print(json.dumps(found))

@@ -124,3 +124,31 @@ def test_powers_are_checked_before_anything_is_written(name, slot):
         with pytest.raises((TypeError, ValueError), match=slot):
             lodkit.paddle.run_op(name, inputs, attrs)
         assert all((x == 1).all() for x in states.values())
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_powers_of_two_steps_are_refused(dtype):
+    states = {s: np.ones((4, 2), dtype) for s in ("Param", "Moment1", "Moment2")}
+    inputs = {"Grad": np.ones((4, 2), dtype), "LearningRate": np.array([0.1]), **states}
+    for first, second in (
+        (0.9, 0.999**40),
+        (0.9**40, 0.999),
+        (np.nan, 0.999),
+        (0.9, np.nan),
+        (1.5, 0.999),
+        (-0.9, 0.999),
+    ):
+        powers = {"Beta1Pow": np.array([first], dtype), "Beta2Pow": np.array([second], dtype)}
+        with pytest.raises(ValueError, match=r"Beta[12]Pow"):
+            lodkit.paddle.run_op("adam", inputs | powers)
+    assert all((x == 1).all() for x in states.values())
+
+
+@pytest.mark.parametrize("betas", [(0.9, 0.999), (0.5, 0.9), (0.0, 0.999), (0.99, 0.9999)])
+def test_powers_that_were_advanced_many_times_agree(betas):
+    states = {s: np.ones((1, 1), np.float32) for s in ("Param", "Moment1", "Moment2")}
+    powers = {"Beta1Pow": np.array([betas[0]], np.float32), "Beta2Pow": np.array([betas[1]], np.float32)}
+    inputs = {"Grad": np.ones((1, 1), np.float32), "LearningRate": np.array([0.1]), **states, **powers}
+    for _ in range(2000):  # a float32 power of 0.9 stays near the least subnormal number from step 960 on
+        lodkit.paddle.run_op("adam", inputs, {"beta1": betas[0], "beta2": betas[1]})
+    assert powers["Beta2Pow"] <= max(betas[1] ** 1900, 1e-44)

@@ -270,12 +270,15 @@ def main():
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--threads", type=int, default=8)
     parser.add_argument("--cold", action="store_true", help="begin with an empty cache of compiled code")
+    parser.add_argument("--all-layers", action="store_true", help="fail unless Numba has all of its threading layers")
     parser.add_argument("--part", choices=[*LAYERS, "kills"], help="only this one, in this process")
     options = parser.parse_args()
     if options.part:
         return child(options)
     missing = [layer for layer in LAYERS if not available(layer)]
     print("".join(f"{layer}: not installed\n" for layer in missing), end="", flush=True)
+    if missing and options.all_layers:
+        return 1
     worst, parts = 0, [layer for layer in LAYERS if layer not in missing] + ["kills"]
     with tempfile.TemporaryDirectory() as cache:
         for part in parts:

@@ -229,6 +229,7 @@ def logsumexp_kernel(width, gather, padded):
 
 
 FEW, LANES = 32, 64  # numbers taken at a time, in segments of up to FEW and in longer ones
+FIRST_LEVEL = 3  # on emeraldrapids numbers out of the third level took 1.05 to 1.15 times as long by the second
 
 
 @functools.cache
@@ -236,7 +237,7 @@ def flat_kernel(reduce):
     """Kernel for numbers in order, of one dimension: a segment is a run of them, taken many at a time."""
     reducer = REDUCERS[reduce]
     step, zero = simd.STEPS[reducer.step], reducer.start
-    first = zero is None
+    first, ahead = zero is None, tuning.numbers_ahead
 
     @jitable
     def run(values, start, stop):
@@ -246,6 +247,8 @@ def flat_kernel(reduce):
             return simd.reduce(step, simd.load_first(values, 0, start, FEW, count, rest))
         best = simd.load_first(values, 0, start, LANES, count % LANES, rest)  # whole vectors behind it
         for i in range(start + count % LANES, stop, LANES):
+            if ahead:
+                simd.prefetch_lanes(values, 0, min(i + ahead, values.size - LANES), LANES, False, FIRST_LEVEL)
             best = step(best, simd.load(values, 0, i, LANES))
         return simd.reduce(step, best)
 
