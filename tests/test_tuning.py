@@ -38,6 +38,27 @@ def test_each_entry_gives_the_same_bits(cpu, monkeypatch):
         reduce._kernel.cache_clear()
 
 
+@pytest.mark.jit
+@pytest.mark.parametrize("pool", ["sum", "max"])
+def test_numbers_that_are_asked_for_ahead_give_the_same_bits(pool, monkeypatch):
+    numbers = rng.standard_normal(6000).astype(np.float32)
+    x = lodkit.LoDTensor(numbers, [[33, 0, 64, 5000, 1, 95, 807]])
+    results = []
+    try:
+        for ahead in (0, 1024, 1 << 40):
+            monkeypatch.setattr(reduce_kernels, "tuning", Tuning(numbers_ahead=ahead))
+            for function in (reduce_kernels.flat_kernel, reduce._kernel, reduce._plan):
+                function.cache_clear()
+            results.append(lodkit.sequence_pool(x, pool=pool, pad_value=7))
+            run = inspect.getclosurevars(reduce_kernels.flat_kernel(pool).serial.py_func).nonlocals["run"]
+            assert inspect.getclosurevars(getattr(run, "py_func", run)).nonlocals["ahead"] == ahead
+    finally:
+        for function in (reduce_kernels.flat_kernel, reduce._kernel, reduce._plan):
+            function.cache_clear()
+    for result in results[1:]:
+        np.testing.assert_array_equal(result, results[0])
+
+
 @pytest.mark.parametrize(("columns", "dtype"), [(17, "float64"), (40, "float16"), (100, "float32")])
 def test_whole_rows_give_the_bits_of_strips(columns, dtype, monkeypatch):
     monkeypatch.setattr(settings, "parallel_from", 1)

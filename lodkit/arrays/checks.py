@@ -84,7 +84,9 @@ class Check:
         return self.test(value)
 
     def settled(self, value):
-        """Convert an integer of NumPy's to Python's, a huge one to a float, a tensor to an array; raise for others."""
+        """Convert an integer of NumPy's to Python's, a huge one to a float, a tensor to an array, ``np.float32`` to its
+        name; raise for others.
+        """
         if is_cpu_tensor(value):
             value = array_of(value, f"{self.operator}: {self.name}")
             for plain in (value, value[()]):
@@ -93,6 +95,8 @@ class Check:
         for plain in (int(value), float(value)) if is_integer(value) and is_number(value) else ():
             if self.test(plain):
                 return plain
+        if isinstance(value, type | np.dtype) and (word := _name_of(value)) in (self.choices or ()):
+            return word
         raise self.error(value)
 
     def error(self, value):
@@ -100,6 +104,23 @@ class Check:
         if is_integer(value) and "integer" in self.expected and abs(int(value)) > MOST:
             return ValueError(f"{text}, which 64 bits do not hold")
         return ValueError(text) if self.choices and isinstance(value, str) else TypeError(text)
+
+
+def _name_of(dtype):
+    """The name of a type of numbers as NumPy, or Python, writes it; None for others."""
+    try:
+        dtype = np.dtype(dtype)
+    except TypeError:
+        return None
+    return dtype.name if dtype.isnative else None
+
+
+def as_dtype(value, name="dtype"):
+    """A type as ``np.dtype`` takes it; ``name`` is for the error."""
+    try:
+        return np.dtype(value)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{name} must be a NumPy data type, as 'float32', got {value!r:.80} ({error})") from None
 
 
 def checker(hint, name, operator):

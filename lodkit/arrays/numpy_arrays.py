@@ -13,6 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..errors import DTypeError, LoDError, OutputError, ShapeMismatchError, SizeError
+from .checks import as_dtype
 from .objects import id_remedy_of, objects_error, remedy_of
 from .pages import allocate
 from .recorded import RecordedArray, refuse, refuse_lists, state
@@ -57,7 +58,7 @@ def empty(shape: int | Sequence[int], dtype: DTypeLike = np.float32) -> Array:
         raise TypeError(f"shape must be an integer or a list of integers, got {shape!r}") from error
     if min(shape, default=0) < 0:
         raise ValueError(f"shape {shape} has a negative size")
-    dtype = np.dtype(dtype)
+    dtype = as_dtype(dtype)
     size = math.prod(shape) * dtype.itemsize
     try:
         if dtype.hasobject or not size:

@@ -7,7 +7,7 @@ import numpy as np
 from ..arrays import is_array, plain_array
 from ..lod import values_of
 from ..ops.adam_optimizers import check_power
-from ..ops.shared.updates import iteration_of, one_number
+from ..ops.shared.updates import check_power_of_beta, iteration_of
 from ..registry import VarDesc
 from ..signals import uninterrupted
 from ._types import op_type
@@ -149,45 +149,21 @@ def adamax(ops, Param, Grad, LearningRate, Moment, InfNorm, Beta1Pow, *, beta1=0
     return _named(outputs, "ParamOut", "MomentOut", "InfNormOut")
 
 
-POWERS = ("Beta1Pow", "Beta2Pow")
-
-
 def _check_powers(powers):
-    for slot, power in zip(POWERS, powers, strict=True):
+    for slot, power in zip(("Beta1Pow", "Beta2Pow"), powers, strict=True):
         if not isinstance(power, VarDesc):
             power = values_of(power)
             if not is_array(power):
                 raise TypeError(f"{slot} must be an array of one number, updated in place, got {type(power).__name__}")
             if isinstance(power, np.ndarray):
                 check_power(plain_array(power, slot), slot)  # advance_power would refuse it after the update
-
-
-def _common_iteration(powers, betas):
-    """Return the number of steps before this one, of which both powers are records: Paddle divides by one of each.
-
-    Beta2Pow decides. float32 and float64 powers that are normal numbers tell their step to within one in fifty.
-    """
-    steps = [_iteration(power, beta) for power, beta in zip(powers, betas, strict=True)]
-    if not any(isinstance(power, VarDesc) for power in powers):
-        numbers = [one_number(power) for power in powers]
-        for slot, number in zip(POWERS, numbers, strict=True):
-            if not 0 <= number <= 1:
-                raise ValueError(f"{slot} must be a power of a number below 1, got {number}")
-        precise = all(number > 1e-37 and 0 < beta < 1 for number, beta in zip(numbers, betas, strict=True))
-        precise = precise and all(values_of(power).dtype.itemsize >= 4 for power in powers)
-        if precise and abs(steps[0] - steps[1]) > 1 + steps[1] // 50:
-            raise ValueError(
-                f"Beta1Pow and Beta2Pow must be powers of one step, got {numbers[0]}, which is "
-                f"{betas[0]}**{steps[0] + 1}, and {numbers[1]}, which is {betas[1]}**{steps[1] + 1}"
-            )
-    return steps[1]
+                check_power_of_beta(power.item(), slot)
 
 
 def _adam(ops, update, inputs, powers, lr, beta1, beta2, epsilon, **settings):
     """Run an update of the family of adam, then advance the powers of its betas, which are checked before."""
     _check_powers(powers)
-    iteration = _common_iteration(powers, (beta1, beta2))
-    settings |= {"beta1": beta1, "beta2": beta2, "epsilon": epsilon, "iteration": iteration}
+    settings |= {"beta1": beta1, "beta2": beta2, "epsilon": epsilon, "iteration": _iteration(powers[1], beta2)}
     with uninterrupted():
         outputs = update(*inputs, lr=_rate(lr), **settings)
         powers = [ops.advance_power(power, beta=beta) for power, beta in zip(powers, (beta1, beta2), strict=True)]

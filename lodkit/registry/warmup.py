@@ -8,6 +8,7 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
+from ..arrays.checks import as_dtype
 from ..arrays.types import DTypeLike
 from ..errors import DTypeError
 from ..jit import settings
@@ -38,7 +39,7 @@ def warmup(
     Raises
     ------
     KeyError, TypeError
-        What is no name of an operator, and what is no operator. Nothing was compiled then.
+        What is no name of an operator, no operator, or no data type. Nothing was compiled then.
 
     Examples
     --------
@@ -49,7 +50,7 @@ def warmup(
     for op in chosen:
         if not hasattr(op, "warmup_calls"):
             raise TypeError(f"ops must be operators or their names, got {op!r}")
-    dtypes = dtypes if isinstance(dtypes, list | tuple) else [dtypes]
+    dtypes = [as_dtype(x, "dtypes") for x in (dtypes if isinstance(dtypes, list | tuple) else [dtypes])]
     shown = sys.stderr.isatty() if progress is None else progress
     started = time.perf_counter()
     if shown:

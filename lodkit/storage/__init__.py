@@ -119,6 +119,8 @@ def _format(path):
     """Module that reads and writes a path's suffix."""
     if not isinstance(path, str | os.PathLike):
         raise TypeError(f"path must be a string or a path-like object, got {path!r:.80}")
+    if "\0" in os.fsdecode(path):
+        raise ValueError(f"path must have no null characters, got {os.fspath(path)!r}")
     suffix = os.path.splitext(os.fspath(path))[1]
     if suffix not in _FORMATS:
         raise ValueError(f"{os.fspath(path)!r} must end in {' or '.join(_FORMATS)}")

@@ -12,6 +12,7 @@ import numpy as np
 
 from .. import ops
 from ..arrays import check_values, empty, from_lists, integers, is_array, is_integer, is_number, to_device
+from ..arrays.checks import as_dtype
 from ..arrays.recorded import hooks
 from ..arrays.sizes import memory_for
 from ..arrays.types import Array, DenseLike, DTypeLike
@@ -95,7 +96,7 @@ class GrowingTable:
             self.item = tuple(map(operator.index, item if isinstance(item, tuple) else (item,)))
         except TypeError:
             raise TypeError(f"item is the shape of a row, an integer or a tuple of integers, got {item!r}") from None
-        self.dtype = check_values(np.dtype(dtype), "GrowingTable", floating=True)
+        self.dtype = check_values(as_dtype(dtype), "GrowingTable", floating=True)
         if min(self.item, default=0) < 0:
             raise ValueError(f"item is the shape of a row, of sizes from 0 on, got {item}")
         if not is_integer(capacity) or capacity < 2:

@@ -70,9 +70,9 @@ def change_memory(rng, a):
     if kind == 0:
         return np.asfortranarray(a)
     if kind == 1 and a.ndim:
-        return np.repeat(a, 2, axis=0)[::2]
-    if kind == 2 and a.ndim:
-        return np.repeat(a, 3, axis=-1)[..., ::3]
+        return np.repeat(np.asarray(a), 2, axis=0)[::2]
+    if kind == 2 and a.ndim:  # NumPy writes out of bounds where a matrix has three dimensions
+        return np.repeat(np.asarray(a), 3, axis=-1)[..., ::3]
     if kind == 3:
         return np.flip(np.flip(a).copy())
     if kind == 4 and not a.dtype.hasobject and a.dtype.itemsize:

@@ -278,6 +278,7 @@ def main():
     missing = [layer for layer in LAYERS if not available(layer)]
     print("".join(f"{layer}: not installed\n" for layer in missing), end="", flush=True)
     if missing and options.all_layers:
+        print(f"--all-layers asks for {', '.join(missing)}")
         return 1
     worst, parts = 0, [layer for layer in LAYERS if layer not in missing] + ["kills"]
     with tempfile.TemporaryDirectory() as cache:

@@ -106,7 +106,9 @@ def prefetch_lanes(typing, array, i, j, width, astride, level):
 
 
 def _astride(builder, array, size):
-    """Whether rows of so many bytes may end in another cache line: the same for all rows, so that LLVM asks once."""
+    """Whether rows of so many bytes may end in another cache line than they begin in: a condition for all rows, which
+    LLVM takes out of the loop. Parts of rows begin at multiples of their size.
+    """
     aligned = min(LINE, 1 << (size - 1).bit_length())
     stride = cgutils.unpack_tuple(builder, array.strides)[0]
     bits = builder.and_(builder.or_(builder.ptrtoint(array.data, I64), stride), I64(aligned - 1))

@@ -173,9 +173,16 @@ def iteration_of(power, beta):
     if numbers.size != 1 or numbers.dtype.kind not in "fiu":
         raise ShapeMismatchError(f"a power of beta must be one number, got {numbers.dtype} of shape {numbers.shape}")
     power = one_number(power)
+    check_power_of_beta(power, "a power of beta")
     if not is_number(beta) or not 0 < beta < 1 or power >= 1:
         return 0
     return max(0, round(math.log(power) / math.log(beta)) - 1) if power > 0 else 1 << 40
+
+
+def check_power_of_beta(number, name):
+    """Refuse what no power of a number from 0 to 1 is, as NaN."""
+    if not 0 <= number <= 1:
+        raise ValueError(f"{name} must be between 0 and 1, got {number}; before the first step it is beta")
 
 
 def adam_rate(lr, beta1, beta2, iteration, rectified):
