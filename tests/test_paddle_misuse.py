@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -158,3 +160,38 @@ def test_betas_are_numbers(beta):
     for name in ("beta1", "beta2"):
         with pytest.raises(TypeError, match=f"adam: {name} must be a number"):
             lodkit.paddle.run_op("adam", inputs, {name: beta})
+
+
+@pytest.mark.parametrize("betas", [(0.9, 0.0), (0.9, 0.001), (0.9999, 0.5), (0.0, 0.5), (0.9, 0.999)])
+@pytest.mark.parametrize("name", ["adam", "adamw"])
+def test_steps_are_counted_by_the_power_that_still_tells(name, betas):
+    states = {s: np.full((2, 2), s == "Param", np.float32) for s in ("Param", "Moment1", "Moment2")}
+    powers = {f"Beta{i}Pow": np.array([beta], np.float32) for i, beta in enumerate(betas, 1)}
+    param = {"p": np.ones((2, 2), np.float32)}
+    adam = lodkit.optim.Adam(param, lr=0.01, beta1=betas[0], beta2=betas[1])
+    for step in range(1, 151):
+        grad = np.full((2, 2), 1 + step % 5, np.float32)
+        inputs = {"Grad": grad, "LearningRate": np.array([0.01]), **states, **powers}
+        lodkit.paddle.run_op(name, inputs, {"beta1": betas[0], "beta2": betas[1]})
+        adam.step({"p": grad})
+    np.testing.assert_allclose(states["Param"], param["p"], rtol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("slot", "other"),
+    [*itertools.product(("Beta1Pow", "Beta2Pow"), ("Param", "Grad", "Moment1", "Moment2")), ("Beta1Pow", "Beta2Pow")],
+)
+def test_powers_overlap_nothing(slot, other):
+    inputs = {s: np.full((4, 2), 0.5) for s in ("Param", "Grad", "Moment1", "Moment2")}
+    inputs |= {"LearningRate": np.array([0.1]), "Beta1Pow": np.array([0.5]), "Beta2Pow": np.array([0.5])}
+    inputs[slot] = inputs[other].reshape(-1)[:1]
+    with pytest.raises(lodkit.OutputError, match=r"Beta[12]Pow overlaps \w+; pass separate memory"):
+        lodkit.paddle.run_op("adam", inputs)
+    assert all((inputs[s] == 0.5).all() for s in ("Param", "Moment1", "Moment2"))
+
+
+def test_powers_of_half_precision_are_refused():
+    inputs = {s: np.ones((4, 2), np.float16) for s in ("Param", "Grad", "Moment1", "Moment2")}
+    inputs |= {"LearningRate": np.array([0.1]), "Beta1Pow": np.array([0.9]), "Beta2Pow": np.array([1], np.float16)}
+    with pytest.raises(lodkit.DTypeError, match="Beta2Pow must be float32 or float64"):
+        lodkit.paddle.run_op("adam", inputs)

@@ -95,7 +95,7 @@ class Check:
         for plain in (int(value), float(value)) if is_integer(value) and is_number(value) else ():
             if self.test(plain):
                 return plain
-        if isinstance(value, type | np.dtype) and (word := _name_of(value)) in (self.choices or ()):
+        if isinstance(value, type | np.dtype | str) and (word := _name_of(value)) in (self.choices or ()):
             return word
         raise self.error(value)
 
@@ -110,12 +110,12 @@ def _name_of(dtype):
     """The name of a type of numbers as NumPy, or Python, writes it; None for others."""
     try:
         dtype = np.dtype(dtype)
-    except TypeError:
+    except (TypeError, ValueError):
         return None
     return dtype.name if dtype.isnative else None
 
 
-def as_dtype(value, name="dtype"):
+def as_dtype(value: typing.Any, name: str = "dtype") -> np.dtype[typing.Any]:
     """A type as ``np.dtype`` takes it; ``name`` is for the error."""
     try:
         return np.dtype(value)

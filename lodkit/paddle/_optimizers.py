@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arrays import is_array, plain_array
+from ..arrays import is_array, is_number, plain_array, refuse_overlap
+from ..errors import DTypeError
 from ..lod import values_of
 from ..ops.adam_optimizers import check_power
-from ..ops.shared.updates import check_power_of_beta, iteration_of
+from ..ops.shared.updates import check_power_of_beta, iteration_of, one_number
 from ..registry import VarDesc
 from ..signals import uninterrupted
 from ._types import op_type
+
+POWERS = "Beta1Pow", "Beta2Pow"
+SUBNORMAL = 1.2e-38  # float32 powers below have lost digits
 
 
 def _rate(lr):
@@ -149,21 +153,41 @@ def adamax(ops, Param, Grad, LearningRate, Moment, InfNorm, Beta1Pow, *, beta1=0
     return _named(outputs, "ParamOut", "MomentOut", "InfNormOut")
 
 
-def _check_powers(powers):
-    for slot, power in zip(("Beta1Pow", "Beta2Pow"), powers, strict=True):
-        if not isinstance(power, VarDesc):
-            power = values_of(power)
-            if not is_array(power):
-                raise TypeError(f"{slot} must be an array of one number, updated in place, got {type(power).__name__}")
-            if isinstance(power, np.ndarray):
-                check_power(plain_array(power, slot), slot)  # advance_power would refuse it after the update
-                check_power_of_beta(power.item(), slot)
+def _check_powers(powers, inputs):
+    """Refuse powers that cannot be advanced in place after the update, before it."""
+    arrays = {**inputs, **dict(zip(POWERS, powers, strict=True))}
+    for slot, power in zip(POWERS, powers, strict=True):
+        if isinstance(power, VarDesc):
+            continue
+        power = values_of(power)
+        if not is_array(power):
+            raise TypeError(f"{slot} must be an array of one number, updated in place, got {type(power).__name__}")
+        if isinstance(power, np.ndarray):
+            power = plain_array(power, slot)
+            check_power(power, slot)
+            if power.dtype.itemsize < 4:
+                raise DTypeError(f"{slot} must be float32 or float64: {power.dtype} rounds powers of 0.999 to 1")
+            check_power_of_beta(power.item(), slot)
+            others = {name: x for name, x in arrays.items() if name != slot}
+            refuse_overlap(slot, power, [*others.values()], [*others])
+
+
+def _common_iteration(powers, betas):
+    """Return the number of steps before this one: what Beta2Pow tells, Beta1Pow where that one has come down to 0."""
+    first, second = powers
+    if isinstance(first, VarDesc) or isinstance(second, VarDesc):
+        return 0
+    told = all(map(is_number, betas)) and 0 < betas[0] < 1
+    if told and (betas[1] <= 0 or one_number(second) < SUBNORMAL):
+        return _iteration(first, betas[0])
+    return _iteration(second, betas[1])
 
 
 def _adam(ops, update, inputs, powers, lr, beta1, beta2, epsilon, **settings):
     """Run an update of the family of adam, then advance the powers of its betas, which are checked before."""
-    _check_powers(powers)
-    settings |= {"beta1": beta1, "beta2": beta2, "epsilon": epsilon, "iteration": _iteration(powers[1], beta2)}
+    _check_powers(powers, dict(zip(("Param", "Grad", "Moment1", "Moment2"), inputs, strict=True)))
+    iteration = _common_iteration(powers, (beta1, beta2))
+    settings |= {"beta1": beta1, "beta2": beta2, "epsilon": epsilon, "iteration": iteration}
     with uninterrupted():
         outputs = update(*inputs, lr=_rate(lr), **settings)
         powers = [ops.advance_power(power, beta=beta) for power, beta in zip(powers, (beta1, beta2), strict=True)]

@@ -22,10 +22,12 @@ def one_number(x):
 
 
 def learning_rate(lr):
-    """The rate as a float; NaN is refused, negative ones ascend."""
+    """The rate as a float; NaN and infinity are refused, negative ones ascend."""
     rate = lr if type(lr) is float else one_number(lr)
     if rate != rate:
         raise ValueError("lr must be a number, got nan")
+    if rate in (math.inf, -math.inf):
+        raise ValueError(f"lr must be finite, got {rate}")
     return rate
 
 
