@@ -121,7 +121,7 @@ class Batch:
         """A gradient, and the attributes of a step."""
         if grad is None:
             raise TypeError("update takes the gradient of what the lookup returned, got None")
-        table, grad = self.table, np.asarray(values_of(on_cpu(grad)))
+        table, grad = self.table, from_lists(values_of(on_cpu(grad)), "grad")
         if self._shape is None:
             raise LodkitError("update takes the gradient of a batch that was looked up: call wait() first")
         hot = len(table.dealing.hot) > 0

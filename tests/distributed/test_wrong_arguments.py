@@ -122,3 +122,13 @@ def test_of_simulations(kind, message, call):
 def test_of_bags(kind, message, ids, weights):
     with pytest.raises(kind, match=message):
         ShardedTable(4, 2).embedding_bag(ids, weights)
+
+
+@pytest.mark.parametrize("grad", [[[1.0, 1.0], 10**300], [[1.0], [1.0, 2.0]]])
+def test_uneven_lists_as_a_gradient(grad):
+    table = ShardedTable(4, 2)
+    table.lookup([0, 1])
+    before = table.values.copy()
+    with pytest.raises(lodkit.LoDError, match="grad"):
+        table.update(grad)
+    assert (table.values == before).all()
