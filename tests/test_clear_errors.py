@@ -99,6 +99,8 @@ class Other:
         (lambda: lodkit.isinf.definition(np.array(["x"])), lodkit.DTypeError, "x holds text ('x'); make"),
         (lambda: lodkit.sgd(TABLE.copy(), TABLE, lr=np.nan), ValueError, "lr must be a number, got nan"),
         (lambda: lodkit.sgd.definition(TABLE.copy(), TABLE, lr=np.nan), ValueError, "lr must be a number, got nan"),
+        (lambda: lodkit.sgd(TABLE.copy(), TABLE, lr=np.inf), ValueError, "lr must be finite, got inf"),
+        (lambda: lodkit.sgd(TABLE.copy(), TABLE, lr=np.array([-np.inf])), ValueError, "lr must be finite, got -inf"),
         (lambda: optim.SGD({"a": TABLE}, lr=-1), ValueError, "lr must be finite and at least 0, got -1 in step 0"),
         (lambda: optim.Adagrad({"a": TABLE}), TypeError, "Adagrad needs lr, the learning rate: Adagrad("),
         (lambda: optim.RMSProp, AttributeError, "'lodkit.optim' has no attribute 'RMSProp'; did you mean RMSprop?"),

@@ -84,7 +84,7 @@ class Check:
         return self.test(value)
 
     def settled(self, value):
-        """Convert an integer of NumPy's to Python's, a huge one to a float, a tensor to an array, ``np.float32`` to its
+        """Convert an integer of NumPy's to Python's, a huge one to a float, a tensor to an array, a data type to its
         name; raise for others.
         """
         if is_cpu_tensor(value):
@@ -95,8 +95,8 @@ class Check:
         for plain in (int(value), float(value)) if is_integer(value) and is_number(value) else ():
             if self.test(plain):
                 return plain
-        if isinstance(value, type | np.dtype | str) and (word := _name_of(value)) in (self.choices or ()):
-            return word
+        if isinstance(value, type | np.dtype | str) and (name := _name_among(self.choices or (), value)):
+            return name
         raise self.error(value)
 
     def error(self, value):
@@ -106,13 +106,13 @@ class Check:
         return ValueError(text) if self.choices and isinstance(value, str) else TypeError(text)
 
 
-def _name_of(dtype):
-    """The name of a type of numbers as NumPy, or Python, writes it; None for others."""
-    try:
-        dtype = np.dtype(dtype)
-    except (TypeError, ValueError):
-        return None
-    return dtype.name if dtype.isnative else None
+def _name_among(choices, dtype):
+    """The one of some names of data types that means ``dtype``: np.float32, np.dtype("f4"), "f4", "<f4"; else None."""
+    for name in filter(np.sctypeDict.__contains__, choices):
+        kind = np.dtype(name)
+        if dtype in (kind.str, kind.str[1:]) if isinstance(dtype, str) else dtype in (kind, kind.type):
+            return name
+    return None
 
 
 def as_dtype(value: typing.Any, name: str = "dtype") -> np.dtype[typing.Any]:

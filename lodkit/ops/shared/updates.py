@@ -24,11 +24,9 @@ def one_number(x):
 def learning_rate(lr):
     """The rate as a float; NaN and infinity are refused, negative ones ascend."""
     rate = lr if type(lr) is float else one_number(lr)
-    if rate != rate:
-        raise ValueError("lr must be a number, got nan")
-    if rate in (math.inf, -math.inf):
-        raise ValueError(f"lr must be finite, got {rate}")
-    return rate
+    if rate - rate == 0:  # neither NaN nor infinite
+        return rate
+    raise ValueError(f"lr must be {'a number' if rate != rate else 'finite'}, got {rate}")
 
 
 def plain_number(x):
