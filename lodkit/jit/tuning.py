@@ -66,7 +66,7 @@ class Tuning(NamedTuple):
 #: 16 and 32 columns and 0.63 to 0.7 with more, by uniform ids; 0.8 to 1.0 by Zipf ids. Rows in order, 16 ahead and not
 #: 96: 0.85 with 64 and 128 columns, 0.75 with 32. On emeraldrapids the second level 128 rows ahead takes 0.9 to 0.95 of
 #: the time that 64 rows take from 64 columns on, and to ask twice 1.1; copies of 12 and 24 MiB past the caches 0.85;
-#: maxima of numbers in segments of 100 and 1,000, asked for 1,024 ahead, 0.7 to 0.8, sums 0.8 to 1.0.
+#: maxima of numbers in segments of 100 and 1,000, asked for 1,024 ahead, 0.65 to 0.95, sums 0.75 to 1.07.
 CPUS = {
     "emeraldrapids": Tuning(
         bytes_ahead=128 << 10,

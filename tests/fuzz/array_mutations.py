@@ -69,9 +69,9 @@ def change_memory(rng, a):
     kind = rng.randrange(8)
     if kind == 0:
         return np.asfortranarray(a)
-    if kind == 1 and a.ndim:
+    if kind == 1 and a.ndim:  # plain arrays: NumPy's repeat writes out of bounds of a matrix of three dimensions
         return np.repeat(np.asarray(a), 2, axis=0)[::2]
-    if kind == 2 and a.ndim:  # NumPy writes out of bounds where a matrix has three dimensions
+    if kind == 2 and a.ndim:
         return np.repeat(np.asarray(a), 3, axis=-1)[..., ::3]
     if kind == 3:
         return np.flip(np.flip(a).copy())
