@@ -12,8 +12,9 @@ import numpy as np
 import simt
 
 import lodkit
-from lodkit.arrays.cuda.memory import checked
+from lodkit.arrays.cuda.memory import checked, library_of
 from lodkit.arrays.cuda.views import View
+from lodkit.arrays.generic import device_of, is_array
 
 
 class Array:
@@ -78,7 +79,10 @@ for _name in [*_OPERATORS, "lt", "le", "gt", "ge", "eq", "ne", "or", "invert"]:
 def _bare(x):
     if isinstance(x, list):
         return [_bare(part) for part in x]
-    return x.numpy if isinstance(x, Array) else x
+    if isinstance(x, Array):
+        return x.numpy
+    on_gpu = is_array(x) and device_of(x) == "cuda"
+    return library_of(x).read(x) if on_gpu else x  # which leaves deferred errors for later
 
 
 def _wrapped(x):
@@ -170,4 +174,7 @@ def to_numpy(x):
         return x.with_values(to_numpy(x.values))
     if isinstance(x, lodkit.SelectedRows):
         return lodkit.SelectedRows._wrap(to_numpy(x.rows), to_numpy(x.value), x.height, x.is_merged)
-    return x.numpy if isinstance(x, Array) else x
+    if isinstance(x, Array):
+        return x.numpy
+    on_gpu = is_array(x) and device_of(x) == "cuda"
+    return library_of(x).read(x) if on_gpu else x  # which leaves deferred errors for later

@@ -11,6 +11,7 @@ pytest.importorskip("array_api_compat")
 
 import emulated
 from emulated import Array, to_numpy
+from gpus import emulator_only
 from test_cuda_laws import TABLE, any_gpu, calls  # noqa: F401
 
 import lodkit
@@ -74,6 +75,7 @@ def test_deferred_checks_do_not_pile_up(gpu, monkeypatch):
         lodkit.lookup_table(gpu(TABLE), gpu(np.array([9])))
 
 
+@emulator_only
 def test_strided_memory_overlaps_by_its_extent(gpu):
     whole = Array(lodkit.empty((6, 2), np.float64))
     assert memory.overlap(whole[::2], whole[1:2])
@@ -81,6 +83,7 @@ def test_strided_memory_overlaps_by_its_extent(gpu):
     assert not memory.overlap(whole[:0], whole)
 
 
+@emulator_only
 def test_two_gpus_are_not_mixed(gpu):
     ids = LoDTensor(np.array([1, 5, 1]), [[2, 1]])
     with pytest.raises(lodkit.DeviceError, match="cuda:0 and Library cuda:1"):
@@ -102,6 +105,7 @@ def test_bad_ids_are_the_callers_own(gpu, monkeypatch):
         lodkit.lookup_table(gpu(TABLE), gpu(np.array([1, 99])))
 
 
+@emulator_only
 def test_a_deferred_check_neither_sends_nor_reads(gpu, monkeypatch):
     def fail(*args):
         raise AssertionError("waits")

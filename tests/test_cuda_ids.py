@@ -14,7 +14,7 @@ import test_lengths
 import test_shards
 from conftest import flat
 from emulated import to_numpy
-from test_cuda import gpu  # noqa: F401
+from test_cuda_laws import any_gpu  # noqa: F401
 
 import lodkit
 from lodkit import LoDTensor
@@ -25,7 +25,7 @@ WRONG = [*test_id_lists.WRONG, *test_lengths.WRONG, *test_shards.WRONG]
 
 @pytest.mark.parametrize("few", [0, 1024])
 @pytest.mark.parametrize("name", test_id_lists.RANGES)
-def test_ids_of_every_range(name, few, gpu, monkeypatch):  # noqa: F811
+def test_ids_of_every_range(name, few, gpu, monkeypatch):
     monkeypatch.setattr(small_group_by, "FEW", few)
     monkeypatch.setattr(sort, "ITEMS", 1)
     monkeypatch.setattr(sort, "WIDE_ITEMS", 1)
@@ -46,14 +46,14 @@ def test_ids_of_every_range(name, few, gpu, monkeypatch):  # noqa: F811
 
 
 @pytest.mark.parametrize(("name", "inputs", "attrs", "error", "text"), WRONG)
-def test_wrong_inputs(name, inputs, attrs, error, text, gpu):  # noqa: F811
+def test_wrong_inputs(name, inputs, attrs, error, text, gpu):
     arrays = [x if isinstance(x, LoDTensor) else np.asarray(x) for x in inputs]
     with pytest.raises(error):
         lodkit.OPS[name](*map(gpu, arrays), **attrs)
 
 
 @pytest.mark.parametrize("k", [1, 2, 40])
-def test_the_largest_of_long_segments(k, gpu, monkeypatch):  # noqa: F811
+def test_the_largest_of_long_segments(k, gpu, monkeypatch):
     """Tiles of 4 rows, and tiles of those; more than are worth it are looked for in whole segments."""
     monkeypatch.setattr(offsets.settings, "tile_rows", 4)
     values = np.random.default_rng(0).integers(0, 30, 120).astype(np.float32)

@@ -16,13 +16,13 @@ import sys
 import emulated
 from conftest import copy
 from emulated import Array, to_numpy
+from gpus import PLACES, emulator_only, install
 from samples import CAFFE2
 from test_every_op import same
 
 import lodkit
 from lodkit import LoDTensor, SelectedRows
-from lodkit.arrays import transfer
-from lodkit.arrays.cuda import launcher, memory
+from lodkit.arrays.cuda import launcher
 from lodkit.kernels.cuda.primitives import offsets
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "asv_benchmarks"))
@@ -31,13 +31,10 @@ import one_block
 TABLE = np.arange(12.0).reshape(6, 2)
 
 
-@pytest.fixture(name="gpu")
-def any_gpu(monkeypatch):
-    monkeypatch.setitem(memory.LIBRARIES, "emulated", emulated.Library)
-    monkeypatch.setattr(launcher, "runner", emulated.Launcher(3))
-    monkeypatch.setattr(transfer, "_TO_CUDA", {"emulated": lambda module, array: module.to_gpu(array)})
+@pytest.fixture(name="gpu", params=PLACES)
+def any_gpu(monkeypatch, request):
     before = lodkit.bounds_check()
-    yield emulated.to_gpu
+    yield install(monkeypatch, request.param, 3)
     lodkit.bounds_check(before)
 
 
@@ -67,6 +64,7 @@ def test_devices_are_not_mixed_and_lists_go_where_the_others_are(gpu):
         SelectedRows([1, 9], gpu(np.ones((2, 2))), 6)
 
 
+@emulator_only
 def test_types_that_kernels_do_not_know(gpu):
     for dtype in (complex, np.bool_, ">f4"):
         with pytest.raises(lodkit.DTypeError, match=r"no type of lodkit|takes float16"):
@@ -76,6 +74,7 @@ def test_types_that_kernels_do_not_know(gpu):
             lodkit.lookup_table(gpu(TABLE), Array(odd))
 
 
+@emulator_only
 def test_strided_arrays_are_read_and_not_written(gpu):
     strided = Array(np.repeat(TABLE, 2, axis=0)[::2])
     np.testing.assert_array_equal(to_numpy(lodkit.lookup_table(strided, gpu(np.array([4])))), TABLE[[4]])
@@ -84,6 +83,7 @@ def test_strided_arrays_are_read_and_not_written(gpu):
     np.testing.assert_array_equal(strided.numpy, TABLE)
 
 
+@emulator_only
 def test_out_is_filled_or_refused(gpu):
     x, out = gpu(LoDTensor(TABLE, [[2, 4]])), gpu(np.zeros((2, 2)))
     assert lodkit.sequence_pool(x, out=out) is out
@@ -129,6 +129,7 @@ def test_the_methods_of_selected_rows(gpu):
     assert len((grad + grad).rows) == 6
 
 
+@emulator_only
 def test_nothing_is_launched_for_nothing(gpu, monkeypatch):
     def fail(*args):
         raise AssertionError("launched")
@@ -138,6 +139,7 @@ def test_nothing_is_launched_for_nothing(gpu, monkeypatch):
     assert lodkit.sequence_pool(gpu(LoDTensor(np.zeros((0, 3)), [[]]))).shape == (0, 3)
 
 
+@emulator_only
 def test_offsets_are_sent_once(gpu, monkeypatch):
     x, sent = gpu(LoDTensor(TABLE, [[2, 4]])), []
     send = emulated.Library.send

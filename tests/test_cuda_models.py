@@ -9,22 +9,19 @@ pytest.importorskip("greenlet")
 pytest.importorskip("numba_cuda")
 pytest.importorskip("array_api_compat")
 
-import emulated
 from emulated import to_numpy
+from gpus import PLACES, install
 
 from lodkit import LoDTensor, SelectedRows
-from lodkit.arrays import transfer
-from lodkit.arrays.cuda import launcher, memory
 from lodkit.demo.config import Config
 from lodkit.demo.models import MODELS
 from lodkit.demo.train import Model
 
 
+@pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("name", MODELS)
-def test_models_learn_there_too(name, monkeypatch):
-    monkeypatch.setitem(memory.LIBRARIES, "emulated", emulated.Library)
-    monkeypatch.setattr(launcher, "runner", emulated.Launcher(3))
-    monkeypatch.setattr(transfer, "_TO_CUDA", {"emulated": lambda module, array: module.to_gpu(array)})
+def test_models_learn_there_too(name, place, monkeypatch):
+    install(monkeypatch, place, 3)
     ids = LoDTensor(np.array([1, 2, 1, 3, 0]), [[2, 1], [2, 1, 2]] if name == "nested" else [[3, 2]])
     here, there = (Model(4, 2, Config(model=name, dim=4), device) for device in ("cpu", "cuda"))
     (loss, expected), (found_loss, found) = (model.gradients(ids, np.array([1, 0])) for model in (here, there))

@@ -10,7 +10,7 @@ pytest.importorskip("greenlet")
 pytest.importorskip("numba_cuda")
 pytest.importorskip("array_api_compat")
 
-from conftest import copy  # noqa: E402
+from conftest import DEVICES, copy  # noqa: E402
 from emulated_torch import on_gpu  # noqa: E402
 from samples import SAMPLES  # noqa: E402
 
@@ -24,7 +24,7 @@ def values_of(x):
     return x.values if isinstance(x, LoDTensor) else x.value if isinstance(x, SelectedRows) else x
 
 
-def gradients(name, inputs, attrs, rows_on):
+def gradients(name, inputs, attrs, rows_on, to=lambda tensor: tensor):
     """Gradients of the first result by the floating inputs of an operator, by PyTorch's autograd."""
     leaves = []
 
@@ -32,7 +32,7 @@ def gradients(name, inputs, attrs, rows_on):
         values = values_of(x)
         if not isinstance(values, np.ndarray):
             return x
-        leaves.append(torch.from_numpy(np.array(values)).requires_grad_(values.dtype.kind == "f"))
+        leaves.append(to(torch.from_numpy(np.array(values))).requires_grad_(values.dtype.kind == "f"))
         if isinstance(x, SelectedRows):
             return SelectedRows._wrap(rows_on(x._rows), leaves[-1], x.height, x.is_merged)
         return LoDTensor._wrap(leaves[-1], x._lod) if isinstance(x, LoDTensor) else leaves[-1]
@@ -45,22 +45,29 @@ def gradients(name, inputs, attrs, rows_on):
     return [None if leaf.grad is None else leaf.grad.to_dense() for leaf in leaves]
 
 
+@pytest.mark.parametrize("place", ["emulated", *(["cuda"] if "cuda" in DEVICES else [])])
 @pytest.mark.parametrize("name", [name for name, op in lodkit.OPS.items() if op.gradient_rule])
-def test_gradients_of_operators(name):
+def test_gradients_of_operators(name, place):
     """They are those on the CPU, by the first sample that has any."""
     op = lodkit.OPS[name]
     for inputs, attrs in SAMPLES[name]:
         given = op._accept(tuple(map(copy, inputs)))
         expected = gradients(name, given, attrs, lambda rows: rows) if all(np.size(values_of(x)) for x in given) else []
         if any(x is not None for x in expected):
-            with on_gpu():
-                found = gradients(name, given, attrs, lambda rows: torch.from_numpy(rows.copy()))
+            found = gradients_there(name, given, attrs, place)
             for f, e in zip(found, expected, strict=True):
                 assert (f is None) == (e is None)
                 if e is not None:
-                    torch.testing.assert_close(f, e, equal_nan=True)
+                    torch.testing.assert_close(f.cpu(), e, equal_nan=True)
             return
     raise AssertionError("no sample has a gradient")
+
+
+def gradients_there(name, given, attrs, place):
+    if place == "cuda":
+        return gradients(name, given, attrs, lambda rows: torch.from_numpy(rows.copy()).cuda(), torch.Tensor.cuda)
+    with on_gpu():
+        return gradients(name, given, attrs, lambda rows: torch.from_numpy(rows.copy()))
 
 
 IDS, OFFSETS = torch.tensor([3, 0, 3, 5, 2, 2, 1]), torch.tensor([0, 3, 3, 5])

@@ -87,6 +87,8 @@ class View:
     def part(self, start, stop):
         """Rows ``start`` to ``stop``, of the same memory."""
         shape = (stop - start, *self.shape[1:])
+        if not math.prod(shape):  # Numba cannot slice arrays of no elements
+            return self.like(shape)
         pointer = self.pointer + start * self.columns * self.dtype.itemsize
         return View(self.array[start:stop], pointer, shape, self.dtype, self.library, self.device)
 

@@ -12,12 +12,10 @@ def sequence_pool(on, x: LoDTensor, /, *, pool, pad_value, level, return_index, 
     reduce = reduction(pool, return_index) if return_index or pool == "average" else pool
     values, levels = x._values, x._lod
     offsets = levels[-1] if level == -1 and levels else x._row_offsets(level)
+    if return_index:
+        return tuple(above(x, level, a) for a in on.reduce_with_index(reduce, values, offsets, pad_value, out))
     out = on.reduce_into(values, None, None, None, offsets, reduce, pad_value, out)
-    result = out if len(levels) == 1 else above(x, level, out)
-    if not return_index:
-        return result
-    index = on.argreduce_rows(reduce, values, None, None, offsets, out.shape)
-    return result, above(x, level, index)
+    return out if len(levels) == 1 else above(x, level, out)
 
 
 @ops.sequence_pool_grad.kernel("cpu", "cuda")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...arrays.cuda import elementwise, vector
-from .primitives.gradients import argreduce_rows
+from .primitives.indices import argreduce_rows
 from .primitives.offsets import offsets_like
 from .primitives.row_kernels import segment_of
 from .sequence_tokens import keep

@@ -104,7 +104,7 @@ HOMES = {
     "matrices": ("columns_of", "matmul", "matmul_ahead"),
     "merge": ("add_rows", "dense_rows", "merge_rows", "rows_grad", "single_runs", "table_grad", "total"),
     "norms": ("squared_norm", "stepped_norms"),
-    "reduce": ("argreduce_rows", "reduce_into"),
+    "reduce": ("reduce_into", "reduce_with_index"),
     "softmax": ("softmax_grad_rows", "softmax_rows", "sums_of_products"),
     "sort": ("sort_rows",),
     "update": ("put_together", "record_like", "update_all", "update_rows", "update_runs", "update_spread"),

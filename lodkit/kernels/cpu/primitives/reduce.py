@@ -143,6 +143,12 @@ def _take_ends(reduce, work, values, ids, weights, padding, offsets, pad, diviso
     take(out.size, values, row, pad, out)
 
 
+def reduce_with_index(reduce, values, offsets, pad_value, out=None):
+    """The maximum or minimum of every segment, as ``reduce_into`` gives it, and its first row: two arrays."""
+    out = reduce_into(values, None, None, None, offsets, reduce, pad_value, out)
+    return out, argreduce_rows(reduce, values, None, None, offsets, out.shape)
+
+
 def argreduce_rows(reduce, values, ids, padding_idx, offsets, shape):
     """Position (in ids, or in the rows) of the first extreme of every segment and column; -1 for an empty one."""
     values, ids, padding_idx = rows_to_read(values, ids, padding_idx)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from ....arrays import check_values
-from ....arrays.cuda import convert, fill, launch, view
+from ....arrays.cuda import convert, launch, view
 from ....jit import simd
 from ....jit.reducers import REDUCERS
 from ....ops.shared.reductions import check_grad_output
 from . import row_kernels as kernels
 from .gather import gather
+from .indices import argreduce_rows
 from .offsets import offsets_like
 from .reduce import group_of, reduce_rows, weight_totals, width_of
 from .reduce_kernels import WARP
@@ -30,17 +29,6 @@ def over_rows(kernel, width, offsets, out, *abc, ids=None, padding_idx=None, hei
     bits, padding = group_of(columns, width), -1 if padding_idx is None else padding_idx
     threads, ids = -(-rows // kernels.RUN) << bits if columns else 0, some if ids is None else ids
     launch(kernel, threads, *arrays, ids, some, padding, height, columns, bits, len(offsets), rows, out)
-
-
-def argreduce_rows(reduce, values, ids, padding_idx, offsets, shape):
-    """Position (in ids, or in the rows) of the first extreme of every segment and column; -1 for an empty one."""
-    offsets, extremes = offsets_like(values, offsets), values.like(shape, values.compute_dtype)
-    reduce_rows(reduce, values, ids, None, padding_idx, offsets, 0, extremes)
-    index = fill(values.like(shape, np.int64), -1)
-    source = values if len(values) else values.like((1, *values.shape[1:]))
-    places = {"ids": ids, "padding_idx": padding_idx, "height": len(values)}
-    over_rows(kernels.find_kernel(ids is not None), 1, offsets, index, source, extremes, **places)
-    return index
 
 
 def values_grad(values, ids, padding_idx, offsets, weights, out, grad, reduce):

@@ -1,4 +1,4 @@
-"""Template of kernels over rows and their segments: gradients of reductions, positions of extremes."""
+"""Template of kernels over rows and their segments, as of the gradients of reductions."""
 
 from __future__ import annotations
 
@@ -75,20 +75,6 @@ def spread_kernel(width, weighted, divisor, root):
         vector.store(out, i * columns + j, x)
 
     return row_kernel(spread, width)
-
-
-@functools.cache
-def find_kernel(gather):
-    """First position of each segment's extreme: a = values, b = extremes, out = positions, -1 so far."""
-    read = reader(1, gather)
-
-    def find(i, s, j, values, extremes, unused, ids, offsets, padding, height, columns, out):
-        x = simd.lane(read(values, ids, i, j, columns, height, padding), 0)
-        best = vector.number(extremes, s * columns + j)
-        if x == best or (x != x and best != best):
-            vector.atomic_first(out, s * columns + j, i)
-
-    return row_kernel(find)
 
 
 @functools.cache

@@ -1,0 +1,163 @@
+"""Kernels on a GPU, where LODKIT_TEST_DEVICES names cuda: samples, large batches, streams, threads."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pytest
+from conftest import copy
+
+pytest.importorskip("numba_cuda")
+pytest.importorskip("array_api_compat")
+pytest.importorskip("greenlet")
+
+from emulated import to_numpy
+from gpus import LIBRARIES, to_gpu
+from samples import SAMPLES, defined
+from test_every_op import same, same_bits
+
+import lodkit
+from lodkit import LoDTensor, SelectedRows
+from lodkit.arrays.cuda import launcher
+
+if not LIBRARIES:
+    pytest.skip("LODKIT_TEST_DEVICES names no cuda", allow_module_level=True)
+
+CASES = [pytest.param(n, *case, id=f"{n}-{i}") for n, cases in SAMPLES.items() for i, case in enumerate(cases)]
+each_library = pytest.mark.parametrize("library", LIBRARIES)
+of_streams = pytest.mark.parametrize("library", [name for name in LIBRARIES if name != "numba.cuda"])
+
+
+@each_library
+@pytest.mark.parametrize(("name", "inputs", "attrs"), CASES)
+def test_kernel_equals_definition(library, name, inputs, attrs):
+    op = lodkit.OPS[name]
+    there = [to_gpu(x, library) for x in op._accept(tuple(map(copy, inputs)))]
+    try:
+        found = op(*there, **attrs)
+    except lodkit.DeviceError as error:
+        assert library == "numba.cuda" and "have no arithmetic" in str(error)
+        pytest.skip("Numba's arrays have no arithmetic")
+    same(to_numpy(found), defined(op, inputs, attrs))
+
+
+def batches():
+    """Large inputs: segments of power-law lengths, a few of them long, and ids of which some are hot."""
+    rng = np.random.default_rng(0)
+    lengths = np.minimum(rng.zipf(1.6, 20_000), 60_000)
+    lengths[::7] = 0
+    rows = int(lengths.sum())
+    x = LoDTensor(rng.standard_normal((rows, 16)).astype(np.float32), [lengths])
+    ids = LoDTensor(rng.zipf(1.2, rows) % 30_000, [lengths])
+    table = rng.standard_normal((30_000, 64)).astype(np.float32)
+    few = LoDTensor(rng.integers(0, 30_000, 60_000), [np.full(3_000, 20)])
+    grad = rng.standard_normal((3_000, 64)).astype(np.float32)
+    spread = SelectedRows(rng.zipf(1.2, 90_000) % 30_000, rng.standard_normal((90_000, 64)).astype(np.float32), 30_000)
+    for pool in ("sum", "mean", "max", "logsumexp"):
+        yield "sequence_pool", (x,), {"pool": pool}
+    yield "sequence_softmax", (LoDTensor(x.values[:, 0].copy(), [lengths]),), {}
+    yield "sequence_reverse", (x,), {}
+    yield "embedding_bag", (table, few), {"pool": "mean"}
+    yield "embedding_bag", (table, ids), {}
+    yield "embedding_bag_grad", (table, few, grad), {}
+    yield "lookup_table", (table, ids), {}
+    yield "merge_selected_rows", (spread,), {}
+    yield "sgd", (table, spread), {"lr": 0.1}
+    yield "adagrad", (table, spread, np.ones_like(table)), {"lr": 0.1}
+    yield "unique", (ids.values,), {"return_inverse": True, "return_counts": True}
+    yield "sequence_pad", (LoDTensor(x.values[: 400 * 50], [np.full(400, 50)]),), {}
+    yield "segment_reduce", (x.values, np.sort(rng.integers(0, 5_000, rows))), {"by": "ids"}
+
+
+BATCHES = [pytest.param(*case, id=f"{case[0]}-{i}") for i, case in enumerate(batches())]
+
+
+@of_streams
+@pytest.mark.parametrize(("name", "inputs", "attrs"), BATCHES)
+def test_large_batches_are_those_of_the_cpu(library, name, inputs, attrs, monkeypatch):
+    """To rounding; and the same bits from run to run, however many blocks there are."""
+    op, found = lodkit.OPS[name], []
+    for blocks in (8, 8, 1):
+        monkeypatch.setattr(launcher, "BLOCKS_EACH", blocks)
+        monkeypatch.setattr(launcher, "_loaded", {} if blocks == 1 else launcher._loaded)
+        found.append(to_numpy(op(*(to_gpu(copy(x), library) for x in inputs), **attrs)))
+    same_bits(found[1], found[0])
+    same_bits(found[2], found[0])
+    expected = op(*map(copy, inputs), **attrs)
+    for got, wanted in zip(parts(found[0]), parts(expected), strict=True):
+        np.testing.assert_allclose(got, wanted, rtol=2e-4, atol=2e-3 if wanted.dtype.kind == "f" else 0)
+
+
+def parts(result):
+    """The arrays of a result."""
+    if isinstance(result, tuple):
+        return [array for part in result for array in parts(part)]
+    if isinstance(result, SelectedRows):
+        return [result.rows, result.value]
+    return [result.values if isinstance(result, LoDTensor) else result]
+
+
+def in_stream(library):
+    """A context in which a stream of its own is current, and a function that keeps the GPU busy there."""
+    if library == "torch":
+        import torch
+
+        return torch.cuda.stream(torch.cuda.Stream()), lambda: torch.cuda._sleep(200_000_000)
+    import cupy
+
+    code = 'extern "C" __global__ void s() { long long t = clock64(); while (clock64() - t < 200000000); }'
+    slow = cupy.RawKernel(code, "s")
+    return cupy.cuda.Stream(non_blocking=True), lambda: slow((1,), (1,), ())
+
+
+@of_streams
+def test_work_waits_for_the_callers_stream(library):
+    """Nothing is read before what was queued there has written it."""
+    lengths = np.arange(1_000) % 9
+    numbers = np.random.default_rng(0).integers(-9, 9, (lengths.sum(), 8)).astype(np.float32)
+    x = to_gpu(LoDTensor(np.zeros_like(numbers), [lengths]), library)
+    source, stream_busy = to_gpu(numbers, library), in_stream(library)
+    context, busy = stream_busy
+    expected = lodkit.sequence_pool(LoDTensor(numbers, [lengths]))
+    for _ in range(3):
+        x.values[...] = 0
+        with context:
+            busy()
+            x.values[...] = source
+            pooled = lodkit.sequence_pool(x)
+            np.testing.assert_array_equal(to_numpy(pooled), expected)
+
+
+@of_streams
+def test_threads_on_one_gpu(library):
+    """Each with batches of its own, on the default stream."""
+    rng, failed = np.random.default_rng(0), []
+    table = rng.integers(-9, 9, (500, 24)).astype(np.float32)
+    there = to_gpu(table, library)
+    gate = threading.Barrier(8)
+
+    def run(seed):
+        try:
+            own = np.random.default_rng(seed)
+            gate.wait()
+            for _ in range(40):
+                lengths = own.integers(0, 40, 60)
+                ids = LoDTensor(own.integers(0, 500, lengths.sum()), [lengths])
+                found = lodkit.embedding_bag(there, to_gpu(ids, library), pool="sum")
+                np.testing.assert_array_equal(to_numpy(found), lodkit.embedding_bag(table, ids, pool="sum"))
+                grad = SelectedRows(ids.values, np.ones((len(ids.values), 24), np.float32), 500)
+                param = to_gpu(table.copy(), library)
+                lodkit.sgd(param, to_gpu(grad, library), lr=1.0)
+                home = table.copy()
+                lodkit.sgd(home, grad, lr=1.0)
+                np.testing.assert_array_equal(to_numpy(param), home)
+        except BaseException as error:
+            failed.append(error)
+
+    threads = [threading.Thread(target=run, args=(seed,)) for seed in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failed, failed[0]
