@@ -12,6 +12,7 @@ import numpy as np
 import simt
 
 import lodkit
+from lodkit.arrays.cuda import launcher
 from lodkit.arrays.cuda.memory import checked, library_of
 from lodkit.arrays.cuda.views import View
 from lodkit.arrays.generic import device_of, is_array
@@ -127,6 +128,9 @@ class Library:
     def read(self, x):
         return x.numpy.copy()
 
+    def number(self, x):
+        return int(self.read(x)[0])
+
     def namespace(self):
         return Namespace()
 
@@ -142,6 +146,7 @@ class Launcher:
 
     def __call__(self, kernel, blocks, block, args, exact):
         self.launches += 1
+        launcher.place_of(args)
         pointers = [simt.Pointer(elements(a)) if type(a) is View else a for a in args]
         if not exact:
             blocks = min(blocks, 3)

@@ -66,6 +66,7 @@ class KernelTable:
         for key in itertools.product(*(kind_keys(kinds, self.variadic and i == last) for i, kinds in taken)):
             self.kernels[device, key] = launch
         self._selected.clear()
+        self._on_gpu.clear()
 
     def _find(self, device, kinds):
         if (device, kinds) not in self.kernels:

@@ -28,6 +28,7 @@ from .explaining import by_position, explain
 from .inputs import accept_inputs, check_count, label_of, names_of
 from .kernel_table import KernelTable
 from .kinds import Dense, check_whole, kind_of, kinds_of, name_of, numbers_among, run_numbers, run_rows
+from .on_gpu import keep_launcher, launcher_on_gpu
 from .out import call_with_out
 from .recording import call_recorded, closed, note_update, open_tapes
 from .tape import differentiate
@@ -60,7 +61,7 @@ class Op(KernelTable):
         self._checks = {p.name: checker(hints.get(p.name), p.name, self.name) for p in keywords}
         self._tests = {name: check.test for name, check in self._checks.items()}
         self._varying = [i for i, kinds in enumerate(self.inputs.values()) if len(kinds - {type(None)}) > 1]
-        self.kernels, self._selected, self._shared, self._loaded = {}, {}, [], set()
+        self.kernels, self._selected, self._on_gpu, self._shared, self._loaded = {}, {}, {}, [], set()
         self.gradient_rule = self.example_function = None
         self.infer_function = self._like((like,) if like else self.updates, hints.get("return") is Dense)
 
@@ -79,10 +80,13 @@ class Op(KernelTable):
                 key = tuple(map(type, inputs))
             found = self._selected.get(key)
             if found is None:
-                if holds_tensors(inputs):
+                if self._on_gpu and (launch := launcher_on_gpu(self, key, inputs)):
+                    found = launch, (), ()
+                elif holds_tensors(inputs):
                     return call_on_arrays(self, inputs, attrs)
-                given, inputs = inputs, self._accept(inputs)
-                found = self._choose(inputs, given)
+                else:
+                    given, inputs = inputs, self._accept(inputs)
+                    found = self._choose(inputs, given)
             launch, ragged, sparse = found
             if ragged:  # four tests take 90 ns less than four empty loops
                 for i in ragged:
@@ -227,6 +231,8 @@ class Op(KernelTable):
                 types = tuple(map(type, given))
                 with_numbers = functools.partial(run_numbers, launch, numbers)
                 self._selected[types[0] if len(types) == 1 else types] = with_numbers, ragged, sparse
+        else:
+            keep_launcher(self, given, inputs, launch)
         return launch, ragged, sparse
 
     def _launcher(self, inputs):

@@ -18,4 +18,5 @@ from .memory import (
     rows_on_device_of,
     view,
 )
+from .slots import free_slots, slots
 from .views import View

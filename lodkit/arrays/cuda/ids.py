@@ -7,9 +7,9 @@ import numpy as np
 from ...errors import DTypeError, LoDError, RowIndexError, bad_id
 from ..bounds import bounds_check
 from . import vector
-from .kernels import fill
 from .launcher import elementwise
 from .memory import view
+from .slots import free_slots, slots
 from .views import pending, raise_pending
 
 
@@ -52,13 +52,15 @@ def checked_ids(ids, height, name="ids", error=None, always=False):
     mode = "raise" if always else bounds_check()
     if mode == "clamp" or not ids.size:
         return ids
-    first = fill(ids.like((1,), np.int64), -1)  # without a copy from the CPU, which would synchronise
+    free = free_slots(ids, 1)
+    first = slots(free, ids, 1)  # without a copy from the CPU, which would synchronise
     first_outside(ids.size, ids, height, first)
     error = error or (lambda numbers, at: bad_id(numbers, height, name, at))
     if mode == "raise":
-        at = int(first.read()[0])
+        at = first.number()
         if at >= 0:
             raise error(ids.read(), at)
+        free.append(first)
         return ids
     pending.append((first, lambda at: _late(error, ids.library.read(ids.array), at, height, name)))
     if len(pending) > MOST_PENDING:

@@ -89,29 +89,44 @@ def launch(kernel, threads, *args, block=BLOCK, exact=False):
     exact : bool
         Launch one thread per work item, however large the grid.
     """
-    if threads <= 0:
-        return
+    if threads > 0:
+        runner(kernel, -(-threads // block), block, args, exact)
+
+
+def _mixed(args):
     places = {(a.library, a.device) for a in args if type(a) is View}
-    if len(places) > 1:
-        names = sorted(f"{type(library).__name__} cuda:{device}" for library, device in places)
-        raise DeviceError(f"arrays of one call are of {' and '.join(names)}; bring them to one device and library")
-    blocks = -(-threads // block)
-    runner(kernel, blocks, block, args, exact)
+    names = sorted(f"{type(library).__name__} cuda:{device}" for library, device in places)
+    return DeviceError(f"arrays of one call are of {' and '.join(names)}; bring them to one device and library")
+
+
+def place_of(args):
+    """The library and the device of the arrays among a kernel's arguments; DeviceError unless all share them."""
+    first = None
+    for a in args:
+        if type(a) is View:
+            if first is None:
+                first = a
+            elif a.library is not first.library or a.device != first.device:
+                raise _mixed(args)
+    return first.library, first.device
 
 
 def _on_device(kernel, blocks, block, args, exact):
-    array = next(a for a in args if type(a) is View)
-    device, library = array.device, array.library
-    key = kernel, device, tuple(type_name(a) for a in args)
-    found = _loaded.get(key) or _load(key)
+    library, device = place_of(args)
+    # Numbers go by their type, whose name takes longer. Lists are quicker than generators.
+    key = kernel, device, *[a.type_name if type(a) is View else type(a) for a in args]
+    found = _loaded.get(key) or _load(key, args)
     if not exact:
         blocks = min(blocks, found.most_blocks)
     values = [a.pointer if type(a) is View else a for a in args]
     config, stream = _config(blocks, block), _stream(library.stream(device))
-    before = found.current()
     if not hasattr(_thread, "ready"):
-        before.set_current()  # a thread without a context reports device 0, and cannot launch
+        found.current().set_current()  # a thread without a context reports device 0, and cannot launch
         _thread.ready = True
+    if found.alone:
+        found.launch(stream, config, found.kernel, *values)
+        return
+    before = found.current()
     if before.device_id == device:
         found.launch(stream, config, found.kernel, *values)
         return
@@ -125,15 +140,17 @@ def _on_device(kernel, blocks, block, args, exact):
 #: Carries out launches; tests put an emulator here.
 runner = _on_device
 
+_NUMBERS = {np.dtype(name).type: name for name in "float32 float64 int32 int64 uint8 uint16 uint32 uint64".split()}
+_NUMBERS[int] = "int64"
+
 
 def type_name(x):
     """Type of an argument: ``float32*`` for an array, ``int64`` for a number."""
     if type(x) is View:
         return x.type_name
-    if type(x) is int:
-        return "int64"
-    if isinstance(x, np.generic):
-        return x.dtype.name
+    name = _NUMBERS.get(type(x))
+    if name:
+        return name
     raise TypeError(f"a kernel takes arrays, integers and NumPy scalars, got {x!r}")
 
 
@@ -147,9 +164,9 @@ def _stream(handle):
     return _core().Stream.from_handle(handle)
 
 
-def _load(key):
-    """Load the machine code of a kernel for one device."""
-    kernel, device_id, names = key
+def _load(key, args):
+    """Load the machine code of a kernel for one device and the types of its arguments."""
+    (kernel, device_id, *_), names = key, tuple(map(type_name, args))
     with _lock:
         if key not in _loaded:
             core = _core()
@@ -166,8 +183,16 @@ def _load(key):
                 current=core.Device,
                 launch=core.launch,
                 most_blocks=BLOCKS_EACH * device.properties.multiprocessor_count,
+                alone=_count_devices(core) == 1,
             )
         return _loaded[key]
+
+
+def _count_devices(core):
+    """The number of GPUs, under its name in cuda.core 1 or before; 2 where neither is known."""
+    system = getattr(core, "system", None)
+    count = getattr(system, "get_num_devices", None)
+    return count() if count else getattr(system, "num_devices", 2)
 
 
 def _core():

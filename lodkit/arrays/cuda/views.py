@@ -15,6 +15,7 @@ _POINTERS = {
     for name in ("float16", "float32", "float64", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 }
 _POINTERS[np.dtype(bool)] = "uint8*"  # masks, as results only
+_COMPUTE = {name: np.dtype(COMPUTE_DTYPE.get(name[:-1], name[:-1])) for name in _POINTERS.values()}
 
 
 class View:
@@ -44,8 +45,7 @@ class View:
     @property
     def compute_dtype(self):
         """Type in which its values are computed."""
-        name = self.type_name[:-1]
-        return np.dtype(COMPUTE_DTYPE.get(name, name))
+        return _COMPUTE[self.type_name]
 
     @property
     def end(self):
@@ -100,6 +100,13 @@ class View:
         """Copy a NumPy array to the same device."""
         return self.library.send(np.asarray(array, order="C"), self.device)
 
+    def number(self):
+        """The first element. Synchronises with the device, and raises deferred errors."""
+        found = self.library.number(self.array)
+        if pending:
+            raise_pending()
+        return found
+
     def read(self):
         """Copy the values to NumPy. Synchronises with the device, and raises deferred errors."""
         values = self.library.read(self.array)
@@ -126,7 +133,7 @@ def raise_pending():
             first, error = pending.popleft()
         except IndexError:  # another thread may have taken the last
             break
-        at = int(first.library.read(first.array)[0])
+        at = first.library.number(first.array)
         if at >= 0 and found is None:
             found = error(at)
     if found is not None:

@@ -105,10 +105,10 @@ def _largest(i, ids, found):
 def from_ids(ids, num_segments, allow_gaps=True):
     """Checked Offsets of sorted segment ids. Synchronises with the device."""
     ids = integers(ids, "segment_ids")
-    decrease, last = found_in(_first_unsorted, ids, ids.size - 1, slots=2) if ids.size else (-1, -1)
+    decrease, last = found_in(_first_unsorted, ids, ids.size - 1, count=2) if ids.size else (-1, -1)
     if decrease >= 0 or (num_segments is not None and not last < num_segments) or (num_segments or 0) < 0:
         ops.check_segment_ids(ids.read(), num_segments)
-    if not allow_gaps and found_in(_first_gap, ids, slots=1)[0] >= 0:
+    if not allow_gaps and found_in(_first_gap, ids, count=1)[0] >= 0:
         ops.check_no_gaps(ids.read())
     return _from_sorted(ids, last + 1 if num_segments is None else num_segments)
 
@@ -117,10 +117,10 @@ def from_unsorted_ids(ids, num_segments):
     """Checked Offsets of unsorted segment ids, and an order that groups them. Synchronises with the device."""
     ids = integers(ids, "segment_ids")
     if num_segments is None:
-        negative, largest = found_in(_largest, ids, slots=2) if ids.size else (-1, -1)
+        negative, largest = found_in(_largest, ids, count=2) if ids.size else (-1, -1)
         num_segments = LONG - largest + 1 if largest >= 0 else 0
     else:
-        negative = found_in(first_outside, ids, num_segments, slots=1)[0]
+        negative = found_in(first_outside, ids, num_segments, count=1)[0]
     if negative >= 0 or num_segments < 0:
         ops.check_unsorted_ids(ids.read(), num_segments)
     sorted_ids, order = (sort_few if ids.size <= FEW else argsort)(ids, num_segments)

@@ -116,7 +116,7 @@ def lengths_top_k_grad(values, lengths, indices, grad, /):
     offsets = to_offsets(lengths, "lengths", len(values)).offsets
     ops.check_indices(indices, len(offsets) - 1)
     k, n = indices.columns, indices.size
-    at = found_in(_first_outside, indices, offsets, k, slots=1)[0] if n else -1
+    at = found_in(_first_outside, indices, offsets, k, count=1)[0] if n else -1
     if at >= 0:
         raise ops.bad_index(indices.read(), np.diff(offsets.read()), *divmod(at, k))
     check_gradient(grad, indices.shape)

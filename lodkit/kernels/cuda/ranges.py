@@ -54,7 +54,7 @@ def check_ranges(ranges, rows):
     ranges = ids_of(ranges, "ranges")
     ops.check_ranges_shape(ranges.shape)
     starts, lengths = (ranges.like(ranges.shape[:2], np.int64) for _ in range(2))
-    first = found_in(_split, starts, lengths, ranges, rows, slots=1)[0]
+    first = found_in(_split, starts, lengths, ranges, rows, count=1)[0]
     if first >= 0:
         raise ops.bad_range(ranges.read(), first, rows)
     return starts, lengths

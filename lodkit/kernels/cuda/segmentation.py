@@ -76,7 +76,7 @@ def lengths_to_weights(lengths, /, *, power):
 def lengths_to_shape(lengths, /):
     from_lengths(lengths)
     lengths = integers(lengths, "lengths")
-    other, first = found_in(_compare, lengths, slots=2) if lengths.size else (-1, 0)
+    other, first = found_in(_compare, lengths, count=2) if lengths.size else (-1, 0)
     if other >= 0:
         ops.check_equal(lengths.read())
     return lengths.send(np.array([lengths.size, first])).array

@@ -51,7 +51,7 @@ def rows_of(indices, ends, offsets):
     if not len(rows):
         return -1, rows
     numbers = *(offsets_like(indices, each).offsets for each in (ends, offsets)), len(offsets) - 1
-    at = found_in(_find_outside, indices, *numbers, slots=1)[0]
+    at = found_in(_find_outside, indices, *numbers, count=1)[0]
     return at, rows if at >= 0 else _find_rows.into(rows, indices, *numbers)
 
 

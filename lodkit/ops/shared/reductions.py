@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Literal
 
 import numpy as np
@@ -73,6 +74,7 @@ def result_dtype(dtype, reduce, asked=None):
     return np.dtype(np.int64) if dtype.kind == "i" and reduce in ("sum", "prod") else dtype
 
 
+@functools.lru_cache(256)
 def pad_of(pad_value, dtype):
     """``pad_value`` as a value of ``dtype``."""
     whole = dtype.kind == "i" and isinstance(pad_value, int)  # which floating numbers hold up to 2**53

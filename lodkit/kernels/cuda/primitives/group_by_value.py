@@ -7,9 +7,9 @@ import numpy as np
 from ....arrays.cuda import BLOCK, cuda, elementwise, launch, vector
 from .reduce_kernels import ALL, WARP
 from .row_kernels import segment_of
+from .runs import Runs
 from .scan import WARP_BITS, WARPS
 from .small_group_by import runs_below
-from .sort import Runs
 
 LOOKS = 128  # blocks at most that look for the extremes: what their warps find is read by the host
 LARGEST = (1 << 63) - 1

@@ -8,7 +8,7 @@ from ....arrays import check_values
 from ....arrays.cuda import add_to, convert, copied, fill, iota, view
 from ....lod import SelectedRows
 from .gather import put_rows, rows_without
-from .offsets import Offsets, cut, inspected, settings
+from .offsets import Found, Offsets, cut, settings
 from .reduce import reduce_rows
 from .small_group_by import runs_below
 
@@ -32,9 +32,7 @@ def runs_of(grad):
 def sort_rows(rows, height):
     """Sort row numbers, stably: their order, Offsets of the runs of equal ones, the row of each. Synchronises."""
     found = runs_below(rows, height)
-    if rows.size <= settings.tile_rows:
-        return found.order, Offsets(found.offsets, rows.size), found.rows
-    return found.order, cut(found.offsets, inspected(found.offsets)), found.rows
+    return found.order, cut(found.offsets, Found(-1, found.longest, 0, rows.size)), found.rows
 
 
 def merge_rows(x):

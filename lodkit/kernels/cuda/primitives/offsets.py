@@ -8,7 +8,7 @@ import weakref
 
 import numpy as np
 
-from ....arrays.cuda import elementwise, fill, vector
+from ....arrays.cuda import elementwise, free_slots, slots, vector
 from ....lod.offsets import tiles_of
 from .row_kernels import lower_bound
 from .scan import offsets_of
@@ -73,11 +73,15 @@ class Found(typing.NamedTuple):
     last: int
 
 
-def found_in(kernel, array, *numbers, slots):
+def found_in(kernel, array, *numbers, count):
     """Run a kernel that records facts about an array in int64 slots, initially -1, and read them. Synchronises."""
-    noted = fill(array.like((slots,), np.int64), -1)
+    free = free_slots(array, count)
+    noted = slots(free, array, count)
     kernel(array.size, array, *numbers, noted)
-    return noted.read().tolist()
+    found = noted.read().tolist()
+    if found == [-1] * count:
+        free.append(noted)
+    return found
 
 
 LONG = 1 << 62
@@ -100,7 +104,7 @@ def _inspect(s, offsets, last, tile, found):
 def inspected(offsets, tile=None):
     """Inspect offsets (at least one) on their device: ``longest`` counts from ``tile`` rows up. Synchronises."""
     tile = settings.tile_rows if tile is None else tile
-    decrease, short, first, last = found_in(_inspect, offsets, offsets.size - 1, tile, slots=4)
+    decrease, short, first, last = found_in(_inspect, offsets, offsets.size - 1, tile, count=4)
     return Found(decrease, LONG - short if short >= 0 else 0, first, last)
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ....arrays.cuda import device, elementwise, fill, vector
-from .sort import Runs, argsort, runs
+from ....arrays.cuda import device, elementwise, vector
+from .runs import buffers_of_runs, found_runs, note_count
+from .sort import argsort, runs
 
 FEW = 1024  # ids; with more the comparisons take longer than a radix sort's passes
 
@@ -27,7 +28,7 @@ def _rank(i, ids, n, height, sorted_ids, order):
 
 
 @elementwise
-def _table(i, ids, n, height, rows, offsets, count):
+def _table(i, ids, n, height, offsets, rows):
     """The runs of sorted ids: a thread counts the runs that start before its id."""
     key, before = vector.number(ids, i), 0
     for j in range(1, i + 1):
@@ -35,7 +36,12 @@ def _table(i, ids, n, height, rows, offsets, count):
     if key < height and (i == 0 or vector.number(ids, i - 1) != key):
         rows[before], offsets[before] = key, i
     if key < height and (i == n - 1 or vector.number(ids, i + 1) == height):
-        offsets[before + 1], count[0] = i + 1, before + 1
+        offsets[before + 1] = i + 1
+    if i == n - 1:
+        inside = vector.number(ids, 0) < height
+        note_count(rows, n, before + 1 if inside else 0)
+        if not inside:
+            offsets[0] = 0
 
 
 def sort_few(ids, height):
@@ -47,11 +53,10 @@ def sort_few(ids, height):
 
 def few_runs(ids, height):
     """The Runs of at most FEW ids. Synchronises with the device."""
-    n, (sorted_ids, order) = ids.size, sort_few(ids, height)
-    rows, offsets, count = ids.like((n,), np.int64), ids.like((n + 1,), np.int64), fill(ids.like((1,), np.int64), 0)
-    _table(n, sorted_ids, n, height, rows, offsets, count)
-    found = int(count.read()[0])
-    return Runs(rows.part(0, found), offsets.part(0, found + 1) if found else fill(ids.like((1,), np.int64), 0), order)
+    sorted_ids, order = sort_few(ids, height)
+    rows, offsets = buffers_of_runs(ids, ids.size)
+    _table(ids.size, sorted_ids, ids.size, height, offsets, rows)
+    return found_runs(rows, offsets, order)
 
 
 def runs_below(ids, height):

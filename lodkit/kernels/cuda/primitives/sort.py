@@ -8,13 +8,13 @@ sorted in shared memory first so that what is written lies together. Nothing dep
 from __future__ import annotations
 
 import functools
-from typing import NamedTuple
 
 import numpy as np
 
-from ....arrays.cuda import BLOCK, View, cuda, device, fill, launch, vector
+from ....arrays.cuda import BLOCK, cuda, device, launch, vector
 from . import cub, scan
 from .reduce_kernels import ALL, WARP
+from .runs import buffers_of_runs, found_runs, note_count
 from .scan import WARP_BITS, WARPS, before_thread, counts_in_warp, number_now, scan_kernel, starts_of, sums_in_chunks
 
 DIGIT_BITS = 8
@@ -23,24 +23,6 @@ ITEMS = 16  # ids of a tile that a thread has: a warp's are consecutive, its lan
 WIDE_ITEMS = 8  # the same where they are int64: a tile, with its positions, fits into 48 KiB of shared memory
 FEW_CHUNKS = 16  # so many counts are summed by every block for itself, quicker than by a launch
 NARROW = 1 << 31  # below this, ids and positions are int32
-
-
-class Runs(NamedTuple):
-    """Positions of each id.
-
-    Attributes
-    ----------
-    rows : View of int64
-        The different ids, ascending.
-    offsets : View of int64
-        One more than rows: where the positions of each start in ``order``.
-    order : View of int32 or int64
-        Positions, by id; of one id in ascending order.
-    """
-
-    rows: View
-    offsets: View
-    order: View
 
 
 @functools.cache
@@ -265,27 +247,26 @@ def is_head(ids, i, height):
 
 @device
 def write_run(ids, i, n, height, heads, offsets, rows):
-    """Put down the run that starts at i, the ``heads``-th, and where the last one ends."""
+    """Put down the run that starts at i, the ``heads``-th, and where the last one ends; how many there are behind."""
     row, before = vector.number(ids, i), vector.number(ids, i - 1) if i > 0 else -1
     if row != before:
         offsets[heads - 1 if row < height else heads] = i
         if row < height:
             rows[heads - 1] = row
-    if i == n - 1 and row < height:
-        offsets[heads] = n
+    if i == n - 1:
+        note_count(rows, n, heads)
+        if row < height:
+            offsets[heads] = n
 
 
 def runs(sorted_ids, order, height):
     """The Runs of what ``argsort`` gives for the same ``height``; ids outside have none. Synchronises."""
-    n, count = sorted_ids.size, 0
+    n = sorted_ids.size
+    rows, offsets = buffers_of_runs(order, n)
     if n:
         chunk, chunks = scan.share(n, BLOCK * scan.ITEMS)
-        starts = starts_of(is_head, sorted_ids, height, chunk, chunks)
-        count = int(starts.read()[-1])
-    rows, offsets = order.like((count,), np.int64), order.like((count + 1,), np.int64)
-    if count:
-        kernel = scan_kernel(is_head, counts_in_warp, write_run, True, scan.ITEMS)
+        given = chunks > 1
+        starts = starts_of(is_head, sorted_ids, height, chunk, chunks) if given else offsets
+        kernel = scan_kernel(is_head, counts_in_warp, write_run, given, scan.ITEMS)
         launch(kernel, chunks * BLOCK, sorted_ids, n, height, chunk, starts, offsets, rows, exact=True)
-    else:
-        fill(offsets, 0)
-    return Runs(rows, offsets, order)
+    return found_runs(rows, offsets, order)

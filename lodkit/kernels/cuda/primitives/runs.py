@@ -1,0 +1,62 @@
+"""The table of runs of equal ids: written for as many as there may be, then cut to what the host reads back at once."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ....arrays.cuda import View, device, elementwise, fill, vector
+from .offsets import LONG, settings
+
+
+class Runs(NamedTuple):
+    """Positions of each id.
+
+    Attributes
+    ----------
+    rows : View of int64
+        The different ids, ascending.
+    offsets : View of int64
+        One more than rows: where the positions of each start in ``order``.
+    order : View of int32 or int64
+        Positions, by id; of one id in ascending order.
+    longest : int
+        The most positions of an id, if more than ``offsets.settings.tile_rows``.
+    """
+
+    rows: View
+    offsets: View
+    order: View
+    longest: int
+
+
+def buffers_of_runs(like, n):
+    """Views for the rows of ``n`` ids, with two numbers behind them, and for their offsets."""
+    return like.like((n + 2,), np.int64), like.like((n + 1,), np.int64)
+
+
+@device
+def note_count(rows, n, count):
+    """Note the number of runs behind the rows, and that no long one has been seen."""
+    rows[n], rows[n + 1] = count, -1
+
+
+@elementwise
+def _longest(s, offsets, n, tile, rows):
+    if s < rows[n]:
+        length = vector.number(offsets, s + 1) - vector.number(offsets, s)
+        if length > tile:
+            vector.atomic_first(rows, n + 1, LONG - length)
+
+
+def found_runs(rows, offsets, order):
+    """The Runs in filled buffers. Synchronises, once."""
+    n, tile, found, short = order.size, settings.tile_rows, 0, -1
+    if n > tile:
+        _longest(n, offsets, n, tile, rows)
+    if n:
+        found, short = rows.part(n, n + 2).read().tolist()
+    else:
+        fill(offsets, 0)
+    return Runs(rows.part(0, found), offsets.part(0, found + 1), order, LONG - short if short >= 0 else 0)
