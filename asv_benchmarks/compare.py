@@ -25,7 +25,7 @@ if __name__ == "__main__" and "LODKIT_COMPARE_THREADS" not in os.environ:
     if chosen.device == "cuda":
         import compare_cuda
 
-        sys.exit(compare_cuda.run(chosen.only, chosen.quick))
+        sys.exit(compare_cuda.run(chosen.only, chosen.quick, chosen.json))
     status = 0
     for threads in chosen.threads.split(","):
         settings = dict.fromkeys(("LODKIT_COMPARE_THREADS", "NUMBA_NUM_THREADS", "OMP_NUM_THREADS"), threads)

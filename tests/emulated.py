@@ -129,7 +129,10 @@ class Library:
         return x.numpy.copy()
 
     def number(self, x):
-        return int(self.read(x)[0])
+        return self.read(x).item()
+
+    def numbers(self, x):
+        return self.read(x).tolist()
 
     def namespace(self):
         return Namespace()

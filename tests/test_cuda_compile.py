@@ -43,7 +43,13 @@ def launched():
         known = {kernel.py_func.__code__ for kernel, _ in found}
         usual = len(found)
         patch.setattr(offsets.settings, "tile_rows", 3)
-        run_samples(name for name in SAMPLES if name.startswith(("segment_reduce", "sequence_pool", "merge", "sgd")))
+        run_samples(
+            name
+            for name in SAMPLES
+            if name.startswith(
+                ("segment_reduce", "sequence_pool", "sequence_softmax", "sequence_log_softmax", "merge", "sgd")
+            )
+        )
     others = [key for key in list(found)[usual:] if key[0].py_func.__code__ not in known]
     assert others, "segments that are cut have kernels of their own"
     return list(found)[:usual] + others

@@ -130,6 +130,24 @@ def test_work_waits_for_the_callers_stream(library):
 
 
 @of_streams
+def test_deferred_checks_of_another_stream(library):
+    """They are waited for, too."""
+    table = to_gpu(np.ones((4, 2), np.float32), library)
+    context, busy = in_stream(library)
+    before = lodkit.bounds_check()
+    lodkit.bounds_check("defer")
+    try:
+        ids = to_gpu(np.array([1, 9]), library)
+        with context:
+            busy()
+            lodkit.lookup_table(table, ids)
+        with pytest.raises(lodkit.RowIndexError, match=r"ids\[1\] = 9"):
+            lodkit.lengths_to_offsets(to_gpu(np.array([1, 2]), library))
+    finally:
+        lodkit.bounds_check(before)
+
+
+@of_streams
 def test_threads_on_one_gpu(library):
     """Each with batches of its own, on the default stream."""
     rng, failed = np.random.default_rng(0), []

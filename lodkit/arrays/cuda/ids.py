@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 
 from ...errors import DTypeError, LoDError, RowIndexError, bad_id
 from ..bounds import bounds_check
 from . import vector
+from .kernels import fill
 from .launcher import elementwise
 from .memory import view
 from .slots import free_slots, slots
@@ -40,6 +43,18 @@ def check_vector(x, name):
 
 
 MOST_PENDING = 256  # deferred checks: each keeps its ids alive
+_blocks: dict[tuple, tuple] = {}  # (library, device, stream) -> slots for deferred checks, and a counter of those used
+
+
+def _next_slot(ids, stream):
+    """A slot for a deferred check: a View of slots, which are read together, and its number."""
+    key = ids.library, ids.device, stream
+    slots, numbers = _blocks.get(key, (None, iter(())))
+    k = next(numbers, MOST_PENDING)
+    if k >= MOST_PENDING:
+        slots, numbers, k = fill(ids.like((MOST_PENDING,), np.int64), -1), itertools.count(1), 0
+        _blocks[key] = slots, numbers
+    return slots, k
 
 
 def checked_ids(ids, height, name="ids", error=None, always=False):
@@ -52,17 +67,20 @@ def checked_ids(ids, height, name="ids", error=None, always=False):
     mode = "raise" if always else bounds_check()
     if mode == "clamp" or not ids.size:
         return ids
-    free = free_slots(ids, 1)
-    first = slots(free, ids, 1)  # without a copy from the CPU, which would synchronise
-    first_outside(ids.size, ids, height, first)
     error = error or (lambda numbers, at: bad_id(numbers, height, name, at))
     if mode == "raise":
+        free = free_slots(ids, 1)
+        first = slots(free, ids, 1)
+        first_outside(ids.size, ids, height, first)
         at = first.number()
         if at >= 0:
             raise error(ids.read(), at)
         free.append(first)
         return ids
-    pending.append((first, lambda at: _late(error, ids.library.read(ids.array), at, height, name)))
+    stream = ids.library.stream(ids.device)
+    found, k = _next_slot(ids, stream)
+    first_outside(ids.size, ids, height, found.part(k, k + 1))
+    pending.append((found, k, stream, lambda at: _late(error, ids.library.read(ids.array), at, height, name)))
     if len(pending) > MOST_PENDING:
         raise_pending()
     return ids

@@ -38,8 +38,12 @@ class Library:
     """What all libraries share."""
 
     def number(self, x):
-        """The first of an array's integers, read from the device."""
-        return int(self.read(x)[0])
+        """The number in an array of one, read from the device."""
+        return self.read(x).item()
+
+    def numbers(self, x):
+        """The numbers of an array, read from the device."""
+        return self.read(x).tolist()
 
 
 class Cupy(Library):
@@ -80,6 +84,9 @@ class Cupy(Library):
 
     def stream(self, device):
         return self.cupy.cuda.get_current_stream(device).ptr
+
+    def synchronize(self, device):
+        self.cupy.cuda.Device(device).synchronize()
 
 
 class Torch(Library):
@@ -122,6 +129,9 @@ class Torch(Library):
     def number(self, x):
         return x.item()  # no array is made
 
+    def numbers(self, x):
+        return x.tolist()
+
     def namespace(self):
         import array_api_compat.torch as xp
 
@@ -130,6 +140,9 @@ class Torch(Library):
     def stream(self, device):
         number = self.number_of_stream
         return number(device) if number else self.torch.cuda.current_stream(device).cuda_stream
+
+    def synchronize(self, device):
+        self.torch.cuda.synchronize(device)
 
 
 class Numba(Library):

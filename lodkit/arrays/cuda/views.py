@@ -24,12 +24,19 @@ class View:
     ``type_name`` is the type of a pointer to its elements, as ``launch`` names it; float16 is passed as uint16 bits.
     """
 
-    __slots__ = ("array", "device", "dtype", "is_copy", "library", "pointer", "shape", "type_name")
+    __slots__ = ("_array", "_make", "device", "dtype", "is_copy", "library", "pointer", "shape", "type_name")
 
-    def __init__(self, array, pointer, shape, dtype, library, device, is_copy=False):
-        self.array, self.pointer, self.library, self.device = array, pointer, library, device
-        self.shape, self.dtype, self.is_copy = tuple(shape), dtype, is_copy
+    def __init__(self, array, pointer, shape, dtype, library, device, is_copy=False, make=None):
+        self._array, self.pointer, self.library, self.device = array, pointer, library, device
+        self.shape, self.dtype, self.is_copy, self._make = tuple(shape), dtype, is_copy, make
         self.type_name = _POINTERS[dtype]
+
+    @property
+    def array(self):
+        """The array; that of a part is made when it is asked for, which takes longer than a View."""
+        if self._make is not None:
+            self._array, self._make = self._make(), None
+        return self._array
 
     def __len__(self):
         return self.shape[0]
@@ -67,6 +74,13 @@ class View:
         """New array on the same device, of the same library."""
         return self.library.empty(shape, self.dtype if dtype is None else np.dtype(dtype), self.device)
 
+    def buffers(self, count, n, dtype):
+        """``count`` new vectors of ``n`` elements in one piece of memory, each on a multiple of 16 bytes."""
+        step = -(-n // 16) * 16
+        whole = self.like((count, step), dtype)
+        start, step = whole.pointer, step * whole.dtype.itemsize
+        return [whole._like(start + k * step, (n,), lambda k=k: whole.array[k, :n]) for k in range(count)]
+
     @property
     def __cuda_array_interface__(self):
         return self.array.__cuda_array_interface__
@@ -77,12 +91,15 @@ class View:
         if -1 in shape:
             known = -math.prod(shape)
             shape = tuple(self.size // max(known, 1) if n == -1 else n for n in shape)
-        return View(self.array.reshape(shape), self.pointer, shape, self.dtype, self.library, self.device)
+        return self._like(self.pointer, shape, lambda: self.array.reshape(shape))
 
     def as_integers(self):
         """Same memory of float32 or float64 as integers of that size."""
         dtype = np.dtype(f"int{8 * self.dtype.itemsize}")
         return View(self.array, self.pointer, self.shape, dtype, self.library, self.device)
+
+    def _like(self, pointer, shape, make):
+        return View(None, pointer, shape, self.dtype, self.library, self.device, make=make)
 
     def part(self, start, stop):
         """Rows ``start`` to ``stop``, of the same memory."""
@@ -90,7 +107,7 @@ class View:
         if not math.prod(shape):  # Numba cannot slice arrays of no elements
             return self.like(shape)
         pointer = self.pointer + start * self.columns * self.dtype.itemsize
-        return View(self.array[start:stop], pointer, shape, self.dtype, self.library, self.device)
+        return self._like(pointer, shape, lambda: self.array[start:stop])
 
     def __getitem__(self, rows):
         """The rows of a slice, in place."""
@@ -101,8 +118,15 @@ class View:
         return self.library.send(np.asarray(array, order="C"), self.device)
 
     def number(self):
-        """The first element. Synchronises with the device, and raises deferred errors."""
+        """The element of an array of one. Synchronises with the device, and raises deferred errors."""
         found = self.library.number(self.array)
+        if pending:
+            raise_pending()
+        return found
+
+    def numbers(self):
+        """A vector's elements, as a list. Synchronises with the device, and raises deferred errors."""
+        found = self.library.numbers(self.array)
         if pending:
             raise_pending()
         return found
@@ -121,19 +145,24 @@ def checked(dtype):
     return dtype
 
 
-#: Deferred checks of ids: a View of the first bad position, -1 for none, and a function from position to error.
+#: Deferred checks of ids: a View of slots, the one that holds the first bad position (-1 for none), the stream that
+#: checks, and a function from position to error.
 pending: collections.deque[tuple] = collections.deque()
 
 
 def raise_pending():
     """Raise the first error of deferred checks. Synchronises with the device if there are any."""
-    found = None
+    found, read = None, {}
     while True:
         try:
-            first, error = pending.popleft()
+            slots, k, stream, error = pending.popleft()
         except IndexError:  # another thread may have taken the last
             break
-        at = first.library.number(first.array)
+        if slots not in read:
+            if stream != slots.library.stream(slots.device):
+                slots.library.synchronize(slots.device)  # a read waits for the current stream alone
+            read[slots] = slots.library.numbers(slots.array)
+        at = read[slots][k]
         if at >= 0 and found is None:
             found = error(at)
     if found is not None:

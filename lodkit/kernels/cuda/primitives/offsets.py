@@ -78,7 +78,7 @@ def found_in(kernel, array, *numbers, count):
     free = free_slots(array, count)
     noted = slots(free, array, count)
     kernel(array.size, array, *numbers, noted)
-    found = noted.read().tolist()
+    found = noted.numbers()
     if found == [-1] * count:
         free.append(noted)
     return found

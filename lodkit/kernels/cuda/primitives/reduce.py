@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 
 from ....arrays.cuda import BLOCK, fill, launch, output
@@ -15,8 +17,16 @@ VECTOR = 16  # bytes of the widest load
 
 def width_of(columns, *arrays):
     """Elements per load: the widest that divides the columns and to which all ``arrays`` are aligned."""
-    width = VECTOR // min(a.dtype.itemsize for a in arrays)
-    while columns % width or any(a.pointer % min(VECTOR, width * a.dtype.itemsize) for a in arrays):
+    return aligned_width(columns, tuple([a.dtype for a in arrays]), tuple([a.pointer % VECTOR for a in arrays]))
+
+
+@functools.lru_cache(4096)
+def aligned_width(columns, dtypes, misaligned):
+    """``width_of`` arrays of these types, which start so many bytes behind a multiple of 16."""
+    width = VECTOR // min(dtype.itemsize for dtype in dtypes)
+    while columns % width or any(
+        by % min(VECTOR, width * dtype.itemsize) for by, dtype in zip(misaligned, dtypes, strict=True)
+    ):
         width //= 2
     return width
 
@@ -81,23 +91,30 @@ def weight_totals(reduce, weights, offsets, dtype):
     return totals
 
 
-def launch_reduction(reduce, values, ids, weights, padding_idx, totals, rows, offsets, pad, out):
-    """Launch one reduction, by ``offsets``. A mean divides by ``totals``, or by the differences of ``rows``."""
-    columns, height = out.columns, len(values)
+@functools.lru_cache(4096)
+def _chosen(reduce, columns, dtypes, misaligned, gather, weighted, by_totals):
+    """The kernel of a reduction, and the exponent of 2 of the threads that take a segment."""
     shared = columns == 1 and reduce not in ("first", "last")
-    width = width_of(columns, values, out)
+    width = aligned_width(columns, dtypes, misaligned)
     bits = WARP.bit_length() - 1 if shared else group_of(columns, width)
     divisor = None
     if reduce in REDUCERS and REDUCERS[reduce].divisor is not None:
-        divisor = "rows" if totals is None else "totals"
+        divisor = "totals" if by_totals else "rows"
+    return reduce_kernel(reduce, width, WARP if shared else 1, gather, weighted, divisor), bits
+
+
+def launch_reduction(reduce, values, ids, weights, padding_idx, totals, rows, offsets, pad, out):
+    """Launch one reduction, by ``offsets``. A mean divides by ``totals``, or by the differences of ``rows``."""
+    columns, height, segments = out.columns, len(values), len(offsets) - 1
+    misaligned = values.pointer % VECTOR, out.pointer % VECTOR
+    given = ids is not None, weights is not None, totals is not None
+    kernel, bits = _chosen(reduce, columns, (values.dtype, out.dtype), misaligned, *given)
     if not height:
         values = values.like((1, *values.shape[1:]))  # bad ids alone, which read nothing, still name an address
-    kernel = reduce_kernel(reduce, width, WARP if shared else 1, ids is not None, weights is not None, divisor)
-    pad = values.compute_dtype.type(pad)
+    arrays = [offsets if x is None else x for x in (ids, weights, totals)]  # any, where one is not there
     padding = -1 if padding_idx is None else padding_idx
-    segments = len(offsets) - 1
-    arrays = (offsets if x is None else x for x in (ids, weights, totals))  # any, where one is not there
-    launch(kernel, segments << bits, values, *arrays, rows, offsets, pad, padding, height, columns, bits, segments, out)
+    numbers = values.compute_dtype.type(pad), padding, height, columns, bits, segments
+    launch(kernel, segments << bits, values, *arrays, rows, offsets, *numbers, out)
 
 
 def reduce_into(values, ids, weights, padding_idx, offsets, reduce, pad_value, out=None, dtype=None, unchecked=False):

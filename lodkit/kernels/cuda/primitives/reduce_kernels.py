@@ -47,7 +47,7 @@ def across(step, stride):
     return combine
 
 
-def _fold(step, zero, width, stride, gather, weighted=False):
+def fold_of(step, zero, width, stride, gather, weighted=False):
     """Fold of the rows by ``step``, from ``zero`` on, or from the first row if that is None: a sum, an extreme."""
     read, combine = reader(width, gather), across(step, stride)
     from_first, zero = zero is None, 0 if zero is None else zero
@@ -72,7 +72,7 @@ def _fold(step, zero, width, stride, gather, weighted=False):
 
 def _logsumexp(width, stride, gather):
     read, combine = reader(width, gather), across(simd.add, stride)
-    largest = _fold(simd.maximum, None, width, stride, gather)
+    largest = fold_of(simd.maximum, None, width, stride, gather)
 
     @device
     def logsumexp(values, ids, weights, start, begin, stop, j, columns, height, padding):
@@ -103,7 +103,7 @@ def _body(reduce, width, stride, gather, weighted):
         return _end(reduce == "last", width, gather)
     if reduce in ("logsumexp", "logmeanexp"):
         return _logsumexp(width, stride, gather)
-    return _fold(simd.STEPS[REDUCERS[reduce].step], REDUCERS[reduce].start, width, stride, gather, weighted)
+    return fold_of(simd.STEPS[REDUCERS[reduce].step], REDUCERS[reduce].start, width, stride, gather, weighted)
 
 
 def _finish(reduce):

@@ -32,8 +32,8 @@ class Runs(NamedTuple):
 
 
 def buffers_of_runs(like, n):
-    """Views for the rows of ``n`` ids, with two numbers behind them, and for their offsets."""
-    return like.like((n + 2,), np.int64), like.like((n + 1,), np.int64)
+    """Views for the rows of ``n`` ids, with two numbers behind them, and for their offsets, which are one more."""
+    return like.buffers(2, n + 2, np.int64)
 
 
 @device
@@ -56,7 +56,7 @@ def found_runs(rows, offsets, order):
     if n > tile:
         _longest(n, offsets, n, tile, rows)
     if n:
-        found, short = rows.part(n, n + 2).read().tolist()
+        found, short = rows.part(n, n + 2).numbers()
     else:
         fill(offsets, 0)
     return Runs(rows.part(0, found), offsets.part(0, found + 1), order, LONG - short if short >= 0 else 0)

@@ -1,7 +1,7 @@
 """Running sums on a GPU: of lengths, which gives offsets, and of whatever else a kernel can look up.
 
 A chunk of the array belongs to a block, which goes through it tile by tile. Where there are several chunks, they are
-summed first, and the running sums of these totals are where each chunk starts.
+summed first, and every block adds up the totals of those before its own: a launch less than to scan these.
 """
 
 from __future__ import annotations
@@ -106,17 +106,21 @@ def scan_kernel(value, in_warp, write, given, items):
     write : device function of (x, i, n, limit, upto, out, also)
         ``upto`` is the running sum.
     given : bool
-        True if ``starts`` has the running sum before each chunk. Otherwise every chunk starts from 0.
+        True if ``sums`` has the sum of ``value`` over each chunk. Otherwise every chunk starts from 0.
     items : int
         Elements of a tile per thread.
     """
 
     @cuda.jit
-    def kernel(x, n, limit, chunk, starts, out, also):
+    def kernel(x, n, limit, chunk, sums, out, also):
         totals, upto = cuda.shared.array(WARPS, np.int64), cuda.local.array(items, np.int64)
         thread, base = cuda.threadIdx.x, cuda.blockIdx.x * chunk
         stop = min(n, base + chunk)
-        start = vector.number(starts, cuda.blockIdx.x) if given else np.int64(0)
+        start = np.int64(0)
+        if given:
+            for c in range(thread, cuda.blockIdx.x, BLOCK):
+                start += vector.number(sums, c)
+            _, start = before_thread(start, totals)
         while base < stop:
             i = base + (thread & -WARP) * items + (thread & (WARP - 1))
             left = np.int32(min(stop - i, BLOCK * items))
@@ -156,11 +160,11 @@ def write_sum(x, i, n, limit, upto, out, also):
     out[i] = upto
 
 
-def starts_of(value, x, limit, chunk, chunks):
-    """Running sum of ``value`` at the start of every chunk, and at the end: one more than chunks."""
+def totals_of(value, x, limit, chunk, chunks):
+    """Sum of ``value`` over every chunk."""
     totals = x.like((chunks,), np.int64)
     launch(totals_kernel(value), chunks * BLOCK, x, x.size, limit, chunk, totals, exact=True)
-    return offsets_of(totals)
+    return totals
 
 
 def offsets_of(lengths):
@@ -170,9 +174,9 @@ def offsets_of(lengths):
         return fill(out, 0)
     chunk, chunks = share(n, BLOCK * ITEMS)
     given = chunks > 1
-    starts = starts_of(length, lengths, 0, chunk, chunks) if given else out
+    totals = totals_of(length, lengths, 0, chunk, chunks) if given else out
     kernel = scan_kernel(length, sums_in_warp, write_offset, given, ITEMS)
-    launch(kernel, chunks * BLOCK, lengths, n, 0, chunk, starts, out, out, exact=True)
+    launch(kernel, chunks * BLOCK, lengths, n, 0, chunk, totals, out, out, exact=True)
     return out
 
 

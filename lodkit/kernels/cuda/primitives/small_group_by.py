@@ -46,7 +46,7 @@ def _table(i, ids, n, height, offsets, rows):
 
 def sort_few(ids, height):
     """``sort.argsort`` of at most FEW ids."""
-    sorted_ids, order = (ids.like((ids.size,), np.int64) for _ in range(2))
+    sorted_ids, order = ids.buffers(2, ids.size, np.int64)
     _rank(ids.size, ids, ids.size, height, sorted_ids, order)
     return sorted_ids, order
 

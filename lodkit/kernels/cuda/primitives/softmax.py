@@ -1,29 +1,66 @@
-"""Softmax of segments on a GPU: reductions of segments, as balanced as those are, and flat passes."""
+"""Softmax of segments on a GPU: one kernel, or where some are long reductions, as balanced as those are, and passes."""
 
 from __future__ import annotations
 
 import functools
 
-from ....arrays.cuda import device, vector
+from ....arrays.cuda import cuda, device, launch, vector
 from ....jit import simd
 from . import row_kernels as kernels
 from .gradients import computing_as, exponentials_of, over_rows, sums_of_products
 from .offsets import offsets_like
-from .reduce import width_of
+from .reduce import group_of, width_of
+from .reduce_kernels import WARP, across, fold_of
+from .scan import WARP_BITS
 
 
-@kernels.row_kernel
-def _log_softmax_kernel(i, s, j, values, tops, totals, ids, offsets, padding, height, columns, out):
-    """``x[i] - top[s] - log(total[s])``, of equal shares under an infinite top: a = values, b = tops, c = totals."""
-    x, at = vector.load(values, i * columns + j, 1), s * columns + j
-    top, less = vector.load(tops, at, 1), simd.log(vector.load(totals, at, 1))
+@device
+def _log_share(x, top, total):
+    """``x - top - log(total)``, of equal shares under an infinite top."""
+    less = simd.log(total)
     result = simd.sub(simd.sub(x, top), less)
     number, most = simd.lane(x, 0), simd.lane(top, 0)
     if most - most != 0 and most == most:
         result = simd.sub(simd.like(x, 0), less)
         if number != most or most < 0:
             result = simd.log(simd.like(x, 0))
-    vector.store(out, i * columns + j, result)
+    return result
+
+
+@kernels.row_kernel
+def _log_softmax_kernel(i, s, j, values, tops, totals, ids, offsets, padding, height, columns, out):
+    """a = values, b = the maxima of the segments, c = the sums of their exponentials."""
+    x, at = vector.load(values, i * columns + j, 1), s * columns + j
+    vector.store(out, i * columns + j, _log_share(x, vector.load(tops, at, 1), vector.load(totals, at, 1)))
+
+
+@functools.cache
+def softmax_kernel(logs, stride):
+    """Kernel of whole segments: a thread takes a column, or a warp the rows of one column if ``stride`` is 32."""
+    largest, combine = fold_of(simd.maximum, None, 1, stride, False), across(simd.add, stride)
+
+    @cuda.jit
+    def kernel(values, offsets, columns, bits, segments, out):
+        thread = cuda.grid(1)
+        s, lane = thread >> bits, thread & ((1 << bits) - 1)
+        while s < segments:
+            start, stop = offsets[s], offsets[s + 1]
+            begin, j = (start + lane, 0) if stride > 1 else (start, lane)
+            while j < columns and start < stop:
+                top = largest(values, offsets, values, start, begin, stop, j, columns, 0, 0)
+                total = simd.full(values, 1, 0)
+                for i in range(begin, stop, stride):
+                    x = vector.load(values, i * columns + j, 1)
+                    total = simd.add(total, kernels.exponential(x, top))
+                total = combine(total)
+                for i in range(begin, stop, stride):
+                    x = vector.load(values, i * columns + j, 1)
+                    share = _log_share(x, top, total) if logs else kernels.share_of(kernels.exponential(x, top), total)
+                    vector.store(out, i * columns + j, share)
+                j += 1 << bits
+            s += cuda.gridsize(1) >> bits
+
+    return kernel
 
 
 @device
@@ -54,7 +91,12 @@ def softmax_rows(values, offsets, logs, out):
     """Put the softmax of every column of every segment, or its logarithm, into ``out``."""
     if not values.size:
         return
-    offsets = offsets_like(values, offsets)
+    offsets, columns = offsets_like(values, offsets), values.columns
+    if offsets.tiles is None:
+        bits, segments = WARP_BITS if columns == 1 else group_of(columns, 1), len(offsets)
+        kernel = softmax_kernel(logs, WARP if columns == 1 else 1)
+        launch(kernel, segments << bits, values, offsets.offsets, columns, bits, segments, out)
+        return
     exponentials, tops, totals = exponentials_of(values, offsets)
     if logs:
         over_rows(_log_softmax_kernel, 1, offsets, out, values, tops, totals)
