@@ -331,10 +331,10 @@ def run(only="", quick=False, records=""):
     for group in (sequence_pool, sequences, selected_rows, embedding_bag, backward):
         if re.search(only, group.__name__):
             group()
+            if records and measured:
+                save(records)
     cells = [row for row in measured if re.match(r"embedding_bag \d", row["name"])]
     for mine in ("lodkit", "lodkit, checks deferred") if cells else ():
         mean = np.exp(np.mean(np.log([ratio_of(row, mine) for row in cells])))
         print(f"embedding_bag, {mine}, geometric mean over the best peer: {mean:.2f}")
-    if records and measured:
-        save(records)
     return 0

@@ -1,4 +1,4 @@
-"""Write the tables of benchmarks.md from benchmarks.json, the records of ``asv_benchmarks/compare.py --json``.
+"""Write the tables of benchmarks.md from benchmarks.json and benchmarks_gpu.json, records of ``compare.py --json``.
 
 python docs/render_benchmarks.py
 """
@@ -12,6 +12,8 @@ HERE = pathlib.Path(__file__).parent
 PAGE = HERE / "benchmarks.md"
 COSTS, END_OF_COSTS = "<!-- costs: docs/render_benchmarks.py writes them -->\n", "<!-- end of costs -->\n"
 START, END = "<!-- figures: docs/render_benchmarks.py writes them -->\n", "<!-- end of figures -->\n"
+GPU_START, GPU_END = "<!-- gpu: docs/render_benchmarks.py writes them -->\n", "<!-- end of gpu -->\n"
+GPU_HEAD = "| work | lodkit | of a copy | best peer | ratio | otherwise | ratio |\n|---|---|---|---|---|---|---|\n"
 HEADS = "| work | lodkit, {0} | best peer | ratio | lodkit, {1} | best peer | ratio |\n|---|---|---|---|---|---|---|\n"
 
 #: What is done, the record's name, and whose time it is.
@@ -72,6 +74,34 @@ def section(cpu, rows):
     return f"### {cpu}\n\nMeasured {when},\nwith {used}.\n\n{table_of(rows)}"
 
 
+def gpu_cells(row):
+    """Cells of one row: lodkit's time and share of a copy's speed, the best peer's, lodkit's with another setting."""
+    times = row["times"]
+    (_, mine), *others = [(label, ms) for label, ms in times.items() if label.startswith("lodkit")]
+    peer, best = min([x for x in times.items() if not x[0].startswith("lodkit")], key=lambda x: x[1], default=("", 0))
+    found = [row["name"], shown(mine), f"{row['copy'] / mine:.2f}"]
+    found += [f"{peer} {shown(best)}", f"{best / mine:.2f}"] if peer else ["", ""]
+    for label, ms in others[:1]:
+        found += [f"{label.removeprefix('lodkit').strip(', ')} {shown(ms)}", f"{best / ms:.2f}" if peer else ""]
+    return found + [""] * (7 - len(found))
+
+
+def gpu_section(gpu, rows):
+    used = ", ".join(f"{name} {version}" for name, version in rows[-1]["versions"].items() if name != "lodkit")
+    lines = ["".join(f"| {part} " if part else "| " for part in gpu_cells(row)) + "|\n" for row in rows]
+    copy = f"a copy reads and writes {rows[-1]['copy_speed']} TB/s"
+    return f"### {gpu}\n\nMeasured {rows[-1]['date']}; {copy}; with {used}.\n\n{GPU_HEAD}{''.join(lines)}"
+
+
+def with_gpus(page):
+    """The page, with the tables of every GPU."""
+    records = json.loads((HERE / "benchmarks_gpu.json").read_text())
+    gpus = dict.fromkeys(row["gpu"] for row in records)
+    sections = [gpu_section(gpu, [row for row in records if row["gpu"] == gpu]) for gpu in gpus]
+    before, rest = page.split(GPU_START)
+    return before + GPU_START + "\n" + "\n".join(sections) + "\n" + GPU_END + rest.split(GPU_END)[1]
+
+
 def render():
     """The page, with the tables of the records."""
     records = json.loads((HERE / "benchmarks.json").read_text())
@@ -81,7 +111,7 @@ def render():
     head, tail = before.split(COSTS)[0], before.split(END_OF_COSTS)[1]
     newest = [row for row in records if row["cpu"] == next(iter(cpus))]
     before = head + COSTS + "\n" + costs(newest) + "\n" + END_OF_COSTS + tail
-    return before + START + "\n" + "\n".join(sections) + "\n" + END + rest.split(END)[1]
+    return with_gpus(before + START + "\n" + "\n".join(sections) + "\n" + END + rest.split(END)[1])
 
 
 GENERATED = {PAGE: render}

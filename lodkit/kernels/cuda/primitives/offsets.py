@@ -13,8 +13,9 @@ from ....lod.offsets import tiles_of
 from .row_kernels import lower_bound
 from .scan import offsets_of
 
-#: ``tile_rows``: rows that one group of threads reduces; longer segments are cut.
-settings = types.SimpleNamespace(tile_rows=256)
+#: ``tile_rows``: rows that one group of threads reduces; longer segments are cut. ``warp_rows``: rows that a warp goes
+#: through several times; where a segment has more, there are several launches.
+settings = types.SimpleNamespace(tile_rows=256, warp_rows=8192)
 
 _sent: dict[tuple, tuple] = {}  # (id of an offsets array, and where to) -> (the array, weakly, Offsets)
 
@@ -31,12 +32,15 @@ class Offsets:
     tiles, tile_offsets : View and Offsets, or None
         Where a segment is longer than ``settings.tile_rows``: offsets of segments cut into tiles, and the offsets of
         the segments over those tiles, which may be too long again.
+    longest : int
+        Rows of the longest segment, if there are tiles.
     """
 
-    __slots__ = ("offsets", "rows", "tile_offsets", "tiles")
+    __slots__ = ("longest", "offsets", "rows", "tile_offsets", "tiles")
 
-    def __init__(self, offsets, rows, tiles=None, tile_offsets=None):
+    def __init__(self, offsets, rows, tiles=None, tile_offsets=None, longest=0):
         self.offsets, self.rows, self.tiles, self.tile_offsets = offsets, rows, tiles, tile_offsets
+        self.longest = longest
 
     def __len__(self):
         """Number of segments."""
@@ -61,7 +65,8 @@ def _sent_with_tiles(array, offsets):
     tiles, tile_offsets = tiles_of(offsets, settings.tile_rows)
     if not len(tiles):
         return Offsets(array.send(offsets), int(offsets[-1]))
-    return Offsets(array.send(offsets), int(offsets[-1]), array.send(tiles), _sent_with_tiles(array, tile_offsets))
+    upper, longest = _sent_with_tiles(array, tile_offsets), int(np.diff(offsets).max())
+    return Offsets(array.send(offsets), int(offsets[-1]), array.send(tiles), upper, longest)
 
 
 class Found(typing.NamedTuple):
@@ -131,4 +136,4 @@ def cut(offsets, found):
     most = n + found.last // tile
     tiles = _cut.into(offsets.like((most + 1,), np.int64), offsets, tile_offsets, n, tile)
     upper = cut(tile_offsets, Found(-1, -(-found.longest // tile), 0, most))
-    return Offsets(offsets, found.last, tiles, upper)
+    return Offsets(offsets, found.last, tiles, upper, found.longest)

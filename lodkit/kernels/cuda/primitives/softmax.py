@@ -8,7 +8,7 @@ from ....arrays.cuda import cuda, device, launch, vector
 from ....jit import simd
 from . import row_kernels as kernels
 from .gradients import computing_as, exponentials_of, over_rows, sums_of_products
-from .offsets import offsets_like
+from .offsets import offsets_like, settings
 from .reduce import group_of, width_of
 from .reduce_kernels import WARP, across, fold_of
 from .scan import WARP_BITS
@@ -92,7 +92,7 @@ def softmax_rows(values, offsets, logs, out):
     if not values.size:
         return
     offsets, columns = offsets_like(values, offsets), values.columns
-    if offsets.tiles is None:
+    if offsets.tiles is None or offsets.longest <= settings.warp_rows // (1 if columns == 1 else WARP):
         bits, segments = WARP_BITS if columns == 1 else group_of(columns, 1), len(offsets)
         kernel = softmax_kernel(logs, WARP if columns == 1 else 1)
         launch(kernel, segments << bits, values, offsets.offsets, columns, bits, segments, out)
