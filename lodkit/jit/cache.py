@@ -24,7 +24,6 @@ import numpy as np
 from numba import config
 
 from . import private_numba
-from .claims import claim
 from .fingerprint import Untold, fingerprint, plain
 
 _FORMAT = "lodkit 1"
@@ -56,10 +55,7 @@ class DiskCache(private_numba.NullCache):
         target_context.refresh()
         found = None
         with failing_softly():
-            name = self._name(sig, target_context.codegen())
-            payload = load(name)
-            if not payload and claim(os.path.join(directory(make=True), name)):
-                payload = load(name)
+            payload = load(self._name(sig, target_context.codegen()))
             found = payload and private_numba.deserialise(target_context, payload)
         self._tell("loaded" if found else "compiling")
         return found or None
@@ -186,7 +182,7 @@ def entries(path):
     with os.scandir(path) as files:
         for file in files:
             with contextlib.suppress(OSError):
-                if file.name.endswith((".nbc", ".tmp", ".lock")):
+                if file.name.endswith((".nbc", ".tmp")):
                     status = file.stat()
                     found.append((status.st_mtime, status.st_size, file.path))
     return found

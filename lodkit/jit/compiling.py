@@ -13,7 +13,6 @@ from numba import config
 from ..signals import uninterrupted
 from . import private_numba
 from .cache import DiskCache
-from .claims import claims
 from .fingerprint import jitables
 from .threading_layer import run
 
@@ -50,7 +49,7 @@ def _compile(compiled, compile_types, given):
 
     Ctrl-C waits: it would leave Numba's lock taken, for which other threads would wait for ever.
     """
-    with uninterrupted(), claims():
+    with uninterrupted():
         if type(given) is not tuple:
             return compile_types(given)
         kinds = tuple(map(private_numba.writable, given))
