@@ -148,7 +148,7 @@ def type_name(x):
     """Type of an argument: ``float32*`` for an array, ``int64`` for a number."""
     if type(x) is View:
         return x.type_name
-    name = _NUMBERS.get(type(x))
+    name = _NUMBERS.get(type(x)) or (isinstance(x, np.generic) and x.dtype.name)  # of a type of two names, as long long
     if name:
         return name
     raise TypeError(f"a kernel takes arrays, integers and NumPy scalars, got {x!r}")

@@ -34,8 +34,10 @@ class View:
     @property
     def array(self):
         """The array; that of a part is made when it is asked for, which takes longer than a View."""
-        if self._make is not None:
-            self._array, self._make = self._make(), None
+        make = self._make
+        if make is not None:  # threads that come at once make an array each
+            self._array = make()
+            self._make = None
         return self._array
 
     def __len__(self):

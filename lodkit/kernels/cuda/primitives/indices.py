@@ -51,19 +51,5 @@ def _launch(reduce, values, ids, padding_idx, places, offsets, pad, out, index):
     kernel = index_kernel(reduce == "max", width, stride, ids is not None, places is not None, kind)
     ids, places = (offsets if x is None else x for x in (ids, places))
     padding, pad = -1 if padding_idx is None else padding_idx, kind.type(pad)
-    launch(
-        kernel,
-        segments << bits,
-        values,
-        ids,
-        places,
-        offsets,
-        pad,
-        padding,
-        height,
-        columns,
-        bits,
-        segments,
-        out,
-        index,
-    )
+    numbers = pad, padding, height, columns, bits, segments
+    launch(kernel, segments << bits, values, ids, places, offsets, *numbers, out, index)
