@@ -12,7 +12,7 @@ import numpy as np
 import simt
 
 import lodkit
-from lodkit.arrays.cuda import launcher
+from lodkit.arrays.cuda import launcher, libraries
 from lodkit.arrays.cuda.memory import checked, library_of
 from lodkit.arrays.cuda.views import View
 from lodkit.arrays.generic import device_of, is_array
@@ -105,7 +105,7 @@ class Namespace:
         return call
 
 
-class Library:
+class Library(libraries.Library):
     """The array library interface that lodkit uses."""
 
     def view(self, x):
@@ -127,12 +127,6 @@ class Library:
 
     def read(self, x):
         return x.numpy.copy()
-
-    def number(self, x):
-        return self.read(x).item()
-
-    def numbers(self, x):
-        return self.read(x).tolist()
 
     def namespace(self):
         return Namespace()

@@ -45,6 +45,9 @@ class Library(libraries.Torch):
     def stream(self, device):
         return 0
 
+    def captures(self):
+        return False
+
 
 def run_in_the_emulator(kernel, blocks, block, args, exact):
     def pointer(x):

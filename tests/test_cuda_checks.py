@@ -16,7 +16,7 @@ from test_cuda_laws import TABLE, any_gpu, calls  # noqa: F401
 
 import lodkit
 from lodkit import LoDTensor, SelectedRows
-from lodkit.arrays.cuda import ids, memory
+from lodkit.arrays.cuda import ids, memory, views
 
 
 @pytest.mark.parametrize("bad", [-1, 6, 1 << 40])
@@ -73,6 +73,36 @@ def test_deferred_checks_do_not_pile_up(gpu, monkeypatch):
         lodkit.lookup_table(gpu(TABLE), gpu(np.array([9])))
     with pytest.raises(lodkit.RowIndexError, match=r"ids\[0\] = 9"):
         lodkit.lookup_table(gpu(TABLE), gpu(np.array([9])))
+
+
+@emulator_only
+def test_checks_that_come_while_others_are_read(gpu, monkeypatch):
+    """As of another thread: they are not judged by what was read before them."""
+    lodkit.bounds_check("defer")
+    table, bad, read = gpu(TABLE), [gpu(np.array([9]))], emulated.Library.numbers
+
+    def reading(library, x):
+        found = read(library, x)
+        if bad:
+            lodkit.lookup_table(table, bad.pop())
+        return found
+
+    lodkit.lookup_table(table, gpu(np.array([1])))
+    monkeypatch.setattr(emulated.Library, "numbers", reading)
+    views.raise_pending()
+    with pytest.raises(lodkit.RowIndexError, match=r"ids\[0\] = 9"):
+        views.raise_pending()
+
+
+@emulator_only
+def test_nothing_is_checked_while_a_graph_is_captured(gpu, monkeypatch):
+    monkeypatch.setattr(emulated.Library, "captures", lambda library: True)
+    for mode in ("raise", "defer"):
+        lodkit.bounds_check(mode)
+        with pytest.raises(lodkit.DeviceError, match="ids cannot be checked while a CUDA graph is captured"):
+            lodkit.lookup_table(gpu(TABLE), gpu(np.array([1])))
+    lodkit.bounds_check("clamp")
+    lodkit.lookup_table(gpu(TABLE), gpu(np.array([1])))
 
 
 @emulator_only

@@ -203,6 +203,19 @@ def test_long_sums_keep_their_accuracy(gpu, monkeypatch):
         np.testing.assert_allclose(mean[0], exact / n, rtol=1e-6)
 
 
+@pytest.mark.parametrize("logs", [False, True])
+def test_softmax_of_segments_longer_than_a_tile(gpu, logs, monkeypatch):
+    """In one kernel, and where one segment is too long for that in several: the same to rounding."""
+    monkeypatch.setattr(offsets.settings, "tile_rows", 3)
+    values = np.random.default_rng(0).normal(size=90).astype(np.float32)
+    values[5], values[60] = -np.inf, np.inf
+    x = LoDTensor(values, [[40, 0, 50]])
+    op = lodkit.sequence_log_softmax if logs else lodkit.sequence_softmax
+    for warp_rows in (64, 45):
+        monkeypatch.setattr(offsets.settings, "warp_rows", warp_rows)
+        np.testing.assert_allclose(to_numpy(op(gpu(x))).values, op(x).values, rtol=1e-5)
+
+
 def test_updates_by_a_merged_gradient(gpu):
     grad = SelectedRows([4, 1, 4], np.array([[1.0], [2.0], [3.0]]), 6)
     for duplicates in ("merge", "sequential"):

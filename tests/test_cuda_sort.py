@@ -18,7 +18,7 @@ import emulated
 
 from lodkit.arrays.cuda import launcher, memory
 from lodkit.arrays.cuda.launcher import BLOCK
-from lodkit.kernels.cuda.primitives import cub, scan, sort
+from lodkit.kernels.cuda.primitives import cub, runs, scan, sort
 
 SEEDS = (None, 1, 2)
 SIZES = (1, 31, 32, 33, BLOCK - 1, BLOCK, BLOCK + 1, 2 * BLOCK + 5, 4 * BLOCK + 100)
@@ -214,6 +214,17 @@ def test_the_stand_in_for_cub_takes_what_cub_takes():
         pytest.skip("cuda.compute is not installed, or finds no driver")
     theirs, ours = (inspect.signature(x.radix_sort).parameters for x in (cub.compute(), Compute()))
     assert set(ours) <= set(theirs) and cub.compute().SortOrder.ASCENDING
+
+
+def test_memory_for_runs_that_are_few_is_given_back(gpu, tiny_tiles, monkeypatch):
+    copies, copied = [], runs.copied
+    monkeypatch.setattr(runs, "LARGE", 50)
+    monkeypatch.setattr(runs, "copied", lambda x, out: copies.append(len(out)) or copied(x, out))
+    for ids, sizes in ([3, 1, 3] * 20, [2, 3]), (np.arange(60), []):
+        found = sort.runs(*sort.argsort(gpu(np.array(ids)), 60), 60)
+        assert copies == sizes
+        assert found.rows.read().tolist() == sorted(set(ids))
+        copies.clear()
 
 
 def test_nothing_but_ids_outside(gpu, tiny_tiles):

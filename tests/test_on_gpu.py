@@ -57,6 +57,9 @@ def batches():
     for pool in ("sum", "mean", "max", "logsumexp"):
         yield "sequence_pool", (x,), {"pool": pool}
     yield "sequence_softmax", (LoDTensor(x.values[:, 0].copy(), [lengths]),), {}
+    short = np.minimum(lengths, 5_000)
+    yield "sequence_softmax", (LoDTensor(x.values[: short.sum(), 1].copy(), [short]),), {}
+    yield "sequence_pool", (x,), {"pool": "max", "return_index": True}
     yield "sequence_reverse", (x,), {}
     yield "embedding_bag", (table, few), {"pool": "mean"}
     yield "embedding_bag", (table, ids), {}
@@ -182,9 +185,8 @@ def test_threads_on_one_gpu(library):
 
 
 @pytest.mark.skipif("torch" not in LIBRARIES, reason="needs PyTorch")
-@pytest.mark.parametrize("mode", ["clamp", "defer"])
-def test_calls_are_captured_in_graphs(mode):
-    """Replayed over new numbers in the same memory: nothing waits in these modes, and offsets are sent before."""
+def test_calls_are_captured_in_graphs():
+    """Replayed over new numbers in the same memory; what looks at ids is refused."""
     import torch
 
     rng, lengths = np.random.default_rng(0), np.arange(60) % 7
@@ -193,7 +195,7 @@ def test_calls_are_captured_in_graphs(mode):
     grad = to_gpu(np.ones((60, 16), np.float32), "torch")
 
     before = lodkit.bounds_check()
-    lodkit.bounds_check(mode)
+    lodkit.bounds_check("clamp")
     try:
         stream, graph = torch.cuda.Stream(), torch.cuda.CUDAGraph()
         stream.wait_stream(torch.cuda.current_stream())
@@ -204,6 +206,10 @@ def test_calls_are_captured_in_graphs(mode):
         with torch.cuda.graph(graph, stream=stream):
             pooled = lodkit.embedding_bag(param, ids, pool="sum")
             by_rows = lodkit.embedding_bag_grad(param, ids, grad).value
+            for mode in ("raise", "defer"):
+                lodkit.bounds_check(mode)
+                with pytest.raises(lodkit.DeviceError, match="while a CUDA graph is captured"):
+                    lodkit.embedding_bag(param, ids)
         for _ in range(3):
             numbers = rng.integers(0, 40, rows)
             ids.values.copy_(torch.from_numpy(numbers))

@@ -8,6 +8,11 @@ _libraries: set[type] = set()  # types whose arrays always are on a GPU
 _tensors: set[type] = set()  # of PyTorch, whose tensors may be
 
 
+def is_strided(tensor):
+    """True of a tensor of PyTorch that is one array in memory."""
+    return tensor.layout is sys.modules["torch"].strided and not tensor.is_nested
+
+
 def know_type(array):
     """Note the type of an array that is on a GPU."""
     kind = type(array)
@@ -24,5 +29,5 @@ def known_on_gpu(array):
     """True of an array that an operator may read on a GPU, if its type was noted."""
     kind = type(array)
     if kind in _tensors:
-        return array.is_cuda and not array.requires_grad and not array.is_sparse
+        return array.is_cuda and not array.requires_grad and is_strided(array)
     return kind in _libraries

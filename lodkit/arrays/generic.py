@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..errors import DeviceError, DTypeError, OutputError
+from .devices import is_strided
 from .numpy_arrays import native, plain_array
 from .recorded import on_tape
 from .remedies import remedy_for
@@ -39,7 +40,7 @@ def exports_cuda(x):
     if is_tensor(x):  # whose interface takes 5 us
         if x.is_cuda and x.requires_grad:
             raise _requires_grad(x)
-        return x.is_cuda and not x.is_sparse
+        return x.is_cuda and is_strided(x)
     try:
         return hasattr(x, "__cuda_array_interface__")
     except RuntimeError as error:  # as PyTorch's tensors raise

@@ -9,6 +9,11 @@ from ..arrays.devices import know_type, known_on_gpu
 from ..lod import LoDTensor, SelectedRows
 
 
+def key_of(inputs):
+    """The types of inputs, of one alone its type."""
+    return type(inputs[0]) if len(inputs) == 1 else tuple(map(type, inputs))
+
+
 def launcher_on_gpu(op, key, inputs):
     """The launcher of a call whose arrays are all on a GPU, as those of a call of the same types were; else None."""
     launch = op._on_gpu.get(key)
@@ -33,5 +38,4 @@ def keep_launcher(op, given, inputs, launch):
             arrays = (x._rows, x.value) if type(x) is SelectedRows else (x._values if type(x) is LoDTensor else x,)
             for array in arrays:
                 know_type(array)
-        types = tuple(map(type, inputs))
-        op._on_gpu[types[0] if len(types) == 1 else types] = launch
+        op._on_gpu[key_of(inputs)] = launch

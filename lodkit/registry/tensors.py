@@ -13,6 +13,8 @@ from ..arrays import refuse_overlap, tensor_of
 from ..arrays.tensors import array_of, changed, plain_array_of, refuse_duals, rounded_like
 from ..errors import OutputError
 from ..lod import LoDTensor, SelectedRows
+from .kinds import on_gpu
+from .on_gpu import keep_launcher, key_of, launcher_on_gpu
 
 
 def numbers_in(x):
@@ -58,13 +60,18 @@ def call_on_arrays(op, inputs, attrs, out=None):
 
 def launcher_of(op, inputs):
     """The launcher where a LoDTensor or SelectedRows is not over a plain array, or was resized."""
+    if launch := launcher_on_gpu(op, key_of(inputs), inputs):
+        return launch
     if holds_tensors(inputs):
         return lambda *inputs, **attrs: call_on_arrays(op, inputs, attrs)
     if any(type(x) in (int, float) for x in inputs):  # on the device of the others
         accepted = op._accept(inputs)
         launch = op._launcher(accepted)
         return lambda *_, **attrs: launch(*accepted, **attrs)
-    return op._launcher(inputs)
+    launch = op._launcher(inputs)
+    if any(x is not None and on_gpu(x) for x in inputs):
+        keep_launcher(op, inputs, inputs, launch)
+    return launch
 
 
 def arrays_of(op, inputs):

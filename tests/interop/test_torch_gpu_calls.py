@@ -36,6 +36,22 @@ def test_kernels_are_known(known):
     assert lodkit.embedding_bag._on_gpu and lodkit.lookup_table._on_gpu and lodkit.sgd._on_gpu
 
 
+def test_calls_on_the_cpu_do_not_hide_them(known, monkeypatch):
+    x = LoDTensor(np.ones((3, 2), np.float32), [[2, 1]])
+    lodkit.sequence_pool(x)
+    there = LoDTensor(torch.ones(3, 2), [[2, 1]])
+    lodkit.sequence_pool(there)
+    monkeypatch.setattr(type(lodkit.sequence_pool), "_launcher", None)
+    assert numbers(lodkit.sequence_pool(there)).tolist() == [[2, 2], [1, 1]]
+
+
+@pytest.mark.filterwarnings("ignore")  # of the beta state of these
+def test_what_is_no_plain_tensor_is_refused(known):
+    for odd in (torch.eye(4).to_sparse(), torch.eye(4).to_sparse_csr(), torch.nested.nested_tensor([torch.ones(2, 2)])):
+        with pytest.raises(TypeError):
+            lodkit.lookup_table(odd, torch.tensor([1]))
+
+
 def test_what_requires_grad_is_refused(known):
     with pytest.raises(TypeError, match=r"requires grad: pass x\.detach\(\)"):
         lodkit.lookup_table(known.clone().requires_grad_(), torch.tensor([1]))

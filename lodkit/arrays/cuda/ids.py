@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 
-from ...errors import DTypeError, LoDError, RowIndexError, bad_id
+from ...errors import DeviceError, DTypeError, LoDError, RowIndexError, bad_id
 from ..bounds import bounds_check
 from . import vector
 from .kernels import fill
@@ -49,12 +49,12 @@ _blocks: dict[tuple, tuple] = {}  # (library, device, stream) -> slots for defer
 def _next_slot(ids, stream):
     """A slot for a deferred check: a View of slots, which are read together, and its number."""
     key = ids.library, ids.device, stream
-    slots, numbers = _blocks.get(key, (None, iter(())))
+    block, numbers = _blocks.get(key, ((), iter(())))
     k = next(numbers, MOST_PENDING)
-    if k >= MOST_PENDING:
-        slots, numbers, k = fill(ids.like((MOST_PENDING,), np.int64), -1), itertools.count(1), 0
-        _blocks[key] = slots, numbers
-    return slots, k
+    if k >= len(block):
+        block, numbers, k = fill(ids.like((MOST_PENDING,), np.int64), -1), itertools.count(1), 0
+        _blocks[key] = block, numbers
+    return block, k
 
 
 def checked_ids(ids, height, name="ids", error=None, always=False):
@@ -67,6 +67,8 @@ def checked_ids(ids, height, name="ids", error=None, always=False):
     mode = "raise" if always else bounds_check()
     if mode == "clamp" or not ids.size:
         return ids
+    if ids.library.captures():
+        raise DeviceError(f'{name} cannot be checked while a CUDA graph is captured; set lodkit.bounds_check("clamp")')
     error = error or (lambda numbers, at: bad_id(numbers, height, name, at))
     if mode == "raise":
         free = free_slots(ids, 1)

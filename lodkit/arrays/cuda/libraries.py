@@ -35,7 +35,11 @@ def _made(root):
 
 
 class Library:
-    """What all libraries share."""
+    """What libraries share, but for what they do better."""
+
+    def captures(self):
+        """True while the current stream's work is captured in a graph, if that is known."""
+        return False
 
     def number(self, x):
         """The number in an array of one, read from the device."""
@@ -140,6 +144,9 @@ class Torch(Library):
     def stream(self, device):
         number = self.number_of_stream
         return number(device) if number else self.torch.cuda.current_stream(device).cuda_stream
+
+    def captures(self):
+        return self.torch.cuda.is_current_stream_capturing()
 
     def synchronize(self, device):
         self.torch.cuda.synchronize(device)

@@ -1,6 +1,7 @@
 """Numbers that kernels note for the host, -1 at first: those of earlier calls are taken again, without a launch.
 
-A note is the exception, as of a bad id: where the host reads that there is none, the slots are as they were.
+A note is the exception, as of a bad id: where the host reads that there is none, the slots are as they were. Slots of
+kernels that always note something are taken once.
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import contextlib
 import math
 
 import numpy as np
@@ -81,7 +82,7 @@ class View:
         step = -(-n // 16) * 16
         whole = self.like((count, step), dtype)
         start, step = whole.pointer, step * whole.dtype.itemsize
-        return [whole._like(start + k * step, (n,), lambda k=k: whole.array[k, :n]) for k in range(count)]
+        return [whole._within(start + k * step, (n,), lambda k=k: whole.array[k, :n]) for k in range(count)]
 
     @property
     def __cuda_array_interface__(self):
@@ -93,14 +94,15 @@ class View:
         if -1 in shape:
             known = -math.prod(shape)
             shape = tuple(self.size // max(known, 1) if n == -1 else n for n in shape)
-        return self._like(self.pointer, shape, lambda: self.array.reshape(shape))
+        return self._within(self.pointer, shape, lambda: self.array.reshape(shape))
 
     def as_integers(self):
         """Same memory of float32 or float64 as integers of that size."""
         dtype = np.dtype(f"int{8 * self.dtype.itemsize}")
         return View(self.array, self.pointer, self.shape, dtype, self.library, self.device)
 
-    def _like(self, pointer, shape, make):
+    def _within(self, pointer, shape, make):
+        """A View of some of this memory, whose array ``make()`` gives."""
         return View(None, pointer, shape, self.dtype, self.library, self.device, make=make)
 
     def part(self, start, stop):
@@ -109,7 +111,7 @@ class View:
         if not math.prod(shape):  # Numba cannot slice arrays of no elements
             return self.like(shape)
         pointer = self.pointer + start * self.columns * self.dtype.itemsize
-        return self._like(pointer, shape, lambda: self.array[start:stop])
+        return self._within(pointer, shape, lambda: self.array[start:stop])
 
     def __getitem__(self, rows):
         """The rows of a slice, in place."""
@@ -154,12 +156,11 @@ pending: collections.deque[tuple] = collections.deque()
 
 def raise_pending():
     """Raise the first error of deferred checks. Synchronises with the device if there are any."""
-    found, read = None, {}
-    while True:
-        try:
-            slots, k, stream, error = pending.popleft()
-        except IndexError:  # another thread may have taken the last
-            break
+    found, taken, read = None, [], {}
+    with contextlib.suppress(IndexError):  # another thread may have taken the last
+        while True:
+            taken.append(pending.popleft())
+    for slots, k, stream, error in taken:  # all were taken before any slots are read: a later check is not among them
         if slots not in read:
             if stream != slots.library.stream(slots.device):
                 slots.library.synchronize(slots.device)  # a read waits for the current stream alone

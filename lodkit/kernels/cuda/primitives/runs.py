@@ -6,8 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ....arrays.cuda import View, device, elementwise, fill, vector
+from ....arrays.cuda import View, copied, device, elementwise, fill, vector
 from .offsets import LONG, settings
+
+LARGE = 1 << 16  # ids, from which memory for as many runs is given back where there are less than half as many
 
 
 class Runs(NamedTuple):
@@ -32,8 +34,8 @@ class Runs(NamedTuple):
 
 
 def buffers_of_runs(like, n):
-    """Views for the rows of ``n`` ids, with two numbers behind them, and for their offsets, which are one more."""
-    return like.buffers(2, n + 2, np.int64)
+    """Views for the rows of ``n`` ids, with two numbers behind them, and for the offsets of their runs."""
+    return like.like((n + 2,), np.int64), like.like((n + 1,), np.int64)
 
 
 @device
@@ -59,4 +61,7 @@ def found_runs(rows, offsets, order):
         found, short = rows.part(n, n + 2).numbers()
     else:
         fill(offsets, 0)
-    return Runs(rows.part(0, found), offsets.part(0, found + 1), order, LONG - short if short >= 0 else 0)
+    rows, offsets = rows.part(0, found), offsets.part(0, found + 1)
+    if n > LARGE and 2 * found < n:
+        rows, offsets = (copied(x, x.like(x.shape)) for x in (rows, offsets))
+    return Runs(rows, offsets, order, LONG - short if short >= 0 else 0)

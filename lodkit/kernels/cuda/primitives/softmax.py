@@ -88,7 +88,10 @@ def _gradient_kernel(width, logs):
 
 
 def softmax_rows(values, offsets, logs, out):
-    """Put the softmax of every column of every segment, or its logarithm, into ``out``."""
+    """Put the softmax of every column of every segment, or its logarithm, into ``out``.
+
+    The last bits depend on whether the batch has a segment that is too long for one kernel.
+    """
     if not values.size:
         return
     offsets, columns = offsets_like(values, offsets), values.columns
