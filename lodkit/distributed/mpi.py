@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import functools
 import sys
+import time
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,13 @@ def _message(rows, counts):
     return [rows, (counts, lengths_to_offsets(counts)[:-1]), _row_type(size)]
 
 
+def _end_all(comm):
+    """End all ranks, once ``mpirun`` has had time to read what this one printed: it may drop the rest."""
+    sys.stderr.flush()
+    time.sleep(0.2)
+    comm.Abort(1)
+
+
 @functools.cache
 def end_together() -> None:
     """Let an error that nobody catches end all ranks, which would wait for this one; as ``python -m mpi4py`` does."""
@@ -41,8 +49,7 @@ def end_together() -> None:
 
     def hook(kind, error, trace):
         before(kind, error, trace)
-        sys.stderr.flush()
-        MPI.COMM_WORLD.Abort(1)
+        _end_all(MPI.COMM_WORLD)
 
     sys.excepthook = hook
 
@@ -99,8 +106,8 @@ class MPIEngine(Engine):
         self.comm.Barrier()
 
     def abort(self, message):
-        print(message, file=sys.stderr, flush=True)
-        self.comm.Abort(1)
+        print(message, file=sys.stderr)
+        _end_all(self.comm)
 
 
 @functools.cache
