@@ -222,7 +222,7 @@ def argsort(ids, height):
         return cub.sort_pairs(ids, height, kind)
     passes = max(1, -(-height.bit_length() // DIGIT_BITS))
     digit = -(-height.bit_length() // passes)
-    last, *others = ids.like((n,), kind), *ids.buffers(2 * min(passes, 2) - 1, n, kind)  # the last order is kept
+    last, others = ids.like((n,), kind), ids.buffers(2 * min(passes, 2) - 1, n, kind)  # the last order is kept
     pairs, spare = (ids, ids), [others[1:], (others[0], last)] if passes % 2 == 0 else [(others[0], last), others[1:]]
     if not n:
         return spare[0]
