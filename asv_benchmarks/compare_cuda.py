@@ -9,11 +9,7 @@ embedding_bag is cuEmbed's.
 from __future__ import annotations
 
 import contextlib
-import datetime
-import importlib.metadata
 import itertools
-import json
-import pathlib
 import re
 import sys
 
@@ -30,64 +26,12 @@ except ImportError:
     cupy = None
 
 import one_block
+from measuring_cuda import BATCHES, agree, measure, measured, ratio_of, save, settings
 
 import lodkit
 from lodkit import LoDTensor
 
-ROUNDS, BATCHES = 7, 4
-LONG = 10.0  # milliseconds of a round
-SCALE = 1  # --quick divides sizes by this
 rng = np.random.default_rng(0)
-measured = []
-PACKAGES = ("lodkit", "numpy", "numba", "numba-cuda", "cuda-core", "torch", "cupy-cuda13x", "cupy-cuda12x")
-
-
-def milliseconds(call, count):
-    """Return the milliseconds per call of ``count`` calls."""
-    start, stop = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-    start.record()
-    for r in range(count):
-        call(r % BATCHES)
-    stop.record()
-    stop.synchronize()
-    return start.elapsed_time(stop) / count
-
-
-def fastest(calls):
-    """Return the minimum milliseconds per call; rounds of all calls take turns."""
-    for call in calls.values():
-        call(0)
-    counts = {label: max(1, min(20, int(LONG / milliseconds(call, 1)))) for label, call in calls.items()}
-    times = {label: [] for label in calls}
-    for _ in range(ROUNDS):
-        for label, call in calls.items():
-            times[label].append(milliseconds(call, counts[label]))
-    return {label: min(t) for label, t in times.items()}
-
-
-def agree(results):
-    """Check that all results that are not None agree, long sums to what PyTorch's atomic additions round them to."""
-    first, *others = [r.float() for r in results if r is not None] or [None]
-    for other in others:
-        torch.testing.assert_close(other, first, rtol=1e-3, atol=1e-3 + 1e-5 * first.abs().max().item())
-
-
-def measure(name, calls, traffic):
-    """Print one row per call, lodkit's first; ``traffic`` is in bytes."""
-    agree([call(0) for call in calls.values()])
-    best = fastest(calls)
-    least = traffic / copy_speed() * 1e3
-    measured.append({"name": name, "times": {label: float(f"{ms:.4g}") for label, ms in best.items()}, "copy": least})
-    for label, ms in best.items():
-        print(f"  {name:56} {label:22} {ms:9.4f} ms  {least / ms:5.2f} of a copy's speed", flush=True)
-    if ratio_of(measured[-1]):
-        print(f"  {name:56} {'':22} {ratio_of(measured[-1]):.2f} times the best peer", flush=True)
-
-
-def ratio_of(row, mine="lodkit"):
-    """The speed relative to the best peer; None without one."""
-    peers = [ms for label, ms in row["times"].items() if not label.startswith("lodkit")]
-    return min(peers) / row["times"][mine] if peers and mine in row["times"] else None
 
 
 @contextlib.contextmanager
@@ -99,30 +43,6 @@ def deferred():
         yield
     finally:
         lodkit.bounds_check(before)
-
-
-def save(path):
-    """Put the rows into a file of records; those of other rows and GPUs stay."""
-    path, found = pathlib.Path(path), {}
-    for name in PACKAGES:
-        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
-            found[name] = importlib.metadata.version(name)
-    machine = {"gpu": torch.cuda.get_device_name(), "copy_speed": round(copy_speed() / 1e12, 2), "versions": found}
-    machine |= {"date": datetime.datetime.now(datetime.UTC).date().isoformat()}
-    known = json.loads(path.read_text()) if path.exists() else []
-    fresh = {(row["name"], row["gpu"]): row for row in known + [{**row, **machine} for row in measured]}
-    path.write_text("[\n" + ",\n".join(json.dumps(row) for row in fresh.values()) + "\n]\n")
-
-
-def copy_speed(size=(1 << 30), found=[]):  # noqa: B006
-    """Measure the bytes per second of a device copy, read and written, once."""
-    if not found:
-        size //= SCALE
-        source = torch.ones(size // 4, device="cuda")
-        target = torch.empty_like(source)
-        found.append(2 * size / fastest({"copy": lambda r: target.copy_(source)})["copy"] * 1e3)
-        print(f"device-to-device copy: {found[0] / 1e12:.2f} TB/s read and written")
-    return found[0]
 
 
 def numbers(rows, count, alpha):
@@ -155,7 +75,7 @@ def cells(grid):
     """Yield the name, the table, the batches and their size of every cell; cells of one table share it."""
     table = None
     for rows, width, batch, hotness, alpha in grid:
-        rows, batch = rows // SCALE, batch // SCALE
+        rows, batch = rows // settings.scale, batch // settings.scale
         if table is None or table.shape != (rows, width):
             table = None  # freed before the next is made
             table = torch.randn(rows, width, device="cuda")
@@ -221,7 +141,7 @@ def update_by_bags(name, table, data, batch):
 
 def sequence_pool():
     """Compare on nonempty segments of power-law lengths."""
-    rows, segments = 2_000_000 // SCALE, 100_000 // SCALE
+    rows, segments = 2_000_000 // settings.scale, 100_000 // settings.scale
     lengths = 1 + rng.multinomial(rows - segments, rng.dirichlet(np.full(segments, 0.5)))
     x = torch.randn(rows, 64, device="cuda")
     t, device_lengths = LoDTensor(x, [lengths]), torch.from_numpy(lengths).cuda()
@@ -251,7 +171,7 @@ def sequence_pool():
 
 def sequences():
     """Compare softmax, reversal, padding and look-up."""
-    rows, segments = 2_000_000 // SCALE, 100_000 // SCALE
+    rows, segments = 2_000_000 // settings.scale, 100_000 // settings.scale
     lengths = 1 + rng.multinomial(rows - segments, rng.dirichlet(np.full(segments, 0.5)))
     there, x = torch.from_numpy(lengths).cuda(), torch.randn(rows, device="cuda")
     ids = torch.repeat_interleave(torch.arange(segments, device="cuda"), there)
@@ -273,15 +193,15 @@ def sequences():
         "torch jagged_to_padded": lambda r: padded(x[:, None], [starts], [most], 0.0)[:, :, 0],
     }
     measure(f"sequence_pad {rows}", calls, (rows + segments * most) * 4)
-    table = torch.randn(1_000_000 // SCALE, 64, device="cuda")
-    some = numbers(len(table), 82_000 // SCALE, 0)
+    table = torch.randn(1_000_000 // settings.scale, 64, device="cuda")
+    some = numbers(len(table), 82_000 // settings.scale, 0)
     calls = {"lodkit": lambda r: lodkit.lookup_table(table, some), "torch": lambda r: table[some]}
     measure(f"lookup_table {len(some)} x 64", calls, len(some) * (2 * 64 * 4 + 8))
 
 
 def selected_rows():
     """Compare merging and applying a gradient of 82k rows, whose order is found in the call."""
-    height, count = 1_000_000 // SCALE, 82_000 // SCALE
+    height, count = 1_000_000 // settings.scale, 82_000 // settings.scale
     for alpha in (0, 1.05):
         ids = numbers(height, count, alpha)
         value = torch.randn(count, 64, device="cuda")
@@ -320,12 +240,11 @@ def update(name, alpha, grad, coo, traffic):
 
 
 def run(only="", quick=False, records=""):
-    global ROUNDS, LONG, SCALE
     if torch is None or not torch.cuda.is_available():
         print("compare.py --device cuda needs PyTorch and a GPU", file=sys.stderr)
         return 2
     if quick:
-        ROUNDS, LONG, SCALE = 1, 0.0, 512
+        settings.rounds, settings.long, settings.scale = 1, 0.0, 512
     name, other = torch.cuda.get_device_name(), f", cupy {cupy.__version__}" if cupy else ""
     print(f"{name}; numpy {np.__version__}, lodkit {lodkit.__version__}, torch {torch.__version__}{other}")
     for group in (sequence_pool, sequences, selected_rows, embedding_bag, backward):

@@ -95,11 +95,9 @@ def place(request, monkeypatch):
     for module in ("greenlet", "numba_cuda", "array_api_compat"):
         pytest.importorskip(module)
     import emulated
+    import gpus
 
-    from lodkit.arrays.cuda import launcher, memory
-
-    monkeypatch.setitem(memory.LIBRARIES, "emulated", emulated.Library)
-    monkeypatch.setattr(launcher, "runner", emulated.Launcher(1))
+    gpus.install(monkeypatch, "emulated", 1)
     return types.SimpleNamespace(to=emulated.to_gpu, home=emulated.to_numpy)
 
 

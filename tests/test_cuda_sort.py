@@ -15,6 +15,7 @@ pytest.importorskip("numba_cuda")
 pytest.importorskip("array_api_compat")
 
 import emulated
+from gpus import install
 
 from lodkit.arrays.cuda import launcher, memory
 from lodkit.arrays.cuda.launcher import BLOCK
@@ -33,9 +34,8 @@ def seeded(name, values):
 @pytest.fixture
 def gpu(monkeypatch, request):
     """The emulated GPU; returns what makes a View of an array there. The parameter is a seed."""
-    monkeypatch.setitem(memory.LIBRARIES, "emulated", emulated.Library)
-    monkeypatch.setattr(launcher, "runner", emulated.Launcher(getattr(request, "param", None)))
-    return lambda array: memory.view(emulated.to_gpu(np.asarray(array)))
+    to_gpu = install(monkeypatch, "emulated", getattr(request, "param", None))
+    return lambda array: memory.view(to_gpu(np.asarray(array)))
 
 
 @pytest.fixture

@@ -250,11 +250,9 @@ def emulated(monkeypatch):
     for needed in ("greenlet", "numba_cuda", "array_api_compat"):
         pytest.importorskip(needed)
     import emulated
+    import gpus
 
-    from lodkit.arrays.cuda import launcher, memory
-
-    monkeypatch.setitem(memory.LIBRARIES, "emulated", emulated.Library)
-    monkeypatch.setattr(launcher, "runner", emulated.Launcher(1))
+    gpus.install(monkeypatch, "emulated", 1)
     before = lodkit.bounds_check()
     yield emulated
     lodkit.bounds_check(before)

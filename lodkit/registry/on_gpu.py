@@ -1,6 +1,6 @@
 """Calls on a GPU like earlier ones: their launcher, without another look at the kind and the device of every input.
 
-A look at all of a call takes 35 us on the host, longer than most kernels run.
+A look at all of a call takes longer than most kernels run: a pooling took 70 us of Python with it, 25 without.
 """
 
 from __future__ import annotations

@@ -104,7 +104,7 @@ class Torch(Library):
         self.to_torch |= {np.dtype("uint8"): torch.uint8, np.dtype(bool): torch.bool}
         self.to_numpy = {kind: dtype for dtype, kind in self.to_torch.items()}
         self.places = [torch.device("cuda", device) for device in range(torch.cuda.device_count())]
-        # The number of a stream alone, as torch.compile asks for it: 5 us less than with an object around it.
+        # The number of a stream alone, as torch.compile asks for it: 0.1 us, 1.8 with an object around it.
         self.number_of_stream = getattr(torch._C, "_cuda_getCurrentRawStream", None)
 
     def view(self, x):
