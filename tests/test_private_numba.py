@@ -5,14 +5,12 @@ from __future__ import annotations
 import contextlib
 import functools
 import importlib.util
-import math
 import sys
 
 import numba
 import numpy as np
 import pytest
 from numba.core import dispatcher as numba_dispatcher
-from numba.core import event
 
 from lodkit.jit import private_numba as private
 
@@ -182,37 +180,6 @@ def test_a_dispatcher_compiles_by_an_attribute():
     assert given == [(numba.int64, numba.int64)]
 
 
-@pytest.mark.jit
-@needed_for("jitable(inline=True)", "jit/compiling.py")
-def test_jitable_functions_are_inlined_on_demand():
-    lines = "\n".join(f"    x = math.sin(x * {k}) / (x + {k}) + math.exp(x)" for k in range(40))
-
-    def calls(inline):
-        namespace = {"math": math}
-        exec(f"def large_step(x):\n{lines}\n    return x", namespace)
-        step = namespace["large_step"]
-        private.inline_jitable(step, inline, True)
-        caller = numba.njit(lambda x, y: step(x) + step(y))
-        caller.compile((numba.float64, numba.float64))
-        code = caller.inspect_llvm(caller.signatures[0])
-        return [line for line in code.splitlines() if " call " in line and "large_step" in line]
-
-    assert calls(False)
-    assert not calls(True)
-
-
-@pytest.mark.jit
-@needed_for("jitable(nrt=False)", "jit/compiling.py")
-def test_functions_do_without_numbas_runtime():
-    def largest_twice(n):
-        return np.full(n, 2.0).max()
-
-    private.inline_jitable(largest_twice, True, False)
-    caller = numba.njit(lambda n: largest_twice(n))
-    with pytest.raises(numba.core.errors.NumbaError, match="Only accept returning of array"):
-        caller.compile((numba.int64,))
-
-
 class NoSuchNumber(IndexError):
     """Raised with a number."""
 
@@ -281,36 +248,3 @@ def test_the_compiler_has_a_lock():
         assert private.compiler_lock.is_locked()
     finally:
         private.compiler_lock.release()
-
-
-@pytest.mark.jit
-@needed_for("one version of a function for all callers", "jit/private_numba.py")
-def test_callers_share_the_functions_that_they_call(tmp_path, monkeypatch):
-    """Twins do; so do callers that count references and callers that count none."""
-    monkeypatch.setenv("LODKIT_CACHE_DIR", str(tmp_path / "cache"))
-    from lodkit.jit import jitable, parallel_kernel, prange
-
-    @jitable
-    def half_of(x):
-        return x / 2
-
-    @jitable(nrt=False)
-    def next_of(x):
-        return x + 1
-
-    @jitable(nrt=False)
-    def second_of(x):
-        return next_of(next_of(x))
-
-    @parallel_kernel
-    def kernel(x, out):
-        for i in prange(len(x)):
-            out[i] = half_of(next_of(x[i]) + second_of(x[i]))
-
-    x, out = np.arange(3.0), np.empty((2, 3))
-    with event.install_recorder("numba:compile") as compiled:
-        kernel.serial(x, out[0])
-        kernel.parallel(x, out[1])
-    assert out.tolist() == [[1.5, 2.5, 3.5]] * 2
-    names = [e.data["dispatcher"].py_func.__name__ for _, e in compiled.buffer if e.is_start]
-    assert sorted(names) == ["half_of", "kernel", "kernel", "next_of", "second_of"]

@@ -1,7 +1,7 @@
 """All that lodkit uses of Numba's internals and of CPython's bytecode: nothing else in ``lodkit.jit`` touches them.
 
 Public, and used elsewhere, are ``numba``, ``numba.extending`` and ``numba.core.cgutils``. A release that changes
-anything here fails tests/test_private_numba.py, which names the features at stake.
+anything here fails tests/test_private_numba*.py, which name the features at stake.
 """
 
 from __future__ import annotations
@@ -11,11 +11,14 @@ import pickle
 
 from llvmlite import ir
 from numba import types
+from numba._dynfunc import make_function
 from numba.core import bytecode, sigutils
 from numba.core.caching import NullCache as NullCache
 from numba.core.callconv import RETCODE_USEREXC
-from numba.core.compiler import CompileResult
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import Compiler, CompileResult
 from numba.core.compiler_lock import global_compiler_lock as compiler_lock
+from numba.core.compiler_machinery import register_pass
 from numba.core.cpu import CPUContext
 from numba.core.cpu_options import ParallelOptions
 from numba.core.dispatcher import Dispatcher
@@ -24,6 +27,7 @@ from numba.core.imputils import RefType, iternext_impl
 from numba.core.imputils import lower_constant as lower_constant
 from numba.core.serialize import dumps
 from numba.core.targetconfig import ConfigStack
+from numba.core.typed_passes import NativeLowering
 from numba.core.typing.templates import builtin_registry, infer, infer_global, make_intrinsic_template
 from numba.extending import make_attribute_wrapper as wrap_attribute
 from numba.extending import register_jitable
@@ -45,10 +49,49 @@ def number_functions(numbers):
     bytecode.FunctionIdentity._unique_ids = numbers
 
 
+class PartLibrary(JITCodeLibrary):
+    """Code that is linked into other functions and never run by itself: optimised, but no machine code is made of it.
+
+    With fewer passes too, first calls take 0.94 of the time, and topk 1.2 times as long ever after.
+    """
+
+    def _finalize_final_module(self):
+        self._finalize_dynamic_globals()
+        self._verify_declare_only_symbols()
+        self._finalized = True
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class PartLowering(NativeLowering):
+    """Numba's lowering, into a PartLibrary."""
+
+    _name = "part_lowering"
+
+    def run_pass(self, state):
+        state.flags.no_compile = True
+        state.library = PartLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
+        super().run_pass(state)
+        made = state["cr"]
+        key = make_function(made.fndesc.lookup_module(), state.func_id.func_name, "", 0, made.env, (state.library,))
+        state.targetctx.insert_user_function(key, made.fndesc, [state.library])
+        state["cr"] = made._replace(cfunc=key)  # names the function; nobody calls it
+        return True
+
+
+class PartCompiler(Compiler):
+    """Compiler of functions that only compiled code calls."""
+
+    def define_pipelines(self):
+        pipelines = super().define_pipelines()
+        for pipeline in pipelines:
+            pipeline.passes = [(PartLowering if p is NativeLowering else p, name) for p, name in pipeline.passes]
+        return pipelines
+
+
 def inline_jitable(function, inline, nrt):
     """Let compiled code call a plain function; inlined by LLVM, or without Numba's runtime (NRT), if asked."""
     options = {} if nrt else {"_nrt": False}
-    register_jitable(forceinline=inline, **WITHOUT_C, **options)(function)
+    register_jitable(forceinline=inline, pipeline_class=PartCompiler, **WITHOUT_C, **options)(function)
     template = builtin_registry.functions[-1]
     template._get_impl = _implementation
     template.taken_over = (*INHERITED, "nrt") if nrt else INHERITED

@@ -1,0 +1,96 @@
+"""Internals of Numba, for functions that compiled code calls: tests like those of test_private_numba.py."""
+
+from __future__ import annotations
+
+import math
+
+import numba
+import numpy as np
+import pytest
+from numba.core import event
+from test_private_numba import needed_for
+
+from lodkit.jit import private_numba as private
+
+
+@pytest.mark.jit
+@needed_for("jitable(inline=True)", "jit/compiling.py")
+def test_jitable_functions_are_inlined_on_demand():
+    lines = "\n".join(f"    x = math.sin(x * {k}) / (x + {k}) + math.exp(x)" for k in range(40))
+
+    def calls(inline):
+        namespace = {"math": math}
+        exec(f"def large_step(x):\n{lines}\n    return x", namespace)
+        step = namespace["large_step"]
+        private.inline_jitable(step, inline, True)
+        caller = numba.njit(lambda x, y: step(x) + step(y))
+        caller.compile((numba.float64, numba.float64))
+        code = caller.inspect_llvm(caller.signatures[0])
+        return [line for line in code.splitlines() if " call " in line and "large_step" in line]
+
+    assert calls(False)
+    assert not calls(True)
+
+
+def twice(x):
+    return 2 * x
+
+
+@pytest.mark.jit
+@needed_for("first calls that make machine code once", "jit/private_numba.py")
+def test_what_only_compiled_code_calls_is_linked_into_it(monkeypatch):
+    codegen = numba.core.codegen.JITCPUCodegen
+    made, add_module = [], codegen._add_module
+    monkeypatch.setattr(
+        codegen, "_add_module", lambda self, module: made.append(module.name) or add_module(self, module)
+    )
+    private.inline_jitable(twice, False, True)
+    caller = numba.njit(lambda x: twice(x) + 1)
+    assert caller(20) == 41 and caller(0.5) == 2.0
+    assert [name for name in made if "lambda" in name]
+    assert not [name for name in made if "twice" in name]
+
+
+@pytest.mark.jit
+@needed_for("jitable(nrt=False)", "jit/compiling.py")
+def test_functions_do_without_numbas_runtime():
+    def largest_twice(n):
+        return np.full(n, 2.0).max()
+
+    private.inline_jitable(largest_twice, True, False)
+    caller = numba.njit(lambda n: largest_twice(n))
+    with pytest.raises(numba.core.errors.NumbaError, match="Only accept returning of array"):
+        caller.compile((numba.int64,))
+
+
+@pytest.mark.jit
+@needed_for("one version of a function for all callers", "jit/private_numba.py")
+def test_callers_share_the_functions_that_they_call(tmp_path, monkeypatch):
+    """Twins do; so do callers that count references and callers that count none."""
+    monkeypatch.setenv("LODKIT_CACHE_DIR", str(tmp_path / "cache"))
+    from lodkit.jit import jitable, parallel_kernel, prange
+
+    @jitable
+    def half_of(x):
+        return x / 2
+
+    @jitable(nrt=False)
+    def next_of(x):
+        return x + 1
+
+    @jitable(nrt=False)
+    def second_of(x):
+        return next_of(next_of(x))
+
+    @parallel_kernel
+    def kernel(x, out):
+        for i in prange(len(x)):
+            out[i] = half_of(next_of(x[i]) + second_of(x[i]))
+
+    x, out = np.arange(3.0), np.empty((2, 3))
+    with event.install_recorder("numba:compile") as compiled:
+        kernel.serial(x, out[0])
+        kernel.parallel(x, out[1])
+    assert out.tolist() == [[1.5, 2.5, 3.5]] * 2
+    names = [e.data["dispatcher"].py_func.__name__ for _, e in compiled.buffer if e.is_start]
+    assert sorted(names) == ["half_of", "kernel", "kernel", "next_of", "second_of"]
