@@ -32,47 +32,30 @@ def run_sum_of(width, weighted=False):
     """
 
     @jitable(inline=True)
-    def one(value, order, scale, i, j):
+    def row(value, order, scale, i, j):
         g = simd.load(value, order[i], j, width)
         return simd.mul(g, simd.like(g, scale[i])) if weighted else g
 
     @jitable(inline=True)
-    def added(part, value, order, scale, i, j):
-        simd.prefetch_lanes(value, order[min(i + AHEAD, len(order) - 1)], j, width, True, LEVEL)
-        return simd.add(part, one(value, order, scale, i, j))
-
-    @jitable(inline=True)
     def run_sum(value, order, scale, start, stop, j, block):
+        part, left, last = simd.full(value, width, 0), block, len(order) - 1
         if stop - start == 1:
-            return simd.add(simd.full(value, width, 0), one(value, order, scale, start, j))  # -0.0 + 0.0 is 0.0
-        part, left = simd.full(value, width, 0), block
+            return simd.add(part, row(value, order, scale, start, j))  # -0.0 + 0.0 is 0.0
         if stop - start <= block:
             for i in range(start, stop):
-                part = added(part, value, order, scale, i, j)
+                simd.prefetch_lanes(value, order[min(i + AHEAD, last)], j, width, True, LEVEL)
+                part = simd.add(part, row(value, order, scale, i, j))
             return part
         total = simd.widen(part)
         for i in range(start, stop):
-            part = added(part, value, order, scale, i, j)
+            simd.prefetch_lanes(value, order[min(i + AHEAD, last)], j, width, True, LEVEL)
+            part = simd.add(part, row(value, order, scale, i, j))
             left -= 1
             if left == 0:
                 total, part, left = simd.add(total, simd.widen(part)), simd.full(value, width, 0), block
         return simd.narrow(value, simd.add(total, simd.widen(part)))
 
     return run_sum
-
-
-@functools.cache
-def _gradient(width, adjusts, weighted):
-    """The parameter, and the sum of a run's rows, as the step takes them."""
-
-    run_sum = run_sum_of(width, weighted)
-
-    @jitable(inline=True)
-    def gradient(value, order, scale, start, stop, j, block, p, numbers):
-        g = run_sum(value, order, scale, start, stop, j, block)
-        return adjusted(p, g, numbers) if adjusts else (p, g)
-
-    return gradient
 
 
 @jitable
@@ -98,7 +81,7 @@ def rows_kernel(step, width, count, each, merge, adjusts=False, weighted=False, 
     With ``records`` and without ``merge``, ``taken`` gets the step of each gradient row. Without ``starts`` the rows
     ``at`` are in any order, and each may be listed several times.
     """
-    (read, write, _), gradient = states_of(count, width, each), _gradient(width, adjusts, weighted)
+    (read, write, _), run_sum = states_of(count, width, each), run_sum_of(width, weighted)
     fetch = fetch_of(count, width, each, AGAIN)
 
     @parallel_kernel
@@ -110,16 +93,13 @@ def rows_kernel(step, width, count, each, merge, adjusts=False, weighted=False, 
                 for j in range(0, param.shape[1], width):
                     fetch(param, states, at, u, value, order, start, j)
                     p, lanes = simd.load(param, row, j, width), read(states, row, j)
-                    if merge:
-                        p, g = gradient(value, order, scale, start, stop, j, block, p, numbers)
+                    for i in range(start, start + 1 if merge else stop):
+                        before, g = p, run_sum(value, order, scale, i, stop if merge else i + 1, j, block)
+                        if adjusts:
+                            p, g = adjusted(p, g, numbers)
                         p, lanes = step(p, lanes, g, simd.mul(g, g), numbers)
-                    else:
-                        for i in range(start, stop):
-                            before = p
-                            p, g = gradient(value, order, scale, i, i + 1, j, block, p, numbers)
-                            p, lanes = step(p, lanes, g, simd.mul(g, g), numbers)
-                            if records:
-                                simd.store(taken, order[i], j, simd.sub(before, p))
+                        if records:
+                            simd.store(taken, order[i], j, simd.sub(before, p))
                     simd.store(param, row, j, p)
                     write(states, row, j, lanes)
 

@@ -24,21 +24,24 @@ def states_of(count, width, each=1):
         none = jitable(inline=True)(lambda states, row, j: ())
         return none, jitable(inline=True)(lambda states, row, j, lanes: None), none
     k = count - 1
-    read_others, write_others, fetch_others = states_of(k, width, each)
+    read_others, write_others, fetch_others = states_of(k, width, each) if k else (None, None, None)
     lanes_each = each * width
 
     @jitable(inline=True)
     def read(states, row, j):
-        return read_others(states, row, j) + (simd.load(states[k], row, each * j, lanes_each),)  # noqa: RUF005
+        last = (simd.load(states[k], row, each * j, lanes_each),)
+        return read_others(states, row, j) + last if k else last
 
     @jitable(inline=True)
     def write(states, row, j, lanes):
-        write_others(states, row, j, lanes)
+        if k:
+            write_others(states, row, j, lanes)
         simd.store(states[k], row, each * j, lanes[k])
 
     @jitable(inline=True)
     def fetch(states, row, j):
-        fetch_others(states, row, j)
+        if k:
+            fetch_others(states, row, j)
         simd.prefetch_lanes(states[k], row, each * j, lanes_each, True, LEVEL)
         return ()
 
@@ -49,22 +52,26 @@ def states_of(count, width, each=1):
 def fetch_of(count, width, each, again):
     """A function that prefetches lanes of what an update of later rows reads: parameter, states and gradient."""
     *_, fetch_states = states_of(count, width, each)
-    twice = again and width >= LANES  # of 8 columns in the caches the look at the number of rows alone took 0.03
-
-    @jitable(inline=True)
-    def fetch_at(param, states, at, u, value, order, i, j):
-        row = at[min(u, len(at) - 1)]
-        simd.prefetch_lanes(param, row, j, width, True, LEVEL)
-        simd.prefetch_lanes(value, order[min(i, len(order) - 1)], j, width, True, LEVEL)
-        fetch_states(states, row, j)
 
     @jitable(inline=True)
     def fetch(param, states, at, u, value, order, i, j):
-        fetch_at(param, states, at, u + AHEAD, value, order, i + AHEAD, j)
-        if twice and len(at) > MANY:
-            fetch_at(param, states, at, u + again, value, order, i + again, j)
+        row = at[min(u + AHEAD, len(at) - 1)]
+        simd.prefetch_lanes(param, row, j, width, True, LEVEL)
+        simd.prefetch_lanes(value, order[min(i + AHEAD, len(order) - 1)], j, width, True, LEVEL)
+        if count:
+            fetch_states(states, row, j)
 
-    return fetch
+    if not again or width < LANES:  # of 8 columns in the caches the look at the number of rows alone took 0.03
+        return fetch
+    more = again - AHEAD
+
+    @jitable(inline=True)
+    def fetch_twice(param, states, at, u, value, order, i, j):
+        fetch(param, states, at, u, value, order, i, j)
+        if len(at) > MANY:
+            fetch(param, states, at, u + more, value, order, i + more, j)
+
+    return fetch_twice
 
 
 @functools.cache
