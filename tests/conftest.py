@@ -73,10 +73,16 @@ def tiny_blocks(monkeypatch):
 
 
 @pytest.fixture
-def serial_tiny_blocks(tiny_blocks, monkeypatch):
+def serial(monkeypatch):
+    """Never use threads: parallel twins, which have tests of their own, take a second each to compile."""
     from lodkit.jit import settings
 
     monkeypatch.setattr(settings, "parallel_from", 1 << 60)
+
+
+@pytest.fixture
+def serial_tiny_blocks(tiny_blocks, serial):
+    """Blocks of 3 rows, by the serial twins."""
 
 
 @pytest.fixture

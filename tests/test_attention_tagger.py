@@ -61,7 +61,7 @@ def test_a_tag_that_only_the_words_before_tell(monkeypatch):
 
 @pytest.mark.jit
 @needs_treebank
-def test_parts_of_speech():
+def test_parts_of_speech(serial):
     """Sentences of the English Web Treebank; the most frequent tag is right for less than a fifth."""
     train, held_out = documents("train", 120), documents("test", 20)
     sentences = [pair for d in train for pair in zip(d["words"], d["upos"], strict=True)]

@@ -30,5 +30,5 @@ _ITER = np.array([4])
 CAFFE2 = {
     "Adam": (_TABLE.copy(), _TABLE.copy(), _TABLE.copy(), _TABLE.copy(), _RATE, _ITER),
     "SparseAdam": (_TABLE.copy(), _TABLE.copy(), _TABLE.copy(), _LISTED, _ROWS, _RATE, _ITER),
-    "RowWiseSparseAdam": (_TABLE.copy(), _TABLE.copy(), np.ones(3), _LISTED, _ROWS, _RATE, _ITER),
+    "RowWiseSparseAdam": (_TABLE.copy(), _TABLE.copy(), np.ones(3, np.float32), _LISTED, _ROWS, _RATE, _ITER),
 }

@@ -66,13 +66,13 @@ SAMPLES = {
 
 def caffe2_call(moment, *weights):
     rates, indices, lengths = np.array([-0.1], np.float32), np.array([1, 2, 1]), np.array([2, 1], np.int32)
-    return np.ones((3, 2)), moment, *weights, indices, np.ones((2, 2)), rates, lengths
+    return np.ones((3, 3)), moment, *weights, indices, np.ones((2, 3)), rates, lengths
 
 
 CAFFE2 = {
     f"{prefix}SparseAdagradFusedWithSparseLengths{pool}Gradient": caffe2_call(
         np.ones(shape), *([np.ones(3)] if pool == "WeightedSum" else [])
     )
-    for prefix, shape in (("", (3, 2)), ("RowWise", 3))
+    for prefix, shape in (("", (3, 3)), ("RowWise", 3))
     for pool in ("Sum", "Mean", "WeightedSum")
 }

@@ -49,7 +49,8 @@ SAMPLES = {
         ((reals(*HALF.shape, dtype=np.float16), HALF), {"lr": 0.5, "clip_norm": 5.0}),
     ],
 }
-_TABLE, _ROWS, _LISTED, _RATE, _ONE = np.ones((3, 2)), np.ones((2, 2)), np.array([1, 1]), np.array([-0.1]), np.ones(1)
+_TABLE, _ROWS, _ONE = (np.ones(shape, np.float32) for shape in ((3, 4), (2, 4), 1))
+_LISTED, _RATE = np.array([1, 1]), np.array([-0.1])
 CAFFE2 = {
     "Wngrad": (_TABLE.copy(), _ONE.copy(), _TABLE.copy(), _RATE),
     "SparseWngrad": (_TABLE.copy(), _ONE.copy(), _LISTED, _ROWS, _RATE),

@@ -72,12 +72,13 @@ SAMPLES = {
         ((SELECTED, reals(10, 2)), SCALAR),
     ],
 }
+_ROWS = np.array([1, 1]), np.ones((2, 4), np.float32)
 CAFFE2 = {
     "Adagrad": (np.ones(3), np.ones(3), np.ones(3), np.array([-0.1])),
     "SparseAdagrad": (np.ones((3, 1)), np.ones((3, 1)), np.array([1, 1]), np.ones((2, 1)), np.array([-0.1])),
     "RowWiseSparseAdagrad": (np.ones((3, 1)), np.ones(3), np.array([1, 1]), np.ones((2, 1)), np.array([-0.1])),
     "Ftrl": (np.ones((3, 2)), np.ones((3, 2, 2)), np.ones((3, 2))),
-    "SparseFtrl": (np.ones((3, 2)), np.ones((3, 2, 2)), np.array([1, 1]), np.ones((2, 2)), np.array([0.1])),
+    "SparseFtrl": (*(np.ones(s, np.float32) for s in ((3, 4), (3, 4, 2))), *_ROWS, np.array([0.1])),
 }
 
 

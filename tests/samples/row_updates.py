@@ -36,7 +36,7 @@ SAMPLES = {
     ],
 }
 CAFFE2 = {
-    "SparseNormalize": (np.ones((3, 2)), np.array([1])),
-    "SparseLpRegularizer": (np.ones((3, 2)), np.array([1])),
+    "SparseNormalize": (np.ones((3, 3)), np.array([1])),
+    "SparseLpRegularizer": (np.ones((3, 3)), np.array([1])),
     "RowWiseCounter": (np.zeros(3, np.int64), np.ones(3), np.array([1]), np.array([5])),
 }
