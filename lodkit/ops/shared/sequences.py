@@ -49,24 +49,24 @@ def prepare_concat(xs, axis, level, what="sequence_concat", floating=False):
     if not xs:
         raise TypeError("sequence_concat_grad needs the inputs that were joined, got none")
     name, first = "sequence_concat", xs[0]
-    values, levels = first.values, first.lod_level
-    ndim, kind = len(values.shape), dtype_of(values)
+    values, levels, count = first._values, len(first._lod), len(first)
+    ndim = len(values.shape)
     if not -ndim <= axis < ndim:
         raise ShapeMismatchError(f"{name}: axis = {axis} is outside [{-ndim}, {ndim}), values have {ndim} dimensions")
     axis, level = axis % ndim, first._level(level)
     kept, item = levels if axis else level, _without(values.shape, axis)
     for i, x in enumerate(xs[1:], 1):
-        if x.lod_level != levels:
+        other = x._values
+        if len(x._lod) != levels:
             raise LoDLevelError(f"{name}: input {i} has lod_level {x.lod_level}, input 0 {levels}")
-        if len(x) != len(first):
-            raise LoDMismatchError(
-                f"{name}: input {i} has {len(x)} sequences, input 0 {len(first)}; they join in pairs"
-            )
-        _check_above(name, first, x, i, kept, "axis is not 0" if axis else f"level {level} is joined")
-        if len(x.values.shape) != ndim or _without(x.values.shape, axis) != item:
+        if len(x) != count:
+            raise LoDMismatchError(f"{name}: input {i} has {len(x)} sequences, input 0 {count}; they join in pairs")
+        if kept:
+            _check_above(name, first, x, i, kept, "axis is not 0" if axis else f"level {level} is joined")
+        if len(other.shape) != ndim or _without(other.shape, axis) != item:
             raise ShapeMismatchError(f"{name}: input {i} has values of shape {x.shape}, input 0 {first.shape}")
-        if dtype_of(x.values) != kind:
-            raise DTypeError(f"{name}: input {i} is {x.dtype}, input 0 {first.dtype}; {cast_to(kind)}")
+        if other.dtype is not values.dtype and dtype_of(other) != dtype_of(values):
+            raise DTypeError(f"{name}: input {i} is {x.dtype}, input 0 {first.dtype}; {cast_to(dtype_of(values))}")
     return axis, level, check_values(values.dtype, what, floating=floating)
 
 

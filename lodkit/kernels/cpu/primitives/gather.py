@@ -113,12 +113,13 @@ def goes_far(out):
 
 def take_rows(data, rows, out=None):
     """``data[rows]`` for rows that are there, most of them beside the one before; zeros for row -1."""
+    if out is None and data.nbytes < FAR and len(rows) <= len(data):
+        return gather(data, rows, None)
     out = arrays.output((len(rows), *data.shape[1:]), native(data.dtype), out)
+    if not goes_far(out):
+        return gather(data, rows, None, out)
     source, target = matrix(data), matrix(out)
-    if goes_far(out):
-        _stream_rows(out.size, source, rows, target.strides[0], settings.chunk_rows, target)
-    else:
-        gather_kernel(out.size, source, rows, -1, settings.chunk_rows, target)
+    _stream_rows(out.size, source, rows, target.strides[0], settings.chunk_rows, target)
     return out
 
 
