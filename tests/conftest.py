@@ -86,6 +86,14 @@ def serial_tiny_blocks(tiny_blocks, serial):
 
 
 @pytest.fixture
+def frozen_heap():
+    """Collections look at what the test makes; at all that its process holds, each takes a second."""
+    gc.freeze()
+    yield
+    gc.unfreeze()
+
+
+@pytest.fixture
 def kit(tmp_path):
     """A folder with a small package of kernels."""
     import kernel_package

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import lodkit
@@ -22,7 +22,7 @@ def draw(lengths, heads, size, wide=None, seed=0, dtype=np.float32):
     return query, key, value, rng.normal(size=value.values.shape).astype(dtype)
 
 
-@settings(deadline=None, max_examples=15)
+@settings(deadline=None, max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     lengths=st.lists(st.sampled_from([0, 1, 5, 6, 7, 15, 16, 17, 47, 48, 49, 97]), min_size=1, max_size=4),
     heads=st.integers(1, 2),
@@ -31,7 +31,7 @@ def draw(lengths, heads, size, wide=None, seed=0, dtype=np.float32):
     causal=st.booleans(),
     dtype=st.sampled_from([np.float32, np.float64]),
 )
-def test_lengths_of_any_size(lengths, heads, size, wide, causal, dtype):
+def test_lengths_of_any_size(lengths, heads, size, wide, causal, dtype, serial):
     """Tiles, vectors and registers that are full, and that are not; forward and backward."""
     *inputs, grad = draw(lengths, heads, size, wide, dtype=dtype)
     bound = {"rtol": 1e-4, "atol": 1e-4} if dtype == np.float32 else {"rtol": 1e-11, "atol": 1e-11}

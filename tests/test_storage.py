@@ -266,7 +266,7 @@ def test_an_interrupt_leaves_the_old_file(tmp_path, monkeypatch):
 
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="no /proc")
-def test_files_and_maps_are_closed(tmp_path):
+def test_files_and_maps_are_closed(tmp_path, frozen_heap):
     file = tmp_path / "x.safetensors"
     lodkit.save(file, LoDTensor(np.arange(1000.0), [[999, 1]]))
 
