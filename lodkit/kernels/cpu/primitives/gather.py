@@ -7,7 +7,7 @@ import functools
 import numpy as np
 
 from .... import arrays
-from ....arrays import ALIGNED, AS_THEY_ARE, matrix, native
+from ....arrays import ALIGNED, AS_THEY_ARE, integers, matrix, native
 from ....arrays.ids import ids_in_range
 from ....jit import advance, get_num_threads, jitable, parallel_kernel, prange, segment_of, settings, simd
 from ....jit.tuning import tuning
@@ -113,6 +113,7 @@ def goes_far(out):
 
 def take_rows(data, rows, out=None):
     """``data[rows]`` for rows that are there, most of them beside the one before; zeros for row -1."""
+    rows = integers(rows, "rows")  # as few of them are read without a check of types
     if out is None and data.nbytes < FAR and len(rows) <= len(data):
         return gather(data, rows, None)
     out = arrays.output((len(rows), *data.shape[1:]), native(data.dtype), out)
