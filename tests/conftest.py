@@ -87,7 +87,7 @@ def serial_tiny_blocks(tiny_blocks, serial):
 
 @pytest.fixture
 def frozen_heap():
-    """Collections look at what the test makes; at all that its process holds, each takes a second."""
+    """Collections look at what the test makes; at all that its process holds, each would take a second."""
     gc.freeze()
     yield
     gc.unfreeze()

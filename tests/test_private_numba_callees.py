@@ -51,6 +51,35 @@ def test_what_only_compiled_code_calls_is_linked_into_it(monkeypatch):
     assert not [name for name in made if "twice" in name]
 
 
+class Wrong(ValueError):
+    """An error of numbers: three, as no other code raises, which might have set what is needed for it."""
+
+
+def checked(x):
+    if x > 3:
+        raise Wrong(x, x + 1, 0.5 * x)
+    return x
+
+
+def shown(x):
+    print(x, 2 * x)
+    return x
+
+
+@pytest.mark.jit
+@needed_for("errors with numbers in functions that compiled code calls", "jit/private_numba.py")
+def test_a_function_that_only_compiled_code_calls_raises_and_prints_numbers(capsys):
+    private.inline_jitable(checked, False, True)
+    private.inline_jitable(shown, False, True)
+    caller = numba.njit(lambda x: checked(x) + 1)
+    assert caller(3) == 4
+    with pytest.raises(Wrong) as raised:
+        caller(4)
+    assert raised.value.args == (4, 5, 2.0)
+    assert numba.njit(lambda x: shown(x) + 1)(3) == 4
+    assert capsys.readouterr().out == "3 6\n"
+
+
 @pytest.mark.jit
 @needed_for("jitable(nrt=False)", "jit/compiling.py")
 def test_functions_do_without_numbas_runtime():

@@ -49,10 +49,11 @@ def test_bits_do_not_depend_on_parts(causal, monkeypatch):
     """However rows and sequences are dealt out to threads."""
     from lodkit.jit import settings
 
-    *inputs, grad = draw([40, 0, 130, 3, 1, 60], 2, 8)
+    *inputs, grad = draw([40, 0, 130, 3, 1, 60], 2, 8, dtype=np.float64)
     results = []
-    for rows in (16, 16 * 50, 1 << 20):
+    for rows, least in ((16, 1 << 60), (16 * 50, 0), (1 << 20, 1 << 60)):
         monkeypatch.setattr(settings, "chunk_rows", rows)
+        monkeypatch.setattr(settings, "parallel_from", least)
         results.append(
             [attend(*inputs, causal=causal).values, *lodkit.sequence_attention_grad(*inputs, grad, causal=causal)]
         )

@@ -47,7 +47,7 @@ SAMPLES = {
     ],
     "lion": list(cases(1)),
 }
-_TABLE, _ROWS, _LISTED = np.ones((3, 1), np.float32), np.ones((2, 1), np.float32), np.array([1, 1])
+_TABLE, _ROWS, _LISTED = np.ones((3, 3), np.float32), np.ones((2, 3), np.float32), np.array([1, 1])
 _RATE = np.array([-0.1])
 CAFFE2 = {
     "MomentumSGD": (_TABLE.copy(), _TABLE.copy(), np.array([0.1])),

@@ -23,13 +23,13 @@ SAMPLES = {
         ((*counting(reals(4, 3))[0][:-1], np.array([-(2**63), 0, 2**63 - 1, 5])), {"lr": 0.5, "iteration": 9}),
     ]
 }
-_TABLES = [np.ones((3, 1), np.float32) for _ in range(3)]
+_TABLES = [np.ones((3, 3), np.float32) for _ in range(3)]
 CAFFE2 = {
     "SmartDecaySparseAdam": (
         *_TABLES,
         np.array([4, 0, 2]),
         np.array([1, 1]),
-        np.ones((2, 1), np.float32),
+        np.ones((2, 3), np.float32),
         np.array([-0.1]),
         np.array([4]),
     )

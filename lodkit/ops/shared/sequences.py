@@ -49,12 +49,12 @@ def prepare_concat(xs, axis, level, what="sequence_concat", floating=False):
     if not xs:
         raise TypeError("sequence_concat_grad needs the inputs that were joined, got none")
     name, first = "sequence_concat", xs[0]
-    values, levels, count = first._values, len(first._lod), len(first)
+    values, levels = first._values, len(first._lod)
     ndim = len(values.shape)
     if not -ndim <= axis < ndim:
         raise ShapeMismatchError(f"{name}: axis = {axis} is outside [{-ndim}, {ndim}), values have {ndim} dimensions")
     axis, level = axis % ndim, first._level(level)
-    kept, item = levels if axis else level, _without(values.shape, axis)
+    kept, item, count = levels if axis else level, _without(values.shape, axis), len(first)
     for i, x in enumerate(xs[1:], 1):
         other = x._values
         if len(x._lod) != levels:

@@ -113,7 +113,7 @@ def goes_far(out):
 
 def take_rows(data, rows, out=None):
     """``data[rows]`` for rows that are there, most of them beside the one before; zeros for row -1."""
-    rows = integers(rows, "rows")  # as few of them are read without a check of types
+    rows = integers(rows, "rows")  # compiled code reads a few rows without a check of types
     if out is None and data.nbytes < FAR and len(rows) <= len(data):
         return gather(data, rows, None)
     out = arrays.output((len(rows), *data.shape[1:]), native(data.dtype), out)

@@ -98,7 +98,7 @@ def rows_kernel(step, width, count, each, merge, adjusts=False, weighted=False, 
                         if adjusts:
                             p, g = adjusted(p, g, numbers)
                         p, lanes = step(p, lanes, g, simd.mul(g, g), numbers)
-                        if records:
+                        if records and not merge:
                             simd.store(taken, order[i], j, simd.sub(before, p))
                     simd.store(param, row, j, p)
                     write(states, row, j, lanes)
