@@ -81,6 +81,7 @@ class PartLowering(NativeLowering):
         state.library = PartLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
         super().run_pass(state)
         made, context = state["cr"], state.targetctx
+        # Every module declares its environment; who uses it names it again.
         state.library.runs = str(state.library._final_module).count(context.get_env_name(made.fndesc)) > 1
         if state.library.runs:
             key = context.get_executable(state.library, made.fndesc, made.env)

@@ -31,7 +31,8 @@ def copy_runs(source, runs, slots, out, pad=0, lead=0):
     ----------
     source : array of shape (rows, *item)
     runs : array of int64, int, or pair of arrays of int64
-        Offsets of runs that follow one another; the rows of each; or the start and the stop of each run.
+        Offsets of runs that follow one another; the rows of each; or the start and the stop of each run. Offsets, of
+        slots too, are C-contiguous: compiled code reads a few without a check of types.
     slots : array of int64, or int
         Offsets over all rows of ``out``: slot s is ``out[slots[s]:slots[s + 1]]``. Or the rows of each slot.
     out : C-contiguous array of shape (rows, *item)
