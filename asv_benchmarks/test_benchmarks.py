@@ -11,8 +11,6 @@ import sys
 
 import pytest
 
-from lodkit import jit
-
 ROOT = pathlib.Path(__file__).parent
 sys.path.insert(0, str(ROOT))
 SUITES = [
@@ -25,9 +23,7 @@ SUITES = [
 
 @pytest.mark.jit
 @pytest.mark.parametrize("suite", SUITES, ids=lambda suite: f"{suite.__module__}.{suite.__name__}")
-def test_runs(suite, monkeypatch):
-    """By the serial twins: that the parallel ones give the same is for test_every_op."""
-    monkeypatch.setattr(jit.settings, "parallel_from", 1 << 60)
+def test_runs(suite):
     bench, args = suite(), [values[0] for values in getattr(suite, "params", [])]
     runs = [run for name, run in inspect.getmembers(bench, inspect.ismethod) if name.split("_")[0] in KINDS]
     assert runs

@@ -39,10 +39,10 @@ COPIES = (
 
 
 def kernel_of(setting, width):
-    """Return the serial kernel of a sum over bags, compiled with a setting."""
+    """Return the kernel of a sum over bags, compiled with a setting."""
     reduce_kernels.tuning = setting
     reduce_kernels.sum_kernel.cache_clear()
-    kernel = reduce_kernels.sum_kernel("sum", width, True, False, False, False).serial
+    kernel = reduce_kernels.sum_kernel("sum", width, True, False, False, False).compiled
     bags(np.ones((1, width), np.float32), np.zeros(1, int), np.array([0, 1]))(kernel)
     return kernel
 

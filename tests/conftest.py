@@ -9,6 +9,8 @@ import types
 
 # Tests run side by side: threads of NumPy's BLAS would wait for each other, 20 times as long as a small product takes.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+# Nor may threads of OpenMP spin while they wait: tests of threads would take three times as long.
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 # Failures of tests show where they arise.
 os.environ.setdefault("LODKIT_FULL_TRACEBACK", "1")
@@ -70,19 +72,6 @@ def tiny_blocks(monkeypatch):
     monkeypatch.setattr(settings, "chunk_rows", 3)
     monkeypatch.setattr(settings, "block_rows", 3)
     monkeypatch.setattr(settings, "few_rows", 0)
-
-
-@pytest.fixture
-def serial(monkeypatch):
-    """Never use threads: parallel twins, which have tests of their own, take a second each to compile."""
-    from lodkit.jit import settings
-
-    monkeypatch.setattr(settings, "parallel_from", 1 << 60)
-
-
-@pytest.fixture
-def serial_tiny_blocks(tiny_blocks, serial):
-    """Blocks of 3 rows, by the serial twins."""
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import pytest
 from treebank import documents, needs_treebank
 
 import lodkit
-from lodkit import LoDTensor, Tape, jit
+from lodkit import LoDTensor, Tape
 
 
 class Tagger:
@@ -42,9 +42,8 @@ class Tagger:
         return float((self.logits(ids).values.argmax(axis=1) == tags).mean())
 
 
-def test_a_tag_that_only_the_words_before_tell(monkeypatch):
-    """Word 0 switches the tag on, for itself and all behind it. Serial kernels learn as the parallel ones do."""
-    monkeypatch.setattr(jit.settings, "parallel_from", 1 << 60)
+def test_a_tag_that_only_the_words_before_tell():
+    """Word 0 switches the tag on, for itself and all behind it."""
     rng, model = np.random.default_rng(0), Tagger(12, 2)
 
     def draw(count):
@@ -61,7 +60,7 @@ def test_a_tag_that_only_the_words_before_tell(monkeypatch):
 
 @pytest.mark.jit
 @needs_treebank
-def test_parts_of_speech(serial):
+def test_parts_of_speech():
     """Sentences of the English Web Treebank; the most frequent tag is right for less than a fifth."""
     train, held_out = documents("train", 120), documents("test", 20)
     sentences = [pair for d in train for pair in zip(d["words"], d["upos"], strict=True)]

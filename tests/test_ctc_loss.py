@@ -36,7 +36,7 @@ def batch(frames, labels, classes, scale, dtype=np.float32):
 
 
 @pytest.mark.parametrize("scale", [1, 1000])
-def test_nothing_underflows(scale, serial):
+def test_nothing_underflows(scale):
     """800 frames, of even and of peaked logits, in float32 as in double precision."""
     logits, labels = batch([800, 120], [160, 36], 30, scale)
     loss, ones = lodkit.ctc_loss(logits, labels), np.ones(2)

@@ -25,7 +25,7 @@ def test_masks_of_neighbouring_seeds_and_elements_are_independent():
         assert abs(np.corrcoef(masks[0, :-distance], masks[0, distance:])[0, 1]) < 0.02
 
 
-def test_the_mask_is_the_same_for_every_type_shape_and_structure(serial):
+def test_the_mask_is_the_same_for_every_type_shape_and_structure():
     mask = lodkit.dropout(ONES, rate=0.3, seed=5) == 0
     for dtype in (np.float16, np.float64):
         np.testing.assert_array_equal(lodkit.dropout(ONES.astype(dtype), rate=0.3, seed=5) == 0, mask)

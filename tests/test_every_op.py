@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-import collections
-import functools
 import itertools
-import os
 
 import numpy as np
 import pytest
 from conftest import check_locked, copy, flat
-from numba import config
 from samples import SAMPLES, defined
 
 import lodkit
 from lodkit import LoDTensor, SelectedRows, VarDesc
-from lodkit.jit import compiling
 from lodkit.registry.kinds import numbers_of
 
 CASES = [pytest.param(n, *case, id=f"{n}-{i}") for n, cases in SAMPLES.items() for i, case in enumerate(cases)]
-TWINS = int(os.environ.get("LODKIT_TEST_TWINS", "1"))
-COMPARED = collections.defaultdict(set)  # the code of a template -> kernels whose parallel twins were compared
 TOLERANCE = {2: 2e-3, 4: 2e-5, 8: 1e-11}
 
 
@@ -73,54 +66,19 @@ def numbers_type(inputs):
     return next((d for d in dtypes if d is not None and d.kind == "f"), None)
 
 
-def twins():
-    """The largest sample of an operator in the type that most have; LODKIT_TEST_TWINS samples, the largest and others.
-
-    To compile a parallel twin takes seconds. Floating if it takes any such: integers add up to the same bits in any
-    order.
-    """
-    many = TWINS
-    for name, cases in SAMPLES.items():
-        types = [numbers_type(inputs) for inputs, _ in cases]
-        usual, _ = collections.Counter([t for t in types if t is not None] or types).most_common(1)[0]
-        cases = [case for case, kind in zip(cases, types, strict=True) if kind == usual]
-        cases.sort(key=lambda case: -sum(map(np.size, flat(case[0]))))
-        for i, (inputs, attrs) in enumerate(cases[:: -(-len(cases) // many)]):
-            yield pytest.param(name, inputs, attrs, id=f"{name}-{i}")
-
-
-@pytest.fixture
-def few_twins(monkeypatch):
-    """Of a template's kernels, of whatever widths and rules, one in a process runs parallel; all with more samples."""
-
-    def run_few(serial, parallel, args, run=compiling.run):
-        kernel = serial.args[0] if isinstance(serial, functools.partial) else serial  # one that also writes
-        template = COMPARED[kernel.py_func.__code__]
-        template.update(() if template else {kernel})
-        return run(serial, parallel, args) if kernel in template else serial(*args)
-
-    if TWINS == 1 and not config.DISABLE_JIT:
-        monkeypatch.setattr(compiling, "run", run_few)
-
-
-@pytest.mark.parametrize(("name", "inputs", "attrs"), [*twins()])
-def test_twins_give_the_same_bits(name, inputs, attrs, few_twins, request):
-    """Serial, parallel at 1 and at 2 threads, in chunks and blocks of 3 rows; twice."""
+@pytest.mark.parametrize(("name", "inputs", "attrs"), CASES)
+def test_threads_give_the_same_bits(name, inputs, attrs, tiny_blocks):
+    """As many as there are, and none, in chunks and blocks of 3 rows; twice."""
     op = lodkit.OPS[name]
-    request.getfixturevalue("tiny_blocks")
-    results = []
-    for threads in (1, 2, 2):
-        lodkit.set_num_threads(threads)
-        results.append(op(*map(copy, inputs), **attrs))
+    results = [op(*map(copy, inputs), **attrs) for _ in range(2)]
     from lodkit.jit import settings
 
     settings.parallel_from = 1 << 60
-    serial = op(*map(copy, inputs), **attrs)
+    alone = op(*map(copy, inputs), **attrs)
     for result in results:
-        same_bits(result, serial)
-    accepted = op._accept(tuple(map(copy, inputs)))
+        same_bits(result, alone)
     if not op.rowwise:
-        same(serial, op.definition(*accepted, **attrs))
+        same(alone, defined(op, map(copy, inputs), attrs))
 
 
 def layouts(x):

@@ -22,7 +22,7 @@ RANGES = {
 def radix(request):
     """Sorts by NumPy, as few ids are, and by digits."""
     if request.param:
-        request.getfixturevalue("serial_tiny_blocks")
+        request.getfixturevalue("tiny_blocks")
 
 
 @pytest.mark.parametrize("name", RANGES)
@@ -39,7 +39,7 @@ def test_unique_of_every_range(name, radix):
     np.testing.assert_array_equal(ids[lodkit.find(ids, ids)], ids)
 
 
-def test_rows_and_positions_too_many_for_one_key(serial_tiny_blocks):
+def test_rows_and_positions_too_many_for_one_key(tiny_blocks):
     """A table of 2^62 rows: SelectedRows merge, too."""
     ids = np.random.default_rng(0).choice(np.random.default_rng(1).integers(0, 1 << 62, 20), 50)
     merged = lodkit.merge_selected_rows(lodkit.SelectedRows(ids, np.ones(50), 1 << 62))

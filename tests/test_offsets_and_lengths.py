@@ -86,17 +86,9 @@ def test_every_representation_gives_what_the_tensor_has(program, batch):
             assert same(got, result), (representation, got, result)
 
 
-@pytest.mark.parametrize(
-    ("program", "levels", "blocks"),
-    [
-        ("last", 1, "tiny_blocks"),
-        ("max", 2, "tiny_blocks"),
-        ("last", 2, "serial_tiny_blocks"),
-        ("max", 1, "serial_tiny_blocks"),
-    ],
-)
-def test_blocks_find_where_they_start(program, levels, blocks, request):
-    request.getfixturevalue(blocks)
+@pytest.mark.parametrize("program", ["last", "max"])
+@pytest.mark.parametrize("levels", [1, 2])
+def test_blocks_find_where_they_start(program, levels, tiny_blocks):
     rng = np.random.default_rng(0)
     lengths = [rng.integers(0, 4, 600)]
     if levels == 2:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import functools
 import importlib.util
 import sys
@@ -120,16 +121,28 @@ def test_globals_and_attributes_are_told_apart():
 @needed_for("the disk cache: options are part of the key", "jit/fingerprint.py")
 def test_a_dispatcher_tells_its_options():
     options = private.options_of(numba.njit(nogil=True, error_model="numpy")(add))
-    assert (options["nogil"], options["error_model"]) == (True, "numpy")
+    assert (options["nogil"], options["error_model"], options["pipeline_class"]) == (True, "numpy", "Compiler")
     assert private.options_of(add) is private.options_of(3) is None
 
 
-@needed_for("parallel twins: only a prange runs in parallel", "jit/compiling.py")
-def test_all_else_of_parallel_is_off():
-    options = private.only_prange()
-    on = {name for name in options.__slots__ if getattr(options, name)}
-    assert {"enabled", "prange"} == on
-    assert {"reduction", "numpy", "fusion"} <= set(options.__slots__)
+@pytest.mark.jit
+@needed_for("parallel kernels: threads of Numba's pool call them", "jit/llvm/shares.py")
+def test_the_pool_calls_a_function_once_a_part():
+    """With the address of the part, and what else it was given."""
+    calls = []
+    word = ctypes.c_int64
+    pointers, part_type = ctypes.POINTER(ctypes.c_void_p), ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)
+
+    def part(addresses, counts, steps, frame):
+        first, count = ctypes.cast(addresses, pointers)[0], ctypes.cast(counts, ctypes.POINTER(word))[0]
+        calls.extend((first + 64 * n, frame) for n in range(count))
+
+    numba.get_num_threads()  # which starts the threading layer
+    run = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 5, *[word] * 3)(private.launcher())
+    threads = numba.get_num_threads()
+    starts, counts, steps = (ctypes.c_void_p * 1)(4096), (word * 1)(threads), (word * 1)(64)
+    run(ctypes.cast(part_type(part), ctypes.c_void_p), starts, counts, steps, 7, 0, 1, threads)
+    assert sorted(calls) == [(4096 + 64 * n, 7) for n in range(threads)]
 
 
 @pytest.mark.jit

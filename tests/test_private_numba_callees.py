@@ -95,9 +95,9 @@ def test_functions_do_without_numbas_runtime():
 @pytest.mark.jit
 @needed_for("one version of a function for all callers", "jit/private_numba.py")
 def test_callers_share_the_functions_that_they_call(tmp_path, monkeypatch):
-    """Twins do; so do callers that count references and callers that count none."""
+    """Kernels and other callers do; so do callers that count references and callers that count none."""
     monkeypatch.setenv("LODKIT_CACHE_DIR", str(tmp_path / "cache"))
-    from lodkit.jit import jitable, parallel_kernel, prange
+    from lodkit.jit import jitable, njit, parallel_kernel, prange
 
     @jitable
     def half_of(x):
@@ -116,10 +116,15 @@ def test_callers_share_the_functions_that_they_call(tmp_path, monkeypatch):
         for i in prange(len(x)):
             out[i] = half_of(next_of(x[i]) + second_of(x[i]))
 
+    @njit
+    def caller(x, out):
+        for i in range(len(x)):
+            out[i] = half_of(next_of(x[i]) + second_of(x[i]))
+
     x, out = np.arange(3.0), np.empty((2, 3))
     with event.install_recorder("numba:compile") as compiled:
-        kernel.serial(x, out[0])
-        kernel.parallel(x, out[1])
+        kernel(3, x, out[0])
+        caller(x, out[1])
     assert out.tolist() == [[1.5, 2.5, 3.5]] * 2
     names = [e.data["dispatcher"].py_func.__name__ for _, e in compiled.buffer if e.is_start]
-    assert sorted(names) == ["half_of", "kernel", "kernel", "next_of", "second_of"]
+    assert sorted(names) == ["caller", "half_of", "kernel", "next_of", "second_of"]

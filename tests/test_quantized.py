@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import lodkit
-from lodkit import LoDTensor, caffe2, jit
+from lodkit import LoDTensor, caffe2
 
 BITS = (8, 4, 2)
 TABLE = np.random.default_rng(0).normal(size=(6, 20)).astype(np.float32)
@@ -74,9 +74,7 @@ def test_numbers_beyond_float16_read_as_nan_where_float16_holds_the_scale():
 
 @pytest.mark.jit
 @pytest.mark.parametrize("bits", BITS)
-def test_a_bag_of_a_million_equal_rows(bits, monkeypatch):
-    """By the serial twins: the parallel ones give the same bits."""
-    monkeypatch.setattr(jit.settings, "parallel_from", 1 << 60)
+def test_a_bag_of_a_million_equal_rows(bits):
     rows = lodkit.quantize_rows(np.full((1, 20), 0.1, np.float32), bits=bits)
     number = lodkit.dequantize_rows(rows, bits=bits)[0].astype(np.float64)
     bags = LoDTensor(np.zeros(1_000_000, np.int64), [[1_000_000]])

@@ -13,9 +13,9 @@ from lodkit.lod.offsets import tiles_of
 REDUCERS = ("sum", "mean", "sqrt", "max", "min", "logsumexp", "first", "last")
 
 
-@pytest.fixture(params=["parallel", "serial"])
+@pytest.fixture(params=["threads", "alone"])
 def small_pieces(request, monkeypatch):
-    monkeypatch.setattr(settings, "parallel_from", 0 if request.param == "parallel" else 1 << 60)
+    monkeypatch.setattr(settings, "parallel_from", 0 if request.param == "threads" else 1 << 60)
     monkeypatch.setattr(settings, "chunk_rows", 2)
     monkeypatch.setattr(settings, "block_rows", 4)
     return 2 * TILE
@@ -34,22 +34,18 @@ def test_pieces_cover_every_segment_in_order():
     assert len(tiles_of(np.array([0, 8, 8, 16]), 8)[0]) == 0
 
 
-#: Types and items in turn, and the parallel twin of a reduction in one of them: to compile one takes seconds.
 #: All tests here have rows of one number or of three, as do many samples: each number of columns has code of its own.
 TYPES = (("float32", ()), ("float32", (3,)), ("float16", (3,)), ("float64", ()), ("int32", (3,)))
-PARALLEL = dict(zip(REDUCERS, (1, 2, 3, 1, 4, 1, 2, 3), strict=True))
 
 
 def long_cases():
     for reduce in REDUCERS:
-        for i, (dtype, item) in enumerate(TYPES):
+        for dtype, item in TYPES:
             if dtype != "int32" or reduce not in ("mean", "sqrt", "logsumexp"):  # no meaning for integers
-                yield reduce, dtype, item, "serial"
-                if i == PARALLEL[reduce]:
-                    yield reduce, dtype, item, "parallel"
+                yield reduce, dtype, item
 
 
-@pytest.mark.parametrize(("reduce", "dtype", "item", "small_pieces"), [*long_cases()], indirect=["small_pieces"])
+@pytest.mark.parametrize(("reduce", "dtype", "item"), [*long_cases()])
 def test_long_segments_equal_the_definition(reduce, dtype, item, small_pieces):
     lengths = long_segments(small_pieces)
     rng = np.random.default_rng(0)
@@ -75,11 +71,7 @@ def test_long_weighted_bags_equal_the_definition(pool, small_pieces):
     np.testing.assert_allclose(got, expected, rtol=1e-10, atol=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("pool", "small_pieces"),
-    [*((pool, "serial") for pool in REDUCERS), ("sum", "parallel"), ("max", "parallel")],
-    indirect=["small_pieces"],
-)
+@pytest.mark.parametrize("pool", REDUCERS)
 def test_nan_and_infinities_survive_pieces(pool, small_pieces):
     values = np.ones((4 * small_pieces, 3), np.float32)
     values[small_pieces + 1, 0], values[-1, 1] = np.nan, -np.inf

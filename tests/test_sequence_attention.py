@@ -31,7 +31,7 @@ def draw(lengths, heads, size, wide=None, seed=0, dtype=np.float32):
     causal=st.booleans(),
     dtype=st.sampled_from([np.float32, np.float64]),
 )
-def test_lengths_of_any_size(lengths, heads, size, wide, causal, dtype, serial):
+def test_lengths_of_any_size(lengths, heads, size, wide, causal, dtype):
     """Tiles, vectors and registers that are full, and that are not; forward and backward."""
     *inputs, grad = draw(lengths, heads, size, wide, dtype=dtype)
     bound = {"rtol": 1e-4, "atol": 1e-4} if dtype == np.float32 else {"rtol": 1e-11, "atol": 1e-11}

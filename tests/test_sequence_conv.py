@@ -65,7 +65,7 @@ def test_blocks_join(rows):
 
 
 @pytest.mark.jit
-def test_gradient_of_a_filter_of_many_rows(serial):
+def test_gradient_of_a_filter_of_many_rows():
     """Sums of float32 in blocks."""
     x = LoDTensor(np.full((1 << 18, 1), 0.1, np.float32), [[1 << 18]])
     one = np.ones((1, 1), np.float32)

@@ -21,7 +21,7 @@ def test_long_sequences_go_in_pieces(exclusive, reverse, item, dtype, monkeypatc
     np.testing.assert_array_equal(found.values, expected.values, strict=True)
 
 
-def test_sums_are_kept_in_double_precision(serial):
+def test_sums_are_kept_in_double_precision():
     n = 200_000
     x = LoDTensor(np.full(n, 0.1, np.float32), [[n]])
     expected = np.arange(1, n + 1) * float(np.float32(0.1))

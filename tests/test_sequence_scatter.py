@@ -23,7 +23,7 @@ def test_every_update_of_an_element_counts(place):
 
 
 @pytest.mark.jit
-def test_many_updates_of_one_element(serial):
+def test_many_updates_of_one_element():
     n = 1 << 18
     ids = LoDTensor(np.zeros(n, np.int64), [[n]])
     out = lodkit.sequence_scatter(np.zeros((1, 1), np.float32), ids, ids.with_values(np.full(n, 0.1, np.float32)))

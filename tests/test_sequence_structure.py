@@ -86,7 +86,7 @@ def test_reversing_twice_changes_nothing(op):
 @pytest.mark.jit
 @pytest.mark.parametrize("width", [64, 67])
 def test_results_that_no_cache_holds(width):
-    """They are written past the caches, in rows and in runs, by both twins."""
+    """They are written past the caches, in rows and in runs, with threads and without."""
     lengths = np.random.default_rng(0).multinomial(140_000, np.full(2000, 1 / 2000))
     x = LoDTensor(np.arange(140_000 * width, dtype=np.float32).reshape(-1, width), [lengths])
     starts = x.offsets()

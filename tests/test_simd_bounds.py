@@ -52,11 +52,12 @@ for kernel in (codes, load_codes):
 """
 ENTRY = """
 import numpy as np
-from lodkit.jit import parallel_kernel
+from lodkit.jit import parallel_kernel, prange
 
 @parallel_kernel
 def kernel(values, out):
-    out[0] = values[0]
+    for i in prange(1):
+        out[i] = values[i]
 
 made = np.zeros(3)
 entry = kernel.entry(made, made)

@@ -50,7 +50,7 @@ def test_numbers_that_are_asked_for_ahead_give_the_same_bits(pool, monkeypatch):
             for function in (reduce_kernels.flat_kernel, reduce._kernel, reduce._plan):
                 function.cache_clear()
             results.append(lodkit.sequence_pool(x, pool=pool, pad_value=7))
-            run = inspect.getclosurevars(reduce_kernels.flat_kernel(pool).serial.py_func).nonlocals["run"]
+            run = inspect.getclosurevars(reduce_kernels.flat_kernel(pool).compiled.py_func).nonlocals["run"]
             assert inspect.getclosurevars(getattr(run, "py_func", run)).nonlocals["ahead"] == ahead
     finally:
         for function in (reduce_kernels.flat_kernel, reduce._kernel, reduce._plan):

@@ -35,7 +35,7 @@ def test_weights_of_integers_are_integers(place):
     assert place.home(data).tolist() == [1, 2]
 
 
-def test_a_million_for_one_row(serial):
+def test_a_million_for_one_row():
     """Summed in blocks: one after another, float32 is 1 % off."""
     data, ids = np.zeros((2, 1), np.float32), np.ones(1_000_000, np.int64)
     lodkit.scatter_weighted_sum(data, 1.0, ids, np.full((len(ids), 1), 0.1, np.float32), 1.0)

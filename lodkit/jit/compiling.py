@@ -1,4 +1,4 @@
-"""Compile CPU kernels: Numba's flags, serial and parallel twins."""
+"""Compile CPU kernels: Numba's flags, and kernels whose iterations threads share."""
 
 from __future__ import annotations
 
@@ -14,15 +14,13 @@ from ..signals import uninterrupted
 from . import private_numba
 from .cache import DiskCache
 from .fingerprint import jitables
+from .private_lowering import SharedCompiler
 from .threading_layer import run
 
 #: Sizes, read at every call. ``parallel_from``: number of elements from which kernels run in parallel; ``chunk_rows``:
 #: rows per step of a ``prange``; ``block_rows``: rows summed in the type of the values before they are added to a
 #: float64 total; ``few_rows``: number of rows up to which insertion sort is used.
 settings = types.SimpleNamespace(parallel_from=1 << 16, chunk_rows=4096, block_rows=64, few_rows=64)
-
-# A sum that Numba itself parallelised would depend on the number of threads.
-_ONLY_PRANGE = private_numba.only_prange()
 
 
 def njit(function=None, /, **options):
@@ -80,47 +78,52 @@ def jitable(function=None, /, *, inline=False, nrt=True):
 
 
 def parallel_kernel(function):
-    """Compile a function over ``prange`` twice, serial and parallel.
-
-    The parallel twin runs from ``settings.parallel_from`` elements on.
+    """Compile a function over ``prange``, whose iterations threads share from ``settings.parallel_from`` elements on.
 
     Parameters
     ----------
     function : callable
-        Both twins must give the same bits, so no sum may cross the steps of its ``prange``.
+        A function with one loop over ``prange``, neither within another loop nor left by ``break`` or ``return``. Each
+        thread runs all of the function, with its part of the iterations: what is outside the loop takes little time,
+        sets local names alone, and reads nothing that the loop writes. Any number of threads must give the same bits,
+        so no sum may cross iterations. It returns nothing, a boolean or a signed integer: with threads, the largest of
+        theirs.
 
     Returns
     -------
     callable
-        ``kernel(num_elements, *args)``, with attributes ``serial``, ``parallel``, ``py_func``, and ``entry(*args)``:
-        the serial code for arguments of these types. It does not look at the types that it is called with, which takes
+        ``kernel(num_elements, *args)``, with attributes ``compiled``, ``py_func``, and ``entry(*args)``:
+        the code for arguments of these types. It does not look at the types that it is called with, which takes
         0.2 us for ten arguments, unless Numba checks indices (NUMBA_BOUNDSCHECK=1).
         ``then(writes, num_elements, *args)`` also makes ``target[where] = value`` of each of some writes, and no
         interrupt comes between them and what the kernel writes.
+
+    Raises
+    ------
+    numba.TypingError
+        At the first call: the function has no loop over ``prange``, or several, or returns something else.
     """
-    serial = njit(function)
-    parallel = serial if serial is function else njit(function, parallel=_ONLY_PRANGE)
+    compiled = njit(function, pipeline_class=SharedCompiler)
+    plain = compiled is function
 
     @functools.wraps(function)
-    def twins(num_elements, *args):
-        if num_elements < settings.parallel_from:
-            return serial(*args)
-        return run(serial, parallel, args)
+    def kernel(num_elements, *args):
+        if num_elements < settings.parallel_from or plain:
+            return compiled(*args)
+        return run(compiled, args)
 
     def then(writes, num_elements, *args):
-        last = functools.partial(_then_write, serial, writes)
-        if num_elements < settings.parallel_from or parallel is serial:
-            return last(*args)
-        return run(last, functools.partial(_then_write, parallel, writes), args)
+        call = functools.partial(_then_write, compiled, writes)
+        return call(*args) if num_elements < settings.parallel_from or plain else run(call, args)
 
     def entry(*args):
-        if serial is function:
+        if plain:
             return function
-        code = serial.compile(tuple(map(numba.typeof, args)))
+        code = compiled.compile(tuple(map(numba.typeof, args)))
         return functools.partial(_checked, code, _layouts(args)) if config.BOUNDSCHECK else code
 
-    twins.serial, twins.parallel, twins.py_func, twins.entry, twins.then = serial, parallel, function, entry, then
-    return twins
+    kernel.compiled, kernel.py_func, kernel.entry, kernel.then = compiled, function, entry, then
+    return kernel
 
 
 def _layouts(args):

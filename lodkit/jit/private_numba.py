@@ -1,4 +1,4 @@
-"""All that lodkit uses of Numba's internals and of CPython's bytecode: nothing else in ``lodkit.jit`` touches them.
+"""With private_lowering.py all that ``lodkit.jit`` uses of Numba's internals and of CPython's bytecode.
 
 Public, and used elsewhere, are ``numba``, ``numba.extending`` and ``numba.core.cgutils``. A release that changes
 anything here fails tests/test_private_numba*.py, which name the features at stake.
@@ -10,28 +10,26 @@ import dis
 import pickle
 
 from llvmlite import ir
+from llvmlite.binding import address_of_symbol
 from numba import types
-from numba._dynfunc import make_function
 from numba.core import bytecode, sigutils
 from numba.core.caching import NullCache as NullCache
 from numba.core.callconv import RETCODE_USEREXC
-from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import Compiler, CompileResult
+from numba.core.compiler import CompileResult
 from numba.core.compiler_lock import global_compiler_lock as compiler_lock
-from numba.core.compiler_machinery import register_pass
 from numba.core.cpu import CPUContext
-from numba.core.cpu_options import ParallelOptions
 from numba.core.dispatcher import Dispatcher
 from numba.core.errors import TypingError as TypingError
 from numba.core.imputils import RefType, iternext_impl
 from numba.core.imputils import lower_constant as lower_constant
 from numba.core.serialize import dumps
 from numba.core.targetconfig import ConfigStack
-from numba.core.typed_passes import NativeLowering
 from numba.core.typing.templates import builtin_registry, infer, infer_global, make_intrinsic_template
 from numba.extending import make_attribute_wrapper as wrap_attribute
 from numba.extending import register_jitable
 from numba.np.ufunc import parallel
+
+from .private_lowering import PartCompiler
 
 __all__ = ["NullCache", "TypingError", "compiler_lock", "lower_constant", "next_item", "wrap_attribute"]
 
@@ -49,59 +47,6 @@ def number_functions(numbers):
     bytecode.FunctionIdentity._unique_ids = numbers
 
 
-class PartLibrary(JITCodeLibrary):
-    """Code that is linked into other functions and never run by itself: optimised, but no machine code is made of it.
-
-    Fewer passes as well are not worth it: first calls would take 0.94 of the time, but topk 1.2 times as long.
-    """
-
-    runs = False
-
-    def _finalize_final_module(self):
-        if self.runs:
-            super()._finalize_final_module()
-            return
-        self._finalize_dynamic_globals()
-        self._verify_declare_only_symbols()
-        self._finalized = True
-
-
-@register_pass(mutates_CFG=True, analysis_only=False)
-class PartLowering(NativeLowering):
-    """Numba's lowering, into a PartLibrary.
-
-    A function that makes Python objects, to print them or of an error's numbers, does so by its environment, which is
-    set with machine code of its own: such a function gets some.
-    """
-
-    _name = "part_lowering"
-
-    def run_pass(self, state):
-        state.flags.no_compile = True
-        state.library = PartLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
-        super().run_pass(state)
-        made, context = state["cr"], state.targetctx
-        # Every module declares its environment; who uses it names it again.
-        state.library.runs = str(state.library._final_module).count(context.get_env_name(made.fndesc)) > 1
-        if state.library.runs:
-            key = context.get_executable(state.library, made.fndesc, made.env)
-        else:
-            key = make_function(made.fndesc.lookup_module(), state.func_id.func_name, "", 0, made.env, (state.library,))
-        context.insert_user_function(key, made.fndesc, [state.library])
-        state["cr"] = made._replace(cfunc=key)  # names the function; nobody calls it
-        return True
-
-
-class PartCompiler(Compiler):
-    """Compiler of functions that only compiled code calls."""
-
-    def define_pipelines(self):
-        pipelines = super().define_pipelines()
-        for pipeline in pipelines:
-            pipeline.passes = [(PartLowering if p is NativeLowering else p, name) for p, name in pipeline.passes]
-        return pipelines
-
-
 def inline_jitable(function, inline, nrt):
     """Let compiled code call a plain function; inlined by LLVM, or without Numba's runtime (NRT), if asked."""
     options = {} if nrt else {"_nrt": False}
@@ -114,8 +59,7 @@ def inline_jitable(function, inline, nrt):
 def _implementation(template, args, kws):
     """What callers compile for these types: one for all callers whose flags it takes over alike.
 
-    Numba compares all of their flags, and would compile every function once for the serial twin of its caller, and
-    twice for the parallel one.
+    Numba compares all of their flags, and would compile a function again for a caller that counts no references.
     """
     flags = ConfigStack.top_or_none()
     taken = [str(getattr(flags, name, None)) for name in template.taken_over]
@@ -123,11 +67,9 @@ def _implementation(template, args, kws):
     return template._impl_cache.get(key) or template._build_impl(key, args, kws)
 
 
-def only_prange():
-    """Value of ``parallel=`` that runs ``prange`` in parallel and nothing else."""
-    options = ParallelOptions(False)
-    options.enabled = options.prange = True
-    return options
+def launcher():
+    """Address of Numba's ``parallel_for``; the threading layer must have started."""
+    return address_of_symbol("numba_parallel_for")
 
 
 def set_cache(dispatcher, cache):
@@ -205,7 +147,9 @@ def share_entry(dispatcher, kinds, entry):
 
 def options_of(value):
     """Compile options of a CPU dispatcher; None for anything else."""
-    return value.targetoptions if isinstance(value, Dispatcher) else None
+    if not isinstance(value, Dispatcher):
+        return None
+    return {**value.targetoptions, "pipeline_class": value._compiler.pipeline_class.__name__}
 
 
 def argument_types(signature):

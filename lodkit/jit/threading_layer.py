@@ -1,4 +1,4 @@
-"""Run the parallel twin only where the threading layer allows it, the serial twin otherwise.
+"""Let threads share a kernel's call where the threading layer allows it.
 
 Numba's workqueue layer aborts the process if two threads enter it at once, GNU OpenMP kills a child forked after it
 started, and TBB hangs in a child forked out of a parallel region. Parallel regions of other Numba code in the same
@@ -18,6 +18,7 @@ import numba
 from numba import config
 
 from .. import loading
+from .prange import share_next_call, share_no_call
 from .private_numba import compiler_lock, set_thread_count, thread_count
 
 _limit: int = config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]
@@ -65,34 +66,37 @@ def _process():
     return _processes.get(pid) or _processes.setdefault(pid, _Process(forked=True))
 
 
-def run(serial, parallel, args):
-    """Call the parallel twin if that is safe and there are threads for it, else the serial one."""
-    if _limit < 2 or parallel is serial:
-        return serial(*args)
+def run(function, args):
+    """Call a function, whose kernel threads share if that is safe and there are any."""
+    if _limit < 2:
+        return function(*args)
     process = _process()
     if process.serial_only or not (process.layer or process.launch()):
-        return serial(*args)
-    here, limit = thread_count(), _limit
-    if here < 2:
-        return serial(*args)
+        return function(*args)
+    here = thread_count()
+    threads = min(here, _limit)
+    if threads < 2:
+        return function(*args)
     alone = process.layer == "workqueue"
     if alone and not process.lock.acquire(blocking=False):
-        return serial(*args)
+        return function(*args)
     process.inside.append(None)
     try:
-        if limit < here:
-            set_thread_count(limit)
-        return parallel(*args)
+        share_next_call(threads)
+        if _process() is not process:  # a signal's handler has forked: no threads are here
+            share_no_call()
+        return function(*args)
     finally:
-        if limit < here:
-            set_thread_count(here)
         process.inside.pop()
         if alone:
             process.lock.release()
+        share_no_call()
+        if threads < here:
+            set_thread_count(here)  # OpenMP and TBB tell each thread of a team how many they are
 
 
 def set_num_threads(n: int) -> None:
-    """Let every parallel kernel of this process use at most ``n`` threads; with 1 the serial twins run.
+    """Let every parallel kernel of this process use at most ``n`` threads.
 
     ``numba.set_num_threads`` in the calling thread is a further bound.
     """
@@ -143,5 +147,11 @@ def _return_locks():
     loading.lock.release()
 
 
+def _start_child():
+    """Return the locks. What a signal's handler forks as a call begins has not got the threads to share it."""
+    share_no_call()
+    _return_locks()
+
+
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_take_locks, after_in_parent=_return_locks, after_in_child=_return_locks)
+    os.register_at_fork(before=_take_locks, after_in_parent=_return_locks, after_in_child=_start_child)

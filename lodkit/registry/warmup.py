@@ -21,7 +21,7 @@ def warmup(
     *,
     progress: bool | None = None,
 ) -> None:
-    """Compile operators' kernels ahead of their first use, serial and parallel twins.
+    """Compile operators' kernels ahead of their first use, those of small batches and of large ones.
 
     With an empty cache an operator takes 3 to 20 seconds of a core, all of them some minutes; what is cached on
     disk is only loaded.

@@ -119,20 +119,22 @@ def test_closures_of_one_factory_stored_by_two_processes_do_not_share_symbols(ki
     assert run(kit, "from kit import pair; print(pair.thousand(x), pair.one(x))") == ["8000.0", "8.0"]
 
 
-def test_twins_and_options_share_a_directory(kit):
-    serial = """
+def test_kernels_of_a_function_share_a_directory(kit):
+    """One that threads share, for one and for two of them, and one that they do not."""
+    shared = """
     out = np.empty_like(x)
-    kernels.doubled(1, x, out)
-    print(out.sum(), *hits(kernels.doubled.serial))
+    kernels.doubled({}, x, out)
+    print(out.sum(), *hits(kernels.doubled.compiled))
     """
-    parallel = """
+    alone = """
+    from lodkit.jit import njit
+    doubled = njit(kernels.doubled.py_func)
     out = np.empty_like(x)
-    kernels.doubled(1 << 40, x, out)
-    print(out.sum(), *hits(kernels.doubled.parallel))
+    doubled(x, out)
+    print(out.sum(), *hits(doubled))
     """
-    for hits in (["0", "1"], ["1", "0"]):
-        for code in (serial, parallel):
-            assert run(kit, code, NUMBA_NUM_THREADS="2") == ["12.0", *hits]
+    for hits, code in (("01", shared.format(1)), ("10", shared.format(1 << 40)), ("01", alone), ("10", alone)):
+        assert run(kit, code, NUMBA_NUM_THREADS="2") == ["12.0", *hits]
     assert len(entries(kit)) == 2
 
 

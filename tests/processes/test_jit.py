@@ -1,4 +1,4 @@
-"""How kernels are compiled, and which of two twins runs."""
+"""How kernels are compiled, and when threads share their iterations."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def test_without_a_compiler_everything_is_plain_python(kit):
     out = np.empty_like(x)
     kernels.doubled(0, x, out)
     kernels.doubled(1 << 40, x, out)
-    print(kernels.add(x), out.sum(), kernels.doubled.serial is kernels.doubled.py_func)
+    print(kernels.add(x), out.sum(), kernels.doubled.compiled is kernels.doubled.py_func)
     """
     assert run(kit, code, NUMBA_DISABLE_JIT="1") == ["6.0", "12.0", "True"]
     assert not (kit / "cache").exists()
@@ -25,13 +25,13 @@ def test_without_a_compiler_everything_is_plain_python(kit):
 
 def test_decoration_compiles_and_opens_nothing(kit):
     code = """
-    print(kernels.add.signatures, kernels.doubled.serial.signatures, kernels.doubled.parallel.signatures)
+    print(kernels.add.signatures, kernels.doubled.compiled.signatures)
     """
-    assert run(kit, code) == ["[]", "[]", "[]"]
+    assert run(kit, code) == ["[]", "[]"]
     assert not (kit / "cache").exists()
 
 
-def test_warmup_compiles_both_twins(kit):
+def test_warmup_compiles_each_kernel_once(kit):
     code = """
     import lodkit
     class Op:
@@ -40,11 +40,11 @@ def test_warmup_compiles_both_twins(kit):
             yield lambda: kernels.doubled(a.size, a, a.copy())
     lodkit.warmup(Op(), ("float32", "float64"))
     lodkit.warmup(Op(), "int32")
-    print(len(kernels.doubled.serial.signatures), len(kernels.doubled.parallel.signatures))
+    print(len(kernels.doubled.compiled.signatures))
     from lodkit.jit import settings
     print(settings.parallel_from)
     """
-    assert run(kit, code, NUMBA_NUM_THREADS="2") == ["3", "3", str(1 << 16)]
+    assert run(kit, code, NUMBA_NUM_THREADS="2") == ["3", str(1 << 16)]
 
 
 def test_kernels_divide_as_numpy_does_and_release_the_gil(kit):
@@ -61,26 +61,172 @@ def test_kernels_divide_as_numpy_does_and_release_the_gil(kit):
     assert run(kit, code) == ["inf", "True"]
 
 
-def test_only_a_prange_is_parallel(kit):
+SHARED = """
+from lodkit.jit import parallel_kernel, prange, set_num_threads
+"""
+
+
+def test_each_iteration_runs_once(kit):
+    """In one thread, beside its neighbours: no thread's share is larger than it must be."""
     code = """
-    from lodkit.jit import njit, prange, parallel_kernel
     @parallel_kernel
-    def total(x, out):
-        for i in prange(out.size):
-            out[i] = 0
-        out[0] = np.sum(np.sqrt(x) * x)
-    results = set()
-    for dtype in ("f4", "f8", "i8"):
+    def count(runs, starts):
+        start = -1
+        for i in prange(len(runs)):
+            if start < 0:
+                start = i
+            runs[i] += 1
+            starts[i] = start
+    for n in (0, 1, 2, 3, 4, 5, 7, 1000):
         for threads in (1, 2, 3, 4):
-            import numba
-            numba.set_num_threads(threads)
-            big, out = np.arange(1 << 17).astype(dtype) % 1009, np.empty(2)
-            for twin in (total.serial, total.parallel):
-                twin(big, out)
-                results.add((dtype, out[0]))
-    print(len(results))
+            set_num_threads(threads)
+            runs, starts = np.zeros(n, np.int64), np.zeros(n, np.int64)
+            count(1 << 40, runs, starts)
+            _, sizes = np.unique(starts, return_counts=True)
+            print((runs == 1).all() and (np.diff(starts) >= 0).all() and max(sizes, default=0) == -(-n // threads))
     """
-    assert run(kit, code, NUMBA_NUM_THREADS="4") == ["3"]
+    assert run(kit, SHARED + textwrap.dedent(code), NUMBA_NUM_THREADS="4") == ["True"] * 32
+
+
+def test_threads_return_the_largest_result(kit):
+    code = """
+    @parallel_kernel
+    def largest(x):
+        found = -1000
+        for i in prange(len(x)):
+            found = max(found, x[i])
+        return found
+
+    @parallel_kernel
+    def any_above(x, limit):
+        found = False
+        for i in prange(len(x)):
+            found |= x[i] > limit
+        return found
+
+    x = np.arange(100)
+    calls = (largest, x - 500), (largest, x[:1]), (largest, x[:0]), (any_above, x, 98), (any_above, x, 99)
+    for kernel, *args in calls:
+        print(*{kernel(1 << 40, *args) for threads in (1, 2, 3, 4) if not set_num_threads(threads)})
+    """
+    lines = run(kit, SHARED + textwrap.dedent(code), NUMBA_NUM_THREADS="4")
+    assert lines == ["-401", "0", "-1000", "True", "False"]
+
+
+def test_threads_raise_the_error_of_the_first_iterations(kit):
+    code = """
+    @parallel_kernel
+    def check(x, limit):
+        for i in prange(len(x)):
+            if x[i] > limit:
+                raise ValueError(x[i])
+
+    for limit in (0, 30, 60, 98, 99):
+        for threads in (1, 2, 3, 4):
+            set_num_threads(threads)
+            try:
+                check(1 << 40, np.arange(100), limit)
+                print("none")
+            except ValueError as error:
+                print(error)
+    """
+    expected = [str(limit + 1) if limit < 99 else "none" for limit in (0, 30, 60, 98, 99) for _ in range(4)]
+    assert run(kit, SHARED + textwrap.dedent(code), NUMBA_NUM_THREADS="4") == expected
+
+
+def test_what_is_no_parallel_kernel_is_refused(kit):
+    code = """
+    import numba
+    from lodkit.jit import jitable
+
+    def none(x):
+        x[0] = 1
+
+    def two(x):
+        for i in prange(len(x)):
+            x[i] = 1
+        for i in prange(len(x)):
+            x[i] += 1
+
+    def in_a_loop(x):
+        for _ in range(2):
+            for i in prange(len(x)):
+                x[i] += 1
+
+    def of_numba(x):
+        for i in numba.prange(len(x)):
+            x[i] = 1
+
+    def made():
+        from numba import prange
+        def of_a_closure(x):
+            for i in prange(len(x)):
+                x[i] = 1
+        return of_a_closure
+
+    def total(x):
+        total = 0.0
+        for i in prange(len(x)):
+            total += x[i]
+        return total
+
+    def unsigned(x):
+        for i in prange(len(x)):
+            x[i] = 1
+        return np.uint8(200)
+
+    @jitable
+    def fill(x):
+        for i in prange(len(x)):
+            x[i] = 1
+
+    def within(x):
+        for i in prange(1):
+            fill(x)
+
+    def of_numbers(x):
+        for i in prange(2.7):
+            x[i] = 1
+
+    for function in (none, two, of_numba, made(), total, unsigned, in_a_loop, within, of_numbers):
+        x = np.zeros(3)
+        try:
+            parallel_kernel(function)(1, x)
+            print(function.__name__)
+        except numba.TypingError as error:
+            lines = [line for line in str(error).splitlines() if "a parallel" in line or "prange takes" in line]
+            print(lines[0].strip().replace(" ", "_"), not x.any())
+    """
+    found = run(kit, SHARED + textwrap.dedent(code))
+    loops = "a_parallel_kernel_has_one_loop_over_lodkit.jit.prange,_not_{}:_make_each_a_kernel"
+    returned = "a_parallel_kernel_returns_nothing,_a_boolean_or_a_signed_integer,_not_{}"
+    within = "only_a_parallel_kernel_loops_over_prange:_what_it_calls_would_do_a_part_of_its_work"
+    numbers = "TypingError:_prange_takes_an_integer,_not_float64"
+    expected = [*(loops.format(n) for n in (0, 2, "Numba's", "Numba's")), *map(returned.format, ("float64", "uint8"))]
+    nested = "a_parallel_kernel_has_its_loop_over_prange_in_no_other_loop:_call_it_in_a_loop"
+    assert found[1::2] == ["True"] * 9
+    assert found[::2] == [*expected, nested, within, numbers]
+
+
+def test_what_a_loop_calls_does_all_of_its_work(kit):
+    """A jitted function over prange, which is no part of the kernel."""
+    code = """
+    import numba
+    @numba.njit
+    def add_one(x):
+        for i in prange(len(x)):
+            x[i] += 1
+
+    @parallel_kernel
+    def kernel(x):
+        for i in prange(len(x)):
+            add_one(x[i])
+
+    x = np.zeros((16, 16))
+    kernel(1 << 40, x)
+    print((x == 1).all())
+    """
+    assert run(kit, SHARED + textwrap.dedent(code), NUMBA_NUM_THREADS="4") == ["True"]
 
 
 @pytest.mark.jit

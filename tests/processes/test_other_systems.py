@@ -51,7 +51,7 @@ def test_what_only_linux_has_is_hidden():
 
 @pytest.mark.jit
 def test_big_arrays_threads_and_files(tmp_path):
-    """Memory beyond 4 MiB, parallel twins by the layer that is there, files written and read, the cache on disk."""
+    """Memory beyond 4 MiB, threads by the layer that is there, files written and read, the cache on disk."""
     code = """
     import sys
     import numpy as np

@@ -14,7 +14,6 @@ PRELUDE = """
 import os, threading, warnings
 import numba, numpy as np
 from lodkit import get_num_threads, jit, set_num_threads
-from lodkit.jit.threading_layer import run
 from lodkit.jit import prange, parallel_kernel
 
 warnings.filterwarnings('ignore', 'This process .* is multi-threaded', DeprecationWarning)
@@ -54,10 +53,17 @@ def in_child(function):
             os._exit(code)
     return os.waitpid(pid, 0)[1] == 0
 
-def parallel_calls():
-    calls = []
-    run(lambda *args: None, lambda *args: calls.append(args), ())
-    return len(calls)
+@parallel_kernel
+def tell_shares(firsts):
+    first = -1
+    for i in prange(len(firsts)):
+        first = i if first < 0 else first
+        firsts[i] = first
+
+def shares():
+    firsts = np.zeros(64, np.int64)
+    tell_shares(1 << 40, firsts)
+    return len(set(firsts))
 """
 
 layers = pytest.mark.parametrize("layer", ["workqueue", "omp", "tbb"])
@@ -93,6 +99,24 @@ def run(cache, tmp_path):
 @layers
 def test_the_first_calls_come_from_four_threads_at_once(run, layer):
     assert run("print(joined(*together()), numba.threading_layer())", layer) == ["True", layer]
+
+
+@layers
+def test_first_calls_with_a_number_of_threads_meet(run, layer):
+    code = """
+    numba.get_num_threads()
+    def work():
+        for n in range(2, 33):
+            barrier.wait()
+            set_num_threads(n)
+            good.append(call())
+    barrier, good = threading.Barrier(8), []
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for t in threads: t.start()
+    for t in threads: t.join()
+    print(len(good), all(good))
+    """
+    assert run(code, layer, NUMBA_NUM_THREADS="32")[-2:] == ["248", "True"]
 
 
 @needs_fork
@@ -145,7 +169,7 @@ def test_a_child_forked_while_another_thread_compiles(run, tmp_path):
     code = """
     import time
     from numba.core.compiler_lock import global_compiler_lock
-    thread = threading.Thread(target=root.serial, args=(x, x.copy()))
+    thread = threading.Thread(target=root.compiled, args=(x, x.copy()))
     thread.start()
     while thread.is_alive() and not global_compiler_lock.is_locked():
         time.sleep(0.001)
@@ -156,16 +180,15 @@ def test_a_child_forked_while_another_thread_compiles(run, tmp_path):
     assert run(code, LODKIT_CACHE_DIR=str(tmp_path)) == ["True"]
 
 
-def test_one_thread_means_the_serial_twin(run):
+def test_as_many_threads_as_were_allowed_share_a_call(run):
     code = """
-    print(parallel_calls(), get_num_threads())
-    set_num_threads(1)
-    print(parallel_calls(), get_num_threads())
-    set_num_threads(2)
-    print(parallel_calls(), get_num_threads())
+    print(shares(), get_num_threads())
+    for n in (1, 3, 2, 4):
+        set_num_threads(n)
+        print(shares(), get_num_threads())
     """
-    assert run(code) == ["1", "4", "0", "1", "1", "2"]
-    assert run("print(parallel_calls())", NUMBA_NUM_THREADS="1") == ["0"]
+    assert run(code) == ["4", "4", "1", "1", "3", "3", "2", "2", "4", "4"]
+    assert run("print(shares(), get_num_threads())", NUMBA_NUM_THREADS="1") == ["1", "1"]
 
 
 def test_a_limit_leaves_what_numba_was_told_as_it_was(run):
@@ -174,11 +197,11 @@ def test_a_limit_leaves_what_numba_was_told_as_it_was(run):
     set_num_threads(3)
     print(call(), numba.get_num_threads())
     numba.set_num_threads(2)
-    print(get_num_threads(), parallel_calls())
+    print(get_num_threads(), shares())
     numba.set_num_threads(1)
-    print(get_num_threads(), parallel_calls())
+    print(get_num_threads(), shares())
     """
-    assert run(code) == ["True", "4", "2", "1", "1", "0"]
+    assert run(code) == ["True", "4", "2", "2", "1", "1"]
 
 
 def test_numbers_of_threads_that_there_are_not(run):
@@ -194,25 +217,22 @@ def test_numbers_of_threads_that_there_are_not(run):
 
 def test_a_call_from_inside_a_parallel_call_runs_serially_under_workqueue(run):
     code = """
+    from lodkit.jit.threading_layer import run
     seen = []
-    def parallel(*args):
-        seen.append("parallel")
-        run(lambda *a: seen.append("serial"), parallel, args)
-    run(None, parallel, ())
-    print(*seen)
+    run(lambda: seen.extend([shares(), shares()]), ())
+    print(*seen, shares())
     """
-    assert run(code, "workqueue") == ["parallel", "serial"]
+    assert run(code, "workqueue") == ["4", "1", "4"]
 
 
 def test_work_decides(run):
     code = """
-    out = np.empty_like(x)
-    root(jit.settings.parallel_from - 1, x, out)
-    print(len(root.serial.signatures), len(root.parallel.signatures))
-    root(jit.settings.parallel_from, x, out)
-    print(len(root.serial.signatures), len(root.parallel.signatures))
+    for size in (jit.settings.parallel_from - 1, jit.settings.parallel_from):
+        firsts = np.zeros(64, np.int64)
+        tell_shares(size, firsts)
+        print(len(set(firsts)))
     """
-    assert run(code) == ["1", "0", "1", "1"]
+    assert run(code) == ["1", "4"]
 
 
 def test_where_only_workqueue_can_be_loaded(run, tmp_path):

@@ -1,7 +1,7 @@
 """Helpers and shared data of samples; sums of a few values are exact in float16.
 
 Rows have 3 numbers (5 in sequences) unless a sample is about another number: each takes kernels of its own, and to
-compile one takes half a second, the parallel twin a second.
+compile one takes half a second.
 """
 
 from __future__ import annotations

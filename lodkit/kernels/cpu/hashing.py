@@ -10,8 +10,7 @@ from ..common.hashing import xxh64
 
 @parallel_kernel
 def _fill(x, columns, count, bound, out):
-    for k in prange(len(out)):
-        i = np.int64(k)  # of a prange k is unsigned
+    for i in prange(len(out)):
         out[i] = np.int64(xxh64(x, i // count, columns, np.uint64(i % count)) % bound)
 
 

@@ -92,7 +92,7 @@ def dequantize_kernel(bits, width):
     def kernel(rows, params, ids, padding, out):
         columns = out.shape[1]
         for s in prange(len(out)):
-            row = ids[s] if len(ids) else np.int64(s)  # of a prange s is unsigned
+            row = ids[s] if len(ids) else s
             row = row if np.uint64(row) < np.uint64(len(rows)) else 0  # another thread wrote it since
             pair = simd.load(params, row, 0, 2)
             if row == padding:

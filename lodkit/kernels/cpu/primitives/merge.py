@@ -60,7 +60,7 @@ def dense_rows(x):
     merged = merge_rows(x)
     # Fresh zeroed pages cost nothing until they are touched, so np.zeros beats filling huge pages.
     dense = np.zeros(x.shape, merged.value.dtype)
-    put_once.serial(merged._rows, matrix(merged.value), matrix(dense))
+    put_once.compiled(merged._rows, matrix(merged.value), matrix(dense))
     return dense
 
 
