@@ -34,18 +34,22 @@ def test_pieces_cover_every_segment_in_order():
     assert len(tiles_of(np.array([0, 8, 8, 16]), 8)[0]) == 0
 
 
+#: Types and items in turn, and threads, whose rows are summed whole by code of its own, with one of them for each.
 #: All tests here have rows of one number or of three, as do many samples: each number of columns has code of its own.
 TYPES = (("float32", ()), ("float32", (3,)), ("float16", (3,)), ("float64", ()), ("int32", (3,)))
+THREADS = dict(zip(REDUCERS, (1, 2, 3, 1, 4, 1, 2, 3), strict=True))
 
 
 def long_cases():
     for reduce in REDUCERS:
-        for dtype, item in TYPES:
+        for i, (dtype, item) in enumerate(TYPES):
             if dtype != "int32" or reduce not in ("mean", "sqrt", "logsumexp"):  # no meaning for integers
-                yield reduce, dtype, item
+                yield reduce, dtype, item, "alone"
+                if i == THREADS[reduce]:
+                    yield reduce, dtype, item, "threads"
 
 
-@pytest.mark.parametrize(("reduce", "dtype", "item"), [*long_cases()])
+@pytest.mark.parametrize(("reduce", "dtype", "item", "small_pieces"), [*long_cases()], indirect=["small_pieces"])
 def test_long_segments_equal_the_definition(reduce, dtype, item, small_pieces):
     lengths = long_segments(small_pieces)
     rng = np.random.default_rng(0)
@@ -71,7 +75,11 @@ def test_long_weighted_bags_equal_the_definition(pool, small_pieces):
     np.testing.assert_allclose(got, expected, rtol=1e-10, atol=1e-12)
 
 
-@pytest.mark.parametrize("pool", REDUCERS)
+@pytest.mark.parametrize(
+    ("pool", "small_pieces"),
+    [*((pool, "alone") for pool in REDUCERS), ("sum", "threads"), ("max", "threads")],
+    indirect=["small_pieces"],
+)
 def test_nan_and_infinities_survive_pieces(pool, small_pieces):
     values = np.ones((4 * small_pieces, 3), np.float32)
     values[small_pieces + 1, 0], values[-1, 1] = np.nan, -np.inf
