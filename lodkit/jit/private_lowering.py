@@ -123,7 +123,7 @@ class SharedLower(Lower):
         if not isinstance(returned, types.NoneType | types.Boolean) and not getattr(returned, "signed", False):
             raise TypingError(f"a parallel kernel returns nothing, a boolean or a signed integer, not {returned}")
         module = context.create_module("wrapper")
-        kind = context.call_conv.get_function_type(described.restype, described.argtypes)
+        kind = context.call_conv.get_function_type(returned, described.argtypes)
         kernel = ir.Function(module, kind, described.llvm_func_name)
         SharedWrapper(context, module, kernel, described, self.env, self.call_helper, release_gil).build()
         self.library.add_ir_module(module)

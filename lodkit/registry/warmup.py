@@ -23,7 +23,7 @@ def warmup(
 ) -> None:
     """Compile operators' kernels ahead of their first use, those of small batches and of large ones.
 
-    With an empty cache an operator takes 3 to 20 seconds of a core, all of them some minutes; what is cached on
+    With an empty cache an operator takes up to 4 seconds of a core, all of them some minutes; what is cached on
     disk is only loaded.
 
     Parameters
@@ -54,7 +54,7 @@ def warmup(
     shown = sys.stderr.isatty() if progress is None else progress
     started = time.perf_counter()
     if shown:
-        most = 20 * len(chosen) * len(dtypes)
+        most = 4 * len(chosen) * len(dtypes)
         print(f"{len(chosen)} operators: up to {most} s unless they are cached on disk", file=sys.stderr)
     for k, op in enumerate(chosen):
         before = time.perf_counter()
