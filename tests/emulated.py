@@ -143,7 +143,7 @@ class Launcher:
 
     def __call__(self, kernel, blocks, block, args, exact):
         self.launches += 1
-        launcher.place_of(args)
+        launcher.passed(args)
         pointers = [simt.Pointer(elements(a)) if type(a) is View else a for a in args]
         if not exact:
             blocks = min(blocks, 3)

@@ -64,7 +64,7 @@ def refused(self, *args, **kwargs):
 @contextlib.contextmanager
 def on_gpu():
     """A context in which tensors are on a GPU; NumPy's arrays are not."""
-    libraries._library.cache_clear()
+    forget_libraries()
     with pytest.MonkeyPatch.context() as m:
         m.setitem(memory.LIBRARIES, "torch", Library)
         m.setattr(launcher, "runner", run_in_the_emulator)
@@ -75,4 +75,10 @@ def on_gpu():
         interface = property(lambda self: numbers(self.detach()).__array_interface__)
         m.setattr(torch.Tensor, "__cuda_array_interface__", interface)
         yield
+    forget_libraries()
+
+
+def forget_libraries():
+    """Have array libraries made anew, of the classes that are known now."""
     libraries._library.cache_clear()
+    libraries._made.cache_clear()

@@ -16,7 +16,8 @@ from test_cuda_laws import TABLE, any_gpu, calls  # noqa: F401
 
 import lodkit
 from lodkit import LoDTensor, SelectedRows
-from lodkit.arrays.cuda import ids, memory, views
+from lodkit.arrays.cuda import ids, launcher, memory, views
+from lodkit.kernels.cuda.primitives import offsets
 
 
 @pytest.mark.parametrize("bad", [-1, 6, 1 << 40])
@@ -26,6 +27,60 @@ def test_bad_ids_raise_before_anything_is_made(gpu, bad):
             call()
     with pytest.raises(lodkit.RowIndexError, match=rf"ids\[1, 0\] = {bad}"):
         lodkit.lookup_table(gpu(TABLE), gpu(np.array([[1], [bad]])))
+
+
+POOLS = [(pool, False) for pool in ("sum", "mean", "max", "logsumexp", "logmeanexp")]
+
+
+@pytest.mark.parametrize("late", [0, ids.LATE])
+@pytest.mark.parametrize(("pool", "weighted"), [*POOLS, ("sum", True), ("mean", True)])
+@pytest.mark.parametrize("columns", [0, 1, 8])
+def test_bad_ids_of_bags(gpu, monkeypatch, late, pool, weighted, columns):
+    """The first is named, wherever it lies: in a long bag, which is cut, or in one whose weights sum to zero."""
+    monkeypatch.setattr(ids, "LATE", late)
+    monkeypatch.setattr(offsets.settings, "tile_rows", 3)
+    table, numbers = np.ones((6, columns)), np.arange(20) % 6
+    weights = [gpu(np.where(np.arange(20) < 12, 0.0, 1.0))] if weighted else []
+    bags = [[12, 0, 5, 3]]
+    expected = lodkit.embedding_bag(gpu(table), gpu(LoDTensor(numbers, bags)), *weights, pool=pool)
+    for bad in ([19], [7, 15], [13, 12]):
+        wrong = numbers.copy()
+        wrong[bad] = [-1, 1 << 40][: len(bad)]
+        at, there = min(bad), gpu(LoDTensor(wrong, bags))
+        with pytest.raises(lodkit.RowIndexError, match=rf"ids\[{at}\] = {wrong[at]} is outside \[0, 6\)"):
+            lodkit.embedding_bag(gpu(table), there, *weights, pool=pool)
+        out = gpu(np.full((4, columns), 7.0))
+        with pytest.raises(lodkit.RowIndexError, match=rf"ids\[{at}\]"):
+            lodkit.embedding_bag(gpu(table), there, *weights, pool=pool, out=out)
+        assert (to_numpy(out) == 7).all()
+    again = lodkit.embedding_bag(gpu(table), gpu(LoDTensor(numbers, bags)), *weights, pool=pool)
+    np.testing.assert_array_equal(to_numpy(again), to_numpy(expected))
+
+
+@pytest.mark.parametrize("late", [0, ids.LATE])
+@pytest.mark.parametrize("table", [TABLE, TABLE.astype(np.uint8), TABLE[:, :0], TABLE[:0], TABLE[:, 0]])
+def test_bad_ids_of_rows(gpu, monkeypatch, table, late):
+    monkeypatch.setattr(ids, "LATE", late)
+    numbers, at = (np.array([0, 6, 7]), 1) if len(table) else (np.array([2, 6]), 0)
+    with pytest.raises(lodkit.RowIndexError, match=rf"ids\[{at}\] = {numbers[at]} is outside"):
+        lodkit.gather(gpu(table), gpu(numbers))
+
+
+@emulator_only
+def test_few_ids_are_checked_by_the_kernel_that_reads_them(gpu, monkeypatch):
+    run, launched = launcher.runner, []
+    monkeypatch.setattr(launcher, "runner", lambda *args: (launched.append(args[0]), run(*args)))
+    table, flat = gpu(TABLE), gpu(np.array([1, 5]))
+    for mode in ("raise", "defer", "clamp"):
+        lodkit.bounds_check(mode)
+        lodkit.lookup_table(table, flat)  # which fills the slots that all of them take from
+        launched.clear()
+        lodkit.lookup_table(table, flat)
+        assert len(launched) == 1
+    lodkit.bounds_check("raise")
+    monkeypatch.setattr(ids, "LATE", 0)
+    lodkit.lookup_table(table, flat)
+    assert len(launched) == 3
 
 
 def test_deferred_errors_come_with_the_next_call_that_waits(gpu):

@@ -43,6 +43,7 @@ def check_vector(x, name):
 
 
 MOST_PENDING = 256  # deferred checks: each keeps its ids alive
+LATE = 32 << 20  # bytes: the host waits for a kernel that reads more less long if ids are checked before it
 _blocks: dict[tuple, tuple] = {}  # (library, device, stream) -> slots for deferred checks, and a counter of those used
 
 
@@ -65,27 +66,47 @@ def checked_ids(ids, height, name="ids", error=None, always=False):
     """
     ids = ids_of(ids, name)
     mode = "raise" if always else bounds_check()
+    if mode != "clamp" and ids.size:
+        _check(ids, height, mode, lambda first: first_outside(ids.size, ids, height, first), name, error)
+    return ids
+
+
+def check_as_read(ids, height, size, run):
+    """Check ids where a kernel reads ``size`` bytes by them into new memory: one launch less.
+
+    Call ``run(first)``, which launches the kernel that notes the first position of an id outside in ``first[0]``, or
+    ``run(None)``, of one that need not.
+    """
+    mode = bounds_check()
+    if mode == "raise" and size > LATE:
+        checked_ids(ids, height)
+        mode = "clamp"
     if mode == "clamp" or not ids.size:
-        return ids
+        run(None)
+    else:
+        _check(ids, height, mode, run)
+
+
+def _check(ids, height, mode, note, name="ids", error=None):
+    """Have ``note(first)`` note the first position of an id outside in ``first[0]``; raise now, or in a later call."""
     if ids.library.captures():
         raise DeviceError(f'{name} cannot be checked while a CUDA graph is captured; set lodkit.bounds_check("clamp")')
     error = error or (lambda numbers, at: bad_id(numbers, height, name, at))
     if mode == "raise":
         free = free_slots(ids, 1)
         first = slots(free, ids, 1)
-        first_outside(ids.size, ids, height, first)
+        note(first)
         at = first.number()
         if at >= 0:
             raise error(ids.read(), at)
         free.append(first)
-        return ids
+        return
     stream = ids.library.stream(ids.device)
     found, k = _next_slot(ids, stream)
-    first_outside(ids.size, ids, height, found.part(k, k + 1))
+    note(found.part(k, k + 1))
     pending.append((found, k, stream, lambda at: _late(error, ids.library.read(ids.array), at, height, name)))
     if len(pending) > MOST_PENDING:
         raise_pending()
-    return ids
 
 
 def _late(error, numbers, at, height, name):

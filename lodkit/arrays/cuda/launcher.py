@@ -99,26 +99,32 @@ def _mixed(args):
     return DeviceError(f"arrays of one call are of {' and '.join(names)}; bring them to one device and library")
 
 
-def place_of(args):
-    """The library and the device of the arrays among a kernel's arguments; DeviceError unless all share them."""
-    first = None
-    for a in args:
+def passed(args):
+    """The library and the device of the arrays among a kernel's arguments; types and values as they are passed.
+
+    Raises DeviceError unless all arrays share them.
+    """
+    first, kinds, values = None, [], []
+    for a in args:  # one loop takes 1.1 us, three 2.0
         if type(a) is View:
             if first is None:
                 first = a
             elif a.library is not first.library or a.device != first.device:
                 raise _mixed(args)
-    return first.library, first.device
+            kinds.append(a.type_name)
+            values.append(a.pointer)
+        else:
+            kinds.append(type(a))  # whose name takes longer
+            values.append(a)
+    return first.library, first.device, kinds, values
 
 
 def _on_device(kernel, blocks, block, args, exact):
-    library, device = place_of(args)
-    # Numbers go by their type, whose name takes longer. Lists are quicker than generators.
-    key = kernel, device, *[a.type_name if type(a) is View else type(a) for a in args]
+    library, device, kinds, values = passed(args)
+    key = kernel, device, *kinds
     found = _loaded.get(key) or _load(key, args)
     if not exact:
         blocks = min(blocks, found.most_blocks)
-    values = [a.pointer if type(a) is View else a for a in args]
     config, stream = _config(blocks, block), _stream(library.stream(device))
     if not hasattr(_thread, "ready"):
         found.current().set_current()  # a thread without a context reports device 0, and cannot launch

@@ -15,11 +15,10 @@ from ....arrays.cuda import View, elementwise, memory, vector, view
 from ....arrays.cuda import check_vector as check_vector
 from ....arrays.cuda import checked_ids as checked_ids
 from ....arrays.cuda import checked_ids as ids_in_range  # noqa: F401
-from ....arrays.cuda import checked_ids as ids_to_check  # noqa: F401
 from ....arrays.cuda import convert as convert
 from ....arrays.cuda import copied as copied
 from ....arrays.cuda import fill as fill
-from ....arrays.cuda import ids_of as integers  # noqa: F401
+from ....arrays.cuda import ids_of as integers
 from ....arrays.cuda import refuse_overlap as refuse_overlap
 from ....lod import LoDTensor, RankTable, SelectedRows
 from ... import importing
@@ -112,6 +111,11 @@ def rounded(like, *results):
 def contiguous(x):
     """A View itself, whose memory is C-contiguous; one of what the array library computed."""
     return view(x)
+
+
+def ids_to_check(ids, height):
+    """Ids as a View, whose range ``gather`` and ``reduce_into`` check where they read them."""
+    return integers(ids, "ids")
 
 
 @elementwise

@@ -6,7 +6,7 @@ import functools
 
 import numpy as np
 
-from ....arrays.cuda import View, convert, cuda, elementwise, fill, launch, output, vector
+from ....arrays.cuda import View, check_as_read, checked_ids, convert, cuda, elementwise, fill, launch, output, vector
 from ....jit import simd
 from .reduce import group_of, width_of
 from .reduce_kernels import reader
@@ -14,17 +14,17 @@ from .scan import offsets_of
 
 
 @functools.cache
-def _copy_kernel(width):
-    read = reader(width, True)
+def _copy_kernel(width, notes=False):
+    read = reader(width, True, notes)
 
     @cuda.jit
-    def kernel(table, ids, padding, height, columns, bits, n, out):
+    def kernel(table, ids, padding, height, columns, bits, n, first, out):
         thread = cuda.grid(1)
         i, lane = thread >> bits, thread & ((1 << bits) - 1)
         while i < n:
             j = lane * width
             while j < columns:
-                vector.store(out, i * columns + j, read(table, ids, i, j, columns, height, padding))
+                vector.store(out, i * columns + j, read(table, ids, i, j, columns, height, padding, first))
                 j += width << bits
             i += cuda.gridsize(1) >> bits
 
@@ -40,19 +40,31 @@ def _copy_byte(k, table, ids, height, columns, out):
 def gather(table, ids, padding_idx, out=None, unchecked=False):
     """Return ``table[ids]``, zeros where the id is ``padding_idx`` or outside the table, in ``out`` or a new array.
 
-    ``unchecked`` is for the CPU: here ids were checked before.
+    ``unchecked`` ids are checked here, by the kernel that reads them; those for ``out`` were before.
     """
+    columns, vectors = table.columns, table.dtype.itemsize > 1  # which hold no bytes
+    unchecked = unchecked and out is None
+    if unchecked and not (vectors and columns):
+        checked_ids(ids, len(table))
+        unchecked = False
     out = output(table, ids.shape + table.shape[1:], table.dtype) if out is None else out
     if not out.size:
         return out
-    columns = table.columns
-    if table.dtype.itemsize == 1:  # which vectors do not hold
+    if not vectors:
         _copy_byte(out.size, table, ids, len(table), columns, out)
         return out
     width = width_of(columns, table, out)
     bits, padding = group_of(columns, width), -1 if padding_idx is None else padding_idx
     source = table if len(table) else table.like((1, *table.shape[1:]))
-    launch(_copy_kernel(width), ids.size << bits, source, ids, padding, len(table), columns, bits, ids.size, out)
+
+    def run(first=None):
+        kernel, numbers = _copy_kernel(width, first is not None), (padding, len(table), columns, bits, ids.size)
+        launch(kernel, ids.size << bits, source, ids, *numbers, ids if first is None else first, out)
+
+    if unchecked:
+        check_as_read(ids, len(table), out.size * out.dtype.itemsize, run)
+    else:
+        run()
     return out
 
 

@@ -58,7 +58,7 @@ def index_kernel(largest, width, stride, gather, of_tiles, kind):
                 for k in range(width):
                     best[k], at[k] = pad, -1
                 for i in range(offsets[s] + (lane if stride > 1 else 0), offsets[s + 1], stride):
-                    x = read(values, ids, i, j, columns, height, padding)
+                    x = read(values, ids, i, j, columns, height, padding, ids)
                     for k in range(width):
                         number = simd.lane(x, k)
                         if at[k] < 0 or before(number, best[k]):

@@ -6,12 +6,13 @@ import functools
 
 import numpy as np
 
-from ....arrays.cuda import BLOCK, fill, launch, output
+from ....arrays.cuda import BLOCK, check_as_read, checked_ids, fill, launch, output
 from ....jit.reducers import REDUCERS
 from ....ops.shared.reductions import pad_of, result_dtype
 from .offsets import offsets_like
 from .reduce_kernels import WARP, reduce_kernel
 
+ENDS = "first", "last"
 VECTOR = 16  # bytes of the widest load
 
 
@@ -36,7 +37,7 @@ def group_of(columns, width):
     return min(max(columns // width - 1, 0).bit_length(), BLOCK.bit_length() - 1)
 
 
-def reduce_rows(reduce, values, ids, weights, padding_idx, offsets, pad, out):
+def reduce_rows(reduce, values, ids, weights, padding_idx, offsets, pad, out, first=None):
     """Reduce the rows of every segment into ``out``.
 
     Parameters
@@ -54,6 +55,8 @@ def reduce_rows(reduce, values, ids, weights, padding_idx, offsets, pad, out):
     pad : scalar
         Result of an empty segment.
     out : View of shape (segments, *item)
+    first : View, optional
+        Of an int64, initially -1: the first position of an id outside, which is looked for where this is given.
     """
     if not out.size:
         return
@@ -62,23 +65,24 @@ def reduce_rows(reduce, values, ids, weights, padding_idx, offsets, pad, out):
         return
     totals = weight_totals(reduce, weights, offsets, values.dtype)
     source = values, ids, weights, padding_idx
-    if offsets.tiles is None or reduce in ("first", "last"):
-        launch_reduction(reduce, *source, totals, offsets.offsets, offsets.offsets, pad, out)
+    if offsets.tiles is None or reduce in ENDS:
+        launch_reduction(reduce, *source, totals, offsets.offsets, offsets.offsets, pad, out, first)
         return
     inner = {"mean": "sum", "sqrt": "sum", "logmeanexp": "logsumexp"}.get(reduce, reduce)
-    partial, tile_offsets = reduce_tiles(inner, *source, offsets)
+    partial, tile_offsets = reduce_tiles(inner, *source, offsets, first)
     launch_reduction(reduce, partial, None, None, None, totals, offsets.offsets, tile_offsets, pad, out)
 
 
-def reduce_tiles(reduce, values, ids, weights, padding_idx, offsets):
+def reduce_tiles(reduce, values, ids, weights, padding_idx, offsets, first=None):
     """Reduce the tiles of long segments, and the tiles of those while there are too many.
 
     Returns Views of a row a tile, and of the offsets of the segments over them.
     """
     while offsets.tiles is not None:
         partial = values.like((len(offsets.tiles) - 1, *values.shape[1:]), values.compute_dtype)
-        launch_reduction(reduce, values, ids, weights, padding_idx, None, offsets.tiles, offsets.tiles, 0.0, partial)
-        values, ids, weights, padding_idx, offsets = partial, None, None, None, offsets.tile_offsets
+        source, tiles = (values, ids, weights, padding_idx), offsets.tiles
+        launch_reduction(reduce, *source, None, tiles, tiles, 0.0, partial, first)
+        values, ids, weights, padding_idx, offsets, first = partial, None, None, None, offsets.tile_offsets, None
     return values, offsets.offsets
 
 
@@ -92,37 +96,48 @@ def weight_totals(reduce, weights, offsets, dtype):
 
 
 @functools.lru_cache(4096)
-def _chosen(reduce, columns, dtypes, misaligned, gather, weighted, by_totals):
+def _chosen(reduce, columns, dtypes, misaligned, gather, weighted, by_totals, notes):
     """The kernel of a reduction, and the exponent of 2 of the threads that take a segment."""
-    shared = columns == 1 and reduce not in ("first", "last")
+    shared = columns == 1 and reduce not in ENDS
     width = aligned_width(columns, dtypes, misaligned)
     bits = WARP.bit_length() - 1 if shared else group_of(columns, width)
     divisor = None
     if reduce in REDUCERS and REDUCERS[reduce].divisor is not None:
         divisor = "totals" if by_totals else "rows"
-    return reduce_kernel(reduce, width, WARP if shared else 1, gather, weighted, divisor), bits
+    return reduce_kernel(reduce, width, WARP if shared else 1, gather, weighted, divisor, notes), bits
 
 
-def launch_reduction(reduce, values, ids, weights, padding_idx, totals, rows, offsets, pad, out):
+def launch_reduction(reduce, values, ids, weights, padding_idx, totals, rows, offsets, pad, out, first=None):
     """Launch one reduction, by ``offsets``. A mean divides by ``totals``, or by the differences of ``rows``."""
     columns, height, segments = out.columns, len(values), len(offsets) - 1
     misaligned = values.pointer % VECTOR, out.pointer % VECTOR
-    given = ids is not None, weights is not None, totals is not None
+    given = ids is not None, weights is not None, totals is not None, first is not None
     kernel, bits = _chosen(reduce, columns, (values.dtype, out.dtype), misaligned, *given)
     if not height:
         values = values.like((1, *values.shape[1:]))  # bad ids alone, which read nothing, still name an address
-    arrays = [offsets if x is None else x for x in (ids, weights, totals)]  # any, where one is not there
+    ids, weights, totals, first = (offsets if x is None else x for x in (ids, weights, totals, first))  # any array
     padding = -1 if padding_idx is None else padding_idx
     numbers = values.compute_dtype.type(pad), padding, height, columns, bits, segments
-    launch(kernel, segments << bits, values, *arrays, rows, offsets, *numbers, out)
+    launch(kernel, segments << bits, values, ids, weights, totals, rows, offsets, *numbers, first, out)
 
 
 def reduce_into(values, ids, weights, padding_idx, offsets, reduce, pad_value, out=None, dtype=None, unchecked=False):
     """Reduce rows of ``values`` (those at ``ids``, all where it is None) by checked offsets; a View.
 
-    ``unchecked`` is for the CPU: here ids were checked before, and what is outside reads nothing.
+    ``unchecked`` ids are checked here, by the kernel that reads them where it reads all.
     """
     dtype, offsets = result_dtype(values.dtype, reduce, dtype), offsets_like(values, offsets)
+    reads_all = values.columns and reduce not in ENDS and (weights is None or REDUCERS[reduce].divisor is None)
+    if unchecked and not (reads_all and out is None):
+        checked_ids(ids, len(values))
+        unchecked = False
     out = output(values, (len(offsets), *values.shape[1:]), dtype, out)
-    reduce_rows(reduce, values, ids, weights, padding_idx, offsets, pad_of(pad_value, dtype), out)
+
+    def run(first=None):
+        reduce_rows(reduce, values, ids, weights, padding_idx, offsets, pad_of(pad_value, dtype), out, first)
+
+    if unchecked:
+        check_as_read(ids, len(values), ids.size * values.columns * values.dtype.itemsize, run)
+    else:
+        run()
     return out

@@ -175,7 +175,7 @@ def products_kernel(gather, centred):
             s = segment_of(offsets, segments, i)
             total, j = simd.full(values, 1, 0), lane
             while j < columns:
-                x, at = read(values, ids, i, j, columns, height, padding), s * columns + j
+                x, at = read(values, ids, i, j, columns, height, padding, ids), s * columns + j
                 if centred:
                     x = simd.sub(x, vector.load(base, at, 1))
                 total = simd.fma(x, vector.load(grad, at, 1), total)

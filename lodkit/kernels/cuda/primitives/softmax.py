@@ -47,7 +47,7 @@ def softmax_kernel(logs, stride):
             start, stop = offsets[s], offsets[s + 1]
             begin, j = (start + lane, 0) if stride > 1 else (start, lane)
             while j < columns and start < stop:
-                top = largest(values, offsets, values, start, begin, stop, j, columns, 0, 0)
+                top = largest(values, offsets, values, start, begin, stop, j, columns, 0, 0, offsets)
                 total = simd.full(values, 1, 0)
                 for i in range(begin, stop, stride):
                     x = vector.load(values, i * columns + j, 1)
