@@ -15,6 +15,9 @@ from lodkit import DeviceError
 from lodkit.arrays.cuda import launcher, private_numba
 from lodkit.arrays.cuda.kernels import _copy
 from lodkit.arrays.cuda.views import View
+from lodkit.jit import simd
+from lodkit.jit.fingerprint import fingerprint
+from lodkit.kernels.cuda.primitives.row_kernels import map_kernel
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "asv_benchmarks"))
 from benchmarks._cuda_core import Core
@@ -65,6 +68,16 @@ def test_a_kernel_is_compiled_once_for_its_types_and_device(core):
     launcher.launch(_copy, 40, array(dtype="float16"), 40, array())
     launcher.launch(_copy, 40, array(1), 40, array(1))
     assert [key[1][0] for key in core.compiled] == ["float32*", "uint16*", "float32*"]
+
+
+def step_by(number):
+    """A step of a package that is not lodkit's, for a template that is."""
+    return launcher.device(lambda x, y: simd.add(x, simd.mul(y, simd.like(y, number))))
+
+
+def test_steps_of_other_packages_are_part_of_the_code_on_disk():
+    one, same, other = (fingerprint(map_kernel(step_by(number))) for number in (1, 1, 2))
+    assert one == same != other
 
 
 def test_the_arrays_device_is_current_for_the_launch_only(core):

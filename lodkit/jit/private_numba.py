@@ -146,9 +146,10 @@ def share_entry(dispatcher, kinds, entry):
 
 
 def options_of(value):
-    """Compile options of a CPU dispatcher; None for anything else."""
+    """Compile options of a dispatcher, of the CPU or of numba-cuda, whose class is another; None for anything else."""
     if not isinstance(value, Dispatcher):
-        return None
+        options = getattr(value, "targetoptions", None)
+        return options if type(options) is dict else None
     return {**value.targetoptions, "pipeline_class": value._compiler.pipeline_class.__name__}
 
 

@@ -173,7 +173,7 @@ def fma(a, b, c):
 
 
 def exp(vector):
-    """exp of every lane, to 2 ulp; 0 below the smallest normal number, NaN propagates."""
+    """exp of every lane, to 2 ulp; NaN propagates. 0 below the smallest normal number on the CPU, not on a GPU."""
     with np.errstate(over="ignore", under="ignore"):
         result = np.exp(vector)
     return np.where(result < np.finfo(vector.dtype).smallest_normal, vector.dtype.type(0), result)

@@ -21,7 +21,7 @@ class Tuning(NamedTuple):
     level : int
         The cache that rows are prefetched into, as LLVM numbers them: 3 is the first level, 2 the second.
     bytes_ahead : int
-        Bytes of rows, counted as float32, between the prefetch of a row and its use.
+        Bytes of rows, counted as float32, between the prefetch of a row by its id and its use; 0 for no prefetch.
     wide_bytes_ahead : int
         The same, of rows of four cache lines and more.
     rows_ahead : int
@@ -54,9 +54,9 @@ class Tuning(NamedTuple):
     far_bytes: int = 32 << 20
 
     def ahead(self, row_bytes):
-        """Rows between a prefetch and its use."""
+        """Rows between a prefetch and its use; 0 for no prefetch."""
         size = self.bytes_ahead if row_bytes < WIDE else self.wide_bytes_ahead
-        return max(8, min(self.rows_ahead, size // max(row_bytes, 1)))
+        return max(8, min(self.rows_ahead, size // max(row_bytes, 1))) if size else 0
 
 
 #: Kind of CPU -> its settings. The first level pays where it keeps many misses under way: on znver5 bags of 16, 32, 64

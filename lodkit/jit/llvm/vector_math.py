@@ -107,8 +107,21 @@ class _Lanes:
         return self.polynomial(r, [1 / math.factorial(k) for k in reversed(range(first, 14 if self.double else 8))])
 
 
+def _by_libdevice(builder, x, name):
+    """A function of CUDA's library, of every lane."""
+    lane = x.type.element
+    name = f"__nv_{name}" if isinstance(lane, ir.DoubleType) else f"__nv_{name}f"
+    call = cgutils.get_or_insert_function(builder.module, ir.FunctionType(lane, [lane]), name)
+    for k in range(x.type.count):
+        at = ir.Constant(ir.IntType(32), k)
+        x = builder.insert_element(x, builder.call(call, [builder.extract_element(x, at)]), at)
+    return x
+
+
 def _exp(builder, x):
-    """exp(x) = 2^n * p(r)."""
+    """exp(x) = 2^n * p(r). GPUs have an instruction for 2^r."""
+    if builder.module.triple.startswith("nvptx"):
+        return _by_libdevice(builder, x, "exp")
     do = _Lanes(builder, x.type)
     least, most = (-708.396, 709.782712893384) if do.double else (-87.3365, 88.72283)
     r, exponent = do.reduced(x)

@@ -116,8 +116,9 @@ def _sums(bits, width):
         total = simd.full(out, width, 0.0)
         for i in range(start, stop):
             simd.rolled()
-            later = ids[np.uint64(min(i + ahead, len(ids) - 1))]
-            simd.prefetch_lanes(rows, later, j, asked, True, level)  # a row seldom starts where a cache line does
+            if ahead:
+                later = ids[np.uint64(min(i + ahead, len(ids) - 1))]
+                simd.prefetch_lanes(rows, later, j, asked, True, level)  # a row seldom starts where a cache line does
             row = ids[np.uint64(i)]  # an unsigned index is not looked at for a negative one: 0.92 of the time
             if np.uint64(row) >= np.uint64(len(rows)) or row == padding:  # another thread wrote it since
                 continue

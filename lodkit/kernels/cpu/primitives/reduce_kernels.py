@@ -37,7 +37,8 @@ def _access(width, gather, cpu):
 
         @uncounted
         def row_of(values, ids, i, j):
-            simd.prefetch_lanes(values, min(i + in_order, len(values) - 1), j, width, False, level)
+            if in_order:
+                simd.prefetch_lanes(values, min(i + in_order, len(values) - 1), j, width, False, level)
             return i
 
         return row_of
@@ -45,7 +46,8 @@ def _access(width, gather, cpu):
     @uncounted
     def gathered_row_of(values, ids, i, j):
         simd.rolled()
-        simd.prefetch_lanes(values, ids[np.uint64(min(i + ahead, len(ids) - 1))], j, width, True, level)
+        if ahead:
+            simd.prefetch_lanes(values, ids[np.uint64(min(i + ahead, len(ids) - 1))], j, width, True, level)
         if again:
             simd.prefetch_lanes(values, ids[np.uint64(min(i + again, len(ids) - 1))], j, width, True, level)
         return ids[np.uint64(i)]
