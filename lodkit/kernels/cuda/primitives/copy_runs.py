@@ -11,15 +11,20 @@ from ....jit import simd
 from ....lod import LoDTensor
 from ....lod.offsets import lengths_to_offsets
 from .gather import put_rows
+from .offsets import sent_once
 from .reduce import group_of, width_of
 from .row_kernels import segment_of
 
 
-def _ranges(is_even):
+NARROW = 1 << 31  # rows, below which a division takes 32 bits, and a third of the time
+
+
+def _ranges(is_even, narrow=False):
     """Device functions for the range of a row, and the start and stop of a range: by one width, or by offsets."""
     if is_even:
+        kind = np.uint32 if narrow else np.int64
         return (
-            device(lambda width, count, i: i // width),
+            device(lambda width, count, i: np.int64(kind(i) // kind(width))),
             device(lambda width, s: s * width),
             device(lambda width, s: (s + 1) * width),
         )
@@ -28,8 +33,8 @@ def _ranges(is_even):
 
 
 @functools.cache
-def _copy_kernel(width, is_even, runs_are_even, has_rows):
-    slot_of, start_of, _ = _ranges(is_even)
+def _copy_kernel(width, is_even, runs_are_even, has_rows, narrow):
+    slot_of, start_of, _ = _ranges(is_even, narrow)
     _, run_start, run_stop = _ranges(runs_are_even)
 
     @device
@@ -62,7 +67,8 @@ def copy_runs(source, runs, slots, out, pad=0, lead=0):
     ----------
     source : View of shape (rows, *item)
     runs : View or NumPy array of int64, int, or pair of NumPy arrays of int64
-        Offsets of runs that follow one another; the rows of each; or the start and the stop of each run.
+        Offsets of runs that follow one another; the rows of each; or the start and the stop of each run. Nobody may
+        change NumPy's offsets, of slots neither: they are sent once.
     slots : View of int64, int, or NumPy array of int64
         Offsets over all rows of ``out``: slot s is ``out[slots[s]:slots[s + 1]]``. Or the rows of each slot.
     out : View of shape (rows, *item)
@@ -79,7 +85,7 @@ def copy_runs(source, runs, slots, out, pad=0, lead=0):
         sent = source.send(np.concatenate(runs if is_even else [*runs, slots]))  # in one transfer
         starts, stops, slots = sent.part(0, n), sent.part(n, 2 * n), slots if is_even else sent.part(2 * n, len(sent))
     else:
-        runs, slots = (source.send(x) if type(x) is np.ndarray else x for x in (runs, slots))
+        runs, slots = (sent_once(source, x) if type(x) is np.ndarray else x for x in (runs, slots))
         count = len(slots if runs_are_even else runs) - 1
         starts, stops = runs, runs if runs_are_even else runs.part(1, count + 1)
     columns = out.columns
@@ -88,7 +94,8 @@ def copy_runs(source, runs, slots, out, pad=0, lead=0):
     if not len(source):
         source = source.like((1, *source.shape[1:]))  # which is not read, but has an address
     pad = pad if has_rows else source.compute_dtype.type(pad)
-    kernel, rows = _copy_kernel(width, is_even, runs_are_even, has_rows), len(out)
+    rows = len(out)
+    kernel = _copy_kernel(width, is_even, runs_are_even, has_rows, rows < NARROW)
     launch(kernel, rows << bits, source, starts, stops, slots, count, lead, pad, columns, bits, rows, out)
 
 

@@ -8,7 +8,7 @@ import weakref
 
 import numpy as np
 
-from ....arrays.cuda import elementwise, free_slots, slots, vector
+from ....arrays.cuda import View, elementwise, free_slots, slots, vector
 from ....lod.offsets import tiles_of
 from .row_kernels import lower_bound
 from .scan import offsets_of
@@ -17,7 +17,7 @@ from .scan import offsets_of
 #: through several times; where a segment has more, there are several launches.
 settings = types.SimpleNamespace(tile_rows=256, warp_rows=8192)
 
-_sent: dict[tuple, tuple] = {}  # (id of an offsets array, and where to) -> (the array, weakly, Offsets)
+_sent: dict[tuple, tuple] = {}  # (what it was made by, id of an array, where to) -> (the array, weakly, what is there)
 
 
 class Offsets:
@@ -49,24 +49,31 @@ class Offsets:
 
 def offsets_like(array, offsets):
     """NumPy offsets that nobody changes, on the device of ``array``, for its stream; Offsets are those already."""
-    if type(offsets) is Offsets:
-        return offsets
-    stream = array.library.stream(array.device)
-    key = id(offsets), array.library, array.device, stream, settings.tile_rows
+    return offsets if type(offsets) is Offsets else _kept(_with_tiles, array, offsets, settings.tile_rows)
+
+
+def sent_once(array, numbers):
+    """NumPy's numbers that nobody changes, on the device of ``array``, for its stream."""
+    return _kept(View.send, array, numbers)
+
+
+def _kept(send, array, numbers, *settings):
+    """``send(array, numbers)``, once for a stream while the numbers live."""
+    key = send, id(numbers), array.library, array.device, array.library.stream(array.device), *settings
     found = _sent.get(key)
-    if found is not None and found[0]() is offsets:
+    if found is not None and found[0]() is numbers:
         return found[1]
-    made = _sent_with_tiles(array, offsets)
-    _sent[key] = weakref.ref(offsets, lambda _: _sent.pop(key, None)), made
+    made = send(array, numbers)
+    _sent[key] = weakref.ref(numbers, lambda _: _sent.pop(key, None)), made
     return made
 
 
-def _sent_with_tiles(array, offsets):
+def _with_tiles(array, offsets):
+    sent, rows = sent_once(array, offsets), int(offsets[-1])
     tiles, tile_offsets = tiles_of(offsets, settings.tile_rows)
     if not len(tiles):
-        return Offsets(array.send(offsets), int(offsets[-1]))
-    upper, longest = _sent_with_tiles(array, tile_offsets), int(np.diff(offsets).max())
-    return Offsets(array.send(offsets), int(offsets[-1]), array.send(tiles), upper, longest)
+        return Offsets(sent, rows)
+    return Offsets(sent, rows, array.send(tiles), _with_tiles(array, tile_offsets), int(np.diff(offsets).max()))
 
 
 class Found(typing.NamedTuple):
