@@ -17,7 +17,7 @@ def bounds_check(mode: Mode | None = None) -> Mode:
     Parameters
     ----------
     mode : {"raise", "defer", "clamp"}, optional
-        "raise" checks ids before anything is written, and raises RowIndexError: one synchronisation per call.
+        "raise" raises RowIndexError before anything of the caller's is written: one synchronisation per call.
         "defer" checks without synchronising: the next lodkit call that synchronises (a merge, ``.to("cpu")``) raises,
         after the bad call has written its results. "clamp" does not check. The mode stays as it is by default.
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from ....arrays.cuda import elementwise
 
-LARGE = 1 << 20  # ids; below that a sort is a few launches of tens of microseconds, whoever does it
+LARGE = 1 << 22  # ids: of 1.1, 10 and 30 million a sort takes 0.17, 0.41 and 0.94 ms, ours 0.13, 0.53 and 1.77 (H200)
 
 
 @functools.cache
