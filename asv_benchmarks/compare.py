@@ -88,6 +88,8 @@ def embedding_bag():
                 _bags(w, data, f"{width} wide, {kind}{what}")
                 if width == 64 and not what:
                     _bags(w, [_narrow(*batch) for batch in data], f"64 wide, {kind}, int32 ids")
+    for width in (16, 64, 128):
+        _bags(table(width, 3600), list(batches("uniform", height=3600)), f"{width} wide, table of 3,600 rows")
 
 
 def _narrow(bags, flat, offsets, rows):

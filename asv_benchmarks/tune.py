@@ -4,7 +4,7 @@
 
 Every setting of bags is a kernel of its own; all take turns on the same bags, 4,096 of 20 ids on average over tables
 of 500,000 rows, aligned to cache lines and as NumPy allocates them, uniform and Zipf. Those of rows and numbers in
-order, updates and copies are processes (``tune_copies.py``). A setting's score adds up the logarithms of its times over
+order, updates, copies and tables in the cache are processes (``tune_copies.py``). A setting's score adds up the logarithms of its times over
 the best ones. Takes nine minutes; a quiet machine is needed.
 """
 
@@ -27,14 +27,16 @@ from lodkit.jit.tuning import Tuning
 from lodkit.kernels.cpu.primitives import reduce, reduce_kernels
 
 LEVELS, BYTES, ROWS = (2, 3), tuple(kib << 10 for kib in (4, 8, 12, 16, 24, 32, 48, 64, 128)), (64, 128)
+NO_PREFETCH = [(level, 0, 64) for level in LEVELS]
 AGAIN = (0, 8, 16, 24)  # rows ahead of a second prefetch; tried with the best of the others
 NARROW, BROAD = (16, 32, 48), (64, 96, 128, 256)  # columns; settings of rows below and from ``WIDE`` bytes on
-#: Settings of rows and numbers in order, updates and copies, what of ``tune_copies.py`` they matter to, their choices.
+#: Settings of processes, what of ``tune_copies.py`` they matter to, and their choices.
 COPIES = (
     ("rows_in_order", "sums", (0, 8, 16, 24, 32)),
     ("numbers_ahead", "numbers", (0, 512, 1024, 2048, 4096)),
     ("update_rows_ahead", "update", (16, 32, 48, 64, 96)),
     ("far_bytes", "copy", tuple(mib << 20 for mib in (8, 16, 32, 64))),
+    ("near_bytes", "bags", tuple(kib << 10 for kib in (0, 256, 512, 1024, 2048, 4096))),
 )
 
 
@@ -74,7 +76,7 @@ def times(kernels, calls, rounds):
 
 
 def best_choice(setting, matters, choices, fixed, quick):
-    """Return the best choice of a setting of rows and numbers in order, updates and copies, over three turns."""
+    """Return the best choice of a setting of processes, over three turns."""
     program = pathlib.Path(__file__).with_name("tune_copies.py")
     env = {**os.environ, "LODKIT_COMPARE_QUICK": "1" * quick}
     found = {choice: {} for choice in choices}
@@ -126,7 +128,7 @@ def scored(grid, quick):
 
 def main(quick):
     """Sweep, and print the scores and the line."""
-    strip, sizes = strip_bytes(), [(level, size, rows) for level in LEVELS for size in BYTES for rows in ROWS]
+    strip, sizes = strip_bytes(), [*NO_PREFETCH, *itertools.product(LEVELS, BYTES, ROWS)]
     grid = [Tuning(level, size, size, rows, strip_bytes=strip) for level, size, rows in sizes]
     best = chosen(scored(grid[::7] if quick else grid, quick))
     again = scored([best._replace(again=rows) for rows in AGAIN], quick)
@@ -144,7 +146,7 @@ def main(quick):
         f"rows_ahead={best.rows_ahead}, again={best.again}, rows_in_order={rest['rows_in_order']}, "
         f"numbers_ahead={rest['numbers_ahead']}, "
         f"strip_bytes={best.strip_bytes}, update_rows_ahead={rest['update_rows_ahead']}, "
-        f"far_bytes={rest['far_bytes'] >> 20} << 20),"
+        f"far_bytes={rest['far_bytes'] >> 20} << 20, near_bytes={rest['near_bytes'] >> 10} << 10),"
     )
 
 

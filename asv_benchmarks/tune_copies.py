@@ -1,4 +1,4 @@
-"""Time reductions of rows and numbers in order, an update of rows and copies, with the settings in the command line.
+"""Time reductions of rows and numbers in order and of small tables, an update and copies, with the settings given.
 
     python asv_benchmarks/tune_copies.py update_rows_ahead=16 far_bytes=8388608
 
@@ -16,7 +16,7 @@ import numpy as np
 from measuring import QUICK, drawn_ids, fresh, rng
 
 import lodkit
-from lodkit.jit import tuning
+from lodkit.jit import settings, tuning
 
 ROUNDS, HEIGHT, MIB = (1, 1000, 1 << 12) if QUICK else (15, 500_000, 1 << 20)
 
@@ -66,14 +66,25 @@ def copy(size):
     return lambda: lodkit.sequence_pad(x, out=out)
 
 
+def bags(size):
+    """Return sums of bags over a table of ``size`` bytes, by several batches of ids in turn."""
+    table = lodkit.empty((size // 256, 64))
+    table[...] = 1
+    ids = (drawn_ids("uniform", 20_000, len(table)) for _ in range(4))
+    given = itertools.cycle([lodkit.LoDTensor(x, [np.full(1000, 20)]) for x in ids])
+    return lambda: lodkit.embedding_bag(table, next(given))
+
+
 def main(given):
     """Set the settings, which modules of kernels take when they are first used, and time with them."""
     tuning.tuning = tuning.tuning._replace(**{name: int(number) for name, number in given.items()})
+    settings.near_bytes = tuning.tuning.near_bytes
     assert not any(name.startswith("lodkit.kernels") or name.endswith("copy_runs") for name in sys.modules)
     found = {"update": least(update())} | {f"sums, {width} wide": least(sums(width)) for width in (32, 64, 128)}
     found |= {f"numbers in segments of {count}": least(extremes(count)) for count in (100, 1000)}
     for mib in (6, 12, 24, 48):
         found[f"copy of {mib} MiB"] = least(copy(mib * MIB))
+    found |= {f"bags, table of {kib} KiB": least(bags(kib << 10)) for kib in (250, 500, 1000, 1800, 3600)}
     print(json.dumps(found))
 
 

@@ -65,13 +65,14 @@ class tracing:
 
 @pytest.fixture
 def tiny_blocks(monkeypatch):
-    """Always use threads, and chunks and blocks of 3 rows, so that every boundary is crossed."""
+    """Always use threads and prefetches, and chunks and blocks of 3 rows, so that every boundary is crossed."""
     from lodkit.jit import settings
 
     monkeypatch.setattr(settings, "parallel_from", 0)
     monkeypatch.setattr(settings, "chunk_rows", 3)
     monkeypatch.setattr(settings, "block_rows", 3)
     monkeypatch.setattr(settings, "few_rows", 0)
+    monkeypatch.setattr(settings, "near_bytes", -1)
 
 
 @pytest.fixture

@@ -17,14 +17,21 @@ LENGTHS = rng.integers(0, 200, 40)  # segments of more than a block, and empty o
 IDS = rng.integers(0, 100, LENGTHS.sum())
 
 
-def sums(columns, dtype):
+def sums(columns, dtype, pool="sum"):
     table = np.random.default_rng(1).standard_normal((100, columns)).astype(dtype)
-    return lodkit.embedding_bag(table, lodkit.LoDTensor(IDS, [LENGTHS]))
+    return lodkit.embedding_bag(table, lodkit.LoDTensor(IDS, [LENGTHS]), pool=pool)
+
+
+@pytest.fixture
+def far(monkeypatch):
+    """Prefetch whatever the size."""
+    monkeypatch.setattr(settings, "parallel_from", 0)
+    monkeypatch.setattr(settings, "near_bytes", -1)
 
 
 @pytest.mark.jit
 @pytest.mark.parametrize("cpu", [*CPUS, "another"])
-def test_each_entry_gives_the_same_bits(cpu, monkeypatch):
+def test_each_entry_gives_the_same_bits(cpu, monkeypatch, far):
     expected, access = sums(40, np.float32), reduce_kernels._access(40, True, tuning_of(cpu))
     assert inspect.getclosurevars(access).nonlocals["ahead"] == tuning_of(cpu).ahead(160)
     monkeypatch.setattr(reduce_kernels, "tuning", tuning_of(cpu))
@@ -40,7 +47,7 @@ def test_each_entry_gives_the_same_bits(cpu, monkeypatch):
 
 @pytest.mark.jit
 @pytest.mark.parametrize("pool", ["sum", "max"])
-def test_numbers_that_are_asked_for_ahead_give_the_same_bits(pool, monkeypatch):
+def test_numbers_that_are_asked_for_ahead_give_the_same_bits(pool, monkeypatch, far):
     numbers = rng.standard_normal(6000).astype(np.float32)
     x = lodkit.LoDTensor(numbers, [[33, 0, 64, 5000, 1, 95, 807]])
     results = []
@@ -60,11 +67,31 @@ def test_numbers_that_are_asked_for_ahead_give_the_same_bits(pool, monkeypatch):
 
 
 @pytest.mark.parametrize(("columns", "dtype"), [(17, "float64"), (40, "float16"), (100, "float32")])
-def test_whole_rows_give_the_bits_of_strips(columns, dtype, monkeypatch):
-    monkeypatch.setattr(settings, "parallel_from", 1)
-    whole = sums(columns, dtype)
+@pytest.mark.parametrize("pool", ["sum", "max", "logsumexp"])
+def test_whole_rows_and_prefetches_change_no_bit(columns, dtype, pool, monkeypatch, far):
+    whole = sums(columns, dtype, pool)
+    monkeypatch.setattr(settings, "near_bytes", 1 << 60)
+    np.testing.assert_array_equal(sums(columns, dtype, pool), whole)
     monkeypatch.setattr(settings, "parallel_from", 1 << 60)
-    np.testing.assert_array_equal(sums(columns, dtype), whole)
+    np.testing.assert_array_equal(sums(columns, dtype, pool), whole)
+
+
+def test_only_what_is_not_in_the_cache_is_prefetched(monkeypatch):
+    """By the size of the table, or of the values."""
+    nears, kernel = [], reduce._kernel
+    monkeypatch.setattr(reduce, "_kernel", lambda *given: nears.append(given[-1]) or kernel(*given))
+    monkeypatch.setattr(settings, "parallel_from", 0)
+    for near_bytes in (15_999, 16_000):
+        monkeypatch.setattr(settings, "near_bytes", near_bytes)
+        reduce._plan.cache_clear()
+        sums(40, np.float32)
+        lodkit.sequence_pool(lodkit.LoDTensor(np.ones((100, 40), np.float32), [[100]]))
+    assert nears == [False, False, True, True]
+
+
+def test_without_prefetch_nothing_is_asked_for():
+    none = tuning_of("znver4").without_prefetch()
+    assert none.ahead(4) == none.ahead(1024) == none.again == none.rows_in_order == none.numbers_ahead == 0
 
 
 def test_rows_ahead_follow_their_bytes():

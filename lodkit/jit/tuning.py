@@ -40,6 +40,8 @@ class Tuning(NamedTuple):
         Rows between a prefetch and its use where rows are copied or updated one by one.
     far_bytes : int
         Results from this size on are written past the caches.
+    near_bytes : int
+        Tables, and values in order, up to this size are in the second-level cache: reductions prefetch none of them.
     """
 
     level: int = 2
@@ -52,11 +54,16 @@ class Tuning(NamedTuple):
     strip_bytes: int = 512
     update_rows_ahead: int = 32
     far_bytes: int = 32 << 20
+    near_bytes: int = 512 << 10
 
     def ahead(self, row_bytes):
         """Rows between a prefetch and its use; 0 for no prefetch."""
         size = self.bytes_ahead if row_bytes < WIDE else self.wide_bytes_ahead
         return max(8, min(self.rows_ahead, size // max(row_bytes, 1))) if size else 0
+
+    def without_prefetch(self):
+        """The settings of reductions of what is in the cache."""
+        return self._replace(bytes_ahead=0, wide_bytes_ahead=0, again=0, rows_in_order=0, numbers_ahead=0)
 
 
 #: Kind of CPU -> its settings. The first level pays where it keeps many misses under way: on znver5 bags of 16, 32, 64
@@ -66,7 +73,9 @@ class Tuning(NamedTuple):
 #: 16 and 32 columns and 0.63 to 0.7 with more, by uniform ids; 0.8 to 1.0 by Zipf ids. Rows in order, 16 ahead and not
 #: 96: 0.85 with 64 and 128 columns, 0.75 with 32. On emeraldrapids the second level 128 rows ahead takes 0.9 to 0.95 of
 #: the time that 64 rows take from 64 columns on, and to ask twice 1.1; copies of 12 and 24 MiB past the caches 0.85;
-#: maxima of numbers in segments of 100 and 1,000, asked for 1,024 ahead, 0.65 to 0.95, sums 0.75 to 1.07.
+#: maxima of numbers in segments of 100 and 1,000, asked for 1,024 ahead, 0.65 to 0.95, sums 0.75 to 1.07. What its L2
+#: holds, 2 MiB, takes 0.6 to 0.85 of the time without prefetches; what others hold was not measured, but to ask for the
+#: second level what is there can only cost.
 CPUS = {
     "emeraldrapids": Tuning(
         bytes_ahead=128 << 10,
@@ -76,8 +85,11 @@ CPUS = {
         strip_bytes=1024,
         update_rows_ahead=48,
         far_bytes=8 << 20,
+        near_bytes=2 << 20,
     ),
-    "znver5": Tuning(level=3, bytes_ahead=24 << 10, wide_bytes_ahead=12 << 10, rows_ahead=128, strip_bytes=1024),
+    "znver5": Tuning(
+        level=3, bytes_ahead=24 << 10, wide_bytes_ahead=12 << 10, rows_ahead=128, strip_bytes=1024, near_bytes=0
+    ),
     "znver4": Tuning(
         bytes_ahead=48 << 10, wide_bytes_ahead=24 << 10, rows_ahead=128, again=16, rows_in_order=16, strip_bytes=1024
     ),
