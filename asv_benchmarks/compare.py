@@ -89,7 +89,7 @@ def embedding_bag():
                 if width == 64 and not what:
                     _bags(w, [_narrow(*batch) for batch in data], f"64 wide, {kind}, int32 ids")
     for width in (16, 64, 128):
-        _bags(table(width, 3600), list(batches("uniform", height=3600)), f"{width} wide, table of 3,600 rows")
+        _bags(table(width, 3600), list(batches("uniform", height=3600)), f"of 3,600 rows of {width}")
 
 
 def _narrow(bags, flat, offsets, rows):

@@ -4,8 +4,8 @@
 
 Every setting of bags is a kernel of its own; all take turns on the same bags, 4,096 of 20 ids on average over tables
 of 500,000 rows, aligned to cache lines and as NumPy allocates them, uniform and Zipf. Those of rows and numbers in
-order, updates, copies and tables in the cache are processes (``tune_copies.py``). A setting's score adds up the logarithms of its times over
-the best ones. Takes nine minutes; a quiet machine is needed.
+order, updates, copies and tables in the cache are processes (``tune_copies.py``). A setting's score adds up the
+logarithms of its times over the best ones. Takes ten minutes; a quiet machine is needed.
 """
 
 from __future__ import annotations

@@ -15,7 +15,6 @@ from .offsets import sent_once
 from .reduce import group_of, width_of
 from .row_kernels import segment_of
 
-
 NARROW = 1 << 31  # rows, below which a division takes 32 bits, and a third of the time
 
 
