@@ -13,6 +13,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import threading
 
 import emulated
 from conftest import copy
@@ -149,6 +150,20 @@ def test_offsets_are_sent_once(gpu, monkeypatch):
         lodkit.sequence_pool(x)
         lodkit.sequence_pad_grad(x, gpu(np.zeros((2, 4, 2))))
     assert len(sent) == 1
+
+
+@emulator_only
+def test_each_thread_sends_for_a_stream_of_its_own(gpu, monkeypatch):
+    """Every thread has another stream under CUDA's name for the default stream per thread."""
+    x, sent = gpu(LoDTensor(TABLE, [[2, 4]])), []
+    send = emulated.Library.send
+    monkeypatch.setattr(emulated.Library, "send", lambda self, a, d: sent.append(a) or send(self, a, d))
+    monkeypatch.setattr(emulated.Library, "stream", lambda self, device: 2)
+    for _ in range(2):
+        lodkit.sequence_pool(x)
+    thread = threading.Thread(target=lodkit.sequence_pool, args=(x,))
+    thread.start(), thread.join()
+    assert len(sent) == 2
 
 
 def test_max_with_index_is_that_of_one_block_a_sequence(gpu):

@@ -150,7 +150,7 @@ def _depth_of_caller():
 
 def directory(make=False):
     """Directory of the cache; OSError unless only this user can write to it."""
-    path = os.environ.get("LODKIT_CACHE_DIR")
+    path = os.path.expanduser(os.environ.get("LODKIT_CACHE_DIR", ""))
     if not path:
         base = os.environ.get("XDG_CACHE_HOME", "")
         base = base if os.path.isabs(base) else os.path.join(os.path.expanduser("~"), ".cache")

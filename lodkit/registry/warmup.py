@@ -8,6 +8,7 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
+from ..arrays import VALUE_TYPES, native
 from ..arrays.checks import as_dtype
 from ..arrays.types import DTypeLike
 from ..errors import DTypeError
@@ -39,7 +40,7 @@ def warmup(
     Raises
     ------
     KeyError, TypeError
-        What is no name of an operator, no operator, or no data type. Nothing was compiled then.
+        What is no name of an operator, no operator, or no data type of values. Nothing was compiled then.
 
     Examples
     --------
@@ -51,6 +52,10 @@ def warmup(
         if not hasattr(op, "warmup_calls"):
             raise TypeError(f"ops must be operators or their names, got {op!r}")
     dtypes = [as_dtype(x, "dtypes") for x in (dtypes if isinstance(dtypes, list | tuple) else [dtypes])]
+    for dtype in dtypes:
+        if native(dtype) not in VALUE_TYPES:
+            known = ", ".join(sorted(map(str, VALUE_TYPES)))
+            raise DTypeError(f"dtypes: no operator takes values of {dtype}; name some of {known}")
     shown = sys.stderr.isatty() if progress is None else progress
     started = time.perf_counter()
     if shown:

@@ -220,7 +220,9 @@ def test_code_that_no_entry_can_stand_for_is_no_reason_to_warn(kit):
 def test_numba_asks_the_cache(tmp_path, monkeypatch):
     from lodkit.jit import njit
 
-    monkeypatch.setenv("LODKIT_CACHE_DIR", str(tmp_path / "cache"))
+    for home in ("HOME", "USERPROFILE"):
+        monkeypatch.setenv(home, str(tmp_path))
+    monkeypatch.setenv("LODKIT_CACHE_DIR", os.path.join("~", "cache"))
     first = njit(lambda x: x.sum())
     again = njit(first.py_func)
     assert first(np.ones(3)) == again(np.ones(3)) == 3.0

@@ -44,12 +44,12 @@ def check_vector(x, name):
 
 MOST_PENDING = 256  # deferred checks: each keeps its ids alive
 LATE = 32 << 20  # bytes: the host waits for a kernel that reads more less long if ids are checked before it
-_blocks: dict[tuple, tuple] = {}  # (library, device, stream) -> slots for deferred checks, and a counter of those used
+_blocks: dict[tuple, tuple] = {}  # (library, device, queue) -> slots for deferred checks, and a counter of those used
 
 
-def _next_slot(ids, stream):
+def _next_slot(ids, queue):
     """A slot for a deferred check: a View of slots, which are read together, and its number."""
-    key = ids.library, ids.device, stream
+    key = ids.library, ids.device, queue
     block, numbers = _blocks.get(key, ((), iter(())))
     k = next(numbers, MOST_PENDING)
     if k >= len(block):
@@ -101,10 +101,10 @@ def _check(ids, height, mode, note, name="ids", error=None):
             raise error(ids.read(), at)
         free.append(first)
         return
-    stream = ids.library.stream(ids.device)
-    found, k = _next_slot(ids, stream)
+    queue = ids.library.queue(ids.device)
+    found, k = _next_slot(ids, queue)
     note(found.part(k, k + 1))
-    pending.append((found, k, stream, lambda at: _late(error, ids.library.read(ids.array), at, height, name)))
+    pending.append((found, k, queue, lambda at: _late(error, ids.library.read(ids.array), at, height, name)))
     if len(pending) > MOST_PENDING:
         raise_pending()
 

@@ -1,13 +1,14 @@
 """Array libraries with GPU support, CuPy, PyTorch and Numba, behind one interface.
 
 ``view`` describes an array, ``empty``, ``send`` and ``read`` make and move arrays, ``stream`` is the current stream,
-``namespace`` has functions under the names of the array API.
+``queue`` what tells it from others, ``namespace`` has functions under the names of the array API.
 """
 
 from __future__ import annotations
 
 import contextlib
 import functools
+import threading
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from .private_numba import device_of_array
 from .views import View, checked
 
 _AS_IT_IS = contextlib.nullcontext()
+PER_THREAD = 2  # CUDA's name of the default stream that each thread has of its own
 
 
 def library_of(x):
@@ -36,6 +38,11 @@ def _made(root):
 
 class Library:
     """What libraries share, but for what they do better."""
+
+    def queue(self, device):
+        """What orders this thread's work: its stream, and the thread itself where each has one of that number."""
+        number = self.stream(device)
+        return number if number != PER_THREAD else (number, threading.get_ident())
 
     def captures(self):
         """True while the current stream's work is captured in a graph, if that is known."""

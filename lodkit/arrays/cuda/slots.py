@@ -10,12 +10,12 @@ import numpy as np
 
 from .kernels import fill
 
-_free: dict[tuple, list] = {}  # (library, device, stream, count) -> Views that hold -1
+_free: dict[tuple, list] = {}  # (library, device, queue, count) -> Views that hold -1
 
 
 def free_slots(like, count):
     """The list of free slots for the stream of an array: append to it what holds -1 again."""
-    key = like.library, like.device, like.library.stream(like.device), count
+    key = like.library, like.device, like.library.queue(like.device), count
     found = _free.get(key)
     return _free.setdefault(key, []) if found is None else found
 

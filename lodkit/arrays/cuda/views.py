@@ -149,7 +149,7 @@ def checked(dtype):
     return dtype
 
 
-#: Deferred checks of ids: a View of slots, the one that holds the first bad position (-1 for none), the stream that
+#: Deferred checks of ids: a View of slots, the one that holds the first bad position (-1 for none), the queue that
 #: checks, and a function from position to error.
 pending: collections.deque[tuple] = collections.deque()
 
@@ -160,9 +160,9 @@ def raise_pending():
     with contextlib.suppress(IndexError):  # another thread may have taken the last
         while True:
             taken.append(pending.popleft())
-    for slots, k, stream, error in taken:  # all were taken before any slots are read: a later check is not among them
+    for slots, k, queue, error in taken:  # all were taken before any slots are read: a later check is not among them
         if slots not in read:
-            if stream != slots.library.stream(slots.device):
+            if queue != slots.library.queue(slots.device):
                 slots.library.synchronize(slots.device)  # a read waits for the current stream alone
             read[slots] = slots.library.numbers(slots.array)
         at = read[slots][k]

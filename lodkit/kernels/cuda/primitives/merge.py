@@ -16,7 +16,7 @@ from .small_group_by import runs_below
 def runs_of(grad):
     """Runs of equal rows of a gradient: distinct rows, Offsets, order of its rows. Found once: it synchronises."""
     rows = view(grad._rows)
-    key = rows.library, rows.device, rows.library.stream(rows.device), settings.tile_rows
+    key = rows.library, rows.device, rows.library.queue(rows.device), settings.tile_rows
     found = grad._runs.get(key)
     if found is None:
         if grad.is_merged:

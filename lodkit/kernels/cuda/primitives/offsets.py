@@ -59,7 +59,7 @@ def sent_once(array, numbers):
 
 def _kept(send, array, numbers, *settings):
     """``send(array, numbers)``, once for a stream while the numbers live."""
-    key = send, id(numbers), array.library, array.device, array.library.stream(array.device), *settings
+    key = send, id(numbers), array.library, array.device, array.library.queue(array.device), *settings
     found = _sent.get(key)
     if found is not None and found[0]() is numbers:
         return found[1]
