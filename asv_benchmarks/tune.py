@@ -52,7 +52,7 @@ def kernel_of(setting, width):
 def bags(table, ids, offsets):
     """Return the call that sums bags by a kernel."""
     out = np.empty((len(offsets) - 1, table.shape[1]), np.float32)
-    rest = np.float32(0), 0, 4096, 64, out
+    rest = np.float32(0), 0, 4096, 64, True, out
     return lambda kernel: kernel(table, ids, reduce.NO_WEIGHTS, -1, offsets, *rest)
 
 

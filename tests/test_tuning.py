@@ -27,6 +27,7 @@ def far(monkeypatch):
     """Prefetch whatever the size."""
     monkeypatch.setattr(settings, "parallel_from", 0)
     monkeypatch.setattr(settings, "near_bytes", -1)
+    monkeypatch.setattr(settings, "fetch_from", 0)
 
 
 @pytest.mark.jit
@@ -36,13 +37,15 @@ def test_each_entry_gives_the_same_bits(cpu, monkeypatch, far):
     assert inspect.getclosurevars(access).nonlocals["ahead"] == tuning_of(cpu).ahead(160)
     monkeypatch.setattr(reduce_kernels, "tuning", tuning_of(cpu))
     monkeypatch.setattr(reduce, "tuning", tuning_of(cpu))
-    reduce_kernels.sum_kernel.cache_clear()
-    reduce._kernel.cache_clear()
+    cached = reduce_kernels.sum_kernel, reduce._kernel, reduce._plan
+    for function in cached:
+        function.cache_clear()
     try:
         np.testing.assert_array_equal(sums(40, np.float32), expected)
+        assert reduce_kernels.sum_kernel.cache_info().misses == 1
     finally:
-        reduce_kernels.sum_kernel.cache_clear()
-        reduce._kernel.cache_clear()
+        for function in cached:
+            function.cache_clear()
 
 
 @pytest.mark.jit
@@ -76,22 +79,25 @@ def test_whole_rows_and_prefetches_change_no_bit(columns, dtype, pool, monkeypat
     np.testing.assert_array_equal(sums(columns, dtype, pool), whole)
 
 
-def test_only_what_is_not_in_the_cache_is_prefetched(monkeypatch):
+def test_only_what_is_not_in_the_cache_is_fetched_ahead(monkeypatch, far):
     """By the size of the table, or of the values."""
-    nears, kernel = [], reduce._kernel
-    monkeypatch.setattr(reduce, "_kernel", lambda *given: nears.append(given[-1]) or kernel(*given))
-    monkeypatch.setattr(settings, "parallel_from", 0)
-    for near_bytes in (15_999, 16_000):
-        monkeypatch.setattr(settings, "near_bytes", near_bytes)
+    fetched = []
+
+    def noting(*given):
+        kernel, *rest = found(*given)
+        return lambda *args: fetched.append(args[-2]) or kernel(*args), *rest
+
+    found = reduce._kernel
+    monkeypatch.setattr(reduce, "_kernel", noting)
+    try:
+        for near_bytes in (15_999, 16_000):
+            monkeypatch.setattr(settings, "near_bytes", near_bytes)
+            reduce._plan.cache_clear()
+            sums(40, np.float32)
+            lodkit.sequence_pool(lodkit.LoDTensor(np.ones((100, 40), np.float32), [[100]]))
+    finally:
         reduce._plan.cache_clear()
-        sums(40, np.float32)
-        lodkit.sequence_pool(lodkit.LoDTensor(np.ones((100, 40), np.float32), [[100]]))
-    assert nears == [False, False, True, True]
-
-
-def test_without_prefetch_nothing_is_asked_for():
-    none = tuning_of("znver4").without_prefetch()
-    assert none.ahead(4) == none.ahead(1024) == none.again == none.rows_in_order == none.numbers_ahead == 0
+    assert fetched == [True, True, False, False]
 
 
 def test_rows_ahead_follow_their_bytes():

@@ -54,16 +54,12 @@ class Tuning(NamedTuple):
     strip_bytes: int = 512
     update_rows_ahead: int = 32
     far_bytes: int = 32 << 20
-    near_bytes: int = 512 << 10
+    near_bytes: int = 256 << 10
 
     def ahead(self, row_bytes):
         """Rows between a prefetch and its use; 0 for no prefetch."""
         size = self.bytes_ahead if row_bytes < WIDE else self.wide_bytes_ahead
         return max(8, min(self.rows_ahead, size // max(row_bytes, 1))) if size else 0
-
-    def without_prefetch(self):
-        """The settings of reductions of what is in the cache."""
-        return self._replace(bytes_ahead=0, wide_bytes_ahead=0, again=0, rows_in_order=0, numbers_ahead=0)
 
 
 #: Kind of CPU -> its settings. The first level pays where it keeps many misses under way: on znver5 bags of 16, 32, 64
@@ -74,8 +70,8 @@ class Tuning(NamedTuple):
 #: 96: 0.85 with 64 and 128 columns, 0.75 with 32. On emeraldrapids the second level 128 rows ahead takes 0.9 to 0.95 of
 #: the time that 64 rows take from 64 columns on, and to ask twice 1.1; copies of 12 and 24 MiB past the caches 0.85;
 #: maxima of numbers in segments of 100 and 1,000, asked for 1,024 ahead, 0.65 to 0.95, sums 0.75 to 1.07. What its L2
-#: holds, 2 MiB, takes 0.6 to 0.85 of the time without prefetches; what others hold was not measured, but to ask for the
-#: second level what is there can only cost.
+#: holds, 2 MiB, takes 0.66 to 0.85 of the time without prefetches; what others hold was not measured: the default is
+#: the smallest there is.
 CPUS = {
     "emeraldrapids": Tuning(
         bytes_ahead=128 << 10,

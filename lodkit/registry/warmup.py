@@ -71,12 +71,12 @@ def warmup(
 
 
 def _compile(op, dtypes):
-    usual = settings.parallel_from, settings.near_bytes
+    usual = settings.parallel_from
     try:
-        for settings.parallel_from, settings.near_bytes in (usual, (0, -1)):
+        for settings.parallel_from in (usual, 0):
             for dtype in dtypes:
                 for call in op.warmup_calls(dtype):
                     with contextlib.suppress(DTypeError):
                         call()
     finally:
-        settings.parallel_from, settings.near_bytes = usual
+        settings.parallel_from = usual

@@ -43,7 +43,7 @@ def check_vector(x, name):
 
 
 MOST_PENDING = 256  # deferred checks: each keeps its ids alive
-LATE = 32 << 20  # bytes: the host waits for a kernel that reads more less long if ids are checked before it
+LATE = 32 << 20  # bytes; the ids of a kernel that reads more are checked before it, by one that takes less to wait for
 _blocks: dict[tuple, tuple] = {}  # (library, device, queue) -> slots for deferred checks, and a counter of those used
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import itertools
 import threading
 
 import numpy as np
@@ -36,13 +37,23 @@ def _made(root):
     return LIBRARIES[root]()
 
 
+_thread, _threads = threading.local(), itertools.count()
+
+
+def _number_of_thread():
+    """A number of the current thread that no other ever has, as its ident may."""
+    if not hasattr(_thread, "number"):
+        _thread.number = next(_threads)
+    return _thread.number
+
+
 class Library:
     """What libraries share, but for what they do better."""
 
     def queue(self, device):
         """What orders this thread's work: its stream, and the thread itself where each has one of that number."""
         number = self.stream(device)
-        return number if number != PER_THREAD else (number, threading.get_ident())
+        return number if number != PER_THREAD else (number, _number_of_thread())
 
     def captures(self):
         """True while the current stream's work is captured in a graph, if that is known."""

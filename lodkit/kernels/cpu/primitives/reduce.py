@@ -77,9 +77,10 @@ def reduce_rows(reduce, values, ids, weights, padding_idx, offsets, pad, out, un
                 ids_in_range(ids, len(values))
             _reduce_tiles(reduce, values, ids, weights, padding_idx, offsets, tiles, tile_offsets, pad, out)
             return
-    near = rows * columns < settings.parallel_from or values.nbytes <= settings.near_bytes
-    given = ids is not None, weights is not None, padding_idx is not None
-    kernel, divisor, finds, line = _kernel(reduce, columns, values.itemsize, *given, near)
+    whole = rows * columns >= settings.parallel_from and columns * values.itemsize <= tuning.strip_bytes
+    kernel, divisor, finds, line = _kernel(
+        reduce, columns, ids is not None, weights is not None, padding_idx is not None, whole
+    )
     if unchecked and not finds:
         ids_in_range(ids, len(values))
     if line:
@@ -87,7 +88,9 @@ def reduce_rows(reduce, values, ids, weights, padding_idx, offsets, pad, out, un
     flat = NO_IDS if ids is None else ids
     weights = NO_WEIGHTS if weights is None else weights
     padding = -1 if padding_idx is None else padding_idx
-    bad = kernel(rows * columns, values, flat, weights, padding, offsets, pad, divisor, chunk, settings.block_rows, out)
+    fetch = rows * columns >= settings.fetch_from and values.nbytes > settings.near_bytes
+    sizes = chunk, settings.block_rows, fetch
+    bad = kernel(rows * columns, values, flat, weights, padding, offsets, pad, divisor, *sizes, out)
     if bad and unchecked:
         ids_in_range(ids, len(values))
 
@@ -113,27 +116,25 @@ def width_of(columns):
 
 
 @functools.lru_cache(1024)
-def _kernel(reduce, columns, size, gather, weighted, padded, near):
+def _kernel(reduce, columns, gather, weighted, padded, whole):
     """Kernel of a reduction, its Divisor, whether it finds bad ids, and whether it takes arrays of one dimension.
 
-    That of values of ``size`` bytes that are ``near`` prefetches none, and takes the widths of WIDTHS alone: columns of
-    all others have a kernel of their own, where a row is one strip.
+    One of ``whole`` rows takes one strip each.
     """
     reduce, divisor = _UNDIVIDED.get(reduce, (reduce, int(Divisor.NOTHING)))
-    width = width_of(columns) if near or columns * size > tuning.strip_bytes else columns
+    width = columns if whole else width_of(columns)
     if reduce in ENDS:
         return functools.partial(_take_ends, reduce), divisor, False, False
     if reduce == "logsumexp":
-        return logsumexp_kernel(width, gather, padded, near), divisor, False, False
+        return logsumexp_kernel(width, gather, padded), divisor, False, False
     if columns == 1 and not gather and not weighted:
-        return flat_kernel(reduce, near), divisor, False, True
+        return flat_kernel(reduce), divisor, False, True
     if REDUCERS[reduce].start is not None:
-        divides = weighted and divisor != 0
-        return sum_kernel(reduce, width, gather, weighted, padded, divides, near), divisor, True, False
-    return extreme_kernel(reduce, width, gather, padded, near), divisor, False, False
+        return sum_kernel(reduce, width, gather, weighted, padded, weighted and divisor != 0), divisor, True, False
+    return extreme_kernel(reduce, width, gather, padded), divisor, False, False
 
 
-def _take_ends(reduce, work, values, ids, weights, padding, offsets, pad, divisor, chunk, block, out):
+def _take_ends(reduce, work, values, ids, weights, padding, offsets, pad, divisor, chunk, block, fetch, out):
     row, full = offsets[:-1] if reduce == "first" else offsets[1:] - 1, offsets[1:] > offsets[:-1]
     if len(ids):
         row = ids[np.where(full, row, 0)]
@@ -163,7 +164,7 @@ def argreduce_rows(reduce, values, ids, padding_idx, offsets, shape):
 
 
 @functools.lru_cache(1024)
-def _plan(kind, columns, reduce, asked, pad_value, weights, gather, padded, few, near):
+def _plan(kind, columns, reduce, asked, pad_value, weights, gather, padded, few):
     """Type of the result, pad value, kernel, Divisor, whether it finds bad ids, and whether it takes one dimension.
 
     None for other types. For ``few`` rows the kernel is the compiled code itself, without a check of types by Numba:
@@ -172,11 +173,12 @@ def _plan(kind, columns, reduce, asked, pad_value, weights, gather, padded, few,
     if kind not in AS_THEY_ARE or reduce in ENDS or columns == 0:
         return None
     dtype, pad = result_of(kind, reduce, asked, pad_value)
-    kernel, divisor, finds, line = _kernel(reduce, columns, kind.itemsize, gather, weights is not None, padded, near)
+    whole = not few and columns * kind.itemsize <= tuning.strip_bytes
+    kernel, divisor, finds, line = _kernel(reduce, columns, gather, weights is not None, padded, whole)
     if few:
         shape, weights = 0 if line else (0, columns), NO_WEIGHTS if weights is None else np.empty(0, weights)
         values, out = np.empty(shape, kind), np.empty(shape, dtype)
-        kernel = kernel.entry(values, NO_IDS, weights, -1, NO_IDS, pad, divisor, 1, 1, out)
+        kernel = kernel.entry(values, NO_IDS, weights, -1, NO_IDS, pad, divisor, 1, 1, False, out)
     return dtype, pad, kernel, divisor, finds, line
 
 
@@ -202,9 +204,8 @@ def reduce_into(values, ids, weights, padding_idx, offsets, reduce, pad_value, o
         columns = shape[1] if ndim == 2 else 1
         size = values.size if ids is None else ids.size * columns
         few, padding = size < settings.parallel_from, -1 if padding_idx is None else padding_idx
-        near = few or values.nbytes <= settings.near_bytes
         plan = _plan(
-            values.dtype, columns, reduce, dtype, pad_value, kind, ids is not None, padding_idx is not None, few, near
+            values.dtype, columns, reduce, dtype, pad_value, kind, ids is not None, padding_idx is not None, few
         )
     if plan is None:
         return _reduce(values, ids, weights, padding_idx, offsets, reduce, pad_value, out, dtype, unchecked)
@@ -226,10 +227,11 @@ def reduce_into(values, ids, weights, padding_idx, offsets, reduce, pad_value, o
     elif ndim == 1:
         table, target = values[:, None], made[:, None]
     flat, factors = NO_IDS if ids is None else ids, NO_WEIGHTS if weights is None else weights
+    fetch = size >= settings.fetch_from and values.nbytes > settings.near_bytes
     if few:
-        wrong = kernel(table, flat, factors, padding, offsets, pad, divisor, chunk, block, target)
+        wrong = kernel(table, flat, factors, padding, offsets, pad, divisor, chunk, block, fetch, target)
     else:
-        wrong = kernel(size, table, flat, factors, padding, offsets, pad, divisor, chunk, block, target)
+        wrong = kernel(size, table, flat, factors, padding, offsets, pad, divisor, chunk, block, fetch, target)
     if wrong == TOO_LONG:
         return _reduce(values, ids, weights, padding_idx, offsets, reduce, pad_value, out, dtype, unchecked)
     if wrong and unchecked:

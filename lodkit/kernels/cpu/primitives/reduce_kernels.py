@@ -23,15 +23,12 @@ TILE = 16  # chunks in a tile of a long segment
 BAD_IDS, TOO_LONG = 1, 2
 
 
-def _settings(near):
-    """The ``Tuning`` to prefetch by."""
-    return tuning.without_prefetch() if near else tuning
-
-
 @functools.cache
 def _access(width, gather, cpu):
-    """Row of the i-th value, and a prefetch of a later one.
+    """Row of the i-th value, and where it is to ``fetch`` them a prefetch of a later one.
 
+    Prefetches of what the second-level cache holds take a third of the time of bags and sums (emeraldrapids); kernels
+    of their own without any would be 0.95 of the time of this test, and compiled twice.
     ``gather`` says that rows go by ids: such a row may begin amid a cache line, and the line that it ends in is fetched
     too. (To find that out per call took longer: 20 us behind a table that fills the caches.) ``cpu`` is the ``Tuning``
     to prefetch by.
@@ -41,19 +38,19 @@ def _access(width, gather, cpu):
         in_order = cpu.rows_in_order or ahead
 
         @uncounted
-        def row_of(values, ids, i, j):
-            if in_order:
+        def row_of(values, ids, i, j, fetch):
+            if fetch and in_order:
                 simd.prefetch_lanes(values, min(i + in_order, len(values) - 1), j, width, False, level)
             return i
 
         return row_of
 
     @uncounted
-    def gathered_row_of(values, ids, i, j):
+    def gathered_row_of(values, ids, i, j, fetch):
         simd.rolled()
-        if ahead:
+        if fetch and ahead:
             simd.prefetch_lanes(values, ids[np.uint64(min(i + ahead, len(ids) - 1))], j, width, True, level)
-        if again:
+        if fetch and again:
             simd.prefetch_lanes(values, ids[np.uint64(min(i + again, len(ids) - 1))], j, width, True, level)
         return ids[np.uint64(i)]
 
@@ -66,8 +63,8 @@ def _reader(width, gather, padded, cpu):
     row_of = _access(width, gather, cpu)
 
     @uncounted
-    def read(values, ids, padding, i, j):
-        row = row_of(values, ids, i, j)
+    def read(values, ids, padding, i, j, fetch):
+        row = row_of(values, ids, i, j, fetch)
         if gather and np.uint64(row) >= np.uint64(len(values)):
             row = 0  # another thread wrote the id since it was checked
         x = simd.load(values, row, j, width)
@@ -86,10 +83,10 @@ def _sums(reducer, width, gather, weighted, padded, cpu):
     row_of, step, zero = _access(width, gather, cpu), simd.STEPS[reducer.step], reducer.start
 
     @uncounted
-    def block_sum(values, ids, weights, padding, start, stop, j):
+    def block_sum(values, ids, weights, padding, start, stop, j, fetch):
         result, bad, i = simd.full(values, width, zero), 0, start
         while i < stop:
-            row = row_of(values, ids, i, j)
+            row = row_of(values, ids, i, j, fetch)
             if gather and np.uint64(row) >= np.uint64(len(values)):
                 bad += 1
             elif not (padded and row == padding):
@@ -104,10 +101,10 @@ def _sums(reducer, width, gather, weighted, padded, cpu):
         return result, bad
 
     @jitable(nrt=False)
-    def long_sum(values, ids, weights, padding, start, stop, j, block):
+    def long_sum(values, ids, weights, padding, start, stop, j, block, fetch):
         result, bad = simd.widen(simd.full(values, width, zero)), 0
         for first in range(start, stop, block):
-            part, more = block_sum(values, ids, weights, padding, first, min(first + block, stop), j)
+            part, more = block_sum(values, ids, weights, padding, first, min(first + block, stop), j, fetch)
             result, bad = step(result, simd.widen(part)), bad + more
         return result, bad
 
@@ -143,19 +140,18 @@ def outside(ids, start, stop, height):
 
 
 @functools.cache
-def sum_kernel(reduce, width, gather, weighted, padded, divides, near=False):
+def sum_kernel(reduce, width, gather, weighted, padded, divides):
     """Kernel of a reducer that adds up, or multiplies. One block, the usual case, goes around double precision: 1.2
     times faster.
 
     It leaves out segments of more than TILE chunks, and rows that are outside the table. Returns TOO_LONG if there are
-    such segments, else BAD_IDS if there are such ids, else 0. Rows that are ``near``, in the cache, are not prefetched:
-    bags and sums of up to 2 MB take 0.65 to 0.75 of the time then (emeraldrapids).
+    such segments, else BAD_IDS if there are such ids, else 0.
     """
-    block_sum, long_sum = _sums(REDUCERS[reduce], width, gather, weighted, padded, _settings(near))
+    block_sum, long_sum = _sums(REDUCERS[reduce], width, gather, weighted, padded, tuning)
     weigh = weight_of if divides else length_of
 
     @parallel_kernel  # as the body of a segment_kernel it takes 3 % more time, and a quarter more to compile
-    def kernel(values, ids, weights, padding, offsets, pad, divisor, chunk, block, out):
+    def kernel(values, ids, weights, padding, offsets, pad, divisor, chunk, block, fetch, out):
         columns, bad, long = out.shape[1], 0, 0
         for c in prange(offsets[-1] // chunk + 1):
             for s in segments_in(offsets, chunk, c):
@@ -172,10 +168,10 @@ def sum_kernel(reduce, width, gather, weighted, padded, divides, near=False):
                 for at in range(0, columns, width):
                     j = min(at, columns - width)
                     if stop - start <= block:
-                        total, more = block_sum(values, ids, weights, padding, start, stop, j)
+                        total, more = block_sum(values, ids, weights, padding, start, stop, j, fetch)
                         simd.store(out, s, j, divided(total, weight, divisor))
                     else:
-                        double, more = long_sum(values, ids, weights, padding, start, stop, j, block)
+                        double, more = long_sum(values, ids, weights, padding, start, stop, j, block, fetch)
                         simd.store(out, s, j, divided(double, weight, divisor))
                     bad += more
         return TOO_LONG if long else BAD_IDS if bad else 0
@@ -184,33 +180,33 @@ def sum_kernel(reduce, width, gather, weighted, padded, divides, near=False):
 
 
 @functools.cache
-def extreme_kernel(reduce, width, gather, padded, near=False):
+def extreme_kernel(reduce, width, gather, padded):
     """Kernel of max and min, which divide by nothing."""
-    read, step = _reader(width, gather, padded, _settings(near)), simd.STEPS[REDUCERS[reduce].step]
+    read, step = _reader(width, gather, padded, tuning), simd.STEPS[REDUCERS[reduce].step]
 
-    def body(s, start, stop, j, weight, values, ids, weights, padding, divisor, block, out):
-        best = read(values, ids, padding, start, j)
+    def body(s, start, stop, j, weight, values, ids, weights, padding, divisor, block, fetch, out):
+        best = read(values, ids, padding, start, j, fetch)
         for i in range(start + 1, stop):
-            best = step(best, read(values, ids, padding, i, j))
+            best = step(best, read(values, ids, padding, i, j, fetch))
         simd.store(out, s, j, best)
 
     return segment_kernel(body, width)
 
 
 @functools.cache
-def logsumexp_kernel(width, gather, padded, near=False):
+def logsumexp_kernel(width, gather, padded):
     """Kernel of logsumexp, and of logmeanexp where it divides: the maximum first, then the exponentials that it shifts;
     the rows are in cache by then.
 
     A NaN may be passed over by the maximum: its exponential brings it back. An id that another thread has put outside
     the table since it was checked is left out: a branch, where clamping it in both passes took 1.03 times as long.
     """
-    row_of = _access(width, gather, _settings(near)._replace(rows_in_order=0))  # 16 rows ahead took 1.13 of the time
+    row_of = _access(width, gather, tuning._replace(rows_in_order=0))  # 16 rows ahead took 1.13 of the time
 
-    def body(s, start, stop, j, weight, values, ids, weights, padding, divisor, block, out):
+    def body(s, start, stop, j, weight, values, ids, weights, padding, divisor, block, fetch, out):
         top = simd.full(values, width, -np.inf)
         for i in range(start, stop):
-            row = row_of(values, ids, i, j)
+            row = row_of(values, ids, i, j, fetch)
             if gather and np.uint64(row) >= np.uint64(len(values)):
                 continue
             x = simd.load(values, row, j, width)
@@ -222,7 +218,7 @@ def logsumexp_kernel(width, gather, padded, near=False):
         for first in range(start, stop, block):
             partial = simd.full(values, width, 0.0)
             for i in range(first, min(first + block, stop)):
-                row = row_of(values, ids, i, j)
+                row = row_of(values, ids, i, j, fetch)
                 if gather and np.uint64(row) >= np.uint64(len(values)):
                     continue
                 x = simd.load(values, row, j, width)
@@ -241,27 +237,27 @@ FIRST_LEVEL = 3  # prefetched into the second level, numbers take 1.05 to 1.15 t
 
 
 @functools.cache
-def flat_kernel(reduce, near=False):
+def flat_kernel(reduce):
     """Kernel for numbers in order, of one dimension: a segment is a run of them, taken many at a time."""
     reducer = REDUCERS[reduce]
     step, zero = simd.STEPS[reducer.step], reducer.start
-    first, ahead = zero is None, _settings(near).numbers_ahead
+    first, ahead = zero is None, tuning.numbers_ahead
 
     @jitable
-    def run(values, start, stop):
+    def run(values, start, stop, fetch):
         """All numbers of a block, in an order that only its length decides."""
         count, rest = stop - start, simd.lane(simd.load(values, 0, start, 1), 0) if first else zero
         if count <= FEW:
             return simd.reduce(step, simd.load_first(values, 0, start, FEW, count, rest))
         best = simd.load_first(values, 0, start, LANES, count % LANES, rest)  # whole vectors behind it
         for i in range(start + count % LANES, stop, LANES):
-            if ahead:
+            if fetch and ahead:
                 simd.prefetch_lanes(values, 0, min(i + ahead, values.size - LANES), LANES, False, FIRST_LEVEL)
             best = step(best, simd.load(values, 0, i, LANES))
         return simd.reduce(step, best)
 
     @parallel_kernel
-    def kernel(values, ids, weights, padding, offsets, pad, divisor, chunk, block, out):
+    def kernel(values, ids, weights, padding, offsets, pad, divisor, chunk, block, fetch, out):
         numbers, out, many = values.reshape((1, values.size)), out.reshape((out.size, 1)), block * LANES
         for c in prange(offsets[-1] // chunk + 1):
             for s in segments_in(offsets, chunk, c):
@@ -269,9 +265,9 @@ def flat_kernel(reduce, near=False):
                 if start == stop:
                     fill(out, s, pad)
                     continue
-                result = simd.widen(run(numbers, start, min(start + many, stop)))
+                result = simd.widen(run(numbers, start, min(start + many, stop), fetch))
                 for at in range(start + many, stop, many):
-                    result = step(result, simd.widen(run(numbers, at, min(at + many, stop))))
+                    result = step(result, simd.widen(run(numbers, at, min(at + many, stop), fetch)))
                 simd.store(out, s, 0, divided(result, float(stop - start), divisor))
 
     return kernel
