@@ -2098,7 +2098,7 @@ class _EmbeddingBag(Op[..., Any]):
         dtype: Literal['float32'] | None = None,
         out: Array | LoDTensor | None = None,
     ) -> ArrayOrLoDTensor:
-        """Look up and pool: ``sequence_pool(lookup_table(table, ids))`` in one pass, without the rows between."""
+        """Look up and pool: ``sequence_pool(lookup_table(table, ids))`` in one pass, without the rows between, to rounding."""
 
     @overload
     def __call__(
@@ -2115,12 +2115,12 @@ class _EmbeddingBag(Op[..., Any]):
         dtype: Literal['float32'] | None = None,
         out: A | LoDTensor | None = None,
     ) -> A | Any:
-        """Look up and pool: ``sequence_pool(lookup_table(table, ids))`` in one pass, without the rows between."""
+        """Look up and pool: ``sequence_pool(lookup_table(table, ids))`` in one pass, without the rows between, to rounding."""
 
 embedding_bag: _EmbeddingBag
 r"""embedding_bag(table: Dense, ids: LoDTensor, weights: Dense | LoDTensor | None = None, /, *, pool: BagPool = 'sum', pad_value: float = 0.0, padding_idx: int | None = None, is_sparse: bool = True, dtype: Literal['float32'] | None = None) -> Dense | LoDTensor
 
-Look up and pool: ``sequence_pool(lookup_table(table, ids))`` in one pass, without the rows between.
+Look up and pool: ``sequence_pool(lookup_table(table, ids))`` in one pass, without the rows between, to rounding.
 
 Caffe2's SparseLengths{Sum, WeightedSum, Mean}, torch's EmbeddingBag, Paddle's
 fused_embedding_seq_pool.
@@ -7669,7 +7669,7 @@ Return every row as codes of a few bits, followed by a scale and a bias: ``x`` i
 
 The layout is that of Caffe2's FloatToFused{8, 4, 2}BitRowwiseQuantized and of FBGEMM, byte for byte: codes, low
 bits first, then scale and bias, in float32 with 8 bits and in float16 with 4 and 2. A row with a number that is
-not finite reads as NaN; so does one beyond float16 with 4 and 2 bits.
+not finite reads as NaN; so does one whose span float32 does not hold, or float16 with 4 and 2 bits.
 
 Parameters
 ----------

@@ -81,7 +81,9 @@ def output(shape, dtype, out=None, like=None):
             return np.empty(shape, dtype)
         return empty(shape, dtype)
     if type(out) is not np.ndarray:
-        raise TypeError(f"out must be a numpy.ndarray, got {type(out).__name__}")
+        raise TypeError(
+            f"out must be a plain numpy.ndarray, got {type(out).__name__}; of a subclass pass np.asarray(out)"
+        )
     if out.shape != tuple(shape) or out.dtype != dtype:
         raise OutputError(
             f"out has shape {out.shape} and dtype {out.dtype}; the result is {tuple(shape)} {np.dtype(dtype)}"
@@ -98,9 +100,10 @@ def writable(array, name):
         return array.writable(name)  # the View of a CUDA array
     flags = array.flags
     if not flags.writeable:
-        raise OutputError(f"{name} is read-only; pass a copy of it")
+        raise OutputError(f"{name} is read-only; keep {name}.copy(), which can be written, and pass that")
     if not flags.c_contiguous or not array.dtype.isnative:
-        raise OutputError(f"{name} is not a C-contiguous array in native byte order; pass np.ascontiguousarray(...)")
+        remedy = f"keep {name}.astype('{native(array.dtype)}', 'C'), and pass that"
+        raise OutputError(f"{name} is not a C-contiguous array in native byte order; {remedy}")
     return array
 
 

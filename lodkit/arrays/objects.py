@@ -30,7 +30,7 @@ def remedy_of(dtype):
 def id_remedy_of(dtype, name):
     """What to do with numbers that are no ids and no lengths."""
     if dtype.kind == "b":
-        return f"pass np.flatnonzero({name}), the places of True"
+        return f"pass np.flatnonzero({name}), the places of True, or np.asarray({name}, np.int64), ones and zeros"
     if dtype.kind in "mM":
         return f"pass np.asarray({name}).astype(np.int64)"
     return cast_to(np.int64, name) if dtype.kind in "fu" else remedy_of(dtype)

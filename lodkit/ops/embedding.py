@@ -163,7 +163,7 @@ def embedding_bag(
     is_sparse: bool = True,
     dtype: Literal["float32"] | None = None,
 ) -> Dense | LoDTensor:
-    """Look up and pool: ``sequence_pool(lookup_table(table, ids))`` in one pass, without the rows between.
+    """Look up and pool: ``sequence_pool(lookup_table(table, ids))`` in one pass, without the rows between, to rounding.
 
     Caffe2's SparseLengths{Sum, WeightedSum, Mean}, torch's EmbeddingBag, Paddle's
     fused_embedding_seq_pool.

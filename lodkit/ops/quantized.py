@@ -88,7 +88,7 @@ def quantize_rows(table: Dense, /, *, bits: Bits = 8, search: Search = "extremes
 
     The layout is that of Caffe2's FloatToFused{8, 4, 2}BitRowwiseQuantized and of FBGEMM, byte for byte: codes, low
     bits first, then scale and bias, in float32 with 8 bits and in float16 with 4 and 2. A row with a number that is
-    not finite reads as NaN; so does one beyond float16 with 4 and 2 bits.
+    not finite reads as NaN; so does one whose span float32 does not hold, or float16 with 4 and 2 bits.
 
     Parameters
     ----------

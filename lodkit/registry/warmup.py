@@ -24,6 +24,8 @@ def warmup(
 ) -> None:
     """Compile operators' kernels ahead of their first use, those of small batches and of large ones.
 
+    Kernels are those of the operators' examples: what other numbers of columns, reductions and options need compiles
+    at its first call. A job of yours warms up by small and large calls of its own, which are cached on disk as well.
     With an empty cache an operator takes up to 4 seconds of a core, all of them some minutes; what is cached on
     disk is only loaded.
 

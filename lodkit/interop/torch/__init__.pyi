@@ -408,7 +408,7 @@ def embedding_bag(
     is_sparse: _Bool = True,
     dtype: Literal['float32'] | None = None,
 ) -> _TensorOrLoDTensor:
-    r"""Look up and pool: ``sequence_pool(lookup_table(table, ids))`` in one pass, without the rows between.
+    r"""Look up and pool: ``sequence_pool(lookup_table(table, ids))`` in one pass, without the rows between, to rounding.
 
     Caffe2's SparseLengths{Sum, WeightedSum, Mean}, torch's EmbeddingBag, Paddle's
     fused_embedding_seq_pool.
