@@ -25,7 +25,7 @@ BAD_IDS, TOO_LONG = 1, 2
 
 @functools.cache
 def _access(width, gather, cpu):
-    """Row of the i-th value, and where it is to ``fetch`` them a prefetch of a later one.
+    """Row of the i-th value, and with ``fetch`` a prefetch of a later one.
 
     Prefetches of what the second-level cache holds take a third of the time of bags and sums (emeraldrapids); kernels
     of their own without any would be 0.95 of the time of this test, and compiled twice.
