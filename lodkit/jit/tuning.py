@@ -71,7 +71,7 @@ class Tuning(NamedTuple):
 #: the time that 64 rows take from 64 columns on, and to ask twice 1.1; copies of 12 and 24 MiB past the caches 0.85;
 #: maxima of numbers in segments of 100 and 1,000, asked for 1,024 ahead, 0.65 to 0.95, sums 0.75 to 1.07. What its L2
 #: holds, 2 MiB, takes 0.66 to 0.85 of the time without prefetches; what others hold was not measured: the default is
-#: the smallest there is.
+#: the smallest there is, and znver5, which prefetches into the first level, goes on to.
 CPUS = {
     "emeraldrapids": Tuning(
         bytes_ahead=128 << 10,

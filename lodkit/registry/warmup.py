@@ -26,7 +26,7 @@ def warmup(
 
     Kernels are those of the operators' examples: what other numbers of columns, reductions and options need compiles
     at its first call. A job of yours warms up by small and large calls of its own, which are cached on disk as well.
-    With an empty cache an operator takes up to 4 seconds of a core, all of them some minutes; what is cached on
+    With an empty cache an operator takes up to 7 seconds of a core, all of them some minutes; what is cached on
     disk is only loaded.
 
     Parameters
@@ -61,7 +61,7 @@ def warmup(
     shown = sys.stderr.isatty() if progress is None else progress
     started = time.perf_counter()
     if shown:
-        most = 4 * len(chosen) * len(dtypes)
+        most = 7 * len(chosen) * len(dtypes)
         print(f"{len(chosen)} operators: up to {most} s unless they are cached on disk", file=sys.stderr)
     for k, op in enumerate(chosen):
         before = time.perf_counter()

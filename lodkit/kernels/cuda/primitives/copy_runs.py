@@ -15,15 +15,12 @@ from .offsets import sent_once
 from .reduce import group_of, width_of
 from .row_kernels import segment_of
 
-NARROW = 1 << 31  # rows, below which a division takes 32 bits, and a third of the time
 
-
-def _ranges(is_even, narrow=False):
+def _ranges(is_even):
     """Device functions for the range of a row, and the start and stop of a range: by one width, or by offsets."""
     if is_even:
-        kind = np.uint32 if narrow else np.int64
         return (
-            device(lambda width, count, i: np.int64(kind(i) // kind(width))),
+            device(lambda width, count, i: i // width),
             device(lambda width, s: s * width),
             device(lambda width, s: (s + 1) * width),
         )
@@ -32,8 +29,8 @@ def _ranges(is_even, narrow=False):
 
 
 @functools.cache
-def _copy_kernel(width, is_even, runs_are_even, has_rows, narrow):
-    slot_of, start_of, _ = _ranges(is_even, narrow)
+def _copy_kernel(width, is_even, runs_are_even, has_rows):
+    slot_of, start_of, _ = _ranges(is_even)
     _, run_start, run_stop = _ranges(runs_are_even)
 
     @device
@@ -93,8 +90,7 @@ def copy_runs(source, runs, slots, out, pad=0, lead=0):
     if not len(source):
         source = source.like((1, *source.shape[1:]))  # which is not read, but has an address
     pad = pad if has_rows else source.compute_dtype.type(pad)
-    rows = len(out)
-    kernel = _copy_kernel(width, is_even, runs_are_even, has_rows, rows < NARROW)
+    kernel, rows = _copy_kernel(width, is_even, runs_are_even, has_rows), len(out)
     launch(kernel, rows << bits, source, starts, stops, slots, count, lead, pad, columns, bits, rows, out)
 
 

@@ -57,9 +57,9 @@ def sent_once(array, numbers):
     return _kept(View.send, array, numbers)
 
 
-def _kept(send, array, numbers, *settings):
-    """``send(array, numbers)``, once for a stream while the numbers live."""
-    key = send, id(numbers), array.library, array.device, array.library.queue(array.device), *settings
+def _kept(send, array, numbers, *by):
+    """``send(array, numbers)``, once for a stream, and for what it goes ``by``, while the numbers live."""
+    key = send, id(numbers), array.library, array.device, array.library.queue(array.device), *by
     found = _sent.get(key)
     if found is not None and found[0]() is numbers:
         return found[1]
