@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import operator
 import types
 
@@ -10,6 +11,8 @@ import pytest
 
 import lodkit
 from lodkit import LoDMismatchError, LoDTensor
+from lodkit.lod import arithmetic
+from lodkit.lod.ufuncs import apply
 
 LENGTHS = [[2, 1], [2, 0, 1]]
 
@@ -167,3 +170,42 @@ def test_a_gpu_library_that_lacks_a_function(place, monkeypatch):
         monkeypatch.setattr(emulated.Library, "namespace", lambda self: namespace)
         with pytest.raises(lodkit.NoKernelError, match="cbrt is not in the array API"):
             np.cbrt(moved)
+
+
+OPERANDS = (
+    LoDTensor(np.array([1.5, -2.0, 0.0]), LENGTHS),
+    LoDTensor(np.array([1, 2, 3]), LENGTHS),
+    LoDTensor(np.array([[1, 2], [3, 4], [5, 6]], np.float16), LENGTHS),
+    LoDTensor(np.ones((3, 1), np.float32), LENGTHS),
+    LoDTensor(np.ones((3, 4)), LENGTHS),
+    LoDTensor(np.ones(3), [[3]]),
+    LoDTensor(np.ones(3)),
+    LoDTensor(None, LENGTHS),
+    *(2, 0.5, True, 2**70, np.float32(3), np.array([1.0, 2.0]), [1, 2], "word"),
+)
+
+
+def outcome(call):
+    try:
+        result = call()
+    except Exception as error:
+        return type(error), str(error)
+    return None if result is NotImplemented else (result.lod(), result.dtype, result.values.tobytes())
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("ufunc", [np.add, np.divide, np.power, np.less, np.left_shift, np.equal], ids=str)
+def test_what_needs_no_look_gives_what_apply_gives(ufunc):
+    quick = 0
+    for a, b in itertools.product(OPERANDS, OPERANDS):
+        if isinstance(a, LoDTensor) or isinstance(b, LoDTensor):
+            assert outcome(lambda: ufunc(a, b)) == outcome(lambda: apply(ufunc, "__call__", (a, b))), (a, b)
+            quick += arithmetic._computed(ufunc, (a, b)) is not None
+    assert quick >= 5 or ufunc is np.equal
+
+
+def test_values_resized_since_are_refused(t):
+    t.values.resize((2, 2), refcheck=False)
+    for call in (lambda: t + 1, lambda: t + t, lambda: -t):
+        with pytest.raises(lodkit.LoDError, match="make it anew"):
+            call()

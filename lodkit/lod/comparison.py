@@ -9,7 +9,7 @@ import numpy as np
 from ..arrays import array_of, is_cpu_tensor, tensor_of
 from ..errors import LoDMismatchError
 from .large import needs_memory
-from .levels import mismatch
+from .levels import equal, mismatch
 
 
 class Comparison:
@@ -26,7 +26,7 @@ class Comparison:
             return len(self) == len(other)
         if len(self._lod) != len(other._lod) or len(self) != len(other):
             return False
-        return all(a is b or np.array_equal(a, b) for a, b in zip(self._lod, other._lod, strict=True))
+        return all(a is b or equal(a, b) for a, b in zip(self._lod, other._lod, strict=True))
 
     def equals(self, other: object) -> bool:
         """Return whether structure and values are the same, by content; NaN equals NaN."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import sys
 from collections.abc import Iterable
 from itertools import pairwise
@@ -17,24 +16,22 @@ from ..arrays import (
     integer,
     integers,
     is_cpu_tensor,
-    is_integer,
-    is_number,
     is_tensor,
     plain_array,
     tensor_of,
     to_device,
 )
 from ..arrays.objects import refuse_objects
-from ..arrays.recorded import not_recorded, on_tape, tracked
+from ..arrays.recorded import tracked
 from ..arrays.types import Array, ArrayLike, DenseLike, Device, DTypeLike, Integer, Number, Values
-from ..errors import DTypeError, LoDError, SegmentIdError
+from ..errors import LoDError, SegmentIdError
 from ..tracebacks import surface
 from . import levels as _levels
 from .elsewhere import Familiar
 from .indexing import require_cpu
 from .joining import joined_rows, rows_of
 from .large import needs_memory
-from .levels import compiled, frozen
+from .levels import compiled, frozen, lengths_between
 
 MAX_DEPTH = 64
 
@@ -117,9 +114,11 @@ class Conversions(Familiar):
         if lengths is None:
             if pad_value is None:
                 raise TypeError("from_padded needs lengths or pad_value= to tell data from padding")
-            lengths = _data_lengths(padded, _number(pad_value))
+            from .padded import check_pad_value
+
+            lengths = _data_lengths(padded, check_pad_value(pad_value))
         offsets = _levels.one_level(lengths, "lengths")
-        lengths = np.diff(offsets)
+        lengths = lengths_between(offsets)
         if len(lengths) != count:
             raise LoDError(f"{len(lengths)} lengths for {count} padded sequences")
         if lengths.max(initial=0) > width:
@@ -127,7 +126,7 @@ class Conversions(Familiar):
             raise LoDError(f"length {lengths[i]} at position {i} exceeds the padded width {width}")
         from .copy_runs import copy_runs
 
-        values = empty((int(offsets[-1]), *padded.shape[2:]), padded.dtype)
+        values = empty((offsets.item(-1), *padded.shape[2:]), padded.dtype)
         copy_runs(padded.reshape(count * width, *padded.shape[2:]), width, offsets, values)
         return cls._wrap(values, (offsets,))
 
@@ -232,38 +231,9 @@ class Conversions(Familiar):
         array
             ``(sequences, *widths, *item)``, of the values' library.
         """
-        values, last = self._need_values(), self._level(-1)
-        if is_cpu_tensor(values):
-            plain = self._like(array_of(values, "values"))
-            return tensor_of(plain.to_padded(pad_value, max_length), values)
-        require_cpu(values, "to_padded")
-        if on_tape(tracked(values)):
-            not_recorded("to_padded", "lodkit.sequence_pad is")
-        _number(pad_value)
-        if max_length is not None and (not is_integer(max_length) or max_length < 0):
-            raise ValueError(f"max_length must be an integer >= 0, got {max_length!r}")
-        with np.errstate(invalid="ignore"):
-            fill = np.asarray(pad_value).astype(values.dtype)
-        if values.dtype.kind in "iu" and (fill != pad_value).any():
-            raise DTypeError(f"{values.dtype} cannot hold pad_value {pad_value}; convert with .astype(...)")
-        widths = [self.max_length(level) for level in range(last + 1)]
-        widths[-1] = widths[-1] if max_length is None else int(max_length)
-        out = empty((len(self), *widths, *values.shape[1:]), values.dtype)
-        num_cells = math.prod(out.shape[: last + 1])
-        from .copy_runs import copy_runs
+        from .padded import to_padded
 
-        rows = out.reshape(num_cells * widths[-1], *values.shape[1:])
-        copy_runs(values, self._runs_of_cells(widths, num_cells) if last else self._lod[0], widths[-1], rows, fill[()])
-        return out
-
-    def _runs_of_cells(self, widths, num_cells):
-        """Start and stop of the rows in each cell of padded levels; none in cells that are padding."""
-        cell = np.arange(len(self))
-        for offsets, width in zip(self._lod, widths[:-1], strict=False):
-            cell = np.repeat(cell * width - offsets[:-1], np.diff(offsets)) + np.arange(offsets[-1])
-        runs = np.zeros((2, num_cells), np.int64)
-        runs[:, cell] = self._lod[-1][:-1], self._lod[-1][1:]
-        return tuple(runs)
+        return to_padded(self, pad_value, max_length)
 
     def to_uniform(self) -> Values:
         """Return ``values`` with one axis per level, without a copy; lengths of a level must be equal."""
@@ -304,12 +274,6 @@ def _batch(padded, what):
     if padded.ndim < 2:
         raise LoDError(f"{what} takes (sequences, width, *item), got shape {padded.shape}")
     return padded
-
-
-def _number(pad_value):
-    if not is_number(pad_value):
-        raise TypeError(f"pad_value must be a number, got {pad_value!r}")
-    return pad_value
 
 
 def _data_lengths(padded, pad_value):

@@ -15,12 +15,12 @@ from ..errors import LoDError
 from ..public import public
 from ..tracebacks import shorten
 from . import levels as _levels
+from .arithmetic import Arithmetic
 from .columnar import Columnar
 from .comparison import Comparison
 from .encodings import Conversions
 from .exchange import Exchange
 from .indexing import Indexing
-from .large import needs_memory
 from .nested_tensors import NestedTensors
 from .numba_types import numba_types
 from .relevel import Relevelling
@@ -41,7 +41,7 @@ class LoDTensor(
     NestedTensors,
     SparseMatrices,
     Exchange,
-    np.lib.mixins.NDArrayOperatorsMixin,
+    Arithmetic,
 ):
     """A batch of nested sequences: an array of rows, and lengths per level that group them.
 
@@ -115,7 +115,7 @@ class LoDTensor(
 
     def recursive_sequence_lengths(self) -> list[list[int]]:
         """Return lengths per level, outermost first, as lists."""
-        return [np.diff(offsets).tolist() for offsets in self._lod]
+        return [_levels.lengths_between(offsets).tolist() for offsets in self._lod]
 
     def set_recursive_sequence_lengths(self, lengths: Levels) -> None:
         """Replace the structure in place; lengths that do not sum to the rows raise and change nothing."""
@@ -210,17 +210,6 @@ class LoDTensor(
         return len(self._lod[0]) - 1 if self._lod else self._values.shape[0]
 
     # -- protocols -------------------------------------------------------------------------------
-
-    @needs_memory
-    def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
-        from .ufuncs import apply
-
-        return apply(ufunc, method, inputs, **kwargs)
-
-    def __array_function__(self, func, types, args, kwargs):
-        from .ufuncs import apply_function
-
-        return apply_function(func, args, kwargs)
 
     if not TYPE_CHECKING:  # a checker takes what has this for an array
 

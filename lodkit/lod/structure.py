@@ -89,7 +89,7 @@ class Structure:
 
     def lengths(self, level: int = -1, absolute: bool = False) -> Array:
         """Return the lengths of a level, in sequences of the next level, or in rows if ``absolute``."""
-        return np.diff(self._row_offsets(level) if absolute else self._lod[self._level(level)])
+        return _levels.lengths_between(self._row_offsets(level) if absolute else self._lod[self._level(level)])
 
     @needs_memory
     def segment_ids(self, level: int = -1) -> Array:

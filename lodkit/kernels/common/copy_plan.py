@@ -61,19 +61,29 @@ def _plan_level(bounds, keep):
     """Offsets of the items of each example, over all inputs, and a plan per input."""
     if keep is not None:
         return _plan_kept(bounds, keep)
-    checked_size(
-        sum([b.item(-1) for b in bounds]), "the lengths of all xs", "add up to"
-    )  # offsets ascend: no sum of others is larger
+    return join_levels(bounds), plan_joins(bounds)
+
+
+def join_levels(bounds):
+    """Offsets of the items of each example, over all inputs."""
     both = bounds[0]
     for b in bounds[1:]:
         both = both + b
-    plans, to = [], both[:-1]
-    for i, b in enumerate(bounds):
+    # Offsets ascend: where the last ones add up, no sum of others wraps.
+    checked_size(sum([b.item(-1) for b in bounds]), "the lengths of all xs", "add up to")
+    return frozen(both)
+
+
+def plan_joins(bounds):
+    """A plan per input, whose items of an example follow those of the inputs before it."""
+    plans, to = [], bounds[0][:-1]
+    for b in bounds[1:]:
+        to = to + b[:-1]
+    for b in bounds:
         starts, stops = b[:-1], b[1:]
         plans.append(CopyPlan(starts, stops, to))
-        if i + 1 < len(bounds):
-            to = to + (stops - starts)
-    return frozen(both), plans
+        to = to + (stops - starts)
+    return plans
 
 
 def _plan_kept(bounds, keep):

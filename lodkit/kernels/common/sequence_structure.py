@@ -9,7 +9,7 @@ from ...ops import sequence_structure as ops
 from ...ops.shared.sequences import is_ragged, prepare_concat
 from ...registry import Dense
 from .copy_by_plan import moved, moved_back, placed, placed_back
-from .copy_plan import plan_merge, plan_parts
+from .copy_plan import join_levels, plan_merge, plan_parts
 
 
 def _plan_expand(x, y, ref_level):
@@ -64,9 +64,15 @@ def _joined_shape(xs, axis):
 @ops.sequence_concat.kernel("cpu", "cuda")
 def sequence_concat(on, *xs: LoDTensor, axis, level, out=None):
     axis, level, dtype = prepare_concat(xs, axis, level)
+    values = [x._values for x in xs]
+    if not axis and level + 1 == len(xs[0]._lod):
+        bounds = [x._lod[-1] for x in xs]
+        offsets = join_levels(bounds)
+        out = on.output((offsets.item(-1), *values[0].shape[1:]), dtype, out, values[0])
+        on.sequence_structure.join_rows(values, bounds, offsets, out)
+        return LoDTensor._wrap(out, (*xs[0]._lod[:-1], offsets))
     if not axis:
         return placed(on, _plan_concat(xs, level), out)
-    values = [x.values for x in xs]
     out = on.output(_joined_shape(values, axis), dtype, out, values[0])
     on.sequence_structure.join(values, axis, out)
     return LoDTensor._wrap(out, xs[0]._lod)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...lod.copy_runs import even
-from ...lod.copy_runs import lengths_between as lengths_of
+from ...lod.levels import lengths_between as lengths_of
 from ...ops.edge_padding import check_pads, check_removed
 from .primitives.reduce import reduce_into
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...lod.copy_runs import lengths_between
+from ...lod.levels import lengths_between
 
 
 def presence_mask(offsets, width):

@@ -7,8 +7,10 @@ import math
 import numpy as np
 
 from ...arrays.cuda import convert, elementwise, vector
+from ..common.copy_plan import plan_joins
 from .columns import join_columns, split_columns
 from .conversions import segment_numbers
+from .primitives.copy_runs import move_runs
 from .primitives.gather import take_rows
 from .primitives.offsets import offsets_like
 from .primitives.row_kernels import segment_of
@@ -29,6 +31,12 @@ def reversed_rows(values, offsets):
     """The numbers of all rows, those of each sequence from its last to its first."""
     offsets, rows = offsets_like(values, offsets), values.like((len(values),), np.int64)
     return _reversed.into(rows, offsets.offsets, len(offsets))
+
+
+def join_rows(xs, bounds, offsets, out):
+    """Join the segments of several arrays of rows, which are between ``bounds``, segment by segment."""
+    for x, plan in zip(xs, plan_joins(bounds), strict=True):
+        move_runs(x, plan, out)
 
 
 def _widths(xs, axis):

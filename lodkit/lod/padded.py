@@ -1,0 +1,65 @@
+"""Nested sequences as one array, with a padded axis per level."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ..arrays import array_of, is_cpu_tensor, is_integer, is_number, output, tensor_of
+from ..arrays.recorded import not_recorded, on_tape, tracked
+from ..errors import DTypeError
+from .copy_runs import copy_runs
+from .indexing import require_cpu
+from .levels import lengths_between
+from .offsets import longest_length
+
+
+def to_padded(t, pad_value, max_length):
+    """``LoDTensor.to_padded``."""
+    values, last = t._need_values(), t._level(-1)
+    if type(values) is not np.ndarray and is_cpu_tensor(values):
+        return tensor_of(to_padded(t._like(array_of(values, "values")), pad_value, max_length), values)
+    require_cpu(values, "to_padded")
+    if on_tape(tracked(values)):
+        not_recorded("to_padded", "lodkit.sequence_pad is")
+    fill = _as_type(pad_value, values.dtype)
+    if max_length is not None and (not is_integer(max_length) or max_length < 0):
+        raise ValueError(f"max_length must be an integer >= 0, got {max_length!r}")
+    widths = [longest_length(offsets) for offsets in t._lod]
+    widths[-1] = widths[-1] if max_length is None else int(max_length)
+    item = values.shape[1:]
+    out = output((len(t), *widths, *item), values.dtype)
+    cells = math.prod(out.shape[: last + 1])
+    runs = _runs_of_cells(t._lod, widths, cells) if last else t._lod[0]
+    copy_runs(values, runs, widths[-1], out.reshape(cells * widths[-1], *item), fill)
+    return out
+
+
+def _as_type(pad_value, dtype):
+    """Padding as a number of a type that has it."""
+    check_pad_value(pad_value)
+    if type(pad_value) is int and pad_value == 0:
+        return 0
+    with np.errstate(invalid="ignore"):
+        fill = np.asarray(pad_value).astype(dtype)
+    if dtype.kind in "iu" and (fill != pad_value).any():
+        raise DTypeError(f"{dtype} cannot hold pad_value {pad_value}; convert with .astype(...)")
+    return fill[()]
+
+
+def check_pad_value(pad_value):
+    """Return padding; raise unless it is a real number."""
+    if not is_number(pad_value):
+        raise TypeError(f"pad_value must be a number, got {pad_value!r}")
+    return pad_value
+
+
+def _runs_of_cells(levels, widths, cells):
+    """Start and stop of the rows in each cell of padded levels; none in cells that are padding."""
+    cell = np.arange(len(levels[0]) - 1)
+    for offsets, width in zip(levels, widths[:-1], strict=False):
+        cell = np.repeat(cell * width - offsets[:-1], lengths_between(offsets)) + np.arange(offsets[-1])
+    runs = np.zeros((2, cells), np.int64)
+    runs[:, cell] = levels[-1][:-1], levels[-1][1:]
+    return tuple(runs)
