@@ -10,7 +10,7 @@ import functools
 import numpy as np
 
 from .... import arrays
-from ....arrays import ALIGNED, AS_THEY_ARE, matrix, total_dtype, upcast
+from ....arrays import ALIGNED, AS_THEY_ARE, matrix, native, total_dtype, upcast
 from ....arrays.ids import ids_in_range
 from ....jit import settings
 from ....jit.reducers import REDUCERS, Divisor
@@ -19,17 +19,8 @@ from ....lod.offsets import tiles_of
 from ....ops.shared.reductions import pad_of, result_dtype
 from .gather import rows_to_read
 from .gradient_kernels import lengths_of, plain, weight_sums
-from .reduce_kernels import (
-    TILE,
-    TOO_LONG,
-    argreduce_kernel,
-    divide_rows,
-    extreme_kernel,
-    flat_kernel,
-    logsumexp_kernel,
-    sum_kernel,
-    take,
-)
+from .reduce_kernels import TILE, TOO_LONG, divide_rows, extreme_kernel, flat_kernel, logsumexp_kernel, sum_kernel
+from .select_kernels import argreduce_kernel, end_kernel
 
 WIDTHS = (128, 64, 32, 16, 4, 1)
 ENDS = ("first", "last")
@@ -90,7 +81,8 @@ def reduce_rows(reduce, values, ids, weights, padding_idx, offsets, pad, out, un
     padding = -1 if padding_idx is None else padding_idx
     fetch = rows * columns >= settings.fetch_from and values.nbytes > settings.near_bytes
     sizes = chunk, settings.block_rows, fetch
-    bad = kernel(rows * columns, values, flat, weights, padding, offsets, pad, divisor, *sizes, out)
+    work = out.size if reduce in ENDS else rows * columns
+    bad = kernel(work, values, flat, weights, padding, offsets, pad, divisor, *sizes, out)
     if bad and unchecked:
         ids_in_range(ids, len(values))
 
@@ -124,7 +116,7 @@ def _kernel(reduce, columns, gather, weighted, padded, whole):
     reduce, divisor = _UNDIVIDED.get(reduce, (reduce, int(Divisor.NOTHING)))
     width = columns if whole else width_of(columns)
     if reduce in ENDS:
-        return functools.partial(_take_ends, reduce), divisor, False, False
+        return end_kernel(reduce == "last"), divisor, False, False
     if reduce == "logsumexp":
         return logsumexp_kernel(width, gather, padded), divisor, False, False
     if columns == 1 and not gather and not weighted:
@@ -132,17 +124,6 @@ def _kernel(reduce, columns, gather, weighted, padded, whole):
     if REDUCERS[reduce].start is not None:
         return sum_kernel(reduce, width, gather, weighted, padded, weighted and divisor != 0), divisor, True, False
     return extreme_kernel(reduce, width, gather, padded), divisor, False, False
-
-
-def _take_ends(reduce, work, values, ids, weights, padding, offsets, pad, divisor, chunk, block, fetch, out):
-    row, full = offsets[:-1] if reduce == "first" else offsets[1:] - 1, offsets[1:] > offsets[:-1]
-    if len(ids):
-        row = ids[np.where(full, row, 0)]
-    row = np.where(full, row, -1)
-    if values.dtype == np.uint16 != out.dtype:  # halves, into a wider type
-        values = values[row[full]].view(np.float16).astype(out.dtype)
-        row[full] = np.arange(len(values))
-    take(out.size, values, row, pad, out)
 
 
 def reduce_with_index(reduce, values, offsets, pad_value, out=None):
@@ -170,7 +151,7 @@ def _plan(kind, columns, reduce, asked, pad_value, weights, gather, padded, few)
     None for other types. For ``few`` rows the kernel is the compiled code itself, without a check of types by Numba:
     they are the key of this plan. That halves the time of ten segments.
     """
-    if kind not in AS_THEY_ARE or reduce in ENDS or columns == 0:
+    if kind not in AS_THEY_ARE or columns == 0:
         return None
     dtype, pad = result_of(kind, reduce, asked, pad_value)
     whole = not few and columns * kind.itemsize <= tuning.strip_bytes
@@ -202,7 +183,7 @@ def reduce_into(values, ids, weights, padding_idx, offsets, reduce, pad_value, o
     segments, ndim = len(offsets) - 1, len(shape)
     if out is None and segments and 0 < ndim < 3 and values.flags.num & ALIGNED == ALIGNED:
         columns = shape[1] if ndim == 2 else 1
-        size = values.size if ids is None else ids.size * columns
+        size = segments * columns if reduce in ENDS else values.size if ids is None else ids.size * columns
         few, padding = size < settings.parallel_from, -1 if padding_idx is None else padding_idx
         plan = _plan(
             values.dtype, columns, reduce, dtype, pad_value, kind, ids is not None, padding_idx is not None, few
@@ -247,5 +228,11 @@ def _reduce(values, ids, weights, padding_idx, offsets, reduce, pad_value, out, 
         unchecked = False
     dtype, pad = result_of(values.dtype, reduce, dtype, pad_value)
     out = arrays.output((len(offsets) - 1, *values.shape[1:]), dtype, out)
-    reduce_rows(reduce, matrix(read), places, weights, padding_idx, offsets, pad, matrix(out), unchecked)
+    if reduce in ENDS and native(values.dtype) == np.float16 != dtype:
+        halves = np.empty(out.shape, np.float16)
+        reduce_rows(reduce, matrix(read), places, None, None, offsets, np.uint16(0), matrix(halves), unchecked)
+        out[...] = halves
+        out[offsets[1:] == offsets[:-1]] = pad
+    else:
+        reduce_rows(reduce, matrix(read), places, weights, padding_idx, offsets, pad, matrix(out), unchecked)
     return out

@@ -286,34 +286,3 @@ def divide_rows(total, weight, pad, divisor, logs, out):
                 simd.store(out, s, d, simd.sub(x, simd.log(simd.like(x, weight[s]))))
             else:
                 simd.store(out, s, d, divided(x, weight[s], divisor))
-
-
-@parallel_kernel
-def take(values, rows, pad, out):
-    for s in prange(len(rows)):
-        row = rows[s]
-        there = np.uint64(row) < np.uint64(len(values))
-        for d in range(out.shape[1]):
-            out[s, d] = values[row, d] if there else pad
-
-
-@functools.cache
-def argreduce_kernel(reduce):
-    """Kernel of the position of the first extreme (the first NaN, where there is one)."""
-    step = jitable(REDUCERS[reduce].step)
-
-    @parallel_kernel
-    def kernel(values, ids, padding, offsets, chunk, index):
-        for c in prange(offsets[-1] // chunk + 1):
-            best = np.empty(index.shape[1], values.dtype)
-            for s in segments_in(offsets, chunk, c):
-                fill(index, s, -1)
-                for i in range(offsets[s], offsets[s + 1]):
-                    row = ids[i] if len(ids) else i
-                    row = row if np.uint64(row) < np.uint64(len(values)) else 0
-                    for d in range(len(best)):
-                        x = values[row, d] if row != padding else values.dtype.type(0)
-                        if index[s, d] < 0 or (step(best[d], x) != best[d] and best[d] == best[d]):
-                            best[d], index[s, d] = x, i
-
-    return kernel
