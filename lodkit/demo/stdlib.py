@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import collections
 import contextlib
-import gc
 import json
 import os
 import pathlib
@@ -13,6 +12,7 @@ import sys
 import sysconfig
 import warnings
 
+from ..garbage import uncollected
 from ..jit import cache
 from ..lod import LoDTensor
 from .corpus import WORDS, Corpus, CorpusError, words_of
@@ -92,25 +92,13 @@ def _status(path):
 def _read(root, files):
     """Parse files, which is nearly all of the time that the corpus takes."""
     modules, bar = [], Bar("reading", len(files), "modules")
-    with _uncollected():
+    with uncollected():  # trees hold no cycles; looking for some takes longer than parsing
         for done, path in enumerate(files, 1):
             bar.at(done)
             if docstrings := [*_docstrings(path)]:
                 modules.append([path.relative_to(root).parts[0].removesuffix(".py"), docstrings])
     clear()
     return modules
-
-
-@contextlib.contextmanager
-def _uncollected():
-    """Context without garbage collection: trees hold no cycles; looking for some takes longer than parsing."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 def _docstrings(path):

@@ -66,6 +66,26 @@ from lodkit.jit import parallel_kernel, prange, set_num_threads
 """
 
 
+def test_garbage_waits_while_a_function_is_compiled(kit):
+    """And is collected again afterwards, of a function that does not compile too, unless the caller does not want it."""
+    code = """
+    import gc
+    from lodkit.jit import cache, njit
+    during = []
+    cache.watchers.append(lambda event, name: during.append(gc.isenabled()))
+    kernels.add(x)
+    print(len(during), any(during), gc.isenabled())
+    try:
+        njit(lambda a: a.no_such_name)(x)
+    except Exception:
+        print(gc.isenabled())
+    gc.disable()
+    kernels.doubled(0, x, x.copy())
+    print(any(during), gc.isenabled())
+    """
+    assert run(kit, code) == "2 False True True False False".split()
+
+
 def test_each_iteration_runs_once(kit):
     """In one thread, beside its neighbours: no thread's share is larger than it must be."""
     code = """
