@@ -15,7 +15,7 @@ PACKAGE = pathlib.Path(lodkit.__file__).parent
 # From the ground up; rooms of one tuple do not import each other.
 LAYERS = (
     ("public",),
-    ("errors", "files", "interpreters", "loading", "markup", "signals"),
+    ("errors", "files", "garbage", "interpreters", "loading", "markup", "signals"),
     ("tracebacks",),
     ("jit",),
     ("arrays",),

@@ -32,7 +32,7 @@ def copy_runs(source, runs, slots, out, pad=0, lead=0):
     ----------
     source : array of shape (rows, *item)
     runs : array of int64, int, or pair of arrays of int64
-        Offsets of runs that follow one another; the rows of each; or the start and the stop of each run. Offsets, of
+        Offsets of runs that follow one another; the rows of each; or the start and the stop of each run. Arrays, of
         slots too, are C-contiguous: compiled code reads a few without a check of types.
     slots : array of int64, or int
         Offsets over all rows of ``out``: slot s is ``out[slots[s]:slots[s + 1]]``. Or the rows of each slot.
@@ -49,16 +49,15 @@ def copy_runs(source, runs, slots, out, pad=0, lead=0):
     if dtype.hasobject:
         _copy_objects(source, runs, slots, out)
         return
-    follow = type(runs) is not tuple
     if type(runs) is int:
         starts, stops, run = NONE, NONE, runs
     else:
-        (starts, stops), run = (runs, runs[1:]) if follow else runs, -1
+        (starts, stops), run = runs if type(runs) is tuple else (runs, runs[1:]), -1
     slots, slot = (NONE, slots) if type(slots) is int else (slots, -1)
     source, target, rows, pads = _bytes(source, dtype), np.frombuffer(out, _BYTE), len(out), _padding(pad, dtype)
     size = len(target) // rows
     chunk = min(settings.chunk_rows, max(1, CHUNK // size))
-    if follow and out.size < settings.parallel_from:
+    if out.size < settings.parallel_from:
         _copy_few()(source, starts, stops, run, slots, slot, pads, lead, size, chunk, rows, target)
     else:
         _copy(out.size, source, starts, stops, run, slots, slot, pads, lead, size, chunk, rows, target)

@@ -11,12 +11,12 @@ import numpy as np
 
 from ..arrays import (
     array_of,
-    empty,
     from_lists,
     integer,
     integers,
     is_cpu_tensor,
     is_tensor,
+    output,
     plain_array,
     tensor_of,
     to_device,
@@ -118,15 +118,15 @@ class Conversions(Familiar):
 
             lengths = _data_lengths(padded, check_pad_value(pad_value))
         offsets = _levels.one_level(lengths, "lengths")
-        lengths = lengths_between(offsets)
-        if len(lengths) != count:
-            raise LoDError(f"{len(lengths)} lengths for {count} padded sequences")
-        if lengths.max(initial=0) > width:
+        if len(offsets) - 1 != count:
+            raise LoDError(f"{len(offsets) - 1} lengths for {count} padded sequences")
+        if compiled().longest_length(offsets) > width:
+            lengths = lengths_between(offsets)
             i = int(np.argmax(lengths))
             raise LoDError(f"length {lengths[i]} at position {i} exceeds the padded width {width}")
         from .copy_runs import copy_runs
 
-        values = empty((offsets.item(-1), *padded.shape[2:]), padded.dtype)
+        values = output((offsets.item(-1), *padded.shape[2:]), padded.dtype)
         copy_runs(padded.reshape(count * width, *padded.shape[2:]), width, offsets, values)
         return cls._wrap(values, (offsets,))
 

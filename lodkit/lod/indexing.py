@@ -11,7 +11,7 @@ from typing import Any, Self, overload
 
 import numpy as np
 
-from ..arrays import array_of, empty, from_lists, integers, is_cpu_tensor, is_integer, is_tensor, remedy_for, tensor_of
+from ..arrays import array_of, from_lists, integers, is_cpu_tensor, is_integer, is_tensor, output, remedy_for, tensor_of
 from ..arrays.recorded import not_recorded, on_tape, tracked
 from ..arrays.sizes import memory_for
 from ..arrays.types import Array, Integer, Values
@@ -204,8 +204,11 @@ class Indexing:
             cut, starts, stops = compiled().cut_parts(offsets, starts, stops, count, "t[indices]", level)
             levels.append(frozen(cut))
             count = cut.item(-1)
-        values = None if self._whole() is None else take_ranges(tracked(self._values), starts, stops)
-        return self._wrap(values, tuple(levels))
+        if self._whole() is None:
+            return self._wrap(None, tuple(levels))
+        one = len(levels) == 1  # then its offsets are those of the runs of rows
+        slots = levels[0] if one else compiled().lengths_to_offsets(stops - starts, "the rows that t[indices] takes")
+        return self._wrap(take_ranges(tracked(self._values), starts, stops, slots), tuple(levels))
 
     def _need_values(self):
         if self._values is None:
@@ -234,19 +237,18 @@ def first_branches(t, count=None):
     return branches
 
 
-def take_ranges(values, starts, stops):
-    """Concatenate ``values[starts[k]:stops[k]]``."""
+def take_ranges(values, starts, stops, slots):
+    """Concatenate ``values[starts[k]:stops[k]]``, to be rows ``slots[k]:slots[k + 1]``."""
     from .copy_runs import copy_runs
 
     if on_tape(values):
-        return values[take_ranges(np.arange(len(values)), starts, stops)]
+        return values[take_ranges(np.arange(len(values)), starts, stops, slots)]
     if is_cpu_tensor(values):
         if values.requires_grad and sys.modules["torch"].is_grad_enabled():
-            return values[take_ranges(np.arange(len(values)), starts, stops)]
-        return tensor_of(take_ranges(array_of(values, "values", record=False), starts, stops), values)
+            return values[take_ranges(np.arange(len(values)), starts, stops, slots)]
+        return tensor_of(take_ranges(array_of(values, "values", record=False), starts, stops, slots), values)
     require_cpu(values, "selecting sequences")
-    slots = compiled().lengths_to_offsets(stops - starts, "the rows that t[indices] takes")
-    out = empty((int(slots[-1]), *values.shape[1:]), values.dtype)
+    out = output((slots.item(-1), *values.shape[1:]), values.dtype)
     copy_runs(values, (starts, stops), slots, out)
     return out
 
@@ -284,10 +286,11 @@ def _indices(key, count):
         if len(key) != count:
             raise RowIndexError(f"boolean mask has {len(key)} entries for {count} sequences")
         return np.flatnonzero(key)
-    indices = integers(key, "sequence indices")
-    outside = np.flatnonzero((indices < -count) | (indices >= count))
-    if len(outside):
-        i = int(outside[0])
-        place = f"sequence index {indices[i]} at position {i}"
+    from .selection import indices_within
+
+    numbers = integers(key, "sequence indices")
+    indices, bad = indices_within(numbers, count)
+    if bad >= 0:
+        place = f"sequence index {numbers[bad]} at position {bad}"
         raise RowIndexError(f"{place} is out of range for {count} sequences")
-    return np.where(indices < 0, indices + count, indices)
+    return indices

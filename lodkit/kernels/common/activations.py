@@ -8,21 +8,18 @@ import numpy as np
 
 from ...ops import activations as ops
 from ...ops.activations import CUBIC, ROOT
-from .softmax import softmax_of
 
 
 @ops.softmax.kernel("cpu", "cuda")
 def softmax(on, x, /):
-    xp, rows = on.computing(ops.check_rows_of_numbers(x, "softmax"))
     with np.errstate(all="ignore"):
-        return on.rounded(x, softmax_of(xp, rows))
+        return on.activations.softmax_last(ops.check_rows_of_numbers(x, "softmax"))
 
 
 @ops.softmax_grad.kernel("cpu", "cuda")
 def softmax_grad(on, out, grad, /):
     ops.check_activation(ops.check_rows_of_numbers(out, "softmax_grad"), grad, "softmax_grad")
-    xp, y, g = on.computing(out, grad)
-    return on.rounded(out, (g - xp.sum(g * y, axis=-1, keepdims=True)) * y)
+    return on.rounded(out, on.activations.softmax_grad_last(out, grad))
 
 
 def _below(on, xp, x):

@@ -7,7 +7,8 @@ import numpy as np
 from ...arrays import check_gradient, check_values, native
 from ...jit import settings
 from ...lod import LoDTensor
-from ...lod.offsets import lengths_to_offsets, run_rows
+from ...lod.offsets import lengths_to_offsets
+from ...lod.selection import run_rows
 from .copy_plan import CopyPlan
 
 FEW_TIMES = 16  # up to so many times ``settings.few_rows`` rows, their numbers cost less than runs: half of a call

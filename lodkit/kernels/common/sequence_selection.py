@@ -9,7 +9,8 @@ import numpy as np
 
 from ...arrays import check_values
 from ...lod import LoDTensor, frozen, values_of
-from ...lod.offsets import part_numbers, range_bounds, segment_numbers, sort_by_segment
+from ...lod.offsets import segment_numbers, sort_by_segment
+from ...lod.selection import part_numbers, range_bounds
 from ...ops import sequence_selection as ops
 from ...ops.shared import sequences as checks
 from ...registry import Dense

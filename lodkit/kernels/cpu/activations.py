@@ -8,6 +8,8 @@ import numpy as np
 
 from ...arrays import native
 from ...jit import parallel_kernel, prange
+from .primitives.softmax import softmax_grad_last as softmax_grad_last
+from .primitives.softmax import softmax_last as softmax_last
 
 
 @parallel_kernel

@@ -8,6 +8,7 @@ from ...arrays import check_gradient, native, upcast
 from ...lod import LoDTensor
 from ...ops import dense as ops
 from ...registry import Dense
+from .primitives.softmax import softmax_last
 
 
 @ops.fc.kernel("cpu")
@@ -78,7 +79,7 @@ def softmax_with_cross_entropy(logits, labels, /):
         losses = total - np.take_along_axis(shifted, labels[:, None], axis=1)
     else:
         with np.errstate(divide="ignore"):
-            losses = -np.log(np.take_along_axis(ops.softmax(rows), labels[:, None], axis=1))
+            losses = -np.log(np.take_along_axis(softmax_last(rows), labels[:, None], axis=1))
     return losses.astype(native(logits.dtype), copy=False)
 
 
@@ -86,7 +87,7 @@ def softmax_with_cross_entropy(logits, labels, /):
 def softmax_with_cross_entropy_grad(logits, labels, grad, /):
     labels = ops.check_labels(logits, labels)
     check_gradient(grad, (len(logits), 1))
-    result = ops.softmax(upcast(logits))
+    result = softmax_last(upcast(logits))
     result[np.arange(len(labels)), labels] -= 1
     result *= upcast(grad)
     return result.astype(native(logits.dtype), copy=False)

@@ -6,6 +6,7 @@ import numpy as np
 
 from ...arrays.ids import checked_ids
 from ...lod import offsets as _lod
+from ...lod.selection import run_rows
 from ...ops.ranges import check_ranges as check_ranges
 from .conversions import lengths_to_offsets, to_offsets
 
@@ -13,7 +14,7 @@ from .conversions import lengths_to_offsets, to_offsets
 def rows_of(starts, lengths, what):
     """Row numbers of runs of rows, one run after another, and offsets of the runs; ``what`` has these lengths."""
     offsets = _lod.lengths_to_offsets(lengths, what)
-    return _lod.run_rows(starts, starts + lengths, offsets.item(-1)), offsets
+    return run_rows(starts, starts + lengths, offsets.item(-1)), offsets
 
 
 def totals(lengths, offsets):

@@ -6,7 +6,7 @@ import numpy as np
 
 from ...arrays import native
 from ...jit import njit, parallel_kernel, prange
-from ...lod.offsets import part_numbers
+from ...lod.selection import part_numbers
 from .lengths import largest
 from .primitives.gradient_kernels import plain
 

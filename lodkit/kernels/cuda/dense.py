@@ -6,7 +6,7 @@ from ...arrays.cuda import checked_ids, library_of, view
 from ...lod import LoDTensor
 from ...ops import dense as ops
 from ...registry import Dense
-from ..common.softmax import softmax_of
+from .activations import softmax_of
 
 
 def _namespace(x):

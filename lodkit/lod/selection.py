@@ -1,0 +1,115 @@
+"""Compiled functions over numbers that select: of sequences, of parts of sequences, of their ranges and rows."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..jit import njit
+from ..jit.sums import plus
+from .offsets import too_many
+
+
+def indices_within(numbers, count):
+    """Numbers of ``count`` sequences, negative ones counted from the end; and the position of the first that is none,
+    or -1.
+    """
+    indices = np.empty(len(numbers), np.int64)
+    return indices, _indices_within(numbers, count, indices)
+
+
+@njit
+def _indices_within(numbers, count, indices):
+    bad = -1
+    for i in range(len(numbers)):
+        number = numbers[i]  # read once: another thread may write it
+        number += count if number < 0 else 0
+        there = 0 <= number < count
+        indices[i] = number if there else 0
+        if not there and bad < 0:
+            bad = i
+    return bad
+
+
+def part_numbers(bounds, offsets, numbers):
+    """Numbers within each sequence as numbers within the level.
+
+    Also the position of the first that is outside its sequence, or -1.
+    """
+    chosen = np.empty(len(numbers), np.int64)
+    return chosen, _part_numbers(bounds, offsets, numbers, chosen)
+
+
+@njit
+def _part_numbers(bounds, offsets, numbers, chosen):
+    bad = -1
+    for s in range(len(offsets) - 1):
+        for i in range(offsets[s], offsets[s + 1]):
+            number = numbers[i]  # read once: another thread may write it
+            there = 0 <= number < bounds[s + 1] - bounds[s]
+            chosen[i] = bounds[s] + number if there else 0
+            if not there and bad < 0:
+                bad = i
+    return bad
+
+
+_NONE = np.empty(0, np.int64)
+_MOST = np.iinfo(np.int64).max
+
+
+def range_bounds(bounds, ranges, starts, stops, by_lengths, wrap, clip):
+    """Starts and stops of the ranges of each sequence, in parts of its level, and their offsets: ``sequence_slice``.
+
+    Also the number of the first range that is not inside its sequence, or -1. ``ranges`` are the offsets of the ranges,
+    None for one per sequence; ``starts`` and ``stops`` may be None.
+    """
+    several, has_starts, has_stops = ranges is not None, starts is not None, stops is not None
+    ranges = bounds if ranges is None else ranges
+    count = ranges.item(-1) if several else len(bounds) - 1
+    first, last, cut = np.empty(count, np.int64), np.empty(count, np.int64), np.empty(count + 1, np.int64)
+    starts, stops = starts if has_starts else _NONE, stops if has_stops else _NONE
+    flags = several, has_starts, has_stops, by_lengths, bool(wrap), bool(clip)
+    bad = _range_bounds(bounds, ranges, starts, stops, flags, first, last, cut)
+    if bad < -1:
+        raise too_many(first, last, "the lengths of the ranges from starts to stops")
+    return first, last, cut, bad
+
+
+@njit
+def _range_bounds(bounds, ranges, starts, stops, flags, first, last, cut):
+    several, has_starts, has_stops, by_lengths, wrap, clip = flags
+    bad, cut[0], signs = -1, 0, np.int64(0)
+    for s in range(len(bounds) - 1):
+        count = bounds[s + 1] - bounds[s]
+        for k in range(ranges[s] if several else s, ranges[s + 1] if several else s + 1):
+            start = starts[k] if has_starts else 0
+            start += count if wrap and start < 0 else 0
+            given = stops[k] if has_stops else count  # read once: another thread may write it
+            stop, fits = given + (count if wrap and given < 0 else 0), True
+            if has_stops and by_lengths:
+                stop, fits = start + given if start <= 0 or given <= _MOST - start else _MOST, given >= 0
+            if clip:
+                start = min(max(start, 0), count)
+                stop = max(min(stop, count), start)
+            if fits and 0 <= start <= stop <= count:
+                first[k], last[k], cut[k + 1] = bounds[s] + start, bounds[s] + stop, plus(cut[k], stop - start)
+                signs |= cut[k + 1]
+            else:
+                first[k], last[k], cut[k + 1] = bounds[s], bounds[s], cut[k]
+                bad = k if bad < 0 else bad
+    return bad if bad >= 0 or signs >= 0 else -2
+
+
+def run_rows(starts, stops, count):
+    """The numbers of the rows of runs, ``count`` in all, run by run."""
+    rows = np.empty(count, np.int64)
+    _number_rows(starts, stops, rows)
+    return rows
+
+
+@njit
+def _number_rows(starts, stops, rows):
+    at = 0
+    for r in range(len(starts)):
+        for i in range(starts[r], stops[r]):
+            rows[at] = i
+            at += 1
