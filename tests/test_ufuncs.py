@@ -209,3 +209,27 @@ def test_values_resized_since_are_refused(t):
     for call in (lambda: t + 1, lambda: t + t, lambda: -t):
         with pytest.raises(lodkit.LoDError, match="make it anew"):
             call()
+
+
+def test_in_place(t):
+    for other in (2.0, t.with_values(np.full((3, 2), 2.0)), LoDTensor(np.full((3, 2), 2.0), LENGTHS)):
+        values, whole = t.values, t
+        expected = values + 2
+        whole += other
+        assert whole is t and t.values is values
+        np.testing.assert_array_equal(values, expected)
+    numbers = LoDTensor(np.array([1, 2, 3]), LENGTHS)
+    before = numbers.values.copy()
+    for refused in (lambda: np.add(numbers, 0.5, out=numbers), lambda: np.add(t, 1, out=numbers)):
+        with pytest.raises((TypeError, ValueError)):
+            refused()
+        np.testing.assert_array_equal(numbers.values, before)
+
+
+def test_an_error_behind_a_write_is_raised_once(t):
+    factors = t.with_values(np.array([[1e308, 2.0]] * 3))
+    with np.errstate(over="ignore"):
+        expected = t.values * factors.values
+    with np.errstate(over="raise"), pytest.raises(FloatingPointError):
+        np.multiply(t, factors, out=t)
+    np.testing.assert_array_equal(t.values, expected)

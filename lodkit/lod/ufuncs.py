@@ -111,16 +111,20 @@ def apply_function(function, args, kwargs):
             raise mismatch(name, like, other)
     rank = max(len(x.shape) for x in (like, *others))
     operands = [_operand(name, x, rank) for x in args]
-    _check_items(name, operands)
     if device_of(like) == "cuda":
+        _check_items(name, operands)
         if state.open and hooks.open_tapes():
             not_recorded(f"{name} on a GPU", "np.maximum, np.minimum and products with masks are")
         return like.with_values(_on_gpu(np.where, operands, (), {}))
-    if any(map(is_cpu_tensor, operands)):
-        from .tensor_ufuncs import where_of_tensors
+    try:
+        if any(map(is_cpu_tensor, operands)):
+            from .tensor_ufuncs import where_of_tensors
 
-        return like.with_values(where_of_tensors(*operands))
-    return like.with_values(np.where(*operands))
+            return like.with_values(where_of_tensors(*operands))
+        return like.with_values(np.where(*operands))
+    except (ValueError, RuntimeError):
+        _check_items(name, operands)  # which takes five times as long as np.where of a few numbers
+        raise
 
 
 def _clip(x, low=None, high=None, *, min=None, max=None):
