@@ -194,3 +194,20 @@ def test_a_tensor_with_levels_is_taken_as_the_error_says():
     with pytest.raises(lodkit.DTypeError, match=r"not int64; convert with \.astype\(np\.float32\), a tensor"):
         lodkit.sequence_softmax(scores)
     assert lodkit.sequence_softmax(scores.astype(np.float32)).same_lod(scores)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.complex64])
+@pytest.mark.parametrize("pool", ["sum", "max", "logsumexp"])
+def test_the_error_of_a_type_names_operator_and_input(dtype, pool):
+    table, bags = np.ones((3, 4), dtype), LoDTensor([0, 1, 2], [[2, 1]])
+    with pytest.raises(lodkit.DTypeError, match=rf"^embedding_bag: table: {pool} takes .*not {np.dtype(dtype)}"):
+        lodkit.embedding_bag(table, bags, pool=pool)
+    with pytest.raises(lodkit.DTypeError, match=rf"^sequence_pool: x: {pool} takes"):
+        lodkit.sequence_pool(LoDTensor(table, [[2, 1]]), pool=pool)
+
+
+def test_a_padded_array_of_more_dimensions_than_numpy_has():
+    values = np.ones((1, 2))
+    assert LoDTensor(values, [[1]] * 62).to_padded().shape == (1,) * 63 + (2,)
+    with pytest.raises(lodkit.LoDError, match=r"65 dimensions, of lod_level 63 .*at most 64; use to_list\(\)"):
+        LoDTensor(values, [[1]] * 63).to_padded()

@@ -103,7 +103,7 @@ class Check:
         text = f"{self.operator}: {self.name} must be {self.expected}, got {value!r}"
         if is_integer(value) and "integer" in self.expected and abs(int(value)) > MOST:
             return ValueError(f"{text}, which 64 bits do not hold")
-        return ValueError(text) if self.choices and isinstance(value, str) else TypeError(text)
+        return (ValueError if type(value) in map(type, self.choices or ()) else TypeError)(text)
 
 
 def _name_among(choices, dtype):

@@ -8,11 +8,13 @@ import numpy as np
 
 from ..arrays import array_of, is_cpu_tensor, is_integer, is_number, output, tensor_of
 from ..arrays.recorded import not_recorded, on_tape, tracked
-from ..errors import DTypeError
+from ..errors import DTypeError, LoDError
 from .copy_runs import copy_runs
 from .indexing import require_cpu
 from .levels import lengths_between
 from .offsets import longest_length
+
+MAX_DIMS = 64  # of NumPy's arrays
 
 
 def to_padded(t, pad_value, max_length):
@@ -26,6 +28,11 @@ def to_padded(t, pad_value, max_length):
     fill = _as_type(pad_value, values.dtype)
     if max_length is not None and (not is_integer(max_length) or max_length < 0):
         raise ValueError(f"max_length must be an integer >= 0, got {max_length!r}")
+    if (rank := last + values.ndim + 1) > MAX_DIMS:
+        raise LoDError(
+            f"to_padded would give an array of {rank} dimensions, of lod_level {last + 1} and values of {values.ndim}; "
+            f"NumPy's have at most {MAX_DIMS}; use to_list(), or pad an inner level: t.slice_in_level(...)"
+        )
     widths = [longest_length(offsets) for offsets in t._lod]
     widths[-1] = widths[-1] if max_length is None else int(max_length)
     item = values.shape[1:]

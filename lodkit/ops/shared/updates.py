@@ -66,6 +66,18 @@ def check_rule(**numbers):
             raise ValueError(f"{name.removeprefix('positive_')} must be {expected}, got {number}")
 
 
+def numbers_in(dtype, numbers):
+    """Numbers of an update in the type that a parameter computes in; those that it does not hold are refused."""
+    with np.errstate(over="ignore"):
+        made = np.array(numbers, dtype)
+    for number, kept in zip(numbers, made.tolist(), strict=True):
+        if math.isinf(kept) and not math.isinf(number):
+            raise ValueError(
+                f"{number} is more than {dtype} holds, in which the update computes; pass a smaller number"
+            )
+    return made
+
+
 def adjustment(
     on, grad, duplicates, lr, weight_decay=0.0, decoupled=False, maximize=False, clip_value=None, clip_norm=None
 ):

@@ -8,6 +8,7 @@ import numpy as np
 
 from ....arrays import AS_THEY_ARE, matrix, upcast, write_together
 from ....jit import settings
+from ....ops.shared.updates import numbers_in
 from .merge import runs_of, single_runs
 from .reduce import TILE, reduce_rows
 from .update_kernels import dense_kernel, rows_kernel, rowwise_kernel, spread_kernel, whole_width
@@ -25,7 +26,7 @@ def record_like(value):
 
 def rule_numbers(rule, dtype):
     """A rule's numbers, in the type that the parameter computes in."""
-    return np.array((*rule.numbers, *rule.adjust), dtype)
+    return numbers_in(dtype, (*rule.numbers, *rule.adjust))
 
 
 def update_all(rule, param, states, grad, taken=None):

@@ -6,6 +6,7 @@ import numpy as np
 
 from ....arrays.cuda import View, convert, copied, fill, iota, launch, view
 from ....errors import OutputError
+from ....ops.shared.updates import numbers_in
 from .gather import put_rows
 from .merge import runs_of
 from .offsets import Offsets
@@ -28,9 +29,10 @@ def single_runs(rows):
 
 def _rule_numbers(rule, param):
     """The rule's numbers and those of its adjustment, in the type that the parameter computes in."""
-    number = np.float64 if param.dtype == np.float64 else np.float32
-    numbers = (*rule.numbers, *(0.0,) * (NUMBERS - len(rule.numbers)), *(rule.adjust or (0.0,) * 4))
-    return [number(n) for n in numbers]
+    kind = np.dtype(np.float64 if param.dtype == np.float64 else np.float32)
+    return list(
+        numbers_in(kind, (*rule.numbers, *(0.0,) * (NUMBERS - len(rule.numbers)), *(rule.adjust or (0.0,) * 4)))
+    )
 
 
 def _three(param, states):
