@@ -220,6 +220,27 @@ def small_calls():
         small_updates(name)
 
 
+def small_tensors():
+    """Compare LoDTensors of 10 sequences with PyTorch's nested tensors, and with NumPy sequence by sequence."""
+    x, y = (rng.standard_normal((50, 16), dtype=np.float32) for _ in range(2))
+    t, u = (lodkit.LoDTensor(rows, [np.full(10, 5)]) for rows in (x, y))
+    add, pad = {"lodkit": lambda r: (t + u).values}, {"lodkit": lambda r: t.to_padded()}
+    join = {"lodkit": lambda r: lodkit.sequence_concat(t, u).values}
+    cuts = [slice(start, start + 5) for start in range(0, 50, 5)]
+    join["numpy concatenate"] = lambda r: np.concatenate([rows[cut] for cut in cuts for rows in (x, y)])
+    take = {"lodkit": lambda r: t[[7, 1]].values}
+    take["numpy concatenate"] = lambda r: np.concatenate([x[cuts[i]] for i in (7, 1)])
+    if torch:
+        offsets = torch.arange(0, 51, 5)
+        bounds = {"min_seqlen": 5, "max_seqlen": 5}  # else it pads to the number of all rows
+        a = torch.nested.nested_tensor_from_jagged(torch.from_numpy(x), offsets, **bounds)
+        b = torch.nested.nested_tensor_from_jagged(torch.from_numpy(y), a.offsets(), **bounds)
+        add["torch nested"] = lambda r: (a + b).values()
+        pad["torch nested"] = lambda r: torch.nested.to_padded_tensor(a, 0.0)
+    for name, calls in (("t + u", add), ("to_padded", pad), ("sequence_concat", join), ("t[[7, 1]]", take)):
+        measure(f"{name} 10 sequences of 5, width 16", calls, inner=INNER)
+
+
 def small_updates(name):
     p, value, rows = np.ones((100, 16), np.float32), np.ones((10, 16), np.float32), np.arange(10) * 7
     states = (np.ones_like(p),) if name == "adagrad" else ()
@@ -264,6 +285,7 @@ GROUPS = (
     *compare_bridge.GROUPS,
     *compare_torch_training.GROUPS,
     small_calls,
+    small_tensors,
     imports,
 )
 

@@ -241,13 +241,13 @@ def take_ranges(values, starts, stops, slots):
     """Concatenate ``values[starts[k]:stops[k]]``, to be rows ``slots[k]:slots[k + 1]``."""
     from .copy_runs import copy_runs
 
-    if on_tape(values):
-        return values[take_ranges(np.arange(len(values)), starts, stops, slots)]
-    if is_cpu_tensor(values):
-        if values.requires_grad and sys.modules["torch"].is_grad_enabled():
+    if type(values) is not np.ndarray:
+        tensor = is_cpu_tensor(values)
+        if on_tape(values) or (tensor and values.requires_grad and sys.modules["torch"].is_grad_enabled()):
             return values[take_ranges(np.arange(len(values)), starts, stops, slots)]
-        return tensor_of(take_ranges(array_of(values, "values", record=False), starts, stops, slots), values)
-    require_cpu(values, "selecting sequences")
+        if tensor:
+            return tensor_of(take_ranges(array_of(values, "values", record=False), starts, stops, slots), values)
+        require_cpu(values, "selecting sequences")
     out = output((slots.item(-1), *values.shape[1:]), values.dtype)
     copy_runs(values, (starts, stops), slots, out)
     return out
