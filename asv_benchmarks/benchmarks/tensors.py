@@ -26,8 +26,8 @@ class Calls:
         self.rows, self.lengths = rows, made(np.full(10, 5))
         self.x, self.bags = lodkit.LoDTensor(rows, [self.lengths]), lodkit.LoDTensor(ids, [self.lengths])
         self.sparse = lodkit.SelectedRows(ids, rows, 100)
-        for call in (self.time_sequence_pool, self.time_embedding_bag, self.time_sgd, self.time_sgd_of_rows):
-            call(values)
+        for name in filter(lambda name: name.startswith("time_"), dir(self)):
+            getattr(self, name)(values)
 
     def time_sequence_pool(self, values):
         lodkit.sequence_pool(self.x)
@@ -43,3 +43,15 @@ class Calls:
 
     def time_lod_tensor(self, values):
         lodkit.LoDTensor(self.rows, [self.lengths])
+
+    def time_add(self, values):
+        self.x + self.x
+
+    def time_select(self, values):
+        self.x[[7, 1]]
+
+    def time_to_padded(self, values):
+        self.x.to_padded()
+
+    def time_sequence_concat(self, values):
+        lodkit.sequence_concat(self.x, self.x)

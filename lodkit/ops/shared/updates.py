@@ -12,6 +12,7 @@ from ...errors import DTypeError, ShapeMismatchError
 from ...lod import SelectedRows
 from ..selected_rows import added
 
+TOO_MUCH = 2.0**128 - 2.0**103  # rounded to float32, this is infinite
 LEAST_DIVISOR = float(np.finfo(np.float32).smallest_normal)  # 0 / 0, with epsilon = 0, is no step
 Duplicates = Literal["merge", "sequential"]
 
@@ -68,14 +69,10 @@ def check_rule(**numbers):
 
 def numbers_in(dtype, numbers):
     """Numbers of an update in the type that a parameter computes in; those that it does not hold are refused."""
-    with np.errstate(over="ignore"):
-        made = np.array(numbers, dtype)
-    for number, kept in zip(numbers, made.tolist(), strict=True):
-        if math.isinf(kept) and not math.isinf(number):
-            raise ValueError(
-                f"{number} is more than {dtype} holds, in which the update computes; pass a smaller number"
-            )
-    return made
+    for number in numbers if dtype == np.float32 else ():
+        if TOO_MUCH <= abs(number) < math.inf:
+            raise ValueError(f"{number} is more than {dtype} holds, in which the update computes; pass a smaller one")
+    return np.array(numbers, dtype)
 
 
 def adjustment(
