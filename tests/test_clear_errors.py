@@ -211,3 +211,13 @@ def test_a_padded_array_of_more_dimensions_than_numpy_has():
     assert LoDTensor(values, [[1]] * 62).to_padded().shape == (1,) * 63 + (2,)
     with pytest.raises(lodkit.LoDError, match=r"65 dimensions, of lod_level 63 .*at most 64; use to_list\(\)"):
         LoDTensor(values, [[1]] * 63).to_padded()
+
+
+def test_the_type_of_an_error_follows_the_choices():
+    x = LoDTensor(np.ones(3), [[3]])
+    for wrong in ("bad", np.str_("bad")):
+        with pytest.raises(ValueError, match="pool must be one of"):
+            lodkit.sequence_pool(x, pool=wrong)
+    for wrong, error in ((3, ValueError), (np.int64(3), ValueError), ("8", TypeError), (True, TypeError)):
+        with pytest.raises(error, match="bits must be one of"):
+            lodkit.quantize_rows(np.ones((2, 2), np.float32), bits=wrong)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lodkit import DeviceError, LoDError, LoDLevelError, LoDTensor, SegmentIdError, concat
+from lodkit import DeviceError, DTypeError, LoDError, LoDLevelError, LoDTensor, SegmentIdError, concat
 
 LENGTHS = [[3, 1, 2], [3, 2, 4, 1, 2, 3]]
 
@@ -43,7 +43,7 @@ def test_from_padded_cuts_trailing_rows_only():
     assert nan.lengths().tolist() == [3]
     with pytest.raises(TypeError, match="lengths or pad_value"):
         LoDTensor.from_padded(padded)
-    with pytest.raises(LoDError, match="length 4 at position 1 exceeds the padded width 3"):
+    with pytest.raises(LoDError, match=r"lengths\[1\] = 4 exceeds the padded width 3; a length counts"):
         LoDTensor.from_padded(padded, [0, 4])
     with pytest.raises(LoDError, match="1 lengths for 2"):
         LoDTensor.from_padded(padded, [1])
@@ -138,3 +138,21 @@ def test_devices():
     assert t.to("cpu") is t
     with pytest.raises(ValueError, match="device must be"):
         t.to("tpu")
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int64", "bool"])
+def test_padding_is_found_that_was_put_there(dtype):
+    t = LoDTensor(np.ones(3, dtype), [[1, 0, 2]])
+    pad = 0 if dtype == "bool" else np.float64(3) if dtype == "int64" else np.float64(0.1)
+    assert LoDTensor.from_padded(t.to_padded(pad), pad_value=pad).equals(t)
+
+
+def test_padding_that_the_type_of_the_values_does_not_hold():
+    for dtype, pad in (("float32", 1e300), ("float16", 1e5), ("int8", 300), ("bool", 2), ("int64", 2.0**63)):
+        t = LoDTensor(np.ones(1, dtype), [[1, 0]])
+        with pytest.raises(DTypeError, match=f"{dtype} cannot hold pad_value"):
+            t.to_padded(pad)
+        with pytest.raises(DTypeError, match=f"{dtype} cannot hold pad_value"):
+            LoDTensor.from_padded(np.ones((1, 2), dtype), pad_value=pad)
+    numbers = np.array([[1, 2**53 + 1]])
+    assert LoDTensor.from_padded(numbers, pad_value=2.0**53).lengths().tolist() == [2]

@@ -231,9 +231,11 @@ def test_the_most_iterations_leave_steps_to_come(kind):
 def test_numbers_that_the_type_of_a_parameter_does_not_hold(sparse):
     param, value = np.ones((3, 2), np.float32), np.ones((3, 2), np.float32)
     grad = lodkit.SelectedRows([0, 2, 2], value, 3) if sparse else value
-    with pytest.raises(ValueError, match=r"1e\+39 is more than float32 holds"):
+    with pytest.raises(ValueError, match=r"makes 1e\+39, outside what float32 holds"):
         lodkit.sgd(param, grad, lr=1e39)
     assert (param == 1).all()
+    lodkit.sgd(param, grad, lr=0.1, clip_value=1e39)
+    assert param.min() < 1
     wide, value = param.astype(np.float64), value.astype(np.float64)
     lodkit.sgd(wide, lodkit.SelectedRows([0], value[:1], 3) if sparse else value, lr=1e39)
     assert wide.min() == -1e39

@@ -226,10 +226,30 @@ def test_in_place(t):
         np.testing.assert_array_equal(numbers.values, before)
 
 
-def test_an_error_behind_a_write_is_raised_once(t):
-    factors = t.with_values(np.array([[1e308, 2.0]] * 3))
-    with np.errstate(over="ignore"):
-        expected = t.values * factors.values
-    with np.errstate(over="raise"), pytest.raises(FloatingPointError):
-        np.multiply(t, factors, out=t)
-    np.testing.assert_array_equal(t.values, expected)
+def refuse(kind, flag):
+    raise ValueError("refused")
+
+
+@pytest.mark.parametrize(
+    ("ufunc", "numbers", "by", "handling"),
+    [
+        (np.multiply, [1.0, 2.0, 3.0], [2.0, 3.0, 1e308], {"over": "raise"}),
+        (np.multiply, [1.0, 2.0, 3.0], [2.0, 3.0, 1e308], {"over": "call", "call": refuse}),
+        (np.power, [2, 2, 2], [2, 2, -1], {}),
+    ],
+)
+def test_what_raises_in_place_leaves_what_it_leaves_in_numpy(ufunc, numbers, by, handling):
+    """It may raise behind writes, which are not made twice."""
+    plain, t = np.array(numbers), LoDTensor(np.array(numbers), LENGTHS)
+    with np.errstate(**handling):
+        with pytest.raises((ValueError, FloatingPointError)) as expected:
+            ufunc(plain, by, out=plain)
+        with pytest.raises(expected.type):
+            ufunc(t, LoDTensor(np.array(by), LENGTHS), out=t)
+    np.testing.assert_array_equal(t.values, plain)
+
+
+def test_objects_are_no_values(t):
+    for function in (lambda x: [x], str):
+        with pytest.raises(lodkit.DTypeError):
+            np.frompyfunc(function, 1, 1)(t)

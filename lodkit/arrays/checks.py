@@ -103,7 +103,9 @@ class Check:
         text = f"{self.operator}: {self.name} must be {self.expected}, got {value!r}"
         if is_integer(value) and "integer" in self.expected and abs(int(value)) > MOST:
             return ValueError(f"{text}, which 64 bits do not hold")
-        return (ValueError if type(value) in map(type, self.choices or ()) else TypeError)(text)
+        kinds = tuple(map(type, self.choices or ()))
+        alike = isinstance(value, kinds) and not isinstance(value, bool)
+        return (ValueError if alike or (int in kinds and is_integer(value)) else TypeError)(text)
 
 
 def _name_among(choices, dtype):

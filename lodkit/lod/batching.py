@@ -15,7 +15,7 @@ from ..arrays.sizes import size_product
 from ..arrays.types import ArrayLike, Integer
 from ..errors import LoDMismatchError, RowIndexError
 from ..tracebacks import surface
-from .joining import joined_rows
+from .joining import joined_rows, rows_of
 from .large import needs_memory
 from .levels import end_to_end
 from .lod_tensor import LoDTensor
@@ -206,7 +206,7 @@ def batches(t, *labels, size, seed=None, bucket=False):
     if not isinstance(t, LoDTensor) and not isinstance(t, Batch):
         raise TypeError(f"batches takes a LoDTensor, got {type(t).__name__}; wrap an array in LoDTensor(x)")
     labels = [
-        x if isinstance(x, LoDTensor | Batch) or is_cpu_tensor(x) else from_lists(x, f"labels[{i}]")
+        x if isinstance(x, LoDTensor | Batch) or is_cpu_tensor(x) else rows_of(x, f"labels[{i}]")
         for i, x in enumerate(labels)
     ]
     for i, x in enumerate(labels):

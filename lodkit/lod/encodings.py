@@ -114,16 +114,19 @@ class Conversions(Familiar):
         if lengths is None:
             if pad_value is None:
                 raise TypeError("from_padded needs lengths or pad_value= to tell data from padding")
-            from .padded import check_pad_value
+            from .padded import padding_of
 
-            lengths = _data_lengths(padded, check_pad_value(pad_value))
+            lengths = _data_lengths(padded, padding_of(pad_value, padded.dtype))
         offsets = _levels.one_level(lengths, "lengths")
         if len(offsets) - 1 != count:
-            raise LoDError(f"{len(offsets) - 1} lengths for {count} padded sequences")
+            raise LoDError(f"from_padded: {len(offsets) - 1} lengths for {count} padded sequences; give one for each")
         if compiled().longest_length(offsets) > width:
             lengths = lengths_between(offsets)
             i = int(np.argmax(lengths))
-            raise LoDError(f"length {lengths[i]} at position {i} exceeds the padded width {width}")
+            raise LoDError(
+                f"from_padded: lengths[{i}] = {lengths[i]} exceeds the padded width {width}; a length counts the rows "
+                "that are data"
+            )
         from .copy_runs import copy_runs
 
         values = output((offsets.item(-1), *padded.shape[2:]), padded.dtype)

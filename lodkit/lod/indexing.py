@@ -11,7 +11,18 @@ from typing import Any, Self, overload
 
 import numpy as np
 
-from ..arrays import array_of, from_lists, integers, is_cpu_tensor, is_integer, is_tensor, output, remedy_for, tensor_of
+from ..arrays import (
+    array_of,
+    from_lists,
+    integers,
+    is_cpu_tensor,
+    is_integer,
+    is_tensor,
+    output,
+    plain_array,
+    remedy_for,
+    tensor_of,
+)
 from ..arrays.recorded import not_recorded, on_tape, tracked
 from ..arrays.sizes import memory_for
 from ..arrays.types import Array, Integer, Values
@@ -279,7 +290,8 @@ def _checked(i, count, level, branch):
 
 def _indices(key, count):
     """Convert an index array or a mask to non-negative indices."""
-    key = from_lists(key, "sequence indices") if len(key) else np.empty(0, np.int64)
+    key = plain_array(key, "indices") if isinstance(key, np.ndarray) else from_lists(key, "sequence indices")
+    key = key if len(key) else np.empty(0, np.int64)
     if key.ndim != 1:
         raise LoDError(f"an index array must be one-dimensional, got shape {key.shape}")
     if key.dtype == bool:

@@ -25,7 +25,7 @@ def to_padded(t, pad_value, max_length):
     require_cpu(values, "to_padded")
     if on_tape(tracked(values)):
         not_recorded("to_padded", "lodkit.sequence_pad is")
-    fill = _as_type(pad_value, values.dtype)
+    fill = padding_of(pad_value, values.dtype)
     if max_length is not None and (not is_integer(max_length) or max_length < 0):
         raise ValueError(f"max_length must be an integer >= 0, got {max_length!r}")
     if (rank := last + values.ndim + 1) > MAX_DIMS:
@@ -43,23 +43,18 @@ def to_padded(t, pad_value, max_length):
     return out
 
 
-def _as_type(pad_value, dtype):
-    """Padding as a number of a type that has it."""
-    check_pad_value(pad_value)
+def padding_of(pad_value, dtype):
+    """Padding, a real number, in the type of the values; DTypeError if that does not hold it."""
+    if not is_number(pad_value):
+        raise TypeError(f"pad_value must be a number, got {pad_value!r:.80}; of float64, as pad_value=0.0")
     if type(pad_value) is int and pad_value == 0:
         return 0
-    with np.errstate(invalid="ignore"):
-        fill = np.asarray(pad_value).astype(dtype)
-    if dtype.kind in "iu" and (fill != pad_value).any():
+    with np.errstate(invalid="ignore", over="ignore"):
+        fill = np.asarray(pad_value).astype(dtype)[()]
+    lost = np.isinf(fill) and not np.isinf(pad_value) if dtype.kind in "fc" else fill != pad_value
+    if lost and dtype.kind in "biufc":
         raise DTypeError(f"{dtype} cannot hold pad_value {pad_value}; convert with .astype(...)")
-    return fill[()]
-
-
-def check_pad_value(pad_value):
-    """Return padding; raise unless it is a real number."""
-    if not is_number(pad_value):
-        raise TypeError(f"pad_value must be a number, got {pad_value!r}")
-    return pad_value
+    return fill
 
 
 def _runs_of_cells(levels, widths, cells):

@@ -6,7 +6,7 @@ import operator
 
 import numpy as np
 
-from ..arrays import device_of, dtype_of, from_lists, holds_rows, is_cpu_tensor
+from ..arrays import device_of, dtype_of, from_lists, holds_rows, is_cpu_tensor, plain_array
 from ..arrays.recorded import UFUNCS, Function, hooks, not_recorded, partials, reshape_rule, state, tracked
 from ..errors import DeviceError, DTypeError, NoKernelError, ShapeMismatchError
 from .levels import mismatch
@@ -88,11 +88,16 @@ def apply(ufunc, method, inputs, out=None, **kwargs):
             _check_items(name, operands)
             raise
         except OverflowError as error:
-            raise DTypeError(f"{name}: {error}; pass a float in place of an integer of more than 64 bits") from error
+            raise _too_large(name, error) from error
     if not isinstance(made, tuple):
         return outs[0] if outs else like.with_values(made)
     outs = outs or [None] * len(made)
     return tuple(like.with_values(m) if o is None else o for o, m in zip(outs, made, strict=True))
+
+
+def _too_large(name, error):
+    """The error for an integer that no type of the values holds."""
+    return DTypeError(f"{name}: {error}; convert the values with .astype(...), or pass a float")
 
 
 def apply_function(function, args, kwargs):
@@ -105,6 +110,12 @@ def apply_function(function, args, kwargs):
             f"{name} of a LoDTensor: lodkit.sequence_pool(t) and other operators work along sequences; or use t.values "
             "(all rows) or t.to_padded()"
         )
+    for i, x in enumerate(args):
+        if not _fits(x):
+            raise TypeError(f"{name} takes LoDTensors, arrays and numbers, got {type(x).__name__} as argument {i}")
+    args = [
+        plain_array(x, f"argument {i} of {name}") if isinstance(x, np.ma.MaskedArray) else x for i, x in enumerate(args)
+    ]
     like, *others = (x for x in args if isinstance(x, LoDTensor))
     for other in others:
         if not like.same_lod(other):
@@ -122,13 +133,21 @@ def apply_function(function, args, kwargs):
 
             return like.with_values(where_of_tensors(*operands))
         return like.with_values(np.where(*operands))
+    except OverflowError as error:
+        raise _too_large(name, error) from error
     except (ValueError, RuntimeError):
         _check_items(name, operands)  # which takes five times as long as np.where of a few numbers
         raise
 
 
-def _clip(x, low=None, high=None, *, min=None, max=None):
-    low, high = (min if low is None else low), (max if high is None else high)
+def _clip(x, a_min=None, a_max=None, out=None, *, min=None, max=None, **options):
+    if out is not None or options:
+        raise TypeError(f"np.clip of a LoDTensor takes no {', '.join(options) or 'out'}=; clip t.values")
+    if (min is not None and a_min is not None) or (max is not None and a_max is not None):
+        raise ValueError("np.clip: give a_min and a_max, or min= and max=, not both")
+    low, high = (min if a_min is None else a_min), (max if a_max is None else a_max)
+    if low is None and high is None:
+        return x.copy()
     x = x if low is None else np.maximum(x, low)
     return x if high is None else np.minimum(x, high)
 

@@ -21,8 +21,9 @@ def explain(op, inputs, attrs, error):
     text = str(error)
     if not hasattr(op, "inputs"):  # a function of the array API on a tape
         return None
-    if isinstance(error, DTypeError) and op.name not in text:
-        return _of_type(op, names_of(op, inputs), inputs, text)
+    if type(error) is DTypeError and text.split(" ", 1)[0] in {**op.defaults, **attrs}.values():
+        # A reduction, which an attribute names, refuses the type of what it reduces: the first input.
+        return DTypeError(f"{op.name}: {names_of(op, inputs)[0]}: {text}")
     if isinstance(error, LodkitError) and (not isinstance(error, SizeError) or text.startswith(f"{op.name}: ")):
         return None
     if isinstance(error, TypeError) and (misnamed := by_position(op, attrs)):
@@ -45,14 +46,6 @@ def by_position(op, attrs):
         f"{op.name}: {' and '.join(given)} {are} positional, pass {them} without {', '.join(f'{n}=' for n in given)}; "
         f"it takes {op.signature}"
     )
-
-
-def _of_type(op, names, inputs, text):
-    """Name the operator, and the input that has the type, in the error of a step that knows neither."""
-    if text.split()[0] in names:
-        return None
-    found = [n for n, x in zip(names, inputs, strict=False) if f" {getattr(numbers_of(x), 'dtype', None)}" in text]
-    return DTypeError(": ".join([op.name, *found[:1], text]))
 
 
 def _uneven(op, name, x):

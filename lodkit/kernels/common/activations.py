@@ -1,4 +1,4 @@
-"""Kernels of lodkit/ops/activations.py: the array library's own arithmetic."""
+"""Kernels of lodkit/ops/activations.py: the array library's own arithmetic, except for softmax on the CPU."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""CPU kernels of lodkit/ops/dense.py: NumPy's own routines, without double precision where none is needed."""
+"""CPU kernels of lodkit/ops/dense.py: NumPy's own routines, without double precision where none is needed; softmax is
+that of sequences.
+"""
 
 from __future__ import annotations
 

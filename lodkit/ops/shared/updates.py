@@ -67,12 +67,19 @@ def check_rule(**numbers):
             raise ValueError(f"{name.removeprefix('positive_')} must be {expected}, got {number}")
 
 
-def numbers_in(dtype, numbers):
-    """Numbers of an update in the type that a parameter computes in; those that it does not hold are refused."""
-    for number in numbers if dtype == np.float32 else ():
-        if TOO_MUCH <= abs(number) < math.inf:
-            raise ValueError(f"{number} is more than {dtype} holds, in which the update computes; pass a smaller one")
-    return np.array(numbers, dtype)
+def numbers_in(dtype, numbers, adjust=()):
+    """Numbers of an update, and of its ``adjustment``, in the type that a parameter computes in.
+
+    Those that it does not hold are refused; a bound of gradients that is one of them bounds nothing.
+    """
+    if dtype == np.float32:
+        for number in (*numbers, *adjust[:3]):
+            if TOO_MUCH <= abs(number) < math.inf:
+                source = "lr, or another number of the update, makes"
+                raise ValueError(f"{source} {number}, outside what {dtype} holds; pass smaller ones")
+        if adjust and adjust[3] >= TOO_MUCH:
+            adjust = *adjust[:3], math.inf
+    return np.array((*numbers, *adjust), dtype)
 
 
 def adjustment(

@@ -26,7 +26,7 @@ def record_like(value):
 
 def rule_numbers(rule, dtype):
     """A rule's numbers, in the type that the parameter computes in."""
-    return numbers_in(dtype, (*rule.numbers, *rule.adjust))
+    return numbers_in(dtype, rule.numbers, rule.adjust)
 
 
 def update_all(rule, param, states, grad, taken=None):

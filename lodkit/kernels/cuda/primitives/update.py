@@ -30,8 +30,8 @@ def single_runs(rows):
 def _rule_numbers(rule, param):
     """The rule's numbers and those of its adjustment, in the type that the parameter computes in."""
     kind = np.dtype(np.float64 if param.dtype == np.float64 else np.float32)
-    numbers = (*rule.numbers, *(0.0,) * (NUMBERS - len(rule.numbers)), *(rule.adjust or (0.0,) * 4))
-    return list(numbers_in(kind, numbers))
+    numbers = (*rule.numbers, *(0.0,) * (NUMBERS - len(rule.numbers)))
+    return list(numbers_in(kind, numbers, rule.adjust or (0.0,) * 4))
 
 
 def _three(param, states):
