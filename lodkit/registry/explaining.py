@@ -21,7 +21,8 @@ def explain(op, inputs, attrs, error):
     text = str(error)
     if not hasattr(op, "inputs"):  # a function of the array API on a tape
         return None
-    if type(error) is DTypeError and text.split(" ", 1)[0] in {**op.defaults, **attrs}.values():
+    words = {x for x in {**op.defaults, **attrs}.values() if isinstance(x, str)}
+    if type(error) is DTypeError and text.split(" ", 1)[0] in words:
         # A reduction, which an attribute names, refuses the type of what it reduces: the first input.
         return DTypeError(f"{op.name}: {names_of(op, inputs)[0]}: {text}")
     if isinstance(error, LodkitError) and (not isinstance(error, SizeError) or text.startswith(f"{op.name}: ")):
