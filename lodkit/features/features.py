@@ -9,7 +9,7 @@ from typing import Any, Literal, Self, overload
 import numpy as np
 
 from .. import ops
-from ..arrays import integers, is_array
+from ..arrays import from_lists, integers, is_array
 from ..arrays.sizes import total_size
 from ..arrays.types import Array, ArrayLike, DenseLike, Device, Values
 from ..errors import LoDError, LoDMismatchError
@@ -88,7 +88,7 @@ class Features(Batch, Conversions):
         if map_keys is not None:
             if values_lengths is None:
                 raise LoDError("map_keys need values_lengths, the number of entries per key")
-            map_keys = map_keys if is_array(map_keys) else check_vector(np.asarray(map_keys), "map_keys")
+            map_keys = map_keys if is_array(map_keys) else check_vector(from_lists(map_keys, "map_keys"), "map_keys")
             map_keys = integers(map_keys, "map_keys") if isinstance(map_keys, np.ndarray) else map_keys
             if map_keys.ndim != 1:
                 raise LoDError(f"map_keys must be one-dimensional, got shape {tuple(map_keys.shape)}")
