@@ -101,8 +101,8 @@ def move_runs(source, place, out):
 def append_runs(xs, bounds, offsets, out):
     """Fill rows ``offsets[s]:offsets[s + 1]`` of ``out`` with run s of every array, one behind another.
 
-    Run s of ``xs[k]`` is its rows ``bounds[k][s]:bounds[k][s + 1]``. By one thread, in fewer steps than ``move_runs``; all
-    offsets are C-contiguous int64.
+    Run s of ``xs[k]`` is its rows ``bounds[k][s]:bounds[k][s + 1]``. By one thread, in fewer steps than ``move_runs``;
+    all offsets are C-contiguous int64.
     """
     if out.nbytes:
         size, target, to = out.nbytes // len(out), np.frombuffer(out, _BYTE), offsets[:-1].copy()
