@@ -39,7 +39,7 @@ class Arithmetic(np.lib.mixins.NDArrayOperatorsMixin):
 
 
 def _computed(ufunc, inputs, out=None):
-    """``ufuncs.apply`` for numbers and NumPy's arrays of one rank, in a fifth of its time for 50 rows.
+    """``ufuncs.apply`` for numbers and NumPy's arrays of one rank, in a quarter of its time for 50 rows.
 
     None for other inputs, and for those that a ufunc refuses: ``apply`` names what is wrong. Nothing was written then:
     a result for ``out`` is copied.

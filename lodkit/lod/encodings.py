@@ -114,9 +114,7 @@ class Conversions(Familiar):
         if lengths is None:
             if pad_value is None:
                 raise TypeError("from_padded needs lengths or pad_value= to tell data from padding")
-            from .padded import padding_of
-
-            lengths = _data_lengths(padded, padding_of(pad_value, padded.dtype))
+            lengths = _data_lengths(padded, compiled("padded").padding_of(pad_value, padded.dtype))
         offsets = _levels.one_level(lengths, "lengths")
         if len(offsets) - 1 != count:
             raise LoDError(f"from_padded: {len(offsets) - 1} lengths for {count} padded sequences; give one for each")
@@ -127,10 +125,8 @@ class Conversions(Familiar):
                 f"from_padded: lengths[{i}] = {lengths[i]} exceeds the padded width {width}; a length counts the rows "
                 "that are data"
             )
-        from .copy_runs import copy_runs
-
         values = output((offsets.item(-1), *padded.shape[2:]), padded.dtype)
-        copy_runs(padded.reshape(count * width, *padded.shape[2:]), width, offsets, values)
+        compiled("copy_runs").copy_runs(padded.reshape(count * width, *padded.shape[2:]), width, offsets, values)
         return cls._wrap(values, (offsets,))
 
     @classmethod
@@ -234,9 +230,7 @@ class Conversions(Familiar):
         array
             ``(sequences, *widths, *item)``, of the values' library.
         """
-        from .padded import to_padded
-
-        return to_padded(self, pad_value, max_length)
+        return compiled("padded").to_padded(self, pad_value, max_length)
 
     def to_uniform(self) -> Values:
         """Return ``values`` with one axis per level, without a copy; lengths of a level must be equal."""

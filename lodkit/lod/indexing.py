@@ -250,8 +250,6 @@ def first_branches(t, count=None):
 
 def take_ranges(values, starts, stops, slots):
     """Concatenate ``values[starts[k]:stops[k]]``, to be rows ``slots[k]:slots[k + 1]``."""
-    from .copy_runs import copy_runs
-
     if type(values) is not np.ndarray:
         tensor = is_cpu_tensor(values)
         if on_tape(values) or (tensor and values.requires_grad and sys.modules["torch"].is_grad_enabled()):
@@ -260,7 +258,7 @@ def take_ranges(values, starts, stops, slots):
             return tensor_of(take_ranges(array_of(values, "values", record=False), starts, stops, slots), values)
         require_cpu(values, "selecting sequences")
     out = output((slots.item(-1), *values.shape[1:]), values.dtype)
-    copy_runs(values, (starts, stops), slots, out)
+    compiled("copy_runs").copy_runs(values, (starts, stops), slots, out)
     return out
 
 
@@ -298,10 +296,8 @@ def _indices(key, count):
         if len(key) != count:
             raise RowIndexError(f"boolean mask has {len(key)} entries for {count} sequences")
         return np.flatnonzero(key)
-    from .selection import indices_within
-
     numbers = integers(key, "sequence indices")
-    indices, bad = indices_within(numbers, count)
+    indices, bad = compiled("selection").indices_within(numbers, count)
     if bad >= 0:
         place = f"sequence index {numbers[bad]} at position {bad}"
         raise RowIndexError(f"{place} is out of range for {count} sequences")

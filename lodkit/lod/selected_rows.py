@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
 import typing
@@ -13,6 +14,7 @@ from ..arrays.checks import is_plain_number
 from ..arrays.recorded import not_recorded, on_tape, plain_view, tracked
 from ..arrays.types import ArrayLike, DenseLike, Device, Integer, Number, Values
 from ..errors import DTypeError
+from ..loading import load
 from ..public import public
 from ..tracebacks import shorten
 from .coordinates import Coordinates
@@ -23,6 +25,11 @@ from .numba_types import numba_types
 from .row_numbers import checked_parts
 
 _new, _set = object.__new__, object.__setattr__
+
+
+@functools.cache  # an import statement in a function takes 2 us per call
+def _operators():
+    return load("..ops.selected_rows", __package__)
 
 
 @public
@@ -155,15 +162,11 @@ class SelectedRows(Coordinates):
         """Return sorted, unique rows with duplicates summed; itself if merged."""
         if self.is_merged:
             return self
-        from ..ops.selected_rows import merge_selected_rows
-
-        return merge_selected_rows(self)
+        return _operators().merge_selected_rows(self)
 
     def to_dense(self) -> Values:
         """Return the dense array, ``(height, *item)``."""
-        from ..ops.selected_rows import selected_rows_to_dense
-
-        return selected_rows_to_dense(self)
+        return _operators().selected_rows_to_dense(self)
 
     @needs_memory
     def norm(self) -> float:
@@ -201,9 +204,7 @@ class SelectedRows(Coordinates):
 
     def __add__(self, other):
         if isinstance(other, SelectedRows) or holds_rows(other):
-            from ..ops.selected_rows import sum as add
-
-            return add(self, other)
+            return _operators().sum(self, other)
         return NotImplemented
 
     __radd__ = __add__

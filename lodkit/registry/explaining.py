@@ -21,9 +21,7 @@ def explain(op, inputs, attrs, error):
     text = str(error)
     if not hasattr(op, "inputs"):  # a function of the array API on a tape
         return None
-    words = {x for x in {**op.defaults, **attrs}.values() if isinstance(x, str)}
-    if type(error) is DTypeError and text.split(" ", 1)[0] in words:
-        # A reduction, which an attribute names, refuses the type of what it reduces: the first input.
+    if type(error) is DTypeError and _of_reduction(op, attrs, text):  # it refuses the first input
         return DTypeError(f"{op.name}: {names_of(op, inputs)[0]}: {text}")
     if isinstance(error, LodkitError) and (not isinstance(error, SizeError) or text.startswith(f"{op.name}: ")):
         return None
@@ -47,6 +45,11 @@ def by_position(op, attrs):
         f"{op.name}: {' and '.join(given)} {are} positional, pass {them} without {', '.join(f'{n}=' for n in given)}; "
         f"it takes {op.signature}"
     )
+
+
+def _of_reduction(op, attrs, text):
+    """Whether the first word of an error is a reduction, which an attribute names."""
+    return any(isinstance(x, str) and text.startswith(f"{x} ") for x in {**op.defaults, **attrs}.values())
 
 
 def _uneven(op, name, x):

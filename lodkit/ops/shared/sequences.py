@@ -8,6 +8,7 @@ from ...arrays import cast_to, check_gradient, check_values, dtype_of, integers,
 from ...errors import DTypeError, LoDError, LoDLevelError, LoDMismatchError, RowIndexError, ShapeMismatchError
 from ...lod import LoDTensor, values_of
 from ...lod.batching import concat
+from ...lod.levels import equal
 
 
 def is_ragged(x):
@@ -74,7 +75,7 @@ def _check_above(name, first, x, i, kept, why):
     """Check that input ``i`` has the levels that joining keeps of the first."""
     for level in range(kept):
         a, b = first._lod[level], x._lod[level]
-        if a is not b and not np.array_equal(a, b):
+        if a is not b and not equal(a, b):
             at = int(np.argmax(np.diff(a) != np.diff(b)))
             raise LoDMismatchError(
                 f"{name}: {why}, so level {level} must be that of input 0; "
@@ -125,7 +126,7 @@ def check_slices(x, starts, stops, level):
                 f"sequence_slice: {name} has lod_level {given.lod_level} and {len(given)} lists; "
                 f"give one level, a list of ranges for each of the {count} sequences"
             )
-        if not np.array_equal(offsets, given._lod[0]):
+        if not equal(offsets, given._lod[0]):
             raise LoDMismatchError("sequence_slice: starts and stops list different numbers of ranges")
     ranges = int(offsets[-1])
     return *(_one_a_range(name, given, count, ranges, offsets) for name, given in named), offsets
