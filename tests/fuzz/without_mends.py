@@ -41,8 +41,8 @@ CHANGES = {
     ),
     "offsets and rows handed out as copies": (
         "lod/levels.py",
-        "    data = array.tobytes()\n    return partial(",
-        "    return lambda: array\n    return partial(",
+        "    data = array.tobytes()\n    return functools.partial(",
+        "    return lambda: array\n    return functools.partial(",
     ),
     "rows that fit the structure, after an array was resized": (
         "registry/operators.py",
