@@ -56,10 +56,15 @@ def njit(function=None, /, **options):
 
 
 def _entry(compiled, *args):
+    return code_for(compiled, tuple(map(numba.typeof, args)))
+
+
+def code_for(compiled, kinds):
+    """The code of a dispatcher for arguments of these types; the function itself where nothing is compiled."""
     if not hasattr(compiled, "compile"):
         return compiled
-    code = compiled.compile(tuple(map(numba.typeof, args)))
-    return functools.partial(_checked, code, _layouts(args)) if config.BOUNDSCHECK else code
+    code = compiled.compile(kinds)
+    return functools.partial(_checked, code, _layouts(kinds)) if config.BOUNDSCHECK else code
 
 
 def _compile(compiled, compile_types, given):
@@ -139,15 +144,15 @@ def parallel_kernel(function):
     return kernel
 
 
-def _layouts(args):
-    """What compiled code takes for granted of its arguments' types."""
-    kinds = map(numba.typeof, args)
+def _layouts(kinds):
+    """What compiled code takes for granted of types."""
     return [(k.dtype, k.ndim, k.layout) if isinstance(k, numba.types.Array) else str(k) for k in kinds]
 
 
 def _checked(code, layouts, *args):
-    if _layouts(args) != layouts:
-        raise TypeError(f"code for {layouts} was called with {_layouts(args)}")
+    found = _layouts(map(numba.typeof, args))
+    if found != layouts:
+        raise TypeError(f"code for {layouts} was called with {found}")
     return code(*args)
 
 

@@ -118,7 +118,7 @@ class Conversions(Familiar):
         offsets = _levels.one_level(lengths, "lengths")
         if len(offsets) - 1 != count:
             raise LoDError(f"from_padded: {len(offsets) - 1} lengths for {count} padded sequences; give one for each")
-        if compiled().longest_length(offsets) > width:
+        if compiled().longest_length.code(offsets) > width:
             lengths = lengths_between(offsets)
             i = int(np.argmax(lengths))
             raise LoDError(

@@ -211,15 +211,14 @@ class Indexing:
     def _select(self, indices):
         """Return a copy of the sequences at these indices."""
         starts, stops, count, levels = indices, indices + 1, len(indices), []
+        to = None if self._lod else np.arange(count)
         for level, offsets in enumerate(self._lod):
-            cut, starts, stops = compiled().cut_parts(offsets, starts, stops, count, "t[indices]", level)
+            cut, starts, stops, to = compiled().cut_parts(offsets, starts, stops, count, "t[indices]", level)
             levels.append(frozen(cut))
             count = cut.item(-1)
         if self._whole() is None:
             return self._wrap(None, tuple(levels))
-        one = len(levels) == 1  # then its offsets are those of the runs of rows
-        slots = levels[0] if one else compiled().lengths_to_offsets(stops - starts, "the rows that t[indices] takes")
-        return self._wrap(take_ranges(tracked(self._values), starts, stops, slots), tuple(levels))
+        return self._wrap(take_runs(tracked(self._values), (starts, stops, to), count), tuple(levels))
 
     def _need_values(self):
         if self._values is None:
@@ -248,17 +247,17 @@ def first_branches(t, count=None):
     return branches
 
 
-def take_ranges(values, starts, stops, slots):
-    """Concatenate ``values[starts[k]:stops[k]]``, to be rows ``slots[k]:slots[k + 1]``."""
+def take_runs(values, place, count):
+    """Copy runs of rows to their places, as ``move_runs``, in a new array of ``count`` rows, which they fill."""
     if type(values) is not np.ndarray:
         tensor = is_cpu_tensor(values)
         if on_tape(values) or (tensor and values.requires_grad and sys.modules["torch"].is_grad_enabled()):
-            return values[take_ranges(np.arange(len(values)), starts, stops, slots)]
+            return values[take_runs(np.arange(len(values)), place, count)]
         if tensor:
-            return tensor_of(take_ranges(array_of(values, "values", record=False), starts, stops, slots), values)
+            return tensor_of(take_runs(array_of(values, "values", record=False), place, count), values)
         require_cpu(values, "selecting sequences")
-    out = output((slots.item(-1), *values.shape[1:]), values.dtype)
-    compiled("copy_runs").copy_runs(values, (starts, stops), slots, out)
+    out = output((count, *values.shape[1:]), values.dtype)
+    compiled("copy_runs").move_runs(values, place, out)
     return out
 
 

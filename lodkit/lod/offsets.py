@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from ..arrays.sizes import too_large
-from ..jit import jitable, njit
+from ..jit import Flags, Numbers, Table, jitable, njit, typed
 from ..jit.sums import plus
 from .levels import bad_length
+
+_INT64 = np.dtype(np.int64)
 
 
 def lengths_to_offsets(lengths, what="lengths"):
@@ -15,7 +17,7 @@ def lengths_to_offsets(lengths, what="lengths"):
 
     ``what`` names the argument. Lengths are read once: another thread that changes them gets offsets as good as any.
     """
-    offsets = np.empty(len(lengths) + 1, np.int64)
+    offsets = np.empty(len(lengths) + 1, _INT64)
     if not _sum_up(lengths, offsets):
         raise bad_length(lengths, what)
     return offsets
@@ -34,9 +36,9 @@ def _sum_up(lengths, offsets):
     return signs >= 0
 
 
-@njit
-def longest_length(offsets):
-    """The longest of the lengths; 0 if there are none."""
+@typed
+def longest_length(offsets: Numbers):
+    """The longest of the lengths between checked offsets; 0 if there are none."""
     longest = 0
     for i in range(1, len(offsets)):
         longest = max(longest, offsets[i] - offsets[i - 1])
@@ -45,12 +47,12 @@ def longest_length(offsets):
 
 def measured(offsets):
     """The lengths between offsets, and the longest; 0 if there are none."""
-    lengths = np.empty(len(offsets) - 1, np.int64)
-    return lengths, int(_measure(offsets, lengths))
+    lengths = np.empty(len(offsets) - 1, _INT64)
+    return lengths, int(_measure.code(offsets, lengths))  # uncompiled it is of NumPy
 
 
-@njit
-def _measure(offsets, lengths):
+@typed
+def _measure(offsets: Numbers, lengths: Numbers):
     longest = 0
     for s in range(len(lengths)):
         lengths[s] = offsets[s + 1] - offsets[s]
@@ -70,12 +72,13 @@ def first_decrease(numbers):
 def cut_parts(offsets, starts, stops, count, name="a selection of x", level=0):
     """Offsets, from 0, of the sequences ``starts[k]:stops[k]`` of a level, ``count`` in all.
 
-    Also the starts and stops of their parts in the next level. ``name`` and ``level`` are for an error.
+    Also the starts and stops of their parts in the next level, and the parts of all ranges before each. Starts and
+    stops are C-contiguous int64; ``name`` and ``level`` are for an error.
     """
-    out, first, last = np.empty(count + 1, np.int64), starts.copy(), stops.copy()
-    if cut_level(offsets, first, last, np.empty_like(starts), out) < 0:
+    out, first, last, to = np.empty(count + 1, _INT64), starts.copy(), stops.copy(), np.empty(len(starts), _INT64)
+    if cut_level.code(offsets, first, last, to, out) < 0:
         raise too_many(offsets[starts], offsets[stops], f"the lengths, at level {level}, of all that {name} takes")
-    return out, first, last
+    return out, first, last, to
 
 
 def too_many(starts, stops, what):
@@ -83,8 +86,8 @@ def too_many(starts, stops, what):
     return too_large(sum(stops.tolist()) - sum(starts.tolist()), what, "add up to")
 
 
-@njit
-def runs_of(mask, starts, stops, to):
+@typed
+def runs_of(mask: Flags, starts: Table, stops: Table, to: Table):
     """Find the runs of True, in row 0, and of False, in row 1; ``to`` are their starts where those of a row are joined.
 
     Returns the numbers of runs of True and of False, and of their elements.
@@ -115,8 +118,8 @@ def _append(offsets, r, starts, stops, to, k, out):
     return k
 
 
-@njit
-def cut_level(offsets, starts, stops, to, out):
+@typed
+def cut_level(offsets: Numbers, starts: Numbers, stops: Numbers, to: Numbers, out: Numbers):
     """Fill ``out`` with the offsets of runs, which become those of the next level.
 
     Returns the last offset; a negative number where that does not fit int64.
@@ -129,8 +132,10 @@ def cut_level(offsets, starts, stops, to, out):
     return out[k] if signs >= 0 else signs
 
 
-@njit
-def merge_level(in_true, in_false, side, runs, starts, stops, to, out):
+@typed
+def merge_level(
+    in_true: Numbers, in_false: Numbers, side: int, runs: int, starts: Table, stops: Table, to: Table, out: Numbers
+):
     """``cut_level`` of runs of two levels in turn, from ``side`` on: 0 starts with a run of ``in_true``.
 
     Each run is taken once: the sums do not wrap where the last offsets of both levels add up.

@@ -33,7 +33,7 @@ def to_padded(t, pad_value, max_length):
             f"to_padded would give an array of {rank} dimensions, of lod_level {last + 1} and values of {values.ndim}; "
             f"NumPy's have at most {MAX_DIMS}; use to_list(), or pad an inner level: t.slice_in_level(...)"
         )
-    widths = [int(longest_length(offsets)) for offsets in t._lod]
+    widths = [int(longest_length.code(offsets)) for offsets in t._lod]
     widths[-1] = widths[-1] if max_length is None else int(max_length)
     item = values.shape[1:]
     out = output((len(t), *widths, *item), values.dtype)

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..jit import njit
+from ..jit import Numbers, typed
 from ..jit.sums import plus
 from .offsets import too_many
+
+_INT64 = np.dtype(np.int64)
+_NONE = np.empty(0, _INT64)
 
 
 def indices_within(numbers, count):
     """Numbers of ``count`` sequences, negative ones counted from the end; and the position of the first that is none,
     or -1.
     """
-    indices = np.empty(len(numbers), np.int64)
-    return indices, _indices_within(numbers, count, indices)
+    indices = np.empty(len(numbers), _INT64)
+    return indices, _indices_within.code(numbers, count, indices)
 
 
-@njit
-def _indices_within(numbers, count, indices):
+@typed
+def _indices_within(numbers: Numbers, count: int, indices: Numbers):
     bad = -1
     for i in range(len(numbers)):
         number = numbers[i]  # read once: another thread may write it
@@ -35,12 +38,12 @@ def part_numbers(bounds, offsets, numbers):
 
     Also the position of the first that is outside its sequence, or -1.
     """
-    chosen = np.empty(len(numbers), np.int64)
-    return chosen, _part_numbers(bounds, offsets, numbers, chosen)
+    chosen = np.empty(len(numbers), _INT64)
+    return chosen, _part_numbers.code(bounds, offsets, numbers, chosen)
 
 
-@njit
-def _part_numbers(bounds, offsets, numbers, chosen):
+@typed
+def _part_numbers(bounds: Numbers, offsets: Numbers, numbers: Numbers, chosen: Numbers):
     bad = -1
     for s in range(len(offsets) - 1):
         for i in range(offsets[s], offsets[s + 1]):
@@ -52,7 +55,6 @@ def _part_numbers(bounds, offsets, numbers, chosen):
     return bad
 
 
-_NONE = np.empty(0, np.int64)
 _MOST = np.iinfo(np.int64).max
 
 
@@ -65,18 +67,31 @@ def range_bounds(bounds, ranges, starts, stops, by_lengths, wrap, clip):
     several, has_starts, has_stops = ranges is not None, starts is not None, stops is not None
     ranges = bounds if ranges is None else ranges
     count = ranges.item(-1) if several else len(bounds) - 1
-    first, last, cut = np.empty(count, np.int64), np.empty(count, np.int64), np.empty(count + 1, np.int64)
+    first, last, cut = np.empty(count, _INT64), np.empty(count, _INT64), np.empty(count + 1, _INT64)
     starts, stops = starts if has_starts else _NONE, stops if has_stops else _NONE
     flags = several, has_starts, has_stops, by_lengths, bool(wrap), bool(clip)
-    bad = _range_bounds(bounds, ranges, starts, stops, flags, first, last, cut)
+    bad = _range_bounds.code(bounds, ranges, starts, stops, *flags, first, last, cut)
     if bad < -1:
         raise too_many(first, last, "the lengths of the ranges from starts to stops")
     return first, last, cut, bad
 
 
-@njit
-def _range_bounds(bounds, ranges, starts, stops, flags, first, last, cut):
-    several, has_starts, has_stops, by_lengths, wrap, clip = flags
+@typed
+def _range_bounds(
+    bounds: Numbers,
+    ranges: Numbers,
+    starts: Numbers,
+    stops: Numbers,
+    several: bool,
+    has_starts: bool,
+    has_stops: bool,
+    by_lengths: bool,
+    wrap: bool,
+    clip: bool,
+    first: Numbers,
+    last: Numbers,
+    cut: Numbers,
+):
     bad, cut[0], signs = -1, 0, np.int64(0)
     for s in range(len(bounds) - 1):
         count = bounds[s + 1] - bounds[s]
@@ -101,13 +116,13 @@ def _range_bounds(bounds, ranges, starts, stops, flags, first, last, cut):
 
 def run_rows(starts, stops, count):
     """The numbers of the rows of runs, ``count`` in all, run by run."""
-    rows = np.empty(count, np.int64)
-    _number_rows(starts, stops, rows)
+    rows = np.empty(count, _INT64)
+    _number_rows.code(starts, stops, rows)
     return rows
 
 
-@njit
-def _number_rows(starts, stops, rows):
+@typed
+def _number_rows(starts: Numbers, stops: Numbers, rows: Numbers):
     at = 0
     for r in range(len(starts)):
         for i in range(starts[r], stops[r]):

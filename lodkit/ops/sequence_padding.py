@@ -90,7 +90,7 @@ def prepare_unpad(on, x, lengths, what):
     if shape[0] != len(found):
         raise LoDError(f"x has {shape[0]} sequences, of shape {shape}; lengths has {len(found)}")
     offsets = compiled().lengths_to_offsets(found)
-    if compiled().longest_length(offsets) > shape[1]:
+    if compiled().longest_length.code(offsets) > shape[1]:
         s = int(np.argmax(found > shape[1]))
         rule = f"is more than the {shape[1]} rows of a padded sequence"
         raise LoDError(f"lengths[{s}] = {found[s]} {rule}; a length counts the rows that are data")

@@ -5,13 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from ...arrays import check_gradient, check_values, native
-from ...jit import settings
 from ...lod import LoDTensor
-from ...lod.offsets import lengths_to_offsets
 from ...lod.selection import run_rows
 from .copy_plan import CopyPlan
-
-FEW_TIMES = 16  # up to so many times ``settings.few_rows`` rows, their numbers cost less than runs: half of a call
 
 
 def placed(on, plan, out=None):
@@ -44,12 +40,11 @@ def _new(on, x, dtype, filled):
 def moved(on, plan, out=None):
     """Take the rows of an input that a plan lists, in its order."""
     x, levels, place = plan
-    if type(place) is tuple:
-        rows = levels[-1].item(-1)
-        if rows > FEW_TIMES * settings.few_rows:
-            return placed(on, ([x], levels, [_laid(place)]), out)
-        place = run_rows(*place, rows)
-    return LoDTensor._wrap(on.take_rows(x, place, out), levels)
+    if type(place) is not CopyPlan:
+        return LoDTensor._wrap(on.take_rows(x, place, out), levels)
+    out = on.output((levels[-1].item(-1), *x.shape[1:]), native(x.dtype), out, x)
+    on.move_runs(x, place, out)
+    return LoDTensor._wrap(out, levels)
 
 
 def moved_back(on, plan, grad):
@@ -58,30 +53,22 @@ def moved_back(on, plan, grad):
     rows = levels[-1].item(-1) if levels else len(place)
     dtype = check_values(x.dtype, "the gradient", floating=True)
     check_gradient(grad, (rows, *x.shape[1:]))
-    runs = type(place) is tuple
+    runs = type(place) is CopyPlan
     if _overlap(place):
-        return on.rows_grad(x.shape, on.send(x, run_rows(*place, rows) if runs else place), grad, dtype)
+        return on.rows_grad(x.shape, on.send(x, run_rows(*place[:2], rows) if runs else place), grad, dtype)
     if runs:
-        return placed_back(on, ([x], levels, [_laid(place)]), grad)[0]
+        return placed_back(on, ([x], levels, [place]), grad)[0]
     made = _new(on, x, dtype, rows == len(x))
     on.scatter_rows(place, on.convert(grad, dtype), made)
     return made
 
 
-def _laid(runs):
-    """The plan that copies runs to one after another."""
-    starts, stops = runs
-    return CopyPlan(
-        starts, stops, lengths_to_offsets(stops - starts, "the lengths of all that a selection of x takes")[:-1]
-    )
-
-
 def _overlap(place):
     """True if a row of the input is taken more than once."""
-    if type(place) is not tuple:
+    if type(place) is not CopyPlan:
         rows = np.sort(place)
         return bool((rows[1:] == rows[:-1]).any())
-    starts, stops = place
+    starts, stops, _ = place
     some = np.flatnonzero(stops > starts)
     order = some[np.argsort(starts[some], kind="stable")]
     return bool((starts[order[1:]] < stops[order[:-1]]).any())

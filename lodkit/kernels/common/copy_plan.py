@@ -103,15 +103,17 @@ def plan_ranges(x, depth, starts, stops, above):
 
     Returns
     -------
-    values, levels, (starts, stops)
-        The rows of ``x``, the levels of the result, and the runs of rows to take.
+    values, levels, plan
+        The rows of ``x``, the levels of the result, and the runs of rows to take. A range of rows, below the innermost
+        level, is one sequence of the result.
     """
     levels, count = [*above], above[-1].item(-1) if above else len(starts)
+    to = above[-1][:-1] if depth == len(x._lod) else None
     for level, offsets in enumerate(x._lod[depth:], depth):
-        cut, starts, stops = cut_parts(offsets, starts, stops, count, "a selection of x", level)
+        cut, starts, stops, to = cut_parts(offsets, starts, stops, count, "a selection of x", level)
         levels.append(frozen(cut))
         count = cut.item(-1)
-    return x.values, tuple(levels), (starts, stops)
+    return x.values, tuple(levels), CopyPlan(starts, stops, to)
 
 
 def plan_parts(x, depth, numbers, above):

@@ -10,13 +10,13 @@ from ...lod.offsets import cut_level, lengths_to_offsets, merge_level, runs_of
 from ...ops import split_merge as ops
 from ...ops.lod_levels import levels_of
 from ...registry import Dense
-from .copy_by_plan import placed
+from .copy_by_plan import moved, placed
 from .copy_plan import CopyPlan
 
 
 @ops.split_lod_tensor.kernel("cpu", "cuda")
 def split_lod_tensor(on, x: Dense | LoDTensor, mask, /, *, level):
-    parts = [placed(on, plan) for plan in _plan_split(x, mask, level)]
+    parts = [moved(on, plan) for plan in _plan_split(x, mask, level)]
     return tuple(parts) if levels_of(x) else tuple(part.values for part in parts)
 
 
@@ -31,30 +31,30 @@ def _runs(mask):
 
     Returns
     -------
-    starts, stops, to : int64 arrays of shape (2, most)
-        Per run its start, its stop, and its start where the runs of its kind are joined. Row 0 is for True.
+    found : int64 array of shape (3, 2, most)
+        Starts, stops, and starts where the runs of a kind are joined: a row for runs of True, and one for False.
     runs, totals : pairs of int
         Numbers of runs, and of the elements in them.
     """
-    starts, stops, to = np.empty((3, 2, len(mask) // 2 + 1), np.int64)
-    *runs, trues, falses = runs_of(mask, starts, stops, to)
-    return (starts, stops, to), runs, (trues, falses)
+    found = np.empty((3, 2, len(mask) // 2 + 1), np.int64)
+    *runs, trues, falses = runs_of.code(mask, *found)
+    return found, runs, (trues, falses)
 
 
 def _plan_split(x, mask, level):
     """A plan per part; an array has one level, of all its rows."""
     mask, level = ops.prepare_split(x, mask, level)
-    values, levels = [values_of(x)], levels_of(x)
+    values, levels = values_of(x), levels_of(x)
     found, runs, totals = _runs(mask)
     plans = []
-    for k, kept in enumerate((mask, ~mask)):
-        starts, stops, to = (numbers[k, : runs[k]] for numbers in found)
-        made, total = _counted(levels, kept, level) if level else [], totals[k]
+    for k, total in enumerate(totals):
+        starts, stops, to = found[:, k, : runs[k]]
+        made = _counted(levels, ~mask if k else mask, level) if level else []
         for offsets in levels[level:]:
-            made.append(np.empty(total + 1, np.int64))
-            total = cut_level(offsets, starts, stops, to, made[-1])
-            made[-1] = frozen(made[-1])
-        plans.append((values, tuple(made) or (frozen(np.array([0, total])),), [CopyPlan(starts, stops, to)]))
+            cut = np.empty(total + 1, np.int64)
+            total = cut_level.code(offsets, starts, stops, to, cut)
+            made.append(frozen(cut))
+        plans.append((values, tuple(made) or (frozen(np.array([0, total])),), CopyPlan(starts, stops, to)))
     return plans
 
 
@@ -68,14 +68,14 @@ def _plan_merge(in_true, in_false, mask, level):
     """The plan of both inputs; arrays have one level, of all their rows."""
     (mask, level), inputs = ops.prepare_merge(in_true, in_false, mask, level), (in_true, in_false)
     (to, ends, starts), runs, _ = _runs(mask)  # joined in the inputs
-    stops, total = starts + (ends - to), len(mask)
+    stops, total, side = starts + (ends - to), len(mask), int(len(mask) > 0 and not mask.item(0))
     upper, other = map(levels_of, inputs)
     for of_level in zip(upper, other, strict=True):
         total_size([offsets[-1] for offsets in of_level], "the lengths of in_true and in_false")
     levels = [*upper[: level - 1], frozen(upper[level - 1] + other[level - 1])] if level else []
     for offsets in zip(upper[level:], other[level:], strict=True):
-        levels.append(np.empty(total + 1, np.int64))
-        total = merge_level(*offsets, int(not mask[:1].any()), sum(runs), starts, stops, to, levels[-1])
-        levels[-1] = frozen(levels[-1])
+        merged = np.empty(total + 1, np.int64)
+        total = merge_level.code(*offsets, side, sum(runs), starts, stops, to, merged)
+        levels.append(frozen(merged))
     plans = [CopyPlan(starts[k, :n], stops[k, :n], to[k, :n]) for k, n in enumerate(runs)]
     return [values_of(x) for x in inputs], tuple(levels) or (frozen(np.array([0, total])),), plans

@@ -115,10 +115,11 @@ def range_of(i, count, start, stop, by, wrap, clip):
 
 def check_slices(x, starts, stops, level):
     """Return starts and stops as int64 vectors or None, and the offsets of the ranges: None for one per sequence."""
-    count, named = count_parts(x, level), (("starts", starts), ("stops", stops))
-    lists = [(name, given) for name, given in named if is_ragged(given)]
-    if not lists:
+    count = count_parts(x, level)
+    if not (is_ragged(starts) or is_ragged(stops)):
         return _one_each("starts", starts, count), _one_each("stops", stops, count), None
+    named = ("starts", starts), ("stops", stops)
+    lists = [(name, given) for name, given in named if is_ragged(given)]
     offsets = lists[0][1]._lod[0]
     for name, given in lists:
         if given.lod_level != 1 or len(given) != count:
