@@ -39,6 +39,7 @@ import compare_attention
 import compare_bridge
 import compare_crf
 import compare_decoding
+import compare_layers
 import compare_optimizers
 import compare_recurrent
 import compare_sequences
@@ -281,6 +282,7 @@ GROUPS = (
     *compare_attention.GROUPS,
     *compare_crf.GROUPS,
     *compare_decoding.GROUPS,
+    *compare_layers.GROUPS,
     *compare_recurrent.GROUPS,
     *compare_bridge.GROUPS,
     *compare_torch_training.GROUPS,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numba
 import numpy as np
 import pytest
@@ -52,6 +54,7 @@ def transcendental(width):
         simd.store(out, 4, 0, simd.sqrt(x))
         simd.store(out, 5, 0, simd.narrow(out, simd.widen(y)))
         simd.store(out, 6, 0, simd.if_positive(x, y))
+        simd.store(out, 7, 0, simd.sub(simd.erfc(y), simd.like(y, 1.0)))
 
     return kernel
 
@@ -140,8 +143,24 @@ def test_halves_in_pieces(width):
 @pytest.mark.parametrize("width", [1, 5, 16, 64])
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_transcendental_functions(dtype, width):
-    expected, got = both(transcendental(width), 7, dtype, width)
+    expected, got = both(transcendental(width), 8, dtype, width)
     np.testing.assert_allclose(got, expected, rtol=4 * np.finfo(dtype).eps, atol=np.finfo(dtype).smallest_subnormal)
+
+
+@pytest.mark.parametrize(("dtype", "high"), [("float32", 9.1), ("float64", 26.5)])
+def test_erfc_is_right_to_six_units_in_the_last_place(dtype, high):
+    x = np.concatenate([np.linspace(-6, high, (1 << 12) - 16), [0, -0.0, 1e-30, 28, 1e30, -1e30, np.inf, -np.inf] * 2])
+    x = x.astype(dtype)[None]
+
+    @njit
+    def kernel(x, out):
+        for j in range(0, x.shape[1], 16):
+            simd.store(out, 0, j, simd.erfc(simd.load(x, 0, j, 16)))
+
+    out = np.empty_like(x)
+    kernel(x, out)
+    exact = np.vectorize(math.erfc)(x.astype(np.float64))
+    np.testing.assert_array_less(np.abs(out - exact), 6 * np.spacing(exact.astype(dtype)))
 
 
 @pytest.mark.jit

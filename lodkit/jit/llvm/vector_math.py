@@ -1,4 +1,4 @@
-"""LLVM side of simd.py: exp, sigmoid, tanh, log, sqrt of every lane. Numba's wheels have no vector mathematics."""
+"""LLVM side of simd.py: exp, erfc, log and their kin of every lane. Numba's wheels have no vector mathematics."""
 
 from __future__ import annotations
 
@@ -12,6 +12,49 @@ from numba.extending import intrinsic
 from .intrinsics import lanewise
 from .vectors import bits_of
 
+#: Powers of 2t - 1 from 0 on, by the bits of a number: the Chebyshev series of erfc(x) exp(x^2) / t for x >= 0, with
+#: t = 3 / (3 + x), as M. Shepherd and J. Laframboise have it (1981); relative errors 3e-17 and 2e-8.
+ERFC = {
+    64: (
+        3.5800230236277991e-01,
+        2.9446481772329447e-01,
+        1.9674278570136933e-01,
+        1.0348908730019440e-01,
+        3.9842587095666314e-02,
+        8.9424115413504722e-03,
+        -4.0413887394316183e-04,
+        -1.0113539986860460e-03,
+        -1.8276991424949872e-04,
+        9.2259271340713663e-05,
+        3.5853923636812829e-05,
+        -1.0132683861908937e-05,
+        -5.8238574076360061e-06,
+        1.5830094253678585e-06,
+        9.2258296402014064e-07,
+        -3.3293900476369920e-07,
+        -1.3722842699705355e-07,
+        7.7951226697135148e-08,
+        1.6652640553590845e-08,
+        -1.7060807323373612e-08,
+        -1.1893885619092461e-09,
+        2.8979247563452956e-09,
+        2.3183140775064574e-12,
+        -2.7035624320633666e-10,
+    ),
+    32: (
+        3.580023041e-01,
+        2.944647447e-01,
+        1.967426585e-01,
+        1.034905708e-01,
+        3.984410023e-02,
+        8.933907198e-03,
+        -4.107903472e-04,
+        -9.911235675e-04,
+        -1.692835262e-04,
+        7.030988923e-05,
+        2.260987852e-05,
+    ),
+}
 LN2 = {64: (6.93147180369123816490e-01, 1.90821492927058770002e-10), 32: (0.693359375, -2.12194440e-4)}
 
 
@@ -155,6 +198,27 @@ def tanh(builder, x):
     y = builder.fdiv(e, builder.fadd(e, do.number(2.0)))
     signed = builder.and_(do.bits(x), sign)
     return do.floats(builder.or_(builder.and_(do.bits(y), builder.not_(sign)), signed))
+
+
+@lanewise
+def erfc(builder, x):
+    """erfc(|x|) = exp(-x^2) t p(2t - 1); 2 less that below 0. x^2 is the square of a rounded x, and a rest."""
+    if builder.module.triple.startswith("nvptx"):
+        return _by_libdevice(builder, x, "erfc")
+    do = _Lanes(builder, x.type)
+    far, dropped = (26.6, 27) if do.double else (9.3, 12)  # from here on 0; bits of the rest
+    size = do.floats(builder.and_(do.bits(x), do.integer((1 << (do.size - 1)) - 1)))
+    a = do.where(">", size, far, do.number(far), size)
+    rounded = do.floats(builder.and_(do.bits(a), do.integer((1 << do.size) - (1 << dropped))))
+    rest = builder.fmul(builder.fsub(a, rounded), builder.fadd(a, rounded))
+    r, exponent = do.reduced(builder.fsub(do.number(0.0), builder.fmul(rounded, rounded)))
+    e = do.floats(builder.add(do.bits(do.series(builder.fsub(r, rest), 0)), exponent))
+    t = builder.fdiv(do.number(3.0), builder.fadd(a, do.number(3.0)))
+    p = do.polynomial(do.fma(t, do.number(2.0), do.number(-1.0)), reversed(ERFC[do.size]))
+    y = builder.fmul(builder.fmul(e, t), p)
+    y = do.where(">", size, far, do.number(0.0), y)
+    y = do.where("<", x, 0.0, builder.fsub(do.number(2.0), y), y)
+    return do.where("uno", x, 0.0, x, y)
 
 
 @lanewise

@@ -1,4 +1,7 @@
-"""Kernels of lodkit/ops/elementwise.py: the array library's own routines, by the array API that libraries share."""
+"""Kernels of lodkit/ops/elementwise.py: the array library's own routines, by the array API that libraries share.
+
+Norms are the devices' own.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +16,11 @@ from ...ops import elementwise as ops
 from ...registry import Dense
 from .array_api import namespace, rounded, wide
 
+BOTH = "cpu", "cuda"
 
-def _map(op, function, floating=False, merge=True):
-    """Register an operator whose kernel is ``function(xp, x, **attributes)``, for all kinds and devices."""
+
+def map_values(op, function, floating=False, merge=True, devices=BOTH):
+    """Register an operator whose kernel is ``function(xp, x, **attributes)``, for all kinds, on these devices."""
 
     def run(x, attrs):
         dtype = check_values(dtype_of(x), op.name, floating=floating)
@@ -30,7 +35,8 @@ def _map(op, function, floating=False, merge=True):
         return x._with_value(run(x.value, attrs))
 
     for kernel in (dense, selected):
-        op.kernel("cpu")(op.kernel("cuda")(kernel))
+        for device in devices:
+            op.kernel(device)(kernel)
 
 
 def _bound(x, number):
@@ -43,33 +49,17 @@ def _clip(xp, x, *, min, max):
     return xp.clip(x, _bound(x, min), _bound(x, max))
 
 
-def _norm(xp, x):
-    """The norm in double precision, an array without dimensions: nothing waits for a GPU."""
-    return xp.sqrt(xp.sum(xp.square(_as(xp, x, xp.float64))))
-
-
-def _as(xp, x, dtype):
-    return np.asarray(x, dtype) if xp is np else xp.astype(xp.asarray(x), dtype)
-
-
-def _clip_by_norm(xp, x, *, max_norm):
-    ops.check_norm(max_norm)
-    norm = xp.asarray(_norm(xp, x))
-    return x * _as(xp, xp.where(norm <= max_norm, xp.ones_like(norm), max_norm / norm), x.dtype)
-
-
 def _scale(xp, x, *, scale, bias, bias_after_scale):
     shift = bias if bias_after_scale else scale * bias
     return x * scale + shift if shift else x * scale
 
 
-_map(ops.abs, lambda xp, x: xp.abs(x))
-_map(ops.square, lambda xp, x: xp.square(x))
-_map(ops.sqrt, lambda xp, x: xp.sqrt(x), floating=True)
-_map(ops.clip_by_value, _clip, floating=True)
-_map(ops.clip_by_norm, _clip_by_norm, floating=True)
-_map(ops.scale, _scale, floating=True, merge="bias")
-_map(ops.assign, lambda xp, x: xp.asarray(x, copy=True), merge=False)
+map_values(ops.abs, lambda xp, x: xp.abs(x))
+map_values(ops.square, lambda xp, x: xp.square(x))
+map_values(ops.sqrt, lambda xp, x: xp.sqrt(x), floating=True)
+map_values(ops.clip_by_value, _clip, floating=True)
+map_values(ops.scale, _scale, floating=True, merge="bias")
+map_values(ops.assign, lambda xp, x: xp.asarray(x, copy=True), merge=False)
 
 
 def _product(x, y):
@@ -126,7 +116,7 @@ _WHOLE = {
 }
 
 
-def _whole(op, function):
+def map_whole(op, function, devices=BOTH):
     """Register an operator of all elements, whose kernel gives an array without dimensions."""
 
     def dense(x: Dense, /):
@@ -140,13 +130,26 @@ def _whole(op, function):
         return dense(x.merge().value)
 
     for kernel in (dense, ragged, selected):
-        op.kernel("cpu")(op.kernel("cuda")(kernel))
+        for device in devices:
+            op.kernel(device)(kernel)
 
 
-def _norm_of(xp, x):
-    dtype = check_values(dtype_of(x), "norm", floating=True)
-    return rounded(_norm(xp, x), dtype)
+for _op, _function in _WHOLE.items():
+    map_whole(_op, _function)
 
 
-for _op, _function in {**_WHOLE, ops.norm: _norm_of}.items():
-    _whole(_op, _function)
+def map_norms(norm, device):
+    """Register what takes norms: ``norm(xp, x)`` is one in double precision, an array without dimensions."""
+
+    def clip(xp, x, *, max_norm):
+        ops.check_norm(max_norm)
+        found = norm(xp, x)
+        factor = xp.where(found <= max_norm, xp.ones_like(found), max_norm / found)
+        return x * (factor.astype(x.dtype) if xp is np else xp.astype(factor, x.dtype))
+
+    def of_all(xp, x):
+        dtype = check_values(dtype_of(x), "norm", floating=True)
+        return rounded(norm(xp, x), dtype)
+
+    map_values(ops.clip_by_norm, clip, floating=True, devices=[device])
+    map_whole(ops.norm, of_all, devices=[device])

@@ -1,8 +1,6 @@
-"""Kernels of lodkit/ops/losses.py: the array library's own arithmetic."""
+"""Kernels of lodkit/ops/losses.py: checks, and the array library's own arithmetic."""
 
 from __future__ import annotations
-
-import numpy as np
 
 from ...lod import LoDTensor
 from ...ops import losses as ops
@@ -12,19 +10,13 @@ from ...registry import Dense
 @ops.sigmoid_cross_entropy_with_logits.kernel("cpu", "cuda")
 def sigmoid_cross_entropy_with_logits(on, logits, labels, /):
     ops.check_logits(logits, labels)
-    xp, x, z = on.computing(logits, labels)
-    with np.errstate(all="ignore"):
-        losses = xp.where(x > 0, x, xp.zeros_like(x)) - x * xp.astype(z, x.dtype) + xp.log1p(xp.exp(-xp.abs(x)))
-    return on.rounded(logits, losses)
+    return on.losses.binary_cross_entropy(logits, labels)
 
 
 @ops.sigmoid_cross_entropy_with_logits_grad.kernel("cpu", "cuda")
 def sigmoid_cross_entropy_with_logits_grad(on, logits, labels, grad, /):
     ops.check_logits(logits, labels, grad)
-    xp, x, z, g = on.computing(logits, labels, grad)
-    with np.errstate(all="ignore"):
-        by_logits = g * (1 / (1 + xp.exp(-x)) - xp.astype(z, x.dtype))
-    return on.rounded(logits, by_logits, -x * g)
+    return on.losses.binary_cross_entropy_grad(logits, labels, grad), on.losses.by_labels(logits, grad)
 
 
 @ops.mean_squared_error.kernel("cpu", "cuda")

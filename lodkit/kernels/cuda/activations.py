@@ -1,10 +1,13 @@
-"""CUDA kernels of lodkit/ops/activations.py."""
+"""CUDA kernels of lodkit/ops/activations.py: the array library's own arithmetic."""
 
 from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from ...arrays.cuda import elementwise, vector, view
+from ...ops.activations import CUBIC, ROOT
 from .primitives.device import computing, rounded
 
 
@@ -40,7 +43,43 @@ def softmax_grad_last(out, grad):
     return (g - xp.sum(g * y, axis=-1, keepdims=True)) * y
 
 
-def complementary_error(x):
-    """The complementary error function of every element, which the array API lacks."""
-    x = view(x)
-    return _erfc.into(x.like(x.shape), x).array
+def _below(xp, x):
+    """The share of a normal distribution below x. By erfc, whose small values are exact to the last digits."""
+    z = view(x * -math.sqrt(0.5))
+    return 0.5 * xp.asarray(_erfc.into(z.like(z.shape), z).array)
+
+
+def _tanh_below(xp, x):
+    """The approximate share below x, and its derivative."""
+    square = x * x
+    t = xp.tanh(ROOT * x * (1 + CUBIC * square))
+    return 0.5 + 0.5 * t, 0.5 * ROOT * (1 - t * t) * (1 + 3 * CUBIC * square)
+
+
+def gelu(x, approximate):
+    xp, y = computing(x)
+    with np.errstate(all="ignore"):
+        return rounded(x, y * (_tanh_below(xp, y)[0] if approximate else _below(xp, y)))
+
+
+def gelu_grad(x, grad, approximate):
+    xp, y, g = computing(x, grad)
+    with np.errstate(all="ignore"):
+        if approximate:
+            below, density = _tanh_below(xp, y)
+        else:
+            below, density = _below(xp, y), xp.exp(-0.5 * y * y) * (1 / math.sqrt(2 * math.pi))
+        return rounded(x, g * (below + y * density))
+
+
+def silu(x):
+    xp, y = computing(x)
+    with np.errstate(all="ignore"):
+        return rounded(x, y / (1 + xp.exp(-y)))
+
+
+def silu_grad(x, grad):
+    xp, y, g = computing(x, grad)
+    with np.errstate(all="ignore"):
+        share = 1 / (1 + xp.exp(-y))
+        return rounded(x, g * share * (1 + y * (1 - share)))

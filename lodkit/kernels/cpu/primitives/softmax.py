@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ....arrays import matrix, native, output
+from ....arrays import matrix, output
 from ....jit import settings
 from ....lod.copy_runs import even
 from ....lod.offsets import segment_numbers, tiles_of
@@ -59,16 +59,8 @@ def softmax_rows(values, offsets, logs, out):
         out.view(np.float16)[...] = result
 
 
-def softmax_last(x):
-    """The softmax along the last axis: a tenth of the time of NumPy's arithmetic for 100,000 rows of 64."""
-    out = output(x.shape, native(x.dtype))
-    if x.size:
-        softmax_rows(x.reshape(-1), _ends_of_rows(x), False, out.reshape(-1))
-    return out
-
-
 def softmax_grad_last(y, grad):
-    """The gradient of ``softmax_last``, by its result; computed in the wider of both types."""
+    """The gradient of softmax along the last axis, by its result; computed in the wider of both types."""
     kind = min(np.promote_types(y.dtype, grad.dtype), _FLOAT64)
     out = output(y.shape, kind)
     if y.size:
