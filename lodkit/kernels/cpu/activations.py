@@ -7,8 +7,8 @@ import math
 from ...jit import jitable, simd
 from ...ops.activations import CUBIC, ROOT
 from .primitives.map_numbers import map_numbers
+from .primitives.row_softmax import softmax_grad_last as softmax_grad_last
 from .primitives.row_softmax import softmax_last as softmax_last
-from .primitives.softmax import softmax_grad_last as softmax_grad_last
 
 HALF_ROOT = math.sqrt(0.5)
 DENSITY = 1 / math.sqrt(2 * math.pi)

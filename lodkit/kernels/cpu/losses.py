@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from ...arrays import native
 from ...jit import jitable, simd
 from .primitives.map_numbers import map_numbers
 
@@ -28,18 +27,13 @@ def _by_logit(x, label, grad):
     return simd.mul(grad, simd.sub(simd.sigmoid(x), label))
 
 
-def _like(logits, labels):
-    """Labels as numbers in the type of the logits; floats of other types as they are."""
-    return labels if labels.dtype.kind == "f" else labels.astype(native(logits.dtype))
-
-
 def binary_cross_entropy(logits, labels):
-    return map_numbers(_cross_entropy, logits, _like(logits, labels))
+    return map_numbers(_cross_entropy, logits, labels)
 
 
 def binary_cross_entropy_grad(logits, labels, grad):
     """The gradient by the logits."""
-    return map_numbers(_by_logit, logits, _like(logits, labels), grad)
+    return map_numbers(_by_logit, logits, labels, grad)
 
 
 @jitable

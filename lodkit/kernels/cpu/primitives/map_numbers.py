@@ -6,11 +6,11 @@ import functools
 
 import numpy as np
 
-from ....arrays import matrix, native, output
+from ....arrays import native, output
 from ....jit import jitable, parallel_kernel, prange, simd
 from .reduce_kernels import LANES
 
-_FLOAT64 = np.dtype(np.float64)
+_FLOAT32 = np.dtype(np.float32)
 CHUNK = 1 << 12  # numbers; the same numbers go through the same lanes for any number of threads
 
 
@@ -47,17 +47,14 @@ def _kernel(step, count):
 def map_numbers(step, *arrays):
     """``step(*numbers)`` of arrays of one shape; ``step`` takes and returns vectors of ``simd``.
 
-    In the type of the first array; computed in the widest of all up to float64, float16 in float32. One pass, where
-    NumPy makes one per operation. Kernels are kept by ``step``: make it a function of a module.
+    In the type of the first array, float16 by way of float32. One pass, where NumPy makes one per operation. Kernels
+    are kept by ``step``: make it a function of a module.
     """
     dtype = native(arrays[0].dtype)
-    kind = dtype
-    if any(native(x.dtype) != dtype for x in arrays):
-        kind = min(np.result_type(np.float32, *(x.dtype for x in arrays)), _FLOAT64)
-        arrays = [x.astype(kind) for x in arrays]
-    out = output(arrays[0].shape, kind)
-    if out.size:
-        rows = tuple([matrix(x.reshape(1, -1)) for x in arrays])
-        _kernel(step, len(arrays))(out.size, rows, matrix(out.reshape(1, -1)))
-    with np.errstate(over="ignore", under="ignore"):
+    kind = _FLOAT32 if dtype == np.float16 else dtype
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        rows = tuple([np.asarray(x, kind, order="C").reshape(1, -1) for x in arrays])
+        out = output(arrays[0].shape, kind)
+        if out.size:
+            _kernel(step, len(arrays))(out.size, rows, out.reshape(1, -1))
         return out.astype(dtype, copy=False)

@@ -1,10 +1,13 @@
-"""Softmax of rows, the cross entropy by it, and its gradient: a row is in cache while it is read again."""
+"""Softmax of rows, the cross entropy by it, and its gradient: a row is in cache while it is read again.
+
+float16 goes by way of float32.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
-from ....arrays import matrix, native, output
+from ....arrays import matrix, native, output, upcast
 from ....jit import jitable, parallel_kernel, prange, simd
 from .reduce_kernels import LANES
 
@@ -85,8 +88,7 @@ def _put_shares(x, i, by, out):
         return top, total
     total = _put_exp(x, i, top, out)
     for j in range(0, size, LANES):
-        # Halves are rounded once.
-        v = _exp(x, i, j, size, top) if out.itemsize == 2 else simd.load_first(out, i, j, LANES, size - j, 0)
+        v = simd.load_first(out, i, j, LANES, size - j, 0)
         simd.store_first(out, i, j, simd.mul(v, simd.like(v, by / total)), size - j)
     return top, total
 
@@ -97,6 +99,21 @@ def _softmax(x, out):
     for c in prange((rows + CHUNK - 1) // CHUNK):
         for i in range(c * CHUNK, min(rows, (c + 1) * CHUNK)):
             _put_shares(x, i, 1.0, out)
+
+
+@parallel_kernel
+def _differentiate(y, grad, out):
+    rows, size = y.shape
+    for c in prange((rows + CHUNK - 1) // CHUNK):
+        for i in range(c * CHUNK, min(rows, (c + 1) * CHUNK)):
+            total = simd.widen(simd.full(y, LANES, 0))
+            for j in range(0, size, LANES):
+                share, g = simd.load_first(y, i, j, LANES, size - j, 0), simd.load_first(grad, i, j, LANES, size - j, 0)
+                total = simd.fma(simd.widen(share), simd.widen(g), total)
+            total = simd.lane(simd.reduce(simd.add, total), 0)
+            for j in range(0, size, LANES):
+                share, g = simd.load_first(y, i, j, LANES, size - j, 0), simd.load_first(grad, i, j, LANES, size - j, 0)
+                simd.store_first(out, i, j, simd.mul(simd.sub(g, simd.like(g, total)), share), size - j)
 
 
 @parallel_kernel
@@ -126,25 +143,44 @@ def _gradients(x, labels, grad, out):
 
 def softmax_last(x):
     """The softmax along the last axis."""
-    out = output(x.shape, native(x.dtype))
+    y = upcast(x)
+    out = output(x.shape, native(y.dtype))
     if out.size:
-        shape = out.size // x.shape[-1], x.shape[-1]
-        _softmax(4 * out.size, matrix(x.reshape(shape)), matrix(out.reshape(shape)))
-    return out
+        _softmax(4 * out.size, _rows(y), _rows(out))
+    return _rounded(out, x)
+
+
+def softmax_grad_last(y, grad):
+    """The gradient of ``softmax_last``, by its result: ``(grad - sum(grad * y)) * y``."""
+    shares = upcast(y)
+    out = output(y.shape, native(shares.dtype))
+    if out.size:
+        _differentiate(2 * out.size, _rows(shares), _rows(grad.astype(out.dtype, copy=False)), _rows(out))
+    return _rounded(out, y)
+
+
+def _rows(x):
+    return matrix(x.reshape(x.size // x.shape[-1], x.shape[-1]))
 
 
 def cross_entropy(x, labels):
     """Minus the logarithm of the softmax of each row at its label, ``(rows, 1)``; labels are checked."""
-    out = output((len(x), 1), native(x.dtype))
+    y = upcast(x)
+    out = output((len(x), 1), native(y.dtype))
     if out.size:
-        _losses(4 * x.size, matrix(x), labels, matrix(out))
-    return out
+        _losses(4 * x.size, matrix(y), labels, out)
+    return _rounded(out, x)
 
 
 def cross_entropy_grad(x, labels, grad):
     """The gradient of ``cross_entropy`` by x."""
-    out = output(x.shape, native(x.dtype))
+    y = upcast(x)
+    out = output(x.shape, native(y.dtype))
     if out.size:
-        grad = grad if native(grad.dtype) in (x.dtype, np.float64) else grad.astype(np.float64)
-        _gradients(4 * x.size, matrix(x), labels, matrix(grad), matrix(out))
-    return out
+        _gradients(4 * x.size, matrix(y), labels, matrix(grad.astype(out.dtype, copy=False)), out)
+    return _rounded(out, x)
+
+
+def _rounded(result, like):
+    with np.errstate(over="ignore", under="ignore"):
+        return result.astype(native(like.dtype), copy=False)

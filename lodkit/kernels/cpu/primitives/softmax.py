@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from ....arrays import matrix, output
+from ....arrays import matrix
 from ....jit import settings
-from ....lod.copy_runs import even
 from ....lod.offsets import segment_numbers, tiles_of
 from .reduce import TILE, reduce_rows, width_of
 from .softmax_kernels import FLAT, gradient_kernel, products_kernel, rescale_kernel, softmax_kernel
 
-_FLOAT64 = np.dtype(np.float64)
 NOTHING = np.empty((0, 0))
 WIDEST = 64  # lanes: with more, the temporaries of exp leave the registers
 
@@ -57,21 +55,6 @@ def softmax_rows(values, offsets, logs, out):
     rescale_kernel(logs)(values.size, tiles, _factors(tops, totals, tile_offsets, logs), result)
     if result is not out:
         out.view(np.float16)[...] = result
-
-
-def softmax_grad_last(y, grad):
-    """The gradient of softmax along the last axis, by its result; computed in the wider of both types."""
-    kind = min(np.promote_types(y.dtype, grad.dtype), _FLOAT64)
-    out = output(y.shape, kind)
-    if y.size:
-        y, grad = y.astype(kind, copy=False), grad.astype(kind, copy=False)
-        softmax_grad_rows(y.reshape(-1), grad.reshape(-1), _ends_of_rows(y), False, out.reshape(-1))
-    return out
-
-
-def _ends_of_rows(x):
-    """Offsets of the rows along the last axis, whose numbers are segments."""
-    return even(x.size // x.shape[-1], x.shape[-1])
 
 
 def _factors(tops, totals, tile_offsets, logs):
