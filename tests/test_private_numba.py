@@ -153,6 +153,9 @@ def test_an_entry_serves_further_types():
     frozen.flags.writeable = False
     assert private.writable(numba.typeof(frozen)) == kind == private.writable(kind)
     assert private.writable(numba.int64) is numba.int64
+    some, other = np.ones(2), np.ones((1, 2))
+    assert private.writable(numba.typeof((some, frozen))) == numba.typeof((some, some))
+    assert private.writable(numba.typeof((frozen, 1, other))) == numba.typeof((some, 1, other))
     for _ in range(2):  # as two threads do whose first calls meet: of two equal entries none would be found
         private.share_entry(first, (numba.typeof(frozen),), first.compile((kind,)))
     first.compile = None

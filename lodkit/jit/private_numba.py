@@ -78,7 +78,9 @@ def set_cache(dispatcher, cache):
 
 
 def writable(kind):
-    """Type of writable arrays for one of read-only arrays; other types as they are."""
+    """Type of writable arrays for one of read-only arrays, in tuples too; other types as they are."""
+    if type(kind) in (types.UniTuple, types.Tuple):
+        return types.BaseTuple.from_types(tuple(map(writable, kind)))
     return kind.copy(readonly=False) if isinstance(kind, types.Array) and not kind.mutable else kind
 
 
