@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import typing
 
 import numpy as np
@@ -47,5 +46,5 @@ def typed(function):
         compiled.code = code_for(compiled, tuple(_SCALARS.get(k) or k.__metadata__[0] for k in kinds))
         return compiled.code(*args)
 
-    compiled.code = functools.wraps(function)(first)
+    compiled.code = first
     return compiled
