@@ -148,11 +148,19 @@ def test_padding_is_found_that_was_put_there(dtype):
 
 
 def test_padding_that_the_type_of_the_values_does_not_hold():
-    for dtype, pad in (("float32", 1e300), ("float16", 1e5), ("int8", 300), ("bool", 2), ("int64", 2.0**63)):
+    for dtype, pad in (
+        ("float32", 1e300),
+        ("float16", 1e5),
+        ("int8", 300),
+        ("bool", 2),
+        ("int64", 2.0**63),
+        ("int64", 2**70),
+    ):
         t = LoDTensor(np.ones(1, dtype), [[1, 0]])
         with pytest.raises(DTypeError, match=f"{dtype} cannot hold pad_value"):
             t.to_padded(pad)
         with pytest.raises(DTypeError, match=f"{dtype} cannot hold pad_value"):
             LoDTensor.from_padded(np.ones((1, 2), dtype), pad_value=pad)
+    assert LoDTensor(np.ones(1, np.complex64), [[1, 0]]).to_padded(2j, max_length=2)[0].tolist() == [1, 2j]
     numbers = np.array([[1, 2**53 + 1]])
     assert LoDTensor.from_padded(numbers, pad_value=2.0**53).lengths().tolist() == [2]

@@ -148,7 +148,7 @@ def test_transcendental_functions(dtype, width):
 
 
 @pytest.mark.parametrize(("dtype", "high"), [("float32", 9.1), ("float64", 26.5)])
-def test_erfc_is_right_to_six_units_in_the_last_place(dtype, high):
+def test_erfc_is_right_to_eight_units_in_the_last_place(dtype, high):
     x = np.concatenate([np.linspace(-6, high, (1 << 12) - 16), [0, -0.0, 1e-30, 28, 1e30, -1e30, np.inf, -np.inf] * 2])
     x = x.astype(dtype)[None]
 
@@ -160,7 +160,7 @@ def test_erfc_is_right_to_six_units_in_the_last_place(dtype, high):
     out = np.empty_like(x)
     kernel(x, out)
     exact = np.vectorize(math.erfc)(x.astype(np.float64))
-    np.testing.assert_array_less(np.abs(out - exact), 6 * np.spacing(exact.astype(dtype)))
+    np.testing.assert_array_less(np.abs(out - exact), 8 * np.spacing(exact.astype(dtype)))
 
 
 @pytest.mark.jit

@@ -222,3 +222,15 @@ def test_an_update_of_an_array_is_one_of_its_views(view):
     lodkit.sgd(w, np.ones_like(w), lr=1.0)
     with pytest.raises(lodkit.LodkitError, match="overwritten"):
         tape.gradient(out, [data])
+
+
+@pytest.mark.parametrize("watched", [True, False])
+@pytest.mark.parametrize("options", [{"lengths": [2, 1]}, {"pad_value": 0.0}])
+def test_from_padded_is_recorded(watched, options):
+    padded = np.array([[1.0, 2.0], [3.0, 0.0]])
+    with lodkit.Tape() as tape:
+        source = tape.watch(padded) if watched else padded
+        batch = LoDTensor.from_padded(source, **options)
+        loss = (lodkit.sequence_pool(batch, pool="sum") * np.array([5.0, 7.0])).sum() + lodkit.relu(source).sum()
+    assert batch.to_list() == [[1, 2], [3]]
+    assert tape.gradient(loss, [source])[0].tolist() == [[6, 6], [8, 0]]

@@ -35,8 +35,8 @@ def is_number(value):
 
 
 def is_plain_number(value):
-    """True if kernels take a number: of Python's integers those of 64 bits."""
-    return is_number(value) and (not isinstance(value, int) or -MOST <= value <= MOST)
+    """True if kernels take a number: Python's floats, and its integers of 64 bits."""
+    return type(value) is float or is_plain_integer(value)
 
 
 def is_integer(value):
@@ -84,23 +84,24 @@ class Check:
         return self.test(value)
 
     def settled(self, value):
-        """Convert an integer of NumPy's to Python's, a huge one to a float, a tensor to an array, a data type to its
-        name; raise for others.
+        """Convert numbers of other types to Python's, a tensor to an array, a data type to its name; raise for the
+        rest.
         """
         if is_cpu_tensor(value):
             value = array_of(value, f"{self.operator}: {self.name}")
             for plain in (value, value[()]):
                 if self.test(plain):
                     return plain
-        for plain in (int(value), float(value)) if is_integer(value) and is_number(value) else ():
-            if self.test(plain):
-                return plain
+        if is_number(value):
+            for plain in (int(value), float(value)) if is_integer(value) else (float(value),):
+                if self.test(plain):
+                    return plain
         if isinstance(value, type | np.dtype | str) and (name := _name_among(self.choices or (), value)):
             return name
         raise self.error(value)
 
     def error(self, value):
-        text = f"{self.operator}: {self.name} must be {self.expected}, got {value!r}"
+        text = f"{self.operator}: {self.name} must be {self.expected}, got {value!r:.200}"
         if is_integer(value) and "integer" in self.expected and abs(int(value)) > MOST:
             return ValueError(f"{text}, which 64 bits do not hold")
         kinds = tuple(map(type, self.choices or ()))

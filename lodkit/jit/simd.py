@@ -191,7 +191,7 @@ def tanh(vector):
 
 
 def erfc(vector):
-    """Complementary error function of every lane, to 6 ulp; 0 near the smallest normal number, NaN propagates."""
+    """Complementary error function of every lane, to 8 ulp; 0 near the smallest normal number, NaN propagates."""
     return np.vectorize(math.erfc, [vector.dtype])(vector)
 
 

@@ -22,7 +22,7 @@ from ..arrays import (
     to_device,
 )
 from ..arrays.objects import refuse_objects
-from ..arrays.recorded import tracked
+from ..arrays.recorded import on_tape, plain_view, tracked
 from ..arrays.types import Array, ArrayLike, DenseLike, Device, DTypeLike, Integer, Number, Values
 from ..errors import LoDError, SegmentIdError
 from ..tracebacks import surface
@@ -109,7 +109,8 @@ class Conversions(Familiar):
         if is_cpu_tensor(padded):
             made = cls.from_padded(array_of(padded, "padded"), lengths, pad_value=pad_value)
             return made._like(tensor_of(made._values, padded))
-        padded = _batch(padded, "from_padded")
+        recorded = tracked(padded)
+        padded = _batch(plain_view(padded), "from_padded")
         count, width = padded.shape[:2]
         if lengths is None:
             if pad_value is None:
@@ -125,8 +126,11 @@ class Conversions(Familiar):
                 f"from_padded: lengths[{i}] = {lengths[i]} exceeds the padded width {width}; a length counts the rows "
                 "that are data"
             )
-        values = output((offsets.item(-1), *padded.shape[2:]), padded.dtype)
-        compiled("copy_runs").copy_runs(padded.reshape(count * width, *padded.shape[2:]), width, offsets, values)
+        rows = np.arange(count * width) if on_tape(recorded) else padded.reshape(count * width, *padded.shape[2:])
+        values = output((offsets.item(-1), *rows.shape[1:]), rows.dtype)
+        compiled("copy_runs").copy_runs(rows, width, offsets, values)
+        if on_tape(recorded):
+            values = recorded.reshape(count * width, *padded.shape[2:])[values]
         return cls._wrap(values, (offsets,))
 
     @classmethod

@@ -44,16 +44,20 @@ def to_padded(t, pad_value, max_length):
 
 
 def padding_of(pad_value, dtype):
-    """Padding, a real number, in the type of the values; DTypeError if that does not hold it."""
-    if not is_number(pad_value):
-        raise TypeError(f"pad_value must be a number, got {pad_value!r:.80}; of float64, as pad_value=0.0")
+    """Padding, a number, in the type of the values; DTypeError if that does not hold it."""
+    if not is_number(pad_value) and not (dtype.kind == "c" and isinstance(pad_value, complex | np.complexfloating)):
+        raise TypeError(f"pad_value must be a number that float64 holds, got {pad_value!r:.80}; pass pad_value=0.0")
     if type(pad_value) is int and pad_value == 0:
         return 0
-    with np.errstate(invalid="ignore", over="ignore"):
-        fill = np.asarray(pad_value).astype(dtype)[()]
+    refusal = DTypeError(f"{dtype} cannot hold pad_value {pad_value}; convert with .astype(...)")
+    try:
+        with np.errstate(invalid="ignore", over="ignore"):
+            fill = np.asarray(pad_value).astype(dtype)[()]
+    except OverflowError:  # of integers beyond 64 bits
+        raise refusal from None
     lost = np.isinf(fill) and not np.isinf(pad_value) if dtype.kind in "fc" else fill != pad_value
     if lost and dtype.kind in "biufc":
-        raise DTypeError(f"{dtype} cannot hold pad_value {pad_value}; convert with .astype(...)")
+        raise refusal
     return fill
 
 

@@ -9,11 +9,14 @@ import math
 
 import numpy as np
 
-from ...arrays import matrix, native, output, upcast
+from ...arrays import matrix, output
 from ...jit import jitable, parallel_kernel, prange, simd
+from .primitives.device import rounded
+from .primitives.map_numbers import in_one_type
 from .primitives.reduce_kernels import LANES
 
-CHUNK = 1 << 8  # rows whose gradients by scale and bias are added up before those of others
+CHUNK = 1 << 14  # numbers
+FEWEST = 16  # rows whose gradients by scale and bias are added up before those of others
 
 
 @jitable(inline=True, nrt=False)
@@ -53,10 +56,10 @@ def _mean_and_factor(x, i, epsilon):
 
 
 @parallel_kernel
-def _normalize(x, scale, bias, epsilon, out):
+def _normalize(x, scale, bias, epsilon, chunk, out):
     rows, size = x.shape
-    for c in prange((rows + CHUNK - 1) // CHUNK):
-        for i in range(c * CHUNK, min(rows, (c + 1) * CHUNK)):
+    for c in prange((rows + chunk - 1) // chunk):
+        for i in range(c * chunk, min(rows, (c + 1) * chunk)):
             mean, factor = _mean_and_factor(x, i, epsilon)
             for j in range(0, size, LANES):
                 v = simd.fma(_normal(x, i, j, mean, factor), _wide(scale, 0, j, 0), _wide(bias, 0, j, 0))
@@ -78,10 +81,10 @@ def _add_up(x, grad, scale, i, mean, factor, sums, k):
 
 
 @parallel_kernel
-def _differentiate(x, grad, scale, epsilon, sums, out):
+def _differentiate(x, grad, scale, epsilon, chunk, sums, out):
     rows, size = x.shape
-    for c in prange((rows + CHUNK - 1) // CHUNK):
-        for i in range(c * CHUNK, min(rows, (c + 1) * CHUNK)):
+    for c in prange((rows + chunk - 1) // chunk):
+        for i in range(c * chunk, min(rows, (c + 1) * chunk)):
             mean, factor = _mean_and_factor(x, i, epsilon)
             of_grad, slope = _add_up(x, grad, scale, i, mean, factor, sums, 2 * c)
             for j in range(0, size, LANES):
@@ -92,33 +95,28 @@ def _differentiate(x, grad, scale, epsilon, sums, out):
 
 def _row(given, like, number):
     """A scale or bias as a matrix of one row; of a number for None."""
-    size = like.shape[1]
-    return np.full((1, size), number, like.dtype) if given is None else upcast(given).reshape(1, size)
+    row = np.full(like.shape[1], number) if given is None else given
+    return np.ascontiguousarray(row, like.dtype).reshape(1, -1)
 
 
 def normal_rows(x, scale, bias, epsilon):
     """Each row to mean 0 and variance 1, times the scale, plus the bias."""
-    y = upcast(x)
-    out = output(x.shape, native(y.dtype))
+    kind, y = in_one_type(x)
+    out = output(x.shape, kind)
     if out.size:
-        rows = matrix(y)
-        scale, bias = matrix(_row(scale, rows, 1)), matrix(_row(bias, rows, 0))
-        _normalize(2 * out.size, rows, scale, bias, epsilon, matrix(out))
-    return _rounded(x, out)[0]
+        rows, target = matrix(y), matrix(out)
+        chunk = max(1, CHUNK // rows.shape[1])
+        _normalize(2 * out.size, rows, _row(scale, rows, 1), _row(bias, rows, 0), epsilon, chunk, target)
+    return rounded(x, out)
 
 
 def gradients(x, scale, grad, epsilon):
     """The gradients by x, scale and bias."""
-    y, (rows, *item) = upcast(x), x.shape
-    kind, size = native(y.dtype), math.prod(item)
-    out, sums = output(x.shape, kind), np.zeros((2 * -(-rows // CHUNK), size))
+    (kind, y, grad), (count, *item) = in_one_type(x, grad), x.shape
+    size = math.prod(item)
+    chunk = max(FEWEST, CHUNK // max(1, size))
+    out, sums = output(x.shape, kind), np.zeros((2 * -(-count // chunk), size))
     if out.size:
-        flat = matrix(y)
-        others = matrix(grad.astype(kind, copy=False)), matrix(_row(scale, flat, 1))
-        _differentiate(4 * out.size, flat, *others, epsilon, sums, matrix(out))
-    return _rounded(x, out, *(sums[k::2].sum(axis=0).reshape(item) for k in (0, 1)))
-
-
-def _rounded(like, *results):
-    with np.errstate(over="ignore", under="ignore"):
-        return tuple(result.astype(native(like.dtype), copy=False) for result in results)
+        rows = matrix(y)
+        _differentiate(4 * out.size, rows, matrix(grad), _row(scale, rows, 1), epsilon, chunk, sums, matrix(out))
+    return rounded(x, out, *(sums[k::2].sum(axis=0).reshape(item) for k in (0, 1)))

@@ -1,7 +1,8 @@
-"""CPU kernels of lodkit/ops/losses.py: all in one pass."""
+"""CPU part of lodkit/ops/losses.py: binary cross entropy in one pass."""
 
 from __future__ import annotations
 
+from ...arrays import native
 from ...jit import jitable, simd
 from .primitives.map_numbers import map_numbers
 
@@ -27,13 +28,18 @@ def _by_logit(x, label, grad):
     return simd.mul(grad, simd.sub(simd.sigmoid(x), label))
 
 
+def _like(logits, labels):
+    """Labels, of which 0 and 1 may be integers, in the type of the logits."""
+    return labels if labels.dtype.kind == "f" else labels.astype(native(logits.dtype))
+
+
 def binary_cross_entropy(logits, labels):
-    return map_numbers(_cross_entropy, logits, labels)
+    return map_numbers(_cross_entropy, logits, _like(logits, labels))
 
 
 def binary_cross_entropy_grad(logits, labels, grad):
     """The gradient by the logits."""
-    return map_numbers(_by_logit, logits, labels, grad)
+    return map_numbers(_by_logit, logits, _like(logits, labels), grad)
 
 
 @jitable

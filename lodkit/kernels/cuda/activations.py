@@ -40,7 +40,7 @@ def softmax_last(x):
 def softmax_grad_last(out, grad):
     """The gradient of ``softmax_last``, by its result."""
     xp, y, g = computing(out, grad)
-    return (g - xp.sum(g * y, axis=-1, keepdims=True)) * y
+    return rounded(out, (g - xp.sum(g * y, axis=-1, keepdims=True)) * y)
 
 
 def _below(xp, x):

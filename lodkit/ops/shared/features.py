@@ -60,10 +60,11 @@ def check_mask(mask, shape, name):
     if mask.shape != tuple(shape):
         raise ShapeMismatchError(f"{name} has shape {mask.shape}; give a mask of shape {tuple(shape)}, one per value")
     if mask.dtype != bool:
-        wrong = np.flatnonzero((mask != 0) & (mask != 1)) if mask.dtype.kind in "iu" else np.zeros(mask.size)
+        integers = mask.dtype.kind in "iu"
+        wrong = np.flatnonzero((mask != 0) & (mask != 1)) if integers else np.zeros(mask.size)
         if len(wrong):
-            found = mask.reshape(-1)[int(wrong[0])]
-            raise DTypeError(f"{name} holds {found!r} ({mask.dtype}); give True for what is present, and False")
+            found = f"{mask.reshape(-1)[wrong[0]]} at position {wrong[0]}" if integers else mask.dtype
+            raise DTypeError(f"{name} holds {found}; give True or False, or the integers 1 or 0")
     return mask.astype(bool)
 
 

@@ -6,11 +6,12 @@ import functools
 
 import numpy as np
 
-from ....arrays import native, output
-from ....jit import jitable, parallel_kernel, prange, simd
+from ....arrays import output
+from ....jit import jitable, parallel_kernel, prange, settings, simd
+from .device import rounded
 from .reduce_kernels import LANES
 
-_FLOAT32 = np.dtype(np.float32)
+_FLOAT32, _FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
 CHUNK = 1 << 12  # numbers; the same numbers go through the same lanes for any number of threads
 
 
@@ -44,17 +45,35 @@ def _kernel(step, count):
     return kernel
 
 
+@functools.cache
+def _few(step, count, kind):
+    """Compiled code of ``_kernel`` for few numbers: the look at the types of a tuple takes a microsecond."""
+    row = np.empty((1, 0), kind)
+    return _kernel(step, count).entry((row,) * count, row)
+
+
+def in_one_type(*arrays):
+    """Arrays in the widest of their types, at least float32 and at most float64: the type, then C-contiguous arrays."""
+    kind = arrays[0].dtype
+    if kind not in (_FLOAT32, _FLOAT64) or any(x.dtype is not kind for x in arrays):
+        kind = min(np.result_type(_FLOAT32, *(x.dtype for x in arrays)), _FLOAT64)
+        with np.errstate(over="ignore"):
+            return kind, *(np.asarray(x, kind, order="C") for x in arrays)
+    return kind, *map(np.ascontiguousarray, arrays)
+
+
 def map_numbers(step, *arrays):
     """``step(*numbers)`` of arrays of one shape; ``step`` takes and returns vectors of ``simd``.
 
-    In the type of the first array, float16 by way of float32. One pass, where NumPy makes one per operation. Kernels
-    are kept by ``step``: make it a function of a module.
+    In the type of the first array, computed in the widest of all. One pass, where NumPy makes one per operation.
+    Kernels are kept by ``step``: make it a function of a module.
     """
-    dtype = native(arrays[0].dtype)
-    kind = _FLOAT32 if dtype == np.float16 else dtype
-    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        rows = tuple([np.asarray(x, kind, order="C").reshape(1, -1) for x in arrays])
-        out = output(arrays[0].shape, kind)
-        if out.size:
-            _kernel(step, len(arrays))(out.size, rows, out.reshape(1, -1))
-        return out.astype(dtype, copy=False)
+    (kind, *rows), like = in_one_type(*arrays), arrays[0]
+    out = output(like.shape, kind)
+    if out.size:
+        rows, target = tuple([x.reshape(1, -1) for x in rows]), out.reshape(1, -1)
+        if out.size < settings.parallel_from:
+            _few(step, len(rows), kind)(rows, target)
+        else:
+            _kernel(step, len(rows))(out.size, rows, target)
+    return out if like.dtype is kind else rounded(like, out)

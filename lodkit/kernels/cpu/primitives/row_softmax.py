@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from ....arrays import matrix, native, output, upcast
+from ....arrays import output
 from ....jit import jitable, parallel_kernel, prange, simd
+from .device import rounded
+from .map_numbers import in_one_type
 from .reduce_kernels import LANES
 
-CHUNK = 1 << 8  # rows
+CHUNK = 1 << 14  # numbers
 BLOCK = 64 * LANES  # numbers that are summed in their own type
 
 
@@ -94,18 +96,18 @@ def _put_shares(x, i, by, out):
 
 
 @parallel_kernel
-def _softmax(x, out):
+def _softmax(x, chunk, out):
     rows = len(x)
-    for c in prange((rows + CHUNK - 1) // CHUNK):
-        for i in range(c * CHUNK, min(rows, (c + 1) * CHUNK)):
+    for c in prange((rows + chunk - 1) // chunk):
+        for i in range(c * chunk, min(rows, (c + 1) * chunk)):
             _put_shares(x, i, 1.0, out)
 
 
 @parallel_kernel
-def _differentiate(y, grad, out):
+def _differentiate(y, grad, chunk, out):
     rows, size = y.shape
-    for c in prange((rows + CHUNK - 1) // CHUNK):
-        for i in range(c * CHUNK, min(rows, (c + 1) * CHUNK)):
+    for c in prange((rows + chunk - 1) // chunk):
+        for i in range(c * chunk, min(rows, (c + 1) * chunk)):
             total = simd.widen(simd.full(y, LANES, 0))
             for j in range(0, size, LANES):
                 share, g = simd.load_first(y, i, j, LANES, size - j, 0), simd.load_first(grad, i, j, LANES, size - j, 0)
@@ -117,10 +119,10 @@ def _differentiate(y, grad, out):
 
 
 @parallel_kernel
-def _losses(x, labels, out):
+def _losses(x, labels, chunk, out):
     rows = len(x)
-    for c in prange((rows + CHUNK - 1) // CHUNK):
-        for i in range(c * CHUNK, min(rows, (c + 1) * CHUNK)):
+    for c in prange((rows + chunk - 1) // chunk):
+        for i in range(c * chunk, min(rows, (c + 1) * chunk)):
             top, number = _largest(x, i), _number(x, i, labels[i])
             total = _count(x, i, top) if np.isinf(top) else _total_of(x, i, top, out)
             if np.isinf(top):
@@ -131,56 +133,57 @@ def _losses(x, labels, out):
 
 
 @parallel_kernel
-def _gradients(x, labels, grad, out):
+def _gradients(x, labels, grad, chunk, out):
     rows = len(x)
-    for c in prange((rows + CHUNK - 1) // CHUNK):
-        for i in range(c * CHUNK, min(rows, (c + 1) * CHUNK)):
+    for c in prange((rows + chunk - 1) // chunk):
+        for i in range(c * chunk, min(rows, (c + 1) * chunk)):
             by = _number(grad, i, 0)
             top, total = _put_shares(x, i, by, out)
             by_label = (_share(_number(x, i, labels[i]), top, total) - 1) * by  # rounded once
             simd.store(out, i, labels[i], simd.full(out, 1, by_label))
 
 
+def _rows(x):
+    """An array as the matrix of its rows along the last axis, and how many of them a step of a ``prange`` takes."""
+    size = x.shape[-1]
+    return x.reshape(x.size // size, size), max(1, CHUNK // size)
+
+
 def softmax_last(x):
     """The softmax along the last axis."""
-    y = upcast(x)
-    out = output(x.shape, native(y.dtype))
+    kind, y = in_one_type(x)
+    out = output(x.shape, kind)
     if out.size:
-        _softmax(4 * out.size, _rows(y), _rows(out))
-    return _rounded(out, x)
+        (rows, chunk), (target, _) = _rows(y), _rows(out)
+        _softmax(4 * out.size, rows, chunk, target)
+    return rounded(x, out)
 
 
 def softmax_grad_last(y, grad):
     """The gradient of ``softmax_last``, by its result: ``(grad - sum(grad * y)) * y``."""
-    shares = upcast(y)
-    out = output(y.shape, native(shares.dtype))
+    kind, shares, grad = in_one_type(y, grad)
+    out = output(y.shape, kind)
     if out.size:
-        _differentiate(2 * out.size, _rows(shares), _rows(grad.astype(out.dtype, copy=False)), _rows(out))
-    return _rounded(out, y)
-
-
-def _rows(x):
-    return matrix(x.reshape(x.size // x.shape[-1], x.shape[-1]))
+        (rows, chunk), (grads, _), (target, _) = map(_rows, (shares, grad, out))
+        _differentiate(2 * out.size, rows, grads, chunk, target)
+    return rounded(y, out)
 
 
 def cross_entropy(x, labels):
     """Minus the logarithm of the softmax of each row at its label, ``(rows, 1)``; labels are checked."""
-    y = upcast(x)
-    out = output((len(x), 1), native(y.dtype))
+    kind, y = in_one_type(x)
+    out = output((len(x), 1), kind)
     if out.size:
-        _losses(4 * x.size, matrix(y), labels, out)
-    return _rounded(out, x)
+        rows, chunk = _rows(y)
+        _losses(4 * x.size, rows, labels, chunk, out)
+    return rounded(x, out)
 
 
 def cross_entropy_grad(x, labels, grad):
     """The gradient of ``cross_entropy`` by x."""
-    y = upcast(x)
-    out = output(x.shape, native(y.dtype))
+    kind, y, grad = in_one_type(x, grad)
+    out = output(x.shape, kind)
     if out.size:
-        _gradients(4 * x.size, matrix(y), labels, matrix(grad.astype(out.dtype, copy=False)), out)
-    return _rounded(out, x)
-
-
-def _rounded(result, like):
-    with np.errstate(over="ignore", under="ignore"):
-        return result.astype(native(like.dtype), copy=False)
+        rows, chunk = _rows(y)
+        _gradients(4 * x.size, rows, labels, grad, chunk, out)
+    return rounded(x, out)
