@@ -10,7 +10,7 @@ from .primitives.map_numbers import map_numbers
 from .primitives.row_softmax import softmax_grad_last as softmax_grad_last
 from .primitives.row_softmax import softmax_last as softmax_last
 
-HALF_ROOT = math.sqrt(0.5)
+ROOT_OF_HALF = math.sqrt(0.5)
 DENSITY = 1 / math.sqrt(2 * math.pi)
 MOST = 1e9  # square from which on the approximate share is 0 or 1
 
@@ -39,7 +39,7 @@ def _gelu_by_tanh_grad(x, grad):
 @jitable
 def _below(x):
     """The share of a normal distribution below x. By erfc, whose small values are exact to the last digits."""
-    return simd.mul(simd.like(x, 0.5), simd.erfc(simd.mul(x, simd.like(x, -HALF_ROOT))))
+    return simd.mul(simd.like(x, 0.5), simd.erfc(simd.mul(x, simd.like(x, -ROOT_OF_HALF))))
 
 
 @jitable

@@ -16,7 +16,7 @@ from .primitives.map_numbers import in_one_type
 from .primitives.reduce_kernels import LANES
 
 CHUNK = 1 << 14  # numbers
-FEWEST = 16  # rows whose gradients by scale and bias are added up before those of others
+FEWEST = 16  # rows per step of the gradient: each step has its own sums of the gradients by scale and bias
 
 
 @jitable(inline=True, nrt=False)
