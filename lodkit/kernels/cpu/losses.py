@@ -44,7 +44,7 @@ def binary_cross_entropy_grad(logits, labels, grad):
 
 @jitable
 def _by_label(x, grad):
-    return simd.mul(simd.sub(simd.like(x, 0.0), x), grad)
+    return simd.mul(simd.mul(simd.like(x, -1.0), x), grad)
 
 
 def by_labels(logits, grad):
