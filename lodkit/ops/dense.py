@@ -1,4 +1,4 @@
-"""The few dense operators that a small model needs; their kernels are the array library's own routines."""
+"""The few dense operators that a small model needs."""
 
 from __future__ import annotations
 

@@ -25,14 +25,29 @@ def activate(kind, x):
 
 
 @jitable(inline=True)
+def by_sigmoid(y, g):
+    return simd.mul(g, simd.mul(y, simd.sub(simd.like(y, 1), y)))
+
+
+@jitable(inline=True)
+def by_tanh(y, g):
+    return simd.mul(g, simd.sub(simd.like(y, 1), simd.mul(y, y)))
+
+
+@jitable(inline=True)
+def by_relu(y, g):
+    return simd.if_positive(g, y)
+
+
+@jitable(inline=True)
 def slope(kind, y, g):
     """``g`` times the derivative of an activation, from its result y."""
     if kind == SIGMOID:
-        return simd.mul(g, simd.mul(y, simd.sub(simd.like(y, 1), y)))
+        return by_sigmoid(y, g)
     if kind == TANH:
-        return simd.mul(g, simd.sub(simd.like(y, 1), simd.mul(y, y)))
+        return by_tanh(y, g)
     if kind == RELU:
-        return simd.if_positive(g, y)
+        return by_relu(y, g)
     return g
 
 

@@ -8,27 +8,13 @@ from __future__ import annotations
 import numpy as np
 
 from ...arrays import check_gradient, native, upcast
-from ...jit import jitable, simd
+from ...jit import simd
 from ...lod import LoDTensor
 from ...ops import dense as ops
 from ...registry import Dense
+from ..common.gates import by_relu, by_sigmoid, by_tanh
 from .primitives.map_numbers import map_numbers
 from .primitives.row_softmax import cross_entropy, cross_entropy_grad
-
-
-@jitable
-def _by_tanh(y, grad):
-    return simd.mul(grad, simd.sub(simd.like(y, 1.0), simd.mul(y, y)))
-
-
-@jitable
-def _by_relu(y, grad):
-    return simd.if_positive(grad, y)
-
-
-@jitable
-def _by_sigmoid(y, grad):
-    return simd.mul(grad, simd.mul(y, simd.sub(simd.like(y, 1.0), y)))
 
 
 @ops.fc.kernel("cpu")
@@ -56,7 +42,7 @@ def tanh(x, /):
 
 @ops.tanh_grad.kernel("cpu")
 def tanh_grad(out, grad, /):
-    return map_numbers(_by_tanh, ops.check_grad_output(out, grad, "tanh_grad"), grad)
+    return map_numbers(by_tanh, ops.check_grad_output(out, grad, "tanh_grad"), grad)
 
 
 @ops.relu.kernel("cpu")
@@ -67,7 +53,7 @@ def relu(x, /):
 
 @ops.relu_grad.kernel("cpu")
 def relu_grad(out, grad, /):
-    return map_numbers(_by_relu, ops.check_grad_output(out, grad, "relu_grad"), grad)
+    return map_numbers(by_relu, ops.check_grad_output(out, grad, "relu_grad"), grad)
 
 
 @ops.sigmoid.kernel("cpu")
@@ -77,7 +63,7 @@ def sigmoid(x, /):
 
 @ops.sigmoid_grad.kernel("cpu")
 def sigmoid_grad(out, grad, /):
-    return map_numbers(_by_sigmoid, ops.check_grad_output(out, grad, "sigmoid_grad"), grad)
+    return map_numbers(by_sigmoid, ops.check_grad_output(out, grad, "sigmoid_grad"), grad)
 
 
 @ops.softmax_with_cross_entropy.kernel("cpu")
