@@ -219,3 +219,41 @@ def test_calls_are_captured_in_graphs():
             np.testing.assert_array_equal(to_numpy(by_rows), np.ones((rows, 16), np.float32))
     finally:
         lodkit.bounds_check(before)
+
+
+@pytest.mark.skipif("torch" not in LIBRARIES, reason="needs PyTorch")
+@pytest.mark.parametrize("rows", [60, 3_000, 90_000])
+def test_steps_are_captured_in_graphs(rows):
+    """Replayed over new ids: the gradient of a table, and updates by its rows, also fused, of which some are hot."""
+    import torch
+
+    rng, lengths = np.random.default_rng(0), np.full(rows // 3, 3)
+    ids = LoDTensor(torch.zeros(rows, dtype=torch.int64, device="cuda"), [lengths])
+    grad = torch.randn(rows // 3, 16, device="cuda")
+    tables = [torch.ones(500, 16, device="cuda") for _ in range(4)]
+
+    def step():
+        lodkit.adagrad(tables[0], lodkit.embedding_bag_grad(tables[0], ids, grad), tables[1], lr=0.1)
+        lodkit.embedding_bag_adagrad(tables[2], ids, grad, tables[3], lr=0.1)
+
+    before = lodkit.bounds_check()
+    lodkit.bounds_check("clamp")
+    try:
+        stream, graph = torch.cuda.Stream(), torch.cuda.CUDAGraph()
+        stream.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(stream):
+            step()
+        torch.cuda.synchronize()
+        with torch.cuda.graph(graph, stream=stream):
+            step()
+        for _ in range(3):
+            numbers = rng.zipf(1.3, rows) % 500
+            ids.values.copy_(torch.from_numpy(numbers))
+            expected = [table.cpu().numpy() for table in tables[:2]]
+            there = SelectedRows(numbers, np.repeat(grad.cpu().numpy(), 3, axis=0), 500)
+            lodkit.adagrad(expected[0], there, expected[1], lr=0.1)
+            graph.replay()
+            for table, by in zip(tables, [*expected, *expected], strict=True):
+                np.testing.assert_allclose(table.cpu().numpy(), by, rtol=1e-4, atol=1e-5)
+    finally:
+        lodkit.bounds_check(before)

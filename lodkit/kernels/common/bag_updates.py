@@ -35,7 +35,7 @@ def _fused(op):
         _, rule = adjusted(on, rule, grad, duplicates, lr, weight_decay, decoupled, maximize, clip_value)
         bags, flat = ops.prepare_bag_update(on, op.name, param, ids, grad, names, states, weights, pool, traits)
         if flat.size:
-            order, starts, rows = on.sort_rows(flat, len(param))
+            order, starts, rows = on.group_rows(flat, len(param))
             bag, scale = on.bag_updates.bag_rows(bags._row_offsets(), weights, pool, order, grad)
             on.update_runs(rule, param, states, rows, starts, bag, grad, duplicates, scale)
         return (param, *states) if states else param

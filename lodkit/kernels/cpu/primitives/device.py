@@ -108,7 +108,7 @@ HOMES = {
     "norms": ("squared_norm", "stepped_norms"),
     "reduce": ("reduce_into", "reduce_with_index"),
     "softmax": ("softmax_grad_rows", "softmax_rows", "sums_of_products"),
-    "sort": ("sort_rows",),
+    "sort": ("group_rows", "sort_rows"),
     "update": ("put_together", "record_like", "update_all", "update_rows", "update_runs", "update_spread"),
 }
 

@@ -94,6 +94,9 @@ def sort_rows(rows, height):
     return order, starts[: runs + 1], unique[:runs]
 
 
+group_rows = sort_rows  # where a GPU finds runs as it updates by them
+
+
 def _radix(rows, index_bits, row_bits):
     """Row and position in one key, sorted by row."""
     n, passes = len(rows), -(-row_bits // DIGIT)

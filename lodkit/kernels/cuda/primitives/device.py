@@ -142,7 +142,7 @@ HOMES = {
     "jitter": ("jitter",),
     "map_rows": ("map_rows",),
     "matrices": ("columns_of", "matmul", "matmul_ahead"),
-    "merge": ("dense_rows", "merge_rows", "rows_grad", "sort_rows", "table_grad", "total"),
+    "merge": ("dense_rows", "group_rows", "merge_rows", "rows_grad", "sort_rows", "table_grad", "total"),
     "norms": ("squared_norm", "stepped_norms"),
     "reduce": ("reduce_into",),
     "softmax": ("softmax_grad_rows", "softmax_rows"),

@@ -10,29 +10,52 @@ from ....lod import SelectedRows
 from .gather import put_rows, rows_without
 from .offsets import Found, Offsets, cut, settings
 from .reduce import reduce_rows
-from .small_group_by import runs_below
+from .small_group_by import runs_of_sorted, sort_below
+
+
+def _kept(grad, what, make):
+    """What ``make()`` gives for the rows of a gradient, made once for a stream."""
+    rows = view(grad._rows)
+    key = what, rows.library, rows.device, rows.library.queue(rows.device), settings.tile_rows
+    found = grad._runs.get(key)
+    if found is None:
+        found = grad._runs[key] = make(rows)
+    return found
+
+
+def sorted_of(grad):
+    """The sorted rows of a gradient, and the order that sorts them."""
+    return _kept(grad, "sorted", lambda rows: sort_below(rows, grad.height))
 
 
 def runs_of(grad):
-    """Runs of equal rows of a gradient: distinct rows, Offsets, order of its rows. Found once: it synchronises."""
-    rows = view(grad._rows)
-    key = rows.library, rows.device, rows.library.queue(rows.device), settings.tile_rows
-    found = grad._runs.get(key)
-    if found is None:
+    """Runs of equal rows of a gradient: distinct rows, Offsets, order of its rows. Synchronises if it is not merged."""
+
+    def find(rows):
         if grad.is_merged:
             starts = iota(rows, len(rows) + 1)
-            found = rows, Offsets(starts, len(rows)), starts.part(0, len(rows))
-        else:
-            order, offsets, unique = sort_rows(rows, grad.height)
-            found = unique, offsets, order
-        grad._runs[key] = found
-    return found
+            return rows, Offsets(starts, len(rows)), starts.part(0, len(rows))
+        order, offsets, unique = table_of(*sorted_of(grad), grad.height)
+        return unique, offsets, order
+
+    return _kept(grad, "runs", find)
 
 
 def sort_rows(rows, height):
     """Sort row numbers, stably: their order, Offsets of the runs of equal ones, the row of each. Synchronises."""
-    found = runs_below(rows, height)
-    return found.order, cut(found.offsets, Found(-1, found.longest, 0, rows.size)), found.rows
+    return table_of(*sort_below(rows, height), height)
+
+
+def table_of(sorted_rows, order, height):
+    """``sort_rows`` of what ``sort_below`` gives. Synchronises with the device."""
+    found = runs_of_sorted(sorted_rows, order, height)
+    return found.order, cut(found.offsets, Found(-1, found.longest, 0, order.size)), found.rows
+
+
+def group_rows(rows, height):
+    """``sort_rows`` for ``update_runs``, which needs no table of the runs: sorted rows, and None in its place."""
+    sorted_rows, order = sort_below(rows, height)
+    return order, None, sorted_rows
 
 
 def merge_rows(x):

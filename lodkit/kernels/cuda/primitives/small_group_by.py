@@ -51,14 +51,20 @@ def sort_few(ids, height):
     return sorted_ids, order
 
 
-def few_runs(ids, height):
-    """The Runs of at most FEW ids. Synchronises with the device."""
-    sorted_ids, order = sort_few(ids, height)
-    rows, offsets = buffers_of_runs(ids, ids.size)
-    _table(ids.size, sorted_ids, ids.size, height, offsets, rows)
+def sort_below(ids, height):
+    """Sort ids, few or many, stably: those outside ``[0, height)`` count as ``height``. Returns them, and the order."""
+    return sort_few(ids, height) if ids.size <= FEW else argsort(ids, height)
+
+
+def runs_of_sorted(sorted_ids, order, height):
+    """The Runs of what ``sort_below`` gives; ids outside have none. Synchronises with the device."""
+    if sorted_ids.size > FEW:
+        return runs(sorted_ids, order, height)
+    rows, offsets = buffers_of_runs(sorted_ids, sorted_ids.size)
+    _table(sorted_ids.size, sorted_ids, sorted_ids.size, height, offsets, rows)
     return found_runs(rows, offsets, order)
 
 
 def runs_below(ids, height):
     """The Runs of ids, few or many; those outside ``[0, height)`` have none. Synchronises with the device."""
-    return few_runs(ids, height) if ids.size <= FEW else runs(*argsort(ids, height), height)
+    return runs_of_sorted(*sort_below(ids, height), height)

@@ -8,10 +8,11 @@ from ....arrays.cuda import View, convert, copied, fill, iota, launch, view
 from ....errors import OutputError
 from ....ops.shared.updates import numbers_in
 from .gather import put_rows
-from .merge import runs_of
-from .offsets import Offsets
+from .merge import runs_of, sorted_of, table_of
+from .offsets import Offsets, settings
 from .reduce import VECTOR, group_of, reduce_rows, reduce_tiles, width_of
 from .reduce_kernels import WARP
+from .sorted_runs import tiles_kernel
 from .update_kernels import dense_kernel, rows_kernel, rowwise_kernel
 
 NUMBERS = 7  # of a rule, at most
@@ -83,11 +84,14 @@ def put_together(rows, values, arrays):
 
 def update_rows(rule, param, states, grad, duplicates, taken=None):
     """Step the rows of a parameter that a gradient lists."""
-    if len(grad._rows) and param.size:
-        at, offsets, order = runs_of(grad)
-        update_runs(rule, param, states, at, offsets, order, grad.value, duplicates, taken=taken)
-    else:
+    if not len(grad._rows) or not param.size:
         _write_also(rule)
+        return
+    if grad.is_merged or (param.columns == 1 and duplicates == "merge"):
+        at, starts, order = runs_of(grad)
+    else:
+        (at, order), starts = sorted_of(grad), None
+    update_runs(rule, param, states, at, starts, order, grad.value, duplicates, taken=taken)
 
 
 def update_spread(rule, param, states, grad):
@@ -96,28 +100,50 @@ def update_spread(rule, param, states, grad):
 
 
 def update_runs(rule, param, states, at, starts, order, value, duplicates="merge", scale=None, taken=None):
-    """Step the rows ``at`` of a parameter, each by its rows of ``value``, in ``order``, times ``scale`` if any."""
-    runs, offsets, merge, columns = len(starts), starts.offsets, duplicates == "merge", param.columns
-    if not runs or not columns:
+    """Step the rows ``at`` of a parameter, each by its rows of ``value``, in ``order``, times ``scale`` if any.
+
+    The runs of ``order`` are those of ``starts``; those of equal ids, which are sorted in ``at``, where that is None.
+    """
+    merge, columns, by_ids = duplicates == "merge", param.columns, starts is None
+    count = len(at) if by_ids else len(starts)
+    if not count or not columns:
         _write_also(rule)
         return
+    tile, tiles, tiled = settings.tile_rows, value, by_ids and merge and count > settings.tile_rows
     if merge and columns == 1:  # its rows are shared by a warp, as in a merge
-        sums = value.like((runs, *value.shape[1:]), value.compute_dtype)
+        if by_ids:
+            order, starts, at = table_of(at, order, len(param))
+            count, by_ids, tiled = len(starts), False, False
+        sums = value.like((count, *value.shape[1:]), value.compute_dtype)
         reduce_rows("sum", value, order, scale, None, starts, 0.0, sums)
-        value, order, scale, offsets = sums, None, None, single_runs(sums).offsets
-    elif merge and starts.tiles is not None:
+        value, order, scale, starts = sums, None, None, single_runs(sums)
+    elif merge and not by_ids and starts.tiles is not None:
         (value, offsets), order, scale = reduce_tiles("sum", value, order, scale, None, starts), None, None
-    flags = order is not None, merge, bool(rule.adjust), scale is not None
+    elif tiled:
+        tiles = _sums_of_tiles(at, order, value, scale, len(param))
+    offsets = at if by_ids else starts.offsets
+    flags = by_ids, tiled, order is not None, merge, bool(rule.adjust), scale is not None
     order, scale = (offsets if x is None else x for x in (order, scale))
-    arrays = param, *_three(param, states), at, order, offsets, value, scale, value if taken is None else taken
-    numbers = *_rule_numbers(rule, param), columns
+    arrays = param, *_three(param, states), at, order, offsets, value, scale, value if taken is None else taken, tiles
+    numbers = *_rule_numbers(rule, param), tile, len(param), columns
     if rule.rowwise:
         width = 1 if param.dtype == np.float64 else width_of(columns, param, value, *states[:-1])  # 2: 170 registers
         kernel = rowwise_kernel(rule.step, width, max(len(states) - 1, 0), bool(states), *flags)
-        launch(kernel, runs * WARP, *arrays, *numbers, runs)
+        launch(kernel, count * WARP, *arrays, *numbers, count)
     else:
         width = _width(rule, columns, param, value, states)
         bits = group_of(columns, width)
         kernel = rows_kernel(rule.step, width, len(states), 1 + rule.pairs, *flags, taken is not None)
-        launch(kernel, runs << bits, *arrays, *numbers, bits, runs)
+        launch(kernel, count << bits, *arrays, *numbers, bits, count)
     _write_also(rule)
+
+
+def _sums_of_tiles(ids, order, value, scale, height):
+    """Sums of the tiles of long runs of sorted ids, at the tile's number among all positions."""
+    n, tile, columns = len(ids), settings.tile_rows, value.columns
+    out = value.like((-(-n // tile), *value.shape[1:]), value.compute_dtype)
+    width = width_of(columns, value, out)
+    kernel, bits = tiles_kernel(width, order is not None, scale is not None), group_of(columns, width)
+    scale = order if scale is None else scale
+    launch(kernel, (len(out) - 1) << bits, ids, order, value, scale, tile, height, columns, bits, n, out)
+    return out

@@ -2,7 +2,8 @@
 
 ``count`` is the number of states, at most three, which have ``each`` numbers per element of the parameter; ``numbers``
 are seven of the rule and four of ``adjusted``, which comes first where a rule ``adjusts``. Arguments that a kernel does
-not use may be anything.
+not use may be anything. Where runs are found ``by_ids``, ``at`` are sorted ids, and every position looks whether a run
+starts there: neither the number of runs nor their table is needed, so nobody waits for them.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from ....arrays.cuda import cuda, device, vector
 from ....jit import simd
 from ...common import optimizer_steps
 from .reduce_kernels import WARP, across
+from .sorted_runs import rows_of, run_of, with_tiles_of
 
 
 def _states(count, width, each=1):
@@ -38,32 +40,32 @@ def _states(count, width, each=1):
 adjusted = device(optimizer_steps.adjusted)
 
 
-def _gradient(width, gather, adjusts, weighted):
-    """The parameter, and the sum of a run's rows, times ``scale`` where it is weighted, as the step takes them."""
+def _gradient(width, gather, adjusts, weighted, tiled):
+    """The parameter, and the sum of a run's rows, as the step takes them: where ``tiled``, of ``tiles_kernel``."""
+    rows, with_tiles = rows_of(width, gather, weighted), with_tiles_of(width)
 
     @device
-    def gradient(value, order, scale, start, stop, j, columns, p, numbers):
-        total = simd.full(value, width, 0)
-        for i in range(start, stop):
-            row = vector.number(order, i) if gather else i
-            g = vector.load(value, row * columns + j, width)
-            if weighted:
-                g = simd.mul(g, simd.like(g, vector.number(scale, i)))
-            total = simd.add(total, g)
+    def gradient(value, order, scale, tiles, tile, start, stop, j, columns, p, numbers):
+        if tiled:
+            total = rows(value, order, scale, start, min(stop, start + tile), j, columns)
+            if stop - start > tile:
+                total = with_tiles(total, tiles, tile, start, stop, j, columns)
+        else:
+            total = rows(value, order, scale, start, stop, j, columns)
         return adjusted(p, total, numbers) if adjusts else (p, total)
 
     return gradient
 
 
 @functools.cache
-def rows_kernel(step, width, count, each, gather, merge, adjusts=False, weighted=False, records=False):
+def rows_kernel(step, width, count, each, by_ids, tiled, gather, merge, adjusts=False, weighted=False, records=False):
     """Kernel of an update by runs of gradient rows, in ``order`` where it gathers.
 
     A group of threads takes a run, and reads and writes its row of the parameter once. With ``merge`` the run's rows
     are added up first, else the parameter takes a step for each, which ``taken`` records.
     """
-    (read, write), step = _states(count, width, each), device(step)
-    gradient = _gradient(width, gather, adjusts, weighted)
+    (read, write), step, run = _states(count, width, each), device(step), run_of(by_ids)
+    gradient = _gradient(width, gather, adjusts, weighted, tiled)
 
     @cuda.jit
     def kernel(
@@ -77,6 +79,7 @@ def rows_kernel(step, width, count, each, gather, merge, adjusts=False, weighted
         value,
         scale,
         taken,
+        tiles,
         n0,
         n1,
         n2,
@@ -88,6 +91,8 @@ def rows_kernel(step, width, count, each, gather, merge, adjusts=False, weighted
         keep,
         factor,
         bound,
+        tile,
+        height,
         columns,
         bits,
         runs,
@@ -96,18 +101,18 @@ def rows_kernel(step, width, count, each, gather, merge, adjusts=False, weighted
         numbers = n0, n1, n2, n3, n4, n5, n6, decay, keep, factor, bound
         u, lane = thread >> bits, thread & ((1 << bits) - 1)
         while u < runs:
-            start, stop = vector.number(starts, u), vector.number(starts, u + 1)
+            row, start, stop = run(at, starts, u, runs, height)
             j = lane * width
-            while j < columns:
-                place = vector.number(at, u) * columns + j
+            while j < columns and start < stop:
+                place = row * columns + j
                 p, lanes = vector.load_written(param, place, width), read(states, place)
                 if merge:
-                    p, g = gradient(value, order, scale, start, stop, j, columns, p, numbers)
+                    p, g = gradient(value, order, scale, tiles, tile, start, stop, j, columns, p, numbers)
                     p, lanes = step(p, lanes, g, simd.mul(g, g), numbers)
                 else:
                     for i in range(start, stop):
                         before = p
-                        p, g = gradient(value, order, scale, i, i + 1, j, columns, p, numbers)
+                        p, g = gradient(value, order, scale, tiles, tile, i, i + 1, j, columns, p, numbers)
                         p, lanes = step(p, lanes, g, simd.mul(g, g), numbers)
                         if records:
                             vector.store(taken, vector.number(order, i) * columns + j, simd.sub(before, p))
@@ -135,22 +140,22 @@ def _row_state(k, keeps):
     )
 
 
-def _row_step(step, width, count, keeps, gather, adjusts, weighted):
+def _row_step(step, width, count, keeps, gather, adjusts, weighted, tiled):
     """A warp's row-wise step: once over the row for the squares, once to update it.
 
     Takes and returns the row's number, as one lane. Every thread reads what only it has written.
     """
-    (read, write), gradient = _states(count, width), _gradient(width, gather, adjusts, weighted)
+    (read, write), gradient = _states(count, width), _gradient(width, gather, adjusts, weighted, tiled)
     (_, _, spread), combine = _row_state(count, keeps), across(simd.add, WARP)
     step = device(step)
 
     @device
-    def update(param, states, row, number, value, order, scale, start, stop, columns, numbers):
+    def update(param, states, row, number, value, order, scale, tiles, tile, start, stop, columns, numbers):
         first = (cuda.threadIdx.x & (WARP - 1)) * width
         total, after, j = simd.full(param, width, 0), number, first
         while j < columns:
             p = vector.load_written(param, row * columns + j, width)
-            p, g = gradient(value, order, scale, start, stop, j, columns, p, numbers)
+            p, g = gradient(value, order, scale, tiles, tile, start, stop, j, columns, p, numbers)
             total = simd.add(total, simd.mul(g, g))
             j += WARP * width
         total = combine(simd.reduce(simd.add, total))
@@ -158,7 +163,7 @@ def _row_step(step, width, count, keeps, gather, adjusts, weighted):
         while j < columns:
             place = row * columns + j
             p = vector.load_written(param, place, width)
-            p, g = gradient(value, order, scale, start, stop, j, columns, p, numbers)
+            p, g = gradient(value, order, scale, tiles, tile, start, stop, j, columns, p, numbers)
             squares = simd.like(p, simd.lane(mean, 0))
             p, lanes = step(p, read(states, place) + spread(p, number), g, squares, numbers)
             vector.store(param, place, p)
@@ -172,10 +177,10 @@ def _row_step(step, width, count, keeps, gather, adjusts, weighted):
 
 
 @functools.cache
-def rowwise_kernel(step, width, count, keeps, gather, merge, adjusts=False, weighted=False):
+def rowwise_kernel(step, width, count, keeps, by_ids, tiled, gather, merge, adjusts=False, weighted=False):
     """Kernel of a row-wise update by runs, one warp per run; ``keeps`` where the last state has one number per row."""
-    update = _row_step(step, width, count, keeps, gather, adjusts, weighted)
-    load, store, _ = _row_state(count, keeps)
+    update = _row_step(step, width, count, keeps, gather, adjusts, weighted, tiled)
+    (load, store, _), run = _row_state(count, keeps), run_of(by_ids)
 
     @cuda.jit
     def kernel(
@@ -189,6 +194,7 @@ def rowwise_kernel(step, width, count, keeps, gather, merge, adjusts=False, weig
         value,
         scale,
         taken,
+        tiles,
         n0,
         n1,
         n2,
@@ -200,21 +206,28 @@ def rowwise_kernel(step, width, count, keeps, gather, merge, adjusts=False, weig
         keep,
         factor,
         bound,
+        tile,
+        height,
         columns,
         runs,
     ):
         states, u = (one, two, three), cuda.grid(1) >> 5
         numbers = n0, n1, n2, n3, n4, n5, n6, decay, keep, factor, bound
         while u < runs:
-            row, start, stop = vector.number(at, u), vector.number(starts, u), vector.number(starts, u + 1)
-            number = load(states, row, simd.full(param, 1, 0))
-            if merge:
-                number = update(param, states, row, number, value, order, scale, start, stop, columns, numbers)
-            else:
-                for i in range(start, stop):
-                    number = update(param, states, row, number, value, order, scale, i, i + 1, columns, numbers)
-            if cuda.threadIdx.x & (WARP - 1) == 0:
-                store(states, row, number)
+            row, start, stop = run(at, starts, u, runs, height)
+            if start < stop:
+                number = load(states, row, simd.full(param, 1, 0))
+                if merge:
+                    number = update(
+                        param, states, row, number, value, order, scale, tiles, tile, start, stop, columns, numbers
+                    )
+                else:
+                    for i in range(start, stop):
+                        number = update(
+                            param, states, row, number, value, order, scale, tiles, tile, i, i + 1, columns, numbers
+                        )
+                if cuda.threadIdx.x & (WARP - 1) == 0:
+                    store(states, row, number)
             u += cuda.gridsize(1) >> 5
 
     return kernel

@@ -1,0 +1,96 @@
+"""Updates by SelectedRows on a GPU: by runs of sorted rows that no host asks for."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+pytest.importorskip("greenlet")
+pytest.importorskip("numba_cuda")
+pytest.importorskip("array_api_compat")
+
+import emulated
+from emulated import to_numpy
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from test_cuda_checks import emulator_only
+from test_cuda_laws import any_gpu  # noqa: F401
+from test_every_op import same_bits
+
+import lodkit
+from lodkit import LoDTensor, SelectedRows
+from lodkit.kernels.cuda.primitives import offsets, small_group_by
+
+HEIGHT = 6
+
+
+def stepped(gpu, name, rows, value, **attrs):
+    """The parameter, and the state if there is one, after a step from zeros."""
+    width = value.shape[1:]
+    states = {"sgd": [], "adagrad": [(HEIGHT, *width)], "rowwise_adagrad": [(HEIGHT,)]}[name]
+    arrays = [gpu(np.zeros(shape, value.dtype)) for shape in [(HEIGHT, *width), *states]]
+    grad = rows if isinstance(rows, SelectedRows) else SelectedRows._wrap(gpu(rows), gpu(value), HEIGHT)
+    lodkit.OPS[name](arrays[0], grad, *arrays[1:], lr=1.0, **attrs)
+    return list(map(to_numpy, arrays))
+
+
+@pytest.mark.parametrize("name", ["sgd", "adagrad", "rowwise_adagrad"])
+@pytest.mark.parametrize("few", [0, 1024], ids=["radix", "pairs"])
+def test_runs_of_all_lengths(gpu, name, few, monkeypatch):
+    """Runs that end at, before and behind tiles, and tiles of tiles; rows outside write nothing."""
+    monkeypatch.setattr(offsets.settings, "tile_rows", 3)
+    monkeypatch.setattr(small_group_by, "FEW", few)
+    lodkit.bounds_check("clamp")
+
+    @settings(deadline=None, max_examples=5)
+    @given(st.lists(st.integers(0, 29), min_size=HEIGHT, max_size=HEIGHT), st.integers(0, 4), st.randoms())
+    def check(lengths, outside, random):
+        rows = [row for row, count in enumerate(lengths) for _ in range(count)] + [-1, HEIGHT, 1 << 40, 7][:outside]
+        random.shuffle(rows)
+        rows = np.array(rows, np.int64)
+        value = np.random.default_rng(random.randrange(99)).normal(size=(len(rows), 2)).astype(np.float32)
+        inside = (rows >= 0) & (rows < HEIGHT)
+        good = SelectedRows(gpu(rows[inside]), gpu(value[inside]), HEIGHT)
+        found = stepped(gpu, name, rows, value)
+        for a, b in zip(found, stepped(gpu, name, good.merge(), value), strict=True):
+            same_bits(a, b)
+        exact = np.zeros((HEIGHT, 2))
+        np.add.at(exact, rows[inside], value[inside])
+        if name == "sgd":
+            np.testing.assert_allclose(-found[0], exact, rtol=1e-4, atol=1e-5)
+        if name == "adagrad":
+            np.testing.assert_allclose(found[1], exact**2, rtol=1e-4, atol=1e-5)
+
+    check()
+
+
+@pytest.mark.parametrize("pool", ["sum", "mean"])
+def test_fused_updates_of_long_runs(gpu, pool, monkeypatch):
+    """As the gradient of a table and a step by it, where ids occur in more bags than a tile has rows."""
+    monkeypatch.setattr(offsets.settings, "tile_rows", 4)
+    rng = np.random.default_rng(0)
+    lengths = rng.integers(0, 9, 30)
+    bags, grad = LoDTensor(rng.integers(0, 5, lengths.sum()), [lengths]), rng.normal(size=(30, 4))
+    table, moment = gpu(np.ones((5, 4))), gpu(np.ones((5, 4)))
+    lodkit.embedding_bag_adagrad(table, gpu(bags), gpu(grad), moment, lr=0.1, pool=pool)
+    other, its = gpu(np.ones((5, 4))), gpu(np.ones((5, 4)))
+    lodkit.adagrad(other, lodkit.embedding_bag_grad(other, gpu(bags), gpu(grad), pool=pool), its, lr=0.1)
+    if pool == "sum":
+        same_bits(to_numpy(table), to_numpy(other))
+        same_bits(to_numpy(moment), to_numpy(its))
+    np.testing.assert_allclose(to_numpy(table), to_numpy(other), rtol=1e-14)  # a mean multiplies by 1 / length
+    np.testing.assert_allclose(to_numpy(moment), to_numpy(its), rtol=1e-14)
+
+
+@emulator_only
+@pytest.mark.parametrize("duplicates", ["merge", "sequential"])
+def test_nothing_is_read_back(gpu, duplicates, monkeypatch):
+    """So updates do not wait for the device, and a CUDA graph may hold them."""
+    for name in ("number", "numbers", "read"):
+        monkeypatch.setattr(emulated.Library, name, lambda *args: pytest.fail("the host waits"))
+    for count in (3, 2000):
+        rows, value = np.arange(count) % 5, np.ones((count, 2), np.float32)
+        grad = SelectedRows._wrap(gpu(rows), gpu(value), HEIGHT)
+        lodkit.sgd(gpu(np.zeros((HEIGHT, 2), np.float32)), grad, lr=1.0, duplicates=duplicates)
+    with pytest.raises(pytest.fail.Exception, match="the host waits"):
+        grad.merge()
