@@ -21,10 +21,10 @@ def launcher_on_gpu(op, key, inputs):
         for x in inputs:
             if type(x) is LoDTensor:
                 values, lod = x._values, x._lod
-                if not known_on_gpu(values) or not lod or lod[-1].item(-1) != len(values):
+                if not known_on_gpu(values) or not lod or lod[-1].item(-1) != values.shape[0]:
                     return None
             elif type(x) is SelectedRows:
-                if not known_on_gpu(x._rows) or not known_on_gpu(x.value) or len(x._rows) != len(x.value):
+                if not known_on_gpu(x._rows) or not known_on_gpu(x.value) or x._rows.shape[0] != x.value.shape[0]:
                     return None
             elif x is not None and not known_on_gpu(x):
                 return None

@@ -138,7 +138,8 @@ class Torch(Library):
         return self.torch.cuda.device(device)
 
     def empty(self, shape, dtype, device):
-        x = self.torch.empty(shape, dtype=self.to_torch[dtype], device=self.places[device])
+        # Sizes one by one: 1.1 us; in a tuple 1.65.
+        x = self.torch.empty(*(shape or ((),)), dtype=self.to_torch[dtype], device=self.places[device])
         return View(x, x.data_ptr(), shape, dtype, self, device)
 
     def send(self, array, device):

@@ -23,9 +23,9 @@ def view(x):
 
 def output(like, shape, dtype, out=None):
     """View for a kernel to fill: of ``out`` if it fits, of a new array on the device of ``like`` by default."""
-    shape, dtype = tuple(shape), np.dtype(dtype)
     if out is None:
         return like.like(shape, dtype)
+    shape, dtype = tuple(shape), np.dtype(dtype)
     if library_of(out) is not like.library:
         raise TypeError(f"out must be an array of the inputs' library, got {type(out).__name__}")
     found = view(out)

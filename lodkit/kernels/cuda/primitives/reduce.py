@@ -109,16 +109,30 @@ def _chosen(reduce, columns, dtypes, misaligned, gather, weighted, by_totals, no
 
 def launch_reduction(reduce, values, ids, weights, padding_idx, totals, rows, offsets, pad, out, first=None):
     """Launch one reduction, by ``offsets``. A mean divides by ``totals``, or by the differences of ``rows``."""
-    columns, height, segments = out.columns, len(values), len(offsets) - 1
+    columns, height, segments = out.columns, values.shape[0], offsets.shape[0] - 1
     misaligned = values.pointer % VECTOR, out.pointer % VECTOR
     given = ids is not None, weights is not None, totals is not None, first is not None
     kernel, bits = _chosen(reduce, columns, (values.dtype, out.dtype), misaligned, *given)
     if not height:
         values = values.like((1, *values.shape[1:]))  # bad ids alone, which read nothing, still name an address
-    ids, weights, totals, first = (offsets if x is None else x for x in (ids, weights, totals, first))  # any array
-    padding = -1 if padding_idx is None else padding_idx
-    numbers = values.compute_dtype.type(pad), padding, height, columns, bits, segments
-    launch(kernel, segments << bits, values, ids, weights, totals, rows, offsets, *numbers, first, out)
+    launch(
+        kernel,
+        segments << bits,
+        values,
+        offsets if ids is None else ids,  # in place of what is not given, any array
+        offsets if weights is None else weights,
+        offsets if totals is None else totals,
+        rows,
+        offsets,
+        values.compute_dtype.type(pad),
+        -1 if padding_idx is None else padding_idx,
+        height,
+        columns,
+        bits,
+        segments,
+        offsets if first is None else first,
+        out,
+    )
 
 
 def reduce_into(values, ids, weights, padding_idx, offsets, reduce, pad_value, out=None, dtype=None, unchecked=False):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 
 from ....arrays.cuda import View, convert, copied, fill, iota, launch, view
@@ -30,9 +32,13 @@ def single_runs(rows):
 
 def _rule_numbers(rule, param):
     """The rule's numbers and those of its adjustment, in the type that the parameter computes in."""
-    kind = np.dtype(np.float64 if param.dtype == np.float64 else np.float32)
-    numbers = (*rule.numbers, *(0.0,) * (NUMBERS - len(rule.numbers)))
-    return list(numbers_in(kind, numbers, rule.adjust or (0.0,) * 4))
+    return _typed(np.float64 if param.dtype == np.float64 else np.float32, rule.numbers, rule.adjust)
+
+
+@functools.lru_cache(256)  # a third of a call of few rows, where the rate stays as it is
+def _typed(kind, numbers, adjust):
+    numbers = (*numbers, *(0.0,) * (NUMBERS - len(numbers)))
+    return tuple(numbers_in(np.dtype(kind), numbers, adjust or (0.0,) * 4))
 
 
 def _three(param, states):
@@ -123,7 +129,7 @@ def update_runs(rule, param, states, at, starts, order, value, duplicates="merge
         tiles = _sums_of_tiles(at, order, value, scale, len(param))
     offsets = at if by_ids else starts.offsets
     flags = by_ids, tiled, order is not None, merge, bool(rule.adjust), scale is not None
-    order, scale = (offsets if x is None else x for x in (order, scale))
+    order, scale = offsets if order is None else order, offsets if scale is None else scale
     arrays = param, *_three(param, states), at, order, offsets, value, scale, value if taken is None else taken, tiles
     numbers = *_rule_numbers(rule, param), tile, len(param), columns
     if rule.rowwise:
