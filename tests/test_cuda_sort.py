@@ -282,10 +282,15 @@ def launched():
 @pytest.mark.jit
 @pytest.mark.skipif(importlib.util.find_spec("nvidia") is None, reason="the CUDA compiler is not installed")
 def test_machine_code(launched):
-    """Four blocks at once have enough registers, and shared memory fits without being asked for."""
+    """Four blocks at once have enough registers, and shared memory fits without being asked for.
+
+    What counts a pass ahead has a multiprocessor for each block.
+    """
     assert len(launched) > 20
+    kinds = (np.int32, sort.ITEMS), (np.int64, sort.WIDE_ITEMS)
+    alone = {sort.scatter_kernel(first, False, True, *kind) for first in (True, False) for kind in kinds}
     for (kernel, names), capability in itertools.product(launched, [(8, 0), (9, 0)]):
         report = launcher.machine_code(kernel, names, capability)[2]
         where = kernel.py_func.__qualname__, names, report
         assert report["stack"] == report["spills"] == report["doubles"] == 0, where
-        assert report["registers"] <= 64, where
+        assert report["registers"] <= (128 if kernel in alone else 64), where

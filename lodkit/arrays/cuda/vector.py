@@ -50,6 +50,11 @@ def atomic_first(out, at, position):
     out.update(at, lambda old, new: new if old < 0 or new < old else old, position)
 
 
+def atomic_add(out, at, number):
+    """Atomic addition to the int64 ``out[at]``."""
+    out.update(at, lambda old, new: old + new, number)
+
+
 def _upcast(values, lanes):
     lanes = np.array(lanes, values.dtype)
     lanes = lanes.view(np.float16) if values.dtype == np.uint16 else lanes
@@ -154,14 +159,19 @@ def _bind():
 
         return types.void(out, types.int64, vector), generate
 
-    @intrinsic
-    def smallest(typing, out, at, position):
-        def generate(context, builder, signature, args):
-            where = element_pointer(builder, *args[:2], args[2].type)
-            builder.atomic_rmw("umin", where, args[2], "monotonic")
-            return context.get_dummy_value()
+    def atomic(operation):
+        @intrinsic
+        def run(typing, out, at, number):
+            def generate(context, builder, signature, args):
+                where = element_pointer(builder, *args[:2], args[2].type)
+                builder.atomic_rmw(operation, where, args[2], "monotonic")
+                return context.get_dummy_value()
 
-        return types.void(out, types.int64, types.int64), generate
+            return types.void(out, types.int64, types.int64), generate
+
+        return run
+
+    smallest, added = atomic("umin"), atomic("add")
 
     @overload(load, prefer_literal=True)
     def _load(values, at, width):
@@ -187,6 +197,10 @@ def _bind():
     @overload(atomic_first)
     def _atomic_first(out, at, position):
         return lambda out, at, position: smallest(out, at, position)
+
+    @overload(atomic_add)
+    def _atomic_add(out, at, number):
+        return lambda out, at, number: added(out, at, number)
 
     @overload(store)
     def _store(out, at, vector):

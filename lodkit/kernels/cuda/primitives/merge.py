@@ -10,7 +10,9 @@ from ....lod import SelectedRows
 from .gather import put_rows, rows_without
 from .offsets import Found, Offsets, cut, settings
 from .reduce import reduce_rows
-from .small_group_by import runs_of_sorted, sort_below
+from .runs import count_of, first_rows
+from .small_group_by import runs_of_sorted, sort_below, write_table
+from .sorted_runs import sums_of_runs
 
 
 def _kept(grad, what, make):
@@ -64,9 +66,19 @@ def merge_rows(x):
     check_values(value.dtype, "merge_selected_rows")
     if x.is_merged:
         return SelectedRows._wrap(view(x._rows), value, x.height, merged=True)
-    rows, offsets, order = runs_of(x)
-    merged = value.like((len(rows), *value.shape[1:]), np.int64 if value.dtype.kind == "i" else value.dtype)
-    reduce_rows("sum", value, order, None, None, offsets, 0, merged)
+    dtype = np.int64 if value.dtype.kind == "i" else value.dtype
+    if value.columns == 1:  # a warp shares the rows of a run
+        rows, offsets, order = runs_of(x)
+        merged = value.like((len(rows), *value.shape[1:]), dtype)
+        reduce_rows("sum", value, order, None, None, offsets, 0, merged)
+        return SelectedRows._wrap(rows, convert(merged, value.dtype), x.height, merged=True)
+    (ids, order), n = sorted_of(x), len(value)
+    rows, offsets = write_table(ids, x.height)
+    merged = value.like(value.shape, dtype)
+    if value.size:
+        sums_of_runs(rows, offsets, order, ids, value, x.height, merged)
+    found = count_of(rows, n)  # all was launched before the host waits
+    rows, merged = first_rows(found, n, rows), first_rows(found, n, merged)
     return SelectedRows._wrap(rows, convert(merged, value.dtype), x.height, merged=True)
 
 

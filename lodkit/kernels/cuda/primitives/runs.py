@@ -61,7 +61,16 @@ def found_runs(rows, offsets, order):
         found, short = rows.part(n, n + 2).numbers()
     else:
         fill(offsets, 0)
-    rows, offsets = rows.part(0, found), offsets.part(0, found + 1)
-    if n > LARGE and 2 * found < n:
-        rows, offsets = (copied(x, x.like(x.shape)) for x in (rows, offsets))
+    rows, offsets = first_rows(found, n, rows), first_rows(found + 1, n, offsets)
     return Runs(rows, offsets, order, LONG - short if short >= 0 else 0)
+
+
+def count_of(rows, n):
+    """The number of runs behind the rows of a table of ``n`` ids. Synchronises with the device."""
+    return rows.part(n, n + 1).number() if n else 0
+
+
+def first_rows(found, n, table):
+    """The rows that were found of memory for ``n``: a copy where many ids have less than half as many runs."""
+    part = table.part(0, found)
+    return copied(part, part.like(part.shape)) if n > LARGE and 2 * found < n else part

@@ -6,7 +6,7 @@ import numpy as np
 
 from ....arrays.cuda import device, elementwise, vector
 from .runs import buffers_of_runs, found_runs, note_count
-from .sort import argsort, runs
+from .sort import argsort, write_runs
 
 FEW = 1024  # ids; with more the comparisons take longer than a radix sort's passes
 
@@ -56,13 +56,19 @@ def sort_below(ids, height):
     return sort_few(ids, height) if ids.size <= FEW else argsort(ids, height)
 
 
+def write_table(sorted_ids, height):
+    """``sort.write_runs`` of what ``sort_below`` gives."""
+    n = sorted_ids.size
+    if n > FEW or not n:
+        return write_runs(sorted_ids, height)
+    rows, offsets = buffers_of_runs(sorted_ids, n)
+    _table(n, sorted_ids, n, height, offsets, rows)
+    return rows, offsets
+
+
 def runs_of_sorted(sorted_ids, order, height):
     """The Runs of what ``sort_below`` gives; ids outside have none. Synchronises with the device."""
-    if sorted_ids.size > FEW:
-        return runs(sorted_ids, order, height)
-    rows, offsets = buffers_of_runs(sorted_ids, sorted_ids.size)
-    _table(sorted_ids.size, sorted_ids, sorted_ids.size, height, offsets, rows)
-    return found_runs(rows, offsets, order)
+    return found_runs(*write_table(sorted_ids, height), order)
 
 
 def runs_below(ids, height):

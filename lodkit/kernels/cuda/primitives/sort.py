@@ -2,7 +2,8 @@
 
 Digits of at most 8 bits, the least significant first. In every pass each block counts the digits of its chunk; running
 sums of the counts say where a chunk's ids of each digit go; and a second look brings them there, tile by tile, each
-sorted in shared memory first so that what is written lies together. Nothing depends on the order of threads.
+sorted in shared memory first so that what is written lies together. Of few ids, it counts the next pass's digits, too.
+Nothing depends on the order of threads.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ DIGIT_BITS = 8
 DIGITS = 1 << DIGIT_BITS  # as many as a block has threads: each looks after one
 ITEMS = 16  # ids of a tile that a thread has: a warp's are consecutive, its lanes take every 32nd
 WIDE_ITEMS = 8  # the same where they are int64: a tile, with its positions, fits into 48 KiB of shared memory
-FEW_CHUNKS = 64  # so many counts are summed by every block for itself, quicker than by a launch: 75 us of 120
+FEW_CHUNKS = 64  # so many counts are made a pass ahead, and summed by every block for itself: 75 us of 120
 NARROW = 1 << 31  # below this, ids and positions are int32
 
 
@@ -51,11 +52,11 @@ def digit_of(key, shift, mask):
 
 @functools.cache
 def count_kernel(first, items):
-    """The kernel that counts the digits of every chunk: ``counts[digit * chunks + chunk]``."""
+    """The kernel that counts the digits of every chunk: ``counts[digit * chunks + chunk]``, and zeros for later passes."""
     read, tile = _reader(first, BLOCK, items), BLOCK * items
 
     @cuda.jit
-    def kernel(ids, n, height, shift, mask, chunk, chunks, counts):
+    def kernel(ids, n, height, shift, mask, chunk, chunks, passes, counts):
         seen, keys = cuda.shared.array(DIGITS, np.int32), cuda.local.array(items, np.int64)
         thread = cuda.threadIdx.x
         i, stop = cuda.blockIdx.x * chunk + thread, min(n, (cuda.blockIdx.x + 1) * chunk)
@@ -69,7 +70,10 @@ def count_kernel(first, items):
                     cuda.atomic.add(seen, digit_of(keys[k], shift, mask), 1)
             i += tile
         cuda.syncthreads()
-        counts[thread * chunks + cuda.blockIdx.x] = seen[thread]
+        place = thread * chunks + cuda.blockIdx.x
+        counts[place] = seen[thread]
+        for p in range(1, passes):
+            counts[p * DIGITS * chunks + place] = 0
 
     return kernel
 
@@ -120,18 +124,18 @@ def place_digits(counts, totals):
 def _start_of_chunk(summed):
     """First place of the block's ids of a thread's digit: behind smaller digits, and its own in earlier chunks.
 
-    ``counts`` has a row of chunks for every digit; where it is ``summed``, ``sums_in_chunks`` of that.
+    ``counts`` has, from ``row`` on, a row of chunks for every digit; where ``summed``, ``sums_in_chunks`` of that.
     """
 
     @device
-    def start_summed(counts, chunks, totals):
-        row, chunk = cuda.threadIdx.x * chunks, cuda.blockIdx.x
+    def start_summed(counts, row, chunks, totals):
+        row, chunk = row + cuda.threadIdx.x * chunks, cuda.blockIdx.x
         smaller, _ = before_thread(vector.number(counts, row + chunks - 1), totals)
         return smaller + (vector.number(counts, row + chunk - 1) if chunk > 0 else 0)
 
     @device
-    def start(counts, chunks, totals):
-        row = cuda.threadIdx.x * chunks
+    def start(counts, row, chunks, totals):
+        row += cuda.threadIdx.x * chunks
         earlier = count = np.int64(0)
         for c in range(chunks):
             here = vector.number(counts, row + c)
@@ -164,23 +168,24 @@ def _tile_sorter(first, items):
 
 
 @functools.cache
-def scatter_kernel(first, summed, kind, items):
-    """The kernel that brings ids and positions, both of one type, where they go by a digit.
+def scatter_kernel(first, summed, counts_next, kind, items):
+    """The kernel that brings ids and positions, both of one type, where they go by a digit of ``bits``.
 
-    In the first pass the position of the i-th id is i. ``counts`` is what ``count_kernel`` gives, or
-    ``sums_in_chunks`` of that where ``summed``.
+    In the first pass the position of the i-th id is i. ``counts`` has, from ``row`` on, what ``count_kernel`` gives, or
+    ``sums_in_chunks`` of that where ``summed``. Where it ``counts_next``, it adds the counts of the next pass behind
+    them: chunks are tiles then.
     """
     read, sort, tile = _reader(first, WARP, items), _tile_sorter(first, items), BLOCK * items
-    start_of_chunk = _start_of_chunk(summed)
+    start_of_chunk, tile_bits = _start_of_chunk(summed), tile.bit_length() - 1
 
     @cuda.jit
-    def kernel(ids, order, n, height, shift, mask, chunk, chunks, counts, ids_out, order_out):
+    def kernel(ids, order, n, height, shift, mask, chunk, chunks, bits, row, counts, ids_out, order_out):
         totals, moves = cuda.shared.array(WARPS, np.int64), cuda.shared.array(DIGITS, np.int64)
         seen = cuda.shared.array((WARPS, DIGITS), np.uint32)
         tile_ids, tile_order = cuda.shared.array(tile, kind), cuda.shared.array(tile, kind)
         keys, places = cuda.local.array(items, kind), cuda.local.array(items, np.uint32)
         thread, base = cuda.threadIdx.x, cuda.blockIdx.x * chunk
-        stop, goes = min(n, base + chunk), start_of_chunk(counts, chunks, totals)
+        stop, goes = min(n, base + chunk), start_of_chunk(counts, row, chunks, totals)
         while base < stop:
             i = base + (thread & -WARP) * items + (thread & (WARP - 1))
             left = np.int32(min(stop - i, tile))
@@ -197,6 +202,9 @@ def scatter_kernel(first, summed, kind, items):
             for place in range(thread, min(tile, stop - base), BLOCK):
                 to = moves[digit_of(tile_ids[place], shift, mask)] + place
                 ids_out[to], order_out[to] = tile_ids[place], tile_order[place]
+                if counts_next:
+                    digit = np.int32(DIGITS + digit_of(tile_ids[place], shift + bits, mask))
+                    vector.atomic_add(counts, row + digit * np.int32(chunks) + (to >> tile_bits), 1)
             base += tile
 
     return kernel
@@ -227,14 +235,16 @@ def argsort(ids, height):
     if not n:
         return spare[0]
     chunk, chunks = scan.share(n, BLOCK * items)
-    counts = ids.like((DIGITS * chunks,), np.int64)
-    summed = chunks > FEW_CHUNKS
+    summed, ahead = chunks > FEW_CHUNKS, chunks <= FEW_CHUNKS and chunk == BLOCK * items
+    rows = passes if ahead else 1  # of counts
+    counts = ids.like((rows * DIGITS * chunks,), np.int64)
     for p in range(passes):
         where = n, height, p * digit, (1 << digit) - 1, chunk, chunks
-        launch(count_kernel(p == 0, items), chunks * BLOCK, pairs[0], *where, counts, exact=True)
-        starts = sums_in_chunks(counts, chunks) if summed else counts
-        kernel = scatter_kernel(p == 0, summed, kind, items)
-        launch(kernel, chunks * BLOCK, *pairs, *where, starts, *spare[p % 2], exact=True)
+        if p == 0 or not ahead:
+            launch(count_kernel(p == 0, items), chunks * BLOCK, pairs[0], *where, rows, counts, exact=True)
+        starts, row = sums_in_chunks(counts, chunks) if summed else counts, p * DIGITS * chunks if ahead else 0
+        kernel = scatter_kernel(p == 0, summed, p + 1 < rows, kind, items)
+        launch(kernel, chunks * BLOCK, *pairs, *where, digit, row, starts, *spare[p % 2], exact=True)
         pairs = spare[p % 2]
     return pairs
 
@@ -260,14 +270,19 @@ def write_run(ids, i, n, height, heads, offsets, rows):
             offsets[heads] = n
 
 
-def runs(sorted_ids, order, height):
-    """The Runs of what ``argsort`` gives for the same ``height``; ids outside have none. Synchronises."""
+def write_runs(sorted_ids, height):
+    """The table of the runs of what ``argsort`` gives for the same ``height``: rows and offsets, as ``found_runs`` reads."""
     n = sorted_ids.size
-    rows, offsets = buffers_of_runs(order, n)
+    rows, offsets = buffers_of_runs(sorted_ids, n)
     if n:
         chunk, chunks = scan.share(n, BLOCK * scan.ITEMS)
         given = chunks > 1
         totals = totals_of(is_head, sorted_ids, height, chunk, chunks) if given else offsets
         kernel = scan_kernel(is_head, counts_in_warp, write_run, given, scan.ITEMS)
         launch(kernel, chunks * BLOCK, sorted_ids, n, height, chunk, totals, offsets, rows, exact=True)
-    return found_runs(rows, offsets, order)
+    return rows, offsets
+
+
+def runs(sorted_ids, order, height):
+    """The Runs of what ``argsort`` gives for the same ``height``; ids outside have none. Synchronises."""
+    return found_runs(*write_runs(sorted_ids, height), order)

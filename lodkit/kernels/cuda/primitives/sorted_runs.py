@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import functools
 
-from ....arrays.cuda import cuda, device, vector
+from ....arrays.cuda import cuda, device, launch, vector
 from ....jit import simd
+from .offsets import settings
+from .reduce import group_of, width_of
 from .row_kernels import lower_bound
 
 
@@ -108,3 +110,61 @@ def with_tiles_of(width):
         return simd.add(many, simd.add(few, total))
 
     return with_tiles
+
+
+def sum_of(width, gather, weighted, tiled):
+    """The sum of a run's rows: where ``tiled``, with what ``tiles_kernel`` gives."""
+    rows, with_tiles = rows_of(width, gather, weighted), with_tiles_of(width)
+
+    @device
+    def run_sum(value, order, scale, tiles, tile, start, stop, j, columns):
+        if tiled:
+            total = rows(value, order, scale, start, min(stop, start + tile), j, columns)
+            if stop - start > tile:
+                total = with_tiles(total, tiles, tile, start, stop, j, columns)
+        else:
+            total = rows(value, order, scale, start, stop, j, columns)
+        return total
+
+    return run_sum
+
+
+@functools.cache
+def sums_kernel(width, tiled):
+    """Kernel of the sums of the runs in a table of ``n`` ids, whose number the device alone knows: ``rows[n]``."""
+    run_sum = sum_of(width, True, False, tiled)
+
+    @cuda.jit
+    def kernel(rows, offsets, order, value, tiles, tile, columns, bits, n, out):
+        u, lane = cuda.grid(1) >> bits, cuda.grid(1) & ((1 << bits) - 1)
+        while u < vector.number(rows, n):
+            start, stop = vector.number(offsets, u), vector.number(offsets, u + 1)
+            j = lane * width
+            while j < columns:
+                vector.store(out, u * columns + j, run_sum(value, order, order, tiles, tile, start, stop, j, columns))
+                j += width << bits
+            u += cuda.gridsize(1) >> bits
+
+    return kernel
+
+
+def sums_of_tiles(ids, order, value, scale, height):
+    """Sums of the tiles of long runs of sorted ids, at the tile's number among all positions; None for few ids."""
+    n, tile, columns = len(ids), settings.tile_rows, value.columns
+    if n <= tile:
+        return None
+    out = value.like((-(-n // tile), *value.shape[1:]), value.compute_dtype)
+    width = width_of(columns, value, out)
+    kernel, bits = tiles_kernel(width, order is not None, scale is not None), group_of(columns, width)
+    order, scale = ids if order is None else order, ids if scale is None else scale
+    launch(kernel, (len(out) - 1) << bits, ids, order, value, scale, tile, height, columns, bits, n, out)
+    return out
+
+
+def sums_of_runs(rows, offsets, order, ids, value, height, out):
+    """Sums of the rows of ``value``, in ``order``, of every run in a table of sorted ids: first rows of ``out``."""
+    n, columns, tiles = len(ids), value.columns, sums_of_tiles(ids, order, value, None, height)
+    width = width_of(columns, value, out)
+    kernel, bits = sums_kernel(width, tiles is not None), group_of(columns, width)
+    tiles = value if tiles is None else tiles
+    launch(kernel, n << bits, rows, offsets, order, value, tiles, settings.tile_rows, columns, bits, n, out)

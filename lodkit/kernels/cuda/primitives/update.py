@@ -14,7 +14,7 @@ from .merge import runs_of, sorted_of, table_of
 from .offsets import Offsets, settings
 from .reduce import VECTOR, group_of, reduce_rows, reduce_tiles, width_of
 from .reduce_kernels import WARP
-from .sorted_runs import tiles_kernel
+from .sorted_runs import sums_of_tiles
 from .update_kernels import dense_kernel, rows_kernel, rowwise_kernel
 
 NUMBERS = 7  # of a rule, at most
@@ -115,23 +115,24 @@ def update_runs(rule, param, states, at, starts, order, value, duplicates="merge
     if not count or not columns:
         _write_also(rule)
         return
-    tile, tiles, tiled = settings.tile_rows, value, by_ids and merge and count > settings.tile_rows
+    tiles = None
     if merge and columns == 1:  # its rows are shared by a warp, as in a merge
         if by_ids:
             order, starts, at = table_of(at, order, len(param))
-            count, by_ids, tiled = len(starts), False, False
+            count, by_ids = len(starts), False
         sums = value.like((count, *value.shape[1:]), value.compute_dtype)
         reduce_rows("sum", value, order, scale, None, starts, 0.0, sums)
         value, order, scale, starts = sums, None, None, single_runs(sums)
     elif merge and not by_ids and starts.tiles is not None:
         (value, offsets), order, scale = reduce_tiles("sum", value, order, scale, None, starts), None, None
-    elif tiled:
-        tiles = _sums_of_tiles(at, order, value, scale, len(param))
+    elif merge and by_ids:
+        tiles = sums_of_tiles(at, order, value, scale, len(param))
     offsets = at if by_ids else starts.offsets
-    flags = by_ids, tiled, order is not None, merge, bool(rule.adjust), scale is not None
+    flags = by_ids, tiles is not None, order is not None, merge, bool(rule.adjust), scale is not None
     order, scale = offsets if order is None else order, offsets if scale is None else scale
-    arrays = param, *_three(param, states), at, order, offsets, value, scale, value if taken is None else taken, tiles
-    numbers = *_rule_numbers(rule, param), tile, len(param), columns
+    taken_by, tiles = value if taken is None else taken, value if tiles is None else tiles
+    arrays = param, *_three(param, states), at, order, offsets, value, scale, taken_by, tiles
+    numbers = *_rule_numbers(rule, param), settings.tile_rows, len(param), columns
     if rule.rowwise:
         width = 1 if param.dtype == np.float64 else width_of(columns, param, value, *states[:-1])  # 2: 170 registers
         kernel = rowwise_kernel(rule.step, width, max(len(states) - 1, 0), bool(states), *flags)
@@ -142,14 +143,3 @@ def update_runs(rule, param, states, at, starts, order, value, duplicates="merge
         kernel = rows_kernel(rule.step, width, len(states), 1 + rule.pairs, *flags, taken is not None)
         launch(kernel, count << bits, *arrays, *numbers, bits, count)
     _write_also(rule)
-
-
-def _sums_of_tiles(ids, order, value, scale, height):
-    """Sums of the tiles of long runs of sorted ids, at the tile's number among all positions."""
-    n, tile, columns = len(ids), settings.tile_rows, value.columns
-    out = value.like((-(-n // tile), *value.shape[1:]), value.compute_dtype)
-    width = width_of(columns, value, out)
-    kernel, bits = tiles_kernel(width, order is not None, scale is not None), group_of(columns, width)
-    scale = order if scale is None else scale
-    launch(kernel, (len(out) - 1) << bits, ids, order, value, scale, tile, height, columns, bits, n, out)
-    return out

@@ -14,7 +14,7 @@ from ....arrays.cuda import cuda, device, vector
 from ....jit import simd
 from ...common import optimizer_steps
 from .reduce_kernels import WARP, across
-from .sorted_runs import rows_of, run_of, with_tiles_of
+from .sorted_runs import run_of, sum_of
 
 
 def _states(count, width, each=1):
@@ -41,17 +41,12 @@ adjusted = device(optimizer_steps.adjusted)
 
 
 def _gradient(width, gather, adjusts, weighted, tiled):
-    """The parameter, and the sum of a run's rows, as the step takes them: where ``tiled``, of ``tiles_kernel``."""
-    rows, with_tiles = rows_of(width, gather, weighted), with_tiles_of(width)
+    """The parameter, and the sum of a run's rows, as the step takes them."""
+    run_sum = sum_of(width, gather, weighted, tiled)
 
     @device
     def gradient(value, order, scale, tiles, tile, start, stop, j, columns, p, numbers):
-        if tiled:
-            total = rows(value, order, scale, start, min(stop, start + tile), j, columns)
-            if stop - start > tile:
-                total = with_tiles(total, tiles, tile, start, stop, j, columns)
-        else:
-            total = rows(value, order, scale, start, stop, j, columns)
+        total = run_sum(value, order, scale, tiles, tile, start, stop, j, columns)
         return adjusted(p, total, numbers) if adjusts else (p, total)
 
     return gradient
