@@ -52,7 +52,7 @@ def digit_of(key, shift, mask):
 
 @functools.cache
 def count_kernel(first, items):
-    """The kernel that counts the digits of every chunk: ``counts[digit * chunks + chunk]``, and zeros for later passes."""
+    """The kernel that counts the digits of every chunk: ``counts[digit * chunks + chunk]``; zeros for later passes."""
     read, tile = _reader(first, BLOCK, items), BLOCK * items
 
     @cuda.jit
@@ -271,7 +271,7 @@ def write_run(ids, i, n, height, heads, offsets, rows):
 
 
 def write_runs(sorted_ids, height):
-    """The table of the runs of what ``argsort`` gives for the same ``height``: rows and offsets, as ``found_runs`` reads."""
+    """The table of the runs of what ``argsort`` gives for this ``height``, as ``found_runs`` reads it."""
     n = sorted_ids.size
     rows, offsets = buffers_of_runs(sorted_ids, n)
     if n:
