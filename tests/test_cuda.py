@@ -43,6 +43,7 @@ def test_kernel_equals_definition(name, inputs, attrs, gpu):
 def test_long_segments_are_cut(name, inputs, attrs, gpu, monkeypatch):
     """The same in tiles of 3 rows."""
     monkeypatch.setattr(offsets.settings, "tile_rows", 3)
+    monkeypatch.setattr(offsets.settings, "run_rows", 3)
     monkeypatch.setattr(offsets.settings, "warp_rows", 3)
     check(name, inputs, attrs, gpu)
 

@@ -39,6 +39,7 @@ def test_bad_ids_of_bags(gpu, monkeypatch, late, pool, weighted, columns):
     """The first is named, wherever it lies: in a long bag, which is cut, or in one whose weights sum to zero."""
     monkeypatch.setattr(ids, "LATE", late)
     monkeypatch.setattr(offsets.settings, "tile_rows", 3)
+    monkeypatch.setattr(offsets.settings, "run_rows", 3)
     table, numbers = np.ones((6, columns)), np.arange(20) % 6
     weights = [gpu(np.where(np.arange(20) < 12, 0.0, 1.0))] if weighted else []
     bags = [[12, 0, 5, 3]]

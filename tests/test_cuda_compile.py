@@ -43,6 +43,7 @@ def launched():
         known = {kernel.py_func.__code__ for kernel, _ in found}
         usual = len(found)
         patch.setattr(offsets.settings, "tile_rows", 3)
+        patch.setattr(offsets.settings, "run_rows", 3)
         patch.setattr(offsets.settings, "warp_rows", 3)
         run_samples(
             name

@@ -208,6 +208,7 @@ def test_a_gradient_of_another_type_is_converted(gpu):
 def test_long_sums_keep_their_accuracy(gpu, monkeypatch):
     """Levels of tiles: 20,000 equal numbers in one segment, and for one row of a gradient."""
     monkeypatch.setattr(offsets.settings, "tile_rows", 16)
+    monkeypatch.setattr(offsets.settings, "run_rows", 16)
     n = 20_000
     ones = np.full((n, 1), 0.7, np.float32)
     exact = n * np.float64(np.float32(0.7))

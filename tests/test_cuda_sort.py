@@ -272,9 +272,11 @@ def launched():
             scan.offsets_of(ids)
             sort.runs(ids, ids, 1)
             patch.setattr(launcher, "runner", note)
-            for few, height in itertools.product((0, 16), (256, 2**31)):  # in several passes
+            many = memory.view(emulated.to_gpu(np.zeros(12 * BLOCK, dtype)))
+            for few, height in itertools.product((0, 1, 16), (256, 2**31)):  # in several passes, and tiles of any size
                 patch.setattr(sort, "FEW_CHUNKS", few)
                 sort.argsort(ids, height)
+                sort.argsort(many, height)
                 cub._keys(1, ids, height, ids, ids)
     return list(found)
 
@@ -287,8 +289,8 @@ def test_machine_code(launched):
     What counts a pass ahead has a multiprocessor for each block.
     """
     assert len(launched) > 20
-    kinds = (np.int32, sort.ITEMS), (np.int64, sort.WIDE_ITEMS)
-    alone = {sort.scatter_kernel(first, False, True, *kind) for first in (True, False) for kind in kinds}
+    kinds = itertools.product((True, False), (np.int32, np.int64), (4, 8, 16))
+    alone = {sort.scatter_kernel(first, False, True, kind, items) for first, kind, items in kinds}
     for (kernel, names), capability in itertools.product(launched, [(8, 0), (9, 0)]):
         report = launcher.machine_code(kernel, names, capability)[2]
         where = kernel.py_func.__qualname__, names, report

@@ -39,22 +39,24 @@ def stepped(gpu, name, rows, value, **attrs):
 def test_runs_of_all_lengths(gpu, name, few, monkeypatch):
     """Runs that end at, before and behind tiles, and tiles of tiles; rows outside write nothing."""
     monkeypatch.setattr(offsets.settings, "tile_rows", 3)
+    monkeypatch.setattr(offsets.settings, "run_rows", 3)
     monkeypatch.setattr(small_group_by, "FEW", few)
     lodkit.bounds_check("clamp")
 
     @settings(deadline=None, max_examples=5)
     @given(st.lists(st.integers(0, 29), min_size=HEIGHT, max_size=HEIGHT), st.integers(0, 4), st.randoms())
     def check(lengths, outside, random):
+        item = random.choice([(1,), (2,)])
         rows = [row for row, count in enumerate(lengths) for _ in range(count)] + [-1, HEIGHT, 1 << 40, 7][:outside]
         random.shuffle(rows)
         rows = np.array(rows, np.int64)
-        value = np.random.default_rng(random.randrange(99)).normal(size=(len(rows), 2)).astype(np.float32)
+        value = np.random.default_rng(random.randrange(99)).normal(size=(len(rows), *item)).astype(np.float32)
         inside = (rows >= 0) & (rows < HEIGHT)
         good = SelectedRows(gpu(rows[inside]), gpu(value[inside]), HEIGHT)
         found = stepped(gpu, name, rows, value)
         for a, b in zip(found, stepped(gpu, name, good.merge(), value), strict=True):
             same_bits(a, b)
-        exact = np.zeros((HEIGHT, 2))
+        exact = np.zeros((HEIGHT, *item))
         np.add.at(exact, rows[inside], value[inside])
         if name == "sgd":
             np.testing.assert_allclose(-found[0], exact, rtol=1e-4, atol=1e-5)
@@ -64,10 +66,29 @@ def test_runs_of_all_lengths(gpu, name, few, monkeypatch):
     check()
 
 
+def test_updates_by_tables_of_runs(gpu, monkeypatch):
+    """Of parameters that are copied, or have rows of their own: as by the merged gradient."""
+    monkeypatch.setattr(offsets.settings, "run_rows", 3)
+    rng = np.random.default_rng(0)
+    rows, value = np.sort(rng.zipf(1.5, 60) % HEIGHT), rng.normal(size=(60, 2))
+    rng.shuffle(rows)
+
+    def results(form):
+        grad = form(SelectedRows(gpu(rows), gpu(value), HEIGHT))
+        arrays = [gpu(np.zeros((HEIGHT, 2))) for _ in range(3)]
+        lodkit.smart_decay_adam(arrays[0], grad, *arrays[1:], gpu(np.zeros(HEIGHT, np.int64)), lr=0.1, iteration=3)
+        own = SelectedRows(gpu(np.arange(HEIGHT)[::-1].copy()), gpu(np.ones((HEIGHT, 2))), HEIGHT)
+        return [to_numpy(x) for x in (*arrays, lodkit.sgd(own, grad, lr=0.1).value)]
+
+    for a, b in zip(results(lambda grad: grad), results(SelectedRows.merge), strict=True):
+        same_bits(a, b)
+
+
 @pytest.mark.parametrize("pool", ["sum", "mean"])
 def test_fused_updates_of_long_runs(gpu, pool, monkeypatch):
     """As the gradient of a table and a step by it, where ids occur in more bags than a tile has rows."""
     monkeypatch.setattr(offsets.settings, "tile_rows", 4)
+    monkeypatch.setattr(offsets.settings, "run_rows", 4)
     rng = np.random.default_rng(0)
     lengths = rng.integers(0, 9, 30)
     bags, grad = LoDTensor(rng.integers(0, 5, lengths.sum()), [lengths]), rng.normal(size=(30, 4))

@@ -58,6 +58,7 @@ def test_on_a_gpu_too(item, place, monkeypatch):
     from lodkit.kernels.cuda.primitives import offsets
 
     monkeypatch.setattr(offsets.settings, "tile_rows", 8)
+    monkeypatch.setattr(offsets.settings, "run_rows", 8)
     for n, height in ((4, 5), (60, 3), (1200, 400)):
         grad = grads(n, height, item, np.float32)
         step = steps("adagrad", grad, place)

@@ -9,7 +9,6 @@ from ....arrays.cuda import add_to, convert, copied, fill, iota, view
 from ....lod import SelectedRows
 from .gather import put_rows, rows_without
 from .offsets import Found, Offsets, cut, settings
-from .reduce import reduce_rows
 from .runs import count_of, first_rows
 from .small_group_by import runs_of_sorted, sort_below, write_table
 from .sorted_runs import sums_of_runs
@@ -37,7 +36,7 @@ def runs_of(grad):
         if grad.is_merged:
             starts = iota(rows, len(rows) + 1)
             return rows, Offsets(starts, len(rows)), starts.part(0, len(rows))
-        order, offsets, unique = table_of(*sorted_of(grad), grad.height)
+        order, offsets, unique = _table(*sorted_of(grad), grad.height)
         return unique, offsets, order
 
     return _kept(grad, "runs", find)
@@ -45,11 +44,10 @@ def runs_of(grad):
 
 def sort_rows(rows, height):
     """Sort row numbers, stably: their order, Offsets of the runs of equal ones, the row of each. Synchronises."""
-    return table_of(*sort_below(rows, height), height)
+    return _table(*sort_below(rows, height), height)
 
 
-def table_of(sorted_rows, order, height):
-    """``sort_rows`` of what ``sort_below`` gives. Synchronises with the device."""
+def _table(sorted_rows, order, height):
     found = runs_of_sorted(sorted_rows, order, height)
     return found.order, cut(found.offsets, Found(-1, found.longest, 0, order.size)), found.rows
 
@@ -67,11 +65,6 @@ def merge_rows(x):
     if x.is_merged:
         return SelectedRows._wrap(view(x._rows), value, x.height, merged=True)
     dtype = np.int64 if value.dtype.kind == "i" else value.dtype
-    if value.columns == 1:  # a warp shares the rows of a run
-        rows, offsets, order = runs_of(x)
-        merged = value.like((len(rows), *value.shape[1:]), dtype)
-        reduce_rows("sum", value, order, None, None, offsets, 0, merged)
-        return SelectedRows._wrap(rows, convert(merged, value.dtype), x.height, merged=True)
     (ids, order), n = sorted_of(x), len(value)
     rows, offsets = write_table(ids, x.height)
     merged = value.like(value.shape, dtype)

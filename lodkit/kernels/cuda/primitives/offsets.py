@@ -13,9 +13,10 @@ from ....lod.offsets import tiles_of
 from .row_kernels import lower_bound
 from .scan import offsets_of
 
-#: ``tile_rows``: rows that one group of threads reduces; longer segments are cut. ``warp_rows``: rows that a warp goes
-#: through several times; where a segment has more, there are several launches.
-settings = types.SimpleNamespace(tile_rows=256, warp_rows=8192)
+#: ``tile_rows``: rows that one group of threads reduces; longer segments are cut. ``run_rows``: the same for runs of
+#: equal rows of a gradient. ``warp_rows``: rows that a warp goes through several times; where a segment has more, there
+#: are several launches.
+settings = types.SimpleNamespace(tile_rows=256, run_rows=64, warp_rows=8192)
 
 _sent: dict[tuple, tuple] = {}  # (what it was made by, id of an array, where to) -> (the array, weakly, what is there)
 

@@ -20,8 +20,9 @@ from .scan import WARP_BITS, WARPS, before_thread, counts_in_warp, number_now, s
 
 DIGIT_BITS = 8
 DIGITS = 1 << DIGIT_BITS  # as many as a block has threads: each looks after one
-ITEMS = 16  # ids of a tile that a thread has: a warp's are consecutive, its lanes take every 32nd
-WIDE_ITEMS = 8  # the same where they are int64: a tile, with its positions, fits into 48 KiB of shared memory
+#: Ids of a tile that a thread has, at most: a warp's are consecutive, its lanes take every 32nd. Where they are int64
+#: a tile, with its positions, fits into 48 KiB of shared memory.
+ITEMS, WIDE_ITEMS, LEAST_ITEMS = 16, 8, 4
 FEW_CHUNKS = 64  # so many counts are made a pass ahead, and summed by every block for itself: 75 us of 120
 NARROW = 1 << 31  # below this, ids and positions are int32
 
@@ -226,6 +227,8 @@ def argsort(ids, height):
     """
     n, wide = ids.size, max(height, ids.size) >= NARROW
     kind, items = (np.int64, WIDE_ITEMS) if wide else (np.int32, ITEMS)
+    while items % 2 == 0 and 2 * n <= FEW_CHUNKS * BLOCK * items and items > LEAST_ITEMS:
+        items //= 2  # few ids in short tiles are on more multiprocessors at once
     if n >= cub.LARGE and cub.compute() is not None:
         return cub.sort_pairs(ids, height, kind)
     passes = max(1, -(-height.bit_length() // DIGIT_BITS))

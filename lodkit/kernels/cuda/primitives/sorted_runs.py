@@ -1,7 +1,9 @@
-"""Runs of equal sorted ids, found where an update needs them: nobody waits to be told how many there are, or how long.
+"""Runs of equal rows in sorted order, and their sums, which an update or a merge needs.
 
-A run of more rows than a tile is summed by tiles, as everywhere: the first by whoever takes the run, the others before
-it by a kernel of their own, for which any position says whether a tile starts there.
+In sorted ids a run is found where it is used: nobody waits to be told how many there are, or how long. A run of more
+than ``settings.run_rows`` is summed by tiles of so many rows, and those of a very long one by tiles of tiles: the first
+by whoever takes the run, the others before it by a kernel of their own, for which any position says whether a tile
+starts there. So bits depend on the run alone.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from ....arrays.cuda import cuda, device, launch, vector
 from ....jit import simd
 from .offsets import settings
 from .reduce import group_of, width_of
-from .row_kernels import lower_bound
+from .row_kernels import lower_bound, segment_of
 
 
 def run_of(by_ids):
@@ -42,21 +44,34 @@ def end_of_run(ids, start, n):
     return lower_bound(ids, last + 1, min(last + step, n), row + 1)
 
 
-@device
-def tile_behind(ids, place, n, tile, height):
-    """The tile of a run, but not its first, that starts at ``place`` or less than a tile behind it, if there is one.
+def _behind(by_ids):
+    """Function of a place: the tile of a run, but not its first, that starts there or less than a tile behind.
 
-    There is one at most: the run has the position before ``place``.
+    There is one at most, as its run has the position before the place; if there is none, an empty one.
     """
-    row, start, stop = vector.number(ids, place - 1), place, place
-    if row < height and vector.number(ids, place) == row:
-        run = lower_bound(ids, 0, place - 1, row)
-        start = run + (place - run + tile - 1) // tile * tile
-        stop = lower_bound(ids, start, min(start + tile, n), row + 1) if start < n else start
-    return start, stop
+
+    @device
+    def listed(at, starts, place, tile, count, height):
+        s, start, stop = segment_of(starts, count, place - 1), place, place
+        if s < count:
+            run = vector.number(starts, s)
+            start = run + (place - run + tile - 1) // tile * tile
+            stop = min(start + tile, vector.number(starts, s + 1))
+        return start, stop
+
+    @device
+    def found(ids, starts, place, tile, n, height):
+        row, start, stop = vector.number(ids, place - 1), place, place
+        if row < height and vector.number(ids, place) == row:
+            run = lower_bound(ids, 0, place - 1, row)
+            start = run + (place - run + tile - 1) // tile * tile
+            stop = lower_bound(ids, start, min(start + tile, n), row + 1) if start < n else start
+        return start, stop
+
+    return found if by_ids else listed
 
 
-def rows_of(width, gather, weighted):
+def _rows(width, gather, weighted):
     """The sum of some rows, in order, times ``scale`` where it is weighted."""
 
     @device
@@ -74,97 +89,114 @@ def rows_of(width, gather, weighted):
 
 
 @functools.cache
-def tiles_kernel(width, gather, weighted):
-    """Kernel that sums the rows of runs of sorted ids with more than a tile: of each tile but the first.
+def tiles_kernel(width, by_ids, gather, weighted):
+    """Kernel of the sums of all tiles of runs but the first: of ``tile`` positions, which have a row for each ``unit``.
 
     ``out[q]`` gets the tile that starts at ``q * tile``, or behind it and before the next multiple.
     """
-    rows = rows_of(width, gather, weighted)
+    rows, behind = _rows(width, gather, weighted), _behind(by_ids)
 
     @cuda.jit
-    def kernel(ids, order, value, scale, tile, height, columns, bits, n, out):
+    def kernel(at, starts, order, value, scale, tile, unit, height, columns, bits, count, n, out):
         q, lane = 1 + (cuda.grid(1) >> bits), cuda.grid(1) & ((1 << bits) - 1)
         while q * tile < n:
-            start, stop = tile_behind(ids, q * tile, n, tile, height)
-            j = lane * width
+            start, stop = behind(at, starts, q * tile, tile, count, height)
+            first, j = start // unit, lane * width
+            last = first + (stop - start + unit - 1) // unit
             while j < columns and start < stop:
-                vector.store(out, q * columns + j, rows(value, order, scale, start, stop, j, columns))
+                vector.store(out, q * columns + j, rows(value, order, scale, first, last, j, columns))
                 j += width << bits
             q += cuda.gridsize(1) >> bits
 
     return kernel
 
 
-def with_tiles_of(width):
-    """Add the sums of a run's other tiles to that of the first, in order: tiles of tiles as merges have them."""
+def sum_of(width, gather, weighted, levels):
+    """The sum of a run's rows, with what ``tiles_kernel`` gives for as many levels of tiles."""
+    rows = _rows(width, gather, weighted)
 
     @device
-    def with_tiles(total, tiles, tile, start, stop, j, columns):
-        few = many = simd.like(total, 0)
-        for k in range(1, (stop - start + tile - 1) // tile):
+    def in_order(total, sums, place, count, tile, j, columns):
+        before = simd.like(total, 0)
+        for k in range(1, count):
             if k % tile == 0:
-                few, total = simd.add(few, total), simd.like(total, 0)
-                if k % (tile * tile) == 0:
-                    many, few = simd.add(many, few), simd.like(total, 0)
-            total = simd.add(total, vector.load(tiles, (start // tile + k) * columns + j, width))
-        return simd.add(many, simd.add(few, total))
-
-    return with_tiles
-
-
-def sum_of(width, gather, weighted, tiled):
-    """The sum of a run's rows: where ``tiled``, with what ``tiles_kernel`` gives."""
-    rows, with_tiles = rows_of(width, gather, weighted), with_tiles_of(width)
+                before, total = simd.add(before, total), simd.like(total, 0)
+            total = simd.add(total, vector.load(sums, (place + k) * columns + j, width))
+        return simd.add(before, total)
 
     @device
-    def run_sum(value, order, scale, tiles, tile, start, stop, j, columns):
-        if tiled:
-            total = rows(value, order, scale, start, min(stop, start + tile), j, columns)
-            if stop - start > tile:
-                total = with_tiles(total, tiles, tile, start, stop, j, columns)
-        else:
-            total = rows(value, order, scale, start, stop, j, columns)
+    def untiled(value, order, scale, tiles, wholes, tile, start, stop, j, columns):
+        return rows(value, order, scale, start, stop, j, columns)
+
+    @device
+    def tiled(value, order, scale, tiles, wholes, tile, start, stop, j, columns):
+        total = rows(value, order, scale, start, min(stop, start + tile), j, columns)
+        if stop - start > tile:
+            total = in_order(total, tiles, start // tile, (stop - start + tile - 1) // tile, tile, j, columns)
         return total
 
-    return run_sum
+    @device
+    def tiled_twice(value, order, scale, tiles, wholes, tile, start, stop, j, columns):
+        whole, end = tile * tile, min(stop, start + tile * tile)
+        total = tiled(value, order, scale, tiles, wholes, tile, start, end, j, columns)
+        if stop - start > whole:
+            total = in_order(total, wholes, start // whole, (stop - start + whole - 1) // whole, tile, j, columns)
+        return total
+
+    return (untiled, tiled, tiled_twice)[levels]
 
 
 @functools.cache
-def sums_kernel(width, tiled):
+def sums_kernel(width, levels):
     """Kernel of the sums of the runs in a table of ``n`` ids, whose number the device alone knows: ``rows[n]``."""
-    run_sum = sum_of(width, True, False, tiled)
+    run_sum = sum_of(width, True, False, levels)
 
     @cuda.jit
-    def kernel(rows, offsets, order, value, tiles, tile, columns, bits, n, out):
+    def kernel(rows, offsets, order, value, tiles, wholes, tile, columns, bits, n, out):
         u, lane = cuda.grid(1) >> bits, cuda.grid(1) & ((1 << bits) - 1)
         while u < vector.number(rows, n):
             start, stop = vector.number(offsets, u), vector.number(offsets, u + 1)
             j = lane * width
             while j < columns:
-                vector.store(out, u * columns + j, run_sum(value, order, order, tiles, tile, start, stop, j, columns))
+                total = run_sum(value, order, order, tiles, wholes, tile, start, stop, j, columns)
+                vector.store(out, u * columns + j, total)
                 j += width << bits
             u += cuda.gridsize(1) >> bits
 
     return kernel
 
 
-def sums_of_tiles(ids, order, value, scale, height):
-    """Sums of the tiles of long runs of sorted ids, at the tile's number among all positions; None for few ids."""
-    n, tile, columns = len(ids), settings.tile_rows, value.columns
-    if n <= tile:
-        return None
+def sums_of_tiles(at, starts, order, value, scale, height):
+    """Levels of tiles, and the sums of tiles and of tiles of tiles of runs of sorted ids, or of a table.
+
+    Of few rows there are no levels, and the sums are any array.
+    """
+    tile, n = settings.run_rows, len(at) if starts is None else starts.rows
+    levels = 0 if n <= tile else 1 if n <= tile**3 // 2 else 2
+    tiles = _tiles(at, starts, order, value, scale, height, tile, 1) if levels else value
+    wholes = _tiles(at, starts, None, tiles, None, height, tile * tile, tile) if levels > 1 else value
+    return levels, tiles, wholes
+
+
+def _tiles(at, starts, order, value, scale, height, tile, unit):
+    by_ids, columns = starts is None, value.columns
+    n, count, starts = (len(at), len(at), at) if by_ids else (starts.rows, len(starts), starts.offsets)
     out = value.like((-(-n // tile), *value.shape[1:]), value.compute_dtype)
     width = width_of(columns, value, out)
-    kernel, bits = tiles_kernel(width, order is not None, scale is not None), group_of(columns, width)
-    order, scale = ids if order is None else order, ids if scale is None else scale
-    launch(kernel, (len(out) - 1) << bits, ids, order, value, scale, tile, height, columns, bits, n, out)
+    kernel = tiles_kernel(width, by_ids, order is not None, scale is not None)
+    bits, order, scale = (
+        group_of(columns, width),
+        starts if order is None else order,
+        starts if scale is None else scale,
+    )
+    threads = (len(out) - 1) << bits
+    launch(kernel, threads, at, starts, order, value, scale, tile, unit, height, columns, bits, count, n, out)
     return out
 
 
 def sums_of_runs(rows, offsets, order, ids, value, height, out):
     """Sums of the rows of ``value``, in ``order``, of every run in a table of sorted ids: first rows of ``out``."""
-    n, columns, tiles = len(ids), value.columns, sums_of_tiles(ids, order, value, None, height)
-    width = width_of(columns, value, out)
-    kernel, bits = sums_kernel(width, tiles is not None), group_of(columns, width)
-    tiles = value if tiles is None else tiles
-    launch(kernel, n << bits, rows, offsets, order, value, tiles, settings.tile_rows, columns, bits, n, out)
+    levels, tiles, wholes = sums_of_tiles(ids, None, order, value, None, height)
+    n, columns, width = len(ids), value.columns, width_of(value.columns, value, out)
+    kernel, bits = sums_kernel(width, levels), group_of(columns, width)
+    launch(kernel, n << bits, rows, offsets, order, value, tiles, wholes, settings.run_rows, columns, bits, n, out)

@@ -10,9 +10,9 @@ from ....arrays.cuda import View, convert, copied, fill, iota, launch, view
 from ....errors import OutputError
 from ....ops.shared.updates import numbers_in
 from .gather import put_rows
-from .merge import runs_of, sorted_of, table_of
+from .merge import runs_of, sorted_of
 from .offsets import Offsets, settings
-from .reduce import VECTOR, group_of, reduce_rows, reduce_tiles, width_of
+from .reduce import VECTOR, group_of, width_of
 from .reduce_kernels import WARP
 from .sorted_runs import sums_of_tiles
 from .update_kernels import dense_kernel, rows_kernel, rowwise_kernel
@@ -93,7 +93,7 @@ def update_rows(rule, param, states, grad, duplicates, taken=None):
     if not len(grad._rows) or not param.size:
         _write_also(rule)
         return
-    if grad.is_merged or (param.columns == 1 and duplicates == "merge"):
+    if grad.is_merged:
         at, starts, order = runs_of(grad)
     else:
         (at, order), starts = sorted_of(grad), None
@@ -115,24 +115,15 @@ def update_runs(rule, param, states, at, starts, order, value, duplicates="merge
     if not count or not columns:
         _write_also(rule)
         return
-    tiles = None
-    if merge and columns == 1:  # its rows are shared by a warp, as in a merge
-        if by_ids:
-            order, starts, at = table_of(at, order, len(param))
-            count, by_ids = len(starts), False
-        sums = value.like((count, *value.shape[1:]), value.compute_dtype)
-        reduce_rows("sum", value, order, scale, None, starts, 0.0, sums)
-        value, order, scale, starts = sums, None, None, single_runs(sums)
-    elif merge and not by_ids and starts.tiles is not None:
-        (value, offsets), order, scale = reduce_tiles("sum", value, order, scale, None, starts), None, None
-    elif merge and by_ids:
-        tiles = sums_of_tiles(at, order, value, scale, len(param))
+    levels, tiles, wholes = 0, value, value
+    if merge and (by_ids or starts.rows > count):
+        levels, tiles, wholes = sums_of_tiles(at, starts, order, value, scale, len(param))
     offsets = at if by_ids else starts.offsets
-    flags = by_ids, tiles is not None, order is not None, merge, bool(rule.adjust), scale is not None
+    flags = by_ids, levels, order is not None, merge, bool(rule.adjust), scale is not None
     order, scale = offsets if order is None else order, offsets if scale is None else scale
-    taken_by, tiles = value if taken is None else taken, value if tiles is None else tiles
-    arrays = param, *_three(param, states), at, order, offsets, value, scale, taken_by, tiles
-    numbers = *_rule_numbers(rule, param), settings.tile_rows, len(param), columns
+    taken_by = value if taken is None else taken
+    arrays = param, *_three(param, states), at, order, offsets, value, scale, taken_by, tiles, wholes
+    numbers = *_rule_numbers(rule, param), settings.run_rows, len(param), columns
     if rule.rowwise:
         width = 1 if param.dtype == np.float64 else width_of(columns, param, value, *states[:-1])  # 2: 170 registers
         kernel = rowwise_kernel(rule.step, width, max(len(states) - 1, 0), bool(states), *flags)

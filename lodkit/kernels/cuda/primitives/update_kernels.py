@@ -40,27 +40,27 @@ def _states(count, width, each=1):
 adjusted = device(optimizer_steps.adjusted)
 
 
-def _gradient(width, gather, adjusts, weighted, tiled):
+def _gradient(width, gather, adjusts, weighted, levels):
     """The parameter, and the sum of a run's rows, as the step takes them."""
-    run_sum = sum_of(width, gather, weighted, tiled)
+    run_sum = sum_of(width, gather, weighted, levels)
 
     @device
-    def gradient(value, order, scale, tiles, tile, start, stop, j, columns, p, numbers):
-        total = run_sum(value, order, scale, tiles, tile, start, stop, j, columns)
+    def gradient(value, order, scale, tiles, wholes, tile, start, stop, j, columns, p, numbers):
+        total = run_sum(value, order, scale, tiles, wholes, tile, start, stop, j, columns)
         return adjusted(p, total, numbers) if adjusts else (p, total)
 
     return gradient
 
 
 @functools.cache
-def rows_kernel(step, width, count, each, by_ids, tiled, gather, merge, adjusts=False, weighted=False, records=False):
+def rows_kernel(step, width, count, each, by_ids, levels, gather, merge, adjusts=False, weighted=False, records=False):
     """Kernel of an update by runs of gradient rows, in ``order`` where it gathers.
 
     A group of threads takes a run, and reads and writes its row of the parameter once. With ``merge`` the run's rows
     are added up first, else the parameter takes a step for each, which ``taken`` records.
     """
     (read, write), step, run = _states(count, width, each), device(step), run_of(by_ids)
-    gradient = _gradient(width, gather, adjusts, weighted, tiled)
+    gradient = _gradient(width, gather, adjusts, weighted, levels)
 
     @cuda.jit
     def kernel(
@@ -75,6 +75,7 @@ def rows_kernel(step, width, count, each, by_ids, tiled, gather, merge, adjusts=
         scale,
         taken,
         tiles,
+        wholes,
         n0,
         n1,
         n2,
@@ -102,12 +103,12 @@ def rows_kernel(step, width, count, each, by_ids, tiled, gather, merge, adjusts=
                 place = row * columns + j
                 p, lanes = vector.load_written(param, place, width), read(states, place)
                 if merge:
-                    p, g = gradient(value, order, scale, tiles, tile, start, stop, j, columns, p, numbers)
+                    p, g = gradient(value, order, scale, tiles, wholes, tile, start, stop, j, columns, p, numbers)
                     p, lanes = step(p, lanes, g, simd.mul(g, g), numbers)
                 else:
                     for i in range(start, stop):
                         before = p
-                        p, g = gradient(value, order, scale, tiles, tile, i, i + 1, j, columns, p, numbers)
+                        p, g = gradient(value, order, scale, tiles, wholes, tile, i, i + 1, j, columns, p, numbers)
                         p, lanes = step(p, lanes, g, simd.mul(g, g), numbers)
                         if records:
                             vector.store(taken, vector.number(order, i) * columns + j, simd.sub(before, p))
@@ -135,22 +136,22 @@ def _row_state(k, keeps):
     )
 
 
-def _row_step(step, width, count, keeps, gather, adjusts, weighted, tiled):
+def _row_step(step, width, count, keeps, gather, adjusts, weighted, levels):
     """A warp's row-wise step: once over the row for the squares, once to update it.
 
     Takes and returns the row's number, as one lane. Every thread reads what only it has written.
     """
-    (read, write), gradient = _states(count, width), _gradient(width, gather, adjusts, weighted, tiled)
+    (read, write), gradient = _states(count, width), _gradient(width, gather, adjusts, weighted, levels)
     (_, _, spread), combine = _row_state(count, keeps), across(simd.add, WARP)
     step = device(step)
 
     @device
-    def update(param, states, row, number, value, order, scale, tiles, tile, start, stop, columns, numbers):
+    def update(param, states, row, number, value, order, scale, tiles, wholes, tile, start, stop, columns, numbers):
         first = (cuda.threadIdx.x & (WARP - 1)) * width
         total, after, j = simd.full(param, width, 0), number, first
         while j < columns:
             p = vector.load_written(param, row * columns + j, width)
-            p, g = gradient(value, order, scale, tiles, tile, start, stop, j, columns, p, numbers)
+            p, g = gradient(value, order, scale, tiles, wholes, tile, start, stop, j, columns, p, numbers)
             total = simd.add(total, simd.mul(g, g))
             j += WARP * width
         total = combine(simd.reduce(simd.add, total))
@@ -158,7 +159,7 @@ def _row_step(step, width, count, keeps, gather, adjusts, weighted, tiled):
         while j < columns:
             place = row * columns + j
             p = vector.load_written(param, place, width)
-            p, g = gradient(value, order, scale, tiles, tile, start, stop, j, columns, p, numbers)
+            p, g = gradient(value, order, scale, tiles, wholes, tile, start, stop, j, columns, p, numbers)
             squares = simd.like(p, simd.lane(mean, 0))
             p, lanes = step(p, read(states, place) + spread(p, number), g, squares, numbers)
             vector.store(param, place, p)
@@ -172,9 +173,9 @@ def _row_step(step, width, count, keeps, gather, adjusts, weighted, tiled):
 
 
 @functools.cache
-def rowwise_kernel(step, width, count, keeps, by_ids, tiled, gather, merge, adjusts=False, weighted=False):
+def rowwise_kernel(step, width, count, keeps, by_ids, levels, gather, merge, adjusts=False, weighted=False):
     """Kernel of a row-wise update by runs, one warp per run; ``keeps`` where the last state has one number per row."""
-    update = _row_step(step, width, count, keeps, gather, adjusts, weighted, tiled)
+    update = _row_step(step, width, count, keeps, gather, adjusts, weighted, levels)
     (load, store, _), run = _row_state(count, keeps), run_of(by_ids)
 
     @cuda.jit
@@ -190,6 +191,7 @@ def rowwise_kernel(step, width, count, keeps, by_ids, tiled, gather, merge, adju
         scale,
         taken,
         tiles,
+        wholes,
         n0,
         n1,
         n2,
@@ -214,12 +216,38 @@ def rowwise_kernel(step, width, count, keeps, by_ids, tiled, gather, merge, adju
                 number = load(states, row, simd.full(param, 1, 0))
                 if merge:
                     number = update(
-                        param, states, row, number, value, order, scale, tiles, tile, start, stop, columns, numbers
+                        param,
+                        states,
+                        row,
+                        number,
+                        value,
+                        order,
+                        scale,
+                        tiles,
+                        wholes,
+                        tile,
+                        start,
+                        stop,
+                        columns,
+                        numbers,
                     )
                 else:
                     for i in range(start, stop):
                         number = update(
-                            param, states, row, number, value, order, scale, tiles, tile, i, i + 1, columns, numbers
+                            param,
+                            states,
+                            row,
+                            number,
+                            value,
+                            order,
+                            scale,
+                            tiles,
+                            wholes,
+                            tile,
+                            i,
+                            i + 1,
+                            columns,
+                            numbers,
                         )
                 if cuda.threadIdx.x & (WARP - 1) == 0:
                     store(states, row, number)
