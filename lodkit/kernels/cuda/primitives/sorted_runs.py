@@ -76,13 +76,14 @@ def _rows(width, gather, weighted):
 
     @device
     def rows(value, order, scale, start, stop, j, columns):
-        total = simd.full(value, width, 0)
-        for i in range(start, stop):
+        total, i = simd.full(value, width, 0), start
+        while i < stop:
             row = vector.number(order, i) if gather else i
             g = vector.load(value, row * columns + j, width)
             if weighted:
                 g = simd.mul(g, simd.like(g, vector.number(scale, i)))
             total = simd.add(total, g)
+            i += 1
         return total
 
     return rows
@@ -117,12 +118,13 @@ def sum_of(width, gather, weighted, levels):
 
     @device
     def in_order(total, sums, place, count, tile, j, columns):
-        before = simd.like(total, 0)
-        for k in range(1, count):
-            if k % tile == 0:
-                before, total = simd.add(before, total), simd.like(total, 0)
-            total = simd.add(total, vector.load(sums, (place + k) * columns + j, width))
-        return simd.add(before, total)
+        result, first = simd.like(total, 0), 1
+        while first < count:
+            stop = min(count, (first // tile + 1) * tile)
+            for k in range(place + first, place + stop):  # a branch in here would keep the loads apart
+                total = simd.add(total, vector.load(sums, k * columns + j, width))
+            result, total, first = simd.add(result, total), simd.like(total, 0), stop
+        return result
 
     @device
     def untiled(value, order, scale, tiles, wholes, tile, start, stop, j, columns):
