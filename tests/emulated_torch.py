@@ -42,6 +42,13 @@ class Library(libraries.Torch):
     def send(self, array, device):
         return self.view(torch.from_numpy(np.array(array)))
 
+    def host_numbers(self, count, device):
+        memory = self.view(torch.full((count,), -1))
+        return memory, numbers(memory.array)
+
+    def wait(self, device):
+        pass
+
     def stream(self, device):
         return 0
 

@@ -107,7 +107,7 @@ def test_fused_updates_of_long_runs(gpu, pool, monkeypatch):
 @pytest.mark.parametrize("duplicates", ["merge", "sequential"])
 def test_nothing_is_read_back(gpu, duplicates, monkeypatch):
     """So updates do not wait for the device, and a CUDA graph may hold them."""
-    for name in ("number", "numbers", "read"):
+    for name in ("number", "numbers", "read", "wait"):
         monkeypatch.setattr(emulated.Library, name, lambda *args: pytest.fail("the host waits"))
     for count in (3, 2000):
         rows, value = np.arange(count) % 5, np.ones((count, 2), np.float32)

@@ -18,5 +18,5 @@ from .memory import (
     rows_on_device_of,
     view,
 )
-from .slots import free_slots, slots
+from .slots import slots
 from .views import View

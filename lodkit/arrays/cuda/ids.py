@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
 
 from ...errors import DeviceError, DTypeError, LoDError, RowIndexError, bad_id
 from ..bounds import bounds_check
 from . import vector
-from .kernels import fill
 from .launcher import elementwise
 from .memory import view
-from .slots import free_slots, slots
+from .slots import slots
 from .views import pending, raise_pending
 
 
@@ -44,18 +41,6 @@ def check_vector(x, name):
 
 MOST_PENDING = 256  # deferred checks: each keeps its ids alive
 LATE = 32 << 20  # bytes; the ids of a kernel that reads more are checked before it, by one that takes less to wait for
-_blocks: dict[tuple, tuple] = {}  # (library, device, queue) -> slots for deferred checks, and a counter of those used
-
-
-def _next_slot(ids, queue):
-    """A slot for a deferred check: a View of slots, which are read together, and its number."""
-    key = ids.library, ids.device, queue
-    block, numbers = _blocks.get(key, ((), iter(())))
-    k = next(numbers, MOST_PENDING)
-    if k >= len(block):
-        block, numbers, k = fill(ids.like((MOST_PENDING,), np.int64), -1), itertools.count(1), 0
-        _blocks[key] = block, numbers
-    return block, k
 
 
 def checked_ids(ids, height, name="ids", error=None, always=False):
@@ -92,19 +77,15 @@ def _check(ids, height, mode, note, name="ids", error=None):
     if ids.library.captures():
         raise DeviceError(f'{name} cannot be checked while a CUDA graph is captured; set lodkit.bounds_check("clamp")')
     error = error or (lambda numbers, at: bad_id(numbers, height, name, at))
+    slot = slots(ids, 1)
+    note(slot.view)
     if mode == "raise":
-        free = free_slots(ids, 1)
-        first = slots(free, ids, 1)
-        note(first)
-        at = first.number()
+        (at,) = slot.read()
         if at >= 0:
             raise error(ids.read(), at)
-        free.append(first)
         return
     queue = ids.library.queue(ids.device)
-    found, k = _next_slot(ids, queue)
-    note(found.part(k, k + 1))
-    pending.append((found, k, queue, lambda at: _late(error, ids.library.read(ids.array), at, height, name)))
+    pending.append((slot, queue, lambda at: _late(error, ids.library.read(ids.array), at, height, name)))
     if len(pending) > MOST_PENDING:
         raise_pending()
 

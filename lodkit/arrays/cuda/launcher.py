@@ -8,6 +8,7 @@ driver 1 to 5, where Numba's own launch took 43 to 118.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 import json
@@ -176,31 +177,50 @@ def _load(key, args):
     with _lock:
         if key not in _loaded:
             core = _core()
-            device, before = core.Device(device_id), core.Device()
+            device = core.Device(device_id)
             code, entry, _ = machine_code(kernel, names, tuple(device.compute_capability))
-            device.set_current()
-            try:
+            with current(device_id):
                 loaded = core.ObjectCode.from_cubin(code).get_kernel(entry)
-            finally:
-                before.set_current()
             _loaded[key] = types.SimpleNamespace(
                 kernel=loaded,
                 device=device,
                 current=core.Device,
                 launch=core.launch,
                 most_blocks=BLOCKS_EACH * device.properties.multiprocessor_count,
-                alone=_count_devices(core) == 1,
+                alone=_alone(),
             )
         return _loaded[key]
 
 
-def _count_devices(core):
-    """The number of GPUs, under its name in cuda.core 1 or before; 2 where it cannot be known."""
+@contextlib.contextmanager
+def current(device):
+    """A context in which a device is current."""
+    before, there = _core().Device(), _core().Device(device)
+    there.set_current()
     try:
-        system = core.system
-        return system.get_num_devices() if hasattr(system, "get_num_devices") else system.num_devices
-    except Exception:  # NVML may be missing, which some releases ask
-        return 2
+        yield
+    finally:
+        before.set_current()
+
+
+def wait(library, device):
+    """Wait for the current stream of a device."""
+    stream = _stream(library.stream(device))
+    if _alone() and hasattr(_thread, "ready"):
+        stream.sync()
+    else:
+        with current(device):
+            stream.sync()
+
+
+@functools.cache
+def _alone():
+    """True if there is one GPU, as far as that can be known: NVML may be missing, which some releases ask."""
+    try:
+        system = _core().system  # in cuda.core 1, or under another name before
+        return (system.get_num_devices() if hasattr(system, "get_num_devices") else system.num_devices) == 1
+    except Exception:
+        return False
 
 
 def _core():

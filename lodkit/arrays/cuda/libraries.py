@@ -14,6 +14,8 @@ import threading
 import numpy as np
 
 from ...errors import DeviceError, DTypeError
+from .host import host_numbers
+from .launcher import cuda, wait
 from .private_numba import device_of_array
 from .views import View, checked
 
@@ -58,6 +60,14 @@ class Library:
     def captures(self):
         """True while the current stream's work is captured in a graph, if that is known."""
         return False
+
+    def wait(self, device):
+        """Wait for the current stream of a device."""
+        wait(self, device)
+
+    def host_numbers(self, count, device):
+        """A View of int64 in the host's memory, for kernels, and NumPy's array of it; all are -1."""
+        return host_numbers(self, count, device)
 
     def number(self, x):
         """The number in an array of one, read from the device."""
@@ -175,8 +185,6 @@ class Numba(Library):
     """Numba's device arrays, and any others that export ``__cuda_array_interface__``."""
 
     def __init__(self):
-        from .launcher import cuda
-
         self.cuda = cuda
 
     def view(self, x):

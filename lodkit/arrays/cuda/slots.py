@@ -1,28 +1,55 @@
-"""Numbers that kernels note for the host, -1 at first: those of earlier calls are taken again, without a launch.
+"""Numbers in the host's memory that kernels write: the host waits for the stream, and has them without a copy.
 
-A note is the exception, as of a bad id: where the host reads that there is none, the slots are as they were. Slots of
-kernels that always note something are taken once.
+Beside an H100 a launch and a number read from the device take 17.5 us, a launch and waiting 12. Slots hold -1 until a
+kernel notes something, as of a bad id, and are taken again after they were read.
 """
 
 from __future__ import annotations
 
-import numpy as np
+from .views import pending, raise_pending
 
-from .kernels import fill
-
-_free: dict[tuple, list] = {}  # (library, device, queue, count) -> Views that hold -1
-
-
-def free_slots(like, count):
-    """The list of free slots for the stream of an array: append to it what holds -1 again."""
-    key = like.library, like.device, like.library.queue(like.device), count
-    found = _free.get(key)
-    return _free.setdefault(key, []) if found is None else found
+AT_ONCE = 512  # numbers of a piece of memory: a page
+_free: dict[tuple, list] = {}  # (library, device, count) -> Slots that hold -1
 
 
-def slots(free, like, count):
-    """A View of int64 that holds -1, on the device of an array."""
+class Slots:
+    """A View of ``count`` int64 for kernels, and NumPy's array of the same memory."""
+
+    __slots__ = ("_where", "numbers", "view")
+
+    def __init__(self, view, numbers, where):
+        self.view, self.numbers, self._where = view, numbers, where
+
+    def taken(self):
+        """The numbers, as a list, of kernels that have run: others may take the slots now."""
+        found = self.numbers.tolist()
+        self.numbers.fill(-1)
+        _free[self._where].append(self)
+        return found
+
+    def read(self):
+        """Wait for the current stream; the numbers, as a list. Raises deferred errors."""
+        self.view.library.wait(self.view.device)
+        found = self.taken()
+        if pending:
+            raise_pending()
+        return found
+
+
+def slots(like, count):
+    """Slots for kernels on the device of an array, which hold -1."""
+    where = like.library, like.device, count
     try:
-        return free.pop()
-    except IndexError:  # another thread may have taken the last
-        return fill(like.like((count,), np.int64), -1)
+        return _free[where].pop()
+    except (KeyError, IndexError):  # another thread may have taken the last
+        return _made(where)
+
+
+def _made(where):
+    library, device, count = where
+    memory, numbers = library.host_numbers(AT_ONCE, device)
+    made = [
+        Slots(memory.part(k, k + count), numbers[k : k + count], where) for k in range(0, AT_ONCE - count + 1, count)
+    ]
+    _free.setdefault(where, []).extend(made[1:])
+    return made[0]

@@ -149,23 +149,23 @@ def checked(dtype):
     return dtype
 
 
-#: Deferred checks of ids: a View of slots, the one that holds the first bad position (-1 for none), the queue that
-#: checks, and a function from position to error.
+#: Deferred checks of ids: the slot that holds the first bad position (-1 for none), the queue that checks, and a
+#: function from position to error.
 pending: collections.deque[tuple] = collections.deque()
 
 
 def raise_pending():
     """Raise the first error of deferred checks. Synchronises with the device if there are any."""
-    found, taken, read = None, [], {}
+    found, taken, waited = None, [], set()
     with contextlib.suppress(IndexError):  # another thread may have taken the last
         while True:
             taken.append(pending.popleft())
-    for slots, k, queue, error in taken:  # all were taken before any slots are read: a later check is not among them
-        if slots not in read:
-            if queue != slots.library.queue(slots.device):
-                slots.library.synchronize(slots.device)  # a read waits for the current stream alone
-            read[slots] = slots.library.numbers(slots.array)
-        at = read[slots][k]
+    for slot, queue, error in taken:  # all were taken before any slot is read: a later check is not among them
+        library, device = slot.view.library, slot.view.device
+        if (library, device, queue) not in waited:
+            waited.add((library, device, queue))
+            (library.wait if queue == library.queue(device) else library.synchronize)(device)
+        (at,) = slot.taken()
         if at >= 0 and found is None:
             found = error(at)
     if found is not None:

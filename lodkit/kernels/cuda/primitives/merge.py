@@ -9,7 +9,7 @@ from ....arrays.cuda import add_to, convert, copied, fill, iota, view
 from ....lod import SelectedRows
 from .gather import put_rows, rows_without
 from .offsets import Found, Offsets, cut, settings
-from .runs import count_of, first_rows
+from .runs import first_rows
 from .small_group_by import runs_of_sorted, sort_below, write_table
 from .sorted_runs import sums_of_runs
 
@@ -68,9 +68,7 @@ def merge_rows(x):
     (ids, order), n = sorted_of(x), len(value)
     rows, offsets = write_table(ids, x.height)
     merged = value.like(value.shape, dtype)
-    if value.size:
-        sums_of_runs(rows, offsets, order, ids, value, x.height, merged)
-    found = count_of(rows, n)  # all was launched before the host waits
+    found = sums_of_runs(rows, offsets, order, ids, value, x.height, merged) if n else 0
     rows, merged = first_rows(found, n, rows), first_rows(found, n, merged)
     return SelectedRows._wrap(rows, convert(merged, value.dtype), x.height, merged=True)
 

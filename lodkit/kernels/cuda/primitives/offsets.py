@@ -8,7 +8,7 @@ import weakref
 
 import numpy as np
 
-from ....arrays.cuda import View, elementwise, free_slots, slots, vector
+from ....arrays.cuda import View, elementwise, slots, vector
 from ....lod.offsets import tiles_of
 from .row_kernels import lower_bound
 from .scan import offsets_of
@@ -88,13 +88,9 @@ class Found(typing.NamedTuple):
 
 def found_in(kernel, array, *numbers, count):
     """Run a kernel that records facts about an array in int64 slots, initially -1, and read them. Synchronises."""
-    free = free_slots(array, count)
-    noted = slots(free, array, count)
-    kernel(array.size, array, *numbers, noted)
-    found = noted.numbers()
-    if found == [-1] * count:
-        free.append(noted)
-    return found
+    noted = slots(array, count)
+    kernel(array.size, array, *numbers, noted.view)
+    return noted.read()
 
 
 LONG = 1 << 62

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ....arrays.cuda import View, copied, device, elementwise, fill, vector
+from ....arrays.cuda import View, copied, elementwise, fill, slots, vector
 from .offsets import LONG, settings
 
 LARGE = 1 << 16  # ids, from which memory for as many runs is given back where there are less than half as many
@@ -34,40 +34,31 @@ class Runs(NamedTuple):
 
 
 def buffers_of_runs(like, n):
-    """Views for the rows of ``n`` ids, with two numbers behind them, and for the offsets of their runs."""
-    return like.like((n + 2,), np.int64), like.like((n + 1,), np.int64)
-
-
-@device
-def note_count(rows, n, count):
-    """Note the number of runs behind the rows, and that no long one has been seen."""
-    rows[n], rows[n + 1] = count, -1
+    """Views for the rows of ``n`` ids, with their number behind them, and for the offsets of their runs."""
+    return like.like((n + 1,), np.int64), like.like((n + 1,), np.int64)
 
 
 @elementwise
-def _longest(s, offsets, n, tile, rows):
+def _note(s, rows, offsets, n, tile, noted):
+    """Note the number of runs, and the longest of those with more rows than a tile."""
+    if s == 0:
+        noted[0] = rows[n]
     if s < rows[n]:
         length = vector.number(offsets, s + 1) - vector.number(offsets, s)
         if length > tile:
-            vector.atomic_first(rows, n + 1, LONG - length)
+            vector.atomic_first(noted, 1, LONG - length)
 
 
 def found_runs(rows, offsets, order):
     """The Runs in filled buffers. Synchronises, once."""
-    n, tile, found, short = order.size, settings.tile_rows, 0, -1
-    if n > tile:
-        _longest(n, offsets, n, tile, rows)
-    if n:
-        found, short = rows.part(n, n + 2).numbers()
-    else:
-        fill(offsets, 0)
+    n = order.size
+    if not n:
+        return Runs(rows.part(0, 0), fill(offsets, 0), order, 0)
+    noted = slots(rows, 2)
+    _note(n, rows, offsets, n, settings.tile_rows, noted.view)
+    found, short = noted.read()
     rows, offsets = first_rows(found, n, rows), first_rows(found + 1, n, offsets)
     return Runs(rows, offsets, order, LONG - short if short >= 0 else 0)
-
-
-def count_of(rows, n):
-    """The number of runs behind the rows of a table of ``n`` ids. Synchronises with the device."""
-    return rows.part(n, n + 1).number() if n else 0
 
 
 def first_rows(found, n, table):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ....arrays.cuda import device, elementwise, vector
-from .runs import buffers_of_runs, found_runs, note_count
+from .runs import buffers_of_runs, found_runs
 from .sort import argsort, write_runs
 
 FEW = 1024  # ids; with more the comparisons take longer than a radix sort's passes
@@ -39,7 +39,7 @@ def _table(i, ids, n, height, offsets, rows):
         offsets[before + 1] = i + 1
     if i == n - 1:
         inside = vector.number(ids, 0) < height
-        note_count(rows, n, before + 1 if inside else 0)
+        rows[n] = before + 1 if inside else 0
         if not inside:
             offsets[0] = 0
 

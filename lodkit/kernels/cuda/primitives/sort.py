@@ -15,7 +15,7 @@ import numpy as np
 from ....arrays.cuda import BLOCK, cuda, device, launch, vector
 from . import cub, scan
 from .reduce_kernels import ALL, WARP
-from .runs import buffers_of_runs, found_runs, note_count
+from .runs import buffers_of_runs, found_runs
 from .scan import WARP_BITS, WARPS, before_thread, counts_in_warp, number_now, scan_kernel, sums_in_chunks, totals_of
 
 DIGIT_BITS = 8
@@ -268,7 +268,7 @@ def write_run(ids, i, n, height, heads, offsets, rows):
         if row < height:
             rows[heads - 1] = row
     if i == n - 1:
-        note_count(rows, n, heads)
+        rows[n] = heads
         if row < height:
             offsets[heads] = n
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 
-from ....arrays.cuda import cuda, device, launch, vector
+from ....arrays.cuda import cuda, device, launch, slots, vector
 from ....jit import simd
 from .offsets import settings
 from .reduce import group_of, width_of
@@ -150,12 +150,14 @@ def sum_of(width, gather, weighted, levels):
 
 @functools.cache
 def sums_kernel(width, levels):
-    """Kernel of the sums of the runs in a table of ``n`` ids, whose number the device alone knows: ``rows[n]``."""
+    """Kernel of the sums of the runs in a table of ``n`` ids, of their number, ``rows[n]``, which it notes, too."""
     run_sum = sum_of(width, True, False, levels)
 
     @cuda.jit
-    def kernel(rows, offsets, order, value, tiles, wholes, tile, columns, bits, n, out):
+    def kernel(rows, offsets, order, value, tiles, wholes, tile, columns, bits, n, noted, out):
         u, lane = cuda.grid(1) >> bits, cuda.grid(1) & ((1 << bits) - 1)
+        if cuda.grid(1) == 0:
+            noted[0] = rows[n]
         while u < vector.number(rows, n):
             start, stop = vector.number(offsets, u), vector.number(offsets, u + 1)
             j = lane * width
@@ -197,8 +199,13 @@ def _tiles(at, starts, order, value, scale, height, tile, unit):
 
 
 def sums_of_runs(rows, offsets, order, ids, value, height, out):
-    """Sums of the rows of ``value``, in ``order``, of every run in a table of sorted ids: first rows of ``out``."""
+    """Put the sums of the rows of ``value``, in ``order``, of every run in a table of sorted ids into ``out``.
+
+    Returns the number of runs. Synchronises with the device, when all has been launched.
+    """
     levels, tiles, wholes = sums_of_tiles(ids, None, order, value, None, height)
-    n, columns, width = len(ids), value.columns, width_of(value.columns, value, out)
-    kernel, bits = sums_kernel(width, levels), group_of(columns, width)
-    launch(kernel, n << bits, rows, offsets, order, value, tiles, wholes, settings.run_rows, columns, bits, n, out)
+    n, columns, width, noted = len(ids), value.columns, width_of(value.columns, value, out), slots(ids, 1)
+    kernel, bits, arrays = sums_kernel(width, levels), group_of(columns, width), (value, tiles, wholes)
+    numbers = settings.run_rows, columns, bits, n
+    launch(kernel, max(n << bits, 1), rows, offsets, order, *arrays, *numbers, noted.view, out)
+    return noted.read()[0]
