@@ -5,6 +5,7 @@ from __future__ import annotations
 import pathlib
 import sys
 import threading
+import types
 
 import numpy as np
 import pytest
@@ -49,11 +50,11 @@ def core(monkeypatch):
     monkeypatch.setattr(launcher, "_core", lambda: made)
     monkeypatch.setattr(launcher, "_loaded", {})
     monkeypatch.setattr(launcher, "machine_code", machine_code)
-    launcher._config.cache_clear()
-    launcher._stream.cache_clear()
+    for kept in (launcher._config, launcher._stream, launcher._alone):
+        kept.cache_clear()
     yield made
-    launcher._config.cache_clear()
-    launcher._stream.cache_clear()
+    for kept in (launcher._config, launcher._stream, launcher._alone):
+        kept.cache_clear()
 
 
 def test_pointers_and_numbers_arrive_on_the_arrays_stream(core):
@@ -84,6 +85,16 @@ def test_the_arrays_device_is_current_for_the_launch_only(core):
     launcher.launch(_copy, 40, array(1), 40, array(1))
     device, stream, *_ = core.launches[0]
     assert (device, stream, core.current) == (1, 101, 0)
+
+
+@pytest.mark.parametrize("gpus", [1, 2])
+def test_the_stream_of_a_device_is_waited_for(core, gpus):
+    core.system = types.SimpleNamespace(num_devices=gpus)
+    launcher.launch(_copy, 40, array(), 40, array())
+    for device in range(gpus):
+        launcher.wait(LIBRARY, device)
+    assert core.waits == [(0, 100), (1, 101)][:gpus]
+    assert core.current == 0
 
 
 def test_grids_fill_the_gpu_and_no_more(core):

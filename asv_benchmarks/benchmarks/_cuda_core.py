@@ -9,7 +9,7 @@ class Core:
     """The part of ``cuda.core`` that lodkit uses, without a GPU."""
 
     def __init__(self, capability=(9, 0)):
-        self.launches, self.current = [], 0
+        self.launches, self.waits, self.current = [], [], 0
         core = self
 
         class Device:
@@ -22,8 +22,13 @@ class Core:
             def set_current(self):
                 core.current = self.device_id
 
-        self.Device = Device
-        self.Stream = types.SimpleNamespace(from_handle=lambda handle: handle)
+        class Stream(int):
+            from_handle = classmethod(int.__new__)
+
+            def sync(self):
+                core.waits.append((core.current, self))
+
+        self.Device, self.Stream = Device, Stream
         self.ObjectCode = types.SimpleNamespace(from_cubin=lambda code: types.SimpleNamespace(get_kernel=str))
 
     def LaunchConfig(self, grid, block):
