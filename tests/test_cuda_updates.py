@@ -84,23 +84,22 @@ def test_updates_by_tables_of_runs(gpu, monkeypatch):
         same_bits(a, b)
 
 
-@pytest.mark.parametrize("pool", ["sum", "mean"])
-def test_fused_updates_of_long_runs(gpu, pool, monkeypatch):
+@pytest.mark.parametrize(
+    ("pool", "weighted"), [("sum", False), ("sum", True), ("mean", False), ("mean", True), ("sqrt", False)]
+)
+def test_fused_updates_of_long_runs(gpu, pool, weighted, monkeypatch):
     """As the gradient of a table and a step by it, where ids occur in more bags than a tile has rows."""
-    monkeypatch.setattr(offsets.settings, "tile_rows", 4)
     monkeypatch.setattr(offsets.settings, "run_rows", 4)
     rng = np.random.default_rng(0)
     lengths = rng.integers(0, 9, 30)
     bags, grad = LoDTensor(rng.integers(0, 5, lengths.sum()), [lengths]), rng.normal(size=(30, 4))
-    table, moment = gpu(np.ones((5, 4))), gpu(np.ones((5, 4)))
-    lodkit.embedding_bag_adagrad(table, gpu(bags), gpu(grad), moment, lr=0.1, pool=pool)
-    other, its = gpu(np.ones((5, 4))), gpu(np.ones((5, 4)))
-    lodkit.adagrad(other, lodkit.embedding_bag_grad(other, gpu(bags), gpu(grad), pool=pool), its, lr=0.1)
-    if pool == "sum":
-        same_bits(to_numpy(table), to_numpy(other))
-        same_bits(to_numpy(moment), to_numpy(its))
-    np.testing.assert_allclose(to_numpy(table), to_numpy(other), rtol=1e-14)  # a mean multiplies by 1 / length
-    np.testing.assert_allclose(to_numpy(moment), to_numpy(its), rtol=1e-14)
+    weights = [gpu(rng.normal(size=len(bags.values)))] if weighted else []
+    bags, grad = gpu(bags), gpu(grad)
+    table, moment, other, its = (gpu(np.ones((5, 4))) for _ in range(4))
+    lodkit.embedding_bag_adagrad(table, bags, grad, moment, *weights, lr=0.1, pool=pool)
+    lodkit.adagrad(other, lodkit.embedding_bag_grad(other, bags, grad, *weights, pool=pool), its, lr=0.1)
+    same_bits(to_numpy(table), to_numpy(other))
+    same_bits(to_numpy(moment), to_numpy(its))
 
 
 @emulator_only

@@ -60,16 +60,16 @@ def row_kernel(body, width=1):
 
 @functools.cache
 def spread_kernel(width, weighted, divisor, root):
-    """``out[i] = grad[s] * weights[i] / (totals[s], or the length of s)``: a = grad, b = weights, c = totals."""
+    """``out[i] = grad[s] * (weights[i] / (totals[s], or the length of s))``: a = grad, b = weights, c = totals."""
     divides, by_totals = divisor is not None, divisor == "totals"
 
     def spread(i, s, j, grad, weights, totals, ids, offsets, padding, height, columns, out):
         x = vector.load(grad, s * columns + j, width)
-        if weighted:
-            x = simd.mul(x, simd.like(x, vector.number(weights, i)))
+        factor = simd.like(x, vector.number(weights, i)) if weighted else simd.like(x, 1)
         if divides:
             by = simd.like(x, totals[s] if by_totals else offsets[s + 1] - offsets[s])
-            x = simd.div(x, simd.sqrt(by) if root else by)
+            factor = simd.div(factor, simd.sqrt(by) if root else by)
+        x = simd.mul(x, factor)  # as fused updates have it
         if by_totals and totals[s] == 0:
             x = simd.like(x, 0)
         vector.store(out, i * columns + j, x)
