@@ -187,14 +187,10 @@ def _tiles(at, starts, order, value, scale, height, tile, unit):
     n, count, starts = (len(at), len(at), at) if by_ids else (starts.rows, len(starts), starts.offsets)
     out = value.like((-(-n // tile), *value.shape[1:]), value.compute_dtype)
     width = width_of(columns, value, out)
-    kernel = tiles_kernel(width, by_ids, order is not None, scale is not None)
-    bits, order, scale = (
-        group_of(columns, width),
-        starts if order is None else order,
-        starts if scale is None else scale,
-    )
-    threads = (len(out) - 1) << bits
-    launch(kernel, threads, at, starts, order, value, scale, tile, unit, height, columns, bits, count, n, out)
+    kernel, bits = tiles_kernel(width, by_ids, order is not None, scale is not None), group_of(columns, width)
+    order, scale = starts if order is None else order, starts if scale is None else scale
+    numbers = tile, unit, height, columns, bits, count, n
+    launch(kernel, (len(out) - 1) << bits, at, starts, order, value, scale, *numbers, out)
     return out
 
 
