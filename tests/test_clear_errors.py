@@ -157,9 +157,11 @@ def test_a_dictionary_that_holds_itself_is_not_saved(suffix, tmp_path):
     assert not [*tmp_path.iterdir()]
 
 
-def test_an_input_that_is_none_is_not_to_be_wrapped():
-    with pytest.raises(lodkit.NoKernelError, match="ids=None;"):
+def test_an_input_that_is_none_is_named():
+    with pytest.raises(TypeError, match="embedding_bag: ids must be a LoDTensor, got None; pass LoDTensor"):
         lodkit.embedding_bag(TABLE, None)
+    with pytest.raises(TypeError, match="lookup_table: table must be a NumPy or CUDA array, got None; pass an array"):
+        lodkit.lookup_table(None, [1])
 
 
 @pytest.mark.parametrize(

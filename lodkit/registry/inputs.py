@@ -20,7 +20,7 @@ def accept_inputs(op, inputs):
         _check_one_by_one(op, names, inputs)
     accepted = tuple(map(accept, inputs, allowed, names))
     for x, kinds, name in zip(accepted, allowed, names, strict=False):
-        if x is not None and not isinstance(x, CONTAINERS) and not is_array(x):
+        if type(None) not in kinds if x is None else not isinstance(x, CONTAINERS) and not is_array(x):
             raise _misfit(op, x, kinds, name)
     if any(isinstance(x, LISTS) for x in inputs) and any(map(on_gpu, accepted)):
         return tuple(
@@ -73,7 +73,8 @@ def _misfit(op, x, kinds, name):
     if wanted[0][2] == "LoDTensor" and isinstance(x, LISTS) and not _holds_rows(x):
         remedies = "LoDTensor({}, [lengths])" if isinstance(x, list | tuple) else "LoDTensor([{}], [[1]])"
     remedies = (conversion_of(x, wanted[0][2]) or remedies).replace("{}", name)
-    return TypeError(f"{op.name}: {name} must be {expected}, got {type(x).__name__}; pass {remedies}")
+    got = "None" if x is None else type(x).__name__
+    return TypeError(f"{op.name}: {name} must be {expected}, got {got}; pass {remedies}")
 
 
 def _holds_rows(x):

@@ -249,7 +249,7 @@ class Op(KernelTable):
             allowed = self.inputs[name]
             rows = name in self.rowwise and isinstance(x, LoDTensor)
             if kind_of(x) not in allowed and not rows:
-                wrap = f" (wrap it: LoDTensor({name}, [lengths]))" if LoDTensor in allowed and x is not None else ""
+                wrap = f" (wrap it: LoDTensor({name}, [lengths]))" if LoDTensor in allowed else ""
                 self._miss(one_device(self.name, inputs), f"{name}={name_of(x)}{wrap}")
 
     def _check_attrs(self, attrs):
