@@ -150,6 +150,20 @@ def test_checks_that_come_while_others_are_read(gpu, monkeypatch):
 
 
 @emulator_only
+def test_checks_of_other_streams_are_waited_for(gpu, monkeypatch):
+    """A wait for the current stream says nothing of another one's check."""
+    waits = []
+    monkeypatch.setattr(emulated.Library, "wait", lambda library, device: waits.append("stream"))
+    monkeypatch.setattr(emulated.Library, "synchronize", lambda *args: waits.append("device"), raising=False)
+    lodkit.bounds_check("defer")
+    for stream in (0, 0, 7):
+        monkeypatch.setattr(emulated.Library, "stream", lambda library, device, stream=stream: stream)
+        lodkit.lookup_table(gpu(TABLE), gpu(np.array([1])))
+    views.raise_pending()
+    assert waits == ["device", "stream"]
+
+
+@emulator_only
 def test_nothing_is_checked_while_a_graph_is_captured(gpu, monkeypatch):
     monkeypatch.setattr(emulated.Library, "captures", lambda library: True)
     for mode in ("raise", "defer"):

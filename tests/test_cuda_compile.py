@@ -18,7 +18,7 @@ from samples import SAMPLES
 import lodkit
 from lodkit.arrays.cuda import launcher, memory
 from lodkit.arrays.cuda.kernels import _copy
-from lodkit.kernels.cuda.primitives import cub, offsets
+from lodkit.kernels.cuda.primitives import cub, offsets, sorted_runs, update_kernels
 
 pytestmark = [
     pytest.mark.jit,
@@ -43,19 +43,26 @@ def launched():
         known = {kernel.py_func.__code__ for kernel, _ in found}
         usual = len(found)
         patch.setattr(offsets.settings, "tile_rows", 3)
-        patch.setattr(offsets.settings, "run_rows", 3)
         patch.setattr(offsets.settings, "warp_rows", 3)
-        run_samples(
-            name
-            for name in SAMPLES
-            if name.startswith(
-                ("segment_reduce", "sequence_pool", "sequence_softmax", "sequence_log_softmax", "merge", "sgd")
-            )
-        )
+        for rows in (3, 1):  # tiles, and groups of them
+            patch.setattr(offsets.settings, "run_rows", rows)
+            run_samples(name for name in SAMPLES if name.startswith(CUT))
     by_name = set(kernels_by_name().values())
-    others = [key for key in list(found)[usual:] if key[0] in by_name or key[0].py_func.__code__ not in known]
+    others = [
+        key
+        for key in list(found)[usual:]
+        if key[0] in by_name or key[0].py_func.__code__ not in known or key[0].py_func.__module__ in TILED
+    ]
     assert others, "segments that are cut have kernels of their own"
     return list(found)[:usual] + others
+
+
+#: Operators whose segments, and runs of equal rows, are cut where they are long; modules all of whose variants count.
+CUT = (
+    *("segment_reduce", "sequence_pool", "sequence_softmax", "sequence_log_softmax", "merge", "sgd", "adam"),
+    *("rowwise_adagrad", "embedding_bag_adagrad", "selected_rows_to_dense"),
+)
+TILED = sorted_runs.__name__, update_kernels.__name__
 
 
 def run_samples(names=SAMPLES):

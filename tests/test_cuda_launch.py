@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import pathlib
 import sys
 import threading
@@ -11,9 +12,13 @@ import numpy as np
 import pytest
 
 pytest.importorskip("numba_cuda")
+pytest.importorskip("cuda.bindings")
+
+from cuda import bindings
 
 from lodkit import DeviceError
 from lodkit.arrays.cuda import launcher, private_numba
+from lodkit.arrays.cuda.host import host_numbers
 from lodkit.arrays.cuda.kernels import _copy
 from lodkit.arrays.cuda.views import View
 from lodkit.jit import simd
@@ -95,6 +100,38 @@ def test_the_stream_of_a_device_is_waited_for(core, gpus):
         launcher.wait(LIBRARY, device)
     assert core.waits == [(0, 100), (1, 101)][:gpus]
     assert core.current == 0
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_the_hosts_numbers(core, fails, monkeypatch):
+    """Memory of the driver's, on the device of the array: what a kernel writes there NumPy's array has."""
+    memory, asked = (ctypes.c_int64 * 8)(), []
+
+    def allocate(size, flags):
+        asked.append((size, flags, core.current))
+        return result.no if fails else result.yes, ctypes.addressof(memory)
+
+    result = types.SimpleNamespace(yes=0, no=types.SimpleNamespace(name="CUDA_ERROR_OUT_OF_MEMORY"))
+    driver = types.SimpleNamespace(
+        CU_MEMHOSTALLOC_PORTABLE=1,
+        CU_MEMHOSTALLOC_DEVICEMAP=2,
+        CUresult=types.SimpleNamespace(CUDA_SUCCESS=result.yes),
+        cuMemHostAlloc=allocate,
+        cuMemHostGetDevicePointer=lambda pointer, flags: (result.yes, pointer + 1024),
+    )
+    monkeypatch.setattr(bindings, "driver", driver, raising=False)
+    monkeypatch.setitem(sys.modules, "cuda.bindings.driver", driver)
+    if fails:
+        with pytest.raises(DeviceError, match="no memory for a GPU to write to"):
+            host_numbers(LIBRARY, 8, 1)
+        return
+    view, numbers = host_numbers(LIBRARY, 8, 1)
+    assert asked == [(64, 3, 1)]
+    assert core.current == 0
+    assert (view.pointer, view.shape, view.device) == (ctypes.addressof(memory) + 1024, (8,), 1)
+    assert numbers.tolist() == [-1] * 8
+    memory[5] = 7
+    assert numbers[5] == 7
 
 
 def test_grids_fill_the_gpu_and_no_more(core):

@@ -53,6 +53,11 @@ def check_offsets(gpu, lengths):
     np.testing.assert_array_equal(found, np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]))
 
 
+def runs_of(pairs, height):
+    """The Runs of sorted ids and their order."""
+    return runs.found_runs(*sort.write_runs(pairs[0], height), pairs[1])
+
+
 def check_sort(gpu, ids, height):
     """Sort; find the runs; both as NumPy does. Returns the type that the sort has chosen."""
     ids = np.asarray(ids)
@@ -62,7 +67,7 @@ def check_sort(gpu, ids, height):
     np.testing.assert_array_equal(order.read(), expected)
     np.testing.assert_array_equal(sorted_ids.read(), keys[expected])
     rows, starts = np.unique(keys[expected][: np.count_nonzero(keys < height)], return_index=True)
-    found = sort.runs(sorted_ids, order, height)
+    found = runs_of((sorted_ids, order), height)
     assert found.order is order and found.rows.dtype == found.offsets.dtype == np.int64
     np.testing.assert_array_equal(found.rows.read(), rows)
     np.testing.assert_array_equal(found.offsets.read(), [*starts, np.count_nonzero(keys < height)])
@@ -218,10 +223,10 @@ def test_the_stand_in_for_cub_takes_what_cub_takes():
 
 def test_memory_for_runs_that_are_few_is_given_back(gpu, tiny_tiles, monkeypatch):
     copies, copied = [], runs.copied
-    monkeypatch.setattr(runs, "LARGE", 50)
+    monkeypatch.setattr(runs, "SPARE", 50)
     monkeypatch.setattr(runs, "copied", lambda x, out: copies.append(len(out)) or copied(x, out))
     for ids, sizes in ([3, 1, 3] * 20, [2, 3]), (np.arange(60), []):
-        found = sort.runs(*sort.argsort(gpu(np.array(ids)), 60), 60)
+        found = runs_of(sort.argsort(gpu(np.array(ids)), 60), 60)
         assert copies == sizes
         assert found.rows.read().tolist() == sorted(set(ids))
         copies.clear()
@@ -245,7 +250,7 @@ def test_the_host_waits_once(gpu, monkeypatch):
     scan.offsets_of(gpu(np.ones(10, np.int32)))
     pairs = sort.argsort(gpu(np.arange(10)), 10)
     assert not waits
-    sort.runs(*pairs, 10)
+    runs_of(pairs, 10)
     assert waits == [0]
 
 
@@ -267,7 +272,7 @@ def launched():
             patch.setattr(launcher, "runner", run)
             ids = memory.view(emulated.to_gpu(np.zeros(BLOCK * scan.ITEMS + 1, dtype)))
             scan.offsets_of(ids)
-            sort.runs(ids, ids, 1)
+            runs_of((ids, ids), 1)
             patch.setattr(launcher, "runner", note)
             many = memory.view(emulated.to_gpu(np.zeros(12 * BLOCK, dtype)))
             for few, height in itertools.product((0, 1, 16), (256, 2**31)):  # in several passes, and tiles of any size

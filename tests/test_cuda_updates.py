@@ -19,7 +19,8 @@ from test_every_op import same_bits
 
 import lodkit
 from lodkit import LoDTensor, SelectedRows
-from lodkit.kernels.cuda.primitives import offsets, small_group_by
+from lodkit.arrays.cuda import launcher
+from lodkit.kernels.cuda.primitives import merge, offsets, runs, small_group_by
 
 HEIGHT = 6
 
@@ -102,15 +103,67 @@ def test_fused_updates_of_long_runs(gpu, pool, weighted, monkeypatch):
     same_bits(to_numpy(moment), to_numpy(its))
 
 
+@pytest.fixture
+def no_waits(monkeypatch):
+    for name in ("read", "wait"):
+        monkeypatch.setattr(emulated.Library, name, lambda *args: pytest.fail("the host waits"))
+
+
 @emulator_only
 @pytest.mark.parametrize("duplicates", ["merge", "sequential"])
-def test_nothing_is_read_back(gpu, duplicates, monkeypatch):
+def test_nothing_is_read_back(gpu, duplicates, no_waits):
     """So updates do not wait for the device, and a CUDA graph may hold them."""
-    for name in ("number", "numbers", "read", "wait"):
-        monkeypatch.setattr(emulated.Library, name, lambda *args: pytest.fail("the host waits"))
     for count in (3, 2000):
         rows, value = np.arange(count) % 5, np.ones((count, 2), np.float32)
         grad = SelectedRows._wrap(gpu(rows), gpu(value), HEIGHT)
         lodkit.sgd(gpu(np.zeros((HEIGHT, 2), np.float32)), grad, lr=1.0, duplicates=duplicates)
     with pytest.raises(pytest.fail.Exception, match="the host waits"):
         grad.merge()
+
+
+@emulator_only
+def test_no_more_is_read_for_steps_of_all_rows(gpu, no_waits):
+    grad = SelectedRows._wrap(gpu(np.arange(50) % 5), gpu(np.ones((50, 2))), HEIGHT)
+    param, one, two = (gpu(np.ones((HEIGHT, 2))) for _ in range(3))
+    lodkit.adam(param, grad, one, two, lr=0.1, iteration=0)
+    lodkit.momentum(param, grad, one, lr=0.1, weight_decay=0.1)
+    dense = grad.to_dense()
+    np.testing.assert_array_equal(dense.numpy, [[10, 10]] * 5 + [[0, 0]])
+
+
+@emulator_only
+@pytest.mark.parametrize("count", [5, 2000])
+def test_what_is_captured_is_not_kept(gpu, count, monkeypatch):
+    """A sort in a CUDA graph has not run until a replay; a later call outside makes its own."""
+    grad = SelectedRows._wrap(gpu(np.arange(count) % 5), gpu(np.ones((count, 2))), HEIGHT)
+    expected = lodkit.sgd(
+        np.zeros((HEIGHT, 2)), SelectedRows(np.arange(count) % 5, np.ones((count, 2)), HEIGHT), lr=1.0
+    )
+    param = gpu(np.zeros((HEIGHT, 2)))
+    with monkeypatch.context() as capture:
+        capture.setattr(emulated.Library, "captures", lambda library: True)
+        capture.setattr(launcher, "runner", lambda *args: None)
+        lodkit.sgd(param, grad, lr=1.0)
+        with pytest.raises(lodkit.DeviceError, match="while a CUDA graph is captured"):
+            grad.merge()
+    lodkit.sgd(param, grad, lr=1.0)
+    np.testing.assert_array_equal(to_numpy(param), expected)
+    with monkeypatch.context() as capture:
+        launched = []
+        capture.setattr(emulated.Library, "captures", lambda library: True)
+        capture.setattr(launcher, "runner", lambda kernel, *args: launched.append(kernel))
+        lodkit.sgd(param, grad, lr=1.0)
+    assert len(launched) >= 2, "the graph sorts by itself"
+
+
+@emulator_only
+@pytest.mark.parametrize("at_once", [1 << 30, 0])
+def test_merged_rows_keep_no_more_memory_than_they_need(gpu, at_once, monkeypatch):
+    monkeypatch.setattr(merge, "AT_ONCE", at_once)
+    monkeypatch.setattr(runs, "SPARE", 1000)
+    merged = SelectedRows._wrap(gpu(np.full(200, 3)), gpu(np.ones((200, 2))), HEIGHT).merge()
+    assert to_numpy(merged.value).tolist() == [[200, 200]]
+    memory = merged.value.numpy
+    while memory.base is not None and isinstance(memory.base, np.ndarray):
+        memory = memory.base
+    assert memory.nbytes <= 1000

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...errors import DeviceError, DTypeError, LoDError, RowIndexError, bad_id
+from ...errors import DTypeError, LoDError, RowIndexError, bad_id
 from ..bounds import bounds_check
 from . import vector
 from .launcher import elementwise
@@ -74,10 +74,8 @@ def check_as_read(ids, height, size, run):
 
 def _check(ids, height, mode, note, name="ids", error=None):
     """Have ``note(first)`` note the first position of an id outside in ``first[0]``; raise now, or in a later call."""
-    if ids.library.captures():
-        raise DeviceError(f'{name} cannot be checked while a CUDA graph is captured; set lodkit.bounds_check("clamp")')
     error = error or (lambda numbers, at: bad_id(numbers, height, name, at))
-    slot = slots(ids, 1)
+    slot = slots(ids, 1, f'{name} cannot be checked while a CUDA graph is captured; set lodkit.bounds_check("clamp")')
     note(slot.view)
     if mode == "raise":
         (at,) = slot.read()

@@ -69,14 +69,6 @@ class Library:
         """A View of int64 in the host's memory, for kernels, and NumPy's array of it; all are -1."""
         return host_numbers(self, count, device)
 
-    def number(self, x):
-        """The number in an array of one, read from the device."""
-        return self.read(x).item()
-
-    def numbers(self, x):
-        """The numbers of an array, read from the device."""
-        return self.read(x).tolist()
-
 
 class Cupy(Library):
     """CuPy."""
@@ -116,6 +108,12 @@ class Cupy(Library):
 
     def stream(self, device):
         return self.cupy.cuda.get_current_stream(device).ptr
+
+    def captures(self):
+        from cuda.bindings import driver
+
+        _, status = driver.cuStreamIsCapturing(self.cupy.cuda.get_current_stream().ptr)
+        return status == driver.CUstreamCaptureStatus.CU_STREAM_CAPTURE_STATUS_ACTIVE
 
     def synchronize(self, device):
         self.cupy.cuda.Device(device).synchronize()
@@ -158,12 +156,6 @@ class Torch(Library):
 
     def read(self, x):
         return x.detach().cpu().numpy()
-
-    def number(self, x):
-        return x.item()  # no array is made
-
-    def numbers(self, x):
-        return x.tolist()
 
     def namespace(self):
         import array_api_compat.torch as xp

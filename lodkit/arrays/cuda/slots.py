@@ -1,11 +1,12 @@
 """Numbers in the host's memory that kernels write: the host waits for the stream, and has them without a copy.
 
 Beside an H100 a launch and a number read from the device take 17.5 us, a launch and waiting 12. Slots hold -1 until a
-kernel notes something, as of a bad id, and are taken again after they were read.
+kernel notes something, as of a bad id, and are taken again after they were read; those of a call that fails are not.
 """
 
 from __future__ import annotations
 
+from ...errors import DeviceError
 from .views import pending, raise_pending
 
 AT_ONCE = 512  # numbers of a piece of memory: a page
@@ -20,8 +21,8 @@ class Slots:
     def __init__(self, view, numbers, where):
         self.view, self.numbers, self._where = view, numbers, where
 
-    def taken(self):
-        """The numbers, as a list, of kernels that have run: others may take the slots now."""
+    def release(self):
+        """The numbers, as a list, of kernels that have run; others may take the slots now."""
         found = self.numbers.tolist()
         self.numbers.fill(-1)
         _free[self._where].append(self)
@@ -30,14 +31,16 @@ class Slots:
     def read(self):
         """Wait for the current stream; the numbers, as a list. Raises deferred errors."""
         self.view.library.wait(self.view.device)
-        found = self.taken()
+        found = self.release()
         if pending:
             raise_pending()
         return found
 
 
-def slots(like, count):
-    """Slots for kernels on the device of an array, which hold -1."""
+def slots(like, count, refusal="the host cannot wait for a number while a CUDA graph is captured; call this before"):
+    """Slots for kernels on the device of an array, which hold -1. Raises DeviceError while a CUDA graph is captured."""
+    if like.library.captures():
+        raise DeviceError(refusal)
     where = like.library, like.device, count
     try:
         return _free[where].pop()

@@ -121,20 +121,6 @@ class View:
         """Copy a NumPy array to the same device."""
         return self.library.send(np.asarray(array, order="C"), self.device)
 
-    def number(self):
-        """The element of an array of one. Synchronises with the device, and raises deferred errors."""
-        found = self.library.number(self.array)
-        if pending:
-            raise_pending()
-        return found
-
-    def numbers(self):
-        """A vector's elements, as a list. Synchronises with the device, and raises deferred errors."""
-        found = self.library.numbers(self.array)
-        if pending:
-            raise_pending()
-        return found
-
     def read(self):
         """Copy the values to NumPy. Synchronises with the device, and raises deferred errors."""
         values = self.library.read(self.array)
@@ -165,7 +151,7 @@ def raise_pending():
         if (library, device, queue) not in waited:
             waited.add((library, device, queue))
             (library.wait if queue == library.queue(device) else library.synchronize)(device)
-        (at,) = slot.taken()
+        (at,) = slot.release()
         if at >= 0 and found is None:
             found = error(at)
     if found is not None:

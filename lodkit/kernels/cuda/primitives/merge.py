@@ -9,14 +9,21 @@ from ....arrays.cuda import add_to, convert, copied, fill, iota, view
 from ....lod import SelectedRows
 from .gather import put_rows, rows_without
 from .offsets import Found, Offsets, cut, settings
-from .runs import first_rows
+from .runs import first_rows, found_runs
 from .small_group_by import runs_of_sorted, sort_below, write_table
-from .sorted_runs import sums_of_runs
+from .sorted_runs import put_sums, sums_of_runs
+
+AT_ONCE = 32 << 20  # bytes of merged rows, above which their number is waited for before there is memory for them
 
 
 def _kept(grad, what, make):
-    """What ``make()`` gives for the rows of a gradient, made once for a stream."""
+    """What ``make(rows)`` gives for the rows of a gradient, made once for a stream, and once in each CUDA graph.
+
+    What a graph is captured of is in its memory, and there after a replay only.
+    """
     rows = view(grad._rows)
+    if rows.library.captures():
+        return make(rows)
     key = what, rows.library, rows.device, rows.library.queue(rows.device), settings.tile_rows
     found = grad._runs.get(key)
     if found is None:
@@ -64,20 +71,28 @@ def merge_rows(x):
     check_values(value.dtype, "merge_selected_rows")
     if x.is_merged:
         return SelectedRows._wrap(view(x._rows), value, x.height, merged=True)
-    dtype = np.int64 if value.dtype.kind == "i" else value.dtype
-    (ids, order), n = sorted_of(x), len(value)
+    dtype = np.dtype(np.int64) if value.dtype.kind == "i" else value.dtype
+    (ids, order), found = sorted_of(x), len(value)
     rows, offsets = write_table(ids, x.height)
-    merged = value.like(value.shape, dtype)
-    found = sums_of_runs(rows, offsets, order, ids, value, x.height, merged) if n else 0
-    rows, merged = first_rows(found, n, rows), first_rows(found, n, merged)
-    return SelectedRows._wrap(rows, convert(merged, value.dtype), x.height, merged=True)
+    if found * value.columns * dtype.itemsize > AT_ONCE:
+        found = len(found_runs(rows, offsets, order).rows)
+    merged = value.like((found, *value.shape[1:]), dtype)
+    if found:
+        found = sums_of_runs(rows, offsets, order, ids, value, x.height, merged)
+    merged = convert(first_rows(found, merged), value.dtype)
+    return SelectedRows._wrap(first_rows(found, rows), merged, x.height, merged=True)
 
 
 def dense_rows(x):
-    """SelectedRows as an array."""
-    merged = merge_rows(x)
-    value = merged.value
-    return put_rows(merged._rows, value, fill(value.like(merged.shape), 0))
+    """SelectedRows as an array: the sum of each run of equal rows at its row."""
+    value = view(x.value)
+    check_values(value.dtype, "dense")
+    out = fill(value.like((x.height, *value.shape[1:]), np.int64 if value.dtype.kind == "i" else value.dtype), 0)
+    if x.is_merged:
+        put_rows(view(x._rows), value, out)
+    elif value.size:
+        put_sums(*sorted_of(x), value, out)
+    return convert(out, value.dtype)
 
 
 def total(xs, dtype):

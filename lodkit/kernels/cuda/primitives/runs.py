@@ -9,7 +9,7 @@ import numpy as np
 from ....arrays.cuda import View, copied, elementwise, fill, slots, vector
 from .offsets import LONG, settings
 
-LARGE = 1 << 16  # ids, from which memory for as many runs is given back where there are less than half as many
+SPARE = 1 << 20  # bytes that a table may have behind its runs
 
 
 class Runs(NamedTuple):
@@ -57,11 +57,12 @@ def found_runs(rows, offsets, order):
     noted = slots(rows, 2)
     _note(n, rows, offsets, n, settings.tile_rows, noted.view)
     found, short = noted.read()
-    rows, offsets = first_rows(found, n, rows), first_rows(found + 1, n, offsets)
+    rows, offsets = first_rows(found, rows), first_rows(found + 1, offsets)
     return Runs(rows, offsets, order, LONG - short if short >= 0 else 0)
 
 
-def first_rows(found, n, table):
-    """The rows that were found of memory for ``n``: a copy where many ids have less than half as many runs."""
-    part = table.part(0, found)
-    return copied(part, part.like(part.shape)) if n > LARGE and 2 * found < n else part
+def first_rows(found, table):
+    """The rows of a table that were found; a copy where those behind them would keep much more memory."""
+    size = table.columns * table.dtype.itemsize
+    part, behind = table.part(0, found), (len(table) - found) * size
+    return copied(part, part.like(part.shape)) if behind > max(SPARE, found * size // 2) else part

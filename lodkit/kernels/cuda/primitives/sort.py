@@ -15,7 +15,7 @@ import numpy as np
 from ....arrays.cuda import BLOCK, cuda, device, launch, vector
 from . import cub, scan
 from .reduce_kernels import ALL, WARP
-from .runs import buffers_of_runs, found_runs
+from .runs import buffers_of_runs
 from .scan import WARP_BITS, WARPS, before_thread, counts_in_warp, number_now, scan_kernel, sums_in_chunks, totals_of
 
 DIGIT_BITS = 8
@@ -227,10 +227,10 @@ def argsort(ids, height):
     """
     n, wide = ids.size, max(height, ids.size) >= NARROW
     kind, items = (np.int64, WIDE_ITEMS) if wide else (np.int32, ITEMS)
-    while items % 2 == 0 and 2 * n <= FEW_CHUNKS * BLOCK * items and items > LEAST_ITEMS:
-        items //= 2  # few ids in short tiles are on more multiprocessors at once
     if n >= cub.LARGE and cub.compute() is not None:
         return cub.sort_pairs(ids, height, kind)
+    while items > LEAST_ITEMS and 2 * n <= FEW_CHUNKS * BLOCK * items:
+        items //= 2  # few ids in short tiles are on more multiprocessors at once
     passes = max(1, -(-height.bit_length() // DIGIT_BITS))
     digit = -(-height.bit_length() // passes)
     last, others = ids.like((n,), kind), ids.buffers(2 * min(passes, 2) - 1, n, kind)  # the last order is kept
@@ -284,8 +284,3 @@ def write_runs(sorted_ids, height):
         kernel = scan_kernel(is_head, counts_in_warp, write_run, given, scan.ITEMS)
         launch(kernel, chunks * BLOCK, sorted_ids, n, height, chunk, totals, offsets, rows, exact=True)
     return rows, offsets
-
-
-def runs(sorted_ids, order, height):
-    """The Runs of what ``argsort`` gives for the same ``height``; ids outside have none. Synchronises."""
-    return found_runs(*write_runs(sorted_ids, height), order)

@@ -1,9 +1,9 @@
 """Runs of equal rows in sorted order, and their sums, which an update or a merge needs.
 
 In sorted ids a run is found where it is used: nobody waits to be told how many there are, or how long. A run of more
-than ``settings.run_rows`` is summed by tiles of so many rows, and those of a very long one by tiles of tiles: the first
-by whoever takes the run, the others before it by a kernel of their own, for which any position says whether a tile
-starts there. So bits depend on the run alone.
+than ``settings.run_rows`` is summed by tiles of so many rows, and those of a very long one by groups of as many tiles:
+the first by whoever takes the run, the others before it by a kernel of their own, for which any position says whether a
+tile starts there. So bits depend on the run alone.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def end_of_run(ids, start, n):
     return lower_bound(ids, last + 1, min(last + step, n), row + 1)
 
 
-def _behind(by_ids):
+def _tile_after(by_ids):
     """Function of a place: the tile of a run, but not its first, that starts there or less than a tile behind.
 
     There is one at most, as its run has the position before the place; if there is none, an empty one.
@@ -95,13 +95,13 @@ def tiles_kernel(width, by_ids, gather, weighted):
 
     ``out[q]`` gets the tile that starts at ``q * tile``, or behind it and before the next multiple.
     """
-    rows, behind = _rows(width, gather, weighted), _behind(by_ids)
+    rows, tile_after = _rows(width, gather, weighted), _tile_after(by_ids)
 
     @cuda.jit
     def kernel(at, starts, order, value, scale, tile, unit, height, columns, bits, count, n, out):
         q, lane = 1 + (cuda.grid(1) >> bits), cuda.grid(1) & ((1 << bits) - 1)
         while q * tile < n:
-            start, stop = behind(at, starts, q * tile, tile, count, height)
+            start, stop = tile_after(at, starts, q * tile, tile, count, height)
             first, j = start // unit, lane * width
             last = first + (stop - start + unit - 1) // unit
             while j < columns and start < stop:
@@ -127,25 +127,45 @@ def sum_of(width, gather, weighted, levels):
         return result
 
     @device
-    def untiled(value, order, scale, tiles, wholes, tile, start, stop, j, columns):
+    def untiled(value, order, scale, tiles, groups, tile, start, stop, j, columns):
         return rows(value, order, scale, start, stop, j, columns)
 
     @device
-    def tiled(value, order, scale, tiles, wholes, tile, start, stop, j, columns):
+    def tiled(value, order, scale, tiles, groups, tile, start, stop, j, columns):
         total = rows(value, order, scale, start, min(stop, start + tile), j, columns)
         if stop - start > tile:
             total = in_order(total, tiles, start // tile, (stop - start + tile - 1) // tile, tile, j, columns)
         return total
 
     @device
-    def tiled_twice(value, order, scale, tiles, wholes, tile, start, stop, j, columns):
-        whole, end = tile * tile, min(stop, start + tile * tile)
-        total = tiled(value, order, scale, tiles, wholes, tile, start, end, j, columns)
-        if stop - start > whole:
-            total = in_order(total, wholes, start // whole, (stop - start + whole - 1) // whole, tile, j, columns)
+    def tiled_twice(value, order, scale, tiles, groups, tile, start, stop, j, columns):
+        group, end = tile * tile, min(stop, start + tile * tile)
+        total = tiled(value, order, scale, tiles, groups, tile, start, end, j, columns)
+        if stop - start > group:
+            total = in_order(total, groups, start // group, (stop - start + group - 1) // group, tile, j, columns)
         return total
 
     return (untiled, tiled, tiled_twice)[levels]
+
+
+@functools.cache
+def put_sums_kernel(width, levels):
+    """Kernel that puts the sum of each run of sorted ids at its row, ``out[id]``."""
+    run, run_sum = run_of(True), sum_of(width, True, False, levels)
+
+    @cuda.jit
+    def kernel(ids, order, value, tiles, groups, tile, height, columns, bits, n, out):
+        i, lane = cuda.grid(1) >> bits, cuda.grid(1) & ((1 << bits) - 1)
+        while i < n:
+            row, start, stop = run(ids, ids, i, n, height)
+            j = lane * width
+            while j < columns and start < stop:
+                total = run_sum(value, order, order, tiles, groups, tile, start, stop, j, columns)
+                vector.store(out, row * columns + j, total)
+                j += width << bits
+            i += cuda.gridsize(1) >> bits
+
+    return kernel
 
 
 @functools.cache
@@ -154,7 +174,7 @@ def sums_kernel(width, levels):
     run_sum = sum_of(width, True, False, levels)
 
     @cuda.jit
-    def kernel(rows, offsets, order, value, tiles, wholes, tile, columns, bits, n, noted, out):
+    def kernel(rows, offsets, order, value, tiles, groups, tile, columns, bits, n, noted, out):
         u, lane = cuda.grid(1) >> bits, cuda.grid(1) & ((1 << bits) - 1)
         if cuda.grid(1) == 0:
             noted[0] = rows[n]
@@ -162,7 +182,7 @@ def sums_kernel(width, levels):
             start, stop = vector.number(offsets, u), vector.number(offsets, u + 1)
             j = lane * width
             while j < columns:
-                total = run_sum(value, order, order, tiles, wholes, tile, start, stop, j, columns)
+                total = run_sum(value, order, order, tiles, groups, tile, start, stop, j, columns)
                 vector.store(out, u * columns + j, total)
                 j += width << bits
             u += cuda.gridsize(1) >> bits
@@ -171,15 +191,15 @@ def sums_kernel(width, levels):
 
 
 def sums_of_tiles(at, starts, order, value, scale, height):
-    """Levels of tiles, and the sums of tiles and of tiles of tiles of runs of sorted ids, or of a table.
+    """Levels of tiles, and the sums of tiles and of groups of tiles, of runs of sorted ids or of a table.
 
     Of few rows there are no levels, and the sums are any array.
     """
     tile, n = settings.run_rows, len(at) if starts is None else starts.rows
     levels = 0 if n <= tile else 1 if n <= tile**3 // 2 else 2
     tiles = _tiles(at, starts, order, value, scale, height, tile, 1) if levels else value
-    wholes = _tiles(at, starts, None, tiles, None, height, tile * tile, tile) if levels > 1 else value
-    return levels, tiles, wholes
+    groups = _tiles(at, starts, None, tiles, None, height, tile * tile, tile) if levels > 1 else value
+    return levels, tiles, groups
 
 
 def _tiles(at, starts, order, value, scale, height, tile, unit):
@@ -199,9 +219,17 @@ def sums_of_runs(rows, offsets, order, ids, value, height, out):
 
     Returns the number of runs. Synchronises with the device, when all has been launched.
     """
-    levels, tiles, wholes = sums_of_tiles(ids, None, order, value, None, height)
+    levels, tiles, groups = sums_of_tiles(ids, None, order, value, None, height)
     n, columns, width, noted = len(ids), value.columns, width_of(value.columns, value, out), slots(ids, 1)
-    kernel, bits, arrays = sums_kernel(width, levels), group_of(columns, width), (value, tiles, wholes)
+    kernel, bits, arrays = sums_kernel(width, levels), group_of(columns, width), (value, tiles, groups)
     numbers = settings.run_rows, columns, bits, n
     launch(kernel, max(n << bits, 1), rows, offsets, order, *arrays, *numbers, noted.view, out)
     return noted.read()[0]
+
+
+def put_sums(ids, order, value, out):
+    """Put the sum of the rows of ``value``, in ``order``, of each run of sorted ids at its row of ``out``."""
+    n, height, columns, width = len(ids), len(out), value.columns, width_of(value.columns, value, out)
+    levels, *tiles = sums_of_tiles(ids, None, order, value, None, height)
+    kernel, bits = put_sums_kernel(width, levels), group_of(columns, width)
+    launch(kernel, n << bits, ids, order, value, *tiles, settings.run_rows, height, columns, bits, n, out)

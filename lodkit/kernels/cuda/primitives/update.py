@@ -115,14 +115,14 @@ def update_runs(rule, param, states, at, starts, order, value, duplicates="merge
     if not count or not columns:
         _write_also(rule)
         return
-    levels, tiles, wholes = 0, value, value
+    levels, tiles, groups = 0, value, value
     if merge and (by_ids or starts.rows > count):
-        levels, tiles, wholes = sums_of_tiles(at, starts, order, value, scale, len(param))
+        levels, tiles, groups = sums_of_tiles(at, starts, order, value, scale, len(param))
     offsets = at if by_ids else starts.offsets
     flags = by_ids, levels, order is not None, merge, bool(rule.adjust), scale is not None
     order, scale = offsets if order is None else order, offsets if scale is None else scale
     taken_by = value if taken is None else taken
-    arrays = param, *_three(param, states), at, order, offsets, value, scale, taken_by, tiles, wholes
+    arrays = param, *_three(param, states), at, order, offsets, value, scale, taken_by, tiles, groups
     numbers = *_rule_numbers(rule, param), settings.run_rows, len(param), columns
     if rule.rowwise:
         width = 1 if param.dtype == np.float64 else width_of(columns, param, value, *states[:-1])  # 2: 170 registers

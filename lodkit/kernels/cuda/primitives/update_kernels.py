@@ -45,8 +45,8 @@ def _gradient(width, gather, adjusts, weighted, levels):
     run_sum = sum_of(width, gather, weighted, levels)
 
     @device
-    def gradient(value, order, scale, tiles, wholes, tile, start, stop, j, columns, p, numbers):
-        total = run_sum(value, order, scale, tiles, wholes, tile, start, stop, j, columns)
+    def gradient(value, order, scale, tiles, groups, tile, start, stop, j, columns, p, numbers):
+        total = run_sum(value, order, scale, tiles, groups, tile, start, stop, j, columns)
         return adjusted(p, total, numbers) if adjusts else (p, total)
 
     return gradient
@@ -75,7 +75,7 @@ def rows_kernel(step, width, count, each, by_ids, levels, gather, merge, adjusts
         scale,
         taken,
         tiles,
-        wholes,
+        groups,
         n0,
         n1,
         n2,
@@ -103,12 +103,12 @@ def rows_kernel(step, width, count, each, by_ids, levels, gather, merge, adjusts
                 place = row * columns + j
                 p, lanes = vector.load_written(param, place, width), read(states, place)
                 if merge:
-                    p, g = gradient(value, order, scale, tiles, wholes, tile, start, stop, j, columns, p, numbers)
+                    p, g = gradient(value, order, scale, tiles, groups, tile, start, stop, j, columns, p, numbers)
                     p, lanes = step(p, lanes, g, simd.mul(g, g), numbers)
                 else:
                     for i in range(start, stop):
                         before = p
-                        p, g = gradient(value, order, scale, tiles, wholes, tile, i, i + 1, j, columns, p, numbers)
+                        p, g = gradient(value, order, scale, tiles, groups, tile, i, i + 1, j, columns, p, numbers)
                         p, lanes = step(p, lanes, g, simd.mul(g, g), numbers)
                         if records:
                             vector.store(taken, vector.number(order, i) * columns + j, simd.sub(before, p))
@@ -146,12 +146,12 @@ def _row_step(step, width, count, keeps, gather, adjusts, weighted, levels):
     step = device(step)
 
     @device
-    def update(param, states, row, number, value, order, scale, tiles, wholes, tile, start, stop, columns, numbers):
+    def update(param, states, row, number, value, order, scale, tiles, groups, tile, start, stop, columns, numbers):
         first = (cuda.threadIdx.x & (WARP - 1)) * width
         total, after, j = simd.full(param, width, 0), number, first
         while j < columns:
             p = vector.load_written(param, row * columns + j, width)
-            p, g = gradient(value, order, scale, tiles, wholes, tile, start, stop, j, columns, p, numbers)
+            p, g = gradient(value, order, scale, tiles, groups, tile, start, stop, j, columns, p, numbers)
             total = simd.add(total, simd.mul(g, g))
             j += WARP * width
         total = combine(simd.reduce(simd.add, total))
@@ -159,7 +159,7 @@ def _row_step(step, width, count, keeps, gather, adjusts, weighted, levels):
         while j < columns:
             place = row * columns + j
             p = vector.load_written(param, place, width)
-            p, g = gradient(value, order, scale, tiles, wholes, tile, start, stop, j, columns, p, numbers)
+            p, g = gradient(value, order, scale, tiles, groups, tile, start, stop, j, columns, p, numbers)
             squares = simd.like(p, simd.lane(mean, 0))
             p, lanes = step(p, read(states, place) + spread(p, number), g, squares, numbers)
             vector.store(param, place, p)
@@ -191,7 +191,7 @@ def rowwise_kernel(step, width, count, keeps, by_ids, levels, gather, merge, adj
         scale,
         taken,
         tiles,
-        wholes,
+        groups,
         n0,
         n1,
         n2,
@@ -224,7 +224,7 @@ def rowwise_kernel(step, width, count, keeps, by_ids, levels, gather, merge, adj
                         order,
                         scale,
                         tiles,
-                        wholes,
+                        groups,
                         tile,
                         start,
                         stop,
@@ -242,7 +242,7 @@ def rowwise_kernel(step, width, count, keeps, by_ids, levels, gather, merge, adj
                             order,
                             scale,
                             tiles,
-                            wholes,
+                            groups,
                             tile,
                             i,
                             i + 1,
