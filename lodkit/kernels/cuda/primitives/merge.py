@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ....arrays import check_values
-from ....arrays.cuda import add_to, convert, copied, fill, iota, view
+from ....arrays.cuda import add_to, convert, copied, fill, iota, slots, view
 from ....lod import SelectedRows
 from .gather import put_rows, rows_without
 from .offsets import Found, Offsets, cut, settings
@@ -74,11 +74,15 @@ def merge_rows(x):
     dtype = np.dtype(np.int64) if value.dtype.kind == "i" else value.dtype
     (ids, order), found = sorted_of(x), len(value)
     rows, offsets = write_table(ids, x.height)
-    if found * value.columns * dtype.itemsize > AT_ONCE:
+    slot = slots(ids, 1) if 0 < found * value.columns * dtype.itemsize <= AT_ONCE else None
+    if slot is None:
         found = len(found_runs(rows, offsets, order).rows)
     merged = value.like((found, *value.shape[1:]), dtype)
-    if found:
-        found = sums_of_runs(rows, offsets, order, ids, value, x.height, merged)
+    if merged.size:
+        noted = ids.like((1,), np.int64) if slot is None else slot.view
+        sums_of_runs(rows, offsets, order, ids, value, x.height, noted, merged)
+    if slot is not None:
+        (found,) = slot.read()
     merged = convert(first_rows(found, merged), value.dtype)
     return SelectedRows._wrap(first_rows(found, rows), merged, x.height, merged=True)
 
@@ -86,7 +90,7 @@ def merge_rows(x):
 def dense_rows(x):
     """SelectedRows as an array: the sum of each run of equal rows at its row."""
     value = view(x.value)
-    check_values(value.dtype, "dense")
+    check_values(value.dtype, "selected_rows_to_dense")
     out = fill(value.like((x.height, *value.shape[1:]), np.int64 if value.dtype.kind == "i" else value.dtype), 0)
     if x.is_merged:
         put_rows(view(x._rows), value, out)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 
-from ....arrays.cuda import cuda, device, launch, slots, vector
+from ....arrays.cuda import cuda, device, launch, vector
 from ....jit import simd
 from .offsets import settings
 from .reduce import group_of, width_of
@@ -214,17 +214,15 @@ def _tiles(at, starts, order, value, scale, height, tile, unit):
     return out
 
 
-def sums_of_runs(rows, offsets, order, ids, value, height, out):
+def sums_of_runs(rows, offsets, order, ids, value, height, noted, out):
     """Put the sums of the rows of ``value``, in ``order``, of every run in a table of sorted ids into ``out``.
 
-    Returns the number of runs. Synchronises with the device, when all has been launched.
+    ``noted[0]`` gets the number of runs.
     """
     levels, tiles, groups = sums_of_tiles(ids, None, order, value, None, height)
-    n, columns, width, noted = len(ids), value.columns, width_of(value.columns, value, out), slots(ids, 1)
+    n, columns, width = len(ids), value.columns, width_of(value.columns, value, out)
     kernel, bits, arrays = sums_kernel(width, levels), group_of(columns, width), (value, tiles, groups)
-    numbers = settings.run_rows, columns, bits, n
-    launch(kernel, max(n << bits, 1), rows, offsets, order, *arrays, *numbers, noted.view, out)
-    return noted.read()[0]
+    launch(kernel, n << bits, rows, offsets, order, *arrays, settings.run_rows, columns, bits, n, noted, out)
 
 
 def put_sums(ids, order, value, out):
