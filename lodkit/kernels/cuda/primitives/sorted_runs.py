@@ -113,7 +113,10 @@ def tiles_kernel(width, by_ids, gather, weighted):
 
 
 def sum_of(width, gather, weighted, levels):
-    """The sum of a run's rows, with what ``tiles_kernel`` gives for as many levels of tiles."""
+    """The sum of a run's rows, by as many levels of tiles as ``tiles_kernel`` has summed.
+
+    ``source`` is the value, the order, the scale, the sums of tiles and of groups of tiles, and the rows of a tile.
+    """
     rows = _rows(width, gather, weighted)
 
     @device
@@ -127,20 +130,23 @@ def sum_of(width, gather, weighted, levels):
         return result
 
     @device
-    def untiled(value, order, scale, tiles, groups, tile, start, stop, j, columns):
+    def untiled(source, start, stop, j, columns):
+        value, order, scale, _, _, _ = source
         return rows(value, order, scale, start, stop, j, columns)
 
     @device
-    def tiled(value, order, scale, tiles, groups, tile, start, stop, j, columns):
+    def tiled(source, start, stop, j, columns):
+        value, order, scale, tiles, _, tile = source
         total = rows(value, order, scale, start, min(stop, start + tile), j, columns)
         if stop - start > tile:
             total = in_order(total, tiles, start // tile, (stop - start + tile - 1) // tile, tile, j, columns)
         return total
 
     @device
-    def tiled_twice(value, order, scale, tiles, groups, tile, start, stop, j, columns):
-        group, end = tile * tile, min(stop, start + tile * tile)
-        total = tiled(value, order, scale, tiles, groups, tile, start, end, j, columns)
+    def tiled_twice(source, start, stop, j, columns):
+        groups, tile = source[4], source[5]
+        group = tile * tile
+        total = tiled(source, start, min(stop, start + group), j, columns)
         if stop - start > group:
             total = in_order(total, groups, start // group, (stop - start + group - 1) // group, tile, j, columns)
         return total
@@ -156,12 +162,12 @@ def put_sums_kernel(width, levels):
     @cuda.jit
     def kernel(ids, order, value, tiles, groups, tile, height, columns, bits, n, out):
         i, lane = cuda.grid(1) >> bits, cuda.grid(1) & ((1 << bits) - 1)
+        source = value, order, order, tiles, groups, tile
         while i < n:
             row, start, stop = run(ids, ids, i, n, height)
             j = lane * width
             while j < columns and start < stop:
-                total = run_sum(value, order, order, tiles, groups, tile, start, stop, j, columns)
-                vector.store(out, row * columns + j, total)
+                vector.store(out, row * columns + j, run_sum(source, start, stop, j, columns))
                 j += width << bits
             i += cuda.gridsize(1) >> bits
 
@@ -176,14 +182,14 @@ def sums_kernel(width, levels):
     @cuda.jit
     def kernel(rows, offsets, order, value, tiles, groups, tile, columns, bits, n, noted, out):
         u, lane = cuda.grid(1) >> bits, cuda.grid(1) & ((1 << bits) - 1)
+        source = value, order, order, tiles, groups, tile
         if cuda.grid(1) == 0:
             noted[0] = rows[n]
         while u < vector.number(rows, n):
             start, stop = vector.number(offsets, u), vector.number(offsets, u + 1)
             j = lane * width
             while j < columns:
-                total = run_sum(value, order, order, tiles, groups, tile, start, stop, j, columns)
-                vector.store(out, u * columns + j, total)
+                vector.store(out, u * columns + j, run_sum(source, start, stop, j, columns))
                 j += width << bits
             u += cuda.gridsize(1) >> bits
 

@@ -41,12 +41,12 @@ adjusted = device(optimizer_steps.adjusted)
 
 
 def _gradient(width, gather, adjusts, weighted, levels):
-    """The parameter, and the sum of a run's rows, as the step takes them."""
+    """The parameter, and the sum of a run's rows of ``source``, as ``sum_of`` takes it, for the step."""
     run_sum = sum_of(width, gather, weighted, levels)
 
     @device
-    def gradient(value, order, scale, tiles, groups, tile, start, stop, j, columns, p, numbers):
-        total = run_sum(value, order, scale, tiles, groups, tile, start, stop, j, columns)
+    def gradient(source, start, stop, j, columns, p, numbers):
+        total = run_sum(source, start, stop, j, columns)
         return adjusted(p, total, numbers) if adjusts else (p, total)
 
     return gradient
@@ -93,7 +93,7 @@ def rows_kernel(step, width, count, each, by_ids, levels, gather, merge, adjusts
         bits,
         runs,
     ):
-        states, thread = (one, two, three), cuda.grid(1)
+        states, source, thread = (one, two, three), (value, order, scale, tiles, groups, tile), cuda.grid(1)
         numbers = n0, n1, n2, n3, n4, n5, n6, decay, keep, factor, bound
         u, lane = thread >> bits, thread & ((1 << bits) - 1)
         while u < runs:
@@ -103,12 +103,12 @@ def rows_kernel(step, width, count, each, by_ids, levels, gather, merge, adjusts
                 place = row * columns + j
                 p, lanes = vector.load_written(param, place, width), read(states, place)
                 if merge:
-                    p, g = gradient(value, order, scale, tiles, groups, tile, start, stop, j, columns, p, numbers)
+                    p, g = gradient(source, start, stop, j, columns, p, numbers)
                     p, lanes = step(p, lanes, g, simd.mul(g, g), numbers)
                 else:
                     for i in range(start, stop):
                         before = p
-                        p, g = gradient(value, order, scale, tiles, groups, tile, i, i + 1, j, columns, p, numbers)
+                        p, g = gradient(source, i, i + 1, j, columns, p, numbers)
                         p, lanes = step(p, lanes, g, simd.mul(g, g), numbers)
                         if records:
                             vector.store(taken, vector.number(order, i) * columns + j, simd.sub(before, p))
@@ -146,12 +146,12 @@ def _row_step(step, width, count, keeps, gather, adjusts, weighted, levels):
     step = device(step)
 
     @device
-    def update(param, states, row, number, value, order, scale, tiles, groups, tile, start, stop, columns, numbers):
+    def update(param, states, row, number, source, start, stop, columns, numbers):
         first = (cuda.threadIdx.x & (WARP - 1)) * width
         total, after, j = simd.full(param, width, 0), number, first
         while j < columns:
             p = vector.load_written(param, row * columns + j, width)
-            p, g = gradient(value, order, scale, tiles, groups, tile, start, stop, j, columns, p, numbers)
+            p, g = gradient(source, start, stop, j, columns, p, numbers)
             total = simd.add(total, simd.mul(g, g))
             j += WARP * width
         total = combine(simd.reduce(simd.add, total))
@@ -159,7 +159,7 @@ def _row_step(step, width, count, keeps, gather, adjusts, weighted, levels):
         while j < columns:
             place = row * columns + j
             p = vector.load_written(param, place, width)
-            p, g = gradient(value, order, scale, tiles, groups, tile, start, stop, j, columns, p, numbers)
+            p, g = gradient(source, start, stop, j, columns, p, numbers)
             squares = simd.like(p, simd.lane(mean, 0))
             p, lanes = step(p, read(states, place) + spread(p, number), g, squares, numbers)
             vector.store(param, place, p)
@@ -208,47 +208,17 @@ def rowwise_kernel(step, width, count, keeps, by_ids, levels, gather, merge, adj
         columns,
         runs,
     ):
-        states, u = (one, two, three), cuda.grid(1) >> 5
+        states, source, u = (one, two, three), (value, order, scale, tiles, groups, tile), cuda.grid(1) >> 5
         numbers = n0, n1, n2, n3, n4, n5, n6, decay, keep, factor, bound
         while u < runs:
             row, start, stop = run(at, starts, u, runs, height)
             if start < stop:
                 number = load(states, row, simd.full(param, 1, 0))
                 if merge:
-                    number = update(
-                        param,
-                        states,
-                        row,
-                        number,
-                        value,
-                        order,
-                        scale,
-                        tiles,
-                        groups,
-                        tile,
-                        start,
-                        stop,
-                        columns,
-                        numbers,
-                    )
+                    number = update(param, states, row, number, source, start, stop, columns, numbers)
                 else:
                     for i in range(start, stop):
-                        number = update(
-                            param,
-                            states,
-                            row,
-                            number,
-                            value,
-                            order,
-                            scale,
-                            tiles,
-                            groups,
-                            tile,
-                            i,
-                            i + 1,
-                            columns,
-                            numbers,
-                        )
+                        number = update(param, states, row, number, source, i, i + 1, columns, numbers)
                 if cuda.threadIdx.x & (WARP - 1) == 0:
                     store(states, row, number)
             u += cuda.gridsize(1) >> 5
