@@ -122,7 +122,7 @@ def test_nothing_is_read_back(gpu, duplicates, no_waits):
 
 
 @emulator_only
-def test_no_more_is_read_for_steps_of_all_rows(gpu, no_waits):
+def test_nothing_is_read_back_for_steps_of_all_rows(gpu, no_waits):
     grad = SelectedRows._wrap(gpu(np.arange(50) % 5), gpu(np.ones((50, 2))), HEIGHT)
     param, one, two = (gpu(np.ones((HEIGHT, 2))) for _ in range(3))
     lodkit.adam(param, grad, one, two, lr=0.1, iteration=0)

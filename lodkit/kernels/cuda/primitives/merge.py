@@ -73,18 +73,19 @@ def merge_rows(x):
         return SelectedRows._wrap(view(x._rows), value, x.height, merged=True)
     dtype = np.dtype(np.int64) if value.dtype.kind == "i" else value.dtype
     (ids, order), found = sorted_of(x), len(value)
-    rows, offsets = write_table(ids, x.height)
+    table, offsets = write_table(ids, x.height)
     slot = slots(ids, 1) if 0 < found * value.columns * dtype.itemsize <= AT_ONCE else None
     if slot is None:
-        found = len(found_runs(rows, offsets, order).rows)
+        rows = found_runs(table, offsets, order).rows
+        found = len(rows)
     merged = value.like((found, *value.shape[1:]), dtype)
     if merged.size:
         noted = ids.like((1,), np.int64) if slot is None else slot.view
-        sums_of_runs(rows, offsets, order, ids, value, x.height, noted, merged)
+        sums_of_runs(table, offsets, order, ids, value, x.height, noted, merged)
     if slot is not None:
         (found,) = slot.read()
-    merged = convert(first_rows(found, merged), value.dtype)
-    return SelectedRows._wrap(first_rows(found, rows), merged, x.height, merged=True)
+        rows, merged = first_rows(found, table), first_rows(found, merged)
+    return SelectedRows._wrap(rows, convert(merged, value.dtype), x.height, merged=True)
 
 
 def dense_rows(x):
