@@ -2,15 +2,16 @@
 
     python asv_benchmarks/tune.py [--quick]
 
-Every setting of bags is a kernel of its own; all take turns on the same bags, 4,096 of 20 ids on average over tables
-of 500,000 rows, aligned to cache lines and as NumPy allocates them, uniform and Zipf. Those of rows and numbers in
-order, updates, copies and tables in the cache are processes (``tune_copies.py``). A setting's score adds up the
-logarithms of its times over the best ones. Takes ten minutes; a quiet machine is needed.
+The settings of bags take turns on the same bags, 4,096 of 20 ids on average over tables of 500,000 rows, aligned to
+cache lines and as NumPy allocates them, uniform and Zipf. Those of rows and numbers in order, updates, copies and
+tables in the cache are processes (``tune_copies.py``). A setting's score adds up the logarithms of its times over the
+best ones. Takes ten minutes; a quiet machine is needed.
 """
 
 from __future__ import annotations
 
 import argparse
+import functools
 import itertools
 import json
 import os
@@ -32,28 +33,31 @@ AGAIN = (0, 8, 16, 24)  # rows ahead of a second prefetch; tried with the best o
 NARROW, BROAD = (16, 32, 48), (64, 96, 128, 256)  # columns; settings of rows below and from ``WIDE`` bytes on
 #: Settings of processes, what of ``tune_copies.py`` they matter to, and their choices.
 COPIES = (
-    ("rows_in_order", "sums", (0, 8, 16, 24, 32)),
-    ("numbers_ahead", "numbers", (0, 512, 1024, 2048, 4096)),
+    ("rows_in_order", "sums of rows", (0, 8, 16, 24, 32)),
+    ("numbers_ahead", "maxima", (0, 512, 1024, 2048, 4096)),
+    ("sums_ahead", "sums of numbers", (0, 512, 1024, 2048, 4096)),
     ("update_rows_ahead", "update", (16, 32, 48, 64, 96)),
     ("far_bytes", "copy", tuple(mib << 20 for mib in (8, 16, 32, 64))),
     ("near_bytes", "bags", tuple(kib << 10 for kib in (0, 256, 512, 1024, 2048, 4096))),
+    ("mid_bytes", "bags", tuple(mib << 20 for mib in (0, 2, 4, 8))),
 )
 
 
-def kernel_of(setting, width):
-    """Return the kernel of a sum over bags, compiled with a setting."""
-    reduce_kernels.tuning = setting
+@functools.cache
+def compiled(level, again, width):
+    """Return the kernel of a sum over bags, whose prefetches go to a level, and are made again some rows ahead."""
+    reduce_kernels.tuning = Tuning(level, again=again, wide_again=again)
     reduce_kernels.sum_kernel.cache_clear()
     kernel = reduce_kernels.sum_kernel("sum", width, True, False, False, False).compiled
-    bags(np.ones((1, width), np.float32), np.zeros(1, int), np.array([0, 1]))(kernel)
+    bags(np.ones((1, width), np.float32), np.zeros(1, int), np.array([0, 1]))(kernel, 1)
     return kernel
 
 
 def bags(table, ids, offsets):
-    """Return the call that sums bags by a kernel."""
+    """Return the call that sums bags by a kernel, which prefetches some rows ahead."""
     out = np.empty((len(offsets) - 1, table.shape[1]), np.float32)
-    rest = np.float32(0), 0, 4096, 64, True, out
-    return lambda kernel: kernel(table, ids, reduce.NO_WEIGHTS, -1, offsets, *rest)
+    given = table, ids, reduce.NO_WEIGHTS, -1, offsets, np.float32(0), 0, 4096, 64
+    return lambda kernel, ahead: kernel(*given, ahead, out)
 
 
 def batches(table, kind, count, number):
@@ -65,12 +69,13 @@ def batches(table, kind, count, number):
     return made
 
 
-def times(kernels, calls, rounds):
+def times(grid, width, calls, rounds):
     """Return the least time of each setting. Settings take turns, for a CPU's prefetching adapts to what runs."""
-    best, numbers = dict.fromkeys(kernels, np.inf), itertools.count()
+    best, numbers = dict.fromkeys(grid, np.inf), itertools.count()
     for _ in range(rounds):
-        for setting, kernel in kernels.items():
-            least = min(turn(lambda r, run=kernel: calls[r % len(calls)](run), numbers, 1, 1)) / 1e3
+        for setting in grid:
+            by = compiled(setting.level, setting.again, width), setting.ahead(4 * width)
+            least = min(turn(lambda r, by=by: calls[r % len(calls)](*by), numbers, 1, 1)) / 1e3
             best[setting] = min(best[setting], least)
     return best
 
@@ -112,11 +117,10 @@ def scored(grid, quick):
     height, number, rounds = (1000, 20, 1) if quick else (500_000, 4096, 3)
     scores = {columns: dict.fromkeys(grid, 0.0) for columns in (NARROW, BROAD)}
     for width in (16, 64) if quick else NARROW + BROAD:
-        kernels = {setting: kernel_of(setting, width) for setting in grid}
         for empty, kind in itertools.product((lodkit.empty, np.empty), ("uniform", "zipf")):
             table = empty((height, width), np.float32)
             table[...] = rng.standard_normal(table.shape, dtype=np.float32)
-            found = times(kernels, batches(table, kind, 24, number), rounds)
+            found = times(grid, width, batches(table, kind, 24, number), rounds)
             least = min(found.values())
             for setting, best in found.items():
                 scores[NARROW if width in NARROW else BROAD][setting] += np.log(best / least)
@@ -132,10 +136,10 @@ def main(quick):
     grid = [Tuning(level, size, size, rows, strip_bytes=strip) for level, size, rows in sizes]
     best = chosen(scored(grid[::7] if quick else grid, quick))
     again = scored([best._replace(again=rows) for rows in AGAIN], quick)
-    totals = {setting: again[NARROW][setting] + again[BROAD][setting] for setting in again[NARROW]}
-    for setting, score in totals.items():
-        print(f"{score:.3f}  again={setting.again}")
-    best, rest = min(totals, key=totals.get), {}
+    for setting, score in again[NARROW].items():
+        print(f"{score:.3f}, of wide rows {again[BROAD][setting]:.3f}  again={setting.again}")
+    narrow, wide = (min(scores, key=scores.get) for scores in again.values())
+    best, rest = narrow._replace(wide_again=wide.again), {}
     for setting, matters, choices in COPIES:
         choices = choices[:2] if quick else choices
         rest[setting] = best_choice(setting, matters, choices, best._asdict() | rest, quick)
@@ -143,10 +147,12 @@ def main(quick):
     print(
         f'    "{name}": Tuning(level={best.level}, bytes_ahead={best.bytes_ahead >> 10} << 10, '
         f"wide_bytes_ahead={best.wide_bytes_ahead >> 10} << 10, "
-        f"rows_ahead={best.rows_ahead}, again={best.again}, rows_in_order={rest['rows_in_order']}, "
-        f"numbers_ahead={rest['numbers_ahead']}, "
+        f"rows_ahead={best.rows_ahead}, again={best.again}, wide_again={best.wide_again}, "
+        f"rows_in_order={rest['rows_in_order']}, numbers_ahead={rest['numbers_ahead']}, "
+        f"sums_ahead={rest['sums_ahead']}, "
         f"strip_bytes={best.strip_bytes}, update_rows_ahead={rest['update_rows_ahead']}, "
-        f"far_bytes={rest['far_bytes'] >> 20} << 20, near_bytes={rest['near_bytes'] >> 10} << 10),"
+        f"far_bytes={rest['far_bytes'] >> 20} << 20, near_bytes={rest['near_bytes'] >> 10} << 10, "
+        f"mid_bytes={rest['mid_bytes'] >> 20} << 20),"
     )
 
 

@@ -50,12 +50,12 @@ def sums(width):
     return lambda: lodkit.sequence_pool(t, out=out)
 
 
-def extremes(count):
-    """Return the maxima of segments of so many numbers, of several arrays in turn."""
+def numbers(count, pool):
+    """Return the maxima or sums of segments of so many numbers, of several arrays in turn."""
     lengths, out = np.full(HEIGHT * 10 // count, count), np.empty(HEIGHT * 10 // count, np.float32)
-    numbers = (rng.standard_normal(len(lengths) * count, dtype=np.float32) for _ in range(6))
-    given = itertools.cycle([lodkit.LoDTensor(x, [lengths]) for x in numbers])
-    return lambda: lodkit.sequence_pool(next(given), pool="max", out=out)
+    made = (rng.standard_normal(len(lengths) * count, dtype=np.float32) for _ in range(6))
+    given = itertools.cycle([lodkit.LoDTensor(x, [lengths]) for x in made])
+    return lambda: lodkit.sequence_pool(next(given), pool=pool, out=out)
 
 
 def copy(size):
@@ -78,13 +78,14 @@ def bags(size):
 def main(given):
     """Set the settings, which modules of kernels take when they are first used, and time with them."""
     tuning.tuning = tuning.tuning._replace(**{name: int(number) for name, number in given.items()})
-    settings.near_bytes = tuning.tuning.near_bytes
+    settings.near_bytes, settings.mid_bytes = tuning.tuning.near_bytes, tuning.tuning.mid_bytes
     assert not any(name.startswith("lodkit.kernels") or name.endswith("copy_runs") for name in sys.modules)
-    found = {"update": least(update())} | {f"sums, {width} wide": least(sums(width)) for width in (32, 64, 128)}
-    found |= {f"numbers in segments of {count}": least(extremes(count)) for count in (100, 1000)}
+    found = {"update": least(update())} | {f"sums of rows, {width} wide": least(sums(width)) for width in (32, 64, 128)}
+    found |= {f"maxima of {count} numbers": least(numbers(count, "max")) for count in (100, 1000)}
+    found |= {f"sums of numbers, {count} each": least(numbers(count, "sum")) for count in (20, 100, 1000)}
     for mib in (6, 12, 24, 48):
         found[f"copy of {mib} MiB"] = least(copy(mib * MIB))
-    found |= {f"bags, table of {kib} KiB": least(bags(kib << 10)) for kib in (250, 500, 1000, 1800, 3600)}
+    found |= {f"bags, table of {kib} KiB": least(bags(kib << 10)) for kib in (250, 500, 1000, 1800, 3600, 7200)}
     print(json.dumps(found))
 
 

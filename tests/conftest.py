@@ -73,6 +73,7 @@ def tiny_blocks(monkeypatch):
     monkeypatch.setattr(settings, "block_rows", 3)
     monkeypatch.setattr(settings, "few_rows", 0)
     monkeypatch.setattr(settings, "near_bytes", -1)
+    monkeypatch.setattr(settings, "mid_bytes", -1)
     monkeypatch.setattr(settings, "fetch_from", 0)
 
 

@@ -17,6 +17,7 @@ REDUCERS = ("sum", "mean", "sqrt", "max", "min", "logsumexp", "first", "last")
 def small_pieces(request, monkeypatch):
     monkeypatch.setattr(settings, "parallel_from", 0 if request.param == "threads" else 1 << 60)
     monkeypatch.setattr(settings, "near_bytes", -1)
+    monkeypatch.setattr(settings, "mid_bytes", -1)
     monkeypatch.setattr(settings, "fetch_from", 0)
     monkeypatch.setattr(settings, "chunk_rows", 2)
     monkeypatch.setattr(settings, "block_rows", 4)

@@ -27,21 +27,23 @@ def far(monkeypatch):
     """Prefetch whatever the size."""
     monkeypatch.setattr(settings, "parallel_from", 0)
     monkeypatch.setattr(settings, "near_bytes", -1)
+    monkeypatch.setattr(settings, "mid_bytes", -1)
     monkeypatch.setattr(settings, "fetch_from", 0)
 
 
 @pytest.mark.jit
 @pytest.mark.parametrize("cpu", [*CPUS, "another"])
 def test_each_entry_gives_the_same_bits(cpu, monkeypatch, far):
-    expected, access = sums(40, np.float32), reduce_kernels._access(40, True, tuning_of(cpu))
-    assert inspect.getclosurevars(access).nonlocals["ahead"] == tuning_of(cpu).ahead(160)
+    expected = sums(40, np.float32)
     monkeypatch.setattr(reduce_kernels, "tuning", tuning_of(cpu))
     monkeypatch.setattr(reduce, "tuning", tuning_of(cpu))
     cached = reduce_kernels.sum_kernel, reduce._kernel, reduce._plan
     for function in cached:
         function.cache_clear()
     try:
-        np.testing.assert_array_equal(sums(40, np.float32), expected)
+        for mid_bytes in (-1, 1 << 60):
+            monkeypatch.setattr(settings, "mid_bytes", mid_bytes)
+            np.testing.assert_array_equal(sums(40, np.float32), expected)
         assert reduce_kernels.sum_kernel.cache_info().misses == 1
     finally:
         for function in cached:
@@ -55,13 +57,14 @@ def test_numbers_that_are_asked_for_ahead_give_the_same_bits(pool, monkeypatch, 
     x = lodkit.LoDTensor(numbers, [[33, 0, 64, 5000, 1, 95, 807]])
     results = []
     try:
-        for ahead in (0, 1024, 1 << 40):
-            monkeypatch.setattr(reduce_kernels, "tuning", Tuning(numbers_ahead=ahead))
+        for ahead, of_sums in ((0, 0), (1024, 0), (1 << 40, 0), (0, 32), (0, 1 << 40)):
+            monkeypatch.setattr(reduce_kernels, "tuning", Tuning(numbers_ahead=ahead, sums_ahead=of_sums))
             for function in (reduce_kernels.flat_kernel, reduce._kernel, reduce._plan):
                 function.cache_clear()
             results.append(lodkit.sequence_pool(x, pool=pool, pad_value=7))
             run = inspect.getclosurevars(reduce_kernels.flat_kernel(pool).compiled.py_func).nonlocals["run"]
-            assert inspect.getclosurevars(getattr(run, "py_func", run)).nonlocals["ahead"] == ahead
+            used = inspect.getclosurevars(getattr(run, "py_func", run)).nonlocals
+            assert (used["ahead"], used["masked"]) == ((of_sums or ahead, of_sums) if pool == "sum" else (ahead, 0))
     finally:
         for function in (reduce_kernels.flat_kernel, reduce._kernel, reduce._plan):
             function.cache_clear()
@@ -97,10 +100,25 @@ def test_only_what_is_not_in_the_cache_is_fetched_ahead(monkeypatch, far):
             lodkit.sequence_pool(lodkit.LoDTensor(np.ones((100, 40), np.float32), [[100]]))
     finally:
         reduce._plan.cache_clear()
-    assert fetched == [True, True, False, False]
+    assert np.array_equal(np.array(fetched) > 0, [True, True, False, False])
 
 
 def test_rows_ahead_follow_their_bytes():
-    ahead = Tuning(bytes_ahead=1 << 14, wide_bytes_ahead=1 << 13, rows_ahead=100).ahead
-    assert [ahead(0), ahead(4), ahead(192), ahead(256), ahead(512), ahead(1 << 20)] == [100, 100, 85, 32, 16, 8]
+    cpu = Tuning(bytes_ahead=1 << 14, wide_bytes_ahead=1 << 13, rows_ahead=100, again=8, wide_again=12)
+    assert [cpu.ahead(b) for b in (0, 4, 192, 256, 512, 1 << 20)] == [100, 100, 85, 32, 16, 8]
+    assert [cpu.ahead(b, mid=True) for b in (0, 4, 192, 256, 512, 1 << 20)] == [32, 32, 32, 32, 16, 8]
+    assert [cpu.again_ahead(b) for b in (0, 255, 256)] == [8, 8, 12]
+
+
+def test_rows_ahead_follow_the_size_of_the_table_and_the_order_of_rows(monkeypatch):
+    monkeypatch.setattr(reduce, "tuning", Tuning(bytes_ahead=1 << 14, wide_bytes_ahead=1 << 14, rows_in_order=20))
+    monkeypatch.setattr(settings, "near_bytes", 1000)
+    monkeypatch.setattr(settings, "mid_bytes", 100_000)
+    found = []
+    for height in (5, 250, 1000):
+        table = np.ones((height, 50), np.float32)  # 200 bytes a row
+        given = [("sum", True), ("sum", False), ("logsumexp", False)]
+        found.append([reduce.rows_ahead(reducer, 10_000, table, 50, gather) for reducer, gather in given])
+    assert found == [[0, 0, 0], [32, 20, 64], [64, 20, 64]]
+    assert reduce.rows_ahead("sum", settings.fetch_from - 1, table, 50, True) == 0
     assert tuning_of("another") == Tuning()

@@ -22,10 +22,16 @@ from .tuning import tuning
 #: Sizes, read at every call. ``parallel_from``: number of elements from which kernels run in parallel; ``chunk_rows``:
 #: rows per step of a ``prange``; ``block_rows``: rows summed in the type of the values before they are added to a
 #: float64 total; ``few_rows``: number of rows up to which insertion sort is used; ``near_bytes``: size of a table, or
-#: of values, up to which reductions prefetch nothing; ``fetch_from``: number of elements from which they do, as with
-#: fewer it comes too late.
+#: of values, up to which reductions prefetch nothing; ``mid_bytes``: of a table up to which they prefetch fewer rows
+#: ahead; ``fetch_from``: number of elements from which they do, as with fewer it comes too late.
 settings = types.SimpleNamespace(
-    parallel_from=1 << 16, chunk_rows=4096, block_rows=64, few_rows=64, near_bytes=tuning.near_bytes, fetch_from=1 << 13
+    parallel_from=1 << 16,
+    chunk_rows=4096,
+    block_rows=64,
+    few_rows=64,
+    near_bytes=tuning.near_bytes,
+    mid_bytes=tuning.mid_bytes,
+    fetch_from=1 << 13,
 )
 
 

@@ -11,6 +11,8 @@ import llvmlite.binding
 from numba import config
 
 WIDE = 256  # bytes of a row of four cache lines
+#: So many rows and bytes lie between a prefetch and its use where the third-level cache holds the table.
+MID_ROWS, MID_BYTES = 32, 8 << 10
 
 
 class Tuning(NamedTuple):
@@ -21,7 +23,7 @@ class Tuning(NamedTuple):
     level : int
         The cache that rows are prefetched into, as LLVM numbers them: 3 is the first level, 2 the second.
     bytes_ahead : int
-        Bytes of rows, counted as float32, between the prefetch of a row by its id and its use; 0 for no prefetch.
+        Bytes of rows between the prefetch of a row by its id and its use; 0 for no prefetch.
     wide_bytes_ahead : int
         The same, of rows of four cache lines and more.
     rows_ahead : int
@@ -29,10 +31,15 @@ class Tuning(NamedTuple):
     again : int
         Rows between a second prefetch by ids and the use of a row; 0 for none. A CPU drops prefetches for which it has
         no room just then, and a row that it did not fetch stops all that is behind it.
+    wide_again : int
+        The same, of rows of four cache lines and more.
     rows_in_order : int
         Rows between them where rows are read in order, and the CPU prefetches too; 0 for as many as by ids.
     numbers_ahead : int
         Numbers between a prefetch into the first level and its use, where there is one dimension; 0 for none.
+    sums_ahead : int
+        The same, where numbers are summed, and with what a segment has beside whole vectors: that is read by masked
+        loads, which the prefetching of some CPUs does not follow. 0 for ``numbers_ahead``, and whole vectors alone.
     strip_bytes : int
         Bytes of a row that are summed at a time. With AVX-512 they fill half of the vector registers; with AVX2 all 16,
         which costs a spill per row, where two strips would walk each bag twice.
@@ -42,6 +49,8 @@ class Tuning(NamedTuple):
         Results from this size on are written past the caches.
     near_bytes : int
         Tables, and values in order, up to this size are in the second-level cache: reductions prefetch none of them.
+    mid_bytes : int
+        Tables up to this size are in the third-level cache: reductions prefetch fewer rows ahead.
     """
 
     level: int = 2
@@ -49,30 +58,34 @@ class Tuning(NamedTuple):
     wide_bytes_ahead: int = 1 << 16
     rows_ahead: int = 64
     again: int = 0
+    wide_again: int = 0
     rows_in_order: int = 0
     numbers_ahead: int = 0
+    sums_ahead: int = 0
     strip_bytes: int = 512
     update_rows_ahead: int = 32
     far_bytes: int = 32 << 20
     near_bytes: int = 256 << 10
+    mid_bytes: int = 0
 
-    def ahead(self, row_bytes):
-        """Rows between a prefetch and its use; 0 for no prefetch."""
+    def ahead(self, row_bytes, mid=False):
+        """Rows between a prefetch by ids and its use; 0 for none. ``mid``: the table has at most ``mid_bytes``."""
+        if mid:
+            return max(8, min(MID_ROWS, MID_BYTES // max(row_bytes, 1)))
         size = self.bytes_ahead if row_bytes < WIDE else self.wide_bytes_ahead
         return max(8, min(self.rows_ahead, size // max(row_bytes, 1))) if size else 0
 
+    def again_ahead(self, row_bytes):
+        """Rows between a second prefetch and their use; 0 for none."""
+        return self.again if row_bytes < WIDE else self.wide_again
 
-#: Kind of CPU -> its settings. The first level pays where it keeps many misses under way: on znver5 bags of 16, 32, 64
-#: and 128 columns take 0.5, 0.5, 0.7 and 0.9 of the time that the second level, 64 rows ahead, takes. On znver3, with
-#: half its L2, fewer rows ahead take 0.91 to 0.97 of the time from 64 columns on, and copies of 12 to 24 MiB past the
-#: caches 0.7. On znver4 the first level is slower by a third, and to ask again 16 rows ahead takes 0.8 of the time with
-#: 16 and 32 columns and 0.63 to 0.7 with more, by uniform ids; 0.8 to 1.0 by Zipf ids. Rows in order, 16 ahead and not
-#: 96: 0.85 with 64 and 128 columns, 0.75 with 32. On emeraldrapids the second level 128 rows ahead takes 0.9 to 0.95 of
-#: the time that 64 rows take from 64 columns on, and to ask twice 1.1; copies of 12 and 24 MiB past the caches 0.85;
-#: maxima of numbers in segments of 100 and 1,000, asked for 1,024 ahead, 0.65 to 0.95, sums 0.75 to 1.07. What its L2
-#: holds, 2 MiB, takes 0.66 to 0.85 of the time without prefetches; what others hold was not measured: the default is
-#: the smallest there is, and znver5, which prefetches into the first level, goes on to.
+
+#: Kind of CPU -> its settings. What its second-level cache holds was not measured on znver3 and znver4: the default is
+#: the smallest there is.
 CPUS = {
+    # From 64 columns on, the second level 128 rows ahead takes 0.9 to 0.95 of the time of 64 rows, and to ask twice
+    # 1.1; copies of 12 and 24 MiB past the caches 0.85; maxima of 100 and 1,000 numbers, asked for 1,024 ahead, 0.65 to
+    # 0.95, sums 0.75 to 1.07. What the second level holds, 2 MiB, takes 0.66 to 0.85 of the time without prefetches.
     "emeraldrapids": Tuning(
         bytes_ahead=128 << 10,
         rows_ahead=128,
@@ -83,12 +96,37 @@ CPUS = {
         far_bytes=8 << 20,
         near_bytes=2 << 20,
     ),
+    # The first level pays where it keeps many misses under way: bags of 16, 32, 64 and 128 columns take 0.5, 0.5, 0.7
+    # and 0.9 of the time that the second level, 64 rows ahead, takes. From 64 columns on, 24 kB ahead and again 16 rows
+    # ahead take 0.7 to 0.8 of the time of 12 kB by Zipf ids, 0.95 to 1.05 by uniform ones, and 1.1 to 1.3 in tables of
+    # the caches. Rows in order, 24 ahead and not 96: 0.92 to 0.95. Sums of 20 and 100 numbers out of memory, asked for
+    # 2,048 ahead, 0.3, of 1,000 1.1; maxima of up to 100, which touch their first number before, 1.1.
     "znver5": Tuning(
-        level=3, bytes_ahead=24 << 10, wide_bytes_ahead=12 << 10, rows_ahead=128, strip_bytes=1024, near_bytes=0
+        level=3,
+        bytes_ahead=24 << 10,
+        wide_bytes_ahead=24 << 10,
+        rows_ahead=128,
+        wide_again=16,
+        rows_in_order=24,
+        sums_ahead=2048,
+        strip_bytes=1024,
+        near_bytes=1 << 20,
+        mid_bytes=8 << 20,
     ),
+    # The first level is slower by a third. To ask again 16 rows ahead takes 0.8 of the time with 16 and 32 columns and
+    # 0.63 to 0.7 with more by uniform ids, 0.8 to 1.0 by Zipf ids. Rows in order, 16 ahead and not 96: 0.85 with 64 and
+    # 128 columns, 0.75 with 32.
     "znver4": Tuning(
-        bytes_ahead=48 << 10, wide_bytes_ahead=24 << 10, rows_ahead=128, again=16, rows_in_order=16, strip_bytes=1024
+        bytes_ahead=48 << 10,
+        wide_bytes_ahead=24 << 10,
+        rows_ahead=128,
+        again=16,
+        wide_again=16,
+        rows_in_order=16,
+        strip_bytes=1024,
     ),
+    # With half of the second level of znver4, fewer rows ahead take 0.91 to 0.97 of the time from 64 columns on; copies
+    # of 12 to 24 MiB past the caches 0.7.
     "znver3": Tuning(bytes_ahead=4 << 10, wide_bytes_ahead=8 << 10, rows_ahead=128, far_bytes=8 << 20),
 }
 

@@ -185,7 +185,7 @@ def stress(seconds, seed, threads):
     from lodkit.jit import settings
 
     settings.parallel_from, settings.chunk_rows = 0, 3  # small samples run in parallel, too
-    settings.near_bytes, settings.fetch_from = -1, 0
+    settings.near_bytes, settings.mid_bytes, settings.fetch_from = -1, -1, 0
     sys.unraisablehook = lambda *_: None  # an Interrupt inside a finalizer
     part, stop, end = Part(seed), threading.Event(), time.monotonic() + seconds
     workers = [threading.Thread(target=worker, args=(part, 1000 * seed + i, stop)) for i in range(threads)]

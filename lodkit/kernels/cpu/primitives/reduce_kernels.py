@@ -23,44 +23,56 @@ TILE = 16  # chunks in a tile of a long segment
 BAD_IDS, TOO_LONG = 1, 2
 
 
+def _prefetches(width):
+    """Level of the cache that W columns are prefetched into, counted as float32, and rows ahead of another."""
+    return tuning.level, tuning.again_ahead(4 * width)
+
+
 @functools.cache
-def _access(width, gather, cpu):
-    """Row of the i-th value, and with ``fetch`` a prefetch of a later one.
+def _access(width, gather, level, again):
+    """Row of the i-th value, and a prefetch of the one ``fetch`` rows later, by ids once more ``again`` rows before it.
 
-    Prefetches of what the second-level cache holds take a third of the time of bags and sums (emeraldrapids); kernels
-    of their own without any would be 0.95 of the time of this test, and compiled twice.
-    ``gather`` says that rows go by ids: such a row may begin amid a cache line, and the line that it ends in is fetched
-    too. (To find that out per call took longer: 20 us behind a table that fills the caches.) ``cpu`` is the ``Tuning``
-    to prefetch by.
+    Nothing is prefetched if ``fetch`` is 0: a prefetch of what the second-level cache holds takes a third of the time
+    of bags and sums (emeraldrapids); kernels of their own without any would be 0.95 of the time of this test, and
+    compiled twice. ``gather`` says that rows go by ids: such a row may begin amid a cache line, and the line that it
+    ends in is fetched too. (To find that out per call took longer: 20 us behind a table that fills the caches.)
     """
-    level, ahead, again = cpu.level, cpu.ahead(4 * width), cpu.again
-    if not gather:
-        in_order = cpu.rows_in_order or ahead
 
-        @uncounted
-        def row_of(values, ids, i, j, fetch):
-            if fetch and in_order:
-                simd.prefetch_lanes(values, min(i + in_order, len(values) - 1), j, width, False, level)
-            return i
-
-        return row_of
+    @uncounted
+    def row_of(values, ids, i, j, fetch):
+        if fetch:
+            simd.prefetch_lanes(values, i + fetch, j, width, False, level)
+        return i
 
     @uncounted
     def gathered_row_of(values, ids, i, j, fetch):
         simd.rolled()
-        if fetch and ahead:
-            simd.prefetch_lanes(values, ids[np.uint64(min(i + ahead, len(ids) - 1))], j, width, True, level)
-        if fetch and again:
-            simd.prefetch_lanes(values, ids[np.uint64(min(i + again, len(ids) - 1))], j, width, True, level)
+        if fetch:
+            simd.prefetch_lanes(values, ids[np.uint64(i + fetch)], j, width, True, level)
+            if again and fetch > again:
+                simd.prefetch_lanes(values, ids[np.uint64(i + again)], j, width, True, level)
         return ids[np.uint64(i)]
 
-    return gathered_row_of
+    return gathered_row_of if gather else row_of
 
 
 @functools.cache
-def _reader(width, gather, padded, cpu):
+def _rows_left(gather):
+    """``fetch``, or the rows that are behind a segment if they are fewer: clamped row by row, bags of 16 to 48 columns
+    took 1.1 to 1.25 of the time (znver5).
+    """
+
+    @uncounted
+    def rows_left(values, ids, stop, fetch):
+        return min(fetch, (len(ids) if gather else len(values)) - stop)
+
+    return rows_left
+
+
+@functools.cache
+def _reader(width, gather, padded, level, again):
     """Reader of W columns of the row of the i-th value: zeros of a padding row."""
-    row_of = _access(width, gather, cpu)
+    row_of = _access(width, gather, level, again)
 
     @uncounted
     def read(values, ids, padding, i, j, fetch):
@@ -74,17 +86,19 @@ def _reader(width, gather, padded, cpu):
 
 
 @functools.cache
-def _sums(reducer, width, gather, weighted, padded, cpu):
+def _sums(reducer, width, gather, weighted, padded, level, again):
     """The sum of W columns from j on: of a block of rows in the type of the values, of more in double precision.
 
     Or the product: what the reducer's steps give. A padding row reads as zeros. Ids outside the table are left out and
     counted here, where they are read anyway: a pass before took 5 % of a bag's time.
     """
-    row_of, step, zero = _access(width, gather, cpu), simd.STEPS[reducer.step], reducer.start
+    row_of, step, zero = _access(width, gather, level, again), simd.STEPS[reducer.step], reducer.start
+    rows_left = _rows_left(gather)
 
     @uncounted
     def block_sum(values, ids, weights, padding, start, stop, j, fetch):
         result, bad, i = simd.full(values, width, zero), 0, start
+        fetch = rows_left(values, ids, stop, fetch)
         while i < stop:
             row = row_of(values, ids, i, j, fetch)
             if gather and np.uint64(row) >= np.uint64(len(values)):
@@ -147,7 +161,7 @@ def sum_kernel(reduce, width, gather, weighted, padded, divides):
     It leaves out segments of more than TILE chunks, and rows that are outside the table. Returns TOO_LONG if there are
     such segments, else BAD_IDS if there are such ids, else 0.
     """
-    block_sum, long_sum = _sums(REDUCERS[reduce], width, gather, weighted, padded, tuning)
+    block_sum, long_sum = _sums(REDUCERS[reduce], width, gather, weighted, padded, *_prefetches(width))
     weigh = weight_of if divides else length_of
 
     @parallel_kernel  # as the body of a segment_kernel it takes 3 % more time, and a quarter more to compile
@@ -182,9 +196,11 @@ def sum_kernel(reduce, width, gather, weighted, padded, divides):
 @functools.cache
 def extreme_kernel(reduce, width, gather, padded):
     """Kernel of max and min, which divide by nothing."""
-    read, step = _reader(width, gather, padded, tuning), simd.STEPS[REDUCERS[reduce].step]
+    read, step = _reader(width, gather, padded, *_prefetches(width)), simd.STEPS[REDUCERS[reduce].step]
+    rows_left = _rows_left(gather)
 
     def body(s, start, stop, j, weight, values, ids, weights, padding, divisor, block, fetch, out):
+        fetch = rows_left(values, ids, stop, fetch)
         best = read(values, ids, padding, start, j, fetch)
         for i in range(start + 1, stop):
             best = step(best, read(values, ids, padding, i, j, fetch))
@@ -201,9 +217,10 @@ def logsumexp_kernel(width, gather, padded):
     A NaN may be passed over by the maximum: its exponential brings it back. An id that another thread has put outside
     the table since it was checked is left out: a branch, where clamping it in both passes took 1.03 times as long.
     """
-    row_of = _access(width, gather, tuning._replace(rows_in_order=0))  # 16 rows ahead took 1.13 of the time
+    row_of, rows_left = _access(width, gather, *_prefetches(width)), _rows_left(gather)
 
     def body(s, start, stop, j, weight, values, ids, weights, padding, divisor, block, fetch, out):
+        fetch = rows_left(values, ids, stop, fetch)
         top = simd.full(values, width, -np.inf)
         for i in range(start, stop):
             row = row_of(values, ids, i, j, fetch)
@@ -241,14 +258,20 @@ def flat_kernel(reduce):
     """Kernel for numbers in order, of one dimension: a segment is a run of them, taken many at a time."""
     reducer = REDUCERS[reduce]
     step, zero = simd.STEPS[reducer.step], reducer.start
-    first, ahead = zero is None, tuning.numbers_ahead
+    first = zero is None
+    masked = 0 if first else tuning.sums_ahead
+    ahead = masked or tuning.numbers_ahead
 
     @jitable
     def run(values, start, stop, fetch):
         """All numbers of a block, in an order that only its length decides."""
         count, rest = stop - start, simd.lane(simd.load(values, 0, start, 1), 0) if first else zero
         if count <= FEW:
+            if fetch and masked:
+                simd.prefetch_lanes(values, 0, min(start + masked, values.size - 1), FEW, False, FIRST_LEVEL)
             return simd.reduce(step, simd.load_first(values, 0, start, FEW, count, rest))
+        if fetch and masked:
+            simd.prefetch_lanes(values, 0, min(start + masked, values.size - 1), LANES, False, FIRST_LEVEL)
         best = simd.load_first(values, 0, start, LANES, count % LANES, rest)  # whole vectors behind it
         for i in range(start + count % LANES, stop, LANES):
             if fetch and ahead:

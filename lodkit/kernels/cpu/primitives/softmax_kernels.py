@@ -11,19 +11,30 @@ import functools
 import numpy as np
 
 from ....jit import jitable, parallel_kernel, prange, reducers, segments_in, simd
-from .reduce_kernels import LANES
+from ....jit.tuning import tuning
+from .reduce_kernels import FIRST_LEVEL, LANES
 
+AHEAD = tuning.sums_ahead
 FLAT = 0  # the width that stands for one column, whose values come as ``(1, rows)``
 
 
 @functools.cache
 def _access(width):
-    """Reader and writer of the lanes of a step, its number of rows, and of lanes."""
+    """Reader of the lanes of a step, a prefetch for later ones, a writer, the number of rows of a step, and of lanes.
+
+    Runs of numbers are read by masked loads, which the prefetching of some CPUs does not follow (``sums_ahead``): with
+    prefetches a softmax of 200,000 runs of 100 takes 0.45 of the time on znver5.
+    """
     flat = width == FLAT
 
     @jitable(inline=True)
     def read(values, i, stop, j, rest):
         return simd.load_first(values, 0, i, LANES, stop - i, rest) if flat else simd.load(values, i, j, width)
+
+    @jitable(inline=True)
+    def fetch(values, i):
+        if flat and AHEAD:
+            simd.prefetch_lanes(values, 0, min(i + AHEAD, values.size - 1), LANES, False, FIRST_LEVEL)
 
     @jitable(inline=True)
     def write(out, i, stop, j, vector):
@@ -32,7 +43,7 @@ def _access(width):
         else:
             simd.store(out, i, j, vector)
 
-    return read, write, *((LANES, LANES) if flat else (1, width))
+    return read, fetch, write, *((LANES, LANES) if flat else (1, width))
 
 
 @functools.cache
@@ -106,13 +117,15 @@ def softmax_kernel(width):
     over a NaN, whose exponential makes the total NaN.
     """
     flat = width == FLAT
-    (read, write, step, lanes), along = _access(width), _along(width)
+    (read, fetch, write, step, lanes), along = _access(width), _along(width)
     largest, added, odd_column = _across(width, simd.larger), _across(width, simd.add), _odd_column(flat)
 
     @jitable
     def largest_of(values, start, stop, j):
+        fetch(values, start)
         top = read(values, start, stop, j, -np.inf)
         for i in range(start + step, stop, step):
+            fetch(values, i)
             top = simd.larger(top, read(values, i, stop, j, -np.inf))
         return largest(values, top)
 
@@ -200,7 +213,7 @@ def products_kernel(width, logs):
 
 @functools.cache
 def _total_of(width, logs):
-    (read, _, step, lanes), added = _access(width), _across(width, simd.add)
+    (read, _, _, step, lanes), added = _access(width), _across(width, simd.add)
 
     @jitable
     def total_of(out, grad, start, stop, j, block):
@@ -222,7 +235,7 @@ def gradient_kernel(width, logs):
     are given.
     """
     flat = width == FLAT
-    (read, write, step, lanes), along, total_of = _access(width), _along(width), _total_of(width, logs)
+    (read, _, write, step, lanes), along, total_of = _access(width), _along(width), _total_of(width, logs)
 
     @parallel_kernel
     def kernel(out, grad, offsets, chunk, block, totals, result):
