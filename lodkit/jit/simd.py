@@ -173,6 +173,11 @@ def fma(a, b, c):
     return add(mul(a, b), c)
 
 
+def mul_rounded(a, b):
+    """``a * b`` of floats, rounded: of a product and a sum GPUs make a fused multiply-add, which rounds once."""
+    return mul(a, b)
+
+
 def exp(vector):
     """exp of every lane, to 2 ulp; NaN propagates. 0 below the smallest normal number on the CPU, not on a GPU."""
     with np.errstate(over="ignore", under="ignore"):
@@ -253,7 +258,7 @@ for _module, _names in (
     (intrinsics, f"{_LANES} load_first store_first rolled"),
     (memory, "copy stream settle prefetch prefetch_lanes"),
     (bitpack, "load_codes store_codes transpose half"),
-    (vector_math, "sqrt exp sigmoid tanh erfc log finite all_finite unless_minus_inf if_positive"),
+    (vector_math, "mul_rounded sqrt exp sigmoid tanh erfc log finite all_finite unless_minus_inf if_positive"),
 ):
     for _name in _names.split():
         private_numba.run_instead(globals()[_name], getattr(_module, _name))

@@ -30,7 +30,7 @@ __all__ = ["BLOCK", "cuda", "device", "extending", "launch", "numba_types"]
 
 BLOCK = 256
 BLOCKS_EACH = 8  # blocks per multiprocessor that fill it
-_FORMAT = "lodkit cuda 3"
+_FORMAT = "lodkit cuda 4"
 GENERATION = 8, 0  # kernels use nothing newer: Numba compiles for it, the linker for the GPU at hand
 _lock = threading.RLock()  # Numba's compiler is not thread-safe at its first launch
 _thread = threading.local()
@@ -250,7 +250,7 @@ def machine_code(kernel, names, capability):
         The kernel's name in it.
     report : dict
         From the compiler: ``registers`` per thread, ``stack`` and ``spills`` in bytes; counted in the PTX:
-        ``wide_loads`` (of 16 bytes) and ``doubles`` (float64 instructions).
+        ``wide_loads`` (of 16 bytes), ``doubles`` (float64 instructions) and ``fused`` (multiply-adds of floats).
     """
     name = None
     with failing_softly():
@@ -290,6 +290,7 @@ def _compiled(kernel, names, capability):
         "spills": sum(map(int, re.findall(r"(\d+) bytes spill", log))),
         "wide_loads": len(re.findall(r"ld\.global\S*\.v4\.[fu]32|ld\.global\S*\.v2\.[fu]64", ptx)),
         "doubles": len(re.findall(r"\.f64\b", ptx)),
+        "fused": len(re.findall(r"\bfma\.rn", ptx)),
     }
     return code, re.search(r"\.entry\s+([\w$]+)", ptx).group(1), report
 

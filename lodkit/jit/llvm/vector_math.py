@@ -150,21 +150,29 @@ class _Lanes:
         return self.polynomial(r, [1 / math.factorial(k) for k in reversed(range(first, 14 if self.double else 8))])
 
 
-def _by_libdevice(builder, x, name):
+def _by_libdevice(builder, of_doubles, of_floats, *vectors):
     """A function of CUDA's library, of every lane."""
-    lane = x.type.element
-    name = f"__nv_{name}" if isinstance(lane, ir.DoubleType) else f"__nv_{name}f"
-    call = cgutils.get_or_insert_function(builder.module, ir.FunctionType(lane, [lane]), name)
-    for k in range(x.type.count):
+    made, lane = vectors[0], vectors[0].type.element
+    name = f"__nv_{of_doubles if isinstance(lane, ir.DoubleType) else of_floats}"
+    call = cgutils.get_or_insert_function(builder.module, ir.FunctionType(lane, [lane] * len(vectors)), name)
+    for k in range(made.type.count):
         at = ir.Constant(ir.IntType(32), k)
-        x = builder.insert_element(x, builder.call(call, [builder.extract_element(x, at)]), at)
-    return x
+        lanes = [builder.extract_element(x, at) for x in vectors]
+        made = builder.insert_element(made, builder.call(call, lanes), at)
+    return made
+
+
+@lanewise
+def mul_rounded(builder, a, b):
+    if builder.module.triple.startswith("nvptx"):
+        return _by_libdevice(builder, "dmul_rn", "fmul_rn", a, b)
+    return builder.fmul(a, b)
 
 
 def _exp(builder, x):
     """exp(x) = 2^n * p(r). GPUs have an instruction for 2^r."""
     if builder.module.triple.startswith("nvptx"):
-        return _by_libdevice(builder, x, "exp")
+        return _by_libdevice(builder, "exp", "expf", x)
     do = _Lanes(builder, x.type)
     least, most = (-708.396, 709.782712893384) if do.double else (-87.3365, 88.72283)
     r, exponent = do.reduced(x)
@@ -204,7 +212,7 @@ def tanh(builder, x):
 def erfc(builder, x):
     """erfc(|x|) = exp(-x^2) t p(2t - 1); 2 less that below 0. x^2 is the square of a rounded x, and a rest."""
     if builder.module.triple.startswith("nvptx"):
-        return _by_libdevice(builder, x, "erfc")
+        return _by_libdevice(builder, "erfc", "erfcf", x)
     do = _Lanes(builder, x.type)
     far, dropped = (26.6, 27) if do.double else (9.3, 12)  # from here on 0; bits of the rest
     size = do.floats(builder.and_(do.bits(x), do.integer((1 << (do.size - 1)) - 1)))

@@ -81,7 +81,8 @@ def _rows(width, gather, weighted):
             row = vector.number(order, i) if gather else i
             g = vector.load(value, row * columns + j, width)
             if weighted:
-                g = simd.mul(g, simd.like(g, vector.number(scale, i)))
+                # rounded as a gradient's rows are, of which an update by its own rounds to the same bits
+                g = simd.mul_rounded(g, simd.like(g, vector.number(scale, i)))
             total = simd.add(total, g)
             i += 1
         return total
