@@ -164,3 +164,12 @@ def test_threads_never_get_the_same_memory():
 
     with ThreadPoolExecutor(8) as pool:
         assert all(pool.map(work, range(8)))
+
+
+def test_plain_arrays_with_memory_of_their_own_are_apart():
+    a, b = np.ones(4), np.ones(4)
+    assert arrays.are_apart((a, b)) and arrays.are_apart(())
+    assert not arrays.are_apart((a, b, a))
+    assert not arrays.are_apart((a, b[:2]))
+    assert not arrays.are_apart((a, [1.0]))
+    assert not arrays.are_apart((a, b.view(np.memmap)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 
 import numba
 import numpy as np
@@ -90,6 +91,44 @@ def test_functions_do_without_numbas_runtime():
     caller = numba.njit(lambda n: largest_twice(n))
     with pytest.raises(numba.core.errors.NumbaError, match="Only accept returning of array"):
         caller.compile((numba.int64,))
+
+
+@pytest.mark.jit
+@needed_for("calls that count no references to arrays", "jit/private_lowering.py")
+def test_python_calls_functions_that_return_numbers_without_numbas_runtime(tmp_path, monkeypatch):
+    """What returns an array holds it; an error leaves no reference behind; parts of arrays and tuples are passed on."""
+    monkeypatch.setenv("LODKIT_CACHE_DIR", str(tmp_path / "cache"))
+    from lodkit.jit import njit, parallel_kernel, prange
+
+    @njit
+    def total(x, pair):
+        if len(x) > 3:
+            raise ValueError("too long")
+        return x[1:].sum() + pair[0].reshape(1, -1)[0, 0], len(pair)
+
+    @njit
+    def tail(x):
+        return x[1:]
+
+    @parallel_kernel
+    def kernel(x, pair, out):
+        for i in prange(len(x)):
+            out[i] = x[i] + pair[1][0]
+        return len(x)
+
+    x, others, out = np.arange(3.0), (np.ones(2), np.ones(2)), np.empty(3)
+    counts = [*map(sys.getrefcount, (x, *others, out))]
+    for _ in range(3):
+        assert total(x, others) == (4.0, 2) and kernel(3, x, others, out) == 3
+        with pytest.raises(ValueError, match="too long"):
+            total(np.arange(4.0), others)
+    after = [*map(sys.getrefcount, (x, *others, out))]
+    assert after == counts and out.tolist() == [1, 2, 3]
+    before = sys.getrefcount(x)
+    kept = tail(x)
+    assert np.shares_memory(kept, x) and sys.getrefcount(x) == before + 1  # held by what was returned
+    ir = [*total.inspect_llvm().values(), *kernel.compiled.inspect_llvm().values()]
+    assert all("NRT_adapt_ndarray_from_python" not in code and "numba_adapt_ndarray" in code for code in ir)
 
 
 @pytest.mark.jit

@@ -50,7 +50,7 @@ def transcendental(width):
         simd.store(out, 0, 0, simd.exp(x))
         simd.store(out, 1, 0, simd.log(simd.exp(y)))
         simd.store(out, 2, 0, simd.finite(x))
-        simd.store(out, 3, 0, simd.div(x, y))
+        simd.store(out, 3, 0, simd.div(x, simd.mul_rounded(y, y)))
         simd.store(out, 4, 0, simd.sqrt(x))
         simd.store(out, 5, 0, simd.narrow(out, simd.widen(y)))
         simd.store(out, 6, 0, simd.if_positive(x, y))

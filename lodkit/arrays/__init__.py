@@ -2,6 +2,7 @@
 
 from .checks import MOST, Scalar, checker, integer, is_integer, is_number, is_scalar, listed
 from .generic import (
+    are_apart,
     cast,
     device_of,
     dtype_of,

@@ -25,6 +25,14 @@ def refuse_overlap(name, array, others, names=()):
             raise OutputError(f"{name} overlaps {names[i] if names else f'input {i}'}; pass separate memory")
 
 
+def are_apart(arrays):
+    """True if these are plain arrays with memory of their own, each another one: ``refuse_overlap`` finds nothing."""
+    for x in arrays:
+        if type(x) is not np.ndarray or not x.flags.owndata:
+            return False
+    return len(set(map(id, arrays))) == len(arrays)
+
+
 def is_array(x):
     """True if ``x`` is an array of NumPy or of a CUDA library."""
     return isinstance(x, np.ndarray) or exports_cuda(x)

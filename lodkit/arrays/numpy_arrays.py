@@ -23,7 +23,7 @@ from .types import Array, DTypeLike
 
 HUGE = 1 << 21
 BIG = 1 << 22
-ALIGNED = 0x101  # of ``flags.num``: C-contiguous and aligned
+ALIGNED, WRITABLE = 0x101, 0x401  # of ``flags.num``: C-contiguous and aligned, or writable
 AS_THEY_ARE = frozenset(map(np.dtype, ("float32", "float64", "int32", "int64")))
 VALUE_TYPES = frozenset(map(np.dtype, ("float16", "float32", "float64", "int32", "int64")))
 _FLOATS = frozenset(dtype for dtype in VALUE_TYPES if dtype.kind == "f")
@@ -96,6 +96,8 @@ small_output = np.empty  # ``output`` for a few rows, without the look at their 
 
 def writable(array, name):
     """Return ``array``; OutputError unless kernels can write to it in place."""
+    if type(array) is np.ndarray and array.flags.num & WRITABLE == WRITABLE and array.dtype.isnative:
+        return array
     if not isinstance(array, np.ndarray):
         return array.writable(name)  # the View of a CUDA array
     flags = array.flags

@@ -15,7 +15,7 @@ from ..signals import uninterrupted
 from . import private_numba
 from .cache import DiskCache
 from .fingerprint import jitables
-from .private_lowering import SharedCompiler
+from .private_lowering import NumberCompiler, SharedCompiler
 from .threading_layer import run
 from .tuning import tuning
 
@@ -53,7 +53,8 @@ def njit(function=None, /, **options):
     """
     if function is None:
         return functools.partial(njit, **options)
-    compiled = numba.njit(**{"nogil": True, "error_model": "numpy", **private_numba.WITHOUT_C, **options})(function)
+    usual = {"nogil": True, "error_model": "numpy", "pipeline_class": NumberCompiler, **private_numba.WITHOUT_C}
+    compiled = numba.njit(**{**usual, **options})(function)
     if compiled is not function:
         private_numba.set_cache(compiled, DiskCache(compiled))
         compiled.compile = functools.partial(_compile, compiled, compiled.compile)

@@ -97,6 +97,40 @@ class PartCompiler(Compiler):
     define_pipelines = functools.partialmethod(_lowered_by, PartLowering)
 
 
+def _is_number(kind):
+    """True of a type of which Numba counts no references: numbers, None, and tuples of them."""
+    if isinstance(kind, types.BaseTuple):
+        return all(map(_is_number, kind))
+    return isinstance(kind, types.Number | types.Boolean | types.NoneType)
+
+
+class NumberLower(Lower):
+    """Numba's lowering of a function that Python calls; one that returns numbers unboxes arrays without the runtime.
+
+    The caller holds the arrays, so no references to them are counted: half of the 0.2 us that a call with five takes.
+    """
+
+    def wrapper_context(self):
+        return self.context.subtarget(enable_nrt=False) if _is_number(self.fndesc.restype) else self.context
+
+    def create_cpython_wrapper(self, release_gil=False):
+        self.wrapper_context().create_cpython_wrapper(
+            self.library, self.fndesc, self.env, self.call_helper, release_gil=release_gil
+        )
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class NumberLowering(NativeLowering):
+    _name = "number_lowering"
+    lowering_class = NumberLower
+
+
+class NumberCompiler(Compiler):
+    """Compiler of functions that Python calls."""
+
+    define_pipelines = functools.partialmethod(_lowered_by, NumberLowering)
+
+
 class SharedWrapper(PyCallWrapper):
     """What Python calls: Numba's code, which unboxes the arguments, then calls what ``shares.callee`` chooses."""
 
@@ -113,7 +147,7 @@ class SharedWrapper(PyCallWrapper):
         self.kernel = kernel
 
 
-class SharedLower(Lower):
+class SharedLower(NumberLower):
     """Numba's lowering of a kernel that threads share."""
 
     def create_cpython_wrapper(self, release_gil=False):
@@ -125,7 +159,8 @@ class SharedLower(Lower):
         module = context.create_module("wrapper")
         kind = context.call_conv.get_function_type(returned, described.argtypes)
         kernel = ir.Function(module, kind, described.llvm_func_name)
-        SharedWrapper(context, module, kernel, described, self.env, self.call_helper, release_gil).build()
+        made = self.wrapper_context(), module, kernel, described, self.env, self.call_helper, release_gil
+        SharedWrapper(*made).build()
         self.library.add_ir_module(module)
 
 

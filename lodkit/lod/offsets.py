@@ -37,6 +37,14 @@ def _sum_up(lengths, offsets):
 
 
 @typed
+def add_offsets(offsets: Numbers, others: Numbers, out: Numbers):
+    """Fill ``out`` with sums of offsets. Returns False if they do not fit int64: the last one, which is the largest."""
+    for i in range(len(out)):
+        out[i] = plus(offsets[i], others[i])
+    return out[-1] >= 0
+
+
+@typed
 def longest_length(offsets: Numbers):
     """The longest of the lengths between checked offsets; 0 if there are none."""
     longest = 0

@@ -9,10 +9,10 @@ import typing
 
 import numpy as np
 
-from ...arrays.sizes import checked_size
+from ...arrays.sizes import total_size
 from ...lod import frozen
 from ...lod.copy_runs import move_runs
-from ...lod.offsets import cut_parts, lengths_to_offsets
+from ...lod.offsets import add_offsets, cut_parts, lengths_to_offsets
 
 
 class CopyPlan(typing.NamedTuple):
@@ -68,9 +68,10 @@ def join_levels(bounds):
     """Offsets of the items of each example, over all inputs."""
     both = bounds[0]
     for b in bounds[1:]:
-        both = both + b
-    # Offsets ascend: where the last ones add up, no sum of others wraps.
-    checked_size(sum([b.item(-1) for b in bounds]), "the lengths of all xs", "add up to")
+        joined = np.empty(len(both), np.int64)
+        if not add_offsets.code(both, b, joined):
+            total_size([b[-1] for b in bounds], "the lengths of all xs")
+        both = joined
     return frozen(both)
 
 

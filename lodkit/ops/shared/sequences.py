@@ -55,16 +55,19 @@ def prepare_concat(xs, axis, level, what="sequence_concat", floating=False):
     if not -ndim <= axis < ndim:
         raise ShapeMismatchError(f"{name}: axis = {axis} is outside [{-ndim}, {ndim}), values have {ndim} dimensions")
     axis, level = axis % ndim, first._level(level)
-    kept, item, count = levels if axis else level, _without(values.shape, axis), len(first)
+    kept, item, count = levels if axis else level, _without(values.shape, axis), len(first._lod[0])
     for i, x in enumerate(xs[1:], 1):
-        other = x._values
-        if len(x._lod) != levels:
+        other, lod = x._values, x._lod
+        if len(lod) != levels:
             raise LoDLevelError(f"{name}: input {i} has lod_level {x.lod_level}, input 0 {levels}")
-        if len(x) != count:
-            raise LoDMismatchError(f"{name}: input {i} has {len(x)} sequences, input 0 {count}; they join in pairs")
+        if len(lod[0]) != count:
+            raise LoDMismatchError(
+                f"{name}: input {i} has {len(x)} sequences, input 0 {len(first)}; they join in pairs"
+            )
         if kept:
             _check_above(name, first, x, i, kept, "axis is not 0" if axis else f"level {level} is joined")
-        if len(other.shape) != ndim or _without(other.shape, axis) != item:
+        shape = other.shape
+        if len(shape) != ndim or (_without(shape, axis) if axis else shape[1:]) != item:
             raise ShapeMismatchError(f"{name}: input {i} has values of shape {x.shape}, input 0 {first.shape}")
         if other.dtype is not values.dtype and dtype_of(other) != dtype_of(values):
             raise DTypeError(f"{name}: input {i} is {x.dtype}, input 0 {first.dtype}; {cast_to(dtype_of(values))}")
@@ -137,7 +140,7 @@ def _one_each(name, numbers, count):
     """Return ``count`` numbers: a single one is repeated."""
     if numbers is None:
         return None
-    numbers = integers(values_of(numbers), name)
+    numbers = integers(numbers if type(numbers) is np.ndarray else values_of(numbers), name)
     if numbers.ndim == 0:
         return np.full(count, numbers)
     if numbers.shape != (count,):

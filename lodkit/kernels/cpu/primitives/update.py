@@ -6,7 +6,7 @@ import functools
 
 import numpy as np
 
-from ....arrays import AS_THEY_ARE, matrix, upcast, write_together
+from ....arrays import ALIGNED, AS_THEY_ARE, matrix, upcast, write_together
 from ....jit import settings
 from ....ops.shared.updates import numbers_in
 from .merge import runs_of, single_runs
@@ -68,13 +68,19 @@ def _shape(rule, columns, count):
     return rule.step, whole_width(columns, 16 if rule.pairs else 64), count, 1 + rule.pairs
 
 
-@functools.lru_cache(256)  # to find these takes 80 us, an update of ten rows 5
-def _few(rule, dtype, columns, states, merge):
+@functools.lru_cache(256)  # to find these takes 80 us, an update of ten rows 4
+def _few(rule, columns, kinds, merge):
     """Compiled code of an update by a handful of rows in any order, called without Numba's check of types; and a rule's
-    numbers."""
-    kernel, numbers = _runs_kernel(rule, columns, len(states), merge, False, False), rule_numbers(rule, dtype)
+    numbers. ``kinds`` are the types of the parameter, of its gradient and of the states; None for other types."""
+    dtype, of_grad, *of_states = kinds
+    if dtype not in AS_THEY_ARE or of_grad != dtype:
+        return None
+    kernel, numbers = _runs_kernel(rule, columns, len(of_states), merge, False, False), rule_numbers(rule, dtype)
     p, rows = np.empty((0, columns), dtype), np.empty(0, np.int64)
-    made = tuple(np.empty((0, width), kind) for width, kind in states)
+    widths = [columns * (1 + rule.pairs)] * len(of_states)
+    if rule.rowwise and widths:
+        widths[-1] = 1
+    made = tuple(np.empty((0, width), kind) for width, kind in zip(widths, of_states, strict=True))
     return kernel.entry(p, made, rows, rows, rows, p, numbers, p, numbers, 1, 1), numbers
 
 
@@ -91,16 +97,19 @@ def update_rows(rule, param, states, grad, duplicates, taken=None):
     """Step the rows of a parameter that a gradient lists."""
     n, value = len(grad._rows), grad.value
     few = 0 < n <= settings.few_rows and n <= settings.block_rows and not grad.is_merged and grad.height <= TALL
-    if few and taken is None and not rule.also and param.dtype in AS_THEY_ARE and value.size:
-        p, g, made = matrix(param), matrix(value), tuple(map(matrix, states))
-        kinds, aligned = [], p.flags.aligned and g.flags.aligned
-        for s in made:
-            kinds.append((s.shape[1], s.dtype))
-            aligned = aligned and s.flags.aligned
-        if aligned:
-            kernel, numbers = _few(rule, p.dtype, p.shape[1], tuple(kinds), duplicates == "merge")
-            kernel(p, made, grad._rows, NO_RUNS, NO_RUNS, g, numbers, g, numbers, n, n)
-            return
+    if few and taken is None and not rule.also and value.size:
+        kinds, rows = [], []
+        for x in (param, value, *states):
+            if x.flags.num & ALIGNED != ALIGNED:
+                break
+            kinds.append(x.dtype)
+            rows.append(x if x.ndim == 2 else x.reshape(len(x), -1))
+        else:
+            p, g, *made = rows
+            if code := _few(rule, p.shape[1], tuple(kinds), duplicates == "merge"):
+                kernel, numbers = code
+                kernel(p, tuple(made), grad._rows, NO_RUNS, NO_RUNS, g, numbers, g, numbers, n, n)
+                return
     order, starts, unique = runs_of(grad)
     update_runs(rule, param, states, unique, starts, order, value, duplicates, taken=taken)
 
