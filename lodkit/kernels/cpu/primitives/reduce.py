@@ -76,6 +76,7 @@ def reduce_rows(reduce, values, ids, weights, padding_idx, offsets, pad, out, un
         ids_in_range(ids, len(values))
     if line:
         values, out = values.reshape(-1), out.reshape(-1)
+        pad = np.float32(pad.view(np.float16)) if pad.dtype == np.uint16 else pad
     flat = NO_IDS if ids is None else ids
     weights = NO_WEIGHTS if weights is None else weights
     padding = -1 if padding_idx is None else padding_idx
