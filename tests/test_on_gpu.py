@@ -257,3 +257,31 @@ def test_steps_are_captured_in_graphs(rows):
                 np.testing.assert_allclose(table.cpu().numpy(), by, rtol=1e-4, atol=1e-5)
     finally:
         lodkit.bounds_check(before)
+
+
+@pytest.mark.skipif("cupy" not in LIBRARIES, reason="needs CuPy")
+def test_calls_on_cupy_arrays_are_captured_in_graphs():
+    import cupy
+
+    rng, lengths, stream = np.random.default_rng(0), np.arange(60) % 7, cupy.cuda.Stream(non_blocking=True)
+    table, rows = rng.integers(-9, 9, (40, 16)).astype(np.float32), int(lengths.sum())
+    before = lodkit.bounds_check("clamp")
+    try:
+        with stream:
+            param, ids = cupy.asarray(table), LoDTensor(cupy.zeros(rows, np.int64), [lengths])
+            lodkit.embedding_bag(param, ids)  # compiles, and leaves memory in CuPy's pool
+            stream.synchronize()
+            stream.begin_capture()
+            pooled = lodkit.embedding_bag(param, ids)
+            lodkit.bounds_check("raise")
+            with pytest.raises(lodkit.DeviceError, match="while a CUDA graph is captured"):
+                lodkit.embedding_bag(param, ids)
+            graph = stream.end_capture()
+            for _ in range(3):
+                numbers = rng.integers(0, 40, rows)
+                ids.values.set(numbers)
+                graph.launch(stream)
+                expected = lodkit.embedding_bag(table, LoDTensor(numbers, [lengths]))
+                np.testing.assert_array_equal(pooled.get(), expected)
+    finally:
+        lodkit.bounds_check(before)

@@ -32,7 +32,7 @@ def values_grad(op, is_number, rows, by, grad, offsets):
         sums = sums_of_products(matrix(rows), g, offsets)
     else:
         sums = np.zeros((len(offsets) - 1, g.shape[1]))
-        reduce_rows("sum", g, None, None, None, offsets, 0.0, sums)
+        reduce_rows("sum", g, None, None, None, offsets, sums.dtype.type(0), sums)
     return finished((sums.sum(axis=1) if is_number else sums).reshape(by.shape), by, op)
 
 
