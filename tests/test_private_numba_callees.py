@@ -110,6 +110,10 @@ def test_python_calls_functions_that_return_numbers_without_numbas_runtime(tmp_p
     def tail(x):
         return x[1:]
 
+    @njit
+    def length(text):
+        return len(text)
+
     @parallel_kernel
     def kernel(x, pair, out):
         for i in prange(len(x)):
@@ -124,6 +128,9 @@ def test_python_calls_functions_that_return_numbers_without_numbas_runtime(tmp_p
             total(np.arange(4.0), others)
     after = [*map(sys.getrefcount, (x, *others, out))]
     assert after == counts and out.tolist() == [1, 2, 3]
+    text = "abc" * len(x)
+    before = sys.getrefcount(text)
+    assert length(text) == 9 and sys.getrefcount(text) == before
     before = sys.getrefcount(x)
     kept = tail(x)
     assert np.shares_memory(kept, x) and sys.getrefcount(x) == before + 1  # held by what was returned

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import lodkit
-from lodkit.jit import settings
+from lodkit.jit import settings, simd
 from lodkit.jit.tuning import CPUS, Tuning, tuning_of
 from lodkit.kernels.cpu.primitives import reduce, reduce_kernels
 
@@ -63,8 +63,8 @@ def test_numbers_that_are_asked_for_ahead_give_the_same_bits(pool, monkeypatch, 
                 function.cache_clear()
             results.append(lodkit.sequence_pool(x, pool=pool, pad_value=7))
             run = inspect.getclosurevars(reduce_kernels.flat_kernel(pool).compiled.py_func).nonlocals["run"]
-            used = inspect.getclosurevars(getattr(run, "py_func", run)).nonlocals
-            assert (used["ahead"], used["masked"]) == ((of_sums or ahead, of_sums) if pool == "sum" else (ahead, 0))
+            used, masked = inspect.getclosurevars(getattr(run, "py_func", run)).nonlocals, of_sums * (pool == "sum")
+            assert (used["ahead"], used["masked"]) == (masked or ahead, masked)
     finally:
         for function in (reduce_kernels.flat_kernel, reduce._kernel, reduce._plan):
             function.cache_clear()
@@ -107,7 +107,8 @@ def test_rows_ahead_follow_their_bytes():
     cpu = Tuning(bytes_ahead=1 << 14, wide_bytes_ahead=1 << 13, rows_ahead=100, again=8, wide_again=12)
     assert [cpu.ahead(b) for b in (0, 4, 192, 256, 512, 1 << 20)] == [100, 100, 85, 32, 16, 8]
     assert [cpu.ahead(b, mid=True) for b in (0, 4, 192, 256, 512, 1 << 20)] == [32, 32, 32, 32, 16, 8]
-    assert [cpu.again_ahead(b) for b in (0, 255, 256)] == [8, 8, 12]
+    assert [cpu.again_ahead(columns) for columns in (1, 63, 64)] == [8, 8, 12]
+    assert cpu._replace(rows_ahead=16).ahead(4, mid=True) == 16 and cpu._replace(bytes_ahead=0).ahead(4, mid=True) == 0
 
 
 def test_rows_ahead_follow_the_size_of_the_table_and_the_order_of_rows(monkeypatch):
@@ -122,3 +123,21 @@ def test_rows_ahead_follow_the_size_of_the_table_and_the_order_of_rows(monkeypat
     assert found == [[0, 0, 0], [32, 20, 64], [64, 20, 64]]
     assert reduce.rows_ahead("sum", settings.fetch_from - 1, table, 50, True) == 0
     assert tuning_of("another") == Tuning()
+
+
+@pytest.mark.parametrize("gather", [True, False])
+def test_rows_of_long_segments_are_prefetched(gather, monkeypatch):
+    """All but the first ones, those of the last block, and none that is not there."""
+    values, ids, fetched = np.ones((300, 4), np.float32), np.arange(300), []
+    monkeypatch.setattr(simd, "prefetch_lanes", lambda values, row, *others: fetched.append(int(row)))
+    monkeypatch.setattr(reduce_kernels, "tuning", Tuning())
+    for make in (
+        lambda: reduce_kernels.sum_kernel.__wrapped__("sum", 4, gather, False, False, False),
+        lambda: reduce_kernels.extreme_kernel.__wrapped__("max", 4, gather, False),
+        lambda: reduce_kernels.logsumexp_kernel.__wrapped__(4, gather, False),
+    ):
+        fetched.clear()
+        out = np.empty((2, 4), np.float32)
+        offsets, given = np.array([0, 299, 300]), (np.float32(0), 0, 4096, 64, 20)
+        make().py_func(values, ids if gather else reduce.NO_IDS, reduce.NO_WEIGHTS, -1, offsets, *given, out)
+        assert set(range(20, 300 - 64)) <= set(fetched) <= set(range(300))

@@ -26,7 +26,7 @@ def refuse_overlap(name, array, others, names=()):
 
 
 def are_apart(arrays):
-    """True if these are plain arrays with memory of their own, each another one: ``refuse_overlap`` finds nothing."""
+    """True if these are plain arrays with memory of their own, all different: ``refuse_overlap`` finds nothing."""
     for x in arrays:
         if type(x) is not np.ndarray or not x.flags.owndata:
             return False

@@ -97,21 +97,30 @@ class PartCompiler(Compiler):
     define_pipelines = functools.partialmethod(_lowered_by, PartLowering)
 
 
-def _is_number(kind):
-    """True of a type of which Numba counts no references: numbers, None, and tuples of them."""
+_PLAIN = types.Number | types.Boolean | types.NoneType
+
+
+def _is_plain(kind, others=()):
+    """True of numbers, None and tuples of them, in which nothing of a call can be kept; and of ``others``."""
     if isinstance(kind, types.BaseTuple):
-        return all(map(_is_number, kind))
-    return isinstance(kind, types.Number | types.Boolean | types.NoneType)
+        return all(_is_plain(part, others) for part in kind)
+    return isinstance(kind, _PLAIN) or isinstance(kind, others)
 
 
 class NumberLower(Lower):
-    """Numba's lowering of a function that Python calls; one that returns numbers unboxes arrays without the runtime.
+    """Numba's lowering of a function that Python calls; one of arrays and numbers to numbers unboxes arrays without the
+    runtime.
 
-    The caller holds the arrays, so no references to them are counted: half of the 0.2 us that a call with five takes.
+    The caller holds the arrays, and the function can keep none: no references to them are counted. That saves 0.1 us of
+    0.2 with five arrays.
     """
 
     def wrapper_context(self):
-        return self.context.subtarget(enable_nrt=False) if _is_number(self.fndesc.restype) else self.context
+        described = self.fndesc
+        counts = not all(_is_plain(kind, types.Array) for kind in described.argtypes) or not _is_plain(
+            described.restype
+        )
+        return self.context if counts else self.context.subtarget(enable_nrt=False)
 
     def create_cpython_wrapper(self, release_gil=False):
         self.wrapper_context().create_cpython_wrapper(

@@ -32,14 +32,14 @@ class Tuning(NamedTuple):
         Rows between a second prefetch by ids and the use of a row; 0 for none. A CPU drops prefetches for which it has
         no room just then, and a row that it did not fetch stops all that is behind it.
     wide_again : int
-        The same, of rows of four cache lines and more.
+        The same, of rows of 64 columns and more.
     rows_in_order : int
         Rows between them where rows are read in order, and the CPU prefetches too; 0 for as many as by ids.
     numbers_ahead : int
         Numbers between a prefetch into the first level and its use, where there is one dimension; 0 for none.
     sums_ahead : int
-        The same, where numbers are summed, and with what a segment has beside whole vectors: that is read by masked
-        loads, which the prefetching of some CPUs does not follow. 0 for ``numbers_ahead``, and whole vectors alone.
+        The same, for sums, products and softmax; and also for the rest of a segment, less than a vector, which is read
+        by a masked load: some CPUs do not prefetch behind those by themselves. 0 for ``numbers_ahead`` and no rest.
     strip_bytes : int
         Bytes of a row that are summed at a time. With AVX-512 they fill half of the vector registers; with AVX2 all 16,
         which costs a spill per row, where two strips would walk each bag twice.
@@ -70,18 +70,17 @@ class Tuning(NamedTuple):
 
     def ahead(self, row_bytes, mid=False):
         """Rows between a prefetch by ids and its use; 0 for none. ``mid``: the table has at most ``mid_bytes``."""
-        if mid:
-            return max(8, min(MID_ROWS, MID_BYTES // max(row_bytes, 1)))
-        size = self.bytes_ahead if row_bytes < WIDE else self.wide_bytes_ahead
-        return max(8, min(self.rows_ahead, size // max(row_bytes, 1))) if size else 0
+        size, row_bytes = self.bytes_ahead if row_bytes < WIDE else self.wide_bytes_ahead, max(row_bytes, 1)
+        far = max(8, min(self.rows_ahead, size // row_bytes)) if size else 0
+        return min(far, max(8, min(MID_ROWS, MID_BYTES // row_bytes))) if mid else far
 
-    def again_ahead(self, row_bytes):
+    def again_ahead(self, columns):
         """Rows between a second prefetch and their use; 0 for none."""
-        return self.again if row_bytes < WIDE else self.wide_again
+        return self.again if columns < WIDE // 4 else self.wide_again
 
 
-#: Kind of CPU -> its settings. What its second-level cache holds was not measured on znver3 and znver4: the default is
-#: the smallest there is.
+#: Kind of CPU -> its settings. Tables of the second-level cache were not measured on znver3 and znver4: the default is
+#: the smallest such cache.
 CPUS = {
     # From 64 columns on, the second level 128 rows ahead takes 0.9 to 0.95 of the time of 64 rows, and to ask twice
     # 1.1; copies of 12 and 24 MiB past the caches 0.85; maxima of 100 and 1,000 numbers, asked for 1,024 ahead, 0.65 to

@@ -24,18 +24,19 @@ BAD_IDS, TOO_LONG = 1, 2
 
 
 def _prefetches(width):
-    """Level of the cache that W columns are prefetched into, counted as float32, and rows ahead of another."""
-    return tuning.level, tuning.again_ahead(4 * width)
+    """Level of the cache that W columns are prefetched into, and rows between a second prefetch and their use."""
+    return tuning.level, tuning.again_ahead(width)
 
 
 @functools.cache
 def _access(width, gather, level, again):
-    """Row of the i-th value, and a prefetch of the one ``fetch`` rows later, by ids once more ``again`` rows before it.
+    """Row of the i-th value, and a prefetch of the value ``fetch`` rows later, which must be there (``_rows_left``).
 
-    Nothing is prefetched if ``fetch`` is 0: a prefetch of what the second-level cache holds takes a third of the time
-    of bags and sums (emeraldrapids); kernels of their own without any would be 0.95 of the time of this test, and
-    compiled twice. ``gather`` says that rows go by ids: such a row may begin amid a cache line, and the line that it
-    ends in is fetched too. (To find that out per call took longer: 20 us behind a table that fills the caches.)
+    By ids, the value ``again`` rows later is prefetched once more. Nothing is prefetched if ``fetch`` is 0: a prefetch
+    of what the second-level cache holds takes a third of the time of bags and sums (emeraldrapids); kernels of their
+    own without any would be 0.95 of the time of this test, and compiled twice. ``gather`` says that rows go by ids:
+    such a row may begin amid a cache line, and the line that it ends in is fetched too. (To find that out per call took
+    longer: 20 us behind a table that fills the caches.)
     """
 
     @uncounted
@@ -58,8 +59,10 @@ def _access(width, gather, level, again):
 
 @functools.cache
 def _rows_left(gather):
-    """``fetch``, or the rows that are behind a segment if they are fewer: clamped row by row, bags of 16 to 48 columns
-    took 1.1 to 1.25 of the time (znver5).
+    """The smaller one of ``fetch`` and the number of rows behind a block of a segment.
+
+    Clamped row by row, bags of 16 to 48 columns took 1.1 to 1.25 of the time (znver5); by the whole segment, a long one
+    would end in rows that nobody prefetched.
     """
 
     @uncounted
@@ -200,10 +203,12 @@ def extreme_kernel(reduce, width, gather, padded):
     rows_left = _rows_left(gather)
 
     def body(s, start, stop, j, weight, values, ids, weights, padding, divisor, block, fetch, out):
-        fetch = rows_left(values, ids, stop, fetch)
-        best = read(values, ids, padding, start, j, fetch)
-        for i in range(start + 1, stop):
-            best = step(best, read(values, ids, padding, i, j, fetch))
+        best = read(values, ids, padding, start, j, 0)
+        for first in range(start + 1, stop, block):
+            last = min(first + block, stop)
+            ahead = rows_left(values, ids, last, fetch)
+            for i in range(first, last):
+                best = step(best, read(values, ids, padding, i, j, ahead))
         simd.store(out, s, j, best)
 
     return segment_kernel(body, width)
@@ -220,22 +225,25 @@ def logsumexp_kernel(width, gather, padded):
     row_of, rows_left = _access(width, gather, *_prefetches(width)), _rows_left(gather)
 
     def body(s, start, stop, j, weight, values, ids, weights, padding, divisor, block, fetch, out):
-        fetch = rows_left(values, ids, stop, fetch)
         top = simd.full(values, width, -np.inf)
-        for i in range(start, stop):
-            row = row_of(values, ids, i, j, fetch)
-            if gather and np.uint64(row) >= np.uint64(len(values)):
-                continue
-            x = simd.load(values, row, j, width)
-            if padded and row == padding:
-                x = simd.full(values, width, 0.0)
-            top = simd.larger(top, x)
+        for first in range(start, stop, block):
+            last = min(first + block, stop)
+            ahead = rows_left(values, ids, last, fetch)
+            for i in range(first, last):
+                row = row_of(values, ids, i, j, ahead)
+                if gather and np.uint64(row) >= np.uint64(len(values)):
+                    continue
+                x = simd.load(values, row, j, width)
+                if padded and row == padding:
+                    x = simd.full(values, width, 0.0)
+                top = simd.larger(top, x)
         shift = simd.finite(top)
         total = simd.widen(simd.full(values, width, 0.0))
         for first in range(start, stop, block):
-            partial = simd.full(values, width, 0.0)
-            for i in range(first, min(first + block, stop)):
-                row = row_of(values, ids, i, j, fetch)
+            last, partial = min(first + block, stop), simd.full(values, width, 0.0)
+            ahead = rows_left(values, ids, last, fetch)
+            for i in range(first, last):
+                row = row_of(values, ids, i, j, ahead)
                 if gather and np.uint64(row) >= np.uint64(len(values)):
                     continue
                 x = simd.load(values, row, j, width)
@@ -295,7 +303,7 @@ def flat_kernel(reduce):
                 for at in range(start + many, stop, many):
                     result = step(result, simd.widen(run(numbers, at, min(at + many, stop), fetch)))
                 total = simd.lane(simd.narrow(out, divided(result, float(stop - start), divisor)), 0)
-                # No branch, where it can be: 0.8 of the time with many empty segments.
+                # Without a branch, where possible: 0.8 of the time with many empty segments.
                 simd.store(out, s, 0, simd.full(out, 1, pad if start == stop else total))
 
     return kernel

@@ -71,7 +71,8 @@ def _shape(rule, columns, count):
 @functools.lru_cache(256)  # to find these takes 80 us, an update of ten rows 4
 def _few(rule, columns, kinds, merge):
     """Compiled code of an update by a handful of rows in any order, called without Numba's check of types; and a rule's
-    numbers. ``kinds`` are the types of the parameter, of its gradient and of the states; None for other types."""
+    numbers. ``kinds`` are the types of the parameter, its gradient and the states; returns None for those it has not.
+    """
     dtype, of_grad, *of_states = kinds
     if dtype not in AS_THEY_ARE or of_grad != dtype:
         return None
