@@ -12,8 +12,8 @@ import numpy as np
 from ...arrays import matrix, output
 from ...jit import jitable, parallel_kernel, prange, simd
 from .primitives.device import rounded
+from .primitives.flat_kernels import LANES
 from .primitives.map_numbers import in_one_type
-from .primitives.reduce_kernels import LANES
 
 CHUNK = 1 << 14  # numbers
 FEWEST = 16  # rows per step of the gradient: each step has its own sums of the gradients by scale and bias

@@ -9,7 +9,7 @@ import numpy as np
 from ....arrays import output
 from ....jit import jitable, parallel_kernel, prange, settings, simd
 from .device import rounded
-from .reduce_kernels import LANES
+from .flat_kernels import LANES
 
 _FLOAT32, _FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
 CHUNK = 1 << 12  # numbers; the same numbers go through the same lanes for any number of threads

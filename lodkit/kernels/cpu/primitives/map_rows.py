@@ -8,8 +8,8 @@ import numpy as np
 
 from ....arrays import matrix
 from ....jit import parallel_kernel, prange, segment_of, settings, simd
+from .flat_kernels import LANES
 from .reduce import width_of
-from .reduce_kernels import LANES
 from .templates import row_kernel
 
 

@@ -17,9 +17,10 @@ from ....jit.reducers import REDUCERS, Divisor
 from ....jit.tuning import tuning
 from ....lod.offsets import tiles_of
 from ....ops.shared.reductions import pad_of, result_dtype
+from .flat_kernels import flat_kernel
 from .gather import rows_to_read
 from .gradient_kernels import lengths_of, plain, weight_sums
-from .reduce_kernels import TILE, TOO_LONG, divide_rows, extreme_kernel, flat_kernel, logsumexp_kernel, sum_kernel
+from .reduce_kernels import TILE, TOO_LONG, divide_rows, extreme_kernel, logsumexp_kernel, sum_kernel
 from .select_kernels import argreduce_kernel, end_kernel
 
 WIDTHS = (128, 64, 32, 16, 4, 1)

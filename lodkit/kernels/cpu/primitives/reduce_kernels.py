@@ -257,58 +257,6 @@ def logsumexp_kernel(width, gather, padded):
     return segment_kernel(body, width)
 
 
-FEW, LANES = 32, 64  # numbers taken at a time, in segments of up to FEW and in longer ones
-FIRST_LEVEL = 3  # prefetched into the second level, numbers take 1.05 to 1.15 times as long (emeraldrapids)
-
-
-@functools.cache
-def flat_kernel(reduce):
-    """Kernel for numbers in order, of one dimension: a segment is a run of them, taken many at a time.
-
-    It takes ``pad`` as a number, not as bits of float16.
-    """
-    reducer = REDUCERS[reduce]
-    step, zero = simd.STEPS[reducer.step], reducer.start
-    first = zero is None
-    masked = 0 if first else tuning.sums_ahead
-    ahead = masked or tuning.numbers_ahead
-
-    @jitable(inline=True)
-    def run(values, start, stop, fetch):
-        """All numbers of a block, in an order that only its length decides."""
-        count, rest = stop - start, simd.lane(simd.load(values, 0, start, 1), 0) if first else zero
-        if count <= FEW:
-            if fetch and masked:
-                simd.prefetch_lanes(values, 0, min(start + masked, values.size - 1), FEW, False, FIRST_LEVEL)
-            return simd.reduce(step, simd.load_first(values, 0, start, FEW, count, rest))
-        if fetch and masked:
-            simd.prefetch_lanes(values, 0, min(start + masked, values.size - 1), LANES, False, FIRST_LEVEL)
-        best = simd.load_first(values, 0, start, LANES, count % LANES, rest)  # whole vectors behind it
-        for i in range(start + count % LANES, stop, LANES):
-            if fetch and ahead:
-                simd.prefetch_lanes(values, 0, min(i + ahead, values.size - LANES), LANES, False, FIRST_LEVEL)
-            best = step(best, simd.load(values, 0, i, LANES))
-        return simd.reduce(step, best)
-
-    @parallel_kernel
-    def kernel(values, ids, weights, padding, offsets, pad, divisor, chunk, block, fetch, out):
-        numbers, out, many = values.reshape((1, values.size)), out.reshape((out.size, 1)), block * LANES
-        for c in prange(offsets[-1] // chunk + 1):
-            for s in segments_in(offsets, chunk, c):
-                start, stop = offsets[s], offsets[s + 1]
-                if first and start == stop:
-                    simd.store(out, s, 0, simd.full(out, 1, pad))
-                    continue
-                result = simd.widen(run(numbers, start, min(start + many, stop), fetch))
-                for at in range(start + many, stop, many):
-                    result = step(result, simd.widen(run(numbers, at, min(at + many, stop), fetch)))
-                total = simd.lane(simd.narrow(out, divided(result, float(stop - start), divisor)), 0)
-                # Without a branch, where possible: 0.8 of the time with many empty segments.
-                simd.store(out, s, 0, simd.full(out, 1, pad if start == stop else total))
-
-    return kernel
-
-
 @njit
 def divide_rows(total, weight, pad, divisor, logs, out):
     """Make means of sums, ``out = total / weight`` or its root; where it ``logs``, of a logsumexp."""

@@ -10,8 +10,8 @@ import numpy as np
 from ....arrays import output
 from ....jit import jitable, parallel_kernel, prange, simd
 from .device import rounded
+from .flat_kernels import LANES
 from .map_numbers import in_one_type
-from .reduce_kernels import LANES
 
 CHUNK = 1 << 14  # numbers
 BLOCK = 64 * LANES  # numbers that are summed in their own type

@@ -12,7 +12,7 @@ import numpy as np
 
 from ....jit import jitable, parallel_kernel, prange, reducers, segments_in, simd
 from ....jit.tuning import tuning
-from .reduce_kernels import FIRST_LEVEL, LANES
+from .flat_kernels import FIRST_LEVEL, LANES
 
 AHEAD = tuning.sums_ahead
 FLAT = 0  # the width that stands for one column, whose values come as ``(1, rows)``
