@@ -116,11 +116,9 @@ class NumberLower(Lower):
     """
 
     def wrapper_context(self):
-        described = self.fndesc
-        counts = not all(_is_plain(kind, types.Array) for kind in described.argtypes) or not _is_plain(
-            described.restype
-        )
-        return self.context if counts else self.context.subtarget(enable_nrt=False)
+        taken, returned = self.fndesc.argtypes, self.fndesc.restype
+        plain = _is_plain(returned) and all(_is_plain(kind, types.Array) for kind in taken)
+        return self.context.subtarget(enable_nrt=False) if plain else self.context
 
     def create_cpython_wrapper(self, release_gil=False):
         self.wrapper_context().create_cpython_wrapper(
