@@ -1,4 +1,6 @@
-"""How Numba turns two kinds of functions into LLVM IR: those that compiled code alone calls, and parallel kernels."""
+"""How Numba turns three kinds of functions into LLVM IR: those that compiled code alone calls, those that Python calls,
+and parallel kernels, which Python calls and threads share.
+"""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ def check_arrays(on, name, param, grad, names, states, rowwise=False, pairs=Fals
     """Check all arrays of an update before anything is written. Returns the values of the gradient."""
     check_update(name, param, grad, names, states, rowwise, pairs, counter)
     value = grad.value if isinstance(grad, SelectedRows) else grad
-    if are_apart((param, value, *states)):  # a third of the time
+    if are_apart((param, value, *states)):  # 0.3 us less with one state
         return value
     on.refuse_overlap("param", param, [value, *states], ["grad", *names])
     for i, array in enumerate(states):

@@ -224,31 +224,28 @@ def logsumexp_kernel(width, gather, padded):
     """
     row_of, rows_left = _access(width, gather, *_prefetches(width)), _rows_left(gather)
 
+    @uncounted
+    def read(values, ids, padding, i, j, ahead):
+        row = row_of(values, ids, i, j, ahead)
+        if gather and np.uint64(row) >= np.uint64(len(values)):
+            return simd.full(values, width, -np.inf)
+        x = simd.load(values, row, j, width)
+        return simd.full(values, width, 0.0) if padded and row == padding else x
+
     def body(s, start, stop, j, weight, values, ids, weights, padding, divisor, block, fetch, out):
         top = simd.full(values, width, -np.inf)
         for first in range(start, stop, block):
             last = min(first + block, stop)
             ahead = rows_left(values, ids, last, fetch)
             for i in range(first, last):
-                row = row_of(values, ids, i, j, ahead)
-                if gather and np.uint64(row) >= np.uint64(len(values)):
-                    continue
-                x = simd.load(values, row, j, width)
-                if padded and row == padding:
-                    x = simd.full(values, width, 0.0)
-                top = simd.larger(top, x)
+                top = simd.larger(top, read(values, ids, padding, i, j, ahead))
         shift = simd.finite(top)
         total = simd.widen(simd.full(values, width, 0.0))
         for first in range(start, stop, block):
             last, partial = min(first + block, stop), simd.full(values, width, 0.0)
             ahead = rows_left(values, ids, last, fetch)
             for i in range(first, last):
-                row = row_of(values, ids, i, j, ahead)
-                if gather and np.uint64(row) >= np.uint64(len(values)):
-                    continue
-                x = simd.load(values, row, j, width)
-                if padded and row == padding:
-                    x = simd.full(values, width, 0.0)
+                x = read(values, ids, padding, i, j, ahead)
                 partial = simd.add(partial, simd.exp(simd.sub(x, shift)))
             total = simd.add(total, simd.widen(partial))
         total = simd.narrow(values, divided(total, weight, divisor))
