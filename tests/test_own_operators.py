@@ -69,6 +69,23 @@ def test_devices_that_are_none(triple, devices, error, text):
         triple.kernel(*devices)
 
 
+def test_a_kernel_of_one_device_comes_before_one_for_several(tripled):
+    tripled.kernel("cpu", "cuda")(lambda on, x, weight, /, *, times: x * 10)
+    np.testing.assert_array_equal(tripled(X), X * 2)
+
+    @tripled.kernel("cpu")
+    def again(x: Dense, weight: Dense | None = None, /, *, times):
+        return x * 5
+
+    np.testing.assert_array_equal(tripled(X), X * 5)
+
+
+def test_of_kernels_for_several_devices_the_last_one_runs(triple):
+    for factor in (7, 8):
+        triple.kernel("cpu", "cuda")(lambda on, x, weight, /, *, times, factor=factor: x * factor)
+        np.testing.assert_array_equal(triple(X), X * factor)
+
+
 @pytest.mark.parametrize(
     ("devices", "kernel", "text"),
     [

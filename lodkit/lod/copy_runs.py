@@ -54,7 +54,7 @@ def copy_runs(source, runs, slots, out, pad=0, lead=0):
     else:
         (starts, stops), run = runs if type(runs) is tuple else (runs, runs[1:]), -1
     slots, slot = (NONE, slots) if type(slots) is int else (slots, -1)
-    source, target, rows, pads = _bytes(source, dtype), np.frombuffer(out, _BYTE), len(out), _padding(pad, dtype)
+    source, target, rows, pads = as_bytes(source, dtype), np.frombuffer(out, _BYTE), len(out), _padding(pad, dtype)
     size = len(target) // rows
     if out.size < settings.parallel_from:
         _copying_few()(source, starts, stops, run, slots, slot, pads, lead, size, rows, rows, target)
@@ -89,9 +89,9 @@ def move_runs(source, place, out):
         for start, stop, first in zip(starts.tolist(), stops.tolist(), to.tolist(), strict=True):
             out[first : first + stop - start] = source[start:stop]
     elif out.nbytes and len(source):
-        source, target, size = _bytes(source, dtype), np.frombuffer(out, _BYTE), out.nbytes // len(out)
+        source, target, size = as_bytes(source, dtype), np.frombuffer(out, _BYTE), out.nbytes // len(out)
         if out.size < settings.parallel_from:
-            _move_few.code(source, starts, stops, to, size, target)
+            move_few.code(source, starts, stops, to, size, target)
         else:
             offsets = lengths_to_offsets(stops - starts)
             chunk, work = min(settings.chunk_rows, max(1, CHUNK // size)), offsets.item(-1) * size // out.itemsize
@@ -107,7 +107,7 @@ def append_runs(xs, bounds, offsets, out):
     if out.nbytes:
         size, target, to = out.nbytes // len(out), np.frombuffer(out, _BYTE), offsets[:-1].copy()
         for x, b in zip(xs, bounds, strict=True):
-            _append_runs.code(_bytes(x, out.dtype), b, to, size, target)
+            _append_runs.code(as_bytes(x, out.dtype), b, to, size, target)
 
 
 def even(count, width):
@@ -116,7 +116,7 @@ def even(count, width):
     return np.arange(0, stop, width) if width else np.zeros(count + 1, np.int64)
 
 
-def _bytes(rows, dtype):
+def as_bytes(rows, dtype):
     """C-contiguous rows of a type as bytes."""
     if rows.dtype is dtype:
         try:
@@ -192,7 +192,8 @@ def _append_runs(source: Bytes, offsets: Numbers, to: Numbers, size: int, out: B
 
 
 @typed
-def _move_few(source: Bytes, starts: Numbers, stops: Numbers, to: Numbers, size: int, out: Bytes):
+def move_few(source: Bytes, starts: Numbers, stops: Numbers, to: Numbers, size: int, out: Bytes):
+    """``move_runs`` of bytes by one thread: rows have ``size`` of them."""
     for r in range(len(starts)):
         simd.copy(out, to[r] * size, source, starts[r] * size, (stops[r] - starts[r]) * size)
 

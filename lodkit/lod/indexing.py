@@ -210,6 +210,10 @@ class Indexing:
     @needs_memory
     def _select(self, indices):
         """Return a copy of the sequences at these indices."""
+        if len(self._lod) == 1 and type(self._values) is np.ndarray and not self._values.dtype.hasobject:
+            few = compiled("selection").take_few(self, indices)
+            if few is not None:
+                return few
         starts, stops, count, levels = indices, indices + 1, len(indices), []
         to = None if self._lod else np.arange(count)
         for level, offsets in enumerate(self._lod):

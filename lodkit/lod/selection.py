@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..jit import Numbers, typed
+from ..jit import Bytes, Numbers, settings, simd, typed
 from ..jit.sums import plus
+from .copy_runs import as_bytes
+from .levels import frozen
 from .offsets import too_many
 
 _INT64 = np.dtype(np.int64)
@@ -128,3 +130,36 @@ def _number_rows(starts: Numbers, stops: Numbers, rows: Numbers):
         for i in range(starts[r], stops[r]):
             rows[at] = i
             at += 1
+
+
+def take_few(t, numbers):
+    """The sequences with these numbers of a tensor with one level, of NumPy; None if they are many for one thread."""
+    values, offsets, count, most = t._values, t._lod[0], numbers.size, settings.parallel_from
+    if count >= most:
+        return None
+    cut, shape = np.empty(count + 1, _INT64), values.shape
+    rows = _lengths_taken.code(offsets, numbers, cut)
+    if not 0 < rows * values.size < most * shape[0]:
+        return None
+    out = np.empty((rows, *shape[1:]), values.dtype)
+    _take.code(as_bytes(values, values.dtype), offsets, numbers, cut, as_bytes(out, out.dtype))
+    return t._wrap(out, (frozen(cut),))
+
+
+@typed
+def _lengths_taken(offsets: Numbers, numbers: Numbers, cut: Numbers):
+    """Fill in offsets of the sequences with these numbers. Returns the last one, or -1 if it does not fit int64."""
+    cut[0] = 0
+    for k in range(len(numbers)):
+        s = numbers[k]
+        cut[k + 1] = plus(cut[k], offsets[s + 1] - offsets[s])
+        if cut[k + 1] < 0:
+            return -1
+    return cut[-1]
+
+
+@typed
+def _take(source: Bytes, offsets: Numbers, numbers: Numbers, cut: Numbers, out: Bytes):
+    size = len(out) // cut[-1]
+    for k in range(len(numbers)):
+        simd.copy(out, cut[k] * size, source, offsets[numbers[k]] * size, (cut[k + 1] - cut[k]) * size)

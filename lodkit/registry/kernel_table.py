@@ -27,7 +27,8 @@ class KernelTable:
         ----------
         *devices : {"cpu", "cuda"}
             With several, one function serves each of them, and gets the module of the device first:
-            ``lodkit.kernels.cpu.primitives.device`` or ``lodkit.kernels.cuda.primitives.device``.
+            ``lodkit.kernels.cpu.primitives.device`` or ``lodkit.kernels.cuda.primitives.device``. A kernel for one
+            device, as for a few rows, comes before it.
 
         Raises
         ------
@@ -64,7 +65,10 @@ class KernelTable:
         taken = [(i, kinds_of(hints.get(names[i], Dense))) for i in self._varying]
         last = len(self.inputs) - 1
         for key in itertools.product(*(kind_keys(kinds, self.variadic and i == last) for i, kinds in taken)):
-            self.kernels[device, key] = launch
+            if not skip:
+                self._own.add((device, key))
+            if not skip or (device, key) not in self._own:
+                self.kernels[device, key] = launch
         self._selected.clear()
         self._on_gpu.clear()
 

@@ -61,7 +61,7 @@ class Op(KernelTable):
         self._checks = {p.name: checker(hints.get(p.name), p.name, self.name) for p in keywords}
         self._tests = {name: check.test for name, check in self._checks.items()}
         self._varying = [i for i, kinds in enumerate(self.inputs.values()) if len(kinds - {type(None)}) > 1]
-        self.kernels, self._selected, self._on_gpu, self._shared, self._loaded = {}, {}, {}, [], set()
+        self.kernels, self._own, self._selected, self._on_gpu, self._shared, self._loaded = {}, set(), {}, {}, [], set()
         self.gradient_rule = self.example_function = None
         self.infer_function = self._like((like,) if like else self.updates, hints.get("return") is Dense)
 
@@ -71,8 +71,7 @@ class Op(KernelTable):
                 return call_recorded(self, inputs, out, attrs)
             if out is not None:
                 return call_with_out(self, inputs, attrs, out)
-            # 0.1 us faster than map()
-            if len(inputs) == 1:
+            if len(inputs) == 1:  # 0.1 us faster than map()
                 key = type(inputs[0])
             elif len(inputs) == 2:
                 key = type(inputs[0]), type(inputs[1])
@@ -103,8 +102,9 @@ class Op(KernelTable):
                     test = self._tests.get(name)
                     if test is None or not test(value):
                         attrs[name] = self._settled(name, value)
-            if self._needed:
-                self._check_needed(attrs)
+            for name in self._needed:  # 80 ns less than a call
+                if name not in attrs:
+                    self._check_needed(attrs)
             result = launch(*inputs, **attrs)
             if closed.data and self._updated:  # 0.2 us less than its length
                 note_update(self, inputs)

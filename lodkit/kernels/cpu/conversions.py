@@ -125,8 +125,10 @@ def to_offsets(segments, by, rows, num_segments=None):
         offsets = segment_ids_to_offsets(segments, num_segments=num_segments)
     else:
         offsets = lengths_to_offsets(segments) if by == "lengths" else checked_offsets(segments)
-        ops.check_num_segments(by, num_segments, len(offsets) - 1)
-    ops.check_rows(by, offsets, rows)
+        if num_segments is not None:
+            ops.check_num_segments(by, num_segments, len(offsets) - 1)
+    if offsets.item(-1) != rows:
+        ops.check_rows(by, offsets, rows)
     return offsets
 
 

@@ -1,10 +1,18 @@
-"""CPU part of lodkit/ops/sequence_padding.py."""
+"""CPU part of lodkit/ops/sequence_padding.py, and a kernel of a few sequences."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from ...jit import Bytes, Numbers, simd, typed
+from ...lod import LoDTensor, frozen
+from ...lod.copy_runs import as_bytes
+from ...ops import sequence_padding as ops
 from ...ops.sequence_padding import pad_as
+from ...registry import Dense
+from ..common import sequence_padding as common
+from .primitives import device
+from .primitives.few import INT64, has_few, is_plain
 
 
 def pads(pad, values, dtype):
@@ -13,3 +21,37 @@ def pads(pad, values, dtype):
         return 0  # the usual number, which is of every type
     pad = pad_as(pad, dtype)
     return np.stack([pad, pad]) if pad.ndim else pad[()]
+
+
+@typed
+def _sum_fitting(lengths: Numbers, most: int, offsets: Numbers):
+    """Fill in offsets of lengths that are all within ``most``. Returns the last one, or -1."""
+    offsets[0] = 0
+    for s in range(len(lengths)):
+        length = lengths[s]  # read once: another thread may write it
+        if not 0 <= length <= most:
+            return -1
+        offsets[s + 1] = offsets[s] + length
+    return offsets[-1]
+
+
+@typed
+def _cut(source: Bytes, offsets: Numbers, out: Bytes):
+    """Copy the first rows of each slot of ``source``."""
+    slot, size = len(source) // (len(offsets) - 1), len(out) // offsets[-1]
+    for s in range(len(offsets) - 1):
+        start, stop = offsets[s], offsets[s + 1]
+        simd.copy(out, start * size, source, s * slot, (stop - start) * size)
+
+
+@ops.sequence_unpad.kernel("cpu")
+def sequence_unpad(x: Dense, lengths: Dense, /, *, side, out=None):
+    shape = x.shape
+    if out is None and side == "right" and has_few(x) and len(shape) > 1 and is_plain(lengths, shape[0]):
+        dtype, offsets = x.dtype, np.empty(shape[0] + 1, INT64)
+        rows = _sum_fitting.code(lengths, shape[1], offsets)
+        if rows > 0:
+            made = np.empty((rows, *shape[2:]), dtype)
+            _cut.code(as_bytes(x, dtype), offsets, as_bytes(made, dtype))
+            return LoDTensor._wrap(made, (frozen(offsets),))
+    return common.sequence_unpad(device, x, lengths, side=side, out=out)

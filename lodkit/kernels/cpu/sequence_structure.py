@@ -1,4 +1,4 @@
-"""CPU part of lodkit/ops/sequence_structure.py."""
+"""CPU part of lodkit/ops/sequence_structure.py, and kernels of a few sequences."""
 
 from __future__ import annotations
 
@@ -6,10 +6,16 @@ import itertools
 
 import numpy as np
 
-from ...jit import settings
-from ...lod.copy_runs import append_runs, move_runs
-from ...lod.offsets import reversed_numbers
+from ...jit import Bytes, Numbers, settings, simd, typed
+from ...lod import LoDTensor, frozen
+from ...lod.copy_runs import append_runs, as_bytes, move_runs
+from ...lod.offsets import reversed_numbers, segment_numbers
+from ...lod.selection import take_few
+from ...ops import sequence_structure as ops
+from ..common import sequence_structure as common
 from ..common.copy_plan import plan_joins
+from .primitives import device
+from .primitives.few import INT64, are_few, is_few
 from .primitives.gather import repeat_rows as repeat_rows
 
 
@@ -36,3 +42,36 @@ def split(grad, xs, axis, dtype):
     """Cut a gradient along an axis into new arrays like these."""
     ends = [*itertools.accumulate(x.shape[axis] for x in xs)]
     return tuple(part.astype(dtype, order="C") for part in np.split(grad, ends[:-1], axis))
+
+
+@typed
+def _join(first: Bytes, upper: Numbers, second: Bytes, lower: Numbers, rows: int, out: Bytes, offsets: Numbers):
+    """Join the sequences of two tensors in pairs, and fill in their offsets."""
+    size = len(out) // rows
+    offsets[0] = 0
+    for s in range(len(offsets) - 1):
+        at, length, more = offsets[s], upper[s + 1] - upper[s], lower[s + 1] - lower[s]
+        simd.copy(out, at * size, first, upper[s] * size, length * size)
+        simd.copy(out, (at + length) * size, second, lower[s] * size, more * size)
+        offsets[s + 1] = at + length + more
+
+
+@ops.sequence_concat.kernel("cpu")
+def sequence_concat(*xs: LoDTensor, axis, level, out=None):
+    if len(xs) == 2 and axis == 0 and -1 <= level <= 0 and out is None and are_few(*xs) and len(xs[0]) == len(xs[1]):
+        first, second = (x._values for x in xs)
+        dtype, rows, offsets = first.dtype, len(first) + len(second), np.empty(len(xs[0]) + 1, INT64)
+        made = np.empty((rows, *first.shape[1:]), dtype)
+        parts = as_bytes(first, dtype), xs[0]._lod[0], as_bytes(second, dtype), xs[1]._lod[0]
+        _join.code(*parts, rows, as_bytes(made, dtype), offsets)
+        return LoDTensor._wrap(made, (frozen(offsets),))
+    return common.sequence_concat(device, *xs, axis=axis, level=level, out=out)
+
+
+@ops.sequence_expand.kernel("cpu")
+def sequence_expand(x: LoDTensor, y: LoDTensor, /, *, ref_level, out=None):
+    if out is None and is_few(x):
+        few = take_few(x, segment_numbers(ops.prepare_expand(x, y, ref_level)[0]))
+        if few is not None:
+            return few
+    return common.sequence_expand(device, x, y, ref_level=ref_level, out=out)
