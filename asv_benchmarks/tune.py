@@ -3,9 +3,9 @@
     python asv_benchmarks/tune.py [--quick]
 
 The settings of bags take turns on the same bags, 4,096 of 20 ids on average over tables of 500,000 rows, aligned to
-cache lines and as NumPy allocates them, uniform and Zipf. Those of rows and numbers in order, updates, copies and
-tables in the cache are processes (``tune_copies.py``). A setting's score adds up the logarithms of its times over the
-best ones. Takes ten minutes; a quiet machine is needed.
+cache lines and as NumPy allocates them, uniform and Zipf. Those of rows and numbers in order, updates, copies, tables
+in the cache and wide bags by all threads are processes (``tune_copies.py``). A setting's score adds up the logarithms
+of its times over the best ones. Takes ten minutes; a quiet machine is needed.
 """
 
 from __future__ import annotations
@@ -40,6 +40,7 @@ COPIES = (
     ("far_bytes", "copy", tuple(mib << 20 for mib in (8, 16, 32, 64))),
     ("near_bytes", "bags", tuple(kib << 10 for kib in (0, 256, 512, 1024, 2048, 4096))),
     ("mid_bytes", "bags", tuple(mib << 20 for mib in (0, 2, 4, 8))),
+    ("shared_rows_ahead", "wide bags", (0, 24, 36, 48, 64)),
 )
 
 
@@ -148,6 +149,7 @@ def main(quick):
         f'    "{name}": Tuning(level={best.level}, bytes_ahead={best.bytes_ahead >> 10} << 10, '
         f"wide_bytes_ahead={best.wide_bytes_ahead >> 10} << 10, "
         f"rows_ahead={best.rows_ahead}, again={best.again}, wide_again={best.wide_again}, "
+        f"shared_rows_ahead={rest['shared_rows_ahead']}, "
         f"rows_in_order={rest['rows_in_order']}, numbers_ahead={rest['numbers_ahead']}, "
         f"sums_ahead={rest['sums_ahead']}, "
         f"strip_bytes={best.strip_bytes}, update_rows_ahead={rest['update_rows_ahead']}, "

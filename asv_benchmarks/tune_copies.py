@@ -66,12 +66,12 @@ def copy(size):
     return lambda: lodkit.sequence_pad(x, out=out)
 
 
-def bags(size):
+def bags(size, width=64, number=1000, batches=4, kind="uniform"):
     """Return sums of bags over a table of ``size`` bytes, by several batches of ids in turn."""
-    table = lodkit.empty((size // 256, 64))
+    table = lodkit.empty((size // width // 4, width))
     table[...] = 1
-    ids = (drawn_ids("uniform", 20_000, len(table)) for _ in range(4))
-    given = itertools.cycle([lodkit.LoDTensor(x, [np.full(1000, 20)]) for x in ids])
+    ids = (drawn_ids(kind, number * 20, len(table)) for _ in range(batches))
+    given = itertools.cycle([lodkit.LoDTensor(x, [np.full(number, 20)]) for x in ids])
     return lambda: lodkit.embedding_bag(table, next(given))
 
 
@@ -86,6 +86,8 @@ def main(given):
     for mib in (6, 12, 24, 48):
         found[f"copy of {mib} MiB"] = least(copy(mib * MIB))
     found |= {f"bags, table of {kib} KiB": least(bags(kib << 10)) for kib in (250, 500, 1000, 1800, 3600, 7200)}
+    for width, kind in itertools.product((96, 128, 256), ("uniform", "zipf")):
+        found[f"wide bags, {width} wide, {kind}"] = least(bags(HEIGHT * width * 4, width, 4096, 16, kind))
     print(json.dumps(found))
 
 

@@ -22,6 +22,7 @@ needs_mappings = pytest.mark.skipif(not hasattr(mmap, "MAP_PRIVATE"), reason="me
 
 @pytest.fixture(autouse=True)
 def nothing_kept(monkeypatch):
+    monkeypatch.setattr(pages, "_hot", [])
     monkeypatch.setattr(pages, "_kept", [])
 
 
@@ -147,10 +148,29 @@ def test_memory_is_not_used_again_while_anything_refers_to_it(name):
 @needs_mappings
 def test_what_is_kept_is_bounded(monkeypatch):
     monkeypatch.setattr(pages, "MOST", 4 * arrays.BIG)
+    monkeypatch.setattr(pages, "HOT", 2 * arrays.BIG)
     held = [lodkit.empty(BIG) for _ in range(6)]
     huge = lodkit.empty(8 * BIG[0])
     del held, huge
-    assert 0 < sum(map(len, pages._kept)) <= 4 * arrays.BIG
+    assert 0 < sum(map(len, pages._hot)) <= 2 * arrays.BIG
+    assert 0 < sum(map(len, pages._hot + pages._kept)) <= 4 * arrays.BIG
+
+
+@needs_mappings
+def test_what_was_freed_last_is_not_offered_to_the_system(monkeypatch):
+    offered = []
+    held = [lodkit.empty(BIG) for _ in range(3)]
+    monkeypatch.setattr(pages, "HOT", 2 * arrays.BIG)
+    monkeypatch.setattr(pages, "_advise", lambda mapping, advice: offered.append((id(mapping), advice)))
+    while held:
+        del held[0]
+    assert offered == [(id(mapping), "MADV_FREE") for mapping in pages._kept]
+    assert len(pages._hot) == 1 and len(pages._kept) == 2
+    last = id(pages._hot[0])
+    array = lodkit.empty(BIG)
+    assert not pages._hot and len(pages._kept) == 2
+    del array
+    assert id(pages._hot[0]) == last and len(offered) == 2
 
 
 def test_threads_never_get_the_same_memory():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import mmap
+import re
 import sys
 
 import numpy as np
@@ -127,6 +128,7 @@ def test_prefetch_and_rolled_change_nothing():
             simd.prefetch(a, i, 0, 256)
             simd.prefetch_lanes(a, i, 0, 100, True, 2)
             simd.prefetch_lanes(a, i, 0, 3, False, 3)
+            simd.prefetch_alternate(a, i, 0, 100, 2)
             simd.store(out, i, 0, simd.load(a, i, 0, 3))
 
     a = np.arange(12.0).reshape(4, 3)
@@ -152,6 +154,23 @@ def test_bytes_are_copied_between_any_boundaries(name):
                 run(out, i, source, 7, count)
                 assert out[i : i + count].tolist() == source[7 : 7 + count].tolist()
                 assert (out[:i] == 255).all() and (out[i + count :] == 255).all()
+
+
+def test_of_alternate_lines_half_are_prefetched(tmp_path, monkeypatch):
+    monkeypatch.setenv("LODKIT_CACHE_DIR", str(tmp_path / "cache"))
+
+    @njit
+    def every(a):
+        simd.prefetch_lanes(a, 0, 0, 48, False, 3)
+
+    @njit
+    def alternate(a):
+        simd.prefetch_alternate(a, 0, 0, 48, 3)
+
+    for kernel, lines in ((every, 6), (alternate, 3)):
+        kernel(np.empty((1, 48)))
+        code = next(iter(kernel.inspect_llvm().values()))
+        assert len(re.findall(r"call void @llvm.prefetch", code)) == lines
 
 
 def test_streaming_goes_past_the_caches(tmp_path, monkeypatch):

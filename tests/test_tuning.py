@@ -9,7 +9,7 @@ import pytest
 
 import lodkit
 from lodkit.jit import settings, simd
-from lodkit.jit.tuning import CPUS, Tuning, tuning_of
+from lodkit.jit.tuning import CPUS, Tuning, tuning, tuning_of
 from lodkit.kernels.cpu.primitives import flat_kernels, reduce, reduce_kernels
 
 rng = np.random.default_rng(0)
@@ -82,6 +82,17 @@ def test_whole_rows_and_prefetches_change_no_bit(columns, dtype, pool, monkeypat
     np.testing.assert_array_equal(sums(columns, dtype, pool), whole)
 
 
+@pytest.mark.parametrize(("columns", "dtype"), [(48, "float64"), (192, "float16"), (100, "float32")])
+@pytest.mark.parametrize("pool", ["sum", "max", "logsumexp"])
+def test_prefetches_for_several_threads_change_no_bit(columns, dtype, pool, monkeypatch, far):
+    monkeypatch.setattr(reduce, "get_num_threads", lambda: 1)
+    alone = sums(columns, dtype, pool)
+    monkeypatch.setattr(reduce, "get_num_threads", lambda: 2)
+    for rows in (0, 1, 36, 1 << 40):
+        monkeypatch.setattr(reduce, "tuning", tuning._replace(shared_rows_ahead=rows))
+        np.testing.assert_array_equal(sums(columns, dtype, pool), alone)
+
+
 def test_only_what_is_not_in_the_cache_is_fetched_ahead(monkeypatch, far):
     """By the size of the table, or of the values."""
     fetched = []
@@ -122,22 +133,39 @@ def test_rows_ahead_follow_the_size_of_the_table_and_the_order_of_rows(monkeypat
         found.append([reduce.rows_ahead(reducer, 10_000, table, 50, gather) for reducer, gather in given])
     assert found == [[0, 0, 0], [32, 20, 64], [64, 20, 64]]
     assert reduce.rows_ahead("sum", settings.fetch_from - 1, table, 50, True) == 0
+
+
+@pytest.mark.parametrize(("threads", "ahead", "expected"), [(1, 30, 64), (2, 0, 64), (2, 30, -30)])
+def test_rows_ahead_of_several_threads(threads, ahead, expected, monkeypatch):
+    """Negative for wide rows by ids, of a table in memory, in a call that threads share."""
+    monkeypatch.setattr(settings, "near_bytes", 1000)
+    monkeypatch.setattr(settings, "mid_bytes", 100_000)
+    monkeypatch.setattr(reduce, "tuning", Tuning(shared_rows_ahead=ahead))
+    monkeypatch.setattr(reduce, "get_num_threads", lambda: threads)
+    small, table, many, few = np.ones((100, 96)), np.ones((1000, 48)), 1 << 20, settings.parallel_from - 1
+    assert reduce.rows_ahead("sum", many, table, 48, True) == expected
+    others = (many, table, 47, True), (few, table, 48, True), (many, table, 48, False), (many, small, 96, True)
+    assert all(reduce.rows_ahead("sum", *given) > 0 for given in others)
+
+
+def test_another_cpu_has_the_default_settings():
     assert tuning_of("another") == Tuning()
 
 
-@pytest.mark.parametrize("gather", [True, False])
-def test_rows_of_long_segments_are_prefetched(gather, monkeypatch):
+@pytest.mark.parametrize(("gather", "width", "fetch"), [(True, 4, 20), (False, 4, 20), (True, 48, -20)])
+def test_rows_of_long_segments_are_prefetched(gather, width, fetch, monkeypatch):
     """All but the first ones, those of the last block, and none that is not there."""
-    values, ids, fetched = np.ones((300, 4), np.float32), np.arange(300), []
-    monkeypatch.setattr(simd, "prefetch_lanes", lambda values, row, *others: fetched.append(int(row)))
+    values, ids, fetched = np.ones((300, width), np.float32), np.arange(300), []
+    for name in ("prefetch_lanes", "prefetch_alternate"):
+        monkeypatch.setattr(simd, name, lambda values, row, *others: fetched.append(int(row)))
     monkeypatch.setattr(reduce_kernels, "tuning", Tuning())
     for make in (
-        lambda: reduce_kernels.sum_kernel.__wrapped__("sum", 4, gather, False, False, False),
-        lambda: reduce_kernels.extreme_kernel.__wrapped__("max", 4, gather, False),
-        lambda: reduce_kernels.logsumexp_kernel.__wrapped__(4, gather, False),
+        lambda: reduce_kernels.sum_kernel.__wrapped__("sum", width, gather, False, False, False),
+        lambda: reduce_kernels.extreme_kernel.__wrapped__("max", width, gather, False),
+        lambda: reduce_kernels.logsumexp_kernel.__wrapped__(width, gather, False),
     ):
         fetched.clear()
-        out = np.empty((2, 4), np.float32)
-        offsets, given = np.array([0, 299, 300]), (np.float32(0), 0, 4096, 64, 20)
+        out = np.empty((2, width), np.float32)
+        offsets, given = np.array([0, 299, 300]), (np.float32(0), 0, 4096, 64, fetch)
         make().py_func(values, ids if gather else reduce.NO_IDS, reduce.NO_WEIGHTS, -1, offsets, *given, out)
         assert set(range(21, 300 - 64)) <= set(fetched) <= set(range(300))

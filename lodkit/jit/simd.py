@@ -142,6 +142,10 @@ def prefetch_lanes(array, i, j, width, astride, level):
     """
 
 
+def prefetch_alternate(array, i, j, width, level):
+    """Prefetch every second of the lines of W lanes."""
+
+
 def _bytes(array):
     return array.reshape(-1).view(np.uint8)
 
@@ -256,7 +260,7 @@ def minimum(a, b):
 _LANES = "load store full like widen narrow low high evens odds paired lane add sub mul div fma maximum minimum larger"
 for _module, _names in (
     (intrinsics, f"{_LANES} load_first store_first rolled"),
-    (memory, "copy stream settle prefetch prefetch_lanes"),
+    (memory, "copy stream settle prefetch prefetch_lanes prefetch_alternate"),
     (bitpack, "load_codes store_codes transpose half"),
     (vector_math, "mul_rounded sqrt exp sigmoid tanh erfc log finite all_finite unless_minus_inf if_positive"),
 ):

@@ -105,6 +105,19 @@ def prefetch_lanes(typing, array, i, j, width, astride, level):
     return types.void(array, i, j, width, astride, level), generate
 
 
+@intrinsic(prefer_literal=True)
+def prefetch_alternate(typing, array, i, j, width, level):
+    size, lines = width.literal_value * array.dtype.bitwidth // 8, level.literal_value
+
+    def generate(context, builder, signature, args):
+        start = pointer_to(context, builder, array, *args[:3], BYTE)
+        for at in range(0, size, 2 * LINE):
+            _fetch(builder, builder.gep(start, [I64(at)]), lines)
+        return context.get_dummy_value()
+
+    return types.void(array, i, j, width, level), generate
+
+
 def _astride(builder, array, size):
     """Whether rows of so many bytes may end in another cache line than they begin in: a condition for all rows, which
     LLVM takes out of the loop. Parts of rows begin at multiples of their size.

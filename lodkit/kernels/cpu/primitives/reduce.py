@@ -12,9 +12,9 @@ import numpy as np
 from .... import arrays
 from ....arrays import ALIGNED, AS_THEY_ARE, matrix, native, total_dtype, upcast
 from ....arrays.ids import ids_in_range
-from ....jit import settings
+from ....jit import get_num_threads, settings
 from ....jit.reducers import REDUCERS, Divisor
-from ....jit.tuning import tuning
+from ....jit.tuning import SHARED, tuning
 from ....lod.offsets import tiles_of
 from ....ops.shared.reductions import pad_of, result_dtype
 from .flat_kernels import flat_kernel
@@ -89,12 +89,18 @@ def reduce_rows(reduce, values, ids, weights, padding_idx, offsets, pad, out, un
 
 
 def rows_ahead(reduce, size, values, columns, gather):
-    """Rows between the prefetch of a row and its use, in a reduction of ``size`` numbers; 0 for no prefetch."""
+    """Rows between the prefetch of a row and its use, in a reduction of ``size`` numbers; 0 for no prefetch.
+
+    Negative for ``tuning.shared_rows_ahead``.
+    """
     if size < settings.fetch_from or values.nbytes <= settings.near_bytes:
         return 0
     row_bytes = min(columns * values.itemsize, tuning.strip_bytes)
     if gather:
-        return tuning.ahead(row_bytes, values.nbytes <= settings.mid_bytes)
+        mid = values.nbytes <= settings.mid_bytes
+        if row_bytes >= SHARED and not mid and size >= settings.parallel_from and get_num_threads() > 1:
+            return -tuning.shared_rows_ahead or tuning.ahead(row_bytes)
+        return tuning.ahead(row_bytes, mid)
     by_passes = reduce in ("logsumexp", "logmeanexp")  # 16 rows ahead took 1.13 of the time (znver4)
     return (0 if by_passes else tuning.rows_in_order) or tuning.ahead(row_bytes)
 

@@ -14,13 +14,14 @@ import numpy as np
 
 from ....jit import jitable, njit, parallel_kernel, prange, segments_in, simd
 from ....jit.reducers import REDUCERS, Divisor, root_of
-from ....jit.tuning import tuning
+from ....jit.tuning import SHARED, tuning
 from .templates import fill, length_of, segment_kernel
 
 #: Functions of vectors and numbers, of which Numba makes one version without reference counts.
 uncounted = jitable(inline=True, nrt=False)
 TILE = 16  # chunks in a tile of a long segment
 BAD_IDS, TOO_LONG = 1, 2
+SHARED_LANES = SHARED // 8  # and fewer bytes have no kernel for ``shared_rows_ahead``
 
 
 def _prefetches(width):
@@ -32,11 +33,12 @@ def _prefetches(width):
 def _access(width, gather, level, again):
     """Row of the i-th value, and a prefetch of the value ``fetch`` rows later, which must be there (``_rows_left``).
 
-    By ids, the value ``again`` rows later is prefetched once more. Nothing is prefetched if ``fetch`` is 0: a prefetch
-    of what the second-level cache holds takes a third of the time of bags and sums (emeraldrapids); kernels of their
-    own without any would be 0.95 of the time of this test, and compiled twice. ``gather`` says that rows go by ids:
-    such a row may begin amid a cache line, and the line that it ends in is fetched too. (To find that out per call took
-    longer: 20 us behind a table that fills the caches.)
+    By ids, the value ``again`` rows later is prefetched once more. A negative ``fetch`` is for several threads: every
+    second line of the value so far behind, and all lines at five eighths of that. Nothing is prefetched if it is 0: to
+    prefetch what the second-level cache holds takes a third of the time of bags and sums (emeraldrapids); kernels of
+    their own without any would be 0.95 of the time of this test, and compiled twice. ``gather`` says that rows go by
+    ids: such a row may begin amid a cache line, and the line that it ends in is fetched too. (To find that out per call
+    took longer: 20 us behind a table that fills the caches.)
     """
 
     @uncounted
@@ -48,7 +50,10 @@ def _access(width, gather, level, again):
     @uncounted
     def gathered_row_of(values, ids, i, j, fetch):
         simd.rolled()
-        if fetch:
+        if fetch < 0 and width >= SHARED_LANES:
+            simd.prefetch_alternate(values, ids[np.uint64(i - fetch)], j, width, level)
+            simd.prefetch_lanes(values, ids[np.uint64(i + (-fetch * 5 >> 3))], j, width, True, level)
+        elif fetch:
             simd.prefetch_lanes(values, ids[np.uint64(i + fetch)], j, width, True, level)
             if again and fetch > again:
                 simd.prefetch_lanes(values, ids[np.uint64(i + again)], j, width, True, level)
@@ -59,7 +64,7 @@ def _access(width, gather, level, again):
 
 @functools.cache
 def _rows_left(gather):
-    """The smaller one of ``fetch`` and the number of rows behind a block of a segment.
+    """``fetch``, or as many as the rows behind a block of a segment, if those are fewer; its sign stays.
 
     Clamped row by row, bags of 16 to 48 columns took 1.1 to 1.25 of the time (znver5); by the whole segment, a long one
     would end in rows that nobody prefetched.
@@ -67,7 +72,8 @@ def _rows_left(gather):
 
     @uncounted
     def rows_left(values, ids, stop, fetch):
-        return min(fetch, (len(ids) if gather else len(values)) - stop)
+        left = (len(ids) if gather else len(values)) - stop
+        return max(min(fetch, left), -left)
 
     return rows_left
 
