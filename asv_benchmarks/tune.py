@@ -29,7 +29,7 @@ from lodkit.kernels.cpu.primitives import reduce, reduce_kernels
 
 LEVELS, BYTES, ROWS = (2, 3), tuple(kib << 10 for kib in (4, 8, 12, 16, 24, 32, 48, 64, 128)), (64, 128)
 NO_PREFETCH = [(level, 0, 64) for level in LEVELS]
-AGAIN = (0, 8, 16, 24)  # rows ahead of a second prefetch; tried with the best of the others
+AGAIN = (0, 8, 16, 24, 32, 48)  # the most rows ahead of a second prefetch; tried with the best of the others
 NARROW, BROAD = (16, 32, 48), (64, 96, 128, 256)  # columns; settings of rows below and from ``WIDE`` bytes on
 #: Settings of processes, what of ``tune_copies.py`` they matter to, and their choices.
 COPIES = (
@@ -45,20 +45,20 @@ COPIES = (
 
 
 @functools.cache
-def compiled(level, again, width):
-    """Return the kernel of a sum over bags, whose prefetches go to a level, and are made again some rows ahead."""
-    reduce_kernels.tuning = Tuning(level, again=again, wide_again=again)
+def compiled(level, width):
+    """Return the kernel of a sum over bags, whose prefetches go to a level."""
+    reduce_kernels.tuning = Tuning(level)
     reduce_kernels.sum_kernel.cache_clear()
     kernel = reduce_kernels.sum_kernel("sum", width, True, False, False, False).compiled
-    bags(np.ones((1, width), np.float32), np.zeros(1, int), np.array([0, 1]))(kernel, 1)
+    bags(np.ones((1, width), np.float32), np.zeros(1, int), np.array([0, 1]))(kernel, 1, 0)
     return kernel
 
 
 def bags(table, ids, offsets):
-    """Return the call that sums bags by a kernel, which prefetches some rows ahead."""
+    """Return the call that sums bags by a kernel, which prefetches some rows ahead, and again near their use."""
     out = np.empty((len(offsets) - 1, table.shape[1]), np.float32)
     given = table, ids, reduce.NO_WEIGHTS, -1, offsets, np.float32(0), 0, 4096, 64
-    return lambda kernel, ahead: kernel(*given, ahead, out)
+    return lambda kernel, ahead, near: kernel(*given, ahead, near, out)
 
 
 def batches(table, kind, count, number):
@@ -75,7 +75,7 @@ def times(grid, width, calls, rounds):
     best, numbers = dict.fromkeys(grid, np.inf), itertools.count()
     for _ in range(rounds):
         for setting in grid:
-            by = compiled(setting.level, setting.again, width), setting.ahead(4 * width)
+            by = compiled(setting.level, width), *setting.both_ahead(4 * width, shared=False)
             least = min(turn(lambda r, by=by: calls[r % len(calls)](*by), numbers, 1, 1)) / 1e3
             best[setting] = min(best[setting], least)
     return best
@@ -136,7 +136,7 @@ def main(quick):
     strip, sizes = strip_bytes(), [*NO_PREFETCH, *itertools.product(LEVELS, BYTES, ROWS)]
     grid = [Tuning(level, size, size, rows, strip_bytes=strip) for level, size, rows in sizes]
     best = chosen(scored(grid[::7] if quick else grid, quick))
-    again = scored([best._replace(again=rows) for rows in AGAIN], quick)
+    again = scored([best._replace(again=rows, wide_again=rows) for rows in AGAIN], quick)
     for setting, score in again[NARROW].items():
         print(f"{score:.3f}, of wide rows {again[BROAD][setting]:.3f}  again={setting.again}")
     narrow, wide = (min(scores, key=scores.get) for scores in again.values())

@@ -30,13 +30,14 @@ class Tuning(NamedTuple):
     rows_ahead : int
         The most rows between them, for narrow rows.
     again : int
-        Rows between a second prefetch by ids and the use of a row; 0 for none. A CPU drops prefetches for which it has
-        no room just then, and a row that it did not fetch stops all that is behind it.
+        The most rows between a second prefetch by ids and the use of a row, at five eighths of the first; 0 for none. A
+        CPU drops prefetches for which it has no room just then, and a row that it did not fetch stops all that is
+        behind it.
     wide_again : int
-        The same, of rows of 64 columns and more.
+        The same, of rows of four cache lines and more.
     shared_rows_ahead : int
-        Rows between a prefetch and its use where several threads read rows of ``SHARED`` bytes and more by ids: every
-        second cache line of a row, and all lines at five eighths of the distance. 0 for the prefetches of one thread.
+        Rows between a prefetch and its use where several threads read rows of ``SHARED`` bytes and more by ids: of
+        every second cache line of a row, and of all lines again. 0 for the prefetches of one thread.
     rows_in_order : int
         Rows between them where rows are read in order, and the CPU prefetches too; 0 for as many as by ids.
     numbers_ahead : int
@@ -73,15 +74,24 @@ class Tuning(NamedTuple):
     near_bytes: int = 256 << 10
     mid_bytes: int = 0
 
-    def ahead(self, row_bytes, mid=False):
-        """Rows between a prefetch by ids and its use; 0 for none. ``mid``: the table has at most ``mid_bytes``."""
-        size, row_bytes = self.bytes_ahead if row_bytes < WIDE else self.wide_bytes_ahead, max(row_bytes, 1)
-        far = max(8, min(self.rows_ahead, size // row_bytes)) if size else 0
-        return min(far, max(8, min(MID_ROWS, MID_BYTES // row_bytes))) if mid else far
+    def ahead(self, row_bytes):
+        """Rows between a prefetch and its use; 0 for none."""
+        size = self.bytes_ahead if row_bytes < WIDE else self.wide_bytes_ahead
+        return max(8, min(self.rows_ahead, size // max(row_bytes, 1))) if size else 0
 
-    def again_ahead(self, columns):
-        """Rows between a second prefetch and their use; 0 for none."""
-        return self.again if columns < WIDE // 4 else self.wide_again
+    def mid_ahead(self, row_bytes):
+        """The same for tables of at most ``mid_bytes``; a second prefetch took 1.05 to 1.3 of the time there."""
+        return min(self.ahead(row_bytes), max(8, min(MID_ROWS, MID_BYTES // max(row_bytes, 1))))
+
+    def both_ahead(self, row_bytes, shared):
+        """Rows between a prefetch by ids and its use, negative where it is of every second line, since threads have
+        ``shared`` the call; and rows between a second one and its use.
+        """
+        again = self.again if row_bytes < WIDE else self.wide_again
+        if shared and self.shared_rows_ahead:
+            return -self.shared_rows_ahead, self.shared_rows_ahead * 5 // 8
+        far = self.ahead(row_bytes)
+        return far, min(again, far * 5 // 8)
 
 
 #: Kind of CPU -> its settings. Tables of the second-level cache were not measured on znver3 and znver4: the default is
@@ -113,7 +123,7 @@ CPUS = {
         bytes_ahead=24 << 10,
         wide_bytes_ahead=24 << 10,
         rows_ahead=128,
-        wide_again=16,
+        wide_again=32,
         shared_rows_ahead=36,
         rows_in_order=24,
         sums_ahead=2048,

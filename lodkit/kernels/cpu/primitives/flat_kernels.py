@@ -40,7 +40,7 @@ def flat_kernel(reduce):
         return simd.reduce(step, best)
 
     @parallel_kernel
-    def kernel(values, ids, weights, padding, offsets, pad, divisor, chunk, block, fetch, out):
+    def kernel(values, ids, weights, padding, offsets, pad, divisor, chunk, block, fetch, near, out):
         numbers, out, many = values.reshape((1, values.size)), out.reshape((out.size, 1)), block * LANES
         for c in prange(offsets[-1] // chunk + 1):
             for s in segments_in(offsets, chunk, c):

@@ -81,7 +81,7 @@ def reduce_rows(reduce, values, ids, weights, padding_idx, offsets, pad, out, un
     flat = NO_IDS if ids is None else ids
     weights = NO_WEIGHTS if weights is None else weights
     padding = -1 if padding_idx is None else padding_idx
-    sizes = chunk, settings.block_rows, rows_ahead(reduce, rows * columns, values, columns, ids is not None)
+    sizes = chunk, settings.block_rows, *rows_ahead(reduce, rows * columns, values, columns, ids is not None)
     work = out.size if reduce in ENDS else rows * columns
     bad = kernel(work, values, flat, weights, padding, offsets, pad, divisor, *sizes, out)
     if bad and unchecked:
@@ -89,20 +89,19 @@ def reduce_rows(reduce, values, ids, weights, padding_idx, offsets, pad, out, un
 
 
 def rows_ahead(reduce, size, values, columns, gather):
-    """Rows between the prefetch of a row and its use, in a reduction of ``size`` numbers; 0 for no prefetch.
-
-    Negative for ``tuning.shared_rows_ahead``.
+    """Rows between the prefetch of a row and its use, in a reduction of ``size`` numbers, and between a second prefetch
+    and its use; 0 for none. The first is negative for a prefetch of every second line.
     """
     if size < settings.fetch_from or values.nbytes <= settings.near_bytes:
-        return 0
+        return 0, 0
     row_bytes = min(columns * values.itemsize, tuning.strip_bytes)
-    if gather:
-        mid = values.nbytes <= settings.mid_bytes
-        if row_bytes >= SHARED and not mid and size >= settings.parallel_from and get_num_threads() > 1:
-            return -tuning.shared_rows_ahead or tuning.ahead(row_bytes)
-        return tuning.ahead(row_bytes, mid)
-    by_passes = reduce in ("logsumexp", "logmeanexp")  # 16 rows ahead took 1.13 of the time (znver4)
-    return (0 if by_passes else tuning.rows_in_order) or tuning.ahead(row_bytes)
+    if not gather:
+        by_passes = reduce in ("logsumexp", "logmeanexp")  # 16 rows ahead took 1.13 of the time (znver4)
+        return (0 if by_passes else tuning.rows_in_order) or tuning.ahead(row_bytes), 0
+    if values.nbytes <= settings.mid_bytes:
+        return tuning.mid_ahead(row_bytes), 0
+    shared = row_bytes >= SHARED and size >= settings.parallel_from and get_num_threads() > 1
+    return tuning.both_ahead(row_bytes, shared)
 
 
 def _reduce_tiles(reduce, values, ids, weights, padding_idx, offsets, tiles, tile_offsets, pad, out):
@@ -177,7 +176,7 @@ def _plan(kind, columns, reduce, asked, pad_value, weights, gather, padded, few)
     if few:
         shape, weights = 0 if line else (0, columns), NO_WEIGHTS if weights is None else np.empty(0, weights)
         values, out = np.empty(shape, kind), np.empty(shape, dtype)
-        kernel = kernel.entry(values, NO_IDS, weights, -1, NO_IDS, pad, divisor, 1, 1, 0, out)
+        kernel = kernel.entry(values, NO_IDS, weights, -1, NO_IDS, pad, divisor, 1, 1, 0, 0, out)
     return dtype, pad, kernel, divisor, finds, line
 
 
@@ -226,11 +225,13 @@ def reduce_into(values, ids, weights, padding_idx, offsets, reduce, pad_value, o
     elif ndim == 1:
         table, target = values[:, None], made[:, None]
     flat, factors = NO_IDS if ids is None else ids, NO_WEIGHTS if weights is None else weights
-    fetch = rows_ahead(reduce, size, values, columns, ids is not None) if size >= settings.fetch_from else 0
+    fetch = near = 0
+    if size >= settings.fetch_from:
+        fetch, near = rows_ahead(reduce, size, values, columns, ids is not None)
     if few:
-        wrong = kernel(table, flat, factors, padding, offsets, pad, divisor, chunk, block, fetch, target)
+        wrong = kernel(table, flat, factors, padding, offsets, pad, divisor, chunk, block, fetch, near, target)
     else:
-        wrong = kernel(size, table, flat, factors, padding, offsets, pad, divisor, chunk, block, fetch, target)
+        wrong = kernel(size, table, flat, factors, padding, offsets, pad, divisor, chunk, block, fetch, near, target)
     if wrong == TOO_LONG:
         return _reduce(values, ids, weights, padding_idx, offsets, reduce, pad_value, out, dtype, unchecked)
     if wrong and unchecked:

@@ -24,39 +24,33 @@ BAD_IDS, TOO_LONG = 1, 2
 SHARED_LANES = SHARED // 8  # and fewer bytes have no kernel for ``shared_rows_ahead``
 
 
-def _prefetches(width):
-    """Level of the cache that W columns are prefetched into, and rows between a second prefetch and their use."""
-    return tuning.level, tuning.again_ahead(width)
-
-
 @functools.cache
-def _access(width, gather, level, again):
+def _access(width, gather, level):
     """Row of the i-th value, and a prefetch of the value ``fetch`` rows later, which must be there (``_rows_left``).
 
-    By ids, the value ``again`` rows later is prefetched once more. A negative ``fetch`` is for several threads: every
-    second line of the value so far behind, and all lines at five eighths of that. Nothing is prefetched if it is 0: to
-    prefetch what the second-level cache holds takes a third of the time of bags and sums (emeraldrapids); kernels of
-    their own without any would be 0.95 of the time of this test, and compiled twice. ``gather`` says that rows go by
-    ids: such a row may begin amid a cache line, and the line that it ends in is fetched too. (To find that out per call
-    took longer: 20 us behind a table that fills the caches.)
+    By ids, the value ``near`` rows later is prefetched once more; where ``fetch`` is negative, the one so many rows
+    later is prefetched by every second line alone. Nothing is prefetched if these are 0: to prefetch what the
+    second-level cache holds takes a third of the time of bags and sums (emeraldrapids); kernels of their own without
+    any would be 0.95 of the time of this test, and compiled twice. ``gather`` says that rows go by ids: such a row may
+    begin amid a cache line, and the line that it ends in is fetched too. (To find that out per call took longer: 20 us
+    behind a table that fills the caches.)
     """
 
     @uncounted
-    def row_of(values, ids, i, j, fetch):
+    def row_of(values, ids, i, j, fetch, near):
         if fetch:
             simd.prefetch_lanes(values, i + fetch, j, width, False, level)
         return i
 
     @uncounted
-    def gathered_row_of(values, ids, i, j, fetch):
+    def gathered_row_of(values, ids, i, j, fetch, near):
         simd.rolled()
-        if fetch < 0 and width >= SHARED_LANES:
-            simd.prefetch_alternate(values, ids[np.uint64(i - fetch)], j, width, level)
-            simd.prefetch_lanes(values, ids[np.uint64(i + (-fetch * 5 >> 3))], j, width, True, level)
-        elif fetch:
+        if fetch > 0:
             simd.prefetch_lanes(values, ids[np.uint64(i + fetch)], j, width, True, level)
-            if again and fetch > again:
-                simd.prefetch_lanes(values, ids[np.uint64(i + again)], j, width, True, level)
+        elif fetch and width >= SHARED_LANES:
+            simd.prefetch_alternate(values, ids[np.uint64(i - fetch)], j, width, level)
+        if near:
+            simd.prefetch_lanes(values, ids[np.uint64(i + near)], j, width, True, level)
         return ids[np.uint64(i)]
 
     return gathered_row_of if gather else row_of
@@ -64,28 +58,28 @@ def _access(width, gather, level, again):
 
 @functools.cache
 def _rows_left(gather):
-    """``fetch``, or as many as the rows behind a block of a segment, if those are fewer; its sign stays.
+    """Rows ahead, or as many as there are behind a block of a segment, if those are fewer; a sign stays.
 
     Clamped row by row, bags of 16 to 48 columns took 1.1 to 1.25 of the time (znver5); by the whole segment, a long one
     would end in rows that nobody prefetched.
     """
 
     @uncounted
-    def rows_left(values, ids, stop, fetch):
+    def rows_left(values, ids, stop, fetch, near):
         left = (len(ids) if gather else len(values)) - stop
-        return max(min(fetch, left), -left)
+        return max(min(fetch, left), -left), min(near, left)
 
     return rows_left
 
 
 @functools.cache
-def _reader(width, gather, padded, level, again):
+def _reader(width, gather, padded, level):
     """Reader of W columns of the row of the i-th value: zeros of a padding row."""
-    row_of = _access(width, gather, level, again)
+    row_of = _access(width, gather, level)
 
     @uncounted
-    def read(values, ids, padding, i, j, fetch):
-        row = row_of(values, ids, i, j, fetch)
+    def read(values, ids, padding, i, j, fetch, near):
+        row = row_of(values, ids, i, j, fetch, near)
         if gather and np.uint64(row) >= np.uint64(len(values)):
             row = 0  # another thread wrote the id since it was checked
         x = simd.load(values, row, j, width)
@@ -95,21 +89,21 @@ def _reader(width, gather, padded, level, again):
 
 
 @functools.cache
-def _sums(reducer, width, gather, weighted, padded, level, again):
+def _sums(reducer, width, gather, weighted, padded, level):
     """The sum of W columns from j on: of a block of rows in the type of the values, of more in double precision.
 
     Or the product: what the reducer's steps give. A padding row reads as zeros. Ids outside the table are left out and
     counted here, where they are read anyway: a pass before took 5 % of a bag's time.
     """
-    row_of, step, zero = _access(width, gather, level, again), simd.STEPS[reducer.step], reducer.start
+    row_of, step, zero = _access(width, gather, level), simd.STEPS[reducer.step], reducer.start
     rows_left = _rows_left(gather)
 
     @uncounted
-    def block_sum(values, ids, weights, padding, start, stop, j, fetch):
+    def block_sum(values, ids, weights, padding, start, stop, j, fetch, near):
         result, bad, i = simd.full(values, width, zero), 0, start
-        fetch = rows_left(values, ids, stop, fetch)
+        fetch, near = rows_left(values, ids, stop, fetch, near)
         while i < stop:
-            row = row_of(values, ids, i, j, fetch)
+            row = row_of(values, ids, i, j, fetch, near)
             if gather and np.uint64(row) >= np.uint64(len(values)):
                 bad += 1
             elif not (padded and row == padding):
@@ -124,10 +118,11 @@ def _sums(reducer, width, gather, weighted, padded, level, again):
         return result, bad
 
     @jitable(nrt=False)
-    def long_sum(values, ids, weights, padding, start, stop, j, block, fetch):
+    def long_sum(values, ids, weights, padding, start, stop, j, block, fetch, near):
         result, bad = simd.widen(simd.full(values, width, zero)), 0
         for first in range(start, stop, block):
-            part, more = block_sum(values, ids, weights, padding, first, min(first + block, stop), j, fetch)
+            last = min(first + block, stop)
+            part, more = block_sum(values, ids, weights, padding, first, last, j, fetch, near)
             result, bad = step(result, simd.widen(part)), bad + more
         return result, bad
 
@@ -170,11 +165,11 @@ def sum_kernel(reduce, width, gather, weighted, padded, divides):
     It leaves out segments of more than TILE chunks, and rows that are outside the table. Returns TOO_LONG if there are
     such segments, else BAD_IDS if there are such ids, else 0.
     """
-    block_sum, long_sum = _sums(REDUCERS[reduce], width, gather, weighted, padded, *_prefetches(width))
+    block_sum, long_sum = _sums(REDUCERS[reduce], width, gather, weighted, padded, tuning.level)
     weigh = weight_of if divides else length_of
 
     @parallel_kernel  # as the body of a segment_kernel it takes 3 % more time, and a quarter more to compile
-    def kernel(values, ids, weights, padding, offsets, pad, divisor, chunk, block, fetch, out):
+    def kernel(values, ids, weights, padding, offsets, pad, divisor, chunk, block, fetch, near, out):
         columns, bad, long = out.shape[1], 0, 0
         for c in prange(offsets[-1] // chunk + 1):
             for s in segments_in(offsets, chunk, c):
@@ -191,10 +186,11 @@ def sum_kernel(reduce, width, gather, weighted, padded, divides):
                 for at in range(0, columns, width):
                     j = min(at, columns - width)
                     if stop - start <= block:
-                        total, more = block_sum(values, ids, weights, padding, start, stop, j, fetch)
+                        total, more = block_sum(values, ids, weights, padding, start, stop, j, fetch, near)
                         simd.store(out, s, j, divided(total, weight, divisor))
                     else:
-                        double, more = long_sum(values, ids, weights, padding, start, stop, j, block, fetch)
+                        given = values, ids, weights, padding, start, stop, j, block, fetch, near
+                        double, more = long_sum(*given)
                         simd.store(out, s, j, divided(double, weight, divisor))
                     bad += more
         return TOO_LONG if long else BAD_IDS if bad else 0
@@ -205,16 +201,16 @@ def sum_kernel(reduce, width, gather, weighted, padded, divides):
 @functools.cache
 def extreme_kernel(reduce, width, gather, padded):
     """Kernel of max and min, which divide by nothing."""
-    read, step = _reader(width, gather, padded, *_prefetches(width)), simd.STEPS[REDUCERS[reduce].step]
+    read, step = _reader(width, gather, padded, tuning.level), simd.STEPS[REDUCERS[reduce].step]
     rows_left = _rows_left(gather)
 
-    def body(s, start, stop, j, weight, values, ids, weights, padding, divisor, block, fetch, out):
-        best = read(values, ids, padding, start, j, 0)
+    def body(s, start, stop, j, weight, values, ids, weights, padding, divisor, block, fetch, near, out):
+        best = read(values, ids, padding, start, j, 0, 0)
         for first in range(start + 1, stop, block):
             last = min(first + block, stop)
-            ahead = rows_left(values, ids, last, fetch)
+            ahead, then = rows_left(values, ids, last, fetch, near)
             for i in range(first, last):
-                best = step(best, read(values, ids, padding, i, j, ahead))
+                best = step(best, read(values, ids, padding, i, j, ahead, then))
         simd.store(out, s, j, best)
 
     return segment_kernel(body, width)
@@ -228,30 +224,30 @@ def logsumexp_kernel(width, gather, padded):
     A NaN may be passed over by the maximum: its exponential brings it back. An id that another thread has put outside
     the table since it was checked is left out: a branch, where clamping it in both passes took 1.03 times as long.
     """
-    row_of, rows_left = _access(width, gather, *_prefetches(width)), _rows_left(gather)
+    row_of, rows_left = _access(width, gather, tuning.level), _rows_left(gather)
 
     @uncounted
-    def read(values, ids, padding, i, j, ahead):
-        row = row_of(values, ids, i, j, ahead)
+    def read(values, ids, padding, i, j, ahead, then):
+        row = row_of(values, ids, i, j, ahead, then)
         if gather and np.uint64(row) >= np.uint64(len(values)):
             return simd.full(values, width, -np.inf)
         x = simd.load(values, row, j, width)
         return simd.full(values, width, 0.0) if padded and row == padding else x
 
-    def body(s, start, stop, j, weight, values, ids, weights, padding, divisor, block, fetch, out):
+    def body(s, start, stop, j, weight, values, ids, weights, padding, divisor, block, fetch, near, out):
         top = simd.full(values, width, -np.inf)
         for first in range(start, stop, block):
             last = min(first + block, stop)
-            ahead = rows_left(values, ids, last, fetch)
+            ahead, then = rows_left(values, ids, last, fetch, near)
             for i in range(first, last):
-                top = simd.larger(top, read(values, ids, padding, i, j, ahead))
+                top = simd.larger(top, read(values, ids, padding, i, j, ahead, then))
         shift = simd.finite(top)
         total = simd.widen(simd.full(values, width, 0.0))
         for first in range(start, stop, block):
             last, partial = min(first + block, stop), simd.full(values, width, 0.0)
-            ahead = rows_left(values, ids, last, fetch)
+            ahead, then = rows_left(values, ids, last, fetch, near)
             for i in range(first, last):
-                x = read(values, ids, padding, i, j, ahead)
+                x = read(values, ids, padding, i, j, ahead, then)
                 partial = simd.add(partial, simd.exp(simd.sub(x, shift)))
             total = simd.add(total, simd.widen(partial))
         total = simd.narrow(values, divided(total, weight, divisor))

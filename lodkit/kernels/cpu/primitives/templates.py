@@ -54,10 +54,10 @@ def fill(out, s, pad):
 
 def segment_kernel(body, width):
     """Make a kernel of ``body(s, start, stop, j, weight, values, ids, weights, padding, divisor, block, fetch,
-    out)``.
+    near, out)``.
 
     It reduces W columns from j on of the rows ``start:stop`` of segment s into row s of ``out``. Call the kernel as
-    ``kernel(num_elements, values, ids, weights, padding, offsets, pad, divisor, chunk, block, fetch, out)``.
+    ``kernel(num_elements, values, ids, weights, padding, offsets, pad, divisor, chunk, block, fetch, near, out)``.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def segment_kernel(body, width):
     body = jitable(body, inline=True, nrt=False)
 
     @parallel_kernel
-    def kernel(values, ids, weights, padding, offsets, pad, divisor, chunk, block, fetch, out):
+    def kernel(values, ids, weights, padding, offsets, pad, divisor, chunk, block, fetch, near, out):
         columns = out.shape[1]
         for c in prange(offsets[-1] // chunk + 1):
             for s in segments_in(offsets, chunk, c):
@@ -78,6 +78,6 @@ def segment_kernel(body, width):
                     continue
                 for at in range(0, columns, width):
                     j = min(at, columns - width)
-                    body(s, start, stop, j, weight, values, ids, weights, padding, divisor, block, fetch, out)
+                    body(s, start, stop, j, weight, values, ids, weights, padding, divisor, block, fetch, near, out)
 
     return kernel
