@@ -38,6 +38,7 @@ COPIES = (
     ("sums_ahead", "sums of numbers", (0, 512, 1024, 2048, 4096)),
     ("update_rows_ahead", "update", (16, 32, 48, 64, 96)),
     ("far_bytes", "copy", tuple(mib << 20 for mib in (8, 16, 32, 64))),
+    ("cached_rows_ahead", "bags", (0, 8, 16, 24, 32)),
     ("near_bytes", "bags", tuple(kib << 10 for kib in (0, 256, 512, 1024, 2048, 4096))),
     ("mid_bytes", "bags", tuple(mib << 20 for mib in (0, 2, 4, 8))),
     ("shared_rows_ahead", "wide bags", (0, 24, 36, 48, 64)),
@@ -140,7 +141,7 @@ def main(quick):
     for setting, score in again[NARROW].items():
         print(f"{score:.3f}, of wide rows {again[BROAD][setting]:.3f}  again={setting.again}")
     narrow, wide = (min(scores, key=scores.get) for scores in again.values())
-    best, rest = narrow._replace(wide_again=wide.again), {}
+    best, rest = narrow._replace(wide_again=wide.again, mid_bytes=8 << 20), {}
     for setting, matters, choices in COPIES:
         choices = choices[:2] if quick else choices
         rest[setting] = best_choice(setting, matters, choices, best._asdict() | rest, quick)
@@ -149,7 +150,7 @@ def main(quick):
         f'    "{name}": Tuning(level={best.level}, bytes_ahead={best.bytes_ahead >> 10} << 10, '
         f"wide_bytes_ahead={best.wide_bytes_ahead >> 10} << 10, "
         f"rows_ahead={best.rows_ahead}, again={best.again}, wide_again={best.wide_again}, "
-        f"shared_rows_ahead={rest['shared_rows_ahead']}, "
+        f"shared_rows_ahead={rest['shared_rows_ahead']}, cached_rows_ahead={rest['cached_rows_ahead']}, "
         f"rows_in_order={rest['rows_in_order']}, numbers_ahead={rest['numbers_ahead']}, "
         f"sums_ahead={rest['sums_ahead']}, "
         f"strip_bytes={best.strip_bytes}, update_rows_ahead={rest['update_rows_ahead']}, "

@@ -12,8 +12,7 @@ from numba import config
 
 WIDE = 256  # bytes of a row of four cache lines
 SHARED = 384  # of six
-#: So many rows and bytes lie between a prefetch and its use where the third-level cache holds the table.
-MID_ROWS, MID_BYTES = 32, 8 << 10
+FIRST_LEVEL = 32 << 10  # bytes of a table that needs no prefetch
 
 
 class Tuning(NamedTuple):
@@ -38,6 +37,9 @@ class Tuning(NamedTuple):
     shared_rows_ahead : int
         Rows between a prefetch and its use where several threads read rows of ``SHARED`` bytes and more by ids: of
         every second cache line of a row, and of all lines again. 0 for the prefetches of one thread.
+    cached_rows_ahead : int
+        Rows between a prefetch of every second cache line of a row by its id and its use, where the second-level or the
+        third-level cache holds the table; 0 for none.
     rows_in_order : int
         Rows between them where rows are read in order, and the CPU prefetches too; 0 for as many as by ids.
     numbers_ahead : int
@@ -53,9 +55,9 @@ class Tuning(NamedTuple):
     far_bytes : int
         Results from this size on are written past the caches.
     near_bytes : int
-        Tables, and values in order, up to this size are in the second-level cache: reductions prefetch none of them.
+        Tables, and values in order, up to this size are in the second-level cache.
     mid_bytes : int
-        Tables up to this size are in the third-level cache: reductions prefetch fewer rows ahead.
+        Tables up to this size are in the third-level cache.
     """
 
     level: int = 2
@@ -65,6 +67,7 @@ class Tuning(NamedTuple):
     again: int = 0
     wide_again: int = 0
     shared_rows_ahead: int = 0
+    cached_rows_ahead: int = 0
     rows_in_order: int = 0
     numbers_ahead: int = 0
     sums_ahead: int = 0
@@ -79,9 +82,12 @@ class Tuning(NamedTuple):
         size = self.bytes_ahead if row_bytes < WIDE else self.wide_bytes_ahead
         return max(8, min(self.rows_ahead, size // max(row_bytes, 1))) if size else 0
 
-    def mid_ahead(self, row_bytes):
-        """The same for tables of at most ``mid_bytes``; a second prefetch took 1.05 to 1.3 of the time there."""
-        return min(self.ahead(row_bytes), max(8, min(MID_ROWS, MID_BYTES // max(row_bytes, 1))))
+    def cached_ahead(self, row_bytes, size, near_bytes):
+        """Rows between a prefetch by ids and its use, negative since it is of every second line, where a cache holds
+        the table of ``size`` bytes. Rows of one line want none in the second level.
+        """
+        none = size <= FIRST_LEVEL or (size <= near_bytes and row_bytes < WIDE // 2)
+        return 0 if none else -self.cached_rows_ahead
 
     def both_ahead(self, row_bytes, shared):
         """Rows between a prefetch by ids and its use, negative where it is of every second line, since threads have
@@ -112,12 +118,14 @@ CPUS = {
     ),
     # The first level pays where it keeps many misses under way: bags of 16, 32, 64 and 128 columns take 0.5, 0.5, 0.7
     # and 0.9 of the time that the second level, 64 rows ahead, takes. From 64 columns on, 24 kB ahead and again 16 rows
-    # ahead take 0.7 to 0.8 of the time of 12 kB by Zipf ids, 0.95 to 1.05 by uniform ones, and 1.1 to 1.3 in tables of
-    # the caches. Rows in order, 24 ahead and not 96: 0.92 to 0.95. Sums of 20 and 100 numbers out of memory, asked for
-    # 2,048 ahead, 0.3, of 1,000 1.1; maxima of up to 100, which touch their first number before, 1.1. Two threads that
-    # ask for all lines of 128 columns are no faster than one where memory is busy; with every second line 36 rows ahead
-    # bags of 96 to 256 columns take 0.75 to 0.85 of the time there, and 0.9 to 1.0 where it is not. Fewer columns and
-    # Zipf ids want more rows ahead: those of 64 would take 1.3.
+    # ahead take 0.7 to 0.8 of the time of 12 kB by Zipf ids, 0.95 to 1.05 by uniform ones; again 32 rows ahead, 0.85 to
+    # 0.95 of that by uniform ones. Two threads that ask for all lines of 128 columns are no faster than one where
+    # memory is busy; with every second line 36 rows ahead, bags of 96 to 256 columns take 0.75 to 0.85 of the time
+    # there, and 0.9 to 1.0 where it is not; bags of 64 would take 1.3 by Zipf ids, which want more rows ahead. In tables
+    # of the caches, from 64 columns on, every second line 16 rows ahead takes 0.85 to 0.9 of the time that no prefetch
+    # takes, and to ask twice 1.05 to 1.3. Rows in order, 24 ahead and not 96: 0.92 to 0.95. Sums of 20 and 100
+    # numbers out of memory, asked for 2,048 ahead, 0.3, of 1,000 1.1; maxima of up to 100, which touch their first
+    # number before, 1.1.
     "znver5": Tuning(
         level=3,
         bytes_ahead=24 << 10,
@@ -125,6 +133,7 @@ CPUS = {
         rows_ahead=128,
         wide_again=32,
         shared_rows_ahead=36,
+        cached_rows_ahead=16,
         rows_in_order=24,
         sums_ahead=2048,
         strip_bytes=1024,

@@ -92,14 +92,15 @@ def rows_ahead(reduce, size, values, columns, gather):
     """Rows between the prefetch of a row and its use, in a reduction of ``size`` numbers, and between a second prefetch
     and its use; 0 for none. The first is negative for a prefetch of every second line.
     """
-    if size < settings.fetch_from or values.nbytes <= settings.near_bytes:
+    nbytes, near_bytes = values.nbytes, settings.near_bytes
+    if size < settings.fetch_from or (nbytes <= near_bytes and not gather):
         return 0, 0
     row_bytes = min(columns * values.itemsize, tuning.strip_bytes)
     if not gather:
         by_passes = reduce in ("logsumexp", "logmeanexp")  # 16 rows ahead took 1.13 of the time (znver4)
         return (0 if by_passes else tuning.rows_in_order) or tuning.ahead(row_bytes), 0
-    if values.nbytes <= settings.mid_bytes:
-        return tuning.mid_ahead(row_bytes), 0
+    if nbytes <= max(near_bytes, settings.mid_bytes):
+        return tuning.cached_ahead(row_bytes, nbytes, near_bytes), 0
     shared = row_bytes >= SHARED and size >= settings.parallel_from and get_num_threads() > 1
     return tuning.both_ahead(row_bytes, shared)
 
