@@ -20,6 +20,8 @@ from .numpy_arrays import (
     ALIGNED,
     AS_THEY_ARE,
     BIG,
+    FLOATS,
+    OWN,
     VALUE_TYPES,
     check_gradient,
     check_rows,

@@ -23,10 +23,11 @@ from .types import Array, DTypeLike
 
 HUGE = 1 << 21
 BIG = 1 << 22
-ALIGNED, WRITABLE = 0x101, 0x401  # of ``flags.num``: C-contiguous and aligned, or writable
+#: Of ``flags.num``: C-contiguous and aligned, writable, or writable memory of its own.
+ALIGNED, WRITABLE, OWN = 0x101, 0x401, 0x405
 AS_THEY_ARE = frozenset(map(np.dtype, ("float32", "float64", "int32", "int64")))
 VALUE_TYPES = frozenset(map(np.dtype, ("float16", "float32", "float64", "int32", "int64")))
-_FLOATS = frozenset(dtype for dtype in VALUE_TYPES if dtype.kind == "f")
+FLOATS = frozenset(dtype for dtype in VALUE_TYPES if dtype.kind == "f")
 _INT64, _FLOAT64 = np.dtype(np.int64), np.dtype(np.float64)
 
 
@@ -144,7 +145,7 @@ def total_dtype(dtype):
 
 def check_values(dtype, what, *, floating=False):
     """Check the value type of an operation. Returns it in native byte order."""
-    if dtype in _FLOATS or (dtype in VALUE_TYPES and not floating):  # native already: 100 ns less
+    if dtype in FLOATS or (dtype in VALUE_TYPES and not floating):  # native already: 100 ns less
         return dtype
     dtype = native(dtype)
     if dtype not in VALUE_TYPES or (floating and dtype.kind != "f"):

@@ -18,13 +18,14 @@ def lengths_to_offsets(lengths, what="lengths"):
     ``what`` names the argument. Lengths are read once: another thread that changes them gets offsets as good as any.
     """
     offsets = np.empty(len(lengths) + 1, _INT64)
-    if not _sum_up(lengths, offsets):
+    if not sum_up(lengths, offsets):
         raise bad_length(lengths, what)
     return offsets
 
 
-@njit
-def _sum_up(lengths, offsets):
+@typed
+def sum_up(lengths: Numbers, offsets: Numbers):
+    """Fill in offsets of lengths, of any layout. Returns False if these are none, or the sum does not fit int64."""
     total = np.int64(0)
     signs = np.int64(0)  # its sign bit is set by every negative number, without a branch per length
     offsets[0] = 0

@@ -7,7 +7,7 @@ import inspect
 
 import numpy as np
 
-from ...arrays import are_apart, native
+from ...arrays import FLOATS, OWN, are_apart, native
 from ...lod import SelectedRows
 from ...ops.shared.updates import (
     adjustment,
@@ -23,8 +23,27 @@ from ...registry import Dense
 from .random_rounding import SINGLE, update_rounded
 
 
+def _is_plain(param, grad, states):
+    """True if an update of NumPy's arrays has nothing to refuse: they are of one floating type, the states are like the
+    parameter, which can be written, and all have memory of their own.
+    """
+    value = grad.value
+    if type(param) is not np.ndarray or type(value) is not np.ndarray:
+        return False
+    dtype, shape = value.dtype, param.shape
+    if dtype not in FLOATS or (grad.height, *value.shape[1:]) != shape or not value.flags.owndata:
+        return False
+    written = (param, *states)
+    for x in written:
+        if type(x) is not np.ndarray or x.dtype is not dtype or x.shape != shape or x.flags.num & OWN != OWN:
+            return False
+    return len({id(value), *map(id, written)}) > len(written)
+
+
 def check_arrays(on, name, param, grad, names, states, rowwise=False, pairs=False, counter=False):
     """Check all arrays of an update before anything is written. Returns the values of the gradient."""
+    if type(grad) is SelectedRows and not (rowwise or pairs or counter) and _is_plain(param, grad, states):
+        return grad.value  # 0.7 us less with one state
     check_update(name, param, grad, names, states, rowwise, pairs, counter)
     value = grad.value if isinstance(grad, SelectedRows) else grad
     if are_apart((param, value, *states)):  # 0.3 us less with one state

@@ -240,6 +240,25 @@ def reduce_into(values, ids, weights, padding_idx, offsets, reduce, pad_value, o
     return made
 
 
+def reduce_few(values, ids, offsets, reduce, pad_value, dtype):
+    """``reduce_into`` of a few rows of a matrix, in fewer steps; None of anything else. Ids are int64 and C-contiguous,
+    and may be outside the values, which are left to ``reduce_into`` then.
+    """
+    if values.ndim != 2 or values.flags.num & ALIGNED != ALIGNED:
+        return None
+    columns, segments, gather = values.shape[1], offsets.size - 1, ids is not None
+    if not 0 < (ids.size * columns if gather else values.size) < settings.fetch_from:
+        return None
+    plan = _plan(values.dtype, columns, reduce, dtype, pad_value, None, gather, False, True)
+    if plan is None or plan[5] or (gather and not plan[4]):
+        return None
+    result, pad, kernel, divisor, _, _ = plan
+    made, rows = np.empty((segments, columns), result), ids if gather else NO_IDS
+    chunk, block = settings.chunk_rows, settings.block_rows
+    wrong = kernel(values, rows, NO_WEIGHTS, -1, offsets, pad, divisor, chunk, block, 0, 0, made)
+    return None if wrong else made
+
+
 def _reduce(values, ids, weights, padding_idx, offsets, reduce, pad_value, out, dtype, unchecked):
     """``reduce_into`` in general: into ``out``, halves, values of many dimensions, long segments."""
     read, places, padding_idx = rows_to_read(values, ids, padding_idx)
