@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import functools
 
+import numpy as np
+
 from ....jit import jitable, parallel_kernel, prange, segments_in, simd
 from ....jit.reducers import REDUCERS
 from ....jit.tuning import tuning
@@ -54,5 +56,61 @@ def flat_kernel(reduce):
                 total = simd.lane(simd.narrow(out, divided(result, float(stop - start), divisor)), 0)
                 # Without a branch, where possible: 0.8 of the time with many empty segments.
                 simd.store(out, s, 0, simd.full(out, 1, pad if start == stop else total))
+
+    return kernel
+
+
+@functools.cache
+def _parts(lanes):
+    """The maximum of numbers from ``start`` on, and the total of their exponentials, in double precision; both by
+    ``lanes`` numbers a step, and in one lane.
+    """
+
+    @jitable(inline=True)
+    def read(values, i, stop):
+        return simd.load_first(values, 0, i, lanes, min(lanes, stop - i), -np.inf)
+
+    @jitable(inline=True)
+    def largest(values, start, stop):
+        top = read(values, start, stop)
+        for i in range(start + lanes, stop, lanes):
+            top = simd.larger(top, read(values, i, stop))
+        return simd.reduce(simd.larger, top)
+
+    @jitable(inline=True)
+    def total(values, start, stop, top, block):
+        result, shift = simd.widen(simd.full(values, lanes, 0.0)), simd.full(values, lanes, simd.lane(top, 0))
+        for first in range(start, stop, block * lanes):
+            partial = simd.full(values, lanes, 0.0)
+            for i in range(first, min(first + block * lanes, stop), lanes):
+                partial = simd.add(partial, simd.exp(simd.sub(read(values, i, stop), shift)))
+            result = simd.add(result, simd.widen(partial))
+        return simd.reduce(simd.add, result)
+
+    return largest, total
+
+
+@functools.cache
+def flat_logsumexp_kernel():
+    """Kernel of logsumexp, and of logmeanexp where it divides, of numbers in order; see ``logsumexp_kernel``."""
+    (largest_few, total_few), (largest, total) = _parts(FEW), _parts(LANES)
+
+    @parallel_kernel
+    def kernel(values, ids, weights, padding, offsets, pad, divisor, chunk, block, fetch, near, out):
+        numbers, out = values.reshape((1, values.size)), out.reshape((out.size, 1))
+        for c in prange(offsets[-1] // chunk + 1):
+            for s in segments_in(offsets, chunk, c):
+                start, stop = offsets[s], offsets[s + 1]
+                if start == stop:
+                    simd.store(out, s, 0, simd.full(out, 1, pad))
+                    continue
+                if stop - start <= FEW:
+                    shift = simd.finite(largest_few(numbers, start, stop))
+                    whole = total_few(numbers, start, stop, shift, block)
+                else:
+                    shift = simd.finite(largest(numbers, start, stop))
+                    whole = total(numbers, start, stop, shift, block)
+                whole = simd.narrow(numbers, divided(whole, float(stop - start), divisor))
+                simd.store(out, s, 0, simd.add(simd.log(whole), shift))
 
     return kernel

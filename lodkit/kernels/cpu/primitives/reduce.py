@@ -17,7 +17,7 @@ from ....jit.reducers import REDUCERS, Divisor
 from ....jit.tuning import SHARED, tuning
 from ....lod.offsets import tiles_of
 from ....ops.shared.reductions import pad_of, result_dtype
-from .flat_kernels import flat_kernel
+from .flat_kernels import flat_kernel, flat_logsumexp_kernel
 from .gather import rows_to_read
 from .gradient_kernels import lengths_of, plain, weight_sums
 from .reduce_kernels import TILE, TOO_LONG, divide_rows, extreme_kernel, logsumexp_kernel, sum_kernel
@@ -135,6 +135,8 @@ def _kernel(reduce, columns, gather, weighted, padded, whole):
     width = columns if whole else width_of(columns)
     if reduce in ENDS:
         return end_kernel(reduce == "last"), divisor, False, False
+    if columns == 1 and not gather and reduce == "logsumexp":
+        return flat_logsumexp_kernel(), divisor, False, True
     if reduce == "logsumexp":
         return logsumexp_kernel(width, gather, padded), divisor, False, False
     if columns == 1 and not gather and not weighted:
