@@ -45,6 +45,16 @@ def test_values_that_were_resized(call, rows):
         call(t)
 
 
+@pytest.mark.parametrize("index", [[0], [-1, 0], slice(None, None, -1), np.array([True, False, True])])
+@pytest.mark.parametrize("rows", [3, 9])
+def test_sequences_that_are_taken_of_values_that_were_resized(index, rows):
+    values = np.arange(6.0)
+    t = LoDTensor(values, [[3, 1, 2]])
+    values.resize(rows, refcheck=False)
+    with pytest.raises(LoDError, match=f"was cut into 6 rows, its values have {rows} now"):
+        t[index]
+
+
 @pytest.mark.parametrize("level", [1.5, -1.0, "0", None, (), [0], np.array([0, 1])])
 @pytest.mark.parametrize(
     "method", ["offsets", "lengths", "row_offsets", "segment_ids", "max_length", "sequences", "drop_level"]

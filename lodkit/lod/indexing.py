@@ -210,7 +210,8 @@ class Indexing:
     @needs_memory
     def _select(self, indices):
         """Return a copy of the sequences at these indices."""
-        if len(self._lod) == 1 and type(self._values) is np.ndarray and not self._values.dtype.hasobject:
+        values = self._whole()
+        if len(self._lod) == 1 and type(values) is np.ndarray and not values.dtype.hasobject:
             few = compiled("selection").take_few(self, indices)
             if few is not None:
                 return few
@@ -220,9 +221,9 @@ class Indexing:
             cut, starts, stops, to = compiled().cut_parts(offsets, starts, stops, count, "t[indices]", level)
             levels.append(frozen(cut))
             count = cut.item(-1)
-        if self._whole() is None:
+        if values is None:
             return self._wrap(None, tuple(levels))
-        return self._wrap(take_runs(tracked(self._values), (starts, stops, to), count), tuple(levels))
+        return self._wrap(take_runs(tracked(values), (starts, stops, to), count), tuple(levels))
 
     def _need_values(self):
         if self._values is None:
