@@ -12165,6 +12165,7 @@ level : int
 Returns
 -------
 out_true, out_false : like x
+    Of a few sequences both may be parts of one new array.
 
 Raises
 ------

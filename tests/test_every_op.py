@@ -87,7 +87,7 @@ def test_threads_give_the_same_bits(name, inputs, attrs, tiny_blocks):
     results = [op(*map(copy, inputs), **attrs) for _ in range(2)]
     from lodkit.jit import settings
 
-    settings.parallel_from = 1 << 60
+    settings.parallel_from, settings.fetch_from = 1 << 60, 1 << 13
     alone = op(*map(copy, inputs), **attrs)
     for result in results:
         same_bits(result, alone)

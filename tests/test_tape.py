@@ -234,3 +234,12 @@ def test_from_padded_is_recorded(watched, options):
         loss = (lodkit.sequence_pool(batch, pool="sum") * np.array([5.0, 7.0])).sum() + lodkit.relu(source).sum()
     assert batch.to_list() == [[1, 2], [3]]
     assert tape.gradient(loss, [source])[0].tolist() == [[6, 6], [8, 0]]
+
+
+@pytest.mark.parametrize("index", [[2, 0], np.array([True, False, True]), slice(None, None, -2)])
+def test_sequences_that_are_taken_have_a_gradient(index):
+    x = np.arange(6.0)
+    t = lodkit.LoDTensor(x, [[2, 1, 3]])
+    with lodkit.Tape() as tape:
+        y = lodkit.sequence_pool(t[index] * 2, pool="sum")
+    np.testing.assert_array_equal(tape.gradient(y, [x])[0], [2, 2, 0, 2, 2, 2])

@@ -69,7 +69,10 @@ def _mapped(size):
 
 def _keep(mapping):
     """Keep a mapping whose array is gone, and offer older ones to the system."""
-    if len(mapping) <= MOST:
+    if HOT < len(mapping) <= MOST:
+        _advise(mapping, "MADV_FREE")
+        _kept.append(mapping)
+    elif len(mapping) <= MOST:
         _hot.append(mapping)
     while sum(map(len, tuple(_hot))) > HOT:
         for oldest in _hot[:1]:

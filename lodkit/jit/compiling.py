@@ -21,9 +21,9 @@ from .tuning import tuning
 
 #: Sizes, read at every call. ``parallel_from``: number of elements from which kernels run in parallel; ``chunk_rows``:
 #: rows per step of a ``prange``; ``block_rows``: rows summed in the type of the values before they are added to a
-#: float64 total; ``few_rows``: number of rows up to which insertion sort is used; ``near_bytes``: size of a table, or
-#: of values, up to which reductions prefetch nothing; ``mid_bytes``: of a table up to which they prefetch fewer rows
-#: ahead; ``fetch_from``: number of elements from which they do, as with fewer it comes too late.
+#: float64 total; ``few_rows``: number of rows up to which insertion sort is used; ``near_bytes`` and
+#: ``mid_bytes``: those of the tuning; ``fetch_from``: number of elements from which reductions prefetch, as with fewer
+#: it comes too late, and below which ``reduce_few`` makes them.
 settings = types.SimpleNamespace(
     parallel_from=1 << 16,
     chunk_rows=4096,

@@ -11,7 +11,7 @@ import llvmlite.binding
 from numba import config
 
 WIDE = 256  # bytes of a row of four cache lines
-SHARED = 384  # of six
+SHARED = 384  # bytes of a row of six
 FIRST_LEVEL = 32 << 10  # bytes of a table that needs no prefetch
 
 
@@ -29,9 +29,9 @@ class Tuning(NamedTuple):
     rows_ahead : int
         The most rows between them, for narrow rows.
     again : int
-        The most rows between a second prefetch by ids and the use of a row, at five eighths of the first; 0 for none. A
-        CPU drops prefetches for which it has no room just then, and a row that it did not fetch stops all that is
-        behind it.
+        Rows between a second prefetch by ids and the use of a row: five eighths of those of the first, and at most so
+        many; 0 for none. A CPU drops prefetches for which it has no room just then, and a row that it did not fetch
+        stops all that is behind it.
     wide_again : int
         The same, of rows of four cache lines and more.
     shared_rows_ahead : int
@@ -55,9 +55,10 @@ class Tuning(NamedTuple):
     far_bytes : int
         Results from this size on are written past the caches.
     near_bytes : int
-        Tables, and values in order, up to this size are in the second-level cache.
+        Tables, and values in order, up to this size are in the second-level cache: no values in order are prefetched,
+        and of tables what ``cached_rows_ahead`` says.
     mid_bytes : int
-        Tables up to this size are in the third-level cache.
+        Tables up to this size are in the third-level cache: the same.
     """
 
     level: int = 2
@@ -84,7 +85,7 @@ class Tuning(NamedTuple):
 
     def cached_ahead(self, row_bytes, size, near_bytes):
         """Rows between a prefetch by ids and its use, negative since it is of every second line, where a cache holds
-        the table of ``size`` bytes. Rows of one line want none in the second level.
+        the table of ``size`` bytes. Rows of fewer than two lines want none in the second level.
         """
         none = size <= FIRST_LEVEL or (size <= near_bytes and row_bytes < WIDE // 2)
         return 0 if none else -self.cached_rows_ahead
@@ -93,10 +94,9 @@ class Tuning(NamedTuple):
         """Rows between a prefetch by ids and its use, negative where it is of every second line, since threads have
         ``shared`` the call; and rows between a second one and its use.
         """
-        again = self.again if row_bytes < WIDE else self.wide_again
         if shared and self.shared_rows_ahead:
             return -self.shared_rows_ahead, self.shared_rows_ahead * 5 // 8
-        far = self.ahead(row_bytes)
+        far, again = self.ahead(row_bytes), self.again if row_bytes < WIDE else self.wide_again
         return far, min(again, far * 5 // 8)
 
 

@@ -183,12 +183,18 @@ def _copy(source, starts, stops, run_width, slots, slot_width, pads, lead, size,
         simd.settle()
 
 
+@jitable
+def copy_sequence(source, offsets, s, size, out, row):
+    """Copy sequence s of bytes to ``out`` from a row on. Returns the row behind it; rows have ``size`` bytes."""
+    start, stop = offsets[s], offsets[s + 1]
+    simd.copy(out, row * size, source, start * size, (stop - start) * size)
+    return row + stop - start
+
+
 @typed
 def _append_runs(source: Bytes, offsets: Numbers, to: Numbers, size: int, out: Bytes):
     for s in range(len(to)):
-        count = offsets[s + 1] - offsets[s]
-        simd.copy(out, to[s] * size, source, offsets[s] * size, count * size)
-        to[s] += count
+        to[s] = copy_sequence(source, offsets, s, size, out, to[s])
 
 
 @typed

@@ -210,7 +210,7 @@ class Indexing:
     @needs_memory
     def _select(self, indices):
         """Return a copy of the sequences at these indices."""
-        values = self._whole()
+        values = tracked(self._whole())  # a recorded array records
         if len(self._lod) == 1 and type(values) is np.ndarray and not values.dtype.hasobject:
             few = compiled("selection").take_few(self, indices)
             if few is not None:
@@ -223,7 +223,7 @@ class Indexing:
             count = cut.item(-1)
         if values is None:
             return self._wrap(None, tuple(levels))
-        return self._wrap(take_runs(tracked(values), (starts, stops, to), count), tuple(levels))
+        return self._wrap(take_runs(values, (starts, stops, to), count), tuple(levels))
 
     def _need_values(self):
         if self._values is None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..jit import Bytes, Numbers, settings, simd, typed
+from ..jit import Bytes, Numbers, settings, typed
 from ..jit.sums import plus
-from .copy_runs import as_bytes
+from .copy_runs import as_bytes, copy_sequence
 from .levels import frozen
 from .offsets import too_many
 
@@ -160,6 +160,7 @@ def _lengths_taken(offsets: Numbers, numbers: Numbers, cut: Numbers):
 
 @typed
 def _take(source: Bytes, offsets: Numbers, numbers: Numbers, cut: Numbers, out: Bytes):
+    """Copy the sequences with these numbers, to the offsets ``cut``."""
     size = len(out) // cut[-1]
     for k in range(len(numbers)):
-        simd.copy(out, cut[k] * size, source, offsets[numbers[k]] * size, (cut[k + 1] - cut[k]) * size)
+        copy_sequence(source, offsets, numbers[k], size, out, cut[k])

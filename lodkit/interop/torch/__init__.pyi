@@ -3061,6 +3061,7 @@ def split_lod_tensor(
     Returns
     -------
     out_true, out_false : like x
+        Of a few sequences both may be parts of one new array.
 
     Raises
     ------

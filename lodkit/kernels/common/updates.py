@@ -23,7 +23,7 @@ from ...registry import Dense
 from .random_rounding import SINGLE, update_rounded
 
 
-def _is_plain(param, grad, states):
+def _is_in_order(param, grad, states):
     """True if an update of NumPy's arrays has nothing to refuse: they are of one floating type, the states are like the
     parameter, which can be written, and all have memory of their own.
     """
@@ -42,7 +42,7 @@ def _is_plain(param, grad, states):
 
 def check_arrays(on, name, param, grad, names, states, rowwise=False, pairs=False, counter=False):
     """Check all arrays of an update before anything is written. Returns the values of the gradient."""
-    if type(grad) is SelectedRows and not (rowwise or pairs or counter) and _is_plain(param, grad, states):
+    if type(grad) is SelectedRows and not (rowwise or pairs or counter) and _is_in_order(param, grad, states):
         return grad.value  # 0.7 us less with one state
     check_update(name, param, grad, names, states, rowwise, pairs, counter)
     value = grad.value if isinstance(grad, SelectedRows) else grad

@@ -7,7 +7,7 @@ from ...ops import embedding as ops
 from ...registry import Dense
 from ..common import embedding as common
 from .primitives import device
-from .primitives.few import is_plain
+from .primitives.few import is_vector
 from .primitives.reduce import reduce_few
 
 
@@ -26,7 +26,7 @@ def embedding_bag(
     out=None,
 ):
     levels, flat = ids._lod, ids._values
-    if weights is None and padding_idx is None and out is None and len(levels) == 1 and is_plain(flat, flat.size):
+    if weights is None and padding_idx is None and out is None and len(levels) == 1 and is_vector(flat):
         made = reduce_few(table, flat, levels[0], pool, pad_value, dtype)
         if made is not None:
             return made

@@ -19,7 +19,7 @@ from ...ops.shared.reductions import pad_of
 from ..common import segments as common
 from .conversions import unsorted_ids
 from .primitives import device
-from .primitives.few import INT64, is_plain
+from .primitives.few import INT64, is_vector
 from .primitives.reduce import reduce_few, result_of
 
 
@@ -84,7 +84,7 @@ def segment_reduce(
     data, segments, weights, indices, /, *, by, reduce, num_segments, pad_value, is_sparse, dtype, out=None
 ):
     plain = weights is None and indices is None and num_segments is None and out is None
-    if plain and by == "lengths" and data.ndim == 2 and is_plain(segments, segments.size):
+    if plain and by == "lengths" and data.ndim == 2 and is_vector(segments):
         offsets = np.empty(segments.size + 1, INT64)
         if sum_up.code(segments, offsets) and offsets.item(-1) == len(data):
             made = reduce_few(data, None, offsets, reduce, pad_value, dtype)

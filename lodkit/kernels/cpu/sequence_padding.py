@@ -12,7 +12,7 @@ from ...ops.sequence_padding import pad_as
 from ...registry import Dense
 from ..common import sequence_padding as common
 from .primitives import device
-from .primitives.few import INT64, has_few, is_plain
+from .primitives.few import INT64, has_few, is_vector
 
 
 def pads(pad, values, dtype):
@@ -47,7 +47,7 @@ def _cut(source: Bytes, offsets: Numbers, out: Bytes):
 @ops.sequence_unpad.kernel("cpu")
 def sequence_unpad(x: Dense, lengths: Dense, /, *, side, out=None):
     shape = x.shape
-    if out is None and side == "right" and has_few(x) and len(shape) > 1 and is_plain(lengths, shape[0]):
+    if out is None and side == "right" and has_few(x) and len(shape) > 1 and is_vector(lengths, shape[0]):
         dtype, offsets = x.dtype, np.empty(shape[0] + 1, INT64)
         rows = _sum_fitting.code(lengths, shape[1], offsets)
         if rows > 0:

@@ -6,9 +6,9 @@ import itertools
 
 import numpy as np
 
-from ...jit import Bytes, Numbers, settings, simd, typed
+from ...jit import Bytes, Numbers, settings, typed
 from ...lod import LoDTensor, frozen
-from ...lod.copy_runs import append_runs, as_bytes, move_runs
+from ...lod.copy_runs import append_runs, as_bytes, copy_sequence, move_runs
 from ...lod.offsets import reversed_numbers, segment_numbers
 from ...lod.selection import take_few
 from ...ops import sequence_structure as ops
@@ -50,27 +50,26 @@ def _join(first: Bytes, upper: Numbers, second: Bytes, lower: Numbers, rows: int
     size = len(out) // rows
     offsets[0] = 0
     for s in range(len(offsets) - 1):
-        at, length, more = offsets[s], upper[s + 1] - upper[s], lower[s + 1] - lower[s]
-        simd.copy(out, at * size, first, upper[s] * size, length * size)
-        simd.copy(out, (at + length) * size, second, lower[s] * size, more * size)
-        offsets[s + 1] = at + length + more
+        row = copy_sequence(first, upper, s, size, out, offsets[s])
+        offsets[s + 1] = copy_sequence(second, lower, s, size, out, row)
 
 
 @ops.sequence_concat.kernel("cpu")
 def sequence_concat(*xs: LoDTensor, axis, level, out=None):
-    if len(xs) == 2 and axis == 0 and -1 <= level <= 0 and out is None and are_few(*xs) and len(xs[0]) == len(xs[1]):
-        first, second = (x._values for x in xs)
-        dtype, rows, offsets = first.dtype, len(first) + len(second), np.empty(len(xs[0]) + 1, INT64)
-        made = np.empty((rows, *first.shape[1:]), dtype)
-        parts = as_bytes(first, dtype), xs[0]._lod[0], as_bytes(second, dtype), xs[1]._lod[0]
-        _join.code(*parts, rows, as_bytes(made, dtype), offsets)
-        return LoDTensor._wrap(made, (frozen(offsets),))
+    if len(xs) == 2 and axis == 0 and out is None:
+        (first, upper), (second, lower) = ((x._values, x._lod) for x in xs)
+        if are_few(first, upper, second, lower, level) and upper[0].size == lower[0].size:
+            dtype, rows, offsets = first.dtype, len(first) + len(second), np.empty(upper[0].size, INT64)
+            made = np.empty((rows, *first.shape[1:]), dtype)
+            parts = as_bytes(first, dtype), upper[0], as_bytes(second, dtype), lower[0]
+            _join.code(*parts, rows, as_bytes(made, dtype), offsets)
+            return LoDTensor._wrap(made, (frozen(offsets),))
     return common.sequence_concat(device, *xs, axis=axis, level=level, out=out)
 
 
 @ops.sequence_expand.kernel("cpu")
 def sequence_expand(x: LoDTensor, y: LoDTensor, /, *, ref_level, out=None):
-    if out is None and is_few(x):
+    if out is None and is_few(x._values, x._lod):
         few = take_few(x, segment_numbers(ops.prepare_expand(x, y, ref_level)[0]))
         if few is not None:
             return few

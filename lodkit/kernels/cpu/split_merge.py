@@ -4,23 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...jit import Bytes, Flags, Numbers, jitable, simd, typed
+from ...jit import Bytes, Flags, Numbers, typed
 from ...lod import LoDTensor, frozen
-from ...lod.copy_runs import as_bytes
+from ...lod.copy_runs import as_bytes, copy_sequence
 from ...ops import split_merge as ops
 from ..common import split_merge as common
 from .primitives import device
-from .primitives.few import INT64, are_few, is_few, is_plain
+from .primitives.few import INT64, are_few, is_few, is_vector
 
 _BOOL = np.dtype(bool)
-
-
-@jitable
-def _append(source, offsets, s, size, out, base, cuts, k):
-    """Copy sequence s of a source to sequence k of those that begin at row ``base`` of ``out``; its offset, too."""
-    length = offsets[s + 1] - offsets[s]
-    simd.copy(out, (base + cuts[k]) * size, source, offsets[s] * size, length * size)
-    cuts[k + 1] = cuts[k] + length
 
 
 @typed
@@ -38,7 +30,7 @@ def _split(mask: Flags, offsets: Numbers, source: Bytes, rows: int, out: Bytes, 
     at, others = 0, trues + 1
     for s in range(count):
         k, base = (at, 0) if kept[s] else (others, first)
-        _append(source, offsets, s, size, out, base, cuts, k)
+        cuts[k + 1] = copy_sequence(source, offsets, s, size, out, base + cuts[k]) - base
         at += kept[s]
         others += 1 - kept[s]
     return trues
@@ -46,12 +38,12 @@ def _split(mask: Flags, offsets: Numbers, source: Bytes, rows: int, out: Bytes, 
 
 @ops.split_lod_tensor.kernel("cpu")
 def split_lod_tensor(x: LoDTensor, mask, /, *, level):
-    count = len(x)
-    if not (-1 <= level <= 0 and is_few(x) and is_plain(mask, count, _BOOL)):
+    values, levels = x._values, x._lod  # read once: another thread may set others
+    if not (is_few(values, levels, level) and is_vector(mask, levels[0].size - 1, _BOOL)):
         return common.split_lod_tensor(device, x, mask, level=level)
-    values, dtype = x._values, x._values.dtype
+    count, dtype = mask.size, values.dtype
     out, cuts = np.empty(values.shape, dtype), np.empty(2 * count + 2, INT64)
-    trues = _split.code(mask, x._lod[0], as_bytes(values, dtype), len(values), as_bytes(out, dtype), cuts)
+    trues = _split.code(mask, levels[0], as_bytes(values, dtype), len(values), as_bytes(out, dtype), cuts)
     rows, cuts = cuts.item(trues), frozen(cuts)
     upper, lower = cuts[: trues + 1], cuts[trues + 1 : count + 2]
     return LoDTensor._wrap(out[:rows], (upper,)), LoDTensor._wrap(out[rows:], (lower,))
@@ -71,24 +63,24 @@ def _merge(
         if mask[s]:  # read once: another thread may write it
             if t + 1 == len(upper):
                 return False
-            _append(in_true, upper, t, size, out, 0, cut, s)
+            cut[s + 1] = copy_sequence(in_true, upper, t, size, out, cut[s])
             t += 1
         else:
             if f + 1 == len(lower):
                 return False
-            _append(in_false, lower, f, size, out, 0, cut, s)
+            cut[s + 1] = copy_sequence(in_false, lower, f, size, out, cut[s])
             f += 1
     return True
 
 
 @ops.merge_lod_tensor.kernel("cpu")
 def merge_lod_tensor(in_true: LoDTensor, in_false: LoDTensor, mask, /, *, level, out=None):
-    count = len(in_true) + len(in_false)
-    if out is None and -1 <= level <= 0 and are_few(in_true, in_false) and is_plain(mask, count, _BOOL):
-        values, others, dtype = in_true._values, in_false._values, in_true._values.dtype
-        rows, cut = len(values) + len(others), np.empty(count + 1, INT64)
+    values, levels, others, lower = in_true._values, in_true._lod, in_false._values, in_false._lod
+    few = out is None and are_few(values, levels, others, lower, level)
+    if few and is_vector(mask, levels[0].size + lower[0].size - 2, _BOOL):
+        dtype, rows, cut = values.dtype, len(values) + len(others), np.empty(mask.size + 1, INT64)
         made = np.empty((rows, *values.shape[1:]), dtype)
-        parts = in_true._lod[0], in_false._lod[0], as_bytes(values, dtype), as_bytes(others, dtype)
+        parts = levels[0], lower[0], as_bytes(values, dtype), as_bytes(others, dtype)
         if _merge.code(mask, *parts, rows, as_bytes(made, dtype), cut):
             return LoDTensor._wrap(made, (frozen(cut),))
     return common.merge_lod_tensor(device, in_true, in_false, mask, level=level, out=out)

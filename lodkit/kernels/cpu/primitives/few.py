@@ -1,4 +1,7 @@
-"""When compiled code alone plans and copies a few sequences, without the shared plans: in a third of the time."""
+"""When compiled code alone plans and copies a few sequences, without the shared plans: in a third of the time.
+
+What these accept, every check of the operator accepts; anything else goes the shared way, which raises.
+"""
 
 from __future__ import annotations
 
@@ -15,17 +18,18 @@ def has_few(values):
     return 0 < values.size < settings.parallel_from and values.dtype in VALUE_TYPES
 
 
-def is_few(x):
-    """True if a tensor has one level, and few numbers."""
-    return len(x._lod) == 1 and has_few(x._values)
+def is_few(values, levels, level=0):
+    """True if values and levels of a tensor are of one level, which ``level`` names, and few numbers."""
+    return len(levels) == 1 and -1 <= level <= 0 and has_few(values)
 
 
-def are_few(x, y):
+def are_few(values, levels, others, lower, level=0):
     """True of two such tensors with rows alike."""
-    values, others = x._values, y._values
-    return is_few(x) and is_few(y) and values.dtype is others.dtype and values.shape[1:] == others.shape[1:]
+    few = is_few(values, levels, level) and is_few(others, lower, level)
+    return few and values.dtype is others.dtype and values.shape[1:] == others.shape[1:]
 
 
-def is_plain(numbers, count, dtype=INT64):
-    """True if an array has this many numbers as compiled code reads them."""
-    return numbers.dtype is dtype and numbers.shape == (count,) and numbers.flags.c_contiguous
+def is_vector(numbers, count=None, dtype=INT64):
+    """True if an array has one dimension, this many numbers if it is said, and is as compiled code reads it."""
+    size = numbers.size if count is None else count
+    return numbers.dtype is dtype and numbers.shape == (size,) and numbers.flags.c_contiguous

@@ -56,7 +56,7 @@ def _access(width, gather, level):
 
 @functools.cache
 def _rows_left(gather):
-    """Rows ahead, or as many as there are behind a block of a segment, if those are fewer; a sign stays.
+    """Rows ahead, or as many as there are behind a block of a segment, if those are fewer; the sign of ``fetch`` stays.
 
     Clamped row by row, bags of 16 to 48 columns took 1.1 to 1.25 of the time (znver5); by the whole segment, a long one
     would end in rows that nobody prefetched.
