@@ -23,7 +23,7 @@ from lodkit.kernels.cpu.primitives import reduce, reduce_kernels
 kernel = reduce_kernels.sum_kernel("sum", 64, True, False, False, False).compiled
 values, ids, offsets = np.ones((9, 64), np.{dtype}), np.arange(9), np.array([0, 9])
 out = np.empty((1, 64), np.{dtype})
-kernel(values, ids, reduce.NO_WEIGHTS, -1, offsets, values.dtype.type(0), 0, 4096, 64, True, out)
+kernel(values, ids, reduce.NO_WEIGHTS, -1, offsets, values.dtype.type(0), 0, 4096, 64, 1, 1, out)
 """
 ASSEMBLY = "print(list(kernel.inspect_asm().values())[0])"
 ELSEWHERE = """
