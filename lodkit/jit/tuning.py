@@ -120,8 +120,8 @@ CPUS = {
     # and 0.9 of the time that the second level, 64 rows ahead, takes. From 64 columns on, 24 kB ahead and again 16 rows
     # ahead take 0.7 to 0.8 of the time of 12 kB by Zipf ids, 0.95 to 1.05 by uniform ones; again 32 rows ahead, 0.85 to
     # 0.95 of that by uniform ones. Two threads that ask for all lines of 128 columns are no faster than one where
-    # memory is busy; with every second line 36 rows ahead, bags of 96 to 256 columns take 0.75 to 0.85 of the time
-    # there, and 0.9 to 1.0 where it is not; bags of 64 would take 1.3 by Zipf ids, which want more rows ahead. In
+    # memory is busy; with every second line 36 rows ahead, bags of 96 to 256 columns take 0.75 to 0.95 of the time
+    # there, and 0.9 to 1.05 where it is not; bags of 64 would take 1.3 by Zipf ids, which want more rows ahead. In
     # tables of the caches, from 64 columns on, every second line 16 rows ahead takes 0.85 to 0.9 of the time that none
     # takes, to ask twice 1.05 to 1.3. Rows in order, 24 ahead and not 96: 0.92 to 0.95. Sums of 20 and 100
     # numbers out of memory, asked for 2,048 ahead, 0.3, of 1,000 1.1; maxima of up to 100, which touch their first

@@ -25,7 +25,7 @@ def lengths_to_offsets(lengths, what="lengths"):
 
 @typed
 def sum_up(lengths: Numbers, offsets: Numbers):
-    """Fill in offsets of lengths, of any layout. Returns False if these are none, or the sum does not fit int64."""
+    """Fill in offsets of lengths. Returns False if one is negative, or the sum does not fit int64."""
     total = np.int64(0)
     signs = np.int64(0)  # its sign bit is set by every negative number, without a branch per length
     offsets[0] = 0

@@ -249,7 +249,8 @@ def reduce_few(values, ids, offsets, reduce, pad_value, dtype):
     if values.ndim != 2 or values.flags.num & ALIGNED != ALIGNED:
         return None
     columns, segments, gather = values.shape[1], offsets.size - 1, ids is not None
-    if not 0 < (ids.size * columns if gather else values.size) < settings.fetch_from:
+    size = ids.size * columns if gather else values.size
+    if not 0 < size < settings.fetch_from or segments * columns >= MANY:
         return None
     plan = _plan(values.dtype, columns, reduce, dtype, pad_value, None, gather, False, True)
     if plan is None or plan[5] or (gather and not plan[4]):
