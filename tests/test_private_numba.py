@@ -11,6 +11,7 @@ import sys
 import numba
 import numpy as np
 import pytest
+from llvmlite.binding import ffi, parse_assembly
 from numba.core import dispatcher as numba_dispatcher
 
 from lodkit.jit import private_numba as private
@@ -264,3 +265,16 @@ def test_the_compiler_has_a_lock():
         assert private.compiler_lock.is_locked()
     finally:
         private.compiler_lock.release()
+
+
+@needed_for("forking while another thread is in LLVM", "jit/threading_layer.py")
+def test_calls_of_llvm_have_a_lock():
+    held = []
+    callbacks = functools.partial(held.append, True), held.pop
+    ffi.register_lock_callback(*callbacks)
+    try:
+        assert parse_assembly("").name and not held
+        with private.llvm_lock:
+            assert held == [True]
+    finally:
+        ffi.unregister_lock_callback(*callbacks)

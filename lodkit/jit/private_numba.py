@@ -10,7 +10,7 @@ import dis
 import pickle
 
 from llvmlite import ir
-from llvmlite.binding import address_of_symbol
+from llvmlite.binding import address_of_symbol, ffi
 from numba import types
 from numba.core import bytecode, sigutils
 from numba.core.caching import NullCache as NullCache
@@ -32,6 +32,9 @@ from numba.np.ufunc import parallel
 from .private_lowering import PartCompiler
 
 __all__ = ["NullCache", "TypingError", "compiler_lock", "lower_constant", "next_item", "wrap_attribute"]
+
+#: Context in which no other thread is in LLVM, which frees what a compilation leaves without the compiler's lock.
+llvm_lock = ffi.lib._lock
 
 #: Decorator of an ``iternext`` that counts a reference to what it yields.
 next_item = iternext_impl(RefType.NEW)

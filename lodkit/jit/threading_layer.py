@@ -19,7 +19,7 @@ from numba import config
 
 from .. import loading
 from .prange import share_next_call, share_no_call
-from .private_numba import compiler_lock, set_thread_count, thread_count
+from .private_numba import compiler_lock, llvm_lock, set_thread_count, thread_count
 
 _limit: int = config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]
 
@@ -137,12 +137,14 @@ def _preload_tbb():
 
 
 def _take_locks():
-    """Wait until no thread compiles, for whose lock a forked child would wait for ever: imports first, they compile."""
+    """Wait until no thread compiles: a child would wait for its locks for ever. Imports first, they compile."""
     loading.lock.acquire()
     compiler_lock.acquire()
+    llvm_lock.__enter__()
 
 
 def _return_locks():
+    llvm_lock.__exit__(None, None, None)
     compiler_lock.release()
     loading.lock.release()
 

@@ -180,6 +180,30 @@ def test_a_child_forked_while_another_thread_compiles(run, tmp_path):
     assert run(code, LODKIT_CACHE_DIR=str(tmp_path)) == ["True"]
 
 
+@needs_fork
+@pytest.mark.skipif(not hasattr(os, "register_at_fork"), reason="no hook to wait in")
+def test_a_child_forked_while_another_thread_is_in_llvm(run):
+    """Which happens without Numba's lock: what is dropped after compilation is freed by LLVM."""
+    code = """
+    import signal, time
+    import llvmlite.binding as llvm
+    call()
+    inside, slow = threading.Event(), threading.Thread(target=llvm.parse_assembly, args=("",))
+
+    def linger():
+        if threading.current_thread() is slow:
+            inside.set()
+            time.sleep(0.5)
+
+    llvm.ffi.register_lock_callback(linger, lambda: None)
+    slow.start()
+    inside.wait()
+    print(in_child(lambda: signal.alarm(20) or llvm.parse_assembly("").name == "<string>"))
+    slow.join()
+    """
+    assert run(code) == ["True"]
+
+
 def test_as_many_threads_as_were_allowed_share_a_call(run):
     code = """
     print(shares(), get_num_threads())
@@ -281,31 +305,3 @@ print(in_child(child))
 thread.join()
 """
     assert run(code) == ["True"]
-
-
-SUBINTERPRETER = """
-try:
-    import _interpreters as interpreters
-    run = interpreters.exec
-except ImportError:
-    import _xxsubinterpreters as interpreters
-    run = interpreters.run_string
-code = '''
-import warnings
-warnings.simplefilter("ignore")  # NumPy's
-try:
-    import lodkit
-    lodkit.sequence_pool([[1.0]])
-except ImportError as error:
-    print(error)
-'''
-print(run(interpreters.create(), code) or "")
-"""
-
-
-def test_subinterpreters_are_refused():
-    """A kernel that is called in one hangs."""
-    done = subprocess.run(
-        [sys.executable, "-c", SUBINTERPRETER], capture_output=True, text=True, timeout=60, check=False
-    )
-    assert "lodkit runs in the main interpreter alone" in done.stdout, done.stdout + done.stderr
