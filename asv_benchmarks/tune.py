@@ -46,11 +46,10 @@ COPIES = (
 
 
 @functools.cache
-def compiled(level, width):
-    """Return the kernel of a sum over bags, whose prefetches go to a level."""
-    reduce_kernels.tuning = Tuning(level)
-    reduce_kernels.sum_kernel.cache_clear()
-    kernel = reduce_kernels.sum_kernel("sum", width, True, False, False, False).compiled
+def compiled(level, width, again):
+    """Return the kernel of a sum over bags, whose prefetches go to a level, if it is not 0, some of them again."""
+    prefetch = reduce_kernels.Prefetch(level, again=again)
+    kernel = reduce_kernels.sum_kernel("sum", width, True, False, False, False, prefetch).compiled
     bags(np.ones((1, width), np.float32), np.zeros(1, int), np.array([0, 1]))(kernel, 1, 0)
     return kernel
 
@@ -76,7 +75,8 @@ def times(grid, width, calls, rounds):
     best, numbers = dict.fromkeys(grid, np.inf), itertools.count()
     for _ in range(rounds):
         for setting in grid:
-            by = compiled(setting.level, width), *setting.both_ahead(4 * width, shared=False)
+            ahead, near = setting.both_ahead(4 * width, shared=False)
+            by = compiled(setting.level if ahead else 0, width, near > 0), ahead, near
             least = min(turn(lambda r, by=by: calls[r % len(calls)](*by), numbers, 1, 1)) / 1e3
             best[setting] = min(best[setting], least)
     return best

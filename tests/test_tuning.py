@@ -13,6 +13,7 @@ import lodkit
 from lodkit.jit import settings, simd
 from lodkit.jit.tuning import CPUS, Tuning, tuning, tuning_of
 from lodkit.kernels.cpu.primitives import flat_kernels, reduce, reduce_kernels
+from lodkit.kernels.cpu.primitives.reduce_kernels import Prefetch
 
 rng = np.random.default_rng(0)
 LENGTHS = rng.integers(0, 200, 40)  # segments of more than a block, and empty ones
@@ -37,19 +38,10 @@ def far(monkeypatch):
 @pytest.mark.parametrize("cpu", [*CPUS, "another"])
 def test_each_entry_gives_the_same_bits(cpu, monkeypatch, far):
     expected = sums(40, np.float32)
-    monkeypatch.setattr(reduce_kernels, "tuning", tuning_of(cpu))
     monkeypatch.setattr(reduce, "tuning", tuning_of(cpu))
-    cached = reduce_kernels.sum_kernel, reduce._kernel, reduce._plan
-    for function in cached:
-        function.cache_clear()
-    try:
-        for mid_bytes in (-1, 1 << 60):
-            monkeypatch.setattr(settings, "mid_bytes", mid_bytes)
-            np.testing.assert_array_equal(sums(40, np.float32), expected)
-        assert reduce_kernels.sum_kernel.cache_info().misses == 1
-    finally:
-        for function in cached:
-            function.cache_clear()
+    for mid_bytes in (-1, 1 << 60):
+        monkeypatch.setattr(settings, "mid_bytes", mid_bytes)
+        np.testing.assert_array_equal(sums(40, np.float32), expected)
 
 
 @pytest.mark.jit
@@ -101,7 +93,8 @@ def test_only_what_is_not_in_the_cache_is_fetched_ahead(monkeypatch, far):
 
     def noting(*given):
         kernel, *rest = found(*given)
-        return lambda *args: fetched.append(args[-3]) or kernel(*args), *rest
+        level = given[-1].level
+        return lambda *args: fetched.append((level, args[-3])) or kernel(*args), *rest
 
     found = reduce._kernel
     monkeypatch.setattr(reduce, "_kernel", noting)
@@ -113,16 +106,16 @@ def test_only_what_is_not_in_the_cache_is_fetched_ahead(monkeypatch, far):
             lodkit.sequence_pool(lodkit.LoDTensor(np.ones((100, 40), np.float32), [[100]]))
     finally:
         reduce._plan.cache_clear()
-    assert np.array_equal(np.array(fetched) > 0, [True, True, False, False])
+    assert np.array_equal(np.array(fetched) > 0, [[True, True]] * 2 + [[False, False]] * 2)
 
 
 def test_rows_ahead_follow_their_bytes():
     cpu = Tuning(bytes_ahead=1 << 14, wide_bytes_ahead=1 << 13, rows_ahead=100, again=8, wide_again=12)
     assert [cpu.ahead(b) for b in (0, 4, 192, 256, 512, 1 << 20)] == [100, 100, 85, 32, 16, 8]
-    assert [cpu.both_ahead(b, shared=True) for b in (4, 255, 256, 512)] == [(100, 8), (64, 8), (32, 12), (16, 10)]
-    assert cpu._replace(shared_rows_ahead=36).both_ahead(512, shared=True) == (-36, 22)
+    assert [cpu.both_ahead(b, shared=False) for b in (4, 255, 256, 512)] == [(100, 8), (64, 8), (32, 12), (16, 10)]
+    assert cpu._replace(shared_rows_ahead=36).both_ahead(512, shared=True) == (36, 22)
     cached, given = cpu._replace(cached_rows_ahead=16), itertools.product((64, 128), (1 << 15, 1 << 16, 1 << 18))
-    assert [cached.cached_ahead(*each, 1 << 17) for each in given] == [0, 0, -16, 0, -16, -16]
+    assert [cached.cached_ahead(*each, 1 << 17) for each in given] == [0, 0, 16, 0, 16, 16]
     assert cpu.cached_ahead(128, 1 << 18, 0) == 0
 
 
@@ -136,21 +129,26 @@ def test_rows_ahead_follow_the_size_of_the_table_and_the_order_of_rows(monkeypat
         table = np.ones((height, 50), np.float32)  # 200 bytes a row
         given = [("sum", True), ("sum", False), ("logsumexp", False)]
         found.append([reduce.rows_ahead(reducer, 10_000, table, 50, gather) for reducer, gather in given])
-    assert found == [[(0, 0)] * 3, [(-11, 0), (20, 0), (64, 0)], [(64, 9), (20, 0), (64, 0)]]
-    assert reduce.rows_ahead("sum", settings.fetch_from - 1, table, 50, True) == (0, 0)
+    none, all_lines, alternate, twice = (), (2,), (2, True), (2, False, True)
+    ways = [[none] * 3, [alternate, all_lines, all_lines], [twice, all_lines, all_lines]]
+    rows = [[(0, 0)] * 3, [(11, 0), (20, 0), (64, 0)], [(64, 9), (20, 0), (64, 0)]]
+    assert [[how for how, *_ in line] for line in found] == [[Prefetch(*way) for way in line] for line in ways]
+    assert [[tuple(rest) for _, *rest in line] for line in found] == rows
+    assert reduce.rows_ahead("sum", settings.fetch_from - 1, table, 50, True) == (Prefetch(), 0, 0)
 
 
-@pytest.mark.parametrize(("threads", "ahead", "expected"), [(1, 30, (64, 0)), (2, 0, (64, 0)), (2, 30, (-30, 18))])
+@pytest.mark.parametrize(("threads", "ahead", "expected"), [(1, 30, (64, 0)), (2, 0, (64, 0)), (2, 30, (30, 18))])
 def test_rows_ahead_of_several_threads(threads, ahead, expected, monkeypatch):
-    """Negative for wide rows by ids, of a table in memory, in a call that threads share."""
+    """By every second line for wide rows by ids, of a table in memory, in a call that threads share."""
     monkeypatch.setattr(settings, "near_bytes", 1000)
     monkeypatch.setattr(settings, "mid_bytes", 100_000)
     monkeypatch.setattr(reduce, "tuning", Tuning(shared_rows_ahead=ahead))
     monkeypatch.setattr(reduce, "get_num_threads", lambda: threads)
     small, table, many, few = np.ones((100, 96)), np.ones((1000, 48)), 1 << 20, settings.parallel_from - 1
-    assert reduce.rows_ahead("sum", many, table, 48, True) == expected
+    shared = expected[1] > 0
+    assert reduce.rows_ahead("sum", many, table, 48, True) == (Prefetch(2, shared, shared), *expected)
     others = (many, table, 47, True), (few, table, 48, True), (many, table, 48, False), (many, small, 96, True)
-    assert all(reduce.rows_ahead("sum", *given)[0] >= 0 for given in others)
+    assert not any(reduce.rows_ahead("sum", *given)[0].alternate for given in others)
 
 
 def test_another_cpu_has_the_default_settings():
@@ -158,21 +156,26 @@ def test_another_cpu_has_the_default_settings():
 
 
 @pytest.mark.parametrize(
-    ("gather", "width", "ahead"), [(True, 4, (20, 0)), (True, 4, (20, 5)), (False, 4, (20, 0)), (True, 48, (-20, 12))]
+    ("gather", "prefetch", "ahead"),
+    [
+        (True, Prefetch(2), (20, 0)),
+        (True, Prefetch(2, again=True), (20, 5)),
+        (False, Prefetch(2), (20, 0)),
+        (True, Prefetch(2, alternate=True, again=True), (20, 12)),
+    ],
 )
-def test_rows_of_long_segments_are_prefetched(gather, width, ahead, monkeypatch):
+def test_rows_of_long_segments_are_prefetched(gather, prefetch, ahead, monkeypatch):
     """All but the first ones, those of the last block, and none that is not there; twice where it is said."""
-    values, ids, fetched = np.ones((300, width), np.float32), np.arange(300), []
+    values, ids, fetched = np.ones((300, 4), np.float32), np.arange(300), []
     for name in ("prefetch_lanes", "prefetch_alternate"):
         monkeypatch.setattr(simd, name, lambda values, row, *others: fetched.append(int(row)))
-    monkeypatch.setattr(reduce_kernels, "tuning", Tuning())
     for make in (
-        lambda: reduce_kernels.sum_kernel.__wrapped__("sum", width, gather, False, False, False),
-        lambda: reduce_kernels.extreme_kernel.__wrapped__("max", width, gather, False),
-        lambda: reduce_kernels.logsumexp_kernel.__wrapped__(width, gather, False),
+        lambda: reduce_kernels.sum_kernel.__wrapped__("sum", 4, gather, False, False, False, prefetch),
+        lambda: reduce_kernels.extreme_kernel.__wrapped__("max", 4, gather, False, prefetch),
+        lambda: reduce_kernels.logsumexp_kernel.__wrapped__(4, gather, False, prefetch),
     ):
         fetched.clear()
-        out = np.empty((2, width), np.float32)
+        out = np.empty((2, 4), np.float32)
         offsets, given = np.array([0, 299, 300]), (np.float32(0), 0, 4096, 64, *ahead)
         make().py_func(values, ids if gather else reduce.NO_IDS, reduce.NO_WEIGHTS, -1, offsets, *given, out)
         counts, times = Counter(fetched), 1 + (ahead[1] > 0)

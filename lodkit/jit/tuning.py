@@ -84,18 +84,18 @@ class Tuning(NamedTuple):
         return max(8, min(self.rows_ahead, size // max(row_bytes, 1))) if size else 0
 
     def cached_ahead(self, row_bytes, size, near_bytes):
-        """Rows between a prefetch by ids and its use, negative since it is of every second line, where a cache holds
-        the table of ``size`` bytes. Rows of fewer than two lines want none in the second level.
+        """Rows between a prefetch of every second line by ids and its use, where a cache holds the table of ``size``
+        bytes; 0 for none. Rows of fewer than two lines want none in the second level.
         """
         none = size <= FIRST_LEVEL or (size <= near_bytes and row_bytes < WIDE // 2)
-        return 0 if none else -self.cached_rows_ahead
+        return 0 if none else self.cached_rows_ahead
 
     def both_ahead(self, row_bytes, shared):
-        """Rows between a prefetch by ids and its use, negative where it is of every second line, since threads have
-        ``shared`` the call; and rows between a second one and its use.
+        """Rows between a prefetch by ids and its use, which is of every second line where threads have ``shared`` the
+        call; and rows between a second one and its use.
         """
-        if shared and self.shared_rows_ahead:
-            return -self.shared_rows_ahead, self.shared_rows_ahead * 5 // 8
+        if shared:
+            return self.shared_rows_ahead, self.shared_rows_ahead * 5 // 8
         far, again = self.ahead(row_bytes), self.again if row_bytes < WIDE else self.wide_again
         return far, min(again, far * 5 // 8)
 

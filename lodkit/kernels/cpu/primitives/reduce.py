@@ -20,7 +20,16 @@ from ....ops.shared.reductions import pad_of, result_dtype
 from .flat_kernels import flat_kernel, flat_logsumexp_kernel
 from .gather import rows_to_read
 from .gradient_kernels import lengths_of, plain, weight_sums
-from .reduce_kernels import TILE, TOO_LONG, divide_rows, extreme_kernel, logsumexp_kernel, sum_kernel
+from .reduce_kernels import (
+    NO_PREFETCH,
+    TILE,
+    TOO_LONG,
+    Prefetch,
+    divide_rows,
+    extreme_kernel,
+    logsumexp_kernel,
+    sum_kernel,
+)
 from .select_kernels import argreduce_kernel, end_kernel
 
 WIDTHS = (128, 64, 32, 16, 4, 1)
@@ -69,9 +78,11 @@ def reduce_rows(reduce, values, ids, weights, padding_idx, offsets, pad, out, un
                 ids_in_range(ids, len(values))
             _reduce_tiles(reduce, values, ids, weights, padding_idx, offsets, tiles, tile_offsets, pad, out)
             return
-    whole = rows * columns >= settings.parallel_from and columns * values.itemsize <= tuning.strip_bytes
+    gather, size = ids is not None, rows * columns
+    whole = size >= settings.parallel_from and columns * values.itemsize <= tuning.strip_bytes
+    prefetch, fetch, near = rows_ahead(reduce, size, values, columns, gather)
     kernel, divisor, finds, line = _kernel(
-        reduce, columns, ids is not None, weights is not None, padding_idx is not None, whole
+        reduce, columns, gather, weights is not None, padding_idx is not None, whole, prefetch
     )
     if unchecked and not finds:
         ids_in_range(ids, len(values))
@@ -81,28 +92,31 @@ def reduce_rows(reduce, values, ids, weights, padding_idx, offsets, pad, out, un
     flat = NO_IDS if ids is None else ids
     weights = NO_WEIGHTS if weights is None else weights
     padding = -1 if padding_idx is None else padding_idx
-    sizes = chunk, settings.block_rows, *rows_ahead(reduce, rows * columns, values, columns, ids is not None)
-    work = out.size if reduce in ENDS else rows * columns
-    bad = kernel(work, values, flat, weights, padding, offsets, pad, divisor, *sizes, out)
+    work, block = out.size if reduce in ENDS else size, settings.block_rows
+    bad = kernel(work, values, flat, weights, padding, offsets, pad, divisor, chunk, block, fetch, near, out)
     if bad and unchecked:
         ids_in_range(ids, len(values))
 
 
 def rows_ahead(reduce, size, values, columns, gather):
-    """Rows between the prefetch of a row and its use, in a reduction of ``size`` numbers, and between a second prefetch
-    and its use; 0 for none. The first is negative for a prefetch of every second line.
+    """How a reduction of ``size`` numbers prefetches, the rows between that and the use of a row, and those between a
+    second prefetch and its use.
     """
     nbytes, near_bytes = values.nbytes, settings.near_bytes
     if size < settings.fetch_from or (nbytes <= near_bytes and not gather):
-        return 0, 0
-    row_bytes = min(columns * values.itemsize, tuning.strip_bytes)
+        return NO_PREFETCH, 0, 0
+    row_bytes, near = min(columns * values.itemsize, tuning.strip_bytes), 0
+    shared = cached = False
     if not gather:
         by_passes = reduce in ("logsumexp", "logmeanexp")  # 16 rows ahead took 1.13 of the time (znver4)
-        return (0 if by_passes else tuning.rows_in_order) or tuning.ahead(row_bytes), 0
-    if nbytes <= max(near_bytes, settings.mid_bytes):
-        return tuning.cached_ahead(row_bytes, nbytes, near_bytes), 0
-    shared = row_bytes >= SHARED and size >= settings.parallel_from and get_num_threads() > 1
-    return tuning.both_ahead(row_bytes, shared)
+        fetch = (0 if by_passes else tuning.rows_in_order) or tuning.ahead(row_bytes)
+    elif nbytes <= max(near_bytes, settings.mid_bytes):
+        cached, fetch = True, tuning.cached_ahead(row_bytes, nbytes, near_bytes)
+    else:
+        wide = row_bytes >= SHARED and size >= settings.parallel_from and get_num_threads() > 1
+        shared = wide and tuning.shared_rows_ahead > 0
+        fetch, near = tuning.both_ahead(row_bytes, shared)
+    return (Prefetch(tuning.level, cached or shared, near > 0), fetch, near) if fetch else (NO_PREFETCH, 0, 0)
 
 
 def _reduce_tiles(reduce, values, ids, weights, padding_idx, offsets, tiles, tile_offsets, pad, out):
@@ -126,7 +140,7 @@ def width_of(columns):
 
 
 @functools.lru_cache(1024)
-def _kernel(reduce, columns, gather, weighted, padded, whole):
+def _kernel(reduce, columns, gather, weighted, padded, whole, prefetch):
     """Kernel of a reduction, its Divisor, whether it finds bad ids, and whether it takes arrays of one dimension.
 
     One of ``whole`` rows takes one strip each.
@@ -138,12 +152,13 @@ def _kernel(reduce, columns, gather, weighted, padded, whole):
     if columns == 1 and not gather and reduce == "logsumexp":
         return flat_logsumexp_kernel(), divisor, False, True
     if reduce == "logsumexp":
-        return logsumexp_kernel(width, gather, padded), divisor, False, False
+        return logsumexp_kernel(width, gather, padded, prefetch), divisor, False, False
     if columns == 1 and not gather and not weighted:
         return flat_kernel(reduce), divisor, False, True
     if REDUCERS[reduce].start is not None:
-        return sum_kernel(reduce, width, gather, weighted, padded, weighted and divisor != 0), divisor, True, False
-    return extreme_kernel(reduce, width, gather, padded), divisor, False, False
+        divides = weighted and divisor != 0
+        return sum_kernel(reduce, width, gather, weighted, padded, divides, prefetch), divisor, True, False
+    return extreme_kernel(reduce, width, gather, padded, prefetch), divisor, False, False
 
 
 def reduce_with_index(reduce, values, offsets, pad_value, out=None):
@@ -165,7 +180,7 @@ def argreduce_rows(reduce, values, ids, padding_idx, offsets, shape):
 
 
 @functools.lru_cache(1024)
-def _plan(kind, columns, reduce, asked, pad_value, weights, gather, padded, few):
+def _plan(kind, columns, reduce, asked, pad_value, weights, gather, padded, few, prefetch):
     """Type of the result, pad value, kernel, Divisor, whether it finds bad ids, and whether it takes one dimension.
 
     None for other types. For ``few`` rows the kernel is the compiled code itself, without a check of types by Numba:
@@ -175,7 +190,7 @@ def _plan(kind, columns, reduce, asked, pad_value, weights, gather, padded, few)
         return None
     dtype, pad = result_of(kind, reduce, asked, pad_value)
     whole = not few and columns * kind.itemsize <= tuning.strip_bytes
-    kernel, divisor, finds, line = _kernel(reduce, columns, gather, weights is not None, padded, whole)
+    kernel, divisor, finds, line = _kernel(reduce, columns, gather, weights is not None, padded, whole, prefetch)
     if few:
         shape, weights = 0 if line else (0, columns), NO_WEIGHTS if weights is None else np.empty(0, weights)
         values, out = np.empty(shape, kind), np.empty(shape, dtype)
@@ -204,10 +219,11 @@ def reduce_into(values, ids, weights, padding_idx, offsets, reduce, pad_value, o
     if out is None and segments and 0 < ndim < 3 and values.flags.num & ALIGNED == ALIGNED:
         columns = shape[1] if ndim == 2 else 1
         size = segments * columns if reduce in ENDS else values.size if ids is None else ids.size * columns
-        few, padding = size < settings.parallel_from, -1 if padding_idx is None else padding_idx
-        plan = _plan(
-            values.dtype, columns, reduce, dtype, pad_value, kind, ids is not None, padding_idx is not None, few
-        )
+        few, gather, padded = size < settings.parallel_from, ids is not None, padding_idx is not None
+        padding, prefetch, fetch, near = padding_idx if padded else -1, NO_PREFETCH, 0, 0
+        if size >= settings.fetch_from:
+            prefetch, fetch, near = rows_ahead(reduce, size, values, columns, gather)
+        plan = _plan(values.dtype, columns, reduce, dtype, pad_value, kind, gather, padded, few, prefetch)
     if plan is None:
         return _reduce(values, ids, weights, padding_idx, offsets, reduce, pad_value, out, dtype, unchecked)
     result, pad, kernel, divisor, finds, line = plan
@@ -228,9 +244,6 @@ def reduce_into(values, ids, weights, padding_idx, offsets, reduce, pad_value, o
     elif ndim == 1:
         table, target = values[:, None], made[:, None]
     flat, factors = NO_IDS if ids is None else ids, NO_WEIGHTS if weights is None else weights
-    fetch = near = 0
-    if size >= settings.fetch_from:
-        fetch, near = rows_ahead(reduce, size, values, columns, ids is not None)
     if few:
         wrong = kernel(table, flat, factors, padding, offsets, pad, divisor, chunk, block, fetch, near, target)
     else:
@@ -252,7 +265,7 @@ def reduce_few(values, ids, offsets, reduce, pad_value, dtype):
     size = ids.size * columns if gather else values.size
     if not 0 < size < settings.fetch_from or segments * columns >= MANY:
         return None
-    plan = _plan(values.dtype, columns, reduce, dtype, pad_value, None, gather, False, True)
+    plan = _plan(values.dtype, columns, reduce, dtype, pad_value, None, gather, False, True, NO_PREFETCH)
     if plan is None or plan[5] or (gather and not plan[4]):
         return None
     result, pad, kernel, divisor, _, _ = plan

@@ -9,13 +9,13 @@ the rows they start at. Each call says by what to divide (``Divisor``).
 from __future__ import annotations
 
 import functools
+from typing import NamedTuple
 
 import numpy as np
 
 from ....jit import jitable, njit, parallel_kernel, prange, segments_in, simd
 from ....jit.reducers import REDUCERS, Divisor, root_of
-from ....jit.tuning import tuning
-from .templates import fill, length_of, segment_kernel
+from .templates import fill, segment_kernel
 
 #: Functions of vectors and numbers, of which Numba makes one version without reference counts.
 uncounted = jitable(inline=True, nrt=False)
@@ -23,31 +23,53 @@ TILE = 16  # chunks in a tile of a long segment
 BAD_IDS, TOO_LONG = 1, 2
 
 
-@functools.cache
-def _access(width, gather, level):
-    """Row of the i-th value, and a prefetch of the value ``fetch`` rows later, which must be there (``_rows_left``).
+class Prefetch(NamedTuple):
+    """How a kernel prefetches rows. Each way has a kernel of its own: to test for it in every segment and row, and the
+    registers for that, took a tenth to a third of the time of bags in the caches (znver5).
 
-    By ids, the value ``near`` rows later is prefetched once more; where ``fetch`` is negative, the one so many rows
-    later is prefetched by every second line alone. Nothing is prefetched if these are 0: to prefetch what the
-    second-level cache holds takes a third of the time of bags and sums (emeraldrapids). ``gather`` says that rows go by
-    ids: such a row may begin amid a cache line, and the line that it ends in is fetched too. (To find that out per call
-    took longer: 20 us behind a table that fills the caches.)
+    Attributes
+    ----------
+    level : int
+        LLVM's number of the cache that rows are prefetched into; 0 for no prefetch. To prefetch what the second-level
+        cache holds takes a third of the time of bags and sums (emeraldrapids).
+    alternate : bool
+        Prefetch every second line of a row by its id.
+    again : bool
+        Prefetch all lines of a row by its id once more, nearer to its use.
     """
+
+    level: int = 0
+    alternate: bool = False
+    again: bool = False
+
+
+NO_PREFETCH = Prefetch()
+
+
+@functools.cache
+def _access(width, gather, prefetch):
+    """Row of the i-th value, and a prefetch of the value ``fetch`` rows later, which must be there (``_rows_left``),
+    and of the one ``near`` rows later.
+
+    ``gather`` says that rows go by ids: such a row may begin amid a cache line, and the line that it ends in is fetched
+    too. (To find that out per call took longer: 20 us behind a table that fills the caches.)
+    """
+    level, alternate, again = prefetch
 
     @uncounted
     def row_of(values, ids, i, j, fetch, near):
-        if fetch:
+        if level:
             simd.prefetch_lanes(values, i + fetch, j, width, False, level)
         return i
 
     @uncounted
     def gathered_row_of(values, ids, i, j, fetch, near):
         simd.rolled()
-        if fetch > 0:
+        if alternate:
+            simd.prefetch_alternate(values, ids[np.uint64(i + fetch)], j, width, level)
+        elif level:
             simd.prefetch_lanes(values, ids[np.uint64(i + fetch)], j, width, True, level)
-        elif fetch:
-            simd.prefetch_alternate(values, ids[np.uint64(i - fetch)], j, width, level)
-        if near:
+        if again:
             simd.prefetch_lanes(values, ids[np.uint64(i + near)], j, width, True, level)
         return ids[np.uint64(i)]
 
@@ -55,8 +77,8 @@ def _access(width, gather, level):
 
 
 @functools.cache
-def _rows_left(gather):
-    """Rows ahead, or as many as there are behind a block of a segment, if those are fewer; the sign of ``fetch`` stays.
+def _rows_left(gather, prefetch):
+    """Rows ahead, or as many as there are behind a block of a segment, if those are fewer.
 
     Clamped row by row, bags of 16 to 48 columns took 1.1 to 1.25 of the time (znver5); by the whole segment, a long one
     would end in rows that nobody prefetched.
@@ -64,16 +86,18 @@ def _rows_left(gather):
 
     @uncounted
     def rows_left(values, ids, stop, fetch, near):
+        if not prefetch.level:
+            return 0, 0
         left = (len(ids) if gather else len(values)) - stop
-        return max(min(fetch, left), -left), min(near, left)
+        return min(fetch, left), min(near, left)
 
     return rows_left
 
 
 @functools.cache
-def _reader(width, gather, padded, level):
+def _reader(width, gather, padded, prefetch):
     """Reader of W columns of the row of the i-th value: zeros of a padding row."""
-    row_of = _access(width, gather, level)
+    row_of = _access(width, gather, prefetch)
 
     @uncounted
     def read(values, ids, padding, i, j, fetch, near):
@@ -87,17 +111,18 @@ def _reader(width, gather, padded, level):
 
 
 @functools.cache
-def _sums(reducer, width, gather, weighted, padded, level):
+def _sums(reducer, width, gather, weighted, padded, prefetch):
     """The sum of W columns from j on: of a block of rows in the type of the values, of more in double precision.
 
     Or the product: what the reducer's steps give. A padding row reads as zeros. Ids outside the table are left out and
     counted here, where they are read anyway: a pass before took 5 % of a bag's time.
     """
-    row_of, step, zero = _access(width, gather, level), simd.STEPS[reducer.step], reducer.start
-    rows_left = _rows_left(gather)
+    row_of, step, zero = _access(width, gather, prefetch), simd.STEPS[reducer.step], reducer.start
+    rows_left = _rows_left(gather, prefetch)
 
     @uncounted
-    def rows_sum(values, ids, weights, padding, start, stop, j, fetch, near):
+    def block_sum(values, ids, weights, padding, start, stop, j, fetch, near):
+        fetch, near = rows_left(values, ids, stop, fetch, near)
         result, bad, i = simd.full(values, width, zero), 0, start
         while i < stop:
             row = row_of(values, ids, i, j, fetch, near)
@@ -113,16 +138,6 @@ def _sums(reducer, width, gather, weighted, padded, level):
                 result = step(result, simd.full(values, width, 0.0))
             i += 1
         return result, bad
-
-    @uncounted
-    def block_sum(values, ids, weights, padding, start, stop, j, fetch, near):
-        """Three loops, not three tests in every row: 0.7 to 0.9 of the time in tables of the caches (znver5)."""
-        fetch, near = rows_left(values, ids, stop, fetch, near)
-        if gather and near:
-            return rows_sum(values, ids, weights, padding, start, stop, j, fetch, near)
-        if fetch:
-            return rows_sum(values, ids, weights, padding, start, stop, j, fetch, 0)
-        return rows_sum(values, ids, weights, padding, start, stop, j, 0, 0)
 
     @jitable(nrt=False)
     def long_sum(values, ids, weights, padding, start, stop, j, block, fetch, near):
@@ -165,15 +180,23 @@ def outside(ids, start, stop, height):
 
 
 @functools.cache
-def sum_kernel(reduce, width, gather, weighted, padded, divides):
+def sum_kernel(reduce, width, gather, weighted, padded, divides, prefetch):
     """Kernel of a reducer that adds up, or multiplies. One block, the usual case, goes around double precision: 1.2
     times faster.
 
     It leaves out segments of more than TILE chunks, and rows that are outside the table. Returns TOO_LONG if there are
     such segments, else BAD_IDS if there are such ids, else 0.
     """
-    block_sum, long_sum = _sums(REDUCERS[reduce], width, gather, weighted, padded, tuning.level)
-    weigh = weight_of if divides else length_of
+    block_sum, long_sum = _sums(REDUCERS[reduce], width, gather, weighted, padded, prefetch)
+
+    @uncounted
+    def quotient(total, weight, offsets, s, divisor):
+        """Of a total and its weight. A length is read here: LLVM would take the root of one that is known before out of
+        the loop of strips, and a sum of 8 columns would take 1.2 of the time for it.
+        """
+        if divisor == Divisor.NOTHING:
+            return total
+        return divided(total, weight if divides else float(offsets[s + 1] - offsets[s]), divisor)
 
     @parallel_kernel  # as the body of a segment_kernel it takes 3 % more time, and a quarter more to compile
     def kernel(values, ids, weights, padding, offsets, pad, divisor, chunk, block, fetch, near, out):
@@ -184,7 +207,7 @@ def sum_kernel(reduce, width, gather, weighted, padded, divides):
                 if stop - start > TILE * chunk:
                     long += 1
                     continue
-                weight = weigh(weights, start, stop)
+                weight = weight_of(weights, start, stop) if divides else 1.0
                 if start == stop or weight == 0:
                     if gather:
                         bad += outside(ids, start, stop, len(values))
@@ -194,11 +217,11 @@ def sum_kernel(reduce, width, gather, weighted, padded, divides):
                     j = min(at, columns - width)
                     if stop - start <= block:
                         total, more = block_sum(values, ids, weights, padding, start, stop, j, fetch, near)
-                        simd.store(out, s, j, divided(total, weight, divisor))
+                        simd.store(out, s, j, quotient(total, weight, offsets, s, divisor))
                     else:
                         given = values, ids, weights, padding, start, stop, j, block, fetch, near
                         double, more = long_sum(*given)
-                        simd.store(out, s, j, divided(double, weight, divisor))
+                        simd.store(out, s, j, quotient(double, weight, offsets, s, divisor))
                     bad += more
         return TOO_LONG if long else BAD_IDS if bad else 0
 
@@ -206,13 +229,13 @@ def sum_kernel(reduce, width, gather, weighted, padded, divides):
 
 
 @functools.cache
-def extreme_kernel(reduce, width, gather, padded):
+def extreme_kernel(reduce, width, gather, padded, prefetch):
     """Kernel of max and min, which divide by nothing."""
-    read, step = _reader(width, gather, padded, tuning.level), simd.STEPS[REDUCERS[reduce].step]
-    rows_left = _rows_left(gather)
+    read, step = _reader(width, gather, padded, prefetch), simd.STEPS[REDUCERS[reduce].step]
+    read_only, rows_left = _reader(width, gather, padded, NO_PREFETCH), _rows_left(gather, prefetch)
 
     def body(s, start, stop, j, weight, values, ids, weights, padding, divisor, block, fetch, near, out):
-        best = read(values, ids, padding, start, j, 0, 0)
+        best = read_only(values, ids, padding, start, j, 0, 0)
         for first in range(start + 1, stop, block):
             last = min(first + block, stop)
             ahead, then = rows_left(values, ids, last, fetch, near)
@@ -224,14 +247,14 @@ def extreme_kernel(reduce, width, gather, padded):
 
 
 @functools.cache
-def logsumexp_kernel(width, gather, padded):
+def logsumexp_kernel(width, gather, padded, prefetch):
     """Kernel of logsumexp, and of logmeanexp where it divides: the maximum first, then the exponentials that it shifts;
     the rows are in cache by then.
 
     A NaN may be passed over by the maximum: its exponential brings it back. An id that another thread has put outside
     the table since it was checked is left out: a branch, where clamping it in both passes took 1.03 times as long.
     """
-    row_of, rows_left = _access(width, gather, tuning.level), _rows_left(gather)
+    row_of, rows_left = _access(width, gather, prefetch), _rows_left(gather, prefetch)
 
     @uncounted
     def read(values, ids, padding, i, j, ahead, then):
