@@ -36,10 +36,11 @@ for kernel in (load, store, load_first, store_first, copy, stream):
             refused.append((i, j))
     print(kernel.__name__, refused)
 
-def codes(a, b, i, j): simd.store_codes(b, i, j, simd.load_codes(a, 0, 0, 4, 4), 4)
-def load_codes(a, b, i, j): simd.store_codes(b, 0, 0, simd.load_codes(a, i, j, 4, 4), 4)
+def codes(a, b, i, j): simd.store_codes(b, i, j, simd.load_packed(a, 0, 0, 4, 4, 1.0, 0.0), 4)
+def load_packed(a, b, i, j): simd.store_codes(b, 0, 0, simd.load_packed(a, i, j, 4, 4, 1.0, 0.0), 4)
+def load_params(a, b, i, j): simd.store_codes(b, 0, 0, simd.load_params(a, i, j, 4), 8)
 packed = np.zeros((5, 8), np.uint8)
-for kernel in (codes, load_codes):
+for kernel in (codes, load_packed, load_params):
     if kernel.__name__ not in sys.argv:
         continue
     compiled, refused = njit(kernel), []
@@ -78,7 +79,8 @@ EXPECTED = {
     "copy": OUTSIDE,
     "stream": OUTSIDE,
     "codes": [(1, 5), (2, 0), (-1, 0)],
-    "load_codes": [(1, 5), (2, 0), (-1, 0)],
+    "load_packed": [(1, 5), (2, 0), (-1, 0)],
+    "load_params": [(1, 5), (2, 0), (-1, 0)],
 }
 
 

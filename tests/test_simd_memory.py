@@ -78,7 +78,7 @@ def test_codes_are_unpacked_and_packed(bits, size):
     each = 8 // bits
 
     def kernel(rows, floats, again):
-        codes = simd.load_codes(rows, 0, 3, size, bits)
+        codes = simd.load_packed(rows, 0, 3, size, bits, 1.0, 0.0)
         simd.store(floats, 0, 0, codes)
         simd.store(floats, 1, 0, simd.transpose(codes, each))
         simd.store_codes(again, 0, 3, codes, bits)
@@ -94,6 +94,42 @@ def test_codes_are_unpacked_and_packed(bits, size):
     np.testing.assert_array_equal(*results)
     in_order = [rows[0, 3 + k * bits // 8] >> k * bits % 8 & 2**bits - 1 for k in range(size * each)]
     np.testing.assert_array_equal(floats[1], in_order)
+
+
+@pytest.mark.jit
+@pytest.mark.parametrize("bits", [4, 2])
+@pytest.mark.parametrize(("scale", "bias"), [(0.1, -0.7), (3e-39, 1e-40), (np.inf, 1.0), (np.nan, 0.0)])
+def test_codes_that_are_looked_up_give_the_numbers_of_the_formula(bits, scale, bias):
+    """Of 16 bytes and more; of fewer there are no vectors to look up."""
+    each = 8 // bits
+
+    def load(rows, scale, bias, out):
+        simd.store(out, 0, 0, simd.transpose(simd.load_packed(rows, 0, 0, 32, bits, scale, bias), each))
+
+    def load_four(rows, scale, bias, out):
+        for j in range(0, 32, 4):
+            part = simd.transpose(simd.load_packed(rows, 0, j, 4, bits, scale, bias), each)
+            simd.store(out, 0, j * each, part)
+
+    rows = np.random.default_rng(0).integers(0, 256, (1, 32)).astype(np.uint8)
+    found = np.zeros((2, 1, 32 * each), np.float32)
+    for out, run in zip(found, (load, load_four), strict=True):
+        njit(run)(rows, np.float32(scale), np.float32(bias), out)
+    np.testing.assert_array_equal(*found)
+
+
+@pytest.mark.parametrize("bits", [8, 4])
+def test_scale_and_bias_are_read_where_they_stand(bits):
+    def load(rows, out):
+        simd.store(out, 0, 0, simd.load_params(rows, 1, 3, bits))
+
+    kind = np.float32 if bits == 8 else np.float16
+    pair, rows = np.array([0.1, -7.5], kind), np.full((3, 16), 255, np.uint8)
+    rows[1, 3 : 3 + pair.nbytes] = pair.view(np.uint8)
+    for run in (load, njit(load)):
+        out = np.zeros((1, 2), np.float32)
+        run(rows, out)
+        np.testing.assert_array_equal(out[0], pair.astype(np.float32))
 
 
 @pytest.mark.parametrize("width", [1, 16])

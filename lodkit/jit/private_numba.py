@@ -176,6 +176,11 @@ def converts_halves(context):
     return not triple.startswith(("x86_64", "i686")) or "+f16c" in features
 
 
+def permutes(context):
+    """True if the target has the instruction that puts 16 lanes of floats in any order (AVX-512)."""
+    return isinstance(context, CPUContext) and "+avx512f" in target_of(context.codegen())[2]
+
+
 def is_storable(result):
     """True if compiled code holds no address of this process."""
     return not result.library.has_dynamic_globals and all(lifted.can_cache for lifted in result.lifted)

@@ -101,15 +101,23 @@ def lane(vector, k):
     return vector[k]
 
 
-def load_codes(rows, i, j, size, bits):
-    """The codes in the bytes ``rows[i, j : j + size]``, as float32: the lowest bits of all bytes, then the next."""
+def load_packed(rows, i, j, size, bits, scale, bias):
+    """``code * scale + bias`` of the codes in the bytes ``rows[i, j : j + size]``: the lowest bits of all bytes, then
+    the next.
+    """
     packed = rows[i, j : j + size]
     codes = [packed >> np.uint8(shift) & np.uint8(2**bits - 1) for shift in range(0, 8, bits)]
-    return np.concatenate(codes).astype(np.float32)
+    return fma(np.concatenate(codes).astype(np.float32), np.float32(scale), np.float32(bias))
+
+
+def load_params(rows, i, j, bits):
+    """The scale and the bias that begin in byte ``rows[i, j]``: float32 where codes have 8 bits, else float16."""
+    kind = np.dtype(np.float32 if bits == 8 else np.float16)
+    return rows[i, j : j + 2 * kind.itemsize].view(kind).astype(np.float32)
 
 
 def store_codes(rows, i, j, codes, bits):
-    """Write codes, whole numbers below ``2**bits``, as ``load_codes`` reads them."""
+    """Write codes, whole numbers below ``2**bits``, in the order of ``load_packed``."""
     parts = codes.astype(np.uint8).reshape(8 // bits, -1)
     packed = [part << np.uint8(bits * k) for k, part in enumerate(parts)]
     rows[i, j : j + parts.shape[1]] = np.bitwise_or.reduce(packed)
@@ -261,7 +269,7 @@ _LANES = "load store full like widen narrow low high evens odds paired lane add 
 for _module, _names in (
     (intrinsics, f"{_LANES} load_first store_first rolled"),
     (memory, "copy stream settle prefetch prefetch_lanes prefetch_alternate"),
-    (bitpack, "load_codes store_codes transpose half"),
+    (bitpack, "load_packed load_params store_codes transpose half"),
     (vector_math, "mul_rounded sqrt exp sigmoid tanh erfc log finite all_finite unless_minus_inf if_positive"),
 ):
     for _name in _names.split():

@@ -4,40 +4,99 @@ from __future__ import annotations
 
 from llvmlite import ir
 from numba import types
+from numba.core import cgutils
 from numba.extending import intrinsic
 
-from ..private_numba import converts_halves
+from ..private_numba import converts_halves, permutes
 from . import halves
 from .bounds import check_lanes
-from .vectors import Vector, pointer_to, shuffled
+from .vectors import SMALL, Vector, convert, pointer_to, shuffled, splat
+
+WORD = ir.IntType(32)
 
 
 def _each(vector, number):
     return ir.Constant(vector, [number] * vector.count)
 
 
+def _fma(builder, codes, scale, bias):
+    count = codes.type.count
+    product = builder.fmul(codes, splat(builder, scale, count), flags=("contract",))
+    return builder.fadd(product, splat(builder, bias, count), flags=("contract",))
+
+
+def _table(builder, bits, scale, bias):
+    """A function of words to numbers, which looks them up by the lowest four bits among all that there are.
+
+    Bags of 4 bits in the caches take 0.9 of the time of ``_formula``, of 2 bits 0.85 (znver5).
+    """
+    lanes = ir.VectorType(ir.FloatType(), SMALL)
+    table = _fma(builder, ir.Constant(lanes, [k % 2**bits for k in range(SMALL)]), scale, bias)
+    kind = ir.FunctionType(lanes, [lanes, ir.VectorType(WORD, SMALL)])
+    permute = cgutils.get_or_insert_function(builder.module, kind, "llvm.x86.avx512.permvar.sf.512")
+    return lambda words: builder.call(permute, [table, words])
+
+
+def _formula(builder, bits, scale, bias):
+    """A function of words to the numbers of their lowest bits."""
+
+    def run(words):
+        codes = builder.and_(words, _each(words.type, 2**bits - 1)) if bits < 8 else words
+        return _fma(builder, builder.sitofp(codes, ir.VectorType(ir.FloatType(), words.type.count)), scale, bias)
+
+    return run
+
+
+def _words(context, builder, rows, args, size):
+    """Bytes, each in a word: vectors of at most 16."""
+    check_lanes(context, builder, rows, args, size)
+    start = pointer_to(context, builder, rows, *args[:3], ir.IntType(8))
+    for at in range(0, size, SMALL):
+        kind = ir.VectorType(ir.IntType(8), min(SMALL, size - at))
+        packed = builder.load(builder.bitcast(builder.gep(start, [WORD(at)]), kind.as_pointer()))
+        packed.align = 1
+        yield builder.zext(packed, ir.VectorType(WORD, kind.count))
+
+
 @intrinsic(prefer_literal=True)
-def load_codes(typing, rows, i, j, size, bits):
+def load_packed(typing, rows, i, j, size, bits, scale, bias):
     size, bits = size.literal_value, bits.literal_value
     lanes = Vector(types.float32, size * 8 // bits)
 
     def generate(context, builder, signature, args):
-        bytes_, words = ir.VectorType(ir.IntType(8), size), ir.VectorType(ir.IntType(32), size)
-        check_lanes(context, builder, rows, args, size)
-        packed = builder.load(pointer_to(context, builder, rows, *args[:3], bytes_))
-        packed.align = 1
-        packed = builder.zext(packed, words)
-        parts = []
-        for shift in range(0, 8, bits):
-            part = builder.lshr(packed, _each(words, shift)) if shift else packed
-            part = builder.and_(part, _each(words, 2**bits - 1)) if bits < 8 else part
-            parts.append(builder.sitofp(part, ir.VectorType(ir.FloatType(), size)))
+        line = (context.cast(builder, args[k], signature.args[k], types.float32) for k in (5, 6))
+        words = [*_words(context, builder, rows, args, size)]
+        by_table = bits < 8 and size % SMALL == 0 and permutes(context)
+        number_of = (_table if by_table else _formula)(builder, bits, *line)
+        shifted = (
+            builder.lshr(word, _each(word.type, shift)) if shift else word
+            for shift in range(0, 8, bits)
+            for word in words
+        )
+        parts = [*map(number_of, shifted)]
         while len(parts) > 1:
             both = range(2 * parts[0].type.count)
             parts = [shuffled(builder, *parts[k : k + 2], list(both)) for k in range(0, len(parts), 2)]
         return parts[0]
 
-    return lanes(rows, i, j, types.literal(size), types.literal(bits)), generate
+    return lanes(rows, i, j, types.literal(size), types.literal(bits), scale, bias), generate
+
+
+@intrinsic(prefer_literal=True)
+def load_params(typing, rows, i, j, bits):
+    memory, size = (ir.IntType(16), 2) if bits.literal_value < 8 else (ir.FloatType(), 4)
+
+    def generate(context, builder, signature, args):
+        check_lanes(context, builder, rows, args, 2 * size)
+        start = pointer_to(context, builder, rows, *args[:3], memory)
+        pair = ir.Constant(ir.VectorType(memory, 2), ir.Undefined)
+        for k in range(2):  # numbers of their own, which instructions broadcast as they load them
+            value = builder.load(builder.gep(start, [WORD(k)]))
+            value.align = 1
+            pair = builder.insert_element(pair, value, WORD(k))
+        return convert(context, builder, pair, ir.VectorType(ir.FloatType(), 2))
+
+    return Vector(types.float32, 2)(rows, i, j, bits), generate
 
 
 @intrinsic(prefer_literal=True)
@@ -46,8 +105,8 @@ def store_codes(typing, rows, i, j, codes, bits):
     size = codes.width * bits // 8
 
     def generate(context, builder, signature, args):
-        words = ir.VectorType(ir.IntType(32), size)
-        numbers = builder.fptosi(args[3], ir.VectorType(ir.IntType(32), codes.width))
+        words = ir.VectorType(WORD, size)
+        numbers = builder.fptosi(args[3], ir.VectorType(WORD, codes.width))
         packed = ir.Constant(words, None)
         for k in range(8 // bits):
             part = shuffled(builder, numbers, numbers, list(range(k * size, (k + 1) * size)))
@@ -79,9 +138,9 @@ def half(typing, a):
         if not native:
             return halves.widened(builder, halves.rounded(builder, result, native), native)
         for k in range(a.width):  # one by one: NVVM compiles no vectors of halves
-            lane = builder.extract_element(args[0], ir.IntType(32)(k))
+            lane = builder.extract_element(args[0], WORD(k))
             lane = builder.fpext(builder.fptrunc(lane, ir.HalfType()), ir.FloatType())
-            result = builder.insert_element(result, lane, ir.IntType(32)(k))
+            result = builder.insert_element(result, lane, WORD(k))
         return result
 
     return a(a), generate

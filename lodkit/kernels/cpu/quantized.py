@@ -12,11 +12,11 @@ import numpy as np
 
 from ...arrays import matrix, native
 from ...jit import jitable, parallel_kernel, prange, segments_in, settings, simd
-from ...jit.tuning import tuning
 from ..common.codes import coder, greedy, grid
 from .primitives.gather import NO_WEIGHTS
 from .primitives.gradients import NO_IDS
-from .primitives.reduce_kernels import weight_of
+from .primitives.reduce import rows_ahead
+from .primitives.reduce_kernels import access, rows_left_by, uncounted, weight_of
 from .primitives.templates import fill
 
 STRIP = 64  # lanes of a vector that is used once
@@ -83,91 +83,95 @@ def quantize_kernel(bits, width, searches=False):
     return kernel
 
 
+def _params_bytes(bits):
+    """Bytes of the scale and bias behind the codes of a row."""
+    return 8 if bits == 8 else 4
+
+
 @functools.cache
 def dequantize_kernel(bits, width):
     """Unpack rows: those at ids if any, else all; ``padding`` reads as zeros."""
-    each, size = 8 // bits, width * bits // 8
+    each, size, behind = 8 // bits, width * bits // 8, _params_bytes(bits)
 
     @parallel_kernel
-    def kernel(rows, params, ids, padding, out):
+    def kernel(rows, ids, padding, out):
         columns = out.shape[1]
         for s in prange(len(out)):
             row = ids[s] if len(ids) else s
             row = row if np.uint64(row) < np.uint64(len(rows)) else 0  # another thread wrote it since
-            pair = simd.load(params, row, 0, 2)
+            pair = simd.load_params(rows, row, rows.shape[1] - behind, bits)
             if row == padding:
                 pair = simd.like(pair, 0.0)
             for at in range(0, columns, width):
                 j = min(at, columns - width)
-                x = simd.load_codes(rows, row, j // each, size, bits)
-                x = simd.fma(x, simd.like(x, simd.lane(pair, 0)), simd.like(x, simd.lane(pair, 1)))
+                x = simd.load_packed(rows, row, j // each, size, bits, simd.lane(pair, 0), simd.lane(pair, 1))
                 simd.store(out, s, j, simd.transpose(x, each))
 
     return kernel
 
 
-def _sums(bits, width):
+def _sums(bits, width, weighted, padded, prefetch):
     """The sum of W columns from byte j on: of a block of rows in float32, of more in double precision."""
-    size, level = width * bits // 8, tuning.level
-    asked, ahead = size + 8, tuning.ahead(size)  # scale and bias stand behind the codes
+    size, behind = width * bits // 8, _params_bytes(bits)
+    row_of, rows_left = access(size + behind, True, prefetch), rows_left_by(True, prefetch)
 
-    @jitable(inline=True)
-    def block_sum(rows, params, ids, weights, padding, start, stop, j, out):
-        total = simd.full(out, width, 0.0)
-        for i in range(start, stop):
-            simd.rolled()
-            if ahead:
-                later = ids[np.uint64(min(i + ahead, len(ids) - 1))]
-                simd.prefetch_lanes(rows, later, j, asked, True, level)  # a row seldom starts where a cache line does
-            row = ids[np.uint64(i)]  # an unsigned index is not looked at for a negative one: 0.92 of the time
-            if np.uint64(row) >= np.uint64(len(rows)) or row == padding:  # another thread wrote it since
-                continue
-            pair = simd.load(params, row, 0, 2)
-            scale, bias = simd.lane(pair, 0), simd.lane(pair, 1)
-            if len(weights):
-                scale, bias = scale * weights[i], bias * weights[i]
-            x = simd.load_codes(rows, row, j, size, bits)
-            total = simd.add(total, simd.fma(x, simd.like(x, scale), simd.like(x, bias)))
+    @uncounted
+    def block_sum(rows, ids, weights, padding, start, stop, j, fetch, near, out):
+        fetch, near = rows_left(rows, ids, stop, fetch, near)
+        total, i = simd.full(out, width, 0.0), start
+        while i < stop:
+            row = row_of(rows, ids, i, j, fetch, near)
+            there = np.uint64(row) < np.uint64(len(rows))  # another thread may have written it since
+            if there and not (padded and row == padding):
+                pair = simd.load_params(rows, row, rows.shape[1] - behind, bits)
+                scale, bias = simd.lane(pair, 0), simd.lane(pair, 1)
+                if weighted:
+                    scale, bias = scale * weights[i], bias * weights[i]
+                total = simd.add(total, simd.load_packed(rows, row, j, size, bits, scale, bias))
+            i += 1
         return total
 
-    @jitable
-    def long_sum(rows, params, ids, weights, padding, start, stop, j, block, out):
+    @jitable(nrt=False)
+    def long_sum(rows, ids, weights, padding, start, stop, j, block, fetch, near, out):
         total = simd.widen(simd.full(out, width, 0.0))
         for first in range(start, stop, block):
             last = min(first + block, stop)
-            total = simd.add(total, simd.widen(block_sum(rows, params, ids, weights, padding, first, last, j, out)))
+            part = block_sum(rows, ids, weights, padding, first, last, j, fetch, near, out)
+            total = simd.add(total, simd.widen(part))
         return total
 
     return block_sum, long_sum
 
 
 @functools.cache
-def bag_kernel(bits, width):
+def bag_kernel(bits, width, weighted, padded, prefetch):
     """Look up and pool. A bag of one block, the usual case, skips double precision."""
-    each, (block_sum, long_sum) = 8 // bits, _sums(bits, width)
+    each, (block_sum, long_sum) = 8 // bits, _sums(bits, width, weighted, padded, prefetch)
 
     @jitable
     def put(out, s, j, total, divisor):
-        simd.store(out, s, j, simd.transpose(simd.div(total, simd.like(total, divisor)), each))
+        if divisor != 1.0:
+            total = simd.div(total, simd.like(total, divisor))
+        simd.store(out, s, j, simd.transpose(total, each))
 
     @parallel_kernel
-    def kernel(rows, params, ids, weights, padding, offsets, divides, pad, chunk, block, out):
+    def kernel(rows, ids, weights, padding, offsets, divides, pad, chunk, block, fetch, near, out):
         columns = out.shape[1]
         for c in prange(offsets[-1] // chunk + 1):
             for s in segments_in(offsets, chunk, c):
                 start, stop, divisor = offsets[s], offsets[s + 1], 1.0
                 if divides:
-                    divisor = weight_of(weights, start, stop) if len(weights) else float(stop - start)
+                    divisor = weight_of(weights, start, stop) if weighted else float(stop - start)
                 if start == stop or divisor == 0:
                     fill(out, s, pad)
                     continue
                 for at in range(0, columns, width):
                     j = min(at, columns - width)
-                    taken = rows, params, ids, weights, padding, start, stop, j // each
+                    taken = rows, ids, weights, padding, start, stop, j // each
                     if stop - start <= block:
-                        put(out, s, j, block_sum(*taken, out), divisor)
+                        put(out, s, j, block_sum(*taken, fetch, near, out), divisor)
                     else:
-                        put(out, s, j, long_sum(*taken, block, out), divisor)
+                        put(out, s, j, long_sum(*taken, block, fetch, near, out), divisor)
 
     return kernel
 
@@ -201,7 +205,7 @@ def unpack(rows, ids, padding_idx, bits, out):
     """Rows at ids, or all of them, as float32."""
     rows, kernel = np.ascontiguousarray(rows), dequantize_kernel(bits, width_of(out.shape[1], bits, STRIP))
     padding = -1 if padding_idx is None else padding_idx
-    kernel(out.size, rows, params_of(rows, bits), NO_IDS if ids is None else ids, padding, out)
+    kernel(out.size, rows, NO_IDS if ids is None else ids, padding, out)
     return out
 
 
@@ -209,10 +213,12 @@ def pool_rows(rows, ids, weights, padding_idx, offsets, pool, pad, bits, out):
     """Add up the rows of every bag, or average them."""
     if out.size:
         rows, work = np.ascontiguousarray(rows), len(ids) * out.shape[1]
-        weights = NO_WEIGHTS if weights is None else np.ascontiguousarray(weights, np.float32)
-        params, padding, divides = params_of(rows, bits), -1 if padding_idx is None else padding_idx, pool == "mean"
-        kernel, chunk, block = bag_kernel(bits, width_of(out.shape[1], bits)), settings.chunk_rows, settings.block_rows
-        kernel(work, rows, params, ids, weights, padding, offsets, divides, pad, chunk, block, out)
+        weighted, padded = weights is not None, padding_idx is not None
+        weights = np.ascontiguousarray(weights, np.float32) if weighted else NO_WEIGHTS
+        prefetch, fetch, near = rows_ahead("sum", work, rows, rows.shape[1], True)
+        kernel = bag_kernel(bits, width_of(out.shape[1], bits), weighted, padded, prefetch)
+        padding, chunk, block = padding_idx if padded else -1, settings.chunk_rows, settings.block_rows
+        kernel(work, rows, ids, weights, padding, offsets, pool == "mean", pad, chunk, block, fetch, near, out)
     return out
 
 

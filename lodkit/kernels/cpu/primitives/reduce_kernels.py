@@ -47,8 +47,8 @@ NO_PREFETCH = Prefetch()
 
 
 @functools.cache
-def _access(width, gather, prefetch):
-    """Row of the i-th value, and a prefetch of the value ``fetch`` rows later, which must be there (``_rows_left``),
+def access(width, gather, prefetch):
+    """Row of the i-th value, and a prefetch of the value ``fetch`` rows later, which must be there (``rows_left_by``),
     and of the one ``near`` rows later.
 
     ``gather`` says that rows go by ids: such a row may begin amid a cache line, and the line that it ends in is fetched
@@ -77,7 +77,7 @@ def _access(width, gather, prefetch):
 
 
 @functools.cache
-def _rows_left(gather, prefetch):
+def rows_left_by(gather, prefetch):
     """Rows ahead, or as many as there are behind a block of a segment, if those are fewer.
 
     Clamped row by row, bags of 16 to 48 columns took 1.1 to 1.25 of the time (znver5); by the whole segment, a long one
@@ -97,7 +97,7 @@ def _rows_left(gather, prefetch):
 @functools.cache
 def _reader(width, gather, padded, prefetch):
     """Reader of W columns of the row of the i-th value: zeros of a padding row."""
-    row_of = _access(width, gather, prefetch)
+    row_of = access(width, gather, prefetch)
 
     @uncounted
     def read(values, ids, padding, i, j, fetch, near):
@@ -117,8 +117,8 @@ def _sums(reducer, width, gather, weighted, padded, prefetch):
     Or the product: what the reducer's steps give. A padding row reads as zeros. Ids outside the table are left out and
     counted here, where they are read anyway: a pass before took 5 % of a bag's time.
     """
-    row_of, step, zero = _access(width, gather, prefetch), simd.STEPS[reducer.step], reducer.start
-    rows_left = _rows_left(gather, prefetch)
+    row_of, step, zero = access(width, gather, prefetch), simd.STEPS[reducer.step], reducer.start
+    rows_left = rows_left_by(gather, prefetch)
 
     @uncounted
     def block_sum(values, ids, weights, padding, start, stop, j, fetch, near):
@@ -232,7 +232,7 @@ def sum_kernel(reduce, width, gather, weighted, padded, divides, prefetch):
 def extreme_kernel(reduce, width, gather, padded, prefetch):
     """Kernel of max and min, which divide by nothing."""
     read, step = _reader(width, gather, padded, prefetch), simd.STEPS[REDUCERS[reduce].step]
-    read_only, rows_left = _reader(width, gather, padded, NO_PREFETCH), _rows_left(gather, prefetch)
+    read_only, rows_left = _reader(width, gather, padded, NO_PREFETCH), rows_left_by(gather, prefetch)
 
     def body(s, start, stop, j, weight, values, ids, weights, padding, divisor, block, fetch, near, out):
         best = read_only(values, ids, padding, start, j, 0, 0)
@@ -254,7 +254,7 @@ def logsumexp_kernel(width, gather, padded, prefetch):
     A NaN may be passed over by the maximum: its exponential brings it back. An id that another thread has put outside
     the table since it was checked is left out: a branch, where clamping it in both passes took 1.03 times as long.
     """
-    row_of, rows_left = _access(width, gather, prefetch), _rows_left(gather, prefetch)
+    row_of, rows_left = access(width, gather, prefetch), rows_left_by(gather, prefetch)
 
     @uncounted
     def read(values, ids, padding, i, j, ahead, then):
