@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import builtins
-import importlib
 import os
 import sys
 
+from . import loading
 from .interpreters import check_interpreter
 
 __version__ = "0.1.0"
@@ -58,7 +58,7 @@ def __getattr__(name):
         # Not the names of Python's functions, abs and sum, and of its module typing: lodkit.sum is there.
         return [name for name in _public() if not hasattr(builtins, name) and name != "typing"]
     if name in _MODULES:
-        return importlib.import_module(f".{name}", __name__)
+        return loading.load(f".{name}", __name__)
     if name.startswith("_"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     if name not in _HOME_OF and name not in _public():
@@ -68,8 +68,8 @@ def __getattr__(name):
         hint = f"; did you mean {', '.join(near)}?" if near else ""
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")
     if name not in _HOME_OF or name in ("OPS", "op", "run", "warmup"):
-        importlib.import_module(".ops", __name__)
-    value = getattr(importlib.import_module(f".{_HOME_OF.get(name, 'ops')}", __name__), name)
+        loading.load(".ops", __name__)
+    value = getattr(loading.load(f".{_HOME_OF.get(name, 'ops')}", __name__), name)
     globals()[name] = value
     return value
 
@@ -85,4 +85,4 @@ def __dir__():
 
 
 def _public():
-    return sorted({*_HOME_OF, *_MODULES, *importlib.import_module(".ops", __name__).__all__})
+    return sorted({*_HOME_OF, *_MODULES, *loading.load(".ops", __name__).__all__})

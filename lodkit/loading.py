@@ -1,4 +1,4 @@
-"""Imports on first use, between which a process may fork.
+"""Imports on first use, between which a process may fork, and other locks for which a fork waits.
 
 A child that is forked while another thread imports a module would wait for that module's lock for ever.
 """
@@ -7,14 +7,64 @@ from __future__ import annotations
 
 import importlib
 import os
+import sys
 import threading
+from collections.abc import Callable
+
+from .signals import uninterrupted
 
 lock = threading.RLock()
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release)
+#: What a fork holds, in this order; what it calls then; and what a child calls. Modules add theirs as they are
+#: imported, even while a fork waits for that, which would pass by a hook of their own.
+locks: list = [lock]
+waits: list[Callable[[], None]] = []
+renewals: list[Callable[[], None]] = []
+_forking = threading.local()  # the locks taken for a fork: what another signal's handler raises may leave some out
 
 
 def load(name, package=None):
-    """``importlib.import_module``, for which a fork waits."""
+    """``importlib.import_module``, for which a fork waits.
+
+    What is imported uses ``logging``, whose lock a fork takes before it waits here, unless these hooks are newer: then
+    neither would get on. So they are registered again, since to import ``logging`` with lodkit took 2.7 ms.
+    """
+    global _knows_logging
     with lock:
+        if not _knows_logging:
+            import logging  # noqa: F401
+
+            _register()
+            _knows_logging = True
         return importlib.import_module(name, package)
+
+
+def _take_locks():
+    """Wait until no thread imports or compiles. Ctrl-C waits: Python would fork in spite of it."""
+    taken = vars(_forking).setdefault("taken", [])
+    with uninterrupted():
+        for each in locks:
+            each.acquire()
+            taken.append(each)
+        for wait in waits:
+            wait()
+
+
+def _return_locks():
+    taken = _forking.taken
+    while taken:
+        taken.pop().release()
+
+
+def _start_child():
+    for renew in renewals:
+        renew()
+    _return_locks()
+
+
+def _register():
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(before=_take_locks, after_in_parent=_return_locks, after_in_child=_start_child)
+
+
+_knows_logging = "logging" in sys.modules
+_register()

@@ -17,6 +17,7 @@ os.environ.setdefault("LODKIT_FULL_TRACEBACK", "1")
 
 import numpy as np
 import pytest
+from thread_script import cache_of_threads, run_threads  # noqa: F401  fixtures
 
 import lodkit
 from lodkit import arrays

@@ -15,8 +15,8 @@ PACKAGE = pathlib.Path(lodkit.__file__).parent
 # From the ground up; rooms of one tuple do not import each other.
 LAYERS = (
     ("public",),
-    ("errors", "files", "garbage", "interpreters", "loading", "markup", "signals"),
-    ("tracebacks",),
+    ("errors", "files", "garbage", "interpreters", "markup", "signals"),
+    ("loading", "tracebacks"),
     ("jit",),
     ("arrays",),
     ("lod",),

@@ -7,6 +7,7 @@ import ctypes
 import functools
 import importlib.util
 import sys
+import threading
 
 import numba
 import numpy as np
@@ -268,13 +269,30 @@ def test_the_compiler_has_a_lock():
 
 
 @needed_for("forking while another thread is in LLVM", "jit/threading_layer.py")
-def test_calls_of_llvm_have_a_lock():
-    held = []
-    callbacks = functools.partial(held.append, True), held.pop
+def test_calls_of_llvm_have_a_lock_that_can_be_renewed():
+    lock, inside, leave = ffi.lib._lock._lock, threading.Event(), threading.Event()
+
+    def enter():
+        if threading.current_thread() is thread:
+            inside.set()
+            leave.wait(60)
+
+    def parse():  # it releases the lock that is there then, which it has not taken
+        with contextlib.suppress(RuntimeError):
+            parse_assembly("")
+
+    callbacks, thread = (enter, lambda: None), threading.Thread(target=parse)
     ffi.register_lock_callback(*callbacks)
     try:
-        assert parse_assembly("").name and not held
-        with private.llvm_lock:
-            assert held == [True]
+        thread.start()
+        assert inside.wait(60)
+        private.renew_llvm_lock()
+        renewed = ffi.lib._lock._lock
+        assert renewed is not lock and parse_assembly("").name
+        private.renew_llvm_lock()
+        assert ffi.lib._lock._lock is renewed
     finally:
+        leave.set()
+        thread.join()
         ffi.unregister_lock_callback(*callbacks)
+    private.wait_for_llvm()

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import dis
 import pickle
+import threading
 
+import numpy.ma  # noqa: F401  Numba imports it as it looks at the first array: not while a fork waits for imports
 from llvmlite import ir
 from llvmlite.binding import address_of_symbol, ffi
 from numba import types
@@ -32,9 +34,6 @@ from numba.np.ufunc import parallel
 from .private_lowering import PartCompiler
 
 __all__ = ["NullCache", "TypingError", "compiler_lock", "lower_constant", "next_item", "wrap_attribute"]
-
-#: Context in which no other thread is in LLVM, which frees what a compilation leaves without the compiler's lock.
-llvm_lock = ffi.lib._lock
 
 #: Decorator of an ``iternext`` that counts a reference to what it yields.
 next_item = iternext_impl(RefType.NEW)
@@ -68,6 +67,23 @@ def _implementation(template, args, kws):
     taken = [str(getattr(flags, name, None)) for name in template.taken_over]
     key = template.context, tuple(args), tuple(kws.items()), *taken
     return template._impl_cache.get(key) or template._build_impl(key, args, kws)
+
+
+def wait_for_llvm():
+    """Wait until no other thread is in LLVM, which frees what a compilation leaves without the compiler's lock."""
+    with ffi.lib._lock._lock:
+        pass
+
+
+def renew_llvm_lock():
+    """Take LLVM's lock, in a forked child, from a thread that is not here. (To hold it while a process forks could
+    deadlock: a thread may free what LLVM has while it holds a lock for which another library's hook waits.)
+    """
+    lock = ffi.lib._lock
+    if lock._lock.acquire(blocking=False):  # free, or this thread's: a signal's handler has forked
+        lock._lock.release()
+    else:
+        lock._lock = threading.RLock()
 
 
 def launcher():

@@ -19,7 +19,7 @@ from numba import config
 
 from .. import loading
 from .prange import share_next_call, share_no_call
-from .private_numba import compiler_lock, llvm_lock, set_thread_count, thread_count
+from .private_numba import compiler_lock, renew_llvm_lock, set_thread_count, thread_count, wait_for_llvm
 
 _limit: int = config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]
 
@@ -136,24 +136,8 @@ def _preload_tbb():
                     return
 
 
-def _take_locks():
-    """Wait until no thread compiles: a child would wait for its locks for ever. Imports first, they compile."""
-    loading.lock.acquire()
-    compiler_lock.acquire()
-    llvm_lock.__enter__()
-
-
-def _return_locks():
-    llvm_lock.__exit__(None, None, None)
-    compiler_lock.release()
-    loading.lock.release()
-
-
-def _start_child():
-    """Return the locks. What a signal's handler forks as a call begins has not got the threads to share it."""
-    share_no_call()
-    _return_locks()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_take_locks, after_in_parent=_return_locks, after_in_child=_start_child)
+# A child would wait for ever for the lock of a thread that compiles. One that a signal's handler forks as a call begins
+# has not got the threads to share it.
+loading.locks.append(compiler_lock)
+loading.waits.append(wait_for_llvm)
+loading.renewals.extend((share_no_call, renew_llvm_lock))

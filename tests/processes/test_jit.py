@@ -47,6 +47,23 @@ def test_warmup_compiles_each_kernel_once(kit):
     assert run(kit, code, NUMBA_NUM_THREADS="2") == ["3", str(1 << 16)]
 
 
+def test_warmup_compiles_kernels_that_prefetch_too(kit):
+    code = """
+    import lodkit
+    from lodkit.jit import cache, settings
+    usual, names = vars(settings).copy(), []
+    cache.watchers.append(lambda event, name: names.append(name))
+    lodkit.warmup("embedding_bag")
+    print(len(names) > 0, vars(settings) == usual)
+    names.clear()
+    settings.fetch_from, settings.near_bytes, settings.mid_bytes, settings.parallel_from = 0, -1, -1, 0
+    for call in lodkit.OPS["embedding_bag"].warmup_calls(np.dtype("float32")):
+        call()
+    print(names)
+    """
+    assert run(kit, code, NUMBA_NUM_THREADS="2") == ["True", "True", "[]"]
+
+
 def test_kernels_divide_as_numpy_does_and_release_the_gil(kit):
     code = """
     from lodkit.jit import jitable, njit
