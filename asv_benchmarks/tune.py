@@ -28,7 +28,7 @@ from lodkit.jit.tuning import Tuning
 from lodkit.kernels.cpu.primitives import reduce, reduce_kernels
 
 LEVELS, BYTES, ROWS = (2, 3), tuple(kib << 10 for kib in (4, 8, 12, 16, 24, 32, 48, 64, 128)), (64, 128)
-NO_PREFETCH = [(level, 0, 64) for level in LEVELS]
+NOTHING = [(level, 0, 64) for level in LEVELS]
 AGAIN = (0, 8, 16, 24, 32, 48)  # the most rows ahead of a second prefetch; tried with the best of the others
 NARROW, BROAD = (16, 32, 48), (64, 96, 128, 256)  # columns; settings of rows below and from ``WIDE`` bytes on
 #: Settings of processes, what of ``tune_copies.py`` they matter to, and their choices.
@@ -134,7 +134,7 @@ def scored(grid, quick):
 
 def main(quick):
     """Sweep, and print the scores and the line."""
-    strip, sizes = strip_bytes(), [*NO_PREFETCH, *itertools.product(LEVELS, BYTES, ROWS)]
+    strip, sizes = strip_bytes(), [*NOTHING, *itertools.product(LEVELS, BYTES, ROWS)]
     grid = [Tuning(level, size, size, rows, strip_bytes=strip) for level, size, rows in sizes]
     best = chosen(scored(grid[::7] if quick else grid, quick))
     again = scored([best._replace(again=rows, wide_again=rows) for rows in AGAIN], quick)

@@ -92,7 +92,7 @@ class Tuning(NamedTuple):
 
     def both_ahead(self, row_bytes, shared):
         """Rows between a prefetch by ids and its use, which is of every second line where threads have ``shared`` the
-        call; and rows between a second one and its use.
+        call, if there are ``shared_rows_ahead``; and rows between a second one and its use.
         """
         if shared:
             return self.shared_rows_ahead, self.shared_rows_ahead * 5 // 8

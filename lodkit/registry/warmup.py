@@ -15,6 +15,9 @@ from ..errors import DTypeError
 from ..jit import settings
 from .operators import OPS, Op
 
+#: Settings by which small examples run as large batches do, whose tables are not in the caches.
+_LARGE = {"parallel_from": 0, "fetch_from": 0, "near_bytes": -1, "mid_bytes": -1}
+
 
 def warmup(
     ops: str | Op[..., Any] | Sequence[str | Op[..., Any]] | None = None,
@@ -22,7 +25,7 @@ def warmup(
     *,
     progress: bool | None = None,
 ) -> None:
-    """Compile operators' kernels ahead of their first use, those of small batches and of large ones.
+    """Compile operators' kernels ahead of their first use, those of small batches and of large ones out of memory.
 
     Kernels are those of the operators' examples: what other numbers of columns, reductions and options need compiles
     at its first call. A job of yours warms up by small and large calls of its own, which are cached on disk as well.
@@ -73,12 +76,13 @@ def warmup(
 
 
 def _compile(op, dtypes):
-    usual = settings.parallel_from
+    chosen, usual = vars(settings), vars(settings).copy()
     try:
-        for settings.parallel_from in (usual, 0):
+        for changes in (usual, _LARGE):
+            chosen.update(changes)
             for dtype in dtypes:
                 for call in op.warmup_calls(dtype):
                     with contextlib.suppress(DTypeError):
                         call()
     finally:
-        settings.parallel_from = usual
+        chosen.update(usual)

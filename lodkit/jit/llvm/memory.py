@@ -122,7 +122,7 @@ def prefetch_alternate(typing, array, i, j, width, level):
 
 def _astride(builder, array, size):
     """Whether rows of so many bytes may end in another cache line than they begin in: a condition for all rows. Parts
-    of rows begin at multiples of their size.
+    of rows begin at multiples of their size, but for packed rows, whose stride is seldom aligned.
     """
     aligned = min(LINE, 1 << (size - 1).bit_length())
     stride = cgutils.unpack_tuple(builder, array.strides)[0]

@@ -12,6 +12,7 @@ import numpy as np
 
 from ...arrays import matrix, native
 from ...jit import jitable, parallel_kernel, prange, segments_in, settings, simd
+from ...ops.quantized import PARAMS
 from ..common.codes import coder, greedy, grid
 from .primitives.gather import NO_WEIGHTS
 from .primitives.gradients import NO_IDS
@@ -29,10 +30,14 @@ def width_of(columns, bits, most=WIDTHS[0]):
     return next((w for w in WIDTHS if w <= min(columns, most)), 8 // bits)
 
 
+def _params_bytes(bits):
+    """Bytes of the scale and bias behind the codes of a row."""
+    return 2 * PARAMS[bits].itemsize
+
+
 def params_of(rows, bits):
     """A view of the scale and bias of each packed row; float16 as its bits."""
-    kind = np.dtype(np.float32 if bits == 8 else np.uint16)
-    return rows[:, rows.shape[1] - 2 * kind.itemsize :].view(kind)
+    return rows[:, rows.shape[1] - _params_bytes(bits) :].view(np.float32 if bits == 8 else np.uint16)
 
 
 def _searcher(width, grid_of, codes_of):
@@ -83,11 +88,6 @@ def quantize_kernel(bits, width, searches=False):
     return kernel
 
 
-def _params_bytes(bits):
-    """Bytes of the scale and bias behind the codes of a row."""
-    return 8 if bits == 8 else 4
-
-
 @functools.cache
 def dequantize_kernel(bits, width):
     """Unpack rows: those at ids if any, else all; ``padding`` reads as zeros."""
@@ -113,7 +113,7 @@ def dequantize_kernel(bits, width):
 def _sums(bits, width, weighted, padded, prefetch):
     """The sum of W columns from byte j on: of a block of rows in float32, of more in double precision."""
     size, behind = width * bits // 8, _params_bytes(bits)
-    row_of, rows_left = access(size + behind, True, prefetch), rows_left_by(True, prefetch)
+    row_of, rows_left = access(size + behind, True, prefetch), rows_left_by(True)
 
     @uncounted
     def block_sum(rows, ids, weights, padding, start, stop, j, fetch, near, out):
@@ -215,8 +215,9 @@ def pool_rows(rows, ids, weights, padding_idx, offsets, pool, pad, bits, out):
         rows, work = np.ascontiguousarray(rows), len(ids) * out.shape[1]
         weighted, padded = weights is not None, padding_idx is not None
         weights = np.ascontiguousarray(weights, np.float32) if weighted else NO_WEIGHTS
-        prefetch, fetch, near = rows_ahead("sum", work, rows, rows.shape[1], True)
-        kernel = bag_kernel(bits, width_of(out.shape[1], bits), weighted, padded, prefetch)
+        width = width_of(out.shape[1], bits)
+        prefetch, fetch, near = rows_ahead("sum", work, rows, width * bits // 8 + _params_bytes(bits), True)
+        kernel = bag_kernel(bits, width, weighted, padded, prefetch)
         padding, chunk, block = padding_idx if padded else -1, settings.chunk_rows, settings.block_rows
         kernel(work, rows, ids, weights, padding, offsets, pool == "mean", pad, chunk, block, fetch, near, out)
     return out

@@ -24,18 +24,18 @@ BAD_IDS, TOO_LONG = 1, 2
 
 
 class Prefetch(NamedTuple):
-    """How a kernel prefetches rows. Each way has a kernel of its own: to test for it in every segment and row, and the
-    registers for that, took a tenth to a third of the time of bags in the caches (znver5).
+    """How a kernel prefetches rows: not at all, if those are in the second-level cache, as it would take a third of the
+    time of bags and sums (emeraldrapids). Each way has a kernel of its own: to test for it in every segment and row,
+    and the registers for that, took a tenth to a third of the time of bags in the caches (znver5).
 
     Attributes
     ----------
     level : int
-        LLVM's number of the cache that rows are prefetched into; 0 for no prefetch. To prefetch what the second-level
-        cache holds takes a third of the time of bags and sums (emeraldrapids).
+        LLVM's number of the cache that rows are prefetched into; 0 for no prefetch.
     alternate : bool
-        Prefetch every second line of a row by its id.
+        Prefetch every second line of a row. By ids alone.
     again : bool
-        Prefetch all lines of a row by its id once more, nearer to its use.
+        Prefetch all lines of a row once more, nearer to its use. By ids alone.
     """
 
     level: int = 0
@@ -77,7 +77,7 @@ def access(width, gather, prefetch):
 
 
 @functools.cache
-def rows_left_by(gather, prefetch):
+def rows_left_by(gather):
     """Rows ahead, or as many as there are behind a block of a segment, if those are fewer.
 
     Clamped row by row, bags of 16 to 48 columns took 1.1 to 1.25 of the time (znver5); by the whole segment, a long one
@@ -86,8 +86,6 @@ def rows_left_by(gather, prefetch):
 
     @uncounted
     def rows_left(values, ids, stop, fetch, near):
-        if not prefetch.level:
-            return 0, 0
         left = (len(ids) if gather else len(values)) - stop
         return min(fetch, left), min(near, left)
 
@@ -118,7 +116,7 @@ def _sums(reducer, width, gather, weighted, padded, prefetch):
     counted here, where they are read anyway: a pass before took 5 % of a bag's time.
     """
     row_of, step, zero = access(width, gather, prefetch), simd.STEPS[reducer.step], reducer.start
-    rows_left = rows_left_by(gather, prefetch)
+    rows_left = rows_left_by(gather)
 
     @uncounted
     def block_sum(values, ids, weights, padding, start, stop, j, fetch, near):
@@ -191,8 +189,8 @@ def sum_kernel(reduce, width, gather, weighted, padded, divides, prefetch):
 
     @uncounted
     def quotient(total, weight, offsets, s, divisor):
-        """Of a total and its weight. A length is read here: LLVM would take the root of one that is known before out of
-        the loop of strips, and a sum of 8 columns would take 1.2 of the time for it.
+        """Of a total and its weight. A length is read here: were it computed before the loop of strips, LLVM would take
+        its root there, for sums too, and one of 8 columns would take 1.2 of the time.
         """
         if divisor == Divisor.NOTHING:
             return total
@@ -232,7 +230,7 @@ def sum_kernel(reduce, width, gather, weighted, padded, divides, prefetch):
 def extreme_kernel(reduce, width, gather, padded, prefetch):
     """Kernel of max and min, which divide by nothing."""
     read, step = _reader(width, gather, padded, prefetch), simd.STEPS[REDUCERS[reduce].step]
-    read_only, rows_left = _reader(width, gather, padded, NO_PREFETCH), rows_left_by(gather, prefetch)
+    read_only, rows_left = _reader(width, gather, padded, NO_PREFETCH), rows_left_by(gather)
 
     def body(s, start, stop, j, weight, values, ids, weights, padding, divisor, block, fetch, near, out):
         best = read_only(values, ids, padding, start, j, 0, 0)
@@ -254,7 +252,7 @@ def logsumexp_kernel(width, gather, padded, prefetch):
     A NaN may be passed over by the maximum: its exponential brings it back. An id that another thread has put outside
     the table since it was checked is left out: a branch, where clamping it in both passes took 1.03 times as long.
     """
-    row_of, rows_left = access(width, gather, prefetch), rows_left_by(gather, prefetch)
+    row_of, rows_left = access(width, gather, prefetch), rows_left_by(gather)
 
     @uncounted
     def read(values, ids, padding, i, j, ahead, then):

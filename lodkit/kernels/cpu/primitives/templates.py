@@ -40,12 +40,6 @@ def row_kernel(body, width=0):
     return kernel
 
 
-@jitable(inline=True)
-def length_of(weights, start, stop):
-    """Number of rows of a segment: its weight where rows have none."""
-    return float(stop - start)
-
-
 @jitable
 def fill(out, s, pad):
     for d in range(out.shape[1]):
@@ -72,8 +66,8 @@ def segment_kernel(body, width):
         for c in prange(offsets[-1] // chunk + 1):
             for s in segments_in(offsets, chunk, c):
                 start, stop = offsets[s], offsets[s + 1]
-                weight = length_of(weights, start, stop)
-                if start == stop or weight == 0:
+                weight = float(stop - start)
+                if start == stop:
                     fill(out, s, pad)
                     continue
                 for at in range(0, columns, width):
