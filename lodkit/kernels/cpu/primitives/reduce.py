@@ -105,18 +105,17 @@ def rows_ahead(reduce, size, values, columns, gather):
     nbytes, near_bytes = values.nbytes, settings.near_bytes
     if size < settings.fetch_from or (nbytes <= near_bytes and not gather):
         return NO_PREFETCH, 0, 0
-    row_bytes, near = min(columns * values.itemsize, tuning.strip_bytes), 0
-    shared = cached = False
+    row_bytes, alternate, near = min(columns * values.itemsize, tuning.strip_bytes), False, 0
     if not gather:
         by_passes = reduce in ("logsumexp", "logmeanexp")  # 16 rows ahead took 1.13 of the time (znver4)
         fetch = (0 if by_passes else tuning.rows_in_order) or tuning.ahead(row_bytes)
     elif nbytes <= max(near_bytes, settings.mid_bytes):
-        cached, fetch = True, tuning.cached_ahead(row_bytes, nbytes, near_bytes)
+        alternate, fetch = True, tuning.cached_ahead(row_bytes, nbytes, near_bytes)
     else:
         wide = row_bytes >= SHARED and size >= settings.parallel_from and get_num_threads() > 1
-        shared = wide and tuning.shared_rows_ahead > 0
-        fetch, near = tuning.both_ahead(row_bytes, shared)
-    return (Prefetch(tuning.level, cached or shared, near > 0), fetch, near) if fetch else (NO_PREFETCH, 0, 0)
+        alternate = wide and tuning.shared_rows_ahead > 0
+        fetch, near = tuning.both_ahead(row_bytes, alternate)
+    return (Prefetch(tuning.level, alternate, near > 0), fetch, near) if fetch else (NO_PREFETCH, 0, 0)
 
 
 def _reduce_tiles(reduce, values, ids, weights, padding_idx, offsets, tiles, tile_offsets, pad, out):
