@@ -47,7 +47,20 @@ import compare_sparse
 import compare_tables
 import compare_torch_training
 import numpy as np
-from measuring import BATCHES, HEIGHT, INNER, QUICK, THREADS, drawn_ids, fresh, measure, ratios, rng, save
+from measuring import (
+    BATCHES,
+    HEIGHT,
+    INNER,
+    QUICK,
+    THREADS,
+    drawn_ids,
+    fresh,
+    measure,
+    ratios,
+    rng,
+    save,
+    training_steps,
+)
 from peers import scipy, torch
 
 import lodkit
@@ -178,8 +191,10 @@ def updates(name, kind, grads, coo):
     moment = np.zeros_like(w)
     states = (moment,) if name == "adagrad" else ()
 
+    steps = training_steps({"lr": 0.01})
+
     def mine(r):
-        lodkit.run(name, w, fresh(grads[r % BATCHES]), *states, lr=0.01)
+        lodkit.run(name, w, fresh(grads[r % BATCHES]), *states, **next(steps))
 
     calls = {"lodkit": mine}
     if torch:
@@ -217,8 +232,8 @@ def small_calls():
             look["torch"] = lambda r, w=tw, i=ti: torch.nn.functional.embedding(i, w)
         for name, calls in (("sequence_pool", pool), ("embedding_bag", bag), ("lookup_table", look)):
             measure(f"{name} 10 sequences of 5, width {width}", calls, inner=INNER)
-    for name in ("sgd", "adagrad"):
-        small_updates(name)
+    for name, count, attrs in (("sgd", 0, {}), ("adagrad", 1, {}), ("adam", 2, {"iteration": 9, "lazy": True})):
+        small_updates(name, count, attrs)
 
 
 def small_tensors():
@@ -242,13 +257,14 @@ def small_tensors():
         measure(f"{name} 10 sequences of 5, width 16", calls, inner=INNER)
 
 
-def small_updates(name):
+def small_updates(name, count, attrs):
     p, value, rows = np.ones((100, 16), np.float32), np.ones((10, 16), np.float32), np.arange(10) * 7
-    states = (np.ones_like(p),) if name == "adagrad" else ()
+    states = [np.ones_like(p) for _ in range(count)]
     grad = lodkit.SelectedRows(rows, value, 100)
+    steps = training_steps({"lr": 1e-6, **attrs})
 
     def mine(r):
-        lodkit.run(name, p, grad, *states, lr=0.0)
+        lodkit.run(name, p, grad, *states, **next(steps))
 
     calls = {"lodkit": mine}
     if torch:
@@ -256,7 +272,8 @@ def small_updates(name):
         parameter.grad = torch.sparse_coo_tensor(
             torch.from_numpy(rows)[None], torch.from_numpy(value), (100, 16), **TRUSTED
         )
-        optimizer = (torch.optim.SGD if name == "sgd" else torch.optim.Adagrad)([parameter], lr=0.0)
+        theirs = {"sgd": torch.optim.SGD, "adagrad": torch.optim.Adagrad, "adam": torch.optim.SparseAdam}
+        optimizer = theirs[name]([parameter], lr=1e-6)
         calls["torch.optim"] = lambda r: optimizer.step()
     measure(f"{name} 10 rows", calls, inner=INNER)
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import functools
-
 import numpy as np
-from measuring import HEIGHT, QUICK, drawn_ids, fresh, measure, rng
+from measuring import HEIGHT, QUICK, drawn_ids, fresh, measure, rng, training_steps
 from peers import fbgemm, torch
 
 import lodkit
@@ -39,9 +37,10 @@ SPARSE = {
 
 def _step(update, *inputs, **attrs):
     """Return the call of an update, without its result: each implementation has states of its own."""
+    steps = training_steps(attrs)
 
     def step(r):
-        update(*(fresh(x) if isinstance(x, lodkit.SelectedRows) else x for x in inputs), **attrs)
+        update(*(fresh(x) if isinstance(x, lodkit.SelectedRows) else x for x in inputs), **next(steps))
 
     return step
 
@@ -64,8 +63,8 @@ def optimizers():
     param, grad = rng.standard_normal((HEIGHT, 64), dtype=np.float32), _gradient("uniform", 64)
     dense = grad.to_dense()
     for name, (count, attrs, theirs, kwargs) in RULES.items():
-        update, states = functools.partial(getattr(lodkit, name), lr=1e-3, **attrs), _states(count, param)
-        calls, sparse = ({"lodkit": _step(update, param, g, *states)} for g in (dense, grad))
+        update, states = getattr(lodkit, name), _states(count, param)
+        calls, sparse = ({"lodkit": _step(update, param, g, *states, lr=1e-3, **attrs)} for g in (dense, grad))
         if torch and theirs:
             parameter = torch.nn.Parameter(torch.from_numpy(param.copy()))
             parameter.grad = torch.from_numpy(dense)
@@ -146,10 +145,11 @@ def fused_updates():
         state = [np.ones_like(table) for _ in range(states)]
 
         fused = _step(getattr(lodkit, name), table, grad, *state, lr=0.01)
+        steps = training_steps({"lr": 0.01})
 
-        def unfused(r, name=name, state=state):
+        def unfused(r, name=name, state=state, steps=steps):
             taken = [lodkit.gather(x, rows) for x in (table, *state)]
-            lodkit.run(name, taken[0], value, *taken[1:], lr=0.01)
+            lodkit.run(name, taken[0], value, *taken[1:], **next(steps))
             for x, part in zip((table, *state), taken, strict=True):
                 lodkit.scatter_assign(x, rows, part)
 
@@ -169,9 +169,10 @@ def bag_updates():
             one, two = getattr(lodkit, f"embedding_bag_{name}"), getattr(lodkit, name)
 
             fused = _step(one, param, bags, grad, *states, lr=1e-3, **rest)
+            steps = training_steps({"lr": 1e-3, **attrs})
 
-            def unfused(r, two=two, states=states, attrs=attrs, bags=bags):
-                two(param, lodkit.embedding_bag_grad(param, bags, grad), *states, lr=1e-3, **attrs)
+            def unfused(r, two=two, states=states, bags=bags, steps=steps):
+                two(param, lodkit.embedding_bag_grad(param, bags, grad), *states, **next(steps))
 
             measure(f"embedding_bag_{name}, {kind}", {"lodkit": fused, "lodkit gradient, update": unfused}, rounds=9)
 

@@ -13,6 +13,7 @@ import time
 
 import llvmlite.binding
 import numpy as np
+from benchmarks.common import training_steps  # noqa: F401  for the comparisons
 
 import lodkit
 

@@ -1,5 +1,7 @@
 """Shared workloads."""
 
+import itertools
+
 import numpy as np
 
 import lodkit
@@ -29,3 +31,10 @@ def table(rng, width, dtype=np.float32):
 def gradient(rng, width, kind="uniform"):
     flat = ids(rng, kind=kind).values
     return lodkit.SelectedRows(flat, rng.standard_normal((len(flat), width), dtype=np.float32), ROWS)
+
+
+def training_steps(attrs):
+    """Yield the attributes of step after step of a training loop: the rate falls, the iteration grows."""
+    for step in itertools.count(1):
+        counted = {"iteration": step} if "iteration" in attrs else {}
+        yield {**attrs, **counted, "lr": attrs["lr"] / (1 + 1e-3 * step)}

@@ -21,8 +21,8 @@ class Moments:
             self.states[-1] = np.zeros(len(self.param), np.float32)
         elif optimizer == "smart_decay_adam":
             self.states[-1] = np.zeros(len(self.param), np.int64)
-        self.update = getattr(lodkit, optimizer)
+        self.update, self.steps = getattr(lodkit, optimizer), common.training_steps({"lr": 1e-3, **self.ATTRS})
         self.time_update(optimizer)
 
     def time_update(self, optimizer):
-        self.update(self.param, self.grad, *self.states, lr=1e-3, lazy=True, **self.ATTRS)
+        self.update(self.param, self.grad, *self.states, lazy=True, **next(self.steps))

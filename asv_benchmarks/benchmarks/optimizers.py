@@ -42,12 +42,24 @@ class Optimizers:
 
 
 class Small:
-    """Overhead per call, on ten rows."""
+    """Overhead per call, on ten rows, in a loop whose rate falls and whose steps are counted."""
 
     def setup(self):
         self.param = np.ones((100, 16), np.float32)
+        self.first, self.second = np.zeros_like(self.param), np.zeros_like(self.param)
         self.grad = lodkit.SelectedRows(np.arange(10), self.param[:10].copy(), 100)
+        self.rates = common.training_steps({"lr": 1e-3})
+        self.steps = common.training_steps({"lr": 1e-3, "iteration": 0, "lazy": True})
+        self.optimizer = lodkit.optim.Adam({"param": self.param}, lr=1e-3, lazy=True)
         self.time_sgd()
+        self.time_adam()
+        self.time_optimizer()
 
     def time_sgd(self):
-        lodkit.sgd(self.param, self.grad, lr=1e-3)
+        lodkit.sgd(self.param, self.grad, **next(self.rates))
+
+    def time_adam(self):
+        lodkit.adam(self.param, self.grad, self.first, self.second, **next(self.steps))
+
+    def time_optimizer(self):
+        self.optimizer.step([self.grad])

@@ -105,11 +105,17 @@ def _cut(value):
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
+def check_rate(op, lr, iteration):
+    """Check the learning rate of a step."""
+    op._check_attrs({"lr": lr})
+    if not 0 <= one_number(lr) < math.inf:
+        raise ValueError(f"lr must be finite and at least 0, got {lr} in step {iteration}")
+
+
 def check_attrs(op, attrs, iteration):
     """Check attributes of the operator; ``lr`` is that of this iteration."""
     op._check_attrs(attrs)
-    if not 0 <= one_number(attrs["lr"]) < math.inf:
-        raise ValueError(f"lr must be finite and at least 0, got {attrs['lr']} in step {iteration}")
+    check_rate(op, attrs["lr"], iteration)
     traits = op.definition.traits
     traits.check({k: v for k, v in attrs.items() if k in op._tests and v is not None})
     check_clipping(attrs.get("clip_value"), attrs.get("clip_norm"))
@@ -130,6 +136,7 @@ def check_group(optimizer, group):
     if group["states"] not in ("all", "touched"):
         raise ValueError(f'states must be "all" or "touched", got {group["states"]!r}')
     attrs = optimizer._attrs(group)
+    check_attrs(op, attrs, optimizer.iteration)
     if group["states"] == "touched":
         _check_touched(op, attrs)
     for name, param in group["params"].items():

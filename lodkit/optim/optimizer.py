@@ -16,7 +16,7 @@ from ..public import public
 from ..registry import OPS, Op
 from ..signals import uninterrupted
 from ..tracebacks import surface
-from .checks import Settings, asks_for_lr, check_attrs, check_gradient, check_group, counted, named, refuse_shared
+from .checks import Settings, asks_for_lr, check_gradient, check_group, check_rate, counted, named, refuse_shared
 from .touched import TouchedRows
 
 
@@ -253,13 +253,13 @@ class Optimizer:
             self._checked[i] = Settings(group)
 
     def _attrs(self, group):
-        """Attributes of the operator for the next step, checked."""
+        """Attributes of the operator for the next step. The rate is checked here, the others with the group."""
         attrs = {k: v for k, v in group.items() if k not in ("params", "states", *self.flags)}
         if callable(attrs["lr"]):
             attrs["lr"] = attrs["lr"](self.iteration)
             if not is_scalar(attrs["lr"]):
                 raise TypeError(f"the schedule returned {attrs['lr']!r} for step {self.iteration}; lr is a number")
-        check_attrs(self.op, attrs, self.iteration)
+        check_rate(self.op, attrs["lr"], self.iteration)
         return attrs
 
     def _own_attrs(self, attrs, name, states):

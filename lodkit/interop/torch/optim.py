@@ -114,17 +114,18 @@ class Optimizer(torch.optim.Optimizer):
         return loss
 
     def _recipe(self, group):
-        """The rule without parameters, and its attributes, of a group; made and checked again when these change."""
+        """The rule of a group, made again when attributes other than the learning rate change; and its attributes."""
         attrs = {name: group[name] for name in self._names if name in group}
         lr = attrs["lr"]
         if callable(lr) or (isinstance(lr, torch.Tensor) and lr.numel() != 1):
             raise TypeError(f"lr must be a number, got {lr!r}; let a scheduler of torch.optim.lr_scheduler change it")
-        attrs["lr"] = float(lr)
+        lr = float(attrs.pop("lr"))
         known = self.__dict__.setdefault("_recipes", {}).get(id(group))
         if known is None or known[0] != attrs:
-            made = self.rule({}, **attrs)
-            known = self._recipes[id(group)] = attrs, (made, made._attrs(made.groups[0]))
-        return known[1]
+            known = self._recipes[id(group)] = attrs, self.rule({}, lr=lr, **attrs)
+        recipe = known[1]
+        recipe.groups[0]["lr"] = lr
+        return recipe, recipe._attrs(recipe.groups[0])
 
     def _planned(self, recipe, attrs, name, param):
         """The update of a parameter, checked."""

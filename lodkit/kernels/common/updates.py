@@ -114,21 +114,35 @@ RULES: dict = {}
 def _rules_of(op, rule_of, **fixed):
     """A function of the number of states and the attributes that are given: the rule, and whether it touches all rows.
 
-    To check the attributes takes as long as a third of an update of a few rows, so rules are kept.
+    Checking the attributes takes as long as a third of an update of a few rows: those that stay from step to step are
+    checked once, and a rule is kept for steps whose rate stays, too.
     """
     traits, wanted = op.definition.traits, inspect.signature(rule_of).parameters
 
     @functools.lru_cache(256)
-    def rule(count, lr, **attrs):
-        attrs = {**op.defaults, **fixed, **attrs, "lr": lr, "count": count}
-        attrs = {name: attrs[name] for name in wanted}
+    def settled(count, **attrs):
+        attrs = {**op.defaults, **fixed, **attrs, "count": count}
+        attrs = {name: attrs[name] for name in wanted if name not in ("lr", "iteration")}
         traits.check(attrs)
-        return rule_of(**attrs)._replace(rowwise=traits.rowwise), traits.touches_all(attrs)
+        return functools.partial(rule_of, **attrs), traits.touches_all(attrs)
 
-    def rule_at(count, lr, *, iteration, **attrs):
-        return rule(count, lr, iteration=one_number(iteration), **attrs)
+    def rule_of_step(count, step, attrs):
+        traits.check(step)
+        made, touches_all = settled(count, **attrs)
+        rule = made(**step)
+        return rule._replace(rowwise=True) if traits.rowwise else rule, touches_all
 
-    return rule_at if "iteration" in wanted else rule
+    @functools.lru_cache(256)
+    def rule(count, lr, **attrs):
+        return rule_of_step(count, {"lr": lr}, attrs)
+
+    @functools.lru_cache(256)
+    def rule_at(count, lr, iteration, **attrs):
+        return rule_of_step(count, {"lr": lr, "iteration": iteration}, attrs)
+
+    if "iteration" in wanted:
+        return lambda count, lr, *, iteration, **attrs: rule_at(count, lr, one_number(iteration), **attrs)
+    return rule
 
 
 def _prepared(
