@@ -29,7 +29,7 @@ _HOMES = {
     "registry.wire": ("DescError",),
     "registry.desc": ("LodTensorDesc", "TensorDesc", "VarDesc", "VarType"),
     "registry.tape": ("Tape",),
-    "registry.recording": ("stop_gradient",),
+    "registry.recording": ("parameter", "stop_gradient"),
     "registry.warmup": ("warmup",),
     "storage": ("StorageError", "load", "save"),
     "jit.threading_layer": ("get_num_threads", "set_num_threads"),

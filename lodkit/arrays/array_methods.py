@@ -7,7 +7,19 @@ import copy
 import numpy as np
 
 from .array_functions import moved, picked
-from .recorded import RecordedArray, computed, fitted, hooks, map_arrays, not_recorded, operand, plain_view, written
+from .recorded import (
+    Parameter,
+    RecordedArray,
+    computed,
+    fitted,
+    hooks,
+    map_arrays,
+    not_recorded,
+    operand,
+    plain_view,
+    views_of,
+    written,
+)
 
 _SAME = (
     *("all", "any", "argmax", "argmin", "argpartition", "argsort", "clip", "cumsum", "diagonal", "dot", "max", "mean"),
@@ -15,6 +27,7 @@ _SAME = (
     *("take", "trace", "var"),
 )
 _OF_NUMBERS = ("item", "tolist", "tobytes", "tofile", "dump", "dumps")
+_IN_PLACE = ("__setitem__", "byteswap", "fill", "partition", "put", "resize", "setfield", "sort")
 
 
 def _shape(arguments):
@@ -61,7 +74,10 @@ def _method(name, recorded):
     def method(self, *args, **kwargs):
         if hooks.open_tapes():
             return recorded(self, *args, **kwargs)
-        return plain(plain_view(self), *map_arrays(plain_view, args), **map_arrays(plain_view, kwargs))
+        made = plain(plain_view(self), *map_arrays(plain_view, args), **map_arrays(plain_view, kwargs))
+        if name in _IN_PLACE:
+            hooks.written(plain_view(self))
+        return views_of((self,), made) if type(self) is Parameter else made
 
     method.__name__ = name
     return method
@@ -95,7 +111,8 @@ def _attribute(name, recorded=None):
 
     def get(self):
         if not hooks.open_tapes():
-            return plain.__get__(plain_view(self))
+            made = plain.__get__(plain_view(self))
+            return views_of((self,), made) if type(self) is Parameter else made
         return recorded(self) if recorded else not_recorded(f"the attribute {name}")
 
     return property(get)

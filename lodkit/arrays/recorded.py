@@ -1,8 +1,9 @@
-"""Arrays on a tape: NumPy's functions of what operators return are recorded as operators are, or refused.
+"""Arrays on a tape: NumPy's functions of parameters and of results of operators are recorded, or refused.
 
-An operator that runs while a tape is open returns a ``RecordedArray``, a view of its result. NumPy calls its methods
-for ufuncs, functions, indices and changes in place; ``array_gradients`` knows their gradients. Without an open tape a
-RecordedArray computes as any array does, and gives plain ones.
+An operator that runs while a tape is open returns a ``RecordedArray``, a view of its result; a ``Parameter`` is one
+that outlives tapes. NumPy calls their methods for ufuncs, functions, indices and changes in place; ``array_gradients``
+knows the gradients. Without an open tape they compute as any array does, and give plain ones; views of a parameter
+stay parameters, since a tape that opens later would not see what NumPy computes of a plain view.
 """
 
 from __future__ import annotations
@@ -13,10 +14,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-#: Set by the registry: tapes open in this thread; recording of a call on them; a notice of a change in place; whether
-#: one of them has seen an array; a notice that another array takes the place of one.
+#: Set by the registry: tapes open in this thread; recording of a call on them; a notice that an array is about to be
+#: changed in place on them, and one that it was changed outside; whether one of them has seen an array; a notice that
+#: another array takes the place of one; a notice that a parameter is read.
 hooks = types.SimpleNamespace(
-    open_tapes=tuple, record=None, before_write=None, knows=lambda array: False, moved=lambda array, other: None
+    open_tapes=tuple,
+    record=None,
+    before_write=None,
+    written=lambda array: None,
+    knows=lambda array: False,
+    moved=lambda array, other: None,
+    reads=lambda parameter: None,
 )
 state = types.SimpleNamespace(open=0)  # tapes open in any thread: all that a call checks
 
@@ -25,6 +33,8 @@ FUNCTIONS: dict[Any, Callable] = {}  # NumPy function -> the same of recorded ar
 REMEDY = "see docs/gradients.md for what is, or detach on purpose: lodkit.stop_gradient(x)"
 _OPERANDS = (np.ndarray, np.generic, int, float, complex, bool, list, tuple)
 _SETTINGS = frozenset(("dtype", "casting", "order", "subok"))  # keywords of ufuncs that change no gradient
+#: Functions of NumPy that write to their first argument.
+_WRITERS = frozenset((np.copyto, np.put, np.place, np.putmask, np.fill_diagonal, np.put_along_axis))
 
 
 class Function(NamedTuple):
@@ -37,7 +47,7 @@ class Function(NamedTuple):
 
 
 class RecordedArray(np.ndarray):
-    """Result of an operator on an open tape: an array whose arithmetic is recorded."""
+    """An array whose arithmetic open tapes record: the result of an operator on one, or a parameter."""
 
     __slots__ = ("_plain",)  # the array that it views: the variable. Unset on what NumPy derived unseen.
 
@@ -48,6 +58,8 @@ class RecordedArray(np.ndarray):
             if out is not None:
                 kwargs["out"] = tuple(map(plain_view, out))
             made = getattr(ufunc, method)(*map(plain_view, inputs), **kwargs)
+            for target in inputs[:1] if method == "at" else out or ():
+                hooks.written(plain_view(target))
             return made if out is None else out[0] if len(out) == 1 else out
         name = f"np.{ufunc.__name__}"
         if method == "reduce" and (reduction := FUNCTIONS.get(f"{name}.reduce")):
@@ -68,7 +80,11 @@ class RecordedArray(np.ndarray):
 
     def __array_function__(self, func, types, args, kwargs):
         if not hooks.open_tapes():
-            return func(*map_arrays(plain_view, args), **map_arrays(plain_view, kwargs))
+            made = func(*map_arrays(plain_view, args), **map_arrays(plain_view, kwargs))
+            for target in (kwargs.get("out"), args[0] if func in _WRITERS and args else None):
+                if isinstance(target, np.ndarray):
+                    hooks.written(plain_view(target))
+            return views_of(_parameters_in((args, kwargs)), made)
         known = FUNCTIONS.get(func)
         return known(*args, **kwargs) if known else not_recorded(f"np.{func.__name__}")
 
@@ -76,19 +92,67 @@ class RecordedArray(np.ndarray):
         return plain_view(self).__reduce_ex__(protocol)
 
 
+class Parameter(RecordedArray):
+    """An array whose arithmetic every tape that is open records; ``lodkit.parameter`` makes it."""
+
+    __slots__ = ()
+
+    def __reduce_ex__(self, protocol):
+        from ..registry.recording import parameter
+
+        return parameter, (plain_view(self),)
+
+    def __copy__(self):
+        return super().__copy__() if hooks.open_tapes() else parameter_of(plain_view(self).copy())
+
+    def __deepcopy__(self, memory):
+        return self.__copy__()
+
+    def __iter__(self):
+        return map(self.__getitem__, range(len(self)))
+
+    def __repr__(self):
+        return repr(plain_view(self)).replace("array(", "Parameter(", 1).replace("\n", "\n    ")
+
+
 _set_plain = RecordedArray._plain.__set__  # type: ignore[attr-defined]
 
 
-def recorded(array):
+def recorded(array, kind=RecordedArray):
     """``array``, a variable of the open tapes, as one whose arithmetic is recorded."""
-    made = array.view(RecordedArray)
+    made = array.view(kind)
     _set_plain(made, array)
     return made
 
 
+def parameter_of(array):
+    """A plain array as a parameter, which shares its memory."""
+    return recorded(array, Parameter)
+
+
+def views_of(parameters, made):
+    """The result of a function of NumPy; floating views of the parameters that it read are parameters, too."""
+    if type(made) in (list, tuple):
+        return type(made)(views_of(parameters, part) for part in made)
+    if type(made) is np.ndarray and made.dtype.kind == "f" and any(np.may_share_memory(made, x) for x in parameters):
+        return parameter_of(made)
+    return made
+
+
+def _parameters_in(arguments):
+    found = []
+    map_arrays(lambda x: found.append(x) if type(x) is Parameter else None, arguments)
+    return found
+
+
 def on_tape(x):
     """True for a recorded array while a tape is open."""
-    return type(x) is RecordedArray and bool(hooks.open_tapes())
+    return isinstance(x, RecordedArray) and bool(hooks.open_tapes())
+
+
+def is_recorded(x):
+    """True for an array whose history would be lost as a plain one: a parameter, or a result on an open tape."""
+    return type(x) is Parameter or on_tape(x)
 
 
 def tracked(x):
@@ -107,9 +171,11 @@ def plain_view(x):
 
 def operand(x):
     """The variable behind a recorded array; other values as they are, lists as arrays."""
-    if type(x) is RecordedArray:
+    if isinstance(x, RecordedArray):
         if not hasattr(x, "_plain"):
             not_recorded("what NumPy made of it")
+        if type(x) is Parameter:
+            hooks.reads(x._plain)
         return x._plain
     if isinstance(x, np.ndarray) and type(x) is not np.ndarray:
         from .numpy_arrays import plain_array
@@ -185,7 +251,7 @@ def _in_place(name, ufunc, rules, inputs, out, kwargs):
     """Run a ufunc into a recorded array: tapes keep a copy of its earlier numbers, and see another variable."""
     if rules is None or len(out) != 1:
         not_recorded(f"{name} with out=")
-    if type(out[0]) is not RecordedArray:
+    if not isinstance(out[0], RecordedArray):
         raise TypeError(
             f"{name}: out= is a plain array, whose later uses no tape would see; leave out= away, or write numbers: "
             "out[...] = lodkit.stop_gradient(x)"

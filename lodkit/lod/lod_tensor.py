@@ -9,7 +9,7 @@ import numpy as np
 
 from ..arrays import check_dense, device_of, from_lists, is_array, is_cpu_tensor, plain_array, remedy_for
 from ..arrays.objects import OBJECTS, refuse_objects
-from ..arrays.recorded import on_tape, plain_view
+from ..arrays.recorded import is_recorded, plain_view, state, tracked
 from ..arrays.types import DenseLike, Device, Levels, Values
 from ..errors import LoDError
 from ..public import public
@@ -148,8 +148,11 @@ class LoDTensor(
 
     @property
     def values(self) -> Values:
-        """Rows of all sequences, ``(rows, *item)``; shared, not copied. None for structure only."""
-        return self._values
+        """Rows of all sequences, ``(rows, *item)``; shared, not copied. None for structure only.
+
+        While a tape is open, what NumPy computes of floating values is recorded.
+        """
+        return tracked(self._values) if state.open else self._values
 
     def set_values(self, values: DenseLike | None) -> None:
         """Replace the values in place; the structure stays."""
@@ -246,7 +249,7 @@ def _rows_of(values):
     given = None
     if isinstance(values, list | tuple):
         given, values = values, from_lists(values, "values")
-    if isinstance(values, np.ndarray) and not on_tape(values):
+    if isinstance(values, np.ndarray) and not is_recorded(values):
         values = plain_array(values, "values")
     if not isinstance(values, np.ndarray):
         if is_cpu_tensor(values):

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..arrays import MOST, check_dense, from_lists, integer, integers, is_array, is_cpu_tensor, plain_array, remedy_for
 from ..arrays.objects import refuse_objects
-from ..arrays.recorded import on_tape
+from ..arrays.recorded import is_recorded
 from ..errors import DeviceError, LoDError, RowIndexError
 from .levels import locked_copy
 
@@ -20,7 +20,7 @@ def bad_row(rows, i, height):
 def checked_parts(rows, value, height):
     """Return rows as a read-only copy, a value and the height."""
     value = from_lists(value, "value") if isinstance(value, list | tuple | int | float) else value
-    if isinstance(value, np.ndarray) and not on_tape(value):
+    if isinstance(value, np.ndarray) and not is_recorded(value):
         value = refuse_objects(plain_array(value, "value"), "value")
     tensor = is_cpu_tensor(value)
     if tensor:

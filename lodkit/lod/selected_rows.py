@@ -11,7 +11,7 @@ import numpy as np
 
 from ..arrays import array_of, device_of, holds_rows, is_cpu_tensor, is_number, is_scalar, is_tensor, to_device
 from ..arrays.checks import is_plain_number
-from ..arrays.recorded import not_recorded, on_tape, plain_view, tracked
+from ..arrays.recorded import not_recorded, on_tape, plain_view, state, tracked
 from ..arrays.types import ArrayLike, DenseLike, Device, Integer, Number, Values
 from ..errors import DTypeError
 from ..loading import load
@@ -60,9 +60,9 @@ class SelectedRows(Coordinates):
     SelectedRows(rows=[73, 84], value=[[1., 2.], [3., 4.]], height=100)
     """
 
-    __slots__ = ("__weakref__", "_locked", "_numba", "_numba_dtype", "_rows", "_runs", "height", "is_merged", "value")
+    __slots__ = ("__weakref__", "_locked", "_numba", "_numba_dtype", "_rows", "_runs", "_value", "height", "is_merged")
     _rows: Values
-    value: Values
+    _value: Values
     height: int
     is_merged: bool
     __array_ufunc__ = None
@@ -94,7 +94,7 @@ class SelectedRows(Coordinates):
 
     def _fill(self, rows, value, height, merged, runs):
         _set(self, "_rows", rows)
-        _set(self, "value", value)
+        _set(self, "_value", value)
         _set(self, "height", height)
         _set(self, "is_merged", merged)
         _set(self, "_runs", runs)  # a device -> its table of runs of equal rows, for all that have these rows
@@ -114,33 +114,41 @@ class SelectedRows(Coordinates):
             _set(self, "_locked", found)
         return found()
 
+    @property
+    def value(self) -> Values:
+        """Rows of numbers, ``(len(rows), *item)``; shared, not copied.
+
+        While a tape is open, what NumPy computes of floating values is recorded.
+        """
+        return tracked(self._value) if state.open else self._value
+
     def __setattr__(self, name, value):
         raise AttributeError(f"{name} of SelectedRows is read-only; make a new SelectedRows(rows, value, height)")
 
     @property
     def shape(self) -> tuple[int, ...]:
         """Shape of the dense array, ``(height, *item)``."""
-        return (self.height, *self.value.shape[1:])
+        return (self.height, *self._value.shape[1:])
 
     @property
     def ndim(self) -> int:
         """Number of dimensions of the dense array."""
-        return self.value.ndim
+        return self._value.ndim
 
     @property
     def dtype(self) -> np.dtype[typing.Any] | typing.Any:
         """Dtype of the value."""
-        return self.value.dtype
+        return self._value.dtype
 
     @property
     def nbytes(self) -> int:
         """Bytes of rows and value."""
-        return self._rows.nbytes + self.value.nbytes
+        return self._rows.nbytes + self._value.nbytes
 
     @property
     def device(self) -> Device:
         """Device of rows and value, ``"cpu"`` or ``"cuda"``."""
-        return device_of(self.value)
+        return device_of(self._value)
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -149,7 +157,7 @@ class SelectedRows(Coordinates):
         """Return a copy on ``"cpu"`` or ``"cuda"``; itself if it is there."""
         if device == self.device:
             return self
-        rows, value = to_device(self._rows, device), to_device(self.value, device)
+        rows, value = to_device(self._rows, device), to_device(self._value, device)
         if device == "cpu":  # CPU kernels trust rows; those from a GPU may be unchecked
             rows = SelectedRows(rows, value, self.height)._rows
         return self._wrap(rows, value, self.height, self.is_merged)
@@ -171,7 +179,7 @@ class SelectedRows(Coordinates):
     @needs_memory
     def norm(self) -> float:
         """Return the Euclidean norm of the dense array, a float: a constant to a tape."""
-        value = self.merge().value
+        value = plain_view(self.merge()._value)
         if self.device == "cuda":
             from ..arrays.cuda import norm
 
@@ -185,7 +193,7 @@ class SelectedRows(Coordinates):
             raise TypeError(f"max_norm must be a number >= 0, got {max_norm!r:.200}")
         if not max_norm >= 0:
             raise ValueError(f"max_norm must be a number >= 0, got {max_norm}")
-        if on_tape(tracked(self.value)):
+        if on_tape(tracked(self._value)):
             not_recorded("clip_by_norm")
         merged = self.merge()
         norm = merged.norm()
@@ -225,12 +233,12 @@ class SelectedRows(Coordinates):
             number = number.item()
         if not isinstance(number, int | float):
             return NotImplemented
-        whole = isinstance(number, int) and getattr(self.value.dtype, "kind", "f") != "f"
+        whole = isinstance(number, int) and getattr(self._value.dtype, "kind", "f") != "f"
         if type(number) is int and not (is_plain_number if whole else is_number)(number):
             raise DTypeError(
-                f"number has {number.bit_length()} bits, more than {self.value.dtype} holds; pass a smaller one"
+                f"number has {number.bit_length()} bits, more than {self._value.dtype} holds; pass a smaller one"
             )
-        return self._with_value(operation(tracked(self.value), number))
+        return self._with_value(operation(tracked(self._value), number))
 
     def __mul__(self, number: typing.Any) -> SelectedRows:
         return self._scaled(operator.mul, number)
@@ -241,7 +249,7 @@ class SelectedRows(Coordinates):
         return self._scaled(operator.truediv, number)
 
     def __neg__(self) -> SelectedRows:
-        return self._with_value(-tracked(self.value))
+        return self._with_value(-tracked(self._value))
 
     if not typing.TYPE_CHECKING:  # a checker takes what has this for an array
 
@@ -258,20 +266,20 @@ class SelectedRows(Coordinates):
             kind = self._numba
         except AttributeError:
             return numba_types().type_of_selected_rows(self)
-        if self.value.dtype is not self._numba_dtype:
-            numba_types().check_dtype(self, self.value.dtype)
+        if self._value.dtype is not self._numba_dtype:
+            numba_types().check_dtype(self, self._value.dtype)
         return kind
 
     def __reduce__(self):
         rows = self._rows.copy() if type(self._rows) is np.ndarray else self._rows
-        return SelectedRows._restore, (rows, self.value, self.height, self.is_merged)
+        return SelectedRows._restore, (rows, self._value, self.height, self.is_merged)
 
     def __repr__(self):
         from .repr_text import selected_rows_text
 
-        return selected_rows_text(self._with_value(plain_view(self.value)))
+        return selected_rows_text(self._with_value(plain_view(self._value)))
 
     def _repr_html_(self):
         from .repr_html import selected_rows_html
 
-        return selected_rows_html(self._with_value(plain_view(self.value)))
+        return selected_rows_html(self._with_value(plain_view(self._value)))

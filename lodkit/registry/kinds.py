@@ -9,6 +9,7 @@ import numpy as np
 
 from ..arrays import from_lists, is_array, plain_array
 from ..arrays.objects import refuse_objects
+from ..arrays.recorded import RecordedArray, operand, recorded
 from ..errors import LoDError, LoDMismatchError
 from ..lod import LoDTensor, RankTable, SelectedRows, mismatch
 from ..lod.levels import resized
@@ -48,8 +49,35 @@ def kind_of(x):
 def numbers_of(x):
     """Array of a value's numbers: of a tape, a LoDTensor and its values are one variable."""
     if isinstance(x, SelectedRows):
-        return x.value
-    return x.values if isinstance(x, LoDTensor) else x
+        return x._value
+    return x._values if isinstance(x, LoDTensor) else x
+
+
+def unwrapped(x):
+    """The variable behind a recorded array, also in a LoDTensor or SelectedRows; other values as they are."""
+    array = numbers_of(x)
+    return with_numbers(x, operand(array)) if isinstance(array, RecordedArray) else x
+
+
+def wrapped(x):
+    """A floating array, or a LoDTensor or SelectedRows of one, as recorded."""
+    array = numbers_of(x)
+    return with_numbers(x, recorded(array)) if type(array) is np.ndarray and array.dtype.kind == "f" else x
+
+
+def with_numbers(x, array):
+    """A value with another array of as many rows in place of its own."""
+    if isinstance(x, SelectedRows):
+        return x._with_value(array)
+    return x._like(array) if isinstance(x, LoDTensor) else array
+
+
+def given_back(result, plain, inputs):
+    """A result; inputs that an operator returns come back as they were given, before they were made plain."""
+    if isinstance(result, tuple):
+        return tuple(given_back(r, plain, inputs) for r in result)
+    pairs = zip(plain, inputs, strict=False)
+    return next((given for x, given in pairs if x is result and not isinstance(given, list | tuple)), result)
 
 
 def owner_of(array):
@@ -63,9 +91,7 @@ def replaced(x, array, other):
     """``x`` with another array in place of ``array``."""
     if numbers_of(x) is not array:
         return x
-    if isinstance(x, SelectedRows):
-        return x._with_value(other)
-    return x.with_values(other) if isinstance(x, LoDTensor) else other
+    return with_numbers(x, other)
 
 
 def aligned(x, like, name, other="the ids"):
@@ -99,7 +125,7 @@ def accept(x, allowed, name):
     A LoDTensor without levels becomes its values where none is taken.
     """
     if isinstance(x, LoDTensor) and x.lod_level == 0 and LoDTensor not in allowed:
-        return x.values
+        return x._values
     if isinstance(x, LISTS):
         if Dense in allowed:
             return refuse_objects(from_lists(x, name), name, x)
@@ -113,12 +139,12 @@ def accept(x, allowed, name):
 def check_whole(op, name, x):
     """Check that rows match the structure: arrays can be resized after a LoDTensor was made of them."""
     if isinstance(x, LoDTensor):
-        if x.values is None:
+        if x._values is None:
             raise LoDError(f"{op}: {name} has structure but no values; give it some with set_values(...)")
         if not x.has_valid_recursive_sequence_lengths():
-            raise resized(f"{op}: {name}", x._row_offsets()[-1], x.values)
-    if isinstance(x, SelectedRows) and len(x._rows) != len(x.value):
-        raise LoDError(f"{op}: {name} lists {len(x._rows)} rows, its value has {len(x.value)} now")
+            raise resized(f"{op}: {name}", x._row_offsets()[-1], x._values)
+    if isinstance(x, SelectedRows) and len(x._rows) != len(x._value):
+        raise LoDError(f"{op}: {name} lists {len(x._rows)} rows, its value has {len(x._value)} now")
 
 
 def run_rows(name, kernel, *inputs, **attrs):
@@ -129,7 +155,7 @@ def run_rows(name, kernel, *inputs, **attrs):
             if like is not None and not like.same_lod(x):
                 raise LoDMismatchError(f"{name}: two inputs have different structure: {like.lod()} and {x.lod()}")
             like = x if like is None else like
-    result = kernel(*(x.values if isinstance(x, LoDTensor) else x for x in inputs), **attrs)
+    result = kernel(*(x._values if isinstance(x, LoDTensor) else x for x in inputs), **attrs)
     if like is None:
         return result
     if isinstance(result, tuple):
@@ -138,15 +164,21 @@ def run_rows(name, kernel, *inputs, **attrs):
 
 
 def numbers_among(given, accepted):
-    """Positions of the plain numbers among inputs, if nothing but those became arrays."""
-    numbers = tuple(i for i, x in enumerate(given) if type(x) in (int, float) or isinstance(x, np.number))
+    """Positions of the numbers and recorded arrays among inputs, if nothing but those became plain arrays."""
+    numbers = tuple(
+        i for i, x in enumerate(given) if type(x) in (int, float) or isinstance(x, np.number | RecordedArray)
+    )
     same = all(type(x) is type(a) or i in numbers for i, (x, a) in enumerate(zip(given, accepted, strict=True)))
     return numbers if same else ()
 
 
 def run_numbers(launch, numbers, *inputs, **attrs):
-    """Run a kernel on arrays in place of some numbers: sequence_pad(x, 0.0) takes 17 us less than by ``accept``."""
+    """Run a kernel on plain arrays in place of some numbers and parameters; what it updates is returned as given.
+
+    sequence_pad(x, 0.0) takes 17 us less than by ``accept``.
+    """
     arrays = list(inputs)
     for i in numbers:
         arrays[i] = np.asarray(inputs[i])
-    return launch(*arrays, **attrs)
+    result = launch(*arrays, **attrs)
+    return given_back(result, arrays, inputs)

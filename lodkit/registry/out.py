@@ -11,7 +11,7 @@ import numpy as np
 
 from ..arrays import is_array, output, parts, refuse_overlap
 from ..lod import LoDTensor
-from .kinds import run_rows
+from .kinds import run_rows, unwrapped
 from .recording import closed, note_written
 from .tensors import call_on_arrays, holds_tensors
 
@@ -22,14 +22,15 @@ def call_with_out(op, inputs, attrs, out):
         raise TypeError(f"{op.name} takes no out=: it works in place")
     if holds_tensors((*inputs, out)):
         return call_on_arrays(op, inputs, attrs, out)
-    inputs = op._accept(inputs)
+    given, out = out, unwrapped(out)
+    inputs = op._accept(tuple(map(unwrapped, inputs)))
     launch = op._launcher(inputs)
     op._check_attrs(attrs)
     op._check_needed(attrs)
     for part in parts(out):
         refuse_overlap("out", part, inputs)
     kernel = launch.args[1] if isinstance(launch, functools.partial) and launch.func is run_rows else launch
-    target = out.values if isinstance(out, LoDTensor) else out
+    target = out._values if isinstance(out, LoDTensor) else out
     if target is None:
         raise TypeError("out is a LoDTensor without values; give it some with set_values(...)")
     if "out" in (kernel.__kwdefaults__ or ()):
@@ -39,12 +40,12 @@ def call_with_out(op, inputs, attrs, out):
     if closed.data:
         note_written(target)
     if isinstance(out, LoDTensor) and isinstance(result, LoDTensor):
-        out._set_levels(result._lod)
-    return result
+        given._set_levels(result._lod)
+    return given if result is out else result
 
 
 def _copied(op, result, out):
-    array = result.values if isinstance(result, LoDTensor) else result
+    array = result._values if isinstance(result, LoDTensor) else result
     if not is_array(array):
         raise TypeError(f"{op.name} takes no out=: its result is no array but {type(result).__name__}")
     if isinstance(array, np.ndarray):

@@ -8,11 +8,12 @@ from typing import TypeVar
 
 import numpy as np
 
-from ..arrays import is_array, is_tensor
-from ..arrays.recorded import RecordedArray, hooks, operand, recorded
-from ..lod import LoDTensor, SelectedRows
+from ..arrays import cast_to, dtype_of, is_array, is_cpu_tensor, is_tensor, plain_array
+from ..arrays.recorded import Parameter, RecordedArray, hooks, parameter_of
+from ..errors import DTypeError
+from ..lod import SelectedRows
 from ..public import public
-from .kinds import LISTS, numbers_of, replaced
+from .kinds import LISTS, given_back, numbers_of, replaced, unwrapped, with_numbers, wrapped
 from .tensors import holds_tensors
 
 T = TypeVar("T")
@@ -81,10 +82,10 @@ def call_recorded(op, inputs, out, attrs):
         _local.tapes = tapes
     if op.updates:
         record(op, plain, attrs, result)
-        return _given(result, plain, inputs)
+        return given_back(result, plain, inputs)
     for x in plain:
         if x is result or (type(result) is tuple and any(x is r for r in result)):
-            given = _given(result, plain, inputs)  # an identity, as merging a merged gradient
+            given = given_back(result, plain, inputs)  # an identity, as merging a merged gradient
             return tuple(map(_watched, given)) if isinstance(given, tuple) else _watched(given)
     for tape in tapes if out is not None else ():  # closed ones were told by the call
         tape._overwritten(unwrapped(out))
@@ -131,16 +132,8 @@ def note_written(array):
 
 def _check_constant(op, attrs):
     for name, value in attrs.items():
-        if type(value) is RecordedArray:
+        if isinstance(value, RecordedArray):
             raise TypeError(f"{op.name}: no gradient flows to the attribute {name}; pass lodkit.stop_gradient({name})")
-
-
-def _given(result, plain, inputs):
-    """The inputs that an operator returns, as they were given."""
-    if isinstance(result, tuple):
-        return tuple(_given(r, plain, inputs) for r in result)
-    pairs = zip(plain, inputs, strict=False)
-    return next((given for x, given in pairs if x is result and not isinstance(given, list | tuple)), result)
 
 
 def _another(result, inputs):
@@ -152,26 +145,72 @@ def _another(result, inputs):
 
 def _watched(x):
     """An input that comes back, as the results of operators are; what NumPy computes with it is recorded."""
-    values = x._values if type(x) is LoDTensor else x
-    return wrapped(x) if type(values) is np.ndarray else x
+    return wrapped(x)
 
 
-def unwrapped(x):
-    """The variable behind a recorded array, also in a LoDTensor or SelectedRows; other values as they are."""
-    if type(x) is LoDTensor:
-        return x._like(operand(x._values)) if type(x._values) is RecordedArray else x
-    if type(x) is SelectedRows:
-        return x._with_value(operand(x.value)) if type(x.value) is RecordedArray else x
-    return operand(x) if isinstance(x, RecordedArray) else x
+@public
+def parameter(x: T) -> T:
+    """Return ``x`` as a parameter: an array whose arithmetic every open tape records.
 
+    A tape does not see what NumPy computes of a plain array. A parameter shares the memory of ``x``, and is a
+    ``numpy.ndarray`` wherever one is taken: by operators, ``lodkit.optim``, ``lodkit.save``, PyTorch, pickle. Views of
+    a parameter (``W.T``, ``W[:10]``) are parameters; other results are plain where no tape is open. ``np.asarray(W)``
+    is the plain array, a constant to tapes.
 
-def wrapped(x):
-    """A floating array, or a LoDTensor or SelectedRows of one, as recorded."""
-    if type(x) is LoDTensor:
-        return x._like(wrapped(x._values))
-    if type(x) is SelectedRows:
-        return x._with_value(wrapped(x.value))
-    return recorded(x) if type(x) is np.ndarray and x.dtype.kind == "f" else x
+    Parameters
+    ----------
+    x : array, list, LoDTensor or SelectedRows
+        Of floating numbers. Values of a LoDTensor and the value of SelectedRows become parameters. Arrays on a GPU are
+        returned as they are: tapes record operators of them, and take them as sources.
+
+    Returns
+    -------
+    numpy.ndarray, LoDTensor or SelectedRows
+        Of a subclass of ndarray; itself if it is a parameter.
+
+    Raises
+    ------
+    DTypeError
+        ``x`` holds no floating numbers, which have no gradient.
+    TypeError
+        ``x`` is a tensor of PyTorch on the CPU, which PyTorch differentiates, or a result on an open tape.
+
+    See Also
+    --------
+    Tape.watch : Record the arithmetic of an array on one tape.
+
+    Examples
+    --------
+    >>> import numpy as np, lodkit
+    >>> W = lodkit.parameter(np.array([[1.0, 2.0], [3.0, 4.0]]))
+    >>> with lodkit.Tape() as tape:
+    ...     loss = lodkit.tanh(W).sum() + 0.5 * np.square(W).sum()
+    >>> tape.gradient(loss, [W])[0].round(2)
+    array([[1.42, 2.07],
+           [3.01, 4.  ]])
+    """
+    from ..arrays import array_gradients, array_methods  # noqa: F401  fill in what recorded arrays can do
+
+    values = numbers_of(x)
+    if type(values) is Parameter:
+        return x
+    if isinstance(values, list | tuple | int | float):
+        return parameter(np.asarray(values))  # type: ignore[return-value]
+    if is_cpu_tensor(values):
+        raise TypeError(
+            "parameter takes NumPy arrays, and PyTorch differentiates its tensors itself; pass x.detach().numpy(), "
+            "which shares its memory, or use lodkit.interop.torch"
+        )
+    if isinstance(values, RecordedArray) and open_tapes():
+        raise TypeError("parameter takes no result of a tape, which has a gradient already; pass np.asarray(x)")
+    if not is_array(values):
+        raise TypeError(f"parameter takes arrays, LoDTensors and SelectedRows, got {type(values).__name__}")
+    dtype = dtype_of(values)
+    if dtype.kind != "f":
+        raise DTypeError(f"a parameter must hold floating numbers, not {dtype}; {cast_to(np.float32)}")
+    if not isinstance(values, np.ndarray):
+        return x
+    return with_numbers(x, parameter_of(plain_array(values, "a parameter")))
 
 
 @public
@@ -180,8 +219,8 @@ def stop_gradient(x: T) -> T:
 
     Parameters
     ----------
-    x : array or LoDTensor
-        Shares its memory with the result; itself if no tape is open.
+    x : array, LoDTensor or SelectedRows
+        Shares its memory with the result. Without an open tape a parameter gives its plain array, others themselves.
 
     Examples
     --------
@@ -192,25 +231,41 @@ def stop_gradient(x: T) -> T:
     >>> bool(np.allclose(tape.gradient(y, [x])[0], (1 - np.tanh(x) ** 2) * np.tanh(x)))
     True
     """
+    x = unwrapped(x)
     if not open_tapes():
         return x
-    x = unwrapped(x)
-    values = x.values if isinstance(x, LoDTensor) else x
+    values = numbers_of(x)
     if not isinstance(values, np.ndarray):
-        raise TypeError(f"stop_gradient takes NumPy arrays and LoDTensors of them, got {type(values).__name__}")
+        raise TypeError(
+            f"stop_gradient takes NumPy arrays, and LoDTensors and SelectedRows of them, got {type(values).__name__}"
+        )
     constant = values.view()
     for tape in open_tapes():
         tape._constants.add(id(constant))
         tape._alive.append(constant)
-    return x.with_values(constant) if isinstance(x, LoDTensor) else constant  # type: ignore[return-value]
+    return with_numbers(x, constant)  # type: ignore[no-any-return]
 
 
 def before_write(array):
     """Prepare the open tapes for a change of a recorded array in place. Returns a copy of its present numbers."""
     before = array.copy()
+    for tape in open_tapes():  # all of them, before one of them changes
+        tape._check_rename(array)
     for tape in open_tapes():
         tape._rename(array, before)
     return before
+
+
+def written(array):
+    """Tell closed tapes that NumPy wrote to an array, while no tape is open in this thread."""
+    if closed.data:
+        note_written(array)
+
+
+def reads(array):
+    """Tell the open tapes that a parameter is read as one."""
+    for tape in open_tapes():
+        tape._parameters[id(array)] = array
 
 
 def note_update(op, inputs):
@@ -235,4 +290,4 @@ def moved(array, other):
 
 
 hooks.open_tapes, hooks.record, hooks.before_write, hooks.knows = open_tapes, record, before_write, knows
-hooks.moved = moved
+hooks.moved, hooks.written, hooks.reads = moved, written, reads

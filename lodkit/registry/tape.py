@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 import zlib
-from typing import Any, Self, TypeVar
+from typing import Any, Literal, Self, TypeVar
 
 import numpy as np
 
@@ -19,8 +19,9 @@ from ..lod import LoDTensor, SelectedRows
 from ..public import public
 from ..tracebacks import surface
 from .backward import Readable, add_to, backward, like_source, seed, separate
-from .kinds import numbers_of, owner_of, replaced
-from .recording import Call, _local, closed, open_tapes, record, unwrapped, wrapped
+from .kinds import numbers_of, owner_of, replaced, unwrapped, wrapped
+from .recording import Call, _local, closed, no_grad, open_tapes, parameter, record
+from .tape_sources import aligned_arguments, check_sources, check_unconnected, refuse_views, total_or_default
 
 T = TypeVar("T")
 _lock = threading.Lock()
@@ -53,6 +54,7 @@ class Tape:
         self._constants = set()  # ids of arrays that stop_gradient returned
         self._moved = []  # arrays that took the place of variables: a table that grew
         self._watched = []  # arrays, their versions and checksums: NumPy may change them unseen
+        self._parameters = {}  # arrays by id that were read as parameters: what NumPy computed of them was seen
 
     def __enter__(self) -> Self:
         from ..arrays import array_gradients, array_methods  # noqa: F401  fill in what recorded arrays can do
@@ -84,11 +86,11 @@ class Tape:
     def watch(self, x: T) -> T:
         """Return ``x`` as operators return arrays on this tape: what NumPy computes with it is recorded.
 
-        A plain array is a variable as an input of an operator only: NumPy does not tell a tape what it computes.
+        ``lodkit.parameter`` is for arrays that many tapes differentiate by; this is for one tape.
 
         Parameters
         ----------
-        x : numpy.ndarray or LoDTensor
+        x : numpy.ndarray, LoDTensor or SelectedRows
             Of floating numbers; shares its memory with the result, and is the source to ask for. A gradient is refused
             if it was changed since.
 
@@ -102,19 +104,26 @@ class Tape:
         [array([2., 4.])]
         """
         x = unwrapped(x)
-        values = x.values if isinstance(x, LoDTensor) else x
+        values = numbers_of(x)
         if type(values) is not np.ndarray or values.dtype.kind != "f":
             if isinstance(values, np.ndarray) and values.dtype.kind == "f":
                 raise TypeError(f"watch takes no {type(values).__name__}; pass np.asarray(x), which shares its memory")
             shown = f"{values.dtype} numbers" if isinstance(values, np.ndarray) else type(values).__name__
-            raise TypeError(f"watch takes NumPy arrays and LoDTensors of floating numbers, got {shown}")
+            raise TypeError(f"watch takes NumPy arrays, LoDTensors and SelectedRows of floating numbers, got {shown}")
         if self not in open_tapes():
             raise LodkitError("this tape is not open in this thread; watch inside its with statement")
         self._watched.append((numbers_of(x), self._key(x), _checksum(numbers_of(x))))
         return wrapped(x)
 
     @surface
-    def gradient(self, target: Any, sources: list[Any] | tuple[Any, ...], output_gradients: Any = None) -> list[Any]:
+    def gradient(
+        self,
+        target: Any,
+        sources: list[Any] | tuple[Any, ...],
+        output_gradients: Any = None,
+        *,
+        unconnected: Literal["raise", "none", "zero"] = "raise",
+    ) -> list[Any]:
         """Return the gradients of ``target`` by each of ``sources``.
 
         Parameters
@@ -122,47 +131,42 @@ class Tape:
         target : array, LoDTensor, SelectedRows, or list of them
             Their gradients add up.
         sources : list of array, LoDTensor or SelectedRows
+            Parameters (``lodkit.parameter``), watched arrays, results on this tape, arrays on a GPU; LoDTensors and
+            SelectedRows of any arrays.
         output_gradients : array or list of arrays, optional
             Gradients of ``target``; ones by default.
+        unconnected : {"raise", "none", "zero"}
+            What a source without a path to the target gives: an error, None, or zeros.
 
         Returns
         -------
         list
-            Like ``sources``, for SelectedRows an array like their value; None for a source with no path to the target.
+            Like ``sources``, for SelectedRows an array like their value.
 
         Raises
         ------
         LodkitError
-            An operator on the path has no gradient, or its gradient would read numbers that were overwritten since, or
-            the target is not of this tape, or depends on a view of a source; the message names the operator.
+            A source is a plain array, or has no path to the target; an operator on the path has no gradient, or its
+            gradient would read numbers that were overwritten since; the target is not of this tape, or depends on a
+            view of a source. The message names the source or the operator.
         """
-        targets = list(target) if isinstance(target, list | tuple) else [target]
-        if not isinstance(sources, list | tuple):
-            raise TypeError(f"sources must be a list of arrays, got {type(sources).__name__}; pass [source]")
-        for what, values in (("target", targets), ("sources", sources)):
-            for i, x in enumerate(values):
-                if not isinstance(x, LoDTensor | SelectedRows) and not is_array(x):
-                    raise TypeError(
-                        f"{what}[{i}] must be an array, a LoDTensor or SelectedRows, got {type(x).__name__}"
-                    )
-        if output_gradients is None:
-            given = [None] * len(targets)
-        else:
-            given = list(output_gradients) if isinstance(target, list | tuple) else [output_gradients]
-        if len(given) != len(targets):
-            raise ValueError(f"{len(given)} output_gradients for {len(targets)} targets")
-        targets, sources, given = (list(map(unwrapped, values)) for values in (targets, sources, given))
-        if any(numbers_of(s) is array for s in sources for array in self._moved):
-            raise LodkitError("a source is of a table that grew since; ask for gradients by its earlier values")
-        found, made = self._walk(targets, sources, given)
-        gradients = separate([like_source(s, self._total(s, found, made)) for s in sources], given)
+        check_unconnected(unconnected)
+        arguments = aligned_arguments(target, sources, output_gradients)
+        with no_grad():  # to ask for a gradient is not to read a parameter
+            targets, variables, given = (list(map(unwrapped, values)) for values in arguments)
+        check_sources(self, variables, sources)
+        totals = self._totals(targets, variables, given)
+        totals = [
+            total_or_default(self, i, *pair, unconnected) for i, pair in enumerate(zip(variables, totals, strict=True))
+        ]
+        gradients = separate(list(map(like_source, variables, totals)), given)
         if open_tapes():  # a gradient of this gradient is refused
-            record(GRADIENT, (*targets, *sources), {}, tuple(g for g in gradients if g is not None))
+            record(GRADIENT, (*targets, *variables), {}, tuple(g for g in gradients if g is not None))
             gradients = [g if isinstance(g, SelectedRows) else wrapped(g) for g in gradients]
         return gradients
 
-    def _walk(self, targets, sources, given):
-        """Gradients by the variables between the targets and the sources; and all that calls have made."""
+    def _totals(self, targets, sources, given):
+        """Gradients by the sources, None where there is no path."""
         found = {}
         for t, g in zip(targets, given, strict=True):
             if id(numbers_of(t)) not in self._versions and all(numbers_of(t) is not numbers_of(s) for s in sources):
@@ -175,8 +179,8 @@ class Tape:
         for array, key, checksum in self._watched:
             if self._key(array) == key and _checksum(array) != checksum:
                 raise LodkitError("NumPy changed a watched array in place since; ask for gradients before that")
-        reached, made = self._reached(wanted)
-        self._refuse_views(set(found), [numbers_of(s) for s in sources if self._key(s) not in made], made)
+        reached, made = self._reached(wanted), self._made()
+        refuse_views(self, set(found), [numbers_of(s) for s in sources if self._key(s) not in made], made)
         for call in reversed(self._calls):
             grads = [found.get(key) for key in call.output_keys]
             needed = tuple(key in reached for key in call.input_keys)
@@ -185,7 +189,11 @@ class Tape:
                 for key, g in zip(call.input_keys, found_by, strict=False):
                     if g is not None and key in reached:
                         add_to(found, key, g)
-        return found, made
+        return [self._total(s, found, made) for s in sources]
+
+    def _made(self):
+        """Variables that calls returned."""
+        return {key for call in self._calls for key in call.output_keys}
 
     def _total(self, source, found, made):
         """Gradient by a source: by its numbers before updates, and after."""
@@ -197,24 +205,6 @@ class Tape:
         for key in keys:
             add_to(total, where, found[key])
         return total.get(where)
-
-    def _refuse_views(self, needed, sources, made):
-        """Raise if a target depends on an array that no call has made, which shares memory with a source.
-
-        ``needed`` are the variables of the targets.
-        """
-        for call in reversed(self._calls):
-            if needed.isdisjoint(call.output_keys):
-                continue
-            needed.update(call.input_keys)
-            for x, key in zip(map(numbers_of, call.inputs), call.input_keys, strict=True):
-                if key in made or key[0] in self._constants or not is_array(x) or any(x is s for s in sources):
-                    continue
-                if any(may_share_memory(x, s) for s in sources):
-                    raise LodkitError(
-                        f"{call.op.name} read a view of a source, which NumPy made unseen, so its gradient would be "
-                        "incomplete; make the view of the array that tape.watch(source) returns"
-                    )
 
     def _readable(self, call):
         """The call as gradient rules may read it: not what ``out=`` or an update has overwritten since."""
@@ -236,7 +226,7 @@ class Tape:
 
     def _key(self, x):
         """Variable of a value: its array and the number of writes so far."""
-        memory = x._values if type(x) is LoDTensor else x.value if type(x) is SelectedRows else x
+        memory = x._values if type(x) is LoDTensor else x._value if type(x) is SelectedRows else x
         where = id(memory)
         version = self._versions.get(where)
         if version is None:
@@ -258,8 +248,8 @@ class Tape:
             if seen is array or may_share_memory(seen, array):
                 self._versions[id(seen)] += 1
 
-    def _rename(self, array, before):
-        """Make ``before``, a copy, of what ``array`` was until now: it is about to be written to."""
+    def _check_rename(self, array):
+        """Refuse a change in place of what this tape could not tell apart from its earlier numbers."""
         key = self._key(array)
         if not any(key in call.output_keys for call in self._calls):
             raise LodkitError("a source is not changed in place while a tape is open; compute a new array")
@@ -268,6 +258,10 @@ class Tape:
                 "this array shares memory with others on the tape, whose numbers would change with it; "
                 "compute a new array"
             )
+
+    def _rename(self, array, before):
+        """Make ``before``, a copy, of what ``array`` was until now: it is about to be written to."""
+        key = self._key(array)
         old = {key: (id(before), key[1])}
         for call in self._calls:
             call.input_keys = tuple(old.get(k, k) for k in call.input_keys)
@@ -293,13 +287,12 @@ class Tape:
         return False
 
     def _reached(self, sources):
-        """Variables that are sources or computed from them; and all that calls have made."""
-        reached, made = set(sources), set()
+        """Variables that are sources or computed from them."""
+        reached = set(sources)
         for call in self._calls:
             if any(key in reached for key in call.input_keys):
                 reached.update(call.output_keys)
-            made.update(call.output_keys)
-        return reached, made
+        return reached
 
 
 def _checksum(array):
@@ -308,10 +301,11 @@ def _checksum(array):
 
 def differentiate(call):
     """Run ``functools.partial(op, *inputs, **attrs)``, and the gradients of its floating outputs by such inputs."""
+    inputs = [parameter(x) if is_floating(x) else x for x in call.args]
     with Tape() as tape:
-        result = call()
+        result = call.func(*inputs, **call.keywords)
     outputs = result if isinstance(result, tuple) else (result,)
-    tape.gradient([x for x in outputs if is_floating(x)], [x for x in call.args if is_floating(x)])
+    tape.gradient([x for x in outputs if is_floating(x)], list(filter(is_floating, inputs)), unconnected="none")
 
 
 def is_floating(x):

@@ -10,16 +10,17 @@ import sys
 import numpy as np
 
 from ..arrays import refuse_overlap, tensor_of
+from ..arrays.recorded import RecordedArray
 from ..arrays.tensors import array_of, changed, plain_array_of, refuse_duals, rounded_like
 from ..errors import OutputError
 from ..lod import LoDTensor, SelectedRows
-from .kinds import on_gpu
+from .kinds import given_back, on_gpu, unwrapped
 from .on_gpu import keep_launcher, key_of, launcher_on_gpu
 
 
 def numbers_in(x):
     """Array of a value's numbers; None for structure alone."""
-    return x._values if isinstance(x, LoDTensor) else x.value if isinstance(x, SelectedRows) else x
+    return x._values if isinstance(x, LoDTensor) else x._value if isinstance(x, SelectedRows) else x
 
 
 def holds_tensors(inputs):
@@ -64,6 +65,9 @@ def launcher_of(op, inputs):
         return launch
     if holds_tensors(inputs):
         return lambda *inputs, **attrs: call_on_arrays(op, inputs, attrs)
+    if any(isinstance(numbers_in(x), RecordedArray) for x in inputs):
+        plain = tuple(map(unwrapped, inputs))
+        return lambda *inputs, **attrs: given_back(op(*plain, **attrs), plain, inputs)
     if any(type(x) in (int, float) for x in inputs):  # on the device of the others
         accepted = op._accept(inputs)
         launch = op._launcher(accepted)
