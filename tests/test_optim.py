@@ -110,8 +110,8 @@ def test_states_in_files(cls, tmp_path):
     again.load_state_dict(state["optimizer"])
     assert again.iteration == 3 and again.groups[0]["lr"] == 0.05
     last = next(gradients(1))
-    optimizer.step([last, None])
-    again.step([last, None])
+    optimizer.step([last, None], missing="skip")
+    again.step([last, None], missing="skip")
     np.testing.assert_array_equal(param, state["p"])
 
 
@@ -128,10 +128,10 @@ def test_groups_and_schedules():
     rates = {"lr": lambda step: 1.0 / (1 + step)}
     optimizer = SGD([{"params": {"a": a, "b": b}}, {"params": {"c": c}, **rates}], lr=0.5)
     for _ in range(2):
-        optimizer.step({"a": np.ones(2), "b": None, "c": np.ones(2)})
+        optimizer.step({"a": np.ones(2), "c": np.ones(2)}, missing="skip")
     assert a.tolist() == [-1, -1] and b.tolist() == [0, 0] and c.tolist() == [-1.5, -1.5]
     optimizer.groups[0]["lr"] = np.array([2.0])
-    optimizer.step([np.ones(2), np.ones(2), None])
+    optimizer.step([np.ones(2), np.ones(2), None], missing="skip")
     assert a.tolist() == [-3, -3] and b.tolist() == [-2, -2]
     assert [*optimizer.params] == ["a", "b", "c"]
     assert "lr" not in optimizer.state_dict()["groups"][1]

@@ -43,8 +43,9 @@ def test_bad_settings(make, error, message):
     ("grads", "error", "message"),
     [
         ([np.ones((HEIGHT, WIDTH), np.float32)], ValueError, "1 gradients for 2 parameters: p, q"),
-        ({"p": None}, ValueError, r"grads lacks \['q'\]"),
-        ({"p": None, "q": None, "r": None}, ValueError, r"has \['r'\] that are no parameters"),
+        ({"p": np.zeros((HEIGHT, WIDTH), np.float32)}, ValueError, r"no gradient for q.*missing=\"skip\""),
+        ([None, None], ValueError, "no gradient for p, q, which would not be trained"),
+        ({"p": None, "q": None, "r": None}, ValueError, r"has \['r'\], which are no parameters; there are p, q"),
         (np.ones(2), TypeError, "grads must be a dictionary or a list"),
         (
             [np.ones((HEIGHT, WIDTH), np.float32), np.ones(4, np.float32)],

@@ -8,7 +8,6 @@ from conftest import copy
 
 import lodkit
 from lodkit import LoDTensor, SelectedRows
-from lodkit.kernels.cpu.primitives import update
 
 # float64 in rows of 3, as in the samples, whose kernels are compiled already.
 rng = np.random.default_rng(3)
@@ -65,20 +64,6 @@ def test_dense_and_sparse_gradients_are_one(name):
             op(case[0], zeros((6, 3)), *case[2:], **attrs)
     for got, expected in zip(op(*sparse, **attrs), op(*dense, **attrs), strict=True):
         np.testing.assert_allclose(got, expected, rtol=1e-5, atol=1e-6)
-
-
-@pytest.mark.jit
-@pytest.mark.parametrize("name", ONE)
-def test_a_rate_that_moves_looks_for_no_other_code(name):
-    """Asking Numba for an entry takes ten times as long as a small update."""
-    lazy = {"lazy": True} if "lazy" in lodkit.OPS[name].defaults else {}
-    inputs, attrs = inputs_of(name), {**MORE.get(name, {}), **lazy}
-    lodkit.run(name, *inputs, lr=0.5, **attrs)
-    before = update._entry_of_few_rows.cache_info().misses
-    for step in range(1, 4):
-        moved = {"iteration": step} if "iteration" in attrs else {}
-        lodkit.run(name, *inputs, lr=0.5 / step, **{**attrs, **moved})
-    assert update._entry_of_few_rows.cache_info().misses == before
 
 
 @pytest.mark.parametrize("name", [n for n in ONE if "lazy" in lodkit.OPS[n].defaults])

@@ -98,9 +98,7 @@ class Parameter(RecordedArray):
     __slots__ = ()
 
     def __reduce_ex__(self, protocol):
-        from ..registry.recording import parameter
-
-        return parameter, (plain_view(self),)
+        return restored_parameter, (plain_view(self),)
 
     def __copy__(self):
         return super().__copy__() if hooks.open_tapes() else parameter_of(plain_view(self).copy())
@@ -128,6 +126,13 @@ def recorded(array, kind=RecordedArray):
 def parameter_of(array):
     """A plain array as a parameter, which shares its memory."""
     return recorded(array, Parameter)
+
+
+def restored_parameter(array):
+    """The parameter of a pickle."""
+    from . import array_gradients, array_methods  # noqa: F401  fill in what recorded arrays can do
+
+    return parameter_of(array)
 
 
 def views_of(parameters, made):

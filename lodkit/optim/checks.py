@@ -177,18 +177,25 @@ def check_param(name, param):
         writable(param, name)
 
 
-def named(grads, names):
-    """Gradients by the names of the parameters."""
+def named(grads, names, missing):
+    """Gradients by the names of the parameters; None where one has none and ``missing`` is "skip"."""
+    if missing not in ("raise", "skip"):
+        raise ValueError(f'missing must be "raise" or "skip", got {missing!r:.200}')
     if isinstance(grads, list | tuple):
         if len(grads) != len(names):
             raise ValueError(f"{len(grads)} gradients for {len(names)} parameters: {', '.join(names)}")
-        return dict(zip(names, grads, strict=True))
+        grads = dict(zip(names, grads, strict=True))
     if not isinstance(grads, Mapping):
         raise TypeError(f"grads must be a dictionary or a list, got {type(grads).__name__}")
-    if grads.keys() != set(names):
-        missing, unknown = sorted(set(names) - grads.keys()), sorted(map(str, grads.keys() - set(names)))
-        raise ValueError(f"grads lacks {missing} and has {unknown} that are no parameters; None is no gradient")
-    return grads
+    if unknown := sorted(map(str, grads.keys() - set(names))):
+        raise ValueError(f"grads has {unknown}, which are no parameters; there are {', '.join(names)}")
+    absent = [name for name in names if grads.get(name) is None]
+    if absent and missing == "raise":
+        raise ValueError(
+            f"grads has no gradient for {', '.join(absent)}, which would not be trained; compute it, or pass "
+            'step(grads, missing="skip") to leave such parameters as they are'
+        )
+    return {name: grads.get(name) for name in names}
 
 
 def check_gradient(op, group, name, param, grad, states, attrs):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -100,17 +100,19 @@ class Optimizer:
         return {name: param for group in self.groups for name, param in group["params"].items()}
 
     @surface
-    def step(self, grads: Mapping[str, Any] | Sequence[Any]) -> None:
+    def step(self, grads: Mapping[str, Any] | Sequence[Any], *, missing: Literal["raise", "skip"] = "raise") -> None:
         """Update the parameters, all of them: Ctrl-C waits for the last.
 
         Parameters
         ----------
         grads : dict of str to array or SelectedRows, or list
-            Gradients by the names of the parameters, or in their order, as ``Tape.gradient`` returns them; None where a
-            parameter has none. Names, kinds, shapes and types of all are checked before the first update.
+            Gradients by the names of the parameters, or in their order, as ``Tape.gradient`` returns them. Names,
+            kinds, shapes and types of all are checked before the first update.
+        missing : {"raise", "skip"}
+            What a gradient gives that is None, or not in the dictionary: an error, or no update of its parameter.
         """
         self._check_changed()
-        grads, plan = named(grads, [*self._states]), []
+        grads, plan = named(grads, [*self._states], missing), []
         for group in self.groups:
             attrs = self._attrs(group)
             for name, param in group["params"].items():

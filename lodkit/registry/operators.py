@@ -27,7 +27,7 @@ from .desc import VarDesc, inferred_level
 from .explaining import by_position, explain
 from .inputs import accept_inputs, check_count, label_of, names_of
 from .kernel_table import KernelTable
-from .kinds import Dense, check_whole, kind_of, kinds_of, name_of, numbers_among, run_numbers, run_rows
+from .kinds import Dense, check_whole, kind_of, kinds_of, launcher_of_given, name_of, returning_given, run_rows
 from .on_gpu import keep_launcher, key_of, launcher_on_gpu
 from .out import call_with_out
 from .recording import call_recorded, closed, note_update, open_tapes
@@ -224,12 +224,11 @@ class Op(KernelTable):
         ragged = tuple(i for i, x in enumerate(inputs) if isinstance(x, LoDTensor))
         sparse = tuple(i for i, x in enumerate(inputs) if isinstance(x, SelectedRows))
         if all(x is None or device_of(x) != "cuda" for x in inputs):
-            numbers = numbers_among(given, inputs)
             self._selected[key_of(inputs)] = launch, ragged, sparse
-            if numbers:
-                found = functools.partial(run_numbers, launch, numbers), ragged, sparse
-                self._selected[key_of(given)] = found
+            if of_given := launcher_of_given(launch, given, inputs):
+                self._selected[key_of(given)] = found = of_given, ragged, sparse
                 return found, given
+            launch = returning_given(launch, given, inputs)
         else:
             keep_launcher(self, given, inputs, launch)
         return (launch, ragged, sparse), inputs

@@ -9,7 +9,7 @@ from typing import TypeVar
 import numpy as np
 
 from ..arrays import cast_to, dtype_of, is_array, is_cpu_tensor, is_tensor, plain_array
-from ..arrays.recorded import Parameter, RecordedArray, hooks, parameter_of
+from ..arrays.recorded import Parameter, RecordedArray, hooks, restored_parameter
 from ..errors import DTypeError
 from ..lod import SelectedRows
 from ..public import public
@@ -189,12 +189,10 @@ def parameter(x: T) -> T:
     array([[1.42, 2.07],
            [3.01, 4.  ]])
     """
-    from ..arrays import array_gradients, array_methods  # noqa: F401  fill in what recorded arrays can do
-
     values = numbers_of(x)
     if type(values) is Parameter:
         return x
-    if isinstance(values, list | tuple | int | float):
+    if isinstance(values, list | tuple | int | float | np.generic):
         return parameter(np.asarray(values))  # type: ignore[return-value]
     if is_cpu_tensor(values):
         raise TypeError(
@@ -210,7 +208,7 @@ def parameter(x: T) -> T:
         raise DTypeError(f"a parameter must hold floating numbers, not {dtype}; {cast_to(np.float32)}")
     if not isinstance(values, np.ndarray):
         return x
-    return with_numbers(x, parameter_of(plain_array(values, "a parameter")))
+    return with_numbers(x, restored_parameter(plain_array(values, "a parameter")))
 
 
 @public

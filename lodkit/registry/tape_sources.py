@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..arrays import dtype_of, is_array, may_share_memory, zeros_like
-from ..arrays.recorded import RecordedArray
+from ..arrays.recorded import Parameter, RecordedArray
 from ..errors import DTypeError, LodkitError
 from ..lod import LoDTensor, SelectedRows
 from .kinds import numbers_of
@@ -50,7 +50,8 @@ def _check_source(tape, i, source, given, made):
     result = (id(array), tape._versions.get(id(array))) in made
     if result or any(array is x for x, *_ in tape._watched):
         return
-    if not isinstance(numbers_of(given), RecordedArray):
+    kind = type(numbers_of(given))
+    if not issubclass(kind, RecordedArray):
         if isinstance(given, LoDTensor | SelectedRows):
             return  # their values are recorded while a tape is open
         raise LodkitError(
@@ -58,7 +59,7 @@ def _check_source(tape, i, source, given, made):
             "that. Make it a parameter before the tape is opened, W = lodkit.parameter(W), or watch it on this tape "
             "alone, W = tape.watch(W), and compute the target from that"
         )
-    if id(array) not in tape._parameters and _is_read(tape, array):
+    if kind is Parameter and id(array) not in tape._parameters and _is_read(tape, array):
         raise LodkitError(
             f"{shown} is a parameter, but the tape read the plain array that shares its memory, and does not see what "
             "NumPy computes of that; compute the target from the parameter: W = lodkit.parameter(W) before the tape"
