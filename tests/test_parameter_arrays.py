@@ -69,6 +69,9 @@ def test_a_parameter_is_an_array():
     for made in (pickle.loads(pickle.dumps(W)), copy.copy(W), copy.deepcopy({"W": W})["W"]):
         assert type(made) is Parameter and not np.shares_memory(made, x)
         np.testing.assert_array_equal(made, x)
+    assert b"recorded" not in pickle.dumps(W)
+    with pytest.raises(ValueError, match="does not own its data"):
+        W.resize(2, refcheck=False)
     assert str(W) == str(x) and repr(W) == repr(x).replace("array(", "Parameter(").replace("\n", "\n    ")
     assert f"{W[0, 0]:.3f}" == f"{x[0, 0]:.3f}" and W.tolist() == x.tolist() and float(W[0, 0]) == x[0, 0]
     assert type(W * 2) is type(W.copy()) is type(W > 0) is type(np.asarray(W)) is np.ndarray

@@ -27,7 +27,7 @@ _SAME = (
     *("take", "trace", "var"),
 )
 _OF_NUMBERS = ("item", "tolist", "tobytes", "tofile", "dump", "dumps")
-_IN_PLACE = ("__setitem__", "byteswap", "fill", "partition", "put", "resize", "setfield", "sort")
+_IN_PLACE = ("__setitem__", "byteswap", "fill", "partition", "put", "setfield", "sort")
 
 
 def _shape(arguments):
@@ -125,6 +125,8 @@ def _set_attribute(self, name, value):
 def complete(cls):
     """Give the class of recorded arrays its methods; those of NumPy that are not listed raise."""
     for name in dir(np.ndarray):
+        if name == "resize":
+            continue  # NumPy's refuses views, whose memory would be given away
         if name in METHODS or (callable(getattr(np.ndarray, name)) and not name.startswith("_")):
             setattr(cls, name, _method(name, METHODS.get(name) or _refusal(name)))
     cls.T = _attribute("T", _transpose)

@@ -9,7 +9,7 @@ from typing import TypeVar
 import numpy as np
 
 from ..arrays import cast_to, dtype_of, is_array, is_cpu_tensor, is_tensor, plain_array
-from ..arrays.recorded import Parameter, RecordedArray, hooks, restored_parameter
+from ..arrays.recorded import Parameter, RecordedArray, hooks, parameter_of
 from ..errors import DTypeError
 from ..lod import SelectedRows
 from ..public import public
@@ -208,7 +208,9 @@ def parameter(x: T) -> T:
         raise DTypeError(f"a parameter must hold floating numbers, not {dtype}; {cast_to(np.float32)}")
     if not isinstance(values, np.ndarray):
         return x
-    return with_numbers(x, restored_parameter(plain_array(values, "a parameter")))
+    from ..arrays import array_gradients, array_methods  # noqa: F401  fill in what recorded arrays can do
+
+    return with_numbers(x, parameter_of(plain_array(values, "a parameter")))
 
 
 @public
@@ -288,4 +290,4 @@ def moved(array, other):
 
 
 hooks.open_tapes, hooks.record, hooks.before_write, hooks.knows = open_tapes, record, before_write, knows
-hooks.moved, hooks.written, hooks.reads = moved, written, reads
+hooks.moved, hooks.written, hooks.reads, hooks.parameter = moved, written, reads, parameter
