@@ -133,8 +133,10 @@ def views_of(parameters, made):
     """The result of a function of NumPy; floating views of the parameters that it read are parameters, too."""
     if type(made) in (list, tuple):
         return type(made)(views_of(parameters, part) for part in made)
-    if type(made) is np.ndarray and made.dtype.kind == "f" and any(np.may_share_memory(made, x) for x in parameters):
-        return parameter_of(made)
+    if type(made) is np.ndarray and made.dtype.kind == "f":
+        for x in parameters:
+            if np.may_share_memory(made, plain_view(x)):
+                return parameter_of(made)
     return made
 
 
@@ -165,7 +167,7 @@ def plain_view(x):
     """Numbers of a value without its history."""
     if not isinstance(x, RecordedArray):
         return x
-    return x._plain if hasattr(x, "_plain") else x.view(np.ndarray)
+    return x._plain if hasattr(x, "_plain") else np.ndarray.view(x, np.ndarray)
 
 
 def operand(x):

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..arrays import from_lists, is_array, plain_array
 from ..arrays.objects import refuse_objects
-from ..arrays.recorded import RecordedArray, operand, plain_view, recorded
+from ..arrays.recorded import Parameter, RecordedArray, operand, plain_view, recorded, views_of
 from ..errors import LoDError, LoDMismatchError
 from ..lod import LoDTensor, RankTable, SelectedRows, mismatch
 from ..lod.levels import resized
@@ -81,6 +81,15 @@ def given_back(result, plain, inputs):
         if x is result and not isinstance(inputs[i], list | tuple):
             return inputs[i]
     return result
+
+
+def views_kept(result, recorded):
+    """A result; what shares memory with a parameter among the inputs is a parameter, too."""
+    if type(result) is tuple:
+        return tuple([views_kept(r, recorded) for r in result])
+    array = numbers_of(result)
+    made = views_of([x for x in recorded if type(x) is Parameter], array)
+    return result if made is array else with_numbers(result, made)
 
 
 def owner_of(array):
@@ -180,9 +189,10 @@ def launcher_of_given(launch, given, accepted):
 
 def returning_given(launch, given, accepted):
     """A launcher for this call: recorded arrays that it updates come back as they were given, beside lists."""
-    if not any(isinstance(x, RecordedArray) for x in given):
+    recorded = [x for x in given if isinstance(x, RecordedArray)]
+    if not recorded:
         return launch
-    return lambda *inputs, **attrs: given_back(launch(*inputs, **attrs), accepted, given)
+    return lambda *inputs, **attrs: views_kept(given_back(launch(*inputs, **attrs), accepted, given), recorded)
 
 
 def run_numbers(launch, numbers, *inputs, **attrs):
@@ -199,4 +209,4 @@ def run_recorded(launch, recorded, *inputs, **attrs):
     for i in recorded:
         arrays[i] = plain_view(inputs[i])
     result = launch(*arrays, **attrs)
-    return given_back(result, arrays, inputs)
+    return views_kept(given_back(result, arrays, inputs), [inputs[i] for i in recorded])

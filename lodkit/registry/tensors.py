@@ -14,7 +14,7 @@ from ..arrays.recorded import RecordedArray
 from ..arrays.tensors import array_of, changed, plain_array_of, refuse_duals, rounded_like
 from ..errors import OutputError
 from ..lod import LoDTensor, SelectedRows
-from .kinds import given_back, on_gpu, unwrapped
+from .kinds import given_back, on_gpu, unwrapped, views_kept
 from .on_gpu import keep_launcher, key_of, launcher_on_gpu
 
 
@@ -67,7 +67,8 @@ def launcher_of(op, inputs):
         return lambda *inputs, **attrs: call_on_arrays(op, inputs, attrs)
     if any(isinstance(numbers_in(x), RecordedArray) for x in inputs):
         plain = tuple(map(unwrapped, inputs))
-        return lambda *inputs, **attrs: given_back(op(*plain, **attrs), plain, inputs)
+        recorded = list(map(numbers_in, inputs))
+        return lambda *inputs, **attrs: views_kept(given_back(op(*plain, **attrs), plain, inputs), recorded)
     if any(type(x) in (int, float) for x in inputs):  # on the device of the others
         accepted = op._accept(inputs)
         launch = op._launcher(accepted)
