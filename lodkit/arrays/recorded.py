@@ -16,7 +16,8 @@ import numpy as np
 
 #: Set by the registry: tapes open in this thread; recording of a call on them; a notice that an array is about to be
 #: changed in place on them, and one that it was changed outside; whether one of them has seen an array; a notice that
-#: another array takes the place of one; a notice that a parameter is read.
+#: another array takes the place of one; a notice that a parameter is read; ``lodkit.parameter``, which
+#: makes one of a pickle.
 hooks = types.SimpleNamespace(
     open_tapes=tuple,
     record=None,
@@ -25,6 +26,7 @@ hooks = types.SimpleNamespace(
     knows=lambda array: False,
     moved=lambda array, other: None,
     reads=lambda parameter: None,
+    parameter=None,
 )
 state = types.SimpleNamespace(open=0)  # tapes open in any thread: all that a call checks
 
@@ -98,9 +100,7 @@ class Parameter(RecordedArray):
     __slots__ = ()
 
     def __reduce_ex__(self, protocol):
-        from ..registry.recording import parameter
-
-        return parameter, (plain_view(self),)
+        return hooks.parameter, (plain_view(self),)
 
     def __copy__(self):
         return super().__copy__() if hooks.open_tapes() else parameter_of(plain_view(self).copy())

@@ -181,4 +181,9 @@ def run_numbers(launch, numbers, *inputs, **attrs):
     for i in numbers:
         arrays[i] = np.asarray(inputs[i])
     result = launch(*arrays, **attrs)
-    return given_back(result, arrays, inputs)
+    if isinstance(result, tuple):
+        return given_back(result, arrays, inputs)
+    for i in numbers:  # 0.5 us less than given_back
+        if arrays[i] is result:
+            return inputs[i]
+    return result

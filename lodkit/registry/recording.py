@@ -290,4 +290,4 @@ def moved(array, other):
 
 
 hooks.open_tapes, hooks.record, hooks.before_write, hooks.knows = open_tapes, record, before_write, knows
-hooks.moved, hooks.written, hooks.reads = moved, written, reads
+hooks.moved, hooks.written, hooks.reads, hooks.parameter = moved, written, reads, parameter
