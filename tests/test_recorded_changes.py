@@ -243,3 +243,45 @@ def test_lodkit_writes_to_an_array_or_a_view_of_it(write, inside):
         write(w)
     with pytest.raises(lodkit.LodkitError, match="reads numbers that were overwritten since"):
         tape.gradient(loss, [x])
+
+
+@pytest.mark.parametrize("of", ["parameter", "result"])
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda w: w.__iadd__(1),
+        lambda w: w.__setitem__(..., 3),
+        lambda w: w.fill(1),
+        lambda w: w.sort(),
+        lambda w: np.copyto(w, 2),
+        lambda w: np.fill_diagonal(w, 4),
+        lambda w: np.exp(w, out=w),
+        lambda w: np.add.at(w, [0], 1),
+        lambda w: np.dot(np.ones((2, 2)), np.ones((2, 2)), out=w),
+        lambda w: np.ones((2, 2, 2)).sum(axis=0, out=w),
+        lambda w: w.clip(0, 0.1, out=w),
+        lambda w: w.clip(0, 0.1, w),
+        lambda w: np.nan_to_num(w, copy=False),
+    ],
+)
+def test_numpy_writes_to_a_parameter_or_a_result(write, of):
+    """After the tape was closed; what was read of it is not the numbers that are there now."""
+    w, x = lodkit.parameter([[0.5, 0.7], [0.9, 0.2]]), lodkit.parameter(np.ones((2, 2)))
+    with lodkit.Tape() as tape:
+        read = w if of == "parameter" else lodkit.relu(w)
+        y = x @ read
+    np.atleast_1d(read), np.nan_to_num(read), read.astype(np.float64, copy=False), read.clip(0, 1)  # these only read
+    assert (tape.gradient(y, [x])[0] == np.asarray(read).sum(axis=1)).all()
+    write(read)
+    with pytest.raises(LodkitError, match="reads numbers that were overwritten since"):
+        tape.gradient(y, [x])
+
+
+def test_parts_of_a_parameter_are_parameters():
+    for part in (lambda w: w[0], lambda w: w.T, lambda w: np.split(w, 2)[0], lambda w: next(iter(w)), np.ravel):
+        w, x = lodkit.parameter(np.ones((2, 2))), lodkit.parameter(np.ones((2, 2)))
+        with lodkit.Tape() as tape:
+            y = x @ w
+        part(w)[...] = 2
+        with pytest.raises(LodkitError, match="overwritten since"):
+            tape.gradient(y, [x])
