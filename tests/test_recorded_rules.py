@@ -138,9 +138,7 @@ def test_watch_refuses():
         tape.watch(np.ones(2))
     with tape:
         for x in ([1.0], np.arange(3), None, lodkit.SelectedRows([0], [[1]], 2), LoDTensor([1, 2], [[2]])):
-            with pytest.raises(
-                TypeError, match="watch takes NumPy arrays, LoDTensors and SelectedRows of floating"
-            ):
+            with pytest.raises(TypeError, match="watch takes NumPy arrays, LoDTensors and SelectedRows of floating"):
                 tape.watch(x)
 
 
