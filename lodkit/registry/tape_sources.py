@@ -53,13 +53,14 @@ def _check_source(tape, i, source, given, made):
             return  # their values are recorded while a tape is open
         raise LodkitError(
             f"{_shown(i, array)}, is a plain array: a tape does not see what NumPy computes of it, and the gradient "
-            "might lack that. Make it a parameter before the tape is opened, W = lodkit.parameter(W), or watch it on this tape "
-            "alone, W = tape.watch(W), and compute the target from that"
+            "might lack that. Make it a parameter before the tape is opened, W = lodkit.parameter(W), or watch it on "
+            "this tape alone, W = tape.watch(W), and compute the target from that"
         )
     if type(numbers_of(given)) is Parameter and id(array) not in tape._parameters and _is_read(tape, array):
         raise LodkitError(
             f"{_shown(i, array)}, is a parameter, but the tape read the plain array that shares its memory, and does "
-            "not see what NumPy computes of that; compute the target from the parameter: W = lodkit.parameter(W) before the tape"
+            "not see what NumPy computes of that; compute the target from the parameter: W = lodkit.parameter(W), "
+            "before the tape"
         )
 
 

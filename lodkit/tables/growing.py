@@ -286,7 +286,7 @@ class GrowingTable:
             raise RowIndexError(
                 f"rows[{i}] = {grad._rows[i]} is the slot of no key, there are {len(self)}; take table.slots(keys)"
             )
-        grad = SelectedRows._wrap(grad._rows, grad.value, len(self.values), grad.is_merged, grad._runs)
+        grad = SelectedRows._wrap(grad._rows, grad._value, len(self.values), grad.is_merged, grad._runs)
         if "lazy" in op.defaults:
             attrs = {"lazy": True, **attrs}
         traits, arrays = getattr(op.definition, "traits", None), []
