@@ -38,7 +38,7 @@ class Tape:
     Examples
     --------
     >>> import numpy as np, lodkit
-    >>> table = np.zeros((100, 2), np.float32)
+    >>> table = lodkit.parameter(np.zeros((100, 2), np.float32))
     >>> with lodkit.Tape() as tape:
     ...     rows = lodkit.lookup_table(table, [73, 84])
     >>> tape.gradient(rows, [table])[0]
