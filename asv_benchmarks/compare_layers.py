@@ -54,10 +54,12 @@ def layers():
         grad = np.ones((ROWS, 1), np.float32) if inputs is losses else other
         count = 3 if name == "layer_norm" else 1  # of the inputs that have gradients in training
 
-        def both(r, operator=operator, inputs=inputs, count=count, grad=grad):
+        sources, others = list(map(lodkit.parameter, inputs[:count])), inputs[count:]
+
+        def both(r, operator=operator, sources=sources, others=others, grad=grad):
             with lodkit.Tape() as tape:
-                out = operator(*inputs)
-            return tape.gradient(out, [*inputs[:count]], grad)[0]
+                out = operator(*sources, *others)
+            return tape.gradient(out, sources, grad)[0]
 
         forward, trained = {"lodkit": lambda r, op=operator, inputs=inputs: op(*inputs)}, {"lodkit": both}
         if torch:

@@ -91,11 +91,12 @@ def recurrent():
 def _compare(name, what, width, x, upstream):
     parts, weights = _weights(name, width)
     layer, attrs = lodkit.OPS[name], ATTRS[name]
+    parameters = list(map(lodkit.parameter, weights))
 
     def both(r):
         with lodkit.Tape() as tape:
-            out = layer(x, *weights, **attrs)[0]
-        tape.gradient(out, [x, *weights], output_gradients=upstream)
+            out = layer(x, *parameters, **attrs)[0]
+        tape.gradient(out, [x, *parameters], output_gradients=upstream)
 
     forward, trained = {"lodkit": lambda r: layer(x, *weights, **attrs)[0].values}, {"lodkit": both}
     if torch:

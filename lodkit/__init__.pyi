@@ -317,6 +317,7 @@ from .registry.desc import LodTensorDesc as LodTensorDesc
 from .registry.desc import TensorDesc as TensorDesc
 from .registry.desc import VarDesc as VarDesc
 from .registry.desc import VarType as VarType
+from .registry.recording import parameter as parameter
 from .registry.recording import stop_gradient as stop_gradient
 from .registry.tape import Tape as Tape
 from .registry.warmup import warmup as warmup
@@ -519,6 +520,7 @@ __all__ = [
     "pad_empty_samples",
     "pad_empty_samples_grad",
     "paddle",
+    "parameter",
     "partition",
     "per_sequence",
     "per_sequence_values_grad",

@@ -6,6 +6,7 @@ import numpy as np
 
 import lodkit
 from lodkit import LoDTensor
+from lodkit.registry.tape import is_floating
 
 rng = np.random.default_rng(0)
 MATRIX, OTHER, CONSTANT = rng.normal(size=(3, 3, 4))
@@ -32,13 +33,21 @@ def differences(function, sources, weights, step=1e-6):
     return found
 
 
+def parameters(values):
+    """The values, floating ones as parameters."""
+    return [lodkit.parameter(x) if is_floating(x) else x for x in values]
+
+
 def agrees(function, *sources, rtol=1e-5):
-    """Check the gradients of a function of watched arrays; its value is that of plain ones."""
-    with lodkit.Tape() as tape:
-        result = function(*map(tape.watch, sources))
-    np.testing.assert_allclose(numbers(result), numbers(function(*sources)), rtol=1e-12)
-    weights = rng.normal(size=numbers(result).shape)
-    gradients = tape.gradient(result, list(sources), weights)
-    for gradient, source, expected in zip(gradients, sources, differences(function, sources, weights), strict=True):
-        assert type(gradient) is np.ndarray and gradient.dtype == source.dtype
-        np.testing.assert_allclose(gradient, expected, rtol=rtol, atol=1e-7)
+    """Check the gradients of a function of watched arrays, and of parameters; its value is that of plain ones."""
+    expected = numbers(function(*sources))
+    weights = rng.normal(size=expected.shape)
+    by_differences = differences(function, sources, weights)
+    for watched in (True, False):
+        with lodkit.Tape() as tape:
+            given = [tape.watch(x) if watched else lodkit.parameter(x) for x in sources]
+            result = function(*given)
+        np.testing.assert_allclose(numbers(result), expected, rtol=1e-12)
+        for gradient, source, by in zip(tape.gradient(result, given, weights), sources, by_differences, strict=True):
+            assert type(gradient) is np.ndarray and gradient.dtype == source.dtype
+            np.testing.assert_allclose(gradient, by, rtol=rtol, atol=1e-7)

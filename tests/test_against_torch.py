@@ -57,9 +57,10 @@ def test_results_and_gradients(name):
     tensors = [torch.from_numpy(x).requires_grad_() for x in inputs]
     expected = theirs(*tensors)
     grad = rng.normal(size=expected.shape)
+    parameters = list(map(lodkit.parameter, inputs))
     with lodkit.Tape() as tape:
-        out = ours(*inputs)
+        out = ours(*parameters)
     np.testing.assert_allclose(getattr(out, "values", out), expected.detach().numpy(), rtol=1e-10, atol=1e-12)
     gradients = torch.autograd.grad(expected, tensors, torch.from_numpy(grad))
-    for got, g in zip(tape.gradient(out, list(inputs), grad), gradients, strict=True):
+    for got, g in zip(tape.gradient(out, parameters, grad), gradients, strict=True):
         np.testing.assert_allclose(got, g.numpy(), rtol=1e-9, atol=1e-12)

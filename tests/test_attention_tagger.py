@@ -17,7 +17,8 @@ class Tagger:
         rng = np.random.default_rng(seed)
         shapes = {"table": (words, width), "tags": (width, tags), "bias": (tags,), "norm": (width,), "shift": (width,)}
         shapes |= dict.fromkeys(("query", "key", "value", "back"), (width, width))
-        self.weights = {name: (rng.normal(size=s) / np.sqrt(width)).astype(np.float32) for name, s in shapes.items()}
+        drawn = {name: (rng.normal(size=s) / np.sqrt(width)).astype(np.float32) for name, s in shapes.items()}
+        self.weights = {name: lodkit.parameter(w) for name, w in drawn.items()}
         self.weights["norm"][:], self.weights["bias"][:], self.weights["shift"][:] = 1, 0, 0
         self.moments = {name: np.zeros_like(w) for name, w in self.weights.items()}
         self.heads = heads

@@ -209,7 +209,8 @@ def test_paddles_arrays_must_be_of_one_length():
 
 
 def test_a_search_has_no_gradient():
+    scores = lodkit.parameter(SCORES)
     with lodkit.Tape() as tape:
-        _, totals, _ = lodkit.beam_search(BEFORE, TOTALS, None, SCORES, **ATTRS)
+        _, totals, _ = lodkit.beam_search(BEFORE, TOTALS, None, scores, **ATTRS)
     with pytest.raises(lodkit.LodkitError, match="beam_search has no gradient"):
-        tape.gradient(totals, [SCORES])
+        tape.gradient(totals, [scores])

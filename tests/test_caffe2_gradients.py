@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from differences import parameters
 
 import lodkit
 from lodkit import SelectedRows, caffe2
@@ -21,6 +22,7 @@ SEGMENTS = {
 
 def by_tape(name, *inputs, wanted=(0,)):
     """Gradients of an operator; for gathered data those of the rows that were gathered, in their order."""
+    inputs = parameters(inputs)
     with lodkit.Tape() as tape:
         out = getattr(caffe2, name)(*inputs)
     found = tape.gradient(out, [inputs[i] for i in wanted], output_gradients=GRADS)
@@ -101,7 +103,7 @@ def test_the_greedy_search_loses_less(bits):
 @pytest.mark.parametrize("axis", [1, 2])
 @pytest.mark.parametrize("match_outer", [0, 1])
 def test_of_a_batch_gather(axis, match_outer):
-    data, indices = rng.normal(size=(2, 3, 3)), np.array([[2, 0, 2], [1, 1, 0]])
+    data, indices = lodkit.parameter(rng.normal(size=(2, 3, 3))), np.array([[2, 0, 2], [1, 1, 0]])
     indices = np.broadcast_to(indices[:, None] if axis == 2 else indices, (2, 3, 3)[:axis] + (3,))
     indices = indices if match_outer else indices[(0,) * axis]
     with lodkit.Tape() as tape:
@@ -118,7 +120,7 @@ def test_of_a_batch_gather(axis, match_outer):
 @pytest.mark.parametrize("item", [(), (2,)])
 def test_of_a_sparse_to_dense_mask(lengths, item):
     """Of equal ids the last one wins, and alone gets the gradient."""
-    values, ids, default = rng.normal(size=(6, *item)), np.array([7, 9, 7, 4, 7, 5]), np.zeros(item)
+    values, ids, default = lodkit.parameter(rng.normal(size=(6, *item))), np.array([7, 9, 7, 4, 7, 5]), np.zeros(item)
     with lodkit.Tape() as tape:
         out = caffe2.SparseToDenseMask(ids, values, default, *lengths, mask=[4, 7, 8])
     grad = rng.normal(size=out.shape)

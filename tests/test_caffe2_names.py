@@ -191,7 +191,7 @@ def test_rectified_adam(name, iter, place):
 
 
 def test_ensure_dense(place):
-    table, ids = place.to(TABLE), place.to(np.array([2, 2, 0]))
+    table, ids = lodkit.parameter(place.to(TABLE)), place.to(np.array([2, 2, 0]))
     for dense in (False, True):
         with lodkit.Tape() as tape:
             rows = lodkit.lookup_table(caffe2.EnsureDense(table) if dense else table, ids)
@@ -250,7 +250,7 @@ def test_lists_where_arrays_are_expected():
 
 
 def test_the_gradient_of_unsorted_segments_keeps_the_order_of_the_indices():
-    x = np.arange(5, dtype=np.float32)
+    x = lodkit.parameter(np.arange(5, dtype=np.float32))
     with lodkit.Tape() as tape:
         out = lodkit.caffe2.SparseUnsortedSegmentSum(x, np.array([4, 0, 3, 2]), np.array([1, 1, 0, 0]))
     grad = tape.gradient(out, [x], output_gradients=np.array([10, 20], np.float32))[0]

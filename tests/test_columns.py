@@ -43,7 +43,7 @@ def test_wrong_inputs(call, error, match):
 
 
 def test_gradients_are_separate_memory():
-    x, y = np.ones((2, 1)), np.ones(2)
+    x, y = map(lodkit.parameter, (np.ones((2, 1)), np.ones(2)))
     with lodkit.Tape() as tape:
         out = lodkit.concat_columns(x, y, out=np.empty((2, 2)))
     by_x, by_y = tape.gradient(out, [x, y], output_gradients=np.array([[1.0, 2.0], [3.0, 4.0]]))

@@ -77,7 +77,7 @@ def test_ids_with_scores():
 
 
 def test_scores_are_the_weights_of_a_bag():
-    table = np.random.default_rng(0).normal(size=(6, 3))
+    table = lodkit.parameter(np.random.default_rng(0).normal(size=(6, 3)))
     dense = IDS.to_sparse_matrix(SCORES)
     with lodkit.Tape() as tape:
         pooled = lodkit.embedding_bag(table, IDS, SCORES)

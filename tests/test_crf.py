@@ -137,7 +137,8 @@ def test_nan_stays_in_its_sequence(place):
 def test_padded_rows_are_those_of_sequences():
     """Paddle's other form: padded rows, and the lengths."""
     emission, transition, label, _ = draw([3, 0, 2], 3)
-    padded, labels = emission.to_padded(max_length=4), label.to_padded(max_length=4)[..., None]
+    transition, padded = lodkit.parameter(transition), lodkit.parameter(emission.to_padded(max_length=4))
+    labels = label.to_padded(max_length=4)[..., None]
     inputs = {"Emission": padded, "Transition": transition, "Label": labels, "Length": np.array([[3], [0], [2]])}
     with lodkit.Tape() as tape:
         losses = lodkit.paddle.run_op("linear_chain_crf", inputs)["LogLikelihood"]

@@ -137,7 +137,8 @@ def test_labels_that_frames_are_too_few_for_cost_nothing_in_paddle():
 
 def test_padded_input_is_that_of_sequences():
     logits, labels = batch([5, 0, 8], [2, 0, 3], 4, 1)
-    padded, lengths = lodkit.pack_rnn_sequence(logits.values, logits.lengths()), logits.lengths()
+    lengths = logits.lengths()
+    padded = lodkit.parameter(lodkit.pack_rnn_sequence(logits.values, lengths))
     slots = {"Logits": padded, "LogitsLength": lengths, "LabelLength": labels.lengths()}
     with lodkit.Tape() as tape:
         loss = lodkit.paddle.run_op("warpctc", {**slots, "Label": lodkit.sequence_pad(labels)[0]})["Loss"]

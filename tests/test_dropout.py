@@ -35,7 +35,7 @@ def test_the_mask_is_the_same_for_every_type_shape_and_structure():
 
 
 def test_the_gradient_passes_where_the_value_did():
-    x = np.random.default_rng(0).normal(size=(50, 3)) + 5
+    x = lodkit.parameter(np.random.default_rng(0).normal(size=(50, 3)) + 5)
     with lodkit.Tape() as tape:
         out = lodkit.dropout(x, rate=0.4, seed=1)
     np.testing.assert_allclose(tape.gradient(out, [x])[0], np.where(out == 0, 0, 1 / 0.6), rtol=1e-15)

@@ -181,14 +181,15 @@ def test_gradients_are_central_differences(batch, reverse):
         return np.sum(one) + np.sum(two) + np.sum(final[0] * weigh[: len(final[0])]) + np.sum(final[1])
 
     sources = [x.values, *memories, static[0], static[1].values, W, U]
+    parameters = list(map(lodkit.parameter, sources))
     with lodkit.Tape() as tape:
-        total = loss(*sources)
-    for found, expected in zip(tape.gradient(total, sources), differences(loss, sources, 1.0), strict=True):
+        total = loss(*parameters)
+    for found, expected in zip(tape.gradient(total, parameters), differences(loss, sources, 1.0), strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-6)
 
 
 def test_a_lookup_in_the_step_has_a_sparse_gradient():
-    table, ids = RNG.normal(size=(9, 2)), LoDTensor([4, 4, 7, 1], [[1, 3]])
+    table, ids = lodkit.parameter(RNG.normal(size=(9, 2))), LoDTensor([4, 4, 7, 1], [[1, 3]])
 
     def step(inputs, memories, static):
         state = np.tanh(lodkit.lookup_table(table, inputs[0]) + memories[0])
@@ -235,7 +236,7 @@ def test_outputs_with_levels_of_their_own():
 @pytest.mark.parametrize("lengths", [[[]], [[0, 0]], [[2, 0], [0, 0]], [[], []]])
 def test_without_steps_the_shapes_are_right(lengths):
     x = LoDTensor(np.zeros((0, 3), np.float32), lengths)
-    memory = np.arange(2 * len(lengths[-1]), dtype=np.float32).reshape(-1, 2)
+    memory = lodkit.parameter(np.arange(2 * len(lengths[-1]), dtype=np.float32).reshape(-1, 2))
     w, u = W.astype(np.float32), U.astype(np.float32)
 
     def step(inputs, memories, static):

@@ -100,6 +100,7 @@ def test_out_is_filled_or_refused():
 def test_pooling_equals_a_bag_a_key(page):
     rng = np.random.default_rng(0)
     tables = {Kind.POST_ID: rng.normal(size=(200, 3)), 1: rng.normal(size=(20, 2)), "APP_ID": rng.normal(size=(60, 1))}
+    tables = {key: lodkit.parameter(table) for key, table in tables.items()}
     with lodkit.Tape() as tape:
         pooled = page.pool(tables, pool="mean")
     bags = [lodkit.embedding_bag(tables[k], page.feature(k), pool="mean") for k in tables]
@@ -113,7 +114,7 @@ def test_pooling_equals_a_bag_a_key(page):
 
 
 def test_maps_pool_weighted_by_their_values():
-    scores, table = Features.from_list(SCORES), np.arange(24.0).reshape(12, 2)
+    scores, table = Features.from_list(SCORES), lodkit.parameter(np.arange(24.0).reshape(12, 2))
     with lodkit.Tape() as tape:
         pooled = scores.pool({1: table, 9: table})
     expected = np.zeros((3, 4))
@@ -147,7 +148,7 @@ def numbers(*values, dtype=np.int32):
 def test_caffe2_gradients_flow_to_the_values():
     """Of every name to its float values; 0 for what is absent."""
     here, there = np.array([True, False]), np.array([True, True])
-    x, y = numbers(1, 2, 3, dtype=np.float32), numbers(4, 5, dtype=np.float32)
+    x, y = (lodkit.parameter(numbers(*row, dtype=np.float32)) for row in ((1, 2, 3), (4, 5)))
     keys, inner = numbers(1, 2, dtype=np.int64), numbers(7, 8, 9, dtype=np.int64)
     lists, more = numbers(1, 2), numbers(1, 1)
     calls = [
@@ -175,7 +176,7 @@ def test_caffe2_gradients_flow_to_the_values():
     with lodkit.Tape() as tape:
         *_, values = caffe2.MergeMultiScalarFeatureTensors(more, keys, y, lists, inner, x)
     assert values.tolist() == [4, 1, 5, 2, 3] and tape.gradient(values, [x])[0].tolist() == [1, 1, 1]
-    dense = np.stack([y, y])
+    dense = lodkit.parameter(np.stack([y, y]))
     with lodkit.Tape() as tape:
         lengths, ids, values = caffe2.MergeDenseFeatureTensors(dense, np.stack([here, there]), feature_ids=[5, 6])
     assert (lengths.tolist(), lengths.dtype, ids.tolist(), ids.dtype) == ([1, 2], np.int32, [5, 5, 6], np.int64)

@@ -20,7 +20,7 @@ def test_every_axis(axis, place):
 
 
 def test_a_sparse_gradient_lists_rows_that_there_are(place):
-    data, ids = place.to(np.ones((4, 2))), place.to(np.array([-1, 2, -4]))
+    data, ids = lodkit.parameter(place.to(np.ones((4, 2)))), place.to(np.array([-1, 2, -4]))
     for call in (lambda: lodkit.gather(data, ids, wrap=True), lambda: Gather(data, ids)):
         with lodkit.Tape() as tape:
             out = call()
@@ -44,7 +44,7 @@ def test_caffe2_wraps_on_axis_0_unless_told():
 
 
 def test_caffe2_dense_gradient():
-    data = np.ones((3, 2))
+    data = lodkit.parameter(np.ones((3, 2)))
     with lodkit.Tape() as tape:
         out = Gather(data, np.array([-1, 2]), dense_gradient=1)
     np.testing.assert_array_equal(tape.gradient(out, [data])[0], [[0, 0], [0, 0], [2, 2]])

@@ -73,7 +73,7 @@ def test_the_first_call_of_an_operator_comes_from_four_threads(layer):
 
 
 def test_a_tape_is_told_arrays():
-    table = np.ones((3, 2))
+    table = lodkit.parameter(np.ones((3, 2)))
     with lodkit.Tape() as tape:
         rows = lodkit.lookup_table(table, [0, 1])
         with pytest.raises(lodkit.LodkitError, match="open already"), tape:

@@ -139,7 +139,7 @@ def test_groups_and_schedules():
 
 def test_training_under_a_tape():
     rng = np.random.default_rng(0)
-    words, weight = rng.normal(size=(50, 4)), rng.normal(size=(4, 2)) * 0.1
+    words, weight = map(lodkit.parameter, (rng.normal(size=(50, 4)), rng.normal(size=(4, 2)) * 0.1))
     optimizer = Adam({"words": words, "weight": weight}, lr=0.05, amsgrad=True, lazy=True)
     ids = lodkit.LoDTensor(rng.integers(0, 50, 60), [[3] * 20])
     labels = (ids.values.reshape(20, 3).sum(axis=1) > 75).astype(np.int64)
@@ -204,7 +204,7 @@ def test_rounding_is_another_one_at_each_step():
 
 def test_a_tape_sees_steps_of_touched_rows():
     for states in ("all", "touched"):
-        weight, x = np.ones((3, 2)), np.ones((1, 3))
+        weight, x = map(lodkit.parameter, (np.ones((3, 2)), np.ones((1, 3))))
         with lodkit.Tape() as tape:
             y = lodkit.fc(x, weight)
         SGD({"w": weight}, lr=0.1, states=states).step([SelectedRows([1], np.ones((1, 2)), 3)])

@@ -131,11 +131,11 @@ def test_long_runs_in_parallel(tiny_blocks):
 
 def test_one_pad_stands_on_both_sides():
     """Its gradient is that of both."""
-    pad = np.array([1.0, 2.0])
+    rows, pad = lodkit.parameter(ROWS), lodkit.parameter([1.0, 2.0])
     with lodkit.Tape() as tape:
-        padded, lengths = lodkit.add_padding(ROWS, FOUR, pad, padding_width=2, end_padding_width=1)
+        padded, lengths = lodkit.add_padding(rows, FOUR, pad, padding_width=2, end_padding_width=1)
     assert lengths.tolist() == [6, 4]
-    assert tape.gradient(padded, [ROWS, pad])[1].tolist() == [6, 6]
+    assert tape.gradient(padded, [rows, pad])[1].tolist() == [6, 6]
     with lodkit.Tape() as tape:
         padded, lengths = lodkit.add_padding(ROWS, None, None, pad, padding_width=2)
     assert padded[:2].tolist() == [[0, 0]] * 2 and padded[6:].tolist() == [[1, 2]] * 2
@@ -144,9 +144,10 @@ def test_one_pad_stands_on_both_sides():
 
 def test_rows_that_were_cut_off_have_zeros_for_a_gradient():
     """Caffe2's gradient of PackSegments with max_length has fewer rows than the data."""
+    rows = lodkit.parameter(ROWS)
     with lodkit.Tape() as tape:
-        packed = caffe2.PackSegments(FOUR, ROWS, max_length=2)
-    assert tape.gradient(packed, [ROWS])[0].tolist() == [[1, 1], [1, 1], [0, 0], [1, 1]]
+        packed = caffe2.PackSegments(FOUR, rows, max_length=2)
+    assert tape.gradient(packed, [rows])[0].tolist() == [[1, 1], [1, 1], [0, 0], [1, 1]]
 
 
 def test_padded_segments_without_rows():

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from differences import parameters
 
 import lodkit
 from lodkit import LoDTensor, SelectedRows
@@ -16,9 +17,10 @@ LR = np.array([0.1])
 
 
 def gradients(run, *arrays):
+    arrays = parameters(arrays)
     with lodkit.Tape() as tape:
         out = run(*arrays)
-    return tape.gradient(out, list(arrays))
+    return tape.gradient(out, arrays)
 
 
 def ragged(values, *lengths):

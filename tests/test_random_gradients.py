@@ -100,9 +100,10 @@ def expression(table, path, seed):
 
 def differs(table, path, seed):
     """Largest difference of the gradient from central differences, in tolerances."""
+    parameter = lodkit.parameter(table)
     with lodkit.Tape() as tape:
-        result = expression(table, path, seed)
-    gradient = tape.gradient(result, [table])[0]
+        result = expression(parameter, path, seed)
+    gradient = tape.gradient(result, [parameter])[0]
     gradient = gradient.to_dense() if isinstance(gradient, lodkit.SelectedRows) else gradient
     worst = 0.0
     for place in np.ndindex(table.shape):

@@ -70,14 +70,14 @@ def test_changes_in_place_that_are_refused():
 
 
 def test_numbers_that_were_overwritten_are_refused():
-    x, buffer = np.full((3, 2), 0.5), np.zeros((3, 2))
+    x, buffer = lodkit.parameter(np.full((3, 2), 0.5)), np.zeros((3, 2))
     with lodkit.Tape() as tape:
         first = lodkit.mean(lodkit.tanh(x, out=buffer))
         lodkit.relu(x, out=buffer)
     with pytest.raises(LodkitError, match="overwritten since"):
         tape.gradient(first, [x])
     with lodkit.Tape() as tape:
-        kept, lost = lodkit.tanh(x), np.square(tape.watch(x))
+        kept, lost = lodkit.tanh(x), np.square(x)
         lodkit.sgd(x, np.ones((3, 2)), lr=0.1)
     np.testing.assert_allclose(tape.gradient(kept, [x])[0], 1 - np.tanh(0.5) ** 2)  # from the result alone
     with pytest.raises(LodkitError, match="square reads numbers that were overwritten since"):
@@ -85,7 +85,7 @@ def test_numbers_that_were_overwritten_are_refused():
 
 
 def test_updates_after_a_tape_was_closed():
-    x, weight = np.ones((2, 2)), np.eye(2)
+    x, weight = lodkit.parameter(np.ones((2, 2))), lodkit.parameter(np.eye(2))
     with lodkit.Tape() as tape:
         y, z = lodkit.fc(x, weight), lodkit.tanh(weight)
     before = tape.gradient(y, [x])[0]
@@ -98,7 +98,7 @@ def test_updates_after_a_tape_was_closed():
 
 def test_tapes_that_close_while_an_update_is_noted(monkeypatch):
     """Other threads add to the closed tapes at any time."""
-    x, more = np.ones((2, 2)), []
+    x, more = lodkit.parameter(np.ones((2, 2))), []
     with lodkit.Tape() as tape:
         y = lodkit.fc(x, x)
     noted = lodkit.Tape._overwritten
@@ -119,7 +119,7 @@ def test_tapes_that_close_while_an_update_is_noted(monkeypatch):
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_an_interrupt_beside_an_update_is_noted(when, monkeypatch):
     """Between the update and the note of it a tape would take the new numbers for those that it has read."""
-    x = np.ones((2, 2))
+    x = lodkit.parameter(np.ones((2, 2)))
     with lodkit.Tape() as tape:
         y = lodkit.fc(x, x)
 
@@ -138,7 +138,7 @@ def test_an_interrupt_beside_an_update_is_noted(when, monkeypatch):
 
 
 def test_a_source_that_out_overwrote():
-    buffer = np.full((3, 2), 0.5)
+    buffer = lodkit.parameter(np.full((3, 2), 0.5))
     with lodkit.Tape() as tape:
         y = lodkit.mean(lodkit.relu(lodkit.tanh(buffer), out=buffer))
     with pytest.raises(LodkitError, match="several results that were written to a source by out="):
@@ -147,7 +147,7 @@ def test_a_source_that_out_overwrote():
 
 def test_updates_by_recorded_numbers():
     """Gradients are written, however they were scaled; results of variables are refused."""
-    x, table = np.ones((2, 2)), np.zeros((4, 2))
+    x, table = lodkit.parameter(np.ones((2, 2))), np.zeros((4, 2))
     with lodkit.Tape() as tape:
         y = lodkit.tanh(x)
         with pytest.raises(TypeError, match=r"scatter_assign writes to an array.*stop_gradient\(slices\)"):
@@ -166,11 +166,19 @@ def test_views_of_sources_are_refused():
         with lodkit.Tape() as tape:
             hidden = lodkit.mean(lodkit.tanh(view(x)))
             seen = lodkit.mean(lodkit.tanh(view(tape.watch(x))))
-        with pytest.raises(LodkitError, match=r"read a view of a source.*tape\.watch"):
+        with pytest.raises(LodkitError, match=r"read a view of a source.*make the view of the parameter inside"):
             tape.gradient(hidden, [x])
         assert tape.gradient(seen, [x])[0].shape == (4, 2)
+        parameter = lodkit.parameter(x)
+        before = view(parameter)
+        with lodkit.Tape() as tape:
+            hidden = lodkit.mean(lodkit.tanh(before) + lodkit.tanh(view(parameter)))
+            seen = lodkit.mean(lodkit.tanh(view(parameter)))
+        with pytest.raises(LodkitError, match=r"read a view of a source.*make the view of the parameter inside"):
+            tape.gradient(hidden, [parameter])
+        assert tape.gradient(seen, [parameter])[0].shape == (4, 2)
     buffer = np.ones(8)
-    a, b = buffer[:4], buffer[4:]
+    a, b = lodkit.parameter(buffer[:4]), lodkit.parameter(buffer[4:])
     with lodkit.Tape() as tape:
         y = lodkit.sum(a, b)
     assert [g.tolist() for g in tape.gradient(y, [a, b])] == [[1] * 4] * 2
@@ -200,9 +208,9 @@ def test_changes_that_numpy_makes_unseen():
     x *= 10
     with pytest.raises(LodkitError, match="NumPy changed a watched array in place"):
         tape.gradient(y, [x])
-    index = np.array([0])
+    index, source = np.array([0]), lodkit.parameter(np.ones((2, 2)))
     with lodkit.Tape() as tape:
-        y, z = lodkit.relu(np.ones((2, 2))), lodkit.relu(source := np.ones((2, 2)))
+        y, z = lodkit.relu(np.ones((2, 2))), lodkit.relu(source)
         y[index] = lodkit.relu(source)[1:] * 5
         picked = lodkit.relu(source)[index]
         norm = np.linalg.norm(z)
@@ -235,3 +243,45 @@ def test_lodkit_writes_to_an_array_or_a_view_of_it(write, inside):
         write(w)
     with pytest.raises(lodkit.LodkitError, match="reads numbers that were overwritten since"):
         tape.gradient(loss, [x])
+
+
+@pytest.mark.parametrize("of", ["parameter", "result"])
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda w: w.__iadd__(1),
+        lambda w: w.__setitem__(..., 3),
+        lambda w: w.fill(1),
+        lambda w: w.sort(),
+        lambda w: np.copyto(w, 2),
+        lambda w: np.fill_diagonal(w, 4),
+        lambda w: np.exp(w, out=w),
+        lambda w: np.add.at(w, [0], 1),
+        lambda w: np.dot(np.ones((2, 2)), np.ones((2, 2)), out=w),
+        lambda w: np.ones((2, 2, 2)).sum(axis=0, out=w),
+        lambda w: w.clip(0, 0.1, out=w),
+        lambda w: w.clip(0, 0.1, w),
+        lambda w: np.nan_to_num(w, copy=False),
+    ],
+)
+def test_numpy_writes_to_a_parameter_or_a_result(write, of):
+    """After the tape was closed; what was read of it is not the numbers that are there now."""
+    w, x = lodkit.parameter([[0.5, 0.7], [0.9, 0.2]]), lodkit.parameter(np.ones((2, 2)))
+    with lodkit.Tape() as tape:
+        read = w if of == "parameter" else lodkit.relu(w)
+        y = x @ read
+    np.atleast_1d(read), np.nan_to_num(read), read.astype(np.float64, copy=False), read.clip(0, 1)  # these only read
+    assert (tape.gradient(y, [x])[0] == np.asarray(read).sum(axis=1)).all()
+    write(read)
+    with pytest.raises(LodkitError, match="reads numbers that were overwritten since"):
+        tape.gradient(y, [x])
+
+
+def test_parts_of_a_parameter_are_parameters():
+    for part in (lambda w: w[0], lambda w: w.T, lambda w: np.split(w, 2)[0], lambda w: next(iter(w)), np.ravel):
+        w, x = lodkit.parameter(np.ones((2, 2))), lodkit.parameter(np.ones((2, 2)))
+        with lodkit.Tape() as tape:
+            y = x @ w
+        part(w)[...] = 2
+        with pytest.raises(LodkitError, match="overwritten since"):
+            tape.gradient(y, [x])

@@ -33,9 +33,10 @@ def check_gradients(model, shapes, weigh):
     def result(*arrays):
         return model(dict(zip(p, arrays, strict=True)))
 
+    parameters = list(map(lodkit.parameter, p.values()))
     with lodkit.Tape() as tape:
-        y = result(*p.values())
-    found = tape.gradient(y, list(p.values()), weigh)
+        y = result(*parameters)
+    found = tape.gradient(y, parameters, weigh)
     for name, gradient, expected in zip(p, found, differences(result, list(p.values()), weigh), strict=True):
         gradient = gradient.to_dense() if isinstance(gradient, lodkit.SelectedRows) else gradient
         np.testing.assert_allclose(gradient, expected, rtol=1e-5, atol=1e-8, err_msg=name)

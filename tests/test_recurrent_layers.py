@@ -7,6 +7,7 @@ import typing
 
 import numpy as np
 import pytest
+from differences import parameters
 from test_every_op import same_bits
 
 import lodkit
@@ -40,6 +41,7 @@ class Layer(typing.NamedTuple):
 
     def differentiated(self, x, weights, states, **attrs):
         """Results, and the gradients of their sum of squares by x, by the weights and by the states, as arrays."""
+        weights, states = parameters(weights), parameters(states)
         with lodkit.Tape() as tape:
             results = self(x, weights, states, **attrs)
         grads = tape.gradient(results, [x, *weights, *states], output_gradients=[2 * r.values for r in results])
@@ -129,9 +131,10 @@ def test_gradients_by_cells_are_central_differences():
         h, c, _ = lodkit.lstm(x.with_values(given[0]), *given[1:], cell_clip=1.0)
         return float((h.values * by_hidden).sum() + (c.values * by_cell).sum())
 
+    variables = parameters([x, *weights, *states])
     with lodkit.Tape() as tape:
-        h, c, _ = lodkit.lstm(x, *weights, *states, cell_clip=1.0)
-    found = tape.gradient([h, c], [x, *weights, *states], output_gradients=[by_hidden, by_cell])
+        h, c, _ = lodkit.lstm(*variables, cell_clip=1.0)
+    found = tape.gradient([h, c], variables, output_gradients=[by_hidden, by_cell])
     for i, gradient in enumerate(found):
         gradient = getattr(gradient, "values", gradient)
         for place in [(0,) * gradient.ndim, tuple(n - 1 for n in gradient.shape)]:
@@ -144,7 +147,7 @@ def test_gradients_by_cells_are_central_differences():
 def test_a_target_of_cells_alone(place):
     weights, states = LAYERS["lstm"].drawn(3)
     x = LoDTensor(np.random.default_rng(1).normal(size=(7, 3)), [[4, 0, 3]])
-    sources = [place.to(a) for a in (x, *weights, *states)]
+    sources = [lodkit.parameter(place.to(a)) for a in (x, *weights, *states)]
     with lodkit.Tape() as tape:
         hidden, cell, _ = lodkit.lstm(*sources)
     alone = tape.gradient(cell, sources)
@@ -204,7 +207,7 @@ def test_what_does_not_fit_is_named():
 
 def test_gradients_without_clips_do_not_hide_nan():
     """Of simple layers and of first states, which share the step that clips."""
-    x, state = LoDTensor(np.array([[0.1], [np.nan], [0.2]]), [[3]]), np.ones((1, 1))
+    x, state = LoDTensor(np.array([[0.1], [np.nan], [0.2]]), [[3]]), lodkit.parameter([[1.0]])
     with lodkit.Tape() as tape:
         y = lodkit.simple_rnn(x, None, np.array([[0.5]]))
     assert np.isnan(tape.gradient(y, [x])[0].values).all()
@@ -244,7 +247,7 @@ def test_clips_that_64_bits_do_not_hold():
 
 def test_paddle_has_no_gradient_of_cells():
     x = LoDTensor(np.random.default_rng(0).normal(size=(3, 8)), [[2, 1]])
-    weight, bias = np.ones((2, 8)), np.ones((1, 8))
+    weight, bias = lodkit.parameter(np.ones((2, 8))), np.ones((1, 8))
     with lodkit.Tape() as tape:
         out = lodkit.paddle.run_op("lstm", {"Input": x, "Weight": weight, "Bias": bias}, {"use_peepholes": False})
     assert not tape.gradient(out["Cell"], [weight])[0].any()

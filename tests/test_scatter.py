@@ -123,7 +123,7 @@ def test_the_last_wins_for_any_number_of_threads(monkeypatch):
 
 
 def test_a_tape_knows_that_the_data_changed():
-    data = np.ones((3, 1))
+    data = lodkit.parameter(np.ones((3, 1)))
     with lodkit.Tape() as tape:
         before = lodkit.relu(data)
         lodkit.scatter_assign(data, [1], np.zeros((1, 1)))

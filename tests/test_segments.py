@@ -37,21 +37,21 @@ def test_fused_equals_gather_and_reduce(reduce, by):
 @pytest.mark.parametrize("reduce", EVERY)
 def test_fused_gradients_are_sparse_and_add_up_to_the_dense_one(reduce):
     indices, ids = np.array([4, 0, 4, 2]), np.array([1, 0, 0, 1])
-    attrs = {"by": "unsorted_ids", "reduce": reduce}
+    data, attrs = lodkit.parameter(DATA), {"by": "unsorted_ids", "reduce": reduce}
     with lodkit.Tape() as tape:
-        out = lodkit.segment_reduce(DATA, ids, None, indices, **attrs)
+        out = lodkit.segment_reduce(data, ids, None, indices, **attrs)
     grad_output = np.arange(1.0, 5).reshape(2, 2)
-    sparse = tape.gradient(out, [DATA], output_gradients=grad_output)[0]
+    sparse = tape.gradient(out, [data], output_gradients=grad_output)[0]
     assert isinstance(sparse, lodkit.SelectedRows) and sparse.height == 5
     with lodkit.Tape() as tape:
-        rows = lodkit.gather(DATA, indices)
+        rows = lodkit.gather(data, indices)
         out = lodkit.segment_reduce(rows, ids, **attrs)
-    expected = tape.gradient(out, [DATA], output_gradients=grad_output)[0]
+    expected = tape.gradient(out, [data], output_gradients=grad_output)[0]
     np.testing.assert_allclose(sparse.to_dense(), expected.to_dense())
 
 
 def test_a_product_of_zeros_has_a_gradient():
-    x = np.array([2.0, 0.0, 3.0, 0.0, 0.0, 5.0])
+    x = lodkit.parameter([2.0, 0.0, 3.0, 0.0, 0.0, 5.0])
     with lodkit.Tape() as tape:
         out = lodkit.segment_reduce(x, [3, 3], reduce="prod")
     assert tape.gradient(out, [x])[0].tolist() == [0, 6, 0, 0, 0, 0]
@@ -130,9 +130,9 @@ def test_the_example_of_the_page():
 
 def test_the_gradient_of_an_unsorted_mean_stays_the_same():
     """Caffe2's shrinks with every run of one operator."""
-    ids = np.array([1, 0, 1, 1, 0], np.int32)
+    data, ids = lodkit.parameter(DATA), np.array([1, 0, 1, 1, 0], np.int32)
     with lodkit.Tape() as tape:
-        out = lodkit.caffe2.UnsortedSegmentMean(DATA, ids)
-    first, second = (tape.gradient(out, [DATA])[0] for _ in range(2))
+        out = lodkit.caffe2.UnsortedSegmentMean(data, ids)
+    first, second = (tape.gradient(out, [data])[0] for _ in range(2))
     np.testing.assert_array_equal(first, second)
     np.testing.assert_allclose(first[:, 0], [1 / 3, 1 / 2, 1 / 3, 1 / 3, 1 / 2])

@@ -29,7 +29,7 @@ def test_windows_of_any_place_and_size(start, length):
 
 def test_filter_gradient_where_a_sequence_is_not_longer_than_the_start():
     """Paddle's has the windows of the sequence before in it."""
-    weight = np.ones((4, 1))
+    weight = lodkit.parameter(np.ones((4, 1)))
     with lodkit.Tape() as tape:
         out = lodkit.sequence_conv(X, weight, context_start=1, context_length=2)
     assert out.values.ravel().tolist() == [0, 11, 0]
@@ -44,7 +44,7 @@ def test_the_window_is_centred_by_default():
 
 def test_padding_without_rows():
     """Paddle refuses it."""
-    padding = np.zeros((0, 2))
+    padding = lodkit.parameter(np.zeros((0, 2)))
     with lodkit.Tape() as tape:
         out = lodkit.sequence_conv(X, np.eye(2), padding, context_start=0, context_length=1)
     assert out.equals(X)

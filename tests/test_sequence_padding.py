@@ -113,7 +113,7 @@ def test_cut_rows_get_no_gradient():
 def test_gradient_of_the_padding(place):
     """Of one number the sum of all of it, of a row the sum of its columns; integers have none."""
     for pad, expected in ((np.array(1.0), 12), (np.zeros(2, np.float32), [6, 6])):
-        x, pad = place.to(X), place.to(pad)
+        x, pad = place.to(X), lodkit.parameter(place.to(pad))
         with lodkit.Tape() as tape:
             padded, _ = lodkit.sequence_pad(x, pad)
         gradient = place.home(tape.gradient(padded, [pad])[0])
@@ -156,7 +156,7 @@ def test_paddle_pads_batches_of_nothing():
 
 
 def test_paddle_unpads_a_matrix_to_columns():
-    x = np.arange(6.0).reshape(2, 3)
+    x = lodkit.parameter(np.arange(6.0).reshape(2, 3))
     with lodkit.Tape() as tape:
         out = paddle.run_op("sequence_unpad", {"X": x, "Length": np.array([1, 2])})["Out"]
     assert out.values.tolist() == [[0], [3], [4]]

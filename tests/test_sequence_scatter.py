@@ -32,7 +32,7 @@ def test_many_updates_of_one_element():
 
 def test_gradients_through_the_tape():
     """An update may be a row of one number, as Paddle has them."""
-    x, updates = np.zeros((2, 2)), IDS.with_values(np.ones((3, 1)))
+    x, updates = lodkit.parameter(np.zeros((2, 2))), IDS.with_values(np.ones((3, 1)))
     with lodkit.Tape() as tape:
         out = lodkit.sequence_scatter(x, IDS, updates)
     by_x, by_updates = tape.gradient(out, [x, updates], output_gradients=np.array([[1.0, 2.0], [3.0, 4.0]]))

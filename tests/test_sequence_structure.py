@@ -56,7 +56,7 @@ def test_rows_of_any_size_are_repeated(dtype, width, chunk, monkeypatch):
 @pytest.mark.parametrize("make", [lodkit.sequence_expand, lodkit.sequence_expand_as])
 def test_many_copies_add_up_to_their_sum(make):
     """In float32, a million of one number."""
-    x, y = np.zeros((2, 3), np.float32), LoDTensor(np.zeros(1_000_001), [[1_000_000, 1]])
+    x, y = lodkit.parameter(np.zeros((2, 3), np.float32)), LoDTensor(np.zeros(1_000_001), [[1_000_000, 1]])
     with lodkit.Tape() as tape:
         out = make(x, y)
     gradient = tape.gradient(out, [x], output_gradients=np.full((1_000_001, 3), 0.1, np.float32))[0]

@@ -12,7 +12,7 @@ from lodkit import LoDTensor
 from lodkit.lod import values_of
 
 ABOVE = [2, 1], [2, 0, 3]
-TRANSITION = np.random.default_rng(0).normal(size=(5, 3))
+TRANSITION = lodkit.parameter(np.random.default_rng(0).normal(size=(5, 3)))
 
 
 def scores(classes):
@@ -39,7 +39,7 @@ def differentiated(name, inputs, level):
         result = CASES[name][0](*inputs, level=level)
     if name not in LOSSES:
         return [values_of(result)], 0.0
-    by_scores, by_transition = tape.gradient(result, [inputs[0], TRANSITION])
+    by_scores, by_transition = tape.gradient(result, [inputs[0], TRANSITION], unconnected="none")
     return [values_of(result), by_scores.values], 0.0 if by_transition is None else by_transition
 
 

@@ -42,19 +42,19 @@ def test_every_segment_is_split():
 def test_the_gradient_of_a_partition_gathers(lengths):
     """Only what flows into some of the shards flows back; the rows of the others get none."""
     op = lodkit.OPS["lengths_partition" if lengths else "partition"]
-    other, first = ROWS + 1, len(lengths)
+    rows, other, first = lodkit.parameter(ROWS), lodkit.parameter(ROWS + 1), len(lengths)
     with lodkit.Tape() as tape:
-        parts = op(*lengths, KEYS, ROWS, other, num_outputs=2 * (first + 3))
+        parts = op(*lengths, KEYS, rows, other, num_outputs=2 * (first + 3))
         one = parts[first + 1]
     grad_output = np.array([[1.0, 2], [3, 4], [5, 6]])
-    by_rows, by_other = tape.gradient(one, [ROWS, other], output_gradients=grad_output)
+    by_rows, by_other = tape.gradient(one, [rows, other], grad_output, unconnected="none")
     assert by_rows.tolist() == [[1, 2], [0, 0], [0, 0], [3, 4], [5, 6]] and by_other is None
     both = [x for x in parts if x.dtype == np.float64]
     assert (tape.gradient(both, [other])[0] == 1).all()
 
 
 def test_the_gradient_of_gathering_is_the_partition():
-    parts = [lodkit.partition(KEYS, ROWS, num_outputs=4)[i].copy() for i in (1, 3)]
+    parts = [lodkit.parameter(lodkit.partition(KEYS, ROWS, num_outputs=4)[i].copy()) for i in (1, 3)]
     with lodkit.Tape() as tape:
         out = lodkit.caffe2.GatherByKey(KEYS, *parts)
     for got, expected in zip(tape.gradient(out, parts, output_gradients=10 * ROWS), parts, strict=True):

@@ -14,7 +14,7 @@ VALUES = np.array([1.0, 2.0, 4.0, 8.0, 16.0])
 
 
 def test_rows_that_are_added():
-    values = np.array([[1.0], [2.0], [4.0]], np.float32)
+    values = lodkit.parameter(np.array([[1.0], [2.0], [4.0]], np.float32))
     with lodkit.Tape() as tape:
         dense = lodkit.sparse_to_dense([2, 0, 2], values)
     assert dense.tolist() == [[2], [0], [5]]
@@ -37,13 +37,13 @@ def test_indices_stay_writable():
 
 
 def test_the_last_of_equal_ids_wins():
+    values, default = lodkit.parameter(VALUES), lodkit.parameter(0.5)
     with lodkit.Tape() as tape:
-        default = np.array(0.5)
-        dense, presence = lodkit.sparse_to_dense_mask(IDS, VALUES, default, mask=[4, 7, 5])
+        dense, presence = lodkit.sparse_to_dense_mask(IDS, values, default, mask=[4, 7, 5])
     assert dense.tolist() == [[2, 4, 0.5], [0.5, 0.5, 0.5]]
     assert presence.tolist() == [[True, True, False], [False] * 3]
     assert presence.dtype == bool
-    by_values, by_default = tape.gradient(dense, [VALUES, default], np.arange(6.0).reshape(2, 3))
+    by_values, by_default = tape.gradient(dense, [values, default], np.arange(6.0).reshape(2, 3))
     assert by_values.tolist() == [0, 0, 1, 0, 0]
     assert by_default == 14
 

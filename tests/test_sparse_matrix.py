@@ -21,12 +21,12 @@ def test_equal_ids():
 
 def test_gradients_of_equal_ids():
     """Where values were added each gets the gradient, where the last one won it alone does."""
-    weights = np.arange(15.0).reshape(3, 5)
+    values, weights = lodkit.parameter(VALUES), lodkit.parameter(np.arange(15.0).reshape(3, 5))
     with lodkit.Tape() as tape:
-        added, put = lodkit.sparse_matrix(IDS, VALUES), lodkit.batch_sparse_to_dense(IDS, VALUES)
+        added, put = lodkit.sparse_matrix(IDS, values), lodkit.batch_sparse_to_dense(IDS, values)
         looked_up = lodkit.batch_dense_to_sparse(IDS, weights)
-    assert tape.gradient(added, [VALUES], weights)[0].tolist() == [4, 1, 4, 10]
-    assert tape.gradient(put, [VALUES], weights)[0].tolist() == [0, 1, 4, 10]
+    assert tape.gradient(added, [values], weights)[0].tolist() == [4, 1, 4, 10]
+    assert tape.gradient(put, [values], weights)[0].tolist() == [0, 1, 4, 10]
     assert tape.gradient(looked_up, [weights], VALUES)[0][0].tolist() == [0, 2, 0, 0, 5]
 
 

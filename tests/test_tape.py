@@ -15,7 +15,7 @@ rng = np.random.default_rng(0)
 
 
 def model():
-    table, weight, bias = rng.normal(size=(10, 4)), rng.normal(size=(4, 3)), np.zeros(3)
+    table, weight, bias = map(lodkit.parameter, (rng.normal(size=(10, 4)), rng.normal(size=(4, 3)), np.zeros(3)))
     ids = LoDTensor(rng.integers(0, 10, 7), [[3, 0, 4]])
     return table, weight, bias, ids, np.array([0, 2, 1])
 
@@ -44,7 +44,7 @@ def test_gradients_of_a_model_equal_differences():
 
 
 def test_a_second_contribution_appends():
-    table = np.ones((5, 2))
+    table = lodkit.parameter(np.ones((5, 2)))
     with lodkit.Tape() as tape:
         a, b = lodkit.lookup_table(table, [1, 2]), lodkit.lookup_table(table, [2])
     gradient = tape.gradient([a, b], [table])[0]
@@ -53,7 +53,7 @@ def test_a_second_contribution_appends():
 
 
 def test_dense_and_sparse_contributions_add():
-    table = np.ones((5, 2))
+    table = lodkit.parameter(np.ones((5, 2)))
     with lodkit.Tape() as tape:
         outs = [lodkit.lookup_table(table, [1]), lodkit.lookup_table(table, [1], is_sparse=False), lodkit.relu(table)]
     gradient = tape.gradient(outs, [table])[0]
@@ -64,7 +64,8 @@ def test_a_lodtensor_and_its_values_are_one_variable():
     x = LoDTensor(np.ones((3, 2)), [[1, 2]])
     with lodkit.Tape() as tape:
         y = lodkit.sequence_pool(lodkit.tanh(x), pool="average")
-    by_tensor, by_values = tape.gradient(y, [x, x.values], output_gradients=np.ones((2, 2)))
+        values = x.values
+    by_tensor, by_values = tape.gradient(y, [x, values], output_gradients=np.ones((2, 2)))
     assert isinstance(by_tensor, LoDTensor)
     assert by_tensor.same_lod(x)
     np.testing.assert_array_equal(by_tensor.values, by_values)
@@ -88,19 +89,22 @@ def test_no_path_and_no_gradient(monkeypatch):
         return x + 1
 
     plain_op.kernel("cpu")(lambda x: x + 1)
-    x, other = np.ones((3, 2)), np.ones(2)
+    x, other = lodkit.parameter(np.ones((3, 2))), lodkit.parameter(np.ones(2))
     with lodkit.Tape() as tape:
         y = lodkit.relu(x)
         ids = lodkit.lengths_to_segment_ids(np.array([1, 2]))
         z = plain_op(x)
-    assert tape.gradient(y, [other]) == [None]
+    with pytest.raises(lodkit.LodkitError, match=r"sources\[0\], float64 of shape \(2,\), has no path to the target"):
+        tape.gradient(y, [other])
+    assert tape.gradient(y, [other], unconnected="none") == [None]
+    assert tape.gradient(y, [other], unconnected="zero")[0].tolist() == [0, 0]
     assert len(ids) == 3
     with pytest.raises(lodkit.LodkitError, match="plain_op has no gradient"):
         tape.gradient(z, [x])
 
 
 def test_asked_twice_and_after_closing():
-    x = np.ones(3)
+    x = lodkit.parameter(np.ones(3))
     with lodkit.Tape() as tape:
         y = lodkit.mean(x)
         lodkit.mean(x)
@@ -129,7 +133,7 @@ def test_out_is_the_variable_inside_a_tape():
 
 def test_gradients_by_weights():
     table, ids = rng.normal(size=(5, 3)), LoDTensor([1, 2, 2], [[2, 1]])
-    weights = np.array([1.0, 2.0, 3.0])
+    weights = lodkit.parameter([1.0, 2.0, 3.0])
     with lodkit.Tape() as tape:
         y = lodkit.embedding_bag(table, ids, weights, pool="sum")
     by_weights = tape.gradient(y, [weights])[0]
@@ -137,18 +141,18 @@ def test_gradients_by_weights():
 
 
 def test_out_used_twice_is_two_variables():
-    first, second = np.ones((3, 2)), np.ones((3, 2))
+    first, second = lodkit.parameter(np.ones((3, 2))), lodkit.parameter(np.ones((3, 2)))
     buffer = np.empty((2, 2))
     with lodkit.Tape() as tape:
         lodkit.mean(lodkit.lookup_table(first, [0, 1], out=buffer))
         target = lodkit.mean(lodkit.lookup_table(second, [0, 1], out=buffer))
-    by_first, by_second = tape.gradient(target, [first, second])
+    by_first, by_second = tape.gradient(target, [first, second], unconnected="none")
     assert by_first is None
     assert by_second.value.tolist() == [[0.25, 0.25]] * 2
 
 
 def test_steps_of_a_training_loop_under_one_tape():
-    param = np.full((2, 2), 3.0)
+    param = lodkit.parameter(np.full((2, 2), 3.0))
     with lodkit.Tape() as tape:
         for _ in range(3):
             target = lodkit.mean(lodkit.relu(param))
@@ -159,18 +163,18 @@ def test_steps_of_a_training_loop_under_one_tape():
 
 
 def test_gradients_share_no_memory():
-    p, q, grad_output = np.ones(2), np.ones(2), np.ones(2)
+    p, q, grad_output = lodkit.parameter(np.ones(2)), lodkit.parameter(np.ones(2)), np.ones(2)
     with lodkit.Tape() as tape:
         total = lodkit.sum(p, q)
         rows = lodkit.lookup_table(np.ones((3, 2)), [0])
     by_p, by_q = tape.gradient(total, [p, q], grad_output)
     by_p *= 5
     assert by_q.tolist() == grad_output.tolist() == [1, 1]
-    assert tape.gradient(rows, [p]) == [None]
+    assert tape.gradient(rows, [p], unconnected="none") == [None]
 
 
 def test_the_values_that_were_used_are_the_variable():
-    used = np.ones((3, 2))
+    used = lodkit.parameter(np.ones((3, 2)))
     x = lodkit.LoDTensor(used, [[1, 2]])
     with lodkit.Tape() as tape:
         y = lodkit.sequence_pool(x)
@@ -182,12 +186,12 @@ def test_an_index_has_no_gradient():
     x = lodkit.LoDTensor(np.ones((3, 2)), [[1, 2]])
     with lodkit.Tape() as tape:
         _, index = lodkit.sequence_pool(x, pool="max", return_index=True)
-    assert tape.gradient(index, [x]) == [None]
+    assert tape.gradient(index, [x], unconnected="none") == [None]
 
 
 @pytest.mark.filterwarnings("ignore:the matrix subclass")
 def test_matrices_multiply_by_element_as_arrays_do():
-    x, other = np.ones((3, 2)), np.arange(6.0).reshape(3, 2)
+    x, other = lodkit.parameter(np.ones((3, 2))), np.arange(6.0).reshape(3, 2)
     with lodkit.Tape() as tape:
         y = lodkit.relu(x) * other.view(np.matrix)
     assert tape.gradient(y, [x])[0].tolist() == other.tolist()
@@ -216,7 +220,7 @@ def test_a_gradient_by_one_number_again():
 )
 def test_an_update_of_an_array_is_one_of_its_views(view):
     w = np.array([[1.0], [2.0], [3.0]])
-    data = np.ones((2, 3))
+    data = lodkit.parameter(np.ones((2, 3)))
     with lodkit.Tape() as tape:
         out = lodkit.fc(data, view(tape.watch(w)))
     lodkit.sgd(w, np.ones_like(w), lr=1.0)
@@ -227,9 +231,9 @@ def test_an_update_of_an_array_is_one_of_its_views(view):
 @pytest.mark.parametrize("watched", [True, False])
 @pytest.mark.parametrize("options", [{"lengths": [2, 1]}, {"pad_value": 0.0}])
 def test_from_padded_is_recorded(watched, options):
-    padded = np.array([[1.0, 2.0], [3.0, 0.0]])
+    padded = lodkit.parameter([[1.0, 2.0], [3.0, 0.0]])
     with lodkit.Tape() as tape:
-        source = tape.watch(padded) if watched else padded
+        source = tape.watch(np.asarray(padded)) if watched else padded
         batch = LoDTensor.from_padded(source, **options)
         loss = (lodkit.sequence_pool(batch, pool="sum") * np.array([5.0, 7.0])).sum() + lodkit.relu(source).sum()
     assert batch.to_list() == [[1, 2], [3]]
@@ -238,7 +242,7 @@ def test_from_padded_is_recorded(watched, options):
 
 @pytest.mark.parametrize("index", [[2, 0], np.array([True, False, True]), slice(None, None, -2)])
 def test_sequences_that_are_taken_have_a_gradient(index):
-    x = np.arange(6.0)
+    x = lodkit.parameter(np.arange(6.0))
     t = lodkit.LoDTensor(x, [[2, 1, 3]])
     with lodkit.Tape() as tape:
         y = lodkit.sequence_pool(t[index] * 2, pool="sum")

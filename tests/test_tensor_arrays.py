@@ -86,7 +86,7 @@ def test_a_table_goes_with_other_tensors_of_its_lengths():
 
 
 def test_elements_are_the_variables_that_were_put_in():
-    first, second = np.ones(2), np.full(2, 3.0)
+    first, second = lodkit.parameter(np.ones(2)), lodkit.parameter(np.full(2, 3.0))
     with lodkit.Tape() as tape:
         array = lodkit.write_to_array(lodkit.square(second), first, index=1)
         array = lodkit.write_to_array(np.exp(array[1] * 0), *array, index=2)
@@ -98,15 +98,14 @@ def test_elements_are_the_variables_that_were_put_in():
 
 def test_what_comes_back_is_recorded():
     """NumPy on an element that is the array that was put in; rows that run, of memory that is used again since."""
-    first = np.ones(3)
+    first, memory = lodkit.parameter(np.ones(3)), lodkit.parameter(np.full(3, 2.0))
     with lodkit.Tape() as tape:
         element = lodkit.read_from_array(*lodkit.write_to_array(first, index=0), index=0)
         ragged = lodkit.read_from_array(LoDTensor(first, [[1, 2]]), index=0)
         loss = element * element + 3 * ragged.values
-        memory = np.full(3, 2.0)
         running = lodkit.shrink_rnn_memory(memory, TABLE, step=0)
         squares = running * running
-        memory[...] = 9
+        np.asarray(memory)[...] = 9
     assert tape.gradient(loss, [first])[0].tolist() == [5, 5, 5]
     assert tape.gradient(squares, [memory])[0].tolist() == [4, 4, 4]
 
@@ -120,7 +119,7 @@ def test_lists_become_arrays_on_a_tape_too():
 def test_gradients_on_both_devices(place, level):
     x = place.to(NESTED)
     table = lodkit.lod_rank_table(x, level=level)
-    first = place.to(np.arange(6.0).reshape(3, 2))
+    first = lodkit.parameter(place.to(np.arange(6.0).reshape(3, 2)))
     with lodkit.Tape() as tape:
         steps = lodkit.lod_tensor_to_array(x, table)
         back = lodkit.array_to_lod_tensor(table, *steps)

@@ -58,7 +58,8 @@ def test_weighted_sums_are_of_arrays_alike(place):
 
 
 def test_caffe2_weighted_sum_has_gradients_to_its_weights(place):
-    x, w, y, v = map(place.to, (np.array([1.0, 2.0]), np.array([0.5]), np.array([3.0, 5.0]), np.array([2.0])))
+    inputs = np.array([1.0, 2.0]), np.array([0.5]), np.array([3.0, 5.0]), np.array([2.0])
+    x, w, y, v = (lodkit.parameter(place.to(array)) for array in inputs)
     with lodkit.Tape() as tape:
         out = WeightedSum(x, w, y, v, grad_on_w=1)
     got = tape.gradient(out, [x, w, y, v], place.to(np.array([1.0, 10.0])))

@@ -2,6 +2,8 @@ import numpy as np
 
 import lodkit
 
+from . import common
+
 
 class Classifier:
     """The dense part of the demo: one layer, its loss and their gradients."""
@@ -9,7 +11,8 @@ class Classifier:
     def setup(self):
         rng = np.random.default_rng(0)
         self.x = rng.standard_normal((64, 64), dtype=np.float32)
-        self.weight, self.bias = rng.standard_normal((64, 77), dtype=np.float32), np.zeros(77, np.float32)
+        weights = rng.standard_normal((64, 77), dtype=np.float32), np.zeros(77, np.float32)
+        self.weight, self.bias = map(common.parameter, weights)
         self.labels = rng.integers(0, 77, 64)
         self.time_forward()
         self.time_gradients()

@@ -2,6 +2,8 @@ import numpy as np
 
 import lodkit
 
+from . import common
+
 SEQUENCES, WIDTH = 256, 128
 
 
@@ -11,7 +13,8 @@ class Gru:
         lengths = rng.integers(1, 40, SEQUENCES)
         draw = lambda *shape: rng.standard_normal(shape, dtype=np.float32) / 16  # noqa: E731
         self.x = lodkit.LoDTensor(draw(int(lengths.sum()), WIDTH), [lengths])
-        self.weights = draw(WIDTH, 3 * WIDTH), draw(WIDTH, 3 * WIDTH), draw(3 * WIDTH)
+        weights = draw(WIDTH, 3 * WIDTH), draw(WIDTH, 3 * WIDTH), draw(3 * WIDTH)
+        self.weights = list(map(common.parameter, weights))
         self.time_forward_and_gradient()
 
     def time_forward(self):

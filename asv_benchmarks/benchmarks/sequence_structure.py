@@ -15,7 +15,7 @@ class Sequences:
         rng = np.random.default_rng(0)
         n = common.lengths(10_000, 20, rng)
         x = lodkit.LoDTensor(rng.standard_normal((n.sum(), 64), dtype=np.float32), [n])
-        rows = rng.standard_normal((len(n), 64), dtype=np.float32)
+        rows = common.parameter(rng.standard_normal((len(n), 64), dtype=np.float32))
         self.inputs = {"sequence_reverse": (x,), "sequence_concat": (x, x)}.get(name, (rows, x))
         with lodkit.Tape() as self.tape:
             self.result = lodkit.run(name, *self.inputs)

@@ -55,7 +55,7 @@ class Update:
 class TrainingStep:
     def setup(self):
         rng = np.random.default_rng(0)
-        self.ids, self.table = bags(rng), lodkit.empty((HEIGHT, 64))
+        self.ids, self.table = bags(rng), lodkit.parameter(lodkit.empty((HEIGHT, 64)))
         self.table[...] = 0.1
         self.optimizer = lodkit.optim.Adagrad({"table": self.table}, lr=1e-3)
         self.time_step()

@@ -74,9 +74,12 @@ def _method(name, recorded):
     def method(self, *args, **kwargs):
         if hooks.open_tapes():
             return recorded(self, *args, **kwargs)
-        made = plain(plain_view(self), *map_arrays(plain_view, args), **map_arrays(plain_view, kwargs))
+        given, settings = map_arrays(plain_view, args), map_arrays(plain_view, kwargs)
+        made = plain(plain_view(self), *given, **settings)
         if name in _IN_PLACE:
             hooks.written(plain_view(self))
+        elif made is not None and any(made is x for x in (settings.get("out"), *given)):  # out=, by name or by position
+            hooks.written(made)
         return views_of((self,), made) if type(self) is Parameter else made
 
     method.__name__ = name

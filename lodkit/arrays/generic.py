@@ -7,7 +7,7 @@ import numpy as np
 from ..errors import DeviceError, DTypeError, OutputError
 from .devices import is_strided
 from .numpy_arrays import native, plain_array
-from .recorded import on_tape
+from .recorded import on_tape, plain_view
 from .remedies import remedy_for
 from .tensors import array_of, is_cpu_tensor, is_tensor
 
@@ -72,7 +72,7 @@ def parts(x):
 def may_share_memory(a, b):
     """True if two arrays may share memory."""
     if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
-        return np.may_share_memory(a, b)
+        return np.may_share_memory(plain_view(a), plain_view(b))
     if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
         return False
     from .cuda import overlap

@@ -82,7 +82,8 @@ class RecordedArray(np.ndarray):
     def __array_function__(self, func, types, args, kwargs):
         if not hooks.open_tapes():
             made = func(*map_arrays(plain_view, args), **map_arrays(plain_view, kwargs))
-            for target in (kwargs.get("out"), args[0] if func in _WRITERS and args else None):
+            writes = func in _WRITERS or (func is np.nan_to_num and made is plain_view(args[0]))
+            for target in (kwargs.get("out"), args[0] if writes and args else None):
                 if isinstance(target, np.ndarray):
                     hooks.written(plain_view(target))
             return views_of(_parameters_in((args, kwargs)), made)

@@ -39,7 +39,8 @@ class ShardedModel:
         self.network, optimizer = MODELS[config.model](config), OPTIMIZERS[config.optimizer]
         parameters = self.network.parameters(words, labels, config.seed)
         values = parameters.pop("table")  # drawn whole at each rank, for the numbers of one process; it keeps its rows
-        self.dense, self.optimizer = parameters, optimizer(parameters, lr=config.lr)
+        self.dense = {name: lodkit.parameter(array) for name, array in parameters.items()}
+        self.optimizer = optimizer(self.dense, lr=config.lr)
         attrs = {"lr": config.lr, "lazy": False} if "lazy" in optimizer.op.defaults else {"lr": config.lr}
         attrs |= {
             name: value for name, value in optimizer.defaults.items() if name in optimizer.op.signature.parameters
@@ -50,7 +51,7 @@ class ShardedModel:
 
     def restore(self, parameters, state):
         """Take saved parameters, without the table, and the state of their optimizer."""
-        self.dense = {name: parameters[name] for name in self.dense}
+        self.dense = {name: lodkit.parameter(parameters[name]) for name in self.dense}
         self.optimizer = OPTIMIZERS[self.config.optimizer](self.dense, lr=self.config.lr)
         self.optimizer.load_state_dict(state)
 
@@ -72,6 +73,7 @@ class ShardedModel:
         bounds = np.arange(BLOCKS + 1) * len(labels) // BLOCKS
         sums, table_grads = [], []
         for found, where in self._blocks(ids, bounds):
+            found = lodkit.parameter(found)
             with lodkit.Tape() as tape:
                 losses = lodkit.softmax_with_cross_entropy(self.network.scores(self.dense, found), labels[where])
             share = np.full(losses.shape, 1 / len(labels), losses.dtype)

@@ -32,12 +32,12 @@ class Model:
         self.config, self.device = config, device
         self.network = MODELS[config.model](config)
         parameters = self.network.parameters(words, labels, config.seed)
-        self.parameters = {name: to_device(array, device) for name, array in parameters.items()}
+        self.parameters = {name: lodkit.parameter(to_device(array, device)) for name, array in parameters.items()}
         self.optimizer = OPTIMIZERS[config.optimizer](self.parameters, lr=config.lr)
 
     def restore(self, parameters, state):
         """Take saved parameters and the state of the optimizer."""
-        self.parameters = {name: to_device(parameters[name], self.device) for name in self.parameters}
+        self.parameters = {name: lodkit.parameter(to_device(parameters[name], self.device)) for name in self.parameters}
         self.optimizer = OPTIMIZERS[self.config.optimizer](self.parameters, lr=self.config.lr)
         self.optimizer.load_state_dict(state)
 

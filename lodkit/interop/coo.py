@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from ..arrays import array_of, check_values, is_cpu_tensor, tensor_of
+from ..arrays.recorded import plain_view
 from ..errors import DTypeError, ShapeMismatchError
 from ..lod.indexing import require_cpu
 
@@ -16,7 +17,7 @@ def to_torch(x):
     import torch
 
     rows = torch.from_numpy(x._rows.copy()) if isinstance(x._rows, np.ndarray) else torch.as_tensor(x._rows).clone()
-    value = tensor_of(x.value) if isinstance(x.value, np.ndarray) else torch.as_tensor(x.value)
+    value = tensor_of(x._value) if isinstance(x._value, np.ndarray) else torch.as_tensor(x._value)
     return torch.sparse_coo_tensor(
         rows[None], value, tuple(x.shape), is_coalesced=True if x.is_merged else None, check_invariants=False
     )
@@ -47,14 +48,14 @@ def to_scipy(x):
     """``SelectedRows.to_scipy``."""
     from scipy import sparse
 
-    if is_cpu_tensor(x.value):
-        x = x._with_value(array_of(x.value, "value"))
-    require_cpu(x.value, "to_scipy")
+    if is_cpu_tensor(x._value):
+        x = x._with_value(array_of(x._value, "value"))
+    require_cpu(x._value, "to_scipy")
     if x.dtype == np.float16:
         raise DTypeError("SciPy has no sparse float16; convert with lodkit.cast(x, dtype='float32')")
     columns = math.prod(x.shape[1:])
     where = np.repeat(x._rows, columns), np.tile(np.arange(columns), len(x._rows))
-    return sparse.coo_array((x.value.reshape(-1), where), shape=(x.height, columns))
+    return sparse.coo_array((plain_view(x._value).reshape(-1), where), shape=(x.height, columns))
 
 
 def from_scipy(kind, matrix):
@@ -71,5 +72,5 @@ def from_scipy(kind, matrix):
     elements = kind(coo.row.astype(np.int64) * columns + coo.col, coo.data, height * columns).merge()
     rows, at = np.unique(elements._rows // max(columns, 1), return_inverse=True)
     value = np.zeros((len(rows), columns), coo.dtype)
-    value[at, elements._rows % max(columns, 1)] = elements.value
+    value[at, elements._rows % max(columns, 1)] = elements._value
     return kind._wrap(rows, value, height, merged=True)

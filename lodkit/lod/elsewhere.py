@@ -102,6 +102,7 @@ LOD_TENSOR = {
     "item": {"t.values.item(0)": "one number"},
     "cpu cuda": {"t.to('NAME')": ""},
     "detach": {"lodkit.stop_gradient(t)": "for a tape", "t.with_values(t.values.detach())": "of PyTorch's tensors"},
+    "requires_grad requires_grad_": {"lodkit.parameter(t)": "for a tape"},
     "float double half": {"t.astype('float32')": "or float64, float16"},
     "long int bool type": {"t.astype('int64')": "or another type"},
     "clone": {"t.copy()": ""},

@@ -203,7 +203,7 @@ def check_gradient(op, group, name, param, grad, states, attrs):
     sparse = isinstance(grad, SelectedRows)
     if not sparse and not is_array(grad):
         raise TypeError(f"{name}: the gradient must be an array or SelectedRows, got {type(grad).__name__}")
-    value = grad.value if sparse else grad
+    value = grad._value if sparse else grad
     if tuple(grad.shape) != tuple(param.shape):
         raise ShapeMismatchError(
             f"{name}: the gradient has shape {tuple(grad.shape)}, the parameter {tuple(param.shape)}"
@@ -236,7 +236,7 @@ def refuse_shared(plan):
     )
     starts = [start for start, *_ in params]
     for name, _, grad, _ in plan:
-        value = grad.value if isinstance(grad, SelectedRows) else grad
+        value = grad._value if isinstance(grad, SelectedRows) else grad
         if not isinstance(value, np.ndarray) or not value.size:
             continue
         start, stop = _span(value)

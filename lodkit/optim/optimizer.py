@@ -9,6 +9,7 @@ import numpy as np
 
 from .. import ops  # noqa: F401  fills OPS
 from ..arrays import dtype_of, is_scalar, may_share_memory, to_device, zeros_like
+from ..arrays.recorded import plain_view
 from ..arrays.sizes import memory_for
 from ..arrays.types import Scalar
 from ..errors import LodkitError
@@ -117,6 +118,7 @@ class Optimizer:
             attrs = self._attrs(group)
             for name, param in group["params"].items():
                 if grads[name] is not None:
+                    param = plain_view(param)
                     states = self._states[name]
                     check_gradient(self.op, group, name, param, grads[name], states, attrs)
                     plan.append((name, param, grads[name], self._own_attrs(attrs, name, states)))

@@ -38,11 +38,11 @@ class TouchedRows:
         """Update rows of ``param`` and their states by an operator that leaves other rows alone."""
         if attrs.get("duplicates", op.defaults.get("duplicates")) == "sequential":
             rows, places = np.unique(grad._rows, return_inverse=True)
-            grad = SelectedRows(places, grad.value, len(rows))
+            grad = SelectedRows(places, grad._value, len(rows))
         else:
             with no_grad():
                 grad = grad.merge()
-            rows, grad = grad._rows, SelectedRows(np.arange(len(grad._rows)), grad.value, len(grad._rows))
+            rows, grad = grad._rows, SelectedRows(np.arange(len(grad._rows)), grad._value, len(grad._rows))
         slots = self._slots_of(rows)
         found = param[rows]
         states = [self._states[name][slots] for name in self._names]

@@ -225,7 +225,7 @@ def stop_gradient(x: T) -> T:
     Examples
     --------
     >>> import numpy as np, lodkit
-    >>> x = np.array([1.0, 2.0])
+    >>> x = lodkit.parameter([1.0, 2.0])
     >>> with lodkit.Tape() as tape:
     ...     y = lodkit.tanh(x) * lodkit.stop_gradient(lodkit.tanh(x))
     >>> bool(np.allclose(tape.gradient(y, [x])[0], (1 - np.tanh(x) ** 2) * np.tanh(x)))

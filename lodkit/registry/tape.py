@@ -38,7 +38,7 @@ class Tape:
     Examples
     --------
     >>> import numpy as np, lodkit
-    >>> table = np.zeros((100, 2), np.float32)
+    >>> table = lodkit.parameter(np.zeros((100, 2), np.float32))
     >>> with lodkit.Tape() as tape:
     ...     rows = lodkit.lookup_table(table, [73, 84])
     >>> tape.gradient(rows, [table])[0]
@@ -154,8 +154,9 @@ class Tape:
         arguments = aligned_arguments(target, sources, output_gradients)
         with no_grad():  # to ask for a gradient is not to read a parameter
             targets, variables, given = (list(map(unwrapped, values)) for values in arguments)
-        check_sources(self, variables, sources)
-        totals = self._totals(targets, variables, given)
+        made = {key for call in self._calls for key in call.output_keys}
+        check_sources(self, variables, sources, made)
+        totals = self._totals(targets, variables, given, made)
         totals = [
             total_or_default(self, i, *pair, unconnected) for i, pair in enumerate(zip(variables, totals, strict=True))
         ]
@@ -165,8 +166,8 @@ class Tape:
             gradients = [g if isinstance(g, SelectedRows) else wrapped(g) for g in gradients]
         return gradients
 
-    def _totals(self, targets, sources, given):
-        """Gradients by the sources, None where there is no path."""
+    def _totals(self, targets, sources, given, made):
+        """Gradients by the sources, None where there is no path; ``made`` are the variables that calls returned."""
         found = {}
         for t, g in zip(targets, given, strict=True):
             if id(numbers_of(t)) not in self._versions and all(numbers_of(t) is not numbers_of(s) for s in sources):
@@ -179,7 +180,7 @@ class Tape:
         for array, key, checksum in self._watched:
             if self._key(array) == key and _checksum(array) != checksum:
                 raise LodkitError("NumPy changed a watched array in place since; ask for gradients before that")
-        reached, made = self._reached(wanted), self._made()
+        reached = self._reached(wanted)
         refuse_views(self, set(found), [numbers_of(s) for s in sources if self._key(s) not in made], made)
         for call in reversed(self._calls):
             grads = [found.get(key) for key in call.output_keys]
@@ -190,10 +191,6 @@ class Tape:
                     if g is not None and key in reached:
                         add_to(found, key, g)
         return [self._total(s, found, made) for s in sources]
-
-    def _made(self):
-        """Variables that calls returned."""
-        return {key for call in self._calls for key in call.output_keys}
 
     def _total(self, source, found, made):
         """Gradient by a source: by its numbers before updates, and after."""

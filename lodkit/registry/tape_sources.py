@@ -28,12 +28,11 @@ def aligned_arguments(target, sources, output_gradients):
     return targets, sources, given
 
 
-def check_sources(tape, variables, sources):
+def check_sources(tape, variables, sources, made):
     """Refuse sources of which NumPy may have computed what the tape did not see.
 
-    ``variables`` are the arrays, LoDTensors and SelectedRows behind recorded ones.
+    ``variables`` are the arrays, LoDTensors and SelectedRows behind recorded ones, ``made`` those that calls returned.
     """
-    made = tape._made()
     for i, (variable, source) in enumerate(zip(variables, sources, strict=True)):
         if any(numbers_of(variable) is array for array in tape._moved):
             raise LodkitError("a source is of a table that grew since; ask for gradients by its earlier values")
@@ -44,9 +43,8 @@ def _check_source(tape, i, source, given, made):
     array = numbers_of(source)
     if not isinstance(array, np.ndarray):
         return
-    shown = f"sources[{i}], {array.dtype} of shape {array.shape},"
     if array.dtype.kind != "f":
-        raise DTypeError(f"{shown} has no gradient, which only floating numbers have; leave it out")
+        raise DTypeError(f"{_shown(i, array)}, has no gradient, which only floating numbers have; leave it out")
     result = (id(array), tape._versions.get(id(array))) in made
     if result or any(array is x for x, *_ in tape._watched):
         return
@@ -55,15 +53,20 @@ def _check_source(tape, i, source, given, made):
         if isinstance(given, LoDTensor | SelectedRows):
             return  # their values are recorded while a tape is open
         raise LodkitError(
-            f"{shown} is a plain array: a tape does not see what NumPy computes of it, and the gradient might lack "
-            "that. Make it a parameter before the tape is opened, W = lodkit.parameter(W), or watch it on this tape "
-            "alone, W = tape.watch(W), and compute the target from that"
+            f"{_shown(i, array)}, is a plain array: a tape does not see what NumPy computes of it, and the gradient "
+            "might lack that. Make it a parameter before the tape is opened, W = lodkit.parameter(W), or watch it on "
+            "this tape alone, W = tape.watch(W), and compute the target from that"
         )
     if kind is Parameter and id(array) not in tape._parameters and _is_read(tape, array):
         raise LodkitError(
-            f"{shown} is a parameter, but the tape read the plain array that shares its memory, and does not see what "
-            "NumPy computes of that; compute the target from the parameter: W = lodkit.parameter(W) before the tape"
+            f"{_shown(i, array)}, is a parameter, but the tape read the plain array that shares its memory, and does "
+            "not see what NumPy computes of that; compute the target from the parameter: W = lodkit.parameter(W), "
+            "before the tape"
         )
+
+
+def _shown(i, array):
+    return f"sources[{i}], {dtype_of(array)} of shape {tuple(array.shape)}"
 
 
 def check_unconnected(unconnected):
@@ -81,7 +84,7 @@ def total_or_default(tape, i, source, total, unconnected):
         return zeros_like(array)
     reason = "what was computed of it does not reach it" if _is_read(tape, array) else "this tape did not read it"
     raise LodkitError(
-        f"sources[{i}], {dtype_of(array)} of shape {tuple(array.shape)}, has no path to the target: {reason} "
+        f"{_shown(i, array)}, has no path to the target: {reason} "
         '(np.asarray and stop_gradient detach). Leave it out, or pass unconnected="none" or "zero"'
     )
 

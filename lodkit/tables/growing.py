@@ -13,7 +13,7 @@ import numpy as np
 from .. import ops
 from ..arrays import check_values, empty, from_lists, integers, is_array, is_integer, is_number, to_device
 from ..arrays.checks import as_dtype
-from ..arrays.recorded import hooks
+from ..arrays.recorded import hooks, plain_view
 from ..arrays.sizes import memory_for
 from ..arrays.types import Array, DenseLike, DTypeLike
 from ..errors import LodkitError, RowIndexError, ShapeMismatchError
@@ -22,6 +22,7 @@ from ..lod.large import needs_memory
 from ..lod.repr_text import amount, numbers
 from ..public import public
 from ..registry import Op
+from ..registry.recording import parameter
 from ..signals import uninterrupted
 from ..tracebacks import surface
 
@@ -64,7 +65,8 @@ class GrowingTable:
     Attributes
     ----------
     values : array, one row of shape ``item`` a slot
-        Another array after each growth: ask a tape for gradients by it before the table grows again.
+        A parameter, as ``lodkit.parameter`` returns one; another array after each growth: ask a tape for gradients by
+        it before the table grows again.
 
     Examples
     --------
@@ -102,7 +104,7 @@ class GrowingTable:
         if not is_integer(capacity) or capacity < 2:
             raise ValueError(f"capacity must be an integer of at least 2, got {capacity!r:.200}")
         self._initializer = initializer or _zeros
-        self._contents = _Contents(Keys(capacity), self._rows(0, capacity), {})
+        self._contents = _Contents(Keys(capacity), parameter(self._rows(0, capacity)), {})
 
     def __len__(self) -> int:
         """Number of keys."""
@@ -110,7 +112,7 @@ class GrowingTable:
 
     @property
     def values(self) -> Array:
-        """The rows by slot, one of shape ``item`` each."""
+        """The rows by slot, one of shape ``item`` each: a parameter."""
         return self._contents.values
 
     @values.setter
@@ -123,7 +125,7 @@ class GrowingTable:
                     f"values have shape {given.shape} and dtype {given.dtype}, the table {old.shape} and {old.dtype}: "
                     "a row for each slot; keys get more of them by table.slots(keys)"
                 )
-            self._contents = self._contents._replace(values=given)
+            self._contents = self._contents._replace(values=parameter(given))
 
     def __repr__(self):
         return f"<GrowingTable: {len(self)} keys, capacity {len(self.values)}, rows of {self.item} {self.dtype}>"
@@ -190,6 +192,7 @@ class GrowingTable:
         from .keys import Keys
 
         keys, values, states = self._contents
+        values = plain_view(values)
         old = capacity = len(keys.slots)
         while capacity <= count:
             capacity *= 2
@@ -206,7 +209,7 @@ class GrowingTable:
         grown = empty((capacity, *self.item), self.dtype)
         grown[: old - 1], grown[old - 1 :] = values[:-1], more
         states = {name: _grown(state, capacity) for name, state in states.items()}
-        self._contents = _Contents(Keys(capacity, keys.slots[: keys.count]), grown, states)
+        self._contents = _Contents(Keys(capacity, keys.slots[: keys.count]), parameter(grown), states)
         hooks.moved(values, grown)
 
     @surface
@@ -283,7 +286,7 @@ class GrowingTable:
             raise RowIndexError(
                 f"rows[{i}] = {grad._rows[i]} is the slot of no key, there are {len(self)}; take table.slots(keys)"
             )
-        grad = SelectedRows._wrap(grad._rows, grad.value, len(self.values), grad.is_merged, grad._runs)
+        grad = SelectedRows._wrap(grad._rows, grad._value, len(self.values), grad.is_merged, grad._runs)
         if "lazy" in op.defaults:
             attrs = {"lazy": True, **attrs}
         traits, arrays = getattr(op.definition, "traits", None), []

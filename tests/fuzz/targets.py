@@ -96,12 +96,15 @@ def gradient(rng, name):
 
     def run(inputs, attrs):
         inputs, seed = (inputs[:-1], inputs[-1]) if given else (inputs, None)
+        if not watch:
+            inputs = [lodkit.parameter(x) if type(x) is np.ndarray and x.dtype.kind == "f" else x for x in inputs]
         with lodkit.Tape() as tape:
             if watch:
                 inputs = [tape.watch(x) if type(x) is np.ndarray and x.dtype.kind == "f" else x for x in inputs]
             out = op(*inputs, **attrs)
         sources = [x for x in inputs if _floating(x)]
-        return out, tape.gradient(out[0] if isinstance(out, tuple) else out, sources, seed)
+        target = out[0] if isinstance(out, tuple) else out
+        return out, tape.gradient(target, sources, seed, unconnected="none")
 
     call.name, call.run = f"Tape.gradient of {name}", run
     call.known |= {"output_gradients", "target", "sources", *names}

@@ -230,7 +230,7 @@ def test_tapes_name_the_bridge():
     ):
         with lodkit.Tape(), pytest.raises(TypeError, match=r"\.numpy\(\)"):
             call()
-    weight = x.numpy()
+    weight = lodkit.parameter(x.numpy())
     with lodkit.Tape() as tape:
         made = lodkit.relu(weight)
     assert tape.gradient(made, [weight])[0].tolist() == [[1, 1]] * 6

@@ -90,6 +90,10 @@ for some, _labels in lodkit.batches(ids, [0, 1], size=2, bucket=True):
 with lodkit.Tape() as tape:
     y = lodkit.relu(tape.watch(table))
 by_table = tape.gradient(y, [table])[0]
+weight = lodkit.parameter(table)
+with lodkit.Tape() as tape:
+    y = lodkit.relu(weight)
+by_weight = tape.gradient(y, [weight], unconnected="zero")[0]
 features = lodkit.Features([1], [7], [2], [0.5, 1.5])
 assert_type(features.values, LoDTensor)
 optimizer = lodkit.optim.Adam({"table": table}, lr=lambda step: 0.1 / (1 + step))

@@ -144,7 +144,7 @@ def unbox_selected_rows(kind, obj, c):
         if kind.in_torch:
             into.take("value", kind.value, _call(c, objects.selected_rows_array, obj), check=True)
         else:
-            into.take_attribute("value", kind.value, "value", check=True)
+            into.take_attribute("value", kind.value, "_value", check=True)
         into.take_attribute("height", types.int64, "height")
         into.take_attribute("is_merged", types.boolean, "is_merged")
         lengths = [

@@ -38,7 +38,7 @@ def type_of_lod_tensor(t):
 
 def type_of_selected_rows(s):
     """Numba's type of SelectedRows, which the object keeps."""
-    value = s.value
+    value = s._value
     if type(value) is not np.ndarray:
         array, in_torch = _shared_array(value, "value")
         return _kind_of(array, "value", None, in_torch)
@@ -105,7 +105,7 @@ def lod_tensor_array(t):
 
 
 def selected_rows_array(s):
-    return _shared_array(s.value, "value")[0]
+    return _shared_array(s._value, "value")[0]
 
 
 def explain_change(x):
