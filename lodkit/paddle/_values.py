@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from ..arrays import MOST, flat, listed
+from ..arrays import MOST, flat, listed, native
 from ..lod import LoDTensor, SelectedRows, values_of
 from ..registry import VarDesc
 from ._types import SlotError, as_int32, op_type, without_last
@@ -110,7 +110,9 @@ def split_ids(ops, Ids, *, num_outputs):
 
 @op_type
 def hash(ops, X, *, num_hash=1, mod_by=100000):
-    return {"Out": ops.hash_rows(X, num_hash=num_hash, mod_by=mod_by)}
+    """The bytes of ids are hashed: int32 make other numbers than int64, and int32 numbers."""
+    dtype = "int32" if native(X.dtype) == np.int32 else "int64"
+    return {"Out": ops.hash_rows(X, num_hash=num_hash, mod_by=mod_by, dtype=dtype)}
 
 
 @op_type
