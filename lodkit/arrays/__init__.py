@@ -21,6 +21,7 @@ from .numpy_arrays import (
     AS_THEY_ARE,
     BIG,
     FLOATS,
+    SMALL_TYPES,
     OWN,
     VALUE_TYPES,
     check_gradient,
