@@ -112,9 +112,4 @@ def _(x, *, num_hash=1, mod_by, dtype="int64"):
     return x.but(dims=dims, dtype=dtype)
 
 
-hash_rows.example(
-    lambda dtype: [
-        ((np.array([[1, 2]]),), {"mod_by": 1000}),
-        ((np.array([[1, 2]], np.int32),), {"mod_by": 9, "dtype": "int32"}),
-    ]
-)
+hash_rows.example(lambda dtype: [((np.array([[1, 2]]),), {"mod_by": 1000})])

@@ -16,5 +16,5 @@ def _fill(k, x, columns, small, count, bound, out):
 
 
 def fill(x, columns, small, count, bound, out):
-    """``out[row * count + seed]``: the hash of a row by a seed, below ``bound``; ids are ``small`` if hashed as int32."""
+    """``out[row * count + seed]``: the hash by a seed, below ``bound``, of a row of ids, ``small`` ones as int32."""
     _fill(out.size, convert(x, np.int64), columns, int(small), count, bound, out)
