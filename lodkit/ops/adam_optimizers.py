@@ -28,6 +28,13 @@ def corrected(epsilon, beta1, beta2, iteration):
     return epsilon * math.sqrt(corrections(beta1, beta2, iteration)[1])
 
 
+def direction_numbers(beta1, beta2, epsilon, iteration, bias_correction):
+    """The rate and the epsilon of lamb's direction: adam's with ``corrected_epsilon``, or none that is corrected."""
+    if not bias_correction:
+        return 1.0, epsilon
+    return adam_rate(1.0, beta1, beta2, iteration, False)[0], corrected(epsilon, beta1, beta2, iteration)
+
+
 @optimizer
 def adam(
     param: Dense,

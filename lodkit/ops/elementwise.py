@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arrays import check_gradient, check_values
+from ..arrays import SMALL_TYPES, check_gradient, check_values
 from ..arrays.objects import refuse_objects
 from ..lod import LoDTensor, SelectedRows, values_of
 from ..registry import Dense, VarDesc, VarType, op
@@ -197,12 +197,12 @@ def _(call, grad):
 
 @op(rowwise=True, like="x")
 def assign(x: Dense | SelectedRows, /) -> Dense | SelectedRows:
-    """Return a copy.
+    """Return a copy, of int8, int16, uint8 and bool too.
 
     >>> assign(np.array([1, 2]))
     array([1, 2])
     """
-    return on_value(x, lambda value: value.astype(check_values(x.dtype, "assign")), merge=False)
+    return on_value(x, lambda value: value.astype(check_values(x.dtype, "assign", also=SMALL_TYPES)), merge=False)
 
 
 @assign.gradient

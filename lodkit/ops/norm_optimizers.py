@@ -13,14 +13,13 @@ from ..arrays import Drafts, Scalar, cast_to, writable
 from ..errors import DTypeError, ShapeMismatchError
 from ..lod import SelectedRows
 from ..registry import Dense, op
-from .adam_optimizers import adam, corrected
+from .adam_optimizers import adam, direction_numbers
 from .optimizers import adagrad, sgd
 from .shared import plain
 from .shared.optimizer import Traits, optimizer
 from .shared.updates import (
     LEAST_DIVISOR,
     Duplicates,
-    adam_rate,
     check_rule,
     check_target,
     check_update,
@@ -196,13 +195,6 @@ def lars(
     rate = lars_rate(lr, coefficient, weight_decay, epsilon, *squares)
     velocity = momentum * velocity + rate * (grad + weight_decay * param)
     return param - velocity, velocity
-
-
-def direction_numbers(beta1, beta2, epsilon, iteration, bias_correction):
-    """The rate and the epsilon of lamb's direction: adam's with ``corrected_epsilon``, or none that is corrected."""
-    if not bias_correction:
-        return 1.0, epsilon
-    return adam_rate(1.0, beta1, beta2, iteration, False)[0], corrected(epsilon, beta1, beta2, iteration)
 
 
 @optimizer(whole=True)

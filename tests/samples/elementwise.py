@@ -53,7 +53,7 @@ SAMPLES = {
         *(((x,), {"scale": 3.0, "bias": -1.0, "bias_after_scale": after}) for x in WHOLE for after in (True, False)),
         ((np.array([2**53 + 1, -(2**62)]),), {"scale": 1.0}),
     ],
-    "assign": unary(*WHOLE),
+    "assign": unary(*WHOLE, *(np.array([3, 0]).astype(t) for t in (np.int8, np.int16, np.uint8, bool))),
     "isfinite": [((x,), {}) for x in (*NUMBERS, *SELECTED, *WHOLE, *ODD)],
     "isinf": [((x,), {}) for x in (*NUMBERS, *SELECTED, *WHOLE, *ODD)],
     "isnan": [((x,), {}) for x in (*NUMBERS, *SELECTED, *WHOLE, *ODD)],

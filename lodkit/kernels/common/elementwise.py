@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...arrays import check_gradient, check_values, dtype_of
+from ...arrays import SMALL_TYPES, check_gradient, check_values, dtype_of
 from ...arrays.objects import refuse_objects
 from ...lod import LoDTensor, SelectedRows
 from ...ops import elementwise as ops
@@ -17,14 +17,14 @@ from .array_api import namespace, rounded, wide
 BOTH = "cpu", "cuda"
 
 
-def map_values(op, function, floating=False, merge=True, devices=BOTH, whole=None):
+def map_values(op, function, floating=False, merge=True, devices=BOTH, whole=None, also=frozenset()):
     """Register an operator whose kernel is ``function(xp, x, **attributes)``, for all kinds, on these devices.
 
-    ``whole(dtype, **attributes)`` are the attributes for integers.
+    ``whole(dtype, **attributes)`` are the attributes for integers; ``also`` are other types that it takes.
     """
 
     def run(x, attrs):
-        dtype = check_values(dtype_of(x), op.name, floating=floating)
+        dtype = check_values(dtype_of(x), op.name, floating=floating, also=also)
         attrs = {**op.defaults, **attrs}
         if whole and dtype.kind != "f":
             attrs = whole(dtype, **attrs)
@@ -64,7 +64,7 @@ map_values(ops.square, lambda xp, x: xp.square(x))
 map_values(ops.sqrt, lambda xp, x: xp.sqrt(x), floating=True)
 map_values(ops.clip_by_value, _clip, floating=True)
 map_values(ops.scale, _scale, merge="bias", whole=ops.whole_numbers)
-map_values(ops.assign, lambda xp, x: xp.asarray(x, copy=True), merge=False)
+map_values(ops.assign, lambda xp, x: xp.asarray(x, copy=True), merge=False, also=SMALL_TYPES)
 
 
 def _backward(op, function, saved):

@@ -10,9 +10,8 @@ import math
 from collections.abc import Callable
 from typing import NamedTuple
 
-from ...ops.adam_optimizers import corrected
+from ...ops.adam_optimizers import corrected, direction_numbers
 from ...ops.moment_optimizers import check_dampening
-from ...ops.norm_optimizers import direction_numbers
 from ...ops.shared.updates import LEAST_DIVISOR, adam_rate, check_rule, corrections, nesterov_rates
 from . import optimizer_steps as steps
 
