@@ -65,10 +65,8 @@ def test_a_table_of_selected_rows_has_a_row_for_every_id(name):
 @pytest.mark.parametrize("dtype", [np.int8, np.int16, np.uint8, bool, np.int32, np.int64, np.float16])
 @pytest.mark.parametrize("padding_idx", [-1, 2])
 def test_tables_of_every_type(dtype, padding_idx):
-    table = np.array([[1, 0], [3, 1], [5, 7]]).astype(dtype)
-    out = run_as_inferred("lookup_table", {"W": table, "Ids": np.array([[1], [2]])}, {"padding_idx": padding_idx})[
-        "Out"
-    ]
+    table, attrs = np.array([[1, 0], [3, 1], [5, 7]]).astype(dtype), {"padding_idx": padding_idx}
+    out = run_as_inferred("lookup_table", {"W": table, "Ids": np.array([[1], [2]])}, attrs)["Out"]
     assert out.dtype == dtype
     np.testing.assert_array_equal(out, table[[1, 2]] * np.array([[1], [padding_idx == -1]]))
 
