@@ -83,7 +83,7 @@ def square(x: Dense | SelectedRows, /) -> Dense | SelectedRows:
     return on_value(x, np.square)
 
 
-_through_merge(square, lambda x, out, grad: elementwise_mul(scale(x, scale=2.0), values_of(grad)))
+_through_merge(square, lambda x, out, grad: elementwise_mul(scale(x, scale=2.0), values_of(grad)))  # type: ignore[has-type]
 
 
 @op(rowwise=True, like="x")
@@ -178,9 +178,9 @@ def scale(
     SelectedRows(rows=[1, 1], value=[[0.5], [1.]], height=3)
     """
     dtype = check_values(x.dtype, "scale")
-    wide = np.float64
+    wide = np.int64 if dtype.kind == "i" else np.float64
     if dtype.kind == "i":
-        wide, (scale, bias) = np.int64, whole_numbers(dtype, scale, bias).values()
+        scale, bias = whole_numbers(dtype, scale, bias).values()
     if bias_after_scale:
         return on_value(x, lambda v: (v.astype(wide) * scale + bias).astype(dtype), merge=bool(bias))
     return on_value(x, lambda v: ((v.astype(wide) + bias) * scale).astype(dtype), merge=bool(bias))
