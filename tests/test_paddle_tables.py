@@ -158,6 +158,14 @@ def test_factors_repeat_from_an_axis_on(x, y, axis, shape):
         np.testing.assert_allclose(by_y[i], (by * x * moved.reshape(placed.shape)).sum())
 
 
+def test_the_factor_of_fewer_axes_is_placed():
+    x, y = np.array([1.0, 2.0, 3.0]), np.arange(9.0).reshape(3, 3)
+    out = run_as_inferred("elementwise_mul", {"X": x, "Y": y}, {"axis": 0})["Out"]
+    np.testing.assert_array_equal(out, x[:, None] * y)
+    with pytest.raises(lodkit.ShapeMismatchError, match="exchange x and y"):
+        lodkit.elementwise_mul(x, y, axis=0)
+
+
 def test_factors_that_do_not_repeat_are_refused():
     for y, axis in ((np.ones(4), -1), (np.ones((3, 2)), -1), (np.ones(2), 1), (np.ones(2), 2), (np.ones(2), -2)):
         with pytest.raises(lodkit.ShapeMismatchError, match="elementwise_mul"):

@@ -154,6 +154,36 @@ def test_ftrl_of_selected_rows_takes_the_power_and_refuses_positive_ones():
         run_op("ftrl", {"Param": param, "Grad": grad, **states}, {"lr_power": 0.5})
 
 
+def centered_rmsprop(param, grad, square, velocity, mean):
+    """A step in float32, rounded product by product as Paddle's; the parameter and the averages after it."""
+    rho, epsilon, momentum, lr, one = np.array([0.9, 1e-6, 0.5, 0.1, 1], np.float32)
+    square = rho * square + (one - rho) * grad * grad
+    mean = rho * mean + (one - rho) * grad
+    velocity = momentum * velocity + lr * grad / np.sqrt(square - mean * mean + epsilon)
+    return {"ParamOut": param - velocity, "MeanSquareOut": square, "MomentOut": velocity, "MeanGradOut": mean}
+
+
+@pytest.mark.parametrize("spread", [1.0, 1e-3, 0.0])
+def test_a_centered_rmsprop_is_rounded_as_paddles_where_the_variance_vanishes(spread):
+    rng = np.random.default_rng(0)
+    mean, moved = rng.uniform(0.1, 1, (2, 50, 2))
+    grad = (mean * (1 + spread * (moved - 0.5))).astype(np.float32)
+    param, velocity, mean = np.ones_like(grad), np.zeros_like(grad), mean.astype(np.float32)
+    square = mean * mean
+    expected = centered_rmsprop(param, grad, square, velocity, mean)
+    states = {"MeanSquare": square.copy(), "Moment": velocity.copy(), "MeanGrad": mean.copy()}
+    inputs = {"Param": param.copy(), "Grad": grad, "LearningRate": np.array([0.1], np.float32), **states}
+    out = run_as_inferred("rmsprop", inputs, {"centered": True, "epsilon": 1e-6, "momentum": 0.5})
+    for slot, wanted in expected.items():
+        np.testing.assert_allclose(out[slot], wanted, rtol=1e-6)
+
+
+def test_a_centered_rmsprop_has_no_root_of_less_than_0():
+    inputs = {"Param": one(1.0), "Grad": one(0.0), "LearningRate": one(0.1), "Moment": one(0.0)}
+    out = run_op("rmsprop", {**inputs, "MeanSquare": one(0.5), "MeanGrad": one(1.0)}, {"centered": True})
+    assert out["ParamOut"] == 1
+
+
 @pytest.mark.parametrize("decay", [0.0, 0.25])
 @pytest.mark.parametrize("sparse", [False, True])
 def test_gradients_are_rescaled_before_they_decay(sparse, decay):

@@ -17,8 +17,11 @@ from .weighted_sums import weighted_sum_weights_grad
 
 def aligned_shape(x, y, axis):
     """The shape of ``y`` with its first axis at ``axis`` of ``x``, from the shapes of both."""
-    if axis == -1 or len(y) > len(x) or math.prod(y) == 1:
+    if axis == -1 or math.prod(y) == 1:
         return tuple(y)
+    if len(y) > len(x):
+        found = f"axis = {axis} is one of x, of shape {tuple(x)}, and y has more, {tuple(y)}"
+        raise ShapeMismatchError(f"elementwise_mul: {found}; exchange x and y")
     y = list(y)
     while len(y) + axis > len(x) and y[-1] == 1:
         del y[-1]

@@ -11,7 +11,7 @@ from ..ops.adam_optimizers import check_power
 from ..ops.shared.updates import check_power_of_beta, iteration_of, one_number
 from ..registry import VarDesc
 from ..signals import uninterrupted
-from ._types import one_float, op_type
+from ._types import dtype_of_variable, one_float, op_type
 
 POWERS = "Beta1Pow", "Beta2Pow"
 #: The versions of Paddle from which epsilon of adam, and the moments of lamb, are corrected for zeros at first.
@@ -139,6 +139,9 @@ def rmsprop(
     momentum=0.0,
     centered=False,
 ):
+    if centered and is_number(decay) and dtype_of_variable(Param) == np.float32:
+        # Attributes of Paddle are float32: where the variance nearly vanishes, what they round is what is left of it.
+        decay = float(np.float32(decay))
     settings = {"lr": _rate(LearningRate), "decay": decay, "momentum": momentum, "epsilon": epsilon}
     means = [MeanGrad] if centered else []
     outputs = [*ops.rmsprop(Param, Grad, MeanSquare, Moment, *means, **settings)]

@@ -7,9 +7,8 @@ sequence_topk_avg_pooling, which Paddle's gradient reads.
 from __future__ import annotations
 
 from ..arrays import is_integer, listed
-from ..lod import values_of
-from ..registry import DATA_TYPES, VarDesc
-from ._types import SlotError, as_int32, flattened, one_integer, op_type, vector, width, without_last
+from ..registry import DATA_TYPES
+from ._types import SlotError, as_int32, flattened, one_integer, op_type, rank, vector, width, without_last
 
 POOLS = {"SUM": "sum", "AVERAGE": "average", "SQRT": "sqrt", "MAX": "max", "LAST": "last", "FIRST": "first"}
 _NAMES = {code: name for name, code in DATA_TYPES.items()}
@@ -51,8 +50,7 @@ def sequence_pad(ops, X, PadValue, *, padded_length=-1):
 @op_type
 def sequence_unpad(ops, X, Length):
     out = ops.sequence_unpad(X, Length)
-    rank = len(X.dims if isinstance(X, VarDesc) else values_of(X).shape)
-    return {"Out": ops.sequence_reshape(out, new_dim=1) if rank == 2 else out}
+    return {"Out": ops.sequence_reshape(out, new_dim=1) if rank(X) == 2 else out}
 
 
 @op_type

@@ -184,6 +184,11 @@ def dtype_of_variable(x):
     return x.dtype if isinstance(x, VarDesc) else dtype_of(x.value if isinstance(x, SelectedRows) else values_of(x))
 
 
+def rank(x):
+    """The number of dimensions of a value or a description."""
+    return len(x.dims if isinstance(x, VarDesc) else values_of(x).shape)
+
+
 def last(x):
     """The last dimension of a value or a description; None if it is unknown, or there is none."""
     size = (x.dims if isinstance(x, VarDesc) else values_of(x).shape)[-1:]

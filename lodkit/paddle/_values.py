@@ -9,7 +9,7 @@ import numpy as np
 from ..arrays import MOST, flat, is_number, listed
 from ..lod import LoDTensor, SelectedRows, values_of
 from ..registry import VarDesc, array_desc
-from ._types import SlotError, as_int32, dtype_of_variable, one_float, op_type, without_last
+from ._types import SlotError, as_int32, dtype_of_variable, one_float, op_type, rank, without_last
 
 
 @op_type
@@ -81,8 +81,9 @@ def scale(ops, X, ScaleTensor=None, *, scale=1.0, bias=0.0, bias_after_scale=Tru
 
 @op_type
 def elementwise_mul(ops, X, Y, *, axis=-1):
-    """Axes of length 1 repeat; the first axis of Y is at ``axis`` of X."""
-    return {"Out": ops.elementwise_mul(X, Y, axis=axis)}
+    """Axes of length 1 repeat; the first axis of that with fewer axes is at ``axis`` of the other."""
+    factors = (Y, X) if not isinstance(X, SelectedRows) and rank(Y) > rank(X) else (X, Y)
+    return {"Out": ops.elementwise_mul(*factors, axis=axis)}
 
 
 @op_type
@@ -103,14 +104,15 @@ def fused_embedding_seq_pool(ops, W, Ids, *, combiner="sum", padding_idx=-1, is_
     ids = without_last(Ids, "Ids of fused_embedding_seq_pool")
     attrs = {"pool": combiner, "padding_idx": padding_idx, "is_sparse": is_sparse}
     pooled = [ops.embedding_bag(W, column, **attrs) for column in _columns(ids)]
-    return {"Out": pooled[0] if len(pooled) == 1 else ops.concat_columns(*pooled)}
+    out = pooled[0] if len(pooled) == 1 else ops.concat_columns(*pooled)
+    unknown = isinstance(ids, VarDesc) and -1 in ids.dims[1:]
+    return {"Out": out.but(dims=(out.dims[0], -1)) if unknown else out}
 
 
 def _columns(ids):
     """Sequences of ids, of several a row those of each place; as they are, of one a row."""
     if isinstance(ids, VarDesc):
-        count = math.prod(ids.dims[1:])
-        return [ids.but(dims=ids.dims[:1])] * max(count, 2 if count < 0 else 1)
+        return [ids.but(dims=ids.dims[:1])] * (1 if -1 in ids.dims[1:] else math.prod(ids.dims[1:]))
     values = values_of(ids)
     if len(values.shape) == 1 or not isinstance(ids, LoDTensor):
         return [ids]

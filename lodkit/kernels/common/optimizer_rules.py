@@ -162,7 +162,7 @@ def rmsprop_rule(*, count, lr, decay, momentum, epsilon, epsilon_in_root, rate_i
     step = steps.rmsprop if count == 2 else steps.centered_rmsprop
     inside, beside = (epsilon, 0.0) if epsilon_in_root else (0.0, epsilon)
     inner, outer = (lr, 1.0) if rate_in_velocity else (1.0, lr)
-    return Rule(step, (inner, 1 - decay, momentum, inside, outer, beside))
+    return Rule(step, (inner, 1 - decay, momentum, inside, outer, beside, decay))
 
 
 def storm_rule(rate, kept):

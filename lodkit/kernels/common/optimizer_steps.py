@@ -274,8 +274,12 @@ def rmsprop(p, states, g, squares, numbers):
 
 @jitable
 def centered_rmsprop(p, states, g, squares, numbers):
-    square, mean = _towards(states[0], squares, numbers[1]), _towards(states[2], g, numbers[1])
-    variance = simd.maximum(simd.sub(square, simd.mul(mean, mean)), simd.like(p, 0))
+    """Each product is rounded, as in Paddle: where all gradients were alike, the variance is what rounding leaves."""
+    kept, scaled = simd.like(p, numbers[6]), simd.mul_rounded(simd.like(p, numbers[1]), g)
+    square = simd.add(simd.mul_rounded(kept, states[0]), simd.mul_rounded(scaled, g))
+    mean = simd.add(simd.mul_rounded(kept, states[2]), scaled)
+    least = simd.mul(simd.like(p, numbers[3]), simd.like(p, -0.5))
+    variance = simd.maximum(simd.sub(square, simd.mul_rounded(mean, mean)), least)
     p, velocity = _along_root(p, g, variance, states[1], numbers)
     return p, (square, velocity, mean)
 
