@@ -11,7 +11,7 @@ from inferred import described, run_as_inferred
 import lodkit
 from lodkit import LoDTensor, SelectedRows, VarDesc
 from lodkit.paddle import SlotError, infer_op, run_op
-from lodkit.paddle._attributes import OF_ALL, unread
+from lodkit.paddle._attributes import OF_ALL, fixed, unread
 
 W = np.arange(12.0).reshape(6, 2)
 
@@ -280,7 +280,18 @@ def test_attributes_of_saved_programs_are_taken():
 def test_unread_attributes_are_those_that_nothing_reads(name):
     read = inspect.signature(lodkit.paddle.TYPES[name]).parameters
     assert not unread(name).intersection(read)
+    assert not read.keys() & fixed(name)
     assert unread(name) >= OF_ALL
+
+
+def test_attributes_of_one_value_are_taken_and_others_refused():
+    slots = {"Param": np.ones((2, 1)), "Grad": np.ones((2, 1)), "LearningRate": np.array([0.5])}
+    assert run_op("sgd", slots, {"multi_precision": False})["ParamOut"].tolist() == [[0.5], [0.5]]
+    for value in (True, np.ones(2)):
+        with pytest.raises(NotImplementedError, match="sgd takes multi_precision=False only, got"):
+            run_op("sgd", slots, {"multi_precision": value})
+    with pytest.raises(SlotError, match="it has multi_precision"):
+        run_op("sgd", slots, {"multi_precisions": False})
 
 
 def test_attributes_of_others_are_refused_by_name():

@@ -1,6 +1,7 @@
 """Attributes that Paddle declares and no operator here reads: what a saved program says of engines, servers, gradients.
 
-``run_op`` and ``infer_op`` take them, whatever their value, for the operator types that Paddle declares them for.
+``run_op`` and ``infer_op`` take them for the operator types that Paddle declares them for: whatever their value where
+the result does not depend on it, else the one value that operators here have.
 """
 
 from __future__ import annotations
@@ -36,6 +37,21 @@ _OTHERS = {
     "warpctc": ("use_cudnn",),
     "im2sequence": ("out_stride",),  # read with the input Y, which is not taken
 }
+
+
+_MASTER = {"multi_precision": False}
+#: Operator type -> attributes that change what it does, and the only value that operators here have.
+_FIXED = {
+    **dict.fromkeys(("sgd", "adagrad", "adadelta", "adamax", "rmsprop", "momentum", "lars_momentum"), _MASTER),
+    "adam": {**_MASTER, "use_global_beta_pow": False},
+    "adamw": {**_MASTER, "use_global_beta_pow": False, "lr_ratio": 1.0},
+    "lamb": {**_MASTER, "always_adapt": False},
+}
+
+
+def fixed(name):
+    """The attributes of an operator type that have one value here."""
+    return _FIXED.get(name, {})
 
 
 def unread(name):

@@ -33,13 +33,6 @@ def _named(outputs, *slots):
     return dict(zip(slots, outputs, strict=True))
 
 
-def _refused(name, **attrs):
-    """Refuse what no operator underneath does; each is the value that is given and the only one there is."""
-    for attr, (given, only) in attrs.items():
-        if given != only:
-            raise NotImplementedError(f"{name} takes {attr}={only!r} only, got {given!r}")
-
-
 def _rescaled(ops, grad, by):
     """A gradient times a number, before anything else happens to it."""
     return ops.scale(grad, scale=by) if by != 1.0 else grad
@@ -93,9 +86,7 @@ def momentum(
     regularization_method="",
     regularization_coeff=0.0,
     rescale_grad=1.0,
-    multi_precision=False,
 ):
-    _refused("momentum", multi_precision=(multi_precision, False))
     settings = {"momentum": mu, "nesterov": use_nesterov}
     if regularization_method == "l2_decay":
         settings["weight_decay"] = regularization_coeff
@@ -116,9 +107,7 @@ def lars_momentum(
     lars_weight_decay=0.0005,
     epsilon=0.0,
     rescale_grad=1.0,
-    multi_precision=False,
 ):
-    _refused("lars_momentum", multi_precision=(multi_precision, False))
     settings = {"momentum": mu, "coefficient": lars_coeff, "weight_decay": lars_weight_decay, "epsilon": epsilon}
     grad = _rescaled(ops, Grad, rescale_grad)
     return _named(ops.lars(Param, grad, Velocity, lr=_rate(LearningRate), **settings), "ParamOut", "VelocityOut")
@@ -229,11 +218,8 @@ def adam(
     beta2=0.999,
     epsilon=1e-8,
     lazy_mode=False,
-    multi_precision=False,
-    use_global_beta_pow=False,
 ):
     """Before 2.0 epsilon is added to the root of the squares as it is, not corrected for zeros at first."""
-    _refused("adam", multi_precision=(multi_precision, False), use_global_beta_pow=(use_global_beta_pow, False))
     inputs, powers = (Param, Grad, Moment1, Moment2), (Beta1Pow, Beta2Pow)
     settings = {"lazy": lazy_mode, "corrected_epsilon": ops.version >= CORRECTED_EPSILON}
     settings["tensors"] = Beta1Tensor, Beta2Tensor, EpsilonTensor
@@ -258,18 +244,9 @@ def adamw(
     beta2=0.999,
     epsilon=1e-8,
     lazy_mode=False,
-    multi_precision=False,
-    use_global_beta_pow=False,
-    lr_ratio=1.0,
     coeff=0.01,
     with_decay=False,
 ):
-    _refused(
-        "adamw",
-        multi_precision=(multi_precision, False),
-        use_global_beta_pow=(use_global_beta_pow, False),
-        lr_ratio=(lr_ratio, 1.0),
-    )
     inputs, powers = (Param, Grad, Moment1, Moment2), (Beta1Pow, Beta2Pow)
     settings = {"lazy": lazy_mode, "weight_decay": coeff if with_decay else 0.0}
     settings["tensors"] = Beta1Tensor, Beta2Tensor, EpsilonTensor
@@ -291,10 +268,8 @@ def lamb(
     beta1=0.9,
     beta2=0.999,
     epsilon=1e-6,
-    multi_precision=False,
 ):
     """Before 2.1 moments are not corrected for zeros at first, and the powers stay as they are."""
-    _refused("lamb", multi_precision=(multi_precision, False))
     inputs, powers = (Param, Grad, Moment1, Moment2), (Beta1Pow, Beta2Pow)
     if ops.version >= CORRECTED_LAMB:
         return _adam(ops, ops.lamb, inputs, powers, LearningRate, beta1, beta2, epsilon, weight_decay=weight_decay)

@@ -27,7 +27,7 @@ from ..registry import OPS, VarDesc
 from ..registry.catalogue import Names
 from ..registry.kinds import LISTS
 from ..registry.tensor_doors import call_published, within
-from ._attributes import unread
+from ._attributes import fixed, unread
 
 
 @public(home="lodkit.paddle")
@@ -97,7 +97,7 @@ class Parameters:
         self.required, self.needed = ([p.name for p in found if p.default is p.empty] for found in (slots, attributes))
         self.many = frozenset(p.name for p in slots if str(p.annotation).startswith("list"))
         self.arrays = frozenset(p.name for p in slots if p.annotation == "tuple")
-        self.unread = unread(function.__name__)
+        self.unread, self.fixed = unread(function.__name__), fixed(function.__name__)
         self.checks = {p.name: CHECKED[type(p.default)] for p in attributes if type(p.default) in CHECKED}
 
 
@@ -120,9 +120,14 @@ def call(ops, name, inputs, attrs):
         if slot not in known.slots:
             raise SlotError(f"{name} has no input {slot}; its inputs are {', '.join(known.slots)}")
     attrs = {attr: value for attr, value in attrs.items() if attr not in known.unread}
+    for attr, only in known.fixed.items():
+        value = attrs.pop(attr, only)
+        if is_array(value) or value != only:
+            raise NotImplementedError(f"{name} takes {attr}={only!r} only, got {value!r:.80}")
     for attr, value in attrs.items():
         if attr not in known.attributes:
-            raise SlotError(f"{name} has no attribute {attr!r}; it has {', '.join(known.attributes) or 'none'}")
+            there = [*known.attributes, *known.fixed]
+            raise SlotError(f"{name} has no attribute {attr!r}; it has {', '.join(there) or 'none'}")
         test, expected = known.checks.get(attr, (None, ""))
         if test and not test(value):
             raise TypeError(f"{name}: {attr} must be {expected}, got {value!r}")
