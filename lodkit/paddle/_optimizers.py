@@ -128,7 +128,7 @@ def rmsprop(
     momentum=0.0,
     centered=False,
 ):
-    if centered and is_number(decay) and dtype_of_variable(Param) == np.float32:
+    if centered and is_number(decay) and is_array(values_of(Param)) and dtype_of_variable(Param) == np.float32:
         # Attributes of Paddle are float32: where the variance nearly vanishes, what they round is what is left of it.
         decay = float(np.float32(decay))
     settings = {"lr": _rate(LearningRate), "decay": decay, "momentum": momentum, "epsilon": epsilon}
