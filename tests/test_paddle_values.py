@@ -201,3 +201,6 @@ def test_gradients_are_rescaled_before_they_decay(sparse, decay):
     )
     rescaled = run_op("lars_momentum", scaled, {"mu": 0.9, "rescale_grad": 0.5})["ParamOut"]
     np.testing.assert_allclose(rescaled, run_op("lars_momentum", half, {"mu": 0.9})["ParamOut"])
+    for by in ("a", np.ones(2), None):
+        with pytest.raises(TypeError, match="rescale_grad must be a number"):
+            run_op("momentum", half, {"mu": 0.9, "rescale_grad": by})

@@ -35,6 +35,8 @@ def _named(outputs, *slots):
 
 def _rescaled(ops, grad, by):
     """A gradient times a number, before anything else happens to it."""
+    if not is_number(by):
+        raise TypeError(f"rescale_grad must be a number, got {by!r:.80}")
     return ops.scale(grad, scale=by) if by != 1.0 else grad
 
 
