@@ -18,6 +18,7 @@ _P1, _P2, _P3, _P4, _P5 = (
     0x27D4EB2F165667C5,
 )
 _ALL = (1 << 64) - 1
+_TYPES = {"int64": np.dtype(np.int64), "int32": np.dtype(np.int32)}
 
 
 def _rotated(x, by):
@@ -57,7 +58,7 @@ def check_hash(dims, num_hash, mod_by, dtype="int64"):
         raise ValueError(f"num_hash and mod_by must be at least 1, got {num_hash} and {mod_by}")
     if dtype == "int32" and mod_by > 1 << 31:
         raise ValueError(f"mod_by must be at most 2**31, got {mod_by}: the results are int32, as the ids")
-    return (dims[0], num_hash, 1), np.dtype(dtype)
+    return (dims[0], num_hash, 1), _TYPES[dtype]
 
 
 def check_ids(x, dtype):

@@ -11,7 +11,12 @@ from ._types import SlotError, op_type, without_last
 
 def _is_selected(x):
     """True if a variable is SelectedRows, or the description of some."""
-    return isinstance(x, SelectedRows) or getattr(x, "type", None) is VarType.SELECTED_ROWS
+    return isinstance(x, SelectedRows) or (isinstance(x, VarDesc) and x.type is VarType.SELECTED_ROWS)
+
+
+def _is_array(x):
+    """True if a variable is an array of tensors, or the description of one."""
+    return isinstance(x, list | tuple) or (isinstance(x, VarDesc) and x.type is VarType.LOD_TENSOR_ARRAY)
 
 
 def _lookup(ops, table, ids, padding_idx, is_sparse):
@@ -51,7 +56,7 @@ def _total(ops, variables):
 @op_type
 def sum(ops, X: list):
     """Arrays of tensors are added element by element, as far as they go."""
-    arrays = [isinstance(x, list | tuple) or getattr(x, "type", None) is VarType.LOD_TENSOR_ARRAY for x in X]
+    arrays = [_is_array(x) for x in X]
     if not any(arrays):
         return {"Out": _total(ops, X)}
     if not all(arrays):

@@ -65,9 +65,11 @@ def xxh64(x, row, columns, small, seed):
 @ops.hash_rows.kernel("cpu", "cuda")
 def hash_rows(on, x, /, *, num_hash, mod_by, dtype, out=None):
     shape, result = ops.check_hash(x.shape, num_hash, mod_by, dtype)
-    ops.check_ids(x, dtype)
+    small = dtype == "int32"
+    if small:
+        ops.check_ids(x, dtype)
     x = on.integers(x, "x")
     out = on.output(shape, result, out, x)
     if out.size:
-        on.hashing.fill(x.reshape(-1), x.shape[1], dtype == "int32", num_hash, mod_by, out.reshape(-1))
+        on.hashing.fill(x.reshape(-1), x.shape[1], small, num_hash, mod_by, out.reshape(-1))
     return out
