@@ -4,14 +4,8 @@ from __future__ import annotations
 
 import itertools
 
-from ..lod import SelectedRows
 from ..registry import VarDesc, VarType
-from ._types import SlotError, op_type, without_last
-
-
-def _is_selected(x):
-    """True if a variable is SelectedRows, or the description of some."""
-    return isinstance(x, SelectedRows) or (isinstance(x, VarDesc) and x.type is VarType.SELECTED_ROWS)
+from ._types import SlotError, is_selected, op_type, without_last
 
 
 def _is_array(x):
@@ -22,7 +16,7 @@ def _is_array(x):
 def _lookup(ops, table, ids, padding_idx, is_sparse):
     """A table that is SelectedRows has a row for every id but that of padding; its gradient is like its value."""
     padding_idx = None if padding_idx == -1 else padding_idx
-    if _is_selected(table):
+    if is_selected(table):
         return {"Out": ops.gather_selected_rows(table, ids, absent="raise", padding_idx=padding_idx)}
     return {"Out": ops.lookup_table(table, ids, padding_idx=padding_idx, is_sparse=is_sparse)}
 
@@ -50,7 +44,7 @@ def get_tensor_from_selected_rows(ops, X):
 def _total(ops, variables):
     """The sum of some variables; that of SelectedRows lists each row once."""
     total = ops.sum(*variables)
-    return ops.merge_selected_rows(total) if _is_selected(total) else total
+    return ops.merge_selected_rows(total) if is_selected(total) else total
 
 
 @op_type

@@ -23,7 +23,7 @@ from ..lod import LoDTensor, RankTable, SelectedRows, values_of
 from ..lod.large import is_size, no_memory
 from ..ops.shared.updates import one_number
 from ..public import public
-from ..registry import OPS, VarDesc
+from ..registry import OPS, VarDesc, VarType
 from ..registry.catalogue import Names
 from ..registry.kinds import LISTS
 from ..registry.tensor_doors import call_published, within
@@ -182,6 +182,11 @@ def one_float(x, slot, otherwise):
     if math.prod(found.shape) != 1:
         raise SlotError(f"{slot} must be one number, got shape {tuple(found.shape)}")
     return one_number(to_device(found, "cpu"))
+
+
+def is_selected(x):
+    """True if a variable is SelectedRows, or the description of some."""
+    return isinstance(x, SelectedRows) or (isinstance(x, VarDesc) and x.type is VarType.SELECTED_ROWS)
 
 
 def dtype_of_variable(x):

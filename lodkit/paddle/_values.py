@@ -9,7 +9,7 @@ import numpy as np
 from ..arrays import MOST, flat, is_number, listed
 from ..lod import LoDTensor, SelectedRows, values_of
 from ..registry import VarDesc, array_desc
-from ._types import SlotError, as_int32, dtype_of_variable, one_float, op_type, rank, without_last
+from ._types import SlotError, as_int32, dtype_of_variable, is_selected, one_float, op_type, rank, without_last
 
 
 @op_type
@@ -134,9 +134,11 @@ def _column(ids):
 def split_ids(ops, Ids: list, *, num_outputs):
     """Shard ``id % num_outputs``; ids of all variables ascend, each once, and rows of SelectedRows keep their order."""
     first = Ids[0]
-    if any(isinstance(x, SelectedRows) for x in Ids):
+    if any(map(is_selected, Ids)):
         if len(Ids) > 1:
             raise SlotError(f"split_ids: Ids takes one variable of SelectedRows, got {len(Ids)}; sum them first")
+        if isinstance(first, VarDesc):
+            return {"Out": [first] * num_outputs}
         parts = ops.partition(first._rows, first.value, num_outputs=2 * num_outputs)
         pairs = zip(parts[::2], parts[1::2], strict=True)
         return {"Out": [SelectedRows(rows, value, first.height) for rows, value in pairs]}
