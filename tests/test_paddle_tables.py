@@ -208,6 +208,15 @@ def test_integers_are_scaled_by_numbers_without_fractions(dtype):
             run_op("scale", {"X": np.array([3])}, {"scale": number})
 
 
+def test_integers_are_clipped_by_bounds_without_fractions():
+    for x in (np.array([-3, 0, 9], np.int32), SelectedRows([1, 1, 2, 0], [-1, -2, 9, 0], 4)):
+        out = run_as_inferred("clip", {"X": x}, {"min": -1.9, "max": 2.5})["Out"]
+        values = out.to_dense()[[1, 0, 2]] if isinstance(x, SelectedRows) else out
+        assert values.dtype == x.dtype and values.tolist() == [-1, 0, 2]
+    with pytest.raises(ValueError, match=r"clip_by_value: max = 2\.5 of int64; pass a whole number"):
+        lodkit.clip_by_value(np.array([3]), min=0.0, max=2.5)
+
+
 # ---- arrays of tensors -----------------------------------------------------------------------------------------------
 def test_arrays_of_tensors_are_assigned():
     array = [LoDTensor(np.ones((3, 1)), [[1, 2]]), LoDTensor(np.zeros((2, 1)), [[2, 0]])]

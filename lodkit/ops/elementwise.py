@@ -6,6 +6,8 @@ not listed stay 0.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from ..arrays import SMALL_TYPES, check_gradient, check_values
@@ -27,6 +29,16 @@ def on_value(x, function, merge=True):
 def check_bounds(min, max):
     if not min <= max:
         raise ValueError(f"clip_by_value: min = {min} is not at most max = {max}")
+
+
+def whole_bounds(dtype, min, max):
+    """The bounds of integers of a type, inside those of the type; those that are not whole are refused."""
+    limits, bounds = np.iinfo(dtype), {"min": min, "max": max}
+    for name, bound in bounds.items():
+        if not (math.isinf(bound) or float(bound).is_integer()):
+            found = f"{name} = {bound} of {dtype}"
+            raise ValueError(f"clip_by_value: {found}; pass a whole number, or x.astype(np.float64)")
+    return {name: int(sorted((limits.min, bound, limits.max))[1]) for name, bound in bounds.items()}
 
 
 def check_norm(max_norm):
@@ -117,11 +129,16 @@ def sqrt_grad(out: Dense, grad: Dense, /) -> Dense:
 def clip_by_value(x: Dense | SelectedRows, /, *, min: float, max: float) -> Dense | SelectedRows:
     """Return every element, ``min`` where it is less and ``max`` where it is more; NaN stays. Paddle's clip.
 
+    Of integers, both bounds are whole, or infinite.
+
     >>> clip_by_value(np.array([-3., 0.5, 3.]), min=-1.0, max=1.0)
     array([-1. ,  0.5,  1. ])
     """
-    dtype = check_values(x.dtype, "clip_by_value", floating=True)
+    dtype = check_values(x.dtype, "clip_by_value")
     check_bounds(min, max)
+    if dtype.kind == "i":
+        bounds = whole_bounds(dtype, min, max)
+        return on_value(x, lambda value: np.clip(value.astype(dtype), **bounds))
     return on_value(x, lambda value: np.clip(value.astype(np.float64), min, max).astype(dtype))
 
 

@@ -51,10 +51,17 @@ def isnan(ops, X):
     return {"Out": ops.isnan(X)}
 
 
+def _in_type_of(x, number):
+    """A number as Paddle takes it for integers: without its fraction."""
+    whole = dtype_of_variable(x).kind != "f" and is_number(number) and math.isfinite(number)
+    return math.trunc(number) if whole else number
+
+
 @op_type
 def clip(ops, X, Min=None, Max=None, *, min=None, max=None):
     """Min and Max are numbers in place of the attributes."""
     bounds = {"min": one_float(Min, "Min of clip", min), "max": one_float(Max, "Max of clip", max)}
+    bounds = {name: _in_type_of(X, bound) for name, bound in bounds.items()}
     for name, bound in bounds.items():
         if bound is None and not isinstance(X, VarDesc):
             raise SlotError(f"clip needs the attribute {name}, or the input {name.capitalize()}")
@@ -64,12 +71,6 @@ def clip(ops, X, Min=None, Max=None, *, min=None, max=None):
 @op_type
 def clip_by_norm(ops, X, *, max_norm):
     return {"Out": ops.clip_by_norm(X, max_norm=max_norm)}
-
-
-def _in_type_of(x, number):
-    """A number as Paddle takes it for integers: without its fraction."""
-    whole = dtype_of_variable(x).kind != "f" and is_number(number) and math.isfinite(number)
-    return math.trunc(number) if whole else number
 
 
 @op_type

@@ -42,6 +42,9 @@ SAMPLES = {
     "clip_by_value": [
         *unary(**BOUNDS),
         ((np.array([np.nan, 9.0]),), BOUNDS),
+        *(((x,), {"min": -1.0, "max": 2}) for x in WHOLE),
+        ((np.array([2**62 + 1, -7]),), {"min": -5.0, "max": np.inf}),
+        ((np.array([2**31 - 1, -7], np.int32),), {"min": -1e300, "max": 1e300}),
         ((reals(3, dtype=np.float32),), {"min": -1e300, "max": 0.5}),
     ],
     "clip_by_value_grad": pairs(**BOUNDS),

@@ -45,7 +45,7 @@ def map_values(op, function, floating=False, merge=True, devices=BOTH, whole=Non
 
 def _bound(x, number):
     """A bound in the type of the elements, infinite where it is larger than those."""
-    return float(dtype_of(x).type(number))
+    return dtype_of(x).type(number).item()
 
 
 def _clip(xp, x, *, min, max):
@@ -62,7 +62,7 @@ def _scale(xp, x, *, scale, bias, bias_after_scale):
 map_values(ops.abs, lambda xp, x: xp.abs(x))
 map_values(ops.square, lambda xp, x: xp.square(x))
 map_values(ops.sqrt, lambda xp, x: xp.sqrt(x), floating=True)
-map_values(ops.clip_by_value, _clip, floating=True)
+map_values(ops.clip_by_value, _clip, whole=ops.whole_bounds)
 map_values(ops.scale, _scale, merge="bias", whole=ops.whole_numbers)
 map_values(ops.assign, lambda xp, x: xp.asarray(x, copy=True), merge=False, also=SMALL_TYPES)
 
