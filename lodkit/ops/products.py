@@ -17,7 +17,7 @@ from .weighted_sums import weighted_sum_weights_grad
 
 def aligned_shape(x, y, axis):
     """The shape of ``y`` with its first axis at ``axis`` of ``x``, from the shapes of both."""
-    if axis == -1 or math.prod(y) == 1:
+    if axis == -1 or tuple(x) == tuple(y) or all(length == 1 for length in y):
         return tuple(y)
     if len(y) > len(x):
         found = f"axis = {axis} is one of x, of shape {tuple(x)}, and y has more, {tuple(y)}"
