@@ -41,5 +41,7 @@ def multiply_selected(x: SelectedRows, y, /, *, axis):
 def sum_repeated(x: Dense, like, /, *, axis):
     dtype, axes = ops.check_repeated(x, like, axis)
     xp = namespace(x)
+    # A view that repeats its memory without end is no array to read: a copy of it is refused.
+    x = np.ascontiguousarray(x) if isinstance(x, np.ndarray) and axes else x
     total = xp.sum(xp.asarray(cast(x, np.float64)), axis=axes) if axes else x
     return xp.reshape(rounded(total, dtype), tuple(like.shape))
