@@ -191,7 +191,7 @@ def test_integers_are_scaled_by_numbers_without_fractions(dtype):
     for attrs, expected in (
         ({"scale": 2.5}, [6, -4]),
         ({"scale": -1.9, "bias": 1.9}, [-2, 3]),
-        ({"scale": 0.5}, [0, 0]),
+        ({"scale": np.float32(0.5), "bias": 0}, [0, 0]),
     ):
         out = run_as_inferred("scale", {"X": x}, attrs)["Out"]
         assert out.dtype == dtype and out.tolist() == expected

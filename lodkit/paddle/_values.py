@@ -54,7 +54,7 @@ def isnan(ops, X):
 def _in_type_of(x, number):
     """A number as Paddle takes it for integers: without its fraction."""
     whole = dtype_of_variable(x).kind != "f" and is_number(number) and math.isfinite(number)
-    return math.trunc(number) if whole else number
+    return int(number) if whole else number
 
 
 @op_type
